@@ -9,6 +9,7 @@ type family struct {
 // families lists every generator. The file with the name of a family holds its generator.
 var families = []family{
 	{"adamw", adamW},
+	{"cauchy", cauchy},
 	{"cexp", cexp},
 	{"cmul", cmul},
 	{"embed", embed},
@@ -19,7 +20,9 @@ var families = []family{
 	{"peak", peak},
 	{"math", mathematics},
 	{"pointwise", pointwise},
+	{"rankone", rankOne},
 	{"reduce", reduce},
+	{"scan", scan},
 	{"ssm", ssm},
 	{"vandermonde", vandermonde},
 }

@@ -27,7 +27,7 @@ func shape(opcode string) neon.Shape {
 var threes = map[string]string{
 	"VADDPS": "FADD", "VSUBPS": "FSUB", "VMULPS": "FMUL", "VDIVPS": "FDIV", "VMAXPS": "FMAX", "VMINPS": "FMIN",
 	opMaxNumberDouble: "FMAXNM",
-	"VADDPD":          "FADD", "VSUBPD": "FSUB", "VMULPD": "FMUL", "VMAXPD": "FMAX",
+	"VADDPD":          "FADD", "VSUBPD": "FSUB", "VMULPD": "FMUL", "VDIVPD": "FDIV", "VMAXPD": "FMAX",
 }
 
 // natives are d = b op a by instructions that Go's assembler knows.

@@ -45,6 +45,7 @@ func mathematics(f *file) {
 			r.store(g.geluSlope(v, t), slope, u)
 		})
 	})
+	tanhForms(f)
 }
 
 const geluMax = 13.25 // as in plain Go

@@ -128,18 +128,25 @@ func (g *gen) addWidened(v, low, high reg.VecVirtual) {
 	g.VADDPD(part, high, high)
 }
 
-// returnSum64 returns the sum of v's float64 lanes, by halves.
+// returnSum64 returns the sum of v's float64 lanes.
 func (g *gen) returnSum64(v reg.VecVirtual) {
+	g.sumDouble(v)
+	g.VMOVSD(v.AsX(), g.result(0))
+}
+
+// sumDouble sets v's lowest lane to the sum of its float64 lanes, by halves.
+func (g *gen) sumDouble(v reg.VecVirtual) {
 	half := g.vec()
 	if g.wide() {
 		g.VEXTRACTF64X4(operand.U8(1), v, half.AsY())
 		g.VADDPD(half.AsY(), v.AsY(), v.AsY())
+		g.VEXTRACTF64X2(operand.U8(1), v.AsY(), half.AsX()) // of any register
+	} else if !g.neon() {
+		g.VEXTRACTF128(operand.U8(1), v.AsY(), half.AsX())
 	}
 	if !g.neon() {
-		g.VEXTRACTF128(operand.U8(1), v.AsY(), half.AsX())
 		g.VADDPD(half.AsX(), v.AsX(), v.AsX())
 	}
 	g.VUNPCKHPD(v.AsX(), v.AsX(), half.AsX())
 	g.VADDSD(half.AsX(), v.AsX(), v.AsX())
-	g.VMOVSD(v.AsX(), g.result(0))
 }

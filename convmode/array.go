@@ -59,7 +59,7 @@ type activations struct {
 	x []array // [NLayers+1] x_i: input of block i; the last is the output of the last block
 	u []array // [NLayers+1] u_i = entry norm of x_i, or x_i; the last is the pool's input
 	v []array // [NLayers] convolution output + D·u; Backward overwrites it
-	z []array // [NLayers] [2H] mixing before GLU; no memory in inference
+	z []array // [NLayers] [2H or H] mixing before the gate; no memory in inference
 	s []array // [NLayers] residual sum before the exit norm (x_{i+1} itself without one)
 }
 
@@ -89,8 +89,8 @@ func (n *Net) newActivations() {
 			}
 			k.x, k.s = append(k.x, out), append(k.s, sum)
 			k.v = append(k.v, fresh(h))
-			if n.mixingRows() == 2*h {
-				k.z = append(k.z, tiled(2*h))
+			if n.cfg.Gated() {
+				k.z = append(k.z, tiled(n.mixingRows()))
 			}
 		} else {
 			k.x = append(k.x, fresh(h))

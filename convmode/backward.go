@@ -28,11 +28,7 @@ func (n *Net) Backward(dLogits []float32, grads *model.Weights) {
 	for i := len(n.layers) - 1; i >= 0; i-- {
 		n.block = i
 		n.sumGroups()
-		n.clearPoleGrad()
-		n.pool.For(n.cfg.DModel, n.loops.convGrad)
-		if n.cfg.HasSSM(i) {
-			n.poleGrad()
-		}
+		n.layers[i].sequence.backward()
 	}
 	if n.entry[0] != nil && !n.batchNorm() {
 		n.block = -1

@@ -29,15 +29,18 @@ func (n *Net) blockTile(w, item int) {
 	n.layerNormBefore(ws, i+1, b, s)
 }
 
-// activate sets g = dropout(GELU(v)) of the current block's tile.
+// activate sets g = dropout(activation(v)) of the current block's tile.
 func (n *Net) activate(g vek.Matrix, b int, s span) {
 	v, scale := n.acts.v[n.block].tile(b, s), n.scales(n.layers[n.block].inner, b)
 	for h := range g.Rows {
 		prefetchRow(v, h+prefetchAhead)
 		row := g.Row(h)
-		if n.cfg.Activation == model.ActivationGELU {
+		switch n.cfg.Activation {
+		case model.ActivationGELU:
 			vek.GELU(row, v.Row(h))
-		} else {
+		case model.ActivationGELUTanh:
+			vek.GELUTanh(row, v.Row(h))
+		default:
 			copy(row, v.Row(h))
 		}
 		if scale != nil {
@@ -46,31 +49,32 @@ func (n *Net) activate(g vek.Matrix, b int, s span) {
 	}
 }
 
-// mixTile sets out = x_i + dropout(y). With GLU y = a·σ(b) for (a, b) = z = W·g + bias, with linear
-// mixing y = W·g + bias, and without mixing y = g. It overwrites g, and prefetches next.
+// mixTile sets out = x_i + dropout(y). With gates y = a·σ(b), see gate; with linear mixing y = z =
+// W·g + bias, and without mixing y = g. It overwrites g, and prefetches next.
 func (n *Net) mixTile(ws *worker, out, g, next vek.Matrix, b int, s span) {
 	i := n.block
 	l, x, width := &n.layers[i], n.acts.x[i].tile(b, s), s.hi-s.lo
-	y, h := g, n.cfg.DModel
-	var z vek.Matrix
-	switch n.cfg.Mixing {
-	case model.MixingGLU:
-		z = vek.MatrixOf(ws.wide, 2*h, width)
-		if n.train {
+	y, gated := g, n.cfg.Gated()
+	var factor, gate vek.Matrix
+	if rows := n.mixingRows(); rows > 0 {
+		z := vek.MatrixOf(ws.wide, rows, width)
+		if n.train && gated {
 			z = n.acts.z[i].tile(b, s)
 		}
 		n.linear(ws, z, l, g)
-	case model.MixingLinear:
-		y = vek.MatrixOf(ws.wide, h, width)
-		n.linear(ws, y, l, g)
+		if gated {
+			factor, gate = n.gate(z, g, n.acts.v[i].tile(b, s))
+		} else {
+			y = z
+		}
 	}
 	scale := n.scales(l.outer, b)
-	for r := range h {
+	for r := range n.cfg.DModel {
 		prefetchRow(x, r+prefetchAhead)
 		prefetchRow(next, r)
 		row := y.Row(r)
-		if z.Rows > 0 {
-			vek.GLU(row, z.Row(r), z.Row(h+r))
+		if gated {
+			vek.GLU(row, factor.Row(r), gate.Row(r))
 		}
 		if scale != nil {
 			vek.Scale(row, scale[r], row)
@@ -81,6 +85,18 @@ func (n *Net) mixTile(ws *worker, out, g, next vek.Matrix, b int, s span) {
 			copy(out.Row(r), row)
 		}
 	}
+}
+
+// gate returns a and b of y = a·σ(b): the halves of z with GLU, g and z with half-glu1, v and z
+// with half-glu2 (docs/maths.md §20).
+func (n *Net) gate(z, g, v vek.Matrix) (a, b vek.Matrix) {
+	switch n.cfg.Mixing {
+	case model.MixingHalfGLU1:
+		return g, z
+	case model.MixingHalfGLU2:
+		return v, z
+	}
+	return z.RowRange(0, g.Rows), z.RowRange(g.Rows, 2*g.Rows)
 }
 
 // linear sets z = W·g + bias.

@@ -36,13 +36,10 @@ func (n *Net) forward() []float32 {
 	n.pool.For(n.items(), n.loops.encode)
 	for i := range n.layers {
 		n.block = i
-		if n.cfg.HasSSM(i) && !n.kept.valid {
-			n.w.Layers[i].FillSSM(n.layers[i].params)
-		}
 		if w := n.layers[i].mixing; w != nil {
 			w.Pack()
 		}
-		n.pool.For(n.cfg.DModel, n.loops.conv)
+		n.layers[i].sequence.forward()
 		n.pool.For(n.items(), n.loops.block)
 	}
 	if n.batchNorm() {

@@ -2,6 +2,8 @@ package convmode
 
 import (
 	"math"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,25 +82,26 @@ func crossEntropyStep(n *Net, b Batch, labels []int, grads *model.Weights) float
 	return loss
 }
 
-// adamW is the optimiser of the golden run: the recipe "minimal" with lr 0.01, SSM lr 0.001 and
-// weight decay 0.01.
+// adamW is the optimiser of the golden runs, by default with the recipe "minimal", lr 0.01, SSM lr
+// 0.001 and weight decay 0.01.
 type adamW struct {
 	m     *model.Model
 	first *model.Weights // moments
 	other *model.Weights
 	step  int
+	rates func(t model.Tensor) (lr, decay float64)
 }
 
 func newAdamW(m *model.Model) *adamW {
-	return &adamW{m: m, first: model.NewWeights(m.Config), other: model.NewWeights(m.Config)}
+	rule := model.GroupConfig{Recipe: model.RecipeMinimal, LR: 0.01, WeightDecay: 0.01,
+		SSMLR: model.FollowRule, StepLR: model.FollowRule, AngleLR: model.FollowRule}
+	return &adamW{m: m, first: model.NewWeights(m.Config), other: model.NewWeights(m.Config), rates: rule.Hyper}
 }
 
 func (o *adamW) update(grads *model.Weights) {
 	o.step++
-	rule := model.GroupConfig{Recipe: model.RecipeMinimal, LR: 0.01, WeightDecay: 0.01,
-		SSMLR: model.FollowRule, StepLR: model.FollowRule, AngleLR: model.FollowRule}
 	for i, p := range o.m.Weights.Tensors() {
-		lr, decay := rule.Hyper(p)
+		lr, decay := o.rates(p)
 		vek.AdamW(p.Data, o.first.Tensors()[i].Data, o.other.Tensors()[i].Data, grads.Tensors()[i].Data, vek.AdamWParams{
 			LR: lr, WeightDecay: decay, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8,
 			Correction1: 1 - math.Pow(0.9, float64(o.step)), Correction2: 1 - math.Pow(0.999, float64(o.step)),
@@ -148,13 +151,42 @@ func compareLogits(t *testing.T, logits []float32, g *golden.Checkpoint) {
 func compareKernels(t *testing.T, n *Net, i int, g *golden.Checkpoint) {
 	t.Helper()
 	for r, h := range g.Kernel.Rows {
-		k, _ := n.kernels(&n.workers[0], &n.layers[i], h)
+		k, _ := n.taps(&n.workers[0])
+		n.layers[i].source.kernels(n.plan.kernel, n.workers[0].conv, h, k, nil)
 		for s, tap := range g.Kernel.Taps {
 			if want := g.Kernel.Values[i][r][s]; !(math.Abs(float64(k[tap])-want) <= 1e-6*g.MaxAbs[i]) {
 				t.Errorf("block %d, channel %d, tap %d: %v, expected %v", i, h, tap, k[tap], want)
 			}
 		}
 	}
+}
+
+// TestImportS4Golden compares a network of S4 layers that the official trainer saved with PyTorch's
+// logits: of whole sequences, of their beginnings, and of padded ones. It compares the network that
+// is exported and imported again too.
+func TestImportS4Golden(t *testing.T) {
+	g, path := golden.LoadS4Import(t)
+	m := must.Get(model.ImportPyTorch(path, model.ImportOptions{Step: model.StepSoftplus}))(t)
+	checkS4Import(t, g, m)
+	path = filepath.Join(t.TempDir(), "exported.pth")
+	must.Do(t, m.ExportPyTorch(path))
+	checkS4Import(t, g, must.Get(model.ImportPyTorch(path, model.ImportOptions{Step: model.StepExp}))(t))
+}
+
+func checkS4Import(t *testing.T, g *golden.S4Import, m *model.Model) {
+	t.Helper()
+	x, _ := golden.TinyInput()
+	n := newNet(t, m, Options{MaxBatch: golden.ImportBatch, MaxLen: golden.TinyLen, Workers: 2})
+	run := func(length int, lengths ...int) []float32 {
+		b := Batch{Size: golden.ImportBatch, Len: length, Lengths: lengths}
+		for row := range golden.ImportBatch * golden.TinyInputs {
+			b.X = append(b.X, narrow(x[row*golden.TinyLen:row*golden.TinyLen+length])...)
+		}
+		return n.Forward(b)
+	}
+	within(t, "logits", run(golden.TinyLen), slices.Concat(g.Logits...), 1e-5)
+	within(t, "logits of 48 samples", run(48), slices.Concat(g.Short...), 1e-5)
+	within(t, "logits with lengths", run(golden.TinyLen, 96, 60, 33), slices.Concat(g.Lengths...), 1e-5)
 }
 
 // TestImportGolden compares networks of the official layers, versions 3 and 4, with PyTorch's

@@ -35,7 +35,7 @@ func newModel(t testing.TB, c model.Config) *model.Model {
 	t.Helper()
 	m := must.Get(model.New(c, 7))(t)
 	for i, tensor := range m.Weights.Tensors() {
-		if tensor.Kind == model.KindNorm || tensor.Kind == model.KindBuffer || strings.HasSuffix(tensor.Name, ".u") {
+		if tensor.Kind == model.KindNorm || tensor.Kind == model.KindBuffer || strings.HasSuffix(tensor.Name, ".u") || strings.HasSuffix(tensor.Name, ".A_real") {
 			for j, v := range noise(uint64(100+i), len(tensor.Data)) {
 				tensor.Data[j] += 0.2 * float32(math.Tanh(float64(v)))
 			}

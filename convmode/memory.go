@@ -3,6 +3,7 @@ package convmode
 import (
 	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // Memory estimates the bytes that a Net takes in addition to the model's weights.
@@ -12,7 +13,10 @@ func (o Options) Memory(c model.Config) float64 {
 	ssms := float64(c.CountSSM())
 	modes := ssms * float64(c.SSM.Directions()*c.SSM.Modes()) * h
 	floats := float64(o.MaxBatch)*stride*h*o.arrays(c) + float64(par.Workers(o.Workers))*20*stride
-	floats += float64(c.NLayers * mixingRows(c) * c.DModel) // packed
+	floats += float64(c.NLayers * c.MixingRows() * c.DModel) // packed
+	if c.SSM.Layer == ssm.LayerS4 {                          // sums at the nodes, S1 and S2 of all products
+		floats += float64(par.Workers(o.Workers))*20*float64(max(o.MaxLen, c.SSM.LKernel)) + 16*modes
+	}
 	if o.addsInputGrad(c) {
 		floats += float64(par.Workers(o.Workers)) * 2 * stride
 	}
@@ -22,7 +26,8 @@ func (o Options) Memory(c model.Config) float64 {
 	if c.Pool == model.PoolNone {
 		floats += float64(o.MaxBatch) * stride * float64(c.DOutput)
 	}
-	if o.keepsSpectra() {
+	floats += o.scanFloats(c)
+	if o.keepsSpectra() && !c.SSM.MIMO() {
 		floats += ssms * h * 4 * stride // of the kernels
 	}
 	return 4*floats + 8*8*modes // parameters, poles and kernel factors in float64
@@ -35,8 +40,8 @@ func (o Options) arrays(c model.Config) float64 {
 		return 2
 	}
 	each := 2 // x and v
-	if c.Mixing == model.MixingGLU {
-		each += 2
+	if c.Gated() {
+		each += c.MixingRows() / c.DModel // z
 	}
 	if c.Norm != model.NormNone {
 		each++ // u or s

@@ -6,6 +6,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // The estimate is close to what New allocates.
@@ -16,8 +17,14 @@ func TestMemoryEstimate(t *testing.T) {
 		"glu":       func(c *model.Config, o *Options) {},
 		"prenorm":   func(c *model.Config, o *Options) { c.PreNorm, c.FinalNorm = true, true },
 		"linear":    func(c *model.Config, o *Options) { c.Mixing, c.Norm = model.MixingNone, model.NormNone },
+		"half-glu2": func(c *model.Config, o *Options) { c.Mixing = model.MixingHalfGLU2 },
 		"one long":  func(c *model.Config, o *Options) { o.MaxBatch, o.MaxLen = 1, 40000 },
 		"two-sided": func(c *model.Config, o *Options) { c.SSM.Bidirectional = true },
+		"s5":        func(c *model.Config, o *Options) { c.SSM = s5(32) },
+		"lru":       func(c *model.Config, o *Options) { c.SSM, o.Training = lru(32), false },
+		"s4":        func(c *model.Config, o *Options) { setS4(c, ssm.LegS, o.MaxLen) },
+		"s4 longer": func(c *model.Config, o *Options) { setS4(c, ssm.LegS, o.MaxLen/2); o.Training, o.MaxBatch = false, 2 },
+		"scan both": func(c *model.Config, o *Options) { c.SSM, c.SSM.Bidirectional = s5(32), true },
 		"positions": func(c *model.Config, o *Options) { c.Pool, c.DOutput = model.PoolNone, 40 },
 	} {
 		c, o := model.Default(), Options{MaxBatch: 8, MaxLen: 5000, Workers: 2, Training: true}

@@ -4,20 +4,22 @@
 // training and in inference; model.Meta.OutputScale converts them to the target's unit, in which
 // package recurrent gives them. Backward takes ∂loss/∂logits and adds the
 // gradient of every weight to a model.Weights. An SSM is one long convolution over pairs of rows
-// (package fftkernel, docs/maths.md §9.2). All other operations work on tiles of [H] × a few
-// hundred positions, which stay in the cache. Activations are float32 [B][H][L], time contiguous,
-// with rows aligned to 64 bytes. The work is cut into items whose borders and order of summation do
-// not depend on the number of workers, so the bits of the result do not either.
+// (package fftkernel, docs/maths.md §9.2). S5 and the LRU, which have one SSM for all channels, are
+// a scan over time between two matrix products (docs/maths.md §19.2). All other operations work on
+// tiles of [H] × a few hundred positions, which stay in the cache. Activations are float32
+// [B][H][L], time contiguous, with rows aligned to 64 bytes. The work is cut into items whose
+// borders and order of summation do not depend on the number of workers, so the bits of the result
+// do not either.
 package convmode
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
 	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // Options sizes a Net.
@@ -61,9 +63,8 @@ type Net struct {
 	dPooled     []float32   // [B][H]
 	pairs       pairs       // of networks that compare two sequences
 	logits      []float32
-	gPole       []complex128 // [directions·H][M] G_n of the current layer (docs/maths.md §7)
-	mPole       []complex128 // [directions·H][M] M_n
-	dSSM        *ssm.Params  // gradient of the current layer
+	poleGrad    *poleGrad // of S4D; nil without training
+	scans       *scans    // of S5 and the LRU; nil for others
 
 	// The current call.
 	grid
@@ -81,12 +82,12 @@ type Net struct {
 
 // layer is the state of a block apart from its activations.
 type layer struct {
-	params   *ssm.Params   // the weights in float64; nil without an SSM
-	disc     *ssm.Discrete // after discretisation
-	spectra  []float32     // [H][spectrum] if kept (see keepsSpectra); else nil
-	inner    []float32     // [B][H] dropout after the activation; nil without dropout
-	outer    []float32     // [B][H] dropout on the block's output
-	mixing   *vek.Weights  // [2H][H] or [H][H]; nil without mixing
+	sequence sequenceLayer
+	source   kernelSource // of a convolution; nil without an SSM
+	spectra  []float32    // [H][spectrum] if kept (see keepsSpectra); else nil
+	inner    []float32    // [B][H] dropout after the activation; nil without dropout
+	outer    []float32    // [B][H] dropout on the block's output
+	mixing   *vek.Weights // [2H][H] or [H][H]; nil without mixing
 	mixBias  []float32
 	dMixing  vek.Matrix // the gradients, during Backward
 	dMixBias []float32
@@ -110,10 +111,16 @@ func New(m *model.Model, opt Options) (*Net, error) {
 	if err := opt.Validate(m.Config); err != nil {
 		return nil, err
 	}
+	if err := checkLength(m, opt); err != nil {
+		return nil, err
+	}
 	n := &Net{cfg: m.Config, w: m.Weights, stepScale: opt.StepScale, opt: opt, plans: map[int]*plan{}}
 	n.newNorms()
 	n.newActivations()
 	n.newLayers()
+	if err := n.recoverOutputs(m); err != nil {
+		return nil, err
+	}
 	n.newDecoder()
 	if opt.Training {
 		n.newPartials()
@@ -144,7 +151,10 @@ func (o Options) Validate(c model.Config) error {
 	case o.Fixed && o.Training:
 		return fmt.Errorf("convmode: Fixed and Training are set, but training changes the weights")
 	}
-	widest := max(2*c.DModel, c.DOutput, 4*c.SSM.Directions()*c.DModel)
+	if err := c.SSM.CheckStepScale(cmp.Or(o.StepScale, 1)); err != nil {
+		return fmt.Errorf("convmode: %w", err)
+	}
+	widest := max(2*c.DModel, c.DOutput, 4*c.SSM.Directions()*c.DModel, 2*c.SSM.Modes())
 	if floats := float64(o.MaxBatch) * float64(widest) * float64(o.MaxLen); floats > 1<<36 {
 		return fmt.Errorf("convmode: an array of MaxBatch %d × %d channels × MaxLen %d takes %.0f GiB, expected at most 256", o.MaxBatch, widest, o.MaxLen, floats/(1<<28))
 	}
@@ -153,14 +163,18 @@ func (o Options) Validate(c model.Config) error {
 
 // newLayers allocates what blocks own.
 func (n *Net) newLayers() {
-	c := n.cfg.NewSSMParams().Config
+	c := n.cfg
+	switch {
+	case c.SSM.MIMO():
+		n.newScans()
+	case n.opt.Training:
+		n.poleGrad = newPoleGrad(c)
+	}
 	n.layers = make([]layer, n.cfg.NLayers)
 	for i := range n.layers {
 		l, w := &n.layers[i], &n.w.Layers[i]
-		if n.cfg.HasSSM(i) {
-			l.params, l.disc = n.cfg.NewSSMParams(), ssm.NewDiscrete(c)
-		}
-		if n.opt.Training && n.cfg.Dropout > 0 {
+		n.newSequence(l, i)
+		if n.opt.Training && c.Dropout > 0 {
 			l.inner = make([]float32, n.opt.MaxBatch*c.DModel)
 			l.outer = make([]float32, n.opt.MaxBatch*c.DModel)
 		}
@@ -169,25 +183,9 @@ func (n *Net) newLayers() {
 		}
 		l.mixBias = w.MixBias
 	}
-	if n.opt.Training {
-		modes := c.Directions() * c.DModel * c.Modes()
-		n.gPole, n.mPole = make([]complex128, modes), make([]complex128, modes)
-		n.dSSM = n.cfg.NewSSMParams()
-	}
 }
 
-// mixingRows returns the outputs of the position-wise linear map: 2H, H, or 0 without one.
-func mixingRows(c model.Config) int {
-	switch c.Mixing {
-	case model.MixingGLU:
-		return 2 * c.DModel
-	case model.MixingLinear:
-		return c.DModel
-	}
-	return 0
-}
-
-func (n *Net) mixingRows() int { return mixingRows(n.cfg) }
+func (n *Net) mixingRows() int { return n.cfg.MixingRows() }
 
 func (n *Net) mixingMatrix(data []float32) vek.Matrix {
 	return vek.MatrixOf(data, n.mixingRows(), n.cfg.DModel)

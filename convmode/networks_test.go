@@ -75,6 +75,26 @@ var networks = []network{
 		c.SSM.Init, c.SSM.Param, c.SSM.XiPer = ssm.DFouT, ssm.ParamWidth, ssm.XiPerBoth
 	}},
 	{name: "zero pole", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init, c.SSM.ZeroPole = ssm.DFouT, true }},
+	{name: "S5", size: 3, length: 150, change: func(c *model.Config) { c.SSM = s5(8) }},
+	{name: "S5, bidirectional, lengths", size: 5, length: 290, lengths: []int{290, 7, 1, 130, 128}, change: func(c *model.Config) {
+		c.SSM, c.PreNorm, c.Norm = s5(12), true, model.NormBatch
+		c.SSM.Bidirectional, c.SSM.Disc, c.SSM.Blocks = true, ssm.Bilinear, 3
+	}},
+	{name: "S5, many modes, clipped, step scale", size: 2, length: 70, lengths: []int{70, 64}, stepScale: 2, change: func(c *model.Config) {
+		c.SSM, c.Dropout = s5(130), 0.3
+		c.SSM.ClipEigs, c.SSM.Bidirectional, c.PreNorm, c.SSMLayers = true, true, true, 1
+	}},
+	{name: "S5, batches of many groups", size: 37, length: 9, change: func(c *model.Config) { c.SSM = s5(8) }},
+	{name: "LRU", size: 3, length: 129, lengths: []int{128, 65, 129}, change: func(c *model.Config) { c.SSM, c.PreNorm = lru(7), true }},
+	{name: "LRU, bidirectional, no norm", size: 1, length: 65, change: func(c *model.Config) {
+		c.SSM, c.Norm = lru(40), model.NormNone
+		c.SSM.RMin, c.SSM.RMax, c.SSM.MaxPhase, c.SSM.Bidirectional = 0.9, 0.999, 0.314, true
+	}},
+	{name: "LRU, bare", size: 2, length: 130, lengths: []int{130, 20}, change: func(c *model.Config) {
+		c.SSM = lru(33)
+		c.Activation, c.Mixing, c.Norm, c.Residual = model.ActivationNone, model.MixingNone, model.NormNone, false
+		c.Pool, c.NLayers = model.PoolNone, 1
+	}},
 	{name: "decimated, step scale", size: 3, length: 30, stepScale: 2, change: func(c *model.Config) {
 		c.SSM.Init, c.SSM.RateRule = ssm.DFouT, ssm.RateDecimate
 	}},
@@ -91,6 +111,25 @@ var networks = []network{
 	{name: "real", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init = ssm.Real }},
 	{name: "DFouT, step scale", size: 3, length: 50, stepScale: 2, change: func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.DFouT, true }},
 	{name: "undamped", size: 2, length: 60, change: func(c *model.Config) { c.SSM.AReal = 0 }},
+	{name: "DSS", size: 3, length: 40, lengths: []int{40, 17, 2}, change: func(c *model.Config) { setDSS(c, 40, 0.5) }},
+	{name: "DSS, bidirectional, shared poles", size: 3, length: 40, change: func(c *model.Config) {
+		setDSS(c, 40, 0.5)
+		c.SSM.Bidirectional, c.SSM.NSSM = true, 2
+	}},
+	{name: "DSS, growing modes", size: 3, length: 33, lengths: []int{33, 8, 20}, change: func(c *model.Config) { setDSS(c, 40, 0) }},
+	{name: "DSS, growing modes, bidirectional, step scale", size: 2, length: 20, stepScale: 2, change: func(c *model.Config) {
+		setDSS(c, 50, 0)
+		c.SSM.Bidirectional, c.SSM.TrainB = true, false
+	}},
+	{name: "S4", size: 3, length: 40, lengths: []int{40, 17, 2}, change: func(c *model.Config) { setS4(c, ssm.LegS, 40) }},
+	{name: "S4, bidirectional, shared poles", size: 3, length: 40, change: func(c *model.Config) {
+		setS4(c, ssm.LegS, 55)
+		c.SSM.Bidirectional, c.SSM.NSSM = true, 2
+	}},
+	{name: "S4, step scale", size: 2, length: 20, lengths: []int{20, 11}, stepScale: 2, change: func(c *model.Config) {
+		setS4(c, ssm.Hippo, 41)
+		c.SSM.RateRule = ssm.RateKeep
+	}},
 	{name: "tokens", size: 3, length: 28, lengths: []int{28, 5, 13},
 		change: func(c *model.Config) { c.Encoder, c.DInput = model.EncoderEmbedding, 7 }},
 	{name: "last position", size: 3, length: 28, lengths: []int{28, 5, 1}, change: func(c *model.Config) { c.Pool = model.PoolLast }},
@@ -104,6 +143,25 @@ var networks = []network{
 		change: func(c *model.Config) {
 			c.Dropout, c.Mixing, c.Norm, c.PreNorm = 0.4, model.MixingLinear, model.NormBatch, true
 		}},
+	{name: "tanh GELU", size: 3, length: 40, lengths: []int{40, 17, 2}, change: func(c *model.Config) {
+		c.Activation, c.PreNorm, c.NormEps = model.ActivationGELUTanh, true, 1e-3
+	}},
+	{name: "block of S5, half-glu1", size: 5, length: 40, lengths: []int{40, 17, 2, 9, 33}, change: func(c *model.Config) {
+		c.Activation, c.Mixing, c.Norm, c.PreNorm = model.ActivationGELUTanh, model.MixingHalfGLU1, model.NormBatch, true
+		c.NormMomentum, c.NormBiased, c.NormEps, c.Dropout = 0.05, true, 1e-4, 0.3
+	}},
+	{name: "block of S5, half-glu2", size: 5, length: 40, lengths: []int{40, 17, 2, 9, 33}, change: func(c *model.Config) {
+		c.Activation, c.Mixing, c.Norm, c.PreNorm = model.ActivationGELUTanh, model.MixingHalfGLU2, model.NormBatch, true
+		c.NormMomentum, c.NormBiased, c.Dropout = 0.05, true, 0.3
+	}},
+	{name: "half-glu1, post-norm, no activation", size: 3, length: 40, change: func(c *model.Config) {
+		c.Mixing, c.Activation, c.NormEps = model.MixingHalfGLU1, model.ActivationNone, 1e-6
+	}},
+	{name: "half-glu2, post-norm, no activation", size: 3, length: 40, change: func(c *model.Config) {
+		c.Mixing, c.Activation, c.Residual = model.MixingHalfGLU2, model.ActivationNone, false
+	}},
+	{name: "half-glu2, several tiles", size: 3, length: 1100, lengths: []int{1100, 600, 12},
+		change: func(c *model.Config) { c.NLayers, c.Dropout, c.PreNorm, c.Mixing = 1, 0.2, true, model.MixingHalfGLU2 }},
 	{name: "several tiles", size: 3, length: 1100, lengths: []int{1100, 600, 12},
 		change: func(c *model.Config) { c.NLayers, c.Dropout, c.PreNorm, c.FinalNorm = 1, 0.2, true, true }},
 	{name: "more tiles than groups", size: 9, length: 530,
@@ -130,4 +188,29 @@ func (w network) config() model.Config {
 		w.change(&c)
 	}
 	return c
+}
+
+// setS4 makes a network of S4 layers.
+func setS4(c *model.Config, init ssm.Init, taps int) {
+	c.SSM = ssm.Config{
+		Layer: ssm.LayerS4, DState: c.SSM.DState, Init: init, Disc: ssm.Bilinear, LKernel: taps, DtMin: c.SSM.DtMin, DtMax: c.SSM.DtMax,
+	}
+}
+
+// setDSS makes a network of DSS layers. newModel changes every decay, so that with aReal 0 half the
+// modes grow.
+func setDSS(c *model.Config, taps int, aReal float64) {
+	c.SSM = ssm.Config{
+		Layer: ssm.LayerDSS, DState: c.SSM.DState, Init: ssm.LegS, Disc: ssm.ZOH, AReal: aReal, TrainB: true, LKernel: taps,
+		DtMin: c.SSM.DtMin, DtMax: c.SSM.DtMax,
+	}
+}
+
+// s5 and lru are layers with N = dState.
+func s5(dState int) ssm.Config {
+	return ssm.Config{Layer: ssm.LayerS5, DState: dState, Init: ssm.LegS, Disc: ssm.ZOH, DtMin: 0.001, DtMax: 0.1}
+}
+
+func lru(dState int) ssm.Config {
+	return ssm.Config{Layer: ssm.LayerLRU, DState: dState, Init: ssm.Ring, Disc: ssm.ZOH}
 }

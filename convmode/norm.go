@@ -7,8 +7,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-const normMomentum = 0.1 // of the running statistics
-
 // norm is one LayerNorm or BatchNorm.
 type norm struct {
 	gamma, beta     []float32 // [H]
@@ -68,7 +66,7 @@ func (n *Net) moments(ws *worker, nm *norm, b int, s span) (mean, rstd []float32
 // layerNorm normalises a tile over its channels: y = (x − mean)·rstd·γ + β.
 func (n *Net) layerNorm(ws *worker, nm *norm, y, x vek.Matrix, b int, s span) {
 	mean, rstd := n.moments(ws, nm, b, s)
-	vek.LayerNorm(y, x, nm.gamma, nm.beta, mean, rstd, model.NormEps)
+	vek.LayerNorm(y, x, nm.gamma, nm.beta, mean, rstd, float32(n.cfg.Eps()))
 }
 
 // layerNormGrad replaces ∂y of a tile by ∂x, and adds to the partial sums of ∂γ and ∂β.
@@ -125,7 +123,7 @@ func (n *Net) closeNormChannel(_, h int) { n.batchNormBefore(len(n.layers), h) }
 // §3.3). In training it uses the statistics of the batch and updates the running ones; otherwise it
 // uses the running ones.
 func (n *Net) batchNormForward(nm *norm, dst, src array, h int) {
-	mean, rstd := nm.runMean[h], float32(1/math.Sqrt(float64(nm.runVar[h])+model.NormEps))
+	mean, rstd := nm.runMean[h], float32(1/math.Sqrt(float64(nm.runVar[h])+n.cfg.Eps()))
 	if n.train {
 		mean, rstd = n.batchStatistics(nm, src, h)
 		nm.mean[h], nm.rstd[h] = mean, rstd
@@ -149,10 +147,13 @@ func (n *Net) batchStatistics(nm *norm, src array, h int) (mean, rstd float32) {
 	for b := range n.size {
 		squares += float64(vek.CentralSquares(n.row(src, b, h), mean))
 	}
-	unbiased := squares / max(count-1, 1)
-	nm.runMean[h] = float32((1-normMomentum)*float64(nm.runMean[h]) + normMomentum*float64(mean))
-	nm.runVar[h] = float32((1-normMomentum)*float64(nm.runVar[h]) + normMomentum*unbiased)
-	return mean, float32(1 / math.Sqrt(squares/count+model.NormEps))
+	variance, m := squares/max(count-1, 1), n.cfg.Momentum()
+	if n.cfg.NormBiased {
+		variance = squares / count
+	}
+	nm.runMean[h] = float32((1-m)*float64(nm.runMean[h]) + m*float64(mean))
+	nm.runVar[h] = float32((1-m)*float64(nm.runVar[h]) + m*variance)
+	return mean, float32(1 / math.Sqrt(squares/count+n.cfg.Eps()))
 }
 
 // batchNormGrad replaces ∂y of channel h by ∂x, and adds to ∂γ and ∂β. With c = x − mean and r =

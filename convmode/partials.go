@@ -39,7 +39,7 @@ type partials struct {
 
 // partialFloats is the length of partial.all: 2H²+6H with GLU, 4H without mixing.
 func partialFloats(c model.Config) int {
-	rows := mixingRows(c)
+	rows := c.MixingRows()
 	return rows*c.DModel + rows + 4*c.DModel
 }
 

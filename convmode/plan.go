@@ -9,8 +9,8 @@ import (
 
 // plan holds everything that depends on the length of a batch.
 type plan struct {
-	conv    *fftkernel.Conv
-	kernel  *fftkernel.Vandermonde
+	conv    *fftkernel.Conv // nil for a scan
+	kernel  kernelPlan
 	length  int // planned sequence length, at least the batch's
 	taps    int // kernel taps
 	scratch int // floats that conv and kernel need
@@ -30,12 +30,15 @@ func (n *Net) planFor(length int) *plan {
 }
 
 func (n *Net) newPlan(length int) *plan {
+	if n.cfg.SSM.MIMO() {
+		return &plan{length: length}
+	}
 	taps := length
 	if n.cfg.SSM.LMax > 0 {
 		taps = min(length, max(1, int(math.Round(float64(n.cfg.SSM.LMax)/n.stepScale))))
 	}
 	conv := fftkernel.NewConv(length, taps, n.cfg.SSM.Bidirectional)
-	kernel := fftkernel.NewVandermonde(n.cfg.SSM.Modes(), taps)
+	kernel := newKernelPlan(n.cfg, n.stepScale, taps)
 	return &plan{conv: conv, kernel: kernel, length: length, taps: taps, scratch: max(conv.ScratchLen(), kernel.ScratchLen())}
 }
 

@@ -3,30 +3,87 @@ package convmode
 import (
 	"fmt"
 	"math"
+	"slices"
 
-	"github.com/s4d-fast/s4d-fast/fftkernel"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
+
+// maxNodes is the largest number of nodes with which MeanKernel computes fewer taps of S4. Beyond
+// it, recovering C is cheaper.
+const maxNodes = 1 << 16
 
 // MeanKernel returns the mean of |K_h[l]| over the channels h of a layer, [directions][taps]. It
 // shows the memory and the periods of the layer (arXiv 2508.20441, Figures 1 and 7). The number of
 // taps is length, at least 1, or SSM.LMax if kernels are truncated to fewer. Tap l of the second
 // direction multiplies the sample l + 1 ahead. D is not included.
-func MeanKernel(m *model.Model, layer, length int) [][]float64 {
+//
+// For S5 and the LRU, the mean is over all pairs of an input and an output channel, and tap l of
+// the second direction multiplies the sample l ahead.
+//
+// It returns an error if C of an S4 layer with a much longer kernel cannot be recovered from C̃.
+func MeanKernel(m *model.Model, layer, length int) ([][]float64, error) {
 	if lmax := m.Config.SSM.LMax; lmax > 0 {
 		length = min(length, lmax)
 	}
-	d := m.SSMParams(layer).Discretize(m.Config.SSM.Disc, 1)
-	plan := fftkernel.NewVandermonde(d.M, length)
-	k, scratch := make([]float32, length), make([]float32, plan.ScratchLen())
-	mean := make([][]float64, d.Directions)
+	if m.Config.SSM.MIMO() {
+		return meanScanKernel(m, layer, length), nil
+	}
+	c := m.Config
+	source := newKernelSource(c, 1, nil)
+	source.fill(&m.Weights.Layers[layer])
+	if s, ok := source.(*lowRank); ok && c.SSM.LKernel > max(length, maxNodes) {
+		if err := s.shorten(length); err != nil {
+			return nil, fmt.Errorf("convmode: layer %d: %w", layer, err)
+		}
+		c.SSM.LKernel = length
+	}
+	plan := newKernelPlan(c, 1, length)
+	mean := make([][]float64, m.Config.SSM.Directions())
+	k := make([][]float32, 2)
+	for dir := range mean {
+		mean[dir], k[dir] = make([]float64, length), make([]float32, length)
+	}
+	scratch := make([]float32, plan.ScratchLen())
+	for h := range m.Config.DModel {
+		source.discretize(h)
+		source.kernels(plan, scratch, h, k[0], k[1])
+		for dir := range mean {
+			for l, v := range k[dir] {
+				mean[dir][l] += math.Abs(float64(v)) / float64(m.Config.DModel)
+			}
+		}
+	}
+	return mean, nil
+}
+
+// meanScanKernel is MeanKernel for a layer with one SSM for all channels: K[l] = κ·Re(C·λ̄^l·B̄),
+// [H][H].
+func meanScanKernel(m *model.Model, layer, length int) [][]float64 {
+	p := m.SSMParams(layer)
+	d := ssm.NewScan(p.Config)
+	p.DiscretizeScan(d, 1, 0, p.Modes())
+	h, modes := p.DModel, p.Modes()
+	input := make([]float32, 2*modes*h) // [Re B̄; Im B̄]
+	for i, b := range d.BBar {
+		input[i], input[modes*h+i] = float32(real(b)), float32(imag(b))
+	}
+	output, kernel := make([]float32, h*2*modes), make([]float32, h*h) // [Re Cλ̄^l, −Im Cλ̄^l]
+	scratch := make([]float32, vek.GemmScratch(h, h, 2*modes))
+	mean := make([][]float64, p.Directions())
 	for dir := range mean {
 		mean[dir] = make([]float64, length)
-		for h := range d.H {
-			row := (dir*d.H + h) * d.M
-			plan.Kernel(k, d.LogLambda[h*d.M:(h+1)*d.M], d.W[row:row+d.M], scratch)
-			for l, v := range k {
-				mean[dir][l] += math.Abs(float64(v)) / float64(d.H)
+		c := slices.Clone(p.C[dir*h*modes : (dir+1)*h*modes])
+		for l := range length {
+			for i, v := range c {
+				at := i/modes*2*modes + i%modes
+				output[at], output[at+modes] = float32(real(v)), float32(-imag(v))
+				c[i] = v * d.Lambda[i%modes]
+			}
+			vek.Gemm(vek.MatrixOf(kernel, h, h), vek.MatrixOf(output, h, 2*modes), vek.MatrixOf(input, 2*modes, h), false, false, false, scratch)
+			for _, v := range kernel {
+				mean[dir][l] += math.Abs(float64(v)) * d.Factor / float64(h*h)
 			}
 		}
 	}

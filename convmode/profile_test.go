@@ -17,7 +17,7 @@ func TestMeanKernel(t *testing.T) {
 		c.SSM.LMax = lmax
 		m := must.Get(model.New(c, 3))(t)
 		want := m.SSMParams(1).Discretize(ssm.ZOH, 1).Kernel(taps)
-		got := MeanKernel(m, 1, 300)
+		got := must.Get(MeanKernel(m, 1, 300))(t)
 		if len(got) != 2 {
 			t.Fatalf("l_max %d: %d directions, expected 2", lmax, len(got))
 		}
@@ -32,6 +32,42 @@ func TestMeanKernel(t *testing.T) {
 				}
 				if math.Abs(v-mean) > 1e-6 {
 					t.Fatalf("l_max %d, direction %d: mean |K[%d]| = %v, expected %v", lmax, dir, l, v, mean)
+				}
+			}
+		}
+	}
+}
+
+// The kernel of an SSM of all channels is the response of each channel to an impulse in each.
+func TestMeanScanKernel(t *testing.T) {
+	const length = 40
+	for _, layer := range []ssm.Config{
+		{Layer: ssm.LayerS5, Init: ssm.LegS, Disc: ssm.ZOH, DState: 8, DtMin: 0.01, DtMax: 0.1, Bidirectional: true},
+		{Layer: ssm.LayerLRU, Init: ssm.Ring, Disc: ssm.ZOH, DState: 6, RMax: 0.99},
+	} {
+		c := bare(3, layer)
+		m := must.Get(model.New(c, 3))(t)
+		got := must.Get(MeanKernel(m, 0, length))(t)
+		for _, x := range [][]float32{m.Weights.EncoderWeight, m.Weights.EncoderBias, m.Weights.DecoderWeight, m.Weights.DecoderBias, m.Weights.Layers[0].D} {
+			clear(x)
+		}
+		for i := range 3 {
+			m.Weights.EncoderWeight[4*i], m.Weights.DecoderWeight[4*i] = 1, 1
+		}
+		// Channel i of sequence i has an impulse in the middle.
+		b := Batch{Size: 3, Len: 2*length - 1, X: make([]float32, 9*(2*length-1))}
+		for i := range 3 {
+			b.X[(3*i+i)*b.Len+length-1] = 1
+		}
+		y := newNet(t, m, Options{MaxBatch: 3, MaxLen: b.Len}).Forward(b)
+		for dir := range got {
+			for l := 1; l < length; l++ { // at l = 0 the directions add up
+				mean := 0.0
+				for row := range 9 {
+					mean += math.Abs(float64(y[row*b.Len+length-1+l*(1-2*dir)])) / 9
+				}
+				if math.Abs(got[dir][l]-mean) > 1e-5*got[dir][0] {
+					t.Fatalf("%s, direction %d: mean |K[%d]| = %v, expected %v", layer.Layer, dir, l, got[dir][l], mean)
 				}
 			}
 		}

@@ -19,6 +19,9 @@ type worker struct {
 	taps    [2][]float32 // a channel's kernels, or their gradients
 	spectra [2][]float32 // a kernel's spectrum, and its gradient
 	conv    []float32
+
+	state, pole []float32 // [2P] state of a scan, ∂λ̄ of a chunk
+	states      []float32 // [scanChunk][2P] gradients of the states of a chunk
 }
 
 // addsInputGrad reports whether ∂u of a block is only added to the gradient of its input, because
@@ -39,6 +42,12 @@ func (n *Net) newWorkers() {
 			line:   vek.Aligned(stride),
 			masked: [2][]float32{vek.Aligned(stride), vek.Aligned(stride)},
 		}
+		if p := 2 * n.cfg.SSM.Modes(); n.cfg.SSM.MIMO() {
+			n.workers[i].state = vek.Aligned(p)
+			if n.opt.Training {
+				n.workers[i].pole, n.workers[i].states = vek.Aligned(p), vek.Aligned(scanChunk*p)
+			}
+		}
 		if n.opt.addsInputGrad(n.cfg) {
 			n.workers[i].du = [2][]float32{vek.Aligned(stride), vek.Aligned(stride)}
 		}
@@ -53,7 +62,7 @@ func (n *Net) gemmScratch(width int) int {
 		compare = max(vek.GemmScratch(p, h, 4*h), vek.GemmScratch(h, 4*h, p), vek.GemmScratch(p, 4*h, h))
 	}
 	return max(
-		compare, vek.GemmScratch(rows, width, h), vek.GemmScratch(rows, h, width), vek.GemmScratch(h, width, rows),
+		compare, n.scanScratch(width), vek.GemmScratch(rows, width, h), vek.GemmScratch(rows, h, width), vek.GemmScratch(h, width, rows),
 		vek.GemmScratch(h, width, in), vek.GemmScratch(channelBlock, in, n.opt.MaxLen),
 		vek.GemmScratch(out, width, h), vek.GemmScratch(h, width, out), vek.GemmScratch(out, channelBlock, n.opt.MaxLen),
 		vek.GemmScratch(n.opt.MaxBatch, out, h), vek.GemmScratch(n.opt.MaxBatch, h, out), vek.GemmScratch(out, h, n.opt.MaxBatch),
@@ -66,6 +75,9 @@ func (n *Net) growWorkers(p *plan) {
 		if len(*buf) < length {
 			*buf = vek.Aligned(length)
 		}
+	}
+	if p.conv == nil {
+		return
 	}
 	spectrum := p.conv.SpectrumLen()
 	for i := range n.workers {

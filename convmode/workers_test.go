@@ -20,6 +20,8 @@ func TestWorkers(t *testing.T) {
 			c.Norm, c.SSM.NSSM, c.SSM.TrainB = model.NormBatch, 2, true
 		},
 		"every position": func(c *model.Config) { c.Pool, c.SSM.Bidirectional = model.PoolNone, true },
+		"S5":             func(c *model.Config) { c.SSM, c.SSM.Bidirectional = s5(130), true },
+		"LRU":            func(c *model.Config) { c.SSM, c.PreNorm = lru(50), true },
 		"tokens":         func(c *model.Config) { c.Encoder, c.DInput = model.EncoderEmbedding, 11 },
 	}
 	sizes, channels := []int{1, 70}, 20
@@ -71,9 +73,14 @@ func TestDefaultWorkers(t *testing.T) {
 // TestNoAllocation checks that a training step and an inference allocate nothing once their length
 // has been seen.
 func TestNoAllocation(t *testing.T) {
-	for _, norm := range []model.Norm{model.NormLayer, model.NormBatch} {
+	both := s5(40)
+	both.Bidirectional = true
+	for norm, layer := range map[model.Norm]ssm.Config{model.NormLayer: {}, model.NormBatch: {}, model.NormNone: both} {
 		c := tiny()
 		c.Dropout, c.Norm, c.SSM.Init = 0.1, norm, ssm.DFouT
+		if layer.Layer != "" {
+			c.SSM = layer
+		}
 		n := newNet(t, newModel(t, c), Options{MaxBatch: 5, MaxLen: 200, Workers: 2, Training: true})
 		long, short := newBatch(c, 1, 5, 200), newBatch(c, 2, 4, 90, 90, 3, 50, 1)
 		g, d := model.NewWeights(c), noise(3, 5*c.DOutput)

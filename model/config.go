@@ -21,8 +21,8 @@ type Norm string
 
 // The norms.
 const (
-	NormLayer Norm = "layer" // LayerNorm over H, eps 1e-5
-	NormBatch Norm = "batch" // BatchNorm over (batch, length), eps 1e-5, momentum 0.1
+	NormLayer Norm = "layer" // LayerNorm over H
+	NormBatch Norm = "batch" // BatchNorm over (batch, length)
 	NormNone  Norm = "none"
 )
 
@@ -31,8 +31,9 @@ type Activation string
 
 // The activations.
 const (
-	ActivationGELU Activation = "gelu" // exact, x·Φ(x)
-	ActivationNone Activation = "none"
+	ActivationGELU     Activation = "gelu"      // exact, x·Φ(x)
+	ActivationGELUTanh Activation = "gelu-tanh" // x/2·(1 + tanh(√(2/π)·(x + 0.044715x³)))
+	ActivationNone     Activation = "none"
 )
 
 // Mixing names the position-wise layer that ends a block.
@@ -43,6 +44,11 @@ const (
 	MixingGLU    Mixing = "glu"    // Linear H→2H, first half × sigmoid(second half)
 	MixingLinear Mixing = "linear" // Linear H→H
 	MixingNone   Mixing = "none"
+
+	// The gates of S5 (docs/maths.md §20): a factor × sigmoid(Linear H→H of g), where g is the
+	// output of the activation. The factor is g or the output of the SSM.
+	MixingHalfGLU1 Mixing = "half-glu1" // g
+	MixingHalfGLU2 Mixing = "half-glu2" // the output of the SSM
 )
 
 // Pool names the reduction over time before the decoder.
@@ -55,21 +61,24 @@ const (
 	PoolNone Pool = "none" // none: one output per position
 )
 
-// NormEps is added to the variance in every norm (docs/maths.md §3.3).
-const NormEps = 1e-5
-
 // Config describes a network (docs/maths.md §3):
 //
 //	encoder → NLayers × (SSM → activation → mixing, residual, norm) → pool → decoder
 type Config struct {
-	Encoder    Encoder    `toml:"encoder" json:"encoder"`
-	DInput     int        `toml:"d_input" json:"d_input"`   // input channels, or vocabulary size
-	DOutput    int        `toml:"d_output" json:"d_output"` // classes, or regression targets
-	DModel     int        `toml:"d_model" json:"d_model"`   // H
-	NLayers    int        `toml:"n_layers" json:"n_layers"`
-	Norm       Norm       `toml:"norm" json:"norm"`
-	PreNorm    bool       `toml:"prenorm" json:"prenorm"`
-	FinalNorm  bool       `toml:"final_norm" json:"final_norm"` // a norm after the last block
+	Encoder   Encoder `toml:"encoder" json:"encoder"`
+	DInput    int     `toml:"d_input" json:"d_input"`   // input channels, or vocabulary size
+	DOutput   int     `toml:"d_output" json:"d_output"` // classes, or regression targets
+	DModel    int     `toml:"d_model" json:"d_model"`   // H
+	NLayers   int     `toml:"n_layers" json:"n_layers"`
+	Norm      Norm    `toml:"norm" json:"norm"`
+	PreNorm   bool    `toml:"prenorm" json:"prenorm"`
+	FinalNorm bool    `toml:"final_norm" json:"final_norm"` // a norm after the last block
+
+	// Settings of the norms (docs/maths.md §20). See Eps and Momentum for the zero values.
+	NormEps      float64 `toml:"norm_eps" json:"norm_eps,omitempty"`
+	NormMomentum float64 `toml:"norm_momentum" json:"norm_momentum,omitempty"`
+	NormBiased   bool    `toml:"norm_biased" json:"norm_biased,omitempty"` // the running variance of a BatchNorm
+
 	Residual   bool       `toml:"residual" json:"residual"`
 	Activation Activation `toml:"activation" json:"activation"`
 	Mixing     Mixing     `toml:"mixing" json:"mixing"`
@@ -120,6 +129,37 @@ func (c Config) Towers() int {
 	}
 	return 1
 }
+
+// Eps returns what every norm adds to the variance: NormEps, or 1e-5 if that is 0.
+func (c Config) Eps() float64 {
+	if c.NormEps == 0 {
+		return 1e-5
+	}
+	return c.NormEps
+}
+
+// Momentum returns the share of a batch in the running statistics of a BatchNorm: NormMomentum, or
+// 0.1 if that is 0.
+func (c Config) Momentum() float64 {
+	if c.NormMomentum == 0 {
+		return 0.1
+	}
+	return c.NormMomentum
+}
+
+// MixingRows returns the outputs of a block's linear layer: 2H, H, or 0 without one.
+func (c Config) MixingRows() int {
+	switch c.Mixing {
+	case MixingNone:
+		return 0
+	case MixingGLU:
+		return 2 * c.DModel
+	}
+	return c.DModel
+}
+
+// Gated reports whether the mixing layer ends with a product by a sigmoid.
+func (c Config) Gated() bool { return c.Mixing != MixingLinear && c.Mixing != MixingNone }
 
 // HasSSM reports whether block i has an SSM.
 func (c Config) HasSSM(i int) bool { return c.SSMLayers == 0 || i < c.SSMLayers }
@@ -183,8 +223,8 @@ func (c Config) validateChoices() error {
 	for _, err := range []error{
 		choice("encoder", c.Encoder, EncoderLinear, EncoderEmbedding),
 		choice("norm", c.Norm, NormLayer, NormBatch, NormNone),
-		choice("activation", c.Activation, ActivationGELU, ActivationNone),
-		choice("mixing", c.Mixing, MixingGLU, MixingLinear, MixingNone),
+		choice("activation", c.Activation, ActivationGELU, ActivationGELUTanh, ActivationNone),
+		choice("mixing", c.Mixing, MixingGLU, MixingHalfGLU1, MixingHalfGLU2, MixingLinear, MixingNone),
 		choice("pool", c.Pool, PoolMean, PoolLast, PoolNone),
 	} {
 		if err != nil {
@@ -200,6 +240,16 @@ func (c Config) validateChoices() error {
 		return fmt.Errorf("prenorm: norm is %q", c.Norm)
 	case c.Norm == NormNone && c.FinalNorm:
 		return fmt.Errorf("final_norm: norm is %q", c.Norm)
+	case !(c.NormEps >= 0 && c.NormEps <= 1):
+		return fmt.Errorf("norm_eps %v: expected 0 (1e-5) to 1", c.NormEps)
+	case c.Norm == NormNone && c.NormEps != 0:
+		return fmt.Errorf("norm_eps: norm is %q", c.Norm)
+	case !(c.NormMomentum >= 0 && c.NormMomentum <= 1):
+		return fmt.Errorf("norm_momentum %v: expected 0 (0.1) to 1", c.NormMomentum)
+	case c.Norm != NormBatch && c.NormMomentum != 0:
+		return fmt.Errorf("norm_momentum: norm is %q, expected %q", c.Norm, NormBatch)
+	case c.Norm != NormBatch && c.NormBiased:
+		return fmt.Errorf("norm_biased: norm is %q, expected %q", c.Norm, NormBatch)
 	}
 	return nil
 }

@@ -34,6 +34,10 @@ func variants() map[string]Config {
 	add("tied and bidirectional", func(c *Config) {
 		c.SSM.Init, c.SSM.Disc, c.SSM.NSSM, c.SSM.TrainB, c.SSM.Bidirectional = ssm.LegS, ssm.Bilinear, 2, true, true
 	})
+	add("block of S5", func(c *Config) {
+		c.Norm, c.PreNorm, c.Activation, c.Mixing = NormBatch, true, ActivationGELUTanh, MixingHalfGLU2
+		c.NormMomentum, c.NormBiased, c.NormEps = 0.05, true, 1e-6
+	})
 	add("pairs", func(c *Config) { c.Pairs = true })
 	add("one SSM of three", func(c *Config) { c.NLayers, c.SSMLayers = 3, 1 })
 	add("unit circle", func(c *Config) { c.SSM.Init, c.SSM.AReal = ssm.Lin, 0 })
@@ -71,12 +75,17 @@ func TestValidateRejects(t *testing.T) {
 		{func(c *Config) { c.DModel, c.SSM.DState = 1<<24, 1<<24 }, "parameters: expected ≤ 2147483648"},
 		{func(c *Config) { c.Encoder = "" }, `model: encoder "": expected one of ["linear" "embedding"]`},
 		{func(c *Config) { c.Norm = "foo" }, `model: norm "foo": expected one of ["layer" "batch" "none"]`},
-		{func(c *Config) { c.Activation = "relu" }, `model: activation "relu": expected one of ["gelu" "none"]`},
-		{func(c *Config) { c.Mixing = "GLU" }, `model: mixing "GLU": expected one of ["glu" "linear" "none"]`},
+		{func(c *Config) { c.Activation = "relu" }, `model: activation "relu": expected one of ["gelu" "gelu-tanh" "none"]`},
+		{func(c *Config) { c.Mixing = "GLU" }, `model: mixing "GLU": expected one of ["glu" "half-glu1" "half-glu2" "linear" "none"]`},
 		{func(c *Config) { c.Pool = "max" }, `model: pool "max": expected one of ["mean" "last" "none"]`},
 		{func(c *Config) { c.SSMLayers = -1 }, "model: ssm_layers -1: expected ≥ 0"},
 		{func(c *Config) { c.SSMLayers = 3 }, "model: ssm_layers 3: expected ≤ 2"},
 		{func(c *Config) { c.Pairs, c.Pool = true, PoolNone }, `model: pool "none": pairs of sequences`},
+		{func(c *Config) { c.NormEps = -1 }, "model: norm_eps -1: expected 0 (1e-5) to 1"},
+		{func(c *Config) { c.Norm, c.NormEps = NormNone, 1e-6 }, `model: norm_eps: norm is "none"`},
+		{func(c *Config) { c.Norm, c.NormMomentum = NormBatch, 2 }, "model: norm_momentum 2: expected 0 (0.1) to 1"},
+		{func(c *Config) { c.NormMomentum = 0.05 }, `model: norm_momentum: norm is "layer", expected "batch"`},
+		{func(c *Config) { c.NormBiased = true }, `model: norm_biased: norm is "layer", expected "batch"`},
 		{func(c *Config) { c.Dropout = 1 }, "model: dropout 1: expected 0 ≤ dropout < 1"},
 		{func(c *Config) { c.Dropout = -0.1 }, "model: dropout -0.1"},
 		{func(c *Config) { c.Dropout = math.NaN() }, "model: dropout NaN"},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // Groups returns the names of the groups of tensors that training can freeze:
@@ -36,7 +37,7 @@ func (t Tensor) In(group string) bool {
 	case "layers":
 		return t.Part == PartBackbone
 	case "ssm":
-		return slices.Contains([]Kind{KindStep, KindDecay, KindFreq, KindAngle, KindB, KindC, KindD}, t.Kind)
+		return slices.Contains([]Kind{KindStep, KindDecay, KindFreq, KindAngle, KindB, KindP, KindC, KindD}, t.Kind)
 	case "mixing":
 		return strings.Contains(t.Name, ".mix.")
 	case "norm":
@@ -45,6 +46,20 @@ func (t Tensor) In(group string) bool {
 		return t.Part == PartDecoder
 	}
 	return strings.HasPrefix(t.Name, group+".")
+}
+
+// ExtendKernels replaces C̃ of S4 layers, which belongs to length taps (0: it is C), by that of
+// Config.SSM.LKernel taps, which KernelLength returns for length. It leaves other layers unchanged.
+func (m *Model) ExtendKernels(length int) {
+	if m.Config.SSM.Layer != ssm.LayerS4 || m.Config.SSM.LKernel == length {
+		return
+	}
+	for i := range m.Config.CountSSM() {
+		p := m.SSMParams(i)
+		p.LKernel = length
+		p.ExtendChannels(m.Config.SSM.LKernel, 0, p.DModel)
+		narrowComplex(m.Weights.Layers[i].C, p.C)
+	}
 }
 
 // WithOutputs returns a model of the same network with another decoder, without Meta. Its output o

@@ -3,13 +3,14 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Recipe selects the rules that give each tensor its learning rate and weight decay (docs/maths.md
 // §4.2).
 type Recipe string
 
-// The recipes. In all of them the poles and B of the SSMs learn at the SSM's rate without decay,
+// The recipes. In all of them the poles, B and P of the SSMs learn at the SSM's rate without decay,
 // and C, D, matrices and embeddings at the global rate with decay. They differ in steps, biases and
 // norms.
 const (
@@ -24,14 +25,24 @@ const (
 // FollowRule as a learning rate selects the recipe's own.
 const FollowRule = -1
 
+// The values of GroupConfig.OptConfig: exceptions to the recipe, with the names of S5's code
+// (docs/maths.md §20.4).
+const (
+	BandCdecay     = "BandCdecay"     // B has weight decay
+	BfastandCdecay = "BfastandCdecay" // B has the global rate and weight decay
+	NoBCdecay      = "noBCdecay"      // C and D have the SSM's rate, without weight decay
+)
+
 // GroupConfig gives every tensor its optimiser group.
 type GroupConfig struct {
 	Recipe      Recipe  `toml:"recipe"`
 	LR          float64 `toml:"lr"`           // global learning rate
-	SSMLR       float64 `toml:"ssm_lr"`       // step size, poles and B; -1: the recipe's, 0: frozen
+	SSMLR       float64 `toml:"ssm_lr"`       // step size, poles, B and P; -1: the recipe's, 0: frozen
 	StepLR      float64 `toml:"step_lr"`      // log Δ or log ξ; -1: v3 lr, else ssm_lr; 0: frozen
 	AngleLR     float64 `toml:"angle_lr"`     // θ or u (DFouT); -1: as ssm_lr; 0: frozen
 	WeightDecay float64 `toml:"weight_decay"` // of the tensors that have decay
+	OptConfig   string  `toml:"opt_config"`   // "", BandCdecay, BfastandCdecay or noBCdecay
+	DtGlobal    bool    `toml:"dt_global"`    // log Δ or log ξ: the global rate, with decay
 }
 
 // Validate returns an error for the first invalid value.
@@ -40,6 +51,12 @@ func (g GroupConfig) Validate() error {
 	case RecipeDefault, RecipeMinimal, RecipeV3, RecipeV4:
 	default:
 		return fmt.Errorf("model: recipe %q: expected default, minimal, v3 or v4", g.Recipe)
+	}
+	switch {
+	case !slices.Contains([]string{"", BandCdecay, BfastandCdecay, NoBCdecay}, g.OptConfig):
+		return fmt.Errorf("model: opt_config %q: expected %s, %s, %s or nothing", g.OptConfig, BandCdecay, BfastandCdecay, NoBCdecay)
+	case g.DtGlobal && g.StepLR != FollowRule:
+		return fmt.Errorf("model: step_lr %v: expected %d with dt_global, where log Δ has the global learning rate", g.StepLR, FollowRule)
 	}
 	for _, r := range []struct {
 		name  string
@@ -66,13 +83,28 @@ func (g GroupConfig) Hyper(t Tensor) (lr, weightDecay float64) {
 	case KindBuffer:
 		return 0, 0
 	case KindStep:
+		if g.DtGlobal {
+			return g.LR, g.WeightDecay
+		}
 		return g.stepLR(), 0
 	case KindAngle:
 		if g.AngleLR != FollowRule {
 			return g.AngleLR, 0
 		}
 		return g.ssmLR(), 0
-	case KindDecay, KindFreq, KindB:
+	case KindB:
+		switch g.OptConfig {
+		case BandCdecay:
+			return g.ssmLR(), g.WeightDecay
+		case BfastandCdecay:
+			return g.LR, g.WeightDecay
+		}
+		return g.ssmLR(), 0
+	case KindC, KindD:
+		if g.OptConfig == NoBCdecay {
+			return g.ssmLR(), 0
+		}
+	case KindDecay, KindFreq, KindP:
 		return g.ssmLR(), 0
 	case KindBias, KindNorm:
 		if !g.decays(t) {

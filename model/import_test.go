@@ -48,9 +48,21 @@ func TestImportOptions(t *testing.T) {
 				t.Errorf("%s: %s comes from nowhere", g.Name, x.Name)
 			}
 		}
+		if v4 {
+			whole.Disc, whole.Length, whole.Moved = DiscDSS, 96, nil
+			dss := must.Get(ImportPyTorch(path, whole))(t)
+			if c := dss.Config.SSM; c.Layer != ssm.LayerDSS || c.LKernel != 96 {
+				t.Errorf("%s as DSS: %+v", g.Name, c)
+			}
+			if !slices.Equal(dss.Weights.Layers[1].LogDecay, m.Weights.Layers[1].LogDecay) {
+				t.Errorf("%s as DSS: A_real is not that of the file", g.Name)
+			}
+		}
 		for want, opt := range map[string]ImportOptions{
 			"discretise":                  {Step: whole.Step},
-			`Disc: "dss": expected "zoh"`: {Disc: "dss", Step: whole.Step},
+			`Disc: "foh": expected "zoh"`: {Disc: "foh", Step: whole.Step},
+			"Length: 9: only kernels":     {Disc: ssm.ZOH, Step: whole.Step, Length: 9},
+			map[bool]string{true: "Length: 0: the normaliser of DSS", false: `Disc: "dss": expected "zoh"`}[v4]: {Disc: DiscDSS, Step: whole.Step},
 			map[bool]string{true: `Step: "relu": expected "exp"`, false: `Step: "softplus": full S4 layers of version 3 have "exp"`}[v4]: {
 				Disc: ssm.Bilinear, Step: map[bool]string{true: "relu", false: StepSoftplus}[v4]},
 		} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // alignment of every tensor in the backing array, in floats (64 bytes).
@@ -60,12 +61,19 @@ func (c Config) specs(w *Weights) []tensorSpec {
 // ssmSpecs adds the tensors of a block's SSM.
 func (c Config) ssmSpecs(l *Layer, add func(field *[]float32, name string, kind Kind, shape ...int)) {
 	h, m, s := c.DModel, c.SSM.Modes(), c.ssmConfig().Copies()
+	if c.SSM.MIMO() {
+		c.scanSpecs(l, add)
+		return
+	}
 	names, freq := [3]string{"log_dt", "log_A_real", "A_imag"}, KindFreq
 	if c.SSM.Discrete() {
 		names, freq = [3]string{"log_xi", "log_rho", "theta"}, KindAngle
 	}
-	if c.SSM.MovesByWidth() {
+	switch {
+	case c.SSM.MovesByWidth():
 		names[2] = "u"
+	case c.SSM.Layer == ssm.LayerDSS:
+		names[1] = "A_real" // −Re A itself
 	}
 	add(&l.LogStep, names[0], KindStep, h)
 	add(&l.LogDecay, names[1], KindDecay, s, m)
@@ -73,8 +81,11 @@ func (c Config) ssmSpecs(l *Layer, add func(field *[]float32, name string, kind 
 	if c.SSM.MovesByWidth() {
 		add(&l.Omega, "omega", KindBuffer, s, m)
 	}
-	if c.SSM.TrainB {
+	if c.SSM.StoresB() {
 		add(&l.B, "B", KindB, s, m, 2)
+	}
+	if c.SSM.Layer == ssm.LayerS4 {
+		add(&l.P, "P", KindP, s, m, 2)
 	}
 	if c.SSM.Bidirectional {
 		add(&l.C, "C", KindC, 2, h, m, 2)
@@ -84,16 +95,32 @@ func (c Config) ssmSpecs(l *Layer, add func(field *[]float32, name string, kind 
 	add(&l.D, "D", KindD, h)
 }
 
+// scanSpecs adds the tensors of an S5 layer or an LRU, by the names of the original code.
+func (c Config) scanSpecs(l *Layer, add func(field *[]float32, name string, kind Kind, shape ...int)) {
+	h, p := c.DModel, c.SSM.Modes()
+	if c.SSM.Layer == ssm.LayerLRU {
+		add(&l.LogDecay, "nu_log", KindDecay, p)
+		add(&l.Freq, "theta_log", KindFreq, p)
+		add(&l.LogStep, "gamma_log", KindDecay, p)
+	} else {
+		add(&l.LogDecay, "Lambda_re", KindDecay, p)
+		add(&l.Freq, "Lambda_im", KindFreq, p)
+		add(&l.LogStep, "log_step", KindStep, p)
+	}
+	add(&l.B, "B", KindB, p, h, 2)
+	if c.SSM.Bidirectional {
+		add(&l.C, "C", KindC, 2, h, p, 2)
+	} else {
+		add(&l.C, "C", KindC, h, p, 2)
+	}
+	add(&l.D, "D", KindD, h)
+}
+
 // mixSpecs adds the tensors of a block after its SSM.
 func (c Config) mixSpecs(l *Layer, add func(field *[]float32, name string, kind Kind, shape ...int)) {
-	h := c.DModel
-	switch c.Mixing {
-	case MixingGLU:
-		add(&l.MixWeight, "mix.weight", KindWeight, 2*h, h)
-		add(&l.MixBias, "mix.bias", KindBias, 2*h)
-	case MixingLinear:
-		add(&l.MixWeight, "mix.weight", KindWeight, h, h)
-		add(&l.MixBias, "mix.bias", KindBias, h)
+	if rows := c.MixingRows(); rows > 0 {
+		add(&l.MixWeight, "mix.weight", KindWeight, rows, c.DModel)
+		add(&l.MixBias, "mix.bias", KindBias, rows)
 	}
 	c.normSpecs(&l.NormWeight, &l.NormBias, &l.RunningMean, &l.RunningVar, add)
 }

@@ -92,6 +92,7 @@ func (l *Layer) FillSSM(p *ssm.Params) {
 	widen(p.Omega, l.Omega)
 	widen(p.D, l.D)
 	widenComplex(p.C, l.C)
+	widenComplex(p.P, l.P)
 	if l.B != nil {
 		widenComplex(p.B, l.B)
 	}
@@ -105,6 +106,7 @@ func (l *Layer) setSSM(p *ssm.Params) {
 	narrow(l.Omega, p.Omega)
 	narrow(l.D, p.D)
 	narrowComplex(l.C, p.C)
+	narrowComplex(l.P, p.P)
 	if l.B != nil {
 		narrowComplex(l.B, p.B)
 	}
@@ -128,6 +130,7 @@ func (l *Layer) AddSSM(g *ssm.Params) {
 	add(l.Freq, g.Freq)
 	add(l.D, g.D)
 	addComplex(l.C, g.C)
+	addComplex(l.P, g.P)
 	if l.B != nil {
 		addComplex(l.B, g.B)
 	}

@@ -17,7 +17,7 @@ import (
 // All SSMs keep the same number of modes, so that both modes of running get faster. Shared pole
 // copies become one copy per SSM.
 func (m *Model) Prune(keep float64) (*Model, error) {
-	if err := checkKeep(keep); err != nil {
+	if err := m.checkPrune(keep); err != nil {
 		return nil, err
 	}
 	kept := max(1, int(math.Round(keep*float64(m.Config.SSM.Modes()))))
@@ -32,7 +32,7 @@ func (m *Model) Prune(keep float64) (*Model, error) {
 // SSMs keep different numbers of modes. The model has as many modes per SSM as the SSM that keeps
 // most, and C is 0 for the others. In all else it is like that of Prune.
 func (m *Model) PruneGlobal(keep float64) (pruned *Model, remaining int, err error) {
-	if err := checkKeep(keep); err != nil {
+	if err := m.checkPrune(keep); err != nil {
 		return nil, 0, err
 	}
 	layers := m.discretized()
@@ -59,7 +59,10 @@ func (m *Model) PruneGlobal(keep float64) (pruned *Model, remaining int, err err
 	return m.withModes(most, layers, least), remaining, nil
 }
 
-func checkKeep(keep float64) error {
+func (m *Model) checkPrune(keep float64) error {
+	if err := m.Config.SSM.CheckDiagonal(); err != nil {
+		return fmt.Errorf("model: prune: %w", err)
+	}
 	if !(keep > 0 && keep <= 1) {
 		return fmt.Errorf("model: prune: keep %v: expected a share of the modes, in (0, 1]", keep)
 	}

@@ -18,11 +18,15 @@ const (
 	StepSoftplus = "softplus" // Δ = ln(1 + e^x)
 )
 
+// DiscDSS is the official code's name of DSS, which it treats as a discretisation.
+const DiscDSS ssm.Disc = "dss"
+
 // ImportOptions holds what a PyTorch checkpoint does not store.
 type ImportOptions struct {
 	PreNorm bool     // the norm comes before each block, not after it
-	Disc    ssm.Disc // full layers: the discretisation
+	Disc    ssm.Disc // full layers: the discretisation, or DiscDSS
 	Step    string   // full layers of version 4: StepExp or StepSoftplus
+	Length  int      // DiscDSS: samples in a training sequence, or l_max
 
 	// Moved is called with the name of every tensor of the checkpoint and of the model's tensor
 	// that it became, or "" if it is not used. It may be nil.
@@ -33,7 +37,10 @@ type ImportOptions struct {
 // residual blocks with GELU, GLU and LayerNorm, mean pool. Its layers may be the minimal S4D layer
 // (s4d.py), or the full S4 layer with diagonal kernels of version 3 (SSKernelDiag) or 4
 // (SSMKernelDiag): ZOH or bilinear, uni- or bidirectional, with any number of pole copies and Re A
-// stored as its logarithm. Names may begin with "model.", as Lightning writes them.
+// stored as its logarithm. They may also be S4 with low-rank kernels (SSKernelNPLR, SSMKernelDPLR),
+// and those of version 4 DSS, with Re A stored as it is. The norms may be BatchNorm. Names may
+// begin with "model.", as Lightning writes them, and may be those of the official trainer's
+// network.
 //
 // An unexpected, missing or wrongly shaped tensor is an error that names it. Nothing in the file is
 // executed. An option that is missing or does not apply is an *ImportOptionError. A safetensors
@@ -99,18 +106,25 @@ func fromPyTorch(tensors []pth.Tensor, opt ImportOptions) (*Model, error) {
 		if src == nil {
 			return stored{}, fmt.Errorf("tensor %q is missing", name)
 		}
-		moved(name, t.Name)
+		moved(strings.TrimPrefix(src.Name, lightning), t.Name)
 		return stored{name: name, shape: src.Shape, want: want, data: src.Data, value: value}, nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range tensors { // the remaining ones, in the file's order
-		name := strings.TrimPrefix(t.Name, lightning)
+		name := exampleName(t.Name)
 		switch {
 		case byName[name] == nil:
+		case kind.lowRank() && strings.HasSuffix(name, "."+kind.length):
+			if len(t.Data) != 1 || int(t.Data[0]) != c.SSM.LKernel {
+				return nil, fmt.Errorf("tensor %q: %v, expected %d as in the first layer", t.Name, t.Data, c.SSM.LKernel)
+			}
+			moved(strings.TrimPrefix(t.Name, lightning), "")
+		case strings.HasSuffix(name, ".num_batches_tracked"):
+			moved(strings.TrimPrefix(t.Name, lightning), "")
 		case kind.unused != "" && strings.HasSuffix(name, "."+kind.unused):
-			moved(name, "")
+			moved(strings.TrimPrefix(t.Name, lightning), "")
 		default:
 			return nil, fmt.Errorf("tensor %q, shape %v, is unexpected in a network of %s", name, t.Shape, kind.name)
 		}
@@ -121,12 +135,42 @@ func fromPyTorch(tensors []pth.Tensor, opt ImportOptions) (*Model, error) {
 // lightning is the prefix that a Lightning module gives the names of its network's tensors.
 const lightning = "model."
 
-// index returns the tensors by name.
+// trainerNames are parts of the names in the network of the official trainer, and those of
+// example.py.
+var trainerNames = [][2]string{
+	{"layers.*.layer.", "s4_layers.*."}, {"layers.*.norm.norm.", "norms.*."}, {"norm.norm.", "norm."}, {"encoder.0.", "encoder."},
+	{"decoder.0.output_transform.", "decoder."},
+}
+
+// exampleName returns the name that a tensor has in the network of example.py.
+func exampleName(name string) string {
+	name = strings.TrimPrefix(name, lightning)
+	for _, n := range trainerNames {
+		before, after, numbered := strings.Cut(n[0], "*")
+		rest, ok := strings.CutPrefix(name, before)
+		if !ok {
+			continue
+		}
+		number := ""
+		if numbered {
+			if number, rest, ok = strings.Cut(rest, "."); !ok {
+				continue
+			}
+			if rest, ok = strings.CutPrefix("."+rest, after); !ok {
+				continue
+			}
+		}
+		return strings.Replace(n[1], "*", number, 1) + rest
+	}
+	return name
+}
+
+// index returns the tensors by their names in the network of example.py.
 func index(tensors []pth.Tensor) (map[string]*pth.Tensor, error) {
 	byName := map[string]*pth.Tensor{}
 	for i := range tensors {
 		t := &tensors[i]
-		name := strings.TrimPrefix(t.Name, lightning)
+		name := exampleName(t.Name)
 		if byName[name] != nil {
 			return nil, fmt.Errorf("tensor %q is duplicated", name)
 		}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -19,9 +20,36 @@ type layerKind struct {
 	fields  map[string]string // our name after "layers.I.": the checkpoint's after "s4_layers.I."
 	unused  string            // a tensor that the layer stores and does not read
 	width1  bool              // the mixing is a convolution of width 1
+	mark    string            // our name of the tensor that identifies the kind; "" means A_imag
+
+	// length is the name of the integer tensor with the length for which C̃ was computed. It is ""
+	// for layers other than S4.
+	length string
 }
 
-// layerKinds are identified by the name of A_imag.
+// lowRank reports whether the layers are S4's.
+func (k *layerKind) lowRank() bool { return k.length != "" }
+
+// lowRank4 is the kind that S4 is exported as.
+var lowRank4 = layerKind{
+	name: "full S4 layers of version 4 with low-rank kernels", full: true, version: 4, length: "layer.kernel.l_kernel", mark: "P",
+	fields: map[string]string{
+		"log_dt": "layer.kernel.inv_dt", "log_A_real": "layer.kernel.A_real", "A_imag": "layer.kernel.A_imag",
+		"B": "layer.kernel.B", "P": "layer.kernel.P", "C": "layer.kernel.C", "D": "layer.D",
+	},
+}
+
+// lowRank3 returns version 3 of S4, whose name of log −Re Λ changed.
+func lowRank3(logReal string) layerKind {
+	return layerKind{
+		name: "full S4 layers of version 3 with low-rank kernels", full: true, version: 3, length: "kernel.kernel.L", mark: "log_A_real",
+		fields: map[string]string{
+			"log_dt": "kernel.kernel.log_dt", "log_A_real": "kernel.kernel." + logReal, "A_imag": "kernel.kernel.w_imag",
+			"B": "kernel.kernel.B", "P": "kernel.kernel.P", "C": "kernel.kernel.C", "D": "D",
+		},
+	}
+}
+
 var layerKinds = []layerKind{
 	{
 		name: "minimal S4D layers", width1: true,
@@ -37,18 +65,20 @@ var layerKinds = []layerKind{
 		},
 		unused: "kernel.kernel.A", // as it was before training
 	},
+	lowRank3("inv_w_real"), lowRank3("log_w_real"), lowRank4,
 	{
 		name: "full S4 layers of version 4", full: true, version: 4,
 		fields: map[string]string{
 			"log_dt": "layer.kernel.inv_dt", "log_A_real": "layer.kernel.A_real", "A_imag": "layer.kernel.A_imag",
 			"B": "layer.kernel.B", "C": "layer.kernel.C", "D": "layer.D",
+			"A_real": "layer.kernel.A_real", // of DSS
 		},
 	},
 }
 
 // ImportOptionError reports an option that is required and missing, or one that does not apply.
 type ImportOptionError struct {
-	Option  string // the field of ImportOptions: "Disc" or "Step"
+	Option  string // the field of ImportOptions: "Disc", "Step" or "Length"
 	Problem string
 }
 
@@ -57,10 +87,15 @@ func (e *ImportOptionError) Error() string { return e.Option + ": " + e.Problem 
 
 // kindOf returns the kind of layer that the tensors belong to.
 func kindOf(byName map[string]*pth.Tensor) *layerKind {
-	for i := range layerKinds {
-		if byName["s4_layers.0."+layerKinds[i].fields["A_imag"]] != nil {
-			return &layerKinds[i]
+	for _, k := range layerKinds {
+		if byName["s4_layers.0."+k.fields[cmp.Or(k.mark, "A_imag")]] == nil {
+			continue
 		}
+		if k.version == 3 && k.lowRank() { // releases differ
+			mix := byName["s4_layers.0.output_linear.0.weight"]
+			k.width1 = mix != nil && len(mix.Shape) == 3
+		}
+		return &k
 	}
 	return &layerKinds[0]
 }
@@ -74,12 +109,20 @@ func (k *layerKind) check(o ImportOptions) error {
 		return &ImportOptionError{"Step", fmt.Sprintf(format, args...)}
 	}
 	switch {
+	case k.lowRank() && o.Disc != "" && o.Disc != ssm.Bilinear:
+		return disc("%q: %s have %q", o.Disc, k.name, ssm.Bilinear)
 	case !k.full && o.Disc != "" && o.Disc != ssm.ZOH:
 		return disc("%q: %s have %q", o.Disc, k.name, ssm.ZOH)
-	case k.full && o.Disc == "":
+	case k.full && !k.lowRank() && o.Disc == "":
 		return disc("missing: the file does not store how its %s discretise: expected %q or %q", k.name, ssm.ZOH, ssm.Bilinear)
-	case k.full && o.Disc != ssm.ZOH && o.Disc != ssm.Bilinear:
+	case k.version == 3 && !k.lowRank() && o.Disc != ssm.ZOH && o.Disc != ssm.Bilinear:
 		return disc("%q: expected %q or %q", o.Disc, ssm.ZOH, ssm.Bilinear)
+	case k.version == 4 && !k.lowRank() && o.Disc != ssm.ZOH && o.Disc != ssm.Bilinear && o.Disc != DiscDSS:
+		return disc("%q: expected %q, %q or %q", o.Disc, ssm.ZOH, ssm.Bilinear, DiscDSS)
+	case o.Disc == DiscDSS && o.Length < 1:
+		return &ImportOptionError{"Length", fmt.Sprintf("%d: the normaliser of DSS spans the training sequences, and the file does not store their length: expected a number of samples", o.Length)}
+	case o.Disc != DiscDSS && o.Length != 0:
+		return &ImportOptionError{"Length", fmt.Sprintf("%d: only kernels of %q depend on a length", o.Length, DiscDSS)}
 	case k.version != 4 && o.Step != "" && o.Step != StepExp:
 		return step("%q: %s have %q", o.Step, k.name, StepExp)
 	case k.version == 4 && o.Step == "":
@@ -107,10 +150,10 @@ func (k *layerKind) source(t Tensor, o ImportOptions, directions int) (name stri
 		return prefix + "output_linear.0.weight", shape, nil
 	case "mix.bias":
 		return prefix + "output_linear.0.bias", shape, nil
-	case "norm.weight", "norm.bias":
+	case "norm.weight", "norm.bias", "norm.running_mean", "norm.running_var":
 		return fmt.Sprintf("norms.%d.%s", layer, own[len("norm."):]), shape, nil
 	}
-	if k.full && (own == "D" || own == "C" && directions == 1 || own == "B" && k.version == 4) {
+	if k.full && (own == "D" || own == "C" && directions == 1 || (own == "B" || own == "P") && (k.version == 4 || k.lowRank())) {
 		shape = append([]int{1}, shape...)
 	}
 	if k.version == 4 {
@@ -121,7 +164,7 @@ func (k *layerKind) source(t Tensor, o ImportOptions, directions int) (name stri
 				value = func(x float64) float64 { return math.Log(math.Log1p(math.Exp(-math.Abs(x))) + max(x, 0)) }
 			}
 		case "A_imag":
-			// A is stored as its conjugate; B and C are not.
+			// A is stored as its conjugate; B, P and C are not.
 			value = func(x float64) float64 { return -x }
 		}
 	}
@@ -166,6 +209,23 @@ func (k *layerKind) config(byName map[string]*pth.Tensor, o ImportOptions) (Conf
 			c.SSM.NSSM = 0
 		}
 		c.SSM.Disc, c.SSM.TrainB, c.SSM.Bidirectional = o.Disc, true, directions == 2
+		if o.Disc == DiscDSS {
+			c.SSM.Layer, c.SSM.Disc, c.SSM.LKernel = ssm.LayerDSS, ssm.ZOH, o.Length
+		}
+		if k.lowRank() {
+			name := "s4_layers.0." + k.length
+			t := byName[name]
+			if t == nil || len(t.Data) != 1 {
+				return c, fmt.Errorf("tensor %q is missing or not a single number", name)
+			}
+			c.SSM.Layer, c.SSM.Disc, c.SSM.TrainB, c.SSM.LKernel = ssm.LayerS4, ssm.Bilinear, false, int(t.Data[0])
+		}
+	}
+	if byName["norms.0.running_mean"] != nil {
+		c.Norm = NormBatch
+	}
+	if byName["norm.weight"] != nil { // the official network has a final norm if it is pre-norm
+		c.PreNorm, c.FinalNorm = true, true
 	}
 	c.NLayers = 1
 	for byName[fmt.Sprintf("s4_layers.%d.%s", c.NLayers, k.fields["D"])] != nil {

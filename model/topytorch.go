@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/cmplx"
 	"slices"
+	"strings"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/pth"
@@ -15,10 +16,11 @@ import (
 
 // ExportPyTorch writes a checkpoint that the network of state-spaces/s4's example.py loads, with
 // minimal S4D layers. Any parametrisation and discretisation of the poles has an equivalent minimal
-// layer: A = log λ̄/Δ, and C absorbs B̄. A feature that example.py does not have is an error that
-// names it and wraps errors.ErrUnsupported.
+// layer: A = log λ̄/Δ, and C absorbs B̄. S4 is written as full layers of version 4 with low-rank
+// kernels and Δ = e^x (StepExp): the parameters themselves. A feature that the network with these
+// layers does not have is an error that names it and wraps errors.ErrUnsupported.
 func (m *Model) ExportPyTorch(path string) error {
-	tensors, err := m.minimal()
+	tensors, err := m.checkpoint()
 	if err != nil {
 		return fmt.Errorf("model: to PyTorch: %w", unsupported{err})
 	}
@@ -34,13 +36,17 @@ type unsupported struct{ error }
 
 func (unsupported) Is(target error) bool { return target == errors.ErrUnsupported }
 
-// minimal returns the tensors of the network with minimal S4D layers.
-func (m *Model) minimal() ([]pth.Tensor, error) {
-	if err := m.Config.minimal(); err != nil {
+// checkpoint returns the tensors of the network with minimal S4D layers, or of S4 with full layers.
+func (m *Model) checkpoint() ([]pth.Tensor, error) {
+	kind, plain := &layerKinds[0], m.Config
+	if m.Config.SSM.Layer == ssm.LayerS4 {
+		kind = &lowRank4
+	} else {
+		plain.SSM = ssm.Config{DState: 2 * m.Config.SSM.Modes(), Init: ssm.Imported, Disc: ssm.ZOH}
+	}
+	if err := m.Config.exportable(kind); err != nil {
 		return nil, err
 	}
-	plain := m.Config
-	plain.SSM = ssm.Config{DState: 2 * m.Config.SSM.Modes(), Init: ssm.Imported, Disc: ssm.ZOH}
 	out := &Model{Config: plain, Weights: NewWeights(plain)}
 	ours := map[string][]float32{}
 	for _, t := range m.Weights.Tensors() {
@@ -51,7 +57,8 @@ func (m *Model) minimal() ([]pth.Tensor, error) {
 			copy(t.Data, ours[t.Name])
 		}
 	}
-	if c := m.Config.SSM; c.Discrete() || c.Disc != ssm.ZOH || c.TrainB || c.Bandlimit > 0 || m.Config.ssmConfig().Copies() != m.Config.DModel {
+	c := m.Config.SSM
+	if !kind.full && (c.Discrete() || c.Layer == ssm.LayerDSS || c.Disc != ssm.ZOH || c.TrainB || c.Bandlimit > 0 || m.Config.ssmConfig().Copies() != m.Config.DModel) {
 		for i := range out.Weights.Layers {
 			if err := out.Weights.Layers[i].setMinimal(m.SSMParams(i), c.Disc); err != nil {
 				return nil, fmt.Errorf("layer %d: %w", i, err)
@@ -63,27 +70,44 @@ func (m *Model) minimal() ([]pth.Tensor, error) {
 	copy(out.Weights.DecoderBias, bias)
 	var tensors []pth.Tensor
 	for _, t := range out.Weights.Tensors() {
-		name, shape, _ := layerKinds[0].source(t, ImportOptions{}, 1)
+		name, shape, value := kind.source(t, ImportOptions{Step: StepExp}, c.Directions())
+		if value != nil { // of StepExp: −x, its own inverse
+			for i, x := range t.Data {
+				t.Data[i] = float32(value(float64(x)))
+			}
+		}
 		tensors = append(tensors, pth.Tensor{Name: name, Shape: shape, Data: t.Data})
+		count := func(name string, n int) {
+			tensors = append(tensors, pth.Tensor{Name: name, Shape: []int{}, Data: []float32{float32(n)}, Count: true})
+		}
+		if stem, ok := strings.CutSuffix(name, kind.fields["C"]); ok && kind.lowRank() {
+			count(stem+kind.length, c.LKernel)
+		}
+		if stem, ok := strings.CutSuffix(name, "running_var"); ok {
+			count(stem+"num_batches_tracked", 0) // not known, and not used with a fixed momentum
+		}
 	}
 	return tensors, nil
 }
 
-// minimal returns an error that names the first feature that example.py's network does not have.
-func (c Config) minimal() error {
+// exportable returns an error that names the first feature that the network with such layers does
+// not have: example.py's, and for full layers the official trainer's with its norms.
+func (c Config) exportable(k *layerKind) error {
 	for _, feature := range []struct {
 		present bool
 		what    string
 	}{
 		{c.Encoder != EncoderLinear, "the encoder is an embedding"}, {c.Pairs, "it compares two sequences"},
-		{c.Norm != NormLayer, fmt.Sprintf("norm %q", c.Norm)}, {c.FinalNorm, "there is a norm after the last layer"},
+		{c.Norm != NormLayer && (c.Norm != NormBatch || !k.full), fmt.Sprintf("norm %q", c.Norm)}, {c.Eps() != 1e-5, fmt.Sprintf("norm_eps %v", c.NormEps)},
+		{c.FinalNorm && !(k.full && c.PreNorm), "there is a norm after the last layer"},
 		{!c.Residual, "there is no residual path"}, {c.Activation != ActivationGELU, fmt.Sprintf("activation %q", c.Activation)},
 		{c.Mixing != MixingGLU, fmt.Sprintf("mixing %q", c.Mixing)}, {c.Pool != PoolMean, fmt.Sprintf("pool %q", c.Pool)},
 		{c.CountSSM() != c.NLayers, "some layers have no SSM"},
-		{c.SSM.Bidirectional, "the SSMs are bidirectional"}, {c.SSM.LMax > 0, "kernels are truncated"},
+		{!k.full && !c.SSM.Diagonal(), fmt.Sprintf("layer %q", c.SSM.Layer)}, {!k.full && c.SSM.Bidirectional, "the SSMs are bidirectional"},
+		{c.SSM.LMax > 0, "kernels are truncated"},
 	} {
 		if feature.present {
-			return fmt.Errorf("%s, which the network of minimal S4D layers does not support", feature.what)
+			return fmt.Errorf("%s, which the network of %s does not support", feature.what, k.name)
 		}
 	}
 	return nil
@@ -99,6 +123,9 @@ func (l *Layer) setMinimal(p *ssm.Params, disc ssm.Disc) error {
 		for n := range d.M {
 			i := h*d.M + n
 			a := d.LogLambda[i]
+			if d.Growing(i) {
+				return errors.New("a mode that grows: the minimal layer's modes decay")
+			}
 			if a == 0 {
 				return errors.New("a pole λ̄ = 1: the minimal layer would divide by 0")
 			}

@@ -113,6 +113,10 @@ func TestExportRejects(t *testing.T) {
 		"a norm after the last layer":         func(c *model.Config) { c.PreNorm, c.FinalNorm = true, true },
 		"no residual path":                    func(c *model.Config) { c.Residual = false },
 		`activation "none"`:                   func(c *model.Config) { c.Activation = model.ActivationNone },
+		`mixing "half-glu1"`:                  func(c *model.Config) { c.Mixing = model.MixingHalfGLU1 },
+		`mixing "half-glu2"`:                  func(c *model.Config) { c.Mixing = model.MixingHalfGLU2 },
+		`activation "gelu-tanh"`:              func(c *model.Config) { c.Activation = model.ActivationGELUTanh },
+		`norm_eps 1e-06`:                      func(c *model.Config) { c.NormEps = 1e-6 },
 		`mixing "linear"`:                     func(c *model.Config) { c.Mixing = model.MixingLinear },
 		`pool "last"`:                         func(c *model.Config) { c.Pool = model.PoolLast },
 		"some layers have no SSM":             func(c *model.Config) { c.SSMLayers = 1 },
@@ -166,14 +170,20 @@ func TestResavedInPyTorch(t *testing.T) {
 		t.Skip("starts PyTorch")
 	}
 	interpreter := python(t)
-	m := must.Get(model.ImportPyTorch(golden.LoadTiny(t, "postnorm").WritePth(t), model.ImportOptions{}))(t)
-	ours, theirs := filepath.Join(t.TempDir(), "ours.pth"), filepath.Join(t.TempDir(), "theirs.pth")
-	must.Do(t, m.ExportPyTorch(ours))
-	if out, err := pythonCommand(interpreter, "-c", resave, ours, theirs).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if back, err := model.ImportPyTorch(theirs, model.ImportOptions{}); err != nil || back.Hash() != m.Hash() {
-		t.Errorf("another network, or error %v", err)
+	_, s4 := golden.LoadS4Import(t)
+	for path, step := range map[string]string{golden.LoadTiny(t, "postnorm").WritePth(t): "", golden.TinyS4Pth(t): model.StepExp, s4: model.StepSoftplus} {
+		m := must.Get(model.ImportPyTorch(path, model.ImportOptions{Step: step}))(t)
+		ours, theirs := filepath.Join(t.TempDir(), "ours.pth"), filepath.Join(t.TempDir(), "theirs.pth")
+		must.Do(t, m.ExportPyTorch(ours))
+		if out, err := pythonCommand(interpreter, "-c", resave, ours, theirs).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if step != "" {
+			step = model.StepExp
+		}
+		if back, err := model.ImportPyTorch(theirs, model.ImportOptions{Step: step}); err != nil || back.Hash() != m.Hash() {
+			t.Errorf("%s: another network, or error %v", path, err)
+		}
 	}
 }
 

@@ -7,10 +7,11 @@ type Kind int
 // The kinds of tensors.
 const (
 	KindStep      Kind = iota // log Δ, log ξ
-	KindDecay                 // log(−Re A), log ρ
-	KindFreq                  // Im A
+	KindDecay                 // log(−Re A), log ρ; Re Λ of S5; ν and γ of the LRU
+	KindFreq                  // Im A; Im Λ of S5; θ of the LRU
 	KindAngle                 // θ of DFouT, or u
 	KindB                     // B of the SSM
+	KindP                     // P of S4
 	KindC                     // C of the SSM
 	KindD                     // D of the SSM
 	KindWeight                // matrices of linear layers
@@ -41,15 +42,19 @@ type Tensor struct {
 
 // Layer holds the weights of one block. A slice is nil if the configuration has no such tensor. M
 // is the number of complex modes, S the number of pole copies.
+//
+// In S5, LogStep, LogDecay and Freq are "log_step", "Lambda_re" and "Lambda_im". In the LRU they
+// are "gamma_log", "nu_log" and "theta_log". They are [M], and B is [M][H][2].
 type Layer struct {
 	LogStep                 []float32 // [H]       "log_dt",     DFouT "log_xi"
-	LogDecay                []float32 // [S][M]    "log_A_real", DFouT "log_rho"
+	LogDecay                []float32 // [S][M]    "log_A_real", DFouT "log_rho", DSS "A_real"
 	Freq                    []float32 // [S][M]    "A_imag",     DFouT "theta", or "u"
 	Omega                   []float32 // [S][M]    "omega", with ssm.Config.MovesByWidth
-	B                       []float32 // [S][M][2] "B", with ssm.Config.TrainB
-	C                       []float32 // [H][M][2] "C"; [2][H][M][2] if bidirectional
+	B                       []float32 // [S][M][2] "B", with ssm.Config.StoresB
+	P                       []float32 // [S][M][2] "P", S4
+	C                       []float32 // [H][M][2] "C"; [2][H][M][2] if bidirectional; S4: C̃
 	D                       []float32 // [H]       "D"
-	MixWeight, MixBias      []float32 // "mix.weight" [2H][H], "mix.bias" [2H]; linear: H
+	MixWeight, MixBias      []float32 // "mix.weight" [2H][H], "mix.bias" [2H]; with other mixing layers H
 	NormWeight, NormBias    []float32 // [H]       "norm.weight", "norm.bias"
 	RunningMean, RunningVar []float32 // [H]       "norm.running_mean", "norm.running_var"
 }

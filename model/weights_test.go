@@ -27,6 +27,7 @@ func TestTensorNames(t *testing.T) {
 		"bare":                   {linear, dfout, nil},
 		"linear mixing":          {linear, slices.Concat(dfout, mix, norm), nil},
 		"tied and bidirectional": {linear, slices.Concat(s4d, mix, norm), nil},
+		"block of S5":            {linear, slices.Concat(dfout, mix, norm, []string{"norm.running_mean", "norm.running_var"}), nil},
 		"pairs":                  {linear, slices.Concat(dfout, mix, norm), []string{"compare.weight", "compare.bias"}},
 		"width":                  {linear, slices.Concat([]string{"log_xi", "log_rho", "u", "omega", "B", "C", "D"}, mix, norm), nil},
 		"unit circle":            {linear, slices.Concat(block("log_dt", "log_A_real", "A_imag"), mix, norm), nil},

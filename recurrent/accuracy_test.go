@@ -90,6 +90,49 @@ func checkLayer(t *testing.T, cfg model.Config, stepScale float64, length int, t
 	}
 }
 
+// The recurrence of S4 agrees with its kernel, applied in float64 (docs/maths.md §17.3).
+func TestLongS4(t *testing.T) {
+	const length = 16384
+	for _, init := range []ssm.Init{ssm.LegS, ssm.FouT} {
+		for _, stepScale := range []float64{1, 2} {
+			cfg := bareConfig(4)
+			setS4(&cfg.SSM, init, 1024)
+			m := bareModel(t, cfg)
+			x := signal(3, cfg.DModel, length)
+			got := newNetwork(t, m, stepScale).NewStream().Process(x, length)
+			p := m.SSMParams(0)
+			must.Do(t, p.RecoverChannels(0, cfg.DModel))
+			worst := 0.0
+			for h := range cfg.DModel {
+				worst = max(worst, relativeError(got[h*length:(h+1)*length], rankOneRecursion(p, h, stepScale, x[h*length:(h+1)*length])))
+			}
+			t.Logf("%s, step scale %v: error over %d samples: %.1e of the largest output", init, stepScale, length, worst)
+			if worst > 1e-5 {
+				t.Errorf("%s, step scale %v: error %.1e of the largest output", init, stepScale, worst)
+			}
+		}
+	}
+}
+
+// rankOneRecursion is the recurrence of a channel of S4 in float64.
+func rankOneRecursion(p *ssm.Params, h int, stepScale float64, x []float32) []float64 {
+	m := p.Modes()
+	r, state, y := ssm.NewRankOne(m), make([]complex128, m), make([]float64, len(x))
+	p.RankOne(r, h, stepScale)
+	for l, v := range x {
+		w := 0.0
+		for n, s := range state {
+			w += 2 * real(r.U[n]*s)
+		}
+		y[l] = p.D[h] * float64(v)
+		for n := range state {
+			state[n] = r.E[n]*state[n] - r.P[n]*complex(w, 0) + r.B[n]*complex(float64(v), 0)
+			y[l] += 2 * real(p.C[h*m+n]*state[n])
+		}
+	}
+	return y
+}
+
 // recursion is h ← λ̄h + W x, y = 2·Re Σ h + D x in float64.
 func recursion(d *ssm.Discrete, channel int, x []float32) []float64 {
 	y := make([]float64, len(x))

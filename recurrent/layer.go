@@ -1,8 +1,8 @@
 package recurrent
 
 import (
+	"fmt"
 	"math"
-	"math/cmplx"
 	"slices"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
@@ -10,58 +10,55 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// layer holds the constants of one layer. B̄ is folded into C, W = C·B̄, which a diagonal system
-// with one input allows: h ← λ̄h + x, y = 2·Re Σ W h + D x (docs/maths.md §2.5).
+// layer holds the constants of one layer.
 type layer struct {
-	ssm                        vek.SSM   // λ̄ rounded to float32, W and D
-	correctionRe, correctionIm []float32 // [H][M] phase correction at the end of a block
-	mixing                     linear
-	norm                       norm
+	recurrence recurrence // nil without an SSM
+	mixing     linear
+	norm       norm
 }
 
-func newLayer(m *model.Model, i int, stepScale float64) layer {
+// A recurrence advances the SSM of a layer sample by sample. Its state is stateLen floats per
+// stream, 0 at the start.
+type recurrence interface {
+	// run advances each state by t samples of x [H][len(states)·t] and writes the outputs, D·x
+	// included, to y. Columns [i·t, (i+1)·t) of x and y belong to state i. The bits for a stream do
+	// not depend on the other streams, or on how its samples are divided into calls.
+	run(y, x vek.Matrix, states [][]float32, t int, scratch []float32)
+
+	// correct adjusts a state at the end of a block for the rounding of the poles to float32.
+	correct(state []float32)
+
+	stateLen() int
+	scratchLen() int // floats, for at most one block of columns
+}
+
+func newLayer(m *model.Model, i int, stepScale float64) (layer, error) {
 	cfg, w := m.Config, &m.Weights.Layers[i]
-	l := layer{norm: newNorm(cfg.Norm, w.NormWeight, w.NormBias, w.RunningMean, w.RunningVar)}
+	l := layer{norm: newNorm(cfg, w.NormWeight, w.NormBias, w.RunningMean, w.RunningVar)}
 	if cfg.HasSSM(i) {
-		l.setSSM(m.SSMParams(i).Discretize(cfg.SSM.Disc, stepScale))
+		var err error
+		if l.recurrence, err = newRecurrence(m, i, stepScale); err != nil {
+			return l, err
+		}
 	}
-	switch cfg.Mixing {
-	case model.MixingGLU:
-		l.mixing = newLinear(w.MixWeight, w.MixBias, 2*cfg.DModel)
-	case model.MixingLinear:
-		l.mixing = newLinear(w.MixWeight, w.MixBias, cfg.DModel)
+	if rows := cfg.MixingRows(); rows > 0 {
+		l.mixing = newLinear(w.MixWeight, w.MixBias, rows)
 	}
-	return l
+	return l, nil
 }
 
-// setSSM rounds the poles to float32 and stores the phase correction for what the rounding lost.
-func (l *layer) setSSM(d *ssm.Discrete) {
-	floats := func() []float32 { return make([]float32, d.H*d.M) }
-	l.ssm = vek.SSM{LambdaRe: floats(), LambdaIm: floats(), CRe: floats(), CIm: floats(), D: make([]float32, d.H)}
-	l.correctionRe, l.correctionIm = floats(), floats()
-	for h, x := range d.D {
-		l.ssm.D[h] = float32(x)
+func newRecurrence(m *model.Model, i int, stepScale float64) (recurrence, error) {
+	if m.Config.SSM.Layer == ssm.LayerS4 {
+		return newRankOne(m.SSMParams(i), stepScale)
 	}
-	for n, logLambda := range d.LogLambda {
-		l.ssm.CRe[n], l.ssm.CIm[n] = float32(real(d.W[n])), float32(imag(d.W[n]))
-		exact := cmplx.Exp(logLambda)
-		re, im := round(exact)
-		l.ssm.LambdaRe[n], l.ssm.LambdaIm[n] = re, im
-		l.correctionRe[n], l.correctionIm[n] = phaseCorrection(exact, complex(float64(re), float64(im)))
+	if m.Config.SSM.MIMO() {
+		return newScan(m, i, stepScale)
 	}
-}
-
-// run advances each state [re, im][H][M] by t samples of x and writes the outputs to y. Columns
-// [i·t, (i+1)·t) of x and y belong to state i.
-func (l *layer) run(y, x vek.Matrix, states [][]float32, t int, scratch []float32) {
-	if t == 1 {
-		vek.SSMStep(y, x, states, &l.ssm, scratch)
-		return
+	d := m.SSMParams(i).Discretize(m.Config.SSM.Disc, stepScale)
+	if n := d.CountGrowing(); n > 0 {
+		return nil, fmt.Errorf("recurrent: %d modes of layer %d grow without bound, but a stream has no end; use package convmode", n, i)
 	}
-	for i, state := range states {
-		re, im := state[:len(state)/2], state[len(state)/2:]
-		vek.SSMBlock(y.Columns(i*t, (i+1)*t), x.Columns(i*t, (i+1)*t), re, im, &l.ssm, scratch)
-	}
+	return newDiagonal(d), nil
 }
 
 // linear is y = A x + b with A [rows][columns].
@@ -84,18 +81,19 @@ func (l *linear) apply(y, x vek.Matrix, scratch []float32) {
 // are folded into a scale and a shift per channel. Without weights it is the identity.
 type norm struct {
 	perChannel    bool
+	eps           float64
 	weight, shift []float32 // [H]
 }
 
-func newNorm(kind model.Norm, weight, bias, mean, variance []float32) norm {
-	n := norm{perChannel: kind == model.NormBatch}
-	if kind == model.NormNone {
+func newNorm(c model.Config, weight, bias, mean, variance []float32) norm {
+	n := norm{perChannel: c.Norm == model.NormBatch, eps: c.Eps()}
+	if c.Norm == model.NormNone {
 		return n
 	}
 	n.weight, n.shift = slices.Clone(weight), slices.Clone(bias)
 	if n.perChannel {
 		for h := range n.weight {
-			scale := float64(weight[h]) / math.Sqrt(float64(variance[h])+model.NormEps)
+			scale := float64(weight[h]) / math.Sqrt(float64(variance[h])+n.eps)
 			n.weight[h] = float32(scale)
 			n.shift[h] = float32(float64(bias[h]) - scale*float64(mean[h]))
 		}
@@ -108,7 +106,7 @@ func (n *norm) identity() bool { return n.weight == nil }
 // apply writes y [H][t] from x [H][t]; mean and rstd are scratch [t].
 func (n *norm) apply(y, x vek.Matrix, mean, rstd []float32) {
 	if !n.perChannel {
-		vek.LayerNorm(y, x, n.weight, n.shift, mean[:x.Cols], rstd[:x.Cols], model.NormEps)
+		vek.LayerNorm(y, x, n.weight, n.shift, mean[:x.Cols], rstd[:x.Cols], float32(n.eps))
 		return
 	}
 	for h := range n.weight {

@@ -156,7 +156,7 @@ func (n *Network) advance(ws *workspace, streams []*Stream, t int) {
 		s.position += int64(t)
 		if s.position%block == 0 {
 			for l := range n.cfg.CountSSM() {
-				n.layers[l].correctPhase(n.layerState(s, l))
+				n.layers[l].recurrence.correct(n.layerState(s, l))
 			}
 			if n.blocks > 0 {
 				s.window.push(s.sum, s.position)
@@ -166,10 +166,10 @@ func (n *Network) advance(ws *workspace, streams []*Stream, t int) {
 	}
 }
 
-// layerState returns a stream's state [re, im][H][M] of SSM layer l.
+// layerState returns a stream's state of SSM layer l.
 func (n *Network) layerState(s *Stream, l int) []float32 {
-	perLayer := len(s.state) / n.cfg.CountSSM()
-	return s.state[l*perLayer : (l+1)*perLayer]
+	size := n.layers[l].recurrence.stateLen() // the same in all layers
+	return s.state[l*size : (l+1)*size]
 }
 
 // decode writes the decoder's output for each stream to dst [d_output][len(streams)], after

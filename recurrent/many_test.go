@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 )
@@ -33,10 +34,14 @@ func together(net *recurrent.Network, x []float32, ids []int32, channels, n int)
 // bit.
 func TestStepMany(t *testing.T) {
 	const steps = 3
+	counts := []int{0, 1, 2, 64, 65, 97}
+	if vektest.Emulated {
+		counts = []int{0, 1, 2, 65}
+	}
 	for name, cfg := range variants() {
 		t.Run(name, func(t *testing.T) {
 			net := newNetwork(t, newModel(t, cfg, 1), 1)
-			for _, n := range []int{0, 1, 2, 64, 65, 97} {
+			for _, n := range counts {
 				x, ids := input(cfg, 2, 97)
 				many, alone := together(net, x, ids, cfg.DInput, n)
 				dst := make([]float32, cfg.DOutput*n)

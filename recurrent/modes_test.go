@@ -7,6 +7,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 	"github.com/s4d-fast/s4d-fast/ssm"
@@ -83,9 +84,13 @@ func TestTwoModes(t *testing.T) {
 }
 
 // They agree after 16,384 samples, with the slowest poles, with undamped ones, and at another step
-// scale.
+// scale. Under emulation, layers other than S4D run for 1,024 samples.
 func TestTwoModesLong(t *testing.T) {
-	const length = 16384
+	length := 16384
+	other := length
+	if vektest.Emulated {
+		other = 1024
+	}
 	tests := []struct {
 		name      string
 		change    func(*ssm.Config)
@@ -96,13 +101,24 @@ func TestTwoModesLong(t *testing.T) {
 		{"dfout Re λ=0", func(c *ssm.Config) { c.AReal = 0 }, 1},
 		{"lin Δ=1e-4 step scale 2", func(c *ssm.Config) { c.Init = ssm.Lin; c.DtMin, c.DtMax = 1e-4, 1e-4 }, 2},
 		{"lin Re λ=0", func(c *ssm.Config) { c.Init = ssm.Lin; c.AReal = 0 }, 1},
+		{"S4-LegS", func(c *ssm.Config) { setS4(c, ssm.LegS, other) }, 1},
+		{"S4-FouT", func(c *ssm.Config) { setS4(c, ssm.FouT, other) }, 1},
+		{"S4-LegS, C̃ doubled", func(c *ssm.Config) { setS4(c, ssm.LegS, other/16) }, 1},
+		{"S4-LegS step scale 2", func(c *ssm.Config) { setS4(c, ssm.LegS, other) }, 2},
+		{"S4-FouT step scale 0.5", func(c *ssm.Config) { setS4(c, ssm.FouT, other) }, 0.5},
+		{"S5 step scale 2", func(c *ssm.Config) { *c = s5(128) }, 2},
+		{"S5 Δ=1e-4", func(c *ssm.Config) { *c = s5(64); c.DtMin, c.DtMax = 1e-4, 1e-4 }, 1},
+		{"LRU", func(c *ssm.Config) { *c = slowLRU(64) }, 1},
 	}
 	for _, test := range tests {
 		for _, pool := range []model.Pool{model.PoolMean, model.PoolNone} {
 			t.Run(test.name+"/"+string(pool), func(t *testing.T) {
-				cfg := baseConfig()
+				cfg, length := baseConfig(), length
 				cfg.Pool = pool
 				test.change(&cfg.SSM)
+				if cfg.SSM.Layer != "" {
+					length = other
+				}
 				m := newModel(t, cfg, 4)
 				x, _ := input(cfg, 5, length)
 				want := convolve(t, m, x, nil, length, test.stepScale)
@@ -115,6 +131,11 @@ func TestTwoModesLong(t *testing.T) {
 			})
 		}
 	}
+}
+
+// setS4 makes layers of S4 with kernels of so many taps.
+func setS4(c *ssm.Config, init ssm.Init, taps int) {
+	*c = ssm.Config{Layer: ssm.LayerS4, DModel: 8, DState: 64, Init: init, Disc: ssm.Bilinear, DtMin: 1e-3, DtMax: 0.1, LKernel: taps}
 }
 
 // A stream of a regression gives outputs in the target's unit; those of convolution mode are

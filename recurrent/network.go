@@ -3,11 +3,12 @@
 // Window is proportional to Window.
 //
 // A Network holds a model's constants and is shared by streams. A Stream holds the state of one
-// signal, float32 [H][M] per layer, split into real and imaginary parts, and belongs to one
-// goroutine at a time. The input is samples [d_input][n] or tokens. With Options.Normalize samples
-// are in the unit of the training data, without it the caller normalises them (model.Meta.Affine).
-// The output is the decoder's, [d_output]: for a regression in the target's unit, for a classifier
-// logits or, with Options.Posterior, class probabilities.
+// signal and belongs to one goroutine at a time. Per layer, the state is complex, float32
+// [H][M], of S5 and the LRU [P]. Network.StateBytes returns its size. The input is samples
+// [d_input][n] or tokens. With Options.Normalize samples are in the unit of the training data,
+// without it the caller normalises them (model.Meta.Affine). The output is the decoder's,
+// [d_output]: for a regression in the target's unit, for a classifier logits or, with
+// Options.Posterior, class probabilities.
 //
 // Convolution mode (package convmode) reads the same weights and gives the same numbers up to
 // rounding, but those of a regression standardised. How a signal is cut into calls, and which
@@ -111,6 +112,9 @@ func New(m *model.Model, opt Options) (*Network, error) {
 	case opt.Posterior && len(m.Meta.Labels) == 0:
 		return nil, errors.New("recurrent: Posterior: the model has no labels, so its outputs are not those of classes")
 	}
+	if err := cfg.SSM.CheckStepScale(opt.StepScale); err != nil {
+		return nil, fmt.Errorf("recurrent: %w", err)
+	}
 	if err := Check(cfg); err != nil {
 		return nil, fmt.Errorf("%w, or use package convmode", err)
 	}
@@ -127,10 +131,14 @@ func New(m *model.Model, opt Options) (*Network, error) {
 		n.setNormalization(&m.Meta)
 	}
 	for i := range cfg.NLayers {
-		n.layers = append(n.layers, newLayer(m, i, opt.StepScale))
+		l, err := newLayer(m, i, opt.StepScale)
+		if err != nil {
+			return nil, err
+		}
+		n.layers = append(n.layers, l)
 	}
 	if cfg.FinalNorm {
-		n.final = newNorm(cfg.Norm, w.NormWeight, w.NormBias, w.RunningMean, w.RunningVar)
+		n.final = newNorm(cfg, w.NormWeight, w.NormBias, w.RunningMean, w.RunningVar)
 	}
 	decoder, bias := m.OutputDecoder()
 	n.decoder = newLinear(decoder, bias, cfg.DOutput)
@@ -157,8 +165,10 @@ func (n *Network) Inputs() int { return n.cfg.DInput }
 // Outputs returns d_output.
 func (n *Network) Outputs() int { return n.cfg.DOutput }
 
-// StateBytes returns the size of one stream's state: 8·H·M bytes per layer with an SSM, and with
-// mean pooling 8·H for the sum, or 8·H·(2 + blocks) with a window of so many blocks of 64 samples.
+// StateBytes returns the size of one stream's state: 8·H·M bytes per layer of S4D or DSS, the
+// same of S4 with H rounded up to a multiple of 16, 8·P of S5 or the LRU with P modes, and with
+// mean pooling 8·H for the sum, or 8·H·(2 + blocks) with a window of so many blocks of 64
+// samples.
 func (n *Network) StateBytes() int {
 	rows := 1
 	if n.blocks > 0 {
@@ -173,8 +183,8 @@ func (n *Network) StreamBytes() int {
 	return int(unsafe.Sizeof(Stream{})) + n.StateBytes() + 4*n.cfg.DOutput
 }
 
-// stateLen is the number of float32s of h: [layer][re, im][H][M].
-func (n *Network) stateLen() int { return n.cfg.CountSSM() * 2 * n.cfg.DModel * n.cfg.SSM.Modes() }
+// stateLen is the number of float32s in the states of all SSM layers.
+func (n *Network) stateLen() int { return n.cfg.CountSSM() * n.layers[0].recurrence.stateLen() }
 
 // sumLen is the number of float64s in the mean pool's sum: [H].
 func (n *Network) sumLen() int {

@@ -74,6 +74,12 @@ func variants() map[string]model.Config {
 	add("batch pre-norm", func(c *model.Config) { c.Norm, c.PreNorm, c.FinalNorm = model.NormBatch, true, true })
 	add("no norm", func(c *model.Config) { c.Norm = model.NormNone; c.Pool = model.PoolNone })
 	add("no residual", func(c *model.Config) { c.Residual = false; c.Pool = model.PoolNone })
+	add("half-glu1", func(c *model.Config) {
+		c.Mixing, c.Activation, c.Norm, c.PreNorm, c.NormEps = model.MixingHalfGLU1, model.ActivationGELUTanh, model.NormBatch, true, 0.1
+	})
+	add("half-glu2", func(c *model.Config) {
+		c.Mixing, c.Activation, c.PreNorm, c.NormEps = model.MixingHalfGLU2, model.ActivationGELUTanh, true, 0.1
+	})
 	add("linear mixing", func(c *model.Config) { c.Mixing = model.MixingLinear; c.Pool = model.PoolLast })
 	add("bare ssm", func(c *model.Config) {
 		c.Mixing, c.Activation, c.Norm, c.Residual, c.Pool = model.MixingNone, model.ActivationNone, model.NormNone, false, model.PoolNone
@@ -91,11 +97,41 @@ func variants() map[string]model.Config {
 	add("unit-gain", func(c *model.Config) { c.SSM.Init, c.SSM.BScale = ssm.DFouT, ssm.ScaleUnit })
 	add("real, bilinear", func(c *model.Config) { c.SSM.Init, c.SSM.Disc = ssm.Real, ssm.Bilinear })
 	add("legs", func(c *model.Config) { c.SSM.Init = ssm.LegS; c.Pool = model.PoolNone })
+	add("DSS", func(c *model.Config) {
+		c.SSM.Layer, c.SSM.Init, c.SSM.TrainB, c.SSM.LKernel = ssm.LayerDSS, ssm.LegS, true, 1000
+	})
+	add("S4", func(c *model.Config) { setS4(&c.SSM, ssm.LegS, 128) })
+	add("S4 of both kinds, tied", func(c *model.Config) {
+		setS4(&c.SSM, ssm.Hippo, 128)
+		c.SSM.DState, c.SSM.NSSM, c.DModel, c.Pool = 8, 2, 20, model.PoolNone
+	})
+	add("S5", func(c *model.Config) { c.SSM, c.Pool = s5(70), model.PoolNone })
+	add("S5, bilinear, pre-norm, one of two", func(c *model.Config) {
+		c.SSM, c.PreNorm, c.SSMLayers = s5(8), true, 1
+		c.SSM.Disc, c.SSM.Blocks, c.SSM.ClipEigs = ssm.Bilinear, 2, true
+	})
+	add("LRU", func(c *model.Config) { c.SSM, c.Pool = lru(9), model.PoolLast })
+	add("LRU, slow", func(c *model.Config) { c.SSM, c.Pool = slowLRU(64), model.PoolNone })
 	add("one SSM of two", func(c *model.Config) { c.SSMLayers = 1 })
 	add("one SSM of two, pre-norm", func(c *model.Config) { c.SSMLayers, c.PreNorm, c.Pool = 1, true, model.PoolNone })
 	add("slow", func(c *model.Config) { c.SSM.XiMin, c.SSM.XiMax = 1e-4, 1e-4 })
 	add("unit circle", func(c *model.Config) { c.SSM.AReal = 0; c.Pool = model.PoolLast })
 	return v
+}
+
+// s5 and lru are layers with N = dState. The poles of slowLRU decay slowly.
+func s5(dState int) ssm.Config {
+	return ssm.Config{Layer: ssm.LayerS5, DState: dState, Init: ssm.LegS, Disc: ssm.ZOH, DtMin: 0.001, DtMax: 0.1}
+}
+
+func lru(dState int) ssm.Config {
+	return ssm.Config{Layer: ssm.LayerLRU, DState: dState, Init: ssm.Ring, Disc: ssm.ZOH}
+}
+
+func slowLRU(dState int) ssm.Config {
+	c := lru(dState)
+	c.RMin, c.RMax, c.MaxPhase = 0.999, 0.9999, 0.314
+	return c
 }
 
 // feed runs a signal in chunks of the given sizes, repeated as needed. It returns all outputs of
@@ -257,6 +293,10 @@ func TestStateBytes(t *testing.T) {
 	if got := newNetwork(t, newModel(t, cfg, 1), 1).StateBytes(); got != 2*8*4*8+8*8 {
 		t.Errorf("%d bytes, expected 576", got)
 	}
+	cfg.SSM = lru(9) // 9 modes for all channels
+	if got := newNetwork(t, newModel(t, cfg, 1), 1).StateBytes(); got != 2*9*8+8*8 {
+		t.Errorf("LRU: %d bytes, expected 208", got)
+	}
 }
 
 // A stream takes the memory that StreamBytes returns, and at most an eighth more, since the runtime
@@ -295,6 +335,8 @@ func TestNewErrors(t *testing.T) {
 			"recurrent: a bidirectional network reads future samples, which a stream does not have; train with ssm.bidirectional = false, or use package convmode"},
 		{func(c *model.Config) { c.SSM.LMax = 32 }, 1,
 			"recurrent: the network truncates its kernels (ssm.l_max = 32), but a recurrence computes the whole kernel; train with ssm.l_max = 0, or use package convmode"},
+		{func(c *model.Config) { c.SSM = lru(8) }, 2,
+			`recurrent: ssm: step scale 2: layer "lru" has no step size, so it runs only at the sampling rate of its training data: expected 1`},
 		{func(c *model.Config) {}, -1, "recurrent: step scale -1: expected a finite number > 0"},
 		{func(c *model.Config) {}, math.NaN(), "recurrent: step scale NaN: expected a finite number > 0"},
 		{func(c *model.Config) {}, math.Inf(1), "recurrent: step scale +Inf: expected a finite number > 0"},
@@ -334,4 +376,24 @@ func TestMisuse(t *testing.T) {
 	if tokens.Position() != 0 {
 		t.Error("an invalid call moved the stream")
 	}
+}
+
+// A stream has no end, so modes of DSS or S5 that grow are an error.
+func TestGrowingModes(t *testing.T) {
+	m := newModel(t, variants()["DSS"], 1)
+	m.Weights.Layers[1].LogDecay[3] = -0.1
+	_, err := recurrent.New(m, recurrent.Options{})
+	must.Fail(t, err, "recurrent: 1 modes of layer 1 grow without bound")
+
+	m = newModel(t, variants()["S5"], 1)
+	m.Weights.Layers[0].LogDecay[5], m.Weights.Layers[0].LogDecay[7] = 0.1, 0.2
+	_, err = recurrent.New(m, recurrent.Options{})
+	must.Fail(t, err, "recurrent: 2 modes of layer 0 grow without bound", "ssm.clip_eigs = true")
+
+	// A mode of an LRU that hardly decays may have |λ̄| > 1 after rounding.
+	m = newModel(t, variants()["LRU"], 1)
+	for i := range m.Weights.Layers[0].LogDecay {
+		m.Weights.Layers[0].LogDecay[i] = -50
+	}
+	must.Get(recurrent.New(m, recurrent.Options{}))(t)
 }

@@ -9,7 +9,7 @@ import (
 // Stream is the state of one signal. It belongs to one goroutine at a time.
 type Stream struct {
 	net      *Network
-	state    []float32 // [layer][re, im][H][M]
+	state    []float32 // [layer][stateLen]
 	sum      []float64 // [H] Σ over all positions, or this block's if there is a window
 	window   window
 	position int64

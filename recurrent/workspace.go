@@ -3,12 +3,13 @@ package recurrent
 import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // block is the number of samples that are computed together. Blocks end at multiples of it, counted
 // from the stream's first sample, and phases are corrected there. Neither depends on how calls cut
 // the signal.
-const block = 64
+const block = ssm.CorrectionBlock
 
 // workspace is the working memory of one call: activations as [channel][t] tiles of at most block
 // columns.
@@ -33,7 +34,7 @@ func (n *Network) newWorkspace() *workspace {
 		x: make([]float32, h*block), u: make([]float32, h*block), y: make([]float32, h*block),
 		mix:  make([]float32, 2*h*block),
 		mean: make([]float32, block), rstd: make([]float32, block),
-		gemm: make([]float32, scratch), ssm: make([]float32, vek.SSMScratch),
+		gemm: make([]float32, scratch), ssm: make([]float32, n.layers[0].recurrence.scratchLen()),
 		states: make([][]float32, 0, block),
 	}
 	if n.scale != nil {
@@ -111,12 +112,9 @@ func (n *Network) block(i int, ws *workspace, streams []*Stream, t int) {
 		for _, s := range streams {
 			ws.states = append(ws.states, n.layerState(s, i))
 		}
-		l.run(y, in, ws.states, t, ws.ssm)
+		l.recurrence.run(y, in, ws.states, t, ws.ssm)
 	} else {
 		copy(y.Data, in.Data)
-	}
-	if n.cfg.Activation == model.ActivationGELU {
-		vek.GELU(y.Data, y.Data)
 	}
 	z := n.mix(&l.mixing, ws, y)
 	if n.cfg.Residual {
@@ -146,18 +144,40 @@ func (n *Network) output(dst, x vek.Matrix, ws *workspace) {
 	}
 }
 
-// mix returns the output of the position-wise linear layer for y [H][t].
+// mix returns the output of activation and mixing layer for the SSM's output y [H][t], which it
+// overwrites.
 func (n *Network) mix(l *linear, ws *workspace, y vek.Matrix) vek.Matrix {
+	g := y
+	if n.cfg.Mixing == model.MixingHalfGLU2 {
+		g = vek.MatrixOf(ws.mix[len(y.Data):], y.Rows, y.Cols) // y is needed after the activation
+	}
+	n.activate(g.Data, y.Data)
 	if n.cfg.Mixing == model.MixingNone {
-		return y
+		return g
 	}
 	z := vek.MatrixOf(ws.mix, l.weight.Rows, y.Cols)
-	l.apply(z, y, ws.gemm)
-	if n.cfg.Mixing == model.MixingLinear {
+	l.apply(z, g, ws.gemm)
+	if !n.cfg.Gated() {
 		return z
 	}
-	vek.GLU(y.Data, z.Data[:len(y.Data)], z.Data[len(y.Data):])
+	factor, gate := y.Data, z.Data
+	if n.cfg.Mixing == model.MixingGLU {
+		factor, gate = z.Data[:len(y.Data)], z.Data[len(y.Data):]
+	}
+	vek.GLU(y.Data, factor, gate)
 	return y
+}
+
+// activate sets g to the activation of y. g may be y.
+func (n *Network) activate(g, y []float32) {
+	switch n.cfg.Activation {
+	case model.ActivationGELU:
+		vek.GELU(g, y)
+	case model.ActivationGELUTanh:
+		vek.GELUTanh(g, y)
+	default:
+		copy(g, y)
+	}
 }
 
 // normalise replaces ws.x by its norm.

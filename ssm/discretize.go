@@ -5,11 +5,15 @@ import (
 	"math/cmplx"
 )
 
-// NewDiscrete allocates a discretised layer, which DiscretizeChannels fills.
-func NewDiscrete(cfg Config) *Discrete {
-	h, m, dirs := cfg.DModel, cfg.Modes(), cfg.Directions()
+// NewDiscrete allocates a discretised layer, which DiscretizeChannels fills for the same step
+// scale.
+func NewDiscrete(cfg Config, stepScale float64) *Discrete {
+	h, m, dirs, taps := cfg.DModel, cfg.Modes(), cfg.Directions(), 0
+	if cfg.Layer == LayerDSS {
+		taps = cfg.DSSTaps(stepScale)
+	}
 	return &Discrete{
-		H: h, M: m, Directions: dirs,
+		H: h, M: m, Directions: dirs, Taps: taps,
 		LogLambda: make([]complex128, h*m),
 		BBar:      make([]complex128, h*m),
 		W:         make([]complex128, dirs*h*m),
@@ -21,7 +25,7 @@ func NewDiscrete(cfg Config) *Discrete {
 // input sample, for example 2 if every second sample is kept. S4D's poles have the step rΔ
 // (docs/maths.md §1.6). With discrete poles λ̄ becomes λ̄ʳ, and B̄ follows the RateRule (§15).
 func (p *Params) Discretize(disc Disc, stepScale float64) *Discrete {
-	d := NewDiscrete(p.Config)
+	d := NewDiscrete(p.Config, stepScale)
 	p.DiscretizeChannels(d, disc, stepScale, 0, p.DModel)
 	return d
 }
@@ -29,6 +33,13 @@ func (p *Params) Discretize(disc Disc, stepScale float64) *Discrete {
 // DiscretizeChannels is Discretize for channels [lo, hi) of an allocated d. It allocates nothing.
 // Disjoint ranges may run concurrently.
 func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, stepScale float64, lo, hi int) {
+	if err := p.CheckDiagonal(); err != nil {
+		panic(err)
+	}
+	if p.Layer == LayerDSS {
+		p.discretizeDSS(d, stepScale, lo, hi)
+		return
+	}
 	m, s, h := p.Modes(), p.Copies(), p.DModel
 	for c := lo; c < hi; c++ {
 		step, own, shared := p.step(c, stepScale), c*m, c%s*m
@@ -142,8 +153,8 @@ func (k gain) times(factor float64) gain {
 }
 
 // atRate returns the gain at the step scale r. With the rule hold it is that of training times S =
-// (λ̄ʳ − 1)/(λ̄ − 1), the sum of r powers of λ̄ if r is a whole number. With ℓ = log λ̄ in training, S
-// = r·φ(rℓ)/φ(ℓ), and φ(ℓ) ≠ 0 for angles in [−π, π].
+// (λ̄ʳ − 1)/(λ̄ − 1), the sum of r powers of λ̄ if r is a whole number. With ℓ = log λ̄ in
+// training, S = r·φ(rℓ)/φ(ℓ), and φ(ℓ) ≠ 0 for angles in [−π, π].
 func (k gain) atRate(rule RateRule, t transform, r float64) gain {
 	if rule == RateDecimate {
 		return k.times(r)
@@ -157,8 +168,8 @@ func (k gain) atRate(rule RateRule, t transform, r float64) gain {
 	return k
 }
 
-// transform is the discretisation of a mode as a function of its exponent a: λ̄ = exp(logLambda) and
-// input = B̄/(B·step).
+// transform is the discretisation of a mode as a function of its exponent a: λ̄ = exp(logLambda)
+// and input = B̄/(B·step).
 type transform struct {
 	logLambda complex128
 	input     complex128

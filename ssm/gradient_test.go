@@ -152,7 +152,7 @@ func TestGradientsAtZero(t *testing.T) {
 func TestNoAllocation(t *testing.T) {
 	cfg := config(Inv, 4, 8)
 	p := mustNew(t, cfg, 1, 0)
-	d, grad := NewDiscrete(cfg), NewParams(cfg)
+	d, grad := NewDiscrete(cfg, 1), NewParams(cfg)
 	g, m := sums(p.Discretize(ZOH, 1), randomTaps(4))
 	if n := testing.AllocsPerRun(10, func() {
 		p.DiscretizeChannels(d, ZOH, 1, 0, 4)

@@ -15,12 +15,22 @@ const (
 	drawD    uint64 = 2 << 32 // + h: normal
 	drawFreq uint64 = 3 << 32 // + s·M + n: normal or uniform
 	drawXi   uint64 = 4 << 32 // + s·M + n, or + n: uniform
+
+	// S5 draws B and C in the basis of the HiPPO state, with N in place of M in the index of C.
+	drawB      uint64 = 5 << 32 // S5: + i·H + h: uniform; LRU: + 2·(n·H + h), + 1 for Im: normal
+	drawRadius uint64 = 6 << 32 // + n: uniform
 )
 
-// NewParams allocates parameters for a configuration: B = 1, all others 0. The same type holds
-// gradients.
+// NewParams allocates parameters for a configuration: B = 1 (0 for S5 and the LRU), all others 0.
+// The same type holds gradients.
 func NewParams(cfg Config) *Params {
 	h, m, s := cfg.DModel, cfg.Modes(), cfg.Copies()
+	if cfg.MIMO() {
+		return &Params{
+			Config: cfg, LogStep: make([]float64, m), LogDecay: make([]float64, m), Freq: make([]float64, m),
+			B: make([]complex128, m*h), C: make([]complex128, cfg.Directions()*h*m), D: make([]float64, h),
+		}
+	}
 	p := &Params{
 		Config:   cfg,
 		LogStep:  make([]float64, h),
@@ -33,6 +43,9 @@ func NewParams(cfg Config) *Params {
 	if cfg.MovesByWidth() {
 		p.Omega = make([]float64, s*m)
 	}
+	if cfg.Layer == LayerS4 {
+		p.P = make([]complex128, s*m)
+	}
 	for i := range p.B {
 		p.B[i] = 1
 	}
@@ -42,6 +55,8 @@ func NewParams(cfg Config) *Params {
 // New draws the initial parameters of a layer (docs/maths.md §1.2, §2): the scheme's poles in every
 // copy, log-uniform steps, C complex normal with E|C|² = 1, D normal. They depend only on
 // configuration, seed and layer.
+//
+// S5 and the LRU have their own initial values (docs/maths.md §19.4).
 //
 // If B is not trained, C is multiplied by the fixed B of LegS: only the product C·B has an effect.
 func New(cfg Config, seed uint64, layer int) (*Params, error) {
@@ -53,9 +68,19 @@ func New(cfg Config, seed uint64, layer int) (*Params, error) {
 	}
 	p := NewParams(cfg)
 	draw := random.New(seed, random.Poles, 0, layer)
+	if cfg.MIMO() {
+		return p, p.initScan(draw)
+	}
 	p.initSteps(draw)
 	p.initOutput(draw)
-	return p, p.initPoles(draw)
+	if cfg.Layer != LayerS4 {
+		return p, p.initPoles(draw)
+	}
+	err := p.initHippo()
+	if err == nil && cfg.LKernel > 0 {
+		p.TruncateChannels(1, cfg.LKernel, 0, cfg.DModel)
+	}
+	return p, err
 }
 
 // initSteps draws Δ or ξ, one per channel, log-uniform in its range.
@@ -86,9 +111,15 @@ func (p *Params) initOutput(draw random.Stream) {
 	}
 }
 
+// minDSSDecay is the lower bound of DSS's initial −Re A, as in the official code.
+const minDSSDecay = 1e-4
+
 // initPoles sets LogDecay, Freq and, for LegS, B.
 func (p *Params) initPoles(draw random.Stream) error {
 	logDecay := math.Log(p.AReal) // −Inf for 0: the unit circle
+	if p.Layer == LayerDSS {
+		logDecay = max(p.AReal, minDSSDecay)
+	}
 	for i := range p.LogDecay {
 		p.LogDecay[i] = logDecay
 	}
@@ -109,6 +140,9 @@ func (p *Params) initPoles(draw random.Stream) error {
 	case Real:
 		for i := range p.LogDecay {
 			p.LogDecay[i] = math.Log(float64(i%p.Modes() + 1))
+			if p.Layer == LayerDSS {
+				p.LogDecay[i] = float64(i%p.Modes() + 1)
+			}
 		}
 	case Rand:
 		for i := range p.Freq {
@@ -120,7 +154,7 @@ func (p *Params) initPoles(draw random.Stream) error {
 			return err
 		}
 		p.repeatFreq(func(i float64) float64 { return freq[int(i)] })
-		p.setB(b)
+		p.setB(clipped(b))
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func TestLegS(t *testing.T) {
 		}
 		for n, want := range test.b {
 			// The listed B are rounded to float32.
-			if want = cmplx.Conj(clipIm(want)); cmplx.Abs(b[n]-want) > 1e-6 {
+			if want = cmplx.Conj(clipIm(want)); cmplx.Abs(clipIm(b[n])-want) > 1e-6 {
 				t.Errorf("N=%d: B[%d] = %.8g, expected %.8g", test.dState, n, b[n], want)
 			}
 		}
@@ -120,7 +120,7 @@ func TestLegSEigen(t *testing.T) {
 			x := complex(v.At(i, 2*k), v.At(n+i, 2*k)) * cmplx.Conj(first) / complex(cmplx.Abs(first), 0)
 			sum += cmplx.Conj(x) * complex(math.Sqrt(float64(2*i+1)), 0)
 		}
-		if want := cmplx.Conj(clipIm(sum)); cmplx.Abs(b[k]-want) > 1e-11 {
+		if want := cmplx.Conj(clipIm(sum)); cmplx.Abs(clipIm(b[k])-want) > 1e-11 {
 			t.Errorf("B[%d] = %.15g, expected %.15g", k, b[k], want)
 		}
 	}
@@ -131,7 +131,7 @@ func TestLegSEnergy(t *testing.T) {
 	_, b, err := legS(64)
 	must.Do(t, err)
 	var sum float64
-	for _, z := range b {
+	for _, z := range clipped(b) {
 		sum += real(z)*real(z) + imag(z)*imag(z)
 	}
 	if math.Abs(sum-74.8735) > 5e-5 {

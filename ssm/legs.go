@@ -12,7 +12,8 @@ import (
 // the leading modes of LegS dominate all others.
 const maxImB = 2
 
-// legS returns S4D-LegS (docs/maths.md §2.2): Im A_n > 0, largest first, and B, both [M].
+// legS returns S4D-LegS (docs/maths.md §2.2): Im A_n > 0, largest first, and B before it is
+// clipped, both [M].
 //
 // HiPPO-LegS (S4, arXiv 2111.00396, eq. 2) satisfies A + PPᵀ = −½I + S with S real and
 // antisymmetric. A singular pair S v = σu of S also satisfies S u = −σv, hence S(v + iu) = −iσ(v +
@@ -20,22 +21,30 @@ const maxImB = 2
 // span the same eigenspace. The modes kept here are those with +iσ, whose eigenvector is the
 // conjugate v − iu. B is V*b in that basis.
 func legS(dState int) (freq []float64, b []complex128, err error) {
-	var svd mat.SVD
-	if !svd.Factorize(legSAntisymmetric(dState), mat.SVDThin) {
-		return nil, nil, fmt.Errorf("ssm: d_state %d: the singular values of HiPPO-LegS did not converge", dState)
+	u, v, sigma, err := legSSVD(dState)
+	if err != nil {
+		return nil, nil, err
 	}
-	var u, v mat.Dense
-	svd.UTo(&u)
-	svd.VTo(&v)
-	sigma := svd.Values(nil) // descending
 
 	freq = make([]float64, dState/2)
 	b = make([]complex128, dState/2)
 	for k := range freq {
 		freq[k] = sigma[2*k]
-		b[k] = clipIm(project(&u, &v, 2*k))
+		b[k] = project(u, v, 2*k)
 	}
 	return freq, b, nil
+}
+
+// legSSVD returns the singular vectors of S as columns, and the singular values, largest first.
+func legSSVD(dState int) (u, v *mat.Dense, sigma []float64, err error) {
+	var svd mat.SVD
+	if !svd.Factorize(legSAntisymmetric(dState), mat.SVDThin) {
+		return nil, nil, nil, fmt.Errorf("ssm: d_state: the singular values of HiPPO-LegS of size %d did not converge", dState)
+	}
+	u, v = new(mat.Dense), new(mat.Dense)
+	svd.UTo(u)
+	svd.VTo(v)
+	return u, v, svd.Values(nil), nil
 }
 
 // legSAntisymmetric returns S, S_nk = −½√(2n+1)√(2k+1) for n > k and S_kn = −S_nk.
@@ -65,6 +74,15 @@ func project(u, v *mat.Dense, k int) complex128 {
 	first := complex(v.At(0, k), -u.At(0, k))
 	phase := first / complex(cmplx.Abs(first), 0)
 	return sum * phase / complex(math.Sqrt(norm), 0)
+}
+
+// clipped returns b with its imaginary parts clipped.
+func clipped(b []complex128) []complex128 {
+	list := make([]complex128, len(b))
+	for i, v := range b {
+		list[i] = clipIm(v)
+	}
+	return list
 }
 
 func clipIm(b complex128) complex128 {

@@ -51,11 +51,10 @@ func folded(logLambda complex128) float64 {
 	return math.Abs(math.Remainder(imag(logLambda), 2*math.Pi))
 }
 
-// Coverage returns the largest gap between neighbours among 0, the folded angles of the layer's
-// poles, and π, in radians per sample. DFouT's grid has 2π/(NH).
-func (d *Discrete) Coverage() float64 {
+// coverage returns the largest gap between neighbours among 0, the folded angles of poles, and π.
+func coverage(logPoles []complex128) float64 {
 	angles := []float64{0, math.Pi}
-	for _, a := range d.LogLambda {
+	for _, a := range logPoles {
 		angles = append(angles, folded(a))
 	}
 	slices.Sort(angles)

@@ -54,9 +54,9 @@ func TestCoverageAndAliases(t *testing.T) {
 	} {
 		cfg := config(test.init, 2, 64)
 		cfg.DtMin, cfg.DtMax, cfg.XiMin, cfg.XiMax = test.step, test.step, test.step, test.step
-		d := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1)
-		must.Equal(t, d.Aliased(1), test.want, "%s at %v: modes alias", test.init, test.step)
-		gap := d.Coverage()
+		a := must.Get(mustNew(t, cfg, 1, 0).Analyze(1))(t)
+		must.Equal(t, a.Modes.Aliased(1), test.want, "%s at %v: modes alias", test.init, test.step)
+		gap := a.Coverage()
 		if test.init == DFouT && math.Abs(gap-2*math.Pi/(64*2)) > 1e-14 {
 			t.Errorf("DFouT's largest gap is %v, expected 2π/(NH)", gap)
 		}
@@ -73,8 +73,7 @@ func TestCoverageAtTheEnds(t *testing.T) {
 		angles []complex128
 		want   float64
 	}{{[]complex128{1i, 2i}, math.Pi - 2}, {[]complex128{1.5i, 2i}, 1.5}, {[]complex128{0.5i, -2i, 6i}, 2 - 0.5}} {
-		d := Discrete{LogLambda: test.angles}
-		if got := d.Coverage(); math.Abs(got-test.want) > 1e-15 {
+		if got := coverage(test.angles); math.Abs(got-test.want) > 1e-15 {
 			t.Errorf("angles %v: largest gap %v, expected %v", test.angles, got, test.want)
 		}
 	}
@@ -117,7 +116,8 @@ func TestHInf(t *testing.T) {
 func TestScores(t *testing.T) {
 	cfg := config(DFouT, 2, 8)
 	cfg.Bidirectional = true
-	d := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1)
+	analysis := must.Get(mustNew(t, cfg, 1, 0).Analyze(1))(t)
+	d := analysis.Modes
 	scores := d.ModeScores()
 	for i, s := range scores {
 		w, a := d.W[i], d.LogLambda[i/4%2*4+i%4]
@@ -148,7 +148,7 @@ func TestScores(t *testing.T) {
 			t.Errorf("LAST %d is %v, expected %v", i, got, want)
 		}
 	}
-	for h, got := range d.SSMScores() {
+	for h, got := range analysis.SSMScores() {
 		a, b := d.HInf(h).Gain, d.HInf(2+h).Gain
 		if want := max(a*a, b*b); got != want {
 			t.Errorf("SSM %d: score %v, expected %v of the peaks %v and %v", h, got, want, a, b)

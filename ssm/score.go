@@ -8,7 +8,8 @@ import (
 )
 
 // ModeScores returns the H∞ score of every mode, |C|²·|B̄|²/(1 − |λ̄|)², as [directions·H][M] (paper;
-// docs/maths.md §8). A mode of weight 0 scores 0, any other pole on the unit circle +Inf.
+// docs/maths.md §8). A mode of weight 0 scores 0, any other pole on or outside the unit
+// circle +Inf.
 func (d *Discrete) ModeScores() []float64 {
 	s := make([]float64, len(d.W))
 	for i, w := range d.W {
@@ -16,7 +17,7 @@ func (d *Discrete) ModeScores() []float64 {
 			continue
 		}
 		a := d.LogLambda[i/d.M%d.H*d.M+i%d.M]
-		gain := cmplx.Abs(w) / -math.Expm1(real(a))
+		gain := cmplx.Abs(w) / max(-math.Expm1(real(a)), 0)
 		s[i] = gain * gain
 	}
 	return s
@@ -29,26 +30,35 @@ type Peak struct {
 }
 
 // HInf returns the peak of a row's frequency response. Its squared gain is the paper's score of an
-// SSM. Candidates are a grid of angles and, to find every narrow resonance, angles around each pole
-// at distances on the scale of its decay. The best candidates are refined. The gain is +Inf if a
-// pole of weight other than 0 lies on the unit circle.
+// SSM. The gain is +Inf if a pole of weight other than 0 lies on or outside the unit circle.
 func (d *Discrete) HInf(row int) Peak {
-	const grid, best = 512, 6
 	var f rational
-	thetas := make([]float64, 0, grid+1+9*d.M)
-	for i := range grid + 1 {
-		thetas = append(thetas, math.Pi*float64(i)/grid)
-	}
+	near := make([]complex128, 0, d.M)
 	for n, w := range d.W[row*d.M : (row+1)*d.M] {
 		if w == 0 {
 			continue
 		}
 		a := d.LogLambda[row%d.H*d.M+n]
-		center, width := folded(a), -real(a)
-		if width == 0 {
-			return Peak{Theta: center, Gain: math.Inf(1)}
+		if real(a) >= 0 {
+			return Peak{Theta: folded(a), Gain: math.Inf(1)}
 		}
+		near = append(near, a)
 		f.weights, f.poles = append(f.weights, w), append(f.poles, poleOf(a))
+	}
+	return peakOf(near, f.gain)
+}
+
+// peakOf returns the maximum of a gain for angles in [0, π], whose resonances are near the given
+// log λ̄. Candidates are a grid of angles and, to find every narrow resonance, angles around each
+// pole at distances on the scale of its decay. The best candidates are refined.
+func peakOf(near []complex128, gain func(theta float64) float64) Peak {
+	const grid, best = 512, 6
+	thetas := make([]float64, 0, grid+1+9*len(near))
+	for i := range grid + 1 {
+		thetas = append(thetas, math.Pi*float64(i)/grid)
+	}
+	for _, a := range near {
+		center, width := folded(a), -real(a)
 		for _, k := range []float64{-4, -1, -0.5, -0.2, 0, 0.2, 0.5, 1, 4} {
 			if theta := center + k*width; theta >= 0 && theta <= math.Pi {
 				thetas = append(thetas, theta)
@@ -59,7 +69,7 @@ func (d *Discrete) HInf(row int) Peak {
 	thetas = slices.Compact(thetas)
 	gains := make([]float64, len(thetas))
 	for i, theta := range thetas {
-		gains[i] = f.gain(theta)
+		gains[i] = gain(theta)
 	}
 	var tops []int // local maxima
 	for i := range gains {
@@ -70,7 +80,7 @@ func (d *Discrete) HInf(row int) Peak {
 	slices.SortFunc(tops, func(i, j int) int { return cmp.Compare(gains[j], gains[i]) })
 	var peak Peak
 	for _, i := range tops[:min(best, len(tops))] {
-		p := f.refine(thetas[max(i-1, 0)], Peak{thetas[i], gains[i]}, thetas[min(i+1, len(thetas)-1)])
+		p := refine(gain, thetas[max(i-1, 0)], Peak{thetas[i], gains[i]}, thetas[min(i+1, len(thetas)-1)])
 		if p.Gain > peak.Gain {
 			peak = p
 		}
@@ -95,10 +105,10 @@ func (f rational) gain(theta float64) float64 {
 
 // refine finds the maximum between lo and hi by golden-section search. Near the maximum the gain is
 // flat, so a moderate precision of the angle suffices.
-func (f rational) refine(lo float64, best Peak, hi float64) Peak {
+func refine(gain func(theta float64) float64, lo float64, best Peak, hi float64) Peak {
 	const golden, sections = 0.6180339887498949, 44
 	at := func(theta float64) Peak {
-		p := Peak{theta, f.gain(theta)}
+		p := Peak{theta, gain(theta)}
 		if p.Gain > best.Gain {
 			best = p
 		}
@@ -115,17 +125,6 @@ func (f rational) refine(lo float64, best Peak, hi float64) Peak {
 		}
 	}
 	return best
-}
-
-// SSMScores returns the H∞ score of every SSM, sup_θ |H(e^{iθ})|², as [H] (paper; docs/maths.md
-// §8). A bidirectional SSM has the larger score of its directions. D is not included.
-func (d *Discrete) SSMScores() []float64 {
-	s := make([]float64, d.H)
-	for row := range d.Directions * d.H {
-		gain := d.HInf(row).Gain
-		s[row%d.H] = max(s[row%d.H], gain*gain)
-	}
-	return s
 }
 
 // LAST returns the pruning scores of Gwak et al. (arXiv 2411.02824) of a layer's states, as [H][M]:

@@ -1,6 +1,7 @@
 // Package ssm holds the diagonal state space model in float64: initialisation, discretisation, the
 // kernel by its definition, and the chain rule from the kernel back to the parameters. It also
-// analyses trained models: frequency responses, coverage of the angles, H∞ and pruning scores.
+// analyses trained models: frequency responses, coverage of the angles, H∞ and pruning scores. For
+// S4, diagonal plus rank one, it has the initialisation, the recurrence and the chain rule.
 //
 // Parameters are slices. Discretize returns log-poles log λ̄ and weights W = C·B̄, from which
 // fftkernel (convolution mode) and recurrent (recurrent mode) build the fast paths. A configured
@@ -24,12 +25,17 @@ const (
 	Real Init = "real" // S4D-Real: A_n = −(n+1)
 	Rand Init = "rand" // Im A_n = exp(N(0,1))
 
+	FouT  Init = "fout"  // S4: HiPPO-FouT, Im A_n = π(N/2−1−n)
+	Hippo Init = "hippo" // S4: the first half of the copies LegS, the second FouT
+
 	DFouT        Init = "dfout"         // S4D-DFouT: one uniform grid over all SSMs of a layer
 	DFouTSingle  Init = "dfout-single"  // S4D-DFouT of a single SSM, the same in all: 2πn/N
 	DFouTHalf    Init = "dfout-half"    // dfout with grid "b": the paper's N⁺ = N/2 + 1 poles
 	Token        Init = "token"         // S4D-Token: 2π/(n+1), the same in all SSMs
 	RndImag      Init = "rndimag"       // S4D-RndImag: uniform at random
 	BatchedDFouT Init = "batched-dfout" // S4D-Batched-DFouT: adjacent angles in one SSM
+
+	Ring Init = "ring" // LRU: a ring around 0 in the plane of λ̄
 
 	Imported Init = "imported"
 )
@@ -71,7 +77,7 @@ const (
 )
 
 // RateRule selects B̄ of discrete poles at another sampling rate, where λ̄ becomes λ̄ʳ (docs/maths.md
-// §15).
+// §15), and C̃ of S4 (§17.1).
 type RateRule string
 
 // The rules, for a step scale r.
@@ -81,6 +87,12 @@ const (
 	RateHold RateRule = "hold"
 	// r·B̄: the kernel is r times every r-th tap in training.
 	RateDecimate RateRule = "decimate"
+
+	// For S4: C̃ belongs to the training rate and is replaced by that of the new rate (default).
+	RateExact RateRule = "exact"
+	// For S4: C̃ stays as it is, as in the official code. The kernel then approximates the one at
+	// the new rate.
+	RateKeep RateRule = "keep"
 )
 
 // XiPer selects which poles share a damping ξ at the start (docs/maths.md §2.6 item 2).
@@ -102,8 +114,22 @@ const (
 	Bilinear Disc = "bilinear"
 )
 
+// Layer names the kind of a layer's SSMs.
+type Layer string
+
+// The layers.
+const (
+	LayerS4D Layer = "s4d" // diagonal, one input and output each (default; arXiv 2206.11893)
+	LayerDSS Layer = "dss" // the same with weights normalised over the kernel (arXiv 2203.14343)
+	LayerS4  Layer = "s4"  // diagonal plus rank one, bilinear (arXiv 2111.00396)
+	LayerS5  Layer = "s5"  // one diagonal SSM for all channels (arXiv 2208.04933)
+	LayerLRU Layer = "lru" // Linear Recurrent Unit, likewise (arXiv 2303.06349)
+)
+
 // Config describes the H SSMs of one layer.
 type Config struct {
+	Layer Layer `toml:"layer" json:"layer,omitempty"` // "" means s4d
+
 	DModel int    `toml:"-" json:"-"`                       // H, set by the owner of the layer
 	DState int    `toml:"d_state" json:"d_state"`           // N, even; M = N/2 modes are stored
 	Init   Init   `toml:"init" json:"init"`                 // scheme of the poles
@@ -126,8 +152,20 @@ type Config struct {
 	NSSM   int     `toml:"n_ssm" json:"n_ssm"`     // S, independent copies of the poles; 0 means H
 	TrainB bool    `toml:"train_b" json:"train_b"` // B is trained; else 1, or LegS's, folded into C
 
-	// B̄ of discrete poles at another sampling rate; "" means hold.
+	// B̄ of discrete poles, or C̃ of S4, at another sampling rate; "" means hold, S4: exact.
 	RateRule RateRule `toml:"rate_rule" json:"rate_rule,omitempty"`
+
+	// Of S5 (docs/maths.md §19): copies of HiPPO-LegS, 0 means 1; initial C, "" means
+	// trunc_standard_normal; Re Λ is at most −1e-4.
+	Blocks   int   `toml:"blocks" json:"blocks,omitempty"`
+	CInit    CInit `toml:"c_init" json:"c_init,omitempty"`
+	ClipEigs bool  `toml:"clip_eigs" json:"clip_eigs,omitempty"`
+
+	// Of the LRU: initial |λ̄| are in [RMin, RMax], initial angles in (0, MaxPhase). 0 means 1 for
+	// RMax and 6.28 for MaxPhase.
+	RMin     float64 `toml:"r_min" json:"r_min,omitempty"`
+	RMax     float64 `toml:"r_max" json:"r_max,omitempty"`
+	MaxPhase float64 `toml:"max_phase" json:"max_phase,omitempty"`
 
 	// Modes that turn by Bandlimit·π or more per sample of the input are silent; 0: none is
 	// (docs/maths.md §15).
@@ -136,7 +174,25 @@ type Config struct {
 	// A second kernel reads the future (docs/maths.md §1.5).
 	Bidirectional bool `toml:"bidirectional" json:"bidirectional"`
 	LMax          int  `toml:"l_max" json:"l_max"` // taps of a truncated kernel; 0: not truncated
+
+	// LKernel is the number of taps of the kernels that the parameters of a layer with FixedLength
+	// define: the length of the longest training sequence. It is 0 until that is known; C of S4 is
+	// then not yet C̃ (docs/maths.md §17.1).
+	LKernel int `toml:"l_kernel" json:"l_kernel,omitempty"`
 }
+
+// Diagonal reports whether the modes of a channel do not depend on one another, as Discretize
+// requires.
+func (c Config) Diagonal() bool { return c.Layer != LayerS4 && !c.MIMO() }
+
+// FixedLength reports whether the layer's parameters define kernels of one length, LKernel.
+func (c Config) FixedLength() bool { return c.Layer == LayerDSS || c.Layer == LayerS4 }
+
+// MIMO reports whether the layer has one SSM for all channels: S5 and the LRU (docs/maths.md §19).
+func (c Config) MIMO() bool { return c.Layer == LayerS5 || c.Layer == LayerLRU }
+
+// StoresB reports whether B is a parameter.
+func (c Config) StoresB() bool { return c.TrainB || c.Layer == LayerS4 || c.MIMO() }
 
 // Angles reports whether the scheme places angles on the unit circle, with a damping ξ.
 func (c Config) Angles() bool {
@@ -172,6 +228,9 @@ func (c Config) Modes() int {
 
 // schemeModes returns the number of modes whose angles are those of the scheme.
 func (c Config) schemeModes() int {
+	if c.Layer == LayerLRU {
+		return c.DState
+	}
 	if c.Init == DFouT || c.Init == DFouTHalf {
 		switch c.grid() {
 		case GridB:
@@ -201,9 +260,16 @@ func (c Config) Directions() int {
 
 // Params are the trainable quantities of a layer in float64; channel h uses pole copy h mod S.
 //
-//	S4D:      a = Δ·A, A = −exp(LogDecay) + i·Freq, Δ = exp(LogStep)
+//	S4D:      a = Δ·A, A = −exp(LogDecay) + i·Freq, Δ = exp(LogStep); of S4 this is Λ
 //	discrete: a = −ρξ + iθ, ρ = exp(LogDecay), ξ = exp(LogStep), θ = Freq
 //	width:    the same with θ = Omega + 2ρξ·Freq
+//	DSS:      a = Δ·A, A = −LogDecay + i·Freq (no logarithm), Δ = exp(LogStep)
+//
+// S5 and the LRU have one SSM for all channels, with P = Modes() modes (docs/maths.md §19.1).
+// LogStep, LogDecay and Freq are [P], B is [P][H] and C [directions][H][P].
+//
+//	S5:       Λ = LogDecay + i·Freq, Δ = exp(LogStep)
+//	LRU:      λ̄ = exp(−e^ν + i·e^θ), ν = LogDecay, θ = Freq, γ = LogStep
 //
 // LogDecay = −Inf is allowed. It is a pole on the unit circle, and its gradient is 0.
 type Params struct {
@@ -212,14 +278,16 @@ type Params struct {
 	LogDecay []float64    // [S][M]
 	Freq     []float64    // [S][M]
 	Omega    []float64    // [S][M], not trained; nil unless MovesByWidth
-	B        []complex128 // [S][M]; ones, unless LegS with TrainB
-	C        []complex128 // [directions][H][M]
+	B        []complex128 // [S][M]; ones, unless LegS with TrainB, or S4
+	P        []complex128 // [S][M], A = diag(Λ) − P·P*; nil unless S4
+	C        []complex128 // [directions][H][M]; of S4 with LKernel > 0: C̃
 	D        []float64    // [H]
 }
 
 // Discrete is a layer after discretisation: everything that convolution and recurrent mode need.
 type Discrete struct {
 	H, M, Directions int
+	Taps             int          // DSS: a growing mode's W is its weight at tap Taps − 1
 	LogLambda        []complex128 // [H][M] log λ̄; Im is the angle in radians per sample
 	BBar             []complex128 // [H][M]
 	W                []complex128 // [directions][H][M] W = C·B̄

@@ -138,8 +138,8 @@ func (c *Config) Validate() error {
 	if err := n.Validate(); err != nil {
 		return configError{err}
 	}
-	if c.SSM.Init == ssm.LegS && c.SSM.DState > maxLegS {
-		return configErrorf("ssm.d_state %d: expected at most %d with init %q", c.SSM.DState, maxLegS, ssm.LegS)
+	if c.SSM.Init == ssm.LegS && c.SSM.DState/max(c.SSM.Blocks, 1) > maxLegS {
+		return configErrorf("ssm.d_state %d: expected at most %d with init %q", c.SSM.DState, maxLegS*max(c.SSM.Blocks, 1), ssm.LegS)
 	}
 	if err := validateFreeze(c.Optim.Freeze, n); err != nil {
 		return err
@@ -197,12 +197,16 @@ func within(settings []setting) error {
 }
 
 // Network returns the configuration of the model for the data. For forecasts, the pool is none:
-// there is one output per position.
+// there is one output per position. The kernels of layers with a fixed length are as long as the
+// longest sequence.
 func (c *Config) Network(info dataset.Info) model.Config {
 	m := c.Model
 	m.SSM = c.SSM
 	m.SSM.DModel = m.DModel
 	m.SSMLayers = c.Ablate.Layers
+	if m.SSM.FixedLength() && m.SSM.LKernel == 0 {
+		m.SSM.LKernel = info.MaxLen
+	}
 	encoder, input := info.Encoder()
 	if m.Encoder == "" {
 		m.Encoder = encoder

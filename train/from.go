@@ -66,6 +66,7 @@ func (t *Trainer) firstModel(c model.Config, from *model.Model) (*model.Model, e
 	}
 	first := &model.Model{Config: c, Weights: model.NewWeights(c)} // dropout may differ
 	copy(first.Weights.Flat(), m.Weights.Flat())
+	first.ExtendKernels(from.Config.SSM.LKernel)
 	return first, nil
 }
 
@@ -76,6 +77,9 @@ func (t *Trainer) checkFrom(c model.Config, from *model.Model) error {
 	other.setNetwork(from.Config)
 	other.Model.Encoder, other.Model.DInput = from.Config.Encoder, from.Config.DInput
 	other.Model.DOutput, other.Model.Dropout = t.cfg.Model.DOutput, t.cfg.Model.Dropout
+	if s := from.Config.SSM; s.Layer == ssm.LayerS4 && s.KernelLength(c.SSM.LKernel) == c.SSM.LKernel {
+		other.SSM.LKernel = t.cfg.SSM.LKernel // firstModel extends C̃
+	}
 	keys, err := t.cfg.Differences(&other)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -249,4 +250,38 @@ func TestFromRegression(t *testing.T) {
 	r.From = &model.Model{Config: m.Config, Meta: named, Weights: m.Weights}
 	tr = newTrainer(t, r)
 	must.Equal(t, fmt.Sprint(tr.model.Meta.TargetMean), fmt.Sprint(r.data.TargetMean), "mean of a new target")
+}
+
+// A run from an S4 model with shorter kernels extends them: the first outputs are those of the
+// model. Kernels that cannot be extended are an error that names the key.
+func TestFromShorterKernels(t *testing.T) {
+	data := pitches(t, []string{"a", "bb"}, 0)
+	s4 := func(sets ...string) run {
+		return tuned(t, data, append([]string{"ssm.layer=s4", "ssm.init=legs", "ssm.disc=bilinear", "ssm.a_real=0"}, sets...)...)
+	}
+	long := newTrainer(t, s4("ssm.l_kernel=32"))
+	c := long.model.Config
+	c.SSM.LKernel = 16
+	short := must.Get(model.New(c, 7))(t)
+	short.Meta = long.model.Meta
+	r := s4()
+	r.SetFrom(short)
+	r.From = short
+	tr := newTrainer(t, r)
+	must.Equal(t, tr.Config().SSM.LKernel, 32, "l_kernel")
+	for h, old := range must.Get(convmode.MeanKernel(short, 0, 32))(t)[0] {
+		now := must.Get(convmode.MeanKernel(tr.model, 0, 32))(t)[0][h]
+		if d := now - old; !(d*d < 1e-10*(1+old*old)) {
+			t.Fatalf("tap %d: %v, expected %v", h, now, old)
+		}
+	}
+	must.Do(t, tr.Fit(t.Context()))
+	for _, layer := range []string{"s4", "dss"} {
+		r := s4("ssm.l_kernel=31")
+		if layer == "dss" {
+			r = tuned(t, data, "ssm.layer=dss", "ssm.init=legs", "ssm.l_kernel=31")
+		}
+		_, err := start2(t, r)
+		must.Fail(t, err, ErrConfig, "train: ssm.l_kernel 31: layer \""+layer+"\" expects at least 32, the length of the longest sequence")
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -32,6 +33,19 @@ func (t *Trainer) checkSize(c model.Config) error {
 	need := float64(c.CountParams())*copies + training.Memory(c) + evaluation.Memory(c) +
 		batchMemory(t.data.Info, t.cfg.Train.Batch) + batchMemory(t.data.Info, t.cfg.Train.EvalBatch)
 	return checkMemory(need, "model.d_model %d, train.batch %d, sequences of %d: training", c.DModel, training.MaxBatch, training.MaxLen)
+}
+
+// checkKernels returns an error if the kernels of layers with a fixed length are shorter than the
+// sequences. Those of S4 may be in evaluation.
+func (t *Trainer) checkKernels(c ssm.Config) error {
+	longest := t.data.MaxLen
+	if c.Layer == ssm.LayerS4 {
+		longest = t.longest()
+	}
+	if c.FixedLength() && c.LKernel < longest {
+		return configErrorf("ssm.l_kernel %d: layer %q expects at least %d, the length of the longest sequence", c.LKernel, c.Layer, longest)
+	}
+	return nil
 }
 
 // batchMemory returns the bytes of a loader's two batches of so many examples, of the examples in

@@ -16,6 +16,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 	"github.com/s4d-fast/s4d-fast/train/optim"
 )
@@ -123,7 +124,13 @@ func (t *Trainer) build(opt Options) error {
 	if t.lengths = dataset.Lengths(t.data.Train); t.lengths == nil {
 		t.lengths = make([]int, t.data.Train.Len())
 	}
+	if from := opt.From; from != nil && t.cfg.SSM.Layer == ssm.LayerS4 && t.cfg.SSM.LKernel > 0 && t.cfg.SSM.LKernel == from.Config.SSM.LKernel {
+		t.cfg.SSM.LKernel = t.cfg.SSM.KernelLength(t.longest())
+	}
 	c := t.cfg.Network(t.data.Info)
+	if err := t.checkKernels(c.SSM); err != nil {
+		return err
+	}
 	if err := t.checkSize(c); err != nil {
 		return err
 	}
@@ -334,9 +341,17 @@ func (t *Trainer) Describe() string {
 		limit = ", at most " + count(t.plan.total, "step")
 	}
 	return fmt.Sprintf("%d×%d channels, %s (%s), %s%s; %s of up to %s, %s of %s%s",
-		m.NLayers, m.DModel, count(m.SSM.DState, "state"), m.SSM.Init, count(m.CountParams(), "parameter"), t.describeFrom(),
+		m.NLayers, m.DModel, count(m.SSM.DState, "state"), describeSSM(m.SSM), count(m.CountParams(), "parameter"), t.describeFrom(),
 		count(t.data.Train.Len(), "sequence"), count(t.longest(), "position"),
 		count(t.cfg.Train.Epochs, "epoch"), count(t.plan.perEpoch, "step"), limit)
+}
+
+// describeSSM returns the scheme of the initial poles, and the layer unless it is S4D.
+func describeSSM(c ssm.Config) string {
+	if c.Layer == "" || c.Layer == ssm.LayerS4D {
+		return string(c.Init)
+	}
+	return fmt.Sprintf("%s, %s", c.Layer, c.Init)
 }
 
 // count returns a number and its noun, in the plural unless n is 1.

@@ -41,6 +41,11 @@ type loop struct {
 var loops = []loop{
 	{"GEMM, Vandermonde product", "gemmTile", 8 * 12, "multiply-add", 0},
 	{"SSM step", "ssmModes", 2 * 8, "mode", 0},
+	{"rank-one step (S4)", "rankOne", 4 * 4, "mode", 0},
+	{"scan (S5, LRU)", "scanRows", 4 * 4, "mode", 0},
+	{"scan, gradient", "scanGradRows", 4 * 4, "mode", 0},
+	{"Cauchy sums (S4), four products of weights", "cauchySums", 2 * 2, "mode and node", 0},
+	{"Cauchy sums, gradient, four products of weights", "cauchyGrad", 2, "mode and node", 0},
 	{"FFT pass, radix 8 forward", "fftForward", 8 * 4, "complex number", 4},
 	{"FFT pass, radix 8 inverse", "fftInverse", 8 * 4, "complex number", 9},
 	{"FFT pass, radix 8 forward, second half of the input zero", "fftForward8Half", 8 * 4, "complex number", 0},
@@ -55,6 +60,8 @@ var loops = []loop{
 	{"product and FFT stage across lanes, inverse", "fftInverse", 4 * 16, "complex number", 0},
 	{"Vandermonde factors", "powerRows", 8, "power", 0},
 	{"GELU and slope", "geluSlope", 8, "element", 0},
+	{"GELU (tanh form)", "geluTanh", 8, "element", 0},
+	{"GELU (tanh form) and slope", "geluTanhSlope", 4, "element", 0},
 	{"GLU", "glu", 8, "element", 0},
 	{"complex exponential", "cexp", 8, "element", 0},
 }

@@ -85,22 +85,14 @@ func arrayBytes(c model.Config, batch, length int) float64 {
 
 // mixed returns the size of z as a multiple of arrayBytes.
 func mixed(c model.Config) float64 {
-	if c.Mixing == model.MixingGLU {
-		return 2
+	if c.Gated() {
+		return float64(c.MixingRows() / c.DModel)
 	}
 	return 0
 }
 
 func mixingFlops(c model.Config, batch, length int) float64 {
-	rows := 0.0
-	switch c.Mixing {
-	case model.MixingGLU:
-		rows = 2
-	case model.MixingLinear:
-		rows = 1
-	}
-	h := float64(c.DModel)
-	return 2 * rows * h * h * float64(batch) * float64(length)
+	return 2 * float64(c.MixingRows()) * float64(c.DModel) * float64(batch) * float64(length)
 }
 
 // convolutionFlops counts, per pair of rows, the given number of transforms, and a product of

@@ -23,6 +23,9 @@ func TestUsageErrors(t *testing.T) {
 	checkRun(t, nil, []string{"train", "--set", "train.epochs=many"}, exitUsage, "train.epochs")
 	checkRun(t, nil, []string{"train", "--set", "nonsense"}, exitUsage, "nonsense", "key=value")
 	checkRun(t, nil, []string{"train", "--set", "ssm.d_state=7"}, exitUsage, "d_state 7")
+	checkRun(t, nil, []string{"train", "listops", "--preset", "s6"}, exitUsage, `preset "s6"`, "s4-legs")
+	checkRun(t, nil, []string{"train", "delay", "--preset", "dss"}, exitUsage, `preset "dss"`, `task "delay"`, "listops")
+	checkRun(t, nil, []string{"train", "--preset", "dss", "--resume", "--out", "run"}, exitUsage, "--preset dss", "--resume")
 	checkRun(t, nil, []string{"--level", "avx9000", "version"}, exitUsage, "avx9000", "generic")
 	checkRun(t, nil, []string{"stream", m, "--format", "aiff"}, exitUsage, "aiff", "s16le")
 	checkRun(t, nil, []string{"eval", m, "--task", "juggling", "--data", "."}, exitUsage, `"juggling"`)
@@ -44,6 +47,7 @@ func TestBadData(t *testing.T) {
 		checkRun(t, nil, []string{"train", task, "--data", empty, "--out", out}, exitBadInput, empty)
 		checkRun(t, nil, []string{"train", task, "--out", out}, exitUsage, "--data")
 	}
+	checkRun(t, nil, []string{"train", "listops", "--preset", "dss", "--data", missing, "--out", out}, exitBadInput, missing)
 	fast := clip(t, 11025, 100)
 	checkRun(t, nil, []string{"train", "fsdd", "--data", filepath.Dir(fast), "--out", out}, exitBadInput, "0_tone_5.wav", "11025", "8000")
 	whole := read(t, clip(t, 8000, 100))

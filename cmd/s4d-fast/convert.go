@@ -20,11 +20,12 @@ import (
 )
 
 type convertCmd struct {
-	To      string    `help:"Output format: safetensors (model file) or pytorch (checkpoint for example.py of state-spaces/s4)." enum:"safetensors,pytorch" default:"safetensors"`
+	To      string    `help:"Output format: safetensors (model file) or pytorch (checkpoint for example.py of state-spaces/s4, with minimal S4D layers; S4 as full layers of version 4)." enum:"safetensors,pytorch" default:"safetensors"`
 	In      modelFile `arg:"" help:"Input: a PyTorch checkpoint (.pth, .pt) of the network in example.py of state-spaces/s4, with minimal S4D layers or full S4 layers (versions 3 and 4). With --to pytorch: a model file (.safetensors) or built-in model (${models})."`
 	Out     string    `arg:"" help:"Output: a model file (.safetensors). With --to pytorch: a checkpoint (.pth, .pt)." type:"path"`
 	PreNorm bool      `name:"prenorm" help:"The network is pre-norm (the checkpoint does not store this; default: post-norm)."`
-	Disc    string    `help:"Discretisation of full layers: zoh or bilinear. Required for them, because the checkpoint does not store it." placeholder:"NAME"`
+	Disc    string    `help:"Discretisation of full layers: zoh, bilinear, or dss for DSS layers. Required, because the checkpoint does not store it. Only low-rank kernels (S4) do not require it; they are bilinear." placeholder:"NAME"`
+	Length  int       `help:"With --disc dss: samples in a training sequence, or l_max. Required, because the normaliser of DSS depends on it." placeholder:"N"`
 	Step    string    `help:"Form in which full layers of version 4 store the step: exp or softplus. Required for them; the official configurations use softplus." placeholder:"NAME"`
 	Labels  []string  `help:"Names of the classes, in order, separated by commas."`
 	Task    string    `help:"Task that the network was trained on: ${tasks}." placeholder:"TASK"`
@@ -55,7 +56,7 @@ func (c *convertCmd) Run(std *streams, ctx *ctxBox) error {
 	}
 	moves := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
 	m, err := model.ImportPyTorch(string(c.In), model.ImportOptions{
-		PreNorm: c.PreNorm, Disc: ssm.Disc(c.Disc), Step: c.Step,
+		PreNorm: c.PreNorm, Disc: ssm.Disc(c.Disc), Step: c.Step, Length: c.Length,
 		Moved: func(theirs, ours string) {
 			fmt.Fprintf(moves, "%s\t%s\n", printable(theirs, ""), cmp.Or(ours, "(not used)"))
 		},

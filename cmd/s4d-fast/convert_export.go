@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
@@ -17,7 +18,7 @@ func (c *convertCmd) export(ctx context.Context, std *streams) error {
 	if !strings.HasSuffix(c.Out, ".pth") && !strings.HasSuffix(c.Out, ".pt") {
 		return usageError(fmt.Errorf("output %q: expected a name that ends in .pth or .pt", c.Out))
 	}
-	if c.PreNorm || c.Disc != "" || c.Step != "" || c.Task != "" || c.Labels != nil || c.Mean != nil || c.Std != nil || c.Rate != 0 {
+	if c.PreNorm || c.Disc != "" || c.Length != 0 || c.Step != "" || c.Task != "" || c.Labels != nil || c.Mean != nil || c.Std != nil || c.Rate != 0 {
 		return usageError(errors.New("--to pytorch accepts no other option; the model file has all settings"))
 	}
 	m, err := c.In.load(ctx)
@@ -77,6 +78,9 @@ func importFlags(m *model.Model) string {
 	}
 	if m.Config.PreNorm {
 		fmt.Fprintln(&text, "--prenorm")
+	}
+	if m.Config.SSM.Layer == ssm.LayerS4 {
+		fmt.Fprintf(&text, "--step=%s\n", model.StepExp)
 	}
 	return text.String()
 }

@@ -82,6 +82,21 @@ func TestConvertToPyTorch(t *testing.T) {
 	checkRun(t, nil, []string{"convert", m, out, "--to", "onnx"}, exitUsage, "onnx")
 }
 
+// S4 is exported as it is: with the printed flags the checkpoint converts back to the same file.
+func TestConvertS4ToPyTorch(t *testing.T) {
+	dir := t.TempDir()
+	name, out, back := filepath.Join(dir, "s4.safetensors"), filepath.Join(dir, "s4.pth"), filepath.Join(dir, "back.safetensors")
+	ok(t, "convert", golden.TinyS4Pth(t), name, "--step", "exp", "--prenorm")
+	flags := strings.Fields(ok(t, "convert", name, out, "--to", "pytorch"))
+	equal(t, "flags", strings.Join(flags, " "), "--prenorm --step=exp")
+	ok(t, append([]string{"convert", out, back}, flags...)...)
+	a, b := must.Get(model.Load(name))(t), must.Get(model.Load(back))(t)
+	if a.Hash() != b.Hash() {
+		t.Error("another model came back")
+	}
+	checkRun(t, nil, []string{"convert", name, out, "--to", "pytorch", "--length", "9"}, exitUsage, "accepts no other option")
+}
+
 // modelOutput returns a network's output for half a second of a rising tone.
 func modelOutput(t *testing.T, m *model.Model) []float32 {
 	t.Helper()

@@ -27,7 +27,7 @@ type evalCmd struct {
 	Split       string    `help:"Split to evaluate: train, val, test or all." enum:"train,val,test,all" default:"val" placeholder:"SPLIT"`
 	Rate        float64   `help:"Sampling rate for evaluation in Hz (default: the model's). If the rate of the recordings is a multiple of it, samples are left out, as in the paper; otherwise the recordings are resampled." placeholder:"HZ"`
 	Bandlimit   *float64  `help:"Silence the modes at or beyond this share of the Nyquist frequency of the data (default: the model's ssm.bandlimit; 0: none). With 1, modes that alias at a lower --rate are silent." placeholder:"SHARE"`
-	RateRule    string    `help:"How discrete poles follow --rate: hold or decimate (default: the model's ssm.rate_rule)." placeholder:"RULE"`
+	RateRule    string    `help:"How the layers follow --rate: hold or decimate for discrete poles, exact or keep for S4 (default: the model's ssm.rate_rule)." placeholder:"RULE"`
 	Config      string    `help:"TOML file whose [data] section overrides the data settings in the model file." type:"path" placeholder:"FILE"`
 	Set         []string  `help:"Override one value, for example data.length=4000; repeatable, overrides --config." placeholder:"KEY=VALUE" sep:"none"`
 	Seed        *uint64   `help:"Seed for generated data; with --stream, of the order of the words, the gaps and the noise (default: 1)." placeholder:"N"`
@@ -238,6 +238,9 @@ func (c *evalCmd) atRate(cfg *train.Config, tk *task.Task, m *model.Model) (step
 	}
 	if most := rate * maxStepScale; !(to <= most) {
 		return 0, usageError(fmt.Errorf("--rate %g: expected at most %g Hz, %d times the model's rate", to, most, maxStepScale))
+	}
+	if err := m.Config.SSM.CheckStepScale(rate / to); err != nil {
+		return 0, usageError(fmt.Errorf("--rate %g: %w", to, err))
 	}
 	return rate / to, tk.AtRate(cfg, to)
 }

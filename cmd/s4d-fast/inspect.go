@@ -53,7 +53,7 @@ type tensorInfo struct {
 // angles in radians per sample (folded into [0, π]), the largest gap between 0, the angles and π,
 // and the number of modes that alias, that is, whose angle is π or more. HInf is the largest
 // frequency response of the layer's SSMs (docs/maths.md §8) and HInfAngle its angle. Both are nil
-// if the response of an SSM is unbounded.
+// if the response of an SSM is unbounded, or if the layer has one SSM for all channels.
 type poleRange struct {
 	Layer     int        `json:"layer"`
 	Modulus   [2]float64 `json:"modulus"`
@@ -77,7 +77,10 @@ func (c *inspectCmd) Run(std *streams, ctx *ctxBox) error {
 	if n := m.Config.CountSSM(); c.Layer != nil && (*c.Layer < 0 || *c.Layer >= n) {
 		return usageError(fmt.Errorf("--layer %d: %s has layers 0 to %d", *c.Layer, c.Model, n-1))
 	}
-	info, err := orInterrupt(ctx, func() (inspection, error) { return c.inspect(m), nil })
+	if err := m.Config.SSM.CheckDiagonal(); c.Scores && err != nil {
+		return badInput(fmt.Errorf("%s: --scores: %w", c.Model, err))
+	}
+	info, err := orInterrupt(ctx, func() (inspection, error) { return c.inspect(m) })
 	if err != nil {
 		return err
 	}
@@ -87,41 +90,51 @@ func (c *inspectCmd) Run(std *streams, ctx *ctxBox) error {
 	return info.print(std.out)
 }
 
-func (c *inspectCmd) inspect(m *model.Model) inspection {
+func (c *inspectCmd) inspect(m *model.Model) (inspection, error) {
 	info := inspection{Config: m.Config, Meta: m.Meta, Hash: fmt.Sprintf("%x", m.Hash()), Parameters: m.Config.CountParams()}
 	for _, t := range m.Weights.Tensors() {
 		info.Tensors = append(info.Tensors, tensorInfo{t.Name, t.Shape, len(t.Data)})
 	}
-	layers, peaks := discretized(m)
-	for i, d := range layers {
-		p := poleRange{Layer: i, Modulus: [2]float64{math.Inf(1), 0}, Angle: [2]float64{math.Inf(1), 0}, Modes: len(d.LogLambda), Gap: d.Coverage()}
-		for h := range d.H {
-			p.Aliased += d.Aliased(h)
-		}
-		var top ssm.Peak
-		for row, peak := range peaks[i] {
-			if peak.Gain > top.Gain {
-				top = peak
-			}
-			if math.IsInf(peak.Gain, 1) && (row < d.H || !math.IsInf(peaks[i][row-d.H].Gain, 1)) { // not counted yet
-				p.Unbounded++
-			}
-		}
-		if p.Unbounded == 0 {
-			p.HInf, p.HInfAngle = &top.Gain, &top.Theta
-		}
-		for _, l := range d.LogLambda {
-			modulus := math.Exp(real(l))
-			angle := math.Abs(cmplx.Phase(cmplx.Rect(1, imag(l))))
-			p.Modulus = [2]float64{min(p.Modulus[0], modulus), max(p.Modulus[1], modulus)}
-			p.Angle = [2]float64{min(p.Angle[0], angle), max(p.Angle[1], angle)}
-		}
-		info.Poles = append(info.Poles, p)
+	layers, err := analyze(m)
+	if err != nil {
+		return info, err
+	}
+	peaks := peaksOf(layers)
+	for i, a := range layers {
+		info.Poles = append(info.Poles, polesOf(i, a, peaks[i], m.Config.DModel))
 		if c.Scores && (c.Layer == nil || *c.Layer == i) {
-			info.Scores = append(info.Scores, scoresOf(i, m.SSMParams(i), d, peaks[i]))
+			info.Scores = append(info.Scores, scoresOf(i, m.SSMParams(i), a.Modes, peaks[i]))
 		}
 	}
-	return info
+	return info, nil
+}
+
+// polesOf describes the poles of a layer of h channels. The peaks are those of its frequency
+// responses.
+func polesOf(layer int, a *ssm.Analysis, peaks []ssm.Peak, h int) poleRange {
+	p := poleRange{
+		Layer: layer, Modulus: [2]float64{math.Inf(1), 0}, Angle: [2]float64{math.Inf(1), 0}, Modes: len(a.LogPoles), Gap: a.Coverage(),
+		Aliased: a.Aliased(),
+	}
+	var top ssm.Peak
+	for row, peak := range peaks {
+		if peak.Gain > top.Gain {
+			top = peak
+		}
+		if math.IsInf(peak.Gain, 1) && (row < h || !math.IsInf(peaks[row-h].Gain, 1)) { // not counted yet
+			p.Unbounded++
+		}
+	}
+	if p.Unbounded == 0 && len(peaks) > 0 {
+		p.HInf, p.HInfAngle = &top.Gain, &top.Theta
+	}
+	for _, l := range a.LogPoles {
+		modulus := math.Exp(real(l))
+		angle := math.Abs(cmplx.Phase(cmplx.Rect(1, imag(l))))
+		p.Modulus = [2]float64{min(p.Modulus[0], modulus), max(p.Modulus[1], modulus)}
+		p.Angle = [2]float64{min(p.Angle[0], angle), max(p.Angle[1], angle)}
+	}
+	return p
 }
 
 func (i inspection) print(w io.Writer) error {
@@ -135,7 +148,7 @@ func (i inspection) print(w io.Writer) error {
 	}
 	row("network", "%d layers, d_model %d, d_state %d, %s → %d outputs", c.NLayers, c.DModel, c.SSM.DState, encoderText(c), c.DOutput)
 	row("block", "%s", blockText(c))
-	row("ssm", "init %s, %s, %s%s%s", c.SSM.Init, c.SSM.Disc, directionText(c), truncationText(c), ablationText(c))
+	row("ssm", "init %s, %s, %s%s%s%s", c.SSM.Init, c.SSM.Disc, directionText(c), truncationText(c), ablationText(c), optionsText(c.SSM))
 	row("pool", "%s", c.Pool)
 	row("parameters", "%d", i.Parameters)
 	if i.Meta.SampleRate > 0 {
@@ -280,7 +293,10 @@ func (i inspection) hertz(angles ...float64) string {
 
 // gainText returns the largest response of a layer and its angle.
 func (i inspection) gainText(p poleRange) string {
-	if p.HInf == nil {
+	switch {
+	case i.Config.SSM.MIMO():
+		return "not computed"
+	case p.HInf == nil:
 		return fmt.Sprintf("unbounded (%d of %s)", p.Unbounded, plural(i.Config.DModel, "SSM"))
 	}
 	return fmt.Sprintf("%.4g at %.5f%s", *p.HInf, *p.HInfAngle, i.hertz(*p.HInfAngle))
@@ -312,9 +328,28 @@ func blockText(c model.Config) string {
 	case c.Norm == model.NormNone:
 		return text + ", no norm"
 	case c.PreNorm:
-		return string(c.Norm) + " norm → " + text
+		return normText(c) + " → " + text
 	}
-	return text + " → " + string(c.Norm) + " norm"
+	return text + " → " + normText(c)
+}
+
+// normText names the norm, with the settings that differ from the default.
+func normText(c model.Config) string {
+	text := string(c.Norm) + " norm"
+	var settings []string
+	if c.Eps() != (model.Config{}).Eps() {
+		settings = append(settings, fmt.Sprintf("eps %g", c.Eps()))
+	}
+	if c.Momentum() != (model.Config{}).Momentum() {
+		settings = append(settings, fmt.Sprintf("momentum %g", c.Momentum()))
+	}
+	if c.NormBiased {
+		settings = append(settings, "biased running variance")
+	}
+	if settings == nil {
+		return text
+	}
+	return text + " (" + strings.Join(settings, ", ") + ")"
 }
 
 func directionText(c model.Config) string {

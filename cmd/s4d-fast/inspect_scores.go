@@ -34,18 +34,30 @@ type modeScore struct {
 	LAST    float64  `json:"last"` // that prune uses to select modes; 1 for the highest of the layer
 }
 
-// discretized returns the SSMs of each layer and the peaks of their frequency responses,
-// [directions·H] per layer.
-func discretized(m *model.Model) (layers []*ssm.Discrete, peaks [][]ssm.Peak) {
+// analyze returns the analysis of every layer.
+func analyze(m *model.Model) ([]*ssm.Analysis, error) {
+	var layers []*ssm.Analysis
 	for i := range m.Config.CountSSM() {
-		d := m.SSMParams(i).Discretize(m.Config.SSM.Disc, 1)
-		layers, peaks = append(layers, d), append(peaks, make([]ssm.Peak, d.Directions*d.H))
+		a, err := m.SSMParams(i).Analyze(1)
+		if err != nil {
+			return nil, fmt.Errorf("layer %d: %w", i, err)
+		}
+		layers = append(layers, a)
 	}
-	rows := len(peaks[0])
+	return layers, nil
+}
+
+// peaksOf returns the peaks of the frequency responses of each layer.
+func peaksOf(layers []*ssm.Analysis) [][]ssm.Peak {
+	peaks := make([][]ssm.Peak, len(layers))
+	rows := layers[0].Rows // the same in all layers
+	for i := range peaks {
+		peaks[i] = make([]ssm.Peak, rows)
+	}
 	pool := par.New(runtime.GOMAXPROCS(0))
 	defer pool.Close()
 	pool.For(len(layers)*rows, func(_, i int) { peaks[i/rows][i%rows] = layers[i/rows].HInf(i % rows) })
-	return layers, peaks
+	return peaks
 }
 
 // scoresOf returns the scores of a layer.

@@ -45,8 +45,9 @@ func TestInspectScores(t *testing.T) {
 	}
 	must.Equal(t, info.Poles[1].HInfAngle == nil, true, "layer 1: no angle of the largest gain")
 	for i, layer := range info.Scores {
-		d := m.SSMParams(i).Discretize(ssm.ZOH, 1)
-		whole, modes, last := d.SSMScores(), d.ModeScores(), d.LAST()
+		a := must.Get(m.SSMParams(i).Analyze(1))(t)
+		d := a.Modes
+		whole, modes, last := a.SSMScores(), d.ModeScores(), d.LAST()
 		for h, one := range layer.SSMs {
 			must.Equal(t, one.HInf == nil, i == 1 && h == 1, "layer %d, SSM %d: no score", i, h)
 			if one.HInf != nil {
@@ -77,4 +78,43 @@ func TestInspectScores(t *testing.T) {
 	}
 	checkRun(t, nil, []string{"inspect", mixed, "--layer", "1"}, exitUsage, "--scores")
 	checkRun(t, nil, []string{"inspect", mixed, "--scores", "--layer", "2"}, exitUsage, "--layer 2", "0 to 1")
+}
+
+// inspect prints the keys of the ssm section that differ from the default, whether "" stands for
+// the default or its name does.
+func TestInspectOptions(t *testing.T) {
+	line := func(change func(*ssm.Config)) string {
+		t.Helper()
+		text := ok(t, "inspect", saved(t, func(c *model.Config) { c.SSM.Bidirectional = false; change(&c.SSM) }))
+		return regexp.MustCompile(`(?m)^ssm +(.*)$`).FindStringSubmatch(text)[1]
+	}
+	const plain = "init dfout, zoh, causal"
+	must.Equal(t, line(func(*ssm.Config) {}), plain, "the defaults")
+	must.Equal(t, line(func(c *ssm.Config) {
+		c.Layer, c.Grid, c.BScale, c.Param, c.XiPer, c.RateRule = ssm.LayerS4D, ssm.GridA, ssm.ScaleZOHXi, ssm.ParamDiscrete, ssm.XiPerSSM, ssm.RateHold
+	}), plain, "the defaults by name")
+	for want, change := range map[string]func(*ssm.Config){
+		"grid=d":            func(c *ssm.Config) { c.Grid = ssm.GridD },
+		"b_scale=unit-gain": func(c *ssm.Config) { c.BScale = ssm.ScaleUnit },
+		"param=width":       func(c *ssm.Config) { c.Param = ssm.ParamWidth },
+		"xi_per=mode":       func(c *ssm.Config) { c.XiPer = ssm.XiPerMode },
+		"zero_pole=true":    func(c *ssm.Config) { c.ZeroPole = true },
+		"train_b=true":      func(c *ssm.Config) { c.TrainB = true },
+		"rate_rule=decimate, bandlimit=0.9": func(c *ssm.Config) {
+			c.RateRule, c.Bandlimit = ssm.RateDecimate, 0.9
+		},
+	} {
+		must.Equal(t, line(change), plain+", "+want, "%s", want)
+	}
+	must.Equal(t, line(func(c *ssm.Config) { c.Init, c.NSSM = ssm.Lin, 2 }), "init lin, zoh, causal, n_ssm=2", "shared poles")
+}
+
+// inspect prints the settings of norms that differ from the default.
+func TestBlockText(t *testing.T) {
+	c := model.Default()
+	equal(t, "default block", blockText(c), "conv → gelu → glu → residual → layer norm")
+	c.Norm, c.PreNorm, c.Activation, c.Mixing = model.NormBatch, true, model.ActivationGELUTanh, model.MixingHalfGLU2
+	c.NormMomentum, c.NormBiased, c.NormEps = 0.05, true, 1e-6
+	equal(t, "block of S5", blockText(c),
+		"batch norm (eps 1e-06, momentum 0.05, biased running variance) → conv → gelu-tanh → half-glu2 → residual")
 }

@@ -1,4 +1,4 @@
-// Command s4d-fast trains and runs diagonal state space models.
+// Command s4d-fast trains and runs state space models.
 //
 // Each command has a file of its own, which maps flags to calls of the public packages. Results go
 // to standard output, as JSON Lines where programs read them; logs and progress go to standard
@@ -115,7 +115,7 @@ func execute(ctx context.Context, args []string, std *streams) error {
 	exited := false
 	parser, err := kong.New(&c,
 		kong.Name("s4d-fast"),
-		kong.Description("Train and run diagonal state space models (S4D, S4D-DFouT) on a CPU."),
+		kong.Description("Train and run state space models (S4D, S4D-DFouT, S4, DSS, S5, LRU) on a CPU."),
 		kong.Writers(std.out, std.err),
 		kong.Exit(func(int) { exited = true }),
 		variables(),
@@ -158,7 +158,8 @@ func helpText(v *kong.Value) string {
 func variables() kong.Vars {
 	return kong.Vars{
 		"tasks": taskNames(), "default_task": task.Default, "models": strings.Join(pretrained.Names(), ", "),
-		"sweeps": strings.Join(train.SweepPresets(), ", "), "ops": strings.Join(bench.Names(), ", "),
+		"methods": strings.Join(task.Methods(), ", "),
+		"sweeps":  strings.Join(train.SweepPresets(), ", "), "ops": strings.Join(bench.Names(), ", "),
 	}
 }
 

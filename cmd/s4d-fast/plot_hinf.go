@@ -37,11 +37,17 @@ func (c *plotHinfCmd) Run(std *streams, ctx *ctxBox) error {
 	return c.Out.curves(std, p)
 }
 
+// errOneSSM is the error for S5 and LRU layers.
+var errOneSSM = errors.New("the SSM of a layer reads and writes all channels, so channels have no scores")
+
 var errNoScore = errors.New("no SSM has a bounded response above 0, so there is no score to divide by")
 
 // hinfPanel draws the scores of each layer in its own colour.
 func hinfPanel(m *model.Model) (figure.Panel, error) {
-	curves, largest, scored := hinfScores(m)
+	curves, largest, scored, err := hinfScores(m)
+	if err != nil {
+		return figure.Panel{}, err
+	}
 	if largest == 0 {
 		return figure.Panel{}, errNoScore
 	}
@@ -66,14 +72,20 @@ func hinfPanel(m *model.Model) (figure.Panel, error) {
 
 // hinfScores returns one curve per layer with the scores of its SSMs over their steps, the largest
 // score, and the number of bounded scores. An unbounded score is NaN.
-func hinfScores(m *model.Model) (curves []figure.Curve, largest float64, scored int) {
-	curves = make([]figure.Curve, m.Config.CountSSM())
+func hinfScores(m *model.Model) (curves []figure.Curve, largest float64, scored int, err error) {
+	layers, err := analyze(m)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	if layers[0].Rows == 0 {
+		return nil, 0, 0, errOneSSM
+	}
+	curves = make([]figure.Curve, len(layers))
 	pool := par.New(runtime.GOMAXPROCS(0))
 	defer pool.Close()
 	pool.For(len(curves), func(_, i int) {
-		p := m.SSMParams(i)
-		curve := figure.Curve{Name: fmt.Sprintf("layer %d", i+1), Points: true, Y: p.Discretize(m.Config.SSM.Disc, 1).SSMScores()}
-		for _, logStep := range p.LogStep {
+		curve := figure.Curve{Name: fmt.Sprintf("layer %d", i+1), Points: true, Y: layers[i].SSMScores()}
+		for _, logStep := range m.SSMParams(i).LogStep {
 			curve.X = append(curve.X, math.Exp(logStep))
 		}
 		curves[i] = curve
@@ -88,5 +100,5 @@ func hinfScores(m *model.Model) (curves []figure.Curve, largest float64, scored 
 			largest = max(largest, y)
 		}
 	}
-	return curves, largest, scored
+	return curves, largest, scored, nil
 }

@@ -63,6 +63,9 @@ func (l initialLayer) draw() (ssm.Config, *ssm.Discrete, error) {
 		return s, nil, trainError(err)
 	}
 	s, s.DModel = cfg.SSM, l.channels
+	if err := s.CheckDiagonal(); err != nil {
+		return s, nil, usageError(err)
+	}
 	p, err := ssm.New(s, cfg.Seed, 0)
 	if err != nil {
 		return s, nil, usageError(err)

@@ -65,7 +65,7 @@ func (c *plotKernelsCmd) Run(std *streams, ctx *ctxBox) error {
 	if layers := m.Config.CountSSM(); c.First > layers {
 		return usageError(fmt.Errorf("--first %d: %s has %s with SSMs", c.First, c.Model, plural(layers, "layer")))
 	}
-	panels, err := orInterrupt(ctx, func() ([]figure.Panel, error) { return c.panels(m, stride), nil })
+	panels, err := orInterrupt(ctx, func() ([]figure.Panel, error) { return c.panels(m, stride) })
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (c *plotKernelsCmd) Run(std *streams, ctx *ctxBox) error {
 
 // panels returns one panel per layer. The last one has the title of the axis of lags, the first one
 // the legend.
-func (c *plotKernelsCmd) panels(m *model.Model, stride int) []figure.Panel {
+func (c *plotKernelsCmd) panels(m *model.Model, stride int) ([]figure.Panel, error) {
 	layers := m.Config.CountSSM()
 	if c.First > 0 {
 		layers = c.First
@@ -84,8 +84,14 @@ func (c *plotKernelsCmd) panels(m *model.Model, stride int) []figure.Panel {
 		p := &panels[i]
 		p.Title = fmt.Sprintf("layer %d of %d", i+1, m.Config.NLayers)
 		p.Y, p.LogY = "mean |K[l]|", true
-		mean := convmode.MeanKernel(m, i, c.Length)
+		mean, err := convmode.MeanKernel(m, i, c.Length)
+		if err != nil {
+			return nil, badInput(err)
+		}
 		for dir, k := range mean {
+			if m.Config.SSM.MIMO() {
+				dir = 0 // both directions start at lag 0
+			}
 			p.Curves = append(p.Curves, kernelCurve(k, dir))
 		}
 		p.YMin, p.YMax = kernelRange(p.Curves)
@@ -95,7 +101,11 @@ func (c *plotKernelsCmd) panels(m *model.Model, stride int) []figure.Panel {
 			p.Marks = append(p.Marks, float64(l))
 		}
 		if i == 0 {
-			p.Title += fmt.Sprintf(": mean over %d channels, first %d taps", m.Config.DModel, len(mean[0]))
+			over := fmt.Sprintf("%d channels", m.Config.DModel)
+			if m.Config.SSM.MIMO() {
+				over = fmt.Sprintf("%d × %[1]d pairs of channels", m.Config.DModel)
+			}
+			p.Title += fmt.Sprintf(": mean over %s, first %d taps", over, len(mean[0]))
 			p.MarkName = fmt.Sprintf("multiples of %d", stride)
 			if m.Config.SSM.Bidirectional {
 				p.Curves[0].Name, p.Curves[1].Name = "causal", "anticausal"
@@ -103,7 +113,7 @@ func (c *plotKernelsCmd) panels(m *model.Model, stride int) []figure.Panel {
 		}
 	}
 	panels[layers-1].X = lagTitle(m.Meta.PositionRate())
-	return panels
+	return panels, nil
 }
 
 // lagTitle returns the title of an axis of lags, with the duration of a sample if the sampling rate

@@ -88,7 +88,8 @@ func (c *plotPolesCmd) initial() (*figure.PolePlane, error) {
 }
 
 // learned returns one panel per layer with the poles of all SSMs, coloured by the scores of their
-// modes. The score of a bidirectional mode is the larger one of its two directions.
+// modes where modes have scores. The score of a bidirectional mode is the larger one of its two
+// directions.
 func (c *plotPolesCmd) learned() (*figure.PolePlane, error) {
 	if c.Init != nil || c.Step != nil || c.Modes != nil || c.Channels != nil || c.Set != nil {
 		return nil, usageError(errors.New("--init, --step, --modes, --channels and --set are for poles before training: omit them, or the model"))
@@ -97,20 +98,33 @@ func (c *plotPolesCmd) learned() (*figure.PolePlane, error) {
 	if err != nil {
 		return nil, badInput(err)
 	}
-	plane := &figure.PolePlane{Value: "H∞ score of the mode [dB]", Floor: leastScore, SampleRate: c.Rate}
+	layers, err := analyze(m)
+	if err != nil {
+		return nil, badInput(fmt.Errorf("%s: %w", c.Model, err))
+	}
+	plane := &figure.PolePlane{SampleRate: c.Rate}
+	if layers[0].Modes != nil {
+		plane.Value, plane.Floor = "H∞ score of the mode [dB]", leastScore
+	}
 	if c.Rate == 0 {
 		plane.SampleRate = m.Meta.PositionRate()
 	}
-	for i := range m.Config.CountSSM() {
-		d := m.SSMParams(i).Discretize(m.Config.SSM.Disc, 1)
-		p := figure.Poles{Title: fmt.Sprintf("layer %d: %s, %s", i+1, plural(d.H, "SSM"), plural(len(d.LogLambda), "pole"))}
-		scores := d.ModeScores()
-		for n, a := range d.LogLambda {
-			score := scores[n]
-			if d.Directions == 2 {
-				score = max(score, scores[len(d.LogLambda)+n])
+	for i, a := range layers {
+		p := figure.Poles{Title: fmt.Sprintf("layer %d: %s, %s", i+1, plural(max(a.Rows/m.Config.SSM.Directions(), 1), "SSM"), plural(len(a.LogPoles), "pole"))}
+		var scores []float64
+		if a.Modes != nil {
+			scores = a.Modes.ModeScores()
+		}
+		for n, l := range a.LogPoles {
+			p.Poles = append(p.Poles, cmplx.Exp(l))
+			if scores == nil {
+				continue
 			}
-			p.Poles, p.Value = append(p.Poles, cmplx.Exp(a)), append(p.Value, 10*math.Log10(score))
+			score := scores[n]
+			if a.Modes.Directions == 2 {
+				score = max(score, scores[len(a.LogPoles)+n])
+			}
+			p.Value = append(p.Value, 10*math.Log10(score))
 		}
 		plane.Panels = append(plane.Panels, p)
 	}

@@ -33,9 +33,11 @@ Presets:
   kernel-length, ssm-layers    Figure 5
   step-max                     Figures 6 and 8
 
+The presets have the paper's size. --set selects a smaller one, as in the second example.
+
 Examples:
   s4d-fast sweep delay --preset step --out runs/figure4
-  s4d-fast sweep scifar --data data/cifar --preset kernel-length --set train.epochs=10 --out runs/figure5
+  s4d-fast sweep scifar --data data/cifar --preset kernel-length --set model.d_model=16 --set ssm.d_state=32 --set ssm.l_max=1024,32,8 --set train.max_steps=700 --out runs/figure5
   s4d-fast sweep fsdd --data data/fsdd --set ssm.init=lin,dfout --set ssm.dt_max+ssm.xi_max=0.01,0.1 --seeds 3 --out runs/max`
 }
 

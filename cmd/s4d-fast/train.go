@@ -24,6 +24,7 @@ type trainCmd struct {
 	Task    string    `arg:"" optional:"" help:"Task: ${tasks} (default: the task in --config or of the resumed run, otherwise ${default_task})."`
 	Data    string    `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
 	Config  string    `help:"TOML file whose values override the task's preset." type:"path" placeholder:"FILE"`
+	Preset  string    `help:"Use the published settings of another layer instead of the paper's: ${methods}." placeholder:"NAME"`
 	Set     []string  `help:"Override one value, for example ssm.init=lin; repeatable, overrides --config." placeholder:"KEY=VALUE" sep:"none"`
 	From    modelFile `help:"Start from the weights and with the network of a model file or of a built-in model (${models})." placeholder:"MODEL"`
 	Out     string    `help:"Run folder (default: runs/TASK, or runs/TASK-2, …)." type:"path" placeholder:"DIR"`
@@ -43,6 +44,7 @@ docs/configuration.md lists the keys of --config and --set, and describes --from
 Examples:
   s4d-fast train
   s4d-fast train --set ssm.init=lin
+  s4d-fast train listops --data lra --preset s5
   s4d-fast train fsdd --data fsdd --out runs/fsdd
   s4d-fast train fsdd --out runs/fsdd --resume
   s4d-fast train audio --data my-words --background street --other speech
@@ -193,11 +195,14 @@ func override(cfg *train.Config, tk *task.Task, text []byte, file string, set []
 }
 
 // start returns the configuration that --config and --set override: that of the run to resume, or
-// the preset of the task. --config may name the task.
+// the preset of the task or, with --preset, that of another layer. --config may name the task.
 func (c *trainCmd) start(ctx context.Context, text []byte) (*task.Task, train.Config, error) {
 	if c.Resume {
-		if c.Out == "" {
+		switch {
+		case c.Out == "":
 			return nil, train.Config{}, usageError(errors.New("--resume requires --out, the folder of the run"))
+		case c.Preset != "":
+			return nil, train.Config{}, usageError(fmt.Errorf("--preset %s: expected none with --resume, which continues with the settings of the run", c.Preset))
 		}
 		return loadRun(ctx, c.Out)
 	}
@@ -218,6 +223,10 @@ func (c *trainCmd) start(ctx context.Context, text []byte) (*task.Task, train.Co
 	tk, err := task.Lookup(name)
 	if err != nil {
 		return nil, train.Config{}, err
+	}
+	if c.Preset != "" {
+		cfg, err := tk.MethodPreset(c.Preset)
+		return tk, cfg, err
 	}
 	return tk, tk.Preset(), nil
 }

@@ -52,7 +52,7 @@ type Row struct {
 	GFLOPS             float64 `json:"gflops,omitempty"`               // 10⁹ nominal operations per second
 	Peak               float64 `json:"peak,omitempty"`                 // fraction of the peak's GFLOPS
 	GBPerSecond        float64 `json:"gb_per_second,omitempty"`        // 10⁹ bytes per second, read and written
-	SequencesPerSecond float64 `json:"sequences_per_second,omitempty"` // of train
+	SequencesPerSecond float64 `json:"sequences_per_second,omitempty"` // of training steps
 }
 
 // Sizes are the sizes of an operation. Sizes that it does not have are 0.

@@ -1,6 +1,10 @@
 package bench
 
-import "math"
+import (
+	"math"
+
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
 
 // Op is an operation to measure.
 type Op struct {
@@ -24,7 +28,24 @@ var ops = []Op{
 	{"vandermonde", "set of kernels, one per channel (H)", []workload{vandermondeOf(128, 32, 1024)}},
 	{"gemm", "matrix product", []workload{gemmOf(256, 1024, 128), gemmOf(512, 1024, 256)}},
 	{"step", "sample of all H channels, in blocks of L samples", []workload{stepOf(128, 32, 1024)}},
-	{"train", "training step", []workload{trainOf(shape{h: 128, modes: 32, length: 1024, batch: 16, layers: 6})}},
+	{"train", "training step", []workload{trainOf(standard(ssm.LayerS4D))}},
+	{"train-dss", "training step with layers of DSS", []workload{trainOf(standard(ssm.LayerDSS))}},
+	{"train-s4", "training step with layers of S4-LegS", []workload{trainOf(standard(ssm.LayerS4))}},
+	{"train-s5", "training step with layers of S5", []workload{trainOf(standard(ssm.LayerS5))}},
+	{"train-lru", "training step with layers of the LRU", []workload{trainOf(standard(ssm.LayerLRU))}},
+}
+
+// standard is the network of the training steps. S5 and the LRU have as many modes as published
+// networks with this number of channels.
+func standard(layer ssm.Layer) shape {
+	s := shape{layer: layer, h: 128, modes: 32, length: 1024, batch: 16, layers: 6}
+	switch layer {
+	case ssm.LayerS5:
+		s.modes = 128
+	case ssm.LayerLRU:
+		s.modes = 256
+	}
+	return s
 }
 
 // Names lists the operations' names.

@@ -14,12 +14,20 @@ const (
 )
 
 // shape is a network and its batch.
-type shape struct{ h, modes, length, batch, layers int }
+type shape struct {
+	layer                           ssm.Layer
+	h, modes, length, batch, layers int
+}
 
-// trainOf is one training step of S4D-Lin without dropout: forward, loss, backward and AdamW.
+// trainOf is one training step without dropout: forward, loss, backward and AdamW. S4D has the
+// poles of S4D-Lin.
 func trainOf(s shape) workload {
+	op := "train"
+	if s.layer != ssm.LayerS4D {
+		op += "-" + string(s.layer)
+	}
 	return workload{
-		op: "train", Sizes: Sizes{H: s.h, M: s.modes, L: s.length, B: s.batch, Layers: s.layers},
+		op: op, Sizes: Sizes{H: s.h, M: s.modes, L: s.length, B: s.batch, Layers: s.layers},
 		units: 1, flops: s.flops(), sequences: float64(s.batch), shared: true,
 		start: func(threads int) (engine, error) {
 			t, err := newTrainer(s, threads)
@@ -32,15 +40,32 @@ func trainOf(s shape) workload {
 }
 
 // flops counts the main operations of a step per layer: three products with the mixing matrix
-// [2H][H], five transforms and three products of spectra per pair of rows, two transforms per
-// kernel, and kernels forward and (twice as much) backward.
+// [2H][H], and the SSM. A convolution has five transforms and three products of spectra per pair of
+// rows, two transforms per kernel, and kernels forward and backward. S5 and the LRU have three
+// products with B and three with C, and three complex multiply-adds per mode and position: the
+// scan, its adjoint and the gradient of the poles.
 func (s shape) flops() float64 {
-	h, l, b := float64(s.h), float64(s.length), float64(s.batch)
-	transform := transformFlops(2 * s.length)
+	h, m, l, b := float64(s.h), float64(s.modes), float64(s.length), float64(s.batch)
 	mixing := 3 * 2 * 2 * h * h * l * b
+	if s.scan() {
+		return float64(s.layers) * (mixing + (6*2*2*m*h+3*8*m)*l*b)
+	}
+	transform := transformFlops(2 * s.length)
 	convolution := h * (b/2*(5*transform+3*6*2*l) + 2*transform)
-	kernels := 3 * 4 * float64(s.modes) * l * h
-	return float64(s.layers) * (mixing + convolution + kernels)
+	return float64(s.layers) * (mixing + convolution + h*s.kernelFlops())
+}
+
+// scan reports whether the layer has one SSM for all channels.
+func (s shape) scan() bool { return s.layer == ssm.LayerS5 || s.layer == ssm.LayerLRU }
+
+// kernelFlops counts the operations of a channel's kernel and of its gradient. Those of S4 are in
+// float64: 40 and 90 per mode and node (vek.CauchySums and vek.CauchyGrad), and two transforms.
+func (s shape) kernelFlops() float64 {
+	m, l := float64(s.modes), float64(s.length)
+	if s.layer == ssm.LayerS4 {
+		return (40+90)*m*l/2 + 2*transformFlops(s.length)
+	}
+	return 3 * 4 * m * l
 }
 
 // trainer is a training run on one batch.
@@ -59,6 +84,22 @@ func newTrainer(s shape, threads int) (*trainer, error) {
 	c := model.Default()
 	c.DInput, c.DOutput, c.DModel, c.NLayers = colours, classes, s.h, s.layers
 	c.SSM.DState, c.SSM.Init = 2*s.modes, ssm.Lin
+	if s.layer != ssm.LayerS4D {
+		c.SSM.Layer, c.SSM.Init = s.layer, ssm.LegS
+	}
+	switch s.layer {
+	case ssm.LayerDSS:
+		c.SSM.TrainB = true
+	case ssm.LayerS4:
+		c.SSM.Disc = ssm.Bilinear
+	case ssm.LayerS5:
+		c.SSM.Blocks = 1
+	case ssm.LayerLRU:
+		c.SSM.Init, c.SSM.DState, c.SSM.RMax = ssm.Ring, s.modes, 0.999
+	}
+	if c.SSM.FixedLength() {
+		c.SSM.LKernel = s.length
+	}
 	m, err := model.New(c, 1)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,8 @@
 //
 // A Tiny is a two-layer network with every gradient and twenty losses. A Checkpoint is a published
 // network trained on CIFAR-10, whose weights are not in the repository. An Import is a network of
-// full layers. DSS and S4 have single layers.
+// full layers. A TinyLayers is a network of DSS, S4, S5 or LRU layers. Other files hold single
+// layers of these kinds.
 package golden
 
 import (

@@ -46,11 +46,42 @@ func Imports(t testing.TB) []*Import {
 	return list
 }
 
+// S4Import is the golden file of a network that the official trainer saved: two layers of S4,
+// pre-norm with batch norm, bidirectional. The checkpoint has an OmegaConf object and optimiser
+// state too.
+type S4Import struct {
+	Logits  [][]float64      // [ImportBatch][5]
+	Short   [][]float64      `json:"logits_first_48_samples"`
+	Lengths [][]float64      `json:"logits_with_lengths_96_60_33"`
+	Trace   [][][]float64    `json:"trace_after_block_sequence0_h_by_t_0_17_95"` // [layer][channel][ImportTimes]
+	Tensors map[string][]int // names and shapes in the checkpoint
+}
+
+// LoadS4Import returns the golden values of the S4 network, and the path of a copy of its
+// checkpoint.
+func LoadS4Import(t testing.TB) (g *S4Import, path string) {
+	t.Helper()
+	g = new(S4Import)
+	load(t, "s4-dplr.json", g)
+	return g, writePth(t, "s4-dplr")
+}
+
+// TinyS4Pth returns the path of a copy of the checkpoint of the tiny network of S4 layers.
+func TinyS4Pth(t testing.TB) string {
+	t.Helper()
+	return writePth(t, "train-tiny-s4")
+}
+
 // WritePth writes the network's PyTorch checkpoint to a temporary file and returns its path.
 func (g *Import) WritePth(t testing.TB) string {
 	t.Helper()
-	data := must.Get(files.ReadFile("testdata/" + g.Name + ".pth"))(t)
-	path := filepath.Join(t.TempDir(), g.Name+".pth")
+	return writePth(t, g.Name)
+}
+
+func writePth(t testing.TB, name string) string {
+	t.Helper()
+	data := must.Get(files.ReadFile("testdata/" + name + ".pth"))(t)
+	path := filepath.Join(t.TempDir(), name+".pth")
 	must.Do(t, os.WriteFile(path, data, 0o600))
 	return path
 }

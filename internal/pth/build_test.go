@@ -103,5 +103,5 @@ func vector(class, key string, n int) string {
 func repeated(p string, n int) string { return string(bytes.Repeat([]byte(p), n)) }
 
 func same(a, b Tensor) bool {
-	return a.Name == b.Name && slices.Equal(a.Shape, b.Shape) && slices.Equal(a.Data, b.Data)
+	return a.Name == b.Name && a.Count == b.Count && slices.Equal(a.Shape, b.Shape) && slices.Equal(a.Data, b.Data)
 }

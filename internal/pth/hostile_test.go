@@ -15,7 +15,7 @@ func TestNoEndlessWork(t *testing.T) {
 	tests := []struct{ name, body, want string }{
 		{"long key", orderedDict + long + "Ns" + repeated("h\x02Ns", 100_000), "a string of 3145728 bytes, expected at most 4096"},
 		{"longest key", orderedDict + text(repeated("k", maxText)) + "q\x02Ns" + repeated("h\x02Ns", 150_000), "a key is not a string"},
-		{"many builds", orderedDict + "q\x01" + entries + "q\x02b" + repeated("h\x02b", 100_000), "more than 64 BUILD opcodes"},
+		{"many builds", orderedDict + "q\x01" + entries + "q\x02b" + repeated("h\x02b", 100_000), "BUILD opcodes, expected a state dict"},
 		{"some builds", orderedDict + "q\x01" + entries + "q\x02b" + repeated("h\x02b", maxBuilds-1) + "s", "malformed pickle"},
 	}
 	for _, tt := range tests {
@@ -61,7 +61,7 @@ func TestLayoutIsCheckedByName(t *testing.T) {
 	good := tensor(storage("FloatStorage", "0", 6), 4, []int{2}, []int{1})
 	data := floats(1, 2, 3, 4, 5, 6)
 	got, err := Parse(checkpoint(t, whole(dict(text("best"), odd, text("model"), dict(text("a"), good))), data))
-	if err != nil || len(got) != 1 || !same(got[0], Tensor{"a", []int{2}, []float32{5, 6}}) {
+	if err != nil || len(got) != 1 || !same(got[0], Tensor{"a", []int{2}, []float32{5, 6}, false}) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	_, err = Parse(checkpoint(t, whole(dict(text("a"), good, text("b"), odd)), data))
@@ -76,5 +76,29 @@ func TestPrefixKeepsBoth(t *testing.T) {
 	got, err := Parse(checkpoint(t, whole(dict(text("a"), one, text("module.a"), one)), floats(1)))
 	if err != nil || len(got) != 2 || got[0].Name != "a" || got[1].Name != "a" {
 		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+// Objects beside the state dict are skipped, with their states and items. A count among the buffers
+// is a tensor.
+func TestForeignObjects(t *testing.T) {
+	object := func(class string) string { return class + ")\x81}(" + text("x") + "K\x01ub" }
+	body := dict(
+		text("hyper_parameters"), object("comegaconf.dictconfig\nDictConfig\n"),
+		text("metadata"), "ccollections\ndefaultdict\n"+tuple("c__builtin__\ndict\n")+"R"+text("k")+"ctyping\nAny\ns",
+		text("state_dict"), dict(text("a"), vector("FloatStorage", "0", 1), text("n"), tensor(storage("LongStorage", "1", 1), 0, nil, nil)),
+	)
+	got, err := Parse(checkpoint(t, whole(body), floats(2.5), []byte{96, 0, 0, 0, 0, 0, 0, 0}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []Tensor{{"a", []int{1}, []float32{2.5}, false}, {"n", []int{}, []float32{96}, true}} {
+		if !same(got[i], want) {
+			t.Errorf("%v, expected %v", got[i], want)
+		}
+	}
+	_, err = Parse(checkpoint(t, whole(dict(text("state_dict"), object("comegaconf.dictconfig\nDictConfig\n")))))
+	if err == nil || !strings.Contains(err.Error(), `"state_dict" is not a dictionary`) {
+		t.Errorf("an object as the state dict: error %v", err)
 	}
 }

@@ -12,9 +12,10 @@ import (
 const (
 	maxPickle  = 4 << 20 // bytes
 	maxOpcodes = 1 << 19
-	maxMarks   = 64   // open marks
-	maxText    = 4096 // bytes of one string
-	maxBuilds  = 64   // a state dict needs one
+	maxMarks   = 64      // open marks
+	maxText    = 4096    // bytes of one string
+	maxBuilds  = 64      // BUILD opcodes in a long pickle; a state dict needs one
+	maxBuilt   = 1 << 26 // a short pickle may have more, up to maxBuilt / its bytes
 )
 
 // operand is the way in which an opcode's argument is stored.
@@ -43,7 +44,7 @@ const (
 	opText     = 'X'
 )
 
-// opcodes are those that a state dict consists of. A pickle with any other is rejected before it is
+// opcodes are those that a checkpoint consists of. A pickle with any other is rejected before it is
 // decoded.
 var opcodes = map[byte]operand{
 	'\x80':     fixed1, // PROTO
@@ -73,6 +74,7 @@ var opcodes = map[byte]operand{
 	'}':        none,     // EMPTY_DICT
 	's':        none,     // SETITEM
 	'R':        none,     // REDUCE
+	'\x81':     none,     // NEWOBJ
 	'Q':        none,     // BINPERSID
 	'q':        fixed1,   // BINPUT
 	'r':        fixed4,   // LONG_BINPUT
@@ -108,8 +110,8 @@ func checkPickle(p []byte) error {
 				return err
 			}
 		case opBuild:
-			if builds++; builds > maxBuilds {
-				return fmt.Errorf("pickle: more than %d BUILD opcodes, expected a state dict", maxBuilds)
+			if builds++; builds > max(maxBuilds, maxBuilt/len(p)) {
+				return fmt.Errorf("pickle: more than %d BUILD opcodes, expected a state dict", builds-1)
 			}
 		case opText:
 			if n-4 > maxText {

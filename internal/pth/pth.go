@@ -3,7 +3,8 @@
 //
 // The pickle is treated as data that may be hostile. Before it is decoded, every opcode, name and
 // length in it is checked. Every declared size is compared with the bytes that are present before
-// memory is allocated.
+// memory is allocated. Objects beside the state dict, such as the hyper-parameters of Lightning,
+// are skipped. Nothing is executed.
 package pth
 
 import (
@@ -27,6 +28,7 @@ type Tensor struct {
 	Name  string
 	Shape []int
 	Data  []float32
+	Count bool // an integer without dimensions, below 2²⁴ as float32 holds it
 }
 
 // Load reads a checkpoint from a file. Errors contain the path.
@@ -92,7 +94,7 @@ func Parse(b []byte) ([]Tensor, error) {
 		if err != nil {
 			return nil, fmt.Errorf("tensor %q: %w", key, err)
 		}
-		tensors = append(tensors, Tensor{Name: strings.TrimPrefix(key, "module."), Shape: shape, Data: data})
+		tensors = append(tensors, Tensor{Name: strings.TrimPrefix(key, "module."), Shape: shape, Data: data, Count: ref.storage.class == "LongStorage"})
 	}
 	return tensors, nil
 }

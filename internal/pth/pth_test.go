@@ -17,7 +17,7 @@ import (
 
 func TestParse(t *testing.T) {
 	two := vector("FloatStorage", "0", 2)
-	a := Tensor{"a", []int{2}, []float32{1.5, -2}}
+	a := Tensor{"a", []int{2}, []float32{1.5, -2}, false}
 	tests := []struct {
 		name     string
 		pickle   string
@@ -32,22 +32,22 @@ func TestParse(t *testing.T) {
 		{"module prefix", dict(text("module.a"), two), [][]byte{floats(1.5, -2)}, []Tensor{a}},
 		{"doubles", dict(text("a"), vector("DoubleStorage", "0", 2)), [][]byte{doubles(1.5, -2)}, []Tensor{a}},
 		{"file order", dict(text("b"), vector("FloatStorage", "1", 1), text("a"), two), [][]byte{floats(1.5, -2), floats(3)},
-			[]Tensor{{"b", []int{1}, []float32{3}}, a}},
+			[]Tensor{{"b", []int{1}, []float32{3}, false}, a}},
 		{"view of a storage", dict(text("a"), tensor(storage("FloatStorage", "0", 7), 1, []int{2, 3}, []int{3, 1})),
-			[][]byte{floats(0, 1, 2, 3, 4, 5, 6)}, []Tensor{{"a", []int{2, 3}, []float32{1, 2, 3, 4, 5, 6}}}},
+			[][]byte{floats(0, 1, 2, 3, 4, 5, 6)}, []Tensor{{"a", []int{2, 3}, []float32{1, 2, 3, 4, 5, 6}, false}}},
 		{"stride of a dimension of 1", dict(text("a"), tensor(storage("FloatStorage", "0", 2), 0, []int{2, 1}, []int{1, 99})),
-			[][]byte{floats(4, 5)}, []Tensor{{"a", []int{2, 1}, []float32{4, 5}}}},
+			[][]byte{floats(4, 5)}, []Tensor{{"a", []int{2, 1}, []float32{4, 5}, false}}},
 		{"transposed", dict(text("a"), tensor(storage("FloatStorage", "0", 6), 0, []int{2, 3}, []int{1, 2})), [][]byte{floats(1, 2, 3, 4, 5, 6)},
-			[]Tensor{{"a", []int{2, 3}, []float32{1, 3, 5, 2, 4, 6}}}},
+			[]Tensor{{"a", []int{2, 3}, []float32{1, 3, 5, 2, 4, 6}, false}}},
 		{"every second", dict(text("a"), tensor(storage("FloatStorage", "0", 6), 1, []int{3}, []int{2})), [][]byte{floats(1, 2, 3, 4, 5, 6)},
-			[]Tensor{{"a", []int{3}, []float32{2, 4, 6}}}},
+			[]Tensor{{"a", []int{3}, []float32{2, 4, 6}, false}}},
 		{"parameter", dict(text("a"), "ctorch._utils\n_rebuild_parameter\n"+tuple(two, "\x88", orderedDict)+"R"), [][]byte{floats(1.5, -2)}, []Tensor{a}},
-		{"complex", dict(text("a"), vector("ComplexFloatStorage", "0", 2)), [][]byte{floats(1, 2, 3, 4)}, []Tensor{{"a", []int{2, 2}, []float32{1, 2, 3, 4}}}},
-		{"complex doubles", dict(text("a"), vector("ComplexDoubleStorage", "0", 1)), [][]byte{doubles(1, 2)}, []Tensor{{"a", []int{1, 2}, []float32{1, 2}}}},
+		{"complex", dict(text("a"), vector("ComplexFloatStorage", "0", 2)), [][]byte{floats(1, 2, 3, 4)}, []Tensor{{"a", []int{2, 2}, []float32{1, 2, 3, 4}, false}}},
+		{"complex doubles", dict(text("a"), vector("ComplexDoubleStorage", "0", 1)), [][]byte{doubles(1, 2)}, []Tensor{{"a", []int{1, 2}, []float32{1, 2}, false}}},
 		{"scalar", dict(text("a"), tensor(storage("FloatStorage", "0", 1), 0, nil, nil)), [][]byte{floats(4)},
-			[]Tensor{{"a", []int{}, []float32{4}}}},
+			[]Tensor{{"a", []int{}, []float32{4}, false}}},
 		{"empty", dict(text("a"), tensor(storage("FloatStorage", "0", 1), 0, []int{0}, []int{1})), [][]byte{floats(4)},
-			[]Tensor{{"a", []int{0}, []float32{}}}},
+			[]Tensor{{"a", []int{0}, []float32{}, false}}},
 	}
 	for _, tt := range tests {
 		got, err := Parse(checkpoint(t, whole(tt.pickle), tt.storages...))

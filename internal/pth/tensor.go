@@ -19,18 +19,50 @@ var widths = map[string]int{
 	"ComplexFloatStorage": 8, "ComplexDoubleStorage": 16,
 }
 
-// known reports whether a global name may occur in the pickle of a state dict.
+// known reports whether a global name may occur in the pickle of a checkpoint.
 func known(module, name string) bool {
 	switch module {
 	case "collections":
-		return name == "OrderedDict"
+		return name == "OrderedDict" || foreign(module, name)
 	case "torch._utils":
 		return name == "_rebuild_tensor_v2" || name == "_rebuild_parameter"
 	case "torch":
 		return widths[name] != 0
 	}
-	return false
+	return foreign(module, name)
 }
+
+// foreign reports whether a global name may occur beside the state dict, in the hyper-parameters
+// that Lightning stores. The values that it creates are opaque.
+func foreign(module, name string) bool {
+	switch module {
+	case "collections":
+		return name == "defaultdict"
+	case "typing":
+		return name == "Any"
+	case "__builtin__", "builtins":
+		return slices.Contains([]string{"dict", "list", "int", "long", "float", "str", "bool"}, name)
+	}
+	return module == "omegaconf" || strings.HasPrefix(module, "omegaconf.")
+}
+
+// opaque stands for a foreign class and for its objects. It ignores arguments, states and items.
+type opaque struct{}
+
+// Call implements types.Callable.
+func (opaque) Call(...any) (any, error) { return opaque{}, nil }
+
+// PyNew implements types.PyNewable.
+func (opaque) PyNew(...any) (any, error) { return opaque{}, nil }
+
+// PySetState implements types.PyStateSettable.
+func (opaque) PySetState(any) error { return nil }
+
+// Set implements types.DictSetter.
+func (opaque) Set(key, value any) {}
+
+// Append implements types.ListAppender.
+func (opaque) Append(any) {}
 
 // storageType is the name of a storage class.
 type storageType string
@@ -40,6 +72,8 @@ func findClass(module, name string) (any, error) {
 	switch {
 	case !known(module, name):
 		return nil, fmt.Errorf("%s.%s is not known", module, name)
+	case foreign(module, name):
+		return opaque{}, nil
 	case module == "torch":
 		return storageType(name), nil
 	case name == "_rebuild_parameter":
@@ -171,7 +205,7 @@ func (t *tensorRef) size() int {
 }
 
 // read returns the values in single precision, row-major. Complex values become pairs in an
-// additional last dimension.
+// additional last dimension. Integers are read from tensors without dimensions only.
 func (t *tensorRef) read() (shape []int, values []float32, err error) {
 	b, single := t.storage.data, func(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
 	double := func(b []byte) float32 { return float32(math.Float64frombits(binary.LittleEndian.Uint64(b))) }
@@ -181,7 +215,11 @@ func (t *tensorRef) read() (shape []int, values []float32, err error) {
 		shape, parts = append(slices.Clone(shape), 2), 2
 	}
 	values = make([]float32, 0, parts*t.size())
-	switch t.storage.class {
+	class := t.storage.class
+	if class == "LongStorage" && len(shape) == 0 { // a count among the buffers
+		return shape, append(values, float32(int64(binary.LittleEndian.Uint64(b[8*t.offset:])))), nil
+	}
+	switch class {
 	case "FloatStorage":
 		t.each(func(i int) { values = append(values, single(b[4*i:])) })
 	case "DoubleStorage":
@@ -191,7 +229,7 @@ func (t *tensorRef) read() (shape []int, values []float32, err error) {
 	case "ComplexDoubleStorage":
 		t.each(func(i int) { values = append(values, double(b[16*i:]), double(b[16*i+8:])) })
 	default:
-		return nil, nil, fmt.Errorf("type %s, expected FloatStorage, DoubleStorage, ComplexFloatStorage or ComplexDoubleStorage", t.storage.class)
+		return nil, nil, fmt.Errorf("type %s, expected FloatStorage, DoubleStorage, ComplexFloatStorage or ComplexDoubleStorage, or LongStorage without dimensions", class)
 	}
 	return shape, values, nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Write writes a checkpoint that torch.load reads: a zip file with a pickled OrderedDict (protocol
-// 2) and one file of float32 values per tensor.
+// 2) and one file of values per tensor: float32, int64 for a Count.
 func Write(w io.Writer, tensors []Tensor) error {
 	z := zip.NewWriter(w)
 	add := func(name string, data []byte) error {
@@ -43,6 +43,10 @@ func Write(w io.Writer, tensors []Tensor) error {
 	for i, t := range tensors {
 		data := make([]byte, 0, 4*len(t.Data))
 		for _, v := range t.Data {
+			if t.Count {
+				data = binary.LittleEndian.AppendUint64(data, uint64(v))
+				continue
+			}
 			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
 		}
 		if err := add(fmt.Sprintf("data/%d", i), data); err != nil {
@@ -63,6 +67,9 @@ func (t Tensor) checkSize() error {
 	}
 	if n != len(t.Data) || n > math.MaxInt32 {
 		return fmt.Errorf("tensor %q: %d values in shape %v", t.Name, len(t.Data), t.Shape)
+	}
+	if t.Count && (len(t.Shape) > 0 || !(t.Data[0] >= 0 && t.Data[0] < 1<<24)) {
+		return fmt.Errorf("tensor %q: shape %v, values %v, expected a count below 2²⁴", t.Name, t.Shape, t.Data)
 	}
 	return nil
 }
@@ -92,7 +99,11 @@ func (p *pickler) tensor(t Tensor, key int) {
 	p.class("torch._utils", "_rebuild_tensor_v2")
 	p.op("((")
 	p.text("storage")
-	p.class("torch", "FloatStorage")
+	if t.Count {
+		p.class("torch", "LongStorage")
+	} else {
+		p.class("torch", "FloatStorage")
+	}
 	p.text(fmt.Sprint(key))
 	p.text("cpu")
 	p.number(len(t.Data))

@@ -11,8 +11,9 @@ import (
 
 func TestWrite(t *testing.T) {
 	want := []Tensor{
-		{"encoder.weight", []int{2, 3}, []float32{1, 2, 3, 4, 5, -6.5}}, {"scalar", []int{}, []float32{7}}, {"empty", []int{0, 4}, []float32{}},
-		{"s4_layers.0.é", []int{1, 2, 1}, []float32{8, 9}},
+		{"encoder.weight", []int{2, 3}, []float32{1, 2, 3, 4, 5, -6.5}, false}, {"scalar", []int{}, []float32{7}, false}, {"empty", []int{0, 4}, []float32{}, false},
+		{"s4_layers.0.é", []int{1, 2, 1}, []float32{8, 9}, false},
+		{"count", []int{}, []float32{96}, true},
 	}
 	var b bytes.Buffer
 	must.Do(t, Write(&b, want))
@@ -21,8 +22,11 @@ func TestWrite(t *testing.T) {
 		t.Errorf("%v, %v; expected %v", got, err, want)
 	}
 	for message, bad := range map[string]Tensor{
-		"3 values in shape [2 2]": {"a", []int{2, 2}, []float32{1, 2, 3}},
-		"its name has 300 bytes":  {strings.Repeat("n", 300), []int{}, []float32{1}},
+		"3 values in shape [2 2]":                 {"a", []int{2, 2}, []float32{1, 2, 3}, false},
+		"its name has 300 bytes":                  {strings.Repeat("n", 300), []int{}, []float32{1}, false},
+		"shape [1], values [3], expected a count": {"a", []int{1}, []float32{3}, true},
+		"values [-1], expected a count":           {"a", []int{}, []float32{-1}, true},
+		"expected a count below 2²⁴":              {"a", []int{}, []float32{1 << 24}, true},
 	} {
 		must.Fail(t, Write(&b, []Tensor{bad}), message)
 	}

@@ -62,8 +62,11 @@ func (s *KernelLayer) forward(u []float64, kernels [][]float64, length int) *Ker
 //	K[l] = Re Σ C·B·(e^ã − 1)·ρ·e^(a(l−m)),  ρ = X̄/(|X|² + 1e-7),  X = (e^(ãL) − 1)·A
 //
 // where ã = a and m = 0, but ã = −a and m = L−1 for modes with Re A > 0. L is part of the formula:
-// a kernel of another length is another function.
-type DSS struct{ KernelLayer }
+// a kernel of another length is another function, unless Span fixes it.
+type DSS struct {
+	KernelLayer
+	Span int // L at step scale 1; 0: the taps of the kernel
+}
 
 const dssEpsilon = 1e-7
 
@@ -72,6 +75,7 @@ type dssMode struct {
 	lambda, a complex128
 	sign      float64    // ã = sign·a
 	first     int        // m
+	span      int        // L
 	grown     complex128 // e^(ãL)
 	x         complex128 // X
 	edge, rho complex128 // e^ã − 1, ρ
@@ -82,12 +86,16 @@ func (s *DSS) mode(h, m, taps int) dssMode {
 	dt, _ := s.dt(h)
 	v := dssMode{lambda: complex(-s.AReal[k], -s.AImag[k]), sign: 1}
 	v.a = complex(dt, 0) * v.lambda
+	v.span = taps
+	if s.Span > 0 {
+		v.span = int(math.Round(float64(s.Span) / s.StepScale))
+	}
 	if real(v.lambda) > 0 {
-		v.sign, v.first = -1, taps-1
+		v.sign, v.first = -1, v.span-1
 	}
 	towards := complex(v.sign, 0) * v.a
 	v.edge = cmplx.Exp(towards) - 1
-	v.grown = cmplx.Exp(towards * complex(float64(taps), 0))
+	v.grown = cmplx.Exp(towards * complex(float64(v.span), 0))
 	v.x = (v.grown - 1) * v.lambda
 	v.rho = cmplx.Conj(v.x) / (v.x*cmplx.Conj(v.x) + dssEpsilon)
 	return v
@@ -118,7 +126,7 @@ func (s *DSS) Forward(u []float64, length int) *KernelTape {
 // Backward returns the gradients of the parameters and of u from ∂loss/∂y. They are those of the
 // kernel above. The official code takes e^(−am) for a constant, and is wrong where Re A > 0.
 func (s *DSS) Backward(t *KernelTape, dy []float64) (g *DSS, du []float64) {
-	g = &DSS{s.zeroLike()}
+	g = &DSS{KernelLayer: s.zeroLike()}
 	var dk [][]float64
 	du, g.D, dk = convolveBack(dy, t.U, s.D, t.Kernels, t.length)
 	for r, row := range dk {
@@ -147,7 +155,7 @@ func (s *DSS) modeBack(g *DSS, r, m int, dk []float64) {
 	R, q := c*b*v.edge*sum, v.x*cmplx.Conj(v.x)+dssEpsilon
 	dX := -R*cmplx.Conj(v.x)*cmplx.Conj(v.x)/(q*q) + cmplx.Conj(R*dssEpsilon/(q*q))
 	dA := c*b*v.edge*v.rho*slope + c*b*v.rho*sum*sign*(v.edge+1) +
-		dX*v.lambda*sign*complex(float64(len(dk)), 0)*v.grown
+		dX*v.lambda*sign*complex(float64(v.span), 0)*v.grown
 	dt, dtSlope := s.dt(h)
 	dLambda := complex(dt, 0)*dA + dX*(v.grown-1)
 	g.AReal[k] -= real(dLambda)

@@ -16,7 +16,7 @@ func TestGoldenDSS(t *testing.T) {
 	cases := map[string]*golden.KernelLayer{"negative": &g.Negative, "positive": &g.Positive, "tied": &g.Tied}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := &DSS{fromGolden(c)}
+			s := &DSS{KernelLayer: fromGolden(c)}
 			u, cotangent := golden.LayerInput(c.Config.Batch, s.H, c.Config.L)
 			tape := s.Forward(u, c.Config.L)
 			closeTo(t, "kernel", flat(tape.Kernels), c.Kernel, 1e-12)
@@ -30,7 +30,7 @@ func TestGoldenDSS(t *testing.T) {
 	}
 	for _, c := range g.Lengths.Cases {
 		t.Run(c.Name, func(t *testing.T) {
-			s := &DSS{fromGolden(&g.Negative)}
+			s := &DSS{KernelLayer: fromGolden(&g.Negative)}
 			s.LMax, s.StepScale = c.LMax, c.StepScale
 			u, _ := golden.LayerInput(1, s.H, c.L)
 			tape := s.Forward(u, c.L)
@@ -45,7 +45,7 @@ func TestGoldenDSS(t *testing.T) {
 // What no golden gradient covers: truncated kernels at another step scale.
 func TestDSSByDifferences(t *testing.T) {
 	for _, softplus := range []bool{false, true} {
-		s := &DSS{randomKernelLayer(softplus)}
+		s := &DSS{KernelLayer: randomKernelLayer(softplus)}
 		for i := range s.AReal {
 			if i%3 == 0 {
 				s.AReal[i] = -s.AReal[i] // Re A > 0

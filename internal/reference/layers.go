@@ -122,13 +122,17 @@ func (n *Network) mask(b *Batch, x []float64) []float64 {
 	return y
 }
 
-// activate: x·Φ(x), or x.
+// activate: x·Φ(x), its form with tanh, or x.
 func (n *Network) activate(x []float64) []float64 {
 	y := zeros(len(x))
 	for k, v := range x {
-		y[k] = v
-		if n.Activation {
+		switch n.Activation {
+		case "gelu":
 			y[k] = v * phi(v)
+		case "gelu-tanh":
+			y[k], _ = geluTanh(v)
+		default:
+			y[k] = v
 		}
 	}
 	return y
@@ -137,10 +141,14 @@ func (n *Network) activate(x []float64) []float64 {
 func (n *Network) activateBack(x, d []float64) []float64 {
 	g := zeros(len(x))
 	for k, v := range x {
-		g[k] = d[k]
-		if n.Activation {
-			g[k] = d[k] * geluSlope(v)
+		slope := 1.0
+		switch n.Activation {
+		case "gelu":
+			slope = geluSlope(v)
+		case "gelu-tanh":
+			_, slope = geluTanh(v)
 		}
+		g[k] = d[k] * slope
 	}
 	return g
 }
@@ -150,11 +158,19 @@ func phi(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 // geluSlope: the derivative of x·Φ(x).
 func geluSlope(x float64) float64 { return phi(x) + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi) }
 
+// geluTanh: x/2·(1 + tanh(√(2/π)·(x + 0.044715x³))) and its derivative.
+func geluTanh(x float64) (y, slope float64) {
+	c := math.Sqrt(2 / math.Pi)
+	t := math.Tanh(c * (x + 0.044715*x*x*x))
+	return x / 2 * (1 + t), (1+t)/2 + x/2*(1-t*t)*c*(1+3*0.044715*x*x)
+}
+
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// mix: z = W·v + b at every position. With GLU the result is the first half of z times the sigmoid
-// of the second.
-func (n *Network) mix(l *Layer, b *Batch, v []float64) (z, y []float64) {
+// mix: z = W·v + b at every position. With "glu" the result is the first half of z times the
+// sigmoid of the second, with "half-glu1" v·σ(z), and with "half-glu2" s·σ(z), where s is the
+// output of the SSM.
+func (n *Network) mix(l *Layer, b *Batch, v, s []float64) (z, y []float64) {
 	if n.Mixing == "none" {
 		return nil, v
 	}
@@ -163,11 +179,11 @@ func (n *Network) mix(l *Layer, b *Batch, v []float64) (z, y []float64) {
 	for i := range b.Size {
 		for r := range rows {
 			for t := range b.Len {
-				s := l.MixB[r]
+				sum := l.MixB[r]
 				for h := range n.H {
-					s += l.MixW[r*n.H+h] * v[(i*n.H+h)*b.Len+t]
+					sum += l.MixW[r*n.H+h] * v[(i*n.H+h)*b.Len+t]
 				}
-				z[(i*rows+r)*b.Len+t] = s
+				z[(i*rows+r)*b.Len+t] = sum
 			}
 		}
 	}
@@ -176,8 +192,15 @@ func (n *Network) mix(l *Layer, b *Batch, v []float64) (z, y []float64) {
 	}
 	y = zeros(b.Size * n.H * b.Len)
 	for k := range y {
-		a, gate := n.halves(b, k)
-		y[k] = z[a] * sigmoid(z[gate])
+		switch n.Mixing {
+		case "glu":
+			a, gate := n.halves(b, k)
+			y[k] = z[a] * sigmoid(z[gate])
+		case "half-glu1":
+			y[k] = v[k] * sigmoid(z[k])
+		case "half-glu2":
+			y[k] = s[k] * sigmoid(z[k])
+		}
 	}
 	return z, y
 }
@@ -190,22 +213,34 @@ func (n *Network) halves(b *Batch, k int) (a, gate int) {
 	return a, a + n.H*b.Len
 }
 
-func (n *Network) mixBack(g, l *Layer, b *Batch, t *BlockTape, dy []float64) []float64 {
+// mixBack returns the gradients of the arguments v and s of mix.
+func (n *Network) mixBack(g, l *Layer, b *Batch, t *BlockTape, dy []float64) (dv, ds []float64) {
+	dv, ds = zeros(len(dy)), zeros(len(dy))
 	if n.Mixing == "none" {
-		return dy
+		return dy, ds
 	}
 	dz := dy
-	if n.Mixing == "glu" {
+	if n.Mixing != "linear" {
 		dz = zeros(len(t.Mixed))
 		for k, d := range dy {
-			a, gate := n.halves(b, k)
-			s := sigmoid(t.Mixed[gate])
-			dz[a] = d * s
-			dz[gate] = d * t.Mixed[a] * s * (1 - s)
+			switch n.Mixing {
+			case "glu":
+				a, gate := n.halves(b, k)
+				s := sigmoid(t.Mixed[gate])
+				dz[a] = d * s
+				dz[gate] = d * t.Mixed[a] * s * (1 - s)
+			case "half-glu1":
+				s := sigmoid(t.Mixed[k])
+				dv[k] = d * s
+				dz[k] = d * t.Active[k] * s * (1 - s)
+			case "half-glu2":
+				s := sigmoid(t.Mixed[k])
+				ds[k] = d * s
+				dz[k] = d * t.Conv[k] * s * (1 - s)
+			}
 		}
 	}
 	rows := len(l.MixB)
-	dv := zeros(b.Size * n.H * b.Len)
 	for i := range b.Size {
 		for r := range rows {
 			for s := range b.Len {
@@ -218,7 +253,7 @@ func (n *Network) mixBack(g, l *Layer, b *Batch, t *BlockTape, dy []float64) []f
 			}
 		}
 	}
-	return dv
+	return dv, ds
 }
 
 // scaleRows multiplies the row of every (sequence, channel) by its dropout factor.

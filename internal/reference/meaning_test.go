@@ -129,7 +129,8 @@ func TestTruncation(t *testing.T) {
 func randomNetwork(c Config) *Network {
 	r := rand.New(rand.NewPCG(5, 6))
 	c.DInput, c.DOutput, c.H, c.M, c.Copies, c.StepScale, c.NLayers = 2, 3, 4, 2, 4, 1, 2
-	c.Mixing, c.Activation, c.Residual = "linear", true, true
+	c.Mixing, c.Activation, c.Residual = "linear", "gelu", true
+	c.NormEps, c.NormMomentum = 1e-5, 0.1
 	norm := func() Norm { return Norm{Weight: normals(r, c.H), Bias: normals(r, c.H)} }
 	n := &Network{
 		Config: c, EncW: normals(r, c.H*c.DInput), EncB: normals(r, c.H),
@@ -187,7 +188,7 @@ func TestPools(t *testing.T) {
 // docs/maths.md §3.3 by hand: one channel with mean 3 and variance 3.5 (unbiased 14/3). The running
 // statistics before the batch are 10 and 2.
 func TestBatchNorm(t *testing.T) {
-	n := &Network{Config: Config{H: 1, NormKind: "batch"}}
+	n := &Network{Config: Config{H: 1, NormKind: "batch", NormEps: 1e-5, NormMomentum: 0.1}}
 	p := Norm{Weight: []float64{2}, Bias: []float64{7}, Mean: []float64{10}, Var: []float64{2}}
 	x := []float64{1, 2, 3, 6}
 	for _, c := range []struct {

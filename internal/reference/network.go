@@ -8,26 +8,30 @@ package reference
 
 // Config selects what the network computes (docs/maths.md §3).
 type Config struct {
-	Embedding            bool // tokens instead of channels
-	DInput, DOutput      int
-	H, NLayers           int
-	M, Copies            int    // complex modes per SSM, sets of poles
-	Bidirectional        bool   // C has two directions
-	Discrete             bool   // DFouT: a = −ρξ + iθ; else a = Δ·A
-	BScale               string // of B̄ where Discrete: "" (zoh-xi), zoh-1, zoh-own, one, gamma or unit-gain
-	Width                bool   // of Discrete: θ = Omega + 2ρξ·Freq; else θ = Freq
-	Bilinear             bool
-	Decimate             bool    // Discrete at other rates: r·K[rj]; else the sum of r taps
-	Bandlimit            float64 // modes with an angle of so many π or more are silent, 0: none
-	LMax                 int     // taps of the kernel, 0: all
-	Pairs                bool    // sequences 2i and 2i+1 are compared
-	SSMLayers            int     // blocks with an SSM, 0: all; the others have the identity
-	StepScale            float64 // training samples per sample
-	NormKind             string  // "layer", "batch", "none"
-	PreNorm, FinalNorm   bool
-	Residual, Activation bool
-	Mixing               string // "glu", "linear", "none"
-	Pool                 string // "mean", "last", "none"
+	Embedding          bool // tokens instead of channels
+	DInput, DOutput    int
+	H, NLayers         int
+	M, Copies          int    // complex modes per SSM, sets of poles
+	Bidirectional      bool   // C has two directions
+	Discrete           bool   // DFouT: a = −ρξ + iθ; else a = Δ·A
+	BScale             string // of B̄ where Discrete: "" (zoh-xi), zoh-1, zoh-own, one, gamma or unit-gain
+	Width              bool   // of Discrete: θ = Omega + 2ρξ·Freq; else θ = Freq
+	Bilinear           bool
+	Decimate           bool    // Discrete at other rates: r·K[rj]; else the sum of r taps
+	Bandlimit          float64 // modes with an angle of so many π or more are silent, 0: none
+	LMax               int     // taps of the kernel, 0: all
+	Pairs              bool    // sequences 2i and 2i+1 are compared
+	SSMLayers          int     // blocks with an SSM, 0: all; the others have the identity
+	StepScale          float64 // training samples per sample
+	NormKind           string  // "layer", "batch", "none"
+	NormEps            float64 // added to the variance
+	NormMomentum       float64 // share of a batch in the running statistics of a batch norm
+	NormBiased         bool    // the running variance is the biased one
+	PreNorm, FinalNorm bool
+	Residual           bool
+	Activation         string // "gelu", "gelu-tanh", "none"
+	Mixing             string // "glu", "half-glu1", "half-glu2", "linear", "none"
+	Pool               string // "mean", "last", "none"
 }
 
 // Norm is the scale and shift of a norm, and the running statistics of a batch norm.
@@ -35,15 +39,17 @@ type Norm struct {
 	Weight, Bias, Mean, Var []float64 // [H]
 }
 
-// Layer holds the parameters of one block. Channel h uses pole set h mod Copies.
+// Layer holds the parameters of one block. Channel h uses pole set h mod Copies. If Other is set,
+// it takes the place of the SSM, and the arrays before MixW are empty.
 type Layer struct {
+	Other          Sequence
 	LogStep        []float64    // [H]
 	LogDecay, Freq []float64    // [Copies][M]
 	Omega          []float64    // [Copies][M] of Width
 	B              []complex128 // [Copies][M]
 	C              []complex128 // [directions][H][M]
 	D              []float64    // [H]
-	MixW, MixB     []float64    // [2H or H][H], [2H or H]
+	MixW, MixB     []float64    // [2H or H][H], [2H or H]; 2H with "glu"
 	Norm           Norm
 }
 
@@ -89,10 +95,10 @@ type Tape struct {
 type BlockTape struct {
 	In, U    []float64   // the input of the block, and of the SSM (normalised, masked)
 	Kernels  [][]float64 // [directions·H][taps]
-	Conv     []float64
-	Active   []float64 // after activation and dropout
-	Mixed    []float64 // [B][2H or H][L]
-	Sum      []float64 // after the residual, before a post-norm
+	Conv     []float64   // the output of the SSM
+	Active   []float64   // after activation and dropout
+	Mixed    []float64   // [B][2H or H][L]
+	Sum      []float64   // after the residual, before a post-norm
 	Out      []float64
 	NormTape NormTape
 }
@@ -174,13 +180,16 @@ func (n *Network) block(i int, b *Batch, x []float64) BlockTape {
 	}
 	t.U = n.mask(b, u)
 	t.Conv = t.U
-	if n.hasSSM(i) {
+	switch {
+	case l.Other != nil:
+		t.Conv = l.Other.apply(t.U, b.Len)
+	case n.hasSSM(i):
 		t.Kernels = n.kernels(l, b.Len)
 		t.Conv = convolve(t.U, l.D, t.Kernels, b.Len)
 	}
 	t.Active = scaleRows(n.activate(t.Conv), b.Inner, i, b.Len)
 	var y []float64
-	t.Mixed, y = n.mix(l, b, t.Active)
+	t.Mixed, y = n.mix(l, b, t.Active, t.Conv)
 	t.Sum = scaleRows(y, b.Outer, i, b.Len)
 	if n.Residual {
 		t.Sum = add(t.Sum, x)
@@ -198,10 +207,13 @@ func (n *Network) blockBack(g *Network, i int, tape *Tape, d []float64) []float6
 		d = n.normBack(&gl.Norm, l.Norm, b, t.Sum, t.NormTape, d)
 	}
 	dy := scaleRows(d, b.Outer, i, b.Len)
-	dActive := n.mixBack(gl, l, b, t, dy)
-	dConv := n.activateBack(t.Conv, scaleRows(dActive, b.Inner, i, b.Len))
+	dActive, dConv := n.mixBack(gl, l, b, t, dy)
+	dConv = add(dConv, n.activateBack(t.Conv, scaleRows(dActive, b.Inner, i, b.Len)))
 	du := dConv
-	if n.hasSSM(i) {
+	switch {
+	case l.Other != nil:
+		gl.Other, du = l.Other.applyBack(t.U, dConv, b.Len)
+	case n.hasSSM(i):
 		var dk [][]float64
 		du, gl.D, dk = convolveBack(dConv, t.U, l.D, t.Kernels, b.Len)
 		for r := range dk {

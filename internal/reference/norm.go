@@ -2,14 +2,12 @@ package reference
 
 import "math"
 
-const normEps = 1e-5
-
 // NormTape holds the results of a norm.
 type NormTape struct {
 	Hat  []float64 // (x − mean)/√(var + eps)
 	Rstd []float64 // 1/√(var + eps) of every element's group
-	// Mean and Var are a batch norm's running statistics after this batch: 0.9·old + 0.1·new, the
-	// variance unbiased.
+	// Mean and Var are a batch norm's running statistics after this batch: (1−m)·old + m·new with
+	// m = NormMomentum, the variance unbiased unless NormBiased.
 	Mean, Var []float64
 }
 
@@ -43,9 +41,13 @@ func (n *Network) norm(p Norm, b *Batch, x []float64) ([]float64, NormTape) {
 	t := NormTape{Hat: zeros(len(x)), Rstd: zeros(len(x))}
 	if n.NormKind == "batch" {
 		t.Mean, t.Var = zeros(n.H), zeros(n.H)
+		m, unbiased := n.NormMomentum, size/(size-1)
+		if n.NormBiased {
+			unbiased = 1
+		}
 		for h := range n.H {
-			t.Mean[h] = 0.9*p.Mean[h] + 0.1*mean[h]
-			t.Var[h] = 0.9*p.Var[h] + 0.1*variance[h]*size/(size-1)
+			t.Mean[h] = (1-m)*p.Mean[h] + m*mean[h]
+			t.Var[h] = (1-m)*p.Var[h] + m*variance[h]*unbiased
 		}
 		if !b.Train {
 			mean, variance = p.Mean, p.Var
@@ -54,7 +56,7 @@ func (n *Network) norm(p Norm, b *Batch, x []float64) ([]float64, NormTape) {
 	y := zeros(len(x))
 	for k, v := range x {
 		g, h := n.group(b, k), k/b.Len%n.H
-		t.Rstd[k] = 1 / math.Sqrt(variance[g]+normEps)
+		t.Rstd[k] = 1 / math.Sqrt(variance[g]+n.NormEps)
 		t.Hat[k] = (v - mean[g]) * t.Rstd[k]
 		y[k] = t.Hat[k]*p.Weight[h] + p.Bias[h]
 	}

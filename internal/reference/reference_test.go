@@ -17,13 +17,19 @@ import (
 
 // options are networks that together use every option.
 var options = map[string]func(c *model.Config){
-	"default":                func(c *model.Config) {},
-	"prenorm":                func(c *model.Config) { c.PreNorm, c.FinalNorm = true, true },
-	"batch norm":             func(c *model.Config) { c.Norm = model.NormBatch },
-	"batch prenorm":          func(c *model.Config) { c.Norm, c.PreNorm, c.FinalNorm = model.NormBatch, true, true },
-	"no norm":                func(c *model.Config) { c.Norm = model.NormNone },
-	"no residual":            func(c *model.Config) { c.Residual = false },
-	"linear mixing":          func(c *model.Config) { c.Mixing = model.MixingLinear },
+	"default":       func(c *model.Config) {},
+	"prenorm":       func(c *model.Config) { c.PreNorm, c.FinalNorm = true, true },
+	"batch norm":    func(c *model.Config) { c.Norm = model.NormBatch },
+	"batch prenorm": func(c *model.Config) { c.Norm, c.PreNorm, c.FinalNorm = model.NormBatch, true, true },
+	"no norm":       func(c *model.Config) { c.Norm = model.NormNone },
+	"no residual":   func(c *model.Config) { c.Residual = false },
+	"linear mixing": func(c *model.Config) { c.Mixing = model.MixingLinear },
+	"tanh GELU":     func(c *model.Config) { c.Activation, c.NormEps = model.ActivationGELUTanh, 0.1 },
+	"half-glu1, biased": func(c *model.Config) {
+		c.Mixing, c.Norm, c.PreNorm, c.NormMomentum, c.NormBiased = model.MixingHalfGLU1, model.NormBatch, true, 0.05, true
+	},
+	"half-glu2":              func(c *model.Config) { c.Mixing, c.Activation = model.MixingHalfGLU2, model.ActivationGELUTanh },
+	"half-glu2, dropout":     func(c *model.Config) { c.Mixing, c.Dropout = model.MixingHalfGLU2, 0.3 },
 	"no mixing":              func(c *model.Config) { c.Mixing, c.Activation = model.MixingNone, model.ActivationNone },
 	"last":                   func(c *model.Config) { c.Pool = model.PoolLast },
 	"every position":         func(c *model.Config) { c.Pool = model.PoolNone },

@@ -34,6 +34,10 @@ func benchBinary(b *testing.B, f func(dst, x, y []float32)) {
 func BenchmarkAdd(b *testing.B)      { benchBinary(b, vek.Add) }
 func BenchmarkGELU(b *testing.B)     { benchUnary(b, vek.GELU) }
 func BenchmarkGELUGrad(b *testing.B) { benchBinary(b, vek.GELUGrad) }
+func BenchmarkGELUTanh(b *testing.B) { benchUnary(b, vek.GELUTanh) }
+func BenchmarkGELUTanhSlope(b *testing.B) {
+	benchBinary(b, func(dst, x, y []float32) { vek.GELUTanhSlope(dst, y, x) })
+}
 func BenchmarkGELUSlope(b *testing.B) {
 	benchBinary(b, func(dst, x, y []float32) { vek.GELUSlope(dst, y, x) })
 }
@@ -100,6 +104,16 @@ func BenchmarkSSMBlock(b *testing.B) {
 				vek.SSMBlock(out, in, s.hRe, s.hIm, &s.SSM, scratch)
 			})
 		}
+	}
+}
+
+// A chunk of positions, forward and backward.
+func BenchmarkScan(b *testing.B) {
+	const rows, modes = 256, 64
+	for name, grad := range map[string]bool{"forward": false, "backward": true} {
+		s := newRecurrences(generator(10), rows, modes)
+		s.grad, s.backwards = grad, grad
+		benchElements(b, fmt.Sprintf("%s/P=%d/rows=%d", name, modes, rows), rows*modes, s.run)
 	}
 }
 

@@ -108,7 +108,7 @@ func sweep() []float32 {
 		}
 		both(float32(math.Ldexp(1, e)))
 	}
-	for _, v := range []float64{0, math.Inf(1), math.MaxFloat32, 87.3365, 87.33654, 88.72283, 103.98, 13, 14.5, 0.75179, geluWorst} {
+	for _, v := range []float64{0, math.Inf(1), math.MaxFloat32, 87.3365, 87.33654, 88.72283, 103.98, 13, 14.5, 0.75179, geluWorst, 10, 10.06, 4.9973745, 8.221322} {
 		both(float32(v))
 		both(math.Nextafter32(float32(v), 0))
 		both(math.Nextafter32(float32(v), 1e30))
@@ -133,6 +133,11 @@ func TestFunctionsOnTheWholeLine(t *testing.T) {
 		{"GELUGrad", func(dst, x []float32) { vek.GELUGrad(dst, x, ones) },
 			func(x float64) float64 { return phi(x) + density(x) },
 			func(x float64) float64 { return abs(phi(x), density(x)) }, 4, 2e-36},
+		{"GELUTanh", vek.GELUTanh, func(x float64) float64 { y, _ := geluTanh64(x); return y },
+			func(x float64) float64 { y, _ := geluTanhSizes(x); return y }, 2.5, 1e-37},
+		{"GELUTanhSlope", func(dst, x []float32) { vek.GELUTanhSlope(make([]float32, len(x)), dst, x) },
+			func(x float64) float64 { _, s := geluTanh64(x); return s },
+			func(x float64) float64 { _, s := geluTanhSizes(x); return s }, 5.5, 1e-35},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -19,14 +19,14 @@ import (
 const (
 	bothISA = "add and cmp dec imul inc int3 je jg jge jl jle jmp jne ldmxcsr lea mov movslq or pop prefetcht0 push ret " +
 		"shl shr stmxcsr sub test vaddpd vaddps vaddsd vaddss vbroadcastsd vbroadcastss vcmpgtps " +
-		"vcmpnltpd vcmpnltps vcvtpd2ps vcvtps2pd vdivps vextractf128 vfmadd132ps vfmadd213pd vfmadd213ps " +
+		"vcmpnltpd vcmpnltps vcvtpd2ps vcvtps2pd vdivpd vdivps vextractf128 vfmadd132ps vfmadd213pd vfmadd213ps " +
 		"vfmadd231pd vfmadd231ps vfmsub213pd vfmsub213ps vfmsub231pd vfmsub231ps vfnmadd231pd vfnmadd231ps " +
 		"vfnmsub213ps vinsertf128 vmaxpd vmaxps vminps vmovapd vmovaps vmovq vmovsd vmovss vmovupd vmovups " +
 		"vmulpd vmulps vpaddd vpaddq vpbroadcastd vpbroadcastq vpslld vpsllq vpsrad vsqrtps " +
 		"vsubpd vsubps vunpckhpd vunpckhps vunpcklpd vunpcklps vxorps vzeroupper xor "
 	avx2ISA = "vandpd vandps vblendpd vblendvpd vblendvps vbroadcastf128 vextracti128 vmaskmovpd vmaskmovps vmovd " +
 		"vpand vpandn vpcmpgtd vperm2f128 vpermpd vpermq vpmovsxdq vpsubd vpxor vshufps "
-	avx512ISA = "kmovw kshiftrw vblendmpd vblendmps vbroadcastf32x4 vbroadcastf64x4 vextractf32x8 vextractf64x4 " +
+	avx512ISA = "kmovw kshiftrw vblendmpd vblendmps vbroadcastf32x4 vbroadcastf64x4 vextractf32x8 vextractf64x2 vextractf64x4 " +
 		"vinsertf32x8 vinserti32x8 vmovdqu32 vpandd vpandnd vpcmpltd vpermi2pd vpmovqd vpternlogq vptestmd " +
 		"vptestmq vpxord vscalefpd vscalefps vshuff32x4 "
 )

@@ -79,6 +79,36 @@ func geluSlope(y, slope, x []float32) {
 	}
 }
 
+func geluTanh(dst, x []float32) {
+	for len(dst) > longestRun {
+		geluTanh(dst[:longestRun], x[:longestRun])
+		dst, x = dst[longestRun:], x[longestRun:]
+	}
+	switch current() {
+	case avx512:
+		geluTanhAVX512(dst, x)
+	case avx2:
+		geluTanhAVX2(dst, x)
+	default:
+		geluTanhGeneric(dst, x)
+	}
+}
+
+func geluTanhSlope(y, slope, x []float32) {
+	for len(y) > longestRun {
+		geluTanhSlope(y[:longestRun], slope[:longestRun], x[:longestRun])
+		y, slope, x = y[longestRun:], slope[longestRun:], x[longestRun:]
+	}
+	switch current() {
+	case avx512:
+		geluTanhSlopeAVX512(y, slope, x)
+	case avx2:
+		geluTanhSlopeAVX2(y, slope, x)
+	default:
+		geluTanhSlopeGeneric(y, slope, x)
+	}
+}
+
 // dst = a·σ(b), σ(b) = 1/(1 + exp(−b)).
 //
 //go:noescape
@@ -132,3 +162,23 @@ func geluSlopeAVX2(y []float32, slope []float32, x []float32)
 //
 //go:noescape
 func geluSlopeAVX512(y []float32, slope []float32, x []float32)
+
+// dst = x·σ(w), w = x·(2√(2/π) + 0.08943√(2/π)·x²), σ(w) = 1/(1 + exp(−w)).
+//
+//go:noescape
+func geluTanhAVX2(dst []float32, x []float32)
+
+// dst = x·σ(w), w = x·(2√(2/π) + 0.08943√(2/π)·x²), σ(w) = 1/(1 + exp(−w)).
+//
+//go:noescape
+func geluTanhAVX512(dst []float32, x []float32)
+
+// y = x·σ(w) and slope = σ(w)·(1 + x·w′·(1 − σ(w))), with w′ the derivative of w by x.
+//
+//go:noescape
+func geluTanhSlopeAVX2(y []float32, slope []float32, x []float32)
+
+// y = x·σ(w) and slope = σ(w)·(1 + x·w′·(1 − σ(w))), with w′ the derivative of w by x.
+//
+//go:noescape
+func geluTanhSlopeAVX512(y []float32, slope []float32, x []float32)

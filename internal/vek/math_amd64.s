@@ -2197,3 +2197,707 @@ done4:
 end5:
 	VZEROUPPER
 	RET
+
+// dst = x·σ(w), w = x·(2√(2/π) + 0.08943√(2/π)·x²), σ(w) = 1/(1 + exp(−w)).
+// func geluTanhAVX2(dst []float32, x []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluTanhAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ dst_len+8(FP), DX
+	XORQ BX, BX
+
+loop1:
+	CMPQ         DX, $0x00000010
+	JL           done2
+	VMOVUPS      (CX)(BX*4), Y0
+	VBROADCASTSS math_xc120f5c3<>+0(SB), Y1
+	VBROADCASTSS math_x41200000<>+0(SB), Y2
+	VMAXPS       Y0, Y1, Y1
+	VMINPS       Y1, Y2, Y2
+	VMULPS       Y2, Y2, Y0
+	VMOVAPS      Y2, Y3
+	VFMSUB213PS  Y0, Y2, Y3
+	VBROADCASTSS math_xc0135761<>+0(SB), Y4
+	VFMADD231PS  math_xbdd2d3e8<>+0(SB), Y0, Y4
+	VADDPS       math_x40135761<>+0(SB), Y4, Y5
+	VBROADCASTSS math_xbdd2d3e8<>+0(SB), Y7
+	VSUBPS       Y5, Y4, Y6
+	VBROADCASTSS math_xc0135761<>+0(SB), Y8
+	VSUBPS       Y6, Y8, Y8
+	VFMSUB213PS  Y5, Y0, Y7
+	VADDPS       Y7, Y8, Y8
+	VFMADD231PS  math_xbdd2d3e8<>+0(SB), Y3, Y8
+	VFMADD231PS  math_x310a8d56<>+0(SB), Y0, Y8
+	VADDPS       math_xb25e73ac<>+0(SB), Y8, Y0
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y3
+	VFMADD231PS  Y4, Y2, Y3
+	VADDPS       math_xcb40007f<>+0(SB), Y3, Y5
+	VFMSUB213PS  Y5, Y2, Y4
+	VFMADD231PS  Y0, Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VBROADCASTSS math_x3920e99a<>+0(SB), Y0
+	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3c1d96de<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3d63576a<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y0
+	VMULPS       Y3, Y0, Y0
+	VADDPS       math_x3f800000<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VMOVUPS      Y0, (AX)(BX*4)
+	VMOVUPS      32(CX)(BX*4), Y0
+	VBROADCASTSS math_xc120f5c3<>+0(SB), Y1
+	VBROADCASTSS math_x41200000<>+0(SB), Y2
+	VMAXPS       Y0, Y1, Y1
+	VMINPS       Y1, Y2, Y2
+	VMULPS       Y2, Y2, Y0
+	VMOVAPS      Y2, Y3
+	VFMSUB213PS  Y0, Y2, Y3
+	VBROADCASTSS math_xc0135761<>+0(SB), Y4
+	VFMADD231PS  math_xbdd2d3e8<>+0(SB), Y0, Y4
+	VADDPS       math_x40135761<>+0(SB), Y4, Y5
+	VBROADCASTSS math_xbdd2d3e8<>+0(SB), Y7
+	VSUBPS       Y5, Y4, Y6
+	VBROADCASTSS math_xc0135761<>+0(SB), Y8
+	VSUBPS       Y6, Y8, Y8
+	VFMSUB213PS  Y5, Y0, Y7
+	VADDPS       Y7, Y8, Y8
+	VFMADD231PS  math_xbdd2d3e8<>+0(SB), Y3, Y8
+	VFMADD231PS  math_x310a8d56<>+0(SB), Y0, Y8
+	VADDPS       math_xb25e73ac<>+0(SB), Y8, Y0
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y3
+	VFMADD231PS  Y4, Y2, Y3
+	VADDPS       math_xcb40007f<>+0(SB), Y3, Y5
+	VFMSUB213PS  Y5, Y2, Y4
+	VFMADD231PS  Y0, Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VBROADCASTSS math_x3920e99a<>+0(SB), Y0
+	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3c1d96de<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3d63576a<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y0
+	VMULPS       Y3, Y0, Y0
+	VADDPS       math_x3f800000<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VMOVUPS      Y0, 32(AX)(BX*4)
+	ADDQ         $0x00000010, BX
+	SUBQ         $0x00000010, DX
+	JMP          loop1
+
+done2:
+loop3:
+	CMPQ         DX, $0x00000008
+	JL           done4
+	VMOVUPS      (CX)(BX*4), Y0
+	VBROADCASTSS math_xc120f5c3<>+0(SB), Y1
+	VBROADCASTSS math_x41200000<>+0(SB), Y2
+	VMAXPS       Y0, Y1, Y1
+	VMINPS       Y1, Y2, Y2
+	VMULPS       Y2, Y2, Y0
+	VMOVAPS      Y2, Y3
+	VFMSUB213PS  Y0, Y2, Y3
+	VBROADCASTSS math_xc0135761<>+0(SB), Y4
+	VFMADD231PS  math_xbdd2d3e8<>+0(SB), Y0, Y4
+	VADDPS       math_x40135761<>+0(SB), Y4, Y5
+	VBROADCASTSS math_xbdd2d3e8<>+0(SB), Y7
+	VSUBPS       Y5, Y4, Y6
+	VBROADCASTSS math_xc0135761<>+0(SB), Y8
+	VSUBPS       Y6, Y8, Y8
+	VFMSUB213PS  Y5, Y0, Y7
+	VADDPS       Y7, Y8, Y8
+	VFMADD231PS  math_xbdd2d3e8<>+0(SB), Y3, Y8
+	VFMADD231PS  math_x310a8d56<>+0(SB), Y0, Y8
+	VADDPS       math_xb25e73ac<>+0(SB), Y8, Y0
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y3
+	VFMADD231PS  Y4, Y2, Y3
+	VADDPS       math_xcb40007f<>+0(SB), Y3, Y5
+	VFMSUB213PS  Y5, Y2, Y4
+	VFMADD231PS  Y0, Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VBROADCASTSS math_x3920e99a<>+0(SB), Y0
+	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3c1d96de<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3d63576a<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y0
+	VMULPS       Y3, Y0, Y0
+	VADDPS       math_x3f800000<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VMOVUPS      Y0, (AX)(BX*4)
+	ADDQ         $0x00000008, BX
+	SUBQ         $0x00000008, DX
+	JMP          loop3
+
+done4:
+	TESTQ        DX, DX
+	JLE          end5
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     math_lanes<>+0(SB), Y0, Y0
+	VMASKMOVPS   (CX)(BX*4), Y0, Y1
+	VBROADCASTSS math_xc120f5c3<>+0(SB), Y2
+	VBROADCASTSS math_x41200000<>+0(SB), Y3
+	VMAXPS       Y1, Y2, Y2
+	VMINPS       Y2, Y3, Y3
+	VMULPS       Y3, Y3, Y1
+	VMOVAPS      Y3, Y4
+	VFMSUB213PS  Y1, Y3, Y4
+	VBROADCASTSS math_xc0135761<>+0(SB), Y5
+	VFMADD231PS  math_xbdd2d3e8<>+0(SB), Y1, Y5
+	VADDPS       math_x40135761<>+0(SB), Y5, Y6
+	VBROADCASTSS math_xbdd2d3e8<>+0(SB), Y8
+	VSUBPS       Y6, Y5, Y7
+	VBROADCASTSS math_xc0135761<>+0(SB), Y9
+	VSUBPS       Y7, Y9, Y9
+	VFMSUB213PS  Y6, Y1, Y8
+	VADDPS       Y8, Y9, Y9
+	VFMADD231PS  math_xbdd2d3e8<>+0(SB), Y4, Y9
+	VFMADD231PS  math_x310a8d56<>+0(SB), Y1, Y9
+	VADDPS       math_xb25e73ac<>+0(SB), Y9, Y1
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y4
+	VFMADD231PS  Y5, Y3, Y4
+	VADDPS       math_xcb40007f<>+0(SB), Y4, Y6
+	VFMSUB213PS  Y6, Y3, Y5
+	VFMADD231PS  Y1, Y3, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VBROADCASTSS math_x3920e99a<>+0(SB), Y1
+	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y5, Y1
+	VFMADD213PS  math_x3c1d96de<>+0(SB), Y5, Y1
+	VFMADD213PS  math_x3d63576a<>+0(SB), Y5, Y1
+	VFMADD213PS  math_x3e75fded<>+0(SB), Y5, Y1
+	VFMADD213PS  math_x3f317218<>+0(SB), Y5, Y1
+	VFMADD213PS  math_x3f800000<>+0(SB), Y5, Y1
+	VMULPS       Y4, Y1, Y1
+	VADDPS       math_x3f800000<>+0(SB), Y1, Y1
+	VDIVPS       Y1, Y2, Y1
+	VMASKMOVPS   Y1, Y0, (AX)(BX*4)
+
+end5:
+	VZEROUPPER
+	RET
+
+DATA math_xc120f5c3<>+0(SB)/4, $0xc120f5c3
+DATA math_xc120f5c3<>+4(SB)/4, $0xc120f5c3
+DATA math_xc120f5c3<>+8(SB)/4, $0xc120f5c3
+DATA math_xc120f5c3<>+12(SB)/4, $0xc120f5c3
+DATA math_xc120f5c3<>+16(SB)/4, $0xc120f5c3
+DATA math_xc120f5c3<>+20(SB)/4, $0xc120f5c3
+DATA math_xc120f5c3<>+24(SB)/4, $0xc120f5c3
+DATA math_xc120f5c3<>+28(SB)/4, $0xc120f5c3
+GLOBL math_xc120f5c3<>(SB), RODATA|NOPTR, $32
+
+DATA math_x41200000<>+0(SB)/4, $0x41200000
+DATA math_x41200000<>+4(SB)/4, $0x41200000
+DATA math_x41200000<>+8(SB)/4, $0x41200000
+DATA math_x41200000<>+12(SB)/4, $0x41200000
+DATA math_x41200000<>+16(SB)/4, $0x41200000
+DATA math_x41200000<>+20(SB)/4, $0x41200000
+DATA math_x41200000<>+24(SB)/4, $0x41200000
+DATA math_x41200000<>+28(SB)/4, $0x41200000
+GLOBL math_x41200000<>(SB), RODATA|NOPTR, $32
+
+DATA math_xc0135761<>+0(SB)/4, $0xc0135761
+DATA math_xc0135761<>+4(SB)/4, $0xc0135761
+DATA math_xc0135761<>+8(SB)/4, $0xc0135761
+DATA math_xc0135761<>+12(SB)/4, $0xc0135761
+DATA math_xc0135761<>+16(SB)/4, $0xc0135761
+DATA math_xc0135761<>+20(SB)/4, $0xc0135761
+DATA math_xc0135761<>+24(SB)/4, $0xc0135761
+DATA math_xc0135761<>+28(SB)/4, $0xc0135761
+GLOBL math_xc0135761<>(SB), RODATA|NOPTR, $32
+
+DATA math_xbdd2d3e8<>+0(SB)/4, $0xbdd2d3e8
+DATA math_xbdd2d3e8<>+4(SB)/4, $0xbdd2d3e8
+DATA math_xbdd2d3e8<>+8(SB)/4, $0xbdd2d3e8
+DATA math_xbdd2d3e8<>+12(SB)/4, $0xbdd2d3e8
+DATA math_xbdd2d3e8<>+16(SB)/4, $0xbdd2d3e8
+DATA math_xbdd2d3e8<>+20(SB)/4, $0xbdd2d3e8
+DATA math_xbdd2d3e8<>+24(SB)/4, $0xbdd2d3e8
+DATA math_xbdd2d3e8<>+28(SB)/4, $0xbdd2d3e8
+GLOBL math_xbdd2d3e8<>(SB), RODATA|NOPTR, $32
+
+DATA math_x40135761<>+0(SB)/4, $0x40135761
+DATA math_x40135761<>+4(SB)/4, $0x40135761
+DATA math_x40135761<>+8(SB)/4, $0x40135761
+DATA math_x40135761<>+12(SB)/4, $0x40135761
+DATA math_x40135761<>+16(SB)/4, $0x40135761
+DATA math_x40135761<>+20(SB)/4, $0x40135761
+DATA math_x40135761<>+24(SB)/4, $0x40135761
+DATA math_x40135761<>+28(SB)/4, $0x40135761
+GLOBL math_x40135761<>(SB), RODATA|NOPTR, $32
+
+DATA math_x310a8d56<>+0(SB)/4, $0x310a8d56
+DATA math_x310a8d56<>+4(SB)/4, $0x310a8d56
+DATA math_x310a8d56<>+8(SB)/4, $0x310a8d56
+DATA math_x310a8d56<>+12(SB)/4, $0x310a8d56
+DATA math_x310a8d56<>+16(SB)/4, $0x310a8d56
+DATA math_x310a8d56<>+20(SB)/4, $0x310a8d56
+DATA math_x310a8d56<>+24(SB)/4, $0x310a8d56
+DATA math_x310a8d56<>+28(SB)/4, $0x310a8d56
+GLOBL math_x310a8d56<>(SB), RODATA|NOPTR, $32
+
+DATA math_xb25e73ac<>+0(SB)/4, $0xb25e73ac
+DATA math_xb25e73ac<>+4(SB)/4, $0xb25e73ac
+DATA math_xb25e73ac<>+8(SB)/4, $0xb25e73ac
+DATA math_xb25e73ac<>+12(SB)/4, $0xb25e73ac
+DATA math_xb25e73ac<>+16(SB)/4, $0xb25e73ac
+DATA math_xb25e73ac<>+20(SB)/4, $0xb25e73ac
+DATA math_xb25e73ac<>+24(SB)/4, $0xb25e73ac
+DATA math_xb25e73ac<>+28(SB)/4, $0xb25e73ac
+GLOBL math_xb25e73ac<>(SB), RODATA|NOPTR, $32
+
+// dst = x·σ(w), w = x·(2√(2/π) + 0.08943√(2/π)·x²), σ(w) = 1/(1 + exp(−w)).
+// func geluTanhAVX512(dst []float32, x []float32)
+// Requires: AVX, AVX512F
+TEXT ·geluTanhAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ dst_len+8(FP), DX
+	XORQ BX, BX
+
+loop1:
+	CMPQ             DX, $0x00000020
+	JL               done2
+	VMOVUPS          (CX)(BX*4), Z0
+	VBROADCASTSS     math_xc120f5c3<>+0(SB), Z1
+	VBROADCASTSS     math_x41200000<>+0(SB), Z2
+	VMAXPS           Z0, Z1, Z1
+	VMINPS           Z1, Z2, Z2
+	VMULPS           Z2, Z2, Z0
+	VMOVAPS          Z2, Z3
+	VFMSUB213PS      Z0, Z2, Z3
+	VBROADCASTSS     math_xc0135761<>+0(SB), Z4
+	VFMADD231PS.BCST math_xbdd2d3e8<>+0(SB), Z0, Z4
+	VADDPS.BCST      math_x40135761<>+0(SB), Z4, Z5
+	VBROADCASTSS     math_xbdd2d3e8<>+0(SB), Z7
+	VSUBPS           Z5, Z4, Z6
+	VBROADCASTSS     math_xc0135761<>+0(SB), Z8
+	VSUBPS           Z6, Z8, Z8
+	VFMSUB213PS      Z5, Z0, Z7
+	VADDPS           Z7, Z8, Z8
+	VFMADD231PS.BCST math_xbdd2d3e8<>+0(SB), Z3, Z8
+	VFMADD231PS.BCST math_x310a8d56<>+0(SB), Z0, Z8
+	VADDPS.BCST      math_xb25e73ac<>+0(SB), Z8, Z0
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z3
+	VFMADD231PS      Z4, Z2, Z3
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z3, Z5
+	VFMSUB213PS      Z5, Z2, Z4
+	VFMADD231PS      Z0, Z2, Z4
+	VPSLLD           $0x17, Z3, Z3
+	VBROADCASTSS     math_x3920e99a<>+0(SB), Z0
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z0
+	VMULPS           Z3, Z0, Z0
+	VADDPS.BCST      math_x3f800000<>+0(SB), Z0, Z0
+	VDIVPS           Z0, Z1, Z0
+	VMOVUPS          Z0, (AX)(BX*4)
+	VMOVUPS          64(CX)(BX*4), Z0
+	VBROADCASTSS     math_xc120f5c3<>+0(SB), Z1
+	VBROADCASTSS     math_x41200000<>+0(SB), Z2
+	VMAXPS           Z0, Z1, Z1
+	VMINPS           Z1, Z2, Z2
+	VMULPS           Z2, Z2, Z0
+	VMOVAPS          Z2, Z3
+	VFMSUB213PS      Z0, Z2, Z3
+	VBROADCASTSS     math_xc0135761<>+0(SB), Z4
+	VFMADD231PS.BCST math_xbdd2d3e8<>+0(SB), Z0, Z4
+	VADDPS.BCST      math_x40135761<>+0(SB), Z4, Z5
+	VBROADCASTSS     math_xbdd2d3e8<>+0(SB), Z7
+	VSUBPS           Z5, Z4, Z6
+	VBROADCASTSS     math_xc0135761<>+0(SB), Z8
+	VSUBPS           Z6, Z8, Z8
+	VFMSUB213PS      Z5, Z0, Z7
+	VADDPS           Z7, Z8, Z8
+	VFMADD231PS.BCST math_xbdd2d3e8<>+0(SB), Z3, Z8
+	VFMADD231PS.BCST math_x310a8d56<>+0(SB), Z0, Z8
+	VADDPS.BCST      math_xb25e73ac<>+0(SB), Z8, Z0
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z3
+	VFMADD231PS      Z4, Z2, Z3
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z3, Z5
+	VFMSUB213PS      Z5, Z2, Z4
+	VFMADD231PS      Z0, Z2, Z4
+	VPSLLD           $0x17, Z3, Z3
+	VBROADCASTSS     math_x3920e99a<>+0(SB), Z0
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z0
+	VMULPS           Z3, Z0, Z0
+	VADDPS.BCST      math_x3f800000<>+0(SB), Z0, Z0
+	VDIVPS           Z0, Z1, Z0
+	VMOVUPS          Z0, 64(AX)(BX*4)
+	ADDQ             $0x00000020, BX
+	SUBQ             $0x00000020, DX
+	JMP              loop1
+
+done2:
+loop3:
+	CMPQ             DX, $0x00000010
+	JL               done4
+	VMOVUPS          (CX)(BX*4), Z0
+	VBROADCASTSS     math_xc120f5c3<>+0(SB), Z1
+	VBROADCASTSS     math_x41200000<>+0(SB), Z2
+	VMAXPS           Z0, Z1, Z1
+	VMINPS           Z1, Z2, Z2
+	VMULPS           Z2, Z2, Z0
+	VMOVAPS          Z2, Z3
+	VFMSUB213PS      Z0, Z2, Z3
+	VBROADCASTSS     math_xc0135761<>+0(SB), Z4
+	VFMADD231PS.BCST math_xbdd2d3e8<>+0(SB), Z0, Z4
+	VADDPS.BCST      math_x40135761<>+0(SB), Z4, Z5
+	VBROADCASTSS     math_xbdd2d3e8<>+0(SB), Z7
+	VSUBPS           Z5, Z4, Z6
+	VBROADCASTSS     math_xc0135761<>+0(SB), Z8
+	VSUBPS           Z6, Z8, Z8
+	VFMSUB213PS      Z5, Z0, Z7
+	VADDPS           Z7, Z8, Z8
+	VFMADD231PS.BCST math_xbdd2d3e8<>+0(SB), Z3, Z8
+	VFMADD231PS.BCST math_x310a8d56<>+0(SB), Z0, Z8
+	VADDPS.BCST      math_xb25e73ac<>+0(SB), Z8, Z0
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z3
+	VFMADD231PS      Z4, Z2, Z3
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z3, Z5
+	VFMSUB213PS      Z5, Z2, Z4
+	VFMADD231PS      Z0, Z2, Z4
+	VPSLLD           $0x17, Z3, Z3
+	VBROADCASTSS     math_x3920e99a<>+0(SB), Z0
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z0
+	VMULPS           Z3, Z0, Z0
+	VADDPS.BCST      math_x3f800000<>+0(SB), Z0, Z0
+	VDIVPS           Z0, Z1, Z0
+	VMOVUPS          Z0, (AX)(BX*4)
+	ADDQ             $0x00000010, BX
+	SUBQ             $0x00000010, DX
+	JMP              loop3
+
+done4:
+	TESTQ            DX, DX
+	JLE              end5
+	VPBROADCASTD     DX, Z0
+	VMOVDQU32        math_lanes<>+0(SB), Z1
+	VPCMPD           $0x01, Z0, Z1, K1
+	VMOVUPS.Z        (CX)(BX*4), K1, Z0
+	VBROADCASTSS     math_xc120f5c3<>+0(SB), Z1
+	VBROADCASTSS     math_x41200000<>+0(SB), Z2
+	VMAXPS           Z0, Z1, Z1
+	VMINPS           Z1, Z2, Z2
+	VMULPS           Z2, Z2, Z0
+	VMOVAPS          Z2, Z3
+	VFMSUB213PS      Z0, Z2, Z3
+	VBROADCASTSS     math_xc0135761<>+0(SB), Z4
+	VFMADD231PS.BCST math_xbdd2d3e8<>+0(SB), Z0, Z4
+	VADDPS.BCST      math_x40135761<>+0(SB), Z4, Z5
+	VBROADCASTSS     math_xbdd2d3e8<>+0(SB), Z7
+	VSUBPS           Z5, Z4, Z6
+	VBROADCASTSS     math_xc0135761<>+0(SB), Z8
+	VSUBPS           Z6, Z8, Z8
+	VFMSUB213PS      Z5, Z0, Z7
+	VADDPS           Z7, Z8, Z8
+	VFMADD231PS.BCST math_xbdd2d3e8<>+0(SB), Z3, Z8
+	VFMADD231PS.BCST math_x310a8d56<>+0(SB), Z0, Z8
+	VADDPS.BCST      math_xb25e73ac<>+0(SB), Z8, Z0
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z3
+	VFMADD231PS      Z4, Z2, Z3
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z3, Z5
+	VFMSUB213PS      Z5, Z2, Z4
+	VFMADD231PS      Z0, Z2, Z4
+	VPSLLD           $0x17, Z3, Z3
+	VBROADCASTSS     math_x3920e99a<>+0(SB), Z0
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z0
+	VMULPS           Z3, Z0, Z0
+	VADDPS.BCST      math_x3f800000<>+0(SB), Z0, Z0
+	VDIVPS           Z0, Z1, Z0
+	VMOVUPS          Z0, K1, (AX)(BX*4)
+
+end5:
+	VZEROUPPER
+	RET
+
+// y = x·σ(w) and slope = σ(w)·(1 + x·w′·(1 − σ(w))), with w′ the derivative of w by x.
+// func geluTanhSlopeAVX2(y []float32, slope []float32, x []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluTanhSlopeAVX2(SB), NOSPLIT, $0-72
+	MOVQ y_base+0(FP), AX
+	MOVQ slope_base+24(FP), CX
+	MOVQ x_base+48(FP), DX
+	MOVQ y_len+8(FP), BX
+	XORQ SI, SI
+
+loop1:
+	CMPQ         BX, $0x00000008
+	JL           done2
+	VMOVUPS      (DX)(SI*4), Y0
+	VBROADCASTSS math_xc120f5c3<>+0(SB), Y1
+	VBROADCASTSS math_x41200000<>+0(SB), Y2
+	VMAXPS       Y0, Y1, Y1
+	VMINPS       Y1, Y2, Y2
+	VMULPS       Y2, Y2, Y3
+	VMOVAPS      Y2, Y0
+	VFMSUB213PS  Y3, Y2, Y0
+	VBROADCASTSS math_xc0135761<>+0(SB), Y4
+	VFMADD231PS  math_xbdd2d3e8<>+0(SB), Y3, Y4
+	VADDPS       math_x40135761<>+0(SB), Y4, Y5
+	VBROADCASTSS math_xbdd2d3e8<>+0(SB), Y7
+	VSUBPS       Y5, Y4, Y6
+	VBROADCASTSS math_xc0135761<>+0(SB), Y8
+	VSUBPS       Y6, Y8, Y8
+	VFMSUB213PS  Y5, Y3, Y7
+	VADDPS       Y7, Y8, Y8
+	VFMADD231PS  math_xbdd2d3e8<>+0(SB), Y0, Y8
+	VFMADD231PS  math_x310a8d56<>+0(SB), Y3, Y8
+	VADDPS       math_xb25e73ac<>+0(SB), Y8, Y0
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y5
+	VFMADD231PS  Y4, Y2, Y5
+	VADDPS       math_xcb40007f<>+0(SB), Y5, Y6
+	VFMSUB213PS  Y6, Y2, Y4
+	VFMADD231PS  Y0, Y2, Y4
+	VPSLLD       $0x17, Y5, Y5
+	VBROADCASTSS math_x3920e99a<>+0(SB), Y0
+	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3c1d96de<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3d63576a<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y0
+	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y0
+	VMULPS       Y5, Y0, Y0
+	VADDPS       math_x3f800000<>+0(SB), Y0, Y4
+	VDIVPS       Y4, Y1, Y1
+	VMOVUPS      Y1, (AX)(SI*4)
+	VBROADCASTSS math_x3f800000<>+0(SB), Y1
+	VDIVPS       Y4, Y1, Y1
+	VBROADCASTSS math_x7f7fffff<>+0(SB), Y4
+	VMINPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VBROADCASTSS math_x3fcc422a<>+0(SB), Y0
+	VFMADD231PS  math_x3e5b33b6<>+0(SB), Y3, Y0
+	VMULPS       Y2, Y0, Y0
+	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y0
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (CX)(SI*4)
+	ADDQ         $0x00000008, SI
+	SUBQ         $0x00000008, BX
+	JMP          loop1
+
+done2:
+	TESTQ        BX, BX
+	JLE          end3
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     math_lanes<>+0(SB), Y0, Y0
+	VMASKMOVPS   (DX)(SI*4), Y0, Y1
+	VBROADCASTSS math_xc120f5c3<>+0(SB), Y2
+	VBROADCASTSS math_x41200000<>+0(SB), Y3
+	VMAXPS       Y1, Y2, Y2
+	VMINPS       Y2, Y3, Y3
+	VMULPS       Y3, Y3, Y4
+	VMOVAPS      Y3, Y1
+	VFMSUB213PS  Y4, Y3, Y1
+	VBROADCASTSS math_xc0135761<>+0(SB), Y5
+	VFMADD231PS  math_xbdd2d3e8<>+0(SB), Y4, Y5
+	VADDPS       math_x40135761<>+0(SB), Y5, Y6
+	VBROADCASTSS math_xbdd2d3e8<>+0(SB), Y8
+	VSUBPS       Y6, Y5, Y7
+	VBROADCASTSS math_xc0135761<>+0(SB), Y9
+	VSUBPS       Y7, Y9, Y9
+	VFMSUB213PS  Y6, Y4, Y8
+	VADDPS       Y8, Y9, Y9
+	VFMADD231PS  math_xbdd2d3e8<>+0(SB), Y1, Y9
+	VFMADD231PS  math_x310a8d56<>+0(SB), Y4, Y9
+	VADDPS       math_xb25e73ac<>+0(SB), Y9, Y1
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y6
+	VFMADD231PS  Y5, Y3, Y6
+	VADDPS       math_xcb40007f<>+0(SB), Y6, Y7
+	VFMSUB213PS  Y7, Y3, Y5
+	VFMADD231PS  Y1, Y3, Y5
+	VPSLLD       $0x17, Y6, Y6
+	VBROADCASTSS math_x3920e99a<>+0(SB), Y1
+	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y5, Y1
+	VFMADD213PS  math_x3c1d96de<>+0(SB), Y5, Y1
+	VFMADD213PS  math_x3d63576a<>+0(SB), Y5, Y1
+	VFMADD213PS  math_x3e75fded<>+0(SB), Y5, Y1
+	VFMADD213PS  math_x3f317218<>+0(SB), Y5, Y1
+	VFMADD213PS  math_x3f800000<>+0(SB), Y5, Y1
+	VMULPS       Y6, Y1, Y1
+	VADDPS       math_x3f800000<>+0(SB), Y1, Y5
+	VDIVPS       Y5, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(SI*4)
+	VBROADCASTSS math_x3f800000<>+0(SB), Y2
+	VDIVPS       Y5, Y2, Y2
+	VBROADCASTSS math_x7f7fffff<>+0(SB), Y5
+	VMINPS       Y1, Y5, Y5
+	VMULPS       Y2, Y5, Y5
+	VBROADCASTSS math_x3fcc422a<>+0(SB), Y1
+	VFMADD231PS  math_x3e5b33b6<>+0(SB), Y4, Y1
+	VMULPS       Y3, Y1, Y1
+	VFMADD213PS  math_x3f800000<>+0(SB), Y5, Y1
+	VMULPS       Y2, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (CX)(SI*4)
+
+end3:
+	VZEROUPPER
+	RET
+
+DATA math_x3fcc422a<>+0(SB)/4, $0x3fcc422a
+DATA math_x3fcc422a<>+4(SB)/4, $0x3fcc422a
+DATA math_x3fcc422a<>+8(SB)/4, $0x3fcc422a
+DATA math_x3fcc422a<>+12(SB)/4, $0x3fcc422a
+DATA math_x3fcc422a<>+16(SB)/4, $0x3fcc422a
+DATA math_x3fcc422a<>+20(SB)/4, $0x3fcc422a
+DATA math_x3fcc422a<>+24(SB)/4, $0x3fcc422a
+DATA math_x3fcc422a<>+28(SB)/4, $0x3fcc422a
+GLOBL math_x3fcc422a<>(SB), RODATA|NOPTR, $32
+
+DATA math_x3e5b33b6<>+0(SB)/4, $0x3e5b33b6
+DATA math_x3e5b33b6<>+4(SB)/4, $0x3e5b33b6
+DATA math_x3e5b33b6<>+8(SB)/4, $0x3e5b33b6
+DATA math_x3e5b33b6<>+12(SB)/4, $0x3e5b33b6
+DATA math_x3e5b33b6<>+16(SB)/4, $0x3e5b33b6
+DATA math_x3e5b33b6<>+20(SB)/4, $0x3e5b33b6
+DATA math_x3e5b33b6<>+24(SB)/4, $0x3e5b33b6
+DATA math_x3e5b33b6<>+28(SB)/4, $0x3e5b33b6
+GLOBL math_x3e5b33b6<>(SB), RODATA|NOPTR, $32
+
+// y = x·σ(w) and slope = σ(w)·(1 + x·w′·(1 − σ(w))), with w′ the derivative of w by x.
+// func geluTanhSlopeAVX512(y []float32, slope []float32, x []float32)
+// Requires: AVX, AVX512F
+TEXT ·geluTanhSlopeAVX512(SB), NOSPLIT, $0-72
+	MOVQ y_base+0(FP), AX
+	MOVQ slope_base+24(FP), CX
+	MOVQ x_base+48(FP), DX
+	MOVQ y_len+8(FP), BX
+	XORQ SI, SI
+
+loop1:
+	CMPQ             BX, $0x00000010
+	JL               done2
+	VMOVUPS          (DX)(SI*4), Z0
+	VBROADCASTSS     math_xc120f5c3<>+0(SB), Z1
+	VBROADCASTSS     math_x41200000<>+0(SB), Z2
+	VMAXPS           Z0, Z1, Z1
+	VMINPS           Z1, Z2, Z2
+	VMULPS           Z2, Z2, Z3
+	VMOVAPS          Z2, Z0
+	VFMSUB213PS      Z3, Z2, Z0
+	VBROADCASTSS     math_xc0135761<>+0(SB), Z4
+	VFMADD231PS.BCST math_xbdd2d3e8<>+0(SB), Z3, Z4
+	VADDPS.BCST      math_x40135761<>+0(SB), Z4, Z5
+	VBROADCASTSS     math_xbdd2d3e8<>+0(SB), Z7
+	VSUBPS           Z5, Z4, Z6
+	VBROADCASTSS     math_xc0135761<>+0(SB), Z8
+	VSUBPS           Z6, Z8, Z8
+	VFMSUB213PS      Z5, Z3, Z7
+	VADDPS           Z7, Z8, Z8
+	VFMADD231PS.BCST math_xbdd2d3e8<>+0(SB), Z0, Z8
+	VFMADD231PS.BCST math_x310a8d56<>+0(SB), Z3, Z8
+	VADDPS.BCST      math_xb25e73ac<>+0(SB), Z8, Z0
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z5
+	VFMADD231PS      Z4, Z2, Z5
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z5, Z6
+	VFMSUB213PS      Z6, Z2, Z4
+	VFMADD231PS      Z0, Z2, Z4
+	VPSLLD           $0x17, Z5, Z5
+	VBROADCASTSS     math_x3920e99a<>+0(SB), Z0
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z0
+	VMULPS           Z5, Z0, Z0
+	VADDPS.BCST      math_x3f800000<>+0(SB), Z0, Z4
+	VDIVPS           Z4, Z1, Z1
+	VMOVUPS          Z1, (AX)(SI*4)
+	VBROADCASTSS     math_x3f800000<>+0(SB), Z1
+	VDIVPS           Z4, Z1, Z1
+	VBROADCASTSS     math_x7f7fffff<>+0(SB), Z4
+	VMINPS           Z0, Z4, Z4
+	VMULPS           Z1, Z4, Z4
+	VBROADCASTSS     math_x3fcc422a<>+0(SB), Z0
+	VFMADD231PS.BCST math_x3e5b33b6<>+0(SB), Z3, Z0
+	VMULPS           Z2, Z0, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z0
+	VMULPS           Z1, Z0, Z0
+	VMOVUPS          Z0, (CX)(SI*4)
+	ADDQ             $0x00000010, SI
+	SUBQ             $0x00000010, BX
+	JMP              loop1
+
+done2:
+	TESTQ            BX, BX
+	JLE              end3
+	VPBROADCASTD     BX, Z0
+	VMOVDQU32        math_lanes<>+0(SB), Z1
+	VPCMPD           $0x01, Z0, Z1, K1
+	VMOVUPS.Z        (DX)(SI*4), K1, Z0
+	VBROADCASTSS     math_xc120f5c3<>+0(SB), Z1
+	VBROADCASTSS     math_x41200000<>+0(SB), Z2
+	VMAXPS           Z0, Z1, Z1
+	VMINPS           Z1, Z2, Z2
+	VMULPS           Z2, Z2, Z3
+	VMOVAPS          Z2, Z0
+	VFMSUB213PS      Z3, Z2, Z0
+	VBROADCASTSS     math_xc0135761<>+0(SB), Z4
+	VFMADD231PS.BCST math_xbdd2d3e8<>+0(SB), Z3, Z4
+	VADDPS.BCST      math_x40135761<>+0(SB), Z4, Z5
+	VBROADCASTSS     math_xbdd2d3e8<>+0(SB), Z7
+	VSUBPS           Z5, Z4, Z6
+	VBROADCASTSS     math_xc0135761<>+0(SB), Z8
+	VSUBPS           Z6, Z8, Z8
+	VFMSUB213PS      Z5, Z3, Z7
+	VADDPS           Z7, Z8, Z8
+	VFMADD231PS.BCST math_xbdd2d3e8<>+0(SB), Z0, Z8
+	VFMADD231PS.BCST math_x310a8d56<>+0(SB), Z3, Z8
+	VADDPS.BCST      math_xb25e73ac<>+0(SB), Z8, Z0
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z5
+	VFMADD231PS      Z4, Z2, Z5
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z5, Z6
+	VFMSUB213PS      Z6, Z2, Z4
+	VFMADD231PS      Z0, Z2, Z4
+	VPSLLD           $0x17, Z5, Z5
+	VBROADCASTSS     math_x3920e99a<>+0(SB), Z0
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z0
+	VMULPS           Z5, Z0, Z0
+	VADDPS.BCST      math_x3f800000<>+0(SB), Z0, Z4
+	VDIVPS           Z4, Z1, Z1
+	VMOVUPS          Z1, K1, (AX)(SI*4)
+	VBROADCASTSS     math_x3f800000<>+0(SB), Z1
+	VDIVPS           Z4, Z1, Z1
+	VBROADCASTSS     math_x7f7fffff<>+0(SB), Z4
+	VMINPS           Z0, Z4, Z4
+	VMULPS           Z1, Z4, Z4
+	VBROADCASTSS     math_x3fcc422a<>+0(SB), Z0
+	VFMADD231PS.BCST math_x3e5b33b6<>+0(SB), Z3, Z0
+	VMULPS           Z2, Z0, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z0
+	VMULPS           Z1, Z0, Z0
+	VMOVUPS          Z0, K1, (CX)(SI*4)
+
+end3:
+	VZEROUPPER
+	RET

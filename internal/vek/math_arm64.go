@@ -69,6 +69,32 @@ func geluSlope(y, slope, x []float32) {
 	}
 }
 
+func geluTanh(dst, x []float32) {
+	for len(dst) > longestRun {
+		geluTanh(dst[:longestRun], x[:longestRun])
+		dst, x = dst[longestRun:], x[longestRun:]
+	}
+	switch current() {
+	case neon:
+		geluTanhNEON(dst, x)
+	default:
+		geluTanhGeneric(dst, x)
+	}
+}
+
+func geluTanhSlope(y, slope, x []float32) {
+	for len(y) > longestRun {
+		geluTanhSlope(y[:longestRun], slope[:longestRun], x[:longestRun])
+		y, slope, x = y[longestRun:], slope[longestRun:], x[longestRun:]
+	}
+	switch current() {
+	case neon:
+		geluTanhSlopeNEON(y, slope, x)
+	default:
+		geluTanhSlopeGeneric(y, slope, x)
+	}
+}
+
 // dst = a·σ(b), σ(b) = 1/(1 + exp(−b)).
 //
 //go:noescape
@@ -95,3 +121,13 @@ func geluGradNEON(dx []float32, x []float32, dy []float32)
 //
 //go:noescape
 func geluSlopeNEON(y []float32, slope []float32, x []float32)
+
+// dst = x·σ(w), w = x·(2√(2/π) + 0.08943√(2/π)·x²), σ(w) = 1/(1 + exp(−w)).
+//
+//go:noescape
+func geluTanhNEON(dst []float32, x []float32)
+
+// y = x·σ(w) and slope = σ(w)·(1 + x·w′·(1 − σ(w))), with w′ the derivative of w by x.
+//
+//go:noescape
+func geluTanhSlopeNEON(y []float32, slope []float32, x []float32)

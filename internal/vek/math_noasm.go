@@ -13,3 +13,7 @@ func gelu(dst, x []float32) { geluGeneric(dst, x) }
 func geluGrad(dx, x, dy []float32) { geluGradGeneric(dx, x, dy) }
 
 func geluSlope(y, slope, x []float32) { geluSlopeGeneric(y, slope, x) }
+
+func geluTanh(dst, x []float32) { geluTanhGeneric(dst, x) }
+
+func geluTanhSlope(y, slope, x []float32) { geluTanhSlopeGeneric(y, slope, x) }

@@ -21,6 +21,11 @@ func (m Matrix) Columns(lo, hi int) Matrix {
 	return Matrix{Data: m.Data[lo:], Rows: m.Rows, Cols: hi - lo, Stride: m.Stride}
 }
 
+// RowRange views rows [lo, hi) of a matrix that has columns.
+func (m Matrix) RowRange(lo, hi int) Matrix {
+	return Matrix{Data: m.Data[lo*m.Stride:], Rows: hi - lo, Cols: m.Cols, Stride: m.Stride}
+}
+
 // Row returns row i.
 func (m Matrix) Row(i int) []float32 { return m.Data[i*m.Stride : i*m.Stride+m.Cols] }
 

@@ -108,7 +108,7 @@ GLOBL reduce_lanes<>(SB), RODATA|NOPTR, $64
 
 // Sum returns Σ x.
 // func sumAVX512(x []float32) float64
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
 TEXT ·sumAVX512(SB), NOSPLIT, $0-32
 	MOVQ   x_base+0(FP), AX
 	MOVQ   x_len+8(FP), CX
@@ -184,7 +184,7 @@ end7:
 	VADDPD        Z9, Z8, Z8
 	VEXTRACTF64X4 $0x01, Z8, Y0
 	VADDPD        Y0, Y8, Y8
-	VEXTRACTF128  $0x01, Y8, X0
+	VEXTRACTF64X2 $0x01, Y8, X0
 	VADDPD        X0, X8, X8
 	VUNPCKHPD     X8, X8, X0
 	VADDSD        X0, X8, X8
@@ -290,7 +290,7 @@ end7:
 
 // Dot returns Σ x·y.
 // func dotAVX512(x []float32, y []float32) float64
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
 TEXT ·dotAVX512(SB), NOSPLIT, $0-56
 	MOVQ   x_base+0(FP), AX
 	MOVQ   y_base+24(FP), CX
@@ -378,7 +378,7 @@ end7:
 	VADDPD        Z9, Z8, Z8
 	VEXTRACTF64X4 $0x01, Z8, Y0
 	VADDPD        Y0, Y8, Y8
-	VEXTRACTF128  $0x01, Y8, X0
+	VEXTRACTF64X2 $0x01, Y8, X0
 	VADDPD        X0, X8, X8
 	VUNPCKHPD     X8, X8, X0
 	VADDSD        X0, X8, X8
@@ -481,7 +481,7 @@ end7:
 
 // SumSquares returns Σ x².
 // func sumSquaresAVX512(x []float32) float64
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
 TEXT ·sumSquaresAVX512(SB), NOSPLIT, $0-32
 	MOVQ   x_base+0(FP), AX
 	MOVQ   x_len+8(FP), CX
@@ -566,7 +566,7 @@ end7:
 	VADDPD        Z9, Z8, Z8
 	VEXTRACTF64X4 $0x01, Z8, Y0
 	VADDPD        Y0, Y8, Y8
-	VEXTRACTF128  $0x01, Y8, X0
+	VEXTRACTF64X2 $0x01, Y8, X0
 	VADDPD        X0, X8, X8
 	VUNPCKHPD     X8, X8, X0
 	VADDSD        X0, X8, X8
@@ -681,7 +681,7 @@ end7:
 
 // CentralSquares returns Σ (x − c)².
 // func centralSquaresAVX512(x []float32, c float32) float64
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
 TEXT ·centralSquaresAVX512(SB), NOSPLIT, $0-40
 	MOVQ         x_base+0(FP), AX
 	VBROADCASTSS c+24(FP), Z0
@@ -778,7 +778,7 @@ end7:
 	VADDPD        Z10, Z9, Z9
 	VEXTRACTF64X4 $0x01, Z9, Y0
 	VADDPD        Y0, Y9, Y9
-	VEXTRACTF128  $0x01, Y9, X0
+	VEXTRACTF64X2 $0x01, Y9, X0
 	VADDPD        X0, X9, X9
 	VUNPCKHPD     X9, X9, X0
 	VADDSD        X0, X9, X9
@@ -905,7 +905,7 @@ end7:
 
 // CentralDot returns Σ x·(y − c).
 // func centralDotAVX512(x []float32, y []float32, c float32) float64
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
 TEXT ·centralDotAVX512(SB), NOSPLIT, $0-64
 	MOVQ         x_base+0(FP), AX
 	MOVQ         y_base+24(FP), CX
@@ -1014,7 +1014,7 @@ end7:
 	VADDPD        Z10, Z9, Z9
 	VEXTRACTF64X4 $0x01, Z9, Y0
 	VADDPD        Y0, Y9, Y9
-	VEXTRACTF128  $0x01, Y9, X0
+	VEXTRACTF64X2 $0x01, Y9, X0
 	VADDPD        X0, X9, X9
 	VUNPCKHPD     X9, X9, X0
 	VADDSD        X0, X9, X9

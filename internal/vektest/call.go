@@ -91,6 +91,13 @@ func (c *Call) InDoubles(x []float64) []float64 {
 // OutDoubles returns n dirty float64s, all of which the call must write.
 func (c *Call) OutDoubles(n int) []float64 { return asDoubles(c.add(output, doubles(n), 2).Data) }
 
+// InOutDoubles returns a copy of x, at an even placement, that the call may change.
+func (c *Call) InOutDoubles(x []float64) []float64 {
+	y := asDoubles(c.add(inOut, doubles(len(x)), 2).Data)
+	copy(y, x)
+	return y
+}
+
 // doubles is the shape of n float64s in floats: rows of two.
 func doubles(n int) vek.Matrix { return vek.Matrix{Rows: n, Cols: 2, Stride: 2} }
 

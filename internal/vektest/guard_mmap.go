@@ -13,7 +13,7 @@ import (
 // On an emulated amd64 processor it is one vector, because qemu's masked loads also read the masked
 // lanes.
 var edge = func() int {
-	if emulated && runtime.GOARCH == "amd64" {
+	if Emulated && runtime.GOARCH == "amd64" {
 		return maxLanes
 	}
 	return 0

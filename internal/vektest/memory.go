@@ -24,13 +24,13 @@ func Placements() []Placement {
 	return p
 }
 
-// emulated reports whether qemu runs the tests, which is about 20 times slower than a processor.
-var emulated = os.Getenv("S4D_EMULATED") != ""
+// Emulated reports whether qemu runs the tests, which is about 20 times slower than a processor.
+var Emulated = os.Getenv("S4D_EMULATED") != ""
 
 // placements returns Placements, or AtEnd and the offsets 0, 1 and 15 under emulation. No kernel
 // branches on an alignment, and tests on a processor cover every offset.
 func placements() []Placement {
-	if emulated {
+	if Emulated {
 		return []Placement{AtEnd, 0, 1, maxLanes - 1}
 	}
 	return Placements()

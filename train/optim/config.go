@@ -13,6 +13,7 @@ type Config struct {
 	model.GroupConfig
 	Schedule   string     `toml:"schedule"`
 	Warmup     float64    `toml:"warmup"`     // below 1: a fraction of all steps; otherwise steps
+	LRMin      float64    `toml:"lr_min"`     // least factor of the cosine schedules
 	Milestones []int      `toml:"milestones"` // epochs of multistep
 	Gamma      float64    `toml:"gamma"`      // factor at each milestone
 	Betas      [2]float64 `toml:"betas"`
@@ -51,6 +52,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("optim.schedule %q: expected one of %q", c.Schedule, Schedules())
 	case !(c.Warmup >= 0 && c.Warmup <= maxWarmup):
 		return fmt.Errorf("optim.warmup %v: expected a fraction of the steps below 1, or a number of steps", c.Warmup)
+	case !(c.LRMin >= 0 && c.LRMin < 1):
+		return fmt.Errorf("optim.lr_min %v: expected a fraction of the learning rates below 1", c.LRMin)
 	case c.Schedule == MultiStep && len(c.Milestones) == 0:
 		return fmt.Errorf("optim.milestones: schedule %q requires at least one epoch", MultiStep)
 	case c.Schedule == MultiStep && !(c.Gamma > 0 && c.Gamma <= 1):

@@ -8,10 +8,11 @@ const (
 	CosineEpoch  = "cosine-epoch"  // ½(1 + cos(πe/E)) in epoch e of E
 	CosineWarmup = "cosine-warmup" // s/W up to step W, then ½(1 + cos(π(s−W)/(T−W))) to step T
 	MultiStep    = "multistep"     // gamma to the number of milestones (epochs) passed
+	CosineS5     = "cosine-s5"     // as in S5's code (docs/maths.md §20.4)
 )
 
 // Schedules returns the names of the schedules.
-func Schedules() []string { return []string{Constant, CosineEpoch, CosineWarmup, MultiStep} }
+func Schedules() []string { return []string{Constant, CosineEpoch, CosineWarmup, CosineS5, MultiStep} }
 
 // Schedule computes the factor by which the learning rates are multiplied.
 type Schedule struct {
@@ -19,7 +20,7 @@ type Schedule struct {
 	epochs        int
 	warmup, steps int
 	milestones    []int
-	gamma         float64
+	gamma, least  float64
 }
 
 // NewSchedule returns the schedule of a run with the given numbers of epochs and steps.
@@ -30,7 +31,7 @@ func NewSchedule(c Config, epochs, steps int) Schedule {
 	}
 	return Schedule{
 		kind: c.Schedule, epochs: epochs, steps: steps, warmup: int(math.Round(warmup)),
-		milestones: c.Milestones, gamma: c.Gamma,
+		milestones: c.Milestones, gamma: c.Gamma, least: c.LRMin,
 	}
 }
 
@@ -38,12 +39,20 @@ func NewSchedule(c Config, epochs, steps int) Schedule {
 func (s Schedule) Factor(step, epoch int) float64 {
 	switch s.kind {
 	case CosineEpoch:
-		return halfCosine(epoch, s.epochs)
+		return s.cosine(epoch, s.epochs)
 	case CosineWarmup:
 		if step < s.warmup {
 			return float64(step) / float64(s.warmup)
 		}
-		return halfCosine(step-s.warmup, s.steps-s.warmup)
+		return s.cosine(step-s.warmup, s.steps-s.warmup)
+	case CosineS5:
+		switch { // the code sets the rate after a step, for the next one
+		case step == 0:
+			return 1
+		case step <= s.warmup:
+			return float64(step) / float64(s.warmup)
+		}
+		return s.cosine(step-1, s.steps-s.warmup)
 	case MultiStep:
 		f := 1.0
 		for _, m := range s.milestones {
@@ -56,10 +65,10 @@ func (s Schedule) Factor(step, epoch int) float64 {
 	return 1
 }
 
-// halfCosine decreases from 1 at i = 0 to 0 at i = n, and stays 0.
-func halfCosine(i, n int) float64 {
+// cosine decreases from 1 at i = 0 to the least factor at i = n, and stays there.
+func (s Schedule) cosine(i, n int) float64 {
 	if i >= n {
-		return 0
+		return s.least
 	}
-	return 0.5 * (1 + math.Cos(math.Pi*float64(i)/float64(n)))
+	return s.least + (1-s.least)*0.5*(1+math.Cos(math.Pi*float64(i)/float64(n)))
 }

@@ -87,7 +87,7 @@ func (r clipFormat) load(e entry) (dataset.Clip, error) {
 	if _, err := datafile.Stat(e.path); err != nil {
 		return dataset.Clip{}, err
 	}
-	x, f, err := audio.ReadWAVFile(e.path)
+	x, f, err := audio.ReadFile(e.path)
 	switch {
 	case err != nil:
 		return dataset.Clip{}, err

@@ -54,7 +54,7 @@ func fsddEntries(dir string) ([]entry, error) {
 		}
 	}
 	var entries []entry
-	for _, name := range recordings(files) {
+	for _, name := range recordings(files, isWAV) {
 		e, err := parseFSDD(name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), err)
@@ -88,11 +88,13 @@ func parseFSDD(name string) (entry, error) {
 	return e, nil
 }
 
-// recordings returns the names of the .wav files that are not hidden.
-func recordings(files []fs.DirEntry) []string {
+func isWAV(name string) bool { return strings.HasSuffix(name, ".wav") }
+
+// recordings returns the names of the files of a kind that are not hidden.
+func recordings(files []fs.DirEntry, kind func(name string) bool) []string {
 	var names []string
 	for _, f := range files {
-		if name := f.Name(); strings.HasSuffix(name, ".wav") && name[0] != '.' && !f.IsDir() {
+		if name := f.Name(); kind(name) && name[0] != '.' && !f.IsDir() {
 			names = append(names, name)
 		}
 	}

@@ -179,7 +179,7 @@ func TestFSDDErrors(t *testing.T) {
 		{"stereo", "0_jo_10.wav", stereo, []string{"0_jo_10.wav", "2 channels, expected 1"}},
 		{"truncated", "0_jo_10.wav", func(t *testing.T, path string) { truncate(t, path, 50) }, []string{"0_jo_10.wav", "truncated WAV", "declares 10 bytes, the file has 6"}},
 		{"truncated header", "0_jo_10.wav", func(t *testing.T, path string) { truncate(t, path, 20) }, []string{"0_jo_10.wav", "truncated WAV"}},
-		{"no WAVE", "0_jo_10.wav", func(t *testing.T, path string) { testfiles.Write(t, path, "this is text, no audio") }, []string{"0_jo_10.wav", "not a RIFF/WAVE file"}},
+		{"no WAVE", "0_jo_10.wav", func(t *testing.T, path string) { testfiles.Write(t, path, "this is text, no audio") }, []string{"0_jo_10.wav", "unknown format"}},
 		{"no samples", "0_jo_10.wav", func(t *testing.T, path string) {
 			testfiles.Ramp(t, filepath.Join(filepath.Dir(path), "0_jo_10.wav"), 8000, 0, 0)
 		}, []string{"0_jo_10.wav", "no samples"}},

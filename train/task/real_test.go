@@ -51,6 +51,13 @@ func TestRealFSDD(t *testing.T) {
 	t.Logf("loaded in %v; mean %.3g, std %.4g; longest validation clip %d", took, d.Mean[0], d.Std[0], longest)
 }
 
+// Clips may be FLAC files. Folders such as _unknown_ are not words.
+func TestRealSpeechCommandsFLAC(t *testing.T) {
+	d := mustLoad(t, "speech-commands", Options{Dir: realData(t, "speech-commands-12")})
+	must.Equal(t, len(d.Labels), 10, "words")
+	must.Equal(t, d.Train.Len(), 2226, "training clips")
+}
+
 func TestRealSpeechCommands(t *testing.T) {
 	dir := realData(t, "arabic-sc")
 	d := mustLoad(t, "speech-commands", Options{Dir: dir})

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -55,9 +56,9 @@ func loadSpeechCommands(ctx context.Context, src Source, o clipOptions) (*datase
 		if err != nil {
 			return nil, err
 		}
-		names := recordings(files)
+		names := recordings(files, func(name string) bool { return audio.IsRecording(filepath.Join(dir, name)) })
 		if len(names) == 0 {
-			return nil, fmt.Errorf("the folder %s of a word contains no .wav files", dir)
+			return nil, fmt.Errorf("the folder %s of a word contains no recordings", dir)
 		}
 		for _, name := range names {
 			clips[word+"/"+name] = len(entries)

@@ -130,7 +130,7 @@ func TestSpeechCommandsErrors(t *testing.T) {
 		change func(root string)
 		want   []string
 	}{
-		{"word without clips", func(root string) { os.Mkdir(filepath.Join(root, "up"), 0o755) }, []string{"up", "no .wav files"}},
+		{"word without clips", func(root string) { os.Mkdir(filepath.Join(root, "up"), 0o755) }, []string{"up", "no recordings"}},
 		{"another rate", func(root string) { testfiles.Ramp(t, filepath.Join(root, "no/c.wav"), 8000, 5, 0) }, []string{filepath.Join("no", "c.wav"), "8000 Hz", "16000 Hz"}},
 		{"stereo", func(root string) { stereo(t, filepath.Join(root, "no", "a_nohash_0.wav")) }, []string{"a_nohash_0.wav", "2 channels"}},
 		{"truncated", func(root string) { truncate(t, filepath.Join(root, "no", "a_nohash_0.wav"), 46) }, []string{"a_nohash_0.wav", "truncated WAV"}},
@@ -150,4 +150,11 @@ func TestSpeechCommandsErrors(t *testing.T) {
 		tt.change(root)
 		mustFail(t, tt.name, task, Options{Dir: root}, tt.want...)
 	}
+}
+
+// A recording in another format is decoded, and its sampling rate is checked.
+func TestSpeechCommandsFLAC(t *testing.T) {
+	root := speechFolder(t)
+	testfiles.Write(t, filepath.Join(root, "no/c_nohash_0.flac"), string(must.Get(os.ReadFile("../../audio/testdata/mono.flac"))(t)))
+	mustFail(t, "FLAC at 24 kHz", "speech-commands", Options{Dir: root}, "c_nohash_0.flac", "sampling rate 24000 Hz, expected 16000 Hz")
 }

@@ -1,4 +1,5 @@
-"""S4D in PyTorch on the processor, written as in published code. Requests and replies as in peer.h."""
+"""S4D, DSS and S4 in PyTorch on the processor, written as in published code without CUDA extensions.
+Requests and replies as in peer.h."""
 
 import math
 import sys
@@ -36,6 +37,69 @@ class SSM(nn.Module):
         return self.convolve(u, self.kernel(u.shape[-1]))
 
 
+def legs(modes):
+    """HiPPO-LegS as a diagonal (the half with Im < 0) minus P P*, with P and B in that basis."""
+    n = torch.arange(2 * modes, dtype=torch.double)
+    p, b = (n + 0.5).sqrt(), (2 * n + 1).sqrt()
+    skew = (b.unsqueeze(-1) * b).tril(-1) / 2
+    frequencies, v = torch.linalg.eigh(1j * (skew - skew.mT).to(torch.cdouble))
+    basis = v[:, :modes].conj().mT
+    diagonal = -0.5 + 1j * frequencies[:modes]
+    return diagonal, basis @ p.to(torch.cdouble), basis @ b.to(torch.cdouble)
+
+
+def stored(z):
+    return nn.Parameter(torch.view_as_real(z).float())
+
+
+class DSS(SSM):
+    """The kernels of the official code with disc="dss"."""
+
+    def __init__(self, channels, modes):
+        super().__init__(channels, modes)
+        a, _, b = (x.repeat(channels, 1) for x in legs(modes))
+        self.a_real, self.a_imag = nn.Parameter(-a.real.float()), nn.Parameter(a.imag.float())
+        self.b = stored(b)
+
+    def kernel(self, length):
+        a = torch.complex(-self.a_real, self.a_imag)
+        step = a * self.log_dt.exp().unsqueeze(-1)
+        grows = a.real > 0
+        last = torch.where(grows, length - 1, 0)
+        towards = torch.where(grows, -step, step)
+        x = ((towards * length).exp() - 1) * a
+        weights = torch.view_as_complex(self.c) * torch.view_as_complex(self.b)
+        weights = weights * (towards.exp() - 1) * x.conj() / (x * x.conj() + 1e-7)
+        powers = (step.unsqueeze(-1) * (torch.arange(length) - last.unsqueeze(-1))).exp()
+        return torch.einsum("hm,hml->hl", weights, powers).real
+
+
+def both(z):
+    return torch.cat([z, z.conj()], -1)
+
+
+class S4(SSM):
+    """Diagonal plus low rank: the Cauchy kernel, Woodbury's identity and an inverse transform."""
+
+    def __init__(self, channels, modes):
+        super().__init__(channels, modes)
+        a, p, b = (x.repeat(channels, 1) for x in legs(modes))
+        self.log_a_real, self.a_imag = nn.Parameter((-a.real).log().float()), nn.Parameter(a.imag.float())
+        self.p, self.b = stored(p), stored(b)
+
+    def kernel(self, length):
+        dt = self.log_dt.exp().unsqueeze(-1)
+        a = dt * torch.complex(-self.log_a_real.exp(), self.a_imag)
+        p, b, c = (torch.view_as_complex(x) for x in (self.p, self.b, self.c))
+        nodes = torch.exp(-2j * math.pi / length * torch.arange(length // 2 + 1))
+        z = 2 * (1 - nodes) / (1 + nodes)
+        left, right = torch.stack([b, p]), torch.stack([c, p.conj()])
+        products = both(dt * left.unsqueeze(1) * right.unsqueeze(0))
+        sums = (products.unsqueeze(-1) / (z - both(a).unsqueeze(-1))).sum(-2)
+        response = sums[0, 0] - sums[0, 1] * sums[1, 0] / (1 + sums[1, 1])
+        return torch.fft.irfft(response * 2 / (1 + nodes), n=length)
+
+
 # Three equivalent formulations of the position-wise linear map. Which is fastest depends on the
 # BLAS and on the sizes.
 
@@ -55,12 +119,12 @@ def linear(mixing, y):
 class Network(nn.Module):
     """Encoder, post-norm blocks of SSM, GELU, mixing and GLU, mean over the positions, decoder."""
 
-    def __init__(self, colours, channels, modes, layers, classes):
+    def __init__(self, layer, colours, channels, modes, layers, classes):
         super().__init__()
         self.mix = conv1d
         self.encoder = nn.Linear(colours, channels)
         self.decoder = nn.Linear(channels, classes)
-        self.ssms = nn.ModuleList(SSM(channels, modes) for _ in range(layers))
+        self.ssms = nn.ModuleList(layer(channels, modes) for _ in range(layers))
         self.mixings = nn.ModuleList(nn.Conv1d(channels, 2 * channels, 1) for _ in range(layers))
         self.norms = nn.ModuleList(nn.LayerNorm(channels) for _ in range(layers))
 
@@ -99,9 +163,9 @@ def step(r):
     return sample, 1
 
 
-def train(r):
+def train(r, layer=SSM):
     colours, classes = 3, 10
-    net = Network(colours, r["H"], r["M"], r["layers"], classes)
+    net = Network(layer, colours, r["H"], r["M"], r["layers"], classes)
     optimizer = torch.optim.AdamW(net.parameters(), lr=1e-6)
     x, labels = torch.randn(r["B"], r["L"], colours), torch.arange(r["B"]) % classes
 
@@ -130,6 +194,8 @@ def main():
     torch.set_grad_enabled(False)
     torch.manual_seed(0)
     operations = {f.__name__: f for f in (vandermonde, conv, step, train)}
+    operations["train-dss"] = lambda r: train(r, DSS)
+    operations["train-s4"] = lambda r: train(r, S4)
     last, call, calls, units = None, None, 1, 1
     for line in sys.stdin:
         op, threads, *sizes, seconds = line.split()
@@ -137,7 +203,7 @@ def main():
         if [op, threads, sizes] != last:
             last = [op, threads, sizes]
             call = None
-            if op in operations and (threads == "1" or op == "train"):
+            if op in operations and (threads == "1" or op.startswith("train")):
                 torch.set_num_threads(int(threads))
                 call, units = operations[op](dict(zip("n L H M m k B layers".split(), map(int, sizes))))
                 time_of(call, 1)

@@ -4,6 +4,7 @@ package frommodel
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/reference"
@@ -23,8 +24,8 @@ func Network(m *model.Model, stepScale float64) *reference.Network {
 			H: c.DModel, NLayers: c.NLayers, M: s.Modes(), Copies: s.Copies(), Bidirectional: s.Bidirectional,
 			Discrete: s.Discrete(), Width: s.MovesByWidth(), Bilinear: s.Disc == ssm.Bilinear, Bandlimit: s.Bandlimit, Decimate: s.RateRule == ssm.RateDecimate, LMax: s.LMax, Pairs: c.Pairs, SSMLayers: c.SSMLayers, StepScale: stepScale,
 			BScale:   strings.TrimPrefix(string(s.BScale), string(ssm.ScaleZOHXi)),
-			NormKind: string(c.Norm), PreNorm: c.PreNorm, FinalNorm: c.FinalNorm,
-			Residual: c.Residual, Activation: c.Activation == model.ActivationGELU, Mixing: string(c.Mixing), Pool: string(c.Pool),
+			NormKind: string(c.Norm), NormEps: c.Eps(), NormMomentum: c.Momentum(), NormBiased: c.NormBiased, PreNorm: c.PreNorm, FinalNorm: c.FinalNorm,
+			Residual: c.Residual, Activation: string(c.Activation), Mixing: string(c.Mixing), Pool: string(c.Pool),
 		},
 		EncW: widen(w.EncoderWeight), EncB: widen(w.EncoderBias),
 		Norm: reference.Norm{Weight: widen(w.NormWeight), Bias: widen(w.NormBias), Mean: widen(w.RunningMean), Var: widen(w.RunningVar)},
@@ -32,18 +33,13 @@ func Network(m *model.Model, stepScale float64) *reference.Network {
 	}
 	for i := range w.Layers {
 		l := &w.Layers[i]
-		b := pairs(l.B)
-		if b == nil {
-			b = make([]complex128, len(l.LogDecay))
-			for k := range b {
-				b[k] = 1
-			}
+		layer := reference.Layer{}
+		if c.HasSSM(i) {
+			layer = layerOf(m, i, stepScale)
 		}
-		n.Layers = append(n.Layers, reference.Layer{
-			LogStep: widen(l.LogStep), LogDecay: widen(l.LogDecay), Freq: widen(l.Freq), Omega: widen(l.Omega),
-			B: b, C: pairs(l.C), D: widen(l.D), MixW: widen(l.MixWeight), MixB: widen(l.MixBias),
-			Norm: reference.Norm{Weight: widen(l.NormWeight), Bias: widen(l.NormBias), Mean: widen(l.RunningMean), Var: widen(l.RunningVar)},
-		})
+		layer.MixW, layer.MixB = widen(l.MixWeight), widen(l.MixBias)
+		layer.Norm = reference.Norm{Weight: widen(l.NormWeight), Bias: widen(l.NormBias), Mean: widen(l.RunningMean), Var: widen(l.RunningVar)}
+		n.Layers = append(n.Layers, layer)
 	}
 	return n
 }
@@ -70,13 +66,6 @@ func pairs(x []float32) []complex128 {
 // Arrays returns the arrays of n (parameters or gradients) by the names of the model's tensors,
 // complex ones as (re, im) pairs. Real arrays are shared with n; complex ones are copied.
 func Arrays(m *model.Model, n *reference.Network) map[string][]float64 {
-	names := [3]string{"log_dt", "log_A_real", "A_imag"}
-	if m.Config.SSM.Discrete() {
-		names = [3]string{"log_xi", "log_rho", "theta"}
-	}
-	if m.Config.SSM.MovesByWidth() {
-		names[2] = "u"
-	}
 	a := map[string][]float64{
 		"encoder.weight": n.EncW, "encoder.bias": n.EncB, "decoder.weight": n.DecW, "decoder.bias": n.DecB,
 		"compare.weight": n.CmpW, "compare.bias": n.CmpB,
@@ -84,11 +73,12 @@ func Arrays(m *model.Model, n *reference.Network) map[string][]float64 {
 	}
 	for i := range n.Layers {
 		l := &n.Layers[i]
-		for name, x := range map[string][]float64{
-			names[0]: l.LogStep, names[1]: l.LogDecay, names[2]: l.Freq, "B": flat(l.B), "C": flat(l.C), "D": l.D,
+		arrays := arraysOf(m.Config, l)
+		maps.Copy(arrays, map[string][]float64{
 			"mix.weight": l.MixW, "mix.bias": l.MixB, "norm.weight": l.Norm.Weight, "norm.bias": l.Norm.Bias,
 			"norm.running_mean": l.Norm.Mean, "norm.running_var": l.Norm.Var,
-		} {
+		})
+		for name, x := range arrays {
 			a[fmt.Sprintf("layers.%d.%s", i, name)] = x
 		}
 	}

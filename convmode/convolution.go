@@ -7,19 +7,43 @@ import "github.com/s4d-fast/s4d-fast/internal/vek"
 // activations and are computed again.
 const keepSpectraBatch = 4
 
+// convolution is the sequenceLayer of SSMs with one kernel per channel (docs/maths.md §9.2), and of
+// blocks without an SSM. The work of a channel is one item.
+type convolution struct{ n *Net }
+
+func (c convolution) forward() {
+	n := c.n
+	if l := &n.layers[n.block]; l.source != nil && !n.kept.valid {
+		l.source.fill(&n.w.Layers[n.block])
+	}
+	n.pool.For(n.cfg.DModel, n.loops.conv)
+}
+
+func (c convolution) backward() {
+	n := c.n
+	source := n.layers[n.block].source
+	if source != nil {
+		source.clearGrad()
+	}
+	n.pool.For(n.cfg.DModel, n.loops.convGrad)
+	if source != nil {
+		source.addGrad(&n.grads.Layers[n.block])
+	}
+}
+
 // convChannel runs the convolution of one channel of the current block for the whole batch: v = k ∗
 // mask(u) + D·u, or v = mask(u) in a block without an SSM.
 func (n *Net) convChannel(w, h int) {
 	ws, l := &n.workers[w], &n.layers[n.block]
 	n.batchNormBefore(n.block, h)
 	n.dropChannel(l, h)
-	if l.params == nil {
+	if l.source == nil {
 		n.passChannel(h)
 		return
 	}
 	khat := n.khat(ws, l, h)
 	if !n.kept.valid {
-		l.params.DiscretizeChannels(l.disc, n.cfg.SSM.Disc, n.stepScale, h, h+1)
+		l.source.discretize(h)
 		khat = n.spectrum(ws, l, h)
 	}
 	u, v := n.acts.u[n.block], n.acts.v[n.block]
@@ -44,28 +68,23 @@ func (n *Net) passChannel(h int) {
 	}
 }
 
-// spectrum computes the spectrum of channel h's kernel from the discretised layer. D is added to
-// the first tap of the kernel, so the convolution includes D·u.
+// spectrum computes the spectrum of channel h's discretised kernel. D is added to the first tap of
+// the kernel, so the convolution includes D·u.
 func (n *Net) spectrum(ws *worker, l *layer, h int) []float32 {
-	k0, k1 := n.kernels(ws, l, h)
-	k0[0] += float32(l.disc.D[h])
+	k0, k1 := n.taps(ws)
+	l.source.kernels(n.plan.kernel, ws.conv, h, k0, k1)
+	k0[0] += n.w.Layers[n.block].D[h]
 	khat := n.khat(ws, l, h)
 	n.plan.conv.Spectrum(khat, k0, k1)
 	return khat
 }
 
-// kernels computes channel h's kernel K[l] = 2·Re Σ W λ̄^l (docs/maths.md §1.4; S4D, arXiv
-// 2206.11893, §3.2) and the kernel of its second direction, nil if causal.
-func (n *Net) kernels(ws *worker, l *layer, h int) (k0, k1 []float32) {
-	modes, d := l.disc.M, l.disc
-	lambda := d.LogLambda[h*modes : (h+1)*modes]
-	k0 = ws.taps[0][:n.plan.taps]
-	n.plan.kernel.Kernel(k0, lambda, d.W[h*modes:(h+1)*modes], ws.conv)
+// taps returns the memory of a channel's kernel and of that of its second direction, nil if causal.
+func (n *Net) taps(ws *worker) (k0, k1 []float32) {
 	if n.cfg.SSM.Bidirectional {
 		k1 = ws.taps[1][:n.plan.taps]
-		n.plan.kernel.Kernel(k1, lambda, d.W[(d.H+h)*modes:(d.H+h+1)*modes], ws.conv)
 	}
-	return k0, k1
+	return ws.taps[0][:n.plan.taps], k1
 }
 
 // khat returns the memory of channel h's spectrum: in the layer if it is kept, otherwise in
@@ -116,7 +135,7 @@ func (n *Net) maskedRow(buf []float32, a array, b, h int) []float32 {
 // of the channel's poles, weights and D.
 func (n *Net) convGradChannel(w, h int) {
 	ws, l := &n.workers[w], &n.layers[n.block]
-	if l.params == nil {
+	if l.source == nil {
 		for b := range n.size {
 			n.addInputGrad(n.row(n.acts.v[n.block], b, h), b, h)
 		}
@@ -155,52 +174,17 @@ func (n *Net) convGradChannel(w, h int) {
 	n.inputGrad(h)
 }
 
-// kernelGrad computes the gradients of parameters from that of channel h's kernel, a spectrum
-// summed over the batch (docs/maths.md §7).
+// kernelGrad adds the gradients of the weights that determine channel h's kernel, from the gradient
+// of its spectrum summed over the batch.
 func (n *Net) kernelGrad(ws *worker, l *layer, h int, acc []float32) {
-	modes, d, p := l.disc.M, l.disc, n.plan
-	dk0, dk1 := ws.taps[0][:p.taps], []float32(nil)
-	if n.cfg.SSM.Bidirectional {
-		dk1 = ws.taps[1][:p.taps]
+	dk0, dk1 := n.taps(ws)
+	n.plan.conv.KernelGrad(dk0, dk1, acc)
+	n.grads.Layers[n.block].D[h] += dk0[0]
+	used := min(n.length, n.plan.taps) // later taps multiply no sample
+	if dk1 != nil {
+		dk1 = dk1[:used]
 	}
-	p.conv.KernelGrad(dk0, dk1, acc)
-	n.dSSM.D[h] = float64(dk0[0])
-
-	lambda := d.LogLambda[h*modes : (h+1)*modes]
-	for dir, dk := range [2][]float32{dk0, dk1} {
-		if dk == nil {
-			continue
-		}
-		at, used := (dir*d.H+h)*modes, min(n.length, p.taps) // later taps multiply no sample
-		p.kernel.Grad(n.gPole[at:at+modes], n.mPole[at:at+modes], dk[:used], lambda, ws.conv)
-	}
-	if n.ownPoles() {
-		l.params.BackwardChannels(n.dSSM, n.cfg.SSM.Disc, n.stepScale, n.gPole, n.mPole, h, h+1)
-	}
-}
-
-// ownPoles reports whether every channel has its own copy of the poles, so that channels are
-// independent.
-func (n *Net) ownPoles() bool { return n.dSSM.Copies() == n.cfg.DModel }
-
-// poleGrad completes the gradient of the current block's SSM after all channels, and adds it to
-// that of the weights. Channels that share poles add to the same entries, so they run one after the
-// other.
-func (n *Net) poleGrad() {
-	if !n.ownPoles() {
-		n.layers[n.block].params.BackwardChannels(n.dSSM, n.cfg.SSM.Disc, n.stepScale, n.gPole, n.mPole, 0, n.cfg.DModel)
-	}
-	n.grads.Layers[n.block].AddSSM(n.dSSM)
-}
-
-// clearPoleGrad zeroes the gradients to which the channels of a block add.
-func (n *Net) clearPoleGrad() {
-	d := n.dSSM
-	clear(d.LogStep)
-	clear(d.LogDecay)
-	clear(d.Freq)
-	clear(d.B)
-	clear(d.C)
+	l.source.kernelGrad(n.plan.kernel, ws.conv, h, dk0[:used], dk1)
 }
 
 // addInputGrad zeroes the padding of ∂u of channel h of sequence b, and adds ∂u to ∂x_i unless a

@@ -1,0 +1,243 @@
+package asm
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The constants of internal/vek's cauchy.go, with sizes in bytes.
+const (
+	cauchyPairs = 4
+	cauchyTerms = 8 * (3 + 2*cauchyPairs)
+	cauchyPoles = 8 * 4
+	cauchyGrads = 8 * 4 * cauchyPairs
+)
+
+// cauchy generates the sums of S4's kernel and of its gradient. Lanes are nodes.
+func cauchy(f *file) {
+	f.kernel("cauchySums", "func(sums []float64, stride int, zeta, terms []float64, modes int)", (*gen).cauchySums)
+	f.kernel("cauchyGrad", "func(sums, by []float64, stride int, zeta, poles []float64, modes int)", (*gen).cauchyGrad)
+}
+
+// cauchyRows returns the address of row i of a matrix of float64 at p + i·stride, i < 4.
+func cauchyRows(p, stride, stride3 reg.Register, i int) operand.Mem {
+	switch i {
+	case 0:
+		return operand.Mem{Base: p}
+	case 1, 2:
+		return operand.Mem{Base: p, Index: stride, Scale: uint8(i)}
+	}
+	return operand.Mem{Base: p, Index: stride3, Scale: 1}
+}
+
+// strideDouble loads a stride of float64s, in bytes, and three times it.
+func (g *gen) strideDouble() (stride, stride3 reg.Register) {
+	stride, stride3 = g.arg("stride"), g.GP64()
+	g.SHLQ(operand.Imm(3), stride)
+	g.LEAQ(operand.Mem{Base: stride, Index: stride, Scale: 2}, stride3)
+	return stride, stride3
+}
+
+// cauchyPoint holds the values of a mode at a vector of nodes that all its sums use: d·r, e·r and
+// ζ²·e·r, where d = |a|² − ζ², e = −2·Re a and r = 1/(d² + ζ²·e²).
+type cauchyPoint struct{ x, y, zy reg.VecVirtual }
+
+func (g *gen) cauchyPoint(terms reg.Register, z2 reg.VecVirtual) cauchyPoint {
+	spread := func(i int) reg.VecVirtual {
+		v := g.vec()
+		g.spreadDouble(operand.Mem{Base: terms, Disp: 8 * i}, v)
+		return v
+	}
+	d, e2, den := spread(0), spread(2), g.vec()
+	g.VSUBPD(z2, d, d)
+	g.VMULPD(d, d, den)
+	g.VFMADD231PD(z2, e2, den)
+	r := g.broadcastDouble(1)
+	g.VDIVPD(den, r, r)
+	y, zy := spread(1), g.vec()
+	g.VMULPD(r, d, d)
+	g.VMULPD(r, y, y)
+	g.VMULPD(z2, y, zy)
+	return cauchyPoint{d, y, zy}
+}
+
+// cauchySums computes all sums of one or two vectors of nodes at a time.
+func (g *gen) cauchySums() {
+	vecs := 1
+	if g.manyRegisters() {
+		vecs = 2
+	}
+	sums, zeta, n := g.ptr("sums"), g.ptr("zeta"), g.length("zeta")
+	stride, stride3 := g.strideDouble()
+	loop, done := g.label("nodes"), g.label("done")
+	g.Label(loop)
+	g.TESTQ(n, n)
+	g.JLE(operand.LabelRef(done))
+	z2 := g.vecs(vecs)
+	for u, v := range z2 {
+		g.VMOVUPD(operand.Mem{Base: zeta, Disp: 4 * g.lanes * u}, v)
+		g.VMULPD(v, v, v)
+	}
+	re, im := make([][]reg.VecVirtual, vecs), make([][]reg.VecVirtual, vecs)
+	for u := range vecs {
+		re[u], im[u] = g.zeros(cauchyPairs), g.zeros(cauchyPairs)
+	}
+	terms := g.ptr("terms")
+	g.times(g.arg("modes"), func() {
+		points := make([]cauchyPoint, vecs)
+		for u := range points {
+			points[u] = g.cauchyPoint(terms, z2[u])
+		}
+		for i := range cauchyPairs {
+			p, q := g.vec(), g.vec()
+			g.spreadDouble(operand.Mem{Base: terms, Disp: 8 * (3 + 2*i)}, p)
+			g.spreadDouble(operand.Mem{Base: terms, Disp: 8 * (4 + 2*i)}, q)
+			for u, at := range points {
+				g.VFMADD231PD(at.zy, p, re[u][i])
+				g.VFMADD231PD(at.x, p, im[u][i])
+				g.VFNMADD231PD(at.x, q, re[u][i])
+				g.VFMADD231PD(at.y, q, im[u][i])
+			}
+		}
+		g.ADDQ(operand.Imm(cauchyTerms), terms)
+	})
+	upper := g.GP64()
+	g.LEAQ(operand.Mem{Base: sums, Index: stride, Scale: 4}, upper)
+	for u := range vecs {
+		z := g.vec()
+		g.VMOVUPD(operand.Mem{Base: zeta, Disp: 4 * g.lanes * u}, z)
+		for i := range cauchyPairs {
+			base := []reg.Register{sums, upper}[i/2]
+			g.VMULPD(z, im[u][i], im[u][i])
+			for part, v := range []reg.VecVirtual{re[u][i], im[u][i]} {
+				g.VMOVUPD(v, cauchyRows(base, stride, stride3, i%2*2+part).Offset(4*g.lanes*u))
+			}
+		}
+	}
+	step := operand.Imm(uint64(4 * g.lanes * vecs))
+	g.ADDQ(step, sums)
+	g.ADDQ(step, zeta)
+	g.SUBQ(operand.Imm(uint64(g.lanes/2*vecs)), n)
+	g.JMP(operand.LabelRef(loop))
+	g.Label(done)
+}
+
+// cauchyGrad sums over the nodes, mode by mode. It processes as many pairs at a time as the
+// registers can hold.
+func (g *gen) cauchyGrad() {
+	pairs := 2
+	if g.manyRegisters() {
+		pairs = cauchyPairs
+	}
+	var kept operand.Mem
+	if !g.manyRegisters() {
+		kept = g.alignedLocal(5 * 4 * g.lanes)
+	}
+	sums, poles, modes := g.ptr("sums"), g.ptr("poles"), g.arg("modes")
+	stride, stride3 := g.strideDouble()
+	g.times(modes, func() {
+		var pole [4]reg.VecVirtual
+		for i := range pole {
+			pole[i] = g.vec()
+			g.spreadDouble(operand.Mem{Base: poles, Disp: 8 * i}, pole[i])
+		}
+		square, negative := g.vec(), g.zero()
+		g.VMULPD(pole[1], pole[1], square)
+		g.VSUBPD(pole[1], negative, negative)
+		var consts [5]operand.Op // Re a², −Im a², (Im a²)², Re a, Im a
+		for i, v := range []reg.VecVirtual{pole[0], negative, square, pole[2], pole[3]} {
+			consts[i] = v
+			if !g.manyRegisters() {
+				m := kept.Offset(i * 4 * g.lanes)
+				g.VMOVUPD(v, m)
+				consts[i] = m
+			}
+		}
+		for first := 0; first < cauchyPairs; first += pairs {
+			g.cauchyNodes(sums, stride, stride3, consts, first, pairs)
+		}
+		g.ADDQ(operand.Imm(cauchyPoles), poles)
+		g.ADDQ(operand.U32(cauchyGrads), sums)
+	})
+}
+
+// cauchyNodes adds the sums of some pairs over all nodes.
+func (g *gen) cauchyNodes(sums, stride, stride3 reg.Register, consts [5]operand.Op, first, pairs int) {
+	acc := make([][]reg.VecVirtual, pairs)
+	for i := range acc {
+		acc[i] = g.zeros(4)
+	}
+	by, zeta, n := []reg.Register{g.ptr("by")}, g.ptr("zeta"), g.length("zeta")
+	if first > 0 {
+		g.LEAQ(operand.Mem{Base: by[0], Index: stride, Scale: 4}, by[0])
+	}
+	if pairs > 2 {
+		by = append(by, g.GP64())
+		g.LEAQ(operand.Mem{Base: by[0], Index: stride, Scale: 4}, by[1])
+	}
+	loop, done := g.label("nodes"), g.label("done")
+	g.Label(loop)
+	g.TESTQ(n, n)
+	g.JLE(operand.LabelRef(done))
+	// q·u − ζq·v, added to a pair's part.
+	add := func(part int, u, v reg.VecVirtual) {
+		for i := range acc {
+			base := by[i/2]
+			g.VFMADD231PD(cauchyRows(base, stride, stride3, i%2*2), u, acc[i][part])
+			g.VFNMADD231PD(cauchyRows(base, stride, stride3, i%2*2+1), v, acc[i][part])
+		}
+	}
+	gr, gi, den := g.vec(), g.vec(), g.vec()
+	g.VMOVUPD(operand.Mem{Base: zeta}, gr)
+	g.VMULPD(gr, gr, gr)
+	g.VADDPD(consts[0], gr, gr)
+	g.VMULPD(gr, gr, den)
+	g.VADDPD(consts[2], den, den)
+	r := g.broadcastDouble(1)
+	g.VDIVPD(den, r, r)
+	g.VMULPD(r, gr, gr)
+	g.VMULPD(consts[1], r, gi)
+	ur, ui := g.vec(), g.vec()
+	g.VMULPD(consts[3], gr, ur)
+	g.VMULPD(consts[3], gi, ui)
+	g.VFNMADD231PD(consts[4], gi, ur)
+	g.VFMADD231PD(consts[4], gr, ui)
+	add(0, ur, gr)
+	add(1, ui, gi)
+	vr, vi := g.vec(), g.vec()
+	g.VMULPD(gr, ur, vr)
+	g.VFNMADD231PD(gi, ui, vr)
+	g.VMULPD(gi, ur, vi)
+	g.VFMADD231PD(gr, ui, vi)
+	half, cross := g.double(0.5), g.vec()
+	g.VMULPD(ur, ui, cross)
+	g.VMULPD(ur, ur, ur)
+	g.VFNMADD231PD(ui, ui, ur)
+	g.VADDPD(cross, cross, ui)
+	if g.wide() {
+		g.VFNMADD231PD_BCST(half, gr, ur)
+		g.VFNMADD231PD_BCST(half, gi, ui)
+	} else {
+		g.VFNMADD231PD(half, gr, ur)
+		g.VFNMADD231PD(half, gi, ui)
+	}
+	add(2, ur, vr)
+	add(3, ui, vi)
+	step := operand.Imm(uint64(4 * g.lanes))
+	for _, p := range append(by, zeta) {
+		g.ADDQ(step, p)
+	}
+	g.SUBQ(operand.Imm(uint64(g.lanes/2)), n)
+	g.JMP(operand.LabelRef(loop))
+	g.Label(done)
+	for i := range acc {
+		for part, v := range acc[i] {
+			m := operand.Mem{Base: sums, Disp: 8 * (4*(first+i) + part)}
+			old := g.vec()
+			g.sumDouble(v)
+			g.VMOVSD(m, old.AsX())
+			g.VADDSD(old.AsX(), v.AsX(), v.AsX())
+			g.VMOVSD(v.AsX(), m)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// shownSSM are the keys of the ssm section that optionsText omits. inspect prints some of them in
+// words. The others describe the initial values, which training has changed.
+var shownSSM = map[string]bool{
+	"-": true, "init": true, "disc": true, "d_state": true, "bidirectional": true, "l_max": true,
+	"a_real": true, "r_min": true, "r_max": true, "max_phase": true, "c_init": true, "dt_min": true, "dt_max": true, "xi_min": true, "xi_max": true,
+}
+
+// defaultSSM are the values that "" stands for.
+var defaultSSM = map[string]any{
+	"layer": ssm.LayerS4D, "grid": ssm.GridA, "b_scale": ssm.ScaleZOHXi, "param": ssm.ParamDiscrete,
+	"xi_per": ssm.XiPerSSM, "rate_rule": ssm.RateHold,
+}
+
+// optionsText lists the other keys of the ssm section whose values are not the defaults, as
+// ", KEY=VALUE" each.
+func optionsText(c ssm.Config) string {
+	var text strings.Builder
+	v := reflect.ValueOf(c)
+	for field := range v.Type().Fields() {
+		key, value := field.Tag.Get("toml"), v.FieldByIndex(field.Index)
+		if !shownSSM[key] && !value.IsZero() && value.Interface() != defaultSSM[key] {
+			fmt.Fprintf(&text, ", %s=%v", key, value)
+		}
+	}
+	return text.String()
+}

@@ -1,0 +1,243 @@
+package convmode
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/golden"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// TestTinyLayersGolden trains tiny networks of other layers as TestTinyGolden does.
+func TestTinyLayersGolden(t *testing.T) {
+	for kind, layer := range map[string]ssm.Config{
+		"dss": {Layer: ssm.LayerDSS, DState: 16, Init: ssm.Imported, Disc: ssm.ZOH, TrainB: true, LKernel: golden.TinyLen},
+		"s4":  {Layer: ssm.LayerS4, DState: 16, Init: ssm.Imported, Disc: ssm.Bilinear, LKernel: golden.TinyLen},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			g := golden.LoadTinyLayers(t, kind)
+			m := goldenModel(t, layer, g.Parameters)
+			x, labels := golden.TinyInput()
+			b := Batch{Size: golden.TinyBatch, Len: golden.TinyLen, X: make([]float32, len(x))}
+			for i, v := range x {
+				b.X[i] = float32(v)
+			}
+			n := newNet(t, m, Options{MaxBatch: b.Size, MaxLen: b.Len, Workers: 2, Training: true})
+			opt := newAdamW(m)
+			opt.rates = func(tensor model.Tensor) (lr, decay float64) {
+				switch tensor.Kind {
+				case model.KindStep, model.KindDecay, model.KindFreq, model.KindB, model.KindP:
+					return 0.001, 0
+				case model.KindC:
+					return 0.001, 0.01
+				}
+				return 0.01, 0.01
+			}
+			for step, want := range g.Losses {
+				grads := model.NewWeights(m.Config)
+				if loss := crossEntropyStep(n, b, labels, grads); math.Abs(loss-want) > 1e-5 {
+					t.Errorf("loss before step %d: %.7f, expected %.7f", step, loss, want)
+				}
+				if step == 0 {
+					for _, tensor := range grads.Tensors() {
+						within(t, "gradient of "+tensor.Name, tensor.Data, official(tensor.Name, g.Gradients), 1e-5)
+					}
+				}
+				opt.update(grads)
+			}
+		})
+	}
+}
+
+// goldenModel returns a post-norm network of the tiny networks' size with golden parameters.
+func goldenModel(t *testing.T, layer ssm.Config, parameters map[string]golden.Gradient) *model.Model {
+	t.Helper()
+	c := tiny()
+	c.DInput, c.DOutput, c.DModel, c.NLayers, c.SSM = golden.TinyInputs, 5, 8, 2, layer
+	must.Do(t, c.Validate())
+	m := &model.Model{Config: c, Weights: model.NewWeights(c)}
+	for _, tensor := range m.Weights.Tensors() {
+		values := official(tensor.Name, parameters)
+		must.Equal(t, len(values), len(tensor.Data), "values of %s", tensor.Name)
+		for i, v := range values {
+			tensor.Data[i] = float32(v)
+		}
+	}
+	return m
+}
+
+// official returns the golden values of one of our tensors. The official code stores −Im A.
+func official(name string, values map[string]golden.Gradient) []float64 {
+	theirs := pyTorchName(name)
+	if prefix, own, ok := strings.Cut(theirs, ".kernel."); ok {
+		switch own {
+		case "log_dt":
+			own = "inv_dt"
+		case "log_A_real":
+			own = "A_real"
+		}
+		theirs = prefix + ".layer.kernel." + own
+	}
+	if prefix, ok := strings.CutSuffix(theirs, ".D"); ok {
+		theirs = prefix + ".layer.D"
+	}
+	x := values[theirs].Values
+	if strings.HasSuffix(theirs, ".A_imag") {
+		x = slices.Clone(x)
+		for i := range x {
+			x[i] = -x[i]
+		}
+	}
+	return x
+}
+
+// TestGoldenDSS compares DSS layers alone with the official code: outputs and gradients.
+func TestGoldenDSS(t *testing.T) {
+	g := golden.LoadDSS(t)
+	for name, layer := range map[string]*golden.KernelLayer{"negative": &g.Negative, "positive": &g.Positive, "tied": &g.Tied} {
+		t.Run(name, func(t *testing.T) {
+			s := layer.Config
+			c := bare(s.H, ssm.Config{
+				Layer: ssm.LayerDSS, DState: s.N, Init: ssm.Imported, Disc: ssm.ZOH, TrainB: true, LKernel: s.L,
+				NSSM: s.Copies, Bidirectional: s.Bidirectional,
+			})
+			compareLayer(t, c, layer)
+		})
+	}
+}
+
+// TestGoldenS4 compares S4 layers alone with the official code: outputs and gradients. FouT's poles
+// almost touch the nodes, where the gradient of A_imag cancels.
+func TestGoldenS4(t *testing.T) {
+	for _, init := range []string{"legs", "fout"} {
+		g := golden.LoadS4(t, init)
+		for name, layer := range map[string]*golden.S4Layer{"untied": &g.Untied, "tied": g.Tied, "defaults": g.Defaults} {
+			if layer == nil {
+				continue
+			}
+			t.Run(init+", "+name, func(t *testing.T) {
+				s := layer.Config
+				compareLayer(t, bare(s.H, ssm.Config{
+					Layer: ssm.LayerS4, DState: s.N, Init: ssm.Imported, Disc: ssm.Bilinear, LKernel: layer.LKernel,
+					NSSM: s.Copies, Bidirectional: s.Bidirectional,
+				}), &layer.KernelLayer)
+			})
+		}
+	}
+}
+
+// Kernels of other lengths and step scales, from one C: of C̃ doubled, of one cut, and with C̃ kept.
+func TestGoldenS4Lengths(t *testing.T) {
+	for _, init := range []string{"legs", "fout"} {
+		g := golden.LoadS4(t, init)
+		for _, c := range g.Lengths.Cases {
+			t.Run(init+", "+c.Name, func(t *testing.T) {
+				for _, call := range c.Calls {
+					first, taps := c.Calls[0].Length, call.L
+					if c.LMax > 0 { // l_max cuts the kernel, which l_kernel does not
+						taps = min(taps, int(math.Round(float64(c.LMax)/call.StepScale)))
+					}
+					s := g.Untied.Config
+					cfg := bare(s.H, ssm.Config{
+						Layer: ssm.LayerS4, DState: s.N, Init: ssm.Imported, Disc: ssm.Bilinear, RateRule: ssm.RateKeep, NSSM: s.Copies,
+					})
+					must.Do(t, cfg.Validate())
+					m := &model.Model{Config: cfg, Weights: model.NewWeights(cfg)}
+					for name, x := range map[string][]float32{"log_dt": m.Weights.Layers[0].LogStep, "log_A_real": m.Weights.Layers[0].LogDecay,
+						"A_imag": m.Weights.Layers[0].Freq, "B": m.Weights.Layers[0].B, "P": m.Weights.Layers[0].P} {
+						copy(x, narrow(nested(name, g.Untied.Parameters)))
+					}
+					copy(m.Weights.Layers[0].C, narrow(g.Untied.C))
+					p := m.SSMParams(0) // C̃ of the first call's length
+					p.TruncateChannels(1, first, 0, s.H)
+					m.Config.SSM.LKernel = first
+					for i, v := range p.C {
+						m.Weights.Layers[0].C[2*i], m.Weights.Layers[0].C[2*i+1] = float32(real(v)), float32(imag(v))
+					}
+					source, plan := newLowRank(m.Config, call.StepScale, nil), newKernelPlan(m.Config, call.StepScale, taps)
+					must.Equal(t, plan.(lowRankPlan).length, call.Length, "length of C̃")
+					source.fill(&m.Weights.Layers[0])
+					var k []float32
+					for h := range s.H {
+						row := make([]float32, taps)
+						source.discretize(h)
+						source.kernels(plan, make([]float32, plan.ScratchLen()), h, row, nil)
+						k = append(k, row...)
+					}
+					within(t, "kernel", k, call.Kernel, 1e-5)
+				}
+			})
+		}
+	}
+}
+
+// bare is a network that computes nothing but one SSM of h channels.
+func bare(h int, layer ssm.Config) model.Config {
+	c := tiny()
+	c.Activation, c.Mixing, c.Norm, c.Residual = model.ActivationNone, model.MixingNone, model.NormNone, false
+	c.Pool, c.NLayers = model.PoolNone, 1
+	c.DInput, c.DOutput, c.DModel, c.SSM = h, h, h, layer
+	return c
+}
+
+// compareLayer compares the output and the gradients of a bare network with golden values.
+func compareLayer(t *testing.T, c model.Config, g *golden.KernelLayer) {
+	t.Helper()
+	must.Do(t, c.Validate())
+	m := &model.Model{Config: c, Weights: model.NewWeights(c)}
+	for i := range c.DModel {
+		m.Weights.EncoderWeight[i*c.DModel+i], m.Weights.DecoderWeight[i*c.DModel+i] = 1, 1
+	}
+	softplus := g.Config.DtTransform == "softplus"
+	for _, tensor := range m.Weights.Tensors() {
+		if own, ok := strings.CutPrefix(tensor.Name, "layers.0."); ok {
+			for i, v := range nested(own, g.Parameters) {
+				if own == "log_dt" && softplus {
+					v = math.Log(math.Log1p(math.Exp(v)))
+				}
+				tensor.Data[i] = float32(v)
+			}
+		}
+	}
+	u, d := golden.LayerInput(g.Config.Batch, c.DModel, g.Config.L)
+	n := newNet(t, m, Options{MaxBatch: g.Config.Batch, MaxLen: g.Config.L, Workers: 2, Training: true})
+	b := Batch{Size: g.Config.Batch, Len: g.Config.L, X: narrow(u)}
+	within(t, "y", n.ForwardTrain(b, Step{}), g.Y, 1e-6)
+	grads := model.NewWeights(c)
+	n.Backward(narrow(d), grads)
+	for _, tensor := range grads.Tensors() {
+		if own, ok := strings.CutPrefix(tensor.Name, "layers.0."); ok {
+			want := nested(own, g.Gradients)
+			if own == "log_dt" && softplus { // ∂/∂log Δ = ∂/∂x·Δ/σ(x)
+				for i, x := range nested(own, g.Parameters) {
+					want[i] *= math.Log1p(math.Exp(x)) * (1 + math.Exp(-x))
+				}
+			}
+			within(t, "gradient of "+own, tensor.Data, want, 1e-5)
+		}
+	}
+}
+
+// nested returns a copy of the golden values of one of our tensors of an SSM.
+func nested(own string, values map[string]golden.Nested) []float64 {
+	theirs := strings.NewReplacer("log_dt", "inv_dt", "log_A_real", "A_real").Replace(own)
+	x := slices.Clone([]float64(values[theirs]))
+	if own == "A_imag" {
+		for i := range x {
+			x[i] = -x[i]
+		}
+	}
+	return x
+}
+
+func narrow(x []float64) []float32 {
+	y := make([]float32, len(x))
+	for i, v := range x {
+		y[i] = float32(v)
+	}
+	return y
+}

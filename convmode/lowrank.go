@@ -1,0 +1,195 @@
+package convmode
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/s4d-fast/s4d-fast/fftkernel"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// lowRank is the kernelSource of S4: a Cauchy kernel and Woodbury's identity at the nodes of a
+// Fourier transform (docs/maths.md §17.2; S4, arXiv 2111.00396, algorithm 1).
+type lowRank struct {
+	params    *ssm.Params         // the weights in float64
+	moved     *ssm.Params         // the same with C̃ of another length or rate
+	nodes     []int               // [H] the number of nodes to which the channel's moved.C belongs
+	systems   []fftkernel.LowRank // [directions·H]
+	stepScale float64
+	full      []complex128 // the recovered C, if the weights are fixed; else nil
+	grad      *poleGrad    // nil without training
+}
+
+// lowRankPlan is the kernelPlan of S4.
+type lowRankPlan struct {
+	*fftkernel.Cauchy
+	nodes, length int // length of C̃ at step scale 1
+}
+
+// newLowRankPlan returns a plan with as many nodes as C̃ has taps after it is doubled until they
+// cover the kernel.
+func newLowRankPlan(c ssm.Config, stepScale float64, taps int) lowRankPlan {
+	length := c.KernelLength(int(math.Ceil(float64(taps) * stepScale)))
+	nodes := max(taps, int(math.Round(float64(length)/stepScale)))
+	return lowRankPlan{fftkernel.NewCauchy(c.Modes(), nodes), nodes, length}
+}
+
+func newLowRank(c model.Config, stepScale float64, grad *poleGrad) *lowRank {
+	p := c.NewSSMParams()
+	moved := *p
+	moved.C = make([]complex128, len(p.C))
+	s := &lowRank{
+		params: p, moved: &moved, nodes: make([]int, p.DModel), stepScale: stepScale, grad: grad,
+		systems: make([]fftkernel.LowRank, p.Directions()*p.DModel),
+	}
+	m := p.Modes()
+	lambda := make([]complex128, p.DModel*m)
+	for row := range s.systems {
+		h := row % p.DModel
+		at := h % p.Copies() * m
+		s.systems[row] = fftkernel.LowRank{Lambda: lambda[h*m : (h+1)*m], P: p.P[at : at+m], B: p.B[at : at+m]}
+	}
+	return s
+}
+
+// checkLowRank returns an error for options with which a model cannot be trained.
+func checkLowRank(c ssm.Config, opt Options) error {
+	switch {
+	case !opt.Training:
+		return nil
+	case c.LKernel == 0:
+		return fmt.Errorf("convmode: ssm.l_kernel 0: layer %q is trained with a number of taps", c.Layer)
+	case opt.StepScale != 1 && c.RateRule != ssm.RateKeep:
+		return fmt.Errorf("convmode: StepScale %v: layer %q is trained at 1, or with rate_rule %q", opt.StepScale, c.Layer, ssm.RateKeep)
+	case float64(opt.MaxLen)*opt.StepScale > float64(c.LKernel):
+		return fmt.Errorf("convmode: MaxLen %d: the kernels of layer %q have ssm.l_kernel = %d taps in training", opt.MaxLen, c.Layer, c.LKernel)
+	}
+	return nil
+}
+
+// recovers reports whether the kernels are computed from the recovered C: those of another step
+// scale, unless C̃ is kept.
+func (s *lowRank) recovers() bool { return s.stepScale != 1 && s.params.RateRule != ssm.RateKeep }
+
+// recoverOutputs returns an error if C of a layer cannot be recovered where its kernels need it. It
+// keeps the recovered C of fixed weights.
+func (n *Net) recoverOutputs(m *model.Model) error {
+	for i := range n.layers {
+		s, ok := n.layers[i].source.(*lowRank)
+		if !ok || !s.recovers() {
+			continue
+		}
+		p := m.SSMParams(i)
+		if err := p.RecoverChannels(0, p.DModel); err != nil {
+			return fmt.Errorf("convmode: layer %d, StepScale %v: %w", i, n.stepScale, err)
+		}
+		if n.opt.Fixed {
+			s.full = p.C
+		}
+	}
+	return nil
+}
+
+func (s *lowRank) fill(w *model.Layer) { w.FillSSM(s.params) }
+
+func (s *lowRank) discretize(h int) {
+	s.nodes[h] = 0
+	step := s.params.Poles(s.systems[h].Lambda, h, s.stepScale)
+	for row := h; row < len(s.systems); row += s.params.DModel {
+		s.systems[row].Step = step
+	}
+}
+
+// system returns row of C, with the C̃ of the plan's nodes.
+func (s *lowRank) system(p lowRankPlan, row int) *fftkernel.LowRank {
+	h, m := row%s.params.DModel, s.params.Modes()
+	c := s.params.C
+	if exact := s.recovers(); exact || p.length != s.params.LKernel {
+		if s.nodes[h] != p.nodes {
+			s.move(p, h, exact)
+			s.nodes[h] = p.nodes
+		}
+		c = s.moved.C
+	}
+	s.systems[row].C = c[row*m : (row+1)*m]
+	return &s.systems[row]
+}
+
+// move computes C̃ of channel h for the plan's nodes (docs/maths.md §17.1).
+func (s *lowRank) move(p lowRankPlan, h int, exact bool) {
+	m := s.params.Modes()
+	c := s.params.C
+	if s.full != nil {
+		c = s.full
+	}
+	for row := h; row < len(s.systems); row += s.params.DModel {
+		copy(s.moved.C[row*m:(row+1)*m], c[row*m:])
+	}
+	if !exact {
+		s.moved.ExtendChannels(p.length, h, h+1)
+		return
+	}
+	if s.full == nil {
+		if err := s.moved.RecoverChannels(h, h+1); err != nil { // New has checked the first weights
+			panic(fmt.Errorf("convmode: %w", err))
+		}
+	}
+	s.moved.TruncateChannels(s.stepScale, p.nodes, h, h+1)
+}
+
+// shorten replaces the filled C̃ by that of fewer taps.
+func (s *lowRank) shorten(taps int) error {
+	if err := s.params.RecoverChannels(0, s.params.DModel); err != nil {
+		return err
+	}
+	s.params.TruncateChannels(1, taps, 0, s.params.DModel)
+	s.params.LKernel, s.moved.LKernel = taps, taps
+	return nil
+}
+
+func (s *lowRank) kernels(p kernelPlan, scratch []float32, h int, k0, k1 []float32) {
+	plan := p.(lowRankPlan)
+	plan.Kernel(k0, s.system(plan, h), scratch)
+	if k1 != nil {
+		plan.Kernel(k1, s.system(plan, s.params.DModel+h), scratch)
+	}
+}
+
+// kernelGrad computes the sums S1 and S2 of docs/maths.md §17.2.
+func (s *lowRank) kernelGrad(p kernelPlan, scratch []float32, h int, dk0, dk1 []float32) {
+	plan, per := p.(lowRankPlan), 4*s.params.Modes()
+	for dir, dk := range [2][]float32{dk0, dk1} {
+		if dk == nil {
+			continue
+		}
+		row := dir*s.params.DModel + h
+		lo, hi := row*per, (row+1)*per
+		plan.Grad(s.grad.g[lo:hi], s.grad.m[lo:hi], dk, s.system(plan, row), scratch)
+		if s.ownPoles() {
+			s.backward(row)
+		}
+	}
+}
+
+// ownPoles reports whether every channel has its own copy of the poles.
+func (s *lowRank) ownPoles() bool { return s.params.Copies() == s.params.DModel }
+
+func (s *lowRank) backward(row int) {
+	per := 4 * s.params.Modes()
+	lo, hi := row*per, (row+1)*per
+	s.params.BackwardRankOne(s.grad.params, s.stepScale, s.grad.g[lo:hi], s.grad.m[lo:hi], row)
+}
+
+// addGrad completes the gradients. Channels that share poles add to the same entries, so they run
+// one after the other.
+func (s *lowRank) addGrad(grad *model.Layer) {
+	if !s.ownPoles() {
+		for row := range s.systems {
+			s.backward(row)
+		}
+	}
+	grad.AddSSM(s.grad.params)
+}
+
+func (s *lowRank) clearGrad() { s.grad.clear() }

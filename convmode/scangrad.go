@@ -1,0 +1,185 @@
+package convmode
+
+import (
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// maxScanGroups bounds the number of groups of sequences. The gradients of each group are summed
+// separately. The groups depend on the size of the batch alone, so the bits do not depend on the
+// number of workers.
+const maxScanGroups = 16
+
+// scanGroups returns the largest number of groups.
+func (o Options) scanGroups() int { return min(o.MaxBatch, maxScanGroups) }
+
+// scanGrads are the sums of one group of sequences and direction.
+type scanGrads struct {
+	b, c   []float32 // [2P][H] Σ s·uᵀ and [H][2P] Σ g·hᵀ, real and imaginary parts stacked
+	lambda []float64 // [2P] ∂λ̄
+}
+
+func newScanGrads(modes, h int) scanGrads {
+	return scanGrads{vek.Aligned(2 * modes * h), vek.Aligned(2 * modes * h), make([]float64, 2*modes)}
+}
+
+func (l *scanLayer) groups() int { return min(l.n.size, maxScanGroups) }
+
+// backward computes the gradients of docs/maths.md §19.3.
+func (l *scanLayer) backward() {
+	n, s := l.n, l.scans
+	n.pool.For(n.cfg.DModel, s.skipGrad)
+	n.pool.For(l.groups()*s.directions*l.parts(l.groups()), s.scanGrad)
+	n.pool.For(s.modes, s.sumGrad)
+	n.grads.Layers[n.block].AddSSM(s.grad)
+	n.pool.For(n.items(), s.inputGrad)
+	n.pool.For(n.cfg.DModel, s.closing)
+}
+
+// skipGradChannel adds ∂D of a channel.
+func (l *scanLayer) skipGradChannel(_, h int) {
+	n, sum := l.n, float32(0)
+	for b := range n.size {
+		used := n.trueLen(b)
+		sum += vek.Dot(n.row(n.acts.v[n.block], b, h)[:used], n.row(n.acts.u[n.block], b, h)[:used])
+	}
+	n.grads.Layers[n.block].D[h] += sum
+}
+
+// scanGradGroup runs the backward pass of the scans of a group of sequences, one direction and a
+// range of modes. It replaces the states by their gradients s.
+func (l *scanLayer) scanGradGroup(w, item int) {
+	n, ws := l.n, &l.n.workers[w]
+	group, dir, lo, hi := l.item(item, l.groups())
+	sums := &l.scans.contributed[group*l.scans.directions+dir]
+	width, h := 2*l.scans.modes, n.cfg.DModel
+	b, c := vek.MatrixOf(sums.b, width, h), vek.MatrixOf(sums.c, h, width)
+	l.eachPart(lo, hi, func(from, to int) {
+		clear(sums.b[from*h : to*h])
+		clear(sums.lambda[from:to])
+		for i := range h {
+			clear(c.Row(i)[from:to])
+		}
+	})
+	for i := group * n.size / l.groups(); i < (group+1)*n.size/l.groups(); i++ {
+		l.scanGradSequence(ws, sums, b, c, i, dir, lo, hi)
+	}
+}
+
+// scanGradSequence adds the gradients of a sequence, from the last chunk of steps to the first.
+func (l *scanLayer) scanGradSequence(ws *worker, sums *scanGrads, dB, dC vek.Matrix, b, dir, lo, hi int) {
+	n := l.n
+	steps, state := l.steps(b, dir), ws.state
+	l.eachPart(lo, hi, func(from, to int) { clear(state[from:to]) })
+	for from := (steps - 1) / scanChunk * scanChunk; from >= 0; from -= scanChunk {
+		to := min(from+scanChunk, steps)
+		s := positions(dir, steps, from, to)
+		rows, grads := l.rows(b, dir, s, false), vek.MatrixOf(ws.states, to-from, 2*l.scans.modes)
+		g := n.acts.v[n.block].tile(b, s)
+		l.eachPart(lo, hi, func(c0, c1 int) {
+			vek.Gemm(dC.Columns(c0, c1), g, rows.Columns(c0, c1), false, false, true, ws.gemm)
+			vek.Gemm(grads.Columns(c0, c1), g, l.matrixC(dir).Columns(c0, c1), true, false, false, ws.gemm)
+			clear(ws.pole[c0:c1])
+		})
+		for at := (to - 1) / ssm.CorrectionBlock * ssm.CorrectionBlock; at >= from; at -= ssm.CorrectionBlock {
+			block := positions(dir, steps, at, min(at+ssm.CorrectionBlock, to))
+			part := vek.MatrixOf(grads.Data[(block.lo-s.lo)*grads.Cols:], block.hi-block.lo, grads.Cols)
+			vek.ScanGrad(part, l.rows(b, dir, block, true), state, l.weights.Lambda, ws.pole, lo, hi, dir == 0)
+			l.correct(state, l.weights.Correction, lo, hi)
+		}
+		used := min(max(n.trueLen(b)-s.lo, 0), grads.Rows)
+		u := n.acts.u[n.block].tile(b, span{s.lo, s.lo + used})
+		l.eachPart(lo, hi, func(c0, c1 int) {
+			if used > 0 {
+				of := grads.Columns(c0, c1)
+				of.Rows = used
+				vek.Gemm(vek.MatrixOf(dB.Data[c0*dB.Cols:], c1-c0, dB.Cols), of, u, true, true, true, ws.gemm)
+			}
+			for i, v := range ws.pole[c0:c1] {
+				sums.lambda[c0+i] += float64(v)
+			}
+			for t := range rows.Rows {
+				copy(rows.Row(t)[c0:c1], grads.Row(t)[c0:c1])
+			}
+		})
+	}
+}
+
+// sumGradMode sums the gradients of a mode over the groups, and computes those of its parameters.
+func (l *scanLayer) sumGradMode(_, mode int) {
+	s, h, modes := l.scans, l.n.cfg.DModel, l.scans.modes
+	var lambda complex128
+	dB := s.matrixGrad.BBar[mode*h : (mode+1)*h]
+	clear(dB)
+	for dir := range s.directions {
+		for c := range h {
+			s.grad.C[(dir*h+c)*modes+mode] = 0
+		}
+	}
+	for i := range l.groups() * s.directions {
+		g, dir := &s.contributed[i], i%s.directions
+		lambda += complex(g.lambda[mode], g.lambda[modes+mode])
+		for c := range h {
+			dB[c] += complex(float64(g.b[mode*h+c]), float64(g.b[(modes+mode)*h+c]))
+			row := g.c[2*modes*c:]
+			s.grad.C[(dir*h+c)*modes+mode] += complex(l.disc.Factor*float64(row[mode]), -l.disc.Factor*float64(row[modes+mode]))
+		}
+	}
+	s.matrixGrad.Lambda[mode] = lambda
+	s.grad.LogStep[mode], s.grad.LogDecay[mode], s.grad.Freq[mode] = 0, 0, 0
+	clear(s.grad.B[mode*h : (mode+1)*h])
+	l.params.BackwardScan(s.grad, s.matrixGrad, l.n.stepScale, mode, mode+1)
+}
+
+// inputGradTile computes ∂u = Re(B̄*·s) + D·g of a tile, in v.
+func (l *scanLayer) inputGradTile(w, item int) {
+	n, ws := l.n, &l.n.workers[w]
+	b, s := n.tile(item)
+	s.hi = min(s.hi, n.trueLen(b))
+	if s.lo >= s.hi {
+		return
+	}
+	v := n.acts.v[n.block].tile(b, s)
+	for h := range v.Rows {
+		vek.Scale(v.Row(h), l.weights.D[h], v.Row(h))
+	}
+	for dir := range l.scans.directions {
+		vek.Gemm(v, l.matrixB(0, 2*l.scans.modes), l.rows(b, dir, s, false), true, true, true, ws.gemm)
+	}
+}
+
+// closeGradChannel completes the backward pass of a channel of the current block.
+func (l *scanLayer) closeGradChannel(_, h int) {
+	n := l.n
+	for b := range n.size {
+		n.addInputGrad(n.row(n.acts.v[n.block], b, h), b, h)
+	}
+	n.inputGrad(h)
+}
+
+// scanScratch is the scratch length of the largest matrix product of a scan.
+func (n *Net) scanScratch(width int) int {
+	if !n.cfg.SSM.MIMO() {
+		return 0
+	}
+	h, p := n.cfg.DModel, 2*n.cfg.SSM.Modes()
+	return max(
+		vek.GemmScratch(scanChunk, p, h), vek.GemmScratch(h, width, p),
+		vek.GemmScratch(h, p, scanChunk), vek.GemmScratch(p, h, scanChunk),
+	)
+}
+
+// scanFloats estimates the floats that scans take.
+func (o Options) scanFloats(c model.Config) float64 {
+	if !c.SSM.MIMO() {
+		return 0
+	}
+	directions, width := float64(c.SSM.Directions()), float64(2*c.SSM.Modes())
+	states, matrices := 1.0, 0.0
+	if o.Training {
+		states = float64(c.CountSSM())
+		matrices = 2 * float64(o.scanGroups()) * directions
+	}
+	return states*directions*float64(o.MaxBatch)*float64(o.MaxLen+1)*width + matrices*width*float64(c.DModel)
+}

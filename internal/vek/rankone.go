@@ -1,0 +1,130 @@
+package vek
+
+import "fmt"
+
+// RankOneLanes is the number of channels that RankOne advances together.
+const RankOneLanes = 16
+
+// RankOneTerms is the number of parameters of a mode: the real and imaginary parts of e, p, u, b
+// and c.
+const RankOneTerms = 10
+
+// RankOne is a set of systems whose matrices are diagonal minus rank one, H channels of M modes.
+// The channels are padded with zeros to a whole number of groups of RankOneLanes.
+type RankOne struct {
+	Terms []float32 // [groups][M][RankOneTerms][RankOneLanes]
+	D     []float32 // [groups][RankOneLanes] weight of the input itself
+}
+
+// RankOneGroups returns the number of groups for the given number of channels.
+func RankOneGroups(channels int) int { return (channels + RankOneLanes - 1) / RankOneLanes }
+
+// RankOneScratch returns the number of floats of scratch that RankOneBlock needs.
+func RankOneScratch(channels, samples int) int {
+	return 2 * samples * RankOneGroups(channels) * RankOneLanes
+}
+
+// RankOneBlock advances every channel of s over a block of samples, y and x [H][samples]. For each
+// t in order it computes (docs/maths.md §17.3)
+//
+//	h_n = e_n·h_n − p_n·w + b_n·x[t] with w = Re Σ_n u_n·h_n of the sample before,
+//	y[t] = Re Σ_n c_n·h_n + D·x[t]
+//
+// where hRe and hIm, [groups][M][RankOneLanes], are the state, which is updated. Parts of the state
+// never become denormal numbers: small ones are set to 0. Any split of a block gives the same bits.
+// y may be x.
+func RankOneBlock(y, x Matrix, hRe, hIm []float32, s *RankOne, scratch []float32) {
+	y.check("RankOneBlock")
+	x.check("RankOneBlock")
+	groups, samples := RankOneGroups(x.Rows), x.Cols
+	width := groups * RankOneLanes
+	if y.Rows != x.Rows || y.Cols != samples || len(s.D) != width {
+		panic(fmt.Sprintf("vek: RankOneBlock: %d×%d from %d×%d, expected %d channels", y.Rows, y.Cols, x.Rows, x.Cols, len(s.D)))
+	}
+	sameLen("RankOneBlock", len(hRe), hIm)
+	if groups == 0 || samples == 0 {
+		return
+	}
+	modes := len(hRe) / width
+	if len(hRe) != modes*width || len(s.Terms) != RankOneTerms*len(hRe) {
+		panic(fmt.Sprintf("vek: RankOneBlock: a state of %d and %d terms for %d groups", len(hRe), len(s.Terms), groups))
+	}
+	if len(scratch) < RankOneScratch(x.Rows, samples) {
+		panic(fmt.Sprintf("vek: RankOneBlock: scratch of %d floats, expected %d", len(scratch), RankOneScratch(x.Rows, samples)))
+	}
+	in, out := scratch[:samples*width], scratch[samples*width:2*samples*width]
+	transposeRows(in, x, width)
+	for g := range groups {
+		at := g * RankOneLanes
+		first, end := at*modes, (at+RankOneLanes)*modes
+		rankOne(out[at:], in[at:], width, samples, s.D[at:at+RankOneLanes], hRe[first:end], hIm[first:end],
+			s.Terms[RankOneTerms*first:RankOneTerms*end])
+	}
+	for h := range y.Rows {
+		row := y.Row(h)
+		for t := range row {
+			row[t] = out[t*width+h]
+		}
+	}
+}
+
+// transposeRows sets dst[t][h] = x[h][t], and 0 for the channels from x.Rows to width.
+func transposeRows(dst []float32, x Matrix, width int) {
+	for h := range width {
+		if h >= x.Rows {
+			for t := range x.Cols {
+				dst[t*width+h] = 0
+			}
+			continue
+		}
+		for t, v := range x.Row(h) {
+			dst[t*width+h] = v
+		}
+	}
+}
+
+// h_n = e_n·h_n − p_n·w + b_n·x[t] and y[t] = Re Σ_n c_n·h_n + d·x[t], where w = Re Σ_n u_n·h_n of
+// the sample before, for a group of channels and samples that are stride apart
+func rankOneGeneric(y, x []float32, stride, samples int, d, hRe, hIm, terms []float32) {
+	var w, next rankOneLane
+	modes := len(hRe) / RankOneLanes
+	lane := func(s []float32, i int) *rankOneLane { return (*rankOneLane)(s[i*RankOneLanes:]) }
+	for m := range modes {
+		addRe(&w, lane(terms, m*RankOneTerms+4), lane(terms, m*RankOneTerms+5), lane(hRe, m), lane(hIm, m))
+	}
+	for t := range samples {
+		in, out := (*rankOneLane)(x[t*stride:]), (*rankOneLane)(y[t*stride:])
+		for i := range out {
+			out[i] = d[i] * in[i]
+		}
+		next = rankOneLane{}
+		for m := range modes {
+			at, re, im := m*RankOneTerms, lane(hRe, m), lane(hIm, m)
+			eRe, eIm, pRe, pIm := lane(terms, at), lane(terms, at+1), lane(terms, at+2), lane(terms, at+3)
+			bRe, bIm := lane(terms, at+6), lane(terms, at+7)
+			for i := range w {
+				r, j := re[i], im[i]
+				re[i] = float32(eRe[i]*r) - float32(eIm[i]*j) - float32(pRe[i]*w[i]) + float32(bRe[i]*in[i])
+				im[i] = float32(eRe[i]*j) + float32(eIm[i]*r) - float32(pIm[i]*w[i]) + float32(bIm[i]*in[i])
+				if tiny(re[i]) {
+					re[i] = 0
+				}
+				if tiny(im[i]) {
+					im[i] = 0
+				}
+			}
+			addRe(&next, lane(terms, at+4), lane(terms, at+5), re, im)
+			addRe(out, lane(terms, at+8), lane(terms, at+9), re, im)
+		}
+		w = next
+	}
+}
+
+type rankOneLane = [RankOneLanes]float32
+
+// addRe sets sum = sum + Re(c·h).
+func addRe(sum, cRe, cIm, hRe, hIm *rankOneLane) {
+	for i := range sum {
+		sum[i] += float32(cRe[i]*hRe[i]) - float32(cIm[i]*hIm[i])
+	}
+}

@@ -1,0 +1,144 @@
+package ssm
+
+import (
+	"fmt"
+	"math"
+	"math/cmplx"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Analysis describes the poles and the frequency responses of a layer, for every kind of layer
+// (docs/maths.md §8).
+type Analysis struct {
+	// LogPoles are log λ̄ of all poles, one of each conjugate pair: [H][M], and [P] of layers with
+	// one SSM for all channels. In S4 the rank-one term moves the poles from Λ. They are
+	// eigenvalues of Ā, and a channel may have real ones, so it has M or more.
+	LogPoles []complex128
+
+	// Rows is the number of frequency responses, directions·H. It is 0 for a layer with one SSM for
+	// all channels.
+	Rows int
+
+	// Modes is the diagonal form, with the scores of single modes. It is nil for layers other than
+	// S4D and DSS.
+	Modes *Discrete
+
+	h    int
+	hinf func(row int) Peak
+}
+
+// Analyze returns the analysis of a layer at a step scale (see Discretize).
+func (p *Params) Analyze(stepScale float64) (*Analysis, error) {
+	a := &Analysis{Rows: p.Directions() * p.DModel, h: p.DModel}
+	switch p.Layer {
+	case LayerS4:
+		return a, p.analyzeRankOne(a, stepScale)
+	case LayerS5, LayerLRU:
+		s := NewScan(p.Config)
+		p.DiscretizeScan(s, stepScale, 0, p.Modes())
+		for _, lambda := range s.Lambda {
+			a.LogPoles = append(a.LogPoles, logPole(lambda))
+		}
+		a.Rows = 0
+		return a, nil
+	}
+	a.Modes = p.Discretize(p.Disc, stepScale)
+	a.LogPoles, a.hinf = a.Modes.LogLambda, a.Modes.HInf
+	return a, nil
+}
+
+// HInf returns the peak of a row's frequency response, without D. Its squared gain is the paper's
+// score of an SSM. The gain is +Inf if the response is unbounded.
+func (a *Analysis) HInf(row int) Peak { return a.hinf(row) }
+
+// SSMScores returns the H∞ score of every SSM, sup_θ |H(e^{iθ})|², as [H] (paper; docs/maths.md
+// §8). A bidirectional SSM has the larger score of its directions. D is not included. Without
+// frequency responses the result is nil.
+func (a *Analysis) SSMScores() []float64 {
+	if a.Rows == 0 {
+		return nil
+	}
+	s := make([]float64, a.h)
+	for row := range a.Rows {
+		gain := a.HInf(row).Gain
+		s[row%a.h] = max(s[row%a.h], gain*gain)
+	}
+	return s
+}
+
+// Coverage returns the largest gap between neighbours among 0, the folded angles of the layer's
+// poles, and π, in radians per sample. DFouT's grid has 2π/(NH).
+func (a *Analysis) Coverage() float64 { return coverage(a.LogPoles) }
+
+// Aliased returns how many modes turn by π or more per sample (see Discrete.Aliased). Poles of
+// other layers than S4D and DSS are not counted.
+func (a *Analysis) Aliased() (n int) {
+	if a.Modes != nil {
+		for h := range a.Modes.H {
+			n += a.Modes.Aliased(h)
+		}
+	}
+	return n
+}
+
+// analyzeRankOne sets the poles and responses of an S4 layer.
+func (p *Params) analyzeRankOne(a *Analysis, stepScale float64) error {
+	full := *p
+	full.C = slices.Clone(p.C)
+	if err := full.RecoverChannels(0, p.DModel); err != nil {
+		return err
+	}
+	systems := make([]*RankOne, p.DModel)
+	near := make([][]complex128, p.DModel)
+	for h := range systems {
+		r := NewRankOne(p.Modes())
+		full.RankOne(r, h, stepScale)
+		var eigen mat.Eigen
+		if a := r.matrix(); !isFinite(a) || !eigen.Factorize(a, mat.EigenNone) {
+			return fmt.Errorf("ssm: the eigenvalues of channel %d did not converge", h)
+		}
+		for _, lambda := range eigen.Values(nil) {
+			if imag(lambda) >= 0 {
+				near[h] = append(near[h], logPole(lambda))
+			}
+		}
+		systems[h] = r
+		a.LogPoles = append(a.LogPoles, near[h]...)
+	}
+	a.hinf = func(row int) Peak {
+		h, m := row%p.DModel, p.Modes()
+		for _, l := range near[h] {
+			if real(l) >= 0 {
+				return Peak{Theta: folded(l), Gain: math.Inf(1)}
+			}
+		}
+		c := full.C[row*m : (row+1)*m]
+		return peakOf(near[h], func(theta float64) float64 { return cmplx.Abs(systems[h].response(c, theta)) })
+	}
+	return nil
+}
+
+// response returns ⟨C,(I − Āz⁻¹)⁻¹B⟩ at z = e^{iθ}, by the formula of Sherman and Morrison: with
+// ⟨u,v⟩_z the sum of u·v/(1 − E·z⁻¹) over the modes and their conjugates, it is ⟨C,B⟩_z −
+// z⁻¹·⟨C,P⟩_z·⟨U,B⟩_z/(1 + z⁻¹·⟨U,P⟩_z).
+func (r *RankOne) response(c []complex128, theta float64) complex128 {
+	back := cmplx.Rect(1, -theta)
+	var cb, cp, ub, up complex128
+	for n, e := range r.E {
+		kept, other := 1/(1-e*back), 1/(1-cmplx.Conj(e)*back)
+		both := func(v complex128) complex128 { return v*kept + cmplx.Conj(v)*other }
+		cb += both(c[n] * r.B[n])
+		cp += both(c[n] * r.P[n])
+		ub += both(r.U[n] * r.B[n])
+		up += both(r.U[n] * r.P[n])
+	}
+	return cb - back*cp*ub/(1+back*up)
+}
+
+// logPole is log λ̄ with a real part of at least −60 (see bilinear).
+func logPole(lambda complex128) complex128 {
+	const minLog = -60
+	return complex(max(math.Log(cmplx.Abs(lambda)), minLog), cmplx.Phase(lambda))
+}

@@ -1,0 +1,87 @@
+package ssm
+
+import (
+	"math"
+	"math/cmplx"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// The response of an S4 layer is the transform of its impulse response, and its peak is the largest
+// value on a grid.
+func TestAnalyzeRankOne(t *testing.T) {
+	const length, grid = 1 << 11, 1 << 9
+	for _, init := range []Init{LegS, FouT} {
+		cfg := config(init, 2, 16)
+		cfg.Layer, cfg.Disc, cfg.TrainB, cfg.LKernel, cfg.Bidirectional = LayerS4, Bilinear, true, 64, true
+		cfg.DtMin, cfg.DtMax, cfg.AReal = 0.05, 0.1, 0.5
+		p := mustNew(t, cfg, 5, 0)
+		for i := range p.LogDecay {
+			p.LogDecay[i] = max(p.LogDecay[i], math.Log(0.1)) // so that the impulse response ends
+		}
+		a := must.Get(p.Analyze(1))(t)
+		must.Equal(t, a.Rows, 4, "rows of %s", init)
+		must.Do(t, p.RecoverChannels(0, 2))
+		r := NewRankOne(p.Modes())
+		for row := range a.Rows {
+			h, m := row%2, p.Modes()
+			p.RankOne(r, h, 1)
+			c := p.C[row*m : (row+1)*m]
+			k := impulse(r, c, length)
+			largest := 0.0
+			for i := range grid + 1 {
+				theta := math.Pi * float64(i) / grid
+				var want complex128
+				step, turn := cmplx.Rect(1, -theta), complex(1, 0)
+				for _, v := range k {
+					want += complex(v, 0) * turn
+					turn *= step
+				}
+				largest = max(largest, cmplx.Abs(want))
+				if got := r.response(c, theta); i%64 == 0 && cmplx.Abs(got-want) > 1e-6*(1+cmplx.Abs(want)) {
+					t.Errorf("%s, row %d: response %v at %v, expected %v", init, row, got, theta, want)
+				}
+			}
+			if peak := a.HInf(row).Gain; peak < largest*(1-1e-6) || peak > 1.05*largest {
+				t.Errorf("%s, row %d: peak %v, a grid's is %v", init, row, peak, largest)
+			}
+		}
+		for _, l := range a.LogPoles {
+			if real(l) >= 0 || imag(l) < 0 {
+				t.Errorf("%s: log pole %v", init, l)
+			}
+		}
+	}
+}
+
+// impulse returns the response of a system to an impulse.
+func impulse(r *RankOne, c []complex128, length int) []float64 {
+	state, k := make([]complex128, len(c)), make([]float64, length)
+	for l := range k {
+		w := complex(pair(r.U, state), 0)
+		for n := range state {
+			state[n] = r.E[n]*state[n] - r.P[n]*w
+			if l == 0 {
+				state[n] += r.B[n]
+			}
+		}
+		k[l] = pair(c, state)
+	}
+	return k
+}
+
+// Layers with one SSM for all channels have poles and no response per channel.
+func TestAnalyzeScan(t *testing.T) {
+	p := mustNew(t, scanConfig(LayerS5, 3, 8), 1, 0)
+	a := must.Get(p.Analyze(1))(t)
+	must.Equal(t, a.Rows, 0, "rows")
+	must.Equal(t, len(a.LogPoles), p.Modes(), "poles")
+	s := NewScan(p.Config)
+	p.DiscretizeScan(s, 1, 0, p.Modes())
+	for n, l := range a.LogPoles {
+		if cmplx.Abs(cmplx.Exp(l)-s.Lambda[n]) > 1e-12 {
+			t.Errorf("pole %d is %v, expected %v", n, cmplx.Exp(l), s.Lambda[n])
+		}
+	}
+}

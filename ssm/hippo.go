@@ -1,0 +1,44 @@
+package ssm
+
+import "math"
+
+// minDecay is the lower bound of −Re Λ and Im Λ at the start of S4. The official code's inverse
+// transforms clamp to it.
+const minDecay = 1e-4
+
+// initHippo sets Λ, P and B of S4 (docs/maths.md §17.1): those of HiPPO-LegS, those of HiPPO-FouT,
+// or each of them for half of the copies.
+func (p *Params) initHippo() error {
+	m, first := p.Modes(), 0
+	switch p.Init {
+	case LegS:
+		first = p.Copies()
+	case Hippo:
+		first = p.Copies() / 2
+	}
+	var freq []float64
+	var b []complex128
+	if first > 0 {
+		var err error
+		if freq, b, err = legS(p.DState); err != nil {
+			return err
+		}
+	}
+	for i := range p.Freq {
+		n := i % m
+		if i/m < first {
+			p.LogDecay[i], p.Freq[i] = math.Log(0.5), freq[n]
+			p.B[i], p.P[i] = clipIm(b[n]), b[n]*complex(math.Sqrt(0.5), 0)
+			continue
+		}
+		// FouT: P = B = 1, but 2^−½ for the pole at 0, which stands for two poles. Their phases
+		// have no effect, since C's is random.
+		p.LogDecay[i], p.Freq[i] = math.Log(minDecay), math.Pi*float64(m-1-n)
+		p.B[i] = 1
+		if n == m-1 {
+			p.Freq[i], p.B[i] = minDecay, complex(math.Sqrt(0.5), 0)
+		}
+		p.P[i] = p.B[i]
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package ssm
+
+import (
+	"math"
+	"math/cmplx"
+
+	"github.com/s4d-fast/s4d-fast/internal/random"
+)
+
+// CInit selects the initial C of S5 (docs/maths.md §19.4).
+type CInit string
+
+// The choices. The first two are in the basis of the HiPPO state, which the eigenvectors transform.
+const (
+	CTruncStandardNormal CInit = "trunc_standard_normal" // variance 1/(2P) per part (default)
+	CLecunNormal         CInit = "lecun_normal"          // variance 1/(2PH)
+	CComplexNormal       CInit = "complex_normal"        // variance ½, in the basis of the modes
+)
+
+// The defaults of the LRU's keys.
+const (
+	defaultRMax     = 1
+	defaultMaxPhase = 6.28
+)
+
+// initScan draws the parameters of a layer with one SSM for all channels.
+func (p *Params) initScan(draw random.Stream) error {
+	for h := range p.D {
+		p.D[h] = draw.Normal(drawD + uint64(h))
+	}
+	if p.Layer == LayerLRU {
+		p.initLRU(draw)
+		return nil
+	}
+	for n := range p.LogStep {
+		p.LogStep[n] = p.logStep(draw.Float64(drawStep + uint64(n)))
+	}
+	return p.initS5(draw)
+}
+
+// initLRU draws poles in a ring, and B and C (LRU, arXiv 2303.06349, §3.2 and Lemma 3.2).
+func (p *Params) initLRU(draw random.Stream) {
+	rMax, phase := p.RMax, p.MaxPhase
+	if rMax == 0 {
+		rMax = defaultRMax
+	}
+	if phase == 0 {
+		phase = defaultMaxPhase
+	}
+	for n := range p.LogDecay {
+		square := inside(draw, drawRadius+uint64(n))*(rMax*rMax-p.RMin*p.RMin) + p.RMin*p.RMin // |λ̄|²
+		p.LogDecay[n] = math.Log(-0.5 * math.Log(square))
+		p.Freq[n] = math.Log(phase * inside(draw, drawFreq+uint64(n)))
+		p.LogStep[n] = 0.5 * math.Log1p(-square)
+	}
+	drawComplex(p.B, draw, drawB, math.Sqrt(1/float64(2*p.DModel)))
+	drawComplex(p.C, draw, drawC, math.Sqrt(1/float64(p.Modes())))
+}
+
+// inside returns draw i, uniform in (0, 1).
+func inside(draw random.Stream, i uint64) float64 {
+	return (float64(draw.Uint64(i)>>11) + 0.5) * 0x1p-53
+}
+
+// drawComplex fills x with numbers whose parts are normal with the given standard deviation.
+func drawComplex(x []complex128, draw random.Stream, at uint64, deviation float64) {
+	for i := range x {
+		re, im := draw.NormalPair(at + 2*uint64(i))
+		x[i] = complex(deviation*re, deviation*im)
+	}
+}
+
+// initS5 sets Λ to the eigenvalues of Blocks copies of HiPPO-LegS with Im Λ < 0, and draws B =
+// V*·B₀ and C = C₀·V, where V are the unit eigenvectors (S5, arXiv 2208.04933, §3.3 and appendix
+// B.1).
+func (p *Params) initS5(draw random.Stream) error {
+	blocks, h := max(p.Blocks, 1), p.DModel
+	size := p.DState / blocks
+	freq, vectors, err := legSEigenvectors(size)
+	if err != nil {
+		return err
+	}
+	deviation := truncatedUnit / math.Sqrt(float64(p.DState))
+	modes := len(freq)
+	for n := range p.Freq {
+		block, k := n/modes, n%modes
+		p.LogDecay[n], p.Freq[n] = -0.5, -freq[k]
+		for c := range h {
+			var sum complex128
+			for i, v := range vectors[k] {
+				b := truncatedNormal(draw, drawB+uint64((block*size+i)*h+c))
+				sum += cmplx.Conj(v) * complex(deviation*b, 0)
+			}
+			p.B[n*h+c] = sum
+		}
+	}
+	if p.CInit == CComplexNormal {
+		drawComplex(p.C, draw, drawC, math.Sqrt(0.5))
+		return nil
+	}
+	if p.CInit == CLecunNormal {
+		deviation /= math.Sqrt(float64(h))
+	}
+	for row := range p.Directions() * h {
+		for n := range p.Freq {
+			block, k := n/modes, n%modes
+			var sum complex128
+			for i, v := range vectors[k] {
+				at := drawC + 2*uint64(row*p.DState+block*size+i)
+				sum += complex(deviation*truncatedNormal(draw, at), deviation*truncatedNormal(draw, at+1)) * v
+			}
+			p.C[row*len(p.Freq)+n] = sum
+		}
+	}
+	return nil
+}
+
+// truncatedUnit is the reciprocal of the standard deviation of truncatedNormal.
+const truncatedUnit = 1 / 0.87962566103423978
+
+// truncatedNormal returns draw i of a standard normal distribution on [−2, 2].
+func truncatedNormal(draw random.Stream, i uint64) float64 {
+	return math.Sqrt2 * math.Erfinv((2*inside(draw, i)-1)*math.Erf(math.Sqrt2))
+}
+
+// legSEigenvectors returns |Im λ| of the eigenvalues of HiPPO-LegS, largest first, [size/2], and
+// the unit eigenvectors of those with Im λ < 0, [size/2][size] (see legS).
+func legSEigenvectors(size int) (freq []float64, vectors [][]complex128, err error) {
+	u, v, sigma, err := legSSVD(size)
+	if err != nil {
+		return nil, nil, err
+	}
+	for k := 0; k < size; k += 2 {
+		w, norm := make([]complex128, size), 0.0
+		for n := range w {
+			w[n] = complex(v.At(n, k), u.At(n, k)) // S(v + iu) = −iσ(v + iu)
+			norm += real(w[n])*real(w[n]) + imag(w[n])*imag(w[n])
+		}
+		for n := range w {
+			w[n] /= complex(math.Sqrt(norm), 0)
+		}
+		freq, vectors = append(freq, sigma[k]), append(vectors, w)
+	}
+	return freq, vectors, nil
+}

@@ -1,0 +1,137 @@
+package ssm
+
+import (
+	"fmt"
+	"math"
+	"math/cmplx"
+)
+
+// maxClipped is the largest Re Λ with ClipEigs.
+const maxClipped = -1e-4
+
+// Scan is a layer with one SSM for all channels, S5 or an LRU, after discretisation
+// (docs/maths.md §19.1):
+//
+//	h[t] = λ̄⊙h[t−1] + B̄·x[t],  y[t] = Factor·Re(C·h[t]) + D⊙x[t]
+//
+// C and D are those of the parameters. The second direction, if any, has its own C.
+type Scan struct {
+	Factor float64      // κ: 2 where the modes stand for conjugate pairs, else 1
+	Lambda []complex128 // [P] λ̄
+	BBar   []complex128 // [P][H]
+}
+
+// NewScan allocates a layer, which DiscretizeScan fills. The same type holds gradients.
+func NewScan(cfg Config) *Scan {
+	s := &Scan{Factor: 2, Lambda: make([]complex128, cfg.Modes()), BBar: make([]complex128, cfg.Modes()*cfg.DModel)}
+	if cfg.Layer == LayerLRU {
+		s.Factor = 1
+	}
+	return s
+}
+
+// CheckStepScale returns an error if a layer of the configuration cannot run at the step scale r.
+func (c Config) CheckStepScale(r float64) error {
+	if c.Layer == LayerLRU && r != 1 {
+		return fmt.Errorf("ssm: step scale %v: layer %q has no step size, so it runs only at the sampling rate of its training data: expected 1", r, c.Layer)
+	}
+	return nil
+}
+
+// DiscretizeScan computes modes [lo, hi) of a layer with one SSM for all channels, at the step
+// scale r: the number of training samples per input sample (docs/maths.md §1.6). For an LRU, r must
+// be 1. It allocates nothing. Disjoint ranges may run concurrently.
+func (p *Params) DiscretizeScan(s *Scan, stepScale float64, lo, hi int) {
+	for n := lo; n < hi; n++ {
+		m := p.scanMode(n, stepScale)
+		s.Lambda[n] = m.lambda
+		for i := n * p.DModel; i < (n+1)*p.DModel; i++ {
+			s.BBar[i] = m.input * p.B[i]
+		}
+	}
+}
+
+// BackwardScan adds the gradients of LogStep, LogDecay, Freq and B for modes [lo, hi) to grad, from
+// those of λ̄ and B̄ (docs/maths.md §19.3). A complex gradient holds ∂/∂Re in its real part and ∂/∂Im
+// in its imaginary part. The sums that give the gradients of C and D are the caller's. BackwardScan
+// allocates nothing. Disjoint ranges may run concurrently.
+func (p *Params) BackwardScan(grad *Params, g *Scan, stepScale float64, lo, hi int) {
+	for n := lo; n < hi; n++ {
+		m := p.scanMode(n, stepScale)
+		var byInput complex128
+		for i := n * p.DModel; i < (n+1)*p.DModel; i++ {
+			grad.B[i] += g.BBar[i] * cmplx.Conj(m.input)
+			byInput += g.BBar[i] * cmplx.Conj(p.B[i])
+		}
+		byDecay, byFreq := real(g.Lambda[n]*cmplx.Conj(m.byDecay)), real(g.Lambda[n]*cmplx.Conj(m.byFreq))
+		byStep := real(g.Lambda[n]*cmplx.Conj(m.byStep)) + real(byInput*cmplx.Conj(m.inputByStep))
+		grad.LogDecay[n] += byDecay + real(byInput*cmplx.Conj(m.inputByDecay))
+		grad.Freq[n] += byFreq + real(byInput*cmplx.Conj(m.inputByFreq))
+		grad.LogStep[n] += byStep
+	}
+}
+
+// scanMode is a mode after discretisation, B̄ = input·B, with the derivatives with respect to
+// LogDecay, Freq and LogStep.
+type scanMode struct {
+	lambda, byDecay, byFreq, byStep               complex128
+	input, inputByDecay, inputByFreq, inputByStep complex128
+}
+
+func (p *Params) scanMode(n int, stepScale float64) scanMode {
+	if p.Layer == LayerLRU {
+		return lruMode(p.LogDecay[n], p.Freq[n], p.LogStep[n])
+	}
+	return p.s5Mode(n, stepScale*math.Exp(p.LogStep[n]))
+}
+
+// lruMode is λ̄ = exp(−e^ν + i·e^θ), B̄ = e^γ·B (LRU, arXiv 2303.06349, §3.3 and §3.4).
+func lruMode(nu, theta, gamma float64) scanMode {
+	decay, angle, scale := math.Exp(nu), math.Exp(theta), complex(math.Exp(gamma), 0)
+	lambda := cmplx.Exp(complex(-decay, angle))
+	return scanMode{
+		lambda: lambda, byDecay: complex(-decay, 0) * lambda, byFreq: complex(0, angle) * lambda,
+		input: scale, inputByStep: scale,
+	}
+}
+
+// s5Mode discretises mode n of S5 with the step Δ (S5, arXiv 2208.04933, §2.3; docs/maths.md
+// §19.1): with zero-order hold λ̄ = e^a and B̄ = Δ·φ(a)·B for a = ΛΔ and φ(a) = (e^a − 1)/a, so that
+// Λ = 0 is a valid pole. The derivatives with respect to the step are those with respect to ln Δ.
+func (p *Params) s5Mode(n int, step float64) (m scanMode) {
+	re, clipped := p.LogDecay[n], false
+	if p.ClipEigs && re > maxClipped {
+		re, clipped = maxClipped, true
+	}
+	d := complex(step, 0)
+	a := complex(re, p.Freq[n]) * d
+	if p.Disc == Bilinear {
+		q := 1 / (1 - a/2)
+		m.lambda, m.byDecay, m.byStep = q*(1+a/2), d*q*q, a*q*q
+		m.input, m.inputByDecay, m.inputByStep = d*q, d*d*q*q/2, d*q*q
+	} else {
+		f, df := phi(a)
+		m.lambda = cmplx.Exp(a)
+		m.byDecay, m.byStep = d*m.lambda, a*m.lambda
+		m.input, m.inputByDecay, m.inputByStep = d*f, d*d*df, d*m.lambda
+	}
+	m.byFreq, m.inputByFreq = 1i*m.byDecay, 1i*m.inputByDecay
+	if clipped {
+		m.byDecay, m.inputByDecay = 0, 0
+	}
+	return m
+}
+
+// CountGrowing returns the number of modes of S5 with Re Λ > 0. Those of an LRU decay by
+// construction.
+func (p *Params) CountGrowing() (n int) {
+	if p.Layer != LayerS5 || p.ClipEigs {
+		return 0
+	}
+	for _, re := range p.LogDecay {
+		if re > 0 {
+			n++
+		}
+	}
+	return n
+}
