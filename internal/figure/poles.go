@@ -49,7 +49,7 @@ func (p *PolePlane) Save(path string) error {
 		columns = min(4, int(math.Ceil(math.Sqrt(float64(n)))))
 	}
 	side := []int{780, 560, 420, 320}[min(columns, 4)-1]
-	merged := slices.ContainsFunc(p.Panels, func(q Poles) bool { return merge(q.Poles, px(side)) })
+	merged := p.merge(px(side))
 	plots := make([]*plot.Plot, len(p.Panels))
 	for i, poles := range p.Panels {
 		if plots[i], err = p.panel(poles, scale, px(side), merged); err != nil {
@@ -125,18 +125,25 @@ func (p *PolePlane) panel(poles Poles, s scale, side vg.Length, merged bool) (*p
 	return pl, nil
 }
 
-// merge reports whether fewer than a third of the markers of poles would be apart in a panel of the
-// plane. Poles on the circle have no distance from it, so they stay in the plane.
-func merge(poles []complex128, side vg.Length) bool {
-	cell := 2 * float64(markers(len(poles), side).Radius/circleRadius(side))
-	apart := map[[2]float64]bool{}
-	for _, z := range poles {
-		if cmplx.Abs(z) > 1-1e-7 {
-			return false
+// merge reports whether fewer than a third of all markers would be apart in panels of the plane,
+// although the distances of poles from the circle differ in some panel. Poles on the circle have no
+// distance from it, so they stay in the plane.
+func (p *PolePlane) merge(side vg.Length) bool {
+	apart, all, differ := 0, 0, false
+	for _, q := range p.Panels {
+		cell := 2 * float64(markers(len(q.Poles), side).Radius/circleRadius(side))
+		places, nearest, farthest := map[[2]float64]bool{}, math.Inf(1), 0.0
+		for _, z := range q.Poles {
+			distance := 1 - cmplx.Abs(z)
+			if distance < 1e-7 {
+				return false
+			}
+			nearest, farthest = min(nearest, distance), max(farthest, distance)
+			places[[2]float64{math.Floor(real(z) / cell), math.Floor(imag(z) / cell)}] = true
 		}
-		apart[[2]float64{math.Floor(real(z) / cell), math.Floor(imag(z) / cell)}] = true
+		apart, all, differ = apart+len(places), all+len(q.Poles), differ || farthest > 2*nearest
 	}
-	return 3*len(apart) < len(poles)
+	return differ && 3*apart < all
 }
 
 // circleRadius returns the circle's radius in a panel. The axes take the rest of the side.

@@ -94,6 +94,26 @@ func TestPolesMerge(t *testing.T) {
 	}
 }
 
+// Poles of one modulus stay in the plane however close they are: their distances from the circle
+// are the same. So do panels of which only some would merge.
+func TestPolesStayInPlane(t *testing.T) {
+	arc := func(n int, angle float64, modulus func(i int) float64) (list []complex128) {
+		for i := range n {
+			list = append(list, cmplx.Rect(modulus(i), angle*float64(i)/float64(n)))
+		}
+		return list
+	}
+	same, different := func(int) float64 { return 0.9995 }, func(i int) float64 { return 1 - 0.001*float64(i+1) }
+	for _, panels := range [][]Poles{
+		{{Title: "A", Poles: arc(32, 0.1, same)}},
+		{{Title: "A", Poles: arc(32, 0.1, different)}, {Title: "B", Poles: arc(32, 3, same)}},
+	} {
+		path := filepath.Join(t.TempDir(), "poles.svg")
+		must.Do(t, (&PolePlane{SampleRate: 4000, Panels: panels}).Save(path))
+		readSVG(t, path).at("Im λ")
+	}
+}
+
 // spots counts the connected areas of blue pixels.
 func spots(img image.Image) (n int) {
 	seen := map[image.Point]bool{}
