@@ -14,7 +14,8 @@ import (
 type Analysis struct {
 	// LogPoles are log λ̄ of all poles, one of each conjugate pair: [H][M], and [P] of layers with
 	// one SSM for all channels. In S4 the rank-one term moves the poles from Λ. They are
-	// eigenvalues of Ā, and a channel may have real ones, so it has M or more.
+	// eigenvalues of Ā, and a channel may have real ones, so it has M or more. Those of LegS are
+	// ill-conditioned: for N > 16, float64 does not determine them.
 	LogPoles []complex128
 
 	// Rows is the number of frequency responses, directions·H. It is 0 for a layer with one SSM for
@@ -25,16 +26,25 @@ type Analysis struct {
 	// S4D and DSS.
 	Modes *Discrete
 
-	h    int
-	hinf func(row int) Peak
+	h        int
+	hinf     func(row int) Peak
+	response func(row int, theta float64) complex128
 }
 
 // Analyze returns the analysis of a layer at a step scale (see Discretize).
-func (p *Params) Analyze(stepScale float64) (*Analysis, error) {
+func (p *Params) Analyze(stepScale float64) (*Analysis, error) { return p.analyze(stepScale, 0) }
+
+// AnalyzeInitial returns the analysis of parameters whose poles are those that New returned. The
+// poles of S4's LegS are exact: A has the eigenvalues −1, −2, …, −N.
+func (p *Params) AnalyzeInitial() (*Analysis, error) { return p.analyze(1, p.legSCopies()) }
+
+// analyze returns the analysis of a layer. In S4, A of the first pole copies, exact of them, has
+// the eigenvalues −1, −2, …, −N.
+func (p *Params) analyze(stepScale float64, exact int) (*Analysis, error) {
 	a := &Analysis{Rows: p.Directions() * p.DModel, h: p.DModel}
 	switch p.Layer {
 	case LayerS4:
-		return a, p.analyzeRankOne(a, stepScale)
+		return a, p.analyzeRankOne(a, stepScale, exact)
 	case LayerS5, LayerLRU:
 		s := NewScan(p.Config)
 		p.DiscretizeScan(s, stepScale, 0, p.Modes())
@@ -45,9 +55,13 @@ func (p *Params) Analyze(stepScale float64) (*Analysis, error) {
 		return a, nil
 	}
 	a.Modes = p.Discretize(p.Disc, stepScale)
-	a.LogPoles, a.hinf = a.Modes.LogLambda, a.Modes.HInf
+	a.LogPoles, a.hinf, a.response = a.Modes.LogLambda, a.Modes.HInf, a.Modes.Response
 	return a, nil
 }
+
+// Response returns the frequency response of a row at an angle θ in radians per sample, without D
+// (see Discrete.Response).
+func (a *Analysis) Response(row int, theta float64) complex128 { return a.response(row, theta) }
 
 // HInf returns the peak of a row's frequency response, without D. Its squared gain is the paper's
 // score of an SSM. The gain is +Inf if the response is unbounded.
@@ -83,8 +97,8 @@ func (a *Analysis) Aliased() (n int) {
 	return n
 }
 
-// analyzeRankOne sets the poles and responses of an S4 layer.
-func (p *Params) analyzeRankOne(a *Analysis, stepScale float64) error {
+// analyzeRankOne sets the poles and responses of an S4 layer (see analyze).
+func (p *Params) analyzeRankOne(a *Analysis, stepScale float64, exact int) error {
 	full := *p
 	full.C = slices.Clone(p.C)
 	if err := full.RecoverChannels(0, p.DModel); err != nil {
@@ -95,29 +109,54 @@ func (p *Params) analyzeRankOne(a *Analysis, stepScale float64) error {
 	for h := range systems {
 		r := NewRankOne(p.Modes())
 		full.RankOne(r, h, stepScale)
-		var eigen mat.Eigen
-		if a := r.matrix(); !isFinite(a) || !eigen.Factorize(a, mat.EigenNone) {
+		systems[h] = r
+		if h%p.Copies() < exact {
+			near[h] = legSPoles(p.DState, p.step(h, stepScale))
+		} else if near[h] = r.logPoles(); near[h] == nil {
 			return fmt.Errorf("ssm: the eigenvalues of channel %d did not converge", h)
 		}
-		for _, lambda := range eigen.Values(nil) {
-			if imag(lambda) >= 0 {
-				near[h] = append(near[h], logPole(lambda))
-			}
-		}
-		systems[h] = r
 		a.LogPoles = append(a.LogPoles, near[h]...)
 	}
+	a.response = func(row int, theta float64) complex128 {
+		m := p.Modes()
+		return systems[row%p.DModel].response(full.C[row*m:(row+1)*m], theta)
+	}
 	a.hinf = func(row int) Peak {
-		h, m := row%p.DModel, p.Modes()
+		h := row % p.DModel
 		for _, l := range near[h] {
 			if real(l) >= 0 {
 				return Peak{Theta: folded(l), Gain: math.Inf(1)}
 			}
 		}
-		c := full.C[row*m : (row+1)*m]
-		return peakOf(near[h], func(theta float64) float64 { return cmplx.Abs(systems[h].response(c, theta)) })
+		return peakOf(near[h], func(theta float64) float64 { return cmplx.Abs(a.response(row, theta)) })
 	}
 	return nil
+}
+
+// logPoles returns log λ̄ of the eigenvalues of Ā, one of each conjugate pair, or nil if they do not
+// converge.
+func (r *RankOne) logPoles() (list []complex128) {
+	var eigen mat.Eigen
+	if a := r.matrix(); !isFinite(a) || !eigen.Factorize(a, mat.EigenNone) {
+		return nil
+	}
+	for _, lambda := range eigen.Values(nil) {
+		if imag(lambda) >= 0 {
+			list = append(list, logPole(lambda))
+		}
+	}
+	return list
+}
+
+// legSPoles returns log λ̄ of HiPPO-LegS of a size with the bilinear rule: A is triangular, with the
+// diagonal −1, −2, …, −size (S4, arXiv 2111.00396, eq. 2).
+func legSPoles(size int, step float64) []complex128 {
+	list := make([]complex128, size)
+	for n := range list {
+		half := step / 2 * float64(n+1)
+		list[n] = logPole(complex((1-half)/(1+half), 0))
+	}
+	return list
 }
 
 // response returns ⟨C,(I − Āz⁻¹)⁻¹B⟩ at z = e^{iθ}, by the formula of Sherman and Morrison: with

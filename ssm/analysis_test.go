@@ -1,8 +1,10 @@
 package ssm
 
 import (
+	"cmp"
 	"math"
 	"math/cmplx"
+	"slices"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -82,6 +84,35 @@ func TestAnalyzeScan(t *testing.T) {
 	for n, l := range a.LogPoles {
 		if cmplx.Abs(cmplx.Exp(l)-s.Lambda[n]) > 1e-12 {
 			t.Errorf("pole %d is %v, expected %v", n, cmplx.Exp(l), s.Lambda[n])
+		}
+	}
+}
+
+// The poles of S4's initial LegS are real, −1, −2, …, −N before discretisation. Those of a small N
+// agree with the eigenvalues, and so do those of FouT.
+func TestAnalyzeInitial(t *testing.T) {
+	poles := func(init Init, states int, analyze func(*Params) (*Analysis, error)) []complex128 {
+		cfg := config(init, 2, states)
+		cfg.Layer, cfg.Disc, cfg.TrainB, cfg.DtMin, cfg.DtMax = LayerS4, Bilinear, true, 0.1, 0.1
+		list := must.Get(analyze(mustNew(t, cfg, 1, 0)))(t).LogPoles
+		slices.SortFunc(list, func(a, b complex128) int { return cmp.Compare(real(cmplx.Exp(a)), real(cmplx.Exp(b))) })
+		return list
+	}
+	for _, init := range []Init{LegS, FouT, Hippo} {
+		exact, eigen := poles(init, 8, (*Params).AnalyzeInitial), poles(init, 8, func(p *Params) (*Analysis, error) { return p.Analyze(1) })
+		must.Equal(t, len(exact), len(eigen), "poles of %s", init)
+		for i, l := range exact {
+			if d := cmplx.Abs(cmplx.Exp(l) - cmplx.Exp(eigen[i])); d > 1e-9 {
+				t.Errorf("%s: pole %v, eigenvalue %v", init, cmplx.Exp(l), cmplx.Exp(eigen[i]))
+			}
+		}
+	}
+	list := poles(LegS, 64, (*Params).AnalyzeInitial)
+	must.Equal(t, len(list), 128, "poles of two channels")
+	for i, l := range list {
+		half := 0.05 * float64(64-i/2)
+		if d := cmplx.Abs(cmplx.Exp(l) - complex((1-half)/(1+half), 0)); d > 1e-12 {
+			t.Errorf("pole %d is %v, %v from the exact one", i, cmplx.Exp(l), d)
 		}
 	}
 }

@@ -6,16 +6,21 @@ import "math"
 // transforms clamp to it.
 const minDecay = 1e-4
 
+// legSCopies returns the number of pole copies, the first ones, that S4 starts as HiPPO-LegS.
+func (c Config) legSCopies() int {
+	switch c.Init {
+	case LegS:
+		return c.Copies()
+	case Hippo:
+		return c.Copies() / 2
+	}
+	return 0
+}
+
 // initHippo sets Λ, P and B of S4 (docs/maths.md §17.1): those of HiPPO-LegS, those of HiPPO-FouT,
 // or each of them for half of the copies.
 func (p *Params) initHippo() error {
-	m, first := p.Modes(), 0
-	switch p.Init {
-	case LegS:
-		first = p.Copies()
-	case Hippo:
-		first = p.Copies() / 2
-	}
+	m, first := p.Modes(), p.legSCopies()
 	var freq []float64
 	var b []complex128
 	if first > 0 {

@@ -1,7 +1,10 @@
 // Command presets runs training steps of every preset at full size on noise, and prints a table of
 // time and memory:
 //
-//	go run ./bench/presets [-memory 8] [-threads N] [-predict | -roofline] [TASK...]
+//	go run ./bench/presets [-memory 8] [-threads N] [-method NAME] [-predict | -roofline] [TASK...]
+//
+// With -method it runs the published settings of another method, S4, DSS, S5 or the LRU, on the
+// tasks that have them. Without TASK it runs all of these tasks.
 //
 // With -predict it runs them with one thread and predicts the speed-up with more threads. With
 // -roofline it runs them with one thread and compares each part of a step with the roofline model
@@ -31,6 +34,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 	"github.com/s4d-fast/s4d-fast/train/optim"
 	"github.com/s4d-fast/s4d-fast/train/task"
@@ -77,6 +81,7 @@ func main() {
 	threads := flag.Int("threads", runtime.NumCPU(), "worker threads")
 	predict := flag.Bool("predict", false, "predict the speed-up with more threads")
 	roofline := flag.Bool("roofline", false, "compare the parts of a step with the limits of the processor and its memory")
+	method := flag.String("method", "", "run the published settings of another `method`: "+strings.Join(task.Methods(), ", "))
 	child := flag.Bool("child", false, "print one preset's row as JSON (used by the program itself)")
 	flag.Parse()
 	fail(level.Set(""))
@@ -84,14 +89,22 @@ func main() {
 	if traced {
 		*threads = 1
 	}
-	if *predict && *roofline {
+	switch {
+	case *predict && *roofline:
 		fail(errors.New("both -predict and -roofline are set, expected at most one of them"))
+	case *method != "" && *roofline:
+		fail(errors.New("both -method and -roofline are set, expected at most one of them: the limits are those of S4D networks"))
 	}
 	if *child {
-		r, err := measure(info(flag.Arg(0)), *memory, *threads, traced)
+		r, err := measure(info(flag.Arg(0)), *method, *memory, *threads, traced)
 		fail(err)
 		fail(json.NewEncoder(os.Stdout).Encode(r))
 		return
+	}
+	selected, err := selectTasks(*method, flag.Args())
+	fail(err)
+	if *method != "" {
+		fmt.Printf("method %s, ", *method)
 	}
 	fmt.Printf("%d threads, level %s\n\n", *threads, level.Current())
 	row := result.row
@@ -107,16 +120,48 @@ func main() {
 		fmt.Println("| preset | network | length | batch | parameters | seconds per step | peak memory |")
 		fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
 	}
-	for _, t := range tasks {
-		if flag.NArg() > 0 && !slices.Contains(flag.Args(), t.Name) {
-			continue
-		}
-		r, err := run(t.Name, *memory, *threads, traced)
+	for _, t := range selected {
+		r, err := run(t.Name, *method, *memory, *threads, traced)
 		if err != nil {
 			fail(fmt.Errorf("%s: %w", t.Name, err))
 		}
 		fmt.Println(row(r, t.Name))
 	}
+}
+
+// selectTasks returns the named tasks, or without names all tasks that have a preset of the method,
+// in the order of the table.
+func selectTasks(method string, names []string) (selected []dataset.Info, err error) {
+	for _, name := range names {
+		if !slices.ContainsFunc(tasks, func(t dataset.Info) bool { return t.Name == name }) {
+			return nil, fmt.Errorf("task %q: no such preset", name)
+		}
+	}
+	for _, t := range tasks {
+		if len(names) > 0 && !slices.Contains(names, t.Name) {
+			continue
+		}
+		_, err := preset(t.Name, method)
+		switch {
+		case err == nil:
+			selected = append(selected, t)
+		case len(names) > 0 || !slices.Contains(task.Methods(), method):
+			return nil, err
+		}
+	}
+	return selected, nil
+}
+
+// preset returns the preset of a task, or that of a method if it is not "".
+func preset(name, method string) (train.Config, error) {
+	tk, err := task.Lookup(name)
+	if err != nil {
+		return train.Config{}, err
+	}
+	if method != "" {
+		return tk.MethodPreset(method)
+	}
+	return tk.Preset(), nil
 }
 
 func fail(err error) {
@@ -126,22 +171,18 @@ func fail(err error) {
 	}
 }
 
-// info returns a task's data set.
+// info returns the data set of a task, which must have a row.
 func info(name string) dataset.Info {
-	i := slices.IndexFunc(tasks, func(t dataset.Info) bool { return t.Name == name })
-	if i < 0 {
-		fail(fmt.Errorf("task %q: no such preset", name))
-	}
-	return tasks[i]
+	return tasks[slices.IndexFunc(tasks, func(t dataset.Info) bool { return t.Name == name })]
 }
 
 // run measures a preset in a separate process.
-func run(task string, memory float64, threads int, traced bool) (r result, err error) {
+func run(task, method string, memory float64, threads int, traced bool) (r result, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return r, err
 	}
-	cmd := exec.Command(self, "-child", "-memory", fmt.Sprint(memory), "-threads", strconv.Itoa(threads), fmt.Sprintf("-predict=%v", traced), task)
+	cmd := exec.Command(self, "-child", "-method", method, "-memory", fmt.Sprint(memory), "-threads", strconv.Itoa(threads), fmt.Sprintf("-predict=%v", traced), task)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -167,12 +208,11 @@ func (r result) row(task string) string {
 }
 
 // measure makes two training steps, forward, backward and AdamW, and times the second.
-func measure(info dataset.Info, memory float64, threads int, traced bool) (result, error) {
-	tk, err := task.Lookup(info.Name)
+func measure(info dataset.Info, method string, memory float64, threads int, traced bool) (result, error) {
+	cfg, err := preset(info.Name, method)
 	if err != nil {
 		return result{}, err
 	}
-	cfg := tk.Preset()
 	c := cfg.Network(info)
 	r := result{
 		Network: fmt.Sprintf("%d×%d, N=%d", c.NLayers, c.DModel, c.SSM.DState), Length: info.MaxLen,

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,12 +34,53 @@ func TestMeasure(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds under emulation")
 	}
-	r, err := measure(info("delay"), 8, 2, false)
+	r, err := measure(info("delay"), "", 8, 2, false)
 	if err != nil || r.Batch != 64 || r.Length != 4000 || r.Seconds <= 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err := measure(info("delay"), 0.01, 2, false); err != nil || r.Batch >= 64 || r.Preset != 64 {
+	if r, err := measure(info("delay"), "", 0.01, 2, false); err != nil || r.Batch >= 64 || r.Preset != 64 {
 		t.Errorf("in little memory: %+v, %v", r, err)
+	}
+}
+
+// The settings of the other methods run on the tasks that have them. The sequences are short here.
+func TestMethods(t *testing.T) {
+	for _, method := range task.Methods() {
+		selected := must.Get(selectTasks(method, nil))(t)
+		var names []string
+		for _, i := range selected {
+			names = append(names, i.Name)
+			cfg := must.Get(preset(i.Name, method))(t)
+			if err := cfg.Network(i).Validate(); err != nil {
+				t.Errorf("%s, %s: %v", method, i.Name, err)
+			}
+		}
+		slices.Sort(names)
+		must.Equal(t, fmt.Sprint(names), fmt.Sprint(task.Tasks(method)), "tasks of %s", method)
+		if testing.Short() {
+			continue // training takes seconds under emulation
+		}
+		short := info("listops")
+		short.MaxLen = 32
+		r := must.Get(measure(short, method, 0.01, 2, false))(t)
+		layer, _, _ := strings.Cut(method, "-")
+		if string(r.Config.SSM.Layer) != layer || r.Seconds <= 0 {
+			t.Errorf("%s: %+v", method, r)
+		}
+	}
+	must.Equal(t, len(must.Get(selectTasks("", nil))(t)), len(tasks), "tasks without a method")
+	must.Equal(t, must.Get(selectTasks("s5", []string{"image"}))(t)[0].Name, "image", "named task")
+	for want, c := range map[string][2]string{
+		`task "mnist": no such preset`:              {"", "mnist"},
+		`preset "s5": no settings for task "delay"`: {"s5", "delay"},
+		`preset "s6": expected one of dss`:          {"s6", "image"},
+	} {
+		if _, err := selectTasks(c[0], []string{c[1]}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, expected %s", c, err, want)
+		}
+	}
+	if _, err := selectTasks("s6", nil); err == nil {
+		t.Error("an unknown method: no error")
 	}
 }
 
@@ -46,7 +89,7 @@ func TestParts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds under emulation")
 	}
-	r := must.Get(measure(info("delay"), 0.01, 1, true))(t)
+	r := must.Get(measure(info("delay"), "", 0.01, 1, true))(t)
 	par.Trace = nil
 	seen := map[string]string{}
 	for _, p := range parts {

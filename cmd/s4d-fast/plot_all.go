@@ -56,7 +56,7 @@ func (c *plotAllCmd) plots() []namedPlot {
 	return []namedPlot{
 		{"poles", "", func(f plotFile) plotter { return &plotPolesCmd{Out: f} }},
 		{"response", "", func(f plotFile) plotter {
-			return &plotResponseCmd{Init: []string{"lin"}, Step: 0.1, Modes: 10, Out: f}
+			return &plotResponseCmd{Step: 0.1, Modes: 10, Out: f}
 		}},
 		{"learned", noModel, func(f plotFile) plotter { return &plotPolesCmd{Model: c.Model, Out: f} }},
 		{"kernels", noModel, func(f plotFile) plotter {

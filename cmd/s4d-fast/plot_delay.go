@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -162,14 +163,21 @@ func (r delayRun) kernel() (figure.Panel, error) {
 	}, nil
 }
 
-// stepsText describes the initialisation of a network, for example "lin, Δ = 0.002".
+// stepsText describes the initialisation of a network, for example "lin, Δ = 0.002" or "s4 legs, Δ
+// from 0.001 to 0.1".
 func stepsText(c ssm.Config) string {
-	low, high := c.DtMin, c.DtMax
-	if c.Angles() {
+	name, symbol, low, high := string(c.Init), stepName(c.Init), c.DtMin, c.DtMax
+	if c.Layer != "" && c.Layer != ssm.LayerS4D {
+		name = string(c.Layer) + " " + name
+	}
+	switch {
+	case c.Layer == ssm.LayerLRU:
+		symbol, low, high = "|λ|", c.RMin, cmp.Or(c.RMax, 1)
+	case c.Angles():
 		low, high = c.XiMin, c.XiMax
 	}
 	if low == high {
-		return fmt.Sprintf("%s, %s = %g", c.Init, stepName(c.Init), low)
+		return fmt.Sprintf("%s, %s = %g", name, symbol, low)
 	}
-	return fmt.Sprintf("%s, %s from %g to %g", c.Init, stepName(c.Init), low, high)
+	return fmt.Sprintf("%s, %s from %g to %g", name, symbol, low, high)
 }

@@ -26,8 +26,8 @@ type initialLayer struct {
 
 // initialOptions are the configuration keys that move poles. Init, step and sizes are flags
 // instead.
-var initialOptions = []string{"seed", "ssm.disc", "ssm.grid", "ssm.param", "ssm.xi_per", "ssm.zero_pole", "ssm.n_ssm",
-	"ssm.dt_min", "ssm.dt_max", "ssm.xi_min", "ssm.xi_max"}
+var initialOptions = []string{"seed", "ssm.layer", "ssm.disc", "ssm.grid", "ssm.param", "ssm.xi_per", "ssm.zero_pole", "ssm.n_ssm",
+	"ssm.dt_min", "ssm.dt_max", "ssm.xi_min", "ssm.xi_max", "ssm.blocks", "ssm.clip_eigs", "ssm.r_min", "ssm.r_max", "ssm.max_phase"}
 
 // allowOptions rejects assignments to keys other than initialOptions and the plot's own.
 func allowOptions(set []string, own ...string) error {
@@ -40,37 +40,88 @@ func allowOptions(set []string, own ...string) error {
 	return nil
 }
 
-// draw returns the layer's configuration and its SSMs. It rejects the configurations that train
-// rejects.
-func (l initialLayer) draw() (ssm.Config, *ssm.Discrete, error) {
+// initialInits returns the initialisations of a plot without --init: those of the layer that --set
+// selects, or for S4D the given ones.
+func initialInits(set []string, s4d ...string) []string {
+	cfg := train.Default()
+	for _, s := range set {
+		if cfg.Set(s) != nil {
+			return s4d // draw reports the error
+		}
+	}
+	switch cfg.SSM.Layer {
+	case ssm.LayerDSS:
+		return []string{string(ssm.Lin), string(ssm.Inv), string(ssm.LegS)}
+	case ssm.LayerS4:
+		return []string{string(ssm.LegS), string(ssm.FouT)}
+	case ssm.LayerS5:
+		return []string{string(ssm.LegS)}
+	case ssm.LayerLRU:
+		return []string{string(ssm.Ring)}
+	}
+	return s4d
+}
+
+// impliedLayer returns the layer of an initialisation that only one layer has, otherwise "".
+func impliedLayer(init ssm.Init) ssm.Layer {
+	switch init {
+	case ssm.FouT, ssm.Hippo:
+		return ssm.LayerS4
+	case ssm.Ring:
+		return ssm.LayerLRU
+	}
+	return ""
+}
+
+// fixedDecay returns an error, which starts with the name of an option, for layers whose real parts
+// the option does not change.
+func fixedDecay(c ssm.Config, option string) error {
+	switch {
+	case c.Layer == ssm.LayerS4 || c.MIMO():
+		return usageError(fmt.Errorf("%s: the moduli of the poles of layer %q, init %q, do not depend on it", option, c.Layer, c.Init))
+	case c.Init == ssm.Real:
+		return usageError(fmt.Errorf("%s: the real parts of init %q are fixed, −1, −2, …", option, c.Init))
+	}
+	return nil
+}
+
+// draw returns the layer's parameters. It rejects the configurations that train rejects.
+func (l initialLayer) draw() (*ssm.Params, error) {
 	if l.modes > maxModes || l.channels > maxPoles/max(l.modes, 1) {
-		return ssm.Config{}, nil, usageError(fmt.Errorf("%d modes in each of %d SSMs: expected at most %d modes, and %d in all", l.modes, l.channels, maxModes, maxPoles))
+		return nil, usageError(fmt.Errorf("%d modes in each of %d SSMs: expected at most %d modes, and %d in all", l.modes, l.channels, maxModes, maxPoles))
 	}
 	cfg := train.Default()
-	s := train.Default().SSM
-	s.Init, s.DState, s.AReal, s.Bidirectional = l.init, 2*l.modes, l.decay, false
+	s := &cfg.SSM
+	s.Layer, s.Init, s.Disc, s.DState, s.AReal, s.Bidirectional = impliedLayer(l.init), l.init, "", 2*l.modes, l.decay, false
 	s.DtMin, s.DtMax, s.XiMin, s.XiMax = l.step, l.step, l.step, l.step
-	cfg.SSM, cfg.Model.DModel = s, l.channels
+	cfg.Model.DModel = l.channels
 	for _, set := range l.set {
 		if err := cfg.Set(set); err != nil {
-			return s, nil, trainError(err)
+			return nil, trainError(err)
 		}
-		if s.Init == ssm.Real && strings.HasPrefix(strings.TrimSpace(set), "ssm.a_real") {
-			return s, nil, usageError(fmt.Errorf("--set %s: the real parts of init %q are fixed", set, ssm.Real))
+	}
+	if s.Disc == "" {
+		s.Disc = ssm.ZOH
+		if s.Layer == ssm.LayerS4 {
+			s.Disc = ssm.Bilinear
 		}
+	}
+	if s.Layer == ssm.LayerLRU {
+		s.DState = l.modes
 	}
 	if err := cfg.Validate(); err != nil {
-		return s, nil, trainError(err)
+		return nil, trainError(err)
 	}
-	s, s.DModel = cfg.SSM, l.channels
-	if err := s.CheckDiagonal(); err != nil {
-		return s, nil, usageError(err)
+	for _, set := range l.set {
+		if strings.HasPrefix(strings.TrimSpace(set), "ssm.a_real") {
+			if err := fixedDecay(*s, "--set "+set); err != nil {
+				return nil, err
+			}
+		}
 	}
-	p, err := ssm.New(s, cfg.Seed, 0)
-	if err != nil {
-		return s, nil, usageError(err)
-	}
-	return s, p.Discretize(s.Disc, 1), nil
+	s.DModel = l.channels
+	p, err := ssm.New(*s, cfg.Seed, 0)
+	return p, usageError(err)
 }
 
 // stepName returns the symbol of an initialisation's step.

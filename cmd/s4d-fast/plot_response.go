@@ -11,11 +11,11 @@ import (
 )
 
 type plotResponseCmd struct {
-	Init  []string  `help:"Initialisations, one panel each (default: ${default})." default:"lin" placeholder:"NAME"`
+	Init  []string  `help:"Initialisations, one panel each (default: lin; for other layers than S4D, theirs)." placeholder:"NAME"`
 	Step  float64   `help:"Δ (ξ for unit-circle initialisations; default: ${default})." default:"0.1" placeholder:"X"`
 	Modes int       `help:"Number of complex modes (default: ${default})." default:"10" placeholder:"M"`
-	Decay []float64 `help:"Values of −Re A (of ρ for unit-circle initialisations), one curve each; 0 puts the poles on the unit circle (default: 0,0.5; not used for init real)." placeholder:"X"`
-	Set   []string  `help:"Set a configuration value as in train, for example ssm.disc=bilinear or ssm.b_scale=one; repeatable." placeholder:"KEY=VALUE" sep:"none"`
+	Decay []float64 `help:"Values of −Re A (of ρ for unit-circle initialisations), one curve each; 0 puts the poles on the unit circle (default: 0,0.5; not used for init real and layer s4)." placeholder:"X"`
+	Set   []string  `help:"Set a configuration value as in train, for example ssm.layer=s4, ssm.disc=bilinear or ssm.b_scale=one; repeatable." placeholder:"KEY=VALUE" sep:"none"`
 	sampleRate
 	Out plotFile `help:"Output file, PNG or SVG by its name (default: ${default})." default:"response.png" type:"path" placeholder:"FILE"`
 }
@@ -24,21 +24,29 @@ func (c *plotResponseCmd) Help() string {
 	return `C is 1 in every mode, so that the response depends on the poles alone. Poles on the unit circle have an unbounded response.
 The y axis is limited so that the other curves remain visible.
 
+Initialisations are those of S4D, unless --set ssm.layer=NAME selects another layer: dss or s4. fout selects s4. The
+response of S4 is that of the whole channel: its modes are coupled. The modes are those of Λ, and B is that of HiPPO. The
+weights of DSS depend on the length of the kernel, --set ssm.l_kernel=N, and its −Re A is at least 0.0001. S5 and LRU layers
+have one SSM for all channels, so there is no response per channel. 'plot poles' shows their poles.
+
 Examples:
   s4d-fast plot response
   s4d-fast plot response --init lin,dfout --step 0.025 --modes 32 --decay 0.5 --out response.svg
-  s4d-fast plot response --init dfout --set ssm.b_scale=gamma --decay 0.5,1`
+  s4d-fast plot response --init dfout --set ssm.b_scale=gamma --decay 0.5,1
+  s4d-fast plot response --init legs,fout --set ssm.layer=s4 --step 0.05 --modes 32
+  s4d-fast plot response --set ssm.layer=dss --set ssm.l_kernel=1024`
 }
 
 func (c *plotResponseCmd) Run(std *streams, ctx *ctxBox) error {
-	if err := allowOptions(c.Set, "ssm.b_scale"); err != nil {
+	if err := allowOptions(c.Set, "ssm.b_scale", "ssm.l_kernel"); err != nil {
 		return err
 	}
-	if c.Decay != nil && slices.Contains(c.Init, string(ssm.Real)) {
-		return usageError(fmt.Errorf("--decay: the real parts of init %q are fixed, −1, −2, …", ssm.Real))
+	inits := c.Init
+	if inits == nil {
+		inits = initialInits(c.Set, "lin")
 	}
 	panels, err := orInterrupt(ctx, func() (panels []figure.Panel, err error) {
-		for _, init := range c.Init {
+		for _, init := range inits {
 			p, err := c.panel(ssm.Init(init))
 			if err != nil {
 				return nil, err
@@ -53,45 +61,80 @@ func (c *plotResponseCmd) Run(std *streams, ctx *ctxBox) error {
 	return c.Out.curves(std, panels...)
 }
 
-// panel draws the responses of an initialisation, one curve per decay.
+// panel draws the responses of an initialisation, one curve per decay, or one if it has no choice
+// of decay.
 func (c *plotResponseCmd) panel(init ssm.Init) (p figure.Panel, err error) {
-	decays := orDefault(c.Decay, 0, 0.5)
-	if init == ssm.Real {
-		decays = []float64{0.5} // of no effect
-	}
 	p = figure.Panel{Y: "|H| [dB]", Frequency: true, SampleRate: c.Rate}
 	var clip []float64 // values of the unbounded curves
 	low, high := math.Inf(1), math.Inf(-1)
-	for _, decay := range decays {
-		cfg, d, err := initialLayer{init: init, channels: 1, modes: c.Modes, step: c.Step, decay: decay, set: c.Set}.draw()
+	for _, decay := range orDefault(c.Decay, 0, 0.5) {
+		drawn, a, err := c.draw(init, decay)
 		if err != nil {
 			return p, err
 		}
-		for n := range d.W {
-			d.W[n] = d.BBar[n] // C = 1
-		}
-		curve := responseCurve(d)
-		name := "Re A = "
-		if cfg.Discrete() {
-			name, decay = "ρ = ", 0-decay
-		}
-		if name += fmt.Sprintf("%g", 0-decay); init == ssm.Real {
-			name = "Re A = -1, -2, …"
-		}
-		if math.IsInf(d.HInf(0).Gain, 1) {
-			name += ": unbounded"
+		curve := responseCurve(a)
+		curve.Name = decayText(drawn)
+		if math.IsInf(a.HInf(0).Gain, 1) {
+			curve.Name += ": unbounded"
 			clip = append(clip, curve.Y...)
 		} else {
 			low, high = min(low, slices.Min(curve.Y)), max(high, slices.Max(curve.Y))
 		}
-		curve.Name = name
-		p.Title = fmt.Sprintf("%s, %s", stepsText(cfg), plural(d.M, "mode"))
+		p.Title = fmt.Sprintf("%s, %s", stepsText(drawn.Config), plural(drawn.Modes(), "mode"))
 		p.Curves = append(p.Curves, curve)
+		if fixed := fixedDecay(drawn.Config, "--decay"); fixed != nil {
+			if c.Decay != nil {
+				return p, fixed
+			}
+			break
+		}
 	}
 	if len(clip) > 0 {
 		p.YMin, p.YMax = clipped(clip, low, high)
 	}
 	return p, nil
+}
+
+// draw returns an SSM with C = 1 in every mode, and its analysis.
+func (c *plotResponseCmd) draw(init ssm.Init, decay float64) (*ssm.Params, *ssm.Analysis, error) {
+	if init == ssm.Hippo {
+		return nil, nil, usageError(fmt.Errorf("init %q: half of its SSMs have init %q, the others %q: expected one of these and ssm.layer=%s", init, ssm.LegS, ssm.FouT, ssm.LayerS4))
+	}
+	p, err := initialLayer{init: init, channels: 1, modes: c.Modes, step: c.Step, decay: decay, set: c.Set}.draw()
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case p.MIMO():
+		return nil, nil, usageError(fmt.Errorf("layer %q: one SSM reads and writes all channels, so channels have no response; expected layer %q, %q or %q", p.Layer, ssm.LayerS4D, ssm.LayerDSS, ssm.LayerS4))
+	case p.Layer == ssm.LayerDSS && p.LKernel == 0:
+		return nil, nil, usageError(fmt.Errorf("layer %q: the response depends on the length of the kernel: set it, for example --set ssm.l_kernel=1024", p.Layer))
+	case p.Layer == ssm.LayerS4 && p.LKernel != 0:
+		return nil, nil, usageError(fmt.Errorf("ssm.l_kernel %d: the response of layer %q does not depend on it", p.LKernel, p.Layer))
+	}
+	for n := range p.C {
+		p.C[n] = 1
+	}
+	a, err := p.AnalyzeInitial()
+	return p, a, err
+}
+
+// decayText describes the real parts of A, or ρ, for example "Re A = -0.5". It is empty if they
+// have no formula.
+func decayText(p *ssm.Params) string {
+	decay := math.Exp(p.LogDecay[0])
+	switch {
+	case p.Init == ssm.Real:
+		return "Re A = -1, -2, …"
+	case p.Layer == ssm.LayerS4 && p.Init == ssm.LegS:
+		return "A = -1, -2, …"
+	case p.Layer == ssm.LayerS4:
+		return ""
+	case p.Discrete():
+		return fmt.Sprintf("ρ = %.4g", decay)
+	case p.Layer == ssm.LayerDSS:
+		decay = p.LogDecay[0]
+	}
+	return fmt.Sprintf("Re A = %.4g", 0-decay)
 }
 
 // clipped returns the vertical range of a plot with unbounded curves: 25 dB around their median,
@@ -102,25 +145,25 @@ func clipped(levels []float64, low, high float64) (from, to float64) {
 	return min(low, middle-25), max(high, middle+25)
 }
 
-// responseCurve samples |H| of the first SSM in dB, on a grid and around each resonance, so that it
-// contains every peak. The grid avoids round numbers of radians and round fractions of π, where
-// poles on the unit circle lie.
-func responseCurve(d *ssm.Discrete) (c figure.Curve) {
+// responseCurve samples |H| of a layer with one SSM in dB, on a grid and around each resonance, so
+// that it contains every peak. The grid avoids round numbers of radians and round fractions of π,
+// where poles on the unit circle lie.
+func responseCurve(a *ssm.Analysis) (c figure.Curve) {
 	const samples = 8001
 	for i := range samples {
 		c.X = append(c.X, math.Pi*(float64(i)+0.37)/samples)
 	}
-	for _, a := range d.LogLambda[:d.M] {
+	for _, l := range a.LogPoles {
 		for _, k := range []float64{-4, -2, -1, -0.5, 0, 0.5, 1, 2, 4} {
-			theta := math.Abs(math.Remainder(imag(a)-k*real(a), 2*math.Pi))
-			if real(a) < 0 {
+			theta := math.Abs(math.Remainder(imag(l)-k*real(l), 2*math.Pi))
+			if real(l) < 0 {
 				c.X = append(c.X, theta)
 			}
 		}
 	}
 	slices.Sort(c.X)
 	for _, theta := range c.X {
-		c.Y = append(c.Y, 20*math.Log10(cmplx.Abs(d.Response(0, theta))))
+		c.Y = append(c.Y, 20*math.Log10(cmplx.Abs(a.Response(0, theta))))
 	}
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,6 +75,26 @@ func TestTrainFrom(t *testing.T) {
 	checkRun(t, nil, append(args, "--set", "model.d_model=8"), exitUsage, "from: model.d_model is 6 in the model, 8 in this run")
 	checkRun(t, nil, []string{"train", "--from", data}, exitBadInput, "is a folder, expected a model file")
 	checkRun(t, nil, []string{"train", "--set", "optim.freeze=[\"decodr\"]"}, exitUsage, `did you mean "decoder"?`)
+}
+
+// A kernel that is shorter than the longest training sequence is an error that names the key, and
+// no run folder remains.
+func TestTrainShortKernel(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	for layer, init := range map[string]string{"s4": "fout", "dss": "legs"} {
+		args := []string{"train", "delay", "--out", out}
+		for _, set := range []string{"data.length=64", "data.delay=16", "data.train_size=4", "data.eval_size=2", "ssm.d_state=4", "train.batch=2",
+			"ssm.layer=" + layer, "ssm.init=" + init, "ssm.l_kernel=63"} {
+			args = append(args, "--set", set)
+		}
+		if layer == "s4" {
+			args = append(args, "--set", "ssm.disc=bilinear")
+		}
+		checkRun(t, nil, args, exitUsage, "ssm.l_kernel 63", `layer "`+layer+`" expects at least 64`)
+		if _, err := os.Stat(out); err == nil {
+			t.Errorf("%s: a run folder was made", layer)
+		}
+	}
 }
 
 // An error in the data that is found after training has the exit code of bad input.
