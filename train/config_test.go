@@ -111,7 +111,7 @@ func TestRecordedLevel(t *testing.T) {
 	before := vek.CurrentLevel()
 	for _, level := range []vek.Level{vek.Generic, vek.AVX2, vek.AVX512, vek.NEON} {
 		c.Level = string(level)
-		text := must.Get(c.encode())(t)
+		text := must.Get(c.Encode())(t)
 		got := Default()
 		if err := got.Merge(text, "config.toml"); err != nil || got.Level != c.Level {
 			t.Errorf("recorded level %q: read %q, error %v", level, got.Level, err)
@@ -125,7 +125,7 @@ func TestRecordedLevel(t *testing.T) {
 		must.Equal(t, vek.CurrentLevel(), before, "recorded level %q: level that New selected", level)
 	}
 	c.Level = "nonsense"
-	text := must.Get(c.encode())(t)
+	text := must.Get(c.Encode())(t)
 	must.Fail(t, new(Config).Merge(text, "config.toml"), ErrConfig, `level "nonsense": expected one of`)
 }
 
@@ -197,7 +197,7 @@ func TestEncode(t *testing.T) {
 	c := preset(t, "speech-commands")
 	c.Seed, c.Optim.Milestones = 12345, []int{3, 4}
 	c.SetDir(`a "folder"`)
-	text := must.Get(c.encode())(t)
+	text := must.Get(c.Encode())(t)
 	back := Default()
 	must.Do(t, back.Merge(text, "config.toml"))
 	if !reflect.DeepEqual(back, c) {

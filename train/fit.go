@@ -178,7 +178,10 @@ func (t *Trainer) closeEpoch(ctx context.Context) error {
 	}
 	st.Epoch, st.Batch, st.Sums, st.Seconds = st.Epoch+1, 0, sums{}, 0
 	t.reporter.Epoch(m, st.Stale == 0)
-	return t.saveCheckpoint()
+	if err := t.saveCheckpoint(); err != nil {
+		return err
+	}
+	return t.saved()
 }
 
 // withResidual returns the description s of a forecast with the root mean square errors of its
@@ -230,12 +233,16 @@ func (t *Trainer) evaluate(ctx context.Context, m *model.Model, set dataset.Set)
 	return r, err
 }
 
-// checkpoint writes a checkpoint between two steps, unless a weight is NaN or infinite.
+// checkpoint writes a checkpoint between two steps and calls Options.Saved, unless a weight is NaN
+// or infinite.
 func (t *Trainer) checkpoint() error {
 	if err := t.model.Weights.Validate(); err != nil {
 		return t.diverged(err.Error())
 	}
-	return t.saveCheckpoint()
+	if err := t.saveCheckpoint(); err != nil {
+		return err
+	}
+	return t.saved()
 }
 
 // interrupted writes a checkpoint and returns ErrInterrupted.

@@ -183,8 +183,8 @@ func quote(key, value string) ([]byte, error) {
 	return bytes.Replace(b.Bytes(), []byte("x"), []byte(key), 1), err
 }
 
-// encode writes the configuration as TOML.
-func (c *Config) encode() ([]byte, error) {
+// Encode writes the configuration as TOML.
+func (c *Config) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	e := toml.NewEncoder(&b)
 	e.Indent = ""
@@ -278,7 +278,7 @@ func (c *Config) flatten() (map[string]string, error) {
 
 // tree returns the configuration as decoded TOML: values, and sections of values.
 func (c *Config) tree() (map[string]any, error) {
-	text, err := c.encode()
+	text, err := c.Encode()
 	if err != nil {
 		return nil, err
 	}

@@ -173,3 +173,24 @@ func TestFitAgainWithoutFolder(t *testing.T) {
 	must.Reject(New(t.Context(), cfg.Config, echoData(cfg.Config), Options{Resume: true}))(t, ErrConfig, "no run folder")
 	must.Reject(New(t.Context(), cfg.Config, nil, Options{}))(t, ErrData, "no data")
 }
+
+// Saved is called after each checkpoint. Its error ends Fit, and the run can be resumed.
+func TestSaved(t *testing.T) {
+	failed := errors.New("no space elsewhere")
+	dir, calls := t.TempDir(), 0
+	opt := Options{Dir: dir, Saved: func() error {
+		if calls++; calls == 2 {
+			return failed
+		}
+		return nil
+	}}
+	cfg := tiny(t).Config
+	tr := must.Get(New(t.Context(), cfg, echoData(cfg), opt))(t)
+	must.Fail(t, tr.Fit(t.Context()), failed)
+	must.Do(t, tr.Close())
+	opt.Resume = true
+	tr = must.Get(New(t.Context(), cfg, echoData(cfg), opt))(t)
+	defer tr.Close()
+	must.Do(t, tr.Fit(t.Context()))
+	must.Equal(t, calls, cfg.Train.Epochs, "calls")
+}

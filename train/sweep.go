@@ -1,7 +1,6 @@
 package train
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -75,64 +73,55 @@ type SweepRow struct {
 	Diverged bool
 	Best     *Metrics
 	Test     *Result
+	// Level is the kernel level of the run. A run that was resumed at another level has both, as in
+	// "avx2+avx512". Tables of earlier versions have none.
+	Level string
 }
 
-// sweepRun is one run of the grid.
-type sweepRun struct {
-	values []string // one per axis
-	seed   uint64
-	name   []string
-	cfg    Config
-	dir    string
+// SweepRun is one run of the grid.
+type SweepRun struct {
+	Values []string // one per axis
+	Seed   uint64
+	Config Config
+	Dir    string // its folder
+	key    []string
 }
+
+// Name returns the run's values and seed, such as "ssm.init=lin seed=1".
+func (r *SweepRun) Name() string { return strings.Join(r.key, " ") }
 
 // Run makes the runs one after the other and rewrites sweep.csv after each. It resumes incomplete
 // runs in the folder. For complete runs it keeps the row of the table and does not call Begin. If
 // ctx is cancelled, Run writes a checkpoint and returns ErrInterrupted. Run validates all
 // configurations before the first run.
 func (s Sweep) Run(ctx context.Context) ([]SweepRow, error) {
-	runs, err := s.runs()
+	if s.Load == nil {
+		return nil, configErrorf("sweep: Load is nil: expected a function that loads the data of a run")
+	}
+	f, err := s.Open()
 	if err != nil {
 		return nil, err
 	}
-	locked, err := lockFolder(s.Dir, sweepLock)
-	if err != nil {
-		return nil, err
-	}
-	defer locked.Close()
-	if err := atomicfile.RemoveTemporary(filepath.Join(s.Dir, sweepFile)); err != nil {
-		return nil, fmt.Errorf("train: %w", err)
-	}
-	old := s.oldRows()
-	var rows []SweepRow
-	for i, r := range runs {
-		row, ok := old[strings.Join(r.name, ",")]
-		if !ok || !r.complete(row) {
-			if row, err = s.run(ctx, r, i+1, len(runs)); err != nil {
-				return rows, err
-			}
+	defer f.Close()
+	for i := range f.Runs {
+		if f.Complete(i) {
+			continue
 		}
-		rows = append(rows, row)
-		table := slices.Clone(rows)
-		for _, later := range runs[i+1:] {
-			if row, ok := old[strings.Join(later.name, ",")]; ok {
-				table = append(table, row)
-			}
+		row, err := s.run(ctx, &f.Runs[i], i+1, len(f.Runs))
+		if err != nil {
+			return f.Rows()[:i], err
 		}
-		if err := s.write(table); err != nil {
-			return rows, err
+		if err := f.Record(i, row); err != nil {
+			return f.Rows()[:i], err
 		}
 	}
-	return rows, nil
+	return f.Rows(), nil
 }
 
 // runs lists the runs. It validates their configurations and rejects equal ones.
-func (s Sweep) runs() ([]sweepRun, error) {
+func (s Sweep) runs() ([]SweepRun, error) {
 	if s.Seeds < 1 {
 		return nil, configErrorf("sweep: %d seeds: expected at least 1", s.Seeds)
-	}
-	if s.Load == nil {
-		return nil, configErrorf("sweep: Load is nil: expected a function that loads the data of a run")
 	}
 	if err := checkAxes(s.Axes); err != nil {
 		return nil, err
@@ -147,24 +136,24 @@ func (s Sweep) runs() ([]sweepRun, error) {
 		}
 		grid = longer
 	}
-	var runs []sweepRun
+	var runs []SweepRun
 	names := map[string]string{} // by configuration
 	for _, point := range grid {
 		for seed := range s.Seeds {
-			r := sweepRun{values: point, seed: uint64(seed + 1), name: runName(s.Axes, point, uint64(seed+1)), cfg: s.Base}
+			r := SweepRun{Values: point, Seed: uint64(seed + 1), Config: s.Base, key: runName(s.Axes, point, uint64(seed+1))}
 			if err := r.configure(s); err != nil {
 				return nil, err
 			}
-			text, err := r.cfg.encode()
+			text, err := r.Config.Encode()
 			if err != nil {
 				return nil, err
 			}
-			name := strings.Join(r.name, " ")
+			name := r.Name()
 			if other, ok := names[string(text)]; ok {
 				return nil, configErrorf("sweep: %s and %s are the same run", other, name)
 			}
 			names[string(text)] = name
-			r.dir = runFolder(s.Dir, r.name)
+			r.Dir = runFolder(s.Dir, r.key)
 			runs = append(runs, r)
 		}
 	}
@@ -189,21 +178,21 @@ func checkAxes(axes []Axis) error {
 }
 
 // configure sets the run's own values.
-func (r *sweepRun) configure(s Sweep) error {
+func (r *SweepRun) configure(s Sweep) error {
 	for i, a := range s.Axes {
 		for _, key := range a.Keys {
-			if err := r.cfg.Set(key + "=" + r.values[i]); err != nil {
+			if err := r.Config.Set(key + "=" + r.Values[i]); err != nil {
 				return err
 			}
 		}
 	}
-	r.cfg.Seed = r.seed
+	r.Config.Seed = r.Seed
 	check := (*Config).Validate
 	if s.Check != nil {
 		check = s.Check
 	}
-	if err := check(&r.cfg); err != nil {
-		return fmt.Errorf("%s: %w", strings.Join(r.name, " "), err)
+	if err := check(&r.Config); err != nil {
+		return fmt.Errorf("%s: %w", r.Name(), err)
 	}
 	return nil
 }
@@ -221,49 +210,15 @@ func runFolder(dir string, name []string) string {
 	return filepath.Join(dir, strings.NewReplacer("%", "%25", "/", "%2F", `\`, "%5C").Replace(strings.Join(name, ",")))
 }
 
-// oldRows returns the rows of an existing table with the same axes, by the name of the run.
-func (s Sweep) oldRows() map[string]SweepRow {
-	t, err := ReadSweep(s.Dir)
-	if err != nil || !slices.EqualFunc(t.Axes, s.Axes, func(a, b Axis) bool { return a.Name() == b.Name() }) {
-		return nil
-	}
-	rows := map[string]SweepRow{}
-	for _, row := range t.Rows {
-		rows[strings.Join(runName(t.Axes, row.Values, row.Seed), ",")] = row
-	}
-	return rows
-}
-
-// complete reports whether the run's folder holds this run, complete and with the result in its
-// row.
-func (r *sweepRun) complete(row SweepRow) bool {
-	recorded, err := LoadRun(r.dir)
-	if err != nil {
-		return false
-	}
-	c := r.cfg // in recorded the data have set these
-	c.Model.Encoder = cmp.Or(c.Model.Encoder, recorded.Model.Encoder)
-	c.Model.DInput = cmp.Or(c.Model.DInput, recorded.Model.DInput)
-	c.Model.DOutput = cmp.Or(c.Model.DOutput, recorded.Model.DOutput)
-	if different, err := c.Differences(&recorded); err != nil || len(different) > 0 {
-		return false
-	}
-	_, st, err := readState(filepath.Join(r.dir, checkpointFile))
-	if err != nil || st.Best == nil || row.Best == nil || st.Best.Step != row.Best.Step {
-		return false
-	}
-	return (&Trainer{cfg: c, state: st}).finished()
-}
-
 // run makes or resumes one run.
-func (s Sweep) run(ctx context.Context, r sweepRun, number, of int) (SweepRow, error) {
-	row, name := SweepRow{Values: r.values, Seed: r.seed}, strings.Join(r.name, " ")
-	data, err := s.Load(ctx, r.cfg)
+func (s Sweep) run(ctx context.Context, r *SweepRun, number, of int) (SweepRow, error) {
+	row, name := SweepRow{Values: r.Values, Seed: r.Seed}, r.Name()
+	data, err := s.Load(ctx, r.Config)
 	if err != nil {
 		return row, fmt.Errorf("%s: %w", name, err)
 	}
-	_, missing := os.Stat(filepath.Join(r.dir, configFile))
-	t, err := New(ctx, r.cfg, data, Options{Dir: r.dir, Resume: missing == nil, Reporter: s.Reporter})
+	_, missing := os.Stat(filepath.Join(r.Dir, configFile))
+	t, err := New(ctx, r.Config, data, Options{Dir: r.Dir, Resume: missing == nil, Reporter: s.Reporter})
 	if err != nil {
 		return row, fmt.Errorf("%s: %w", name, err)
 	}
@@ -275,6 +230,6 @@ func (s Sweep) run(ctx context.Context, r sweepRun, number, of int) (SweepRow, e
 	if row.Diverged = errors.Is(err, ErrDiverged); err != nil && !row.Diverged {
 		return row, err
 	}
-	row.Best, row.Test = t.BestEpoch(), t.Test()
+	row.Best, row.Test, row.Level = t.BestEpoch(), t.Test(), t.Config().Level
 	return row, nil
 }

@@ -204,6 +204,23 @@ func TestSweepAfterCrash(t *testing.T) {
 	}
 }
 
+// Rows may be recorded in any order; the table has that of the grid. Until Close the folder is
+// locked.
+func TestSweepFolder(t *testing.T) {
+	s := Sweep{Base: tiny(t).Config, Dir: t.TempDir(), Seeds: 3}
+	f := must.Get(s.Open())(t)
+	must.Reject(s.Open())(t, ErrConfig, "another process")
+	must.Equal(t, f.Runs[2].Name(), "seed=3", "name")
+	must.Do(t, f.Record(2, SweepRow{Level: "avx2"}))
+	must.Do(t, f.Record(0, SweepRow{Diverged: true}))
+	must.Equal(t, f.Complete(1), false, "run 2 is complete")
+	must.Equal(t, len(f.Rows()), 2, "rows")
+	if got := table(t, s.Dir); len(got) != 3 || got[1][0] != "1" || got[2][0] != "3" {
+		t.Errorf("table %v", got)
+	}
+	must.Do(t, f.Close())
+}
+
 // Runs with different names have different folders, all of them in the sweep's folder.
 func TestRunFolders(t *testing.T) {
 	folders := map[string]string{}

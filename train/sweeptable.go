@@ -20,7 +20,9 @@ const (
 )
 
 // sweepColumns are the columns of the table after those of the axes.
-var sweepColumns = []string{"seed", "diverged", "epoch", "step", "val_loss", "val_accuracy", "val_rmse", "relative_mse", "test_accuracy", "test_rmse"}
+var sweepColumns = []string{"seed", "diverged", "epoch", "step", "val_loss", "val_accuracy", "val_rmse", "relative_mse", "test_accuracy", "test_rmse", levelColumn}
+
+const levelColumn = "level" // missing in tables of earlier versions
 
 // write replaces sweep.csv.
 func (s Sweep) write(rows []SweepRow) error {
@@ -60,11 +62,11 @@ func (r SweepRow) fields() []string {
 	f = append(f, fmt.Sprint(best.Epoch), fmt.Sprint(best.Step), number(loss), number(best.ValAccuracy), number(best.ValRMSE), number(best.RelativeMSE))
 	switch {
 	case r.Test == nil:
-		return append(f, "", "")
+		return append(f, "", "", r.Level)
 	case best.ValAccuracy != nil:
-		return append(f, number(&r.Test.Accuracy), "")
+		return append(f, number(&r.Test.Accuracy), "", r.Level)
 	}
-	return append(f, "", number(&r.Test.RMSE))
+	return append(f, "", number(&r.Test.RMSE), r.Level)
 }
 
 // SweepTable is the content of a sweep's sweep.csv.
@@ -88,6 +90,12 @@ func ReadSweep(dir string) (*SweepTable, error) {
 	}
 	if len(records) < 2 {
 		return nil, dataError{fmt.Errorf("train: %s has no rows: expected one per run", path)}
+	}
+	if last := len(records[0]) - 1; records[0][last] != levelColumn { // a table of an earlier version
+		for i := range records {
+			records[i] = append(records[i], "")
+		}
+		records[0][last+1] = levelColumn
 	}
 	head := records[0]
 	n := len(head) - len(sweepColumns)
@@ -138,7 +146,7 @@ func parseSweepRow(record []string, axes int) (SweepRow, error) {
 		}
 		return v
 	}
-	row.Seed, row.Diverged = whole("seed"), fields["diverged"] == "true"
+	row.Seed, row.Diverged, row.Level = whole("seed"), fields["diverged"] == "true", fields[levelColumn]
 	best := Metrics{Epoch: int(whole("epoch")), Step: int(whole("step"))}
 	best.ValAccuracy, best.ValRMSE, best.RelativeMSE = number("val_accuracy"), number("val_rmse"), number("relative_mse")
 	if loss := number("val_loss"); loss != nil {

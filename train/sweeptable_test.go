@@ -19,7 +19,7 @@ func TestReadSweep(t *testing.T) {
 	rows := []SweepRow{
 		{Values: []string{"lin", "0.1"}, Seed: 1, Best: &Metrics{Epoch: 2, Step: 30, ValLoss: 0.5, ValAccuracy: &accuracy}, Test: &Result{Accuracy: 0.25}},
 		{Values: []string{"lin", "0.2"}, Seed: 2, Diverged: true},
-		{Values: []string{"dfout", "0.1"}, Seed: 1, Diverged: true, Best: &Metrics{Epoch: 1, Step: 15, ValLoss: 2, ValRMSE: &rmse, RelativeMSE: &mse}, Test: &Result{RMSE: 4}},
+		{Values: []string{"dfout", "0.1"}, Seed: 1, Diverged: true, Best: &Metrics{Epoch: 1, Step: 15, ValLoss: 2, ValRMSE: &rmse, RelativeMSE: &mse}, Test: &Result{RMSE: 4}, Level: "avx2+avx512"},
 	}
 	must.Do(t, s.write(rows))
 	got := must.Get(ReadSweep(s.Dir))(t)
@@ -29,6 +29,17 @@ func TestReadSweep(t *testing.T) {
 	if !reflect.DeepEqual(got.Rows, rows) {
 		t.Errorf("rows %+v, expected %+v", got.Rows, rows)
 	}
+}
+
+// Tables of earlier versions have no column level.
+func TestReadSweepWithoutLevel(t *testing.T) {
+	dir := t.TempDir()
+	text := "ssm.init," + strings.Join(sweepColumns[:len(sweepColumns)-1], ",") + "\nlin,1,false,1,2,0.5,0.25,,,0.5,\n"
+	must.Do(t, os.WriteFile(filepath.Join(dir, sweepFile), []byte(text), 0o666))
+	got := must.Get(ReadSweep(dir))(t)
+	must.Equal(t, len(got.Rows), 1, "rows")
+	must.Equal(t, got.Rows[0].Test.Accuracy, 0.5, "accuracy")
+	must.Equal(t, got.Rows[0].Level, "", "level")
 }
 
 // Config returns the configuration of a row's run.
@@ -51,8 +62,8 @@ func TestReadSweepRejects(t *testing.T) {
 		"no rows":                        head,
 		"columns":                        "a,b\n1,2\n",
 		"wrong number of fields":         head + "lin,1\n",
-		`val_loss "much"`:                head + "lin,1,false,1,2,much,,,,,\n",
-		`seed "-1": expected an integer`: head + "lin,-1,false,1,2,0.5,,,,,\n",
+		`val_loss "much"`:                head + "lin,1,false,1,2,much,,,,,,avx2\n",
+		`seed "-1": expected an integer`: head + "lin,-1,false,1,2,0.5,,,,,,avx2\n",
 	} {
 		dir := t.TempDir()
 		must.Do(t, os.WriteFile(filepath.Join(dir, sweepFile), []byte(text), 0o666))

@@ -42,6 +42,9 @@ type Options struct {
 	// From.
 	From     *model.Model
 	Reporter Reporter // receives the progress; nil: none
+	// Saved is called in Fit after each checkpoint, when all files of the run folder belong to one
+	// state, and before the next step. May be nil. After an error Fit stops and returns it.
+	Saved func() error
 }
 
 // Trainer is a run: its data, network, optimiser and folder. One goroutine at a time may use it.
@@ -59,6 +62,7 @@ type Trainer struct {
 	state    state
 	test     *Result
 	reporter Reporter
+	saved    func() error // Options.Saved
 	locked   *flock.Flock
 	warnings []string
 
@@ -94,6 +98,9 @@ func New(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*
 	t := &Trainer{cfg: cfg, data: data, reporter: opt.Reporter}
 	if t.reporter == nil {
 		t.reporter = silent{}
+	}
+	if t.saved = opt.Saved; t.saved == nil {
+		t.saved = func() error { return nil }
 	}
 	if err := t.resolve(); err != nil {
 		return nil, err
@@ -300,7 +307,7 @@ func (t *Trainer) warn(format string, args ...any) {
 func (t *Trainer) Warnings() []string { return t.warnings }
 
 func (t *Trainer) writeConfig() error {
-	text, err := t.cfg.encode()
+	text, err := t.cfg.Encode()
 	if err != nil {
 		return err
 	}

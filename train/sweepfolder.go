@@ -1,0 +1,118 @@
+package train
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"github.com/s4d-fast/s4d-fast/atomicfile"
+)
+
+// SweepFolder is the folder of a sweep, locked until Close: a folder per run, and sweep.csv. Runs
+// may be made in any order, also on other machines. One goroutine at a time may use it.
+type SweepFolder struct {
+	Runs   []SweepRun // the whole grid, in the order of the table
+	sweep  Sweep
+	rows   []*SweepRow // one per run; nil: none
+	done   []bool      // the run is complete
+	locked *flock.Flock
+}
+
+// Open validates the configurations of all runs, makes and locks the folder, and reads the table in
+// it. It does not use Load, Begin and Reporter.
+func (s Sweep) Open() (*SweepFolder, error) {
+	runs, err := s.runs()
+	if err != nil {
+		return nil, err
+	}
+	f := &SweepFolder{Runs: runs, sweep: s, rows: make([]*SweepRow, len(runs)), done: make([]bool, len(runs))}
+	if f.locked, err = lockFolder(s.Dir, sweepLock); err != nil {
+		return nil, err
+	}
+	if err := atomicfile.RemoveTemporary(filepath.Join(s.Dir, sweepFile)); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	old := s.oldRows()
+	for i := range runs {
+		if row, ok := old[strings.Join(runs[i].key, ",")]; ok {
+			f.rows[i], f.done[i] = &row, runs[i].complete(row)
+		}
+	}
+	if !slices.Contains(f.done, true) { // sweep.csv has at least one row
+		return f, nil
+	}
+	return f, f.write()
+}
+
+// Complete reports whether run i has ended, with its row in the table and its folder complete.
+func (f *SweepFolder) Complete(i int) bool { return f.done[i] }
+
+// Record stores the row of run i, whose folder is complete, and rewrites sweep.csv. The table keeps
+// the rows of earlier runs with the same names.
+func (f *SweepFolder) Record(i int, row SweepRow) error {
+	row.Values, row.Seed = f.Runs[i].Values, f.Runs[i].Seed
+	f.rows[i], f.done[i] = &row, true
+	return f.write()
+}
+
+// Rows returns the rows of the complete runs, in the order of the table.
+func (f *SweepFolder) Rows() (rows []SweepRow) {
+	for i, row := range f.rows {
+		if f.done[i] {
+			rows = append(rows, *row)
+		}
+	}
+	return rows
+}
+
+func (f *SweepFolder) write() error {
+	var rows []SweepRow
+	for _, row := range f.rows {
+		if row != nil {
+			rows = append(rows, *row)
+		}
+	}
+	return f.sweep.write(rows)
+}
+
+// Close unlocks the folder.
+func (f *SweepFolder) Close() error { return f.locked.Close() }
+
+// oldRows returns the rows of an existing table with the same axes, by the name of the run.
+func (s Sweep) oldRows() map[string]SweepRow {
+	t, err := ReadSweep(s.Dir)
+	if err != nil || !slices.EqualFunc(t.Axes, s.Axes, func(a, b Axis) bool { return a.Name() == b.Name() }) {
+		return nil
+	}
+	rows := map[string]SweepRow{}
+	for _, row := range t.Rows {
+		rows[strings.Join(runName(t.Axes, row.Values, row.Seed), ",")] = row
+	}
+	return rows
+}
+
+// complete reports whether the run's folder holds this run, complete and with the result in its
+// row.
+func (r *SweepRun) complete(row SweepRow) bool {
+	recorded, err := LoadRun(r.Dir)
+	if err != nil {
+		return false
+	}
+	c := r.Config // in recorded the data have set these
+	c.Model.Encoder = cmp.Or(c.Model.Encoder, recorded.Model.Encoder)
+	c.Model.DInput = cmp.Or(c.Model.DInput, recorded.Model.DInput)
+	c.Model.DOutput = cmp.Or(c.Model.DOutput, recorded.Model.DOutput)
+	if different, err := c.Differences(&recorded); err != nil || len(different) > 0 {
+		return false
+	}
+	_, st, err := readState(filepath.Join(r.Dir, checkpointFile))
+	if err != nil || st.Best == nil || row.Best == nil || st.Best.Step != row.Best.Step {
+		return false
+	}
+	return (&Trainer{cfg: c, state: st}).finished()
+}
