@@ -10,7 +10,7 @@ const (
 )
 
 // dropoutStream returns the random numbers of a place. Element b·H + h is for channel h of sequence
-// b, over the whole length.
+// b of the whole batch, over the whole length.
 func dropoutStream(s Step, block, place int) random.Stream {
 	return random.New(s.Seed, random.Dropout, s.Step, block*dropoutPlaces+place)
 }
@@ -31,9 +31,9 @@ func (n *Net) dropChannel(l *layer, h int) {
 	}
 	inner, outer := dropoutStream(n.step, n.block, innerDropout), dropoutStream(n.step, n.block, outerDropout)
 	for b := range n.size {
-		e := b*n.cfg.DModel + h
-		l.inner[e] = dropoutScale(inner, e, n.cfg.Dropout)
-		l.outer[e] = dropoutScale(outer, e, n.cfg.Dropout)
+		e, drawn := b*n.cfg.DModel+h, (n.first+b)*n.cfg.DModel+h
+		l.inner[e] = dropoutScale(inner, drawn, n.cfg.Dropout)
+		l.outer[e] = dropoutScale(outer, drawn, n.cfg.Dropout)
 	}
 }
 

@@ -39,10 +39,12 @@ func (n *Net) forward() []float32 {
 		if w := n.layers[i].mixing; w != nil {
 			w.Pack()
 		}
+		n.sharedBefore(i)
 		n.layers[i].sequence.forward()
 		n.pool.For(n.items(), n.loops.block)
 	}
-	if n.batchNorm() {
+	n.sharedBefore(len(n.layers))
+	if n.batchNorm() && !n.shared {
 		n.pool.For(n.cfg.DModel, n.loops.closeNorm)
 	}
 	return n.decode()

@@ -34,6 +34,8 @@ type Options struct {
 	// floats, but never more than 128.
 	Training bool
 
+	Gatherer Gatherer // joins the processes that share the shards of batches with a Part; nil: this one has all
+
 	// Fixed asserts that the model's weights do not change during the lifetime of the Net. The
 	// spectra of the kernels are then computed once and kept from one Forward to the next while the
 	// planned length (see planFor) stays the same. The logits have the same bits. It takes
@@ -76,8 +78,17 @@ type Net struct {
 	kept    keptKernels
 	block   int // the block whose loops run
 	step    Step
-	grads   *model.Weights
+	grads   *model.Weights // of the current shard
 	dLogits []float32
+
+	// The shards of the current batch.
+	shared       bool   // the batch has a Part
+	first, whole int    // index of its first sequence in the whole batch, sequences of that
+	shards       []span // of this process
+	seqs         span   // sequences of the current shard
+	shardGrads   []*model.Weights
+	single       [1]*model.Weights
+	norms        sharedNorms
 }
 
 // layer is the state of a block apart from its activations.
@@ -196,7 +207,8 @@ func (n *Net) mixingMatrix(data []float32) vek.Matrix {
 type loops struct {
 	encode, conv, block, closeNorm, pool, decode               func(worker, item int)
 	topGrad, decodeGrad, topNormGrad, groupGrad, sum, convGrad func(worker, item int)
-	encodeGrad                                                 func(worker, item int)
+	encodeGrad, sharedSum, sharedSquares, sharedApply          func(worker, item int)
+	sharedDots, sharedNormGrad, addNormGrad                    func(worker, item int)
 }
 
 func (n *Net) newLoops() {
@@ -205,6 +217,8 @@ func (n *Net) newLoops() {
 		pool: n.poolChannels, decode: n.decodeTile,
 		topGrad: n.topGradTile, decodeGrad: n.decodeGradChannels, topNormGrad: n.topNormGradChannel,
 		groupGrad: n.groupGrad, sum: n.sumRoots, convGrad: n.convGradChannel,
-		encodeGrad: n.encodeGradChannels,
+		encodeGrad: n.encodeGradChannels, sharedSum: n.sharedSumChannel, sharedSquares: n.sharedSquaresChannel,
+		sharedApply: n.sharedApplyChannel, sharedDots: n.sharedDotsChannel, sharedNormGrad: n.sharedNormGradChannel,
+		addNormGrad: n.addNormGradChannel,
 	}
 }

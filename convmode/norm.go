@@ -103,9 +103,10 @@ func (n *Net) layerNormBeforeGrad(ws *worker, part *partial, i, b int, s span) {
 }
 
 // batchNormBefore applies the BatchNorms between block i−1 and the reader of x_i to channel h: the
-// exit norm of the block before, s_{i−1} → x_i, or the entry norm, x_i → u_i.
+// exit norm of the block before, s_{i−1} → x_i, or the entry norm, x_i → u_i. A batch with shards
+// has them applied by sharedBefore.
 func (n *Net) batchNormBefore(i, h int) {
-	if !n.batchNorm() {
+	if !n.batchNorm() || n.shared {
 		return
 	}
 	if i > 0 && n.exit[i-1] != nil {
@@ -128,6 +129,10 @@ func (n *Net) batchNormForward(nm *norm, dst, src array, h int) {
 		mean, rstd = n.batchStatistics(nm, src, h)
 		nm.mean[h], nm.rstd[h] = mean, rstd
 	}
+	n.applyBatchNorm(nm, dst, src, h, mean, rstd)
+}
+
+func (n *Net) applyBatchNorm(nm *norm, dst, src array, h int, mean, rstd float32) {
 	scale := nm.gamma[h] * rstd
 	shift := float32(float64(nm.beta[h]) - float64(scale)*float64(mean))
 	for b := range n.size {
@@ -138,22 +143,31 @@ func (n *Net) batchNormForward(nm *norm, dst, src array, h int) {
 // batchStatistics computes mean and 1/std of channel h in two passes, and updates the running
 // statistics.
 func (n *Net) batchStatistics(nm *norm, src array, h int) (mean, rstd float32) {
-	count := float64(n.size * n.length)
 	var sum, squares float64
 	for b := range n.size {
 		sum += float64(vek.Sum(n.row(src, b, h)))
 	}
-	mean = float32(sum / count)
+	mean = float32(sum / n.normCount())
 	for b := range n.size {
 		squares += float64(vek.CentralSquares(n.row(src, b, h), mean))
 	}
+	return mean, n.updateStatistics(nm, h, mean, squares)
+}
+
+// normCount is the number of values per channel that a BatchNorm normalises.
+func (n *Net) normCount() float64 { return float64(n.whole * n.length) }
+
+// updateStatistics updates the running statistics of channel h from its mean and its sum of squared
+// deviations. It returns 1/std.
+func (n *Net) updateStatistics(nm *norm, h int, mean float32, squares float64) (rstd float32) {
+	count := n.normCount()
 	variance, m := squares/max(count-1, 1), n.cfg.Momentum()
 	if n.cfg.NormBiased {
 		variance = squares / count
 	}
 	nm.runMean[h] = float32((1-m)*float64(nm.runMean[h]) + m*float64(mean))
 	nm.runVar[h] = float32((1-m)*float64(nm.runVar[h]) + m*variance)
-	return mean, float32(1 / math.Sqrt(squares/count+n.cfg.Eps()))
+	return float32(1 / math.Sqrt(squares/count+n.cfg.Eps()))
 }
 
 // batchNormGrad replaces ∂y of channel h by ∂x, and adds to ∂γ and ∂β. With c = x − mean and r =
@@ -168,10 +182,19 @@ func (n *Net) batchNormGrad(nm *norm, dy, x array, h int) {
 		sum += float64(vek.Sum(d))
 		dot += float64(vek.CentralDot(d, n.row(x, b, h), mean))
 	}
-	r, count := float64(nm.rstd[h]), float64(n.size*n.length)
-	nm.dGamma[h] += float32(r * dot)
-	nm.dBeta[h] += float32(sum)
+	nm.addGrad(h, sum, dot)
+	n.applyBatchNormGrad(nm, dy, x, h, sum, dot)
+}
 
+// addGrad adds to ∂γ and ∂β of channel h.
+func (nm *norm) addGrad(h int, sum, dot float64) {
+	nm.dGamma[h] += float32(float64(nm.rstd[h]) * dot)
+	nm.dBeta[h] += float32(sum)
+}
+
+// applyBatchNormGrad replaces ∂y of channel h by ∂x.
+func (n *Net) applyBatchNormGrad(nm *norm, dy, x array, h int, sum, dot float64) {
+	mean, r, count := nm.mean[h], float64(nm.rstd[h]), n.normCount()
 	scale := float64(nm.gamma[h]) * r
 	slope := float32(-scale * r * r * dot / count)
 	shift := -scale*sum/count - float64(slope)*float64(mean)

@@ -95,6 +95,27 @@ func (b *batch) load(set dataset.Set, members []int, epoch int) {
 	b.pack()
 }
 
+// pad makes the batch as long as those of other ranks.
+func (b *batch) pad(length int) {
+	if length > b.Len {
+		b.Len, b.Lengths = length, b.lengths[:b.Size]
+		b.pack()
+	}
+}
+
+// slice returns the examples [lo, hi) of the batch, for loss.
+func (b *batch) slice(lo, hi int) batch {
+	s, row := *b, b.rowLen()
+	s.members, s.labels = b.members[lo:hi], b.labels[lo:hi]
+	if b.targets != nil {
+		s.targets = b.targets[lo*b.info.Outputs*row : hi*b.info.Outputs*row]
+	}
+	if b.classes != nil {
+		s.classes = b.classes[lo*row : hi*row]
+	}
+	return s
+}
+
 // pack writes the examples to the arrays that the network reads.
 func (b *batch) pack() {
 	if b.tokens != nil {

@@ -39,16 +39,11 @@ func (t *Trainer) saveCheckpoint() error {
 	if t.dir == "" {
 		return nil
 	}
-	t.state.Version = stateVersion
-	text, err := json.Marshal(t.state)
+	t.settling.Lock()
+	defer t.settling.Unlock()
+	f, err := t.checkpointData()
 	if err != nil {
-		return fmt.Errorf("train: checkpoint: %w", err)
-	}
-	f := safetensors.File{Metadata: map[string]string{"format": "s4d-fast checkpoint", "state": string(text)}}
-	for _, s := range t.sections() {
-		for _, x := range s.weights.Tensors() {
-			f.Arrays = append(f.Arrays, safetensors.Array{Name: s.prefix + x.Name, Shape: x.Shape, F32: x.Data})
-		}
+		return err
 	}
 	path, previous := t.path(checkpointFile), t.path(previousFile)
 	return replaceFile(path, func(w io.Writer) error {
@@ -62,6 +57,51 @@ func (t *Trainer) saveCheckpoint() error {
 		return nil
 	})
 }
+
+// checkpointData returns the checkpoint of the last complete step.
+func (t *Trainer) checkpointData() (*safetensors.File, error) {
+	t.state.Version = stateVersion
+	text, err := json.Marshal(t.state)
+	if err != nil {
+		return nil, fmt.Errorf("train: checkpoint: %w", err)
+	}
+	f := &safetensors.File{Metadata: map[string]string{"format": "s4d-fast checkpoint", "state": string(text)}}
+	for i, s := range t.sections() {
+		for j, x := range s.weights.Tensors() {
+			data := x.Data
+			if settled := t.settled[j]; i == 0 && settled != nil {
+				data = settled
+			}
+			f.Arrays = append(f.Arrays, safetensors.Array{Name: s.prefix + x.Name, Shape: x.Shape, F32: data})
+		}
+	}
+	return f, nil
+}
+
+// settle copies the running statistics, which the next forward pass changes before the step is
+// complete. A run by one process writes checkpoints between two steps only, and needs no copy.
+func (t *Trainer) settle() {
+	if t.team.group == nil {
+		return
+	}
+	for j, x := range t.model.Weights.Tensors() {
+		if x.Kind != model.KindBuffer {
+			continue
+		}
+		if t.settled[j] == nil {
+			if t.settled == nil {
+				t.settled = map[int][]float32{}
+			}
+			t.settled[j] = make([]float32, len(x.Data))
+		}
+		copy(t.settled[j], x.Data)
+	}
+}
+
+// Checkpoint writes a checkpoint of the last complete step, if there is a run folder. During the
+// Fit of a run with a Group, another goroutine may call it at any time, for example when a rank is
+// lost and Fit waits for it.
+func (t *Trainer) Checkpoint() error { return t.checkpoint() }
 
 // loadCheckpoint restores the state of the run's checkpoint. If it is damaged or missing, it
 // restores the previous one and warns. An error is fs.ErrNotExist if there is neither.
@@ -105,23 +145,31 @@ func (t *Trainer) readCheckpoint(name string) error {
 
 // readState reads a checkpoint and the state in it, which it does not validate.
 func readState(path string) (*safetensors.File, state, error) {
-	var s state
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, s, fmt.Errorf("train: %w", err)
+		return nil, state{}, fmt.Errorf("train: %w", err)
 	}
 	defer file.Close()
 	f, err := safetensors.Read(file)
 	if err != nil {
-		return nil, s, dataError{fmt.Errorf("train: %s: %w", path, err)}
+		return nil, state{}, dataError{fmt.Errorf("train: %s: %w", path, err)}
 	}
-	if err := json.Unmarshal([]byte(f.Metadata["state"]), &s); err != nil {
-		return nil, s, dataError{fmt.Errorf("train: %s: state: %w", path, err)}
+	s, err := stateOf(f)
+	if err != nil {
+		return nil, s, dataError{fmt.Errorf("train: %s: %w", path, err)}
 	}
 	if s.Version != stateVersion {
 		return nil, s, configErrorf("out: %s: checkpoint of version %d, expected %d", path, s.Version, stateVersion)
 	}
 	return f, s, nil
+}
+
+// stateOf returns the state in a checkpoint, which it does not validate.
+func stateOf(f *safetensors.File) (s state, err error) {
+	if err := json.Unmarshal([]byte(f.Metadata["state"]), &s); err != nil {
+		return s, fmt.Errorf("state: %w", err)
+	}
+	return s, nil
 }
 
 // restore sets the trainer's tensors and state to those of a checkpoint. An error leaves them

@@ -67,6 +67,7 @@ type AblateConfig struct {
 type LoopConfig struct {
 	Epochs          int `toml:"epochs"` // with max_steps, the end of the cosine schedules
 	Batch           int `toml:"batch"`
+	Shards          int `toml:"shards"`           // of a batch, whose gradients are summed separately; at most as many processes may train together
 	EvalBatch       int `toml:"eval_batch"`       // 0: batch
 	MaxSteps        int `toml:"max_steps"`        // largest number of steps; 0: no limit
 	Patience        int `toml:"patience"`         // stop after this many epochs without a better one; 0: never
@@ -85,7 +86,7 @@ func Default() Config {
 	return Config{
 		Model: m, SSM: s,
 		Optim: optim.Default(),
-		Train: LoopConfig{Epochs: 10, Batch: 16},
+		Train: LoopConfig{Epochs: 10, Batch: 16, Shards: 1},
 	}
 }
 
@@ -165,7 +166,7 @@ func (c *Config) validateLoop() error {
 	return within([]setting{
 		{"train.epochs", c.Train.Epochs, 1, math.MaxInt32},
 		{"train.batch", c.Train.Batch, 1, maxExamples}, {"train.eval_batch", c.Train.EvalBatch, 0, maxExamples},
-		{"train.max_steps", c.Train.MaxSteps, 0, math.MaxInt}, {"train.patience", c.Train.Patience, 0, math.MaxInt},
+		{"train.shards", c.Train.Shards, 1, c.Train.Batch}, {"train.max_steps", c.Train.MaxSteps, 0, math.MaxInt}, {"train.patience", c.Train.Patience, 0, math.MaxInt},
 		{"train.checkpoint_every", c.Train.CheckpointEvery, 0, math.MaxInt},
 	})
 }

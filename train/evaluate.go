@@ -22,6 +22,8 @@ type EvalOptions struct {
 	Workers   int                    // goroutines; 0: one per processor
 	StepScale float64                // sampling rate of training divided by that of the input (docs/maths.md §1.6); 0: 1
 	Each      func(Prediction) error // called for every example, in order, at the end; may be nil
+
+	team *team // shares the batches with other processes; nil: none, and required with Each
 }
 
 // Prediction is a network's output for one example.
@@ -67,33 +69,31 @@ func Evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOpti
 	}
 	defer net.Close()
 	buffers := [2]*batch{newBatch(opt.Info, &m.Meta, size), newBatch(opt.Info, &m.Meta, size)}
-	load := newLoader(set, byLength(set, size), 0, buffers)
+	batches, own := opt.ownBatches(byLength(set, size))
+	load := newLoader(set, own, 0, buffers)
 	defer load.close()
-	var total sums
-	outputs := make([]sums, opt.Info.Outputs)
+	total := newTally(opt.Info.Outputs)
 	var scratch []float32
 	var predictions []Prediction
-	var failure *nonFinite
-	for b := load.next(); b != nil; b = load.next() {
-		if b.err != nil {
-			return Result{}, dataError{b.err}
+	for done := 0; done < batches; done += opt.ranks() {
+		of := newTally(opt.Info.Outputs)
+		if b := load.next(); b != nil {
+			if of.err = b.err; b.err == nil {
+				logits := net.Forward(b.Batch)
+				scratch = append(scratch[:0], logits...)
+				of.set(b, scratch, logits)
+				if opt.Each != nil {
+					predictions = b.appendPredictions(predictions, logits)
+				}
+			}
+			load.release(b)
 		}
-		logits := net.Forward(b.Batch)
-		failure = failure.earlier(b.nonFinite(logits))
-		scratch = append(scratch[:0], logits...)
-		total.add(b.loss(scratch, logits))
-		for o, s := range b.outputs {
-			outputs[o].add(s)
-		}
-		if opt.Each != nil {
-			predictions = b.appendPredictions(predictions, logits)
-		}
-		load.release(b)
-		if ctx.Err() != nil {
-			return Result{}, context.Cause(ctx)
+		if err := total.addAll(ctx, opt.team, of); err != nil {
+			return Result{}, err
 		}
 	}
-	r := total.result(opt.Info)
+	outputs, failure := total.outputs, total.failure
+	r := total.sums.result(opt.Info)
 	for o := range outputs {
 		if opt.Info.Regression {
 			r.OutputRMSE = append(r.OutputRMSE, math.Sqrt(outputs[o].Squares/float64(outputs[o].Terms)))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -39,9 +40,11 @@ func (t *Trainer) Fit(ctx context.Context) error {
 		return err
 	}
 	defer net.Close()
+	t.settle()
 	t.reporter.Begin(t.progress())
 	defer t.reporter.End()
 	s := newStepper(t, net)
+	defer s.pool.Close()
 	for !t.finished() {
 		if err := t.epoch(ctx, s); err != nil {
 			return err
@@ -68,16 +71,16 @@ func (t *Trainer) exhausted() bool {
 // epoch runs the remaining training steps of the current epoch.
 func (t *Trainer) epoch(ctx context.Context, s *stepper) error {
 	batches := t.batches(t.state.Epoch)
+	for i, members := range batches {
+		batches[i] = members[t.team.examples.Lo:t.team.examples.Hi]
+	}
 	load := newLoader(t.data.Train, batches[t.state.Batch:], t.state.Epoch, s.buffers)
 	defer load.close()
 	began, before := time.Now(), t.state.Seconds
 	for t.state.Batch < len(batches) && !t.exhausted() {
-		if ctx.Err() != nil {
-			return t.interrupted()
-		}
-		b := load.next()
-		if b.err != nil {
-			return dataError{b.err}
+		b, err := t.nextBatch(ctx, load)
+		if err != nil {
+			return err
 		}
 		if err := s.step(b); err != nil {
 			return err
@@ -93,6 +96,40 @@ func (t *Trainer) epoch(ctx context.Context, s *stepper) error {
 	return nil
 }
 
+// nextBatch returns the next batch. All ranks agree to stop, and on the length of the batch.
+func (t *Trainer) nextBatch(ctx context.Context, load *loader) (*batch, error) {
+	if t.team.group == nil && ctx.Err() != nil {
+		return nil, t.interrupted()
+	}
+	b := load.next()
+	const fields = 3
+	own := [fields]float64{2: float64(b.Len)}
+	for i, is := range [...]bool{ctx.Err() != nil, b.err != nil} {
+		if is {
+			own[i] = 1
+		}
+	}
+	all, err := t.team.gather(own[:])
+	if err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	most := own
+	for i, v := range all {
+		most[i%fields] = max(most[i%fields], v)
+	}
+	switch {
+	case most[0] > 0 && t.team.group != nil:
+		return nil, t.interrupted()
+	case b.err != nil:
+		return nil, dataError{b.err}
+	case most[1] > 0:
+		return nil, dataError{fmt.Errorf("train: step %d: another rank could not read its examples", t.state.Step)}
+	}
+	b.pad(int(most[2]))
+	b.Part = t.team.part
+	return b, nil
+}
+
 // stepper owns the network and the buffers of training steps.
 type stepper struct {
 	*Trainer
@@ -100,43 +137,61 @@ type stepper struct {
 	buffers [2]*batch
 	dlogits []float32
 	held    []held
+	pool    *par.Pool // adds gradients
+	done    func(block int)
 }
 
 func newStepper(t *Trainer, net *convmode.Net) *stepper {
-	s := &stepper{Trainer: t, net: net, held: heldStatistics(t.cfg.Optim, t.model.Weights)}
+	s := &stepper{Trainer: t, net: net, held: heldStatistics(t.cfg.Optim, t.model.Weights), pool: par.New(t.cfg.Workers)}
+	s.done = func(block int) { t.team.sumBlock(s.pool, block) }
 	for i := range s.buffers {
-		s.buffers[i] = newBatch(t.data.Info, &t.model.Meta, t.cfg.Train.Batch)
+		s.buffers[i] = newBatch(t.data.Info, &t.model.Meta, t.team.examples.Len())
 	}
 	width := t.data.Outputs
 	if t.data.PerPosition {
 		width *= t.data.MaxLen
 	}
-	s.dlogits = make([]float32, t.cfg.Train.Batch*width)
+	s.dlogits = make([]float32, t.team.examples.Len()*width)
 	return s
 }
 
 // step updates the weights once.
-func (s *stepper) step(b *batch) error {
+func (s *stepper) step(b *batch) (err error) {
+	defer catch(&err)
 	st := &s.state
 	logits := s.net.ForwardTrain(b.Batch, convmode.Step{Seed: s.cfg.Seed, Step: st.Step})
 	for _, h := range s.held {
 		copy(h.tensor, h.values)
 	}
 	dlogits := s.dlogits[:len(logits)]
-	got := b.loss(dlogits, logits)
+	got := s.team.loss(b, dlogits, logits)
 	if math.IsNaN(got.Loss) || math.IsInf(got.Loss, 0) {
 		return s.diverged(fmt.Sprintf("loss %v", got.Loss))
 	}
-	s.grads.Zero()
-	s.net.Backward(dlogits, s.grads)
+	for _, g := range s.team.grads {
+		g.Zero()
+	}
+	s.net.BackwardShards(dlogits, s.team.grads, s.done)
+	if err := s.team.wait(); err != nil {
+		return err
+	}
+	s.update(got)
+	s.reporter.Step(s.progress())
+	return nil
+}
+
+// update changes the weights by the gradients, and the state by the loss of the step.
+func (s *stepper) update(got sums) {
+	s.settling.Lock()
+	defer s.settling.Unlock()
+	st := &s.state
 	factor := s.plan.schedule.Factor(st.Step, st.Epoch)
-	s.optim.Step(s.grads, st.Step+1, factor)
+	s.optim.Step(s.team.grads[0], st.Step+1, factor)
 	st.Step++
 	st.Batch++
 	st.Sums.add(got)
 	st.LR = s.cfg.Optim.LR * factor
-	s.reporter.Step(s.progress())
-	return nil
+	s.settle()
 }
 
 // closeEpoch validates the network, records the epoch and writes a checkpoint.
@@ -151,8 +206,23 @@ func (t *Trainer) closeEpoch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	m, better, err := t.record(val)
+	if err != nil {
+		return err
+	}
+	t.reporter.Epoch(m, better)
+	if err := t.saveCheckpoint(); err != nil {
+		return err
+	}
+	return t.saved()
+}
+
+// record appends the epoch to the log, and saves its model if it is the best.
+func (t *Trainer) record(val Result) (m Metrics, better bool, err error) {
+	t.settling.Lock()
+	defer t.settling.Unlock()
 	st := &t.state
-	m := newMetrics(st.Sums.result(t.data.Info), val)
+	m = newMetrics(st.Sums.result(t.data.Info), val)
 	if t.model.Meta.TargetMean == nil { // an older run: the baseline would predict 0
 		m.BaselineRMSE = nil
 	}
@@ -167,21 +237,17 @@ func (t *Trainer) closeEpoch(ctx context.Context) error {
 		t.best.Meta.Series = withResidual(t.model.Meta.Series, val.OutputRMSE)
 		if t.dir != "" {
 			if err := t.best.Save(t.path(bestFile)); err != nil {
-				return err
+				return m, false, err
 			}
 		}
 	}
 	if t.dir != "" {
 		if err := appendLine(t.path(metricsFile), m); err != nil {
-			return err
+			return m, false, err
 		}
 	}
 	st.Epoch, st.Batch, st.Sums, st.Seconds = st.Epoch+1, 0, sums{}, 0
-	t.reporter.Epoch(m, st.Stale == 0)
-	if err := t.saveCheckpoint(); err != nil {
-		return err
-	}
-	return t.saved()
+	return m, st.Stale == 0, nil
 }
 
 // withResidual returns the description s of a forecast with the root mean square errors of its
@@ -226,8 +292,8 @@ func (t *Trainer) evaluateBest(ctx context.Context) error {
 
 // evaluate runs a network over a set of the run's data.
 func (t *Trainer) evaluate(ctx context.Context, m *model.Model, set dataset.Set) (Result, error) {
-	r, err := Evaluate(ctx, m, set, EvalOptions{Info: t.data.Info, Batch: t.cfg.Train.EvalBatch, Workers: t.cfg.Workers})
-	if err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+	r, err := Evaluate(ctx, m, set, EvalOptions{Info: t.data.Info, Batch: t.cfg.Train.EvalBatch, Workers: t.cfg.Workers, team: &t.team})
+	if errors.Is(err, errStopped) || err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		return r, t.interrupted()
 	}
 	return r, err

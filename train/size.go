@@ -13,7 +13,8 @@ import (
 // netOptions sizes the network for training.
 func (t *Trainer) netOptions() convmode.Options {
 	return convmode.Options{
-		MaxBatch: sequencesPer(t.data.Info) * t.cfg.Train.Batch, MaxLen: t.longest(), Workers: t.cfg.Workers, Training: true,
+		MaxBatch: sequencesPer(t.data.Info) * t.team.examples.Len(), MaxLen: t.longest(), Workers: t.cfg.Workers, Training: true,
+		Gatherer: &t.team,
 	}
 }
 
@@ -29,9 +30,9 @@ func (t *Trainer) checkSize(c model.Config) error {
 			return configError{fmt.Errorf("train: %w", err)}
 		}
 	}
-	const copies = 5 * 4 // bytes: weights, those of the best epoch, gradients and two moments
-	need := float64(c.CountParams())*copies + training.Memory(c) + evaluation.Memory(c) +
-		batchMemory(t.data.Info, t.cfg.Train.Batch) + batchMemory(t.data.Info, t.cfg.Train.EvalBatch)
+	copies := 4 * (4 + t.team.own.Len()) // bytes: weights, those of the best epoch, two moments, and gradients of the shards
+	need := float64(c.CountParams()*copies) + training.Memory(c) + evaluation.Memory(c) +
+		batchMemory(t.data.Info, t.team.examples.Len()) + batchMemory(t.data.Info, t.cfg.Train.EvalBatch)
 	return checkMemory(need, "model.d_model %d, train.batch %d, sequences of %d: training", c.DModel, training.MaxBatch, training.MaxLen)
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/gofrs/flock"
 
@@ -45,6 +46,10 @@ type Options struct {
 	// Saved is called in Fit after each checkpoint, when all files of the run folder belong to one
 	// state, and before the next step. May be nil. After an error Fit stops and returns it.
 	Saved func() error
+	// Group joins the processes that train the network together; nil: this one only. All ranks pass
+	// the same configuration and data. The options Dir, Numbered and Resume count on rank 0, which
+	// is the only one to read and write the run folder.
+	Group Group
 }
 
 // Trainer is a run: its data, network, optimiser and folder. One goroutine at a time may use it.
@@ -55,7 +60,7 @@ type Trainer struct {
 	kept     []int // with Options.From: for each output, that of the model with the same name, or −1
 	model    *model.Model
 	best     *model.Model // of the best epoch
-	grads    *model.Weights
+	team     team
 	optim    *optim.AdamW
 	lengths  []int // of the training examples; zeros where they are not known in advance
 	plan     plan
@@ -67,6 +72,9 @@ type Trainer struct {
 	warnings []string
 
 	fingerprint *fingerprint // of the data
+
+	settling sync.Mutex        // held while the state changes, and while a checkpoint is written
+	settled  map[int][]float32 // running statistics after the last complete step, by the index of the tensor
 }
 
 // plan is the run's budget in steps.
@@ -81,8 +89,26 @@ type plan struct {
 // resume ended before its first checkpoint, New starts it again. New locks the run folder until
 // Close. Errors of the configuration are an ErrConfig; errors of the data or of the files of a run
 // are an ErrData. If ctx is cancelled, the error is an ErrInterrupted. If New fails, no new run
-// folder remains.
+// folder remains. With a Group, New fails on all ranks if it fails on one.
 func New(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*Trainer, error) {
+	t, err := open(ctx, cfg, data, opt)
+	if opt.Group == nil {
+		return t, err
+	}
+	if err = Agree(opt.Group, err); err == nil {
+		err = Agree(opt.Group, t.share())
+	}
+	if err != nil && t != nil {
+		t.Close()
+		t = nil
+	}
+	return t, err
+}
+
+func open(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*Trainer, error) {
+	if opt.Group != nil && opt.Group.Rank() > 0 {
+		opt.Dir, opt.Numbered, opt.Resume = "", false, false
+	}
 	if err := cfg.recordFrom(opt); err != nil {
 		return nil, err
 	}
@@ -105,6 +131,10 @@ func New(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*
 	if err := t.resolve(); err != nil {
 		return nil, err
 	}
+	var err error
+	if t.team, err = newTeam(opt.Group, t.cfg.Train.Batch, t.cfg.Train.Shards, sequencesPer(data.Info)); err != nil {
+		return nil, err
+	}
 	if err := t.build(opt); err != nil {
 		return nil, err
 	}
@@ -112,7 +142,6 @@ func New(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*
 		return nil, fmt.Errorf("train: %w before the first step", ErrInterrupted)
 	}
 	t.fingerprint = newFingerprint(data)
-	var err error
 	switch {
 	case opt.Resume:
 		err = t.resume(opt)
@@ -155,7 +184,7 @@ func (t *Trainer) build(opt Options) error {
 	if opt.From != nil {
 		t.setMoments(&opt.From.Meta)
 	}
-	t.grads = model.NewWeights(c)
+	t.team.newGrads(c)
 	t.optim = optim.NewAdamW(t.model, t.cfg.Optim)
 	t.plan = t.newPlan()
 	return nil

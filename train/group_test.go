@@ -1,0 +1,407 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/shard"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+var errLost = errors.New("a rank is lost")
+
+// hall is where ranks that are goroutines meet.
+type hall struct {
+	mu    sync.Mutex
+	turn  *sync.Cond
+	given []any
+	count int
+	round int
+	all   []any
+	lost  bool
+}
+
+func newHall(ranks int) *hall {
+	h := &hall{given: make([]any, ranks)}
+	h.turn = sync.NewCond(&h.mu)
+	return h
+}
+
+// leave makes the calls of all others fail.
+func (h *hall) leave() {
+	h.mu.Lock()
+	h.lost = true
+	h.turn.Broadcast()
+	h.mu.Unlock()
+}
+
+// meet returns what every rank has passed.
+func (h *hall) meet(rank int, v any) ([]any, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	round := h.round
+	h.given[rank] = v
+	if h.count++; h.count == len(h.given) {
+		h.all, h.count, h.round = slices.Clone(h.given), 0, round+1
+		h.turn.Broadcast()
+	}
+	for h.round == round && !h.lost {
+		h.turn.Wait()
+	}
+	if h.round == round {
+		return nil, errLost
+	}
+	return h.all, nil
+}
+
+// member is the Group of one rank.
+type member struct {
+	*hall
+	rank    int
+	pending [][][]float32 // of Sum
+	shards  int
+}
+
+func (m *member) Rank() int  { return m.rank }
+func (m *member) Ranks() int { return len(m.given) }
+
+func (m *member) Gather(dst, values []float64, counts []int) error {
+	all, err := m.meet(m.rank, slices.Clone(values))
+	if err != nil {
+		return err
+	}
+	at := 0
+	for r, v := range all {
+		if len(v.([]float64)) != counts[r] {
+			return fmt.Errorf("rank %d: %d values, expected %d", r, len(v.([]float64)), counts[r])
+		}
+		at += copy(dst[at:], v.([]float64))
+	}
+	return nil
+}
+
+func (m *member) GatherBytes(data []byte) ([][]byte, error) {
+	all, err := m.meet(m.rank, slices.Clone(data))
+	if err != nil {
+		return nil, err
+	}
+	var list [][]byte
+	for _, v := range all {
+		list = append(list, v.([]byte))
+	}
+	return list, nil
+}
+
+func (m *member) Sum(nodes [][]float32, shards int) {
+	m.pending, m.shards = append(m.pending, slices.Clone(nodes)), shards
+}
+
+func (m *member) Wait() error {
+	for _, nodes := range m.pending {
+		var copies [][]float32
+		for _, v := range nodes {
+			copies = append(copies, slices.Clone(v))
+		}
+		all, err := m.meet(m.rank, copies)
+		if err != nil {
+			return err
+		}
+		var spans []shard.Span
+		var terms [][]float32
+		for r, v := range all {
+			spans = append(spans, shard.Cover(m.shards, shard.Of(m.shards, m.Ranks(), r))...)
+			for _, x := range v.([][]float32) {
+				terms = append(terms, slices.Clone(x))
+			}
+		}
+		for _, a := range shard.Additions(spans) {
+			vek.Add(terms[a.To], terms[a.To], terms[a.From])
+		}
+		copy(nodes[0], terms[0])
+	}
+	m.pending = nil
+	return nil
+}
+
+// together runs f for every rank at the same time, and returns the errors. If f fails on a rank, it
+// leaves the group.
+func together(ranks int, f func(g Group) error) []error {
+	h, errs := newHall(ranks), make([]error, ranks)
+	var wait sync.WaitGroup
+	for r := range ranks {
+		wait.Go(func() {
+			if errs[r] = f(&member{hall: h, rank: r}); errs[r] != nil {
+				h.leave()
+			}
+		})
+	}
+	wait.Wait()
+	return errs
+}
+
+// fitTogether trains on some ranks and returns the trainers.
+func fitTogether(t *testing.T, ranks int, r run) []*Trainer {
+	t.Helper()
+	list := make([]*Trainer, ranks)
+	for _, err := range together(ranks, func(g Group) (err error) {
+		list[g.Rank()], err = fitRank(t.Context(), g, r, nil)
+		return err
+	}) {
+		must.Do(t, err)
+	}
+	return list
+}
+
+// fitRank trains as one rank. change may modify the trainer before.
+func fitRank(ctx context.Context, g Group, r run, change func(*Trainer)) (*Trainer, error) {
+	data := r.data
+	if data == nil {
+		data = echoData(r.Config)
+	}
+	tr, err := New(ctx, r.Config, data, Options{Dir: r.Out, Resume: r.Resume, Group: g})
+	if err != nil {
+		return nil, err
+	}
+	defer tr.Close()
+	if change != nil {
+		change(tr)
+	}
+	return tr, tr.Fit(ctx)
+}
+
+// The number of ranks changes no bit of a run, and only rank 0 writes.
+func TestRanks(t *testing.T) {
+	for name, sets := range map[string][]string{
+		"batch norm":     {},
+		"pre-norm":       {"model.prenorm=true", "model.final_norm=true"},
+		"layer norm":     {"model.norm=layer"},
+		"no norm":        {"model.norm=none", "train.shards=3"},
+		"S5":             {"ssm.layer=s5", "ssm.init=legs", "ssm.disc=zoh", "ssm.dt_min=0.01", "ssm.dt_max=0.1", "ssm.xi_min=0", "ssm.xi_max=0"},
+		"frozen encoder": {"optim.freeze=[\"encoder\"]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := tiny(t, append([]string{"train.shards=4", "train.epochs=3"}, sets...)...)
+			one := fit(t, r)
+			for _, ranks := range []int{1, 2, 3} {
+				of := r
+				of.Out = filepath.Join(t.TempDir(), "run")
+				all := fitTogether(t, ranks, of)
+				sameRun(t, fmt.Sprintf("%d ranks", ranks), one, all[0])
+				for _, tr := range all[1:] {
+					sameWeights(t, "another rank", one.model.Weights, tr.model.Weights)
+					sameWeights(t, "another rank, best", one.best.Weights, tr.best.Weights)
+					must.Equal(t, tr.Dir(), "", "folder of another rank")
+				}
+			}
+		})
+	}
+}
+
+// An interrupt of any rank stops all of them after the same step. Another number of ranks resumes.
+func TestResumeOnOtherRanks(t *testing.T) {
+	sets := []string{"train.shards=4"}
+	whole := fit(t, tiny(t, sets...))
+	r := tiny(t, sets...)
+	for i, ranks := range []int{3, 1, 4, 2} {
+		resumed := r
+		if i > 0 {
+			resumed = reload(t, r)
+		}
+		for _, err := range together(ranks, func(g Group) error {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			_, err := fitRank(ctx, g, resumed, func(tr *Trainer) {
+				if g.Rank() == ranks-1 {
+					tr.reporter = stopAt(tr.Step()+4, cancel)
+				}
+			})
+			if errors.Is(err, ErrInterrupted) {
+				return nil
+			}
+			return errors.Join(err, errors.New("not interrupted"))
+		}) {
+			must.Do(t, err)
+		}
+	}
+	again := reload(t, r)
+	_, st, err := readState(filepath.Join(r.Out, checkpointFile))
+	must.Do(t, err)
+	must.Equal(t, st.Step, 16, "steps before the last resumption")
+	sameRun(t, "four interruptions", whole, fitTogether(t, 2, again)[0])
+}
+
+// An interrupt of another rank during the validation leaves a checkpoint from before it.
+func TestInterruptedValidationOnRanks(t *testing.T) {
+	whole := fit(t, tiny(t, "train.shards=2"))
+	r := tiny(t, "train.shards=2")
+	for _, err := range together(2, func(g Group) error {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		_, err := fitRank(ctx, g, r, func(tr *Trainer) {
+			if g.Rank() == 1 {
+				tr.data.Val = tripwire{tr.data.Val, cancel}
+			}
+		})
+		if !errors.Is(err, ErrInterrupted) {
+			return fmt.Errorf("error %v, expected ErrInterrupted", err)
+		}
+		return nil
+	}) {
+		must.Do(t, err)
+	}
+	sameRun(t, "resumed", whole, fitTogether(t, 2, reload(t, r))[0])
+}
+
+// When a rank is lost within a step, Checkpoint on rank 0 writes the last complete step.
+func TestLostRank(t *testing.T) {
+	whole := fit(t, tiny(t, "train.shards=2"))
+	r := tiny(t, "train.shards=2")
+	errs := together(2, func(g Group) error {
+		steps := 0
+		tr, err := fitRank(t.Context(), g, r, func(tr *Trainer) {
+			tr.data.Train = counted{tr.data.Train, &steps}
+			if g.Rank() == 1 {
+				tr.team.group = &leaver{Group: g, left: 23}
+			}
+		})
+		if g.Rank() == 0 && err != nil {
+			must.Do(t, tr.Checkpoint())
+		}
+		return err
+	})
+	must.Fail(t, errs[0], errLost)
+	must.Fail(t, errs[1], errLost)
+	_, st, err := readState(filepath.Join(r.Out, checkpointFile))
+	must.Do(t, err)
+	if st.Step == 0 || st.Step >= whole.plan.total {
+		t.Errorf("checkpoint of step %d, expected one within the run", st.Step)
+	}
+	sameRun(t, "resumed", whole, fitTogether(t, 2, reload(t, r))[0])
+}
+
+// counted counts the calls of Example.
+type counted struct {
+	dataset.Set
+	calls *int
+}
+
+func (s counted) Length(int) int { return s.Set.(dataset.Sized).Length(0) }
+
+// leaver is a Group whose rank is lost after some exchanges.
+type leaver struct {
+	Group
+	left int
+}
+
+func (l *leaver) Gather(dst, values []float64, counts []int) error {
+	if l.left--; l.left < 0 {
+		return errLost
+	}
+	return l.Group.Gather(dst, values, counts)
+}
+
+// Errors of one rank reach all of them.
+func TestErrorsOfRanks(t *testing.T) {
+	r := tiny(t, "train.shards=2")
+	for name, c := range map[string]struct {
+		change func(rank int, r *run)
+		ranks  int
+		want   []any
+	}{
+		"folder":        {func(rank int, r *run) { r.Resume = rank == 0 }, 2, []any{ErrConfig, "contains no run"}},
+		"configuration": {func(rank int, r *run) { r.Optim.LR += float64(rank) / 100 }, 2, []any{ErrConfig, "optim.lr: there 0.01, here 0.02"}},
+		"data":          {func(rank int, r *run) { r.Data = model.Settings{DirKey: ""}; r.data = otherEcho(rank) }, 2, []any{ErrConfig, "differ from those of rank 0"}},
+		"ranks":         {func(int, *run) {}, 3, []any{ErrConfig, "train.shards 2: expected at least 3"}},
+		"no data":       {func(rank int, r *run) { r.data = noVal(rank, r.Config) }, 2, []any{ErrData, "validation set is empty"}},
+	} {
+		r := r
+		r.Out = filepath.Join(t.TempDir(), name)
+		errs := together(c.ranks, func(g Group) error {
+			own := r
+			c.change(g.Rank(), &own)
+			_, err := fitRank(t.Context(), g, own, nil)
+			return err
+		})
+		for rank, err := range errs {
+			if err == nil {
+				t.Errorf("%s: no error of rank %d", name, rank)
+			}
+			must.Fail(t, err, c.want...)
+		}
+		if _, err := os.Stat(filepath.Join(r.Out, "last", "lock")); err == nil && name == "folder" {
+			t.Errorf("%s: a run folder was made", name)
+		}
+	}
+	for _, err := range together(2, func(g Group) error {
+		_, err := fitRank(t.Context(), g, r, func(tr *Trainer) {
+			if g.Rank() == 1 {
+				tr.data.Train = broken{tr.data.Train}
+			}
+		})
+		return err
+	}) {
+		must.Fail(t, err, ErrData)
+	}
+}
+
+// broken is a set whose examples cannot be read.
+type broken struct{ dataset.Set }
+
+func (broken) Example(*dataset.Example, int, int) error { return errors.New("unreadable") }
+
+func otherEcho(rank int) *dataset.Dataset {
+	c := Default()
+	c.Data = model.Settings{"length": int64(48 - rank), "delay": int64(7), "train_size": int64(20), "eval_size": int64(6)}
+	return echoData(c)
+}
+
+func noVal(rank int, c Config) *dataset.Dataset {
+	d := echoData(c)
+	if rank == 1 {
+		d.Val = nil
+	}
+	return d
+}
+
+// Batches of different lengths and losses per position with NaN targets agree between ranks.
+func TestRanksOfUnequalLengths(t *testing.T) {
+	const n = 24
+	info := dataset.Info{Name: "words", Channels: 1, Outputs: 3, MaxLen: 40}
+	split := func(from int) (list []dataset.Example) {
+		for i := range n {
+			e := dataset.Example{Len: 8 + (i*7+from)%33, Label: i % 3}
+			for l := range e.Len {
+				e.X = append(e.X, float32((i*l*5+from)%11)-5)
+			}
+			list = append(list, e)
+		}
+		return list
+	}
+	data := must.Get(dataset.FromSlices(info, split(0), split(3), split(5)))(t)
+	for _, sized := range []bool{true, false} {
+		r := tiny(t, "train.shards=4", "train.batch=8", "train.epochs=4", "model.pool=mean", "optim.lr=0.001")
+		r.data = data
+		r.Config.Data = model.Settings{}
+		r.Config.Task = ""
+		if !sized {
+			own := *data
+			own.Train = struct{ dataset.Set }{data.Train}
+			r.data = &own
+		}
+		one := fit(t, r)
+		r.Out = filepath.Join(t.TempDir(), "run")
+		all := fitTogether(t, 3, r)
+		sameWeights(t, fmt.Sprintf("sized %t", sized), one.model.Weights, all[0].model.Weights)
+		sameWeights(t, fmt.Sprintf("sized %t, best", sized), one.best.Weights, all[2].best.Weights)
+		must.Equal(t, all[2].Test().Loss, one.Test().Loss, "test loss")
+	}
+}
