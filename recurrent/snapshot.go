@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/s4d-fast/s4d-fast/internal/snapshot"
 )
@@ -22,6 +23,7 @@ func (n *Network) SnapshotBytes() int { return snapshot.Overhead + headBytes + n
 // Snapshot appends the stream's state to dst, which may be nil.
 func (s *Stream) Snapshot(dst []byte) []byte {
 	start, le := len(dst), binary.LittleEndian
+	dst = slices.Grow(dst, s.net.SnapshotBytes()+snapshot.Overhead) // also for a snapshot that ends with this one
 	dst = snapshot.Begin(dst, snapshotMagic, snapshotVersion)
 	dst = snapshot.AppendLevel(dst)
 	dst = append(dst, s.net.hash[:]...)
