@@ -1,0 +1,86 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/examples/cluster/internal/clustertest"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
+)
+
+// build compiles the command of a member and saves the model of two tones.
+func build(t *testing.T) (program, model string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the test sends signals")
+	}
+	dir := t.TempDir()
+	program, model = filepath.Join(dir, "cluster"), filepath.Join(dir, "tones.safetensors")
+	if out, err := exec.Command("go", "build", "-o", program, "..").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	must.Do(t, must.Get(tonemodel.NewFramewise())(t).Save(model))
+	return program, model
+}
+
+// Members that are processes of their own are killed with SIGKILL.
+func TestProcesses(t *testing.T) {
+	ctx, b, r := clustertest.Context(t), clustertest.Start(t), recognizer(t)
+	program, model := build(t)
+	f := &fleet{dir: t.TempDir(), command: []string{program, "-nats", b.URL(), "-model", model, "-interval", "50ms"}}
+	for range 3 {
+		must.Do(t, f.addMember(ctx))
+	}
+	defer f.close()
+	l := load{js: b.JetStream(), scripts: toneScripts(t, r, 300), streams: 12, patience: time.Minute}
+	total := l.total()
+	killed := make(chan error, 3)
+	l.onLine = at(func() {
+		f.killOldest()
+		killed <- f.addMember(ctx)
+	}, total/10, total/2)
+	must.Do(t, l.run(ctx))
+	must.Do(t, l.err())
+	must.Do(t, <-killed)
+	must.Do(t, <-killed)
+	for _, p := range f.list() {
+		if c := p.cost(); runtime.GOOS == "linux" && (c.cpu == 0 || c.resident == 0) {
+			t.Errorf("%s: cost %+v", p.name, c)
+		}
+		p.stop()
+		must.Equal(t, p.cmd.ProcessState.ExitCode(), 0, "exit code of %s after SIGTERM", p.name)
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	program, model := build(t)
+	for _, c := range []struct {
+		code int
+		text string
+		args []string
+	}{
+		{2, "-interval 1ms: expected 10ms to 7.5s", []string{"-interval", "1ms"}},
+		{2, "-lease 20s: expected 100ms to 7.5s", []string{"-lease", "20s"}},
+		{2, "-replicas 0: expected 1 to 5", []string{"-replicas", "0"}},
+		{2, "-processors -1: expected at least 0", []string{"-processors", "-1"}},
+		{2, "flag provided but not defined", []string{"-x"}},
+		{1, "no servers available", []string{"-nats", "nats://127.0.0.1:1", "-model", model}},
+		{1, "missing.safetensors", []string{"-model", "missing.safetensors"}},
+	} {
+		cmd := exec.Command(program, c.args...)
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			t.Fatalf("%v: no error", c.args)
+		}
+		must.Equal(t, cmd.ProcessState.ExitCode(), c.code, "exit code of %v", c.args)
+		must.Fail(t, errorText(out), c.text)
+	}
+}
+
+type errorText string
+
+func (e errorText) Error() string { return string(e) }

@@ -1,0 +1,151 @@
+// Command cluster is one of several services that share streams of audio over NATS. README.md
+// describes the protocol.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/examples/cluster/internal/member"
+	"github.com/s4d-fast/s4d-fast/examples/cluster/internal/wire"
+	"github.com/s4d-fast/s4d-fast/level"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/pretrained"
+)
+
+// settings are the values of the flags.
+type settings struct {
+	url, credentials, metrics, model string
+	member                           member.Config
+}
+
+// usageError is an error in the value of a flag.
+type usageError struct{ error }
+
+func main() {
+	s := settings{member: member.Config{JetStream: wire.Defaults(), Log: slog.Default()}}
+	flag.StringVar(&s.url, "nats", nats.DefaultURL, "`URL` of NATS; several are separated by commas")
+	flag.StringVar(&s.credentials, "credentials", "", "`file` with the credentials of a NATS user (default: none)")
+	flag.StringVar(&s.metrics, "metrics", "localhost:0", "`address` of the page for Prometheus; port 0 selects a free port")
+	flag.StringVar(&s.model, "model", "digits", "model `file`, or the name of a built-in model")
+	flag.DurationVar(&s.member.Interval, "interval", 300*time.Millisecond, "`time` between two snapshots of a stream")
+	flag.DurationVar(&s.member.MaxLag, "max-lag", 100*time.Millisecond, "mean `delay` of the audio above which streams are released")
+	flag.IntVar(&s.member.Processors, "processors", 0, "`number` of blocks that are processed at a time (default: one per processor)")
+	o := &s.member.JetStream
+	flag.DurationVar(&o.Lease, "lease", o.Lease, "`time` without a sign of life after which a member loses its streams")
+	flag.DurationVar(&o.KeepAudio, "keep-audio", o.KeepAudio, "`age` at which audio is deleted")
+	flag.DurationVar(&o.KeepLines, "keep-lines", o.KeepLines, "`age` at which lines and abandoned snapshots are deleted")
+	flag.BoolVar(&o.Memory, "memory", o.Memory, "keep audio, lines and snapshots in the memory of the brokers, not in files")
+	flag.IntVar(&o.Replicas, "replicas", o.Replicas, "`number` of brokers that keep a copy")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the second signal ends the process at once
+	if err := run(ctx, s); err != nil {
+		fmt.Fprintln(os.Stderr, "cluster:", err)
+		if errors.As(err, &usageError{}) {
+			os.Exit(2)
+		}
+		os.Exit(1)
+	}
+}
+
+func (s *settings) validate() error {
+	o := s.member.JetStream
+	for _, v := range []struct {
+		name     string
+		value    time.Duration
+		at, most time.Duration
+	}{
+		{"interval", s.member.Interval, 10 * time.Millisecond, o.KeepAudio / 4},
+		{"max-lag", s.member.MaxLag, time.Millisecond, time.Hour},
+		{"lease", o.Lease, 100 * time.Millisecond, o.KeepAudio / 4},
+		{"keep-audio", o.KeepAudio, time.Second, 24 * time.Hour},
+		{"keep-lines", o.KeepLines, o.KeepAudio, 10000 * time.Hour},
+	} {
+		if v.value < v.at || v.value > v.most {
+			return fmt.Errorf("-%s %v: expected %v to %v", v.name, v.value, v.at, v.most)
+		}
+	}
+	if o.Replicas < 1 || o.Replicas > 5 {
+		return fmt.Errorf("-replicas %d: expected 1 to 5", o.Replicas)
+	}
+	if s.member.Processors < 0 {
+		return fmt.Errorf("-processors %d: expected at least 0", s.member.Processors)
+	}
+	return nil
+}
+
+// run serves streams until ctx ends.
+func run(ctx context.Context, s settings) error {
+	if err := errors.Join(s.validate(), level.Set("")); err != nil {
+		return usageError{err}
+	}
+	m, err := loadModel(s.model)
+	if err != nil {
+		return err
+	}
+	if s.member.Recognizer, err = events.New(m, events.DefaultsFor(m)); err != nil {
+		return usageError{err}
+	}
+	s.member.Labels = m.Meta.Labels
+	nc, err := connect(s)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	mem, err := member.New(ctx, nc, s.member)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", s.metrics)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", mem.Metrics())
+	h := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute, MaxHeaderBytes: 1 << 14}
+	go h.Serve(l)
+	defer h.Close()
+	s.member.Log.Info("serving", "member", mem.ID(), "nats", nc.ConnectedUrlRedacted(), "metrics", l.Addr().String(),
+		"model", s.model, "level", level.Current())
+	return mem.Run(ctx)
+}
+
+// connect connects to NATS. A lost connection is restored in the background.
+func connect(s settings) (*nats.Conn, error) {
+	log := s.member.Log
+	opt := []nats.Option{
+		nats.Name("s4d-fast cluster"), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
+		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(3),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { log.Warn("NATS is disconnected", "error", err) }),
+		nats.ReconnectHandler(func(nc *nats.Conn) { log.Info("NATS is connected again", "nats", nc.ConnectedUrlRedacted()) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("NATS", "error", err) }),
+	}
+	if s.credentials != "" {
+		opt = append(opt, nats.UserCredentials(s.credentials))
+	}
+	nc, err := nats.Connect(s.url, opt...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.url, err)
+	}
+	return nc, nil
+}
+
+func loadModel(path string) (*model.Model, error) {
+	if pretrained.Has(path) {
+		return pretrained.Load(path)
+	}
+	return model.Load(path)
+}
