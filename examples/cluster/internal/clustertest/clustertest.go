@@ -3,6 +3,9 @@ package clustertest
 
 import (
 	"context"
+	"net"
+	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -75,4 +78,32 @@ func Context(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// Command returns a command that runs a broker in a process of its own, at an address and with a
+// folder. The test's TestMain must call Main.
+func Command(address, dir string) []string { return []string{os.Args[0], brokerFlag, address, dir} }
+
+const brokerFlag = "-broker-of-a-test"
+
+// Main runs the tests, or the broker of Command.
+func Main(m *testing.M) {
+	if len(os.Args) != 4 || os.Args[1] != brokerFlag {
+		os.Exit(m.Run())
+	}
+	host, port, err := net.SplitHostPort(os.Args[2])
+	if err != nil {
+		panic(err)
+	}
+	opt := server.Options{Host: host, JetStream: true, StoreDir: os.Args[3]}
+	if opt.Port, err = strconv.Atoi(port); err != nil {
+		panic(err)
+	}
+	s, err := server.NewServer(&opt)
+	if err != nil {
+		panic(err)
+	}
+	s.ConfigureLogger()
+	s.Start()
+	s.WaitForShutdown()
 }
