@@ -23,6 +23,10 @@ const (
 	lockFile       = "last/lock"                 // locked while a Trainer is open
 )
 
+// RunFiles returns the files of a run folder from which a run can be resumed, with slashes. A run
+// that has just begun lacks some of them.
+func RunFiles() []string { return []string{configFile, bestFile, metricsFile, checkpointFile} }
+
 // createFolder makes and locks the folder of a new run: Dir, which must not hold a run, or the
 // first of Dir, Dir-2, Dir-3, … that does not exist.
 func (t *Trainer) createFolder(opt Options) (err error) {

@@ -96,9 +96,8 @@ func (s Sweep) oldRows() map[string]SweepRow {
 	return rows
 }
 
-// complete reports whether the run's folder holds this run, complete and with the result in its
-// row.
-func (r *SweepRun) complete(row SweepRow) bool {
+// recorded reports whether the run's folder holds this run.
+func (r *SweepRun) recorded() bool {
 	recorded, err := LoadRun(r.Dir)
 	if err != nil {
 		return false
@@ -107,12 +106,28 @@ func (r *SweepRun) complete(row SweepRow) bool {
 	c.Model.Encoder = cmp.Or(c.Model.Encoder, recorded.Model.Encoder)
 	c.Model.DInput = cmp.Or(c.Model.DInput, recorded.Model.DInput)
 	c.Model.DOutput = cmp.Or(c.Model.DOutput, recorded.Model.DOutput)
-	if different, err := c.Differences(&recorded); err != nil || len(different) > 0 {
+	different, err := c.Differences(&recorded)
+	return err == nil && len(different) == 0
+}
+
+// complete reports whether the run's folder holds this run, complete and with the result in its
+// row.
+func (r *SweepRun) complete(row SweepRow) bool {
+	if !r.recorded() {
 		return false
 	}
 	_, st, err := readState(filepath.Join(r.Dir, checkpointFile))
 	if err != nil || st.Best == nil || row.Best == nil || st.Best.Step != row.Best.Step {
 		return false
 	}
-	return (&Trainer{cfg: c, state: st}).finished()
+	return (&Trainer{cfg: r.Config, state: st}).finished()
+}
+
+// Resumable reports whether the run's folder has a checkpoint of this run.
+func (r *SweepRun) Resumable() bool {
+	if !r.recorded() {
+		return false
+	}
+	_, _, err := readState(filepath.Join(r.Dir, checkpointFile))
+	return err == nil
 }

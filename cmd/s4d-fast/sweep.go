@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/figure"
 	"github.com/s4d-fast/s4d-fast/train"
@@ -23,6 +24,13 @@ type sweepCmd struct {
 	Seeds   int      `help:"Number of runs per combination, with seeds 1, 2, …." default:"1"`
 	Out     string   `help:"Folder for the runs, sweep.csv and sweep.png. Run the same command again to resume." required:"" type:"path" placeholder:"DIR"`
 	Threads int      `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
+
+	Serve    string        `help:"Have the runs trained by workers (s4d-fast worker), and start a NATS server for them on this address. :4222 listens on all interfaces." placeholder:"HOST:PORT" xor:"nats" group:"Other machines:"`
+	Lease    time.Duration `help:"With --nats or --serve: give a run to another worker after this time without a sign of life." default:"10s" group:"Other machines:"`
+	Replicas int           `help:"With --nats: number of servers of a cluster that store each item." default:"1" group:"Other machines:"`
+	Watch    bool          `help:"With --nats or --serve: show a table of the runs on a terminal." group:"Other machines:"`
+
+	natsFlags
 }
 
 func (c *sweepCmd) Help() string {
@@ -38,7 +46,10 @@ The presets have the paper's size. --set selects a smaller one, as in the second
 Examples:
   s4d-fast sweep delay --preset step --out runs/figure4
   s4d-fast sweep scifar --data data/cifar --preset kernel-length --set model.d_model=16 --set ssm.d_state=32 --set ssm.l_max=1024,32,8 --set train.max_steps=700 --out runs/figure5
-  s4d-fast sweep fsdd --data data/fsdd --set ssm.init=lin,dfout --set ssm.dt_max+ssm.xi_max=0.01,0.1 --seeds 3 --out runs/max`
+  s4d-fast sweep fsdd --data data/fsdd --set ssm.init=lin,dfout --set ssm.dt_max+ssm.xi_max=0.01,0.1 --seeds 3 --out runs/max
+  s4d-fast sweep delay --preset step --out runs/figure4 --serve :4222 --watch
+
+docs/cluster.md describes sweeps on several machines.`
 }
 
 func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
@@ -83,8 +94,17 @@ func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 		fmt.Fprintf(std.err, "run %d of %d: %s\n", run, runs, name)
 		warn(log, t)
 	}
-	rows, err := s.Run(ctx)
-	if errors.Is(err, train.ErrInterrupted) {
+	distributed := c.NATS != "" || c.Serve != ""
+	if err := c.checkNATS(); err != nil {
+		return err
+	}
+	var rows []train.SweepRow
+	if distributed {
+		rows, err = c.distribute(ctx, std, log, tk, s)
+	} else {
+		rows, err = s.Run(ctx)
+	}
+	if errors.Is(err, train.ErrInterrupted) && !distributed {
 		fmt.Fprintf(std.err, "stopped in run %d; run the same command again to resume\n", len(rows)+1)
 	}
 	if err != nil {

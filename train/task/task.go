@@ -263,6 +263,41 @@ func (t *Task) checkDir(dir string) error {
 	return nil
 }
 
+// MapPaths replaces each path of data in a configuration by that which f returns: the folder or
+// file of the data and the options that are folders. It does not change the options in place.
+func (t *Task) MapPaths(cfg *train.Config, f func(path string) (string, error)) error {
+	data := maps.Clone(cfg.Data)
+	for _, key := range append([]string{train.DirKey}, t.local...) {
+		switch v := data[key].(type) {
+		case string:
+			if v == "" {
+				continue
+			}
+			mapped, err := f(v)
+			if err != nil {
+				return err
+			}
+			data[key] = mapped
+		case []any:
+			list := slices.Clone(v)
+			for i, e := range list {
+				path, ok := e.(string)
+				if !ok || path == "" {
+					continue
+				}
+				mapped, err := f(path)
+				if err != nil {
+					return err
+				}
+				list[i] = mapped
+			}
+			data[key] = list
+		}
+	}
+	cfg.Data = data
+	return nil
+}
+
 // AtRate sets the options of a configuration so that the examples have the sampling rate hz. If the
 // task does not support this rate, the error is a train.ErrConfig.
 func (t *Task) AtRate(cfg *train.Config, hz float64) error {

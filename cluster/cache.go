@@ -1,0 +1,109 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// cache keeps data sets by their hashes in a folder, up to a number of bytes. One process at a time
+// uses it.
+type cache struct {
+	dir    string
+	limit  int64
+	shared map[string]string // hash of the data at a path of this machine
+}
+
+// path returns a path with the data: that of the coordinator's machine if it has the same content
+// here, and otherwise one in the cache. fetch writes the data to a new folder.
+func (c *cache) path(ctx context.Context, ref dataRef, fetch func(ctx context.Context, dir string) error) (string, error) {
+	if _, known := c.shared[ref.Path]; !known && ctx.Err() == nil {
+		here, err := treeOf(ref.Path, ref.Size)
+		if err == nil {
+			c.shared[ref.Path] = here.Hash
+		}
+	}
+	if c.shared[ref.Path] == ref.Hash {
+		return ref.Path, nil
+	}
+	dir := filepath.Join(c.dir, ref.Hash)
+	if _, err := os.Stat(dir); err == nil {
+		now := time.Now()
+		_ = os.Chtimes(dir, now, now) // the last use
+		return filepath.Join(dir, ref.base()), nil
+	}
+	if ref.Size > c.limit {
+		return "", fmt.Errorf("cluster: data %s: %d bytes, the cache has %d (--cache)", ref.Path, ref.Size, c.limit)
+	}
+	if err := c.evict(c.limit - ref.Size); err != nil {
+		return "", fmt.Errorf("cluster: cache: %w", err)
+	}
+	temporary := dir + ".new"
+	defer os.RemoveAll(temporary)
+	err := os.RemoveAll(temporary)
+	if err == nil {
+		err = os.MkdirAll(temporary, 0o755)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cluster: cache: %w", err)
+	}
+	if err := fetch(ctx, temporary); err != nil {
+		return "", err
+	}
+	got, err := treeOf(filepath.Join(temporary, ref.base()), ref.Size)
+	if err != nil {
+		return "", err
+	}
+	if got.Hash != ref.Hash {
+		return "", fmt.Errorf("cluster: data %s: the content has the hash %s, expected %s: the data may have changed since the sweep began; start the sweep again", ref.Path, got.Hash, ref.Hash)
+	}
+	if err := os.Rename(temporary, dir); err != nil {
+		return "", fmt.Errorf("cluster: cache: %w", err)
+	}
+	return filepath.Join(dir, ref.base()), nil
+}
+
+// evict deletes the data sets that were not used for longest, until the others have at most limit
+// bytes.
+func (c *cache) evict(limit int64) error {
+	entries, err := os.ReadDir(c.dir)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	type set struct {
+		path string
+		used time.Time
+		size int64
+	}
+	var sets []set
+	var total int64
+	for _, e := range entries {
+		s := set{path: filepath.Join(c.dir, e.Name())}
+		if info, err := e.Info(); err == nil && hash.MatchString(e.Name()) { // otherwise left by a crash: deleted first
+			s.used = info.ModTime()
+		}
+		_ = filepath.WalkDir(s.path, func(_ string, d os.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				if info, err := d.Info(); err == nil {
+					s.size += info.Size() + 4*block
+				}
+			}
+			return nil
+		})
+		sets, total = append(sets, s), total+s.size
+	}
+	slices.SortFunc(sets, func(a, b set) int { return a.used.Compare(b.used) })
+	for _, s := range sets {
+		if total <= limit && !s.used.IsZero() {
+			break
+		}
+		if err := os.RemoveAll(s.path); err != nil {
+			return err
+		}
+		total -= s.size
+	}
+	return err
+}

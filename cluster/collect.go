@@ -1,0 +1,185 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/s4d-fast/s4d-fast/atomicfile"
+	"github.com/s4d-fast/s4d-fast/train"
+)
+
+// changed handles a new entry.
+func (s *sweep) changed(ctx context.Context, key string, text []byte) error {
+	i, err := strconv.Atoi(strings.TrimPrefix(key, s.id+"."))
+	if err != nil || !s.open[i] {
+		return nil
+	}
+	e, err := parseEntry(text)
+	if err != nil {
+		return err
+	}
+	return s.settle(ctx, i, e)
+}
+
+// settle shows the state of a run, and stores its result if it has ended.
+func (s *sweep) settle(ctx context.Context, i int, e entry) error {
+	st := &s.state[i]
+	st.State, st.Worker, st.Level, st.Step = e.Status, e.Worker, strings.Join(e.Levels, "+"), max(st.Step, e.Step)
+	switch e.Status {
+	case done:
+		if e.Result == nil {
+			return fmt.Errorf("cluster: %s is done without a result", e.Name)
+		}
+		if err := s.collect(ctx, i, e); err != nil {
+			return err
+		}
+		delete(s.open, i)
+		if st.Result = "diverged"; !e.Result.Diverged && e.Result.Best != nil {
+			st.Result = e.Result.Best.Validation()
+		}
+	case failed:
+		delete(s.open, i)
+		st.Result = e.Error
+		s.errs = append(s.errs, fmt.Errorf("%s: %s", e.Name, e.Error))
+	}
+	s.show()
+	return nil
+}
+
+// collect copies the files of a run into its folder, and its row into the table.
+func (s *sweep) collect(ctx context.Context, i int, e entry) error {
+	dir := s.folder.Runs[i].Dir
+	temporary, err := os.MkdirTemp(s.Sweep.Dir, incoming)
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	defer os.RemoveAll(temporary)
+	if err := os.Chmod(temporary, 0o755); err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	if err := get(ctx, s.objects, temporary, e.Files); err != nil {
+		return err
+	}
+	err = os.RemoveAll(dir)
+	if err == nil {
+		err = os.Rename(temporary, dir)
+	}
+	if err == nil {
+		err = atomicfile.SyncFolder(filepath.Dir(dir))
+	}
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	return s.folder.Record(i, e.row())
+}
+
+// incoming begins the names of folders whose files are not complete.
+const incoming = ".incoming-"
+
+// removeIncoming removes what a crash left.
+func removeIncoming(dir string) error {
+	old, err := filepath.Glob(filepath.Join(dir, incoming+"*"))
+	for _, path := range old {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	return nil
+}
+
+// report handles a message about the progress of a run.
+func (s *sweep) report(text []byte) {
+	var r report
+	if len(text) > maxJob || json.Unmarshal(text, &r) != nil || !s.open[r.Run] {
+		return
+	}
+	st := &s.state[r.Run]
+	if st.State != running || st.Worker != r.Worker { // of a worker that has lost the run
+		return
+	}
+	st.Step, st.Steps, st.Epoch, st.Epochs = r.Step, r.Steps, r.Epoch, r.Epochs
+	s.show()
+}
+
+func (s *sweep) show() {
+	if s.Watch != nil {
+		s.Watch(slices.Clone(s.state))
+	}
+}
+
+// drainTime is the time for workers to store their checkpoints after a cancellation.
+const drainTime = time.Minute
+
+// drain cancels the sweep: its jobs leave the queue, and workers stop after a checkpoint.
+func (s *sweep) drain() error {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	interrupted := fmt.Errorf("cluster: %w", train.ErrInterrupted)
+	if _, err := s.kv.Put(ctx, stopKey(s.id), nil); err != nil {
+		return fmt.Errorf("%w; the runs stay in the queue: %w", interrupted, err)
+	}
+	if queue, err := s.js.Stream(ctx, runsStream); err == nil {
+		_ = queue.Purge(ctx, jetstream.WithPurgeSubject(runsSubject+s.id+".*"))
+	}
+	watch, err := s.kv.Watch(ctx, s.id+".*")
+	if err != nil {
+		return interrupted
+	}
+	defer watch.Stop()
+	busy := map[int]bool{}
+	for known := false; ; {
+		var got jetstream.KeyValueEntry
+		select {
+		case <-ctx.Done():
+			s.Log.Warn("some workers have not answered; their runs stop when they do", "runs", len(busy))
+			return interrupted
+		case got = <-watch.Updates():
+		}
+		if got == nil { // all entries have been read
+			known = true
+		} else if i, err := strconv.Atoi(strings.TrimPrefix(got.Key(), s.id+".")); err == nil && s.open[i] {
+			e, err := parseEntry(got.Value())
+			if busy[i] = err == nil && e.Status == running; !busy[i] {
+				delete(busy, i)
+			}
+			if err == nil && e.Status == done {
+				if err := s.settle(ctx, i, e); err != nil {
+					return errors.Join(interrupted, err)
+				}
+			}
+		}
+		if known && len(busy) == 0 {
+			return interrupted
+		}
+	}
+}
+
+// clean deletes the sweep from the broker. The results are in the folder; what cannot be deleted is
+// only a waste of space.
+func (s *sweep) clean() {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	if queue, err := s.js.Stream(ctx, runsStream); err == nil {
+		_ = queue.Purge(ctx, jetstream.WithPurgeSubject(runsSubject+s.id+".*"))
+	}
+	for _, j := range s.jobs {
+		_ = s.kv.Purge(ctx, j.key())
+	}
+	objects, _ := s.objects.List(ctx)
+	for _, o := range objects {
+		if strings.HasPrefix(o.Name, s.id+".") {
+			_ = s.objects.Delete(ctx, o.Name)
+		}
+	}
+}

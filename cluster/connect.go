@@ -1,0 +1,150 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Connection says how to connect to a broker.
+type Connection struct {
+	URL         string // several URLs are separated by commas; tls:// requires TLS
+	Credentials string // file of a user's JWT and key (nsc); "": none
+	CA          string // PEM file of the authorities that sign the servers' certificates; "": the system's
+	Cert, Key   string // PEM files of the client's certificate and key; "": none
+	Name        string // of this client, for the broker's monitoring
+	Wait        bool   // wait for a broker that cannot be reached
+}
+
+// Connect connects to a broker. The connection restores itself after every loss.
+func Connect(ctx context.Context, c Connection) (*nats.Conn, error) {
+	opts := []nats.Option{
+		nats.Name(c.Name), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond), nats.Timeout(5 * time.Second),
+		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), // a cut network is found within 6 s
+		nats.IgnoreAuthErrorAbort(), // a server that restarts may not have its accounts yet
+	}
+	if c.Credentials != "" {
+		opts = append(opts, nats.UserCredentials(c.Credentials))
+	}
+	if c.CA != "" {
+		opts = append(opts, nats.RootCAs(c.CA))
+	}
+	if c.Cert != "" {
+		opts = append(opts, nats.ClientCert(c.Cert, c.Key))
+	}
+	for {
+		nc, err := nats.Connect(c.URL, opts...)
+		if err == nil {
+			return nc, nil
+		}
+		err = fmt.Errorf("cluster: %s: %w", Redact(c.URL), err)
+		if retry := errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout); !c.Wait || !retry {
+			return nil, err
+		}
+		if !sleep(ctx, time.Second) {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// Redact returns URLs without passwords and tokens.
+func Redact(urls string) string {
+	list := strings.Split(urls, ",")
+	for i, text := range list {
+		u, err := url.Parse(strings.TrimSpace(text))
+		if err != nil {
+			list[i] = "(not a URL)"
+			continue
+		}
+		if u.User != nil {
+			u.User = url.User("xxxxx")
+		}
+		list[i] = u.String()
+	}
+	return strings.Join(list, ",")
+}
+
+// sleep waits and reports whether ctx has not ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// The names in the broker.
+const (
+	runsStream  = "S4D_RUNS"
+	runsSubject = "s4d.runs." // SWEEP.RUN
+	consumer    = "workers"
+	bucket      = "S4D"           // of the key-value store and of the object store
+	progressOf  = "s4d.progress." // SWEEP
+	dataOf      = "s4d.data."     // SWEEP: requests for data
+)
+
+// requestTime bounds a request to the broker.
+const requestTime = 5 * time.Second
+
+// store is the part of the broker that coordinators and workers use.
+type store struct {
+	nc      *nats.Conn
+	js      jetstream.JetStream
+	kv      jetstream.KeyValue
+	objects jetstream.ObjectStore
+}
+
+// create makes what the broker lacks. lease is the time after which a run whose worker is silent is
+// given to another one.
+func create(ctx context.Context, nc *nats.Conn, lease time.Duration, replicas int) (*store, error) {
+	ctx, cancel := context.WithTimeout(ctx, 4*requestTime)
+	defer cancel()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	_, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: runsStream, Description: "runs of s4d-fast sweeps", Subjects: []string{runsSubject + "*.*"},
+		Retention: jetstream.WorkQueuePolicy, Replicas: replicas,
+	})
+	if err == nil {
+		_, err = js.CreateOrUpdateConsumer(ctx, runsStream, jetstream.ConsumerConfig{
+			Durable: consumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: lease, MaxDeliver: -1, MaxAckPending: -1,
+		})
+	}
+	if err == nil {
+		_, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucket, Description: "states of s4d-fast runs", Replicas: replicas})
+	}
+	if err == nil {
+		_, err = js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket, Description: "files of s4d-fast runs", Replicas: replicas})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cluster: the streams of sweeps (does the server run with JetStream?): %w", err)
+	}
+	return open(ctx, nc)
+}
+
+// open returns the store that a coordinator has made.
+func open(ctx context.Context, nc *nats.Conn) (*store, error) {
+	s := &store{nc: nc}
+	var err error
+	if s.js, err = jetstream.New(nc); err == nil {
+		s.kv, err = s.js.KeyValue(ctx, bucket)
+	}
+	if err == nil {
+		s.objects, err = s.js.ObjectStore(ctx, bucket)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	return s, nil
+}

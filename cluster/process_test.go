@@ -1,0 +1,182 @@
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/cluster/broker"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// role is the environment variable by which the test binary becomes another process.
+const role = "S4D_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	part, ok := map[string]func(context.Context, []string) error{
+		"broker": brokerProcess, "worker": workerProcess, "coordinator": coordinatorProcess,
+	}[os.Getenv(role)]
+	if !ok {
+		os.Exit(m.Run())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := part(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, os.Getenv(role)+":", err)
+		os.Exit(1)
+	}
+}
+
+// brokerProcess serves on an address with a folder, and prints its URL.
+func brokerProcess(ctx context.Context, args []string) error {
+	b, err := broker.Start(broker.Options{Addr: args[0], Dir: args[1]})
+	if err != nil {
+		return err
+	}
+	fmt.Println(b.URLs()[0])
+	<-ctx.Done()
+	b.Close()
+	return nil
+}
+
+// workerProcess trains for the broker at a URL, with a name.
+func workerProcess(ctx context.Context, args []string) error {
+	nc, err := Connect(ctx, Connection{URL: args[0], Wait: true})
+	if err != nil {
+		return err
+	}
+	return (&Worker{Name: args[1], Load: loadTask}).Run(ctx, nc)
+}
+
+// coordinatorProcess has a sweep trained in a folder, with a number of seeds, and prints the states
+// of its runs after each change.
+func coordinatorProcess(ctx context.Context, args []string) error {
+	nc, err := Connect(ctx, Connection{URL: args[0]})
+	if err != nil {
+		return err
+	}
+	seeds, err := strconv.Atoi(args[2])
+	if err != nil {
+		return err
+	}
+	out := json.NewEncoder(os.Stdout)
+	c := &Coordinator{
+		Sweep: tiny(&testing.T{}, args[1], seeds, args[3:]...), Lease: 2 * time.Second,
+		Watch: func(all []Status) { _ = out.Encode(all) },
+	}
+	_, err = c.Run(ctx, nc)
+	return err
+}
+
+// host is where a process of a test runs: a network namespace, or this machine.
+type host struct{ namespace string }
+
+// process is a process of a test.
+type process struct {
+	*exec.Cmd
+	lines <-chan string // of its standard output
+	ended <-chan error
+}
+
+// start starts a process, which ends with the test.
+func (h host) start(t *testing.T, part string, args ...string) *process {
+	t.Helper()
+	args = append([]string{must.Get(os.Executable())(t)}, args...)
+	if h.namespace != "" {
+		args = append([]string{"ip", "netns", "exec", h.namespace}, args...) // ip replaces itself
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), role+"="+part)
+	cmd.Stderr = t.Output()
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
+	lines, ended := make(chan string), make(chan error, 1)
+	p := &process{Cmd: cmd, lines: lines, ended: ended}
+	closed := make(chan struct{})
+	go func() {
+		in := bufio.NewScanner(out)
+		in.Buffer(nil, 1<<20)
+		for in.Scan() {
+			select {
+			case lines <- in.Text():
+			case <-closed:
+			}
+		}
+		close(lines)
+		ended <- cmd.Wait()
+		close(ended)
+	}()
+	t.Cleanup(func() { close(closed); p.kill() })
+	return p
+}
+
+// kill ends the process with SIGKILL.
+func (p *process) kill() {
+	_ = p.Process.Signal(syscall.SIGKILL)
+	<-p.ended
+}
+
+// network makes namespaces with the addresses 10.209.0.1, 10.209.0.2, … that a bridge connects, in
+// a namespace of its own. They end with the test.
+func network(t *testing.T, n int) []host {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("network namespaces require root")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Skip("network namespaces require ip (Debian's iproute2)")
+	}
+	ip := func(args ...string) error {
+		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+			return fmt.Errorf("ip %v: %w: %s", args, err, out)
+		}
+		return nil
+	}
+	hub := fmt.Sprintf("s4d-%d", os.Getpid())
+	namespace := func(name string) error {
+		err := ip("netns", "add", name)
+		if err == nil {
+			t.Cleanup(func() { _ = ip("netns", "del", name) })
+		}
+		return err
+	}
+	if err := namespace(hub); err != nil {
+		t.Skipf("no network namespaces here: %v", err)
+	}
+	must.Do(t, ip("-n", hub, "link", "add", "br0", "type", "bridge"))
+	must.Do(t, ip("-n", hub, "link", "set", "br0", "up"))
+	var hosts []host
+	for i := range n {
+		name, port := fmt.Sprintf("%s-%d", hub, i), fmt.Sprintf("port%d", i)
+		must.Do(t, namespace(name))
+		for _, args := range [][]string{
+			{"-n", hub, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", name},
+			{"-n", hub, "link", "set", port, "master", "br0", "up"},
+			{"-n", name, "address", "add", fmt.Sprintf("10.209.0.%d/24", i+1), "dev", "eth0"},
+			{"-n", name, "link", "set", "eth0", "up"},
+			{"-n", name, "link", "set", "lo", "up"},
+		} {
+			must.Do(t, ip(args...))
+		}
+		hosts = append(hosts, host{name})
+	}
+	return hosts
+}
+
+// cut disconnects a host of network, or connects it again.
+func (h host) cut(t *testing.T, off bool) {
+	t.Helper()
+	state := "up"
+	if off {
+		state = "down"
+	}
+	must.Do(t, exec.Command("ip", "-n", h.namespace, "link", "set", "eth0", state).Run())
+}

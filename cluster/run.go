@@ -1,0 +1,288 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/s4d-fast/s4d-fast/level"
+	"github.com/s4d-fast/s4d-fast/train"
+)
+
+// Causes of the end of a run's context.
+var (
+	errDrain = errors.New("the sweep was cancelled")
+	errStall = errors.New("no step for too long")
+)
+
+// brokerError is an error for which neither the run nor its data are to blame.
+type brokerError struct{ error }
+
+func (e brokerError) Unwrap() error { return e.error }
+
+func levelName() string { return string(level.Current()) }
+
+// run is a run that a worker trains.
+type run struct {
+	*Worker
+	job   *job
+	lease *lease
+
+	began  time.Time
+	active atomic.Int64 // time of the last sign of life, in nanoseconds
+	told   time.Time    // of the last progress message
+}
+
+func (r *run) alive() { r.active.Store(int64(time.Since(r.began))) }
+
+// guarded trains the run while it renews the message. It stops as soon as another worker has the
+// run, or the coordinator cancels the sweep.
+func (r *run) guarded(ctx context.Context, msg jetstream.Msg, ackWait time.Duration) error {
+	inner, cancel := context.WithCancelCause(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for sleep(inner, ackWait/3) {
+			if err := r.renew(inner, msg); err != nil {
+				cancel(err)
+			}
+		}
+	}()
+	err := r.train(inner)
+	cause := context.Cause(inner)
+	cancel(nil)
+	<-ended
+	dir := r.runDir()
+	defer os.RemoveAll(dir)
+	switch {
+	case errors.Is(err, errLost), errors.Is(err, errOver):
+		return err
+	case errors.Is(cause, errLost), errors.Is(cause, errOver):
+		return cause
+	case err == nil:
+		return nil
+	case errors.Is(cause, errDrain):
+		return r.release(stopped, errDrain)
+	case errors.Is(cause, errStall):
+		return r.fail(fmt.Errorf("cluster: %s: %w (%v)", r.job.Name, errStall, r.Stall))
+	case ctx.Err() != nil:
+		return r.release(queued, train.ErrInterrupted)
+	case errors.As(err, new(brokerError)):
+		return r.release(queued, err)
+	}
+	return r.fail(err)
+}
+
+// renew keeps the message from being delivered again. An error of the broker is none: the run goes
+// on until another worker has it.
+func (r *run) renew(ctx context.Context, msg jetstream.Msg) error {
+	if time.Since(r.began)-time.Duration(r.active.Load()) > r.Stall {
+		return errStall
+	}
+	ask, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	if err := r.lease.check(ask); errors.Is(err, errLost) || errors.Is(err, errOver) {
+		return err
+	}
+	if _, err := r.store.kv.Get(ask, stopKey(r.job.Sweep)); err == nil {
+		return errDrain
+	}
+	_ = msg.InProgress()
+	return nil
+}
+
+// stopKey is the key whose presence cancels a sweep.
+func stopKey(sweep string) string { return sweep + ".stop" }
+
+// train resumes the run in the worker's folder and trains it to its end.
+func (r *run) train(ctx context.Context) error {
+	cfg, err := r.job.config()
+	if err != nil {
+		return err
+	}
+	if err := get(ctx, r.store.objects, r.runDir(), r.lease.entry().Files); err != nil {
+		return err
+	}
+	here := cfg // with the paths of this machine
+	if r.MapPaths != nil {
+		if err := r.MapPaths(&here, func(path string) (string, error) { return r.data(ctx, path) }); err != nil {
+			return err
+		}
+	}
+	if r.Threads != 0 {
+		here.Workers = r.Threads
+	}
+	data, err := r.Load(ctx, here)
+	if err != nil {
+		return err
+	}
+	r.alive()
+	_, missing := os.Stat(filepath.Join(r.runDir(), train.RunFiles()[0]))
+	var t *train.Trainer
+	opt := train.Options{Dir: r.runDir(), Resume: missing == nil, Reporter: &progress{Reporter: r.Reporter, run: r}, Saved: func() error {
+		r.alive()
+		return r.saved(ctx, t)
+	}}
+	if t, err = train.New(ctx, here, data, opt); err != nil {
+		return err
+	}
+	defer t.Close()
+	for _, warning := range t.Warnings() {
+		r.Log.Warn(warning)
+	}
+	err = t.Fit(ctx)
+	diverged := errors.Is(err, train.ErrDiverged)
+	if err != nil && !diverged {
+		return err
+	}
+	return r.finish(ctx, t, resultOf(t, diverged))
+}
+
+// data returns a path of this machine with the data at a path of the coordinator's.
+func (r *run) data(ctx context.Context, path string) (string, error) {
+	i := slices.IndexFunc(r.job.Data, func(d dataRef) bool { return d.Path == path })
+	if i < 0 {
+		return "", fmt.Errorf("cluster: %s: the job lacks the data %.200q", r.job.Name, path)
+	}
+	ref := r.job.Data[i]
+	r.alive()
+	defer r.alive()
+	return r.cache.path(ctx, ref, func(ctx context.Context, dir string) error {
+		r.Log.Info("fetching data", "path", ref.Path, "bytes", ref.Size)
+		return r.fetch(ctx, ref, dir)
+	})
+}
+
+// fetch gets the data from the object store. If they are not there, it asks the coordinator to put
+// them there.
+func (r *run) fetch(ctx context.Context, ref dataRef, dir string) error {
+	name := ref.object(r.job.Sweep)
+	limit := transferTime(ref.Size)
+	if _, err := r.store.objects.GetInfo(ctx, name); errors.Is(err, jetstream.ErrObjectNotFound) {
+		ask, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		answer, err := r.store.nc.RequestWithContext(ask, dataOf+r.job.Sweep, []byte(ref.Hash))
+		if err != nil {
+			return brokerError{fmt.Errorf("cluster: data %s are not on this machine, and the coordinator does not answer: %w", ref.Path, err)}
+		}
+		if len(answer.Data) > 0 {
+			return fmt.Errorf("cluster: data %s are not on this machine, and the coordinator cannot send them: %s", ref.Path, answer.Data)
+		}
+	}
+	r.alive()
+	transfer, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	in, err := r.store.objects.Get(transfer, name)
+	if err != nil {
+		return brokerError{fmt.Errorf("cluster: data %s: %w", ref.Path, err)}
+	}
+	defer in.Close()
+	if err := unpack(in, dir, ref.base(), ref.Size); err != nil {
+		if in.Error() != nil {
+			return brokerError{err}
+		}
+		return err
+	}
+	return nil
+}
+
+// saved stores the checkpoint in the run folder. While the broker cannot be reached, training goes
+// on without.
+func (r *run) saved(ctx context.Context, t *train.Trainer) error {
+	if r.store.nc.Status() != nats.CONNECTED {
+		return nil
+	}
+	err := r.storeFiles(context.WithoutCancel(ctx), t, nil)
+	if errors.Is(err, errLost) || errors.Is(err, errOver) {
+		return err
+	}
+	if err != nil {
+		r.Log.Warn("checkpoint not stored", "name", r.job.Name, "step", t.Step(), "error", err)
+	}
+	return nil
+}
+
+// finish stores the result. It tries until the broker has it, another worker has the run, or ctx
+// ends.
+func (r *run) finish(ctx context.Context, t *train.Trainer, res *result) error {
+	for {
+		r.alive()
+		err := r.storeFiles(context.WithoutCancel(ctx), t, res)
+		if err == nil || errors.Is(err, errLost) || errors.Is(err, errOver) {
+			return err
+		}
+		r.Log.Warn("result not stored", "name", r.job.Name, "error", err)
+		if !sleep(ctx, time.Second) {
+			return err
+		}
+	}
+}
+
+// storeFiles stores the files of the run folder, and then the entry that names them.
+func (r *run) storeFiles(ctx context.Context, t *train.Trainer, res *result) error {
+	c, err := r.job.config() // with the coordinator's paths and what the data have set
+	if err != nil {
+		return err
+	}
+	used := t.Config()
+	used.Data = c.Data
+	text, err := used.Encode()
+	if err != nil {
+		return err
+	}
+	old := r.lease.entry().Files
+	files, err := put(ctx, r.store.objects, r.runDir(), fmt.Sprintf("%s.%s", r.job.key(), r.lease.id), old, map[string][]byte{train.RunFiles()[0]: text})
+	if err != nil {
+		return err
+	}
+	ask, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	err = r.lease.update(ask, func(e *entry) {
+		e.Files, e.Step, e.Claims = files, t.Step(), 1
+		if res != nil {
+			e.Status, e.Result = done, res
+		}
+	})
+	switch {
+	case err == nil:
+		remove(ctx, r.store.objects, old, files)
+	case errors.Is(err, errLost), errors.Is(err, errOver):
+		remove(ctx, r.store.objects, files, old)
+	}
+	return err
+}
+
+// release gives the run back. It returns why, or the error of the broker.
+func (r *run) release(status string, why error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), requestTime)
+	defer cancel()
+	err := r.lease.update(ctx, func(e *entry) { e.Status, e.Lease, e.Worker, e.Claims = status, "", "", 0 })
+	if errors.Is(err, errLost) || errors.Is(err, errOver) {
+		return err
+	}
+	return why
+}
+
+// fail records an error of the run and returns it. After some, the run is not tried again.
+func (r *run) fail(why error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), requestTime)
+	defer cancel()
+	n := r.lease.entry().Errors + 1
+	if err := r.lease.update(ctx, func(e *entry) {
+		e.Errors, e.Status, e.Error = n, queued, fmt.Sprintf("%v (worker %s)", why, r.Name)
+		if n >= maxErrors {
+			e.Status = failed
+		}
+	}); errors.Is(err, errLost) || errors.Is(err, errOver) {
+		return err
+	}
+	return why
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/s4d-fast/s4d-fast/cluster"
+	"github.com/s4d-fast/s4d-fast/cluster/broker"
+	"github.com/s4d-fast/s4d-fast/train"
+	"github.com/s4d-fast/s4d-fast/train/task"
+)
+
+// natsFlags are the flags of commands that connect to NATS.
+type natsFlags struct {
+	NATS  string `name:"nats" help:"URL of a NATS server with JetStream; several are separated by commas." placeholder:"URL" xor:"nats" group:"Other machines:"`
+	Creds string `name:"nats-creds" help:"File with the NATS user's credentials." type:"path" placeholder:"FILE" group:"Other machines:"`
+	CA    string `name:"nats-ca" help:"PEM file with the authorities of the server's certificate (default: the system's)." type:"path" placeholder:"FILE" group:"Other machines:"`
+	Cert  string `name:"nats-cert" help:"PEM file with the client's certificate." type:"path" placeholder:"FILE" and:"nats-client" group:"Other machines:"`
+	Key   string `name:"nats-key" help:"PEM file with the client's key." type:"path" placeholder:"FILE" and:"nats-client" group:"Other machines:"`
+}
+
+func (f *natsFlags) connect(ctx context.Context, name string, wait bool) (*nats.Conn, error) {
+	nc, err := cluster.Connect(ctx, cluster.Connection{URL: f.NATS, Credentials: f.Creds, CA: f.CA, Cert: f.Cert, Key: f.Key, Name: name, Wait: wait})
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%w before the connection to NATS", train.ErrInterrupted)
+	}
+	return nc, err
+}
+
+// checkNATS rejects flags that have no effect without --nats or --serve.
+func (c *sweepCmd) checkNATS() error {
+	switch {
+	case c.Lease < cluster.LeastLease:
+		return usageError(fmt.Errorf("--lease %v: expected at least %v", c.Lease, cluster.LeastLease))
+	case c.Replicas < 1 || c.Replicas > 5:
+		return usageError(fmt.Errorf("--replicas %d: expected 1 to 5", c.Replicas))
+	case c.NATS == "" && c.Serve == "" && c.Watch:
+		return usageError(errors.New("--watch: expected --nats or --serve, which distribute the runs"))
+	}
+	return nil
+}
+
+// distribute has the runs trained by workers.
+func (c *sweepCmd) distribute(ctx context.Context, std *streams, log *slog.Logger, tk *task.Task, s train.Sweep) ([]train.SweepRow, error) {
+	var nc *nats.Conn
+	var err error
+	if c.Serve != "" {
+		b, err := broker.Start(broker.Options{Addr: c.Serve, Dir: filepath.Join(c.Out, "nats")})
+		if err != nil {
+			return nil, err
+		}
+		defer b.Close()
+		fmt.Fprintln(std.err, "waiting for workers; start them on this or other machines with one of:")
+		for _, url := range b.URLs() {
+			fmt.Fprintf(std.err, "  s4d-fast worker --nats %s\n", url)
+		}
+		nc, err = nats.Connect("", nats.InProcessServer(b), nats.Token(b.Token()), nats.Name("sweep"), nats.MaxReconnects(-1))
+		if err != nil {
+			return nil, err
+		}
+	} else if nc, err = c.connect(ctx, "sweep", false); err != nil {
+		return nil, err
+	}
+	defer nc.Close()
+	table := newRunTable(std, c.Watch)
+	defer table.end()
+	coordinator := cluster.Coordinator{Sweep: s, Lease: c.Lease, Replicas: c.Replicas, MapPaths: tk.MapPaths, Watch: table.show, Log: log}
+	rows, err := coordinator.Run(ctx, nc)
+	if errors.Is(err, train.ErrInterrupted) {
+		table.end()
+		fmt.Fprintf(std.err, "stopped with %d runs complete; run the same command again to resume\n", len(rows))
+	}
+	return rows, err
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// A sweep with --serve prints the command of workers. With one worker its table and its models are
+// those of the same sweep without.
+func TestSweepServe(t *testing.T) {
+	args := func(dir string, more ...string) []string {
+		return append([]string{"sweep", "delay", "--set", "data.length=64", "--set", "data.delay=16", "--set", "data.train_size=64", "--set", "data.eval_size=64",
+			"--set", "ssm.d_state=8", "--set", "train.epochs=1", "--set", "ssm.dt_max=0.1,0.2", "--threads", "1", "--out", dir}, more...)
+	}
+	alone, served := filepath.Join(t.TempDir(), "alone"), filepath.Join(t.TempDir(), "served")
+	ok(t, args(alone)...)
+	out, in := io.Pipe()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	url := regexp.MustCompile(`worker --nats (\S+)`)
+	var log bytes.Buffer
+	go func() {
+		defer close(ended)
+		text := make([]byte, 4096)
+		started := make(chan int, 1)
+		begun := false
+		for {
+			n, err := out.Read(text)
+			if err != nil {
+				break
+			}
+			log.Write(text[:n])
+			if m := url.FindSubmatch(log.Bytes()); m != nil && !begun && bytes.HasSuffix(log.Bytes(), []byte("\n")) {
+				begun = true
+				go func() {
+					started <- run(ctx, []string{"worker", "--nats", string(m[1])}, streams{in: strings.NewReader(""), out: io.Discard, err: t.Output()})
+				}()
+			}
+		}
+		stop()
+		if begun {
+			<-started
+		}
+	}()
+	code := run(t.Context(), args(served, "--serve", "127.0.0.1:0"), streams{in: strings.NewReader(""), out: io.Discard, err: in})
+	in.Close()
+	<-ended
+	must.Equal(t, code, exitOK, "exit code; %s", &log)
+	for _, name := range []string{"sweep.csv", "ssm.dt_max=0.1,seed=1/best.safetensors", "ssm.dt_max=0.2,seed=1/best.safetensors", "sweep.png"} {
+		if !bytes.Equal(read(t, filepath.Join(served, name)), read(t, filepath.Join(alone, name))) {
+			t.Errorf("%s differs", name)
+		}
+	}
+}
+
+func TestClusterFlags(t *testing.T) {
+	dir := t.TempDir()
+	for want, args := range map[string][]string{
+		"expected --nats URL":        {"worker"},
+		"--cache 0":                  {"worker", "--nats", "nats://localhost:1", "--cache", "0"},
+		"expected --nats or --serve": {"sweep", "delay", "--watch", "--out", dir},
+		"--lease 1ms":                {"sweep", "delay", "--serve", ":0", "--lease", "1ms", "--out", dir},
+		"--replicas 9":               {"sweep", "delay", "--serve", ":0", "--replicas", "9", "--out", dir},
+		"can't be used together":     {"sweep", "delay", "--serve", ":0", "--nats", "nats://localhost:1", "--out", dir},
+	} {
+		checkRun(t, nil, args, exitUsage, want)
+	}
+}

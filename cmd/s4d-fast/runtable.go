@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/cluster"
+)
+
+// runTable shows the runs of a distributed sweep: on a terminal with --watch as a table that is
+// redrawn, otherwise as a line per change of a run's state.
+type runTable struct {
+	w       io.Writer
+	live    bool
+	lines   int // of the table on the terminal
+	drawn   time.Time
+	pending []cluster.Status // not drawn yet
+	states  map[string]string
+}
+
+func newRunTable(std *streams, watch bool) *runTable {
+	return &runTable{w: std.err, live: watch && std.errTTY, states: map[string]string{}}
+}
+
+// tableRows is the number of runs that a table shows besides the totals. Terminals have 24 lines.
+const tableRows = 20
+
+// show is the Watch of a cluster.Coordinator.
+func (t *runTable) show(all []cluster.Status) {
+	if t.live {
+		if t.pending = all; time.Since(t.drawn) >= redrawTable {
+			t.draw()
+		}
+		return
+	}
+	for i, s := range all {
+		state := s.State + " " + s.Worker
+		if old, ok := t.states[s.Name]; old == state || !ok && s.State == "queued" {
+			continue
+		}
+		t.states[s.Name] = state
+		line := fmt.Sprintf("run %d of %d: %s: %s", i+1, len(all), s.Name, s.State)
+		if s.Worker != "" {
+			line += " on " + s.Worker
+		}
+		if s.Result != "" {
+			line += ": " + s.Result
+		}
+		fmt.Fprintln(t.w, printable(line, ""))
+	}
+}
+
+// redrawTable is the least time between two drawings.
+const redrawTable = 200 * time.Millisecond
+
+func (t *runTable) draw() {
+	var b strings.Builder
+	if t.lines > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA\x1b[J", t.lines) // up, and clear to the end
+	}
+	text := statusTable(t.pending)
+	t.lines, t.drawn = strings.Count(text, "\n"), time.Now()
+	b.WriteString(text)
+	_, _ = io.WriteString(t.w, b.String()) // a terminal that cannot be written to is no reason to stop
+	t.pending = nil
+}
+
+// end draws the last table.
+func (t *runTable) end() {
+	if t.live && t.pending != nil {
+		t.draw()
+	}
+}
+
+// statusTable returns the table: the totals, and the runs that are not queued, the latest last.
+func statusTable(all []cluster.Status) string {
+	totals := map[string]int{}
+	var shown []cluster.Status
+	for _, want := range []string{"done", "failed", "stopped", "running"} {
+		for _, s := range all {
+			if s.State == want {
+				totals[want]++
+				shown = append(shown, s)
+			}
+		}
+	}
+	shown = shown[max(0, len(shown)-tableRows):]
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d runs: %d done, %d running, %d failed, %d queued\n",
+		len(all), totals["done"], totals["running"], totals["failed"], len(all)-totals["done"]-totals["running"]-totals["failed"])
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, s := range shown {
+		at := fmt.Sprintf("step %d", s.Step)
+		if s.Steps > 0 && s.State == "running" {
+			at = fmt.Sprintf("epoch %d/%d, step %d/%d", s.Epoch, s.Epochs, s.Step, s.Steps)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", printable(s.Name, ""), s.State, printable(s.Worker, ""), s.Level, at, printable(s.Result, ""))
+	}
+	_ = w.Flush() // to memory: cannot fail
+	return b.String()
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/cluster"
+	"github.com/s4d-fast/s4d-fast/train"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/task"
+)
+
+type workerCmd struct {
+	Name    string        `help:"Name in the coordinator's table (default: the host's name and the process)." placeholder:"NAME"`
+	Dir     string        `help:"Folder for the run in progress and the cache of data, used by one worker at a time (default: a temporary folder)." type:"path" placeholder:"DIR"`
+	Cache   int64         `help:"Size of the cache of data in gigabytes." default:"10" placeholder:"N"`
+	Threads int           `help:"Number of worker threads (default: as the sweep says, otherwise one per processor)." placeholder:"N"`
+	Idle    time.Duration `help:"Exit after this time without a run (default: never)." placeholder:"TIME"`
+	Stall   time.Duration `help:"Give a run up after this time without a step." default:"30m"`
+
+	natsFlags
+}
+
+func (c *workerCmd) Help() string {
+	return `Takes runs of sweeps (s4d-fast sweep --nats or --serve), one at a time, and stores their checkpoints and results in the broker.
+A run whose worker is lost continues on another worker from its last checkpoint. Ctrl-C stores a checkpoint and gives the run back.
+
+The environment variable S4D_NATS replaces --nats, so that the URL's token is not in the list of processes.
+
+Data are read at the sweep's path if this machine has the same data there, and otherwise fetched once and cached.
+
+Examples:
+  s4d-fast worker --nats nats://TOKEN@192.168.1.7:4222
+  s4d-fast worker --nats tls://nats.example.org --nats-creds worker.creds --dir /scratch/s4d --idle 10m
+
+docs/cluster.md describes sweeps on several machines.`
+}
+
+func (c *workerCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
+	switch c.NATS = cmp.Or(c.NATS, os.Getenv("S4D_NATS")); {
+	case c.NATS == "":
+		return usageError(errors.New("worker: expected --nats URL (or S4D_NATS), which the sweep prints (s4d-fast sweep --serve)"))
+	case c.Cache < 1 || c.Cache > 1<<20:
+		return usageError(fmt.Errorf("--cache %d: expected 1 to %d gigabytes", c.Cache, 1<<20))
+	case c.Threads < 0 || c.Idle < 0 || c.Stall <= 0:
+		return usageError(fmt.Errorf("--threads %d, --idle %v, --stall %v: expected 0 or more, and a positive --stall", c.Threads, c.Idle, c.Stall))
+	}
+	nc, err := c.connect(ctx, c.Name, true)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	w := cluster.Worker{
+		Name: c.Name, Dir: c.Dir, Cache: c.Cache * 1e9, Threads: c.Threads, Idle: c.Idle, Stall: c.Stall, Log: log, Reporter: reporter(std, log),
+		Load: func(ctx context.Context, cfg train.Config) (*dataset.Dataset, error) {
+			tk, err := task.Lookup(cfg.Task)
+			if err != nil {
+				return nil, err
+			}
+			if err := tk.Resolve(&cfg); err != nil {
+				return nil, err
+			}
+			data, err := tk.Load(ctx, source(std, cfg, ""))
+			if err == nil {
+				printNotes(std, data.Notes)
+			}
+			return data, err
+		},
+		MapPaths: func(cfg *train.Config, f func(string) (string, error)) error {
+			tk, err := task.Lookup(cfg.Task)
+			if err != nil {
+				return err
+			}
+			return tk.MapPaths(cfg, f)
+		},
+	}
+	return w.Run(ctx, nc)
+}
