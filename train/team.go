@@ -200,7 +200,7 @@ func (t *Trainer) share() error {
 	}
 	var parts [4]bytes.Buffer // configuration, checkpoint, model of the best epoch, level
 	if t.team.rank == 0 {
-		text, err := t.cfg.encode()
+		text, err := t.cfg.Encode()
 		if err != nil {
 			return err
 		}
