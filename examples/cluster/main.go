@@ -49,6 +49,8 @@ func main() {
 	flag.DurationVar(&o.KeepLines, "keep-lines", o.KeepLines, "`age` at which lines and abandoned snapshots are deleted")
 	flag.BoolVar(&o.Memory, "memory", o.Memory, "keep audio, lines and snapshots in the memory of the brokers, not in files")
 	flag.IntVar(&o.Replicas, "replicas", o.Replicas, "`number` of brokers that keep a copy")
+	flag.Int64Var(&o.Streams, "max-streams", o.Streams, "maximal number of `streams` in progress in the cluster; more are rejected")
+	flag.Int64Var(&o.Audio, "max-audio", o.Audio, "maximal size of the audio in JetStream in `bytes`; the oldest is deleted")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
@@ -80,6 +82,9 @@ func (s *settings) validate() error {
 	}
 	if o.Replicas < 1 || o.Replicas > 5 {
 		return fmt.Errorf("-replicas %d: expected 1 to 5", o.Replicas)
+	}
+	if o.Streams < 1 || o.Audio < 1<<20 {
+		return fmt.Errorf("-max-streams %d, -max-audio %d: expected at least 1 and %d", o.Streams, o.Audio, 1<<20)
 	}
 	if s.member.Processors < 0 {
 		return fmt.Errorf("-processors %d: expected at least 0", s.member.Processors)

@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
@@ -60,6 +61,9 @@ func main() {
 }
 
 func run(ctx context.Context, o options, files []string) (err error) {
+	if o.members < 1 || o.streams < 1 || o.minutes <= 0 || o.kill < 0 {
+		return fmt.Errorf("-members %d, -streams %d, -minutes %g, -kill %v: expected more than 0, and at least 0", o.members, o.streams, o.minutes, o.kill)
+	}
 	if err := level.Set(""); err != nil {
 		return err
 	}
@@ -149,6 +153,8 @@ func watch(ctx context.Context, f *fleet, l *load, o options) (stop func()) {
 			defer t.Stop()
 			kill = t.C
 		}
+		self := &process{name: "load", cmd: &exec.Cmd{}}
+		self.cmd.Process, _ = os.FindProcess(os.Getpid())
 		began, before := time.Now(), map[*process]cost{}
 		last := began
 		for {
@@ -162,8 +168,8 @@ func watch(ctx context.Context, f *fleet, l *load, o options) (stop func()) {
 					l.fail(err.Error())
 				}
 			case now := <-report.C:
-				fmt.Printf("%4.0f s\n", now.Sub(began).Seconds())
-				for _, p := range f.list() {
+				fmt.Printf("%4.0f s  latency: %s\n", now.Sub(began).Seconds(), l.sinceLast())
+				for _, p := range append(f.list(), self) {
 					c := p.cost()
 					fmt.Printf("  %-9s %s\n", p.name, c.since(before[p], now.Sub(last)))
 					before[p] = c
@@ -178,7 +184,10 @@ func watch(ctx context.Context, f *fleet, l *load, o options) (stop func()) {
 // since describes the cost during a time, at whose beginning it was another one.
 func (c cost) since(b cost, d time.Duration) string {
 	per := func(v float64) float64 { return v / d.Seconds() }
-	return fmt.Sprintf("%4d streams  %5.1f %% CPU  %6.1f MB  received %5.2f MB/s  sent %5.2f MB/s  model %5.1f %%  %5.0f snapshots/s",
-		c.streams, 100*per((c.cpu-b.cpu).Seconds()), float64(c.resident)/1e6, per(c.received-b.received)/1e6, per(c.sent-b.sent)/1e6,
-		100*per(c.busy-b.busy), per(c.snapshots-b.snapshots))
+	text := fmt.Sprintf("%5.1f %% CPU  %6.1f MB", 100*per((c.cpu-b.cpu).Seconds()), float64(c.resident)/1e6)
+	if c.sent == 0 {
+		return text
+	}
+	return text + fmt.Sprintf("  %4d streams  received %5.2f MB/s  sent %5.2f MB/s  model %5.1f %%  %5.0f snapshots/s",
+		c.streams, per(c.received-b.received)/1e6, per(c.sent-b.sent)/1e6, 100*per(c.busy-b.busy), per(c.snapshots-b.snapshots))
 }

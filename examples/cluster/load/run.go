@@ -33,6 +33,8 @@ type load struct {
 	faults   []time.Time
 	calm     report.Times // latency of events, far from faults
 	faulty   report.Times // and of the others
+	recent   report.Times // of all since the last call of sinceLast
+	stored   report.Times // from when a chunk is due until JetStream has stored it
 	failures map[string]int
 	byName   map[string]*checked
 }
@@ -117,6 +119,9 @@ func (l *load) stream(ctx context.Context, name string, c *checked) error {
 		if err != nil {
 			return err
 		}
+		l.mu.Lock()
+		l.stored.Add(time.Since(due))
+		l.mu.Unlock()
 	}
 	select {
 	case <-c.done:
@@ -170,6 +175,7 @@ func (l *load) check(name string, msg jetstream.Msg) {
 
 // record counts the latency of an event whose chunk was sent at a time. The caller holds mu.
 func (l *load) record(sent, received time.Time) {
+	l.recent.Add(received.Sub(sent))
 	for i := len(l.faults) - 1; i >= 0; i-- {
 		if d := sent.Sub(l.faults[i]); d > -faultBefore && d < faultAfter {
 			l.faulty.Add(received.Sub(sent))
@@ -213,6 +219,19 @@ func (c *checked) compare(msg jetstream.Msg) error {
 	return nil
 }
 
+// sinceLast describes the latency of events since the last call.
+func (l *load) sinceLast() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	q := l.recent.Quantiles()
+	l.recent = report.Times{}
+	return milliseconds(q)
+}
+
+func milliseconds(q report.Quantiles) string {
+	return fmt.Sprintf("p50 %.1f ms, p99 %.1f ms, max %.1f ms", 1e3*q.P50, 1e3*q.P99, 1e3*q.Max)
+}
+
 // total returns the number of events that all streams should have.
 func (l *load) total() (n int) {
 	for i := range l.streams {
@@ -239,9 +258,12 @@ func (l *load) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text := fmt.Sprintf("%d streams, %d of %d events as expected", l.streams, l.events, l.total())
-	for name, t := range map[string]*report.Times{"without faults": &l.calm, "near faults": &l.faulty} {
-		if q := t.Quantiles(); q.Max > 0 {
-			text += fmt.Sprintf("\nlatency %s: p50 %.1f ms, p99 %.1f ms, max %.1f ms", name, 1e3*q.P50, 1e3*q.P99, 1e3*q.Max)
+	for _, t := range []struct {
+		name  string
+		times *report.Times
+	}{{"latency without faults", &l.calm}, {"latency near faults", &l.faulty}, {"audio stored after", &l.stored}} {
+		if q := t.times.Quantiles(); q.Max > 0 {
+			text += fmt.Sprintf("\n%s: %s", t.name, milliseconds(q))
 		}
 	}
 	return text

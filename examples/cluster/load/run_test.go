@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/examples/cluster/internal/clustertest"
 	"github.com/s4d-fast/s4d-fast/examples/cluster/internal/member"
@@ -38,7 +40,7 @@ type node struct {
 	kill func() // as a process dies: without another word to the broker
 }
 
-func startNode(t testing.TB, b *clustertest.Broker, r *events.Recognizer, change func(*member.Config)) *node {
+func startNode(t testing.TB, nc *nats.Conn, r *events.Recognizer, change func(*member.Config)) *node {
 	t.Helper()
 	opt := wire.Defaults()
 	opt.Lease = 500 * time.Millisecond
@@ -46,7 +48,6 @@ func startNode(t testing.TB, b *clustertest.Broker, r *events.Recognizer, change
 	if change != nil {
 		change(&cfg)
 	}
-	nc := b.Connect()
 	m := must.Get(member.New(t.Context(), nc, cfg))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -77,24 +78,59 @@ func TestKilledMembers(t *testing.T) {
 	var mu sync.Mutex
 	var nodes []*node
 	for range 3 {
-		nodes = append(nodes, startNode(t, b, r, nil))
+		nodes = append(nodes, startNode(t, b.Connect(), r, nil))
 	}
 	killed := 0
 	kill := func() {
 		mu.Lock()
 		defer mu.Unlock()
 		killed++
-		nodes = append(nodes, startNode(t, b, r, nil))
+		nodes = append(nodes, startNode(t, b.Connect(), r, nil))
 		nodes[0].kill()
 		nodes = nodes[1:]
 	}
 	l := load{js: b.JetStream(), scripts: toneScripts(t, r, 300), streams: 20, patience: time.Minute}
 	total := l.total()
-	l.onLine = at(kill, total/10, total/4, total/2, 3*total/4)
+	restarted := make(chan bool)
+	kills := at(kill, total/10, total/4, total/2, 3*total/4)
+	restart := at(func() {
+		mu.Lock()
+		defer mu.Unlock()
+		b.Restart()
+		close(restarted)
+	}, total/3)
+	l.onLine = func(n int) { kills(n); restart(n) }
 	must.Do(t, l.run(ctx))
 	must.Do(t, l.err())
 	mu.Lock()
 	defer mu.Unlock()
 	must.Equal(t, killed, 4, "killed members")
+	<-restarted
+	t.Log(&l)
+}
+
+// Audio, lines and snapshots have three copies, so that the loss of a broker loses nothing.
+func TestKilledBroker(t *testing.T) {
+	ctx, brokers, r := clustertest.Context(t), clustertest.StartCluster(t, 3), recognizer(t)
+	l := load{js: brokers[1].JetStream(brokers[2], brokers[0]), scripts: toneScripts(t, r, 100), streams: 6, patience: time.Minute}
+	opt := wire.Defaults()
+	opt.Replicas = 3
+	setup := func() error { // fails until the brokers have elected a leader
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		return wire.Setup(ctx, l.js, opt)
+	}
+	for err := setup(); err != nil; err = setup() {
+		must.Do(t, ctx.Err())
+	}
+	three := func(c *member.Config) { c.JetStream.Replicas = 3 }
+	for i := range 3 {
+		startNode(t, brokers[i].Connect(brokers[(i+1)%3], brokers[(i+2)%3]), r, three)
+	}
+	stopped := make(chan bool)
+	l.onLine = at(func() { brokers[0].Stop(); close(stopped) }, l.total()/3)
+	must.Do(t, l.run(ctx))
+	must.Do(t, l.err())
+	<-stopped
 	t.Log(&l)
 }

@@ -3,7 +3,9 @@ package clustertest
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"strconv"
 	"testing"
@@ -26,9 +28,34 @@ type Broker struct {
 // Start starts a broker on loopback that ends with the test.
 func Start(t testing.TB) *Broker {
 	t.Helper()
-	b := &Broker{t: t, opt: server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true}}
+	b := newBroker(t)
 	b.start()
-	t.Cleanup(func() { b.stop() })
+	return b
+}
+
+// StartCluster starts n brokers on loopback that know each other.
+func StartCluster(t testing.TB, n int) (all []*Broker) {
+	t.Helper()
+	var routes []*url.URL
+	for i := range n {
+		l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t) // to find a free port
+		routes = append(routes, &url.URL{Scheme: "nats", Host: l.Addr().String()})
+		b := newBroker(t)
+		b.opt.ServerName = fmt.Sprint("broker", i)
+		b.opt.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port}
+		all = append(all, b)
+		must.Do(t, l.Close())
+	}
+	for _, b := range all {
+		b.opt.Routes = routes
+		b.start()
+	}
+	return all
+}
+
+func newBroker(t testing.TB) *Broker {
+	b := &Broker{t: t, opt: server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true}}
+	t.Cleanup(b.Stop)
 	return b
 }
 
@@ -43,7 +70,8 @@ func (b *Broker) start() {
 	b.opt.Port = opt.Port
 }
 
-func (b *Broker) stop() {
+// Stop stops the broker.
+func (b *Broker) Stop() {
 	b.server.Shutdown()
 	b.server.WaitForShutdown()
 }
@@ -51,26 +79,30 @@ func (b *Broker) stop() {
 // Restart stops the broker and starts it at the same address with the same files.
 func (b *Broker) Restart() {
 	b.t.Helper()
-	b.stop()
+	b.Stop()
 	b.start()
 }
 
 // URL returns the broker's URL.
 func (b *Broker) URL() string { return b.server.ClientURL() }
 
-// Connect connects a client until the test ends.
-func (b *Broker) Connect() *nats.Conn {
+// Connect connects a client until the test ends, to this broker or, if it stops, to others.
+func (b *Broker) Connect(others ...*Broker) *nats.Conn {
 	b.t.Helper()
-	nc := must.Get(nats.Connect(b.URL(), nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond),
+	urls := b.URL()
+	for _, o := range others {
+		urls += "," + o.URL()
+	}
+	nc := must.Get(nats.Connect(urls, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.DontRandomize(),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})))(b.t)
 	b.t.Cleanup(nc.Close)
 	return nc
 }
 
 // JetStream connects a client and returns its JetStream context.
-func (b *Broker) JetStream() jetstream.JetStream {
+func (b *Broker) JetStream(others ...*Broker) jetstream.JetStream {
 	b.t.Helper()
-	return must.Get(jetstream.New(b.Connect()))(b.t)
+	return must.Get(jetstream.New(b.Connect(others...)))(b.t)
 }
 
 // Context returns a context that ends with the test, or after a time that only a failure takes.

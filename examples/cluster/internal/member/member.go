@@ -104,6 +104,9 @@ func (m *Member) ID() string { return m.id }
 // Run serves streams until ctx ends, and then hands them over to other members.
 func (m *Member) Run(ctx context.Context) error {
 	watch, err := m.members.WatchAll(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("the members are not known: %w", err)
 	}
@@ -178,6 +181,11 @@ func pause(ctx context.Context, d time.Duration) {
 // and the delivery renews it.
 func (m *Member) take(ctx context.Context, work jetstream.Msg) {
 	name := work.Subject()[len(wire.WorkSubject("")):]
+	if err := wire.CheckName(name); err != nil {
+		m.cfg.Log.Warn("a stream was rejected", "error", err)
+		work.Term()
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if s := m.streams[name]; s != nil {
@@ -193,12 +201,14 @@ func (m *Member) take(ctx context.Context, work jetstream.Msg) {
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	s.cancel = cancel
 	m.streams[name] = s
-	m.running.Go(func() {
-		s.run(run)
-		m.mu.Lock()
-		delete(m.streams, name)
-		m.mu.Unlock()
-	})
+	m.running.Go(func() { s.run(run) })
+}
+
+// remove takes the stream off the member's list, so that its lease is not renewed.
+func (s *stream) remove() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.streams, s.name)
 }
 
 // count returns the number of streams.

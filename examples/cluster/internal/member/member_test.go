@@ -198,6 +198,20 @@ func TestPublisherErrors(t *testing.T) {
 	c.eventually("all streams have ended", func() bool { return m.count() == 0 })
 }
 
+// A stream with an invalid name, and one beyond the limit, are rejected.
+func TestRejectedStreams(t *testing.T) {
+	c := newCluster(t)
+	c.opt.Streams = 2
+	m := c.member(0)
+	must.Get(c.js.Publish(c.ctx, wire.WorkSubject("a=b"), []byte(`{"rate":8000}`)))(t)
+	c.publisher("one")
+	must.Reject(wire.NewPublisher(c.ctx, c.js, "two", 8000))(t, "stream two was not started", "maximum messages exceeded")
+	c.run(m)
+	work := must.Get(c.js.Stream(c.ctx, wire.WorkStream))(t)
+	c.eventually("the invalid stream is gone", func() bool { return must.Get(work.Info(c.ctx))(t).State.Msgs == 1 })
+	c.publisher("two")
+}
+
 // A member that leaves hands over its streams, and the next one replays nothing.
 func TestLeave(t *testing.T) {
 	c := newCluster(t)

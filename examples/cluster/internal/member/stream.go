@@ -81,6 +81,7 @@ func (s *stream) run(ctx context.Context) {
 	if errors.Is(err, errEnded) {
 		err = s.finish()
 	}
+	s.remove() // before the next delivery, which may be to this member
 	why := released("")
 	switch {
 	case err == nil:
@@ -180,7 +181,10 @@ func (s *stream) receive(msg *nats.Msg, waiting int) error {
 	}
 	if previous > s.sequence {
 		s.metrics.gaps.Inc()
-		return s.replay()
+		// A replica may not have all messages yet. Then the next message is a reason to try again.
+		if err := s.replay(); err != nil || previous > s.sequence || sequence <= s.sequence {
+			return err
+		}
 	}
 	began := time.Now()
 	wait, duration, err := s.process(msg.Data, sequence)

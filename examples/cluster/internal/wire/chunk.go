@@ -10,7 +10,7 @@ import (
 )
 
 // MaxChunk is the longest message of audio in bytes, with its header.
-const MaxChunk = 64 << 10
+const MaxChunk = 16 << 10
 
 // ChunkHeader is the length of a chunk's header in bytes.
 const ChunkHeader = 12

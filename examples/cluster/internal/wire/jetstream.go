@@ -52,11 +52,13 @@ type Options struct {
 	KeepLines time.Duration // age at which lines and abandoned snapshots are deleted
 	Memory    bool          // keep everything in the memory of the brokers
 	Replicas  int
+	Streams   int64 // maximal number of streams in progress; more are rejected
+	Audio     int64 // maximal size of the audio in bytes; the oldest is deleted
 }
 
 // Defaults returns the options of one broker that loses nothing when it restarts.
 func Defaults() Options {
-	return Options{Lease: time.Second, KeepAudio: 30 * time.Second, KeepLines: time.Hour, Replicas: 1}
+	return Options{Lease: time.Second, KeepAudio: 30 * time.Second, KeepLines: time.Hour, Replicas: 1, Streams: 10000, Audio: 1 << 30}
 }
 
 // MemberTTL is how long the status of a member is valid.
@@ -69,13 +71,13 @@ func Setup(ctx context.Context, js jetstream.JetStream, opt Options) error {
 		storage = jetstream.MemoryStorage
 	}
 	for _, cfg := range []jetstream.StreamConfig{{
-		Name: AudioStream, Subjects: []string{AudioSubject("*")}, MaxAge: opt.KeepAudio, MaxMsgSize: MaxChunk + 4096,
+		Name: AudioStream, Subjects: []string{AudioSubject("*")}, MaxAge: opt.KeepAudio, MaxBytes: opt.Audio, MaxMsgSize: MaxChunk + 4096,
 		RePublish: &jetstream.RePublish{Source: AudioSubject("*"), Destination: "s4d.live.{{wildcard(1)}}"},
 	}, {
 		Name: LineStream, Subjects: []string{allLines}, MaxAge: opt.KeepLines,
 	}, {
 		Name: WorkStream, Subjects: []string{WorkSubject("*")}, Retention: jetstream.WorkQueuePolicy,
-		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
+		MaxMsgs: opt.Streams, MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
 	}} {
 		cfg.Storage, cfg.Replicas, cfg.AllowDirect = storage, opt.Replicas, true
 		cfg.Duplicates = 10 * time.Second

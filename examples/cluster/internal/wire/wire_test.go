@@ -23,7 +23,7 @@ func TestChunk(t *testing.T) {
 	for want, b := range map[string][]byte{
 		"without the header":                  whole[:ChunkHeader-1],
 		"whole samples":                       whole[:len(whole)-1],
-		"at most 65536":                       make([]byte, MaxChunk+1),
+		"at most 16384":                       make([]byte, MaxChunk+1),
 		"at sample 9223372036854775807":       append([]byte(chunkMagic), bytes.Repeat([]byte{0xff}, 8)...),
 		"audio message without the header \"": append([]byte("S4A\x02"), whole[4:]...),
 	} {

@@ -1,13 +1,17 @@
+//go:build unix
+
 package main
 
 import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/examples/cluster/internal/clustertest"
+	"github.com/s4d-fast/s4d-fast/examples/cluster/internal/wire"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 )
@@ -15,9 +19,6 @@ import (
 // build compiles the command of a member and saves the model of two tones.
 func build(t *testing.T) (program, model string) {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("the test sends signals")
-	}
 	dir := t.TempDir()
 	program, model = filepath.Join(dir, "cluster"), filepath.Join(dir, "tones.safetensors")
 	if out, err := exec.Command("go", "build", "-o", program, "..").CombinedOutput(); err != nil {
@@ -27,7 +28,8 @@ func build(t *testing.T) (program, model string) {
 	return program, model
 }
 
-// Members that are processes of their own are killed with SIGKILL.
+// Members that are processes of their own are killed with SIGKILL. One is suspended and wakes up
+// when others have ended its streams.
 func TestProcesses(t *testing.T) {
 	ctx, b, r := clustertest.Context(t), clustertest.Start(t), recognizer(t)
 	program, model := build(t)
@@ -35,18 +37,22 @@ func TestProcesses(t *testing.T) {
 	for range 3 {
 		must.Do(t, f.addMember(ctx))
 	}
-	defer f.close()
+	t.Cleanup(f.close)
+	suspended := f.list()[2]
 	l := load{js: b.JetStream(), scripts: toneScripts(t, r, 300), streams: 12, patience: time.Minute}
-	total := l.total()
-	killed := make(chan error, 3)
-	l.onLine = at(func() {
+	total, did := l.total(), make(chan error, 3)
+	suspend := at(func() { did <- suspended.cmd.Process.Signal(syscall.SIGSTOP) }, total/8)
+	kill := at(func() {
 		f.killOldest()
-		killed <- f.addMember(ctx)
-	}, total/10, total/2)
+		did <- f.addMember(ctx)
+	}, total/4, total/2)
+	l.onLine = func(n int) { suspend(n); kill(n) }
 	must.Do(t, l.run(ctx))
 	must.Do(t, l.err())
-	must.Do(t, <-killed)
-	must.Do(t, <-killed)
+	for range cap(did) {
+		must.Do(t, <-did)
+	}
+	must.Do(t, suspended.cmd.Process.Signal(syscall.SIGCONT))
 	for _, p := range f.list() {
 		if c := p.cost(); runtime.GOOS == "linux" && (c.cpu == 0 || c.resident == 0) {
 			t.Errorf("%s: cost %+v", p.name, c)
@@ -54,6 +60,8 @@ func TestProcesses(t *testing.T) {
 		p.stop()
 		must.Equal(t, p.cmd.ProcessState.ExitCode(), 0, "exit code of %s after SIGTERM", p.name)
 	}
+	info := must.Get(must.Get(l.js.Stream(ctx, wire.LineStream))(t).Info(ctx))(t)
+	must.Equal(t, int(info.State.Msgs), total+l.streams, "lines in JetStream")
 }
 
 func TestExitCodes(t *testing.T) {
@@ -66,6 +74,7 @@ func TestExitCodes(t *testing.T) {
 		{2, "-interval 1ms: expected 10ms to 7.5s", []string{"-interval", "1ms"}},
 		{2, "-lease 20s: expected 100ms to 7.5s", []string{"-lease", "20s"}},
 		{2, "-replicas 0: expected 1 to 5", []string{"-replicas", "0"}},
+		{2, "-max-streams 0", []string{"-max-streams", "0"}},
 		{2, "-processors -1: expected at least 0", []string{"-processors", "-1"}},
 		{2, "flag provided but not defined", []string{"-x"}},
 		{1, "no servers available", []string{"-nats", "nats://127.0.0.1:1", "-model", model}},
