@@ -45,6 +45,10 @@ func (t *Trainer) saveCheckpoint() error {
 	if err != nil {
 		return err
 	}
+	return t.writeCheckpoint(f)
+}
+
+func (t *Trainer) writeCheckpoint(f *safetensors.File) error {
 	path, previous := t.path(checkpointFile), t.path(previousFile)
 	return replaceFile(path, func(w io.Writer) error {
 		if _, err := f.WriteTo(w); err != nil { // the disk is full: the previous checkpoint stays
@@ -100,8 +104,24 @@ func (t *Trainer) settle() {
 
 // Checkpoint writes a checkpoint of the last complete step, if there is a run folder. During the
 // Fit of a run with a Group, another goroutine may call it at any time, for example when a rank is
-// lost and Fit waits for it.
-func (t *Trainer) Checkpoint() error { return t.checkpoint() }
+// lost and Fit waits for it. It writes none with a weight that is NaN or infinite.
+func (t *Trainer) Checkpoint() error {
+	if t.dir == "" {
+		return nil
+	}
+	t.settling.Lock()
+	defer t.settling.Unlock()
+	f, err := t.checkpointData()
+	if err != nil {
+		return err
+	}
+	for _, a := range f.Arrays {
+		if i := slices.IndexFunc(a.F32, func(v float32) bool { return v-v != 0 }); i >= 0 {
+			return t.diverged(fmt.Sprintf("%s[%d] is %v", a.Name, i, a.F32[i]))
+		}
+	}
+	return t.writeCheckpoint(f)
+}
 
 // loadCheckpoint restores the state of the run's checkpoint. If it is damaged or missing, it
 // restores the previous one and warns. An error is fs.ErrNotExist if there is neither.

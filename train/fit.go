@@ -40,7 +40,6 @@ func (t *Trainer) Fit(ctx context.Context) error {
 		return err
 	}
 	defer net.Close()
-	t.settle()
 	t.reporter.Begin(t.progress())
 	defer t.reporter.End()
 	s := newStepper(t, net)
@@ -86,7 +85,9 @@ func (t *Trainer) epoch(ctx context.Context, s *stepper) error {
 			return err
 		}
 		load.release(b)
+		t.settling.Lock()
 		t.state.Seconds = before + time.Since(began).Seconds()
+		t.settling.Unlock()
 		if every := t.cfg.Train.CheckpointEvery; every > 0 && t.state.Step%every == 0 {
 			if err := t.checkpoint(); err != nil {
 				return err

@@ -405,3 +405,42 @@ func TestRanksOfUnequalLengths(t *testing.T) {
 		must.Equal(t, all[2].Test().Loss, one.Test().Loss, "test loss")
 	}
 }
+
+// Checkpoints that another goroutine writes at any time are those of complete steps.
+func TestCheckpointDuringFit(t *testing.T) {
+	r := tiny(t, "train.shards=2")
+	var seen []int
+	for _, err := range together(2, func(g Group) error {
+		stop, done := make(chan struct{}), make(chan error, 1)
+		_, err := fitRank(t.Context(), g, r, func(tr *Trainer) {
+			go func() {
+				defer close(done)
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					if err := tr.Checkpoint(); err != nil {
+						done <- err
+						return
+					}
+					if _, s, err := readState(tr.path(checkpointFile)); err == nil && tr.dir != "" {
+						seen = append(seen, s.Step)
+						if err := s.validate(&tr.cfg, tr.plan.perEpoch); err != nil {
+							done <- err
+							return
+						}
+					}
+				}
+			}()
+		})
+		close(stop)
+		return errors.Join(err, <-done)
+	}) {
+		must.Do(t, err)
+	}
+	if !slices.IsSorted(seen) {
+		t.Errorf("steps %v, expected them to rise", seen)
+	}
+}

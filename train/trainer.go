@@ -98,6 +98,9 @@ func New(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*
 	if err = Agree(opt.Group, err); err == nil {
 		err = Agree(opt.Group, t.share())
 	}
+	if err == nil {
+		t.settle()
+	}
 	if err != nil && t != nil {
 		t.Close()
 		t = nil
