@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/cluster/mpi"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train"
+	"github.com/s4d-fast/s4d-fast/train/task"
+)
+
+// trainCmd has the flags of s4d-fast train, except those of a task's options, which --set sets.
+type trainCmd struct {
+	Task     string        `arg:"" optional:"" help:"Task (default: the task of the resumed run, otherwise delay)."`
+	Data     string        `help:"Folder or file of the data, on every machine." type:"path" placeholder:"DIR"`
+	Config   string        `help:"TOML file whose values override the task's preset." type:"path" placeholder:"FILE"`
+	Preset   string        `help:"Use the published settings of another layer." placeholder:"NAME"`
+	Set      []string      `help:"Override one value, for example train.shards=16; repeatable." placeholder:"KEY=VALUE" sep:"none"`
+	From     string        `help:"Start from the weights of a model file, on every machine." type:"path" placeholder:"MODEL"`
+	Out      string        `help:"Run folder, on the machine of rank 0 (default: runs/TASK, or runs/TASK-2, …)." type:"path" placeholder:"DIR"`
+	Resume   bool          `help:"Resume the interrupted run in --out, on any number of ranks."`
+	Seed     *uint64       `help:"Seed for initial weights, shuffling, dropout and generated data." placeholder:"N"`
+	Threads  int           `help:"Number of worker threads per rank (default: the processors that the rank may use)." placeholder:"N"`
+	Patience time.Duration `help:"Time after which a rank that does not respond counts as lost; 0: never." default:"${patience}"`
+}
+
+// defaultShards is train.shards where it is not given, unless a batch is smaller.
+const defaultShards = 8
+
+// run trains as one rank.
+func (c *trainCmd) run(ctx context.Context, world *mpi.World) error {
+	tk, cfg, from, err := c.shared(world)
+	if err != nil {
+		return err
+	}
+	cfg.Workers = c.Threads
+	if cfg.Workers == 0 {
+		cfg.Workers = threads()
+	}
+	data, err := tk.Load(ctx, task.From(cfg))
+	if err := agree(world, err); err != nil {
+		return err
+	}
+	opt := train.Options{Dir: c.Out, Resume: c.Resume, From: from, Group: world, Reporter: reporter(world.Rank())}
+	if c.Out == "" {
+		opt.Dir, opt.Numbered = filepath.Join("runs", cfg.Task), true
+	}
+	t, err := train.New(ctx, cfg, data, opt)
+	if err != nil {
+		return agreed{err}
+	}
+	defer t.Close()
+	if world.Rank() == 0 {
+		for _, w := range append(data.Notes, t.Warnings()...) {
+			fmt.Fprintln(os.Stderr, w)
+		}
+		fmt.Fprintf(os.Stderr, "%s in %s, %d ranks of %d threads, %d shards\n%s\n", cfg.Task, t.Dir(), world.Ranks(), cfg.Workers, cfg.Train.Shards, t.Describe())
+	}
+	stop := saveOn(ctx, t, world)
+	err = t.Fit(ctx)
+	stop()
+	if err != nil {
+		return c.explain(t, err)
+	}
+	if world.Rank() > 0 {
+		return nil
+	}
+	best := t.BestEpoch()
+	if best == nil {
+		return nil
+	}
+	fmt.Printf("Best epoch %d on the validation set: %s.\n", best.Epoch, tk.Summary(best.Result()))
+	if r := t.Test(); r != nil {
+		fmt.Printf("Test set: %s.\n", tk.Summary(*r))
+	}
+	fmt.Printf("Model: %s\n", filepath.Join(t.Dir(), "best.safetensors"))
+	return nil
+}
+
+// explain writes a checkpoint if Fit has failed on this rank alone, and adds how to resume.
+func (c *trainCmd) explain(t *train.Trainer, err error) error {
+	if t.Dir() == "" {
+		return err
+	}
+	if !common(err) {
+		if e := t.Checkpoint(); e != nil {
+			return errors.Join(err, e)
+		}
+	}
+	return fmt.Errorf("%w; resume with --out %s --resume", err, t.Dir())
+}
+
+// shared returns the task, the configuration of rank 0, and the model to start from.
+func (c *trainCmd) shared(world *mpi.World) (*task.Task, train.Config, *model.Model, error) {
+	var tk *task.Task
+	var cfg train.Config
+	var from *model.Model
+	var text []byte
+	var err error
+	if c.From != "" {
+		from, err = model.Load(c.From)
+	}
+	if err == nil && world.Rank() == 0 {
+		if tk, cfg, err = c.config(from); err == nil {
+			text, err = cfg.Encode()
+		}
+	}
+	if err := agree(world, err); err != nil {
+		return nil, cfg, nil, err
+	}
+	all, err := world.GatherBytes(text)
+	if err != nil {
+		return nil, cfg, nil, err
+	}
+	if world.Rank() > 0 {
+		cfg = train.Default()
+		if err = cfg.Merge(all[0], "the configuration of rank 0"); err == nil {
+			tk, err = task.Lookup(cfg.Task)
+		}
+	}
+	return tk, cfg, from, agree(world, err)
+}
+
+// config resolves the configuration, as s4d-fast train does.
+func (c *trainCmd) config(from *model.Model) (*task.Task, train.Config, error) {
+	tk, cfg, err := c.start()
+	if err != nil {
+		return nil, cfg, err
+	}
+	if !c.Resume {
+		cfg.Train.Shards = 0 // not given
+		if from != nil {
+			cfg.SetFrom(from)
+		}
+	}
+	if c.Config != "" {
+		text, err := os.ReadFile(c.Config)
+		if err != nil {
+			return nil, cfg, err
+		}
+		if err := cfg.Merge(text, c.Config); err != nil {
+			return nil, cfg, err
+		}
+	}
+	for _, s := range c.Set {
+		if err := cfg.Set(s); err != nil {
+			return nil, cfg, err
+		}
+	}
+	if cfg.Task != tk.Name() {
+		return nil, cfg, fmt.Errorf("%w: task %q: the configuration is for task %q", train.ErrConfig, tk.Name(), cfg.Task)
+	}
+	if c.Data != "" {
+		cfg.SetDir(c.Data)
+	}
+	if c.Seed != nil {
+		cfg.Seed = *c.Seed
+	}
+	if cfg.Train.Shards == 0 {
+		cfg.Train.Shards = max(1, min(defaultShards, cfg.Train.Batch))
+	}
+	if from != nil {
+		if err := tk.CheckFrom(cfg, from); err != nil {
+			return nil, cfg, err
+		}
+	}
+	return tk, cfg, tk.Resolve(&cfg)
+}
+
+// start returns the configuration that the flags override.
+func (c *trainCmd) start() (*task.Task, train.Config, error) {
+	if c.Resume {
+		if c.Out == "" {
+			return nil, train.Config{}, fmt.Errorf("%w: --resume requires --out, the folder of the run", train.ErrConfig)
+		}
+		return task.LoadRun(c.Out)
+	}
+	name := c.Task
+	if name == "" {
+		name = task.Default
+	}
+	tk, err := task.Lookup(name)
+	if err != nil {
+		return nil, train.Config{}, err
+	}
+	if c.Preset != "" {
+		cfg, err := tk.MethodPreset(c.Preset)
+		return tk, cfg, err
+	}
+	return tk, tk.Preset(), nil
+}
