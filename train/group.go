@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Group joins the processes that train one network together (docs/maths.md §22). Each process
+// A Group joins the processes that train one network together (docs/mpi.md). Each process
 // is a rank. All ranks call the same methods in the same order, with the same number of shards. If
 // a method returns an error, the group cannot be used any more.
 type Group interface {

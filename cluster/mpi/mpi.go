@@ -1,9 +1,9 @@
 // Package mpi joins the processes that Open MPI's mpirun has started, so that they train one
 // network together (train.Options.Group, docs/mpi.md).
 //
-// MPI only moves data here. The additions are in Go, in the order of package internal/shard, so that
-// the bits of a sum do not depend on the number of ranks. All calls of MPI come from one thread
-// (MPI_THREAD_FUNNELED), which also adds, while the network computes in other threads.
+// MPI only moves data here. The additions are in Go, in the order of package internal/shard, so
+// that the bits of a sum do not depend on the number of ranks. All calls of MPI come from one
+// thread (MPI_THREAD_FUNNELED), which also adds, while the network computes in other threads.
 package mpi
 
 // #cgo pkg-config: ompi-c

@@ -72,7 +72,7 @@ func fit(world *mpi.World, name string) (step, error) {
 	return s, nil
 }
 
-// forwardShare is the part of a step before the backward pass (docs/benchmarks.md, parts of a step).
+// forwardShare is the part of a step before the backward pass (docs/benchmarks.md).
 const forwardShare = 0.38
 
 // seconds predicts the time of a step on so many machines. Each has one shard.
