@@ -149,7 +149,7 @@ func TestTrain(t *testing.T) {
 	for _, n := range networks {
 		want += fmt.Sprintf("%s: %s\n", n.name, must.Get(fit(t.Context(), n, nil))(t))
 	}
-	for _, ranks := range []int{1, 2, 3, 4} {
+	for _, ranks := range []int{1, 2, 4} {
 		must.Equal(t, must.Get(start(t, ranks, "train"))(t), want, "%d ranks", ranks)
 	}
 }
@@ -233,7 +233,7 @@ func calls(world *mpi.World) error {
 }
 
 func TestCalls(t *testing.T) {
-	for _, ranks := range []int{1, 2, 4, 5} {
+	for _, ranks := range []int{1, 2, 5} {
 		must.Get(start(t, ranks, "calls"))(t)
 	}
 }
