@@ -43,7 +43,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-var programs = map[string]func(*mpi.World) error{"train": trainAll, "calls": calls, "lost": lost}
+var programs = map[string]func(*mpi.World) error{
+	"train": func(w *mpi.World) error { return trainAll(w, networks) },
+	"first": func(w *mpi.World) error { return trainAll(w, networks[:1]) },
+	"calls": calls, "lost": lost,
+}
 
 // start runs a program on some ranks and returns its output.
 func start(t *testing.T, ranks int, name string) (string, error) {
@@ -120,8 +124,8 @@ func fit(ctx context.Context, n network, group train.Group) (string, error) {
 	return fmt.Sprintf("%d steps, %x", t.Step(), sha256.Sum256(fmt.Append(nil, t.Best().Hash(), *t.BestEpoch().ValAccuracy, t.BestEpoch().ValLoss, t.BestEpoch().TrainLoss))), nil
 }
 
-// trainAll trains all networks. The ranks compare their models, and rank 0 prints the hashes.
-func trainAll(world *mpi.World) error {
+// trainAll trains networks. The ranks compare their models, and rank 0 prints the hashes.
+func trainAll(world *mpi.World, networks []network) error {
 	for _, n := range networks {
 		hash, err := fit(context.Background(), n, world)
 		if err != nil {
