@@ -117,7 +117,15 @@ func exitCode(ctx context.Context, err error) int {
 
 type signalError struct{ syscall.Signal }
 
-func (s signalError) Error() string { return "stopped by the signal " + s.Signal.String() }
+func (s signalError) Error() string {
+	switch s.Signal {
+	case syscall.SIGTERM:
+		return "stopped by SIGTERM, which mpirun sends when a rank is lost or the job is stopped"
+	case syscall.SIGUSR1:
+		return "stopped by SIGUSR1"
+	}
+	return "stopped by Ctrl-C"
+}
 
 // notifyContext returns a context that a signal cancels with a signalError as its cause. mpirun
 // sends SIGTERM when a rank is lost or when it is interrupted itself. It forwards SIGUSR1.
@@ -155,7 +163,7 @@ func saveOn(ctx context.Context, t *train.Trainer, world *mpi.World) (stop func(
 			fmt.Fprintf(os.Stderr, "s4d-fast-mpi: %v\n", err)
 			return
 		}
-		fmt.Fprintf(os.Stderr, "s4d-fast-mpi: %v, by the user or because a rank was lost: wrote a checkpoint to %s\n", context.Cause(ctx), t.Dir())
+		fmt.Fprintf(os.Stderr, "s4d-fast-mpi: %v: wrote a checkpoint to %s\n", context.Cause(ctx), t.Dir())
 	}()
 	return func() { close(stopped); <-done }
 }

@@ -106,7 +106,7 @@ func TestLostRank(t *testing.T) {
 	if err == nil || !strings.Contains(out, "exited on signal 9") {
 		t.Fatalf("a lost rank: error %v, output\n%s", err, out)
 	}
-	if !strings.Contains(out, "because a rank was lost: wrote a checkpoint to "+run) {
+	if !strings.Contains(out, "when a rank is lost or the job is stopped: wrote a checkpoint to "+run) {
 		t.Log("mpirun ended rank 0 before it could write a checkpoint, so the run resumes from an earlier one")
 	}
 	out, err = command(t, 1, "", resume...)
