@@ -97,8 +97,8 @@ type Config struct {
 	SSM       ssm.Config `toml:"-" json:"ssm"`
 }
 
-// Default returns the configuration that presets start from (docs/configuration.md). DInput,
-// DOutput, DModel and NLayers depend on the task.
+// Default returns a network with the literal reading of S4D-DFouT (docs/maths.md §2.6). DInput,
+// DOutput, DModel and NLayers depend on the task. train.Default has the defaults of training.
 func Default() Config {
 	return Config{
 		Encoder: EncoderLinear, DInput: 1, DOutput: 1, DModel: 128, NLayers: 4,

@@ -39,7 +39,7 @@ type GroupConfig struct {
 	LR          float64 `toml:"lr"`           // global learning rate
 	SSMLR       float64 `toml:"ssm_lr"`       // step size, poles, B and P; -1: the recipe's, 0: frozen
 	StepLR      float64 `toml:"step_lr"`      // log Δ or log ξ; -1: v3 lr, else ssm_lr; 0: frozen
-	AngleLR     float64 `toml:"angle_lr"`     // θ or u (DFouT); -1: as ssm_lr; 0: frozen
+	AngleLR     float64 `toml:"angle_lr"`     // θ or u (DFouT); -1: as ssm_lr, 10 times that for u; 0: frozen
 	WeightDecay float64 `toml:"weight_decay"` // of the tensors that have decay
 	OptConfig   string  `toml:"opt_config"`   // "", BandCdecay, BfastandCdecay or noBCdecay
 	DtGlobal    bool    `toml:"dt_global"`    // log Δ or log ξ: the global rate, with decay
@@ -87,9 +87,12 @@ func (g GroupConfig) Hyper(t Tensor) (lr, weightDecay float64) {
 			return g.LR, g.WeightDecay
 		}
 		return g.stepLR(), 0
-	case KindAngle:
-		if g.AngleLR != FollowRule {
+	case KindAngle, KindShift:
+		switch {
+		case g.AngleLR != FollowRule:
 			return g.AngleLR, 0
+		case t.Kind == KindShift:
+			return 10 * g.ssmLR(), 0
 		}
 		return g.ssmLR(), 0
 	case KindB:

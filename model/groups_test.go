@@ -84,7 +84,11 @@ func TestRates(t *testing.T) {
 		if err := g.Validate(); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
-		for kind, want := range map[Kind]float64{KindStep: tt.step, KindDecay: tt.decay, KindFreq: tt.freq, KindAngle: tt.angle, KindB: tt.b, KindC: g.LR, KindD: g.LR, KindWeight: g.LR} {
+		shift := 10 * tt.angle // u
+		if g.AngleLR != FollowRule {
+			shift = tt.angle
+		}
+		for kind, want := range map[Kind]float64{KindStep: tt.step, KindDecay: tt.decay, KindFreq: tt.freq, KindAngle: tt.angle, KindShift: shift, KindB: tt.b, KindC: g.LR, KindD: g.LR, KindWeight: g.LR} {
 			if lr, _ := g.Hyper(Tensor{Kind: kind, Part: PartBackbone}); lr != want {
 				t.Errorf("%s, kind %d: lr %v, expected %v", tt.name, kind, lr, want)
 			}

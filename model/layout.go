@@ -72,7 +72,7 @@ func (c Config) ssmSpecs(l *Layer, add func(field *[]float32, name string, kind 
 	}
 	switch {
 	case c.SSM.MovesByWidth():
-		names[2] = "u"
+		names[2], freq = "u", KindShift
 	case c.SSM.Layer == ssm.LayerDSS:
 		names[1] = "A_real" // −Re A itself
 	}

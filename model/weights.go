@@ -9,7 +9,8 @@ const (
 	KindStep      Kind = iota // log Δ, log ξ
 	KindDecay                 // log(−Re A), log ρ; Re Λ of S5; ν and γ of the LRU
 	KindFreq                  // Im A; Im Λ of S5; θ of the LRU
-	KindAngle                 // θ of DFouT, or u
+	KindAngle                 // θ of DFouT
+	KindShift                 // u of DFouT: shifts of angles in widths of their resonances
 	KindB                     // B of the SSM
 	KindP                     // P of S4
 	KindC                     // C of the SSM

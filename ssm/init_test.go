@@ -280,3 +280,31 @@ func TestDraws(t *testing.T) {
 		t.Errorf("log Δ of a wider layer's first channels %v, expected %v", got, a.LogStep)
 	}
 }
+
+// Auto is the reading with widths where angles have widths, keeps what is set, and is nothing
+// elsewhere.
+func TestResolve(t *testing.T) {
+	angles := Config{Init: DFouTSingle, Disc: ZOH, AReal: 0.5, Param: ParamAuto}
+	with := func(change func(c *Config)) Config {
+		c := angles
+		change(&c)
+		return c
+	}
+	for _, c := range []struct {
+		name         string
+		config, want Config
+	}{
+		{"angles", angles, Config{Param: ParamWidth, XiPer: XiPerBoth, BScale: ScaleZOHOwn}},
+		{"own keys", with(func(c *Config) { c.XiPer, c.BScale = XiPerMode, ScaleUnit }), Config{Param: ParamWidth, XiPer: XiPerMode, BScale: ScaleUnit}},
+		{"unit circle", with(func(c *Config) { c.AReal = 0 }), Config{}},
+		{"bilinear", with(func(c *Config) { c.Disc = Bilinear }), Config{}},
+		{"S4D-Lin", with(func(c *Config) { c.Init = Lin }), Config{}},
+		{"S4", with(func(c *Config) { c.Layer, c.Init, c.Disc = LayerS4, LegS, Bilinear }), Config{}},
+		{"discrete", with(func(c *Config) { c.Param = ParamDiscrete }), Config{}},
+		{"continuous", with(func(c *Config) { c.Param = ParamContinuous }), Config{Param: ParamContinuous}},
+		{"earlier runs", with(func(c *Config) { c.Param = "" }), Config{}},
+	} {
+		got := c.config.Resolve()
+		must.Equal(t, Config{Param: got.Param, XiPer: got.XiPer, BScale: got.BScale}, c.want, "%s", c.name)
+	}
+}

@@ -9,7 +9,10 @@
 // arXiv 2206.11893).
 package ssm
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Init names an initialisation scheme of the poles (docs/maths.md §2).
 type Init string
@@ -74,6 +77,7 @@ const (
 	ParamDiscrete   Param = "discrete"   // P2: a = −ρξ + iθ, trained ξ, ρ and θ (default)
 	ParamContinuous Param = "continuous" // P1: S4D's a = Δ·A with Δ = ξ and Im A = θ/ξ at the start
 	ParamWidth      Param = "width"      // discrete with θ = Ω + 2ρξ·u: trained ξ, ρ and u (§16)
+	ParamAuto       Param = "auto"       // in configurations of training: see Resolve
 )
 
 // RateRule selects B̄ of discrete poles at another sampling rate, where λ̄ becomes λ̄ʳ (docs/maths.md
@@ -193,6 +197,22 @@ func (c Config) MIMO() bool { return c.Layer == LayerS5 || c.Layer == LayerLRU }
 
 // StoresB reports whether B is a parameter.
 func (c Config) StoresB() bool { return c.TrainB || c.Layer == LayerS4 || c.MIMO() }
+
+// Resolve replaces ParamAuto. For decaying poles on angles with zero-order hold it means ParamWidth
+// and, unless XiPer and BScale are set, XiPerBoth and ScaleZOHOwn: the reading of DFouT that was
+// most accurate (REPRODUCTION.md). In all other cases it means ParamDiscrete, which Resolve writes
+// as "".
+func (c Config) Resolve() Config {
+	auto := c.Param == ParamAuto
+	if auto || c.Param == ParamDiscrete {
+		c.Param = ""
+	}
+	if !auto || !c.Angles() || c.AReal == 0 || c.Disc != ZOH || c.layer() != LayerS4D {
+		return c
+	}
+	c.Param, c.XiPer, c.BScale = ParamWidth, cmp.Or(c.XiPer, XiPerBoth), cmp.Or(c.BScale, ScaleZOHOwn)
+	return c
+}
 
 // Angles reports whether the scheme places angles on the unit circle, with a damping ξ.
 func (c Config) Angles() bool {

@@ -80,7 +80,7 @@ type LoopConfig struct {
 func Default() Config {
 	m := model.Default()
 	s := m.SSM
-	s.Bidirectional = true
+	s.Bidirectional, s.Init, s.Param = true, ssm.DFouTSingle, ssm.ParamAuto
 	m.SSM = ssm.Config{}
 	m.Encoder, m.DInput, m.DOutput = "", 0, 0
 	return Config{
@@ -202,7 +202,7 @@ func within(settings []setting) error {
 // longest sequence.
 func (c *Config) Network(info dataset.Info) model.Config {
 	m := c.Model
-	m.SSM = c.SSM
+	m.SSM = c.SSM.Resolve()
 	m.SSM.DModel = m.DModel
 	m.SSMLayers = c.Ablate.Layers
 	if m.SSM.FixedLength() && m.SSM.LKernel == 0 {

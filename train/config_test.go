@@ -207,7 +207,7 @@ func TestEncode(t *testing.T) {
 		t.Errorf("difference %q, %v", diff, err)
 	}
 	back.SSM.Init, back.Workers, back.Train.Epochs = ssm.Inv, 7, 99
-	if diff, err := c.difference(&back); diff != "ssm.init: there inv, here dfout" || err != nil {
+	if diff, err := c.difference(&back); diff != "ssm.init: there inv, here dfout-single" || err != nil {
 		t.Errorf("difference %q, %v", diff, err)
 	}
 }

@@ -224,7 +224,7 @@ func TestFrozenAndBuffers(t *testing.T) {
 	must.Do(t, tr.Fit(t.Context()))
 	for i, x := range tr.model.Weights.Tensors() {
 		same := slices.Equal(x.Data, before.Tensors()[i].Data)
-		frozen := x.Kind == model.KindStep || x.Kind == model.KindDecay || x.Kind == model.KindAngle
+		frozen := slices.Contains([]model.Kind{model.KindStep, model.KindDecay, model.KindAngle, model.KindShift}, x.Kind) || strings.HasSuffix(x.Name, "omega")
 		must.Equal(t, same, frozen, "%s: unchanged", x.Name)
 	}
 }

@@ -93,6 +93,7 @@ func (l initialLayer) draw() (*ssm.Params, error) {
 	cfg := train.Default()
 	s := &cfg.SSM
 	s.Layer, s.Init, s.Disc, s.DState, s.AReal, s.Bidirectional = impliedLayer(l.init), l.init, "", 2*l.modes, l.decay, false
+	s.Param = "" // unless l.set has another one
 	s.DtMin, s.DtMax, s.XiMin, s.XiMax = l.step, l.step, l.step, l.step
 	cfg.Model.DModel = l.channels
 	for _, set := range l.set {
