@@ -14,14 +14,15 @@ import (
 type cache struct {
 	dir    string
 	limit  int64
-	shared map[string]string // hash of the data at a path of this machine
+	shared map[string]string                               // hash of the data at a path of this machine
+	tree   func(path string, limit int64) (dataRef, error) // treeOf
 }
 
 // path returns a path with the data: that of the coordinator's machine if it has the same content
 // here, and otherwise one in the cache. fetch writes the data to a new folder.
 func (c *cache) path(ctx context.Context, ref dataRef, fetch func(ctx context.Context, dir string) error) (string, error) {
 	if _, known := c.shared[ref.Path]; !known && ctx.Err() == nil {
-		here, err := treeOf(ref.Path, ref.Size)
+		here, err := c.tree(ref.Path, ref.Size)
 		if err == nil {
 			c.shared[ref.Path] = here.Hash
 		}

@@ -40,7 +40,12 @@ func (s *sweep) settle(ctx context.Context, i int, e entry) error {
 		if e.Result == nil {
 			return fmt.Errorf("cluster: %s is done without a result", e.Name)
 		}
-		if err := s.collect(ctx, i, e); err != nil {
+		err := s.collect(ctx, i, e)
+		if errors.Is(err, jetstream.ErrObjectNotFound) { // the broker has lost it
+			s.Log.Warn("the run starts again", "name", e.Name, "reason", err)
+			return s.restart(ctx, i)
+		}
+		if err != nil {
 			return err
 		}
 		delete(s.open, i)
@@ -56,6 +61,22 @@ func (s *sweep) settle(ctx context.Context, i int, e entry) error {
 	return nil
 }
 
+// restart queues a run that is done, but whose files are missing.
+func (s *sweep) restart(ctx context.Context, i int) error {
+	e, rev, err := read(ctx, s.kv, s.jobs[i].key())
+	if err == nil && e.Status == done {
+		e.Status, e.Lease, e.Files, e.Step, e.Result = queued, "", nil, 0, nil
+		_, err = write(ctx, s.kv, s.jobs[i].key(), e, rev)
+	}
+	if err == nil {
+		err = s.publish(ctx, s.jobs[i])
+	}
+	if err != nil {
+		return brokerError{err}
+	}
+	return nil
+}
+
 // collect copies the files of a run into its folder, and its row into the table.
 func (s *sweep) collect(ctx context.Context, i int, e entry) error {
 	dir := s.folder.Runs[i].Dir
@@ -67,7 +88,9 @@ func (s *sweep) collect(ctx context.Context, i int, e entry) error {
 	if err := os.Chmod(temporary, 0o755); err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
-	if err := get(ctx, s.objects, temporary, e.Files); err != nil {
+	transfer, cancel := s.connected(ctx)
+	defer cancel()
+	if err := get(transfer, s.objects, temporary, e.Files); err != nil {
 		return err
 	}
 	err = os.RemoveAll(dir)

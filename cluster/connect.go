@@ -148,3 +148,19 @@ func open(ctx context.Context, nc *nats.Conn) (*store, error) {
 	}
 	return s, nil
 }
+
+// connected returns a context that ends when the connection is lost. The client's transfers of
+// objects would otherwise wait for acknowledgements that were lost with it.
+func (s *store) connected(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	lost := s.nc.StatusChanged(nats.RECONNECTING, nats.CLOSED)
+	go func() {
+		defer s.nc.RemoveStatusListener(lost)
+		select {
+		case <-lost:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}

@@ -222,7 +222,10 @@ func (s *sweep) enqueue(ctx context.Context, start bool) error {
 			err = s.begin(ctx, i)
 		case err != nil:
 		case e.Status == done, e.Status == failed && !start:
-			if err := s.settle(ctx, i, e); err != nil {
+			err := s.settle(ctx, i, e)
+			if errors.As(err, new(brokerError)) { // the next tick tries again
+				s.Log.Warn("broker", "error", err)
+			} else if err != nil {
 				return err
 			}
 			continue

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -53,7 +54,7 @@ func workerProcess(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return (&Worker{Name: args[1], Load: loadTask}).Run(ctx, nc)
+	return (&Worker{Name: args[1], Load: loadTask, Log: slog.Default()}).Run(ctx, nc)
 }
 
 // coordinatorProcess has a sweep trained in a folder, with a number of seeds, and prints the states
@@ -69,7 +70,7 @@ func coordinatorProcess(ctx context.Context, args []string) error {
 	}
 	out := json.NewEncoder(os.Stdout)
 	c := &Coordinator{
-		Sweep: tiny(&testing.T{}, args[1], seeds, args[3:]...), Lease: 2 * time.Second,
+		Sweep: tiny(&testing.T{}, args[1], seeds, args[3:]...), Lease: 2 * time.Second, Log: slog.Default(),
 		Watch: func(all []Status) { _ = out.Encode(all) },
 	}
 	_, err = c.Run(ctx, nc)
@@ -121,7 +122,16 @@ func (h host) start(t *testing.T, part string, args ...string) *process {
 // kill ends the process with SIGKILL.
 func (p *process) kill() {
 	_ = p.Process.Signal(syscall.SIGKILL)
-	<-p.ended
+	for lines := p.lines; ; {
+		select {
+		case _, ok := <-lines: // the process ends when all lines have been read
+			if !ok {
+				lines = nil
+			}
+		case <-p.ended:
+			return
+		}
+	}
 }
 
 // network makes namespaces with the addresses 10.209.0.1, 10.209.0.2, … that a bridge connects, in

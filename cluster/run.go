@@ -92,10 +92,18 @@ func (r *run) renew(ctx context.Context, msg jetstream.Msg) error {
 	if err := r.lease.check(ask); errors.Is(err, errLost) || errors.Is(err, errOver) {
 		return err
 	}
-	if _, err := r.store.kv.Get(ask, stopKey(r.job.Sweep)); err == nil {
-		return errDrain
+	if err := r.cancelled(ask); err != nil {
+		return err
 	}
 	_ = msg.InProgress()
+	return nil
+}
+
+// cancelled returns errDrain if the coordinator has cancelled the sweep.
+func (r *run) cancelled(ctx context.Context) error {
+	if _, err := r.store.kv.Get(ctx, stopKey(r.job.Sweep)); err == nil {
+		return errDrain
+	}
 	return nil
 }
 
@@ -108,7 +116,16 @@ func (r *run) train(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := get(ctx, r.store.objects, r.runDir(), r.lease.entry().Files); err != nil {
+	transfer, cancel := r.store.connected(ctx)
+	err = get(transfer, r.store.objects, r.runDir(), r.lease.entry().Files)
+	cancel()
+	if errors.Is(err, jetstream.ErrObjectNotFound) { // the broker has lost it
+		r.Log.Warn("the run starts again", "name", r.job.Name, "reason", err)
+		if err = os.RemoveAll(r.runDir()); err == nil {
+			err = r.lease.update(ctx, func(e *entry) { e.Files, e.Step = nil, 0 })
+		}
+	}
+	if err != nil {
 		return err
 	}
 	here := cfg // with the paths of this machine
@@ -239,12 +256,14 @@ func (r *run) storeFiles(ctx context.Context, t *train.Trainer, res *result) err
 		return err
 	}
 	old := r.lease.entry().Files
-	files, err := put(ctx, r.store.objects, r.runDir(), fmt.Sprintf("%s.%s", r.job.key(), r.lease.id), old, map[string][]byte{train.RunFiles()[0]: text})
+	transfer, cancel := r.store.connected(ctx)
+	defer cancel()
+	files, err := put(transfer, r.store.objects, r.runDir(), fmt.Sprintf("%s.%s", r.job.key(), r.lease.id), old, map[string][]byte{train.RunFiles()[0]: text})
 	if err != nil {
 		return err
 	}
-	ask, cancel := context.WithTimeout(ctx, requestTime)
-	defer cancel()
+	ask, stop := context.WithTimeout(ctx, requestTime)
+	defer stop()
 	err = r.lease.update(ask, func(e *entry) {
 		e.Files, e.Step, e.Claims = files, t.Step(), 1
 		if res != nil {
@@ -255,7 +274,10 @@ func (r *run) storeFiles(ctx context.Context, t *train.Trainer, res *result) err
 	case err == nil:
 		remove(ctx, r.store.objects, old, files)
 	case errors.Is(err, errLost), errors.Is(err, errOver):
-		remove(ctx, r.store.objects, files, old)
+		// An earlier write that seemed to fail may have succeeded: the next worker has its files.
+		if e, _, now := read(ask, r.store.kv, r.job.key()); now == nil || errors.Is(now, errOver) {
+			remove(ctx, r.store.objects, files, append(slices.Clone(old), e.Files...))
+		}
 	}
 	return err
 }

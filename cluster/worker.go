@@ -38,6 +38,7 @@ type Worker struct {
 
 	store *store
 	cache *cache
+	tree  func(path string, limit int64) (dataRef, error) // treeOf, except in tests
 }
 
 // Run takes runs until ctx is cancelled or the worker is idle. If ctx is cancelled, it stores a
@@ -51,6 +52,9 @@ func (w *Worker) Run(ctx context.Context, nc *nats.Conn) error {
 		w.Name = fmt.Sprintf("%s-%d", cmp.Or(host, "worker"), os.Getpid())
 	}
 	w.Stall = cmp.Or(w.Stall, 30*time.Minute)
+	if w.tree == nil {
+		w.tree = treeOf
+	}
 	unlock, err := w.folder()
 	if err != nil {
 		return err
@@ -97,7 +101,7 @@ func (w *Worker) folder() (unlock func(), err error) {
 	if err := os.RemoveAll(w.runDir()); err != nil { // left by a crash
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	w.cache = &cache{dir: filepath.Join(w.Dir, "data"), limit: cmp.Or(w.Cache, 10e9), shared: map[string]string{}}
+	w.cache = &cache{dir: filepath.Join(w.Dir, "data"), limit: cmp.Or(w.Cache, 10e9), shared: map[string]string{}, tree: w.tree}
 	return unlock, nil
 }
 
@@ -148,10 +152,13 @@ func (w *Worker) take(ctx context.Context, msg jetstream.Msg, ackWait time.Durat
 	if err != nil {
 		return err
 	}
-	e := l.entry()
-	w.Log.Info("run", "name", j.Name, "sweep", j.Sweep, "step", e.Step)
 	r := &run{Worker: w, job: j, lease: l, began: time.Now()}
-	err = r.guarded(ctx, msg, ackWait)
+	if err = r.cancelled(ask); err != nil {
+		err = r.release(stopped, err)
+	} else {
+		w.Log.Info("run", "name", j.Name, "sweep", j.Sweep, "step", l.entry().Step)
+		err = r.guarded(ctx, msg, ackWait)
+	}
 	switch {
 	case err == nil:
 		w.Log.Info("run complete", "name", j.Name)

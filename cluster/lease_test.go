@@ -1,0 +1,135 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// stored returns the store of a new broker with the entry of a queued run.
+func stored(t *testing.T, e entry) *store {
+	t.Helper()
+	s := must.Get(create(t.Context(), connect(t, start(t)), LeastLease, 1))(t)
+	e.Version = version
+	must.Get(s.kv.Create(t.Context(), testKey, must.Get(json.Marshal(e))(t)))(t)
+	return s
+}
+
+const testKey = "0123456789abcdef.0"
+
+// A worker whose run was given to another one can neither write its entry nor finish it.
+func TestLease(t *testing.T) {
+	s := stored(t, entry{Status: queued, Name: "seed=1"})
+	a := must.Get(claim(t.Context(), s.kv, testKey, "a", "avx2"))(t)
+	must.Do(t, a.update(t.Context(), func(e *entry) { e.Step, e.Files = 10, []file{{Path: "config.toml", SHA256: strings.Repeat("0", 64)}} }))
+	must.Do(t, a.check(t.Context()))
+	b := must.Get(claim(t.Context(), s.kv, testKey, "b", "avx512"))(t)
+	must.Fail(t, a.check(t.Context()), errLost)
+	must.Fail(t, a.update(t.Context(), func(e *entry) { e.Status = done }), errLost)
+	if e := b.entry(); e.Step != 10 || e.Worker != "b" || strings.Join(e.Levels, "+") != "avx2+avx512" {
+		t.Errorf("entry %+v", e)
+	}
+
+	// The answer to a write was lost, so the worker knows an old revision.
+	b.rev--
+	must.Do(t, b.update(t.Context(), func(e *entry) { e.Status = done }))
+	must.Reject(claim(t.Context(), s.kv, testKey, "c", "avx2"))(t, errOver)
+	must.Do(t, s.kv.Purge(t.Context(), testKey))
+	must.Fail(t, b.check(t.Context()), errOver)
+	must.Fail(t, b.update(t.Context(), func(*entry) {}), errOver)
+}
+
+// A run that only loses workers fails at last.
+func TestClaimsEnd(t *testing.T) {
+	s := stored(t, entry{Status: queued})
+	for range maxClaims {
+		must.Get(claim(t.Context(), s.kv, testKey, "a", "avx2"))(t)
+	}
+	must.Reject(claim(t.Context(), s.kv, testKey, "b", "avx2"))(t, errOver)
+	e, _, err := read(t.Context(), s.kv, testKey)
+	must.Do(t, err)
+	must.Equal(t, e.Status, failed, "status")
+	if !strings.Contains(e.Error, "50 workers") {
+		t.Errorf("error %q", e.Error)
+	}
+}
+
+// Files are stored once per content, and damaged ones are errors.
+func TestFiles(t *testing.T) {
+	s := stored(t, entry{})
+	dir, to := t.TempDir(), t.TempDir()
+	writeFile(t, dir, "config.toml", "seed = 1")
+	writeFile(t, dir, "last/checkpoint.safetensors", "one")
+	first := must.Get(put(t.Context(), s.objects, dir, "a", nil, nil))(t)
+	writeFile(t, dir, "last/checkpoint.safetensors", "two")
+	second := must.Get(put(t.Context(), s.objects, dir, "b", first, map[string][]byte{"config.toml": []byte("seed = 1")}))(t)
+	if len(second) != 2 || second[0] != first[0] || second[1].Object == first[1].Object {
+		t.Errorf("files %+v, then %+v", first, second)
+	}
+	must.Do(t, get(t.Context(), s.objects, to, second))
+	must.Equal(t, readFile(t, to, "last/checkpoint.safetensors"), "two", "checkpoint")
+	remove(t.Context(), s.objects, first, second)
+	must.Fail(t, get(t.Context(), s.objects, to, first[1:]), first[1].Object)
+	wrong := second[1]
+	wrong.SHA256 = first[1].SHA256
+	err := get(t.Context(), s.objects, to, []file{wrong})
+	must.Fail(t, err, "expected 3 with "+wrong.SHA256)
+	if errors.As(err, new(brokerError)) {
+		t.Errorf("%v counts as an error of the broker", err)
+	}
+	must.Equal(t, readFile(t, to, "last/checkpoint.safetensors"), "two", "checkpoint after a damaged one")
+}
+
+func TestParse(t *testing.T) {
+	ref := `{"path":"/data/x","hash":"` + strings.Repeat("0", 64) + `","size":3}`
+	j := must.Get(parseJob([]byte(`{"version":1,"sweep":"0123456789abcdef","run":3,"config":"seed = 3","data":[` + ref + `]}`)))(t)
+	cfg := must.Get(j.config())(t)
+	if cfg.Seed != 3 || j.Data[0].base() != "x" || j.key() != "0123456789abcdef.3" {
+		t.Errorf("job %+v", j)
+	}
+	for want, text := range map[string]string{
+		"job:":                     "{",
+		"version 2":                `{"version":2}`,
+		`sweep "../x"`:             `{"version":1,"sweep":"../x"}`,
+		"run -1":                   `{"version":1,"sweep":"0123456789abcdef","run":-1}`,
+		`data "/data/.."`:          `{"version":1,"sweep":"0123456789abcdef","data":[` + strings.Replace(ref, "/data/x", "/data/..", 1) + `]}`,
+		`data "/"`:                 `{"version":1,"sweep":"0123456789abcdef","data":[` + strings.Replace(ref, "/data/x", "/", 1) + `]}`,
+		"expected at most 1048576": strings.Repeat(" ", maxJob+1),
+	} {
+		must.Reject(parseJob([]byte(text)))(t, want)
+	}
+	for want, text := range map[string]string{
+		"entry:":                    "[]",
+		"version 0":                 "{}",
+		`file "../../etc/passwd"`:   `{"version":1,"files":[{"path":"../../etc/passwd"}]}`,
+		"file config.toml of -1":    `{"version":1,"files":[{"path":"config.toml","size":-1}]}`,
+		"expected at most 1048576 ": strings.Repeat(" ", maxJob+1),
+	} {
+		if _, err := parseEntry([]byte(text)); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(want)) {
+			t.Errorf("%.40q: error %v, expected %q", text, err, want)
+		}
+	}
+}
+
+// An entry or a job that is accepted names only files of a run folder and data that stay in the
+// cache.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"version":1,"files":[{"path":"config.toml","sha256":"00","size":1}]}`))
+	f.Add([]byte(`{"version":1,"sweep":"0123456789abcdef","data":[{"path":"C:\\x"}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if e, err := parseEntry(text); err == nil {
+			must.Do(t, checkFiles(e.Files))
+		}
+		if j, err := parseJob(text); err == nil {
+			for _, r := range j.Data {
+				if base := r.base(); strings.ContainsAny(base, `/\`) || base == "" || base == ".." {
+					t.Errorf("data %q have the name %q", r.Path, base)
+				}
+			}
+			_, _ = j.config()
+		}
+	})
+}

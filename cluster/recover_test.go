@@ -1,0 +1,224 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/train"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// A cancelled sweep stops its workers after a checkpoint. Started again, with another worker and
+// another connection, it continues from there.
+func TestDrain(t *testing.T) {
+	b := start(t)
+	s := tiny(t, t.TempDir(), 2, "train.checkpoint_every=1")
+	ctx, cancel := context.WithCancel(t.Context())
+	c := &Coordinator{Sweep: s, Log: logger(t), Lease: LeastLease, Watch: func(all []Status) {
+		for _, st := range all {
+			if st.State == running && st.Step >= 2 {
+				cancel()
+			}
+		}
+	}}
+	nc := connect(t, b)
+	cancelled := make(chan struct{})
+	go func() { // the first run waits in step 3 until the workers are told to stop
+		defer close(cancelled)
+		<-ctx.Done()
+		if st, err := open(t.Context(), nc); err == nil {
+			if w, err := st.kv.Watch(t.Context(), "*.stop"); err == nil {
+				for e := range w.Updates() {
+					if e != nil && e.Operation() == jetstream.KeyValuePut {
+						return
+					}
+				}
+			}
+		}
+	}()
+	stop := work(t, connect(t, b), &Worker{Name: "first", Reporter: holdAt{3, nil, cancelled}})
+	if rows, err := c.Run(ctx, nc); !errors.Is(err, train.ErrInterrupted) || len(rows) > 1 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	st := must.Get(open(t.Context(), nc))(t)
+	queue := must.Get(st.js.Stream(t.Context(), runsStream))(t)
+	must.Equal(t, queue.CachedInfo().State.Msgs, 0, "messages in the queue")
+	_ = stop()
+	c.Watch = nil
+	work(t, connect(t, b), &Worker{Name: "second"})
+	must.Get(c.Run(t.Context(), connect(t, b)))(t)
+	same(t, s, alone(t, 2))
+}
+
+// holdAt is a reporter that holds each run at a step until a channel is closed.
+type holdAt struct {
+	step  int
+	begun chan struct{}
+	until <-chan struct{}
+}
+
+func (h holdAt) Begin(train.Progress)      {}
+func (h holdAt) Epoch(train.Metrics, bool) {}
+func (h holdAt) End()                      {}
+func (h holdAt) Step(p train.Progress) {
+	if p.Step == h.step {
+		<-h.until
+	}
+}
+
+// A worker that is told to stop gives its run back, and another one takes it at once: the lease is
+// longer than the test.
+func TestWorkerStops(t *testing.T) {
+	b := start(t)
+	s := tiny(t, t.TempDir(), 1, "train.checkpoint_every=2")
+	reached, until := make(chan struct{}, 2), make(chan struct{})
+	stop := work(t, connect(t, b), &Worker{Name: "first", Reporter: signalAt{holdAt{3, reached, until}}})
+	go func() {
+		<-reached
+		go close(until)
+		if err := stop(); !errors.Is(err, train.ErrInterrupted) {
+			t.Errorf("stopped worker: %v", err)
+		}
+		work(t, connect(t, b), &Worker{Name: "second"})
+	}()
+	must.Get((&Coordinator{Sweep: s, Log: logger(t), Lease: 1 << 40}).Run(t.Context(), connect(t, b)))(t)
+	same(t, s, alone(t, 1))
+}
+
+// signalAt also sends on begun.
+type signalAt struct{ holdAt }
+
+func (s signalAt) Step(p train.Progress) {
+	if p.Step == s.step {
+		s.begun <- struct{}{}
+		<-s.until
+	}
+}
+
+// A run that was begun without a cluster continues from its checkpoint.
+func TestLocalCheckpoint(t *testing.T) {
+	s := tiny(t, t.TempDir(), 1, "train.checkpoint_every=1")
+	ctx, cancel := context.WithCancel(t.Context())
+	s.Reporter = cancelAt{holdAt{step: 5}, cancel}
+	if _, err := s.Run(ctx); !errors.Is(err, train.ErrInterrupted) {
+		t.Fatal(err)
+	}
+	b := start(t)
+	first := 1 << 20 // step of the first run
+	work(t, connect(t, b), &Worker{Name: "only", Reporter: beginAt{holdAt{}, &first}})
+	must.Get((&Coordinator{Sweep: s, Log: logger(t)}).Run(t.Context(), connect(t, b)))(t)
+	must.Equal(t, first, 5, "step at which the first run began")
+	same(t, s, alone(t, 1))
+}
+
+type cancelAt struct {
+	holdAt
+	cancel func()
+}
+
+func (c cancelAt) Step(p train.Progress) {
+	if p.Step == c.step {
+		c.cancel()
+	}
+}
+
+type beginAt struct {
+	holdAt
+	first *int
+}
+
+func (b beginAt) Begin(p train.Progress) {
+	if *b.first == 1<<20 {
+		*b.first = p.Step
+	}
+}
+func (b beginAt) Step(train.Progress) {}
+
+// A run that fails on every attempt is reported at the end, with the worker's error. The others are
+// complete. The next start tries it again.
+func TestFailedRun(t *testing.T) {
+	b := start(t)
+	broken := true
+	w := &Worker{Name: "only", Load: func(ctx context.Context, c train.Config) (*dataset.Dataset, error) {
+		if broken && c.SSM.Init == "lin" {
+			return nil, errors.New("the disk is on fire")
+		}
+		return loadTask(ctx, c)
+	}}
+	stop := work(t, connect(t, b), w)
+	s := tiny(t, t.TempDir(), 1)
+	c := &Coordinator{Sweep: s, Log: logger(t)}
+	rows, err := c.Run(t.Context(), connect(t, b))
+	must.Equal(t, len(rows), 1, "rows")
+	must.Fail(t, err, "ssm.init=lin seed=1", "the disk is on fire", "worker only")
+	_ = stop()
+	broken = false
+	work(t, connect(t, b), w)
+	must.Get(c.Run(t.Context(), connect(t, b)))(t)
+	same(t, s, alone(t, 1))
+}
+
+// Data that a worker does not have come from the coordinator, once for all runs.
+func TestData(t *testing.T) {
+	b := start(t)
+	here := filepath.Join(t.TempDir(), "echoes")
+	writeFile(t, here, "length.txt", "32")
+	s := tiny(t, t.TempDir(), 2)
+	var loaded []string
+	w := &Worker{Name: "far", Dir: t.TempDir(), Load: loadTask, MapPaths: func(c *train.Config, f func(string) (string, error)) error {
+		path, err := f(here)
+		if err != nil {
+			return err
+		}
+		loaded = append(loaded, readFile(t, path, "length.txt"), path)
+		return nil
+	}}
+	w.tree = func(string, int64) (dataRef, error) { return dataRef{}, errors.New("not on this machine") }
+	c := &Coordinator{Sweep: s, Log: logger(t), MapPaths: func(_ *train.Config, f func(string) (string, error)) error {
+		_, err := f(here)
+		return err
+	}}
+	stop := work(t, connect(t, b), w)
+	must.Get(c.Run(t.Context(), connect(t, b)))(t)
+	same(t, s, alone(t, 2))
+	must.Equal(t, len(loaded), 8, "loaded")
+	for i := 0; i < len(loaded); i += 2 {
+		must.Equal(t, loaded[i], "32", "content")
+		if rel, err := filepath.Rel(w.Dir, loaded[i+1]); err != nil || !filepath.IsLocal(rel) {
+			t.Errorf("data at %s, expected them in the cache", loaded[i+1])
+		}
+	}
+	_ = stop()
+	if _, err := os.Stat(filepath.Join(w.Dir, "run")); !os.IsNotExist(err) {
+		t.Errorf("the folder of the last run: %v", err)
+	}
+}
+
+// A worker whose write seemed to fail, and whose run was then given to another one, does not delete
+// the files that this write stored.
+func TestLostAfterWrite(t *testing.T) {
+	s := stored(t, entry{Status: queued})
+	sweep := tiny(t, t.TempDir(), 1)
+	folder := must.Get(sweep.Open())(t)
+	defer folder.Close()
+	cfg := folder.Runs[0].Config
+	text := must.Get(cfg.Encode())(t)
+	w := &Worker{Name: "a", Dir: t.TempDir(), Log: logger(t), store: s}
+	tr := must.Get(train.New(t.Context(), cfg, must.Get(loadTask(t.Context(), cfg))(t), train.Options{Dir: w.runDir()}))(t)
+	defer tr.Close()
+	a := must.Get(claim(t.Context(), s.kv, testKey, "a", "avx2"))(t)
+	r := &run{Worker: w, job: &job{Sweep: testKey[:16], Config: string(text)}, lease: a}
+	before, rev := a.now, a.rev
+	must.Do(t, r.storeFiles(t.Context(), tr, nil))
+	a.now, a.rev = before, rev
+	b := must.Get(claim(t.Context(), s.kv, testKey, "b", "avx2"))(t)
+	must.Fail(t, r.storeFiles(t.Context(), tr, nil), errLost)
+	must.Equal(t, len(b.entry().Files), 2, "files")
+	must.Do(t, get(t.Context(), s.objects, t.TempDir(), b.entry().Files))
+}
