@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/cluster"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
@@ -71,5 +72,24 @@ func TestClusterFlags(t *testing.T) {
 		"can't be used together":     {"sweep", "delay", "--serve", ":0", "--nats", "nats://localhost:1", "--out", dir},
 	} {
 		checkRun(t, nil, args, exitUsage, want)
+	}
+}
+
+// The table of --watch has the totals and the runs that have begun. On a terminal it replaces the
+// one before.
+func TestRunTable(t *testing.T) {
+	all := []cluster.Status{
+		{Name: "seed=1", State: "done", Worker: "a", Level: "avx2", Step: 30, Result: "accuracy 97 %"},
+		{Name: "seed=2", State: "running", Worker: "b\x1b[2J", Level: "avx512", Step: 5, Steps: 30, Epoch: 1, Epochs: 3},
+		{Name: "seed=3", State: "queued"},
+	}
+	var out bytes.Buffer
+	table := newRunTable(&streams{err: &out, errTTY: true}, true)
+	table.show(all)
+	table.show(all)
+	table.end()
+	contains(t, "table", out.String(), "3 runs: 1 done, 1 running, 0 failed, 1 queued\n", "seed=1  done ", "avx2 ", "accuracy 97 %", "epoch 1/3, step 5/30", "\x1b[3A\x1b[J")
+	if strings.Contains(out.String(), "\x1b[2J") {
+		t.Error("the name of a worker clears the terminal")
 	}
 }
