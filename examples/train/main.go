@@ -14,6 +14,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
+	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -42,6 +43,7 @@ func run(ctx context.Context, w io.Writer) error {
 	}
 	cfg := train.Default()
 	cfg.Model.DModel, cfg.Model.NLayers, cfg.SSM.DState = 16, 2, 16
+	cfg.SSM.Init = ssm.DFouT      // angles that differ between SSMs: tones lie anywhere
 	cfg.SSM.Bidirectional = false // a stream does not know later samples
 	cfg.Train.Epochs = 10
 	t, err := train.New(ctx, cfg, data, train.Options{}) // without a run folder
