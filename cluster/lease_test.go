@@ -33,7 +33,7 @@ func TestLease(t *testing.T) {
 		t.Errorf("entry %+v", e)
 	}
 
-	// The answer to a write was lost, so the worker knows an old revision.
+	// A write succeeds, but its acknowledgement is lost: the worker still has the revision before it.
 	b.rev--
 	must.Do(t, b.update(t.Context(), func(e *entry) { e.Status = done }))
 	must.Reject(claim(t.Context(), s.kv, testKey, "c", "avx2"))(t, errOver)

@@ -26,8 +26,8 @@ The y axis is limited so that the other curves remain visible.
 
 Initialisations are those of S4D, unless --set ssm.layer=NAME selects another layer: dss or s4. fout selects s4. The
 response of S4 is that of the whole channel: its modes are coupled. The modes are those of Λ, and B is that of HiPPO. The
-weights of DSS depend on the length of the kernel, --set ssm.l_kernel=N, and its −Re A is at least 0.0001. S5 and LRU layers
-have one SSM for all channels, so there is no response per channel. 'plot poles' shows their poles.
+weights of DSS depend on the length of the kernel, --set ssm.l_kernel=N, and its −Re A is at least 0.0001. The command does
+not draw responses of S5 and LRU layers, whose one SSM serves all channels: see 'plot poles'.
 
 Examples:
   s4d-fast plot response

@@ -64,7 +64,7 @@ func (t *runTable) draw() {
 	text := statusTable(t.pending)
 	t.lines, t.drawn = strings.Count(text, "\n"), time.Now()
 	b.WriteString(text)
-	_, _ = io.WriteString(t.w, b.String()) // a terminal that cannot be written to is no reason to stop
+	_, _ = io.WriteString(t.w, b.String()) // an error of the terminal does not end the sweep
 	t.pending = nil
 }
 
