@@ -33,7 +33,7 @@ func TestLease(t *testing.T) {
 		t.Errorf("entry %+v", e)
 	}
 
-	// A write succeeds, but its acknowledgement is lost: the worker still has the revision before it.
+	// A write succeeds and its acknowledgement is lost: the worker has the revision before it.
 	b.rev--
 	must.Do(t, b.update(t.Context(), func(e *entry) { e.Status = done }))
 	must.Reject(claim(t.Context(), s.kv, testKey, "c", "avx2"))(t, errOver)
