@@ -70,3 +70,15 @@ func Equal[T comparable](t testing.TB, got, want T, format string, args ...any) 
 	}
 	t.Errorf("%s: got "+verb+", expected "+verb, fmt.Sprintf(format, args...), got, want)
 }
+
+// Tally logs how many cases of a promise were tried and how many held, and reports an error if one
+// did not hold or none was tried. A program that collects the promises can read the line:
+//
+//	promise "a stopped run resumes to the same bits": 200 tried, 200 held
+func Tally(t testing.TB, promise string, tried, held int) {
+	t.Helper()
+	t.Logf("promise %q: %d tried, %d held", promise, tried, held)
+	if tried < 1 || held != tried {
+		t.Errorf("promise %q: %d of %d cases held", promise, held, tried)
+	}
+}

@@ -16,10 +16,14 @@ type recorder struct {
 	testing.TB
 	fatal    []any
 	messages []string
+	logs     []string
 }
 
 func (r *recorder) Helper()           {}
 func (r *recorder) Fatal(args ...any) { r.fatal = args }
+func (r *recorder) Logf(format string, args ...any) {
+	r.logs = append(r.logs, fmt.Sprintf(format, args...))
+}
 func (r *recorder) Errorf(format string, args ...any) {
 	r.messages = append(r.messages, fmt.Sprintf(format, args...))
 }
@@ -68,5 +72,17 @@ func TestEqual(t *testing.T) {
 	want := []string{"the number of words: got 2, expected 3", `the word: got "a b", expected "a"`}
 	if !slices.Equal(r.messages, want) {
 		t.Errorf("messages %q, expected %q", r.messages, want)
+	}
+}
+
+func TestTally(t *testing.T) {
+	r := &recorder{TB: t}
+	must.Tally(r, "a", 3, 3)
+	must.Tally(r, "b", 3, 2)
+	must.Tally(r, "c", 0, 0)
+	logs := []string{`promise "a": 3 tried, 3 held`, `promise "b": 3 tried, 2 held`, `promise "c": 0 tried, 0 held`}
+	messages := []string{`promise "b": 2 of 3 cases held`, `promise "c": 0 of 0 cases held`}
+	if !slices.Equal(r.logs, logs) || !slices.Equal(r.messages, messages) {
+		t.Errorf("logs %q, messages %q, expected %q and %q", r.logs, r.messages, logs, messages)
 	}
 }
