@@ -82,6 +82,7 @@ func TestDamagedCheckpoint(t *testing.T) {
 	if most := len("sha256"); accepted > most {
 		t.Errorf("%d flipped bits gave no error, expected at most %d", accepted, most)
 	}
+	must.Tally(t, "a damaged checkpoint is an error or resumes to the same state", 2*len(whole), 2*len(whole))
 }
 
 // changeState rewrites values of the state in a checkpoint. A nil value deletes the key.

@@ -4,6 +4,7 @@ package must
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
@@ -81,4 +82,16 @@ func Tally(t testing.TB, promise string, tried, held int) {
 	if tried < 1 || held != tried {
 		t.Errorf("promise %q: %d of %d cases held", promise, held, tried)
 	}
+}
+
+// LongVariable is the environment variable that selects the long form of the tests of promises.
+const LongVariable = "S4D_LONG"
+
+// Cases returns the number of cases of a promise that a test tries: long if LongVariable is set,
+// otherwise short.
+func Cases(short, long int) int {
+	if os.Getenv(LongVariable) != "" {
+		return long
+	}
+	return short
 }

@@ -86,3 +86,10 @@ func TestTally(t *testing.T) {
 		t.Errorf("logs %q, messages %q, expected %q and %q", r.logs, r.messages, logs, messages)
 	}
 }
+
+func TestCases(t *testing.T) {
+	t.Setenv(must.LongVariable, "")
+	must.Equal(t, must.Cases(3, 200), 3, "cases in the short form")
+	t.Setenv(must.LongVariable, "1")
+	must.Equal(t, must.Cases(3, 200), 200, "cases in the long form")
+}

@@ -1,0 +1,145 @@
+// Command reliability runs the tests of the promises in docs/reliability.md and prints a table of
+// them:
+//
+//	go run ./bench/reliability [-long] [-run PATTERN]
+//	go run ./bench/reliability -slow
+//
+// Run it in the root of the repository. It exits with 1 if a promise does not hold, if a test
+// fails, or if no test reports a promise. A promise whose test is skipped on this machine is listed
+// with the reason.
+//
+// The short form takes about a minute. The long form (-long) tries more cases, and takes much
+// longer. -run selects the promises whose text matches. -slow prints a pattern of the tests that
+// take longest, for go test -skip.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// longVariable is the environment variable that selects the long form (must.LongVariable).
+const longVariable = "S4D_LONG"
+
+func main() {
+	long := flag.Bool("long", false, "run the long form of each test")
+	pattern := flag.String("run", "", "run only the promises whose text matches this regular `expression`")
+	slow := flag.Bool("slow", false, "print a pattern of the tests that take longest, and run none")
+	flag.Parse()
+	match, err := regexp.Compile(*pattern)
+	if err == nil && flag.NArg() > 0 {
+		err = fmt.Errorf("unexpected argument %q", flag.Arg(0))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "reliability:", err)
+		os.Exit(2)
+	}
+	selected := slices.DeleteFunc(slices.Clone(promises), func(p promise) bool { return !match.MatchString(p.text) })
+	if *slow {
+		fmt.Println(slowTests(selected))
+		return
+	}
+	if err := run(os.Stdout, selected, *long, test); err != nil {
+		fmt.Fprintln(os.Stderr, "reliability:", err)
+		os.Exit(1)
+	}
+}
+
+// slowTests returns a pattern that matches the tests of the slow promises of the main module.
+func slowTests(list []promise) string {
+	var tests []string
+	for _, p := range list {
+		if p.slow && p.module == "" && !slices.Contains(tests, p.test) {
+			tests = append(tests, p.test)
+		}
+	}
+	return "^(" + strings.Join(tests, "|") + ")$"
+}
+
+// tester runs the tests of a package whose names match a pattern, and returns the events that go
+// test -json prints.
+type tester func(module, pkg, pattern string, long bool) ([]byte, error)
+
+func test(module, pkg, pattern string, long bool) ([]byte, error) {
+	cmd := exec.Command("go", "test", "-json", "-count=1", "-timeout=12h", "-run="+pattern, "./"+pkg)
+	cmd.Dir, cmd.Stderr = module, os.Stderr
+	if long {
+		cmd.Env = append(os.Environ(), longVariable+"=1")
+	}
+	out, err := cmd.Output()
+	if err != nil && errors.As(err, new(*exec.ExitError)) && len(out) > 0 {
+		err = nil // a test failed, as the events show
+	}
+	return out, err
+}
+
+// folder returns the folder of the promise's package.
+func (p *promise) folder() string { return path.Join(p.module, p.pkg) }
+
+// pattern returns the pattern of the promise's tests, in one of the two forms.
+func (p *promise) pattern(long bool) string {
+	if long {
+		return cmp.Or(p.long, p.test)
+	}
+	return p.test
+}
+
+// run runs the tests package by package, and prints a table of the promises in their order.
+func run(w io.Writer, list []promise, long bool, test tester) error {
+	results := map[string]*result{} // by folder
+	for _, p := range list {
+		if results[p.folder()] != nil {
+			continue
+		}
+		var tests []string
+		for _, q := range list {
+			if q.folder() == p.folder() && !slices.Contains(tests, q.pattern(long)) {
+				tests = append(tests, q.pattern(long))
+			}
+		}
+		events, err := test(p.module, p.pkg, "^("+strings.Join(tests, "|")+")$", long)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.folder(), err)
+		}
+		r, err := parse(bytes.NewReader(events))
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.folder(), err)
+		}
+		if results[p.folder()] = r; r.failed {
+			fmt.Fprintf(os.Stderr, "%s\n", r.output.String())
+		}
+	}
+	fmt.Fprint(w, "| promise | test | tried | held |\n|---|---|---|---|\n")
+	var broken []string
+	for _, p := range list {
+		r, pattern := results[p.folder()], p.pattern(long)
+		tried, held, note := r.tally(p.text, pattern)
+		if note == "" {
+			note = fmt.Sprintf("%d | %d", tried, held)
+		}
+		if held != tried || tried == 0 && !strings.HasPrefix(note, "skipped") {
+			broken = append(broken, p.text)
+		}
+		fmt.Fprintf(w, "| %s | `%s`: `%s` | %s |\n", p.text, p.folder(), strings.ReplaceAll(pattern, "|", "`, `"), note)
+	}
+	for folder, r := range results {
+		if r.failed {
+			broken = append(broken, "the tests of "+folder)
+		}
+	}
+	if len(broken) > 0 {
+		slices.Sort(broken)
+		return fmt.Errorf("failed: %s", strings.Join(broken, "; "))
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// Every promise has a test in its package, is reported by that package, and is in the document.
+func TestPromises(t *testing.T) {
+	root := filepath.Join("..", "..")
+	page := string(must.Get(os.ReadFile(filepath.Join(root, "docs", "reliability.md")))(t))
+	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	for i, p := range promises {
+		if slices.ContainsFunc(promises[:i], func(q promise) bool { return q.text == p.text }) {
+			t.Errorf("%q occurs twice", p.text)
+		}
+		var source strings.Builder
+		for _, path := range must.Get(filepath.Glob(filepath.Join(root, filepath.FromSlash(p.folder()), "*_test.go")))(t) {
+			source.Write(must.Get(os.ReadFile(path))(t))
+		}
+		var tests []string
+		for _, m := range function.FindAllStringSubmatch(source.String(), -1) {
+			tests = append(tests, m[1])
+		}
+		for _, pattern := range []string{p.pattern(false), p.pattern(true)} {
+			for part := range strings.SplitSeq(pattern, "|") {
+				if !slices.ContainsFunc(tests, regexp.MustCompile("^("+part+")$").MatchString) {
+					t.Errorf("%q: %s has no test %q", p.text, p.folder(), part)
+				}
+			}
+		}
+		if !strings.Contains(source.String(), fmt.Sprintf("%q", p.text)) {
+			t.Errorf("%q: no test of %s reports it", p.text, p.folder())
+		}
+		if !strings.Contains(page, "| "+p.text+" |") {
+			t.Errorf("%q: docs/reliability.md does not have it", p.text)
+		}
+	}
+}
+
+// events is what go test -json prints of tests with the given output; a test with a reason is
+// skipped.
+func events(failed bool, lines ...string) []byte {
+	var b strings.Builder
+	for _, l := range lines {
+		test, text, _ := strings.Cut(l, " ")
+		fmt.Fprintf(&b, "{\"Action\":\"output\",\"Test\":%q,\"Output\":%q}\n", test, "    a_test.go:7: "+text+"\n")
+		if !strings.HasPrefix(text, "promise ") {
+			fmt.Fprintf(&b, "{\"Action\":\"skip\",\"Test\":%q}\n", test)
+		}
+	}
+	if failed {
+		b.WriteString("{\"Action\":\"fail\"}\n")
+	}
+	return []byte(b.String())
+}
+
+func TestRun(t *testing.T) {
+	list := []promise{
+		{text: "one", pkg: "a", test: "TestOne|TestMore"},
+		{text: "two \"quoted\"", module: "m", pkg: "b", test: "TestTwo", long: "TestTwoLong"},
+		{text: "three", pkg: "a", test: "TestThree"},
+	}
+	for name, c := range map[string]struct {
+		a, b   []byte
+		long   bool
+		err    string
+		expect []string
+	}{
+		"all hold": {
+			events(false, `TestOne promise "one": 3 tried, 3 held`, `TestMore/x promise "one": 4 tried, 4 held`, "TestThree/y no loop devices"),
+			events(false, `TestTwo promise "two \"quoted\"": 1 tried, 1 held`),
+			false, "", []string{
+				"| one | `a`: `TestOne`, `TestMore` | 7 | 7 |", "| two \"quoted\" | `m/b`: `TestTwo` | 1 | 1 |",
+				"| three | `a`: `TestThree` | skipped: no loop devices | |",
+			},
+		},
+		"one broken, one missing, of another test": {
+			events(true, `TestOne promise "one": 3 tried, 2 held`, `TestOne promise "three": 3 tried, 3 held`),
+			events(false, `TestTwoLong promise "two \"quoted\"": 9 tried, 9 held`),
+			true, "failed: one; the tests of a; three", []string{
+				"| one | `a`: `TestOne`, `TestMore` | 3 | 2 |", "| two \"quoted\" | `m/b`: `TestTwoLong` | 9 | 9 |",
+				"| three | `a`: `TestThree` | **not reported** | |",
+			},
+		},
+	} {
+		var table strings.Builder
+		var calls []string
+		err := run(&table, list, c.long, func(module, pkg, pattern string, long bool) ([]byte, error) {
+			calls = append(calls, fmt.Sprint(module, " ", pkg, " ", pattern, " ", long))
+			if pkg == "a" {
+				return c.a, nil
+			}
+			return c.b, nil
+		})
+		if c.err == "" {
+			must.Do(t, err)
+		} else {
+			must.Fail(t, err, c.err)
+		}
+		expect := append([]string{"| promise | test | tried | held |", "|---|---|---|---|"}, c.expect...)
+		must.Equal(t, table.String(), strings.Join(expect, "\n")+"\n", "%s: table", name)
+		two := map[bool]string{false: "m b ^(TestTwo)$ false", true: "m b ^(TestTwoLong)$ true"}[c.long]
+		must.Equal(t, fmt.Sprint(calls), fmt.Sprint([]string{fmt.Sprint(" a ^(TestOne|TestMore|TestThree)$ ", c.long), two}), "%s: calls", name)
+	}
+}
+
+func TestLongVariable(t *testing.T) { must.Equal(t, longVariable, must.LongVariable, "variable") }
+
+func TestSlowTests(t *testing.T) {
+	list := []promise{{test: "TestA", slow: true}, {test: "TestB"}, {test: "TestC|TestD", slow: true}, {test: "TestA", slow: true}, {module: "m", test: "TestE", slow: true}}
+	must.Equal(t, slowTests(list), "^(TestA|TestC|TestD)$", "pattern")
+}

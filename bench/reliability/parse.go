@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// result is what the tests of a package reported.
+type result struct {
+	tallies []tally
+	skips   []skip
+	output  strings.Builder // of the tests
+	failed  bool
+}
+
+// tally is a line of must.Tally.
+type tally struct {
+	test, promise string
+	tried, held   int
+}
+
+// skip is a test or a subtest that was skipped, and the lines that it printed.
+type skip struct{ test, reason string }
+
+// event is a line of go test -json; see go doc test2json.
+type event struct{ Action, Test, Output string }
+
+// line matches the output of must.Tally.
+var line = regexp.MustCompile(`: promise ("(?:[^"\\]|\\.)*"): (\d+) tried, (\d+) held\n$`)
+
+// where matches the position before the text of a log line.
+var where = regexp.MustCompile(`^\s*\w+\.go:\d+: `)
+
+// parse reads the events of one package.
+func parse(r io.Reader) (*result, error) {
+	got, printed := &result{}, map[string]string{} // by test
+	for d := json.NewDecoder(r); ; {
+		var e event
+		if err := d.Decode(&e); errors.Is(err, io.EOF) {
+			return got, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("go test -json: %w", err)
+		}
+		switch e.Action {
+		case "fail", "build-fail":
+			got.failed = true
+		case "skip":
+			if e.Test != "" {
+				got.skips = append(got.skips, skip{e.Test, strings.TrimSpace(printed[e.Test])})
+			}
+		case "output", "build-output":
+			got.output.WriteString(e.Output)
+			if where.MatchString(e.Output) {
+				printed[e.Test] = where.ReplaceAllString(e.Output, "")
+			}
+			if m := line.FindStringSubmatch(e.Output); m != nil {
+				t := tally{test: e.Test}
+				var err error
+				if t.promise, err = strconv.Unquote(m[1]); err != nil {
+					return nil, fmt.Errorf("%s: %w", m[0], err)
+				}
+				t.tried, _ = strconv.Atoi(m[2]) // of digits
+				t.held, _ = strconv.Atoi(m[3])
+				got.tallies = append(got.tallies, t)
+			}
+		}
+	}
+}
+
+// tally returns the numbers of a promise, summed over the tests that match the pattern. The note is
+// not empty if no test reported it.
+func (r *result) tally(promise, pattern string) (tried, held int, note string) {
+	is := regexp.MustCompile("^(" + pattern + ")(/|$)").MatchString
+	for _, t := range r.tallies {
+		if t.promise == promise && is(t.test) {
+			tried, held = tried+t.tried, held+t.held
+		}
+	}
+	if tried > 0 {
+		return tried, held, ""
+	}
+	for _, s := range r.skips {
+		if is(s.test) {
+			return 0, 0, "skipped: " + s.reason + " |"
+		}
+	}
+	return 0, 0, "**not reported** |"
+}
