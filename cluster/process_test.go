@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/cluster/broker"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/train"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 // role is the environment variable by which the test binary becomes another process.
@@ -48,14 +51,49 @@ func brokerProcess(ctx context.Context, args []string) error {
 	return nil
 }
 
-// workerProcess trains for the broker at a URL, with a name.
+// workerProcess trains for the broker at a URL, with a name. With a third argument, each of its
+// runs waits in a step.
 func workerProcess(ctx context.Context, args []string) error {
 	nc, err := Connect(ctx, Connection{URL: args[0], Wait: true})
 	if err != nil {
 		return err
 	}
-	return (&Worker{Name: args[1], Load: loadTask, Log: slog.Default()}).Run(ctx, nc)
+	w := &Worker{Name: args[1], Load: loadTask, Log: slog.Default()}
+	if len(args) > 2 {
+		p := &pause{in: bufio.NewReader(os.Stdin)}
+		w.Reporter, w.Load = p, p.load
+	}
+	return w.Run(ctx, nc)
 }
+
+// pause is a reporter that holds each run in a step, prints its name, and continues after a line of
+// input. The step depends on the seed.
+type pause struct {
+	in   *bufio.Reader
+	name string
+	step int
+}
+
+func (p *pause) load(ctx context.Context, c train.Config) (*dataset.Dataset, error) {
+	p.name, p.step = fmt.Sprintf("ssm.init=%s seed=%d", c.SSM.Init, c.Seed), 4+6*int(c.Seed%4)
+	return loadTask(ctx, c)
+}
+
+func (p *pause) Begin(now train.Progress) {
+	if now.Step > 0 {
+		fmt.Println("resumes", p.name)
+	}
+}
+
+func (p *pause) Step(now train.Progress) {
+	if now.Step == p.step {
+		fmt.Println("waits", p.name)
+		_, _ = p.in.ReadString('\n')
+	}
+}
+
+func (*pause) Epoch(train.Metrics, bool) {}
+func (*pause) End()                      {}
 
 // coordinatorProcess has a sweep trained in a folder, with a number of seeds, and prints the states
 // of its runs after each change.
@@ -83,6 +121,7 @@ type host struct{ namespace string }
 // process is a process of a test.
 type process struct {
 	*exec.Cmd
+	stdin io.Writer
 	lines <-chan string // of its standard output
 	ended <-chan error
 }
@@ -97,17 +136,17 @@ func (h host) start(t *testing.T, part string, args ...string) *process {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), role+"="+part)
 	cmd.Stderr = t.Output()
-	out := must.Get(cmd.StdoutPipe())(t)
+	in, out := must.Get(cmd.StdinPipe())(t), must.Get(cmd.StdoutPipe())(t)
 	must.Do(t, cmd.Start())
 	lines, ended := make(chan string), make(chan error, 1)
-	p := &process{Cmd: cmd, lines: lines, ended: ended}
+	p := &process{Cmd: cmd, stdin: in, lines: lines, ended: ended}
 	closed := make(chan struct{})
 	go func() {
-		in := bufio.NewScanner(out)
-		in.Buffer(nil, 1<<20)
-		for in.Scan() {
+		text := bufio.NewScanner(out)
+		text.Buffer(nil, 1<<20)
+		for text.Scan() {
 			select {
-			case lines <- in.Text():
+			case lines <- text.Text():
 			case <-closed:
 			}
 		}

@@ -17,4 +17,5 @@ type promise struct {
 var promises = []promise{
 	{text: "a damaged checkpoint is an error or resumes to the same state", pkg: "train", test: "TestDamagedCheckpoint"},
 	{text: "the number of threads does not change a bit of a training run", pkg: "train", test: "TestWorkersAreBitEqual"},
+	{text: "a sweep on several machines survives killed workers, cut networks and a restarted broker", pkg: "cluster", test: "TestFaults", slow: true},
 }
