@@ -17,11 +17,11 @@ import (
 func TestDocumentedBuildIsStatic(t *testing.T) {
 	root := filepath.Join("..", "..")
 	pages := must.Get(filepath.Glob(filepath.Join(root, "docs", "*.md")))(t)
-	const build = "CGO_ENABLED=0 go build ./cmd/s4d-fast"
+	const build = "CGO_ENABLED=0 go build -ldflags=-w ./cmd/s4d-fast"
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
 		for line := range strings.Lines(string(read(t, page))) {
 			if strings.Contains(line, "go build") && strings.HasSuffix(strings.TrimSpace(line), "./cmd/s4d-fast") && strings.TrimSpace(line) != build {
-				t.Errorf("%s: the command %q links the C library where gcc is installed; expected %q", page, strings.TrimSpace(line), build)
+				t.Errorf("%s: the command %q, expected %q: others link the C library where gcc is installed, or make a larger file", page, strings.TrimSpace(line), build)
 			}
 		}
 	}
@@ -32,7 +32,7 @@ func TestDocumentedBuildIsStatic(t *testing.T) {
 		t.Skip("checks an ELF file")
 	}
 	binary := filepath.Join(t.TempDir(), "s4d-fast")
-	command := exec.Command("go", "build", "-o", binary, "./cmd/s4d-fast")
+	command := exec.Command("go", "build", "-ldflags=-w", "-o", binary, "./cmd/s4d-fast")
 	command.Dir, command.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Skipf("go build: %v: %s", err, out)
