@@ -1,0 +1,81 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// withoutSockets is the environment variable by which the test binary becomes the command, in a
+// process that the system kills when it opens a socket.
+const withoutSockets = "S4D_TEST_WITHOUT_SOCKETS"
+
+// noFilters is the exit code where the system has no seccomp filters.
+const noFilters = 77
+
+func TestMain(m *testing.M) {
+	if os.Getenv(withoutSockets) == "" {
+		os.Exit(m.Run())
+	}
+	if err := forbidSockets(); err != nil {
+		os.Stderr.WriteString(err.Error())
+		os.Exit(noFilters)
+	}
+	main()
+}
+
+// forbidSockets has the system kill this process when any of its threads calls socket.
+func forbidSockets() error {
+	program := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS},                             // the number of the system call
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_SOCKET, Jf: 1}, // another one: skip the next line
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_KILL_PROCESS},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	filter := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&filter)))
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// Without --nats and --serve no command opens a socket, so none listens.
+func TestNoSocket(t *testing.T) {
+	const small = " --set data.length=64 --set data.delay=16 --set data.train_size=64 --set data.eval_size=64 --set ssm.d_state=8 --set train.epochs=1 --out "
+	recording := clip(t, 8000, 2500)
+	for _, c := range []struct {
+		args    string
+		sockets bool
+	}{
+		{args: "train delay" + small + filepath.Join(t.TempDir(), "run")},
+		{args: "sweep delay --set ssm.dt_max=0.1,0.2" + small + t.TempDir()},
+		{args: "stream digits " + recording},
+		{args: "inspect digits"},
+		{args: "version"},
+		{args: "sweep delay --serve 127.0.0.1:0" + small + t.TempDir(), sockets: true},
+		{args: "worker --nats nats://127.0.0.1:4222", sockets: true},
+	} {
+		cmd := exec.Command(must.Get(os.Executable())(t), strings.Fields(c.args)...)
+		cmd.Env = append(os.Environ(), withoutSockets+"=1")
+		out, err := cmd.CombinedOutput()
+		status := cmd.ProcessState.Sys().(syscall.WaitStatus)
+		if status.ExitStatus() == noFilters {
+			t.Skipf("no seccomp filters here: %s", out)
+		}
+		if c.sockets && status.Signal() != syscall.SIGSYS || !c.sockets && err != nil {
+			t.Errorf("s4d-fast %s: %v, expected it to open sockets: %v; output: %s", c.args, err, c.sockets, out)
+		}
+	}
+}
