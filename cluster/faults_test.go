@@ -31,7 +31,7 @@ func TestFaults(t *testing.T) {
 	}
 	coordinator := coordinate()
 	var workers [3]*process
-	begin := func(i int) { workers[i] = hosts[i+1].start(t, "worker", url, names(3)[i], "wait") }
+	begin := func(i int) { workers[i] = hosts[i+1].start(t, "worker", url, names(3)[i], levelName(), "wait") }
 	for i := range workers {
 		begin(i)
 	}

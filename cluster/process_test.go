@@ -17,6 +17,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/cluster/broker"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -51,15 +52,18 @@ func brokerProcess(ctx context.Context, args []string) error {
 	return nil
 }
 
-// workerProcess trains for the broker at a URL, with a name. With a third argument, each of its
-// runs waits in a step.
+// workerProcess trains for the broker at a URL, with a name and a level. With a fourth argument,
+// each of its runs waits in a step.
 func workerProcess(ctx context.Context, args []string) error {
+	if err := level.Set(args[2]); err != nil {
+		return err
+	}
 	nc, err := Connect(ctx, Connection{URL: args[0], Wait: true})
 	if err != nil {
 		return err
 	}
 	w := &Worker{Name: args[1], Load: loadTask, Log: slog.Default()}
-	if len(args) > 2 {
+	if len(args) > 3 {
 		p := &pause{in: bufio.NewReader(os.Stdin)}
 		w.Reporter, w.Load = p, p.load
 	}

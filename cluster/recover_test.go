@@ -5,11 +5,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -98,6 +100,60 @@ func (s signalAt) Step(p train.Progress) {
 	if p.Step == s.step {
 		s.begun <- struct{}{}
 		<-s.until
+	}
+}
+
+// A worker that hangs in a step loses its run to another one, although its process lives on and
+// renews the lease until then. When it wakes up, it cannot change the result.
+func TestStall(t *testing.T) {
+	b := start(t)
+	s := tiny(t, t.TempDir(), 1, "train.checkpoint_every=1")
+	reached, until := make(chan struct{}, 1), make(chan struct{})
+	stop := work(t, connect(t, b), &Worker{Name: "first", Stall: 2 * LeastLease, Reporter: signalAt{holdAt{3, reached, until}}})
+	go func() {
+		<-reached
+		work(t, connect(t, b), &Worker{Name: "second"})
+	}()
+	c := &Coordinator{Sweep: s, Log: logger(t), Lease: LeastLease, Watch: func(all []Status) {
+		for _, st := range all {
+			if st.State == done && st.Worker != "second" {
+				t.Errorf("%s is done by the worker %q", st.Name, st.Worker)
+			}
+		}
+	}}
+	must.Get(c.Run(t.Context(), connect(t, b)))(t)
+	close(until)
+	must.Fail(t, stop(), train.ErrInterrupted)
+	same(t, s, alone(t, 1))
+}
+
+// The table has all levels that trained a run.
+func TestLevels(t *testing.T) {
+	levels := level.Levels()
+	if len(levels) < 2 {
+		t.Skip("this processor or this build has one level")
+	}
+	b := start(t)
+	url, here := b.URLs()[0], host{}
+	s := tiny(t, t.TempDir(), 1, "train.checkpoint_every=3")
+	first := here.start(t, "worker", url, "first", levels[0], "wait")
+	both := make(chan string, 1) // the run that two workers train
+	go func() {
+		_, name, _ := strings.Cut(<-first.lines, "waits ")
+		both <- name
+		first.kill()
+		here.start(t, "worker", url, "second", levels[1])
+	}()
+	must.Get((&Coordinator{Sweep: s, Log: logger(t), Lease: LeastLease}).Run(t.Context(), connect(t, b)))(t)
+	table := must.Get(train.ReadSweep(s.Dir))(t)
+	must.Equal(t, len(table.Rows), 2, "rows")
+	name := <-both
+	for _, row := range table.Rows {
+		want := levels[1]
+		if name == "ssm.init="+row.Values[0]+" seed=1" {
+			want = levels[0] + "+" + levels[1]
+		}
+		must.Equal(t, row.Level, want, "level of ssm.init=%s (%s was given to another worker)", row.Values[0], name)
 	}
 }
 
