@@ -27,6 +27,12 @@ type file struct {
 	Size   int64  `json:"size"`
 }
 
+// logFile is the log of the workers that trained the run, in the run folder.
+const logFile = "worker.log"
+
+// runFiles returns the files of a run folder that the object store has.
+func runFiles() []string { return append(train.RunFiles(), logFile) }
+
 // maxFile bounds the files of a checkpoint, in bytes.
 const maxFile = 64 << 30
 
@@ -34,8 +40,8 @@ const maxFile = 64 << 30
 func checkFiles(files []file) error {
 	seen := map[string]bool{}
 	for _, f := range files {
-		if !slices.Contains(train.RunFiles(), f.Path) || seen[f.Path] {
-			return fmt.Errorf("cluster: file %.200q: expected each of %q at most once", f.Path, train.RunFiles())
+		if !slices.Contains(runFiles(), f.Path) || seen[f.Path] {
+			return fmt.Errorf("cluster: file %.200q: expected each of %q at most once", f.Path, runFiles())
 		}
 		if seen[f.Path] = true; f.Size < 0 || f.Size > maxFile || !hash.MatchString(f.SHA256) {
 			return fmt.Errorf("cluster: file %s of %d bytes, hash %.80q: expected at most %d bytes and a SHA-256", f.Path, f.Size, f.SHA256, int64(maxFile))
@@ -53,7 +59,7 @@ func transferTime(size int64) time.Duration {
 // objects in old whose content is the same. instead has contents that replace those of files.
 func put(ctx context.Context, objects jetstream.ObjectStore, dir, prefix string, old []file, instead map[string][]byte) ([]file, error) {
 	var files []file
-	for _, name := range train.RunFiles() {
+	for _, name := range runFiles() {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		open := func() (io.ReadCloser, error) { return os.Open(path) }
 		if text, ok := instead[name]; ok {

@@ -11,7 +11,7 @@ import (
 )
 
 // version is that of jobs and entries. It changes whenever older programs cannot read them.
-const version = 1
+const version = 2
 
 // job is a message of the queue.
 type job struct {

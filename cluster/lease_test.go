@@ -85,18 +85,18 @@ func TestFiles(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	ref := `{"path":"/data/x","hash":"` + strings.Repeat("0", 64) + `","size":3}`
-	j := must.Get(parseJob([]byte(`{"version":1,"sweep":"0123456789abcdef","run":3,"config":"seed = 3","data":[` + ref + `]}`)))(t)
+	j := must.Get(parseJob([]byte(`{"version":2,"sweep":"0123456789abcdef","run":3,"config":"seed = 3","data":[` + ref + `]}`)))(t)
 	cfg := must.Get(j.config())(t)
 	if cfg.Seed != 3 || j.Data[0].base() != "x" || j.key() != "0123456789abcdef.3" {
 		t.Errorf("job %+v", j)
 	}
 	for want, text := range map[string]string{
 		"job:":                     "{",
-		"version 2":                `{"version":2}`,
-		`sweep "../x"`:             `{"version":1,"sweep":"../x"}`,
-		"run -1":                   `{"version":1,"sweep":"0123456789abcdef","run":-1}`,
-		`data "/data/.."`:          `{"version":1,"sweep":"0123456789abcdef","data":[` + strings.Replace(ref, "/data/x", "/data/..", 1) + `]}`,
-		`data "/"`:                 `{"version":1,"sweep":"0123456789abcdef","data":[` + strings.Replace(ref, "/data/x", "/", 1) + `]}`,
+		"version 3":                `{"version":3}`,
+		`sweep "../x"`:             `{"version":2,"sweep":"../x"}`,
+		"run -1":                   `{"version":2,"sweep":"0123456789abcdef","run":-1}`,
+		`data "/data/.."`:          `{"version":2,"sweep":"0123456789abcdef","data":[` + strings.Replace(ref, "/data/x", "/data/..", 1) + `]}`,
+		`data "/"`:                 `{"version":2,"sweep":"0123456789abcdef","data":[` + strings.Replace(ref, "/data/x", "/", 1) + `]}`,
 		"expected at most 1048576": strings.Repeat(" ", maxJob+1),
 	} {
 		must.Reject(parseJob([]byte(text)))(t, want)
@@ -104,8 +104,8 @@ func TestParse(t *testing.T) {
 	for want, text := range map[string]string{
 		"entry:":                    "[]",
 		"version 0":                 "{}",
-		`file "../../etc/passwd"`:   `{"version":1,"files":[{"path":"../../etc/passwd"}]}`,
-		"file config.toml of -1":    `{"version":1,"files":[{"path":"config.toml","size":-1}]}`,
+		`file "../../etc/passwd"`:   `{"version":2,"files":[{"path":"../../etc/passwd"}]}`,
+		"file config.toml of -1":    `{"version":2,"files":[{"path":"config.toml","size":-1}]}`,
 		"expected at most 1048576 ": strings.Repeat(" ", maxJob+1),
 	} {
 		if _, err := parseEntry([]byte(text)); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(want)) {
@@ -117,8 +117,8 @@ func TestParse(t *testing.T) {
 // An entry or a job that is accepted names only files of a run folder and data that stay in the
 // cache.
 func FuzzParse(f *testing.F) {
-	f.Add([]byte(`{"version":1,"files":[{"path":"config.toml","sha256":"00","size":1}]}`))
-	f.Add([]byte(`{"version":1,"sweep":"0123456789abcdef","data":[{"path":"C:\\x"}]}`))
+	f.Add([]byte(`{"version":2,"files":[{"path":"config.toml","sha256":"00","size":1}]}`))
+	f.Add([]byte(`{"version":2,"sweep":"0123456789abcdef","data":[{"path":"C:\\x"}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if e, err := parseEntry(text); err == nil {
 			must.Do(t, checkFiles(e.Files))

@@ -25,6 +25,7 @@ const every = time.Second
 type progress struct {
 	train.Reporter // may be nil
 	run            *run
+	log            train.Reporter // to the log of the run
 }
 
 func (p *progress) Begin(now train.Progress) {
@@ -42,6 +43,7 @@ func (p *progress) Step(now train.Progress) {
 }
 
 func (p *progress) Epoch(m train.Metrics, better bool) {
+	p.log.Epoch(m, better)
 	if p.Reporter != nil {
 		p.Reporter.Epoch(m, better)
 	}

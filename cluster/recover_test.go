@@ -75,7 +75,7 @@ func (h holdAt) Step(p train.Progress) {
 }
 
 // A worker that is told to stop gives its run back, and another one takes it at once: the lease is
-// longer than the test.
+// longer than the test. The run has a log of both.
 func TestWorkerStops(t *testing.T) {
 	b := start(t)
 	s := tiny(t, t.TempDir(), 1, "train.checkpoint_every=2")
@@ -91,6 +91,12 @@ func TestWorkerStops(t *testing.T) {
 	}()
 	must.Get((&Coordinator{Sweep: s, Log: logger(t), Lease: 1 << 40}).Run(t.Context(), connect(t, b)))(t)
 	same(t, s, alone(t, 1))
+	log := readFile(t, s.Dir, "ssm.init=lin,seed=1/"+logFile)
+	for _, part := range []string{"worker=first level=" + levelName() + " step=0\n", "worker=second level=" + levelName() + " step=3\n", "epoch=3 ", "msg=\"run complete\""} {
+		if strings.Count(log, part) != 1 {
+			t.Errorf("%s of the run that two workers trained: expected %q once:\n%s", logFile, part, log)
+		}
+	}
 }
 
 // signalAt also sends on begun.
@@ -269,7 +275,7 @@ func TestLostAfterWrite(t *testing.T) {
 	tr := must.Get(train.New(t.Context(), cfg, must.Get(loadTask(t.Context(), cfg))(t), train.Options{Dir: w.runDir()}))(t)
 	defer tr.Close()
 	a := must.Get(claim(t.Context(), s.kv, testKey, "a", "avx2"))(t)
-	r := &run{Worker: w, job: &job{Sweep: testKey[:16], Config: string(text)}, lease: a}
+	r := &run{Worker: w, job: &job{Sweep: testKey[:16], Config: string(text)}, lease: a, log: w.Log}
 	before, rev := a.now, a.rev
 	must.Do(t, r.storeFiles(t.Context(), tr, nil))
 	a.now, a.rev = before, rev

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,6 +36,7 @@ type run struct {
 	*Worker
 	job   *job
 	lease *lease
+	log   *slog.Logger // of the worker and, while it trains, of the run's folder
 
 	began  time.Time
 	active atomic.Int64 // time of the last sign of life, in nanoseconds
@@ -120,7 +122,7 @@ func (r *run) train(ctx context.Context) error {
 	err = get(transfer, r.store.objects, r.runDir(), r.lease.entry().Files)
 	cancel()
 	if errors.Is(err, jetstream.ErrObjectNotFound) { // the broker has lost it
-		r.Log.Warn("the run starts again", "name", r.job.Name, "reason", err)
+		r.log.Warn("the run starts again", "name", r.job.Name, "reason", err)
 		if err = os.RemoveAll(r.runDir()); err == nil {
 			err = r.lease.update(ctx, func(e *entry) { e.Files, e.Step = nil, 0 })
 		}
@@ -128,6 +130,12 @@ func (r *run) train(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	own, closeLog, err := r.openLog()
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	own.Info("run", "worker", r.Name, "level", levelName(), "step", r.lease.entry().Step)
 	here := cfg // with the paths of this machine
 	if r.MapPaths != nil {
 		if err := r.MapPaths(&here, func(path string) (string, error) { return r.data(ctx, path) }); err != nil {
@@ -141,10 +149,13 @@ func (r *run) train(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for _, note := range data.Notes {
+		own.Info(note)
+	}
 	r.alive()
 	_, missing := os.Stat(filepath.Join(r.runDir(), train.RunFiles()[0]))
 	var t *train.Trainer
-	opt := train.Options{Dir: r.runDir(), Resume: missing == nil, Reporter: &progress{Reporter: r.Reporter, run: r}, Saved: func() error {
+	opt := train.Options{Dir: r.runDir(), Resume: missing == nil, Reporter: &progress{Reporter: r.Reporter, run: r, log: train.LogLines(own)}, Saved: func() error {
 		r.alive()
 		return r.saved(ctx, t)
 	}}
@@ -153,14 +164,31 @@ func (r *run) train(ctx context.Context) error {
 	}
 	defer t.Close()
 	for _, warning := range t.Warnings() {
-		r.Log.Warn(warning)
+		r.log.Warn(warning)
 	}
 	err = t.Fit(ctx)
 	diverged := errors.Is(err, train.ErrDiverged)
 	if err != nil && !diverged {
 		return err
 	}
+	own.Info("run complete", "step", t.Step(), "diverged", diverged)
 	return r.finish(ctx, t, resultOf(t, diverged))
+}
+
+// openLog opens the log in the run folder, to which r.log then writes too.
+func (r *run) openLog() (own *slog.Logger, closeLog func(), err error) {
+	err = os.MkdirAll(r.runDir(), 0o755)
+	var f *os.File
+	if err == nil {
+		f, err = os.OpenFile(filepath.Join(r.runDir(), logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("cluster: %w", err)
+	}
+	own = slog.New(slog.NewTextHandler(f, nil))
+	worker := r.log
+	r.log = slog.New(slog.NewMultiHandler(worker.Handler(), own.Handler()))
+	return own, func() { r.log = worker; f.Close() }, nil
 }
 
 // data returns a path of this machine with the data at a path of the coordinator's.
@@ -173,7 +201,7 @@ func (r *run) data(ctx context.Context, path string) (string, error) {
 	r.alive()
 	defer r.alive()
 	return r.cache.path(ctx, ref, func(ctx context.Context, dir string) error {
-		r.Log.Info("fetching data", "path", ref.Path, "bytes", ref.Size)
+		r.log.Info("fetching data", "path", ref.Path, "bytes", ref.Size)
 		return r.fetch(ctx, ref, dir)
 	})
 }
@@ -222,7 +250,7 @@ func (r *run) saved(ctx context.Context, t *train.Trainer) error {
 		return err
 	}
 	if err != nil {
-		r.Log.Warn("checkpoint not stored", "name", r.job.Name, "step", t.Step(), "error", err)
+		r.log.Warn("checkpoint not stored", "name", r.job.Name, "step", t.Step(), "error", err)
 	}
 	return nil
 }
@@ -236,7 +264,7 @@ func (r *run) finish(ctx context.Context, t *train.Trainer, res *result) error {
 		if err == nil || errors.Is(err, errLost) || errors.Is(err, errOver) {
 			return err
 		}
-		r.Log.Warn("result not stored", "name", r.job.Name, "error", err)
+		r.log.Warn("result not stored", "name", r.job.Name, "error", err)
 		if !sleep(ctx, time.Second) {
 			return err
 		}

@@ -152,7 +152,7 @@ func (w *Worker) take(ctx context.Context, msg jetstream.Msg, ackWait time.Durat
 	if err != nil {
 		return err
 	}
-	r := &run{Worker: w, job: j, lease: l, began: time.Now()}
+	r := &run{Worker: w, job: j, lease: l, log: w.Log, began: time.Now()}
 	if err = r.cancelled(ask); err != nil {
 		err = r.release(stopped, err)
 	} else {
