@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/train"
 )
 
 // 40 runs on three workers, each in a network namespace. Workers, the broker and the coordinator
@@ -22,6 +23,11 @@ func TestFaults(t *testing.T) {
 	hosts := network(t, 4)
 	const seeds = 20 // 40 runs
 	settings := []string{"data.train_size=64", "train.checkpoint_every=3"}
+	undisturbed := make(chan train.Sweep)
+	go func() {
+		defer close(undisturbed)
+		undisturbed <- alone(t, seeds, settings[0])
+	}()
 	dir, folder := t.TempDir(), t.TempDir()
 	serve := func() *process { return hosts[0].start(t, "broker", "10.209.0.1:4222", folder) }
 	broker := serve()
@@ -102,6 +108,6 @@ func TestFaults(t *testing.T) {
 	if len(faults) > 0 || resumed == 0 {
 		t.Errorf("faults %v are left; %d attempts resumed from a checkpoint, expected some", faults, resumed)
 	}
-	equal := same(t, tiny(t, dir, seeds, settings...), alone(t, seeds, settings[0]))
+	equal := same(t, tiny(t, dir, seeds, settings...), <-undisturbed)
 	must.Tally(t, "a sweep on several machines survives killed workers, cut networks and a restarted broker", 2*seeds, equal)
 }

@@ -113,7 +113,7 @@ func unpack(r io.Reader, dir, base string, size int64) error {
 		if err != nil {
 			return fmt.Errorf("cluster: archive: %w", err)
 		}
-		if h.Typeflag != tar.TypeReg || !filepath.IsLocal(filepath.FromSlash(h.Name)) || h.Name != base && !strings.HasPrefix(h.Name, base+"/") {
+		if h.Typeflag != tar.TypeReg || !filepath.IsLocal(filepath.FromSlash(h.Name)) || path.Clean(h.Name) != h.Name || h.Name != base && !strings.HasPrefix(h.Name, base+"/") {
 			return fmt.Errorf("cluster: archive: %.200q of type %q: expected regular files in %q", h.Name, h.Typeflag, base)
 		}
 		if size -= h.Size; h.Size < 0 || size < 0 || n >= maxEntries {

@@ -73,6 +73,17 @@ func TestClusterFlags(t *testing.T) {
 	} {
 		checkRun(t, nil, args, exitUsage, want)
 	}
+	missing := func(flags ...string) (args []string) { // each flag with a file that does not exist
+		args = []string{"worker", "--nats", "tls://localhost:1"}
+		for _, f := range flags {
+			args = append(args, f, filepath.Join(dir, f))
+		}
+		return args
+	}
+	checkRun(t, nil, missing("--nats-cert"), exitUsage, "--nats-key")
+	for _, flags := range [][]string{{"--nats-cert", "--nats-key"}, {"--nats-ca"}, {"--nats-creds"}} {
+		checkRun(t, nil, missing(flags...), exitFailed, filepath.Join(dir, flags[0])+": no such file")
+	}
 }
 
 // The table of --watch has the totals and the runs that have begun. On a terminal it replaces the
