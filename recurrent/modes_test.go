@@ -101,6 +101,8 @@ func TestTwoModesLong(t *testing.T) {
 		{"dfout Re λ=0", func(c *ssm.Config) { c.AReal = 0 }, 1},
 		{"lin Δ=1e-4 step scale 2", func(c *ssm.Config) { c.Init = ssm.Lin; c.DtMin, c.DtMax = 1e-4, 1e-4 }, 2},
 		{"lin Re λ=0", func(c *ssm.Config) { c.Init = ssm.Lin; c.AReal = 0 }, 1},
+		{"DSS", func(c *ssm.Config) { setDSS(c, other) }, 1},
+		{"DSS longer than its kernel", func(c *ssm.Config) { setDSS(c, other/16) }, 1},
 		{"S4-LegS", func(c *ssm.Config) { setS4(c, ssm.LegS, other) }, 1},
 		{"S4-FouT", func(c *ssm.Config) { setS4(c, ssm.FouT, other) }, 1},
 		{"S4-LegS, C̃ doubled", func(c *ssm.Config) { setS4(c, ssm.LegS, other/16) }, 1},
@@ -131,6 +133,11 @@ func TestTwoModesLong(t *testing.T) {
 			})
 		}
 	}
+}
+
+// setDSS makes layers of DSS whose weights are normalised over so many taps.
+func setDSS(c *ssm.Config, taps int) {
+	c.Layer, c.Init, c.TrainB, c.LKernel = ssm.LayerDSS, ssm.LegS, true, taps
 }
 
 // setS4 makes layers of S4 with kernels of so many taps.

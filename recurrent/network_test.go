@@ -97,9 +97,7 @@ func variants() map[string]model.Config {
 	add("unit-gain", func(c *model.Config) { c.SSM.Init, c.SSM.BScale = ssm.DFouT, ssm.ScaleUnit })
 	add("real, bilinear", func(c *model.Config) { c.SSM.Init, c.SSM.Disc = ssm.Real, ssm.Bilinear })
 	add("legs", func(c *model.Config) { c.SSM.Init = ssm.LegS; c.Pool = model.PoolNone })
-	add("DSS", func(c *model.Config) {
-		c.SSM.Layer, c.SSM.Init, c.SSM.TrainB, c.SSM.LKernel = ssm.LayerDSS, ssm.LegS, true, 1000
-	})
+	add("DSS", func(c *model.Config) { setDSS(&c.SSM, 1000) })
 	add("S4", func(c *model.Config) { setS4(&c.SSM, ssm.LegS, 128) })
 	add("S4 of both kinds, tied", func(c *model.Config) {
 		setS4(&c.SSM, ssm.Hippo, 128)
