@@ -1,11 +1,16 @@
 package main
 
 import (
+	"fmt"
+	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -37,6 +42,15 @@ func TestPlotLayerKinds(t *testing.T) {
 				ok(t, "plot", plot, file, "--out", picture)
 				mustBePNG(t, picture, 0, 0)
 			}
+			response := []string{"plot", "response", "--init", string(layer.Init), "--out", filepath.Join(dir, "response.png"), "--set", "ssm.layer=" + string(layer.Layer)}
+			switch {
+			case layer.MIMO():
+				checkRun(t, nil, response, exitUsage, "channels have no response", string(layer.Layer))
+			case layer.Layer == ssm.LayerDSS:
+				ok(t, append(response, "--set", "ssm.l_kernel=64")...)
+			default:
+				ok(t, response...)
+			}
 			hinf := filepath.Join(dir, "hinf.png")
 			if layer.MIMO() {
 				checkRun(t, nil, []string{"plot", "hinf", file, "--out", hinf}, exitBadInput, "channels have no scores")
@@ -52,6 +66,67 @@ func TestPlotLayerKinds(t *testing.T) {
 				checkRun(t, nil, []string{"inspect", file, "--scores"}, exitBadInput, string(layer.Layer))
 			}
 		})
+	}
+}
+
+// Every kind of layer trains on a table. A stream of its rows ends with the outputs of eval. DSS
+// and S4 convert to PyTorch and back.
+func TestTrainLayerKinds(t *testing.T) {
+	const ids, length = 6, 40
+	dir := t.TempDir()
+	draw, csv := random.New(1, random.Signal, 0, 0), "id,size,x\n"
+	for i := range ids * length {
+		csv += fmt.Sprintf("%d,%d,%.3f\n", i/length, i/length%3, draw.Normal(uint64(i)))
+	}
+	file := filepath.Join(dir, "table.csv")
+	testfiles.Write(t, file, csv)
+	for kind, set := range map[string][]string{
+		"dss":  {"ssm.layer=dss", "ssm.init=legs", "ssm.train_b=true"},
+		"s4":   {"ssm.layer=s4", "ssm.init=legs", "ssm.disc=bilinear"},
+		"fout": {"ssm.layer=s4", "ssm.init=fout", "ssm.disc=bilinear"},
+		"s5":   {"ssm.layer=s5", "ssm.init=legs", "ssm.clip_eigs=true"},
+		"lru":  {"ssm.layer=lru", "ssm.init=ring", "ssm.r_max=0.99"},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			dir := t.TempDir()
+			args := append([]string{"train", "series", "--data", file, "--id", "id", "--target", "size", "--mode", "regression", "--out", dir}, small...)
+			for _, s := range append(set, "model.norm=layer") {
+				args = append(args, "--set", s)
+			}
+			ok(t, args...)
+			best, predictions := filepath.Join(dir, "best.safetensors"), filepath.Join(dir, "predictions.jsonl")
+			ok(t, "eval", best, "--data", file, "--split", "all", "--predictions", predictions)
+			evaluated := strings.Split(strings.TrimSpace(string(read(t, predictions))), "\n")
+			_, rows, _ := streamRows(t, csv, best, "--format", "csv")
+			must.Equal(t, fmt.Sprint(len(evaluated), len(rows)), fmt.Sprint(ids, ids*length), "series and rows")
+			var want, got []float32
+			for i, text := range evaluated {
+				var line predictionLine
+				decode(t, text, &line)
+				want, got = append(want, line.Output...), append(got, rows[(i+1)*length-1].Output...)
+			}
+			slices.Sort(want) // eval lists the training set first
+			slices.Sort(got)
+			equalFloats(t, "last outputs of the stream", got, want)
+			checkpoint, back := filepath.Join(dir, "m.pth"), filepath.Join(dir, "back.safetensors")
+			if kind == "s5" || kind == "lru" {
+				checkRun(t, nil, []string{"convert", best, checkpoint, "--to", "pytorch"}, exitBadInput, fmt.Sprintf("layer %q", kind))
+				return
+			}
+			flags := strings.Fields(ok(t, "convert", best, checkpoint, "--to", "pytorch"))
+			ok(t, append([]string{"convert", checkpoint, back}, flags...)...)
+			equalFloats(t, "output after two conversions", modelOutput(t, must.Get(model.Load(back))(t)), modelOutput(t, must.Get(model.Load(best))(t)))
+		})
+	}
+}
+
+func equalFloats(t *testing.T, what string, got, want []float32) {
+	t.Helper()
+	must.Equal(t, len(got), len(want), "%s: length", what)
+	for i, v := range got {
+		if !(math.Abs(float64(v-want[i])) <= 1e-5) {
+			t.Errorf("%s: %v, expected %v", what, got, want)
+		}
 	}
 }
 
