@@ -121,15 +121,16 @@ func gemmOf(m, n, k int) workload {
 	}
 }
 
-// stepOf streams blocks of samples through one layer of SSMs only. The encoder, which feeds the
-// same signal to each, and the decoder of the last position take a few percent of the time.
-func stepOf(h, modes, block int) workload {
+// stepOf streams blocks of s.length samples through one layer of SSMs only. The encoder, which
+// feeds the same signal to each, and the decoder of the last position take a few percent of the
+// time.
+func stepOf(s shape) workload {
+	s.layers = 1
 	return workload{
-		op: "step", Sizes: Sizes{H: h, M: modes, L: block}, units: float64(block),
-		flops: float64(block) * float64(h) * (12*float64(modes) + 2), // six FMAs per mode, and D·x
+		op: s.op("step"), Sizes: Sizes{H: s.h, M: s.modes, L: s.length}, units: float64(s.length),
+		flops: float64(s.length) * s.stepFlops(),
 		start: perThread(func() (func(), error) {
-			c := model.Default()
-			c.DModel, c.NLayers, c.SSM.DState, c.SSM.Init = h, 1, 2*modes, ssm.Lin
+			c := s.config()
 			c.Norm, c.Activation, c.Mixing, c.Residual, c.Pool = model.NormNone, model.ActivationNone, model.MixingNone, false, model.PoolLast
 			m, err := model.New(c, 1)
 			if err != nil {
@@ -139,10 +140,24 @@ func stepOf(h, modes, block int) workload {
 			if err != nil {
 				return nil, err
 			}
-			x := noise(block, 1)
-			return func() { stream.Process(x, block) }, nil
+			x := noise(s.length, 1)
+			return func() { stream.Process(x, s.length) }, nil
 		}),
 	}
+}
+
+// stepFlops counts the operations of a sample: per channel D·x and, per mode, six multiply-adds, of
+// S4 twelve (docs/maths.md §17.3). S5 and the LRU have two products, with B and C, and four
+// multiply-adds per mode.
+func (s shape) stepFlops() float64 {
+	h, m := float64(s.h), float64(s.modes)
+	switch c := s.config().SSM; {
+	case c.MIMO():
+		return 8*m*h + 8*m + 2*h
+	case c.Layer == ssm.LayerS4:
+		return h * (24*m + 2)
+	}
+	return h * (12*m + 2)
 }
 
 // noise returns n standard normal numbers.

@@ -27,7 +27,10 @@ var ops = []Op{
 	{"conv", "output row", each(convOf, 256, 512, 1024, 2048, 4096, 8192, 16384)},
 	{"vandermonde", "set of kernels, one per channel (H)", []workload{vandermondeOf(128, 32, 1024)}},
 	{"gemm", "matrix product", []workload{gemmOf(256, 1024, 128), gemmOf(512, 1024, 256)}},
-	{"step", "sample of all H channels, in blocks of L samples", []workload{stepOf(128, 32, 1024)}},
+	{"step", "sample of all H channels, in blocks of L samples", []workload{stepOf(standard(ssm.LayerS4D))}},
+	{"step-s4", "the same with a layer of S4-LegS", []workload{stepOf(standard(ssm.LayerS4))}},
+	{"step-s5", "the same with a layer of S5", []workload{stepOf(standard(ssm.LayerS5))}},
+	{"step-lru", "the same with a layer of the LRU", []workload{stepOf(standard(ssm.LayerLRU))}},
 	{"train", "training step", []workload{trainOf(standard(ssm.LayerS4D))}},
 	{"train-dss", "training step with layers of DSS", []workload{trainOf(standard(ssm.LayerDSS))}},
 	{"train-s4", "training step with layers of S4-LegS", []workload{trainOf(standard(ssm.LayerS4))}},
@@ -35,8 +38,8 @@ var ops = []Op{
 	{"train-lru", "training step with layers of the LRU", []workload{trainOf(standard(ssm.LayerLRU))}},
 }
 
-// standard is the network of the training steps. S5 and the LRU have as many modes as published
-// networks with this number of channels.
+// standard is the network of the training steps, whose layers are also streamed alone. S5 and the
+// LRU have as many modes as published networks with this number of channels.
 func standard(layer ssm.Layer) shape {
 	s := shape{layer: layer, h: 128, modes: 32, length: 1024, batch: 16, layers: 6}
 	switch layer {

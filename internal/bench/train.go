@@ -19,15 +19,41 @@ type shape struct {
 	h, modes, length, batch, layers int
 }
 
-// trainOf is one training step without dropout: forward, loss, backward and AdamW. S4D has the
-// poles of S4D-Lin.
-func trainOf(s shape) workload {
-	op := "train"
-	if s.layer != ssm.LayerS4D {
-		op += "-" + string(s.layer)
+// op returns the name of an operation on a network with this kind of layer.
+func (s shape) op(name string) string {
+	if s.layer == ssm.LayerS4D {
+		return name
 	}
+	return name + "-" + string(s.layer)
+}
+
+// config returns the network. S4D has the poles of S4D-Lin, the others those of HiPPO-LegS or, in
+// the LRU, of a ring.
+func (s shape) config() model.Config {
+	c := model.Default()
+	c.DModel, c.NLayers = s.h, s.layers
+	c.SSM.DState, c.SSM.Init = 2*s.modes, ssm.Lin
+	if s.layer != ssm.LayerS4D {
+		c.SSM.Layer, c.SSM.Init = s.layer, ssm.LegS
+	}
+	switch s.layer {
+	case ssm.LayerDSS:
+		c.SSM.TrainB = true
+	case ssm.LayerS4:
+		c.SSM.Disc = ssm.Bilinear
+	case ssm.LayerLRU:
+		c.SSM.Init, c.SSM.DState, c.SSM.RMax = ssm.Ring, s.modes, 0.999
+	}
+	if c.SSM.FixedLength() {
+		c.SSM.LKernel = s.length
+	}
+	return c
+}
+
+// trainOf is one training step without dropout: forward, loss, backward and AdamW.
+func trainOf(s shape) workload {
 	return workload{
-		op: op, Sizes: Sizes{H: s.h, M: s.modes, L: s.length, B: s.batch, Layers: s.layers},
+		op: s.op("train"), Sizes: Sizes{H: s.h, M: s.modes, L: s.length, B: s.batch, Layers: s.layers},
 		units: 1, flops: s.flops(), sequences: float64(s.batch), shared: true,
 		start: func(threads int) (engine, error) {
 			t, err := newTrainer(s, threads)
@@ -47,16 +73,13 @@ func trainOf(s shape) workload {
 func (s shape) flops() float64 {
 	h, m, l, b := float64(s.h), float64(s.modes), float64(s.length), float64(s.batch)
 	mixing := 3 * 2 * 2 * h * h * l * b
-	if s.scan() {
+	if s.config().SSM.MIMO() {
 		return float64(s.layers) * (mixing + (6*2*2*m*h+3*8*m)*l*b)
 	}
 	transform := transformFlops(2 * s.length)
 	convolution := h * (b/2*(5*transform+3*6*2*l) + 2*transform)
 	return float64(s.layers) * (mixing + convolution + h*s.kernelFlops())
 }
-
-// scan reports whether the layer has one SSM for all channels.
-func (s shape) scan() bool { return s.layer == ssm.LayerS5 || s.layer == ssm.LayerLRU }
 
 // kernelFlops counts the operations of a channel's kernel and of its gradient. Those of S4 are in
 // float64: 40 and 90 per mode and node (vek.CauchySums and vek.CauchyGrad), and two transforms.
@@ -81,25 +104,8 @@ type trainer struct {
 }
 
 func newTrainer(s shape, threads int) (*trainer, error) {
-	c := model.Default()
-	c.DInput, c.DOutput, c.DModel, c.NLayers = colours, classes, s.h, s.layers
-	c.SSM.DState, c.SSM.Init = 2*s.modes, ssm.Lin
-	if s.layer != ssm.LayerS4D {
-		c.SSM.Layer, c.SSM.Init = s.layer, ssm.LegS
-	}
-	switch s.layer {
-	case ssm.LayerDSS:
-		c.SSM.TrainB = true
-	case ssm.LayerS4:
-		c.SSM.Disc = ssm.Bilinear
-	case ssm.LayerS5:
-		c.SSM.Blocks = 1
-	case ssm.LayerLRU:
-		c.SSM.Init, c.SSM.DState, c.SSM.RMax = ssm.Ring, s.modes, 0.999
-	}
-	if c.SSM.FixedLength() {
-		c.SSM.LKernel = s.length
-	}
+	c := s.config()
+	c.DInput, c.DOutput = colours, classes
 	m, err := model.New(c, 1)
 	if err != nil {
 		return nil, err
