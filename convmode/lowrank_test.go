@@ -166,7 +166,7 @@ func TestLowRankMeanKernelOfLongOne(t *testing.T) {
 	}
 	singular(m)
 	_, err := MeanKernel(m, 0, 70)
-	must.Fail(t, err, "convmode: layer 0: ssm: l_kernel 268435456: C cannot be recovered")
+	must.Fail(t, err, "convmode: layer 0: ssm: channel 0: l_kernel 268435456: C cannot be recovered")
 }
 
 // singular sets Λ and P to 0, so that Ā is the identity.
@@ -193,12 +193,12 @@ func TestLowRankRecovery(t *testing.T) {
 	singular(m)
 	for _, o.Fixed = range []bool{false, true} {
 		_, err := New(m, o)
-		must.Fail(t, err, "convmode: layer 0, StepScale 2: ssm: l_kernel 50: C cannot be recovered")
+		must.Fail(t, err, "convmode: layer 0, StepScale 2: ssm: channel 0: l_kernel 50: C cannot be recovered")
 	}
 	for i := range m.Weights.Layers[0].P {
 		m.Weights.Layers[0].P[i] = 1e30
 	}
 	m.Weights.Layers[0].LogStep[0] = 1e4
 	_, err := New(m, o)
-	must.Fail(t, err, "convmode: layer 0, StepScale 2: ssm: l_kernel 50: C cannot be recovered")
+	must.Fail(t, err, "convmode: layer 0, StepScale 2: ssm: channel 0: l_kernel 50: C cannot be recovered")
 }

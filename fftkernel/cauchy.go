@@ -97,15 +97,17 @@ func (c *Cauchy) divide(scratch []float32) cauchyWork {
 }
 
 func (c *Cauchy) check(name string, taps int, s *LowRank, scratch []float32) {
-	m := c.modes
-	if taps > c.nodes || len(s.Lambda) != m || len(s.P) != m || len(s.B) != m || len(s.C) != m || len(scratch) < c.ScratchLen() {
-		panic("fftkernel: Cauchy." + name + ": lengths do not match the plan")
-	}
+	checkTaps(name, taps, c.nodes)
+	checkModes(name, "Λ", len(s.Lambda), c.modes)
+	checkModes(name, "P", len(s.P), c.modes)
+	checkModes(name, "B", len(s.B), c.modes)
+	checkModes(name, "C̃", len(s.C), c.modes)
+	checkScratch(name, len(scratch), c.ScratchLen())
 }
 
 // Kernel writes the first len(k) ≤ nodes taps of the kernel to k.
 func (c *Cauchy) Kernel(k []float32, s *LowRank, scratch []float32) {
-	c.check("Kernel", len(k), s, scratch)
+	c.check("Cauchy.Kernel", len(k), s, scratch)
 	w := c.divide(scratch)
 	c.sum(w, s)
 	scale := 1 / float64(c.nodes)
@@ -185,10 +187,9 @@ func inverse(z complex128) complex128 {
 // Grad writes S1 and S2 of docs/maths.md §17.2, [4][modes] for the products BC̃, BP̄, PC̃ and PP̄,
 // from dk = ∂loss/∂K with len(dk) ≤ nodes. The gradients of later taps are 0.
 func (c *Cauchy) Grad(byPair, byPole []complex128, dk []float32, s *LowRank, scratch []float32) {
-	c.check("Grad", len(dk), s, scratch)
-	if len(byPair) != vek.CauchyPairs*c.modes || len(byPole) != len(byPair) {
-		panic("fftkernel: Cauchy.Grad: lengths do not match the plan")
-	}
+	c.check("Cauchy.Grad", len(dk), s, scratch)
+	checkModes("Cauchy.Grad", "byPair", len(byPair), vek.CauchyPairs*c.modes)
+	checkModes("Cauchy.Grad", "byPole", len(byPole), vek.CauchyPairs*c.modes)
 	w := c.divide(scratch)
 	c.sum(w, s)
 	clear(w.by)

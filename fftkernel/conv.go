@@ -270,7 +270,5 @@ func (c *Conv) checkSpectrum(name string, spectrum []float32) {
 
 func (c *Conv) checkWork(name string, spectrum, scratch []float32) {
 	c.checkSpectrum(name, spectrum)
-	if len(scratch) < c.ScratchLen() {
-		panic(fmt.Sprintf("fftkernel: %s: scratch of %d floats, expected %d", name, len(scratch), c.ScratchLen()))
-	}
+	checkScratch(name, len(scratch), c.ScratchLen())
 }

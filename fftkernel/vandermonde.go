@@ -57,12 +57,17 @@ func take(scratch []float32, rows, cols, stride int) (m vek.Matrix, rest []float
 	return vek.MatrixOf(scratch, rows, stride).Columns(0, cols), scratch[rows*stride:]
 }
 
+func (v *Vandermonde) check(name string, taps int, logLambda []complex128, scratch []float32) {
+	checkTaps(name, taps, v.length)
+	checkModes(name, "logLambda", len(logLambda), v.modes)
+	checkScratch(name, len(scratch), v.scratch)
+}
+
 // Kernel writes k[l] for 0 ≤ l < len(k) ≤ length. logLambda is log λ (real part ≤ 0), w the
 // weights.
 func (v *Vandermonde) Kernel(k []float32, logLambda, w []complex128, scratch []float32) {
-	if len(k) > v.length || len(logLambda) != v.modes || len(w) != v.modes || len(scratch) < v.scratch {
-		panic("fftkernel: Vandermonde.Kernel: lengths do not match the plan")
-	}
+	v.check("Vandermonde.Kernel", len(k), logLambda, scratch)
+	checkModes("Vandermonde.Kernel", "w", len(w), v.modes)
 	table, scratch := take(scratch, 2*v.modes, v.block, padded(v.block))
 	anchors, scratch := take(scratch, 2*v.modes, v.rows, padded(v.rows))
 	vek.PowerRows(table, v.twos, logLambda, 1, true)
@@ -79,9 +84,9 @@ func (v *Vandermonde) Kernel(k []float32, logLambda, w []complex128, scratch []f
 // Grad writes G_n = Σ_l dk[l]·λ_n^l and M_n = Σ_l l·dk[l]·λ_n^l (docs/maths.md §7); len(dk) ≤
 // length.
 func (v *Vandermonde) Grad(g, m []complex128, dk []float32, logLambda []complex128, scratch []float32) {
-	if len(dk) > v.length || len(logLambda) != v.modes || len(g) != v.modes || len(m) != v.modes || len(scratch) < v.scratch {
-		panic("fftkernel: Vandermonde.Grad: lengths do not match the plan")
-	}
+	v.check("Vandermonde.Grad", len(dk), logLambda, scratch)
+	checkModes("Vandermonde.Grad", "g", len(g), v.modes)
+	checkModes("Vandermonde.Grad", "m", len(m), v.modes)
 	table, scratch := take(scratch, 2*v.modes, v.block, padded(v.block))
 	taps, scratch := take(scratch, 2*v.rows, v.block, v.block)
 	sums, scratch := take(scratch, 2*v.rows, 2*v.modes, 2*v.modes)

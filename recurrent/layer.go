@@ -49,7 +49,11 @@ func newLayer(m *model.Model, i int, stepScale float64) (layer, error) {
 
 func newRecurrence(m *model.Model, i int, stepScale float64) (recurrence, error) {
 	if m.Config.SSM.Layer == ssm.LayerS4 {
-		return newRankOne(m.SSMParams(i), stepScale)
+		l, err := newRankOne(m.SSMParams(i), stepScale)
+		if err != nil {
+			return nil, fmt.Errorf("recurrent: layer %d: %w", i, err)
+		}
+		return l, nil
 	}
 	if m.Config.SSM.MIMO() {
 		return newScan(m, i, stepScale)

@@ -1,8 +1,6 @@
 package recurrent
 
 import (
-	"fmt"
-
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -18,7 +16,7 @@ type rankOne struct {
 // newRankOne recovers C from C̃ and rounds the constants to float32. It changes p.
 func newRankOne(p *ssm.Params, stepScale float64) (*rankOne, error) {
 	if err := p.RecoverChannels(0, p.DModel); err != nil {
-		return nil, fmt.Errorf("recurrent: %w", err)
+		return nil, err
 	}
 	const lanes = vek.RankOneLanes
 	m, width := p.Modes(), vek.RankOneGroups(p.DModel)*lanes

@@ -75,17 +75,11 @@ func (r *RankOne) transposed(c []complex128, power int) {
 	}
 }
 
-// rows calls body for the rows of C of channels [lo, hi), with the system of the channel.
-func (p *Params) rows(stepScale float64, lo, hi int, body func(r *RankOne, c []complex128)) {
+// output returns C of channel h in a direction, [M].
+func (p *Params) output(dir, h int) []complex128 {
 	m := p.Modes()
-	r := NewRankOne(m)
-	for h := lo; h < hi; h++ {
-		p.RankOne(r, h, stepScale)
-		for dir := range p.Directions() {
-			at := (dir*p.DModel + h) * m
-			body(r, p.C[at:at+m])
-		}
-	}
+	at := (dir*p.DModel + h) * m
+	return p.C[at : at+m]
 }
 
 // TruncateChannels replaces C of channels [lo, hi) by C̃ = (I − Ā^length)ᵀ·C, with which the
@@ -110,14 +104,18 @@ func (p *Params) ExtendChannels(length, lo, hi int) {
 
 // addPower sets C ← C + sign·(Ā^power)ᵀ·C.
 func (p *Params) addPower(stepScale, sign float64, power, lo, hi int) {
-	moved := make([]complex128, p.Modes())
-	p.rows(stepScale, lo, hi, func(r *RankOne, c []complex128) {
-		copy(moved, c)
-		r.transposed(moved, power)
-		for n, v := range moved {
-			c[n] += complex(sign, 0) * v
+	r, moved := NewRankOne(p.Modes()), make([]complex128, p.Modes())
+	for h := lo; h < hi; h++ {
+		p.RankOne(r, h, stepScale)
+		for dir := range p.Directions() {
+			c := p.output(dir, h)
+			copy(moved, c)
+			r.transposed(moved, power)
+			for n, v := range moved {
+				c[n] += complex(sign, 0) * v
+			}
 		}
-	})
+	}
 }
 
 // KernelLength returns the length that C̃ has after it is doubled until it is at least need:
@@ -133,37 +131,46 @@ func (c Config) KernelLength(need int) int {
 	return length
 }
 
-// RecoverChannels replaces the C̃ of channels [lo, hi), which belongs to LKernel taps, by C: the
-// solution of (I − Ā^L)ᵀ·C = C̃, on real and imaginary parts.
+// RecoverChannels replaces the C̃ of channels [lo, hi), which belongs to LKernel taps, by C. It
+// returns the error of the first channel for which that is impossible.
 func (p *Params) RecoverChannels(lo, hi int) error {
 	if p.LKernel == 0 {
 		return nil
 	}
-	m := p.Modes()
-	var failed error
-	p.rows(1, lo, hi, func(r *RankOne, c []complex128) {
-		a := r.complement(p.LKernel)
-		if !isFinite(a) {
-			failed = fmt.Errorf("ssm: l_kernel %d: C cannot be recovered from C̃: Ā^l_kernel is not finite", p.LKernel)
-			return
+	r := NewRankOne(p.Modes())
+	for h := lo; h < hi; h++ {
+		p.RankOne(r, h, 1)
+		if err := p.recoverChannel(r, h); err != nil {
+			return fmt.Errorf("ssm: channel %d: l_kernel %d: C cannot be recovered from C̃: %w", h, p.LKernel, err)
 		}
-		var lu mat.LU
-		lu.Factorize(a)
-		parts, x := mat.NewVecDense(2*m, nil), mat.NewVecDense(2*m, nil)
+	}
+	return nil
+}
+
+// recoverChannel solves (I − Ā^L)ᵀ·C = C̃ for channel h, on real and imaginary parts.
+func (p *Params) recoverChannel(r *RankOne, h int) error {
+	m, a := p.Modes(), r.complement(p.LKernel)
+	if !isFinite(a) {
+		return errors.New("Ā^l_kernel is not finite")
+	}
+	var lu mat.LU
+	lu.Factorize(a)
+	parts, x := mat.NewVecDense(2*m, nil), mat.NewVecDense(2*m, nil)
+	for dir := range p.Directions() {
+		c := p.output(dir, h)
 		for n, v := range c {
 			parts.SetVec(n, real(v))
 			parts.SetVec(m+n, -imag(v))
 		}
 		var condition mat.Condition
 		if err := lu.SolveVecTo(x, true, parts); err != nil && !(errors.As(err, &condition) && !math.IsInf(float64(condition), 1)) {
-			failed = fmt.Errorf("ssm: l_kernel %d: C cannot be recovered from C̃: %w", p.LKernel, err)
-			return
+			return err
 		}
 		for n := range c {
 			c[n] = complex(x.AtVec(n), -x.AtVec(m+n))
 		}
-	})
-	return failed
+	}
+	return nil
 }
 
 // matrix returns Ā on the real parts of h, then the imaginary ones: ⟨C,h⟩/2 is the product of the

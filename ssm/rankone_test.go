@@ -102,6 +102,21 @@ func TestGoldenCTilde(t *testing.T) {
 	}
 }
 
+// The error names the first channel whose C cannot be recovered.
+func TestRecoverError(t *testing.T) {
+	cfg := config(LegS, 4, 8)
+	cfg.Layer, cfg.Disc, cfg.LKernel = LayerS4, Bilinear, 32
+	p := mustNew(t, cfg, 1, 0)
+	m := p.Modes()
+	for i := 2 * m; i < 4*m; i++ { // Ā of channels 2 and 3 is the identity
+		p.LogDecay[i], p.Freq[i], p.P[i] = math.Inf(-1), 0, 0
+	}
+	must.Do(t, p.RecoverChannels(0, 2))
+	must.Fail(t, p.RecoverChannels(0, 4), "ssm: channel 2: l_kernel 32: C cannot be recovered from C̃: ")
+	p.LogStep[2], p.LogDecay[2*m] = math.NaN(), 0
+	must.Fail(t, p.RecoverChannels(1, 4), "ssm: channel 2: l_kernel 32: C cannot be recovered from C̃: Ā^l_kernel is not finite")
+}
+
 // The recurrence with C recovered from C̃ gives the golden output.
 func TestGoldenRankOne(t *testing.T) {
 	for _, init := range []string{"legs", "fout"} {
