@@ -1,0 +1,113 @@
+// Package handles holds the objects of the C library: models and streams behind integers that no
+// call dereferences. It is plain Go, so that its tests need no C compiler.
+//
+// A handle is never used twice in a process. A call with a handle that does not exist, has been
+// destroyed, or belongs to the other kind of object returns an error. So does a call to a stream
+// that another thread is using. A panic is returned as an error.
+package handles
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+)
+
+// Code is the kind of an error, a status of s4d.h.
+type Code int32
+
+// The codes, with the values of s4d.h.
+const (
+	Argument Code = 1 + iota // an argument is out of range
+	Invalid                  // the handle does not exist
+	Busy                     // another thread uses the stream
+	Unusable                 // the model file is damaged, or not that of a detector
+	Mismatch                 // the snapshot is damaged, or of another model
+	Space                    // the buffer is too small
+	Pending                  // events wait to be fetched
+	Output                   // the network's output is not finite
+	Internal                 // a defect of the library
+)
+
+// Error is the error of every method of a Table.
+type Error struct {
+	Code Code
+	Err  error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf returns an error with a code.
+func Errorf(code Code, format string, args ...any) error {
+	return &Error{code, fmt.Errorf(format, args...)}
+}
+
+// CodeOf returns the code of an error of this package, and Internal for others.
+func CodeOf(err error) Code {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return Internal
+}
+
+// Table holds objects by their handles. The zero value is an empty table.
+type Table struct {
+	mu      sync.RWMutex
+	last    uint64
+	objects map[uint64]any // *Model or *stream
+}
+
+// Len returns the number of objects.
+func (t *Table) Len() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.objects)
+}
+
+// add returns the handle of a new object.
+func (t *Table) add(object any) uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.objects == nil {
+		t.objects = map[uint64]any{}
+	}
+	t.last++
+	t.objects[t.last] = object
+	return t.last
+}
+
+// get returns the object of a handle.
+func (t *Table) get(handle uint64) any {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.objects[handle]
+}
+
+// remove removes a handle.
+func (t *Table) remove(handle uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.objects, handle)
+}
+
+func kind(object any) string {
+	switch object.(type) {
+	case *Model:
+		return "a model"
+	case *stream:
+		return "a stream"
+	}
+	return "nothing: it was never created, or it has been destroyed"
+}
+
+// Recover stores a panic as an error in *err. It also catches a fault of a memory access, if the
+// goroutine has called debug.SetPanicOnFault. Use it with defer.
+func Recover(err *error) {
+	if v := recover(); v != nil {
+		*err = Errorf(Internal, "panic: %v\n%s", v, debug.Stack())
+	}
+}

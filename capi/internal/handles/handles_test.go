@@ -1,0 +1,304 @@
+package handles
+
+import (
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
+	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
+)
+
+// sensitive returns a table with a model that finds events in sounds, and one stream.
+func sensitive(t testing.TB) (table *Table, model, stream uint64) {
+	t.Helper()
+	table = &Table{}
+	standard := must.Get(table.Builtin("digits"))(t)
+	opt := must.Get(table.Model(standard))(t).Options.WithThreshold(0.01)
+	opt.OffThreshold, opt.Refractory, opt.Smoothing, opt.Confirm = 0.01, 0, 0.05, 1
+	model = must.Get(table.WithOptions(standard, opt))(t)
+	must.Do(t, table.DestroyModel(standard))
+	return table, model, must.Get(table.NewStream(model))(t)
+}
+
+func hasCode(t testing.TB, err error, code Code) {
+	t.Helper()
+	if err == nil || CodeOf(err) != code {
+		t.Errorf("error %v, expected code %d", err, code)
+	}
+}
+
+// The events are those of package events, in order, whatever room a call has for them.
+func TestEvents(t *testing.T) {
+	table, model, stream := sensitive(t)
+	m := must.Get(table.Model(model))(t)
+	x := testfiles.Sounds(30, 8000, 1)
+	want := must.Get(m.Recognize(x))(t)
+	if len(want) < 5 {
+		t.Fatalf("%d events, expected 5 or more", len(want))
+	}
+	var got []events.Event
+	take := func(list []Event, n int, err error) int {
+		must.Do(t, err)
+		for _, e := range list[:n] {
+			got = append(got, events.Event{Onset: e.Onset, End: e.End, Label: m.Labels[e.Label], Confidence: e.Confidence})
+		}
+		return n
+	}
+	for i, block := range slices.Collect(slices.Chunk(x, 7777)) {
+		room := make([]Event, i%3)
+		n, err := table.Process(stream, block, room)
+		take(room, n, err)
+	}
+	room := make([]Event, 2)
+	n, err := table.Flush(stream, room)
+	for take(room, n, err) == len(room) {
+		n, err = table.Process(stream, nil, room)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("events %v, expected %v", got, want)
+	}
+	must.Equal(t, must.Get(table.Position(stream))(t), int64(len(x)), "position")
+}
+
+// A stream with too many waiting events reads no more samples, and keeps the events.
+func TestPending(t *testing.T) {
+	table, _, handle := sensitive(t)
+	s := table.get(handle).(*stream)
+	s.waiting = make([]events.Event, MaxPending)
+	for i := range s.waiting {
+		s.waiting[i] = events.Event{Onset: int64(i), End: int64(i) + 1, Label: "7"}
+	}
+	_, err := table.Process(handle, make([]float32, 8), nil)
+	hasCode(t, err, Pending)
+	must.Equal(t, must.Get(table.Position(handle))(t), 0, "position")
+	_, err = table.Snapshot(handle, nil)
+	hasCode(t, err, Pending)
+	hasCode(t, table.Restore(handle, nil), Pending)
+	room := make([]Event, 1000)
+	for at := 0; at < MaxPending; {
+		n := must.Get(table.Process(handle, nil, room))(t)
+		must.Equal(t, n, min(len(room), MaxPending-at), "events")
+		must.Equal(t, room[n-1].Onset, int64(at+n-1), "the last onset")
+		at += n
+	}
+	must.Get(table.Process(handle, make([]float32, 8), nil))(t)
+}
+
+// A call while another one uses the stream is an error, and so is one after the stream has been
+// destroyed, also if it found the stream before.
+func TestMisuse(t *testing.T) {
+	table, model, handle := sensitive(t)
+	must.Do(t, table.use(handle, func(*stream) error {
+		_, err := table.Process(handle, nil, nil)
+		hasCode(t, err, Busy)
+		hasCode(t, table.DestroyStream(handle), Busy)
+		hasCode(t, table.Reset(handle), Busy)
+		return nil
+	}))
+	object := table.get(handle)
+	must.Do(t, table.DestroyStream(handle))
+	table.objects[handle] = object
+	hasCode(t, table.Reset(handle), Invalid)
+	delete(table.objects, handle)
+	hasCode(t, table.Reset(handle), Invalid)
+	hasCode(t, table.DestroyModel(handle), Invalid)
+	hasCode(t, table.Reset(model), Invalid)
+	_, err := table.NewStream(handle)
+	hasCode(t, err, Invalid)
+	must.Equal(t, table.Len(), 1, "objects")
+	if next := must.Get(table.NewStream(model))(t); next <= handle {
+		t.Errorf("handle %d after %d, expected a new one", next, handle)
+	}
+}
+
+// A panic is an error, after which the stream must be reset.
+func TestPanic(t *testing.T) {
+	table, _, handle := sensitive(t)
+	err := table.use(handle, func(*stream) error { panic("abacus") })
+	hasCode(t, err, Internal)
+	must.Fail(t, err, "abacus", "handles_test.go")
+	_, err = table.Process(handle, nil, nil)
+	hasCode(t, err, Internal)
+	must.Fail(t, err, "reset")
+	must.Do(t, table.Reset(handle))
+	must.Get(table.Process(handle, make([]float32, 8), nil))(t)
+}
+
+// A network whose output is not finite is an error with its own code, and the stream can continue.
+func TestOutput(t *testing.T) {
+	m := must.Get(tonemodel.NewFramewise())(t)
+	m.Weights.DecoderBias[1] = float32(math.NaN())
+	var table Table
+	stream := must.Get(table.NewStream(must.Get(table.addModel(m, nil, nil))(t)))(t)
+	for range 2 {
+		_, err := table.Process(stream, make([]float32, 800), nil)
+		hasCode(t, err, Output)
+		must.Fail(t, err, `label "high" is NaN`)
+	}
+}
+
+func TestModels(t *testing.T) {
+	var table Table
+	_, err := table.Builtin("abacus")
+	hasCode(t, err, Argument)
+	must.Fail(t, err, "digits")
+	_, err = table.Read([]byte("nonsense"))
+	hasCode(t, err, Unusable)
+	for _, path := range []string{"/nonexistent", os.DevNull, t.TempDir()} {
+		_, err = table.Load(path)
+		hasCode(t, err, Unusable)
+		must.Fail(t, err, path)
+	}
+	h := must.Get(table.Load("../../../pretrained/commands.safetensors"))(t)
+	m := must.Get(table.Model(h))(t)
+	must.Equal(t, m.Options.SampleRate, 16000, "sampling rate")
+	bad := m.Options
+	bad.Confirm = 0
+	_, err = table.WithOptions(h, bad)
+	hasCode(t, err, Argument)
+	must.Fail(t, err, "confirm 0")
+}
+
+// Streams of a model run in several goroutines, and one stream is fought over.
+func TestConcurrency(t *testing.T) {
+	table, model, shared := sensitive(t)
+	x := testfiles.Sounds(2, 8000, 1)
+	want := must.Get(must.Get(table.Model(model))(t).Recognize(x))(t)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			room := make([]Event, 64)
+			for range 3 {
+				h, err := table.NewStream(model)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				n, err := table.Process(h, x, room)
+				if err == nil {
+					var last int
+					last, err = table.Flush(h, room[n:])
+					n += last
+				}
+				if err != nil || n != len(want) {
+					t.Errorf("%d events and error %v, expected %d", n, err, len(want))
+				}
+				if _, err := table.Process(shared, x[:800], room); err != nil && CodeOf(err) != Busy && CodeOf(err) != Invalid {
+					t.Error(err)
+				}
+				if err := table.DestroyStream(h); err != nil {
+					t.Error(err)
+				}
+			}
+			table.DestroyStream(shared)
+		})
+	}
+	wg.Wait()
+	must.Equal(t, table.Len(), 1, "objects")
+}
+
+// A call allocates nothing.
+func TestAllocations(t *testing.T) {
+	table, _, stream := sensitive(t)
+	x, room := testfiles.Sounds(2, 8000, 1), make([]Event, 64)
+	run := func() {
+		if _, err := table.Process(stream, x, room); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
+	runtime.GC()
+	if n := testing.AllocsPerRun(5, run); n > 0 {
+		t.Errorf("%v allocations per call, expected none", n)
+	}
+}
+
+// Any sequence of calls, with any handles, returns. Objects are those that were created and not
+// destroyed.
+func FuzzCalls(f *testing.F) {
+	f.Add([]byte{0, 0, 1, 0, 2, 0, 3, 1, 4, 2, 5, 2, 6, 2, 7, 2, 8, 1, 9, 9})
+	file := must.Get(os.ReadFile("../../../pretrained/digits.safetensors"))(f)
+	f.Fuzz(func(t *testing.T, calls []byte) {
+		table := &Table{}
+		live := map[uint64]bool{}
+		x := testfiles.Sounds(0.1, 8000, 1)
+		state := []byte("nonsense")
+		room := make([]Event, 3)
+		created := func(h uint64, err error) {
+			if (err == nil) != (h != 0) || live[h] {
+				t.Fatalf("handle %d with error %v", h, err)
+			}
+			if err == nil {
+				live[h] = true
+			}
+		}
+		for len(calls) >= 2 && len(live) < 20 {
+			op, h := calls[0], uint64(calls[1])
+			calls = calls[2:]
+			var err error
+			needs := true // an existing handle
+			switch op % 12 {
+			case 0:
+				created(table.Builtin("digits"))
+				continue
+			case 1:
+				h, err := table.NewStream(h)
+				created(h, err)
+				continue
+			case 2:
+				_, err = table.Process(h, x, room)
+			case 3:
+				_, err = table.Flush(h, room)
+			case 4:
+				_, err = table.Skip(h, int64(op)<<55, room)
+				needs = false
+			case 5:
+				var n int
+				if n, err = table.Snapshot(h, nil); err != nil && CodeOf(err) == Space {
+					state = make([]byte, n)
+					_, err = table.Snapshot(h, state)
+				}
+			case 6:
+				err = table.Restore(h, state)
+				needs = false
+			case 7:
+				err = table.Reset(h)
+			case 8:
+				if err = table.DestroyStream(h); err == nil {
+					delete(live, h)
+					continue
+				}
+			case 9:
+				if err = table.DestroyModel(h); err == nil {
+					delete(live, h)
+					continue
+				}
+			case 10:
+				damaged := slices.Clone(file)
+				damaged[int(h)*len(file)/256] ^= 1 << (op % 8)
+				if _, err := table.Read(damaged); err == nil {
+					t.Fatal("a damaged model was read")
+				}
+				continue
+			case 11:
+				_, err = table.Posterior(h, make([]float32, h))
+				needs = false
+			}
+			if err != nil && CodeOf(err) == Internal {
+				t.Fatal(err)
+			}
+			if needs && err == nil && !live[h] {
+				t.Fatalf("call %d succeeded with handle %d, which does not exist", op%12, h)
+			}
+			if table.Len() != len(live) {
+				t.Fatalf("%d objects, expected %d", table.Len(), len(live))
+			}
+		}
+	})
+}

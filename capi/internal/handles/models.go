@@ -1,0 +1,101 @@
+package handles
+
+import (
+	"bytes"
+	"os"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/pretrained"
+)
+
+// Model is a model with the options of its streams. It is immutable.
+type Model struct {
+	*events.Recognizer
+	Labels  []string
+	Options events.Options
+
+	model *model.Model
+	index map[string]int32 // of each label
+}
+
+// Load adds the model of a file.
+func (t *Table) Load(path string) (handle uint64, err error) {
+	defer Recover(&err)
+	if s, err := os.Stat(path); err == nil && !s.Mode().IsRegular() { // opening a named pipe would block
+		return 0, Errorf(Unusable, "model: %s: %v, expected a regular file", path, s.Mode())
+	}
+	m, err := model.Load(path)
+	return t.addModel(m, err, nil)
+}
+
+// Read adds the model of the bytes of a file.
+func (t *Table) Read(file []byte) (handle uint64, err error) {
+	defer Recover(&err)
+	m, err := model.Read(bytes.NewReader(file))
+	return t.addModel(m, err, nil)
+}
+
+// Builtin adds a built-in model.
+func (t *Table) Builtin(name string) (handle uint64, err error) {
+	defer Recover(&err)
+	if !pretrained.Has(name) {
+		_, err := pretrained.Load(name)
+		return 0, &Error{Argument, err}
+	}
+	m, err := pretrained.Load(name)
+	return t.addModel(m, err, nil)
+}
+
+// WithOptions adds a model with the weights of another and other options.
+func (t *Table) WithOptions(handle uint64, opt events.Options) (changed uint64, err error) {
+	defer Recover(&err)
+	m, err := t.Model(handle)
+	if err != nil {
+		return 0, err
+	}
+	return t.addModel(m.model, nil, &opt)
+}
+
+func (t *Table) addModel(m *model.Model, err error, opt *events.Options) (uint64, error) {
+	code := Argument
+	if opt == nil {
+		code = Unusable
+	}
+	if err != nil {
+		return 0, &Error{code, err}
+	}
+	if opt == nil {
+		defaults := events.DefaultsFor(m)
+		opt = &defaults
+	}
+	r, err := events.New(m, *opt)
+	if err != nil {
+		return 0, &Error{code, err}
+	}
+	o := &Model{Recognizer: r, Labels: m.Meta.Labels, Options: *opt, model: m, index: map[string]int32{}}
+	o.Options.SampleRate = r.SampleRate()
+	for i, label := range o.Labels {
+		o.index[label] = int32(i)
+	}
+	return t.add(o), nil
+}
+
+// Model returns a model.
+func (t *Table) Model(handle uint64) (*Model, error) {
+	object := t.get(handle)
+	m, ok := object.(*Model)
+	if !ok {
+		return nil, Errorf(Invalid, "handle %d is %s, expected a model", handle, kind(object))
+	}
+	return m, nil
+}
+
+// DestroyModel removes a model. Its streams remain usable.
+func (t *Table) DestroyModel(handle uint64) error {
+	_, err := t.Model(handle)
+	if err == nil {
+		t.remove(handle)
+	}
+	return err
+}
