@@ -2,7 +2,6 @@ package atomicfile
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -151,24 +150,6 @@ func TestLinkLoop(t *testing.T) {
 	}
 }
 
-// The new content is on the disk before the rename, and the rename before Write returns.
-func TestSync(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.txt")
-	old := sync
-	defer func() { sync = old }()
-	var synced []string
-	sync = func(f *os.File) error {
-		_, err := os.Stat(path)
-		info := must.Get(f.Stat())(t)
-		synced = append(synced, fmt.Sprintf("folder %v, renamed %v", info.IsDir(), err == nil))
-		return old(f)
-	}
-	must.Do(t, Write(path, 0o666, text("new")))
-	if expected := []string{"folder false, renamed false", "folder true, renamed true"}; !slices.Equal(synced, expected) {
-		t.Errorf("synced %q, expected %q", synced, expected)
-	}
-}
-
 // The temporary files of the paths are removed, and no other file.
 func TestRemoveTemporary(t *testing.T) {
 	dir := t.TempDir()
@@ -191,7 +172,7 @@ func TestRemoveTemporary(t *testing.T) {
 			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o644))
 		}
 	}
-	must.Do(t, RemoveTemporary(path, filepath.Join(dir, "missing.txt")))
+	must.Do(t, System().RemoveTemporary(path, filepath.Join(dir, "missing.txt")))
 	var files []string
 	for _, f := range must.Get(os.ReadDir(dir))(t) {
 		files = append(files, f.Name())

@@ -98,7 +98,7 @@ func (s *sweep) collect(ctx context.Context, i int, e entry) error {
 		err = os.Rename(temporary, dir)
 	}
 	if err == nil {
-		err = atomicfile.SyncFolder(filepath.Dir(dir))
+		err = atomicfile.System().SyncFolder(filepath.Dir(dir))
 	}
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)

@@ -115,7 +115,7 @@ func hashFile(open func() (io.ReadCloser, error)) (file, error) {
 func get(ctx context.Context, objects jetstream.ObjectStore, dir string, files []file) error {
 	for _, f := range files {
 		path := filepath.Join(dir, filepath.FromSlash(f.Path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if err := atomicfile.System().MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return fmt.Errorf("cluster: %w", err)
 		}
 		err := atomicfile.Write(path, 0o666, func(w io.Writer) error { return getObject(ctx, objects, f, w) })

@@ -7,9 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 	"slices"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 	"github.com/s4d-fast/s4d-fast/model"
 )
@@ -50,13 +50,13 @@ func (t *Trainer) saveCheckpoint() error {
 
 func (t *Trainer) writeCheckpoint(f *safetensors.File) error {
 	path, previous := t.path(checkpointFile), t.path(previousFile)
-	return replaceFile(path, func(w io.Writer) error {
+	return replaceFile(t.files, path, func(w io.Writer) error {
 		if _, err := f.WriteTo(w); err != nil { // the disk is full: the previous checkpoint stays
 			return err
 		}
-		if _, err := os.Stat(path); err == nil {
-			os.Remove(previous)
-			os.Link(path, previous)
+		if _, err := t.files.Stat(path); err == nil {
+			t.files.Remove(previous)
+			t.files.Link(path, previous)
 		}
 		return nil
 	})
@@ -139,7 +139,7 @@ func (t *Trainer) loadCheckpoint() error {
 		return fmt.Errorf("%w; the previous checkpoint: %w", err, e)
 	}
 	// The next save would otherwise replace the previous checkpoint by the damaged one.
-	if e := os.Rename(t.path(previousFile), t.path(checkpointFile)); e != nil {
+	if e := t.files.Rename(t.path(previousFile), t.path(checkpointFile)); e != nil {
 		return fmt.Errorf("train: %w", e)
 	}
 	t.warn("%v; the run continues from the previous checkpoint, after step %d", err, t.state.Step)
@@ -150,7 +150,7 @@ func (t *Trainer) loadCheckpoint() error {
 // its version or of other data ErrConfig.
 func (t *Trainer) readCheckpoint(name string) error {
 	path := t.path(name)
-	f, s, err := readState(path)
+	f, s, err := readState(t.files, path)
 	if err != nil {
 		return err
 	}
@@ -164,8 +164,8 @@ func (t *Trainer) readCheckpoint(name string) error {
 }
 
 // readState reads a checkpoint and the state in it, which it does not validate.
-func readState(path string) (*safetensors.File, state, error) {
-	file, err := os.Open(path)
+func readState(files atomicfile.Files, path string) (*safetensors.File, state, error) {
+	file, err := files.Open(path)
 	if err != nil {
 		return nil, state{}, fmt.Errorf("train: %w", err)
 	}
@@ -285,4 +285,26 @@ func (s *state) validate(c *Config, perEpoch int) error {
 			b.Epoch, b.Step, b.ValLoss, s.Stale, s.Epoch)
 	}
 	return nil
+}
+
+// saveBest writes the model of the best epoch.
+func (t *Trainer) saveBest() error {
+	return replaceFile(t.files, t.path(bestFile), func(w io.Writer) error {
+		_, err := t.best.WriteTo(w)
+		return err
+	})
+}
+
+// loadBest reads the model of the best epoch.
+func (t *Trainer) loadBest() (*model.Model, error) {
+	f, err := t.files.Open(t.path(bestFile))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m, err := model.Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.path(bestFile), err)
+	}
+	return m, nil
 }

@@ -3,11 +3,12 @@ package train
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -106,14 +107,16 @@ func (c *Config) dataSettings(options model.Settings) model.Settings {
 }
 
 // LoadRun returns the configuration of the run in a folder.
-func LoadRun(dir string) (Config, error) {
+func LoadRun(dir string) (Config, error) { return loadRun(atomicfile.System(), dir) }
+
+func loadRun(files atomicfile.Files, dir string) (Config, error) {
 	c := Default()
-	if err := checkFolder(dir); err != nil {
+	if err := checkFolder(files, dir); err != nil {
 		return c, err
 	}
 	path := filepath.Join(dir, configFile)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
+	text, err := files.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return c, configErrorf("out: %s contains no run: %s is missing", dir, configFile)
 	}
 	if err != nil {

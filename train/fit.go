@@ -237,13 +237,13 @@ func (t *Trainer) record(val Result) (m Metrics, better bool, err error) {
 		t.best = cloneModel(t.model)
 		t.best.Meta.Series = withResidual(t.model.Meta.Series, val.OutputRMSE)
 		if t.dir != "" {
-			if err := t.best.Save(t.path(bestFile)); err != nil {
+			if err := t.saveBest(); err != nil {
 				return m, false, err
 			}
 		}
 	}
 	if t.dir != "" {
-		if err := appendLine(t.path(metricsFile), m); err != nil {
+		if err := appendLine(t.files, t.path(metricsFile), m); err != nil {
 			return m, false, err
 		}
 	}
@@ -288,7 +288,7 @@ func (t *Trainer) evaluateBest(ctx context.Context) error {
 	if _, err := t.restoreLog(); err != nil { // removes the test of an earlier Fit
 		return err
 	}
-	return appendLine(t.path(metricsFile), record)
+	return appendLine(t.files, t.path(metricsFile), record)
 }
 
 // evaluate runs a network over a set of the run's data.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"syscall"
 
@@ -31,13 +31,13 @@ func RunFiles() []string { return []string{configFile, bestFile, metricsFile, ch
 // first of Dir, Dir-2, Dir-3, … that does not exist.
 func (t *Trainer) createFolder(opt Options) (err error) {
 	if opt.Numbered {
-		if t.dir, err = nextFolder(opt.Dir); err != nil {
+		if t.dir, err = nextFolder(t.files, opt.Dir); err != nil {
 			return err
 		}
 		return t.lock()
 	}
 	t.dir = opt.Dir
-	if err := checkFolder(t.dir); err != nil {
+	if err := checkFolder(t.files, t.dir); err != nil {
 		return err
 	}
 	if err := t.holdsNoRun(); err != nil {
@@ -52,24 +52,27 @@ func (t *Trainer) createFolder(opt Options) (err error) {
 // holdsNoRun reports the first file of a run in the folder as an error.
 func (t *Trainer) holdsNoRun() error {
 	for _, name := range []string{configFile, metricsFile, bestFile, checkpointFile, previousFile} {
-		if _, err := os.Stat(t.path(name)); err == nil {
+		switch _, err := t.files.Stat(t.path(name)); {
+		case err == nil:
 			return configErrorf("out: %s already holds a run (%s): resume it or choose another folder", t.dir, name)
+		case !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("train: %w", err)
 		}
 	}
 	return nil
 }
 
 // checkFolder reports a path at or above which there is a file.
-func checkFolder(path string) error {
-	info, err := os.Stat(path)
+func checkFolder(files atomicfile.Files, path string) error {
+	info, err := files.Stat(path)
 	if err == nil && !info.IsDir() || errors.Is(err, syscall.ENOTDIR) {
 		return configErrorf("out: %s is not a folder", path)
 	}
 	return nil
 }
 
-func nextFolder(base string) (string, error) {
-	if err := makeFolder(filepath.Dir(base)); err != nil {
+func nextFolder(files atomicfile.Files, base string) (string, error) {
+	if err := files.MkdirAll(filepath.Dir(base), 0o755); err != nil {
 		return "", fmt.Errorf("train: %w", err)
 	}
 	for n := 1; ; n++ {
@@ -77,12 +80,12 @@ func nextFolder(base string) (string, error) {
 		if n > 1 {
 			dir = fmt.Sprintf("%s-%d", base, n)
 		}
-		err := os.Mkdir(dir, 0o755) // of two runs that start at once, one gets the next number
-		if errors.Is(err, os.ErrExist) {
+		err := files.Mkdir(dir, 0o755) // of two runs that start at once, one gets the next number
+		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
 		if err == nil {
-			err = syncFolder(filepath.Dir(dir))
+			err = files.SyncFolder(filepath.Dir(dir))
 		}
 		if err != nil {
 			return "", fmt.Errorf("train: %w", err)
@@ -91,48 +94,34 @@ func nextFolder(base string) (string, error) {
 	}
 }
 
-// syncFolder is a variable for a test.
-var syncFolder = atomicfile.SyncFolder
-
-// makeFolder creates a folder and those above it that are missing. They outlast a power cut.
-func makeFolder(dir string) error {
-	parent := filepath.Dir(dir)
-	if _, err := os.Stat(dir); err == nil || parent == dir {
-		return err
-	}
-	if err := makeFolder(parent); err != nil {
-		return err
-	}
-	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
-	}
-	return syncFolder(parent)
-}
-
 // lock locks the run folder for this Trainer and removes what a crash left of the run's files.
 func (t *Trainer) lock() (err error) {
-	if t.locked, err = lockFolder(t.dir, lockFile); err != nil {
+	if t.locked, err = lockFolder(t.files, t.dir, lockFile); err != nil {
 		return err
 	}
-	if !t.locked.Locked() {
+	if t.locked != nil && !t.locked.Locked() {
 		t.warn("%s cannot be locked on its file system: do not train in it with another process", t.dir)
 	}
 	files := []string{configFile, metricsFile, bestFile, checkpointFile}
 	for i, name := range files {
 		files[i] = t.path(name)
 	}
-	if err := atomicfile.RemoveTemporary(files...); err != nil {
+	if err := t.files.RemoveTemporary(files...); err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
 	return nil
 }
 
 // lockFolder locks a folder by a file in it. The system releases the lock of a process that ends.
-// On a file system without locks the result is not locked.
-func lockFolder(dir, name string) (*flock.Flock, error) {
+// On a file system without locks the result is not locked. It is nil if the file system is not that
+// of the operating system, since then no other process has it.
+func lockFolder(files atomicfile.Files, dir, name string) (*flock.Flock, error) {
 	path := filepath.Join(dir, filepath.FromSlash(name))
-	if err := makeFolder(filepath.Dir(path)); err != nil {
+	if err := files.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("train: %w", err)
+	}
+	if files != atomicfile.System() {
+		return nil, nil
 	}
 	l := flock.New(path)
 	switch ok, err := l.TryLock(); {
@@ -155,8 +144,8 @@ func (t *Trainer) Close() error {
 }
 
 // replaceFile writes a file of the run folder. After a crash it is the old one or the new one.
-func replaceFile(path string, write func(io.Writer) error) error {
-	if err := atomicfile.Write(path, 0o666, write); err != nil {
+func replaceFile(files atomicfile.Files, path string, write func(io.Writer) error) error {
+	if err := files.Write(path, 0o666, write); err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
 	return nil

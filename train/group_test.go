@@ -233,7 +233,7 @@ func TestResumeOnOtherRanks(t *testing.T) {
 		}
 	}
 	again := reload(t, r)
-	_, st, err := readState(filepath.Join(r.Out, checkpointFile))
+	st, err := diskState(filepath.Join(r.Out, checkpointFile))
 	must.Do(t, err)
 	must.Equal(t, st.Step, 16, "steps before the last resumption")
 	sameRun(t, "four interruptions", whole, fitTogether(t, 2, again)[0])
@@ -280,7 +280,7 @@ func TestLostRank(t *testing.T) {
 	})
 	must.Fail(t, errs[0], errLost)
 	must.Fail(t, errs[1], errLost)
-	_, st, err := readState(filepath.Join(r.Out, checkpointFile))
+	st, err := diskState(filepath.Join(r.Out, checkpointFile))
 	must.Do(t, err)
 	if st.Step == 0 || st.Step >= whole.plan.total {
 		t.Errorf("checkpoint of step %d, expected one within the run", st.Step)
@@ -425,7 +425,7 @@ func TestCheckpointDuringFit(t *testing.T) {
 						done <- err
 						return
 					}
-					if _, s, err := readState(tr.path(checkpointFile)); err == nil && tr.dir != "" {
+					if s, err := diskState(tr.path(checkpointFile)); err == nil && tr.dir != "" {
 						seen = append(seen, s.Step)
 						if err := s.validate(&tr.cfg, tr.plan.perEpoch); err != nil {
 							done <- err

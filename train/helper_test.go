@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -102,4 +103,10 @@ func (s echo) Example(e *dataset.Example, i, epoch int) error {
 		}
 	}
 	return nil
+}
+
+// diskState reads the state in a checkpoint.
+func diskState(path string) (state, error) {
+	_, s, err := readState(atomicfile.System(), path)
+	return s, err
 }

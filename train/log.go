@@ -11,29 +11,27 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 )
 
-// syncFile is a variable for a test.
-var syncFile = (*os.File).Sync
-
-// appendLine adds a JSON object to a file, in one write, and syncs the file. If it creates the
-// file, it syncs the folder too.
-func appendLine(path string, v any) (err error) {
+// appendLine adds a JSON object to a file, in one write, and syncs the file and the folder. An
+// earlier process may have created the file and ended before it could sync the folder.
+func appendLine(files atomicfile.Files, path string, v any) (err error) {
 	var line bytes.Buffer
 	if err := json.NewEncoder(&line).Encode(v); err != nil {
 		return fmt.Errorf("train: metrics: %w", err)
 	}
-	_, missing := os.Stat(path)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	f, err := files.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
 	_, err = f.Write(line.Bytes())
 	if err == nil {
-		err = syncFile(f)
+		err = f.Sync()
 	}
-	if err == nil && missing != nil {
-		err = syncFolder(filepath.Dir(path))
+	if err == nil {
+		err = files.SyncFolder(filepath.Dir(path))
 	}
 	if e := f.Close(); err == nil {
 		err = e
@@ -49,7 +47,7 @@ func appendLine(path string, v any) (err error) {
 // best epoch is written again if it is lost.
 func (t *Trainer) restoreLog() (lost int, err error) {
 	path := t.path(metricsFile)
-	old, err := os.ReadFile(path)
+	old, err := t.files.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("train: %w", err)
 	}
@@ -76,10 +74,11 @@ func (t *Trainer) restoreLog() (lost int, err error) {
 	for _, epoch := range slices.Sorted(maps.Keys(lines)) {
 		kept = append(kept, lines[epoch]...)
 	}
-	if bytes.Equal(old, kept) {
+	if len(old)+len(kept) == 0 {
 		return lost, nil
 	}
-	return lost, replaceFile(path, func(w io.Writer) error {
+	// Also if nothing changes: if the last sync failed, the old lines may never reach the disk.
+	return lost, replaceFile(t.files, path, func(w io.Writer) error {
 		_, err := w.Write(kept)
 		return err
 	})

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 )
@@ -88,7 +89,7 @@ func TestDamagedCheckpoint(t *testing.T) {
 // changeState rewrites values of the state in a checkpoint. A nil value deletes the key.
 func changeState(t *testing.T, path string, values map[string]any) {
 	t.Helper()
-	f, _, err := readState(path)
+	f, _, err := readState(atomicfile.System(), path)
 	must.Do(t, err)
 	s := map[string]any{}
 	d := json.NewDecoder(strings.NewReader(f.Metadata["state"]))
@@ -296,27 +297,6 @@ func TestDamagedLog(t *testing.T) {
 	tr := newTrainer(t, cfg)
 	must.Do(t, tr.Fit(t.Context()))
 	sameWeights(t, "without a log", fit(t, tiny(t)).model.Weights, tr.model.Weights)
-}
-
-// The log of an epoch is on the disk before the checkpoint that counts the epoch.
-func TestLogIsSynced(t *testing.T) {
-	tr := newTrainer(t, tiny(t))
-	var synced []string
-	old := syncFile
-	defer func() { syncFile = old }()
-	syncFile = func(f *os.File) error {
-		_, st, err := readState(tr.path(checkpointFile))
-		if err != nil {
-			t.Error(err)
-		}
-		synced = append(synced, fmt.Sprintf("%d lines after epoch %d", len(metricsOf(t, tr.dir)), st.Epoch))
-		return old(f)
-	}
-	must.Do(t, tr.Fit(t.Context()))
-	want := []string{"1 lines after epoch 0", "2 lines after epoch 1", "3 lines after epoch 2", "4 lines after epoch 3"}
-	if !slices.Equal(synced, want) {
-		t.Errorf("synced %q, expected %q", synced, want)
-	}
 }
 
 // A run that ended before its first checkpoint starts again, without the files of the crashed

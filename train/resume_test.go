@@ -130,7 +130,7 @@ func TestCheckpointEvery(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var steps []int
 	tr.reporter = (spy{func(Progress) {
-		_, st, err := readState(tr.path(checkpointFile))
+		st, err := diskState(tr.path(checkpointFile))
 		if err != nil {
 			t.Error(err)
 		}

@@ -1,14 +1,15 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -64,6 +65,8 @@ type Sweep struct {
 	Reporter Reporter // of every run's progress; nil: none
 	// Begin is called before each run; may be nil.
 	Begin func(run, runs int, name string, t *Trainer)
+
+	files atomicfile.FS // nil: that of the operating system
 }
 
 // SweepRow is the result of one run. Best is nil if the run diverged in its first epoch.
@@ -85,6 +88,7 @@ type SweepRun struct {
 	Config Config
 	Dir    string // its folder
 	key    []string
+	files  atomicfile.Files
 }
 
 // Name returns the run's values and seed, such as "ssm.init=lin seed=1".
@@ -118,6 +122,11 @@ func (s Sweep) Run(ctx context.Context) ([]SweepRow, error) {
 	return f.Rows(), nil
 }
 
+// disk returns the file system of the sweep.
+func (s Sweep) disk() atomicfile.Files {
+	return atomicfile.Files{FS: cmp.Or[atomicfile.FS](s.files, atomicfile.OS{})}
+}
+
 // runs lists the runs. It validates their configurations and rejects equal ones.
 func (s Sweep) runs() ([]SweepRun, error) {
 	if s.Seeds < 1 {
@@ -140,7 +149,7 @@ func (s Sweep) runs() ([]SweepRun, error) {
 	names := map[string]string{} // by configuration
 	for _, point := range grid {
 		for seed := range s.Seeds {
-			r := SweepRun{Values: point, Seed: uint64(seed + 1), Config: s.Base, key: runName(s.Axes, point, uint64(seed+1))}
+			r := SweepRun{Values: point, Seed: uint64(seed + 1), Config: s.Base, key: runName(s.Axes, point, uint64(seed+1)), files: s.disk()}
 			if err := r.configure(s); err != nil {
 				return nil, err
 			}
@@ -218,8 +227,8 @@ func (s Sweep) run(ctx context.Context, r *SweepRun, number, of int) (SweepRow, 
 	if err != nil {
 		return row, fmt.Errorf("%s: %w", name, err)
 	}
-	_, missing := os.Stat(filepath.Join(r.Dir, configFile))
-	t, err := New(ctx, r.Config, data, Options{Dir: r.Dir, Resume: missing == nil, Reporter: s.Reporter})
+	_, missing := s.disk().Stat(filepath.Join(r.Dir, configFile))
+	t, err := New(ctx, r.Config, data, Options{Dir: r.Dir, Resume: missing == nil, Reporter: s.Reporter, files: s.files})
 	if err != nil {
 		return row, fmt.Errorf("%s: %w", name, err)
 	}

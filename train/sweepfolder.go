@@ -2,14 +2,14 @@ package train
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/gofrs/flock"
-
-	"github.com/s4d-fast/s4d-fast/atomicfile"
 )
 
 // SweepFolder is the folder of a sweep, locked until Close: a folder per run, and sweep.csv. Runs
@@ -30,14 +30,18 @@ func (s Sweep) Open() (*SweepFolder, error) {
 		return nil, err
 	}
 	f := &SweepFolder{Runs: runs, sweep: s, rows: make([]*SweepRow, len(runs)), done: make([]bool, len(runs))}
-	if f.locked, err = lockFolder(s.Dir, sweepLock); err != nil {
+	if f.locked, err = lockFolder(s.disk(), s.Dir, sweepLock); err != nil {
 		return nil, err
 	}
-	if err := atomicfile.RemoveTemporary(filepath.Join(s.Dir, sweepFile)); err != nil {
+	if err := s.disk().RemoveTemporary(filepath.Join(s.Dir, sweepFile)); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("train: %w", err)
 	}
-	old := s.oldRows()
+	old, err := s.oldRows()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
 	for i := range runs {
 		if row, ok := old[strings.Join(runs[i].key, ",")]; ok {
 			f.rows[i], f.done[i] = &row, runs[i].complete(row)
@@ -81,24 +85,33 @@ func (f *SweepFolder) write() error {
 }
 
 // Close unlocks the folder.
-func (f *SweepFolder) Close() error { return f.locked.Close() }
-
-// oldRows returns the rows of an existing table with the same axes, by the name of the run.
-func (s Sweep) oldRows() map[string]SweepRow {
-	t, err := ReadSweep(s.Dir)
-	if err != nil || !slices.EqualFunc(t.Axes, s.Axes, func(a, b Axis) bool { return a.Name() == b.Name() }) {
+func (f *SweepFolder) Close() error {
+	if f.locked == nil {
 		return nil
+	}
+	return f.locked.Close()
+}
+
+// oldRows returns the rows of an existing table with the same axes, by the name of the run. A table
+// that is missing or damaged has none.
+func (s Sweep) oldRows() (map[string]SweepRow, error) {
+	t, err := readSweep(s.disk(), s.Dir)
+	if errors.As(err, new(*fs.PathError)) && !errors.Is(err, fs.ErrNotExist) { // could not be read
+		return nil, err
+	}
+	if err != nil || !slices.EqualFunc(t.Axes, s.Axes, func(a, b Axis) bool { return a.Name() == b.Name() }) {
+		return nil, nil
 	}
 	rows := map[string]SweepRow{}
 	for _, row := range t.Rows {
 		rows[strings.Join(runName(t.Axes, row.Values, row.Seed), ",")] = row
 	}
-	return rows
+	return rows, nil
 }
 
 // recorded reports whether the run's folder holds this run.
 func (r *SweepRun) recorded() bool {
-	recorded, err := LoadRun(r.Dir)
+	recorded, err := loadRun(r.files, r.Dir)
 	if err != nil {
 		return false
 	}
@@ -116,7 +129,7 @@ func (r *SweepRun) complete(row SweepRow) bool {
 	if !r.recorded() {
 		return false
 	}
-	_, st, err := readState(filepath.Join(r.Dir, checkpointFile))
+	_, st, err := readState(r.files, filepath.Join(r.Dir, checkpointFile))
 	if err != nil || st.Best == nil || row.Best == nil || st.Best.Step != row.Best.Step {
 		return false
 	}
@@ -128,6 +141,6 @@ func (r *SweepRun) Resumable() bool {
 	if !r.recorded() {
 		return false
 	}
-	_, _, err := readState(filepath.Join(r.Dir, checkpointFile))
+	_, _, err := readState(r.files, filepath.Join(r.Dir, checkpointFile))
 	return err == nil
 }

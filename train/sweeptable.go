@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -26,7 +25,7 @@ const levelColumn = "level" // missing in tables of earlier versions
 
 // write replaces sweep.csv.
 func (s Sweep) write(rows []SweepRow) error {
-	err := atomicfile.Write(filepath.Join(s.Dir, sweepFile), 0o666, func(w io.Writer) error {
+	err := s.disk().Write(filepath.Join(s.Dir, sweepFile), 0o666, func(w io.Writer) error {
 		out := csv.NewWriter(w)
 		var head []string
 		for _, a := range s.Axes {
@@ -77,9 +76,11 @@ type SweepTable struct {
 }
 
 // ReadSweep reads the table in a sweep's folder. Its numbers have six digits. Errors are ErrData.
-func ReadSweep(dir string) (*SweepTable, error) {
+func ReadSweep(dir string) (*SweepTable, error) { return readSweep(atomicfile.System(), dir) }
+
+func readSweep(files atomicfile.Files, dir string) (*SweepTable, error) {
 	path := filepath.Join(dir, sweepFile)
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, dataError{fmt.Errorf("train: sweep: %w", err)}
 	}

@@ -165,33 +165,6 @@ func TestRunsIsAFile(t *testing.T) {
 	must.Equal(t, len(must.Get(os.ReadDir("."))(t)), 1, "files in the folder")
 }
 
-// A run's folders and its log outlast a power cut.
-func TestFoldersAreSynced(t *testing.T) {
-	t.Chdir(t.TempDir())
-	old := syncFolder
-	defer func() { syncFolder = old }()
-	var synced []string
-	syncFolder = func(dir string) error {
-		synced = append(synced, filepath.ToSlash(dir))
-		return old(dir)
-	}
-	for _, c := range []struct {
-		out      string
-		expected []string
-	}{
-		{"", []string{".", "runs", "runs/delay", "runs/delay"}}, // the last one for the log
-		{"a/b", []string{".", "a", "a/b", "a/b"}},
-	} {
-		synced = nil
-		cfg := tiny(t, "train.epochs=2")
-		cfg.Out = c.out
-		fit(t, cfg)
-		if !slices.Equal(synced, c.expected) {
-			t.Errorf("%q: synced %q, expected %q", c.out, synced, c.expected)
-		}
-	}
-}
-
 func TestDivergence(t *testing.T) {
 	cfg := tiny(t, "optim.lr=1e30", "optim.schedule=constant", "model.norm=none")
 	tr := newTrainer(t, cfg)

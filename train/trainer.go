@@ -1,19 +1,20 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 
 	"github.com/gofrs/flock"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -50,12 +51,15 @@ type Options struct {
 	// the same configuration and data. The options Dir, Numbered and Resume count on rank 0, which
 	// is the only one to read and write the run folder.
 	Group Group
+
+	files atomicfile.FS // nil: that of the operating system
 }
 
 // Trainer is a run: its data, network, optimiser and folder. One goroutine at a time may use it.
 type Trainer struct {
 	cfg      Config
 	dir      string // "": none
+	files    atomicfile.Files
 	data     *dataset.Dataset
 	kept     []int // with Options.From: for each output, that of the model with the same name, or −1
 	model    *model.Model
@@ -124,7 +128,7 @@ func open(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (
 	if data == nil {
 		return nil, dataError{errors.New("train: no data")}
 	}
-	t := &Trainer{cfg: cfg, data: data, reporter: opt.Reporter}
+	t := &Trainer{cfg: cfg, data: data, reporter: opt.Reporter, files: atomicfile.Files{FS: cmp.Or[atomicfile.FS](opt.files, atomicfile.OS{})}}
 	if t.reporter == nil {
 		t.reporter = silent{}
 	}
@@ -277,7 +281,7 @@ func (t *Trainer) portable(c Config) Config {
 // resume restores the run in the folder.
 func (t *Trainer) resume(opt Options) error {
 	t.dir = opt.Dir
-	recorded, err := LoadRun(t.dir)
+	recorded, err := loadRun(t.files, t.dir)
 	if err != nil {
 		return err
 	}
@@ -305,7 +309,7 @@ func (t *Trainer) resume(opt Options) error {
 	}
 	t.state.Data = t.fingerprint // earlier versions stored none
 	if t.state.Best != nil {
-		best, err := model.Load(t.path(bestFile))
+		best, err := t.loadBest()
 		if err != nil {
 			return dataError{fmt.Errorf("train: the best epoch's model: %w", err)}
 		}
@@ -324,7 +328,7 @@ func (t *Trainer) resume(opt Options) error {
 // hasResults reports whether the run folder has files that a run writes after its first checkpoint.
 func (t *Trainer) hasResults() bool {
 	for _, name := range []string{metricsFile, bestFile} {
-		if _, err := os.Stat(t.path(name)); err == nil {
+		if _, err := t.files.Stat(t.path(name)); err == nil {
 			return true
 		}
 	}
@@ -344,7 +348,7 @@ func (t *Trainer) writeConfig() error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(t.path(configFile), func(w io.Writer) error {
+	return replaceFile(t.files, t.path(configFile), func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})

@@ -15,6 +15,12 @@ type promise struct {
 
 // promises is the list of all promises, in the order of docs/reliability.md.
 var promises = []promise{
+	{text: "a file whose write fails at any step has the older or the newer content", pkg: "atomicfile", test: "TestEveryFault"},
+	{text: "a file has the older or the newer content after a power cut at any step of its write", pkg: "atomicfile", test: "TestEveryPowerCut"},
+	{text: "a run whose file operation fails at any step resumes to the same bits", pkg: "train", test: "TestEveryFaultOfRun", slow: true},
+	{text: "a resumed run whose file operation fails at any step can be resumed again", pkg: "train", test: "TestEveryFaultOfResume", slow: true},
+	{text: "a run resumes to the same bits after a power cut at any step", pkg: "train", test: "TestEveryPowerCutOfRun", slow: true},
+	{text: "a sweep's table has the rows before or after a write that fails, or is cut off, at any step", pkg: "train", test: "TestSweepStorage", slow: true},
 	{text: "a damaged checkpoint is an error or resumes to the same state", pkg: "train", test: "TestDamagedCheckpoint"},
 	{text: "the number of threads does not change a bit of a training run", pkg: "train", test: "TestWorkersAreBitEqual"},
 	{text: "a sweep on several machines survives killed workers, cut networks and a restarted broker", pkg: "cluster", test: "TestFaults", slow: true},

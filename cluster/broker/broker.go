@@ -76,7 +76,7 @@ func Start(opt Options) (*Server, error) {
 
 // loadToken returns the token in a folder. If there is none, it makes one.
 func loadToken(dir string) (string, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := atomicfile.System().MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 	path := filepath.Join(dir, tokenFile)

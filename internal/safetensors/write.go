@@ -1,6 +1,7 @@
 package safetensors
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
@@ -25,7 +26,12 @@ func (f *File) WriteTo(w io.Writer) (int64, error) {
 	}
 	digits := bytes.Index(head, []byte(`"`+sumKey+`":"`+noSum)) + len(sumKey) + 4
 	hex.Encode(head[digits:], h.Sum(nil))
-	return f.write(w, head)
+	out := bufio.NewWriterSize(w, 1<<16) // most tensors are small
+	n, err := f.write(out, head)
+	if err == nil {
+		err = out.Flush()
+	}
+	return n - int64(out.Buffered()), err
 }
 
 // write writes the length and the header, then the arrays.

@@ -1,0 +1,126 @@
+package atomicfile_test
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/atomicfile"
+	"github.com/s4d-fast/s4d-fast/internal/memfs"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+const (
+	older = "the older content"
+	newer = "the newer content, which is longer"
+)
+
+var path = filepath.Join("a", "b", "file.txt")
+
+// put writes a content in several writes.
+func put(f *memfs.FS, content string) error {
+	return atomicfile.Files{FS: f}.Write(path, 0o666, func(w io.Writer) error {
+		for part := range strings.SplitAfterSeq(content, " ") {
+			if _, err := io.WriteString(w, part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// before returns a file system with the folder of path, and the file if content is not empty.
+func before(t *testing.T, content string) *memfs.FS {
+	t.Helper()
+	f := memfs.New()
+	must.Do(t, atomicfile.Files{FS: f}.MkdirAll(filepath.Dir(path), 0o777))
+	if content != "" {
+		must.Do(t, put(f, content))
+	}
+	return f
+}
+
+// content returns the content of path; "": there is no file.
+func content(t *testing.T, f *memfs.FS) string {
+	t.Helper()
+	b, err := atomicfile.Files{FS: f}.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	return string(b)
+}
+
+// If any operation of Write fails, the file has the older or the newer content, also after a power
+// cut. The error names the file.
+func TestEveryFault(t *testing.T) {
+	tried, held := 0, 0
+	for _, old := range []string{"", older} {
+		tried += memfs.EachFault(before(t, old), memfs.Modes, func(f *memfs.FS, fault *memfs.Fault) {
+			err := put(f, newer)
+			f.Fault = nil
+			ok := err == nil || strings.HasPrefix(err.Error(), path+": ") && errors.Is(err, fault.Err)
+			allowed := []string{old, newer}
+			if err == nil {
+				allowed = allowed[1:]
+			}
+			for loss := memfs.Everything; loss < memfs.Torn+10; loss++ {
+				got := content(t, f.PowerCut(loss))
+				if got != newer && got != allowed[0] {
+					t.Errorf("%v: error %v, power cut with loss %d: content %q, expected one of %q", fault, err, loss, got, allowed)
+					ok = false
+				}
+			}
+			must.Do(t, put(f, newer)) // the fault is over
+			must.Equal(t, content(t, f.PowerCut(memfs.Everything)), newer, "content after another Write")
+			must.Do(t, atomicfile.Files{FS: f}.RemoveTemporary(path))
+			must.Equal(t, strings.Count(f.String(), "\n"), 1, "%v: files in\n%v", fault, f)
+			if fault.Operation == "" {
+				must.Do(t, err)
+				return
+			}
+			if err != nil && !ok {
+				t.Errorf("%v: error %v, expected one that names the file and is the cause", fault, err)
+			}
+			if ok {
+				held++
+			}
+		})
+	}
+	must.Tally(t, "a file whose write fails at any step has the older or the newer content", tried, held)
+}
+
+// After a power cut at any moment of Write, the file has the older or the newer content.
+func TestEveryPowerCut(t *testing.T) {
+	tried, held := 0, 0
+	for _, old := range []string{"", older} {
+		tried += memfs.EachPowerCut(before(t, old), 30, func(f *memfs.FS) { must.Do(t, put(f, newer)) }, func(f *memfs.FS, when string) {
+			if got := content(t, f); got == old || got == newer {
+				held++
+			} else {
+				t.Errorf("%s: content %q, expected %q or %q", when, got, old, newer)
+			}
+		})
+	}
+	must.Tally(t, "a file has the older or the newer content after a power cut at any step of its write", tried, held)
+}
+
+// A folder that MkdirAll has made outlasts a power cut, and so do those above it.
+func TestMkdirAll(t *testing.T) {
+	dir := filepath.Join("a", "b", "c")
+	memfs.EachFault(memfs.New(), memfs.Modes, func(f *memfs.FS, fault *memfs.Fault) {
+		files := atomicfile.Files{FS: f}
+		err := files.MkdirAll(dir, 0o755)
+		f.Fault = nil
+		if _, missing := f.PowerCut(memfs.Everything).Stat(dir); err == nil && missing != nil {
+			t.Errorf("%v: MkdirAll returned no error, but %v", fault, missing)
+		}
+		must.Do(t, files.MkdirAll(dir, 0o755)) // the fault is over
+		must.Get(f.PowerCut(memfs.Everything).Stat(dir))(t)
+		if err != nil && fault.Operation == "" {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package memfs
+
+import (
+	"fmt"
+	"slices"
+	"syscall"
+)
+
+// Mode selects which operations fail.
+type Mode string
+
+// The modes of EachFault. The error of a single operation depends on the operation.
+const (
+	Once Mode = "once"          // one operation
+	Dead Mode = "from there on" // it and all later ones, as on a disk that breaks (EIO)
+	Full Mode = "disk full"     // it and all later writes, if it is one that needs space (ENOSPC)
+)
+
+// Modes are all modes.
+var Modes = []Mode{Once, Dead, Full}
+
+// needSpace are the operations that need space on the disk.
+var needSpace = []string{"Write", "Mkdir", "Link"}
+
+// changing are the operations after which a power cut can have another result.
+var changing = []string{"OpenFile", "Write", "Sync", "Mkdir", "Rename", "Link", "Remove"}
+
+// Fault is the operation that fails.
+type Fault struct {
+	Mode      Mode
+	N         int    // its number
+	Operation string // its name; "": the attempt performed fewer operations
+	Path      string
+	Err       error
+}
+
+func (f *Fault) String() string {
+	return fmt.Sprintf("operation %d (%s of %s) fails with %q, %s", f.N, f.Operation, f.Path, f.Err, f.Mode)
+}
+
+// failure returns the error with which an operation fails once.
+func failure(operation string) error {
+	switch operation {
+	case "Write", "Mkdir":
+		return syscall.ENOSPC
+	case "OpenFile":
+		return syscall.EMFILE
+	case "Rename":
+		return syscall.EACCES
+	case "Link":
+		return syscall.EMLINK
+	case "Remove":
+		return syscall.EPERM
+	}
+	return syscall.EIO
+}
+
+// EachFault calls try with copies of start on which operation 1, 2, … fails, until an attempt has
+// fewer operations. It does so for each of the modes. It returns the number of attempts with a
+// fault.
+func EachFault(start *FS, modes []Mode, try func(f *FS, fault *Fault)) int {
+	attempts := 0
+	for _, mode := range modes {
+		for n := 1; ; n++ {
+			f, fault := start.PowerCut(Nothing), &Fault{Mode: mode, N: n}
+			f.Fault = func(k int, operation, path string) error {
+				if k < n || mode == Once && k > n || mode == Full && !slices.Contains(needSpace, operation) {
+					return nil
+				}
+				err := failure(operation)
+				switch mode {
+				case Dead:
+					err = syscall.EIO
+				case Full:
+					err = syscall.ENOSPC
+				}
+				if fault.Operation == "" {
+					fault.N, fault.Operation, fault.Path, fault.Err = k, operation, path, err
+				}
+				return err
+			}
+			try(f, fault)
+			f.Fault = nil
+			if fault.Operation == "" {
+				break
+			}
+			attempts++
+			n = max(n, fault.N)
+		}
+	}
+	return attempts
+}
+
+// EachPowerCut runs a program on a copy of start, and calls check with the file system after a
+// power cut: after every operation that changes it, with every loss and with so many draws of Torn. It returns the
+// number of calls.
+func EachPowerCut(start *FS, draws int, run func(f *FS), check func(after *FS, when string)) int {
+	type moment struct {
+		f    *FS
+		when string
+	}
+	var moments []moment
+	f := start.PowerCut(Nothing)
+	f.After = func(n int, operation string) {
+		if !slices.Contains(changing, operation) {
+			return
+		}
+		for loss := Everything; loss < Torn+Loss(draws); loss++ {
+			moments = append(moments, moment{f.PowerCut(loss), fmt.Sprintf("power cut after operation %d (%s), loss %d", n, operation, loss)})
+		}
+	}
+	run(f)
+	f.After = nil
+	for _, m := range moments {
+		check(m.f, m.when)
+	}
+	return len(moments)
+}

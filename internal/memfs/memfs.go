@@ -1,0 +1,324 @@
+// Package memfs is a file system in memory for tests. Like a disk it loses what was not synced if
+// the power is cut, and any of its operations can be made to fail.
+//
+// Its model of a power cut is weaker than POSIX guarantees, and so than any real file system: of
+// what was not synced, each write and each change of a folder is lost or not, independently of the
+// others. A file's sync does not cover its name, which only a sync of the folder does. After a
+// failed sync the writes before it are never stored, even if a later sync succeeds, as on Linux.
+package memfs
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/atomicfile"
+)
+
+// FS is a file system. New creates one.
+type FS struct {
+	// After is called after each operation with its number, from 1. May be nil.
+	After func(n int, operation string)
+	// Fault is called before each operation with its number and its name, the method of
+	// atomicfile.FS or atomicfile.File. If it returns an error, the operation fails with it and
+	// does nothing; a Write writes half. May be nil.
+	Fault func(n int, operation, path string) error
+
+	mu   sync.Mutex
+	root *node
+	n    int // operations so far
+}
+
+// node is a file or a folder.
+type node struct {
+	mode   fs.FileMode
+	data   []byte  // of a file: what programs read
+	stored []byte  // what is on the disk
+	writes []write // not yet on the disk, in order
+
+	entries map[string]*node // of a folder; nil: a file
+	synced  map[string]*node // on the disk
+	changes []change         // not yet on the disk, in order
+}
+
+type write struct {
+	at   int
+	data []byte
+}
+
+// change sets the names of a folder at once. A nil node removes the name.
+type change map[string]*node
+
+// New returns an empty file system. Paths are absolute or not, with the same meaning.
+func New() *FS { return &FS{root: folder(0o777)} }
+
+func folder(perm fs.FileMode) *node {
+	return &node{mode: fs.ModeDir | perm, entries: map[string]*node{}, synced: map[string]*node{}}
+}
+
+// Operations returns the number of operations so far.
+func (f *FS) Operations() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.n
+}
+
+// do performs an operation, unless it is to fail.
+func (f *FS) do(operation, path string, run func() error) error {
+	f.mu.Lock()
+	f.n++
+	n := f.n
+	var err error
+	if f.Fault != nil {
+		err = f.Fault(n, operation, path)
+	}
+	if err == nil {
+		err = run()
+	}
+	f.mu.Unlock()
+	if f.After != nil {
+		f.After(n, operation)
+	}
+	return err
+}
+
+// elements returns the names on a path.
+func elements(path string) []string {
+	path = filepath.ToSlash(filepath.Clean(path))
+	path = strings.TrimPrefix(path, filepath.ToSlash(filepath.VolumeName(path)))
+	return slices.DeleteFunc(strings.Split(path, "/"), func(s string) bool { return s == "" || s == "." })
+}
+
+// find returns the node at a path.
+func (f *FS) find(path string) (*node, error) {
+	at := f.root
+	for _, name := range elements(path) {
+		if at.entries == nil {
+			return nil, syscall.ENOTDIR
+		}
+		if at = at.entries[name]; at == nil {
+			return nil, syscall.ENOENT
+		}
+	}
+	return at, nil
+}
+
+// parent returns the folder that has the last name of a path.
+func (f *FS) parent(path string) (*node, string, error) {
+	names := elements(path)
+	if len(names) == 0 {
+		return nil, "", syscall.EINVAL
+	}
+	dir, err := f.find(strings.Join(names[:len(names)-1], "/"))
+	if err == nil && dir.entries == nil {
+		err = syscall.ENOTDIR
+	}
+	return dir, names[len(names)-1], err
+}
+
+// set changes names of a folder.
+func (n *node) set(c change) {
+	for name, to := range c {
+		if n.entries[name] = to; to == nil {
+			delete(n.entries, name)
+		}
+	}
+	n.changes = append(n.changes, c)
+}
+
+// Stat describes a file.
+func (f *FS) Stat(name string) (info fs.FileInfo, err error) {
+	err = f.do("Stat", name, func() error {
+		n, err := f.find(name)
+		if err == nil {
+			info = fileInfo{filepath.Base(name), n}
+		}
+		return err
+	})
+	return info, pathError("stat", name, err)
+}
+
+// ReadDir lists a folder.
+func (f *FS) ReadDir(name string) (list []fs.DirEntry, err error) {
+	err = f.do("ReadDir", name, func() error {
+		n, err := f.find(name)
+		if err == nil && n.entries == nil {
+			err = syscall.ENOTDIR
+		}
+		if err != nil {
+			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(n.entries)) {
+			list = append(list, fs.FileInfoToDirEntry(fileInfo{name, n.entries[name]}))
+		}
+		return nil
+	})
+	return list, pathError("open", name, err)
+}
+
+// Mkdir creates a folder.
+func (f *FS) Mkdir(name string, perm fs.FileMode) error {
+	return pathError("mkdir", name, f.do("Mkdir", name, func() error {
+		dir, base, err := f.parent(name)
+		if err == nil && dir.entries[base] != nil {
+			err = syscall.EEXIST
+		}
+		if err == nil {
+			dir.set(change{base: folder(perm)})
+		}
+		return err
+	}))
+}
+
+// Rename renames a file within its folder.
+func (f *FS) Rename(from, to string) error {
+	return linkError("rename", from, to, f.do("Rename", to, func() error {
+		dir, old, err := f.parent(from)
+		if err != nil {
+			return err
+		}
+		other, base, err := f.parent(to)
+		if err != nil {
+			return err
+		}
+		n := dir.entries[old]
+		switch {
+		case n == nil:
+			return syscall.ENOENT
+		case dir != other:
+			return syscall.EXDEV // no writer needs it
+		case old != base:
+			dir.set(change{old: nil, base: n})
+		}
+		return nil
+	}))
+}
+
+// Link gives a file a second name.
+func (f *FS) Link(from, to string) error {
+	return linkError("link", from, to, f.do("Link", to, func() error {
+		n, err := f.find(from)
+		if err != nil {
+			return err
+		}
+		dir, base, err := f.parent(to)
+		if err == nil && dir.entries[base] != nil {
+			err = syscall.EEXIST
+		}
+		if err == nil {
+			dir.set(change{base: n})
+		}
+		return err
+	}))
+}
+
+// Remove removes a file or an empty folder.
+func (f *FS) Remove(name string) error {
+	return pathError("remove", name, f.do("Remove", name, func() error {
+		dir, base, err := f.parent(name)
+		if err != nil {
+			return err
+		}
+		switch n := dir.entries[base]; {
+		case n == nil:
+			return syscall.ENOENT
+		case len(n.entries) > 0:
+			return syscall.ENOTEMPTY
+		}
+		dir.set(change{base: nil})
+		return nil
+	}))
+}
+
+// Follow returns the path itself: there are no symbolic links.
+func (f *FS) Follow(name string) (string, error) {
+	err := f.do("Follow", name, func() error {
+		_, _, err := f.parent(name)
+		return err
+	})
+	return filepath.Clean(name), pathError("lstat", name, err)
+}
+
+// OpenFile opens a file. The flag os.O_TRUNC is an error.
+func (f *FS) OpenFile(name string, flag int, perm fs.FileMode) (atomicfile.File, error) {
+	var opened *file
+	err := f.do("OpenFile", name, func() error {
+		n, err := f.find(name)
+		switch {
+		case flag&os.O_TRUNC != 0:
+			return syscall.EINVAL // no writer needs it
+		case err == syscall.ENOENT && flag&os.O_CREATE != 0:
+			dir, base, err := f.parent(name)
+			if err != nil {
+				return err
+			}
+			n = &node{mode: perm}
+			dir.set(change{base: n})
+		case err != nil:
+			return err
+		case flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE|os.O_EXCL:
+			return syscall.EEXIST
+		case n.entries != nil && flag&(os.O_WRONLY|os.O_RDWR) != 0:
+			return syscall.EISDIR
+		}
+		opened = &file{fs: f, name: name, node: n, flag: flag}
+		return nil
+	})
+	if err != nil {
+		return nil, pathError("open", name, err)
+	}
+	return opened, nil
+}
+
+// fileInfo implements fs.FileInfo.
+type fileInfo struct {
+	name string
+	node *node
+}
+
+func (i fileInfo) Name() string       { return i.name }
+func (i fileInfo) Size() int64        { return int64(len(i.node.data)) }
+func (i fileInfo) Mode() fs.FileMode  { return i.node.mode }
+func (i fileInfo) ModTime() time.Time { return time.Time{} }
+func (i fileInfo) IsDir() bool        { return i.node.mode.IsDir() }
+func (i fileInfo) Sys() any           { return nil }
+
+func pathError(operation, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: operation, Path: path, Err: err}
+}
+
+func linkError(operation, from, to string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &os.LinkError{Op: operation, Old: from, New: to, Err: err}
+}
+
+// String lists the files, for messages.
+func (f *FS) String() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var b strings.Builder
+	var list func(path string, n *node)
+	list = func(path string, n *node) {
+		for _, name := range slices.Sorted(maps.Keys(n.entries)) {
+			if m := n.entries[name]; m.entries != nil {
+				list(path+name+"/", m)
+			} else {
+				fmt.Fprintf(&b, "%s%s: %d bytes\n", path, name, len(m.data))
+			}
+		}
+	}
+	list("", f.root)
+	return b.String()
+}

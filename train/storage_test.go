@@ -1,0 +1,208 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/atomicfile"
+	"github.com/s4d-fast/s4d-fast/internal/memfs"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// least is a run of two epochs of one step, with a checkpoint after each step, on a file system in
+// memory.
+func least(t *testing.T) run {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("some hundred runs, whatever the level")
+	}
+	r := tiny(t, "data.length=8", "data.delay=2", "data.train_size=2", "data.eval_size=2", "train.batch=2", "train.eval_batch=2",
+		"train.epochs=2", "train.checkpoint_every=1", "model.d_model=2", "model.n_layers=1", "ssm.d_state=2")
+	r.Out = filepath.Join("runs", "x")
+	return r
+}
+
+// trainOn begins the run on a file system, or resumes it if that has one, and trains it to its end.
+func trainOn(ctx context.Context, f *memfs.FS, r run) (*Trainer, error) {
+	_, missing := f.Stat(filepath.Join(r.Out, configFile))
+	tr, err := New(ctx, r.Config, echoData(r.Config), Options{Dir: r.Out, Resume: missing == nil, files: f})
+	if err != nil {
+		return nil, err
+	}
+	defer tr.Close()
+	return tr, tr.Fit(ctx)
+}
+
+// ends reports whether the run, resumed on a file system, ends with the bits of the run that was
+// never stopped.
+func ends(t *testing.T, what string, f *memfs.FS, r run, want *Trainer) bool {
+	t.Helper()
+	tr, err := trainOn(t.Context(), f, r)
+	if err != nil {
+		t.Errorf("%s: the run cannot be resumed: %v; files:\n%v", what, err, f)
+		return false
+	}
+	whole := true
+	for _, name := range []string{bestFile, checkpointFile} {
+		if a, b := contentOf(t, tr, name), contentOf(t, want, name); a != b {
+			t.Errorf("%s: after resuming, %s differs", what, name)
+			whole = false
+		}
+	}
+	for _, name := range must.Get(f.ReadDir(r.Out))(t) {
+		if strings.HasSuffix(name.Name(), ".tmp") {
+			t.Errorf("%s: %s remains", what, name.Name())
+			whole = false
+		}
+	}
+	if lines := strings.Count(string(must.Get(tr.files.ReadFile(tr.path(metricsFile)))(t)), "\n"); lines != 2 {
+		t.Errorf("%s: %d epochs in %s, expected 2", what, lines, metricsFile)
+		whole = false
+	}
+	return whole
+}
+
+// contentOf returns the content of a file of the run. Of a checkpoint it returns the tensors, since
+// the state has measured times.
+func contentOf(t *testing.T, tr *Trainer, name string) string {
+	t.Helper()
+	if name != checkpointFile {
+		return string(must.Get(tr.files.ReadFile(tr.path(name)))(t))
+	}
+	file, _, err := readState(tr.files, tr.path(name))
+	must.Do(t, err)
+	file.Metadata = nil
+	var b strings.Builder
+	must.Get(file.WriteTo(&b))(t)
+	return b.String()
+}
+
+// faults returns the modes of failure to try: in the short form, one operation fails.
+func faults() []memfs.Mode { return memfs.Modes[:must.Cases(1, len(memfs.Modes))] }
+
+// If any file operation of a training run fails, the run ends with an error of that operation or
+// goes on. Afterwards, and after a power cut, it can be resumed and ends with the same bits.
+func TestEveryFaultOfRun(t *testing.T) {
+	r := least(t)
+	want := must.Get(trainOn(t.Context(), memfs.New(), r))(t)
+	tried, held := 0, 0
+	check := func(ok bool) {
+		if tried++; ok {
+			held++
+		}
+	}
+	attempts := memfs.EachFault(memfs.New(), faults(), func(f *memfs.FS, fault *memfs.Fault) {
+		_, err := trainOn(t.Context(), f, r)
+		f.Fault = nil
+		if err != nil && (!errors.Is(err, fault.Err) || !strings.Contains(err.Error(), "runs") && !strings.Contains(err.Error(), fault.Path+":")) {
+			t.Errorf("%v: error %v, expected the cause, with the path", fault, err)
+		}
+		for _, loss := range []memfs.Loss{memfs.Everything, memfs.Torn}[:must.Cases(1, 2)] {
+			check(ends(t, fault.String()+", then a power cut", f.PowerCut(loss), r, want))
+		}
+		check(ends(t, fault.String(), f, r, want))
+	})
+	t.Logf("%d faults", attempts)
+	must.Tally(t, "a run whose file operation fails at any step resumes to the same bits", tried, held)
+}
+
+// If any file operation of the start of a resumed run fails, nothing is lost.
+func TestEveryFaultOfResume(t *testing.T) {
+	r := least(t)
+	want := must.Get(trainOn(t.Context(), memfs.New(), r))(t)
+	half := memfs.New()
+	ctx, cancel := context.WithCancel(t.Context())
+	tr := must.Get(New(ctx, r.Config, echoData(r.Config), Options{Dir: r.Out, files: half, Saved: func() error { cancel(); return nil }}))(t)
+	must.Fail(t, tr.Fit(ctx), ErrInterrupted)
+	files := atomicfile.Files{FS: half}
+	tried, held := 0, 0
+	try := func(what string, start *memfs.FS) {
+		memfs.EachFault(start, faults(), func(f *memfs.FS, fault *memfs.Fault) {
+			_, _ = trainOn(t.Context(), f, r) // with or without an error
+			f.Fault = nil
+			cut := f.PowerCut(memfs.Everything)
+			tried++
+			if ends(t, what+": "+fault.String(), f, r, want) && ends(t, what+": "+fault.String()+", then a power cut", cut, r, want) {
+				held++
+			}
+		})
+	}
+	try("interrupted", half)
+	must.Do(t, files.Remove(filepath.Join(r.Out, filepath.FromSlash(checkpointFile))))
+	try("with the previous checkpoint", half)
+	must.Tally(t, "a resumed run whose file operation fails at any step can be resumed again", tried, held)
+}
+
+// After a power cut at any moment of a run, it can be resumed and ends with the same bits.
+func TestEveryPowerCutOfRun(t *testing.T) {
+	r := least(t)
+	var want *Trainer
+	tried, held := 0, 0
+	tried = memfs.EachPowerCut(memfs.New(), must.Cases(1, 20), func(f *memfs.FS) {
+		want = must.Get(trainOn(t.Context(), f, r))(t)
+	}, func(after *memfs.FS, when string) {
+		if ends(t, when, after, r, want) {
+			held++
+		}
+	})
+	must.Tally(t, "a run resumes to the same bits after a power cut at any step", tried, held)
+}
+
+// A table whose write fails at any step, or is cut off, has the rows before or after it, and the
+// sweep can be run again to the same table.
+func TestSweepStorage(t *testing.T) {
+	s := Sweep{Base: least(t).Config, Axes: []Axis{{Keys: []string{"optim.lr"}, Values: []string{"0.01", "0.02"}}}, Load: loadEchoes,
+		Seeds: 1, Dir: filepath.Join("sweeps", "x")}
+	must.Do(t, s.Base.Set("train.epochs=1"))
+	on := func(f *memfs.FS) Sweep { s.files = f; return s }
+	table := func(f *memfs.FS) string {
+		b, err := atomicfile.Files{FS: f}.ReadFile(filepath.Join(s.Dir, sweepFile))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
+		return string(b)
+	}
+	runs := memfs.New()
+	rows := must.Get(on(runs).Run(t.Context()))(t)
+	want := table(runs)
+	lines := strings.SplitAfter(want, "\n")
+	must.Do(t, runs.Remove(filepath.Join(s.Dir, sweepFile)))
+	record := func(f *memfs.FS) error {
+		folder, err := on(f).Open()
+		for i := 0; i < len(rows) && err == nil; i++ {
+			err = folder.Record(i, rows[i])
+		}
+		return err
+	}
+	tried, held := 0, 0
+	check := func(what string, f *memfs.FS) {
+		tried++
+		if got := table(f); got != "" && got != lines[0]+lines[1] && got != want {
+			t.Errorf("%s: the table is %q, expected the first rows of %q", what, got, want)
+			return
+		}
+		if _, err := on(f).Run(t.Context()); err != nil {
+			t.Errorf("%s: run again: %v", what, err)
+		} else if got := table(f); got != want {
+			t.Errorf("%s: run again, the table is %q, expected %q", what, got, want)
+		} else {
+			held++
+		}
+	}
+	memfs.EachFault(runs, faults(), func(f *memfs.FS, fault *memfs.Fault) {
+		err := record(f)
+		f.Fault = nil
+		if err != nil && !errors.Is(err, fault.Err) {
+			t.Errorf("%v: error %v", fault, err)
+		}
+		cut := f.PowerCut(memfs.Everything)
+		check(fault.String(), f)
+		check(fault.String()+", then a power cut", cut)
+	})
+	memfs.EachPowerCut(runs, must.Cases(1, 10), func(f *memfs.FS) { must.Do(t, record(f)) }, func(after *memfs.FS, when string) { check(when, after) })
+	must.Tally(t, "a sweep's table has the rows before or after a write that fails, or is cut off, at any step", tried, held)
+}
