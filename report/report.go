@@ -1,4 +1,4 @@
-// Package report defines the JSON lines that cmd/s4d-fast and examples/service print for a stream.
+// Package report defines the JSON lines that cmd/s4d-fast and package service output for a stream.
 // docs/stream.md describes them. Times are sample indices of the input.
 package report
 

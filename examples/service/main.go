@@ -11,27 +11,34 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
+	"github.com/s4d-fast/s4d-fast/service"
 )
 
-func main() {
-	cfg := defaults()
-	var set []func(*events.Options) // by flags
-	listen := flag.String("listen", "localhost:8080", "`address` to listen on; port 0 selects a free port")
-	path := flag.String("model", "digits", "model `file`, or the name of a built-in model")
-	grace := flag.Duration("grace", 10*time.Second, "longest `time` that a shutdown takes")
+// flags are the values of the flags. Those of service.Options have the names of its fields.
+type flags struct {
+	service.Options
+	listen, metrics, model string
+	detect                 []func(*events.Options) // changes of the model's default options
+}
+
+func (f *flags) register() {
+	f.Options = service.Defaults()
+	flag.StringVar(&f.listen, "listen", "localhost:8080", "`address` to listen on; port 0 selects a free port")
+	flag.StringVar(&f.metrics, "metrics", "", "`address` on which to serve Prometheus metrics and Go's profiles (default: they are not served)")
+	flag.StringVar(&f.model, "model", "digits", "model `file`, or the name of a built-in model")
 	option := func(name, usage string, apply func(o *events.Options, v float64)) {
 		flag.Func(name, usage, func(text string) error {
 			v, err := strconv.ParseFloat(text, 64)
-			set = append(set, func(o *events.Options) { apply(o, v) })
+			f.detect = append(f.detect, func(o *events.Options) { apply(o, v) })
 			return err
 		})
 	}
@@ -39,20 +46,26 @@ func main() {
 		func(o *events.Options, v float64) { o.SampleRate = v })
 	option("threshold", "`posterior` that starts an event; the event ends below half of it (default: that of the model's calibration, or 0.7, or 0.5 with a filter bank)",
 		func(o *events.Options, v float64) { *o = o.WithThreshold(v) })
-	flag.StringVar(&cfg.Dir, "snapshots", "", "`folder` where interrupted streams are saved (default: they are not saved)")
-	flag.DurationVar(&cfg.Keep, "keep", cfg.Keep, "`time` after which a saved stream is deleted")
-	flag.Int64Var(&cfg.MaxStore, "max-store", cfg.MaxStore, "maximal total size of the snapshots in `bytes`")
-	flag.IntVar(&cfg.Connections, "connections", cfg.Connections, "maximal number of open `connections`; more get status 503")
-	flag.IntVar(&cfg.MaxStreams, "max-streams", cfg.MaxStreams, "maximal number of connected `streams`")
-	flag.IntVar(&cfg.MaxPerClient, "max-per-client", cfg.MaxPerClient, "maximal number of connected `streams` per client, and of saved ones")
-	flag.Int64Var(&cfg.MaxMessage, "max-message", cfg.MaxMessage, "maximal size of a WebSocket message in `bytes`")
-	flag.DurationVar(&cfg.Idle, "idle", cfg.Idle, "`time` without audio after which a stream is disconnected")
-	flag.DurationVar(&cfg.Slow, "slow", cfg.Slow, "`time` within which a client must read a line")
-	flag.StringVar(&cfg.TokenHeader, "token-header", "", "`header` that identifies a client, set by a proxy that has verified it (default: the client's address)")
+	flag.StringVar(&f.Snapshots, "snapshots", "", "`folder` where interrupted streams are saved (default: they are not saved)")
+	flag.DurationVar(&f.Keep, "keep", f.Keep, "`time` after which a saved stream is deleted")
+	flag.Int64Var(&f.MaxStore, "max-store", f.MaxStore, "maximal total size of the snapshots in `bytes`")
+	flag.IntVar(&f.Connections, "connections", f.Connections, "maximal number of open `connections`; more get status 503")
+	flag.IntVar(&f.MaxStreams, "max-streams", f.MaxStreams, "maximal number of connected `streams`")
+	flag.IntVar(&f.MaxPerClient, "max-per-client", f.MaxPerClient, "maximal number of connected `streams` per client, and of saved ones")
+	flag.Int64Var(&f.MaxMessage, "max-message", f.MaxMessage, "maximal size of a WebSocket message in `bytes`")
+	flag.DurationVar(&f.Idle, "idle", f.Idle, "`time` without audio after which a stream is disconnected")
+	flag.DurationVar(&f.Slow, "slow", f.Slow, "`time` within which a client must read a line")
+	flag.DurationVar(&f.Grace, "grace", f.Grace, "longest `time` that a shutdown takes")
+	flag.StringVar(&f.TokenHeader, "token-header", "", "`header` that identifies a client, set by a proxy that has verified it (default: the client's address)")
 	flag.Func("host", "`name` of this server in a request's Host header, in addition to localhost and IP addresses; may be repeated", func(name string) error {
-		cfg.Hosts = append(cfg.Hosts, strings.ToLower(name))
+		f.Hosts = append(f.Hosts, name)
 		return nil
 	})
+}
+
+func main() {
+	var f flags
+	f.register()
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "service: argument %q: expected only flags; -help lists them\n", flag.Arg(0))
@@ -62,50 +75,65 @@ func main() {
 		fmt.Fprintln(os.Stderr, "service:", err)
 		os.Exit(2)
 	}
-	if err := run(*listen, *path, set, cfg, *grace); err != nil {
+	if err := run(f); err != nil {
+		o, invalid := errors.AsType[*service.OptionError](err)
+		if invalid && o.Option != "" {
+			err = fmt.Errorf("-%s %w", flagName(o.Option), o.Err)
+		}
 		fmt.Fprintln(os.Stderr, "service:", err)
-		if errors.As(err, &usageError{}) {
+		if invalid {
 			os.Exit(2)
 		}
 		os.Exit(1)
 	}
 }
 
-// run serves until SIGTERM or Ctrl-C. The second signal ends the process at once. The functions in
-// set change the model's default options.
-func run(listen, path string, set []func(*events.Options), cfg config, grace time.Duration) error {
-	m, err := loadModel(path)
+// flagName returns the name of the flag for a field of service.Options.
+func flagName(option string) string {
+	return strings.ToLower(regexp.MustCompile("([a-z])([A-Z])").ReplaceAllString(option, "$1-$2"))
+}
+
+// run serves until SIGTERM or Ctrl-C. The second signal ends the process at once.
+func run(f flags) error {
+	load := model.Load
+	if pretrained.Has(f.model) {
+		load = pretrained.Load
+	}
+	m, err := load(f.model)
 	if err != nil {
 		return err
 	}
-	opt := events.DefaultsFor(m)
-	for _, apply := range set {
-		apply(&opt)
+	detect := events.DefaultsFor(m)
+	for _, apply := range f.detect {
+		apply(&detect)
 	}
-	cfg.Model, cfg.Log = path, slog.Default()
-	if host, _, err := net.SplitHostPort(listen); err == nil && host != "" {
-		cfg.Hosts = append(cfg.Hosts, strings.ToLower(host))
+	metrics := newMetrics(m.Meta.Labels)
+	f.Model, f.Log, f.Metrics = f.model, slog.Default(), metrics.hooks()
+	if host, _, err := net.SplitHostPort(f.listen); err == nil && host != "" {
+		f.Hosts = append(f.Hosts, host)
 	}
-	s, err := newServer(m, opt, cfg)
+	s, err := service.New(m, detect, f.Options)
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", listen)
+	metrics.observe(s)
+	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		return err
+	}
+	if f.metrics != "" {
+		l, err := net.Listen("tcp", f.metrics)
+		if err != nil {
+			return err
+		}
+		f.Log.Info("serving metrics", "address", l.Addr().String())
+		go func() { f.Log.Error("metrics", "error", metrics.serve(l)) }()
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() {
 		stop()
-		cfg.Log.Info("shutting down", "grace", grace)
+		f.Log.Info("shutting down", "grace", f.Grace)
 	})
-	cfg.Log.Info("listening", "address", l.Addr().String(), "model", path, "stream_bytes", s.recognizer.StateBytes(), "connections", cfg.Connections)
-	return s.serve(ctx, l, grace)
-}
-
-func loadModel(path string) (*model.Model, error) {
-	if pretrained.Has(path) {
-		return pretrained.Load(path)
-	}
-	return model.Load(path)
+	f.Log.Info("listening", "address", l.Addr().String(), "model", f.model, "stream_bytes", s.Stats().StreamBytes, "connections", f.Connections)
+	return s.Serve(ctx, l)
 }

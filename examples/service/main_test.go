@@ -2,6 +2,9 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -9,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,6 +23,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
+	"github.com/s4d-fast/s4d-fast/pretrained"
+	"github.com/s4d-fast/s4d-fast/report"
+	"github.com/s4d-fast/s4d-fast/service"
 )
 
 // TestMain lets a test run this program as a process of its own.
@@ -31,15 +39,16 @@ func TestMain(m *testing.M) {
 
 // process is this program, running.
 type process struct {
-	*instance
-	cmd *exec.Cmd
-	log *bufio.Scanner
+	t                *testing.T
+	cmd              *exec.Cmd
+	log              *bufio.Scanner
+	address, metrics string
 }
 
 // startProcess runs this program with flags and waits until it listens.
 func startProcess(t *testing.T, args ...string) *process {
 	t.Helper()
-	return startCommand(t, exec.Command(os.Args[0], append([]string{"-listen", "127.0.0.1:0"}, args...)...))
+	return startCommand(t, exec.Command(os.Args[0], append([]string{"-listen", "127.0.0.1:0", "-metrics", "127.0.0.1:0"}, args...)...))
 }
 
 // startCommand runs a command that starts this program on a free port.
@@ -55,9 +64,14 @@ func startCommand(t *testing.T, cmd *exec.Cmd) *process {
 		cmd.Process.Kill()
 		r.Close()
 	})
-	p := &process{&instance{t: t, client: &http.Client{Transport: &http.Transport{}}}, cmd, bufio.NewScanner(r)}
-	_, rest, _ := strings.Cut(p.waitForLog("INFO listening"), " address=")
-	p.address, _, _ = strings.Cut(rest, " ")
+	p := &process{t: t, cmd: cmd, log: bufio.NewScanner(r)}
+	address := func(line string) string {
+		_, rest, _ := strings.Cut(line, " address=")
+		address, _, _ := strings.Cut(rest, " ")
+		return address
+	}
+	p.metrics = address(p.waitForLog("INFO serving metrics"))
+	p.address = address(p.waitForLog("INFO listening"))
 	return p
 }
 
@@ -81,11 +95,45 @@ func (p *process) terminate() {
 	}
 }
 
+// get returns the status and the body of a GET.
+func (p *process) get(address, path string) (int, string) {
+	p.t.Helper()
+	r := must.Get(http.Get("http://" + address + path))(p.t)
+	defer r.Body.Close()
+	return r.StatusCode, string(must.Get(io.ReadAll(r.Body))(p.t))
+}
+
+// stream starts a stream with seven words and waits for the first.
+func (p *process) stream(id string) *websocket.Conn {
+	p.t.Helper()
+	conn, _, err := websocket.Dial(p.t.Context(), "ws://"+p.address+"/v1/streams/"+id, nil)
+	must.Do(p.t, err)
+	p.t.Cleanup(func() { conn.CloseNow() })
+	for block := range slices.Chunk(encode(tonemodel.Words().Samples), 1600) {
+		must.Do(p.t, conn.Write(p.t.Context(), websocket.MessageBinary, block))
+	}
+	for {
+		_, line, err := conn.Read(p.t.Context())
+		must.Do(p.t, err)
+		if strings.Contains(string(line), `"event"`) {
+			return conn
+		}
+	}
+}
+
+// encode returns samples as s16le.
+func encode(samples []float32) (b []byte) {
+	for _, v := range samples {
+		b = binary.LittleEndian.AppendUint16(b, uint16(int16(v*(1<<15))))
+	}
+	return b
+}
+
 // saveToneModel writes the model of two tones to a file.
 func saveToneModel(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tones.safetensors")
-	must.Do(t, toneModel(t, 0).Save(path))
+	must.Do(t, must.Get(tonemodel.New())(t).Save(path))
 	return path
 }
 
@@ -93,28 +141,84 @@ func saveToneModel(t *testing.T) string {
 func TestSIGTERM(t *testing.T) {
 	dir, path := t.TempDir(), saveToneModel(t)
 	p := startProcess(t, "-snapshots", dir, "-model", path)
-	c := p.dial("/v1/streams/mine")
-	c.sendAudio(encode(tonemodel.Words().Samples), 1600)
-	for !strings.Contains(c.line(), `"event"`) {
-	}
-	if busy := p.metric("s4d_busy_seconds_total"); busy <= 0 {
-		t.Errorf("s4d_busy_seconds_total is %v", busy)
-	}
+	conn := p.stream("mine")
 	p.terminate()
-	got, status := c.rest()
-	checkLine(t, "SIGTERM", got.err, "shutdown")
-	must.Equal(t, status, websocket.StatusServiceRestart, "closed with")
-	if err := p.cmd.Wait(); err != nil {
-		t.Errorf("the process ends with %v", err)
+	var last report.Error
+	for {
+		_, line, err := conn.Read(t.Context())
+		if err != nil {
+			must.Equal(t, websocket.CloseStatus(err), websocket.StatusServiceRestart, "closed with")
+			break
+		}
+		must.Do(t, json.Unmarshal(line, &last))
 	}
-	if got.err.Samples == nil {
-		t.Fatalf("error line %+v has no samples, expected their number", got.err)
-	}
-	if *got.err.Samples == 0 {
-		t.Fatal("error line of 0 samples, expected more")
+	must.Equal(t, last.Code, "shutdown", "the last line is an error")
+	must.Do(t, p.cmd.Wait())
+	if last.Samples == nil || *last.Samples == 0 {
+		t.Fatalf("error line %+v, expected the number of samples", last)
 	}
 	p = startProcess(t, "-snapshots", dir, "-model", path)
-	must.Equal(t, p.position("mine"), *got.err.Samples, "resumes at sample")
+	r := must.Get(http.Post("http://"+p.address+"/v1/streams/mine?format=s16le", "", nil))(t)
+	defer r.Body.Close()
+	var start report.Start
+	must.Do(t, json.NewDecoder(r.Body).Decode(&start))
+	if start.Samples == nil || *start.Samples != *last.Samples {
+		t.Errorf("start line %+v, expected %d samples", start, *last.Samples)
+	}
+}
+
+// The metrics have the documented names. They and the profiles have an address of their own.
+func TestMetrics(t *testing.T) {
+	p := startProcess(t, "-model", saveToneModel(t), "-snapshots", t.TempDir())
+	defer p.stream("mine").CloseNow()
+	p.get(p.address, "/nowhere")
+	_, text := p.get(p.metrics, "/metrics")
+	values := map[string]float64{}
+	for line := range strings.Lines(text) {
+		var value float64
+		if name, rest, ok := strings.Cut(line, " "); ok && strings.HasPrefix(name, "s4d_") {
+			if _, err := fmt.Sscan(rest, &value); err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
+			values[name] = value
+		}
+	}
+	readme := string(must.Get(os.ReadFile("README.md"))(t))
+	documented := regexp.MustCompile("(?m)^\\| `(s4d_[a-z_]+)").FindAllStringSubmatch(readme, -1)
+	exists := func(name string) bool {
+		for v := range values {
+			if base, _, _ := strings.Cut(v, "{"); base == name || base == name+"_count" {
+				return true
+			}
+		}
+		return false
+	}
+	if len(documented) < 10 {
+		t.Errorf("README.md documents %d metrics, expected at least 10", len(documented))
+	}
+	for _, d := range documented {
+		if !exists(d[1]) {
+			t.Errorf("metric %s does not exist", d[1])
+		}
+	}
+	for name, least := range map[string]float64{
+		"s4d_streams": 1, "s4d_stream_bytes": 1, "s4d_processors": 1, "s4d_samples_total": 1, "s4d_busy_seconds_total": 1e-9,
+		"s4d_block_seconds_count": 1, `s4d_events_total{label="low"}`: 1, `s4d_rejected_total{why="request"}`: 1,
+	} {
+		if values[name] < least {
+			t.Errorf("%s is %v, expected at least %v", name, values[name], least)
+		}
+	}
+	for _, c := range []struct {
+		address, path string
+		status        int
+	}{
+		{p.metrics, "/debug/pprof/goroutine", 200}, {p.metrics, "/v1/streams", 404},
+		{p.address, "/metrics", 404}, {p.address, "/debug/pprof/goroutine", 404},
+	} {
+		status, _ := p.get(c.address, c.path)
+		must.Equal(t, status, c.status, "status of %s", c.path)
+	}
 }
 
 // When clients open more connections than the process may open files, some are rejected, and
@@ -126,7 +230,7 @@ func TestFewFileDescriptors(t *testing.T) {
 	}
 	dir := t.TempDir()
 	p := startCommand(t, exec.Command(shell, "-c", `ulimit -n 120 && exec "$0" "$@"`, os.Args[0],
-		"-listen", "127.0.0.1:0", "-snapshots", dir, "-max-per-client", "1000", "-model", saveToneModel(t)))
+		"-listen", "127.0.0.1:0", "-metrics", "127.0.0.1:0", "-snapshots", dir, "-max-per-client", "1000", "-model", saveToneModel(t)))
 	words := tonemodel.Words()
 	pcm := encode(words.Samples[:words.Tones[0].End+tonemodel.SampleRate])
 	var accepted []net.Conn
@@ -169,10 +273,7 @@ func TestFewFileDescriptors(t *testing.T) {
 func TestExitCodeOfUnsavedStreams(t *testing.T) {
 	dir := t.TempDir()
 	p := startProcess(t, "-snapshots", dir, "-model", saveToneModel(t))
-	c := p.dial("/v1/streams/mine")
-	c.sendAudio(encode(tonemodel.Words().Samples), 1600)
-	for !strings.Contains(c.line(), `"event"`) {
-	}
+	p.stream("mine")
 	must.Do(t, os.Remove(dir))
 	p.terminate()
 	p.waitForLog("1 of 1 streams were not saved")
@@ -187,7 +288,7 @@ func TestSecondSIGTERM(t *testing.T) {
 	must.Do(t, err)
 	defer conn.Close()
 	// When this request is served, conn has been accepted.
-	if status, _ := p.request("GET", "/healthz", nil); status != 200 {
+	if status, _ := p.get(p.address, "/healthz"); status != 200 {
 		t.Errorf("/healthz: status %d", status)
 	}
 	p.terminate()
@@ -202,19 +303,22 @@ func TestSecondSIGTERM(t *testing.T) {
 // An invalid flag ends the process with 2, as the flag package does. Any other error ends it with
 // 1.
 func TestExitCodes(t *testing.T) {
-	for args, want := range map[string]int{
-		"-threshold 5":         2,
-		"-max-streams 0":       2,
-		"-max-streams many":    2,
-		"words.wav":            2,
-		"-model missing":       1,
-		"-listen nowhere:what": 1,
+	for args, want := range map[string]struct {
+		code int
+		word string
+	}{
+		"-threshold 5":         {2, "threshold 5"},
+		"-max-streams 0":       {2, "service: -max-streams 0: expected more than 0"},
+		"-max-streams many":    {2, "-max-streams"},
+		"words.wav":            {2, "words.wav"},
+		"-model missing":       {1, "missing"},
+		"-listen nowhere:what": {1, "what"},
 	} {
 		cmd := exec.Command(os.Args[0], strings.Fields(args)...)
 		cmd.Env = append(os.Environ(), "SERVICE_TEST_MAIN=1")
 		text, _ := cmd.CombinedOutput()
-		if got := cmd.ProcessState.ExitCode(); got != want {
-			t.Errorf("%s: exit code %d, expected %d: %s", args, got, want, text)
+		if got := cmd.ProcessState.ExitCode(); got != want.code || !strings.Contains(string(text), want.word) {
+			t.Errorf("%s: exit code %d, expected %d and %q: %s", args, got, want.code, want.word, text)
 		}
 	}
 }
@@ -222,9 +326,49 @@ func TestExitCodes(t *testing.T) {
 // The built-in models serve streams.
 func TestBuiltInModel(t *testing.T) {
 	for _, name := range []string{"commands", "digits"} {
-		m := must.Get(loadModel(name))(t)
-		if _, err := newServer(m, events.DefaultsFor(m), defaults()); err != nil {
+		m := must.Get(pretrained.Load(name))(t)
+		if _, err := service.New(m, events.DefaultsFor(m), service.Defaults()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// A client that sends a large upload before it reads still receives the reason of the rejection.
+// Only TCP resets connections, so the test uses a socket.
+func TestLargeRejectedUpload(t *testing.T) {
+	p := startProcess(t, "-model", saveToneModel(t))
+	const size = 64 << 20 // more than the system buffers
+	for name, request := range map[string]string{
+		"unknown parameter": "POST /v1/streams?loud=1",
+		"not a WAV":         "POST /v1/streams",
+		"unknown path":      "PUT /nowhere",
+	} {
+		conn := must.Get(net.Dial("tcp", p.address))(t)
+		defer conn.Close()
+		fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", request, size)
+		if _, err := io.CopyN(conn, zeros{}, size); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Errorf("%s: no response: %v", name, err)
+			continue
+		}
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if response.StatusCode < 400 || !bytes.Contains(body, []byte(`"why"`)) {
+			t.Errorf("%s: status %d, %s", name, response.StatusCode, body)
+		}
+	}
+}
+
+// zeros is an endless source of zeros.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
-	"github.com/s4d-fast/s4d-fast/examples/service/internal/memnet"
+	"github.com/s4d-fast/s4d-fast/internal/memnet"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/report"

@@ -26,6 +26,7 @@ import (
 type load struct {
 	http    *http.Client
 	address string
+	metrics string // address of the service's metrics; empty for none
 	scripts []*script
 	clients int
 	period  time.Duration // between the starts of a client's clips
@@ -40,6 +41,7 @@ type load struct {
 
 func main() {
 	address := flag.String("address", "localhost:8080", "`address` of the service")
+	metrics := flag.String("metrics", "", "`address` of the service's metrics (default: its memory is not shown)")
 	clients := flag.Int("clients", 100, "number of connected `clients`")
 	seconds := flag.Float64("seconds", 5, "`seconds` of audio that each client sends per minute")
 	minutes := flag.Int("minutes", 1, "duration in `minutes`")
@@ -57,11 +59,14 @@ func main() {
 	if err == nil {
 		scripts, err = makeScripts(*name, flag.Args(), length, rounds)
 	}
-	l := load{http: http.DefaultClient, address: *address, scripts: scripts, clients: *clients, period: time.Minute, late: *late}
+	l := load{http: http.DefaultClient, address: *address, metrics: *metrics, scripts: scripts, clients: *clients, period: time.Minute, late: *late}
 	if err == nil && *ramp {
 		err = l.findMaximum(*step)
 	} else if err == nil {
-		stop := l.watch(10 * time.Second)
+		stop := func() {}
+		if *metrics != "" {
+			stop = l.watch(10 * time.Second)
+		}
 		l.run()
 		stop()
 		fmt.Println(&l)
@@ -166,7 +171,7 @@ func (l *load) watch(every time.Duration) (stop func()) {
 
 // metric reads one of the service's metrics. It returns −1 if there is none.
 func (l *load) metric(name string) float64 {
-	r, err := l.http.Get("http://" + l.address + "/metrics")
+	r, err := l.http.Get("http://" + l.metrics + "/metrics")
 	if err != nil {
 		return -1
 	}

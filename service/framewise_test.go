@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ func TestFramewise(t *testing.T) {
 		t.Run(fmt.Sprint(cut/2), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				dir := t.TempDir()
-				keep := func(c *config) { c.Dir = dir }
+				keep := func(c *Options) { c.Snapshots = dir }
 				first := shutDownUpload(startService(t, load(t), keep), pcm[:cut])
 				checkLine(t, "interrupted", first.err, "shutdown")
 				at := *first.err.Samples
@@ -49,5 +49,5 @@ func TestFramewiseRate(t *testing.T) {
 	m := must.Get(tonemodel.NewFramewise())(t)
 	opt := events.DefaultsFor(m)
 	opt.SampleRate = 16000
-	must.Reject(newServer(m, opt, defaults()))(t, "sampling rate 16000 Hz, expected 8000 Hz", "resample the audio")
+	must.Reject(New(m, opt, Defaults()))(t, "sampling rate 16000 Hz, expected 8000 Hz", "resample the audio")
 }

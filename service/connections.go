@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"context"
@@ -149,10 +149,11 @@ func (c *connection) Close() error {
 	return nil
 }
 
-// serve serves until ctx is cancelled. Then it ends the streams, which takes at most grace. It is
-// an error if streams were not saved.
-func (s *server) serve(ctx context.Context, listener net.Listener, grace time.Duration) error {
-	l := newLimitListener(listener, s.cfg.Connections)
+// Serve accepts at most Options.Connections connections from a listener and serves them until ctx
+// is cancelled. Then it rejects new streams, saves the connected ones and informs their clients,
+// which takes at most Options.Grace. It is an error if streams were not saved.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	l := newLimitListener(listener, s.opt.Connections)
 	h := &http.Server{ // a response that takes longer than WriteTimeout sets its own deadlines
 		Handler: s, ConnContext: connContext, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute,
 		IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14,
@@ -166,7 +167,7 @@ func (s *server) serve(ctx context.Context, listener net.Listener, grace time.Du
 	}
 	began := time.Now()
 	s.streams.drain()
-	end, cancel := context.WithTimeout(context.Background(), grace)
+	end, cancel := context.WithTimeout(context.Background(), s.opt.Grace)
 	defer cancel()
 	h.Shutdown(end) // returns without waiting for WebSockets
 	err := s.streams.wait(end)
@@ -174,6 +175,6 @@ func (s *server) serve(ctx context.Context, listener net.Listener, grace time.Du
 	end, cancel = context.WithTimeout(end, shutdownLinger)
 	defer cancel()
 	l.wait(end)
-	s.cfg.Log.Info("stopped", "took", time.Since(began))
+	s.opt.Log.Info("stopped", "took", time.Since(began))
 	return err
 }

@@ -1,9 +1,7 @@
-package main
+package service
 
 import (
 	"bufio"
-	"bytes"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -14,14 +12,14 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/s4d-fast/s4d-fast/events"
-	"github.com/s4d-fast/s4d-fast/examples/service/internal/memnet"
+	"github.com/s4d-fast/s4d-fast/internal/memnet"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // Only requests for this server's names are served, so that no page can reach it by DNS rebinding.
 func TestHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *config) { c.Hosts = []string{"words.example"} })
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.Hosts = []string{"words.example"} })
 		for host, allowed := range map[string]bool{
 			"localhost": true, "localhost:8080": true, "LOCALHOST.": true, "app.localhost:80": true,
 			"127.0.0.1:8080": true, "[::1]:8080": true, "192.168.1.5": true,
@@ -33,7 +31,7 @@ func TestHost(t *testing.T) {
 				t.Errorf("%s: status %d, expected 200: %s", host, status, body)
 			}
 			if !allowed {
-				checkError(t, host, status, body, 421, "host", host, "-host")
+				checkError(t, host, status, body, 421, "host", host, "allowed names")
 			}
 		}
 		status, body := in.post("/v1/streams?format=s16le", nil, "Host", "evil.example")
@@ -98,7 +96,7 @@ func TestInvalidHandshake(t *testing.T) {
 // Connections beyond the limit get 503, and a closed connection frees a place.
 func TestMaxConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *config) { c.Connections = 2 })
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.Connections = 2 })
 		request := func() (net.Conn, *http.Response) {
 			t.Helper()
 			conn := must.Get(in.listener.Dial(t.Context()))(t)
@@ -139,41 +137,9 @@ func TestMaxConnections(t *testing.T) {
 
 // More connections than the process may open files are an error in the flag.
 func TestMaxConnectionsOfProcess(t *testing.T) {
-	cfg := defaults()
-	cfg.Connections = maxConnections() + 1
-	must.Reject(newServer(toneModel(t, 0), events.Defaults(), cfg))(t, "-connections")
-}
-
-// A client that sends a large upload before it reads still receives the reason of the rejection.
-// Only TCP resets connections, so the test uses a socket.
-func TestLargeRejectedUpload(t *testing.T) {
-	p := startProcess(t, "-model", saveToneModel(t))
-	const size = 64 << 20 // more than the system buffers
-	for name, request := range map[string]string{
-		"unknown parameter": "POST /v1/streams?loud=1",
-		"not a WAV":         "POST /v1/streams",
-		"unknown path":      "PUT /nowhere",
-	} {
-		conn := must.Get(net.Dial("tcp", p.address))(t)
-		defer conn.Close()
-		fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", request, size)
-		if _, err := io.CopyN(conn, zeros{}, size); err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			t.Errorf("%s: no response: %v", name, err)
-			continue
-		}
-		body, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if response.StatusCode < 400 || !bytes.Contains(body, []byte(`"why"`)) {
-			t.Errorf("%s: status %d, %s", name, response.StatusCode, body)
-		}
-	}
+	opt := Defaults()
+	opt.Connections = maxConnections() + 1
+	must.Reject(New(toneModel(t, 0), events.Defaults(), opt))(t, "Connections")
 }
 
 // A WebSocket client that does not reply to the close frame delays a shutdown only for as long as
@@ -235,12 +201,4 @@ func TestCloseEndsRead(t *testing.T) {
 		l.wait(t.Context())
 		must.Equal(t, time.Since(began), lingerTime, "the connection stays open for")
 	})
-}
-
-// zeros is an endless source of zeros.
-type zeros struct{}
-
-func (zeros) Read(b []byte) (int, error) {
-	clear(b)
-	return len(b), nil
 }

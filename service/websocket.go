@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 // socket serves a WebSocket. Binary messages are audio, the text message {"type":"end"} ends the
 // stream, and every line is sent as a text message.
-func (s *server) socket(w http.ResponseWriter, r *http.Request) {
+func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		s.writeError(w, newError(http.StatusUpgradeRequired, "request",
 			"GET without an upgrade to WebSocket: use POST or PUT to send audio in a body"))
@@ -45,9 +45,9 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 	defer conn.CloseNow()
 	conn.SetReadLimit(-1) // a messageSource reads a block at a time and limits the length itself
 	block := max(1, int(blockSeconds*st.SampleRate))
-	src := newMessageSource(conn, block, s.cfg.MaxMessage, s.cfg.Idle)
+	src := newMessageSource(conn, block, s.opt.MaxMessage, s.opt.Idle)
 	defer close(src.done)
-	session := &session{server: s, stream: st, out: socketSink{conn, s.cfg.Slow}, block: block}
+	session := &session{Server: s, stream: st, out: socketSink{conn, s.opt.Slow}, block: block}
 	conn.Close(closeStatus(session.run(s.streams.ctx, q.format, src)))
 }
 

@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"bytes"
@@ -219,7 +219,7 @@ func (s *store) reserve(id string, e entry) error {
 	defer s.mu.Unlock()
 	s.expire(e.saved)
 	if total := s.total + e.size - s.list[id].size; total > s.max {
-		return fmt.Errorf("%s: stream %s: the snapshots would take %d bytes, expected at most %d: raise -max-store", s.dir, id, total, s.max)
+		return fmt.Errorf("%s: stream %s: the snapshots would take %d bytes, expected at most %d: raise MaxStore", s.dir, id, total, s.max)
 	}
 	s.total += e.size
 	return nil

@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ func openTestStore(t *testing.T, dir string, perClient int) *store {
 func TestOtherModelAndClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		change := func(c *config) { c.Dir, c.TokenHeader = dir, "Token" }
+		change := func(c *Options) { c.Snapshots, c.TokenHeader = dir, "Token" }
 		in := startService(t, toneModel(t, 0), change)
 		in.interrupt("mine", "Token", "a")
 		status, body := in.post("/v1/streams/mine?format=s16le", nil, "Token", "b")
@@ -61,7 +61,7 @@ func TestOtherModelAndClient(t *testing.T) {
 func TestExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		change := func(c *config) { c.Dir, c.Keep = dir, time.Minute }
+		change := func(c *Options) { c.Snapshots, c.Keep = dir, time.Minute }
 		in := startService(t, toneModel(t, 0), change)
 		in.interrupt("one")
 		must.Equal(t, in.position("one"), 800, "resumes at sample")
@@ -84,28 +84,28 @@ func TestExpiry(t *testing.T) {
 // evicted.
 func TestStoreLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *config) {
-			c.Dir, c.MaxPerClient, c.TokenHeader = t.TempDir(), 2, "Token"
+		in := startService(t, toneModel(t, 0), func(c *Options) {
+			c.Snapshots, c.MaxPerClient, c.TokenHeader = t.TempDir(), 2, "Token"
 		})
 		for _, id := range []string{"one", "two", "three"} {
 			in.interrupt(id, "Token", "a")
 			time.Sleep(time.Second)
 		}
 		in.interrupt("other", "Token", "b")
-		must.Equal(t, in.metric("s4d_snapshots"), 3, "snapshots")
-		size := in.metric("s4d_snapshot_bytes") / 3
+		must.Equal(t, in.server.Stats().Snapshots, 3, "snapshots")
+		size := in.server.Stats().SnapshotBytes / 3
 		for id, want := range map[string]int64{"one": 0, "two": 800, "three": 800} {
 			must.Equal(t, in.position(id, "Token", "a"), want, "%s resumes at sample", id)
 		}
 		in.stop()
 
-		in = startService(t, toneModel(t, 0), func(c *config) { c.Dir, c.MaxStore = t.TempDir(), int64(2.5*size) })
+		in = startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots, c.MaxStore = t.TempDir(), 5*size/2 })
 		for _, id := range []string{"one", "two", "three"} {
 			in.interrupt(id)
 		}
-		must.Equal(t, in.metric("s4d_snapshots"), 2, "snapshots")
-		if n := in.metric("s4d_snapshot_bytes"); n > 2.5*size {
-			t.Errorf("%v bytes, expected at most %v", n, 2.5*size)
+		must.Equal(t, in.server.Stats().Snapshots, 2, "snapshots")
+		if n := in.server.Stats().SnapshotBytes; n > 5*size/2 {
+			t.Errorf("%v bytes, expected at most %v", n, 5*size/2)
 		}
 		if n := in.position("three"); n != 0 {
 			t.Errorf("a stream whose snapshot exceeds the limit resumes at sample %d", n)
@@ -117,7 +117,7 @@ func TestStoreLimits(t *testing.T) {
 func TestDamagedSnapshots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		keep := func(c *config) { c.Dir = dir }
+		keep := func(c *Options) { c.Snapshots = dir }
 		in := startService(t, toneModel(t, 0), keep)
 		in.interrupt("mine")
 		in.stop()
@@ -307,7 +307,7 @@ func TestUnremovableFile(t *testing.T) {
 func TestUnremovableFileAtEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logBuffer
-		in := startService(t, toneModel(t, 0), func(c *config) { c.Dir, c.Log = t.TempDir(), log.logger() })
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots, c.Log = t.TempDir(), log.logger() })
 		check := func(id string, got transcript, logged int) {
 			t.Helper()
 			if got.end == nil {
@@ -351,7 +351,7 @@ func TestUnwrittenSnapshotIsLogged(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log logBuffer
-				in := startService(t, toneModel(t, 0), func(c *config) { c.Dir, c.Log = t.TempDir(), log.logger() })
+				in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots, c.Log = t.TempDir(), log.logger() })
 				in.interrupt("mine")
 				s := in.server.streams.store
 				s.mu.Lock()
@@ -370,7 +370,7 @@ func TestUnwrittenSnapshotIsLogged(t *testing.T) {
 // A snapshot that is damaged while the server runs is rejected and can be deleted.
 func TestDamagedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *config) { c.Dir = t.TempDir() })
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
 		in.interrupt("mine")
 		must.Do(t, os.WriteFile(in.server.streams.store.list["mine"].file, []byte("damaged"), 0o600))
 		status, body := in.post("/v1/streams/mine?format=s16le", nil)
@@ -389,28 +389,28 @@ func TestDamagedMeanwhile(t *testing.T) {
 func TestStoreLimitsAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "a[b]*")
-		change := func(c *config) { c.Dir, c.TokenHeader = dir, "Token" }
+		change := func(c *Options) { c.Snapshots, c.TokenHeader = dir, "Token" }
 		in := startService(t, toneModel(t, 0), change)
 		for _, id := range []string{"one", "two", "three"} {
 			in.interrupt(id, "Token", "a")
 			time.Sleep(time.Second)
 		}
 		in.interrupt("other", "Token", "b")
-		size := in.metric("s4d_snapshot_bytes") / 4
+		size := in.server.Stats().SnapshotBytes / 4
 		in.stop()
-		check := func(n int, listed float64) {
+		check := func(n int, listed int) {
 			t.Helper()
-			if files, _ := os.ReadDir(dir); len(files) != n || listed != float64(n) {
+			if files, _ := os.ReadDir(dir); len(files) != n || listed != n {
 				t.Errorf("%d files, %v listed, expected %d", len(files), listed, n)
 			}
 		}
 		check(4, 4)
 
-		in = startService(t, toneModel(t, 0), func(c *config) { change(c); c.MaxPerClient = 2 })
-		check(3, in.metric("s4d_snapshots"))
+		in = startService(t, toneModel(t, 0), func(c *Options) { change(c); c.MaxPerClient = 2 })
+		check(3, in.server.Stats().Snapshots)
 		in.stop()
-		in = startService(t, toneModel(t, 0), func(c *config) { change(c); c.MaxStore = int64(2.5 * size) })
-		check(2, in.metric("s4d_snapshots"))
+		in = startService(t, toneModel(t, 0), func(c *Options) { change(c); c.MaxStore = 5 * size / 2 })
+		check(2, in.server.Stats().Snapshots)
 		for _, c := range []struct {
 			id, client string
 			samples    int64

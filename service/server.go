@@ -1,4 +1,9 @@
-package main
+// Package service recognises words in audio that clients stream over HTTP or WebSocket, and
+// responds with the JSON lines of package report. It has limits on clients, saves interrupted
+// streams, and resumes them. A Server is an http.Handler; Server.Serve also limits the connections
+// and ends the streams when its context does. The README.md of examples/service describes the
+// protocol.
+package service
 
 import (
 	"cmp"
@@ -23,106 +28,55 @@ import (
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// config holds the values of the flags.
-type config struct {
-	Model        string // as the start line names it
-	Dir          string // of the snapshots; empty for none
-	Keep         time.Duration
-	MaxStore     int64
-	Connections  int
-	MaxStreams   int
-	MaxPerClient int
-	MaxMessage   int64
-	Idle, Slow   time.Duration
-	TokenHeader  string
-	Hosts        []string // names of this server in lower case, in addition to localhost
-	Log          *slog.Logger
-}
-
-func defaults() config {
-	c := config{
-		Keep: 10 * time.Minute, MaxStore: 1 << 30, MaxStreams: 2000, MaxPerClient: 32, MaxMessage: 1 << 16,
-		Idle: 2 * time.Minute, Slow: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
-	}
-	c.Connections = min(c.MaxStreams+256, maxConnections())
-	return c
-}
-
-func (c *config) validate() error {
-	switch n := maxConnections(); {
-	case n < 1:
-		return fmt.Errorf("the process may open %d files, expected more than %d: raise the limit with ulimit -n",
-			n+reservedFiles, reservedFiles)
-	case c.Connections > n:
-		return fmt.Errorf("-connections %d: expected at most %d, as the process may open %d files; raise that limit with ulimit -n",
-			c.Connections, n, n+reservedFiles)
-	}
-	for _, v := range []struct {
-		name     string
-		value    any
-		positive bool
-	}{
-		{"keep", c.Keep, c.Keep > 0},
-		{"max-store", c.MaxStore, c.MaxStore > 0},
-		{"connections", c.Connections, c.Connections > 0},
-		{"max-streams", c.MaxStreams, c.MaxStreams > 0},
-		{"max-per-client", c.MaxPerClient, c.MaxPerClient > 0},
-		{"max-message", c.MaxMessage, c.MaxMessage > 0},
-		{"idle", c.Idle, c.Idle > 0},
-		{"slow", c.Slow, c.Slow > 0},
-	} {
-		if !v.positive {
-			return fmt.Errorf("-%s %v: expected more than 0", v.name, v.value)
-		}
-	}
-	return nil
-}
-
-// usageError is an error in the value of a flag.
-type usageError struct{ error }
-
-// server is one model and its clients.
-type server struct {
-	cfg        config
+// Server is one model and its clients.
+type Server struct {
+	opt        Options
 	start      report.Start // without the fields that depend on the stream
 	recognizer *events.Recognizer
 	modelRate  float64 // sampling rate for which the model was trained, in Hz
 	streams    *streams
-	metrics    *metrics
 	processors chan struct{} // has an element for each block that is being processed
 	mux        *http.ServeMux
 	origins    http.CrossOriginProtection
 }
 
-func newServer(m *model.Model, opt events.Options, cfg config) (*server, error) {
-	if err := cfg.validate(); err != nil {
-		return nil, usageError{err}
+// New returns a server. An invalid value in detect or opt is an *OptionError; the others come from
+// the folder of the snapshots.
+func New(m *model.Model, detect events.Options, opt Options) (*Server, error) {
+	if err := opt.validate(); err != nil {
+		return nil, err
 	}
-	r, err := events.New(m, opt)
+	r, err := events.New(m, detect)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, &OptionError{"", err}
 	}
-	s := &server{
-		cfg: cfg, recognizer: r, modelRate: m.Meta.SampleRate, processors: make(chan struct{}, runtime.GOMAXPROCS(0)), mux: http.NewServeMux(),
+	opt.Metrics.complete()
+	opt.Hosts = slices.Clone(opt.Hosts)
+	for i, host := range opt.Hosts {
+		opt.Hosts[i] = strings.ToLower(host)
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{
+		opt: opt, recognizer: r, modelRate: m.Meta.SampleRate, processors: make(chan struct{}, runtime.GOMAXPROCS(0)), mux: http.NewServeMux(),
 		start: report.Start{
-			Type: "start", Model: cfg.Model, Task: m.Meta.Task, Labels: m.Meta.Labels, Level: level.Current(), Emit: "events",
+			Type: "start", Model: opt.Model, Task: m.Meta.Task, Labels: m.Meta.Labels, Level: level.Current(), Emit: "events",
 		},
 	}
 	var st *store
-	if cfg.Dir != "" {
-		if st, err = openStore(cfg.Dir, cfg.Keep, cfg.MaxStore, cfg.MaxPerClient, cfg.Log); err != nil {
+	if opt.Snapshots != "" {
+		if st, err = openStore(opt.Snapshots, opt.Keep, opt.MaxStore, opt.MaxPerClient, opt.Log); err != nil {
 			return nil, err
 		}
 	}
-	s.streams = newStreams(r, cfg, st)
-	s.metrics = newMetrics(s, m.Meta.Labels)
+	s.streams = newStreams(r, opt, st)
 	for _, path := range []string{"/v1/streams", "/v1/streams/{id}"} {
 		s.mux.HandleFunc("POST "+path, s.upload)
 		s.mux.HandleFunc("PUT "+path, s.upload)
 		s.mux.HandleFunc("GET "+path, s.socket)
 	}
 	s.mux.HandleFunc("DELETE /v1/streams/{id}", s.forget)
-	s.mux.Handle("GET /metrics", s.metrics.handler())
 	s.mux.HandleFunc("GET /healthz", s.health)
 	return s, nil
 }
@@ -130,7 +84,7 @@ func newServer(m *model.Model, opt events.Options, cfg config) (*server, error) 
 // ServeHTTP responds without waiting for the request's body, of which a handler reads what it
 // needs. It closes the connection of a request with a body: the unread rest must not be taken for
 // another request.
-func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	control.EnableFullDuplex() // an error means HTTP/2, which is always full duplex
 	if r.ContentLength != 0 {
@@ -160,12 +114,12 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // check rejects requests over too many connections, requests for other hosts and requests of other
 // sites' pages.
-func (s *server) check(r *http.Request) error {
+func (s *Server) check(r *http.Request) error {
 	if rejected, _ := r.Context().Value(rejectedKey{}).(bool); rejected {
-		return newError(http.StatusServiceUnavailable, "connections", "%d connections are open, the maximum", s.cfg.Connections)
+		return newError(http.StatusServiceUnavailable, "connections", "%d connections are open, the maximum", s.opt.Connections)
 	}
 	if !s.servesHost(r.Host) {
-		return newError(http.StatusMisdirectedRequest, "host", "host %.80q: expected an IP address, localhost or a name that -host allows", r.Host)
+		return newError(http.StatusMisdirectedRequest, "host", "host %.80q: expected an IP address, localhost or one of the allowed names", r.Host)
 	}
 	write := *r
 	write.Method = http.MethodPost // GET upgrades to WebSocket, which writes too
@@ -180,7 +134,7 @@ func (s *server) check(r *http.Request) error {
 
 // servesHost reports whether a Host header names this server. With DNS rebinding a page makes the
 // browser send the name of the page's own site, so IP addresses are safe.
-func (s *server) servesHost(host string) bool {
+func (s *Server) servesHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
@@ -188,7 +142,7 @@ func (s *server) servesHost(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return true
 	}
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.Contains(s.cfg.Hosts, host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.Contains(s.opt.Hosts, host)
 }
 
 // statusRecorder records a response's status and drops its text. A switch of protocols is passed
@@ -207,7 +161,7 @@ func (r *statusRecorder) Write(b []byte) (int, error) { return len(b), nil }
 func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // health responds with 503 if the server does not accept new streams.
-func (s *server) health(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	if s.streams.draining() {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
@@ -215,10 +169,10 @@ func (s *server) health(w http.ResponseWriter, _ *http.Request) {
 
 // client identifies the client of a request, by the header that a proxy sets or by address. The
 // result is a hash, as snapshots contain it.
-func (s *server) client(r *http.Request) string {
+func (s *Server) client(r *http.Request) string {
 	token := ""
-	if s.cfg.TokenHeader != "" {
-		token = r.Header.Get(s.cfg.TokenHeader)
+	if s.opt.TokenHeader != "" {
+		token = r.Header.Get(s.opt.TokenHeader)
 	}
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -243,7 +197,7 @@ func newError(status int, code, format string, args ...any) *apiError {
 }
 
 // writeError responds with an error line.
-func (s *server) writeError(w http.ResponseWriter, err error) {
+func (s *Server) writeError(w http.ResponseWriter, err error) {
 	e := s.asAPIError(err)
 	w.Header().Set("Content-Type", "application/json")
 	if e.status == http.StatusTooManyRequests || e.status == http.StatusServiceUnavailable {
@@ -255,17 +209,17 @@ func (s *server) writeError(w http.ResponseWriter, err error) {
 
 // asAPIError returns the error that the client receives, and counts it. It logs errors that clients
 // are not shown.
-func (s *server) asAPIError(err error) *apiError {
+func (s *Server) asAPIError(err error) *apiError {
 	e := &apiError{http.StatusInternalServerError, "internal", "internal error"}
 	if !errors.As(err, &e) {
-		s.cfg.Log.Error("internal", "error", err)
+		s.opt.Log.Error("internal", "error", err)
 	}
-	s.metrics.rejected.WithLabelValues(e.code).Inc()
+	s.opt.Metrics.Reject(e.code)
 	return e
 }
 
 // forget deletes a stream that is not connected.
-func (s *server) forget(w http.ResponseWriter, r *http.Request) {
+func (s *Server) forget(w http.ResponseWriter, r *http.Request) {
 	if err := s.streams.forget(r.PathValue("id"), s.client(r)); err != nil {
 		s.writeError(w, err)
 		return
@@ -279,7 +233,7 @@ const blockSeconds = 0.1
 
 // acquireProcessor waits for a processor, in the order of the calls. After nil the caller calls
 // releaseProcessor.
-func (s *server) acquireProcessor(ctx context.Context) error {
+func (s *Server) acquireProcessor(ctx context.Context) error {
 	select {
 	case s.processors <- struct{}{}:
 		return nil
@@ -288,4 +242,4 @@ func (s *server) acquireProcessor(ctx context.Context) error {
 	}
 }
 
-func (s *server) releaseProcessor() { <-s.processors }
+func (s *Server) releaseProcessor() { <-s.processors }

@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"context"
@@ -114,7 +114,7 @@ func (s *stream) resumeEvents(n int64) error {
 // streams are the connected streams. The store has the others.
 type streams struct {
 	recognizer *events.Recognizer
-	cfg        config
+	opt        Options
 	store      *store // or nil
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
@@ -129,8 +129,8 @@ type streams struct {
 	handlers  sync.WaitGroup
 }
 
-func newStreams(r *events.Recognizer, cfg config, st *store) *streams {
-	s := &streams{recognizer: r, cfg: cfg, store: st, connected: map[string]bool{}, clients: map[string]int{}}
+func newStreams(r *events.Recognizer, opt Options, st *store) *streams {
+	s := &streams{recognizer: r, opt: opt, store: st, connected: map[string]bool{}, clients: map[string]int{}}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	return s
 }
@@ -224,10 +224,10 @@ func (s *streams) admit(id, client string) error {
 	switch err := s.available(id); {
 	case err != nil:
 		return err
-	case s.clients[client] >= s.cfg.MaxPerClient:
-		return newError(http.StatusTooManyRequests, "client", "this client has %d streams connected, the maximum", s.cfg.MaxPerClient)
-	case len(s.connected) >= s.cfg.MaxStreams:
-		return newError(http.StatusServiceUnavailable, "streams", "%d streams are connected, the maximum", s.cfg.MaxStreams)
+	case s.clients[client] >= s.opt.MaxPerClient:
+		return newError(http.StatusTooManyRequests, "client", "this client has %d streams connected, the maximum", s.opt.MaxPerClient)
+	case len(s.connected) >= s.opt.MaxStreams:
+		return newError(http.StatusServiceUnavailable, "streams", "%d streams are connected, the maximum", s.opt.MaxStreams)
 	}
 	s.connected[id] = true
 	s.clients[client]++
@@ -270,7 +270,7 @@ func (s *streams) release(st *stream, keep bool) (saved bool) {
 		return false
 	}
 	if err := s.store.put(st); err != nil {
-		s.cfg.Log.Error("a snapshot was not written", "error", err)
+		s.opt.Log.Error("a snapshot was not written", "error", err)
 		s.unsaved.Add(1)
 		s.mu.Lock()
 		if s.closed {

@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func errAudio(err error) error { return newError(http.StatusBadRequest, "audio",
 
 // session is a stream while it is connected.
 type session struct {
-	*server
+	*Server
 	stream *stream
 	out    sink
 	block  int // maximal number of samples that the source returns at a time
@@ -113,12 +113,10 @@ func (s *session) recognize(ctx context.Context, x []float32, arrived time.Time)
 	busy := time.Since(began)
 	s.releaseProcessor()
 	s.stream.Busy += busy
-	s.metrics.samples.Add(int64(len(x)))
-	s.metrics.busy.Add(int64(busy))
 	err := s.emit(found, failed)
 	lag := time.Since(arrived)
 	s.times.Add(lag)
-	s.metrics.block.Observe(lag.Seconds())
+	s.opt.Metrics.Block(len(x), busy, lag)
 	return err
 }
 
@@ -128,7 +126,7 @@ func (s *session) emit(found []events.Event, failed error) (err error) {
 	for _, e := range found {
 		line := report.NewEvent(e, s.inputSample)
 		s.stream.record(line)
-		s.metrics.events.WithLabelValues(e.Label).Inc()
+		s.opt.Metrics.Event(e.Label)
 		if err == nil {
 			err = s.out.send(line)
 		}
@@ -171,7 +169,7 @@ func (s *session) abort(err error) error {
 	saved := s.streams.release(s.stream, true)
 	if errors.Is(err, errGone) {
 		if err == errSlow {
-			s.metrics.rejected.WithLabelValues("slow").Inc()
+			s.opt.Metrics.Reject("slow")
 		}
 		return err
 	}

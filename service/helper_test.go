@@ -1,13 +1,11 @@
-package main
+package service
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -21,7 +19,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/s4d-fast/s4d-fast/events"
-	"github.com/s4d-fast/s4d-fast/examples/service/internal/memnet"
+	"github.com/s4d-fast/s4d-fast/internal/memnet"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/reporttest"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
@@ -46,28 +44,30 @@ func newRecognizer(t testing.TB) *events.Recognizer {
 // instance is a running service and an HTTP client connected to it.
 type instance struct {
 	t        *testing.T
-	server   *server          // nil for another process
-	listener *memnet.Listener // nil for another process
+	server   *Server
+	listener *memnet.Listener
 	client   *http.Client
 	address  string
 	stop     func() error // shuts the service down as SIGTERM does; the second call does nothing
 	fails    bool         // stop is expected to return an error
+	counters counters
 }
 
 // startService serves in memory until the test ends. Tests call it in a synctest bubble.
-func startService(t *testing.T, m *model.Model, change func(*config)) *instance {
+func startService(t *testing.T, m *model.Model, change func(*Options)) *instance {
 	t.Helper()
-	cfg := defaults()
-	cfg.Model = "tones"
+	opt := Defaults()
+	in := &instance{t: t, address: "localhost", counters: counters{values: map[string]int64{}}}
+	opt.Model, opt.Metrics = "tones", in.counters.metrics()
 	if change != nil {
-		change(&cfg)
+		change(&opt)
 	}
-	s := must.Get(newServer(m, events.DefaultsFor(m), cfg))(t)
+	s := must.Get(New(m, events.DefaultsFor(m), opt))(t)
 	l := memnet.Listen()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- s.serve(ctx, l, 10*time.Second) }()
-	in := &instance{t: t, server: s, listener: l, client: l.Client(), address: "localhost"}
+	go func() { done <- s.Serve(ctx, l) }()
+	in.server, in.listener, in.client = s, l, l.Client()
 	in.stop = sync.OnceValue(func() error {
 		cancel()
 		in.client.CloseIdleConnections()
@@ -221,19 +221,35 @@ func checkLine(t *testing.T, name string, e *report.Error, why string, words ...
 	}
 }
 
-// metric returns a metric's value by its name with labels.
-func (in *instance) metric(name string) float64 {
-	in.t.Helper()
-	_, text := in.request("GET", "/metrics", nil)
-	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
-		if rest, is := strings.CutPrefix(lines.Text(), name+" "); is {
-			var v float64
-			fmt.Sscan(rest, &v)
-			return v
-		}
+// counters are the metrics of an instance.
+type counters struct {
+	mu     sync.Mutex
+	values map[string]int64
+}
+
+func (c *counters) add(name string, n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.values[name] += n
+}
+
+func (c *counters) metrics() Metrics {
+	return Metrics{
+		Block: func(samples int, busy, _ time.Duration) {
+			c.add("blocks", 1)
+			c.add("samples", int64(samples))
+			c.add("busy", int64(busy))
+		},
+		Event:  func(label string) { c.add("events "+label, 1) },
+		Reject: func(code string) { c.add("rejected "+code, 1) },
 	}
-	in.t.Errorf("metric %s is missing", name)
-	return -1
+}
+
+// count returns the value of a counter.
+func (in *instance) count(name string) int64 {
+	in.counters.mu.Lock()
+	defer in.counters.mu.Unlock()
+	return in.counters.values[name]
 }
 
 // upgradeRequest is the handshake of a WebSocket client that a test writes itself.

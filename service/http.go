@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"cmp"
@@ -28,7 +28,7 @@ type query struct {
 
 // open acquires the stream that a request names. The first of the formats is the default. If there
 // is an error, open writes the response and returns nil.
-func (s *server) open(w http.ResponseWriter, r *http.Request, formats ...string) (*stream, query) {
+func (s *Server) open(w http.ResponseWriter, r *http.Request, formats ...string) (*stream, query) {
 	q, err := s.parseQuery(r.URL.Query(), formats)
 	if err != nil {
 		s.writeError(w, err)
@@ -43,7 +43,7 @@ func (s *server) open(w http.ResponseWriter, r *http.Request, formats ...string)
 	return st, q
 }
 
-func (s *server) parseQuery(v url.Values, formats []string) (query, error) {
+func (s *Server) parseQuery(v url.Values, formats []string) (query, error) {
 	q := query{format: formats[0], events: -1}
 	for key := range v {
 		value := v.Get(key)
@@ -79,14 +79,14 @@ func (s *server) parseQuery(v url.Values, formats []string) (query, error) {
 }
 
 // upload serves a request whose body is audio, while the body arrives.
-func (s *server) upload(w http.ResponseWriter, r *http.Request) {
+func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	st, q := s.open(w, r, "wav", string(audio.S16LE), string(audio.S16BE), string(audio.F32LE), string(audio.U8))
 	if st == nil {
 		return
 	}
 	defer s.streams.handlers.Done()
 	control := http.NewResponseController(w)
-	in := &bodyReader{in: r.Body, control: control, ctx: s.streams.ctx, idle: s.cfg.Idle}
+	in := &bodyReader{in: r.Body, control: control, ctx: s.streams.ctx, idle: s.opt.Idle}
 	defer context.AfterFunc(in.ctx, in.wake)()
 	src, err := newBodySource(in, q)
 	if err == nil {
@@ -100,7 +100,7 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	src.buf = make([]float32, max(1, int(frameSeconds*src.rate)))
 	session := &session{
-		server: s, stream: st, out: &responseSink{w, control, s.cfg.Slow}, block: len(src.buf), truncated: src.truncated,
+		Server: s, stream: st, out: &responseSink{w, control, s.opt.Slow}, block: len(src.buf), truncated: src.truncated,
 	}
 	session.run(s.streams.ctx, q.format, src)
 }

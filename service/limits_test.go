@@ -1,8 +1,9 @@
-package main
+package service
 
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -26,7 +27,7 @@ import (
 // another.
 func TestMaxStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *config) {
+		in := startService(t, toneModel(t, 0), func(c *Options) {
 			c.MaxStreams, c.MaxPerClient, c.TokenHeader = 3, 2, "Token"
 		})
 		first := in.dial("/v1/streams", "Token", "a")
@@ -47,8 +48,8 @@ func TestMaxStreams(t *testing.T) {
 		checkError(t, "the client's third", status, body, 429, "client", "2 streams")
 		status, body = in.post("/v1/streams?format=s16le", nil, "Token", "c")
 		checkError(t, "the fourth", status, body, 503, "streams", "3 streams")
-		must.Equal(t, in.metric(`s4d_rejected_total{why="client"}`), 2, "rejected for their client")
-		must.Equal(t, in.metric(`s4d_rejected_total{why="streams"}`), 3, "rejected for the number of streams")
+		must.Equal(t, in.count("rejected client"), 2, "rejected for their client")
+		must.Equal(t, in.count("rejected streams"), 3, "rejected for the number of streams")
 		first.conn.CloseNow()
 		synctest.Wait()
 		if status, body := in.post("/v1/streams?format=s16le", nil, "Token", "a"); status != 200 {
@@ -72,7 +73,7 @@ func TestMaxPerClient(t *testing.T) {
 // A stream has one connection at a time.
 func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *config) { c.Dir = t.TempDir() })
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
 		in.dial("/v1/streams/mine").line()
 		status, body := in.post("/v1/streams/mine?format=s16le", nil)
 		checkError(t, "second connection", status, body, 409, "busy", "mine")
@@ -84,7 +85,7 @@ func TestBusy(t *testing.T) {
 // A message longer than the limit ends the session. A message of that length does not.
 func TestMaxMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *config) { c.MaxMessage = 5000 })
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.MaxMessage = 5000 })
 		c := in.dial("/v1/streams")
 		c.sendAudio(make([]byte, 5000), 5000)
 		c.sendAudio(make([]byte, 5002), 5002)
@@ -97,7 +98,7 @@ func TestMaxMessage(t *testing.T) {
 // A client that sends nothing is disconnected. A slow one is not.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *config) { c.Idle = 4 * time.Second })
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.Idle = 4 * time.Second })
 		c := in.dial("/v1/streams")
 		for range 4 {
 			c.sendAudio(make([]byte, 160), 160)
@@ -106,7 +107,7 @@ func TestIdle(t *testing.T) {
 		got, status := c.rest()
 		checkLine(t, "messages", got.err, "idle")
 		must.Equal(t, status, websocket.StatusPolicyViolation, "closed with")
-		must.Equal(t, in.metric("s4d_samples_total"), 4*80, "samples before")
+		must.Equal(t, in.count("samples"), 4*80, "samples before")
 		body, result := in.upload("/v1/streams?format=s16le")
 		defer body.Close()
 		body.Write(make([]byte, 1600))
@@ -159,39 +160,45 @@ func TestSlowReader(t *testing.T) {
 					n := must.Get(conn.Read(text[len(text):cap(text)]))(t)
 					text = text[:len(text)+n]
 				}
-				time.Sleep(in.server.cfg.Slow / 2)
+				time.Sleep(in.server.opt.Slow / 2)
 				if n := sent.Load(); n > 64_000 {
 					t.Errorf("the service has taken %d bytes before the second event", n)
 				}
 				began := time.Now()
 				<-failed
 				if took := time.Since(began); took > time.Minute {
-					t.Errorf("disconnected after %v, expected %v", took, in.server.cfg.Slow)
+					t.Errorf("disconnected after %v, expected %v", took, in.server.opt.Slow)
 				}
 				synctest.Wait()
 				if n := in.server.streams.count(); n != 0 {
 					t.Errorf("%d streams are left", n)
 				}
-				must.Equal(t, in.metric(`s4d_rejected_total{why="slow"}`), 1, "slow clients are counted")
+				must.Equal(t, in.count("rejected slow"), 1, "slow clients are counted")
 			})
 		})
 	}
 }
 
-// An invalid flag is named.
-func TestConfig(t *testing.T) {
-	for want, change := range map[string]func(*config){
-		"-max-streams 0":  func(c *config) { c.MaxStreams = 0 },
-		"-idle -1ns":      func(c *config) { c.Idle = -1 },
-		"-max-message -5": func(c *config) { c.MaxMessage = -5 },
+// An invalid option is named.
+func TestOptions(t *testing.T) {
+	for want, change := range map[string]func(*Options){
+		"service: MaxStreams 0:":  func(c *Options) { c.MaxStreams = 0 },
+		"service: Idle -1ns:":     func(c *Options) { c.Idle = -1 },
+		"service: MaxMessage -5:": func(c *Options) { c.MaxMessage = -5 },
 	} {
-		cfg := defaults()
-		change(&cfg)
-		_, err := newServer(toneModel(t, 0), events.Defaults(), cfg)
+		opt := Defaults()
+		change(&opt)
+		_, err := New(toneModel(t, 0), events.Defaults(), opt)
 		must.Fail(t, err, want)
+		if _, is := errors.AsType[*OptionError](err); !is {
+			t.Errorf("%s: the error has type %T", want, err)
+		}
 	}
-	_, err := newServer(toneModel(t, 0), events.Defaults().WithThreshold(2), defaults())
+	_, err := New(toneModel(t, 0), events.Defaults().WithThreshold(2), Defaults())
 	must.Fail(t, err, "threshold")
+	if _, is := errors.AsType[*OptionError](err); !is {
+		t.Errorf("threshold: the error has type %T", err)
+	}
 }
 
 // With another rate than the model's the model's steps are scaled, and the start line has both
@@ -199,8 +206,7 @@ func TestConfig(t *testing.T) {
 func TestRate(t *testing.T) {
 	opt := events.Defaults()
 	opt.SampleRate = 2 * tonemodel.SampleRate
-	cfg := defaults()
-	s := must.Get(newServer(toneModel(t, 0), opt, cfg))(t)
+	s := must.Get(New(toneModel(t, 0), opt, Defaults()))(t)
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequest("POST", "http://localhost/v1/streams?format=s16le", nil))
 	start := parse(t, w.Body.String()).start

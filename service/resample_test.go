@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"bytes"
@@ -81,7 +81,7 @@ func TestResumeResampled(t *testing.T) {
 	pcm := highRateWords(t)
 	const path = "/v1/streams/mine?format=s16le&rate=44100&resample=true"
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *config) { c.Dir = t.TempDir() })
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
 		_, text := in.post(path, bytes.NewReader(pcm))
 		want := fmt.Sprint(parse(t, text).events)
 		const cut = 100_002 // bytes, of which all whole blocks are processed
