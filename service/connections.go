@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -11,6 +12,9 @@ import (
 )
 
 const (
+	headerTime  = 10 * time.Second // for a TLS handshake, and for the header of a request
+	headerBytes = 1 << 14          // of the header of a request; net/http adds 4 KiB
+
 	// lingerTime is how long a closed connection reads what the client still sends. Without that
 	// the system resets the connection, and a client that sends its whole request before it reads
 	// loses the response (RFC 9112, §9.6).
@@ -27,29 +31,67 @@ const (
 	// reservedFiles are the file descriptors that are not for connections within the limit:
 	// rejected connections, snapshots that are being written, the listener, the log.
 	reservedFiles = maxRejected + 64
+
+	// maxRejectedPerClient is how many connections beyond the limit of a client may be open at a
+	// time, to receive status 429. More are closed at once.
+	maxRejectedPerClient = 4
 )
 
-// limitListener limits the number of open connections, and closes them so that the last response
-// arrives.
+// limitListener limits the number of open connections, in total and per client, and closes them so
+// that the last response arrives.
 type limitListener struct {
 	net.Listener
-	max  int
-	open chan struct{} // one element per open connection, rejected and lingering ones too
+	max, perClient int
+	open           chan struct{} // one element per open connection, rejected and lingering ones too
+	mu             sync.Mutex    // protects clients
+	clients        map[string]int
 }
 
-func newLimitListener(l net.Listener, maxOpen int) *limitListener {
-	return &limitListener{l, maxOpen, make(chan struct{}, maxOpen+maxRejected)}
+func newLimitListener(l net.Listener, maxOpen, perClient int) *limitListener {
+	return &limitListener{Listener: l, max: maxOpen, perClient: perClient, open: make(chan struct{}, maxOpen+maxRejected), clients: map[string]int{}}
 }
 
-// Accept implements net.Listener.
+// Accept implements net.Listener. Connections far beyond the limit of their client are closed
+// without a response.
 func (l *limitListener) Accept() (net.Conn, error) {
 	l.open <- struct{}{}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.open
-		return nil, err
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			<-l.open
+			return nil, err
+		}
+		address := clientAddress(c.RemoteAddr().String())
+		n := l.count(address, 1)
+		release := sync.OnceFunc(func() {
+			l.count(address, -1)
+			<-l.open
+		})
+		switch {
+		case n > l.perClient+maxRejectedPerClient:
+			l.count(address, -1)
+			c.Close()
+		case n > l.perClient:
+			return &connection{Conn: c, release: release, rejected: newError(http.StatusTooManyRequests, "client",
+				"this client has %d connections open, the maximum", l.perClient)}, nil
+		case len(l.open) > l.max:
+			return &connection{Conn: c, release: release, rejected: newError(http.StatusServiceUnavailable, "connections",
+				"%d connections are open, the maximum", l.max)}, nil
+		default:
+			return &connection{Conn: c, release: release}, nil
+		}
 	}
-	return &connection{Conn: c, rejected: len(l.open) > l.max, release: func() { <-l.open }}, nil
+}
+
+// count changes the number of open connections of a client, and returns it.
+func (l *limitListener) count(address string, change int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.clients[address] + change
+	if l.clients[address] = n; n == 0 {
+		delete(l.clients, address)
+	}
+	return n
 }
 
 // wait waits until all connections are closed or ctx ends.
@@ -67,13 +109,17 @@ func (l *limitListener) wait(ctx context.Context) {
 	}
 }
 
-// rejectedKey is the context key of requests over connections beyond the limit. The value is true.
+// rejectedKey is the context key of requests over connections beyond a limit. The value is the
+// *apiError.
 type rejectedKey struct{}
 
 // connContext marks the requests of a rejected connection; see http.Server.
 func connContext(ctx context.Context, c net.Conn) context.Context {
-	if c, is := c.(*connection); is && c.rejected {
-		return context.WithValue(ctx, rejectedKey{}, true)
+	if t, is := c.(*tls.Conn); is {
+		c = t.NetConn()
+	}
+	if c, is := c.(*connection); is && c.rejected != nil {
+		return context.WithValue(ctx, rejectedKey{}, c.rejected)
 	}
 	return ctx
 }
@@ -81,7 +127,7 @@ func connContext(ctx context.Context, c net.Conn) context.Context {
 // connection is a connection of a limitListener.
 type connection struct {
 	net.Conn
-	rejected bool
+	rejected *apiError // the response to every request, or nil
 	release  func()
 	reading  sync.Mutex // held by Read
 	mu       sync.Mutex // protects closed, and the read deadline after Close
@@ -153,13 +199,20 @@ func (c *connection) Close() error {
 // is cancelled. Then it rejects new streams, saves the connected ones and informs their clients,
 // which takes at most Options.Grace. It is an error if streams were not saved.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
-	l := newLimitListener(listener, s.opt.Connections)
+	l := newLimitListener(listener, s.opt.Connections, s.opt.ConnectionsPerClient)
 	h := &http.Server{ // a response that takes longer than WriteTimeout sets its own deadlines
-		Handler: s, ConnContext: connContext, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute,
-		IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14,
+		Handler: s, ConnContext: connContext, ReadHeaderTimeout: headerTime, WriteTimeout: time.Minute,
+		IdleTimeout: time.Minute, MaxHeaderBytes: headerBytes, ErrorLog: s.errorLog(), TLSConfig: s.opt.TLS, Protocols: &http.Protocols{},
 	}
+	h.Protocols.SetHTTP1(true) // a stream has a connection of its own, which its limits assume
 	failed := make(chan error, 1)
-	go func() { failed <- h.Serve(l) }()
+	go func() {
+		if s.opt.TLS != nil {
+			failed <- h.ServeTLS(l, "", "")
+			return
+		}
+		failed <- h.Serve(l)
+	}()
 	select {
 	case err := <-failed:
 		return err

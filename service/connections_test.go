@@ -147,9 +147,7 @@ func TestMaxConnectionsOfProcess(t *testing.T) {
 func TestSilentWebSocket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), nil)
-		conn := must.Get(in.listener.Dial(t.Context()))(t)
-		defer conn.Close()
-		io.WriteString(conn, upgradeRequest)
+		conn := in.handshake("/v1/streams")
 		go io.Copy(io.Discard, conn)
 		synctest.Wait()
 		must.Equal(t, in.server.streams.count(), 1, "connected streams")
@@ -166,7 +164,7 @@ func TestSilentWebSocket(t *testing.T) {
 func TestCloseEndsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := memnet.Listen()
-		l := newLimitListener(listener, 1)
+		l := newLimitListener(listener, 1, 1)
 		accepted := make(chan net.Conn, 1)
 		go func() {
 			conn, err := l.Accept()

@@ -6,8 +6,10 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -253,8 +255,41 @@ func (in *instance) count(name string) int64 {
 }
 
 // upgradeRequest is the handshake of a WebSocket client that a test writes itself.
-const upgradeRequest = "GET /v1/streams HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+const upgradeRequest = "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
 	"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+
+// handshake returns a connection to a WebSocket, of which nothing was read yet.
+func (in *instance) handshake(path string) net.Conn {
+	in.t.Helper()
+	conn := must.Get(in.listener.Dial(in.t.Context()))(in.t)
+	in.t.Cleanup(func() { conn.Close() })
+	fmt.Fprintf(conn, upgradeRequest, path)
+	return conn
+}
+
+// The first bytes of complete WebSocket frames.
+const (
+	opContinuation = 0x80
+	opText         = 0x81
+	opBinary       = 0x82
+	opPing         = 0x89
+)
+
+// frame returns a client's frame, masked with 0.
+func frame(first byte, payload []byte) []byte {
+	b := []byte{first, 0x80}
+	switch n := len(payload); {
+	case n < 126:
+		b[1] |= byte(n)
+	case n < 1<<16:
+		b[1] |= 126
+		b = binary.BigEndian.AppendUint16(b, uint16(n))
+	default:
+		b[1] |= 127
+		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	}
+	return append(append(b, 0, 0, 0, 0), payload...)
+}
 
 // wsClient is a WebSocket client that receives lines all the time.
 type wsClient struct {

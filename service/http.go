@@ -86,22 +86,24 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.streams.handlers.Done()
 	control := http.NewResponseController(w)
+	session := &session{Server: s, stream: st, named: r.PathValue("id") != "", out: &responseSink{w, control, s.opt.Slow}}
 	in := &bodyReader{in: r.Body, control: control, ctx: s.streams.ctx, idle: s.opt.Idle}
 	defer context.AfterFunc(in.ctx, in.wake)()
-	src, err := newBodySource(in, q)
-	if err == nil {
-		err = st.setRate(src.rate, s.recognizer.SampleRate(), q.resample)
-	}
-	if err != nil {
-		s.streams.release(st, true)
-		s.writeError(w, err)
-		return
+	var src *bodySource // nil for a stream that has ended
+	if st.End == nil {
+		var err error
+		if src, err = newBodySource(in, q); err == nil {
+			err = st.setRate(src.rate, s.recognizer.SampleRate(), q.resample)
+		}
+		if err != nil {
+			s.streams.release(st, true)
+			s.writeError(w, err)
+			return
+		}
+		src.buf = make([]float32, max(1, int(frameSeconds*src.rate)))
+		session.block, session.truncated = len(src.buf), src.truncated
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	src.buf = make([]float32, max(1, int(frameSeconds*src.rate)))
-	session := &session{
-		Server: s, stream: st, out: &responseSink{w, control, s.opt.Slow}, block: len(src.buf), truncated: src.truncated,
-	}
 	session.run(s.streams.ctx, q.format, src)
 }
 
@@ -139,6 +141,7 @@ type bodySource struct {
 const (
 	frameSeconds = 0.01 // longest audio of an upload that is processed at a time
 	maxChannels  = 8
+	maxHeader    = 1 << 20 // bytes of a WAV up to its samples; editors write covers and cue points there
 )
 
 // newBodySource returns the source of a body, without its buffer. It reads a WAV's header.
@@ -149,9 +152,11 @@ func newBodySource(r *bodyReader, q query) (*bodySource, error) {
 		b.source, err = audio.NewRawReader(r, audio.Encoding(q.format))
 		return b, err
 	}
+	r.header, r.deadline = maxHeader, time.Now().Add(r.idle)
 	if b.wav, err = audio.NewWAVReader(r); err != nil {
 		return nil, b.classify(err)
 	}
+	r.deadline = time.Time{}
 	f := b.wav.Format
 	b.source, b.rate = audio.Mono(b.wav), float64(f.SampleRate)
 	switch {
@@ -187,25 +192,37 @@ func (b *bodySource) classify(err error) error {
 	return errAudio(err)
 }
 
-// bodyReader reads a request's body. It waits at most idle for the next bytes.
+// bodyReader reads a request's body. It waits at most idle for the next bytes, and for the whole
+// header of a WAV.
 type bodyReader struct {
 	in      io.Reader
 	control *http.ResponseController
 	ctx     context.Context
 	idle    time.Duration
 	err     error // the first error other than io.EOF
+
+	header   int       // bytes that the header of a WAV may still have
+	deadline time.Time // of the header; zero after it
 }
 
 // wake interrupts a Read.
 func (r *bodyReader) wake() { r.control.SetReadDeadline(time.Unix(1, 0)) }
 
 func (r *bodyReader) Read(b []byte) (int, error) {
-	r.control.SetReadDeadline(time.Now().Add(r.idle))
+	deadline := r.deadline
+	if deadline.IsZero() {
+		deadline = time.Now().Add(r.idle)
+	} else if r.header <= 0 {
+		r.err = errAudio(fmt.Errorf("a WAV whose header is longer than %d bytes", maxHeader))
+		return 0, r.err
+	}
+	r.control.SetReadDeadline(deadline)
 	if r.ctx.Err() != nil { // after SetReadDeadline, which may have replaced the deadline of wake
 		r.err = context.Cause(r.ctx)
 		return 0, r.err
 	}
 	n, err := r.in.Read(b)
+	r.header -= n
 	switch {
 	case err == nil || err == io.EOF:
 		return n, err

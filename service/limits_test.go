@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -128,10 +129,8 @@ func TestSlowReader(t *testing.T) {
 			func(pcm []byte) string { return fmt.Sprintf("%x\r\n%s\r\n", len(pcm), pcm) },
 		},
 		"websocket": {
-			upgradeRequest,
-			func(pcm []byte) string { // masked with 0
-				return fmt.Sprintf("\x82\xfe%c%c\x00\x00\x00\x00%s", len(pcm)>>8, len(pcm)&0xff, pcm)
-			},
+			fmt.Sprintf(upgradeRequest, "/v1/streams"),
+			func(pcm []byte) string { return string(frame(opBinary, pcm)) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -185,6 +184,9 @@ func TestOptions(t *testing.T) {
 		"service: MaxStreams 0:":  func(c *Options) { c.MaxStreams = 0 },
 		"service: Idle -1ns:":     func(c *Options) { c.Idle = -1 },
 		"service: MaxMessage -5:": func(c *Options) { c.MaxMessage = -5 },
+		"service: MaxRate NaN:":   func(c *Options) { c.MaxRate = math.NaN() },
+
+		"service: ConnectionsPerClient -1:": func(c *Options) { c.ConnectionsPerClient = -1 },
 	} {
 		opt := Defaults()
 		change(&opt)

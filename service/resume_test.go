@@ -54,8 +54,11 @@ func TestResume(t *testing.T) {
 					if got.end.Samples != int64(len(pcm)/2) {
 						t.Errorf("ends after %d samples, expected %d", got.end.Samples, len(pcm)/2)
 					}
+					if status, _ := in.request("DELETE", "/v1/streams/mine", nil); status != 204 {
+						t.Errorf("DELETE of the ended stream: status %d", status)
+					}
 					if files, _ := os.ReadDir(dir); len(files) != 0 {
-						t.Errorf("%d snapshots are left of a stream that has ended", len(files))
+						t.Errorf("%d snapshots are left of a deleted stream", len(files))
 					}
 				})
 			})

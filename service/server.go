@@ -6,21 +6,17 @@
 package service
 
 import (
-	"cmp"
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/level"
@@ -35,7 +31,7 @@ type Server struct {
 	recognizer *events.Recognizer
 	modelRate  float64 // sampling rate for which the model was trained, in Hz
 	streams    *streams
-	processors chan struct{} // has an element for each block that is being processed
+	processors *scheduler
 	mux        *http.ServeMux
 	origins    http.CrossOriginProtection
 }
@@ -50,19 +46,17 @@ func New(m *model.Model, detect events.Options, opt Options) (*Server, error) {
 	if err != nil {
 		return nil, &OptionError{"", err}
 	}
-	opt.Metrics.complete()
-	opt.Hosts = slices.Clone(opt.Hosts)
-	for i, host := range opt.Hosts {
-		opt.Hosts[i] = strings.ToLower(host)
-	}
-	if opt.Log == nil {
-		opt.Log = slog.New(slog.DiscardHandler)
-	}
+	opt.complete()
 	s := &Server{
-		opt: opt, recognizer: r, modelRate: m.Meta.SampleRate, processors: make(chan struct{}, runtime.GOMAXPROCS(0)), mux: http.NewServeMux(),
+		opt: opt, recognizer: r, modelRate: m.Meta.SampleRate, processors: newScheduler(runtime.GOMAXPROCS(0)), mux: http.NewServeMux(),
 		start: report.Start{
 			Type: "start", Model: opt.Model, Task: m.Meta.Task, Labels: m.Meta.Labels, Level: level.Current(), Emit: "events",
 		},
+	}
+	for _, origin := range opt.Origins {
+		if err := s.origins.AddTrustedOrigin(origin); err != nil {
+			return nil, &OptionError{"Origins", err}
+		}
 	}
 	var st *store
 	if opt.Snapshots != "" {
@@ -92,6 +86,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// net/http must not read the rest. connection.Close does.
 		defer control.SetReadDeadline(time.Unix(1, 0))
 	}
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if s.allowPage(w, r) {
+		return
+	}
 	if err := s.check(r); err != nil {
 		w.Header().Set("Connection", "close")
 		s.writeError(w, err)
@@ -110,39 +108,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Del("Location")
 	}
 	s.writeError(w, newError(rec.status, "request", "%s %.64s: %s", r.Method, r.URL.Path, http.StatusText(rec.status)))
-}
-
-// check rejects requests over too many connections, requests for other hosts and requests of other
-// sites' pages.
-func (s *Server) check(r *http.Request) error {
-	if rejected, _ := r.Context().Value(rejectedKey{}).(bool); rejected {
-		return newError(http.StatusServiceUnavailable, "connections", "%d connections are open, the maximum", s.opt.Connections)
-	}
-	if !s.servesHost(r.Host) {
-		return newError(http.StatusMisdirectedRequest, "host", "host %.80q: expected an IP address, localhost or one of the allowed names", r.Host)
-	}
-	write := *r
-	write.Method = http.MethodPost // GET upgrades to WebSocket, which writes too
-	if (r.Method != http.MethodGet || r.Header.Get("Upgrade") != "") && s.origins.Check(&write) != nil {
-		if origin := r.Header.Get("Origin"); origin != "" {
-			return newError(http.StatusForbidden, "origin", "Origin %.80q: expected this server's own", origin)
-		}
-		return newError(http.StatusForbidden, "origin", "Sec-Fetch-Site %.20q: expected same-origin or none", r.Header.Get("Sec-Fetch-Site"))
-	}
-	return nil
-}
-
-// servesHost reports whether a Host header names this server. With DNS rebinding a page makes the
-// browser send the name of the page's own site, so IP addresses are safe.
-func (s *Server) servesHost(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
-	if _, err := netip.ParseAddr(host); err == nil {
-		return true
-	}
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.Contains(s.opt.Hosts, host)
 }
 
 // statusRecorder records a response's status and drops its text. A switch of protocols is passed
@@ -167,21 +132,6 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// client identifies the client of a request, by the header that a proxy sets or by address. The
-// result is a hash, as snapshots contain it.
-func (s *Server) client(r *http.Request) string {
-	token := ""
-	if s.opt.TokenHeader != "" {
-		token = r.Header.Get(s.opt.TokenHeader)
-	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
-	sum := sha256.Sum256([]byte(cmp.Or(token, "address "+host)))
-	return hex.EncodeToString(sum[:16])
-}
-
 // apiError is an error that a client receives. The code is for programs and labels the metric of
 // rejections.
 type apiError struct {
@@ -200,6 +150,9 @@ func newError(status int, code, format string, args ...any) *apiError {
 func (s *Server) writeError(w http.ResponseWriter, err error) {
 	e := s.asAPIError(err)
 	w.Header().Set("Content-Type", "application/json")
+	if e.status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
 	if e.status == http.StatusTooManyRequests || e.status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "5")
 	}
@@ -215,6 +168,7 @@ func (s *Server) asAPIError(err error) *apiError {
 		s.opt.Log.Error("internal", "error", err)
 	}
 	s.opt.Metrics.Reject(e.code)
+	s.opt.Log.Debug("rejected", "why", e.code, "error", clean(e.text))
 	return e
 }
 
@@ -227,19 +181,26 @@ func (s *Server) forget(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// blockSeconds is the most audio that is processed at a time. A block waits for at most one block
-// of every other stream.
+// blockSeconds is the most audio that is processed at a time.
 const blockSeconds = 0.1
 
-// acquireProcessor waits for a processor, in the order of the calls. After nil the caller calls
-// releaseProcessor.
-func (s *Server) acquireProcessor(ctx context.Context) error {
-	select {
-	case s.processors <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+// clean replaces characters of a client that must not be in a log: control characters and others
+// that are not printed.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) && r != utf8.RuneError {
+			return r
+		}
+		return '?'
+	}, text)
 }
 
-func (s *Server) releaseProcessor() { <-s.processors }
+// errorLog returns the log of net/http.
+func (s *Server) errorLog() *log.Logger { return log.New(logWriter{s.opt.Log}, "", 0) }
+
+type logWriter struct{ log *slog.Logger }
+
+func (w logWriter) Write(line []byte) (int, error) {
+	w.log.Warn("http", "error", clean(strings.TrimSpace(string(line))))
+	return len(line), nil
+}

@@ -37,18 +37,26 @@ func errAudio(err error) error { return newError(http.StatusBadRequest, "audio",
 type session struct {
 	*Server
 	stream *stream
+	named  bool // by the client
 	out    sink
 	block  int // maximal number of samples that the source returns at a time
 	times  report.Times
 	buf    []float32 // resampled
 
 	truncated func() bool // reports whether the audio ended before its header says; may be nil
+	confirmed func() bool // reports whether the client has received all lines; nil if unknown
 }
 
 // run sends lines until the audio ends or an error interrupts the stream, which is then saved. It
 // returns the error that the client was sent.
 func (s *session) run(ctx context.Context, format string, src source) error {
 	err := s.begin(format)
+	if err == nil && s.stream.End != nil {
+		if err = s.out.send(s.stream.End); err == nil {
+			s.finish()
+			return nil
+		}
+	}
 	for err == nil {
 		var x []float32
 		x, err = src.next(ctx)
@@ -58,11 +66,25 @@ func (s *session) run(ctx context.Context, format string, src source) error {
 	}
 	if errors.Is(err, io.EOF) {
 		if err = s.end(); err == nil {
-			s.streams.release(s.stream, false)
+			s.finish()
 			return nil
 		}
 	}
 	return s.abort(err)
+}
+
+// finish releases a stream whose last line was sent. A stream that the client has named is kept
+// until the client confirms its end, as the last lines may get lost on the way.
+func (s *session) finish() {
+	confirmed := s.confirmed != nil && s.confirmed()
+	s.streams.release(s.stream, s.named && !confirmed)
+	s.logEnd("ended", "")
+}
+
+// logEnd reports the end of a session.
+func (s *session) logEnd(how, why string) {
+	id := s.stream.identity
+	s.opt.Log.Info("stream "+how, "stream", id.ID, "client", id.Client, "samples", id.Samples, "events", id.EventCount, "why", why)
 }
 
 // begin sends the start line and the events that the client lacks.
@@ -100,7 +122,10 @@ func (s *session) recognize(ctx context.Context, x []float32, arrived time.Time)
 	if len(x) == 0 {
 		return nil
 	}
-	if err := s.acquireProcessor(ctx); err != nil {
+	if err := s.streams.pace(ctx, s.stream, len(x)); err != nil {
+		return err
+	}
+	if err := s.processors.acquire(ctx, s.stream.Client); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -111,7 +136,7 @@ func (s *session) recognize(ctx context.Context, x []float32, arrived time.Time)
 	}
 	found, failed := s.stream.detector.Process(x)
 	busy := time.Since(began)
-	s.releaseProcessor()
+	s.processors.release()
 	s.stream.Busy += busy
 	err := s.emit(found, failed)
 	lag := time.Since(arrived)
@@ -160,6 +185,7 @@ func (s *session) end() error {
 	if line.Seconds > 0 {
 		line.RealTimeFactor = s.stream.Busy.Seconds() / line.Seconds
 	}
+	s.stream.End = &line
 	return s.out.send(line)
 }
 
@@ -168,12 +194,16 @@ func (s *session) abort(err error) error {
 	position := s.stream.Samples
 	saved := s.streams.release(s.stream, true)
 	if errors.Is(err, errGone) {
+		why := "gone"
 		if err == errSlow {
-			s.opt.Metrics.Reject("slow")
+			why = "slow"
+			s.opt.Metrics.Reject(why)
 		}
+		s.logEnd("interrupted", why)
 		return err
 	}
 	e := s.asAPIError(err)
+	s.logEnd("interrupted", e.code)
 	line := report.Error{Type: "error", Code: e.code, Error: e.text}
 	if saved {
 		line.Stream, line.Samples = s.stream.ID, &position

@@ -31,7 +31,7 @@ type snapshot struct {
 }
 
 const (
-	magic       = "S4DSVC2\n"
+	magic       = "S4DSVC3\n"
 	suffix      = ".stream"
 	headerSize  = len(magic) + crc32.Size
 	maxSnapshot = 16 << 20 // bytes
@@ -59,6 +59,7 @@ type store struct {
 type entry struct {
 	file        string
 	client      string
+	ended       bool // the stream, whose client has not confirmed that
 	size        int64
 	saved       time.Time
 	unremovable bool
@@ -122,7 +123,7 @@ func (s *store) open(f os.DirEntry) error {
 		s.retire(e)
 		return nil
 	}
-	e.client, e.saved = saved.Identity.Client, saved.Saved
+	e.client, e.ended, e.saved = saved.Identity.Client, saved.Identity.End != nil, saved.Saved
 	// A crash after a snapshot was written leaves its predecessor too.
 	if other, has := s.list[saved.Identity.ID]; has && other.saved.After(e.saved) {
 		s.retire(e)
@@ -162,8 +163,8 @@ func decodeSnapshot(b []byte) (*snapshot, error) {
 	if err := gob.NewDecoder(bytes.NewReader(b[headerSize:])).Decode(v); err != nil {
 		return nil, &damagedError{fmt.Errorf("the snapshot is damaged: %w", err)}
 	}
-	if id := v.Identity; id.EventCount < int64(len(id.Recent)) || len(id.Recent) > maxRecent {
-		return nil, &damagedError{fmt.Errorf("the snapshot is damaged: it has %d of %d events", len(id.Recent), id.EventCount)}
+	if err := v.Identity.validate(); err != nil {
+		return nil, &damagedError{fmt.Errorf("the snapshot is damaged: %w", err)}
 	}
 	return v, nil
 }
@@ -192,7 +193,7 @@ func (s *store) put(st *stream) error {
 	if err != nil {
 		return err
 	}
-	e := entry{file: filepath.Join(s.dir, rand.Text()+suffix), client: st.Client, size: int64(len(b)), saved: v.Saved}
+	e := entry{file: filepath.Join(s.dir, rand.Text()+suffix), client: st.Client, ended: st.End != nil, size: int64(len(b)), saved: v.Saved}
 	defer s.deleteObsolete()
 	if err := s.reserve(st.ID, e); err != nil {
 		return err
@@ -236,14 +237,15 @@ func (s *store) add(id string, e entry) {
 	}
 }
 
-// oldest returns the oldest snapshot of a client and how many it has. An empty client means all
-// clients.
+// oldest returns the oldest snapshot of a client, first among its streams that have ended, and how
+// many it has. An empty client means all clients.
 func (s *store) oldest(client string) (oldest string, n int) {
 	for id, e := range s.list {
 		if client != "" && e.client != client {
 			continue
 		}
-		if n++; n == 1 || e.saved.Before(s.list[oldest].saved) {
+		best := s.list[oldest]
+		if n++; n == 1 || e.ended && !best.ended || e.ended == best.ended && e.saved.Before(best.saved) {
 			oldest = id
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/report"
@@ -28,6 +30,22 @@ type identity struct {
 	Busy       time.Duration  // computing time so far
 	Samples    int64          // that the client has sent, per channel
 	SampleRate float64        // of the client's audio, in Hz; 0 before the first session
+	End        *report.End    // last line of a stream that has ended, until the client confirms it
+}
+
+// validate returns an error if a snapshot has values that no stream has.
+func (id *identity) validate() error {
+	switch {
+	case !validID.MatchString(id.ID):
+		return fmt.Errorf("its stream has the name %.80q", id.ID)
+	case id.EventCount < int64(len(id.Recent)) || len(id.Recent) > maxRecent:
+		return fmt.Errorf("it has %d of %d events", len(id.Recent), id.EventCount)
+	case id.Samples < 0 || id.Busy < 0:
+		return fmt.Errorf("%d samples after %v", id.Samples, id.Busy)
+	case !(id.SampleRate >= 0) || math.IsInf(id.SampleRate, 0):
+		return fmt.Errorf("its sampling rate is %g Hz", id.SampleRate)
+	}
+	return nil
 }
 
 // stream belongs to the session that has acquired it.
@@ -45,21 +63,21 @@ var standardRates = []float64{8000, 11025, 12000, 16000, 22050, 24000, 32000, 44
 
 // setRate sets the sampling rate of the client's audio in Hz. If resample is set, audio with
 // another rate than the model's is converted.
-func (s *stream) setRate(rate, modelRate float64, resample bool) (err error) {
+func (s *stream) setRate(hz, modelRate float64, resample bool) (err error) {
 	switch {
-	case s.SampleRate != 0 && s.SampleRate != rate:
+	case s.SampleRate != 0 && s.SampleRate != hz:
 		return newError(http.StatusConflict, "snapshot",
-			"stream %s has audio at %g Hz: it cannot be resumed with audio at %g Hz", s.ID, s.SampleRate, rate)
-	case rate == modelRate:
-		s.SampleRate = rate
+			"stream %s has audio at %g Hz: it cannot be resumed with audio at %g Hz", s.ID, s.SampleRate, hz)
+	case hz == modelRate:
+		s.SampleRate = hz
 		return nil
 	case !resample:
-		return errAudio(fmt.Errorf("sampling rate of %g Hz: expected %g Hz, or resample=true", rate, modelRate))
-	case !slices.Contains(standardRates, rate) || modelRate != math.Trunc(modelRate):
+		return errAudio(fmt.Errorf("sampling rate of %g Hz: expected %g Hz, or resample=true", hz, modelRate))
+	case !slices.Contains(standardRates, hz) || modelRate != math.Trunc(modelRate):
 		return errAudio(fmt.Errorf("resampling from %g Hz to %g Hz: expected one of the rates %v, and a model's rate in whole Hz",
-			rate, modelRate, standardRates))
+			hz, modelRate, standardRates))
 	}
-	if s.resampler, err = audio.NewResampler(int(rate), int(modelRate)); err != nil {
+	if s.resampler, err = audio.NewResampler(int(hz), int(modelRate)); err != nil {
 		return errAudio(err)
 	}
 	if s.resamplerState != nil {
@@ -67,12 +85,15 @@ func (s *stream) setRate(rate, modelRate float64, resample bool) (err error) {
 			return errUnusable(s.ID, err)
 		}
 	}
-	s.SampleRate = rate
+	s.SampleRate = hz
 	return nil
 }
 
-// snapshot returns the stream as the store saves it.
+// snapshot returns the stream as the store saves it. After its end only the last lines are left.
 func (s *stream) snapshot() snapshot {
+	if s.End != nil {
+		return snapshot{Identity: s.identity, Saved: time.Now()}
+	}
 	state := s.resamplerState
 	if s.resampler != nil {
 		state = s.resampler.Snapshot()
@@ -125,12 +146,18 @@ type streams struct {
 	drained   int  // streams that were connected then
 	lost      int  // those of them that could not be saved
 	connected map[string]bool
-	clients   map[string]int // number of connected streams per client
+	clients   map[string]*client
 	handlers  sync.WaitGroup
 }
 
+// client is a client with connected streams.
+type client struct {
+	streams int
+	audio   *rate.Limiter // in µs of audio
+}
+
 func newStreams(r *events.Recognizer, opt Options, st *store) *streams {
-	s := &streams{recognizer: r, opt: opt, store: st, connected: map[string]bool{}, clients: map[string]int{}}
+	s := &streams{recognizer: r, opt: opt, store: st, connected: map[string]bool{}, clients: map[string]*client{}}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	return s
 }
@@ -188,7 +215,7 @@ func (s *streams) acquire(id, client string, received int64) (*stream, error) {
 	if err := s.admit(id, client); err != nil {
 		return nil, err
 	}
-	st, err := s.load(id, client)
+	st, err := s.load(id, client, received)
 	if err == nil {
 		err = st.resumeEvents(received)
 	}
@@ -200,17 +227,21 @@ func (s *streams) acquire(id, client string, received int64) (*stream, error) {
 	return st, nil
 }
 
-// load returns the stream in the store, or a new one.
-func (s *streams) load(id, client string) (*stream, error) {
+// load returns the stream in the store, or a new one. Without a number of events received, the name
+// of a stream that has ended starts a new one.
+func (s *streams) load(id, client string, received int64) (*stream, error) {
 	st := &stream{identity: identity{ID: id, Client: client}, detector: s.recognizer.NewDetector()}
 	if s.store == nil {
 		return st, nil
 	}
 	saved, err := s.store.get(id, client)
-	if saved == nil || err != nil {
+	if saved == nil || err != nil || saved.Identity.End != nil && received < 0 {
 		return st, err
 	}
-	st.identity, st.resamplerState = saved.Identity, saved.Resampler
+	if st.identity = saved.Identity; st.End != nil {
+		return st, nil
+	}
+	st.resamplerState = saved.Resampler
 	if err := st.detector.Restore(saved.Detector); err != nil {
 		return nil, errUnusable(id, err)
 	}
@@ -218,19 +249,28 @@ func (s *streams) load(id, client string) (*stream, error) {
 }
 
 // admit counts a stream if the limits allow another.
-func (s *streams) admit(id, client string) error {
+func (s *streams) admit(id, name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	c := s.clients[name]
 	switch err := s.available(id); {
 	case err != nil:
 		return err
-	case s.clients[client] >= s.opt.MaxPerClient:
+	case c != nil && c.streams >= s.opt.MaxPerClient:
 		return newError(http.StatusTooManyRequests, "client", "this client has %d streams connected, the maximum", s.opt.MaxPerClient)
 	case len(s.connected) >= s.opt.MaxStreams:
 		return newError(http.StatusServiceUnavailable, "streams", "%d streams are connected, the maximum", s.opt.MaxStreams)
 	}
 	s.connected[id] = true
-	s.clients[client]++
+	if c == nil {
+		limit := rate.Inf
+		if s.opt.MaxRate > 0 {
+			limit = rate.Limit(s.opt.MaxRate * 1e6)
+		}
+		c = &client{audio: rate.NewLimiter(limit, blockSeconds*1e6)}
+		s.clients[name] = c
+	}
+	c.streams++
 	s.handlers.Add(1)
 	return nil
 }
@@ -248,13 +288,27 @@ func (s *streams) available(id string) error {
 }
 
 // dismiss reverses admit.
-func (s *streams) dismiss(id, client string) {
+func (s *streams) dismiss(id, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.connected, id)
-	if s.clients[client]--; s.clients[client] == 0 {
-		delete(s.clients, client)
+	if c := s.clients[name]; c.streams > 1 {
+		c.streams--
+	} else {
+		delete(s.clients, name)
 	}
+}
+
+// pace waits until the client of a stream may send so many samples more.
+func (s *streams) pace(ctx context.Context, st *stream, samples int) error {
+	s.mu.Lock()
+	audio := s.clients[st.Client].audio
+	s.mu.Unlock()
+	n := min(int(float64(samples)/st.SampleRate*1e6), audio.Burst())
+	if err := audio.WaitN(ctx, n); err != nil {
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // release ends the session of a stream. It saves the stream if keep is set, there is a store and

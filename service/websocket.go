@@ -27,10 +27,12 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.streams.handlers.Done()
-	if err := st.setRate(q.rate, s.recognizer.SampleRate(), q.resample); err != nil {
-		s.streams.release(st, true)
-		s.writeError(w, err)
-		return
+	if st.End == nil {
+		if err := st.setRate(q.rate, s.recognizer.SampleRate(), q.resample); err != nil {
+			s.streams.release(st, true)
+			s.writeError(w, err)
+			return
+		}
 	}
 	rec := &statusRecorder{ResponseWriter: w}
 	conn, err := websocket.Accept(rec, r, &websocket.AcceptOptions{
@@ -47,7 +49,10 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	block := max(1, int(blockSeconds*st.SampleRate))
 	src := newMessageSource(conn, block, s.opt.MaxMessage, s.opt.Idle)
 	defer close(src.done)
-	session := &session{Server: s, stream: st, out: socketSink{conn, s.opt.Slow}, block: block}
+	session := &session{
+		Server: s, stream: st, named: r.PathValue("id") != "", out: socketSink{conn, s.opt.Slow}, block: block,
+		confirmed: func() bool { return conn.Close(websocket.StatusNormalClosure, "") == nil },
+	}
 	conn.Close(closeStatus(session.run(s.streams.ctx, q.format, src)))
 }
 

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -27,6 +28,7 @@ import (
 type flags struct {
 	service.Options
 	listen, metrics, model string
+	certificate, key       string                  // files
 	detect                 []func(*events.Options) // changes of the model's default options
 }
 
@@ -50,17 +52,32 @@ func (f *flags) register() {
 	flag.DurationVar(&f.Keep, "keep", f.Keep, "`time` after which a saved stream is deleted")
 	flag.Int64Var(&f.MaxStore, "max-store", f.MaxStore, "maximal total size of the snapshots in `bytes`")
 	flag.IntVar(&f.Connections, "connections", f.Connections, "maximal number of open `connections`; more get status 503")
+	flag.IntVar(&f.ConnectionsPerClient, "connections-per-client", 0, "maximal number of open `connections` per address; more get status 429 (default: twice -max-per-client, or no limit with -token-header)")
 	flag.IntVar(&f.MaxStreams, "max-streams", f.MaxStreams, "maximal number of connected `streams`")
 	flag.IntVar(&f.MaxPerClient, "max-per-client", f.MaxPerClient, "maximal number of connected `streams` per client, and of saved ones")
 	flag.Int64Var(&f.MaxMessage, "max-message", f.MaxMessage, "maximal size of a WebSocket message in `bytes`")
+	flag.Float64Var(&f.MaxRate, "max-rate", 0, "`seconds` of audio per second that the streams of a client may send together (default: no limit)")
 	flag.DurationVar(&f.Idle, "idle", f.Idle, "`time` without audio after which a stream is disconnected")
 	flag.DurationVar(&f.Slow, "slow", f.Slow, "`time` within which a client must read a line")
 	flag.DurationVar(&f.Grace, "grace", f.Grace, "longest `time` that a shutdown takes")
 	flag.StringVar(&f.TokenHeader, "token-header", "", "`header` that identifies a client, set by a proxy that has verified it (default: the client's address)")
-	flag.Func("host", "`name` of this server in a request's Host header, in addition to localhost and IP addresses; may be repeated", func(name string) error {
-		f.Hosts = append(f.Hosts, name)
-		return nil
+	flag.Func("token-file", "`file` with a token that clients must send as Authorization: Bearer TOKEN", func(name string) error {
+		b, err := os.ReadFile(name)
+		if f.Token = strings.TrimSpace(string(b)); f.Token == "" && err == nil {
+			err = errors.New("the file is empty")
+		}
+		return err
 	})
+	add := func(list *[]string) func(string) error {
+		return func(v string) error {
+			*list = append(*list, v)
+			return nil
+		}
+	}
+	flag.Func("host", "`name` of this server in a request's Host header, in addition to localhost and IP addresses; may be repeated", add(&f.Hosts))
+	flag.Func("origin", "`origin` whose pages may use this server, such as https://app.example; may be repeated", add(&f.Origins))
+	flag.StringVar(&f.certificate, "tls-cert", "", "PEM `file` with the certificate chain (default: no encryption)")
+	flag.StringVar(&f.key, "tls-key", "", "PEM `file` with the certificate's private key")
 }
 
 func main() {
@@ -90,6 +107,9 @@ func main() {
 
 // flagName returns the name of the flag for a field of service.Options.
 func flagName(option string) string {
+	if option == "Origins" {
+		return "origin" // a flag has one
+	}
 	return strings.ToLower(regexp.MustCompile("([a-z])([A-Z])").ReplaceAllString(option, "$1-$2"))
 }
 
@@ -111,6 +131,13 @@ func run(f flags) error {
 	f.Model, f.Log, f.Metrics = f.model, slog.Default(), metrics.hooks()
 	if host, _, err := net.SplitHostPort(f.listen); err == nil && host != "" {
 		f.Hosts = append(f.Hosts, host)
+	}
+	if f.certificate+f.key != "" {
+		c, err := tls.LoadX509KeyPair(f.certificate, f.key)
+		if err != nil {
+			return fmt.Errorf("-tls-cert %q, -tls-key %q: %w", f.certificate, f.key, err)
+		}
+		f.TLS = &tls.Config{Certificates: []tls.Certificate{c}}
 	}
 	s, err := service.New(m, detect, f.Options)
 	if err != nil {

@@ -307,12 +307,17 @@ func TestExitCodes(t *testing.T) {
 		code int
 		word string
 	}{
-		"-threshold 5":         {2, "threshold 5"},
-		"-max-streams 0":       {2, "service: -max-streams 0: expected more than 0"},
-		"-max-streams many":    {2, "-max-streams"},
-		"words.wav":            {2, "words.wav"},
-		"-model missing":       {1, "missing"},
-		"-listen nowhere:what": {1, "what"},
+		"-threshold 5":          {2, "threshold 5"},
+		"-max-streams 0":        {2, "service: -max-streams 0: expected more than 0"},
+		"-max-streams many":     {2, "-max-streams"},
+		"words.wav":             {2, "words.wav"},
+		"-max-rate -1":          {2, "service: -max-rate -1: expected 0 or more"},
+		"-origin app":           {2, "-origin invalid origin"},
+		"-token-file missing":   {2, "missing"},
+		"-token-file /dev/null": {2, "empty"},
+		"-tls-cert missing":     {1, "-tls-cert"},
+		"-model missing":        {1, "missing"},
+		"-listen nowhere:what":  {1, "what"},
 	} {
 		cmd := exec.Command(os.Args[0], strings.Fields(args)...)
 		cmd.Env = append(os.Environ(), "SERVICE_TEST_MAIN=1")
