@@ -1,0 +1,116 @@
+package service
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// check rejects requests over too many connections, requests for other hosts, requests of other
+// sites' pages, requests without the token, and encoded bodies.
+func (s *Server) check(r *http.Request) error {
+	if rejected, is := r.Context().Value(rejectedKey{}).(*apiError); is {
+		return rejected
+	}
+	if !s.servesHost(r.Host) {
+		return newError(http.StatusMisdirectedRequest, "host", "host %.80q: expected an IP address, localhost or one of the allowed names", r.Host)
+	}
+	write := *r
+	write.Method = http.MethodPost // GET upgrades to WebSocket, which writes too
+	if (r.Method != http.MethodGet || r.Header.Get("Upgrade") != "") && s.origins.Check(&write) != nil {
+		if origin := r.Header.Get("Origin"); origin != "" {
+			return newError(http.StatusForbidden, "origin", "Origin %.80q: expected this server's own or an allowed one", origin)
+		}
+		return newError(http.StatusForbidden, "origin", "Sec-Fetch-Site %.20q: expected same-origin or none", r.Header.Get("Sec-Fetch-Site"))
+	}
+	if !s.authorized(r) {
+		return newError(http.StatusUnauthorized, "token", "expected the header Authorization: Bearer with the token of this server")
+	}
+	if v := r.Header.Get("Content-Encoding"); v != "" && !strings.EqualFold(v, "identity") {
+		return newError(http.StatusUnsupportedMediaType, "encoding", "Content-Encoding %.20q: expected audio without compression", v)
+	}
+	return nil
+}
+
+// authorized reports whether a request has the token, if one is required. The comparison takes the
+// same time for every token. Load balancers ask for the health without a token.
+func (s *Server) authorized(r *http.Request) bool {
+	if s.opt.Token == "" || r.URL.Path == "/healthz" || isPreflight(r) {
+		return true
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	got, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(s.opt.Token))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && strings.EqualFold(scheme, "Bearer")
+}
+
+// isPreflight reports whether a browser asks which requests a page of another origin may make.
+func isPreflight(r *http.Request) bool {
+	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
+}
+
+// allowPage lets pages of the origins in Options.Origins read the response. It reports whether the
+// request is answered: a preflight has no other response.
+func (s *Server) allowPage(w http.ResponseWriter, r *http.Request) (answered bool) {
+	origin := r.Header.Get("Origin")
+	if !slices.Contains(s.opt.Origins, origin) {
+		return false
+	}
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", "Stream-Id, Retry-After")
+	h.Add("Vary", "Origin")
+	if !isPreflight(r) {
+		return false
+	}
+	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type")
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
+
+// servesHost reports whether a Host header names this server. With DNS rebinding a page makes the
+// browser send the name of the page's own site, so IP addresses are safe.
+func (s *Server) servesHost(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.Contains(s.opt.Hosts, host)
+}
+
+// client identifies the client of a request, by the header that a proxy sets or by address. The
+// result is a hash, as snapshots contain it.
+func (s *Server) client(r *http.Request) string {
+	token := ""
+	if s.opt.TokenHeader != "" {
+		token = r.Header.Get(s.opt.TokenHeader)
+	}
+	sum := sha256.Sum256([]byte(cmp.Or(token, "address "+clientAddress(r.RemoteAddr))))
+	return hex.EncodeToString(sum[:16])
+}
+
+// clientAddress returns the part of a remote address that identifies a client: the IPv4 address, or
+// the first 64 bits of an IPv6 address, whose others a client chooses itself.
+func clientAddress(remote string) string {
+	host, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		return remote
+	}
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		return host
+	}
+	if addr = addr.Unmap().WithZone(""); addr.Is4() {
+		return addr.String()
+	}
+	return netip.PrefixFrom(addr, 64).Masked().String()
+}

@@ -1,0 +1,191 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// A block waits for at most one block of every other client, whatever number of streams the other
+// clients have.
+func TestFairness(t *testing.T) {
+	tried, held := 0, 0
+	for _, processors := range []int{1, 2, 5} {
+		for _, greedy := range []int{1, 31, 200} { // streams of client 0
+			for _, small := range []int{1, 5, 40} { // clients with a stream
+				s := newScheduler(processors)
+				r := rand.New(rand.NewPCG(uint64(greedy), uint64(small)))
+				waiting := map[int]map[int]int{} // by client that waits: blocks granted to others meanwhile
+				turns := map[chan struct{}]int{} // clients of the blocks that wait
+				queue := func(client int) {
+					turn := s.queue(fmt.Sprint(client))
+					if turn == nil {
+						return
+					}
+					turns[turn] = client
+					if client > 0 {
+						waiting[client] = map[int]int{}
+					}
+				}
+				release := func() {
+					s.release()
+					for turn, client := range turns {
+						select {
+						case <-turn:
+						default:
+							continue
+						}
+						delete(turns, turn)
+						if client > 0 {
+							tried++
+							most := 0
+							for _, n := range waiting[client] {
+								most = max(most, n)
+							}
+							if most <= 1 {
+								held++
+							} else {
+								t.Errorf("%d processors, %d streams: a block waited for %d of a client", processors, greedy, most)
+							}
+							delete(waiting, client)
+						}
+						for _, others := range waiting {
+							others[client]++
+						}
+						if client == 0 {
+							queue(0) // the stream's next block
+						}
+					}
+				}
+				for range greedy + processors {
+					queue(0)
+				}
+				for steps, end := 0, tried+500; tried < end; steps++ {
+					if steps > 1e6 {
+						t.Fatalf("%d processors, %d streams: a client starves", processors, greedy)
+					}
+					if client := 1 + r.IntN(small); r.IntN(2) == 0 && waiting[client] == nil {
+						queue(client)
+					} else {
+						release()
+					}
+				}
+			}
+		}
+	}
+	must.Tally(t, "a block waits for at most one block of every other client", tried, held)
+}
+
+// A block whose stream is interrupted while it waits leaves the queue, and its processor is free.
+func TestSchedulerCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScheduler(1)
+		must.Do(t, s.acquire(t.Context(), "first"))
+		reason := errors.New("reason")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var all sync.WaitGroup
+		for i := range 10 {
+			all.Go(func() {
+				if err := s.acquire(ctx, fmt.Sprint(i%3)); err != reason {
+					t.Errorf("acquire returns %v, expected %v", err, reason)
+				}
+			})
+		}
+		synctest.Wait()
+		cancel(reason)
+		all.Wait()
+		s.release()
+		must.Equal(t, s.busy, 0, "busy processors")
+		must.Equal(t, len(s.turns)+len(s.blocks), 0, "waiting clients")
+	})
+}
+
+// The streams of a client wait as one.
+func TestStreamsOfAClientShareTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.TokenHeader = "Token" })
+		s := in.server.processors
+		for range s.processors {
+			must.Do(t, s.acquire(t.Context(), "test"))
+		}
+		var clients []*wsClient
+		for i := range 12 {
+			c := in.dial("/v1/streams", "Token", []string{"greedy", "small"}[i/11])
+			c.sendAudio(make([]byte, 1600), 1600)
+			c.sendText(`{"type":"end"}`)
+			clients = append(clients, c)
+		}
+		synctest.Wait()
+		var waiting []int
+		for _, client := range s.turns {
+			waiting = append(waiting, len(s.blocks[client]))
+		}
+		must.Equal(t, fmt.Sprint(waiting), "[11 1]", "waiting blocks by client")
+		for range s.processors {
+			s.release()
+		}
+		for _, c := range clients {
+			if got, _ := c.rest(); got.end == nil {
+				t.Errorf("no end line, but %+v", got.err)
+			}
+		}
+	})
+}
+
+// The audio of a client is processed at most at MaxRate, in all of its streams together, and none
+// is lost. Other clients are not slowed down.
+func TestMaxRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.MaxRate, c.TokenHeader = 4, "Token" })
+		const seconds, streams = 10, 2
+		began := time.Now()
+		var all sync.WaitGroup
+		for i := range streams {
+			all.Go(func() {
+				c := in.dial("/v1/streams", "Token", "greedy")
+				c.sendAudio(make([]byte, 2*8000*seconds), 1600)
+				c.sendText(`{"type":"end"}`)
+				got, _ := c.rest()
+				if got.end == nil || got.end.Samples != 8000*seconds {
+					t.Errorf("stream %d: end line %+v", i, got.end)
+				}
+			})
+		}
+		small := in.dial("/v1/streams", "Token", "small")
+		small.sendAudio(make([]byte, 1600), 1600)
+		small.sendText(`{"type":"end"}`)
+		small.rest()
+		if took := time.Since(began); took > 100*time.Millisecond {
+			t.Errorf("the small client waited for %v", took)
+		}
+		all.Wait()
+		want := time.Second * seconds * streams / 4
+		if took := time.Since(began); took < want-time.Second/2 || took > want+time.Second/2 {
+			t.Errorf("20 s of audio took %v, expected %v", took, want)
+		}
+	})
+}
+
+// A shutdown does not wait for a client that is slowed down.
+func TestShutdownOfPacedStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.MaxRate, c.Snapshots = 1e-3, t.TempDir() })
+		c := in.dial("/v1/streams/mine")
+		go c.conn.Write(t.Context(), 2, make([]byte, 32000))
+		synctest.Wait()
+		time.Sleep(time.Second)
+		began := time.Now()
+		must.Do(t, in.stop())
+		must.Equal(t, time.Since(began), 0, "the shutdown took")
+		got, _ := c.rest()
+		checkLine(t, "paced", got.err, "shutdown")
+		must.Equal(t, *got.err.Samples, 800, "samples that were processed")
+	})
+}
