@@ -59,10 +59,19 @@ func newRecurrence(m *model.Model, i int, stepScale float64) (recurrence, error)
 		return newScan(m, i, stepScale)
 	}
 	d := m.SSMParams(i).Discretize(m.Config.SSM.Disc, stepScale)
-	if n := d.CountGrowing(); n > 0 {
-		return nil, fmt.Errorf("recurrent: %d modes of layer %d grow without bound, but a stream has no end; use package convmode", n, i)
+	if err := bounded(d.CountGrowing(), i, ""); err != nil {
+		return nil, err
 	}
 	return newDiagonal(d), nil
+}
+
+// bounded returns an error if modes of a layer grow. It suggests package convmode, after other
+// advice.
+func bounded(growing, layer int, advice string) error {
+	if growing == 0 {
+		return nil
+	}
+	return fmt.Errorf("recurrent: %d modes of layer %d grow without bound, but a stream has no end; %suse package convmode", growing, layer, advice)
 }
 
 // linear is y = A x + b with A [rows][columns].

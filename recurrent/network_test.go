@@ -376,6 +376,19 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
+// An error of S4 names the layer and the channel whose C cannot be recovered from C̃.
+func TestUnrecoverableOutputs(t *testing.T) {
+	m := newModel(t, variants()["S4"], 1)
+	l := &m.Weights.Layers[1]
+	modes := m.Config.SSM.Modes()
+	for i := 2 * modes; i < 3*modes; i++ {
+		l.LogDecay[i], l.Freq[i] = -1e30, 0
+	}
+	clear(l.P[4*modes : 6*modes])
+	_, err := recurrent.New(m, recurrent.Options{})
+	must.Fail(t, err, "recurrent: layer 1: ssm: channel 2: l_kernel 128: C cannot be recovered")
+}
+
 // A stream has no end, so modes of DSS or S5 that grow are an error.
 func TestGrowingModes(t *testing.T) {
 	m := newModel(t, variants()["DSS"], 1)
