@@ -9,8 +9,13 @@ import (
 // diagonal is the kernelSource of S4D: K[l] = 2·Re Σ W λ̄^l (docs/maths.md §1.4; S4D, arXiv
 // 2206.11893, §3.2).
 type diagonal struct {
-	params    *ssm.Params   // the weights in float64
-	disc      *ssm.Discrete // after discretisation
+	parameters
+	disc *ssm.Discrete // after discretisation
+}
+
+// parameters are those of a block's SSMs, with their gradients.
+type parameters struct {
+	params    *ssm.Params // the weights in float64
 	stepScale float64
 	grad      *poleGrad // nil without training
 }
@@ -25,7 +30,7 @@ type poleGrad struct {
 
 func newDiagonal(c model.Config, stepScale float64, grad *poleGrad) *diagonal {
 	p := c.NewSSMParams()
-	return &diagonal{params: p, disc: ssm.NewDiscrete(p.Config, stepScale), stepScale: stepScale, grad: grad}
+	return &diagonal{parameters{p, stepScale, grad}, ssm.NewDiscrete(p.Config, stepScale)}
 }
 
 func newPoleGrad(c model.Config) *poleGrad {
@@ -36,8 +41,6 @@ func newPoleGrad(c model.Config) *poleGrad {
 	}
 	return &poleGrad{params: p, g: make([]complex128, modes), m: make([]complex128, modes)}
 }
-
-func (d *diagonal) fill(w *model.Layer) { w.FillSSM(d.params) }
 
 func (d *diagonal) discretize(h int) {
 	d.params.DiscretizeChannels(d.disc, d.params.Disc, d.stepScale, h, h+1)
@@ -85,29 +88,30 @@ func (d *diagonal) backward(h int) {
 	}
 }
 
-// ownPoles reports whether every channel has its own copy of the poles, so that channels are
-// independent.
-func (d *diagonal) ownPoles() bool { return d.params.Copies() == d.params.DModel }
-
-// addGrad completes the gradients. Channels that share poles add to the same entries, so they run
-// one after the other.
+// addGrad completes the gradients of channels that share poles.
 func (d *diagonal) addGrad(grad *model.Layer) {
-	p := d.grad
-	if !d.ownPoles() {
+	if p := d.grad; !d.ownPoles() {
 		d.params.BackwardChannels(p.params, d.params.Disc, d.stepScale, p.g, p.m, 0, d.params.DModel)
 	}
-	grad.AddSSM(p.params)
+	d.parameters.addGrad(grad)
 }
 
-func (d *diagonal) clearGrad() { d.grad.clear() }
+func (p *parameters) fill(w *model.Layer) { w.FillSSM(p.params) }
 
-// clear zeroes the gradients to which channels add.
-func (g *poleGrad) clear() {
-	p := g.params
-	clear(p.LogStep)
-	clear(p.LogDecay)
-	clear(p.Freq)
-	clear(p.B)
-	clear(p.P)
-	clear(p.C)
+// ownPoles reports whether every channel has its own copy of the poles, so that channels are
+// independent. Channels that share poles add to the same gradients, so addGrad runs them one after
+// the other.
+func (p *parameters) ownPoles() bool { return p.params.Copies() == p.params.DModel }
+
+func (p *parameters) addGrad(grad *model.Layer) { grad.AddSSM(p.grad.params) }
+
+// clearGrad zeroes the gradients to which channels add.
+func (p *parameters) clearGrad() {
+	g := p.grad.params
+	clear(g.LogStep)
+	clear(g.LogDecay)
+	clear(g.Freq)
+	clear(g.B)
+	clear(g.P)
+	clear(g.C)
 }

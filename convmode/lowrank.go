@@ -12,13 +12,11 @@ import (
 // lowRank is the kernelSource of S4: a Cauchy kernel and Woodbury's identity at the nodes of a
 // Fourier transform (docs/maths.md §17.2; S4, arXiv 2111.00396, algorithm 1).
 type lowRank struct {
-	params    *ssm.Params         // the weights in float64
-	moved     *ssm.Params         // the same with C̃ of another length or rate
-	nodes     []int               // [H] the number of nodes to which the channel's moved.C belongs
-	systems   []fftkernel.LowRank // [directions·H]
-	stepScale float64
-	full      []complex128 // the recovered C, if the weights are fixed; else nil
-	grad      *poleGrad    // nil without training
+	parameters
+	moved   *ssm.Params         // the weights with C̃ of another length or rate
+	nodes   []int               // [H] the number of nodes to which the channel's moved.C belongs
+	systems []fftkernel.LowRank // [directions·H]
+	full    []complex128        // the recovered C, if the weights are fixed; else nil
 }
 
 // lowRankPlan is the kernelPlan of S4.
@@ -40,7 +38,7 @@ func newLowRank(c model.Config, stepScale float64, grad *poleGrad) *lowRank {
 	moved := *p
 	moved.C = make([]complex128, len(p.C))
 	s := &lowRank{
-		params: p, moved: &moved, nodes: make([]int, p.DModel), stepScale: stepScale, grad: grad,
+		parameters: parameters{p, stepScale, grad}, moved: &moved, nodes: make([]int, p.DModel),
 		systems: make([]fftkernel.LowRank, p.Directions()*p.DModel),
 	}
 	m := p.Modes()
@@ -90,8 +88,6 @@ func (n *Net) recoverOutputs(m *model.Model) error {
 	}
 	return nil
 }
-
-func (s *lowRank) fill(w *model.Layer) { w.FillSSM(s.params) }
 
 func (s *lowRank) discretize(h int) {
 	s.nodes[h] = 0
@@ -172,24 +168,18 @@ func (s *lowRank) kernelGrad(p kernelPlan, scratch []float32, h int, dk0, dk1 []
 	}
 }
 
-// ownPoles reports whether every channel has its own copy of the poles.
-func (s *lowRank) ownPoles() bool { return s.params.Copies() == s.params.DModel }
-
 func (s *lowRank) backward(row int) {
 	per := 4 * s.params.Modes()
 	lo, hi := row*per, (row+1)*per
 	s.params.BackwardRankOne(s.grad.params, s.stepScale, s.grad.g[lo:hi], s.grad.m[lo:hi], row)
 }
 
-// addGrad completes the gradients. Channels that share poles add to the same entries, so they run
-// one after the other.
+// addGrad completes the gradients of channels that share poles.
 func (s *lowRank) addGrad(grad *model.Layer) {
 	if !s.ownPoles() {
 		for row := range s.systems {
 			s.backward(row)
 		}
 	}
-	grad.AddSSM(s.grad.params)
+	s.parameters.addGrad(grad)
 }
-
-func (s *lowRank) clearGrad() { s.grad.clear() }
