@@ -6,7 +6,6 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/fftkernel"
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // dss is the kernelSource of DSS (docs/maths.md §18). Its modes may grow (Re log λ̄ > 0), and a
@@ -118,14 +117,11 @@ func (s *dss) growingSums(plan dssPlan, scratch []float32, dir, h int, dk, rever
 	}
 }
 
-// checkLength returns an error for sequences that the kernels of the model do not cover. The
-// growing modes of DSS are defined up to tap l_kernel − 1 only.
-func checkLength(m *model.Model, opt Options) error {
+// checkDSS returns an error for sequences longer than l_kernel, in training or if modes grow: these
+// are defined up to tap l_kernel − 1 only.
+func checkDSS(m *model.Model, opt Options) error {
 	c := m.Config.SSM
-	if c.Layer == ssm.LayerS4 {
-		return checkLowRank(c, opt)
-	}
-	if c.Layer != ssm.LayerDSS || opt.MaxLen <= c.DSSTaps(opt.StepScale) {
+	if opt.MaxLen <= c.DSSTaps(opt.StepScale) {
 		return nil
 	}
 	if opt.Training {

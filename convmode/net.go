@@ -20,6 +20,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // Options sizes a Net.
@@ -122,7 +123,7 @@ func New(m *model.Model, opt Options) (*Net, error) {
 	if err := opt.Validate(m.Config); err != nil {
 		return nil, err
 	}
-	if err := checkLength(m, opt); err != nil {
+	if err := checkKernels(m, opt); err != nil {
 		return nil, err
 	}
 	n := &Net{cfg: m.Config, w: m.Weights, stepScale: opt.StepScale, opt: opt, plans: map[int]*plan{}}
@@ -168,6 +169,17 @@ func (o Options) Validate(c model.Config) error {
 	widest := max(2*c.DModel, c.DOutput, 4*c.SSM.Directions()*c.DModel, 2*c.SSM.Modes())
 	if floats := float64(o.MaxBatch) * float64(widest) * float64(o.MaxLen); floats > 1<<36 {
 		return fmt.Errorf("convmode: an array of MaxBatch %d × %d channels × MaxLen %d takes %.0f GiB, expected at most 256", o.MaxBatch, widest, o.MaxLen, floats/(1<<28))
+	}
+	return nil
+}
+
+// checkKernels returns an error for options with which the kernels of the model are not defined.
+func checkKernels(m *model.Model, opt Options) error {
+	switch m.Config.SSM.Layer {
+	case ssm.LayerDSS:
+		return checkDSS(m, opt)
+	case ssm.LayerS4:
+		return checkLowRank(m.Config.SSM, opt)
 	}
 	return nil
 }
