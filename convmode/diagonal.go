@@ -37,7 +37,7 @@ func newPoleGrad(c model.Config) *poleGrad {
 	p := c.NewSSMParams()
 	modes := p.Directions() * p.DModel * p.Modes()
 	if c.SSM.Layer == ssm.LayerS4 {
-		modes *= 4
+		modes *= ssm.RankOnePairs
 	}
 	return &poleGrad{params: p, g: make([]complex128, modes), m: make([]complex128, modes)}
 }

@@ -154,7 +154,7 @@ func (s *lowRank) kernels(p kernelPlan, scratch []float32, h int, k0, k1 []float
 
 // kernelGrad computes the sums S1 and S2 of docs/maths.md §17.2.
 func (s *lowRank) kernelGrad(p kernelPlan, scratch []float32, h int, dk0, dk1 []float32) {
-	plan, per := p.(lowRankPlan), 4*s.params.Modes()
+	plan, per := p.(lowRankPlan), ssm.RankOnePairs*s.params.Modes()
 	for dir, dk := range [2][]float32{dk0, dk1} {
 		if dk == nil {
 			continue
@@ -169,7 +169,7 @@ func (s *lowRank) kernelGrad(p kernelPlan, scratch []float32, h int, dk0, dk1 []
 }
 
 func (s *lowRank) backward(row int) {
-	per := 4 * s.params.Modes()
+	per := ssm.RankOnePairs * s.params.Modes()
 	lo, hi := row*per, (row+1)*per
 	s.params.BackwardRankOne(s.grad.params, s.stepScale, s.grad.g[lo:hi], s.grad.m[lo:hi], row)
 }

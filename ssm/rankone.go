@@ -227,13 +227,15 @@ func identity(n int) *mat.Dense {
 	return a
 }
 
-// Pairs are the products of the Cauchy sums: of B or P with C̃ or P̄ (docs/maths.md §17.1).
+// The products of the Cauchy sums: of B or P with C̃ or P̄ (docs/maths.md §17.1).
 const (
 	pairBC = iota
 	pairBP
 	pairPC
 	pairPP
-	pairCount
+
+	// RankOnePairs is the number of products.
+	RankOnePairs
 )
 
 // BackwardRankOne adds the gradients of row row of C (direction·H + channel) to grad's LogStep,
@@ -249,12 +251,12 @@ func (p *Params) BackwardRankOne(grad *Params, stepScale float64, byPair, byPole
 		i := h%p.Copies()*m + n
 		b, q, c, lambda := p.B[i], p.P[i], p.C[row*m+n], p.pole(i)
 		conj := cmplx.Conj(q)
-		s := [pairCount]complex128{byPair[n], byPair[m+n], byPair[2*m+n], byPair[3*m+n]}
+		s := [RankOnePairs]complex128{byPair[n], byPair[m+n], byPair[2*m+n], byPair[3*m+n]}
 		grad.C[row*m+n] += cmplx.Conj(dt * (b*s[pairBC] + q*s[pairPC]))
 		grad.B[i] += cmplx.Conj(dt * (c*s[pairBC] + conj*s[pairBP]))
 		grad.P[i] += cmplx.Conj(dt*(c*s[pairPC]+conj*s[pairPP])) + dt*(b*s[pairBP]+q*s[pairPP])
 		var t, direct complex128
-		for k, v := range [pairCount]complex128{b * c, b * conj, q * c, q * conj} {
+		for k, v := range [RankOnePairs]complex128{b * c, b * conj, q * c, q * conj} {
 			t += dt * v * byPole[k*m+n]
 			direct += v * s[k]
 		}
