@@ -59,13 +59,26 @@ func (p *Params) analyze(stepScale float64, exact int) (*Analysis, error) {
 	return a, nil
 }
 
-// Response returns the frequency response of a row at an angle θ in radians per sample, without D
-// (see Discrete.Response).
-func (a *Analysis) Response(row int, theta float64) complex128 { return a.response(row, theta) }
+// Response returns the frequency response of row < Rows at an angle θ in radians per sample,
+// without D (see Discrete.Response). It panics for other rows, so for every row of S5 and the LRU.
+func (a *Analysis) Response(row int, theta float64) complex128 {
+	a.checkRow(row)
+	return a.response(row, theta)
+}
 
-// HInf returns the peak of a row's frequency response, without D. Its squared gain is the paper's
-// score of an SSM. The gain is +Inf if the response is unbounded.
-func (a *Analysis) HInf(row int) Peak { return a.hinf(row) }
+// HInf returns the peak of the frequency response of row < Rows, without D. Its squared gain is the
+// paper's score of an SSM. The gain is +Inf if the response is unbounded. It panics for other rows,
+// so for every row of S5 and the LRU.
+func (a *Analysis) HInf(row int) Peak {
+	a.checkRow(row)
+	return a.hinf(row)
+}
+
+func (a *Analysis) checkRow(row int) {
+	if row < 0 || row >= a.Rows {
+		panic(fmt.Sprintf("ssm: row %d of an analysis with %d frequency responses", row, a.Rows))
+	}
+}
 
 // SSMScores returns the H∞ score of every SSM, sup_θ |H(e^{iθ})|², as [H] (paper; docs/maths.md
 // §8). A bidirectional SSM has the larger score of its directions. D is not included. Without

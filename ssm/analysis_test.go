@@ -2,6 +2,7 @@ package ssm
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/cmplx"
 	"slices"
@@ -73,7 +74,8 @@ func impulse(r *RankOne, c []complex128, length int) []float64 {
 	return k
 }
 
-// Layers with one SSM for all channels have poles and no response per channel.
+// Layers with one SSM for all channels have poles and no response per channel. A row that does not
+// exist is a panic.
 func TestAnalyzeScan(t *testing.T) {
 	p := mustNew(t, scanConfig(LayerS5, 3, 8), 1, 0)
 	a := must.Get(p.Analyze(1))(t)
@@ -85,6 +87,14 @@ func TestAnalyzeScan(t *testing.T) {
 		if cmplx.Abs(cmplx.Exp(l)-s.Lambda[n]) > 1e-12 {
 			t.Errorf("pole %d is %v, expected %v", n, cmplx.Exp(l), s.Lambda[n])
 		}
+	}
+	for _, call := range []func(){func() { a.HInf(0) }, func() { a.Response(0, 1) }} {
+		func() {
+			defer func() {
+				must.Equal(t, fmt.Sprint(recover()), "ssm: row 0 of an analysis with 0 frequency responses", "panic")
+			}()
+			call()
+		}()
 	}
 }
 
