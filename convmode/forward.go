@@ -1,6 +1,9 @@
 package convmode
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Forward runs a batch in inference: with running statistics and without dropout. It returns logits
 // [Size][d_output], for pairs [Size/2][d_output], and without pooling [Size][d_output][Len]. Those
@@ -63,4 +66,42 @@ func (n *Net) BlockOutput(i int) []float32 {
 		}
 	}
 	return out
+}
+
+// NonFinite returns where the last ForwardTrain first computed NaN or an infinity, in the order of
+// the computation: the input, the output of the encoder, of a block or of the decoder. It returns
+// the index of a sequence as well. If every value is finite, it returns "" and −1. It panics unless
+// the last forward pass was a ForwardTrain.
+func (n *Net) NonFinite() (place string, sequence int) {
+	if n.acts != &n.keep {
+		panic("convmode: NonFinite: no activations are kept")
+	}
+	bad := func(v float32) bool { return v-v != 0 }
+	channels, names := n.cfg.DInput, []string{"the input"}
+	if n.batch.X == nil {
+		channels = 0
+	}
+	rows := []func(b, c int) []float32{func(b, c int) []float32 { return n.input(b).Row(c) }}
+	counts := []int{channels}
+	for i, x := range n.keep.x {
+		name := "the output of the encoder"
+		if i > 0 {
+			name = fmt.Sprintf("the output of \"layers.%d\"", i-1)
+		}
+		names, counts = append(names, name), append(counts, n.cfg.DModel)
+		rows = append(rows, func(b, h int) []float32 { return n.row(x, b, h) })
+	}
+	for i, row := range rows {
+		for b := range n.size {
+			for c := range counts[i] {
+				if at := slices.IndexFunc(row(b, c)[:n.trueLen(b)], bad); at >= 0 {
+					return fmt.Sprintf("%s is %v at channel %d, position %d", names[i], row(b, c)[at], c, at), b
+				}
+			}
+		}
+	}
+	if at := slices.IndexFunc(n.logits, bad); at >= 0 {
+		return fmt.Sprintf("the output of the decoder is %v", n.logits[at]), at * n.size / len(n.logits)
+	}
+	return "", -1
 }

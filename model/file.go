@@ -166,7 +166,26 @@ func (c Config) fill(find func(t Tensor) (stored, error)) (*Weights, error) {
 			return nil, fmt.Errorf("tensor %q: %w", sources[i].name, err)
 		}
 	}
-	return w, nil
+	return w, (&Model{Config: c, Weights: w}).checkSSMs()
+}
+
+// Check reports the first value with which a network's outputs cannot be numbers: a weight that is
+// NaN or infinite, or an SSM whose discretisation is (ssm.Params.Check).
+func (m *Model) Check() error {
+	if err := m.Weights.Validate(); err != nil {
+		return err
+	}
+	return m.checkSSMs()
+}
+
+// checkSSMs reports the first SSM whose discretisation is not finite.
+func (m *Model) checkSSMs() error {
+	for i := range m.Config.CountSSM() {
+		if err := m.SSMParams(i).Check(); err != nil {
+			return fmt.Errorf("tensors of \"layers.%d\": %w", i, err)
+		}
+	}
+	return nil
 }
 
 // Validate reports the first value that cannot be a weight: NaN, an infinity or a negative

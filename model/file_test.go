@@ -222,6 +222,7 @@ func TestReadRejects(t *testing.T) {
 		{"NaN", value("layers.1.C", math.NaN()), `tensor "layers.1.C": element 1 is NaN`},
 		{"+Inf", value("layers.0.log_rho", math.Inf(1)), `tensor "layers.0.log_rho": element 1 is +Inf`},
 		{"−Inf", value("layers.0.log_xi", math.Inf(-1)), `tensor "layers.0.log_xi": element 1 is -Inf`},
+		{"infinite step", value("layers.1.log_xi", 1000), `tensors of "layers.1": ssm: channel 1, mode 0: the step is +Inf`},
 		{"labels", set(metaKey, `{"labels":["a"]}`), "meta: 1 labels for 5 outputs"},
 		{"means", set(metaKey, `{"input_mean":[1,2,3]}`), "meta: 3 means and 0 standard deviations"},
 		{"channels", set(metaKey, `{"input_mean":[1],"input_std":[1]}`), "meta: 1 means and 1 standard deviations for 3 input channels"},

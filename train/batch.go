@@ -78,7 +78,7 @@ func (b *batch) load(set dataset.Set, members []int, epoch int) {
 			return
 		}
 		if err := b.info.Check(e); err != nil {
-			b.err = fmt.Errorf("train: example %d (%s): %w", member, e.Path, err)
+			b.err = fmt.Errorf("train: %s: %w", exampleName(member, e.Path), err)
 			return
 		}
 		b.labels[i] = e.Label

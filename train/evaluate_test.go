@@ -93,19 +93,20 @@ func TestEvaluateKeepsKernels(t *testing.T) {
 	}
 }
 
-// withNaN has a NaN in every example from index from on, and a path for each.
-type withNaN struct {
+// withValue has a value in every example from index from on, and a path for each.
+type withValue struct {
 	shrinking
-	from int
+	from  int
+	value float32
 }
 
-func (s withNaN) Example(e *dataset.Example, i, epoch int) error {
+func (s withValue) Example(e *dataset.Example, i, epoch int) error {
 	if err := s.shrinking.Example(e, i, epoch); err != nil {
 		return err
 	}
 	e.Path = "clip"
 	if i >= s.from {
-		e.X[0] = float32(math.NaN())
+		e.X[0] = s.value
 	}
 	return nil
 }
@@ -113,14 +114,26 @@ func (s withNaN) Example(e *dataset.Example, i, epoch int) error {
 // The shortest examples are evaluated first and are the last of this set. The error names the first
 // example of the set.
 func TestEvaluateNotFinite(t *testing.T) {
-	_, err := Evaluate(t.Context(), rampNet(t), withNaN{shrinking{ramps{7, -1}}, 2}, EvalOptions{
-		Info: rampInfo, Batch: 2, Workers: 1,
-		Each: func(p Prediction) error {
-			t.Errorf("Each is called with example %d", p.Index)
-			return nil
-		},
-	})
-	must.Fail(t, err, errNotFinite, "example 2 (clip): the network's output is NaN")
+	for value, want := range map[float32]string{
+		math.MaxFloat32:         "example 2 (clip): the network's output is NaN",
+		float32(math.NaN()):     "(clip): sample 0 is NaN, expected a number",
+		float32(-math.MaxInt64): "",
+	} {
+		_, err := Evaluate(t.Context(), rampNet(t), withValue{shrinking{ramps{7, -1}}, 2, value}, EvalOptions{
+			Info: rampInfo, Batch: 2, Workers: 1,
+			Each: func(p Prediction) error {
+				if want != "" {
+					t.Errorf("%v: Each is called with example %d", value, p.Index)
+				}
+				return nil
+			},
+		})
+		if want == "" {
+			must.Do(t, err)
+			continue
+		}
+		must.Fail(t, err, ErrData, want)
+	}
 }
 
 // Finite outputs whose squares are infinite are an error.

@@ -48,7 +48,7 @@ func (t *Trainer) Fit(ctx context.Context) error {
 		if err := t.epoch(ctx, s); err != nil {
 			return err
 		}
-		if err := t.closeEpoch(ctx); err != nil {
+		if err := t.closeEpoch(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -167,7 +167,7 @@ func (s *stepper) step(b *batch) (err error) {
 	dlogits := s.dlogits[:len(logits)]
 	got := s.team.loss(b, dlogits, logits)
 	if math.IsNaN(got.Loss) || math.IsInf(got.Loss, 0) {
-		return s.diverged(fmt.Sprintf("loss %v", got.Loss))
+		return s.diverged(fmt.Sprintf("loss %v: %s", got.Loss, s.cause(b)))
 	}
 	for _, g := range s.team.grads {
 		g.Zero()
@@ -196,13 +196,13 @@ func (s *stepper) update(got sums) {
 }
 
 // closeEpoch validates the network, records the epoch and writes a checkpoint.
-func (t *Trainer) closeEpoch(ctx context.Context) error {
+func (t *Trainer) closeEpoch(ctx context.Context, s *stepper) error {
 	if t.state.Sums.Terms == 0 {
 		return dataError{fmt.Errorf("train: epoch %d: no training example has a scored position, expected at least one", t.state.Epoch+1)}
 	}
 	val, err := t.evaluate(ctx, t.model, t.data.Val)
 	if errors.Is(err, errNotFinite) || err == nil && t.model.Weights.Validate() != nil {
-		return t.diverged(fmt.Sprintf("validation loss %v", val.Loss))
+		return t.diverged(fmt.Sprintf("validation loss %v: %s", val.Loss, s.causeInValidation(err)))
 	}
 	if err != nil {
 		return err

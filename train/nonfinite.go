@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/s4d-fast/s4d-fast/convmode"
 )
 
 // errNotFinite marks an evaluation whose outputs or loss are NaN or infinite.
@@ -17,14 +19,19 @@ type nonFinite struct {
 }
 
 func (w *nonFinite) Error() string {
-	name := fmt.Sprintf("example %d", w.index)
-	if w.path != "" {
-		name += " (" + w.path + ")"
-	}
-	return fmt.Sprintf("train: %s: the network's output is %v", name, w.value)
+	return fmt.Sprintf("train: %s: the network's output is %v", exampleName(w.index, w.path), w.value)
 }
 
-func (*nonFinite) Is(target error) bool { return target == errNotFinite }
+// exampleName returns how errors name an example of a set. The path may be empty.
+func exampleName(index int, path string) string {
+	if path == "" {
+		return fmt.Sprintf("example %d", index)
+	}
+	return fmt.Sprintf("example %d (%s)", index, path)
+}
+
+// Is reports the error as one of the data: a run that computes it itself tests errNotFinite first.
+func (*nonFinite) Is(target error) bool { return target == errNotFinite || target == ErrData }
 
 // earlier returns the error whose example comes first in the set. Either may be nil.
 func (w *nonFinite) earlier(o *nonFinite) *nonFinite {
@@ -48,4 +55,42 @@ func (b *batch) nonFinite(logits []float32) (first *nonFinite) {
 		}
 	}
 	return first
+}
+
+// cause names the first value that is NaN or infinite in a step whose loss is, in the order of the
+// computation: a weight, or an output and its example.
+func (s *stepper) cause(b *batch) string {
+	if err := s.model.Check(); err != nil {
+		return err.Error()
+	}
+	place, sequence := s.net.NonFinite()
+	switch {
+	case sequence >= 0:
+		i := sequence / sequencesPer(b.info)
+		return fmt.Sprintf("%s, in %s", place, exampleName(b.members[i], b.examples[i].Path))
+	case s.team.group != nil:
+		return "the outputs for the examples of this process are finite"
+	}
+	return "the output of the decoder is finite, but too large for the loss"
+}
+
+// causeInValidation is cause for a validation that failed with err. It repeats the forward pass of
+// the example that err names, since an evaluation keeps no outputs of blocks. It may change the
+// running statistics of a BatchNorm, so the run must end.
+func (s *stepper) causeInValidation(err error) string {
+	var failed *nonFinite
+	if s.team.group == nil && errors.As(err, &failed) && s.model.Check() == nil {
+		b := s.buffers[0]
+		b.Part = nil
+		if b.load(s.data.Val, []int{failed.index}, 0); b.err == nil {
+			s.net.ForwardTrain(b.Batch, convmode.Step{Seed: s.cfg.Seed, Step: s.state.Step})
+			if place, sequence := s.net.NonFinite(); sequence >= 0 {
+				return fmt.Sprintf("%s, in validation %s", place, exampleName(failed.index, failed.path))
+			}
+		}
+	}
+	if invalid := s.model.Check(); invalid != nil {
+		return invalid.Error()
+	}
+	return err.Error()
 }

@@ -131,6 +131,34 @@ func TestBadModelFiles(t *testing.T) {
 	}
 }
 
+// A model whose weights are finite, and whose SSMs are not, is rejected by every command with the
+// name of the layer. So are NaN and infinite weights, with the name of the tensor.
+func TestBadWeights(t *testing.T) {
+	recording, dir := clip(t, 8000, 100), t.TempDir()
+	for name, tt := range map[string]struct {
+		change func(w *model.Weights)
+		want   string
+	}{
+		"step":     {func(w *model.Weights) { w.Layers[0].LogStep[1] = 1000 }, `tensors of "layers.0": ssm: channel 1, mode 0: the step is +Inf`},
+		"NaN":      {func(w *model.Weights) { w.Layers[0].C[2] = float32(math.NaN()) }, `tensor "layers.0.C": element 2 is NaN`},
+		"infinity": {func(w *model.Weights) { w.DecoderBias[1] = float32(math.Inf(-1)) }, `tensor "decoder.bias": element 1 is -Inf`},
+	} {
+		m := must.Get(model.Load(digitsModel(t)))(t)
+		tt.change(m.Weights)
+		path := filepath.Join(dir, name+".safetensors")
+		must.Do(t, m.Save(path))
+		for _, args := range [][]string{
+			{"inspect", path}, {"stream", path, recording}, {"eval", path, "--task", "fsdd", "--data", "."},
+			{"prune", path, "--keep", "0.5", filepath.Join(dir, "pruned.safetensors")}, {"convert", path, filepath.Join(dir, "out.pth"), "--to", "pytorch"},
+			{"plot", "poles", path, "--out", filepath.Join(dir, "a.png")}, {"plot", "kernels", path, "--out", filepath.Join(dir, "a.png")},
+			{"plot", "hinf", path, "--out", filepath.Join(dir, "a.png")}, {"calibrate", path, "--words", dir, "--background", dir},
+			{"train", "fsdd", "--from", path, "--data", dir, "--out", filepath.Join(dir, "run")},
+		} {
+			checkRun(t, nil, args, exitBadInput, path, tt.want)
+		}
+	}
+}
+
 func TestBadCheckpoints(t *testing.T) {
 	whole := read(t, filepath.Join("..", "..", "internal", "golden", "testdata", "train-tiny-postnorm.pth"))
 	out := filepath.Join(t.TempDir(), "out.safetensors")

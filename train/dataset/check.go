@@ -2,12 +2,14 @@ package dataset
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
 // Check returns an error if an example does not fit the description: if it has the wrong number of
-// samples, tokens, labels or targets, or a token or label that does not exist.
+// samples, tokens, labels or targets, a token or label that does not exist, or a sample or target
+// that is no finite number. A target per position may be NaN: it is not scored.
 func (i Info) Check(e *Example) error {
 	if n := max(e.Len, len(e.Other)); e.Len < 1 || n > i.MaxLen {
 		return fmt.Errorf("length %d, expected 1 … %d", n, i.MaxLen)
@@ -22,6 +24,9 @@ func (i Info) Check(e *Example) error {
 	case i.Pairs != (len(e.Other) > 0):
 		return fmt.Errorf("a second sequence of %d tokens, expected one in every example of pairs, and none otherwise", len(e.Other))
 	}
+	if err := i.finite(e); err != nil {
+		return err
+	}
 	for _, ids := range [][]int32{e.Tokens, e.Other} {
 		if err := model.CheckTokens(ids, i.Vocab); err != nil {
 			return err
@@ -34,6 +39,22 @@ func (i Info) Check(e *Example) error {
 		return nil
 	}
 	return i.checkLabels(e)
+}
+
+// finite returns an error for the first sample that is not finite, or target that is infinite or,
+// where every target counts, not a number.
+func (i Info) finite(e *Example) error {
+	for k, v := range e.X {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			return fmt.Errorf("sample %d is %v, expected a number", k, v)
+		}
+	}
+	for k, v := range e.Target {
+		if math.IsNaN(float64(v)) && !i.PerPosition || math.IsInf(float64(v), 0) {
+			return fmt.Errorf("target %d is %v, expected a number", k, v)
+		}
+	}
+	return nil
 }
 
 // checkLabels is Check for the labels of a classification.

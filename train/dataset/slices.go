@@ -39,7 +39,7 @@ func FromSlices(info Info, train, val, test []Example) (*Dataset, error) {
 			if info.Regression {
 				e.Label = -1
 			}
-			if err := cmp.Or(info.Check(e), info.finite(e)); err != nil {
+			if err := info.Check(e); err != nil {
 				return nil, fmt.Errorf("dataset: %s example %d: %w", []string{"training", "validation", "test"}[p], i, err)
 			}
 		}
@@ -83,22 +83,6 @@ func (i *Info) include(e *Example, given Info) {
 	case !i.Regression:
 		i.Outputs = max(i.Outputs, e.Label+1)
 	}
-}
-
-// finite returns an error for the first sample that is not finite, or target that is infinite or,
-// where every target counts, not a number.
-func (i Info) finite(e *Example) error {
-	for k, v := range e.X {
-		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			return fmt.Errorf("sample %d is %v, expected a number", k, v)
-		}
-	}
-	for k, v := range e.Target {
-		if math.IsNaN(float64(v)) && !i.PerPosition || math.IsInf(float64(v), 0) {
-			return fmt.Errorf("target %d is %v, expected a number", k, v)
-		}
-	}
-	return nil
 }
 
 // memory is a set of examples in memory.
