@@ -1,0 +1,56 @@
+// The recogniser, for pages, workers and Node.
+//
+//   const engine = await load(bytes)                  // of s4d.wasm, compressed or not
+//   const detector = engine.open("digits", {})        // or the bytes of a model file
+//   detector.process(samples)                         // Float32Array of full scale ±1
+//     → [{onset, end, label, confidence}]             // in samples at detector.rate
+//   detector.flush()                                  // the last events; another signal may follow
+//   detector.posterior()                              // of the last evaluation, one per label, or null
+//   detector.close()
+//
+// Options: inputRate (Hz, of the samples; default: the model's rate), threshold, offThreshold, refractory,
+// smoothing, confirm. docs/stream.md of the repository describes them.
+import "./wasm_exec.js";
+
+// load starts an engine.
+export async function load(bytes) {
+	const go = new globalThis.Go();
+	const { instance } = await WebAssembly.instantiate(await inflated(bytes), go.importObject);
+	const api = await new Promise((resolve, reject) => {
+		globalThis.s4dFastReady = resolve;
+		go.run(instance).then(() => reject(new Error("the engine has stopped")));
+	});
+	delete globalThis.s4dFastReady;
+	return {
+		level: api.level,
+		names: api.names,
+		open(model, options) {
+			const d = checked(api.open(model, options));
+			const bytesOf = (x) => new Uint8Array(x.buffer, x.byteOffset, x.byteLength);
+			return {
+				rate: d.rate,
+				inputRate: d.inputRate,
+				labels: d.labels,
+				threshold: d.threshold,
+				process: (samples) => checked(d.process(bytesOf(samples))),
+				flush: () => checked(d.flush()),
+				posterior: () => checked(d.posterior()),
+				close: () => d.close(),
+			};
+		},
+	};
+}
+
+function checked(result) {
+	if (result?.error !== undefined) throw Object.assign(new Error(result.error), { events: result.events });
+	return result;
+}
+
+// inflated decompresses gzip, unless the server has declared the compression, so that the browser already
+// has.
+async function inflated(bytes) {
+	const head = new Uint8Array(bytes, 0, 2);
+	if (head[0] !== 0x1f || head[1] !== 0x8b) return bytes;
+	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+	return new Response(stream).arrayBuffer();
+}

@@ -1,0 +1,24 @@
+// Keeps the files of the page, so that it also works without the server. The server's files come first, so
+// that a new version is used at once.
+const files = ["./", "style.css", "page.js", "worker.js", "recognizer.js", "wasm_exec.js", "capture.js", "s4d.wasm.gz"];
+
+self.addEventListener("install", (e) => {
+	e.waitUntil(caches.open("s4d-fast").then((cache) => cache.addAll(files)).then(() => self.skipWaiting()));
+});
+self.addEventListener("activate", (e) => e.waitUntil(self.clients.claim()));
+self.addEventListener("fetch", (e) => {
+	if (e.request.method === "GET") e.respondWith(answer(e.request));
+});
+
+async function answer(request) {
+	const cache = await caches.open("s4d-fast");
+	try {
+		const response = await fetch(request);
+		if (response.ok) await cache.put(request, response.clone());
+		return response;
+	} catch (e) {
+		const kept = await cache.match(request, { ignoreSearch: true });
+		if (kept) return kept;
+		throw e;
+	}
+}

@@ -1,0 +1,182 @@
+//go:build js && wasm
+
+// Command wasm is the recogniser for browsers and Node. recognizer.js loads it and describes the
+// objects that it creates.
+//
+// A function returns an object with the field error if it fails, because a Go function cannot throw
+// an error of JavaScript. recognizer.js throws it. If a network's output is not finite, the field
+// events has the events before it.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"syscall/js"
+	"unsafe"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/level"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/pretrained"
+)
+
+func main() {
+	names := []any{}
+	for _, name := range pretrained.Names() {
+		names = append(names, name)
+	}
+	js.Global().Call("s4dFastReady", map[string]any{
+		"level": level.Current(),
+		"names": names,
+		"open":  function(open),
+	})
+	select {} // the functions run while this goroutine waits
+}
+
+// function returns a function of JavaScript. A panic is an error too.
+func function(f func(args []js.Value) (any, error)) js.Func {
+	return js.FuncOf(func(_ js.Value, args []js.Value) (result any) {
+		defer func() {
+			if v := recover(); v != nil {
+				result = map[string]any{"error": fmt.Sprint(v)}
+			}
+		}()
+		v, err := f(args)
+		if err != nil {
+			return map[string]any{"error": err.Error(), "events": v}
+		}
+		return v
+	})
+}
+
+// open creates a detector. The arguments are the name of a built-in model or the bytes of a model
+// file, and an object with options.
+func open(args []js.Value) (any, error) {
+	if len(args) != 2 || args[1].Type() != js.TypeObject {
+		return nil, errors.New("open: expected a model and options")
+	}
+	m, err := read(args[0])
+	if err != nil {
+		return nil, err
+	}
+	opt, inputRate := options(events.DefaultsFor(m), args[1])
+	r, err := events.New(m, opt)
+	if err != nil {
+		return nil, err
+	}
+	d := &detector{Detector: r.NewDetector()}
+	if inputRate == 0 {
+		inputRate = int(r.SampleRate())
+	}
+	if d.resampler, err = audio.NewResampler(inputRate, int(r.SampleRate())); err != nil {
+		return nil, err
+	}
+	labels := []any{}
+	for _, label := range m.Meta.Labels {
+		labels = append(labels, label)
+	}
+	functions := []js.Func{function(d.process), function(d.flush), function(d.probabilities)}
+	object := map[string]any{
+		"rate": r.SampleRate(), "inputRate": inputRate, "labels": labels, "threshold": opt.Threshold,
+		"process": functions[0], "flush": functions[1], "posterior": functions[2],
+	}
+	var release js.Func
+	release = function(func([]js.Value) (any, error) {
+		for _, f := range append(functions, release) {
+			f.Release()
+		}
+		functions = nil
+		return nil, nil
+	})
+	object["close"] = release
+	return object, nil
+}
+
+func read(source js.Value) (*model.Model, error) {
+	if source.Type() == js.TypeString {
+		return pretrained.Load(source.String())
+	}
+	file := make([]byte, source.Get("length").Int())
+	js.CopyBytesToGo(file, source)
+	return model.Read(bytes.NewReader(file))
+}
+
+// options returns the options with the fields of an object, and the rate of the audio; 0: that of
+// the model.
+func options(opt events.Options, o js.Value) (_ events.Options, inputRate int) {
+	set := func(name string, f func(v float64)) {
+		if v := o.Get(name); v.Type() == js.TypeNumber {
+			f(v.Float())
+		}
+	}
+	set("threshold", func(v float64) { opt = opt.WithThreshold(v) })
+	set("offThreshold", func(v float64) { opt.OffThreshold = v })
+	set("refractory", func(v float64) { opt.Refractory = v })
+	set("smoothing", func(v float64) { opt.Smoothing = v })
+	set("confirm", func(v float64) { opt.Confirm = int(v) })
+	set("inputRate", func(v float64) { inputRate = int(v) })
+	return opt, inputRate
+}
+
+// detector is the state of a signal, whose audio arrives at another rate.
+type detector struct {
+	*events.Detector
+	resampler          *audio.Resampler
+	samples, resampled []float32
+}
+
+// process takes the bytes of float32 samples and returns the events that have ended.
+func (d *detector) process(args []js.Value) (any, error) {
+	n := args[0].Get("length").Int() / 4
+	d.samples = slices.Grow(d.samples[:0], n)[:n]
+	if n > 0 {
+		js.CopyBytesToGo(unsafe.Slice((*byte)(unsafe.Pointer(&d.samples[0])), 4*n), args[0])
+	}
+	// The resampler would spread a NaN over its neighbours.
+	for rest := d.samples; len(rest) > 0; {
+		good, err := events.Check(rest)
+		if err == nil {
+			break
+		}
+		rest[good] = 0
+		rest = rest[good+1:]
+	}
+	d.resampled = d.resampler.Process(d.resampled[:0], d.samples)
+	return list(d.Process(d.resampled))
+}
+
+// flush ends the signal.
+func (d *detector) flush([]js.Value) (any, error) {
+	d.resampled = d.resampler.Flush(d.resampled[:0])
+	last, err := d.Process(d.resampled)
+	all := slices.Clone(last)
+	if err == nil {
+		last, err = d.Flush()
+		all = append(all, last...)
+	}
+	return list(all, err)
+}
+
+// probabilities returns the posteriors of the last evaluation, or null.
+func (d *detector) probabilities([]js.Value) (any, error) {
+	p := d.Posterior()
+	if p == nil {
+		return nil, nil
+	}
+	values := make([]any, len(p))
+	for i, v := range p {
+		values[i] = v
+	}
+	return values, nil
+}
+
+func list(found []events.Event, err error) (any, error) {
+	objects := make([]any, len(found))
+	for i, e := range found {
+		objects[i] = map[string]any{"onset": e.Onset, "end": e.End, "label": e.Label, "confidence": e.Confidence}
+	}
+	return objects, err
+}
