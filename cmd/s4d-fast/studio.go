@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/studio"
+)
+
+type studioCmd struct {
+	Addr    string `help:"Address to listen on, with a port: localhost or an IP address of the loopback. Port 0: a free one." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
+	Dir     string `help:"Folder of the projects (default: studio)." type:"path" default:"studio" placeholder:"DIR"`
+	Threads int    `help:"Number of worker threads for training (default: one per processor)." placeholder:"N"`
+}
+
+func (c *studioCmd) Help() string {
+	return `Serves a page on which you record words, train a detector on them and listen with it. Open the printed address in a
+browser of this machine; the address contains a secret. Recordings and models stay in --dir, one folder per project, in the
+layout of 's4d-fast train audio'. Ctrl-C ends the server. docs/studio.md describes the page.
+
+Examples:
+  s4d-fast studio
+  s4d-fast studio --addr localhost:8070 --dir ~/words`
+}
+
+func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
+	if c.Threads < 0 {
+		return usageError(fmt.Errorf("--threads %d: expected at least 0", c.Threads))
+	}
+	if _, _, err := net.SplitHostPort(c.Addr); err != nil || !studio.IsLoopback(c.Addr) {
+		return usageError(fmt.Errorf("--addr %s: expected localhost or an IP address of the loopback, and a port, such as 127.0.0.1:8070", c.Addr))
+	}
+	l, err := net.Listen("tcp", c.Addr)
+	if err != nil {
+		return fmt.Errorf("--addr: %w", err)
+	}
+	defer l.Close()
+	s, err := studio.New(studio.Config{Dir: c.Dir, Workers: c.Threads, Log: log})
+	if err != nil {
+		return fmt.Errorf("--dir: %w", err)
+	}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	fmt.Fprintf(std.out, "http://%s/#%s\n", l.Addr(), url.Values{"token": {s.Token()}}.Encode())
+	fmt.Fprintf(std.err, "open this address in a browser; the projects are in %s; Ctrl-C ends the studio\n", c.Dir)
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+	}
+	// Close comes first, because Shutdown waits for requests, and some of them wait for Close.
+	err = errors.Join(err, s.Close())
+	ending, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return errors.Join(err, server.Shutdown(ending))
+}

@@ -1,0 +1,296 @@
+// Package browsertest tests the page of package studio in Chromium. Its microphone is a WAV file.
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/studio"
+)
+
+const rate = 48000 // Hz, of the microphone
+
+// patience is the longest time that a test waits for the page. It decides nothing but when a test
+// that would never end is a failure.
+const patience = 5 * time.Minute
+
+// browser is a Chromium with the page of a studio.
+type browser struct {
+	*testing.T
+	ctx     context.Context // of the first tab
+	dir     string          // of the projects
+	address string          // of the page, with the token
+	host    string
+	voice   string // file that is the microphone
+
+	mu       sync.Mutex
+	problems []string // errors in the console, and requests of other hosts
+	bytes    map[string]int
+}
+
+// start starts a studio and a browser, or skips the test if there is none. A browser without a
+// microphone denies it.
+func start(t *testing.T, cfg studio.Config, microphone bool, flags ...chromedp.ExecAllocatorOption) *browser {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("chromium is not installed (Debian: apt install chromium)")
+	}
+	b := &browser{T: t, dir: t.TempDir(), voice: filepath.Join(t.TempDir(), "voice.wav"), bytes: map[string]int{}}
+	cfg.Dir = b.dir
+	s := must.Get(studio.New(cfg))(t)
+	sizes := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := &counter{ResponseWriter: w}
+		defer func() {
+			if !strings.HasPrefix(r.URL.Path, "/api/") {
+				b.mu.Lock()
+				b.bytes[r.URL.Path] = c.n
+				b.mu.Unlock()
+			}
+		}()
+		if strings.HasSuffix(r.URL.Path, "/live") { // needs the connection itself
+			s.ServeHTTP(w, r)
+			return
+		}
+		s.ServeHTTP(c, r)
+	})
+	server := httptest.NewServer(sizes)
+	t.Cleanup(func() {
+		must.Do(t, s.Close())
+		server.Close()
+	})
+	b.host = strings.TrimPrefix(server.URL, "http://")
+	b.address = server.URL + "/#" + url.Values{"token": {s.Token()}}.Encode()
+	b.says(nil)
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path),
+		chromedp.NoSandbox, // tests may run as root
+		chromedp.Flag("use-fake-device-for-media-stream", true),
+		chromedp.Flag("use-file-for-fake-audio-capture", b.voice+"%noloop"),
+		chromedp.Flag("disable-audio-output", true),
+		chromedp.WindowSize(1000, 1400))
+	if microphone {
+		options = append(options, chromedp.Flag("use-fake-ui-for-media-stream", true))
+	} else {
+		options = append(options, chromedp.Flag("deny-permission-prompts", true))
+	}
+	allocator, stop := chromedp.NewExecAllocator(t.Context(), append(options, flags...)...)
+	t.Cleanup(stop)
+	b.ctx = b.tab(allocator)
+	return b
+}
+
+// counter counts the bytes of an answer.
+type counter struct {
+	http.ResponseWriter
+	n int
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	c.n += len(p)
+	return c.ResponseWriter.Write(p)
+}
+
+// tab opens a tab and watches it.
+func (b *browser) tab(parent context.Context) context.Context {
+	b.Helper()
+	ctx, cancel := chromedp.NewContext(parent)
+	b.Cleanup(cancel)
+	must.Do(b, chromedp.Listen(ctx, func(event any) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		switch e := event.(type) {
+		case *network.EventRequestWillBeSent:
+			if u, err := url.Parse(e.Request.URL); err != nil || u.Host != b.host && u.Scheme != "blob" {
+				b.problems = append(b.problems, "request of "+e.Request.URL)
+			}
+		case *network.EventWebSocketCreated:
+			if u, err := url.Parse(e.URL); err != nil || u.Host != b.host {
+				b.problems = append(b.problems, "WebSocket of "+e.URL)
+			}
+		case *runtime.EventExceptionThrown:
+			b.problems = append(b.problems, fmt.Sprintf("exception: %s at %s:%d", e.ExceptionDetails.Text, e.ExceptionDetails.URL, e.ExceptionDetails.LineNumber+1))
+			if x := e.ExceptionDetails.Exception; x != nil {
+				b.problems = append(b.problems, x.Description)
+			}
+		case *runtime.EventConsoleAPICalled:
+			if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
+				b.problems = append(b.problems, fmt.Sprintf("console: %s", e.Args[0].Value))
+			}
+		case *log.EventEntryAdded:
+			if e.Entry.Level == log.EntryLevelError {
+				b.problems = append(b.problems, "log: "+e.Entry.Text+" "+e.Entry.URL)
+			}
+		}
+	}))
+	b.run(ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		if _, err := cdp.Call(ctx, t, network.Enable, network.EnableParams{}); err != nil {
+			return err
+		}
+		_, err := cdp.Call(ctx, t, log.Enable, cdp.Empty{})
+		return err
+	}), chromedp.Navigate(b.address))
+	return ctx
+}
+
+// run runs actions in a tab.
+func (b *browser) run(ctx context.Context, actions ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		b.give(err)
+	}
+}
+
+// give fails the test, with what the page shows.
+func (b *browser) give(err error) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+	defer cancel()
+	page, _ := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body?.innerText ?? ""`))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.Fatalf("%v\nproblems: %q\npage:\n%s", err, b.problems, page)
+}
+
+// text returns the value of an expression of JavaScript, a string.
+func (b *browser) text(expression string) string {
+	b.Helper()
+	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](expression))
+	if err != nil {
+		b.give(err)
+	}
+	return text
+}
+
+// until waits until an expression of JavaScript is true in the first tab.
+func (b *browser) until(expression string) {
+	b.Helper()
+	b.in(b.ctx, expression)
+}
+
+// in is until in another tab.
+func (b *browser) in(ctx context.Context, expression string) {
+	b.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+		switch {
+		case err != nil:
+			b.give(fmt.Errorf("%s: %w", expression, err))
+		case ok:
+			return
+		case time.Now().After(end):
+			b.give(fmt.Errorf("%s: not true within %v", expression, patience))
+		}
+	}
+}
+
+// click clicks the control with an accessible name.
+func (b *browser) click(name string) {
+	b.Helper()
+	b.run(b.ctx, chromedp.Click(named(name)))
+}
+
+type css = chromedp.CSS
+
+// named is an XPath of the control with a name.
+func named(name string) string {
+	return fmt.Sprintf(`//button[not(@hidden) and (@aria-label=%q or (not(@aria-label) and normalize-space()=%[1]q))]`, name)
+}
+
+// says makes a sound the microphone's next recording.
+func (b *browser) says(x []float32) {
+	b.Helper()
+	must.Do(b, audio.WriteWAVFile(b.voice, rate, append(x, make([]float32, 2*rate)...)))
+}
+
+// records records a sound into a folder, by the names of the buttons.
+func (b *browser) records(start, stop string, x []float32) {
+	b.Helper()
+	b.says(x)
+	b.click(start)
+	seconds := float64(len(x))/rate + 0.5
+	b.until(fmt.Sprintf(`parseFloat(document.querySelector(".meter .hint")?.textContent) >= %g`, seconds))
+	b.click(stop)
+	b.until(`!document.querySelector(".meter")`)
+}
+
+// clean fails the test if the page logged an error or asked another host.
+func (b *browser) clean() {
+	b.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range b.problems {
+		b.Error(p)
+	}
+	b.problems = nil
+}
+
+// message is the text of the page's error.
+func (b *browser) message() string {
+	b.Helper()
+	b.until(`!document.getElementById("message").hidden`)
+	return b.text(`document.getElementById("message").innerText`)
+}
+
+// project makes a project with words on the page.
+func (b *browser) project(name string, words ...string) {
+	b.Helper()
+	b.run(b.ctx, chromedp.WaitVisible(css("#first-name")), chromedp.SendKeys(css("#first-name"), name+"\r"), chromedp.WaitVisible(css("#word-name")))
+	for _, w := range words {
+		b.run(b.ctx, chromedp.SendKeys(css("#word-name"), w+"\r"))
+		b.until(fmt.Sprintf(`[...document.querySelectorAll("#words strong")].some((e) => e.textContent === %q)`, w))
+	}
+}
+
+// files are the recordings in a folder of a project.
+func (b *browser) files(folder string) int {
+	b.Helper()
+	list, err := filepath.Glob(filepath.Join(b.dir, folder, "*.wav"))
+	must.Do(b, err)
+	return len(list)
+}
+
+// upload passes files to the file chooser of a card.
+func (b *browser) upload(card string, files ...string) {
+	b.Helper()
+	b.run(b.ctx, chromedp.SetUploadFiles(fmt.Sprintf(`//input[@aria-label=%q]`, "Add files to "+card), files))
+}
+
+// speak returns utterances of a word by espeak-ng, with pauses. Without espeak-ng, it skips the
+// test.
+func speak(t *testing.T, word string, n int) []float32 {
+	t.Helper()
+	if _, err := exec.LookPath("espeak-ng"); err != nil {
+		t.Skip("espeak-ng is not installed (Debian: apt install espeak-ng)")
+	}
+	x := make([]float32, rate/2)
+	for i := range n {
+		path := filepath.Join(t.TempDir(), "word.wav")
+		voice := []string{"en-us+m3", "en-gb+f2"}[i%2]
+		must.Do(t, exec.Command("espeak-ng", "-v", voice, "-s", fmt.Sprint(130+10*i), "-p", fmt.Sprint(40+5*i), "-a", "60", "-z", "-w", path, word).Run())
+		y := must.Get(audio.ReadMono(path, rate))(t)
+		must.Do(t, os.Remove(path))
+		x = append(append(x, y...), make([]float32, 3*rate/4)...)
+	}
+	return x
+}

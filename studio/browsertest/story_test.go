@@ -1,0 +1,191 @@
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/chromedp"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/studio"
+)
+
+// From an empty folder to a right event and back to training data: two words, which the built-in
+// model knows so that a few steps are enough, are recorded, trained and detected.
+func TestStory(t *testing.T) {
+	b := start(t, studio.Config{Workers: 2, Epochs: 2, Streams: 96}, true)
+	b.project("my words", "left", "stop")
+	b.run(b.ctx, chromedp.WaitVisible(`//*[@id="ready" and contains(., "at least 3 clips of left, stop")]`))
+	for _, word := range []string{"left", "stop"} {
+		b.records("Record "+word, "Stop recording "+word, speak(t, word, 5))
+		b.until(`document.body.innerText.includes("` + word + ` 5 clips")`)
+		must.Equal(t, b.files("my words/"+word), 5, "clips of %s", word)
+	}
+	noise := make([]float32, 6*rate)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range noise {
+		noise[i] = float32(0.003 * r.NormFloat64())
+	}
+	b.records("Record a minute: Your room", "Stop recording Your room", noise)
+	b.until(`document.body.innerText.includes("Your room ")`)
+	b.controls()
+
+	b.click("Train")
+	b.until(`document.getElementById("progress-text").textContent.startsWith("The detector is ready")`)
+	b.until(`document.querySelectorAll("#worst li").length > 0 && document.getElementById("accuracy").textContent.includes("threshold is")`)
+	b.controls()
+
+	b.says(speak(t, "stop", 1))
+	b.click("Listen with the microphone")
+	b.until(`[...document.querySelectorAll("#events .label")].some((e) => e.textContent === "stop")`)
+	b.until(`!document.querySelector("#events select").disabled`)
+	b.controls()
+	b.choose("#events select", "_other")
+	b.until(`document.querySelector("#events .done")?.textContent === "Added to the other sounds"`)
+	must.Equal(t, b.files("my words/_other"), 1, "sounds of marked events")
+	b.choose("#missed-word", "stop")
+	b.click("Add the last 3 seconds")
+	b.until(`document.getElementById("announce").textContent.startsWith("Added to stop")`)
+	must.Equal(t, b.files("my words/stop"), 6, "clips of stop, with the missed one")
+	b.click("Stop listening")
+
+	b.run(b.ctx, chromedp.WaitVisible(css("#use")))
+	command := b.text(`document.getElementById("command").textContent`)
+	if !strings.Contains(command, filepath.Join(b.dir, "my words", "model.safetensors")) {
+		t.Errorf("command %q, expected the path of the model", command)
+	}
+	b.weight()
+	b.clean()
+}
+
+// choose selects an option of a list.
+func (b *browser) choose(list, option string) {
+	b.Helper()
+	b.text(fmt.Sprintf(`(() => {
+		const e = document.querySelector(%q);
+		e.value = %q;
+		e.dispatchEvent(new Event("change"));
+		return e.value;
+	})()`, list, option))
+}
+
+// controls fails the test unless every control of the accessibility tree has a name.
+func (b *browser) controls() {
+	b.Helper()
+	var nodes []*accessibility.Node
+	b.run(b.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		tree, err := cdp.Call(ctx, t, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+		nodes = tree.Nodes
+		return err
+	}))
+	found := 0
+	for _, n := range nodes {
+		if n.Ignored || n.Role == nil {
+			continue
+		}
+		switch role := strings.Trim(string(n.Role.Value), `"`); role {
+		case "button", "textbox", "combobox", "link", "meter", "progressbar", "image", "img", "region", "menuitem", "option", "heading", "list", "log":
+			name := ""
+			if n.Name != nil {
+				name = strings.Trim(string(n.Name.Value), `"`)
+			}
+			if role == "list" { // only lists of clips need one
+				continue
+			}
+			if found++; name == "" {
+				b.Errorf("accessibility tree: a %s has no name (node %d)", role, n.BackendDOMNodeID)
+			}
+		}
+	}
+	if found < 10 {
+		b.Errorf("accessibility tree: %d controls, expected more than 10", found)
+	}
+}
+
+// maxWeight is the largest size of the page's files in bytes.
+const maxWeight = 150_000
+
+// weight fails the test if the page's own files are too large.
+func (b *browser) weight() {
+	b.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	sum := 0
+	for _, n := range b.bytes {
+		sum += n
+	}
+	b.Logf("the page has %d files, %d bytes", len(b.bytes), sum)
+	if sum < 1000 || sum > maxWeight {
+		b.Errorf("the page has %d bytes, expected at most %d", sum, maxWeight)
+	}
+}
+
+// A denied microphone is an error that says what to do. Files still work.
+func TestDeniedMicrophone(t *testing.T) {
+	b := start(t, studio.Config{}, false)
+	b.project("denied", "left")
+	b.click("Record left")
+	if text := b.message(); !strings.Contains(text, "not allowed to use the microphone") {
+		t.Errorf("message %q", text)
+	}
+	b.until(`!document.querySelector(".meter") && !document.querySelector("button.recording")`)
+	b.says(speak(t, "left", 3))
+	b.upload("left", b.voice)
+	b.until(`document.body.innerText.includes("left 3 clips")`)
+	b.clean()
+}
+
+// A file that is not a recording is an error, and the project stays as it is.
+func TestBrokenUpload(t *testing.T) {
+	b := start(t, studio.Config{}, true)
+	b.project("broken", "left")
+	path := filepath.Join(t.TempDir(), "photo.wav")
+	must.Do(t, os.WriteFile(path, []byte("this is not a recording"), 0o666))
+	b.upload("left", path)
+	if text := b.message(); !strings.Contains(text, "photo.wav: the recording cannot be read") {
+		t.Errorf("message %q", text)
+	}
+	must.Equal(t, b.files("broken/left"), 0, "clips of the broken file")
+	b.mu.Lock()
+	b.problems = nil // the browser logs the answer 400
+	b.mu.Unlock()
+}
+
+// A reload while the detector is trained shows the progress, and the training can be cancelled. A
+// second tab shows what the first one does.
+func TestReloadAndTabs(t *testing.T) {
+	b := start(t, studio.Config{Workers: 2, Epochs: 1000, Streams: 640}, true)
+	b.project("tabs", "left")
+	b.says(speak(t, "left", 4))
+	b.upload("left", b.voice)
+	b.until(`document.body.innerText.includes("left 4 clips")`)
+	b.click("Train")
+	b.until(`document.getElementById("progress-text").textContent.startsWith("Training: step ")`)
+	b.run(b.ctx, chromedp.Reload())
+	b.until(`document.getElementById("progress-text").textContent.startsWith("Training: step ")`)
+
+	b.address = b.text(`location.href`)
+	second := b.tab(b.ctx)
+	b.in(second, `document.getElementById("progress-text").textContent.startsWith("Training: step ")`)
+	b.click("Cancel training")
+	b.in(second, `document.getElementById("progress-text").textContent === "Training was cancelled"`)
+	b.run(second, chromedp.SendKeys(css("#word-name"), "right\r"))
+	b.until(`[...document.querySelectorAll("#words strong")].some((e) => e.textContent === "right")`)
+	b.clean()
+}
+
+// A wrong token is explained.
+func TestWrongToken(t *testing.T) {
+	b := start(t, studio.Config{}, true)
+	b.run(b.ctx, chromedp.Navigate("about:blank"), chromedp.Navigate("http://"+b.host+"/#token=wrong"))
+	if text := b.message(); !strings.Contains(text, "open the address that s4d-fast studio printed") {
+		t.Errorf("message %q", text)
+	}
+}

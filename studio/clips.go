@@ -1,0 +1,233 @@
+package studio
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+)
+
+// rate is the sampling rate of the recordings that the page makes, and of its models, in Hz.
+const rate = 16000
+
+// Limits of an upload.
+const (
+	maxUpload     = 96 << 20 // bytes
+	maxWordUpload = 120      // seconds of clips of a word
+	maxLongUpload = 900      // seconds of background or of other sounds
+	pieceSeconds  = 5        // background and other sounds are divided into pieces of this length
+)
+
+// folderOf returns the folder in a request's path: that of a word, or one whose name begins with an
+// underscore.
+func folderOf(r *http.Request) (string, error) {
+	name := r.PathValue("folder")
+	return name, checkName("folder", strings.TrimLeft(name, "_"))
+}
+
+// addClips adds the sounds of an upload to a folder. Recordings of a word are divided at pauses
+// into clips with one sound each; with ?take=loudest, only the loudest sound is added. Background
+// is divided into pieces. Other sounds are kept whole up to the same length.
+func (s *Server) addClips(w http.ResponseWriter, r *http.Request) error {
+	p, err := s.project(r)
+	if err != nil {
+		return err
+	}
+	name, err := folderOf(r)
+	if err != nil {
+		return err
+	}
+	k := kindOf(name)
+	if k == word {
+		if _, err := p.root.Stat(name); err != nil {
+			return missing(err, "word %q", name)
+		}
+	}
+	pieces, skipped, err := cut(w, r, k, r.FormValue("take") == "loudest")
+	if err != nil {
+		return err
+	}
+	added, err := p.add(name, pieces)
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusCreated)
+	return writeJSON(w, map[string]any{"added": added, "skipped": skipped})
+}
+
+// cut reads the recording in a request's body and divides it.
+func cut(w http.ResponseWriter, r *http.Request, k kind, loudest bool) (pieces [][]float32, skipped []string, err error) {
+	most := maxLongUpload
+	if k == word {
+		most = maxWordUpload
+	}
+	x, err := decode(http.MaxBytesReader(w, r.Body, maxUpload), most)
+	if err != nil {
+		return nil, nil, err
+	}
+	if silent(x) {
+		return nil, nil, badRequest("the recording is silent: check that the microphone is the right one and not muted")
+	}
+	if k != word {
+		return divide(x, pieceSeconds*rate), []string{}, nil
+	}
+	return utterances(x, loudest)
+}
+
+// decode reads a recording of at most so many seconds, as one channel at the studio's rate.
+func decode(r io.Reader, most int) ([]float32, error) {
+	bad := func(err error) error {
+		if big := (*http.MaxBytesError)(nil); errors.As(err, &big) {
+			return err
+		}
+		return badRequest("the recording cannot be read: %v; expected WAV, FLAC, MP3 or Ogg Vorbis", err)
+	}
+	file, err := audio.Open(r)
+	if err != nil {
+		return nil, bad(err)
+	}
+	src, err := file.MonoAt(rate)
+	if err != nil {
+		return nil, bad(err)
+	}
+	var x []float32
+	block := make([]float32, rate)
+	for {
+		n, err := src.Read(block)
+		x = append(x, block[:n]...)
+		switch {
+		case len(x) > most*rate:
+			return nil, fail(http.StatusRequestEntityTooLarge, "the recording is longer than %d seconds", most)
+		case errors.Is(err, io.EOF) && len(x) == 0:
+			return nil, badRequest("the recording is empty")
+		case errors.Is(err, io.EOF):
+			return x, nil
+		case err != nil:
+			return nil, bad(err)
+		}
+	}
+}
+
+// add writes recordings to a folder, which it makes if its name begins with an underscore, and
+// returns their names.
+func (p *project) add(name string, pieces [][]float32) ([]string, error) {
+	p.files.Lock()
+	defer p.files.Unlock()
+	defer p.soundsChanged()
+	if kindOf(name) != word {
+		if err := p.root.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+	have, err := p.clips(name) // fails if the folder is a link that leads out of the project
+	if err != nil {
+		return nil, missing(err, "folder %q", name)
+	}
+	if len(have)+len(pieces) > maxClips {
+		return nil, fail(http.StatusConflict, "%q has %d recordings, at most %d are possible", name, len(have), maxClips)
+	}
+	last := 0
+	for _, f := range have {
+		text, _ := strings.CutPrefix(strings.TrimSuffix(f.Name(), ".wav"), "clip-")
+		if n, err := strconv.Atoi(text); err == nil {
+			last = max(last, n)
+		}
+	}
+	added := []string{}
+	for _, x := range pieces {
+		last++
+		clip := fmt.Sprintf("clip-%03d.wav", last)
+		if err := audio.WriteWAVFile(filepath.Join(p.dir, name, clip), rate, x); err != nil {
+			return added, err
+		}
+		added = append(added, clip)
+	}
+	return added, nil
+}
+
+// clipOf returns the project, the folder and the name of the clip in a request's path. The clip
+// exists.
+func (s *Server) clipOf(r *http.Request) (p *project, folder, name string, err error) {
+	if p, err = s.project(r); err != nil {
+		return nil, "", "", err
+	}
+	if folder, err = folderOf(r); err != nil {
+		return nil, "", "", err
+	}
+	name = r.PathValue("clip")
+	if strings.ContainsAny(name, `/\:`) || strings.HasPrefix(name, ".") || soundTypes[strings.ToLower(filepath.Ext(name))] == "" {
+		return nil, "", "", badRequest("recording %q: expected the name of a sound file", name)
+	}
+	info, err := p.root.Stat(folder + "/" + name)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, "", "", badRequest("recording %q of %q is not a regular file", name, folder)
+	}
+	return p, folder, name, missing(err, "recording %q of %q", name, folder)
+}
+
+func (s *Server) getClip(w http.ResponseWriter, r *http.Request) error {
+	p, folder, name, err := s.clipOf(r)
+	if err != nil {
+		return err
+	}
+	f, err := p.root.Open(folder + "/" + name)
+	if err != nil {
+		return missing(err, "recording %q of %q", name, folder)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", soundTypes[strings.ToLower(filepath.Ext(name))])
+	http.ServeContent(w, r, "", info.ModTime(), f)
+	return nil
+}
+
+// replaceClip replaces a recording by the loudest sound of an upload, or by the whole upload if it
+// is not of a word. A recording in another format than WAV is deleted, and the new one has another
+// name.
+func (s *Server) replaceClip(w http.ResponseWriter, r *http.Request) error {
+	p, folder, name, err := s.clipOf(r)
+	if err != nil {
+		return err
+	}
+	pieces, skipped, err := cut(w, r, kindOf(folder), true)
+	if err != nil {
+		return err
+	}
+	wav := strings.TrimSuffix(name, filepath.Ext(name)) + ".wav"
+	p.files.Lock()
+	defer p.files.Unlock()
+	defer p.soundsChanged()
+	if err := audio.WriteWAVFile(filepath.Join(p.dir, folder, wav), rate, pieces[0]); err != nil {
+		return err
+	}
+	if wav != name {
+		if err := p.root.Remove(folder + "/" + name); err != nil {
+			return err
+		}
+	}
+	return writeJSON(w, map[string]any{"added": []string{wav}, "skipped": skipped})
+}
+
+func (s *Server) deleteClip(w http.ResponseWriter, r *http.Request) error {
+	p, folder, name, err := s.clipOf(r)
+	if err != nil {
+		return err
+	}
+	p.files.Lock()
+	defer p.files.Unlock()
+	defer p.soundsChanged()
+	if err := p.root.Remove(folder + "/" + name); err != nil {
+		return missing(err, "recording %q of %q", name, folder)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

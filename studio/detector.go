@@ -1,0 +1,275 @@
+package studio
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/atomicfile"
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/events/calibration"
+	"github.com/s4d-fast/s4d-fast/internal/par"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// detector describes a trained detector. It is kept in .studio/detector.json.
+type detector struct {
+	Labels  []string  `json:"labels"` // the words
+	From    string    `json:"from"`
+	Made    time.Time `json:"made"`
+	Seconds float64   `json:"seconds"` // of loading, training and measuring
+	Steps   int       `json:"steps"`
+	Held    tally     `json:"held"`    // clips that were held out of training
+	Learned tally     `json:"learned"` // clips that it was trained on
+	Words   []tally   `json:"words"`   // all clips, by label
+	Worst   []worst   `json:"worst"`
+
+	Threshold   float64         `json:"threshold"`
+	Calibration *operatingPoint `json:"calibration"` // null: no background to choose the threshold with
+	Command     string          `json:"command"`     // streams the microphone
+}
+
+// tally counts clips that got the right label.
+type tally struct {
+	Right int `json:"right"`
+	Total int `json:"total"`
+}
+
+// worst is a clip that has a wrong label, or is the closest to one.
+type worst struct {
+	Folder string  `json:"folder"`
+	Clip   string  `json:"clip"`
+	Found  string  `json:"found"` // label; "none" if no word reaches the threshold
+	Peak   float64 `json:"peak"`  // largest posterior of the right label
+	Held   bool    `json:"held"`
+	margin float64 // of the right label over the others and over the threshold
+}
+
+// maxWorst is the largest number of clips in detector.Worst.
+const maxWorst = 8
+
+// operatingPoint is how the threshold was chosen.
+type operatingPoint struct {
+	Words       int     `json:"words"` // in streams mixed from all clips
+	Missed      int     `json:"missed"`
+	FalseAlarms int     `json:"falseAlarms"`
+	Minutes     float64 `json:"minutes"` // of background and other sounds
+}
+
+// measure chooses the threshold of a trained model, if there are background or other sounds, stores
+// it in the model, and classifies all clips.
+func (p *project) measure(ctx context.Context, m *model.Model, all *sounds, workers int) (*detector, error) {
+	d := &detector{Labels: all.train.Labels}
+	m.Meta.Detection = nil
+	var quiet []calibration.Stream // background and other sounds
+	var noise []calibration.Stream
+	list, err := p.folders()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range list {
+		if f.Kind == word || f.Count == 0 {
+			continue
+		}
+		streams, _, err := calibration.Background(filepath.Join(p.dir, f.Name), rate, true)
+		if err != nil {
+			return nil, err
+		}
+		quiet = append(quiet, streams...)
+		if f.Kind == background {
+			noise = append(noise, streams...)
+		}
+	}
+	if len(quiet) > 0 {
+		if d.Calibration, err = calibrate(ctx, m, all, quiet, noise, workers); err != nil {
+			return nil, err
+		}
+	}
+	opt := events.DefaultsFor(m)
+	d.Threshold, d.Command = opt.Threshold, command(runtime.GOOS, p.modelPath())
+	return d, p.classify(ctx, d, m, all, opt, workers)
+}
+
+// calibrate chooses the threshold and stores it in the model.
+func calibrate(ctx context.Context, m *model.Model, all *sounds, quiet, noise []calibration.Stream, workers int) (*operatingPoint, error) {
+	var clips []calibration.Clip
+	for _, c := range slices.Concat(all.train.Words, all.held.Words) {
+		clips = append(clips, calibration.Clip{Path: c.Path, Label: all.train.Labels[c.Label]})
+	}
+	mix := calibration.DefaultWords(rate)
+	mix.Noise, mix.Seed, mix.SkipBroken, mix.Workers = noise, 1, true, workers
+	words, _, err := calibration.WordStreams(ctx, clips, mix)
+	if err != nil {
+		return nil, err
+	}
+	opt := calibration.Defaults(events.DefaultsFor(m))
+	opt.Workers = workers
+	measured, err := calibration.Measure(ctx, m, append(words, quiet...), opt)
+	if err != nil {
+		return nil, err
+	}
+	best := choose(measured)
+	m.Meta.Detection = best.Detection()
+	return &operatingPoint{Words: best.Words, Missed: best.Missed(), FalseAlarms: best.FalseAlarms, Minutes: 60 * best.Hours}, nil
+}
+
+// toleratedMisses is the share of the words that may be missed for fewer false alarms, beyond those
+// that every threshold misses.
+const toleratedMisses = 0.1
+
+// choose returns the operating point with the fewest false alarms among those that miss few words.
+func choose(m *calibration.Measurement) calibration.Point {
+	curve := m.Curve() // ordered by false alarms; the last point misses the fewest words
+	least := curve[len(curve)-1]
+	i := slices.IndexFunc(curve, func(p calibration.Point) bool {
+		return float64(p.Missed()-least.Missed()) <= toleratedMisses*float64(p.Words)
+	})
+	return curve[i]
+}
+
+// classify counts the clips that get the right label, each alone, and lists the worst ones.
+func (p *project) classify(ctx context.Context, d *detector, m *model.Model, all *sounds, opt events.Options, workers int) error {
+	r, err := events.New(m, opt)
+	if err != nil {
+		return err
+	}
+	clips := slices.Concat(all.train.Words, all.held.Words)
+	found, peaks, errs := make([]int, len(clips)), make([][]float32, len(clips)), make([]error, len(clips))
+	pool := par.New(workers)
+	defer pool.Close()
+	pool.For(len(clips), func(_, i int) {
+		if errs[i] = ctx.Err(); errs[i] == nil {
+			found[i], peaks[i], errs[i] = r.Classify(clips[i].Samples(nil))
+		}
+	})
+	d.Words = make([]tally, len(d.Labels))
+	for i, c := range clips {
+		if errs[i] != nil {
+			return fmt.Errorf("%s: %w", c.Path, errs[i])
+		}
+		held := i >= len(all.train.Words)
+		right := slices.Index(m.Meta.Labels, d.Labels[c.Label])
+		counts := []*tally{&d.Learned, &d.Words[c.Label]}
+		if held {
+			counts[0] = &d.Held
+		}
+		for _, n := range counts {
+			n.Total++
+			if found[i] == right {
+				n.Right++
+			}
+		}
+		rival := opt.Threshold
+		for label, peak := range peaks[i] {
+			if label != right && m.Meta.Labels[label] != events.None {
+				rival = max(rival, float64(peak))
+			}
+		}
+		folder, name := filepath.Split(c.Path)
+		d.Worst = append(d.Worst, worst{
+			Folder: filepath.Base(folder), Clip: name, Found: m.Meta.Labels[found[i]], Held: held,
+			Peak: float64(peaks[i][right]), margin: float64(peaks[i][right]) - rival,
+		})
+	}
+	slices.SortStableFunc(d.Worst, func(a, b worst) int { return cmp.Compare(a.margin, b.margin) })
+	d.Worst = d.Worst[:min(len(d.Worst), maxWorst)]
+	return nil
+}
+
+// command returns the command line that streams the microphone to a model (docs/stream.md).
+func command(system, path string) string {
+	record := "arecord -q -t raw -f S16_LE -r 16000 -c 1"
+	quoted := "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	switch system {
+	case "darwin":
+		record = "rec -q -t raw -r 16000 -c 1 -b 16 -e signed -"
+	case "windows":
+		record, quoted = "sox -q -t waveaudio default -t raw -r 16000 -c 1 -b 16 -e signed -", `"`+path+`"`
+	}
+	return record + " | s4d-fast stream " + quoted + " --format s16le --live"
+}
+
+// The files of the page in a project. Readers of the task audio skip hidden folders.
+const (
+	stateFolder  = ".studio"
+	detectorFile = stateFolder + "/detector.json"
+	maxDetector  = 1 << 20 // bytes of detectorFile
+)
+
+// save writes the model and its description. The model before it is kept as previous.safetensors.
+func (p *project) save(m *model.Model, d *detector) error {
+	text, err := json.MarshalIndent(d, "", "\t")
+	if err != nil {
+		return err
+	}
+	if err := p.root.Mkdir(stateFolder, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := p.root.Rename("model.safetensors", "previous.safetensors"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := m.Save(p.modelPath()); err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(p.dir, filepath.FromSlash(detectorFile)), 0o666, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+}
+
+// loadDetector reads the description of the detector, if there is one.
+func (p *project) loadDetector() error {
+	p.status.Version = time.Now().UnixMilli() // of an earlier process: smaller
+	f, err := p.root.Open(detectorFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := p.root.Stat("model.safetensors"); err != nil {
+		return err
+	}
+	var d detector
+	if err := json.NewDecoder(io.LimitReader(f, maxDetector)).Decode(&d); err != nil {
+		return fmt.Errorf("%s: %w", detectorFile, err)
+	}
+	d.Command = command(runtime.GOOS, p.modelPath()) // the folder may have been moved
+	p.status.Detector = &d
+	return nil
+}
+
+func (s *Server) getModel(w http.ResponseWriter, r *http.Request) error {
+	p, err := s.project(r)
+	if err != nil {
+		return err
+	}
+	f, err := p.root.Open("model.safetensors")
+	if errors.Is(err, os.ErrNotExist) {
+		return fail(http.StatusNotFound, "project %q has no detector yet: train one", p.name)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", `attachment; filename="model.safetensors"`)
+	http.ServeContent(w, r, "", info.ModTime(), f)
+	return nil
+}

@@ -1,0 +1,208 @@
+package studio
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coder/websocket"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/report"
+)
+
+// Limits of a live session.
+const (
+	minLiveRate = 8000 // Hz
+	maxLiveRate = 192000
+	maxMessage  = 1 << 20 // bytes
+)
+
+// liveStart is the first message of a live session.
+type liveStart struct {
+	Type      string   `json:"type"`   // start
+	Labels    []string `json:"labels"` // of Posteriors
+	Threshold float64  `json:"threshold"`
+}
+
+// liveFrames answers a message of audio. The events that ended in it are separate messages before
+// it (report.Event), with times in samples of the client's rate.
+type liveFrames struct {
+	Type    string `json:"type"`    // frames
+	Samples int64  `json:"samples"` // processed since the beginning, at the client's rate
+	// Posteriors of the labels in thousandths, frame after frame, at equal distances.
+	Posteriors [][]int `json:"posteriors"`
+}
+
+// listen runs the detector on live audio. Binary messages are samples, s16le at ?rate. Every one is
+// answered with the posteriors of its frames, which tells a client that sends a file when to send
+// more. The text message {"type":"end"} flushes the detector; the answer is the last.
+func (s *Server) listen(w http.ResponseWriter, r *http.Request) error {
+	p, err := s.project(r)
+	if err != nil {
+		return err
+	}
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		return fail(http.StatusUpgradeRequired, "expected a WebSocket")
+	}
+	hz, err := strconv.Atoi(r.FormValue("rate"))
+	if err != nil || hz < minLiveRate || hz > maxLiveRate {
+		return badRequest("rate=%q: expected %d to %d Hz", r.FormValue("rate"), minLiveRate, maxLiveRate)
+	}
+	m, err := model.Load(p.modelPath())
+	if errors.Is(err, os.ErrNotExist) {
+		return fail(http.StatusConflict, "project %q has no detector yet: train one", p.name)
+	}
+	if err != nil {
+		return err
+	}
+	rec, err := events.New(m, events.DefaultsFor(m))
+	if err != nil {
+		return err
+	}
+	resampler, err := audio.NewResampler(hz, int(rec.SampleRate()))
+	if err != nil {
+		return badRequest("rate=%d: %v", hz, err)
+	}
+	if !s.begin() {
+		return fail(http.StatusServiceUnavailable, "%v", errClosed)
+	}
+	defer s.work.Done()
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{liveProtocol}, CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		return nil // Accept has answered
+	}
+	defer conn.CloseNow()
+	conn.SetReadLimit(maxMessage)
+	l := &live{
+		conn: conn, detector: rec.NewDetector(), resampler: resampler, rate: hz, labels: m.Meta.Labels,
+		threshold: events.DefaultsFor(m).Threshold,
+	}
+	err = l.run(s.ctx)
+	switch {
+	case s.ctx.Err() != nil:
+		conn.Close(websocket.StatusGoingAway, errClosed.Error())
+	case errors.Is(err, io.EOF):
+		conn.Close(websocket.StatusNormalClosure, "")
+	case errors.Is(err, errLive):
+		conn.Close(websocket.StatusUnsupportedData, err.Error())
+	}
+	return nil
+}
+
+var errLive = errors.New(`expected samples of two bytes, or the text {"type":"end"}`)
+
+// live is a live session.
+type live struct {
+	conn       *websocket.Conn
+	detector   *events.Detector
+	resampler  *audio.Resampler
+	rate       int // of the client, in Hz
+	labels     []string
+	threshold  float64
+	taken      int64     // samples of the client
+	samples    []float32 // of a message
+	waiting    []float32 // resampled, less than a frame at the beginning
+	posteriors [][]int
+}
+
+// run processes messages until the end of the session, which is io.EOF.
+func (l *live) run(ctx context.Context) error {
+	if err := l.send(ctx, liveStart{"start", l.words(), l.threshold}); err != nil {
+		return err
+	}
+	for {
+		kind, b, err := l.conn.Read(ctx)
+		if err != nil {
+			return err
+		}
+		if kind == websocket.MessageText {
+			if string(b) != `{"type":"end"}` {
+				return errLive
+			}
+			if err := l.process(ctx, l.resampler.Flush(l.waiting), true); err != nil {
+				return err
+			}
+			return io.EOF
+		}
+		if len(b)%2 == 1 {
+			return errLive
+		}
+		l.samples = slices.Grow(l.samples[:0], len(b)/2)[:len(b)/2]
+		audio.DecodeS16LE(l.samples, b)
+		l.taken += int64(len(l.samples))
+		if err := l.process(ctx, l.resampler.Process(l.waiting, l.samples), false); err != nil {
+			return err
+		}
+	}
+}
+
+// words are the labels other than none.
+func (l *live) words() []string {
+	return slices.DeleteFunc(slices.Clone(l.labels), func(label string) bool { return label == events.None })
+}
+
+// process passes whole frames of x to the detector, or at the end all of it, and answers.
+func (l *live) process(ctx context.Context, x []float32, end bool) error {
+	l.posteriors = l.posteriors[:0]
+	frame := l.detector.Frame()
+	for len(x) >= frame || end && len(x) > 0 {
+		n := min(frame, len(x))
+		found, err := l.detector.Process(x[:n])
+		if err := errors.Join(l.sendEvents(ctx, found), err); err != nil {
+			return err
+		}
+		l.posteriors = append(l.posteriors, l.thousandths(l.detector.Posterior()))
+		x = x[n:]
+	}
+	l.waiting = append(l.waiting[:0], x...)
+	if end {
+		found, err := l.detector.Flush()
+		if err := errors.Join(l.sendEvents(ctx, found), err); err != nil {
+			return err
+		}
+	}
+	return l.send(ctx, liveFrames{"frames", l.taken, l.posteriors})
+}
+
+// thousandths returns the posteriors of the words.
+func (l *live) thousandths(posterior []float32) []int {
+	list := make([]int, 0, len(l.labels))
+	for i, label := range l.labels {
+		switch {
+		case label == events.None:
+		case posterior == nil: // before the first evaluation
+			list = append(list, 0)
+		default:
+			list = append(list, int(math.Round(1000*float64(posterior[i]))))
+		}
+	}
+	return list
+}
+
+func (l *live) sendEvents(ctx context.Context, list []events.Event) error {
+	for _, e := range list {
+		at := func(n int64) int64 { return int64(float64(n) * float64(l.rate) / l.detector.SampleRate()) }
+		if err := l.send(ctx, report.NewEvent(e, at)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *live) send(ctx context.Context, message any) error {
+	b, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	return l.conn.Write(ctx, websocket.MessageText, b)
+}

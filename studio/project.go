@@ -1,0 +1,328 @@
+package studio
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+)
+
+// project is a folder of recordings, open.
+type project struct {
+	name string
+	dir  string
+	root *os.Root
+
+	files  sync.Mutex // held while the recordings change
+	cached map[string]clip
+
+	mu      sync.Mutex
+	status  status
+	changed chan struct{}     // closed at the next change of status
+	cancel  func(cause error) // of the training run; nil: none
+}
+
+// Folder is a folder of a project with its recordings.
+type folder struct {
+	Name    string  `json:"name"`
+	Kind    kind    `json:"kind"`
+	Count   int     `json:"count"`   // of recordings
+	Seconds float64 `json:"seconds"` // of the recordings in Clips
+	Clips   []clip  `json:"clips"`   // in the order of their names, at most maxListed
+}
+
+// clip is a recording of a project.
+type clip struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+	Peaks   string  `json:"peaks"`             // envelope, 40 levels 0 … 9
+	Clipped bool    `json:"clipped,omitempty"` // samples reach full scale
+	Error   string  `json:"error,omitempty"`   // why it cannot be read
+
+	size, time int64 // of the file
+}
+
+const (
+	maxProjects = 1000
+	maxWords    = 100
+	maxListed   = 400  // clips of a folder that are listed
+	maxClips    = 5000 // of a folder
+)
+
+// projectFolders are the projects of the server's folder in alphabetical order.
+func (s *Server) projectFolders() ([]string, error) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{}
+	for _, e := range entries {
+		if e.IsDir() && checkName("project", e.Name()) == nil {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+func (s *Server) listProjects(w http.ResponseWriter, r *http.Request) error {
+	names, err := s.projectFolders()
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, map[string]any{"folder": s.dir, "projects": names})
+}
+
+func (s *Server) makeProject(w http.ResponseWriter, r *http.Request) error {
+	var q struct{ Name string }
+	if err := readJSON(w, r, &q); err != nil {
+		return err
+	}
+	if err := checkName("project", q.Name); err != nil {
+		return err
+	}
+	names, err := s.projectFolders()
+	if err != nil {
+		return err
+	}
+	if err := checkNew("project", q.Name, names, maxProjects); err != nil {
+		return err
+	}
+	if err := s.root.Mkdir(q.Name, 0o777); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusCreated)
+	return nil
+}
+
+// checkNew returns an error if a name is that of an existing folder, also on systems that ignore
+// case, or if there are too many.
+func checkNew(what, name string, names []string, most int) error {
+	if i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, name) }); i >= 0 {
+		return fail(http.StatusConflict, "%s %q exists", what, names[i])
+	}
+	if len(names) >= most {
+		return fail(http.StatusConflict, "%s %q: there are %d already, the largest number", what, name, most)
+	}
+	return nil
+}
+
+// project returns the project in a request's path.
+func (s *Server) project(r *http.Request) (*project, error) {
+	name := r.PathValue("project")
+	if err := checkName("project", name); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, fail(http.StatusServiceUnavailable, "%v", errClosed)
+	}
+	if p := s.projects[name]; p != nil {
+		return p, nil
+	}
+	root, err := s.root.OpenRoot(name)
+	if err != nil {
+		return nil, missing(err, "project %q", name)
+	}
+	p := &project{name: name, dir: filepath.Join(s.dir, name), root: root, cached: map[string]clip{}, changed: make(chan struct{})}
+	if err := p.loadDetector(); err != nil {
+		s.cfg.Log.Warn("the results of the last training run cannot be read", "project", name, "error", err)
+	}
+	s.projects[name] = p
+	return p, nil
+}
+
+// missing returns an apiError for a file that does not exist, or leads out of the project.
+func missing(err error, format string, args ...any) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fail(http.StatusNotFound, format+" does not exist", args...)
+	case err != nil && strings.Contains(err.Error(), "escapes from parent"):
+		return fail(http.StatusForbidden, format+" leads out of the folder", args...)
+	}
+	return err
+}
+
+// folders lists the folders of the project: words first, in alphabetical order.
+func (p *project) folders() ([]folder, error) {
+	p.files.Lock()
+	defer p.files.Unlock()
+	entries, err := p.entries(".")
+	if err != nil {
+		return nil, missing(err, "project %q", p.name)
+	}
+	list := []folder{}
+	for _, e := range entries {
+		name := e.Name()
+		if !e.IsDir() || strings.HasPrefix(name, ".") {
+			continue
+		}
+		f := folder{Name: name, Kind: kindOf(name), Clips: []clip{}}
+		files, err := p.clips(name)
+		if err != nil {
+			return nil, err
+		}
+		f.Count = len(files)
+		for _, file := range files[:min(len(files), maxListed)] {
+			c := p.describe(name, file)
+			f.Seconds += c.Seconds
+			f.Clips = append(f.Clips, c)
+		}
+		list = append(list, f)
+	}
+	slices.SortStableFunc(list, func(a, b folder) int { return -cmp.Compare(a.Kind, b.Kind) })
+	return list, nil
+}
+
+// entries reads a folder.
+func (p *project) entries(name string) ([]fs.DirEntry, error) {
+	f, err := p.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	list, err := f.ReadDir(-1)
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return list, err
+}
+
+// soundTypes are the files that count as recordings, with their media types.
+var soundTypes = map[string]string{
+	".wav": "audio/wav", ".wave": "audio/wav", ".flac": "audio/flac", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".oga": "audio/ogg",
+}
+
+// clips returns the recordings in a folder, in the order of their names.
+func (p *project) clips(folder string) ([]fs.FileInfo, error) {
+	entries, err := p.entries(folder)
+	if err != nil {
+		return nil, err
+	}
+	var list []fs.FileInfo
+	for _, e := range entries {
+		if soundTypes[strings.ToLower(filepath.Ext(e.Name()))] == "" || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if info, err := p.root.Stat(folder + "/" + e.Name()); err == nil && info.Mode().IsRegular() {
+			list = append(list, info)
+		}
+	}
+	return list, nil
+}
+
+// describe describes a recording. It reads each version of a file once.
+func (p *project) describe(folder string, info fs.FileInfo) clip {
+	key := folder + "/" + info.Name()
+	size, time := info.Size(), info.ModTime().UnixNano()
+	if c, ok := p.cached[key]; ok && c.size == size && c.time == time {
+		return c
+	}
+	c := clip{Name: info.Name(), size: size, time: time}
+	if x, err := audio.ReadMono(filepath.Join(p.dir, folder, info.Name()), rate); err != nil {
+		c.Error = err.Error()
+	} else {
+		c.Seconds = float64(len(x)) / rate
+		c.Peaks, c.Clipped = envelope(x)
+	}
+	p.cached[key] = c
+	return c
+}
+
+func (s *Server) showProject(w http.ResponseWriter, r *http.Request) error {
+	p, err := s.project(r)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	sounds := p.status.Sounds // before the files are read: a later change is seen again
+	p.mu.Unlock()
+	list, err := p.folders()
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, map[string]any{"name": p.name, "folder": p.dir, "sounds": sounds, "folders": list})
+}
+
+// showStatus answers with the status once its version is not ?after, or after longPoll.
+func (s *Server) showStatus(w http.ResponseWriter, r *http.Request) error {
+	p, err := s.project(r)
+	if err != nil {
+		return err
+	}
+	after := int64(-1)
+	if text := r.FormValue("after"); text != "" {
+		if after, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return badRequest("after=%q: expected a version", text)
+		}
+	}
+	return writeJSON(w, p.await(r.Context(), s.ctx, after))
+}
+
+func (s *Server) makeWord(w http.ResponseWriter, r *http.Request) error {
+	p, err := s.project(r)
+	if err != nil {
+		return err
+	}
+	var q struct{ Name string }
+	if err := readJSON(w, r, &q); err != nil {
+		return err
+	}
+	if err := checkName("word", q.Name); err != nil {
+		return err
+	}
+	p.files.Lock()
+	defer p.files.Unlock()
+	entries, err := p.entries(".")
+	if err != nil {
+		return missing(err, "project %q", p.name)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if err := checkNew("word", q.Name, names, maxWords); err != nil {
+		return err
+	}
+	if err := p.root.Mkdir(q.Name, 0o777); err != nil {
+		return err
+	}
+	p.soundsChanged()
+	w.WriteHeader(http.StatusCreated)
+	return nil
+}
+
+// deleteWord deletes a word with its recordings. A folder with anything else stays.
+func (s *Server) deleteWord(w http.ResponseWriter, r *http.Request) error {
+	p, err := s.project(r)
+	if err != nil {
+		return err
+	}
+	name := r.PathValue("word")
+	if err := checkName("word", name); err != nil {
+		return err
+	}
+	p.files.Lock()
+	defer p.files.Unlock()
+	defer p.soundsChanged()
+	files, err := p.clips(name)
+	if err != nil {
+		return missing(err, "word %q", name)
+	}
+	for _, f := range files {
+		if err := p.root.Remove(name + "/" + f.Name()); err != nil {
+			return err
+		}
+	}
+	if err := p.root.Remove(name); err != nil {
+		return fail(http.StatusConflict, "the recordings of %q were deleted, but the folder has other files and was kept: %v", name, err)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

@@ -1,0 +1,91 @@
+// Requests of the server. The token is in the fragment of the page's address, which is never sent:
+// #token=…&project=….
+
+export const fragment = () => new URLSearchParams(location.hash.slice(1));
+
+const token = fragment().get("token") ?? "";
+
+// setProject puts the project into the address, so that a reload or another tab shows it.
+export function setProject(name) {
+	const q = new URLSearchParams({ token });
+	if (name) q.set("project", name);
+	history.replaceState(null, "", "#" + q);
+}
+
+// RequestError is an answer of the server that is not a success.
+export class RequestError extends Error {
+	constructor(status, text) {
+		super(text);
+		this.status = status;
+	}
+}
+
+async function request(method, path, { json, body, signal } = {}) {
+	const headers = { "X-Studio-Token": token };
+	if (json !== undefined) body = JSON.stringify(json);
+	const r = await fetch("/api/" + path, { method, headers, body, signal });
+	if (r.ok) return r;
+	let text = r.statusText;
+	try {
+		text = (await r.json()).error;
+	} catch { /* not from the server's interface */ }
+	throw new RequestError(r.status, text);
+}
+
+const path = (...parts) => parts.map(encodeURIComponent).join("/");
+
+export const projects = async () => (await request("GET", "projects")).json();
+export const makeProject = (name) => request("POST", "projects", { json: { name } });
+
+// Project has the requests of one project.
+export class Project {
+	constructor(name) {
+		this.name = name;
+	}
+	at(...parts) {
+		return path("projects", this.name, ...parts);
+	}
+	async folders(signal) {
+		return (await request("GET", this.at(), { signal })).json();
+	}
+	async status(after, signal) {
+		return (await request("GET", this.at("status") + (after ? "?after=" + after : ""), { signal })).json();
+	}
+	addWord(name) {
+		return request("POST", this.at("words"), { json: { name } });
+	}
+	deleteWord(name) {
+		return request("DELETE", this.at("words", name));
+	}
+	// addClips returns the names of the clips and what was left out.
+	async addClips(folder, body, loudest = false) {
+		return (await request("POST", this.at("sounds", folder) + (loudest ? "?take=loudest" : ""), { body })).json();
+	}
+	replaceClip(folder, clip, body) {
+		return request("PUT", this.at("sounds", folder, clip), { body });
+	}
+	deleteClip(folder, clip) {
+		return request("DELETE", this.at("sounds", folder, clip));
+	}
+	async clip(folder, clip) {
+		return (await request("GET", this.at("sounds", folder, clip))).blob();
+	}
+	train(from) {
+		return request("POST", this.at("training"), { json: { from } });
+	}
+	cancel() {
+		return request("DELETE", this.at("training"));
+	}
+	async model() {
+		return (await request("GET", this.at("model"))).blob();
+	}
+	// live opens the WebSocket of a live session.
+	live(rate) {
+		const url = new URL("/api/" + this.at("live") + "?rate=" + rate, location.href);
+		url.protocol = "ws:";
+		url.hash = "";
+		const socket = new WebSocket(url, ["s4d-fast.studio", "token." + token]);
+		socket.binaryType = "arraybuffer";
+		return socket;
+	}
+}

@@ -1,0 +1,160 @@
+// The page: chooses the project, follows its status, and shows training and its results.
+import * as api from "./api.js";
+import * as chart from "./chart.js";
+import { $, action, announce, ask, duration, el, pictureButton, plural, showError } from "./dom.js";
+import { play } from "./sound.js";
+import * as live from "./live.js";
+import * as words from "./words.js";
+
+let project = null, following = null, folders = [], last = null;
+
+async function open(name) {
+	following?.abort();
+	following = new AbortController();
+	api.setProject(name);
+	$("welcome").hidden = !!name;
+	$("studio").hidden = !name;
+	document.title = name ? `${name} – s4d-fast studio` : "s4d-fast studio";
+	if (!name) return;
+	$("project").value = name;
+	project = new api.Project(name);
+	last = null;
+	words.show(project, []);
+	live.setDetector(project, null);
+	follow(project, following.signal);
+}
+
+// follow shows the status whenever it changes, in this tab or in another one.
+async function follow(p, signal) {
+	let after = 0, sounds = null, offline = false;
+	while (!signal.aborted) {
+		try {
+			const status = await p.status(after, signal);
+			after = status.version;
+			if (status.sounds !== sounds) {
+				const listed = await p.folders(signal);
+				sounds = listed.sounds;
+				folders = listed.folders;
+				$("folder").textContent = listed.folder;
+				words.show(p, folders);
+			}
+			show(status);
+			if (offline) showError(null);
+			offline = false;
+			await pause(200); // training changes the status at every step
+		} catch (err) {
+			if (signal.aborted) return;
+			if (err instanceof api.RequestError && err.status < 500) {
+				showError(err);
+				return;
+			}
+			offline = true;
+			showError(new Error("The connection to s4d-fast studio was lost. The page continues when it is back."));
+			await pause(2000);
+		}
+	}
+}
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const states = {
+	"": "", loading: "Reading the recordings", training: "Training", measuring: "Measuring the detector",
+	done: "The detector is ready", cancelled: "Training was cancelled", failed: "Training failed",
+};
+
+function show(status) {
+	const t = status.training, d = status.detector;
+	const busy = ["loading", "training", "measuring"].includes(t.state);
+	$("start").hidden = busy;
+	$("cancel").hidden = !busy;
+	$("run").hidden = t.state === "";
+	$("from").disabled = busy;
+	$("from").querySelector('[value="detector"]').disabled = !d;
+	let text = states[t.state];
+	if (t.state === "training" && t.steps) {
+		text += `: step ${t.step} of ${t.steps}` + (t.left === undefined ? "" : `, about ${duration(t.left)} left`);
+	}
+	if (t.state === "done") text += `, after ${duration(t.seconds)}`;
+	if (t.error) text += ": " + t.error;
+	$("progress-text").textContent = text;
+	$("progress").hidden = !busy;
+	$("progress").value = t.state === "measuring" ? 1 : t.step / (t.steps || 1);
+	if (t.curve?.length) chart.loss($("curve"), t.curve, t.steps);
+	$("curve").parentElement.hidden = !t.curve?.length;
+	const e = t.curve?.at(-1);
+	if (e) $("curve").setAttribute("aria-label", `Loss curve: after ${e.step} steps ${e.train.toFixed(2)} in training, ${e.held.toFixed(2)} on clips that are held out`);
+	if (last && last.training.state !== t.state) announce(text);
+	$("notes").replaceChildren(...(t.notes ?? []).map((n) => el("li", { textContent: n })));
+	const kinds = folders.filter((f) => f.kind === "word");
+	const few = kinds.filter((f) => f.count < 3);
+	$("start").disabled = !kinds.length || few.length > 0;
+	$("ready").textContent = busy ? "" : !kinds.length ? "Add a word first."
+		: few.length ? `Record at least 3 clips of ${few.map((f) => f.name).join(", ")}.` : "";
+	if (JSON.stringify(d) !== JSON.stringify(last?.detector) || !last) {
+		live.setDetector(project, d);
+		results(d);
+	}
+	last = status;
+}
+
+function results(d) {
+	$("results").hidden = $("use").hidden = !d;
+	$("no-detector").hidden = !!d;
+	if (!d) return;
+	const share = (t) => `${t.right} of ${t.total}`;
+	let text = `The detector recognises ${share(d.held)} clips that were held out of training, and ${share(d.learned)} that it was trained on.`;
+	const c = d.calibration;
+	if (c) {
+		text += ` The threshold is ${d.threshold.toFixed(2)}: in a stream of all clips it misses ${c.missed} of ${c.words}, and in ${c.minutes.toFixed(1)} minutes of other sounds there are ${plural(c.falseAlarms, "false alarm")}.`;
+	} else {
+		text += " The threshold is the default. Record background to have it chosen for your room.";
+	}
+	$("accuracy").textContent = text;
+	$("by-word").tBodies[0].replaceChildren(...d.labels.map((w, i) => el("tr", {}, el("th", { scope: "row", textContent: w }), el("td", { textContent: share(d.words[i]) }))));
+	$("worst").replaceChildren(...d.worst.map((w) => {
+		const name = `${w.clip} of ${w.folder}`;
+		const found = w.found === w.folder ? "recognised" : w.found === "none" ? "not recognised" : `recognised as ${w.found}`;
+		return el("li", {}, el("strong", { textContent: w.folder }),
+			el("span", { className: "hint grow", textContent: `${w.clip}: ${found}, probability ${w.peak.toFixed(2)}${w.held ? ", held out" : ""}` }),
+			pictureButton("play", `Play ${name}`, action(async () => play(await project.clip(w.folder, w.clip)))),
+			pictureButton("again", `Record ${name} again`, action(() => words.rerecord(w.folder, w.clip))));
+	}));
+	$("command").textContent = d.command;
+}
+
+async function refresh(name) {
+	const list = (await api.projects()).projects;
+	$("project").replaceChildren(...list.map((p) => el("option", { value: p, textContent: p })));
+	$("choose").hidden = !list.length;
+	await open(list.includes(name) ? name : list[0]);
+}
+
+async function make(name) {
+	await api.makeProject(name);
+	await refresh(name);
+}
+
+$("project").onchange = action(() => open($("project").value));
+$("new-project").onclick = action(async () => {
+	const name = await ask({ title: "New project", field: true, yes: "Create" });
+	if (name) await make(name);
+});
+$("first").onsubmit = action(() => make($("first-name").value.trim()));
+$("add-word").onsubmit = action(async () => {
+	await project.addWord($("word-name").value.trim());
+	$("word-name").value = "";
+});
+$("train").onsubmit = action(() => project.train($("from").value));
+$("cancel").onclick = action(() => project.cancel());
+$("download").onclick = action(async () => {
+	const url = URL.createObjectURL(await project.model());
+	el("a", { href: url, download: `${project.name}.safetensors` }).click();
+	setTimeout(() => URL.revokeObjectURL(url), 10000);
+});
+$("copy").onclick = action(async () => {
+	await navigator.clipboard.writeText($("command").textContent);
+	announce("Copied");
+});
+addEventListener("hashchange", () => location.reload());
+
+action(() => refresh(api.fragment().get("project")))();

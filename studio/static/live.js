@@ -1,0 +1,253 @@
+// Listening: the microphone or a file goes to the detector; posteriors and events come back.
+import { $, action, announce, el, pictureButton } from "./dom.js";
+import { Microphone, decode, int16, join, peak, play, wav } from "./sound.js";
+import * as chart from "./chart.js";
+
+const shown = 10, kept = 30, maxEvents = 100, maxFileSeconds = 1200; // seconds of sound: shown, kept
+const frameSeconds = 0.02, peakSeconds = 0.05;
+const around = 0.5; // seconds of sound kept before and after an event
+
+let project, words = [], session = null;
+
+// Session is a connection with the detector.
+class Session {
+	constructor(rate) {
+		this.rate = rate;
+		this.blocks = []; // {at, samples} of the last kept seconds
+		this.sent = 0; // samples
+		this.peaks = [];
+		this.frames = [];
+		this.bands = []; // events: {from, end} in seconds
+		this.waiting = []; // events whose sound is not complete yet
+		this.threshold = 0.5;
+		this.socket = project.live(rate);
+		this.ready = new Promise((resolve, reject) => {
+			this.socket.onopen = resolve;
+			this.socket.onerror = () => reject(new Error("The detector cannot be reached. Is s4d-fast studio still running?"));
+		});
+		this.closed = new Promise((resolve) => this.socket.addEventListener("close", resolve));
+		this.socket.onmessage = (e) => this.receive(JSON.parse(e.data));
+		this.stopped = false;
+	}
+	send(samples) {
+		if (this.socket.readyState !== WebSocket.OPEN) return;
+		this.blocks.push({ at: this.sent, samples });
+		this.sent += samples.length;
+		while (this.blocks.length > 1 && this.blocks[0].at < this.sent - kept * this.rate) this.blocks.shift();
+		const step = Math.round(peakSeconds * this.rate);
+		for (let i = 0; i < samples.length; i += step) this.peaks.push(peak(samples.subarray(i, i + step)));
+		this.peaks.splice(0, this.peaks.length - shown / peakSeconds);
+		this.socket.send(int16(samples).buffer);
+		this.waiting = this.waiting.filter((f) => !f());
+	}
+	receive(m) {
+		if (m.type === "start") this.threshold = m.threshold;
+		if (m.type === "frames") {
+			this.frames.push(...m.posteriors);
+			this.frames.splice(0, this.frames.length - shown / frameSeconds);
+			this.onframes?.();
+		}
+		if (m.type === "event") this.event(m);
+	}
+	// sound returns what was sent from one second to another, as far as it is kept.
+	sound(from, end) {
+		const first = Math.max(0, Math.round(from * this.rate)), last = Math.min(this.sent, Math.round(end * this.rate));
+		const parts = [];
+		for (const b of this.blocks) {
+			const i = Math.max(first - b.at, 0), j = Math.min(last - b.at, b.samples.length);
+			if (i < j) parts.push(b.samples.subarray(i, j));
+		}
+		return join(parts);
+	}
+	event(e) {
+		const from = e.onset / this.rate, end = e.end / this.rate;
+		this.bands.push({ from, end, word: words.indexOf(e.label) });
+		const item = eventItem(e, from);
+		const cut = () => {
+			if (!this.stopped && this.sent < (end + around) * this.rate) return false;
+			item(this.sound(from - around, end + around), this.rate);
+			return true;
+		};
+		if (!cut()) this.waiting.push(cut);
+	}
+	draw() {
+		const now = this.sent / this.rate;
+		this.bands = this.bands.filter((b) => b.end > now - shown);
+		const x = (s) => (s - now + shown) / shown;
+		chart.wave($("wave"), this.peaks, shown / peakSeconds, this.bands.map((b) => ({ from: x(b.from), end: x(b.end), word: b.word })));
+		chart.posteriors($("posteriors"), this.frames, shown / frameSeconds, this.threshold, words.length);
+	}
+	stop() {
+		this.stopped = true;
+		this.mic?.stop();
+		this.waiting.forEach((f) => f());
+		this.waiting = [];
+		if (this.socket.readyState === WebSocket.OPEN) this.socket.send('{"type":"end"}');
+		else this.socket.close();
+	}
+}
+
+// setDetector shows the words of the project's detector; null: there is none.
+export function setDetector(p, detector) {
+	if (p !== project) {
+		stop();
+		session = null;
+		$("events").replaceChildren();
+	}
+	project = p;
+	words = detector?.labels ?? [];
+	for (const id of ["listen", "listen-file"]) $(id).disabled = !detector;
+	if (!running()) $("listen-state").textContent = detector ? "" : "Train a detector first.";
+	$("legend").replaceChildren(...words.map((w, i) => {
+		const key = el("span", { className: "key" });
+		key.style.setProperty("--c", chart.colour(i));
+		return el("span", {}, key, w);
+	}));
+	$("missed-word").replaceChildren(...words.map((w) => el("option", { textContent: w, value: w })));
+	$("missed").hidden = !words.length;
+	redraw();
+}
+
+const running = () => session && !session.stopped;
+
+function redraw() {
+	if (session) session.draw();
+	else {
+		chart.wave($("wave"), [], 1, []);
+		chart.posteriors($("posteriors"), [], 1, 0.5, 0);
+	}
+}
+
+function animate(s) {
+	if (session !== s) return;
+	s.draw();
+	if (!s.stopped) requestAnimationFrame(() => animate(s));
+}
+
+function state(text, listening) {
+	$("listen-state").textContent = text;
+	$("listen").textContent = listening ? "Stop listening" : "Listen with the microphone";
+	$("listen").classList.toggle("recording", listening);
+}
+
+export function stop() {
+	if (!running()) return;
+	session.stop();
+	state("", false);
+}
+
+async function listen() {
+	if (running()) return stop();
+	let s = null;
+	const early = [];
+	const mic = await Microphone.open((block) => (s ? s.send(block) : early.push(block)), () => stop());
+	try {
+		const opening = new Session(mic.rate);
+		opening.mic = mic;
+		await opening.ready;
+		s = session = opening;
+	} catch (err) {
+		mic.stop();
+		throw err;
+	}
+	s.closed.then(() => session === s && !s.stopped && (s.stop(), state("The connection ended.", false)));
+	early.forEach((b) => s.send(b));
+	state("Listening", true);
+	animate(s);
+}
+
+// check sends a file as fast as the detector takes it.
+async function check(file) {
+	stop();
+	const rate = 16000;
+	let samples;
+	try {
+		samples = await decode(file, rate);
+	} catch {
+		throw new Error(`${file.name} cannot be read as sound.`);
+	}
+	if (samples.length > maxFileSeconds * rate) throw new Error(`${file.name} is longer than ${maxFileSeconds / 60} minutes.`);
+	const s = (session = new Session(rate));
+	await s.ready;
+	state(`Checking ${file.name}`, true);
+	animate(s);
+	let found = 0;
+	const receive = s.event.bind(s);
+	s.event = (e) => (found++, receive(e));
+	await new Promise((resolve) => {
+		let at = 0;
+		s.onframes = () => {
+			if (s.stopped) return;
+			if (at >= samples.length) {
+				s.stop();
+				return;
+			}
+			s.send(samples.subarray(at, (at += rate / 2)));
+		};
+		s.closed.then(resolve);
+		s.onframes();
+	});
+	if (session === s) {
+		s.stopped = true;
+		state(`${file.name}: ${found} events in ${Math.round(s.sent / rate)} s`, false);
+	}
+}
+
+// eventItem adds an event to the list. It returns a function that takes the sound around it.
+function eventItem(e, from) {
+	let sound = null, rate = 0;
+	const at = new Date(from * 1000).toISOString().slice(11, 21);
+	const name = `${e.label} at ${at}`;
+	const mark = el("select", { "aria-label": `What ${name} really was` },
+		el("option", { value: "", textContent: "Wrong? It was …" }),
+		el("option", { value: "_other", textContent: "none of the words" }),
+		...words.filter((w) => w !== e.label).map((w) => el("option", { value: w, textContent: w })));
+	const result = el("span", { className: "done" });
+	mark.disabled = true;
+	const playing = pictureButton("play", `Play ${name}`, action(() => play(wav(sound, rate))));
+	playing.disabled = true;
+	mark.onchange = action(async () => {
+		const to = mark.value;
+		if (!to) return;
+		mark.disabled = true;
+		try {
+			await project.addClips(to, wav(sound, rate), to !== "_other");
+		} catch (err) {
+			mark.disabled = false;
+			mark.value = "";
+			throw err;
+		}
+		result.textContent = to === "_other" ? "Added to the other sounds" : `Added to ${to}`;
+		mark.replaceWith(result);
+		announce(`${result.textContent}. Train again to learn from it.`);
+	});
+	const key = el("span", { className: "key" });
+	key.style.setProperty("--c", chart.colour(words.indexOf(e.label)));
+	const li = el("li", {}, key, el("strong", { className: "label", textContent: e.label }),
+		el("span", { className: "hint grow", textContent: `${at}, ${Math.round(100 * e.confidence)} %` }), playing, mark);
+	$("events").prepend(li);
+	while ($("events").children.length > maxEvents) $("events").lastChild.remove();
+	return (x, r) => {
+		[sound, rate] = [x, r];
+		playing.disabled = mark.disabled = !x.length;
+	};
+}
+
+// missed adds the last seconds of the session to a word: the loudest sound in them.
+async function missed() {
+	const word = $("missed-word").value;
+	if (!session || !session.sent) throw new Error("Listen first. If the detector misses a word, add what it heard here.");
+	const now = session.sent / session.rate;
+	await project.addClips(word, wav(session.sound(now - 3, now), session.rate), true);
+	announce(`Added to ${word}. Train again to learn from it.`);
+}
+
+$("listen").onclick = action(listen);
+$("listen-file").onchange = action(async () => {
+	const [file] = $("listen-file").files;
+	$("listen-file").value = "";
+	if (file) await check(file);
+});
+$("missed").onsubmit = action(missed);
+addEventListener("resize", redraw);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);

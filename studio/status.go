@@ -1,0 +1,87 @@
+package studio
+
+import (
+	"context"
+	"time"
+)
+
+// status is what changes while the page is open. Clients wait for its next version.
+type status struct {
+	Version  int64     `json:"version"`
+	Sounds   int64     `json:"sounds"` // version of the recordings
+	Training training  `json:"training"`
+	Detector *detector `json:"detector"` // null: none was trained
+}
+
+// The states of a training run.
+const (
+	idle      = ""
+	loading   = "loading"
+	learning  = "training"
+	measuring = "measuring"
+	done      = "done"
+	cancelled = "cancelled"
+	failed    = "failed"
+)
+
+// training is the training run in progress, or the last one of this process.
+type training struct {
+	State   string   `json:"state"`
+	Step    int      `json:"step"`
+	Steps   int      `json:"steps"`
+	Loss    float64  `json:"loss"`           // mean over the current epoch
+	Curve   []epoch  `json:"curve"`          // complete epochs
+	Seconds float64  `json:"seconds"`        // since the beginning
+	Left    *float64 `json:"left,omitempty"` // seconds until the end, estimated
+	Notes   []string `json:"notes,omitempty"`
+	Error   string   `json:"error,omitempty"`
+}
+
+// epoch is a point of the loss curve.
+type epoch struct {
+	Step     int     `json:"step"`
+	Train    float64 `json:"train"`    // mean loss
+	Held     float64 `json:"held"`     // loss on streams of the clips that are held out
+	Accuracy float64 `json:"accuracy"` // fraction of the frames of these streams with the right label
+}
+
+// longPoll is the longest time that a request for the status waits.
+const longPoll = 20 * time.Second
+
+// update changes the status and wakes the requests that wait for it.
+func (p *project) update(change func(*status)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(&p.status)
+	p.status.Version++
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// soundsChanged records that recordings were added or removed.
+func (p *project) soundsChanged() {
+	p.update(func(s *status) { s.Sounds++ })
+}
+
+// await returns the status as soon as its version is not after, or when a context or longPoll ends.
+func (p *project) await(ctx, server context.Context, after int64) status {
+	timeout := time.NewTimer(longPoll)
+	defer timeout.Stop()
+	for {
+		p.mu.Lock()
+		st, changed := p.status, p.changed
+		p.mu.Unlock()
+		if st.Version != after {
+			return st
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return st
+		case <-server.Done():
+			return st
+		case <-timeout.C:
+			return st
+		}
+	}
+}

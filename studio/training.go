@@ -1,0 +1,288 @@
+package studio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/pretrained"
+	"github.com/s4d-fast/s4d-fast/train"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/task"
+)
+
+// Models that a training run can start from, besides the built-in ones.
+const (
+	fromNothing  = "nothing"
+	fromDetector = "detector" // that of the project
+)
+
+// fineTuneLR is the learning rate of a run that starts from a model (docs/training.md).
+const fineTuneLR = 0.002
+
+var errCancelled = errors.New("cancelled")
+
+// leastClips is the smallest number of clips of a word: some train, and at least one is held out.
+const leastClips = 3
+
+func (s *Server) startTraining(w http.ResponseWriter, r *http.Request) error {
+	p, err := s.project(r)
+	if err != nil {
+		return err
+	}
+	q := struct{ From string }{"commands"}
+	if err := readJSON(w, r, &q); err != nil {
+		return err
+	}
+	base, err := p.base(q.From)
+	if err != nil {
+		return err
+	}
+	if err := p.ready(); err != nil {
+		return err
+	}
+	if !s.begin() {
+		return fail(http.StatusServiceUnavailable, "%v", errClosed)
+	}
+	s.mu.Lock()
+	if busy := s.training; busy != nil {
+		s.mu.Unlock()
+		s.work.Done()
+		return fail(http.StatusConflict, "project %q is being trained: wait for it, or cancel it", busy.name)
+	}
+	s.training = p
+	s.mu.Unlock()
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	p.mu.Lock()
+	p.cancel = cancel
+	p.mu.Unlock()
+	began := time.Now()
+	p.update(func(st *status) { st.Training = training{State: loading, Curve: []epoch{}} })
+	go func() {
+		defer s.work.Done()
+		defer cancel(nil)
+		result, err := p.train(ctx, s.cfg, base, q.From, began)
+		s.mu.Lock()
+		s.training = nil
+		s.mu.Unlock()
+		p.update(func(st *status) {
+			t := &st.Training
+			t.Seconds, t.Left = time.Since(began).Seconds(), nil
+			switch {
+			case err == nil:
+				t.State, st.Detector = done, result
+			case ctx.Err() != nil:
+				t.State = cancelled
+			default:
+				t.State, t.Error = failed, err.Error()
+			}
+		})
+	}()
+	w.WriteHeader(http.StatusAccepted)
+	return nil
+}
+
+func (s *Server) cancelTraining(w http.ResponseWriter, r *http.Request) error {
+	p, err := s.project(r)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	if p.cancel != nil {
+		p.cancel(errCancelled)
+	}
+	p.mu.Unlock()
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// base returns the model to start from, or nil to start from random weights.
+func (p *project) base(from string) (*model.Model, error) {
+	switch {
+	case from == fromNothing:
+		return nil, nil
+	case from == fromDetector:
+		m, err := model.Load(p.modelPath())
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, fail(http.StatusConflict, "the project has no detector yet")
+		}
+		return m, err
+	case pretrained.Has(from):
+		m, err := pretrained.Load(from)
+		if err == nil && m.Meta.SampleRate != rate {
+			err = badRequest("model %q reads audio at %g Hz, expected %d Hz", from, m.Meta.SampleRate, rate)
+		}
+		return m, err
+	}
+	return nil, badRequest("from %q: expected a built-in model, %q or %q", from, fromDetector, fromNothing)
+}
+
+// ready returns an error unless every word has enough clips.
+func (p *project) ready() error {
+	list, err := p.folders()
+	if err != nil {
+		return err
+	}
+	words := 0
+	for _, f := range list {
+		if f.Kind != word {
+			continue
+		}
+		words++
+		if f.Count < leastClips {
+			return fail(http.StatusConflict, "%q has %d clips, at least %d are needed; ten or more are better", f.Name, f.Count, leastClips)
+		}
+	}
+	if words == 0 {
+		return fail(http.StatusConflict, "add a word first")
+	}
+	return nil
+}
+
+// modelPath is the model file of the project.
+func (p *project) modelPath() string { return filepath.Join(p.dir, "model.safetensors") }
+
+// sounds are the recordings of a project for a training run.
+type sounds struct {
+	train, held dataset.Sounds
+	notes       []string
+}
+
+// isHeld reports whether recording i of n is held out of training: one in five, at least one of
+// least recordings.
+func isHeld(i, n, least int) bool {
+	return i%5 == 4 || n < 5 && n >= least && i == n-1
+}
+
+// sounds reads the recordings. Clips that are held out show how well the detector does on clips
+// that it was not trained on, and select the best epoch.
+func (p *project) sounds(ctx context.Context) (*sounds, error) {
+	list, err := p.folders()
+	if err != nil {
+		return nil, err
+	}
+	out := &sounds{train: dataset.Sounds{SampleRate: rate}}
+	for _, f := range list {
+		if f.Kind == word {
+			out.train.Labels = append(out.train.Labels, f.Name)
+		}
+	}
+	out.held = out.train
+	for _, f := range list {
+		clips, broken, err := dataset.Clips(ctx, []string{filepath.Join(p.dir, f.Name)}, dataset.AudioOptions{SampleRate: rate, SkipBroken: true})
+		if err != nil {
+			return nil, err
+		}
+		for _, err := range broken {
+			out.notes = append(out.notes, "left out: "+err.Error())
+		}
+		least, pick := len(clips)+1, func(s *dataset.Sounds) *[]dataset.Clip { return &s.Other }
+		switch f.Kind {
+		case word:
+			least, pick = leastClips, func(s *dataset.Sounds) *[]dataset.Clip { return &s.Words }
+		case background:
+			pick = func(s *dataset.Sounds) *[]dataset.Clip { return &s.Background }
+		}
+		label := slices.Index(out.train.Labels, f.Name)
+		for i, c := range clips {
+			c.Label = max(0, label)
+			to := pick(&out.train)
+			if isHeld(i, len(clips), least) {
+				to = pick(&out.held)
+			}
+			*to = append(*to, c)
+		}
+	}
+	return out, nil
+}
+
+// config returns the configuration of a run: the preset of the task audio, or the network of the
+// model to start from.
+func config(c Config, base *model.Model) (train.Config, error) {
+	tk, err := task.Lookup("audio")
+	if err != nil {
+		return train.Config{}, err
+	}
+	cfg := tk.Preset()
+	cfg.Data = nil // the data are those of this package
+	cfg.Seed, cfg.Workers, cfg.Train.Epochs = 1, c.Workers, c.Epochs
+	cfg.Train.Batch = min(cfg.Train.Batch, c.Streams)
+	if base != nil {
+		cfg.SetFrom(base)
+		cfg.Optim.LR = fineTuneLR
+	}
+	return cfg, nil
+}
+
+// train trains a detector, measures it and saves it with its results.
+func (p *project) train(ctx context.Context, c Config, base *model.Model, from string, began time.Time) (*detector, error) {
+	all, err := p.sounds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.update(func(s *status) { s.Training.Notes = all.notes })
+	opt := dataset.DefaultStreams(rate)
+	opt.Seed, opt.Streams, opt.ValStreams = 1, c.Streams, max(c.Streams/10, 16)
+	data, err := dataset.MixStreams(all.train, all.held, opt)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config(c, base)
+	if err != nil {
+		return nil, err
+	}
+	t, err := train.New(ctx, cfg, data, train.Options{From: base, Reporter: &reporter{project: p, began: began, training: time.Now()}})
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	if err := t.Fit(ctx); err != nil {
+		return nil, err
+	}
+	p.update(func(s *status) { s.Training.State, s.Training.Left = measuring, nil })
+	result, err := p.measure(ctx, t.Best(), all, c.Workers)
+	if err != nil {
+		return nil, fmt.Errorf("measuring the detector: %w", err)
+	}
+	result.From, result.Steps = from, t.Step()
+	result.Made, result.Seconds = time.Now().Truncate(time.Second), time.Since(began).Seconds()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return result, p.save(t.Best(), result)
+}
+
+// reporter passes the progress of a run on to the status.
+type reporter struct {
+	project         *project
+	began, training time.Time
+}
+
+func (r *reporter) Begin(q train.Progress) { r.Step(q) }
+
+func (r *reporter) Step(q train.Progress) {
+	r.project.update(func(s *status) {
+		t := &s.Training
+		t.State, t.Step, t.Steps, t.Loss, t.Seconds = learning, q.Step, q.Steps, q.Loss, time.Since(r.began).Seconds()
+		if q.Step > 0 {
+			left := time.Since(r.training).Seconds() / float64(q.Step) * float64(q.Steps-q.Step)
+			t.Left = &left
+		}
+	})
+}
+
+func (r *reporter) Epoch(m train.Metrics, better bool) {
+	e := epoch{Step: m.Step, Train: m.TrainLoss, Held: m.ValLoss}
+	if m.ValAccuracy != nil {
+		e.Accuracy = *m.ValAccuracy
+	}
+	r.project.update(func(s *status) { s.Training.Curve = append(s.Training.Curve, e) })
+}
+
+func (r *reporter) End() {}
