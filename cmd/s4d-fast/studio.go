@@ -15,7 +15,7 @@ import (
 
 type studioCmd struct {
 	Addr    string `help:"Address to listen on, with a port: localhost or an IP address of the loopback. Port 0: a free one." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
-	Dir     string `help:"Folder of the projects (default: studio)." type:"path" default:"studio" placeholder:"DIR"`
+	Dir     string `help:"Folder of the projects." type:"path" default:"runs/studio" placeholder:"DIR"`
 	Threads int    `help:"Number of worker threads for training (default: one per processor)." placeholder:"N"`
 }
 

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -276,21 +275,22 @@ func (b *browser) upload(card string, files ...string) {
 	b.run(b.ctx, chromedp.SetUploadFiles(fmt.Sprintf(`//input[@aria-label=%q]`, "Add files to "+card), files))
 }
 
-// speak returns utterances of a word by espeak-ng, with pauses. Without espeak-ng, it skips the
-// test.
-func speak(t *testing.T, word string, n int) []float32 {
+// speak returns n utterances of a word by espeak-ng, with pauses. Two voices take turns. Utterance
+// first + i has the same speed and pitch in every call. Without espeak-ng, it skips the test.
+func speak(t *testing.T, text string, first, n int, voices ...string) []float32 {
 	t.Helper()
 	if _, err := exec.LookPath("espeak-ng"); err != nil {
 		t.Skip("espeak-ng is not installed (Debian: apt install espeak-ng)")
 	}
+	if len(voices) == 0 {
+		voices = []string{"en-us+m3", "en-gb+f2"}
+	}
+	path := filepath.Join(t.TempDir(), "word.wav")
 	x := make([]float32, rate/2)
-	for i := range n {
-		path := filepath.Join(t.TempDir(), "word.wav")
-		voice := []string{"en-us+m3", "en-gb+f2"}[i%2]
-		must.Do(t, exec.Command("espeak-ng", "-v", voice, "-s", fmt.Sprint(130+10*i), "-p", fmt.Sprint(40+5*i), "-a", "60", "-z", "-w", path, word).Run())
-		y := must.Get(audio.ReadMono(path, rate))(t)
-		must.Do(t, os.Remove(path))
-		x = append(append(x, y...), make([]float32, 3*rate/4)...)
+	for i := first; i < first+n; i++ {
+		speed, pitch := 120+37*i%70, 35+23*i%30
+		must.Do(t, exec.Command("espeak-ng", "-v", voices[i%len(voices)], "-s", fmt.Sprint(speed), "-p", fmt.Sprint(pitch), "-a", "60", "-z", "-w", path, text).Run())
+		x = append(append(x, must.Get(audio.ReadMono(path, rate))(t)...), make([]float32, 3*rate/4)...)
 	}
 	return x
 }

@@ -3,7 +3,6 @@ package browsertest
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,16 +23,11 @@ func TestStory(t *testing.T) {
 	b.project("my words", "left", "stop")
 	b.run(b.ctx, chromedp.WaitVisible(`//*[@id="ready" and contains(., "at least 3 clips of left, stop")]`))
 	for _, word := range []string{"left", "stop"} {
-		b.records("Record "+word, "Stop recording "+word, speak(t, word, 5))
+		b.records("Record "+word, "Stop recording "+word, speak(t, word, 0, 5))
 		b.until(`document.body.innerText.includes("` + word + ` 5 clips")`)
 		must.Equal(t, b.files("my words/"+word), 5, "clips of %s", word)
 	}
-	noise := make([]float32, 6*rate)
-	r := rand.New(rand.NewPCG(1, 2))
-	for i := range noise {
-		noise[i] = float32(0.003 * r.NormFloat64())
-	}
-	b.records("Record a minute: Your room", "Stop recording Your room", noise)
+	b.records("Record a minute: Your room", "Stop recording Your room", noise(6))
 	b.until(`document.body.innerText.includes("Your room ")`)
 	b.controls()
 
@@ -42,7 +36,7 @@ func TestStory(t *testing.T) {
 	b.until(`document.querySelectorAll("#worst li").length > 0 && document.getElementById("accuracy").textContent.includes("threshold is")`)
 	b.controls()
 
-	b.says(speak(t, "stop", 1))
+	b.says(speak(t, "stop", 0, 1))
 	b.click("Listen with the microphone")
 	b.until(`[...document.querySelectorAll("#events .label")].some((e) => e.textContent === "stop")`)
 	b.until(`!document.querySelector("#events select").disabled`)
@@ -136,7 +130,7 @@ func TestDeniedMicrophone(t *testing.T) {
 		t.Errorf("message %q", text)
 	}
 	b.until(`!document.querySelector(".meter") && !document.querySelector("button.recording")`)
-	b.says(speak(t, "left", 3))
+	b.says(speak(t, "left", 0, 3))
 	b.upload("left", b.voice)
 	b.until(`document.body.innerText.includes("left 3 clips")`)
 	b.clean()
@@ -163,7 +157,7 @@ func TestBrokenUpload(t *testing.T) {
 func TestReloadAndTabs(t *testing.T) {
 	b := start(t, studio.Config{Workers: 2, Epochs: 1000, Streams: 640}, true)
 	b.project("tabs", "left")
-	b.says(speak(t, "left", 4))
+	b.says(speak(t, "left", 0, 4))
 	b.upload("left", b.voice)
 	b.until(`document.body.innerText.includes("left 4 clips")`)
 	b.click("Train")

@@ -72,6 +72,7 @@ class Session {
 	}
 	draw() {
 		const now = this.sent / this.rate;
+		$("wave").dataset.seconds = now;
 		this.bands = this.bands.filter((b) => b.end > now - shown);
 		const x = (s) => (s - now + shown) / shown;
 		chart.wave($("wave"), this.peaks, shown / peakSeconds, this.bands.map((b) => ({ from: x(b.from), end: x(b.end), word: b.word })));
@@ -93,6 +94,8 @@ export function setDetector(p, detector) {
 		stop();
 		session = null;
 		$("events").replaceChildren();
+		unmarked.clear();
+		showUnmarked();
 	}
 	project = p;
 	words = detector?.labels ?? [];
@@ -206,9 +209,7 @@ function eventItem(e, from) {
 	mark.disabled = true;
 	const playing = pictureButton("play", `Play ${name}`, action(() => play(wav(sound, rate))));
 	playing.disabled = true;
-	mark.onchange = action(async () => {
-		const to = mark.value;
-		if (!to) return;
+	const move = async (to) => {
 		mark.disabled = true;
 		try {
 			await project.addClips(to, wav(sound, rate), to !== "_other");
@@ -220,7 +221,10 @@ function eventItem(e, from) {
 		result.textContent = to === "_other" ? "Added to the other sounds" : `Added to ${to}`;
 		mark.replaceWith(result);
 		announce(`${result.textContent}. Train again to learn from it.`);
-	});
+		unmarked.delete(move);
+		showUnmarked();
+	};
+	mark.onchange = action(() => mark.value && move(mark.value));
 	const key = el("span", { className: "key" });
 	key.style.setProperty("--c", chart.colour(words.indexOf(e.label)));
 	const li = el("li", {}, key, el("strong", { className: "label", textContent: e.label }),
@@ -230,7 +234,25 @@ function eventItem(e, from) {
 	return (x, r) => {
 		[sound, rate] = [x, r];
 		playing.disabled = mark.disabled = !x.length;
+		if (x.length) unmarked.add(move);
+		showUnmarked();
 	};
+}
+
+const unmarked = new Set(); // functions that mark the events in the list
+
+function showUnmarked() {
+	$("all-wrong").hidden = unmarked.size < 2;
+}
+
+// allWrong marks all events as none of the words, such as those in a file without the words.
+async function allWrong() {
+	$("all-wrong").disabled = true;
+	try {
+		for (const move of [...unmarked]) await move("_other");
+	} finally {
+		$("all-wrong").disabled = false;
+	}
 }
 
 // missed adds the last seconds of the session to a word: the loudest sound in them.
@@ -249,5 +271,6 @@ $("listen-file").onchange = action(async () => {
 	if (file) await check(file);
 });
 $("missed").onsubmit = action(missed);
+$("all-wrong").onclick = action(allWrong);
 addEventListener("resize", redraw);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);

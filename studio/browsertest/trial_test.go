@@ -1,0 +1,155 @@
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/studio"
+)
+
+// noise is quiet noise of a room.
+func noise(seconds int) []float32 {
+	x := make([]float32, seconds*rate)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range x {
+		x[i] = float32(0.003 * r.NormFloat64())
+	}
+	return x
+}
+
+// The trial of a person with a microphone: three made-up words by two voices, ten clips each, and a
+// minute of background. At least 27 of 30 new utterances are right and none is wrong. Marking the
+// false alarms in a recording of other speech at least halves them. S4D_FIGURES is a folder for the
+// figures of docs/studio.md.
+func TestTrial(t *testing.T) {
+	if os.Getenv("S4D_STUDIO_TRIAL") == "" {
+		t.Skip("takes several minutes: set S4D_STUDIO_TRIAL=1")
+	}
+	b := start(t, studio.Config{Workers: 2}, true)
+	words := []string{"lumo", "tarvek", "zibbit"}
+	b.project("trial", words...)
+	for _, word := range words {
+		b.records("Record "+word, "Stop recording "+word, speak(t, word, 0, 10))
+		must.Equal(t, b.files("trial/"+word), 10, "clips of %s", word)
+	}
+	b.says(noise(62))
+	b.click("Record a minute: Your room")
+	b.until(`document.body.innerText.includes("Your room 60 s")`)
+	b.figure("words", "words-title")
+	b.train()
+	b.figure("train", "train-title")
+
+	right, wrong := 0, 0
+	for _, word := range words {
+		x := speak(t, word, 100, 10)
+		b.says(x)
+		before := b.labels()
+		b.click("Listen with the microphone")
+		b.until(fmt.Sprintf(`document.getElementById("wave").dataset.seconds > %g`, float64(len(x))/rate+0.5))
+		if word == "zibbit" {
+			b.figure("listen", "listen-title")
+		}
+		b.click("Stop listening")
+		heard := b.labels()
+		found := 0
+		for _, label := range heard[:len(heard)-len(before)] { // the newest come first
+			if label == word {
+				found++
+			} else {
+				wrong++
+			}
+		}
+		t.Logf("%s: %d of 10 utterances", word, found)
+		right += min(found, 10)
+	}
+	t.Logf("%d of 30 new utterances right, %d wrong events", right, wrong)
+	if right < 27 || wrong > 0 {
+		t.Errorf("%d of 30 new utterances right, %d wrong events; expected at least 27, and 0", right, wrong)
+	}
+
+	var speech []float32
+	for i, voice := range []string{"en-us+m7", "en-gb-scotland+f4", "en-029+m1", "en-gb-x-rp+f5"} {
+		speech = append(speech, speak(t, sentences, 10*i, 2, voice)...)
+	}
+	path := filepath.Join(t.TempDir(), "speech.wav")
+	must.Do(t, audio.WriteWAVFile(path, rate, speech))
+	first := b.check(path)
+	b.click("Mark all as wrong")
+	b.until(`document.getElementById("all-wrong").hidden`)
+	b.train()
+	second := b.check(path)
+	t.Logf("%d false alarms in %.1f minutes of speech, %d after marking them", first, float64(len(speech))/rate/60, second)
+	if first < 2 || 2*second > first {
+		t.Errorf("%d false alarms after marking %d, expected at most half as many", second, first)
+	}
+	b.media("dark")
+	b.figure("dark", "listen-title")
+	b.clean()
+}
+
+// train trains, and logs what the page says.
+func (b *browser) train() {
+	b.Helper()
+	b.click("Train")
+	b.until(`document.getElementById("progress-text").textContent.startsWith("Training: ")`)
+	b.until(`/^The detector is ready|failed/.test(document.getElementById("progress-text").textContent)`)
+	b.Log(b.text(`document.getElementById("progress-text").textContent + ". " + document.getElementById("accuracy").textContent`))
+}
+
+// labels are those of the listed events, the newest first.
+func (b *browser) labels() []string {
+	b.Helper()
+	return strings.Fields(b.text(`[...document.querySelectorAll("#events .label")].map((e) => e.textContent).join(" ")`))
+}
+
+// check passes a file to the detector and returns the number of events.
+func (b *browser) check(path string) int {
+	b.Helper()
+	before := len(b.labels())
+	b.run(b.ctx, chromedp.SetUploadFiles(css("#listen-file"), []string{path}))
+	b.until(`/events in/.test(document.getElementById("listen-state").textContent)`)
+	return len(b.labels()) - before
+}
+
+// figure writes a picture of a section, if figures are wanted.
+func (b *browser) figure(name, title string) {
+	b.Helper()
+	dir := os.Getenv("S4D_FIGURES")
+	if dir == "" {
+		return
+	}
+	png, err := chromedp.Run(b.ctx, chromedp.Screenshot(css(fmt.Sprintf("section[aria-labelledby=%q]", title))))
+	if err != nil {
+		b.give(err)
+	}
+	must.Do(b, os.WriteFile(filepath.Join(dir, "studio-"+name+".png"), png, 0o666))
+}
+
+// media selects the colours that the system prefers.
+func (b *browser) media(colours string) {
+	b.Helper()
+	b.run(b.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: colours}},
+		})
+		return err
+	}))
+}
+
+// sentences are speech without the words of the trial.
+const sentences = `The market opens before the rain begins. A little rabbit crossed the moor and looked for lumber.
+My brother carved a table for the living room. We visited the museum to see the target of the old kings. The
+moon was low over the harbour. Bring the tarpaulin, the vector drawings and the limestone. Is it a bit of a
+habit, or did she move it? Every zebra in the exhibit had a number. The lumen of the lamp is too low, so move
+it nearer. They talked about tariffs, victories and movies until the evening.`

@@ -1,0 +1,216 @@
+package studio
+
+import (
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"github.com/s4d-fast/s4d-fast/events/calibration"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/report"
+)
+
+// ready is a project that can be trained.
+func (c *client) ready(name string) {
+	c.Helper()
+	c.project(name, "up", "down")
+	c.upload(name, "up", tones(400, 6))
+	c.upload(name, "down", tones(1500, 6))
+	hum := make([]float32, 8*rate)
+	for i := range hum {
+		hum[i] = 0.01 * float32(i*i%7-3)
+	}
+	c.upload(name, backgroundFolder, hum)
+}
+
+// A training run reports its progress, writes a model with an operating point, and describes it. A
+// new server finds the detector again, and another run can start from it.
+func TestTrain(t *testing.T) {
+	c := serve(t)
+	c.ready("p")
+	c.ok("POST", "/p/training", map[string]string{"from": "commands"}, nil)
+	st := c.wait("p", ended)
+	if st.Training.State != done {
+		t.Fatalf("training: %+v", st.Training)
+	}
+	must.Equal(t, len(st.Training.Curve), 2, "epochs")
+	must.Equal(t, st.Training.Step, st.Training.Steps, "steps")
+	d := st.Detector
+	must.Equal(t, strings.Join(d.Labels, " "), "down up", "labels")
+	must.Equal(t, d.Held.Total, 2, "clips held out")
+	must.Equal(t, d.Learned.Total, 10, "clips trained on")
+	must.Equal(t, len(d.Worst), maxWorst, "worst clips")
+	if d.Calibration == nil || d.Calibration.Words != 12 || d.Calibration.Minutes == 0 {
+		t.Errorf("calibration %+v", d.Calibration)
+	}
+	path := filepath.Join(c.s.dir, "p", "model.safetensors")
+	m := must.Get(model.Load(path))(t)
+	must.Equal(t, strings.Join(m.Meta.Labels, " "), "down up none", "labels of the model")
+	must.Equal(t, m.Meta.Detection.Threshold, d.Threshold, "threshold of the model")
+	must.Equal(t, strings.Contains(d.Command, path), true, "path in %s", d.Command)
+	w := c.request("GET", "/p/model", nil)
+	must.Equal(t, w.Body.String(), string(must.Get(os.ReadFile(path))(t)), "downloaded model")
+
+	again := must.Get(New(c.s.cfg))(t)
+	again.dir = c.s.dir
+	defer again.Close()
+	next := &client{t, again, c.host}
+	found := next.wait("p", func(status) bool { return true })
+	must.Equal(t, string(must.Get(json.Marshal(found.Detector))(t)), string(must.Get(json.Marshal(d))(t)), "detector of a new server")
+	next.ok("POST", "/p/training", map[string]string{"from": fromDetector}, nil)
+	must.Equal(t, next.wait("p", ended).Training.State, done, "training from the detector")
+	if _, err := os.Stat(filepath.Join(c.s.dir, "p", "previous.safetensors")); err != nil {
+		t.Error(err)
+	}
+}
+
+// One run trains at a time. Cancelling it keeps the detector that there was.
+func TestCancel(t *testing.T) {
+	c := serve(t)
+	c.s.cfg.Epochs = 1000
+	c.ready("p")
+	c.ready("q")
+	from := map[string]string{"from": fromNothing}
+	c.ok("POST", "/p/training", from, nil)
+	c.rejects(409, `project "p" is being trained`, "POST", "/q/training", from)
+	c.rejects(409, `project "p" is being trained`, "POST", "/p/training", from)
+	c.wait("p", func(st status) bool { return st.Training.Step > 0 })
+	c.ok("DELETE", "/p/training", nil, nil)
+	st := c.wait("p", ended)
+	must.Equal(t, st.Training.State, cancelled, "state")
+	if st.Detector != nil {
+		t.Errorf("detector %+v", st.Detector)
+	}
+	c.ok("POST", "/q/training", from, nil)
+	c.wait("q", func(st status) bool { return st.Training.Step > 0 })
+	must.Do(t, c.s.Close()) // ends the run
+	c.rejects(503, "the studio was stopped", "GET", "/q/status", nil)
+}
+
+// A live session answers every message with posteriors, and with the events of the recogniser.
+func TestLive(t *testing.T) {
+	c := serve(t)
+	c.ready("p")
+	c.ok("POST", "/p/training", map[string]string{"from": "commands"}, nil)
+	must.Equal(t, c.wait("p", ended).Training.State, done, "training")
+	server := httptest.NewServer(c.s)
+	defer server.Close()
+	dial := func(query string) (*websocket.Conn, error) {
+		conn, _, err := websocket.Dial(t.Context(), server.URL+"/api/projects/p/live?"+query, &websocket.DialOptions{
+			Subprotocols: []string{liveProtocol, tokenProtocol + c.s.Token()},
+		})
+		return conn, err
+	}
+	for _, query := range []string{"", "rate=1", "rate=1000000", "rate=x"} {
+		must.Reject(dial(query))(t, "400")
+	}
+	const hz = 48000
+	conn := must.Get(dial("rate=48000"))(t)
+	defer conn.CloseNow()
+	must.Equal(t, conn.Subprotocol(), liveProtocol, "protocol")
+	read := func(v any) error {
+		_, b, err := conn.Read(t.Context())
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(b, v)
+	}
+	var start liveStart
+	must.Do(t, read(&start))
+	must.Equal(t, strings.Join(start.Labels, " "), "down up", "labels")
+	frames := 0
+	next := func() (f liveFrames) {
+		for f.Type != "frames" {
+			f = liveFrames{}
+			must.Do(t, read(&f))
+		}
+		frames += len(f.Posteriors)
+		return f
+	}
+	block := make([]byte, 2*hz/10)
+	for i := range 10 {
+		must.Do(t, conn.Write(t.Context(), websocket.MessageBinary, block))
+		must.Equal(t, next().Samples, int64(i+1)*hz/10, "samples")
+	}
+	must.Do(t, conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"end"}`)))
+	next()
+	must.Equal(t, frames, 50, "frames in a second")
+	var e report.Event
+	must.Equal(t, websocket.CloseStatus(read(&e)), websocket.StatusNormalClosure, "end")
+
+	for _, bad := range [][]byte{{1, 2, 3}, nil} {
+		conn := must.Get(dial("rate=16000"))(t)
+		kind := websocket.MessageBinary
+		if bad == nil {
+			kind, bad = websocket.MessageText, []byte("{}")
+		}
+		must.Do(t, conn.Write(t.Context(), kind, bad))
+		var err error
+		for err == nil {
+			_, _, err = conn.Read(t.Context())
+		}
+		must.Equal(t, websocket.CloseStatus(err), websocket.StatusUnsupportedData, "a message of %q", bad)
+	}
+	open := must.Get(dial("rate=16000"))(t)
+	_, _, err := open.Read(t.Context())
+	must.Do(t, err)
+	ended := make(chan error, 1)
+	go func() {
+		_, _, err := open.Read(context.WithoutCancel(t.Context()))
+		ended <- err
+	}()
+	must.Do(t, c.s.Close()) // waits for the session
+	if err := <-ended; err == nil {
+		t.Error("the session continues after Close")
+	}
+}
+
+// One clip in five is held out, and one of each word if there are few.
+func TestHeld(t *testing.T) {
+	for _, q := range []struct{ n, least, want int }{{3, 3, 1}, {4, 3, 1}, {5, 3, 1}, {10, 3, 2}, {11, 3, 2}, {2, 3, 0}, {1, 2, 0}, {4, 5, 0}, {10, 11, 2}} {
+		held := 0
+		for i := range q.n {
+			if isHeld(i, q.n, q.least) {
+				held++
+			}
+		}
+		must.Equal(t, held, q.want, "held out of %d, least %d", q.n, q.least)
+	}
+}
+
+// The operating point has the fewest false alarms among those that miss at most a tenth of the
+// words more than the best.
+func TestChoose(t *testing.T) {
+	point := func(missed, alarms int) calibration.Point {
+		return calibration.Point{Score: calibration.Score{Words: 20, Correct: 20 - missed}, FalseAlarms: alarms, Hours: 1}
+	}
+	for name, q := range map[string]struct {
+		points []calibration.Point
+		alarms int
+	}{
+		"few more misses":  {[]calibration.Point{point(1, 5), point(3, 0), point(0, 9), point(2, 2)}, 2},
+		"many more misses": {[]calibration.Point{point(0, 4), point(9, 0)}, 4},
+		"one":              {[]calibration.Point{point(9, 7)}, 7},
+	} {
+		chosen := choose(&calibration.Measurement{Points: q.points})
+		must.Equal(t, chosen.FalseAlarms, q.alarms, "%s", name)
+	}
+}
+
+// The command quotes the path for the shell.
+func TestCommand(t *testing.T) {
+	must.Equal(t, command("linux", "/a b/it's/m"), `arecord -q -t raw -f S16_LE -r 16000 -c 1 | s4d-fast stream '/a b/it'\''s/m' --format s16le --live`, "Linux")
+	for _, system := range []string{"darwin", "windows"} {
+		if !slices.Contains(strings.Fields(command(system, "m")), "s4d-fast") {
+			t.Error(command(system, "m"))
+		}
+	}
+}
