@@ -4,6 +4,7 @@ package browsertest
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -30,7 +31,7 @@ const rate = 48000 // Hz, of the microphone
 
 // patience is the longest time that a test waits for the page. It decides nothing but when a test
 // that would never end is a failure.
-const patience = 5 * time.Minute
+const patience = 15 * time.Minute
 
 // browser is a Chromium with the page of a studio.
 type browser struct {
@@ -288,7 +289,8 @@ func speak(t *testing.T, text string, first, n int, voices ...string) []float32 
 	path := filepath.Join(t.TempDir(), "word.wav")
 	x := make([]float32, rate/2)
 	for i := first; i < first+n; i++ {
-		speed, pitch := 120+37*i%70, 35+23*i%30
+		r := rand.New(rand.NewPCG(uint64(i), 1))
+		speed, pitch := 120+r.IntN(70), 35+r.IntN(30)
 		must.Do(t, exec.Command("espeak-ng", "-v", voices[i%len(voices)], "-s", fmt.Sprint(speed), "-p", fmt.Sprint(pitch), "-a", "60", "-z", "-w", path, text).Run())
 		x = append(append(x, must.Get(audio.ReadMono(path, rate))(t)...), make([]float32, 3*rate/4)...)
 	}

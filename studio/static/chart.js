@@ -10,14 +10,14 @@ export function colour(i) {
 
 // prepare clears a canvas and returns its context, in CSS pixels.
 function prepare(canvas) {
-	const ratio = devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
+	const ratio = devicePixelRatio || 1, width = canvas.clientWidth;
 	if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
 	const c = canvas.getContext("2d");
 	const own = canvas.height / (canvas.dataset.height ??= canvas.height);
 	if (own !== ratio) canvas.height = Math.round(canvas.dataset.height * ratio);
 	canvas.style.height = canvas.dataset.height + "px";
 	c.setTransform(ratio, 0, 0, ratio, 0, 0);
-	c.clearRect(0, 0, width, height);
+	c.clearRect(0, 0, width, canvas.dataset.height);
 	return { c, width, height: Number(canvas.dataset.height) };
 }
 

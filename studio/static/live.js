@@ -28,6 +28,7 @@ class Session {
 		this.closed = new Promise((resolve) => this.socket.addEventListener("close", resolve));
 		this.socket.onmessage = (e) => this.receive(JSON.parse(e.data));
 		this.stopped = false;
+		$("wave").dataset.seconds = 0;
 	}
 	send(samples) {
 		if (this.socket.readyState !== WebSocket.OPEN) return;

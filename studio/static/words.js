@@ -29,7 +29,7 @@ export function show(p, list) {
 	update($("others"), others);
 }
 
-// toggle records into a folder or stops, as the card's button does.
+// update makes the cards in a list those of the folders.
 function update(ul, list) {
 	const old = new Map([...ul.children].map((li) => [li.dataset.name, li]));
 	const focus = document.activeElement?.dataset.focus;

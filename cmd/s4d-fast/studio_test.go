@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// studio prints the address of the page, with the token that its interface requires. Ctrl-C ends
+// it.
+func TestStudio(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	out, stdout := io.Pipe()
+	var stderr bytes.Buffer
+	done := make(chan int, 1)
+	dir := filepath.Join(t.TempDir(), "projects")
+	go func() { done <- run(ctx, []string{"studio", "--dir", dir}, streams{out: stdout, err: &stderr}) }()
+	line := must.Get(bufio.NewReader(out).ReadString('\n'))(t)
+	address := must.Get(url.Parse(strings.TrimSpace(line)))(t)
+	fragment := must.Get(url.ParseQuery(address.Fragment))(t)
+	must.Equal(t, net.ParseIP(address.Hostname()).IsLoopback(), true, "loopback in %s", line)
+	request := func(method, path, token, body string) *http.Response {
+		t.Helper()
+		q := must.Get(http.NewRequestWithContext(t.Context(), method, "http://"+address.Host+path, strings.NewReader(body)))(t)
+		q.Header.Set("X-Studio-Token", token)
+		return must.Get(http.DefaultClient.Do(q))(t)
+	}
+	page := request("GET", "/", "", "")
+	must.Equal(t, strings.Contains(string(must.Get(io.ReadAll(page.Body))(t)), "s4d-fast studio"), true, "page")
+	must.Equal(t, request("GET", "/api/projects", "", "").StatusCode, http.StatusUnauthorized, "without the token")
+	token := fragment.Get("token")
+	must.Equal(t, request("POST", "/api/projects", token, `{"name":"p"}`).StatusCode, http.StatusCreated, "a new project")
+	var first struct{ Version int64 }
+	must.Do(t, json.NewDecoder(request("GET", "/api/projects/p/status", token, "").Body).Decode(&first))
+	waiting := make(chan *http.Response, 1)
+	go func() {
+		waiting <- request("GET", "/api/projects/p/status?after="+strconv.FormatInt(first.Version, 10), token, "")
+	}()
+	cancel(signalError{syscall.SIGINT})
+	must.Equal(t, <-done, exitOK, "exit code; %s", &stderr)
+	<-waiting
+	if !strings.Contains(stderr.String(), dir) {
+		t.Errorf("stderr %q lacks the folder", &stderr)
+	}
+}
+
+// Only the loopback can be listened on.
+func TestStudioErrors(t *testing.T) {
+	used := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer used.Close()
+	for _, c := range []struct {
+		args []string
+		code int
+		text string
+	}{
+		{[]string{"--addr", "0.0.0.0:8070"}, exitUsage, "--addr 0.0.0.0:8070: expected localhost or an IP address of the loopback"},
+		{[]string{"--addr", "example.com:80"}, exitUsage, "expected localhost"},
+		{[]string{"--addr", ":8070"}, exitUsage, "expected localhost"},
+		{[]string{"--addr", "localhost"}, exitUsage, "and a port"},
+		{[]string{"--addr", used.Addr().String()}, exitFailed, "--addr: "},
+		{[]string{"--threads", "-1"}, exitUsage, "--threads -1: expected at least 0"},
+		{[]string{"--dir", "main.go/x"}, exitFailed, "--dir: "},
+	} {
+		var stderr bytes.Buffer
+		code := run(t.Context(), append([]string{"studio"}, c.args...), streams{out: io.Discard, err: &stderr})
+		if code != c.code || !strings.Contains(stderr.String(), c.text) {
+			t.Errorf("%q: exit code %d, %q, expected %d with %q", c.args, code, &stderr, c.code, c.text)
+		}
+	}
+}
