@@ -43,7 +43,7 @@ func main() {
 	voices := flag.String("voices", "en-us+m3,en-gb+f2", "voices of espeak-ng")
 	flag.IntVar(&o.clips, "clips", 10, "training clips of each word, by the voices in turn")
 	flag.IntVar(&o.tests, "tests", 10, "test utterances of each word")
-	flag.Float64Var(&o.minutes, "minutes", 5, "minutes of speech without the words, twice")
+	flag.Float64Var(&o.minutes, "minutes", 2, "minutes of speech without the words, twice")
 	flag.IntVar(&o.threads, "threads", 2, "worker threads")
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of the pitch and the speed of the utterances")
 	flag.Parse()
