@@ -36,9 +36,9 @@ type event struct {
 	Confidence float64
 }
 
-// The engine in WebAssembly, loaded by the page's own script, gives the events of the native program
-// at level generic, with the same bits. S4D_WEB_SECONDS is the duration of the audio per model; by
-// default it is a minute. The engine and its models are at most 5 MB.
+// The engine in WebAssembly, loaded by the page's own script, gives the events of the native
+// program at level generic, with the same bits. S4D_WEB_SECONDS is the duration of the audio per
+// model; by default it is a minute. The engine and its models are at most 5 MB.
 func TestEvents(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds for another system")

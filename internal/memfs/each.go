@@ -92,8 +92,8 @@ func EachFault(start *FS, modes []Mode, try func(f *FS, fault *Fault)) int {
 }
 
 // EachPowerCut runs a program on a copy of start, and calls check with the file system after a
-// power cut: after every operation that changes it, with every loss and with so many draws of Torn. It returns the
-// number of calls.
+// power cut: after every operation that changes it, with every loss and with so many draws of Torn.
+// It returns the number of calls.
 func EachPowerCut(start *FS, draws int, run func(f *FS), check func(after *FS, when string)) int {
 	type moment struct {
 		f    *FS
