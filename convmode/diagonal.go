@@ -108,8 +108,8 @@ func (p *parameters) addGrad(grad *model.Layer) { grad.AddSSM(p.grad.params) }
 // clearGrad zeroes the gradients to which channels add.
 func (p *parameters) clearGrad() {
 	g := p.grad.params
-	clear(g.LogStep)
-	clear(g.LogDecay)
+	clear(g.Step)
+	clear(g.Decay)
 	clear(g.Freq)
 	clear(g.B)
 	clear(g.P)

@@ -27,7 +27,7 @@ func (k *keptKernels) find(n *Net) {
 	if k.weights == nil {
 		for i := range n.cfg.CountSSM() {
 			l := &n.w.Layers[i]
-			k.weights = append(k.weights, l.LogStep, l.LogDecay, l.Freq, l.Omega, l.B, l.P, l.C, l.D)
+			k.weights = append(k.weights, l.Step, l.Decay, l.Freq, l.Omega, l.B, l.P, l.C, l.D)
 		}
 		k.sum = k.checksum()
 	}

@@ -147,7 +147,7 @@ func TestGoldenS4Lengths(t *testing.T) {
 					})
 					must.Do(t, cfg.Validate())
 					m := &model.Model{Config: cfg, Weights: model.NewWeights(cfg)}
-					for name, x := range map[string][]float32{"log_dt": m.Weights.Layers[0].LogStep, "log_A_real": m.Weights.Layers[0].LogDecay,
+					for name, x := range map[string][]float32{"log_dt": m.Weights.Layers[0].Step, "log_A_real": m.Weights.Layers[0].Decay,
 						"A_imag": m.Weights.Layers[0].Freq, "B": m.Weights.Layers[0].B, "P": m.Weights.Layers[0].P} {
 						copy(x, narrow(nested(name, g.Untied.Parameters)))
 					}

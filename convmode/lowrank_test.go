@@ -172,8 +172,8 @@ func TestLowRankMeanKernelOfLongOne(t *testing.T) {
 // singular sets Λ and P to 0, so that Ā is the identity.
 func singular(m *model.Model) {
 	l := &m.Weights.Layers[0]
-	for i := range l.LogDecay {
-		l.LogDecay[i], l.Freq[i] = -1e30, 0
+	for i := range l.Decay {
+		l.Decay[i], l.Freq[i] = -1e30, 0
 	}
 	clear(l.P)
 }
@@ -198,7 +198,7 @@ func TestLowRankRecovery(t *testing.T) {
 	for i := range m.Weights.Layers[0].P {
 		m.Weights.Layers[0].P[i] = 1e30
 	}
-	m.Weights.Layers[0].LogStep[0] = 1e4
+	m.Weights.Layers[0].Step[0] = 1e4
 	_, err := New(m, o)
 	must.Fail(t, err, "convmode: layer 0, StepScale 2: ssm: channel 0: l_kernel 50: C cannot be recovered")
 }

@@ -128,7 +128,7 @@ func (l *scanLayer) sumGradMode(_, mode int) {
 		}
 	}
 	s.matrixGrad.Lambda[mode] = lambda
-	s.grad.LogStep[mode], s.grad.LogDecay[mode], s.grad.Freq[mode] = 0, 0, 0
+	s.grad.Step[mode], s.grad.Decay[mode], s.grad.Freq[mode] = 0, 0, 0
 	clear(s.grad.B[mode*h : (mode+1)*h])
 	l.params.BackwardScan(s.grad, s.matrixGrad, l.n.stepScale, mode, mode+1)
 }

@@ -16,9 +16,9 @@ import (
 func lowRank(p *ssm.Params, row int) *LowRank {
 	m, h := p.Modes(), row%p.DModel
 	at := h % p.Copies() * m
-	s := &LowRank{Step: math.Exp(p.LogStep[h]), P: p.P[at : at+m], B: p.B[at : at+m], C: p.C[row*m : (row+1)*m]}
+	s := &LowRank{Step: math.Exp(p.Step[h]), P: p.P[at : at+m], B: p.B[at : at+m], C: p.C[row*m : (row+1)*m]}
 	for i := at; i < at+m; i++ {
-		s.Lambda = append(s.Lambda, complex(-math.Exp(p.LogDecay[i]), p.Freq[i]))
+		s.Lambda = append(s.Lambda, complex(-math.Exp(p.Decay[i]), p.Freq[i]))
 	}
 	return s
 }
@@ -114,7 +114,7 @@ func TestCauchyGolden(t *testing.T) {
 		check("B", grad.B)
 		check("P", grad.P)
 		check("C", grad.C)
-		for name, got := range map[string][]float64{"inv_dt": grad.LogStep, "A_real": grad.LogDecay, "A_imag": grad.Freq} {
+		for name, got := range map[string][]float64{"inv_dt": grad.Step, "A_real": grad.Decay, "A_imag": grad.Freq} {
 			want, largest := g.Gradients[name], 0.0
 			for _, v := range want {
 				largest = max(largest, math.Abs(v))
@@ -132,8 +132,8 @@ func TestCauchyGolden(t *testing.T) {
 func goldenParams(g *golden.S4Layer) *ssm.Params {
 	p := ssm.NewParams(ssm.Config{Layer: ssm.LayerS4, DModel: g.Config.H, DState: g.Config.N, Init: ssm.Imported,
 		Disc: ssm.Bilinear, NSSM: g.Config.Copies, LKernel: g.LKernel})
-	copy(p.LogStep, g.Parameters["inv_dt"])
-	copy(p.LogDecay, g.Parameters["A_real"])
+	copy(p.Step, g.Parameters["inv_dt"])
+	copy(p.Decay, g.Parameters["A_real"])
 	copy(p.Freq, g.Parameters["A_imag"])
 	for name, dst := range map[string][]complex128{"B": p.B, "P": p.P, "C": p.C} {
 		for i, v := range g.Parameters[name].Complex() {
@@ -148,8 +148,8 @@ func goldenParams(g *golden.S4Layer) *ssm.Params {
 func TestCauchyGradByDifferences(t *testing.T) {
 	for _, length := range []int{7, 14, 16} {
 		p := s4Params(t, ssm.FouT, 4, length)
-		for i := range p.LogDecay { // FouT's own poles almost touch the nodes
-			p.LogDecay[i] = -1
+		for i := range p.Decay { // FouT's own poles almost touch the nodes
+			p.Decay[i] = -1
 		}
 		plan := NewCauchy(p.Modes(), length)
 		taps := length - 2
@@ -175,7 +175,7 @@ func TestCauchyGradByDifferences(t *testing.T) {
 		}
 		const step = 1e-5
 		for name, x := range map[string][2]*float64{
-			"LogStep": {&p.LogStep[0], &grad.LogStep[0]}, "LogDecay": {&p.LogDecay[0], &grad.LogDecay[0]},
+			"Step": {&p.Step[0], &grad.Step[0]}, "Decay": {&p.Decay[0], &grad.Decay[0]},
 			"Freq": {&p.Freq[0], &grad.Freq[0]},
 		} {
 			old := *x[0]

@@ -151,7 +151,7 @@ func TestWeightsValidate(t *testing.T) {
 		if err := w.Validate(); (err == nil) != (c.inC == "") || err != nil && err.Error() != c.inC {
 			t.Errorf("C of %v: error %v, expected %q", c.value, err, c.inC)
 		}
-		w.Layers[1].C[3], w.Layers[0].LogDecay[2] = 0, c.value
+		w.Layers[1].C[3], w.Layers[0].Decay[2] = 0, c.value
 		if err := w.Validate(); (err == nil) != (c.inDecays == "") || err != nil && err.Error() != c.inDecays {
 			t.Errorf("log decay of %v: error %v, expected %q", c.value, err, c.inDecays)
 		}

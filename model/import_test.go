@@ -54,7 +54,7 @@ func TestImportOptions(t *testing.T) {
 			if c := dss.Config.SSM; c.Layer != ssm.LayerDSS || c.LKernel != 96 {
 				t.Errorf("%s as DSS: %+v", g.Name, c)
 			}
-			if !slices.Equal(dss.Weights.Layers[1].LogDecay, m.Weights.Layers[1].LogDecay) {
+			if !slices.Equal(dss.Weights.Layers[1].Decay, m.Weights.Layers[1].Decay) {
 				t.Errorf("%s as DSS: A_real is not that of the file", g.Name)
 			}
 		}

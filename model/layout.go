@@ -76,8 +76,8 @@ func (c Config) ssmSpecs(l *Layer, add func(field *[]float32, name string, kind 
 	case c.SSM.Layer == ssm.LayerDSS:
 		names[1] = "A_real" // −Re A itself
 	}
-	add(&l.LogStep, names[0], KindStep, h)
-	add(&l.LogDecay, names[1], KindDecay, s, m)
+	add(&l.Step, names[0], KindStep, h)
+	add(&l.Decay, names[1], KindDecay, s, m)
 	add(&l.Freq, names[2], freq, s, m)
 	if c.SSM.MovesByWidth() {
 		add(&l.Omega, "omega", KindBuffer, s, m)
@@ -100,13 +100,13 @@ func (c Config) ssmSpecs(l *Layer, add func(field *[]float32, name string, kind 
 func (c Config) scanSpecs(l *Layer, add func(field *[]float32, name string, kind Kind, shape ...int)) {
 	h, p := c.DModel, c.SSM.Modes()
 	if c.SSM.Layer == ssm.LayerLRU {
-		add(&l.LogDecay, "nu_log", KindDecay, p)
+		add(&l.Decay, "nu_log", KindDecay, p)
 		add(&l.Freq, "theta_log", KindFreq, p)
-		add(&l.LogStep, "gamma_log", KindDecay, p)
+		add(&l.Step, "gamma_log", KindDecay, p)
 	} else {
-		add(&l.LogDecay, "Lambda_re", KindDecay, p)
+		add(&l.Decay, "Lambda_re", KindDecay, p)
 		add(&l.Freq, "Lambda_im", KindFreq, p)
-		add(&l.LogStep, "log_step", KindStep, p)
+		add(&l.Step, "log_step", KindStep, p)
 	}
 	add(&l.B, "B", KindB, p, h, 2)
 	if c.SSM.Bidirectional {

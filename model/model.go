@@ -86,8 +86,8 @@ func (c Config) NewSSMParams() *ssm.Params { return ssm.NewParams(c.ssmConfig())
 
 // FillSSM copies the layer's SSM parameters to p, which has the same configuration.
 func (l *Layer) FillSSM(p *ssm.Params) {
-	widen(p.LogStep, l.LogStep)
-	widen(p.LogDecay, l.LogDecay)
+	widen(p.Step, l.Step)
+	widen(p.Decay, l.Decay)
 	widen(p.Freq, l.Freq)
 	widen(p.Omega, l.Omega)
 	widen(p.D, l.D)
@@ -100,8 +100,8 @@ func (l *Layer) FillSSM(p *ssm.Params) {
 
 // setSSM stores parameters in the layer.
 func (l *Layer) setSSM(p *ssm.Params) {
-	narrow(l.LogStep, p.LogStep)
-	narrow(l.LogDecay, p.LogDecay)
+	narrow(l.Step, p.Step)
+	narrow(l.Decay, p.Decay)
 	narrow(l.Freq, p.Freq)
 	narrow(l.Omega, p.Omega)
 	narrow(l.D, p.D)
@@ -125,8 +125,8 @@ func (l *Layer) AddSSM(g *ssm.Params) {
 			dst[2*i+1] += float32(imag(v))
 		}
 	}
-	add(l.LogStep, g.LogStep)
-	add(l.LogDecay, g.LogDecay)
+	add(l.Step, g.Step)
+	add(l.Decay, g.Decay)
 	add(l.Freq, g.Freq)
 	add(l.D, g.D)
 	addComplex(l.C, g.C)

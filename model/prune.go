@@ -123,7 +123,7 @@ func (l *Layer) keepModes(to *Layer, d *ssm.Discrete, kept, copies int, least fl
 		best := slices.Sorted(slices.Values(order[:kept]))
 		for i, n := range best {
 			from, at := h%copies*d.M+n, h*kept+i
-			to.LogDecay[at], to.Freq[at] = l.LogDecay[from], l.Freq[from]
+			to.Decay[at], to.Freq[at] = l.Decay[from], l.Freq[from]
 			if l.Omega != nil {
 				to.Omega[at] = l.Omega[from]
 			}

@@ -30,9 +30,9 @@ func TestSchemesSurviveAFile(t *testing.T) {
 		change(&c.SSM)
 		m := mustNew(t, c, 11)
 		for _, l := range m.Weights.Layers {
-			circle := !slices.ContainsFunc(l.LogDecay, func(v float32) bool { return !math.IsInf(float64(v), -1) })
+			circle := !slices.ContainsFunc(l.Decay, func(v float32) bool { return !math.IsInf(float64(v), -1) })
 			if circle != (c.SSM.AReal == 0) {
-				t.Errorf("%s: log decays %v", name, l.LogDecay)
+				t.Errorf("%s: log decays %v", name, l.Decay)
 			}
 		}
 		path := filepath.Join(t.TempDir(), "m.safetensors")

@@ -118,8 +118,8 @@ func (c Config) exportable(k *layerKind) error {
 func (l *Layer) setMinimal(p *ssm.Params, disc ssm.Disc) error {
 	d := p.Discretize(disc, 1)
 	for h := range d.H {
-		step := math.Exp(float64(float32(p.LogStep[h])))
-		l.LogStep[h] = float32(p.LogStep[h])
+		step := math.Exp(float64(float32(p.Step[h])))
+		l.Step[h] = float32(p.Step[h])
 		for n := range d.M {
 			i := h*d.M + n
 			a := d.LogLambda[i]
@@ -129,9 +129,9 @@ func (l *Layer) setMinimal(p *ssm.Params, disc ssm.Disc) error {
 			if a == 0 {
 				return errors.New("a pole λ̄ = 1: the minimal layer would divide by 0")
 			}
-			l.LogDecay[i], l.Freq[i] = float32(math.Log(-real(a)/step)), float32(imag(a)/step)
+			l.Decay[i], l.Freq[i] = float32(math.Log(-real(a)/step)), float32(imag(a)/step)
 			// C belongs to A rounded to float32.
-			at := complex(-math.Exp(float64(l.LogDecay[i])), float64(l.Freq[i]))
+			at := complex(-math.Exp(float64(l.Decay[i])), float64(l.Freq[i]))
 			c := d.W[i] * at / (cmplx.Exp(at*complex(step, 0)) - 1)
 			l.C[2*i], l.C[2*i+1] = float32(real(c)), float32(imag(c))
 		}

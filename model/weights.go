@@ -44,11 +44,12 @@ type Tensor struct {
 // Layer holds the weights of one block. A slice is nil if the configuration has no such tensor. M
 // is the number of complex modes, S the number of pole copies.
 //
-// In S5, LogStep, LogDecay and Freq are "log_step", "Lambda_re" and "Lambda_im". In the LRU they
-// are "gamma_log", "nu_log" and "theta_log". They are [M], and B is [M][H][2].
+// ssm.Params has the meaning of Step, Decay and Freq in each kind of layer. In S5 their names are
+// "log_step", "Lambda_re" and "Lambda_im", in the LRU "gamma_log", "nu_log" and "theta_log". There
+// they are [M], and B is [M][H][2].
 type Layer struct {
-	LogStep                 []float32 // [H]       "log_dt",     DFouT "log_xi"
-	LogDecay                []float32 // [S][M]    "log_A_real", DFouT "log_rho", DSS "A_real"
+	Step                    []float32 // [H]       "log_dt",     DFouT "log_xi"
+	Decay                   []float32 // [S][M]    "log_A_real", DFouT "log_rho", DSS "A_real"
 	Freq                    []float32 // [S][M]    "A_imag",     DFouT "theta", or "u"
 	Omega                   []float32 // [S][M]    "omega", with ssm.Config.MovesByWidth
 	B                       []float32 // [S][M][2] "B", with ssm.Config.StoresB

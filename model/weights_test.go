@@ -197,7 +197,7 @@ func TestFieldsAreViews(t *testing.T) {
 	fields := map[string][]float32{
 		"encoder.weight": w.EncoderWeight, "encoder.bias": w.EncoderBias, "decoder.weight": w.DecoderWeight, "decoder.bias": w.DecoderBias,
 		"norm.weight": w.NormWeight, "norm.bias": w.NormBias, "norm.running_mean": w.RunningMean, "norm.running_var": w.RunningVar,
-		"layers.1.log_xi": l.LogStep, "layers.1.log_rho": l.LogDecay, "layers.1.theta": l.Freq, "layers.1.C": l.C, "layers.1.D": l.D,
+		"layers.1.log_xi": l.Step, "layers.1.log_rho": l.Decay, "layers.1.theta": l.Freq, "layers.1.C": l.C, "layers.1.D": l.D,
 		"layers.1.mix.weight": l.MixWeight, "layers.1.mix.bias": l.MixBias, "layers.1.norm.weight": l.NormWeight,
 		"layers.1.norm.bias": l.NormBias, "layers.1.norm.running_mean": l.RunningMean, "layers.1.norm.running_var": l.RunningVar,
 	}

@@ -382,7 +382,7 @@ func TestUnrecoverableOutputs(t *testing.T) {
 	l := &m.Weights.Layers[1]
 	modes := m.Config.SSM.Modes()
 	for i := 2 * modes; i < 3*modes; i++ {
-		l.LogDecay[i], l.Freq[i] = -1e30, 0
+		l.Decay[i], l.Freq[i] = -1e30, 0
 	}
 	clear(l.P[4*modes : 6*modes])
 	_, err := recurrent.New(m, recurrent.Options{})
@@ -392,19 +392,19 @@ func TestUnrecoverableOutputs(t *testing.T) {
 // A stream has no end, so modes of DSS or S5 that grow are an error.
 func TestGrowingModes(t *testing.T) {
 	m := newModel(t, variants()["DSS"], 1)
-	m.Weights.Layers[1].LogDecay[3] = -0.1
+	m.Weights.Layers[1].Decay[3] = -0.1
 	_, err := recurrent.New(m, recurrent.Options{})
 	must.Fail(t, err, "recurrent: 1 modes of layer 1 grow without bound")
 
 	m = newModel(t, variants()["S5"], 1)
-	m.Weights.Layers[0].LogDecay[5], m.Weights.Layers[0].LogDecay[7] = 0.1, 0.2
+	m.Weights.Layers[0].Decay[5], m.Weights.Layers[0].Decay[7] = 0.1, 0.2
 	_, err = recurrent.New(m, recurrent.Options{})
 	must.Fail(t, err, "recurrent: 2 modes of layer 0 grow without bound", "ssm.clip_eigs = true")
 
 	// A mode of an LRU that hardly decays may have |λ̄| > 1 after rounding.
 	m = newModel(t, variants()["LRU"], 1)
-	for i := range m.Weights.Layers[0].LogDecay {
-		m.Weights.Layers[0].LogDecay[i] = -50
+	for i := range m.Weights.Layers[0].Decay {
+		m.Weights.Layers[0].Decay[i] = -50
 	}
 	must.Get(recurrent.New(m, recurrent.Options{}))(t)
 }

@@ -23,8 +23,8 @@ func TestWindowForgets(t *testing.T) {
 	cfg := baseConfig()
 	cfg.NLayers, cfg.Norm = 1, model.NormNone
 	m := newModel(t, cfg, 3)
-	for i := range m.Weights.Layers[0].LogDecay {
-		m.Weights.Layers[0].LogDecay[i] = 20 // the state forgets a sample at once; the sums do not
+	for i := range m.Weights.Layers[0].Decay {
+		m.Weights.Layers[0].Decay[i] = 20 // the state forgets a sample at once; the sums do not
 	}
 	net := windowed(t, m, 100)
 	const length = 64 * 300

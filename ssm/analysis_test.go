@@ -20,8 +20,8 @@ func TestAnalyzeRankOne(t *testing.T) {
 		cfg.Layer, cfg.Disc, cfg.TrainB, cfg.LKernel, cfg.Bidirectional = LayerS4, Bilinear, true, 64, true
 		cfg.DtMin, cfg.DtMax, cfg.AReal = 0.05, 0.1, 0.5
 		p := mustNew(t, cfg, 5, 0)
-		for i := range p.LogDecay {
-			p.LogDecay[i] = max(p.LogDecay[i], math.Log(0.1)) // so that the impulse response ends
+		for i := range p.Decay {
+			p.Decay[i] = max(p.Decay[i], math.Log(0.1)) // so that the impulse response ends
 		}
 		a := must.Get(p.Analyze(1))(t)
 		must.Equal(t, a.Rows, 4, "rows of %s", init)

@@ -6,7 +6,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// initAngles sets Freq, and with XiPer also LogDecay, for the schemes on the unit circle
+// initAngles sets Freq, and with XiPer also Decay, for the schemes on the unit circle
 // (docs/maths.md §2.5, §2.6, §2.7; paper, arXiv 2508.20441).
 func (p *Params) initAngles(draw random.Stream) {
 	m := p.Modes()
@@ -24,7 +24,7 @@ func (p *Params) initAngles(draw random.Stream) {
 		clear(p.Freq)
 	case !p.Discrete(): // Im A = θ/ξ; copy s is channel s, since S = H
 		for i := range p.Freq {
-			p.Freq[i] /= math.Exp(p.LogStep[i/m])
+			p.Freq[i] /= math.Exp(p.Step[i/m])
 		}
 	}
 }
@@ -55,11 +55,11 @@ func (p *Params) angle(h, n int, draw random.Stream) float64 {
 // spreadXi gives each mode its own damping: ρ is multiplied by its ratio to the SSM's ξ.
 func (p *Params) spreadXi(draw random.Stream) {
 	m := p.Modes()
-	for i := range p.LogDecay {
+	for i := range p.Decay {
 		own := i
 		if p.XiPer == XiPerMode {
 			own = i % m
 		}
-		p.LogDecay[i] += p.logStep(draw.Float64(drawXi+uint64(own))) - p.LogStep[i/m]
+		p.Decay[i] += p.logStep(draw.Float64(drawXi+uint64(own))) - p.Step[i/m]
 	}
 }

@@ -73,8 +73,8 @@ func TestScalesOfInput(t *testing.T) {
 	single := config(DFouT, 4, 8)
 	for i, a := range d.LogLambda {
 		q := mustNew(t, single, 1, 0)
-		for h := range q.LogStep {
-			q.LogStep[h] = math.Log(-2 * real(a))
+		for h := range q.Step {
+			q.Step[h] = math.Log(-2 * real(a))
 		}
 		if want := q.Discretize(ZOH, 1).BBar[i]; cmplx.Abs(d.BBar[i]-want) > 1e-14 {
 			t.Errorf("zoh-own: B̄[%d] = %v, expected %v", i, d.BBar[i], want)

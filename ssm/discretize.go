@@ -60,9 +60,9 @@ func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, stepScale float64, l
 // step returns rΔ of a channel, or ξ for discrete parameters.
 func (p *Params) step(c int, stepScale float64) float64 {
 	if p.Discrete() {
-		return math.Exp(p.LogStep[c])
+		return math.Exp(p.Step[c])
 	}
-	return math.Exp(p.LogStep[c]) * stepScale
+	return math.Exp(p.Step[c]) * stepScale
 }
 
 // mode returns the exponent a of mode i, an index into [S][M], and its discretisation as a function
@@ -95,7 +95,7 @@ func (p *Params) mode(disc Disc, i int, step, stepScale float64) (a complex128, 
 // exponent returns a of mode i: Δ·A for S4D, −ρξ + iθ for discrete parameters, where θ is Freq or
 // Omega + 2ρξ·Freq.
 func (p *Params) exponent(i int, step float64) complex128 {
-	decay := 0 - math.Exp(p.LogDecay[i])*step // 0 − x: a pole on the unit circle gets +0
+	decay := 0 - math.Exp(p.Decay[i])*step // 0 − x: a pole on the unit circle gets +0
 	switch {
 	case p.MovesByWidth():
 		return complex(decay, p.Omega[i]-2*decay*p.Freq[i])

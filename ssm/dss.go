@@ -22,7 +22,7 @@ type dssMode struct {
 
 // dssMode returns mode i, an index into [S][M], of a channel with the step Δ.
 func (p *Params) dssMode(i int, step float64, taps int) dssMode {
-	m := dssMode{lambda: complex(-p.LogDecay[i], p.Freq[i]), step: step, sign: 1, taps: float64(taps)}
+	m := dssMode{lambda: complex(-p.Decay[i], p.Freq[i]), step: step, sign: 1, taps: float64(taps)}
 	m.a = complex(step, 0) * m.lambda
 	if real(m.lambda) > 0 {
 		m.sign = -1
@@ -80,11 +80,11 @@ func (p *Params) backwardDSS(grad *Params, stepScale float64, g, m []complex128,
 			for dir := range p.Directions() {
 				i := dir*p.DModel*modes + c*modes + n
 				byA, byLambda := p.backwardDSSMode(grad, k, g[i], m[i], i, shared)
-				// a = Δ·A with A = −LogDecay + i·Freq.
+				// a = Δ·A with A = −Decay + i·Freq.
 				byLambda += complex(step, 0) * byA
-				grad.LogDecay[shared] -= real(byLambda)
+				grad.Decay[shared] -= real(byLambda)
 				grad.Freq[shared] -= imag(byLambda)
-				grad.LogStep[c] += step * real(byA*k.lambda)
+				grad.Step[c] += step * real(byA*k.lambda)
 			}
 		}
 	}

@@ -15,9 +15,9 @@ var goldenC = []complex128{1, 0.5i, -0.25 + 0.25i, 0.1 - 0.3i}
 // caseG1 is M=4, A = −½ + iπn, Δ = 0.05, B = 1.
 func caseG1(disc Disc) *Params {
 	p := NewParams(Config{DModel: 1, DState: 8, Init: Lin, Disc: disc, TrainB: true})
-	p.LogStep[0] = math.Log(0.05)
+	p.Step[0] = math.Log(0.05)
 	for n := range 4 {
-		p.LogDecay[n] = math.Log(0.5)
+		p.Decay[n] = math.Log(0.5)
 		p.Freq[n] = math.Pi * float64(n)
 	}
 	copy(p.C, goldenC)
@@ -31,7 +31,7 @@ func caseG2(scale BScale) *Params {
 		panic(err)
 	}
 	for h := range 2 {
-		p.LogStep[h] = math.Log(0.1)
+		p.Step[h] = math.Log(0.1)
 		copy(p.C[4*h:], goldenC)
 	}
 	return p
@@ -93,8 +93,8 @@ func TestGoldenGradients(t *testing.T) {
 	grad := zeroParams(p.Config)
 	g, m := sums(d, [][]float64{dk})
 	p.BackwardChannels(grad, ZOH, 1, g, m, 0, 1)
-	compare(t, "log dt", grad.LogStep, []float64{0.043787855959293}, 1e-12)
-	compare(t, "log_A_real", grad.LogDecay, []float64{-0.050149460674611, 0.019382232922698, 0.00737884518711, 0.0001484236344}, 1e-12)
+	compare(t, "log dt", grad.Step, []float64{0.043787855959293}, 1e-12)
+	compare(t, "log_A_real", grad.Decay, []float64{-0.050149460674611, 0.019382232922698, 0.00737884518711, 0.0001484236344}, 1e-12)
 	compare(t, "A_imag", grad.Freq, []float64{0, -0.029243392757671, 0.027456899761868, -0.023759575731551}, 1e-12)
 	compare(t, "C", floats(grad.C), []float64{0.395968058024283, 0, 0.262659775181438, -0.269634952825833,
 		-0.014249889016993, -0.321894945558299, -0.193505328235829, -0.151405982127537}, 1e-12)

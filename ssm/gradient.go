@@ -3,7 +3,7 @@ package ssm
 import "math/cmplx"
 
 // BackwardChannels computes the gradients of the parameters of channels [lo, hi) from the gradient
-// of the kernel, and adds them to grad's LogStep, LogDecay, Freq, B and C (docs/maths.md §7). D is
+// of the kernel, and adds them to grad's Step, Decay, Freq, B and C (docs/maths.md §7). D is
 // not part of the kernel.
 //
 // g and m, both [directions·H][M], are G_n = Σ_l K′[l]·λ̄_n^l and M_n = Σ_l l·K′[l]·λ̄_n^l with K′
@@ -25,17 +25,17 @@ func (p *Params) BackwardChannels(grad *Params, disc Disc, stepScale float64, g,
 			a, r, k := p.mode(disc, shared, step, stepScale)
 			t, wg := p.backwardMode(grad, r, k, g, m, c*modes+n, shared)
 
-			// Re a = −exp(LogDecay)·step in all parametrisations.
+			// Re a = −exp(Decay)·step in all parametrisations.
 			byFreq, byDecay, byStep := p.turn(a, shared, step)
 			grad.Freq[shared] -= 2 * imag(t) * byFreq
-			grad.LogDecay[shared] += 2 * (real(t)*real(a) - imag(t)*byDecay)
+			grad.Decay[shared] += 2 * (real(t)*real(a) - imag(t)*byDecay)
 			logStep += 2 * (real(t)*real(a) - imag(t)*byStep + wg)
 		}
-		grad.LogStep[c] += logStep
+		grad.Step[c] += logStep
 	}
 }
 
-// turn returns the derivatives of Im a of mode i with respect to Freq, LogDecay and LogStep.
+// turn returns the derivatives of Im a of mode i with respect to Freq, Decay and Step.
 func (p *Params) turn(a complex128, i int, step float64) (byFreq, byDecay, byStep float64) {
 	switch {
 	case p.MovesByWidth():

@@ -79,7 +79,7 @@ func perturb(p *Params) {
 	s := random.New(6, random.Noise, 0, 0)
 	for i := range p.Freq {
 		p.Freq[i] += 0.1 * s.Normal(uint64(i))
-		p.LogDecay[i] += 0.3 * s.Normal(uint64(1000+i))
+		p.Decay[i] += 0.3 * s.Normal(uint64(1000+i))
 		p.B[i] *= complex(1+0.2*s.Normal(uint64(2000+i)), 0.2*s.Normal(uint64(3000+i)))
 	}
 }
@@ -105,7 +105,7 @@ func checkGradients(t *testing.T, p *Params, stepScale float64) {
 		}
 	}
 	for name, pair := range map[string][2][]float64{
-		"LogStep": {p.LogStep, grad.LogStep}, "LogDecay": {p.LogDecay, grad.LogDecay}, "Freq": {p.Freq, grad.Freq},
+		"Step": {p.Step, grad.Step}, "Decay": {p.Decay, grad.Decay}, "Freq": {p.Freq, grad.Freq},
 	} {
 		for i := range pair[0] {
 			check(name, i, pair[1][i], func(e float64) { pair[0][i] += e })
@@ -131,11 +131,11 @@ func TestGradientsAtZero(t *testing.T) {
 			cfg := config(tests.init, 1, 4)
 			cfg.Disc = tests.disc
 			p := mustNew(t, cfg, 3, 0)
-			p.LogDecay[0], p.LogDecay[1] = math.Inf(-1), math.Inf(-1)
+			p.Decay[0], p.Decay[1] = math.Inf(-1), math.Inf(-1)
 			p.Freq[0], p.Freq[1] = 0, 0.7
 			grad := backward(p, 1, randomTaps(1))
-			if grad.LogDecay[0] != 0 || grad.LogDecay[1] != 0 {
-				t.Errorf("gradient of log decay on the unit circle = %v, expected 0", grad.LogDecay)
+			if grad.Decay[0] != 0 || grad.Decay[1] != 0 {
+				t.Errorf("gradient of log decay on the unit circle = %v, expected 0", grad.Decay)
 			}
 			checkGradients(t, p, 1) // would report NaN
 		})
@@ -144,7 +144,7 @@ func TestGradientsAtZero(t *testing.T) {
 		cfg := config(Lin, 1, 2)
 		cfg.Disc = Bilinear
 		p := mustNew(t, cfg, 3, 0)
-		p.LogStep[0], p.LogDecay[0] = math.Log(0.1), math.Log(20) // a = −2
+		p.Step[0], p.Decay[0] = math.Log(0.1), math.Log(20) // a = −2
 		checkGradients(t, p, 1)
 	})
 }

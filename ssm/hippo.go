@@ -32,13 +32,13 @@ func (p *Params) initHippo() error {
 	for i := range p.Freq {
 		n := i % m
 		if i/m < first {
-			p.LogDecay[i], p.Freq[i] = math.Log(0.5), freq[n]
+			p.Decay[i], p.Freq[i] = math.Log(0.5), freq[n]
 			p.B[i], p.P[i] = clipIm(b[n]), b[n]*complex(math.Sqrt(0.5), 0)
 			continue
 		}
 		// FouT: P = B = 1, but 2^−½ for the pole at 0, which stands for two poles. Their phases
 		// have no effect, since C's is random.
-		p.LogDecay[i], p.Freq[i] = math.Log(minDecay), math.Pi*float64(m-1-n)
+		p.Decay[i], p.Freq[i] = math.Log(minDecay), math.Pi*float64(m-1-n)
 		p.B[i] = 1
 		if n == m-1 {
 			p.Freq[i], p.B[i] = minDecay, complex(math.Sqrt(0.5), 0)

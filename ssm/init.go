@@ -27,18 +27,18 @@ func NewParams(cfg Config) *Params {
 	h, m, s := cfg.DModel, cfg.Modes(), cfg.Copies()
 	if cfg.MIMO() {
 		return &Params{
-			Config: cfg, LogStep: make([]float64, m), LogDecay: make([]float64, m), Freq: make([]float64, m),
+			Config: cfg, Step: make([]float64, m), Decay: make([]float64, m), Freq: make([]float64, m),
 			B: make([]complex128, m*h), C: make([]complex128, cfg.Directions()*h*m), D: make([]float64, h),
 		}
 	}
 	p := &Params{
-		Config:   cfg,
-		LogStep:  make([]float64, h),
-		LogDecay: make([]float64, s*m),
-		Freq:     make([]float64, s*m),
-		B:        make([]complex128, s*m),
-		C:        make([]complex128, cfg.Directions()*h*m),
-		D:        make([]float64, h),
+		Config: cfg,
+		Step:   make([]float64, h),
+		Decay:  make([]float64, s*m),
+		Freq:   make([]float64, s*m),
+		B:      make([]complex128, s*m),
+		C:      make([]complex128, cfg.Directions()*h*m),
+		D:      make([]float64, h),
 	}
 	if cfg.MovesByWidth() {
 		p.Omega = make([]float64, s*m)
@@ -85,8 +85,8 @@ func New(cfg Config, seed uint64, layer int) (*Params, error) {
 
 // initSteps draws Δ or ξ, one per channel, log-uniform in its range.
 func (p *Params) initSteps(draw random.Stream) {
-	for h := range p.LogStep {
-		p.LogStep[h] = p.logStep(draw.Float64(drawStep + uint64(h)))
+	for h := range p.Step {
+		p.Step[h] = p.logStep(draw.Float64(drawStep + uint64(h)))
 	}
 }
 
@@ -114,14 +114,14 @@ func (p *Params) initOutput(draw random.Stream) {
 // minDSSDecay is the lower bound of DSS's initial −Re A, as in the official code.
 const minDSSDecay = 1e-4
 
-// initPoles sets LogDecay, Freq and, for LegS, B.
+// initPoles sets Decay, Freq and, for LegS, B.
 func (p *Params) initPoles(draw random.Stream) error {
 	logDecay := math.Log(p.AReal) // −Inf for 0: the unit circle
 	if p.Layer == LayerDSS {
 		logDecay = max(p.AReal, minDSSDecay)
 	}
-	for i := range p.LogDecay {
-		p.LogDecay[i] = logDecay
+	for i := range p.Decay {
+		p.Decay[i] = logDecay
 	}
 	if p.Angles() {
 		p.initAngles(draw)
@@ -138,10 +138,10 @@ func (p *Params) initPoles(draw random.Stream) error {
 	case Quad:
 		p.repeatFreq(func(i float64) float64 { return (2*i + 1) * (2*i + 1) / math.Pi })
 	case Real:
-		for i := range p.LogDecay {
-			p.LogDecay[i] = math.Log(float64(i%p.Modes() + 1))
+		for i := range p.Decay {
+			p.Decay[i] = math.Log(float64(i%p.Modes() + 1))
 			if p.Layer == LayerDSS {
-				p.LogDecay[i] = float64(i%p.Modes() + 1)
+				p.Decay[i] = float64(i%p.Modes() + 1)
 			}
 		}
 	case Rand:

@@ -51,8 +51,8 @@ func TestFrequencies(t *testing.T) {
 			if test.init == Real {
 				decay = 6 // Re A_n = −(n+1)
 			}
-			if p.LogDecay[5] != math.Log(decay) {
-				t.Errorf("log(−Re A) = %g, expected ln %g", p.LogDecay[5], decay)
+			if p.Decay[5] != math.Log(decay) {
+				t.Errorf("log(−Re A) = %g, expected ln %g", p.Decay[5], decay)
 			}
 		})
 	}
@@ -232,7 +232,7 @@ func TestDistributions(t *testing.T) {
 	if got := re2 / n; math.Abs(got-0.5) > 0.007 {
 		t.Errorf("E(Re C)² = %.4f, expected ½", got)
 	}
-	for _, s := range p.LogStep {
+	for _, s := range p.Step {
 		if s < math.Log(1e-3) || s > math.Log(0.1) {
 			t.Fatalf("Δ = %g outside [1e-3, 0.1]", math.Exp(s))
 		}
@@ -240,7 +240,7 @@ func TestDistributions(t *testing.T) {
 	}
 	var together float64 // quantities that shared draws would move together
 	for h, d := range p.D {
-		together += (d*d - 1) * (p.LogStep[h] - math.Log(0.01)) / 2000
+		together += (d*d - 1) * (p.Step[h] - math.Log(0.01)) / 2000
 	}
 	if math.Abs(together) > 0.17 {
 		t.Errorf("D² and log Δ have covariance %.3f, expected 0", together)
@@ -264,7 +264,7 @@ func TestDraws(t *testing.T) {
 		if got := slices.Equal(a.C, b.C); got != test.same {
 			t.Errorf("%s: C equal: %v", test.name, got)
 		}
-		if got := slices.Equal(a.LogStep, b.LogStep); got != test.same {
+		if got := slices.Equal(a.Step, b.Step); got != test.same {
 			t.Errorf("%s: steps equal: %v", test.name, got)
 		}
 		if got := slices.Equal(a.D, b.D); got != test.same {
@@ -276,8 +276,8 @@ func TestDraws(t *testing.T) {
 	if got := wide.D[:8]; !slices.Equal(got, a.D) {
 		t.Errorf("D of a wider layer's first channels %v, expected %v", got, a.D)
 	}
-	if got := wide.LogStep[:8]; !slices.Equal(got, a.LogStep) {
-		t.Errorf("log Δ of a wider layer's first channels %v, expected %v", got, a.LogStep)
+	if got := wide.Step[:8]; !slices.Equal(got, a.Step) {
+		t.Errorf("log Δ of a wider layer's first channels %v, expected %v", got, a.Step)
 	}
 }
 

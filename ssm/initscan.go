@@ -32,8 +32,8 @@ func (p *Params) initScan(draw random.Stream) error {
 		p.initLRU(draw)
 		return nil
 	}
-	for n := range p.LogStep {
-		p.LogStep[n] = p.logStep(draw.Float64(drawStep + uint64(n)))
+	for n := range p.Step {
+		p.Step[n] = p.logStep(draw.Float64(drawStep + uint64(n)))
 	}
 	return p.initS5(draw)
 }
@@ -47,11 +47,11 @@ func (p *Params) initLRU(draw random.Stream) {
 	if phase == 0 {
 		phase = defaultMaxPhase
 	}
-	for n := range p.LogDecay {
+	for n := range p.Decay {
 		square := inside(draw, drawRadius+uint64(n))*(rMax*rMax-p.RMin*p.RMin) + p.RMin*p.RMin // |λ̄|²
-		p.LogDecay[n] = math.Log(-0.5 * math.Log(square))
+		p.Decay[n] = math.Log(-0.5 * math.Log(square))
 		p.Freq[n] = math.Log(phase * inside(draw, drawFreq+uint64(n)))
-		p.LogStep[n] = 0.5 * math.Log1p(-square)
+		p.Step[n] = 0.5 * math.Log1p(-square)
 	}
 	drawComplex(p.B, draw, drawB, math.Sqrt(1/float64(2*p.DModel)))
 	drawComplex(p.C, draw, drawC, math.Sqrt(1/float64(p.Modes())))
@@ -84,7 +84,7 @@ func (p *Params) initS5(draw random.Stream) error {
 	modes := len(freq)
 	for n := range p.Freq {
 		block, k := n/modes, n%modes
-		p.LogDecay[n], p.Freq[n] = -0.5, -freq[k]
+		p.Decay[n], p.Freq[n] = -0.5, -freq[k]
 		for c := range h {
 			var sum complex128
 			for i, v := range vectors[k] {

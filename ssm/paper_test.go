@@ -199,7 +199,7 @@ func TestDampedDFT(t *testing.T) {
 	x := noise(2 * points)
 	last := states(p.Discretize(ZOH, 1), x)[len(x)-1]
 	for c := range h {
-		xi := math.Exp(p.LogStep[c])
+		xi := math.Exp(p.Step[c])
 		weighted := make([]float64, len(x))
 		for back := range weighted {
 			weighted[back] = x[len(x)-1-back] * math.Exp(-xi*float64(back)/2)
@@ -221,7 +221,7 @@ func TestAnyKernel(t *testing.T) {
 		cfg := config(DFouTHalf, 1, n)
 		cfg.AReal = decay
 		p := mustNew(t, cfg, 1, 0)
-		xi := 2 * decay * math.Exp(p.LogStep[0])
+		xi := 2 * decay * math.Exp(p.Step[0])
 		k := kernelOf(p, 3*n, func(m int) complex128 {
 			w := cmplx.Conj(binOf(want, m, n)) / n
 			if m == 0 || m == n/2 {
@@ -240,8 +240,8 @@ func TestDampingAndAngle(t *testing.T) {
 	for init, factor := range map[Init]float64{Lin: 2, DFouT: 1} {
 		p := mustNew(t, config(init, 2, 8), 1, 0)
 		before := p.Discretize(ZOH, 1).LogLambda
-		for c := range p.LogStep {
-			p.LogStep[c] += math.Ln2
+		for c := range p.Step {
+			p.Step[c] += math.Ln2
 		}
 		for i, after := range p.Discretize(ZOH, 1).LogLambda {
 			near(t, real(after), 2*real(before[i]), 1e-15, "%s: ln |λ̄_%d|", init, i)

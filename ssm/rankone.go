@@ -62,7 +62,7 @@ func (p *Params) Poles(lambda []complex128, h int, stepScale float64) (step floa
 
 // pole returns Λ of mode i of [S][M].
 func (p *Params) pole(i int) complex128 {
-	return complex(-math.Exp(p.LogDecay[i]), p.Freq[i])
+	return complex(-math.Exp(p.Decay[i]), p.Freq[i])
 }
 
 // transposed sets c to (Ā^power)ᵀ·c: Āᵀ·c = E·c − U·⟨P,c⟩.
@@ -238,8 +238,8 @@ const (
 	RankOnePairs
 )
 
-// BackwardRankOne adds the gradients of row row of C (direction·H + channel) to grad's LogStep,
-// LogDecay, Freq, B, P and C. byPair and byPole, both [4][M] for the products BC̃, BP̄, PC̃ and PP̄,
+// BackwardRankOne adds the gradients of row row of C (direction·H + channel) to grad's Step,
+// Decay, Freq, B, P and C. byPair and byPole, both [4][M] for the products BC̃, BP̄, PC̃ and PP̄,
 // are S1 and S2 of docs/maths.md §17.2. C̃ is the parameter, so nothing passes through its set-up.
 // Channels that share poles add to the same entries.
 func (p *Params) BackwardRankOne(grad *Params, stepScale float64, byPair, byPole []complex128, row int) {
@@ -261,9 +261,9 @@ func (p *Params) BackwardRankOne(grad *Params, stepScale float64, byPair, byPole
 			direct += v * s[k]
 		}
 		dLambda := cmplx.Conj(dt * t)
-		grad.LogDecay[i] += real(dLambda) * real(lambda)
+		grad.Decay[i] += real(dLambda) * real(lambda)
 		grad.Freq[i] += imag(dLambda)
 		byStep += real(direct + t*lambda)
 	}
-	grad.LogStep[h] += step * byStep
+	grad.Step[h] += step * byStep
 }

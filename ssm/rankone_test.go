@@ -14,7 +14,7 @@ func fromGolden(g *golden.S4Layer) *Params {
 	c := g.Config
 	p := NewParams(Config{Layer: LayerS4, DModel: c.H, DState: c.N, Init: Imported, Disc: Bilinear, NSSM: c.Copies,
 		LKernel: g.LKernel, Bidirectional: c.Bidirectional})
-	copy(p.LogDecay, g.Parameters["A_real"])
+	copy(p.Decay, g.Parameters["A_real"])
 	copy(p.Freq, g.Parameters["A_imag"])
 	copy(p.D, g.Parameters["D"])
 	copy(p.B, conjugates(g.Parameters["B"].Complex()))
@@ -24,7 +24,7 @@ func fromGolden(g *golden.S4Layer) *Params {
 		if c.DtTransform == "softplus" {
 			v = math.Log(math.Log1p(math.Exp(v)))
 		}
-		p.LogStep[h] = v
+		p.Step[h] = v
 	}
 	return p
 }
@@ -109,11 +109,11 @@ func TestRecoverError(t *testing.T) {
 	p := mustNew(t, cfg, 1, 0)
 	m := p.Modes()
 	for i := 2 * m; i < 4*m; i++ { // Ā of channels 2 and 3 is the identity
-		p.LogDecay[i], p.Freq[i], p.P[i] = math.Inf(-1), 0, 0
+		p.Decay[i], p.Freq[i], p.P[i] = math.Inf(-1), 0, 0
 	}
 	must.Do(t, p.RecoverChannels(0, 2))
 	must.Fail(t, p.RecoverChannels(0, 4), "ssm: channel 2: l_kernel 32: C cannot be recovered from C̃: ")
-	p.LogStep[2], p.LogDecay[2*m] = math.NaN(), 0
+	p.Step[2], p.Decay[2*m] = math.NaN(), 0
 	must.Fail(t, p.RecoverChannels(1, 4), "ssm: channel 2: l_kernel 32: C cannot be recovered from C̃: Ā^l_kernel is not finite")
 }
 
@@ -148,7 +148,7 @@ func TestHippo(t *testing.T) {
 		cfg := config(init, g.Config.H, g.Config.N)
 		cfg.Layer, cfg.Disc = LayerS4, Bilinear
 		p := mustNew(t, cfg, 1, 0)
-		compare(t, "log(−Re Λ)", p.LogDecay, g.Parameters["A_real"], 2e-6)
+		compare(t, "log(−Re Λ)", p.Decay, g.Parameters["A_real"], 2e-6)
 		for i, want := range g.Parameters["A_imag"] {
 			if !(math.Abs(p.Freq[i]-want) <= 2e-5) {
 				t.Errorf("%s: Im Λ[%d] = %v, expected %v", init, i, p.Freq[i], want)
@@ -167,8 +167,8 @@ func TestHippo(t *testing.T) {
 	cfg := config(Hippo, 4, 8)
 	cfg.Layer, cfg.Disc, cfg.LKernel = LayerS4, Bilinear, 32
 	p := mustNew(t, cfg, 1, 0)
-	must.Equal(t, p.LogDecay[7], math.Log(0.5), "log(−Re Λ) of the second copy")
-	must.Equal(t, p.LogDecay[8], math.Log(1e-4), "log(−Re Λ) of the third copy")
+	must.Equal(t, p.Decay[7], math.Log(0.5), "log(−Re Λ) of the second copy")
+	must.Equal(t, p.Decay[8], math.Log(1e-4), "log(−Re Λ) of the third copy")
 	tilde := append([]complex128(nil), p.C...)
 	cfg.LKernel = 0
 	p = mustNew(t, cfg, 1, 0)

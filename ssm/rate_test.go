@@ -93,7 +93,7 @@ func TestHoldIsZOH(t *testing.T) {
 		one, two := p.Discretize(ZOH, 1), p.Discretize(ZOH, 2.5)
 		for i, a := range one.LogLambda {
 			f, _ := phi(2.5 * a)
-			if want := complex(2.5*step(math.Exp(p.LogStep[i/one.M])), 0) * f; cmplx.Abs(two.BBar[i]-want) > 1e-15*(1+cmplx.Abs(want)) {
+			if want := complex(2.5*step(math.Exp(p.Step[i/one.M])), 0) * f; cmplx.Abs(two.BBar[i]-want) > 1e-15*(1+cmplx.Abs(want)) {
 				t.Errorf("%s: B̄ at step scale 2.5 is %g, expected %g", scale, two.BBar[i], want)
 			}
 			if cmplx.Abs(two.LogLambda[i]-2.5*a) > 1e-15 {
@@ -109,8 +109,8 @@ func TestStepOfOtherRates(t *testing.T) {
 	continuous.Param = ParamContinuous
 	for _, cfg := range []Config{config(Lin, 2, 8), config(LegS, 2, 8), continuous} {
 		p, scaled := mustNew(t, cfg, 2, 1), mustNew(t, cfg, 2, 1)
-		for h := range scaled.LogStep {
-			scaled.LogStep[h] += math.Log(2)
+		for h := range scaled.Step {
+			scaled.Step[h] += math.Log(2)
 		}
 		for _, disc := range []Disc{ZOH, Bilinear} {
 			got, want := p.Discretize(disc, 2), scaled.Discretize(disc, 1)
@@ -133,7 +133,7 @@ func TestBandlimit(t *testing.T) {
 	}{
 		{config(DFouT, 4, 16), func(p *Params, h, i int) float64 { return p.Freq[i] }},
 		{config(RndImag, 4, 16), func(p *Params, h, i int) float64 { return folded(p.Freq[i]) }},
-		{config(Inv, 4, 16), func(p *Params, h, i int) float64 { return p.Freq[i] * math.Exp(p.LogStep[h]) }},
+		{config(Inv, 4, 16), func(p *Params, h, i int) float64 { return p.Freq[i] * math.Exp(p.Step[h]) }},
 	} {
 		all := mustNew(t, test.cfg, 1, 0)
 		for _, limit := range []float64{0.5, 1} {

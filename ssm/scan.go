@@ -51,7 +51,7 @@ func (p *Params) DiscretizeScan(s *Scan, stepScale float64, lo, hi int) {
 	}
 }
 
-// BackwardScan adds the gradients of LogStep, LogDecay, Freq and B for modes [lo, hi) to grad, from
+// BackwardScan adds the gradients of Step, Decay, Freq and B for modes [lo, hi) to grad, from
 // those of λ̄ and B̄ (docs/maths.md §19.3). A complex gradient holds ∂/∂Re in its real part and ∂/∂Im
 // in its imaginary part. The sums that give the gradients of C and D are the caller's. BackwardScan
 // allocates nothing. Disjoint ranges may run concurrently.
@@ -65,14 +65,14 @@ func (p *Params) BackwardScan(grad *Params, g *Scan, stepScale float64, lo, hi i
 		}
 		byDecay, byFreq := real(g.Lambda[n]*cmplx.Conj(m.byDecay)), real(g.Lambda[n]*cmplx.Conj(m.byFreq))
 		byStep := real(g.Lambda[n]*cmplx.Conj(m.byStep)) + real(byInput*cmplx.Conj(m.inputByStep))
-		grad.LogDecay[n] += byDecay + real(byInput*cmplx.Conj(m.inputByDecay))
+		grad.Decay[n] += byDecay + real(byInput*cmplx.Conj(m.inputByDecay))
 		grad.Freq[n] += byFreq + real(byInput*cmplx.Conj(m.inputByFreq))
-		grad.LogStep[n] += byStep
+		grad.Step[n] += byStep
 	}
 }
 
 // scanMode is a mode after discretisation, B̄ = input·B, with the derivatives with respect to
-// LogDecay, Freq and LogStep.
+// Decay, Freq and Step.
 type scanMode struct {
 	lambda, byDecay, byFreq, byStep               complex128
 	input, inputByDecay, inputByFreq, inputByStep complex128
@@ -80,9 +80,9 @@ type scanMode struct {
 
 func (p *Params) scanMode(n int, stepScale float64) scanMode {
 	if p.Layer == LayerLRU {
-		return lruMode(p.LogDecay[n], p.Freq[n], p.LogStep[n])
+		return lruMode(p.Decay[n], p.Freq[n], p.Step[n])
 	}
-	return p.s5Mode(n, stepScale*math.Exp(p.LogStep[n]))
+	return p.s5Mode(n, stepScale*math.Exp(p.Step[n]))
 }
 
 // lruMode is λ̄ = exp(−e^ν + i·e^θ), B̄ = e^γ·B (LRU, arXiv 2303.06349, §3.3 and §3.4).
@@ -99,7 +99,7 @@ func lruMode(nu, theta, gamma float64) scanMode {
 // §19.1): with zero-order hold λ̄ = e^a and B̄ = Δ·φ(a)·B for a = ΛΔ and φ(a) = (e^a − 1)/a, so that
 // Λ = 0 is a valid pole. The derivatives with respect to the step are those with respect to ln Δ.
 func (p *Params) s5Mode(n int, step float64) (m scanMode) {
-	re, clipped := p.LogDecay[n], false
+	re, clipped := p.Decay[n], false
 	if p.ClipEigs && re > maxClipped {
 		re, clipped = maxClipped, true
 	}
@@ -128,7 +128,7 @@ func (p *Params) CountGrowing() (n int) {
 	if p.Layer != LayerS5 || p.ClipEigs {
 		return 0
 	}
-	for _, re := range p.LogDecay {
+	for _, re := range p.Decay {
 		if re > 0 {
 			n++
 		}

@@ -31,7 +31,7 @@ func TestScanGradients(t *testing.T) {
 			}
 			p := mustNew(t, cfg, 3, 0)
 			if cfg.ClipEigs {
-				p.LogDecay[1] = 0.3
+				p.Decay[1] = 0.3
 			}
 			draw := random.New(uint64(i), random.Signal, 0, 0)
 			g, s, grad := NewScan(cfg), NewScan(cfg), NewParams(cfg)
@@ -63,9 +63,9 @@ func TestScanGradients(t *testing.T) {
 			}
 			p.BackwardScan(grad, g, stepScale, 0, cfg.Modes())
 			for n := range p.Freq {
-				check("LogDecay", n, grad.LogDecay[n], func(d float64) { p.LogDecay[n] += d })
+				check("Decay", n, grad.Decay[n], func(d float64) { p.Decay[n] += d })
 				check("Freq", n, grad.Freq[n], func(d float64) { p.Freq[n] += d })
-				check("LogStep", n, grad.LogStep[n], func(d float64) { p.LogStep[n] += d })
+				check("Step", n, grad.Step[n], func(d float64) { p.Step[n] += d })
 			}
 			for n := range p.B {
 				check("Re B", n, real(grad.B[n]), func(d float64) { p.B[n] += complex(d, 0) })
@@ -88,8 +88,8 @@ func TestS5Poles(t *testing.T) {
 			if math.Abs(got[n]-want[n]) > 1e-7*math.Abs(want[n]) {
 				t.Errorf("%s: Im Λ[%d] = %v, expected %v", name, n, got[n], want[n])
 			}
-			if p.LogDecay[n] != -0.5 {
-				t.Errorf("%s: Re Λ[%d] = %v, expected −0.5", name, n, p.LogDecay[n])
+			if p.Decay[n] != -0.5 {
+				t.Errorf("%s: Re Λ[%d] = %v, expected −0.5", name, n, p.Decay[n])
 			}
 		}
 	}
@@ -174,7 +174,7 @@ func TestRing(t *testing.T) {
 			if r < ring[0]-1e-15 || r > rMax {
 				t.Fatalf("ring %v: |λ̄[%d]| = %v", ring, n, r)
 			}
-			if got, want := math.Exp(2*p.LogStep[n]), 1-r*r; math.Abs(got-want) > 1e-12 {
+			if got, want := math.Exp(2*p.Step[n]), 1-r*r; math.Abs(got-want) > 1e-12 {
 				t.Fatalf("ring %v: e^2γ = %v, expected %v", ring, got, want)
 			}
 			squares += (r*r - ring[0]*ring[0]) / (rMax*rMax - ring[0]*ring[0]) / 4000

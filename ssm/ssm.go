@@ -278,30 +278,32 @@ func (c Config) Directions() int {
 	return 1
 }
 
-// Params are the trainable quantities of a layer in float64; channel h uses pole copy h mod S.
+// Params are the trainable quantities of a layer in float64; channel h uses pole copy h mod S. The
+// meaning of Step, Decay and Freq depends on the layer. With a = log λ̄ for zero-order hold:
 //
-//	S4D:      a = Δ·A, A = −exp(LogDecay) + i·Freq, Δ = exp(LogStep); of S4 this is Λ
-//	discrete: a = −ρξ + iθ, ρ = exp(LogDecay), ξ = exp(LogStep), θ = Freq
-//	width:    the same with θ = Omega + 2ρξ·Freq
-//	DSS:      a = Δ·A, A = −LogDecay + i·Freq (no logarithm), Δ = exp(LogStep)
+//	layer           Step    Decay         Freq    poles
+//	S4D             log Δ   log(−Re A)    Im A    a = Δ·A
+//	S4D, discrete   log ξ   log ρ         θ       a = −ρξ + iθ
+//	S4D, width      log ξ   log ρ         u       a = −ρξ + iθ with θ = Omega + 2ρξ·u
+//	DSS             log Δ   −Re A         Im A    a = Δ·A
+//	S4              log Δ   log(−Re Λ)    Im Λ    those of Δ·(diag(Λ) − P·P*)
+//	S5              log Δ   Re Λ          Im Λ    a = Δ·Λ
+//	LRU             γ       ν             θ       a = −e^ν + i·e^θ; B̄ = e^γ⊙B
 //
-// S5 and the LRU have one SSM for all channels, with P = Modes() modes (docs/maths.md §19.1).
-// LogStep, LogDecay and Freq are [P], B is [P][H] and C [directions][H][P].
+// S5 and the LRU have one SSM for all channels, with P = Modes() modes (docs/maths.md §19.1). Step,
+// Decay and Freq are [P], B is [P][H] and C [directions][H][P].
 //
-//	S5:       Λ = LogDecay + i·Freq, Δ = exp(LogStep)
-//	LRU:      λ̄ = exp(−e^ν + i·e^θ), ν = LogDecay, θ = Freq, γ = LogStep
-//
-// LogDecay = −Inf is allowed. It is a pole on the unit circle, and its gradient is 0.
+// A logarithm of −Inf in Decay is a pole on the unit circle. Its gradient is 0.
 type Params struct {
 	Config
-	LogStep  []float64    // [H]
-	LogDecay []float64    // [S][M]
-	Freq     []float64    // [S][M]
-	Omega    []float64    // [S][M], not trained; nil unless MovesByWidth
-	B        []complex128 // [S][M]; ones, unless LegS with TrainB, or S4
-	P        []complex128 // [S][M], A = diag(Λ) − P·P*; nil unless S4
-	C        []complex128 // [directions][H][M]; of S4 with LKernel > 0: C̃
-	D        []float64    // [H]
+	Step  []float64    // [H]
+	Decay []float64    // [S][M]
+	Freq  []float64    // [S][M]
+	Omega []float64    // [S][M], not trained; nil unless MovesByWidth
+	B     []complex128 // [S][M]; ones, unless LegS with TrainB, or S4
+	P     []complex128 // [S][M], A = diag(Λ) − P·P*; nil unless S4
+	C     []complex128 // [directions][H][M]; of S4 with LKernel > 0: C̃
+	D     []float64    // [H]
 }
 
 // Discrete is a layer after discretisation: everything that convolution and recurrent mode need.

@@ -69,7 +69,7 @@ func scoresOf(layer int, p *ssm.Params, d *ssm.Discrete, peaks []ssm.Peak) layer
 		if d.Directions == 2 && peaks[d.H+h].Gain > peak.Gain {
 			peak = peaks[d.H+h]
 		}
-		one := ssmScore{Step: math.Exp(p.LogStep[h]), HInf: bounded(peak.Gain * peak.Gain), Angle: peak.Theta}
+		one := ssmScore{Step: math.Exp(p.Step[h]), HInf: bounded(peak.Gain * peak.Gain), Angle: peak.Theta}
 		for i := h * d.M; i < (h+1)*d.M; i++ {
 			score := modes[i]
 			if d.Directions == 2 {

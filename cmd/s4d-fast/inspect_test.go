@@ -31,7 +31,7 @@ func TestInspectSeries(t *testing.T) {
 func TestInspectScores(t *testing.T) {
 	path := saved(t, func(c *model.Config) { c.SSM.Init, c.SSM.Bidirectional = ssm.Lin, true })
 	m := must.Get(model.Load(path))(t)
-	m.Weights.Layers[1].LogDecay[5] = float32(math.Inf(-1)) // a mode of channel 1
+	m.Weights.Layers[1].Decay[5] = float32(math.Inf(-1)) // a mode of channel 1
 	mixed := filepath.Join(t.TempDir(), "mixed.safetensors")
 	must.Do(t, m.Save(mixed))
 	var info inspection

@@ -85,7 +85,7 @@ func hinfScores(m *model.Model) (curves []figure.Curve, largest float64, scored 
 	defer pool.Close()
 	pool.For(len(curves), func(_, i int) {
 		curve := figure.Curve{Name: fmt.Sprintf("layer %d", i+1), Points: true, Y: layers[i].SSMScores()}
-		for _, logStep := range m.SSMParams(i).LogStep {
+		for _, logStep := range m.SSMParams(i).Step {
 			curve.X = append(curve.X, math.Exp(logStep))
 		}
 		curves[i] = curve

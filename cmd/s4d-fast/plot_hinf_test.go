@@ -26,7 +26,7 @@ func TestPlotHinf(t *testing.T) {
 func TestHinfPanel(t *testing.T) {
 	m := must.Get(model.Load(saved(t, func(c *model.Config) { c.SSM.Init = ssm.Lin })))(t)
 	for n := range m.Config.SSM.Modes() {
-		m.Weights.Layers[1].LogDecay[n] = float32(math.Inf(-1)) // channel 0 of the second layer
+		m.Weights.Layers[1].Decay[n] = float32(math.Inf(-1)) // channel 0 of the second layer
 	}
 	p := must.Get(hinfPanel(m))(t)
 	largest := 0.0
@@ -44,7 +44,7 @@ func TestHinfPanel(t *testing.T) {
 			if want := gain * gain / (of * of) * p.Curves[0].Y[0]; math.Abs(y-want) > 1e-12*want {
 				t.Errorf("layer %d, SSM %d: score %v, expected %v", i+1, h, y, want)
 			}
-			must.Equal(t, c.X[h], math.Exp(params.LogStep[h]), "layer %d, SSM %d: Δ", i+1, h)
+			must.Equal(t, c.X[h], math.Exp(params.Step[h]), "layer %d, SSM %d: Δ", i+1, h)
 		}
 	}
 	if largest != 1 || !strings.Contains(p.Title, "of 7 SSMs") || !strings.Contains(p.Title, "1 unbounded") {

@@ -19,8 +19,8 @@ func TestPlotPolesUnbounded(t *testing.T) {
 		mustHave(t, texts, "H∞ score of the mode [dB]", "unbounded", "layer 1: 4 SSMs, 16 poles")
 	}
 	m := must.Get(model.Load(saved(t, func(c *model.Config) { c.SSM.Bidirectional = true })))(t)
-	m.Weights.Layers[1].LogDecay[3] = float32(math.Inf(-1))
-	m.Weights.Layers[0].LogDecay[0] = float32(math.Inf(-1)) // whose weight is 0 in both directions
+	m.Weights.Layers[1].Decay[3] = float32(math.Inf(-1))
+	m.Weights.Layers[0].Decay[0] = float32(math.Inf(-1)) // whose weight is 0 in both directions
 	for _, i := range []int{0, 1, 32, 33} {
 		m.Weights.Layers[0].C[i] = 0
 	}

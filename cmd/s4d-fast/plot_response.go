@@ -121,7 +121,7 @@ func (c *plotResponseCmd) draw(init ssm.Init, decay float64) (*ssm.Params, *ssm.
 // decayText describes the real parts of A, or ρ, for example "Re A = -0.5". It is empty if they
 // have no formula.
 func decayText(p *ssm.Params) string {
-	decay := math.Exp(p.LogDecay[0])
+	decay := math.Exp(p.Decay[0])
 	switch {
 	case p.Init == ssm.Real:
 		return "Re A = -1, -2, …"
@@ -132,7 +132,7 @@ func decayText(p *ssm.Params) string {
 	case p.Discrete():
 		return fmt.Sprintf("ρ = %.4g", decay)
 	case p.Layer == ssm.LayerDSS:
-		decay = p.LogDecay[0]
+		decay = p.Decay[0]
 	}
 	return fmt.Sprintf("Re A = %.4g", 0-decay)
 }

@@ -32,7 +32,7 @@ func NewFramewise() (*model.Model, error) {
 	for h, band := range []int{2, 7} {
 		w.EncoderWeight[h*f.Bands+band] = 1
 		w.Layers[0].D[h] = 1
-		w.Layers[1].LogDecay[h] = float32(math.Log(decay))
+		w.Layers[1].Decay[h] = float32(math.Log(decay))
 		w.Layers[1].C[2*h] = decay / 2 // so that a constant keeps its value
 	}
 	copy(w.DecoderWeight, []float32{6, -6, -6, 6, 0, 0})

@@ -33,8 +33,8 @@ func New() (*model.Model, error) {
 	copy(w.EncoderWeight, []float32{1, 1})
 	const step, decay = 1.0, 0.02 // a resonance about 25 Hz wide
 	for h, label := range []string{"low", "high"} {
-		w.Layers[0].LogStep[h] = float32(math.Log(step))
-		w.Layers[0].LogDecay[h] = float32(math.Log(decay))
+		w.Layers[0].Step[h] = float32(math.Log(step))
+		w.Layers[0].Decay[h] = float32(math.Log(decay))
 		w.Layers[0].Freq[h] = float32(2 * math.Pi * Pitches[label] / SampleRate)
 		w.Layers[0].C[2*h] = 2 * decay
 	}

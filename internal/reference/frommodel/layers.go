@@ -13,18 +13,18 @@ func layerOf(m *model.Model, i int, stepScale float64) reference.Layer {
 	case ssm.LayerS5:
 		return reference.Layer{Other: &reference.S5{
 			H: m.Config.DModel, P: s.Modes(), Bilinear: s.Disc == ssm.Bilinear, Clip: s.ClipEigs, StepScale: stepScale,
-			LambdaRe: widen(l.LogDecay), LambdaIm: widen(l.Freq), LogStep: widen(l.LogStep),
+			LambdaRe: widen(l.Decay), LambdaIm: widen(l.Freq), LogStep: widen(l.Step),
 			B: pairs(l.B), C: pairs(l.C), D: widen(l.D),
 		}}
 	case ssm.LayerLRU:
 		return reference.Layer{Other: &reference.LRU{
-			H: m.Config.DModel, N: s.Modes(), NuLog: widen(l.LogDecay), ThetaLog: widen(l.Freq), GammaLog: widen(l.LogStep),
+			H: m.Config.DModel, N: s.Modes(), NuLog: widen(l.Decay), ThetaLog: widen(l.Freq), GammaLog: widen(l.Step),
 			B: pairs(l.B), C: pairs(l.C), D: widen(l.D),
 		}}
 	}
 	b := pairs(l.B)
 	if b == nil {
-		b = make([]complex128, len(l.LogDecay))
+		b = make([]complex128, len(l.Decay))
 		for k := range b {
 			b[k] = 1
 		}
@@ -38,7 +38,7 @@ func layerOf(m *model.Model, i int, stepScale float64) reference.Layer {
 		return reference.Layer{Other: &reference.S4{KernelLayer: layer, P: pairs(l.P), Length: s.LKernel}}
 	}
 	return reference.Layer{
-		LogStep: widen(l.LogStep), LogDecay: widen(l.LogDecay), Freq: widen(l.Freq), Omega: widen(l.Omega),
+		LogStep: widen(l.Step), LogDecay: widen(l.Decay), Freq: widen(l.Freq), Omega: widen(l.Omega),
 		B: b, C: pairs(l.C), D: widen(l.D),
 	}
 }
@@ -48,7 +48,7 @@ func kernelLayer(m *model.Model, l *model.Layer, b []complex128, stepScale float
 	p := m.Config.NewSSMParams()
 	return reference.KernelLayer{
 		H: p.DModel, M: p.Modes(), Copies: p.Copies(), StepScale: stepScale,
-		InvDt: widen(l.LogStep), AReal: widen(l.LogDecay), AImag: negated(widen(l.Freq)), B: b, C: pairs(l.C), D: widen(l.D),
+		InvDt: widen(l.Step), AReal: widen(l.Decay), AImag: negated(widen(l.Freq)), B: b, C: pairs(l.C), D: widen(l.D),
 	}
 }
 
