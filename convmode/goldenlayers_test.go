@@ -158,8 +158,8 @@ func TestGoldenS4Lengths(t *testing.T) {
 					for i, v := range p.C {
 						m.Weights.Layers[0].C[2*i], m.Weights.Layers[0].C[2*i+1] = float32(real(v)), float32(imag(v))
 					}
-					source, plan := newLowRank(m.Config, call.StepScale, nil), newKernelPlan(m.Config, call.StepScale, taps)
-					must.Equal(t, plan.(lowRankPlan).length, call.Length, "length of C̃")
+					source, plan := newRankOne(m.Config, call.StepScale, nil), newKernelPlan(m.Config, call.StepScale, taps)
+					must.Equal(t, plan.(rankOnePlan).length, call.Length, "length of C̃")
 					source.fill(&m.Weights.Layers[0])
 					var k []float32
 					for h := range s.H {

@@ -179,7 +179,7 @@ func checkKernels(m *model.Model, opt Options) error {
 	case ssm.LayerDSS:
 		return checkDSS(m, opt)
 	case ssm.LayerS4:
-		return checkLowRank(m.Config.SSM, opt)
+		return checkRankOne(m.Config.SSM, opt)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func MeanKernel(m *model.Model, layer, length int) ([][]float64, error) {
 	c := m.Config
 	source := newKernelSource(c, 1, nil)
 	source.fill(&m.Weights.Layers[layer])
-	if s, ok := source.(*lowRank); ok && c.SSM.LKernel > max(length, maxNodes) {
+	if s, ok := source.(*rankOne); ok && c.SSM.LKernel > max(length, maxNodes) {
 		if err := s.shorten(length); err != nil {
 			return nil, fmt.Errorf("convmode: layer %d: %w", layer, err)
 		}

@@ -68,7 +68,7 @@ type kernelPlan interface {
 // newKernelSource returns the source of one block of a convolution. grad is nil without training.
 func newKernelSource(c model.Config, stepScale float64, grad *poleGrad) kernelSource {
 	if c.SSM.Layer == ssm.LayerS4 {
-		return newLowRank(c, stepScale, grad)
+		return newRankOne(c, stepScale, grad)
 	}
 	source := newDiagonal(c, stepScale, grad)
 	if c.SSM.Layer == ssm.LayerDSS {
@@ -81,7 +81,7 @@ func newKernelSource(c model.Config, stepScale float64, grad *poleGrad) kernelSo
 // given number of taps.
 func newKernelPlan(c model.Config, stepScale float64, taps int) kernelPlan {
 	if c.SSM.Layer == ssm.LayerS4 {
-		return newLowRankPlan(c.SSM, stepScale, taps)
+		return newRankOnePlan(c.SSM, stepScale, taps)
 	}
 	plan := fftkernel.NewVandermonde(c.SSM.Modes(), taps)
 	if c.SSM.Layer == ssm.LayerDSS {

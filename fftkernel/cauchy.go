@@ -8,9 +8,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// LowRank is one channel of S4 with A = diag(Λ) − P·P*, discretised by the bilinear rule. All
+// RankOne is one channel of S4 with A = diag(Λ) − P·P*, discretised by the bilinear rule. All
 // slices have one element per stored mode.
-type LowRank struct {
+type RankOne struct {
 	Step         float64 // Δ
 	Lambda, P, B []complex128
 	C            []complex128 // C̃ = (I − Ā^nodes)ᵀ·C
@@ -96,7 +96,7 @@ func (c *Cauchy) divide(scratch []float32) cauchyWork {
 	return w
 }
 
-func (c *Cauchy) check(name string, taps int, s *LowRank, scratch []float32) {
+func (c *Cauchy) check(name string, taps int, s *RankOne, scratch []float32) {
 	checkTaps(name, taps, c.nodes)
 	checkModes(name, "Λ", len(s.Lambda), c.modes)
 	checkModes(name, "P", len(s.P), c.modes)
@@ -106,7 +106,7 @@ func (c *Cauchy) check(name string, taps int, s *LowRank, scratch []float32) {
 }
 
 // Kernel writes the first len(k) ≤ nodes taps of the kernel to k.
-func (c *Cauchy) Kernel(k []float32, s *LowRank, scratch []float32) {
+func (c *Cauchy) Kernel(k []float32, s *RankOne, scratch []float32) {
 	c.check("Cauchy.Kernel", len(k), s, scratch)
 	w := c.divide(scratch)
 	c.sum(w, s)
@@ -138,7 +138,7 @@ func (c *Cauchy) weight(k int) float64 {
 }
 
 // sum computes the sums over the modes at the nodes.
-func (c *Cauchy) sum(w cauchyWork, s *LowRank) {
+func (c *Cauchy) sum(w cauchyWork, s *RankOne) {
 	for m, lambda := range s.Lambda {
 		a := complex(s.Step, 0) * lambda
 		t := w.terms[m*vek.CauchyTerms : (m+1)*vek.CauchyTerms]
@@ -153,7 +153,7 @@ func (c *Cauchy) sum(w cauchyWork, s *LowRank) {
 }
 
 // products returns BC̃, BP̄, PC̃ and PP̄ of a mode.
-func (s *LowRank) products(m int) [vek.CauchyPairs]complex128 {
+func (s *RankOne) products(m int) [vek.CauchyPairs]complex128 {
 	b, p, v := s.B[m], s.P[m], s.C[m]
 	conj := complex(real(p), -imag(p))
 	return [vek.CauchyPairs]complex128{b * v, b * conj, p * v, p * conj}
@@ -166,7 +166,7 @@ func (w *cauchyWork) node(i, k int) complex128 {
 }
 
 // transform returns K̂_k = 2/(1+ω)·(r_BC̃ − r_BP̄·r_PC̃/(1 + r_PP̄)), and its limit at ω = −1.
-func (c *Cauchy) transform(w cauchyWork, s *LowRank, k int) complex128 {
+func (c *Cauchy) transform(w cauchyWork, s *RankOne, k int) complex128 {
 	if 2*k == c.nodes {
 		limit := 0.0
 		for m, b := range s.B {
@@ -186,7 +186,7 @@ func inverse(z complex128) complex128 {
 
 // Grad writes S1 and S2 of docs/maths.md §17.2, [4][modes] for the products BC̃, BP̄, PC̃ and PP̄,
 // from dk = ∂loss/∂K with len(dk) ≤ nodes. The gradients of later taps are 0.
-func (c *Cauchy) Grad(byPair, byPole []complex128, dk []float32, s *LowRank, scratch []float32) {
+func (c *Cauchy) Grad(byPair, byPole []complex128, dk []float32, s *RankOne, scratch []float32) {
 	c.check("Cauchy.Grad", len(dk), s, scratch)
 	checkModes("Cauchy.Grad", "byPair", len(byPair), vek.CauchyPairs*c.modes)
 	checkModes("Cauchy.Grad", "byPole", len(byPole), vek.CauchyPairs*c.modes)

@@ -12,11 +12,11 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// lowRank returns the system of row row of C of a layer.
-func lowRank(p *ssm.Params, row int) *LowRank {
+// rankOne returns the system of row row of C of a layer.
+func rankOne(p *ssm.Params, row int) *RankOne {
 	m, h := p.Modes(), row%p.DModel
 	at := h % p.Copies() * m
-	s := &LowRank{Step: math.Exp(p.Step[h]), P: p.P[at : at+m], B: p.B[at : at+m], C: p.C[row*m : (row+1)*m]}
+	s := &RankOne{Step: math.Exp(p.Step[h]), P: p.P[at : at+m], B: p.B[at : at+m], C: p.C[row*m : (row+1)*m]}
 	for i := at; i < at+m; i++ {
 		s.Lambda = append(s.Lambda, complex(-math.Exp(p.Decay[i]), p.Freq[i]))
 	}
@@ -59,7 +59,7 @@ func TestCauchyAccuracy(t *testing.T) {
 				plan := NewCauchy(p.Modes(), length)
 				for h := range p.DModel {
 					k := dirty(length)
-					plan.Kernel(k, lowRank(p, h), dirty(plan.ScratchLen()))
+					plan.Kernel(k, rankOne(p, h), dirty(plan.ScratchLen()))
 					if e := maxError(k, definition(t, p, h, length)); !(e <= 1e-6) {
 						t.Errorf("%s, %d taps, channel %d: error %.3g of the maximum", init, length, h, e)
 					}
@@ -83,7 +83,7 @@ func TestCauchyGolden(t *testing.T) {
 		byPair, byPole := make([]complex128, 4*m), make([]complex128, 4*m)
 		for row := range h {
 			k, dk := dirty(l), make([]float32, l)
-			plan.Kernel(k, lowRank(p, row), dirty(plan.ScratchLen()))
+			plan.Kernel(k, rankOne(p, row), dirty(plan.ScratchLen()))
 			if e := maxError(k, g.Kernel[row*l:(row+1)*l]); !(e <= 1e-6) {
 				t.Errorf("%s: kernel of channel %d: error %.3g of the maximum", init, row, e)
 			}
@@ -97,7 +97,7 @@ func TestCauchyGolden(t *testing.T) {
 					dk[i] += float32(sum)
 				}
 			}
-			plan.Grad(byPair, byPole, dk, lowRank(p, row), dirty(plan.ScratchLen()))
+			plan.Grad(byPair, byPole, dk, rankOne(p, row), dirty(plan.ScratchLen()))
 			p.BackwardRankOne(grad, 1, byPair, byPole, row)
 		}
 		check := func(name string, got []complex128) {
@@ -159,12 +159,12 @@ func TestCauchyGradByDifferences(t *testing.T) {
 		}
 		m := p.Modes()
 		byPair, byPole := make([]complex128, 4*m), make([]complex128, 4*m)
-		plan.Grad(byPair, byPole, dk, lowRank(p, 0), dirty(plan.ScratchLen()))
+		plan.Grad(byPair, byPole, dk, rankOne(p, 0), dirty(plan.ScratchLen()))
 		grad := ssm.NewParams(p.Config)
 		clear(grad.B)
 		p.BackwardRankOne(grad, 1, byPair, byPole, 0)
 		loss := func() float64 {
-			s := lowRank(p, 0)
+			s := rankOne(p, 0)
 			sum := 0.0
 			for l, v := range plan.exact(s) {
 				if l < taps {
@@ -192,7 +192,7 @@ func TestCauchyGradByDifferences(t *testing.T) {
 }
 
 // exact returns all taps in float64, by the definition of the inverse transform.
-func (c *Cauchy) exact(s *LowRank) []float64 {
+func (c *Cauchy) exact(s *RankOne) []float64 {
 	w := c.divide(make([]float32, c.ScratchLen()))
 	c.sum(w, s)
 	k := make([]float64, c.nodes)
@@ -208,7 +208,7 @@ func (c *Cauchy) exact(s *LowRank) []float64 {
 func TestCauchyAllocations(t *testing.T) {
 	for _, length := range []int{60, 64} {
 		p := s4Params(t, ssm.LegS, 8, length)
-		plan, s := NewCauchy(p.Modes(), length), lowRank(p, 0)
+		plan, s := NewCauchy(p.Modes(), length), rankOne(p, 0)
 		k, scratch := make([]float32, length), make([]float32, plan.ScratchLen())
 		byPair, byPole := make([]complex128, 16), make([]complex128, 16)
 		if n := testing.AllocsPerRun(10, func() {

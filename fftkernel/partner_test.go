@@ -144,7 +144,7 @@ func TestSilentPartner(t *testing.T) {
 func TestLengthsOfPlans(t *testing.T) {
 	v, c := NewVandermonde(2, 8), NewCauchy(2, 8)
 	k, z, few, scratch := make([]float32, 9), make([]complex128, 2), make([]complex128, 1), make([]float32, max(v.ScratchLen(), c.ScratchLen()))
-	s := &LowRank{Step: 0.1, Lambda: z, P: z, B: z, C: z}
+	s := &RankOne{Step: 0.1, Lambda: z, P: z, B: z, C: z}
 	pairs := make([]complex128, 8)
 	for want, f := range map[string]func(){
 		"Vandermonde.Kernel: a kernel of 9 taps, expected at most 8": func() { v.Kernel(k, z, z, scratch) },
@@ -154,10 +154,10 @@ func TestLengthsOfPlans(t *testing.T) {
 		"Vandermonde.Grad: 1 elements in m, expected 2":              func() { v.Grad(z, few, k[:8], z, scratch) },
 		"Vandermonde.Grad: scratch of 1 floats, expected ":           func() { v.Grad(z, z, k[:8], z, scratch[:1]) },
 		"Cauchy.Kernel: a kernel of 9 taps, expected at most 8":      func() { c.Kernel(k, s, scratch) },
-		"Cauchy.Kernel: 1 elements in Λ, expected 2":                 func() { c.Kernel(k[:8], &LowRank{Lambda: few, P: z, B: z, C: z}, scratch) },
-		"Cauchy.Kernel: 1 elements in P, expected 2":                 func() { c.Kernel(k[:8], &LowRank{Lambda: z, P: few, B: z, C: z}, scratch) },
-		"Cauchy.Kernel: 1 elements in B, expected 2":                 func() { c.Kernel(k[:8], &LowRank{Lambda: z, P: z, B: few, C: z}, scratch) },
-		"Cauchy.Kernel: 1 elements in C̃, expected 2":                func() { c.Kernel(k[:8], &LowRank{Lambda: z, P: z, B: z, C: few}, scratch) },
+		"Cauchy.Kernel: 1 elements in Λ, expected 2":                 func() { c.Kernel(k[:8], &RankOne{Lambda: few, P: z, B: z, C: z}, scratch) },
+		"Cauchy.Kernel: 1 elements in P, expected 2":                 func() { c.Kernel(k[:8], &RankOne{Lambda: z, P: few, B: z, C: z}, scratch) },
+		"Cauchy.Kernel: 1 elements in B, expected 2":                 func() { c.Kernel(k[:8], &RankOne{Lambda: z, P: z, B: few, C: z}, scratch) },
+		"Cauchy.Kernel: 1 elements in C̃, expected 2":                func() { c.Kernel(k[:8], &RankOne{Lambda: z, P: z, B: z, C: few}, scratch) },
 		"Cauchy.Kernel: scratch of 1 floats, expected ":              func() { c.Kernel(k[:8], s, scratch[:1]) },
 		"Cauchy.Grad: a kernel of 9 taps, expected at most 8":        func() { c.Grad(pairs, pairs, k, s, scratch) },
 		"Cauchy.Grad: 7 elements in byPair, expected 8":              func() { c.Grad(pairs[:7], pairs, k[:8], s, scratch) },

@@ -116,7 +116,7 @@ func fromPyTorch(tensors []pth.Tensor, opt ImportOptions) (*Model, error) {
 		name := exampleName(t.Name)
 		switch {
 		case byName[name] == nil:
-		case kind.lowRank() && strings.HasSuffix(name, "."+kind.length):
+		case kind.rankOne() && strings.HasSuffix(name, "."+kind.length):
 			if len(t.Data) != 1 || int(t.Data[0]) != c.SSM.LKernel {
 				return nil, fmt.Errorf("tensor %q: %v, expected %d as in the first layer", t.Name, t.Data, c.SSM.LKernel)
 			}

@@ -27,11 +27,11 @@ type layerKind struct {
 	length string
 }
 
-// lowRank reports whether the layers are S4's.
-func (k *layerKind) lowRank() bool { return k.length != "" }
+// rankOne reports whether the layers are S4's.
+func (k *layerKind) rankOne() bool { return k.length != "" }
 
-// lowRank4 is the kind that S4 is exported as.
-var lowRank4 = layerKind{
+// rankOne4 is the kind that S4 is exported as.
+var rankOne4 = layerKind{
 	name: "full S4 layers of version 4 with low-rank kernels", full: true, version: 4, length: "layer.kernel.l_kernel", mark: "P",
 	fields: map[string]string{
 		"log_dt": "layer.kernel.inv_dt", "log_A_real": "layer.kernel.A_real", "A_imag": "layer.kernel.A_imag",
@@ -39,8 +39,8 @@ var lowRank4 = layerKind{
 	},
 }
 
-// lowRank3 returns version 3 of S4, whose name of log −Re Λ changed.
-func lowRank3(logReal string) layerKind {
+// rankOne3 returns version 3 of S4, whose name of log −Re Λ changed.
+func rankOne3(logReal string) layerKind {
 	return layerKind{
 		name: "full S4 layers of version 3 with low-rank kernels", full: true, version: 3, length: "kernel.kernel.L", mark: "log_A_real",
 		fields: map[string]string{
@@ -65,7 +65,7 @@ var layerKinds = []layerKind{
 		},
 		unused: "kernel.kernel.A", // as it was before training
 	},
-	lowRank3("inv_w_real"), lowRank3("log_w_real"), lowRank4,
+	rankOne3("inv_w_real"), rankOne3("log_w_real"), rankOne4,
 	{
 		name: "full S4 layers of version 4", full: true, version: 4,
 		fields: map[string]string{
@@ -91,7 +91,7 @@ func kindOf(byName map[string]*pth.Tensor) *layerKind {
 		if byName["s4_layers.0."+k.fields[cmp.Or(k.mark, "A_imag")]] == nil {
 			continue
 		}
-		if k.version == 3 && k.lowRank() { // releases differ
+		if k.version == 3 && k.rankOne() { // releases differ
 			mix := byName["s4_layers.0.output_linear.0.weight"]
 			k.width1 = mix != nil && len(mix.Shape) == 3
 		}
@@ -109,15 +109,15 @@ func (k *layerKind) check(o ImportOptions) error {
 		return &ImportOptionError{"Step", fmt.Sprintf(format, args...)}
 	}
 	switch {
-	case k.lowRank() && o.Disc != "" && o.Disc != ssm.Bilinear:
+	case k.rankOne() && o.Disc != "" && o.Disc != ssm.Bilinear:
 		return disc("%q: %s have %q", o.Disc, k.name, ssm.Bilinear)
 	case !k.full && o.Disc != "" && o.Disc != ssm.ZOH:
 		return disc("%q: %s have %q", o.Disc, k.name, ssm.ZOH)
-	case k.full && !k.lowRank() && o.Disc == "":
+	case k.full && !k.rankOne() && o.Disc == "":
 		return disc("missing: the file does not store how its %s discretise: expected %q or %q", k.name, ssm.ZOH, ssm.Bilinear)
-	case k.version == 3 && !k.lowRank() && o.Disc != ssm.ZOH && o.Disc != ssm.Bilinear:
+	case k.version == 3 && !k.rankOne() && o.Disc != ssm.ZOH && o.Disc != ssm.Bilinear:
 		return disc("%q: expected %q or %q", o.Disc, ssm.ZOH, ssm.Bilinear)
-	case k.version == 4 && !k.lowRank() && o.Disc != ssm.ZOH && o.Disc != ssm.Bilinear && o.Disc != DiscDSS:
+	case k.version == 4 && !k.rankOne() && o.Disc != ssm.ZOH && o.Disc != ssm.Bilinear && o.Disc != DiscDSS:
 		return disc("%q: expected %q, %q or %q", o.Disc, ssm.ZOH, ssm.Bilinear, DiscDSS)
 	case o.Disc == DiscDSS && o.Length < 1:
 		return &ImportOptionError{"Length", fmt.Sprintf("%d: the normaliser of DSS spans the training sequences, and the file does not store their length: expected a number of samples", o.Length)}
@@ -153,7 +153,7 @@ func (k *layerKind) source(t Tensor, o ImportOptions, directions int) (name stri
 	case "norm.weight", "norm.bias", "norm.running_mean", "norm.running_var":
 		return fmt.Sprintf("norms.%d.%s", layer, own[len("norm."):]), shape, nil
 	}
-	if k.full && (own == "D" || own == "C" && directions == 1 || (own == "B" || own == "P") && (k.version == 4 || k.lowRank())) {
+	if k.full && (own == "D" || own == "C" && directions == 1 || (own == "B" || own == "P") && (k.version == 4 || k.rankOne())) {
 		shape = append([]int{1}, shape...)
 	}
 	if k.version == 4 {
@@ -212,7 +212,7 @@ func (k *layerKind) config(byName map[string]*pth.Tensor, o ImportOptions) (Conf
 		if o.Disc == DiscDSS {
 			c.SSM.Layer, c.SSM.Disc, c.SSM.LKernel = ssm.LayerDSS, ssm.ZOH, o.Length
 		}
-		if k.lowRank() {
+		if k.rankOne() {
 			name := "s4_layers.0." + k.length
 			t := byName[name]
 			if t == nil || len(t.Data) != 1 {

@@ -40,7 +40,7 @@ func (unsupported) Is(target error) bool { return target == errors.ErrUnsupporte
 func (m *Model) checkpoint() ([]pth.Tensor, error) {
 	kind, plain := &layerKinds[0], m.Config
 	if m.Config.SSM.Layer == ssm.LayerS4 {
-		kind = &lowRank4
+		kind = &rankOne4
 	} else {
 		plain.SSM = ssm.Config{DState: 2 * m.Config.SSM.Modes(), Init: ssm.Imported, Disc: ssm.ZOH}
 	}
@@ -80,7 +80,7 @@ func (m *Model) checkpoint() ([]pth.Tensor, error) {
 		count := func(name string, n int) {
 			tensors = append(tensors, pth.Tensor{Name: name, Shape: []int{}, Data: []float32{float32(n)}, Count: true})
 		}
-		if stem, ok := strings.CutSuffix(name, kind.fields["C"]); ok && kind.lowRank() {
+		if stem, ok := strings.CutSuffix(name, kind.fields["C"]); ok && kind.rankOne() {
 			count(stem+kind.length, c.LKernel)
 		}
 		if stem, ok := strings.CutSuffix(name, "running_var"); ok {

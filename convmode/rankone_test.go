@@ -37,14 +37,14 @@ func recurrence(p *ssm.Params, row int, stepScale float64, taps int) []float64 {
 
 // Kernels longer than C̃'s, shorter, of a stored C, and at other step scales are those of the
 // recurrence with the recovered C.
-func TestLowRankKernels(t *testing.T) {
+func TestRankOneKernels(t *testing.T) {
 	for _, test := range []struct {
 		length, taps int
 		stepScale    float64
 	}{{64, 64, 1}, {64, 20, 1}, {50, 170, 1}, {0, 33, 1}, {64, 64, 2}, {64, 30, 0.5}, {64, 41, 1.5}, {0, 20, 2}} {
 		for _, init := range []ssm.Init{ssm.LegS, ssm.FouT} {
 			m := newModel(t, s4Config(init, test.length, true))
-			source, plan := newLowRank(m.Config, test.stepScale, nil), newKernelPlan(m.Config, test.stepScale, test.taps)
+			source, plan := newRankOne(m.Config, test.stepScale, nil), newKernelPlan(m.Config, test.stepScale, test.taps)
 			source.fill(&m.Weights.Layers[0])
 			p := m.SSMParams(0)
 			must.Do(t, p.RecoverChannels(0, p.DModel))
@@ -63,7 +63,7 @@ func TestLowRankKernels(t *testing.T) {
 }
 
 // A longer batch leaves the kernels of a shorter one unchanged, although C̃ is doubled for it.
-func TestLowRankPlans(t *testing.T) {
+func TestRankOnePlans(t *testing.T) {
 	m := newModel(t, s4Config(ssm.LegS, 50, false))
 	n := newNet(t, m, Options{MaxBatch: 2, MaxLen: 130})
 	short := newBatch(m.Config, 1, 2, 40)
@@ -83,7 +83,7 @@ func TestLowRankPlans(t *testing.T) {
 	fixed.Forward(short)
 }
 
-func TestLowRankTraining(t *testing.T) {
+func TestRankOneTraining(t *testing.T) {
 	for want, change := range map[string]func(c *model.Config, o *Options){
 		"convmode: MaxLen 65: the kernels of layer \"s4\" have ssm.l_kernel = 64 taps in training": func(c *model.Config, o *Options) { o.MaxLen = 65 },
 		"convmode: ssm.l_kernel 0":                                      func(c *model.Config, o *Options) { c.SSM.LKernel = 0 },
@@ -100,7 +100,7 @@ func TestLowRankTraining(t *testing.T) {
 // A training step allocates nothing, nor does the bit pattern of its gradients depend on the number
 // of workers, with poles of one channel each or shared. Kernels of 200 taps have transforms of
 // their own for each worker, which a worker may need for the first time in any step.
-func TestLowRankSteps(t *testing.T) {
+func TestRankOneSteps(t *testing.T) {
 	for _, length := range []int{160, 200} {
 		for _, copies := range []int{0, 2} {
 			c := s4Config(ssm.Hippo, length, true)
@@ -128,7 +128,7 @@ func TestLowRankSteps(t *testing.T) {
 }
 
 // MeanKernel works for S4 beyond C̃'s length.
-func TestLowRankMeanKernel(t *testing.T) {
+func TestRankOneMeanKernel(t *testing.T) {
 	m := newModel(t, s4Config(ssm.LegS, 50, false))
 	mean := must.Get(MeanKernel(m, 0, 120))(t)[0]
 	p := m.SSMParams(0)
@@ -147,7 +147,7 @@ func TestLowRankMeanKernel(t *testing.T) {
 }
 
 // The first taps of a kernel that is far longer are those of the recovered C.
-func TestLowRankMeanKernelOfLongOne(t *testing.T) {
+func TestRankOneMeanKernelOfLongOne(t *testing.T) {
 	m := newModel(t, s4Config(ssm.LegS, 50, false))
 	m.Config.SSM.LKernel = 1 << 28
 	mean := must.Get(MeanKernel(m, 0, 70))(t)[0]
@@ -180,7 +180,7 @@ func singular(m *model.Model) {
 
 // A model whose C cannot be recovered is an error where kernels need C. Fixed weights give the bits
 // of others.
-func TestLowRankRecovery(t *testing.T) {
+func TestRankOneRecovery(t *testing.T) {
 	m := newModel(t, s4Config(ssm.LegS, 50, true))
 	o := Options{MaxBatch: 2, MaxLen: 40, StepScale: 2}
 	b := newBatch(m.Config, 1, 2, 40)

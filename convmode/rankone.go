@@ -9,50 +9,50 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// lowRank is the kernelSource of S4: a Cauchy kernel and Woodbury's identity at the nodes of a
+// rankOne is the kernelSource of S4: a Cauchy kernel and Woodbury's identity at the nodes of a
 // Fourier transform (docs/maths.md §17.2; S4, arXiv 2111.00396, algorithm 1).
-type lowRank struct {
+type rankOne struct {
 	parameters
 	moved   *ssm.Params         // the weights with C̃ of another length or rate
 	nodes   []int               // [H] the number of nodes to which the channel's moved.C belongs
-	systems []fftkernel.LowRank // [directions·H]
+	systems []fftkernel.RankOne // [directions·H]
 	full    []complex128        // the recovered C, if the weights are fixed; else nil
 }
 
-// lowRankPlan is the kernelPlan of S4.
-type lowRankPlan struct {
+// rankOnePlan is the kernelPlan of S4.
+type rankOnePlan struct {
 	*fftkernel.Cauchy
 	nodes, length int // length of C̃ at step scale 1
 }
 
-// newLowRankPlan returns a plan with as many nodes as C̃ has taps after it is doubled until they
+// newRankOnePlan returns a plan with as many nodes as C̃ has taps after it is doubled until they
 // cover the kernel.
-func newLowRankPlan(c ssm.Config, stepScale float64, taps int) lowRankPlan {
+func newRankOnePlan(c ssm.Config, stepScale float64, taps int) rankOnePlan {
 	length := c.KernelLength(int(math.Ceil(float64(taps) * stepScale)))
 	nodes := max(taps, int(math.Round(float64(length)/stepScale)))
-	return lowRankPlan{fftkernel.NewCauchy(c.Modes(), nodes), nodes, length}
+	return rankOnePlan{fftkernel.NewCauchy(c.Modes(), nodes), nodes, length}
 }
 
-func newLowRank(c model.Config, stepScale float64, grad *poleGrad) *lowRank {
+func newRankOne(c model.Config, stepScale float64, grad *poleGrad) *rankOne {
 	p := c.NewSSMParams()
 	moved := *p
 	moved.C = make([]complex128, len(p.C))
-	s := &lowRank{
+	s := &rankOne{
 		parameters: parameters{p, stepScale, grad}, moved: &moved, nodes: make([]int, p.DModel),
-		systems: make([]fftkernel.LowRank, p.Directions()*p.DModel),
+		systems: make([]fftkernel.RankOne, p.Directions()*p.DModel),
 	}
 	m := p.Modes()
 	lambda := make([]complex128, p.DModel*m)
 	for row := range s.systems {
 		h := row % p.DModel
 		at := h % p.Copies() * m
-		s.systems[row] = fftkernel.LowRank{Lambda: lambda[h*m : (h+1)*m], P: p.P[at : at+m], B: p.B[at : at+m]}
+		s.systems[row] = fftkernel.RankOne{Lambda: lambda[h*m : (h+1)*m], P: p.P[at : at+m], B: p.B[at : at+m]}
 	}
 	return s
 }
 
-// checkLowRank returns an error for options with which a model cannot be trained.
-func checkLowRank(c ssm.Config, opt Options) error {
+// checkRankOne returns an error for options with which a model cannot be trained.
+func checkRankOne(c ssm.Config, opt Options) error {
 	switch {
 	case !opt.Training:
 		return nil
@@ -68,13 +68,13 @@ func checkLowRank(c ssm.Config, opt Options) error {
 
 // recovers reports whether the kernels are computed from the recovered C: those of another step
 // scale, unless C̃ is kept.
-func (s *lowRank) recovers() bool { return s.stepScale != 1 && s.params.RateRule != ssm.RateKeep }
+func (s *rankOne) recovers() bool { return s.stepScale != 1 && s.params.RateRule != ssm.RateKeep }
 
 // recoverOutputs returns an error if C of a layer cannot be recovered where its kernels need it. It
 // keeps the recovered C of fixed weights.
 func (n *Net) recoverOutputs(m *model.Model) error {
 	for i := range n.layers {
-		s, ok := n.layers[i].source.(*lowRank)
+		s, ok := n.layers[i].source.(*rankOne)
 		if !ok || !s.recovers() {
 			continue
 		}
@@ -89,7 +89,7 @@ func (n *Net) recoverOutputs(m *model.Model) error {
 	return nil
 }
 
-func (s *lowRank) discretize(h int) {
+func (s *rankOne) discretize(h int) {
 	s.nodes[h] = 0
 	step := s.params.Poles(s.systems[h].Lambda, h, s.stepScale)
 	for row := h; row < len(s.systems); row += s.params.DModel {
@@ -98,7 +98,7 @@ func (s *lowRank) discretize(h int) {
 }
 
 // system returns row of C, with the C̃ of the plan's nodes.
-func (s *lowRank) system(p lowRankPlan, row int) *fftkernel.LowRank {
+func (s *rankOne) system(p rankOnePlan, row int) *fftkernel.RankOne {
 	h, m := row%s.params.DModel, s.params.Modes()
 	c := s.params.C
 	if exact := s.recovers(); exact || p.length != s.params.LKernel {
@@ -113,7 +113,7 @@ func (s *lowRank) system(p lowRankPlan, row int) *fftkernel.LowRank {
 }
 
 // move computes C̃ of channel h for the plan's nodes (docs/maths.md §17.1).
-func (s *lowRank) move(p lowRankPlan, h int, exact bool) {
+func (s *rankOne) move(p rankOnePlan, h int, exact bool) {
 	m := s.params.Modes()
 	c := s.params.C
 	if s.full != nil {
@@ -135,7 +135,7 @@ func (s *lowRank) move(p lowRankPlan, h int, exact bool) {
 }
 
 // shorten replaces the filled C̃ by that of fewer taps.
-func (s *lowRank) shorten(taps int) error {
+func (s *rankOne) shorten(taps int) error {
 	if err := s.params.RecoverChannels(0, s.params.DModel); err != nil {
 		return err
 	}
@@ -144,8 +144,8 @@ func (s *lowRank) shorten(taps int) error {
 	return nil
 }
 
-func (s *lowRank) kernels(p kernelPlan, scratch []float32, h int, k0, k1 []float32) {
-	plan := p.(lowRankPlan)
+func (s *rankOne) kernels(p kernelPlan, scratch []float32, h int, k0, k1 []float32) {
+	plan := p.(rankOnePlan)
 	plan.Kernel(k0, s.system(plan, h), scratch)
 	if k1 != nil {
 		plan.Kernel(k1, s.system(plan, s.params.DModel+h), scratch)
@@ -153,8 +153,8 @@ func (s *lowRank) kernels(p kernelPlan, scratch []float32, h int, k0, k1 []float
 }
 
 // kernelGrad computes the sums S1 and S2 of docs/maths.md §17.2.
-func (s *lowRank) kernelGrad(p kernelPlan, scratch []float32, h int, dk0, dk1 []float32) {
-	plan, per := p.(lowRankPlan), ssm.RankOnePairs*s.params.Modes()
+func (s *rankOne) kernelGrad(p kernelPlan, scratch []float32, h int, dk0, dk1 []float32) {
+	plan, per := p.(rankOnePlan), ssm.RankOnePairs*s.params.Modes()
 	for dir, dk := range [2][]float32{dk0, dk1} {
 		if dk == nil {
 			continue
@@ -168,14 +168,14 @@ func (s *lowRank) kernelGrad(p kernelPlan, scratch []float32, h int, dk0, dk1 []
 	}
 }
 
-func (s *lowRank) backward(row int) {
+func (s *rankOne) backward(row int) {
 	per := ssm.RankOnePairs * s.params.Modes()
 	lo, hi := row*per, (row+1)*per
 	s.params.BackwardRankOne(s.grad.params, s.stepScale, s.grad.g[lo:hi], s.grad.m[lo:hi], row)
 }
 
 // addGrad completes the gradients of channels that share poles.
-func (s *lowRank) addGrad(grad *model.Layer) {
+func (s *rankOne) addGrad(grad *model.Layer) {
 	if !s.ownPoles() {
 		for row := range s.systems {
 			s.backward(row)
