@@ -52,12 +52,12 @@ func (p *Params) checkScan() error {
 
 // checkCoupled is Check for the steps and the diagonal part of S4.
 func (p *Params) checkCoupled() error {
-	for c, v := range p.LogStep {
+	for c, v := range p.Step {
 		if step := math.Exp(v); !single(complex(step, 0)) || step == 0 {
 			return fmt.Errorf("ssm: channel %d: the step is %.4g: expected a float32 number above 0", c, step)
 		}
 	}
-	for i, v := range p.LogDecay {
+	for i, v := range p.Decay {
 		if re := math.Exp(v); !single(complex(re, 0)) {
 			return fmt.Errorf("ssm: copy %d, mode %d: −Re Λ is %.4g: expected a float32 number", i/p.Modes(), i%p.Modes(), re)
 		}

@@ -139,7 +139,7 @@ func TestBadWeights(t *testing.T) {
 		change func(w *model.Weights)
 		want   string
 	}{
-		"step":     {func(w *model.Weights) { w.Layers[0].LogStep[1] = 1000 }, `tensors of "layers.0": ssm: channel 1, mode 0: the step is +Inf`},
+		"step":     {func(w *model.Weights) { w.Layers[0].Step[1] = 1000 }, `tensors of "layers.0": ssm: channel 1, mode 0: the step is +Inf`},
 		"NaN":      {func(w *model.Weights) { w.Layers[0].C[2] = float32(math.NaN()) }, `tensor "layers.0.C": element 2 is NaN`},
 		"infinity": {func(w *model.Weights) { w.DecoderBias[1] = float32(math.Inf(-1)) }, `tensor "decoder.bias": element 1 is -Inf`},
 	} {
