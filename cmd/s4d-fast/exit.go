@@ -14,8 +14,8 @@ const (
 	exitUsage    = 2 // invalid flags, unknown task or key
 	exitBadInput = 3 // invalid data, audio or model file
 	exitDiverged = 4 // training diverged
-	// 128 + signal after an interrupt: 130 (SIGINT), 143 (SIGTERM). train has then written a
-	// complete checkpoint.
+	// 128 + signal after an interrupt: 129 (SIGHUP), 130 (SIGINT), 143 (SIGTERM). train has
+	// then written a complete checkpoint.
 )
 
 // coded is an error with its exit code.

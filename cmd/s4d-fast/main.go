@@ -168,14 +168,19 @@ func variables() kong.Vars {
 // ctxBox lets kong bind a context to commands.
 type ctxBox struct{ context.Context }
 
-// notifyContext returns a context that SIGINT or SIGTERM cancels with the cause signalError. A
+// notifyContext returns a context that SIGINT, SIGTERM or SIGHUP cancels with the cause
+// signalError. A SIGHUP that the process was started to ignore, as nohup does, stays ignored. A
 // second signal ends the process at once. When the reader of standard output exits, the next write
 // returns an error; there is no signal.
 func notifyContext() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	ignoreBrokenPipes()
 	c := make(chan os.Signal, 1)
-	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	signal.Notify(c, signals...)
 	go func() {
 		if s, ok := <-c; ok {
 			cancel(signalError{s.(syscall.Signal)})
@@ -210,8 +215,11 @@ func orInterrupt[T any](ctx context.Context, f func() (T, error)) (v T, err erro
 type signalError struct{ syscall.Signal }
 
 func (s signalError) Error() string {
-	if s.Signal == syscall.SIGTERM {
+	switch s.Signal {
+	case syscall.SIGTERM:
 		return "stopped by SIGTERM"
+	case syscall.SIGHUP:
+		return "stopped by SIGHUP"
 	}
 	return "stopped by Ctrl-C"
 }

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// failed checks the end of a run whose files could not be written: exit code 1, and an error that
+// names a file of the run and has the cause. Exit code 0 is allowed: the fault may concern what the
+// run can do without.
+func failed(t *testing.T, what, out string, code int, text, cause string) bool {
+	t.Helper()
+	if code == exitOK {
+		return true
+	}
+	if code != exitFailed || !strings.Contains(text, out) || !strings.Contains(text, cause) {
+		t.Errorf("%s: exit code %d, expected %d and an error that names a file in %s with %q: %s", what, code, exitFailed, out, cause, text)
+		return false
+	}
+	return true
+}
+
+// runToEnd runs a process to its end.
+func runToEnd(t *testing.T, cmd *exec.Cmd) (code int, text string) {
+	t.Helper()
+	var all bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &all, &all
+	must.Do(t, cmd.Start())
+	code = stopped(t, cmd)
+	return code, all.String()
+}
+
+// A system call of a training run fails. strace counts the calls of each thread.
+func TestSystemCallFails(t *testing.T) {
+	const epochs = 2
+	want, _ := uninterrupted(t, epochs)
+	if text, err := exec.Command("strace", "-f", "-e", "trace=none", "-e", "inject=fsync:error=EIO:when=1", "true").CombinedOutput(); err != nil {
+		t.Skipf("strace: %v %s", err, bytes.TrimSpace(text))
+	}
+	tried, held := 0, 0
+	for _, fault := range []struct {
+		call, number, cause string
+		short, long         int // cases
+	}{
+		{"fsync", "EIO", "input/output error", 6, 20}, {"renameat", "EACCES", "permission denied", 4, 12},
+		{"renameat", "ENOSPC", "no space left", 1, 12}, {"linkat", "EPERM", "", 1, 6}, {"unlinkat", "EACCES", "", 1, 6}, {"mkdirat", "ENOSPC", "no space left", 2, 2},
+	} {
+		for n := 1; n <= must.Cases(fault.short, fault.long); n++ {
+			dir := scratch(t)
+			out, log := filepath.Join(dir, "run"), filepath.Join(dir, "log")
+			what := fmt.Sprintf("%s %d fails with %s", fault.call, n, fault.number)
+			code, text := runToEnd(t, process(t, []string{"strace", "-f", "-o", log, "-e", "trace=" + fault.call,
+				"-e", fmt.Sprintf("inject=%s:error=%s:when=%d", fault.call, fault.number, n)}, trial(out, epochs)...))
+			if !strings.Contains(string(read(t, log)), "INJECTED") {
+				continue // a thread makes fewer calls
+			}
+			tried++
+			if failed(t, what, filepath.Dir(dir), code, text, fault.cause) && sameEnd(t, what, out, epochs, want) {
+				held++
+			}
+		}
+	}
+	must.Tally(t, "a run whose system call fails names the file and resumes to the same bits", tried, held)
+}
+
+// mount mounts a file system in a folder, or changes it, and skips the test where this is not
+// allowed.
+func mount(t *testing.T, source, dir, kind string, flags uintptr, options string) {
+	t.Helper()
+	if err := syscall.Mount(source, dir, kind, flags, options); err != nil {
+		t.Skipf("mount %s: %v", kind, err)
+	}
+	if flags&syscall.MS_REMOUNT == 0 {
+		t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	}
+}
+
+// The disk is full after a number of pages.
+func TestFullDisk(t *testing.T) {
+	const epochs = 2
+	want, _ := uninterrupted(t, epochs)
+	cases, tried, held := must.Cases(5, 24), 0, 0
+	for i := range cases {
+		dir := t.TempDir()
+		mount(t, "tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", (1+i*24/cases)*4096))
+		out := filepath.Join(dir, "run")
+		code, text := runToEnd(t, process(t, nil, trial(out, epochs)...))
+		if code == exitOK {
+			break // enough space
+		}
+		tried++
+		what := fmt.Sprintf("size %d", i)
+		mount(t, "tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=16m")
+		if failed(t, what, out, code, text, "no space left") && sameEnd(t, what, out, epochs, want) {
+			held++
+		}
+	}
+	must.Tally(t, "a run on a full disk names the file and resumes to the same bits", tried, held)
+}
+
+// A limit of the size of files ends a run.
+func TestFileSizeLimit(t *testing.T) {
+	const epochs = 2
+	want, _ := uninterrupted(t, epochs)
+	tried, held := 0, 0
+	for blocks := 0; blocks < 64; blocks = max(1, 2*blocks) { // of 512 bytes
+		out := filepath.Join(scratch(t), "run")
+		code, text := runToEnd(t, process(t, []string{"sh", "-c", fmt.Sprintf(`ulimit -f %d; exec "$0" "$@"`, blocks)}, trial(out, epochs)...))
+		if code == exitOK {
+			continue
+		}
+		tried++
+		what := fmt.Sprintf("limit of %d blocks", blocks)
+		if failed(t, what, out, code, text, "file too large") && sameEnd(t, what, out, epochs, want) {
+			held++
+		}
+	}
+	must.Tally(t, "a run that exceeds the limit of file sizes names the file and resumes to the same bits", tried, held)
+}
+
+// The run folder is moved away, or becomes read-only, while the run writes to it.
+func TestFolderGone(t *testing.T) {
+	const long = 1 << 20 // epochs
+	tried, held := 0, 0
+	check := func(t *testing.T, what, out, now string, code int, text, cause string) {
+		tried++
+		if code == exitOK || !failed(t, what, out, code, text, cause) {
+			t.Errorf("%s: exit code %d: %s", what, code, text)
+			return
+		}
+		epochs := strings.Count(string(read(t, filepath.Join(now, "metrics.jsonl"))), "\n") + 2
+		want, _ := uninterrupted(t, epochs)
+		if sameEnd(t, what, now, epochs, want) {
+			held++
+		}
+	}
+	uninterrupted(t, 1)
+	t.Run("moved", func(t *testing.T) {
+		out := filepath.Join(scratch(t), "run")
+		cmd := process(t, nil, trial(out, long)...)
+		text := atWord(t, cmd, "epoch=2 ", func() { must.Do(t, os.Rename(out, out+"-moved")) })
+		check(t, "moved", out, out+"-moved", stopped(t, cmd), text.String(), "no such file")
+	})
+	t.Run("read-only", func(t *testing.T) {
+		dir := t.TempDir()
+		mount(t, "tmpfs", dir, "tmpfs", 0, "size=16m")
+		out := filepath.Join(dir, "run")
+		cmd := process(t, nil, trial(out, long)...)
+		text := atWord(t, cmd, "epoch=2 ", func() {
+			for { // busy while a file is open for writing
+				err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, "size=16m")
+				if err != syscall.EBUSY {
+					must.Do(t, err)
+					return
+				}
+			}
+		})
+		code := stopped(t, cmd)
+		mount(t, "tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=16m")
+		check(t, "read-only", out, out, code, text.String(), "read-only file system")
+	})
+	must.Tally(t, "a run whose folder is moved or becomes read-only names the file and resumes to the same bits", tried, held)
+}
+
+// The disk's content at a moment of a run, on which the file system replays its journal.
+func TestDiskImage(t *testing.T) {
+	const long = 1 << 20 // epochs
+	uninterrupted(t, 1)
+	dir := scratch(t)
+	image, mounted := filepath.Join(dir, "image"), t.TempDir()
+	must.Do(t, os.WriteFile(image, nil, 0o600))
+	must.Do(t, os.Truncate(image, 8<<20))
+	for _, line := range []string{"mkfs.ext4 -q -F " + image, "mount -o loop " + image + " " + mounted} {
+		words := strings.Fields(line)
+		if text, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
+			t.Skipf("%s: %v %s", words[0], err, bytes.TrimSpace(text))
+		}
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", mounted).Run() })
+	cases, held := must.Cases(2, 20), 0
+	var images []string
+	cmd := process(t, nil, trial(filepath.Join(mounted, "run"), long)...)
+	var steps []any
+	for i := range cases {
+		steps = append(steps, fmt.Sprintf("epoch=%d ", 1+3*i), func() {
+			must.Do(t, cmd.Process.Signal(syscall.SIGSTOP)) // in the middle of any step
+			images = append(images, filepath.Join(dir, fmt.Sprint("copy", i)))
+			must.Do(t, os.WriteFile(images[i], read(t, image), 0o600))
+			if i == cases-1 {
+				_ = cmd.Process.Kill()
+			}
+			must.Do(t, cmd.Process.Signal(syscall.SIGCONT))
+		})
+	}
+	atWord(t, cmd, steps...)
+	stopped(t, cmd)
+	must.Equal(t, len(images), cases, "copies")
+	for i, copied := range images {
+		again := t.TempDir()
+		if text, err := exec.Command("mount", "-o", "loop", copied, again).CombinedOutput(); err != nil {
+			t.Fatalf("mount of a copy: %v: %s", err, text)
+		}
+		out := filepath.Join(again, "run")
+		must.Get(os.Stat(filepath.Join(out, "last", "checkpoint.safetensors")))(t)
+		epochs := strings.Count(string(read(t, filepath.Join(out, "metrics.jsonl"))), "\n") + 2
+		want, _ := uninterrupted(t, epochs)
+		if sameEnd(t, fmt.Sprint("copy ", i), out, epochs, want) {
+			held++
+		}
+		must.Do(t, exec.Command("umount", again).Run())
+	}
+	must.Tally(t, "a run on ext4 resumes to the same bits after a power cut", cases, held)
+}

@@ -1,0 +1,160 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/safetensors"
+)
+
+// commandVariable is the environment variable with which the test binary is the command.
+const commandVariable = "S4D_TEST_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(commandVariable) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// process returns the command as a process of its own. The words before are those of a program that
+// starts it, such as strace.
+func process(t *testing.T, before []string, args ...string) *exec.Cmd {
+	t.Helper()
+	line := append(append(append([]string{}, before...), must.Get(os.Executable())(t)), args...)
+	cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
+	cmd.Env = append(os.Environ(), commandVariable+"=1")
+	return cmd
+}
+
+// trial returns the arguments of a small training run with a checkpoint after each of its steps,
+// four per epoch. As the learning rate is constant, a run of fewer epochs has the same bits.
+func trial(out string, epochs int, more ...string) []string {
+	args := append([]string{"train", "delay", "--out", out, "--threads", "1"}, more...)
+	for _, set := range []string{
+		"data.length=32", "data.delay=4", "data.train_size=16", "data.eval_size=4", "train.batch=4", "model.d_model=4", "ssm.d_state=4",
+		"train.checkpoint_every=1", "optim.schedule=constant", fmt.Sprintf("train.epochs=%d", epochs),
+	} {
+		args = append(args, "--set", set)
+	}
+	return args
+}
+
+// scratch returns an empty folder, in memory where the system has one: on a disk the syncs take
+// most of the time.
+func scratch(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "s4d-fast-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// resume ends the run in a folder: it resumes it, or begins it if the folder has none yet.
+func resume(t *testing.T, out string, epochs int) error {
+	t.Helper()
+	args := trial(out, epochs, "--resume")
+	if _, err := os.Stat(filepath.Join(out, "config.toml")); errors.Is(err, os.ErrNotExist) {
+		args = trial(out, epochs)
+	}
+	if text, err := process(t, nil, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("resume: %w: %s", err, text)
+	}
+	return nil
+}
+
+// stopped waits for a process and returns its exit code, or −1 if a signal ended it.
+func stopped(t *testing.T, cmd *exec.Cmd) int {
+	t.Helper()
+	if err := cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+// endOf identifies the end of a run: the best model, the last weights and moments, and the metrics
+// without times.
+func endOf(t *testing.T, out string) string {
+	t.Helper()
+	h := sha256.New()
+	h.Write(read(t, filepath.Join(out, "best.safetensors")))
+	f := must.Get(safetensors.Read(bytes.NewReader(read(t, filepath.Join(out, "last", "checkpoint.safetensors")))))(t)
+	f.Metadata = nil // the state has times
+	must.Get(f.WriteTo(h))(t)
+	for line := range strings.Lines(string(read(t, filepath.Join(out, "metrics.jsonl")))) {
+		m := map[string]any{}
+		decode(t, line, &m)
+		delete(m, "seconds")
+		delete(m, "sequences_per_second")
+		h.Write(must.Get(json.Marshal(m))(t))
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// uninterrupted returns the result of the trial and how long it takes.
+func uninterrupted(t *testing.T, epochs int) (end string, takes time.Duration) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	out := filepath.Join(scratch(t), "run")
+	begin := time.Now()
+	if text, err := process(t, nil, trial(out, epochs)...).CombinedOutput(); errors.Is(err, syscall.ENOEXEC) {
+		t.Skipf("an emulated test cannot start itself: %v", err)
+	} else if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return endOf(t, out), time.Since(begin)
+}
+
+// sameEnd resumes a run and reports whether it ends as one that was not interrupted.
+func sameEnd(t *testing.T, what, out string, epochs int, want string) bool {
+	t.Helper()
+	if err := resume(t, out, epochs); err != nil {
+		t.Errorf("%s: %v", what, err)
+		return false
+	}
+	if endOf(t, out) != want {
+		t.Errorf("%s: the resumed run has another result", what)
+		return false
+	}
+	return true
+}
+
+// atWord starts a process and calls each function when its word first occurs in the output of the
+// process, in this order. It returns the output when the process has closed it; the caller waits
+// for the process.
+func atWord(t *testing.T, cmd *exec.Cmd, steps ...any) *bytes.Buffer {
+	t.Helper()
+	r := must.Get(cmd.StderrPipe())(t)
+	cmd.Stdout = cmd.Stderr
+	must.Do(t, cmd.Start())
+	var all bytes.Buffer
+	for lines := bufio.NewReader(r); ; {
+		line, err := lines.ReadString('\n')
+		all.WriteString(line)
+		if len(steps) > 0 && strings.Contains(line, steps[0].(string)) {
+			steps[1].(func())()
+			steps = steps[2:]
+		}
+		if err != nil {
+			return &all
+		}
+	}
+}
