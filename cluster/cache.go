@@ -15,6 +15,7 @@ type cache struct {
 	dir    string
 	limit  int64
 	shared map[string]string                               // hash of the data at a path of this machine
+	intact map[string]bool                                 // hashes of the cached data that this process has verified
 	tree   func(path string, limit int64) (dataRef, error) // treeOf
 }
 
@@ -31,7 +32,16 @@ func (c *cache) path(ctx context.Context, ref dataRef, fetch func(ctx context.Co
 		return ref.Path, nil
 	}
 	dir := filepath.Join(c.dir, ref.Hash)
+	if _, err := os.Stat(dir); err == nil && !c.intact[ref.Hash] { // perhaps not whole: its files are not synced
+		got, err := treeOf(filepath.Join(dir, ref.base()), ref.Size)
+		if err != nil || got.Hash != ref.Hash {
+			if err := os.RemoveAll(dir); err != nil {
+				return "", fmt.Errorf("cluster: cache: %w", err)
+			}
+		}
+	}
 	if _, err := os.Stat(dir); err == nil {
+		c.intact[ref.Hash] = true
 		now := time.Now()
 		_ = os.Chtimes(dir, now, now) // the last use
 		return filepath.Join(dir, ref.base()), nil
@@ -64,6 +74,7 @@ func (c *cache) path(ctx context.Context, ref dataRef, fetch func(ctx context.Co
 	if err := os.Rename(temporary, dir); err != nil {
 		return "", fmt.Errorf("cluster: cache: %w", err)
 	}
+	c.intact[ref.Hash] = true
 	return filepath.Join(dir, ref.base()), nil
 }
 

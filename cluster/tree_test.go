@@ -119,7 +119,7 @@ func TestCache(t *testing.T) {
 		writeFile(t, from, name+"/file", strings.Repeat(name, 3000))
 		refs[name] = must.Get(treeOf(filepath.Join(from, name), math.MaxInt64))(t)
 	}
-	c := &cache{dir: t.TempDir(), limit: 2*refs["a"].Size + 10, shared: map[string]string{}, tree: treeOf}
+	c := &cache{dir: t.TempDir(), limit: 2*refs["a"].Size + 10, shared: map[string]string{}, intact: map[string]bool{}, tree: treeOf}
 	fetched := 0
 	path := func(ref dataRef, base string) (string, error) {
 		return c.path(t.Context(), ref, func(_ context.Context, dir string) error {
@@ -138,6 +138,16 @@ func TestCache(t *testing.T) {
 	}
 	must.Equal(t, fetched, 3, "fetched")
 	must.Equal(t, len(must.Get(os.ReadDir(c.dir))(t)), 2, "data sets in the cache")
+
+	// After a power cut a file of the cache is empty. The next process fetches the data again.
+	c.intact = map[string]bool{}
+	ref := refs["c"]
+	ref.Path = "/nowhere/c"
+	must.Do(t, os.Truncate(filepath.Join(c.dir, ref.Hash, "c", "file"), 0))
+	for range 2 {
+		must.Equal(t, readFile(t, must.Get(path(ref, "c"))(t), "file"), strings.Repeat("c", 3000), "content after a power cut")
+	}
+	must.Equal(t, fetched, 4, "fetched")
 
 	other := refs["c"]
 	other.Path, other.Hash = "/nowhere/a", strings.Repeat("0", 64)

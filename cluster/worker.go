@@ -101,7 +101,7 @@ func (w *Worker) folder() (unlock func(), err error) {
 	if err := os.RemoveAll(w.runDir()); err != nil { // left by a crash
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	w.cache = &cache{dir: filepath.Join(w.Dir, "data"), limit: cmp.Or(w.Cache, 10e9), shared: map[string]string{}, tree: w.tree}
+	w.cache = &cache{dir: filepath.Join(w.Dir, "data"), limit: cmp.Or(w.Cache, 10e9), shared: map[string]string{}, intact: map[string]bool{}, tree: w.tree}
 	return unlock, nil
 }
 
