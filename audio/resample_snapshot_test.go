@@ -91,3 +91,38 @@ func TestResamplerStates(t *testing.T) {
 		}
 	}
 }
+
+// Every truncation and every flipped bit of a snapshot is an error, and the Resampler stays as it
+// was.
+func TestDamagedSnapshot(t *testing.T) {
+	first, s := must.Get(NewResampler(44100, 8000))(t), must.Get(NewResampler(44100, 8000))(t)
+	first.Process(nil, make([]float32, 3000))
+	before := s.Snapshot()
+	must.Damage(t, "a damaged snapshot of a Resampler is rejected", first.Snapshot(), func(b []byte) bool {
+		return s.Restore(b) != nil && bytes.Equal(s.Snapshot(), before)
+	})
+}
+
+// Bytes with a correct checksum are rejected and change nothing, or they are the snapshot of the
+// Resampler that they restore.
+func FuzzResamplerRestore(f *testing.F) {
+	r := must.Get(NewResampler(16000, 8000))(f)
+	for _, n := range []int{0, 1, 100} {
+		r.Process(nil, make([]float32, n))
+		f.Add(r.Snapshot())
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		b = snapshot.End(bytes.Clone(b[:max(0, len(b)-4)]), 0)
+		r := must.Get(NewResampler(16000, 8000))(t)
+		want := r.Snapshot()
+		if r.Restore(b) == nil {
+			want = b
+		}
+		if got := r.Snapshot(); !bytes.Equal(got, want) {
+			t.Fatalf("snapshot %x, expected %x", got, want)
+		}
+		if got := len(r.Process(nil, make([]float32, 1000))); got < 500-r.width || got > 501 {
+			t.Errorf("%d samples of 1000 at half the rate, with a filter of %d", got, r.width)
+		}
+	})
+}

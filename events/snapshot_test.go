@@ -140,3 +140,15 @@ func signed(b []byte) []byte {
 	body := b[:max(0, len(b)-4)]
 	return binary.LittleEndian.AppendUint32(bytes.Clone(body), crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
 }
+
+// Every truncation and every flipped bit of a snapshot is an error, and the Detector stays as it
+// was.
+func TestDamagedSnapshot(t *testing.T) {
+	r := recognizer(t, with(func(o *events.Options) { o.SampleRate, o.Window = 500, 0.1 }))
+	first, s := r.NewDetector(), r.NewDetector()
+	process(t, first, tonemodel.Words().Samples[:3000])
+	before := s.Snapshot()
+	must.Damage(t, "a damaged snapshot of package events is rejected", first.Snapshot(), func(b []byte) bool {
+		return s.Restore(b) != nil && bytes.Equal(s.Snapshot(), before)
+	})
+}

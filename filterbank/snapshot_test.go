@@ -96,3 +96,15 @@ func FuzzRestore(f *testing.F) {
 		}
 	})
 }
+
+// Every truncation and every flipped bit of a snapshot is an error, and the Stream stays as it
+// was.
+func TestDamagedSnapshot(t *testing.T) {
+	b := bank(t, filterbank.Config{SampleRate: 1000, Window: 20, Hop: 7, Bands: 2, Low: 0, High: 500, Compression: filterbank.PCEN})
+	first, s := b.NewStream(), b.NewStream()
+	first.Process(nil, sound(100, 1000))
+	before := s.Snapshot(nil)
+	must.Damage(t, "a damaged snapshot of package filterbank is rejected", first.Snapshot(nil), func(b []byte) bool {
+		return s.Restore(b) != nil && bytes.Equal(s.Snapshot(nil), before)
+	})
+}

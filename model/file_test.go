@@ -289,27 +289,17 @@ func withoutSum(b []byte) []byte {
 func TestDamagedFile(t *testing.T) {
 	whole := smallest(t)
 	want := must.Get(Read(bytes.NewReader(whole)))(t)
-	for n := range whole {
-		if _, err := Read(bytes.NewReader(whole[:n])); err == nil {
-			t.Errorf("%d of %d bytes: no error", n, len(whole))
-		}
-	}
 	accepted := 0
-	for i := range 8 * len(whole) {
-		b := bytes.Clone(whole)
-		b[i/8] ^= 1 << (i % 8)
+	must.Damage(t, "a damaged model file is an error or the same model", whole, func(b []byte) bool {
 		m, err := Read(bytes.NewReader(b))
 		if err != nil {
-			continue
+			return true
 		}
 		accepted++
-		must.Equal(t, m.Hash(), want.Hash(), "bit %d of byte %d flipped, no error: hash", i%8, i/8)
-		if !reflect.DeepEqual(m.Meta, want.Meta) {
-			t.Errorf("bit %d of byte %d flipped, no error: meta %+v, expected %+v", i%8, i/8, m.Meta, want.Meta)
-		}
-	}
+		return m.Hash() == want.Hash() && reflect.DeepEqual(m.Meta, want.Meta)
+	})
 	if most := 8 * len("sha256"); accepted > most {
-		t.Errorf("%d flipped bits gave no error, expected at most %d", accepted, most)
+		t.Errorf("%d damaged files gave no error, expected at most %d", accepted, most)
 	}
 }
 

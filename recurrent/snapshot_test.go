@@ -215,3 +215,17 @@ func FuzzRestore(f *testing.F) {
 		}
 	})
 }
+
+// Every truncation and every flipped bit of a snapshot is an error, and the stream stays as it
+// was.
+func TestDamagedSnapshot(t *testing.T) {
+	cfg := baseConfig()
+	cfg.DModel, cfg.NLayers, cfg.SSM.DModel, cfg.SSM.DState = 2, 1, 2, 2
+	net := newNetwork(t, newModel(t, cfg, 1), 1)
+	first, s := net.NewStream(), net.NewStream()
+	first.Process(signal(1, cfg.DInput, 100), 100)
+	before := s.Snapshot(nil)
+	must.Damage(t, "a damaged snapshot of package recurrent is rejected", first.Snapshot(nil), func(b []byte) bool {
+		return s.Restore(b) != nil && bytes.Equal(s.Snapshot(nil), before)
+	})
+}

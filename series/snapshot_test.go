@@ -104,3 +104,17 @@ func FuzzRestore(f *testing.F) {
 		}
 	})
 }
+
+// Every truncation and every flipped bit of a snapshot is an error, and the stream stays as it
+// was.
+func TestDamagedSnapshot(t *testing.T) {
+	p := newPredictor(t, newModel(t, model.SeriesAnomaly), series.Options{})
+	first, s := p.NewStream(), p.NewStream()
+	for _, row := range newRows(9) {
+		must.Get(first.Step(row))(t)
+	}
+	before := s.Snapshot(nil)
+	must.Damage(t, "a damaged snapshot of package series is rejected", first.Snapshot(nil), func(b []byte) bool {
+		return s.Restore(b) != nil && bytes.Equal(s.Snapshot(nil), before)
+	})
+}

@@ -20,6 +20,9 @@ import (
 // Merge replaces the values that a TOML text contains. Errors begin with name. An unknown key or a
 // value of the wrong type is an error that names the key; c is then unchanged.
 func (c *Config) Merge(text []byte, name string) error {
+	if err := checkText(text); err != nil {
+		return configErrorf("%s: %w", name, err)
+	}
 	next := *c
 	next.Optim.Milestones, next.Optim.Freeze = slices.Clone(c.Optim.Milestones), slices.Clone(c.Optim.Freeze)
 	next.Data = nil

@@ -19,7 +19,7 @@ import (
 
 // tiny returns a run of four epochs of five steps that takes milliseconds. It has dropout and batch
 // norm, whose state a resume must restore.
-func tiny(t *testing.T, sets ...string) run {
+func tiny(t testing.TB, sets ...string) run {
 	t.Helper()
 	c := run{Config: preset(t, "delay")}
 	for _, s := range append([]string{
@@ -35,7 +35,7 @@ func tiny(t *testing.T, sets ...string) run {
 	return c
 }
 
-func newTrainer(t *testing.T, c run) *Trainer {
+func newTrainer(t testing.TB, c run) *Trainer {
 	t.Helper()
 	tr := must.Get(start(t.Context(), c))(t)
 	t.Cleanup(func() { tr.Close() })

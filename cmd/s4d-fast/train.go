@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -167,7 +166,7 @@ func readConfig(ctx context.Context, path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
 	}
-	text, err := orInterrupt(ctx, func() ([]byte, error) { return os.ReadFile(path) })
+	text, err := orInterrupt(ctx, func() ([]byte, error) { return train.ReadConfig(path) })
 	return text, usageError(err)
 }
 

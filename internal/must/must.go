@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -94,4 +95,28 @@ func Cases(short, long int) int {
 		return long
 	}
 	return short
+}
+
+// Damage passes every truncation of a file, and the file with each of its bits flipped, to held. It
+// reports false unless the bytes are rejected without an effect, or mean the same as the file.
+// Damage tallies the cases under the promise.
+func Damage(t testing.TB, promise string, file []byte, held func(damaged []byte) bool) {
+	t.Helper()
+	count := 0
+	check := func(damaged []byte, where string, at int) {
+		if held(damaged) {
+			count++
+		} else {
+			t.Errorf("%s %d of %d bytes: accepted as another content", where, at, len(file))
+		}
+	}
+	for n := range file {
+		check(file[:n:n], "the first", n)
+	}
+	for i := range 8 * len(file) {
+		damaged := slices.Clone(file)
+		damaged[i/8] ^= 1 << (i % 8)
+		check(damaged, fmt.Sprintf("bit %d of byte", i%8), i/8)
+	}
+	Tally(t, promise, 9*len(file), count)
 }

@@ -139,7 +139,7 @@ func (c *trainCmd) config(from *model.Model) (*task.Task, train.Config, error) {
 		}
 	}
 	if c.Config != "" {
-		text, err := os.ReadFile(c.Config)
+		text, err := train.ReadConfig(c.Config)
 		if err != nil {
 			return nil, cfg, err
 		}
