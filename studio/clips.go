@@ -57,7 +57,6 @@ func (s *Server) addClips(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.WriteHeader(http.StatusCreated)
 	return writeJSON(w, map[string]any{"added": added, "skipped": skipped})
 }
 
@@ -190,15 +189,17 @@ func (s *Server) getClip(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// replaceClip replaces a recording by the loudest sound of an upload, or by the whole upload if it
-// is not of a word. A recording in another format than WAV is deleted, and the new one has another
-// name.
+// replaceClip replaces a clip of a word by the loudest sound of an upload. A clip in another format
+// than WAV is deleted, and the new one has another name.
 func (s *Server) replaceClip(w http.ResponseWriter, r *http.Request) error {
 	p, folder, name, err := s.clipOf(r)
 	if err != nil {
 		return err
 	}
-	pieces, skipped, err := cut(w, r, kindOf(folder), true)
+	if kindOf(folder) != word {
+		return badRequest("recording %q of %q: only clips of words can be recorded again", name, folder)
+	}
+	pieces, skipped, err := cut(w, r, word, true)
 	if err != nil {
 		return err
 	}

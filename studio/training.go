@@ -68,9 +68,9 @@ func (s *Server) startTraining(w http.ResponseWriter, r *http.Request) error {
 		defer s.work.Done()
 		defer cancel(nil)
 		result, err := p.train(ctx, s.cfg, base, q.From, began)
-		s.mu.Lock()
+		s.mu.Lock() // until the status says that the run has ended: the next one changes it
+		defer s.mu.Unlock()
 		s.training = nil
-		s.mu.Unlock()
 		p.update(func(st *status) {
 			t := &st.Training
 			t.Seconds, t.Left = time.Since(began).Seconds(), nil

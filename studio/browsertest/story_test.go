@@ -31,8 +31,10 @@ func TestStory(t *testing.T) {
 	b.until(`document.body.innerText.includes("Your room ")`)
 	b.controls()
 
+	b.click("Play clip 2 of left")
 	b.click("Train")
 	b.until(`document.getElementById("progress-text").textContent.startsWith("The detector is ready")`)
+	must.Equal(t, b.text(`document.getElementById("message").innerText`), "", "message after playing a clip")
 	b.until(`document.querySelectorAll("#worst li").length > 0 && document.getElementById("accuracy").textContent.includes("threshold is")`)
 	b.controls()
 

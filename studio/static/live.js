@@ -98,10 +98,15 @@ export function setDetector(p, detector) {
 		unmarked.clear();
 		showUnmarked();
 	}
+	if (p === project && running() && session.mic) {
+		stop();
+		state("There is a new detector: listen again.", false);
+	}
 	project = p;
 	words = detector?.labels ?? [];
 	for (const id of ["listen", "listen-file"]) $(id).disabled = !detector;
-	if (!running()) $("listen-state").textContent = detector ? "" : "Train a detector first.";
+	if (!detector) state("Train a detector first.", false);
+	else if ($("listen-state").textContent === "Train a detector first.") state("", false);
 	$("legend").replaceChildren(...words.map((w, i) => {
 		const key = el("span", { className: "key" });
 		key.style.setProperty("--c", chart.colour(i));
@@ -142,6 +147,15 @@ export function stop() {
 
 async function listen() {
 	if (running()) return stop();
+	$("listen").disabled = true; // while the browser asks for permission
+	try {
+		await begin();
+	} finally {
+		$("listen").disabled = false;
+	}
+}
+
+async function begin() {
 	let s = null;
 	const early = [];
 	const mic = await Microphone.open((block) => (s ? s.send(block) : early.push(block)), () => stop());

@@ -151,6 +151,7 @@ async function toggle(f, li, button, clip) {
 	const meter = el("div", { className: "meter" }, el("span", { textContent: what, role: "status" }), level, time);
 	const label = button.textContent, name = button.getAttribute("aria-label");
 	let samples = 0, finished = false, saved;
+	button.disabled = true; // while the browser asks for permission
 	const mic = await Microphone.open((block) => {
 		blocks.push(block);
 		samples += block.length;
@@ -158,7 +159,7 @@ async function toggle(f, li, button, clip) {
 		const s = samples / mic.rate;
 		time.textContent = f.kind === "word" ? `${Math.floor(s)} s` : `${Math.floor(s)} of ${limit} s`;
 		if (s >= limit) finish();
-	}, () => finish());
+	}, () => finish()).finally(() => (button.disabled = false));
 	button.textContent = "Stop";
 	button.setAttribute("aria-label", `Stop recording ${titleOf(f)}`);
 	button.classList.add("recording");
