@@ -115,13 +115,8 @@ func loadRun(files atomicfile.Files, dir string) (Config, error) {
 		return c, err
 	}
 	path := filepath.Join(dir, configFile)
-<<<<<<< HEAD
 	text, err := files.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-=======
-	text, err := ReadConfig(path)
-	if errors.Is(err, os.ErrNotExist) {
->>>>>>> 3cca6cc (Every bit of model files, checkpoints and snapshots; fuzz targets of configurations, checkpoints, images, raw audio and resampler snapshots; bounds on configurations)
 		return c, configErrorf("out: %s contains no run: %s is missing", dir, configFile)
 	}
 	if err != nil {
