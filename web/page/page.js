@@ -51,7 +51,7 @@ const received = {
 		bars = labels.map((l) => $("words").children[words.indexOf(l)]);
 	},
 	report({ events, level, seconds, busy, posterior }) {
-		if (level > 0) $("level").value = 20 * Math.log10(level);
+		$("level").value = level > 0 ? 20 * Math.log10(level) : -60;
 		for (const [i, bar] of bars.entries()) {
 			if (bar) bar.firstChild.value = posterior?.[i] ?? 0;
 		}
