@@ -6,11 +6,13 @@
 package service
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
 	"log/slog"
+	"net"
 	"net/http"
 	"runtime"
 	"strings"
@@ -115,6 +117,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type statusRecorder struct {
 	http.ResponseWriter
 	status int
+	conn   net.Conn // after a switch of protocols
 }
 
 func (r *statusRecorder) WriteHeader(status int) {
@@ -122,6 +125,14 @@ func (r *statusRecorder) WriteHeader(status int) {
 		r.ResponseWriter.WriteHeader(status)
 	}
 }
+
+// Hijack implements http.Hijacker.
+func (r *statusRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buf, err := http.NewResponseController(r.ResponseWriter).Hijack()
+	r.conn = conn
+	return conn, buf, err
+}
+
 func (r *statusRecorder) Write(b []byte) (int, error) { return len(b), nil }
 func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 

@@ -49,12 +49,20 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	block := max(1, int(blockSeconds*st.SampleRate))
 	src := newMessageSource(conn, block, s.opt.MaxMessage, s.opt.Idle)
 	defer close(src.done)
+	end := func(code websocket.StatusCode, reason string) error {
+		// Close waits for the client's close frame, and otherwise would read a frame to its end.
+		rec.conn.SetReadDeadline(time.Now().Add(closeTime))
+		return conn.Close(code, reason)
+	}
 	session := &session{
 		Server: s, stream: st, named: r.PathValue("id") != "", out: socketSink{conn, s.opt.Slow}, block: block,
-		confirmed: func() bool { return conn.Close(websocket.StatusNormalClosure, "") == nil },
+		confirmed: func() bool { return end(websocket.StatusNormalClosure, "") == nil },
 	}
-	conn.Close(closeStatus(session.run(s.streams.ctx, q.format, src)))
+	end(closeStatus(session.run(s.streams.ctx, q.format, src)))
 }
+
+// closeTime is how long the service waits for the reply to a close frame.
+const closeTime = 5 * time.Second
 
 // closeStatus returns the status and the reason of the close frame that follows a session.
 func closeStatus(err error) (websocket.StatusCode, string) {
