@@ -38,7 +38,7 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 		before := runtime.NumGoroutine()
 		for i := range n {
 			connect(kinds[i%len(kinds)])
-			// A goroutine of the test or the runtime may be ending; one per connection would add up.
+			// A goroutine may be ending; one per connection would add up.
 			if runtime.NumGoroutine() <= before+len(kinds) && in.server.Stats().Streams == 0 {
 				held++
 			}
