@@ -24,11 +24,23 @@ import (
 // commandVariable is the environment variable with which the test binary is the command.
 const commandVariable = "S4D_TEST_COMMAND"
 
+// beforeCommand restricts the process of the command. It is nil where a system has no restrictions.
+var beforeCommand func() error
+
+// noRestriction is the exit code if the system does not allow the restriction.
+const noRestriction = 77
+
 func TestMain(m *testing.M) {
-	if os.Getenv(commandVariable) != "" {
-		main()
+	if os.Getenv(commandVariable) == "" {
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
+	if beforeCommand != nil {
+		if err := beforeCommand(); err != nil {
+			os.Stderr.WriteString(err.Error())
+			os.Exit(noRestriction)
+		}
+	}
+	main()
 }
 
 // process returns the command as a process of its own. The words before are those of a program that

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -10,26 +9,16 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// withoutSockets is the environment variable by which the test binary becomes the command, in a
-// process that the system kills when it opens a socket.
+// withoutSockets is the environment variable by which the system kills the process of the command
+// when it opens a socket.
 const withoutSockets = "S4D_TEST_WITHOUT_SOCKETS"
 
-// noFilters is the exit code where the system has no seccomp filters.
-const noFilters = 77
-
-func TestMain(m *testing.M) {
-	if os.Getenv(withoutSockets) == "" {
-		os.Exit(m.Run())
+func init() {
+	if os.Getenv(withoutSockets) != "" {
+		beforeCommand = forbidSockets
 	}
-	if err := forbidSockets(); err != nil {
-		os.Stderr.WriteString(err.Error())
-		os.Exit(noFilters)
-	}
-	main()
 }
 
 // forbidSockets has the system kill this process when any of its threads calls socket.
@@ -67,11 +56,11 @@ func TestNoSocket(t *testing.T) {
 		{args: "sweep delay --serve 127.0.0.1:0" + small + t.TempDir(), sockets: true},
 		{args: "worker --nats nats://127.0.0.1:4222", sockets: true},
 	} {
-		cmd := exec.Command(must.Get(os.Executable())(t), strings.Fields(c.args)...)
-		cmd.Env = append(os.Environ(), withoutSockets+"=1")
+		cmd := process(t, nil, strings.Fields(c.args)...)
+		cmd.Env = append(cmd.Env, withoutSockets+"=1")
 		out, err := cmd.CombinedOutput()
 		status := cmd.ProcessState.Sys().(syscall.WaitStatus)
-		if status.ExitStatus() == noFilters {
+		if status.ExitStatus() == noRestriction {
 			t.Skipf("no seccomp filters here: %s", out)
 		}
 		if c.sockets && status.Signal() != syscall.SIGSYS || !c.sockets && err != nil {
