@@ -151,7 +151,7 @@ func (p *Params) RecoverChannels(lo, hi int) error {
 func (p *Params) recoverChannel(r *RankOne, h int) error {
 	m, a := p.Modes(), r.complement(p.LKernel)
 	if !isFinite(a) {
-		return errors.New("Ā^l_kernel is not finite")
+		return errors.New("the matrix Ā^l_kernel is not finite")
 	}
 	var lu mat.LU
 	lu.Factorize(a)

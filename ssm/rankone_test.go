@@ -114,7 +114,7 @@ func TestRecoverError(t *testing.T) {
 	must.Do(t, p.RecoverChannels(0, 2))
 	must.Fail(t, p.RecoverChannels(0, 4), "ssm: channel 2: l_kernel 32: C cannot be recovered from C̃: ")
 	p.Step[2], p.Decay[2*m] = math.NaN(), 0
-	must.Fail(t, p.RecoverChannels(1, 4), "ssm: channel 2: l_kernel 32: C cannot be recovered from C̃: Ā^l_kernel is not finite")
+	must.Fail(t, p.RecoverChannels(1, 4), "ssm: channel 2: l_kernel 32: C cannot be recovered from C̃: the matrix Ā^l_kernel is not finite")
 }
 
 // The recurrence with C recovered from C̃ gives the golden output.
