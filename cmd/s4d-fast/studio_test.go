@@ -70,7 +70,7 @@ func TestStudioErrors(t *testing.T) {
 		{[]string{"--addr", ":8070"}, exitUsage, "expected localhost"},
 		{[]string{"--addr", "localhost"}, exitUsage, "and a port"},
 		{[]string{"--addr", used.Addr().String()}, exitFailed, "--addr: "},
-		{[]string{"--threads", "-1"}, exitUsage, "--threads -1: expected at least 0"},
+		{[]string{"--threads=-1"}, exitUsage, "--threads -1: expected at least 0"},
 		{[]string{"--dir", "main.go/x"}, exitFailed, "--dir: "},
 	} {
 		var stderr bytes.Buffer

@@ -42,6 +42,7 @@ func TestStory(t *testing.T) {
 	b.click("Listen with the microphone")
 	b.until(`[...document.querySelectorAll("#events .label")].some((e) => e.textContent === "stop")`)
 	b.until(`!document.querySelector("#events select").disabled`)
+	b.figure("listen", "listen-title") // TestTrial replaces it
 	b.controls()
 	b.choose("#events select", "_other")
 	b.until(`document.querySelector("#events .done")?.textContent === "Added to the other sounds"`)
