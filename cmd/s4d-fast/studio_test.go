@@ -44,13 +44,18 @@ func TestStudio(t *testing.T) {
 	must.Equal(t, request("POST", "/api/projects", token, `{"name":"p"}`).StatusCode, http.StatusCreated, "a new project")
 	var first struct{ Version int64 }
 	must.Do(t, json.NewDecoder(request("GET", "/api/projects/p/status", token, "").Body).Decode(&first))
-	waiting := make(chan *http.Response, 1)
-	go func() {
-		waiting <- request("GET", "/api/projects/p/status?after="+strconv.FormatInt(first.Version, 10), token, "")
+	poll := must.Get(http.NewRequestWithContext(t.Context(), "GET", "http://"+address.Host+"/api/projects/p/status?after="+strconv.FormatInt(first.Version, 10), nil))(t)
+	poll.Header.Set("X-Studio-Token", token)
+	ended := make(chan struct{})
+	go func() { // it ends with an answer or, if it comes too late, with an error
+		defer close(ended)
+		if r, err := http.DefaultClient.Do(poll); err == nil {
+			r.Body.Close()
+		}
 	}()
 	cancel(signalError{syscall.SIGINT})
 	must.Equal(t, <-done, exitOK, "exit code; %s", &stderr)
-	<-waiting
+	<-ended
 	if !strings.Contains(stderr.String(), dir) {
 		t.Errorf("stderr %q lacks the folder", &stderr)
 	}
