@@ -139,7 +139,7 @@ func TestHostileExchanges(t *testing.T) {
 // takes little of what they send.
 func TestClientsThatNeverRead(t *testing.T) {
 	pcm := encode(tonemodel.Words().Samples)
-	n, held := cases(30, 2000), 0
+	n, held := cases(30, 1000), 0
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *Options) { c.MaxPerClient = n + 1 })
 		var all sync.WaitGroup

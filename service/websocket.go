@@ -172,6 +172,9 @@ func (m *messageSource) message() error {
 	}
 	for total := int64(0); ; {
 		n, err := io.ReadFull(r, m.raw)
+		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+			return errGone // the library has not unmasked the bytes of an incomplete frame
+		}
 		if total += int64(n); total > m.max {
 			return newError(http.StatusRequestEntityTooLarge, "message", "a message is longer than %d bytes", m.max)
 		}
@@ -180,8 +183,6 @@ func (m *messageSource) message() error {
 		}
 		switch {
 		case err == nil:
-		case err != io.EOF && err != io.ErrUnexpectedEOF:
-			return errGone
 		case total%2 == 1:
 			return newError(http.StatusBadRequest, "audio", "a message of %d bytes: a sample has 2", total)
 		default:
