@@ -166,7 +166,8 @@ func TestTLS(t *testing.T) {
 		checkComplete(t, "upload", parse(t, string(body)), pcm)
 
 		transport.ForceAttemptHTTP2 = false
-		synctest.Wait() // for the end of that connection
+		in.client.CloseIdleConnections()
+		time.Sleep(time.Minute) // the connection has ended
 		var open []*websocket.Conn
 		for i := range 3 { // one more than the limit
 			conn, response, _ := websocket.Dial(t.Context(), "wss://localhost/v1/streams", &websocket.DialOptions{HTTPClient: in.client})
