@@ -310,6 +310,7 @@ func TestUnremovableFileAtEnd(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots, c.Log = t.TempDir(), log.logger() })
 		check := func(id string, got transcript, logged int) {
 			t.Helper()
+			synctest.Wait()
 			if got.end == nil {
 				t.Errorf("%s: no end line, but %+v", id, got.err)
 			}
