@@ -21,7 +21,7 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 		chunked + "0\r\n\r\n", chunked, socket + string(frame(opText, []byte(`{"type":"end"}`))), socket, socket[:40], "",
 		"GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n", "PUT /v1/streams HTTP/1.1\r\nHost: evil\r\nContent-Length: 5\r\n\r\nab",
 	}
-	n, held := cases(2000, 100_000), 0
+	n, held := must.Cases(2000, 100_000), 0
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), nil)
 		connect := func(kind string) {

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,14 +17,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 )
-
-// cases returns the number of cases of a test: more if S4D_FAULTS is set.
-func cases(short, long int) int {
-	if os.Getenv("S4D_FAULTS") != "" {
-		return long
-	}
-	return short
-}
 
 // checkServes checks that a service has no streams left and serves a new one.
 func checkServes(t *testing.T, in *instance, pcm []byte) {
@@ -95,7 +86,7 @@ func TestHostileExchanges(t *testing.T) {
 	file := "PUT /v1/streams/%d HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1044\r\n\r\n" + string(wavFile(1, pcm[:1000]))
 	messages := fmt.Sprintf(upgradeRequest, "/v1/streams/%d") + string(frame(opBinary, pcm[:1600])) + string(frame(opPing, nil)) +
 		string(frame(opBinary&0x7f, pcm[:80])) + string(frame(opContinuation, pcm[:80])) + string(frame(opText, []byte(`{"type":"end"}`)))
-	n, held := cases(600, 100_000), 0
+	n, held := must.Cases(600, 100_000), 0
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots, c.Connections = t.TempDir(), 32 })
 		r := rand.New(rand.NewPCG(1, 2))
@@ -139,7 +130,7 @@ func TestHostileExchanges(t *testing.T) {
 // takes little of what they send.
 func TestClientsThatNeverRead(t *testing.T) {
 	pcm := encode(tonemodel.Words().Samples)
-	n, held := cases(30, 1000), 0
+	n, held := must.Cases(30, 1000), 0
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *Options) { c.MaxPerClient = n + 1 })
 		var all sync.WaitGroup

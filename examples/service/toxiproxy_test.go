@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -111,10 +110,7 @@ func TestEveryEventOnce(t *testing.T) {
 			faults = append(faults, fmt.Sprintf(`{"name":"fault","stream":%q,%s}`, stream, f))
 		}
 	}
-	sessions := 24
-	if os.Getenv("S4D_FAULTS") != "" {
-		sessions = 1000
-	}
+	sessions := must.Cases(24, 1000)
 	var held atomic.Int64
 	var all sync.WaitGroup
 	limit := make(chan bool, 8)
