@@ -2,8 +2,8 @@
 //
 //	go build -buildmode=c-shared -o libs4d.so ./capi
 //
-// s4d.h describes the functions, docs/embedding.md how to use them. s4d.c checks pointers and
-// lengths and calls the functions of this file. Without cgo, this package does not exist.
+// s4d.h describes the functions, and docs/embedding.md describes how to use them. s4d.c checks
+// pointers and lengths, and calls the functions of this file. The package requires cgo.
 package main
 
 // #cgo CFLAGS: -std=gnu11
@@ -23,8 +23,8 @@ var table handles.Table
 
 func main() {} // required by -buildmode=c-shared, and not called
 
-// status calls f, stores the text of its error, and returns its code. A panic, and a pointer of the
-// caller to memory that does not exist, is an error.
+// status calls f, stores the text of its error, and returns its code. A panic is an error, and so
+// is a pointer of the caller to memory that does not exist.
 func status(f func() error) C.int32_t {
 	err := guarded(f)
 	if err == nil {

@@ -12,22 +12,22 @@
  *	s4d_stream_create(model, &stream);
  *	s4d_stream_process(stream, samples, 800, events, 16, &count);
  *
- * example/example.c is a complete program. docs/embedding.md in the repository describes how to build the
- * library, its limits, and the Python module.
+ * example/example.c is a complete program. docs/embedding.md in the repository describes how to
+ * build the library, its limits, and the Python module.
  *
  * Errors. Every function that returns a status returns S4D_OK or an error. s4d_error() describes
  * the last error of the calling thread. A call that fails changes nothing, except where its
  * description says so. No call ends the process: an error inside the library is S4D_ERR_INTERNAL.
  *
- * Handles. Models and streams are integers. No handle is used twice in a process, and 0 is never
- * one. A handle that does not exist, or that has been destroyed, is S4D_ERR_HANDLE.
+ * Handles. Models and streams are integers. A process never reuses a handle, and no handle is 0. A
+ * call with a handle that does not exist, or that was destroyed, returns S4D_ERR_HANDLE.
  *
  * Threads. All functions may be called from any thread. A model may be shared by any number of
  * threads. A stream belongs to one thread at a time. While one thread is in a call with a stream,
  * a call of another thread with it returns S4D_ERR_BUSY and changes nothing.
  *
- * Processes. The library has threads of its own, which a child process after fork() does not have.
- * There, every call returns S4D_ERR_FORKED. Load the library after fork(), or call exec().
+ * Processes. The library has threads of its own, which do not exist in a child process after
+ * fork(). There, every call returns S4D_ERR_FORKED. Load the library after fork(), or call exec().
  *
  * Pointers. The library reads and writes the caller's memory only during a call, and returns no
  * memory that the caller must free. A pointer may be NULL only if its length is 0, or where its
@@ -43,7 +43,7 @@
 extern "C" {
 #endif
 
-/* Increases when a program must be compiled again. Compare it with s4d_abi(). */
+/* Increases when programs must be compiled again. Compare it with s4d_abi(). */
 #define S4D_ABI 1
 
 /* Limits of one call. */
@@ -61,10 +61,10 @@ enum {
 	S4D_ERR_ARGUMENT = 1, /* NULL, or a value that is out of range */
 	S4D_ERR_HANDLE = 2,   /* the handle does not exist */
 	S4D_ERR_BUSY = 3,     /* another thread uses the stream */
-	S4D_ERR_MODEL = 4,    /* the model cannot be read, or is not that of a detector */
-	S4D_ERR_SNAPSHOT = 5, /* the snapshot is damaged, or of another model, options or level */
+	S4D_ERR_MODEL = 4,    /* the model cannot be read, or is not a detector */
+	S4D_ERR_SNAPSHOT = 5, /* damaged snapshot, or other model, options or level */
 	S4D_ERR_SPACE = 6,    /* the buffer is too small */
-	S4D_ERR_PENDING = 7,  /* events wait and must be fetched first */
+	S4D_ERR_PENDING = 7,  /* waiting events must be fetched first */
 	S4D_ERR_OUTPUT = 8,   /* the output of the network is NaN or infinite */
 	S4D_ERR_INTERNAL = 9, /* a defect of the library; please report it with s4d_error() */
 	S4D_ERR_FORKED = 10   /* the library was loaded before fork() */
@@ -79,8 +79,9 @@ const char *s4d_version(void);
 int32_t s4d_abi(void);
 
 /*
- * The level of the kernels: generic, avx2, avx512 or neon. The environment variable S4D_LEVEL selects
- * another one before the library is loaded. Results differ between levels by rounding.
+ * The level of the kernels: generic, avx2, avx512 or neon. To select another level, set the
+ * environment variable S4D_LEVEL before the library is loaded. Results differ between levels by
+ * rounding.
  */
 const char *s4d_level(void);
 
@@ -92,14 +93,14 @@ const char *s4d_error(void);
 
 /* ---- Models ---- */
 
-/* Options decide what counts as an event. docs/stream.md describes how to choose them. */
+/* The options define what counts as an event. docs/stream.md describes how to choose them. */
 typedef struct {
 	double threshold;     /* lowest posterior of an event, 0 to 1 */
 	double off_threshold; /* posterior below which an event ends, at most threshold */
-	double refractory;    /* seconds after an event in which no other begins */
-	double smoothing;     /* seconds over which posteriors are averaged; 0 for a model with a mean pool */
+	double refractory;    /* seconds after an event in which no other event begins */
+	double smoothing;     /* seconds over which posteriors are averaged; mean pool: 0 */
 	double hop, window;   /* seconds, of a model with a mean pool; else 0 */
-	double sample_rate;   /* Hz, of the audio; only models with a mean pool support several */
+	double sample_rate;   /* Hz, of the audio; only a model with a mean pool has a choice */
 	int32_t confirm;      /* evaluations in a row that must agree, at least 1 */
 	int32_t reserved;     /* ignored */
 } s4d_options;
@@ -120,7 +121,7 @@ s4d_status s4d_model_load(const char *path, s4d_model *model);
 /* Loads a model from the bytes of such a file, which may be freed afterwards. */
 s4d_status s4d_model_read(const void *bytes, size_t size, s4d_model *model);
 
-/* Writes the options of the model: those that calibrate has stored in it, or defaults. */
+/* Writes the options of the model: those that calibrate stored in it, or the defaults. */
 s4d_status s4d_model_get_options(s4d_model model, s4d_options *options);
 
 /* Creates a model with other options. It shares no state with the first one. */
@@ -129,9 +130,9 @@ s4d_status s4d_model_with_options(s4d_model model, const s4d_options *options, s
 s4d_status s4d_model_get_info(s4d_model model, s4d_model_info *info);
 
 /*
- * Writes a label and a terminating 0 to buffer. If capacity is less than the label's bytes + 1, the
- * function returns S4D_ERR_SPACE. *length is then the number of bytes without the terminating 0; length
- * may be NULL. The label "none" never makes an event.
+ * Writes a label and a terminating 0 to buffer, and the label's number of bytes without the 0 to
+ * *length. length may be NULL. If buffer is too small, the function returns S4D_ERR_SPACE and sets
+ * *length. Events never have the label "none".
  */
 s4d_status s4d_model_label(s4d_model model, int32_t label, char *buffer, size_t capacity, size_t *length);
 
@@ -143,7 +144,7 @@ s4d_status s4d_model_destroy(s4d_model model);
 typedef struct {
 	int64_t onset;     /* first sample, counted from the beginning of the stream */
 	int64_t end;       /* exclusive; onset < end */
-	double confidence; /* the largest posterior of the label between them */
+	double confidence; /* the largest posterior of the label between onset and end */
 	int32_t label;     /* index of the label */
 	int32_t reserved;
 } s4d_event;
@@ -151,27 +152,28 @@ typedef struct {
 s4d_status s4d_stream_create(s4d_model model, s4d_stream *stream);
 
 /*
- * Processes n samples of full scale ±1 at the sampling rate of the model. Any division of the audio into
- * calls gives the same events. A sample that is NaN, infinite or beyond ±1e6 counts as 0.
+ * Processes n samples of full scale ±1 at the sampling rate of the model. The events do not depend
+ * on how the audio is divided into calls. A NaN or infinite sample, or one beyond ±1e6, counts as
+ * 0.
  *
- * The function writes at most capacity events, which have ended, to events, and their number to
- * *count. If *count equals capacity, more events may wait: fetch them with n = 0. events may be NULL
- * if capacity is 0. If S4D_MAX_PENDING events wait, the function returns S4D_ERR_PENDING and processes
- * nothing.
+ * The function writes the events that have ended to events, at most capacity of them, and their
+ * number to *count. events may be NULL if capacity is 0. If *count equals capacity, more events may
+ * wait. To fetch them, call the function with n = 0. If S4D_MAX_PENDING events wait, the function
+ * returns S4D_ERR_PENDING and processes nothing.
  *
- * After S4D_ERR_OUTPUT, *count and events are valid, the rest of the samples has not been processed,
- * and the stream can continue. After S4D_ERR_INTERNAL, the stream must be reset or destroyed.
+ * After S4D_ERR_OUTPUT, *count and events are valid. The rest of the samples was not processed, and
+ * the stream can continue. After S4D_ERR_INTERNAL, the stream must be reset or destroyed.
  */
 s4d_status s4d_stream_process(s4d_stream stream, const float *samples, size_t n, s4d_event *events, size_t capacity,
                               size_t *count);
 
 /*
- * Ends the signal, writes events as s4d_stream_process does, and with them the event in progress. The
+ * Ends the signal, and with it the event in progress. Writes events as s4d_stream_process does. The
  * stream can continue with another signal. Its position does not change.
  */
 s4d_status s4d_stream_flush(s4d_stream stream, s4d_event *events, size_t capacity, size_t *count);
 
-/* As s4d_stream_flush. Then advances the position by samples that were lost. */
+/* Does what s4d_stream_flush does, then advances the position by the number of lost samples. */
 s4d_status s4d_stream_skip(s4d_stream stream, int64_t lost, s4d_event *events, size_t capacity, size_t *count);
 
 /* Writes the number of events that wait. */
@@ -181,9 +183,9 @@ s4d_status s4d_stream_pending(s4d_stream stream, size_t *count);
 s4d_status s4d_stream_position(s4d_stream stream, int64_t *position);
 
 /*
- * Writes the posteriors of the last evaluation, one per label, and their number to *count. It is 0
- * before the first evaluation. If capacity is too small, the function returns S4D_ERR_SPACE and sets
- * *count to the number of values.
+ * Writes the posteriors of the last evaluation, one per label, and their number to *count. The
+ * number is 0 before the first evaluation. If capacity is too small, the function returns
+ * S4D_ERR_SPACE and sets *count to the number of values.
  */
 s4d_status s4d_stream_posterior(s4d_stream stream, float *posterior, size_t capacity, size_t *count);
 
@@ -191,15 +193,15 @@ s4d_status s4d_stream_posterior(s4d_stream stream, float *posterior, size_t capa
 s4d_status s4d_stream_reset(s4d_stream stream);
 
 /*
- * Writes the state of a stream to buffer, and its number of bytes to *size. If capacity is too small,
- * the function returns S4D_ERR_SPACE and sets *size. Call it with capacity 0 to get the size. It returns
- * S4D_ERR_PENDING if events wait, because a snapshot does not contain them.
+ * Writes the state of a stream to buffer, and its number of bytes to *size. If capacity is too
+ * small, the function returns S4D_ERR_SPACE and sets *size. To get the size, call it with capacity
+ * 0. If events wait, it returns S4D_ERR_PENDING, because a snapshot does not contain them.
  */
 s4d_status s4d_stream_snapshot(s4d_stream stream, void *buffer, size_t capacity, size_t *size);
 
 /*
- * Continues from a snapshot of a stream of an equal model with equal options, at the same level, also of
- * another process. The same audio then gives the same events.
+ * Restores the state of a stream from a snapshot, which may be from another process. The model, its
+ * options and the level must be those of the snapshot. The same audio then gives the same events.
  */
 s4d_status s4d_stream_restore(s4d_stream stream, const void *snapshot, size_t size);
 

@@ -71,7 +71,7 @@ func cut(w http.ResponseWriter, r *http.Request, k kind, loudest bool) (pieces [
 		return nil, nil, err
 	}
 	if silent(x) {
-		return nil, nil, badRequest("the recording is silent: check that the microphone is the right one and not muted")
+		return nil, nil, badRequest("the recording is silent: check that the right microphone is selected and that it is not muted")
 	}
 	if k != word {
 		return divide(x, pieceSeconds*rate), []string{}, nil
@@ -129,7 +129,7 @@ func (p *project) add(name string, pieces [][]float32) ([]string, error) {
 		return nil, missing(err, "folder %q", name)
 	}
 	if len(have)+len(pieces) > maxClips {
-		return nil, fail(http.StatusConflict, "%q has %d recordings, at most %d are possible", name, len(have), maxClips)
+		return nil, fail(http.StatusConflict, "%q has %d recordings: the limit is %d", name, len(have), maxClips)
 	}
 	last := 0
 	for _, f := range have {

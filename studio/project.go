@@ -109,7 +109,7 @@ func checkNew(what, name string, names []string, most int) error {
 		return fail(http.StatusConflict, "%s %q exists", what, names[i])
 	}
 	if len(names) >= most {
-		return fail(http.StatusConflict, "%s %q: there are %d already, the largest number", what, name, most)
+		return fail(http.StatusConflict, "%s %q: there are already %d, the largest allowed number", what, name, most)
 	}
 	return nil
 }
@@ -140,13 +140,13 @@ func (s *Server) project(r *http.Request) (*project, error) {
 	return p, nil
 }
 
-// missing returns an apiError for a file that does not exist, or leads out of the project.
+// missing returns an apiError for a file that does not exist, or is outside the project.
 func missing(err error, format string, args ...any) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fail(http.StatusNotFound, format+" does not exist", args...)
 	case err != nil && strings.Contains(err.Error(), "escapes from parent"):
-		return fail(http.StatusForbidden, format+" leads out of the folder", args...)
+		return fail(http.StatusForbidden, format+" is outside the folder", args...)
 	}
 	return err
 }

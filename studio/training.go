@@ -136,7 +136,7 @@ func (p *project) ready() error {
 		}
 		words++
 		if f.Count < leastClips {
-			return fail(http.StatusConflict, "%q has %d clips, at least %d are needed; ten or more are better", f.Name, f.Count, leastClips)
+			return fail(http.StatusConflict, "%q has %d clips: expected at least %d; ten or more are better", f.Name, f.Count, leastClips)
 		}
 	}
 	if words == 0 {

@@ -1,5 +1,5 @@
 // Command web builds a page that recognises words in a browser. Any file server can serve the
-// folder. With -listen, the command serves it itself, to this machine only:
+// folder that it writes. With -listen, the command serves the folder itself, to this machine only:
 //
 //	go run ./web -out site -listen localhost:8080
 package main

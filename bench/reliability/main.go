@@ -5,12 +5,12 @@
 //	go run ./bench/reliability -slow
 //
 // Run it in the root of the repository. It exits with 1 if a promise does not hold, if a test
-// fails, or if no test reports a promise. A promise whose test is skipped on this machine is listed
-// with the reason.
+// fails, or if no test reports a promise. If a test is skipped on this machine, the table shows the
+// reason.
 //
 // The short form takes about a minute. The long form (-long) tries more cases, and takes much
-// longer. -run selects the promises whose text matches. -slow prints a pattern of the tests that
-// take longest, for go test -skip.
+// longer. -run selects promises by their text. -slow prints a pattern that matches the slowest
+// tests, for go test -skip.
 package main
 
 import (

@@ -1,15 +1,14 @@
 package main
 
-// promise is a sentence that a test shows. The test reports it through must.Tally under the same
-// text.
+// promise is a statement that a test checks. The test reports it with must.Tally and the same text.
 type promise struct {
 	text   string
 	module string // folder of the module, if it is not the root
 	pkg    string // package, by its folder in the module
 	test   string // regular expression that matches the names of the tests
 	long   string // the same for the long form; "": as test
-	// slow: .ci/run leaves the test out of its step with all tests, because the step with the
-	// promises runs it.
+	// slow excludes the test from the step of .ci/run that runs all tests. The step that runs the
+	// promises includes it.
 	slow bool
 }
 

@@ -1,16 +1,16 @@
-// Command studio measures how well a detector that is made on the page of s4d-fast studio works. It
-// makes the requests that the page makes, with speech by espeak-ng in place of a microphone:
+// Command studio measures the accuracy of a detector that is trained on the page of s4d-fast
+// studio. It sends the requests that the page would send. The speech is from espeak-ng instead of a
+// microphone:
 //
-//  1. Three made-up words, ten clips of each, and a minute of background train a detector.
+//	go run ./bench/studio -out runs/studio
 //
-//  2. New utterances by the same voices are streamed to it.
+// The command works in four steps:
 //
-//  3. Speech without the words is streamed to it. Every event is a false alarm. The program marks
-//     them as wrong and trains again.
-//
-//  4. The same speech, and speech that was not heard before, are streamed to the new detector.
-//
-//     go run ./bench/studio -out runs/studio
+//  1. It trains a detector on three made-up words, ten clips of each, and a minute of background.
+//  2. It streams new utterances of the words by the same voices to the detector.
+//  3. It streams speech without the words. Every event is a false alarm. The command marks these
+//     events as wrong and trains again.
+//  4. It streams the same speech, and new speech without the words, to the new detector.
 package main
 
 import (
@@ -31,7 +31,7 @@ type options struct {
 	voices  []string
 	clips   int
 	tests   int
-	minutes float64 // of speech without the words
+	minutes float64 // duration of each of the two recordings of speech without the words
 	threads int
 	seed    uint64
 }
@@ -41,9 +41,9 @@ func main() {
 	flag.StringVar(&o.out, "out", "runs/studio", "`folder` for the projects; the project trial in it is replaced")
 	words := flag.String("words", "lumo,tarvek,zibbit", "the words")
 	voices := flag.String("voices", "en-us+m3,en-gb+f2", "voices of espeak-ng")
-	flag.IntVar(&o.clips, "clips", 10, "training clips of each word, by the voices in turn")
+	flag.IntVar(&o.clips, "clips", 10, "training clips of each word; the voices take turns")
 	flag.IntVar(&o.tests, "tests", 10, "test utterances of each word")
-	flag.Float64Var(&o.minutes, "minutes", 2, "minutes of speech without the words, twice")
+	flag.Float64Var(&o.minutes, "minutes", 2, "minutes of speech without the words, in each of two recordings")
 	flag.IntVar(&o.threads, "threads", 2, "worker threads")
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of the pitch and the speed of the utterances")
 	flag.Parse()

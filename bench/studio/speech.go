@@ -16,7 +16,7 @@ import (
 
 const rate = 16000 // Hz
 
-// purpose separates the draws of the parts of the trial.
+// Each part of the trial has its own stream of random numbers.
 const (
 	ofTraining = iota
 	ofTests
@@ -25,7 +25,7 @@ const (
 	ofNoise
 )
 
-// speak returns text as sound.
+// speak returns spoken text.
 func speak(ctx context.Context, text, voice string, pitch, speed int) ([]float32, error) {
 	cmd := exec.CommandContext(ctx, "espeak-ng", "--stdin", "--stdout", "-z", "-v", voice, "-p", strconv.Itoa(pitch), "-s", strconv.Itoa(speed), "-a", "60")
 	cmd.Stdin = strings.NewReader(text)

@@ -20,14 +20,14 @@ import (
 	"github.com/s4d-fast/s4d-fast/studio"
 )
 
-// page makes the requests of the page.
+// page sends the requests that the page would send.
 type page struct {
 	url   string // of the project
 	host  string
 	token string
 }
 
-// run makes the trial and prints its results.
+// run performs the trial and prints its results.
 func run(ctx context.Context, o options, w io.Writer) error {
 	if err := os.RemoveAll(filepath.Join(o.out, "trial")); err != nil {
 		return err

@@ -14,15 +14,15 @@ import (
 )
 
 type studioCmd struct {
-	Addr    string `help:"Address to listen on, with a port: localhost or an IP address of the loopback. Port 0: a free one." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
+	Addr    string `help:"Address and port to listen on: localhost or an IP address of the loopback. Port 0 selects a free port." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
 	Dir     string `help:"Folder of the projects." type:"path" default:"runs/studio" placeholder:"DIR"`
 	Threads int    `help:"Number of worker threads for training (default: one per processor)." placeholder:"N"`
 }
 
 func (c *studioCmd) Help() string {
-	return `Serves a page on which you record words, train a detector on them and listen with it. Open the printed address in a
-browser of this machine; the address contains a secret. Recordings and models stay in --dir, one folder per project, in the
-layout of 's4d-fast train audio'. Ctrl-C ends the server. docs/studio.md describes the page.
+	return `Serves a web page on which you record words, train a detector on them and listen with it. Open the printed address in a
+browser on this machine. The address contains a secret token. Recordings and models stay in --dir, in one folder per
+project. The folders have the layout of 's4d-fast train audio'. Ctrl-C ends the server. docs/studio.md describes the page.
 
 Examples:
   s4d-fast studio

@@ -55,9 +55,9 @@ func failure(operation string) error {
 	return syscall.EIO
 }
 
-// EachFault calls try with copies of start on which operation 1, 2, … fails, until an attempt has
-// fewer operations. It does so for each of the modes. It returns the number of attempts with a
-// fault.
+// EachFault calls try with a copy of start on which operation 1 fails, then operation 2, and so on
+// until an attempt has fewer operations. It repeats this for each mode. It returns the number of
+// attempts with a fault.
 func EachFault(start *FS, modes []Mode, try func(f *FS, fault *Fault)) int {
 	attempts := 0
 	for _, mode := range modes {
@@ -91,9 +91,9 @@ func EachFault(start *FS, modes []Mode, try func(f *FS, fault *Fault)) int {
 	return attempts
 }
 
-// EachPowerCut runs a program on a copy of start, and calls check with the file system after a
-// power cut: after every operation that changes it, with every loss and with so many draws of Torn.
-// It returns the number of calls.
+// EachPowerCut runs a program on a copy of start. For every operation that changes the file system,
+// it calls check with the file system after a power cut: once for each loss, and draws times for
+// Torn. It returns the number of calls.
 func EachPowerCut(start *FS, draws int, run func(f *FS), check func(after *FS, when string)) int {
 	type moment struct {
 		f    *FS

@@ -1,10 +1,10 @@
-// Package memfs is a file system in memory for tests. Like a disk it loses what was not synced if
-// the power is cut, and any of its operations can be made to fail.
+// Package memfs is a file system in memory for tests. Tests can make any of its operations fail,
+// and can cut its power. Like a disk, it then loses what was not synced.
 //
-// Its model of a power cut is weaker than POSIX guarantees, and so than any real file system: of
-// what was not synced, each write and each change of a folder is lost or not, independently of the
-// others. A file's sync does not cover its name, which only a sync of the folder does. After a
-// failed sync the writes before it are never stored, even if a later sync succeeds, as on Linux.
+// It guarantees less than POSIX, and therefore less than real file systems. A power cut may lose
+// any write and any change of a folder that was not synced, and keep the others. The sync of a file
+// does not store its name; only the sync of the folder does. As on Linux, writes before a failed
+// sync are never stored, even if a later sync succeeds.
 package memfs
 
 import (
@@ -24,11 +24,12 @@ import (
 
 // FS is a file system. New creates one.
 type FS struct {
-	// After is called after each operation with its number, from 1. May be nil.
+	// After is called after each operation. n is the number of the operation, from 1. After may be
+	// nil.
 	After func(n int, operation string)
-	// Fault is called before each operation with its number and its name, the method of
-	// atomicfile.FS or atomicfile.File. If it returns an error, the operation fails with it and
-	// does nothing; a Write writes half. May be nil.
+	// Fault is called before each operation. operation is the name of the method of atomicfile.FS
+	// or atomicfile.File. If Fault returns an error, the operation fails with it and does nothing,
+	// except that a Write writes half. Fault may be nil.
 	Fault func(n int, operation, path string) error
 
 	mu   sync.Mutex

@@ -5,20 +5,19 @@ import (
 	"slices"
 )
 
-// Loss selects what a power cut loses of what was not synced.
+// Loss selects which of the data that were not synced a power cut loses.
 type Loss int
 
-// The losses. A Loss greater than Torn is also Torn, with other draws.
+// The losses. Each value above Torn is Torn with another random seed.
 const (
-	Everything Loss = iota // all of it
-	Data                   // all writes; the files have their lengths, and zeros
+	Everything Loss = iota // all writes and all changes of folders
+	Data                   // all writes; the files keep their lengths and contain zeros
 	Names                  // all changes of folders
-	Nothing                // none: only the process ended; the result is stored
-	Torn                   // each write and each change of a folder or not; writes in part
+	Nothing                // none, as if only the process had ended; everything is then stored
+	Torn                   // a random part of the writes and changes; writes may be truncated
 )
 
-// PowerCut returns the file system as it is found after a power cut at this moment. f does not
-// change.
+// PowerCut returns the file system as it would be after a power cut now. f does not change.
 func (f *FS) PowerCut(loss Loss) *FS {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,5 +1,5 @@
-// Requests of the server. The token is in the fragment of the page's address, which is never sent:
-// #token=…&project=….
+// Requests to the server. The token is in the fragment of the page's address, #token=…&project=….
+// Browsers do not send the fragment to servers.
 
 export const fragment = () => new URLSearchParams(location.hash.slice(1));
 
@@ -12,7 +12,7 @@ export function setProject(name) {
 	history.replaceState(null, "", "#" + q);
 }
 
-// RequestError is an answer of the server that is not a success.
+// RequestError is an error response of the server.
 export class RequestError extends Error {
 	constructor(status, text) {
 		super(text);
@@ -37,7 +37,7 @@ const path = (...parts) => parts.map(encodeURIComponent).join("/");
 export const projects = async () => (await request("GET", "projects")).json();
 export const makeProject = (name) => request("POST", "projects", { json: { name } });
 
-// Project has the requests of one project.
+// Project sends the requests of one project.
 export class Project {
 	constructor(name) {
 		this.name = name;
@@ -57,7 +57,7 @@ export class Project {
 	deleteWord(name) {
 		return request("DELETE", this.at("words", name));
 	}
-	// addClips returns the names of the clips and what was left out.
+	// addClips returns the names of the new clips, and why other sounds were skipped.
 	async addClips(folder, body, loudest = false) {
 		return (await request("POST", this.at("sounds", folder) + (loudest ? "?take=loudest" : ""), { body })).json();
 	}

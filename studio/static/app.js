@@ -82,7 +82,7 @@ function show(status) {
 	if (t.curve?.length) chart.loss($("curve"), t.curve, t.steps);
 	$("curve").parentElement.hidden = !t.curve?.length;
 	const e = t.curve?.at(-1);
-	if (e) $("curve").setAttribute("aria-label", `Loss curve: after ${e.step} steps ${e.train.toFixed(2)} in training, ${e.held.toFixed(2)} on clips that are held out`);
+	if (e) $("curve").setAttribute("aria-label", `Loss curve: after ${e.step} steps ${e.train.toFixed(2)} on training clips, ${e.held.toFixed(2)} on held-out clips`);
 	if (last && last.training.state !== t.state) announce(text);
 	$("notes").replaceChildren(...(t.notes ?? []).map((n) => el("li", { textContent: n })));
 	const kinds = folders.filter((f) => f.kind === "word");
@@ -102,12 +102,12 @@ function results(d) {
 	$("no-detector").hidden = !!d;
 	if (!d) return;
 	const share = (t) => `${t.right} of ${t.total}`;
-	let text = `The detector recognises ${share(d.held)} clips that were held out of training, and ${share(d.learned)} that it was trained on.`;
+	let text = `The detector recognises ${share(d.held)} clips that were held out of training, and ${share(d.learned)} training clips.`;
 	const c = d.calibration;
 	if (c) {
-		text += ` The threshold is ${d.threshold.toFixed(2)}: in a stream of all clips it misses ${c.missed} of ${c.words}, and in ${c.minutes.toFixed(1)} minutes of other sounds there are ${plural(c.falseAlarms, "false alarm")}.`;
+		text += ` The threshold is ${d.threshold.toFixed(2)}: in a stream of all clips the detector misses ${c.missed} of ${c.words} words, and it reports ${plural(c.falseAlarms, "false alarm")} in ${c.minutes.toFixed(1)} minutes of other sounds.`;
 	} else {
-		text += " The threshold is the default. Record background to have it chosen for your room.";
+		text += " The threshold is the default. Record background to adapt it to your room.";
 	}
 	$("accuracy").textContent = text;
 	$("by-word").tBodies[0].replaceChildren(...d.labels.map((w, i) => el("tr", {}, el("th", { scope: "row", textContent: w }), el("td", { textContent: share(d.words[i]) }))));

@@ -21,7 +21,7 @@ function prepare(canvas) {
 	return { c, width, height: Number(canvas.dataset.height) };
 }
 
-// loss draws the loss of the epochs against the step.
+// loss draws the losses after each epoch against the step.
 export function loss(canvas, curve, steps) {
 	const { c, width, height } = prepare(canvas);
 	const left = 44, bottom = 22, top = 8, right = 10;

@@ -2,7 +2,7 @@
 
 export const $ = (id) => document.getElementById(id);
 
-// el makes an element: attributes, or properties such as onclick and textContent, and children.
+// el creates an element with attributes, properties such as onclick and textContent, and children.
 export function el(name, attributes = {}, ...children) {
 	const e = document.createElement(name);
 	for (const [key, value] of Object.entries(attributes)) {
@@ -27,14 +27,14 @@ const svg = (name, attributes) => {
 	return e;
 };
 
-// glyph returns a small picture for a button, which has a name of its own.
+// glyph returns an icon for a button. The button has an accessible name.
 export function glyph(name) {
 	const e = svg("svg", { class: "glyph", viewBox: "0 0 16 16", "aria-hidden": "true" });
 	e.append(svg("path", { d: glyphs[name] }));
 	return e;
 }
 
-// envelope draws the envelope of a clip: a bar per digit.
+// envelope draws the envelope of a clip, with one bar per digit.
 export function envelope(peaks) {
 	const e = svg("svg", { class: "bars", viewBox: `0 0 ${3 * peaks.length} 20`, preserveAspectRatio: "none", "aria-hidden": "true" });
 	[...peaks].forEach((c, i) => {
@@ -44,7 +44,7 @@ export function envelope(peaks) {
 	return e;
 }
 
-// button returns a button with a picture, whose name is for screen readers and as a tooltip.
+// pictureButton returns a button with an icon. Screen readers and the tooltip show its name.
 export const pictureButton = (picture, name, onclick) =>
 	el("button", { type: "button", "aria-label": name, title: name, onclick }, glyph(picture));
 
@@ -88,7 +88,7 @@ export function ask({ title, text = "", field = false, yes }) {
 	});
 }
 
-// seconds returns a duration for people.
+// duration returns a number of seconds as text.
 export function duration(s) {
 	s = Math.round(s);
 	return s < 60 ? `${s} s` : `${Math.floor(s / 60)} min ${s % 60} s`;

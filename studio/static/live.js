@@ -1,4 +1,4 @@
-// Listening: the microphone or a file goes to the detector; posteriors and events come back.
+// Listening: sends the microphone or a file to the detector, and shows the posteriors and events.
 import { $, action, announce, el, pictureButton } from "./dom.js";
 import { Microphone, decode, int16, join, peak, play, wav } from "./sound.js";
 import * as chart from "./chart.js";
@@ -50,7 +50,7 @@ class Session {
 		}
 		if (m.type === "event") this.event(m);
 	}
-	// sound returns what was sent from one second to another, as far as it is kept.
+	// sound returns the sound between two times in seconds, as far as it is kept.
 	sound(from, end) {
 		const first = Math.max(0, Math.round(from * this.rate)), last = Math.min(this.sent, Math.round(end * this.rate));
 		const parts = [];
@@ -100,7 +100,7 @@ export function setDetector(p, detector) {
 	}
 	if (p === project && running() && session.mic) {
 		stop();
-		state("There is a new detector: listen again.", false);
+		state("There is a new detector. Start listening again.", false);
 	}
 	project = p;
 	words = detector?.labels ?? [];
@@ -174,7 +174,7 @@ async function begin() {
 	animate(s);
 }
 
-// check sends a file as fast as the detector takes it.
+// check sends a file as fast as the detector processes it.
 async function check(file) {
 	stop();
 	const rate = 16000;
@@ -273,7 +273,7 @@ async function allWrong() {
 // missed adds the last seconds of the session to a word: the loudest sound in them.
 async function missed() {
 	const word = $("missed-word").value;
-	if (!session || !session.sent) throw new Error("Listen first. If the detector misses a word, add what it heard here.");
+	if (!session || !session.sent) throw new Error("Listen first. Then, if the detector misses a word, add the last 3 seconds here.");
 	const now = session.sent / session.rate;
 	await project.addClips(word, wav(session.sound(now - 3, now), session.rate), true);
 	announce(`Added to ${word}. Train again to learn from it.`);

@@ -6,11 +6,11 @@ let inUse = null; // the open microphone: there is one at a time
 export class Microphone {
 	static async open(onblock, onend) {
 		inUse?.stop();
-		if (!navigator.mediaDevices?.getUserMedia) throw new Error("This browser gives the page no microphone. Add sound files instead.");
+		if (!navigator.mediaDevices?.getUserMedia) throw new Error("This browser does not let the page use a microphone. Add sound files instead.");
 		const m = new Microphone();
 		inUse = m;
 		try {
-			// The detector is made for sound as it is: the browser's processing would change it.
+			// The browser's processing would change the sound, and the detector is trained without it.
 			const audio = { channelCount: 1, echoCancellation: false, noiseSuppression: false, autoGainControl: false };
 			m.stream = await navigator.mediaDevices.getUserMedia({ audio });
 			m.context = new AudioContext();
@@ -43,7 +43,7 @@ function explain(err) {
 	const text = {
 		NotAllowedError: "The browser was not allowed to use the microphone. Allow it in the address bar or in the browser's settings, or add sound files instead.",
 		NotFoundError: "No microphone was found. Connect one, or add sound files instead.",
-		NotReadableError: "The microphone cannot be used: another program may have it.",
+		NotReadableError: "The microphone cannot be used. Another program may be using it.",
 	}[err.name];
 	return text ? new Error(text) : err;
 }
@@ -106,7 +106,7 @@ export async function decode(file, rate) {
 
 let player = null;
 
-// play plays a blob, in place of the sound that is playing.
+// play plays a blob, and stops the sound that is playing.
 export async function play(blob) {
 	if (player) {
 		player.pause();

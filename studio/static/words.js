@@ -29,7 +29,7 @@ export function show(p, list) {
 	update($("others"), others);
 }
 
-// update makes the cards in a list those of the folders.
+// update makes a list show the cards of the folders.
 function update(ul, list) {
 	const old = new Map([...ul.children].map((li) => [li.dataset.name, li]));
 	const focus = document.activeElement?.dataset.focus;
@@ -67,7 +67,7 @@ function card(f) {
 	const amount = isWord ? plural(f.count, "clip") : `${Math.round(f.seconds)} s in ${plural(f.count, "recording")}`;
 	const li = el("li", { className: "card" },
 		el("div", { className: "row" }, el("span", {}, el("strong", { textContent: title }), " ", el("span", { className: "hint", textContent: amount })), buttons));
-	if (f.name === "_other") li.append(el("p", { className: "hint", textContent: "What the detector must ignore: other words and talk. Events that you mark as wrong are added here." }));
+	if (f.name === "_other") li.append(el("p", { className: "hint", textContent: "Sounds that the detector must ignore: other words and speech. Events that you mark as wrong are added here." }));
 	record.onclick = action(() => toggle(f, li, record));
 	const clips = el("ul", { className: "clips" }, ...f.clips.map((c, i) => clipItem(f, c, i, li, record)));
 	clips.setAttribute("aria-label", `Recordings of ${title}`);
@@ -84,7 +84,7 @@ function clipItem(f, c, i, li, record) {
 	const item = el("li", { className: "clip" }, playing);
 	if (c.error) item.append(el("span", { className: "bad grow", textContent: "cannot be read", title: c.error }));
 	else item.append(envelope(c.peaks));
-	if (c.clipped) item.append(el("span", { className: "bad", textContent: "too loud", title: "The recording reaches full scale: record it again with more distance." }));
+	if (c.clipped) item.append(el("span", { className: "bad", textContent: "too loud", title: "The recording reaches full scale. Record it again, farther from the microphone." }));
 	if (f.kind === "word") item.append(pictureButton("again", `Record ${name} again`, action(() => toggle(f, li, record, c.name))));
 	item.append(pictureButton("remove", `Delete ${name}`, action(async () => {
 		await project.deleteClip(f.name, c.name);
@@ -128,11 +128,11 @@ async function deleteWord(f) {
 	$("word-name").focus();
 }
 
-// rerecord records a clip again, wherever its button is.
+// rerecord records a clip again, in the card of its word.
 export function rerecord(folder, clip) {
 	const f = folders.find((x) => x.name === folder);
 	const li = [...$("words").children].find((x) => x.dataset.name === folder);
-	if (!f || !li) throw new Error("The clip does not exist any more.");
+	if (!f || !li) throw new Error("The clip no longer exists.");
 	li.scrollIntoView({ block: "center" });
 	return toggle(f, li, li.querySelector("button.record"), clip);
 }
@@ -164,7 +164,7 @@ async function toggle(f, li, button, clip) {
 	button.setAttribute("aria-label", `Stop recording ${titleOf(f)}`);
 	button.classList.add("recording");
 	li.append(meter);
-	// finish may be called by the button, at the limit, or because the microphone was unplugged.
+	// The button, the time limit, or an unplugged microphone calls finish.
 	function finish() {
 		if (!finished) {
 			finished = true;
@@ -180,7 +180,7 @@ async function toggle(f, li, button, clip) {
 		button.classList.remove("recording");
 		meter.remove();
 		try {
-			if (!blocks.length) throw new Error("The microphone gave no sound.");
+			if (!blocks.length) throw new Error("The microphone delivered no sound.");
 			const sound = wav(join(blocks), mic.rate);
 			if (clip) {
 				await project.replaceClip(f.name, clip, sound);

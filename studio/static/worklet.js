@@ -1,4 +1,4 @@
-// Capture passes the microphone's samples on in blocks of about a twentieth of a second.
+// Capture sends the microphone's samples to the page in blocks of about a twentieth of a second.
 class Capture extends AudioWorkletProcessor {
 	constructor() {
 		super();

@@ -1,4 +1,4 @@
-// Runs in the audio thread: collects samples of one channel and sends them to the worker in blocks.
+// Runs in the audio thread. Collects samples of one channel and sends them to the worker in blocks.
 class Capture extends AudioWorkletProcessor {
 	constructor() {
 		super();

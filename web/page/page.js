@@ -17,7 +17,7 @@ function say(text, error = false) {
 
 const percent = (v, digits = 0) => `${(100 * v).toFixed(digits)} %`;
 
-// open gives the worker the model, for sound at a rate in Hz.
+// open sends the model to the worker, for sound at a rate in Hz.
 function open(inputRate) {
 	const options = { inputRate };
 	if (threshold !== null) options.threshold = threshold;
@@ -89,7 +89,7 @@ function showThreshold() {
 	$("threshold-value").textContent = Number($("threshold").value).toFixed(2);
 }
 
-// choose shows a model that has been selected.
+// choose opens the selected model with its own threshold.
 async function choose() {
 	threshold = null;
 	await stop();
@@ -106,7 +106,7 @@ async function start() {
 	clear();
 	say("Waiting for the microphone…");
 	try {
-		if (!navigator.mediaDevices) throw new Error("browsers offer the microphone only to pages from https or localhost");
+		if (!navigator.mediaDevices) throw new Error("browsers allow the microphone only on https and on localhost");
 		microphone = await navigator.mediaDevices.getUserMedia({
 			audio: { channelCount: 1, echoCancellation: false, noiseSuppression: false, autoGainControl: false },
 		});
@@ -122,12 +122,12 @@ async function start() {
 		say("Listening.");
 	} catch (e) {
 		await stop();
-		say(e.name === "NotAllowedError" ? "The browser does not allow the microphone. Allow it in the settings of this page, and start again."
+		say(e.name === "NotAllowedError" ? "The browser does not allow the microphone. Allow it in the settings of this page, then start again."
 			: `The microphone cannot be used: ${e.message}`, true);
 	}
 }
 
-// stop ends the microphone. It reports whether it was on.
+// stop turns the microphone off.
 async function stop() {
 	const was = microphone !== undefined;
 	for (const track of microphone?.getTracks() ?? []) track.stop();

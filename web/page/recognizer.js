@@ -1,15 +1,15 @@
 // The recogniser, for pages, workers and Node.
 //
-//   const engine = await load(bytes)                  // of s4d.wasm, compressed or not
+//   const engine = await load(bytes)                  // of s4d.wasm.gz or s4d.wasm
 //   const detector = engine.open("digits", {})        // or the bytes of a model file
 //   detector.process(samples)                         // Float32Array of full scale ±1
 //     → [{onset, end, label, confidence}]             // in samples at detector.rate
-//   detector.flush()                                  // the last events; another signal may follow
+//   detector.flush()                                  // last events; another signal may follow
 //   detector.posterior()                              // of the last evaluation, one per label, or null
 //   detector.close()
 //
-// Options: inputRate (Hz, of the samples; default: the model's rate), threshold, offThreshold, refractory,
-// smoothing, confirm. docs/stream.md of the repository describes them.
+// Options: inputRate (Hz, of the samples; default: the model's rate), threshold, offThreshold,
+// refractory, smoothing, confirm. docs/stream.md of the repository describes them.
 import "./wasm_exec.js";
 
 // load starts an engine.
@@ -46,8 +46,8 @@ function checked(result) {
 	return result;
 }
 
-// inflated decompresses gzip, unless the server has declared the compression, so that the browser already
-// has.
+// inflated decompresses gzip. If the server declared the compression, the browser has already
+// decompressed the bytes, and inflated returns them unchanged.
 async function inflated(bytes) {
 	const head = new Uint8Array(bytes, 0, 2);
 	if (head[0] !== 0x1f || head[1] !== 0x8b) return bytes;

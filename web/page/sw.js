@@ -1,5 +1,5 @@
-// Keeps the files of the page, so that it also works without the server. The server's files come first, so
-// that a new version is used at once.
+// Caches the files of the page, so that it also works offline. While the server can be reached, its
+// files are used, so that a new version takes effect at once.
 const files = ["./", "style.css", "page.js", "worker.js", "recognizer.js", "wasm_exec.js", "capture.js", "s4d.wasm.gz"];
 
 self.addEventListener("install", (e) => {

@@ -1,5 +1,5 @@
-// Runs the recogniser in a thread of its own. Audio arrives from the audio thread or from the page, and the
-// results go to the page.
+// Runs the recogniser in a thread of its own. Receives audio from the audio thread or the page, and
+// sends the results to the page.
 import { load } from "./recognizer.js";
 
 const blockSeconds = 0.1; // of a recording, between two reports

@@ -3,9 +3,9 @@
 // Command wasm is the recogniser for browsers and Node. recognizer.js loads it and describes the
 // objects that it creates.
 //
-// A function returns an object with the field error if it fails, because a Go function cannot throw
-// an error of JavaScript. recognizer.js throws it. If a network's output is not finite, the field
-// events has the events before it.
+// A Go function cannot throw a JavaScript error. A function that fails therefore returns an object
+// with the field error, and recognizer.js throws it. If the output of a network is not finite, the
+// field events contains the events before that output.
 package main
 
 import (

@@ -1,9 +1,10 @@
-// Package handles holds the objects of the C library: models and streams behind integers that no
-// call dereferences. It is plain Go, so that its tests need no C compiler.
+// Package handles holds the objects of the C library, models and streams. A handle is an integer
+// that identifies an object; it is not a pointer. The package is plain Go, so that its tests do not
+// need a C compiler.
 //
-// A handle is never used twice in a process. A call with a handle that does not exist, has been
-// destroyed, or belongs to the other kind of object returns an error. So does a call to a stream
-// that another thread is using. A panic is returned as an error.
+// A process never reuses a handle. A call returns an error if its handle does not exist, was
+// destroyed, or belongs to the other kind of object, and if another thread is using the stream. A
+// panic is returned as an error.
 package handles
 
 import (
