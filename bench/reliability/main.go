@@ -2,15 +2,15 @@
 // them:
 //
 //	go run ./bench/reliability [-long] [-run PATTERN]
-//	go run ./bench/reliability -slow
+//	go run ./bench/reliability -tests
 //
 // Run it in the root of the repository. It exits with 1 if a promise does not hold, if a test
 // fails, or if no test reports a promise. If a test is skipped on this machine, the table shows the
 // reason.
 //
 // The short form takes about a minute. The long form (-long) tries more cases, and takes much
-// longer. -run selects promises by their text. -slow prints a pattern that matches the slowest
-// tests, for go test -skip.
+// longer. -run selects promises by their text. -tests prints a pattern that matches the names of the
+// tests in the main module, for go test -skip.
 package main
 
 import (
@@ -34,7 +34,7 @@ const longVariable = "S4D_LONG"
 func main() {
 	long := flag.Bool("long", false, "run the long form of each test")
 	pattern := flag.String("run", "", "run only the promises whose text matches this regular `expression`")
-	slow := flag.Bool("slow", false, "print a pattern of the tests that take longest, and run none")
+	names := flag.Bool("tests", false, "print a pattern that matches the tests of the main module, and run none")
 	flag.Parse()
 	match, err := regexp.Compile(*pattern)
 	if err == nil && flag.NArg() > 0 {
@@ -45,8 +45,8 @@ func main() {
 		os.Exit(2)
 	}
 	selected := slices.DeleteFunc(slices.Clone(promises), func(p promise) bool { return !match.MatchString(p.text) })
-	if *slow {
-		fmt.Println(slowTests(selected))
+	if *names {
+		fmt.Println(testNames(selected))
 		return
 	}
 	if err := run(os.Stdout, selected, *long, test); err != nil {
@@ -55,11 +55,11 @@ func main() {
 	}
 }
 
-// slowTests returns a pattern that matches the tests of the slow promises of the main module.
-func slowTests(list []promise) string {
+// testNames returns a pattern that matches the tests of the promises of the main module.
+func testNames(list []promise) string {
 	var tests []string
 	for _, p := range list {
-		if p.slow && p.module == "" && !slices.Contains(tests, p.test) {
+		if p.module == "" && !slices.Contains(tests, p.test) {
 			tests = append(tests, p.test)
 		}
 	}

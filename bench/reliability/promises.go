@@ -7,9 +7,6 @@ type promise struct {
 	pkg    string // package, by its folder in the module
 	test   string // regular expression that matches the names of the tests
 	long   string // the same for the long form; "": as test
-	// slow excludes the test from the step of .ci/run that runs all tests. The step that runs the
-	// promises includes it.
-	slow bool
 }
 
 // promises is the list of all promises, in the order of docs/reliability.md.
@@ -18,21 +15,21 @@ var promises = []promise{
 	{text: "a file has the older or the newer content after a power cut at any step of its write", pkg: "atomicfile", test: "TestEveryPowerCut"},
 	{text: "a snapshot whose write fails, or is cut off, at any step is the older or the newer one", pkg: "events", test: "TestStorage"},
 	{text: "a model file whose write fails, or is cut off, at any step is the older or the newer one", pkg: "events", test: "TestStorage"},
-	{text: "a run whose file operation fails at any step resumes to the same bits", pkg: "train", test: "TestEveryFaultOfRun", slow: true},
-	{text: "a resumed run whose file operation fails at any step can be resumed again", pkg: "train", test: "TestEveryFaultOfResume", slow: true},
-	{text: "a run resumes to the same bits after a power cut at any step", pkg: "train", test: "TestEveryPowerCutOfRun", slow: true},
-	{text: "a sweep's table has the rows before or after a write that fails, or is cut off, at any step", pkg: "train", test: "TestSweepStorage", slow: true},
-	{text: "a run that is killed at any moment resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestKill", slow: true},
-	{text: "a run that is killed during its first checkpoint resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestKillAtFirstCheckpoint", slow: true},
-	{text: "a run that SIGINT, SIGTERM or SIGHUP ends resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestSignals", slow: true},
-	{text: "a run whose system call fails names the file and resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestSystemCallFails", slow: true},
-	{text: "a run on a full disk names the file and resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestFullDisk", slow: true},
-	{text: "a run that exceeds the limit of file sizes names the file and resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestFileSizeLimit", slow: true},
-	{text: "a run whose folder is moved or becomes read-only names the file and resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestFolderGone", slow: true},
-	{text: "a run on ext4 resumes to the same bits after a power cut", pkg: "cmd/s4d-fast", test: "TestDiskImage", slow: true},
+	{text: "a run whose file operation fails at any step resumes to the same bits", pkg: "train", test: "TestEveryFaultOfRun"},
+	{text: "a resumed run whose file operation fails at any step can be resumed again", pkg: "train", test: "TestEveryFaultOfResume"},
+	{text: "a run resumes to the same bits after a power cut at any step", pkg: "train", test: "TestEveryPowerCutOfRun"},
+	{text: "a sweep's table has the rows before or after a write that fails, or is cut off, at any step", pkg: "train", test: "TestSweepStorage"},
+	{text: "a run that is killed at any moment resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestKill"},
+	{text: "a run that is killed during its first checkpoint resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestKillAtFirstCheckpoint"},
+	{text: "a run that SIGINT, SIGTERM or SIGHUP ends resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestSignals"},
+	{text: "a run whose system call fails names the file and resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestSystemCallFails"},
+	{text: "a run on a full disk names the file and resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestFullDisk"},
+	{text: "a run that exceeds the limit of file sizes names the file and resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestFileSizeLimit"},
+	{text: "a run whose folder is moved or becomes read-only names the file and resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestFolderGone"},
+	{text: "a run on ext4 resumes to the same bits after a power cut", pkg: "cmd/s4d-fast", test: "TestDiskImage"},
 	{text: "a damaged checkpoint is an error or resumes to the same state", pkg: "train", test: "TestDamagedCheckpoint"},
 	{text: "the number of threads does not change a bit of a training run", pkg: "train", test: "TestWorkersAreBitEqual"},
-	{text: "a sweep on several machines survives killed workers, cut networks and a restarted broker", pkg: "cluster", test: "TestFaults", slow: true},
+	{text: "a sweep on several machines survives killed workers, cut networks and a restarted broker", pkg: "cluster", test: "TestFaults"},
 	{text: "a damaged checkpoint is an error or the same state", pkg: "train", test: "TestEveryBitOfACheckpoint"},
 	{text: "a damaged model file is an error or the same model", pkg: "model", test: "TestDamagedFile"},
 	{text: "a damaged snapshot of package recurrent is rejected", pkg: "recurrent", test: "TestDamagedSnapshot"},
@@ -41,9 +38,9 @@ var promises = []promise{
 	{text: "a damaged snapshot of package filterbank is rejected", pkg: "filterbank", test: "TestDamagedSnapshot"},
 	{text: "a damaged snapshot of a Resampler is rejected", pkg: "audio", test: "TestDamagedSnapshot"},
 	{text: "a run that diverges names the step and the first tensor, and keeps a good checkpoint", pkg: "train", test: "TestDivergenceNamesTheTensor"},
-	{text: "a connection leaves no goroutine and no stream", pkg: "service", test: "TestConnectionsLeaveNothing", slow: true},
-	{text: "a client that never reads is disconnected and holds at most 64 kB", pkg: "service", test: "TestClientsThatNeverRead", slow: true},
-	{text: "a hostile exchange leaves no stream, no goroutine and a service that serves", pkg: "service", test: "TestHostileExchanges", slow: true},
+	{text: "a connection leaves no goroutine and no stream", pkg: "service", test: "TestConnectionsLeaveNothing"},
+	{text: "a client that never reads is disconnected and holds at most 64 kB", pkg: "service", test: "TestClientsThatNeverRead"},
+	{text: "a hostile exchange leaves no stream, no goroutine and a service that serves", pkg: "service", test: "TestHostileExchanges"},
 	{text: "a block waits for at most one block of every other client", pkg: "service", test: "TestFairness"},
 	{text: "a stream over a faulty network has every event once", module: "examples/service", pkg: ".", test: "TestEveryEventOnce"},
 }
