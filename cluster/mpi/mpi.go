@@ -15,6 +15,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -29,14 +30,15 @@ type World struct {
 	calls chan *call
 	wake  *C.int32_t // not 0 while a call waits to be started
 	quit  chan struct{}
+	cache map[[2]int]*layout // of the caller of Sum
 
 	// Of the thread that calls MPI.
 	sums    []*sum  // that are not complete, in their order
 	waiting *call   // that the caller waits for; nil: none
 	failed  error   // of an earlier call
 	current request // of waiting
-	cache   map[[2]int]*layout
 	free    []*sum
+	lost    []*sum // not complete when an error occurred; MPI may still write to their memory
 }
 
 // call is a call of the thread of MPI.
@@ -153,7 +155,7 @@ func (w *World) progress() {
 			return
 		}
 		if w.failed != nil {
-			w.sums = nil
+			w.lost, w.sums = append(w.lost, w.sums...), nil
 		}
 		if w.waiting == nil && (len(w.sums) == 0 || atomic.LoadInt32((*int32)(w.wake)) != 0) {
 			return
@@ -163,11 +165,19 @@ func (w *World) progress() {
 		} else if moved {
 			began = time.Now()
 		}
-		limit := time.Duration(w.patience.Load())
-		if waited := time.Since(began); limit > 0 && waited > limit && w.waiting != nil {
-			w.failed = fmt.Errorf("mpi: rank %d has waited %v for the other ranks: one of them is lost or does not respond", w.rank, waited.Round(100*time.Millisecond))
+		if w.waiting != nil && w.failed == nil {
+			w.failed = w.late(began)
 		}
 	}
+}
+
+// late returns an error if a call has waited longer than the patience for other ranks.
+func (w *World) late(began time.Time) error {
+	limit := time.Duration(w.patience.Load())
+	if waited := time.Since(began); limit > 0 && waited > limit {
+		return fmt.Errorf("mpi: rank %d has waited %v for the other ranks: one of them is lost or does not respond", w.rank, waited.Round(100*time.Millisecond))
+	}
+	return nil
 }
 
 // poll tests the operations in progress, and reports whether one is complete. If busy, it does not
@@ -266,14 +276,15 @@ func (w *World) GatherBytes(data []byte) ([][]byte, error) {
 	if err := w.Gather(sizes, []float64{float64(len(data))}, ones); err != nil {
 		return nil, err
 	}
-	n := make([]C.int, w.ranks)
+	n, sum := make([]C.int, w.ranks), 0.0
 	for i, size := range sizes {
-		n[i] = C.int(size)
+		n[i] = C.int(int(size))
+		sum += size
+	}
+	if sum > math.MaxInt32 {
+		return nil, fmt.Errorf("mpi: %.0f bytes of all ranks, expected at most %d", sum, math.MaxInt32)
 	}
 	at, total := offsets(n)
-	if total > 1<<31-1 {
-		return nil, fmt.Errorf("mpi: %d bytes of all ranks, expected at most 2 GiB", total)
-	}
 	all, r := make([]byte, total), &w.current
 	err := w.do(&call{
 		start: func() error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -46,7 +47,9 @@ func TestMain(m *testing.M) {
 var programs = map[string]func(*mpi.World) error{
 	"train": func(w *mpi.World) error { return trainAll(w, networks) },
 	"first": func(w *mpi.World) error { return trainAll(w, networks[:1]) },
-	"calls": calls, "lost": lost,
+	"calls": calls,
+	"lost":  func(w *mpi.World) error { return lost(w, 1) },
+	"many":  func(w *mpi.World) error { return lost(w, 17) }, // more than may be in progress
 }
 
 // start runs a program on some ranks and returns its output.
@@ -188,6 +191,13 @@ func calls(world *mpi.World) error {
 			return fmt.Errorf("GatherBytes: %d bytes of rank %d", len(text), r)
 		}
 	}
+	var large []byte
+	if rank == 0 {
+		large = make([]byte, 1<<31) // never read or written, so it needs no memory
+	}
+	if _, err := world.GatherBytes(large); err == nil || !strings.Contains(err.Error(), "2147483648 bytes of all ranks") {
+		return fmt.Errorf("GatherBytes of 2 GiB: error %v", err)
+	}
 	const shards = 6
 	value := func(s, i int) float32 { return 1 / float32(1+s*7919+i) }
 	var lists [][]float32
@@ -242,14 +252,18 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// lost leaves rank 1 behind, so that the others wait for it in vain.
-func lost(world *mpi.World) error {
+// lost leaves rank 1 behind, so that the others wait for it in vain after some sums.
+func lost(world *mpi.World, sums int) error {
 	if world.Rank() == 1 {
 		select {}
 	}
 	world.SetPatience(100 * time.Millisecond)
-	world.Sum([][]float32{{1, 2, 3}}, 2)
+	for range sums {
+		world.Sum([][]float32{{1, 2, 3}}, 2)
+	}
 	err := world.Wait()
+	runtime.GC() // the memory of the sums stays pinned and reachable
+	runtime.GC()
 	again := world.Gather(make([]float64, 2), []float64{1}, []int{1, 1})
 	if err == nil || again == nil || err.Error() != again.Error() || world.Finalize() == nil {
 		return fmt.Errorf("errors %v and %v, expected the same", err, again)
@@ -259,8 +273,10 @@ func lost(world *mpi.World) error {
 
 // A call that waits for a lost rank ends with an error.
 func TestPatience(t *testing.T) {
-	_, err := start(t, 2, "lost")
-	if err == nil || !strings.Contains(err.Error(), "mpi: rank 0 has waited 100ms for the other ranks: one of them is lost or does not respond") {
-		t.Errorf("error %v", err)
+	for _, name := range []string{"lost", "many"} {
+		_, err := start(t, 2, name)
+		if err == nil || !strings.Contains(err.Error(), "mpi: rank 0 has waited 100ms for the other ranks: one of them is lost or does not respond") {
+			t.Errorf("%s: error %v", name, err)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/shard"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
@@ -80,8 +81,15 @@ func (w *World) Sum(nodes [][]float32, shards int) {
 	list := append([][]float32(nil), nodes...)
 	// An error is that of the next call that is waited for.
 	_ = w.do(&call{start: func() error {
-		for len(w.sums) == maxSums && w.failed == nil {
-			if _, err := w.poll(true); err != nil {
+		for began := time.Now(); len(w.sums) == maxSums; {
+			moved, err := w.poll(true)
+			if moved {
+				began = time.Now()
+			}
+			if err == nil {
+				err = w.late(began)
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -155,7 +155,9 @@ func saveOn(ctx context.Context, t *train.Trainer, world *mpi.World) (stop func(
 			return
 		case <-ctx.Done():
 		}
-		world.SetPatience(grace)
+		if s := (signalError{}); !errors.As(context.Cause(ctx), &s) || s.Signal != syscall.SIGUSR1 { // no process is ended
+			world.SetPatience(grace)
+		}
 		if t.Dir() == "" {
 			return
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -139,8 +140,9 @@ func TestErrors(t *testing.T) {
 			}
 		}
 		out, err := command(t, c.ranks, "", args...)
-		if code := err.(*exec.ExitError).ExitCode(); code != exitUsage || strings.Count(out, c.want) != 1 {
-			t.Errorf("%v: exit code %d, expected 2 and one message with %q, output\n%s", c.args, code, c.want, out)
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != exitUsage || strings.Count(out, c.want) != 1 {
+			t.Errorf("%v: error %v, expected exit code 2 and one message with %q, output\n%s", c.args, err, c.want, out)
 		}
 	}
 }
