@@ -14,16 +14,20 @@ import (
 type cache struct {
 	dir    string
 	limit  int64
-	shared map[string]string                               // hash of the data at a path of this machine
-	intact map[string]bool                                 // hashes of the cached data that this process has verified
-	tree   func(path string, limit int64) (dataRef, error) // treeOf
+	shared map[string]string // hash of the data at a path of this machine
+	intact map[string]bool   // hashes of the cached data that this process has verified
+	tree   hashTree
 }
 
+// hashTree is the type of treeOf.
+type hashTree func(path string, limit int64, step func() error) (dataRef, error)
+
 // path returns a path with the data: that of the coordinator's machine if it has the same content
-// here, and otherwise one in the cache. fetch writes the data to a new folder.
-func (c *cache) path(ctx context.Context, ref dataRef, fetch func(ctx context.Context, dir string) error) (string, error) {
+// here, and otherwise one in the cache. fetch writes the data to a new folder. step is that of
+// treeOf.
+func (c *cache) path(ctx context.Context, ref dataRef, step func() error, fetch func(ctx context.Context, dir string) error) (string, error) {
 	if _, known := c.shared[ref.Path]; !known && ctx.Err() == nil {
-		here, err := c.tree(ref.Path, ref.Size)
+		here, err := c.tree(ref.Path, ref.Size, step)
 		if err == nil {
 			c.shared[ref.Path] = here.Hash
 		}
@@ -33,7 +37,10 @@ func (c *cache) path(ctx context.Context, ref dataRef, fetch func(ctx context.Co
 	}
 	dir := filepath.Join(c.dir, ref.Hash)
 	if _, err := os.Stat(dir); err == nil && !c.intact[ref.Hash] { // perhaps not whole: its files are not synced
-		got, err := treeOf(filepath.Join(dir, ref.base()), ref.Size)
+		got, err := treeOf(filepath.Join(dir, ref.base()), ref.Size, step)
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
 		if err != nil || got.Hash != ref.Hash {
 			if err := os.RemoveAll(dir); err != nil {
 				return "", fmt.Errorf("cluster: cache: %w", err)
@@ -64,7 +71,7 @@ func (c *cache) path(ctx context.Context, ref dataRef, fetch func(ctx context.Co
 	if err := fetch(ctx, temporary); err != nil {
 		return "", err
 	}
-	got, err := treeOf(filepath.Join(temporary, ref.base()), ref.Size)
+	got, err := treeOf(filepath.Join(temporary, ref.base()), ref.Size, step)
 	if err != nil {
 		return "", err
 	}

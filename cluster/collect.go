@@ -15,7 +15,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
-	"github.com/s4d-fast/s4d-fast/train"
 )
 
 // changed handles a new entry.
@@ -41,7 +40,7 @@ func (s *sweep) settle(ctx context.Context, i int, e entry) error {
 			return fmt.Errorf("cluster: %s is done without a result", e.Name)
 		}
 		err := s.collect(ctx, i, e)
-		if errors.Is(err, jetstream.ErrObjectNotFound) { // the broker has lost it
+		if gone(err) {
 			s.Log.Warn("the run starts again", "name", e.Name, "reason", err)
 			return s.restart(ctx, i)
 		}
@@ -90,7 +89,7 @@ func (s *sweep) collect(ctx context.Context, i int, e entry) error {
 	}
 	transfer, cancel := s.connected(ctx)
 	defer cancel()
-	if err := get(transfer, s.objects, temporary, e.Files); err != nil {
+	if err := get(transfer, s.objects, temporary, e.Files, nil); err != nil {
 		return err
 	}
 	err = os.RemoveAll(dir)
@@ -148,7 +147,6 @@ const drainTime = time.Minute
 func (s *sweep) drain() error {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
-	interrupted := fmt.Errorf("cluster: %w", train.ErrInterrupted)
 	if _, err := s.kv.Put(ctx, stopKey(s.id), nil); err != nil {
 		return fmt.Errorf("%w; the runs stay in the queue: %w", interrupted, err)
 	}
@@ -157,17 +155,21 @@ func (s *sweep) drain() error {
 	}
 	watch, err := s.kv.Watch(ctx, s.id+".*")
 	if err != nil {
-		return interrupted
+		return fmt.Errorf("%w; the state of the workers: %w", interrupted, err)
 	}
 	defer watch.Stop()
 	busy := map[int]bool{}
 	for known := false; ; {
 		var got jetstream.KeyValueEntry
+		ok := false
 		select {
 		case <-ctx.Done():
 			s.Log.Warn("some workers have not answered; their runs stop when they do", "runs", len(busy))
 			return interrupted
-		case got = <-watch.Updates():
+		case got, ok = <-watch.Updates():
+			if !ok {
+				return fmt.Errorf("%w; the connection to the broker was closed", interrupted)
+			}
 		}
 		if got == nil { // all entries have been read
 			known = true

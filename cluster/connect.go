@@ -43,6 +43,9 @@ func Connect(ctx context.Context, c Connection) (*nats.Conn, error) {
 		if err == nil {
 			return nc, nil
 		}
+		if bad := (*url.Error)(nil); errors.As(err, &bad) {
+			err = bad.Err // without the URL
+		}
 		err = fmt.Errorf("cluster: %s: %w", Redact(c.URL), err)
 		if retry := errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout); !c.Wait || !retry {
 			return nil, err

@@ -88,17 +88,19 @@ func (c *Coordinator) Run(ctx context.Context, nc *nats.Conn) ([]train.SweepRow,
 	}
 	for i := range folder.Runs {
 		s.state[i] = Status{Name: folder.Runs[i].Name(), State: done}
-		if s.open[i] = !folder.Complete(i); s.open[i] {
-			s.state[i].State = queued
+		if folder.Complete(i) {
 			continue
 		}
-		delete(s.open, i)
+		s.open[i], s.state[i].State = true, queued
 	}
 	if len(s.open) == 0 {
 		return folder.Rows(), nil
 	}
 	if s.store, err = create(ctx, nc, cmp.Or(c.Lease, 10*time.Second), max(c.Replicas, 1)); err != nil {
-		return nil, err
+		if ctx.Err() != nil {
+			err = interrupted
+		}
+		return folder.Rows(), err
 	}
 	err = s.run(ctx)
 	if ctx.Err() != nil && len(s.open) > 0 {
@@ -113,9 +115,18 @@ func (c *Coordinator) Run(ctx context.Context, nc *nats.Conn) ([]train.SweepRow,
 	return folder.Rows(), errors.Join(s.errs...)
 }
 
+// interrupted is the error of a sweep that was cancelled.
+var interrupted = fmt.Errorf("cluster: %w", train.ErrInterrupted)
+
 // describe makes the jobs and the name of the sweep, which is a hash of all of them.
 func (s *sweep) describe(ctx context.Context) error {
 	h, known := sha256.New(), map[string]dataRef{}
+	step := func() error {
+		if ctx.Err() != nil {
+			return interrupted
+		}
+		return nil
+	}
 	for i := range s.folder.Runs {
 		r := &s.folder.Runs[i]
 		text, err := r.Config.Encode()
@@ -126,12 +137,12 @@ func (s *sweep) describe(ctx context.Context) error {
 		if s.MapPaths != nil {
 			cfg := r.Config
 			err = s.MapPaths(&cfg, func(path string) (string, error) {
-				if ctx.Err() != nil {
-					return "", fmt.Errorf("cluster: %w", train.ErrInterrupted)
+				if err := step(); err != nil {
+					return "", err
 				}
 				ref, ok := known[path]
 				if !ok {
-					if ref, err = treeOf(path, math.MaxInt64); err != nil {
+					if ref, err = treeOf(path, math.MaxInt64, step); err != nil {
 						return "", err
 					}
 					known[path] = ref

@@ -55,6 +55,29 @@ func transferTime(size int64) time.Duration {
 	return 30*time.Second + time.Duration(size/(256<<10))*time.Second
 }
 
+// errDamaged is the error of an object whose content is not that of its file.
+var errDamaged = errors.New("damaged")
+
+// gone reports whether an error says that the broker has lost an object, or has damaged it.
+func gone(err error) bool {
+	return errors.Is(err, jetstream.ErrObjectNotFound) || errors.Is(err, jetstream.ErrDigestMismatch) || errors.Is(err, errDamaged)
+}
+
+// stepReader calls a function before each read, and ends with its error.
+type stepReader struct {
+	io.Reader
+	step func() error // nil: none
+}
+
+func (r stepReader) Read(p []byte) (int, error) {
+	if r.step != nil {
+		if err := r.step(); err != nil {
+			return 0, err
+		}
+	}
+	return r.Reader.Read(p)
+}
+
 // put stores the files of a run folder as objects whose names begin with prefix. It keeps the
 // objects in old whose content is the same. instead has contents that replace those of files.
 func put(ctx context.Context, objects jetstream.ObjectStore, dir, prefix string, old []file, instead map[string][]byte) ([]file, error) {
@@ -65,7 +88,7 @@ func put(ctx context.Context, objects jetstream.ObjectStore, dir, prefix string,
 		if text, ok := instead[name]; ok {
 			open = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
 		}
-		f, err := hashFile(open)
+		f, err := hashFile(open, nil)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -99,26 +122,26 @@ func putObject(ctx context.Context, objects jetstream.ObjectStore, name string, 
 	return nil
 }
 
-func hashFile(open func() (io.ReadCloser, error)) (file, error) {
+func hashFile(open func() (io.ReadCloser, error), step func() error) (file, error) {
 	r, err := open()
 	if err != nil {
 		return file{}, err
 	}
 	defer r.Close()
 	h := sha256.New()
-	n, err := io.Copy(h, r)
+	n, err := io.Copy(h, stepReader{r, step})
 	return file{SHA256: fmt.Sprintf("%x", h.Sum(nil)), Size: n}, err
 }
 
 // get writes the files of a checkpoint to a folder. A file with another size or content is an
-// error.
-func get(ctx context.Context, objects jetstream.ObjectStore, dir string, files []file) error {
+// error. step is called before each read; nil: none.
+func get(ctx context.Context, objects jetstream.ObjectStore, dir string, files []file, step func() error) error {
 	for _, f := range files {
 		path := filepath.Join(dir, filepath.FromSlash(f.Path))
 		if err := atomicfile.System().MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return fmt.Errorf("cluster: %w", err)
 		}
-		err := atomicfile.Write(path, 0o666, func(w io.Writer) error { return getObject(ctx, objects, f, w) })
+		err := atomicfile.Write(path, 0o666, func(w io.Writer) error { return getObject(ctx, objects, f, w, step) })
 		if err != nil {
 			return fmt.Errorf("cluster: %s: %w", path, err)
 		}
@@ -126,7 +149,7 @@ func get(ctx context.Context, objects jetstream.ObjectStore, dir string, files [
 	return nil
 }
 
-func getObject(ctx context.Context, objects jetstream.ObjectStore, f file, w io.Writer) error {
+func getObject(ctx context.Context, objects jetstream.ObjectStore, f file, w io.Writer, step func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, transferTime(f.Size))
 	defer cancel()
 	r, err := objects.Get(ctx, f.Object)
@@ -135,12 +158,12 @@ func getObject(ctx context.Context, objects jetstream.ObjectStore, f file, w io.
 	}
 	defer r.Close()
 	h := sha256.New()
-	n, err := io.Copy(io.MultiWriter(w, h), io.LimitReader(r, f.Size+1))
+	n, err := io.Copy(io.MultiWriter(w, h), io.LimitReader(stepReader{r, step}, f.Size+1))
 	if err != nil {
 		return brokerError{fmt.Errorf("object %s: %w", f.Object, err)}
 	}
 	if got := fmt.Sprintf("%x", h.Sum(nil)); n != f.Size || got != f.SHA256 {
-		return fmt.Errorf("object %s: at least %d bytes with the hash %s, expected %d with %s", f.Object, n, got, f.Size, f.SHA256)
+		return fmt.Errorf("object %s: %w: at least %d bytes with the hash %s, expected %d with %s", f.Object, errDamaged, n, got, f.Size, f.SHA256)
 	}
 	return nil
 }

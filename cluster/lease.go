@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -49,7 +48,7 @@ func conflict(err error) bool {
 
 // claim takes a run for a worker. Whoever had it before cannot write its entry any more. The error
 // is errOver if the run or its sweep has ended.
-func claim(ctx context.Context, kv jetstream.KeyValue, key, worker, level string) (*lease, error) {
+func claim(ctx context.Context, kv jetstream.KeyValue, key, worker string) (*lease, error) {
 	l := &lease{kv: kv, key: key, id: rand.Text()}
 	for {
 		e, rev, err := read(ctx, kv, key)
@@ -66,9 +65,6 @@ func claim(ctx context.Context, kv jetstream.KeyValue, key, worker, level string
 		}
 		if len(e.Files) == 0 {
 			e.Levels = nil
-		}
-		if !slices.Contains(e.Levels, level) {
-			e.Levels = append(e.Levels, level)
 		}
 		next, err := write(ctx, kv, key, e, rev)
 		if conflict(err) {

@@ -23,20 +23,22 @@ const testKey = "0123456789abcdef.0"
 // A worker whose run was given to another one can neither write its entry nor finish it.
 func TestLease(t *testing.T) {
 	s := stored(t, entry{Status: queued, Name: "seed=1"})
-	a := must.Get(claim(t.Context(), s.kv, testKey, "a", "avx2"))(t)
-	must.Do(t, a.update(t.Context(), func(e *entry) { e.Step, e.Files = 10, []file{{Path: "config.toml", SHA256: strings.Repeat("0", 64)}} }))
+	a := must.Get(claim(t.Context(), s.kv, testKey, "a"))(t)
+	must.Do(t, a.update(t.Context(), func(e *entry) {
+		e.Step, e.Files, e.Levels = 10, []file{{Path: "config.toml", SHA256: strings.Repeat("0", 64)}}, []string{"avx2"}
+	}))
 	must.Do(t, a.check(t.Context()))
-	b := must.Get(claim(t.Context(), s.kv, testKey, "b", "avx512"))(t)
+	b := must.Get(claim(t.Context(), s.kv, testKey, "b"))(t)
 	must.Fail(t, a.check(t.Context()), errLost)
 	must.Fail(t, a.update(t.Context(), func(e *entry) { e.Status = done }), errLost)
-	if e := b.entry(); e.Step != 10 || e.Worker != "b" || strings.Join(e.Levels, "+") != "avx2+avx512" {
+	if e := b.entry(); e.Step != 10 || e.Worker != "b" || strings.Join(e.Levels, "+") != "avx2" {
 		t.Errorf("entry %+v", e)
 	}
 
 	// A write succeeds and its acknowledgement is lost: the worker has the revision before it.
 	b.rev--
 	must.Do(t, b.update(t.Context(), func(e *entry) { e.Status = done }))
-	must.Reject(claim(t.Context(), s.kv, testKey, "c", "avx2"))(t, errOver)
+	must.Reject(claim(t.Context(), s.kv, testKey, "c"))(t, errOver)
 	must.Do(t, s.kv.Purge(t.Context(), testKey))
 	must.Fail(t, b.check(t.Context()), errOver)
 	must.Fail(t, b.update(t.Context(), func(*entry) {}), errOver)
@@ -46,9 +48,9 @@ func TestLease(t *testing.T) {
 func TestClaimsEnd(t *testing.T) {
 	s := stored(t, entry{Status: queued})
 	for range maxClaims {
-		must.Get(claim(t.Context(), s.kv, testKey, "a", "avx2"))(t)
+		must.Get(claim(t.Context(), s.kv, testKey, "a"))(t)
 	}
-	must.Reject(claim(t.Context(), s.kv, testKey, "b", "avx2"))(t, errOver)
+	must.Reject(claim(t.Context(), s.kv, testKey, "b"))(t, errOver)
 	e, _, err := read(t.Context(), s.kv, testKey)
 	must.Do(t, err)
 	must.Equal(t, e.Status, failed, "status")
@@ -69,13 +71,13 @@ func TestFiles(t *testing.T) {
 	if len(second) != 2 || second[0] != first[0] || second[1].Object == first[1].Object {
 		t.Errorf("files %+v, then %+v", first, second)
 	}
-	must.Do(t, get(t.Context(), s.objects, to, second))
+	must.Do(t, get(t.Context(), s.objects, to, second, nil))
 	must.Equal(t, readFile(t, to, "last/checkpoint.safetensors"), "two", "checkpoint")
 	remove(t.Context(), s.objects, first, second)
-	must.Fail(t, get(t.Context(), s.objects, to, first[1:]), first[1].Object)
+	must.Fail(t, get(t.Context(), s.objects, to, first[1:], nil), first[1].Object)
 	wrong := second[1]
 	wrong.SHA256 = first[1].SHA256
-	err := get(t.Context(), s.objects, to, []file{wrong})
+	err := get(t.Context(), s.objects, to, []file{wrong}, nil)
 	must.Fail(t, err, "expected 3 with "+wrong.SHA256)
 	if errors.As(err, new(brokerError)) {
 		t.Errorf("%v counts as an error of the broker", err)

@@ -9,13 +9,12 @@ import (
 
 // report is a message about the progress of a run. Reports may be lost.
 type report struct {
-	Run    int     `json:"run"`
-	Worker string  `json:"worker"`
-	Step   int     `json:"step"`
-	Steps  int     `json:"steps"`
-	Epoch  int     `json:"epoch"`
-	Epochs int     `json:"epochs"`
-	Loss   float64 `json:"loss"`
+	Run    int    `json:"run"`
+	Worker string `json:"worker"`
+	Step   int    `json:"step"`
+	Steps  int    `json:"steps"`
+	Epoch  int    `json:"epoch"`
+	Epochs int    `json:"epochs"`
 }
 
 // every is the least time between two reports of a run.
@@ -62,7 +61,7 @@ func (p *progress) publish(now train.Progress, always bool) {
 		return
 	}
 	r.told = time.Now()
-	text, err := json.Marshal(report{Run: r.job.Run, Worker: r.Name, Step: now.Step, Steps: now.Steps, Epoch: now.Epoch, Epochs: now.Epochs, Loss: now.Loss})
+	text, err := json.Marshal(report{Run: r.job.Run, Worker: r.Name, Step: now.Step, Steps: now.Steps, Epoch: now.Epoch, Epochs: now.Epochs})
 	if err == nil {
 		_ = r.store.nc.Publish(progressOf+r.job.Sweep, text)
 	}

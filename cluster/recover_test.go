@@ -241,7 +241,9 @@ func TestData(t *testing.T) {
 		loaded = append(loaded, readFile(t, path, "length.txt"), path)
 		return nil
 	}}
-	w.tree = func(string, int64) (dataRef, error) { return dataRef{}, errors.New("not on this machine") }
+	w.tree = func(string, int64, func() error) (dataRef, error) {
+		return dataRef{}, errors.New("not on this machine")
+	}
 	c := &Coordinator{Sweep: s, Log: logger(t), MapPaths: func(_ *train.Config, f func(string) (string, error)) error {
 		_, err := f(here)
 		return err
@@ -274,13 +276,14 @@ func TestLostAfterWrite(t *testing.T) {
 	w := &Worker{Name: "a", Dir: t.TempDir(), Log: logger(t), store: s}
 	tr := must.Get(train.New(t.Context(), cfg, must.Get(loadTask(t.Context(), cfg))(t), train.Options{Dir: w.runDir()}))(t)
 	defer tr.Close()
-	a := must.Get(claim(t.Context(), s.kv, testKey, "a", "avx2"))(t)
+	a := must.Get(claim(t.Context(), s.kv, testKey, "a"))(t)
 	r := &run{Worker: w, job: &job{Sweep: testKey[:16], Config: string(text)}, lease: a, log: w.Log}
 	before, rev := a.now, a.rev
 	must.Do(t, r.storeFiles(t.Context(), tr, nil))
 	a.now, a.rev = before, rev
-	b := must.Get(claim(t.Context(), s.kv, testKey, "b", "avx2"))(t)
+	b := must.Get(claim(t.Context(), s.kv, testKey, "b"))(t)
 	must.Fail(t, r.storeFiles(t.Context(), tr, nil), errLost)
 	must.Equal(t, len(b.entry().Files), 2, "files")
-	must.Do(t, get(t.Context(), s.objects, t.TempDir(), b.entry().Files))
+	must.Equal(t, strings.Join(b.entry().Levels, "+"), levelName(), "levels of the checkpoint")
+	must.Do(t, get(t.Context(), s.objects, t.TempDir(), b.entry().Files, nil))
 }

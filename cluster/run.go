@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -44,6 +45,14 @@ type run struct {
 }
 
 func (r *run) alive() { r.active.Store(int64(time.Since(r.began))) }
+
+// step returns a function that is a sign of life, and that fails when ctx ends.
+func (r *run) step(ctx context.Context) func() error {
+	return func() error {
+		r.alive()
+		return ctx.Err()
+	}
+}
 
 // guarded trains the run while it renews the message. It stops as soon as another worker has the
 // run, or the coordinator cancels the sweep.
@@ -119,12 +128,12 @@ func (r *run) train(ctx context.Context) error {
 		return err
 	}
 	transfer, cancel := r.store.connected(ctx)
-	err = get(transfer, r.store.objects, r.runDir(), r.lease.entry().Files)
+	err = get(transfer, r.store.objects, r.runDir(), r.lease.entry().Files, r.step(transfer))
 	cancel()
-	if errors.Is(err, jetstream.ErrObjectNotFound) { // the broker has lost it
+	if gone(err) {
 		r.log.Warn("the run starts again", "name", r.job.Name, "reason", err)
 		if err = os.RemoveAll(r.runDir()); err == nil {
-			err = r.lease.update(ctx, func(e *entry) { e.Files, e.Step = nil, 0 })
+			err = r.lease.update(ctx, func(e *entry) { e.Files, e.Levels, e.Step = nil, nil, 0 })
 		}
 	}
 	if err != nil {
@@ -200,7 +209,7 @@ func (r *run) data(ctx context.Context, path string) (string, error) {
 	ref := r.job.Data[i]
 	r.alive()
 	defer r.alive()
-	return r.cache.path(ctx, ref, func(ctx context.Context, dir string) error {
+	return r.cache.path(ctx, ref, r.step(ctx), func(ctx context.Context, dir string) error {
 		r.log.Info("fetching data", "path", ref.Path, "bytes", ref.Size)
 		return r.fetch(ctx, ref, dir)
 	})
@@ -213,8 +222,13 @@ func (r *run) fetch(ctx context.Context, ref dataRef, dir string) error {
 	limit := transferTime(ref.Size)
 	if _, err := r.store.objects.GetInfo(ctx, name); errors.Is(err, jetstream.ErrObjectNotFound) {
 		ask, cancel := context.WithTimeout(ctx, limit)
-		defer cancel()
+		go func() { // the request ends at its own limit
+			for sleep(ask, r.Stall/4) {
+				r.alive()
+			}
+		}()
 		answer, err := r.store.nc.RequestWithContext(ask, dataOf+r.job.Sweep, []byte(ref.Hash))
+		cancel()
 		if err != nil {
 			return brokerError{fmt.Errorf("cluster: data %s are not on this machine, and the coordinator does not answer: %w", ref.Path, err)}
 		}
@@ -230,7 +244,14 @@ func (r *run) fetch(ctx context.Context, ref dataRef, dir string) error {
 		return brokerError{fmt.Errorf("cluster: data %s: %w", ref.Path, err)}
 	}
 	defer in.Close()
-	if err := unpack(in, dir, ref.base(), ref.Size); err != nil {
+	err = unpack(stepReader{in, r.step(ctx)}, dir, ref.base(), ref.Size)
+	if err == nil {
+		_, err = io.Copy(io.Discard, in) // at its end the client checks the digest
+	}
+	if gone(in.Error()) {
+		_ = r.store.objects.Delete(ctx, name) // the next attempt asks the coordinator again
+	}
+	if err != nil {
 		if in.Error() != nil {
 			return brokerError{err}
 		}
@@ -294,6 +315,9 @@ func (r *run) storeFiles(ctx context.Context, t *train.Trainer, res *result) err
 	defer stop()
 	err = r.lease.update(ask, func(e *entry) {
 		e.Files, e.Step, e.Claims = files, t.Step(), 1
+		if !slices.Contains(e.Levels, levelName()) {
+			e.Levels = append(slices.Clip(e.Levels), levelName())
+		}
 		if res != nil {
 			e.Status, e.Result = done, res
 		}

@@ -50,8 +50,9 @@ func walk(root string, f func(name, path string, info fs.FileInfo) error) error 
 }
 
 // treeOf describes a data set by the names and the contents of its files. The size is that of the
-// archive that pack writes, at most. A data set larger than limit is an error.
-func treeOf(root string, limit int64) (dataRef, error) {
+// archive that pack writes, at most. A data set larger than limit is an error. step
+// is called before each read and ends treeOf with its error; nil: none.
+func treeOf(root string, limit int64, step func() error) (dataRef, error) {
 	abs, err := filepath.Abs(root)
 	if err != nil {
 		return dataRef{}, fmt.Errorf("cluster: data %s: %w", root, err)
@@ -61,7 +62,7 @@ func treeOf(root string, limit int64) (dataRef, error) {
 		if info.Size() > limit-ref.Size {
 			return fmt.Errorf("larger than %d bytes", limit)
 		}
-		content, err := hashFile(func() (io.ReadCloser, error) { return os.Open(p) })
+		content, err := hashFile(func() (io.ReadCloser, error) { return os.Open(p) }, step)
 		if err != nil {
 			return err
 		}

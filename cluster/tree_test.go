@@ -34,26 +34,26 @@ func TestTree(t *testing.T) {
 	for name, text := range map[string]string{"yes/1.wav": "one", "no/" + long + "/2.wav": "", "list.txt": strings.Repeat("x", 5000)} {
 		writeFile(t, dir, name, text)
 	}
-	ref := must.Get(treeOf(dir, math.MaxInt64))(t)
+	ref := must.Get(treeOf(dir, math.MaxInt64, nil))(t)
 	var archive bytes.Buffer
 	must.Do(t, pack(&archive, dir))
 	must.Do(t, unpack(bytes.NewReader(archive.Bytes()), to, "words", ref.Size))
-	got := must.Get(treeOf(filepath.Join(to, "words"), ref.Size))(t)
+	got := must.Get(treeOf(filepath.Join(to, "words"), ref.Size, nil))(t)
 	must.Equal(t, got.Hash, ref.Hash, "hash")
-	must.Reject(treeOf(dir, 3000))(t, "larger than")
+	must.Reject(treeOf(dir, 3000, nil))(t, "larger than")
 	must.Fail(t, unpack(bytes.NewReader(archive.Bytes()), t.TempDir(), "words", 4000), "larger than announced")
 
-	one := must.Get(treeOf(filepath.Join(dir, "list.txt"), math.MaxInt64))(t) // a single file
+	one := must.Get(treeOf(filepath.Join(dir, "list.txt"), math.MaxInt64, nil))(t) // a single file
 	archive.Reset()
 	must.Do(t, pack(&archive, filepath.Join(dir, "list.txt")))
 	must.Do(t, unpack(&archive, to, "list.txt", one.Size))
-	must.Equal(t, must.Get(treeOf(filepath.Join(to, "list.txt"), one.Size))(t).Hash, one.Hash, "hash of a file")
+	must.Equal(t, must.Get(treeOf(filepath.Join(to, "list.txt"), one.Size, nil))(t).Hash, one.Hash, "hash of a file")
 
 	must.Do(t, os.Rename(filepath.Join(dir, "list.txt"), filepath.Join(dir, "list2.txt")))
-	if again := must.Get(treeOf(dir, math.MaxInt64))(t); again.Hash == ref.Hash {
+	if again := must.Get(treeOf(dir, math.MaxInt64, nil))(t); again.Hash == ref.Hash {
 		t.Error("a file with another name has the same hash")
 	}
-	must.Reject(treeOf(filepath.Join(dir, "missing"), math.MaxInt64))(t, fs.ErrNotExist, "missing")
+	must.Reject(treeOf(filepath.Join(dir, "missing"), math.MaxInt64, nil))(t, fs.ErrNotExist, "missing")
 }
 
 // archiveOf returns an archive with one file.
@@ -117,12 +117,12 @@ func TestCache(t *testing.T) {
 	refs := map[string]dataRef{}
 	for _, name := range []string{"a", "b", "c"} {
 		writeFile(t, from, name+"/file", strings.Repeat(name, 3000))
-		refs[name] = must.Get(treeOf(filepath.Join(from, name), math.MaxInt64))(t)
+		refs[name] = must.Get(treeOf(filepath.Join(from, name), math.MaxInt64, nil))(t)
 	}
 	c := &cache{dir: t.TempDir(), limit: 2*refs["a"].Size + 10, shared: map[string]string{}, intact: map[string]bool{}, tree: treeOf}
 	fetched := 0
 	path := func(ref dataRef, base string) (string, error) {
-		return c.path(t.Context(), ref, func(_ context.Context, dir string) error {
+		return c.path(t.Context(), ref, nil, func(_ context.Context, dir string) error {
 			fetched++
 			var b bytes.Buffer
 			must.Do(t, pack(&b, filepath.Join(from, base)))
@@ -156,7 +156,7 @@ func TestCache(t *testing.T) {
 	must.Reject(path(other, "a"))(t, "--cache")
 	broken := errors.New("no connection")
 	other.Size = 10
-	must.Reject(c.path(t.Context(), other, func(context.Context, string) error { return broken }))(t, broken)
+	must.Reject(c.path(t.Context(), other, nil, func(context.Context, string) error { return broken }))(t, broken)
 	for _, e := range must.Get(os.ReadDir(c.dir))(t) {
 		if !hash.MatchString(e.Name()) {
 			t.Errorf("%s is left in the cache", e.Name())

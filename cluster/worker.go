@@ -38,7 +38,7 @@ type Worker struct {
 
 	store *store
 	cache *cache
-	tree  func(path string, limit int64) (dataRef, error) // treeOf, except in tests
+	tree  hashTree // treeOf, except in tests
 }
 
 // Run takes runs until ctx is cancelled or the worker is idle. If ctx is cancelled, it stores a
@@ -145,7 +145,7 @@ func (w *Worker) take(ctx context.Context, msg jetstream.Msg, ackWait time.Durat
 	}
 	ask, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
-	l, err := claim(ask, w.store.kv, j.key(), w.Name, levelName())
+	l, err := claim(ask, w.store.kv, j.key(), w.Name)
 	if errors.Is(err, errOver) {
 		return msg.Ack()
 	}

@@ -50,6 +50,11 @@ func Start(opt Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("broker: address %q: port %q: expected 0 to 65535", opt.Addr, text)
 	}
+	free, err := net.Listen("tcp", opt.Addr) // the server only retries, without an error
+	if err != nil {
+		return nil, fmt.Errorf("broker: %w", err)
+	}
+	free.Close()
 	token, err := loadToken(opt.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("broker: %w", err)
@@ -69,7 +74,7 @@ func Start(opt Options) (*Server, error) {
 	s.Start()
 	if !s.ReadyForConnections(startTime) {
 		b.Close()
-		return nil, fmt.Errorf("broker: the NATS server does not accept connections on %s: the address may be in use, or the streams in %s damaged", opt.Addr, opt.Dir)
+		return nil, fmt.Errorf("broker: the NATS server does not accept connections on %s: the streams in %s may be damaged", opt.Addr, opt.Dir)
 	}
 	return b, nil
 }

@@ -12,6 +12,10 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
+// maxBinary bounds the size of the command in bytes. On linux/amd64 it has about 40 MB, of which
+// the NATS server is the largest dependency. A larger binary needs a reason.
+const maxBinary = 45_000_000
+
 // The documented build gives a static binary, also where a C compiler is installed. The packages
 // net and os/user, which dependencies import, would otherwise link the C library.
 func TestDocumentedBuildIsStatic(t *testing.T) {
@@ -36,6 +40,9 @@ func TestDocumentedBuildIsStatic(t *testing.T) {
 	command.Dir, command.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Skipf("go build: %v: %s", err, out)
+	}
+	if info := must.Get(os.Stat(binary))(t); info.Size() > maxBinary {
+		t.Errorf("the binary has %d bytes, expected at most %d: find the dependency that made it larger", info.Size(), maxBinary)
 	}
 	f := must.Get(elf.Open(binary))(t)
 	defer f.Close()

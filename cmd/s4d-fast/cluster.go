@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -32,6 +33,9 @@ func (f *natsFlags) connect(ctx context.Context, name string, wait bool) (*nats.
 	return nc, err
 }
 
+// defaultLease is the default of --lease.
+const defaultLease = 10 * time.Second
+
 // checkNATS rejects flags that have no effect without --nats or --serve.
 func (c *sweepCmd) checkNATS() error {
 	switch {
@@ -41,6 +45,15 @@ func (c *sweepCmd) checkNATS() error {
 		return usageError(fmt.Errorf("--replicas %d: expected 1 to 5", c.Replicas))
 	case c.NATS == "" && c.Serve == "" && c.Watch:
 		return usageError(errors.New("--watch: expected --nats or --serve, which distribute the runs"))
+	case c.NATS == "" && c.Serve == "" && c.Lease != defaultLease:
+		return usageError(errors.New("--lease: expected --nats or --serve, which distribute the runs"))
+	case c.NATS == "" && c.Replicas != 1:
+		return usageError(errors.New("--replicas: expected --nats with the URL of a cluster of servers"))
+	}
+	for _, f := range []struct{ name, value string }{{"creds", c.Creds}, {"ca", c.CA}, {"cert", c.Cert}, {"key", c.Key}} {
+		if c.NATS == "" && f.value != "" {
+			return usageError(fmt.Errorf("--nats-%s: expected --nats with the URL of a server", f.name))
+		}
 	}
 	return nil
 }

@@ -64,12 +64,20 @@ func TestSweepServe(t *testing.T) {
 func TestClusterFlags(t *testing.T) {
 	dir := t.TempDir()
 	for want, args := range map[string][]string{
-		"expected --nats URL":        {"worker"},
-		"--cache 0":                  {"worker", "--nats", "nats://localhost:1", "--cache", "0"},
-		"expected --nats or --serve": {"sweep", "delay", "--watch", "--out", dir},
-		"--lease 1ms":                {"sweep", "delay", "--serve", ":0", "--lease", "1ms", "--out", dir},
-		"--replicas 9":               {"sweep", "delay", "--serve", ":0", "--replicas", "9", "--out", dir},
-		"can't be used together":     {"sweep", "delay", "--serve", ":0", "--nats", "nats://localhost:1", "--out", dir},
+		"expected --nats URL":         {"worker"},
+		"--cache 0":                   {"worker", "--nats", "nats://localhost:1", "--cache", "0"},
+		"expected --nats or --serve":  {"sweep", "delay", "--watch", "--out", dir},
+		"--lease 1ms":                 {"sweep", "delay", "--serve", ":0", "--lease", "1ms", "--out", dir},
+		"--replicas 9":                {"sweep", "delay", "--serve", ":0", "--replicas", "9", "--out", dir},
+		"--replicas: expected --nats": {"sweep", "delay", "--serve", ":0", "--replicas", "3", "--out", dir},
+		"--lease: expected --nats":    {"sweep", "delay", "--lease", "20s", "--out", dir},
+		"--nats-creds: expected":      {"sweep", "delay", "--nats-creds", "x", "--out", dir},
+		"--nats-ca: expected":         {"sweep", "delay", "--serve", ":0", "--nats-ca", "x", "--out", dir},
+		"--nats-cert: expected":       {"sweep", "delay", "--nats-cert", "x", "--nats-key", "y", "--out", dir},
+		"--threads -1":                {"worker", "--nats", "nats://localhost:1", "--threads=-1"},
+		"--idle -1s":                  {"worker", "--nats", "nats://localhost:1", "--idle=-1s"},
+		"--stall 0s":                  {"worker", "--nats", "nats://localhost:1", "--stall", "0s"},
+		"can't be used together":      {"sweep", "delay", "--serve", ":0", "--nats", "nats://localhost:1", "--out", dir},
 	} {
 		checkRun(t, nil, args, exitUsage, want)
 	}
