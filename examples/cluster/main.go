@@ -138,14 +138,7 @@ func connect(s settings) (*nats.Conn, error) {
 		nats.ReconnectHandler(func(nc *nats.Conn) { log.Info("NATS is connected again", "nats", nc.ConnectedUrlRedacted()) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("NATS", "error", err) }),
 	}
-	if s.credentials != "" {
-		opt = append(opt, nats.UserCredentials(s.credentials))
-	}
-	nc, err := nats.Connect(s.url, opt...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.url, err)
-	}
-	return nc, nil
+	return wire.Connect(s.url, s.credentials, opt...)
 }
 
 func loadModel(path string) (*model.Model, error) {

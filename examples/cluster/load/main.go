@@ -61,8 +61,15 @@ func main() {
 }
 
 func run(ctx context.Context, o options, files []string) (err error) {
-	if o.members < 1 || o.streams < 1 || o.minutes <= 0 || o.kill < 0 {
-		return fmt.Errorf("-members %d, -streams %d, -minutes %g, -kill %v: expected more than 0, and at least 0", o.members, o.streams, o.minutes, o.kill)
+	switch {
+	case o.members < 1:
+		return fmt.Errorf("-members %d: expected at least 1", o.members)
+	case o.streams < 1:
+		return fmt.Errorf("-streams %d: expected at least 1", o.streams)
+	case o.minutes <= 0:
+		return fmt.Errorf("-minutes %g: expected more than 0", o.minutes)
+	case o.kill < 0:
+		return fmt.Errorf("-kill %v: expected at least 0", o.kill)
 	}
 	if err := level.Set(""); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -33,16 +34,40 @@ func TestSend(t *testing.T) {
 	for _, v := range tonemodel.Words().Samples {
 		pcm.Write([]byte{byte(int16(v * (1 << 15))), byte(int16(v*(1<<15)) >> 8)})
 	}
-	must.Do(t, run(ctx, b.URL(), "mic", tonemodel.SampleRate, &pcm, &out))
+	o := options{url: b.URL(), rate: tonemodel.SampleRate}
+	interrupt := make(chan struct{})
+	send := func(stream string, r io.Reader) error {
+		out.Reset()
+		return run(ctx, interrupt, o, stream, r, &out)
+	}
+	must.Do(t, send("mic", bytes.NewReader(pcm.Bytes())))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	must.Equal(t, len(lines), 8, "lines, of seven tones and the end, in %s", out.String())
 	if !strings.HasPrefix(lines[7], `{"type":"end","samples":63999,`) {
 		t.Errorf("last line %s", lines[7])
 	}
 
-	must.Fail(t, run(ctx, b.URL(), "mic2", tonemodel.SampleRate, strings.NewReader("abc"), &out), "ends within a sample")
+	must.Fail(t, send("mic2", strings.NewReader("abc")), "ends within a sample")
 	failure := errors.New("unplugged")
-	must.Fail(t, run(ctx, b.URL(), "mic3", tonemodel.SampleRate, iotest.ErrReader(failure), &out), failure)
-	must.Fail(t, run(ctx, b.URL(), "a.b", tonemodel.SampleRate, &pcm, &out), "stream name")
-	must.Fail(t, run(ctx, "nats://127.0.0.1:1", "mic4", tonemodel.SampleRate, &pcm, &out), "nats://127.0.0.1:1")
+	must.Fail(t, send("mic3", iotest.ErrReader(failure)), failure)
+	must.Fail(t, send("a.b", &pcm), "stream name")
+	must.Fail(t, send("mic", &pcm), "stream mic: the name was used within the last 1h0m0s")
+
+	audio, w := io.Pipe() // a microphone, which has no end
+	go func() {
+		w.Write(pcm.Bytes())
+		close(interrupt)
+	}()
+	must.Do(t, send("mic4", audio))
+	lines = strings.Split(strings.TrimSpace(out.String()), "\n")
+	if last := lines[len(lines)-1]; !strings.HasPrefix(last, `{"type":"end","samples":`) {
+		t.Errorf("last line %s after an interrupt", last)
+	}
+	for _, url := range []string{"nats://me:secret@127.0.0.1:1", "nats://me:secret@127.0.0.1:x"} {
+		o.url = url
+		err := send("mic5", &pcm)
+		if err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: error %v", url, err)
+		}
+	}
 }
