@@ -8,9 +8,9 @@
 // fails, or if no test reports a promise. If a test is skipped on this machine, the table shows the
 // reason.
 //
-// The short form takes about a minute. The long form (-long) tries more cases, and takes much
-// longer. -run selects promises by their text. -tests prints a pattern that matches the names of the
-// tests in the main module, for go test -skip.
+// The short form takes about two minutes. The long form (-long) tries more cases, and takes much
+// longer. -run selects promises by their text. -tests prints a pattern for go test -skip that
+// matches the tests in the main module.
 package main
 
 import (
