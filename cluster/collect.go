@@ -148,14 +148,14 @@ func (s *sweep) drain() error {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
 	if _, err := s.kv.Put(ctx, stopKey(s.id), nil); err != nil {
-		return fmt.Errorf("%w; the runs stay in the queue: %w", interrupted, err)
+		return fmt.Errorf("%w; the runs stay in the queue: %w", errInterrupted, err)
 	}
 	if queue, err := s.js.Stream(ctx, runsStream); err == nil {
 		_ = queue.Purge(ctx, jetstream.WithPurgeSubject(runsSubject+s.id+".*"))
 	}
 	watch, err := s.kv.Watch(ctx, s.id+".*")
 	if err != nil {
-		return fmt.Errorf("%w; the state of the workers: %w", interrupted, err)
+		return fmt.Errorf("%w; the state of the workers: %w", errInterrupted, err)
 	}
 	defer watch.Stop()
 	busy := map[int]bool{}
@@ -165,10 +165,10 @@ func (s *sweep) drain() error {
 		select {
 		case <-ctx.Done():
 			s.Log.Warn("some workers have not answered; their runs stop when they do", "runs", len(busy))
-			return interrupted
+			return errInterrupted
 		case got, ok = <-watch.Updates():
 			if !ok {
-				return fmt.Errorf("%w; the connection to the broker was closed", interrupted)
+				return fmt.Errorf("%w; the connection to the broker was closed", errInterrupted)
 			}
 		}
 		if got == nil { // all entries have been read
@@ -180,12 +180,12 @@ func (s *sweep) drain() error {
 			}
 			if err == nil && e.Status == done {
 				if err := s.settle(ctx, i, e); err != nil {
-					return errors.Join(interrupted, err)
+					return errors.Join(errInterrupted, err)
 				}
 			}
 		}
 		if known && len(busy) == 0 {
-			return interrupted
+			return errInterrupted
 		}
 	}
 }

@@ -98,7 +98,7 @@ func (c *Coordinator) Run(ctx context.Context, nc *nats.Conn) ([]train.SweepRow,
 	}
 	if s.store, err = create(ctx, nc, cmp.Or(c.Lease, 10*time.Second), max(c.Replicas, 1)); err != nil {
 		if ctx.Err() != nil {
-			err = interrupted
+			err = errInterrupted
 		}
 		return folder.Rows(), err
 	}
@@ -115,15 +115,15 @@ func (c *Coordinator) Run(ctx context.Context, nc *nats.Conn) ([]train.SweepRow,
 	return folder.Rows(), errors.Join(s.errs...)
 }
 
-// interrupted is the error of a sweep that was cancelled.
-var interrupted = fmt.Errorf("cluster: %w", train.ErrInterrupted)
+// errInterrupted is the error of a sweep that was cancelled.
+var errInterrupted = fmt.Errorf("cluster: %w", train.ErrInterrupted)
 
 // describe makes the jobs and the name of the sweep, which is a hash of all of them.
 func (s *sweep) describe(ctx context.Context) error {
 	h, known := sha256.New(), map[string]dataRef{}
 	step := func() error {
 		if ctx.Err() != nil {
-			return interrupted
+			return errInterrupted
 		}
 		return nil
 	}

@@ -103,7 +103,11 @@ func TestClientCertificate(t *testing.T) {
 	certificate(t)
 	url := "tls://" + configured(t, `tls {cert_file: "server.pem", key_file: "server-key.pem", ca_file: "server.pem", verify: true}`)
 	must.Do(t, dial(t, Connection{URL: url, CA: "server.pem", Cert: "server.pem", Key: "server-key.pem"}).Flush())
-	must.Reject(Connect(t.Context(), Connection{URL: url, CA: "server.pem", Wait: true}))(t, "certificate")
+	_, err := Connect(t.Context(), Connection{URL: url, CA: "server.pem", Wait: true})
+	// The server may close the connection before the client has read why.
+	if err == nil || !strings.Contains(err.Error(), "certificate") && !strings.Contains(err.Error(), "tls error") {
+		t.Errorf("error %v", err)
+	}
 }
 
 // Workers connect with credentials of an operator's account (nsc).
