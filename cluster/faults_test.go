@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/netns"
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
@@ -20,7 +21,11 @@ func TestFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains 40 runs twice, and waits for leases to end")
 	}
-	hosts := network(t, 4)
+	var hosts [4]host
+	network := netns.New(t)
+	for i := range hosts {
+		hosts[i] = host{network.Add(1 + i)}
+	}
 	const seeds = 20 // 40 runs
 	settings := []string{"data.train_size=64", "train.checkpoint_every=3"}
 	undisturbed := make(chan train.Sweep)
@@ -29,7 +34,7 @@ func TestFaults(t *testing.T) {
 		undisturbed <- alone(t, seeds, settings[0])
 	}()
 	dir, folder := t.TempDir(), t.TempDir()
-	serve := func() *process { return hosts[0].start(t, "broker", "10.209.0.1:4222", folder) }
+	serve := func() *process { return hosts[0].start(t, "broker", hosts[0].Addr+":4222", folder) }
 	broker := serve()
 	url := <-broker.lines
 	coordinate := func() *process {
@@ -57,7 +62,7 @@ func TestFaults(t *testing.T) {
 			begin(i)
 			return
 		case "network":
-			hosts[i+1].cut(t, true)
+			hosts[i+1].Cut(true)
 			cut[i] = name
 		case "broker":
 			broker.kill()
@@ -87,7 +92,7 @@ func TestFaults(t *testing.T) {
 			for _, s := range all {
 				for i, name := range cut {
 					if name == s.Name && (s.State == done || s.State == running && s.Worker != names(3)[i]) {
-						hosts[i+1].cut(t, false)
+						hosts[i+1].Cut(false)
 						cut[i] = ""
 					}
 				}

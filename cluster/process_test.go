@@ -17,6 +17,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/cluster/broker"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/netns"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -120,7 +121,7 @@ func coordinatorProcess(ctx context.Context, args []string) error {
 }
 
 // host is where a process of a test runs: a network namespace, or this machine.
-type host struct{ namespace string }
+type host struct{ *netns.Host }
 
 // process is a process of a test.
 type process struct {
@@ -134,8 +135,8 @@ type process struct {
 func (h host) start(t *testing.T, part string, args ...string) *process {
 	t.Helper()
 	args = append([]string{must.Get(os.Executable())(t)}, args...)
-	if h.namespace != "" {
-		args = append([]string{"ip", "netns", "exec", h.namespace}, args...) // ip replaces itself
+	if h.Host != nil {
+		args = h.Command(args...)
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), role+"="+part)
@@ -175,61 +176,4 @@ func (p *process) kill() {
 			return
 		}
 	}
-}
-
-// network makes namespaces with the addresses 10.209.0.1, 10.209.0.2, … that a bridge connects, in
-// a namespace of its own. They end with the test.
-func network(t *testing.T, n int) []host {
-	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("network namespaces require root")
-	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("network namespaces require ip (Debian's iproute2)")
-	}
-	ip := func(args ...string) error {
-		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
-			return fmt.Errorf("ip %v: %w: %s", args, err, out)
-		}
-		return nil
-	}
-	hub := fmt.Sprintf("s4d-%d", os.Getpid())
-	namespace := func(name string) error {
-		err := ip("netns", "add", name)
-		if err == nil {
-			t.Cleanup(func() { _ = ip("netns", "del", name) })
-		}
-		return err
-	}
-	if err := namespace(hub); err != nil {
-		t.Skipf("no network namespaces here: %v", err)
-	}
-	must.Do(t, ip("-n", hub, "link", "add", "br0", "type", "bridge"))
-	must.Do(t, ip("-n", hub, "link", "set", "br0", "up"))
-	var hosts []host
-	for i := range n {
-		name, port := fmt.Sprintf("%s-%d", hub, i), fmt.Sprintf("port%d", i)
-		must.Do(t, namespace(name))
-		for _, args := range [][]string{
-			{"-n", hub, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", name},
-			{"-n", hub, "link", "set", port, "master", "br0", "up"},
-			{"-n", name, "address", "add", fmt.Sprintf("10.209.0.%d/24", i+1), "dev", "eth0"},
-			{"-n", name, "link", "set", "eth0", "up"},
-			{"-n", name, "link", "set", "lo", "up"},
-		} {
-			must.Do(t, ip(args...))
-		}
-		hosts = append(hosts, host{name})
-	}
-	return hosts
-}
-
-// cut disconnects a host of network, or connects it again.
-func (h host) cut(t *testing.T, off bool) {
-	t.Helper()
-	state := "up"
-	if off {
-		state = "down"
-	}
-	must.Do(t, exec.Command("ip", "-n", h.namespace, "link", "set", "eth0", state).Run())
 }
