@@ -38,7 +38,7 @@ var s4Tasks = map[string]string{
 	"retrieval": `model.n_layers=6 model.d_model=256 model.norm=batch model.prenorm=true model.final_norm=true optim.warmup=2500
 		train.batch=64 train.epochs=20`,
 	"image":  `model.n_layers=6 model.d_model=512 model.dropout=0.1 ssm.n_ssm=2 train.batch=50 train.epochs=200`,
-	"scifar": `model.n_layers=6 model.d_model=512 model.dropout=0.1 ssm.n_ssm=2 optim.step_lr=0.001 train.batch=50 train.epochs=200`,
+	"scifar": scifarS4, "pscifar": scifarS4,
 	"pathfinder": `model.n_layers=6 model.d_model=256 model.norm=batch model.prenorm=true model.final_norm=true model.pool=last
 		optim.lr=0.004 optim.step_lr=0.001 optim.weight_decay=0.03 optim.warmup=2500 train.batch=64 train.epochs=200`,
 	"pathx128": `model.n_layers=6 model.d_model=256 model.norm=batch model.prenorm=true model.final_norm=true ssm.dt_min=0.0001
@@ -48,8 +48,11 @@ var s4Tasks = map[string]string{
 	"bidmc-hr": bidmcS4, "bidmc-rr": bidmcS4, "bidmc-spo2": bidmcS4,
 }
 
-const bidmcS4 = `model.n_layers=6 model.d_model=128 model.prenorm=true model.final_norm=true ssm.d_state=256 optim.step_lr=0.001
+const (
+	scifarS4 = `model.n_layers=6 model.d_model=512 model.dropout=0.1 ssm.n_ssm=2 optim.step_lr=0.001 train.batch=50 train.epochs=200`
+	bidmcS4  = `model.n_layers=6 model.d_model=128 model.prenorm=true model.final_norm=true ssm.d_state=256 optim.step_lr=0.001
 	optim.schedule=multistep optim.milestones=[100,200,300,400,500] train.batch=32 train.epochs=500`
+)
 
 // methods are the networks that the paper compares with S4D-DFouT.
 var methods = map[string]method{

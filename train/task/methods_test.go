@@ -1,6 +1,8 @@
 package task
 
 import (
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +39,16 @@ func TestMethodPresets(t *testing.T) {
 			keys := strings.Fields(methods[name].common + " " + methods[name].tasks[of])
 			slices.Sort(keys)
 			must.Equal(t, len(slices.Compact(slices.Clone(keys))), len(keys), "%s, %s: settings without repetition", name, of)
+		}
+	}
+}
+
+// The mathematics list the tasks of every method.
+func TestMethodTasksDocumented(t *testing.T) {
+	doc := string(must.Get(os.ReadFile("../../docs/maths.md"))(t))
+	for _, name := range Methods() {
+		if row := fmt.Sprintf("| `%s` | %s |\n", name, strings.Join(Tasks(name), ", ")); !strings.Contains(doc, row) {
+			t.Errorf("docs/maths.md lacks the row %s", row)
 		}
 	}
 }
