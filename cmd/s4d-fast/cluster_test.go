@@ -107,7 +107,7 @@ func TestRunTable(t *testing.T) {
 	table.show(all)
 	table.show(all)
 	table.end()
-	contains(t, "table", out.String(), "3 runs: 1 done, 1 running, 0 failed, 1 queued\n", "seed=1  done ", "avx2 ", "accuracy 97 %", "epoch 1/3, step 5/30", "\x1b[3A\x1b[J")
+	contains(t, "table", out.String(), "3 runs: 1 done, 1 running, 0 failed, 1 queued\n", "seed=1  done ", "avx2 ", "accuracy 97 %", "epoch 1/3, step 5/30", "\x1b[3A\x1b[J\x1b[?7l3 runs", "\x1b[?7h")
 	if strings.Contains(out.String(), "\x1b[2J") {
 		t.Error("the name of a worker clears the terminal")
 	}
