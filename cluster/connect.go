@@ -152,8 +152,9 @@ func open(ctx context.Context, nc *nats.Conn) (*store, error) {
 	return s, nil
 }
 
-// connected returns a context that ends when the connection is lost, or at once if it is. The client's transfers of
-// objects would otherwise wait for acknowledgements that were lost with it.
+// connected returns a context that ends when the connection is lost, or at once if there is none.
+// The client's transfers of objects would otherwise wait for acknowledgements that were lost with
+// it.
 func (s *store) connected(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	lost := s.nc.StatusChanged(nats.RECONNECTING, nats.CLOSED)
