@@ -32,7 +32,8 @@ func (d *Detector) Position() int64 { return d.input.Position() }
 func (d *Detector) GateOpen() bool { return d.track != nil || d.decision.gate.Open }
 
 // Process takes samples of full scale ±1 and returns the events that have ended since the last
-// call. The slice is valid until the next call. A sample that Check rejects counts as 0.
+// call. The slice is valid until the next call. A sample that Check rejects counts as 0. So does
+// one within ±1e-18.
 //
 // If the model's output is NaN or infinite, Process returns an error and the events before it. An
 // event in progress ends there, and the gate is closed as after Flush. The rest of x is not

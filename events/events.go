@@ -39,8 +39,9 @@ type Event struct {
 	Confidence float64
 }
 
-// maxAmplitude is the largest amplitude that counts as audio.
-const maxAmplitude = 1e6
+// maxAmplitude is the largest amplitude that counts as audio, inaudible the smallest one that is
+// not silence.
+const maxAmplitude, inaudible = 1e6, 1e-18
 
 // isAudio reports whether a sample is a number within ±maxAmplitude.
 func isAudio(v float32) bool { return v >= -maxAmplitude && v <= maxAmplitude }

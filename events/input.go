@@ -16,10 +16,11 @@ func (in *input) Position() int64 { return in.position + int64(len(in.partial)) 
 
 // next moves samples from x to the incomplete frame. It returns the frame once it is complete,
 // valid until the next call, and the samples that are left. A sample that is not audio becomes 0.
+// So does one whose square would be a denormal number, with which processors compute slowly.
 func (in *input) next(x []float32) (frame, rest []float32) {
 	n := min(len(x), cap(in.partial)-len(in.partial))
 	for _, v := range x[:n] {
-		if !isAudio(v) {
+		if !isAudio(v) || v > -inaudible && v < inaudible {
 			v = 0
 		}
 		in.partial = append(in.partial, v)

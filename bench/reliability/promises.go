@@ -38,6 +38,8 @@ var promises = []promise{
 	{text: "a damaged snapshot of package filterbank is rejected", pkg: "filterbank", test: "TestDamagedSnapshot"},
 	{text: "a damaged snapshot of a Resampler is rejected", pkg: "audio", test: "TestDamagedSnapshot"},
 	{text: "a run that diverges names the step and the first tensor, and keeps a good checkpoint", pkg: "train", test: "TestDivergenceNamesTheTensor"},
+	{text: "a detector has the same events in every minute of a day of equal minutes", pkg: "events", test: "TestDay"},
+	{text: "streams that share a model do not affect each other", pkg: "events", test: "TestManyStreams"},
 	{text: "a connection leaves no goroutine and no stream", pkg: "service", test: "TestConnectionsLeaveNothing"},
 	{text: "a client that never reads is disconnected and holds at most 64 kB", pkg: "service", test: "TestClientsThatNeverRead"},
 	{text: "a hostile exchange leaves no stream, no goroutine and a service that serves", pkg: "service", test: "TestHostileExchanges"},

@@ -1,0 +1,179 @@
+package events_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
+	"github.com/s4d-fast/s4d-fast/pretrained"
+)
+
+// A kind of input, and its samples.
+type kind struct {
+	name    string
+	samples []float32
+}
+
+// kinds returns seconds of every kind of input at a rate in Hz: what a microphone records, and
+// signals whose numbers are unusual.
+func kinds(t testing.TB, seconds, rate int) []kind {
+	n := seconds * rate
+	fill := func(f func(i int) float64) []float32 {
+		x := make([]float32, n)
+		for i := range x {
+			x[i] = float32(f(i))
+		}
+		return x
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	speech, err := testfiles.Speech(t.TempDir(), rate, "seven", "yes", "three", "stop", "zero", "go")
+	if err != nil {
+		speech = testfiles.Sounds(float64(seconds), rate, 3)
+	}
+	for len(speech) < n {
+		speech = append(speech, speech...)
+	}
+	return []kind{
+		{"silence", make([]float32, n)},
+		{"noise", fill(func(int) float64 { return 0.1 * rng.NormFloat64() })},
+		{"speech", speech[:n]},
+		{"square", fill(func(i int) float64 { return float64(1 - 2*(i*200/rate%2)) })},
+		{"DC", fill(func(int) float64 { return 0.5 })},
+		{"denormals", fill(func(int) float64 { return 1e-40 * rng.NormFloat64() })},
+	}
+}
+
+// heap returns the bytes in use after a garbage collection.
+func heap() int64 {
+	var s runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&s)
+	return int64(s.HeapAlloc)
+}
+
+// since returns events relative to a position.
+func since(list []events.Event, position int64) []events.Event {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Onset -= position
+		list[i].End -= position
+	}
+	return list
+}
+
+// In the long form each built-in model listens for a day, to minutes of equal audio. Each minute
+// has the events of the second one, and the memory does not grow. After Flush the detector is as
+// new.
+func TestDay(t *testing.T) {
+	minutes := must.Cases(3, 24*60)
+	held, tried := 0, 0
+	for _, name := range pretrained.Names() {
+		m := must.Get(pretrained.Load(name))(t)
+		r := must.Get(events.New(m, events.DefaultsFor(m)))(t)
+		minute, took := kinds(t, 10, int(m.Meta.SampleRate)), map[string]time.Duration{}
+		listen := func(d *events.Detector) (found []events.Event) {
+			start := d.Position()
+			for _, k := range minute {
+				began := time.Now()
+				for x := range slices.Chunk(k.samples, 1000) {
+					found = append(found, since(process(t, d, x), start)...)
+				}
+				took[k.name] += time.Since(began)
+			}
+			return found
+		}
+		d := r.NewDetector()
+		first := listen(d)
+		want := listen(d)
+		memory := heap()
+		for i := 2; i < minutes; i++ {
+			tried++
+			if got := listen(d); slices.EqualFunc(got, want, same) {
+				held++
+			} else if tried-held < 10 {
+				t.Errorf("%s: events of minute %d: %+v, expected %+v", name, i, got, want)
+			}
+		}
+		if grown := heap() - memory; grown > 1<<16 {
+			t.Errorf("%s: the memory grew by %d bytes in %d minutes", name, grown, minutes)
+		}
+		flush(t, d)
+		must.Equal(t, fmt.Sprint(listen(d)), fmt.Sprint(first), "%s: events after Flush", name)
+		for _, k := range minute {
+			t.Logf("%s: %s: %.1f ns a sample", name, k.name, float64(took[k.name])/float64((minutes+1)*len(k.samples)))
+		}
+	}
+	must.Tally(t, "a detector has the same events in every minute of a day of equal minutes", tried, held)
+}
+
+// Sounds below −360 dB are silence: their squares would be denormal numbers, which are slow.
+func TestInaudible(t *testing.T) {
+	m := must.Get(pretrained.Load("commands"))(t)
+	r := must.Get(events.New(m, events.DefaultsFor(m)))(t)
+	posterior := func(v float32) string {
+		d := r.NewDetector()
+		process(t, d, slices.Repeat([]float32{v, -v}, 8000))
+		return fmt.Sprint(d.Posterior())
+	}
+	must.Equal(t, posterior(1e-40), posterior(0), "posteriors of denormal samples")
+	must.Equal(t, posterior(0.9e-18), posterior(0), "posteriors of inaudible samples")
+}
+
+// same compares the events of two minutes. The state of a network forgets earlier audio slowly, so
+// confidences may differ in the last digits.
+func same(a, b events.Event) bool {
+	near := math.Abs(float64(a.Confidence-b.Confidence)) < 1e-5
+	a.Confidence = b.Confidence
+	return near && a == b
+}
+
+// In the long form 10,000 detectors of each built-in model listen to the same minutes, beginning
+// with different kinds of input. Those that begin with the same one have equal events, and the
+// memory does not grow.
+func TestManyStreams(t *testing.T) {
+	n := must.Cases(24, 10_000)
+	held, tried := 0, 0
+	for _, name := range pretrained.Names() {
+		m := must.Get(pretrained.Load(name))(t)
+		r := must.Get(events.New(m, events.DefaultsFor(m)))(t)
+		minute := kinds(t, 2, int(m.Meta.SampleRate))
+		streams := make([]*events.Detector, n)
+		for i := range streams {
+			streams[i] = r.NewDetector()
+		}
+		all := make([][]events.Event, n)
+		listen := func() {
+			for step := range minute {
+				for i, d := range streams {
+					for x := range slices.Chunk(minute[(i+step)%len(minute)].samples, 1000) {
+						all[i] = append(all[i], process(t, d, x)...)
+					}
+				}
+			}
+		}
+		listen()
+		clear(all)
+		memory := heap()
+		listen()
+		for i := range all {
+			tried++
+			if slices.Equal(all[i], all[i%len(minute)]) {
+				held++
+			}
+		}
+		clear(all)
+		if grown := heap() - memory; grown > int64(n)<<8 {
+			t.Errorf("%s: the memory of %d streams grew by %d bytes", name, n, grown)
+		}
+		t.Logf("%s: %d streams, %d bytes in use", name, n, memory)
+		runtime.KeepAlive(streams)
+	}
+	must.Tally(t, "streams that share a model do not affect each other", tried, held)
+}
