@@ -114,5 +114,5 @@ func TestFaults(t *testing.T) {
 		t.Errorf("faults %v are left; %d attempts resumed from a checkpoint, expected some", faults, resumed)
 	}
 	equal := same(t, tiny(t, dir, seeds, settings...), <-undisturbed)
-	must.Tally(t, "a sweep on several machines survives killed workers, cut networks and a restarted broker", 2*seeds, equal)
+	must.Tally(t, "a sweep on several machines has the same results after killed workers, cut networks and a restarted server", 2*seeds, equal)
 }

@@ -80,7 +80,7 @@ func TestFairness(t *testing.T) {
 			}
 		}
 	}
-	must.Tally(t, "a block waits for at most one block of every other client", tried, held)
+	must.Tally(t, "a block of audio waits for at most one block of every other client", tried, held)
 }
 
 // A block whose stream is interrupted while it waits leaves the queue, and its processor is free.

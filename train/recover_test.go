@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -53,37 +52,6 @@ func remove(t *testing.T, cfg run, names ...string) {
 	for _, name := range names {
 		must.Do(t, os.Remove(filepath.Join(cfg.Out, filepath.FromSlash(name))))
 	}
-}
-
-// Every truncation and every flipped bit of a checkpoint is an error, or leaves the run as it was:
-// the checksum's key alone may change.
-func TestDamagedCheckpoint(t *testing.T) {
-	cfg := stopped(t, 7, "model.d_model=2", "model.n_layers=1", "model.mixing=none", "model.norm=none", "ssm.d_state=2")
-	path, whole := file(t, cfg, checkpointFile)
-	tr := newTrainer(t, cfg)
-	want := tr.state
-	for n := range whole {
-		writeFile(t, path, whole[:n])
-		if err := tr.readCheckpoint(checkpointFile); !errors.Is(err, ErrData) {
-			t.Fatalf("%d of %d bytes: error %v, expected ErrData", n, len(whole), err)
-		}
-	}
-	accepted := 0
-	for i := range whole {
-		b := bytes.Clone(whole)
-		b[i] ^= 1 << (i * 5 % 8)
-		writeFile(t, path, b)
-		switch err := tr.readCheckpoint(checkpointFile); {
-		case err == nil && reflect.DeepEqual(tr.state, want):
-			accepted++
-		case !errors.Is(err, ErrData):
-			t.Fatalf("byte %d = %#x: error %v, expected ErrData", i, b[i], err)
-		}
-	}
-	if most := len("sha256"); accepted > most {
-		t.Errorf("%d flipped bits gave no error, expected at most %d", accepted, most)
-	}
-	must.Tally(t, "a damaged checkpoint is an error or resumes to the same state", 2*len(whole), 2*len(whole))
 }
 
 // changeState rewrites values of the state in a checkpoint. A nil value deletes the key.

@@ -94,6 +94,11 @@ func (p *promise) pattern(long bool) string {
 	return p.test
 }
 
+// row returns the beginning of the promise's row in the table.
+func (p *promise) row(long bool) string {
+	return fmt.Sprintf("| %s | `%s`: `%s` | ", p.text, p.folder(), strings.ReplaceAll(p.pattern(long), "|", "`, `"))
+}
+
 // run runs the tests package by package, and prints a table of the promises in their order.
 func run(w io.Writer, list []promise, long bool, test tester) error {
 	results := map[string]*result{} // by folder
@@ -130,7 +135,7 @@ func run(w io.Writer, list []promise, long bool, test tester) error {
 		if held != tried || tried == 0 && !strings.HasPrefix(note, "skipped") {
 			broken = append(broken, p.text)
 		}
-		fmt.Fprintf(w, "| %s | `%s`: `%s` | %s |\n", p.text, p.folder(), strings.ReplaceAll(pattern, "|", "`, `"), note)
+		fmt.Fprintf(w, "%s%s |\n", p.row(long), note)
 	}
 	for folder, r := range results {
 		if r.failed {

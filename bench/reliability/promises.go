@@ -27,9 +27,8 @@ var promises = []promise{
 	{text: "a run that exceeds the limit of file sizes names the file and resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestFileSizeLimit"},
 	{text: "a run whose folder is moved or becomes read-only names the file and resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestFolderGone"},
 	{text: "a run on ext4 resumes to the same bits after a power cut", pkg: "cmd/s4d-fast", test: "TestDiskImage"},
-	{text: "a damaged checkpoint is an error or resumes to the same state", pkg: "train", test: "TestDamagedCheckpoint"},
 	{text: "the number of threads does not change a bit of a training run", pkg: "train", test: "TestWorkersAreBitEqual"},
-	{text: "a sweep on several machines survives killed workers, cut networks and a restarted broker", pkg: "cluster", test: "TestFaults"},
+	{text: "a sweep on several machines has the same results after killed workers, cut networks and a restarted server", pkg: "cluster", test: "TestFaults"},
 	{text: "a damaged checkpoint is an error or the same state", pkg: "train", test: "TestEveryBitOfACheckpoint"},
 	{text: "a damaged model file is an error or the same model", pkg: "model", test: "TestDamagedFile"},
 	{text: "a damaged snapshot of package recurrent is rejected", pkg: "recurrent", test: "TestDamagedSnapshot"},
@@ -43,6 +42,6 @@ var promises = []promise{
 	{text: "a connection leaves no goroutine and no stream", pkg: "service", test: "TestConnectionsLeaveNothing"},
 	{text: "a client that never reads is disconnected and holds at most 64 kB", pkg: "service", test: "TestClientsThatNeverRead"},
 	{text: "a hostile exchange leaves no stream, no goroutine and a service that serves", pkg: "service", test: "TestHostileExchanges"},
-	{text: "a block waits for at most one block of every other client", pkg: "service", test: "TestFairness"},
+	{text: "a block of audio waits for at most one block of every other client", pkg: "service", test: "TestFairness"},
 	{text: "a stream over a faulty network has every event once", module: "examples/service", pkg: ".", test: "TestEveryEventOnce"},
 }

@@ -64,7 +64,7 @@ func (t *runTable) draw() {
 	text := statusTable(t.pending)
 	t.lines, t.drawn = strings.Count(text, "\n"), time.Now()
 	b.WriteString("\x1b[?7l" + text + "\x1b[?7h") // without wrapping, so that each row is one line
-	_, _ = io.WriteString(t.w, b.String()) // an error of the terminal does not end the sweep
+	_, _ = io.WriteString(t.w, b.String())        // an error of the terminal does not end the sweep
 	t.pending = nil
 }
 
