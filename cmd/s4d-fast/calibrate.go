@@ -68,6 +68,10 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 		return fmt.Errorf("no operating point has at most %g false alarms per hour: the lowest rate is %.3g, at threshold %g and confirm %d; add the background to the training data, or allow more with --false-alarms",
 			c.FalseAlarms, rate, least.Options.Threshold, least.Options.Confirm)
 	}
+	if best.Correct == 0 {
+		return fmt.Errorf("with at most %g false alarms per hour the model recognises none of the %d words: check that --words has the model's labels, or allow more with --false-alarms",
+			c.FalseAlarms, best.Words)
+	}
 	if c.Plot != "" {
 		if err := c.Plot.curves(std, d.panel(&best, "operating point", c.FalseAlarms)); err != nil {
 			return err

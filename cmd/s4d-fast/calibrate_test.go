@@ -248,6 +248,12 @@ func TestCalibrateErrors(t *testing.T) {
 	must.Do(t, audio.WriteWAVFile(loud, tonemodel.SampleRate, x))
 	checkRun(t, nil, []string{"calibrate", m, "--words", words, "--background", loud, "--false-alarms", "1"}, exitFailed,
 		"no operating point has at most 1 false alarms per hour: the lowest rate is")
+	swapped := filepath.Join(t.TempDir(), "swapped") // each word has the name of the other
+	for from, to := range map[string]string{"low": "high", "high": "low"} {
+		must.Do(t, os.CopyFS(filepath.Join(swapped, to), os.DirFS(filepath.Join(words, from))))
+	}
+	checkRun(t, nil, []string{"calibrate", m, "--words", swapped, "--background", background, "--snr", "clean", "--false-alarms", "1000"}, exitFailed,
+		"the model recognises none of the 6 words: check that --words")
 	if entries := must.Get(os.ReadDir(filepath.Dir(m)))(t); len(entries) != 3 {
 		t.Errorf("a command that failed wrote a file: %v", entries)
 	}
