@@ -295,6 +295,9 @@ func FuzzImportPyTorch(f *testing.F) {
 	whole, pickle := tinyCheckpoint(f)
 	f.Add(pickle, true)
 	f.Add(whole, false)
+	for _, path := range must.Get(filepath.Glob("../internal/golden/testdata/*.pth"))(f) {
+		f.Add(must.Get(os.ReadFile(path))(f), false)
+	}
 	f.Fuzz(func(t *testing.T, b []byte, isPickle bool) {
 		if isPickle {
 			b = repacked(t, whole, b)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -67,6 +68,20 @@ func TestPromises(t *testing.T) {
 			if skipped.MatchString(name) && !slices.ContainsFunc(promises, promised) {
 				t.Errorf("%s of %s has the name of a promise's test, so that .ci/run skips it: rename it", name, folder)
 			}
+		}
+	}
+}
+
+// The document names every fuzz target of .ci/fuzz.
+func TestFuzzTargetsDocumented(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("requires bash")
+	}
+	page := string(must.Get(os.ReadFile("../../docs/reliability.md"))(t))
+	for line := range strings.Lines(string(must.Get(exec.Command("../../.ci/fuzz", "list").Output())(t))) {
+		folder, target, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if !strings.Contains(page, target) {
+			t.Errorf("docs/reliability.md lacks %s of %s", target, folder)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -249,6 +250,15 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(whole(dict(text("a"), vector("FloatStorage", "0", 3)))))
 	f.Add([]byte(whole(dict(text("model"), orderedDict+"("+text("a")+vector("DoubleStorage", "1", 4)+"u"))))
 	f.Add([]byte(whole("]q\x01h\x01a")))
+	for _, path := range must.Get(filepath.Glob("../golden/testdata/*.pth"))(f) { // written by PyTorch
+		r := must.Get(zip.OpenReader(path))(f)
+		for _, member := range r.File {
+			if strings.HasSuffix(member.Name, "/data.pkl") {
+				f.Add(must.Get(io.ReadAll(must.Get(member.Open())(f)))(f))
+			}
+		}
+		r.Close()
+	}
 	f.Fuzz(func(t *testing.T, pickle []byte) {
 		tensors, err := Parse(checkpoint(t, string(pickle), floats(1, 2, 3), doubles(1, 2, 3, 4)))
 		if err != nil {

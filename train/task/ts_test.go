@@ -169,6 +169,7 @@ func TestConstantChannelOfSeries(t *testing.T) {
 
 func FuzzTS(f *testing.F) {
 	f.Add(tsClasses)
+	f.Add(string(must.Get(os.ReadFile("testdata/old/data/series/Set_TRAIN.ts"))(f)))
 	f.Add(tsNumbers + "1,2:3\n")
 	f.Add(tsNumbers + "1,?,3e38,?,-3e38:?,NaN,?,?,?:3\n")
 	f.Fuzz(func(t *testing.T, text string) {
