@@ -318,8 +318,8 @@ func (s *folderScan) recordings(clips []Clip) (*Recordings, error) {
 		sounds.SampleRate, sounds.Labels = float64(s.opt.rate()), s.labels
 	}
 	if (len(out.Train.Words) == 0 || len(out.Val.Words) == 0) && s.opt.Labels == nil {
-		return nil, fmt.Errorf("%d recordings for training and %d for validation, expected some of both: change the fraction for validation (%v)",
-			len(out.Train.Words), len(out.Val.Words), s.opt.Validation)
+		return nil, fmt.Errorf("%s: %d recordings for training and %d for validation, expected some of both: add recordings, or change the fraction for validation (%v)",
+			s.dir, len(out.Train.Words), len(out.Val.Words), s.opt.Validation)
 	}
 	return out, nil
 }

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
+)
+
+// Data that are too few to train on are an error that names the place. Nothing is written.
+func TestTooFewData(t *testing.T) {
+	dir := t.TempDir()
+	sound := testfiles.Sounds(1, 16000, 1)
+	folder := func(name string) string {
+		path := filepath.Join(dir, name)
+		must.Do(t, os.MkdirAll(path, 0o777))
+		return path
+	}
+	save := func(path string, x []float32) {
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		testfiles.Clip(t, path, 16000, x)
+	}
+	save(filepath.Join(folder("one"), "yes", "a.wav"), sound)
+	save(filepath.Join(folder("silent"), "yes", "a.wav"), nil)
+	save(filepath.Join(folder("silent"), "no", "b.wav"), nil)
+	rows := func(name, text string) string {
+		path := filepath.Join(folder("tables"), name)
+		testfiles.Write(t, path, text)
+		return path
+	}
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"audio", "--data", folder("empty")}, []string{"empty"}},
+		{[]string{"audio", "--data", folder("one")}, []string{"one"}},
+		{[]string{"audio", "--data", folder("silent")}, []string{"silent"}},
+		{[]string{"series", "--data", rows("header.csv", "a,b,label\n")}, []string{"header.csv"}},
+		{[]string{"series", "--data", rows("single.csv", "a,b,label\n1,2,x\n")}, []string{"single.csv"}},
+		{[]string{"series", "--data", rows("nothing.csv", "")}, []string{"nothing.csv"}},
+	} {
+		out := filepath.Join(dir, "run")
+		code, _, stderr := invoke(nil, append(append([]string{"train"}, c.args...), "--out", out)...)
+		if code != exitBadInput {
+			t.Errorf("train %v: exit code %d, expected %d: %s", c.args, code, exitBadInput, stderr)
+		}
+		contains(t, strings.Join(c.args, " "), stderr, c.want...)
+		if _, err := os.Stat(out); err == nil {
+			t.Errorf("train %v left a run folder", c.args)
+			must.Do(t, os.RemoveAll(out))
+		}
+	}
+}
