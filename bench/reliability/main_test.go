@@ -45,6 +45,17 @@ func TestPromises(t *testing.T) {
 			t.Errorf("docs/reliability.md lacks the row %s", p.row(false))
 		}
 	}
+	for _, row := range regexp.MustCompile("(?m)^\\| [^|]+ \\| `([a-z0-9/-]+)`: (`Test.+`) \\|").FindAllStringSubmatch(page, -1) {
+		var source strings.Builder
+		for _, path := range must.Get(filepath.Glob(filepath.Join(root, filepath.FromSlash(row[1]), "*_test.go")))(t) {
+			source.Write(must.Get(os.ReadFile(path))(t))
+		}
+		for name := range strings.SplitSeq(row[2], ", ") {
+			if !strings.Contains(source.String(), "func "+strings.Trim(name, "`")+"(") {
+				t.Errorf("docs/reliability.md: %s has no test %s", row[1], name)
+			}
+		}
+	}
 	folders := map[string][]string{} // of the main module's tests, by their names
 	must.Do(t, filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if _, module := os.Stat(filepath.Join(path, "go.mod")); module == nil && path != root {
