@@ -40,21 +40,27 @@ var (
 
 func main() {
 	flag.Parse()
-	if err := run(); err != nil {
+	err := level.Set("")
+	var world *mpi.World
+	if err == nil {
+		world, err = mpi.Init(5 * time.Minute)
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
-		mpi.Abort(1)
+		os.Exit(1)
+	}
+	if err = run(world); err != nil {
+		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+		mpi.Abort(1) // the other ranks may wait for this one, as Finalize would for them
+	} else if err = world.Finalize(); err != nil {
+		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+	}
+	if err != nil {
+		os.Exit(1)
 	}
 }
 
-func run() error {
-	if err := level.Set(""); err != nil {
-		return err
-	}
-	world, err := mpi.Init(5 * time.Minute)
-	if err != nil {
-		return err
-	}
-	defer world.Finalize()
+func run(world *mpi.World) error {
 	switch mode := flag.Arg(0); mode {
 	case "step":
 		for _, name := range flag.Args()[1:] {
