@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -39,30 +40,44 @@ type cli struct {
 }
 
 func main() {
+	rank := os.Getenv("OMPI_COMM_WORLD_RANK") // "": without mpirun
+	out, errOut := io.Writer(os.Stdout), io.Writer(os.Stderr)
+	if rank != "" && rank != "0" {
+		out, errOut = io.Discard, io.Discard
+	}
 	var c cli
 	parser := kong.Must(&c, kong.Name("s4d-fast-mpi"), kong.Vars{"patience": defaultPatience.String()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Description("Train a network with several processes that mpirun starts. They give the bits of s4d-fast train with the same train.shards."))
+		kong.Description("Train a network with several processes that mpirun starts. They give the bits of s4d-fast train with the same train.shards."),
+		kong.Writers(out, errOut))
 	_, err := parser.Parse(os.Args[1:])
 	if err == nil {
 		err = level.Set(c.Level)
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "s4d-fast-mpi: %v\n", err)
-		os.Exit(exitUsage)
+		err = usageError{err}
 	}
-	world, err := mpi.Init(c.Train.Patience)
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "s4d-fast-mpi: %v\n", err)
+	world, failed := mpi.Init(c.Train.Patience)
+	if failed != nil {
+		fmt.Fprintf(os.Stderr, "s4d-fast-mpi: %v\n", errors.Join(err, failed))
 		os.Exit(exitFailed)
 	}
-	os.Exit(run(&c.Train, world))
+	os.Exit(run(&c.Train, world, err))
 }
 
-// run trains and returns the exit code. If only this rank failed, it ends all of them.
-func run(c *trainCmd, world *mpi.World) int {
+// usageError is an error in the arguments or the environment, an ErrConfig.
+type usageError struct{ error }
+
+func (usageError) Is(target error) bool { return target == train.ErrConfig }
+
+// run trains, unless a rank has a usage error, and returns the exit code. If only this rank failed,
+// it ends all of them.
+func run(c *trainCmd, world *mpi.World, usage error) int {
 	ctx, stop := notifyContext()
 	defer stop()
-	err := c.run(ctx, world)
+	err := agree(world, usage)
+	if err == nil {
+		err = c.run(ctx, world)
+	}
 	if code := exitCode(ctx, err); err != nil && !common(err) {
 		fmt.Fprintf(os.Stderr, "s4d-fast-mpi: rank %d: %v\n", world.Rank(), err)
 		mpi.Abort(code)

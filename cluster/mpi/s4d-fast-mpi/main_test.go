@@ -120,7 +120,7 @@ func TestLostRank(t *testing.T) {
 	}
 }
 
-// Errors end all ranks with the exit code of s4d-fast.
+// Errors end all ranks with the exit code of s4d-fast, and are printed once.
 func TestErrors(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must.Do(t, os.WriteFile(file, nil, 0o666))
@@ -129,12 +129,14 @@ func TestErrors(t *testing.T) {
 		want  string
 		args  []string
 	}{
-		{2, `task "nothing": expected one of`, []string{"nothing"}},
-		{3, "train.shards 2: expected at least 3, the number of ranks", []string{"delay", "--set", "train.shards=2"}},
-		{2, "is not a folder", []string{"delay", "--out", file}},
+		{2, `task "nothing": expected one of`, []string{"train", "nothing"}},
+		{2, "unknown flag --nothing", []string{"train", "--nothing"}},
+		{2, `level "nothing"`, []string{"--level", "nothing", "train"}},
+		{3, "train.shards 2: expected at least 3, the number of ranks", []string{"train", "delay", "--set", "train.shards=2"}},
+		{2, "is not a folder", []string{"train", "delay", "--out", file}},
 	} {
-		args := append([]string{"train"}, c.args...)
-		if len(c.args) > 1 {
+		args := c.args
+		if len(args) > 3 {
 			for _, s := range settings[:len(settings)-1] {
 				args = append(args, "--set", s)
 			}
@@ -144,5 +146,13 @@ func TestErrors(t *testing.T) {
 		if !errors.As(err, &exit) || exit.ExitCode() != exitUsage || strings.Count(out, c.want) != 1 {
 			t.Errorf("%v: error %v, expected exit code 2 and one message with %q, output\n%s", c.args, err, c.want, out)
 		}
+	}
+}
+
+// Rank 0 prints the help.
+func TestHelp(t *testing.T) {
+	out, err := command(t, 3, "", "train", "--help")
+	if err != nil || strings.Count(out, "Usage: s4d-fast-mpi train") != 1 {
+		t.Errorf("error %v, output\n%s", err, out)
 	}
 }
