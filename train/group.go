@@ -3,7 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 )
 
 // A Group joins the processes that train one network together (docs/mpi.md). Each process
@@ -34,15 +34,10 @@ func Agree(g Group, err error) error {
 	if g == nil {
 		return err
 	}
-	var text []byte
+	var text []byte // empty without an error, otherwise its class and its message
 	if err != nil {
-		text = []byte(err.Error())
-		for i, class := range agreed {
-			if errors.Is(err, class) {
-				text = append([]byte{byte('1' + i)}, text...)
-				break
-			}
-		}
+		class := slices.IndexFunc(agreed, func(class error) bool { return errors.Is(err, class) })
+		text = append([]byte{byte(class + 1)}, err.Error()...)
 	}
 	all, failed := g.GatherBytes(text)
 	if failed != nil || err != nil {
@@ -52,18 +47,16 @@ func Agree(g Group, err error) error {
 		if len(text) == 0 {
 			continue
 		}
-		message := string(text)
-		for i, class := range agreed {
-			if rest, ok := strings.CutPrefix(message, fmt.Sprint(1+i)); ok {
-				return remoteError{fmt.Sprintf("rank %d: %s", rank, rest), class}
-			}
+		remote := remoteError{text: fmt.Sprintf("rank %d: %s", rank, text[1:])}
+		if class := int(text[0]); class > 0 && class <= len(agreed) {
+			remote.class = agreed[class-1]
 		}
-		return remoteError{text: fmt.Sprintf("rank %d: %s", rank, message)}
+		return remote
 	}
 	return nil
 }
 
-// agreed are the errors that Agree preserves.
+// agreed are the classes of errors that Agree preserves, numbered from 1.
 var agreed = []error{ErrInterrupted, ErrConfig, ErrData}
 
 // remoteError is an error of another rank.

@@ -309,6 +309,25 @@ func (l *leaver) Gather(dst, values []float64, counts []int) error {
 	return l.Group.Gather(dst, values, counts)
 }
 
+// The other ranks see the message and the class of an error, whatever its first character.
+func TestAgree(t *testing.T) {
+	for _, of := range []error{
+		errors.New("1 file is missing"), errors.New("2 files are missing"), errors.New("3"), errors.New(""), errors.New("0"),
+		configErrorf("1"), dataError{errors.New("2")}, fmt.Errorf("%w: 3", ErrInterrupted),
+	} {
+		errs := together(2, func(g Group) error {
+			if g.Rank() == 1 {
+				return Agree(g, of)
+			}
+			return Agree(g, nil)
+		})
+		must.Equal(t, fmt.Sprint(errs[0]), fmt.Sprintf("rank 1: %v", of), "error of rank 0")
+		for _, class := range agreed {
+			must.Equal(t, errors.Is(errs[0], class), errors.Is(of, class), "%v is %v", of, class)
+		}
+	}
+}
+
 // Errors of one rank reach all of them.
 func TestErrorsOfRanks(t *testing.T) {
 	r := tiny(t, "train.shards=2")
