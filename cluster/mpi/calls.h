@@ -16,12 +16,17 @@ void s4d_abort(int code);
 void s4d_error(int code, char text[MPI_MAX_ERROR_STRING]);
 
 // The calls below start an operation. Counts and displacements are in elements, one per rank.
-int s4d_alltoall(const float *send, const int *counts, const int *at, float *recv, const int *recv_counts,
-                 const int *recv_at, MPI_Request *request);
-int s4d_allgather_floats(const float *send, int count, float *recv, const int *counts, const int *at, MPI_Request *request);
-int s4d_allgather_doubles(const double *send, int count, double *recv, const int *counts, const int *at, MPI_Request *request);
-int s4d_allgather_bytes(const void *send, int count, void *recv, const int *counts, const int *at, MPI_Request *request);
+int s4d_alltoall(const float *send, const int *counts, const int *at, float *recv,
+                 const int *recv_counts, const int *recv_at, MPI_Request *request);
+int s4d_allgather_floats(const float *send, int count, float *recv, const int *counts,
+                         const int *at, MPI_Request *request);
+int s4d_allgather_doubles(const double *send, int count, double *recv, const int *counts,
+                          const int *at, MPI_Request *request);
+int s4d_allgather_bytes(const void *send, int count, void *recv, const int *counts,
+                        const int *at, MPI_Request *request);
 
 // s4d_poll tests the requests until one is complete, wake is not 0, or about microseconds have
-// passed. It sets *index to the complete request, or to −1. If busy is 0, it sleeps between tests; otherwise it yields first.
-int s4d_poll(MPI_Request *requests, int count, int busy, const volatile int32_t *wake, int microseconds, int *index);
+// passed. It sets *index to the complete request, or to −1. If busy is 0, it sleeps between tests;
+// otherwise it yields first.
+int s4d_poll(MPI_Request *requests, int count, int busy, const volatile int32_t *wake,
+             int microseconds, int *index);

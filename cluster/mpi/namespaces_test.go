@@ -35,10 +35,12 @@ func TestNamespaces(t *testing.T) {
 	}
 	const network = "10.209.0.0/24"
 	args := first.Command("mpirun", "--allow-run-as-root", "--bind-to", "none",
-		"--host", first.Addr+","+second.Addr, "--mca", "plm_rsh_agent", script, "--mca", "btl", "tcp,self",
-		"--mca", "btl_tcp_if_include", network, "--mca", "oob_tcp_if_include", network, "-x", program, "-np", "2", os.Args[0])
+		"--host", first.Addr+","+second.Addr, "--mca", "plm_rsh_agent", script,
+		"--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", network,
+		"--mca", "oob_tcp_if_include", network, "-x", program, "-np", "2", os.Args[0])
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
-	cmd.Env = append(os.Environ(), program+"=first", "S4D_MPI_PREFIX="+strings.TrimSuffix(first.Name, "-1"))
+	prefix := strings.TrimSuffix(first.Name, "-1")
+	cmd.Env = append(os.Environ(), program+"=first", "S4D_MPI_PREFIX="+prefix)
 	out, err := cmd.Output()
 	must.Do(t, err)
 	must.Equal(t, string(out), want, "output of two machines")
