@@ -167,22 +167,34 @@ func saveOn(ctx context.Context, t *train.Trainer, world *mpi.World) (stop func(
 		defer close(done)
 		select {
 		case <-stopped:
-			return
 		case <-ctx.Done():
+			if message := save(context.Cause(ctx), t, world); message != "" {
+				fmt.Fprintf(os.Stderr, "s4d-fast-mpi: %s\n", message)
+			}
 		}
-		if s := (signalError{}); !errors.As(context.Cause(ctx), &s) || s.Signal != syscall.SIGUSR1 { // no process is ended
-			world.SetPatience(grace)
-		}
-		if t.Dir() == "" {
-			return
-		}
-		if err := t.Checkpoint(); err != nil {
-			fmt.Fprintf(os.Stderr, "s4d-fast-mpi: %v\n", err)
-			return
-		}
-		fmt.Fprintf(os.Stderr, "s4d-fast-mpi: %v: wrote a checkpoint to %s\n", context.Cause(ctx), t.Dir())
 	}()
 	return func() { close(stopped); <-done }
+}
+
+// save writes a checkpoint if this rank has a run folder, and returns what to print. After SIGUSR1
+// all ranks stop together, and the error of Fit says how to resume. After other signals a rank may
+// be lost or this process may be ended before.
+func save(cause error, t *train.Trainer, world *mpi.World) (message string) {
+	together := cause == signalError{syscall.SIGUSR1}
+	if !together {
+		world.SetPatience(grace)
+	}
+	if t.Dir() == "" {
+		return ""
+	}
+	if err := t.Checkpoint(); err != nil {
+		return err.Error()
+	}
+	message = fmt.Sprintf("%v: wrote a checkpoint to %s", cause, t.Dir())
+	if !together {
+		message += howToResume(t)
+	}
+	return message
 }
 
 // threads returns the default number of threads: the processors that mpirun has bound this rank to,

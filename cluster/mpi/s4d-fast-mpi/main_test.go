@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/cluster/mpi"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/task"
@@ -74,8 +75,8 @@ func command(t *testing.T, ranks int, signal string, args ...string) (string, er
 	return out.String(), err
 }
 
-// plain trains in this process, without MPI.
-func plain(t *testing.T, dir string) {
+// plain trains in this process, without MPI, and returns the trainer.
+func plain(t *testing.T, dir string) *train.Trainer {
 	t.Helper()
 	tk := must.Get(task.Lookup("delay"))(t)
 	cfg := tk.Preset()
@@ -86,6 +87,23 @@ func plain(t *testing.T, dir string) {
 	tr := must.Get(train.New(t.Context(), cfg, must.Get(tk.Load(t.Context(), task.From(cfg)))(t), train.Options{Dir: dir}))(t)
 	defer tr.Close()
 	must.Do(t, tr.Fit(t.Context()))
+	return tr
+}
+
+// After a signal and after an error, messages say how to resume the run, unless that cannot help.
+func TestResumeMessages(t *testing.T) {
+	dir, c := t.TempDir(), trainCmd{}
+	tr := plain(t, dir)
+	resume := "; resume with --out " + dir + " --resume"
+	must.Equal(t, c.explain(tr, train.ErrInterrupted).Error(), "interrupted"+resume, "interrupted")
+	must.Equal(t, c.explain(tr, train.ErrDiverged).Error(), "diverged", "diverged")
+	checkpoint := filepath.Join(dir, "last", "checkpoint.safetensors")
+	for signal, after := range map[syscall.Signal]string{syscall.SIGTERM: resume, syscall.SIGUSR1: ""} {
+		must.Do(t, os.Remove(checkpoint))
+		message := save(signalError{signal}, tr, new(mpi.World))
+		must.Equal(t, message, signalError{signal}.Error()+": wrote a checkpoint to "+dir+after, "message")
+		must.Get(os.Stat(checkpoint))(t)
+	}
 }
 
 // A run that is stopped, that then loses a rank, and that other numbers of ranks resume, has the

@@ -82,9 +82,10 @@ func (c *trainCmd) run(ctx context.Context, world *mpi.World) error {
 	return nil
 }
 
-// explain writes a checkpoint if Fit has failed on this rank alone, and adds how to resume.
+// explain writes a checkpoint if Fit has failed on this rank alone, and adds how to resume. A run
+// that diverged would do so again.
 func (c *trainCmd) explain(t *train.Trainer, err error) error {
-	if t.Dir() == "" {
+	if t.Dir() == "" || errors.Is(err, train.ErrDiverged) {
 		return err
 	}
 	if !common(err) {
@@ -92,7 +93,12 @@ func (c *trainCmd) explain(t *train.Trainer, err error) error {
 			return errors.Join(err, e)
 		}
 	}
-	return fmt.Errorf("%w; resume with --out %s --resume", err, t.Dir())
+	return fmt.Errorf("%w%s", err, howToResume(t))
+}
+
+// howToResume continues a message.
+func howToResume(t *train.Trainer) string {
+	return fmt.Sprintf("; resume with --out %s --resume", t.Dir())
 }
 
 // shared returns the task, the configuration of rank 0, and the model to start from.
