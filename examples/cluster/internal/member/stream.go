@@ -110,22 +110,22 @@ func (s *stream) lease() jetstream.Msg {
 // serve returns errEnded after the end of the audio.
 func (s *stream) serve(ctx context.Context) error {
 	s.detector = s.cfg.Recognizer.NewDetector()
-	start, err := wire.ParseStart(s.lease().Data())
-	if err == nil && start.SampleRate != s.cfg.Recognizer.SampleRate() {
-		err = fmt.Errorf("sampling rate of %g Hz, expected %g Hz", start.SampleRate, s.cfg.Recognizer.SampleRate())
+	start, invalid := wire.ParseStart(s.lease().Data())
+	if invalid == nil && start.SampleRate != s.cfg.Recognizer.SampleRate() {
+		invalid = fmt.Errorf("sampling rate of %g Hz, expected %g Hz", start.SampleRate, s.cfg.Recognizer.SampleRate())
 	}
 	// The subscription comes before the replay, so that no message is between them.
 	live := make(chan *nats.Msg, queue)
-	sub, failed := s.nc.ChanSubscribe(wire.LiveSubject(s.name), live)
-	if failed != nil {
-		return failed
+	sub, err := s.nc.ChanSubscribe(wire.LiveSubject(s.name), live)
+	if err != nil {
+		return err
 	}
 	defer sub.Unsubscribe()
 	if err := s.claim(); err != nil {
 		return err
 	}
-	if err != nil {
-		return &streamError{"request", err}
+	if invalid != nil {
+		return &streamError{"request", invalid}
 	}
 	if err := s.replay(); err != nil {
 		return err
