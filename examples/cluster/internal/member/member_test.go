@@ -383,6 +383,35 @@ func TestExpired(t *testing.T) {
 	}
 }
 
+// A stream whose publisher died before the end does not stay for ever.
+func TestAbandoned(t *testing.T) {
+	c := newCluster(t)
+	p := c.publisher("mic")
+	c.send(p, 0, 800)
+	m := c.member(0)
+	s := c.owner(m)
+	began := time.Now()
+	s.arrived, s.heard = began, began
+	limit := c.opt.KeepAudio
+	must.Do(t, s.wait(began.Add(limit))) // reads the audio
+	must.Equal(t, s.detector.Position(), 800, "position")
+	must.Do(t, s.wait(s.heard.Add(limit)))
+	s.arrived = began // no request before
+	must.Fail(t, s.wait(s.heard.Add(limit+1)), "no audio for 30s after sample 800, expected audio or the end of the stream")
+
+	c.publisher("two")
+	m.cfg.JetStream.KeepAudio = 50 * time.Millisecond // of which JetStream does not know
+	must.Do(t, s.lease().Nak())
+	c.run(m)
+	for _, name := range []string{"mic", "two"} {
+		if line := c.reader(name)(); !strings.Contains(line, `"why":"audio","error":"no audio for 50ms after sample `) {
+			t.Errorf("line %s", line)
+		}
+	}
+	work := must.Get(c.js.Stream(c.ctx, wire.WorkStream))(t)
+	c.eventually("the queue is empty", func() bool { return must.Get(work.Info(c.ctx))(t).State.Msgs == 0 })
+}
+
 // The status of a member that dies disappears.
 func TestStatusExpires(t *testing.T) {
 	c := newCluster(t)

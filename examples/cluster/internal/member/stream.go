@@ -58,7 +58,8 @@ type stream struct {
 	saved        int64  // position of the snapshot
 	savedAt      time.Time
 	saving       chan saveResult // nil if no snapshot is being stored
-	arrived      time.Time       // of the last message of audio
+	arrived      time.Time       // of the last message of audio, or the last request for audio
+	heard        time.Time       // when the last new audio was processed
 	samples      []float32
 }
 
@@ -137,6 +138,7 @@ func (s *stream) serve(ctx context.Context) error {
 // follow processes the audio as it arrives.
 func (s *stream) follow(ctx context.Context, live <-chan *nats.Msg) error {
 	s.arrived = time.Now()
+	s.heard = s.arrived
 	// A random phase spreads the snapshots of streams that were taken together.
 	timer := time.NewTimer(rand.N(s.cfg.Interval))
 	defer timer.Stop()
@@ -156,11 +158,8 @@ func (s *stream) follow(ctx context.Context, live <-chan *nats.Msg) error {
 			if s.saving == nil && (s.detector.Position() != s.saved || now.Sub(s.savedAt) > s.cfg.JetStream.KeepLines/2) {
 				s.save()
 			}
-			if now.Sub(s.arrived) > silence { // the last message may have been lost
-				s.arrived = now
-				if err := s.replay(); err != nil {
-					return err
-				}
+			if err := s.wait(now); err != nil {
+				return err
 			}
 		case msg := <-live:
 			s.arrived = time.Now()
@@ -169,6 +168,24 @@ func (s *stream) follow(ctx context.Context, live <-chan *nats.Msg) error {
 			}
 		}
 	}
+}
+
+// wait asks JetStream for audio if none has arrived for some time, because the last message may
+// have been lost. It ends a stream whose publisher has sent nothing for Options.KeepAudio.
+func (s *stream) wait(now time.Time) error {
+	limit := s.cfg.JetStream.KeepAudio
+	if now.Sub(s.arrived) <= min(silence, limit) {
+		return nil
+	}
+	s.arrived = now
+	if err := s.replay(); err != nil {
+		return err
+	}
+	if now.Sub(s.heard) <= limit {
+		return nil
+	}
+	s.lines = max(s.lines, s.told)
+	return errAudio(fmt.Errorf("no audio for %v after sample %d, expected audio or the end of the stream", limit, s.detector.Position()))
 }
 
 // receive processes a message that JetStream has republished. waiting is the number of messages
@@ -264,7 +281,7 @@ func (s *stream) process(data []byte, sequence uint64) (wait, duration time.Dura
 			return wait, duration, err
 		}
 	}
-	s.sequence = sequence
+	s.sequence, s.heard = sequence, time.Now()
 	if !c.End {
 		return wait, duration, nil
 	}
