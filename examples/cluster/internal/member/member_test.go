@@ -359,6 +359,33 @@ func TestGap(t *testing.T) {
 	must.Equal(t, s.detector.Position(), 2400, "position after messages to ignore")
 }
 
+// The first event after all earlier lines have expired is stored, but only by the owner.
+func TestExpiredLines(t *testing.T) {
+	c := newCluster(t)
+	p := c.publisher("mic")
+	c.send(p, 0, c.samples()/2)
+	m := c.member(0)
+	s := c.owner(m)
+	must.Do(t, s.replay())
+	if s.lines == 0 {
+		t.Fatal("no line in the first half")
+	}
+	lines := must.Get(c.js.Stream(c.ctx, wire.LineStream))(t)
+	stored := func() int { return int(must.Get(lines.Info(c.ctx))(t).State.Msgs) }
+	must.Do(t, lines.Purge(c.ctx))
+	s.save()
+	must.Do(t, s.tell(report.Event{Type: "event"}))
+	must.Do(t, s.tell(report.Event{Type: "event"}))
+	must.Equal(t, stored(), 2, "lines in JetStream")
+
+	c.owner(c.member(0))
+	must.Do(t, lines.Purge(c.ctx))
+	must.Fail(t, s.tell(report.Event{Type: "event"}), errLost)
+	must.Do(t, m.snapshots.Purge(c.ctx, "mic"))
+	must.Fail(t, s.tell(report.Event{Type: "event"}), errLost)
+	must.Equal(t, stored(), 0, "lines in JetStream")
+}
+
 // Lines of audio that is gone, which a new owner cannot number, end the stream.
 func TestExpired(t *testing.T) {
 	c := newCluster(t)

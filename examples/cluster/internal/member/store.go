@@ -150,6 +150,13 @@ func (s *stream) tell(line any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	ack, err := s.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(s.lineSequence))
+	if wire.IsConflict(err) && s.lineSequence > 0 && s.linesExpired(ctx) {
+		if err := s.stillOwner(ctx); err != nil {
+			return err
+		}
+		s.lineSequence = 0
+		ack, err = s.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(0))
+	}
 	switch {
 	case err == nil:
 		s.told, s.lineSequence = number, ack.Sequence
@@ -165,6 +172,28 @@ func (s *stream) tell(line any) error {
 	}
 	s.lines = number
 	return nil
+}
+
+// linesExpired reports whether JetStream has deleted all lines of the stream, because they were
+// older than Options.KeepLines.
+func (s *stream) linesExpired(ctx context.Context) bool {
+	_, err := s.stored.GetLastMsgForSubject(ctx, wire.LineSubject(s.name))
+	return errors.Is(err, jetstream.ErrMsgNotFound)
+}
+
+// stillOwner returns errLost if another member has written a snapshot, or has deleted it at the end
+// of the stream.
+func (s *stream) stillOwner(ctx context.Context) error {
+	if s.saving != nil {
+		if err := s.settled(<-s.saving); err != nil {
+			return err
+		}
+	}
+	e, err := s.snapshots.Get(ctx, s.name)
+	if errors.Is(err, jetstream.ErrKeyNotFound) || err == nil && e.Revision() > s.revision {
+		return errLost
+	}
+	return err
 }
 
 // finish deletes the snapshot of a stream that has ended, and then its message in the work queue.
