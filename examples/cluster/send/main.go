@@ -27,6 +27,15 @@ type options struct {
 	rate             float64 // Hz
 }
 
+// usageError is an error in the value of a flag.
+type usageError struct{ error }
+
+// The limits of -rate: a chunk of 0.1 s has at least one sample and at most the size of a message.
+const (
+	minRate = 10
+	maxRate = 10 * (wire.MaxChunk - wire.ChunkHeader) / 2
+)
+
 func main() {
 	var o options
 	flag.StringVar(&o.url, "nats", nats.DefaultURL, "`URL` of NATS; several are separated by commas")
@@ -41,6 +50,9 @@ func main() {
 	context.AfterFunc(interrupt, stop) // the second signal ends the process at once
 	if err := run(context.Background(), interrupt.Done(), o, flag.Arg(0), os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "send:", err)
+		if errors.As(err, &usageError{}) {
+			os.Exit(2)
+		}
 		os.Exit(1)
 	}
 }
@@ -48,6 +60,9 @@ func main() {
 // run publishes r until its end or until interrupt is closed, and writes the lines of the stream to
 // w, up to the last one.
 func run(ctx context.Context, interrupt <-chan struct{}, o options, stream string, r io.Reader, w io.Writer) error {
+	if !(o.rate >= minRate && o.rate <= maxRate) { // or NaN
+		return usageError{fmt.Errorf("-rate %g: expected %d to %d", o.rate, minRate, maxRate)}
+	}
 	nc, err := wire.Connect(o.url, o.credentials)
 	if err != nil {
 		return err

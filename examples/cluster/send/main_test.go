@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -52,6 +53,15 @@ func TestSend(t *testing.T) {
 	must.Fail(t, send("mic3", iotest.ErrReader(failure)), failure)
 	must.Fail(t, send("a.b", &pcm), "stream name")
 	must.Fail(t, send("mic", &pcm), "stream mic: the name was used within the last 1h0m0s")
+
+	for _, rate := range []float64{-8000, 0, 9, 81870, math.NaN()} {
+		o.rate = rate
+		if err := send("mic", &pcm); !errors.As(err, &usageError{}) {
+			t.Errorf("-rate %g: error %v, expected a usage error", rate, err)
+		}
+	}
+	must.Fail(t, send("mic", &pcm), "-rate NaN: expected 10 to 81860")
+	o.rate = tonemodel.SampleRate
 
 	audio, w := io.Pipe() // a microphone, which has no end
 	go func() {
