@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -19,6 +20,9 @@ type Publisher struct {
 
 // attempt is how long a Publisher waits for JetStream's acknowledgement before it sends again.
 const attempt = 2 * time.Second
+
+// pause is the time between two attempts.
+const pause = 100 * time.Millisecond
 
 // NewPublisher starts a stream. A name can be used once within Options.KeepLines.
 func NewPublisher(ctx context.Context, js jetstream.JetStream, stream string, rate float64) (*Publisher, error) {
@@ -61,11 +65,18 @@ func (p *Publisher) publish(ctx context.Context, c Chunk) error {
 		case !temporary(err):
 			return fmt.Errorf("stream %s: %w", p.stream, err)
 		}
+		select { // an error may come at once
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
 	}
 }
 
 // temporary reports whether a broker that restarts, or that is lost and found again, may cause an
-// error.
+// error. JetStream has code 503 for a stream without a leader.
 func temporary(err error) bool {
+	if api := (*jetstream.APIError)(nil); errors.As(err, &api) {
+		return api.Code == http.StatusServiceUnavailable
+	}
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, jetstream.ErrNoStreamResponse)
 }
