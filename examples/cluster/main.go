@@ -28,6 +28,7 @@ import (
 // settings are the values of the flags.
 type settings struct {
 	url, credentials, metrics, model string
+	wait                             time.Duration // for NATS
 	member                           member.Config
 }
 
@@ -38,6 +39,7 @@ func main() {
 	s := settings{member: member.Config{JetStream: wire.Defaults(), Log: slog.Default()}}
 	flag.StringVar(&s.url, "nats", nats.DefaultURL, "`URL` of NATS; several are separated by commas")
 	flag.StringVar(&s.credentials, "credentials", "", "`file` with the credentials of a NATS user (default: none)")
+	flag.DurationVar(&s.wait, "wait", 10*time.Second, "`time` to wait for NATS at the start")
 	flag.StringVar(&s.metrics, "metrics", "localhost:0", "`address` of the page for Prometheus; port 0 selects a free port")
 	flag.StringVar(&s.model, "model", "digits", "model `file`, or the name of a built-in model")
 	flag.DurationVar(&s.member.Interval, "interval", 300*time.Millisecond, "`time` between two snapshots of a stream")
@@ -105,7 +107,7 @@ func run(ctx context.Context, s settings) error {
 		return usageError{err}
 	}
 	s.member.Labels = m.Meta.Labels
-	nc, err := connect(s)
+	nc, err := connect(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -128,18 +130,33 @@ func run(ctx context.Context, s settings) error {
 	return mem.Run(ctx)
 }
 
-// connect connects to NATS. A lost connection is restored in the background.
-func connect(s settings) (*nats.Conn, error) {
+// connect connects to NATS, which may start at the same time. A lost connection is restored in the
+// background.
+func connect(ctx context.Context, s settings) (*nats.Conn, error) {
 	log := s.member.Log
 	opt := []nats.Option{
-		nats.Name("s4d-fast cluster"), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
+		nats.Name("s4d-fast cluster"), nats.MaxReconnects(-1), nats.ReconnectWait(retry),
 		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(3),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { log.Warn("NATS is disconnected", "error", err) }),
 		nats.ReconnectHandler(func(nc *nats.Conn) { log.Info("NATS is connected again", "nats", nc.ConnectedUrlRedacted()) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("NATS", "error", err) }),
 	}
-	return wire.Connect(s.url, s.credentials, opt...)
+	for end := time.Now().Add(s.wait); ; {
+		nc, err := wire.Connect(s.url, s.credentials, opt...)
+		if !errors.Is(err, nats.ErrNoServers) || !time.Now().Before(end) {
+			return nc, err
+		}
+		log.Info("waiting for NATS", "error", err)
+		select {
+		case <-time.After(retry):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
+
+// retry is the time between two attempts to connect.
+const retry = 250 * time.Millisecond
 
 func loadModel(path string) (*model.Model, error) {
 	if pretrained.Has(path) {

@@ -77,7 +77,7 @@ func TestExitCodes(t *testing.T) {
 		{2, "-max-streams 0", []string{"-max-streams", "0"}},
 		{2, "-processors -1: expected at least 0", []string{"-processors", "-1"}},
 		{2, "flag provided but not defined", []string{"-x"}},
-		{1, "no servers available", []string{"-nats", "nats://127.0.0.1:1", "-model", model}},
+		{1, "no servers available", []string{"-nats", "nats://127.0.0.1:1", "-wait", "0", "-model", model}},
 		{1, "missing.safetensors", []string{"-model", "missing.safetensors"}},
 	} {
 		cmd := exec.Command(program, c.args...)
