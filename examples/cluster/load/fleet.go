@@ -172,9 +172,13 @@ func (f *fleet) addMember(ctx context.Context) error {
 	return nil
 }
 
-// killOldest kills the oldest member with SIGKILL.
+// killOldest kills the oldest member with SIGKILL, if there is one.
 func (f *fleet) killOldest() {
 	f.mu.Lock()
+	if len(f.members) == 0 { // none could be started
+		f.mu.Unlock()
+		return
+	}
 	p := f.members[0]
 	f.members = f.members[1:]
 	f.mu.Unlock()

@@ -109,6 +109,14 @@ func TestKilledMembers(t *testing.T) {
 	t.Log(&l)
 }
 
+// A fleet whose members could not be started has none to kill.
+func TestNoMember(t *testing.T) {
+	f := &fleet{dir: t.TempDir(), command: []string{"missing-program"}}
+	must.Fail(t, f.addMember(t.Context()), "missing-program")
+	f.killOldest()
+	must.Equal(t, len(f.list()), 0, "processes")
+}
+
 // Audio, lines and snapshots have three copies, so that the loss of a broker loses nothing.
 func TestKilledBroker(t *testing.T) {
 	ctx, brokers, r := clustertest.Context(t), clustertest.StartCluster(t, 3), recognizer(t)
