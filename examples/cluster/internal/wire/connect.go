@@ -25,7 +25,8 @@ func Connect(urls, credentials string, opt ...nats.Option) (*nats.Conn, error) {
 	return nc, nil
 }
 
-// redact returns URLs without users, passwords and tokens.
+// redact returns URLs without users, passwords and tokens, as cluster.Redact does, which would link
+// the training into members.
 func redact(urls string) string {
 	list := strings.Split(urls, ",")
 	for i, text := range list {
@@ -34,7 +35,9 @@ func redact(urls string) string {
 			list[i] = "(not a URL)"
 			continue
 		}
-		u.User = nil
+		if u.User != nil {
+			u.User = url.User("xxxxx")
+		}
 		list[i] = u.String()
 	}
 	return strings.Join(list, ",")

@@ -81,6 +81,13 @@ func TestLine(t *testing.T) {
 	must.Reject(NewLine("mic", 1, math.NaN()))(t, "NaN")
 }
 
+// Errors show that a URL has a user or a token, but not which.
+func TestRedact(t *testing.T) {
+	_, err := Connect("nats://me:secret@127.0.0.1:1,nats://token@127.0.0.1:1,nats://127.0.0.1:1", "")
+	must.Fail(t, err, "nats://xxxxx@127.0.0.1:1,nats://xxxxx@127.0.0.1:1,nats://127.0.0.1:1: ")
+	must.Equal(t, redact("nats://%"), "(not a URL)", "redacted")
+}
+
 func TestStatusAndStart(t *testing.T) {
 	s := Status{Streams: 3, Limit: 4, Lag: 0.5, Slow: true}
 	must.Equal(t, must.Get(ParseStatus(s.Encode()))(t), s, "status")
