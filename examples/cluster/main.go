@@ -36,7 +36,7 @@ type settings struct {
 type usageError struct{ error }
 
 func main() {
-	s := settings{member: member.Config{JetStream: wire.Defaults(), Log: slog.Default()}}
+	s := settings{member: member.Config{Log: slog.Default()}}
 	flag.StringVar(&s.url, "nats", nats.DefaultURL, "`URL` of NATS; several are separated by commas")
 	flag.StringVar(&s.credentials, "credentials", "", "`file` with the credentials of a NATS user (default: none)")
 	flag.DurationVar(&s.wait, "wait", 10*time.Second, "`time` to wait for NATS at the start")
@@ -45,14 +45,15 @@ func main() {
 	flag.DurationVar(&s.member.Interval, "interval", 300*time.Millisecond, "`time` between two snapshots of a stream")
 	flag.DurationVar(&s.member.MaxLag, "max-lag", 100*time.Millisecond, "mean `delay` of the audio above which streams are released")
 	flag.IntVar(&s.member.Processors, "processors", 0, "`number` of blocks that are processed at a time (default: one per processor)")
-	o := &s.member.JetStream
-	flag.DurationVar(&o.Lease, "lease", o.Lease, "`time` without a sign of life after which a member loses its streams")
-	flag.DurationVar(&o.KeepAudio, "keep-audio", o.KeepAudio, "`age` at which audio is deleted")
-	flag.DurationVar(&o.KeepLines, "keep-lines", o.KeepLines, "`age` at which lines and abandoned snapshots are deleted")
-	flag.BoolVar(&o.Memory, "memory", o.Memory, "keep audio, lines and snapshots in the memory of the brokers, not in files")
-	flag.IntVar(&o.Replicas, "replicas", o.Replicas, "`number` of brokers that keep a copy")
-	flag.Int64Var(&o.Streams, "max-streams", o.Streams, "maximal number of `streams` in progress in the cluster; more are rejected")
-	flag.Int64Var(&o.Audio, "max-audio", o.Audio, "maximal size of the audio in JetStream in `bytes`; the oldest is deleted")
+	o, d := &s.member.JetStream, wire.Defaults()
+	of := func(v any) string { return fmt.Sprintf(" (default: as the cluster has it, at first %v)", v) }
+	flag.DurationVar(&o.Lease, "lease", 0, "`time` without a sign of life after which a member loses its streams"+of(d.Lease))
+	flag.DurationVar(&o.KeepAudio, "keep-audio", 0, "`age` at which audio is deleted, and a stream without audio ends"+of(d.KeepAudio))
+	flag.DurationVar(&o.KeepLines, "keep-lines", 0, "`age` at which lines and abandoned snapshots are deleted"+of(d.KeepLines))
+	flag.BoolVar(&o.Memory, "memory", false, "keep audio, lines and snapshots in the memory of the brokers, not in files")
+	flag.IntVar(&o.Replicas, "replicas", 0, "`number` of brokers that keep a copy"+of(d.Replicas))
+	flag.Int64Var(&o.Streams, "max-streams", 0, "maximal number of `streams` in progress in the cluster; more are rejected"+of(d.Streams))
+	flag.Int64Var(&o.Audio, "max-audio", 0, "maximal size of the audio in JetStream in `bytes`; the oldest is deleted"+of(d.Audio))
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
@@ -65,8 +66,9 @@ func main() {
 	}
 }
 
+// validate checks the settings. Options of the cluster that are 0 count as the defaults.
 func (s *settings) validate() error {
-	o := s.member.JetStream
+	o := s.member.JetStream.Or(wire.Defaults())
 	for _, v := range []struct {
 		name     string
 		value    time.Duration
@@ -115,6 +117,10 @@ func run(ctx context.Context, s settings) error {
 	mem, err := member.New(ctx, nc, s.member)
 	if err != nil {
 		return err
+	}
+	s.member.JetStream = mem.Options()
+	if err := s.validate(); err != nil { // with those options
+		return usageError{err}
 	}
 	l, err := net.Listen("tcp", s.metrics)
 	if err != nil {

@@ -73,8 +73,8 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{2, "-interval 1ms: expected 10ms to 7.5s", []string{"-interval", "1ms"}},
 		{2, "-lease 20s: expected 100ms to 7.5s", []string{"-lease", "20s"}},
-		{2, "-replicas 0: expected 1 to 5", []string{"-replicas", "0"}},
-		{2, "-max-streams 0", []string{"-max-streams", "0"}},
+		{2, "-replicas -1: expected 1 to 5", []string{"-replicas", "-1"}},
+		{2, "-max-streams -1", []string{"-max-streams", "-1"}},
 		{2, "-processors -1: expected at least 0", []string{"-processors", "-1"}},
 		{2, "flag provided but not defined", []string{"-x"}},
 		{1, "no servers available", []string{"-nats", "nats://127.0.0.1:1", "-wait", "0", "-model", model}},

@@ -40,14 +40,9 @@ type node struct {
 	kill func() // as a process dies: without another word to the broker
 }
 
-func startNode(t testing.TB, nc *nats.Conn, r *events.Recognizer, change func(*member.Config)) *node {
+func startNode(t testing.TB, nc *nats.Conn, r *events.Recognizer) *node {
 	t.Helper()
-	opt := wire.Defaults()
-	opt.Lease = 500 * time.Millisecond
-	cfg := member.Config{Recognizer: r, JetStream: opt, Interval: 50 * time.Millisecond, MaxLag: time.Hour, Log: slog.New(slog.DiscardHandler)}
-	if change != nil {
-		change(&cfg)
-	}
+	cfg := member.Config{Recognizer: r, JetStream: wire.Options{Lease: 500 * time.Millisecond}, Interval: 50 * time.Millisecond, MaxLag: time.Hour, Log: slog.New(slog.DiscardHandler)}
 	m := must.Get(member.New(t.Context(), nc, cfg))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -78,14 +73,14 @@ func TestKilledMembers(t *testing.T) {
 	var mu sync.Mutex
 	var nodes []*node
 	for range 3 {
-		nodes = append(nodes, startNode(t, b.Connect(), r, nil))
+		nodes = append(nodes, startNode(t, b.Connect(), r))
 	}
 	killed := 0
 	kill := func() {
 		mu.Lock()
 		defer mu.Unlock()
 		killed++
-		nodes = append(nodes, startNode(t, b.Connect(), r, nil))
+		nodes = append(nodes, startNode(t, b.Connect(), r))
 		nodes[0].kill()
 		nodes = nodes[1:]
 	}
@@ -121,19 +116,18 @@ func TestNoMember(t *testing.T) {
 func TestKilledBroker(t *testing.T) {
 	ctx, brokers, r := clustertest.Context(t), clustertest.StartCluster(t, 3), recognizer(t)
 	l := load{js: brokers[1].JetStream(brokers[2], brokers[0]), scripts: toneScripts(t, r, 100), streams: 6, patience: time.Minute}
-	opt := wire.Defaults()
-	opt.Replicas = 3
+	opt := wire.Options{Lease: 500 * time.Millisecond, Replicas: 3}
 	setup := func() error { // fails until the brokers have elected a leader
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		return wire.Setup(ctx, l.js, opt)
+		_, err := wire.Setup(ctx, l.js, opt)
+		return err
 	}
 	for err := setup(); err != nil; err = setup() {
 		must.Do(t, ctx.Err())
 	}
-	three := func(c *member.Config) { c.JetStream.Replicas = 3 }
-	for i := range 3 {
-		startNode(t, brokers[i].Connect(brokers[(i+1)%3], brokers[(i+2)%3]), r, three)
+	for i := range 3 { // they take over the options
+		startNode(t, brokers[i].Connect(brokers[(i+1)%3], brokers[(i+2)%3]), r)
 	}
 	stopped := make(chan bool)
 	l.onLine = at(func() { brokers[0].Stop(); close(stopped) }, l.total()/3)

@@ -30,7 +30,7 @@ import (
 type Config struct {
 	Recognizer *events.Recognizer
 	Labels     []string      // of the model, for the metrics
-	JetStream  wire.Options  // equal for all members
+	JetStream  wire.Options  // of the cluster; 0: as they are, or the defaults
 	Interval   time.Duration // between two snapshots of a stream that receives audio
 	MaxLag     time.Duration // mean delay of a chunk above which the member releases streams
 	Step       time.Duration // between two decisions about the load; 0: a second
@@ -67,7 +67,8 @@ type Member struct {
 	lagCount int
 }
 
-// New prepares a member. It creates the streams and buckets of the cluster if they do not exist.
+// New prepares a member. It creates the streams and buckets of the cluster if they do not exist,
+// and otherwise takes over their options.
 func New(ctx context.Context, nc *nats.Conn, cfg Config) (*Member, error) {
 	cfg.Processors = cmp.Or(cfg.Processors, runtime.GOMAXPROCS(0))
 	cfg.Step = cmp.Or(cfg.Step, time.Second)
@@ -75,7 +76,7 @@ func New(ctx context.Context, nc *nats.Conn, cfg Config) (*Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := wire.Setup(ctx, js, cfg.JetStream); err != nil {
+	if cfg.JetStream, err = wire.Setup(ctx, js, cfg.JetStream); err != nil {
 		return nil, err
 	}
 	m := &Member{
@@ -100,6 +101,9 @@ func New(ctx context.Context, nc *nats.Conn, cfg Config) (*Member, error) {
 
 // ID returns the member's name, which is random.
 func (m *Member) ID() string { return m.id }
+
+// Options returns the options of the cluster.
+func (m *Member) Options() wire.Options { return m.cfg.JetStream }
 
 // Run serves streams until ctx ends, and then hands them over to other members.
 func (m *Member) Run(ctx context.Context) error {

@@ -37,7 +37,7 @@ func newCluster(t *testing.T) *cluster {
 	c := &cluster{t: t, ctx: clustertest.Context(t), broker: clustertest.Start(t), opt: wire.Defaults()}
 	c.opt.Lease = 500 * time.Millisecond
 	c.js = c.broker.JetStream()
-	must.Do(t, wire.Setup(c.ctx, c.js, c.opt))
+	must.Get(wire.Setup(c.ctx, c.js, c.opt))(t)
 	for _, v := range tonemodel.Words().Samples {
 		c.pcm = append(c.pcm, byte(int16(v*(1<<15))), byte(int16(v*(1<<15))>>8))
 	}
@@ -201,6 +201,7 @@ func TestPublisherErrors(t *testing.T) {
 // A stream with an invalid name, and one beyond the limit, are rejected.
 func TestRejectedStreams(t *testing.T) {
 	c := newCluster(t)
+	must.Do(t, c.js.DeleteStream(c.ctx, wire.WorkStream)) // which has another limit
 	c.opt.Streams = 2
 	m := c.member(0)
 	must.Get(c.js.Publish(c.ctx, wire.WorkSubject("a=b"), []byte(`{"rate":8000}`)))(t)

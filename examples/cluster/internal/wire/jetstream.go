@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ func CheckName(stream string) error {
 	return nil
 }
 
-// Options are the settings of the JetStream streams. All members must have equal ones.
+// Options are the settings of the JetStream streams. They are those of the whole cluster.
 type Options struct {
 	Lease     time.Duration // without a sign of life for that long, a member loses its streams
 	KeepAudio time.Duration // age at which audio is deleted
@@ -64,8 +65,69 @@ func Defaults() Options {
 // MemberTTL is how long the status of a member is valid.
 const MemberTTL = 3 * time.Second
 
-// Setup creates the streams, buckets and consumers, or changes them to the options.
-func Setup(ctx context.Context, js jetstream.JetStream, opt Options) error {
+// Or returns the options with the values of others in place of zeros.
+func (o Options) Or(others Options) Options {
+	return Options{
+		Lease: cmp.Or(o.Lease, others.Lease), KeepAudio: cmp.Or(o.KeepAudio, others.KeepAudio), KeepLines: cmp.Or(o.KeepLines, others.KeepLines),
+		Memory: o.Memory || others.Memory, Replicas: cmp.Or(o.Replicas, others.Replicas),
+		Streams: cmp.Or(o.Streams, others.Streams), Audio: cmp.Or(o.Audio, others.Audio),
+	}
+}
+
+// flags returns the options as flags of a member.
+func (o Options) flags() []string {
+	return []string{
+		fmt.Sprintf("-lease %v", o.Lease), fmt.Sprintf("-keep-audio %v", o.KeepAudio), fmt.Sprintf("-keep-lines %v", o.KeepLines),
+		fmt.Sprintf("-memory=%v", o.Memory), fmt.Sprintf("-replicas %d", o.Replicas), fmt.Sprintf("-max-streams %d", o.Streams),
+		fmt.Sprintf("-max-audio %d", o.Audio),
+	}
+}
+
+// existing returns the options of the cluster. Those of streams that do not exist are 0.
+func existing(ctx context.Context, js jetstream.JetStream) (o Options, err error) {
+	configs := map[string]jetstream.StreamConfig{}
+	for _, name := range []string{AudioStream, LineStream, WorkStream} {
+		s, err := js.Stream(ctx, name)
+		if err == nil {
+			configs[name] = s.CachedInfo().Config
+		} else if !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return o, fmt.Errorf("stream %s: %w", name, err)
+		}
+	}
+	audio := configs[AudioStream]
+	o = Options{
+		KeepAudio: audio.MaxAge, KeepLines: configs[LineStream].MaxAge, Memory: audio.Storage == jetstream.MemoryStorage,
+		Replicas: audio.Replicas, Streams: configs[WorkStream].MaxMsgs, Audio: audio.MaxBytes,
+	}
+	work, err := js.Consumer(ctx, WorkStream, WorkConsumer)
+	if err == nil {
+		o.Lease = work.CachedInfo().Config.AckWait
+	} else if !errors.Is(err, jetstream.ErrConsumerNotFound) && !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return o, fmt.Errorf("consumer %s: %w", WorkConsumer, err)
+	}
+	return o, nil
+}
+
+// Setup creates the streams, buckets and consumers that do not exist, and returns their options. A
+// zero in opt stands for the value of the cluster, or else for that of Defaults. Other options that
+// differ from those of the cluster are an error, because they would change all its members.
+func Setup(ctx context.Context, js jetstream.JetStream, opt Options) (Options, error) {
+	have, err := existing(ctx, js)
+	if err != nil {
+		return opt, err
+	}
+	opt = opt.Or(have).Or(Defaults())
+	is := have.Or(opt)
+	is.Memory = have.Memory || opt.Memory && have.Replicas == 0
+	for i, flag := range is.flags() {
+		if other := opt.flags()[i]; other != flag {
+			return opt, fmt.Errorf("%s: the cluster has %s", other, flag)
+		}
+	}
+	return opt, create(ctx, js, opt)
+}
+
+func create(ctx context.Context, js jetstream.JetStream, opt Options) error {
 	storage := jetstream.FileStorage
 	if opt.Memory {
 		storage = jetstream.MemoryStorage

@@ -5,9 +5,11 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/s4d-fast/s4d-fast/examples/cluster/internal/clustertest"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/report"
 )
@@ -86,6 +88,33 @@ func TestRedact(t *testing.T) {
 	_, err := Connect("nats://me:secret@127.0.0.1:1,nats://token@127.0.0.1:1,nats://127.0.0.1:1", "")
 	must.Fail(t, err, "nats://xxxxx@127.0.0.1:1,nats://xxxxx@127.0.0.1:1,nats://127.0.0.1:1: ")
 	must.Equal(t, redact("nats://%"), "(not a URL)", "redacted")
+}
+
+// A member takes over the options of the cluster, and does not change them.
+func TestSetup(t *testing.T) {
+	ctx, js := clustertest.Context(t), clustertest.Start(t).JetStream()
+	want := Defaults()
+	want.Lease, want.KeepLines = 2*time.Second, 2*time.Hour
+	must.Equal(t, must.Get(Setup(ctx, js, Options{Lease: want.Lease, KeepLines: want.KeepLines}))(t), want, "options at first")
+	for _, same := range []Options{{}, want, {Lease: want.Lease}} {
+		must.Equal(t, must.Get(Setup(ctx, js, same))(t), want, "options of another member")
+	}
+	for text, other := range map[string]Options{
+		"-lease 1s: the cluster has -lease 2s":                      Defaults(),
+		"-keep-audio 1m0s: the cluster has -keep-audio 30s":         {KeepAudio: time.Minute},
+		"-keep-lines 1h0m0s: the cluster has -keep-lines 2h0m0s":    {KeepLines: time.Hour},
+		"-memory=true: the cluster has -memory=false":               {Memory: true},
+		"-replicas 3: the cluster has -replicas 1":                  {Replicas: 3},
+		"-max-streams 5: the cluster has -max-streams 10000":        {Streams: 5},
+		"-max-audio 1048576: the cluster has -max-audio 1073741824": {Audio: 1 << 20},
+	} {
+		must.Reject(Setup(ctx, js, other))(t, text)
+		must.Equal(t, must.Get(existing(ctx, js))(t), want, "options after %s", text)
+	}
+
+	js = clustertest.Start(t).JetStream()
+	must.Equal(t, must.Get(Setup(ctx, js, Options{Memory: true}))(t).Memory, true, "memory at first")
+	must.Equal(t, must.Get(Setup(ctx, js, Options{}))(t).Memory, true, "memory of another member")
 }
 
 func TestStatusAndStart(t *testing.T) {
