@@ -60,8 +60,9 @@ type entry struct {
 	file        string
 	client      string
 	ended       bool // the stream, whose client has not confirmed that
+	samples     int64
 	size        int64
-	saved       time.Time
+	saved       time.Time // with a monotonic reading, so that a change of the clock does not change its age
 	unremovable bool
 }
 
@@ -79,12 +80,13 @@ func openStore(dir string, keep time.Duration, maxBytes int64, perClient int, lo
 	if err != nil {
 		return nil, err
 	}
+	now := time.Now()
 	for _, f := range files {
-		if err := s.open(f); err != nil {
+		if err := s.open(f, now); err != nil {
 			log.Warn("a file in the folder of snapshots is ignored", "error", err)
 		}
 	}
-	s.expire(time.Now())
+	s.expire(now)
 	for s.total > s.max {
 		id, _ := s.oldest("")
 		s.drop(id)
@@ -93,8 +95,9 @@ func openStore(dir string, keep time.Duration, maxBytes int64, perClient int, lo
 	return s, nil
 }
 
-// open lists a file if it is a snapshot.
-func (s *store) open(f os.DirEntry) error {
+// open lists a file if it is a snapshot. One that was saved later than now, because the clock has
+// been set back, counts as saved now.
+func (s *store) open(f os.DirEntry, now time.Time) error {
 	parts := snapshotName.FindStringSubmatch(f.Name())
 	if parts == nil {
 		return nil
@@ -123,14 +126,31 @@ func (s *store) open(f os.DirEntry) error {
 		s.retire(e)
 		return nil
 	}
-	e.client, e.ended, e.saved = saved.Identity.Client, saved.Identity.End != nil, saved.Saved
+	e.describe(&saved.Identity, now.Add(-max(0, now.Sub(saved.Saved))))
 	// A crash after a snapshot was written leaves its predecessor too.
-	if other, has := s.list[saved.Identity.ID]; has && other.saved.After(e.saved) {
+	if other, has := s.list[saved.Identity.ID]; has && e.precedes(other) {
 		s.retire(e)
 		return nil
 	}
 	s.add(saved.Identity.ID, e)
 	return nil
+}
+
+// describe sets the fields that depend on the stream.
+func (e *entry) describe(id *identity, saved time.Time) {
+	e.client, e.ended, e.samples, e.saved = id.Client, id.End != nil, id.Samples, saved
+}
+
+// precedes reports whether e is an older snapshot of the same stream than other. The clock decides
+// only between equal positions, because it may have been set back.
+func (e *entry) precedes(other entry) bool {
+	switch {
+	case e.samples != other.samples:
+		return e.samples < other.samples
+	case e.ended != other.ended:
+		return other.ended
+	}
+	return e.saved.Before(other.saved)
 }
 
 func encodeSnapshot(v snapshot) ([]byte, error) {
@@ -193,7 +213,8 @@ func (s *store) put(st *stream) error {
 	if err != nil {
 		return err
 	}
-	e := entry{file: filepath.Join(s.dir, rand.Text()+suffix), client: st.Client, ended: st.End != nil, size: int64(len(b)), saved: v.Saved}
+	e := entry{file: filepath.Join(s.dir, rand.Text()+suffix), size: int64(len(b))}
+	e.describe(&st.identity, v.Saved)
 	defer s.deleteObsolete()
 	if err := s.reserve(st.ID, e); err != nil {
 		return err

@@ -2,6 +2,7 @@ package service
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -141,23 +142,94 @@ func TestDamagedSnapshots(t *testing.T) {
 	})
 }
 
-// When a crash has left two snapshots of a stream, it resumes from the newer one.
+// writeSnapshot writes a snapshot to a folder as a store does.
+func writeSnapshot(t *testing.T, dir string, v snapshot) {
+	t.Helper()
+	must.Do(t, os.WriteFile(filepath.Join(dir, rand.Text()+suffix), must.Get(encodeSnapshot(v))(t), 0o600))
+}
+
+// When a crash has left two snapshots of a stream, it resumes from the newer one, also if the clock
+// was set back between them.
 func TestTwoSnapshots(t *testing.T) {
+	ended, began := &report.End{Type: "end"}, time.Now().Add(-time.Minute)
+	for name, two := range map[string][2]snapshot{ // the older one first
+		"clock": {
+			{Identity: identity{Samples: 100}, Saved: began},
+			{Identity: identity{Samples: 200}, Saved: began.Add(time.Second)},
+		},
+		"clock set back": {
+			{Identity: identity{Samples: 100}, Saved: began},
+			{Identity: identity{Samples: 200}, Saved: began.Add(-time.Second)},
+		},
+		"end without audio, clock set back": {
+			{Identity: identity{Samples: 200}, Saved: began},
+			{Identity: identity{Samples: 200, End: ended}, Saved: began.Add(-time.Second)},
+		},
+		"no audio": {
+			{Identity: identity{Samples: 200}, Saved: began},
+			{Identity: identity{Samples: 200, Busy: 1}, Saved: began.Add(time.Second)},
+		},
+	} {
+		dir := t.TempDir()
+		for range 8 { // names are random, and so is the order in which the store reads them
+			for i := range two {
+				two[i].Identity.ID = "mine"
+				writeSnapshot(t, dir, two[i])
+			}
+			s := openTestStore(t, dir, 5)
+			kept, err := s.get("mine", "")
+			want := two[1].Identity
+			if err != nil || kept.Identity.Samples != want.Samples || kept.Identity.Busy != want.Busy || (kept.Identity.End == nil) != (want.End == nil) {
+				t.Errorf("%s: %+v, %v; expected %+v", name, kept, err, want)
+			}
+			if files, _ := os.ReadDir(dir); len(files) != 1 {
+				t.Errorf("%s: %d files, expected 1", name, len(files))
+			}
+			must.Equal(t, s.total, s.list["mine"].size, "%s: bytes are counted", name)
+			s.remove("mine")
+		}
+	}
+}
+
+// A new stream with the name of one that has ended is shorter at first. A crash leaves no snapshot
+// of the ended one that would replace it.
+func TestNewStreamForgetsEndedOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
+		in.post("/v1/streams/mine?format=s16le", bytes.NewReader(make([]byte, 3200)))
+		must.Equal(t, in.server.Stats().Snapshots, 1, "snapshots of the ended stream")
+		c := in.dial("/v1/streams/mine")
+		synctest.Wait()
+		must.Equal(t, in.server.Stats().Snapshots, 0, "snapshots when the new stream has begun")
+		c.conn.CloseNow()
+	})
+}
+
+// After the clock was set back, snapshots expire at their age at most, and free their bytes.
+func TestExpiryAfterClockSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		writeSnapshot(t, dir, snapshot{Identity: identity{ID: "mine", Samples: 1}, Saved: time.Now().Add(24 * time.Hour)})
+		s := openTestStore(t, dir, 5)
+		must.Equal(t, len(s.list), 1, "snapshots after the start")
+		s.max = s.total * 3 / 2
+		time.Sleep(time.Hour + 1)
+		must.Do(t, s.put(&stream{identity: identity{ID: "next", Samples: 1, End: &report.End{}}}))
+		must.Equal(t, len(s.list), 1, "snapshots when the first has expired")
+	})
+}
+
+// While a store is open, no change of the time of day affects the age of a snapshot, because the
+// monotonic clock measures it.
+func TestExpiryIsMonotonic(t *testing.T) {
 	dir := t.TempDir()
-	for n := range 2 {
-		st := &stream{identity: identity{ID: "mine", EventCount: int64(n)}, detector: newRecognizer(t).NewDetector()}
-		s := openTestStore(t, t.TempDir(), 1)
-		must.Do(t, errors.Join(s.put(st), os.CopyFS(dir, os.DirFS(s.dir))))
+	saved := time.Now().Add(-time.Minute)
+	writeSnapshot(t, dir, snapshot{Identity: identity{ID: "mine", Samples: 1}, Saved: saved})
+	e := openTestStore(t, dir, 5).list["mine"]
+	if !strings.Contains(e.saved.String(), " m=") {
+		t.Errorf("saved at %v, expected a monotonic reading", e.saved)
 	}
-	s := openTestStore(t, dir, 5)
-	kept, err := s.get("mine", "")
-	if err != nil || kept.Identity.EventCount != 1 {
-		t.Errorf("%+v, %v; expected the snapshot with an event", kept, err)
-	}
-	if files, _ := os.ReadDir(dir); len(files) != 1 {
-		t.Errorf("%d files, expected 1", len(files))
-	}
-	must.Equal(t, s.total, s.list["mine"].size, "bytes are counted")
+	must.Equal(t, e.saved.Sub(saved).Round(time.Second), 0, "difference from the time in the snapshot")
 }
 
 // Bytes that decode as a snapshot encode to a snapshot that decodes to the same.

@@ -235,8 +235,12 @@ func (s *streams) load(id, client string, received int64) (*stream, error) {
 		return st, nil
 	}
 	saved, err := s.store.get(id, client)
-	if saved == nil || err != nil || saved.Identity.End != nil && received < 0 {
+	switch {
+	case saved == nil || err != nil:
 		return st, err
+	case saved.Identity.End != nil && received < 0:
+		s.store.remove(id) // so that no crash leaves it beside a snapshot of the new stream
+		return st, nil
 	}
 	if st.identity = saved.Identity; st.End != nil {
 		return st, nil
