@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -19,8 +20,10 @@ import (
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// maxRecent is how many events a stream remembers for a client that has lost its connection.
-const maxRecent = 16
+const (
+	maxRecent     = 16        // events that a stream remembers for a client that has lost its connection
+	maxSampleRate = 1_000_000 // Hz, of package events; it bounds the memory of a block
+)
 
 // identity is what a snapshot stores of a stream in addition to its detector.
 type identity struct {
@@ -42,8 +45,8 @@ func (id *identity) validate() error {
 		return fmt.Errorf("it has %d of %d events", len(id.Recent), id.EventCount)
 	case id.Samples < 0 || id.Busy < 0:
 		return fmt.Errorf("%d samples after %v", id.Samples, id.Busy)
-	case !(id.SampleRate >= 0) || math.IsInf(id.SampleRate, 0):
-		return fmt.Errorf("its sampling rate is %g Hz", id.SampleRate)
+	case !(id.SampleRate >= 0 && id.SampleRate <= maxSampleRate):
+		return fmt.Errorf("its sampling rate is %g Hz, expected at most %d Hz", id.SampleRate, maxSampleRate)
 	}
 	return nil
 }
@@ -238,6 +241,8 @@ func (s *streams) load(id, client string, received int64) (*stream, error) {
 	switch {
 	case saved == nil || err != nil:
 		return st, err
+	case saved.Identity.ID != id || saved.Identity.Client != client:
+		return nil, errUnusable(id, errors.New("its snapshot is that of another stream or client"))
 	case saved.Identity.End != nil && received < 0:
 		s.store.remove(id) // so that no crash leaves it beside a snapshot of the new stream
 		return st, nil

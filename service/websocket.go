@@ -47,8 +47,11 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	defer conn.CloseNow()
 	conn.SetReadLimit(-1) // a messageSource reads a block at a time and limits the length itself
 	block := max(1, int(blockSeconds*st.SampleRate))
-	src := newMessageSource(conn, block, s.opt.MaxMessage, s.opt.Idle)
-	defer close(src.done)
+	var src *messageSource // nil for a stream that has ended
+	if st.End == nil {
+		src = newMessageSource(conn, block, s.opt.MaxMessage, s.opt.Idle)
+		defer close(src.done)
+	}
 	end := func(code websocket.StatusCode, reason string) error {
 		// Close waits for the client's close frame, and otherwise would read a frame to its end.
 		rec.conn.SetReadDeadline(time.Now().Add(closeTime))
