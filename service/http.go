@@ -84,7 +84,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	if st == nil {
 		return
 	}
-	defer s.streams.handlers.Done()
+	defer s.streams.leave(st)
 	control := http.NewResponseController(w)
 	session := &session{Server: s, stream: st, named: r.PathValue("id") != "", out: &responseSink{w, control, s.opt.Slow}}
 	in := &bodyReader{in: r.Body, control: control, ctx: s.streams.ctx, idle: s.opt.Idle}

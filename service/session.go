@@ -129,20 +129,27 @@ func (s *session) recognize(ctx context.Context, x []float32, arrived time.Time)
 		return err
 	}
 	began := time.Now()
+	n, found, failed := s.compute(x)
+	busy := time.Since(began)
+	s.stream.Busy += busy
+	err := s.emit(found, failed)
+	lag := time.Since(arrived)
+	s.times.Add(lag)
+	s.opt.Metrics.Block(n, busy, lag)
+	return err
+}
+
+// compute passes samples to the resampler and the detector, on the processor that the session has,
+// and releases the processor. It returns the number of samples at the model's rate.
+func (s *session) compute(x []float32) (n int, found []events.Event, failed error) {
+	defer s.processors.release() // also after a panic
 	s.stream.Samples += int64(len(x))
 	if s.stream.resampler != nil {
 		s.buf = s.stream.resampler.Process(s.buf[:0], x)
 		x = s.buf
 	}
-	found, failed := s.stream.detector.Process(x)
-	busy := time.Since(began)
-	s.processors.release()
-	s.stream.Busy += busy
-	err := s.emit(found, failed)
-	lag := time.Since(arrived)
-	s.times.Add(lag)
-	s.opt.Metrics.Block(len(x), busy, lag)
-	return err
+	found, failed = s.stream.detector.Process(x)
+	return len(x), found, failed
 }
 
 // emit records all events and sends them. The stream also keeps those that follow a failure to

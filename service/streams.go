@@ -58,6 +58,7 @@ type stream struct {
 	resampler      *audio.Resampler // nil if the client's audio has the model's rate
 	resamplerState []byte           // of a saved stream
 	unsent         []report.Event   // those of Recent that the client lacks
+	released       bool
 }
 
 // standardRates are the sampling rates in Hz that can be resampled: the filters for others may take
@@ -206,7 +207,7 @@ var validID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // acquire starts or resumes a stream for a client that has received a number of its events; a
 // negative number means all. An empty id is replaced by a random one. The caller must call release
-// and, when the client has received everything, handlers.Done.
+// and, when the client has received everything, leave.
 func (s *streams) acquire(id, client string, received int64) (*stream, error) {
 	if id == "" {
 		id = rand.Text()
@@ -218,16 +219,44 @@ func (s *streams) acquire(id, client string, received int64) (*stream, error) {
 	if err := s.admit(id, client); err != nil {
 		return nil, err
 	}
+	acquired := false
+	defer func() { // also after a panic
+		if !acquired {
+			s.dismiss(id, client)
+			s.handlers.Done()
+		}
+	}()
 	st, err := s.load(id, client, received)
 	if err == nil {
 		err = st.resumeEvents(received)
 	}
 	if err != nil {
-		s.dismiss(id, client)
-		s.handlers.Done()
 		return nil, err
 	}
+	acquired = true
 	return st, nil
+}
+
+// leave ends the handler of a stream. If a panic has ended it before release, the stream's state
+// may be inconsistent. It is not saved then, and its previous snapshot stays.
+func (s *streams) leave(st *stream) {
+	if !st.released {
+		s.dismiss(st.ID, st.Client)
+		if s.store != nil {
+			s.countUnsaved()
+		}
+	}
+	s.handlers.Done()
+}
+
+// countUnsaved counts a stream that could not be saved.
+func (s *streams) countUnsaved() {
+	s.unsaved.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		s.lost++
+	}
 }
 
 // load returns the stream in the store, or a new one. Without a number of events received, the name
@@ -324,7 +353,10 @@ func (s *streams) pace(ctx context.Context, st *stream, samples int) error {
 // the stream has had samples; otherwise it deletes the snapshot. It reports whether the stream was
 // saved, and logs errors.
 func (s *streams) release(st *stream, keep bool) (saved bool) {
-	defer s.dismiss(st.ID, st.Client)
+	defer func() {
+		s.dismiss(st.ID, st.Client)
+		st.released = true
+	}()
 	if s.store == nil {
 		return false
 	}
@@ -334,12 +366,7 @@ func (s *streams) release(st *stream, keep bool) (saved bool) {
 	}
 	if err := s.store.put(st); err != nil {
 		s.opt.Log.Error("a snapshot was not written", "error", err)
-		s.unsaved.Add(1)
-		s.mu.Lock()
-		if s.closed {
-			s.lost++
-		}
-		s.mu.Unlock()
+		s.countUnsaved()
 		return false
 	}
 	return true

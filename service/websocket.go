@@ -26,7 +26,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	if st == nil {
 		return
 	}
-	defer s.streams.handlers.Done()
+	defer s.streams.leave(st)
 	if st.End == nil {
 		if err := st.setRate(q.rate, s.recognizer.SampleRate(), q.resample); err != nil {
 			s.streams.release(st, true)
