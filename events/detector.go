@@ -99,7 +99,9 @@ func (d *Detector) close() {
 	if d.track != nil {
 		d.track.reset()
 		d.smoother.reset()
+		return
 	}
+	d.sound.stream.Reset() // Restore rejects the state of a network that has failed
 }
 
 // follow implements follower.

@@ -320,6 +320,16 @@ func TestModelFault(t *testing.T) {
 	}
 }
 
+// A Detector whose network has failed has a snapshot that can be restored.
+func TestSnapshotAfterModelFault(t *testing.T) {
+	m := toneModel(t)
+	m.Weights.EncoderBias[0] = float32(math.NaN())
+	r := must.Get(events.New(m, events.Defaults()))(t)
+	d := r.NewDetector()
+	must.Reject(d.Process(tonemodel.Words().Samples))(t, "expected a finite number")
+	must.Do(t, r.NewDetector().Restore(d.Snapshot()))
+}
+
 func TestAllocations(t *testing.T) {
 	s := tonemodel.Words()
 	d := recognizer(t, events.Defaults()).NewDetector()

@@ -86,8 +86,10 @@ func TestRestoreErrors(t *testing.T) {
 }
 
 // Bytes with a correct checksum are rejected and change nothing, or they are the snapshot of the
-// stream that they restore. To fuzz: go test -fuzz=FuzzRestore -fuzzminimizetime=1s ./series
+// stream that they restore. Its later results are errors or finite.
+// To fuzz: go test -fuzz=FuzzRestore -fuzzminimizetime=1s ./series
 func FuzzRestore(f *testing.F) {
+	rows := newRows(100)
 	s := newPredictor(f, newModel(f, model.SeriesAnomaly), series.Options{}).NewStream()
 	for _, row := range newRows(9) {
 		f.Add(s.Snapshot(nil))
@@ -95,12 +97,30 @@ func FuzzRestore(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		b = signed(b)
+		s.Reset()
 		before := s.Snapshot(nil)
 		if err := s.Restore(b); err != nil {
 			b = before
 		}
 		if got := s.Snapshot(nil); !bytes.Equal(got, b) {
 			t.Errorf("snapshot %x, expected %x", got, b)
+		}
+		for i, row := range rows {
+			r, err := s.Step(row)
+			if err != nil {
+				s.Reset()
+				break
+			}
+			sum := 0.0
+			for _, v := range slices.Concat(r.Output, r.Expected) {
+				sum += float64(v)
+			}
+			for _, v := range r.Scores {
+				sum += v
+			}
+			if sum-sum != 0 {
+				t.Fatalf("row %d: %+v", i, r)
+			}
 		}
 	})
 }
