@@ -60,9 +60,17 @@ func (r *Resampler) restore(body []byte) error {
 	if n < least || n >= r.width {
 		return fmt.Errorf("%d samples, expected %d to %d", n, least, r.width-1)
 	}
+	sample := func(i int) float32 {
+		return math.Float32frombits(binary.LittleEndian.Uint32(body[snapshotHead+4*i:]))
+	}
+	for i := range n {
+		if v := sample(i); v-v != 0 {
+			return fmt.Errorf("sample %v, expected a finite number", v)
+		}
+	}
 	r.phase, r.window, r.in = word(2), 0, r.in[:n]
 	for i := range r.in {
-		r.in[i] = math.Float32frombits(binary.LittleEndian.Uint32(body[snapshotHead+4*i:]))
+		r.in[i] = sample(i)
 	}
 	return nil
 }

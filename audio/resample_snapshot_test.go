@@ -58,6 +58,7 @@ func TestResamplerRestoreErrors(t *testing.T) {
 		"half a sample":  {edit(whole-2, nothing), "whole samples"},
 		"no head":        {edit(snapshot.HeaderBytes+8, nothing), "expected a head"},
 		"no samples":     {edit(snapshot.HeaderBytes+snapshotHead, nothing), ": 0 samples, expected"},
+		"sample":         {edit(whole, func(b []byte) { copy(b[snapshotHead:], "\x00\x00\xc0\x7f") }), "sample NaN, expected a finite number"},
 		"phase":          {edit(whole, func(b []byte) { b[16] = 80 }), "phase 80, expected less than 80"},
 		"ratio":          {newResampler(48000, 8000).Snapshot(), "ratio 1/6, expected 80/441"},
 		"samples beyond": {snapshot.End(append(bytes.Clone(good[:whole]), make([]byte, 4*(r.width-samples))...), 0), "samples, expected"},
@@ -121,8 +122,13 @@ func FuzzResamplerRestore(f *testing.F) {
 		if got := r.Snapshot(); !bytes.Equal(got, want) {
 			t.Fatalf("snapshot %x, expected %x", got, want)
 		}
-		if got := len(r.Process(nil, make([]float32, 1000))); got < 500-r.width || got > 501 {
+		overflows := slices.ContainsFunc(r.in, func(v float32) bool { return max(v, -v) > 1e30 })
+		y := r.Process(nil, make([]float32, 1000))
+		if got := len(y); got < 500-r.width || got > 501 {
 			t.Errorf("%d samples of 1000 at half the rate, with a filter of %d", got, r.width)
+		}
+		if !overflows && slices.ContainsFunc(y, func(v float32) bool { return v != v }) {
+			t.Errorf("NaN in the samples %v", y)
 		}
 	})
 }

@@ -16,6 +16,8 @@ import (
 const (
 	snapshotMagic   = "S4DEVENT"
 	snapshotVersion = 4
+
+	maxPosition = 1 << 62 // no stream gets this far, and later positions do not overflow
 )
 
 // snapshotHead is the fixed part of a snapshot's body. After it come the samples of partial and
@@ -116,7 +118,7 @@ func (d *Detector) Restore(b []byte) error {
 		}
 		next.decision.contour.levels = append(next.decision.contour.levels, lists[4]...)
 	}
-	if err := d.check(&head, lists[3], lists[4]); err != nil {
+	if err := d.check(&head, &lists); err != nil {
 		return fmt.Errorf("events: snapshot: %w", err)
 	}
 	next.decision.gate, next.decision.segment, next.position = head.Gate, head.Segment, head.Position
@@ -132,11 +134,17 @@ func (d *Detector) Restore(b []byte) error {
 var errTruncated = errors.New("events: snapshot: truncated")
 
 // check reports a state that no Detector has.
-func (d *Detector) check(h *snapshotHead, odds, levels []float32) error {
+func (d *Detector) check(h *snapshotHead, lists *[5][]float32) error {
 	labels, s := int32(len(d.labels)), &h.Segment
+	partial, past, odds, levels := lists[0], lists[1], lists[3], lists[4]
+	noAudio := func(v float32) bool { return !isAudio(v) }
 	switch {
-	case h.Position < 0:
-		return fmt.Errorf("position %d, expected at least 0", h.Position)
+	case h.Position < 0 || h.Position > maxPosition:
+		return fmt.Errorf("position %d, expected 0 … %d", h.Position, int64(maxPosition))
+	case slices.ContainsFunc(partial, noAudio) || slices.ContainsFunc(past, noAudio):
+		return fmt.Errorf("a sample is not a number from %v to %v", -maxAmplitude, maxAmplitude)
+	case !(s.Confidence >= 0 && s.Confidence <= 1):
+		return fmt.Errorf("a confidence of %v, expected 0 … 1", s.Confidence)
 	case int(h.Partial) >= d.frame:
 		return fmt.Errorf("%d samples of a frame, expected less than %d", h.Partial, d.frame)
 	case int(h.Past) > cap(d.past) || int(h.Past)%d.frame != 0:

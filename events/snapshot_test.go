@@ -59,6 +59,7 @@ func TestRestoreErrors(t *testing.T) {
 	nested := edit(level, []byte("abacus\x00\x00")...)
 	inner := nested[level-12 : len(nested)-4]
 	copy(inner, signed(inner))
+	const confidence = 150 // offset of segment.Confidence
 	for _, c := range []struct {
 		name, want string
 		recognizer *events.Recognizer
@@ -76,6 +77,10 @@ func TestRestoreErrors(t *testing.T) {
 		{"other labels", "another model", of(labels), good},
 		{"other level", "set S4D_LEVEL=abacus", r, signed(nested)},
 		{"negative position", "position -", r, edit(83, 0x80)},
+		{"position that overflows", "position 9223372036854775807", r, edit(76, 255, 255, 255, 255, 255, 255, 255, 0x7f)},
+		{"confidence", "a confidence of NaN", r, edit(confidence, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f)},
+		{"sample of a frame", "a sample is not a number from ", r, edit(212, 0, 0, 0xc0, 0x7f)},
+		{"past sample", "a sample is not a number from ", r, edit(212+4*(5000%80), 0, 0, 0xc0, 0x7f)},
 		{"a flag of 2", "invalid value", r, edit(92, 2)},
 	} {
 		d := c.recognizer.NewDetector()
@@ -122,7 +127,7 @@ func fuzzRestore(f *testing.F, r *events.Recognizer) {
 		}
 		list, err := d.Process(s.Samples[:4000])
 		for _, e := range list {
-			if err == nil && !(e.Onset < e.End && e.End <= d.Position()) {
+			if err == nil && !(e.Onset < e.End && e.End <= d.Position() && e.Confidence >= 0 && e.Confidence <= 1) {
 				t.Errorf("event %+v at position %d", e, d.Position())
 			}
 		}
