@@ -1,6 +1,7 @@
 package service
 
 import (
+	"math"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -21,6 +22,8 @@ func TestForgedSnapshots(t *testing.T) {
 		"name of an ended stream":    func(id *identity) { id.ID, id.End = "other", end },
 		"client":                     func(id *identity) { id.Client = "nobody" },
 		"client of an ended stream":  func(id *identity) { id.Client, id.End = "nobody", end },
+		"NaN in an event":            func(id *identity) { id.EventCount, id.Recent = 1, []report.Event{{Confidence: math.NaN()}} },
+		"infinity in the end":        func(id *identity) { id.End = &report.End{RealTimeFactor: math.Inf(1)} },
 		"name and client of another": func(id *identity) { id.ID, id.Client = "other", "b" },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,10 +3,8 @@ package service
 import (
 	"bytes"
 	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -19,7 +17,6 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
@@ -230,35 +227,6 @@ func TestExpiryIsMonotonic(t *testing.T) {
 		t.Errorf("saved at %v, expected a monotonic reading", e.saved)
 	}
 	must.Equal(t, e.saved.Sub(saved).Round(time.Second), 0, "difference from the time in the snapshot")
-}
-
-// Bytes that decode as a snapshot encode to a snapshot that decodes to the same.
-func FuzzSnapshot(f *testing.F) {
-	d := newRecognizer(f).NewDetector()
-	d.Process(tonemodel.Words().Samples[:9000])
-	id := identity{ID: "a", EventCount: 1, Recent: []report.Event{{Type: "event"}}}
-	b := must.Get(encodeSnapshot(snapshot{id, d.Snapshot(), []byte{1}, time.Unix(1, 0)}))(f)
-	f.Add(b[headerSize:])
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, content []byte) {
-		b := append([]byte(magic+"\x00\x00\x00\x00"), content...)
-		if _, err := decodeSnapshot(b); err == nil && crc32.ChecksumIEEE(content) != 0 {
-			t.Error("a wrong checksum is accepted")
-		}
-		binary.LittleEndian.PutUint32(b[len(magic):], crc32.ChecksumIEEE(content))
-		v, err := decodeSnapshot(b)
-		if err != nil {
-			return
-		}
-		first := must.Get(encodeSnapshot(*v))(t)
-		if n := int64(len(v.Identity.Recent)); n > maxRecent || n > v.Identity.EventCount {
-			t.Errorf("%d remembered of %d events", n, v.Identity.EventCount)
-		}
-		v = must.Get(decodeSnapshot(first))(t)
-		if second, err := encodeSnapshot(*v); err != nil || !bytes.Equal(first, second) {
-			t.Errorf("%v: the second round trip differs from the first", err)
-		}
-	})
 }
 
 // When a client leaves many streams at once, the list matches the folder and its limit.

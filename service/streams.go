@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -48,7 +49,8 @@ func (id *identity) validate() error {
 	case !(id.SampleRate >= 0 && id.SampleRate <= maxSampleRate):
 		return fmt.Errorf("its sampling rate is %g Hz, expected at most %d Hz", id.SampleRate, maxSampleRate)
 	}
-	return nil
+	_, err := json.Marshal(id) // fails if a number in its lines is NaN or infinite
+	return err
 }
 
 // stream belongs to the session that has acquired it.
