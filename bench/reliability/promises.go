@@ -40,6 +40,7 @@ var promises = []promise{
 	{text: "a detector has the same events in every minute of a day of equal minutes", pkg: "events", test: "TestDay"},
 	{text: "streams that share a model do not affect each other", pkg: "events", test: "TestManyStreams"},
 	{text: "a connection leaves no goroutine and no stream", pkg: "service", test: "TestConnectionsLeaveNothing"},
+	{text: "a TCP connection leaves no file descriptor", pkg: "service", test: "TestDescriptors"},
 	{text: "a client that never reads is disconnected and holds at most 64 kB", pkg: "service", test: "TestClientsThatNeverRead"},
 	{text: "a hostile exchange leaves no stream, no goroutine and a service that serves", pkg: "service", test: "TestHostileExchanges"},
 	{text: "a block of audio waits for at most one block of every other client", pkg: "service", test: "TestFairness"},
