@@ -22,7 +22,7 @@ import (
 // Causes of the end of a run's context.
 var (
 	errDrain = errors.New("the sweep was cancelled")
-	errStall = errors.New("no step for too long")
+	errStall = errors.New("no progress for too long")
 )
 
 // brokerError is an error for which neither the run nor its data are to blame.
@@ -164,7 +164,7 @@ func (r *run) train(ctx context.Context) error {
 	r.alive()
 	_, missing := os.Stat(filepath.Join(r.runDir(), train.RunFiles()[0]))
 	var t *train.Trainer
-	opt := train.Options{Dir: r.runDir(), Resume: missing == nil, Reporter: &progress{Reporter: r.Reporter, run: r, log: train.LogLines(own)}, Saved: func() error {
+	opt := train.Options{Dir: r.runDir(), Resume: missing == nil, Reporter: &progress{Reporter: r.Reporter, run: r, log: train.LogLines(own)}, Evaluated: r.alive, Saved: func() error {
 		r.alive()
 		return r.saved(ctx, t)
 	}}

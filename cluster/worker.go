@@ -27,7 +27,7 @@ type Worker struct {
 	Cache   int64         // bytes that the data cache may have; 0: 10 GB
 	Threads int           // of training; 0: as the run says
 	Idle    time.Duration // without a run for so long, Run returns; 0: never
-	Stall   time.Duration // a run without a step for so long is given up; 0: 30 minutes
+	Stall   time.Duration // a run without progress for so long is given up; 0: 30 minutes
 	// Load loads the data of a run.
 	Load func(context.Context, train.Config) (*dataset.Dataset, error)
 	// MapPaths replaces each path of data in a configuration by that which f returns. nil: the data

@@ -23,7 +23,8 @@ type EvalOptions struct {
 	StepScale float64                // sampling rate of training divided by that of the input (docs/maths.md §1.6); 0: 1
 	Each      func(Prediction) error // called for every example, in order, at the end; may be nil
 
-	team *team // shares the batches with other processes; nil: none, and required with Each
+	team      *team  // shares the batches with other processes; nil: none, and required with Each
+	evaluated func() // called after each batch; nil: none
 }
 
 // Prediction is a network's output for one example.
@@ -85,6 +86,9 @@ func Evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOpti
 				if opt.Each != nil {
 					predictions = b.appendPredictions(predictions, logits)
 				}
+			}
+			if opt.evaluated != nil {
+				opt.evaluated()
 			}
 			load.release(b)
 		}

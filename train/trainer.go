@@ -47,6 +47,8 @@ type Options struct {
 	// Saved is called in Fit after each checkpoint, when all files of the run folder belong to one
 	// state, and before the next step. May be nil. After an error Fit stops and returns it.
 	Saved func() error
+	// Evaluated is called in Fit after each batch of a validation or test. May be nil.
+	Evaluated func()
 	// Group joins the processes that train the network together; nil: this one only. All ranks pass
 	// the same configuration and data. The options Dir, Numbered and Resume count on rank 0, which
 	// is the only one to read and write the run folder.
@@ -57,23 +59,24 @@ type Options struct {
 
 // Trainer is a run: its data, network, optimiser and folder. One goroutine at a time may use it.
 type Trainer struct {
-	cfg      Config
-	dir      string // "": none
-	files    atomicfile.Files
-	data     *dataset.Dataset
-	kept     []int // with Options.From: for each output, that of the model with the same name, or −1
-	model    *model.Model
-	best     *model.Model // of the best epoch
-	team     team
-	optim    *optim.AdamW
-	lengths  []int // of the training examples; zeros where they are not known in advance
-	plan     plan
-	state    state
-	test     *Result
-	reporter Reporter
-	saved    func() error // Options.Saved
-	locked   *flock.Flock
-	warnings []string
+	cfg       Config
+	dir       string // "": none
+	files     atomicfile.Files
+	data      *dataset.Dataset
+	kept      []int // with Options.From: for each output, that of the model with the same name, or −1
+	model     *model.Model
+	best      *model.Model // of the best epoch
+	team      team
+	optim     *optim.AdamW
+	lengths   []int // of the training examples; zeros where they are not known in advance
+	plan      plan
+	state     state
+	test      *Result
+	reporter  Reporter
+	saved     func() error // Options.Saved
+	evaluated func()       // Options.Evaluated
+	locked    *flock.Flock
+	warnings  []string
 
 	fingerprint *fingerprint // of the data
 
@@ -128,7 +131,7 @@ func open(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (
 	if data == nil {
 		return nil, dataError{errors.New("train: no data")}
 	}
-	t := &Trainer{cfg: cfg, data: data, reporter: opt.Reporter, files: atomicfile.Files{FS: cmp.Or[atomicfile.FS](opt.files, atomicfile.OS{})}}
+	t := &Trainer{cfg: cfg, data: data, reporter: opt.Reporter, evaluated: opt.Evaluated, files: atomicfile.Files{FS: cmp.Or[atomicfile.FS](opt.files, atomicfile.OS{})}}
 	if t.reporter == nil {
 		t.reporter = silent{}
 	}

@@ -21,7 +21,7 @@ type workerCmd struct {
 	Cache   int64         `help:"Size of the cache of data in gigabytes." default:"10" placeholder:"N"`
 	Threads int           `help:"Number of worker threads (default: as the sweep says, otherwise one per processor)." placeholder:"N"`
 	Idle    time.Duration `help:"Exit after this time without a run (default: never)." placeholder:"TIME"`
-	Stall   time.Duration `help:"Give a run up after this time without a step." default:"30m"`
+	Stall   time.Duration `help:"Give a run up after this time without progress: a step, a batch of a validation, or a part of a file." default:"30m"`
 
 	natsFlags
 }

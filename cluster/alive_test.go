@@ -1,0 +1,63 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/train"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// Every batch of a validation counts as a sign of life, for as long as the validation takes.
+func TestValidationIsAlive(t *testing.T) {
+	s := stored(t, entry{Status: queued})
+	sweep := tiny(t, t.TempDir(), 1, "train.epochs=1", "train.eval_batch=1")
+	folder := must.Get(sweep.Open())(t)
+	defer folder.Close()
+	text := must.Get(folder.Runs[0].Config.Encode())(t)
+	w := &Worker{Name: "a", Dir: t.TempDir(), Stall: time.Minute, Log: logger(t), store: s}
+	l := must.Get(claim(t.Context(), s.kv, testKey, w.Name))(t)
+	r := &run{Worker: w, job: &job{Sweep: testKey[:16], Config: string(text)}, lease: l, log: w.Log, began: time.Now().Add(-time.Hour)}
+	slow := &slowSet{renew: func() error { return r.renew(t.Context(), renewed{}) }, silent: func() { r.active.Store(0) }}
+	w.Load = func(ctx context.Context, c train.Config) (*dataset.Dataset, error) {
+		d, err := loadTask(ctx, c)
+		if err == nil {
+			slow.Set, d.Val = d.Val, slow
+		}
+		return d, err
+	}
+	must.Do(t, r.train(t.Context()))
+	must.Equal(t, slow.loaded, 16, "loaded validation examples")
+	must.Equal(t, slow.stalled, 0, "examples before which the run counted as stalled")
+}
+
+// slowSet is a set that takes longer than Worker.Stall for each third example. The loader reads the
+// example after the next one only when the network has evaluated this one.
+type slowSet struct {
+	dataset.Set
+	silent          func()
+	renew           func() error
+	loaded, stalled int
+}
+
+func (s *slowSet) Example(e *dataset.Example, i, epoch int) error {
+	switch s.loaded++; s.loaded % 3 {
+	case 1:
+		s.silent()
+	case 0:
+		if errors.Is(s.renew(), errStall) {
+			s.stalled++
+		}
+	}
+	return s.Set.Example(e, i, epoch)
+}
+
+// renewed is a message that can only be renewed.
+type renewed struct{ jetstream.Msg }
+
+func (renewed) InProgress() error { return nil }
