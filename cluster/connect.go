@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -19,11 +22,22 @@ type Connection struct {
 	CA          string // PEM file of the authorities that sign the servers' certificates; "": the system's
 	Cert, Key   string // PEM files of the client's certificate and key; "": none
 	Name        string // of this client, for the broker's monitoring
-	Wait        bool   // wait for a broker that cannot be reached
+	// Wait is set if Connect waits for a broker that cannot be reached. Idle limits the time; 0: no
+	// limit.
+	Wait bool
+	Idle time.Duration
+	Log  *slog.Logger // nil: none
+
+	dialer nats.CustomDialer // nil: the network
 }
 
-// Connect connects to a broker. The connection restores itself after every loss.
+// Connect connects to a broker. The connection restores itself after every loss. With Wait, the
+// error is ErrIdle if the broker could not be reached for Idle. Wrong URLs, certificates and
+// passwords are errors at once.
 func Connect(ctx context.Context, c Connection) (*nats.Conn, error) {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
 	opts := []nats.Option{
 		nats.Name(c.Name), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond), nats.Timeout(5 * time.Second),
 		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), // a cut network is found within 6 s
@@ -38,6 +52,10 @@ func Connect(ctx context.Context, c Connection) (*nats.Conn, error) {
 	if c.Cert != "" {
 		opts = append(opts, nats.ClientCert(c.Cert, c.Key))
 	}
+	if c.dialer != nil {
+		opts = append(opts, nats.SetCustomDialer(c.dialer))
+	}
+	began, waiting := time.Now(), ""
 	for {
 		nc, err := nats.Connect(c.URL, opts...)
 		if err == nil {
@@ -46,9 +64,17 @@ func Connect(ctx context.Context, c Connection) (*nats.Conn, error) {
 		if bad := (*url.Error)(nil); errors.As(err, &bad) {
 			err = bad.Err // without the URL
 		}
-		err = fmt.Errorf("cluster: %s: %w", Redact(c.URL), err)
-		if retry := errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout); !c.Wait || !retry {
+		retry := c.Wait && unreachable(err)
+		err = fmt.Errorf("cluster: %s: %w", redact(c.URL), err)
+		if !retry {
 			return nil, err
+		}
+		if c.Idle > 0 && time.Since(began) >= c.Idle {
+			return nil, fmt.Errorf("%w (%v): %w", ErrIdle, c.Idle, err)
+		}
+		if text := err.Error(); text != waiting {
+			waiting = text
+			c.Log.Warn("waiting for the NATS server", "error", text)
 		}
 		if !sleep(ctx, time.Second) {
 			return nil, context.Cause(ctx)
@@ -56,8 +82,25 @@ func Connect(ctx context.Context, c Connection) (*nats.Conn, error) {
 	}
 }
 
-// Redact returns URLs without passwords and tokens.
-func Redact(urls string) string {
+// ErrIdle is the error of a connection whose server could not be reached for Connection.Idle.
+var ErrIdle = errors.New("cluster: no NATS server for the idle time")
+
+// unreachable reports whether an error of nats.Connect says that the server cannot be reached now.
+// A connection that is lost during the TLS handshake is not such an error, since servers reject
+// certificates in this way.
+func unreachable(err error) bool {
+	if errors.Is(err, nats.ErrTLS) || errors.As(err, new(*net.AddrError)) {
+		return false
+	}
+	if errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, io.EOF) {
+		return true
+	}
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op != "remote error" // the name of TLS alerts
+}
+
+// redact returns URLs without passwords and tokens.
+func redact(urls string) string {
 	list := strings.Split(urls, ",")
 	for i, text := range list {
 		u, err := url.Parse(strings.TrimSpace(text))

@@ -25,8 +25,13 @@ type natsFlags struct {
 	Key   string `name:"nats-key" help:"PEM file with the client's key." type:"path" placeholder:"FILE" and:"nats-client" group:"Other machines:"`
 }
 
-func (f *natsFlags) connect(ctx context.Context, name string, wait bool) (*nats.Conn, error) {
-	nc, err := cluster.Connect(ctx, cluster.Connection{URL: f.NATS, Credentials: f.Creds, CA: f.CA, Cert: f.Cert, Key: f.Key, Name: name, Wait: wait})
+func (f *natsFlags) connection(name string, log *slog.Logger) cluster.Connection {
+	return cluster.Connection{URL: f.NATS, Credentials: f.Creds, CA: f.CA, Cert: f.Cert, Key: f.Key, Name: name, Log: log}
+}
+
+// connect connects to NATS. The error is train.ErrInterrupted if ctx ends before.
+func connect(ctx context.Context, c cluster.Connection) (*nats.Conn, error) {
+	nc, err := cluster.Connect(ctx, c)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%w before the connection to NATS", train.ErrInterrupted)
 	}
@@ -76,7 +81,7 @@ func (c *sweepCmd) distribute(ctx context.Context, std *streams, log *slog.Logge
 		if err != nil {
 			return nil, err
 		}
-	} else if nc, err = c.connect(ctx, "sweep", false); err != nil {
+	} else if nc, err = connect(ctx, c.connection("sweep", log)); err != nil {
 		return nil, err
 	}
 	defer nc.Close()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -92,6 +93,13 @@ func TestClusterFlags(t *testing.T) {
 	for _, flags := range [][]string{{"--nats-cert", "--nats-key"}, {"--nats-ca"}, {"--nats-creds"}} {
 		checkRun(t, nil, missing(flags...), exitFailed, filepath.Join(dir, flags[0])+": no such file")
 	}
+}
+
+// A worker that finds no server ends without an error after its idle time.
+func TestWorkerIdleWithoutServer(t *testing.T) {
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	must.Do(t, l.Close())
+	checkRun(t, nil, []string{"worker", "--nats", "nats://" + l.Addr().String(), "--idle", "1ns"}, exitOK, "no NATS server for the idle time (1ns)")
 }
 
 // The table of --watch has the totals and the runs that have begun. On a terminal it replaces the

@@ -20,7 +20,7 @@ type workerCmd struct {
 	Dir     string        `help:"Folder for the run in progress and the cache of data, used by one worker at a time (default: a temporary folder)." type:"path" placeholder:"DIR"`
 	Cache   int64         `help:"Size of the cache of data in gigabytes." default:"10" placeholder:"N"`
 	Threads int           `help:"Number of worker threads (default: as the sweep says, otherwise one per processor)." placeholder:"N"`
-	Idle    time.Duration `help:"Exit after this time without a run (default: never)." placeholder:"TIME"`
+	Idle    time.Duration `help:"Exit after this time without a run or a NATS server (default: never)." placeholder:"TIME"`
 	Stall   time.Duration `help:"Give a run up after this time without progress: a step, a batch of a validation, or a part of a file." default:"30m"`
 
 	natsFlags
@@ -54,7 +54,13 @@ func (c *workerCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	case c.Stall <= 0:
 		return usageError(fmt.Errorf("--stall %v: expected more than 0", c.Stall))
 	}
-	nc, err := c.connect(ctx, c.Name, true)
+	to := c.connection(c.Name, log)
+	to.Wait, to.Idle = true, c.Idle
+	nc, err := connect(ctx, to)
+	if errors.Is(err, cluster.ErrIdle) {
+		log.Warn("stopped", "reason", err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
