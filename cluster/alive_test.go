@@ -20,7 +20,7 @@ func TestValidationIsAlive(t *testing.T) {
 	folder := must.Get(sweep.Open())(t)
 	defer folder.Close()
 	text := must.Get(folder.Runs[0].Config.Encode())(t)
-	w := &Worker{Name: "a", Dir: t.TempDir(), Stall: time.Minute, Log: logger(t), store: s}
+	w := &Worker{Name: "a", Dir: t.TempDir(), Stall: time.Minute, Log: logger(t), store: s, cache: &cache{}}
 	l := must.Get(claim(t.Context(), s.kv, testKey, w.Name))(t)
 	r := &run{Worker: w, job: &job{Sweep: testKey[:16], Config: string(text)}, lease: l, log: w.Log, began: time.Now().Add(-time.Hour)}
 	slow := &slowSet{renew: func() error { return r.renew(t.Context(), renewed{}) }, silent: func() { r.active.Store(0) }}

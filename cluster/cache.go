@@ -17,10 +17,22 @@ type cache struct {
 	shared map[string]string // hash of the data at a path of this machine
 	intact map[string]bool   // hashes of the cached data that this process has verified
 	tree   hashTree
+
+	sweep string    // of the last run
+	run   []dataRef // all data of the last run
 }
 
 // hashTree is the type of treeOf.
 type hashTree func(path string, limit int64, step func() error) (dataRef, error)
+
+// begin prepares for a run. The cache keeps the data of that run. Data at paths of this machine may
+// have changed since an earlier sweep.
+func (c *cache) begin(j *job) {
+	if c.sweep != j.Sweep {
+		clear(c.shared)
+	}
+	c.sweep, c.run = j.Sweep, j.Data
+}
 
 // path returns a path with the data: that of the coordinator's machine if it has the same content
 // here, and otherwise one in the cache. fetch writes the data to a new folder. step is that of
@@ -53,8 +65,8 @@ func (c *cache) path(ctx context.Context, ref dataRef, step func() error, fetch 
 		_ = os.Chtimes(dir, now, now) // the last use
 		return filepath.Join(dir, ref.base()), nil
 	}
-	if ref.Size > c.limit {
-		return "", fmt.Errorf("cluster: data %s: %d bytes, the cache has %d (--cache)", ref.Path, ref.Size, c.limit)
+	if need := ref.Size + c.others(ref.Hash); need > c.limit {
+		return "", fmt.Errorf("cluster: data %s: the cache needs %d bytes for this run, its limit is %d: use a higher limit (--cache)", ref.Path, need, c.limit)
 	}
 	if err := c.evict(c.limit - ref.Size); err != nil {
 		return "", fmt.Errorf("cluster: cache: %w", err)
@@ -85,8 +97,20 @@ func (c *cache) path(ctx context.Context, ref dataRef, step func() error, fetch 
 	return filepath.Join(dir, ref.base()), nil
 }
 
-// evict deletes the data sets that were not used for longest, until the others have at most limit
-// bytes.
+// others returns the size in bytes of the run's other data that are in the cache.
+func (c *cache) others(hash string) (size int64) {
+	counted := map[string]bool{hash: true}
+	for _, ref := range c.run {
+		if _, err := os.Stat(filepath.Join(c.dir, ref.Hash)); err == nil && !counted[ref.Hash] {
+			size += ref.Size
+		}
+		counted[ref.Hash] = true
+	}
+	return size
+}
+
+// evict deletes the data sets that were not used for longest, except those of the run, until the
+// others have at most limit bytes.
 func (c *cache) evict(limit int64) error {
 	entries, err := os.ReadDir(c.dir)
 	if os.IsNotExist(err) {
@@ -118,6 +142,9 @@ func (c *cache) evict(limit int64) error {
 	for _, s := range sets {
 		if total <= limit && !s.used.IsZero() {
 			break
+		}
+		if slices.ContainsFunc(c.run, func(ref dataRef) bool { return ref.Hash == filepath.Base(s.path) }) {
+			continue
 		}
 		if err := os.RemoveAll(s.path); err != nil {
 			return err

@@ -146,6 +146,7 @@ func (r *run) train(ctx context.Context) error {
 	defer closeLog()
 	own.Info("run", "worker", r.Name, "level", levelName(), "step", r.lease.entry().Step)
 	here := cfg // with the paths of this machine
+	r.cache.begin(r.job)
 	if r.MapPaths != nil {
 		if err := r.MapPaths(&here, func(path string) (string, error) { return r.data(ctx, path) }); err != nil {
 			return err

@@ -3,8 +3,6 @@ package cluster
 import (
 	"archive/tar"
 	"bytes"
-	"context"
-	"errors"
 	"io/fs"
 	"math"
 	"os"
@@ -108,58 +106,4 @@ func FuzzUnpack(f *testing.F) {
 			t.Errorf("%d bytes, expected at most 1000", size)
 		}
 	})
-}
-
-// The cache fetches a data set once, uses equal data at the same path instead, and stays within its
-// limit.
-func TestCache(t *testing.T) {
-	from := t.TempDir()
-	refs := map[string]dataRef{}
-	for _, name := range []string{"a", "b", "c"} {
-		writeFile(t, from, name+"/file", strings.Repeat(name, 3000))
-		refs[name] = must.Get(treeOf(filepath.Join(from, name), math.MaxInt64, nil))(t)
-	}
-	c := &cache{dir: t.TempDir(), limit: 2*refs["a"].Size + 10, shared: map[string]string{}, intact: map[string]bool{}, tree: treeOf}
-	fetched := 0
-	path := func(ref dataRef, base string) (string, error) {
-		return c.path(t.Context(), ref, nil, func(_ context.Context, dir string) error {
-			fetched++
-			var b bytes.Buffer
-			must.Do(t, pack(&b, filepath.Join(from, base)))
-			return unpack(&b, dir, base, ref.Size)
-		})
-	}
-	must.Equal(t, must.Get(path(refs["a"], "a"))(t), refs["a"].Path, "path of shared data")
-	for _, name := range []string{"a", "a", "b", "a", "c"} {
-		ref := refs[name]
-		ref.Path = "/nowhere/" + name
-		got := must.Get(path(ref, name))(t)
-		must.Equal(t, readFile(t, got, "file"), strings.Repeat(name, 3000), "content of %s", name)
-	}
-	must.Equal(t, fetched, 3, "fetched")
-	must.Equal(t, len(must.Get(os.ReadDir(c.dir))(t)), 2, "data sets in the cache")
-
-	// After a power cut a file of the cache is empty. The next process fetches the data again.
-	c.intact = map[string]bool{}
-	ref := refs["c"]
-	ref.Path = "/nowhere/c"
-	must.Do(t, os.Truncate(filepath.Join(c.dir, ref.Hash, "c", "file"), 0))
-	for range 2 {
-		must.Equal(t, readFile(t, must.Get(path(ref, "c"))(t), "file"), strings.Repeat("c", 3000), "content after a power cut")
-	}
-	must.Equal(t, fetched, 4, "fetched")
-
-	other := refs["c"]
-	other.Path, other.Hash = "/nowhere/a", strings.Repeat("0", 64)
-	must.Reject(path(other, "a"))(t, "expected "+other.Hash)
-	other.Size = c.limit + 1
-	must.Reject(path(other, "a"))(t, "--cache")
-	broken := errors.New("no connection")
-	other.Size = 10
-	must.Reject(c.path(t.Context(), other, nil, func(context.Context, string) error { return broken }))(t, broken)
-	for _, e := range must.Get(os.ReadDir(c.dir))(t) {
-		if !hash.MatchString(e.Name()) {
-			t.Errorf("%s is left in the cache", e.Name())
-		}
-	}
 }
