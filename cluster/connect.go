@@ -150,7 +150,7 @@ type store struct {
 }
 
 // create makes what the broker lacks. lease is the time after which a run whose worker is silent is
-// given to another one.
+// given to another one. If replicas is 0, each stream keeps its number of replicas.
 func create(ctx context.Context, nc *nats.Conn, lease time.Duration, replicas int) (*store, error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*requestTime)
 	defer cancel()
@@ -158,9 +158,17 @@ func create(ctx context.Context, nc *nats.Conn, lease time.Duration, replicas in
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
+	copies := func(stream string) int {
+		if replicas == 0 {
+			if s, err := js.Stream(ctx, stream); err == nil {
+				return s.CachedInfo().Config.Replicas
+			}
+		}
+		return max(replicas, 1)
+	}
 	_, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: runsStream, Description: "runs of s4d-fast sweeps", Subjects: []string{runsSubject + "*.*"},
-		Retention: jetstream.WorkQueuePolicy, Replicas: replicas,
+		Retention: jetstream.WorkQueuePolicy, Replicas: copies(runsStream),
 	})
 	if err == nil {
 		_, err = js.CreateOrUpdateConsumer(ctx, runsStream, jetstream.ConsumerConfig{
@@ -168,10 +176,10 @@ func create(ctx context.Context, nc *nats.Conn, lease time.Duration, replicas in
 		})
 	}
 	if err == nil {
-		_, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucket, Description: "states of s4d-fast runs", Replicas: replicas})
+		_, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucket, Description: "states of s4d-fast runs", Replicas: copies("KV_" + bucket)})
 	}
 	if err == nil {
-		_, err = js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket, Description: "files of s4d-fast runs", Replicas: replicas})
+		_, err = js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket, Description: "files of s4d-fast runs", Replicas: copies("OBJ_" + bucket)})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cluster: the streams of sweeps (does the server run with JetStream?): %w", err)

@@ -24,8 +24,10 @@ type Coordinator struct {
 	Sweep train.Sweep // Load, Begin and Reporter are not used
 	// Lease is the time after which a run whose worker is silent is given to another one; 0: 10 s.
 	// All sweeps of a broker have the lease of the last one.
-	Lease    time.Duration
-	Replicas int // copies of all data, for a cluster of servers; 0: 1
+	Lease time.Duration
+	// Replicas is the number of servers of a cluster that store each item. 0: as many as they are
+	// now, and one where the broker has none.
+	Replicas int
 	// MapPaths replaces each path of data in a configuration by that which f returns. nil: the data
 	// have no paths.
 	MapPaths func(c *train.Config, f func(path string) (string, error)) error
@@ -49,6 +51,9 @@ type Status struct {
 
 // LeastLease is the shortest lease: workers renew theirs three times in it.
 const LeastLease = time.Second
+
+// usualLease is the default of Coordinator.Lease.
+const usualLease = 10 * time.Second
 
 // poll is the time after which the coordinator looks for what it missed while the broker could not
 // be reached.
@@ -96,7 +101,7 @@ func (c *Coordinator) Run(ctx context.Context, nc *nats.Conn) ([]train.SweepRow,
 	if len(s.open) == 0 {
 		return folder.Rows(), nil
 	}
-	if s.store, err = create(ctx, nc, cmp.Or(c.Lease, 10*time.Second), max(c.Replicas, 1)); err != nil {
+	if s.store, err = create(ctx, nc, cmp.Or(c.Lease, usualLease), c.Replicas); err != nil {
 		if ctx.Err() != nil {
 			err = errInterrupted
 		}

@@ -129,12 +129,13 @@ func (l *lease) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if rev < l.rev { // from a server that lags behind
+		return nil
+	}
 	if e.Lease != l.id {
 		return errLost
 	}
-	if rev >= l.rev { // a server that lags behind may return an older one
-		l.now, l.rev = e, rev
-	}
+	l.now, l.rev = e, rev
 	return nil
 }
 

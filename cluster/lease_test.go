@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
@@ -42,6 +43,19 @@ func TestLease(t *testing.T) {
 	must.Do(t, s.kv.Purge(t.Context(), testKey))
 	must.Fail(t, b.check(t.Context()), errOver)
 	must.Fail(t, b.update(t.Context(), func(*entry) {}), errOver)
+}
+
+// An entry of a server that lags behind, in which the run still belongs to the worker before, does
+// not end the run. A write is tried again later.
+func TestLaggingServer(t *testing.T) {
+	s := stored(t, entry{Status: queued})
+	before := must.Get(claim(t.Context(), s.kv, testKey, "a"))(t)
+	b := &lease{kv: s.kv, key: testKey, id: "b", now: before.now, rev: before.rev + 1}
+	must.Do(t, b.check(t.Context()))
+	if err := b.update(t.Context(), func(*entry) {}); !conflict(err) || errors.Is(err, errLost) {
+		t.Errorf("error %v, expected a conflict", err)
+	}
+	must.Fail(t, (&lease{kv: s.kv, key: testKey, id: "b", rev: before.rev}).check(t.Context()), errLost)
 }
 
 // A run that only loses workers fails at last.
@@ -134,4 +148,12 @@ func FuzzParse(f *testing.F) {
 			_, _ = j.config()
 		}
 	})
+}
+
+// Workers renew the leases of their runs in time also after a later sweep has shortened them to the
+// usual one.
+func TestRenewEvery(t *testing.T) {
+	for lease, want := range map[time.Duration]time.Duration{time.Hour: usualLease / 3, usualLease: usualLease / 3, LeastLease: LeastLease / 3} {
+		must.Equal(t, renewEvery(lease), want, "time between two renewals of a lease of %v", lease)
+	}
 }

@@ -58,4 +58,9 @@ func TestReplicas(t *testing.T) {
 	work(t, dial(t, c), &Worker{Name: "only", Reporter: signalAt{holdAt{3, reached, until}}})
 	must.Get((&Coordinator{Sweep: s, Log: logger(t), Replicas: 3}).Run(t.Context(), dial(t, c)))(t)
 	same(t, s, alone(t, 2))
+
+	st := must.Get(create(t.Context(), nc, LeastLease, 0))(t) // of a second sweep, without a number of replicas
+	for _, name := range []string{"KV_" + bucket, "OBJ_" + bucket, runsStream} {
+		must.Equal(t, must.Get(st.js.Stream(t.Context(), name))(t).CachedInfo().Config.Replicas, 3, "replicas of %s", name)
+	}
 }

@@ -61,7 +61,7 @@ func (r *run) guarded(ctx context.Context, msg jetstream.Msg, ackWait time.Durat
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for sleep(inner, ackWait/3) {
+		for sleep(inner, renewEvery(ackWait)) {
 			if err := r.renew(inner, msg); err != nil {
 				cancel(err)
 			}
@@ -91,6 +91,10 @@ func (r *run) guarded(ctx context.Context, msg jetstream.Msg, ackWait time.Durat
 	}
 	return r.fail(err)
 }
+
+// renewEvery returns the time between two renewals. A later sweep may shorten a lease of more than
+// usualLease to that without an effect on the run.
+func renewEvery(lease time.Duration) time.Duration { return min(lease, usualLease) / 3 }
 
 // renew keeps the message from being delivered again. An error of the broker is none: the run goes
 // on until another worker has it.

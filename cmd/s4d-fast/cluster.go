@@ -46,13 +46,13 @@ func (c *sweepCmd) checkNATS() error {
 	switch {
 	case c.Lease < cluster.LeastLease:
 		return usageError(fmt.Errorf("--lease %v: expected at least %v", c.Lease, cluster.LeastLease))
-	case c.Replicas < 1 || c.Replicas > 5:
-		return usageError(fmt.Errorf("--replicas %d: expected 1 to 5", c.Replicas))
+	case c.Replicas < 0 || c.Replicas > 5:
+		return usageError(fmt.Errorf("--replicas %d: expected 1 to 5, or 0 for the present number", c.Replicas))
 	case c.NATS == "" && c.Serve == "" && c.Watch:
 		return usageError(errors.New("--watch: expected --nats or --serve, which distribute the runs"))
 	case c.NATS == "" && c.Serve == "" && c.Lease != defaultLease:
 		return usageError(errors.New("--lease: expected --nats or --serve, which distribute the runs"))
-	case c.NATS == "" && c.Replicas != 1:
+	case c.NATS == "" && c.Replicas != 0:
 		return usageError(errors.New("--replicas: expected --nats with the URL of a cluster of servers"))
 	}
 	for _, f := range []struct{ name, value string }{{"creds", c.Creds}, {"ca", c.CA}, {"cert", c.Cert}, {"key", c.Key}} {

@@ -27,7 +27,7 @@ type sweepCmd struct {
 
 	Serve    string        `help:"Have the runs trained by workers (s4d-fast worker), and start a NATS server for them on this address. :4222 listens on all interfaces." placeholder:"HOST:PORT" xor:"nats" group:"Other machines:"`
 	Lease    time.Duration `help:"With --nats or --serve: give a run to another worker after this time without a sign of life." default:"10s" group:"Other machines:"`
-	Replicas int           `help:"With --nats: number of servers of a cluster that store each item." default:"1" group:"Other machines:"`
+	Replicas int           `help:"With --nats: number of servers of a cluster that store each item (default: as before, at first 1)." placeholder:"N" group:"Other machines:"`
 	Watch    bool          `help:"With --nats or --serve: show a table of the runs on a terminal." group:"Other machines:"`
 
 	natsFlags
