@@ -87,6 +87,7 @@ func (c *sweepCmd) distribute(ctx context.Context, std *streams, log *slog.Logge
 	defer nc.Close()
 	table := newRunTable(std, c.Watch)
 	defer table.end()
+	log = newLog(table)
 	coordinator := cluster.Coordinator{Sweep: s, Lease: c.Lease, Replicas: c.Replicas, MapPaths: tk.MapPaths, Watch: table.show, Log: log}
 	rows, err := coordinator.Run(ctx, nc)
 	if errors.Is(err, train.ErrInterrupted) {

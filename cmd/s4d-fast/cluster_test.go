@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"path/filepath"
@@ -119,4 +120,38 @@ func TestRunTable(t *testing.T) {
 	if strings.Contains(out.String(), "\x1b[2J") {
 		t.Error("the name of a worker clears the terminal")
 	}
+}
+
+// A log line is above the table, which stays on the terminal. Without a terminal, the output is only
+// the line.
+func TestRunTableLog(t *testing.T) {
+	var out bytes.Buffer
+	table := newRunTable(&streams{err: &out, errTTY: true}, true)
+	const line = "level=WARN msg=broker error=timeout\n"
+	must.Get(table.Write([]byte(line)))(t)
+	must.Equal(t, out.String(), line, "before the first table")
+	table.show([]cluster.Status{{Name: "seed=1", State: "running"}})
+	out.Reset()
+	newLog(table).Warn("broker", "error", "timeout")
+	drawn := out.String()
+	if !strings.HasPrefix(drawn, "\x1b[2A\x1b[J"+line+"\x1b[?7l1 runs") || !strings.HasSuffix(drawn, "\x1b[?7h") {
+		t.Errorf("a log line after the first table: %q", drawn)
+	}
+	out.Reset()
+	table = newRunTable(&streams{err: &out}, true)
+	table.show([]cluster.Status{{Name: "seed=1", State: "running"}})
+	out.Reset()
+	must.Get(table.Write([]byte(line)))(t)
+	must.Equal(t, out.String(), line, "without a terminal")
+}
+
+// A run that failed stays in the table, however many are running.
+func TestRunTableFailed(t *testing.T) {
+	all := []cluster.Status{{Name: "seed=0", State: "failed", Result: "the disk is on fire"}}
+	for i := range 2 * tableRows {
+		all = append(all, cluster.Status{Name: fmt.Sprint("seed=", i+1), State: "running"})
+	}
+	text := statusTable(all)
+	contains(t, "table", text, "seed=0 ", "the disk is on fire")
+	must.Equal(t, strings.Count(text, "\n"), 1+tableRows, "lines")
 }

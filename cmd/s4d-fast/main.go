@@ -144,8 +144,12 @@ func execute(ctx context.Context, args []string, std *streams) error {
 			return usageError(err)
 		}
 	}
-	log := slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{ReplaceAttr: dropTime}))
-	return parsed.Run(std, log, &ctxBox{ctx}, &c)
+	return parsed.Run(std, newLog(std.err), &ctxBox{ctx}, &c)
+}
+
+// newLog returns a log without times.
+func newLog(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{ReplaceAttr: dropTime}))
 }
 
 // helpText returns the help of a flag with its default, unless the help states the default.

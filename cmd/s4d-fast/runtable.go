@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -11,14 +12,17 @@ import (
 )
 
 // runTable shows the runs of a distributed sweep: on a terminal with --watch as a table that is
-// redrawn, otherwise as a line per change of a run's state.
+// redrawn, otherwise as a line per change of a run's state. It is also a writer for log lines,
+// which it prints above the table.
 type runTable struct {
+	live   bool
+	states map[string]string // last printed, by the name of the run
+
+	mu      sync.Mutex
 	w       io.Writer
-	live    bool
-	lines   int // of the table on the terminal
+	text    string // the table on the terminal
 	drawn   time.Time
 	pending []cluster.Status // not drawn yet
-	states  map[string]string
 }
 
 func newRunTable(std *streams, watch bool) *runTable {
@@ -28,8 +32,20 @@ func newRunTable(std *streams, watch bool) *runTable {
 // tableRows is the number of runs that a table shows besides the totals. Terminals have 24 lines.
 const tableRows = 20
 
+// Write prints a log line.
+func (t *runTable) Write(line []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, err := io.WriteString(t.w, t.erase()+string(line)+t.text); err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}
+
 // show is the Watch of a cluster.Coordinator.
 func (t *runTable) show(all []cluster.Status) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.live {
 		if t.pending = all; time.Since(t.drawn) >= redrawTable {
 			t.draw()
@@ -57,29 +73,36 @@ func (t *runTable) show(all []cluster.Status) {
 const redrawTable = 200 * time.Millisecond
 
 func (t *runTable) draw() {
-	var b strings.Builder
-	if t.lines > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA\x1b[J", t.lines) // up, and clear to the end
-	}
-	text := statusTable(t.pending)
-	t.lines, t.drawn = strings.Count(text, "\n"), time.Now()
-	b.WriteString("\x1b[?7l" + text + "\x1b[?7h") // without wrapping, so that each row is one line
-	_, _ = io.WriteString(t.w, b.String())        // an error of the terminal does not end the sweep
-	t.pending = nil
+	erase := t.erase()
+	t.text = "\x1b[?7l" + statusTable(t.pending) + "\x1b[?7h" // without wrapping, so that each row is one line
+	_, _ = io.WriteString(t.w, erase+t.text)                  // an error of the terminal does not end the sweep
+	t.drawn, t.pending = time.Now(), nil
 }
 
-// end draws the last table.
+// erase returns what removes the table from the terminal.
+func (t *runTable) erase() string {
+	if t.text == "" {
+		return ""
+	}
+	return fmt.Sprintf("\x1b[%dA\x1b[J", strings.Count(t.text, "\n")) // up, and clear to the end
+}
+
+// end draws the last table, which stays on the terminal.
 func (t *runTable) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.live && t.pending != nil {
 		t.draw()
 	}
+	t.text = ""
 }
 
-// statusTable returns the table: the totals, and the runs that are not queued, the latest last.
+// statusTable returns the table: the totals, and the last tableRows of the runs that are not
+// queued. Those that failed come last, so that the table always has them.
 func statusTable(all []cluster.Status) string {
 	totals := map[string]int{}
 	var shown []cluster.Status
-	for _, want := range []string{"done", "failed", "stopped", "running"} {
+	for _, want := range []string{"done", "stopped", "running", "failed"} {
 		for _, s := range all {
 			if s.State == want {
 				totals[want]++
