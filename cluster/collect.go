@@ -32,8 +32,8 @@ func (s *sweep) changed(ctx context.Context, key string, text []byte) error {
 
 // settle shows the state of a run, and stores its result if it has ended.
 func (s *sweep) settle(ctx context.Context, i int, e entry) error {
+	s.note(i, e)
 	st := &s.state[i]
-	st.State, st.Worker, st.Level, st.Step = e.Status, e.Worker, strings.Join(e.Levels, "+"), max(st.Step, e.Step)
 	switch e.Status {
 	case done:
 		if e.Result == nil {
@@ -58,6 +58,12 @@ func (s *sweep) settle(ctx context.Context, i int, e entry) error {
 	}
 	s.show()
 	return nil
+}
+
+// note sets the state of a run.
+func (s *sweep) note(i int, e entry) {
+	st := &s.state[i]
+	st.State, st.Worker, st.Level, st.Step = e.Status, e.Worker, strings.Join(e.Levels, "+"), max(st.Step, e.Step)
 }
 
 // restart queues a run that is done, but whose files are missing.
@@ -172,16 +178,22 @@ func (s *sweep) drain() error {
 			}
 		}
 		if got == nil { // all entries have been read
-			known = true
+			if known = true; len(busy) > 0 {
+				s.Log.Info("waiting for workers to store checkpoints; a second Ctrl-C does not wait", "workers", len(busy))
+			}
 		} else if i, err := strconv.Atoi(strings.TrimPrefix(got.Key(), s.id+".")); err == nil && s.open[i] {
 			e, err := parseEntry(got.Value())
 			if busy[i] = err == nil && e.Status == running; !busy[i] {
 				delete(busy, i)
 			}
 			if err == nil && e.Status == done {
-				if err := s.settle(ctx, i, e); err != nil {
+				err = s.settle(ctx, i, e)
+				if err != nil {
 					return errors.Join(errInterrupted, err)
 				}
+			} else if err == nil {
+				s.note(i, e)
+				s.show()
 			}
 		}
 		if known && len(busy) == 0 {

@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"io"
+	"log/slog"
 	"math"
 	"path/filepath"
 	"strings"
@@ -149,11 +151,36 @@ func TestInterruptedStart(t *testing.T) {
 // A coordinator that loses its connection while it waits for workers to stop ends at once.
 func TestDrainClosed(t *testing.T) {
 	st := stored(t, entry{Status: running})
-	s := &sweep{Coordinator: &Coordinator{Log: logger(t)}, store: st, id: testKey[:16], open: map[int]bool{0: true}}
+	s := &sweep{Coordinator: &Coordinator{Log: logger(t)}, store: st, id: testKey[:16], open: map[int]bool{0: true}, state: make([]Status, 1)}
 	w := must.Get(st.kv.Watch(t.Context(), stopKey(s.id), jetstream.UpdatesOnly()))(t)
 	go func() {
 		<-w.Updates()
 		st.nc.Close()
 	}()
 	must.Fail(t, s.drain(), train.ErrInterrupted, "closed")
+}
+
+// A coordinator that stops says for how many workers it waits, and shows what happens to their
+// runs.
+func TestDrainShows(t *testing.T) {
+	st := stored(t, entry{Status: running, Worker: "a"})
+	asked := &find{text: "store checkpoints; a second Ctrl-C does not wait\" workers=1", found: make(chan struct{})}
+	var shown []string
+	s := &sweep{Coordinator: &Coordinator{
+		Log:   slog.New(slog.NewTextHandler(io.MultiWriter(t.Output(), asked), nil)),
+		Watch: func(all []Status) { shown = append(shown, all[0].State+" "+all[0].Worker) },
+	}, store: st, id: testKey[:16], open: map[int]bool{0: true}, state: make([]Status, 1)}
+	go func() {
+		<-asked.found
+		e, rev, err := read(t.Context(), st.kv, testKey)
+		if err == nil {
+			e.Status, e.Worker = stopped, ""
+			_, err = write(t.Context(), st.kv, testKey, e, rev)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	must.Fail(t, s.drain(), train.ErrInterrupted)
+	must.Equal(t, strings.Join(shown, ", "), "running a, stopped ", "shown states")
 }

@@ -122,8 +122,8 @@ func TestRunTable(t *testing.T) {
 	}
 }
 
-// A log line is above the table, which stays on the terminal. Without a terminal, the output is only
-// the line.
+// A log line is above the table, which stays on the terminal. Without a terminal, the output is
+// only the line.
 func TestRunTableLog(t *testing.T) {
 	var out bytes.Buffer
 	table := newRunTable(&streams{err: &out, errTTY: true}, true)
