@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"os"
 	"testing"
 	"time"
 
@@ -16,15 +17,12 @@ import (
 // Every batch of a validation counts as a sign of life, for as long as the validation takes.
 func TestValidationIsAlive(t *testing.T) {
 	s := stored(t, entry{Status: queued})
-	sweep := tiny(t, t.TempDir(), 1, "train.epochs=1", "train.eval_batch=1")
-	folder := must.Get(sweep.Open())(t)
-	defer folder.Close()
-	text := must.Get(folder.Runs[0].Config.Encode())(t)
-	w := &Worker{Name: "a", Dir: t.TempDir(), Stall: time.Minute, Log: logger(t), store: s, cache: &cache{}}
-	l := must.Get(claim(t.Context(), s.kv, testKey, w.Name))(t)
-	r := &run{Worker: w, job: &job{Sweep: testKey[:16], Config: string(text)}, lease: l, log: w.Log, began: time.Now().Add(-time.Hour)}
+	r, tr := begun(t, s, "train.epochs=1", "train.eval_batch=1")
+	must.Do(t, tr.Close())
+	must.Do(t, os.RemoveAll(r.runDir()))
+	r.began = time.Now().Add(-time.Hour)
 	slow := &slowSet{renew: func() error { return r.renew(t.Context(), renewed{}) }, silent: func() { r.active.Store(0) }}
-	w.Load = func(ctx context.Context, c train.Config) (*dataset.Dataset, error) {
+	r.Load = func(ctx context.Context, c train.Config) (*dataset.Dataset, error) {
 		d, err := loadTask(ctx, c)
 		if err == nil {
 			slow.Set, d.Val = d.Val, slow

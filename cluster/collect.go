@@ -76,10 +76,7 @@ func (s *sweep) restart(ctx context.Context, i int) error {
 	if err == nil {
 		err = s.publish(ctx, s.jobs[i])
 	}
-	if err != nil {
-		return brokerError{err}
-	}
-	return nil
+	return err
 }
 
 // collect copies the files of a run into its folder, and its row into the table.

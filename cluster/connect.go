@@ -28,6 +28,10 @@ type Connection struct {
 	Idle time.Duration
 	Log  *slog.Logger // nil: none
 
+	// InProcess is a server in this process, to which Connect connects without the network; nil:
+	// none. URL then only has the user.
+	InProcess nats.InProcessConnProvider
+
 	dialer nats.CustomDialer // nil: the network
 }
 
@@ -42,6 +46,7 @@ func Connect(ctx context.Context, c Connection) (*nats.Conn, error) {
 		nats.Name(c.Name), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond), nats.Timeout(5 * time.Second),
 		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), // a cut network is found within 6 s
 		nats.IgnoreAuthErrorAbort(), // a server that restarts may not have its accounts yet
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { c.Log.Warn("NATS", "error", err) }),
 	}
 	if c.Credentials != "" {
 		opts = append(opts, nats.UserCredentials(c.Credentials))
@@ -51,6 +56,9 @@ func Connect(ctx context.Context, c Connection) (*nats.Conn, error) {
 	}
 	if c.Cert != "" {
 		opts = append(opts, nats.ClientCert(c.Cert, c.Key))
+	}
+	if c.InProcess != nil {
+		opts = append(opts, nats.InProcessServer(c.InProcess))
 	}
 	if c.dialer != nil {
 		opts = append(opts, nats.SetCustomDialer(c.dialer))
@@ -196,6 +204,9 @@ func open(ctx context.Context, nc *nats.Conn) (*store, error) {
 	}
 	if err == nil {
 		s.objects, err = s.js.ObjectStore(ctx, bucket)
+	}
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		return nil, errors.New("cluster: no sweep has been started on this server")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)

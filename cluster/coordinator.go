@@ -89,7 +89,7 @@ func (c *Coordinator) Run(ctx context.Context, nc *nats.Conn) ([]train.SweepRow,
 		return nil, err
 	}
 	if err := s.describe(ctx); err != nil {
-		return nil, err
+		return folder.Rows(), err
 	}
 	for i := range folder.Runs {
 		s.state[i] = Status{Name: folder.Runs[i].Name(), State: done}
@@ -147,6 +147,7 @@ func (s *sweep) describe(ctx context.Context) error {
 				}
 				ref, ok := known[path]
 				if !ok {
+					s.Log.Info("computing the hash of the data", "path", path)
 					if ref, err = treeOf(path, math.MaxInt64, step); err != nil {
 						return "", err
 					}
@@ -252,11 +253,8 @@ func (s *sweep) enqueue(ctx context.Context, start bool) error {
 		if err == nil {
 			err = s.publish(ctx, j)
 		}
-		if err != nil && start {
-			return err
-		}
 		if err != nil {
-			return brokerError{err}
+			return err
 		}
 	}
 	s.show()
@@ -280,7 +278,7 @@ func (s *sweep) begin(ctx context.Context, i int) error {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	if _, err := s.kv.Create(ctx, j.key(), text); err != nil && !conflict(err) {
-		return fmt.Errorf("cluster: entry %s: %w", j.key(), err)
+		return brokerError{fmt.Errorf("cluster: entry %s: %w", j.key(), err)}
 	}
 	return nil
 }
@@ -293,7 +291,7 @@ func (s *sweep) publish(ctx context.Context, j *job) error {
 	}
 	_, err = s.js.Publish(ctx, runsSubject+j.key(), text, jetstream.WithExpectLastSequencePerSubject(0))
 	if err != nil && !conflict(err) {
-		return fmt.Errorf("cluster: queue: %w", err)
+		return brokerError{fmt.Errorf("cluster: queue: %w", err)}
 	}
 	return nil
 }

@@ -112,14 +112,33 @@ func putObject(ctx context.Context, objects jetstream.ObjectStore, name string, 
 	ctx, cancel := context.WithTimeout(ctx, transferTime(size))
 	defer cancel()
 	r, err := open()
-	if err == nil {
-		_, err = objects.Put(ctx, jetstream.ObjectMeta{Name: name}, r)
-		r.Close()
-	}
 	if err != nil {
 		return fmt.Errorf("cluster: object %s: %w", name, err)
 	}
+	defer r.Close()
+	in := &source{Reader: r}
+	_, err = objects.Put(ctx, jetstream.ObjectMeta{Name: name}, in)
+	switch {
+	case in.failed != nil:
+		return fmt.Errorf("cluster: object %s: %w", name, in.failed)
+	case err != nil:
+		return brokerError{fmt.Errorf("cluster: object %s: %w", name, err)}
+	}
 	return nil
+}
+
+// source is a reader that keeps its error.
+type source struct {
+	io.Reader
+	failed error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.failed = err
+	}
+	return n, err
 }
 
 func hashFile(open func() (io.ReadCloser, error), step func() error) (file, error) {

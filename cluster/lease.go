@@ -35,7 +35,7 @@ func read(ctx context.Context, kv jetstream.KeyValue, key string) (entry, uint64
 		return entry{}, 0, errOver
 	}
 	if err != nil {
-		return entry{}, 0, fmt.Errorf("cluster: entry %s: %w", key, err)
+		return entry{}, 0, brokerError{fmt.Errorf("cluster: entry %s: %w", key, err)}
 	}
 	e, err := parseEntry(got.Value())
 	return e, got.Revision(), err
@@ -85,7 +85,7 @@ func write(ctx context.Context, kv jetstream.KeyValue, key string, e entry, rev 
 	}
 	next, err := kv.Update(ctx, key, text, rev)
 	if err != nil {
-		return 0, fmt.Errorf("cluster: entry %s: %w", key, err)
+		return 0, brokerError{fmt.Errorf("cluster: entry %s: %w", key, err)}
 	}
 	return next, nil
 }

@@ -1,12 +1,15 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -264,20 +267,27 @@ func TestData(t *testing.T) {
 	}
 }
 
-// A worker whose write seemed to fail, and whose run was then given to another one, does not delete
-// the files that this write stored.
-func TestLostAfterWrite(t *testing.T) {
-	s := stored(t, entry{Status: queued})
-	sweep := tiny(t, t.TempDir(), 1)
+// begun returns a run that worker a has claimed, and its trainer before the first step.
+func begun(t *testing.T, s *store, set ...string) (*run, *train.Trainer) {
+	t.Helper()
+	sweep := tiny(t, t.TempDir(), 1, set...)
 	folder := must.Get(sweep.Open())(t)
 	defer folder.Close()
 	cfg := folder.Runs[0].Config
 	text := must.Get(cfg.Encode())(t)
-	w := &Worker{Name: "a", Dir: t.TempDir(), Log: logger(t), store: s}
+	w := &Worker{Name: "a", Dir: t.TempDir(), Stall: time.Minute, Log: logger(t), store: s, cache: &cache{}}
 	tr := must.Get(train.New(t.Context(), cfg, must.Get(loadTask(t.Context(), cfg))(t), train.Options{Dir: w.runDir()}))(t)
-	defer tr.Close()
-	a := must.Get(claim(t.Context(), s.kv, testKey, "a"))(t)
-	r := &run{Worker: w, job: &job{Sweep: testKey[:16], Config: string(text)}, lease: a, log: w.Log}
+	t.Cleanup(func() { tr.Close() })
+	l := must.Get(claim(t.Context(), s.kv, testKey, "a"))(t)
+	return &run{Worker: w, job: &job{Sweep: testKey[:16], Config: string(text)}, lease: l, log: w.Log, began: time.Now()}, tr
+}
+
+// A worker whose write seemed to fail, and whose run was then given to another one, does not delete
+// the files that this write stored.
+func TestLostAfterWrite(t *testing.T) {
+	s := stored(t, entry{Status: queued})
+	r, tr := begun(t, s)
+	a := r.lease
 	before, rev := a.now, a.rev
 	must.Do(t, r.storeFiles(t.Context(), tr, nil))
 	a.now, a.rev = before, rev
@@ -286,4 +296,69 @@ func TestLostAfterWrite(t *testing.T) {
 	must.Equal(t, len(b.entry().Files), 2, "files")
 	must.Equal(t, strings.Join(b.entry().Levels, "+"), levelName(), "levels of the checkpoint")
 	must.Do(t, get(t.Context(), s.objects, t.TempDir(), b.entry().Files, nil))
+}
+
+// A result whose files cannot be read is an error of the run, which the worker does not try to
+// store for ever.
+func TestFinishLocalError(t *testing.T) {
+	r, tr := begun(t, stored(t, entry{Status: queued}))
+	must.Do(t, os.Mkdir(filepath.Join(r.runDir(), logFile), 0o777)) // a folder instead of the file
+	err := r.finish(t.Context(), tr, &result{})
+	must.Fail(t, err, logFile)
+	if errors.As(err, new(brokerError)) {
+		t.Errorf("%v counts as an error of the broker", err)
+	}
+}
+
+// A worker that cannot store checkpoints says so once.
+func TestCheckpointsDuringOutage(t *testing.T) {
+	r, tr := begun(t, stored(t, entry{Status: queued}))
+	var log bytes.Buffer
+	r.log = slog.New(slog.NewTextHandler(&log, nil))
+	r.store.nc.Close()
+	for range 3 {
+		must.Do(t, r.saved(t.Context(), tr))
+	}
+	must.Equal(t, strings.Count(log.String(), "without storing checkpoints"), 1, "lines")
+}
+
+// A coordinator that is interrupted while it reads the data returns the runs that are complete.
+func TestInterruptedHash(t *testing.T) {
+	s := tiny(t, t.TempDir(), 1)
+	local, stop := context.WithCancel(t.Context())
+	s.Begin = func(run, _ int, _ string, _ *train.Trainer) {
+		if run == 2 {
+			stop()
+		}
+	}
+	must.Reject(s.Run(local))(t, train.ErrInterrupted)
+	ctx, cancel := context.WithCancel(t.Context())
+	var log bytes.Buffer
+	c := &Coordinator{Sweep: s, Log: slog.New(slog.NewTextHandler(&log, nil)), MapPaths: func(_ *train.Config, f func(string) (string, error)) error {
+		if _, err := f(t.TempDir()); err != nil {
+			return err
+		}
+		cancel()
+		_, err := f("more")
+		return err
+	}}
+	rows, err := c.Run(ctx, nil)
+	must.Fail(t, err, train.ErrInterrupted)
+	must.Equal(t, len(rows), 1, "rows")
+	must.Equal(t, strings.Count(log.String(), "computing the hash"), 1, "lines")
+}
+
+// A coordinator ends when it finds the entry of another version. It does not try again, as it does
+// after an error of the broker.
+func TestOtherVersion(t *testing.T) {
+	st := stored(t, entry{Status: queued})
+	text := []byte(`{"version":99}`)
+	must.Get(st.kv.Put(t.Context(), testKey, text))(t)
+	s := &sweep{Coordinator: &Coordinator{Log: logger(t)}, store: st, id: testKey[:16], jobs: []*job{{Sweep: testKey[:16]}}, open: map[int]bool{0: true}, state: make([]Status, 1)}
+	for _, err := range []error{s.enqueue(t.Context(), false), s.changed(t.Context(), testKey, text)} {
+		must.Fail(t, err, "entry of version 99")
+		if errors.As(err, new(brokerError)) {
+			t.Errorf("%v counts as an error of the broker", err)
+		}
+	}
 }

@@ -42,6 +42,7 @@ type run struct {
 	began  time.Time
 	active atomic.Int64 // time of the last sign of life, in nanoseconds
 	told   time.Time    // of the last progress message
+	away   bool         // the broker could not be reached for the last checkpoint
 }
 
 func (r *run) alive() { r.active.Store(int64(time.Since(r.began))) }
@@ -269,8 +270,13 @@ func (r *run) fetch(ctx context.Context, ref dataRef, dir string) error {
 // on without.
 func (r *run) saved(ctx context.Context, t *train.Trainer) error {
 	if r.store.nc.Status() != nats.CONNECTED {
+		if !r.away {
+			r.log.Warn("the NATS server cannot be reached: training continues without storing checkpoints", "name", r.job.Name, "step", t.Step())
+		}
+		r.away = true
 		return nil
 	}
+	r.away = false
 	err := r.storeFiles(context.WithoutCancel(ctx), t, nil)
 	if errors.Is(err, errLost) || errors.Is(err, errOver) {
 		return err
@@ -281,16 +287,19 @@ func (r *run) saved(ctx context.Context, t *train.Trainer) error {
 	return nil
 }
 
-// finish stores the result. It tries until the broker has it, another worker has the run, or ctx
-// ends.
+// finish stores the result. After an error of the broker it tries again, until the broker has the
+// result, another worker has the run, or ctx ends.
 func (r *run) finish(ctx context.Context, t *train.Trainer, res *result) error {
-	for {
+	for logged := ""; ; {
 		r.alive()
 		err := r.storeFiles(context.WithoutCancel(ctx), t, res)
-		if err == nil || errors.Is(err, errLost) || errors.Is(err, errOver) {
+		if !errors.As(err, new(brokerError)) {
 			return err
 		}
-		r.log.Warn("result not stored", "name", r.job.Name, "error", err)
+		if text := err.Error(); text != logged {
+			logged = text
+			r.log.Warn("result not stored", "name", r.job.Name, "error", err)
+		}
 		if !sleep(ctx, time.Second) {
 			return err
 		}

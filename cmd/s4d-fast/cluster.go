@@ -64,9 +64,10 @@ func (c *sweepCmd) checkNATS() error {
 }
 
 // distribute has the runs trained by workers.
-func (c *sweepCmd) distribute(ctx context.Context, std *streams, log *slog.Logger, tk *task.Task, s train.Sweep) ([]train.SweepRow, error) {
-	var nc *nats.Conn
-	var err error
+func (c *sweepCmd) distribute(ctx context.Context, std *streams, tk *task.Task, s train.Sweep) ([]train.SweepRow, error) {
+	table := newRunTable(std, c.Watch)
+	log := newLog(table)
+	to := c.connection("sweep", log)
 	if c.Serve != "" {
 		b, err := broker.Start(broker.Options{Addr: c.Serve, Dir: filepath.Join(c.Out, "nats")})
 		if err != nil {
@@ -77,17 +78,14 @@ func (c *sweepCmd) distribute(ctx context.Context, std *streams, log *slog.Logge
 		for _, url := range b.URLs() {
 			fmt.Fprintf(std.err, "  s4d-fast worker --nats %s\n", url)
 		}
-		nc, err = nats.Connect("", nats.InProcessServer(b), nats.Token(b.Token()), nats.Name("sweep"), nats.MaxReconnects(-1))
-		if err != nil {
-			return nil, err
-		}
-	} else if nc, err = connect(ctx, c.connection("sweep", log)); err != nil {
+		to.URL, to.InProcess = b.URLs()[0], b
+	}
+	nc, err := connect(ctx, to)
+	if err != nil {
 		return nil, err
 	}
 	defer nc.Close()
-	table := newRunTable(std, c.Watch)
 	defer table.end()
-	log = newLog(table)
 	coordinator := cluster.Coordinator{Sweep: s, Lease: c.Lease, Replicas: c.Replicas, MapPaths: tk.MapPaths, Watch: table.show, Log: log}
 	rows, err := coordinator.Run(ctx, nc)
 	if errors.Is(err, train.ErrInterrupted) {

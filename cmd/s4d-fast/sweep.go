@@ -100,7 +100,7 @@ func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	}
 	var rows []train.SweepRow
 	if distributed {
-		rows, err = c.distribute(ctx, std, log, tk, s)
+		rows, err = c.distribute(ctx, std, tk, s)
 	} else {
 		rows, err = s.Run(ctx)
 	}
