@@ -59,3 +59,28 @@ func (s *slowSet) Example(e *dataset.Example, i, epoch int) error {
 type renewed struct{ jetstream.Msg }
 
 func (renewed) InProgress() error { return nil }
+
+// After each epoch a worker reports the result of the validation, which the coordinator shows. It
+// keeps the result until the next one.
+func TestReportResult(t *testing.T) {
+	st := stored(t, entry{Status: queued})
+	messages := must.Get(st.nc.SubscribeSync(progressOf + testKey[:16]))(t)
+	r := &run{Worker: &Worker{Name: "a", store: st}, job: &job{Sweep: testKey[:16]}}
+	p := &progress{run: r, log: train.LogLines(logger(t))}
+	accuracy := 0.625
+	p.Begin(train.Progress{Step: 0, Steps: 30, Epoch: 1, Epochs: 3})
+	p.Epoch(train.Metrics{Epoch: 1, Step: 10, ValAccuracy: &accuracy}, true)
+	s := &sweep{Coordinator: &Coordinator{}, open: map[int]bool{0: true}, state: []Status{{State: running, Worker: "a"}}}
+	for _, want := range []Status{
+		{State: running, Worker: "a", Steps: 30, Epoch: 1, Epochs: 3},
+		{State: running, Worker: "a", Step: 10, Steps: 30, Epoch: 1, Epochs: 3, Result: "accuracy 62.5 %"},
+	} {
+		m := must.Get(messages.NextMsgWithContext(t.Context()))(t)
+		s.report(m.Data)
+		must.Equal(t, s.state[0], want, "status")
+	}
+	s.report([]byte(`{"worker":"a","step":11,"steps":30,"epoch":2,"epochs":3}`))
+	must.Equal(t, s.state[0].Result, "accuracy 62.5 %", "result in the second epoch")
+	s.note(0, entry{Status: running, Worker: "b"})
+	must.Equal(t, s.state[0].Result, "", "result of another worker's attempt")
+}

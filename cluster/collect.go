@@ -63,6 +63,9 @@ func (s *sweep) settle(ctx context.Context, i int, e entry) error {
 // note sets the state of a run.
 func (s *sweep) note(i int, e entry) {
 	st := &s.state[i]
+	if e.Worker != st.Worker || e.Status == queued {
+		st.Result = ""
+	}
 	st.State, st.Worker, st.Level, st.Step = e.Status, e.Worker, strings.Join(e.Levels, "+"), max(st.Step, e.Step)
 }
 
@@ -134,6 +137,9 @@ func (s *sweep) report(text []byte) {
 		return
 	}
 	st.Step, st.Steps, st.Epoch, st.Epochs = r.Step, r.Steps, r.Epoch, r.Epochs
+	if r.Result != "" {
+		st.Result = r.Result
+	}
 	s.show()
 }
 

@@ -45,7 +45,7 @@ type Status struct {
 	Steps  int // planned ones; 0: not known
 	Epoch  int // the current one
 	Epochs int
-	Result string // of the best epoch, when the run is done; the error, when it has failed
+	Result string // of the last validation; of the best epoch, when the run is done; the error, when it has failed
 	Level  string // of the kernels; after a change of machines all of them
 }
 

@@ -15,6 +15,7 @@ type report struct {
 	Steps  int    `json:"steps"`
 	Epoch  int    `json:"epoch"`
 	Epochs int    `json:"epochs"`
+	Result string `json:"result,omitempty"` // of the last validation; "": none
 }
 
 // every is the least time between two reports of a run.
@@ -25,6 +26,7 @@ type progress struct {
 	train.Reporter // may be nil
 	run            *run
 	log            train.Reporter // to the log of the run
+	now            report         // the last one
 }
 
 func (p *progress) Begin(now train.Progress) {
@@ -43,6 +45,8 @@ func (p *progress) Step(now train.Progress) {
 
 func (p *progress) Epoch(m train.Metrics, better bool) {
 	p.log.Epoch(m, better)
+	p.now.Step, p.now.Result = m.Step, m.Validation()
+	p.send()
 	if p.Reporter != nil {
 		p.Reporter.Epoch(m, better)
 	}
@@ -57,12 +61,17 @@ func (p *progress) End() {
 func (p *progress) publish(now train.Progress, always bool) {
 	r := p.run
 	r.alive()
-	if !always && time.Since(r.told) < every {
-		return
+	p.now.Step, p.now.Steps, p.now.Epoch, p.now.Epochs = now.Step, now.Steps, now.Epoch, now.Epochs
+	if always || time.Since(r.told) >= every {
+		p.send()
 	}
+}
+
+func (p *progress) send() {
+	r := p.run
 	r.told = time.Now()
-	text, err := json.Marshal(report{Run: r.job.Run, Worker: r.Name, Step: now.Step, Steps: now.Steps, Epoch: now.Epoch, Epochs: now.Epochs})
-	if err == nil {
+	p.now.Run, p.now.Worker = r.job.Run, r.Name
+	if text, err := json.Marshal(p.now); err == nil {
 		_ = r.store.nc.Publish(progressOf+r.job.Sweep, text)
 	}
 }

@@ -108,7 +108,7 @@ func TestWorkerIdleWithoutServer(t *testing.T) {
 func TestRunTable(t *testing.T) {
 	all := []cluster.Status{
 		{Name: "seed=1", State: "done", Worker: "a", Level: "avx2", Step: 30, Result: "accuracy 97 %"},
-		{Name: "seed=2", State: "running", Worker: "b\x1b[2J", Level: "avx512", Step: 5, Steps: 30, Epoch: 1, Epochs: 3},
+		{Name: "seed=2", State: "running", Worker: "b\x1b[2J", Level: "avx512", Step: 5, Steps: 30, Epoch: 1, Epochs: 3, Result: "accuracy 60 %"},
 		{Name: "seed=3", State: "queued"},
 	}
 	var out bytes.Buffer
@@ -116,10 +116,25 @@ func TestRunTable(t *testing.T) {
 	table.show(all)
 	table.show(all)
 	table.end()
-	contains(t, "table", out.String(), "3 runs: 1 done, 1 running, 0 failed, 1 queued\n", "seed=1  done ", "avx2 ", "accuracy 97 %", "epoch 1/3, step 5/30", "\x1b[3A\x1b[J\x1b[?7l3 runs", "\x1b[?7h")
+	contains(t, "table", out.String(), "3 runs: 1 done, 1 running, 0 failed, 1 queued\n", "seed=1  done ", "avx2 ", "accuracy 97 %", "epoch 1/3, step 5/30  accuracy 60 %", "\x1b[3A\x1b[J\x1b[?7l3 runs", "\x1b[?7h")
 	if strings.Contains(out.String(), "\x1b[2J") {
 		t.Error("the name of a worker clears the terminal")
 	}
+}
+
+// Without a terminal, each validation of a run is a line, and each change of its state.
+func TestRunTableLines(t *testing.T) {
+	var out bytes.Buffer
+	table := newRunTable(&streams{err: &out}, false)
+	run := cluster.Status{Name: "seed=1", State: "running", Worker: "a", Step: 1, Steps: 30, Epoch: 1, Epochs: 3}
+	table.show([]cluster.Status{run})
+	run.Step, run.Result = 10, "accuracy 60 %"
+	table.show([]cluster.Status{run})
+	run.Step = 12
+	table.show([]cluster.Status{run})
+	run.State, run.Result = "done", "accuracy 97 %"
+	table.show([]cluster.Status{run})
+	must.Equal(t, out.String(), "run 1 of 1: seed=1: running on a\nrun 1 of 1: seed=1: running on a, epoch 1 of 3: accuracy 60 %\nrun 1 of 1: seed=1: done on a: accuracy 97 %\n", "lines")
 }
 
 // A log line is above the table, which stays on the terminal. Without a terminal, the output is

@@ -12,8 +12,8 @@ import (
 )
 
 // runTable shows the runs of a distributed sweep: on a terminal with --watch as a table that is
-// redrawn, otherwise as a line per change of a run's state. It is also a writer for log lines,
-// which it prints above the table.
+// redrawn, otherwise as a line per epoch and per change of a run's state. It is also a writer for
+// log lines, which it prints above the table.
 type runTable struct {
 	live   bool
 	states map[string]string // last printed, by the name of the run
@@ -53,7 +53,7 @@ func (t *runTable) show(all []cluster.Status) {
 		return
 	}
 	for i, s := range all {
-		state := s.State + " " + s.Worker
+		state := s.State + " " + s.Worker + " " + s.Result
 		if old, ok := t.states[s.Name]; old == state || !ok && s.State == "queued" {
 			continue
 		}
@@ -61,6 +61,9 @@ func (t *runTable) show(all []cluster.Status) {
 		line := fmt.Sprintf("run %d of %d: %s: %s", i+1, len(all), s.Name, s.State)
 		if s.Worker != "" {
 			line += " on " + s.Worker
+		}
+		if s.State == "running" && s.Result != "" {
+			line += fmt.Sprintf(", epoch %d of %d", s.Epoch, s.Epochs)
 		}
 		if s.Result != "" {
 			line += ": " + s.Result
