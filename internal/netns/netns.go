@@ -2,6 +2,7 @@
 package netns
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -18,21 +19,40 @@ type Network struct {
 }
 
 // New makes a network without hosts, which ends with the test. It skips the test where the system
-// does not allow network namespaces.
+// does not allow network namespaces, bridges or pairs of virtual interfaces.
 func New(t testing.TB) *Network {
 	t.Helper()
+	n, err := Try(t)
+	if err != nil {
+		t.Skip(err)
+	}
+	return n
+}
+
+// Try is New for a test that can do without a network: it returns an error instead of skipping the
+// test.
+func Try(t testing.TB) (*Network, error) {
+	t.Helper()
 	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("network namespaces require ip (Debian's iproute2)")
+		return nil, errors.New("network namespaces require ip (Debian's iproute2)")
 	}
 	n := &Network{t, fmt.Sprintf("s4d-%d", os.Getpid())}
 	if err := ip("netns", "add", n.hub); err != nil {
-		t.Skipf("the system does not allow network namespaces: %v", err)
+		return nil, fmt.Errorf("the system does not allow network namespaces: %w", err)
 	}
 	t.Cleanup(func() { n.ip("netns", "delete", n.hub) })
-	n.ip("-n", n.hub, "link", "add", "br0", "type", "bridge")
-	n.ip("-n", n.hub, "address", "add", "10.209.0.254/24", "dev", "br0")
-	n.ip("-n", n.hub, "link", "set", "br0", "up")
-	return n
+	for _, command := range [][]string{
+		{"link", "add", "br0", "type", "bridge"},
+		{"link", "add", "try0", "type", "veth", "peer", "name", "try1"}, // Add requires such pairs
+		{"link", "delete", "try0"},
+		{"address", "add", "10.209.0.254/24", "dev", "br0"},
+		{"link", "set", "br0", "up"},
+	} {
+		if err := ip(append([]string{"-n", n.hub}, command...)...); err != nil {
+			return nil, fmt.Errorf("the system does not allow virtual networks: %w", err)
+		}
+	}
+	return n, nil
 }
 
 // Add adds a host with the address 10.209.0.number; number is in [1, 253]. The host ends with the
