@@ -26,9 +26,10 @@ func TestFaults(t *testing.T) {
 	}
 	faults := strings.Fields("worker worker network worker worker broker worker network worker coordinator worker worker worker")
 	var hosts [4]host
-	address := "127.0.0.1:0"
+	address, promise := "127.0.0.1:0", "a sweep on several machines has the same results after killed workers, cut networks and a restarted server"
 	if network, err := netns.Try(t); err != nil {
 		t.Logf("without cut networks: %v", err)
+		promise = "a sweep in several processes has the same results after killed workers and a restarted server"
 		faults = slices.DeleteFunc(faults, func(fault string) bool { return fault == "network" })
 	} else {
 		for i := range hosts {
@@ -124,5 +125,5 @@ func TestFaults(t *testing.T) {
 		t.Errorf("faults %v are left; %d attempts resumed from a checkpoint, expected some", faults, resumed)
 	}
 	equal := same(t, tiny(t, dir, seeds, settings...), <-undisturbed)
-	must.Tally(t, "a sweep on several machines has the same results after killed workers, cut networks and a restarted server", 2*seeds, equal)
+	must.Tally(t, promise, 2*seeds, equal)
 }
