@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -18,15 +19,23 @@ import (
 
 // natsFlags are the flags of commands that connect to NATS.
 type natsFlags struct {
-	NATS  string `name:"nats" help:"URL of a NATS server with JetStream; several are separated by commas." placeholder:"URL" xor:"nats" group:"Other machines:"`
+	NATS  string `name:"nats" help:"URL of a NATS server with JetStream; several are separated by commas. env: the URL in the environment variable S4D_NATS." placeholder:"URL" xor:"nats" group:"Other machines:"`
 	Creds string `name:"nats-creds" help:"File with the NATS user's credentials." type:"path" placeholder:"FILE" group:"Other machines:"`
 	CA    string `name:"nats-ca" help:"PEM file with the authorities of the server's certificate (default: the system's)." type:"path" placeholder:"FILE" group:"Other machines:"`
 	Cert  string `name:"nats-cert" help:"PEM file with the client's certificate." type:"path" placeholder:"FILE" and:"nats-client" group:"Other machines:"`
 	Key   string `name:"nats-key" help:"PEM file with the client's key." type:"path" placeholder:"FILE" and:"nats-client" group:"Other machines:"`
 }
 
+// url returns the URL of the server, which --nats env takes from the environment.
+func (f *natsFlags) url() string {
+	if f.NATS == "env" {
+		return os.Getenv("S4D_NATS")
+	}
+	return f.NATS
+}
+
 func (f *natsFlags) connection(name string, log *slog.Logger) cluster.Connection {
-	return cluster.Connection{URL: f.NATS, Credentials: f.Creds, CA: f.CA, Cert: f.Cert, Key: f.Key, Name: name, Log: log}
+	return cluster.Connection{URL: f.url(), Credentials: f.Creds, CA: f.CA, Cert: f.Cert, Key: f.Key, Name: name, Log: log}
 }
 
 // connect connects to NATS. The error is train.ErrInterrupted if ctx ends before.
@@ -44,6 +53,8 @@ const defaultLease = 10 * time.Second
 // checkNATS rejects flags that have no effect without --nats or --serve.
 func (c *sweepCmd) checkNATS() error {
 	switch {
+	case c.NATS != "" && c.url() == "":
+		return usageError(errors.New("--nats env: expected the URL of a NATS server in the environment variable S4D_NATS"))
 	case c.Lease < cluster.LeastLease:
 		return usageError(fmt.Errorf("--lease %v: expected at least %v", c.Lease, cluster.LeastLease))
 	case c.Replicas < 0 || c.Replicas > 5:

@@ -65,8 +65,14 @@ func TestSweepServe(t *testing.T) {
 
 func TestClusterFlags(t *testing.T) {
 	dir := t.TempDir()
+	t.Setenv("S4D_NATS", "nats://me:secret@192.0.2.1:x")
+	for _, args := range [][]string{{"worker"}, {"worker", "--nats", "env"}, {"sweep", "delay", "--nats", "env", "--out", dir}} {
+		checkRun(t, nil, args, exitFailed, "invalid port")
+	}
+	t.Setenv("S4D_NATS", "")
 	for want, args := range map[string][]string{
 		"expected --nats URL":         {"worker"},
+		"--nats env: expected":        {"sweep", "delay", "--nats", "env", "--out", dir},
 		"--cache 0":                   {"worker", "--nats", "nats://localhost:1", "--cache", "0"},
 		"expected --nats or --serve":  {"sweep", "delay", "--watch", "--out", dir},
 		"--lease 1ms":                 {"sweep", "delay", "--serve", ":0", "--lease", "1ms", "--out", dir},

@@ -42,7 +42,7 @@ docs/cluster.md describes sweeps on several machines.`
 }
 
 func (c *workerCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
-	switch c.NATS = cmp.Or(c.NATS, os.Getenv("S4D_NATS")); {
+	switch c.NATS = cmp.Or(c.url(), os.Getenv("S4D_NATS")); {
 	case c.NATS == "":
 		return usageError(errors.New("worker: expected --nats URL (or S4D_NATS), which the sweep prints (s4d-fast sweep --serve)"))
 	case c.Cache < 1 || c.Cache > 1<<20:
