@@ -49,7 +49,7 @@ func (s *Server) addClips(w http.ResponseWriter, r *http.Request) error {
 			return missing(err, "word %q", name)
 		}
 	}
-	pieces, skipped, err := cut(w, r, k, r.FormValue("take") == "loudest")
+	pieces, skipped, err := cut(w, r, k, r.URL.Query().Get("take") == "loudest")
 	if err != nil {
 		return err
 	}
@@ -131,23 +131,35 @@ func (p *project) add(name string, pieces [][]float32) ([]string, error) {
 	if len(have)+len(pieces) > maxClips {
 		return nil, fail(http.StatusConflict, "%q has %d recordings: the limit is %d", name, len(have), maxClips)
 	}
+	added := []string{}
+	next, err := p.nextClip(name)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range pieces {
+		clip := clipName(next)
+		if err := p.writeWAV(name+"/"+clip, x); err != nil {
+			return added, err
+		}
+		added = append(added, clip)
+		next++
+	}
+	return added, nil
+}
+
+func clipName(n int) string { return fmt.Sprintf("clip-%03d.wav", n) }
+
+// nextClip returns the first number of a clip that no file of a folder has, nor a larger one.
+func (p *project) nextClip(folder string) (int, error) {
+	entries, err := p.entries(folder)
 	last := 0
-	for _, f := range have {
-		text, _ := strings.CutPrefix(strings.TrimSuffix(f.Name(), ".wav"), "clip-")
+	for _, e := range entries {
+		text, _ := strings.CutPrefix(strings.TrimSuffix(e.Name(), ".wav"), "clip-")
 		if n, err := strconv.Atoi(text); err == nil {
 			last = max(last, n)
 		}
 	}
-	added := []string{}
-	for _, x := range pieces {
-		last++
-		clip := fmt.Sprintf("clip-%03d.wav", last)
-		if err := audio.WriteWAVFile(filepath.Join(p.dir, name, clip), rate, x); err != nil {
-			return added, err
-		}
-		added = append(added, clip)
-	}
-	return added, nil
+	return last + 1, err
 }
 
 // clipOf returns the project, the folder and the name of the clip in a request's path. The clip
@@ -190,7 +202,7 @@ func (s *Server) getClip(w http.ResponseWriter, r *http.Request) error {
 }
 
 // replaceClip replaces a clip of a word by the loudest sound of an upload. A clip in another format
-// than WAV is deleted, and the new one has another name.
+// than WAV is deleted, and the new one has another name, which no other file has.
 func (s *Server) replaceClip(w http.ResponseWriter, r *http.Request) error {
 	p, folder, name, err := s.clipOf(r)
 	if err != nil {
@@ -203,11 +215,23 @@ func (s *Server) replaceClip(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	wav := strings.TrimSuffix(name, filepath.Ext(name)) + ".wav"
 	p.files.Lock()
 	defer p.files.Unlock()
 	defer p.soundsChanged()
-	if err := audio.WriteWAVFile(filepath.Join(p.dir, folder, wav), rate, pieces[0]); err != nil {
+	wav := strings.TrimSuffix(name, filepath.Ext(name)) + ".wav"
+	if wav != name {
+		switch _, err := p.root.Lstat(folder + "/" + wav); {
+		case err == nil:
+			next, err := p.nextClip(folder)
+			if err != nil {
+				return err
+			}
+			wav = clipName(next)
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+	}
+	if err := p.writeWAV(folder+"/"+wav, pieces[0]); err != nil {
 		return err
 	}
 	if wav != name {

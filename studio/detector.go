@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/internal/par"
@@ -25,6 +24,7 @@ import (
 
 // detector describes a trained detector. It is kept in .studio/detector.json.
 type detector struct {
+	Hash    string    `json:"hash"`   // SHA-256 of the model file
 	Labels  []string  `json:"labels"` // the words
 	From    string    `json:"from"`
 	Made    time.Time `json:"made"`
@@ -202,30 +202,57 @@ func command(system, path string) string {
 
 // The files of the page in a project. Readers of the task audio skip hidden folders.
 const (
+	modelFile    = "model.safetensors"
+	previousFile = "previous.safetensors"
 	stateFolder  = ".studio"
+	newFile      = stateFolder + "/new.safetensors" // until it is the model
 	detectorFile = stateFolder + "/detector.json"
 	maxDetector  = 1 << 20 // bytes of detectorFile
 )
 
-// save writes the model and its description. The model before it is kept as previous.safetensors.
-func (p *project) save(m *model.Model, d *detector) error {
+// save writes the model and its description. The model before it is kept as previousFile. After an
+// error, the model is that before it.
+func (p *project) save(m *model.Model, d *detector) (err error) {
+	if err := p.root.Mkdir(stateFolder, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if d.Hash, err = p.writeModel(newFile, m); err != nil {
+		return err
+	}
+	defer p.root.Remove(newFile) // after an error
+	undo, err := p.replaceModel(newFile)
+	if err != nil {
+		return err
+	}
+	if err := p.writeDetector(d); err != nil {
+		return errors.Join(err, undo())
+	}
+	return nil
+}
+
+func (p *project) writeDetector(d *detector) error {
 	text, err := json.MarshalIndent(d, "", "\t")
 	if err != nil {
 		return err
 	}
-	if err := p.root.Mkdir(stateFolder, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if err := p.root.Rename("model.safetensors", "previous.safetensors"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := m.Save(p.modelPath()); err != nil {
-		return err
-	}
-	return atomicfile.Write(filepath.Join(p.dir, filepath.FromSlash(detectorFile)), 0o666, func(w io.Writer) error {
+	return p.write(detectorFile, func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})
+}
+
+// replaceModel makes the file new the model, and keeps the model before it. After a crash there is
+// one of the two.
+func (p *project) replaceModel(new string) (undo func() error, err error) {
+	switch err := p.copy(modelFile, previousFile); {
+	case errors.Is(err, fs.ErrNotExist):
+		undo = func() error { return p.root.Remove(modelFile) }
+	case err != nil:
+		return nil, err
+	default:
+		undo = func() error { return p.root.Rename(previousFile, modelFile) }
+	}
+	return undo, p.root.Rename(new, modelFile)
 }
 
 // loadDetector reads the description of the detector, if there is one.
@@ -239,12 +266,16 @@ func (p *project) loadDetector() error {
 		return err
 	}
 	defer f.Close()
-	if _, err := p.root.Stat("model.safetensors"); err != nil {
+	hash, err := p.hash(modelFile)
+	if err != nil {
 		return err
 	}
 	var d detector
 	if err := json.NewDecoder(io.LimitReader(f, maxDetector)).Decode(&d); err != nil {
 		return fmt.Errorf("%s: %w", detectorFile, err)
+	}
+	if d.Hash != hash {
+		return fmt.Errorf("%s describes another model than %s: train again", detectorFile, modelFile)
 	}
 	d.Command = command(runtime.GOOS, p.modelPath()) // the folder may have been moved
 	p.status.Detector = &d
@@ -256,12 +287,12 @@ func (s *Server) getModel(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	f, err := p.root.Open("model.safetensors")
+	f, err := p.root.Open(modelFile)
 	if errors.Is(err, os.ErrNotExist) {
 		return fail(http.StatusNotFound, "project %q has no detector yet: train one", p.name)
 	}
 	if err != nil {
-		return err
+		return missing(err, "%s of project %q", modelFile, p.name)
 	}
 	defer f.Close()
 	info, err := f.Stat()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/pretrained"
 )
 
 // Only a page of the server itself, with the token, reaches the interface.
@@ -128,4 +129,26 @@ func TestPaths(t *testing.T) {
 	must.Equal(t, len(must.Get(os.ReadDir(outside))(t)), 1, "files outside")
 	must.Equal(t, string(must.Get(os.ReadFile(secret))(t)), string(sound), "file outside")
 	must.Equal(t, c.listed("a")["up"].Count, 1, "clips: the link is not one")
+
+	inside := func(name string) string { return filepath.Join(c.s.dir, "a", filepath.FromSlash(name)) }
+	must.Do(t, os.Symlink(secret, inside("up/clip-002.wav")))
+	must.Equal(t, strings.Join(c.upload("a", "up", tones(500, 1)), " "), "clip-003.wav", "clip after a link with a clip's name")
+	must.Do(t, os.Symlink(filepath.Join(outside, "new.wav"), inside("up/song.wav")))
+	must.Do(t, os.WriteFile(inside("up/song.flac"), wav(t, tones(500, 1)), 0o666))
+	c.ok("PUT", "/a/sounds/up/song.flac", wav(t, tones(700, 1)), nil)
+	must.Do(t, os.Symlink(outside, inside(stateFolder)))
+	c.upload("a", "up", tones(500, 3))
+	p := must.Get(c.s.open("a"))(t)
+	m := must.Get(pretrained.Load("commands"))(t)
+	must.Reject(0, p.save(m, &detector{}))(t, "escapes")
+	must.Do(t, os.Remove(inside(stateFolder)))
+	must.Do(t, os.Symlink(filepath.Join(outside, "m"), inside(modelFile)))
+	must.Reject(0, p.save(m, &detector{}))(t, "escapes")
+	must.Equal(t, len(must.Get(os.ReadDir(outside))(t)), 1, "files outside, after writing")
+	must.Equal(t, string(must.Get(os.ReadFile(secret))(t)), string(sound), "file outside, after writing")
+	c.rejects(403, "model.safetensors of project \"a\" is outside", "GET", "/a/model", nil)
+	c.rejects(403, "model.safetensors of project \"a\" is outside", "POST", "/a/training", map[string]string{"from": fromDetector})
+	c.ok("POST", "/a/training", map[string]string{"from": fromNothing}, nil)
+	st := c.wait("a", ended)
+	must.Equal(t, st.Training.State+" "+st.Training.Error, `failed up/clip-002.wav of project "a" is outside the folder`, "training on a link")
 }

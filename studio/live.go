@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
-	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
@@ -54,14 +52,12 @@ func (s *Server) listen(w http.ResponseWriter, r *http.Request) error {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		return fail(http.StatusUpgradeRequired, "expected a WebSocket")
 	}
-	hz, err := strconv.Atoi(r.FormValue("rate"))
+	asked := r.URL.Query().Get("rate")
+	hz, err := strconv.Atoi(asked)
 	if err != nil || hz < minLiveRate || hz > maxLiveRate {
-		return badRequest("rate=%q: expected %d to %d Hz", r.FormValue("rate"), minLiveRate, maxLiveRate)
+		return badRequest("rate=%q: expected %d to %d Hz", asked, minLiveRate, maxLiveRate)
 	}
-	m, err := model.Load(p.modelPath())
-	if errors.Is(err, os.ErrNotExist) {
-		return fail(http.StatusConflict, "project %q has no detector yet: train one", p.name)
-	}
+	m, err := p.model()
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/s4d-fast/s4d-fast/audio"
 )
 
 // project is a folder of recordings, open.
@@ -116,7 +115,11 @@ func checkNew(what, name string, names []string, most int) error {
 
 // project returns the project in a request's path.
 func (s *Server) project(r *http.Request) (*project, error) {
-	name := r.PathValue("project")
+	return s.open(r.PathValue("project"))
+}
+
+// open returns a project by its name.
+func (s *Server) open(name string) (*project, error) {
 	if err := checkName("project", name); err != nil {
 		return nil, err
 	}
@@ -126,7 +129,11 @@ func (s *Server) project(r *http.Request) (*project, error) {
 		return nil, fail(http.StatusServiceUnavailable, "%v", errClosed)
 	}
 	if p := s.projects[name]; p != nil {
-		return p, nil
+		if p.exists(s.root) {
+			return p, nil
+		}
+		delete(s.projects, name) // another folder may have the name now
+		p.abandon()
 	}
 	root, err := s.root.OpenRoot(name)
 	if err != nil {
@@ -138,6 +145,26 @@ func (s *Server) project(r *http.Request) (*project, error) {
 	}
 	s.projects[name] = p
 	return p, nil
+}
+
+// exists reports whether the project's folder is still the one that was opened.
+func (p *project) exists(projects *os.Root) bool {
+	opened, err := p.root.Stat(".")
+	if err != nil {
+		return false
+	}
+	now, err := projects.Stat(p.name)
+	return err == nil && os.SameFile(opened, now)
+}
+
+// abandon ends what a project without a folder runs.
+func (p *project) abandon() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cancel != nil {
+		p.cancel(errCancelled)
+	}
+	p.root.Close()
 }
 
 // missing returns an apiError for a file that does not exist, or is outside the project.
@@ -225,7 +252,7 @@ func (p *project) describe(folder string, info fs.FileInfo) clip {
 		return c
 	}
 	c := clip{Name: info.Name(), size: size, time: time}
-	if x, err := audio.ReadMono(filepath.Join(p.dir, folder, info.Name()), rate); err != nil {
+	if x, err := p.read(key); err != nil {
 		c.Error = err.Error()
 	} else {
 		c.Seconds = float64(len(x)) / rate
@@ -233,6 +260,16 @@ func (p *project) describe(folder string, info fs.FileInfo) clip {
 	}
 	p.cached[key] = c
 	return c
+}
+
+// read reads a recording of any length.
+func (p *project) read(name string) ([]float32, error) {
+	f, err := p.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return decode(f, math.MaxInt/rate)
 }
 
 func (s *Server) showProject(w http.ResponseWriter, r *http.Request) error {
@@ -257,7 +294,7 @@ func (s *Server) showStatus(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	after := int64(-1)
-	if text := r.FormValue("after"); text != "" {
+	if text := r.URL.Query().Get("after"); text != "" {
 		if after, err = strconv.ParseInt(text, 10, 64); err != nil {
 			return badRequest("after=%q: expected a version", text)
 		}
@@ -298,7 +335,8 @@ func (s *Server) makeWord(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// deleteWord deletes a word with its recordings. A folder with anything else stays.
+// deleteWord deletes a word with its recordings and hidden files. If its folder has anything else,
+// nothing is deleted.
 func (s *Server) deleteWord(w http.ResponseWriter, r *http.Request) error {
 	p, err := s.project(r)
 	if err != nil {
@@ -311,9 +349,15 @@ func (s *Server) deleteWord(w http.ResponseWriter, r *http.Request) error {
 	p.files.Lock()
 	defer p.files.Unlock()
 	defer p.soundsChanged()
-	files, err := p.clips(name)
+	files, err := p.entries(name)
 	if err != nil {
 		return missing(err, "word %q", name)
+	}
+	for _, f := range files {
+		hidden := strings.HasPrefix(f.Name(), ".")
+		if f.IsDir() || !hidden && soundTypes[strings.ToLower(filepath.Ext(f.Name()))] == "" {
+			return fail(http.StatusConflict, "the folder of %q has something other than recordings, %q: move it away first. Nothing was deleted", name, f.Name())
+		}
 	}
 	for _, f := range files {
 		if err := p.root.Remove(name + "/" + f.Name()); err != nil {
@@ -321,7 +365,7 @@ func (s *Server) deleteWord(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if err := p.root.Remove(name); err != nil {
-		return fail(http.StatusConflict, "the recordings of %q were deleted, but the folder has other files and was kept: %v", name, err)
+		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil

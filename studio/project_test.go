@@ -179,3 +179,61 @@ func TestListBroken(t *testing.T) {
 	b := must.Get(json.Marshal(clips[1]))(t)
 	must.Equal(t, strings.Contains(string(b), `"error"`), false, "error in %s", b)
 }
+
+// A clip in another format gets a new name if its own with .wav is taken.
+func TestReplaceOtherFormat(t *testing.T) {
+	c := serve(t)
+	c.project("p", "up")
+	c.upload("p", "up", tones(500, 1))
+	folder := filepath.Join(c.s.dir, "p", "up")
+	sound := must.Get(os.ReadFile(filepath.Join(folder, "clip-001.wav")))(t)
+	for _, name := range []string{"a.wav", "a.flac", "b.flac"} {
+		must.Do(t, os.WriteFile(filepath.Join(folder, name), sound, 0o666))
+	}
+	var answer struct{ Added []string }
+	for name, want := range map[string]string{"a.flac": "clip-002.wav", "b.flac": "b.wav"} {
+		c.ok("PUT", "/p/sounds/up/"+name, wav(t, tones(900, 1)), &answer)
+		must.Equal(t, strings.Join(answer.Added, " "), want, "name of %s recorded again", name)
+	}
+	must.Equal(t, string(must.Get(os.ReadFile(filepath.Join(folder, "a.wav")))(t)), string(sound), "the other clip")
+	must.Equal(t, c.listed("p")["up"].Count, 4, "clips")
+}
+
+// Hidden files do not keep a word. Other files do, and then nothing is deleted.
+func TestDeleteWord(t *testing.T) {
+	c := serve(t)
+	c.project("p", "up")
+	c.upload("p", "up", tones(500, 2))
+	folder := filepath.Join(c.s.dir, "p", "up")
+	must.Do(t, os.WriteFile(filepath.Join(folder, ".DS_Store"), nil, 0o666))
+	must.Do(t, os.WriteFile(filepath.Join(folder, "notes.txt"), nil, 0o666))
+	c.rejects(409, `"notes.txt"`, "DELETE", "/p/words/up", nil)
+	must.Equal(t, c.listed("p")["up"].Count, 2, "clips")
+	must.Do(t, os.Remove(filepath.Join(folder, "notes.txt")))
+	c.ok("DELETE", "/p/words/up", nil, nil)
+	if _, err := os.Stat(folder); !os.IsNotExist(err) {
+		t.Errorf("the folder of a deleted word: %v", err)
+	}
+}
+
+// A project whose folder was removed and made again is a new one.
+func TestRemovedProject(t *testing.T) {
+	c := serve(t)
+	c.project("p", "up")
+	must.Do(t, os.RemoveAll(filepath.Join(c.s.dir, "p")))
+	c.rejects(404, `project "p" does not exist`, "GET", "/p", nil)
+	c.project("p", "down")
+	must.Equal(t, len(c.listed("p")), 1, "folders of the new project")
+	must.Do(t, os.RemoveAll(filepath.Join(c.s.dir, "p")))
+	must.Do(t, os.Mkdir(filepath.Join(c.s.dir, "p"), 0o777))
+	must.Equal(t, len(c.listed("p")), 0, "folders of an empty project")
+}
+
+// The type of an upload does not matter.
+func TestUploadAsForm(t *testing.T) {
+	c := serve(t)
+	c.project("p", "up")
+	w := c.request("POST", "/p/sounds/up?take=loudest", wav(t, tones(500, 2)), "Content-Type", "application/x-www-form-urlencoded")
+	must.Equal(t, w.Code, 200, "status (%s)", w.Body)
+	must.Equal(t, c.listed("p")["up"].Count, 1, "clips")
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -56,12 +55,12 @@ func (s *Server) startTraining(w http.ResponseWriter, r *http.Request) error {
 		s.work.Done()
 		return fail(http.StatusConflict, "project %q is being trained: wait for it, or cancel it", busy.name)
 	}
-	s.training = p
-	s.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(s.ctx)
-	p.mu.Lock()
+	s.training = p
+	p.mu.Lock() // also holding s.mu: a run that others can see can be cancelled
 	p.cancel = cancel
 	p.mu.Unlock()
+	s.mu.Unlock()
 	began := time.Now()
 	p.update(func(st *status) { st.Training = training{State: loading, Curve: []epoch{}} })
 	go func() {
@@ -108,11 +107,7 @@ func (p *project) base(from string) (*model.Model, error) {
 	case from == fromNothing:
 		return nil, nil
 	case from == fromDetector:
-		m, err := model.Load(p.modelPath())
-		if errors.Is(err, os.ErrNotExist) {
-			return nil, fail(http.StatusConflict, "the project has no detector yet")
-		}
-		return m, err
+		return p.model()
 	case pretrained.Has(from):
 		m, err := pretrained.Load(from)
 		if err == nil && m.Meta.SampleRate != rate {
@@ -146,7 +141,7 @@ func (p *project) ready() error {
 }
 
 // modelPath is the model file of the project.
-func (p *project) modelPath() string { return filepath.Join(p.dir, "model.safetensors") }
+func (p *project) modelPath() string { return filepath.Join(p.dir, modelFile) }
 
 // sounds are the recordings of a project for a training run.
 type sounds struct {
@@ -163,6 +158,9 @@ func isHeld(i, n, least int) bool {
 // sounds reads the recordings. Clips that are held out show how well the detector does on clips
 // that it was not trained on, and select the best epoch.
 func (p *project) sounds(ctx context.Context) (*sounds, error) {
+	if err := p.inside(); err != nil {
+		return nil, err
+	}
 	list, err := p.folders()
 	if err != nil {
 		return nil, err
@@ -175,6 +173,9 @@ func (p *project) sounds(ctx context.Context) (*sounds, error) {
 	}
 	out.held = out.train
 	for _, f := range list {
+		if f.Count == 0 {
+			continue
+		}
 		clips, broken, err := dataset.Clips(ctx, []string{filepath.Join(p.dir, f.Name)}, dataset.AudioOptions{SampleRate: rate, SkipBroken: true})
 		if err != nil {
 			return nil, err

@@ -15,6 +15,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
@@ -67,8 +68,64 @@ func TestTrain(t *testing.T) {
 	must.Equal(t, string(must.Get(json.Marshal(found.Detector))(t)), string(must.Get(json.Marshal(d))(t)), "detector of a new server")
 	next.ok("POST", "/p/training", map[string]string{"from": fromDetector}, nil)
 	must.Equal(t, next.wait("p", ended).Training.State, done, "training from the detector")
-	if _, err := os.Stat(filepath.Join(c.s.dir, "p", "previous.safetensors")); err != nil {
-		t.Error(err)
+	must.Equal(t, string(must.Get(os.ReadFile(filepath.Join(c.s.dir, "p", previousFile)))(t)), w.Body.String(), "previous model")
+}
+
+// Folders without recordings do not matter. Without background, the threshold is the default.
+func TestTrainEmptyFolders(t *testing.T) {
+	c := serve(t)
+	c.ready("p")
+	for _, f := range c.listed("p")[backgroundFolder].Clips {
+		c.ok("DELETE", "/p/sounds/"+backgroundFolder+"/"+f.Name, nil, nil)
+	}
+	must.Do(t, os.Mkdir(filepath.Join(c.s.dir, "p", otherFolder), 0o777))
+	c.ok("POST", "/p/training", map[string]string{"from": "commands"}, nil)
+	st := c.wait("p", ended)
+	must.Equal(t, st.Training.State+st.Training.Error, done, "training")
+	if st.Detector.Calibration != nil {
+		t.Errorf("calibration %+v", st.Detector.Calibration)
+	}
+}
+
+// If the results cannot be saved, the model is that before. Results of another model are not shown.
+func TestSaveFails(t *testing.T) {
+	c := serve(t)
+	c.project("p", "up")
+	p := must.Get(c.s.open("p"))(t)
+	m := must.Get(pretrained.Load("commands"))(t)
+	path := func(name string) string { return filepath.Join(p.dir, filepath.FromSlash(name)) }
+	block := func(name string) { // no file can replace a folder that has one
+		must.Do(t, os.Rename(path(name), path(name)+".kept"))
+		must.Do(t, os.MkdirAll(path(name)+"/x", 0o777))
+	}
+	unblock := func(name string) {
+		must.Do(t, os.RemoveAll(path(name)))
+		must.Do(t, os.Rename(path(name)+".kept", path(name)))
+	}
+	must.Do(t, p.save(m, &detector{From: "first"}))
+	must.Do(t, p.save(m, &detector{From: "second"}))
+	must.Do(t, p.loadDetector())
+	must.Equal(t, p.status.Detector.From, "second", "detector")
+	before := must.Get(os.ReadFile(path(modelFile)))(t)
+	changed := must.Get(pretrained.Load("digits"))(t)
+	for _, name := range []string{previousFile, detectorFile} {
+		block(name)
+		if err := p.save(changed, &detector{From: "third"}); err == nil {
+			t.Errorf("%s is a folder, and no error", name)
+		}
+		unblock(name)
+		must.Equal(t, string(must.Get(os.ReadFile(path(modelFile)))(t)), string(before), "model after an error of %s", name)
+		p.status.Detector = nil
+		must.Do(t, p.loadDetector())
+		must.Equal(t, p.status.Detector.From, "second", "detector after an error of %s", name)
+	}
+	must.Equal(t, len(must.Get(os.ReadDir(path(stateFolder)))(t)), 1, "files in %s", stateFolder)
+
+	must.Do(t, changed.Save(path(modelFile)))
+	p.status.Detector = nil
+	must.Reject(0, p.loadDetector())(t, "another model")
+	if p.status.Detector != nil {
+		t.Errorf("detector %+v", p.status.Detector)
 	}
 }
 

@@ -1,0 +1,109 @@
+package studio
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/atomicfile"
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// rootFS is the file system of a folder. No path in it leads out of the folder. Files are written
+// in place of symbolic links, and not to where they lead.
+type rootFS struct{ *os.Root }
+
+func (r rootFS) OpenFile(name string, flag int, perm fs.FileMode) (atomicfile.File, error) {
+	f, err := r.Root.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err // not a nil *os.File in a File
+	}
+	return f, nil
+}
+
+func (r rootFS) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(r.FS(), name) }
+
+func (r rootFS) Follow(name string) (string, error) { return name, nil }
+
+// write writes a file of the project whole or not at all.
+func (p *project) write(name string, write func(io.Writer) error) error {
+	return atomicfile.Files{FS: rootFS{p.root}}.Write(name, 0o666, write)
+}
+
+// writeWAV writes a recording.
+func (p *project) writeWAV(name string, x []float32) error {
+	return p.write(name, func(w io.Writer) error { return audio.WriteWAV(w, rate, x) })
+}
+
+// writeModel writes a model file and returns its hash.
+func (p *project) writeModel(name string, m *model.Model) (hash string, err error) {
+	h := sha256.New()
+	err = p.write(name, func(w io.Writer) error {
+		_, err := m.WriteTo(io.MultiWriter(w, h))
+		return err
+	})
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// hash returns the hash of a file.
+func (p *project) hash(name string) (string, error) {
+	f, err := p.root.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// copy copies a file of the project.
+func (p *project) copy(from, to string) error {
+	f, err := p.root.Open(from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return p.write(to, func(w io.Writer) error {
+		_, err := io.Copy(w, f)
+		return err
+	})
+}
+
+// model reads the project's model.
+func (p *project) model() (*model.Model, error) {
+	f, err := p.root.Open(modelFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fail(http.StatusConflict, "project %q has no detector yet: train one", p.name)
+	}
+	if err != nil {
+		return nil, missing(err, "%s of project %q", modelFile, p.name)
+	}
+	defer f.Close()
+	return model.Read(f)
+}
+
+// inside returns an error if a link among the recordings leads out of the project. Training reads
+// the files by their paths.
+func (p *project) inside() error {
+	return fs.WalkDir(p.root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != "." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.Type()&fs.ModeSymlink == 0 || !strings.Contains(path, "/"):
+			return nil // links at the top are not folders of recordings
+		}
+		if _, err := p.root.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return missing(err, "%s of project %q", path, p.name)
+		}
+		return nil
+	})
+}
