@@ -46,7 +46,7 @@ type tally struct {
 	Total int `json:"total"`
 }
 
-// worst is a clip that has a wrong label, or is the closest to one.
+// worst is a clip that has a wrong label, or is close to one.
 type worst struct {
 	Folder string  `json:"folder"`
 	Clip   string  `json:"clip"`
@@ -56,8 +56,12 @@ type worst struct {
 	margin float64 // of the right label over the others and over the threshold
 }
 
-// maxWorst is the largest number of clips in detector.Worst.
-const maxWorst = 8
+// Clips in detector.Worst have a smaller margin than smallMargin, which for a wrong label is
+// negative. There are at most maxWorst.
+const (
+	smallMargin = 0.2
+	maxWorst    = 8
+)
 
 // operatingPoint is how the threshold was chosen.
 type operatingPoint struct {
@@ -182,9 +186,15 @@ func (p *project) classify(ctx context.Context, d *detector, m *model.Model, all
 			Peak: float64(peaks[i][right]), margin: float64(peaks[i][right]) - rival,
 		})
 	}
-	slices.SortStableFunc(d.Worst, func(a, b worst) int { return cmp.Compare(a.margin, b.margin) })
-	d.Worst = d.Worst[:min(len(d.Worst), maxWorst)]
+	d.Worst = worstOf(d.Worst)
 	return nil
+}
+
+// worstOf returns the clips with a small margin, the worst first.
+func worstOf(clips []worst) []worst {
+	list := slices.DeleteFunc(clips, func(w worst) bool { return w.margin >= smallMargin })
+	slices.SortStableFunc(list, func(a, b worst) int { return cmp.Compare(a.margin, b.margin) })
+	return list[:min(len(list), maxWorst)]
 }
 
 // command returns the command line that streams the microphone to a model (docs/stream.md).

@@ -49,9 +49,6 @@ func (s *Server) listen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-		return fail(http.StatusUpgradeRequired, "expected a WebSocket")
-	}
 	asked := r.URL.Query().Get("rate")
 	hz, err := strconv.Atoi(asked)
 	if err != nil || hz < minLiveRate || hz > maxLiveRate {
@@ -68,6 +65,9 @@ func (s *Server) listen(w http.ResponseWriter, r *http.Request) error {
 	resampler, err := audio.NewResampler(hz, int(rec.SampleRate()))
 	if err != nil {
 		return badRequest("rate=%d: %v", hz, err)
+	}
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") { // last: the page asks why it was refused
+		return fail(http.StatusUpgradeRequired, "expected a WebSocket")
 	}
 	if !s.begin() {
 		return fail(http.StatusServiceUnavailable, "%v", errClosed)

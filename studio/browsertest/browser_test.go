@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,6 +42,9 @@ type browser struct {
 	address string          // of the page, with the token
 	host    string
 	voice   string // file that is the microphone
+	stop    func() // stops the studio
+
+	broken atomic.Pointer[string] // requests with this in their paths fail
 
 	mu       sync.Mutex
 	problems []string // errors in the console, and requests of other hosts
@@ -67,6 +71,11 @@ func start(t *testing.T, cfg studio.Config, microphone bool, flags ...chromedp.E
 				b.mu.Unlock()
 			}
 		}()
+		if p := b.broken.Load(); p != nil && strings.Contains(r.URL.Path, *p) {
+			c.WriteHeader(http.StatusInternalServerError)
+			fmt.Fprint(c, `{"error": "the disk is broken"}`)
+			return
+		}
 		if strings.HasSuffix(r.URL.Path, "/live") { // needs the connection itself
 			s.ServeHTTP(w, r)
 			return
@@ -74,10 +83,11 @@ func start(t *testing.T, cfg studio.Config, microphone bool, flags ...chromedp.E
 		s.ServeHTTP(c, r)
 	})
 	server := httptest.NewServer(sizes)
-	t.Cleanup(func() {
+	b.stop = sync.OnceFunc(func() {
 		must.Do(t, s.Close())
 		server.Close()
 	})
+	t.Cleanup(b.stop)
 	b.host = strings.TrimPrefix(server.URL, "http://")
 	b.address = server.URL + "/#" + url.Values{"token": {s.Token()}}.Encode()
 	b.says(nil)
@@ -230,6 +240,7 @@ func (b *browser) records(start, stop string, x []float32) {
 	b.click(start)
 	seconds := float64(len(x))/rate + 0.5
 	b.until(fmt.Sprintf(`parseFloat(document.querySelector(".meter .hint")?.textContent) >= %g`, seconds))
+	b.controls()
 	b.click(stop)
 	b.until(`!document.querySelector(".meter")`)
 }
@@ -249,7 +260,7 @@ func (b *browser) clean() {
 func (b *browser) message() string {
 	b.Helper()
 	b.until(`!document.getElementById("message").hidden`)
-	return b.text(`document.getElementById("message").innerText`)
+	return b.text(`document.querySelector("#message span").innerText`)
 }
 
 // project makes a project with words on the page.
@@ -280,6 +291,13 @@ func (b *browser) upload(card string, files ...string) {
 // first + i has the same speed and pitch in every call. Without espeak-ng, it skips the test.
 func speak(t *testing.T, text string, first, n int, voices ...string) []float32 {
 	t.Helper()
+	x, _ := utterances(t, text, first, n, voices...)
+	return x
+}
+
+// utterances is speak, and returns when the utterances begin, in seconds.
+func utterances(t *testing.T, text string, first, n int, voices ...string) (x []float32, starts []float64) {
+	t.Helper()
 	if _, err := exec.LookPath("espeak-ng"); err != nil {
 		t.Skip("espeak-ng is not installed (Debian: apt install espeak-ng)")
 	}
@@ -287,12 +305,13 @@ func speak(t *testing.T, text string, first, n int, voices ...string) []float32 
 		voices = []string{"en-us+m3", "en-gb+f2"}
 	}
 	path := filepath.Join(t.TempDir(), "word.wav")
-	x := make([]float32, rate/2)
+	x = make([]float32, rate/2)
 	for i := first; i < first+n; i++ {
+		starts = append(starts, float64(len(x))/rate)
 		r := rand.New(rand.NewPCG(uint64(i), 1))
 		speed, pitch := 120+r.IntN(70), 35+r.IntN(30)
 		must.Do(t, exec.Command("espeak-ng", "-v", voices[i%len(voices)], "-s", fmt.Sprint(speed), "-p", fmt.Sprint(pitch), "-a", "60", "-z", "-w", path, text).Run())
 		x = append(append(x, must.Get(audio.ReadMono(path, rate))(t)...), make([]float32, 3*rate/4)...)
 	}
-	return x
+	return x, starts
 }

@@ -35,8 +35,13 @@ func TestStory(t *testing.T) {
 	b.click("Train")
 	b.until(`document.getElementById("progress-text").textContent.startsWith("The detector is ready")`)
 	must.Equal(t, b.text(`document.getElementById("message").innerText`), "", "message after playing a clip")
-	b.until(`document.querySelectorAll("#worst li").length > 0 && document.getElementById("accuracy").textContent.includes("threshold is")`)
+	b.until(`document.getElementById("accuracy").textContent.includes("threshold is")`)
 	b.controls()
+	curve := b.text(`document.getElementById("curve").toDataURL()`)
+	b.theme("dark")
+	b.until(fmt.Sprintf(`document.getElementById("curve").toDataURL() !== %q`, curve))
+	b.theme("light")
+	b.until(fmt.Sprintf(`document.getElementById("curve").toDataURL() === %q`, curve))
 
 	b.says(speak(t, "stop", 0, 1))
 	b.click("Listen with the microphone")
@@ -88,7 +93,8 @@ func (b *browser) controls() {
 			continue
 		}
 		switch role := strings.Trim(string(n.Role.Value), `"`); role {
-		case "button", "textbox", "combobox", "link", "meter", "progressbar", "image", "img", "region", "menuitem", "option", "heading", "list", "log":
+		case "button", "textbox", "combobox", "link", "meter", "progressbar", "image", "img", "region", "menuitem", "option", "heading", "list", "log",
+			"slider", "checkbox", "spinbutton", "listbox", "searchbox", "DisclosureTriangle", "dialog":
 			name := ""
 			if n.Name != nil {
 				name = strings.Trim(string(n.Name.Value), `"`)
@@ -150,9 +156,8 @@ func TestBrokenUpload(t *testing.T) {
 		t.Errorf("message %q", text)
 	}
 	must.Equal(t, b.files("broken/left"), 0, "clips of the broken file")
-	b.mu.Lock()
-	b.problems = nil // the browser logs the answer 400
-	b.mu.Unlock()
+	b.expect("status of 400")
+	b.clean()
 }
 
 // A reload while the detector is trained shows the progress, and the training can be cancelled. A

@@ -12,7 +12,7 @@ export function setProject(name) {
 	history.replaceState(null, "", "#" + q);
 }
 
-// RequestError is an error response of the server.
+// RequestError is an error response of the server, or status 0: there was none.
 export class RequestError extends Error {
 	constructor(status, text) {
 		super(text);
@@ -23,7 +23,10 @@ export class RequestError extends Error {
 async function request(method, path, { json, body, signal } = {}) {
 	const headers = { "X-Studio-Token": token };
 	if (json !== undefined) body = JSON.stringify(json);
-	const r = await fetch("/api/" + path, { method, headers, body, signal });
+	const r = await fetch("/api/" + path, { method, headers, body, signal }).catch((err) => {
+		if (err.name === "AbortError") throw err;
+		throw new RequestError(0, "The connection was lost. If you started s4d-fast studio again, open the address that it printed.");
+	});
 	if (r.ok) return r;
 	let text = r.statusText;
 	try {
@@ -78,6 +81,11 @@ export class Project {
 	}
 	async model() {
 		return (await request("GET", this.at("model"))).blob();
+	}
+	// refusal returns why a live session was refused: a WebSocket does not tell.
+	refusal(rate) {
+		const text = "The connection with the detector was refused.";
+		return request("GET", this.at("live") + "?rate=" + rate).catch((err) => (err.status === 426 ? new Error(text) : err));
 	}
 	// live opens the WebSocket of a live session.
 	live(rate) {

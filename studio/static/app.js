@@ -1,7 +1,7 @@
 // The page: chooses the project, follows its status, and shows training and its results.
 import * as api from "./api.js";
 import * as chart from "./chart.js";
-import { $, action, announce, ask, duration, el, pictureButton, plural, showError } from "./dom.js";
+import { $, action, announce, ask, duration, el, keepFocus, pictureButton, plural, showError } from "./dom.js";
 import { play } from "./sound.js";
 import * as live from "./live.js";
 import * as words from "./words.js";
@@ -42,18 +42,22 @@ async function follow(p, signal) {
 			if (offline) showError(null);
 			offline = false;
 			await pause(200); // training changes the status at every step
+			await visible();
 		} catch (err) {
 			if (signal.aborted) return;
-			if (err instanceof api.RequestError && err.status < 500) {
-				showError(err);
-				return;
-			}
+			showError(err);
+			if (err instanceof api.RequestError && err.status >= 400 && err.status < 500) return;
 			offline = true;
-			showError(new Error("The connection to s4d-fast studio was lost. The page continues when it is back."));
 			await pause(2000);
 		}
 	}
 }
+
+// visible waits while the tab is hidden. A browser has few connections for all tabs of a server.
+const visible = () => new Promise((resolve) => {
+	if (!document.hidden) return resolve();
+	document.addEventListener("visibilitychange", () => resolve(), { once: true });
+});
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -79,8 +83,8 @@ function show(status) {
 	$("progress-text").textContent = text;
 	$("progress").hidden = !busy;
 	$("progress").value = t.state === "measuring" ? 1 : t.step / (t.steps || 1);
-	if (t.curve?.length) chart.loss($("curve"), t.curve, t.steps);
 	$("curve").parentElement.hidden = !t.curve?.length;
+	drawCurve(t);
 	const e = t.curve?.at(-1);
 	if (e) $("curve").setAttribute("aria-label", `Loss curve: after ${e.step} steps ${e.train.toFixed(2)} on training clips, ${e.held.toFixed(2)} on held-out clips`);
 	if (last && last.training.state !== t.state) announce(text);
@@ -97,6 +101,10 @@ function show(status) {
 	last = status;
 }
 
+function drawCurve(t) {
+	if (t?.curve?.length) chart.loss($("curve"), t.curve, t.steps);
+}
+
 function results(d) {
 	$("results").hidden = $("use").hidden = !d;
 	$("no-detector").hidden = !!d;
@@ -111,14 +119,19 @@ function results(d) {
 	}
 	$("accuracy").textContent = text;
 	$("by-word").tBodies[0].replaceChildren(...d.labels.map((w, i) => el("tr", {}, el("th", { scope: "row", textContent: w }), el("td", { textContent: share(d.words[i]) }))));
-	$("worst").replaceChildren(...d.worst.map((w) => {
+	$("worst-hint").textContent = d.worst.length ? "The detector gets these clips wrong, or is not sure of them. Play them, and record bad ones again."
+		: "None: the detector recognises every clip with a clear margin.";
+	keepFocus($("worst"), () => $("worst").replaceChildren(...d.worst.map((w) => {
 		const name = `${w.clip} of ${w.folder}`;
 		const found = w.found === w.folder ? "recognised" : w.found === "none" ? "not recognised" : `recognised as ${w.found}`;
+		const buttons = [
+			pictureButton("play", `Play ${name}`, action(async () => play(await project.clip(w.folder, w.clip)))),
+			pictureButton("again", `Record ${name} again`, action(() => words.rerecord(w.folder, w.clip)))];
+		buttons.forEach((b, i) => (b.dataset.focus = `${i}/${w.folder}/${w.clip}`));
 		return el("li", {}, el("strong", { textContent: w.folder }),
 			el("span", { className: "hint grow", textContent: `${w.clip}: ${found}, probability ${w.peak.toFixed(2)}${w.held ? ", held out" : ""}` }),
-			pictureButton("play", `Play ${name}`, action(async () => play(await project.clip(w.folder, w.clip)))),
-			pictureButton("again", `Record ${name} again`, action(() => words.rerecord(w.folder, w.clip))));
-	}));
+			el("span", { className: "row" }, ...buttons));
+	})));
 	$("command").textContent = d.command;
 }
 
@@ -155,6 +168,13 @@ $("copy").onclick = action(async () => {
 	await navigator.clipboard.writeText($("command").textContent);
 	announce("Copied");
 });
+$("skip").onclick = (e) => { // the fragment of the address holds the token
+	e.preventDefault();
+	$("main").focus();
+};
 addEventListener("hashchange", () => location.reload());
+for (const [target, event] of [[window, "resize"], [matchMedia("(prefers-color-scheme: dark)"), "change"]]) {
+	target.addEventListener(event, () => drawCurve(last?.training));
+}
 
 action(() => refresh(api.fragment().get("project")))();

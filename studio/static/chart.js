@@ -2,11 +2,11 @@
 
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-// colour returns the colour of a word: different hues, with a lightness that suits the theme.
-export function colour(i) {
-	const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-	return `hsl(${(175 + 137.5 * i) % 360} 65% ${dark ? 68 : 36}%)`;
-}
+// key returns the colour of a word in CSS: different hues, with a lightness that suits the theme.
+export const key = (i, light = "var(--light)") => `hsl(${(175 + 137.5 * i) % 360} 65% ${light})`;
+
+// colour returns the colour of a word for drawings.
+const colour = (i) => key(i, style("--light"));
 
 // prepare clears a canvas and returns its context, in CSS pixels.
 function prepare(canvas) {

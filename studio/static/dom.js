@@ -57,7 +57,7 @@ export function announce(text) {
 export function showError(err) {
 	const m = $("message");
 	m.hidden = !err;
-	m.replaceChildren(...(err ? [el("span", { textContent: err.message })] : []));
+	m.replaceChildren(...(err ? [el("div", {}, el("span", { textContent: err.message }), pictureButton("remove", "Close the message", () => showError(null)))] : []));
 }
 
 // action returns an event handler that shows the error of f.
@@ -92,6 +92,16 @@ export function ask({ title, text = "", field = false, yes }) {
 export function duration(s) {
 	s = Math.round(s);
 	return s < 60 ? `${s} s` : `${Math.floor(s / 60)} min ${s % 60} s`;
+}
+
+// moment returns a time in a recording as text.
+export const moment = (s) => (s < 60 ? "" : `${Math.floor(s / 60)} min `) + `${(s % 60).toFixed(1)} s`;
+
+// keepFocus replaces elements, and gives the focus to the one with the same data-focus.
+export function keepFocus(parent, change) {
+	const focus = document.activeElement?.dataset.focus;
+	change();
+	if (focus && document.activeElement === document.body) parent.querySelector(`[data-focus="${CSS.escape(focus)}"]`)?.focus();
 }
 
 export const plural = (n, one, many = one + "s") => `${n} ${n === 1 ? one : many}`;

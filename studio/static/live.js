@@ -1,18 +1,22 @@
 // Listening: sends the microphone or a file to the detector, and shows the posteriors and events.
-import { $, action, announce, el, pictureButton } from "./dom.js";
+import { $, action, announce, el, moment, pictureButton, plural } from "./dom.js";
 import { Microphone, decode, int16, join, peak, play, wav } from "./sound.js";
 import * as chart from "./chart.js";
 
 const shown = 10, kept = 30, maxEvents = 100, maxFileSeconds = 1200; // seconds of sound: shown, kept
 const frameSeconds = 0.02, peakSeconds = 0.05;
 const around = 0.5; // seconds of sound kept before and after an event
+const lost = "The connection with the detector ended";
 
 let project, words = [], session = null;
 
 // Session is a connection with the detector.
 class Session {
-	constructor(rate) {
+	constructor(rate, file = "") {
+		this.project = project;
 		this.rate = rate;
+		this.file = file; // its name; "": the microphone
+		this.items = []; // listed events, the oldest first
 		this.blocks = []; // {at, samples} of the last kept seconds
 		this.sent = 0; // samples
 		this.peaks = [];
@@ -23,7 +27,7 @@ class Session {
 		this.socket = project.live(rate);
 		this.ready = new Promise((resolve, reject) => {
 			this.socket.onopen = resolve;
-			this.socket.onerror = () => reject(new Error("The detector cannot be reached. Is s4d-fast studio still running?"));
+			this.socket.onerror = () => this.project.refusal(rate).then(reject);
 		});
 		this.closed = new Promise((resolve) => this.socket.addEventListener("close", resolve));
 		this.socket.onmessage = (e) => this.receive(JSON.parse(e.data));
@@ -50,26 +54,37 @@ class Session {
 		}
 		if (m.type === "event") this.event(m);
 	}
-	// sound returns the sound between two times in seconds, as far as it is kept.
+	// sound returns the sound between two times in seconds, as far as it is kept, and when it begins.
 	sound(from, end) {
-		const first = Math.max(0, Math.round(from * this.rate)), last = Math.min(this.sent, Math.round(end * this.rate));
+		const first = Math.max(this.blocks[0].at, Math.round(from * this.rate)), last = Math.min(this.sent, Math.round(end * this.rate));
 		const parts = [];
 		for (const b of this.blocks) {
 			const i = Math.max(first - b.at, 0), j = Math.min(last - b.at, b.samples.length);
 			if (i < j) parts.push(b.samples.subarray(i, j));
 		}
-		return join(parts);
+		return { samples: join(parts), from: first / this.rate };
 	}
 	event(e) {
+		if (session !== this) return; // of a project that is no longer shown, or of an earlier session
 		const from = e.onset / this.rate, end = e.end / this.rate;
 		this.bands.push({ from, end, word: words.indexOf(e.label) });
-		const item = eventItem(e, from);
+		const item = eventItem(this, e, { from, end });
+		this.items.push(item);
+		while (this.items.length > maxEvents) this.items.shift().li.remove();
+		if (!this.file) announce(e.label);
 		const cut = () => {
 			if (!this.stopped && this.sent < (end + around) * this.rate) return false;
-			item(this.sound(from - around, end + around), this.rate);
+			item.take(this.sound(from - around, end + around));
 			return true;
 		};
 		if (!cut()) this.waiting.push(cut);
+	}
+	// show makes this the session whose events are listed.
+	show() {
+		stop();
+		session = this;
+		$("events").replaceChildren();
+		showUnmarked();
 	}
 	draw() {
 		const now = this.sent / this.rate;
@@ -95,7 +110,6 @@ export function setDetector(p, detector) {
 		stop();
 		session = null;
 		$("events").replaceChildren();
-		unmarked.clear();
 		showUnmarked();
 	}
 	if (p === project && running() && session.mic) {
@@ -109,7 +123,7 @@ export function setDetector(p, detector) {
 	else if ($("listen-state").textContent === "Train a detector first.") state("", false);
 	$("legend").replaceChildren(...words.map((w, i) => {
 		const key = el("span", { className: "key" });
-		key.style.setProperty("--c", chart.colour(i));
+		key.style.setProperty("--c", chart.key(i));
 		return el("span", {}, key, w);
 	}));
 	$("missed-word").replaceChildren(...words.map((w) => el("option", { textContent: w, value: w })));
@@ -163,12 +177,17 @@ async function begin() {
 		const opening = new Session(mic.rate);
 		opening.mic = mic;
 		await opening.ready;
-		s = session = opening;
+		if (opening.project !== project) {
+			opening.stop();
+			throw new Error("The project was changed. Start listening again.");
+		}
+		opening.show();
+		s = opening;
 	} catch (err) {
 		mic.stop();
 		throw err;
 	}
-	s.closed.then(() => session === s && !s.stopped && (s.stop(), state("The connection ended.", false)));
+	s.closed.then(() => session === s && !s.stopped && (s.stop(), state(lost + ".", false)));
 	early.forEach((b) => s.send(b));
 	state("Listening", true);
 	animate(s);
@@ -185,15 +204,16 @@ async function check(file) {
 		throw new Error(`${file.name} cannot be read as sound.`);
 	}
 	if (samples.length > maxFileSeconds * rate) throw new Error(`${file.name} is longer than ${maxFileSeconds / 60} minutes.`);
-	const s = (session = new Session(rate));
+	const s = new Session(rate, file.name);
 	await s.ready;
+	if (s.project !== project) return s.stop();
+	s.show();
 	state(`Checking ${file.name}`, true);
 	animate(s);
-	let found = 0;
+	let found = 0, at = 0;
 	const receive = s.event.bind(s);
 	s.event = (e) => (found++, receive(e));
-	await new Promise((resolve) => {
-		let at = 0;
+	const ended = await new Promise((resolve) => {
 		s.onframes = () => {
 			if (s.stopped) return;
 			if (at >= samples.length) {
@@ -205,16 +225,34 @@ async function check(file) {
 		s.closed.then(resolve);
 		s.onframes();
 	});
-	if (session === s) {
-		s.stopped = true;
-		state(`${file.name}: ${found} events in ${Math.round(s.sent / rate)} s`, false);
-	}
+	if (session !== s) return;
+	const early = !s.stopped, seconds = `${Math.round(s.sent / rate)} s`;
+	s.stopped = true;
+	const result = `${plural(found, "event")} in ${at < samples.length ? "the first " : ""}${seconds}`;
+	state(`${file.name}: ${result}`, false);
+	if (early || ended.code !== 1000) throw new Error(`${lost} after ${seconds} of ${file.name}: ${ended.reason || "is s4d-fast studio still running?"}`);
 }
 
-// eventItem adds an event to the list. It returns a function that takes the sound around it.
-function eventItem(e, from) {
-	let sound = null, rate = 0;
-	const at = new Date(from * 1000).toISOString().slice(11, 21);
+// between returns the times around an event. Half of the time between two events belongs to each.
+export function between(event, others, most = around) {
+	let from = event.from - most, end = event.end + most;
+	for (const o of others) {
+		if (o === event) continue;
+		if (o.end <= event.from) from = Math.max(from, (o.end + event.from) / 2);
+		if (o.from >= event.end) end = Math.min(end, (o.from + event.end) / 2);
+	}
+	return { from, end };
+}
+
+// eventItem adds an event of a session to the list.
+function eventItem(s, e, span) {
+	let sound = null; // around the event
+	const clip = () => { // without the neighbours, the next of which comes later
+		const { from, end } = between(span, s.items.map((i) => i.span));
+		const at = (seconds) => Math.max(0, Math.round((seconds - sound.from) * s.rate));
+		return wav(sound.samples.subarray(at(from), at(end)), s.rate);
+	};
+	const at = moment(span.from);
 	const name = `${e.label} at ${at}`;
 	const mark = el("select", { "aria-label": `What ${name} really was` },
 		el("option", { value: "", textContent: "Wrong? It was …" }),
@@ -222,12 +260,12 @@ function eventItem(e, from) {
 		...words.filter((w) => w !== e.label).map((w) => el("option", { value: w, textContent: w })));
 	const result = el("span", { className: "done" });
 	mark.disabled = true;
-	const playing = pictureButton("play", `Play ${name}`, action(() => play(wav(sound, rate))));
+	const playing = pictureButton("play", `Play ${name}`, action(() => play(clip())));
 	playing.disabled = true;
 	const move = async (to) => {
 		mark.disabled = true;
 		try {
-			await project.addClips(to, wav(sound, rate), to !== "_other");
+			await s.project.addClips(to, clip(), to !== "_other");
 		} catch (err) {
 			mark.disabled = false;
 			mark.value = "";
@@ -236,35 +274,39 @@ function eventItem(e, from) {
 		result.textContent = to === "_other" ? "Added to the other sounds" : `Added to ${to}`;
 		mark.replaceWith(result);
 		announce(`${result.textContent}. Train again to learn from it.`);
-		unmarked.delete(move);
+		item.unmarked = false;
 		showUnmarked();
 	};
 	mark.onchange = action(() => mark.value && move(mark.value));
 	const key = el("span", { className: "key" });
-	key.style.setProperty("--c", chart.colour(words.indexOf(e.label)));
+	key.style.setProperty("--c", chart.key(words.indexOf(e.label)));
 	const li = el("li", {}, key, el("strong", { className: "label", textContent: e.label }),
 		el("span", { className: "hint grow", textContent: `${at}, ${Math.round(100 * e.confidence)} %` }), playing, mark);
 	$("events").prepend(li);
-	while ($("events").children.length > maxEvents) $("events").lastChild.remove();
-	return (x, r) => {
-		[sound, rate] = [x, r];
-		playing.disabled = mark.disabled = !x.length;
-		if (x.length) unmarked.add(move);
+	const item = { li, span, move, unmarked: false };
+	item.take = (x) => {
+		sound = x;
+		playing.disabled = mark.disabled = !x.samples.length;
+		item.unmarked = x.samples.length > 0;
 		showUnmarked();
 	};
+	return item;
 }
 
-const unmarked = new Set(); // functions that mark the events in the list
+// unmarked are the listed events that were not marked.
+const unmarked = () => session?.items.filter((i) => i.unmarked) ?? [];
 
 function showUnmarked() {
-	$("all-wrong").hidden = unmarked.size < 2;
+	const n = unmarked().length;
+	$("all-wrong").hidden = n < 2;
+	$("all-wrong").textContent = `Mark all ${n} events ${session?.file ? `of ${session.file} ` : ""}as wrong`;
 }
 
 // allWrong marks all events as none of the words, such as those in a file without the words.
 async function allWrong() {
 	$("all-wrong").disabled = true;
 	try {
-		for (const move of [...unmarked]) await move("_other");
+		for (const i of unmarked()) await i.move("_other");
 	} finally {
 		$("all-wrong").disabled = false;
 	}
@@ -275,7 +317,7 @@ async function missed() {
 	const word = $("missed-word").value;
 	if (!session || !session.sent) throw new Error("Listen first. Then, if the detector misses a word, add the last 3 seconds here.");
 	const now = session.sent / session.rate;
-	await project.addClips(word, wav(session.sound(now - 3, now), session.rate), true);
+	await project.addClips(word, wav(session.sound(now - 3, now).samples, session.rate), true);
 	announce(`Added to ${word}. Train again to learn from it.`);
 }
 

@@ -27,7 +27,7 @@ export class Microphone {
 		m.stream.getAudioTracks()[0].onended = () => m.stop(); // unplugged
 		m.onend = onend;
 		m.context.resume();
-			return m;
+		return m;
 	}
 	stop() {
 		if (inUse === this) inUse = null;

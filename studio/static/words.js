@@ -1,5 +1,5 @@
 // The cards of words, background and other sounds: record, play, record again, delete, drop files.
-import { $, action, announce, ask, el, envelope, pictureButton, plural, showError } from "./dom.js";
+import { $, action, announce, ask, el, envelope, keepFocus, pictureButton, plural, showError } from "./dom.js";
 import { Microphone, join, peak, play, wav } from "./sound.js";
 
 const wordSeconds = 60, backgroundSeconds = 60;
@@ -32,7 +32,10 @@ export function show(p, list) {
 // update makes a list show the cards of the folders.
 function update(ul, list) {
 	const old = new Map([...ul.children].map((li) => [li.dataset.name, li]));
-	const focus = document.activeElement?.dataset.focus;
+	keepFocus(ul, () => replace(ul, list, old));
+}
+
+function replace(ul, list, old) {
 	list.forEach((f, i) => {
 		const key = JSON.stringify(f);
 		let li = old.get(f.name);
@@ -47,9 +50,6 @@ function update(ul, list) {
 		if (ul.children[i] !== li) ul.insertBefore(li, ul.children[i] ?? null);
 	});
 	old.forEach((li) => li.remove());
-	if (focus && document.activeElement === document.body) {
-		ul.querySelector(`[data-focus="${CSS.escape(focus)}"]`)?.focus();
-	}
 }
 
 function card(f) {
@@ -85,12 +85,18 @@ function clipItem(f, c, i, li, record) {
 	if (c.error) item.append(el("span", { className: "bad grow", textContent: "cannot be read", title: c.error }));
 	else item.append(envelope(c.peaks));
 	if (c.clipped) item.append(el("span", { className: "bad", textContent: "too loud", title: "The recording reaches full scale. Record it again, farther from the microphone." }));
-	if (f.kind === "word") item.append(pictureButton("again", `Record ${name} again`, action(() => toggle(f, li, record, c.name))));
-	item.append(pictureButton("remove", `Delete ${name}`, action(async () => {
+	const add = (picture, text, f) => {
+		const b = pictureButton(picture, text, action(f));
+		b.dataset.focus = `${picture}/${text}`;
+		item.append(b);
+	};
+	if (f.kind === "word") add("again", `Record ${name} again`, () => toggle(f, li, record, c.name));
+	add("remove", `Delete ${name}`, async () => {
+		if (!await ask({ title: `Delete ${name}?`, text: "This deletes the recording.", yes: "Delete" })) return;
 		await project.deleteClip(f.name, c.name);
 		announce(`Deleted ${name}`);
 		record.focus();
-	})));
+	});
 	return item;
 }
 
@@ -163,6 +169,7 @@ async function toggle(f, li, button, clip) {
 	button.textContent = "Stop";
 	button.setAttribute("aria-label", `Stop recording ${titleOf(f)}`);
 	button.classList.add("recording");
+	button.focus(); // also where the recording was started at a clip
 	li.append(meter);
 	// The button, the time limit, or an unplugged microphone calls finish.
 	function finish() {
