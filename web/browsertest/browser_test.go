@@ -322,6 +322,8 @@ func TestOffline(t *testing.T) {
 	b.server.Close()
 	b.do(chromedp.Reload())
 	b.until(`document.getElementById("status").textContent === "Ready."`)
+	b.do(chromedp.Navigate(b.server.URL + "/page/index.html"))
+	b.until(`document.getElementById("status")?.textContent === "Ready."`)
 }
 
 // In Chromium, the engine gives the events of the native program at level generic, with the same

@@ -102,6 +102,7 @@ function clear() {
 }
 
 async function start() {
+	$("microphone").disabled = true; // while the browser asks for permission
 	await stop();
 	clear();
 	say("Waiting for the microphone…");
@@ -124,6 +125,8 @@ async function start() {
 		await stop();
 		say(e.name === "NotAllowedError" ? "The browser does not allow the microphone. Allow it in the settings of this page, then start again."
 			: `The microphone cannot be used: ${e.message}`, true);
+	} finally {
+		$("microphone").disabled = false;
 	}
 }
 

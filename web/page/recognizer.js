@@ -12,15 +12,18 @@
 // refractory, smoothing, confirm. docs/stream.md of the repository describes them.
 import "./wasm_exec.js";
 
+let loading = Promise.resolve(); // engines start one after another, as they share s4dFastReady
+
 // load starts an engine.
 export async function load(bytes) {
 	const go = new globalThis.Go();
 	const { instance } = await WebAssembly.instantiate(await inflated(bytes), go.importObject);
-	const api = await new Promise((resolve, reject) => {
+	const started = loading.then(() => new Promise((resolve, reject) => {
 		globalThis.s4dFastReady = resolve;
-		go.run(instance).then(() => reject(new Error("the engine has stopped")));
-	});
-	delete globalThis.s4dFastReady;
+		go.run(instance).then(() => reject(new Error("the engine has stopped")), reject);
+	}));
+	loading = started.catch(() => {});
+	const api = await started;
 	return {
 		level: api.level,
 		names: api.names,

@@ -1,6 +1,6 @@
 // Caches the files of the page, so that it also works offline. While the server can be reached, its
 // files are used, so that a new version takes effect at once.
-const files = ["./", "style.css", "page.js", "worker.js", "recognizer.js", "wasm_exec.js", "capture.js", "s4d.wasm.gz"];
+const files = ["./", "index.html", "style.css", "page.js", "worker.js", "recognizer.js", "wasm_exec.js", "capture.js", "s4d.wasm.gz"];
 
 self.addEventListener("install", (e) => {
 	e.waitUntil(caches.open("s4d-fast").then((cache) => cache.addAll(files)).then(() => self.skipWaiting()));

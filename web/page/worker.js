@@ -25,12 +25,15 @@ function open({ model, options }) {
 }
 
 function stop() {
+	const d = detector;
 	port?.close();
-	if (detector) {
-		report(timed(() => detector.flush()), 0);
-		detector.close();
+	detector = port = undefined; // also if flush fails
+	if (!d) return;
+	try {
+		report(d, timed(() => d.flush()), 0);
+	} finally {
+		d.close();
 	}
-	detector = port = undefined;
 }
 
 function timed(call) {
@@ -40,8 +43,8 @@ function timed(call) {
 	return result;
 }
 
-function report(events, level) {
-	postMessage({ type: "report", events, level, seconds, busy, posterior: detector.posterior() });
+function report(d, events, level) {
+	postMessage({ type: "report", events, level, seconds, busy, posterior: d.posterior() });
 }
 
 function process(samples) {
@@ -50,7 +53,7 @@ function process(samples) {
 	const events = timed(() => detector.process(samples));
 	let sum = 0;
 	for (const v of samples) sum += v * v;
-	report(events, Math.sqrt(sum / samples.length));
+	report(detector, events, Math.sqrt(sum / samples.length));
 }
 
 const commands = {

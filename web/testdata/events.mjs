@@ -7,8 +7,11 @@ const [site, jobs] = process.argv.slice(2);
 const { load } = await import(pathToFileURL(`${site}/recognizer.js`));
 const wasm = readFileSync(`${site}/s4d.wasm.gz`);
 const began = performance.now();
-const engine = await load(wasm.buffer.slice(wasm.byteOffset, wasm.byteOffset + wasm.byteLength));
+const bytes = wasm.buffer.slice(wasm.byteOffset, wasm.byteOffset + wasm.byteLength);
+const engine = await load(bytes);
 const startup = performance.now() - began;
+const several = await Promise.all([load(bytes), load(bytes)]); // at the same time
+if (several[0] === several[1] || several.some((e) => e.open("digits", {}).rate !== 8000)) throw new Error("engines that start at the same time");
 const results = JSON.parse(jobs).map(({ model, file, block, options }) => {
 	const bytes = readFileSync(file);
 	const samples = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
