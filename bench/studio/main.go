@@ -2,7 +2,7 @@
 // studio. It sends the requests that the page would send. The speech is from espeak-ng instead of a
 // microphone:
 //
-//	go run ./bench/studio -out runs/studio
+//	go run ./bench/studio
 //
 // The command works in four steps:
 //
@@ -38,7 +38,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.out, "out", "runs/studio", "`folder` for the projects; the project trial in it is replaced")
+	flag.StringVar(&o.out, "out", "", "new `folder` that keeps the project (default: a temporary folder, which is removed)")
 	words := flag.String("words", "lumo,tarvek,zibbit", "the words")
 	voices := flag.String("voices", "en-us+m3,en-gb+f2", "voices of espeak-ng")
 	flag.IntVar(&o.clips, "clips", 10, "training clips of each word; the voices take turns")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os/exec"
 	"slices"
 	"testing"
@@ -27,4 +28,10 @@ func TestUtterances(t *testing.T) {
 // Samples beyond full scale are clipped.
 func TestPCM(t *testing.T) {
 	must.Equal(t, string(pcm([]float32{0, 0.5, -1, 2})), "\x00\x00\x00\x40\x00\x80\xff\x7f", "bytes")
+}
+
+// A folder that exists is not replaced.
+func TestOut(t *testing.T) {
+	o := options{out: t.TempDir()}
+	must.Fail(t, run(t.Context(), o, io.Discard), "-out", o.out, "exists")
 }

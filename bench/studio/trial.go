@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/coder/websocket"
@@ -23,14 +21,20 @@ import (
 // page sends the requests that the page would send.
 type page struct {
 	url   string // of the project
-	host  string
 	token string
 }
 
 // run performs the trial and prints its results.
 func run(ctx context.Context, o options, w io.Writer) error {
-	if err := os.RemoveAll(filepath.Join(o.out, "trial")); err != nil {
-		return err
+	if o.out == "" {
+		dir, err := os.MkdirTemp("", "s4d-fast-studio")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		o.out = dir
+	} else if err := os.Mkdir(o.out, 0o777); err != nil {
+		return fmt.Errorf("-out: %w", err)
 	}
 	s, err := studio.New(studio.Config{Dir: o.out, Workers: o.threads})
 	if err != nil {
@@ -39,7 +43,7 @@ func run(ctx context.Context, o options, w io.Writer) error {
 	defer s.Close()
 	server := httptest.NewServer(s)
 	defer server.Close()
-	p := &page{url: server.URL + "/api/projects", host: strings.TrimPrefix(server.URL, "http://"), token: s.Token()}
+	p := &page{url: server.URL + "/api/projects", token: s.Token()}
 	if err := p.post(ctx, "", map[string]string{"name": "trial"}); err != nil {
 		return err
 	}
@@ -80,8 +84,14 @@ func run(ctx context.Context, o options, w io.Writer) error {
 	if _, err := p.falseAlarms(ctx, w, "other speech", fresh); err != nil {
 		return err
 	}
-	for _, e := range alarms { // what the page does when an event is marked as wrong
+	for i, e := range alarms { // what the page does when an event is marked as wrong
 		from, end := max(0, int(e.Onset)-rate/2), min(len(heard), int(e.End)+rate/2)
+		if i > 0 { // half of the time between two events belongs to each
+			from = max(from, int(alarms[i-1].End+e.Onset)/2)
+		}
+		if i+1 < len(alarms) {
+			end = min(end, int(e.End+alarms[i+1].Onset)/2)
+		}
 		if err := p.upload(ctx, "_other", heard[from:end]); err != nil {
 			return err
 		}
