@@ -41,6 +41,9 @@ func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 		return fmt.Errorf("--addr: %w", err)
 	}
 	defer l.Close()
+	if !studio.IsLoopback(l.Addr().String()) { // localhost is only a name
+		return fmt.Errorf("--addr %s is the address %s: expected an address of the loopback", c.Addr, l.Addr())
+	}
 	s, err := studio.New(studio.Config{Dir: c.Dir, Workers: c.Threads, Log: log})
 	if err != nil {
 		return fmt.Errorf("--dir: %w", err)
