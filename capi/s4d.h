@@ -17,7 +17,8 @@
  *
  * Errors. Every function that returns a status returns S4D_OK or an error. s4d_error() describes
  * the last error of the calling thread. A call that fails changes nothing, except where its
- * description says so. No call ends the process: an error inside the library is S4D_ERR_INTERNAL.
+ * description says so. A panic inside the library is S4D_ERR_INTERNAL. Go's runtime still ends the
+ * process if memory or threads run out.
  *
  * Handles. Models and streams are integers. A process never reuses a handle, and no handle is 0. A
  * call with a handle that does not exist, or that was destroyed, returns S4D_ERR_HANDLE.

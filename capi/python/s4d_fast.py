@@ -213,7 +213,7 @@ class Model(_Handle):
 
     def with_options(self, options: Optional[Options] = None, **changes) -> "Model":
         """Returns a model with other options: model.with_options(threshold=0.8, off_threshold=0.4)."""
-        options = options or self.options
+        options = Options.from_buffer_copy(options) if options else self.options
         for name, value in changes.items():
             if name not in dict(Options._fields_):
                 raise TypeError(f"s4d_fast: no option {name!r}, expected one of: {', '.join(n for n, _ in Options._fields_[:-1])}")

@@ -353,6 +353,12 @@ static double now(void) {
 		printf("%-44s %10.0f ns\n", what, (now() - began) / (times) * 1e9);           \
 	} while (0)
 
+static s4d_status create_and_destroy(s4d_model model) {
+	s4d_stream stream;
+	OK(s4d_stream_create(model, &stream));
+	return s4d_stream_destroy(stream);
+}
+
 static void cost(void) {
 	s4d_model model;
 	s4d_stream stream;
@@ -367,7 +373,7 @@ static void cost(void) {
 	COST("s4d_stream_process of 1 sample", 100000, s4d_stream_process(stream, sound, 1, e, 8, &n));
 	COST("s4d_stream_process of 160 samples, a frame", 5000, s4d_stream_process(stream, sound + i % 100 * 160, 160, e, 8, &n));
 	COST("s4d_stream_process of 8000 samples, a second", 100, s4d_stream_process(stream, sound, 8000, e, 8, &n));
-	COST("s4d_stream_create and _destroy", 2000, (s4d_stream_create(model, &stream), s4d_stream_destroy(stream)));
+	COST("s4d_stream_create and _destroy", 2000, create_and_destroy(model));
 }
 
 int main(int argc, char **argv) {

@@ -63,6 +63,10 @@ rejects(s4d_fast.Error, lambda: s4d_fast.Model("abacus"), "abacus")
 rejects(s4d_fast.Error, lambda: s4d_fast.Model(b"nonsense"), "model")
 rejects(s4d_fast.Error, lambda: model.with_options(threshold=2), "threshold")
 rejects(TypeError, lambda: model.with_options(treshold=0.5), "treshold")
+options = model.options
+options.threshold = 0.5
+model.with_options(options, threshold=0.75, off_threshold=0.5).close()
+assert options.threshold == 0.5, options.threshold  # the caller's options do not change
 
 results = [None] * 4
 def run(i):
