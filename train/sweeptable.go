@@ -85,7 +85,7 @@ func readSweep(files atomicfile.Files, dir string) (*SweepTable, error) {
 		return nil, dataError{fmt.Errorf("train: sweep: %w", err)}
 	}
 	defer f.Close()
-	records, err := csv.NewReader(f).ReadAll() // with equally many fields each
+	records, err := csv.NewReader(io.LimitReader(f, 64<<20)).ReadAll() // with equally many fields each
 	if err != nil {
 		return nil, dataError{fmt.Errorf("train: %s: %w", path, err)}
 	}

@@ -4,6 +4,7 @@ package datafile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -41,12 +42,18 @@ func Open(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// Read reads a regular file.
-func Read(path string) ([]byte, error) {
-	if _, err := Stat(path); err != nil {
+// Read reads a regular file of at most limit bytes.
+func Read(path string, limit int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
 		return nil, err
 	}
-	return os.ReadFile(path)
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s: larger than %d bytes", path, limit)
+	}
+	return data, err
 }
 
 // List lists a data folder in alphabetical order. An empty one is an error.

@@ -28,3 +28,11 @@ func TestWalk(t *testing.T) {
 	must.Do(t, os.Symlink(dir, filepath.Join(dir, "d")))
 	must.Fail(t, Walk(dir, visit), "nested more than 32 deep")
 }
+
+func TestReadIsBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	must.Do(t, os.WriteFile(path, []byte("abcd"), 0o666))
+	must.Equal(t, string(must.Get(Read(path, 4))(t)), "abcd", "content")
+	must.Reject(Read(path, 3))(t, path+": larger than 3 bytes")
+	must.Reject(Read(filepath.Dir(path), 3))(t, ErrNotRegular)
+}

@@ -40,7 +40,7 @@ func readCIFAR(dir string, test bool) (*rawImages, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), os.ErrNotExist)
 		}
-		data, err := datafile.Read(path)
+		data, err := datafile.Read(path, 64<<20)
 		if err != nil {
 			return nil, err
 		}

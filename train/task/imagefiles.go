@@ -62,7 +62,7 @@ func readImageFolder(ctx context.Context, dir string, side int, colour bool, src
 
 // readImage appends the pixels of an image file. Errors name the file.
 func (r *rawImages) readImage(path string, side int) error {
-	data, err := datafile.Read(path)
+	data, err := datafile.Read(path, 64<<20)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,6 +78,9 @@ type paperPairs struct {
 	labels        []int
 }
 
+// longestPair is the size of the longest line.
+const longestPair = 16 << 20
+
 // read reads a file of tab-separated lines: a label (0, 0.0, 1 or 1.0), two names and two texts.
 func (s *paperSet) read(ctx context.Context, path string, src Source) (*paperPairs, error) {
 	f, err := datafile.Open(path)
@@ -91,23 +93,23 @@ func (s *paperSet) read(ctx context.Context, path string, src Source) (*paperPai
 		size = int(info.Size())
 	}
 	p := &paperPairs{}
-	in, at := bufio.NewReader(f), 0
-	for n := 1; ; n++ {
-		line, err := in.ReadString('\n')
-		if err == io.EOF && line == "" {
-			break
-		}
-		if err != nil && err != io.EOF {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
+	in, at, n := bufio.NewScanner(f), 0, 1
+	in.Buffer(nil, longestPair)
+	for ; in.Scan(); n++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := s.add(p, strings.TrimRight(line, "\r\n")); err != nil {
+		if err := s.add(p, in.Text()); err != nil {
 			return nil, fmt.Errorf("%s: line %d: %w", path, n, err)
 		}
-		at += len(line)
-		src.progress(at, size)
+		at += len(in.Bytes()) + 1
+		src.progress(min(at, size), size)
+	}
+	switch err := in.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("%s: line %d: longer than %d bytes", path, n, longestPair)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(p.labels) == 0 {
 		return nil, fmt.Errorf("%s contains no pairs", path)

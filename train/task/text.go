@@ -81,7 +81,7 @@ func readReviews(ctx context.Context, dir string, src Source) (texts []string, s
 				return nil, nil, err
 			}
 			path := filepath.Join(dir, class, f.Name())
-			text, err := datafile.Read(path)
+			text, err := datafile.Read(path, 16<<20)
 			if err != nil {
 				return nil, nil, err
 			}
