@@ -28,6 +28,9 @@ func (f *find) Write(line []byte) (int, error) {
 
 // The broker is away when a run ends. The worker tries until the broker has the result.
 func TestOutageAtEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits ten seconds for the coordinator")
+	}
 	options := broker.Options{Addr: "127.0.0.1:0", Dir: t.TempDir()}
 	b := must.Get(broker.Start(options))(t)
 	address := must.Get(url.Parse(b.URLs()[0]))(t)
