@@ -7,12 +7,12 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/s4d-fast/s4d-fast/internal/redact"
 )
 
 // Connection says how to connect to a broker.
@@ -69,11 +69,8 @@ func Connect(ctx context.Context, c Connection) (*nats.Conn, error) {
 		if err == nil {
 			return nc, nil
 		}
-		if bad := (*url.Error)(nil); errors.As(err, &bad) {
-			err = bad.Err // without the URL
-		}
 		retry := c.Wait && unreachable(err)
-		err = fmt.Errorf("cluster: %s: %w", redact(c.URL), err)
+		err = fmt.Errorf("cluster: %w", redact.Error(c.URL, err))
 		if !retry {
 			return nil, err
 		}
@@ -105,23 +102,6 @@ func unreachable(err error) bool {
 	}
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op != "remote error" // the name of TLS alerts
-}
-
-// redact returns URLs without passwords and tokens.
-func redact(urls string) string {
-	list := strings.Split(urls, ",")
-	for i, text := range list {
-		u, err := url.Parse(strings.TrimSpace(text))
-		if err != nil {
-			list[i] = "(not a URL)"
-			continue
-		}
-		if u.User != nil {
-			u.User = url.User("xxxxx")
-		}
-		list[i] = u.String()
-	}
-	return strings.Join(list, ",")
 }
 
 // sleep waits and reports whether ctx has not ended.

@@ -122,7 +122,7 @@ func TestReadingIsAlive(t *testing.T) {
 			r.active.Store(0)
 			err := step()
 			if hashed++; r.active.Load() == 0 {
-				t.Error("a read is no sign of life")
+				t.Error("a read does not count as a sign of life")
 			}
 			return err
 		})

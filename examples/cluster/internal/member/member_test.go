@@ -360,17 +360,23 @@ func TestGap(t *testing.T) {
 	must.Equal(t, s.detector.Position(), 2400, "position after messages to ignore")
 }
 
+// half returns a member that owns the stream "mic" and has told the lines of its first half.
+func (c *cluster) half() (*Member, *stream) {
+	c.t.Helper()
+	c.send(c.publisher("mic"), 0, c.samples()/2)
+	m := c.member(0)
+	s := c.owner(m)
+	must.Do(c.t, s.replay())
+	if s.lines == 0 {
+		c.t.Fatal("no line in the first half")
+	}
+	return m, s
+}
+
 // The first event after all earlier lines have expired is stored, but only by the owner.
 func TestExpiredLines(t *testing.T) {
 	c := newCluster(t)
-	p := c.publisher("mic")
-	c.send(p, 0, c.samples()/2)
-	m := c.member(0)
-	s := c.owner(m)
-	must.Do(t, s.replay())
-	if s.lines == 0 {
-		t.Fatal("no line in the first half")
-	}
+	m, s := c.half()
 	lines := must.Get(c.js.Stream(c.ctx, wire.LineStream))(t)
 	stored := func() int { return int(must.Get(lines.Info(c.ctx))(t).State.Msgs) }
 	must.Do(t, lines.Purge(c.ctx))
@@ -390,14 +396,7 @@ func TestExpiredLines(t *testing.T) {
 // Lines of audio that is gone, which a new owner cannot number, end the stream.
 func TestExpired(t *testing.T) {
 	c := newCluster(t)
-	p := c.publisher("mic")
-	c.send(p, 0, c.samples()/2)
-	m := c.member(0)
-	old := c.owner(m)
-	must.Do(t, old.replay())
-	if old.lines == 0 {
-		t.Fatal("no line in the first half")
-	}
+	m, old := c.half()
 	must.Do(t, m.snapshots.Purge(c.ctx, "mic"))
 	audio := must.Get(c.js.Stream(c.ctx, wire.AudioStream))(t)
 	must.Do(t, audio.Purge(c.ctx, jetstream.WithPurgeKeep(1)))
