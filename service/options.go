@@ -15,6 +15,7 @@ type Options struct {
 	Model        string        // name of the model in the start line
 	Snapshots    string        // folder where interrupted streams are saved; empty for none
 	Keep         time.Duration // age at which a saved stream is deleted
+	SaveEvery    time.Duration // time between snapshots of a connected stream; 0 for none until it is disconnected
 	MaxStore     int64         // total size of the snapshots in bytes
 	Connections  int           // open connections of Serve; more get status 503
 	MaxStreams   int           // connected streams
@@ -123,7 +124,7 @@ func (s *Server) Stats() Stats {
 // the process may open fewer files.
 func Defaults() Options {
 	o := Options{
-		Keep: 10 * time.Minute, MaxStore: 1 << 30, MaxStreams: 2000, MaxPerClient: 32, MaxMessage: 1 << 16,
+		Keep: 10 * time.Minute, SaveEvery: 30 * time.Second, MaxStore: 1 << 30, MaxStreams: 2000, MaxPerClient: 32, MaxMessage: 1 << 16,
 		Idle: 2 * time.Minute, Slow: 10 * time.Second, Grace: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
 	}
 	o.Connections = min(o.MaxStreams+256, maxConnections())
@@ -178,6 +179,8 @@ func (o *Options) validate() error {
 		}
 	}
 	switch {
+	case o.SaveEvery < 0:
+		return &OptionError{"SaveEvery", fmt.Errorf("%v: expected 0 or more", o.SaveEvery)}
 	case o.ConnectionsPerClient < 0:
 		return &OptionError{"ConnectionsPerClient", fmt.Errorf("%d: expected 0 or more", o.ConnectionsPerClient)}
 	case !(o.MaxRate >= 0):

@@ -136,6 +136,9 @@ func (s *session) recognize(ctx context.Context, x []float32, arrived time.Time)
 	lag := time.Since(arrived)
 	s.times.Add(lag)
 	s.opt.Metrics.Block(n, busy, lag)
+	if err == nil {
+		s.streams.save(s.stream)
+	}
 	return err
 }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 )
 
-// snapshot is a stream that is not connected. Its file holds the magic word, the CRC-32 (IEEE,
+// snapshot is the state of a stream. Its file holds the magic word, the CRC-32 (IEEE,
 // little endian) of the rest, and a gob of this struct. Every snapshot gets a new file name, so
 // that removing one never affects the next.
 type snapshot struct {
@@ -35,7 +35,7 @@ const (
 	suffix      = ".stream"
 	headerSize  = len(magic) + crc32.Size
 	maxSnapshot = 16 << 20 // bytes
-	maxWriters  = 4        // snapshots that are written at a time
+	maxWriters  = 4        // snapshots that are written at a time; those of disconnected streams come first
 )
 
 // snapshotName matches the names of snapshots and of the temporary files that a crash leaves.
@@ -207,16 +207,33 @@ func readSnapshot(path string) (*snapshot, error) {
 // store is an error.
 func (s *store) put(st *stream) error {
 	s.writers <- struct{}{}
-	defer func() { <-s.writers }()
-	v := st.snapshot()
+	defer s.freeWriter()
+	return s.write(st.snapshot())
+}
+
+// tryWriter reports whether the caller may write a snapshot now. It then calls freeWriter.
+func (s *store) tryWriter() bool {
+	select {
+	case s.writers <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *store) freeWriter() { <-s.writers }
+
+// write is put for a caller that may write.
+func (s *store) write(v snapshot) error {
+	id := v.Identity.ID
 	b, err := encodeSnapshot(v)
 	if err != nil {
 		return err
 	}
 	e := entry{file: filepath.Join(s.dir, rand.Text()+suffix), size: int64(len(b))}
-	e.describe(&st.identity, v.Saved)
+	e.describe(&v.Identity, v.Saved)
 	defer s.deleteObsolete()
-	if err := s.reserve(st.ID, e); err != nil {
+	if err := s.reserve(id, e); err != nil {
 		return err
 	}
 	err = atomicfile.Write(e.file, 0o600, func(w io.Writer) error {
@@ -230,7 +247,7 @@ func (s *store) put(st *stream) error {
 		s.total -= e.size
 		return err
 	}
-	s.add(st.ID, e)
+	s.add(id, e)
 	return nil
 }
 

@@ -61,6 +61,11 @@ type stream struct {
 	resamplerState []byte           // of a saved stream
 	unsent         []report.Event   // those of Recent that the client lacks
 	released       bool
+
+	saved       time.Time      // start of the session, or of the last snapshot in it
+	writing     atomic.Bool    // a snapshot of this session
+	writes      sync.WaitGroup // has that snapshot
+	writeFailed bool           // before; it is logged once
 }
 
 // standardRates are the sampling rates in Hz that can be resampled: the filters for others may take
@@ -97,14 +102,16 @@ func (s *stream) setRate(hz, modelRate float64, resample bool) (err error) {
 
 // snapshot returns the stream as the store saves it. After its end only the last lines are left.
 func (s *stream) snapshot() snapshot {
+	id := s.identity
+	id.Recent = slices.Clone(id.Recent)
 	if s.End != nil {
-		return snapshot{Identity: s.identity, Saved: time.Now()}
+		return snapshot{Identity: id, Saved: time.Now()}
 	}
 	state := s.resamplerState
 	if s.resampler != nil {
 		state = s.resampler.Snapshot()
 	}
-	return snapshot{s.identity, s.detector.Snapshot(), state, time.Now()}
+	return snapshot{id, s.detector.Snapshot(), state, time.Now()}
 }
 
 // record remembers an event.
@@ -243,6 +250,7 @@ func (s *streams) acquire(id, client string, received int64) (*stream, error) {
 // may be inconsistent. It is not saved then, and its previous snapshot stays.
 func (s *streams) leave(st *stream) {
 	if !st.released {
+		st.writes.Wait()
 		s.dismiss(st.ID, st.Client)
 		if s.store != nil {
 			s.countUnsaved()
@@ -264,7 +272,7 @@ func (s *streams) countUnsaved() {
 // load returns the stream in the store, or a new one. Without a number of events received, the name
 // of a stream that has ended starts a new one.
 func (s *streams) load(id, client string, received int64) (*stream, error) {
-	st := &stream{identity: identity{ID: id, Client: client}, detector: s.recognizer.NewDetector()}
+	st := &stream{identity: identity{ID: id, Client: client}, detector: s.recognizer.NewDetector(), saved: time.Now()}
 	if s.store == nil {
 		return st, nil
 	}
@@ -351,10 +359,41 @@ func (s *streams) pace(ctx context.Context, st *stream, samples int) error {
 	return nil
 }
 
+// save writes a snapshot of a connected stream in the background if the last one is old. It does
+// nothing while that one or maxWriters others are being written: the call after a later block does.
+func (s *streams) save(st *stream) {
+	every := s.opt.SaveEvery
+	if s.store == nil || every == 0 || time.Since(st.saved) < every || st.writing.Load() || !s.store.tryWriter() {
+		return
+	}
+	started := false
+	defer func() {
+		if !started { // Snapshot has panicked
+			s.store.freeWriter()
+		}
+	}()
+	v := st.snapshot()
+	st.saved, started = v.Saved, true
+	st.writing.Store(true)
+	st.writes.Go(func() {
+		defer st.writing.Store(false)
+		defer s.store.freeWriter()
+		err := s.store.write(v)
+		if err != nil {
+			s.unsaved.Add(1)
+		}
+		if err != nil && !st.writeFailed {
+			s.opt.Log.Error("a snapshot of a connected stream was not written", "error", err)
+		}
+		st.writeFailed = err != nil
+	})
+}
+
 // release ends the session of a stream. It saves the stream if keep is set, there is a store and
 // the stream has had samples; otherwise it deletes the snapshot. It reports whether the stream was
 // saved, and logs errors.
 func (s *streams) release(st *stream, keep bool) (saved bool) {
+	st.writes.Wait()
 	defer func() {
 		s.dismiss(st.ID, st.Client)
 		st.released = true

@@ -44,5 +44,7 @@ var promises = []promise{
 	{text: "a client that never reads is disconnected and holds at most 64 kB", pkg: "service", test: "TestClientsThatNeverRead"},
 	{text: "a hostile exchange leaves no stream, no goroutine and a service that serves", pkg: "service", test: "TestHostileExchanges"},
 	{text: "a block of audio waits for at most one block of every other client", pkg: "service", test: "TestFairness"},
+	{text: "a stream has every event once over restarts of the service", module: "examples/service", pkg: ".", test: "TestRestarts"},
+	{text: "a stream has every event once after kills of the service", module: "examples/service", pkg: ".", test: "TestKills"},
 	{text: "a stream over a faulty network has every event once", module: "examples/service", pkg: ".", test: "TestEveryEventOnce"},
 }

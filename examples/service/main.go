@@ -50,6 +50,7 @@ func (f *flags) register() {
 		func(o *events.Options, v float64) { *o = o.WithThreshold(v) })
 	flag.StringVar(&f.Snapshots, "snapshots", "", "`folder` where interrupted streams are saved (default: they are not saved)")
 	flag.DurationVar(&f.Keep, "keep", f.Keep, "`time` after which a saved stream is deleted")
+	flag.DurationVar(&f.SaveEvery, "save-every", f.SaveEvery, "`time` between snapshots of a connected stream; 0: it is only saved when it is disconnected")
 	flag.Int64Var(&f.MaxStore, "max-store", f.MaxStore, "maximal total size of the snapshots in `bytes`")
 	flag.IntVar(&f.Connections, "connections", f.Connections, "maximal number of open `connections`; more get status 503")
 	flag.IntVar(&f.ConnectionsPerClient, "connections-per-client", 0, "maximal number of open `connections` per address; more get status 429 (default: twice -max-per-client, or no limit with -token-header)")

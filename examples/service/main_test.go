@@ -87,6 +87,14 @@ func (p *process) waitForLog(text string) string {
 	return ""
 }
 
+// drain discards the rest of the log, for which the process would wait when the pipe is full.
+func (p *process) drain() {
+	go func() {
+		for p.log.Scan() {
+		}
+	}()
+}
+
 // terminate sends SIGTERM.
 func (p *process) terminate() {
 	p.t.Helper()
