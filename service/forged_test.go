@@ -34,7 +34,7 @@ func TestForgedSnapshots(t *testing.T) {
 				in.interrupt("mine", "Token", "a")
 				other := in.dial("/v1/streams/other", "Token", "b")
 				file := in.server.streams.store.list["mine"].file
-				v := must.Get(readSnapshot(file))(t)
+				v := must.Get(in.server.streams.store.read(file))(t)
 				forge(&v.Identity)
 				must.Do(t, os.WriteFile(file, must.Get(encodeSnapshot(*v))(t), 0o600))
 				for _, query := range []string{"?events=0", "?format=s16le", "?format=s16le&events=0"} {

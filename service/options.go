@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 )
 
 // Options are the limits of a Server. Start from Defaults.
@@ -52,6 +54,8 @@ type Options struct {
 	TLS     *tls.Config // of Serve; nil for connections without encryption
 	Log     *slog.Logger
 	Metrics Metrics
+
+	files atomicfile.FS // for tests; nil for the operating system's
 }
 
 // Metrics has functions that a Server calls, for metrics of any library. Each may be nil. They are
@@ -88,6 +92,9 @@ func (o *Options) complete() {
 	o.Hosts, o.Origins = slices.Clone(o.Hosts), slices.Clone(o.Origins)
 	for i, host := range o.Hosts {
 		o.Hosts[i] = strings.ToLower(host)
+	}
+	if o.files == nil {
+		o.files = atomicfile.OS{}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -19,6 +19,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -61,7 +62,7 @@ func New(m *model.Model, detect events.Options, opt Options) (*Server, error) {
 	}
 	var st *store
 	if opt.Snapshots != "" {
-		if st, err = openStore(opt.Snapshots, opt.Keep, opt.MaxStore, opt.MaxPerClient, opt.Log); err != nil {
+		if st, err = openStore(atomicfile.Files{FS: opt.files}, opt.Snapshots, opt.Keep, opt.MaxStore, opt.MaxPerClient, opt.Log); err != nil {
 			return nil, err
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"sync"
@@ -43,6 +43,7 @@ var snapshotName = regexp.MustCompile(`^[A-Z2-7]{26}\` + suffix + `(\.[0-9]+\.tm
 
 // store is a folder of snapshots and their list.
 type store struct {
+	files     atomicfile.Files
 	dir       string
 	keep      time.Duration
 	max       int64 // bytes
@@ -60,6 +61,7 @@ type entry struct {
 	file        string
 	client      string
 	ended       bool // the stream, whose client has not confirmed that
+	began       int64
 	samples     int64
 	size        int64
 	saved       time.Time // with a monotonic reading, so that a change of the clock does not change its age
@@ -68,20 +70,20 @@ type entry struct {
 
 // openStore creates a folder if necessary and lists its snapshots. It deletes damaged and expired
 // ones, and the oldest beyond the limits. Other files stay.
-func openStore(dir string, keep time.Duration, maxBytes int64, perClient int, log *slog.Logger) (*store, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+func openStore(files atomicfile.Files, dir string, keep time.Duration, maxBytes int64, perClient int, log *slog.Logger) (*store, error) {
+	if err := files.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	s := &store{
-		dir: dir, keep: keep, max: maxBytes, perClient: perClient, log: log,
+		files: files, dir: dir, keep: keep, max: maxBytes, perClient: perClient, log: log,
 		writers: make(chan struct{}, maxWriters), list: map[string]entry{},
 	}
-	files, err := os.ReadDir(dir)
+	list, err := files.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	now := time.Now()
-	for _, f := range files {
+	for _, f := range list {
 		if err := s.open(f, now); err != nil {
 			log.Warn("a file in the folder of snapshots is ignored", "error", err)
 		}
@@ -97,7 +99,7 @@ func openStore(dir string, keep time.Duration, maxBytes int64, perClient int, lo
 
 // open lists a file if it is a snapshot. One that was saved later than now, because the clock has
 // been set back, counts as saved now.
-func (s *store) open(f os.DirEntry, now time.Time) error {
+func (s *store) open(f fs.DirEntry, now time.Time) error {
 	parts := snapshotName.FindStringSubmatch(f.Name())
 	if parts == nil {
 		return nil
@@ -116,7 +118,7 @@ func (s *store) open(f os.DirEntry, now time.Time) error {
 		s.retire(e)
 		return nil
 	}
-	saved, err := readSnapshot(path)
+	saved, err := s.read(path)
 	var damaged *damagedError
 	if err != nil && !errors.As(err, &damaged) {
 		return err
@@ -138,13 +140,16 @@ func (s *store) open(f os.DirEntry, now time.Time) error {
 
 // describe sets the fields that depend on the stream.
 func (e *entry) describe(id *identity, saved time.Time) {
-	e.client, e.ended, e.samples, e.saved = id.Client, id.End != nil, id.Samples, saved
+	e.client, e.ended, e.began, e.samples, e.saved = id.Client, id.End != nil, id.Began, id.Samples, saved
 }
 
-// precedes reports whether e is an older snapshot of the same stream than other. The clock decides
-// only between equal positions, because it may have been set back.
+// precedes reports whether e is an older snapshot of a name than other, of the same stream or of an
+// earlier one. Otherwise the clock decides only between equal positions, because it may have been
+// set back.
 func (e *entry) precedes(other entry) bool {
 	switch {
+	case e.began != other.began:
+		return e.began < other.began
 	case e.samples != other.samples:
 		return e.samples < other.samples
 	case e.ended != other.ended:
@@ -189,9 +194,9 @@ func decodeSnapshot(b []byte) (*snapshot, error) {
 	return v, nil
 }
 
-// readSnapshot reads a file, of which it takes at most a little more than maxSnapshot.
-func readSnapshot(path string) (*snapshot, error) {
-	f, err := os.Open(path)
+// read reads a file, of which it takes at most a little more than maxSnapshot.
+func (s *store) read(path string) (*snapshot, error) {
+	f, err := s.files.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -236,14 +241,14 @@ func (s *store) write(v snapshot) error {
 	if err := s.reserve(id, e); err != nil {
 		return err
 	}
-	err = atomicfile.Write(e.file, 0o600, func(w io.Writer) error {
+	err = s.files.Write(e.file, 0o600, func(w io.Writer) error {
 		_, err := w.Write(b)
 		return err
 	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
-		os.Remove(e.file) // it exists if only the folder could not be synced
+		s.files.Remove(e.file) // it exists if only the folder could not be synced
 		s.total -= e.size
 		return err
 	}
@@ -333,9 +338,9 @@ func (s *store) deleteObsolete() {
 	s.obsolete = nil
 	s.mu.Unlock()
 	for _, e := range obsolete {
-		err := os.Remove(e.file)
+		err := s.files.Remove(e.file)
 		s.mu.Lock()
-		switch failed := err != nil && !errors.Is(err, os.ErrNotExist); {
+		switch failed := err != nil && !errors.Is(err, fs.ErrNotExist); {
 		case failed && !e.unremovable:
 			s.log.Error("a file was not removed", "error", err) // retries are not logged
 			s.total += e.size
@@ -360,10 +365,10 @@ func (s *store) get(id, client string) (*snapshot, error) {
 	if err != nil || e.file == "" {
 		return nil, err
 	}
-	v, err := readSnapshot(e.file)
+	v, err := s.read(e.file)
 	var damaged *damagedError
 	switch {
-	case errors.Is(err, os.ErrNotExist): // evicted since
+	case errors.Is(err, fs.ErrNotExist): // evicted since
 		return nil, nil
 	case errors.As(err, &damaged):
 		return nil, errUnusable(id, err)
@@ -376,16 +381,27 @@ func errUnusable(id string, err error) error {
 	return newError(http.StatusConflict, "snapshot", "stream %s cannot be resumed: %v; DELETE it to start again", id, err)
 }
 
-// remove deletes the snapshot of a stream that its session holds.
+// remove deletes the snapshot of a stream that its session holds, if there is one.
 func (s *store) remove(id string) {
 	s.mu.Lock()
+	_, has := s.list[id]
 	s.drop(id)
 	s.mu.Unlock()
+	if has {
+		s.deleteForGood()
+	}
+}
+
+// deleteForGood is deleteObsolete for a stream that must not return after a power cut.
+func (s *store) deleteForGood() {
 	s.deleteObsolete()
+	if err := s.files.SyncFolder(s.dir); err != nil {
+		s.log.Error("a deleted stream may return after a power cut", "error", err)
+	}
 }
 
 // forget drops a client's stream and reports whether there was one. The caller calls
-// deleteObsolete.
+// deleteForGood.
 func (s *store) forget(id, client string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/report"
 )
@@ -23,7 +24,7 @@ import (
 // openTestStore opens a store without a limit of bytes.
 func openTestStore(t *testing.T, dir string, perClient int) *store {
 	t.Helper()
-	return must.Get(openStore(dir, time.Hour, 1<<30, perClient, slog.New(slog.DiscardHandler)))(t)
+	return must.Get(openStore(atomicfile.System(), dir, time.Hour, 1<<30, perClient, slog.New(slog.DiscardHandler)))(t)
 }
 
 // A snapshot of another model is rejected and can be deleted. That of another client can be neither
@@ -158,6 +159,10 @@ func TestTwoSnapshots(t *testing.T) {
 			{Identity: identity{Samples: 100}, Saved: began},
 			{Identity: identity{Samples: 200}, Saved: began.Add(-time.Second)},
 		},
+		"another stream with this name": {
+			{Identity: identity{Samples: 200, End: ended}, Saved: began},
+			{Identity: identity{Samples: 100, Began: 1}, Saved: began.Add(-time.Second)},
+		},
 		"end without audio, clock set back": {
 			{Identity: identity{Samples: 200}, Saved: began},
 			{Identity: identity{Samples: 200, End: ended}, Saved: began.Add(-time.Second)},
@@ -188,17 +193,26 @@ func TestTwoSnapshots(t *testing.T) {
 	}
 }
 
-// A new stream with the name of one that has ended is shorter at first. A crash leaves no snapshot
-// of the ended one that would replace it.
-func TestNewStreamForgetsEndedOne(t *testing.T) {
+// A new stream with the name of one that has ended is shorter at first. It replaces the ended one
+// in the store when it begins, also if its file could not be deleted and the clock was set back.
+func TestNewStreamReplacesEndedOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
+		dir := t.TempDir()
+		keep := func(c *Options) { c.Snapshots = dir }
+		in := startService(t, toneModel(t, 0), keep)
 		in.post("/v1/streams/mine?format=s16le", bytes.NewReader(make([]byte, 3200)))
-		must.Equal(t, in.server.Stats().Snapshots, 1, "snapshots of the ended stream")
-		c := in.dial("/v1/streams/mine")
+		st := in.server.streams.store
+		file := st.list["mine"].file
+		ended := must.Get(st.read(file))(t)
+		ended.Identity.Began += int64(time.Hour)
+		must.Do(t, os.WriteFile(file, must.Get(encodeSnapshot(*ended))(t), 0o600))
+		in.dial("/v1/streams/mine")
 		synctest.Wait()
-		must.Equal(t, in.server.Stats().Snapshots, 0, "snapshots when the new stream has begun")
-		c.conn.CloseNow()
+		writeSnapshot(t, dir, *ended) // as if it was not deleted
+		in = startService(t, toneModel(t, 0), keep)
+		must.Equal(t, in.server.Stats().Snapshots, 1, "snapshots")
+		_, body := in.post("/v1/streams/mine?format=s16le&events=0", nil)
+		must.Equal(t, *parse(t, body).start.Samples, 0, "the new stream resumes at sample")
 	})
 }
 
@@ -302,7 +316,7 @@ const notRemoved = "a file was not removed"
 func TestUnremovableFile(t *testing.T) {
 	var log logBuffer
 	recognizer := newRecognizer(t)
-	s := must.Get(openStore(t.TempDir(), time.Hour, 1<<30, 10, log.logger()))(t)
+	s := must.Get(openStore(atomicfile.System(), t.TempDir(), time.Hour, 1<<30, 10, log.logger()))(t)
 	put := func(id string) error {
 		return s.put(&stream{identity: identity{ID: id}, detector: recognizer.NewDetector()})
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
@@ -30,7 +31,7 @@ func TestIrregularFiles(t *testing.T) {
 		t.Skipf("the file system has no such files: %v", err)
 	}
 	var log logBuffer
-	s := must.Get(openStore(dir, time.Hour, 1<<30, 10, log.logger()))(t)
+	s := must.Get(openStore(atomicfile.System(), dir, time.Hour, 1<<30, 10, log.logger()))(t)
 	if n := log.count("is ignored"); n != 5 {
 		t.Errorf("%d files are logged, expected 5: %s", n, &log.text)
 	}

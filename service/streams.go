@@ -29,6 +29,7 @@ const (
 // identity is what a snapshot stores of a stream in addition to its detector.
 type identity struct {
 	ID, Client string
+	Began      int64          // ns; of two streams with a name, the later one has more
 	EventCount int64          // events so far
 	Recent     []report.Event // the last of them, at most maxRecent
 	Busy       time.Duration  // computing time so far
@@ -100,11 +101,12 @@ func (s *stream) setRate(hz, modelRate float64, resample bool) (err error) {
 	return nil
 }
 
-// snapshot returns the stream as the store saves it. After its end only the last lines are left.
+// snapshot returns the stream as the store saves it. Without samples it has no state. After its end
+// only the last lines are left.
 func (s *stream) snapshot() snapshot {
 	id := s.identity
 	id.Recent = slices.Clone(id.Recent)
-	if s.End != nil {
+	if s.End != nil || s.Samples == 0 {
 		return snapshot{Identity: id, Saved: time.Now()}
 	}
 	state := s.resamplerState
@@ -270,9 +272,11 @@ func (s *streams) countUnsaved() {
 }
 
 // load returns the stream in the store, or a new one. Without a number of events received, the name
-// of a stream that has ended starts a new one.
+// of a stream that has ended starts a new one, which replaces it in the store at once: a crash must
+// not bring the ended one back.
 func (s *streams) load(id, client string, received int64) (*stream, error) {
-	st := &stream{identity: identity{ID: id, Client: client}, detector: s.recognizer.NewDetector(), saved: time.Now()}
+	now := time.Now()
+	st := &stream{identity: identity{ID: id, Client: client, Began: now.UnixNano()}, detector: s.recognizer.NewDetector(), saved: now}
 	if s.store == nil {
 		return st, nil
 	}
@@ -283,10 +287,10 @@ func (s *streams) load(id, client string, received int64) (*stream, error) {
 	case saved.Identity.ID != id || saved.Identity.Client != client:
 		return nil, errUnusable(id, errors.New("its snapshot is that of another stream or client"))
 	case saved.Identity.End != nil && received < 0:
-		s.store.remove(id) // so that no crash leaves it beside a snapshot of the new stream
-		return st, nil
+		st.Began = max(st.Began, saved.Identity.Began+1)
+		return st, s.store.put(st)
 	}
-	if st.identity = saved.Identity; st.End != nil {
+	if st.identity = saved.Identity; st.End != nil || st.Samples == 0 {
 		return st, nil
 	}
 	st.resamplerState = saved.Resampler
@@ -425,7 +429,10 @@ func (s *streams) forget(id, client string) error {
 	if err == nil && !found {
 		err = newError(http.StatusNotFound, "unknown", "stream %.64q does not exist", id)
 	}
-	if s.store != nil {
+	switch {
+	case found:
+		s.store.deleteForGood()
+	case s.store != nil:
 		s.store.deleteObsolete()
 	}
 	return err

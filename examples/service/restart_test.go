@@ -286,11 +286,20 @@ func tallyStreams(t *testing.T, promise string, clients []*client, stops int) {
 	must.Tally(t, promise, len(clients), held)
 }
 
+// cases returns how many streams a test plays, and how many processes it ends.
+func cases(longStreams, longStops int) (streams, stops int) {
+	if must.RaceEnabled { // slower
+		return 12, 3
+	}
+	return must.Cases(24, longStreams), must.Cases(4, longStops)
+}
+
 // Streams over restarts by SIGTERM continue where the service has announced, and have every event
 // once. No process ends with an error.
 func TestRestarts(t *testing.T) {
 	dir, path := t.TempDir(), saveToneModel(t)
-	clients, stops := newClients(t, must.Cases(24, 480)), must.Cases(4, 53)
+	n, stops := cases(480, 53)
+	clients := newClients(t, n)
 	overProcesses(t, clients, stops, func(int) *process {
 		return startProcess(t, "-snapshots", dir, "-model", path, "-max-per-client", "1000", "-grace", "10m")
 	}, func(_ int, p *process) { p.terminate() })
@@ -304,7 +313,8 @@ func TestRestarts(t *testing.T) {
 // sends the audio again from there, and takes each event once by its position, has every event.
 func TestKills(t *testing.T) {
 	dir, path := t.TempDir(), saveToneModel(t)
-	clients, stops := newClients(t, must.Cases(24, 192)), must.Cases(4, 22)
+	n, stops := cases(192, 22)
+	clients := newClients(t, n)
 	overProcesses(t, clients, stops, func(i int) *process {
 		every := "1ns" // a snapshot after each block, if the disk is not busy
 		if i%2 == 1 {

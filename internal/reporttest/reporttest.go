@@ -3,10 +3,12 @@
 package reporttest
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -17,7 +19,7 @@ import (
 // Lines returns the lines of an output. A line that is not valid fails the test.
 func Lines(t testing.TB, output string) []string {
 	t.Helper()
-	s := schema(t)
+	s := must.Get(schema())(t)
 	all := strings.Split(strings.TrimSpace(output), "\n")
 	for i, line := range all {
 		v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
@@ -31,17 +33,25 @@ func Lines(t testing.TB, output string) []string {
 	return all
 }
 
-func schema(t testing.TB) *jsonschema.Schema {
-	t.Helper()
+// schema compiles the schema in docs/stream.md.
+var schema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	_, here, _, _ := runtime.Caller(0)
-	b := must.Get(os.ReadFile(filepath.Join(filepath.Dir(here), "..", "..", "docs", "stream.md")))(t)
+	b, err := os.ReadFile(filepath.Join(filepath.Dir(here), "..", "..", "docs", "stream.md"))
+	if err != nil {
+		return nil, err
+	}
 	_, text, found := strings.Cut(string(b), "```json\n")
 	text, _, closed := strings.Cut(text, "\n```")
 	if !found || !closed {
-		t.Fatal("docs/stream.md has no ```json block with a schema")
+		return nil, errors.New("docs/stream.md has no ```json block with a schema")
 	}
-	doc := must.Get(jsonschema.UnmarshalJSON(strings.NewReader(text)))(t)
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
 	c := jsonschema.NewCompiler()
-	must.Do(t, c.AddResource("stream.json", doc))
-	return must.Get(c.Compile("stream.json"))(t)
-}
+	if err := c.AddResource("stream.json", doc); err != nil {
+		return nil, err
+	}
+	return c.Compile("stream.json")
+})
