@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -173,19 +174,75 @@ func TestMaxRate(t *testing.T) {
 	})
 }
 
+// The bytes of a client, or of all clients, are read at most at their limit, in uploads and
+// messages together, and none is lost. A limit per client does not slow down others.
+func TestMaxBytes(t *testing.T) {
+	const seconds, limit = 10, 64_000
+	audio := make([]byte, 2*8000*seconds)
+	for _, perClient := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			in := startService(t, toneModel(t, 0), func(c *Options) {
+				c.TokenHeader = "Token"
+				if c.MaxBytes = limit; perClient {
+					c.MaxBytes, c.MaxBytesPerClient = 0, limit
+				}
+			})
+			began := time.Now()
+			var all sync.WaitGroup
+			all.Go(func() {
+				c := in.dial("/v1/streams", "Token", "greedy")
+				c.sendAudio(audio, 1600)
+				c.sendText(`{"type":"end"}`)
+				if got, _ := c.rest(); got.end == nil || got.end.Samples != 8000*seconds {
+					t.Errorf("messages: end line %+v", got.end)
+				}
+			})
+			client := map[bool]string{true: "greedy", false: "another"}[perClient]
+			all.Go(func() {
+				_, body := in.post("/v1/streams?format=s16le", bytes.NewReader(audio), "Token", client)
+				if got := parse(t, body); got.end == nil || got.end.Samples != 8000*seconds {
+					t.Errorf("upload: end line %+v", got.end)
+				}
+			})
+			if perClient {
+				in.post("/v1/streams?format=s16le", bytes.NewReader(audio[:1600]), "Token", "small")
+				if took := time.Since(began); took > 100*time.Millisecond {
+					t.Errorf("another client waited for %v", took)
+				}
+			}
+			all.Wait()
+			want := time.Second * time.Duration(2*len(audio)) / limit
+			if took := time.Since(began); took < want-time.Second/2 || took > want+time.Second/2 {
+				t.Errorf("per client %v: %d bytes took %v, expected %v", perClient, 2*len(audio), took, want)
+			}
+		})
+	}
+}
+
 // A shutdown does not wait for a client that is slowed down.
 func TestShutdownOfPacedStream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *Options) { c.MaxRate, c.Snapshots = 1e-3, t.TempDir() })
-		c := in.dial("/v1/streams/mine")
-		go c.conn.Write(t.Context(), 2, make([]byte, 32000))
-		synctest.Wait()
-		time.Sleep(time.Second)
-		began := time.Now()
-		must.Do(t, in.stop())
-		must.Equal(t, time.Since(began), 0, "the shutdown took")
-		got, _ := c.rest()
-		checkLine(t, "paced", got.err, "shutdown")
-		must.Equal(t, *got.err.Samples, 800, "samples that were processed")
-	})
+	for name, change := range map[string]func(*Options){
+		"audio":               func(c *Options) { c.MaxRate = 1e-3 },
+		"bytes":               func(c *Options) { c.MaxBytes = 16 },
+		"bytes of the client": func(c *Options) { c.MaxBytesPerClient = 16 },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			in := startService(t, toneModel(t, 0), func(c *Options) { change(c); c.Snapshots, c.Grace = t.TempDir(), time.Hour })
+			c := in.dial("/v1/streams/mine")
+			go c.conn.Write(t.Context(), 2, make([]byte, 32000))
+			body, result := in.upload("/v1/streams/other?format=s16le")
+			go body.Write(make([]byte, 32000))
+			defer body.Close()
+			synctest.Wait()
+			time.Sleep(200 * time.Second) // for a block of 1600 bytes
+			began := time.Now()
+			must.Do(t, in.stop())
+			if took := time.Since(began); took > time.Second { // net/http polls its connections
+				t.Errorf("%s: the shutdown took %v", name, took)
+			}
+			got, _ := c.rest()
+			checkLine(t, name, got.err, "shutdown")
+			checkLine(t, name, parse(t, result()).err, "shutdown")
+		})
+	}
 }

@@ -88,6 +88,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	session := &session{Server: s, stream: st, named: r.PathValue("id") != "", out: &responseSink{w, control, s.opt.Slow}}
 	in := &bodyReader{in: r.Body, control: control, ctx: s.streams.ctx, idle: s.opt.Idle}
+	in.received = func(n int) error { return s.streams.receive(in.ctx, st, n) }
 	defer context.AfterFunc(in.ctx, in.wake)()
 	var src *bodySource // nil for a stream that has ended
 	if st.End == nil {
@@ -201,6 +202,8 @@ type bodyReader struct {
 	idle    time.Duration
 	err     error // the first error other than io.EOF
 
+	received func(bytes int) error // waits until they are allowed
+
 	header   int       // bytes that the header of a WAV may still have
 	deadline time.Time // of the header; zero after it
 }
@@ -223,6 +226,10 @@ func (r *bodyReader) Read(b []byte) (int, error) {
 	}
 	n, err := r.in.Read(b)
 	r.header -= n
+	if failed := r.received(n); failed != nil {
+		r.err = failed
+		return 0, r.err
+	}
 	switch {
 	case err == nil || err == io.EOF:
 		return n, err

@@ -186,6 +186,9 @@ func TestOptions(t *testing.T) {
 		"service: MaxMessage -5:": func(c *Options) { c.MaxMessage = -5 },
 		"service: MaxRate NaN:":   func(c *Options) { c.MaxRate = math.NaN() },
 
+		"service: SaveEvery -1ns:":          func(c *Options) { c.SaveEvery = -1 },
+		"service: MaxBytes -1:":             func(c *Options) { c.MaxBytes = -1 },
+		"service: MaxBytesPerClient -1:":    func(c *Options) { c.MaxBytesPerClient = -1 },
 		"service: ConnectionsPerClient -1:": func(c *Options) { c.ConnectionsPerClient = -1 },
 	} {
 		opt := Defaults()

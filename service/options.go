@@ -35,6 +35,11 @@ type Options struct {
 	// they send more, the server reads more slowly. 0 is no limit.
 	MaxRate float64
 
+	// MaxBytes is how many bytes per second all clients may send together, and MaxBytesPerClient
+	// how many the streams of a client. If they send more, the server reads more slowly. Bytes are
+	// those of bodies and of messages with audio. 0 is no limit.
+	MaxBytes, MaxBytesPerClient int64
+
 	// Token is the bearer token that requests must have, except for /healthz. If it is empty, none
 	// is required.
 	Token string
@@ -188,6 +193,10 @@ func (o *Options) validate() error {
 	switch {
 	case o.SaveEvery < 0:
 		return &OptionError{"SaveEvery", fmt.Errorf("%v: expected 0 or more", o.SaveEvery)}
+	case o.MaxBytes < 0:
+		return &OptionError{"MaxBytes", fmt.Errorf("%d: expected 0 or more", o.MaxBytes)}
+	case o.MaxBytesPerClient < 0:
+		return &OptionError{"MaxBytesPerClient", fmt.Errorf("%d: expected 0 or more", o.MaxBytesPerClient)}
 	case o.ConnectionsPerClient < 0:
 		return &OptionError{"ConnectionsPerClient", fmt.Errorf("%d: expected 0 or more", o.ConnectionsPerClient)}
 	case !(o.MaxRate >= 0):

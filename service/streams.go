@@ -154,7 +154,8 @@ type streams struct {
 	store      *store // or nil
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
-	unsaved    atomic.Int64 // snapshots that could not be written
+	unsaved    atomic.Int64  // snapshots that could not be written
+	bytes      *rate.Limiter // of all clients
 
 	mu        sync.Mutex
 	closed    bool // by drain
@@ -169,10 +170,14 @@ type streams struct {
 type client struct {
 	streams int
 	audio   *rate.Limiter // in µs of audio
+	bytes   *rate.Limiter
 }
 
 func newStreams(r *events.Recognizer, opt Options, st *store) *streams {
-	s := &streams{recognizer: r, opt: opt, store: st, connected: map[string]bool{}, clients: map[string]*client{}}
+	s := &streams{
+		recognizer: r, opt: opt, store: st, bytes: newLimiter(float64(opt.MaxBytes)),
+		connected: map[string]bool{}, clients: map[string]*client{},
+	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	return s
 }
@@ -315,11 +320,7 @@ func (s *streams) admit(id, name string) error {
 	}
 	s.connected[id] = true
 	if c == nil {
-		limit := rate.Inf
-		if s.opt.MaxRate > 0 {
-			limit = rate.Limit(s.opt.MaxRate * 1e6)
-		}
-		c = &client{audio: rate.NewLimiter(limit, blockSeconds*1e6)}
+		c = &client{audio: newLimiter(s.opt.MaxRate * 1e6), bytes: newLimiter(float64(s.opt.MaxBytesPerClient))}
 		s.clients[name] = c
 	}
 	c.streams++
@@ -349,18 +350,6 @@ func (s *streams) dismiss(id, name string) {
 	} else {
 		delete(s.clients, name)
 	}
-}
-
-// pace waits until the client of a stream may send so many samples more.
-func (s *streams) pace(ctx context.Context, st *stream, samples int) error {
-	s.mu.Lock()
-	audio := s.clients[st.Client].audio
-	s.mu.Unlock()
-	n := min(int(float64(samples)/st.SampleRate*1e6), audio.Burst())
-	if err := audio.WaitN(ctx, n); err != nil {
-		return context.Cause(ctx)
-	}
-	return nil
 }
 
 // save writes a snapshot of a connected stream in the background if the last one is old. It does

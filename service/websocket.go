@@ -50,6 +50,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	var src *messageSource // nil for a stream that has ended
 	if st.End == nil {
 		src = newMessageSource(conn, block, s.opt.MaxMessage, s.opt.Idle)
+		src.received = func(ctx context.Context, n int) error { return s.streams.receive(ctx, st, n) }
 		defer close(src.done)
 	}
 	end := func(code websocket.StatusCode, reason string) error {
@@ -115,6 +116,8 @@ type messageSource struct {
 	done   chan struct{} // closed when next is no longer called
 	raw    []byte
 	bufs   [2][]float32 // the goroutine fills one while the session processes the other
+
+	received func(ctx context.Context, bytes int) error // waits until they are allowed
 }
 
 type chunk struct {
@@ -137,6 +140,9 @@ func (m *messageSource) next(ctx context.Context) ([]float32, error) {
 	m.timer.Reset(m.idle)
 	select {
 	case c := <-m.chunks:
+		if err := m.received(ctx, 2*len(c.samples)); err != nil {
+			return nil, err
+		}
 		return c.samples, c.err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)

@@ -58,6 +58,8 @@ func (f *flags) register() {
 	flag.IntVar(&f.MaxPerClient, "max-per-client", f.MaxPerClient, "maximal number of connected `streams` per client, and of saved ones")
 	flag.Int64Var(&f.MaxMessage, "max-message", f.MaxMessage, "maximal size of a WebSocket message in `bytes`")
 	flag.Float64Var(&f.MaxRate, "max-rate", 0, "`seconds` of audio per second that the streams of a client may send together (default: no limit)")
+	flag.Int64Var(&f.MaxBytes, "max-bytes", 0, "`bytes` per second that all clients may send together (default: no limit)")
+	flag.Int64Var(&f.MaxBytesPerClient, "max-bytes-per-client", 0, "`bytes` per second that the streams of a client may send together (default: no limit)")
 	flag.DurationVar(&f.Idle, "idle", f.Idle, "`time` without audio after which a stream is disconnected")
 	flag.DurationVar(&f.Slow, "slow", f.Slow, "`time` within which a client must read a line")
 	flag.DurationVar(&f.Grace, "grace", f.Grace, "longest `time` that a shutdown takes")

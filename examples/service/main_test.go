@@ -319,6 +319,8 @@ func TestExitCodes(t *testing.T) {
 		"-max-streams 0":        {2, "service: -max-streams 0: expected more than 0"},
 		"-max-streams many":     {2, "-max-streams"},
 		"words.wav":             {2, "words.wav"},
+		"-max-bytes -1":         {2, "service: -max-bytes -1: expected 0 or more"},
+		"-save-every -1s":       {2, "service: -save-every -1s: expected 0 or more"},
 		"-max-rate -1":          {2, "service: -max-rate -1: expected 0 or more"},
 		"-origin app":           {2, "-origin invalid origin"},
 		"-token-file missing":   {2, "missing"},

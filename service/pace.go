@@ -1,0 +1,49 @@
+package service
+
+import (
+	"context"
+	"math"
+
+	"golang.org/x/time/rate"
+)
+
+// newLimiter returns a limiter of so many units per second, or of none if that is 0.
+func newLimiter(perSecond float64) *rate.Limiter {
+	if perSecond == 0 {
+		return rate.NewLimiter(rate.Inf, math.MaxInt)
+	}
+	return rate.NewLimiter(rate.Limit(perSecond), int(max(1, min(perSecond*blockSeconds, 1<<30))))
+}
+
+// wait waits until n units are allowed.
+func wait(ctx context.Context, l *rate.Limiter, n int) error {
+	for n > 0 {
+		k := min(n, l.Burst())
+		if err := l.WaitN(ctx, k); err != nil {
+			return context.Cause(ctx)
+		}
+		n -= k
+	}
+	return nil
+}
+
+// client returns the client of a connected stream.
+func (s *streams) client(st *stream) *client {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.clients[st.Client]
+}
+
+// pace waits until the client of a stream may send so many samples more.
+func (s *streams) pace(ctx context.Context, st *stream, samples int) error {
+	return wait(ctx, s.client(st).audio, int(float64(samples)/st.SampleRate*1e6))
+}
+
+// receive waits until the client of a stream, and all clients together, may send so many bytes
+// more.
+func (s *streams) receive(ctx context.Context, st *stream, bytes int) error {
+	if err := wait(ctx, s.client(st).bytes, bytes); err != nil {
+		return err
+	}
+	return wait(ctx, s.bytes, bytes)
+}
