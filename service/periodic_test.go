@@ -95,3 +95,27 @@ func TestSaveEveryWaits(t *testing.T) {
 		must.Equal(t, len(st.writers), 0, "places in use")
 	})
 }
+
+// Snapshots of connected streams evict no interrupted stream of their client.
+func TestSaveEveryEvictsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(o *Options) { o.Snapshots, o.SaveEvery, o.MaxPerClient = t.TempDir(), time.Second, 2 })
+		in.interrupt("a")
+		in.interrupt("b")
+		c := []*wsClient{in.dial("/v1/streams/c"), in.dial("/v1/streams/d")}
+		for range 3 {
+			time.Sleep(2 * time.Second)
+			c[0].sendAudio(make([]byte, 160), 160)
+			c[1].sendAudio(make([]byte, 160), 160)
+			synctest.Wait()
+			must.Equal(t, in.server.Stats().Snapshots, 4, "snapshots, two of connected streams")
+		}
+		for i, want := range []int{3, 2} { // the streams that are interrupted now are newer
+			c[i].conn.CloseNow()
+			synctest.Wait()
+			must.Equal(t, in.server.Stats().Snapshots, want, "snapshots")
+		}
+		must.Equal(t, in.position("c"), 240, "resumes at sample")
+		must.Equal(t, in.position("d"), 240, "resumes at sample")
+	})
+}

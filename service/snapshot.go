@@ -65,6 +65,7 @@ type entry struct {
 	samples     int64
 	size        int64
 	saved       time.Time // with a monotonic reading, so that a change of the clock does not change its age
+	connected   bool      // the stream, when it was saved; such snapshots do not count for their client
 	unremovable bool
 }
 
@@ -213,7 +214,7 @@ func (s *store) read(path string) (*snapshot, error) {
 func (s *store) put(st *stream) error {
 	s.writers <- struct{}{}
 	defer s.freeWriter()
-	return s.write(st.snapshot())
+	return s.write(st.snapshot(), false)
 }
 
 // tryWriter reports whether the caller may write a snapshot now. It then calls freeWriter.
@@ -228,14 +229,14 @@ func (s *store) tryWriter() bool {
 
 func (s *store) freeWriter() { <-s.writers }
 
-// write is put for a caller that may write.
-func (s *store) write(v snapshot) error {
+// write is put for a caller that may write, and for a stream that may be connected.
+func (s *store) write(v snapshot, connected bool) error {
 	id := v.Identity.ID
 	b, err := encodeSnapshot(v)
 	if err != nil {
 		return err
 	}
-	e := entry{file: filepath.Join(s.dir, rand.Text()+suffix), size: int64(len(b))}
+	e := entry{file: filepath.Join(s.dir, rand.Text()+suffix), size: int64(len(b)), connected: connected}
 	e.describe(&v.Identity, v.Saved)
 	defer s.deleteObsolete()
 	if err := s.reserve(id, e); err != nil {
@@ -281,10 +282,10 @@ func (s *store) add(id string, e entry) {
 }
 
 // oldest returns the oldest snapshot of a client, first among its streams that have ended, and how
-// many it has. An empty client means all clients.
+// many it has, without those of connected streams. An empty client means all clients.
 func (s *store) oldest(client string) (oldest string, n int) {
 	for id, e := range s.list {
-		if client != "" && e.client != client {
+		if client != "" && (e.client != client || e.connected) {
 			continue
 		}
 		best := s.list[oldest]

@@ -149,7 +149,7 @@ func writeSnapshot(t *testing.T, dir string, v snapshot) {
 // When a crash has left two snapshots of a stream, it resumes from the newer one, also if the clock
 // was set back between them.
 func TestTwoSnapshots(t *testing.T) {
-	ended, began := &report.End{Type: "end"}, time.Now().Add(-time.Minute)
+	ended, began := &report.End{Type: "end", Samples: 200, Block: report.Block{Samples: 1}}, time.Now().Add(-time.Minute)
 	for name, two := range map[string][2]snapshot{ // the older one first
 		"clock": {
 			{Identity: identity{Samples: 100}, Saved: began},
@@ -160,12 +160,12 @@ func TestTwoSnapshots(t *testing.T) {
 			{Identity: identity{Samples: 200}, Saved: began.Add(-time.Second)},
 		},
 		"another stream with this name": {
-			{Identity: identity{Samples: 200, End: ended}, Saved: began},
+			{Identity: identity{Samples: 200, SampleRate: 1, End: ended}, Saved: began},
 			{Identity: identity{Samples: 100, Began: 1}, Saved: began.Add(-time.Second)},
 		},
 		"end without audio, clock set back": {
 			{Identity: identity{Samples: 200}, Saved: began},
-			{Identity: identity{Samples: 200, End: ended}, Saved: began.Add(-time.Second)},
+			{Identity: identity{Samples: 200, SampleRate: 1, End: ended}, Saved: began.Add(-time.Second)},
 		},
 		"no audio": {
 			{Identity: identity{Samples: 200}, Saved: began},

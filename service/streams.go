@@ -49,9 +49,23 @@ func (id *identity) validate() error {
 		return fmt.Errorf("%d samples after %v", id.Samples, id.Busy)
 	case !(id.SampleRate >= 0 && id.SampleRate <= maxSampleRate):
 		return fmt.Errorf("its sampling rate is %g Hz, expected at most %d Hz", id.SampleRate, maxSampleRate)
+	case id.End != nil && !id.validEnd():
+		return fmt.Errorf("after %d samples at %g Hz it has the end line %+v", id.Samples, id.SampleRate, *id.End)
+	}
+	for _, e := range id.Recent {
+		if e.Type != "event" || e.Onset < 0 || e.End < e.Onset || !(e.Confidence >= 0 && e.Confidence <= 1) {
+			return fmt.Errorf("it has the event %+v", e)
+		}
 	}
 	_, err := json.Marshal(id) // fails if a number in its lines is NaN or infinite
 	return err
+}
+
+// validEnd reports whether the end line can be that of a stream with samples.
+func (id *identity) validEnd() bool {
+	e := id.End
+	return e.Type == "end" && e.Samples == id.Samples && e.Samples > 0 && id.SampleRate > 0 && e.Block.Samples > 0 && e.Dropped >= 0 &&
+		min(e.Seconds, e.RealTimeFactor, e.Block.P50, e.Block.P99, e.Block.Max) >= 0 // false for NaN
 }
 
 // stream belongs to the session that has acquired it.
@@ -371,7 +385,7 @@ func (s *streams) save(st *stream) {
 	st.writes.Go(func() {
 		defer st.writing.Store(false)
 		defer s.store.freeWriter()
-		err := s.store.write(v)
+		err := s.store.write(v, true)
 		if err != nil {
 			s.unsaved.Add(1)
 		}
