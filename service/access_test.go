@@ -28,7 +28,8 @@ import (
 )
 
 // With a token, requests without it get 401, except those for the health.
-func TestToken(t *testing.T) {
+func TestBearerToken(t *testing.T) {
+	var cases counter
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *Options) { c.Token = "correct-horse" })
 		for value, allowed := range map[string]bool{
@@ -49,6 +50,7 @@ func TestToken(t *testing.T) {
 				} else {
 					checkError(t, value, status, body, 401, "token", "Authorization: Bearer")
 				}
+				cases.add(t)
 			}
 			if status, _ := in.request("GET", "/healthz", nil, "Authorization", value); status != 200 {
 				t.Errorf("/healthz with %q: status %d", value, status)
@@ -58,11 +60,13 @@ func TestToken(t *testing.T) {
 			if (conn != nil) != allowed || !allowed && response.Header.Get("WWW-Authenticate") != "Bearer" {
 				t.Errorf("WebSocket with %q: %+v", value, response)
 			}
+			cases.add(t)
 			if conn != nil {
 				conn.CloseNow()
 			}
 		}
 	})
+	must.Tally(t, promiseAccess, cases.tried, cases.held)
 	for _, token := range []string{"two words", "a\nb", "ü"} {
 		opt := Defaults()
 		opt.Token = token
@@ -73,6 +77,7 @@ func TestToken(t *testing.T) {
 // Pages of allowed origins can send audio, read the response and open a WebSocket.
 func TestAllowedOrigins(t *testing.T) {
 	const app = "https://app.example"
+	var cases counter
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *Options) { c.Origins, c.Token = []string{app}, "t" })
 		send := func(method, path string, pairs ...string) *http.Response {
@@ -106,11 +111,13 @@ func TestAllowedOrigins(t *testing.T) {
 			opt := &websocket.DialOptions{HTTPClient: in.client, HTTPHeader: header("Origin", c.origin, "Authorization", c.token)}
 			conn, _, err := websocket.Dial(t.Context(), "ws://localhost/v1/streams", opt)
 			must.Equal(t, err == nil, c.status == 200, "%s with %q: WebSocket accepted", c.origin, c.token)
+			cases.add(t)
 			if conn != nil {
 				conn.CloseNow()
 			}
 		}
 	})
+	must.Tally(t, promiseAccess, cases.tried, cases.held)
 	opt := Defaults()
 	opt.Origins = []string{"app.example"}
 	must.Reject(New(toneModel(t, 0), events.Defaults(), opt))(t, "Origins", "app.example")
@@ -143,6 +150,7 @@ func TestClientAddress(t *testing.T) {
 
 // The service serves HTTP/1.1 and WebSockets over TLS.
 func TestTLS(t *testing.T) {
+	var cases counter
 	pcm := encode(tonemodel.Words().Samples)
 	synctest.Test(t, func(t *testing.T) {
 		key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
@@ -186,7 +194,9 @@ func TestTLS(t *testing.T) {
 		if strings.Contains(string(answer), "200 OK") {
 			t.Errorf("without TLS: %q", answer)
 		}
+		cases.add(t)
 	})
+	must.Tally(t, promiseAccess, cases.tried, cases.held)
 }
 
 // rawLog is a log that does not escape what it is given.
@@ -212,6 +222,7 @@ func (l *rawLog) Handle(_ context.Context, r slog.Record) error {
 
 // What clients send reaches the log without control characters.
 func TestLogHasNoControlCharacters(t *testing.T) {
+	tried, held := 0, 0
 	const evil = "\x1b[2J\x00\u202e\u2028\x7f\u009b"
 	escaped := "%1b%5B2J%00%0A%0Dlevel=ERROR%e2%80%ae%e2%80%a8%7f%c2%9b%ff"
 	synctest.Test(t, func(t *testing.T) {
@@ -223,6 +234,7 @@ func TestLogHasNoControlCharacters(t *testing.T) {
 		} {
 			for _, method := range []string{"POST", "PUT", "DELETE", "GET", "EVIL"} {
 				in.request(method, path, strings.NewReader(evil))
+				tried++
 			}
 		}
 		for _, line := range []string{"Host: evil" + evil, "Origin: " + evil, "Sec-Fetch-Site: x" + evil, "Authorization: " + evil, "Content-Encoding: " + evil} {
@@ -230,6 +242,7 @@ func TestLogHasNoControlCharacters(t *testing.T) {
 			fmt.Fprintf(conn, "POST /v1/streams HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", line)
 			io.ReadAll(conn)
 			conn.Close()
+			tried++
 		}
 		c := in.dial("/v1/streams")
 		c.sendText(`{"type":"` + evil + `"}`)
@@ -247,5 +260,7 @@ func TestLogHasNoControlCharacters(t *testing.T) {
 				t.Fatalf("the log has the character %U: %q", r, log.text.String())
 			}
 		}
+		held = tried
 	})
+	must.Tally(t, "no control character of a request reaches the log", tried, held)
 }

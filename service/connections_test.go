@@ -18,6 +18,7 @@ import (
 
 // Only requests for this server's names are served, so that no page can reach it by DNS rebinding.
 func TestHost(t *testing.T) {
+	var cases counter
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *Options) { c.Hosts = []string{"words.example"} })
 		for host, allowed := range map[string]bool{
@@ -33,14 +34,18 @@ func TestHost(t *testing.T) {
 			if !allowed {
 				checkError(t, host, status, body, 421, "host", host, "allowed names")
 			}
+			cases.add(t)
 		}
 		status, body := in.post("/v1/streams?format=s16le", nil, "Host", "evil.example")
 		checkError(t, "POST", status, body, 421, "host")
+		cases.add(t)
 	})
+	must.Tally(t, promiseAccess, cases.tried, cases.held)
 }
 
 // Pages of other sites can neither write nor open a WebSocket. The response is JSON.
 func TestOrigin(t *testing.T) {
+	var cases counter
 	upgrade := []string{
 		"Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==",
 	}
@@ -72,6 +77,7 @@ func TestOrigin(t *testing.T) {
 			if !c.allowed {
 				checkError(t, c.name, status, body, 403, "origin", c.header[:2]...)
 			}
+			cases.add(t)
 		}
 		opt := &websocket.DialOptions{HTTPClient: in.client, HTTPHeader: header("Origin", "http://localhost")}
 		conn, _, err := websocket.Dial(t.Context(), "ws://localhost/v1/streams", opt)
@@ -80,6 +86,7 @@ func TestOrigin(t *testing.T) {
 		}
 		conn.CloseNow()
 	})
+	must.Tally(t, promiseAccess, cases.tried, cases.held)
 }
 
 // An invalid handshake gets an error line, like any other invalid request.
@@ -95,6 +102,7 @@ func TestInvalidHandshake(t *testing.T) {
 
 // Connections beyond the limit get 503, and a closed connection frees a place.
 func TestMaxConnections(t *testing.T) {
+	var cases counter
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *Options) { c.Connections = 2 })
 		request := func() (net.Conn, *http.Response) {
@@ -132,7 +140,9 @@ func TestMaxConnections(t *testing.T) {
 		}
 		conn.Close()
 		open[1].Close()
+		cases.add(t)
 	})
+	must.Tally(t, promiseLimits, cases.tried, cases.held)
 }
 
 // More connections than the process may open files are an error in the flag.

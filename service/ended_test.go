@@ -19,6 +19,7 @@ import (
 // A client that has lost the last lines of its stream receives them when it resumes the stream,
 // whatever number of events it has received.
 func TestLostEnd(t *testing.T) {
+	var cases counter
 	pcm := encode(tonemodel.Words().Samples)
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -38,6 +39,7 @@ func TestLostEnd(t *testing.T) {
 				if got.end == nil || *got.end != *first.end {
 					t.Errorf("end line %+v, expected %+v", got.end, first.end)
 				}
+				cases.add(t)
 			}
 		}
 		status, body := in.post("/v1/streams/mine?format=s16le&events=100", nil)
@@ -46,11 +48,13 @@ func TestLostEnd(t *testing.T) {
 		_, body = in.post("/v1/streams/mine?format=s16le", bytes.NewReader(pcm))
 		checkComplete(t, "second", parse(t, body), pcm)
 	})
+	must.Tally(t, promiseEnd, cases.tried, cases.held)
 }
 
 // The end of a WebSocket confirms that the client has received the last lines. Without it the
 // stream is kept.
 func TestConfirmedEnd(t *testing.T) {
+	var cases counter
 	pcm := encode(tonemodel.Words().Samples)
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -60,6 +64,7 @@ func TestConfirmedEnd(t *testing.T) {
 			synctest.Wait()
 			left, _ := os.ReadDir(dir)
 			must.Equal(t, len(left), want, "snapshots %s", when)
+			cases.add(t)
 		}
 		c := in.dial("/v1/streams/mine")
 		c.sendAudio(pcm, 1600)
@@ -91,6 +96,7 @@ func TestConfirmedEnd(t *testing.T) {
 		must.Equal(t, fmt.Sprint(again.events), fmt.Sprint(got.events[3:]), "events after 3")
 		files(0, "after the confirmation")
 	})
+	must.Tally(t, promiseEnd, cases.tried, cases.held)
 }
 
 // Streams that have ended are dropped before those that were interrupted.

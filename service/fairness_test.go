@@ -143,6 +143,7 @@ func TestStreamsOfAClientShareTurns(t *testing.T) {
 // The audio of a client is processed at most at MaxRate, in all of its streams together, and none
 // is lost. Other clients are not slowed down.
 func TestMaxRate(t *testing.T) {
+	var cases counter
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *Options) { c.MaxRate, c.TokenHeader = 4, "Token" })
 		const seconds, streams = 10, 2
@@ -171,7 +172,9 @@ func TestMaxRate(t *testing.T) {
 		if took := time.Since(began); took < want-time.Second/2 || took > want+time.Second/2 {
 			t.Errorf("20 s of audio took %v, expected %v", took, want)
 		}
+		cases.add(t)
 	})
+	must.Tally(t, promiseLimits, cases.tried, cases.held)
 }
 
 // The bytes of a client, or of all clients, are read at most at their limit, in uploads and
@@ -179,6 +182,7 @@ func TestMaxRate(t *testing.T) {
 func TestMaxBytes(t *testing.T) {
 	const seconds, limit = 10, 64_000
 	audio := make([]byte, 2*8000*seconds)
+	var cases counter
 	for _, perClient := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			in := startService(t, toneModel(t, 0), func(c *Options) {
@@ -215,8 +219,10 @@ func TestMaxBytes(t *testing.T) {
 			if took := time.Since(began); took < want-time.Second/2 || took > want+time.Second/2 {
 				t.Errorf("per client %v: %d bytes took %v, expected %v", perClient, 2*len(audio), took, want)
 			}
+			cases.add(t)
 		})
 	}
+	must.Tally(t, promiseLimits, cases.tried, cases.held)
 }
 
 // A shutdown does not wait for a client that is slowed down.

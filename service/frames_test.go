@@ -33,6 +33,7 @@ func checkServes(t *testing.T, in *instance, pcm []byte) {
 func TestHostileFrames(t *testing.T) {
 	pcm := encode(tonemodel.Words().Samples)
 	zeros := make([]byte, 1<<16)
+	var cases counter
 	for name, c := range map[string]struct {
 		first  []byte // sent once
 		forall []byte // sent again and again
@@ -73,9 +74,11 @@ func TestHostileFrames(t *testing.T) {
 				}
 				conn.Close()
 				checkServes(t, in, pcm)
+				cases.add(t)
 			})
 		})
 	}
+	must.Tally(t, "a frame that is not allowed ends its stream, and the service serves", cases.tried, cases.held)
 }
 
 // Random bytes, and valid requests and frames with random changes, harm no other client. A panic or
@@ -196,6 +199,7 @@ func TestClientsThatNeverRead(t *testing.T) {
 func TestHeaderLimits(t *testing.T) {
 	chunk := "LIST\xff\xff\xff\x7f" + strings.Repeat("a", 1<<12)
 	const wav = "POST /v1/streams HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+	var cases counter
 	for _, c := range []struct {
 		name, first, then string
 		pause             time.Duration
@@ -234,14 +238,17 @@ func TestHeaderLimits(t *testing.T) {
 				if c.status != "" && !strings.HasPrefix(text, "HTTP/1.1 "+c.status) {
 					t.Errorf("the response is %q, expected status %s", text, c.status)
 				}
+				cases.add(t)
 			})
 		})
 	}
+	must.Tally(t, promiseLimits, cases.tried, cases.held)
 }
 
 // An address has a number of connections. A few more get 429, and the others are closed at once,
 // so that they use up no place of other clients.
 func TestConnectionsPerClient(t *testing.T) {
+	var cases counter
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *Options) { c.ConnectionsPerClient = 3 })
 		served, rejected, closed := 0, 0, 0
@@ -272,5 +279,7 @@ func TestConnectionsPerClient(t *testing.T) {
 		response := must.Get(in.client.Get("http://localhost/healthz"))(t)
 		response.Body.Close()
 		must.Equal(t, response.StatusCode, http.StatusOK, "status afterwards")
+		cases.add(t)
 	})
+	must.Tally(t, promiseLimits, cases.tried, cases.held)
 }

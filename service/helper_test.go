@@ -83,6 +83,23 @@ func startService(t *testing.T, m *model.Model, change func(*Options)) *instance
 	return in
 }
 
+// counter counts the cases of a promise.
+type counter struct{ tried, held int }
+
+// add counts the case that ends. It held if no case of the test has failed.
+func (c *counter) add(t *testing.T) {
+	if c.tried++; !t.Failed() {
+		c.held++
+	}
+}
+
+// The promises that several tests report.
+const (
+	promiseAccess = "only requests with access are served"
+	promiseLimits = "a client beyond a limit is slowed down, rejected or disconnected"
+	promiseEnd    = "the last lines of a stream are kept until its client confirms them"
+)
+
 // encode returns samples as s16le.
 func encode(samples []float32) (b []byte) {
 	for _, v := range samples {

@@ -27,6 +27,7 @@ import (
 // The number of streams is limited, in total and per client. A stream that ends frees a place for
 // another.
 func TestMaxStreams(t *testing.T) {
+	var cases counter
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *Options) {
 			c.MaxStreams, c.MaxPerClient, c.TokenHeader = 3, 2, "Token"
@@ -56,11 +57,14 @@ func TestMaxStreams(t *testing.T) {
 		if status, body := in.post("/v1/streams?format=s16le", nil, "Token", "a"); status != 200 {
 			t.Errorf("after the end of the first: status %d, %s", status, body)
 		}
+		cases.add(t)
 	})
+	must.Tally(t, promiseLimits, cases.tried, cases.held)
 }
 
 // By default one client cannot take all streams.
 func TestMaxPerClient(t *testing.T) {
+	var cases counter
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), nil)
 		for range 32 {
@@ -68,7 +72,9 @@ func TestMaxPerClient(t *testing.T) {
 		}
 		status, body := in.post("/v1/streams?format=s16le", nil)
 		checkError(t, "the 33rd", status, body, 429, "client", "32 streams")
+		cases.add(t)
 	})
+	must.Tally(t, promiseLimits, cases.tried, cases.held)
 }
 
 // A stream has one connection at a time.
@@ -85,6 +91,7 @@ func TestBusy(t *testing.T) {
 
 // A message longer than the limit ends the session. A message of that length does not.
 func TestMaxMessage(t *testing.T) {
+	var cases counter
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *Options) { c.MaxMessage = 5000 })
 		c := in.dial("/v1/streams")
@@ -93,11 +100,14 @@ func TestMaxMessage(t *testing.T) {
 		got, status := c.rest()
 		checkLine(t, "5002 bytes", got.err, "message", "5000 bytes")
 		must.Equal(t, status, websocket.StatusMessageTooBig, "closed with")
+		cases.add(t)
 	})
+	must.Tally(t, promiseLimits, cases.tried, cases.held)
 }
 
 // A client that sends nothing is disconnected. A slow one is not.
-func TestIdle(t *testing.T) {
+func TestIdleClients(t *testing.T) {
+	var cases counter
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *Options) { c.Idle = 4 * time.Second })
 		c := in.dial("/v1/streams")
@@ -113,7 +123,9 @@ func TestIdle(t *testing.T) {
 		defer body.Close()
 		body.Write(make([]byte, 1600))
 		checkLine(t, "upload", parse(t, result()).err, "idle")
+		cases.add(t)
 	})
+	must.Tally(t, promiseLimits, cases.tried, cases.held)
 }
 
 // A client that sends audio without reading its events is disconnected, and until then the service
