@@ -19,7 +19,7 @@ type diagonal struct {
 func newDiagonal(d *ssm.Discrete) *diagonal {
 	floats := func() []float32 { return make([]float32, d.H*d.M) }
 	l := &diagonal{
-		drift: make(drift, 2*d.H*d.M),
+		drift: newDrift(d.H * d.M),
 		ssm:   vek.SSM{LambdaRe: floats(), LambdaIm: floats(), CRe: floats(), CIm: floats(), D: make([]float32, d.H)},
 	}
 	for h, x := range d.D {

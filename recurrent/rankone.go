@@ -21,7 +21,7 @@ func newRankOne(p *ssm.Params, stepScale float64) (*rankOne, error) {
 	const lanes = vek.RankOneLanes
 	m, width := p.Modes(), vek.RankOneGroups(p.DModel)*lanes
 	l := &rankOne{
-		drift:    make(drift, 2*m*width),
+		drift:    newDrift(m * width),
 		system:   vek.RankOne{Terms: make([]float32, vek.RankOneTerms*m*width), D: make([]float32, width)},
 		channels: p.DModel,
 	}

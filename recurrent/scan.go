@@ -9,7 +9,7 @@ import (
 // scan is the recurrence of S5 and the LRU: h ← λ̄⊙h + B̄·x, y = κ·Re(C·h) + D⊙x (docs/maths.md
 // §19.2). The state is h of the whole layer, [re, im][P].
 type scan struct {
-	drift    // weights.Conjugate
+	drift
 	weights  *ssm.ScanWeights
 	in, out  *vek.Weights // [2P][H] and [H][2P], real and imaginary parts stacked
 	zeros    []float32    // bias of both products
@@ -26,8 +26,11 @@ func newScan(m *model.Model, layer int, stepScale float64) (*scan, error) {
 	}
 	w.Fill(p, d, 0, modes)
 	s := &scan{
-		drift: w.Conjugate, weights: w, in: vek.NewWeights(vek.MatrixOf(w.B, 2*modes, h), true), out: vek.NewWeights(vek.MatrixOf(w.C[0], h, 2*modes), true),
+		drift: newDrift(modes), weights: w, in: vek.NewWeights(vek.MatrixOf(w.B, 2*modes, h), true), out: vek.NewWeights(vek.MatrixOf(w.C[0], h, 2*modes), true),
 		zeros: make([]float32, max(h, 2*modes)),
+	}
+	for i := range modes {
+		s.split(i, complex(float64(w.Conjugate[i]), -float64(w.Conjugate[modes+i])))
 	}
 	for t := 1; t <= block; t++ {
 		s.products = max(s.products, vek.GemmScratch(2*modes, t, h), vek.GemmScratch(h, t, 2*modes))

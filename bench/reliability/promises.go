@@ -29,6 +29,8 @@ var promises = []promise{
 	{text: "a run whose folder is moved or becomes read-only names the file and resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestFolderGone"},
 	{text: "a run on ext4 resumes to the same bits after a power cut", pkg: "cmd/s4d-fast", test: "TestDiskImage"},
 	{text: "the number of threads does not change a bit of a training run", pkg: "train", test: "TestWorkersAreBitEqual"},
+	{text: "long kernels, their gradients and long transforms agree with float64", pkg: "fftkernel", test: "TestMillionsOfTaps|TestMillionsOfPoints"},
+	{text: "long sequences agree with a float64 recurrence, in both modes", pkg: "recurrent", test: "TestMillionsOfSamples"},
 	{text: "a sweep on several machines has the same results after killed workers, cut networks and a restarted server", pkg: "cluster", test: "TestFaults"},
 	{text: "a damaged checkpoint is an error or the same state", pkg: "train", test: "TestEveryBitOfACheckpoint"},
 	{text: "a damaged model file is an error or the same model", pkg: "model", test: "TestDamagedFile"},
