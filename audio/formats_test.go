@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -57,15 +56,6 @@ func fixOgg(b []byte) {
 		binary.LittleEndian.PutUint32(b[22:], oggCRC(0, b[:size]))
 		b = b[size:]
 	}
-}
-
-// allocated returns the bytes that f allocates.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
 }
 
 // lsbWriter writes bits, the least significant of a byte first.
@@ -142,7 +132,7 @@ func TestVorbisHeaders(t *testing.T) {
 		file := oggPageOf(oggFirst, 0, 0, c.id)
 		file = append(file, oggPageOf(0, 1, 0, "\x03vorbis", c.setup[:min(len(c.setup), 60000)])...)
 		var err error
-		if n := allocated(func() { _, _, err = readAll(t, bytes.NewReader(file), 100) }); n > 4<<20 {
+		if n := must.Allocated(func() { _, _, err = readAll(t, bytes.NewReader(file), 100) }); n > 4<<20 {
 			t.Errorf("%s: %d bytes allocated", name, n)
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) && !(name == "values beyond the limit" && strings.Contains(err.Error(), "ends inside")) {
@@ -157,7 +147,7 @@ func TestLongOggPackets(t *testing.T) {
 	file := must.Get(os.ReadFile("testdata/mono.ogg"))(t)
 	second := bytes.Index(file[1:], []byte("OggS")) + 1
 	endless := endlessPacket(file[:second], 1)
-	n := allocated(func() {
+	n := must.Allocated(func() {
 		_, _, err := readAll(t, bytes.NewReader(endless), 100)
 		must.Fail(t, err, ErrTruncated, "after page 41") // all of it is a comment
 	})
@@ -200,7 +190,7 @@ func TestOggPacketLimit(t *testing.T) {
 	} {
 		long := endlessPacket(c.start, c.pages)
 		var err error
-		if n := allocated(func() { _, _, err = readAll(t, bytes.NewReader(long), 100) }); n > 8<<20 {
+		if n := must.Allocated(func() { _, _, err = readAll(t, bytes.NewReader(long), 100) }); n > 8<<20 {
 			t.Errorf("%s: %d bytes allocated", name, n)
 		}
 		must.Fail(t, err, "audio: Ogg: "+c.want)
@@ -245,7 +235,7 @@ func TestMemory(t *testing.T) {
 	file := silentFLAC(frames)
 	var r *Reader
 	samples := 0
-	n := allocated(func() {
+	n := must.Allocated(func() {
 		r = must.Get(Open(bytes.NewReader(file)))(t)
 		block := make([]float32, 8000)
 		for {
@@ -266,7 +256,7 @@ func TestMemory(t *testing.T) {
 
 	for _, f := range fixtures {
 		file := must.Get(os.ReadFile(filepath.Join("testdata", f.name)))(t)
-		if n := allocated(func() { _, _, err := readAll(t, bytes.NewReader(file), 100); must.Do(t, err) }); n > 64<<20 {
+		if n := must.Allocated(func() { _, _, err := readAll(t, bytes.NewReader(file), 100); must.Do(t, err) }); n > 64<<20 {
 			t.Errorf("%s: %d bytes allocated for a file of %d", f.name, n, len(file))
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -234,7 +233,7 @@ func TestReadRejects(t *testing.T) {
 	for _, tt := range tests {
 		b := altered(t, tiny(), tt.change)
 		var err error
-		used := allocated(func() { _, err = Read(bytes.NewReader(b)) })
+		used := must.Allocated(func() { _, err = Read(bytes.NewReader(b)) })
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Count(err.Error(), "model: ") != 1 {
 			t.Errorf("%s: error %v, expected one that says %q", tt.name, err, tt.want)
 		}
@@ -244,14 +243,6 @@ func TestReadRejects(t *testing.T) {
 	}
 	b := altered(t, variants()["batch norm"], value("layers.0.norm.running_var", -1))
 	must.Reject(Read(bytes.NewReader(b)))(t, `tensor "layers.0.norm.running_var": element 1 is -1: a variance`)
-}
-
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
 }
 
 // smallest returns a model file of few bytes.
@@ -326,7 +317,7 @@ func TestMutatedFiles(t *testing.T) {
 		b[at] ^= byte(1 + r.IntN(255))
 		var m *Model
 		var err error
-		if used := allocated(func() { m, err = Read(bytes.NewReader(b)) }); used > 4<<20 {
+		if used := must.Allocated(func() { m, err = Read(bytes.NewReader(b)) }); used > 4<<20 {
 			t.Fatalf("byte %d = %#x: %d bytes allocated, error %v", at, b[at], used, err)
 		}
 		if err != nil {

@@ -248,7 +248,7 @@ func TestScrambledFiles(t *testing.T) {
 		for i := range rounds {
 			b := tt.next()
 			var err error
-			if used := allocated(func() { err = tt.read(b) }); used > 8<<20 {
+			if used := must.Allocated(func() { err = tt.read(b) }); used > 8<<20 {
 				t.Fatalf("%s, round %d: %d bytes allocated, error %v", name, i, used, err)
 			}
 			if err != nil {

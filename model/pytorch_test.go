@@ -163,7 +163,7 @@ func TestImportRejects(t *testing.T) {
 	for _, tt := range tests {
 		l := tt.change(tinyTensors(t))
 		var err error
-		used := allocated(func() { _, err = fromPyTorch(l, ImportOptions{}) })
+		used := must.Allocated(func() { _, err = fromPyTorch(l, ImportOptions{}) })
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, expected one that says %q", tt.name, err, tt.want)
 		}
@@ -268,7 +268,7 @@ func TestMutatedCheckpoint(t *testing.T) {
 			b := mutate(i)
 			var m *Model
 			var err error
-			if used := allocated(func() { m, err = parse(t, b) }); used > 4<<20 {
+			if used := must.Allocated(func() { m, err = parse(t, b) }); used > 4<<20 {
 				t.Fatalf("%s, mutation %d: %d bytes allocated, error %v", name, i, used, err)
 			}
 			switch {

@@ -124,7 +124,7 @@ func TestAbsurdHeaders(t *testing.T) {
 	for _, n := range []uint64{0, 1, 16 << 20, 16<<20 + 1, 1 << 31, 1 << 40, 1 << 62, 1 << 63, math.MaxUint64, math.MaxUint64 - 7} {
 		b := append(binary.LittleEndian.AppendUint64(nil, n), whole[8:]...)
 		var err error
-		used := allocated(func() { _, err = Read(bytes.NewReader(b)) })
+		used := must.Allocated(func() { _, err = Read(bytes.NewReader(b)) })
 		if err == nil || !strings.HasPrefix(err.Error(), "model: safetensors: header") {
 			t.Errorf("length %d: error %v", n, err)
 		}

@@ -1,10 +1,12 @@
-// Package must has the checks that most tests need: unexpected errors, expected errors, equality.
+// Package must has the checks that most tests need: unexpected errors, expected errors, equality,
+// allocations.
 package must
 
 import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -71,6 +73,24 @@ func Equal[T comparable](t testing.TB, got, want T, format string, args ...any) 
 		verb = "%q"
 	}
 	t.Errorf("%s: got "+verb+", expected "+verb, fmt.Sprintf(format, args...), got, want)
+}
+
+// Allocated returns the number of bytes that all goroutines allocate while call runs.
+func Allocated(call func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	call()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// Allocates reports an error if call allocates more than most bytes. The format and its arguments
+// say what call reads.
+func Allocates(t testing.TB, most int, call func(), format string, args ...any) {
+	t.Helper()
+	if used := Allocated(call); used > uint64(most) {
+		t.Errorf("%s: %d bytes allocated, expected at most %d", fmt.Sprintf(format, args...), used, most)
+	}
 }
 
 // Tally logs how many cases of a promise were tried and how many held, and reports an error if one

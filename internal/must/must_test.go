@@ -76,6 +76,21 @@ func TestEqual(t *testing.T) {
 	}
 }
 
+func TestAllocates(t *testing.T) {
+	var sink []byte
+	call := func() { sink = make([]byte, 1<<20) }
+	if used := must.Allocated(call); used < 1<<20 || used > 2<<20 {
+		t.Errorf("%d bytes allocated, expected %d", used, len(sink))
+	}
+	r := &recorder{TB: t}
+	must.Allocates(r, 2<<20, call, "a %s", "file")
+	must.Equal(t, len(r.messages), 0, "messages within the bound")
+	must.Allocates(r, 1<<19, call, "a %s", "file")
+	if len(r.messages) != 1 || !strings.HasPrefix(r.messages[0], "a file: 1") || !strings.HasSuffix(r.messages[0], "expected at most 524288") {
+		t.Errorf("messages %q", r.messages)
+	}
+}
+
 func TestTally(t *testing.T) {
 	r := &recorder{TB: t}
 	must.Tally(r, "a", 3, 3)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // Pickles that make the unpickler hash a long key or copy a large dictionary many times are
@@ -45,7 +47,7 @@ func TestShortMessages(t *testing.T) {
 	}
 	for name, b := range tests {
 		var err error
-		used := allocated(func() { _, err = Parse(b) })
+		used := must.Allocated(func() { _, err = Parse(b) })
 		if err == nil || len(err.Error()) > 600 {
 			t.Errorf("%s: error %.100v…, expected a short one", name, err)
 		}

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -201,7 +200,7 @@ func TestNoAmplification(t *testing.T) {
 		"itself": "]q\x01h\x01a",
 	} {
 		b := checkpoint(t, whole(body))
-		got := allocated(func() {
+		got := must.Allocated(func() {
 			if tensors, _ := Parse(b); len(tensors) > 0 {
 				t.Errorf("%s: %d tensors", name, len(tensors))
 			}
@@ -211,15 +210,6 @@ func TestNoAmplification(t *testing.T) {
 			t.Errorf("%s: %d bytes of pickle made Parse allocate %d MiB", name, len(body), got>>20)
 		}
 	}
-}
-
-// allocated returns how many bytes f allocates.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
 }
 
 // Any single wrong byte in a pickle with a matching checksum gives an error or tensors, never a
@@ -234,7 +224,7 @@ func TestMutatedPickle(t *testing.T) {
 		p[i%len(p)] ^= byte(1 + r.IntN(255))
 		b := checkpoint(t, string(p), floats(1, 2, 3), doubles(1, 2, 3, 4))
 		var err error
-		if got := allocated(func() { _, err = Parse(b) }); got > 4<<20 {
+		if got := must.Allocated(func() { _, err = Parse(b) }); got > 4<<20 {
 			t.Fatalf("byte %d = %#x: %d bytes allocated, error %v", i%len(p), p[i%len(p)], got, err)
 		}
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"reflect"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -151,7 +150,7 @@ func TestRejected(t *testing.T) {
 	for _, tt := range tests {
 		var got *File
 		var err error
-		bytesUsed := allocated(func() { got, err = Read(bytes.NewReader(tt.file)) })
+		bytesUsed := must.Allocated(func() { got, err = Read(bytes.NewReader(tt.file)) })
 		switch {
 		case err == nil:
 			t.Errorf("%s: read as %v, expected an error", tt.name, got)
@@ -174,14 +173,6 @@ func manyEmpty(n int) string {
 		b.WriteString(`"` + string(rune('a'+i%26)) + string(rune(0x4e00+i/26)) + `":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},`)
 	}
 	return b.String()
-}
-
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
 }
 
 func TestReadError(t *testing.T) {
@@ -226,7 +217,7 @@ func TestDamage(t *testing.T) {
 			m[i] ^= change
 			var f *File
 			var err error
-			if used := allocated(func() { f, err = Read(bytes.NewReader(m)) }); used > 1<<20 {
+			if used := must.Allocated(func() { f, err = Read(bytes.NewReader(m)) }); used > 1<<20 {
 				t.Fatalf("byte %d = %#x: %d bytes allocated", i, m[i], used)
 			}
 			switch {
