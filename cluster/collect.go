@@ -85,30 +85,41 @@ func (s *sweep) restart(ctx context.Context, i int) error {
 // collect copies the files of a run into its folder, and its row into the table.
 func (s *sweep) collect(ctx context.Context, i int, e entry) error {
 	dir := s.folder.Runs[i].Dir
-	temporary, err := os.MkdirTemp(s.Sweep.Dir, incoming)
-	if err != nil {
-		return fmt.Errorf("cluster: %w", err)
-	}
-	defer os.RemoveAll(temporary)
-	if err := os.Chmod(temporary, 0o755); err != nil {
-		return fmt.Errorf("cluster: %w", err)
-	}
 	transfer, cancel := s.connected(ctx)
 	defer cancel()
-	if err := get(transfer, s.objects, temporary, e.Files, nil); err != nil {
+	if err := getFolder(transfer, atomicfile.System(), s.objects, dir, e.Files); err != nil {
 		return err
 	}
-	err = os.RemoveAll(dir)
+	return s.folder.Record(i, e.row())
+}
+
+// getFolder replaces a folder by the files of a run. After a crash the folder is that before it,
+// absent, or the new one, which then outlasts a power cut.
+func getFolder(ctx context.Context, disk atomicfile.Files, objects jetstream.ObjectStore, dir string, files []file) error {
+	parent, name := filepath.Split(dir)
+	temporary := filepath.Join(parent, incoming+name)
+	err := disk.RemoveAll(temporary)
 	if err == nil {
-		err = os.Rename(temporary, dir)
-	}
-	if err == nil {
-		err = atomicfile.System().SyncFolder(filepath.Dir(dir))
+		err = disk.MkdirAll(temporary, 0o755)
 	}
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
-	return s.folder.Record(i, e.row())
+	defer disk.RemoveAll(temporary)
+	if err := get(ctx, disk, objects, temporary, files, nil); err != nil {
+		return err
+	}
+	err = disk.RemoveAll(dir)
+	if err == nil {
+		err = disk.Rename(temporary, dir)
+	}
+	if err == nil {
+		err = disk.SyncFolder(filepath.Dir(dir))
+	}
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	return nil
 }
 
 // incoming begins the names of folders whose files are not complete.

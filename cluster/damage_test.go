@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train"
 )
@@ -132,7 +133,7 @@ func TestReadingIsAlive(t *testing.T) {
 	writeFile(t, root, "run/last/checkpoint.safetensors", strings.Repeat("x", 1<<20))
 	files := must.Get(put(t.Context(), s.objects, filepath.Join(root, "run"), "a", nil, nil))(t)
 	got := 0
-	must.Do(t, get(t.Context(), s.objects, t.TempDir(), files, func() error { got++; return nil }))
+	must.Do(t, get(t.Context(), atomicfile.System(), s.objects, t.TempDir(), files, func() error { got++; return nil }))
 	if hashed < 3 || got < 3 {
 		t.Errorf("%d and %d signs of life, expected several per MB", hashed, got)
 	}

@@ -154,13 +154,13 @@ func hashFile(open func() (io.ReadCloser, error), step func() error) (file, erro
 
 // get writes the files of a checkpoint to a folder. A file with another size or content is an
 // error. step is called before each read; nil: none.
-func get(ctx context.Context, objects jetstream.ObjectStore, dir string, files []file, step func() error) error {
+func get(ctx context.Context, disk atomicfile.Files, objects jetstream.ObjectStore, dir string, files []file, step func() error) error {
 	for _, f := range files {
 		path := filepath.Join(dir, filepath.FromSlash(f.Path))
-		if err := atomicfile.System().MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if err := disk.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return fmt.Errorf("cluster: %w", err)
 		}
-		err := atomicfile.Write(path, 0o666, func(w io.Writer) error { return getObject(ctx, objects, f, w, step) })
+		err := disk.Write(path, 0o666, func(w io.Writer) error { return getObject(ctx, objects, f, w, step) })
 		if err != nil {
 			return fmt.Errorf("cluster: %s: %w", path, err)
 		}
@@ -177,8 +177,12 @@ func getObject(ctx context.Context, objects jetstream.ObjectStore, f file, w io.
 	}
 	defer r.Close()
 	h := sha256.New()
-	n, err := io.Copy(io.MultiWriter(w, h), io.LimitReader(stepReader{r, step}, f.Size+1))
-	if err != nil {
+	in := &source{Reader: stepReader{r, step}}
+	n, err := io.Copy(io.MultiWriter(w, h), io.LimitReader(in, f.Size+1))
+	switch {
+	case err != nil && in.failed == nil: // of the file
+		return err
+	case err != nil:
 		return brokerError{fmt.Errorf("object %s: %w", f.Object, err)}
 	}
 	if got := fmt.Sprintf("%x", h.Sum(nil)); n != f.Size || got != f.SHA256 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
@@ -85,13 +86,13 @@ func TestFiles(t *testing.T) {
 	if len(second) != 2 || second[0] != first[0] || second[1].Object == first[1].Object {
 		t.Errorf("files %+v, then %+v", first, second)
 	}
-	must.Do(t, get(t.Context(), s.objects, to, second, nil))
+	must.Do(t, get(t.Context(), atomicfile.System(), s.objects, to, second, nil))
 	must.Equal(t, readFile(t, to, "last/checkpoint.safetensors"), "two", "checkpoint")
 	remove(t.Context(), s.objects, first, second)
-	must.Fail(t, get(t.Context(), s.objects, to, first[1:], nil), first[1].Object)
+	must.Fail(t, get(t.Context(), atomicfile.System(), s.objects, to, first[1:], nil), first[1].Object)
 	wrong := second[1]
 	wrong.SHA256 = first[1].SHA256
-	err := get(t.Context(), s.objects, to, []file{wrong}, nil)
+	err := get(t.Context(), atomicfile.System(), s.objects, to, []file{wrong}, nil)
 	must.Fail(t, err, "expected 3 with "+wrong.SHA256)
 	if errors.As(err, new(brokerError)) {
 		t.Errorf("%v counts as an error of the broker", err)

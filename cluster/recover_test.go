@@ -13,6 +13,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/train"
@@ -295,7 +296,7 @@ func TestLostAfterWrite(t *testing.T) {
 	must.Fail(t, r.storeFiles(t.Context(), tr, nil), errLost)
 	must.Equal(t, len(b.entry().Files), 2, "files")
 	must.Equal(t, strings.Join(b.entry().Levels, "+"), levelName(), "levels of the checkpoint")
-	must.Do(t, get(t.Context(), s.objects, t.TempDir(), b.entry().Files, nil))
+	must.Do(t, get(t.Context(), atomicfile.System(), s.objects, t.TempDir(), b.entry().Files, nil))
 }
 
 // A result whose files cannot be read is an error of the run, which the worker does not try to

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/train"
 )
@@ -133,7 +134,7 @@ func (r *run) train(ctx context.Context) error {
 		return err
 	}
 	transfer, cancel := r.store.connected(ctx)
-	err = get(transfer, r.store.objects, r.runDir(), r.lease.entry().Files, r.step(transfer))
+	err = get(transfer, atomicfile.System(), r.store.objects, r.runDir(), r.lease.entry().Files, r.step(transfer))
 	cancel()
 	if gone(err) {
 		r.log.Warn("the run starts again", "name", r.job.Name, "reason", err)

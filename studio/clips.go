@@ -120,7 +120,7 @@ func (p *project) add(name string, pieces [][]float32) ([]string, error) {
 	defer p.files.Unlock()
 	defer p.soundsChanged()
 	if kindOf(name) != word {
-		if err := p.root.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := p.disk.MkdirAll(name, 0o777); err != nil {
 			return nil, err
 		}
 	}
@@ -235,7 +235,7 @@ func (s *Server) replaceClip(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if wav != name {
-		if err := p.root.Remove(folder + "/" + name); err != nil {
+		if err := p.remove(folder + "/" + name); err != nil {
 			return err
 		}
 	}
@@ -250,7 +250,7 @@ func (s *Server) deleteClip(w http.ResponseWriter, r *http.Request) error {
 	p.files.Lock()
 	defer p.files.Unlock()
 	defer p.soundsChanged()
-	if err := p.root.Remove(folder + "/" + name); err != nil {
+	if err := p.remove(folder + "/" + name); err != nil {
 		return missing(err, "recording %q of %q", name, folder)
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -221,32 +221,43 @@ const (
 )
 
 // save writes the model and its description. The model before it is kept as previousFile. After an
-// error, the model is that before it.
+// error, the model and the description are those before them.
 func (p *project) save(m *model.Model, d *detector) (err error) {
-	if err := p.root.Mkdir(stateFolder, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := p.disk.MkdirAll(stateFolder, 0o777); err != nil {
+		return err
+	}
+	before, err := p.disk.ReadFile(detectorFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if d.Hash, err = p.writeModel(newFile, m); err != nil {
 		return err
 	}
-	defer p.root.Remove(newFile) // after an error
+	defer p.disk.Remove(newFile) // after an error
 	undo, err := p.replaceModel(newFile)
 	if err != nil {
 		return err
 	}
-	if err := p.writeDetector(d); err != nil {
-		return errors.Join(err, undo())
-	}
-	return nil
-}
-
-func (p *project) writeDetector(d *detector) error {
 	text, err := json.MarshalIndent(d, "", "\t")
-	if err != nil {
+	if err == nil {
+		err = p.writeText(detectorFile, append(text, '\n'))
+	}
+	if err == nil {
+		return nil
+	}
+	err = errors.Join(err, undo())
+	if before == nil {
+		if e := p.disk.Remove(detectorFile); !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
 		return err
 	}
-	return p.write(detectorFile, func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
+	return errors.Join(err, p.writeText(detectorFile, before))
+}
+
+func (p *project) writeText(name string, text []byte) error {
+	return p.write(name, func(w io.Writer) error {
+		_, err := w.Write(text)
 		return err
 	})
 }
@@ -254,21 +265,27 @@ func (p *project) writeDetector(d *detector) error {
 // replaceModel makes the file new the model, and keeps the model before it. After a crash there is
 // one of the two.
 func (p *project) replaceModel(new string) (undo func() error, err error) {
+	back := func() error { return p.disk.Rename(previousFile, modelFile) }
 	switch err := p.copy(modelFile, previousFile); {
 	case errors.Is(err, fs.ErrNotExist):
-		undo = func() error { return p.root.Remove(modelFile) }
+		back = func() error { return p.disk.Remove(modelFile) }
 	case err != nil:
 		return nil, err
-	default:
-		undo = func() error { return p.root.Rename(previousFile, modelFile) }
 	}
-	return undo, p.root.Rename(new, modelFile)
+	undo = func() error { return errors.Join(back(), p.disk.SyncFolder(".")) }
+	if err := p.disk.Rename(new, modelFile); err != nil {
+		return nil, err
+	}
+	if err := p.disk.SyncFolder("."); err != nil {
+		return nil, errors.Join(err, undo())
+	}
+	return undo, nil
 }
 
 // loadDetector reads the description of the detector, if there is one.
 func (p *project) loadDetector() error {
 	p.status.Version = time.Now().UnixMilli() // of an earlier process: smaller
-	f, err := p.root.Open(detectorFile)
+	f, err := p.disk.Open(detectorFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

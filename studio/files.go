@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
@@ -33,7 +34,23 @@ func (r rootFS) Follow(name string) (string, error) { return name, nil }
 
 // write writes a file of the project whole or not at all.
 func (p *project) write(name string, write func(io.Writer) error) error {
-	return atomicfile.Files{FS: rootFS{p.root}}.Write(name, 0o666, write)
+	return p.disk.Write(name, 0o666, write)
+}
+
+// remove removes a file of the project. It stays removed after a power cut.
+func (p *project) remove(name string) error {
+	if err := p.disk.Remove(name); err != nil {
+		return err
+	}
+	return p.disk.SyncFolder(filepath.Dir(name))
+}
+
+// mkdir creates a folder, which outlasts a power cut.
+func mkdir(f atomicfile.Files, name string) error {
+	if err := f.Mkdir(name, 0o777); err != nil {
+		return err
+	}
+	return f.SyncFolder(filepath.Dir(name))
 }
 
 // writeWAV writes a recording.
@@ -53,7 +70,7 @@ func (p *project) writeModel(name string, m *model.Model) (hash string, err erro
 
 // hash returns the hash of a file.
 func (p *project) hash(name string) (string, error) {
-	f, err := p.root.Open(name)
+	f, err := p.disk.Open(name)
 	if err != nil {
 		return "", err
 	}
@@ -65,7 +82,7 @@ func (p *project) hash(name string) (string, error) {
 
 // copy copies a file of the project.
 func (p *project) copy(from, to string) error {
-	f, err := p.root.Open(from)
+	f, err := p.disk.Open(from)
 	if err != nil {
 		return err
 	}
@@ -78,7 +95,7 @@ func (p *project) copy(from, to string) error {
 
 // model reads the project's model.
 func (p *project) model() (*model.Model, error) {
-	f, err := p.root.Open(modelFile)
+	f, err := p.disk.Open(modelFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fail(http.StatusConflict, "project %q has no detector yet: train one", p.name)
 	}

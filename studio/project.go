@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 )
 
 // project is a folder of recordings, open.
@@ -19,6 +21,7 @@ type project struct {
 	name string
 	dir  string
 	root *os.Root
+	disk atomicfile.Files // root, to write files; tests replace it
 
 	files  sync.Mutex // held while the recordings change
 	cached map[string]clip
@@ -94,7 +97,7 @@ func (s *Server) makeProject(w http.ResponseWriter, r *http.Request) error {
 	if err := checkNew("project", q.Name, names, maxProjects); err != nil {
 		return err
 	}
-	if err := s.root.Mkdir(q.Name, 0o777); err != nil {
+	if err := mkdir(atomicfile.Files{FS: rootFS{s.root}}, q.Name); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusCreated)
@@ -139,7 +142,7 @@ func (s *Server) open(name string) (*project, error) {
 	if err != nil {
 		return nil, missing(err, "project %q", name)
 	}
-	p := &project{name: name, dir: filepath.Join(s.dir, name), root: root, cached: map[string]clip{}, changed: make(chan struct{})}
+	p := &project{name: name, dir: filepath.Join(s.dir, name), root: root, disk: atomicfile.Files{FS: rootFS{root}}, cached: map[string]clip{}, changed: make(chan struct{})}
 	if err := p.loadDetector(); err != nil {
 		s.cfg.Log.Warn("the results of the last training run cannot be read", "project", name, "error", err)
 	}
@@ -327,7 +330,7 @@ func (s *Server) makeWord(w http.ResponseWriter, r *http.Request) error {
 	if err := checkNew("word", q.Name, names, maxWords); err != nil {
 		return err
 	}
-	if err := p.root.Mkdir(q.Name, 0o777); err != nil {
+	if err := mkdir(p.disk, q.Name); err != nil {
 		return err
 	}
 	p.soundsChanged()
@@ -364,7 +367,7 @@ func (s *Server) deleteWord(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	if err := p.root.Remove(name); err != nil {
+	if err := p.remove(name); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,37 +40,87 @@ func runToEnd(t *testing.T, cmd *exec.Cmd) (code int, text string) {
 	return code, all.String()
 }
 
-// A system call of a training run fails. strace counts the calls of each thread.
+// Each kind of system call that a training run makes in its folder fails, in the long form at each
+// position. strace counts the calls of each thread.
 func TestSystemCallFails(t *testing.T) {
 	const epochs = 2
 	want, _ := uninterrupted(t, epochs)
+	trace := func(inject string) (out, log, text string, code int) {
+		dir := scratch(t)
+		out, log = filepath.Join(dir, "run"), filepath.Join(dir, "log")
+		before := []string{"strace", "-f", "-y", "-s", "0", "-o", log, "-e", "trace=%file,%desc"}
+		if inject != "" {
+			before = append(before, "-e", "inject="+inject)
+		}
+		code, text = runToEnd(t, process(t, before, trial(out, epochs)...))
+		return out, string(read(t, log)), text, code
+	}
 	if text, err := exec.Command("strace", "-f", "-e", "trace=none", "-e", "inject=fsync:error=EIO:when=1", "true").CombinedOutput(); err != nil {
 		t.Skipf("strace: %v %s", err, bytes.TrimSpace(text))
 	}
+	out, log, _, _ := trace("")
+	positions := callsIn(log, out)
 	tried, held := 0, 0
 	for _, fault := range []struct {
 		call, number, cause string
-		short, long         int // cases
+		short               int // cases of the short form
 	}{
-		{"fsync", "EIO", "input/output error", 6, 20}, {"renameat", "EACCES", "permission denied", 4, 12},
-		{"renameat", "ENOSPC", "no space left", 1, 12}, {"linkat", "EPERM", "", 1, 6}, {"unlinkat", "EACCES", "", 1, 6}, {"mkdirat", "ENOSPC", "no space left", 2, 2},
+		{"fsync", "EIO", "input/output error", 4}, {"fsync", "ENOSPC", "no space left", 1},
+		{"renameat", "EACCES", "permission denied", 2}, {"renameat", "ENOSPC", "no space left", 1},
+		{"openat", "EMFILE", "too many open files", 2}, {"openat", "ENOSPC", "no space left", 1},
+		{"write", "ENOSPC", "no space left", 2}, {"write", "EIO", "input/output error", 1},
+		{"mkdirat", "ENOSPC", "no space left", 2}, {"fchmod", "EPERM", "not permitted", 1}, {"flock", "ENOLCK", "", 1},
+		{"getdents64", "EIO", "input/output error", 1}, {"newfstatat", "EIO", "", 1}, {"readlinkat", "EIO", "", 1},
+		{"linkat", "EPERM", "", 1}, {"unlinkat", "EACCES", "", 1}, {"close", "EIO", "", 1},
 	} {
-		for n := 1; n <= must.Cases(fault.short, fault.long); n++ {
-			dir := scratch(t)
-			out, log := filepath.Join(dir, "run"), filepath.Join(dir, "log")
-			what := fmt.Sprintf("%s %d fails with %s", fault.call, n, fault.number)
-			code, text := runToEnd(t, process(t, []string{"strace", "-f", "-o", log, "-e", "trace=" + fault.call,
-				"-e", fmt.Sprintf("inject=%s:error=%s:when=%d", fault.call, fault.number, n)}, trial(out, epochs)...))
-			if !strings.Contains(string(read(t, log)), "INJECTED") {
-				continue // a thread makes fewer calls
+		places := positions[fault.call]
+		if len(places) == 0 {
+			t.Errorf("the run makes no call of %s in its folder", fault.call)
+		}
+		n := must.Cases(min(fault.short, len(places)), len(places))
+		for i := range n {
+			inject := fmt.Sprintf("%s:error=%s:when=%d", fault.call, fault.number, places[i*len(places)/n])
+			out, log, text, code := trace(inject)
+			failures, inside := 0, 0
+			for line := range strings.Lines(log) {
+				if strings.Contains(line, "INJECTED") {
+					failures++
+					if strings.Contains(line, out) {
+						inside++
+					}
+				}
+			}
+			if failures == 0 || inside < failures {
+				continue // no thread has so many calls, or another file has failed too
 			}
 			tried++
-			if failed(t, what, filepath.Dir(dir), code, text, fault.cause) && sameEnd(t, what, out, epochs, want) {
+			if failed(t, inject, filepath.Dir(filepath.Dir(out)), code, text, fault.cause) && sameEnd(t, inject, out, epochs, want) {
 				held++
 			}
 		}
 	}
 	must.Tally(t, "a run whose system call fails names the file and resumes to the same bits", tried, held)
+}
+
+// callsIn returns the positions of system calls that name a path, among the calls of this name of
+// the same thread, from the output of strace -f -y.
+func callsIn(log, path string) map[string][]int {
+	count, positions := map[string]int{}, map[string][]int{}
+	for line := range strings.Lines(log) {
+		thread, rest, _ := strings.Cut(line, " ")
+		call, _, ok := strings.Cut(strings.TrimSpace(rest), "(")
+		if !ok || strings.ContainsAny(call, " <+-") {
+			continue // the end of a call, or a signal
+		}
+		count[thread+" "+call]++
+		if n := count[thread+" "+call]; strings.Contains(line, path) && !slices.Contains(positions[call], n) {
+			positions[call] = append(positions[call], n)
+		}
+	}
+	for _, list := range positions {
+		slices.Sort(list)
+	}
+	return positions
 }
 
 // mount mounts a file system in a folder, or changes it, and skips the test where this is not
@@ -126,7 +178,7 @@ func TestFileSizeLimit(t *testing.T) {
 	must.Tally(t, "a run that exceeds the limit of file sizes names the file and resumes to the same bits", tried, held)
 }
 
-// The run folder is moved away, or becomes read-only, while the run writes to it.
+// The run folder is moved away, is removed, or becomes read-only, while the run writes to it.
 func TestFolderGone(t *testing.T) {
 	const long = 1 << 20 // epochs
 	tried, held := 0, 0
@@ -149,6 +201,28 @@ func TestFolderGone(t *testing.T) {
 		text := atWord(t, cmd, "epoch=2 ", func() { must.Do(t, os.Rename(out, out+"-moved")) })
 		check(t, "moved", out, out+"-moved", stopped(t, cmd), text.String(), "no such file")
 	})
+	t.Run("removed", func(t *testing.T) {
+		out := filepath.Join(scratch(t), "run")
+		cmd := process(t, nil, trial(out, long)...)
+		text := atWord(t, cmd, "epoch=2 ", func() {
+			for { // the run creates files meanwhile
+				if err := os.RemoveAll(out); err == nil {
+					return
+				} else if !errors.Is(err, syscall.ENOTEMPTY) {
+					t.Fatal(err)
+				}
+			}
+		})
+		code := stopped(t, cmd)
+		tried++
+		if _, err := os.Stat(out); err == nil {
+			t.Error("removed: the run made its folder again")
+		}
+		want, _ := uninterrupted(t, 2)
+		if failed(t, "removed", out, code, text.String(), "no such file") && sameEnd(t, "removed", out, 2, want) {
+			held++
+		}
+	})
 	t.Run("read-only", func(t *testing.T) {
 		dir := t.TempDir()
 		mount(t, "tmpfs", dir, "tmpfs", 0, "size=16m")
@@ -167,7 +241,7 @@ func TestFolderGone(t *testing.T) {
 		mount(t, "tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=16m")
 		check(t, "read-only", out, out, code, text.String(), "read-only file system")
 	})
-	must.Tally(t, "a run whose folder is moved or becomes read-only names the file and resumes to the same bits", tried, held)
+	must.Tally(t, "a run whose folder is moved, is removed or becomes read-only names the file and can be run to the same bits", tried, held)
 }
 
 // The disk's content at a moment of a run, on which the file system replays its journal.

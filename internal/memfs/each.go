@@ -13,17 +13,17 @@ type Mode string
 const (
 	Once Mode = "once"          // one operation
 	Dead Mode = "from there on" // it and all later ones, as on a disk that breaks (EIO)
-	Full Mode = "disk full"     // it and all later writes, if it is one that needs space (ENOSPC)
+	Full Mode = "disk full"     // it and all later ones that need space (ENOSPC), if it is such a one
 )
 
 // Modes are all modes.
 var Modes = []Mode{Once, Dead, Full}
 
 // needSpace are the operations that need space on the disk.
-var needSpace = []string{"Write", "Mkdir", "Link"}
+var needSpace = []string{"Create", "Write", "Sync", "Mkdir", "Rename", "Link"}
 
 // changing are the operations after which a power cut can have another result.
-var changing = []string{"OpenFile", "Write", "Sync", "Mkdir", "Rename", "Link", "Remove"}
+var changing = []string{"Create", "Write", "Sync", "Mkdir", "Rename", "Link", "Remove"}
 
 // Fault is the operation that fails.
 type Fault struct {
@@ -43,7 +43,7 @@ func failure(operation string) error {
 	switch operation {
 	case "Write", "Mkdir":
 		return syscall.ENOSPC
-	case "OpenFile":
+	case "OpenFile", "Create":
 		return syscall.EMFILE
 	case "Rename":
 		return syscall.EACCES

@@ -28,8 +28,9 @@ type FS struct {
 	// nil.
 	After func(n int, operation string)
 	// Fault is called before each operation. operation is the name of the method of atomicfile.FS
-	// or atomicfile.File. If Fault returns an error, the operation fails with it and does nothing,
-	// except that a Write writes half. Fault may be nil.
+	// or atomicfile.File, or "Create" for an OpenFile that may create a file. If Fault returns an
+	// error, the operation fails with it and does nothing, except that a Write writes half. Fault
+	// may be nil.
 	Fault func(n int, operation, path string) error
 
 	mu   sync.Mutex
@@ -178,7 +179,8 @@ func (f *FS) Mkdir(name string, perm fs.FileMode) error {
 	}))
 }
 
-// Rename renames a file within its folder.
+// Rename renames a file. A power cut may lose the new name and keep that the old one is gone, or
+// the other way round, if they are in two folders.
 func (f *FS) Rename(from, to string) error {
 	return linkError("rename", from, to, f.do("Rename", to, func() error {
 		dir, old, err := f.parent(from)
@@ -194,7 +196,8 @@ func (f *FS) Rename(from, to string) error {
 		case n == nil:
 			return syscall.ENOENT
 		case dir != other:
-			return syscall.EXDEV // no writer needs it
+			other.set(change{base: n})
+			dir.set(change{old: nil})
 		case old != base:
 			dir.set(change{old: nil, base: n})
 		}
@@ -250,7 +253,11 @@ func (f *FS) Follow(name string) (string, error) {
 // OpenFile opens a file. The flag os.O_TRUNC is an error.
 func (f *FS) OpenFile(name string, flag int, perm fs.FileMode) (atomicfile.File, error) {
 	var opened *file
-	err := f.do("OpenFile", name, func() error {
+	operation := "OpenFile"
+	if flag&os.O_CREATE != 0 {
+		operation = "Create"
+	}
+	err := f.do(operation, name, func() error {
 		n, err := f.find(name)
 		switch {
 		case flag&os.O_TRUNC != 0:

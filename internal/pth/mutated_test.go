@@ -1,0 +1,38 @@
+package pth
+
+import (
+	"os"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// A mutated checkpoint of PyTorch is an error or whole tensors, whichever part of the zip archive
+// is mutated.
+func TestMutatedCheckpoint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow under emulation")
+	}
+	for _, file := range [][]byte{
+		checkpoint(t, whole(dict(text("a"), vector("FloatStorage", "0", 3), text("b"), vector("DoubleStorage", "1", 4))), floats(1, 2, 3), doubles(1, 2, 3, 4)),
+		must.Get(os.ReadFile("../golden/testdata/train-tiny-prenorm.pth"))(t),
+	} {
+		must.Get(Parse(file))(t)
+		must.Mutate(t, "a mutated PyTorch checkpoint is an error or whole tensors, with bounded memory", 4<<20, file, func(b []byte) bool {
+			tensors, err := Parse(b)
+			if err != nil {
+				return true
+			}
+			for _, x := range tensors {
+				n := 1
+				for _, d := range x.Shape {
+					n *= d
+				}
+				if n != len(x.Data) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+}
