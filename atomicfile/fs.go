@@ -98,14 +98,18 @@ func System() Files { return Files{OS{}} }
 // Open opens a file to read it.
 func (f Files) Open(name string) (File, error) { return f.OpenFile(name, os.O_RDONLY, 0) }
 
-// ReadFile returns the content of a file.
-func (f Files) ReadFile(name string) ([]byte, error) {
+// ReadFile returns the content of a file of at most limit bytes. A larger one is an fs.PathError.
+func (f Files) ReadFile(name string, limit int64) ([]byte, error) {
 	file, err := f.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return io.ReadAll(file)
+	b, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("more than %d bytes", limit)}
+	}
+	return b, err
 }
 
 // MkdirAll creates a folder and those above it that are missing. They outlast a power cut. If the

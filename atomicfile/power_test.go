@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,7 +47,7 @@ func before(t *testing.T, content string) *memfs.FS {
 // content returns the content of path; "": there is no file.
 func content(t *testing.T, f *memfs.FS) string {
 	t.Helper()
-	b, err := atomicfile.Files{FS: f}.ReadFile(path)
+	b, err := atomicfile.Files{FS: f}.ReadFile(path, math.MaxInt32)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}

@@ -128,6 +128,16 @@ func TestVorbisHeaders(t *testing.T) {
 			w.uint(0, 200)
 		}), "root as 2, expected 3"},
 		"values beyond the limit": {id(1, 0x88), book(64, 1<<14, func(w *lsbWriter) { w.uint(1, 1); w.uint(13, 5); w.uint(1<<14, 15); w.uint(2, 4); w.uint(0, 69+1<<20) }), "more than"},
+		"a residue from 9 to 8": {id(1, 0x88), book(1, 2, func(w *lsbWriter) {
+			lengths(1, 1)(w)
+			w.uint(0, 6+16)               // one transform
+			w.uint(0, 6)                  // one floor
+			w.uint(0, 16+8+16+16+6+8+4+8) // of type 0
+			w.uint(0, 6+16)               // one residue
+			w.uint(9, 24)
+			w.uint(8, 24)
+		}), "residue 1 of 1 of Vorbis: from 9 to 8"},
+		"a floor of type 2": {id(1, 0x88), book(1, 2, func(w *lsbWriter) { lengths(1, 1)(w); w.uint(0, 6+16+6); w.uint(2, 16) }), "floor 1 of 1 of Vorbis: type 2"},
 	} {
 		file := oggPageOf(oggFirst, 0, 0, c.id)
 		file = append(file, oggPageOf(0, 1, 0, "\x03vorbis", c.setup[:min(len(c.setup), 60000)])...)

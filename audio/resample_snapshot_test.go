@@ -2,6 +2,9 @@ package audio
 
 import (
 	"bytes"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -102,6 +105,42 @@ func TestDamagedSnapshot(t *testing.T) {
 	must.Damage(t, "a damaged snapshot of a Resampler is rejected", first.Snapshot(), func(b []byte) bool {
 		return s.Restore(b) != nil && bytes.Equal(s.Snapshot(), before)
 	})
+}
+
+// Sizes in a forged snapshot, with a correct checksum, and in the headers of sound files cost no
+// more memory than a stream of their own, or than docs/reliability.md states.
+func TestReaderBounds(t *testing.T) {
+	r := must.Get(NewResampler(16000, 8000))(t)
+	r.Process(nil, make([]float32, 100))
+	b := r.Snapshot()
+	must.HugeNumbers(t, 4*len(b)+1<<16, b, func(b []byte) { _ = r.Restore(snapshot.End(b[:len(b)-4], 0)) })
+	long := append(b, make([]byte, 16<<20)...)
+	must.Allocates(t, 1<<16, func() { _ = r.Restore(long) }, "a long snapshot")
+	for _, encoding := range []Encoding{U8, S16LE, S16BE, F32LE} {
+		in := must.Get(NewRawReader(bytes.NewReader(make([]byte, 16<<20)), encoding))(t)
+		block, err := make([]float32, 1000), error(nil)
+		must.Allocates(t, 1<<20, func() {
+			for err == nil {
+				_, err = in.Read(block)
+			}
+		}, "16 MiB of %s", encoding)
+		must.Fail(t, err, io.EOF)
+	}
+	files := map[string][]byte{"a WAV file": riff(chunk("fmt ", format(1, 2, 8000, 16)), chunk("LIST", make([]byte, 6)), chunk("data", make([]byte, 64)))}
+	for name, most := range map[string]int{"mono.flac": 1000, "joint.mp3": 300, "mono.ogg": 4000} {
+		file := must.Get(os.ReadFile(filepath.Join("testdata", name)))(t)
+		files[name] = file[:min(len(file), most)]
+	}
+	for name, file := range files {
+		t.Run(name, func(t *testing.T) {
+			must.HugeNumbers(t, 16<<20, file, func(b []byte) {
+				if name == "mono.ogg" {
+					fixOgg(b)
+				}
+				_, _, _ = readAll(t, bytes.NewReader(b), 100)
+			})
+		})
+	}
 }
 
 // Bytes with a correct checksum are rejected and change nothing, or they are the snapshot of the

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 )
 
 // The bounds on the code books of Vorbis. Those of the reference encoder have at most 6561 entries
@@ -14,9 +15,10 @@ const (
 	maxBookValues     = 1 << 20 // of all books
 )
 
-// checkVorbisSetup checks the code books at the start of the setup header (Vorbis I specification,
-// section 3.2.1). The decoder allocates the sizes that they state, and does not return for a book
-// without codes, so it must get only small and complete books.
+// checkVorbisSetup checks the code books and the residues in the setup header (Vorbis I
+// specification, sections 3.2.1 and 8.6.1). The decoder allocates the sizes that they state, and
+// does not return for a book without codes, so it must get only small and complete books. For a
+// residue that ends before it begins, it would allocate gigabytes.
 func checkVorbisSetup(setup []byte) error {
 	if len(setup) < 8 || string(setup[:7]) != "\x05vorbis" {
 		return fmt.Errorf("audio: the setup header of Vorbis starts with %q", setup[:min(len(setup), 7)])
@@ -36,7 +38,75 @@ func checkVorbisSetup(setup []byte) error {
 			return fmt.Errorf("audio: code book %d of %d of Vorbis: %w", book+1, books, err)
 		}
 	}
+	for range r.uint(6) + 1 { // time domain transforms
+		r.uint(16)
+	}
+	floors := int(r.uint(6)) + 1
+	for floor := range floors {
+		if err := r.floor(); err != nil {
+			return fmt.Errorf("audio: floor %d of %d of Vorbis: %w", floor+1, floors, err)
+		}
+	}
+	residues := int(r.uint(6)) + 1
+	for residue := range residues {
+		if begin, end := r.residue(); begin > end {
+			return fmt.Errorf("audio: residue %d of %d of Vorbis: from %d to %d, expected an end after the beginning", residue+1, residues, begin, end)
+		}
+	}
 	return nil
+}
+
+// floor reads the configuration of a floor. The decoder reads one class of floor 1 if there is no
+// partition.
+func (r *lsbReader) floor() error {
+	switch kind := r.uint(16); kind {
+	case 0:
+		r.uint(8 + 16 + 16 + 6 + 8)
+		r.uint(8 * (uint(r.uint(4)) + 1))
+	case 1:
+		partitions := make([]uint64, r.uint(5))
+		classes := uint64(1)
+		for i := range partitions {
+			partitions[i] = r.uint(4)
+			classes = max(classes, partitions[i]+1)
+		}
+		dimensions := make([]uint, classes)
+		for i := range dimensions {
+			dimensions[i] = uint(r.uint(3)) + 1
+			subclass := uint(r.uint(2))
+			if subclass > 0 {
+				r.uint(8)
+			}
+			r.uint(8 << subclass)
+		}
+		r.uint(2)
+		width := uint(r.uint(4))
+		for _, class := range partitions {
+			r.uint(dimensions[class] * width)
+		}
+	default:
+		return fmt.Errorf("type %d, expected 0 or 1", kind)
+	}
+	return nil
+}
+
+// residue reads the configuration of a residue, and returns where its values begin and end.
+func (r *lsbReader) residue() (begin, end uint64) {
+	r.uint(16)
+	begin, end = r.uint(24), r.uint(24)
+	r.uint(24)
+	classes := r.uint(6) + 1
+	r.uint(8)
+	books := uint(0)
+	for range classes {
+		cascade := r.uint(3)
+		if r.uint(1) == 1 {
+			cascade |= r.uint(5) << 3
+		}
+		books += uint(bits.OnesCount64(cascade))
+	}
+	r.uint(8 * books)
+	return begin, end
 }
 
 // codeBook reads a code book and returns the number of its values: 0x564342 (24 bits), dimensions

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -139,8 +138,8 @@ func removeIncoming(dir string) error {
 
 // report handles a message about the progress of a run.
 func (s *sweep) report(text []byte) {
-	var r report
-	if len(text) > maxJob || json.Unmarshal(text, &r) != nil || !s.open[r.Run] {
+	r, err := parseReport(text)
+	if err != nil || !s.open[r.Run] {
 		return
 	}
 	st := &s.state[r.Run]

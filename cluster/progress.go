@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/train"
@@ -16,6 +17,22 @@ type report struct {
 	Epoch  int    `json:"epoch"`
 	Epochs int    `json:"epochs"`
 	Result string `json:"result,omitempty"` // of the last validation; "": none
+}
+
+// maxReport bounds the bytes of a report.
+const maxReport = 4 << 10
+
+func parseReport(text []byte) (r report, err error) {
+	if len(text) > maxReport {
+		return r, fmt.Errorf("cluster: report of %d bytes, expected at most %d", len(text), maxReport)
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return r, fmt.Errorf("cluster: report: %w", err)
+	}
+	if min(r.Run, r.Step, r.Steps, r.Epoch, r.Epochs) < 0 {
+		return r, fmt.Errorf("cluster: report: run %d, step %d of %d, epoch %d of %d, expected numbers from 0", r.Run, r.Step, r.Steps, r.Epoch, r.Epochs)
+	}
+	return r, nil
 }
 
 // every is the least time between two reports of a run.

@@ -120,7 +120,7 @@ func contents(t *testing.T, f *memfs.FS, dir string) map[string]string {
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if !e.IsDir() {
-			all[e.Name()] = string(bytes.TrimSpace(must.Get(disk.ReadFile(path))(t)))
+			all[e.Name()] = string(bytes.TrimSpace(must.Get(disk.ReadFile(path, 1<<20))(t)))
 			continue
 		}
 		for name, text := range contents(t, f, path) {

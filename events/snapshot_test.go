@@ -134,6 +134,21 @@ func fuzzRestore(f *testing.F, r *events.Recognizer) {
 	})
 }
 
+// Sizes in a forged snapshot, with a correct checksum, cost no more memory than the stream's own.
+func TestReaderBounds(t *testing.T) {
+	for _, r := range []*events.Recognizer{
+		recognizer(t, with(func(o *events.Options) { o.SampleRate, o.Window = 500, 0.1 })),
+		framewise(t, func(o *events.Options) { o.Smoothing = 0.02 }),
+	} {
+		d := r.NewDetector()
+		process(t, d, tonemodel.Words().Samples[:5010])
+		b := d.Snapshot()
+		must.HugeNumbers(t, 4*len(b)+1<<16, b, func(b []byte) { _ = d.Restore(signed(b)) })
+		long := append(b, make([]byte, 16<<20)...)
+		must.Allocates(t, 1<<16, func() { _ = d.Restore(long) }, "a long snapshot")
+	}
+}
+
 func flip(b []byte, at int) []byte {
 	b = bytes.Clone(b)
 	b[at] ^= 4

@@ -90,6 +90,15 @@ func TestOverwrittenSnapshot(t *testing.T) {
 	must.Equal(t, fmt.Sprint(accepted > 0, rejected > 0), "true true", "some snapshots accepted, and some rejected")
 }
 
+// Sizes in a forged snapshot, with a correct checksum, cost no more memory than the stream's own.
+func TestReaderBounds(t *testing.T) {
+	net, b := smallNetwork(t, 70)
+	s := net.NewStream()
+	must.HugeNumbers(t, len(b)+1<<16, b, func(b []byte) { _ = s.Restore(signed(b)) })
+	long := append(b, make([]byte, 16<<20)...)
+	must.Allocates(t, 1<<16, func() { _ = s.Restore(long) }, "a long snapshot")
+}
+
 // Bytes with a correct checksum are rejected and change nothing, or they are the snapshot of the
 // stream that they restore, which continues.
 // To fuzz: go test -fuzz=FuzzRestore -fuzzminimizetime=1s ./recurrent

@@ -155,7 +155,10 @@ func newBodySource(r *bodyReader, q query) (*bodySource, error) {
 	}
 	r.header, r.deadline = maxHeader, time.Now().Add(r.idle)
 	if b.wav, err = audio.NewWAVReader(r); err != nil {
-		return nil, b.classify(err)
+		if err = b.classify(err); err == errGone { // or the body is invalid, and the client can read why
+			err = newError(http.StatusBadRequest, "request", "the body ends within the header of a WAV, or its encoding is invalid")
+		}
+		return nil, err
 	}
 	r.deadline = time.Time{}
 	f := b.wav.Format

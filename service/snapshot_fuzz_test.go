@@ -5,14 +5,31 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"hash/crc32"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/report"
 )
+
+// Sizes in a forged snapshot, with a correct checksum, are not allocated.
+func TestSnapshotBounds(t *testing.T) {
+	id := identity{ID: "a", EventCount: 1, Recent: []report.Event{{Type: "event"}}, SampleRate: 8000}
+	b := must.Get(encodeSnapshot(snapshot{id, newRecognizer(t).NewDetector().Snapshot(), []byte("state"), time.Unix(1, 0)}))(t)
+	must.HugeNumbers(t, 16<<20, b, func(b []byte) {
+		binary.LittleEndian.PutUint32(b[len(magic):], crc32.ChecksumIEEE(b[headerSize:]))
+		_, _ = decodeSnapshot(b)
+	})
+	path := filepath.Join(t.TempDir(), "a")
+	must.Do(t, os.WriteFile(path, b, 0o600))
+	must.Do(t, os.Truncate(path, 1<<30))
+	must.Allocates(t, 8*maxSnapshot, func() { must.Reject((&store{files: atomicfile.System()}).read(path))(t, "longer than 16777216 bytes") }, "a snapshot of 1 GiB")
+}
 
 // Bytes that decode as a snapshot encode to a snapshot that decodes to the same. If its stream can
 // be resumed, its later lines have no NaN.

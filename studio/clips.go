@@ -172,7 +172,7 @@ func (s *Server) clipOf(r *http.Request) (p *project, folder, name string, err e
 		return nil, "", "", err
 	}
 	name = r.PathValue("clip")
-	if strings.ContainsAny(name, `/\:`) || strings.HasPrefix(name, ".") || soundTypes[strings.ToLower(filepath.Ext(name))] == "" {
+	if strings.ContainsAny(name, "/\\:\x00") || len(name) > 255 || strings.HasPrefix(name, ".") || soundTypes[strings.ToLower(filepath.Ext(name))] == "" {
 		return nil, "", "", badRequest("recording %q: expected the name of a sound file", name)
 	}
 	info, err := p.root.Stat(folder + "/" + name)

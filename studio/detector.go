@@ -226,7 +226,7 @@ func (p *project) save(m *model.Model, d *detector) (err error) {
 	if err := p.disk.MkdirAll(stateFolder, 0o777); err != nil {
 		return err
 	}
-	before, err := p.disk.ReadFile(detectorFile)
+	before, err := p.disk.ReadFile(detectorFile, maxDetector)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -297,16 +297,34 @@ func (p *project) loadDetector() error {
 	if err != nil {
 		return err
 	}
-	var d detector
-	if err := json.NewDecoder(io.LimitReader(f, maxDetector)).Decode(&d); err != nil {
+	d, err := parseDetector(f)
+	if err != nil {
 		return fmt.Errorf("%s: %w", detectorFile, err)
 	}
 	if d.Hash != hash {
 		return fmt.Errorf("%s describes another model than %s: train again", detectorFile, modelFile)
 	}
 	d.Command = command(runtime.GOOS, p.modelPath()) // the folder may have been moved
-	p.status.Detector = &d
+	p.status.Detector = d
 	return nil
+}
+
+func parseDetector(r io.Reader) (*detector, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxDetector+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxDetector {
+		return nil, fmt.Errorf("more than %d bytes", maxDetector)
+	}
+	var d detector
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, err
+	}
+	if len(d.Words) != len(d.Labels) {
+		return nil, fmt.Errorf("results of %d words, expected one per label (%d)", len(d.Words), len(d.Labels))
+	}
+	return &d, nil
 }
 
 func (s *Server) getModel(w http.ResponseWriter, r *http.Request) error {

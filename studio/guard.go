@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"unicode/utf8"
 )
 
 // apiError is an error that the client caused, or that it can do something about.
@@ -98,6 +99,8 @@ func (s *Server) local(next http.Handler) http.Handler {
 		switch origin := r.Header.Get("Origin"); {
 		case !IsLoopback(r.Host):
 			s.writeError(w, r, fail(http.StatusMisdirectedRequest, "host %q: expected localhost or an address of the loopback", r.Host))
+		case !utf8.ValidString(r.URL.Path): // package http would answer with 500
+			s.writeError(w, r, badRequest("path %q: expected UTF-8", r.URL.Path))
 		case origin != "" && origin != "http://"+r.Host:
 			s.writeError(w, r, fail(http.StatusForbidden, "origin %q: expected http://%s", origin, r.Host))
 		default:

@@ -97,11 +97,11 @@ func TestRecordingStorage(t *testing.T) {
 	}
 	done := memfs.New()
 	must.Do(t, write(done))
-	want := string(must.Get(atomicfile.Files{FS: done}.ReadFile(name))(t))
+	want := string(must.Get(atomicfile.Files{FS: done}.ReadFile(name, 1<<20))(t))
 	tried, held := 0, 0
 	check := func(what string, f *memfs.FS, written error) {
 		tried++
-		got, err := atomicfile.Files{FS: f}.ReadFile(name)
+		got, err := atomicfile.Files{FS: f}.ReadFile(name, 1<<20)
 		if errors.Is(err, fs.ErrNotExist) && written != nil || err == nil && string(got) == want {
 			held++
 			return

@@ -115,7 +115,7 @@ func loadRun(files atomicfile.Files, dir string) (Config, error) {
 		return c, err
 	}
 	path := filepath.Join(dir, configFile)
-	text, err := files.ReadFile(path)
+	text, err := files.ReadFile(path, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, configErrorf("out: %s contains no run: %s is missing", dir, configFile)
 	}

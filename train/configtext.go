@@ -2,8 +2,8 @@ package train
 
 import (
 	"fmt"
-	"io"
-	"os"
+
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 )
 
 // Bounds of a configuration's text. A parsed key takes time in proportion to the square of its
@@ -15,19 +15,7 @@ const (
 
 // ReadConfig returns the text of a configuration file, of at most 1 MiB. Errors contain the path.
 func ReadConfig(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxConfig {
-		return nil, fmt.Errorf("%s: more than %d bytes, expected a configuration file", path, maxConfig)
-	}
-	return text, nil
+	return atomicfile.System().ReadFile(path, maxConfig)
 }
 
 // checkText returns an error for a text that is too large or too deep to be parsed.

@@ -2,6 +2,8 @@ package train
 
 import (
 	"bytes"
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -39,6 +41,107 @@ func TestConfigText(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large.toml")
 	must.Do(t, os.WriteFile(path, make([]byte, maxConfig+1), 0o600))
 	must.Reject(ReadConfig(path))(t, path+": more than 1048576 bytes")
+}
+
+// Hostile files in the folder of a run or of a sweep cost no more memory than docs/reliability.md
+// states.
+func TestReaderBounds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "large")
+	must.Do(t, os.WriteFile(path, nil, 0o600))
+	must.Do(t, os.Truncate(path, 1<<30))
+	var err error
+	must.Allocates(t, 8*maxConfig, func() { _, err = ReadConfig(path) }, "a configuration of 1 GiB")
+	must.Fail(t, err, path+": more than 1048576 bytes")
+	must.Do(t, os.Rename(path, filepath.Join(filepath.Dir(path), sweepFile)))
+	must.Allocates(t, 8*maxSweep, func() { _, err = ReadSweep(filepath.Dir(path)) }, "a table of 1 GiB")
+	must.Fail(t, err, ErrData, sweepFile+": more than 4194304 bytes")
+	head, row := strings.Join(sweepColumns, ",")+"\n", "0,,0,0,,,,,,,\n"
+	for name, text := range map[string]string{
+		"2²² columns": strings.Repeat(",", maxSweep-1),
+		"2¹⁸ rows":    head + strings.Repeat(row, maxSweep/len(row)-20),
+	} {
+		must.Allocates(t, 192*maxSweep, func() { _, _ = parseSweep([]byte(text)) }, "%s", name)
+	}
+	line := strings.Repeat("x", maxLogLine) + "\n"
+	for text, want := range map[string]int{strings.Repeat("x", 16<<20): 0, strings.Repeat(line, 256): 0, strings.Repeat("{\"epoch\":1}\n", 1<<14): 1} {
+		var lines map[int][]byte
+		must.Allocates(t, 512<<14, func() { lines, err = parseLog(strings.NewReader(text), 9) }, "a log of %d bytes", len(text))
+		must.Do(t, err)
+		must.Equal(t, len(lines), want, "lines of a log of %d bytes", len(text))
+	}
+	tr := smallTrainer(t)
+	file := checkpointOf(t, tr)
+	binary.LittleEndian.PutUint64(file, 16<<20)
+	must.Allocates(t, 1<<20, func() { err = restoreBytes(tr, file) }, "a checkpoint whose header announces 16 MiB")
+	must.Fail(t, err, "the file is truncated")
+}
+
+// A table that is accepted is the same after it was written and read again. The folders of its runs
+// are in that of the sweep.
+func FuzzSweepTable(f *testing.F) {
+	accuracy, rmse := 0.75, 3.5
+	var b bytes.Buffer
+	must.Do(f, writeRows(&b, []Axis{{Keys: []string{"ssm.init"}}, {Keys: []string{"ssm.dt_min", "ssm.dt_max"}}}, []SweepRow{
+		{Values: []string{"lin", "0.1"}, Seed: 1, Best: &Metrics{Epoch: 2, Step: 30, ValLoss: 0.5, ValAccuracy: &accuracy}, Test: &Result{Accuracy: 0.25}},
+		{Values: []string{"lin", "a,\"b\""}, Seed: 2, Diverged: true, Best: &Metrics{Epoch: 1, ValRMSE: &rmse}, Test: &Result{RMSE: 4}, Level: "avx2"},
+	}))
+	f.Add(b.Bytes())
+	f.Add([]byte("ssm.init," + strings.Join(sweepColumns[:len(sweepColumns)-1], ",") + "\n../..,1,false,1,2,0.5,0.25,,,0.5,\n"))
+	f.Add([]byte(strings.Join(sweepColumns, ",") + "\n0,true,0,0,NaN,-Inf,0x1p-2,,,1e308,\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var table *SweepTable
+		var err error
+		must.Allocates(t, 256*len(text)+1<<16, func() { table, err = parseSweep(text) }, "%d bytes", len(text))
+		if err != nil {
+			return
+		}
+		encode := func(table *SweepTable) []byte {
+			var b bytes.Buffer
+			must.Do(t, writeRows(&b, table.Axes, table.Rows))
+			return b.Bytes()
+		}
+		for _, row := range table.Rows {
+			if dir := runFolder("sweep", runName(table.Axes, row.Values, row.Seed)); filepath.Dir(dir) != "sweep" {
+				t.Errorf("a run in the folder %q", dir)
+			}
+		}
+		first := encode(table)
+		again := must.Get(parseSweep(first))(t)
+		if !bytes.Contains(text, []byte("\r")) { // which package csv drops before the end of a line
+			must.Equal(t, string(encode(again)), string(first), "table read again")
+		}
+	})
+}
+
+// The lines that are read from a log are lines of it, with the epochs 1 to the last one. They are
+// the same after they were written and read again.
+func FuzzMetricsLog(f *testing.F) {
+	var b bytes.Buffer
+	for i := range 3 {
+		must.Do(f, json.NewEncoder(&b).Encode(Metrics{Epoch: i + 1, Step: 5 * i, ValLoss: 0.5}))
+	}
+	b.WriteString(`{"split":"test","epoch":3}` + "\n")
+	f.Add(b.Bytes(), 3)
+	f.Add(b.Bytes()[40:], 2)
+	f.Add([]byte("{\"epoch\":1}\n\x00\x00\n{\"Epoch\":2}\r\n{\"epoch\":1,\"epoch\":2}\n{\"epoch\":1}"), 1000)
+	f.Fuzz(func(t *testing.T, log []byte, epochs int) {
+		var lines map[int][]byte
+		var err error
+		must.Allocates(t, 512*len(log)+2*maxLogLine, func() { lines, err = parseLog(bytes.NewReader(log), epochs) }, "%d bytes", len(log))
+		must.Do(t, err)
+		var again []byte
+		for epoch, line := range lines {
+			var m Metrics
+			must.Do(t, json.Unmarshal(line, &m))
+			if m.Epoch != epoch || epoch < 1 || epoch > epochs || !bytes.Contains(log, line) || bytes.IndexByte(line, '\n') != len(line)-1 {
+				t.Errorf("epoch %d of %d: %q", epoch, epochs, line)
+			}
+			again = append(again, line...)
+		}
+		if got := must.Get(parseLog(bytes.NewReader(again), epochs))(t); !reflect.DeepEqual(got, lines) {
+			t.Errorf("%d lines are read again as %d: %v", len(lines), len(got), got)
+		}
+	})
 }
 
 // A configuration that is accepted is the same after it was written and read again. An error leaves

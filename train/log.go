@@ -1,6 +1,7 @@
 package train
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -42,25 +43,47 @@ func appendLine(files atomicfile.Files, path string, v any) (err error) {
 	return nil
 }
 
+// maxLogLine bounds the bytes of a line of metrics.jsonl.
+const maxLogLine = 64 << 10
+
+// parseLog returns the lines of the first epochs of a log, by epoch. It leaves out what is not such
+// a line.
+func parseLog(r io.Reader, epochs int) (map[int][]byte, error) {
+	lines := map[int][]byte{}
+	in := bufio.NewReaderSize(r, maxLogLine)
+	for whole := true; ; { // the next bytes begin a line
+		line, err := in.ReadSlice('\n')
+		if err == io.EOF {
+			return lines, nil
+		}
+		if err != nil && err != bufio.ErrBufferFull {
+			return nil, err
+		}
+		var m struct {
+			Metrics
+			Split string
+		}
+		if whole && err == nil && json.Unmarshal(line, &m) == nil && m.Split == "" && m.Epoch >= 1 && m.Epoch <= epochs {
+			lines[m.Epoch] = bytes.Clone(line)
+		}
+		whole = err == nil
+	}
+}
+
 // restoreLog removes from metrics.jsonl what the run's state does not include: later epochs, the
 // test and damaged lines. It returns the number of epochs whose lines are lost. The line of the
 // best epoch is written again if it is lost.
 func (t *Trainer) restoreLog() (lost int, err error) {
 	path := t.path(metricsFile)
-	old, err := t.files.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, fmt.Errorf("train: %w", err)
+	lines := map[int][]byte{}
+	f, err := t.files.Open(path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err == nil {
+		lines, err = parseLog(f, t.state.Epoch)
+		f.Close()
 	}
-	lines := map[int][]byte{} // by epoch
-	for line := range bytes.Lines(old) {
-		var m struct {
-			Metrics
-			Split string
-		}
-		whole := bytes.HasSuffix(line, []byte("\n")) && json.Unmarshal(line, &m) == nil && m.Split == ""
-		if whole && m.Epoch >= 1 && m.Epoch <= t.state.Epoch {
-			lines[m.Epoch] = line
-		}
+	if err != nil && !missing {
+		return 0, fmt.Errorf("train: %w", err)
 	}
 	lost = t.state.Epoch - len(lines)
 	if best := t.state.Best; best != nil && lines[best.Epoch] == nil {
@@ -74,7 +97,7 @@ func (t *Trainer) restoreLog() (lost int, err error) {
 	for _, epoch := range slices.Sorted(maps.Keys(lines)) {
 		kept = append(kept, lines[epoch]...)
 	}
-	if len(old)+len(kept) == 0 {
+	if missing && len(kept) == 0 {
 		return lost, nil
 	}
 	// Also if nothing changes: if the last sync failed, the old lines may never reach the disk.

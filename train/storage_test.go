@@ -59,7 +59,7 @@ func ends(t *testing.T, what string, f *memfs.FS, r run, want *Trainer) bool {
 			whole = false
 		}
 	}
-	if lines := strings.Count(string(must.Get(tr.files.ReadFile(tr.path(metricsFile)))(t)), "\n"); lines != 2 {
+	if lines := strings.Count(string(must.Get(tr.files.ReadFile(tr.path(metricsFile), 1<<20))(t)), "\n"); lines != 2 {
 		t.Errorf("%s: %d epochs in %s, expected 2", what, lines, metricsFile)
 		whole = false
 	}
@@ -71,7 +71,7 @@ func ends(t *testing.T, what string, f *memfs.FS, r run, want *Trainer) bool {
 func contentOf(t *testing.T, tr *Trainer, name string) string {
 	t.Helper()
 	if name != checkpointFile {
-		return string(must.Get(tr.files.ReadFile(tr.path(name)))(t))
+		return string(must.Get(tr.files.ReadFile(tr.path(name), 1<<20))(t))
 	}
 	file, _, err := readState(tr.files, tr.path(name))
 	must.Do(t, err)
@@ -160,7 +160,7 @@ func TestSweepStorage(t *testing.T) {
 	must.Do(t, s.Base.Set("train.epochs=1"))
 	on := func(f *memfs.FS) Sweep { s.files = f; return s }
 	table := func(f *memfs.FS) string {
-		b, err := atomicfile.Files{FS: f}.ReadFile(filepath.Join(s.Dir, sweepFile))
+		b, err := atomicfile.Files{FS: f}.ReadFile(filepath.Join(s.Dir, sweepFile), maxSweep)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Error(err)
 		}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -25,23 +26,25 @@ const levelColumn = "level" // missing in tables of earlier versions
 
 // write replaces sweep.csv.
 func (s Sweep) write(rows []SweepRow) error {
-	err := s.disk().Write(filepath.Join(s.Dir, sweepFile), 0o666, func(w io.Writer) error {
-		out := csv.NewWriter(w)
-		var head []string
-		for _, a := range s.Axes {
-			head = append(head, a.Name())
-		}
-		_ = out.Write(append(head, sweepColumns...)) // Flush returns the error
-		for _, r := range rows {
-			_ = out.Write(r.fields())
-		}
-		out.Flush()
-		return out.Error()
-	})
+	err := s.disk().Write(filepath.Join(s.Dir, sweepFile), 0o666, func(w io.Writer) error { return writeRows(w, s.Axes, rows) })
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
 	return nil
+}
+
+func writeRows(w io.Writer, axes []Axis, rows []SweepRow) error {
+	out := csv.NewWriter(w)
+	var head []string
+	for _, a := range axes {
+		head = append(head, a.Name())
+	}
+	_ = out.Write(append(head, sweepColumns...)) // Flush returns the error
+	for _, r := range rows {
+		_ = out.Write(r.fields())
+	}
+	out.Flush()
+	return out.Error()
 }
 
 // fields returns a row of the table. Metrics that the task does not have are empty.
@@ -80,47 +83,71 @@ func ReadSweep(dir string) (*SweepTable, error) { return readSweep(atomicfile.Sy
 
 func readSweep(files atomicfile.Files, dir string) (*SweepTable, error) {
 	path := filepath.Join(dir, sweepFile)
-	f, err := files.Open(path)
+	text, err := files.ReadFile(path, maxSweep)
 	if err != nil {
 		return nil, dataError{fmt.Errorf("train: sweep: %w", err)}
 	}
-	defer f.Close()
-	records, err := csv.NewReader(io.LimitReader(f, 64<<20)).ReadAll() // with equally many fields each
+	t, err := parseSweep(text)
 	if err != nil {
 		return nil, dataError{fmt.Errorf("train: %s: %w", path, err)}
 	}
-	if len(records) < 2 {
-		return nil, dataError{fmt.Errorf("train: %s has no rows: expected one per run", path)}
+	t.Dir = dir
+	return t, nil
+}
+
+// maxSweep bounds the bytes of a table: those of more than 10,000 runs.
+const maxSweep = 4 << 20
+
+func parseSweep(text []byte) (*SweepTable, error) {
+	in := csv.NewReader(bytes.NewReader(text)) // every record has as many fields as the first
+	head, err := in.Read()
+	if err == io.EOF {
+		return nil, errNoRows
 	}
-	if last := len(records[0]) - 1; records[0][last] != levelColumn { // a table of an earlier version
-		for i := range records {
-			records[i] = append(records[i], "")
-		}
-		records[0][last+1] = levelColumn
+	if err != nil {
+		return nil, err
 	}
-	head := records[0]
+	earlier := head[len(head)-1] != levelColumn // a table of an earlier version
+	if earlier {
+		head = append(head, levelColumn)
+	}
 	n := len(head) - len(sweepColumns)
 	if n < 0 || !slices.Equal(head[n:], sweepColumns) {
-		return nil, dataError{fmt.Errorf("train: %s: columns %q: expected those of a sweep, which end in %q", path, head, sweepColumns)}
+		return nil, fmt.Errorf("%d columns, expected those of a sweep, which end in %q", len(head), sweepColumns)
 	}
-	t := &SweepTable{Dir: dir}
-	for _, name := range head[:n] {
-		t.Axes = append(t.Axes, Axis{Keys: strings.Split(name, "+")})
+	t, values := &SweepTable{}, make([]map[string]bool, n)
+	for i, name := range head[:n] {
+		t.Axes, values[i] = append(t.Axes, Axis{Keys: strings.Split(name, "+")}), map[string]bool{}
 	}
-	for i, record := range records[1:] {
+	for {
+		record, err := in.Read()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if earlier {
+			record = append(record, "")
+		}
 		row, err := parseSweepRow(record, n)
 		if err != nil {
-			return nil, dataError{fmt.Errorf("train: %s: run %d: %w", path, i+1, err)}
+			return nil, fmt.Errorf("run %d: %w", len(t.Rows)+1, err)
 		}
 		for i, v := range row.Values {
-			if a := &t.Axes[i]; !slices.Contains(a.Values, v) {
-				a.Values = append(a.Values, v)
+			if !values[i][v] {
+				values[i][v], t.Axes[i].Values = true, append(t.Axes[i].Values, v)
 			}
 		}
 		t.Rows = append(t.Rows, row)
 	}
+	if len(t.Rows) == 0 {
+		return nil, errNoRows
+	}
 	return t, nil
 }
+
+var errNoRows = errors.New("no rows, expected one per run")
 
 // parseSweepRow is the inverse of SweepRow.fields.
 func parseSweepRow(record []string, axes int) (SweepRow, error) {
@@ -136,14 +163,14 @@ func parseSweepRow(record []string, axes int) (SweepRow, error) {
 		}
 		v, err := strconv.ParseFloat(fields[name], 64)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s %q: expected a number", name, fields[name]))
+			errs = append(errs, fmt.Errorf("%s %.20q: expected a number", name, fields[name]))
 		}
 		return &v
 	}
 	whole := func(name string) uint64 {
 		v, err := strconv.ParseUint(fields[name], 10, 63)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s %q: expected an integer", name, fields[name]))
+			errs = append(errs, fmt.Errorf("%s %.20q: expected an integer", name, fields[name]))
 		}
 		return v
 	}

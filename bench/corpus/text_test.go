@@ -36,6 +36,15 @@ func TestSplitText(t *testing.T) {
 
 // For any text, all sentences consist of letters and punctuation marks and contain no excluded
 // word.
+// Text without sentences, and sentences without an end, cost memory in proportion to their bytes.
+func TestReaderBounds(t *testing.T) {
+	without := excluded("commands")
+	for _, part := range []string{"a ", ". ", "<", "-", "\xff", "word word word word word. "} {
+		text := strings.Repeat(part, 1<<20/len(part))
+		must.Allocates(t, 64<<20, func() { splitText(text, without) }, "a mebibyte of %q", part)
+	}
+}
+
 func FuzzSplitText(f *testing.F) {
 	f.Add("This is a test. <b>Is it</b> really one?")
 	f.Add("“Go up,” he said... I’ll stay here!) <")

@@ -83,7 +83,8 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-// The document names every fuzz target of .ci/fuzz.
+// The document names every fuzz target of .ci/fuzz, and every reader in it has one. Packages with
+// targets measure allocations.
 func TestFuzzTargetsDocumented(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("requires bash")
@@ -94,6 +95,16 @@ func TestFuzzTargetsDocumented(t *testing.T) {
 		if !strings.Contains(page, target) {
 			t.Errorf("docs/reliability.md lacks %s of %s", target, folder)
 		}
+		var tests strings.Builder
+		for _, path := range must.Get(filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(folder), "*_test.go")))(t) {
+			tests.Write(must.Get(os.ReadFile(path))(t))
+		}
+		if !regexp.MustCompile(`must\.(Allocated|Allocates|HugeNumbers)\(`).MatchString(tests.String()) {
+			t.Errorf("no test of %s measures allocations", folder)
+		}
+	}
+	for _, row := range regexp.MustCompile(`(?m)^\| .* \| – \|$`).FindAllString(page, -1) {
+		t.Errorf("docs/reliability.md: a reader without a fuzz target: %s", row)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -85,7 +84,7 @@ func loadToken(dir string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, tokenFile)
-	text, err := os.ReadFile(path)
+	text, err := atomicfile.System().ReadFile(path, 4<<10)
 	if err == nil {
 		if token := strings.TrimSpace(string(text)); token != "" {
 			return token, nil

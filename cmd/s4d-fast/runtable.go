@@ -123,7 +123,7 @@ func statusTable(all []cluster.Status) string {
 		if s.Steps > 0 && s.State == "running" {
 			at = fmt.Sprintf("epoch %d/%d, step %d/%d", s.Epoch, s.Epochs, s.Step, s.Steps)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", printable(s.Name, ""), s.State, printable(s.Worker, ""), s.Level, at, printable(s.Result, ""))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", printable(s.Name, ""), s.State, printable(s.Worker, ""), printable(s.Level, ""), at, printable(s.Result, ""))
 	}
 	_ = w.Flush() // to memory: cannot fail
 	return b.String()

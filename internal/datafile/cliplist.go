@@ -7,8 +7,14 @@ import (
 	"strings"
 )
 
+// Bounds of a list.
+const (
+	maxClips    = 1 << 20
+	maxClipLine = 16 << 10 // bytes
+)
+
 // ClipList reads a list of recordings as in Google's Speech Commands: lines of the form
-// WORD/clip.wav. Empty lines are ignored.
+// WORD/clip.wav, at most 2²⁰ of them, of at most 16 kB each. Empty lines are ignored.
 func ClipList(path string) ([]string, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -24,16 +30,23 @@ func ClipList(path string) ([]string, error) {
 
 func parseList(r io.Reader) ([]string, error) {
 	var clips []string
-	lines := bufio.NewScanner(r)
-	for n := 1; lines.Scan(); n++ {
+	lines, n := bufio.NewScanner(r), 1
+	lines.Buffer(nil, maxClipLine)
+	for ; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
 		if line == "" {
 			continue
 		}
 		if word, name, _ := strings.Cut(line, "/"); word == "" || name == "" || strings.Contains(name, "/") {
-			return nil, fmt.Errorf("line %d: %q, expected word/clip.wav", n, line)
+			return nil, fmt.Errorf("line %d: %.200q, expected word/clip.wav", n, line)
+		}
+		if len(clips) == maxClips {
+			return nil, fmt.Errorf("line %d: more than %d clips", n, maxClips)
 		}
 		clips = append(clips, line)
 	}
-	return clips, lines.Err()
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("line %d: %w", n, err)
+	}
+	return clips, nil
 }

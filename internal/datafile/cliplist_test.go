@@ -2,9 +2,13 @@ package datafile
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 func TestParseList(t *testing.T) {
@@ -17,6 +21,25 @@ func TestParseList(t *testing.T) {
 			t.Errorf("%.20q: %v, no error", text, got)
 		}
 	}
+}
+
+// Endless lines and lists cost no more memory than docs/reliability.md states, and neither do files
+// that are larger than their bound.
+func TestReaderBounds(t *testing.T) {
+	var err error
+	line := strings.Repeat("a", 1<<24)
+	must.Allocates(t, 1<<18, func() { _, err = parseList(strings.NewReader(line)) }, "a line of 2²⁴ bytes")
+	must.Fail(t, err, "line 1: bufio.Scanner: token too long")
+	list := strings.Repeat("a/b\n", maxClips)
+	must.Allocates(t, 256<<20, func() { _, err = parseList(strings.NewReader(list)) }, "2²⁰ clips")
+	must.Do(t, err)
+	_, err = parseList(strings.NewReader(list + "a/b\n"))
+	must.Fail(t, err, "line 1048577: more than 1048576 clips")
+	path := filepath.Join(t.TempDir(), "a")
+	must.Do(t, os.WriteFile(path, nil, 0o600))
+	must.Do(t, os.Truncate(path, 1<<30))
+	must.Allocates(t, 8<<20, func() { _, err = Read(path, 1<<20) }, "a file of 1 GiB")
+	must.Fail(t, err, path+": larger than 1048576 bytes")
 }
 
 func FuzzParseList(f *testing.F) {

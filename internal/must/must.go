@@ -3,6 +3,7 @@
 package must
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -90,6 +91,30 @@ func Allocates(t testing.TB, most int, call func(), format string, args ...any) 
 	t.Helper()
 	if used := Allocated(call); used > uint64(most) {
 		t.Errorf("%s: %d bytes allocated, expected at most %d", fmt.Sprintf(format, args...), used, most)
+	}
+}
+
+// HugeNumbers passes a file to read with a huge number in place of its bytes at each offset, as a
+// forged size would be: of 4 and of 8 bytes, in both byte orders. It tries all numbers in the first
+// 32 bytes, and one of them at each other offset. A call that allocates more than most bytes is an
+// error.
+func HugeNumbers(t testing.TB, most int, file []byte, read func(b []byte)) {
+	t.Helper()
+	var numbers [][]byte
+	for _, n := range []uint64{1 << 24, 1 << 28, 1<<31 - 1, 1<<32 - 1, 1 << 32, 1 << 62, 1<<63 - 1, 1<<64 - 1} {
+		if n < 1<<32 {
+			numbers = append(numbers, binary.LittleEndian.AppendUint32(nil, uint32(n)), binary.BigEndian.AppendUint32(nil, uint32(n)))
+		}
+		numbers = append(numbers, binary.LittleEndian.AppendUint64(nil, n), binary.BigEndian.AppendUint64(nil, n))
+	}
+	for at := range file {
+		for i, number := range numbers {
+			if at < 32 || i == at%len(numbers) {
+				b := slices.Clone(file)
+				copy(b[at:], number)
+				Allocates(t, most, func() { read(b) }, "%x at byte %d of %d", number, at, len(b))
+			}
+		}
 	}
 }
 

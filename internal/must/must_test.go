@@ -1,6 +1,7 @@
 package must_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -89,6 +90,26 @@ func TestAllocates(t *testing.T) {
 	if len(r.messages) != 1 || !strings.HasPrefix(r.messages[0], "a file: 1") || !strings.HasSuffix(r.messages[0], "expected at most 524288") {
 		t.Errorf("messages %q", r.messages)
 	}
+}
+
+// HugeNumbers finds a reader that believes a size, and passes each file once.
+func TestHugeNumbers(t *testing.T) {
+	file := make([]byte, 120)
+	var seen [][]byte
+	var sink []byte
+	read := func(b []byte) {
+		seen = append(seen, b)
+		if n := binary.BigEndian.Uint32(b[101:]); n == 1<<24 {
+			sink = make([]byte, n)
+		}
+	}
+	r := &recorder{TB: t}
+	must.HugeNumbers(r, 1<<20, file, read)
+	must.Equal(t, len(seen), 32*24+88, "files")
+	if len(r.messages) == 0 || len(sink) != 1<<24 || !strings.Contains(r.messages[0], " of 120: 1677") || !strings.Contains(r.messages[0], "01000000") {
+		t.Errorf("messages %q", r.messages)
+	}
+	must.Equal(t, string(file), string(make([]byte, 120)), "the file itself")
 }
 
 func TestTally(t *testing.T) {

@@ -135,6 +135,38 @@ func TestNumber(t *testing.T) {
 
 // Whatever the bytes, a row has a cell for every column, an error names a line of the input, and
 // the rows written as JSON Lines are read again as they were.
+// Rows as wide, as long and as deep as a line can be cost no more memory than docs/reliability.md
+// states.
+func TestReaderBounds(t *testing.T) {
+	columns := func(n int) string { return "a" + strings.Repeat(",a", n-1) + "\n" }
+	for name, c := range map[string]struct {
+		format Format
+		text   string
+		want   string
+	}{
+		"a line without an end": {CSV, strings.Repeat("a", 1<<24), "longer than 1048576 bytes"},
+		"2¹⁹ columns":           {CSV, columns(1 << 19), "more than 65536 columns"},
+		"2¹⁶ columns":           {CSV, columns(1 << 16), "twice"},
+		"2¹⁸ cells in a row":    {CSV, "a,b\n1,2\n" + columns(1<<18), "more than 65536 columns"},
+		"a quoted megabyte":     {CSV, "a\n\"" + strings.Repeat("\"\"", 1<<19-10) + "\"\n", "EOF"},
+		"2¹⁶ keys":              {JSONL, "{" + strings.TrimSuffix(strings.Repeat("\"\":1,", 1<<16), ",") + "}\n", "twice"},
+		"2¹⁹ numbers":           {JSONL, "[" + strings.Repeat("1,", 1<<19-2) + "1]\n", "more than 65536 columns"},
+		"2¹⁹ arrays":            {JSONL, strings.Repeat("[", 1<<19) + "\n", "line 1"},
+		"2¹⁹ objects":           {JSONL, "{\"a\":" + strings.Repeat("{\"\":", 1<<17) + "\n", "line 1"},
+	} {
+		var err error
+		must.Allocates(t, 64<<20, func() {
+			var r *Reader
+			if r, err = New(strings.NewReader(c.text), Options{Name: "in", Format: c.format}); err == nil {
+				for err == nil {
+					err = r.Next()
+				}
+			}
+		}, "%s", name)
+		must.Fail(t, err, c.want)
+	}
+}
+
 func FuzzReader(f *testing.F) {
 	f.Add([]byte("a,b\n1,2\n3,\"x\"\"\"\n"), true)
 	f.Add([]byte("a;b\r\n1;2\n;\n"), true)

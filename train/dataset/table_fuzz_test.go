@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/csv"
@@ -27,6 +28,59 @@ func readTable(name string, data []byte, opt TableOptions) ([]record, int, error
 	}
 	records, err := t.records(context.Background())
 	return records, len(t.columns), err
+}
+
+// Rows as long as a line can be, and sizes in the headers of arrays, cost no more memory than
+// docs/reliability.md states.
+func TestReaderBounds(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, text string
+		layout     string
+		most       int
+		want       string
+	}{
+		"2²² columns of a long table": {"a.csv", strings.Repeat(",", 1<<22), LayoutLong, 192 << 20, "a row of more than 1048576 fields"},
+		"2²² columns of a wide table": {"a.csv", strings.Repeat(",", 1<<22), LayoutWide, 192 << 20, "a row of more than 1048576 fields"},
+		"2²⁰ values of a series":      {"a.jsonl", `{"id":"1","x":[` + strings.Repeat("1,", 1<<20) + "1]}\n", LayoutLong, 256 << 20, ""},
+		"2²² arrays":                  {"a.jsonl", strings.Repeat("[", 1<<22), LayoutLong, 64 << 20, "[, expected an object"},
+		"2¹⁸ series of one value":     {"a.csv", "id,x\n" + strings.Repeat("a,1\n", 1<<18), LayoutLong, 128 << 20, ""},
+		"a quotation without an end":  {"a.csv", "id,x\n1,\"" + strings.Repeat("\"\"\n", 1<<21), LayoutLong, 64 << 20, "in quoted-field"},
+		"a line of 2²² bytes":         {"a.jsonl", strings.Repeat("a", 1<<22), LayoutLong, 64 << 20, "looking for beginning of value"},
+		"2¹⁶ series":                  {"a.csv", "id,x\n" + numbered(1<<16), LayoutLong, 128 << 20, ""},
+	} {
+		var err error
+		text := []byte(c.text)
+		opt := TableOptions{ID: "id", Layout: c.layout}
+		opt.Horizon = 1
+		must.Allocates(t, c.most, func() { _, _, err = readTable(c.file, text, opt) }, "%s", name)
+		if c.want == "" {
+			must.Do(t, err)
+		} else {
+			must.Fail(t, err, c.want)
+		}
+	}
+	x := npyFile("<f4", false, []int{2, 2}, []float32{1, 2, 3, 4})
+	for _, shape := range []string{"(268435456,)", "(16384, 16384)", "(9999, 99999999)"} {
+		var err error
+		file := npzFile(t, zip.Store, map[string][]byte{"x": bytes.Replace(x, []byte("(2, 2), }"+strings.Repeat(" ", len(shape)-6)), []byte(shape+", }"), 1)})
+		must.Allocates(t, 1<<20, func() {
+			_, err = zippedArrays(t.Context(), bytes.NewReader(file), int64(len(file)), SeriesOptions{Horizon: 1})
+		}, "an array of shape %s", shape)
+		must.Fail(t, err, "array x: shape")
+	}
+	file := npzFile(t, zip.Store, map[string][]byte{"x": x, "columns": npyFile("|S3", false, []int{2}, []byte("accgyr"))})
+	must.HugeNumbers(t, 1<<20, file, func(b []byte) {
+		_, _ = zippedArrays(t.Context(), bytes.NewReader(b), int64(len(b)), SeriesOptions{Horizon: 1})
+	})
+}
+
+// numbered returns n series of one value each.
+func numbered(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%d,1\n", i)
+	}
+	return b.String()
 }
 
 // cell returns a value as text.

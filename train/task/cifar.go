@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
@@ -23,10 +24,11 @@ func init() {
 
 var cifarClasses = strings.Fields("airplane automobile bird cat deer dog frog horse ship truck")
 
-// readCIFAR reads the binary version. An image is one byte of label and 32·32 bytes each of red,
-// green and blue.
+// maxCIFAR bounds the bytes of a file; those that are published have 31 MB.
+const maxCIFAR = 64 << 20
+
+// readCIFAR reads the binary version.
 func readCIFAR(dir string, test bool) (*rawImages, error) {
-	const pixels, perImage = 32 * 32, 1 + 3*32*32
 	names := []string{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"}
 	if test {
 		names = []string{"test_batch.bin"}
@@ -40,23 +42,35 @@ func readCIFAR(dir string, test bool) (*rawImages, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), os.ErrNotExist)
 		}
-		data, err := datafile.Read(path, 64<<20)
+		data, err := datafile.Read(path, maxCIFAR)
 		if err != nil {
 			return nil, err
 		}
-		if len(data) == 0 || len(data)%perImage != 0 {
-			return nil, fmt.Errorf("%s: %d bytes, expected a multiple of %d", path, len(data), perImage)
-		}
-		for i := 0; len(data) > 0; i, data = i+1, data[perImage:] {
-			if data[0] >= 10 {
-				return nil, fmt.Errorf("%s: image %d: label %d, expected 0 to 9", path, i, data[0])
-			}
-			images.labels = append(images.labels, data[0])
-			planes := data[1:perImage]
-			for i := range pixels {
-				images.pixels = append(images.pixels, planes[i], planes[pixels+i], planes[2*pixels+i])
-			}
+		if err := images.addCIFAR(data); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	return images, nil
+}
+
+// addCIFAR appends the images of a file. An image is one byte of label and 32·32 bytes each of red,
+// green and blue.
+func (r *rawImages) addCIFAR(data []byte) error {
+	const pixels, perImage = 32 * 32, 1 + 3*32*32
+	n := len(data) / perImage
+	if n == 0 || len(data)%perImage != 0 {
+		return fmt.Errorf("%d bytes, expected a multiple of %d", len(data), perImage)
+	}
+	r.pixels, r.labels = slices.Grow(r.pixels, n*3*pixels), slices.Grow(r.labels, n)
+	for i := range n {
+		image := data[i*perImage:][:perImage]
+		if image[0] >= 10 {
+			return fmt.Errorf("image %d: label %d, expected 0 to 9", i, image[0])
+		}
+		r.labels = append(r.labels, image[0])
+		for at := range pixels {
+			r.pixels = append(r.pixels, image[1+at], image[1+pixels+at], image[1+2*pixels+at])
+		}
+	}
+	return nil
 }

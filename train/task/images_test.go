@@ -218,8 +218,11 @@ func FuzzIDX(f *testing.F) {
 	f.Add(idxFile([]uint32{1, 2, 2}, make([]byte, 4)))
 	f.Add(idxFile([]uint32{1 << 31, 1 << 31, 4}, nil))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if x, err := parseIDX(data, 3); err == nil && len(x.data) != x.sizes[0]*x.sizes[1]*x.sizes[2] {
-			t.Errorf("%v: %d bytes", x.sizes, len(x.data))
+		var x idx
+		var err error
+		must.Allocates(t, 8*len(data)+1<<16, func() { x, err = parseIDX(bytes.NewReader(data), 3) }, "%d bytes", len(data))
+		if err == nil && !bytes.Equal(idxFile([]uint32{uint32(x.sizes[0]), uint32(x.sizes[1]), uint32(x.sizes[2])}, x.data), data) {
+			t.Errorf("%v: %d bytes of data in %d", x.sizes, len(x.data), len(data))
 		}
 	})
 }

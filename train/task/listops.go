@@ -1,10 +1,10 @@
 package task
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,11 +57,14 @@ func loadListOps(ctx context.Context, src Source, _ none) (*dataset.Dataset, err
 			counts[s]++
 		}
 	}
-	v := newVocabulary(counts, 1)
+	v, err := newVocabulary(counts, 1)
+	if err != nil {
+		return nil, err
+	}
 	for s, lines := range texts {
 		for _, symbols := range lines {
-			var tokens []uint16
-			for _, x := range symbols[:min(len(symbols), listOpsMax)] {
+			tokens := make([]uint16, 0, len(symbols)+1)
+			for _, x := range symbols {
 				tokens = v.encode(tokens, x)
 			}
 			sets[s].tokens = append(sets[s].tokens, append(tokens, tokenEnd))
@@ -70,39 +73,45 @@ func loadListOps(ctx context.Context, src Source, _ none) (*dataset.Dataset, err
 	return tokenDataset(dataset.Info{Vocab: v.size(), Labels: strings.Split("0123456789", "")}, src, sets), nil
 }
 
-// readListOps returns the symbols and the value of every expression.
 func readListOps(path string) (lines [][]string, labels []int, err error) {
 	f, err := datafile.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
-	in := bufio.NewScanner(f)
-	in.Buffer(nil, listOpsLine)
-	n := 1
-	for ; in.Scan(); n++ {
-		source, target, ok := strings.Cut(in.Text(), "\t")
-		if n == 1 {
-			if source != "Source" || strings.TrimSpace(target) != "Target" {
-				return nil, nil, fmt.Errorf("%s: line 1: expected the header: Source, a tab, Target", path)
-			}
-			continue
-		}
-		label, err := strconv.Atoi(strings.TrimSpace(target))
-		if !ok || err != nil || label < 0 || label > 9 {
-			return nil, nil, fmt.Errorf("%s: line %d: expected an expression, a tab and a digit", path, n)
-		}
-		lines, labels = append(lines, listOpsSymbols(source)), append(labels, label)
-	}
-	switch err := in.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return nil, nil, fmt.Errorf("%s: line %d: longer than %d bytes", path, n, listOpsLine)
-	case err != nil:
+	if lines, labels, err = parseListOps(f); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
-	case len(lines) == 0:
+	}
+	if len(lines) == 0 {
 		return nil, nil, fmt.Errorf("%s contains no expressions", path)
 	}
 	return lines, labels, nil
+}
+
+// parseListOps returns the first listOpsMax symbols and the value of every expression.
+func parseListOps(r io.Reader) (lines [][]string, labels []int, err error) {
+	header := true
+	err = eachLine(r, listOpsLine, func(line string) error {
+		source, target, ok := strings.Cut(line, "\t")
+		if header {
+			if source != "Source" || strings.TrimSpace(target) != "Target" {
+				return errors.New("expected the header: Source, a tab, Target")
+			}
+			header = false
+			return nil
+		}
+		label, err := strconv.Atoi(strings.TrimSpace(target))
+		if !ok || err != nil || label < 0 || label > 9 {
+			return errors.New("expected an expression, a tab and a digit")
+		}
+		symbols := listOpsSymbols(source)
+		if len(symbols) > listOpsMax {
+			symbols = slices.Clone(symbols[:listOpsMax])
+		}
+		lines, labels = append(lines, symbols), append(labels, label)
+		return nil
+	})
+	return lines, labels, err
 }
 
 // listOpsSymbols splits an expression into symbols. It drops the parentheses and renames the
@@ -116,9 +125,9 @@ func listOpsSymbols(expression string) []string {
 // of an even number of values is the mean of the two in the middle, rounded down.
 func EvaluateListOps(expression string) (int, error) {
 	symbols := listOpsSymbols(expression)
-	v, rest, err := listOpsValue(symbols)
+	v, rest, err := listOpsValue(symbols, 0)
 	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%q after the end of the expression", rest[0])
+		err = fmt.Errorf("%.20q after the end of the expression", rest[0])
 	}
 	if err != nil {
 		return 0, fmt.Errorf("task: listops: %w", err)
@@ -126,7 +135,13 @@ func EvaluateListOps(expression string) (int, error) {
 	return v, nil
 }
 
-func listOpsValue(symbols []string) (v int, rest []string, err error) {
+// listOpsNesting bounds the depth of an expression, far above that of the data.
+const listOpsNesting = 1000
+
+func listOpsValue(symbols []string, depth int) (v int, rest []string, err error) {
+	if depth > listOpsNesting {
+		return 0, nil, fmt.Errorf("operators nested more than %d deep", listOpsNesting)
+	}
 	if len(symbols) == 0 {
 		return 0, nil, errors.New("the expression is truncated")
 	}
@@ -137,14 +152,14 @@ func listOpsValue(symbols []string) (v int, rest []string, err error) {
 	var args []int
 	for len(rest) > 0 && rest[0] != "X" {
 		var a int
-		if a, rest, err = listOpsValue(rest); err != nil {
+		if a, rest, err = listOpsValue(rest, depth+1); err != nil {
 			return 0, nil, err
 		}
 		args = append(args, a)
 	}
 	switch {
 	case !slices.Contains([]string{"[MIN", "[MAX", "[MED", "[SM", "[FIRST", "[LAST"}, s):
-		return 0, nil, fmt.Errorf("%q is neither a digit nor an operator", s)
+		return 0, nil, fmt.Errorf("%.20q is neither a digit nor an operator", s)
 	case len(rest) == 0:
 		return 0, nil, fmt.Errorf("%s is not closed", s)
 	case len(args) == 0:

@@ -3,6 +3,7 @@ package task
 import (
 	"compress/gzip"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -80,37 +81,37 @@ func readIDX(dir, name string, dimensions int) (x idx, ok bool, err error) {
 			return idx{}, false, fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	const most = 1 << 28 // more than any set of digits
-	data, err := io.ReadAll(io.LimitReader(in, most))
-	if err != nil {
-		return idx{}, false, fmt.Errorf("%s: %w", path, err)
-	}
-	x, err = parseIDX(data, dimensions)
-	if err != nil {
+	if x, err = parseIDX(in, dimensions); err != nil {
 		return idx{}, false, fmt.Errorf("%s: %w", path, err)
 	}
 	x.path = path
 	return x, true, nil
 }
 
+// maxIDX bounds the bytes of data, above those of any set of digits.
+const maxIDX = 1 << 28
+
 // parseIDX parses two zero bytes, the type 8 (bytes), the number of dimensions, four bytes for each
-// of their sizes, and the data.
-func parseIDX(data []byte, dimensions int) (idx, error) {
-	header := 4 + 4*dimensions
-	if len(data) < header || data[0] != 0 || data[1] != 0 || data[2] != 8 || int(data[3]) != dimensions {
-		return idx{}, fmt.Errorf("not an IDX file of bytes in %d dimensions", dimensions)
+// of their sizes, and the data. It reads at most one byte more than the sizes state.
+func parseIDX(r io.Reader, dimensions int) (x idx, err error) {
+	head := make([]byte, 4+4*dimensions)
+	switch _, err := io.ReadFull(r, head); {
+	case err == nil && string(head[:4]) == string([]byte{0, 0, 8, byte(dimensions)}):
+	case err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return x, fmt.Errorf("not an IDX file of bytes in %d dimensions", dimensions)
+	default:
+		return x, err
 	}
-	x := idx{data: data[header:]}
-	want := uint64(1)
+	want := int64(1)
 	for i := range dimensions {
-		n := binary.BigEndian.Uint32(data[4+4*i:])
+		n := binary.BigEndian.Uint32(head[4+4*i:])
 		x.sizes = append(x.sizes, int(n))
-		if want *= uint64(n); want > 1<<40 {
-			break
+		if want *= int64(n); want < 1 || want > maxIDX {
+			return x, fmt.Errorf("sizes %v, expected 1 to %d bytes", x.sizes, maxIDX)
 		}
 	}
-	if uint64(len(x.data)) != want || want == 0 {
-		return idx{}, fmt.Errorf("%d bytes of data, expected those of sizes %v", len(x.data), x.sizes)
+	if x.data, err = io.ReadAll(io.LimitReader(r, want+1)); err == nil && int64(len(x.data)) != want {
+		err = fmt.Errorf("%d bytes of data or more, expected those of sizes %v", len(x.data), x.sizes)
 	}
-	return x, nil
+	return x, err
 }

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -168,23 +170,26 @@ func (p *pathfinderFiles) read(level, path string) error {
 		return err
 	}
 	defer f.Close()
-	in := bufio.NewScanner(f)
-	for n := 1; in.Scan(); n++ {
-		columns := strings.Fields(in.Text())
-		if len(columns) < 4 || !filepath.IsLocal(filepath.FromSlash(columns[0])) || !filepath.IsLocal(columns[1]) {
-			return fmt.Errorf("%s: line %d: expected a folder, a file, a number and a label", path, n)
-		}
-		label, err := strconv.ParseUint(columns[3], 10, 8)
-		if err != nil || label > 1 {
-			return fmt.Errorf("%s: line %d: label %q, expected 0 or 1", path, n, columns[3])
-		}
-		p.paths = append(p.paths, filepath.Join(level, filepath.FromSlash(columns[0]), columns[1]))
-		p.labels = append(p.labels, uint8(label))
-	}
-	if err := in.Err(); err != nil {
+	if err := p.parse(level, f); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
+}
+
+func (p *pathfinderFiles) parse(level string, r io.Reader) error {
+	return eachLine(r, bufio.MaxScanTokenSize, func(line string) error {
+		columns := strings.Fields(line)
+		if len(columns) < 4 || !filepath.IsLocal(filepath.FromSlash(columns[0])) || !filepath.IsLocal(columns[1]) {
+			return errors.New("expected a folder, a file, a number and a label")
+		}
+		label, err := strconv.ParseUint(columns[3], 10, 8)
+		if err != nil || label > 1 {
+			return fmt.Errorf("label %.20q, expected 0 or 1", columns[3])
+		}
+		p.paths = append(p.paths, filepath.Join(level, filepath.FromSlash(columns[0]), columns[1]))
+		p.labels = append(p.labels, uint8(label))
+		return nil
+	})
 }
 
 // check returns an error if an image is missing or empty, as in an incomplete copy, or if the first

@@ -1,10 +1,10 @@
 package task
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,7 +53,10 @@ func loadRetrieval(ctx context.Context, src Source, _ none) (*dataset.Dataset, e
 		}
 		pairs[s] = p
 	}
-	v := papers.vocabulary(pairs[trainSplit])
+	v, err := papers.vocabulary(pairs[trainSplit])
+	if err != nil {
+		return nil, err
+	}
 	tokens := encodeTexts(papers.texts, v, retrievalMax)
 	sets := map[split]*tokenSet{}
 	for s, p := range pairs {
@@ -92,23 +95,13 @@ func (s *paperSet) read(ctx context.Context, path string, src Source) (*paperPai
 	if info, err := f.Stat(); err == nil {
 		size = int(info.Size())
 	}
-	p := &paperPairs{}
-	in, at, n := bufio.NewScanner(f), 0, 1
-	in.Buffer(nil, longestPair)
-	for ; in.Scan(); n++ {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := s.add(p, in.Text()); err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", path, n, err)
-		}
-		at += len(in.Bytes()) + 1
+	at := 0
+	p, err := s.parse(f, func(line string) error {
+		at += len(line) + 1
 		src.progress(min(at, size), size)
-	}
-	switch err := in.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("%s: line %d: longer than %d bytes", path, n, longestPair)
-	case err != nil:
+		return ctx.Err()
+	})
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(p.labels) == 0 {
@@ -117,12 +110,23 @@ func (s *paperSet) read(ctx context.Context, path string, src Source) (*paperPai
 	return p, nil
 }
 
+// parse reads the pairs of a file. It calls each with every line first.
+func (s *paperSet) parse(r io.Reader, each func(line string) error) (*paperPairs, error) {
+	p := &paperPairs{}
+	return p, eachLine(r, longestPair, func(line string) error {
+		if err := each(line); err != nil {
+			return err
+		}
+		return s.add(p, line)
+	})
+}
+
 // add adds a line's pair.
 func (s *paperSet) add(p *paperPairs, line string) error {
-	fields := strings.Split(line, "\t")
-	if len(fields) != 5 {
-		return fmt.Errorf("%d fields, expected a label, two names and two texts", len(fields))
+	if n := strings.Count(line, "\t") + 1; n != 5 {
+		return fmt.Errorf("%d fields, expected a label, two names and two texts", n)
 	}
+	fields := strings.Split(line, "\t")
 	label := 0
 	switch fields[0] {
 	case "0", "0.0":
@@ -149,7 +153,7 @@ func (s *paperSet) number(text string) int {
 }
 
 // vocabulary counts the characters of a paper once for every pair that it is part of.
-func (s *paperSet) vocabulary(p *paperPairs) vocabulary[rune] {
+func (s *paperSet) vocabulary(p *paperPairs) (vocabulary[rune], error) {
 	uses := make([]int, len(s.texts))
 	for i := range p.first {
 		uses[p.first[i]]++

@@ -40,11 +40,14 @@ func loadText(ctx context.Context, src Source, _ none) (*dataset.Dataset, error)
 	}
 	counts := map[rune]int{}
 	for _, text := range texts {
-		for _, c := range firstCharacters(text, textMax) {
+		for _, c := range text {
 			counts[c]++
 		}
 	}
-	v := newVocabulary(counts, textLeast)
+	v, err := newVocabulary(counts, textLeast)
+	if err != nil {
+		return nil, err
+	}
 	trained.tokens = encodeTexts(texts, v, textMax)
 
 	sets := map[split]*tokenSet{trainSplit: trained}
@@ -81,11 +84,11 @@ func readReviews(ctx context.Context, dir string, src Source) (texts []string, s
 				return nil, nil, err
 			}
 			path := filepath.Join(dir, class, f.Name())
-			text, err := datafile.Read(path, 16<<20)
+			text, err := readReview(path)
 			if err != nil {
 				return nil, nil, err
 			}
-			texts = append(texts, string(text))
+			texts = append(texts, text)
 			set.labels, set.paths = append(set.labels, label), append(set.paths, path)
 			src.progress(len(texts), max(len(texts), 2*len(files)))
 		}
@@ -94,6 +97,16 @@ func readReviews(ctx context.Context, dir string, src Source) (texts []string, s
 		return nil, nil, fmt.Errorf("%s contains no reviews neg/*.txt and pos/*.txt", dir)
 	}
 	return texts, set, nil
+}
+
+// readReview returns the first textMax characters of a file.
+func readReview(path string) (string, error) {
+	f, err := datafile.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return firstOf(f, textMax)
 }
 
 // pick returns some of the examples.

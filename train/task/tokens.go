@@ -2,7 +2,11 @@ package task
 
 import (
 	"cmp"
+	"fmt"
+	"io"
+	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -22,20 +26,23 @@ const (
 type vocabulary[S cmp.Ordered] map[S]int
 
 // newVocabulary returns the vocabulary of the symbols that occur at least least times. The others
-// are unknown.
-func newVocabulary[S cmp.Ordered](counts map[S]int, least int) vocabulary[S] {
+// are unknown. More symbols than a token can number are an error.
+func newVocabulary[S cmp.Ordered](counts map[S]int, least int) (vocabulary[S], error) {
 	var symbols []S
 	for s, n := range counts {
 		if n >= least {
 			symbols = append(symbols, s)
 		}
 	}
+	if most := math.MaxUint16 + 1 - tokensReserved; len(symbols) > most {
+		return nil, fmt.Errorf("task: the training set has %d symbols, expected at most %d", len(symbols), most)
+	}
 	slices.SortFunc(symbols, func(a, b S) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 	v := vocabulary[S]{}
 	for i, s := range symbols {
 		v[s] = tokensReserved + i
 	}
-	return v
+	return v, nil
 }
 
 // size returns the number of tokens.
@@ -62,6 +69,15 @@ func firstCharacters(text string, n int) string {
 		}
 	}
 	return text[:at]
+}
+
+// firstOf reads the first n characters of a text. It reads no further than they can reach.
+func firstOf(r io.Reader, n int) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(r, int64(n)*utf8.UTFMax))
+	if err != nil {
+		return "", err
+	}
+	return strings.Clone(firstCharacters(string(text), n)), nil
 }
 
 // encodeTexts returns, for each text, the tokens of its first most characters and the end token.

@@ -1,7 +1,6 @@
 package task
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +49,7 @@ type series struct {
 	classes    []string // nil for a regression
 	regression bool
 	examples   []dataset.Example
+	values     int // of all examples
 }
 
 // pick returns some of the examples.
@@ -109,34 +109,38 @@ func readTSFile(path string) (*series, error) {
 	return s, nil
 }
 
+// The limits of a .ts file.
+const (
+	tsLine     = 64 << 20 // bytes of a line
+	tsHeader   = 1 << 20  // bytes of a line of the header
+	tsChannels = 1 << 16
+	tsValues   = 1 << 28 // of all series
+)
+
 // parseTS parses a .ts file: comments (#), header lines (@key value …) up to @data, then one series
 // per line. Colons separate channels, commas values. The class or the number follows the last
 // colon. A missing value is ? or NaN.
 func parseTS(r io.Reader) (*series, error) {
-	s := &series{}
-	in := bufio.NewScanner(r)
-	in.Buffer(nil, 1<<26) // of one series
-	inData, line := false, 1
-	for ; in.Scan(); line++ {
-		text := strings.TrimSpace(in.Text())
-		var err error
+	s, inData := &series{}, false
+	err := eachLine(r, tsLine, func(line string) (err error) {
+		text := strings.TrimSpace(line)
 		switch {
 		case text == "" || text[0] == '#':
 		case inData:
 			err = s.example(text)
+		case len(text) > tsHeader:
+			err = fmt.Errorf("%d bytes before @data, expected at most %d", len(text), tsHeader)
 		case text[0] == '@':
 			inData, err = s.header(strings.Fields(text))
 		default:
 			err = errors.New("data before @data")
 		}
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", line, err)
-		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	switch err := in.Err(); {
-	case err != nil:
-		return nil, fmt.Errorf("line %d: %w", line, err)
-	case len(s.examples) == 0:
+	if len(s.examples) == 0 {
 		return nil, errors.New("the file contains no series")
 	}
 	return s, nil
@@ -173,6 +177,9 @@ func (s *series) header(f []string) (data bool, err error) {
 
 // example parses one series.
 func (s *series) example(text string) error {
+	if n := strings.Count(text, ":"); n > tsChannels {
+		return fmt.Errorf("%d channels, expected at most %d", n, tsChannels)
+	}
 	parts := strings.Split(text, ":")
 	channels := parts[:len(parts)-1]
 	if s.channels == 0 {
@@ -181,7 +188,11 @@ func (s *series) example(text string) error {
 	if len(channels) != s.channels || s.channels == 0 {
 		return fmt.Errorf("%d channels, expected %d", len(channels), s.channels)
 	}
-	var x []float32
+	values := strings.Count(text, ",") + len(channels)
+	if s.values += values; s.values > tsValues {
+		return fmt.Errorf("more than %d values, the limit", tsValues)
+	}
+	x := make([]float32, 0, values)
 	length := strings.Count(channels[0], ",") + 1
 	for c, values := range channels {
 		if n := strings.Count(values, ",") + 1; n != length {
@@ -194,7 +205,7 @@ func (s *series) example(text string) error {
 			}
 			f, err := strconv.ParseFloat(v, 32)
 			if err != nil || math.IsInf(f, 0) {
-				return fmt.Errorf("channel %d: value %q, expected a number or ? for a missing one", c+1, v)
+				return fmt.Errorf("channel %d: value %.20q, expected a number or ? for a missing one", c+1, v)
 			}
 			x = append(x, float32(f))
 		}
@@ -204,11 +215,11 @@ func (s *series) example(text string) error {
 	if s.regression {
 		f, err := strconv.ParseFloat(target, 32)
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-			return fmt.Errorf("target %q, expected a number", target)
+			return fmt.Errorf("target %.20q, expected a number", target)
 		}
 		e.Target = []float32{float32(f)}
 	} else if e.Label = slices.Index(s.classes, target); e.Label < 0 {
-		return fmt.Errorf("class %q is not one of %q", target, s.classes)
+		return fmt.Errorf("class %.20q is not one of %.200q", target, s.classes)
 	}
 	s.examples = append(s.examples, e)
 	return nil

@@ -2,6 +2,8 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
+	"hash/crc32"
 	"math"
 	"strings"
 	"testing"
@@ -138,6 +140,28 @@ func TestCheckName(t *testing.T) {
 }
 
 // A message that a parser accepts is the one that its writer makes.
+// Messages that are too long are not parsed, and sizes in forged ones are not allocated.
+func TestReaderBounds(t *testing.T) {
+	long := bytes.Repeat([]byte("["), 4<<20)
+	header := nats.Header{numberHeader: {"1"}}
+	for name, parse := range map[string]func(b []byte) error{
+		"chunk":    func(b []byte) error { _, err := ParseChunk(b); return err },
+		"snapshot": func(b []byte) error { _, err := ParseSnapshot(b); return err },
+		"line":     func(b []byte) error { _, _, err := ParseLine(header, b); return err },
+		"status":   func(b []byte) error { _, err := ParseStatus(b); return err },
+		"start":    func(b []byte) error { _, err := ParseStart(b); return err },
+	} {
+		var err error
+		must.Allocates(t, 64<<10, func() { err = parse(long) }, "a %s of %d bytes", name, len(long))
+		must.Fail(t, err, "of 4194304 bytes, expected at most")
+	}
+	must.HugeNumbers(t, 64<<10, Chunk{Position: 800, PCM: []byte{1, 2}}.Append(nil), func(b []byte) { _, _ = ParseChunk(b) })
+	must.HugeNumbers(t, 64<<10, Snapshot{Owner: "one", Position: 7, Detector: []byte("state")}.Encode(), func(b []byte) {
+		end := len(b) - crc32.Size
+		_, _ = ParseSnapshot(binary.LittleEndian.AppendUint32(b[:end:end], crc32.Checksum(b[:end], castagnoli)))
+	})
+}
+
 func FuzzChunk(f *testing.F) {
 	f.Add(Chunk{Position: 800, PCM: []byte{1, 2}}.Append(nil))
 	f.Add(Chunk{End: true}.Append(nil))

@@ -1,0 +1,109 @@
+package studio
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// FuzzRequest serves arbitrary bytes as a request of a page with the token, in a folder with one
+// project. The response is never an error of the server. An error has a text. Nothing is written
+// outside the folder, and the projects and words that a request makes have valid names.
+func FuzzRequest(f *testing.F) {
+	for _, seed := range []struct{ target, body string }{
+		{"GET /api/projects", ""}, {"POST /api/projects", `{"name":"my words"}`}, {"POST /api/projects", `{"name":"../p"}`},
+		{"GET /api/projects/p", ""}, {"GET /api/projects/p/status?after=17", ""},
+		{"POST /api/projects/p/words", `{"name":"stöp"}`}, {"POST /api/projects/p/words", `{"Name":"UP"} {}`}, {"DELETE /api/projects/p/words/up", ""},
+		{"POST /api/projects/p/sounds/up?take=loudest", string(wav(new(testing.T), tones(500, 1)[:3*rate/2]))}, {"POST /api/projects/p/sounds/_background", "RIFF"},
+		{"GET /api/projects/p/sounds/up/clip-001.wav", ""}, {"PUT /api/projects/p/sounds/up/%00.wav", "RIFF"}, {"DELETE /api/projects/p/sounds/..%2fup/a.wav", ""},
+		{"POST /api/projects/p/training", `{"from":"commands"}`}, {"DELETE /api/projects/p/training", ""},
+		{"GET /api/projects/p/model", ""}, {"GET /api/projects/p/live?rate=16000", ""}, {"GET /", ""},
+	} {
+		f.Add([]byte(fmt.Sprintf("%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", seed.target, len(seed.body), seed.body)))
+	}
+	f.Add([]byte("POST /api/projects HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"nam\r\n6\r\ne\":\"ä\"}\r\n0\r\n\r\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(text)))
+		if err != nil {
+			return
+		}
+		outer := t.TempDir()
+		s := must.Get(New(Config{Dir: filepath.Join(outer, "projects")}))(t)
+		defer func() { must.Do(t, s.Close()) }()
+		must.Do(t, os.MkdirAll(filepath.Join(outer, "projects", "p", "up"), 0o777))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // a request for the status does not wait
+		r.Host = "localhost"
+		r.Header.Del("Origin")
+		r.Header.Set(tokenHeader, s.Token())
+		w := httptest.NewRecorder()
+		must.Allocates(t, 256*len(text)+16<<20, func() { s.ServeHTTP(w, r.WithContext(ctx)) }, "a request of %d bytes", len(text))
+		if w.Code >= 500 {
+			t.Errorf("%s %s: %d %s", r.Method, r.URL, w.Code, w.Body)
+		}
+		if w.Code >= 400 && strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") {
+			var e struct{ Error string }
+			must.Do(t, json.Unmarshal(w.Body.Bytes(), &e))
+			if strings.TrimSpace(e.Error) == "" {
+				t.Errorf("%s %s: %d %s: no text", r.Method, r.URL, w.Code, w.Body)
+			}
+		}
+		if list := must.Get(os.ReadDir(outer))(t); len(list) != 1 {
+			t.Errorf("%s %s: made %v beside the folder", r.Method, r.URL, list)
+		}
+		for _, project := range must.Get(os.ReadDir(s.dir))(t) {
+			must.Do(t, checkName("project", project.Name()))
+			for _, folder := range must.Get(os.ReadDir(filepath.Join(s.dir, project.Name())))(t) {
+				must.Do(t, checkName("folder", strings.TrimLeft(folder.Name(), "_")))
+			}
+		}
+	})
+}
+
+// A description that is accepted has results for each word, and is the same after it was written
+// and read again.
+func FuzzDetector(f *testing.F) {
+	d := detector{Hash: "0f", Labels: []string{"up", "down"}, From: "commands", Words: []tally{{3, 4}, {5, 5}}, Threshold: 0.5,
+		Worst: []worst{{Folder: "up", Clip: "clip-001.wav", Found: "none", Peak: 0.25}}, Calibration: &operatingPoint{Words: 9, Minutes: 1.5}}
+	f.Add(must.Get(json.Marshal(d))(f))
+	f.Add([]byte(`{"Labels":["a"],"words":[{}]}`))
+	f.Add([]byte(`{"labels":["a"],"made":"2026-01-02T03:04:05.678+09:00","calibration":{}} 1`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var d *detector
+		var err error
+		must.Allocates(t, 256*min(len(text), maxDetector)+1<<16, func() { d, err = parseDetector(bytes.NewReader(text)) }, "%d bytes", len(text))
+		if err != nil {
+			return
+		}
+		must.Equal(t, len(d.Words), len(d.Labels), "results of words")
+		first := must.Get(json.Marshal(d))(t)
+		again := must.Get(parseDetector(bytes.NewReader(first)))(t)
+		must.Equal(t, string(must.Get(json.Marshal(again))(t)), string(first), "description read again")
+	})
+}
+
+// A description without an end, and bodies without an end, are errors before they fill the memory.
+func TestReaderBounds(t *testing.T) {
+	var err error
+	must.Allocates(t, 8*maxDetector, func() { _, err = parseDetector(&endless{}) }, "a description without an end")
+	must.Fail(t, err, "more than 1048576 bytes")
+	c := serve(t)
+	c.project("p", "up")
+	for _, path := range []string{"", "/p/words", "/p/training"} {
+		long := strings.NewReader(`{"name":"` + strings.Repeat("a", 1<<24) + `"}`)
+		must.Allocates(t, 1<<20, func() { c.rejects(413, "more than 4096 bytes", "POST", path, long) }, "POST %s of %d bytes", path, long.Size())
+	}
+	file := must.Get(os.ReadFile("../audio/testdata/" + anyFLAC(t)))(t)
+	copy(file[18:], bytes.Repeat([]byte{0xff}, 8)) // the rate, the channels and the number of samples
+	must.Allocates(t, 16<<20, func() { c.rejects(400, "the recording cannot be read", "POST", "/p/sounds/up", file) }, "a FLAC file of 2³⁶ samples")
+}
