@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -144,6 +145,9 @@ func TestSignals(t *testing.T) {
 func TestHangup(t *testing.T) {
 	const epochs = 1 << 20
 	uninterrupted(t, 1)
+	hangups := make(chan os.Signal, 1) // if these tests ignore SIGHUP, the commands they start must not inherit that
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	for _, nohup := range []bool{false, true} {
 		out := filepath.Join(scratch(t), "run")
 		var before []string
