@@ -98,7 +98,8 @@ func System() Files { return Files{OS{}} }
 // Open opens a file to read it.
 func (f Files) Open(name string) (File, error) { return f.OpenFile(name, os.O_RDONLY, 0) }
 
-// ReadFile returns the content of a file of at most limit bytes. A larger one is an fs.PathError.
+// ReadFile returns the content of a file of at most limit bytes. A larger
+// file is an error of type *fs.PathError.
 func (f Files) ReadFile(name string, limit int64) ([]byte, error) {
 	file, err := f.Open(name)
 	if err != nil {
@@ -107,7 +108,7 @@ func (f Files) ReadFile(name string, limit int64) ([]byte, error) {
 	defer file.Close()
 	b, err := io.ReadAll(io.LimitReader(file, limit+1))
 	if err == nil && int64(len(b)) > limit {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("more than %d bytes", limit)}
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("larger than the limit of %d bytes", limit)}
 	}
 	return b, err
 }
@@ -131,8 +132,8 @@ func (f Files) MkdirAll(dir string, perm fs.FileMode) error {
 	return f.SyncFolder(parent)
 }
 
-// RemoveAll removes a file, or a folder with all that it contains. A path that does not exist is no
-// error. A symbolic link is removed, and not what it leads to.
+// RemoveAll removes a file, or a folder with all that it contains. If the path does not exist, it
+// returns nil. It removes a symbolic link, not its target. The removal may not outlast a power cut.
 func (f Files) RemoveAll(path string) error {
 	err := f.Remove(path)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {

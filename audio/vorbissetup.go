@@ -50,7 +50,7 @@ func checkVorbisSetup(setup []byte) error {
 	residues := int(r.uint(6)) + 1
 	for residue := range residues {
 		if begin, end := r.residue(); begin > end {
-			return fmt.Errorf("audio: residue %d of %d of Vorbis: from %d to %d, expected an end after the beginning", residue+1, residues, begin, end)
+			return fmt.Errorf("audio: residue %d of %d of Vorbis: it ends at %d and begins at %d", residue+1, residues, end, begin)
 		}
 	}
 	return nil

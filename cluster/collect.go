@@ -92,8 +92,9 @@ func (s *sweep) collect(ctx context.Context, i int, e entry) error {
 	return s.folder.Record(i, e.row())
 }
 
-// getFolder replaces a folder by the files of a run. After a crash the folder is that before it,
-// absent, or the new one, which then outlasts a power cut.
+// getFolder replaces a folder by the files of a run. After a crash the folder has the older files,
+// some of them, none, or the newer files. When getFolder has returned without an error, the newer
+// files outlast a power cut.
 func getFolder(ctx context.Context, disk atomicfile.Files, objects jetstream.ObjectStore, dir string, files []file) error {
 	parent, name := filepath.Split(dir)
 	temporary := filepath.Join(parent, incoming+name)

@@ -30,7 +30,7 @@ func parseReport(text []byte) (r report, err error) {
 		return r, fmt.Errorf("cluster: report: %w", err)
 	}
 	if min(r.Run, r.Step, r.Steps, r.Epoch, r.Epochs) < 0 {
-		return r, fmt.Errorf("cluster: report: run %d, step %d of %d, epoch %d of %d, expected numbers from 0", r.Run, r.Step, r.Steps, r.Epoch, r.Epochs)
+		return r, fmt.Errorf("cluster: report: run %d, step %d of %d, epoch %d of %d, expected no negative number", r.Run, r.Step, r.Steps, r.Epoch, r.Epochs)
 	}
 	return r, nil
 }

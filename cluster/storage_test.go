@@ -40,9 +40,9 @@ func (o object) Read(p []byte) (int, error) { return o.Reader.Read(p) }
 func (object) Close() error                 { return nil }
 func (object) Error() error                 { return nil }
 
-// The folder of a collected run whose write fails at any step, or is cut off, is the older one,
-// absent, or the newer one. It can be collected again. An error of the disk is not one of the
-// broker, which would be tried again for ever.
+// The folder of a collected run whose write fails at any step, or is cut off, has the newer files,
+// or some or none of the older ones. It can be collected again. An error of the disk is not one of
+// the broker, which would be tried again forever.
 func TestCollectStorage(t *testing.T) {
 	const dir, first = "sweep/run-0", "config.toml"
 	objects := objectsOf{content: map[string]string{}}
@@ -104,7 +104,7 @@ func TestCollectStorage(t *testing.T) {
 			check(when, after, content, fs.ErrInvalid)
 		})
 	}
-	must.Tally(t, "a collected run whose write fails, or is cut off, at any step is the older one, absent or the newer one", tried, held)
+	must.Tally(t, "a collected run whose write fails, or is cut off, at any step has the newer files, or some or none of the older ones", tried, held)
 }
 
 // contents returns the files of a folder by their names with slashes. A folder that is missing has

@@ -11,9 +11,10 @@ import (
 // longTally is the promise of the tests below. Their long forms have 2²⁴ taps and 2²⁵ points.
 const longTally = "long kernels, their gradients and long transforms agree with float64"
 
-// Every tap of a long kernel agrees with powers in complex128, relative to the size of its own
-// terms: the far taps of a decaying kernel too. A tap is a sum of 2M products of two factors that
-// are rounded once, so its error is at most (2M + 2)·2⁻²⁴ of Σ 2|w λ^l|.
+// Every tap of a long kernel agrees with powers in complex128. The error is relative to the size of
+// the tap's own terms, so that small taps at the end of a decaying kernel count too. A tap is a
+// sum of 2M products of two factors that are rounded once, so its error is at most (2M + 2)·2⁻²⁴
+// of Σ 2|w λ^l|.
 func TestMillionsOfTaps(t *testing.T) {
 	const modes = 4
 	length, tried, held := must.Cases(1<<16, 1<<24), 0, 0

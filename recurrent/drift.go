@@ -6,15 +6,15 @@ import (
 )
 
 // drift corrects a state [re, im][modes] for the rounding of the poles to float32: h ← (1 + δ)h at
-// the end of a block, where δ = (λ̄/fl(λ̄))^block − 1 is what the rounding of λ̄ loses (docs/maths.md
-// §6). Without it the phase of an undamped pole of S4D drifts by up to 6e-8 radians per sample,
-// which after 16,384 samples is an error of 2e-4 of the output. The output of an LRU with |λ̄| ≥
-// 0.999 is then wrong by 1.6e-4.
+// the end of a block, where δ = (λ̄/fl(λ̄))^block − 1 is what the rounding of λ̄ loses
+// (docs/maths.md §6). Without it the phase of an undamped pole of S4D drifts by up to 6e-8 radians
+// per sample, which after 16,384 samples is an error of 2e-4 of the output. The output of an LRU
+// with |λ̄| ≥ 0.999 is then wrong by 1.6e-4.
 //
 // A part of δ may be smaller than the rounding of h, 6e-8. It would be lost in a sum, and the phase
 // would drift by up to 1e-9 radians per sample. Therefore two larger steps with the same product
-// are taken, 1 + δ = (1 + δ₁)(1 + δ₂), whose roundings are random. The elements are the conjugates
-// of δ₁ and δ₂, [2][re, im][modes].
+// are taken, 1 + δ = (1 + δ₁)(1 + δ₂), whose rounding errors average out. The elements are the
+// conjugates of δ₁ and δ₂, [2][re, im][modes].
 type drift []float32
 
 func newDrift(modes int) drift { return make(drift, 4*modes) }

@@ -30,8 +30,8 @@ import (
 //     pole that forgets after τ samples at most that of L = τ. The bound is three of them, relative
 //     to the sizes |2 C h| of the modes, which may cancel in y. A real or imaginary pole may be
 //     damped once in a block of 64 samples (ssm.RoundPole), an error of at most 64/τ.
-//     Plain Go rounds each product. With λ̄ near 1 − k·u the mean of these roundings is up to u/2k,
-//     which changes the gain by up to 1/4k².
+//     The generic level rounds each product. With λ̄ near 1 − k·u the mean of these roundings is up
+//     to u/(2k), which changes the gain by up to 1/(4k²).
 func TestMillionsOfSamples(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(10)) // the arrays of the long form are large
 	length, tried, held := must.Cases(1<<16, 1<<24), 0, 0
@@ -92,8 +92,8 @@ func relativeL2(got []float32, want, size []float64) float64 {
 	return math.Sqrt(diff / norm)
 }
 
-// complexRecursion is h ← λ̄h + B̄x, y = 2·Re Σ C h in complex128, with λ̄ and B̄ by the formulas of
-// docs/maths.md §1.3 and §2.6. The size of y is √Σ|2 C h|².
+// complexRecursion is h ← λ̄h + B̄x, y = 2·Re Σ C h in complex128, with λ̄ and B̄ by the formulas
+// of docs/maths.md §1.3 and §2.6. The size of y is √Σ|2 C h|².
 func complexRecursion(n *reference.Network, x []float32) (y, size []float64) {
 	l := n.Layers[0] // of one channel
 	y, size = make([]float64, len(x)), make([]float64, len(x))

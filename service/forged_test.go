@@ -158,5 +158,5 @@ func TestWildSnapshots(t *testing.T) {
 	if accepted < n/20 || rejected < n/20 {
 		t.Error("expected at least 5 % of each")
 	}
-	must.Tally(t, "a wild snapshot with right checksums is rejected or continues with valid lines", n, held)
+	must.Tally(t, "a snapshot with random changes and correct checksums is rejected, or its stream continues with valid lines", n, held)
 }

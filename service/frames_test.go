@@ -78,7 +78,7 @@ func TestHostileFrames(t *testing.T) {
 			})
 		})
 	}
-	must.Tally(t, "a frame that is not allowed ends its stream, and the service serves", cases.tried, cases.held)
+	must.Tally(t, "an invalid frame ends its stream, and the service continues", cases.tried, cases.held)
 }
 
 // Random bytes, and valid requests and frames with random changes, harm no other client. A panic or
@@ -135,7 +135,7 @@ func TestHostileExchanges(t *testing.T) {
 		}
 		checkServes(t, in, encode(tonemodel.Words().Samples))
 	})
-	must.Tally(t, "a hostile exchange leaves no stream, no goroutine and a service that serves", n, held)
+	must.Tally(t, "after a hostile exchange no stream and no goroutine remain, and the service serves other clients", n, held)
 }
 
 // Clients that send audio and never read do not delay others, and are disconnected. The service

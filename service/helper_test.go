@@ -95,8 +95,8 @@ func (c *counter) add(t *testing.T) {
 
 // The promises that several tests report.
 const (
-	promiseAccess = "only requests with access are served"
-	promiseLimits = "a client beyond a limit is slowed down, rejected or disconnected"
+	promiseAccess = "only authorised requests are served"
+	promiseLimits = "a client that exceeds a limit is slowed down, rejected or disconnected"
 	promiseEnd    = "the last lines of a stream are kept until its client confirms them"
 )
 

@@ -156,7 +156,7 @@ func newBodySource(r *bodyReader, q query) (*bodySource, error) {
 	r.header, r.deadline = maxHeader, time.Now().Add(r.idle)
 	if b.wav, err = audio.NewWAVReader(r); err != nil {
 		if err = b.classify(err); err == errGone { // or the body is invalid, and the client can read why
-			err = newError(http.StatusBadRequest, "request", "the body ends within the header of a WAV, or its encoding is invalid")
+			err = newError(http.StatusBadRequest, "request", "the body ends within the header of a WAV file, or its encoding is invalid")
 		}
 		return nil, err
 	}

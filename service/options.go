@@ -15,13 +15,13 @@ import (
 // Options are the limits of a Server. Start from Defaults.
 type Options struct {
 	Model        string        // name of the model in the start line
-	Snapshots    string        // folder where interrupted streams are saved; empty for none
+	Snapshots    string        // folder where streams are saved; empty for none
 	Keep         time.Duration // age at which a saved stream is deleted
 	SaveEvery    time.Duration // time between snapshots of a connected stream; 0 for none until it is disconnected
 	MaxStore     int64         // total size of the snapshots in bytes
 	Connections  int           // open connections of Serve; more get status 503
 	MaxStreams   int           // connected streams
-	MaxPerClient int           // connected streams of a client, and its saved ones
+	MaxPerClient int           // connected streams of a client, and its saved ones that are not connected
 	MaxMessage   int64         // size of a WebSocket message in bytes
 	Idle         time.Duration // time without audio after which a stream is disconnected
 	Slow         time.Duration // time within which a client must read a line
@@ -35,9 +35,9 @@ type Options struct {
 	// they send more, the server reads more slowly. 0 is no limit.
 	MaxRate float64
 
-	// MaxBytes is how many bytes per second all clients may send together, and MaxBytesPerClient
-	// how many the streams of a client. If they send more, the server reads more slowly. Bytes are
-	// those of bodies and of messages with audio. 0 is no limit.
+	// MaxBytes is the number of bytes per second that all clients may send together, and
+	// MaxBytesPerClient that for the streams of one client. If clients send more, the server reads
+	// more slowly. The bytes of request bodies and of audio messages count. 0 is no limit.
 	MaxBytes, MaxBytesPerClient int64
 
 	// Token is the bearer token that requests must have, except for /healthz. If it is empty, none
@@ -117,7 +117,7 @@ type Stats struct {
 	Streams        int   // connected streams
 	StreamBytes    int   // memory of a stream's detector
 	Processors     int   // blocks of audio that are processed at a time
-	Snapshots      int   // saved streams
+	Snapshots      int   // snapshots, including those of connected streams
 	SnapshotBytes  int64 // their total size
 	SnapshotErrors int64 // snapshots that could not be written since the start
 }

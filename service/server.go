@@ -1,6 +1,6 @@
 // Package service recognises words in audio that clients stream over HTTP or WebSocket, and
-// responds with the JSON lines of package report. It limits its clients, saves interrupted streams,
-// and resumes them. A Server is an http.Handler. Server.Serve also limits the connections, and ends
+// responds with the JSON lines of package report. It limits its clients, saves their streams, and
+// resumes them. A Server is an http.Handler. Server.Serve also limits the connections, and ends
 // the streams when its context ends. The README.md of examples/service describes the protocol.
 package service
 

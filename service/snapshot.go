@@ -144,9 +144,9 @@ func (e *entry) describe(id *identity, saved time.Time) {
 	e.client, e.ended, e.began, e.samples, e.saved = id.Client, id.End != nil, id.Began, id.Samples, saved
 }
 
-// precedes reports whether e is an older snapshot of a name than other, of the same stream or of an
-// earlier one. Otherwise the clock decides only between equal positions, because it may have been
-// set back.
+// precedes reports whether e is older than other, a snapshot with the same name. The later stream
+// wins, then the later position. The clock decides only between equal positions, because it may
+// have been set back.
 func (e *entry) precedes(other entry) bool {
 	switch {
 	case e.began != other.began:
@@ -229,7 +229,8 @@ func (s *store) tryWriter() bool {
 
 func (s *store) freeWriter() { <-s.writers }
 
-// write is put for a caller that may write, and for a stream that may be connected.
+// write writes a snapshot. The caller has reserved a writer. connected states that the stream is
+// still connected.
 func (s *store) write(v snapshot, connected bool) error {
 	id := v.Identity.ID
 	b, err := encodeSnapshot(v)

@@ -29,7 +29,7 @@ const (
 // identity is what a snapshot stores of a stream in addition to its detector.
 type identity struct {
 	ID, Client string
-	Began      int64          // ns; of two streams with a name, the later one has more
+	Began      int64          // start in ns; of two streams with one name, the later one has the larger
 	EventCount int64          // events so far
 	Recent     []report.Event // the last of them, at most maxRecent
 	Busy       time.Duration  // computing time so far
@@ -79,8 +79,8 @@ type stream struct {
 
 	saved       time.Time      // start of the session, or of the last snapshot in it
 	writing     atomic.Bool    // a snapshot of this session
-	writes      sync.WaitGroup // has that snapshot
-	writeFailed bool           // before; it is logged once
+	writes      sync.WaitGroup // waits for that snapshot
+	writeFailed bool           // the last write failed; only the first failure is logged
 }
 
 // standardRates are the sampling rates in Hz that can be resampled: the filters for others may take
@@ -366,8 +366,8 @@ func (s *streams) dismiss(id, name string) {
 	}
 }
 
-// save writes a snapshot of a connected stream in the background if the last one is old. It does
-// nothing while that one or maxWriters others are being written: the call after a later block does.
+// save starts to write a snapshot of a connected stream if the last one is older than SaveEvery. If
+// a write of this stream is in progress, or maxWriters others are, a later block tries again.
 func (s *streams) save(st *stream) {
 	every := s.opt.SaveEvery
 	if s.store == nil || every == 0 || time.Since(st.saved) < every || st.writing.Load() || !s.store.tryWriter() {

@@ -14,7 +14,8 @@ const CorrectionBlock = 64
 type ScanWeights struct {
 	Lambda []float32 // [2P] fl(λ̄): real parts, then imaginary parts
 
-	// [2P] δ = (λ̄/fl(λ̄))^CorrectionBlock − 1, and its conjugate: h ← h + δh at the end of a block.
+	// [2P] δ = (λ̄/fl(λ̄))^CorrectionBlock − 1, and its conjugate: h ← h + δh at the end of a
+	// block.
 	Correction, Conjugate []float32
 
 	B []float32   // [2P][H] Re B̄, then Im B̄
@@ -67,9 +68,10 @@ func (w *ScanWeights) Fill(p *Params, s *Scan, lo, hi int) {
 // in a float32 addition its product would vanish, always to the same side. For example exp(iπ/2)
 // becomes i, and the correction makes up for the difference.
 //
-// Products with 1 − k·2⁻²⁴ are rounded with a mean error of up to 2⁻²⁴/2k. With one part 0 and the
-// other of this size, the gain of the pole would be wrong by up to 1/4k². Below k = 50 the
-// correction at the end of each block is more accurate, and the part becomes ±1.
+// Products with 1 − k·2⁻²⁴ are rounded with a mean error of up to 2⁻²⁴/(2k). With one part 0 and
+// the other of this size, the gain of the pole would be wrong by up to 1/(4k²). For k < 50
+// RoundPole therefore rounds the part to ±1, and the correction at the end of each block makes up
+// for it.
 func RoundPole(lambda complex128) (re, im float32) {
 	const lost, near = 0x1p-23, 50 * 0x1p-24
 	re, im = float32(real(lambda)), float32(imag(lambda))

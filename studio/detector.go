@@ -221,7 +221,7 @@ const (
 )
 
 // save writes the model and its description. The model before it is kept as previousFile. After an
-// error, the model and the description are those before them.
+// error, save restores the older model and description, if the disk permits it.
 func (p *project) save(m *model.Model, d *detector) (err error) {
 	if err := p.disk.MkdirAll(stateFolder, 0o777); err != nil {
 		return err

@@ -113,8 +113,8 @@ func FuzzSweepTable(f *testing.F) {
 	})
 }
 
-// The lines that are read from a log are lines of it, with the epochs 1 to the last one. They are
-// the same after they were written and read again.
+// parseLog returns only whole lines of the log, with epochs from 1 to the last. They are the same
+// after they were written and read again.
 func FuzzMetricsLog(f *testing.F) {
 	var b bytes.Buffer
 	for i := range 3 {

@@ -40,8 +40,8 @@ func runToEnd(t *testing.T, cmd *exec.Cmd) (code int, text string) {
 	return code, all.String()
 }
 
-// Each kind of system call that a training run makes in its folder fails, in the long form at each
-// position. strace counts the calls of each thread.
+// Each listed kind of system call that a training run makes in its folder fails, in the long form
+// at each position. strace counts the calls of each thread.
 func TestSystemCallFails(t *testing.T) {
 	const epochs = 2
 	want, _ := uninterrupted(t, epochs)
@@ -241,7 +241,7 @@ func TestFolderGone(t *testing.T) {
 		mount(t, "tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=16m")
 		check(t, "read-only", out, out, code, text.String(), "read-only file system")
 	})
-	must.Tally(t, "a run whose folder is moved, is removed or becomes read-only names the file and can be run to the same bits", tried, held)
+	must.Tally(t, "a run whose folder is moved, is removed or becomes read-only names the file and can be resumed, or run again, to the same bits", tried, held)
 }
 
 // The disk's content at a moment of a run, on which the file system replays its journal.

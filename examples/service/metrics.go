@@ -63,7 +63,7 @@ func (m *metrics) observe(s *service.Server) {
 	gauge("s4d_streams", "Connected streams.", func(v service.Stats) float64 { return float64(v.Streams) })
 	gauge("s4d_stream_bytes", "Memory of a stream's detector.", func(v service.Stats) float64 { return float64(v.StreamBytes) })
 	gauge("s4d_processors", "Blocks that can be processed at a time.", func(v service.Stats) float64 { return float64(v.Processors) })
-	gauge("s4d_snapshots", "Saved streams.", func(v service.Stats) float64 { return float64(v.Snapshots) })
+	gauge("s4d_snapshots", "Snapshots, including those of connected streams.", func(v service.Stats) float64 { return float64(v.Snapshots) })
 	gauge("s4d_snapshot_bytes", "Total size of the snapshots.", func(v service.Stats) float64 { return float64(v.SnapshotBytes) })
 	m.registry.MustRegister(prometheus.NewCounterFunc(
 		prometheus.CounterOpts{Name: "s4d_snapshot_errors_total", Help: "Snapshots that could not be written."},

@@ -14,7 +14,7 @@ const (
 )
 
 // ClipList reads a list of recordings as in Google's Speech Commands: lines of the form
-// WORD/clip.wav, at most 2²⁰ of them, of at most 16 kB each. Empty lines are ignored.
+// WORD/clip.wav, at most 2²⁰ of them, of at most 16 KiB each. Empty lines are ignored.
 func ClipList(path string) ([]string, error) {
 	f, err := Open(path)
 	if err != nil {

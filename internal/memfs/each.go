@@ -13,7 +13,7 @@ type Mode string
 const (
 	Once Mode = "once"          // one operation
 	Dead Mode = "from there on" // it and all later ones, as on a disk that breaks (EIO)
-	Full Mode = "disk full"     // it and all later ones that need space (ENOSPC), if it is such a one
+	Full Mode = "disk full"     // it and all later ones that need space (ENOSPC), if it needs space
 )
 
 // Modes are all modes.

@@ -179,8 +179,8 @@ func (f *FS) Mkdir(name string, perm fs.FileMode) error {
 	}))
 }
 
-// Rename renames a file. A power cut may lose the new name and keep that the old one is gone, or
-// the other way round, if they are in two folders.
+// Rename renames a file. If the folders differ, a power cut may lose the new name but not the
+// removal of the old one, or vice versa.
 func (f *FS) Rename(from, to string) error {
 	return linkError("rename", from, to, f.do("Rename", to, func() error {
 		dir, old, err := f.parent(from)

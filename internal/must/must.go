@@ -94,10 +94,10 @@ func Allocates(t testing.TB, most int, call func(), format string, args ...any) 
 	}
 }
 
-// HugeNumbers passes a file to read with a huge number in place of its bytes at each offset, as a
-// forged size would be: of 4 and of 8 bytes, in both byte orders. It tries all numbers in the first
-// 32 bytes, and one of them at each other offset. A call that allocates more than most bytes is an
-// error.
+// HugeNumbers calls read with copies of file. In each copy a huge number, such as a forged size,
+// overwrites the bytes at one offset: 4 and 8 bytes, in both byte orders. It tries all numbers in
+// the first 32 bytes, and one of them at each other offset. A call that allocates more than most
+// bytes is an error.
 func HugeNumbers(t testing.TB, most int, file []byte, read func(b []byte)) {
 	t.Helper()
 	var numbers [][]byte
@@ -172,9 +172,9 @@ func Damage(t testing.TB, promise string, file []byte, held func(damaged []byte)
 }
 
 // Mutate passes versions of a file to held: each truncation, each bit flipped, each byte set to 0
-// and to 255, removed, and doubled. It reports an error if held is false or allocates more than
-// most bytes. Mutate tallies the cases under the promise. In the short form it mutates each 97th
-// byte only.
+// and to 255, removed, and duplicated. It reports an error if held returns false or allocates more
+// than most bytes. Mutate tallies the cases under the promise. In the short form it mutates every
+// 97th byte only.
 func Mutate(t testing.TB, promise string, most int, file []byte, held func(mutated []byte) bool) {
 	t.Helper()
 	tried, good, largest := 0, 0, uint64(0)

@@ -24,7 +24,7 @@ func init() {
 
 var cifarClasses = strings.Fields("airplane automobile bird cat deer dog frog horse ship truck")
 
-// maxCIFAR bounds the bytes of a file; those that are published have 31 MB.
+// maxCIFAR bounds the bytes of a file; the published files have 31 MB.
 const maxCIFAR = 64 << 20
 
 // readCIFAR reads the binary version.

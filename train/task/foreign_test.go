@@ -14,7 +14,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// endless is a reader that repeats a text for ever.
+// endless is a reader that repeats a text forever.
 type endless string
 
 func repeat(text string) endless { return endless(strings.Repeat(text, 1<<12)) }

@@ -88,7 +88,7 @@ func readIDX(dir, name string, dimensions int) (x idx, ok bool, err error) {
 	return x, true, nil
 }
 
-// maxIDX bounds the bytes of data, above those of any set of digits.
+// maxIDX bounds the bytes of data. No published set of digits is larger.
 const maxIDX = 1 << 28
 
 // parseIDX parses two zero bytes, the type 8 (bytes), the number of dimensions, four bytes for each
@@ -111,7 +111,7 @@ func parseIDX(r io.Reader, dimensions int) (x idx, err error) {
 		}
 	}
 	if x.data, err = io.ReadAll(io.LimitReader(r, want+1)); err == nil && int64(len(x.data)) != want {
-		err = fmt.Errorf("%d bytes of data or more, expected those of sizes %v", len(x.data), x.sizes)
+		err = fmt.Errorf("sizes %v: data of at least %d bytes, expected %d", x.sizes, len(x.data), want)
 	}
 	return x, err
 }

@@ -410,7 +410,7 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// A stream whose publisher died before the end does not stay for ever.
+// A stream whose publisher died before the end does not stay forever.
 func TestAbandoned(t *testing.T) {
 	c := newCluster(t)
 	p := c.publisher("mic")
