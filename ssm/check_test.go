@@ -10,13 +10,14 @@ import (
 
 // Every layer's initial parameters pass Check, on the unit circle too. A value whose exponential
 // overflows is an error that names the channel or the mode.
-func TestCheck(t *testing.T) {
+func TestWildParameters(t *testing.T) {
 	base := Config{DModel: 3, DState: 4, Init: Lin, Disc: ZOH, DtMin: 1e-3, DtMax: 0.1, XiMin: 1e-3, XiMax: 0.1, AReal: 0.5}
 	with := func(change func(c *Config)) Config { c := base; change(&c); return c }
 	undamped := with(func(c *Config) { c.AReal = 0 })
 	dfout := with(func(c *Config) { c.Init, c.Bidirectional = DFouT, true })
 	dss := with(func(c *Config) { c.Layer, c.LKernel = LayerDSS, 16 })
 	s4 := with(func(c *Config) { c.Layer, c.Init, c.Disc, c.LKernel = LayerS4, LegS, Bilinear, 16 })
+	tried, held := 0, 0
 	for _, tt := range []struct {
 		name   string
 		cfg    Config
@@ -51,8 +52,12 @@ func TestCheck(t *testing.T) {
 	} {
 		p := must.Get(New(tt.cfg, 1, 0))(t)
 		tt.change(p)
+		tried++
 		if err := p.Check(); (err == nil) != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), "ssm: "+tt.want) {
 			t.Errorf("%s: error %v, expected %q", tt.name, err, tt.want)
+		} else {
+			held++
 		}
 	}
+	must.Tally(t, "parameters of an SSM are rejected if and only if their discretisation is not finite", tried, held)
 }

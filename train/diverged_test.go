@@ -62,26 +62,33 @@ func TestDivergenceNamesTheTensor(t *testing.T) {
 // A sample or target that is not finite, from a set of any program, is an error of the data before
 // it reaches the weights.
 func TestInvalidSamplesStopTheRun(t *testing.T) {
+	tried, held := 0, 0
 	for value, want := range map[float32]string{
 		nan:                   "sample 0 is NaN",
 		float32(math.Inf(1)):  "sample 0 is +Inf",
 		-float32(math.Inf(1)): "sample 0 is -Inf",
 	} {
-		cfg := tiny(t)
-		cfg.data = echoData(cfg.Config)
-		cfg.data.Train = invalid{cfg.data.Train, value}
-		tr := newTrainer(t, cfg)
-		before := tr.model.Weights.Clone()
-		err := tr.Fit(t.Context())
-		must.Fail(t, err, ErrData, "example 3", want)
-		if errors.Is(err, ErrDiverged) {
-			t.Errorf("%v: an error of the data is reported as divergence", value)
-		}
-		must.Do(t, tr.model.Check())
-		if tr.Step() == 0 && tr.model.Weights.Flat()[0] != before.Flat()[0] {
-			t.Errorf("%v: the weights have changed before the first step", value)
+		tried++
+		if t.Run(want, func(t *testing.T) {
+			cfg := tiny(t)
+			cfg.data = echoData(cfg.Config)
+			cfg.data.Train = invalid{cfg.data.Train, value}
+			tr := newTrainer(t, cfg)
+			before := tr.model.Weights.Clone()
+			err := tr.Fit(t.Context())
+			must.Fail(t, err, ErrData, "example 3", want)
+			if errors.Is(err, ErrDiverged) {
+				t.Error("an error of the data is reported as divergence")
+			}
+			must.Do(t, tr.model.Check())
+			if tr.Step() == 0 && tr.model.Weights.Flat()[0] != before.Flat()[0] {
+				t.Error("the weights have changed before the first step")
+			}
+		}) {
+			held++
 		}
 	}
+	must.Tally(t, "a run stops at an invalid sample before it reaches the weights", tried, held)
 }
 
 // invalid replaces the first sample of example 3.

@@ -135,6 +135,7 @@ func TestBadModelFiles(t *testing.T) {
 // name of the layer. So are NaN and infinite weights, with the name of the tensor.
 func TestBadWeights(t *testing.T) {
 	recording, dir := clip(t, 8000, 100), t.TempDir()
+	tried, held := 0, 0
 	for name, tt := range map[string]struct {
 		change func(w *model.Weights)
 		want   string
@@ -154,9 +155,13 @@ func TestBadWeights(t *testing.T) {
 			{"plot", "hinf", path, "--out", filepath.Join(dir, "a.png")}, {"calibrate", path, "--words", dir, "--background", dir},
 			{"train", "fsdd", "--from", path, "--data", dir, "--out", filepath.Join(dir, "run")},
 		} {
-			checkRun(t, nil, args, exitBadInput, path, tt.want)
+			tried++
+			if t.Run(name+" "+args[0], func(t *testing.T) { checkRun(t, nil, args, exitBadInput, path, tt.want) }) {
+				held++
+			}
 		}
 	}
+	must.Tally(t, "every command rejects a model with invalid weights, and names the tensor", tried, held)
 }
 
 func TestBadCheckpoints(t *testing.T) {

@@ -31,6 +31,7 @@ func TestTooFewData(t *testing.T) {
 		testfiles.Write(t, path, text)
 		return path
 	}
+	tried, held := 0, 0
 	for _, c := range []struct {
 		args []string
 		want []string
@@ -42,6 +43,7 @@ func TestTooFewData(t *testing.T) {
 		{[]string{"series", "--data", rows("single.csv", "a,b,label\n1,2,x\n")}, []string{"single.csv"}},
 		{[]string{"series", "--data", rows("nothing.csv", "")}, []string{"nothing.csv"}},
 	} {
+		tried++
 		out := filepath.Join(dir, "run")
 		code, _, stderr := invoke(nil, append(append([]string{"train"}, c.args...), "--out", out)...)
 		if code != exitBadInput {
@@ -51,6 +53,9 @@ func TestTooFewData(t *testing.T) {
 		if _, err := os.Stat(out); err == nil {
 			t.Errorf("train %v left a run folder", c.args)
 			must.Do(t, os.RemoveAll(out))
+		} else if code == exitBadInput {
+			held++
 		}
 	}
+	must.Tally(t, "data that are too few to train on are an error that names the place", tried, held)
 }
