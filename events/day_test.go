@@ -114,6 +114,41 @@ func TestDay(t *testing.T) {
 	must.Tally(t, "a detector has the same events in every minute of a day of equal minutes", tried, held)
 }
 
+// Speech takes as long after an hour of silence or of denormal numbers as in a new detector. The
+// times are only logged (docs/reliability.md): no test depends on speed.
+func TestSpeechAfterQuiet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: times are of no use where kernels are emulated or instrumented")
+	}
+	tens := must.Cases(6, 360)
+	for _, name := range pretrained.Names() {
+		m := must.Get(pretrained.Load(name))(t)
+		r := must.Get(events.New(m, events.DefaultsFor(m)))(t)
+		minute := kinds(t, 10, int(m.Meta.SampleRate))
+		speech := minute[2].samples
+		for _, k := range []kind{minute[0], minute[5]} {
+			d := r.NewDetector()
+			for range tens {
+				process(t, d, k.samples)
+			}
+			quiet, first, after := d.Snapshot(), math.Inf(1), math.Inf(1)
+			for range 20 { // the fastest, in turn
+				first = min(first, perSample(t, r.NewDetector(), speech))
+				must.Do(t, d.Restore(quiet))
+				after = min(after, perSample(t, d, speech))
+			}
+			t.Logf("%s: speech: %.1f ns a sample in a new detector, %.1f after %d s of %s, ratio %.3f", name, first, after, 10*tens, k.name, after/first)
+		}
+	}
+}
+
+// perSample returns the time in ns that a sample takes.
+func perSample(t *testing.T, d *events.Detector, x []float32) float64 {
+	began := time.Now()
+	process(t, d, x)
+	return float64(time.Since(began)) / float64(len(x))
+}
+
 // Sounds below −360 dB are silence: their squares would be denormal numbers, which are slow.
 func TestInaudible(t *testing.T) {
 	m := must.Get(pretrained.Load("commands"))(t)
