@@ -98,8 +98,10 @@ func System() Files { return Files{OS{}} }
 // Open opens a file to read it.
 func (f Files) Open(name string) (File, error) { return f.OpenFile(name, os.O_RDONLY, 0) }
 
-// ReadFile returns the content of a file of at most limit bytes. A larger
-// file is an error of type *fs.PathError.
+// ErrTooLarge marks a file with more bytes than ReadFile may read.
+var ErrTooLarge = errors.New("larger than the limit")
+
+// ReadFile returns the content of a file of at most limit bytes. A larger one is an ErrTooLarge.
 func (f Files) ReadFile(name string, limit int64) ([]byte, error) {
 	file, err := f.Open(name)
 	if err != nil {
@@ -108,7 +110,7 @@ func (f Files) ReadFile(name string, limit int64) ([]byte, error) {
 	defer file.Close()
 	b, err := io.ReadAll(io.LimitReader(file, limit+1))
 	if err == nil && int64(len(b)) > limit {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("larger than the limit of %d bytes", limit)}
+		return nil, fmt.Errorf("%s: %w of %d bytes", name, ErrTooLarge, limit)
 	}
 	return b, err
 }

@@ -40,7 +40,7 @@ func TestConfigText(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "large.toml")
 	must.Do(t, os.WriteFile(path, make([]byte, maxConfig+1), 0o600))
-	must.Reject(ReadConfig(path))(t, path+": more than 1048576 bytes")
+	must.Reject(ReadConfig(path))(t, path+": larger than the limit of 1048576 bytes")
 }
 
 // Hostile files in the folder of a run or of a sweep cost no more memory than docs/reliability.md
@@ -51,10 +51,10 @@ func TestReaderBounds(t *testing.T) {
 	must.Do(t, os.Truncate(path, 1<<30))
 	var err error
 	must.Allocates(t, 8*maxConfig, func() { _, err = ReadConfig(path) }, "a configuration of 1 GiB")
-	must.Fail(t, err, path+": more than 1048576 bytes")
+	must.Fail(t, err, path+": larger than the limit of 1048576 bytes")
 	must.Do(t, os.Rename(path, filepath.Join(filepath.Dir(path), sweepFile)))
 	must.Allocates(t, 8*maxSweep, func() { _, err = ReadSweep(filepath.Dir(path)) }, "a table of 1 GiB")
-	must.Fail(t, err, ErrData, sweepFile+": more than 4194304 bytes")
+	must.Fail(t, err, ErrData, sweepFile+": larger than the limit of 4194304 bytes")
 	head, row := strings.Join(sweepColumns, ",")+"\n", "0,,0,0,,,,,,,\n"
 	for name, text := range map[string]string{
 		"2²² columns": strings.Repeat(",", maxSweep-1),

@@ -135,6 +135,9 @@ func (s Sweep) runs() ([]SweepRun, error) {
 	if err := checkAxes(s.Axes); err != nil {
 		return nil, err
 	}
+	if size := s.maxTable(); size > maxSweep {
+		return nil, configErrorf("sweep: %s of the runs could have %.0f bytes, expected at most %d: divide the grid into several sweeps", sweepFile, size, maxSweep)
+	}
 	grid := [][]string{nil}
 	for _, a := range s.Axes {
 		var longer [][]string
