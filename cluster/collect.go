@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -92,12 +92,12 @@ func (s *sweep) collect(ctx context.Context, i int, e entry) error {
 	return s.folder.Record(i, e.row())
 }
 
-// getFolder replaces a folder by the files of a run. After a crash the folder has the older files,
-// some of them, none, or the newer files. When getFolder has returned without an error, the newer
-// files outlast a power cut.
+// getFolder replaces a folder by the files of a run. After a crash, recoverFolders leaves the older
+// folder, or none if there was none, or the newer one. When getFolder has returned without an
+// error, the newer files outlast a power cut.
 func getFolder(ctx context.Context, disk atomicfile.Files, objects jetstream.ObjectStore, dir string, files []file) error {
 	parent, name := filepath.Split(dir)
-	temporary := filepath.Join(parent, incoming+name)
+	temporary, older := filepath.Join(parent, incoming+name), filepath.Join(parent, replaced+name)
 	err := disk.RemoveAll(temporary)
 	if err == nil {
 		err = disk.MkdirAll(temporary, 0o755)
@@ -109,27 +109,57 @@ func getFolder(ctx context.Context, disk atomicfile.Files, objects jetstream.Obj
 	if err := get(ctx, disk, objects, temporary, files, nil); err != nil {
 		return err
 	}
-	err = disk.RemoveAll(dir)
+	if err = disk.Rename(dir, older); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
 	if err == nil {
 		err = disk.Rename(temporary, dir)
 	}
-	if err == nil {
-		err = disk.SyncFolder(filepath.Dir(dir))
-	}
-	if err != nil {
+	if err = errors.Join(err, recoverFolder(disk, older, dir)); err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	return nil
 }
 
-// incoming begins the names of folders whose files are not complete.
-const incoming = ".incoming-"
+// recoverFolder ends the replacement of a folder: it removes the older folder if there is a newer
+// one, and otherwise restores it. What it leaves outlasts a power cut, except that the removed
+// folder may return.
+func recoverFolder(disk atomicfile.Files, older, dir string) error {
+	_, err := disk.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = disk.Rename(older, dir); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	if err == nil {
+		err = disk.SyncFolder(filepath.Dir(dir))
+	}
+	if err == nil {
+		err = disk.RemoveAll(older)
+	}
+	return err
+}
 
-// removeIncoming removes what a crash left.
-func removeIncoming(dir string) error {
-	old, err := filepath.Glob(filepath.Join(dir, incoming+"*"))
-	for _, path := range old {
-		err = errors.Join(err, os.RemoveAll(path))
+// What begins the names of folders whose files are not complete, and of those that are being
+// replaced.
+const (
+	incoming = ".incoming-"
+	replaced = ".replaced-"
+)
+
+// recoverFolders removes or restores the folders that a crash left in the folder of a sweep.
+func recoverFolders(disk atomicfile.Files, dir string) error {
+	entries, err := disk.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if name, ok := strings.CutPrefix(e.Name(), replaced); ok {
+			err = errors.Join(err, recoverFolder(disk, path, filepath.Join(dir, name)))
+		} else if strings.HasPrefix(e.Name(), incoming) {
+			err = errors.Join(err, disk.RemoveAll(path))
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)

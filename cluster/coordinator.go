@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
@@ -85,7 +86,7 @@ func (c *Coordinator) Run(ctx context.Context, nc *nats.Conn) ([]train.SweepRow,
 	}
 	defer folder.Close()
 	s := &sweep{Coordinator: c, folder: folder, open: map[int]bool{}, state: make([]Status, len(folder.Runs))}
-	if err := removeIncoming(c.Sweep.Dir); err != nil {
+	if err := recoverFolders(atomicfile.System(), c.Sweep.Dir); err != nil {
 		return nil, err
 	}
 	if err := s.describe(ctx); err != nil {

@@ -162,7 +162,7 @@ func get(ctx context.Context, disk atomicfile.Files, objects jetstream.ObjectSto
 		}
 		err := disk.Write(path, 0o666, func(w io.Writer) error { return getObject(ctx, objects, f, w, step) })
 		if err != nil {
-			return fmt.Errorf("cluster: %s: %w", path, err)
+			return fmt.Errorf("cluster: %w", err)
 		}
 	}
 	return nil

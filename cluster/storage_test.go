@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,9 +41,9 @@ func (o object) Read(p []byte) (int, error) { return o.Reader.Read(p) }
 func (object) Close() error                 { return nil }
 func (object) Error() error                 { return nil }
 
-// The folder of a collected run whose write fails at any step, or is cut off, has the newer files,
-// or some or none of the older ones. It can be collected again. An error of the disk is not one of
-// the broker, which would be tried again forever.
+// The folder of a collected run whose write fails at any step, or is cut off, is the older or the
+// newer one. It can be collected again. An error of the disk is not one of the broker, which would
+// be tried again forever.
 func TestCollectStorage(t *testing.T) {
 	const dir, first = "sweep/run-0", "config.toml"
 	objects := objectsOf{content: map[string]string{}}
@@ -68,14 +69,10 @@ func TestCollectStorage(t *testing.T) {
 	tried, held := 0, 0
 	check := func(what string, f *memfs.FS, start map[string]string, collected error) {
 		tried++
+		must.Do(t, recoverFolders(atomicfile.Files{FS: f}, "sweep"))
 		got := contents(t, f, dir)
-		// The older folder is removed file by file.
-		before := len(got) <= len(start)
-		for name, text := range got {
-			before = before && start[name] == text
-		}
 		switch newer := maps.Equal(got, objects.content); {
-		case !newer && (collected == nil || !before):
+		case !newer && (collected == nil || !maps.Equal(got, start)):
 			t.Errorf("%s: getFolder returned %v; the folder has %q", what, collected, slices.Sorted(maps.Keys(got)))
 		case collect(f) != nil || !maps.Equal(contents(t, f, dir), objects.content):
 			t.Errorf("%s: collected again, the folder has %q", what, slices.Sorted(maps.Keys(contents(t, f, dir))))
@@ -97,14 +94,33 @@ func TestCollectStorage(t *testing.T) {
 				t.Errorf("%v: error %v, expected the cause", fault, err)
 			}
 			for loss := memfs.Everything; loss < memfs.Torn+2; loss++ {
-				check(fault.String(), f.PowerCut(loss), content, err)
+				check(fault.String()+", then a power cut", f.PowerCut(loss), content, err)
 			}
+			check(fault.String(), f, content, err)
 		})
 		memfs.EachPowerCut(start, 5, func(f *memfs.FS) { must.Do(t, collect(f)) }, func(after *memfs.FS, when string) {
 			check(when, after, content, fs.ErrInvalid)
 		})
 	}
-	must.Tally(t, "a collected run whose write fails, or is cut off, at any step has the newer files, or some or none of the older ones", tried, held)
+	must.Tally(t, "the folder of a collected run whose write fails, or is cut off, at any step is the older or the newer one", tried, held)
+}
+
+// Folders that a crash left in a sweep are removed or restored, whatever the name of the sweep's
+// folder is.
+func TestRecoverFolders(t *testing.T) {
+	disk, dir := atomicfile.System(), filepath.Join(t.TempDir(), "x[1")
+	must.Do(t, recoverFolders(disk, dir)) // no folder yet
+	for _, path := range []string{incoming + "a/last", replaced + "a", replaced + "b", "b", "c"} {
+		path = filepath.Join(dir, filepath.FromSlash(path))
+		must.Do(t, os.MkdirAll(path, 0o777))
+		must.Do(t, os.WriteFile(filepath.Join(path, "file"), []byte(filepath.Base(path)), 0o666))
+	}
+	must.Do(t, recoverFolders(disk, dir))
+	var got []string
+	for _, e := range must.Get(os.ReadDir(dir))(t) {
+		got = append(got, e.Name()+" "+string(must.Get(os.ReadFile(filepath.Join(dir, e.Name(), "file")))(t)))
+	}
+	must.Equal(t, strings.Join(got, ", "), "a .replaced-a, b b, c c", "folders and their files")
 }
 
 // contents returns the files of a folder by their names with slashes. A folder that is missing has

@@ -22,7 +22,7 @@ var promises = []promise{
 	{text: "a sweep's table has the rows before or after a write that fails, or is cut off, at any step", pkg: "train", test: "TestSweepStorage"},
 	{text: "a detector of studio whose write fails, or is cut off, at any step is the older or the newer one", pkg: "studio", test: "TestDetectorStorage"},
 	{text: "a recording of studio whose write fails, or is cut off, at any step is whole or absent", pkg: "studio", test: "TestRecordingStorage"},
-	{text: "a collected run whose write fails, or is cut off, at any step has the newer files, or some or none of the older ones", pkg: "cluster", test: "TestCollectStorage"},
+	{text: "the folder of a collected run whose write fails, or is cut off, at any step is the older or the newer one", pkg: "cluster", test: "TestCollectStorage"},
 	{text: "a run that is killed at any moment resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestKill"},
 	{text: "a run that is killed during its first checkpoint resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestKillAtFirstCheckpoint"},
 	{text: "a run that SIGINT, SIGTERM or SIGHUP ends resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestSignals"},
