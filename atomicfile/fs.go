@@ -174,10 +174,7 @@ func (f Files) RemoveTemporary(paths ...string) error {
 			return err
 		}
 		for _, file := range files {
-			rest, ours := strings.CutPrefix(file.Name(), name+".")
-			number, temporary := strings.CutSuffix(rest, ".tmp")
-			_, err := strconv.ParseUint(number, 10, 32)
-			if !ours || !temporary || err != nil || !file.Type().IsRegular() {
+			if of, ok := TemporaryOf(file.Name()); !ok || of != name || !file.Type().IsRegular() {
 				continue
 			}
 			if err := f.Remove(filepath.Join(dir, file.Name())); err != nil {
@@ -186,6 +183,20 @@ func (f Files) RemoveTemporary(paths ...string) error {
 		}
 	}
 	return nil
+}
+
+// TemporaryOf reports whether name is the name of a temporary file of Write, and returns that of the
+// file that was to be written. For other names it returns name.
+func TemporaryOf(name string) (of string, ok bool) {
+	rest, ok := strings.CutSuffix(name, ".tmp")
+	dot := strings.LastIndexByte(rest, '.')
+	if !ok || dot <= 0 {
+		return name, false
+	}
+	if _, err := strconv.ParseUint(rest[dot+1:], 10, 32); err != nil {
+		return name, false
+	}
+	return rest[:dot], true
 }
 
 // createTemp creates a file in the folder of path with mode perm, less the umask unless path

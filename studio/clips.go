@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/audio"
 )
 
@@ -121,7 +122,7 @@ func (p *project) add(name string, pieces [][]float32) ([]string, error) {
 	defer p.soundsChanged()
 	if kindOf(name) != word {
 		if err := p.disk.MkdirAll(name, 0o777); err != nil {
-			return nil, err
+			return nil, missing(err, "folder %q", name)
 		}
 	}
 	have, err := p.clips(name) // fails if the folder is a link that leads out of the project
@@ -136,6 +137,9 @@ func (p *project) add(name string, pieces [][]float32) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := p.removeTemporary(name); err != nil {
+		return nil, err
+	}
 	for _, x := range pieces {
 		clip := clipName(next)
 		if err := p.writeWAV(name+"/"+clip, x); err != nil {
@@ -145,6 +149,17 @@ func (p *project) add(name string, pieces [][]float32) ([]string, error) {
 		next++
 	}
 	return added, nil
+}
+
+// removeTemporary removes the temporary recordings that crashed processes left in a folder.
+func (p *project) removeTemporary(folder string) error {
+	entries, err := p.entries(folder)
+	for _, e := range entries {
+		if of, ok := atomicfile.TemporaryOf(e.Name()); ok && filepath.Ext(of) == ".wav" && e.Type().IsRegular() {
+			err = errors.Join(err, p.root.Remove(folder+"/"+e.Name()))
+		}
+	}
+	return err
 }
 
 func clipName(n int) string { return fmt.Sprintf("clip-%03d.wav", n) }

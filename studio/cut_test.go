@@ -52,8 +52,7 @@ func TestDivide(t *testing.T) {
 
 // An upload is an error that the client can read, or words within the limits.
 func FuzzUpload(f *testing.F) {
-	t := new(testing.T)
-	whole := wav(t, tones(500, 2))
+	whole := wav(f, tones(500, 2))
 	f.Add(whole, true)
 	f.Add(whole[:20000], false)
 	f.Add([]byte("RIFF"), false)

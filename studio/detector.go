@@ -11,18 +11,20 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// detector describes a trained detector. It is kept in .studio/detector.json.
+// detector describes a trained detector. It is kept in .studio/HASH.json.
 type detector struct {
 	Hash    string    `json:"hash"`   // SHA-256 of the model file
 	Labels  []string  `json:"labels"` // the words
@@ -216,107 +218,121 @@ const (
 	previousFile = "previous.safetensors"
 	stateFolder  = ".studio"
 	newFile      = stateFolder + "/new.safetensors" // until it is the model
-	detectorFile = stateFolder + "/detector.json"
-	maxDetector  = 1 << 20 // bytes of detectorFile
+	detectorFile = stateFolder + "/detector.json"   // the description, in projects of earlier versions
+	maxDetector  = 1 << 20                          // bytes of a description
 )
 
-// save writes the model and its description. The model before it is kept as previousFile. After an
-// error, save restores the older model and description, if the disk permits it.
+// describing returns the name of the description of the model with a hash.
+func describing(hash string) string { return stateFolder + "/" + hash + ".json" }
+
+// save writes the description of a model, and then the model. The model before it is kept as
+// previousFile. After an error, save restores the older model, if the disk permits it.
 func (p *project) save(m *model.Model, d *detector) (err error) {
 	if err := p.disk.MkdirAll(stateFolder, 0o777); err != nil {
 		return err
 	}
-	before, err := p.disk.ReadFile(detectorFile, maxDetector)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
+	defer p.tidy()
 	if d.Hash, err = p.writeModel(newFile, m); err != nil {
 		return err
 	}
-	defer p.disk.Remove(newFile) // after an error
-	undo, err := p.replaceModel(newFile)
+	text, err := json.MarshalIndent(d, "", "\t")
 	if err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(d, "", "\t")
-	if err == nil {
-		err = p.writeText(detectorFile, append(text, '\n'))
-	}
-	if err == nil {
-		return nil
-	}
-	err = errors.Join(err, undo())
-	if before == nil {
-		if e := p.disk.Remove(detectorFile); !errors.Is(e, fs.ErrNotExist) {
-			err = errors.Join(err, e)
-		}
-		return err
-	}
-	return errors.Join(err, p.writeText(detectorFile, before))
-}
-
-func (p *project) writeText(name string, text []byte) error {
-	return p.write(name, func(w io.Writer) error {
-		_, err := w.Write(text)
+	err = p.write(describing(d.Hash), func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	return p.replaceModel(newFile)
 }
 
 // replaceModel makes the file new the model, and keeps the model before it. After a crash there is
 // one of the two.
-func (p *project) replaceModel(new string) (undo func() error, err error) {
-	back := func() error { return p.disk.Rename(previousFile, modelFile) }
+func (p *project) replaceModel(new string) error {
+	undo := func() error { return p.disk.Rename(previousFile, modelFile) }
 	switch err := p.copy(modelFile, previousFile); {
 	case errors.Is(err, fs.ErrNotExist):
-		back = func() error { return p.disk.Remove(modelFile) }
+		undo = func() error { return p.disk.Remove(modelFile) }
 	case err != nil:
-		return nil, err
+		return err
 	}
-	undo = func() error { return errors.Join(back(), p.disk.SyncFolder(".")) }
 	if err := p.disk.Rename(new, modelFile); err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.disk.SyncFolder("."); err != nil {
-		return nil, errors.Join(err, undo())
+		return errors.Join(err, undo(), p.disk.SyncFolder("."))
 	}
-	return undo, nil
+	return nil
 }
 
-// loadDetector reads the description of the detector, if there is one.
+// tidy removes temporary files, and descriptions of other models than the present one. No model may
+// be written meanwhile. What cannot be removed is only a waste of space.
+func (p *project) tidy() {
+	_ = p.disk.RemoveTemporary(modelFile, previousFile)
+	if p.disk.SyncFolder(".") != nil { // a power cut could restore another model
+		return
+	}
+	hash, err := p.hash(modelFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	entries, err := p.disk.ReadDir(stateFolder)
+	if err != nil {
+		return
+	}
+	keep := describing(hash)
+	if !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return stateFolder+"/"+e.Name() == keep }) {
+		keep = detectorFile
+	}
+	for _, e := range entries {
+		path := stateFolder + "/" + e.Name()
+		_, temporary := atomicfile.TemporaryOf(e.Name())
+		if path != keep && (temporary || path == newFile || path == detectorFile || description.MatchString(e.Name())) {
+			_ = p.disk.Remove(path)
+		}
+	}
+}
+
+var description = regexp.MustCompile(`^[0-9a-f]{64}\.json$`)
+
+// loadDetector reads the description of the model, if there is a model.
 func (p *project) loadDetector() error {
 	p.status.Version = time.Now().UnixMilli() // of an earlier process: smaller
-	f, err := p.disk.Open(detectorFile)
+	hash, err := p.hash(modelFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	hash, err := p.hash(modelFile)
+	name := describing(hash)
+	text, err := p.disk.ReadFile(name, maxDetector)
+	if errors.Is(err, fs.ErrNotExist) {
+		name = detectorFile
+		text, err = p.disk.ReadFile(name, maxDetector)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s has no results of this %s: train again", stateFolder, modelFile)
+	}
 	if err != nil {
 		return err
 	}
-	d, err := parseDetector(f)
+	d, err := parseDetector(text)
 	if err != nil {
-		return fmt.Errorf("%s: %w", detectorFile, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	if d.Hash != hash {
-		return fmt.Errorf("%s describes another model than %s: train again", detectorFile, modelFile)
+		return fmt.Errorf("%s describes another model than %s: train again", name, modelFile)
 	}
 	d.Command = command(runtime.GOOS, p.modelPath()) // the folder may have been moved
 	p.status.Detector = d
 	return nil
 }
 
-func parseDetector(r io.Reader) (*detector, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxDetector+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxDetector {
-		return nil, fmt.Errorf("more than %d bytes", maxDetector)
-	}
+func parseDetector(text []byte) (*detector, error) {
 	var d detector
 	if err := json.Unmarshal(text, &d); err != nil {
 		return nil, err

@@ -28,7 +28,9 @@ func (r rootFS) OpenFile(name string, flag int, perm fs.FileMode) (atomicfile.Fi
 	return f, nil
 }
 
-func (r rootFS) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(r.FS(), name) }
+func (r rootFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	return fs.ReadDir(r.FS(), filepath.ToSlash(filepath.Clean(name)))
+}
 
 func (r rootFS) Follow(name string) (string, error) { return name, nil }
 

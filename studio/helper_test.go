@@ -125,7 +125,7 @@ func ended(st status) bool {
 	return st.Training.State == done || st.Training.State == failed || st.Training.State == cancelled
 }
 
-func wav(t *testing.T, x []float32) []byte {
+func wav(t testing.TB, x []float32) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	must.Do(t, audio.WriteWAV(&b, rate, x))

@@ -143,6 +143,7 @@ func (s *Server) open(name string) (*project, error) {
 		return nil, missing(err, "project %q", name)
 	}
 	p := &project{name: name, dir: filepath.Join(s.dir, name), root: root, disk: atomicfile.Files{FS: rootFS{root}}, cached: map[string]clip{}, changed: make(chan struct{})}
+	p.tidy()
 	if err := p.loadDetector(); err != nil {
 		s.cfg.Log.Warn("the results of the last training run cannot be read", "project", name, "error", err)
 	}
@@ -338,8 +339,8 @@ func (s *Server) makeWord(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// deleteWord deletes a word with its recordings and hidden files. If its folder has anything else,
-// nothing is deleted.
+// deleteWord deletes a word with its recordings, also temporary ones, and hidden files. If its
+// folder has anything else, nothing is deleted.
 func (s *Server) deleteWord(w http.ResponseWriter, r *http.Request) error {
 	p, err := s.project(r)
 	if err != nil {
@@ -357,8 +358,8 @@ func (s *Server) deleteWord(w http.ResponseWriter, r *http.Request) error {
 		return missing(err, "word %q", name)
 	}
 	for _, f := range files {
-		hidden := strings.HasPrefix(f.Name(), ".")
-		if f.IsDir() || !hidden && soundTypes[strings.ToLower(filepath.Ext(f.Name()))] == "" {
+		of, _ := atomicfile.TemporaryOf(f.Name())
+		if f.IsDir() || !strings.HasPrefix(of, ".") && soundTypes[strings.ToLower(filepath.Ext(of))] == "" {
 			return fail(http.StatusConflict, "the folder of %q has something other than recordings, %q: move it away first. Nothing was deleted", name, f.Name())
 		}
 	}

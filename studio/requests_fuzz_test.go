@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
@@ -24,7 +25,7 @@ func FuzzRequest(f *testing.F) {
 		{"GET /api/projects", ""}, {"POST /api/projects", `{"name":"my words"}`}, {"POST /api/projects", `{"name":"../p"}`},
 		{"GET /api/projects/p", ""}, {"GET /api/projects/p/status?after=17", ""},
 		{"POST /api/projects/p/words", `{"name":"stöp"}`}, {"POST /api/projects/p/words", `{"Name":"UP"} {}`}, {"DELETE /api/projects/p/words/up", ""},
-		{"POST /api/projects/p/sounds/up?take=loudest", string(wav(new(testing.T), tones(500, 1)[:3*rate/2]))}, {"POST /api/projects/p/sounds/_background", "RIFF"},
+		{"POST /api/projects/p/sounds/up?take=loudest", string(wav(f, tones(500, 1)[:3*rate/2]))}, {"POST /api/projects/p/sounds/_background", "RIFF"},
 		{"GET /api/projects/p/sounds/up/clip-001.wav", ""}, {"PUT /api/projects/p/sounds/up/%00.wav", "RIFF"}, {"DELETE /api/projects/p/sounds/..%2fup/a.wav", ""},
 		{"POST /api/projects/p/training", `{"from":"commands"}`}, {"DELETE /api/projects/p/training", ""},
 		{"GET /api/projects/p/model", ""}, {"GET /api/projects/p/live?rate=16000", ""}, {"GET /", ""},
@@ -81,13 +82,13 @@ func FuzzDetector(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var d *detector
 		var err error
-		must.Allocates(t, 256*min(len(text), maxDetector)+1<<16, func() { d, err = parseDetector(bytes.NewReader(text)) }, "%d bytes", len(text))
+		must.Allocates(t, 256*min(len(text), maxDetector)+1<<16, func() { d, err = parseDetector(text) }, "%d bytes", len(text))
 		if err != nil {
 			return
 		}
 		must.Equal(t, len(d.Words), len(d.Labels), "results of words")
 		first := must.Get(json.Marshal(d))(t)
-		again := must.Get(parseDetector(bytes.NewReader(first)))(t)
+		again := must.Get(parseDetector(first))(t)
 		must.Equal(t, string(must.Get(json.Marshal(again))(t)), string(first), "description read again")
 	})
 }
@@ -95,10 +96,16 @@ func FuzzDetector(f *testing.F) {
 // A description without an end, and bodies without an end, are errors before they fill the memory.
 func TestReaderBounds(t *testing.T) {
 	var err error
-	must.Allocates(t, 8*maxDetector, func() { _, err = parseDetector(&endless{}) }, "a description without an end")
-	must.Fail(t, err, "more than 1048576 bytes")
 	c := serve(t)
 	c.project("p", "up")
+	p := must.Get(c.s.open("p"))(t)
+	must.Do(t, os.WriteFile(p.modelPath(), nil, 0o666))
+	must.Do(t, os.Mkdir(filepath.Join(p.dir, stateFolder), 0o777))
+	large := filepath.Join(p.dir, filepath.FromSlash(describing(must.Get(p.hash(modelFile))(t))))
+	must.Do(t, os.WriteFile(large, nil, 0o666))
+	must.Do(t, os.Truncate(large, 1<<30))
+	must.Allocates(t, 8*maxDetector, func() { err = p.loadDetector() }, "a description of 1 GiB")
+	must.Fail(t, err, atomicfile.ErrTooLarge)
 	for _, path := range []string{"", "/p/words", "/p/training"} {
 		long := strings.NewReader(`{"name":"` + strings.Repeat("a", 1<<24) + `"}`)
 		must.Allocates(t, 1<<20, func() { c.rejects(413, "more than 4096 bytes", "POST", path, long) }, "POST %s of %d bytes", path, long.Size())

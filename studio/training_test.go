@@ -2,7 +2,9 @@ package studio
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -97,26 +99,20 @@ func TestSaveFails(t *testing.T) {
 	p := must.Get(c.s.open("p"))(t)
 	m := must.Get(pretrained.Load("commands"))(t)
 	path := func(name string) string { return filepath.Join(p.dir, filepath.FromSlash(name)) }
-	block := func(name string) { // no file can replace a folder that has one
-		must.Do(t, os.Rename(path(name), path(name)+".kept"))
-		must.Do(t, os.MkdirAll(path(name)+"/x", 0o777))
-	}
-	unblock := func(name string) {
-		must.Do(t, os.RemoveAll(path(name)))
-		must.Do(t, os.Rename(path(name)+".kept", path(name)))
-	}
 	must.Do(t, p.save(m, &detector{From: "first"}))
 	must.Do(t, p.save(m, &detector{From: "second"}))
 	must.Do(t, p.loadDetector())
 	must.Equal(t, p.status.Detector.From, "second", "detector")
 	before := must.Get(os.ReadFile(path(modelFile)))(t)
 	changed := must.Get(pretrained.Load("digits"))(t)
-	for _, name := range []string{previousFile, detectorFile} {
-		block(name)
+	hash := must.Get(p.writeModel("changed", changed))(t)
+	for _, name := range []string{previousFile, describing(hash)} {
+		must.Do(t, os.RemoveAll(path(name)))
+		must.Do(t, os.MkdirAll(path(name)+"/x", 0o777)) // no file can replace it
 		if err := p.save(changed, &detector{From: "third"}); err == nil {
 			t.Errorf("%s is a folder, and no error", name)
 		}
-		unblock(name)
+		must.Do(t, os.RemoveAll(path(name)))
 		must.Equal(t, string(must.Get(os.ReadFile(path(modelFile)))(t)), string(before), "model after an error of %s", name)
 		p.status.Detector = nil
 		must.Do(t, p.loadDetector())
@@ -124,12 +120,65 @@ func TestSaveFails(t *testing.T) {
 	}
 	must.Equal(t, len(must.Get(os.ReadDir(path(stateFolder)))(t)), 1, "files in %s", stateFolder)
 
-	must.Do(t, changed.Save(path(modelFile)))
+	old := describing(p.status.Detector.Hash)
+	must.Do(t, os.Rename(path("changed"), path(modelFile)))
 	p.status.Detector = nil
+	must.Reject(0, p.loadDetector())(t, "has no results of this model.safetensors")
+	must.Do(t, os.Rename(path(old), path(detectorFile)))
 	must.Reject(0, p.loadDetector())(t, "another model")
 	if p.status.Detector != nil {
 		t.Errorf("detector %+v", p.status.Detector)
 	}
+}
+
+// A project of an earlier version has its description in detector.json, of any size. The next
+// detector replaces it.
+func TestEarlierDescription(t *testing.T) {
+	c := serve(t)
+	dir := filepath.Join(c.s.dir, "p")
+	must.Do(t, os.Mkdir(dir, 0o777))
+	m := must.Get(pretrained.Load("commands"))(t)
+	must.Do(t, m.Save(filepath.Join(dir, modelFile)))
+	early := filepath.Join(dir, filepath.FromSlash(detectorFile))
+	must.Do(t, os.Mkdir(filepath.Dir(early), 0o777))
+	hash := fmt.Sprintf("%x", sha256.Sum256(must.Get(os.ReadFile(filepath.Join(dir, modelFile)))(t)))
+	must.Do(t, os.WriteFile(early, []byte(`{"hash":"`+hash+`","from":"early"}`), 0o666))
+	p := must.Get(c.s.open("p"))(t)
+	must.Equal(t, p.status.Detector.From, "early", "detector")
+	must.Do(t, os.Truncate(early, maxDetector+1))
+	must.Do(t, p.save(m, &detector{From: "newer"}))
+	must.Do(t, p.loadDetector())
+	must.Equal(t, p.status.Detector.From, "newer", "detector")
+	if _, err := os.Stat(early); err == nil {
+		t.Errorf("%s remains", early)
+	}
+}
+
+// Temporary files that crashed processes left are removed: those of the model when the project is
+// opened, those of recordings before others are added and with their word.
+func TestTemporaryFiles(t *testing.T) {
+	c := serve(t)
+	c.project("p", "up", "down")
+	path := func(name string) string { return filepath.Join(c.s.dir, "p", filepath.FromSlash(name)) }
+	must.Do(t, os.Mkdir(path(stateFolder), 0o777))
+	must.Do(t, os.Mkdir(path("_noise"), 0o777))
+	hash := strings.Repeat("0", 64)
+	for _, name := range []string{modelFile + ".1.tmp", previousFile + ".23.tmp", newFile, newFile + ".4.tmp", describing(hash), describing(hash) + ".5.tmp", detectorFile + ".6.tmp",
+		"up/clip-001.wav.7.tmp", "down/clip-002.wav.8.tmp", "_noise/clip-001.wav.9.tmp", "_noise/notes.9.tmp", "_noise/clip-001.wav.x.tmp", "model.1.tmp"} {
+		must.Do(t, os.WriteFile(path(name), nil, 0o666))
+	}
+	c.s.projects = map[string]*project{} // as after a crash
+	must.Get(c.s.open("p"))(t)
+	c.upload("p", "down", tones(500, 1))
+	c.upload("p", "_noise", tones(500, 1))
+	c.ok("DELETE", "/p/words/up", nil, nil)
+	var left []string
+	for _, folder := range []string{".", stateFolder, "down", "_noise"} {
+		for _, e := range must.Get(os.ReadDir(path(folder)))(t) {
+			left = append(left, e.Name())
+		}
+	}
+	must.Equal(t, strings.Join(left, " "), ".studio _noise down model.1.tmp clip-001.wav clip-001.wav clip-001.wav.x.tmp notes.9.tmp", "files left")
 }
 
 // One run trains at a time. Cancelling it keeps the detector that there was.
