@@ -1,7 +1,6 @@
 package datafile
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -30,23 +29,18 @@ func ClipList(path string) ([]string, error) {
 
 func parseList(r io.Reader) ([]string, error) {
 	var clips []string
-	lines, n := bufio.NewScanner(r), 1
-	lines.Buffer(nil, maxClipLine)
-	for ; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" {
-			continue
+	err := EachLine(r, maxClipLine, func(line string) error {
+		if line = strings.TrimSpace(line); line == "" {
+			return nil
 		}
 		if word, name, _ := strings.Cut(line, "/"); word == "" || name == "" || strings.Contains(name, "/") {
-			return nil, fmt.Errorf("line %d: %.200q, expected word/clip.wav", n, line)
+			return fmt.Errorf("%.200q, expected word/clip.wav", line)
 		}
 		if len(clips) == maxClips {
-			return nil, fmt.Errorf("line %d: more than %d clips", n, maxClips)
+			return fmt.Errorf("more than %d clips", maxClips)
 		}
 		clips = append(clips, line)
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", n, err)
-	}
-	return clips, nil
+		return nil
+	})
+	return clips, err
 }

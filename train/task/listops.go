@@ -88,10 +88,11 @@ func readListOps(path string) (lines [][]string, labels []int, err error) {
 	return lines, labels, nil
 }
 
-// parseListOps returns the first listOpsMax symbols and the value of every expression.
+// parseListOps returns the first listOpsMax symbols and the value of every expression. Equal symbols
+// share their bytes.
 func parseListOps(r io.Reader) (lines [][]string, labels []int, err error) {
-	header := true
-	err = eachLine(r, listOpsLine, func(line string) error {
+	header, known := true, map[string]string{}
+	err = datafile.EachLine(r, listOpsLine, func(line string) error {
 		source, target, ok := strings.Cut(line, "\t")
 		if header {
 			if source != "Source" || strings.TrimSpace(target) != "Target" {
@@ -105,8 +106,16 @@ func parseListOps(r io.Reader) (lines [][]string, labels []int, err error) {
 			return errors.New("expected an expression, a tab and a digit")
 		}
 		symbols := listOpsSymbols(source)
-		if len(symbols) > listOpsMax {
-			symbols = slices.Clone(symbols[:listOpsMax])
+		symbols = slices.Clone(symbols[:min(len(symbols), listOpsMax)])
+		for i, s := range symbols {
+			if known[s] == "" {
+				if len(known) == maxVocabulary {
+					return fmt.Errorf("more than %d different symbols", maxVocabulary)
+				}
+				s = strings.Clone(s) // a part of the line would keep the line
+				known[s] = s
+			}
+			symbols[i] = known[s]
 		}
 		lines, labels = append(lines, symbols), append(labels, label)
 		return nil

@@ -5,8 +5,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +35,35 @@ func TestEvaluateListOps(t *testing.T) {
 			t.Errorf("%q: error %v, expected one with %q", expression, err, want)
 		}
 	}
+}
+
+// Long lines do not stay in memory with their symbols, and the different symbols are bounded.
+func TestListOpsMemory(t *testing.T) {
+	line := "1 " + strings.Repeat(" ", listOpsLine-100) + "2\t1\n"
+	in := []io.Reader{strings.NewReader("Source\tTarget\n")}
+	for range 100 {
+		in = append(in, strings.NewReader(line))
+	}
+	live := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := live()
+	parsed, _, err := parseListOps(io.MultiReader(in...))
+	must.Do(t, err)
+	if kept := live() - before; kept > 1<<20 {
+		t.Errorf("%d lines keep %d bytes", len(parsed), kept)
+	}
+	must.Equal(t, strings.Join(parsed[99], " "), "1 2", "symbols of the last line")
+
+	text := bytes.NewBufferString("Source\tTarget\n")
+	for i := range maxVocabulary + 1 {
+		fmt.Fprintf(text, "%d\t1\n", i)
+	}
+	_, _, err = parseListOps(text)
+	must.Fail(t, err, "line 65535: more than 65533 different symbols")
 }
 
 // EvaluateListOps agrees with the value in every published line.

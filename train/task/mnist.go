@@ -110,8 +110,13 @@ func parseIDX(r io.Reader, dimensions int) (x idx, err error) {
 			return x, fmt.Errorf("sizes %v, expected 1 to %d bytes", x.sizes, maxIDX)
 		}
 	}
-	if x.data, err = io.ReadAll(io.LimitReader(r, want+1)); err == nil && int64(len(x.data)) != want {
-		err = fmt.Errorf("sizes %v: data of at least %d bytes, expected %d", x.sizes, len(x.data), want)
+	x.data, err = io.ReadAll(io.LimitReader(r, want+1))
+	switch got := int64(len(x.data)); {
+	case err != nil:
+	case got < want:
+		err = fmt.Errorf("sizes %v: %d bytes of data, expected %d", x.sizes, got, want)
+	case got > want:
+		err = fmt.Errorf("sizes %v: more than %d bytes of data", x.sizes, want)
 	}
 	return x, err
 }

@@ -177,7 +177,7 @@ func (p *pathfinderFiles) read(level, path string) error {
 }
 
 func (p *pathfinderFiles) parse(level string, r io.Reader) error {
-	return eachLine(r, bufio.MaxScanTokenSize, func(line string) error {
+	return datafile.EachLine(r, bufio.MaxScanTokenSize, func(line string) error {
 		columns := strings.Fields(line)
 		if len(columns) < 4 || !filepath.IsLocal(filepath.FromSlash(columns[0])) || !filepath.IsLocal(columns[1]) {
 			return errors.New("expected a folder, a file, a number and a label")

@@ -113,7 +113,7 @@ func (s *paperSet) read(ctx context.Context, path string, src Source) (*paperPai
 // parse reads the pairs of a file. It calls each with every line first.
 func (s *paperSet) parse(r io.Reader, each func(line string) error) (*paperPairs, error) {
 	p := &paperPairs{}
-	return p, eachLine(r, longestPair, func(line string) error {
+	return p, datafile.EachLine(r, longestPair, func(line string) error {
 		if err := each(line); err != nil {
 			return err
 		}

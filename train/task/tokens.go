@@ -21,6 +21,9 @@ const (
 	tokensReserved // their number
 )
 
+// maxVocabulary is the number of symbols that tokens can number.
+const maxVocabulary = math.MaxUint16 + 1 - tokensReserved
+
 // vocabulary maps the symbols of a training set to tokens, the most frequent first, ties in the
 // order of the symbols.
 type vocabulary[S cmp.Ordered] map[S]int
@@ -34,8 +37,8 @@ func newVocabulary[S cmp.Ordered](counts map[S]int, least int) (vocabulary[S], e
 			symbols = append(symbols, s)
 		}
 	}
-	if most := math.MaxUint16 + 1 - tokensReserved; len(symbols) > most {
-		return nil, fmt.Errorf("task: the training set has %d symbols, expected at most %d", len(symbols), most)
+	if len(symbols) > maxVocabulary {
+		return nil, fmt.Errorf("task: the training set has %d symbols, expected at most %d", len(symbols), maxVocabulary)
 	}
 	slices.SortFunc(symbols, func(a, b S) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 	v := vocabulary[S]{}

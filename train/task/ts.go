@@ -122,7 +122,7 @@ const (
 // colon. A missing value is ? or NaN.
 func parseTS(r io.Reader) (*series, error) {
 	s, inData := &series{}, false
-	err := eachLine(r, tsLine, func(line string) (err error) {
+	err := datafile.EachLine(r, tsLine, func(line string) (err error) {
 		text := strings.TrimSpace(line)
 		switch {
 		case text == "" || text[0] == '#':

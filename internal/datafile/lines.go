@@ -1,4 +1,4 @@
-package task
+package datafile
 
 import (
 	"bufio"
@@ -7,9 +7,9 @@ import (
 	"io"
 )
 
-// eachLine calls f with every line of a text, without its end. A line of more than longest bytes is
+// EachLine calls f with every line of a text, without its end. A line of more than longest bytes is
 // an error. Errors name the line.
-func eachLine(r io.Reader, longest int, f func(line string) error) error {
+func EachLine(r io.Reader, longest int, f func(line string) error) error {
 	in, n := bufio.NewScanner(r), 1
 	in.Buffer(nil, longest)
 	for ; in.Scan(); n++ {
