@@ -185,8 +185,8 @@ func (f Files) RemoveTemporary(paths ...string) error {
 	return nil
 }
 
-// TemporaryOf reports whether name is the name of a temporary file of Write, and returns that of the
-// file that was to be written. For other names it returns name.
+// TemporaryOf reports whether name is that of a temporary file of Write, and returns the name of
+// the file that was to be written. For other names it returns name.
 func TemporaryOf(name string) (of string, ok bool) {
 	rest, ok := strings.CutSuffix(name, ".tmp")
 	dot := strings.LastIndexByte(rest, '.')

@@ -88,8 +88,8 @@ func readListOps(path string) (lines [][]string, labels []int, err error) {
 	return lines, labels, nil
 }
 
-// parseListOps returns the first listOpsMax symbols and the value of every expression. Equal symbols
-// share their bytes.
+// parseListOps returns the first listOpsMax symbols and the value of every expression. Equal
+// symbols share their bytes.
 func parseListOps(r io.Reader) (lines [][]string, labels []int, err error) {
 	header, known := true, map[string]string{}
 	err = datafile.EachLine(r, listOpsLine, func(line string) error {
