@@ -78,9 +78,10 @@ func TestSystemCallFails(t *testing.T) {
 			t.Errorf("the run makes no call of %s in its folder", fault.call)
 		}
 		n, made := must.Cases(min(fault.short, len(places)), len(places)), 0
-		for i := range n { // the first position that can fail, of each nth
-			for k := attempts * (i * len(places) / n); k < attempts*((i+1)*len(places)/n); k++ {
-				inject := fmt.Sprintf("%s:error=%s:when=%d", fault.call, fault.number, places[k/attempts])
+		for i := range n { // one position of each nth that can fail, from its middle: the first ones often cannot
+			part := places[i*len(places)/n : (i+1)*len(places)/n]
+			for k := range attempts * len(part) {
+				inject := fmt.Sprintf("%s:error=%s:when=%d", fault.call, fault.number, part[(len(part)/2+k/attempts)%len(part)])
 				out, log, text, code := trace(inject)
 				if !failsInside(log, out) {
 					continue
