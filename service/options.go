@@ -18,7 +18,7 @@ type Options struct {
 	Snapshots    string        // folder where streams are saved; empty for none
 	Keep         time.Duration // age at which a saved stream is deleted
 	SaveEvery    time.Duration // time between snapshots of a connected stream; 0 for none until it is disconnected
-	MaxStore     int64         // total size of the snapshots in bytes
+	MaxStore     int64         // total size of the snapshots in bytes; disconnected streams come first
 	Connections  int           // open connections of Serve; more get status 503
 	MaxStreams   int           // connected streams
 	MaxPerClient int           // connected streams of a client, and its saved ones that are not connected

@@ -51,6 +51,8 @@ func TestPanickingModel(t *testing.T) {
 		must.Equal(t, in.server.Stats().Streams, 0, "streams after the panics")
 		must.Equal(t, in.server.Stats().SnapshotErrors, int64(2*n), "streams that were not saved")
 		must.Equal(t, in.server.processors.busy, 0, "processors in use")
+		must.Equal(t, in.server.Stats().Snapshots, 2*n, "snapshots")
+		checkDisconnected(t, in.server.streams.store)
 
 		// NewDetector panics, too.
 		conn := in.handshake("/v1/streams/socket0")

@@ -119,3 +119,47 @@ func TestSaveEveryEvictsNothing(t *testing.T) {
 		must.Equal(t, in.position("d"), 240, "resumes at sample")
 	})
 }
+
+// Interrupted streams of a client do not evict the snapshot of one that was resumed, even if it has
+// not been saved since, and not after a crash either. When its session ends, or the client was
+// rejected, it counts again.
+func TestResumedStreamIsNotEvicted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, after := t.TempDir(), filepath.Join(t.TempDir(), "after")
+		change := func(o *Options) { o.Snapshots, o.SaveEvery, o.MaxPerClient = dir, 0, 2 }
+		in := startService(t, toneModel(t, 0), change)
+		interrupt := func(id string, want int) {
+			t.Helper()
+			time.Sleep(time.Second)
+			in.interrupt(id)
+			must.Equal(t, in.server.Stats().Snapshots, want, "snapshots after the interruption of %s", id)
+		}
+		interrupt("a", 1)
+		interrupt("b", 2)
+		c := in.dial("/v1/streams/a")
+		c.line()
+		interrupt("c", 3)
+		must.Do(t, os.CopyFS(after, os.DirFS(dir)))
+		c.conn.CloseNow()
+		synctest.Wait()
+		must.Equal(t, in.server.Stats().Snapshots, 2, "snapshots after the session")
+
+		in = startService(t, toneModel(t, 0), func(o *Options) { change(o); o.Snapshots = after })
+		must.Equal(t, in.position("a"), 800, "after a crash, the oldest stream resumes at sample")
+		status, body := in.post("/v1/streams/b?format=s16le&events=9", nil)
+		checkError(t, "too many events", status, body, 410, "events")
+		checkDisconnected(t, in.server.streams.store)
+	})
+}
+
+// checkDisconnected checks that all snapshots count for their clients.
+func checkDisconnected(t *testing.T, s *store) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, e := range s.list {
+		if e.connected {
+			t.Errorf("stream %s is not connected, but its snapshot does not count for its client", id)
+		}
+	}
+}

@@ -31,11 +31,12 @@ type snapshot struct {
 }
 
 const (
-	magic       = "S4DSVC3\n"
-	suffix      = ".stream"
-	headerSize  = len(magic) + crc32.Size
-	maxSnapshot = 16 << 20 // bytes
-	maxWriters  = 4        // snapshots that are written at a time; those of disconnected streams come first
+	magic          = "S4DSVC3\n"
+	suffix         = ".stream"
+	headerSize     = len(magic) + crc32.Size
+	maxSnapshot    = 16 << 20 // bytes
+	maxWriters     = 4        // snapshots that are written at a time; those of disconnected streams come first
+	maxUnremovable = 100      // files that cannot be removed; if there are more, no snapshot is written
 )
 
 // snapshotName matches the names of snapshots and of the temporary files that a crash leaves.
@@ -51,10 +52,11 @@ type store struct {
 	log       *slog.Logger
 	writers   chan struct{} // has an element for each snapshot that is being written
 
-	mu       sync.Mutex
-	list     map[string]entry // by the stream's name
-	total    int64            // bytes; files being written and unremovable files count
-	obsolete []entry          // files that are no longer listed, to be deleted
+	mu          sync.Mutex
+	list        map[string]entry // by the stream's name
+	total       int64            // bytes; files being written and unremovable files count
+	obsolete    []entry          // files that are no longer listed, to be deleted
+	unremovable int              // those of them that could not be deleted
 }
 
 type entry struct {
@@ -65,18 +67,19 @@ type entry struct {
 	samples     int64
 	size        int64
 	saved       time.Time // with a monotonic reading, so that a change of the clock does not change its age
-	connected   bool      // the stream, when it was saved; such snapshots do not count for their client
+	connected   bool      // the stream; such snapshots do not count for their client
 	unremovable bool
 }
 
 // openStore creates a folder if necessary and lists its snapshots. It deletes damaged and expired
-// ones, and the oldest beyond the limits. Other files stay.
+// ones, and the oldest beyond the limits. Other files stay. After a crash a client may have as many
+// snapshots of streams that were connected as of others, so its limit is doubled here.
 func openStore(files atomicfile.Files, dir string, keep time.Duration, maxBytes int64, perClient int, log *slog.Logger) (*store, error) {
 	if err := files.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	s := &store{
-		files: files, dir: dir, keep: keep, max: maxBytes, perClient: perClient, log: log,
+		files: files, dir: dir, keep: keep, max: maxBytes, perClient: 2 * perClient, log: log,
 		writers: make(chan struct{}, maxWriters), list: map[string]entry{},
 	}
 	list, err := files.ReadDir(dir)
@@ -89,9 +92,10 @@ func openStore(files atomicfile.Files, dir string, keep time.Duration, maxBytes 
 			log.Warn("a file in the folder of snapshots is ignored", "error", err)
 		}
 	}
+	s.perClient = perClient
 	s.expire(now)
 	for s.total > s.max {
-		id, _ := s.oldest("")
+		id, _ := s.oldest(func(string, entry) bool { return true })
 		s.drop(id)
 	}
 	s.deleteObsolete()
@@ -217,6 +221,13 @@ func (s *store) put(st *stream) error {
 	return s.write(st.snapshot(), false)
 }
 
+// begin is put for a stream that is connected.
+func (s *store) begin(st *stream) error {
+	s.writers <- struct{}{}
+	defer s.freeWriter()
+	return s.write(st.snapshot(), true)
+}
+
 // tryWriter reports whether the caller may write a snapshot now. It then calls freeWriter.
 func (s *store) tryWriter() bool {
 	select {
@@ -239,6 +250,7 @@ func (s *store) write(v snapshot, connected bool) error {
 	}
 	e := entry{file: filepath.Join(s.dir, rand.Text()+suffix), size: int64(len(b)), connected: connected}
 	e.describe(&v.Identity, v.Saved)
+	s.deleteObsolete()
 	defer s.deleteObsolete()
 	if err := s.reserve(id, e); err != nil {
 		return err
@@ -250,8 +262,7 @@ func (s *store) write(v snapshot, connected bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
-		s.files.Remove(e.file) // it exists if only the folder could not be synced
-		s.total -= e.size
+		s.retire(e) // the file exists if only the folder could not be synced
 		return err
 	}
 	s.add(id, e)
@@ -259,34 +270,66 @@ func (s *store) write(v snapshot, connected bool) error {
 }
 
 // reserve counts the bytes of a snapshot before it is written. Those of the stream's previous one,
-// which it replaces, are available.
+// which it replaces, are available. If the store is full, the snapshot of a disconnected stream
+// replaces the oldest of connected ones.
 func (s *store) reserve(id string, e entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire(e.saved)
-	if total := s.total + e.size - s.list[id].size; total > s.max {
+	if s.unremovable > maxUnremovable {
+		return fmt.Errorf("%s: stream %s: %d files cannot be removed, expected at most %d", s.dir, id, s.unremovable, maxUnremovable)
+	}
+	total := s.total + e.size - s.list[id].size
+	if total > s.max && (e.connected || !s.makeRoom(total-s.max, id)) {
 		return fmt.Errorf("%s: stream %s: the snapshots would take %d bytes, expected at most %d: raise MaxStore", s.dir, id, total, s.max)
 	}
 	s.total += e.size
 	return nil
 }
 
-// add lists a snapshot whose bytes are counted, in place of the stream's previous one, and drops
-// the client's oldest if it has too many. The caller of this and the following methods holds mu,
-// unless they lock it.
+// makeRoom drops the oldest snapshots of connected streams other than id until they had a number of
+// bytes. If all of them have fewer, it drops none and returns false.
+func (s *store) makeRoom(bytes int64, id string) bool {
+	connected := func(other string, e entry) bool { return e.connected && other != id }
+	available := int64(0)
+	for other, e := range s.list {
+		if connected(other, e) {
+			available += e.size
+		}
+	}
+	if available < bytes {
+		return false
+	}
+	for bytes > 0 {
+		oldest, _ := s.oldest(connected)
+		bytes -= s.list[oldest].size
+		s.drop(oldest)
+	}
+	return true
+}
+
+// add lists a snapshot whose bytes are counted, in place of the stream's previous one. The caller
+// of this and the following methods holds mu, unless they lock it.
 func (s *store) add(id string, e entry) {
 	s.drop(id)
 	s.list[id] = e
-	if oldest, n := s.oldest(e.client); n > s.perClient {
+	s.evict(e.client)
+}
+
+// evict drops the oldest snapshot of a client if it has too many, without those of connected
+// streams.
+func (s *store) evict(client string) {
+	oldest, n := s.oldest(func(_ string, e entry) bool { return e.client == client && !e.connected })
+	if n > s.perClient {
 		s.drop(oldest)
 	}
 }
 
-// oldest returns the oldest snapshot of a client, first among its streams that have ended, and how
-// many it has, without those of connected streams. An empty client means all clients.
-func (s *store) oldest(client string) (oldest string, n int) {
+// oldest returns the oldest of some snapshots, first among streams that have ended, and their
+// number.
+func (s *store) oldest(among func(id string, e entry) bool) (oldest string, n int) {
 	for id, e := range s.list {
-		if client != "" && (e.client != client || e.connected) {
+		if !among(id, e) {
 			continue
 		}
 		best := s.list[oldest]
@@ -346,22 +389,29 @@ func (s *store) deleteObsolete() {
 		case failed && !e.unremovable:
 			s.log.Error("a file was not removed", "error", err) // retries are not logged
 			s.total += e.size
+			s.unremovable++
 			e.unremovable = true
 			s.obsolete = append(s.obsolete, e)
 		case failed:
 			s.obsolete = append(s.obsolete, e)
 		case e.unremovable:
 			s.total -= e.size
+			s.unremovable--
 		}
 		s.mu.Unlock()
 	}
 }
 
-// get returns the snapshot of a stream, or nil. The file stays until the stream ends, is saved
-// again or is evicted, so that a crash loses only what followed.
+// get returns the snapshot of a stream that is now connected, or nil. The file stays until the
+// stream ends, is saved again or is dropped, so that a crash loses only what followed. When the
+// session ends, the caller calls disconnect.
 func (s *store) get(id, client string) (*snapshot, error) {
 	s.mu.Lock()
 	e, err := s.find(id, client)
+	if e.file != "" {
+		e.connected = true
+		s.list[id] = e
+	}
 	s.mu.Unlock()
 	s.deleteObsolete()
 	if err != nil || e.file == "" {
@@ -383,15 +433,43 @@ func errUnusable(id string, err error) error {
 	return newError(http.StatusConflict, "snapshot", "stream %s cannot be resumed: %v; DELETE it to start again", id, err)
 }
 
-// remove deletes the snapshot of a stream that its session holds, if there is one.
+// disconnect counts the snapshot of a stream for its client, if there is one.
+func (s *store) disconnect(id string) {
+	s.mu.Lock()
+	if e, has := s.list[id]; has && e.connected {
+		e.connected = false
+		s.list[id] = e
+		s.evict(e.client)
+	}
+	s.mu.Unlock()
+	s.deleteObsolete()
+}
+
+// remove deletes a stream's snapshot, if there is one, and what could not be deleted earlier.
 func (s *store) remove(id string) {
 	s.mu.Lock()
-	_, has := s.list[id]
 	s.drop(id)
+	n := len(s.obsolete)
 	s.mu.Unlock()
-	if has {
+	if n > 0 {
 		s.deleteForGood()
 	}
+}
+
+// discard is remove, but if the file cannot be deleted, the snapshot stays listed and discard
+// returns the error.
+func (s *store) discard(id string) error {
+	s.mu.Lock()
+	e, has := s.list[id]
+	s.mu.Unlock()
+	if !has {
+		return nil
+	}
+	if err := s.files.Remove(e.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	s.remove(id)
+	return nil
 }
 
 // deleteForGood is deleteObsolete for a stream that must not return after a power cut.

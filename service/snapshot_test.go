@@ -258,6 +258,7 @@ func TestStoreConcurrent(t *testing.T) {
 						t.Error(err)
 					}
 					s.get(id.ID, "mine")
+					s.disconnect(id.ID)
 				})
 			}
 			all.Wait()
@@ -338,6 +339,7 @@ func TestUnremovableFile(t *testing.T) {
 	if kept, err := s.get("a", ""); kept == nil || err != nil {
 		t.Errorf("get: %v, %v", kept, err)
 	}
+	s.disconnect("a")
 	if kept, err := s.get("b", ""); kept != nil || err != nil {
 		t.Errorf("get of an unknown stream: %v, %v", kept, err)
 	}
@@ -417,6 +419,8 @@ func TestUnwrittenSnapshotIsLogged(t *testing.T) {
 				if n := log.count("a snapshot was not written"); n != 1 {
 					t.Errorf("logged %d times, expected once", n)
 				}
+				must.Equal(t, in.server.Stats().Snapshots, 1, "snapshots: the previous one")
+				checkDisconnected(t, s)
 			})
 		})
 	}
@@ -440,7 +444,7 @@ func TestDamagedMeanwhile(t *testing.T) {
 }
 
 // A server with lower limits than its predecessor keeps the newest snapshots, whatever the folder's
-// name.
+// name. Of a client it keeps two times MaxPerClient.
 func TestStoreLimitsAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "a[b]*")
@@ -461,7 +465,7 @@ func TestStoreLimitsAtStart(t *testing.T) {
 		}
 		check(4, 4)
 
-		in = startService(t, toneModel(t, 0), func(c *Options) { change(c); c.MaxPerClient = 2 })
+		in = startService(t, toneModel(t, 0), func(c *Options) { change(c); c.MaxPerClient = 1 })
 		check(3, in.server.Stats().Snapshots)
 		in.stop()
 		in = startService(t, toneModel(t, 0), func(c *Options) { change(c); c.MaxStore = 5 * size / 2 })

@@ -292,7 +292,8 @@ func (s *streams) countUnsaved() {
 
 // load returns the stream in the store, or a new one. Without a number of events received, the name
 // of a stream that has ended starts a new one, which replaces it in the store at once: a crash must
-// not bring the ended one back.
+// not bring the ended one back. If the new one cannot be written, the ended one is deleted, which
+// needs no space.
 func (s *streams) load(id, client string, received int64) (*stream, error) {
 	now := time.Now()
 	st := &stream{identity: identity{ID: id, Client: client, Began: now.UnixNano()}, detector: s.recognizer.NewDetector(), saved: now}
@@ -307,7 +308,12 @@ func (s *streams) load(id, client string, received int64) (*stream, error) {
 		return nil, errUnusable(id, errors.New("its snapshot is that of another stream or client"))
 	case saved.Identity.End != nil && received < 0:
 		st.Began = max(st.Began, saved.Identity.Began+1)
-		return st, s.store.put(st)
+		if err := s.store.begin(st); err != nil {
+			s.opt.Log.Error("the snapshot of a new stream was not written; the ended one with its name is deleted", "error", err)
+			s.unsaved.Add(1)
+			return st, s.store.discard(id)
+		}
+		return st, nil
 	}
 	if st.identity = saved.Identity; st.End != nil || st.Samples == 0 {
 		return st, nil
@@ -354,8 +360,11 @@ func (s *streams) available(id string) error {
 	return nil
 }
 
-// dismiss reverses admit.
+// dismiss reverses admit. The snapshot of the stream, if there is one, then counts for its client.
 func (s *streams) dismiss(id, name string) {
+	if s.store != nil {
+		s.store.disconnect(id)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.connected, id)
