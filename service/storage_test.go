@@ -1,13 +1,10 @@
 package service
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"syscall"
 	"testing"
@@ -246,99 +243,6 @@ func TestNewStreamOnFullDisk(t *testing.T) {
 			_, got := s.send(in, "mine", "&events=0", len(s.pcm)/2, 0)
 			must.Equal(t, *got.start.Samples, map[bool]int64{true: 0, false: int64(len(s.pcm) / 2)}[removable], "after a restart, resumes at sample")
 		}
-	})
-}
-
-// If the disk fails after a snapshot was renamed, its file counts and is deleted later. It does not
-// return after the stream has ended. No file is removed while the store is locked.
-func TestFailedSnapshotDoesNotReturn(t *testing.T) {
-	var log logBuffer
-	f := memfs.New()
-	open := func() *store {
-		return must.Get(openStore(atomicfile.Files{FS: f}, storageFolder, time.Hour, 1<<30, 5, log.logger()))(t)
-	}
-	s := open()
-	st := &stream{identity: identity{ID: "mine"}, detector: newRecognizer(t).NewDetector()}
-	renamed := false
-	f.Fault = func(_ int, operation, _ string) error {
-		if renamed {
-			if !s.mu.TryLock() {
-				t.Errorf("%s while the store is locked", operation)
-				return nil
-			}
-			s.mu.Unlock()
-			return syscall.EIO
-		}
-		renamed = operation == "Rename"
-		return nil
-	}
-	must.Fail(t, s.put(st), syscall.EIO.Error())
-	must.Equal(t, log.count(notRemoved), 1, "records of the file")
-	if n, size := s.size(); n != 0 || size == 0 {
-		t.Errorf("%d snapshots of %d bytes, expected none, but the bytes of the file", n, size)
-	}
-	f.Fault = nil
-	s.remove("mine")
-	_, size := s.size()
-	must.Equal(t, size, 0, "bytes after the end")
-	n, _ := open().size()
-	must.Equal(t, n, 0, "snapshots after a restart")
-}
-
-// On a disk that fails, the list of files to delete is bounded. When the disk works again, so does
-// the store.
-func TestUnremovableFilesAreBounded(t *testing.T) {
-	var log logBuffer
-	f := memfs.New()
-	s := must.Get(openStore(atomicfile.Files{FS: f}, storageFolder, time.Hour, 1<<30, 5, log.logger()))(t)
-	f.Fault = func(int, string, string) error { return syscall.EIO }
-	st := &stream{identity: identity{ID: "mine"}, detector: newRecognizer(t).NewDetector()}
-	for range 2 * maxUnremovable {
-		if s.put(st) == nil {
-			t.Fatal("written on a failing disk")
-		}
-	}
-	must.Equal(t, len(s.obsolete), maxUnremovable+1, "files to delete")
-	must.Equal(t, s.unremovable, maxUnremovable+1, "files that cannot be removed")
-	must.Equal(t, log.count(notRemoved), maxUnremovable+1, "records of them")
-	f.Fault = nil
-	must.Do(t, s.put(st))
-	must.Equal(t, s.unremovable+len(s.obsolete), 0, "files to delete")
-	must.Equal(t, s.total, s.list["mine"].size, "bytes are counted")
-}
-
-// In a full store, a disconnected stream replaces the oldest snapshots of connected ones, if these
-// are large enough. A connected stream replaces none.
-func TestFullStoreSavesDisconnectedStreams(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openTestStore(t, t.TempDir(), 5)
-		next := func(id string) *stream {
-			time.Sleep(time.Second)
-			return &stream{identity: identity{ID: id, Client: "client of " + id}}
-		}
-		check := func(want ...string) {
-			t.Helper()
-			must.Equal(t, fmt.Sprint(slices.Sorted(maps.Keys(s.list))), fmt.Sprint(want), "snapshots")
-			files, _ := os.ReadDir(s.dir)
-			must.Equal(t, len(files), len(want), "files")
-		}
-		must.Do(t, errors.Join(s.put(next("z")), s.begin(next("c")), s.begin(next("b")), s.begin(next("a"))))
-		size := s.total / 4
-		s.max = 9 * size / 2
-		must.Fail(t, s.begin(next("d")), "raise MaxStore")
-		check("a", "b", "c", "z")
-		must.Do(t, s.put(next("d")))
-		check("a", "b", "d", "z")
-		must.Do(t, s.put(next("b"))) // it replaces its own
-		check("a", "b", "d", "z")
-		s.max = 5 * size / 2
-		must.Fail(t, s.put(next("e")), "raise MaxStore")
-		check("a", "b", "d", "z")
-		s.max = 9 * size / 2
-		must.Do(t, s.put(next("e")))
-		check("b", "d", "e", "z")
-		must.Fail(t, s.put(next("f")), "raise MaxStore")
-		check("b", "d", "e", "z")
 	})
 }
 
