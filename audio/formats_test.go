@@ -136,7 +136,7 @@ func TestVorbisHeaders(t *testing.T) {
 			w.uint(0, 6+16)               // one residue
 			w.uint(9, 24)
 			w.uint(8, 24)
-		}), "residue 1 of 1 of Vorbis: from 9 to 8"},
+		}), "residue 1 of 1 of Vorbis: it ends at 8 and begins at 9"},
 		"a floor of type 2": {id(1, 0x88), book(1, 2, func(w *lsbWriter) { lengths(1, 1)(w); w.uint(0, 6+16+6); w.uint(2, 16) }), "floor 1 of 1 of Vorbis: type 2"},
 	} {
 		file := oggPageOf(oggFirst, 0, 0, c.id)
