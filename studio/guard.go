@@ -99,7 +99,7 @@ func (s *Server) local(next http.Handler) http.Handler {
 		switch origin := r.Header.Get("Origin"); {
 		case !IsLoopback(r.Host):
 			s.writeError(w, r, fail(http.StatusMisdirectedRequest, "host %q: expected localhost or an address of the loopback", r.Host))
-		case !utf8.ValidString(r.URL.Path): // package http would answer with 500
+		case !utf8.ValidString(r.URL.Path): // without this case the status is 500
 			s.writeError(w, r, badRequest("path %q: expected UTF-8", r.URL.Path))
 		case origin != "" && origin != "http://"+r.Host:
 			s.writeError(w, r, fail(http.StatusForbidden, "origin %q: expected http://%s", origin, r.Host))

@@ -1,7 +1,6 @@
 package calibration
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
 )
 
 // Bounds of a list of clips.
@@ -128,37 +128,34 @@ func listedClips(path string, pattern *regexp.Regexp) ([]Clip, error) {
 	return clips, nil
 }
 
-// readList reads a list of clips. It takes at most 16 kB per line and 2²⁰ lines.
+// readList reads a list of clips. It takes at most 16 KiB per line and 2²⁰ clips.
 func readList(r io.Reader, pattern *regexp.Regexp) ([]Clip, error) {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxListLine)
 	var clips []Clip
-	number := 0
-	for lines.Scan() {
-		number++
-		line := strings.TrimRight(lines.Text(), "\r\n ")
+	err := datafile.EachLine(r, maxListLine, func(line string) error {
+		line = strings.TrimRight(line, "\r\n ")
 		if line == "" || line[0] == '#' {
-			continue
+			return nil
 		}
 		if len(clips) == maxClips {
-			return nil, fmt.Errorf("line %d: more than %d clips", number, maxClips)
+			return fmt.Errorf("more than %d clips", maxClips)
 		}
 		name, label, given := strings.Cut(line, "\t")
 		if !given {
 			var ok bool
 			if label, ok = labelOf(strings.TrimPrefix(filepath.ToSlash(name), "./"), pattern); !ok && pattern != nil {
-				continue
+				return nil
 			} else if !ok {
-				return nil, fmt.Errorf("line %d: %q, expected LABEL/FILE, or a path, a tab and a label", number, line)
+				return fmt.Errorf("%q, expected LABEL/FILE, or a path, a tab and a label", line)
 			}
 		}
 		if name == "" || label == "" || strings.ContainsAny(label, "\t\x00") || strings.Contains(name, "\x00") {
-			return nil, fmt.Errorf("line %d: %q, expected a path, a tab and a label", number, line)
+			return fmt.Errorf("%q, expected a path, a tab and a label", line)
 		}
 		clips = append(clips, Clip{filepath.FromSlash(name), label})
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", number+1, err)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return clips, nil
 }

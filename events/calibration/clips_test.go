@@ -79,7 +79,7 @@ func TestClips(t *testing.T) {
 		"a.wav\t\n":          "line 1",
 		"\tyes\n":            "line 1",
 		"a\tb\tc\n":          "line 1",
-		"yes/a.wav\n" + strings.Repeat("x", maxListLine): "line 2",
+		"yes/a.wav\n" + strings.Repeat("x", maxListLine): "line 2: longer than 16384 bytes",
 	} {
 		write(text)
 		_, _, _, err := Clips(list, ClipOptions{Labels: labels})

@@ -11,7 +11,7 @@ import (
 // is mutated.
 func TestMutatedCheckpoint(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow under emulation")
+		t.Skip("-short: thousands of files take minutes under emulation; go run ./bench/reliability reads them")
 	}
 	for _, file := range [][]byte{
 		checkpoint(t, whole(dict(text("a"), vector("FloatStorage", "0", 3), text("b"), vector("DoubleStorage", "1", 4))), floats(1, 2, 3), doubles(1, 2, 3, 4)),
