@@ -225,6 +225,30 @@ func TestMaxBytes(t *testing.T) {
 	must.Tally(t, promiseLimits, cases.tried, cases.held)
 }
 
+// Under the limit for all clients, a block waits for one block of another client, not for all of
+// its streams.
+func TestMaxBytesTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.MaxBytes, c.TokenHeader = 16_000, "Token" })
+		var all sync.WaitGroup
+		for range 32 {
+			all.Go(func() {
+				in.post("/v1/streams?format=s16le", bytes.NewReader(make([]byte, 8000)), "Token", "greedy")
+			})
+		}
+		time.Sleep(time.Second)
+		began := time.Now()
+		in.post("/v1/streams?format=s16le", bytes.NewReader(make([]byte, 1600)), "Token", "small")
+		if took := time.Since(began); took > 300*time.Millisecond {
+			t.Errorf("the small client waited for %v", took)
+		}
+		all.Wait()
+		if took := time.Since(began); took < 14*time.Second || took > 16*time.Second { // of 16 s
+			t.Errorf("the greedy client took %v after the first second", took)
+		}
+	})
+}
+
 // A shutdown does not wait for a client that is slowed down.
 func TestShutdownOfPacedStream(t *testing.T) {
 	for name, change := range map[string]func(*Options){

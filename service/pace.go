@@ -40,10 +40,21 @@ func (s *streams) pace(ctx context.Context, st *stream, samples int) error {
 }
 
 // receive waits until the client of a stream, and all clients together, may send so many bytes
-// more.
+// more. Under the limit for all, clients take turns: bytes wait for at most those of blockSeconds
+// of every other client, however many streams it has.
 func (s *streams) receive(ctx context.Context, st *stream, bytes int) error {
-	if err := wait(ctx, s.client(st).bytes, bytes); err != nil {
+	if err := wait(ctx, s.client(st).bytes, bytes); err != nil || s.opt.MaxBytes == 0 {
 		return err
 	}
-	return wait(ctx, s.bytes, bytes)
+	for most := s.bytes.Burst(); bytes > 0; bytes -= most {
+		if err := s.turns.acquire(ctx, st.Client); err != nil {
+			return err
+		}
+		err := wait(ctx, s.bytes, min(bytes, most))
+		s.turns.release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

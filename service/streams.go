@@ -25,6 +25,7 @@ type streams struct {
 	cancel     context.CancelCauseFunc
 	unsaved    atomic.Int64  // snapshots that could not be written
 	bytes      *rate.Limiter // of all clients
+	turns      *scheduler    // of the clients under that limit
 
 	mu        sync.Mutex
 	closed    bool // by drain
@@ -44,7 +45,7 @@ type client struct {
 
 func newStreams(r *events.Recognizer, opt Options, st *store) *streams {
 	s := &streams{
-		recognizer: r, opt: opt, store: st, bytes: newLimiter(float64(opt.MaxBytes)),
+		recognizer: r, opt: opt, store: st, bytes: newLimiter(float64(opt.MaxBytes)), turns: newScheduler(1),
 		connected: map[string]bool{}, clients: map[string]*client{},
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())

@@ -124,7 +124,11 @@ func run(w io.Writer, list []promise, long bool, test tester) error {
 			fmt.Fprintf(os.Stderr, "%s\n", r.output.String())
 		}
 	}
-	fmt.Fprint(w, "| promise | test | tried | held |\n|---|---|---|---|\n")
+	fmt.Fprint(w, "| promise | test | tried | held | form |\n|---|---|---|---|---|\n")
+	form := "short"
+	if long {
+		form = "long"
+	}
 	var broken []string
 	for _, p := range list {
 		r, pattern := results[p.folder()], p.pattern(long)
@@ -135,7 +139,7 @@ func run(w io.Writer, list []promise, long bool, test tester) error {
 		if held != tried || tried == 0 && !strings.HasPrefix(note, "skipped") {
 			broken = append(broken, p.text)
 		}
-		fmt.Fprintf(w, "%s%s |\n", p.row(long), note)
+		fmt.Fprintf(w, "%s%s | %s |\n", p.row(long), note, form)
 	}
 	for folder, r := range results {
 		if r.failed {

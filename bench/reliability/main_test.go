@@ -141,16 +141,16 @@ func TestRun(t *testing.T) {
 			events(false, `TestOne promise "one": 3 tried, 3 held`, `TestMore/x promise "one": 4 tried, 4 held`, "TestThree/y no loop devices"),
 			events(false, `TestTwo promise "two \"quoted\"": 1 tried, 1 held`),
 			false, "", []string{
-				"| one | `a`: `TestOne`, `TestMore` | 7 | 7 |", "| two \"quoted\" | `m/b`: `TestTwo` | 1 | 1 |",
-				"| three | `a`: `TestThree` | skipped: no loop devices | |",
+				"| one | `a`: `TestOne`, `TestMore` | 7 | 7 | short |", "| two \"quoted\" | `m/b`: `TestTwo` | 1 | 1 | short |",
+				"| three | `a`: `TestThree` | skipped: no loop devices | | short |",
 			},
 		},
 		"one broken, one missing, of another test": {
 			events(true, `TestOne promise "one": 3 tried, 2 held`, `TestOne promise "three": 3 tried, 3 held`),
 			events(false, `TestTwoLong promise "two \"quoted\"": 9 tried, 9 held`),
 			true, "failed: one; the tests of a; three", []string{
-				"| one | `a`: `TestOne`, `TestMore` | 3 | 2 |", "| two \"quoted\" | `m/b`: `TestTwoLong` | 9 | 9 |",
-				"| three | `a`: `TestThree` | **not reported** | |",
+				"| one | `a`: `TestOne`, `TestMore` | 3 | 2 | long |", "| two \"quoted\" | `m/b`: `TestTwoLong` | 9 | 9 | long |",
+				"| three | `a`: `TestThree` | **not reported** | | long |",
 			},
 		},
 	} {
@@ -168,7 +168,7 @@ func TestRun(t *testing.T) {
 		} else {
 			must.Fail(t, err, c.err)
 		}
-		expect := append([]string{"| promise | test | tried | held |", "|---|---|---|---|"}, c.expect...)
+		expect := append([]string{"| promise | test | tried | held | form |", "|---|---|---|---|---|"}, c.expect...)
 		must.Equal(t, table.String(), strings.Join(expect, "\n")+"\n", "%s: table", name)
 		two := map[bool]string{false: "m b ^(TestTwo)$ false", true: "m b ^(TestTwoLong)$ true"}[c.long]
 		must.Equal(t, fmt.Sprint(calls), fmt.Sprint([]string{fmt.Sprint(" a ^(TestOne|TestMore|TestThree)$ ", c.long), two}), "%s: calls", name)

@@ -214,18 +214,31 @@ func (b *browser) in(ctx context.Context, expression string) {
 	}
 }
 
-// click clicks the control with an accessible name.
+// click clicks the centre of the control with an accessible name, once the control can be seen
+// there and is enabled. It uses positions because the page may replace a node before the click
+// arrives.
 func (b *browser) click(name string) {
 	b.Helper()
-	b.run(b.ctx, chromedp.Click(named(name)))
+	path := fmt.Sprintf(`//button[not(@hidden) and (@aria-label=%q or (not(@aria-label) and normalize-space()=%[1]q))]`, name)
+	expression := fmt.Sprintf(`(() => {
+		const e = document.evaluate(%q, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE, null).singleNodeValue;
+		e?.scrollIntoView({block: "center", inline: "center", behavior: "instant"});
+		const r = e?.getBoundingClientRect(), x = r?.x + r?.width / 2, y = r?.y + r?.height / 2;
+		return r?.width > 0 && !e.disabled && e.contains(document.elementFromPoint(x, y)) ? x + " " + y : "";
+	})()`, path)
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		var x, y float64
+		if n, _ := fmt.Sscan(b.text(expression), &x, &y); n == 2 {
+			b.run(b.ctx, chromedp.MouseClickXY(x, y))
+			return
+		}
+		if time.Now().After(end) {
+			b.give(fmt.Errorf("no control %q that can be clicked within %v", name, patience))
+		}
+	}
 }
 
 type css = chromedp.CSS
-
-// named is an XPath of the control with a name.
-func named(name string) string {
-	return fmt.Sprintf(`//button[not(@hidden) and (@aria-label=%q or (not(@aria-label) and normalize-space()=%[1]q))]`, name)
-}
 
 // says makes a sound the microphone's next recording.
 func (b *browser) says(x []float32) {
