@@ -53,7 +53,8 @@ type entry struct {
 }
 
 // openStore creates a folder if necessary and lists its snapshots. It deletes damaged and expired
-// ones, and the oldest beyond the limits. Other files stay. After a crash a client may have as many
+// ones, and the oldest beyond the limits. Other files stay. A snapshot that cannot be read is an
+// error: without it, its stream would start again. After a crash a client may have as many
 // snapshots of streams that were connected as of others, so its limit is doubled here.
 func openStore(files atomicfile.Files, dir string, keep time.Duration, maxBytes int64, perClient int, log *slog.Logger) (*store, error) {
 	if err := files.MkdirAll(dir, 0o700); err != nil {
@@ -70,7 +71,7 @@ func openStore(files atomicfile.Files, dir string, keep time.Duration, maxBytes 
 	now := time.Now()
 	for _, f := range list {
 		if err := s.open(f, now); err != nil {
-			log.Warn("a file in the folder of snapshots is ignored", "error", err)
+			return nil, fmt.Errorf("a snapshot cannot be read (without the file, its stream starts again): %w", err)
 		}
 	}
 	s.perClient = perClient
@@ -96,7 +97,8 @@ func (s *store) open(f fs.DirEntry, now time.Time) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: mode %v: expected a regular file", path, info.Mode())
+		s.log.Warn("a file in the folder of snapshots is ignored", "error", fmt.Errorf("%s: mode %v: expected a regular file", path, info.Mode()))
+		return nil
 	}
 	e := entry{file: path, size: info.Size()}
 	if parts[1] != "" {

@@ -282,6 +282,31 @@ func TestFailedSnapshotDoesNotReturn(t *testing.T) {
 	must.Equal(t, n, 0, "snapshots after a restart")
 }
 
+// A snapshot that cannot be read prevents the start, and stays: without it, its stream would begin
+// again.
+func TestUnreadableSnapshot(t *testing.T) {
+	var log logBuffer
+	f := memfs.New()
+	open := func() (*store, error) {
+		return openStore(atomicfile.Files{FS: f}, storageFolder, time.Hour, 1<<30, 5, log.logger())
+	}
+	must.Do(t, must.Get(open())(t).put(&stream{identity: identity{ID: "mine"}, detector: newRecognizer(t).NewDetector()}))
+	for _, failing := range []string{"OpenFile", "Read"} {
+		path := ""
+		f.Fault = func(_ int, operation, name string) error {
+			if operation != failing || !strings.HasSuffix(name, suffix) {
+				return nil
+			}
+			path = name
+			return syscall.EIO
+		}
+		must.Reject(open())(t, syscall.EIO, path, suffix, "a snapshot cannot be read")
+	}
+	f.Fault = nil
+	n, _ := must.Get(open())(t).size()
+	must.Equal(t, n, 1, "snapshots")
+}
+
 // On a disk that fails, the list of files to delete is bounded. When the disk works again, so does
 // the store.
 func TestUnremovableFilesAreBounded(t *testing.T) {

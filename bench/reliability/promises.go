@@ -27,7 +27,9 @@ var promises = []promise{
 	{text: "a run that is killed during its first checkpoint resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestKillAtFirstCheckpoint"},
 	{text: "a run that SIGINT, SIGTERM or SIGHUP ends resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestSignals"},
 	{text: "a run whose system call fails names the file and resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestSystemCallFails"},
+	{text: "a sweep whose system call fails names the file and resumes to the same results", pkg: "cmd/s4d-fast", test: "TestSystemCallFails"},
 	{text: "a run on a full disk names the file and resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestFullDisk"},
+	{text: "a sweep on a full disk names the file and resumes to the same results", pkg: "cmd/s4d-fast", test: "TestFullDisk"},
 	{text: "a run that exceeds the limit of file sizes names the file and resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestFileSizeLimit"},
 	{text: "a run whose folder is moved, is removed or becomes read-only names the file and can be resumed, or run again, to the same bits", pkg: "cmd/s4d-fast", test: "TestFolderGone"},
 	{text: "a run on ext4 resumes to the same bits after a power cut", pkg: "cmd/s4d-fast", test: "TestDiskImage"},
@@ -66,5 +68,7 @@ var promises = []promise{
 	{text: "the last lines of a stream are kept until its client confirms them", pkg: "service", test: "TestLostEnd|TestConfirmedEnd"},
 	{text: "a stream has every event once over restarts of the service", module: "examples/service", pkg: ".", test: "TestRestarts"},
 	{text: "a stream has every event once after kills of the service", module: "examples/service", pkg: ".", test: "TestKills"},
+	{text: "a service whose system call fails continues each stream where it was last saved", module: "examples/service", pkg: ".", test: "TestServiceSystemCallFails"},
+	{text: "a service on a full disk exits with 1 and continues each stream where it was last saved", module: "examples/service", pkg: ".", test: "TestServiceFullDisk"},
 	{text: "a stream over a faulty network has every event once", module: "examples/service", pkg: ".", test: "TestEveryEventOnce"},
 }

@@ -2,17 +2,18 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/straced"
 )
 
 // failed checks the end of a run whose files could not be written: exit code 1, and an error that
@@ -40,108 +41,86 @@ func runToEnd(t *testing.T, cmd *exec.Cmd) (code int, text string) {
 	return code, all.String()
 }
 
-// Each listed kind of system call that a training run makes in its folder fails, in the long form
-// at each position. strace counts the calls of each thread. Each kind must fail at least once.
-func TestSystemCallFails(t *testing.T) {
-	const epochs, attempts = 2, 2 // attempts at a position
+// program is a command that writes files.
+type program struct {
+	calls, disk string // promises: a system call fails, the disk is full
+	args        func(out string) []string
+	// end runs the command again after a fault and reports whether the results are those of a
+	// command that was not interrupted.
+	end func(what, out string) bool
+}
+
+// programs are a training run and a sweep.
+func programs(t *testing.T) []program {
+	const epochs = 2
 	want, _ := uninterrupted(t, epochs)
-	trace := func(inject string) (out, log, text string, code int) {
-		dir := scratch(t)
-		out, log = filepath.Join(dir, "run"), filepath.Join(dir, "log")
-		before := []string{"strace", "-f", "-y", "-s", "0", "-o", log, "-e", "trace=%file,%desc"}
-		if inject != "" {
-			before = append(before, "-e", "inject="+inject)
-		}
-		code, text = runToEnd(t, process(t, before, trial(out, epochs)...))
-		return out, string(read(t, log)), text, code
+	sweep := func(out string) []string {
+		args := trial(out, 1, "--set", "ssm.init=lin,inv")
+		args[0] = "sweep"
+		return args
 	}
-	if text, err := exec.Command("strace", "-f", "-e", "trace=none", "-e", "inject=fsync:error=EIO:when=1", "true").CombinedOutput(); err != nil {
-		t.Skipf("strace: %v %s", err, bytes.TrimSpace(text))
-	}
-	out, log, _, _ := trace("")
-	positions := callsIn(log, out)
-	tried, held := 0, 0
-	for _, fault := range []struct {
-		call, number, cause string
-		short               int // cases of the short form
-	}{
-		{"fsync", "EIO", "input/output error", 4}, {"fsync", "ENOSPC", "no space left", 1},
-		{"renameat", "EACCES", "permission denied", 2}, {"renameat", "ENOSPC", "no space left", 1},
-		{"openat", "EMFILE", "too many open files", 2}, {"openat", "ENOSPC", "no space left", 1},
-		{"write", "ENOSPC", "no space left", 2}, {"write", "EIO", "input/output error", 1},
-		{"mkdirat", "ENOSPC", "no space left", 2}, {"fchmod", "EPERM", "not permitted", 1}, {"flock", "ENOLCK", "", 1},
-		{"getdents64", "EIO", "input/output error", 1}, {"newfstatat", "EIO", "", 1}, {"readlinkat", "EIO", "", 1},
-		{"linkat", "EPERM", "", 1}, {"unlinkat", "EACCES", "", 1}, {"close", "EIO", "", 1},
-	} {
-		places := positions[fault.call]
-		if len(places) == 0 {
-			t.Errorf("the run makes no call of %s in its folder", fault.call)
+	results := func(out string) string {
+		text := endOf(t, filepath.Join(out, "ssm.init=lin,seed=1")) + endOf(t, filepath.Join(out, "ssm.init=inv,seed=1"))
+		for _, row := range must.Get(csv.NewReader(bytes.NewReader(read(t, filepath.Join(out, "sweep.csv")))).ReadAll())(t) {
+			text += fmt.Sprintln(row)
 		}
-		n, made := must.Cases(min(fault.short, len(places)), len(places)), 0
-		for i := range n { // one position of each nth that can fail, from its middle: the first ones often cannot
-			part := places[i*len(places)/n : (i+1)*len(places)/n]
-			for k := range attempts * len(part) {
-				inject := fmt.Sprintf("%s:error=%s:when=%d", fault.call, fault.number, part[(len(part)/2+k/attempts)%len(part)])
-				out, log, text, code := trace(inject)
-				if !failsInside(log, out) {
-					continue
+		return text
+	}
+	out := filepath.Join(scratch(t), "sweep")
+	if code, text := runToEnd(t, process(t, nil, sweep(out)...)); code != exitOK {
+		t.Fatal(text)
+	}
+	table := results(out)
+	return []program{
+		{
+			"a run whose system call fails names the file and resumes to the same bits",
+			"a run on a full disk names the file and resumes to the same bits",
+			func(out string) []string { return trial(out, epochs) },
+			func(what, out string) bool { return sameEnd(t, what, out, epochs, want) },
+		},
+		{
+			"a sweep whose system call fails names the file and resumes to the same results",
+			"a sweep on a full disk names the file and resumes to the same results",
+			sweep,
+			func(what, out string) bool {
+				if code, text := runToEnd(t, process(t, nil, sweep(out)...)); code != exitOK {
+					t.Errorf("%s: the sweep cannot be resumed: %s", what, text)
+					return false
 				}
-				made++
-				if failed(t, inject, filepath.Dir(filepath.Dir(out)), code, text, fault.cause) && sameEnd(t, inject, out, epochs, want) {
-					held++
+				if got := results(out); got != table {
+					t.Errorf("%s: the resumed sweep has another result:\n%s\nexpected\n%s", what, got, table)
+					return false
 				}
-				break
-			}
-		}
-		t.Logf("%s %s: %d cases, of %d positions", fault.call, fault.number, made, len(places))
-		if made == 0 {
-			t.Errorf("%s fails with %s at none of the positions %v", fault.call, fault.number, places)
-		}
-		tried += made
+				return true
+			},
+		},
 	}
-	must.Tally(t, "a run whose system call fails names the file and resumes to the same bits", tried, held)
 }
 
-// failsInside reports whether strace has made calls fail, all of them in a folder. Otherwise no
-// thread has made so many calls, or another file has failed too: the system divides the calls
-// differently among the threads in each run.
-func failsInside(log, dir string) bool {
-	failures, inside, began := 0, 0, map[string]string{}
-	for line := range strings.Lines(log) {
-		thread, call, _ := strings.Cut(line, " ")
-		if strings.Contains(call, " resumed>") { // the rest of a call that another thread interrupted
-			call = began[thread] + call
-		}
-		began[thread] = call
-		if strings.Contains(call, "(INJECTED)") {
-			failures++
-			if strings.Contains(call, dir) {
-				inside++
+// Each listed kind of system call that a training run or a sweep makes in its folder fails, in the
+// long form at each position.
+func TestSystemCallFails(t *testing.T) {
+	faults := []straced.Fault{
+		{Call: "fsync", Number: "EIO", Text: "input/output error", Short: 4}, {Call: "fsync", Number: "ENOSPC", Text: "no space left", Short: 1},
+		{Call: "renameat", Number: "EACCES", Text: "permission denied", Short: 2}, {Call: "renameat", Number: "ENOSPC", Text: "no space left", Short: 1},
+		{Call: "openat", Number: "EMFILE", Text: "too many open files", Short: 2}, {Call: "openat", Number: "ENOSPC", Text: "no space left", Short: 1},
+		{Call: "write", Number: "ENOSPC", Text: "no space left", Short: 2}, {Call: "write", Number: "EIO", Text: "input/output error", Short: 1},
+		{Call: "mkdirat", Number: "ENOSPC", Text: "no space left", Short: 2}, {Call: "fchmod", Number: "EPERM", Text: "not permitted", Short: 1},
+		{Call: "flock", Number: "ENOLCK", Short: 1}, {Call: "getdents64", Number: "EIO", Text: "input/output error", Short: 1},
+		{Call: "newfstatat", Number: "EIO", Short: 1}, {Call: "readlinkat", Number: "EIO", Short: 1}, {Call: "linkat", Number: "EPERM", Short: 1},
+		{Call: "unlinkat", Number: "EACCES", Short: 1}, {Call: "close", Number: "EIO", Short: 1},
+	}
+	for _, p := range programs(t) {
+		tried, held := straced.Each(t, faults, func(before []string) (string, func(string, straced.Fault) bool) {
+			dir := scratch(t)
+			out := filepath.Join(dir, "out")
+			code, text := runToEnd(t, process(t, before, p.args(out)...))
+			return out, func(what string, f straced.Fault) bool {
+				return failed(t, what, dir, code, text, f.Text) && p.end(what, out)
 			}
-		}
+		})
+		must.Tally(t, p.calls, tried, held)
 	}
-	return failures > 0 && inside == failures
-}
-
-// callsIn returns the positions of system calls that name a path, among the calls of this name of
-// the same thread, from the output of strace -f -y.
-func callsIn(log, path string) map[string][]int {
-	count, positions := map[string]int{}, map[string][]int{}
-	for line := range strings.Lines(log) {
-		thread, rest, _ := strings.Cut(line, " ")
-		call, _, ok := strings.Cut(strings.TrimSpace(rest), "(")
-		if !ok || strings.ContainsAny(call, " <+-") {
-			continue // the end of a call, or a signal
-		}
-		count[thread+" "+call]++
-		if n := count[thread+" "+call]; strings.Contains(line, path) && !slices.Contains(positions[call], n) {
-			positions[call] = append(positions[call], n)
-		}
-	}
-	for _, list := range positions {
-		slices.Sort(list)
-	}
-	return positions
 }
 
 // mount mounts a file system in a folder, or changes it, and skips the test where this is not
@@ -158,25 +137,25 @@ func mount(t *testing.T, source, dir, kind string, flags uintptr, options string
 
 // The disk is full after a number of pages.
 func TestFullDisk(t *testing.T) {
-	const epochs = 2
-	want, _ := uninterrupted(t, epochs)
-	cases, tried, held := must.Cases(5, 24), 0, 0
-	for i := range cases {
-		dir := t.TempDir()
-		mount(t, "tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", (1+i*24/cases)*4096))
-		out := filepath.Join(dir, "run")
-		code, text := runToEnd(t, process(t, nil, trial(out, epochs)...))
-		if code == exitOK {
-			break // enough space
+	for _, p := range programs(t) {
+		cases, tried, held := must.Cases(5, 24), 0, 0
+		for i := range cases {
+			dir := t.TempDir()
+			mount(t, "tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", (1+i*24/cases)*4096))
+			out := filepath.Join(dir, "out")
+			code, text := runToEnd(t, process(t, nil, p.args(out)...))
+			if code == exitOK {
+				break // enough space
+			}
+			tried++
+			what := fmt.Sprintf("%s: size %d", p.disk, i)
+			mount(t, "tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=16m")
+			if failed(t, what, out, code, text, "no space left") && p.end(what, out) {
+				held++
+			}
 		}
-		tried++
-		what := fmt.Sprintf("size %d", i)
-		mount(t, "tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=16m")
-		if failed(t, what, out, code, text, "no space left") && sameEnd(t, what, out, epochs, want) {
-			held++
-		}
+		must.Tally(t, p.disk, tried, held)
 	}
-	must.Tally(t, "a run on a full disk names the file and resumes to the same bits", tried, held)
 }
 
 // A limit of the size of files ends a run.

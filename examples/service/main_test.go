@@ -54,6 +54,16 @@ func startProcess(t *testing.T, args ...string) *process {
 // startCommand runs a command that starts this program on a free port.
 func startCommand(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
+	p := tryCommand(t, cmd)
+	if p.address == "" {
+		t.Fatal("the program does not listen")
+	}
+	return p
+}
+
+// tryCommand is startCommand for a program that may end before it listens. Then it has no address.
+func tryCommand(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
 	cmd.Env = append(os.Environ(), "SERVICE_TEST_MAIN=1")
 	r, w, err := os.Pipe()
 	must.Do(t, err)
@@ -70,21 +80,30 @@ func startCommand(t *testing.T, cmd *exec.Cmd) *process {
 		address, _, _ := strings.Cut(rest, " ")
 		return address
 	}
-	p.metrics = address(p.waitForLog("INFO serving metrics"))
-	p.address = address(p.waitForLog("INFO listening"))
+	p.metrics = address(p.find("INFO serving metrics"))
+	p.address = address(p.find("INFO listening"))
 	return p
 }
 
-// waitForLog reads the log up to a line that contains a text and returns that line.
-func (p *process) waitForLog(text string) string {
-	p.t.Helper()
+// find reads the log up to a line that contains a text and returns that line, or "" if there is
+// none.
+func (p *process) find(text string) string {
 	for p.log.Scan() {
 		if strings.Contains(p.log.Text(), text) {
 			return p.log.Text()
 		}
 	}
-	p.t.Fatalf("the log has no %q", text)
 	return ""
+}
+
+// waitForLog is find for a line that the log must have.
+func (p *process) waitForLog(text string) string {
+	p.t.Helper()
+	line := p.find(text)
+	if line == "" {
+		p.t.Fatalf("the log has no %q", text)
+	}
+	return line
 }
 
 // drain discards the rest of the log, for which the process would wait when the pipe is full.

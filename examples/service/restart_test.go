@@ -30,6 +30,7 @@ type client struct {
 	pcm    []byte
 	want   []report.Event
 	random *rand.Rand
+	faulty bool // the service's files fail: it may reject the stream, and resume an unsaved one at an earlier snapshot
 
 	got       []report.Event
 	sent      int   // bytes, from the beginning of the stream
@@ -83,7 +84,7 @@ func (c *client) connect(address string) *session {
 		switch {
 		case s != nil:
 			return s
-		case status == 0 || status == http.StatusServiceUnavailable:
+		case status == 0 || status == http.StatusServiceUnavailable || c.faulty && status != http.StatusGone:
 			return nil
 		case status != http.StatusGone:
 			c.t.Errorf("%s: status %d", c.name, status)
@@ -202,8 +203,11 @@ func (c *client) run(address string, upTo int, progress func()) {
 			if line.Code != "shutdown" {
 				c.t.Errorf("%s: error line %q", c.name, line.Code)
 			}
-			if c.announced = 0; line.Samples != nil {
+			switch c.announced = 0; {
+			case line.Samples != nil:
 				c.announced = *line.Samples
+			case c.faulty:
+				c.announced = -1
 			}
 			return
 		}
