@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/s4d-fast/s4d-fast/internal/filelock"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -92,9 +92,12 @@ func (w *Worker) folder() (unlock func(), err error) {
 		if err := os.MkdirAll(w.Dir, 0o755); err != nil {
 			return nil, fmt.Errorf("cluster: %w", err)
 		}
-		l := flock.New(filepath.Join(w.Dir, "lock"))
-		if ok, err := l.TryLock(); err == nil && !ok {
+		l, err := filelock.Try(filepath.Join(w.Dir, "lock"))
+		switch {
+		case errors.Is(err, filelock.ErrLocked):
 			return nil, fmt.Errorf("cluster: another worker uses %s: choose another folder", w.Dir)
+		case err != nil:
+			return nil, fmt.Errorf("cluster: %w", err)
 		}
 		unlock = func() { l.Close() }
 	}

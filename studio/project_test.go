@@ -14,6 +14,15 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
+// Only one server at a time uses a folder.
+func TestOneServer(t *testing.T) {
+	cfg := Config{Dir: t.TempDir()}
+	first := must.Get(New(cfg))(t)
+	must.Reject(New(cfg))(t, "another studio uses "+cfg.Dir)
+	must.Do(t, first.Close())
+	must.Do(t, must.Get(New(cfg))(t).Close())
+}
+
 // A recording of several words becomes a clip per word, trimmed; background becomes pieces. The
 // project is a folder that the task audio reads.
 func TestRecord(t *testing.T) {

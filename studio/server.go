@@ -6,12 +6,15 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/s4d-fast/s4d-fast/internal/filelock"
 )
 
 //go:embed static
@@ -41,6 +44,7 @@ type Server struct {
 	cfg     Config
 	dir     string // absolute
 	root    *os.Root
+	lock    io.Closer // of the folder
 	token   string
 	handler http.Handler
 
@@ -56,7 +60,11 @@ type Server struct {
 
 var errClosed = errors.New("the studio was stopped")
 
-// New returns a server of the projects in a folder. Close stops what it runs.
+// lockFile locks the folder of the projects.
+const lockFile = ".lock"
+
+// New returns a server of the projects in a folder, which it locks against other servers. Close
+// stops what it runs.
 func New(cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -77,11 +85,18 @@ func New(cfg Config) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
+	lock, err := filelock.Try(filepath.Join(dir, lockFile))
+	switch {
+	case errors.Is(err, filelock.ErrLocked):
+		return nil, fmt.Errorf("studio: another studio uses %s: open its page or choose another folder", dir)
+	case err != nil:
 		return nil, err
 	}
-	s := &Server{cfg: cfg, dir: dir, root: root, token: rand.Text(), projects: map[string]*project{}}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	s := &Server{cfg: cfg, dir: dir, root: root, lock: lock, token: rand.Text(), projects: map[string]*project{}}
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
 	s.handler = s.routes()
 	return s, nil
@@ -104,7 +119,7 @@ func (s *Server) Close() error {
 	s.work.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.root.Close()
+	err := errors.Join(s.root.Close(), s.lock.Close())
 	for _, p := range s.projects {
 		err = errors.Join(err, p.root.Close())
 	}

@@ -65,8 +65,8 @@ func TestTrain(t *testing.T) {
 	w := c.request("GET", "/p/model", nil)
 	must.Equal(t, w.Body.String(), string(must.Get(os.ReadFile(path))(t)), "downloaded model")
 
+	must.Do(t, c.s.Close())
 	again := must.Get(New(c.s.cfg))(t)
-	again.dir = c.s.dir
 	defer again.Close()
 	next := &client{t, again, c.host}
 	found := next.wait("p", func(status) bool { return true })

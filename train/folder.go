@@ -11,6 +11,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
+	"github.com/s4d-fast/s4d-fast/internal/filelock"
 )
 
 // The files of a run folder.
@@ -112,9 +113,8 @@ func (t *Trainer) lock() (err error) {
 	return nil
 }
 
-// lockFolder locks a folder by a file in it. The system releases the lock of a process that ends.
-// On a file system without locks the result is not locked. It is nil if the file system is not that
-// of the operating system, since then no other process has it.
+// lockFolder locks a folder by a file in it, as filelock.Try does. The result is nil if the file
+// system is not that of the operating system, since then no other process has it.
 func lockFolder(files atomicfile.Files, dir, name string) (*flock.Flock, error) {
 	path := filepath.Join(dir, filepath.FromSlash(name))
 	if err := files.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -123,13 +123,12 @@ func lockFolder(files atomicfile.Files, dir, name string) (*flock.Flock, error) 
 	if files != atomicfile.System() {
 		return nil, nil
 	}
-	l := flock.New(path)
-	switch ok, err := l.TryLock(); {
-	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, syscall.ENOLCK):
+	l, err := filelock.Try(path)
+	switch {
+	case errors.Is(err, filelock.ErrLocked):
+		return nil, configErrorf("out: another process trains in %s: wait until it ends or choose another folder", dir)
 	case err != nil:
 		return nil, fmt.Errorf("train: %w", err)
-	case !ok:
-		return nil, configErrorf("out: another process trains in %s: wait until it ends or choose another folder", dir)
 	}
 	return l, nil
 }
