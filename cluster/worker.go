@@ -102,6 +102,7 @@ func (w *Worker) folder() (unlock func(), err error) {
 		unlock = func() { l.Close() }
 	}
 	if err := os.RemoveAll(w.runDir()); err != nil { // left by a crash
+		unlock()
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	w.cache = &cache{dir: filepath.Join(w.Dir, "data"), limit: cmp.Or(w.Cache, 10e9), shared: map[string]string{}, intact: map[string]bool{}, tree: w.tree}

@@ -69,7 +69,7 @@ func since(list []events.Event, position int64) []events.Event {
 	return list
 }
 
-// In the long form each built-in model listens for two days, to minutes of equal audio. Each minute
+// In the long form each built-in model processes two days of equal minutes. Each minute
 // has the events of the second one, and the memory does not grow. After Flush the detector is as
 // new.
 func TestDay(t *testing.T) {

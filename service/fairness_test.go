@@ -225,26 +225,32 @@ func TestMaxBytes(t *testing.T) {
 	must.Tally(t, promiseLimits, cases.tried, cases.held)
 }
 
-// Under the limit for all clients, a block waits for one block of another client, not for all of
-// its streams.
+// Under the limit for all clients, a client of one stream with small messages has a third of the
+// turns beside a client of many streams: it waits for the turn in progress and the next one.
 func TestMaxBytesTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *Options) { c.MaxBytes, c.TokenHeader = 16_000, "Token" })
+		const limit = 64_000
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.MaxBytes, c.TokenHeader = limit, "Token" })
 		var all sync.WaitGroup
 		for range 32 {
 			all.Go(func() {
-				in.post("/v1/streams?format=s16le", bytes.NewReader(make([]byte, 8000)), "Token", "greedy")
+				_, body := in.post("/v1/streams?format=s16le", bytes.NewReader(make([]byte, 32_000)), "Token", "greedy")
+				must.Equal(t, parse(t, body).end != nil, true, "an upload ends")
 			})
 		}
 		time.Sleep(time.Second)
 		began := time.Now()
-		in.post("/v1/streams?format=s16le", bytes.NewReader(make([]byte, 1600)), "Token", "small")
-		if took := time.Since(began); took > 300*time.Millisecond {
-			t.Errorf("the small client waited for %v", took)
+		c := in.dial("/v1/streams", "Token", "small")
+		c.sendAudio(make([]byte, limit), 160)
+		c.sendText(`{"type":"end"}`)
+		got, _ := c.rest()
+		must.Equal(t, got.end != nil && got.end.Samples == limit/2, true, "end line")
+		if took := time.Since(began); took > 4*time.Second { // in turns of 53 bytes on average
+			t.Errorf("the bytes of a second took the small client %v, expected 3.4 s", took)
 		}
 		all.Wait()
-		if took := time.Since(began); took < 14*time.Second || took > 16*time.Second { // of 16 s
-			t.Errorf("the greedy client took %v after the first second", took)
+		if took := time.Since(began); took < 15*time.Second || took > 17*time.Second {
+			t.Errorf("all bytes took %v after the first second, expected 16 s", took)
 		}
 	})
 }

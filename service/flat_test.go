@@ -39,7 +39,7 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 		for i := range n {
 			connect(kinds[i%len(kinds)])
 			// A goroutine may be ending; one per connection would add up.
-			if runtime.NumGoroutine() <= before+len(kinds) && in.server.Stats().Streams == 0 {
+			if must.Goroutines(before+len(kinds)) <= before+len(kinds) && in.server.Stats().Streams == 0 {
 				held++
 			}
 		}

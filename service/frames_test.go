@@ -127,7 +127,7 @@ func TestHostileExchanges(t *testing.T) {
 			}
 			exchange(bytes)
 			// A goroutine may be ending; one per exchange would add up.
-			if now := runtime.NumGoroutine(); in.server.Stats().Streams == 0 && now <= before+4 {
+			if now := must.Goroutines(before + 4); in.server.Stats().Streams == 0 && now <= before+4 {
 				held++
 			} else {
 				t.Logf("exchange %d: %d goroutines, %d before, %d streams", i, now, before, in.server.Stats().Streams)

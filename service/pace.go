@@ -39,14 +39,19 @@ func (s *streams) pace(ctx context.Context, st *stream, samples int) error {
 	return wait(ctx, s.client(st).audio, int(float64(samples)/st.SampleRate*1e6))
 }
 
+// turnSeconds is how long a client may receive at the limit for all clients before it is another
+// client's turn.
+const turnSeconds = 1e-3
+
 // receive waits until the client of a stream, and all clients together, may send so many bytes
-// more. Under the limit for all, clients take turns: bytes wait for at most those of blockSeconds
-// of every other client, however many streams it has.
+// more. Under MaxBytes, clients take turns of turnSeconds: bytes wait for the turn in progress, and
+// for at most one of every other client, however many streams it has. More bytes than those of a
+// turn take several.
 func (s *streams) receive(ctx context.Context, st *stream, bytes int) error {
 	if err := wait(ctx, s.client(st).bytes, bytes); err != nil || s.opt.MaxBytes == 0 {
 		return err
 	}
-	for most := s.bytes.Burst(); bytes > 0; bytes -= most {
+	for most := max(1, int(float64(s.opt.MaxBytes)*turnSeconds)); bytes > 0; bytes -= most {
 		if err := s.turns.acquire(ctx, st.Client); err != nil {
 			return err
 		}

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// scheduler shares the processors among clients, or one limit in place of a processor. Clients take
-// turns: a block waits for at most one block of every other client, and for those that are being
-// processed, however many streams the other clients have.
+// scheduler shares processors among clients. Clients take turns: a block waits for at most one
+// block of every other client, and for those that are being processed, however many streams the
+// other clients have. For MaxBytes a scheduler of one processor shares the right to receive.
 type scheduler struct {
 	processors int
 

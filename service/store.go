@@ -53,9 +53,9 @@ type entry struct {
 }
 
 // openStore creates a folder if necessary and lists its snapshots. It deletes damaged and expired
-// ones, and the oldest beyond the limits. Other files stay. A snapshot that cannot be read is an
-// error: without it, its stream would start again. After a crash a client may have as many
-// snapshots of streams that were connected as of others, so its limit is doubled here.
+// ones, and the oldest beyond the limits. Other files stay. It is an error if a snapshot cannot
+// be read: to ignore it would start its stream again without notice. After a crash a client may
+// have as many snapshots of streams that were connected as of others, so its limit is doubled here.
 func openStore(files atomicfile.Files, dir string, keep time.Duration, maxBytes int64, perClient int, log *slog.Logger) (*store, error) {
 	if err := files.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -69,10 +69,14 @@ func openStore(files atomicfile.Files, dir string, keep time.Duration, maxBytes 
 		return nil, err
 	}
 	now := time.Now()
+	var unreadable error
 	for _, f := range list {
-		if err := s.open(f, now); err != nil {
-			return nil, fmt.Errorf("a snapshot cannot be read (without the file, its stream starts again): %w", err)
+		if err := s.open(f, now); err != nil && !errors.Is(err, fs.ErrNotExist) { // deleted since
+			unreadable = errors.Join(unreadable, err)
 		}
+	}
+	if unreadable != nil {
+		return nil, fmt.Errorf("snapshots cannot be read; make the files readable, or move them away so that their streams start again: %w", unreadable)
 	}
 	s.perClient = perClient
 	s.expire(now)

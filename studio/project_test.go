@@ -18,7 +18,7 @@ import (
 func TestOneServer(t *testing.T) {
 	cfg := Config{Dir: t.TempDir()}
 	first := must.Get(New(cfg))(t)
-	must.Reject(New(cfg))(t, "another studio uses "+cfg.Dir)
+	must.Reject(New(cfg))(t, "another process uses "+cfg.Dir)
 	must.Do(t, first.Close())
 	must.Do(t, must.Get(New(cfg))(t).Close())
 }

@@ -88,9 +88,11 @@ func New(cfg Config) (*Server, error) {
 	lock, err := filelock.Try(filepath.Join(dir, lockFile))
 	switch {
 	case errors.Is(err, filelock.ErrLocked):
-		return nil, fmt.Errorf("studio: another studio uses %s: open its page or choose another folder", dir)
+		return nil, fmt.Errorf("studio: another process uses %s: stop it, or choose another folder", dir)
 	case err != nil:
 		return nil, err
+	case !lock.Locked():
+		cfg.Log.Warn("the folder cannot be locked on its file system: do not use it with another studio", "folder", dir)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -119,11 +121,11 @@ func (s *Server) Close() error {
 	s.work.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := errors.Join(s.root.Close(), s.lock.Close())
+	err := s.root.Close()
 	for _, p := range s.projects {
 		err = errors.Join(err, p.root.Close())
 	}
-	return err
+	return errors.Join(err, s.lock.Close())
 }
 
 // begin counts a piece of work for which Close waits. It returns false after Close.

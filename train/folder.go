@@ -114,7 +114,7 @@ func (t *Trainer) lock() (err error) {
 }
 
 // lockFolder locks a folder by a file in it, as filelock.Try does. The result is nil if the file
-// system is not that of the operating system, since then no other process has it.
+// system is not that of the operating system, because no other process can use it.
 func lockFolder(files atomicfile.Files, dir, name string) (*flock.Flock, error) {
 	path := filepath.Join(dir, filepath.FromSlash(name))
 	if err := files.MkdirAll(filepath.Dir(path), 0o755); err != nil {

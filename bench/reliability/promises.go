@@ -68,7 +68,7 @@ var promises = []promise{
 	{text: "the last lines of a stream are kept until its client confirms them", pkg: "service", test: "TestLostEnd|TestConfirmedEnd"},
 	{text: "a stream has every event once over restarts of the service", module: "examples/service", pkg: ".", test: "TestRestarts"},
 	{text: "a stream has every event once after kills of the service", module: "examples/service", pkg: ".", test: "TestKills"},
-	{text: "a service whose system call fails continues each stream where it was last saved", module: "examples/service", pkg: ".", test: "TestServiceSystemCallFails"},
-	{text: "a service on a full disk exits with 1 and continues each stream where it was last saved", module: "examples/service", pkg: ".", test: "TestServiceFullDisk"},
+	{text: "after a system call of a service has failed, the next process continues each stream from its last snapshot", module: "examples/service", pkg: ".", test: "TestServiceSystemCallFails"},
+	{text: "a service that cannot write snapshots exits with 1, and the next process continues each stream from its last snapshot", module: "examples/service", pkg: ".", test: "TestServiceFullDisk"},
 	{text: "a stream over a faulty network has every event once", module: "examples/service", pkg: ".", test: "TestEveryEventOnce"},
 }

@@ -43,7 +43,7 @@ func runToEnd(t *testing.T, cmd *exec.Cmd) (code int, text string) {
 
 // program is a command that writes files.
 type program struct {
-	calls, disk string // promises: a system call fails, the disk is full
+	calls, disk string // the promises for failed system calls and for full disks
 	args        func(out string) []string
 	// end runs the command again after a fault and reports whether the results are those of a
 	// command that was not interrupted.
@@ -73,16 +73,16 @@ func programs(t *testing.T) []program {
 	table := results(out)
 	return []program{
 		{
-			"a run whose system call fails names the file and resumes to the same bits",
-			"a run on a full disk names the file and resumes to the same bits",
-			func(out string) []string { return trial(out, epochs) },
-			func(what, out string) bool { return sameEnd(t, what, out, epochs, want) },
+			calls: "a run whose system call fails names the file and resumes to the same bits",
+			disk:  "a run on a full disk names the file and resumes to the same bits",
+			args:  func(out string) []string { return trial(out, epochs) },
+			end:   func(what, out string) bool { return sameEnd(t, what, out, epochs, want) },
 		},
 		{
-			"a sweep whose system call fails names the file and resumes to the same results",
-			"a sweep on a full disk names the file and resumes to the same results",
-			sweep,
-			func(what, out string) bool {
+			calls: "a sweep whose system call fails names the file and resumes to the same results",
+			disk:  "a sweep on a full disk names the file and resumes to the same results",
+			args:  sweep,
+			end: func(what, out string) bool {
 				if code, text := runToEnd(t, process(t, nil, sweep(out)...)); code != exitOK {
 					t.Errorf("%s: the sweep cannot be resumed: %s", what, text)
 					return false
@@ -101,22 +101,22 @@ func programs(t *testing.T) []program {
 // long form at each position.
 func TestSystemCallFails(t *testing.T) {
 	faults := []straced.Fault{
-		{Call: "fsync", Number: "EIO", Text: "input/output error", Short: 4}, {Call: "fsync", Number: "ENOSPC", Text: "no space left", Short: 1},
-		{Call: "renameat", Number: "EACCES", Text: "permission denied", Short: 2}, {Call: "renameat", Number: "ENOSPC", Text: "no space left", Short: 1},
-		{Call: "openat", Number: "EMFILE", Text: "too many open files", Short: 2}, {Call: "openat", Number: "ENOSPC", Text: "no space left", Short: 1},
-		{Call: "write", Number: "ENOSPC", Text: "no space left", Short: 2}, {Call: "write", Number: "EIO", Text: "input/output error", Short: 1},
-		{Call: "mkdirat", Number: "ENOSPC", Text: "no space left", Short: 2}, {Call: "fchmod", Number: "EPERM", Text: "not permitted", Short: 1},
-		{Call: "flock", Number: "ENOLCK", Short: 1}, {Call: "getdents64", Number: "EIO", Text: "input/output error", Short: 1},
-		{Call: "newfstatat", Number: "EIO", Short: 1}, {Call: "readlinkat", Number: "EIO", Short: 1}, {Call: "linkat", Number: "EPERM", Short: 1},
-		{Call: "unlinkat", Number: "EACCES", Short: 1}, {Call: "close", Number: "EIO", Short: 1},
+		{Call: "fsync", Errno: "EIO", Message: "input/output error", Short: 4}, {Call: "fsync", Errno: "ENOSPC", Message: "no space left", Short: 1},
+		{Call: "renameat", Errno: "EACCES", Message: "permission denied", Short: 2}, {Call: "renameat", Errno: "ENOSPC", Message: "no space left", Short: 1},
+		{Call: "openat", Errno: "EMFILE", Message: "too many open files", Short: 2}, {Call: "openat", Errno: "ENOSPC", Message: "no space left", Short: 1},
+		{Call: "write", Errno: "ENOSPC", Message: "no space left", Short: 2}, {Call: "write", Errno: "EIO", Message: "input/output error", Short: 1},
+		{Call: "mkdirat", Errno: "ENOSPC", Message: "no space left", Short: 2}, {Call: "fchmod", Errno: "EPERM", Message: "not permitted", Short: 1},
+		{Call: "flock", Errno: "ENOLCK", Short: 1}, {Call: "getdents64", Errno: "EIO", Message: "input/output error", Short: 1},
+		{Call: "newfstatat", Errno: "EIO", Short: 1}, {Call: "readlinkat", Errno: "EIO", Short: 1}, {Call: "linkat", Errno: "EPERM", Short: 1},
+		{Call: "unlinkat", Errno: "EACCES", Short: 1}, {Call: "close", Errno: "EIO", Short: 1},
 	}
 	for _, p := range programs(t) {
-		tried, held := straced.Each(t, faults, func(before []string) (string, func(string, straced.Fault) bool) {
+		tried, held := straced.Inject(t, faults, func(prefix []string) (string, func(string, straced.Fault) bool) {
 			dir := scratch(t)
 			out := filepath.Join(dir, "out")
-			code, text := runToEnd(t, process(t, before, p.args(out)...))
+			code, text := runToEnd(t, process(t, prefix, p.args(out)...))
 			return out, func(what string, f straced.Fault) bool {
-				return failed(t, what, dir, code, text, f.Text) && p.end(what, out)
+				return failed(t, what, dir, code, text, f.Message) && p.end(what, out)
 			}
 		})
 		must.Tally(t, p.calls, tried, held)
@@ -140,15 +140,15 @@ func TestFullDisk(t *testing.T) {
 	for _, p := range programs(t) {
 		cases, tried, held := must.Cases(5, 24), 0, 0
 		for i := range cases {
-			dir := t.TempDir()
-			mount(t, "tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", (1+i*24/cases)*4096))
+			dir, pages := t.TempDir(), 1+i*24/cases
+			mount(t, "tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", pages*4096))
 			out := filepath.Join(dir, "out")
 			code, text := runToEnd(t, process(t, nil, p.args(out)...))
 			if code == exitOK {
 				break // enough space
 			}
 			tried++
-			what := fmt.Sprintf("%s: size %d", p.disk, i)
+			what := fmt.Sprintf("%s: %d pages", p.disk, pages)
 			mount(t, "tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=16m")
 			if failed(t, what, out, code, text, "no space left") && p.end(what, out) {
 				held++

@@ -42,6 +42,7 @@ type process struct {
 	t                *testing.T
 	cmd              *exec.Cmd
 	log              *bufio.Scanner
+	last             string // line of the log that find has read
 	address, metrics string
 }
 
@@ -56,7 +57,7 @@ func startCommand(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := tryCommand(t, cmd)
 	if p.address == "" {
-		t.Fatal("the program does not listen")
+		t.Fatalf("the program does not listen: %s", p.last)
 	}
 	return p
 }
@@ -89,8 +90,8 @@ func tryCommand(t *testing.T, cmd *exec.Cmd) *process {
 // none.
 func (p *process) find(text string) string {
 	for p.log.Scan() {
-		if strings.Contains(p.log.Text(), text) {
-			return p.log.Text()
+		if p.last = p.log.Text(); strings.Contains(p.last, text) {
+			return p.last
 		}
 	}
 	return ""

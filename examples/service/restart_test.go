@@ -30,7 +30,10 @@ type client struct {
 	pcm    []byte
 	want   []report.Event
 	random *rand.Rand
-	faulty bool // the service's files fail: it may reject the stream, and resume an unsaved one at an earlier snapshot
+	// File operations of the service fail: it may reject the stream, or not save it again. The next
+	// process then resumes it at the sample least or later.
+	faulty bool
+	least  int64
 
 	got       []report.Event
 	sent      int   // bytes, from the beginning of the stream
@@ -177,6 +180,12 @@ func (c *client) run(address string, upTo int, progress func()) {
 			if at < 0 || at > int64(c.sent/2) || c.announced >= 0 && at != c.announced {
 				c.t.Errorf("%s: resumed at sample %d; %d were sent, %d announced", c.name, at, c.sent/2, c.announced)
 				return
+			}
+			if at < c.least {
+				c.t.Errorf("%s: resumed at sample %d, after it was resumed at %d", c.name, at, c.least)
+			}
+			if c.least = 0; c.faulty {
+				c.least = at
 			}
 			if c.announced = -1; at > 0 {
 				c.resumed++

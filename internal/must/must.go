@@ -118,6 +118,18 @@ func HugeNumbers(t testing.TB, most int, file []byte, read func(b []byte)) {
 	}
 }
 
+// Goroutines returns the number of goroutines. If it is more than most, Goroutines returns the
+// least of many readings: runtime.NumGoroutine counts ended goroutines, 32 at a time, while the
+// runtime moves them to another list.
+func Goroutines(most int) int {
+	n := runtime.NumGoroutine()
+	for i := 0; n > most && i < 1000; i++ {
+		runtime.Gosched()
+		n = min(n, runtime.NumGoroutine())
+	}
+	return n
+}
+
 // Tally logs how many cases of a promise were tried and how many held, and reports an error if one
 // did not hold or none was tried. A program that collects the promises can read the line:
 //

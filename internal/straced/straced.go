@@ -14,28 +14,29 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// Fault is an error of a system call: the name of the call, that of the error, and the error's
-// text.
+// Fault is an error of a system call.
 type Fault struct {
-	Call, Number, Text string
-	Short              int // cases of the short form
+	Call    string // such as "fsync"
+	Errno   string // such as "EIO"
+	Message string // expected in the program's error; empty if the program may ignore the error
+	Short   int    // number of cases in the short form
 }
 
-// Trial starts the program by the words of a command line that begin with before, waits until it
-// ends, and returns the folder whose files it uses. held reports whether the program and its files
-// are as promised after a fault. Each trial has a new folder.
-type Trial func(before []string) (folder string, held func(what string, f Fault) bool)
+// Trial runs a program in a new folder until it ends. Its command line begins with prefix: strace
+// and its options. It returns the folder, and held, which reports whether the promise holds after a
+// fault.
+type Trial func(prefix []string) (folder string, held func(what string, f Fault) bool)
 
 // attempts is the number of trials at a position.
-const attempts = 2
+const attempts = 4
 
-// Each makes each fault happen in a trial's folder, in the long form at each position. A position
-// is the number of a call of this name in its thread. Each fault must happen at least once. Each
-// returns the number of faults that happened, and of those after which the promise held. It skips
-// the test where strace cannot make calls fail.
-func Each(t *testing.T, faults []Fault, try Trial) (tried, held int) {
+// Inject tries each fault in a trial's folder at some positions, or at all of them in the long
+// form. A position is the number of a call of this name in its thread. A fault that happens at no
+// position is an error. Inject returns the number of faults that happened, and of those after which
+// the promise held. It skips the test where strace cannot make calls fail.
+func Inject(t *testing.T, faults []Fault, try Trial) (tried, held int) {
 	t.Helper()
-	if text, err := exec.Command("strace", "-f", "-e", "trace=none", "-e", "inject=fsync:error=EIO:when=1", "true").CombinedOutput(); err != nil {
+	if text, err := exec.Command("strace", "-D", "-f", "-e", "trace=none", "-e", "inject=fsync:error=EIO:when=1", "true").CombinedOutput(); err != nil {
 		t.Skipf("strace: %v %s", err, bytes.TrimSpace(text))
 	}
 	file := filepath.Join(t.TempDir(), "log")
@@ -44,9 +45,9 @@ func Each(t *testing.T, faults []Fault, try Trial) (tried, held int) {
 		calls = append(calls, f.Call)
 	}
 	// With -D a signal to the process that the trial starts is a signal to the program.
-	before := []string{"strace", "-D", "-f", "-y", "-s", "0", "-o", file, "-e", "trace=" + strings.Join(calls, ",")}
+	prefix := []string{"strace", "-D", "-f", "-y", "-s", "0", "-o", file, "-e", "trace=" + strings.Join(calls, ",")}
 	log := func() string { return string(must.Get(os.ReadFile(file))(t)) }
-	folder, _ := try(before)
+	folder, _ := try(prefix)
 	positions := callsIn(log(), folder)
 	for _, fault := range faults {
 		places := positions[fault.Call]
@@ -57,8 +58,8 @@ func Each(t *testing.T, faults []Fault, try Trial) (tried, held int) {
 		for i := range n { // one position of each nth that can fail, from its middle: the first ones often cannot
 			part := places[i*len(places)/n : (i+1)*len(places)/n]
 			for k := range attempts * len(part) {
-				inject := fmt.Sprintf("%s:error=%s:when=%d", fault.Call, fault.Number, part[(len(part)/2+k/attempts)%len(part)])
-				folder, check := try(append(slices.Clone(before), "-e", "inject="+inject))
+				inject := fmt.Sprintf("%s:error=%s:when=%d", fault.Call, fault.Errno, part[(len(part)/2+k/attempts)%len(part)])
+				folder, check := try(append(slices.Clone(prefix), "-e", "inject="+inject))
 				if failsInside(log(), folder) {
 					if made++; check(inject, fault) {
 						held++
@@ -67,18 +68,18 @@ func Each(t *testing.T, faults []Fault, try Trial) (tried, held int) {
 				}
 			}
 		}
-		t.Logf("%s %s: %d cases, of %d positions", fault.Call, fault.Number, made, len(places))
+		t.Logf("%s %s: %d cases, of %d positions", fault.Call, fault.Errno, made, len(places))
 		if made == 0 {
-			t.Errorf("%s fails with %s at none of the positions %v", fault.Call, fault.Number, places)
+			t.Errorf("%s fails with %s at none of the positions %v", fault.Call, fault.Errno, places)
 		}
 		tried += made
 	}
 	return tried, held
 }
 
-// failsInside reports whether strace has made calls fail, all of them in a folder. Otherwise no
-// thread has made so many calls, or another file has failed too: the system divides the calls
-// differently among the threads in each run.
+// failsInside reports whether strace has made calls fail, all of them in a folder. It is false if
+// no thread has made that many calls, or if a call outside the folder has failed too. Each run
+// distributes the calls differently among the threads.
 func failsInside(log, dir string) bool {
 	failures, inside, began := 0, 0, map[string]string{}
 	for line := range strings.Lines(log) {

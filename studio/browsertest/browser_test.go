@@ -214,9 +214,8 @@ func (b *browser) in(ctx context.Context, expression string) {
 	}
 }
 
-// click clicks the centre of the control with an accessible name, once the control can be seen
-// there and is enabled. It uses positions because the page may replace a node before the click
-// arrives.
+// click waits until the control with an accessible name is visible, enabled and at rest, and clicks
+// its centre. It clicks a position because the page may replace the node before the click arrives.
 func (b *browser) click(name string) {
 	b.Helper()
 	path := fmt.Sprintf(`//button[not(@hidden) and (@aria-label=%q or (not(@aria-label) and normalize-space()=%[1]q))]`, name)
@@ -226,12 +225,16 @@ func (b *browser) click(name string) {
 		const r = e?.getBoundingClientRect(), x = r?.x + r?.width / 2, y = r?.y + r?.height / 2;
 		return r?.width > 0 && !e.disabled && e.contains(document.elementFromPoint(x, y)) ? x + " " + y : "";
 	})()`, path)
+	last := ""
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		var x, y float64
-		if n, _ := fmt.Sscan(b.text(expression), &x, &y); n == 2 {
+		at := b.text(expression)
+		if at != "" && at == last {
+			var x, y float64
+			must.Get(fmt.Sscan(at, &x, &y))(b)
 			b.run(b.ctx, chromedp.MouseClickXY(x, y))
 			return
 		}
+		last = at
 		if time.Now().After(end) {
 			b.give(fmt.Errorf("no control %q that can be clicked within %v", name, patience))
 		}
