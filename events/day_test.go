@@ -69,10 +69,9 @@ func since(list []events.Event, position int64) []events.Event {
 	return list
 }
 
-// In the long form each built-in model processes two days of equal minutes. Each minute
-// has the events of the second one, and the memory does not grow. After Flush the detector is as
-// new.
-func TestDay(t *testing.T) {
+// In the long form each built-in model processes two days of equal minutes. Each minute has the
+// events of the second one, and the memory does not grow. After Flush the detector is as new.
+func TestDays(t *testing.T) {
 	minutes := must.Cases(3, 2*24*60)
 	held, tried := 0, 0
 	for _, name := range pretrained.Names() {
@@ -108,7 +107,7 @@ func TestDay(t *testing.T) {
 		flush(t, d)
 		must.Equal(t, fmt.Sprint(listen(d)), fmt.Sprint(first), "%s: events after Flush", name)
 		for _, k := range minute {
-			t.Logf("%s: %s: %.1f ns a sample", name, k.name, float64(took[k.name])/float64((minutes+1)*len(k.samples)))
+			t.Logf("%s: %s: %.1f ns per sample", name, k.name, float64(took[k.name])/float64((minutes+1)*len(k.samples)))
 		}
 	}
 	must.Tally(t, "a detector has the same events in every minute of two days of equal minutes", tried, held)
@@ -137,7 +136,7 @@ func TestSpeechAfterQuiet(t *testing.T) {
 				must.Do(t, d.Restore(quiet))
 				after = min(after, perSample(t, d, speech))
 			}
-			t.Logf("%s: speech: %.1f ns a sample in a new detector, %.1f after %d s of %s, ratio %.3f", name, first, after, 10*tens, k.name, after/first)
+			t.Logf("%s: speech: %.1f ns per sample in a new detector, %.1f after %d s of %s, ratio %.3f", name, first, after, 10*tens, k.name, after/first)
 		}
 	}
 }

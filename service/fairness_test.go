@@ -104,7 +104,7 @@ func TestSchedulerCancel(t *testing.T) {
 		all.Wait()
 		s.release()
 		must.Equal(t, s.busy, 0, "busy processors")
-		must.Equal(t, len(s.turns)+len(s.blocks), 0, "waiting clients")
+		must.Equal(t, len(s.clients)+len(s.waiting), 0, "waiting clients")
 	})
 }
 
@@ -113,7 +113,7 @@ func TestStreamsOfAClientShareTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *Options) { c.TokenHeader = "Token" })
 		s := in.server.processors
-		for range s.processors {
+		for range s.slots {
 			must.Do(t, s.acquire(t.Context(), "test"))
 		}
 		var clients []*wsClient
@@ -125,11 +125,11 @@ func TestStreamsOfAClientShareTurns(t *testing.T) {
 		}
 		synctest.Wait()
 		var waiting []int
-		for _, client := range s.turns {
-			waiting = append(waiting, len(s.blocks[client]))
+		for _, client := range s.clients {
+			waiting = append(waiting, len(s.waiting[client]))
 		}
 		must.Equal(t, fmt.Sprint(waiting), "[11 1]", "waiting blocks by client")
-		for range s.processors {
+		for range s.slots {
 			s.release()
 		}
 		for _, c := range clients {

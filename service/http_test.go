@@ -280,7 +280,7 @@ func TestMetrics(t *testing.T) {
 		pcm := encode(tonemodel.Words().Samples)
 		c := in.dial("/v1/streams")
 		c.line()
-		want := Stats{Streams: 1, StreamBytes: in.server.recognizer.StateBytes(), Processors: in.server.processors.processors}
+		want := Stats{Streams: 1, StreamBytes: in.server.recognizer.StateBytes(), Processors: in.server.processors.slots}
 		must.Equal(t, in.server.Stats(), want, "while a stream is connected")
 		c.sendAudio(pcm, 1600)
 		c.sendText(`{"type":"end"}`)

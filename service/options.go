@@ -124,7 +124,7 @@ type Stats struct {
 
 // Stats returns the current sizes.
 func (s *Server) Stats() Stats {
-	v := Stats{Streams: s.streams.count(), StreamBytes: s.recognizer.StateBytes(), Processors: s.processors.processors}
+	v := Stats{Streams: s.streams.count(), StreamBytes: s.recognizer.StateBytes(), Processors: s.processors.slots}
 	if st := s.streams.store; st != nil {
 		v.Snapshots, v.SnapshotBytes = st.size()
 		v.SnapshotErrors = s.streams.unsaved.Load()

@@ -6,23 +6,23 @@ import (
 	"sync"
 )
 
-// scheduler shares processors among clients. Clients take turns: a block waits for at most one
-// block of every other client, and for those that are being processed, however many streams the
-// other clients have. For MaxBytes a scheduler of one processor shares the right to receive.
+// scheduler grants slots to clients in turn: processors to blocks of audio, and under MaxBytes one
+// slot, the right to receive. A block waits for at most one block of every other client, and for
+// those that have a slot, however many streams the other clients have.
 type scheduler struct {
-	processors int
+	slots int
 
-	mu     sync.Mutex
-	busy   int
-	blocks map[string][]chan struct{} // that wait, by client, in the order of their arrival
-	turns  []string                   // the clients with such blocks
+	mu      sync.Mutex
+	busy    int                        // slots that are granted
+	waiting map[string][]chan struct{} // blocks, by client, in the order of their arrival
+	clients []string                   // with blocks that wait, in the order of their turns
 }
 
-func newScheduler(processors int) *scheduler {
-	return &scheduler{processors: processors, blocks: map[string][]chan struct{}{}}
+func newScheduler(slots int) *scheduler {
+	return &scheduler{slots: slots, waiting: map[string][]chan struct{}{}}
 }
 
-// acquire waits for a processor for a block of a client. After nil the caller calls release.
+// acquire waits for a slot for a block of a client. After nil the caller calls release.
 func (s *scheduler) acquire(ctx context.Context, client string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -37,25 +37,25 @@ func (s *scheduler) acquire(ctx context.Context, client string) error {
 	case <-ctx.Done():
 	}
 	if !s.withdraw(client, turn) {
-		s.release() // the processor was granted meanwhile
+		s.release() // the slot was granted meanwhile
 	}
 	return context.Cause(ctx)
 }
 
-// queue takes a processor if one is free, and returns nil. Otherwise it returns a channel that is
-// closed when the block has one.
+// queue takes a slot if one is free, and returns nil. Otherwise it returns a channel that is closed
+// when the block has one.
 func (s *scheduler) queue(client string) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.busy < s.processors {
+	if s.busy < s.slots {
 		s.busy++
 		return nil
 	}
 	turn := make(chan struct{})
-	if len(s.blocks[client]) == 0 {
-		s.turns = append(s.turns, client)
+	if len(s.waiting[client]) == 0 {
+		s.clients = append(s.clients, client)
 	}
-	s.blocks[client] = append(s.blocks[client], turn)
+	s.waiting[client] = append(s.waiting[client], turn)
 	return turn
 }
 
@@ -63,34 +63,34 @@ func (s *scheduler) queue(client string) chan struct{} {
 func (s *scheduler) withdraw(client string, turn chan struct{}) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	waiting := s.blocks[client]
-	i := slices.Index(waiting, turn)
+	blocks := s.waiting[client]
+	i := slices.Index(blocks, turn)
 	if i < 0 {
 		return false
 	}
-	if s.blocks[client] = slices.Delete(waiting, i, i+1); len(waiting) == 1 {
-		delete(s.blocks, client)
-		s.turns = slices.Delete(s.turns, slices.Index(s.turns, client), slices.Index(s.turns, client)+1)
+	if s.waiting[client] = slices.Delete(blocks, i, i+1); len(blocks) == 1 {
+		delete(s.waiting, client)
+		s.clients = slices.Delete(s.clients, slices.Index(s.clients, client), slices.Index(s.clients, client)+1)
 	}
 	return true
 }
 
-// release passes a processor on to the client whose turn it is.
+// release passes a slot on to the client whose turn it is.
 func (s *scheduler) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.turns) == 0 {
+	if len(s.clients) == 0 {
 		s.busy--
 		return
 	}
-	client := s.turns[0]
-	s.turns = slices.Delete(s.turns, 0, 1)
-	waiting := s.blocks[client]
-	close(waiting[0])
-	if len(waiting) == 1 {
-		delete(s.blocks, client)
+	client := s.clients[0]
+	s.clients = slices.Delete(s.clients, 0, 1)
+	blocks := s.waiting[client]
+	close(blocks[0])
+	if len(blocks) == 1 {
+		delete(s.waiting, client)
 		return
 	}
-	s.blocks[client] = slices.Delete(waiting, 0, 1)
-	s.turns = append(s.turns, client)
+	s.waiting[client] = slices.Delete(blocks, 0, 1)
+	s.clients = append(s.clients, client)
 }

@@ -54,7 +54,7 @@ var promises = []promise{
 	{text: "a run stops at an invalid sample before it reaches the weights", pkg: "train", test: "TestInvalidSamplesStopTheRun"},
 	{text: "data that are too few to train on are an error that names the place", pkg: "cmd/s4d-fast", test: "TestTooFewData"},
 	{text: "a run that diverges names the step and the first tensor, and keeps a good checkpoint", pkg: "train", test: "TestDivergenceNamesTheTensor"},
-	{text: "a detector has the same events in every minute of two days of equal minutes", pkg: "events", test: "TestDay"},
+	{text: "a detector has the same events in every minute of two days of equal minutes", pkg: "events", test: "TestDays"},
 	{text: "streams that share a model do not affect each other", pkg: "events", test: "TestManyStreams"},
 	{text: "a connection leaves no goroutine and no stream", pkg: "service", test: "TestConnectionsLeaveNothing"},
 	{text: "a TCP connection leaves no file descriptor", pkg: "service", test: "TestDescriptors"},
