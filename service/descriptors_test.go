@@ -90,7 +90,7 @@ func TestDescriptors(t *testing.T) {
 		connect(i)
 	}
 	before := descriptors(t)
-	n, held := must.Cases(200, 20_000), 0
+	n, held := must.Cases(200, 100_000), 0
 	for i := range n {
 		connect(i)
 		if now := descriptors(t); now == before {
