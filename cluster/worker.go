@@ -98,6 +98,8 @@ func (w *Worker) folder() (unlock func(), err error) {
 			return nil, fmt.Errorf("cluster: another worker uses %s: choose another folder", w.Dir)
 		case err != nil:
 			return nil, fmt.Errorf("cluster: %w", err)
+		case !l.Locked():
+			w.Log.Warn("the folder cannot be locked on its file system: do not use it with another worker", "folder", w.Dir)
 		}
 		unlock = func() { l.Close() }
 	}

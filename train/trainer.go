@@ -343,7 +343,8 @@ func (t *Trainer) warn(format string, args ...any) {
 	t.warnings = append(t.warnings, fmt.Sprintf(format, args...))
 }
 
-// Warnings returns the repairs that New had to make, one sentence each.
+// Warnings returns one sentence for each repair that New had to make, and one for a folder that
+// cannot be locked.
 func (t *Trainer) Warnings() []string { return t.warnings }
 
 func (t *Trainer) writeConfig() error {
