@@ -25,7 +25,7 @@ var (
 	// highest coefficient of Q is 1. The relative error is 1.2e-8 for 0 ≤ a ≤ 11.5 in assembly
 	// (tailP, tailQ), and 2.1e-10 for 0 ≤ a ≤ 13.25 in plain Go (tailPDouble, tailQDouble).
 	tailP, tailQ             = fitTail(float64(float32(sqrtHalfPi)), 11.5, 3, 4)
-	tailPDouble, tailQDouble = fitTail(sqrtHalfPi, geluMax, 4, 5)
+	tailPDouble, tailQDouble = fitTail(sqrtHalfPi, 13.25, 4, 5)
 )
 
 const sqrtHalfPi = 1.25331413731550025120788264240552263

@@ -48,7 +48,7 @@ func mathematics(f *file) {
 	tanhForms(f)
 }
 
-const geluMax = 13.25 // as in plain Go
+const geluMax = 13.14 // as in plain Go
 
 const magic = 3 << 22 // x + magic rounds x to an integer, |x| < 2²²
 
@@ -96,8 +96,8 @@ func gluGrad(g *gen) {
 	})
 }
 
-// tail holds what GELU and its slope share: a = min(|x|, 13.25), e = exp(−a²/2)/2 and r = R(a) =
-// 2·(1 − Φ(a))·exp(a²/2). At 13.25, e is 0.
+// tail holds what GELU and its slope share: a = min(|x|, geluMax), e = exp(−a²/2)/2 and r = R(a) =
+// 2·(1 − Φ(a))·exp(a²/2). At geluMax, e is 0. For smaller a neither e nor the result is denormal.
 type tail struct{ a, e, r reg.VecVirtual }
 
 func (g *gen) normalTail(x reg.VecVirtual) tail {
@@ -105,15 +105,15 @@ func (g *gen) normalTail(x reg.VecVirtual) tail {
 	g.VMINPS(g.and(x, 0x7FFFFFFF), a, a) // NaN stays
 
 	// exp(−a²/2) = 2ⁿ·exp(−s/2) with s = a² + n·2·ln 2. period is 2·ln 2, rounded so that its
-	// product with n is exact.
-	const period = 0x1.62e4p+0
-	n := g.broadcast(biased)
+	// product with n is exact. The shift below gives 2ⁿ⁻², which is 0 for n = −125.
+	const period, bias = 0x1.62e4p+0, biased - 2
+	n := g.broadcast(bias)
 	g.VFMADD231PS(a, g.mulConst(a, -0.5*math.Log2E), n)
-	whole := g.addConst(n, -biased)
+	whole := g.addConst(n, -bias)
 	s := g.mulConst(whole, period)
 	g.VFMADD231PS(a, a, s)
 	g.addMul(s, whole, 2*math.Ln2-period)
-	e := g.horner(s, scaled(append([]float64{1, 1}, growthPoly...), 0.5, -0.5)) // exp(−s/2)/2
+	e := g.horner(s, scaled(append([]float64{1, 1}, growthPoly...), 2, -0.5)) // 2·exp(−s/2)
 	g.VPSLLD(operand.Imm(23), n, n)
 	g.VMULPS(n, e, e)
 

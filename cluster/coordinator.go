@@ -95,6 +95,9 @@ func (c *Coordinator) Run(ctx context.Context, nc *nats.Conn) ([]train.SweepRow,
 	for i := range folder.Runs {
 		s.state[i] = Status{Name: folder.Runs[i].Name(), State: done}
 		if folder.Complete(i) {
+			if err := folder.CheckData(ctx, i); err != nil {
+				return folder.Rows(), err
+			}
 			continue
 		}
 		s.open[i], s.state[i].State = true, queued

@@ -97,7 +97,7 @@ func (r *SweepRun) Name() string { return strings.Join(r.key, " ") }
 // Run makes the runs one after the other and rewrites sweep.csv after each. It resumes incomplete
 // runs in the folder. For complete runs it keeps the row of the table and does not call Begin. If
 // ctx is cancelled, Run writes a checkpoint and returns ErrInterrupted. Run validates all
-// configurations before the first run.
+// configurations before the first run. A run in the folder that had other data is an error.
 func (s Sweep) Run(ctx context.Context) ([]SweepRow, error) {
 	if s.Load == nil {
 		return nil, configErrorf("sweep: Load is nil: expected a function that loads the data of a run")
@@ -109,6 +109,9 @@ func (s Sweep) Run(ctx context.Context) ([]SweepRow, error) {
 	defer f.Close()
 	for i := range f.Runs {
 		if f.Complete(i) {
+			if err := f.CheckData(ctx, i); err != nil {
+				return f.Rows()[:i], err
+			}
 			continue
 		}
 		row, err := s.run(ctx, &f.Runs[i], i+1, len(f.Runs))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 func TestParseAxis(t *testing.T) {
@@ -219,6 +221,31 @@ func TestSweepFolder(t *testing.T) {
 		t.Errorf("table %v", got)
 	}
 	must.Do(t, f.Close())
+}
+
+// Data may be moved. Complete runs of other data are an error.
+func TestSweepOfOtherData(t *testing.T) {
+	loaded, examples := 0, 8
+	s := Sweep{Base: tiny(t).Config, Dir: t.TempDir(), Seeds: 1, Axes: []Axis{{[]string{"ssm.init"}, []string{"lin", "inv"}}},
+		Load: func(_ context.Context, c Config) (*dataset.Dataset, error) {
+			loaded++
+			d := echoData(c)
+			d.Train = echo{n: examples, length: 6}
+			return d, nil
+		}}
+	run := func(dir string) ([]SweepRow, error) {
+		s.Base.SetDir(dir)
+		return s.Run(t.Context())
+	}
+	must.Get(run("here"))(t)
+	want := table(t, s.Dir)
+	for _, dir := range []string{"here", "moved"} {
+		must.Get(run(dir))(t)
+		must.Equal(t, fmt.Sprint(table(t, s.Dir)), fmt.Sprint(want), "table with the data in %s", dir)
+	}
+	must.Equal(t, loaded, 4, "data sets loaded")
+	examples++
+	must.Reject(run("other"))(t, ErrConfig, "ssm.init=lin,seed=1 had other data: 9 training examples, expected 8")
 }
 
 // Runs with different names have different folders, all of them in the sweep's folder.

@@ -2,6 +2,7 @@ package train
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -55,6 +56,28 @@ func (s Sweep) Open() (*SweepFolder, error) {
 
 // Complete reports whether run i has ended, with its row in the table and its folder complete.
 func (f *SweepFolder) Complete(i int) bool { return f.done[i] }
+
+// CheckData returns an error if the complete run i had other data. It loads the data only if their
+// folder has another name than in the run's configuration.
+func (f *SweepFolder) CheckData(ctx context.Context, i int) error {
+	r := &f.Runs[i]
+	recorded, err := loadRun(r.files, r.Dir)
+	if err != nil || recorded.Dir() == r.Config.Dir() || f.sweep.Load == nil {
+		return err
+	}
+	data, err := f.sweep.Load(ctx, r.Config)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Name(), err)
+	}
+	_, st, err := readState(r.files, filepath.Join(r.Dir, checkpointFile))
+	if err != nil {
+		return err
+	}
+	if err := st.Data.compare(newFingerprint(data)); err != nil {
+		return configErrorf("out: the run in %s had other data: %w; choose another folder, or the same data", r.Dir, err)
+	}
+	return nil
+}
 
 // Record stores the row of run i, whose folder is complete, and rewrites sweep.csv. The table keeps
 // the rows of earlier runs with the same names.

@@ -116,6 +116,26 @@ func sweep() []float32 {
 	return append(x, float32(math.NaN()))
 }
 
+// Denormal results would slow down the matrix products that read them.
+func TestGELUGivesNoDenormals(t *testing.T) {
+	var x []float32
+	for v := float32(-13.3); v < -13; v = math.Nextafter32(v, 0) {
+		x = append(x, v)
+	}
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		y, slope, both := make([]float32, len(x)), make([]float32, len(x)), make([]float32, len(x))
+		vek.GELU(y, x)
+		vek.GELUSlope(both, slope, x)
+		for i, v := range x {
+			for _, r := range []float32{y[i], slope[i], both[i]} {
+				if r != 0 && math.Abs(float64(r)) < 0x1p-126 {
+					t.Fatalf("GELU or its slope at %v is %v", v, r)
+				}
+			}
+		}
+	})
+}
+
 func TestFunctionsOnTheWholeLine(t *testing.T) {
 	x := sweep()
 	ones := make([]float32, len(x))

@@ -771,23 +771,23 @@ loop1:
 	CMPQ         DX, $0x00000010
 	JL           done2
 	VMOVUPS      (CX)(BX*4), Y0
-	VBROADCASTSS math_x41540000<>+0(SB), Y1
+	VBROADCASTSS math_x41523d71<>+0(SB), Y1
 	VPAND        math_x7fffffff<>+0(SB), Y0, Y2
 	VMINPS       Y2, Y1, Y1
-	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VBROADCASTSS math_x4b40007d<>+0(SB), Y2
 	VMULPS       math_xbf38aa3b<>+0(SB), Y1, Y3
 	VFMADD231PS  Y1, Y3, Y2
-	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VADDPS       math_xcb40007d<>+0(SB), Y2, Y3
 	VMULPS       math_x3fb17200<>+0(SB), Y3, Y4
 	VFMADD231PS  Y1, Y1, Y4
 	VFMADD231PS  math_x363fbe8e<>+0(SB), Y3, Y4
-	VBROADCASTSS math_x3736da0a<>+0(SB), Y3
-	VFMADD213PS  math_xb9091da3<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y4, Y3
-	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3d800000<>+0(SB), Y4, Y3
-	VFMADD213PS  math_xbe800000<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3f000000<>+0(SB), Y4, Y3
+	VBROADCASTSS math_x3836da0a<>+0(SB), Y3
+	VFMADD213PS  math_xba091da3<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3baaaa2f<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbd2aaa48<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3e800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbf800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x40000000<>+0(SB), Y4, Y3
 	VPSLLD       $0x17, Y2, Y2
 	VMULPS       Y2, Y3, Y3
 	VADDPS       math_x411901cb<>+0(SB), Y1, Y2
@@ -807,23 +807,23 @@ loop1:
 	VFNMADD231PS Y2, Y1, Y4
 	VMOVUPS      Y4, (AX)(BX*4)
 	VMOVUPS      32(CX)(BX*4), Y0
-	VBROADCASTSS math_x41540000<>+0(SB), Y1
+	VBROADCASTSS math_x41523d71<>+0(SB), Y1
 	VPAND        math_x7fffffff<>+0(SB), Y0, Y2
 	VMINPS       Y2, Y1, Y1
-	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VBROADCASTSS math_x4b40007d<>+0(SB), Y2
 	VMULPS       math_xbf38aa3b<>+0(SB), Y1, Y3
 	VFMADD231PS  Y1, Y3, Y2
-	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VADDPS       math_xcb40007d<>+0(SB), Y2, Y3
 	VMULPS       math_x3fb17200<>+0(SB), Y3, Y4
 	VFMADD231PS  Y1, Y1, Y4
 	VFMADD231PS  math_x363fbe8e<>+0(SB), Y3, Y4
-	VBROADCASTSS math_x3736da0a<>+0(SB), Y3
-	VFMADD213PS  math_xb9091da3<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y4, Y3
-	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3d800000<>+0(SB), Y4, Y3
-	VFMADD213PS  math_xbe800000<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3f000000<>+0(SB), Y4, Y3
+	VBROADCASTSS math_x3836da0a<>+0(SB), Y3
+	VFMADD213PS  math_xba091da3<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3baaaa2f<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbd2aaa48<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3e800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbf800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x40000000<>+0(SB), Y4, Y3
 	VPSLLD       $0x17, Y2, Y2
 	VMULPS       Y2, Y3, Y3
 	VADDPS       math_x411901cb<>+0(SB), Y1, Y2
@@ -851,23 +851,23 @@ loop3:
 	CMPQ         DX, $0x00000008
 	JL           done4
 	VMOVUPS      (CX)(BX*4), Y0
-	VBROADCASTSS math_x41540000<>+0(SB), Y1
+	VBROADCASTSS math_x41523d71<>+0(SB), Y1
 	VPAND        math_x7fffffff<>+0(SB), Y0, Y2
 	VMINPS       Y2, Y1, Y1
-	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VBROADCASTSS math_x4b40007d<>+0(SB), Y2
 	VMULPS       math_xbf38aa3b<>+0(SB), Y1, Y3
 	VFMADD231PS  Y1, Y3, Y2
-	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VADDPS       math_xcb40007d<>+0(SB), Y2, Y3
 	VMULPS       math_x3fb17200<>+0(SB), Y3, Y4
 	VFMADD231PS  Y1, Y1, Y4
 	VFMADD231PS  math_x363fbe8e<>+0(SB), Y3, Y4
-	VBROADCASTSS math_x3736da0a<>+0(SB), Y3
-	VFMADD213PS  math_xb9091da3<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y4, Y3
-	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3d800000<>+0(SB), Y4, Y3
-	VFMADD213PS  math_xbe800000<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3f000000<>+0(SB), Y4, Y3
+	VBROADCASTSS math_x3836da0a<>+0(SB), Y3
+	VFMADD213PS  math_xba091da3<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3baaaa2f<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbd2aaa48<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3e800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbf800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x40000000<>+0(SB), Y4, Y3
 	VPSLLD       $0x17, Y2, Y2
 	VMULPS       Y2, Y3, Y3
 	VADDPS       math_x411901cb<>+0(SB), Y1, Y2
@@ -897,23 +897,23 @@ done4:
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     math_lanes<>+0(SB), Y0, Y0
 	VMASKMOVPS   (CX)(BX*4), Y0, Y1
-	VBROADCASTSS math_x41540000<>+0(SB), Y2
+	VBROADCASTSS math_x41523d71<>+0(SB), Y2
 	VPAND        math_x7fffffff<>+0(SB), Y1, Y3
 	VMINPS       Y3, Y2, Y2
-	VBROADCASTSS math_x4b40007f<>+0(SB), Y3
+	VBROADCASTSS math_x4b40007d<>+0(SB), Y3
 	VMULPS       math_xbf38aa3b<>+0(SB), Y2, Y4
 	VFMADD231PS  Y2, Y4, Y3
-	VADDPS       math_xcb40007f<>+0(SB), Y3, Y4
+	VADDPS       math_xcb40007d<>+0(SB), Y3, Y4
 	VMULPS       math_x3fb17200<>+0(SB), Y4, Y5
 	VFMADD231PS  Y2, Y2, Y5
 	VFMADD231PS  math_x363fbe8e<>+0(SB), Y4, Y5
-	VBROADCASTSS math_x3736da0a<>+0(SB), Y4
-	VFMADD213PS  math_xb9091da3<>+0(SB), Y5, Y4
-	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y5, Y4
-	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y5, Y4
-	VFMADD213PS  math_x3d800000<>+0(SB), Y5, Y4
-	VFMADD213PS  math_xbe800000<>+0(SB), Y5, Y4
-	VFMADD213PS  math_x3f000000<>+0(SB), Y5, Y4
+	VBROADCASTSS math_x3836da0a<>+0(SB), Y4
+	VFMADD213PS  math_xba091da3<>+0(SB), Y5, Y4
+	VFMADD213PS  math_x3baaaa2f<>+0(SB), Y5, Y4
+	VFMADD213PS  math_xbd2aaa48<>+0(SB), Y5, Y4
+	VFMADD213PS  math_x3e800000<>+0(SB), Y5, Y4
+	VFMADD213PS  math_xbf800000<>+0(SB), Y5, Y4
+	VFMADD213PS  math_x40000000<>+0(SB), Y5, Y4
 	VPSLLD       $0x17, Y3, Y3
 	VMULPS       Y3, Y4, Y4
 	VADDPS       math_x411901cb<>+0(SB), Y2, Y3
@@ -937,15 +937,15 @@ end5:
 	VZEROUPPER
 	RET
 
-DATA math_x41540000<>+0(SB)/4, $0x41540000
-DATA math_x41540000<>+4(SB)/4, $0x41540000
-DATA math_x41540000<>+8(SB)/4, $0x41540000
-DATA math_x41540000<>+12(SB)/4, $0x41540000
-DATA math_x41540000<>+16(SB)/4, $0x41540000
-DATA math_x41540000<>+20(SB)/4, $0x41540000
-DATA math_x41540000<>+24(SB)/4, $0x41540000
-DATA math_x41540000<>+28(SB)/4, $0x41540000
-GLOBL math_x41540000<>(SB), RODATA|NOPTR, $32
+DATA math_x41523d71<>+0(SB)/4, $0x41523d71
+DATA math_x41523d71<>+4(SB)/4, $0x41523d71
+DATA math_x41523d71<>+8(SB)/4, $0x41523d71
+DATA math_x41523d71<>+12(SB)/4, $0x41523d71
+DATA math_x41523d71<>+16(SB)/4, $0x41523d71
+DATA math_x41523d71<>+20(SB)/4, $0x41523d71
+DATA math_x41523d71<>+24(SB)/4, $0x41523d71
+DATA math_x41523d71<>+28(SB)/4, $0x41523d71
+GLOBL math_x41523d71<>(SB), RODATA|NOPTR, $32
 
 DATA math_x7fffffff<>+0(SB)/4, $0x7fffffff
 DATA math_x7fffffff<>+4(SB)/4, $0x7fffffff
@@ -957,6 +957,16 @@ DATA math_x7fffffff<>+24(SB)/4, $0x7fffffff
 DATA math_x7fffffff<>+28(SB)/4, $0x7fffffff
 GLOBL math_x7fffffff<>(SB), RODATA|NOPTR, $32
 
+DATA math_x4b40007d<>+0(SB)/4, $0x4b40007d
+DATA math_x4b40007d<>+4(SB)/4, $0x4b40007d
+DATA math_x4b40007d<>+8(SB)/4, $0x4b40007d
+DATA math_x4b40007d<>+12(SB)/4, $0x4b40007d
+DATA math_x4b40007d<>+16(SB)/4, $0x4b40007d
+DATA math_x4b40007d<>+20(SB)/4, $0x4b40007d
+DATA math_x4b40007d<>+24(SB)/4, $0x4b40007d
+DATA math_x4b40007d<>+28(SB)/4, $0x4b40007d
+GLOBL math_x4b40007d<>(SB), RODATA|NOPTR, $32
+
 DATA math_xbf38aa3b<>+0(SB)/4, $0xbf38aa3b
 DATA math_xbf38aa3b<>+4(SB)/4, $0xbf38aa3b
 DATA math_xbf38aa3b<>+8(SB)/4, $0xbf38aa3b
@@ -966,6 +976,16 @@ DATA math_xbf38aa3b<>+20(SB)/4, $0xbf38aa3b
 DATA math_xbf38aa3b<>+24(SB)/4, $0xbf38aa3b
 DATA math_xbf38aa3b<>+28(SB)/4, $0xbf38aa3b
 GLOBL math_xbf38aa3b<>(SB), RODATA|NOPTR, $32
+
+DATA math_xcb40007d<>+0(SB)/4, $0xcb40007d
+DATA math_xcb40007d<>+4(SB)/4, $0xcb40007d
+DATA math_xcb40007d<>+8(SB)/4, $0xcb40007d
+DATA math_xcb40007d<>+12(SB)/4, $0xcb40007d
+DATA math_xcb40007d<>+16(SB)/4, $0xcb40007d
+DATA math_xcb40007d<>+20(SB)/4, $0xcb40007d
+DATA math_xcb40007d<>+24(SB)/4, $0xcb40007d
+DATA math_xcb40007d<>+28(SB)/4, $0xcb40007d
+GLOBL math_xcb40007d<>(SB), RODATA|NOPTR, $32
 
 DATA math_x3fb17200<>+0(SB)/4, $0x3fb17200
 DATA math_x3fb17200<>+4(SB)/4, $0x3fb17200
@@ -987,75 +1007,75 @@ DATA math_x363fbe8e<>+24(SB)/4, $0x363fbe8e
 DATA math_x363fbe8e<>+28(SB)/4, $0x363fbe8e
 GLOBL math_x363fbe8e<>(SB), RODATA|NOPTR, $32
 
-DATA math_x3736da0a<>+0(SB)/4, $0x3736da0a
-DATA math_x3736da0a<>+4(SB)/4, $0x3736da0a
-DATA math_x3736da0a<>+8(SB)/4, $0x3736da0a
-DATA math_x3736da0a<>+12(SB)/4, $0x3736da0a
-DATA math_x3736da0a<>+16(SB)/4, $0x3736da0a
-DATA math_x3736da0a<>+20(SB)/4, $0x3736da0a
-DATA math_x3736da0a<>+24(SB)/4, $0x3736da0a
-DATA math_x3736da0a<>+28(SB)/4, $0x3736da0a
-GLOBL math_x3736da0a<>(SB), RODATA|NOPTR, $32
+DATA math_x3836da0a<>+0(SB)/4, $0x3836da0a
+DATA math_x3836da0a<>+4(SB)/4, $0x3836da0a
+DATA math_x3836da0a<>+8(SB)/4, $0x3836da0a
+DATA math_x3836da0a<>+12(SB)/4, $0x3836da0a
+DATA math_x3836da0a<>+16(SB)/4, $0x3836da0a
+DATA math_x3836da0a<>+20(SB)/4, $0x3836da0a
+DATA math_x3836da0a<>+24(SB)/4, $0x3836da0a
+DATA math_x3836da0a<>+28(SB)/4, $0x3836da0a
+GLOBL math_x3836da0a<>(SB), RODATA|NOPTR, $32
 
-DATA math_xb9091da3<>+0(SB)/4, $0xb9091da3
-DATA math_xb9091da3<>+4(SB)/4, $0xb9091da3
-DATA math_xb9091da3<>+8(SB)/4, $0xb9091da3
-DATA math_xb9091da3<>+12(SB)/4, $0xb9091da3
-DATA math_xb9091da3<>+16(SB)/4, $0xb9091da3
-DATA math_xb9091da3<>+20(SB)/4, $0xb9091da3
-DATA math_xb9091da3<>+24(SB)/4, $0xb9091da3
-DATA math_xb9091da3<>+28(SB)/4, $0xb9091da3
-GLOBL math_xb9091da3<>(SB), RODATA|NOPTR, $32
+DATA math_xba091da3<>+0(SB)/4, $0xba091da3
+DATA math_xba091da3<>+4(SB)/4, $0xba091da3
+DATA math_xba091da3<>+8(SB)/4, $0xba091da3
+DATA math_xba091da3<>+12(SB)/4, $0xba091da3
+DATA math_xba091da3<>+16(SB)/4, $0xba091da3
+DATA math_xba091da3<>+20(SB)/4, $0xba091da3
+DATA math_xba091da3<>+24(SB)/4, $0xba091da3
+DATA math_xba091da3<>+28(SB)/4, $0xba091da3
+GLOBL math_xba091da3<>(SB), RODATA|NOPTR, $32
 
-DATA math_x3aaaaa2f<>+0(SB)/4, $0x3aaaaa2f
-DATA math_x3aaaaa2f<>+4(SB)/4, $0x3aaaaa2f
-DATA math_x3aaaaa2f<>+8(SB)/4, $0x3aaaaa2f
-DATA math_x3aaaaa2f<>+12(SB)/4, $0x3aaaaa2f
-DATA math_x3aaaaa2f<>+16(SB)/4, $0x3aaaaa2f
-DATA math_x3aaaaa2f<>+20(SB)/4, $0x3aaaaa2f
-DATA math_x3aaaaa2f<>+24(SB)/4, $0x3aaaaa2f
-DATA math_x3aaaaa2f<>+28(SB)/4, $0x3aaaaa2f
-GLOBL math_x3aaaaa2f<>(SB), RODATA|NOPTR, $32
+DATA math_x3baaaa2f<>+0(SB)/4, $0x3baaaa2f
+DATA math_x3baaaa2f<>+4(SB)/4, $0x3baaaa2f
+DATA math_x3baaaa2f<>+8(SB)/4, $0x3baaaa2f
+DATA math_x3baaaa2f<>+12(SB)/4, $0x3baaaa2f
+DATA math_x3baaaa2f<>+16(SB)/4, $0x3baaaa2f
+DATA math_x3baaaa2f<>+20(SB)/4, $0x3baaaa2f
+DATA math_x3baaaa2f<>+24(SB)/4, $0x3baaaa2f
+DATA math_x3baaaa2f<>+28(SB)/4, $0x3baaaa2f
+GLOBL math_x3baaaa2f<>(SB), RODATA|NOPTR, $32
 
-DATA math_xbc2aaa48<>+0(SB)/4, $0xbc2aaa48
-DATA math_xbc2aaa48<>+4(SB)/4, $0xbc2aaa48
-DATA math_xbc2aaa48<>+8(SB)/4, $0xbc2aaa48
-DATA math_xbc2aaa48<>+12(SB)/4, $0xbc2aaa48
-DATA math_xbc2aaa48<>+16(SB)/4, $0xbc2aaa48
-DATA math_xbc2aaa48<>+20(SB)/4, $0xbc2aaa48
-DATA math_xbc2aaa48<>+24(SB)/4, $0xbc2aaa48
-DATA math_xbc2aaa48<>+28(SB)/4, $0xbc2aaa48
-GLOBL math_xbc2aaa48<>(SB), RODATA|NOPTR, $32
+DATA math_xbd2aaa48<>+0(SB)/4, $0xbd2aaa48
+DATA math_xbd2aaa48<>+4(SB)/4, $0xbd2aaa48
+DATA math_xbd2aaa48<>+8(SB)/4, $0xbd2aaa48
+DATA math_xbd2aaa48<>+12(SB)/4, $0xbd2aaa48
+DATA math_xbd2aaa48<>+16(SB)/4, $0xbd2aaa48
+DATA math_xbd2aaa48<>+20(SB)/4, $0xbd2aaa48
+DATA math_xbd2aaa48<>+24(SB)/4, $0xbd2aaa48
+DATA math_xbd2aaa48<>+28(SB)/4, $0xbd2aaa48
+GLOBL math_xbd2aaa48<>(SB), RODATA|NOPTR, $32
 
-DATA math_x3d800000<>+0(SB)/4, $0x3d800000
-DATA math_x3d800000<>+4(SB)/4, $0x3d800000
-DATA math_x3d800000<>+8(SB)/4, $0x3d800000
-DATA math_x3d800000<>+12(SB)/4, $0x3d800000
-DATA math_x3d800000<>+16(SB)/4, $0x3d800000
-DATA math_x3d800000<>+20(SB)/4, $0x3d800000
-DATA math_x3d800000<>+24(SB)/4, $0x3d800000
-DATA math_x3d800000<>+28(SB)/4, $0x3d800000
-GLOBL math_x3d800000<>(SB), RODATA|NOPTR, $32
+DATA math_x3e800000<>+0(SB)/4, $0x3e800000
+DATA math_x3e800000<>+4(SB)/4, $0x3e800000
+DATA math_x3e800000<>+8(SB)/4, $0x3e800000
+DATA math_x3e800000<>+12(SB)/4, $0x3e800000
+DATA math_x3e800000<>+16(SB)/4, $0x3e800000
+DATA math_x3e800000<>+20(SB)/4, $0x3e800000
+DATA math_x3e800000<>+24(SB)/4, $0x3e800000
+DATA math_x3e800000<>+28(SB)/4, $0x3e800000
+GLOBL math_x3e800000<>(SB), RODATA|NOPTR, $32
 
-DATA math_xbe800000<>+0(SB)/4, $0xbe800000
-DATA math_xbe800000<>+4(SB)/4, $0xbe800000
-DATA math_xbe800000<>+8(SB)/4, $0xbe800000
-DATA math_xbe800000<>+12(SB)/4, $0xbe800000
-DATA math_xbe800000<>+16(SB)/4, $0xbe800000
-DATA math_xbe800000<>+20(SB)/4, $0xbe800000
-DATA math_xbe800000<>+24(SB)/4, $0xbe800000
-DATA math_xbe800000<>+28(SB)/4, $0xbe800000
-GLOBL math_xbe800000<>(SB), RODATA|NOPTR, $32
+DATA math_xbf800000<>+0(SB)/4, $0xbf800000
+DATA math_xbf800000<>+4(SB)/4, $0xbf800000
+DATA math_xbf800000<>+8(SB)/4, $0xbf800000
+DATA math_xbf800000<>+12(SB)/4, $0xbf800000
+DATA math_xbf800000<>+16(SB)/4, $0xbf800000
+DATA math_xbf800000<>+20(SB)/4, $0xbf800000
+DATA math_xbf800000<>+24(SB)/4, $0xbf800000
+DATA math_xbf800000<>+28(SB)/4, $0xbf800000
+GLOBL math_xbf800000<>(SB), RODATA|NOPTR, $32
 
-DATA math_x3f000000<>+0(SB)/4, $0x3f000000
-DATA math_x3f000000<>+4(SB)/4, $0x3f000000
-DATA math_x3f000000<>+8(SB)/4, $0x3f000000
-DATA math_x3f000000<>+12(SB)/4, $0x3f000000
-DATA math_x3f000000<>+16(SB)/4, $0x3f000000
-DATA math_x3f000000<>+20(SB)/4, $0x3f000000
-DATA math_x3f000000<>+24(SB)/4, $0x3f000000
-DATA math_x3f000000<>+28(SB)/4, $0x3f000000
-GLOBL math_x3f000000<>(SB), RODATA|NOPTR, $32
+DATA math_x40000000<>+0(SB)/4, $0x40000000
+DATA math_x40000000<>+4(SB)/4, $0x40000000
+DATA math_x40000000<>+8(SB)/4, $0x40000000
+DATA math_x40000000<>+12(SB)/4, $0x40000000
+DATA math_x40000000<>+16(SB)/4, $0x40000000
+DATA math_x40000000<>+20(SB)/4, $0x40000000
+DATA math_x40000000<>+24(SB)/4, $0x40000000
+DATA math_x40000000<>+28(SB)/4, $0x40000000
+GLOBL math_x40000000<>(SB), RODATA|NOPTR, $32
 
 DATA math_x411901cb<>+0(SB)/4, $0x411901cb
 DATA math_x411901cb<>+4(SB)/4, $0x411901cb
@@ -1160,23 +1180,23 @@ loop1:
 	CMPQ             DX, $0x00000020
 	JL               done2
 	VMOVUPS          (CX)(BX*4), Z0
-	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VBROADCASTSS     math_x41523d71<>+0(SB), Z1
 	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
 	VMINPS           Z2, Z1, Z1
-	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VBROADCASTSS     math_x4b40007d<>+0(SB), Z2
 	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
 	VFMADD231PS      Z1, Z3, Z2
-	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VADDPS.BCST      math_xcb40007d<>+0(SB), Z2, Z3
 	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
 	VFMADD231PS      Z1, Z1, Z4
 	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
-	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
-	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VBROADCASTSS     math_x3836da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xba091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3baaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbd2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3e800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbf800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x40000000<>+0(SB), Z4, Z3
 	VPSLLD           $0x17, Z2, Z2
 	VMULPS           Z2, Z3, Z3
 	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
@@ -1196,23 +1216,23 @@ loop1:
 	VFNMADD231PS     Z2, Z1, Z4
 	VMOVUPS          Z4, (AX)(BX*4)
 	VMOVUPS          64(CX)(BX*4), Z0
-	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VBROADCASTSS     math_x41523d71<>+0(SB), Z1
 	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
 	VMINPS           Z2, Z1, Z1
-	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VBROADCASTSS     math_x4b40007d<>+0(SB), Z2
 	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
 	VFMADD231PS      Z1, Z3, Z2
-	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VADDPS.BCST      math_xcb40007d<>+0(SB), Z2, Z3
 	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
 	VFMADD231PS      Z1, Z1, Z4
 	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
-	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
-	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VBROADCASTSS     math_x3836da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xba091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3baaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbd2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3e800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbf800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x40000000<>+0(SB), Z4, Z3
 	VPSLLD           $0x17, Z2, Z2
 	VMULPS           Z2, Z3, Z3
 	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
@@ -1240,23 +1260,23 @@ loop3:
 	CMPQ             DX, $0x00000010
 	JL               done4
 	VMOVUPS          (CX)(BX*4), Z0
-	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VBROADCASTSS     math_x41523d71<>+0(SB), Z1
 	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
 	VMINPS           Z2, Z1, Z1
-	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VBROADCASTSS     math_x4b40007d<>+0(SB), Z2
 	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
 	VFMADD231PS      Z1, Z3, Z2
-	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VADDPS.BCST      math_xcb40007d<>+0(SB), Z2, Z3
 	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
 	VFMADD231PS      Z1, Z1, Z4
 	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
-	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
-	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VBROADCASTSS     math_x3836da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xba091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3baaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbd2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3e800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbf800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x40000000<>+0(SB), Z4, Z3
 	VPSLLD           $0x17, Z2, Z2
 	VMULPS           Z2, Z3, Z3
 	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
@@ -1286,23 +1306,23 @@ done4:
 	VMOVDQU32        math_lanes<>+0(SB), Z1
 	VPCMPD           $0x01, Z0, Z1, K1
 	VMOVUPS.Z        (CX)(BX*4), K1, Z0
-	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VBROADCASTSS     math_x41523d71<>+0(SB), Z1
 	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
 	VMINPS           Z2, Z1, Z1
-	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VBROADCASTSS     math_x4b40007d<>+0(SB), Z2
 	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
 	VFMADD231PS      Z1, Z3, Z2
-	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VADDPS.BCST      math_xcb40007d<>+0(SB), Z2, Z3
 	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
 	VFMADD231PS      Z1, Z1, Z4
 	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
-	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
-	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VBROADCASTSS     math_x3836da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xba091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3baaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbd2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3e800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbf800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x40000000<>+0(SB), Z4, Z3
 	VPSLLD           $0x17, Z2, Z2
 	VMULPS           Z2, Z3, Z3
 	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
@@ -1341,23 +1361,23 @@ loop1:
 	CMPQ         BX, $0x00000010
 	JL           done2
 	VMOVUPS      (CX)(SI*4), Y0
-	VBROADCASTSS math_x41540000<>+0(SB), Y1
+	VBROADCASTSS math_x41523d71<>+0(SB), Y1
 	VPAND        math_x7fffffff<>+0(SB), Y0, Y2
 	VMINPS       Y2, Y1, Y1
-	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VBROADCASTSS math_x4b40007d<>+0(SB), Y2
 	VMULPS       math_xbf38aa3b<>+0(SB), Y1, Y3
 	VFMADD231PS  Y1, Y3, Y2
-	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VADDPS       math_xcb40007d<>+0(SB), Y2, Y3
 	VMULPS       math_x3fb17200<>+0(SB), Y3, Y4
 	VFMADD231PS  Y1, Y1, Y4
 	VFMADD231PS  math_x363fbe8e<>+0(SB), Y3, Y4
-	VBROADCASTSS math_x3736da0a<>+0(SB), Y3
-	VFMADD213PS  math_xb9091da3<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y4, Y3
-	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3d800000<>+0(SB), Y4, Y3
-	VFMADD213PS  math_xbe800000<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3f000000<>+0(SB), Y4, Y3
+	VBROADCASTSS math_x3836da0a<>+0(SB), Y3
+	VFMADD213PS  math_xba091da3<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3baaaa2f<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbd2aaa48<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3e800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbf800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x40000000<>+0(SB), Y4, Y3
 	VPSLLD       $0x17, Y2, Y2
 	VMULPS       Y2, Y3, Y3
 	VADDPS       math_x411901cb<>+0(SB), Y1, Y2
@@ -1384,23 +1404,23 @@ loop1:
 	VMULPS       Y0, Y1, Y1
 	VMOVUPS      Y1, (AX)(SI*4)
 	VMOVUPS      32(CX)(SI*4), Y0
-	VBROADCASTSS math_x41540000<>+0(SB), Y1
+	VBROADCASTSS math_x41523d71<>+0(SB), Y1
 	VPAND        math_x7fffffff<>+0(SB), Y0, Y2
 	VMINPS       Y2, Y1, Y1
-	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VBROADCASTSS math_x4b40007d<>+0(SB), Y2
 	VMULPS       math_xbf38aa3b<>+0(SB), Y1, Y3
 	VFMADD231PS  Y1, Y3, Y2
-	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VADDPS       math_xcb40007d<>+0(SB), Y2, Y3
 	VMULPS       math_x3fb17200<>+0(SB), Y3, Y4
 	VFMADD231PS  Y1, Y1, Y4
 	VFMADD231PS  math_x363fbe8e<>+0(SB), Y3, Y4
-	VBROADCASTSS math_x3736da0a<>+0(SB), Y3
-	VFMADD213PS  math_xb9091da3<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y4, Y3
-	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3d800000<>+0(SB), Y4, Y3
-	VFMADD213PS  math_xbe800000<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3f000000<>+0(SB), Y4, Y3
+	VBROADCASTSS math_x3836da0a<>+0(SB), Y3
+	VFMADD213PS  math_xba091da3<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3baaaa2f<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbd2aaa48<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3e800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbf800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x40000000<>+0(SB), Y4, Y3
 	VPSLLD       $0x17, Y2, Y2
 	VMULPS       Y2, Y3, Y3
 	VADDPS       math_x411901cb<>+0(SB), Y1, Y2
@@ -1435,23 +1455,23 @@ loop3:
 	CMPQ         BX, $0x00000008
 	JL           done4
 	VMOVUPS      (CX)(SI*4), Y0
-	VBROADCASTSS math_x41540000<>+0(SB), Y1
+	VBROADCASTSS math_x41523d71<>+0(SB), Y1
 	VPAND        math_x7fffffff<>+0(SB), Y0, Y2
 	VMINPS       Y2, Y1, Y1
-	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VBROADCASTSS math_x4b40007d<>+0(SB), Y2
 	VMULPS       math_xbf38aa3b<>+0(SB), Y1, Y3
 	VFMADD231PS  Y1, Y3, Y2
-	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VADDPS       math_xcb40007d<>+0(SB), Y2, Y3
 	VMULPS       math_x3fb17200<>+0(SB), Y3, Y4
 	VFMADD231PS  Y1, Y1, Y4
 	VFMADD231PS  math_x363fbe8e<>+0(SB), Y3, Y4
-	VBROADCASTSS math_x3736da0a<>+0(SB), Y3
-	VFMADD213PS  math_xb9091da3<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y4, Y3
-	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3d800000<>+0(SB), Y4, Y3
-	VFMADD213PS  math_xbe800000<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3f000000<>+0(SB), Y4, Y3
+	VBROADCASTSS math_x3836da0a<>+0(SB), Y3
+	VFMADD213PS  math_xba091da3<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3baaaa2f<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbd2aaa48<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3e800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbf800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x40000000<>+0(SB), Y4, Y3
 	VPSLLD       $0x17, Y2, Y2
 	VMULPS       Y2, Y3, Y3
 	VADDPS       math_x411901cb<>+0(SB), Y1, Y2
@@ -1488,23 +1508,23 @@ done4:
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     math_lanes<>+0(SB), Y0, Y0
 	VMASKMOVPS   (CX)(SI*4), Y0, Y1
-	VBROADCASTSS math_x41540000<>+0(SB), Y2
+	VBROADCASTSS math_x41523d71<>+0(SB), Y2
 	VPAND        math_x7fffffff<>+0(SB), Y1, Y3
 	VMINPS       Y3, Y2, Y2
-	VBROADCASTSS math_x4b40007f<>+0(SB), Y3
+	VBROADCASTSS math_x4b40007d<>+0(SB), Y3
 	VMULPS       math_xbf38aa3b<>+0(SB), Y2, Y4
 	VFMADD231PS  Y2, Y4, Y3
-	VADDPS       math_xcb40007f<>+0(SB), Y3, Y4
+	VADDPS       math_xcb40007d<>+0(SB), Y3, Y4
 	VMULPS       math_x3fb17200<>+0(SB), Y4, Y5
 	VFMADD231PS  Y2, Y2, Y5
 	VFMADD231PS  math_x363fbe8e<>+0(SB), Y4, Y5
-	VBROADCASTSS math_x3736da0a<>+0(SB), Y4
-	VFMADD213PS  math_xb9091da3<>+0(SB), Y5, Y4
-	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y5, Y4
-	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y5, Y4
-	VFMADD213PS  math_x3d800000<>+0(SB), Y5, Y4
-	VFMADD213PS  math_xbe800000<>+0(SB), Y5, Y4
-	VFMADD213PS  math_x3f000000<>+0(SB), Y5, Y4
+	VBROADCASTSS math_x3836da0a<>+0(SB), Y4
+	VFMADD213PS  math_xba091da3<>+0(SB), Y5, Y4
+	VFMADD213PS  math_x3baaaa2f<>+0(SB), Y5, Y4
+	VFMADD213PS  math_xbd2aaa48<>+0(SB), Y5, Y4
+	VFMADD213PS  math_x3e800000<>+0(SB), Y5, Y4
+	VFMADD213PS  math_xbf800000<>+0(SB), Y5, Y4
+	VFMADD213PS  math_x40000000<>+0(SB), Y5, Y4
 	VPSLLD       $0x17, Y3, Y3
 	VMULPS       Y3, Y4, Y4
 	VADDPS       math_x411901cb<>+0(SB), Y2, Y3
@@ -1570,23 +1590,23 @@ loop1:
 	CMPQ             BX, $0x00000020
 	JL               done2
 	VMOVUPS          (CX)(SI*4), Z0
-	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VBROADCASTSS     math_x41523d71<>+0(SB), Z1
 	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
 	VMINPS           Z2, Z1, Z1
-	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VBROADCASTSS     math_x4b40007d<>+0(SB), Z2
 	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
 	VFMADD231PS      Z1, Z3, Z2
-	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VADDPS.BCST      math_xcb40007d<>+0(SB), Z2, Z3
 	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
 	VFMADD231PS      Z1, Z1, Z4
 	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
-	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
-	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VBROADCASTSS     math_x3836da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xba091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3baaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbd2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3e800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbf800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x40000000<>+0(SB), Z4, Z3
 	VPSLLD           $0x17, Z2, Z2
 	VMULPS           Z2, Z3, Z3
 	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
@@ -1612,23 +1632,23 @@ loop1:
 	VMULPS           Z0, Z1, Z1
 	VMOVUPS          Z1, (AX)(SI*4)
 	VMOVUPS          64(CX)(SI*4), Z0
-	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VBROADCASTSS     math_x41523d71<>+0(SB), Z1
 	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
 	VMINPS           Z2, Z1, Z1
-	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VBROADCASTSS     math_x4b40007d<>+0(SB), Z2
 	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
 	VFMADD231PS      Z1, Z3, Z2
-	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VADDPS.BCST      math_xcb40007d<>+0(SB), Z2, Z3
 	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
 	VFMADD231PS      Z1, Z1, Z4
 	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
-	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
-	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VBROADCASTSS     math_x3836da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xba091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3baaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbd2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3e800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbf800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x40000000<>+0(SB), Z4, Z3
 	VPSLLD           $0x17, Z2, Z2
 	VMULPS           Z2, Z3, Z3
 	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
@@ -1662,23 +1682,23 @@ loop3:
 	CMPQ             BX, $0x00000010
 	JL               done4
 	VMOVUPS          (CX)(SI*4), Z0
-	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VBROADCASTSS     math_x41523d71<>+0(SB), Z1
 	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
 	VMINPS           Z2, Z1, Z1
-	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VBROADCASTSS     math_x4b40007d<>+0(SB), Z2
 	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
 	VFMADD231PS      Z1, Z3, Z2
-	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VADDPS.BCST      math_xcb40007d<>+0(SB), Z2, Z3
 	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
 	VFMADD231PS      Z1, Z1, Z4
 	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
-	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
-	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VBROADCASTSS     math_x3836da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xba091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3baaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbd2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3e800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbf800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x40000000<>+0(SB), Z4, Z3
 	VPSLLD           $0x17, Z2, Z2
 	VMULPS           Z2, Z3, Z3
 	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
@@ -1714,23 +1734,23 @@ done4:
 	VMOVDQU32        math_lanes<>+0(SB), Z1
 	VPCMPD           $0x01, Z0, Z1, K1
 	VMOVUPS.Z        (CX)(SI*4), K1, Z0
-	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VBROADCASTSS     math_x41523d71<>+0(SB), Z1
 	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
 	VMINPS           Z2, Z1, Z1
-	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VBROADCASTSS     math_x4b40007d<>+0(SB), Z2
 	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
 	VFMADD231PS      Z1, Z3, Z2
-	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VADDPS.BCST      math_xcb40007d<>+0(SB), Z2, Z3
 	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
 	VFMADD231PS      Z1, Z1, Z4
 	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
-	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
-	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VBROADCASTSS     math_x3836da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xba091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3baaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbd2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3e800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbf800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x40000000<>+0(SB), Z4, Z3
 	VPSLLD           $0x17, Z2, Z2
 	VMULPS           Z2, Z3, Z3
 	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
@@ -1775,23 +1795,23 @@ loop1:
 	CMPQ         BX, $0x00000010
 	JL           done2
 	VMOVUPS      (DX)(SI*4), Y0
-	VBROADCASTSS math_x41540000<>+0(SB), Y1
+	VBROADCASTSS math_x41523d71<>+0(SB), Y1
 	VPAND        math_x7fffffff<>+0(SB), Y0, Y2
 	VMINPS       Y2, Y1, Y1
-	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VBROADCASTSS math_x4b40007d<>+0(SB), Y2
 	VMULPS       math_xbf38aa3b<>+0(SB), Y1, Y3
 	VFMADD231PS  Y1, Y3, Y2
-	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VADDPS       math_xcb40007d<>+0(SB), Y2, Y3
 	VMULPS       math_x3fb17200<>+0(SB), Y3, Y4
 	VFMADD231PS  Y1, Y1, Y4
 	VFMADD231PS  math_x363fbe8e<>+0(SB), Y3, Y4
-	VBROADCASTSS math_x3736da0a<>+0(SB), Y3
-	VFMADD213PS  math_xb9091da3<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y4, Y3
-	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3d800000<>+0(SB), Y4, Y3
-	VFMADD213PS  math_xbe800000<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3f000000<>+0(SB), Y4, Y3
+	VBROADCASTSS math_x3836da0a<>+0(SB), Y3
+	VFMADD213PS  math_xba091da3<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3baaaa2f<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbd2aaa48<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3e800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbf800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x40000000<>+0(SB), Y4, Y3
 	VPSLLD       $0x17, Y2, Y2
 	VMULPS       Y2, Y3, Y3
 	VADDPS       math_x411901cb<>+0(SB), Y1, Y2
@@ -1821,23 +1841,23 @@ loop1:
 	VFMADD231PS  Y3, Y4, Y1
 	VMOVUPS      Y1, (CX)(SI*4)
 	VMOVUPS      32(DX)(SI*4), Y0
-	VBROADCASTSS math_x41540000<>+0(SB), Y1
+	VBROADCASTSS math_x41523d71<>+0(SB), Y1
 	VPAND        math_x7fffffff<>+0(SB), Y0, Y2
 	VMINPS       Y2, Y1, Y1
-	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VBROADCASTSS math_x4b40007d<>+0(SB), Y2
 	VMULPS       math_xbf38aa3b<>+0(SB), Y1, Y3
 	VFMADD231PS  Y1, Y3, Y2
-	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VADDPS       math_xcb40007d<>+0(SB), Y2, Y3
 	VMULPS       math_x3fb17200<>+0(SB), Y3, Y4
 	VFMADD231PS  Y1, Y1, Y4
 	VFMADD231PS  math_x363fbe8e<>+0(SB), Y3, Y4
-	VBROADCASTSS math_x3736da0a<>+0(SB), Y3
-	VFMADD213PS  math_xb9091da3<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y4, Y3
-	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3d800000<>+0(SB), Y4, Y3
-	VFMADD213PS  math_xbe800000<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3f000000<>+0(SB), Y4, Y3
+	VBROADCASTSS math_x3836da0a<>+0(SB), Y3
+	VFMADD213PS  math_xba091da3<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3baaaa2f<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbd2aaa48<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3e800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbf800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x40000000<>+0(SB), Y4, Y3
 	VPSLLD       $0x17, Y2, Y2
 	VMULPS       Y2, Y3, Y3
 	VADDPS       math_x411901cb<>+0(SB), Y1, Y2
@@ -1875,23 +1895,23 @@ loop3:
 	CMPQ         BX, $0x00000008
 	JL           done4
 	VMOVUPS      (DX)(SI*4), Y0
-	VBROADCASTSS math_x41540000<>+0(SB), Y1
+	VBROADCASTSS math_x41523d71<>+0(SB), Y1
 	VPAND        math_x7fffffff<>+0(SB), Y0, Y2
 	VMINPS       Y2, Y1, Y1
-	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VBROADCASTSS math_x4b40007d<>+0(SB), Y2
 	VMULPS       math_xbf38aa3b<>+0(SB), Y1, Y3
 	VFMADD231PS  Y1, Y3, Y2
-	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VADDPS       math_xcb40007d<>+0(SB), Y2, Y3
 	VMULPS       math_x3fb17200<>+0(SB), Y3, Y4
 	VFMADD231PS  Y1, Y1, Y4
 	VFMADD231PS  math_x363fbe8e<>+0(SB), Y3, Y4
-	VBROADCASTSS math_x3736da0a<>+0(SB), Y3
-	VFMADD213PS  math_xb9091da3<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y4, Y3
-	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3d800000<>+0(SB), Y4, Y3
-	VFMADD213PS  math_xbe800000<>+0(SB), Y4, Y3
-	VFMADD213PS  math_x3f000000<>+0(SB), Y4, Y3
+	VBROADCASTSS math_x3836da0a<>+0(SB), Y3
+	VFMADD213PS  math_xba091da3<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3baaaa2f<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbd2aaa48<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3e800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbf800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x40000000<>+0(SB), Y4, Y3
 	VPSLLD       $0x17, Y2, Y2
 	VMULPS       Y2, Y3, Y3
 	VADDPS       math_x411901cb<>+0(SB), Y1, Y2
@@ -1931,23 +1951,23 @@ done4:
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     math_lanes<>+0(SB), Y0, Y0
 	VMASKMOVPS   (DX)(SI*4), Y0, Y1
-	VBROADCASTSS math_x41540000<>+0(SB), Y2
+	VBROADCASTSS math_x41523d71<>+0(SB), Y2
 	VPAND        math_x7fffffff<>+0(SB), Y1, Y3
 	VMINPS       Y3, Y2, Y2
-	VBROADCASTSS math_x4b40007f<>+0(SB), Y3
+	VBROADCASTSS math_x4b40007d<>+0(SB), Y3
 	VMULPS       math_xbf38aa3b<>+0(SB), Y2, Y4
 	VFMADD231PS  Y2, Y4, Y3
-	VADDPS       math_xcb40007f<>+0(SB), Y3, Y4
+	VADDPS       math_xcb40007d<>+0(SB), Y3, Y4
 	VMULPS       math_x3fb17200<>+0(SB), Y4, Y5
 	VFMADD231PS  Y2, Y2, Y5
 	VFMADD231PS  math_x363fbe8e<>+0(SB), Y4, Y5
-	VBROADCASTSS math_x3736da0a<>+0(SB), Y4
-	VFMADD213PS  math_xb9091da3<>+0(SB), Y5, Y4
-	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y5, Y4
-	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y5, Y4
-	VFMADD213PS  math_x3d800000<>+0(SB), Y5, Y4
-	VFMADD213PS  math_xbe800000<>+0(SB), Y5, Y4
-	VFMADD213PS  math_x3f000000<>+0(SB), Y5, Y4
+	VBROADCASTSS math_x3836da0a<>+0(SB), Y4
+	VFMADD213PS  math_xba091da3<>+0(SB), Y5, Y4
+	VFMADD213PS  math_x3baaaa2f<>+0(SB), Y5, Y4
+	VFMADD213PS  math_xbd2aaa48<>+0(SB), Y5, Y4
+	VFMADD213PS  math_x3e800000<>+0(SB), Y5, Y4
+	VFMADD213PS  math_xbf800000<>+0(SB), Y5, Y4
+	VFMADD213PS  math_x40000000<>+0(SB), Y5, Y4
 	VPSLLD       $0x17, Y3, Y3
 	VMULPS       Y3, Y4, Y4
 	VADDPS       math_x411901cb<>+0(SB), Y2, Y3
@@ -1996,23 +2016,23 @@ loop1:
 	CMPQ             BX, $0x00000020
 	JL               done2
 	VMOVUPS          (DX)(SI*4), Z0
-	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VBROADCASTSS     math_x41523d71<>+0(SB), Z1
 	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
 	VMINPS           Z2, Z1, Z1
-	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VBROADCASTSS     math_x4b40007d<>+0(SB), Z2
 	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
 	VFMADD231PS      Z1, Z3, Z2
-	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VADDPS.BCST      math_xcb40007d<>+0(SB), Z2, Z3
 	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
 	VFMADD231PS      Z1, Z1, Z4
 	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
-	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
-	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VBROADCASTSS     math_x3836da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xba091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3baaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbd2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3e800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbf800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x40000000<>+0(SB), Z4, Z3
 	VPSLLD           $0x17, Z2, Z2
 	VMULPS           Z2, Z3, Z3
 	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
@@ -2041,23 +2061,23 @@ loop1:
 	VFMADD231PS      Z3, Z4, Z1
 	VMOVUPS          Z1, (CX)(SI*4)
 	VMOVUPS          64(DX)(SI*4), Z0
-	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VBROADCASTSS     math_x41523d71<>+0(SB), Z1
 	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
 	VMINPS           Z2, Z1, Z1
-	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VBROADCASTSS     math_x4b40007d<>+0(SB), Z2
 	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
 	VFMADD231PS      Z1, Z3, Z2
-	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VADDPS.BCST      math_xcb40007d<>+0(SB), Z2, Z3
 	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
 	VFMADD231PS      Z1, Z1, Z4
 	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
-	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
-	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VBROADCASTSS     math_x3836da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xba091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3baaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbd2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3e800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbf800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x40000000<>+0(SB), Z4, Z3
 	VPSLLD           $0x17, Z2, Z2
 	VMULPS           Z2, Z3, Z3
 	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
@@ -2094,23 +2114,23 @@ loop3:
 	CMPQ             BX, $0x00000010
 	JL               done4
 	VMOVUPS          (DX)(SI*4), Z0
-	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VBROADCASTSS     math_x41523d71<>+0(SB), Z1
 	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
 	VMINPS           Z2, Z1, Z1
-	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VBROADCASTSS     math_x4b40007d<>+0(SB), Z2
 	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
 	VFMADD231PS      Z1, Z3, Z2
-	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VADDPS.BCST      math_xcb40007d<>+0(SB), Z2, Z3
 	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
 	VFMADD231PS      Z1, Z1, Z4
 	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
-	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
-	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VBROADCASTSS     math_x3836da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xba091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3baaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbd2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3e800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbf800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x40000000<>+0(SB), Z4, Z3
 	VPSLLD           $0x17, Z2, Z2
 	VMULPS           Z2, Z3, Z3
 	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
@@ -2149,23 +2169,23 @@ done4:
 	VMOVDQU32        math_lanes<>+0(SB), Z1
 	VPCMPD           $0x01, Z0, Z1, K1
 	VMOVUPS.Z        (DX)(SI*4), K1, Z0
-	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VBROADCASTSS     math_x41523d71<>+0(SB), Z1
 	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
 	VMINPS           Z2, Z1, Z1
-	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VBROADCASTSS     math_x4b40007d<>+0(SB), Z2
 	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
 	VFMADD231PS      Z1, Z3, Z2
-	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VADDPS.BCST      math_xcb40007d<>+0(SB), Z2, Z3
 	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
 	VFMADD231PS      Z1, Z1, Z4
 	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
-	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
-	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
-	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VBROADCASTSS     math_x3836da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xba091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3baaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbd2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3e800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbf800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x40000000<>+0(SB), Z4, Z3
 	VPSLLD           $0x17, Z2, Z2
 	VMULPS           Z2, Z3, Z3
 	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2

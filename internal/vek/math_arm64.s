@@ -116,14 +116,14 @@ DATA math_constants<>+432(SB)/4, $0x7f7fffff
 DATA math_constants<>+436(SB)/4, $0x7f7fffff
 DATA math_constants<>+440(SB)/4, $0x7f7fffff
 DATA math_constants<>+444(SB)/4, $0x7f7fffff
-DATA math_constants<>+448(SB)/4, $0x41540000
-DATA math_constants<>+452(SB)/4, $0x41540000
-DATA math_constants<>+456(SB)/4, $0x41540000
-DATA math_constants<>+460(SB)/4, $0x41540000
-DATA math_constants<>+464(SB)/4, $0x41540000
-DATA math_constants<>+468(SB)/4, $0x41540000
-DATA math_constants<>+472(SB)/4, $0x41540000
-DATA math_constants<>+476(SB)/4, $0x41540000
+DATA math_constants<>+448(SB)/4, $0x41523d71
+DATA math_constants<>+452(SB)/4, $0x41523d71
+DATA math_constants<>+456(SB)/4, $0x41523d71
+DATA math_constants<>+460(SB)/4, $0x41523d71
+DATA math_constants<>+464(SB)/4, $0x41523d71
+DATA math_constants<>+468(SB)/4, $0x41523d71
+DATA math_constants<>+472(SB)/4, $0x41523d71
+DATA math_constants<>+476(SB)/4, $0x41523d71
 DATA math_constants<>+480(SB)/4, $0x7fffffff
 DATA math_constants<>+484(SB)/4, $0x7fffffff
 DATA math_constants<>+488(SB)/4, $0x7fffffff
@@ -132,247 +132,263 @@ DATA math_constants<>+496(SB)/4, $0x7fffffff
 DATA math_constants<>+500(SB)/4, $0x7fffffff
 DATA math_constants<>+504(SB)/4, $0x7fffffff
 DATA math_constants<>+508(SB)/4, $0x7fffffff
-DATA math_constants<>+512(SB)/4, $0xbf38aa3b
-DATA math_constants<>+516(SB)/4, $0xbf38aa3b
-DATA math_constants<>+520(SB)/4, $0xbf38aa3b
-DATA math_constants<>+524(SB)/4, $0xbf38aa3b
-DATA math_constants<>+528(SB)/4, $0xbf38aa3b
-DATA math_constants<>+532(SB)/4, $0xbf38aa3b
-DATA math_constants<>+536(SB)/4, $0xbf38aa3b
-DATA math_constants<>+540(SB)/4, $0xbf38aa3b
-DATA math_constants<>+544(SB)/4, $0x3fb17200
-DATA math_constants<>+548(SB)/4, $0x3fb17200
-DATA math_constants<>+552(SB)/4, $0x3fb17200
-DATA math_constants<>+556(SB)/4, $0x3fb17200
-DATA math_constants<>+560(SB)/4, $0x3fb17200
-DATA math_constants<>+564(SB)/4, $0x3fb17200
-DATA math_constants<>+568(SB)/4, $0x3fb17200
-DATA math_constants<>+572(SB)/4, $0x3fb17200
-DATA math_constants<>+576(SB)/4, $0x363fbe8e
-DATA math_constants<>+580(SB)/4, $0x363fbe8e
-DATA math_constants<>+584(SB)/4, $0x363fbe8e
-DATA math_constants<>+588(SB)/4, $0x363fbe8e
-DATA math_constants<>+592(SB)/4, $0x363fbe8e
-DATA math_constants<>+596(SB)/4, $0x363fbe8e
-DATA math_constants<>+600(SB)/4, $0x363fbe8e
-DATA math_constants<>+604(SB)/4, $0x363fbe8e
-DATA math_constants<>+608(SB)/4, $0x3736da0a
-DATA math_constants<>+612(SB)/4, $0x3736da0a
-DATA math_constants<>+616(SB)/4, $0x3736da0a
-DATA math_constants<>+620(SB)/4, $0x3736da0a
-DATA math_constants<>+624(SB)/4, $0x3736da0a
-DATA math_constants<>+628(SB)/4, $0x3736da0a
-DATA math_constants<>+632(SB)/4, $0x3736da0a
-DATA math_constants<>+636(SB)/4, $0x3736da0a
-DATA math_constants<>+640(SB)/4, $0xb9091da3
-DATA math_constants<>+644(SB)/4, $0xb9091da3
-DATA math_constants<>+648(SB)/4, $0xb9091da3
-DATA math_constants<>+652(SB)/4, $0xb9091da3
-DATA math_constants<>+656(SB)/4, $0xb9091da3
-DATA math_constants<>+660(SB)/4, $0xb9091da3
-DATA math_constants<>+664(SB)/4, $0xb9091da3
-DATA math_constants<>+668(SB)/4, $0xb9091da3
-DATA math_constants<>+672(SB)/4, $0x3aaaaa2f
-DATA math_constants<>+676(SB)/4, $0x3aaaaa2f
-DATA math_constants<>+680(SB)/4, $0x3aaaaa2f
-DATA math_constants<>+684(SB)/4, $0x3aaaaa2f
-DATA math_constants<>+688(SB)/4, $0x3aaaaa2f
-DATA math_constants<>+692(SB)/4, $0x3aaaaa2f
-DATA math_constants<>+696(SB)/4, $0x3aaaaa2f
-DATA math_constants<>+700(SB)/4, $0x3aaaaa2f
-DATA math_constants<>+704(SB)/4, $0xbc2aaa48
-DATA math_constants<>+708(SB)/4, $0xbc2aaa48
-DATA math_constants<>+712(SB)/4, $0xbc2aaa48
-DATA math_constants<>+716(SB)/4, $0xbc2aaa48
-DATA math_constants<>+720(SB)/4, $0xbc2aaa48
-DATA math_constants<>+724(SB)/4, $0xbc2aaa48
-DATA math_constants<>+728(SB)/4, $0xbc2aaa48
-DATA math_constants<>+732(SB)/4, $0xbc2aaa48
-DATA math_constants<>+736(SB)/4, $0x3d800000
-DATA math_constants<>+740(SB)/4, $0x3d800000
-DATA math_constants<>+744(SB)/4, $0x3d800000
-DATA math_constants<>+748(SB)/4, $0x3d800000
-DATA math_constants<>+752(SB)/4, $0x3d800000
-DATA math_constants<>+756(SB)/4, $0x3d800000
-DATA math_constants<>+760(SB)/4, $0x3d800000
-DATA math_constants<>+764(SB)/4, $0x3d800000
-DATA math_constants<>+768(SB)/4, $0xbe800000
-DATA math_constants<>+772(SB)/4, $0xbe800000
-DATA math_constants<>+776(SB)/4, $0xbe800000
-DATA math_constants<>+780(SB)/4, $0xbe800000
-DATA math_constants<>+784(SB)/4, $0xbe800000
-DATA math_constants<>+788(SB)/4, $0xbe800000
-DATA math_constants<>+792(SB)/4, $0xbe800000
-DATA math_constants<>+796(SB)/4, $0xbe800000
-DATA math_constants<>+800(SB)/4, $0x3f000000
-DATA math_constants<>+804(SB)/4, $0x3f000000
-DATA math_constants<>+808(SB)/4, $0x3f000000
-DATA math_constants<>+812(SB)/4, $0x3f000000
-DATA math_constants<>+816(SB)/4, $0x3f000000
-DATA math_constants<>+820(SB)/4, $0x3f000000
-DATA math_constants<>+824(SB)/4, $0x3f000000
-DATA math_constants<>+828(SB)/4, $0x3f000000
-DATA math_constants<>+832(SB)/4, $0x411901cb
-DATA math_constants<>+836(SB)/4, $0x411901cb
-DATA math_constants<>+840(SB)/4, $0x411901cb
-DATA math_constants<>+844(SB)/4, $0x411901cb
-DATA math_constants<>+848(SB)/4, $0x411901cb
-DATA math_constants<>+852(SB)/4, $0x411901cb
-DATA math_constants<>+856(SB)/4, $0x411901cb
-DATA math_constants<>+860(SB)/4, $0x411901cb
-DATA math_constants<>+864(SB)/4, $0xbf7ff361
-DATA math_constants<>+868(SB)/4, $0xbf7ff361
-DATA math_constants<>+872(SB)/4, $0xbf7ff361
-DATA math_constants<>+876(SB)/4, $0xbf7ff361
-DATA math_constants<>+880(SB)/4, $0xbf7ff361
-DATA math_constants<>+884(SB)/4, $0xbf7ff361
-DATA math_constants<>+888(SB)/4, $0xbf7ff361
-DATA math_constants<>+892(SB)/4, $0xbf7ff361
-DATA math_constants<>+896(SB)/4, $0xc1051492
-DATA math_constants<>+900(SB)/4, $0xc1051492
-DATA math_constants<>+904(SB)/4, $0xc1051492
-DATA math_constants<>+908(SB)/4, $0xc1051492
-DATA math_constants<>+912(SB)/4, $0xc1051492
-DATA math_constants<>+916(SB)/4, $0xc1051492
-DATA math_constants<>+920(SB)/4, $0xc1051492
-DATA math_constants<>+924(SB)/4, $0xc1051492
-DATA math_constants<>+928(SB)/4, $0xc1efa71d
-DATA math_constants<>+932(SB)/4, $0xc1efa71d
-DATA math_constants<>+936(SB)/4, $0xc1efa71d
-DATA math_constants<>+940(SB)/4, $0xc1efa71d
-DATA math_constants<>+944(SB)/4, $0xc1efa71d
-DATA math_constants<>+948(SB)/4, $0xc1efa71d
-DATA math_constants<>+952(SB)/4, $0xc1efa71d
-DATA math_constants<>+956(SB)/4, $0xc1efa71d
-DATA math_constants<>+960(SB)/4, $0xc2471b35
-DATA math_constants<>+964(SB)/4, $0xc2471b35
-DATA math_constants<>+968(SB)/4, $0xc2471b35
-DATA math_constants<>+972(SB)/4, $0xc2471b35
-DATA math_constants<>+976(SB)/4, $0xc2471b35
-DATA math_constants<>+980(SB)/4, $0xc2471b35
-DATA math_constants<>+984(SB)/4, $0xc2471b35
-DATA math_constants<>+988(SB)/4, $0xc2471b35
-DATA math_constants<>+992(SB)/4, $0x42285472
-DATA math_constants<>+996(SB)/4, $0x42285472
-DATA math_constants<>+1000(SB)/4, $0x42285472
-DATA math_constants<>+1004(SB)/4, $0x42285472
-DATA math_constants<>+1008(SB)/4, $0x42285472
-DATA math_constants<>+1012(SB)/4, $0x42285472
-DATA math_constants<>+1016(SB)/4, $0x42285472
-DATA math_constants<>+1020(SB)/4, $0x42285472
-DATA math_constants<>+1024(SB)/4, $0x42c51f8f
-DATA math_constants<>+1028(SB)/4, $0x42c51f8f
-DATA math_constants<>+1032(SB)/4, $0x42c51f8f
-DATA math_constants<>+1036(SB)/4, $0x42c51f8f
-DATA math_constants<>+1040(SB)/4, $0x42c51f8f
-DATA math_constants<>+1044(SB)/4, $0x42c51f8f
-DATA math_constants<>+1048(SB)/4, $0x42c51f8f
-DATA math_constants<>+1052(SB)/4, $0x42c51f8f
-DATA math_constants<>+1056(SB)/4, $0x42da978c
-DATA math_constants<>+1060(SB)/4, $0x42da978c
-DATA math_constants<>+1064(SB)/4, $0x42da978c
-DATA math_constants<>+1068(SB)/4, $0x42da978c
-DATA math_constants<>+1072(SB)/4, $0x42da978c
-DATA math_constants<>+1076(SB)/4, $0x42da978c
-DATA math_constants<>+1080(SB)/4, $0x42da978c
-DATA math_constants<>+1084(SB)/4, $0x42da978c
-DATA math_constants<>+1088(SB)/4, $0x3fa06c99
-DATA math_constants<>+1092(SB)/4, $0x3fa06c99
-DATA math_constants<>+1096(SB)/4, $0x3fa06c99
-DATA math_constants<>+1100(SB)/4, $0x3fa06c99
-DATA math_constants<>+1104(SB)/4, $0x3fa06c99
-DATA math_constants<>+1108(SB)/4, $0x3fa06c99
-DATA math_constants<>+1112(SB)/4, $0x3fa06c99
-DATA math_constants<>+1116(SB)/4, $0x3fa06c99
-DATA math_constants<>+1120(SB)/4, $0x3f4c422a
-DATA math_constants<>+1124(SB)/4, $0x3f4c422a
-DATA math_constants<>+1128(SB)/4, $0x3f4c422a
-DATA math_constants<>+1132(SB)/4, $0x3f4c422a
-DATA math_constants<>+1136(SB)/4, $0x3f4c422a
-DATA math_constants<>+1140(SB)/4, $0x3f4c422a
-DATA math_constants<>+1144(SB)/4, $0x3f4c422a
-DATA math_constants<>+1148(SB)/4, $0x3f4c422a
-DATA math_constants<>+1152(SB)/4, $0x80000000
-DATA math_constants<>+1156(SB)/4, $0x80000000
-DATA math_constants<>+1160(SB)/4, $0x80000000
-DATA math_constants<>+1164(SB)/4, $0x80000000
-DATA math_constants<>+1168(SB)/4, $0x80000000
-DATA math_constants<>+1172(SB)/4, $0x80000000
-DATA math_constants<>+1176(SB)/4, $0x80000000
-DATA math_constants<>+1180(SB)/4, $0x80000000
-DATA math_constants<>+1184(SB)/4, $0xc120f5c3
-DATA math_constants<>+1188(SB)/4, $0xc120f5c3
-DATA math_constants<>+1192(SB)/4, $0xc120f5c3
-DATA math_constants<>+1196(SB)/4, $0xc120f5c3
-DATA math_constants<>+1200(SB)/4, $0xc120f5c3
-DATA math_constants<>+1204(SB)/4, $0xc120f5c3
-DATA math_constants<>+1208(SB)/4, $0xc120f5c3
-DATA math_constants<>+1212(SB)/4, $0xc120f5c3
-DATA math_constants<>+1216(SB)/4, $0x41200000
-DATA math_constants<>+1220(SB)/4, $0x41200000
-DATA math_constants<>+1224(SB)/4, $0x41200000
-DATA math_constants<>+1228(SB)/4, $0x41200000
-DATA math_constants<>+1232(SB)/4, $0x41200000
-DATA math_constants<>+1236(SB)/4, $0x41200000
-DATA math_constants<>+1240(SB)/4, $0x41200000
-DATA math_constants<>+1244(SB)/4, $0x41200000
-DATA math_constants<>+1248(SB)/4, $0xc0135761
-DATA math_constants<>+1252(SB)/4, $0xc0135761
-DATA math_constants<>+1256(SB)/4, $0xc0135761
-DATA math_constants<>+1260(SB)/4, $0xc0135761
-DATA math_constants<>+1264(SB)/4, $0xc0135761
-DATA math_constants<>+1268(SB)/4, $0xc0135761
-DATA math_constants<>+1272(SB)/4, $0xc0135761
-DATA math_constants<>+1276(SB)/4, $0xc0135761
-DATA math_constants<>+1280(SB)/4, $0xbdd2d3e8
-DATA math_constants<>+1284(SB)/4, $0xbdd2d3e8
-DATA math_constants<>+1288(SB)/4, $0xbdd2d3e8
-DATA math_constants<>+1292(SB)/4, $0xbdd2d3e8
-DATA math_constants<>+1296(SB)/4, $0xbdd2d3e8
-DATA math_constants<>+1300(SB)/4, $0xbdd2d3e8
-DATA math_constants<>+1304(SB)/4, $0xbdd2d3e8
-DATA math_constants<>+1308(SB)/4, $0xbdd2d3e8
-DATA math_constants<>+1312(SB)/4, $0x40135761
-DATA math_constants<>+1316(SB)/4, $0x40135761
-DATA math_constants<>+1320(SB)/4, $0x40135761
-DATA math_constants<>+1324(SB)/4, $0x40135761
-DATA math_constants<>+1328(SB)/4, $0x40135761
-DATA math_constants<>+1332(SB)/4, $0x40135761
-DATA math_constants<>+1336(SB)/4, $0x40135761
-DATA math_constants<>+1340(SB)/4, $0x40135761
-DATA math_constants<>+1344(SB)/4, $0x310a8d56
-DATA math_constants<>+1348(SB)/4, $0x310a8d56
-DATA math_constants<>+1352(SB)/4, $0x310a8d56
-DATA math_constants<>+1356(SB)/4, $0x310a8d56
-DATA math_constants<>+1360(SB)/4, $0x310a8d56
-DATA math_constants<>+1364(SB)/4, $0x310a8d56
-DATA math_constants<>+1368(SB)/4, $0x310a8d56
-DATA math_constants<>+1372(SB)/4, $0x310a8d56
-DATA math_constants<>+1376(SB)/4, $0xb25e73ac
-DATA math_constants<>+1380(SB)/4, $0xb25e73ac
-DATA math_constants<>+1384(SB)/4, $0xb25e73ac
-DATA math_constants<>+1388(SB)/4, $0xb25e73ac
-DATA math_constants<>+1392(SB)/4, $0xb25e73ac
-DATA math_constants<>+1396(SB)/4, $0xb25e73ac
-DATA math_constants<>+1400(SB)/4, $0xb25e73ac
-DATA math_constants<>+1404(SB)/4, $0xb25e73ac
-DATA math_constants<>+1408(SB)/4, $0x3fcc422a
-DATA math_constants<>+1412(SB)/4, $0x3fcc422a
-DATA math_constants<>+1416(SB)/4, $0x3fcc422a
-DATA math_constants<>+1420(SB)/4, $0x3fcc422a
-DATA math_constants<>+1424(SB)/4, $0x3fcc422a
-DATA math_constants<>+1428(SB)/4, $0x3fcc422a
-DATA math_constants<>+1432(SB)/4, $0x3fcc422a
-DATA math_constants<>+1436(SB)/4, $0x3fcc422a
-DATA math_constants<>+1440(SB)/4, $0x3e5b33b6
-DATA math_constants<>+1444(SB)/4, $0x3e5b33b6
-DATA math_constants<>+1448(SB)/4, $0x3e5b33b6
-DATA math_constants<>+1452(SB)/4, $0x3e5b33b6
-DATA math_constants<>+1456(SB)/4, $0x3e5b33b6
-DATA math_constants<>+1460(SB)/4, $0x3e5b33b6
-DATA math_constants<>+1464(SB)/4, $0x3e5b33b6
-DATA math_constants<>+1468(SB)/4, $0x3e5b33b6
-GLOBL math_constants<>(SB), RODATA|NOPTR, $1472
+DATA math_constants<>+512(SB)/4, $0x4b40007d
+DATA math_constants<>+516(SB)/4, $0x4b40007d
+DATA math_constants<>+520(SB)/4, $0x4b40007d
+DATA math_constants<>+524(SB)/4, $0x4b40007d
+DATA math_constants<>+528(SB)/4, $0x4b40007d
+DATA math_constants<>+532(SB)/4, $0x4b40007d
+DATA math_constants<>+536(SB)/4, $0x4b40007d
+DATA math_constants<>+540(SB)/4, $0x4b40007d
+DATA math_constants<>+544(SB)/4, $0xbf38aa3b
+DATA math_constants<>+548(SB)/4, $0xbf38aa3b
+DATA math_constants<>+552(SB)/4, $0xbf38aa3b
+DATA math_constants<>+556(SB)/4, $0xbf38aa3b
+DATA math_constants<>+560(SB)/4, $0xbf38aa3b
+DATA math_constants<>+564(SB)/4, $0xbf38aa3b
+DATA math_constants<>+568(SB)/4, $0xbf38aa3b
+DATA math_constants<>+572(SB)/4, $0xbf38aa3b
+DATA math_constants<>+576(SB)/4, $0xcb40007d
+DATA math_constants<>+580(SB)/4, $0xcb40007d
+DATA math_constants<>+584(SB)/4, $0xcb40007d
+DATA math_constants<>+588(SB)/4, $0xcb40007d
+DATA math_constants<>+592(SB)/4, $0xcb40007d
+DATA math_constants<>+596(SB)/4, $0xcb40007d
+DATA math_constants<>+600(SB)/4, $0xcb40007d
+DATA math_constants<>+604(SB)/4, $0xcb40007d
+DATA math_constants<>+608(SB)/4, $0x3fb17200
+DATA math_constants<>+612(SB)/4, $0x3fb17200
+DATA math_constants<>+616(SB)/4, $0x3fb17200
+DATA math_constants<>+620(SB)/4, $0x3fb17200
+DATA math_constants<>+624(SB)/4, $0x3fb17200
+DATA math_constants<>+628(SB)/4, $0x3fb17200
+DATA math_constants<>+632(SB)/4, $0x3fb17200
+DATA math_constants<>+636(SB)/4, $0x3fb17200
+DATA math_constants<>+640(SB)/4, $0x363fbe8e
+DATA math_constants<>+644(SB)/4, $0x363fbe8e
+DATA math_constants<>+648(SB)/4, $0x363fbe8e
+DATA math_constants<>+652(SB)/4, $0x363fbe8e
+DATA math_constants<>+656(SB)/4, $0x363fbe8e
+DATA math_constants<>+660(SB)/4, $0x363fbe8e
+DATA math_constants<>+664(SB)/4, $0x363fbe8e
+DATA math_constants<>+668(SB)/4, $0x363fbe8e
+DATA math_constants<>+672(SB)/4, $0x3836da0a
+DATA math_constants<>+676(SB)/4, $0x3836da0a
+DATA math_constants<>+680(SB)/4, $0x3836da0a
+DATA math_constants<>+684(SB)/4, $0x3836da0a
+DATA math_constants<>+688(SB)/4, $0x3836da0a
+DATA math_constants<>+692(SB)/4, $0x3836da0a
+DATA math_constants<>+696(SB)/4, $0x3836da0a
+DATA math_constants<>+700(SB)/4, $0x3836da0a
+DATA math_constants<>+704(SB)/4, $0xba091da3
+DATA math_constants<>+708(SB)/4, $0xba091da3
+DATA math_constants<>+712(SB)/4, $0xba091da3
+DATA math_constants<>+716(SB)/4, $0xba091da3
+DATA math_constants<>+720(SB)/4, $0xba091da3
+DATA math_constants<>+724(SB)/4, $0xba091da3
+DATA math_constants<>+728(SB)/4, $0xba091da3
+DATA math_constants<>+732(SB)/4, $0xba091da3
+DATA math_constants<>+736(SB)/4, $0x3baaaa2f
+DATA math_constants<>+740(SB)/4, $0x3baaaa2f
+DATA math_constants<>+744(SB)/4, $0x3baaaa2f
+DATA math_constants<>+748(SB)/4, $0x3baaaa2f
+DATA math_constants<>+752(SB)/4, $0x3baaaa2f
+DATA math_constants<>+756(SB)/4, $0x3baaaa2f
+DATA math_constants<>+760(SB)/4, $0x3baaaa2f
+DATA math_constants<>+764(SB)/4, $0x3baaaa2f
+DATA math_constants<>+768(SB)/4, $0xbd2aaa48
+DATA math_constants<>+772(SB)/4, $0xbd2aaa48
+DATA math_constants<>+776(SB)/4, $0xbd2aaa48
+DATA math_constants<>+780(SB)/4, $0xbd2aaa48
+DATA math_constants<>+784(SB)/4, $0xbd2aaa48
+DATA math_constants<>+788(SB)/4, $0xbd2aaa48
+DATA math_constants<>+792(SB)/4, $0xbd2aaa48
+DATA math_constants<>+796(SB)/4, $0xbd2aaa48
+DATA math_constants<>+800(SB)/4, $0x3e800000
+DATA math_constants<>+804(SB)/4, $0x3e800000
+DATA math_constants<>+808(SB)/4, $0x3e800000
+DATA math_constants<>+812(SB)/4, $0x3e800000
+DATA math_constants<>+816(SB)/4, $0x3e800000
+DATA math_constants<>+820(SB)/4, $0x3e800000
+DATA math_constants<>+824(SB)/4, $0x3e800000
+DATA math_constants<>+828(SB)/4, $0x3e800000
+DATA math_constants<>+832(SB)/4, $0xbf800000
+DATA math_constants<>+836(SB)/4, $0xbf800000
+DATA math_constants<>+840(SB)/4, $0xbf800000
+DATA math_constants<>+844(SB)/4, $0xbf800000
+DATA math_constants<>+848(SB)/4, $0xbf800000
+DATA math_constants<>+852(SB)/4, $0xbf800000
+DATA math_constants<>+856(SB)/4, $0xbf800000
+DATA math_constants<>+860(SB)/4, $0xbf800000
+DATA math_constants<>+864(SB)/4, $0x40000000
+DATA math_constants<>+868(SB)/4, $0x40000000
+DATA math_constants<>+872(SB)/4, $0x40000000
+DATA math_constants<>+876(SB)/4, $0x40000000
+DATA math_constants<>+880(SB)/4, $0x40000000
+DATA math_constants<>+884(SB)/4, $0x40000000
+DATA math_constants<>+888(SB)/4, $0x40000000
+DATA math_constants<>+892(SB)/4, $0x40000000
+DATA math_constants<>+896(SB)/4, $0x411901cb
+DATA math_constants<>+900(SB)/4, $0x411901cb
+DATA math_constants<>+904(SB)/4, $0x411901cb
+DATA math_constants<>+908(SB)/4, $0x411901cb
+DATA math_constants<>+912(SB)/4, $0x411901cb
+DATA math_constants<>+916(SB)/4, $0x411901cb
+DATA math_constants<>+920(SB)/4, $0x411901cb
+DATA math_constants<>+924(SB)/4, $0x411901cb
+DATA math_constants<>+928(SB)/4, $0xbf7ff361
+DATA math_constants<>+932(SB)/4, $0xbf7ff361
+DATA math_constants<>+936(SB)/4, $0xbf7ff361
+DATA math_constants<>+940(SB)/4, $0xbf7ff361
+DATA math_constants<>+944(SB)/4, $0xbf7ff361
+DATA math_constants<>+948(SB)/4, $0xbf7ff361
+DATA math_constants<>+952(SB)/4, $0xbf7ff361
+DATA math_constants<>+956(SB)/4, $0xbf7ff361
+DATA math_constants<>+960(SB)/4, $0xc1051492
+DATA math_constants<>+964(SB)/4, $0xc1051492
+DATA math_constants<>+968(SB)/4, $0xc1051492
+DATA math_constants<>+972(SB)/4, $0xc1051492
+DATA math_constants<>+976(SB)/4, $0xc1051492
+DATA math_constants<>+980(SB)/4, $0xc1051492
+DATA math_constants<>+984(SB)/4, $0xc1051492
+DATA math_constants<>+988(SB)/4, $0xc1051492
+DATA math_constants<>+992(SB)/4, $0xc1efa71d
+DATA math_constants<>+996(SB)/4, $0xc1efa71d
+DATA math_constants<>+1000(SB)/4, $0xc1efa71d
+DATA math_constants<>+1004(SB)/4, $0xc1efa71d
+DATA math_constants<>+1008(SB)/4, $0xc1efa71d
+DATA math_constants<>+1012(SB)/4, $0xc1efa71d
+DATA math_constants<>+1016(SB)/4, $0xc1efa71d
+DATA math_constants<>+1020(SB)/4, $0xc1efa71d
+DATA math_constants<>+1024(SB)/4, $0xc2471b35
+DATA math_constants<>+1028(SB)/4, $0xc2471b35
+DATA math_constants<>+1032(SB)/4, $0xc2471b35
+DATA math_constants<>+1036(SB)/4, $0xc2471b35
+DATA math_constants<>+1040(SB)/4, $0xc2471b35
+DATA math_constants<>+1044(SB)/4, $0xc2471b35
+DATA math_constants<>+1048(SB)/4, $0xc2471b35
+DATA math_constants<>+1052(SB)/4, $0xc2471b35
+DATA math_constants<>+1056(SB)/4, $0x42285472
+DATA math_constants<>+1060(SB)/4, $0x42285472
+DATA math_constants<>+1064(SB)/4, $0x42285472
+DATA math_constants<>+1068(SB)/4, $0x42285472
+DATA math_constants<>+1072(SB)/4, $0x42285472
+DATA math_constants<>+1076(SB)/4, $0x42285472
+DATA math_constants<>+1080(SB)/4, $0x42285472
+DATA math_constants<>+1084(SB)/4, $0x42285472
+DATA math_constants<>+1088(SB)/4, $0x42c51f8f
+DATA math_constants<>+1092(SB)/4, $0x42c51f8f
+DATA math_constants<>+1096(SB)/4, $0x42c51f8f
+DATA math_constants<>+1100(SB)/4, $0x42c51f8f
+DATA math_constants<>+1104(SB)/4, $0x42c51f8f
+DATA math_constants<>+1108(SB)/4, $0x42c51f8f
+DATA math_constants<>+1112(SB)/4, $0x42c51f8f
+DATA math_constants<>+1116(SB)/4, $0x42c51f8f
+DATA math_constants<>+1120(SB)/4, $0x42da978c
+DATA math_constants<>+1124(SB)/4, $0x42da978c
+DATA math_constants<>+1128(SB)/4, $0x42da978c
+DATA math_constants<>+1132(SB)/4, $0x42da978c
+DATA math_constants<>+1136(SB)/4, $0x42da978c
+DATA math_constants<>+1140(SB)/4, $0x42da978c
+DATA math_constants<>+1144(SB)/4, $0x42da978c
+DATA math_constants<>+1148(SB)/4, $0x42da978c
+DATA math_constants<>+1152(SB)/4, $0x3fa06c99
+DATA math_constants<>+1156(SB)/4, $0x3fa06c99
+DATA math_constants<>+1160(SB)/4, $0x3fa06c99
+DATA math_constants<>+1164(SB)/4, $0x3fa06c99
+DATA math_constants<>+1168(SB)/4, $0x3fa06c99
+DATA math_constants<>+1172(SB)/4, $0x3fa06c99
+DATA math_constants<>+1176(SB)/4, $0x3fa06c99
+DATA math_constants<>+1180(SB)/4, $0x3fa06c99
+DATA math_constants<>+1184(SB)/4, $0x3f4c422a
+DATA math_constants<>+1188(SB)/4, $0x3f4c422a
+DATA math_constants<>+1192(SB)/4, $0x3f4c422a
+DATA math_constants<>+1196(SB)/4, $0x3f4c422a
+DATA math_constants<>+1200(SB)/4, $0x3f4c422a
+DATA math_constants<>+1204(SB)/4, $0x3f4c422a
+DATA math_constants<>+1208(SB)/4, $0x3f4c422a
+DATA math_constants<>+1212(SB)/4, $0x3f4c422a
+DATA math_constants<>+1216(SB)/4, $0x80000000
+DATA math_constants<>+1220(SB)/4, $0x80000000
+DATA math_constants<>+1224(SB)/4, $0x80000000
+DATA math_constants<>+1228(SB)/4, $0x80000000
+DATA math_constants<>+1232(SB)/4, $0x80000000
+DATA math_constants<>+1236(SB)/4, $0x80000000
+DATA math_constants<>+1240(SB)/4, $0x80000000
+DATA math_constants<>+1244(SB)/4, $0x80000000
+DATA math_constants<>+1248(SB)/4, $0xc120f5c3
+DATA math_constants<>+1252(SB)/4, $0xc120f5c3
+DATA math_constants<>+1256(SB)/4, $0xc120f5c3
+DATA math_constants<>+1260(SB)/4, $0xc120f5c3
+DATA math_constants<>+1264(SB)/4, $0xc120f5c3
+DATA math_constants<>+1268(SB)/4, $0xc120f5c3
+DATA math_constants<>+1272(SB)/4, $0xc120f5c3
+DATA math_constants<>+1276(SB)/4, $0xc120f5c3
+DATA math_constants<>+1280(SB)/4, $0x41200000
+DATA math_constants<>+1284(SB)/4, $0x41200000
+DATA math_constants<>+1288(SB)/4, $0x41200000
+DATA math_constants<>+1292(SB)/4, $0x41200000
+DATA math_constants<>+1296(SB)/4, $0x41200000
+DATA math_constants<>+1300(SB)/4, $0x41200000
+DATA math_constants<>+1304(SB)/4, $0x41200000
+DATA math_constants<>+1308(SB)/4, $0x41200000
+DATA math_constants<>+1312(SB)/4, $0xc0135761
+DATA math_constants<>+1316(SB)/4, $0xc0135761
+DATA math_constants<>+1320(SB)/4, $0xc0135761
+DATA math_constants<>+1324(SB)/4, $0xc0135761
+DATA math_constants<>+1328(SB)/4, $0xc0135761
+DATA math_constants<>+1332(SB)/4, $0xc0135761
+DATA math_constants<>+1336(SB)/4, $0xc0135761
+DATA math_constants<>+1340(SB)/4, $0xc0135761
+DATA math_constants<>+1344(SB)/4, $0xbdd2d3e8
+DATA math_constants<>+1348(SB)/4, $0xbdd2d3e8
+DATA math_constants<>+1352(SB)/4, $0xbdd2d3e8
+DATA math_constants<>+1356(SB)/4, $0xbdd2d3e8
+DATA math_constants<>+1360(SB)/4, $0xbdd2d3e8
+DATA math_constants<>+1364(SB)/4, $0xbdd2d3e8
+DATA math_constants<>+1368(SB)/4, $0xbdd2d3e8
+DATA math_constants<>+1372(SB)/4, $0xbdd2d3e8
+DATA math_constants<>+1376(SB)/4, $0x40135761
+DATA math_constants<>+1380(SB)/4, $0x40135761
+DATA math_constants<>+1384(SB)/4, $0x40135761
+DATA math_constants<>+1388(SB)/4, $0x40135761
+DATA math_constants<>+1392(SB)/4, $0x40135761
+DATA math_constants<>+1396(SB)/4, $0x40135761
+DATA math_constants<>+1400(SB)/4, $0x40135761
+DATA math_constants<>+1404(SB)/4, $0x40135761
+DATA math_constants<>+1408(SB)/4, $0x310a8d56
+DATA math_constants<>+1412(SB)/4, $0x310a8d56
+DATA math_constants<>+1416(SB)/4, $0x310a8d56
+DATA math_constants<>+1420(SB)/4, $0x310a8d56
+DATA math_constants<>+1424(SB)/4, $0x310a8d56
+DATA math_constants<>+1428(SB)/4, $0x310a8d56
+DATA math_constants<>+1432(SB)/4, $0x310a8d56
+DATA math_constants<>+1436(SB)/4, $0x310a8d56
+DATA math_constants<>+1440(SB)/4, $0xb25e73ac
+DATA math_constants<>+1444(SB)/4, $0xb25e73ac
+DATA math_constants<>+1448(SB)/4, $0xb25e73ac
+DATA math_constants<>+1452(SB)/4, $0xb25e73ac
+DATA math_constants<>+1456(SB)/4, $0xb25e73ac
+DATA math_constants<>+1460(SB)/4, $0xb25e73ac
+DATA math_constants<>+1464(SB)/4, $0xb25e73ac
+DATA math_constants<>+1468(SB)/4, $0xb25e73ac
+DATA math_constants<>+1472(SB)/4, $0x3fcc422a
+DATA math_constants<>+1476(SB)/4, $0x3fcc422a
+DATA math_constants<>+1480(SB)/4, $0x3fcc422a
+DATA math_constants<>+1484(SB)/4, $0x3fcc422a
+DATA math_constants<>+1488(SB)/4, $0x3fcc422a
+DATA math_constants<>+1492(SB)/4, $0x3fcc422a
+DATA math_constants<>+1496(SB)/4, $0x3fcc422a
+DATA math_constants<>+1500(SB)/4, $0x3fcc422a
+DATA math_constants<>+1504(SB)/4, $0x3e5b33b6
+DATA math_constants<>+1508(SB)/4, $0x3e5b33b6
+DATA math_constants<>+1512(SB)/4, $0x3e5b33b6
+DATA math_constants<>+1516(SB)/4, $0x3e5b33b6
+DATA math_constants<>+1520(SB)/4, $0x3e5b33b6
+DATA math_constants<>+1524(SB)/4, $0x3e5b33b6
+DATA math_constants<>+1528(SB)/4, $0x3e5b33b6
+DATA math_constants<>+1532(SB)/4, $0x3e5b33b6
+GLOBL math_constants<>(SB), RODATA|NOPTR, $1536
 
 // dst = a·σ(b), σ(b) = 1/(1 + exp(−b)).
 // func gluNEON(dst []float32, a []float32, b []float32)
@@ -961,22 +977,18 @@ loop1:
 	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
-	FMOVQ 64(R26), F2
-	FMOVQ 512(R26), F31
+	FMOVQ 512(R26), F2
+	FMOVQ 544(R26), F31
 	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
 	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
-	FMOVQ 128(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	FMOVQ 544(R26), F31
+	FMOVQ 608(R26), F31
 	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
 	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
-	FMOVQ 576(R26), F31
+	FMOVQ 640(R26), F31
 	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
-	FMOVQ 608(R26), F3
-	FMOVQ 640(R26), F5
-	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 672(R26), F3
-	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	FMOVQ 704(R26), F5
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 736(R26), F3
@@ -985,24 +997,28 @@ loop1:
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 800(R26), F3
 	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 832(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 864(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	VSHL $23, V2.S4, V2.S4
 	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
-	FMOVQ 832(R26), F31
+	FMOVQ 896(R26), F31
 	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
-	FMOVQ 864(R26), F4
-	FMOVQ 896(R26), F5
-	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 928(R26), F4
-	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
 	FMOVQ 960(R26), F5
 	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 992(R26), F4
-	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1024(R26), F2
-	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 1024(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 1056(R26), F4
 	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1088(R26), F31
+	FMOVQ 1088(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1120(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1152(R26), F31
 	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
 	VMOV V4.B16, V30.B16
 	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
@@ -1019,22 +1035,18 @@ loop1:
 	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
-	FMOVQ 64(R26), F2
-	FMOVQ 512(R26), F31
+	FMOVQ 512(R26), F2
+	FMOVQ 544(R26), F31
 	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
 	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
-	FMOVQ 128(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	FMOVQ 544(R26), F31
+	FMOVQ 608(R26), F31
 	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
 	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
-	FMOVQ 576(R26), F31
+	FMOVQ 640(R26), F31
 	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
-	FMOVQ 608(R26), F3
-	FMOVQ 640(R26), F5
-	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 672(R26), F3
-	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	FMOVQ 704(R26), F5
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 736(R26), F3
@@ -1043,24 +1055,28 @@ loop1:
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 800(R26), F3
 	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 832(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 864(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	VSHL $23, V2.S4, V2.S4
 	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
-	FMOVQ 832(R26), F31
+	FMOVQ 896(R26), F31
 	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
-	FMOVQ 864(R26), F4
-	FMOVQ 896(R26), F5
-	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 928(R26), F4
-	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
 	FMOVQ 960(R26), F5
 	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 992(R26), F4
-	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1024(R26), F2
-	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 1024(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 1056(R26), F4
 	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1088(R26), F31
+	FMOVQ 1088(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1120(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1152(R26), F31
 	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
 	VMOV V4.B16, V30.B16
 	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
@@ -1086,22 +1102,18 @@ loop3:
 	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
-	FMOVQ 64(R26), F2
-	FMOVQ 512(R26), F31
+	FMOVQ 512(R26), F2
+	FMOVQ 544(R26), F31
 	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
 	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
-	FMOVQ 128(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	FMOVQ 544(R26), F31
+	FMOVQ 608(R26), F31
 	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
 	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
-	FMOVQ 576(R26), F31
+	FMOVQ 640(R26), F31
 	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
-	FMOVQ 608(R26), F3
-	FMOVQ 640(R26), F5
-	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 672(R26), F3
-	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	FMOVQ 704(R26), F5
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 736(R26), F3
@@ -1110,24 +1122,28 @@ loop3:
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 800(R26), F3
 	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 832(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 864(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	VSHL $23, V2.S4, V2.S4
 	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
-	FMOVQ 832(R26), F31
+	FMOVQ 896(R26), F31
 	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
-	FMOVQ 864(R26), F4
-	FMOVQ 896(R26), F5
-	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 928(R26), F4
-	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
 	FMOVQ 960(R26), F5
 	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 992(R26), F4
-	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1024(R26), F2
-	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 1024(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 1056(R26), F4
 	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1088(R26), F31
+	FMOVQ 1088(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1120(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1152(R26), F31
 	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
 	VMOV V4.B16, V30.B16
 	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
@@ -1172,22 +1188,18 @@ moved_1:
 	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
-	FMOVQ 64(R26), F2
-	FMOVQ 512(R26), F31
+	FMOVQ 512(R26), F2
+	FMOVQ 544(R26), F31
 	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
 	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
-	FMOVQ 128(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	FMOVQ 544(R26), F31
+	FMOVQ 608(R26), F31
 	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
 	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
-	FMOVQ 576(R26), F31
+	FMOVQ 640(R26), F31
 	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
-	FMOVQ 608(R26), F3
-	FMOVQ 640(R26), F5
-	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 672(R26), F3
-	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	FMOVQ 704(R26), F5
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 736(R26), F3
@@ -1196,24 +1208,28 @@ moved_1:
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 800(R26), F3
 	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 832(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 864(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	VSHL $23, V2.S4, V2.S4
 	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
-	FMOVQ 832(R26), F31
+	FMOVQ 896(R26), F31
 	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
-	FMOVQ 864(R26), F4
-	FMOVQ 896(R26), F5
-	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 928(R26), F4
-	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
 	FMOVQ 960(R26), F5
 	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 992(R26), F4
-	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1024(R26), F2
-	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 1024(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 1056(R26), F4
 	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1088(R26), F31
+	FMOVQ 1088(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1120(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1152(R26), F31
 	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
 	VMOV V4.B16, V30.B16
 	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
@@ -1268,22 +1284,18 @@ loop1:
 	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
-	FMOVQ 64(R26), F2
-	FMOVQ 512(R26), F31
+	FMOVQ 512(R26), F2
+	FMOVQ 544(R26), F31
 	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
 	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
-	FMOVQ 128(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	FMOVQ 544(R26), F31
+	FMOVQ 608(R26), F31
 	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
 	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
-	FMOVQ 576(R26), F31
+	FMOVQ 640(R26), F31
 	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
-	FMOVQ 608(R26), F3
-	FMOVQ 640(R26), F5
-	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 672(R26), F3
-	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	FMOVQ 704(R26), F5
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 736(R26), F3
@@ -1292,34 +1304,38 @@ loop1:
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 800(R26), F3
 	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 832(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 864(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	VSHL $23, V2.S4, V2.S4
 	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
-	FMOVQ 832(R26), F31
+	FMOVQ 896(R26), F31
 	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
-	FMOVQ 864(R26), F4
-	FMOVQ 896(R26), F5
-	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 928(R26), F4
-	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
 	FMOVQ 960(R26), F5
 	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 992(R26), F4
-	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1024(R26), F2
-	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 1024(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 1056(R26), F4
 	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1088(R26), F31
+	FMOVQ 1088(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1120(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1152(R26), F31
 	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
 	VMOV V4.B16, V30.B16
 	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
 	VMOV V30.B16, V5.B16
 	WORD $0x6E25FC84 // FDIV V4.4S, V4.4S, V5.4S
-	FMOVQ 1120(R26), F2
+	FMOVQ 1184(R26), F2
 	WORD $0x6EA0F89E // FNEG V30.4S, V4.4S
 	WORD $0x4E22CC3E // FMLA V30.4S, V1.4S, V2.4S
 	VMOV V30.B16, V2.B16
-	FMOVQ 1152(R26), F1
+	FMOVQ 1216(R26), F1
 	VAND V1.B16, V0.B16, V1.B16
 	VEOR V1.B16, V2.B16, V2.B16
 	FMOVQ 384(R26), F1
@@ -1336,22 +1352,18 @@ loop1:
 	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
-	FMOVQ 64(R26), F2
-	FMOVQ 512(R26), F31
+	FMOVQ 512(R26), F2
+	FMOVQ 544(R26), F31
 	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
 	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
-	FMOVQ 128(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	FMOVQ 544(R26), F31
+	FMOVQ 608(R26), F31
 	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
 	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
-	FMOVQ 576(R26), F31
+	FMOVQ 640(R26), F31
 	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
-	FMOVQ 608(R26), F3
-	FMOVQ 640(R26), F5
-	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 672(R26), F3
-	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	FMOVQ 704(R26), F5
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 736(R26), F3
@@ -1360,34 +1372,38 @@ loop1:
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 800(R26), F3
 	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 832(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 864(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	VSHL $23, V2.S4, V2.S4
 	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
-	FMOVQ 832(R26), F31
+	FMOVQ 896(R26), F31
 	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
-	FMOVQ 864(R26), F4
-	FMOVQ 896(R26), F5
-	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 928(R26), F4
-	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
 	FMOVQ 960(R26), F5
 	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 992(R26), F4
-	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1024(R26), F2
-	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 1024(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 1056(R26), F4
 	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1088(R26), F31
+	FMOVQ 1088(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1120(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1152(R26), F31
 	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
 	VMOV V4.B16, V30.B16
 	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
 	VMOV V30.B16, V5.B16
 	WORD $0x6E25FC84 // FDIV V4.4S, V4.4S, V5.4S
-	FMOVQ 1120(R26), F2
+	FMOVQ 1184(R26), F2
 	WORD $0x6EA0F89E // FNEG V30.4S, V4.4S
 	WORD $0x4E22CC3E // FMLA V30.4S, V1.4S, V2.4S
 	VMOV V30.B16, V2.B16
-	FMOVQ 1152(R26), F1
+	FMOVQ 1216(R26), F1
 	VAND V1.B16, V0.B16, V1.B16
 	VEOR V1.B16, V2.B16, V2.B16
 	FMOVQ 384(R26), F1
@@ -1412,22 +1428,18 @@ loop3:
 	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
-	FMOVQ 64(R26), F2
-	FMOVQ 512(R26), F31
+	FMOVQ 512(R26), F2
+	FMOVQ 544(R26), F31
 	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
 	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
-	FMOVQ 128(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	FMOVQ 544(R26), F31
+	FMOVQ 608(R26), F31
 	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
 	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
-	FMOVQ 576(R26), F31
+	FMOVQ 640(R26), F31
 	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
-	FMOVQ 608(R26), F3
-	FMOVQ 640(R26), F5
-	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 672(R26), F3
-	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	FMOVQ 704(R26), F5
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 736(R26), F3
@@ -1436,34 +1448,38 @@ loop3:
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 800(R26), F3
 	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 832(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 864(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	VSHL $23, V2.S4, V2.S4
 	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
-	FMOVQ 832(R26), F31
+	FMOVQ 896(R26), F31
 	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
-	FMOVQ 864(R26), F4
-	FMOVQ 896(R26), F5
-	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 928(R26), F4
-	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
 	FMOVQ 960(R26), F5
 	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 992(R26), F4
-	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1024(R26), F2
-	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 1024(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 1056(R26), F4
 	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1088(R26), F31
+	FMOVQ 1088(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1120(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1152(R26), F31
 	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
 	VMOV V4.B16, V30.B16
 	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
 	VMOV V30.B16, V5.B16
 	WORD $0x6E25FC84 // FDIV V4.4S, V4.4S, V5.4S
-	FMOVQ 1120(R26), F2
+	FMOVQ 1184(R26), F2
 	WORD $0x6EA0F89E // FNEG V30.4S, V4.4S
 	WORD $0x4E22CC3E // FMLA V30.4S, V1.4S, V2.4S
 	VMOV V30.B16, V2.B16
-	FMOVQ 1152(R26), F1
+	FMOVQ 1216(R26), F1
 	VAND V1.B16, V0.B16, V1.B16
 	VEOR V1.B16, V2.B16, V2.B16
 	FMOVQ 384(R26), F1
@@ -1508,22 +1524,18 @@ moved_1:
 	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
-	FMOVQ 64(R26), F2
-	FMOVQ 512(R26), F31
+	FMOVQ 512(R26), F2
+	FMOVQ 544(R26), F31
 	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
 	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
-	FMOVQ 128(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	FMOVQ 544(R26), F31
+	FMOVQ 608(R26), F31
 	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
 	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
-	FMOVQ 576(R26), F31
+	FMOVQ 640(R26), F31
 	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
-	FMOVQ 608(R26), F3
-	FMOVQ 640(R26), F5
-	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 672(R26), F3
-	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	FMOVQ 704(R26), F5
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 736(R26), F3
@@ -1532,34 +1544,38 @@ moved_1:
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 800(R26), F3
 	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 832(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 864(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	VSHL $23, V2.S4, V2.S4
 	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
-	FMOVQ 832(R26), F31
+	FMOVQ 896(R26), F31
 	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
-	FMOVQ 864(R26), F4
-	FMOVQ 896(R26), F5
-	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 928(R26), F4
-	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
 	FMOVQ 960(R26), F5
 	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 992(R26), F4
-	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1024(R26), F2
-	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 1024(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 1056(R26), F4
 	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1088(R26), F31
+	FMOVQ 1088(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1120(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1152(R26), F31
 	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
 	VMOV V4.B16, V30.B16
 	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
 	VMOV V30.B16, V5.B16
 	WORD $0x6E25FC84 // FDIV V4.4S, V4.4S, V5.4S
-	FMOVQ 1120(R26), F2
+	FMOVQ 1184(R26), F2
 	WORD $0x6EA0F89E // FNEG V30.4S, V4.4S
 	WORD $0x4E22CC3E // FMLA V30.4S, V1.4S, V2.4S
 	VMOV V30.B16, V2.B16
-	FMOVQ 1152(R26), F1
+	FMOVQ 1216(R26), F1
 	VAND V1.B16, V0.B16, V1.B16
 	VEOR V1.B16, V2.B16, V2.B16
 	FMOVQ 384(R26), F1
@@ -1634,22 +1650,18 @@ loop1:
 	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
-	FMOVQ 64(R26), F2
-	FMOVQ 512(R26), F31
+	FMOVQ 512(R26), F2
+	FMOVQ 544(R26), F31
 	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
 	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
-	FMOVQ 128(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	FMOVQ 544(R26), F31
+	FMOVQ 608(R26), F31
 	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
 	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
-	FMOVQ 576(R26), F31
+	FMOVQ 640(R26), F31
 	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
-	FMOVQ 608(R26), F3
-	FMOVQ 640(R26), F5
-	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 672(R26), F3
-	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	FMOVQ 704(R26), F5
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 736(R26), F3
@@ -1658,24 +1670,28 @@ loop1:
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 800(R26), F3
 	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 832(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 864(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	VSHL $23, V2.S4, V2.S4
 	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
-	FMOVQ 832(R26), F31
+	FMOVQ 896(R26), F31
 	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
-	FMOVQ 864(R26), F4
-	FMOVQ 896(R26), F5
-	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 928(R26), F4
-	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
 	FMOVQ 960(R26), F5
 	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 992(R26), F4
-	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1024(R26), F2
-	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 1024(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 1056(R26), F4
 	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1088(R26), F31
+	FMOVQ 1088(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1120(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1152(R26), F31
 	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
 	VMOV V4.B16, V30.B16
 	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
@@ -1687,11 +1703,11 @@ loop1:
 	WORD $0x4EA4CC45 // FMLS V5.4S, V2.4S, V4.4S
 	ADD R6<<2, R0, R20
 	VST1 [V5.S4], (R20)
-	FMOVQ 1120(R26), F2
+	FMOVQ 1184(R26), F2
 	WORD $0x6EA0F89E // FNEG V30.4S, V4.4S
 	WORD $0x4E22CC3E // FMLA V30.4S, V1.4S, V2.4S
 	VMOV V30.B16, V2.B16
-	FMOVQ 1152(R26), F1
+	FMOVQ 1216(R26), F1
 	VAND V1.B16, V0.B16, V1.B16
 	VEOR V1.B16, V2.B16, V2.B16
 	FMOVQ 384(R26), F1
@@ -1705,22 +1721,18 @@ loop1:
 	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
-	FMOVQ 64(R26), F2
-	FMOVQ 512(R26), F31
+	FMOVQ 512(R26), F2
+	FMOVQ 544(R26), F31
 	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
 	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
-	FMOVQ 128(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	FMOVQ 544(R26), F31
+	FMOVQ 608(R26), F31
 	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
 	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
-	FMOVQ 576(R26), F31
+	FMOVQ 640(R26), F31
 	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
-	FMOVQ 608(R26), F3
-	FMOVQ 640(R26), F5
-	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 672(R26), F3
-	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	FMOVQ 704(R26), F5
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 736(R26), F3
@@ -1729,24 +1741,28 @@ loop1:
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 800(R26), F3
 	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 832(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 864(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	VSHL $23, V2.S4, V2.S4
 	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
-	FMOVQ 832(R26), F31
+	FMOVQ 896(R26), F31
 	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
-	FMOVQ 864(R26), F4
-	FMOVQ 896(R26), F5
-	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 928(R26), F4
-	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
 	FMOVQ 960(R26), F5
 	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 992(R26), F4
-	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1024(R26), F2
-	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 1024(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 1056(R26), F4
 	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1088(R26), F31
+	FMOVQ 1088(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1120(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1152(R26), F31
 	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
 	VMOV V4.B16, V30.B16
 	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
@@ -1757,11 +1773,11 @@ loop1:
 	WORD $0x4E20F4A5 // FMAX V5.4S, V5.4S, V0.4S
 	WORD $0x4EA4CC45 // FMLS V5.4S, V2.4S, V4.4S
 	FMOVQ F5, 16(R20)
-	FMOVQ 1120(R26), F2
+	FMOVQ 1184(R26), F2
 	WORD $0x6EA0F89E // FNEG V30.4S, V4.4S
 	WORD $0x4E22CC3E // FMLA V30.4S, V1.4S, V2.4S
 	VMOV V30.B16, V2.B16
-	FMOVQ 1152(R26), F1
+	FMOVQ 1216(R26), F1
 	VAND V1.B16, V0.B16, V1.B16
 	VEOR V1.B16, V2.B16, V2.B16
 	FMOVQ 384(R26), F1
@@ -1784,22 +1800,18 @@ loop3:
 	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
-	FMOVQ 64(R26), F2
-	FMOVQ 512(R26), F31
+	FMOVQ 512(R26), F2
+	FMOVQ 544(R26), F31
 	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
 	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
-	FMOVQ 128(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	FMOVQ 544(R26), F31
+	FMOVQ 608(R26), F31
 	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
 	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
-	FMOVQ 576(R26), F31
+	FMOVQ 640(R26), F31
 	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
-	FMOVQ 608(R26), F3
-	FMOVQ 640(R26), F5
-	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 672(R26), F3
-	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	FMOVQ 704(R26), F5
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 736(R26), F3
@@ -1808,24 +1820,28 @@ loop3:
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 800(R26), F3
 	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 832(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 864(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	VSHL $23, V2.S4, V2.S4
 	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
-	FMOVQ 832(R26), F31
+	FMOVQ 896(R26), F31
 	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
-	FMOVQ 864(R26), F4
-	FMOVQ 896(R26), F5
-	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 928(R26), F4
-	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
 	FMOVQ 960(R26), F5
 	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 992(R26), F4
-	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1024(R26), F2
-	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 1024(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 1056(R26), F4
 	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1088(R26), F31
+	FMOVQ 1088(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1120(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1152(R26), F31
 	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
 	VMOV V4.B16, V30.B16
 	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
@@ -1837,11 +1853,11 @@ loop3:
 	WORD $0x4EA4CC45 // FMLS V5.4S, V2.4S, V4.4S
 	ADD R6<<2, R0, R23
 	VST1 [V5.S4], (R23)
-	FMOVQ 1120(R26), F2
+	FMOVQ 1184(R26), F2
 	WORD $0x6EA0F89E // FNEG V30.4S, V4.4S
 	WORD $0x4E22CC3E // FMLA V30.4S, V1.4S, V2.4S
 	VMOV V30.B16, V2.B16
-	FMOVQ 1152(R26), F1
+	FMOVQ 1216(R26), F1
 	VAND V1.B16, V0.B16, V1.B16
 	VEOR V1.B16, V2.B16, V2.B16
 	FMOVQ 384(R26), F1
@@ -1883,22 +1899,18 @@ moved_1:
 	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
-	FMOVQ 64(R26), F2
-	FMOVQ 512(R26), F31
+	FMOVQ 512(R26), F2
+	FMOVQ 544(R26), F31
 	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
 	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
-	FMOVQ 128(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	FMOVQ 544(R26), F31
+	FMOVQ 608(R26), F31
 	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
 	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
-	FMOVQ 576(R26), F31
+	FMOVQ 640(R26), F31
 	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
-	FMOVQ 608(R26), F3
-	FMOVQ 640(R26), F5
-	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 672(R26), F3
-	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	FMOVQ 704(R26), F5
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 736(R26), F3
@@ -1907,24 +1919,28 @@ moved_1:
 	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
 	FMOVQ 800(R26), F3
 	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 832(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 864(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
 	VSHL $23, V2.S4, V2.S4
 	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
-	FMOVQ 832(R26), F31
+	FMOVQ 896(R26), F31
 	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
-	FMOVQ 864(R26), F4
-	FMOVQ 896(R26), F5
-	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 928(R26), F4
-	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
 	FMOVQ 960(R26), F5
 	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 992(R26), F4
-	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1024(R26), F2
-	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 1024(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
 	FMOVQ 1056(R26), F4
 	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
-	FMOVQ 1088(R26), F31
+	FMOVQ 1088(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1120(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1152(R26), F31
 	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
 	VMOV V4.B16, V30.B16
 	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
@@ -1955,11 +1971,11 @@ below2_2:
 	FMOVS F5, (R17)
 
 moved_2:
-	FMOVQ 1120(R26), F2
+	FMOVQ 1184(R26), F2
 	WORD $0x6EA0F89E // FNEG V30.4S, V4.4S
 	WORD $0x4E22CC3E // FMLA V30.4S, V1.4S, V2.4S
 	VMOV V30.B16, V2.B16
-	FMOVQ 1152(R26), F1
+	FMOVQ 1216(R26), F1
 	VAND V1.B16, V0.B16, V1.B16
 	VEOR V1.B16, V2.B16, V2.B16
 	FMOVQ 384(R26), F1
@@ -2005,8 +2021,8 @@ loop1:
 	BLT done2
 	ADD R3<<2, R1, R19
 	FMOVQ 0(R19), F0
-	FMOVQ 1184(R26), F1
-	FMOVQ 1216(R26), F2
+	FMOVQ 1248(R26), F1
+	FMOVQ 1280(R26), F2
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	WORD $0x6E22DC40 // FMUL V0.4S, V2.4S, V2.4S
@@ -2014,24 +2030,24 @@ loop1:
 	WORD $0x6EA0F81E // FNEG V30.4S, V0.4S
 	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
 	VMOV V30.B16, V3.B16
-	FMOVQ 1248(R26), F4
-	FMOVQ 1280(R26), F31
+	FMOVQ 1312(R26), F4
+	FMOVQ 1344(R26), F31
 	WORD $0x4E3FCC04 // FMLA V4.4S, V0.4S, V31.4S
-	FMOVQ 1312(R26), F31
+	FMOVQ 1376(R26), F31
 	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 1280(R26), F7
+	FMOVQ 1344(R26), F7
 	WORD $0x4EA5D486 // FSUB V6.4S, V4.4S, V5.4S
-	FMOVQ 1248(R26), F8
+	FMOVQ 1312(R26), F8
 	WORD $0x4EA6D508 // FSUB V8.4S, V8.4S, V6.4S
 	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
 	WORD $0x4E27CC1E // FMLA V30.4S, V0.4S, V7.4S
 	VMOV V30.B16, V7.B16
 	WORD $0x4E27D508 // FADD V8.4S, V8.4S, V7.4S
-	FMOVQ 1280(R26), F31
-	WORD $0x4E3FCC68 // FMLA V8.4S, V3.4S, V31.4S
 	FMOVQ 1344(R26), F31
+	WORD $0x4E3FCC68 // FMLA V8.4S, V3.4S, V31.4S
+	FMOVQ 1408(R26), F31
 	WORD $0x4E3FCC08 // FMLA V8.4S, V0.4S, V31.4S
-	FMOVQ 1376(R26), F31
+	FMOVQ 1440(R26), F31
 	WORD $0x4E3FD500 // FADD V0.4S, V8.4S, V31.4S
 	FMOVQ 64(R26), F3
 	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
@@ -2062,8 +2078,8 @@ loop1:
 	ADD R3<<2, R0, R20
 	VST1 [V0.S4], (R20)
 	FMOVQ 16(R19), F0
-	FMOVQ 1184(R26), F1
-	FMOVQ 1216(R26), F2
+	FMOVQ 1248(R26), F1
+	FMOVQ 1280(R26), F2
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	WORD $0x6E22DC40 // FMUL V0.4S, V2.4S, V2.4S
@@ -2071,24 +2087,24 @@ loop1:
 	WORD $0x6EA0F81E // FNEG V30.4S, V0.4S
 	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
 	VMOV V30.B16, V3.B16
-	FMOVQ 1248(R26), F4
-	FMOVQ 1280(R26), F31
+	FMOVQ 1312(R26), F4
+	FMOVQ 1344(R26), F31
 	WORD $0x4E3FCC04 // FMLA V4.4S, V0.4S, V31.4S
-	FMOVQ 1312(R26), F31
+	FMOVQ 1376(R26), F31
 	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 1280(R26), F7
+	FMOVQ 1344(R26), F7
 	WORD $0x4EA5D486 // FSUB V6.4S, V4.4S, V5.4S
-	FMOVQ 1248(R26), F8
+	FMOVQ 1312(R26), F8
 	WORD $0x4EA6D508 // FSUB V8.4S, V8.4S, V6.4S
 	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
 	WORD $0x4E27CC1E // FMLA V30.4S, V0.4S, V7.4S
 	VMOV V30.B16, V7.B16
 	WORD $0x4E27D508 // FADD V8.4S, V8.4S, V7.4S
-	FMOVQ 1280(R26), F31
-	WORD $0x4E3FCC68 // FMLA V8.4S, V3.4S, V31.4S
 	FMOVQ 1344(R26), F31
+	WORD $0x4E3FCC68 // FMLA V8.4S, V3.4S, V31.4S
+	FMOVQ 1408(R26), F31
 	WORD $0x4E3FCC08 // FMLA V8.4S, V0.4S, V31.4S
-	FMOVQ 1376(R26), F31
+	FMOVQ 1440(R26), F31
 	WORD $0x4E3FD500 // FADD V0.4S, V8.4S, V31.4S
 	FMOVQ 64(R26), F3
 	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
@@ -2128,8 +2144,8 @@ loop3:
 	BLT done4
 	ADD R3<<2, R1, R21
 	FMOVQ 0(R21), F0
-	FMOVQ 1184(R26), F1
-	FMOVQ 1216(R26), F2
+	FMOVQ 1248(R26), F1
+	FMOVQ 1280(R26), F2
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	WORD $0x6E22DC40 // FMUL V0.4S, V2.4S, V2.4S
@@ -2137,24 +2153,24 @@ loop3:
 	WORD $0x6EA0F81E // FNEG V30.4S, V0.4S
 	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
 	VMOV V30.B16, V3.B16
-	FMOVQ 1248(R26), F4
-	FMOVQ 1280(R26), F31
+	FMOVQ 1312(R26), F4
+	FMOVQ 1344(R26), F31
 	WORD $0x4E3FCC04 // FMLA V4.4S, V0.4S, V31.4S
-	FMOVQ 1312(R26), F31
+	FMOVQ 1376(R26), F31
 	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 1280(R26), F7
+	FMOVQ 1344(R26), F7
 	WORD $0x4EA5D486 // FSUB V6.4S, V4.4S, V5.4S
-	FMOVQ 1248(R26), F8
+	FMOVQ 1312(R26), F8
 	WORD $0x4EA6D508 // FSUB V8.4S, V8.4S, V6.4S
 	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
 	WORD $0x4E27CC1E // FMLA V30.4S, V0.4S, V7.4S
 	VMOV V30.B16, V7.B16
 	WORD $0x4E27D508 // FADD V8.4S, V8.4S, V7.4S
-	FMOVQ 1280(R26), F31
-	WORD $0x4E3FCC68 // FMLA V8.4S, V3.4S, V31.4S
 	FMOVQ 1344(R26), F31
+	WORD $0x4E3FCC68 // FMLA V8.4S, V3.4S, V31.4S
+	FMOVQ 1408(R26), F31
 	WORD $0x4E3FCC08 // FMLA V8.4S, V0.4S, V31.4S
-	FMOVQ 1376(R26), F31
+	FMOVQ 1440(R26), F31
 	WORD $0x4E3FD500 // FADD V0.4S, V8.4S, V31.4S
 	FMOVQ 64(R26), F3
 	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
@@ -2213,8 +2229,8 @@ below2_1:
 	FMOVS (R17), F0
 
 moved_1:
-	FMOVQ 1184(R26), F1
-	FMOVQ 1216(R26), F2
+	FMOVQ 1248(R26), F1
+	FMOVQ 1280(R26), F2
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	WORD $0x6E22DC40 // FMUL V0.4S, V2.4S, V2.4S
@@ -2222,24 +2238,24 @@ moved_1:
 	WORD $0x6EA0F81E // FNEG V30.4S, V0.4S
 	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
 	VMOV V30.B16, V3.B16
-	FMOVQ 1248(R26), F4
-	FMOVQ 1280(R26), F31
+	FMOVQ 1312(R26), F4
+	FMOVQ 1344(R26), F31
 	WORD $0x4E3FCC04 // FMLA V4.4S, V0.4S, V31.4S
-	FMOVQ 1312(R26), F31
+	FMOVQ 1376(R26), F31
 	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 1280(R26), F7
+	FMOVQ 1344(R26), F7
 	WORD $0x4EA5D486 // FSUB V6.4S, V4.4S, V5.4S
-	FMOVQ 1248(R26), F8
+	FMOVQ 1312(R26), F8
 	WORD $0x4EA6D508 // FSUB V8.4S, V8.4S, V6.4S
 	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
 	WORD $0x4E27CC1E // FMLA V30.4S, V0.4S, V7.4S
 	VMOV V30.B16, V7.B16
 	WORD $0x4E27D508 // FADD V8.4S, V8.4S, V7.4S
-	FMOVQ 1280(R26), F31
-	WORD $0x4E3FCC68 // FMLA V8.4S, V3.4S, V31.4S
 	FMOVQ 1344(R26), F31
+	WORD $0x4E3FCC68 // FMLA V8.4S, V3.4S, V31.4S
+	FMOVQ 1408(R26), F31
 	WORD $0x4E3FCC08 // FMLA V8.4S, V0.4S, V31.4S
-	FMOVQ 1376(R26), F31
+	FMOVQ 1440(R26), F31
 	WORD $0x4E3FD500 // FADD V0.4S, V8.4S, V31.4S
 	FMOVQ 64(R26), F3
 	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
@@ -2307,8 +2323,8 @@ loop1:
 	BLT done2
 	ADD R6<<2, R2, R19
 	FMOVQ 0(R19), F0
-	FMOVQ 1184(R26), F1
-	FMOVQ 1216(R26), F2
+	FMOVQ 1248(R26), F1
+	FMOVQ 1280(R26), F2
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	WORD $0x6E22DC43 // FMUL V3.4S, V2.4S, V2.4S
@@ -2316,24 +2332,24 @@ loop1:
 	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
 	WORD $0x4E20CC5E // FMLA V30.4S, V2.4S, V0.4S
 	VMOV V30.B16, V0.B16
-	FMOVQ 1248(R26), F4
-	FMOVQ 1280(R26), F31
+	FMOVQ 1312(R26), F4
+	FMOVQ 1344(R26), F31
 	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
-	FMOVQ 1312(R26), F31
+	FMOVQ 1376(R26), F31
 	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 1280(R26), F7
+	FMOVQ 1344(R26), F7
 	WORD $0x4EA5D486 // FSUB V6.4S, V4.4S, V5.4S
-	FMOVQ 1248(R26), F8
+	FMOVQ 1312(R26), F8
 	WORD $0x4EA6D508 // FSUB V8.4S, V8.4S, V6.4S
 	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
 	WORD $0x4E27CC7E // FMLA V30.4S, V3.4S, V7.4S
 	VMOV V30.B16, V7.B16
 	WORD $0x4E27D508 // FADD V8.4S, V8.4S, V7.4S
-	FMOVQ 1280(R26), F31
-	WORD $0x4E3FCC08 // FMLA V8.4S, V0.4S, V31.4S
 	FMOVQ 1344(R26), F31
+	WORD $0x4E3FCC08 // FMLA V8.4S, V0.4S, V31.4S
+	FMOVQ 1408(R26), F31
 	WORD $0x4E3FCC68 // FMLA V8.4S, V3.4S, V31.4S
-	FMOVQ 1376(R26), F31
+	FMOVQ 1440(R26), F31
 	WORD $0x4E3FD500 // FADD V0.4S, V8.4S, V31.4S
 	FMOVQ 64(R26), F5
 	WORD $0x4E24CC45 // FMLA V5.4S, V2.4S, V4.4S
@@ -2368,8 +2384,8 @@ loop1:
 	FMOVQ 416(R26), F4
 	WORD $0x4EA0F484 // FMIN V4.4S, V4.4S, V0.4S
 	WORD $0x6E21DC84 // FMUL V4.4S, V4.4S, V1.4S
-	FMOVQ 1408(R26), F0
-	FMOVQ 1440(R26), F31
+	FMOVQ 1472(R26), F0
+	FMOVQ 1504(R26), F31
 	WORD $0x4E3FCC60 // FMLA V0.4S, V3.4S, V31.4S
 	WORD $0x6E22DC00 // FMUL V0.4S, V0.4S, V2.4S
 	FMOVQ 384(R26), F2
@@ -2406,8 +2422,8 @@ below2_1:
 	FMOVS (R17), F0
 
 moved_1:
-	FMOVQ 1184(R26), F1
-	FMOVQ 1216(R26), F2
+	FMOVQ 1248(R26), F1
+	FMOVQ 1280(R26), F2
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	WORD $0x6E22DC43 // FMUL V3.4S, V2.4S, V2.4S
@@ -2415,24 +2431,24 @@ moved_1:
 	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
 	WORD $0x4E20CC5E // FMLA V30.4S, V2.4S, V0.4S
 	VMOV V30.B16, V0.B16
-	FMOVQ 1248(R26), F4
-	FMOVQ 1280(R26), F31
+	FMOVQ 1312(R26), F4
+	FMOVQ 1344(R26), F31
 	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
-	FMOVQ 1312(R26), F31
+	FMOVQ 1376(R26), F31
 	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 1280(R26), F7
+	FMOVQ 1344(R26), F7
 	WORD $0x4EA5D486 // FSUB V6.4S, V4.4S, V5.4S
-	FMOVQ 1248(R26), F8
+	FMOVQ 1312(R26), F8
 	WORD $0x4EA6D508 // FSUB V8.4S, V8.4S, V6.4S
 	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
 	WORD $0x4E27CC7E // FMLA V30.4S, V3.4S, V7.4S
 	VMOV V30.B16, V7.B16
 	WORD $0x4E27D508 // FADD V8.4S, V8.4S, V7.4S
-	FMOVQ 1280(R26), F31
-	WORD $0x4E3FCC08 // FMLA V8.4S, V0.4S, V31.4S
 	FMOVQ 1344(R26), F31
+	WORD $0x4E3FCC08 // FMLA V8.4S, V0.4S, V31.4S
+	FMOVQ 1408(R26), F31
 	WORD $0x4E3FCC68 // FMLA V8.4S, V3.4S, V31.4S
-	FMOVQ 1376(R26), F31
+	FMOVQ 1440(R26), F31
 	WORD $0x4E3FD500 // FADD V0.4S, V8.4S, V31.4S
 	FMOVQ 64(R26), F5
 	WORD $0x4E24CC45 // FMLA V5.4S, V2.4S, V4.4S
@@ -2486,8 +2502,8 @@ moved_2:
 	FMOVQ 416(R26), F4
 	WORD $0x4EA0F484 // FMIN V4.4S, V4.4S, V0.4S
 	WORD $0x6E21DC84 // FMUL V4.4S, V4.4S, V1.4S
-	FMOVQ 1408(R26), F0
-	FMOVQ 1440(R26), F31
+	FMOVQ 1472(R26), F0
+	FMOVQ 1504(R26), F31
 	WORD $0x4E3FCC60 // FMLA V0.4S, V3.4S, V31.4S
 	WORD $0x6E22DC00 // FMUL V0.4S, V0.4S, V2.4S
 	FMOVQ 384(R26), F2
