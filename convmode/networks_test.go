@@ -74,6 +74,10 @@ var networks = []network{
 	{name: "width", size: 3, length: 50, change: func(c *model.Config) {
 		c.SSM.Init, c.SSM.Param, c.SSM.XiPer = ssm.DFouT, ssm.ParamWidth, ssm.XiPerBoth
 	}},
+	{name: "default reading, bidirectional, step scale", size: 3, length: 50, stepScale: 2, change: func(c *model.Config) {
+		c.SSM.Init, c.SSM.Param, c.SSM.Bidirectional = ssm.DFouTSingle, ssm.ParamAuto, true
+		c.SSM = c.SSM.Resolve()
+	}},
 	{name: "zero pole", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init, c.SSM.ZeroPole = ssm.DFouT, true }},
 	{name: "S5", size: 3, length: 150, change: func(c *model.Config) { c.SSM = s5(8) }},
 	{name: "S5, bidirectional, lengths", size: 5, length: 290, lengths: []int{290, 7, 1, 130, 128}, change: func(c *model.Config) {

@@ -92,6 +92,7 @@ func variants() map[string]model.Config {
 	add("zoh-own", func(c *model.Config) {
 		c.SSM.Init, c.SSM.BScale, c.SSM.XiPer = ssm.DFouT, ssm.ScaleZOHOwn, ssm.XiPerBoth
 	})
+	add("default reading", func(c *model.Config) { defaultReading(&c.SSM) })
 	add("width", func(c *model.Config) { c.SSM.Init, c.SSM.Param = ssm.DFouT, ssm.ParamWidth })
 	add("zero pole", func(c *model.Config) { c.SSM.Init, c.SSM.ZeroPole = ssm.DFouT, true })
 	add("unit-gain", func(c *model.Config) { c.SSM.Init, c.SSM.BScale = ssm.DFouT, ssm.ScaleUnit })

@@ -25,6 +25,7 @@ func discreteConfigs() map[string]Config {
 	add("random angles", RndImag, func(c *Config) { c.Bidirectional = true })
 	add("bilinear", DFouT, func(c *Config) { c.Disc = Bilinear })
 	add("width", DFouT, func(c *Config) { c.Param = ParamWidth })
+	add("default reading", DFouTSingle, func(c *Config) { c.Param = ParamAuto; *c = c.Resolve() })
 	add("zero pole", DFouT, func(c *Config) { c.ZeroPole = true })
 	add("trained B", DFouT, func(c *Config) { c.TrainB = true })
 	return list
