@@ -66,6 +66,7 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Layer, c.Init, c.Blocks = LayerS5, LegS, 3 }, `ssm: blocks 3: expected 0 (= 1) or a number that divides d_state 8`},
 		{func(c *Config) { c.Layer, c.Init, c.CInit = LayerS5, LegS, "zero" }, `ssm: c_init "zero": expected one of ["trunc_standard_normal"`},
 		{func(c *Config) { c.Layer, c.Init, c.NSSM = LayerS5, LegS, 2 }, `ssm: n_ssm 2: layer "s5" has no such setting`},
+		{func(c *Config) { c.Layer, c.Init, c.Bandlimit = LayerS5, LegS, 1 }, `ssm: bandlimit 1: the modes of layer "s5" cannot be silenced; expected 0`},
 		{func(c *Config) { c.Layer, c.Init, c.LMax = LayerS5, LegS, 9 }, `ssm: l_max 9: layer "s5" has no such setting`},
 		{func(c *Config) { c.Layer, c.Init, c.RMax = LayerS5, LegS, 0.9 }, `ssm: r_max 0.9: layer "s5" has no such setting`},
 		{func(c *Config) { c.Layer, c.Init, c.DtMin = LayerS5, LegS, 0 }, `ssm: dt_min 0: expected a finite number > 0`},

@@ -37,10 +37,13 @@ func (c Config) validateMIMO() error {
 	err := c.unused(
 		setting{"grid", c.Grid, c.Grid != ""}, setting{"b_scale", c.BScale, c.BScale != ""}, setting{"param", c.Param, c.Param != ""},
 		setting{"xi_per", c.XiPer, c.XiPer != ""}, setting{"zero_pole", c.ZeroPole, c.ZeroPole}, setting{"n_ssm", c.NSSM, c.NSSM != 0},
-		setting{"rate_rule", c.RateRule, c.RateRule != ""}, setting{"bandlimit", c.Bandlimit, c.Bandlimit != 0}, setting{"l_max", c.LMax, c.LMax != 0},
+		setting{"rate_rule", c.RateRule, c.RateRule != ""}, setting{"l_max", c.LMax, c.LMax != 0},
 	)
 	if err != nil {
 		return err
+	}
+	if c.Bandlimit != 0 {
+		return fmt.Errorf("ssm: bandlimit %v: the modes of layer %q cannot be silenced; expected 0", c.Bandlimit, c.Layer)
 	}
 	if c.Layer == LayerLRU {
 		return c.validateLRU()
