@@ -58,7 +58,7 @@ var tasks = []dataset.Info{
 	{Name: "delay", Channels: 1, Outputs: 1, MaxLen: 4000, Regression: true, PerPosition: true},
 	{Name: "smnist", Channels: 1, Outputs: 10, MaxLen: 784},
 	{Name: "psmnist", Channels: 1, Outputs: 10, MaxLen: 784},
-	{Name: "digits", Channels: 1, Outputs: 11, MaxLen: 8060},
+	{Name: "digits", Channels: 40, Outputs: 11, MaxLen: 200, PerPosition: true},
 	{Name: "fsdd", Channels: 1, Outputs: 10, MaxLen: 5000},
 }
 
