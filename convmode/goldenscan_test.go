@@ -99,7 +99,8 @@ func scanTensor(own string, values map[string]golden.Nested, layer ssm.Config) [
 }
 
 // A long sequence is as accurate as a short one, because the rounding of the poles is corrected.
-// Without the correction the error of the LRU's narrow ring is 1.4e-4 (docs/maths.md §19.2).
+// Without the correction the error of an LRU with slow poles is 1.4e-4 (docs/maths.md §19.2;
+// TestScanDrift of recurrent).
 func TestLongScans(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow under emulation")

@@ -106,7 +106,7 @@ func TestHugeNumbers(t *testing.T) {
 	r := &recorder{TB: t}
 	must.HugeNumbers(r, 1<<20, file, read)
 	must.Equal(t, len(seen), 32*24+88, "files")
-	// The runtime may allocate a little beside the 16,777,216 bytes.
+	// The runtime may allocate a few bytes more than the 16,777,216.
 	if len(r.messages) == 0 || len(sink) != 1<<24 || !strings.Contains(r.messages[0], " of 120: 16") || !strings.Contains(r.messages[0], "01000000") {
 		t.Errorf("messages %q", r.messages)
 	}
