@@ -25,6 +25,7 @@ var promises = []promise{
 	{text: "the folder of a collected run whose write fails, or is cut off, at any step is the older or the newer one", pkg: "cluster", test: "TestCollectStorage"},
 	{text: "a run that is killed at any moment resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestKill"},
 	{text: "a run that is killed during its first checkpoint resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestKillAtFirstCheckpoint"},
+	{text: "a run that is killed while the time of day changes resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestClockChanges"},
 	{text: "a run that SIGINT, SIGTERM or SIGHUP ends resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestSignals"},
 	{text: "a run whose system call fails names the file and resumes to the same bits", pkg: "cmd/s4d-fast", test: "TestSystemCallFails"},
 	{text: "a sweep whose system call fails names the file and resumes to the same results", pkg: "cmd/s4d-fast", test: "TestSystemCallFails"},

@@ -43,11 +43,18 @@ func TestMain(m *testing.M) {
 	main()
 }
 
+// command is the program that process starts, or "" for the test binary.
+var command string
+
 // process returns the command as a process of its own. The words before are those of a program that
 // starts it, such as strace.
 func process(t *testing.T, before []string, args ...string) *exec.Cmd {
 	t.Helper()
-	line := append(append(append([]string{}, before...), must.Get(os.Executable())(t)), args...)
+	program := command
+	if program == "" {
+		program = must.Get(os.Executable())(t)
+	}
+	line := append(append(append([]string{}, before...), program), args...)
 	cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
 	cmd.Env = append(os.Environ(), commandVariable+"=1")
 	return cmd
