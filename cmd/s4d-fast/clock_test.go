@@ -18,8 +18,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// jumps changes time.Now: every 8 ms the time of day moves by up to 102 years, forwards or backwards.
-// The monotonic clock does not change. The text in mark shows that a program has the change.
+// jumps changes time.Now: every 8 ms the time of day moves by up to 102 years, forwards or
+// backwards. The monotonic clock does not change. The text in mark shows that a program has the
+// change.
 const (
 	mark  = "the clock of this program jumps"
 	jumps = `
@@ -30,7 +31,8 @@ const (
 `
 )
 
-// withJumpingClock builds the command with a time.Now whose time of day jumps, and returns its path.
+// withJumpingClock builds the command with a time.Now whose time of day jumps. It returns the path
+// of the program.
 func withJumpingClock(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
