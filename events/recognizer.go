@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/s4d-fast/s4d-fast/filterbank"
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 )
@@ -83,7 +84,7 @@ func newFramewise(m *model.Model, opt Options) (*Recognizer, error) {
 	case m.Config.Pool != model.PoolNone:
 		return nil, fmt.Errorf("the network's pool is %q, expected %q for a network that reads the frames of a filter bank", m.Config.Pool, model.PoolNone)
 	case !slices.Contains(meta.Labels, None) || len(meta.Labels) < 2:
-		return nil, fmt.Errorf("labels %.200q: a model that labels every frame requires %q and others", meta.Labels, None)
+		return nil, fmt.Errorf("labels %s: a model that labels every frame requires %q and others", suggest.List(meta.Labels), None)
 	case m.Config.DInput != meta.Filterbank.Bands:
 		return nil, fmt.Errorf("the network reads %d channels, and its filter bank has %d bands", m.Config.DInput, meta.Filterbank.Bands)
 	case opt.SampleRate != meta.Filterbank.SampleRate:

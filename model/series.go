@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 )
 
 // What a network computes from series.
@@ -71,7 +73,7 @@ func (s *Series) validate(c Config) error {
 	}
 	for name, list := range map[string][]string{"columns": s.Columns, "targets": s.Targets} {
 		if sorted := slices.Sorted(slices.Values(list)); len(slices.Compact(sorted)) != len(list) || slices.Contains(list, "") {
-			return fmt.Errorf("series: %s %.200q: expected different names", name, list)
+			return fmt.Errorf("series: %s %s: expected different names", name, suggest.List(list))
 		}
 	}
 	for _, v := range []int{s.Horizon, s.Season, s.Window} {
@@ -98,7 +100,7 @@ func (s *Series) validateForecast(c Config) error {
 	}
 	for o, name := range s.Targets {
 		if s.TargetColumn(o) < 0 {
-			return fmt.Errorf("series: target %.40q is not one of the columns %.200q", name, s.Columns)
+			return fmt.Errorf("series: target %.40q is not one of the columns %s", name, suggest.List(s.Columns))
 		}
 	}
 	for o, r := range s.Residual {

@@ -243,7 +243,7 @@ func (t *Trainer) record(val Result) (m Metrics, better bool, err error) {
 		}
 	}
 	if t.dir != "" {
-		if err := appendLine(t.files, t.path(metricsFile), m); err != nil {
+		if err := t.appendLog(m); err != nil {
 			return m, false, err
 		}
 	}
@@ -288,7 +288,7 @@ func (t *Trainer) evaluateBest(ctx context.Context) error {
 	if _, err := t.restoreLog(); err != nil { // removes the test of an earlier Fit
 		return err
 	}
-	return appendLine(t.files, t.path(metricsFile), record)
+	return t.appendLog(record)
 }
 
 // evaluate runs a network over a set of the run's data.

@@ -50,15 +50,23 @@ func (t *Trainer) createFolder(opt Options) (err error) {
 	return t.holdsNoRun() // another process may have begun one before the lock
 }
 
-// holdsNoRun reports the first file of a run in the folder as an error.
+// holdsNoRun reports the first file of a run in the folder as an error. Without a configuration it
+// is what remains of a run.
 func (t *Trainer) holdsNoRun() error {
+	var found string
 	for _, name := range []string{configFile, metricsFile, bestFile, checkpointFile, previousFile} {
 		switch _, err := t.files.Stat(t.path(name)); {
-		case err == nil:
-			return configErrorf("out: %s already holds a run (%s): resume it or choose another folder", t.dir, name)
-		case !errors.Is(err, fs.ErrNotExist):
+		case err == nil && name == configFile:
+			return configErrorf("out: %s already holds a run: resume it or choose another folder", t.dir)
+		case err == nil && found == "":
+			found = name
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("train: %w", err)
 		}
+	}
+	if found != "" {
+		return configErrorf("out: %s contains %s of a run that cannot be resumed, because %s is missing: "+
+			"remove the folder or choose another one", t.dir, found, configFile)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -113,7 +114,7 @@ func (t *Trainer) checkFrom(c model.Config, from *model.Model) error {
 		add("the filter bank", fmt.Sprintf("%+v", *a.Filterbank), fmt.Sprintf("%+v", *b.Filterbank))
 	}
 	if a.Series != nil && b.Series != nil && !slices.Equal(a.Series.Columns, b.Series.Columns) {
-		add("the list of columns", fmt.Sprintf("%.200q", a.Series.Columns), fmt.Sprintf("%.200q", b.Series.Columns))
+		add("the list of columns", suggest.List(a.Series.Columns), suggest.List(b.Series.Columns))
 	}
 	if len(list) > 0 {
 		return configErrorf("from: %s", strings.Join(list, "; "))

@@ -12,18 +12,28 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"github.com/s4d-fast/s4d-fast/atomicfile"
 )
 
-// appendLine adds a JSON object to a file, in one write, and syncs the file and the folder. An
-// earlier process may have created the file and ended before it could sync the folder.
-func appendLine(files atomicfile.Files, path string, v any) (err error) {
+// appendLog adds a JSON object to metrics.jsonl, in one write, and syncs the file and the folder.
+// An earlier process may have created the file and ended before it could sync the folder. If the
+// file was removed after this process has written to it, it is created again only while the folder
+// has its configuration: otherwise someone is removing the folder.
+func (t *Trainer) appendLog(v any) (err error) {
 	var line bytes.Buffer
 	if err := json.NewEncoder(&line).Encode(v); err != nil {
 		return fmt.Errorf("train: metrics: %w", err)
 	}
-	f, err := files.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	path, flags := t.path(metricsFile), os.O_WRONLY|os.O_APPEND
+	if !t.logged {
+		flags |= os.O_CREATE
+	}
+	f, err := t.files.OpenFile(path, flags, 0o666)
+	if t.logged && errors.Is(err, fs.ErrNotExist) {
+		if _, err := t.files.Stat(t.path(configFile)); err != nil {
+			return fmt.Errorf("train: %w", err)
+		}
+		f, err = t.files.OpenFile(path, flags|os.O_CREATE, 0o666)
+	}
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
@@ -32,7 +42,7 @@ func appendLine(files atomicfile.Files, path string, v any) (err error) {
 		err = f.Sync()
 	}
 	if err == nil {
-		err = files.SyncFolder(filepath.Dir(path))
+		err = t.files.SyncFolder(filepath.Dir(path))
 	}
 	if e := f.Close(); err == nil {
 		err = e
@@ -40,6 +50,7 @@ func appendLine(files atomicfile.Files, path string, v any) (err error) {
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
+	t.logged = true
 	return nil
 }
 

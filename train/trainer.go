@@ -76,6 +76,7 @@ type Trainer struct {
 	saved     func() error // Options.Saved
 	evaluated func()       // Options.Evaluated
 	locked    *flock.Flock
+	logged    bool // this process has written to metrics.jsonl
 	warnings  []string
 
 	fingerprint *fingerprint // of the data

@@ -53,7 +53,7 @@ var promises = []promise{
 	{text: "every command rejects a model with invalid weights, and names the tensor", pkg: "cmd/s4d-fast", test: "TestBadWeights"},
 	{text: "parameters of an SSM are rejected if and only if their discretisation is not finite", pkg: "ssm", test: "TestWildParameters"},
 	{text: "a run stops at an invalid sample before it reaches the weights", pkg: "train", test: "TestInvalidSamplesStopTheRun"},
-	{text: "data that are too few to train on are an error that names the place", pkg: "cmd/s4d-fast", test: "TestTooFewData"},
+	{text: "data that are too few to train or to measure on are an error that names the place", pkg: "cmd/s4d-fast", test: "TestTooFewData"},
 	{text: "a run that diverges names the step and the first tensor, and keeps a good checkpoint", pkg: "train", test: "TestDivergenceNamesTheTensor"},
 	{text: "a detector has the same events in every minute of two days of equal minutes", pkg: "events", test: "TestDays"},
 	{text: "streams that share a model do not affect each other", pkg: "events", test: "TestManyStreams"},

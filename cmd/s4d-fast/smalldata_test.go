@@ -57,5 +57,22 @@ func TestTooFewData(t *testing.T) {
 			held++
 		}
 	}
-	must.Tally(t, "data that are too few to train on are an error that names the place", tried, held)
+	words, background := filepath.Join(folder("one"), "yes"), filepath.Join(folder("hush"), "c.wav")
+	save(background, nil)
+	save(filepath.Join(folder("spoken"), "1", "a.wav"), sound)
+	for _, args := range [][]string{
+		{"calibrate", "digits", "--words", folder("spoken"), "--background", background, "--out", filepath.Join(dir, "m.safetensors")},
+		{"eval", "digits", "--stream", "--background", background},
+		{"eval", "digits", "--stream", "--background", background, "--background", words},
+	} {
+		tried++
+		code, _, stderr := invoke(nil, args...)
+		contains(t, strings.Join(args, " "), stderr, background+`" has no samples`)
+		if code != exitBadInput {
+			t.Errorf("%v: exit code %d, expected %d: %s", args, code, exitBadInput, stderr)
+		} else if strings.Contains(stderr, background) {
+			held++
+		}
+	}
+	must.Tally(t, "data that are too few to train or to measure on are an error that names the place", tried, held)
 }

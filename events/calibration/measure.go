@@ -93,8 +93,9 @@ type result struct {
 }
 
 // Measure processes streams of words and of background with all candidates. A word whose label the
-// model does not have is an error. The result does not depend on the number of workers. If streams
-// cannot be read, the error is that of the first. If ctx is cancelled, the error is its cause.
+// model does not have is an error, and so is a group of background without samples. The result does
+// not depend on the number of workers. If streams cannot be read, the error is that of the first.
+// If ctx is cancelled, the error is its cause.
 func Measure(ctx context.Context, m *model.Model, streams []Stream, opt Options) (*Measurement, error) {
 	if len(opt.Candidates) == 0 {
 		return nil, errors.New("calibration: no candidates")
@@ -139,7 +140,13 @@ func Measure(ctx context.Context, m *model.Model, streams []Stream, opt Options)
 	if i := run.failed.Load(); i < int64(len(streams)) {
 		return nil, fmt.Errorf("calibration: %w", run.results[i].err)
 	}
-	return run.collect(), nil
+	measured := run.collect()
+	for _, g := range measured.Groups {
+		if g.Seconds == 0 {
+			return nil, fmt.Errorf("calibration: background %q has no samples", g.Name)
+		}
+	}
+	return measured, nil
 }
 
 // run is the state of a call of Measure.

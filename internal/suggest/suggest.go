@@ -1,7 +1,18 @@
-// Package suggest proposes the known name that is closest to a misspelled one.
+// Package suggest formats known names for error messages, and proposes the one that is closest to
+// a misspelled one.
 package suggest
 
 import "fmt"
+
+// List formats names for an error message, however many there are: the first 20, each of at most 40
+// characters, and the number of the others.
+func List(names []string) string {
+	const most = 20
+	if len(names) <= most {
+		return fmt.Sprintf("%.40q", names)
+	}
+	return fmt.Sprintf("%.40q and %d others", names[:most], len(names)-most)
+}
 
 // Name returns the known name that is the fewest edits away from name, or "" if none is close. An
 // edit inserts, deletes or replaces one byte. A name is close if at most one byte in three, rounded

@@ -1,6 +1,7 @@
 package suggest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -35,5 +36,17 @@ func TestDistance(t *testing.T) {
 		expected int
 	}{{"kitten", "sitting", 3}, {"", "abc", 3}, {"abc", "", 3}, {"same", "same", 0}, {"flaw", "lawn", 2}} {
 		must.Equal(t, distance(test.a, test.b), test.expected, "distance(%q, %q)", test.a, test.b)
+	}
+}
+
+func TestList(t *testing.T) {
+	must.Equal(t, List([]string{"a", "b c"}), `["a" "b c"]`, "List")
+	names := make([]string, 1<<16)
+	for i := range names {
+		names[i] = strings.Repeat("x", 100)
+	}
+	got := List(names)
+	if len(got) > 1000 || !strings.HasSuffix(got, "] and 65516 others") {
+		t.Errorf("List of 65536 names has %d bytes and ends with %q", len(got), got[len(got)-30:])
 	}
 }

@@ -155,7 +155,7 @@ func (t *Reader) Find(column string) (int, error) {
 	if i, ok := t.index[column]; ok {
 		return i, nil
 	}
-	return 0, t.errorf("no column %.80q; the columns are %.300q%s", column, t.columns, suggest.Hint(column, t.columns))
+	return 0, t.errorf("no column %.80q; the columns are %s%s", column, suggest.List(t.columns), suggest.Hint(column, t.columns))
 }
 
 // Text returns a cell of the current row, without spaces around it; "" if it is missing.

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -129,7 +130,7 @@ func seriesOfArrays(ctx context.Context, files map[string]arrayFile, opt SeriesO
 		}
 	}
 	if l.records == nil {
-		return nil, fmt.Errorf("no array x or x_train; expected x and y, or x_train and y_train, among %.200q", l.names())
+		return nil, fmt.Errorf("no array x or x_train; expected x and y, or x_train and y_train, among %s", suggest.List(l.names()))
 	}
 	if err := l.nameColumns(ctx); err != nil {
 		return nil, err

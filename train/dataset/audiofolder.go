@@ -11,6 +11,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 )
 
 // AudioOptions are the options of AudioFolder and Clips. The zero value is usable.
@@ -205,7 +206,7 @@ func (s *folderScan) classes() error {
 			}
 			s.found = append(s.found, name)
 			if r.role, r.label = word, slices.Index(s.labels, name); r.label < 0 {
-				return fmt.Errorf("class %q (folder %s), expected one of %.300q", name, path, s.labels)
+				return fmt.Errorf("class %q (folder %s), expected one of %s", name, path, suggest.List(s.labels))
 			}
 		case !isBackground(name):
 			r.role = other

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -200,7 +201,7 @@ func (s *seriesData) classes() error {
 	for i := range s.records {
 		r, known := &s.records[i], false
 		if r.class, known = index[r.label]; !known {
-			return fmt.Errorf("series %q: class %q, expected one of %.300q", r.id, r.label, labels)
+			return fmt.Errorf("series %q: class %q, expected one of %s", r.id, r.label, suggest.List(labels))
 		}
 	}
 	s.info.Labels, s.info.Outputs = labels, len(labels)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -102,7 +103,7 @@ func (o *SeriesOptions) resolve(columns []string, longest int) error {
 	}
 	for _, name := range o.Targets {
 		if !slices.Contains(columns, name) {
-			return fmt.Errorf("target %q: expected one of the input columns %.300q", name, columns)
+			return fmt.Errorf("target %q: expected one of the input columns %s", name, suggest.List(columns))
 		}
 	}
 	o.Horizon = cmp.Or(o.Horizon, 1)

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/internal/table"
 )
 
@@ -205,7 +206,7 @@ func wideChannels(names []string, inputs []int, selected []string) (channels []s
 	for _, name := range channels {
 		list := lists[name]
 		if list == nil {
-			return nil, nil, fmt.Errorf("no channel %q; the channels are %.300q", name, selected)
+			return nil, nil, fmt.Errorf("no channel %q; the channels are %s", name, suggest.List(selected))
 		}
 		if len(list) != len(lists[channels[0]]) {
 			return nil, nil, fmt.Errorf("channel %q has %d steps, expected %d as %q", name, len(list), len(lists[channels[0]]), channels[0])

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/internal/table"
 	"github.com/s4d-fast/s4d-fast/model"
 )
@@ -49,7 +50,7 @@ func (t *tableReader) roles(names []string) (r roles, err error) {
 		}
 		i := slices.Index(names, name)
 		if i < 0 {
-			err = fmt.Errorf("no column %q; the columns are %.500q", name, names)
+			err = fmt.Errorf("no column %q; the columns are %s", name, suggest.List(names))
 			if name == t.opt.Time {
 				err = fmt.Errorf("%w; if every line is a whole series, set the option layout to %q and time to \"\"", err, LayoutWide)
 			}
@@ -79,7 +80,7 @@ func (t *tableReader) roles(names []string) (r roles, err error) {
 		}
 	}
 	if err == nil && len(r.inputs) == 0 {
-		err = fmt.Errorf("no input column; the columns are %.500q", names)
+		err = fmt.Errorf("no input column; the columns are %s", suggest.List(names))
 	}
 	if err == nil && len(r.inputs) > maxSeriesColumns {
 		err = fmt.Errorf("%d input columns, expected at most %d", len(r.inputs), maxSeriesColumns)
@@ -94,7 +95,7 @@ func (t *tableReader) setColumns(names []string) error {
 		t.columns = names
 	}
 	if !slices.Equal(names, t.columns) {
-		return fmt.Errorf("input columns %.300q, expected %.300q as in the first file", names, t.columns)
+		return fmt.Errorf("input columns %s, expected %s as in the first file", suggest.List(names), suggest.List(t.columns))
 	}
 	return nil
 }

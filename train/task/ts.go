@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -219,7 +220,7 @@ func (s *series) example(text string) error {
 		}
 		e.Target = []float32{float32(f)}
 	} else if e.Label = slices.Index(s.classes, target); e.Label < 0 {
-		return fmt.Errorf("class %.20q is not one of %.200q", target, s.classes)
+		return fmt.Errorf("class %.20q is not one of %s", target, suggest.List(s.classes))
 	}
 	s.examples = append(s.examples, e)
 	return nil
