@@ -95,7 +95,8 @@ func official(name string, values map[string]golden.Gradient) []float64 {
 	return x
 }
 
-// TestGoldenDSS compares DSS layers alone with the official code: outputs and gradients.
+// TestGoldenDSS compares DSS layers alone with the official code: outputs and gradients, also those
+// of the input.
 func TestGoldenDSS(t *testing.T) {
 	g := golden.LoadDSS(t)
 	for name, layer := range map[string]*golden.KernelLayer{"negative": &g.Negative, "positive": &g.Positive, "tied": &g.Tied} {
@@ -110,8 +111,24 @@ func TestGoldenDSS(t *testing.T) {
 	}
 }
 
-// TestGoldenS4 compares S4 layers alone with the official code: outputs and gradients. FouT's poles
-// almost touch the nodes, where the gradient of A_imag cancels.
+// TestGoldenDSSLengths compares DSS layers of other lengths and step scales with the official code.
+// The normaliser spans as many taps as the kernel has, so that every length is another layer.
+func TestGoldenDSSLengths(t *testing.T) {
+	g := golden.LoadDSS(t)
+	for _, call := range g.Lengths.Cases {
+		t.Run(call.Name, func(t *testing.T) {
+			s := g.Negative.Config
+			taps := len(call.Kernel) / s.H
+			c := bare(s.H, ssm.Config{
+				Layer: ssm.LayerDSS, DState: s.N, Init: ssm.Imported, Disc: ssm.ZOH, TrainB: true, LKernel: int(math.Round(float64(taps) * call.StepScale)),
+			})
+			compareCall(t, goldenLayer(t, c, &g.Negative), call, taps)
+		})
+	}
+}
+
+// TestGoldenS4 compares S4 layers alone with the official code: outputs and gradients, also those
+// of the input. FouT's poles almost touch the nodes, where the gradient of A_imag cancels.
 func TestGoldenS4(t *testing.T) {
 	for _, init := range []string{"legs", "fout"} {
 		g := golden.LoadS4(t, init)
@@ -130,7 +147,8 @@ func TestGoldenS4(t *testing.T) {
 	}
 }
 
-// Kernels of other lengths and step scales, from one C: of C̃ doubled, of one cut, and with C̃ kept.
+// Kernels and outputs of other lengths and step scales, from one C: of C̃ doubled, of one cut, and
+// with C̃ kept.
 func TestGoldenS4Lengths(t *testing.T) {
 	for _, init := range []string{"legs", "fout"} {
 		g := golden.LoadS4(t, init)
@@ -145,12 +163,7 @@ func TestGoldenS4Lengths(t *testing.T) {
 					cfg := bare(s.H, ssm.Config{
 						Layer: ssm.LayerS4, DState: s.N, Init: ssm.Imported, Disc: ssm.Bilinear, RateRule: ssm.RateKeep, NSSM: s.Copies,
 					})
-					must.Do(t, cfg.Validate())
-					m := &model.Model{Config: cfg, Weights: model.NewWeights(cfg)}
-					for name, x := range map[string][]float32{"log_dt": m.Weights.Layers[0].Step, "log_A_real": m.Weights.Layers[0].Decay,
-						"A_imag": m.Weights.Layers[0].Freq, "B": m.Weights.Layers[0].B, "P": m.Weights.Layers[0].P} {
-						copy(x, narrow(nested(name, g.Untied.Parameters)))
-					}
+					m := goldenLayer(t, cfg, &g.Untied.KernelLayer)
 					copy(m.Weights.Layers[0].C, narrow(g.Untied.C))
 					p := m.SSMParams(0) // C̃ of the first call's length
 					p.TruncateChannels(1, first, 0, s.H)
@@ -158,21 +171,38 @@ func TestGoldenS4Lengths(t *testing.T) {
 					for i, v := range p.C {
 						m.Weights.Layers[0].C[2*i], m.Weights.Layers[0].C[2*i+1] = float32(real(v)), float32(imag(v))
 					}
-					source, plan := newRankOne(m.Config, call.StepScale, nil), newKernelPlan(m.Config, call.StepScale, taps)
-					must.Equal(t, plan.(rankOnePlan).length, call.Length, "length of C̃")
-					source.fill(&m.Weights.Layers[0])
-					var k []float32
-					for h := range s.H {
-						row := make([]float32, taps)
-						source.discretize(h)
-						source.kernels(plan, make([]float32, plan.ScratchLen()), h, row, nil)
-						k = append(k, row...)
-					}
-					within(t, "kernel", k, call.Kernel, 1e-5)
+					must.Equal(t, newRankOnePlan(m.Config.SSM, call.StepScale, taps).length, call.Length, "length of C̃")
+					compareCall(t, m, call, taps)
 				}
 			})
 		}
 	}
+}
+
+// compareCall compares the kernel of a bare network with one direction with the golden one, and the
+// output while the golden kernel is not cut: in the first taps samples.
+func compareCall(t *testing.T, m *model.Model, call golden.KernelCall, taps int) {
+	t.Helper()
+	source, plan := newKernelSource(m.Config, call.StepScale, nil), newKernelPlan(m.Config, call.StepScale, taps)
+	source.fill(&m.Weights.Layers[0])
+	var k []float32
+	for h := range m.Config.DModel {
+		row := make([]float32, taps)
+		source.discretize(h)
+		source.kernels(plan, make([]float32, plan.ScratchLen()), h, row, nil)
+		k = append(k, row...)
+	}
+	ofLargest(t, "kernel", k, call.Kernel, 1e-5)
+	if call.Y == nil {
+		return
+	}
+	u, _ := golden.LayerInput(1, m.Config.DModel, taps)
+	n := newNet(t, m, Options{MaxBatch: 1, MaxLen: taps, Workers: 2, StepScale: call.StepScale})
+	var want []float64
+	for row := range slices.Chunk(call.Y, call.L) {
+		want = append(want, row[:taps]...)
+	}
+	ofLargest(t, "y", n.Forward(Batch{Size: 1, Len: taps, X: narrow(u)}), want, 1e-5)
 }
 
 // bare is a network that computes nothing but one SSM of h channels.
@@ -187,28 +217,14 @@ func bare(h int, layer ssm.Config) model.Config {
 // compareLayer compares the output and the gradients of a bare network with golden values.
 func compareLayer(t *testing.T, c model.Config, g *golden.KernelLayer) {
 	t.Helper()
-	must.Do(t, c.Validate())
-	m := &model.Model{Config: c, Weights: model.NewWeights(c)}
-	for i := range c.DModel {
-		m.Weights.EncoderWeight[i*c.DModel+i], m.Weights.DecoderWeight[i*c.DModel+i] = 1, 1
-	}
-	softplus := g.Config.DtTransform == "softplus"
-	for _, tensor := range m.Weights.Tensors() {
-		if own, ok := strings.CutPrefix(tensor.Name, "layers.0."); ok {
-			for i, v := range nested(own, g.Parameters) {
-				if own == "log_dt" && softplus {
-					v = math.Log(math.Log1p(math.Exp(v)))
-				}
-				tensor.Data[i] = float32(v)
-			}
-		}
-	}
+	m, softplus := goldenLayer(t, c, g), g.Config.DtTransform == "softplus"
 	u, d := golden.LayerInput(g.Config.Batch, c.DModel, g.Config.L)
 	n := newNet(t, m, Options{MaxBatch: g.Config.Batch, MaxLen: g.Config.L, Workers: 2, Training: true})
 	b := Batch{Size: g.Config.Batch, Len: g.Config.L, X: narrow(u)}
 	within(t, "y", n.ForwardTrain(b, Step{}), g.Y, 1e-6)
 	grads := model.NewWeights(c)
 	n.Backward(narrow(d), grads)
+	ofLargest(t, "gradient of x", inputGrad(n), g.GradientU, 1e-5)
 	for _, tensor := range grads.Tensors() {
 		if own, ok := strings.CutPrefix(tensor.Name, "layers.0."); ok {
 			want := nested(own, g.Gradients)
@@ -220,6 +236,38 @@ func compareLayer(t *testing.T, c model.Config, g *golden.KernelLayer) {
 			within(t, "gradient of "+own, tensor.Data, want, 1e-5)
 		}
 	}
+}
+
+// goldenLayer returns a bare network with golden parameters, whose encoder and decoder are the
+// identity.
+func goldenLayer(t *testing.T, c model.Config, g *golden.KernelLayer) *model.Model {
+	t.Helper()
+	must.Do(t, c.Validate())
+	m := &model.Model{Config: c, Weights: model.NewWeights(c)}
+	for i := range c.DModel {
+		m.Weights.EncoderWeight[i*c.DModel+i], m.Weights.DecoderWeight[i*c.DModel+i] = 1, 1
+	}
+	for _, tensor := range m.Weights.Tensors() {
+		if own, ok := strings.CutPrefix(tensor.Name, "layers.0."); ok {
+			for i, v := range nested(own, g.Parameters) {
+				if own == "log_dt" && g.Config.DtTransform == "softplus" {
+					v = math.Log(math.Log1p(math.Exp(v)))
+				}
+				tensor.Data[i] = float32(v)
+			}
+		}
+	}
+	return m
+}
+
+// inputGrad returns the gradient of the first sequence of a bare network's input, [H][L], after
+// Backward. The encoder is the identity, so it is that of the encoder's output.
+func inputGrad(n *Net) []float32 {
+	var dx []float32
+	for h := range n.cfg.DModel {
+		dx = append(dx, n.row(n.grad, 0, h)...)
+	}
+	return dx
 }
 
 // nested returns a copy of the golden values of one of our tensors of an SSM.

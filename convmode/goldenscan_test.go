@@ -13,7 +13,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// TestGoldenScans compares S5 and LRU layers alone with the golden values: outputs and gradients.
+// TestGoldenScans compares S5 and LRU layers alone with the golden values: outputs and gradients,
+// also those of the input.
 func TestGoldenScans(t *testing.T) {
 	for _, kind := range []string{"s5", "lru"} {
 		for name, g := range golden.Scans(t, kind) {
@@ -36,6 +37,7 @@ func TestGoldenScans(t *testing.T) {
 				ofLargest(t, "y", y, g.Y, 1e-6)
 				grads := model.NewWeights(c)
 				n.Backward(narrow(d), grads)
+				ofLargest(t, "gradient of x", inputGrad(n), g.GradientX, 5e-6)
 				for _, tensor := range grads.Tensors() {
 					if own, ok := strings.CutPrefix(tensor.Name, "layers.0."); ok {
 						ofLargest(t, "gradient of "+own, tensor.Data, scanTensor(own, g.Gradients, layer), 5e-6)

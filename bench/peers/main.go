@@ -59,7 +59,7 @@ func (o options) run() error {
 		}
 	}()
 	if o.Op == nil {
-		o.Op = []string{"cexp", "fft", "conv", "vandermonde", "gemm", "step", "train"}
+		o.Op = []string{"cexp", "fft", "conv", "vandermonde", "cauchy", "gemm", "step", "train"}
 	}
 	bo := bench.Options{Ops: o.Op, Levels: o.Level, Workers: o.Threads, Time: o.Time}
 	for _, p := range peers {

@@ -72,12 +72,13 @@ func TestProcess(t *testing.T) {
 func TestPeers(t *testing.T) {
 	has := map[string]string{
 		"fftw": "fft conv", "openblas": "gemm", "openblas-avx2": "gemm", "sleef-avx2": "cexp", "sleef-avx512": "cexp",
-		"torch": "conv vandermonde step train train-dss train-s4", "gonum": "fft gemm",
+		"torch": "conv vandermonde cauchy step train train-dss train-s4", "gonum": "fft gemm",
 	}
 	rows := []bench.Row{
 		{Op: "peak"}, {Op: "copy", Sizes: bench.Sizes{N: 16}},
 		{Op: "cexp", Sizes: bench.Sizes{N: 64}}, {Op: "fft", Sizes: bench.Sizes{N: 64}}, {Op: "conv", Sizes: bench.Sizes{L: 64}},
 		{Op: "vandermonde", Sizes: bench.Sizes{H: 2, M: 2, L: 16}}, {Op: "gemm", Sizes: bench.Sizes{Rows: 8, N: 8, K: 8}},
+		{Op: "cauchy", Sizes: bench.Sizes{H: 2, M: 2, L: 16}}, {Op: "scan", Sizes: bench.Sizes{M: 2, L: 16}},
 		{Op: "step", Sizes: bench.Sizes{H: 2, M: 2, L: 16}}, {Op: "train", Sizes: bench.Sizes{H: 4, M: 2, L: 16, B: 2, Layers: 1}},
 		{Op: "train-dss", Sizes: bench.Sizes{H: 4, M: 2, L: 16, B: 2, Layers: 1}},
 		{Op: "train-s4", Sizes: bench.Sizes{H: 4, M: 2, L: 16, B: 2, Layers: 1}},

@@ -70,19 +70,27 @@ func compiled(ctx context.Context, dir, name, source string, flags, env []string
 
 // interpreted starts sources/NAME.py if Python has the module NAME.
 func interpreted(ctx context.Context, name string) (peer, error) {
-	python := "python3"
+	python, err := pythonWith(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	// The script has the module's name. It is passed as text, so that Python does not import it.
+	script, err := sources.ReadFile("sources/" + name + ".py")
+	if err != nil {
+		return nil, err
+	}
+	return launch(exec.CommandContext(ctx, python, "-c", string(script)), name, nil)
+}
+
+// pythonWith returns a Python that can import a module.
+func pythonWith(ctx context.Context, module string) (string, error) {
+	const python = "python3"
 	for _, p := range []string{"/usr/bin/python3", python} { // the first has Debian's packages
-		if err := exec.CommandContext(ctx, p, "-c", "import "+name).Run(); err == nil {
-			// The script has the module's name. It is passed as text, so that Python does not
-			// import it.
-			script, err := sources.ReadFile("sources/" + name + ".py")
-			if err != nil {
-				return nil, err
-			}
-			return launch(exec.CommandContext(ctx, p, "-c", string(script)), name, nil)
+		if err := exec.CommandContext(ctx, p, "-c", "import "+module).Run(); err == nil {
+			return p, nil
 		}
 	}
-	return nil, fmt.Errorf("%s has no module %s", python, name)
+	return "", fmt.Errorf("%s has no module %s", python, module)
 }
 
 func launch(cmd *exec.Cmd, name string, env []string) (peer, error) {

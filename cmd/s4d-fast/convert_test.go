@@ -11,10 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/internal/golden"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 func TestConvertInspect(t *testing.T) {
@@ -95,6 +97,49 @@ func TestConvertS4ToPyTorch(t *testing.T) {
 		t.Error("another model came back")
 	}
 	checkRun(t, nil, []string{"convert", name, out, "--to", "pytorch", "--length", "9"}, exitUsage, "accepts no other option")
+}
+
+// DSS is exported as minimal layers with the same output, unless modes grow.
+func TestConvertDSSToPyTorch(t *testing.T) {
+	dir := t.TempDir()
+	name, out, back := filepath.Join(dir, "dss.safetensors"), filepath.Join(dir, "dss.pth"), filepath.Join(dir, "back.safetensors")
+	c := model.Default()
+	c.DInput, c.DOutput, c.DModel, c.NLayers, c.SSM.DState = 1, 3, 4, 2, 8
+	c.SSM.Layer, c.SSM.Init, c.SSM.TrainB, c.SSM.LKernel = ssm.LayerDSS, ssm.LegS, true, 64
+	m := must.Get(model.New(c, 1))(t)
+	must.Do(t, m.Save(name))
+	ok(t, "convert", name, out, "--to", "pytorch")
+	ok(t, "convert", out, back)
+	minimal := must.Get(model.Load(back))(t)
+	equal(t, "minimal layers have a normaliser", minimal.Config.SSM.FixedLength(), false)
+	want := modelOutput(t, m)
+	for i, v := range modelOutput(t, minimal) {
+		if math.Abs(float64(v-want[i])) > 1e-4 {
+			t.Errorf("output %d is %v, expected %v", i, v, want[i])
+		}
+	}
+	m.Weights.Layers[1].Decay[2] = -0.5
+	must.Do(t, m.Save(name))
+	checkRun(t, nil, []string{"convert", name, out, "--to", "pytorch"}, exitBadInput, "layer 1: a mode that grows")
+}
+
+// A DSS checkpoint whose modes grow is converted, but the network is limited to the given length.
+func TestConvertGrowingDSS(t *testing.T) {
+	for _, g := range golden.Imports(t) {
+		if g.Config.Version != "v4" {
+			continue
+		}
+		out := filepath.Join(t.TempDir(), "m.safetensors")
+		// As DSS, the file's log −Re A, which is negative, is −Re A.
+		ok(t, "convert", g.WritePth(t), out, "--disc", "dss", "--length", "96", "--step", g.Config.DtTransform)
+		m := must.Get(model.Load(out))(t)
+		n := must.Get(convmode.New(m, convmode.Options{MaxBatch: 1, MaxLen: 96}))(t)
+		n.Close()
+		must.Reject(convmode.New(m, convmode.Options{MaxBatch: 1, MaxLen: 97}))(t, "grow without bound after ssm.l_kernel = 96 samples")
+		if !g.Config.Bidirectional {
+			must.Reject(recurrent.New(m, recurrent.Options{}))(t, "grow without bound, but a stream has no end")
+		}
+	}
 }
 
 // modelOutput returns a network's output for half a second of a rising tone.

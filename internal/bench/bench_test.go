@@ -16,7 +16,7 @@ import (
 
 // tiny has every operation at a small size.
 var tiny = []workload{
-	fma, copying(64), cexpOf(64), fftOf(64), convOf(32), vandermondeOf(2, 4, 32), gemmOf(4, 8, 16),
+	fma, copying(64), cexpOf(64), fftOf(64), convOf(32), vandermondeOf(2, 4, 32), cauchyOf(2, 4, 32), scanOf(4, 32), gemmOf(4, 8, 16),
 	stepOf(shape{layer: ssm.LayerS4D, h: 2, modes: 4, length: 16}),
 	stepOf(shape{layer: ssm.LayerS4, h: 2, modes: 4, length: 16}),
 	stepOf(shape{layer: ssm.LayerS5, h: 2, modes: 4, length: 16}),

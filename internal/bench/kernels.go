@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"math"
+
 	"github.com/s4d-fast/s4d-fast/fftkernel"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
@@ -108,6 +110,62 @@ func vandermondeOf(h, modes, length int) workload {
 	}
 }
 
+// cauchyOf computes the kernels of an S4-LegS layer. Their sums are in float64.
+func cauchyOf(h, modes, length int) workload {
+	return workload{
+		op: "cauchy", Sizes: Sizes{H: h, M: modes, L: length}, units: 1,
+		flops: float64(h) * cauchyFlops(cauchySums, modes, length),
+		start: perThread(func() (func(), error) {
+			p, err := ssm.New(ssm.Config{
+				Layer: ssm.LayerS4, DModel: h, DState: 2 * modes, Init: ssm.LegS, Disc: ssm.Bilinear, DtMin: 0.001, DtMax: 0.1, LKernel: length,
+			}, 1, 0)
+			if err != nil {
+				return nil, err
+			}
+			systems := make([]fftkernel.RankOne, h)
+			for c := range systems {
+				lo, hi := c*modes, (c+1)*modes
+				s := fftkernel.RankOne{Lambda: make([]complex128, modes), P: p.P[lo:hi], B: p.B[lo:hi], C: p.C[lo:hi]}
+				s.Step = p.Poles(s.Lambda, c, 1)
+				systems[c] = s
+			}
+			plan := fftkernel.NewCauchy(modes, length)
+			k, scratch := make([]float32, h*length), make([]float32, plan.ScratchLen())
+			return func() {
+				for c := range systems {
+					plan.Kernel(k[c*length:(c+1)*length], &systems[c], scratch)
+				}
+			}, nil
+		}),
+	}
+}
+
+// scanOf replaces the products B̄·x of one block by the states. As many samples as package convmode
+// processes at a time fit in the L2 cache. A scan with |λ̄| = ½ multiplies the largest value by at
+// most 2.5, so the data are reset after some scans, in a small fraction of the time.
+func scanOf(modes, length int) workload {
+	const scans = 64
+	return workload{
+		op: "scan", Sizes: Sizes{M: modes, L: length}, units: scans * float64(length),
+		flops: scans * float64(length) * scanFlops * float64(modes),
+		start: perThread(func() (func(), error) {
+			products, rows := noise(length*2*modes, 1), vek.MatrixOf(vek.Aligned(length*2*modes), length, 2*modes)
+			state, lambda := make([]float32, 2*modes), make([]float32, 2*modes)
+			for n := range modes {
+				sin, cos := math.Sincos(math.Pi * float64(n) / float64(modes))
+				lambda[n], lambda[modes+n] = float32(cos/2), float32(sin/2)
+			}
+			return func() {
+				copy(rows.Data, products)
+				clear(state)
+				for range scans {
+					vek.Scan(rows, state, lambda, 0, modes, false)
+				}
+			}, nil
+		}),
+	}
+}
+
 // gemmOf is c = a·b, a m×k and b k×n.
 func gemmOf(m, n, k int) workload {
 	return workload{
@@ -153,7 +211,7 @@ func (s shape) stepFlops() float64 {
 	h, m := float64(s.h), float64(s.modes)
 	switch c := s.config().SSM; {
 	case c.MIMO():
-		return 8*m*h + 8*m + 2*h
+		return 8*m*h + scanFlops*m + 2*h
 	case c.Layer == ssm.LayerS4:
 		return h * (24*m + 2)
 	}

@@ -26,6 +26,10 @@ var ops = []Op{
 		5<<7, 5<<8, 5<<9, 5<<10, 5<<11, 5<<12)},
 	{"conv", "output row", each(convOf, 256, 512, 1024, 2048, 4096, 8192, 16384)},
 	{"vandermonde", "set of kernels, one per channel (H)", []workload{vandermondeOf(128, 32, 1024)}},
+	{"cauchy", "the same with a layer of S4-LegS", []workload{cauchyOf(128, 32, 1024)}},
+	{"scan", "sample of all M modes of S5 or the LRU, in blocks of L samples", []workload{
+		scanOf(standard(ssm.LayerS5).modes, 128), scanOf(standard(ssm.LayerLRU).modes, 128),
+	}},
 	{"gemm", "matrix product", []workload{gemmOf(256, 1024, 128), gemmOf(512, 1024, 256)}},
 	{"step", "sample of all H channels, in blocks of L samples", []workload{stepOf(standard(ssm.LayerS4D))}},
 	{"step-s4", "the same with a layer of S4-LegS", []workload{stepOf(standard(ssm.LayerS4))}},

@@ -74,21 +74,32 @@ func (s shape) flops() float64 {
 	h, m, l, b := float64(s.h), float64(s.modes), float64(s.length), float64(s.batch)
 	mixing := 3 * 2 * 2 * h * h * l * b
 	if s.config().SSM.MIMO() {
-		return float64(s.layers) * (mixing + (6*2*2*m*h+3*8*m)*l*b)
+		return float64(s.layers) * (mixing + (6*2*2*m*h+3*scanFlops*m)*l*b)
 	}
 	transform := transformFlops(2 * s.length)
 	convolution := h * (b/2*(5*transform+3*6*2*l) + 2*transform)
 	return float64(s.layers) * (mixing + convolution + h*s.kernelFlops())
 }
 
-// kernelFlops counts the operations of a channel's kernel and of its gradient. Those of S4 are in
-// float64: 40 and 90 per mode and node (vek.CauchySums and vek.CauchyGrad), and two transforms.
+// kernelFlops counts the operations of a channel's kernel and of its gradient.
 func (s shape) kernelFlops() float64 {
-	m, l := float64(s.modes), float64(s.length)
 	if s.layer == ssm.LayerS4 {
-		return (40+90)*m*l/2 + 2*transformFlops(s.length)
+		return cauchyFlops(cauchySums, s.modes, s.length) + cauchyFlops(cauchyGrad, s.modes, s.length)
 	}
-	return 3 * 4 * m * l
+	return 3 * 4 * float64(s.modes) * float64(s.length)
+}
+
+// Operations per mode: of vek.CauchySums and vek.CauchyGrad at a node, in float64, and of vek.Scan
+// at a sample, a complex multiply-add.
+const (
+	cauchySums, cauchyGrad = 40, 90
+	scanFlops              = 8
+)
+
+// cauchyFlops counts the operations of a kernel of S4 or of its gradient: those of the sums over
+// the modes at length/2 nodes, and one transform.
+func cauchyFlops(perTerm float64, modes, length int) float64 {
+	return perTerm*float64(modes)*float64(length)/2 + transformFlops(length)
 }
 
 // trainer is a training run on one batch.

@@ -141,6 +141,11 @@ def vandermonde(r):
     return lambda: ssm.kernel(r["L"]), 1
 
 
+def cauchy(r):
+    ssm = S4(r["H"], r["M"])
+    return lambda: ssm.kernel(r["L"]), 1
+
+
 def conv(r):
     rows, channels = 16, 128
     ssm = SSM(channels, 2)
@@ -193,7 +198,7 @@ def time_of(call, calls):
 def main():
     torch.set_grad_enabled(False)
     torch.manual_seed(0)
-    operations = {f.__name__: f for f in (vandermonde, conv, step, train)}
+    operations = {f.__name__: f for f in (vandermonde, cauchy, conv, step, train)}
     operations["train-dss"] = lambda r: train(r, DSS)
     operations["train-s4"] = lambda r: train(r, S4)
     last, call, calls, units = None, None, 1, 1
@@ -211,4 +216,5 @@ def main():
         print(f"{1e9 * time_of(call, calls) / calls / units:.6g}" if call else "0", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
