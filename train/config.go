@@ -153,14 +153,14 @@ func (c *Config) Validate() error {
 
 func (c *Config) validateRun() error {
 	if c.Seed > math.MaxInt64 {
-		return configErrorf("seed %d: expected below 2^63", c.Seed)
+		return configErrorf("seed %d: expected at least 0 and below 2^63", int64(c.Seed)) // TOML's integers are signed
 	}
 	return within([]setting{{"threads", c.Workers, 0, maxThreads}})
 }
 
 func (c *Config) validateOptim() error {
 	if err := c.Optim.Validate(); err != nil {
-		return configError{fmt.Errorf("train: %w", err)}
+		return configError{fmt.Errorf("train: [optim]: %w", err)}
 	}
 	return nil
 }

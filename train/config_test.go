@@ -164,7 +164,7 @@ func TestValidate(t *testing.T) {
 		"train.batch=0":              "train.batch 0",
 		"train.patience=-2":          "train.patience -2",
 		"seed=9223372036854775807":   "",
-		"seed=-1":                    "expected below 2^63",
+		"seed=-1":                    "seed -1: expected at least 0",
 		"train.checkpoint_every=-10": "train.checkpoint_every -10",
 	} {
 		cfg := preset(t, "delay")

@@ -141,6 +141,7 @@ func run(w io.Writer, list []promise, long bool, test tester) error {
 		}
 		fmt.Fprintf(w, "%s%s | %s |\n", p.row(long), note, form)
 	}
+	printSkips(w, list, long, results)
 	for folder, r := range results {
 		if r.failed {
 			broken = append(broken, "the tests of "+folder)
@@ -151,4 +152,24 @@ func run(w io.Writer, list []promise, long bool, test tester) error {
 		return fmt.Errorf("failed: %s", strings.Join(broken, "; "))
 	}
 	return nil
+}
+
+// printSkips lists the tests that were skipped although their promise was reported: some of its
+// cases were not tried.
+func printSkips(w io.Writer, list []promise, long bool, results map[string]*result) {
+	var lines []string
+	for _, p := range list {
+		r, is := results[p.folder()], matches(p.pattern(long))
+		if tried, _, _ := r.tally(p.text, p.pattern(long)); tried == 0 {
+			continue
+		}
+		for _, s := range r.skips {
+			if l := fmt.Sprintf("- `%s`: `%s` was skipped: %s\n", p.folder(), s.test, s.reason); is(s.test) && !slices.Contains(lines, l) {
+				lines = append(lines, l)
+			}
+		}
+	}
+	if len(lines) > 0 {
+		fmt.Fprintf(w, "\nNot all cases were tried:\n%s", strings.Join(lines, ""))
+	}
 }

@@ -75,7 +75,7 @@ func parse(r io.Reader) (*result, error) {
 // tally returns the numbers of a promise, summed over the tests that match the pattern. The note is
 // not empty if no test reported it.
 func (r *result) tally(promise, pattern string) (tried, held int, note string) {
-	is := regexp.MustCompile("^(" + pattern + ")(/|$)").MatchString
+	is := matches(pattern)
 	for _, t := range r.tallies {
 		if t.promise == promise && is(t.test) {
 			tried, held = tried+t.tried, held+t.held
@@ -90,4 +90,10 @@ func (r *result) tally(promise, pattern string) (tried, held int, note string) {
 		}
 	}
 	return 0, 0, "**not reported** |"
+}
+
+// matches returns a function that reports whether a pattern of tests matches a test, or the test
+// that has it as a subtest.
+func matches(pattern string) func(test string) bool {
+	return regexp.MustCompile("^(" + pattern + ")(/|$)").MatchString
 }

@@ -56,6 +56,7 @@ var promises = []promise{
 	{text: "data that are too few to train or to measure on are an error that names the place", pkg: "cmd/s4d-fast", test: "TestTooFewData"},
 	{text: "a run that diverges names the step and the first tensor, and keeps a good checkpoint", pkg: "train", test: "TestDivergenceNamesTheTensor"},
 	{text: "a detector has the same events in every minute of two days of equal minutes", pkg: "events", test: "TestDays"},
+	{text: "speech takes at most 1.1 times as long after an hour of silence or of denormal numbers", pkg: "events", test: "TestSpeechAfterQuiet"},
 	{text: "streams that share a model do not affect each other", pkg: "events", test: "TestManyStreams"},
 	{text: "a connection leaves no goroutine and no stream", pkg: "service", test: "TestConnectionsLeaveNothing"},
 	{text: "a TCP connection leaves no file descriptor", pkg: "service", test: "TestDescriptors"},
