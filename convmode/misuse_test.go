@@ -10,9 +10,7 @@ import (
 
 func TestNewErrors(t *testing.T) {
 	m := newModel(t, tiny())
-	c := tiny()
-	c.SSM = lru(8)
-	scans, bad := newModel(t, c), *m
+	bad := *m
 	bad.Config.Pool = "median"
 	for _, c := range []struct {
 		name string
@@ -29,7 +27,6 @@ func TestNewErrors(t *testing.T) {
 		{"step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: -1}, "convmode: StepScale -1, expected a positive number"},
 		{"NaN step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: math.NaN()}, "convmode: StepScale NaN, expected a positive number"},
 		{"infinite step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: math.Inf(1)}, "convmode: StepScale +Inf, expected a positive number"},
-		{"LRU", scans, Options{MaxBatch: 1, MaxLen: 1, StepScale: 2}, `convmode: ssm: step scale 2: layer "lru" has no step size`},
 		{"fixed", m, Options{MaxBatch: 1, MaxLen: 1, Fixed: true, Training: true}, "convmode: Fixed and Training"},
 		{"size", m, Options{MaxBatch: 1 << 30, MaxLen: 1 << 30}, "convmode: an array of MaxBatch 1073741824"},
 	} {

@@ -13,7 +13,6 @@
 package convmode
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 
@@ -162,9 +161,6 @@ func (o Options) Validate(c model.Config) error {
 		return fmt.Errorf("convmode: StepScale %v, expected a positive number", o.StepScale)
 	case o.Fixed && o.Training:
 		return fmt.Errorf("convmode: Fixed and Training are set, but training changes the weights")
-	}
-	if err := c.SSM.CheckStepScale(cmp.Or(o.StepScale, 1)); err != nil {
-		return fmt.Errorf("convmode: %w", err)
 	}
 	widest := max(2*c.DModel, c.DOutput, 4*c.SSM.Directions()*c.DModel, 2*c.SSM.Modes())
 	if floats := float64(o.MaxBatch) * float64(widest) * float64(o.MaxLen); floats > 1<<36 {

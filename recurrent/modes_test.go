@@ -117,7 +117,13 @@ func TestTwoModesLong(t *testing.T) {
 		{"S4-FouT step scale 0.5", func(c *ssm.Config) { setS4(c, ssm.FouT, other) }, 0.5},
 		{"S5 step scale 2", func(c *ssm.Config) { *c = s5(128) }, 2},
 		{"S5 Δ=1e-4", func(c *ssm.Config) { *c = s5(64); c.DtMin, c.DtMax = 1e-4, 1e-4 }, 1},
+		{"S5 band limit, step scale 2", func(c *ssm.Config) { *c = s5(128); c.Bandlimit = 0.5 }, 2},
 		{"LRU", func(c *ssm.Config) { *c = slowLRU(64) }, 1},
+		{"LRU step scale 2", func(c *ssm.Config) { *c = slowLRU(64) }, 2},
+		{"LRU decimated, band limit, step scale 1.5", func(c *ssm.Config) {
+			*c = lru(64)
+			c.RMin, c.RateRule, c.Bandlimit = 0.9, ssm.RateDecimate, 1
+		}, 1.5},
 	}
 	for _, test := range tests {
 		for _, pool := range []model.Pool{model.PoolMean, model.PoolNone} {

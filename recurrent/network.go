@@ -112,9 +112,6 @@ func New(m *model.Model, opt Options) (*Network, error) {
 	case opt.Posterior && len(m.Meta.Labels) == 0:
 		return nil, errors.New("recurrent: Posterior: the model has no labels, so its outputs are not those of classes")
 	}
-	if err := cfg.SSM.CheckStepScale(opt.StepScale); err != nil {
-		return nil, fmt.Errorf("recurrent: %w", err)
-	}
 	if err := Check(cfg); err != nil {
 		return nil, fmt.Errorf("%w, or use package convmode", err)
 	}

@@ -334,8 +334,6 @@ func TestNewErrors(t *testing.T) {
 			"recurrent: a bidirectional network reads future samples, which a stream does not have; train with ssm.bidirectional = false, or use package convmode"},
 		{func(c *model.Config) { c.SSM.LMax = 32 }, 1,
 			"recurrent: the network truncates its kernels (ssm.l_max = 32), but a recurrence computes the whole kernel; train with ssm.l_max = 0, or use package convmode"},
-		{func(c *model.Config) { c.SSM = lru(8) }, 2,
-			`recurrent: ssm: step scale 2: layer "lru" has no step size, so it runs only at the sampling rate of its training data: expected 1`},
 		{func(c *model.Config) {}, -1, "recurrent: step scale -1: expected a finite number > 0"},
 		{func(c *model.Config) {}, math.NaN(), "recurrent: step scale NaN: expected a finite number > 0"},
 		{func(c *model.Config) {}, math.Inf(1), "recurrent: step scale +Inf: expected a finite number > 0"},

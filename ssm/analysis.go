@@ -27,6 +27,7 @@ type Analysis struct {
 	Modes *Discrete
 
 	h        int
+	aliased  *int // see Aliased
 	hinf     func(row int) Peak
 	response func(row int, theta float64) complex128
 }
@@ -46,15 +47,13 @@ func (p *Params) analyze(stepScale float64, exact int) (*Analysis, error) {
 	case LayerS4:
 		return a, p.analyzeRankOne(a, stepScale, exact)
 	case LayerS5, LayerLRU:
-		s := NewScan(p.Config)
-		p.DiscretizeScan(s, stepScale, 0, p.Modes())
-		for _, lambda := range s.Lambda {
-			a.LogPoles = append(a.LogPoles, logPole(lambda))
-		}
-		a.Rows = 0
+		p.analyzeScan(a, stepScale)
 		return a, nil
 	}
-	a.Modes = p.Discretize(p.Disc, stepScale)
+	a.Modes, a.aliased = p.Discretize(p.Disc, stepScale), new(int)
+	for h := range a.Modes.H {
+		*a.aliased += a.Modes.Aliased(h)
+	}
 	a.LogPoles, a.hinf, a.response = a.Modes.LogLambda, a.Modes.HInf, a.Modes.Response
 	return a, nil
 }
@@ -99,15 +98,33 @@ func (a *Analysis) SSMScores() []float64 {
 // poles, and π, in radians per sample. DFouT's grid has 2π/(NH).
 func (a *Analysis) Coverage() float64 { return coverage(a.LogPoles) }
 
-// Aliased returns how many modes turn by π or more per sample (see Discrete.Aliased). Poles of
-// other layers than S4D and DSS are not counted.
-func (a *Analysis) Aliased() (n int) {
-	if a.Modes != nil {
-		for h := range a.Modes.H {
-			n += a.Modes.Aliased(h)
+// Aliased returns how many modes turn by π or more per sample, before the angle is folded (see
+// Discrete.Aliased). In S5 with zero-order hold they are those with |Im Λ·Δ| ≥ π. The bilinear rule
+// of S5 maps frequencies one to one, so none of its modes alias. known is false where the figure
+// has no meaning: the poles of S4 are eigenvalues of Ā, and those of an LRU are discrete by
+// themselves.
+func (a *Analysis) Aliased() (n int, known bool) {
+	if a.aliased == nil {
+		return 0, false
+	}
+	return *a.aliased, true
+}
+
+// analyzeScan sets the poles of a layer with one SSM for all channels, which has no frequency
+// response per channel.
+func (p *Params) analyzeScan(a *Analysis, stepScale float64) {
+	aliased := 0
+	for n := range p.Modes() {
+		m := p.scanMode(n, stepScale)
+		a.LogPoles = append(a.LogPoles, logPole(m.lambda))
+		if p.Disc == ZOH && math.Abs(m.angle) >= math.Pi {
+			aliased++
 		}
 	}
-	return n
+	if p.Layer == LayerS5 {
+		a.aliased = &aliased
+	}
+	a.Rows = 0
 }
 
 // analyzeRankOne sets the poles and responses of an S4 layer (see analyze).

@@ -98,6 +98,32 @@ func TestAnalyzeScan(t *testing.T) {
 	}
 }
 
+// Modes of S5 with |Im Λ·Δ| ≥ π alias with zero-order hold, and none do with the bilinear rule. The
+// count has no meaning for S4 and the LRU.
+func TestAliasedLayers(t *testing.T) {
+	for _, disc := range []Disc{ZOH, Bilinear} {
+		cfg := scanConfig(LayerS5, 2, 64)
+		cfg.Disc, cfg.DtMin, cfg.DtMax = disc, 0.0125, 0.0125 // the largest Im Λ are 1303, 433, 258.2 and 183
+		p := mustNew(t, cfg, 1, 0)
+		p.Decay[31], p.Freq[31] = -1000, 0 // the bilinear rule makes λ̄ negative, whose angle is π
+		for scale, want := range map[float64]int{0.125: 0, 0.5: 1, 1: 3} {
+			if disc == Bilinear {
+				want = 0
+			}
+			n, known := must.Get(p.Analyze(scale))(t).Aliased()
+			must.Equal(t, fmt.Sprint(n, known), fmt.Sprint(want, true), "%s, step scale %v: aliased modes", disc, scale)
+		}
+	}
+	lru, s4 := scanConfig(LayerLRU, 2, 16), config(LegS, 2, 16)
+	s4.Layer, s4.Disc, s4.TrainB = LayerS4, Bilinear, true
+	for _, cfg := range []Config{lru, s4} {
+		n, known := must.Get(mustNew(t, cfg, 1, 0).Analyze(1))(t).Aliased()
+		must.Equal(t, fmt.Sprint(n, known), "0 false", "%s: aliased modes", cfg.Layer)
+	}
+	n, known := must.Get(mustNew(t, config(Lin, 2, 64), 1, 0).Analyze(1000))(t).Aliased()
+	must.Equal(t, fmt.Sprint(n, known), "62 true", "lin: aliased modes of two channels") // all but Im A = 0
+}
+
 // The poles of S4's initial LegS are real, −1, −2, …, −N before discretisation. Those of a small N
 // agree with the eigenvalues, and so do those of FouT.
 func TestAnalyzeInitial(t *testing.T) {

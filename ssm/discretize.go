@@ -76,20 +76,33 @@ func (p *Params) mode(disc Disc, i int, step, stepScale float64) (a complex128, 
 	}
 	angle := imag(r.logLambda)
 	if p.Discrete() {
-		// Unless stepScale is a whole number, λ̄ʳ depends on the branch of the logarithm: the mode
-		// has the angle in [−π, π] that its samples in training have.
-		angle = math.Remainder(angle, 2*math.Pi)
-		if stepScale != 1 {
-			r.logLambda = complex(real(r.logLambda), angle)
-			k = k.atRate(p.RateRule, r, stepScale)
-			r = r.atRate(stepScale)
-		}
-		angle *= stepScale
+		r, k, angle = p.discreteAtRate(r, k, stepScale)
 	}
-	if p.Bandlimit > 0 && math.Abs(angle) >= p.Bandlimit*math.Pi {
+	if p.silent(angle) {
 		k = gain{}
 	}
 	return a, r, k
+}
+
+// discreteAtRate returns the discretisation of a mode with a discrete pole at the step scale r, and
+// the mode's angle per sample of the input.
+//
+// Unless r is a whole number, λ̄ʳ depends on the branch of the logarithm: the mode has the angle in
+// [−π, π] that its samples in training have. At r = 1 the transform keeps its angle.
+func (c Config) discreteAtRate(t transform, k gain, r float64) (transform, gain, float64) {
+	angle := math.Remainder(imag(t.logLambda), 2*math.Pi)
+	if r != 1 {
+		t.logLambda = complex(real(t.logLambda), angle)
+		k = k.atRate(c.RateRule, t, r)
+		t = t.atRate(r)
+	}
+	return t, k, angle * r
+}
+
+// silent reports whether a mode that turns by an angle per sample of the input is beyond the band
+// limit (docs/maths.md §15).
+func (c Config) silent(angle float64) bool {
+	return c.Bandlimit > 0 && math.Abs(angle) >= c.Bandlimit*math.Pi
 }
 
 // exponent returns a of mode i: Δ·A for S4D, −ρξ + iθ for discrete parameters, where θ is Freq or

@@ -3,6 +3,7 @@ package ssm
 import (
 	"math"
 	"math/cmplx"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -306,5 +307,50 @@ func TestResolve(t *testing.T) {
 	} {
 		got := c.config.Resolve()
 		must.Equal(t, Config{Param: got.Param, XiPer: got.XiPer, BScale: got.BScale}, c.want, "%s", c.name)
+	}
+}
+
+// The keys that docs/configuration.md lists as without effect do not change the initial parameters,
+// nor what is computed from them.
+func TestKeysWithoutEffect(t *testing.T) {
+	aReal := func(c *Config) { c.AReal = 0.25 }
+	trainB := func(c *Config) { c.TrainB = true }
+	dt := func(c *Config) { c.DtMin, c.DtMax = 0.003, 0.2 }
+	xi := func(c *Config) { c.XiMin, c.XiMax = 0.003, 0.2 }
+	of := func(layer Layer, init Init, disc Disc) Config {
+		c := config(init, 2, 8)
+		c.Layer, c.Disc = layer, disc
+		if c.FixedLength() {
+			c.LKernel = 16
+		}
+		return c
+	}
+	for _, test := range []struct {
+		cfg     Config
+		without []func(*Config)
+		with    []func(*Config) // the others of these keys
+	}{
+		{of(LayerS4D, DFouT, ZOH), []func(*Config){dt}, []func(*Config){xi, aReal}},
+		{of(LayerS4D, Lin, ZOH), []func(*Config){xi}, []func(*Config){dt, aReal}},
+		{of(LayerS4D, Real, ZOH), []func(*Config){xi, aReal}, []func(*Config){dt}},
+		{of(LayerDSS, LegS, ZOH), []func(*Config){xi}, []func(*Config){dt, aReal}},
+		{of(LayerDSS, Real, ZOH), []func(*Config){xi, aReal}, []func(*Config){dt}},
+		{of(LayerS4, LegS, Bilinear), []func(*Config){xi, aReal, trainB}, []func(*Config){dt}},
+		{of(LayerS5, LegS, ZOH), []func(*Config){xi, aReal, trainB}, []func(*Config){dt}},
+		{of(LayerLRU, Ring, ZOH), []func(*Config){dt, xi, aReal, trainB}, nil},
+	} {
+		same := func(change func(*Config)) bool {
+			cfg := test.cfg
+			change(&cfg)
+			a, b := *mustNew(t, test.cfg, 1, 0), *mustNew(t, cfg, 1, 0)
+			a.Config, b.Config = Config{}, Config{}
+			return reflect.DeepEqual(a, b)
+		}
+		for i, change := range test.without {
+			must.Equal(t, same(change), true, "%s, %s: key %d without effect has none", test.cfg.layer(), test.cfg.Init, i)
+		}
+		for i, change := range test.with {
+			must.Equal(t, same(change), false, "%s, %s: other key %d has no effect", test.cfg.layer(), test.cfg.Init, i)
+		}
 	}
 }

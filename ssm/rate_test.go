@@ -2,8 +2,10 @@ package ssm
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/cmplx"
+	"slices"
 	"testing"
 )
 
@@ -31,19 +33,51 @@ func discreteConfigs() map[string]Config {
 	return list
 }
 
+// lruConfigs are LRUs with angles on the full circle, and with slow poles at low angles.
+func lruConfigs() map[string]Config {
+	full, slow := scanConfig(LayerLRU, 3, 8), scanConfig(LayerLRU, 2, 5)
+	full.RMin, full.RMax, full.Bidirectional = 0.5, 0.99, true
+	slow.RMin, slow.RMax, slow.MaxPhase = 0.999, 0.9999, 0.314
+	return map[string]Config{"LRU, full circle": full, "LRU, slow": slow}
+}
+
+// kernelsAt returns the taps of a layer's kernels at a step scale: [directions·H][taps], and
+// [directions·H·H][taps] of an LRU.
+func kernelsAt(p *Params, stepScale float64, taps int) (list [][]float64) {
+	if !p.MIMO() {
+		return p.Discretize(p.Disc, stepScale).Kernel(taps)
+	}
+	s, h := NewScan(p.Config), p.DModel
+	p.DiscretizeScan(s, stepScale, 0, p.Modes())
+	for i := range p.Directions() * h * h {
+		k := make([]float64, taps)
+		for n, lambda := range s.Lambda {
+			w := p.C[i/h*p.Modes()+n] * s.BBar[n*h+i%h]
+			for l := range k {
+				k[l] += s.Factor * real(w)
+				w *= lambda
+			}
+		}
+		list = append(list, k)
+	}
+	return list
+}
+
 // With the rule decimate, the kernel at step scale p/q is, at every q-th tap, p/q times every p-th
 // tap of the kernel in training (docs/maths.md §15).
 func TestDecimatedKernel(t *testing.T) {
 	const taps = 60
-	for name, cfg := range discreteConfigs() {
+	configs := discreteConfigs()
+	maps.Copy(configs, lruConfigs())
+	for name, cfg := range configs {
 		cfg.RateRule = RateDecimate
 		params := mustNew(t, cfg, 2, 1)
 		perturb(params)
-		trained := params.Discretize(cfg.Disc, 1).Kernel(6 * taps)
+		trained := kernelsAt(params, 1, 6*taps)
 		for _, ratio := range [][2]int{{2, 1}, {3, 1}, {5, 1}, {3, 2}, {1, 2}, {2, 3}, {1, 1}} {
 			p, q := ratio[0], ratio[1]
 			scale := float64(p) / float64(q)
-			for row, k := range params.Discretize(cfg.Disc, scale).Kernel(q * taps) {
+			for row, k := range kernelsAt(params, scale, q*taps) {
 				var got, want []float64
 				largest := 0.0
 				for l := range taps {
@@ -60,14 +94,16 @@ func TestDecimatedKernel(t *testing.T) {
 // output for an input whose samples are held (docs/maths.md §15).
 func TestHeldKernel(t *testing.T) {
 	const taps = 60
-	for name, cfg := range discreteConfigs() {
+	configs := discreteConfigs()
+	maps.Copy(configs, lruConfigs())
+	for name, cfg := range configs {
 		params := mustNew(t, cfg, 2, 1)
 		perturb(params)
-		trained := params.Discretize(cfg.Disc, 1).Kernel(6 * taps)
+		trained := kernelsAt(params, 1, 6*taps)
 		for _, ratio := range [][2]int{{2, 1}, {3, 1}, {5, 1}, {3, 2}, {1, 2}, {2, 3}, {1, 1}} {
 			p, q := ratio[0], ratio[1]
 			scale := float64(p) / float64(q)
-			for row, k := range params.Discretize(cfg.Disc, scale).Kernel(q * taps) {
+			for row, k := range kernelsAt(params, scale, q*taps) {
 				got, want := make([]float64, taps), make([]float64, taps)
 				largest := 0.0
 				for l := range taps {
@@ -156,6 +192,92 @@ func TestBandlimit(t *testing.T) {
 				}
 				if scale == 2 && silent == 0 {
 					t.Errorf("%s, bandlimit %g: no mode is silent at half the rate", p.Init, limit)
+				}
+			}
+		}
+	}
+}
+
+// An LRU at λ̄ → 1 holds r samples: S = r, by either rule (docs/maths.md §15).
+func TestRateOfConstant(t *testing.T) {
+	for _, rule := range []RateRule{"", RateHold, RateDecimate} {
+		cfg := scanConfig(LayerLRU, 1, 1)
+		cfg.RateRule = rule
+		p, s := mustNew(t, cfg, 1, 0), NewScan(cfg)
+		p.Decay[0], p.Freq[0], p.Step[0], p.B[0] = math.Inf(-1), math.Inf(-1), 0, 1
+		p.DiscretizeScan(s, 2.5, 0, 1)
+		if s.Lambda[0] != 1 || s.BBar[0] != 2.5 {
+			t.Errorf("rule %q: λ̄ %v, B̄ %v at step scale 2.5, expected 1 and 2.5", rule, s.Lambda[0], s.BBar[0])
+		}
+	}
+}
+
+// The angle of an LRU's pole is folded before λ̄ is raised to a power r that is not a whole number:
+// angles that differ by 2π are the same mode, and 5.5 stands for 5.5 − 2π.
+func TestFoldedAngle(t *testing.T) {
+	for _, rule := range []RateRule{RateHold, RateDecimate} {
+		cfg := scanConfig(LayerLRU, 1, 2)
+		cfg.RateRule = rule
+		p, s := mustNew(t, cfg, 1, 0), NewScan(cfg)
+		p.Decay[1], p.Step[1], p.B[1] = p.Decay[0], p.Step[0], p.B[0]
+		p.Freq[0], p.Freq[1] = math.Log(5.5), math.Log(5.5+2*math.Pi)
+		for _, r := range []float64{1, 1.5, 0.7, 3} {
+			p.DiscretizeScan(s, r, 0, 2)
+			want := cmplx.Exp(complex(-r*math.Exp(p.Decay[0]), r*(5.5-2*math.Pi)))
+			for n, lambda := range s.Lambda {
+				if cmplx.Abs(lambda-want) > 1e-14 || cmplx.Abs(s.BBar[n]-s.BBar[0]) > 1e-14 {
+					t.Errorf("%s, step scale %v: mode %d is %v, %v; expected %v, %v", rule, r, n, lambda, s.BBar[n], want, s.BBar[0])
+				}
+			}
+		}
+	}
+}
+
+// A band limit of S5 or an LRU has the effect of columns of C that are 0: those of the modes that
+// turn by its share of π or more per sample of the input. The poles do not move.
+func TestScanBandlimit(t *testing.T) {
+	lru, zoh, bilinear := scanConfig(LayerLRU, 2, 40), scanConfig(LayerS5, 2, 64), scanConfig(LayerS5, 2, 64)
+	bilinear.Disc = Bilinear
+	for _, test := range []struct {
+		cfg  Config
+		turn func(p *Params, n int, stepScale float64) float64
+	}{
+		{lru, func(p *Params, n int, r float64) float64 { return r * math.Remainder(math.Exp(p.Freq[n]), 2*math.Pi) }},
+		{zoh, func(p *Params, n int, r float64) float64 { return r * p.Freq[n] * math.Exp(p.Step[n]) }},
+		{bilinear, func(p *Params, n int, r float64) float64 {
+			a := complex(p.Decay[n], p.Freq[n]) * complex(r*math.Exp(p.Step[n])/2, 0)
+			return cmplx.Phase((1 + a) / (1 - a))
+		}},
+	} {
+		all := mustNew(t, test.cfg, 1, 0)
+		for _, limit := range []float64{0.3, 0.5, 1} {
+			test.cfg.Bandlimit = limit
+			p := mustNew(t, test.cfg, 1, 0)
+			for _, scale := range []float64{1, 2, 1.7, 0.5} {
+				name := fmt.Sprintf("%s, %s, bandlimit %g, step scale %g", p.Layer, p.Disc, limit, scale)
+				want := *all
+				want.C = slices.Clone(all.C)
+				silent, modes := 0, p.Modes()
+				for n := range modes {
+					if math.Abs(test.turn(p, n, scale)) < limit*math.Pi {
+						continue
+					}
+					silent++
+					for row := range p.DModel {
+						want.C[row*modes+n] = 0
+					}
+				}
+				for i, k := range kernelsAt(p, scale, 30) {
+					compare(t, fmt.Sprintf("%s, kernel %d", name, i), k, kernelsAt(&want, scale, 30)[i], 0)
+				}
+				if none := p.Disc == Bilinear && limit == 1; scale == 2 && (silent == 0) != none {
+					t.Errorf("%s: %d of %d modes are silent", name, silent, modes)
+				}
+				got, full := NewScan(p.Config), NewScan(p.Config)
+				p.DiscretizeScan(got, scale, 0, modes)
+				all.DiscretizeScan(full, scale, 0, modes)
+				if !slices.Equal(got.Lambda, full.Lambda) {
+					t.Errorf("%s: poles move", name)
 				}
 			}
 		}

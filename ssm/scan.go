@@ -1,7 +1,6 @@
 package ssm
 
 import (
-	"fmt"
 	"math"
 	"math/cmplx"
 )
@@ -30,17 +29,10 @@ func NewScan(cfg Config) *Scan {
 	return s
 }
 
-// CheckStepScale returns an error if a layer of the configuration cannot run at the step scale r.
-func (c Config) CheckStepScale(r float64) error {
-	if c.Layer == LayerLRU && r != 1 {
-		return fmt.Errorf("ssm: step scale %v: layer %q has no step size, so it runs only at the sampling rate of its training data: expected 1", r, c.Layer)
-	}
-	return nil
-}
-
 // DiscretizeScan computes modes [lo, hi) of a layer with one SSM for all channels, at the step
-// scale r: the number of training samples per input sample (docs/maths.md §1.6). For an LRU, r must
-// be 1. It allocates nothing. Disjoint ranges may run concurrently.
+// scale r: the number of training samples per input sample. S5 has the step rΔ (docs/maths.md
+// §1.6). In an LRU λ̄ becomes λ̄ʳ, and B̄ follows the RateRule (§15). DiscretizeScan allocates
+// nothing. Disjoint ranges may run concurrently.
 func (p *Params) DiscretizeScan(s *Scan, stepScale float64, lo, hi int) {
 	for n := lo; n < hi; n++ {
 		m := p.scanMode(n, stepScale)
@@ -76,22 +68,35 @@ func (p *Params) BackwardScan(grad *Params, g *Scan, stepScale float64, lo, hi i
 type scanMode struct {
 	lambda, byDecay, byFreq, byStep               complex128
 	input, inputByDecay, inputByFreq, inputByStep complex128
+
+	// angle is that of λ̄ per sample of the input. With zero-order hold S5 has Im ΛΔ, not folded.
+	angle float64
 }
 
-func (p *Params) scanMode(n int, stepScale float64) scanMode {
+// scanMode discretises mode n. No input reaches the state of a silent mode, so its column of C has
+// no effect (docs/maths.md §15).
+func (p *Params) scanMode(n int, stepScale float64) (m scanMode) {
 	if p.Layer == LayerLRU {
-		return lruMode(p.Decay[n], p.Freq[n], p.Step[n])
+		m = p.lruMode(n, stepScale)
+	} else {
+		m = p.s5Mode(n, stepScale*math.Exp(p.Step[n]))
 	}
-	return p.s5Mode(n, stepScale*math.Exp(p.Step[n]))
+	if p.silent(m.angle) {
+		m.input, m.inputByDecay, m.inputByFreq, m.inputByStep = 0, 0, 0, 0
+	}
+	return m
 }
 
-// lruMode is λ̄ = exp(−e^ν + i·e^θ), B̄ = e^γ·B (LRU, arXiv 2303.06349, §3.3 and §3.4).
-func lruMode(nu, theta, gamma float64) scanMode {
-	decay, angle, scale := math.Exp(nu), math.Exp(theta), complex(math.Exp(gamma), 0)
-	lambda := cmplx.Exp(complex(-decay, angle))
+// lruMode is λ̄ = exp(−e^ν + i·e^θ), B̄ = e^γ·B (LRU, arXiv 2303.06349, §3.3 and §3.4), and λ̄ʳ with
+// the B̄ of the RateRule at another step scale r.
+func (p *Params) lruMode(n int, stepScale float64) scanMode {
+	decay, angle := complex(-math.Exp(p.Decay[n]), 0), complex(0, math.Exp(p.Freq[n])) // of log λ̄
+	t, k, turn := p.discreteAtRate(transform{logLambda: decay + angle, dLog: 1}, gain{value: complex(math.Exp(p.Step[n]), 0)}, stepScale)
+	lambda := cmplx.Exp(t.logLambda)
 	return scanMode{
-		lambda: lambda, byDecay: complex(-decay, 0) * lambda, byFreq: complex(0, angle) * lambda,
-		input: scale, inputByStep: scale,
+		lambda: lambda, byDecay: decay * t.dLog * lambda, byFreq: angle * t.dLog * lambda,
+		input: k.value, inputByDecay: decay * k.slope, inputByFreq: angle * k.slope, inputByStep: k.value,
+		angle: turn,
 	}
 }
 
@@ -109,9 +114,10 @@ func (p *Params) s5Mode(n int, step float64) (m scanMode) {
 		q := 1 / (1 - a/2)
 		m.lambda, m.byDecay, m.byStep = q*(1+a/2), d*q*q, a*q*q
 		m.input, m.inputByDecay, m.inputByStep = d*q, d*d*q*q/2, d*q*q
+		m.angle = cmplx.Phase(m.lambda)
 	} else {
 		f, df := phi(a)
-		m.lambda = cmplx.Exp(a)
+		m.lambda, m.angle = cmplx.Exp(a), imag(a)
 		m.byDecay, m.byStep = d*m.lambda, a*m.lambda
 		m.input, m.inputByDecay, m.inputByStep = d*f, d*d*df, d*m.lambda
 	}

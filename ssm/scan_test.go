@@ -22,13 +22,12 @@ func scanConfig(layer Layer, h, n int) Config {
 
 // The gradients equal central differences of Σ Re(conj(g)·X) over X = λ̄ and B̄.
 func TestScanGradients(t *testing.T) {
-	bilinear, clipped := scanConfig(LayerS5, 3, 8), scanConfig(LayerS5, 3, 8)
-	bilinear.Disc, clipped.ClipEigs = Bilinear, true
-	for i, cfg := range []Config{scanConfig(LayerS5, 3, 8), bilinear, clipped, scanConfig(LayerLRU, 3, 5)} {
+	bilinear, clipped, silent := scanConfig(LayerS5, 3, 8), scanConfig(LayerS5, 3, 8), scanConfig(LayerS5, 3, 8)
+	bilinear.Disc, clipped.ClipEigs, silent.Bandlimit = Bilinear, true, 0.1
+	lru, decimated := scanConfig(LayerLRU, 3, 5), scanConfig(LayerLRU, 3, 5)
+	decimated.RateRule, decimated.Bandlimit = RateDecimate, 1
+	for i, cfg := range []Config{scanConfig(LayerS5, 3, 8), bilinear, clipped, lru, silent, decimated} {
 		for _, stepScale := range []float64{1, 2.5} {
-			if cfg.CheckStepScale(stepScale) != nil {
-				continue
-			}
 			p := mustNew(t, cfg, 3, 0)
 			if cfg.ClipEigs {
 				p.Decay[1] = 0.3
@@ -200,10 +199,4 @@ func TestTruncatedNormal(t *testing.T) {
 	if largest > 2 || largest < 1.99 {
 		t.Errorf("largest of the values is %v, expected nearly 2", largest)
 	}
-}
-
-func TestCheckStepScale(t *testing.T) {
-	must.Do(t, scanConfig(LayerS5, 2, 4).CheckStepScale(2))
-	must.Do(t, scanConfig(LayerLRU, 2, 4).CheckStepScale(1))
-	must.Fail(t, scanConfig(LayerLRU, 2, 4).CheckStepScale(2), `ssm: step scale 2: layer "lru" has no step size`)
 }

@@ -80,8 +80,8 @@ const (
 	ParamAuto       Param = "auto"       // in configurations of training: see Resolve
 )
 
-// RateRule selects B̄ of discrete poles at another sampling rate, where λ̄ becomes λ̄ʳ (docs/maths.md
-// §15), and C̃ of S4 (§17.1).
+// RateRule selects B̄ of discrete poles, also those of an LRU, at another sampling rate, where λ̄
+// becomes λ̄ʳ (docs/maths.md §15), and C̃ of S4 (§17.1).
 type RateRule string
 
 // The rules, for a step scale r.
@@ -156,7 +156,8 @@ type Config struct {
 	NSSM   int     `toml:"n_ssm" json:"n_ssm"`     // S, independent copies of the poles; 0 means H
 	TrainB bool    `toml:"train_b" json:"train_b"` // B is trained; else 1, or LegS's, folded into C
 
-	// B̄ of discrete poles, or C̃ of S4, at another sampling rate; "" means hold, S4: exact.
+	// B̄ of discrete poles (and of an LRU), or C̃ of S4, at another sampling rate; "" means hold, S4:
+	// exact.
 	RateRule RateRule `toml:"rate_rule" json:"rate_rule,omitempty"`
 
 	// Of S5 (docs/maths.md §19): copies of HiPPO-LegS, 0 means 1; initial C, "" means

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Validate returns an error for the first invalid parameter, which it names as configuration files
@@ -37,11 +38,11 @@ func (c Config) CheckDiagonal() error {
 	if c.Diagonal() {
 		return nil
 	}
-	why := "its modes are coupled"
+	why := "its modes are coupled, so they have no scores of their own"
 	if c.MIMO() {
-		why = "its modes belong to all channels"
+		why = "it has one SSM for all channels, and scores and pruning are implemented only for SSMs of one channel"
 	}
-	return fmt.Errorf("ssm: layer %q: %s, so they have no scores of their own; expected layer %q or %q", c.layer(), why, LayerS4D, LayerDSS)
+	return fmt.Errorf("ssm: layer %q: %s; expected layer %q or %q", c.layer(), why, LayerS4D, LayerDSS)
 }
 
 // layer returns the kind of layer.
@@ -86,38 +87,133 @@ func Inits() []Init {
 	return []Init{Lin, Inv, LegS, Real, Inv2, Quad, Rand, DFouT, DFouTSingle, DFouTHalf, Token, RndImag, BatchedDFouT}
 }
 
+// layerInits and layerDiscs return what the layer supports, apart from Imported.
+func (c Config) layerInits() []Init {
+	switch c.Layer {
+	case LayerS4:
+		return []Init{LegS, FouT, Hippo}
+	case LayerS5:
+		return []Init{LegS}
+	case LayerLRU:
+		return []Init{Ring}
+	case LayerDSS:
+		return slices.DeleteFunc(Inits(), func(i Init) bool { return Config{Init: i}.Angles() })
+	}
+	return Inits()
+}
+
+func (c Config) layerDiscs() []Disc {
+	switch c.Layer {
+	case LayerS4:
+		return []Disc{Bilinear}
+	case LayerLRU, LayerDSS:
+		return []Disc{ZOH}
+	}
+	return []Disc{ZOH, Bilinear}
+}
+
+// validatePoles checks init and disc of S4, S5 and the LRU. They do not support all the defaults,
+// so one error states what both keys must be.
+func (c Config) validatePoles() error {
+	inits, discs, wrong := c.layerInits(), c.layerDiscs(), []string{}
+	if !slices.Contains(inits, c.Init) && !(c.Init == Imported && c.Layer == LayerS4) {
+		wrong = append(wrong, fmt.Sprintf("init %q", c.Init))
+	}
+	if !slices.Contains(discs, c.Disc) {
+		wrong = append(wrong, fmt.Sprintf("disc %q", c.Disc))
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return fmt.Errorf("ssm: %s: layer %q expects init %s and disc %s", strings.Join(wrong, ", "), c.Layer, either(inits), either(discs))
+}
+
+// either returns values as text: "a", "b" or "c".
+func either[T ~string](values []T) string {
+	text := fmt.Sprintf("%q", values[0])
+	for i, v := range values[1:] {
+		separator := ", "
+		if i == len(values)-2 {
+			separator = " or "
+		}
+		text += fmt.Sprintf("%s%q", separator, v)
+	}
+	return text
+}
+
 // validateS4 returns an error for settings that S4 does not support.
 func (c Config) validateS4() error {
-	inits := []Init{LegS, FouT, Hippo}
+	if err := c.validatePoles(); err != nil {
+		return err
+	}
+	if err := c.unused(c.angleKeys()...); err != nil {
+		return err
+	}
 	switch {
 	case c.DState > maxCoupled:
 		return fmt.Errorf("ssm: d_state %d: layer %q expects at most %d", c.DState, c.Layer, maxCoupled)
-	case !slices.Contains(inits, c.Init) && c.Init != Imported:
-		return fmt.Errorf("ssm: init %q: layer %q expects one of %q", c.Init, c.Layer, inits)
 	case c.Init == Hippo && c.Copies()%2 != 0:
 		return fmt.Errorf("ssm: n_ssm %d: init %q expects an even number of copies", c.Copies(), c.Init)
-	case c.Disc != Bilinear:
-		return fmt.Errorf("ssm: disc %q: layer %q expects %q", c.Disc, c.Layer, Bilinear)
 	case !slices.Contains([]RateRule{"", RateExact, RateKeep}, c.RateRule):
 		return fmt.Errorf("ssm: rate_rule %q: layer %q expects one of %q", c.RateRule, c.Layer, []RateRule{RateExact, RateKeep})
-	case c.Grid != "" || c.BScale != "" || c.Param != "" || c.XiPer != "" || c.ZeroPole:
-		return fmt.Errorf("ssm: grid, b_scale, param, xi_per, zero_pole: layer %q has no angles on the unit circle", c.Layer)
 	case c.Bandlimit != 0:
 		return fmt.Errorf("ssm: bandlimit %v: the modes of layer %q are coupled; expected 0", c.Bandlimit, c.Layer)
 	}
 	return nil
 }
 
-func (c Config) validateScheme() error {
-	if c.Layer == LayerS4 {
-		return c.validateS4()
+// validateDSS returns an error for settings of S4D that DSS does not support.
+func (c Config) validateDSS() error {
+	switch {
+	case c.Angles():
+		return fmt.Errorf("ssm: init %q: layer %q expects one of %q", c.Init, c.Layer, c.layerInits())
+	case !slices.Contains(c.layerDiscs(), c.Disc):
+		return fmt.Errorf("ssm: disc %q: layer %q expects %s", c.Disc, c.Layer, either(c.layerDiscs()))
+	case c.Bandlimit != 0:
+		return fmt.Errorf("ssm: bandlimit %v: not implemented for layer %q; expected 0", c.Bandlimit, c.Layer)
 	}
-	discs := []Disc{ZOH, Bilinear}
+	return nil
+}
+
+// validateInit checks the initial poles of S4D and DSS.
+func (c Config) validateInit() error {
+	needs := Layer("")
+	switch c.Init {
+	case FouT, Hippo:
+		needs = LayerS4
+	case Ring:
+		needs = LayerLRU
+	}
+	switch inits := c.layerInits(); {
+	case needs != "":
+		return fmt.Errorf("ssm: init %q: requires layer %q (ssm.layer=%s); layer %q expects one of %q", c.Init, needs, needs, c.layer(), inits)
+	case c.Init != Imported && !slices.Contains(inits, c.Init):
+		return fmt.Errorf("ssm: init %q: expected one of %q", c.Init, inits)
+	}
+	return nil
+}
+
+func (c Config) validateScheme() error {
+	switch c.Layer {
+	case LayerS4:
+		return c.validateS4()
+	case LayerDSS:
+		if err := c.validateDSS(); err != nil {
+			return err
+		}
+	}
+	if err := c.validateChoices(); err != nil {
+		return err
+	}
+	return c.validateAngles()
+}
+
+// validateChoices checks the keys of S4D and DSS that have a list of values.
+func (c Config) validateChoices() error {
+	discs := c.layerDiscs()
 	grids, scales := []Grid{"", GridA, GridB, GridC, GridD}, []BScale{"", ScaleZOHXi, ScaleZOH1, ScaleOne, ScaleGamma, ScaleZOHOwn, ScaleUnit}
 	params, shares := []Param{"", ParamDiscrete, ParamContinuous, ParamWidth}, []XiPer{"", XiPerSSM, XiPerMode, XiPerBoth}
 	switch {
-	case c.Layer == LayerDSS && (c.Angles() || c.Disc != ZOH || c.Bandlimit != 0):
-		return fmt.Errorf("ssm: layer %q: init %q, disc %q, bandlimit %v, expected one of S4D's schemes, %q and 0", c.Layer, c.Init, c.Disc, c.Bandlimit, ZOH)
 	case !slices.Contains(grids, c.Grid):
 		return fmt.Errorf("ssm: grid %q: expected one of %q", c.Grid, grids[1:])
 	case !slices.Contains(scales, c.BScale):
@@ -126,24 +222,32 @@ func (c Config) validateScheme() error {
 		return fmt.Errorf("ssm: param %q: expected one of %q", c.Param, params[1:])
 	case !slices.Contains([]RateRule{"", RateHold, RateDecimate}, c.RateRule):
 		return fmt.Errorf("ssm: rate_rule %q: expected one of %q", c.RateRule, []RateRule{RateHold, RateDecimate})
-	case c.RateRule == RateDecimate && !c.Discrete():
-		return fmt.Errorf("ssm: rate_rule %q: only discrete poles have a choice of rule; those of init %q, param %q have the step rΔ", c.RateRule, c.Init, c.Param)
 	case !slices.Contains(shares, c.XiPer):
 		return fmt.Errorf("ssm: xi_per %q: expected one of %q", c.XiPer, shares[1:])
-	case c.Init == Ring:
-		return fmt.Errorf("ssm: init %q: requires layer %q; expected one of %q", c.Init, LayerLRU, Inits())
-	case c.Init != Imported && !slices.Contains(Inits(), c.Init):
-		return fmt.Errorf("ssm: init %q: expected one of %q", c.Init, Inits())
 	case !slices.Contains(discs, c.Disc):
 		return fmt.Errorf("ssm: disc %q: expected one of %q", c.Disc, discs)
+	}
+	return c.validateInit()
+}
+
+// validateAngles returns an error for keys of schemes on the unit circle that do not match the
+// scheme.
+func (c Config) validateAngles() error {
+	switch {
+	case c.RateRule == RateDecimate && !c.Angles():
+		return fmt.Errorf("ssm: rate_rule %q: poles of init %q have the step rΔ at other sampling rates; expected %q", c.RateRule, c.Init, RateHold)
+	case c.RateRule == RateDecimate && !c.Discrete():
+		return fmt.Errorf("ssm: rate_rule %q: poles with param %q have the step rΔ at other sampling rates; expected %q", c.RateRule, c.Param, RateHold)
 	case c.Grid != "" && c.Grid != GridA && c.Init != DFouT && c.Init != DFouTHalf:
 		return fmt.Errorf("ssm: grid %q: init %q has no choice of grid", c.Grid, c.Init)
 	case c.Init == DFouTHalf && c.Grid != "" && c.Grid != GridB:
 		return fmt.Errorf("ssm: grid %q: init %q is grid %q", c.Grid, c.Init, GridB)
 	case c.BScale != "" && c.BScale != ScaleZOHXi && !c.Discrete():
 		return fmt.Errorf("ssm: b_scale %q: expected %q: other scales need discrete poles", c.BScale, ScaleZOHXi)
-	case (c.Param == ParamContinuous || c.Param == ParamWidth || c.XiPer != "" && c.XiPer != XiPerSSM) && !c.Angles():
-		return fmt.Errorf("ssm: param %q, xi_per %q: init %q has no angles on the unit circle", c.Param, c.XiPer, c.Init)
+	case (c.Param == ParamContinuous || c.Param == ParamWidth) && !c.Angles():
+		return fmt.Errorf("ssm: param %q: init %q has no angles on the unit circle; expected %q", c.Param, c.Init, ParamDiscrete)
+	case c.XiPer != "" && c.XiPer != XiPerSSM && !c.Angles():
+		return fmt.Errorf("ssm: xi_per %q: init %q has no angles on the unit circle; expected %q", c.XiPer, c.Init, XiPerSSM)
 	case c.ZeroPole && !c.Angles():
 		return fmt.Errorf("ssm: zero_pole: init %q has no angles on the unit circle", c.Init)
 	case c.Disc == Bilinear && c.BScale != "" && c.BScale != ScaleZOHXi:
@@ -165,14 +269,21 @@ func (c Config) validateRanges() error {
 	if c.AReal == 0 && c.MovesByWidth() {
 		return fmt.Errorf("ssm: a_real 0: param %q moves angles in units of the resonance's width, which is 0 on the unit circle", c.Param)
 	}
-	if !(c.Bandlimit >= 0) || math.IsInf(c.Bandlimit, 1) {
-		return fmt.Errorf("ssm: bandlimit %v: expected a finite number ≥ 0", c.Bandlimit)
+	if err := c.validateBandlimit(); err != nil {
+		return err
 	}
 	drawn := c.Init != Imported // imported steps come from a file, not from a range
 	if err := validateRange("dt_min", "dt_max", c.DtMin, c.DtMax, drawn && !c.Angles()); err != nil {
 		return err
 	}
 	return validateRange("xi_min", "xi_max", c.XiMin, c.XiMax, drawn && c.Angles())
+}
+
+func (c Config) validateBandlimit() error {
+	if !(c.Bandlimit >= 0) || math.IsInf(c.Bandlimit, 1) {
+		return fmt.Errorf("ssm: bandlimit %v: expected a finite number ≥ 0", c.Bandlimit)
+	}
+	return nil
 }
 
 // validateRange checks the ends of a log-uniform range. A range that the scheme does not use may be

@@ -32,18 +32,24 @@ func (c Config) lruKeys() []setting {
 	return []setting{{"r_min", c.RMin, c.RMin != 0}, {"r_max", c.RMax, c.RMax != 0}, {"max_phase", c.MaxPhase, c.MaxPhase != 0}}
 }
 
+// angleKeys are the settings of poles on the unit circle.
+func (c Config) angleKeys() []setting {
+	return []setting{
+		{"grid", c.Grid, c.Grid != ""}, {"b_scale", c.BScale, c.BScale != ""}, {"param", c.Param, c.Param != ""},
+		{"xi_per", c.XiPer, c.XiPer != ""}, {"zero_pole", c.ZeroPole, c.ZeroPole},
+	}
+}
+
 // validateMIMO checks the settings of S5 and the LRU, except the shape.
 func (c Config) validateMIMO() error {
-	err := c.unused(
-		setting{"grid", c.Grid, c.Grid != ""}, setting{"b_scale", c.BScale, c.BScale != ""}, setting{"param", c.Param, c.Param != ""},
-		setting{"xi_per", c.XiPer, c.XiPer != ""}, setting{"zero_pole", c.ZeroPole, c.ZeroPole}, setting{"n_ssm", c.NSSM, c.NSSM != 0},
-		setting{"rate_rule", c.RateRule, c.RateRule != ""}, setting{"l_max", c.LMax, c.LMax != 0},
-	)
-	if err != nil {
+	if err := c.validatePoles(); err != nil {
 		return err
 	}
-	if c.Bandlimit != 0 {
-		return fmt.Errorf("ssm: bandlimit %v: the modes of layer %q cannot be silenced; expected 0", c.Bandlimit, c.Layer)
+	if err := c.unused(append(c.angleKeys(), setting{"n_ssm", c.NSSM, c.NSSM != 0}, setting{"l_max", c.LMax, c.LMax != 0})...); err != nil {
+		return err
+	}
+	if err := c.validateBandlimit(); err != nil {
+		return err
 	}
 	if c.Layer == LayerLRU {
 		return c.validateLRU()
@@ -52,15 +58,11 @@ func (c Config) validateMIMO() error {
 }
 
 func (c Config) validateS5() error {
-	if err := c.unused(c.lruKeys()...); err != nil {
+	if err := c.unused(append(c.lruKeys(), setting{"rate_rule", c.RateRule, c.RateRule != ""})...); err != nil {
 		return err
 	}
 	inits := []CInit{"", CTruncStandardNormal, CLecunNormal, CComplexNormal}
 	switch {
-	case c.Init != LegS:
-		return fmt.Errorf("ssm: init %q: layer %q expects %q", c.Init, c.Layer, LegS)
-	case c.Disc != ZOH && c.Disc != Bilinear:
-		return fmt.Errorf("ssm: disc %q: expected one of %q", c.Disc, []Disc{ZOH, Bilinear})
 	case c.Blocks < 0 || c.DState%(2*max(c.Blocks, 1)) != 0:
 		return fmt.Errorf("ssm: blocks %d: expected 0 (= 1) or a number that divides d_state %d into even parts", c.Blocks, c.DState)
 	case !slices.Contains(inits, c.CInit):
@@ -73,15 +75,13 @@ func (c Config) validateLRU() error {
 	if err := c.unused(c.s5Keys()...); err != nil {
 		return err
 	}
-	rMax := c.RMax
+	rMax, rules := c.RMax, []RateRule{"", RateHold, RateDecimate}
 	if rMax == 0 {
 		rMax = defaultRMax
 	}
 	switch {
-	case c.Init != Ring:
-		return fmt.Errorf("ssm: init %q: layer %q expects %q", c.Init, c.Layer, Ring)
-	case c.Disc != ZOH:
-		return fmt.Errorf("ssm: disc %q: layer %q is discrete by itself: expected %q", c.Disc, c.Layer, ZOH)
+	case !slices.Contains(rules, c.RateRule):
+		return fmt.Errorf("ssm: rate_rule %q: layer %q expects one of %q", c.RateRule, c.Layer, rules[1:])
 	case !(c.RMin >= 0 && c.RMin < 1):
 		return fmt.Errorf("ssm: r_min %v: expected 0 ≤ r_min < 1", c.RMin)
 	case !(rMax >= c.RMin && rMax > 0 && rMax <= 1):

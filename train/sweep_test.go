@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -165,6 +166,14 @@ func TestSweepPresets(t *testing.T) {
 			}
 		}
 	}
+	literal := preset(t, "image")
+	for _, a := range must.Get(SweepPreset("step-max", nil))(t) {
+		for _, key := range a.Keys {
+			must.Do(t, literal.Set(key+"="+a.Values[len(a.Values)-1]))
+		}
+	}
+	s := literal.SSM.Resolve() // the literal reading of DFouT
+	must.Equal(t, fmt.Sprint(s.Init, s.Param, s.XiPer, s.BScale), fmt.Sprint(ssm.DFouT, ssm.Param(""), ssm.XiPer(""), ssm.BScale("")), "step-max: reading")
 	given := Axis{[]string{"ssm.init"}, []string{"real"}}
 	axes, err := SweepPreset("step", []Axis{given})
 	if err != nil || len(axes) != 6 || !reflect.DeepEqual(axes[5], given) || axes[0].Name() != "train.epochs" || len(axes[4].Keys) != 4 {

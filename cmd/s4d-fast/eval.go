@@ -239,9 +239,6 @@ func (c *evalCmd) atRate(cfg *train.Config, tk *task.Task, m *model.Model) (step
 	if most := rate * maxStepScale; !(to <= most) {
 		return 0, usageError(fmt.Errorf("--rate %g: expected at most %g Hz, %d times the model's rate", to, most, maxStepScale))
 	}
-	if err := m.Config.SSM.CheckStepScale(rate / to); err != nil {
-		return 0, usageError(fmt.Errorf("--rate %g: %w", to, err))
-	}
 	return rate / to, tk.AtRate(cfg, to)
 }
 

@@ -51,15 +51,16 @@ type tensorInfo struct {
 
 // poleRange describes the discrete poles of a layer: the ranges of their moduli |λ̄| and of their
 // angles in radians per sample (folded into [0, π]), the largest gap between 0, the angles and π,
-// and the number of modes that alias, that is, whose angle is π or more. HInf is the largest
-// frequency response of the layer's SSMs (docs/maths.md §8) and HInfAngle its angle. Both are nil
-// if the response of an SSM is unbounded, or if the layer has one SSM for all channels.
+// and the number of modes that alias, that is, whose angle before folding is π or more. It is nil
+// for S4 and the LRU, where it has no meaning (ssm.Analysis.Aliased). HInf is the largest frequency
+// response of the layer's SSMs (docs/maths.md §8) and HInfAngle its angle. Both are nil if the
+// response of an SSM is unbounded, or if the layer has one SSM for all channels.
 type poleRange struct {
 	Layer     int        `json:"layer"`
 	Modulus   [2]float64 `json:"modulus"`
 	Angle     [2]float64 `json:"angle"`
 	Gap       float64    `json:"largest_gap"`
-	Aliased   int        `json:"aliased"`
+	Aliased   *int       `json:"aliased"`
 	Modes     int        `json:"modes"`
 	HInf      *float64   `json:"h_inf"`
 	HInfAngle *float64   `json:"h_inf_angle"`
@@ -114,7 +115,9 @@ func (c *inspectCmd) inspect(m *model.Model) (inspection, error) {
 func polesOf(layer int, a *ssm.Analysis, peaks []ssm.Peak, h int) poleRange {
 	p := poleRange{
 		Layer: layer, Modulus: [2]float64{math.Inf(1), 0}, Angle: [2]float64{math.Inf(1), 0}, Modes: len(a.LogPoles), Gap: a.Coverage(),
-		Aliased: a.Aliased(),
+	}
+	if n, known := a.Aliased(); known {
+		p.Aliased = &n
 	}
 	var top ssm.Peak
 	for row, peak := range peaks {
@@ -192,8 +195,8 @@ func (i inspection) print(w io.Writer) error {
 	}
 	row("hash", "%s", i.Hash[:16])
 	for _, p := range i.Poles {
-		row(fmt.Sprintf("poles %d", p.Layer), "modulus %.6f … %.6f, angle %.5f … %.5f rad per sample%s, largest gap %.5f, %d of %d modes %s, H∞ %s",
-			p.Modulus[0], p.Modulus[1], p.Angle[0], p.Angle[1], i.hertz(p.Angle[:]...), p.Gap, p.Aliased, p.Modes, aliasText(c), i.gainText(p))
+		row(fmt.Sprintf("poles %d", p.Layer), "modulus %.6f … %.6f, angle %.5f … %.5f rad per sample%s, largest gap %.5f, %s, H∞ %s",
+			p.Modulus[0], p.Modulus[1], p.Angle[0], p.Angle[1], i.hertz(p.Angle[:]...), p.Gap, aliasText(c, p), i.gainText(p))
 	}
 	fmt.Fprintln(t)
 	for _, x := range i.Tensors {
@@ -302,13 +305,17 @@ func (i inspection) gainText(p poleRange) string {
 	return fmt.Sprintf("%.4g at %.5f%s", *p.HInf, *p.HInfAngle, i.hertz(*p.HInfAngle))
 }
 
-// aliasText describes modes with an angle of π or more. If the frequencies are those of a system in
-// continuous time, such a mode aliases; angles that are parameters themselves cannot.
-func aliasText(c model.Config) string {
-	if c.SSM.Angles() {
-		return "beyond π (mirrored)"
+// aliasText returns the number of modes, and how many of them have an angle of π or more where that
+// is known. If the frequencies are those of a system in continuous time, such a mode aliases.
+// Angles that are parameters themselves cannot.
+func aliasText(c model.Config, p poleRange) string {
+	switch {
+	case p.Aliased == nil:
+		return plural(p.Modes, "mode")
+	case c.SSM.Angles():
+		return fmt.Sprintf("%d of %d modes beyond π (mirrored)", *p.Aliased, p.Modes)
 	}
-	return "aliased"
+	return fmt.Sprintf("%d of %d modes aliased", *p.Aliased, p.Modes)
 }
 
 func encoderText(c model.Config) string {

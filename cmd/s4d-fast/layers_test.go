@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -33,7 +34,9 @@ func TestPlotLayerKinds(t *testing.T) {
 				t.Errorf("poles %+v: expected some inside the unit circle", poles)
 			}
 			must.Equal(t, poles.HInf == nil, layer.MIMO(), "no largest gain")
+			must.Equal(t, poles.Aliased == nil, layer.Layer == ssm.LayerS4 || layer.Layer == ssm.LayerLRU, "no count of aliased modes")
 			text := ok(t, "inspect", file)
+			must.Equal(t, strings.Contains(text, "aliased"), poles.Aliased != nil, "inspect prints a count of aliased modes")
 			if !strings.Contains(text, "layer="+string(layer.Layer)) {
 				t.Errorf("inspect does not name layer %q: %s", layer.Layer, text)
 			}
@@ -66,6 +69,53 @@ func TestPlotLayerKinds(t *testing.T) {
 				checkRun(t, nil, []string{"inspect", file, "--scores"}, exitBadInput, string(layer.Layer))
 			}
 		})
+	}
+}
+
+// inspect counts the modes of S5 that alias.
+func TestInspectAliased(t *testing.T) {
+	file := saved(t, func(c *model.Config) { // the largest Im Λ are 1303, 433, 258 and 183
+		c.SSM = ssm.Config{Layer: ssm.LayerS5, Init: ssm.LegS, Disc: ssm.ZOH, DState: 64, DtMin: 0.0125, DtMax: 0.0125}
+	})
+	contains(t, "inspect", ok(t, "inspect", file), ", 3 of 32 modes aliased, H∞ not computed\n")
+	file = saved(t, func(c *model.Config) {
+		c.SSM = ssm.Config{Layer: ssm.LayerLRU, Init: ssm.Ring, Disc: ssm.ZOH, DState: 64}
+	})
+	contains(t, "inspect", ok(t, "inspect", file), ", 64 modes, H∞ not computed\n")
+	contains(t, "inspect --json", ok(t, "inspect", file, "--json"), `"aliased":null,"modes":64`)
+}
+
+// eval and stream run an LRU at other sampling rates, by both rules, and S5 and an LRU with a band
+// limit.
+func TestRatesOfScans(t *testing.T) {
+	data := tones(t)
+	for kind, set := range map[string][]string{"s5": {"ssm.layer=s5", "ssm.init=legs"}, "lru": {"ssm.layer=lru", "ssm.init=ring"}} {
+		out := filepath.Join(t.TempDir(), "run")
+		args := append([]string{"train", "fsdd", "--data", data, "--out", out}, small...)
+		for _, s := range append(set, "ssm.bidirectional=false", "ssm.d_state=16", "train.epochs=1") {
+			args = append(args, "--set", s)
+		}
+		ok(t, args...)
+		best := filepath.Join(out, "best.safetensors")
+		loss := func(flags ...string) float64 {
+			var e evaluation
+			decode(t, ok(t, append([]string{"eval", best, "--data", data, "--json", "--rate", "4000"}, flags...)...), &e)
+			return e.Loss
+		}
+		held, limited := loss(), loss("--bandlimit", "0.1")
+		if held == limited {
+			t.Errorf("%s: loss %v at half the rate with and without --bandlimit", kind, held)
+		}
+		if kind == "s5" {
+			checkRun(t, nil, []string{"eval", best, "--data", data, "--rate", "4000", "--rate-rule", "hold"}, exitUsage, `layer "s5" has no such setting`)
+			continue
+		}
+		must.Equal(t, loss("--rate-rule", "hold"), held, "loss with the default rule")
+		if decimated := loss("--rate-rule", "decimate"); decimated == held {
+			t.Errorf("loss %v at half the rate with both rules", held)
+		}
+		raw := bytes.NewReader(make([]byte, 2*2000))
+		checkRun(t, raw, []string{"stream", best, "--format", "s16le", "--rate", "4000", "--adapt-rate", "--emit", "frames", "--hop", "100"}, exitOK)
 	}
 }
 
