@@ -117,8 +117,8 @@ func TestDays(t *testing.T) {
 	must.Tally(t, "a detector has the same events in every minute of two days of equal minutes", tried, held)
 }
 
-// Speech takes at most 1.1 times as long after an hour of silence or of denormal numbers as in a new
-// detector. The long form only: no other test depends on speed.
+// Speech takes at most 1.1 times as long after an hour of silence or of denormal numbers as in a
+// new detector. The long form only: no other test depends on speed.
 func TestSpeechAfterQuiet(t *testing.T) {
 	const tens = 360
 	if must.Cases(0, tens) == 0 {

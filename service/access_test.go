@@ -55,6 +55,13 @@ func TestBearerToken(t *testing.T) {
 			if status, _ := in.request("GET", "/healthz", nil, "Authorization", value); status != 200 {
 				t.Errorf("/healthz with %q: status %d", value, status)
 			}
+			status, body := in.options("Host: localhost", "Authorization: "+value)
+			if allowed {
+				checkError(t, "OPTIONS *", status, body, 404, "request", "OPTIONS *")
+			} else {
+				checkError(t, "OPTIONS * with "+value, status, body, 401, "token")
+			}
+			cases.add(t)
 			opt := &websocket.DialOptions{HTTPClient: in.client, HTTPHeader: header("Authorization", value)}
 			conn, response, _ := websocket.Dial(t.Context(), "ws://localhost/v1/streams", opt)
 			if (conn != nil) != allowed || !allowed && response.Header.Get("WWW-Authenticate") != "Bearer" {
@@ -125,15 +132,19 @@ func TestAllowedOrigins(t *testing.T) {
 
 // Compressed bodies are rejected.
 func TestContentEncoding(t *testing.T) {
+	var cases counter
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), nil)
 		for _, encoding := range []string{"gzip", "deflate, gzip", "zstd"} {
 			status, body := in.post("/v1/streams?format=s16le", strings.NewReader("\x1f\x8b"), "Content-Encoding", encoding)
 			checkError(t, encoding, status, body, 415, "encoding", encoding)
+			cases.add(t)
 		}
 		status, _ := in.post("/v1/streams?format=s16le", nil, "Content-Encoding", "Identity")
 		must.Equal(t, status, 200, "identity: status")
+		cases.add(t)
 	})
+	must.Tally(t, "a body is rejected if and only if it is compressed", cases.tried, cases.held)
 }
 
 // An address identifies a client without its port. Of an IPv6 address, the network does.

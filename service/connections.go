@@ -29,7 +29,7 @@ const (
 	maxRejected = 32
 
 	// reservedFiles are the file descriptors that are not for connections within the limit:
-	// rejected connections, snapshots that are being written, the listener, the log.
+	// rejected connections, snapshots that are being written, their lock, the listener, the log.
 	reservedFiles = maxRejected + 64
 
 	// maxRejectedPerClient is how many connections beyond the limit of a client may be open at a
@@ -196,13 +196,14 @@ func (c *connection) Close() error {
 }
 
 // Serve accepts at most Options.Connections connections from a listener and serves them until ctx
-// is cancelled. Then it rejects new streams, saves the connected ones and informs their clients,
-// which takes at most Options.Grace. It is an error if streams were not saved.
+// is cancelled. Then it closes the Server as Close does, which takes at most Options.Grace. It is
+// an error if streams were not saved.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	l := newLimitListener(listener, s.opt.Connections, s.opt.ConnectionsPerClient)
 	h := &http.Server{ // a response that takes longer than WriteTimeout sets its own deadlines
 		Handler: s, ConnContext: connContext, ReadHeaderTimeout: headerTime, WriteTimeout: time.Minute,
 		IdleTimeout: time.Minute, MaxHeaderBytes: headerBytes, ErrorLog: s.errorLog(), TLSConfig: s.opt.TLS, Protocols: &http.Protocols{},
+		DisableGeneralOptionsHandler: true, // it would respond to "OPTIONS *" without check
 	}
 	h.Protocols.SetHTTP1(true) // a stream has a connection of its own, which its limits assume
 	failed := make(chan error, 1)
@@ -230,4 +231,15 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	l.wait(end)
 	s.opt.Log.Info("stopped", "took", time.Since(began))
 	return err
+}
+
+// Close rejects new streams, saves the connected ones and informs their clients, which takes at
+// most Options.Grace. It is an error if streams were not saved. When all have ended, another Server
+// may use the folder of the snapshots. A program that does not call Serve, or whose Serve has
+// failed, calls Close.
+func (s *Server) Close() error {
+	s.streams.drain()
+	end, cancel := context.WithTimeout(context.Background(), s.opt.Grace)
+	defer cancel()
+	return s.streams.wait(end)
 }

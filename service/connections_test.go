@@ -39,6 +39,9 @@ func TestHost(t *testing.T) {
 		status, body := in.post("/v1/streams?format=s16le", nil, "Host", "evil.example")
 		checkError(t, "POST", status, body, 421, "host")
 		cases.add(t)
+		status, body = in.options("Host: evil.example")
+		checkError(t, "OPTIONS *", status, body, 421, "host")
+		cases.add(t)
 	})
 	must.Tally(t, promiseAccess, cases.tried, cases.held)
 }
@@ -155,6 +158,7 @@ func TestMaxConnectionsOfProcess(t *testing.T) {
 // A WebSocket client that does not reply to the close frame delays a shutdown only for as long as
 // the service waits for that reply, 5 s, and for what the client still sends.
 func TestSilentWebSocket(t *testing.T) {
+	var cases counter
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), nil)
 		conn := in.handshake("/v1/streams")
@@ -166,6 +170,25 @@ func TestSilentWebSocket(t *testing.T) {
 		if took := time.Since(began); took > 5*time.Second+shutdownLinger {
 			t.Errorf("the shutdown took %v, expected at most 6 s", took)
 		}
+		cases.add(t)
+	})
+	must.Tally(t, promiseStop, cases.tried, cases.held)
+}
+
+// Close of a Server saves the connected streams, informs their clients and rejects new ones.
+func TestCloseServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
+		c := in.dial("/v1/streams/mine")
+		c.sendAudio(make([]byte, 1600), 1600)
+		synctest.Wait()
+		must.Do(t, in.server.Close())
+		got, status := c.rest()
+		checkLine(t, "connected stream", got.err, "shutdown")
+		must.Equal(t, got.err != nil && got.err.Samples != nil && *got.err.Samples == 800, true, "saved at sample 800")
+		must.Equal(t, status, websocket.StatusServiceRestart, "closed with")
+		code, body := in.post("/v1/streams?format=s16le", nil)
+		checkError(t, "new stream", code, body, 503, "shutdown")
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -51,6 +50,40 @@ func TestLostEnd(t *testing.T) {
 	must.Tally(t, promiseEnd, cases.tried, cases.held)
 }
 
+// A request whose query cannot be read as a whole is rejected. Without its events it would start a
+// new stream, in place of one whose last lines the client has not confirmed.
+func TestMalformedQuery(t *testing.T) {
+	var cases counter
+	pcm := encode(tonemodel.Words().Samples)
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
+		_, body := in.post("/v1/streams/mine?format=s16le", bytes.NewReader(pcm))
+		first := parse(t, body)
+		checkComplete(t, "first", first, pcm)
+		for _, query := range []string{
+			"events=%zz&format=s16le", "format=s16le&events=0%", "format=s16le;events=0", "format=s16le&events=0;",
+			"format=s16le&events=0&events=1", "format=s16le&format=s16le",
+		} {
+			status, body := in.post("/v1/streams/mine?"+query, nil)
+			checkError(t, query, status, body, 400, "request", "query", query)
+			opt := &websocket.DialOptions{HTTPClient: in.client}
+			conn, response, _ := websocket.Dial(t.Context(), "ws://localhost/v1/streams/mine?"+query, opt)
+			if conn != nil {
+				conn.CloseNow()
+			}
+			must.Equal(t, response.StatusCode, 400, "%s: status of a WebSocket", query)
+			_, body = in.post("/v1/streams/mine?format=s16le&events=0", nil)
+			got := parse(t, body)
+			must.Equal(t, fmt.Sprint(got.events), fmt.Sprint(first.events), "%s: events afterwards", query)
+			if got.end == nil || *got.end != *first.end {
+				t.Errorf("%s: end line %+v, expected %+v", query, got.end, first.end)
+			}
+			cases.add(t)
+		}
+	})
+	must.Tally(t, promiseEnd, cases.tried, cases.held)
+}
+
 // The end of a WebSocket confirms that the client has received the last lines. Without it the
 // stream is kept.
 func TestConfirmedEnd(t *testing.T) {
@@ -62,8 +95,7 @@ func TestConfirmedEnd(t *testing.T) {
 		files := func(want int, when string) {
 			t.Helper()
 			synctest.Wait()
-			left, _ := os.ReadDir(dir)
-			must.Equal(t, len(left), want, "snapshots %s", when)
+			must.Equal(t, len(filesIn(t, dir)), want, "snapshots %s", when)
 			cases.add(t)
 		}
 		c := in.dial("/v1/streams/mine")

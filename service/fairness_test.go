@@ -257,6 +257,7 @@ func TestMaxBytesTurns(t *testing.T) {
 
 // A shutdown does not wait for a client that is slowed down.
 func TestShutdownOfPacedStream(t *testing.T) {
+	var cases counter
 	for name, change := range map[string]func(*Options){
 		"audio":               func(c *Options) { c.MaxRate = 1e-3 },
 		"bytes":               func(c *Options) { c.MaxBytes = 16 },
@@ -279,6 +280,8 @@ func TestShutdownOfPacedStream(t *testing.T) {
 			got, _ := c.rest()
 			checkLine(t, name, got.err, "shutdown")
 			checkLine(t, name, parse(t, result()).err, "shutdown")
+			cases.add(t)
 		})
 	}
+	must.Tally(t, promiseStop, cases.tried, cases.held)
 }

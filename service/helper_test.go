@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -8,9 +9,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -84,10 +87,15 @@ func startService(t *testing.T, m *model.Model, change func(*Options)) *instance
 }
 
 // counter counts the cases of a promise.
-type counter struct{ tried, held int }
+type counter struct {
+	mu          sync.Mutex
+	tried, held int
+}
 
 // add counts the case that ends. It held if no case of the test has failed.
 func (c *counter) add(t *testing.T) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.tried++; !t.Failed() {
 		c.held++
 	}
@@ -98,6 +106,7 @@ const (
 	promiseAccess = "only authorised requests are served"
 	promiseLimits = "a client that exceeds a limit is slowed down, rejected or disconnected"
 	promiseEnd    = "the last lines of a stream are kept until its client confirms them"
+	promiseStop   = "a shutdown does not wait for a client that is slowed down or does not respond"
 )
 
 // encode returns samples as s16le.
@@ -152,6 +161,16 @@ func (in *instance) request(method, path string, body io.Reader, pairs ...string
 		in.t.Error(err)
 	}
 	return response.StatusCode, string(b)
+}
+
+// options sends "OPTIONS *" with header lines, and returns the response's status and body.
+func (in *instance) options(lines ...string) (int, string) {
+	in.t.Helper()
+	conn := must.Get(in.listener.Dial(in.t.Context()))(in.t)
+	defer conn.Close()
+	fmt.Fprintf(conn, "OPTIONS * HTTP/1.1\r\n%s\r\n\r\n", strings.Join(lines, "\r\n"))
+	response := must.Get(http.ReadResponse(bufio.NewReader(conn), nil))(in.t)
+	return response.StatusCode, string(must.Get(io.ReadAll(response.Body))(in.t))
 }
 
 // upload starts a POST whose body the test writes. result returns the response's body when it is
@@ -404,6 +423,12 @@ func (in *instance) position(id string, pairs ...string) int64 {
 		in.t.Fatalf("%s: status %d, %s", id, status, body)
 	}
 	return *parse(in.t, body).start.Samples
+}
+
+// filesIn returns the files in a folder of snapshots, without the lock.
+func filesIn(t *testing.T, dir string) []fs.DirEntry {
+	t.Helper()
+	return slices.DeleteFunc(must.Get(os.ReadDir(dir))(t), func(f fs.DirEntry) bool { return f.Name() == lockFile })
 }
 
 // logBuffer is a log that tests read.

@@ -29,7 +29,7 @@ type query struct {
 // open acquires the stream that a request names. The first of the formats is the default. If there
 // is an error, open writes the response and returns nil.
 func (s *Server) open(w http.ResponseWriter, r *http.Request, formats ...string) (*stream, query) {
-	q, err := s.parseQuery(r.URL.Query(), formats)
+	q, err := s.parseQuery(r.URL.RawQuery, formats)
 	if err != nil {
 		s.writeError(w, err)
 		return nil, q
@@ -43,10 +43,20 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request, formats ...string)
 	return st, q
 }
 
-func (s *Server) parseQuery(v url.Values, formats []string) (query, error) {
+// parseQuery also rejects a query of which a part is malformed, or that repeats a parameter: if the
+// server ignored that part, the request could have another meaning. Without its events, for
+// example, a request starts a new stream in place of one that has ended.
+func (s *Server) parseQuery(raw string, formats []string) (query, error) {
 	q := query{format: formats[0], events: -1}
-	for key := range v {
-		value := v.Get(key)
+	parameters, err := url.ParseQuery(raw)
+	if err != nil {
+		return q, newError(http.StatusBadRequest, "request", "query %.80q: %v: expected NAME=VALUE, separated by &", raw, err)
+	}
+	for key, values := range parameters {
+		if len(values) > 1 {
+			return q, newError(http.StatusBadRequest, "request", "query %.80q: parameter %.20q occurs %d times, expected once", raw, key, len(values))
+		}
+		value := values[0]
 		var err error
 		switch key {
 		case "format":

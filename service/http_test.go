@@ -215,6 +215,10 @@ func TestInvalidRequests(t *testing.T) {
 			{"long name", post, "/v1/streams/" + strings.Repeat("a", 65), nil, 400, "request", []string{"64"}},
 			{"events", post, "/v1/streams?events=-1", nil, 400, "request", []string{"events"}},
 			{"parameter", post, "/v1/streams?loud=1", nil, 400, "request", []string{"loud"}},
+			{"malformed escape", post, "/v1/streams?format=s16le&events=%zz", nil, 400, "request", []string{"query", "events=%zz", "&"}},
+			{"semicolon", post, "/v1/streams?format=s16le;events=1", nil, 400, "request", []string{"query", "format=s16le;events=1", "semicolon"}},
+			{"repeated parameter", post, "/v1/streams?format=s16le&format=evil", nil, 400, "request", []string{"query", "format", "2 times"}},
+			{"the same twice", post, "/v1/streams?format=s16le&format=s16le", nil, 400, "request", []string{"query", "format", "2 times"}},
 			{"no upgrade", get, "/v1/streams", nil, 426, "request", []string{"WebSocket"}},
 			{"unknown stream", del, "/v1/streams/nobody", nil, 404, "unknown", []string{"nobody"}},
 			{"path", put, "/v2/streams", nil, 404, "request", []string{"PUT /v2/streams"}},
@@ -224,7 +228,7 @@ func TestInvalidRequests(t *testing.T) {
 			status, text := in.request(c.method, c.path, bytes.NewReader(c.body))
 			checkError(t, c.name, status, text, c.status, c.why, c.words...)
 		}
-		for _, query := range []string{"format=wav", "rate=44100"} {
+		for _, query := range []string{"format=wav", "rate=44100", "events=%zz", "rate=8000;events=1", "rate=8000&rate=8000"} {
 			opt := &websocket.DialOptions{HTTPClient: in.client}
 			_, response, err := websocket.Dial(t.Context(), "ws://localhost/v1/streams?"+query, opt)
 			if err == nil || response == nil || response.StatusCode != 400 {

@@ -131,6 +131,7 @@ func TestIdleClients(t *testing.T) {
 // A client that sends audio without reading its events is disconnected, and until then the service
 // reads only a small part of what it sends.
 func TestSlowReader(t *testing.T) {
+	var cases counter
 	words := encode(tonemodel.Words().Samples)
 	for name, c := range map[string]struct {
 		request string
@@ -185,9 +186,11 @@ func TestSlowReader(t *testing.T) {
 					t.Errorf("%d streams are left", n)
 				}
 				must.Equal(t, in.count("rejected slow"), 1, "slow clients are counted")
+				cases.add(t)
 			})
 		})
 	}
+	must.Tally(t, "a client that stops reading is disconnected, and the service takes at most 64 kB meanwhile", cases.tried, cases.held)
 }
 
 // An invalid option is named.
@@ -237,6 +240,7 @@ func TestRate(t *testing.T) {
 // An error response arrives at once and the connection is closed soon, whether the client sends
 // nothing more or never stops sending. The same holds for a body where none is expected.
 func TestRejectedBodies(t *testing.T) {
+	var cases counter
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), nil)
 		in.dial("/v1/streams/mine").line()
@@ -259,6 +263,7 @@ func TestRejectedBodies(t *testing.T) {
 			for _, endless := range []bool{false, true} {
 				name := fmt.Sprintf("%s, endless %v", c.name, endless)
 				all.Go(func() {
+					defer cases.add(t)
 					conn, err := in.listener.Dial(t.Context())
 					if err != nil {
 						t.Error(err)
@@ -302,6 +307,7 @@ func TestRejectedBodies(t *testing.T) {
 		}
 		all.Wait()
 	})
+	must.Tally(t, "a response that needs no more of a body arrives within 1 s, and an endless body is cut off within 20 s", cases.tried, cases.held)
 }
 
 // sendForever sends a chunked body, and silence after it at the pace of a microphone, until the

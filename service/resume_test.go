@@ -57,7 +57,7 @@ func TestResume(t *testing.T) {
 					if status, _ := in.request("DELETE", "/v1/streams/mine", nil); status != 204 {
 						t.Errorf("DELETE of the ended stream: status %d", status)
 					}
-					if files, _ := os.ReadDir(dir); len(files) != 0 {
+					if files := filesIn(t, dir); len(files) != 0 {
 						t.Errorf("%d snapshots are left of a deleted stream", len(files))
 					}
 				})
@@ -217,7 +217,7 @@ func TestUnsavedStreams(t *testing.T) {
 		}
 		in.dial("/v1/streams").line() // without audio there is nothing to save
 		synctest.Wait()
-		must.Do(t, os.Remove(dir))
+		must.Do(t, os.RemoveAll(dir))
 		in.fails = true
 		err := in.stop()
 		must.Fail(t, err, "3 of 4 streams were not saved")

@@ -39,7 +39,8 @@ type Server struct {
 }
 
 // New returns a server. An invalid value in detect or opt is an *OptionError; the others come from
-// the folder of the snapshots.
+// the folder of the snapshots. It is an error if another server uses that folder. Serve and Close
+// release it.
 func New(m *model.Model, detect events.Options, opt Options) (*Server, error) {
 	if err := opt.validate(); err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func TestExpiry(t *testing.T) {
 		in.stop()
 		time.Sleep(time.Minute + 1)
 		in = startService(t, toneModel(t, 0), change)
-		if files, _ := os.ReadDir(dir); len(files) != 0 {
+		if files := filesIn(t, dir); len(files) != 0 {
 			t.Errorf("%d expired snapshots after the start", len(files))
 		}
 		in.interrupt("three")
@@ -75,7 +75,7 @@ func TestDamagedSnapshots(t *testing.T) {
 		in := startService(t, toneModel(t, 0), keep)
 		in.interrupt("mine")
 		in.stop()
-		names, _ := os.ReadDir(dir)
+		names := filesIn(t, dir)
 		path := filepath.Join(dir, names[0].Name())
 		b := must.Get(os.ReadFile(path))(t)
 		b[len(b)/2] ^= 4
@@ -89,7 +89,7 @@ func TestDamagedSnapshots(t *testing.T) {
 		if n := in.position("mine"); n != 0 {
 			t.Errorf("resumes at sample %d of a damaged snapshot", n)
 		}
-		if files, _ := os.ReadDir(dir); len(files) != 2 {
+		if files := filesIn(t, dir); len(files) != 2 {
 			t.Errorf("the folder holds %v, expected the two other files", files)
 		}
 	})
@@ -133,11 +133,12 @@ func TestTwoSnapshots(t *testing.T) {
 			if err != nil || kept.Identity.Samples != want.Samples || kept.Identity.Busy != want.Busy || (kept.Identity.End == nil) != (want.End == nil) {
 				t.Errorf("%s: %+v, %v; expected %+v", name, kept, err, want)
 			}
-			if files, _ := os.ReadDir(dir); len(files) != 1 {
+			if files := filesIn(t, dir); len(files) != 1 {
 				t.Errorf("%s: %d files, expected 1", name, len(files))
 			}
 			must.Equal(t, s.total, s.list["mine"].size, "%s: bytes are counted", name)
 			s.remove("mine")
+			s.close()
 		}
 	}
 }
@@ -146,9 +147,8 @@ func TestTwoSnapshots(t *testing.T) {
 // in the store when it begins, also if its file could not be deleted and the clock was set back.
 func TestNewStreamReplacesEndedOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		keep := func(c *Options) { c.Snapshots = dir }
-		in := startService(t, toneModel(t, 0), keep)
+		dir, after := t.TempDir(), filepath.Join(t.TempDir(), "after")
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = dir })
 		in.post("/v1/streams/mine?format=s16le", bytes.NewReader(make([]byte, 3200)))
 		st := in.server.streams.store
 		file := st.list["mine"].file
@@ -157,8 +157,9 @@ func TestNewStreamReplacesEndedOne(t *testing.T) {
 		must.Do(t, os.WriteFile(file, must.Get(encodeSnapshot(*ended))(t), 0o600))
 		in.dial("/v1/streams/mine")
 		synctest.Wait()
-		writeSnapshot(t, dir, *ended) // as if it was not deleted
-		in = startService(t, toneModel(t, 0), keep)
+		must.Do(t, os.CopyFS(after, os.DirFS(dir)))
+		writeSnapshot(t, after, *ended) // as if it was not deleted
+		in = startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = after })
 		must.Equal(t, in.server.Stats().Snapshots, 1, "snapshots")
 		_, body := in.post("/v1/streams/mine?format=s16le&events=0", nil)
 		must.Equal(t, *parse(t, body).start.Samples, 0, "the new stream resumes at sample")

@@ -32,13 +32,14 @@ func TestIrregularFiles(t *testing.T) {
 	}
 	var log logBuffer
 	s := must.Get(openStore(atomicfile.System(), dir, time.Hour, 1<<30, 10, log.logger()))(t)
+	defer s.close()
 	if n := log.count("is ignored"); n != 5 {
 		t.Errorf("%d files are logged, expected 5: %s", n, &log.text)
 	}
 	if n, size := s.size(); n != 0 || size != 0 {
 		t.Errorf("%d snapshots of %d bytes, expected none", n, size)
 	}
-	if files, _ := os.ReadDir(dir); len(files) != 5 {
+	if files := filesIn(t, dir); len(files) != 5 {
 		t.Errorf("%d files are left, expected 5", len(files))
 	}
 }
@@ -53,7 +54,7 @@ func TestLongFile(t *testing.T) {
 	if s := openTestStore(t, dir, 1); len(s.list) != 0 {
 		t.Errorf("%v is listed", s.list)
 	}
-	if files, _ := os.ReadDir(dir); len(files) != 0 {
+	if files := filesIn(t, dir); len(files) != 0 {
 		t.Error("the file is left")
 	}
 }

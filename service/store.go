@@ -3,6 +3,7 @@ package service
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -12,12 +13,14 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
+	"github.com/s4d-fast/s4d-fast/internal/filelock"
 )
 
 const (
 	suffix         = ".stream"
-	maxWriters     = 4   // snapshots that are written at a time; those of disconnected streams come first
-	maxUnremovable = 100 // files that cannot be removed; if there are more, no snapshot is written
+	lockFile       = "lock" // in the folder; locked while a store is open
+	maxWriters     = 4      // snapshots that are written at a time; those of disconnected streams come first
+	maxUnremovable = 100    // files that cannot be removed; if there are more, no snapshot is written
 )
 
 // snapshotName matches the names of snapshots and of the temporary files that a crash leaves.
@@ -31,6 +34,7 @@ type store struct {
 	max       int64 // bytes
 	perClient int
 	log       *slog.Logger
+	lock      io.Closer     // of the folder; nil if no other process can use it
 	writers   chan struct{} // has an element for each snapshot that is being written
 
 	mu          sync.Mutex
@@ -52,10 +56,11 @@ type entry struct {
 	unremovable bool
 }
 
-// openStore creates a folder if necessary and lists its snapshots. It deletes damaged and expired
-// ones, and the oldest beyond the limits. Other files stay. It is an error if a snapshot cannot
-// be read: to ignore it would start its stream again without notice. After a crash a client may
-// have as many snapshots of streams that were connected as of others, so its limit is doubled here.
+// openStore creates a folder if necessary, locks it and lists its snapshots. It deletes damaged and
+// expired ones, and the oldest beyond the limits. Other files stay. It is an error if a snapshot
+// cannot be read: to ignore it would start its stream again without notice. After a crash a client
+// may have as many snapshots of streams that were connected as of others, so its limit is doubled
+// here. The caller calls close.
 func openStore(files atomicfile.Files, dir string, keep time.Duration, maxBytes int64, perClient int, log *slog.Logger) (*store, error) {
 	if err := files.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -64,9 +69,58 @@ func openStore(files atomicfile.Files, dir string, keep time.Duration, maxBytes 
 		files: files, dir: dir, keep: keep, max: maxBytes, perClient: 2 * perClient, log: log,
 		writers: make(chan struct{}, maxWriters), list: map[string]entry{},
 	}
-	list, err := files.ReadDir(dir)
-	if err != nil {
+	if err := s.lockFolder(); err != nil {
 		return nil, err
+	}
+	if err := s.readFolder(); err != nil {
+		s.close()
+		return nil, err
+	}
+	s.perClient = perClient
+	s.expire(time.Now())
+	for s.total > s.max {
+		id, _ := s.oldest(func(string, entry) bool { return true })
+		s.drop(id)
+	}
+	s.deleteObsolete()
+	return s, nil
+}
+
+// lockFolder locks the folder against other stores, of this process too: a stream that one of them
+// saves is not in the list of the other. A file system that is not the operating system's is a
+// test's, and needs no lock.
+func (s *store) lockFolder() error {
+	if s.files != atomicfile.System() {
+		return nil
+	}
+	lock, err := filelock.Try(filepath.Join(s.dir, lockFile))
+	switch {
+	case errors.Is(err, filelock.ErrLocked):
+		return fmt.Errorf("snapshots: another service uses the folder %s: stop it, or choose another folder", s.dir)
+	case err != nil:
+		return fmt.Errorf("snapshots: %w", err)
+	case !lock.Locked():
+		s.log.Warn("the folder of snapshots cannot be locked on its file system: do not use it with another service", "folder", s.dir)
+	}
+	s.lock = lock
+	return nil
+}
+
+// close lets other stores use the folder. The list is not used afterwards.
+func (s *store) close() {
+	if s.lock == nil {
+		return
+	}
+	if err := s.lock.Close(); err != nil {
+		s.log.Error("the folder of snapshots is still locked", "error", err)
+	}
+}
+
+// readFolder lists the snapshots in the folder.
+func (s *store) readFolder() error {
+	list, err := s.files.ReadDir(s.dir)
+	if err != nil {
+		return err
 	}
 	now := time.Now()
 	var unreadable error
@@ -76,16 +130,9 @@ func openStore(files atomicfile.Files, dir string, keep time.Duration, maxBytes 
 		}
 	}
 	if unreadable != nil {
-		return nil, fmt.Errorf("snapshots cannot be read; make the files readable, or move them away so that their streams start again: %w", unreadable)
+		return fmt.Errorf("snapshots cannot be read; make the files readable, or move them away so that their streams start again: %w", unreadable)
 	}
-	s.perClient = perClient
-	s.expire(now)
-	for s.total > s.max {
-		id, _ := s.oldest(func(string, entry) bool { return true })
-		s.drop(id)
-	}
-	s.deleteObsolete()
-	return s, nil
+	return nil
 }
 
 // open lists a file if it is a snapshot. One that was saved later than now, because the clock has

@@ -18,15 +18,18 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
+	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/memfs"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// openTestStore opens a store without a limit of bytes.
+// openTestStore opens a store without a limit of bytes until the test ends.
 func openTestStore(t *testing.T, dir string, perClient int) *store {
 	t.Helper()
-	return must.Get(openStore(atomicfile.System(), dir, time.Hour, 1<<30, perClient, slog.New(slog.DiscardHandler)))(t)
+	s := must.Get(openStore(atomicfile.System(), dir, time.Hour, 1<<30, perClient, slog.New(slog.DiscardHandler)))(t)
+	t.Cleanup(s.close)
+	return s
 }
 
 // The store limits the bytes in total and the number of snapshots per client, whose oldest is
@@ -114,7 +117,7 @@ func TestStoreConcurrent(t *testing.T) {
 				})
 			}
 			all.Wait()
-			files, _ := os.ReadDir(dir)
+			files := filesIn(t, dir)
 			size := int64(0)
 			for _, f := range files {
 				info, _ := f.Info()
@@ -131,6 +134,7 @@ func TestStoreConcurrent(t *testing.T) {
 				t.Fatalf("%d bytes are counted, the files have %d", listed, size)
 			}
 		}
+		s.close()
 	}
 }
 
@@ -170,6 +174,7 @@ func TestUnremovableFile(t *testing.T) {
 	var log logBuffer
 	recognizer := newRecognizer(t)
 	s := must.Get(openStore(atomicfile.System(), t.TempDir(), time.Hour, 1<<30, 10, log.logger()))(t)
+	defer s.close()
 	put := func(id string) error {
 		return s.put(&stream{identity: identity{ID: id}, detector: recognizer.NewDetector()})
 	}
@@ -206,7 +211,7 @@ func TestUnremovableFile(t *testing.T) {
 	free()
 	s.deleteObsolete()
 	check("free", 1, size)
-	if files, _ := os.ReadDir(s.dir); len(files) != 1 {
+	if files := filesIn(t, s.dir); len(files) != 1 {
 		t.Errorf("%d files, expected 1", len(files))
 	}
 }
@@ -227,7 +232,7 @@ func TestStoreLimitsAtStart(t *testing.T) {
 		in.stop()
 		check := func(n int, listed int) {
 			t.Helper()
-			if files, _ := os.ReadDir(dir); len(files) != n || listed != n {
+			if files := filesIn(t, dir); len(files) != n || listed != n {
 				t.Errorf("%d files, %v listed, expected %d", len(files), listed, n)
 			}
 		}
@@ -349,7 +354,7 @@ func TestFullStoreSavesDisconnectedStreams(t *testing.T) {
 		check := func(want ...string) {
 			t.Helper()
 			must.Equal(t, fmt.Sprint(slices.Sorted(maps.Keys(s.list))), fmt.Sprint(want), "snapshots")
-			files, _ := os.ReadDir(s.dir)
+			files := filesIn(t, s.dir)
 			must.Equal(t, len(files), len(want), "files")
 		}
 		must.Do(t, errors.Join(s.put(next("z")), s.begin(next("c")), s.begin(next("b")), s.begin(next("a"))))
@@ -369,5 +374,34 @@ func TestFullStoreSavesDisconnectedStreams(t *testing.T) {
 		check("b", "d", "e", "z")
 		must.Fail(t, s.put(next("f")), "raise MaxStore")
 		check("b", "d", "e", "z")
+	})
+}
+
+// A second server cannot use the folder of a running one, whose streams it does not know. It can
+// when the first has ended, by Serve or by Close, or when New has failed.
+func TestSnapshotFolderIsLocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "streams")
+		opt := Defaults()
+		opt.Snapshots = dir
+		second := func() (*Server, error) { return New(toneModel(t, 0), events.Defaults(), opt) }
+		in := startService(t, toneModel(t, 0), func(o *Options) { o.Snapshots = dir })
+		in.interrupt("mine")
+		must.Reject(second())(t, "another service uses the folder "+dir, "choose another folder")
+		must.Do(t, in.stop())
+
+		s := must.Get(second())(t)
+		must.Equal(t, s.Stats().Snapshots, 1, "snapshots")
+		must.Reject(second())(t, dir)
+		must.Do(t, s.Close())
+		must.Do(t, s.Close())
+
+		unreadable := filepath.Join(dir, strings.Repeat("A", 26)+suffix)
+		must.Do(t, os.WriteFile(unreadable, nil, 0))
+		if _, err := os.ReadFile(unreadable); err != nil { // not for root
+			must.Reject(second())(t, "snapshots cannot be read")
+		}
+		must.Do(t, os.Remove(unreadable))
+		must.Do(t, must.Get(second())(t).Close())
 	})
 }

@@ -55,7 +55,9 @@ func newStreams(r *events.Recognizer, opt Options, st *store) *streams {
 // drain rejects new streams and ends the sessions of the connected ones.
 func (s *streams) drain() {
 	s.mu.Lock()
-	s.closed, s.drained = true, len(s.connected)
+	if !s.closed {
+		s.closed, s.drained = true, len(s.connected)
+	}
 	s.mu.Unlock()
 	s.cancel(errShutdown)
 }
@@ -63,11 +65,14 @@ func (s *streams) drain() {
 func (s *streams) draining() bool { return s.ctx.Err() != nil }
 
 // wait returns when all clients have received the reason, or when ctx ends. It is an error if
-// streams were not saved.
+// streams were not saved. The store is closed when the last stream has ended, which may be later.
 func (s *streams) wait(ctx context.Context) error {
 	done := make(chan bool)
 	go func() {
 		s.handlers.Wait()
+		if s.store != nil {
+			s.store.close()
+		}
 		close(done)
 	}()
 	select {

@@ -55,15 +55,25 @@ func main() {
 	flag.Int64Var(&o.Streams, "max-streams", 0, "maximal number of `streams` in progress in the cluster; more are rejected"+of(d.Streams))
 	flag.Int64Var(&o.Audio, "max-audio", 0, "maximal size of the audio in JetStream in `bytes`; the oldest is deleted"+of(d.Audio))
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the second signal ends the process at once
-	if err := run(ctx, s); err != nil {
+	if err := run(notifyContext(), s); err != nil {
 		fmt.Fprintln(os.Stderr, "cluster:", err)
 		if errors.As(err, &usageError{}) {
 			os.Exit(2)
 		}
 		os.Exit(1)
 	}
+}
+
+// notifyContext returns a context that ends with Ctrl-C, SIGTERM or SIGHUP, unless the process
+// ignores SIGHUP because nohup has started it. The second signal ends the process at once.
+func notifyContext() context.Context {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	context.AfterFunc(ctx, stop)
+	return ctx
 }
 
 // validate checks the settings. Options of the cluster that are 0 count as the defaults.

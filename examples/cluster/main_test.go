@@ -4,7 +4,10 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -58,4 +61,19 @@ func TestConnect(t *testing.T) {
 	cancel()
 	s.wait = time.Hour
 	must.Reject(connect(ended, s))(t, context.Canceled)
+}
+
+// SIGHUP, which a process receives when its terminal closes, ends a member as SIGTERM does, unless
+// nohup has started it.
+func TestHangup(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("the tests ignore SIGHUP")
+	}
+	ctx := notifyContext()
+	must.Do(t, must.Get(os.FindProcess(os.Getpid()))(t).Signal(syscall.SIGHUP))
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Minute):
+		t.Error("the context continues after SIGHUP")
+	}
 }

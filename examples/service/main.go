@@ -116,7 +116,16 @@ func flagName(option string) string {
 	return strings.ToLower(regexp.MustCompile("([a-z])([A-Z])").ReplaceAllString(option, "$1-$2"))
 }
 
-// run serves until SIGTERM or Ctrl-C. The second signal ends the process at once.
+// stopSignals returns the signals that end the program. A SIGHUP that it was started to ignore, as
+// nohup does, stays ignored.
+func stopSignals() []os.Signal {
+	if signal.Ignored(syscall.SIGHUP) {
+		return []os.Signal{os.Interrupt, syscall.SIGTERM}
+	}
+	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+}
+
+// run serves until SIGTERM, SIGHUP or Ctrl-C. The second signal ends the process at once.
 func run(f flags) error {
 	load := model.Load
 	if pretrained.Has(f.model) {
@@ -159,7 +168,7 @@ func run(f flags) error {
 		f.Log.Info("serving metrics", "address", l.Addr().String())
 		go func() { f.Log.Error("metrics", "error", metrics.serve(l)) }()
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	context.AfterFunc(ctx, func() {
 		stop()
 		f.Log.Info("shutting down", "grace", f.Grace)

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -118,9 +119,7 @@ func (p *process) drain() {
 // terminate sends SIGTERM.
 func (p *process) terminate() {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.cmd.Process.Signal(syscall.SIGTERM))
 }
 
 // get returns the status and the body of a GET.
@@ -165,12 +164,52 @@ func saveToneModel(t *testing.T) string {
 	return path
 }
 
+// promiseSignals is the promise that several tests report.
+const promiseSignals = "a signal to stop saves the streams and ends the service with 0, and a second one ends it at once"
+
 // SIGTERM saves the streams and ends the process with 0; another process resumes them.
 func TestSIGTERM(t *testing.T) {
+	checkStop(t, syscall.SIGTERM)
+	must.Tally(t, promiseSignals, 1, passed(t))
+}
+
+// SIGHUP, which a process receives when its terminal closes, does the same. Under nohup, which
+// ignores it, the service continues.
+func TestSIGHUP(t *testing.T) {
+	hangups := make(chan os.Signal, 1) // if this process ignores SIGHUP, the service must not inherit that
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	checkStop(t, syscall.SIGHUP)
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip(err)
+	}
+	p := startCommand(t, exec.Command(shell, "-c", `trap "" HUP; exec "$0" "$@"`, os.Args[0],
+		"-listen", "127.0.0.1:0", "-metrics", "127.0.0.1:0", "-model", saveToneModel(t)))
+	must.Do(t, p.cmd.Process.Signal(syscall.SIGHUP))
+	status, _ := p.get(p.address, "/healthz")
+	must.Equal(t, status, 200, "status of /healthz after an ignored SIGHUP")
+	p.terminate()
+	must.Do(t, p.cmd.Wait())
+	must.Tally(t, promiseSignals, 2, 2*passed(t))
+}
+
+// passed returns 1 unless the test has failed.
+func passed(t *testing.T) int {
+	if t.Failed() {
+		return 0
+	}
+	return 1
+}
+
+// checkStop ends a service that has a stream with a signal, and resumes the stream with another
+// service.
+func checkStop(t *testing.T, stop syscall.Signal) {
+	t.Helper()
 	dir, path := t.TempDir(), saveToneModel(t)
 	p := startProcess(t, "-snapshots", dir, "-model", path)
 	conn := p.stream("mine")
-	p.terminate()
+	must.Do(t, p.cmd.Process.Signal(stop))
 	var last report.Error
 	for {
 		_, line, err := conn.Read(t.Context())
@@ -237,16 +276,19 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s is %v, expected at least %v", name, values[name], least)
 		}
 	}
+	pages := 0
 	for _, c := range []struct {
 		address, path string
 		status        int
 	}{
-		{p.metrics, "/debug/pprof/goroutine", 200}, {p.metrics, "/v1/streams", 404},
+		{p.metrics, "/metrics", 200}, {p.metrics, "/debug/pprof/goroutine", 200}, {p.metrics, "/v1/streams", 404},
 		{p.address, "/metrics", 404}, {p.address, "/debug/pprof/goroutine", 404},
 	} {
 		status, _ := p.get(c.address, c.path)
 		must.Equal(t, status, c.status, "status of %s", c.path)
+		pages++
 	}
+	must.Tally(t, "metrics and profiles are served at their own address only", pages, pages*passed(t))
 }
 
 // When clients open more connections than the process may open files, some are rejected, and
@@ -292,7 +334,7 @@ func TestFewFileDescriptors(t *testing.T) {
 	if err := p.cmd.Wait(); err != nil {
 		t.Errorf("the process ends with %v", err)
 	}
-	if files, _ := os.ReadDir(dir); len(files) != len(accepted) {
+	if files, _ := filepath.Glob(filepath.Join(dir, "*.stream")); len(files) != len(accepted) {
 		t.Errorf("%d snapshots, expected %d", len(files), len(accepted))
 	}
 }
@@ -302,7 +344,7 @@ func TestExitCodeOfUnsavedStreams(t *testing.T) {
 	dir := t.TempDir()
 	p := startProcess(t, "-snapshots", dir, "-model", saveToneModel(t))
 	p.stream("mine")
-	must.Do(t, os.Remove(dir))
+	must.Do(t, os.RemoveAll(dir))
 	p.terminate()
 	p.waitForLog("1 of 1 streams were not saved")
 	p.cmd.Wait()
@@ -326,6 +368,23 @@ func TestSecondSIGTERM(t *testing.T) {
 	if s := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !s.Signaled() || s.Signal() != syscall.SIGTERM {
 		t.Errorf("ended with %v, expected SIGTERM", p.cmd.ProcessState)
 	}
+	must.Tally(t, promiseSignals, 1, passed(t))
+}
+
+// A second process with the folder of a running one exits with an error that names the folder. It
+// can use the folder when the first has been killed.
+func TestSnapshotFolderOfTwoProcesses(t *testing.T) {
+	dir, path := t.TempDir(), saveToneModel(t)
+	first := startProcess(t, "-snapshots", dir, "-model", path)
+	second := tryCommand(t, exec.Command(os.Args[0], "-listen", "127.0.0.1:0", "-snapshots", dir, "-model", path))
+	second.cmd.Wait()
+	must.Equal(t, second.cmd.ProcessState.ExitCode(), 1, "exit code of the second process")
+	if want := "service: snapshots: another service uses the folder " + dir; !strings.Contains(second.last, want) {
+		t.Errorf("the second process reports %q, expected %q", second.last, want)
+	}
+	must.Do(t, first.cmd.Process.Kill())
+	first.cmd.Wait()
+	startProcess(t, "-snapshots", dir, "-model", path)
 }
 
 // An invalid flag ends the process with 2, as the flag package does. Any other error ends it with
