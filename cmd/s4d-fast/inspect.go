@@ -54,7 +54,9 @@ type tensorInfo struct {
 // and the number of modes that alias, that is, whose angle before folding is π or more. It is nil
 // for S4 and the LRU, where it has no meaning (ssm.Analysis.Aliased). HInf is the largest frequency
 // response of the layer's SSMs (docs/maths.md §8) and HInfAngle its angle. Both are nil if the
-// response of an SSM is unbounded, or if the layer has one SSM for all channels.
+// response of an SSM is unbounded, or if the layer has one SSM for all channels. Moved is the
+// median distance of the angles from their initial values in half-widths of the resonances,
+// |θ − Ω|/(ρξ), and nil unless ssm.param is width.
 type poleRange struct {
 	Layer     int        `json:"layer"`
 	Modulus   [2]float64 `json:"modulus"`
@@ -65,6 +67,7 @@ type poleRange struct {
 	HInf      *float64   `json:"h_inf"`
 	HInfAngle *float64   `json:"h_inf_angle"`
 	Unbounded int        `json:"unbounded"` // SSMs
+	Moved     *float64   `json:"moved"`
 }
 
 func (c *inspectCmd) Run(std *streams, ctx *ctxBox) error {
@@ -102,9 +105,13 @@ func (c *inspectCmd) inspect(m *model.Model) (inspection, error) {
 	}
 	peaks := peaksOf(layers)
 	for i, a := range layers {
-		info.Poles = append(info.Poles, polesOf(i, a, peaks[i], m.Config.DModel))
+		p, poles := m.SSMParams(i), polesOf(i, a, peaks[i], m.Config.DModel)
+		if p.MovesByWidth() {
+			poles.Moved = medianMove(p.Freq)
+		}
+		info.Poles = append(info.Poles, poles)
 		if c.Scores && (c.Layer == nil || *c.Layer == i) {
-			info.Scores = append(info.Scores, scoresOf(i, m.SSMParams(i), a.Modes, peaks[i]))
+			info.Scores = append(info.Scores, scoresOf(i, p, a.Modes, peaks[i]))
 		}
 	}
 	return info, nil
@@ -138,6 +145,17 @@ func polesOf(layer int, a *ssm.Analysis, peaks []ssm.Peak, h int) poleRange {
 		p.Angle = [2]float64{min(p.Angle[0], angle), max(p.Angle[1], angle)}
 	}
 	return p
+}
+
+// medianMove returns the median of 2|u|, which is |θ − Ω|/(ρξ).
+func medianMove(u []float64) *float64 {
+	var moves []float64
+	for _, v := range u {
+		moves = append(moves, 2*math.Abs(v))
+	}
+	slices.Sort(moves)
+	median := (moves[(len(moves)-1)/2] + moves[len(moves)/2]) / 2
+	return &median
 }
 
 func (i inspection) print(w io.Writer) error {
@@ -195,8 +213,8 @@ func (i inspection) print(w io.Writer) error {
 	}
 	row("hash", "%s", i.Hash[:16])
 	for _, p := range i.Poles {
-		row(fmt.Sprintf("poles %d", p.Layer), "modulus %.6f … %.6f, angle %.5f … %.5f rad per sample%s, largest gap %.5f, %s, H∞ %s",
-			p.Modulus[0], p.Modulus[1], p.Angle[0], p.Angle[1], i.hertz(p.Angle[:]...), p.Gap, aliasText(c, p), i.gainText(p))
+		row(fmt.Sprintf("poles %d", p.Layer), "modulus %.6f … %.6f, angle %.5f … %.5f rad per sample%s, largest gap %.5f, %s, H∞ %s%s",
+			p.Modulus[0], p.Modulus[1], p.Angle[0], p.Angle[1], i.hertz(p.Angle[:]...), p.Gap, aliasText(c, p), i.gainText(p), movedText(p))
 	}
 	fmt.Fprintln(t)
 	for _, x := range i.Tensors {
@@ -316,6 +334,13 @@ func aliasText(c model.Config, p poleRange) string {
 		return fmt.Sprintf("%d of %d modes beyond π (mirrored)", *p.Aliased, p.Modes)
 	}
 	return fmt.Sprintf("%d of %d modes aliased", *p.Aliased, p.Modes)
+}
+
+func movedText(p poleRange) string {
+	if p.Moved == nil {
+		return ""
+	}
+	return fmt.Sprintf(", median angle moved by %.3g half-widths", *p.Moved)
 }
 
 func encoderText(c model.Config) string {

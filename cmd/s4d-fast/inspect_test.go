@@ -118,3 +118,26 @@ func TestBlockText(t *testing.T) {
 	equal(t, "block of S5", blockText(c),
 		"batch norm (eps 1e-06, momentum 0.05, biased running variance) → conv → gelu-tanh → half-glu2 → residual")
 }
+
+// inspect prints how far the angles of a layer have moved: |θ − Ω|/(ρξ) = 2|u|.
+func TestInspectMoved(t *testing.T) {
+	path := saved(t, func(c *model.Config) { c.SSM.Init, c.SSM.Param = ssm.DFouTSingle, ssm.ParamWidth })
+	m := must.Get(model.Load(path))(t)
+	for i := range m.Weights.Layers[1].Freq {
+		m.Weights.Layers[1].Freq[i] = 0.75 * float32(2*(i%2)-1)
+	}
+	m.Weights.Layers[1].Freq[0] = 40
+	must.Do(t, m.Save(path))
+	var info inspection
+	decode(t, ok(t, "inspect", path, "--json"), &info)
+	for i, want := range []float64{0, 1.5} {
+		if got := info.Poles[i].Moved; got == nil || *got != want {
+			t.Errorf("layer %d: moved %v, expected %v", i, got, want)
+		}
+	}
+	contains(t, "inspect", ok(t, "inspect", path), "median angle moved by 0 half-widths\n", "median angle moved by 1.5 half-widths\n")
+	path = saved(t, func(c *model.Config) { c.SSM.Init, c.SSM.Param = ssm.DFouTSingle, ssm.ParamDiscrete })
+	if text := ok(t, "inspect", path); strings.Contains(text, "half-widths") {
+		t.Errorf("a model without initial angles:\n%s", text)
+	}
+}
