@@ -147,8 +147,8 @@ func TestGoldenS4(t *testing.T) {
 	}
 }
 
-// Kernels and outputs of other lengths and step scales, from one C: of C̃ doubled, of one cut, and
-// with C̃ kept.
+// Kernels and outputs at other lengths and step scales, all from the same C: C̃ is doubled,
+// truncated or kept.
 func TestGoldenS4Lengths(t *testing.T) {
 	for _, init := range []string{"legs", "fout"} {
 		g := golden.LoadS4(t, init)
@@ -179,8 +179,8 @@ func TestGoldenS4Lengths(t *testing.T) {
 	}
 }
 
-// compareCall compares the kernel of a bare network with one direction with the golden one, and the
-// output while the golden kernel is not cut: in the first taps samples.
+// compareCall compares the kernel of a bare, causal network with the golden one. If there is a
+// golden output, it also compares the first taps samples of the output.
 func compareCall(t *testing.T, m *model.Model, call golden.KernelCall, taps int) {
 	t.Helper()
 	source, plan := newKernelSource(m.Config, call.StepScale, nil), newKernelPlan(m.Config, call.StepScale, taps)
@@ -260,8 +260,8 @@ func goldenLayer(t *testing.T, c model.Config, g *golden.KernelLayer) *model.Mod
 	return m
 }
 
-// inputGrad returns the gradient of the first sequence of a bare network's input, [H][L], after
-// Backward. The encoder is the identity, so it is that of the encoder's output.
+// inputGrad returns the gradient [H][L] with respect to the first input sequence of a bare network,
+// after Backward. The encoder is the identity, so this is the gradient of its output.
 func inputGrad(n *Net) []float32 {
 	var dx []float32
 	for h := range n.cfg.DModel {

@@ -7,8 +7,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// With the rule hold, a layer that reads every r-th sample computes what it computes in training
-// for an input whose samples are held r times, at the last of them (docs/maths.md §15).
+// The output of a layer at step scale r equals its output in training for an input whose samples
+// are repeated r times, taken at the last repetition (docs/maths.md §15). This holds for the rule
+// hold, and for S5 and S4D with zero-order hold.
 func TestHeldInput(t *testing.T) {
 	const length = 150
 	for name, layer := range map[string]ssm.Config{

@@ -196,14 +196,15 @@ func (c *connection) Close() error {
 }
 
 // Serve accepts at most Options.Connections connections from a listener and serves them until ctx
-// is cancelled. Then it closes the Server as Close does, which takes at most Options.Grace. It is
-// an error if streams were not saved.
+// is cancelled. Then it closes the Server as Close does, within Options.Grace, and returns an error
+// if streams were not saved. If the listener fails, Serve returns that error without closing the
+// Server: call Close.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	l := newLimitListener(listener, s.opt.Connections, s.opt.ConnectionsPerClient)
 	h := &http.Server{ // a response that takes longer than WriteTimeout sets its own deadlines
 		Handler: s, ConnContext: connContext, ReadHeaderTimeout: headerTime, WriteTimeout: time.Minute,
 		IdleTimeout: time.Minute, MaxHeaderBytes: headerBytes, ErrorLog: s.errorLog(), TLSConfig: s.opt.TLS, Protocols: &http.Protocols{},
-		DisableGeneralOptionsHandler: true, // it would respond to "OPTIONS *" without check
+		DisableGeneralOptionsHandler: true, // net/http would respond to "OPTIONS *" without the checks of ServeHTTP
 	}
 	h.Protocols.SetHTTP1(true) // a stream has a connection of its own, which its limits assume
 	failed := make(chan error, 1)

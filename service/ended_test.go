@@ -50,8 +50,8 @@ func TestLostEnd(t *testing.T) {
 	must.Tally(t, promiseEnd, cases.tried, cases.held)
 }
 
-// A request whose query cannot be read as a whole is rejected. Without its events it would start a
-// new stream, in place of one whose last lines the client has not confirmed.
+// A request with a malformed query is rejected. If the server dropped the parameter events, the
+// request would start a new stream in place of one whose last lines the client has not confirmed.
 func TestMalformedQuery(t *testing.T) {
 	var cases counter
 	pcm := encode(tonemodel.Words().Samples)

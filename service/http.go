@@ -43,14 +43,14 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request, formats ...string)
 	return st, q
 }
 
-// parseQuery also rejects a query of which a part is malformed, or that repeats a parameter: if the
-// server ignored that part, the request could have another meaning. Without its events, for
-// example, a request starts a new stream in place of one that has ended.
+// parseQuery also rejects a query that is partly malformed or repeats a parameter. If the server
+// ignored that part, the request could change its meaning: without the parameter events, it starts
+// a new stream in place of one that has ended.
 func (s *Server) parseQuery(raw string, formats []string) (query, error) {
 	q := query{format: formats[0], events: -1}
 	parameters, err := url.ParseQuery(raw)
 	if err != nil {
-		return q, newError(http.StatusBadRequest, "request", "query %.80q: %v: expected NAME=VALUE, separated by &", raw, err)
+		return q, newError(http.StatusBadRequest, "request", "query %.80q: %v: expected NAME=VALUE pairs separated by &", raw, err)
 	}
 	for key, values := range parameters {
 		if len(values) > 1 {

@@ -190,7 +190,7 @@ func TestSlowReader(t *testing.T) {
 			})
 		})
 	}
-	must.Tally(t, "a client that stops reading is disconnected, and the service takes at most 64 kB meanwhile", cases.tried, cases.held)
+	must.Tally(t, "a client that stops reading is disconnected, and until then the service reads at most 64 kB from it", cases.tried, cases.held)
 }
 
 // An invalid option is named.
@@ -307,7 +307,7 @@ func TestRejectedBodies(t *testing.T) {
 		}
 		all.Wait()
 	})
-	must.Tally(t, "a response that needs no more of a body arrives within 1 s, and an endless body is cut off within 20 s", cases.tried, cases.held)
+	must.Tally(t, "a response that does not depend on the rest of the body arrives within 1 s, and the connection of a client that never stops sending is closed within 20 s", cases.tried, cases.held)
 }
 
 // sendForever sends a chunked body, and silence after it at the pace of a microphone, until the

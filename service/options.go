@@ -25,7 +25,7 @@ type Options struct {
 	MaxMessage   int64         // size of a WebSocket message in bytes
 	Idle         time.Duration // time without audio after which a stream is disconnected
 	Slow         time.Duration // time within which a client must read a line
-	Grace        time.Duration // longest time that Serve takes to end the streams
+	Grace        time.Duration // longest time that Serve or Close takes to end the streams
 
 	// ConnectionsPerClient is the number of open connections of Serve per address; more get status
 	// 429. With 0 it is twice MaxPerClient, or unlimited if TokenHeader is set.

@@ -38,9 +38,9 @@ type Server struct {
 	origins    http.CrossOriginProtection
 }
 
-// New returns a server. An invalid value in detect or opt is an *OptionError; the others come from
-// the folder of the snapshots. It is an error if another server uses that folder. Serve and Close
-// release it.
+// New returns a server. An invalid value in detect or opt is an *OptionError. All other errors
+// concern the folder of the snapshots, for example that another server uses it. The Server locks
+// the folder until Close, or a Serve whose ctx is cancelled, has ended all streams.
 func New(m *model.Model, detect events.Options, opt Options) (*Server, error) {
 	if err := opt.validate(); err != nil {
 		return nil, err

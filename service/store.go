@@ -86,9 +86,9 @@ func openStore(files atomicfile.Files, dir string, keep time.Duration, maxBytes 
 	return s, nil
 }
 
-// lockFolder locks the folder against other stores, of this process too: a stream that one of them
-// saves is not in the list of the other. A file system that is not the operating system's is a
-// test's, and needs no lock.
+// lockFolder locks the folder against other stores, also of this process, because two stores would
+// not see each other's streams. File systems other than the operating system's occur only in tests
+// and need no lock.
 func (s *store) lockFolder() error {
 	if s.files != atomicfile.System() {
 		return nil

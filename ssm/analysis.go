@@ -101,8 +101,8 @@ func (a *Analysis) Coverage() float64 { return coverage(a.LogPoles) }
 // Aliased returns how many modes turn by π or more per sample, before the angle is folded (see
 // Discrete.Aliased). In S5 with zero-order hold they are those with |Im Λ·Δ| ≥ π. The bilinear rule
 // of S5 maps frequencies one to one, so none of its modes alias. known is false where the figure
-// has no meaning: the poles of S4 are eigenvalues of Ā, and those of an LRU are discrete by
-// themselves.
+// has no meaning: the poles of S4 are eigenvalues of Ā, and those of an LRU have no
+// continuous frequency that could alias.
 func (a *Analysis) Aliased() (n int, known bool) {
 	if a.aliased == nil {
 		return 0, false

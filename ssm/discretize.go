@@ -88,7 +88,8 @@ func (p *Params) mode(disc Disc, i int, step, stepScale float64) (a complex128, 
 // the mode's angle per sample of the input.
 //
 // Unless r is a whole number, λ̄ʳ depends on the branch of the logarithm: the mode has the angle in
-// [−π, π] that its samples in training have. At r = 1 the transform keeps its angle.
+// [−π, π] that its samples in training have. At r = 1 the transform is returned
+// unchanged; only the returned angle is folded.
 func (c Config) discreteAtRate(t transform, k gain, r float64) (transform, gain, float64) {
 	angle := math.Remainder(imag(t.logLambda), 2*math.Pi)
 	if r != 1 {

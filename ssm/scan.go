@@ -69,7 +69,8 @@ type scanMode struct {
 	lambda, byDecay, byFreq, byStep               complex128
 	input, inputByDecay, inputByFreq, inputByStep complex128
 
-	// angle is that of λ̄ per sample of the input. With zero-order hold S5 has Im ΛΔ, not folded.
+	// angle is the angle of λ̄ in radians per sample of the input; for S5 with zero-order hold
+	// rΔ·Im Λ, not folded.
 	angle float64
 }
 

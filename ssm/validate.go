@@ -112,8 +112,8 @@ func (c Config) layerDiscs() []Disc {
 	return []Disc{ZOH, Bilinear}
 }
 
-// validatePoles checks init and disc of S4, S5 and the LRU. They do not support all the defaults,
-// so one error states what both keys must be.
+// validatePoles checks init and disc of S4, S5 and the LRU. At least one default is invalid for
+// each of these layers, so one error states the valid values of both keys.
 func (c Config) validatePoles() error {
 	inits, discs, wrong := c.layerInits(), c.layerDiscs(), []string{}
 	if !slices.Contains(inits, c.Init) && !(c.Init == Imported && c.Layer == LayerS4) {
@@ -235,9 +235,9 @@ func (c Config) validateChoices() error {
 func (c Config) validateAngles() error {
 	switch {
 	case c.RateRule == RateDecimate && !c.Angles():
-		return fmt.Errorf("ssm: rate_rule %q: poles of init %q have the step rΔ at other sampling rates; expected %q", c.RateRule, c.Init, RateHold)
+		return fmt.Errorf("ssm: rate_rule %q: poles of init %q follow other sampling rates by scaling the step Δ, so they have no rule: leave rate_rule unset", c.RateRule, c.Init)
 	case c.RateRule == RateDecimate && !c.Discrete():
-		return fmt.Errorf("ssm: rate_rule %q: poles with param %q have the step rΔ at other sampling rates; expected %q", c.RateRule, c.Param, RateHold)
+		return fmt.Errorf("ssm: rate_rule %q: poles with param %q follow other sampling rates by scaling the step Δ, so they have no rule: leave rate_rule unset", c.RateRule, c.Param)
 	case c.Grid != "" && c.Grid != GridA && c.Init != DFouT && c.Init != DFouTHalf:
 		return fmt.Errorf("ssm: grid %q: init %q has no choice of grid", c.Grid, c.Init)
 	case c.Init == DFouTHalf && c.Grid != "" && c.Grid != GridB:
@@ -245,9 +245,9 @@ func (c Config) validateAngles() error {
 	case c.BScale != "" && c.BScale != ScaleZOHXi && !c.Discrete():
 		return fmt.Errorf("ssm: b_scale %q: expected %q: other scales need discrete poles", c.BScale, ScaleZOHXi)
 	case (c.Param == ParamContinuous || c.Param == ParamWidth) && !c.Angles():
-		return fmt.Errorf("ssm: param %q: init %q has no angles on the unit circle; expected %q", c.Param, c.Init, ParamDiscrete)
+		return fmt.Errorf("ssm: param %q: init %q has no angles on the unit circle: leave param unset, or select an init such as %q", c.Param, c.Init, DFouT)
 	case c.XiPer != "" && c.XiPer != XiPerSSM && !c.Angles():
-		return fmt.Errorf("ssm: xi_per %q: init %q has no angles on the unit circle; expected %q", c.XiPer, c.Init, XiPerSSM)
+		return fmt.Errorf("ssm: xi_per %q: init %q has no angles on the unit circle: leave xi_per unset, or select an init such as %q", c.XiPer, c.Init, DFouT)
 	case c.ZeroPole && !c.Angles():
 		return fmt.Errorf("ssm: zero_pole: init %q has no angles on the unit circle", c.Init)
 	case c.Disc == Bilinear && c.BScale != "" && c.BScale != ScaleZOHXi:

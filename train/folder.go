@@ -50,8 +50,8 @@ func (t *Trainer) createFolder(opt Options) (err error) {
 	return t.holdsNoRun() // another process may have begun one before the lock
 }
 
-// holdsNoRun reports the first file of a run in the folder as an error. Without a configuration it
-// is what remains of a run.
+// holdsNoRun returns an error if the folder contains a file of a run. If the configuration is
+// missing, the error says that the run cannot be resumed.
 func (t *Trainer) holdsNoRun() error {
 	var found string
 	for _, name := range []string{configFile, metricsFile, bestFile, checkpointFile, previousFile} {

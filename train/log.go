@@ -16,8 +16,8 @@ import (
 
 // appendLog adds a JSON object to metrics.jsonl, in one write, and syncs the file and the folder.
 // An earlier process may have created the file and ended before it could sync the folder. If the
-// file was removed after this process has written to it, it is created again only while the folder
-// has its configuration: otherwise someone is removing the folder.
+// file was removed after this process has written to it, appendLog creates it again only if the
+// run's configuration still exists. If that is missing too, someone is removing the folder.
 func (t *Trainer) appendLog(v any) (err error) {
 	var line bytes.Buffer
 	if err := json.NewEncoder(&line).Encode(v); err != nil {

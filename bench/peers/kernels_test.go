@@ -13,7 +13,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// kernelCase is a kernel for testdata/kernels.py, with the kernel of the official code.
+// kernelCase is a kernel for testdata/kernels.py, with the golden kernel.
 type kernelCase struct {
 	name       string
 	Layer      string               `json:"layer"` // class in torch.py
@@ -24,8 +24,9 @@ type kernelCase struct {
 	want       []float64            // [Channels][≤ Length]
 }
 
-// TestTorchKernels compares the kernels of the PyTorch program with those of the official code, at
-// the same parameters.
+// TestTorchKernels compares the kernels of the PyTorch program with golden ones at the same
+// parameters: those of the official code for DSS and S4, and the test vector of docs/maths.md §2.8
+// for S4D.
 func TestTorchKernels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts PyTorch")
@@ -68,8 +69,8 @@ func (c *kernelCase) error(kernel []float64) float64 {
 	return worst / largest
 }
 
-// layerCases returns one case per direction of a golden layer, whose class has decay as the name of
-// A_real. The golden files store −Im A.
+// layerCases returns one case per direction of a golden layer. class is the class in torch.py, and
+// decay the name of its parameter for A_real. The golden files store −Im A.
 func layerCases(name, class, decay string, g *golden.KernelLayer) (list []kernelCase) {
 	p := map[string][]float64{decay: g.Parameters["A_real"], "b": g.Parameters["B"]}
 	for _, v := range g.Parameters["A_imag"] {

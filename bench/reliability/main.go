@@ -154,8 +154,8 @@ func run(w io.Writer, list []promise, long bool, test tester) error {
 	return nil
 }
 
-// printSkips lists the tests that were skipped although their promise was reported: some of its
-// cases were not tried.
+// printSkips lists the skipped tests of promises that other tests reported: some cases of these
+// promises were not tried.
 func printSkips(w io.Writer, list []promise, long bool, results map[string]*result) {
 	var lines []string
 	for _, p := range list {

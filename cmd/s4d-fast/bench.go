@@ -27,8 +27,8 @@ func (c *benchCmd) Help() string {
 	}
 	b.WriteString(`
 Column peak is the GFLOP/s as a fraction of the peak FMA rate with operands in registers. Both rates are measured
-alternately. copy has neither GFLOP/s nor peak. cauchy computes its sums in float64; a vector register holds half as
-many of these numbers, so its share of the peak is lower.
+alternately. copy has neither GFLOP/s nor peak. cauchy computes in float64. A vector register holds half as many
+float64 as float32 numbers, so cauchy has a lower share of the peak.
 
 Example:
   s4d-fast bench --op fft,conv --level generic,avx2`)

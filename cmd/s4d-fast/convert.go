@@ -21,7 +21,7 @@ import (
 
 type convertCmd struct {
 	To      string    `help:"Output format: safetensors (model file) or pytorch (checkpoint for example.py of state-spaces/s4, with minimal S4D layers; S4 as full layers of version 4; S5 and LRU layers are not supported)." enum:"safetensors,pytorch" default:"safetensors"`
-	In      modelFile `arg:"" help:"Input: a PyTorch checkpoint (.pth, .pt, .ckpt) of the network in example.py of state-spaces/s4, with minimal S4D layers or full S4 layers (versions 3 and 4). Files of the official trainer, which PyTorch Lightning saves, are also accepted. With --to pytorch: a model file (.safetensors) or built-in model (${models})."`
+	In      modelFile `arg:"" help:"Input: a PyTorch checkpoint (.pth, .pt, .ckpt) of the network in example.py of state-spaces/s4, with minimal S4D layers or full S4 layers (versions 3 and 4). Lightning checkpoints of the official trainer are also accepted. With --to pytorch: a model file (.safetensors) or built-in model (${models})."`
 	Out     string    `arg:"" help:"Output: a model file (.safetensors). With --to pytorch: a checkpoint (.pth, .pt)." type:"path"`
 	PreNorm bool      `name:"prenorm" help:"The network is pre-norm (the checkpoint does not store this; default: post-norm)."`
 	Disc    string    `help:"Discretisation of full layers: zoh, bilinear, or dss for DSS layers. Required, because the checkpoint does not store it. Only low-rank kernels (S4) do not require it; they are bilinear." placeholder:"NAME"`

@@ -51,12 +51,12 @@ type tensorInfo struct {
 
 // poleRange describes the discrete poles of a layer: the ranges of their moduli |λ̄| and of their
 // angles in radians per sample (folded into [0, π]), the largest gap between 0, the angles and π,
-// and the number of modes that alias, that is, whose angle before folding is π or more. It is nil
-// for S4 and the LRU, where it has no meaning (ssm.Analysis.Aliased). HInf is the largest frequency
-// response of the layer's SSMs (docs/maths.md §8) and HInfAngle its angle. Both are nil if the
-// response of an SSM is unbounded, or if the layer has one SSM for all channels. Moved is the
-// median distance of the angles from their initial values in half-widths of the resonances,
-// |θ − Ω|/(ρξ), and nil unless ssm.param is width.
+// and the number of modes that alias, that is, whose angle before folding is π or more. Aliased is
+// nil for S4 and the LRU, where the count has no meaning (ssm.Analysis.Aliased). HInf is the
+// largest frequency response of the layer's SSMs (docs/maths.md §8) and HInfAngle its angle. Both
+// are nil if the response of an SSM is unbounded, or if the layer has one SSM for all channels.
+// Moved is the median of |θ − Ω|/(ρξ), the distance of an angle from its initial value in
+// half-widths of its resonance. It is nil unless ssm.param is width.
 type poleRange struct {
 	Layer     int        `json:"layer"`
 	Modulus   [2]float64 `json:"modulus"`
@@ -340,7 +340,7 @@ func movedText(p poleRange) string {
 	if p.Moved == nil {
 		return ""
 	}
-	return fmt.Sprintf(", median angle moved by %.3g half-widths", *p.Moved)
+	return fmt.Sprintf(", angles moved by %.3g half-widths (median)", *p.Moved)
 }
 
 func encoderText(c model.Config) string {

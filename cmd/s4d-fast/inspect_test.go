@@ -135,7 +135,7 @@ func TestInspectMoved(t *testing.T) {
 			t.Errorf("layer %d: moved %v, expected %v", i, got, want)
 		}
 	}
-	contains(t, "inspect", ok(t, "inspect", path), "median angle moved by 0 half-widths\n", "median angle moved by 1.5 half-widths\n")
+	contains(t, "inspect", ok(t, "inspect", path), "angles moved by 0 half-widths (median)\n", "angles moved by 1.5 half-widths (median)\n")
 	path = saved(t, func(c *model.Config) { c.SSM.Init, c.SSM.Param = ssm.DFouTSingle, ssm.ParamDiscrete })
 	if text := ok(t, "inspect", path); strings.Contains(text, "half-widths") {
 		t.Errorf("a model without initial angles:\n%s", text)

@@ -74,5 +74,5 @@ func TestTooFewData(t *testing.T) {
 			held++
 		}
 	}
-	must.Tally(t, "data that are too few to train or to measure on are an error that names the place", tried, held)
+	must.Tally(t, "too little data for training or measuring is an error that names the file or folder", tried, held)
 }

@@ -143,7 +143,7 @@ func Measure(ctx context.Context, m *model.Model, streams []Stream, opt Options)
 	measured := run.collect()
 	for _, g := range measured.Groups {
 		if g.Seconds == 0 {
-			return nil, fmt.Errorf("calibration: background %q has no samples", g.Name)
+			return nil, fmt.Errorf("calibration: background %q has no samples: remove it or add recordings", g.Name)
 		}
 	}
 	return measured, nil

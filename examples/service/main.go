@@ -116,8 +116,8 @@ func flagName(option string) string {
 	return strings.ToLower(regexp.MustCompile("([a-z])([A-Z])").ReplaceAllString(option, "$1-$2"))
 }
 
-// stopSignals returns the signals that end the program. A SIGHUP that it was started to ignore, as
-// nohup does, stays ignored.
+// stopSignals returns the signals that end the program. If the program was started with SIGHUP
+// ignored, as by nohup, SIGHUP is not among them.
 func stopSignals() []os.Signal {
 	if signal.Ignored(syscall.SIGHUP) {
 		return []os.Signal{os.Interrupt, syscall.SIGTERM}

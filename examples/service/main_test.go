@@ -165,7 +165,7 @@ func saveToneModel(t *testing.T) string {
 }
 
 // promiseSignals is the promise that several tests report.
-const promiseSignals = "a signal to stop saves the streams and ends the service with 0, and a second one ends it at once"
+const promiseSignals = "SIGTERM or SIGHUP saves the streams and ends the service with 0, and a second SIGTERM ends it at once"
 
 // SIGTERM saves the streams and ends the process with 0; another process resumes them.
 func TestSIGTERM(t *testing.T) {

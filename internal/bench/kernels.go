@@ -140,9 +140,10 @@ func cauchyOf(h, modes, length int) workload {
 	}
 }
 
-// scanOf replaces the products B̄·x of one block by the states. As many samples as package convmode
-// processes at a time fit in the L2 cache. A scan with |λ̄| = ½ multiplies the largest value by at
-// most 2.5, so the data are reset after some scans, in a small fraction of the time.
+// scanOf measures the scan that replaces the products B̄·x of a block by the states. A block has as
+// many samples as package convmode processes at a time; it fits in the L2 cache. With |λ̄| = ½ each
+// scan multiplies the largest value by at most 2.5. The data are therefore reset after 64 scans,
+// which takes little time.
 func scanOf(modes, length int) workload {
 	const scans = 64
 	return workload{

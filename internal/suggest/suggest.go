@@ -11,7 +11,7 @@ func List(names []string) string {
 	if len(names) <= most {
 		return fmt.Sprintf("%.40q", names)
 	}
-	return fmt.Sprintf("%.40q and %d others", names[:most], len(names)-most)
+	return fmt.Sprintf("%.40q and %d more", names[:most], len(names)-most)
 }
 
 // Name returns the known name that is the fewest edits away from name, or "" if none is close. An

@@ -46,7 +46,7 @@ func TestList(t *testing.T) {
 		names[i] = strings.Repeat("x", 100)
 	}
 	got := List(names)
-	if len(got) > 1000 || !strings.HasSuffix(got, "] and 65516 others") {
+	if len(got) > 1000 || !strings.HasSuffix(got, "] and 65516 more") {
 		t.Errorf("List of 65536 names has %d bytes and ends with %q", len(got), got[len(got)-30:])
 	}
 }
