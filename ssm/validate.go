@@ -269,21 +269,14 @@ func (c Config) validateRanges() error {
 	if c.AReal == 0 && c.MovesByWidth() {
 		return fmt.Errorf("ssm: a_real 0: param %q moves angles in units of the resonance's width, which is 0 on the unit circle", c.Param)
 	}
-	if err := c.validateBandlimit(); err != nil {
-		return err
-	}
-	drawn := c.Init != Imported // imported steps come from a file, not from a range
-	if err := validateRange("dt_min", "dt_max", c.DtMin, c.DtMax, drawn && !c.Angles()); err != nil {
-		return err
-	}
-	return validateRange("xi_min", "xi_max", c.XiMin, c.XiMax, drawn && c.Angles())
-}
-
-func (c Config) validateBandlimit() error {
 	if !(c.Bandlimit >= 0) || math.IsInf(c.Bandlimit, 1) {
 		return fmt.Errorf("ssm: bandlimit %v: expected a finite number ≥ 0", c.Bandlimit)
 	}
-	return nil
+	drawn := c.Init != Imported // imported steps come from a file, not from a range
+	if err := validateRange("dt_min", "dt_max", c.DtMin, c.DtMax, drawn && !c.Angles() && c.Layer != LayerLRU); err != nil {
+		return err
+	}
+	return validateRange("xi_min", "xi_max", c.XiMin, c.XiMax, drawn && c.Angles())
 }
 
 // validateRange checks the ends of a log-uniform range. A range that the scheme does not use may be

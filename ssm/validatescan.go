@@ -48,7 +48,7 @@ func (c Config) validateMIMO() error {
 	if err := c.unused(append(c.angleKeys(), setting{"n_ssm", c.NSSM, c.NSSM != 0}, setting{"l_max", c.LMax, c.LMax != 0})...); err != nil {
 		return err
 	}
-	if err := c.validateBandlimit(); err != nil {
+	if err := c.validateRanges(); err != nil {
 		return err
 	}
 	if c.Layer == LayerLRU {
@@ -68,7 +68,7 @@ func (c Config) validateS5() error {
 	case !slices.Contains(inits, c.CInit):
 		return fmt.Errorf("ssm: c_init %q: expected one of %q", c.CInit, inits[1:])
 	}
-	return validateRange("dt_min", "dt_max", c.DtMin, c.DtMax, true)
+	return nil
 }
 
 func (c Config) validateLRU() error {

@@ -114,7 +114,8 @@ func (t *Trainer) checkFrom(c model.Config, from *model.Model) error {
 		add("the filter bank", fmt.Sprintf("%+v", *a.Filterbank), fmt.Sprintf("%+v", *b.Filterbank))
 	}
 	if a.Series != nil && b.Series != nil && !slices.Equal(a.Series.Columns, b.Series.Columns) {
-		add("the list of columns", suggest.List(a.Series.Columns), suggest.List(b.Series.Columns))
+		there, here := suggest.Difference(a.Series.Columns, b.Series.Columns)
+		add("the list of columns", there, here)
 	}
 	if len(list) > 0 {
 		return configErrorf("from: %s", strings.Join(list, "; "))

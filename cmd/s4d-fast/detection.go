@@ -134,6 +134,12 @@ func (f *detectionFlags) measure(ctx context.Context, std *streams, m *model.Mod
 	if d.Measurement, err = calibration.Measure(ctx, m, all, opt); err != nil {
 		return nil, interruptOr(ctx, err)
 	}
+	for _, g := range d.Groups {
+		if g.Seconds == 0 {
+			err := fmt.Errorf("--background: %q has no samples: remove it or add recordings", g.Name)
+			return nil, badInput(errors.Join(append([]error{err}, d.Skipped...)...))
+		}
+	}
 	d.Skipped = append(skipped, d.Skipped...)
 	return d, nil
 }

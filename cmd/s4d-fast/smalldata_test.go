@@ -60,17 +60,23 @@ func TestTooFewData(t *testing.T) {
 	words, background := filepath.Join(folder("one"), "yes"), filepath.Join(folder("hush"), "c.wav")
 	save(background, nil)
 	save(filepath.Join(folder("spoken"), "1", "a.wav"), sound)
+	broken := filepath.Join(folder("hush-broken"), "broken.wav")
+	testfiles.Write(t, broken, "RIFF")
 	for _, args := range [][]string{
 		{"calibrate", "digits", "--words", folder("spoken"), "--background", background, "--out", filepath.Join(dir, "m.safetensors")},
 		{"eval", "digits", "--stream", "--background", background},
 		{"eval", "digits", "--stream", "--background", background, "--background", words},
+		{"eval", "digits", "--stream", "--background", broken, "--skip-broken"},
 	} {
 		tried++
 		code, _, stderr := invoke(nil, args...)
-		contains(t, strings.Join(args, " "), stderr, background+`" has no samples`)
+		contains(t, strings.Join(args, " "), stderr, "hush", " has no samples")
+		if args[len(args)-1] == "--skip-broken" {
+			contains(t, "the reason", stderr, "broken.wav: ")
+		}
 		if code != exitBadInput {
 			t.Errorf("%v: exit code %d, expected %d: %s", args, code, exitBadInput, stderr)
-		} else if strings.Contains(stderr, background) {
+		} else if strings.Contains(stderr, "hush") {
 			held++
 		}
 	}

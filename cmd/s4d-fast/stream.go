@@ -89,7 +89,7 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 		return badInput(err)
 	}
 	if d := m.Meta.Series; d != nil {
-		return badInput(fmt.Errorf("%s: the network reads rows with the columns %.200q, not audio; set --format csv or jsonl", c.Model, d.Columns))
+		return badInput(fmt.Errorf("%s: the network reads rows with the columns %s, not audio; set --format csv or jsonl", c.Model, suggest.List(d.Columns)))
 	}
 	if m.Meta.Filterbank == nil && (m.Config.Encoder != model.EncoderLinear || m.Config.DInput != 1) {
 		return badInput(fmt.Errorf("%s: the network reads %s input with d_input %d; audio has 1 channel", c.Model, m.Config.Encoder, m.Config.DInput))

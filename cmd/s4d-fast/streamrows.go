@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/internal/table"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -170,7 +171,7 @@ func (r *rowPrinter) findColumns(id *string) error {
 	if n := r.model.Config.DInput; len(r.inputs) != n {
 		expected := fmt.Sprintf("%d", n)
 		if described != nil {
-			expected += fmt.Sprintf(", the model's %.200q", described.Columns)
+			expected += ", the model's " + suggest.List(described.Columns)
 		}
 		return r.table.Wrap(fmt.Errorf("%d columns of numbers, expected %s", len(r.inputs), expected))
 	}

@@ -93,9 +93,8 @@ type result struct {
 }
 
 // Measure processes streams of words and of background with all candidates. A word whose label the
-// model does not have is an error, and so is a group of background without samples. The result does
-// not depend on the number of workers. If streams cannot be read, the error is that of the first.
-// If ctx is cancelled, the error is its cause.
+// model does not have is an error. The result does not depend on the number of workers. If streams
+// cannot be read, the error is that of the first. If ctx is cancelled, the error is its cause.
 func Measure(ctx context.Context, m *model.Model, streams []Stream, opt Options) (*Measurement, error) {
 	if len(opt.Candidates) == 0 {
 		return nil, errors.New("calibration: no candidates")
@@ -140,13 +139,7 @@ func Measure(ctx context.Context, m *model.Model, streams []Stream, opt Options)
 	if i := run.failed.Load(); i < int64(len(streams)) {
 		return nil, fmt.Errorf("calibration: %w", run.results[i].err)
 	}
-	measured := run.collect()
-	for _, g := range measured.Groups {
-		if g.Seconds == 0 {
-			return nil, fmt.Errorf("calibration: background %q has no samples: remove it or add recordings", g.Name)
-		}
-	}
-	return measured, nil
+	return run.collect(), nil
 }
 
 // run is the state of a call of Measure.

@@ -4,14 +4,34 @@ package suggest
 
 import "fmt"
 
+const most = 20 // names in an error message
+
 // List formats names for an error message, however many there are: the first 20, each of at most 40
 // characters, and the number of the others.
 func List(names []string) string {
-	const most = 20
 	if len(names) <= most {
 		return fmt.Sprintf("%.40q", names)
 	}
 	return fmt.Sprintf("%.40q and %d more", names[:most], len(names)-most)
+}
+
+// Difference formats two different lists of names for an error message. Of long lists it gives the
+// first name that differs.
+func Difference(a, b []string) (inA, inB string) {
+	if max(len(a), len(b)) <= most {
+		return List(a), List(b)
+	}
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	describe := func(names []string) string {
+		if i == len(names) {
+			return fmt.Sprintf("(%d)", len(names))
+		}
+		return fmt.Sprintf("(%d, number %d is %.40q)", len(names), i+1, names[i])
+	}
+	return describe(a), describe(b)
 }
 
 // Name returns the known name that is the fewest edits away from name, or "" if none is close. An

@@ -1,6 +1,7 @@
 package suggest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,4 +50,16 @@ func TestList(t *testing.T) {
 	if len(got) > 1000 || !strings.HasSuffix(got, "] and 65516 more") {
 		t.Errorf("List of 65536 names has %d bytes and ends with %q", len(got), got[len(got)-30:])
 	}
+}
+
+func TestDifference(t *testing.T) {
+	a, b := Difference([]string{"x"}, []string{"x", "y"})
+	must.Equal(t, a+b, `["x"]["x" "y"]`, "short lists")
+	names := strings.Split(strings.Repeat("c,", 50), ",")
+	other := slices.Clone(names)
+	other[30] = "d"
+	a, b = Difference(names, other)
+	must.Equal(t, a+b, `(51, number 31 is "c")(51, number 31 is "d")`, "long lists")
+	a, b = Difference(names, names[:40])
+	must.Equal(t, a+b, `(51, number 41 is "c")(40)`, "a list that continues the other")
 }

@@ -50,7 +50,7 @@ func (t *tableReader) roles(names []string) (r roles, err error) {
 		}
 		i := slices.Index(names, name)
 		if i < 0 {
-			err = fmt.Errorf("no column %q; the columns are %s", name, suggest.List(names))
+			err = fmt.Errorf("no column %q; the columns are %s%s", name, suggest.List(names), suggest.Hint(name, names))
 			if name == t.opt.Time {
 				err = fmt.Errorf("%w; if every line is a whole series, set the option layout to %q and time to \"\"", err, LayoutWide)
 			}
@@ -95,7 +95,8 @@ func (t *tableReader) setColumns(names []string) error {
 		t.columns = names
 	}
 	if !slices.Equal(names, t.columns) {
-		return fmt.Errorf("input columns %s, expected %s as in the first file", suggest.List(names), suggest.List(t.columns))
+		got, want := suggest.Difference(names, t.columns)
+		return fmt.Errorf("input columns %s, expected %s as in the first file", got, want)
 	}
 	return nil
 }

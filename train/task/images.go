@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -86,8 +87,9 @@ func (t imageTask) load(ctx context.Context, src Source, _ none) (*dataset.Datas
 		switch {
 		case err == nil:
 			if d.Labels != nil && !slices.Equal(d.Labels, images.classes) {
-				return nil, fmt.Errorf("%s has the classes %q, %s the classes %q; expected the same", filepath.Join(src.Dir, "train"), d.Labels,
-					filepath.Join(src.Dir, "test"), images.classes)
+				a, b := suggest.Difference(d.Labels, images.classes)
+				return nil, fmt.Errorf("%s has the classes %s, %s the classes %s; expected the same", filepath.Join(src.Dir, "train"), a,
+					filepath.Join(src.Dir, "test"), b)
 			}
 			d.Labels = images.classes
 			d.Test = t.set(images, identity(len(images.labels)))
