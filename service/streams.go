@@ -292,10 +292,16 @@ func (s *streams) release(st *stream, keep bool) (saved bool) {
 
 // forget deletes a stream that is not connected.
 func (s *streams) forget(id, client string) error {
-	found := false
 	s.mu.Lock()
 	err := s.available(id)
-	if err == nil && s.store != nil {
+	if err != nil { // after a shutdown another server may use the folder
+		s.mu.Unlock()
+		return err
+	}
+	s.handlers.Add(1) // until the file is deleted
+	defer s.handlers.Done()
+	found := false
+	if s.store != nil {
 		found, err = s.store.forget(id, client)
 	}
 	s.mu.Unlock()

@@ -174,8 +174,9 @@ type ctxBox struct{ context.Context }
 
 // notifyContext returns a context that SIGINT, SIGTERM or SIGHUP cancels with the cause
 // signalError. A SIGHUP that the process was started to ignore, as nohup does, stays ignored. A
-// second signal ends the process at once. When the reader of standard output exits, the next write
-// returns an error; there is no signal.
+// second SIGINT or SIGTERM ends the process at once. A second SIGHUP does not: a terminal that is
+// closed often sends two, one from the kernel and one from the shell. When the reader of standard
+// output exits, the next write returns an error; there is no signal.
 func notifyContext() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	ignoreBrokenPipes()
@@ -187,8 +188,9 @@ func notifyContext() (ctx context.Context, stop func()) {
 	signal.Notify(c, signals...)
 	go func() {
 		if s, ok := <-c; ok {
-			cancel(signalError{s.(syscall.Signal)})
+			signal.Ignore(syscall.SIGHUP) // before Stop, which restores the default action of the others
 			signal.Stop(c)
+			cancel(signalError{s.(syscall.Signal)})
 		}
 	}()
 	return ctx, func() {

@@ -65,14 +65,23 @@ func main() {
 }
 
 // notifyContext returns a context that ends with Ctrl-C, SIGTERM or SIGHUP, unless the process
-// ignores SIGHUP because nohup has started it. The second signal ends the process at once.
+// ignores SIGHUP because nohup has started it. A second Ctrl-C or SIGTERM ends the process at once.
+// A second SIGHUP does not: a terminal that is closed often sends two, one from the kernel and one
+// from the shell.
 func notifyContext() context.Context {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), signals...)
-	context.AfterFunc(ctx, stop)
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, signals...)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-c
+		signal.Ignore(syscall.SIGHUP) // before Stop, which restores the default action of the others
+		signal.Stop(c)
+		cancel()
+	}()
 	return ctx
 }
 

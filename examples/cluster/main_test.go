@@ -5,9 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -17,6 +15,15 @@ import (
 	"github.com/s4d-fast/s4d-fast/examples/cluster/internal/member"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
+
+// TestMain lets a test run a part of main as a process of its own.
+func TestMain(m *testing.M) {
+	if os.Getenv(stopVariable) != "" {
+		stopOnSignal()
+		return
+	}
+	os.Exit(m.Run())
+}
 
 // lines is a writer that passes on what is written.
 type lines chan string
@@ -61,19 +68,4 @@ func TestConnect(t *testing.T) {
 	cancel()
 	s.wait = time.Hour
 	must.Reject(connect(ended, s))(t, context.Canceled)
-}
-
-// SIGHUP, which a process receives when its terminal closes, ends a member as SIGTERM does, unless
-// nohup has started it.
-func TestHangup(t *testing.T) {
-	if signal.Ignored(syscall.SIGHUP) {
-		t.Skip("the tests ignore SIGHUP")
-	}
-	ctx := notifyContext()
-	must.Do(t, must.Get(os.FindProcess(os.Getpid()))(t).Signal(syscall.SIGHUP))
-	select {
-	case <-ctx.Done():
-	case <-time.After(time.Minute):
-		t.Error("the context continues after SIGHUP")
-	}
 }

@@ -125,7 +125,9 @@ func stopSignals() []os.Signal {
 	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 }
 
-// run serves until SIGTERM, SIGHUP or Ctrl-C. The second signal ends the process at once.
+// run serves until SIGTERM, SIGHUP or Ctrl-C. A second SIGTERM or Ctrl-C ends the process at once.
+// A second SIGHUP does not: a terminal that is closed often sends two, one from the kernel and one
+// from the shell.
 func run(f flags) error {
 	load := model.Load
 	if pretrained.Has(f.model) {
@@ -170,9 +172,19 @@ func run(f flags) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	context.AfterFunc(ctx, func() {
+		signal.Ignore(syscall.SIGHUP) // before stop, which restores the default action of the others
 		stop()
 		f.Log.Info("shutting down", "grace", f.Grace)
 	})
 	f.Log.Info("listening", "address", l.Addr().String(), "model", f.model, "stream_bytes", s.Stats().StreamBytes, "connections", f.Connections)
-	return s.Serve(ctx, l)
+	return serve(ctx, s, l)
+}
+
+// serve serves until ctx ends or the listener fails, and then saves the connected streams.
+func serve(ctx context.Context, s *service.Server, l net.Listener) error {
+	err := s.Serve(ctx, l)
+	if ctx.Err() == nil { // the listener has failed
+		err = errors.Join(err, s.Close())
+	}
+	return err
 }

@@ -4,14 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,7 +23,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/pretrained"
-	"github.com/s4d-fast/s4d-fast/report"
 	"github.com/s4d-fast/s4d-fast/service"
 )
 
@@ -164,74 +161,12 @@ func saveToneModel(t *testing.T) string {
 	return path
 }
 
-// promiseSignals is the promise that several tests report.
-const promiseSignals = "SIGTERM or SIGHUP saves the streams and ends the service with 0, and a second SIGTERM ends it at once"
-
-// SIGTERM saves the streams and ends the process with 0; another process resumes them.
-func TestSIGTERM(t *testing.T) {
-	checkStop(t, syscall.SIGTERM)
-	must.Tally(t, promiseSignals, 1, passed(t))
-}
-
-// SIGHUP, which a process receives when its terminal closes, does the same. Under nohup, which
-// ignores it, the service continues.
-func TestSIGHUP(t *testing.T) {
-	hangups := make(chan os.Signal, 1) // if this process ignores SIGHUP, the service must not inherit that
-	signal.Notify(hangups, syscall.SIGHUP)
-	defer signal.Stop(hangups)
-	checkStop(t, syscall.SIGHUP)
-	shell, err := exec.LookPath("sh")
-	if err != nil {
-		t.Skip(err)
-	}
-	p := startCommand(t, exec.Command(shell, "-c", `trap "" HUP; exec "$0" "$@"`, os.Args[0],
-		"-listen", "127.0.0.1:0", "-metrics", "127.0.0.1:0", "-model", saveToneModel(t)))
-	must.Do(t, p.cmd.Process.Signal(syscall.SIGHUP))
-	status, _ := p.get(p.address, "/healthz")
-	must.Equal(t, status, 200, "status of /healthz after an ignored SIGHUP")
-	p.terminate()
-	must.Do(t, p.cmd.Wait())
-	must.Tally(t, promiseSignals, 2, 2*passed(t))
-}
-
 // passed returns 1 unless the test has failed.
 func passed(t *testing.T) int {
 	if t.Failed() {
 		return 0
 	}
 	return 1
-}
-
-// checkStop ends a service that has a stream with a signal, and resumes the stream with another
-// service.
-func checkStop(t *testing.T, stop syscall.Signal) {
-	t.Helper()
-	dir, path := t.TempDir(), saveToneModel(t)
-	p := startProcess(t, "-snapshots", dir, "-model", path)
-	conn := p.stream("mine")
-	must.Do(t, p.cmd.Process.Signal(stop))
-	var last report.Error
-	for {
-		_, line, err := conn.Read(t.Context())
-		if err != nil {
-			must.Equal(t, websocket.CloseStatus(err), websocket.StatusServiceRestart, "closed with")
-			break
-		}
-		must.Do(t, json.Unmarshal(line, &last))
-	}
-	must.Equal(t, last.Code, "shutdown", "the last line is an error")
-	must.Do(t, p.cmd.Wait())
-	if last.Samples == nil || *last.Samples == 0 {
-		t.Fatalf("error line %+v, expected the number of samples", last)
-	}
-	p = startProcess(t, "-snapshots", dir, "-model", path)
-	r := must.Get(http.Post("http://"+p.address+"/v1/streams/mine?format=s16le", "", nil))(t)
-	defer r.Body.Close()
-	var start report.Start
-	must.Do(t, json.NewDecoder(r.Body).Decode(&start))
-	if start.Samples == nil || *start.Samples != *last.Samples {
-		t.Errorf("start line %+v, expected %d samples", start, *last.Samples)
-	}
 }
 
 // The metrics have the documented names. They and the profiles have an address of their own.
@@ -337,38 +272,6 @@ func TestFewFileDescriptors(t *testing.T) {
 	if files, _ := filepath.Glob(filepath.Join(dir, "*.stream")); len(files) != len(accepted) {
 		t.Errorf("%d snapshots, expected %d", len(files), len(accepted))
 	}
-}
-
-// A process that cannot save a stream exits with 1 and reports how many.
-func TestExitCodeOfUnsavedStreams(t *testing.T) {
-	dir := t.TempDir()
-	p := startProcess(t, "-snapshots", dir, "-model", saveToneModel(t))
-	p.stream("mine")
-	must.Do(t, os.RemoveAll(dir))
-	p.terminate()
-	p.waitForLog("1 of 1 streams were not saved")
-	p.cmd.Wait()
-	must.Equal(t, p.cmd.ProcessState.ExitCode(), 1, "exit code")
-}
-
-// A second SIGTERM ends the process at once, while the first still waits for clients.
-func TestSecondSIGTERM(t *testing.T) {
-	p := startProcess(t, "-grace", "1m", "-model", saveToneModel(t))
-	conn, err := net.Dial("tcp", p.address) // net/http waits for its request
-	must.Do(t, err)
-	defer conn.Close()
-	// When this request is served, conn has been accepted.
-	if status, _ := p.get(p.address, "/healthz"); status != 200 {
-		t.Errorf("/healthz: status %d", status)
-	}
-	p.terminate()
-	p.waitForLog("INFO shutting down")
-	p.terminate()
-	p.cmd.Wait()
-	if s := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !s.Signaled() || s.Signal() != syscall.SIGTERM {
-		t.Errorf("ended with %v, expected SIGTERM", p.cmd.ProcessState)
-	}
-	must.Tally(t, promiseSignals, 1, passed(t))
 }
 
 // A second process with the folder of a running one exits with an error that names the folder. It
