@@ -222,8 +222,8 @@ func TestLeaks(t *testing.T) {
 	valgrind := func(program ...string) error {
 		cmd := exec.Command("valgrind", append([]string{"--quiet", "--undef-value-errors=no", "--suppressions=testdata/valgrind.supp", "--leak-check=full", "--show-leak-kinds=definite",
 			"--errors-for-leak-kinds=definite,indirect", "--error-exitcode=" + strconv.Itoa(found)}, program...)...)
-		// Valgrind does not know AVX-512. It announces RDTSCP even if the processor lacks it, and then
-		// stops at this instruction, so Go's runtime must not use it.
+		// Valgrind does not know AVX-512. It announces RDTSCP even if the processor lacks it, and
+		// then stops at this instruction, so Go's runtime must not use it.
 		cmd.Env = append(os.Environ(), "S4D_LEVEL=generic", "GODEBUG=cpu.rdtscp=off")
 		var stderr bytes.Buffer
 		cmd.Stderr, cmd.Stdin = &stderr, bytes.NewReader(make([]byte, 3200))
