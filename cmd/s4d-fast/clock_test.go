@@ -5,15 +5,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
@@ -61,29 +57,13 @@ func withJumpingClock(t *testing.T) string {
 // The run ends with the bits of a run with an undisturbed clock.
 func TestClockChanges(t *testing.T) {
 	const epochs = 4
-	cases, held, late := must.Cases(0, 40), 0, 0
+	cases := must.Cases(0, 40)
 	if cases == 0 {
 		t.Skip("compiles the command and the standard library again; only in the long form")
 	}
 	want, takes := uninterrupted(t, epochs)
 	command = withJumpingClock(t)
 	defer func() { command = "" }()
-	draw := rand.New(rand.NewPCG(19, 3))
-	for i := 0; i < cases; {
-		out := filepath.Join(scratch(t), "run")
-		inTime, code, text := killed(t, out, epochs, syscall.SIGKILL, time.Duration(draw.Float64()*float64(takes)))
-		if !inTime { // the run had ended
-			if late++; late > cases {
-				t.Fatalf("%d of %d runs ended before the signal", late, late+i)
-			}
-			continue
-		}
-		i++
-		if code != -1 {
-			t.Errorf("exit code %d, expected that SIGKILL ends the process: %s", code, text)
-		} else if sameEnd(t, fmt.Sprint("killed run ", i), out, epochs, want) {
-			held++
-		}
-	}
+	held := killedRuns(t, cases, epochs, want, takes, 3)
 	must.Tally(t, "a run that is killed while the time of day changes resumes to the same bits", cases, held)
 }

@@ -48,13 +48,11 @@ func future(t *testing.T, out string) {
 	})
 }
 
-// A run that is killed at any moment, once or twice, and resumed, ends with the bits of a run that
-// was not killed.
-func TestKill(t *testing.T) {
-	const epochs = 4
-	want, takes := uninterrupted(t, epochs)
-	cases := must.Cases(6, 200)
-	draw, held, late := rand.New(rand.NewPCG(19, 1)), 0, 0
+// killedRuns kills runs at random moments, once or twice, and resumes them. It returns how many of
+// the cases end with the bits of a run that was not killed.
+func killedRuns(t *testing.T, cases, epochs int, want string, takes time.Duration, seed uint64) (held int) {
+	t.Helper()
+	draw, late := rand.New(rand.NewPCG(19, seed)), 0
 	for i := 0; i < cases; {
 		out := filepath.Join(scratch(t), "run")
 		after := func() time.Duration { return time.Duration(draw.Float64() * float64(takes)) }
@@ -79,6 +77,16 @@ func TestKill(t *testing.T) {
 		}
 		must.Do(t, os.RemoveAll(out))
 	}
+	return held
+}
+
+// A run that is killed at any moment, once or twice, and resumed, ends with the bits of a run that
+// was not killed.
+func TestKill(t *testing.T) {
+	const epochs = 4
+	want, takes := uninterrupted(t, epochs)
+	cases := must.Cases(6, 200)
+	held := killedRuns(t, cases, epochs, want, takes, 1)
 	must.Tally(t, "a run that is killed at any moment resumes to the same bits", cases, held)
 }
 
