@@ -201,12 +201,16 @@ func (c Config) validate() error {
 }
 
 func (c Config) validateSizes() error {
+	states := 2
+	if c.SSM.Layer == ssm.LayerLRU {
+		states = 1
+	}
 	for _, n := range []struct {
 		name              string
 		value, least, top int
 	}{
 		{"d_input", c.DInput, 1, maxSize}, {"d_output", c.DOutput, 1, maxSize}, {"d_model", c.DModel, 1, maxSize},
-		{"n_layers", c.NLayers, 1, maxLayers}, {"d_state", c.SSM.DState, 2, maxSize},
+		{"n_layers", c.NLayers, 1, maxLayers}, {"d_state", c.SSM.DState, states, maxSize},
 		{"ssm_layers", c.SSMLayers, 0, c.NLayers},
 	} {
 		if n.value < n.least {

@@ -15,13 +15,15 @@ import (
 // but not the error rates that were measured there (Detection.Measured).
 //
 // All SSMs keep the same number of modes, so that both modes of running get faster. Shared pole
-// copies become one copy per SSM.
+// copies become one copy per SSM. The one SSM of an S5 layer or an LRU keeps keep·P modes. The key
+// blocks of S5, which only the initial values depend on, becomes 0 if it does not divide their
+// number.
 func (m *Model) Prune(keep float64) (*Model, error) {
 	if err := m.checkPrune(keep); err != nil {
 		return nil, err
 	}
 	kept := max(1, int(math.Round(keep*float64(m.Config.SSM.Modes()))))
-	return m.withModes(kept, m.discretized(), 0), nil
+	return m.withModes(kept, m.gains(), 0), nil
 }
 
 // PruneGlobal returns a model in which the share keep of the modes of the whole network remains,
@@ -35,20 +37,20 @@ func (m *Model) PruneGlobal(keep float64) (pruned *Model, remaining int, err err
 	if err := m.checkPrune(keep); err != nil {
 		return nil, 0, err
 	}
-	layers := m.discretized()
+	layers := m.gains()
 	var scores []float64
-	for _, d := range layers {
-		scores = append(scores, d.LAST()...)
+	for _, g := range layers {
+		scores = append(scores, g.LAST()...)
 	}
 	slices.SortFunc(scores, func(a, b float64) int { return cmp.Compare(b, a) })
 	share := int(keep*float64(len(scores)) + 1e-9) // 0.29·100 is less than 29
 	least := scores[max(share, 1)-1]
 	most := 1
-	for _, d := range layers {
-		last := d.LAST()
-		for h := range d.H {
+	for _, g := range layers {
+		last := g.LAST()
+		for h := range g.SSMs {
 			n := 0
-			for _, score := range last[h*d.M : (h+1)*d.M] {
+			for _, score := range last[h*g.M : (h+1)*g.M] {
 				if score >= least {
 					n++
 				}
@@ -60,7 +62,7 @@ func (m *Model) PruneGlobal(keep float64) (pruned *Model, remaining int, err err
 }
 
 func (m *Model) checkPrune(keep float64) error {
-	if err := m.Config.SSM.CheckDiagonal(); err != nil {
+	if err := m.Config.SSM.CheckScores(); err != nil {
 		return fmt.Errorf("model: prune: %w", err)
 	}
 	if !(keep > 0 && keep <= 1) {
@@ -69,22 +71,28 @@ func (m *Model) checkPrune(keep float64) error {
 	return nil
 }
 
-// discretized returns the SSMs of all layers.
-func (m *Model) discretized() (layers []*ssm.Discrete) {
+// gains returns what the scores of each layer depend on.
+func (m *Model) gains() (layers []*ssm.ModeGains) {
 	for i := range m.Config.CountSSM() {
-		layers = append(layers, m.SSMParams(i).Discretize(m.Config.SSM.Disc, 1))
+		layers = append(layers, m.SSMParams(i).ModeGains(1))
 	}
 	return layers
 }
 
 // withModes returns a model whose SSMs have their best modes. C is 0 for modes whose LAST score is
 // below least.
-func (m *Model) withModes(kept int, layers []*ssm.Discrete, least float64) *Model {
+func (m *Model) withModes(kept int, layers []*ssm.ModeGains, least float64) *Model {
 	c := m.Config
 	modes := c.SSM.Modes()
 	c.SSM.DState, c.SSM.NSSM, c.SSM.Grid, c.SSM.ZeroPole = 2*kept, 0, "", false
 	if c.SSM.Init == ssm.DFouTHalf { // this scheme implies M = N/2 + 1
 		c.SSM.Init = ssm.DFouT
+	}
+	if c.SSM.Layer == ssm.LayerLRU {
+		c.SSM.DState = kept
+	}
+	if kept%max(c.SSM.Blocks, 1) != 0 {
+		c.SSM.Blocks = 0
 	}
 	out := &Model{Config: c, Meta: m.Meta, Weights: NewWeights(c)}
 	out.Meta.Detection = m.Meta.Detection.unmeasured()
@@ -101,8 +109,12 @@ func (m *Model) withModes(kept int, layers []*ssm.Discrete, least float64) *Mode
 	if c.SSM.Discrete() && c.SSM.BScale == ssm.ScaleUnit {
 		size = math.Sqrt(float64(kept) / float64(modes))
 	}
-	for i, d := range layers {
-		m.Weights.Layers[i].keepModes(&out.Weights.Layers[i], d, kept, m.Config.ssmConfig().Copies(), least)
+	for i, g := range layers {
+		if c.SSM.MIMO() {
+			m.Weights.Layers[i].keepScanModes(&out.Weights.Layers[i], g.LAST(), kept, least)
+			continue
+		}
+		m.Weights.Layers[i].keepModes(&out.Weights.Layers[i], g, kept, m.Config.ssmConfig().Copies(), least)
 		for k := range out.Weights.Layers[i].C {
 			out.Weights.Layers[i].C[k] *= float32(size)
 		}
@@ -112,17 +124,11 @@ func (m *Model) withModes(kept int, layers []*ssm.Discrete, least float64) *Mode
 
 // keepModes copies each channel's best modes, in their order, to a layer with that many modes. C is
 // 0 for those whose score is below least.
-func (l *Layer) keepModes(to *Layer, d *ssm.Discrete, kept, copies int, least float64) {
-	score := d.LAST()
-	order := make([]int, d.M)
-	for h := range d.H {
-		for n := range order {
-			order[n] = n
-		}
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(score[h*d.M+b], score[h*d.M+a]) })
-		best := slices.Sorted(slices.Values(order[:kept]))
-		for i, n := range best {
-			from, at := h%copies*d.M+n, h*kept+i
+func (l *Layer) keepModes(to *Layer, g *ssm.ModeGains, kept, copies int, least float64) {
+	score := g.LAST()
+	for h := range g.SSMs {
+		for i, n := range highest(score[h*g.M:(h+1)*g.M], kept) {
+			from, at := h%copies*g.M+n, h*kept+i
 			to.Decay[at], to.Freq[at] = l.Decay[from], l.Freq[from]
 			if l.Omega != nil {
 				to.Omega[at] = l.Omega[from]
@@ -130,13 +136,39 @@ func (l *Layer) keepModes(to *Layer, d *ssm.Discrete, kept, copies int, least fl
 			if l.B != nil {
 				copy(to.B[2*at:2*at+2], l.B[2*from:])
 			}
-			for dir := range d.Directions {
-				c := to.C[2*(dir*d.H*kept+at):][:2]
-				copy(c, l.C[2*(dir*d.H*d.M+h*d.M+n):])
-				if score[h*d.M+n] < least {
+			for dir := range g.Directions {
+				c := to.C[2*(dir*g.SSMs*kept+at):][:2]
+				copy(c, l.C[2*(dir*g.SSMs*g.M+h*g.M+n):])
+				if score[h*g.M+n] < least {
 					clear(c)
 				}
 			}
 		}
 	}
+}
+
+// keepScanModes is keepModes for an S5 layer or an LRU.
+func (l *Layer) keepScanModes(to *Layer, score []float64, kept int, least float64) {
+	h, modes := len(l.D), len(score)
+	for i, n := range highest(score, kept) {
+		to.Step[i], to.Decay[i], to.Freq[i] = l.Step[n], l.Decay[n], l.Freq[n]
+		copy(to.B[2*i*h:2*(i+1)*h], l.B[2*n*h:])
+		for row := range len(l.C) / (2 * modes) { // outputs of all directions
+			c := to.C[2*(row*kept+i):][:2]
+			copy(c, l.C[2*(row*modes+n):])
+			if score[n] < least {
+				clear(c)
+			}
+		}
+	}
+}
+
+// highest returns the indices of the highest scores, in ascending order.
+func highest(score []float64, kept int) []int {
+	order := make([]int, len(score))
+	for n := range order {
+		order[n] = n
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
+	return slices.Sorted(slices.Values(order[:kept]))
 }

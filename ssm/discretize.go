@@ -1,6 +1,7 @@
 package ssm
 
 import (
+	"fmt"
 	"math"
 	"math/cmplx"
 )
@@ -33,8 +34,8 @@ func (p *Params) Discretize(disc Disc, stepScale float64) *Discrete {
 // DiscretizeChannels is Discretize for channels [lo, hi) of an allocated d. It allocates nothing.
 // Disjoint ranges may run concurrently.
 func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, stepScale float64, lo, hi int) {
-	if err := p.CheckDiagonal(); err != nil {
-		panic(err)
+	if !p.Diagonal() {
+		panic(fmt.Sprintf("ssm: Discretize: layer %q, expected %q or %q", p.layer(), LayerS4D, LayerDSS))
 	}
 	if p.Layer == LayerDSS {
 		p.discretizeDSS(d, stepScale, lo, hi)

@@ -119,6 +119,47 @@ func TestProposition1Orthogonal(t *testing.T) {
 	}
 }
 
+// Lemma 1 of the paper: no two frequencies alias if |Δ·Im λ| < π for all of them. Two discrete
+// poles are equal exactly if their frequencies differ by a multiple of 2π/Δ. The paper claims that
+// the condition is necessary, too. S4D-Lin with Δ = 0.09 does not meet it, and has no equal poles.
+func TestLemma1(t *testing.T) {
+	const step = 0.09
+	turns := []float64{-1.75, -0.5, 0, 0.25, 0.875, 1.5, 2, 2.25, 4.25} // frequencies in units of π/Δ
+	cfg := config(Lin, 1, 2*len(turns))
+	cfg.DtMin, cfg.DtMax = step, step
+	p := mustNew(t, cfg, 1, 0)
+	for n, f := range turns {
+		p.Freq[n] = f * math.Pi / step
+	}
+	poles := p.Discretize(ZOH, 1).LogLambda
+	for n, f := range turns {
+		for m, g := range turns[:n] {
+			apart := cmplx.Abs(cmplx.Exp(poles[n]) - cmplx.Exp(poles[m]))
+			near(t, apart, 2*math.Exp(-step/2)*math.Abs(math.Sin(math.Pi*(f-g)/2)), 1e-14, "distance of the poles at %vπ/Δ and %vπ/Δ", f, g)
+			same := apart < 1e-14
+			if multiple := math.Mod(f-g, 2) == 0; same != multiple {
+				t.Errorf("frequencies %vπ/Δ and %vπ/Δ: equal poles %v, expected %v", f, g, same, multiple)
+			}
+			if same && math.Abs(f) < 1 && math.Abs(g) < 1 {
+				t.Errorf("frequencies %vπ/Δ and %vπ/Δ, both below π/Δ, have equal poles", f, g)
+			}
+		}
+	}
+
+	cfg.DState = 64
+	d := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1)
+	must.Equal(t, d.Aliased(0), 20, "modes with |Δ·Im λ| ≥ π")
+	for n, a := range d.LogLambda {
+		for m, b := range d.LogLambda[:n] {
+			// 1.98π is the multiple of Δπ that is closest to a multiple of 2π
+			a, b := cmplx.Exp(a), cmplx.Exp(b)
+			if least := math.Exp(-step/2) * math.Sin(0.01*math.Pi); cmplx.Abs(a-b) < least || cmplx.Abs(a-cmplx.Conj(b)) < least {
+				t.Errorf("modes %d and %d of S4D-Lin have the poles %v and %v, expected different frequencies", n, m, a, b)
+			}
+		}
+	}
+}
+
 // states returns every state h_n[l] of all SSMs for one input, [l][H·M], by the recurrence.
 func states(d *Discrete, x []float64) [][]complex128 {
 	all := make([][]complex128, len(x))

@@ -22,11 +22,15 @@ type Scan struct {
 
 // NewScan allocates a layer, which DiscretizeScan fills. The same type holds gradients.
 func NewScan(cfg Config) *Scan {
-	s := &Scan{Factor: 2, Lambda: make([]complex128, cfg.Modes()), BBar: make([]complex128, cfg.Modes()*cfg.DModel)}
-	if cfg.Layer == LayerLRU {
-		s.Factor = 1
+	return &Scan{Factor: cfg.factor(), Lambda: make([]complex128, cfg.Modes()), BBar: make([]complex128, cfg.Modes()*cfg.DModel)}
+}
+
+// factor returns κ.
+func (c Config) factor() float64 {
+	if c.Layer == LayerLRU {
+		return 1
 	}
-	return s
+	return 2
 }
 
 // DiscretizeScan computes modes [lo, hi) of a layer with one SSM for all channels, at the step
@@ -72,6 +76,13 @@ type scanMode struct {
 	// angle is the angle of λ̄ in radians per sample of the input; for S5 with zero-order hold
 	// rΔ·Im Λ, not folded.
 	angle float64
+
+	logAbs float64 // log |λ̄|, exactly 0 on the unit circle
+}
+
+// logLambda returns log λ̄, with an angle in [−π, π] and a real part of at least −60 (see bilinear).
+func (m scanMode) logLambda() complex128 {
+	return complex(max(m.logAbs, -60), cmplx.Phase(m.lambda))
 }
 
 // scanMode discretises mode n. No input reaches the state of a silent mode, so its column of C has
@@ -97,7 +108,7 @@ func (p *Params) lruMode(n int, stepScale float64) scanMode {
 	return scanMode{
 		lambda: lambda, byDecay: decay * t.dLog * lambda, byFreq: angle * t.dLog * lambda,
 		input: k.value, inputByDecay: decay * k.slope, inputByFreq: angle * k.slope, inputByStep: k.value,
-		angle: turn,
+		angle: turn, logAbs: real(t.logLambda),
 	}
 }
 
@@ -115,10 +126,10 @@ func (p *Params) s5Mode(n int, step float64) (m scanMode) {
 		q := 1 / (1 - a/2)
 		m.lambda, m.byDecay, m.byStep = q*(1+a/2), d*q*q, a*q*q
 		m.input, m.inputByDecay, m.inputByStep = d*q, d*d*q*q/2, d*q*q
-		m.angle = cmplx.Phase(m.lambda)
+		m.angle, m.logAbs = cmplx.Phase(m.lambda), real(bilinear(a).logLambda)
 	} else {
 		f, df := phi(a)
-		m.lambda, m.angle = cmplx.Exp(a), imag(a)
+		m.lambda, m.angle, m.logAbs = cmplx.Exp(a), imag(a), real(a)
 		m.byDecay, m.byStep = d*m.lambda, a*m.lambda
 		m.input, m.inputByDecay, m.inputByStep = d*f, d*d*df, d*m.lambda
 	}

@@ -7,21 +7,69 @@ import (
 	"slices"
 )
 
-// ModeScores returns the H∞ score of every mode, |C|²·|B̄|²/(1 − |λ̄|)², as [directions·H][M] (paper;
-// docs/maths.md §8). A mode of weight 0 scores 0, any other pole on or outside the unit
-// circle +Inf.
-func (d *Discrete) ModeScores() []float64 {
-	s := make([]float64, len(d.W))
+// ModeGains has what the scores of a layer's modes depend on (docs/maths.md §8). S4D and DSS have
+// one SSM per channel, S5 and the LRU one for all channels.
+type ModeGains struct {
+	SSMs, M, Directions int
+
+	LogLambda []complex128 // [SSMs][M] log λ̄
+	Weight    []float64    // [directions][SSMs][M] |C|·|B̄|; S5, LRU: ½κ·‖C‖·‖B̄‖, norms over channels
+}
+
+// ModeGains discretises a layer at a step scale (see Discretize). It panics for layers for which
+// CheckScores returns an error.
+func (p *Params) ModeGains(stepScale float64) *ModeGains {
+	if !p.MIMO() {
+		return p.Discretize(p.Disc, stepScale).gains()
+	}
+	modes, h, dirs := p.Modes(), p.DModel, p.Directions()
+	g := &ModeGains{SSMs: 1, M: modes, Directions: dirs, LogLambda: make([]complex128, modes), Weight: make([]float64, dirs*modes)}
+	for n := range modes {
+		m := p.scanMode(n, stepScale)
+		g.LogLambda[n] = m.logLambda()
+		input := p.factor() / 2 * cmplx.Abs(m.input) * norm(p.B[n*h:(n+1)*h], 1)
+		for dir := range dirs {
+			g.Weight[dir*modes+n] = input * norm(p.C[dir*h*modes+n:(dir+1)*h*modes], modes)
+		}
+	}
+	return g
+}
+
+func (d *Discrete) gains() *ModeGains {
+	g := &ModeGains{SSMs: d.H, M: d.M, Directions: d.Directions, LogLambda: d.LogLambda, Weight: make([]float64, len(d.W))}
 	for i, w := range d.W {
+		g.Weight[i] = cmplx.Abs(w)
+	}
+	return g
+}
+
+// norm returns the Euclidean norm of every stride-th element of x.
+func norm(x []complex128, stride int) float64 {
+	sum := 0.0
+	for i := 0; i < len(x); i += stride {
+		sum += square(x[i])
+	}
+	return math.Sqrt(sum)
+}
+
+// HInf returns the H∞ score of every mode, |C|²·|B̄|²/(1 − |λ̄|)², as [directions·SSMs][M] (paper;
+// docs/maths.md §8). A mode of weight 0 scores 0, any other pole on or outside the unit circle
+// +Inf.
+func (g *ModeGains) HInf() []float64 {
+	s := make([]float64, len(g.Weight))
+	for i, w := range g.Weight {
 		if w == 0 {
 			continue
 		}
-		a := d.LogLambda[i/d.M%d.H*d.M+i%d.M]
-		gain := cmplx.Abs(w) / max(-math.Expm1(real(a)), 0)
+		a := g.LogLambda[i%len(g.LogLambda)]
+		gain := w / max(-math.Expm1(real(a)), 0)
 		s[i] = gain * gain
 	}
 	return s
 }
+
+// ModeScores returns the H∞ score of every mode as [directions·H][M] (see ModeGains.HInf).
+func (d *Discrete) ModeScores() []float64 { return d.gains().HInf() }
 
 // Peak is the maximum of a frequency response.
 type Peak struct {
@@ -127,17 +175,21 @@ func refine(gain func(theta float64) float64, lo float64, best Peak, hi float64)
 	return best
 }
 
-// LAST returns the pruning scores of Gwak et al. (arXiv 2411.02824) of a layer's states, as [H][M]:
-// a state's H∞ score divided by the sum of all scores in the layer that are at least as large, so
-// that the largest state has 1 (docs/maths.md §8). Weights are averaged over the directions.
-func (d *Discrete) LAST() []float64 {
-	score := make([]float64, d.H*d.M)
+// LAST returns the pruning scores as [H][M] (see ModeGains.LAST).
+func (d *Discrete) LAST() []float64 { return d.gains().LAST() }
+
+// LAST returns the pruning scores of Gwak et al. (arXiv 2411.02824) of a layer's states, as
+// [SSMs][M]: a state's H∞ score divided by the sum of all scores in the layer that are at least as
+// large, so that the largest state has 1 (docs/maths.md §8). Weights are averaged over the
+// directions.
+func (g *ModeGains) LAST() []float64 {
+	score := make([]float64, len(g.LogLambda))
 	for i := range score {
 		size := 0.0
-		for dir := range d.Directions {
-			size += cmplx.Abs(d.W[dir*d.H*d.M+i]) / float64(d.Directions)
+		for dir := range g.Directions {
+			size += g.Weight[dir*len(score)+i] / float64(g.Directions)
 		}
-		decay := -math.Expm1(real(d.LogLambda[i]))
+		decay := -math.Expm1(real(g.LogLambda[i]))
 		score[i] = size * size / (decay*decay + 1e-8)
 	}
 	order := make([]int, len(score))

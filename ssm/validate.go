@@ -32,17 +32,13 @@ const maxKernel = 1 << 28
 // matrices [DState][DState] of float64.
 const maxCoupled = 1024
 
-// CheckDiagonal returns an error for layers whose modes are coupled or serve several channels:
-// Discretize and all that is computed from the modes of one channel do not apply to them.
-func (c Config) CheckDiagonal() error {
-	if c.Diagonal() {
+// CheckScores returns an error for layers whose modes have no scores.
+func (c Config) CheckScores() error {
+	if c.Layer != LayerS4 {
 		return nil
 	}
-	why := "its modes are coupled, so they have no scores of their own"
-	if c.MIMO() {
-		why = "it has one SSM for all channels, and scores and pruning are implemented only for SSMs of one channel"
-	}
-	return fmt.Errorf("ssm: layer %q: %s; expected layer %q or %q", c.layer(), why, LayerS4D, LayerDSS)
+	others := slices.DeleteFunc(Layers(), func(l Layer) bool { return l == LayerS4 })
+	return fmt.Errorf("ssm: layer %q: its modes are coupled, so they have no scores of their own; expected layer %s", c.Layer, either(others))
 }
 
 // layer returns the kind of layer.

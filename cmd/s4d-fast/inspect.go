@@ -25,7 +25,8 @@ type inspectCmd struct {
 
 func (c *inspectCmd) Help() string {
 	return `H∞ of a layer is the largest gain |H| of its SSMs at any frequency, without D. The H∞ score of an SSM is sup |H|²; the
-score of a mode is |C|²·|B̄|²/(1 − |λ̄|)². Scores of poles on the unit circle are unbounded.
+score of a mode is |C|²·|B̄|²/(1 − |λ̄|)². Scores of poles on the unit circle are unbounded. An S5 or LRU layer is one SSM,
+whose own gain and score are not computed. In the scores of its modes, the norms of C and B̄ are taken over the channels.
 
 Examples:
   s4d-fast inspect runs/fsdd/best.safetensors
@@ -81,7 +82,7 @@ func (c *inspectCmd) Run(std *streams, ctx *ctxBox) error {
 	if n := m.Config.CountSSM(); c.Layer != nil && (*c.Layer < 0 || *c.Layer >= n) {
 		return usageError(fmt.Errorf("--layer %d: %s has layers 0 to %d", *c.Layer, c.Model, n-1))
 	}
-	if err := m.Config.SSM.CheckDiagonal(); c.Scores && err != nil {
+	if err := m.Config.SSM.CheckScores(); c.Scores && err != nil {
 		return badInput(fmt.Errorf("%s: --scores: %w", c.Model, err))
 	}
 	info, err := orInterrupt(ctx, func() (inspection, error) { return c.inspect(m) })
@@ -111,7 +112,7 @@ func (c *inspectCmd) inspect(m *model.Model) (inspection, error) {
 		}
 		info.Poles = append(info.Poles, poles)
 		if c.Scores && (c.Layer == nil || *c.Layer == i) {
-			info.Scores = append(info.Scores, scoresOf(i, p, a.Modes, peaks[i]))
+			info.Scores = append(info.Scores, scoresOf(i, p, peaks[i]))
 		}
 	}
 	return info, nil

@@ -14,10 +14,11 @@ import (
 
 // layerScores has the scores of a layer's SSMs and modes (docs/maths.md §8). The score of a
 // bidirectional SSM or mode is the larger one of its two directions. An unbounded score is null in
-// JSON.
+// JSON. S5 and LRU layers have one SSM, whose own score is not computed, and only Modes.
 type layerScores struct {
-	Layer int        `json:"layer"`
-	SSMs  []ssmScore `json:"ssms"`
+	Layer int         `json:"layer"`
+	SSMs  []ssmScore  `json:"ssms,omitempty"`
+	Modes []modeScore `json:"modes,omitempty"`
 }
 
 type ssmScore struct {
@@ -28,6 +29,7 @@ type ssmScore struct {
 }
 
 type modeScore struct {
+	Step    *float64 `json:"step,omitempty"` // Δ of the mode; only S5 has one per mode
 	Modulus float64  `json:"modulus"`
 	Angle   float64  `json:"angle"` // in radians per sample, as stored
 	HInf    *float64 `json:"h_inf"`
@@ -61,26 +63,39 @@ func peaksOf(layers []*ssm.Analysis) [][]ssm.Peak {
 }
 
 // scoresOf returns the scores of a layer.
-func scoresOf(layer int, p *ssm.Params, d *ssm.Discrete, peaks []ssm.Peak) layerScores {
-	s := layerScores{Layer: layer}
-	modes, last := d.ModeScores(), d.LAST()
-	for h := range d.H {
-		peak := peaks[h]
-		if d.Directions == 2 && peaks[d.H+h].Gain > peak.Gain {
-			peak = peaks[d.H+h]
+func scoresOf(layer int, p *ssm.Params, peaks []ssm.Peak) layerScores {
+	s, g := layerScores{Layer: layer}, p.ModeGains(1)
+	scores, last := hinfOfModes(g), g.LAST()
+	for i, a := range g.LogLambda {
+		s.Modes = append(s.Modes, modeScore{Modulus: math.Exp(real(a)), Angle: imag(a), HInf: bounded(scores[i]), LAST: last[i]})
+		if p.Layer == ssm.LayerS5 {
+			s.Modes[i].Step = new(math.Exp(p.Step[i]))
 		}
-		one := ssmScore{Step: math.Exp(p.Step[h]), HInf: bounded(peak.Gain * peak.Gain), Angle: peak.Theta}
-		for i := h * d.M; i < (h+1)*d.M; i++ {
-			score := modes[i]
-			if d.Directions == 2 {
-				score = max(score, modes[d.H*d.M+i])
-			}
-			a := d.LogLambda[i]
-			one.Modes = append(one.Modes, modeScore{Modulus: math.Exp(real(a)), Angle: imag(a), HInf: bounded(score), LAST: last[i]})
-		}
-		s.SSMs = append(s.SSMs, one)
 	}
+	if p.MIMO() {
+		return s
+	}
+	for h := range g.SSMs {
+		peak := peaks[h]
+		if g.Directions == 2 && peaks[g.SSMs+h].Gain > peak.Gain {
+			peak = peaks[g.SSMs+h]
+		}
+		s.SSMs = append(s.SSMs, ssmScore{
+			Step: math.Exp(p.Step[h]), HInf: bounded(peak.Gain * peak.Gain), Angle: peak.Theta, Modes: s.Modes[h*g.M : (h+1)*g.M],
+		})
+	}
+	s.Modes = nil
 	return s
+}
+
+// hinfOfModes returns the H∞ scores of a layer's modes. The score of a bidirectional mode is the
+// larger one of its two directions.
+func hinfOfModes(g *ssm.ModeGains) []float64 {
+	scores, n := g.HInf(), len(g.LogLambda)
+	for i, second := range scores[n:] {
+		scores[i] = max(scores[i], second)
+	}
+	return scores[:n]
 }
 
 // bounded returns a pointer to the value, nil for +Inf, which JSON does not have.
@@ -99,9 +114,13 @@ func boundedText(v *float64) string {
 	return fmt.Sprintf("%.4g", *v)
 }
 
-// print writes a table of the SSMs and a table of their modes.
+// print writes a table of the SSMs, if the layer has one per channel, and a table of the modes.
 func (s layerScores) print(w io.Writer, step string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if s.SSMs == nil {
+		s.printModes(t)
+		return t.Flush()
+	}
 	fmt.Fprintf(t, "\nlayer %d\nssm\t%s\tH∞\tat\n", s.Layer, step)
 	for h, one := range s.SSMs {
 		fmt.Fprintf(t, "%d\t%.4g\t%s\t%.5f\n", h, one.Step, boundedText(one.HInf), one.Angle)
@@ -113,4 +132,19 @@ func (s layerScores) print(w io.Writer, step string) error {
 		}
 	}
 	return t.Flush()
+}
+
+// printModes writes the rows of a table of the modes of an S5 layer or an LRU.
+func (s layerScores) printModes(w io.Writer) {
+	fmt.Fprintf(w, "\nlayer %d\nmode\tmodulus\tangle\tH∞\tLAST", s.Layer)
+	if s.Modes[0].Step != nil {
+		fmt.Fprint(w, "\tΔ")
+	}
+	for n, mode := range s.Modes {
+		fmt.Fprintf(w, "\n%d\t%.6f\t%.5f\t%s\t%.4g", n, mode.Modulus, mode.Angle, boundedText(mode.HInf), mode.LAST)
+		if mode.Step != nil {
+			fmt.Fprintf(w, "\t%.4g", *mode.Step)
+		}
+	}
+	fmt.Fprintln(w)
 }

@@ -46,23 +46,20 @@ func TestPlotLayerKinds(t *testing.T) {
 				mustBePNG(t, picture, 0, 0)
 			}
 			response := []string{"plot", "response", "--init", string(layer.Init), "--out", filepath.Join(dir, "response.png"), "--set", "ssm.layer=" + string(layer.Layer)}
-			switch {
-			case layer.MIMO():
-				checkRun(t, nil, response, exitUsage, "channels have no response", string(layer.Layer))
-			case layer.Layer == ssm.LayerDSS:
-				ok(t, append(response, "--set", "ssm.l_kernel=64")...)
-			default:
-				ok(t, response...)
+			if layer.Layer == ssm.LayerDSS {
+				response = append(response, "--set", "ssm.l_kernel=64")
 			}
+			ok(t, response...)
 			hinf := filepath.Join(dir, "hinf.png")
-			if layer.MIMO() {
-				checkRun(t, nil, []string{"plot", "hinf", file, "--out", hinf}, exitBadInput, "channels have no scores")
+			if layer.Layer == ssm.LayerLRU {
+				checkRun(t, nil, []string{"plot", "hinf", file, "--out", hinf}, exitBadInput, "no step Δ", "inspect --scores")
 			} else {
 				ok(t, "plot", "hinf", file, "--out", hinf)
 			}
 			small := filepath.Join(dir, "small.safetensors")
-			if layer.Diagonal() {
+			if layer.Layer != ssm.LayerS4 {
 				ok(t, "prune", file, small, "--keep", "0.5")
+				must.Equal(t, must.Get(model.Load(small))(t).Config.SSM.Modes(), layer.Modes()/2, "modes after pruning")
 				ok(t, "inspect", file, "--scores")
 			} else {
 				checkRun(t, nil, []string{"prune", file, small, "--keep", "0.5"}, exitUsage, string(layer.Layer))
@@ -70,6 +67,68 @@ func TestPlotLayerKinds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// inspect --scores prints the scores of the modes of S5 and LRU layers, which have no scores per
+// channel, and prune --global counts the modes of the one SSM of a layer.
+func TestScoresOfScans(t *testing.T) {
+	for kind, layer := range map[string]ssm.Config{
+		"s5":  {Layer: ssm.LayerS5, Init: ssm.LegS, Disc: ssm.ZOH, DState: 16, DtMin: 0.01, DtMax: 0.1, Bidirectional: true},
+		"lru": {Layer: ssm.LayerLRU, Init: ssm.Ring, Disc: ssm.ZOH, DState: 8, RMax: 0.99, Bidirectional: true},
+	} {
+		file := saved(t, func(c *model.Config) { c.SSM = layer })
+		m := must.Get(model.Load(file))(t)
+		var info inspection
+		decode(t, ok(t, "inspect", file, "--scores", "--json"), &info)
+		must.Equal(t, len(info.Scores), 2, "%s: layers", kind)
+		for i, scores := range info.Scores {
+			p := m.SSMParams(i)
+			g := p.ModeGains(1)
+			hinf, last := g.HInf(), g.LAST()
+			must.Equal(t, fmt.Sprint(len(scores.SSMs), len(scores.Modes)), "0 8", "%s: SSMs and modes", kind)
+			for n, mode := range scores.Modes {
+				must.Equal(t, *mode.HInf, max(hinf[n], hinf[8+n]), "%s: H∞ score of mode %d", kind, n)
+				must.Equal(t, mode.LAST, last[n], "%s: LAST score of mode %d", kind, n)
+				must.Equal(t, mode.Step != nil, kind == "s5", "%s: mode %d has a step", kind, n)
+				if mode.Step != nil {
+					must.Equal(t, *mode.Step, math.Exp(p.Step[n]), "%s: step of mode %d", kind, n)
+				}
+			}
+		}
+		text := ok(t, "inspect", file, "--scores", "--layer", "1")
+		contains(t, "inspect --scores", text, "layer 1\nmode  modulus", "LAST")
+		must.Equal(t, strings.Contains(text, "Δ"), kind == "s5", "%s: inspect prints steps", kind)
+		var p pruning
+		decode(t, ok(t, "prune", file, filepath.Join(t.TempDir(), "small.safetensors"), "--keep", "0.5", "--global", "--json"), &p)
+		must.Equal(t, *p.Remaining, [2]int{16, 8}, "%s: modes in all", kind)
+	}
+}
+
+// plot hinf draws one point per mode of S5.
+func TestHinfOfModes(t *testing.T) {
+	file := saved(t, func(c *model.Config) {
+		c.SSM = ssm.Config{Layer: ssm.LayerS5, Init: ssm.LegS, Disc: ssm.ZOH, DState: 16, DtMin: 0.01, DtMax: 0.1}
+	})
+	m := must.Get(model.Load(file))(t)
+	for i := range m.Weights.Layers[1].Decay {
+		m.Weights.Layers[1].Decay[i] *= float32(i) // the first mode is on the unit circle
+	}
+	panel := must.Get(hinfPanel(m))(t)
+	top, first := 0.0, m.SSMParams(0).ModeGains(1).HInf()
+	for i, curve := range panel.Curves {
+		p := m.SSMParams(i)
+		scores := p.ModeGains(1).HInf()
+		for n, y := range curve.Y {
+			must.Equal(t, curve.X[n], math.Exp(p.Step[n]), "layer %d, mode %d: Δ", i+1, n)
+			if want := scores[n] / first[0] * panel.Curves[0].Y[0]; i == 1 && n == 0 {
+				must.Equal(t, math.IsNaN(y), true, "a mode on the unit circle has no score")
+			} else if top = max(top, y); math.Abs(y-want) > 1e-12*want {
+				t.Errorf("layer %d, mode %d: score %v, expected %v", i+1, n, y, want)
+			}
+		}
+	}
+	must.Equal(t, top, 1, "largest score")
+	contains(t, "title", panel.Title, "H∞ scores of 15 modes", "1 unbounded")
 }
 
 // inspect counts the modes of S5 that alias.
@@ -187,7 +246,5 @@ func TestPlotAllSkips(t *testing.T) {
 	}), t.TempDir()
 	code, _, stderr := invoke(nil, "plot", "all", "--out", dir, "--model", file)
 	must.Equal(t, code, exitOK, "exit code: %s", stderr)
-	if want := "skipped " + filepath.Join(dir, "hinf.png") + ": "; !strings.Contains(stderr, want) {
-		t.Errorf("%s: expected %q", stderr, want)
-	}
+	contains(t, "stderr", stderr, "skipped "+filepath.Join(dir, "hinf.png")+": ", "an LRU has no step Δ")
 }

@@ -93,7 +93,7 @@ func (c *plotAllCmd) Run(std *streams, ctx *ctxBox) error {
 			continue
 		}
 		err := p.command(plotFile(path)).Run(std, ctx)
-		if errors.Is(err, errNoScore) || errors.Is(err, errOneSSM) {
+		if errors.Is(err, errNoScore) || errors.Is(err, errNoStep) {
 			fmt.Fprintf(std.err, "skipped %s: %v\n", path, err)
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/figure"
 	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 type plotHinfCmd struct {
@@ -19,7 +20,8 @@ type plotHinfCmd struct {
 func (c *plotHinfCmd) Help() string {
 	return `The score of an SSM is the square of its largest frequency response, sup |H|², without D. For a bidirectional SSM, the
 score is the larger of its two kernels' scores. Scores are divided by the largest of all layers. SSMs with poles on the
-unit circle are left out, because their response is unbounded.
+unit circle are left out, because their response is unbounded. An S5 layer is one SSM, so the plot has one point per mode,
+with the H∞ score of the mode. An LRU has no step Δ and cannot be plotted; inspect --scores prints its scores.
 
 Example:
   s4d-fast plot hinf runs/scifar/best.safetensors --out hinf.svg`
@@ -37,13 +39,16 @@ func (c *plotHinfCmd) Run(std *streams, ctx *ctxBox) error {
 	return c.Out.curves(std, p)
 }
 
-// errOneSSM is the error for S5 and LRU layers.
-var errOneSSM = errors.New("the SSM of a layer reads and writes all channels, so channels have no scores")
+// errNoStep is the error for LRU layers.
+var errNoStep = errors.New("an LRU has no step Δ, which is the x axis of this plot; inspect --scores prints the scores of its modes")
 
 var errNoScore = errors.New("no SSM has a bounded response above 0, so there is no score to divide by")
 
 // hinfPanel draws the scores of each layer in its own colour.
 func hinfPanel(m *model.Model) (figure.Panel, error) {
+	if m.Config.SSM.Layer == ssm.LayerLRU {
+		return figure.Panel{}, errNoStep
+	}
 	curves, largest, scored, err := hinfScores(m)
 	if err != nil {
 		return figure.Panel{}, err
@@ -56,12 +61,15 @@ func hinfPanel(m *model.Model) (figure.Panel, error) {
 			curve.Y[i] /= largest
 		}
 	}
-	step, all := "step Δ", m.Config.CountSSM()*m.Config.DModel
+	step, things, all := "step Δ", "SSMs", len(curves)*len(curves[0].Y)
+	if m.Config.SSM.MIMO() {
+		things = "modes"
+	}
 	if m.Config.SSM.Angles() {
 		step = "damping ξ"
 	}
 	p := figure.Panel{
-		Title: fmt.Sprintf("H∞ scores of %d SSMs, divided by the largest (%.3g)", scored, largest),
+		Title: fmt.Sprintf("H∞ scores of %d %s, divided by the largest (%.3g)", scored, things, largest),
 		X:     step, Y: "normalised H∞ score, without D", LogX: true, LogY: true, Curves: curves,
 	}
 	if scored < all {
@@ -70,22 +78,22 @@ func hinfPanel(m *model.Model) (figure.Panel, error) {
 	return p, nil
 }
 
-// hinfScores returns one curve per layer with the scores of its SSMs over their steps, the largest
-// score, and the number of bounded scores. An unbounded score is NaN.
+// hinfScores returns one curve per layer with the scores of its SSMs, or of the modes of S5, over
+// their steps, the largest score, and the number of bounded scores. An unbounded score is NaN.
 func hinfScores(m *model.Model) (curves []figure.Curve, largest float64, scored int, err error) {
 	layers, err := analyze(m)
 	if err != nil {
 		return nil, 0, 0, err
 	}
-	if layers[0].Rows == 0 {
-		return nil, 0, 0, errOneSSM
-	}
 	curves = make([]figure.Curve, len(layers))
 	pool := par.New(runtime.GOMAXPROCS(0))
 	defer pool.Close()
 	pool.For(len(curves), func(_, i int) {
-		curve := figure.Curve{Name: fmt.Sprintf("layer %d", i+1), Points: true, Y: layers[i].SSMScores()}
-		for _, logStep := range m.SSMParams(i).Step {
+		curve, params := figure.Curve{Name: fmt.Sprintf("layer %d", i+1), Points: true, Y: layers[i].SSMScores()}, m.SSMParams(i)
+		if params.MIMO() {
+			curve.Y = hinfOfModes(params.ModeGains(1))
+		}
+		for _, logStep := range params.Step {
 			curve.X = append(curve.X, math.Exp(logStep))
 		}
 		curves[i] = curve

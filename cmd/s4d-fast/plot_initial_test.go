@@ -58,12 +58,25 @@ func TestPlotPolesPlaces(t *testing.T) {
 	}
 }
 
-// plot response draws the layers whose channels have responses.
+// plot response draws the response of a channel. For S5 and the LRU it draws the largest singular
+// value of the response of all channels.
 func TestPlotResponseOfLayers(t *testing.T) {
 	texts := drawn(t, 1200, 720, "response", "--set", "ssm.layer=s4")
 	mustHave(t, texts, "s4 legs, Δ = 0.1, 10 modes", "A = -1, -2, …", "s4 fout, Δ = 0.1, 10 modes")
 	mustHave(t, drawn(t, 1200, 500, "response", "--init", "inv", "--set", "ssm.layer=dss", "--set", "ssm.l_kernel=256"),
 		"dss inv, Δ = 0.1, 10 modes", "Re A = -0.0001", "Re A = -0.5")
+	mustHave(t, drawn(t, 1200, 500, "response", "--set", "ssm.layer=s5", "--init", "legs", "--channels", "3", "--set", "ssm.c_init=lecun_normal", "--set", "seed=2"),
+		"s5 legs, Δ = 0.1, 10 modes, 3 channels", "largest singular value of H [dB]")
+	mustHave(t, drawn(t, 1200, 500, "response", "--init", "ring", "--modes", "5"), "lru ring, |λ| from 0 to 1, 5 modes, 16 channels")
+	lru, scan, err := (&plotResponseCmd{Step: 0.1, Modes: 6, Chans: new(2), Set: []string{"ssm.r_min=0.9"}}).draw("ring", 0)
+	must.Do(t, err)
+	must.Equal(t, lru.DModel, 2, "channels")
+	gains := responseCurve(scan)
+	for i, theta := range gains.X {
+		if got, want := gains.Y[i], 20*math.Log10(scan.Gain(0, theta)); i%100 == 0 && got != want {
+			t.Errorf("%v dB at %v, expected %v", got, theta, want)
+		}
+	}
 	p, a, err := (&plotResponseCmd{Step: 0.1, Modes: 10}).draw("fout", 0.5)
 	must.Do(t, err)
 	must.Equal(t, p.Modes(), 10, "modes")
@@ -80,8 +93,10 @@ func TestPlotLayersRejected(t *testing.T) {
 		want string
 		args []string
 	}{
-		{`layer "lru": one SSM reads and writes all channels`, []string{"response", "--init", "ring"}},
-		{`layer "s5": one SSM reads and writes all channels`, []string{"response", "--set", "ssm.layer=s5"}},
+		{"--channels 0: expected 1 to 128", []string{"response", "--init", "ring", "--channels", "0"}},
+		{"--channels 129: expected 1 to 128", []string{"response", "--set", "ssm.layer=s5", "--channels", "129"}},
+		{`--channels: the channels of init "lin"`, []string{"response", "--channels", "4"}},
+		{"--decay: the moduli", []string{"response", "--init", "ring", "--decay", "0.5"}},
 		{"ssm.l_kernel", []string{"response", "--set", "ssm.layer=dss"}},
 		{"ssm.l_kernel 9: the response", []string{"response", "--init", "fout", "--set", "ssm.l_kernel=9"}},
 		{`init "hippo": half of its SSMs`, []string{"response", "--init", "hippo"}},

@@ -129,8 +129,7 @@ func polePlaces(a *ssm.Analysis) (list []complex128) {
 }
 
 // learned returns one panel per layer with the poles of all SSMs, coloured by the scores of their
-// modes where modes have scores. The score of a bidirectional mode is the larger one of its two
-// directions.
+// modes where modes have scores.
 func (c *plotPolesCmd) learned() (*figure.PolePlane, error) {
 	if c.Init != nil || c.Step != nil || c.Modes != nil || c.Channels != nil || c.Set != nil {
 		return nil, usageError(errors.New("--init, --step, --modes, --channels and --set are for poles before training: omit them, or the model"))
@@ -144,7 +143,8 @@ func (c *plotPolesCmd) learned() (*figure.PolePlane, error) {
 		return nil, badInput(fmt.Errorf("%s: %w", c.Model, err))
 	}
 	plane := &figure.PolePlane{SampleRate: c.Rate}
-	if layers[0].Modes != nil {
+	scored := m.Config.SSM.CheckScores() == nil
+	if scored {
 		plane.Value, plane.Floor = "H∞ score of the mode [dB]", leastScore
 	}
 	if c.Rate == 0 {
@@ -152,12 +152,8 @@ func (c *plotPolesCmd) learned() (*figure.PolePlane, error) {
 	}
 	for i, a := range layers {
 		p := figure.Poles{Poles: polePlaces(a), Title: fmt.Sprintf("layer %d: %s, %s", i+1, plural(max(a.Rows/m.Config.SSM.Directions(), 1), "SSM"), plural(len(a.LogPoles), "pole"))}
-		if a.Modes != nil {
-			scores := a.Modes.ModeScores()
-			for n, score := range scores[:len(p.Poles)] {
-				if a.Modes.Directions == 2 {
-					score = max(score, scores[len(p.Poles)+n])
-				}
+		if scored {
+			for _, score := range hinfOfModes(m.SSMParams(i).ModeGains(1)) {
 				p.Value = append(p.Value, 10*math.Log10(score))
 			}
 		}

@@ -65,7 +65,11 @@ func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
 	var p pruning
 	var small *model.Model
 	if c.Global {
-		p.Remaining = &[2]int{m.Config.CountSSM() * m.Config.DModel * m.Config.SSM.Modes()}
+		ssms := m.Config.DModel // per layer
+		if m.Config.SSM.MIMO() {
+			ssms = 1
+		}
+		p.Remaining = &[2]int{m.Config.CountSSM() * ssms * m.Config.SSM.Modes()}
 		small, p.Remaining[1], err = m.PruneGlobal(c.Keep)
 	} else {
 		small, err = m.Prune(c.Keep)

@@ -1,0 +1,143 @@
+package model_test
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/recurrent"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// scanModel returns a network of two S5 or LRU layers, whose C differ in size.
+func scanModel(t *testing.T, change func(*model.Config)) *model.Model {
+	t.Helper()
+	c := model.Default()
+	c.DInput, c.DOutput, c.DModel, c.NLayers = 2, 3, 5, 2
+	c.SSM = ssm.Config{Layer: ssm.LayerS5, DState: 24, Init: ssm.LegS, Disc: ssm.ZOH, DtMin: 1e-3, DtMax: 0.1}
+	change(&c)
+	m := must.Get(model.New(c, 1))(t)
+	for i := range m.Weights.Layers[1].C {
+		m.Weights.Layers[1].C[i] *= float32(1 + i%7)
+	}
+	return m
+}
+
+// scanScores returns the LAST scores of every layer, with the layer and the mode of each.
+func scanScores(m *model.Model) (list []scanScore) {
+	for i := range m.Config.CountSSM() {
+		for n, score := range m.SSMParams(i).ModeGains(1).LAST() {
+			list = append(list, scanScore{score, i, n})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b scanScore) int { return cmp.Compare(b.score, a.score) })
+	return list
+}
+
+type scanScore struct {
+	score       float64
+	layer, mode int
+}
+
+// silenced returns the model with C = 0 in the modes that are not in the list.
+func silenced(m *model.Model, keep []scanScore) *model.Model {
+	out := &model.Model{Config: m.Config, Meta: m.Meta, Weights: model.NewWeights(m.Config)}
+	for i, x := range out.Weights.Tensors() {
+		copy(x.Data, m.Weights.Tensors()[i].Data)
+	}
+	modes := m.Config.SSM.Modes()
+	for i := range out.Weights.Layers {
+		c := out.Weights.Layers[i].C
+		for at := range len(c) / 2 {
+			if !slices.ContainsFunc(keep, func(s scanScore) bool { return s.layer == i && s.mode == at%modes }) {
+				clear(c[2*at : 2*at+2])
+			}
+		}
+	}
+	return out
+}
+
+// A pruned network of S5 or LRU layers computes what the original one does with C = 0 in the
+// removed modes. Its file loads, and it streams if it is not bidirectional.
+func TestPruneScans(t *testing.T) {
+	lru := func(c *model.Config) {
+		c.SSM = ssm.Config{Layer: ssm.LayerLRU, DState: 12, Init: ssm.Ring, Disc: ssm.ZOH}
+	}
+	for name, change := range map[string]func(*model.Config){
+		"s5": func(*model.Config) {},
+		"s5, bilinear, bidirectional, blocks": func(c *model.Config) {
+			c.SSM.Disc, c.SSM.Bidirectional, c.SSM.Blocks, c.SSM.ClipEigs = ssm.Bilinear, true, 3, true
+		},
+		"lru":                lru,
+		"lru, bidirectional": func(c *model.Config) { lru(c); c.SSM.Bidirectional = true },
+	} {
+		m := scanModel(t, change)
+		modes, scores := m.Config.SSM.Modes(), scanScores(m)
+		for _, kept := range []int{1, 5, 6, modes} {
+			var best []scanScore
+			for i := range m.Config.NLayers {
+				layer := slices.DeleteFunc(slices.Clone(scores), func(s scanScore) bool { return s.layer != i })
+				best = append(best, layer[:kept]...)
+			}
+			p := must.Get(m.Prune(float64(kept) / float64(modes)))(t)
+			must.Equal(t, p.Config.SSM.Modes(), kept, "%s: modes", name)
+			if blocks := m.Config.SSM.Blocks; blocks > 0 && kept%blocks == 0 {
+				must.Equal(t, p.Config.SSM.Blocks, blocks, "%s: blocks of %d modes", name, kept)
+			} else {
+				must.Equal(t, p.Config.SSM.Blocks, 0, "%s: blocks of %d modes", name, kept)
+			}
+			comparePruned(t, fmt.Sprintf("%s, %d modes", name, kept), p, silenced(m, best))
+		}
+		for _, want := range []int{1, 7, len(scores)} {
+			p, remaining, err := m.PruneGlobal(float64(want) / float64(len(scores)))
+			must.Do(t, err)
+			keep := scores[:max(want, 2)] // the best mode of each layer has the score 1
+			must.Equal(t, remaining, len(keep), "%s: modes that remain", name)
+			most := 0
+			for i := range m.Config.NLayers {
+				most = max(most, len(slices.DeleteFunc(slices.Clone(keep), func(s scanScore) bool { return s.layer != i })))
+			}
+			must.Equal(t, p.Config.SSM.Modes(), most, "%s: modes per SSM", name)
+			comparePruned(t, fmt.Sprintf("%s, %d modes in all", name, want), p, silenced(m, keep))
+		}
+	}
+}
+
+// comparePruned saves and loads a pruned model. Its outputs in both modes of running are those of
+// the reference.
+func comparePruned(t *testing.T, name string, pruned, reference *model.Model) {
+	t.Helper()
+	const length = 300
+	path := filepath.Join(t.TempDir(), "m.safetensors")
+	must.Do(t, pruned.Save(path))
+	pruned = must.Get(model.Load(path))(t)
+	x := make([]float32, pruned.Config.DInput*length)
+	for i := range x {
+		x[i] = float32(math.Sin(float64(i*i) / 50))
+	}
+	evaluate := func(m *model.Model) []float32 {
+		net := must.Get(convmode.New(m, convmode.Options{MaxBatch: 1, MaxLen: length, Workers: 1}))(t)
+		defer net.Close()
+		return slices.Clone(net.Forward(convmode.Batch{Size: 1, Len: length, X: x}))
+	}
+	want := evaluate(reference)
+	compare := func(mode string, got []float32) {
+		t.Helper()
+		for i, v := range got {
+			if !(math.Abs(float64(v-want[i])) <= 1e-5) {
+				t.Errorf("%s, %s: output %v, expected %v", name, mode, got, want)
+				return
+			}
+		}
+	}
+	compare("evaluated", evaluate(pruned))
+	if !pruned.Config.SSM.Bidirectional {
+		compare("streamed", must.Get(recurrent.New(pruned, recurrent.Options{}))(t).NewStream().Process(x, length))
+	}
+}

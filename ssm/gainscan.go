@@ -1,0 +1,54 @@
+package ssm
+
+import (
+	"math"
+	"math/cmplx"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// scanGain returns a function that computes the largest singular value of the frequency response of
+// S5 or an LRU, without D. The response of a direction is the matrix [H][H]
+//
+//	H(e^{iθ}) = ½κ·Σ_n C_n·B̄_nᵀ/(1 − λ̄_n e^{−iθ}) + conj(C_n·B̄_nᵀ)/(1 − conj(λ̄_n) e^{−iθ})
+//
+// of the columns C_n of C and the rows B̄_n of B̄.
+func (p *Params) scanGain(stepScale float64) func(direction int, theta float64) float64 {
+	s, h, modes, poles := NewScan(p.Config), p.DModel, p.Modes(), []pole{}
+	p.DiscretizeScan(s, stepScale, 0, modes)
+	for n := range modes {
+		poles = append(poles, poleOf(p.scanMode(n, stepScale).logLambda()))
+	}
+	return func(direction int, theta float64) float64 {
+		sum, c := make([]complex128, h*h), p.C[direction*h*modes:]
+		for n, q := range poles {
+			own, mirrored := 1/q.distance(theta), 1/pole{q.growth, -q.angle}.distance(theta)
+			for i := range h {
+				w := c[i*modes+n] * complex(s.Factor/2, 0)
+				first, second := w*own, cmplx.Conj(w)*mirrored
+				for j, b := range s.BBar[n*h : (n+1)*h] {
+					sum[i*h+j] += first*b + second*cmplx.Conj(b)
+				}
+			}
+		}
+		return largestSingular(sum, h)
+	}
+}
+
+// largestSingular returns the largest singular value of a matrix [h][h], or NaN if it does not
+// converge. X + iY has the singular values of the real matrix [X −Y; Y X].
+func largestSingular(x []complex128, h int) float64 {
+	both := mat.NewDense(2*h, 2*h, nil)
+	for i, v := range x {
+		row, column := i/h, i%h
+		both.Set(row, column, real(v))
+		both.Set(row, h+column, -imag(v))
+		both.Set(h+row, column, imag(v))
+		both.Set(h+row, h+column, real(v))
+	}
+	var svd mat.SVD
+	if !svd.Factorize(both, mat.SVDNone) {
+		return math.NaN()
+	}
+	return svd.Values(nil)[0]
+}
