@@ -9,6 +9,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/golden"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/reference/frommodel"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -104,7 +105,7 @@ func scanTensor(own string, values map[string]golden.Nested, layer ssm.Config) [
 // Without the correction the error of an LRU with slow poles is 1.4e-4 (docs/maths.md §19.2;
 // TestScanDrift of recurrent).
 func TestLongScans(t *testing.T) {
-	if testing.Short() {
+	if vektest.Emulated && testing.Short() {
 		t.Skip("slow under emulation")
 	}
 	const length = 16384

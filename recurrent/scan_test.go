@@ -7,6 +7,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -15,7 +16,7 @@ import (
 // mean square, because the rounding of the poles is corrected. Without the correction the slow
 // poles of an LRU drift. The truth is the recursion in float64.
 func TestScanDrift(t *testing.T) {
-	if testing.Short() {
+	if vektest.Emulated && testing.Short() {
 		t.Skip("slow under emulation")
 	}
 	const h, length = 2, 16384
