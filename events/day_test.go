@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os/exec"
 	"runtime"
 	"slices"
 	"testing"
@@ -93,6 +94,14 @@ func TestDays(t *testing.T) {
 		d := r.NewDetector()
 		listen(d)
 		want := listen(d)
+		t.Run(name+" has events", func(t *testing.T) {
+			if _, err := exec.LookPath("espeak-ng"); err != nil && len(want) == 0 {
+				t.Skip("the events of speech require espeak-ng")
+			}
+			if len(want) == 0 {
+				t.Error("a minute with speech has no events")
+			}
+		})
 		memory := heap()
 		for i := 2; i < minutes; i++ {
 			tried++

@@ -14,8 +14,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// A block waits for at most one block of every other client, whatever number of streams the other
-// clients have.
+// A block waits for the blocks in progress, and for at most one more of every other client,
+// whatever number of streams the other clients have.
 func TestFairness(t *testing.T) {
 	tried, held := 0, 0
 	for _, processors := range []int{1, 2, 5} {
@@ -81,7 +81,7 @@ func TestFairness(t *testing.T) {
 			}
 		}
 	}
-	must.Tally(t, "a block of audio waits for at most one block of every other client", tried, held)
+	must.Tally(t, "a block of audio waits for the blocks in progress, and for at most one more of every other client", tried, held)
 }
 
 // A block whose stream is interrupted while it waits leaves the queue, and its processor is free.
@@ -228,31 +228,36 @@ func TestMaxBytes(t *testing.T) {
 // Under the limit for all clients, a client of one stream with small messages has a third of the
 // turns beside a client of many streams: it waits for the turn in progress and the next one.
 func TestMaxBytesTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const limit = 64_000
-		in := startService(t, toneModel(t, 0), func(c *Options) { c.MaxBytes, c.TokenHeader = limit, "Token" })
-		var all sync.WaitGroup
-		for range 32 {
-			all.Go(func() {
-				_, body := in.post("/v1/streams?format=s16le", bytes.NewReader(make([]byte, 32_000)), "Token", "greedy")
-				must.Equal(t, parse(t, body).end != nil, true, "an upload ends")
-			})
-		}
-		time.Sleep(time.Second)
-		began := time.Now()
-		c := in.dial("/v1/streams", "Token", "small")
-		c.sendAudio(make([]byte, limit), 160)
-		c.sendText(`{"type":"end"}`)
-		got, _ := c.rest()
-		must.Equal(t, got.end != nil && got.end.Samples == limit/2, true, "end line")
-		if took := time.Since(began); took > 4*time.Second { // in turns of 53 bytes on average
-			t.Errorf("the bytes of a second took the small client %v, expected 3.4 s", took)
-		}
-		all.Wait()
-		if took := time.Since(began); took < 15*time.Second || took > 17*time.Second {
-			t.Errorf("all bytes took %v after the first second, expected 16 s", took)
-		}
-	})
+	var cases counter
+	for _, streams := range []int{8, 16, 32} {
+		synctest.Test(t, func(t *testing.T) {
+			const limit = 64_000
+			in := startService(t, toneModel(t, 0), func(c *Options) { c.MaxBytes, c.TokenHeader = limit, "Token" })
+			var all sync.WaitGroup
+			for range streams {
+				all.Go(func() {
+					_, body := in.post("/v1/streams?format=s16le", bytes.NewReader(make([]byte, 1_024_000/streams)), "Token", "greedy")
+					must.Equal(t, parse(t, body).end != nil, true, "an upload ends")
+				})
+			}
+			time.Sleep(time.Second)
+			began := time.Now()
+			c := in.dial("/v1/streams", "Token", "small")
+			c.sendAudio(make([]byte, limit), 160)
+			c.sendText(`{"type":"end"}`)
+			got, _ := c.rest()
+			must.Equal(t, got.end != nil && got.end.Samples == limit/2, true, "end line")
+			if took := time.Since(began); took > 4*time.Second { // in turns of 53 bytes on average
+				t.Errorf("%d streams: the bytes of a second took the small client %v, expected 3.4 s", streams, took)
+			}
+			all.Wait()
+			if took := time.Since(began); took < 15*time.Second || took > 17*time.Second {
+				t.Errorf("%d streams: all bytes took %v after the first second, expected 16 s", streams, took)
+			}
+			cases.add(t)
+		})
+	}
+	must.Tally(t, "a client of one stream gets at least a quarter of the bytes of -max-bytes beside a client of many streams", cases.tried, cases.held)
 }
 
 // A shutdown does not wait for a client that is slowed down.

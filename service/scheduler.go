@@ -7,8 +7,8 @@ import (
 )
 
 // scheduler grants slots to clients in turn: processors to blocks of audio, and under MaxBytes one
-// slot, the right to receive. A block waits for at most one block of every other client, and for
-// those that have a slot, however many streams the other clients have.
+// slot, the right to receive. A block waits for the blocks in progress, and for at most one
+// more of every other client, however many streams the other clients have.
 type scheduler struct {
 	slots int
 

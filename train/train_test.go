@@ -117,7 +117,7 @@ func stopAt(step int, cancel context.CancelFunc) Reporter {
 // More threads than processors, and than sequences in a batch, do not change a bit either.
 func TestWorkersAreBitEqual(t *testing.T) {
 	run := func(threads int) *Trainer {
-		return fit(t, tiny(t, fmt.Sprint("threads=", threads), "train.epochs=1"))
+		return fit(t, tiny(t, fmt.Sprint("threads=", threads), "train.epochs=1", "model.d_model=64", "train.batch=24", "data.train_size=120"))
 	}
 	one := run(1)
 	if one.Step() != 5 {

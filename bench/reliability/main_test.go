@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -79,6 +80,49 @@ func TestPromises(t *testing.T) {
 			if skipped.MatchString(name) && !slices.ContainsFunc(promises, promised) {
 				t.Errorf("%s of %s has the name of a promise's test, so that .ci/run skips it: rename it", name, folder)
 			}
+		}
+	}
+}
+
+// The table of the document has the promises in their order, and all cases held. The numbers of
+// cases are those that the project is required to try, or more.
+func TestTable(t *testing.T) {
+	_, table, found := strings.Cut(string(must.Get(os.ReadFile("../../docs/reliability.md"))(t)), "| promise | test | tried | held | form |\n|---|---|---|---|---|\n")
+	must.Equal(t, found, true, "the page has the table")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := strings.Split(table, "\n")
+	must.Equal(t, len(rows), len(promises), "rows")
+	numbers := regexp.MustCompile(`^(\d+) \| (\d+) \| (short|long) \|$`)
+	tried := make([]int, len(promises)) // by promise
+	for i, p := range promises[:min(len(rows), len(promises))] {
+		for _, long := range []bool{false, true} {
+			rest, ok := strings.CutPrefix(rows[i], p.row(long))
+			if m := numbers.FindStringSubmatch(rest); ok && m != nil && (m[3] == "long") == long {
+				must.Equal(t, m[1], m[2], "%q: cases that held", p.text)
+				tried[i], _ = strconv.Atoi(m[1])
+			}
+		}
+		if tried[i] == 0 && !strings.HasPrefix(rows[i], p.row(false)+"skipped: ") {
+			t.Errorf("row %d: %s, expected %sTRIED | HELD | FORM |", i+1, rows[i], p.row(false))
+		}
+	}
+	for text, least := range map[string]int{ // sums over the promises that match
+		"^a run that is killed at any moment":          140,
+		"^the number of threads":                       50,
+		"^a connection leaves":                         17_000,
+		"^a stream has every event once over restarts": 480,
+		"^a stream has every event once after kills":   192,
+		"^a mutated .* file|^a mutated PyTorch":        143_000,
+		"over an open WebSocket":                       1545,
+	} {
+		sum, match := 0, regexp.MustCompile(text)
+		for i, p := range promises {
+			if match.MatchString(p.text) {
+				sum += tried[i]
+			}
+		}
+		if sum < least {
+			t.Errorf("docs/reliability.md has %d cases of %q, expected at least %d", sum, text, least)
 		}
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/straced"
@@ -262,9 +264,28 @@ func TestDiskImage(t *testing.T) {
 	cases, held := must.Cases(2, 20), 0
 	var images []string
 	cmd := process(t, nil, trial(filepath.Join(mounted, "run"), long)...)
+	random := rand.New(rand.NewPCG(1, 2))
+	listing := func() (text string) { // the files of the checkpoint, with temporary ones
+		files, _ := os.ReadDir(filepath.Join(mounted, "run", "last"))
+		for _, f := range files {
+			if info, err := f.Info(); err == nil {
+				text += fmt.Sprintln(f.Name(), info.Size(), info.ModTime())
+			}
+		}
+		return text
+	}
 	var steps []any
 	for i := range cases {
-		steps = append(steps, fmt.Sprintf("epoch=%d ", 1+3*i), func() {
+		steps = append(steps, fmt.Sprintf("epoch=%d ", 1+12*i), func() {
+			began := time.Now()
+			for before, changes := listing(), random.IntN(40); changes > 0; { // a step makes several
+				if time.Since(began) > time.Minute {
+					t.Fatalf("copy %d: the run does not change its checkpoint", i)
+				}
+				if now := listing(); now != before {
+					before, changes = now, changes-1
+				}
+			}
 			must.Do(t, cmd.Process.Signal(syscall.SIGSTOP)) // in the middle of any step
 			images = append(images, filepath.Join(dir, fmt.Sprint("copy", i)))
 			must.Do(t, os.WriteFile(images[i], read(t, image), 0o600))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"time"
 
 	"github.com/Shopify/toxiproxy/v2"
-	"github.com/coder/websocket"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
@@ -37,44 +37,56 @@ func lossyProxy(t *testing.T, upstream, fault string) string {
 	return p.Listen
 }
 
+// networkClient sends a stream again and again over networks with faults.
+type networkClient struct {
+	name            string
+	upload          bool
+	pcm             []byte
+	got             []report.Event
+	broken, resumed int // attempts that failed after the start line; attempts that began after sample 0
+}
+
 // attempt sends the audio of a stream from where the service resumes it, and adds the events that
 // it receives. It reports whether the end line arrived.
-func attempt(ctx context.Context, address, id string, pcm []byte, got *[]report.Event) bool {
+func (c *networkClient) attempt(ctx context.Context, address string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // of a network that delivers nothing
 	defer cancel()
-	conn, _, err := websocket.Dial(ctx, fmt.Sprintf("ws://%s/v1/streams/%s?events=%d", address, id, len(*got)), nil)
-	if err != nil {
+	s, _ := connect(ctx, c.upload, fmt.Sprintf("%s/v1/streams/%s?format=s16le&events=%d", address, c.name, len(c.got)))
+	if s == nil {
 		return false
 	}
-	defer conn.CloseNow()
-	for {
-		_, b, err := conn.Read(ctx)
-		if err != nil {
-			return false
-		}
+	defer s.close()
+	started := false
+	for lines := json.NewDecoder(s.lines); ; {
 		var line struct {
 			report.Event
 			Samples *int64
 		}
-		if json.Unmarshal(b, &line) != nil {
-			return false
+		if lines.Decode(&line) != nil {
+			line.Type = "broken"
 		}
 		switch line.Type {
 		case "start":
+			if started = true; *line.Samples > 0 {
+				c.resumed++
+			}
 			go func(rest []byte) {
 				for ; len(rest) > 0; rest = rest[min(1600, len(rest)):] {
-					if conn.Write(ctx, websocket.MessageBinary, rest[:min(1600, len(rest))]) != nil {
+					if s.write(rest[:min(1600, len(rest))]) != nil {
 						return
 					}
 				}
-				conn.Write(ctx, websocket.MessageText, []byte(`{"type":"end"}`))
-			}(pcm[2**line.Samples:])
+				s.end()
+			}(c.pcm[2**line.Samples:])
 		case "event":
-			*got = append(*got, line.Event)
+			c.got = append(c.got, line.Event)
 		case "end":
-			conn.Close(websocket.StatusNormalClosure, "")
+			io.Copy(io.Discard, s.lines) // confirms the end of a WebSocket
 			return true
 		default:
+			if started {
+				c.broken++
+			}
 			return false
 		}
 	}
@@ -96,22 +108,17 @@ func TestEveryEventOnce(t *testing.T) {
 	}()
 	address := l.Addr().String()
 	pcm := encode(tonemodel.Words().Samples)
-	var want []report.Event
-	if !attempt(t.Context(), address, "whole", pcm, &want) || len(want) == 0 {
-		t.Fatalf("%d events without faults", len(want))
+	whole := networkClient{name: "whole", pcm: pcm}
+	if !whole.attempt(t.Context(), address) || len(whole.got) == 0 {
+		t.Fatalf("%d events without faults", len(whole.got))
 	}
-	var faults []string
-	for _, stream := range []string{"upstream", "downstream"} {
-		for _, f := range []string{
-			`"type":"latency","attributes":{"latency":5,"jitter":5}`, `"type":"slow_close","attributes":{"delay":20}`,
-			`"type":"limit_data","attributes":{"bytes":%d}`, `"type":"reset_peer","attributes":{"timeout":%d}`,
-			`"type":"timeout","attributes":{"timeout":%d}`, `"type":"slicer","attributes":{"average_size":500,"size_variation":400,"delay":5}`,
-		} {
-			faults = append(faults, fmt.Sprintf(`{"name":"fault","stream":%q,%s}`, stream, f))
-		}
+	cuts := []string{`"type":"limit_data","attributes":{"bytes":%d}`, `"type":"reset_peer","attributes":{"timeout":%d}`, `"type":"timeout","attributes":{"timeout":%d}`}
+	delays := []string{
+		`"type":"latency","attributes":{"latency":5,"jitter":5}`, `"type":"slow_close","attributes":{"delay":20}`,
+		`"type":"slicer","attributes":{"average_size":500,"size_variation":400,"delay":5}`,
 	}
 	sessions := must.Cases(24, 1000)
-	var held atomic.Int64
+	var held, broken, resumed atomic.Int64
 	var all sync.WaitGroup
 	limit := make(chan bool, 8)
 	for i := range sessions {
@@ -119,28 +126,30 @@ func TestEveryEventOnce(t *testing.T) {
 		all.Go(func() {
 			defer func() { <-limit }()
 			r := rand.New(rand.NewPCG(uint64(i), 1))
-			var got []report.Event
-			// Some connections have a fault each, and then one has none.
-			for range 3 {
-				fault := faults[(i+r.IntN(3))%len(faults)]
+			c := networkClient{name: fmt.Sprint("stream", i), upload: i%2 == 1, pcm: pcm}
+			defer func() { broken.Add(int64(c.broken)); resumed.Add(int64(c.resumed)) }()
+			// Some connections are cut, another is slow, and then one has no fault.
+			for _, faults := range [][]string{cuts, cuts, delays} {
+				stream := []string{"upstream", "downstream"}[r.IntN(2)]
+				fault := fmt.Sprintf(`{"name":"fault","stream":%q,`, stream) + faults[r.IntN(3)] + "}"
 				if n := strings.Count(fault, "%d"); n > 0 {
-					most := 300 // ms
+					most := 40 // ms
 					if strings.Contains(fault, "limit_data") {
 						most = len(pcm)
-						if strings.Contains(fault, "downstream") {
+						if stream == "downstream" {
 							most = 1500
 						}
 					}
 					fault = fmt.Sprintf(fault, 1+r.IntN(most))
 				}
-				if attempt(t.Context(), lossyProxy(t, address, fault), fmt.Sprint("stream", i), pcm, &got) {
-					held.Add(check(t, i, got, want))
+				if c.attempt(t.Context(), lossyProxy(t, address, fault)) {
+					held.Add(check(t, i, c.got, whole.got))
 					return
 				}
 			}
 			for range 100 {
-				if attempt(t.Context(), address, fmt.Sprint("stream", i), pcm, &got) {
-					held.Add(check(t, i, got, want))
+				if c.attempt(t.Context(), address) {
+					held.Add(check(t, i, c.got, whole.got))
 					return
 				}
 				time.Sleep(50 * time.Millisecond) // until the service has noticed the last fault
@@ -149,6 +158,10 @@ func TestEveryEventOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
+	t.Logf("%d streams: %d attempts broken, %d resumed", sessions, broken.Load(), resumed.Load())
+	if resumed.Load() < int64(sessions/4) {
+		t.Errorf("%d of %d streams were resumed, expected most", resumed.Load(), sessions)
+	}
 	must.Tally(t, "a stream over a faulty network has every event once", sessions, int(held.Load()))
 }
 

@@ -147,23 +147,25 @@ func TestRejected(t *testing.T) {
 		{"long number in the metadata", raw(`{"__metadata__":{"a":` + strings.Repeat("9", 1<<20) + `}}`), `metadata: json: cannot unmarshal number`},
 		{"many arrays", raw(`{` + strings.TrimSuffix(manyEmpty(maxArrays+2), ",") + `}`), "one too many"},
 	}
+	held := 0
 	for _, tt := range tests {
 		var got *File
 		var err error
 		bytesUsed := must.Allocated(func() { got, err = Read(bytes.NewReader(tt.file)) })
-		switch {
+		switch limit := uint64(1<<20 + 20*len(tt.file)); {
 		case err == nil:
 			t.Errorf("%s: read as %v, expected an error", tt.name, got)
 		case !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "safetensors: "):
 			t.Errorf("%s: error %q does not say %q", tt.name, err, tt.want)
-		}
-		if err != nil && len(err.Error()) > 500 {
+		case len(err.Error()) > 500:
 			t.Errorf("%s: an error of %d bytes", tt.name, len(err.Error()))
-		}
-		if limit := uint64(1<<20 + 20*len(tt.file)); bytesUsed > limit {
+		case bytesUsed > limit:
 			t.Errorf("%s: %d bytes allocated for a file of %d", tt.name, bytesUsed, len(tt.file))
+		default:
+			held++
 		}
 	}
+	must.Tally(t, "an invalid safetensors file, such as one with sizes whose product overflows, is rejected", len(tests), held)
 }
 
 // manyEmpty describes n empty arrays of different names.
