@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -35,8 +34,14 @@ func Lines(t testing.TB, output string) []string {
 
 // schema compiles the schema in docs/stream.md.
 var schema = sync.OnceValues(func() (*jsonschema.Schema, error) {
-	_, here, _, _ := runtime.Caller(0)
-	b, err := os.ReadFile(filepath.Join(filepath.Dir(here), "..", "..", "docs", "stream.md"))
+	path := filepath.Join("docs", "stream.md") // of the folder of a package, or of one above it
+	for range 3 {
+		if _, err := os.Stat(path); err == nil {
+			break
+		}
+		path = filepath.Join("..", path)
+	}
+	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
