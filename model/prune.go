@@ -15,9 +15,8 @@ import (
 // but not the error rates that were measured there (Detection.Measured).
 //
 // All SSMs keep the same number of modes, so that both modes of running get faster. Shared pole
-// copies become one copy per SSM. The one SSM of an S5 layer or an LRU keeps keep·P modes. The key
-// blocks of S5, which only the initial values depend on, becomes 0 if it does not divide their
-// number.
+// copies become one copy per SSM. The one SSM of an S5 layer or an LRU keeps keep·P modes. If the
+// key blocks of S5 does not divide their number, it becomes 0; it affects only initial values.
 func (m *Model) Prune(keep float64) (*Model, error) {
 	if err := m.checkPrune(keep); err != nil {
 		return nil, err

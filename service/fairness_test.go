@@ -257,7 +257,7 @@ func TestMaxBytesTurns(t *testing.T) {
 			cases.add(t)
 		})
 	}
-	must.Tally(t, "a client of one stream gets at least a quarter of the bytes of -max-bytes beside a client of many streams", cases.tried, cases.held)
+	must.Tally(t, "under -max-bytes, a client with one stream receives at least a quarter of the byte rate while another client has many streams", cases.tried, cases.held)
 }
 
 // A shutdown does not wait for a client that is slowed down.

@@ -215,7 +215,7 @@ func TestClientsThatNeverRead(t *testing.T) {
 		}
 		checkServes(t, in, pcm)
 	})
-	must.Tally(t, "from a client that never reads, the service reads at most 64 kB, discards more for at most 10 s, and disconnects it within 90 s", n, held)
+	must.Tally(t, "the service processes at most 64 kB from a client that never reads, then discards its data for at most 10 s, and disconnects it within 90 s in all", n, held)
 }
 
 // The header of a request has a limit of bytes and of time, and so has the header of a WAV.

@@ -188,7 +188,7 @@ func TestSlowReader(t *testing.T) {
 			})
 		})
 	}
-	must.Tally(t, "from a client that stops reading, the service reads at most 64 kB, discards more for at most 10 s, and disconnects it within a minute", cases.tried, cases.held)
+	must.Tally(t, "the service processes at most 64 kB from a client that stops reading, then discards its data for at most 10 s, and disconnects it within a minute in all", cases.tried, cases.held)
 }
 
 // An invalid option is named.

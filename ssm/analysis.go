@@ -121,8 +121,8 @@ func (a *Analysis) Aliased() (n int, known bool) {
 	return *a.aliased, true
 }
 
-// analyzeScan sets the poles and responses of a layer with one SSM for all channels, which has no
-// frequency response per channel.
+// analyzeScan sets the poles and the gain of a layer with one SSM for all channels. Rows is 0,
+// because its channels have no responses of their own.
 func (p *Params) analyzeScan(a *Analysis, stepScale float64) {
 	aliased := 0
 	for n := range p.Modes() {

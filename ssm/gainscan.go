@@ -10,7 +10,7 @@ import (
 // scanGain returns a function that computes the largest singular value of the frequency response of
 // S5 or an LRU, without D. The response of a direction is the matrix [H][H]
 //
-//	H(e^{iθ}) = ½κ·Σ_n C_n·B̄_nᵀ/(1 − λ̄_n e^{−iθ}) + conj(C_n·B̄_nᵀ)/(1 − conj(λ̄_n) e^{−iθ})
+//	H(e^{iθ}) = ½κ·Σ_n (C_n·B̄_nᵀ/(1 − λ̄_n e^{−iθ}) + conj(C_n·B̄_nᵀ)/(1 − conj(λ̄_n) e^{−iθ}))
 //
 // of the columns C_n of C and the rows B̄_n of B̄.
 func (p *Params) scanGain(stepScale float64) func(direction int, theta float64) float64 {

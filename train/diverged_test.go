@@ -61,7 +61,7 @@ func TestDivergenceNamesTheTensor(t *testing.T) {
 			t.Errorf("%s: the weights are not those of the checkpoint before the divergence", tt.name)
 		}
 	}
-	must.Tally(t, "a run that diverges names the step and the first tensor, and keeps the checkpoint before it", len(tests), held)
+	must.Tally(t, "a run that diverges names the step and the first invalid tensor, and keeps the last checkpoint before the divergence", len(tests), held)
 }
 
 // A sample or target that is not finite, from a set of any program, is an error of the data before

@@ -14,7 +14,7 @@ import (
 
 // layerScores has the scores of a layer's SSMs and modes (docs/maths.md §8). The score of a
 // bidirectional SSM or mode is the larger one of its two directions. An unbounded score is null in
-// JSON. S5 and LRU layers have one SSM, whose own score is not computed, and only Modes.
+// JSON. Of S5 and LRU layers, which have one SSM, only Modes is set.
 type layerScores struct {
 	Layer int         `json:"layer"`
 	SSMs  []ssmScore  `json:"ssms,omitempty"`

@@ -27,10 +27,10 @@ func appears(path string) {
 	}
 }
 
-// killed starts a run, or resumes it, and sends it a signal after a time, which begins when the run
-// has a file (for the name "", at the start of the process), and another signal after each of the
-// times in more. It reports whether the run ended before the first signal, or despite it, and the
-// exit code.
+// killed starts or resumes a run. It waits until a file exists in the folder of the run (not if the
+// name is ""), then for the time after, and sends the signal, and again after each time in more. It
+// reports whether the run completed nevertheless, because the signal came too late, and the exit
+// code.
 func killed(t *testing.T, out string, epochs int, s syscall.Signal, file string, after time.Duration, more ...time.Duration) (late bool, code int, output string) {
 	t.Helper()
 	var args []string
@@ -56,8 +56,8 @@ func killed(t *testing.T, out string, epochs int, s syscall.Signal, file string,
 	return code == exitOK, code, text.String()
 }
 
-// adapt corrects the range of times from which killed's are drawn, as the speed of a machine
-// changes: about a third of the signals come too late.
+// adapt adjusts the longest time before a signal to the speed of the machine, so that about a third
+// of the signals come too late.
 func adapt(takes *time.Duration, late bool) {
 	if late {
 		*takes = *takes * 7 / 10

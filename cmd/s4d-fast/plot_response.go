@@ -120,7 +120,7 @@ func (c *plotResponseCmd) draw(init ssm.Init, decay float64) (*ssm.Params, *ssm.
 	case p.MIMO():
 		return c.drawScan(layer)
 	case c.Chans != nil:
-		return nil, nil, usageError(fmt.Errorf("--channels: the channels of init %q have SSMs of their own, and the plot shows one; only layers %q and %q have one SSM for all channels", init, ssm.LayerS5, ssm.LayerLRU))
+		return nil, nil, usageError(fmt.Errorf("--channels: init %q has one SSM per channel, and the plot shows one of them; leave out --channels, or select layer %q or %q", init, ssm.LayerS5, ssm.LayerLRU))
 	case p.Layer == ssm.LayerDSS && p.LKernel == 0:
 		return nil, nil, usageError(fmt.Errorf("layer %q: the response depends on the length of the kernel: set it, for example --set ssm.l_kernel=1024", p.Layer))
 	case p.Layer == ssm.LayerS4 && p.LKernel != 0:
