@@ -68,10 +68,8 @@ type streams struct {
 }
 
 func main() {
-	ctx, stop := notifyContext()
-	code := run(ctx, os.Args[1:], terminal())
-	stop()
-	os.Exit(code)
+	ctx, _ := notifyContext() // to the end of the process
+	os.Exit(run(ctx, os.Args[1:], terminal()))
 }
 
 // run executes one command line and returns its exit code. Cancelling ctx with the cause
@@ -180,23 +178,26 @@ type ctxBox struct{ context.Context }
 func notifyContext() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	ignoreBrokenPipes()
-	c := make(chan os.Signal, 1)
-	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	c, hangups := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
-		signals = append(signals, syscall.SIGHUP)
+		signal.Notify(hangups, syscall.SIGHUP) // until the end: signal.Ignore has a moment in which SIGHUP kills
 	}
-	signal.Notify(c, signals...)
 	go func() {
-		if s, ok := <-c; ok {
-			signal.Ignore(syscall.SIGHUP) // before Stop, which restores the default action of the others
-			signal.Stop(c)
-			cancel(signalError{s.(syscall.Signal)})
+		var s os.Signal
+		select {
+		case s = <-c:
+		case s = <-hangups:
+		case <-ctx.Done():
+			return
 		}
+		signal.Stop(c)
+		cancel(signalError{s.(syscall.Signal)})
 	}()
 	return ctx, func() {
 		signal.Stop(c)
+		signal.Stop(hangups)
 		cancel(nil)
-		close(c)
 	}
 }
 
