@@ -72,14 +72,14 @@ func notifyContext() context.Context {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // handled until the process ends, also after Stop
 	}
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, signals...)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		<-c
-		signal.Ignore(syscall.SIGHUP) // before Stop, which restores the default action of the others
-		signal.Stop(c)
+		signal.Stop(c) // restores the default action of all but SIGHUP
 		cancel()
 	}()
 	return ctx

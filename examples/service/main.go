@@ -117,11 +117,13 @@ func flagName(option string) string {
 }
 
 // stopSignals returns the signals that end the program. If the program was started with SIGHUP
-// ignored, as by nohup, SIGHUP is not among them.
+// ignored, as by nohup, SIGHUP is not among them. Otherwise SIGHUP is handled until the process
+// ends, also after the context of these signals has stopped.
 func stopSignals() []os.Signal {
 	if signal.Ignored(syscall.SIGHUP) {
 		return []os.Signal{os.Interrupt, syscall.SIGTERM}
 	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 }
 
@@ -172,8 +174,7 @@ func run(f flags) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	context.AfterFunc(ctx, func() {
-		signal.Ignore(syscall.SIGHUP) // before stop, which restores the default action of the others
-		stop()
+		stop() // restores the default action of all but SIGHUP
 		f.Log.Info("shutting down", "grace", f.Grace)
 	})
 	f.Log.Info("listening", "address", l.Addr().String(), "model", f.model, "stream_bytes", s.Stats().StreamBytes, "connections", f.Connections)
