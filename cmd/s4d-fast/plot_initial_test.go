@@ -95,7 +95,7 @@ func TestPlotLayersRejected(t *testing.T) {
 	}{
 		{"--channels 0: expected 1 to 128", []string{"response", "--init", "ring", "--channels", "0"}},
 		{"--channels 129: expected 1 to 128", []string{"response", "--set", "ssm.layer=s5", "--channels", "129"}},
-		{`--channels: the channels of init "lin"`, []string{"response", "--channels", "4"}},
+		{`--channels: init "lin" has one SSM per channel`, []string{"response", "--channels", "4"}},
 		{"--decay: the moduli", []string{"response", "--init", "ring", "--decay", "0.5"}},
 		{"ssm.l_kernel", []string{"response", "--set", "ssm.layer=dss"}},
 		{"ssm.l_kernel 9: the response", []string{"response", "--init", "fout", "--set", "ssm.l_kernel=9"}},
