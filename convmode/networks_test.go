@@ -120,6 +120,10 @@ var networks = []network{
 		setDSS(c, 40, 0.5)
 		c.SSM.Bidirectional, c.SSM.NSSM = true, 2
 	}},
+	{name: "DSS, band limit", size: 3, length: 40, change: func(c *model.Config) {
+		setDSS(c, 40, 0)
+		c.SSM.Bandlimit = 0.05
+	}},
 	{name: "DSS, growing modes", size: 3, length: 33, lengths: []int{33, 8, 20}, change: func(c *model.Config) { setDSS(c, 40, 0) }},
 	{name: "DSS, growing modes, bidirectional, step scale", size: 2, length: 20, stepScale: 2, change: func(c *model.Config) {
 		setDSS(c, 50, 0)

@@ -164,13 +164,17 @@ func TestStepOfOtherRates(t *testing.T) {
 // others (docs/maths.md §15).
 func TestBandlimit(t *testing.T) {
 	folded := func(angle float64) float64 { return math.Abs(math.Remainder(angle, 2*math.Pi)) }
+	dss := config(Inv, 4, 16)
+	dss.Layer, dss.LKernel = LayerDSS, 64
+	continuous := func(p *Params, h, i int) float64 { return p.Freq[i] * math.Exp(p.Step[h]) }
 	for _, test := range []struct {
 		cfg  Config
 		turn func(p *Params, h, i int) float64 // the angle per sample in training
 	}{
 		{config(DFouT, 4, 16), func(p *Params, h, i int) float64 { return p.Freq[i] }},
 		{config(RndImag, 4, 16), func(p *Params, h, i int) float64 { return folded(p.Freq[i]) }},
-		{config(Inv, 4, 16), func(p *Params, h, i int) float64 { return p.Freq[i] * math.Exp(p.Step[h]) }},
+		{config(Inv, 4, 16), continuous},
+		{dss, continuous},
 	} {
 		all := mustNew(t, test.cfg, 1, 0)
 		for _, limit := range []float64{0.5, 1} {

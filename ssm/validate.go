@@ -165,8 +165,6 @@ func (c Config) validateDSS() error {
 		return fmt.Errorf("ssm: init %q: layer %q expects one of %q", c.Init, c.Layer, c.layerInits())
 	case !slices.Contains(c.layerDiscs(), c.Disc):
 		return fmt.Errorf("ssm: disc %q: layer %q expects %s", c.Disc, c.Layer, either(c.layerDiscs()))
-	case c.Bandlimit != 0:
-		return fmt.Errorf("ssm: bandlimit %v: not implemented for layer %q; expected 0", c.Bandlimit, c.Layer)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Layer, c.Init = LayerDSS, DFouT }, `ssm: init "dfout": layer "dss" expects one of ["lin" "inv" "legs" "real" "inv2" "quad" "rand"]`},
 		{func(c *Config) { c.Layer, c.Init = LayerDSS, FouT }, `ssm: init "fout": requires layer "s4" (ssm.layer=s4); layer "dss" expects one of ["lin"`},
 		{func(c *Config) { c.Layer, c.Disc = LayerDSS, Bilinear }, `ssm: disc "bilinear": layer "dss" expects "zoh"`},
-		{func(c *Config) { c.Layer, c.Bandlimit = LayerDSS, 1 }, `ssm: bandlimit 1: not implemented for layer "dss"; expected 0`},
+		{func(c *Config) { c.Layer, c.Bandlimit = LayerDSS, 1 }, ""},
 		{func(c *Config) { c.Layer, c.LMax = LayerDSS, 9 }, `ssm: l_max 9: kernels of layer "dss" have l_kernel taps`},
 		{func(c *Config) { c.Layer, c.Init, c.Disc, c.DState = LayerS4, LegS, Bilinear, 1026 }, `ssm: d_state 1026: layer "s4" expects at most 1024`},
 		{func(c *Config) { c.Layer, c.Init, c.Disc, c.DState = LayerS4, Imported, Bilinear, 32768 }, `ssm: d_state 32768: layer "s4" expects at most 1024`},

@@ -65,7 +65,8 @@ func (s *KernelLayer) forward(u []float64, kernels [][]float64, length int) *Ker
 // a kernel of another length is another function, unless Span fixes it.
 type DSS struct {
 	KernelLayer
-	Span int // L at step scale 1; 0: the taps of the kernel
+	Span      int     // L at step scale 1; 0: the taps of the kernel
+	Bandlimit float64 // modes with |Im a| of so many π or more are silent, 0: none
 }
 
 const dssEpsilon = 1e-7
@@ -98,6 +99,9 @@ func (s *DSS) mode(h, m, taps int) dssMode {
 	v.grown = cmplx.Exp(towards * complex(float64(v.span), 0))
 	v.x = (v.grown - 1) * v.lambda
 	v.rho = cmplx.Conj(v.x) / (v.x*cmplx.Conj(v.x) + dssEpsilon)
+	if s.Bandlimit > 0 && math.Abs(imag(v.a)) >= s.Bandlimit*math.Pi {
+		v.edge, v.rho = 0, 0
+	}
 	return v
 }
 

@@ -42,10 +42,10 @@ func TestGoldenDSS(t *testing.T) {
 	}
 }
 
-// What no golden gradient covers: truncated kernels at another step scale.
+// What no golden gradient covers: truncated kernels at another step scale, and silent modes.
 func TestDSSByDifferences(t *testing.T) {
-	for _, softplus := range []bool{false, true} {
-		s := &DSS{KernelLayer: randomKernelLayer(softplus)}
+	for _, bandlimit := range []float64{0, 0.2} {
+		s := &DSS{KernelLayer: randomKernelLayer(bandlimit == 0), Bandlimit: bandlimit}
 		for i := range s.AReal {
 			if i%3 == 0 {
 				s.AReal[i] = -s.AReal[i] // Re A > 0

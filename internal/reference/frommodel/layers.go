@@ -31,7 +31,7 @@ func layerOf(m *model.Model, i int, stepScale float64) reference.Layer {
 	}
 	if s.Layer == ssm.LayerDSS {
 		layer := kernelLayer(m, l, b, stepScale)
-		return reference.Layer{Other: &reference.DSS{KernelLayer: layer, Span: s.LKernel}}
+		return reference.Layer{Other: &reference.DSS{KernelLayer: layer, Span: s.LKernel, Bandlimit: s.Bandlimit}}
 	}
 	if s.Layer == ssm.LayerS4 {
 		layer := kernelLayer(m, l, b, stepScale)
