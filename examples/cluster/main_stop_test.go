@@ -27,8 +27,8 @@ func stopOnSignal() {
 	io.Copy(io.Discard, os.Stdin)
 }
 
-// SIGHUP, which a process receives when its terminal closes, ends a member as SIGTERM does. A
-// second SIGHUP changes nothing, and a second SIGTERM ends the process at once. Under nohup a
+// SIGHUP, which a process receives when its terminal closes, ends a member as SIGTERM does. More
+// SIGHUPs change nothing, and a second SIGTERM ends the process at once. Under nohup a
 // member ignores SIGHUP.
 func TestHangup(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -61,6 +61,11 @@ func TestHangup(t *testing.T) {
 		}
 		line(fmt.Sprint("ignored ", c.nohup))
 		must.Do(t, cmd.Process.Signal(c.first))
+		if c.second == syscall.SIGHUP {
+			for range 5000 { // at any moment of the first signal's handling
+				must.Do(t, cmd.Process.Signal(syscall.SIGHUP))
+			}
+		}
 		line("stopping")
 		must.Do(t, cmd.Process.Signal(c.second))
 		if !c.ends {
