@@ -175,7 +175,7 @@ func (c Config) CountSSM() int {
 // Bounds of a configuration. With the first two no product of sizes overflows an int.
 const (
 	maxSize   = 1 << 24
-	maxLayers = 1 << 12
+	maxLayers = 1 << 11
 	maxParams = 1 << 31
 )
 

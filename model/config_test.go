@@ -68,10 +68,10 @@ func TestValidateRejects(t *testing.T) {
 		{func(c *Config) { c.DModel = 0 }, "model: d_model 0: expected ≥ 1"},
 		{func(c *Config) { c.DModel = math.MaxInt }, "model: d_model 9223372036854775807: expected ≤ 16777216"},
 		{func(c *Config) { c.NLayers = 0 }, "model: n_layers 0: expected ≥ 1"},
-		{func(c *Config) { c.NLayers = 1e9 }, "model: n_layers 1000000000: expected ≤ 4096"},
+		{func(c *Config) { c.NLayers = 1e9 }, "model: n_layers 1000000000: expected ≤ 2048"},
 		{func(c *Config) { c.SSM.DState = 0 }, "model: d_state 0: expected ≥ 2"},
 		{func(c *Config) { c.SSM.DState = 1 << 40 }, "model: d_state 1099511627776: expected ≤ 16777216"},
-		{func(c *Config) { c.DModel, c.NLayers = 1<<24, 1<<12 }, "parameters: expected ≤ 2147483648"},
+		{func(c *Config) { c.DModel, c.NLayers = 1<<24, 1<<11 }, "parameters: expected ≤ 2147483648"},
 		{func(c *Config) { c.DModel, c.SSM.DState = 1<<24, 1<<24 }, "parameters: expected ≤ 2147483648"},
 		{func(c *Config) { c.Encoder = "" }, `model: encoder "": expected one of ["linear" "embedding"]`},
 		{func(c *Config) { c.Norm = "foo" }, `model: norm "foo": expected one of ["layer" "batch" "none"]`},
@@ -161,4 +161,54 @@ func TestCountParamsOfTensors(t *testing.T) {
 			t.Errorf("%s: CountParams %d, the tensors have %d", name, got, sum)
 		}
 	}
+}
+
+// A configuration is valid only if it has at most 2³¹ parameters, also where products of its sizes
+// exceed an int.
+func TestOverflowingSizes(t *testing.T) {
+	tried, held, valid := 0, 0, 0
+	sizes := []int{2, 1 << 16, maxSize, maxSize + 1, 1 << 32, math.MaxInt}
+	for _, layer := range []ssm.Layer{ssm.LayerS4D, ssm.LayerS4, ssm.LayerDSS, ssm.LayerS5, ssm.LayerLRU} {
+		for _, layers := range []int{1, 3, maxLayers, maxLayers + 1, math.MaxInt} {
+			for _, v := range lists(sizes, 4) {
+				c := Default()
+				c.SSM = ssm.Config{Layer: layer, Init: ssm.LegS, Disc: ssm.ZOH, DtMin: 0.001, DtMax: 0.1, AReal: 0.5, TrainB: true, Bidirectional: true}
+				switch layer {
+				case ssm.LayerS4:
+					c.SSM.Disc = ssm.Bilinear
+				case ssm.LayerLRU:
+					c.SSM.Init, c.SSM.DtMin, c.SSM.DtMax, c.SSM.AReal, c.SSM.RMax = ssm.Ring, 0, 0, 0, 1
+				}
+				c.DInput, c.DOutput, c.DModel, c.SSM.DState, c.NLayers, c.Pairs = v[0], v[1], v[2], v[3], layers, true
+				h := float64(c.DModel) // each layer has two matrices of H rows and columns, and states for each channel
+				least := float64(c.DInput)*h + 4*h*float64(c.DOutput) + float64(layers)*h*(2*h+float64(c.SSM.DState))
+				tried++
+				switch err := c.Validate(); {
+				case err == nil && least > maxParams:
+					t.Errorf("layer %q, %d layers, sizes %d: valid with at least %g parameters", layer, layers, v, least)
+				case err == nil:
+					valid++
+					held++
+				default:
+					held++
+				}
+			}
+		}
+	}
+	must.Equal(t, valid > 100, true, "some sizes are valid")
+	must.Tally(t, "a configuration with sizes whose product overflows is rejected", tried, held)
+}
+
+// lists returns all lists of n values.
+func lists(values []int, n int) [][]int {
+	if n == 0 {
+		return [][]int{nil}
+	}
+	var all [][]int
+	for _, rest := range lists(values, n-1) {
+		for _, v := range values {
+			all = append(all, append([]int{v}, rest...))
+		}
+	}
+	return all
 }
