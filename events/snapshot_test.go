@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,27 +13,67 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// A Detector that is repeatedly replaced by its snapshot gives the same events.
+// untrained returns a model with random weights, whose input and labels are those of another model.
+func untrained(t testing.TB, like *model.Model, layer ssm.Config) *model.Model {
+	t.Helper()
+	c := model.Default()
+	c.DInput, c.DOutput, c.DModel, c.NLayers, c.Pool, c.SSM = like.Config.DInput, 3, 4, 2, like.Config.Pool, layer
+	m := must.Get(model.New(c, 1))(t)
+	m.Meta = like.Meta
+	m.Meta.Detection = &model.Detection{Threshold: 0.4, OffThreshold: 0.2, Confirm: 4}
+	m.Weights.DecoderBias[2] -= 2 // none is unlikely
+	return m
+}
+
+// A Detector that is repeatedly replaced by its snapshot gives the same events and posteriors, with
+// every layer.
 func TestSnapshot(t *testing.T) {
+	samples, frames := toneModel(t), must.Get(tonemodel.NewFramewise())(t)
+	models := map[string]*model.Model{"samples": samples, "frames": frames}
+	for _, c := range []ssm.Config{
+		{Layer: ssm.LayerS4, DState: 8, Init: ssm.LegS, Disc: ssm.Bilinear, DtMin: 0.001, DtMax: 0.1},
+		{Layer: ssm.LayerDSS, DState: 8, Init: ssm.LegS, Disc: ssm.ZOH, TrainB: true, LKernel: 8000, DtMin: 0.001, DtMax: 0.1},
+		{Layer: ssm.LayerS5, DState: 8, Init: ssm.LegS, Disc: ssm.ZOH, DtMin: 0.001, DtMax: 0.1},
+		{Layer: ssm.LayerLRU, DState: 8, Init: ssm.Ring, Disc: ssm.ZOH},
+	} {
+		models[string(c.Layer)+" samples"], models[string(c.Layer)+" frames"] = untrained(t, samples, c), untrained(t, frames, c)
+	}
+	for name, m := range models {
+		t.Run(name, func(t *testing.T) { snapshots(t, must.Get(events.New(m, events.DefaultsFor(m)))(t)) })
+	}
+}
+
+// snapshots compares a Detector that is repeatedly replaced with one that is not.
+func snapshots(t *testing.T, r *events.Recognizer) {
 	s := tonemodel.Words()
-	f := recognizer(t, events.Defaults())
-	want := fmt.Sprint(detect(t, f, s.Samples, len(s.Samples)))
+	want := detect(t, r, s.Samples, len(s.Samples))
+	posteriors := map[float32]bool{}
 	for _, every := range []int{79, 1000, 2417, 9001} {
-		d := f.NewDetector()
+		whole, d := r.NewDetector(), r.NewDetector()
 		var got []events.Event
-		for x := s.Samples; len(x) > 0; x = x[min(every, len(x)):] {
-			got = append(got, process(t, d, x[:min(every, len(x))])...)
-			next := f.NewDetector()
-			process(t, next, s.Samples[:5000]) // which Restore must forget
-			must.Do(t, next.Restore(d.Snapshot()))
-			if next.Position() != d.Position() || next.GateOpen() != d.GateOpen() {
-				t.Fatalf("restored at %d, gate open: %t; expected %d, %t", next.Position(), next.GateOpen(), d.Position(), d.GateOpen())
+		for part := range slices.Chunk(s.Samples, every) {
+			process(t, whole, part)
+			got = append(got, process(t, d, part)...)
+			if p := d.Posterior(); p != nil { // there was an evaluation after Restore
+				if !slices.Equal(p, whole.Posterior()) {
+					t.Fatalf("restored every %d samples: posteriors %v at %d, expected %v", every, p, d.Position(), whole.Posterior())
+				}
+				posteriors[p[0]] = true
 			}
-			d = next
+			next := r.NewDetector()
+			process(t, next, s.Samples[3500:5000]) // which Restore must forget
+			must.Do(t, next.Restore(d.Snapshot()))
+			if d = next; d.Position() != whole.Position() || d.GateOpen() != whole.GateOpen() {
+				t.Fatalf("restored at %d, gate open: %t; expected %d, %t", d.Position(), d.GateOpen(), whole.Position(), whole.GateOpen())
+			}
 		}
-		must.Equal(t, fmt.Sprint(append(got, flush(t, d)...)), want, "restored every %d samples", every)
+		must.Equal(t, fmt.Sprint(append(got, flush(t, d)...)), fmt.Sprint(want), "restored every %d samples", every)
+	}
+	if len(want) == 0 || len(posteriors) < 20 {
+		t.Errorf("%d events and %d different posteriors, expected 1 and 20 or more", len(want), len(posteriors))
 	}
 }
 

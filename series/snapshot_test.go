@@ -2,6 +2,7 @@ package series_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -11,39 +12,60 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/series"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // A stream that is restored in the middle continues with the same bits, after a Reset too.
 func TestSnapshot(t *testing.T) {
-	rows := newRows(60)
 	for _, mode := range model.SeriesModes() {
 		m := newModel(t, mode)
 		m.Meta.Series.Missing = model.MissingPrevious
-		want := fmt.Sprint(outputs(t, newPredictor(t, m, series.Options{}), rows))
-		for _, at := range []int{0, 3, 7, 40} {
-			first, second := newPredictor(t, m, series.Options{}).NewStream(), newPredictor(t, m, series.Options{}).NewStream()
-			var got []series.Result
-			step := func(s *series.Stream, row []float32) {
-				r := must.Get(s.Step(row))(t)
-				got = append(got, series.Result{Output: slices.Clone(r.Output), Expected: slices.Clone(r.Expected), Scores: slices.Clone(r.Scores)})
-			}
-			for _, row := range rows[:20] { // which Restore must forget
-				step(second, row)
-			}
-			got = nil
-			for _, row := range rows[:at] {
-				step(first, row)
-			}
-			must.Do(t, second.Restore(first.Snapshot(nil)))
-			must.Equal(t, second.Rows(), int64(at), "rows")
-			for _, row := range rows[at:] {
-				step(second, row)
-			}
-			must.Equal(t, fmt.Sprint(got), want, "%s, restored at %d", mode, at)
-			second.Reset()
-			fresh := newPredictor(t, m, series.Options{}).NewStream()
-			must.Equal(t, string(second.Snapshot(nil)), string(fresh.Snapshot(nil)), "%s: state after Reset", mode)
+		for _, layer := range []ssm.Config{
+			m.Config.SSM,
+			{Layer: ssm.LayerS4, DState: 8, Init: ssm.LegS, Disc: ssm.Bilinear, DtMin: 0.001, DtMax: 0.1},
+			{Layer: ssm.LayerDSS, DState: 8, Init: ssm.LegS, Disc: ssm.ZOH, TrainB: true, LKernel: 100, DtMin: 0.001, DtMax: 0.1},
+			{Layer: ssm.LayerS5, DState: 8, Init: ssm.LegS, Disc: ssm.ZOH, DtMin: 0.001, DtMax: 0.1},
+			{Layer: ssm.LayerLRU, DState: 8, Init: ssm.Ring, Disc: ssm.ZOH},
+		} {
+			c := m.Config
+			c.SSM = layer
+			other := must.Get(model.New(c, 1))(t)
+			other.Meta = m.Meta
+			t.Run(mode+" "+cmp.Or(string(layer.Layer), "s4d"), func(t *testing.T) { snapshots(t, newPredictor(t, other, series.Options{})) })
 		}
+	}
+}
+
+// snapshots compares streams that are restored at different rows with one that is not.
+func snapshots(t *testing.T, p *series.Predictor) {
+	rows := newRows(60)
+	whole := outputs(t, p, rows)
+	if slices.Equal(whole[40].Output, whole[59].Output) {
+		t.Errorf("row 40 and row 59 have the outputs %v, expected different ones", whole[40].Output)
+	}
+	want := fmt.Sprint(whole)
+	for _, at := range []int{0, 3, 7, 40} {
+		first, second := p.NewStream(), p.NewStream()
+		var got []series.Result
+		step := func(s *series.Stream, row []float32) {
+			r := must.Get(s.Step(row))(t)
+			got = append(got, series.Result{Output: slices.Clone(r.Output), Expected: slices.Clone(r.Expected), Scores: slices.Clone(r.Scores)})
+		}
+		for _, row := range rows[:20] { // which Restore must forget
+			step(second, row)
+		}
+		got = nil
+		for _, row := range rows[:at] {
+			step(first, row)
+		}
+		must.Do(t, second.Restore(first.Snapshot(nil)))
+		must.Equal(t, second.Rows(), int64(at), "rows")
+		for _, row := range rows[at:] {
+			step(second, row)
+		}
+		must.Equal(t, fmt.Sprint(got), want, "restored at %d", at)
+		second.Reset()
+		must.Equal(t, string(second.Snapshot(nil)), string(p.NewStream().Snapshot(nil)), "state after Reset")
 	}
 }
 

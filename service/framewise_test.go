@@ -11,22 +11,53 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/report"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // A model that labels every frame finds the events of its detector, also across a shutdown at any
 // sample.
 func TestFramewise(t *testing.T) {
 	load := func(t *testing.T) *model.Model { return must.Get(tonemodel.NewFramewise())(t) }
+	resumes(t, load, len(tonemodel.Words().Tones), 162, 9474, 40002, 2*len(tonemodel.Words().Samples)-2)
+}
+
+// A model with another layer finds the events of its detector, also across a shutdown.
+func TestLayers(t *testing.T) {
+	for _, layer := range []ssm.Config{
+		{Layer: ssm.LayerS4, DState: 8, Init: ssm.LegS, Disc: ssm.Bilinear, DtMin: 0.001, DtMax: 0.1},
+		{Layer: ssm.LayerDSS, DState: 8, Init: ssm.LegS, Disc: ssm.ZOH, TrainB: true, LKernel: 8000, DtMin: 0.001, DtMax: 0.1},
+		{Layer: ssm.LayerS5, DState: 8, Init: ssm.LegS, Disc: ssm.ZOH, DtMin: 0.001, DtMax: 0.1},
+		{Layer: ssm.LayerLRU, DState: 8, Init: ssm.Ring, Disc: ssm.ZOH},
+	} {
+		t.Run(string(layer.Layer), func(t *testing.T) {
+			resumes(t, func(t *testing.T) *model.Model {
+				m := toneModel(t, 0)
+				c := m.Config
+				c.SSM, c.DModel, c.NLayers = layer, 4, 2
+				other := must.Get(model.New(c, 1))(t)
+				other.Meta, other.Meta.Detection = m.Meta, &model.Detection{Threshold: 0.1, OffThreshold: 0.1, Confirm: 1}
+				other.Weights.DecoderBias[2] -= 2 // none is unlikely
+				return other
+			}, 7, 46202, 50002) // within a word
+		})
+	}
+}
+
+// resumes compares the events of streams that a shutdown interrupts at different bytes with those
+// of a detector.
+func resumes(t *testing.T, load func(t *testing.T) *model.Model, count int, cuts ...int) {
+	t.Helper()
 	m := load(t)
-	sound := tonemodel.Words()
-	pcm := encode(sound.Samples)
+	pcm := encode(tonemodel.Words().Samples)
 	var all []report.Event
 	for _, e := range must.Get(must.Get(events.New(m, events.DefaultsFor(m)))(t).Recognize(decodePCM(pcm)))(t) {
 		all = append(all, report.NewEvent(e, func(n int64) int64 { return n }))
 	}
-	must.Equal(t, len(all), len(sound.Tones), "events")
+	if len(all) != count || all[0].Confidence == all[1].Confidence {
+		t.Fatalf("events %v, expected %d, with different confidences", all, count)
+	}
 	want := fmt.Sprint(all)
-	for _, cut := range []int{162, 9474, 40002, len(pcm) - 2} {
+	for _, cut := range cuts {
 		t.Run(fmt.Sprint(cut/2), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				dir := t.TempDir()

@@ -1,7 +1,9 @@
 package handles
 
 import (
+	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"os"
 	"runtime"
@@ -13,6 +15,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // sensitive returns a table with a model that finds events in sounds, and one stream.
@@ -65,6 +69,52 @@ func TestEvents(t *testing.T) {
 		t.Errorf("events %v, expected %v", got, want)
 	}
 	must.Equal(t, must.Get(table.Position(stream))(t), int64(len(x)), "position")
+}
+
+// The model of a file has the events of package events with every layer, also if a stream continues
+// from the snapshot of another one.
+func TestLayers(t *testing.T) {
+	like := must.Get(tonemodel.New())(t)
+	x := tonemodel.Words().Samples
+	for _, layer := range []ssm.Config{
+		{Layer: ssm.LayerS4, DState: 8, Init: ssm.LegS, Disc: ssm.Bilinear, DtMin: 0.001, DtMax: 0.1},
+		{Layer: ssm.LayerDSS, DState: 8, Init: ssm.LegS, Disc: ssm.ZOH, TrainB: true, LKernel: 8000, DtMin: 0.001, DtMax: 0.1},
+		{Layer: ssm.LayerS5, DState: 8, Init: ssm.LegS, Disc: ssm.ZOH, DtMin: 0.001, DtMax: 0.1},
+		{Layer: ssm.LayerLRU, DState: 8, Init: ssm.Ring, Disc: ssm.ZOH},
+	} {
+		t.Run(string(layer.Layer), func(t *testing.T) {
+			c := like.Config
+			c.SSM, c.DModel, c.NLayers = layer, 4, 2
+			m := must.Get(model.New(c, 1))(t)
+			m.Meta, m.Meta.Detection = like.Meta, &model.Detection{Threshold: 0.1, OffThreshold: 0.1, Confirm: 1}
+			m.Weights.DecoderBias[2] -= 2 // none is unlikely
+			want := must.Get(must.Get(events.New(m, events.DefaultsFor(m)))(t).Recognize(x))(t)
+			if len(want) < 2 || want[0].Confidence == want[1].Confidence {
+				t.Fatalf("events %v, expected several, with different confidences", want)
+			}
+
+			var table Table
+			var file bytes.Buffer
+			must.Get(m.WriteTo(&file))(t)
+			read := must.Get(table.Read(file.Bytes()))(t)
+			stream := must.Get(table.NewStream(read))(t)
+			var got []events.Event
+			room, state := make([]Event, 64), make([]byte, 1<<20)
+			take := func(n int) {
+				for _, e := range room[:n] {
+					got = append(got, events.Event{Onset: e.Onset, End: e.End, Label: m.Meta.Labels[e.Label], Confidence: e.Confidence})
+				}
+			}
+			for block := range slices.Chunk(x, 777) {
+				take(must.Get(table.Process(stream, block, room))(t))
+				n := must.Get(table.Snapshot(stream, state))(t)
+				stream = must.Get(table.NewStream(read))(t)
+				must.Do(t, table.Restore(stream, state[:n]))
+			}
+			take(must.Get(table.Flush(stream, room))(t))
+			must.Equal(t, fmt.Sprint(got), fmt.Sprint(want), "events")
+		})
+	}
 }
 
 // A stream with too many waiting events reads no more samples, and keeps the events.
