@@ -13,33 +13,17 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/ssm"
 )
-
-// untrained returns a model with random weights, whose input and labels are those of another model.
-func untrained(t testing.TB, like *model.Model, layer ssm.Config) *model.Model {
-	t.Helper()
-	c := model.Default()
-	c.DInput, c.DOutput, c.DModel, c.NLayers, c.Pool, c.SSM = like.Config.DInput, 3, 4, 2, like.Config.Pool, layer
-	m := must.Get(model.New(c, 1))(t)
-	m.Meta = like.Meta
-	m.Meta.Detection = &model.Detection{Threshold: 0.4, OffThreshold: 0.2, Confirm: 4}
-	m.Weights.DecoderBias[2] -= 2 // none is unlikely
-	return m
-}
 
 // A Detector that is repeatedly replaced by its snapshot gives the same events and posteriors, with
 // every layer.
 func TestSnapshot(t *testing.T) {
 	samples, frames := toneModel(t), must.Get(tonemodel.NewFramewise())(t)
 	models := map[string]*model.Model{"samples": samples, "frames": frames}
-	for _, c := range []ssm.Config{
-		{Layer: ssm.LayerS4, DState: 8, Init: ssm.LegS, Disc: ssm.Bilinear, DtMin: 0.001, DtMax: 0.1},
-		{Layer: ssm.LayerDSS, DState: 8, Init: ssm.LegS, Disc: ssm.ZOH, TrainB: true, LKernel: 8000, DtMin: 0.001, DtMax: 0.1},
-		{Layer: ssm.LayerS5, DState: 8, Init: ssm.LegS, Disc: ssm.ZOH, DtMin: 0.001, DtMax: 0.1},
-		{Layer: ssm.LayerLRU, DState: 8, Init: ssm.Ring, Disc: ssm.ZOH},
-	} {
-		models[string(c.Layer)+" samples"], models[string(c.Layer)+" frames"] = untrained(t, samples, c), untrained(t, frames, c)
+	for _, c := range tonemodel.Layers() {
+		for input, like := range map[string]*model.Model{"samples": samples, "frames": frames} {
+			models[string(c.Layer)+" "+input] = must.Get(tonemodel.Untrained(like, c))(t)
+		}
 	}
 	for name, m := range models {
 		t.Run(name, func(t *testing.T) { snapshots(t, must.Get(events.New(m, events.DefaultsFor(m)))(t)) })

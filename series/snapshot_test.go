@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/series"
-	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // A stream that is restored in the middle continues with the same bits, after a Reset too.
@@ -20,13 +20,7 @@ func TestSnapshot(t *testing.T) {
 	for _, mode := range model.SeriesModes() {
 		m := newModel(t, mode)
 		m.Meta.Series.Missing = model.MissingPrevious
-		for _, layer := range []ssm.Config{
-			m.Config.SSM,
-			{Layer: ssm.LayerS4, DState: 8, Init: ssm.LegS, Disc: ssm.Bilinear, DtMin: 0.001, DtMax: 0.1},
-			{Layer: ssm.LayerDSS, DState: 8, Init: ssm.LegS, Disc: ssm.ZOH, TrainB: true, LKernel: 100, DtMin: 0.001, DtMax: 0.1},
-			{Layer: ssm.LayerS5, DState: 8, Init: ssm.LegS, Disc: ssm.ZOH, DtMin: 0.001, DtMax: 0.1},
-			{Layer: ssm.LayerLRU, DState: 8, Init: ssm.Ring, Disc: ssm.ZOH},
-		} {
+		for _, layer := range append(tonemodel.Layers(), m.Config.SSM) {
 			c := m.Config
 			c.SSM = layer
 			other := must.Get(model.New(c, 1))(t)

@@ -11,7 +11,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/report"
-	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // A model that labels every frame finds the events of its detector, also across a shutdown at any
@@ -23,22 +22,10 @@ func TestFramewise(t *testing.T) {
 
 // A model with another layer finds the events of its detector, also across a shutdown.
 func TestLayers(t *testing.T) {
-	for _, layer := range []ssm.Config{
-		{Layer: ssm.LayerS4, DState: 8, Init: ssm.LegS, Disc: ssm.Bilinear, DtMin: 0.001, DtMax: 0.1},
-		{Layer: ssm.LayerDSS, DState: 8, Init: ssm.LegS, Disc: ssm.ZOH, TrainB: true, LKernel: 8000, DtMin: 0.001, DtMax: 0.1},
-		{Layer: ssm.LayerS5, DState: 8, Init: ssm.LegS, Disc: ssm.ZOH, DtMin: 0.001, DtMax: 0.1},
-		{Layer: ssm.LayerLRU, DState: 8, Init: ssm.Ring, Disc: ssm.ZOH},
-	} {
+	for _, layer := range tonemodel.Layers() {
 		t.Run(string(layer.Layer), func(t *testing.T) {
-			resumes(t, func(t *testing.T) *model.Model {
-				m := toneModel(t, 0)
-				c := m.Config
-				c.SSM, c.DModel, c.NLayers = layer, 4, 2
-				other := must.Get(model.New(c, 1))(t)
-				other.Meta, other.Meta.Detection = m.Meta, &model.Detection{Threshold: 0.1, OffThreshold: 0.1, Confirm: 1}
-				other.Weights.DecoderBias[2] -= 2 // none is unlikely
-				return other
-			}, 7, 46202, 50002) // within a word
+			resumes(t, func(t *testing.T) *model.Model { return must.Get(tonemodel.Untrained(toneModel(t, 0), layer))(t) },
+				7, 46202, 50002) // within a word
 		})
 	}
 }

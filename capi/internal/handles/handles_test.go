@@ -15,8 +15,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
-	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // sensitive returns a table with a model that finds events in sounds, and one stream.
@@ -76,18 +74,9 @@ func TestEvents(t *testing.T) {
 func TestLayers(t *testing.T) {
 	like := must.Get(tonemodel.New())(t)
 	x := tonemodel.Words().Samples
-	for _, layer := range []ssm.Config{
-		{Layer: ssm.LayerS4, DState: 8, Init: ssm.LegS, Disc: ssm.Bilinear, DtMin: 0.001, DtMax: 0.1},
-		{Layer: ssm.LayerDSS, DState: 8, Init: ssm.LegS, Disc: ssm.ZOH, TrainB: true, LKernel: 8000, DtMin: 0.001, DtMax: 0.1},
-		{Layer: ssm.LayerS5, DState: 8, Init: ssm.LegS, Disc: ssm.ZOH, DtMin: 0.001, DtMax: 0.1},
-		{Layer: ssm.LayerLRU, DState: 8, Init: ssm.Ring, Disc: ssm.ZOH},
-	} {
+	for _, layer := range tonemodel.Layers() {
 		t.Run(string(layer.Layer), func(t *testing.T) {
-			c := like.Config
-			c.SSM, c.DModel, c.NLayers = layer, 4, 2
-			m := must.Get(model.New(c, 1))(t)
-			m.Meta, m.Meta.Detection = like.Meta, &model.Detection{Threshold: 0.1, OffThreshold: 0.1, Confirm: 1}
-			m.Weights.DecoderBias[2] -= 2 // none is unlikely
+			m := must.Get(tonemodel.Untrained(like, layer))(t)
 			want := must.Get(must.Get(events.New(m, events.DefaultsFor(m)))(t).Recognize(x))(t)
 			if len(want) < 2 || want[0].Confidence == want[1].Confidence {
 				t.Fatalf("events %v, expected several, with different confidences", want)
