@@ -15,8 +15,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// A Detector that is repeatedly replaced by its snapshot gives the same events and posteriors, with
-// every layer.
+// With every kind of layer, a Detector that is repeatedly restored from its snapshots returns the
+// same events and posteriors as one that is not.
 func TestSnapshot(t *testing.T) {
 	samples, frames := toneModel(t), must.Get(tonemodel.NewFramewise())(t)
 	models := map[string]*model.Model{"samples": samples, "frames": frames}
@@ -30,7 +30,8 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// snapshots compares a Detector that is repeatedly replaced with one that is not.
+// snapshots restores a Detector repeatedly from its snapshots, and compares it with a Detector that
+// is never restored.
 func snapshots(t *testing.T, r *events.Recognizer) {
 	s := tonemodel.Words()
 	want := detect(t, r, s.Samples, len(s.Samples))
@@ -57,7 +58,7 @@ func snapshots(t *testing.T, r *events.Recognizer) {
 		must.Equal(t, fmt.Sprint(append(got, flush(t, d)...)), fmt.Sprint(want), "restored every %d samples", every)
 	}
 	if len(want) == 0 || len(posteriors) < 20 {
-		t.Errorf("%d events and %d different posteriors, expected 1 and 20 or more", len(want), len(posteriors))
+		t.Errorf("%d events and %d different posteriors, expected at least 1 event and 20 posteriors", len(want), len(posteriors))
 	}
 }
 

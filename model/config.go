@@ -172,7 +172,8 @@ func (c Config) CountSSM() int {
 	return c.SSMLayers
 }
 
-// Bounds of a configuration. With the first two no product of sizes overflows an int.
+// Bounds of a configuration. maxSize and maxLayers keep CountParams below 2⁶³. The LRU has the most
+// parameters: with 2¹² layers of the largest sizes the count would overflow.
 const (
 	maxSize   = 1 << 24
 	maxLayers = 1 << 11

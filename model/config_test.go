@@ -163,8 +163,8 @@ func TestCountParamsOfTensors(t *testing.T) {
 	}
 }
 
-// A configuration is valid only if it has at most 2³¹ parameters, also where products of its sizes
-// exceed an int.
+// A configuration is valid only if it has at most 2³¹ parameters, even where a product of its sizes
+// overflows an int.
 func TestOverflowingSizes(t *testing.T) {
 	tried, held, valid := 0, 0, 0
 	sizes := []int{2, 1 << 16, maxSize, maxSize + 1, 1 << 32, math.MaxInt}
@@ -180,7 +180,8 @@ func TestOverflowingSizes(t *testing.T) {
 					c.SSM.Init, c.SSM.DtMin, c.SSM.DtMax, c.SSM.AReal, c.SSM.RMax = ssm.Ring, 0, 0, 0, 1
 				}
 				c.DInput, c.DOutput, c.DModel, c.SSM.DState, c.NLayers, c.Pairs = v[0], v[1], v[2], v[3], layers, true
-				h := float64(c.DModel) // each layer has two matrices of H rows and columns, and states for each channel
+				// A lower bound: each layer has two H×H matrices, and d_state values per channel.
+				h := float64(c.DModel)
 				least := float64(c.DInput)*h + 4*h*float64(c.DOutput) + float64(layers)*h*(2*h+float64(c.SSM.DState))
 				tried++
 				switch err := c.Validate(); {
@@ -196,10 +197,10 @@ func TestOverflowingSizes(t *testing.T) {
 		}
 	}
 	must.Equal(t, valid > 100, true, "some sizes are valid")
-	must.Tally(t, "a configuration with sizes whose product overflows is rejected", tried, held)
+	must.Tally(t, "a configuration is valid only if it has at most 2³¹ parameters, even where a product of sizes overflows", tried, held)
 }
 
-// lists returns all lists of n values.
+// lists returns every list of n elements of values.
 func lists(values []int, n int) [][]int {
 	if n == 0 {
 		return [][]int{nil}

@@ -30,12 +30,13 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// snapshots compares streams that are restored at different rows with one that is not.
+// snapshots restores streams at different rows, and compares their outputs with those of a stream
+// that is never restored.
 func snapshots(t *testing.T, p *series.Predictor) {
 	rows := newRows(60)
 	whole := outputs(t, p, rows)
 	if slices.Equal(whole[40].Output, whole[59].Output) {
-		t.Errorf("row 40 and row 59 have the outputs %v, expected different ones", whole[40].Output)
+		t.Errorf("rows 40 and 59 both have the output %v, expected different outputs", whole[40].Output)
 	}
 	want := fmt.Sprint(whole)
 	for _, at := range []int{0, 3, 7, 40} {

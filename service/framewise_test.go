@@ -13,14 +13,15 @@ import (
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// A model that labels every frame finds the events of its detector, also across a shutdown at any
-// sample.
+// With a model that labels every frame, the service returns the events of a Detector, also across a
+// shutdown at any sample.
 func TestFramewise(t *testing.T) {
 	load := func(t *testing.T) *model.Model { return must.Get(tonemodel.NewFramewise())(t) }
 	resumes(t, load, len(tonemodel.Words().Tones), 162, 9474, 40002, 2*len(tonemodel.Words().Samples)-2)
 }
 
-// A model with another layer finds the events of its detector, also across a shutdown.
+// With every other kind of layer, the service returns the events of a Detector, also across a
+// shutdown.
 func TestLayers(t *testing.T) {
 	for _, layer := range tonemodel.Layers() {
 		t.Run(string(layer.Layer), func(t *testing.T) {
@@ -30,8 +31,8 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// resumes compares the events of streams that a shutdown interrupts at different bytes with those
-// of a detector.
+// resumes interrupts uploads by a shutdown at the given bytes, and compares their events with those
+// of a Detector.
 func resumes(t *testing.T, load func(t *testing.T) *model.Model, count int, cuts ...int) {
 	t.Helper()
 	m := load(t)
@@ -41,7 +42,7 @@ func resumes(t *testing.T, load func(t *testing.T) *model.Model, count int, cuts
 		all = append(all, report.NewEvent(e, func(n int64) int64 { return n }))
 	}
 	if len(all) != count || all[0].Confidence == all[1].Confidence {
-		t.Fatalf("events %v, expected %d, with different confidences", all, count)
+		t.Fatalf("events %v, expected %d, the first two with different confidences", all, count)
 	}
 	want := fmt.Sprint(all)
 	for _, cut := range cuts {

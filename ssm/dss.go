@@ -25,7 +25,7 @@ func (p *Params) dssMode(i int, step float64, taps int) dssMode {
 	m := dssMode{lambda: complex(-p.Decay[i], p.Freq[i]), step: step, sign: 1, taps: float64(taps)}
 	m.a = complex(step, 0) * m.lambda
 	if p.silent(imag(m.a)) {
-		return m // the factors edge and ρ of K and of its gradients are 0
+		return m // edge and ρ stay 0: the mode adds nothing to K, and its gradients are 0
 	}
 	if real(m.lambda) > 0 {
 		m.sign = -1

@@ -49,7 +49,7 @@ func main() {
 	}
 	for i := range *rounds {
 		for j := range rows {
-			rows[(i+j)%len(rows)].measure() // another one is first in each round
+			rows[(i+j)%len(rows)].measure() // each round starts with the next network
 		}
 	}
 	fmt.Println("| run | layer | parameters | steps | accuracy | ms per training step | sequences/s | µs per sample, blocks | µs per sample, one by one |")

@@ -45,7 +45,7 @@ var promises = []promise{
 	{text: "an invalid PyTorch checkpoint, such as one with sizes whose product overflows, is rejected", pkg: "internal/pth", test: "TestRefused"},
 	{text: "a mutated safetensors file is an error or whole arrays, with bounded memory", pkg: "internal/safetensors", test: "TestMutatedFile"},
 	{text: "an invalid safetensors file, such as one with sizes whose product overflows, is rejected", pkg: "internal/safetensors", test: "TestRejected"},
-	{text: "a configuration with sizes whose product overflows is rejected", pkg: "model", test: "TestOverflowingSizes"},
+	{text: "a configuration is valid only if it has at most 2³¹ parameters, even where a product of sizes overflows", pkg: "model", test: "TestOverflowingSizes"},
 	{text: "a mutated NPZ or CSV file is an error or series of its size, with bounded memory", pkg: "train/dataset", test: "TestMutatedSeries"},
 	{text: "a damaged snapshot of package recurrent is rejected", pkg: "recurrent", test: "TestDamagedSnapshot"},
 	{text: "a damaged snapshot of package events is rejected", pkg: "events", test: "TestDamagedSnapshot"},

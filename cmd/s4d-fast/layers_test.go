@@ -136,11 +136,11 @@ func TestInspectAliased(t *testing.T) {
 	file := saved(t, func(c *model.Config) { // the largest Im Λ are 1303, 433, 258 and 183
 		c.SSM = ssm.Config{Layer: ssm.LayerS5, Init: ssm.LegS, Disc: ssm.ZOH, DState: 64, DtMin: 0.0125, DtMax: 0.0125}
 	})
-	contains(t, "inspect", ok(t, "inspect", file), ", 3 of 32 modes aliased, H∞ not computed (one SSM for all channels; see plot response)\n")
+	contains(t, "inspect", ok(t, "inspect", file), ", 3 of 32 modes aliased, H∞ not computed (one SSM for all channels; run plot response)\n")
 	file = saved(t, func(c *model.Config) {
 		c.SSM = ssm.Config{Layer: ssm.LayerLRU, Init: ssm.Ring, Disc: ssm.ZOH, DState: 64}
 	})
-	contains(t, "inspect", ok(t, "inspect", file), ", 64 modes, H∞ not computed (one SSM for all channels; see plot response)\n")
+	contains(t, "inspect", ok(t, "inspect", file), ", 64 modes, H∞ not computed (one SSM for all channels; run plot response)\n")
 	contains(t, "inspect --json", ok(t, "inspect", file, "--json"), `"aliased":null,"modes":64`)
 }
 

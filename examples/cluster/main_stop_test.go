@@ -27,7 +27,7 @@ func stopOnSignal() {
 	io.Copy(io.Discard, os.Stdin)
 }
 
-// SIGHUP, which a process receives when its terminal closes, ends a member as SIGTERM does. More
+// SIGHUP, which a process receives when its terminal closes, ends a member as SIGTERM does. Further
 // SIGHUPs change nothing, and a second SIGTERM ends the process at once. Under nohup a
 // member ignores SIGHUP.
 func TestHangup(t *testing.T) {
@@ -62,7 +62,7 @@ func TestHangup(t *testing.T) {
 		line(fmt.Sprint("ignored ", c.nohup))
 		must.Do(t, cmd.Process.Signal(c.first))
 		if c.second == syscall.SIGHUP {
-			for range 5000 { // at any moment of the first signal's handling
+			for range 5000 { // so that some arrive while the process handles the first signal
 				must.Do(t, cmd.Process.Signal(syscall.SIGHUP))
 			}
 		}

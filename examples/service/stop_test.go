@@ -72,8 +72,8 @@ func ignoresHangup(p *process) bool {
 	return signals&(1<<(syscall.SIGHUP-1)) != 0
 }
 
-// More SIGHUPs do not end the process while the first still waits for clients. The streams are
-// saved.
+// Further SIGHUPs do not end the process while it waits for its clients after the first. The
+// streams are saved.
 func TestSecondSIGHUP(t *testing.T) {
 	receiveHangups(t)
 	checkStop(t, syscall.SIGHUP, syscall.SIGHUP)
@@ -89,7 +89,7 @@ func checkStop(t *testing.T, stop syscall.Signal, more ...syscall.Signal) {
 	conn := p.stream("mine")
 	must.Do(t, p.cmd.Process.Signal(stop))
 	for _, s := range more {
-		for range 5000 { // at any moment of the first signal's handling
+		for range 5000 { // so that some arrive while the process handles the first signal
 			must.Do(t, p.cmd.Process.Signal(s))
 		}
 		p.waitForLog("INFO shutting down")

@@ -66,7 +66,7 @@ func (s *KernelLayer) forward(u []float64, kernels [][]float64, length int) *Ker
 type DSS struct {
 	KernelLayer
 	Span      int     // L at step scale 1; 0: the taps of the kernel
-	Bandlimit float64 // modes with |Im a| of so many π or more are silent, 0: none
+	Bandlimit float64 // modes with |Im a| ≥ Bandlimit·π are silent; 0: none are
 }
 
 const dssEpsilon = 1e-7

@@ -18,7 +18,7 @@ type Config struct {
 	Width              bool   // of Discrete: θ = Omega + 2ρξ·Freq; else θ = Freq
 	Bilinear           bool
 	Decimate           bool    // Discrete at other rates: r·K[rj]; else the sum of r taps
-	Bandlimit          float64 // modes with an angle of so many π or more are silent, 0: none
+	Bandlimit          float64 // modes with an angle ≥ Bandlimit·π are silent; 0: none are
 	LMax               int     // taps of the kernel, 0: all
 	Pairs              bool    // sequences 2i and 2i+1 are compared
 	SSMLayers          int     // blocks with an SSM, 0: all; the others have the identity

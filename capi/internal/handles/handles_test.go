@@ -69,8 +69,8 @@ func TestEvents(t *testing.T) {
 	must.Equal(t, must.Get(table.Position(stream))(t), int64(len(x)), "position")
 }
 
-// The model of a file has the events of package events with every layer, also if a stream continues
-// from the snapshot of another one.
+// With every kind of layer, a model from a file gives the events that package events returns, even
+// if a new stream continues from a snapshot after every block.
 func TestLayers(t *testing.T) {
 	like := must.Get(tonemodel.New())(t)
 	x := tonemodel.Words().Samples
@@ -79,7 +79,7 @@ func TestLayers(t *testing.T) {
 			m := must.Get(tonemodel.Untrained(like, layer))(t)
 			want := must.Get(must.Get(events.New(m, events.DefaultsFor(m)))(t).Recognize(x))(t)
 			if len(want) < 2 || want[0].Confidence == want[1].Confidence {
-				t.Fatalf("events %v, expected several, with different confidences", want)
+				t.Fatalf("events %v, expected at least 2, the first two with different confidences", want)
 			}
 
 			var table Table
