@@ -26,8 +26,8 @@ type inspectCmd struct {
 func (c *inspectCmd) Help() string {
 	return `H∞ of a layer is the largest gain |H| of its SSMs at any frequency, without D. The H∞ score of an SSM is sup |H|²; the
 score of a mode is |C|²·|B̄|²/(1 − |λ̄|)². Scores of poles on the unit circle are unbounded. An S5 or LRU layer is one SSM
-for all channels. Its gain and score are not computed; 's4d-fast plot response' plots its gain. In the scores of its modes, κ/2·‖C‖·‖B̄‖
-replaces |C|·|B̄|, with norms over the channels, and κ = 2 for S5 and 1 for the LRU.
+for all channels. Its gain and score are not computed; 's4d-fast plot response' plots its gain. In the scores of its
+modes, κ/2·‖C‖·‖B̄‖ replaces |C|·|B̄|, with norms over the channels, and κ = 2 for S5 and 1 for the LRU.
 
 The poles of S4 are the eigenvalues of its transition matrix. For a trained S4 layer of init legs with more than 8 modes
 they are inaccurate because of rounding.

@@ -196,8 +196,8 @@ func TestSignals(t *testing.T) {
 	must.Tally(t, "a run that SIGINT, SIGTERM or SIGHUP ends resumes to the same bits", cases*len(signals), held)
 }
 
-// A hang-up of the terminal ends a run with a checkpoint, also when more hang-ups follow. A run
-// that nohup has started ignores hang-ups, and goes on.
+// A hang-up of the terminal ends a run with a checkpoint, also when more hang-ups follow. Under
+// nohup, a run ignores hang-ups and continues.
 func TestHangup(t *testing.T) {
 	const epochs = 1 << 20
 	uninterrupted(t, 1)
