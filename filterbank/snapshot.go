@@ -17,13 +17,14 @@ const (
 
 var configNames = [7]string{"sample_rate", "window", "hop", "bands", "low", "high", "compression"}
 
-// values returns the Config as numbers; the compression is 0 for Log and 1 for PCEN.
+// values returns the Config as numbers; the compression is 0 for Log and 1 for PCEN. Equal Configs
+// have equal bits: a Low of -0 becomes 0.
 func (c Config) values() [7]float64 {
 	pcen := 0.0
 	if c.Compression == PCEN {
 		pcen = 1
 	}
-	return [7]float64{c.SampleRate, float64(c.Window), float64(c.Hop), float64(c.Bands), c.Low, c.High, pcen}
+	return [7]float64{c.SampleRate, float64(c.Window), float64(c.Hop), float64(c.Bands), math.Abs(c.Low), c.High, pcen}
 }
 
 // Snapshot appends the Stream's state to dst, which may be nil.
@@ -66,7 +67,7 @@ func (s *Stream) restore(body []byte) error {
 		return err
 	}
 	for i, want := range c.values() {
-		if v := math.Float64frombits(le.Uint64(body[snapshot.LevelBytes+8*i:])); v != want {
+		if v := math.Float64frombits(le.Uint64(body[snapshot.LevelBytes+8*i:])); math.Float64bits(v) != math.Float64bits(want) {
 			return fmt.Errorf("taken with %s %v, this filter bank has %v", configNames[i], v, want)
 		}
 	}

@@ -2,6 +2,7 @@ package filterbank_test
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"testing"
 
@@ -25,6 +26,18 @@ func TestSnapshot(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A Config whose Low is -0 equals one whose Low is 0.
+func TestSnapshotNegativeZero(t *testing.T) {
+	c := filterbank.Config{SampleRate: 1000, Window: 20, Hop: 7, Bands: 2, High: 500, Compression: filterbank.PCEN}
+	zero := bank(t, c).NewStream()
+	c.Low = math.Copysign(0, -1)
+	negative := bank(t, c).NewStream()
+	if !bytes.Equal(negative.Snapshot(nil), zero.Snapshot(nil)) {
+		t.Error("the snapshots differ")
+	}
+	must.Do(t, negative.Restore(zero.Snapshot(nil)))
 }
 
 func TestRestoreErrors(t *testing.T) {
