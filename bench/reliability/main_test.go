@@ -127,8 +127,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// The document lists the fuzz targets of .ci/fuzz, and every reader in it has one. Packages with
-// targets measure allocations.
+// The document lists the fuzz targets of .ci/fuzz and how long they ran, and every reader in it has
+// one. Packages with targets measure allocations.
 func TestFuzzTargetsDocumented(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("requires bash")
@@ -140,8 +140,16 @@ func TestFuzzTargetsDocumented(t *testing.T) {
 			documented = append(documented, "./"+m[1]+" "+target)
 		}
 	}
+	seconds := fuzzedSeconds(t)
+	count, hour, ten, five := 0, 0, 0, 0
 	for line := range strings.Lines(string(must.Get(exec.Command("../../.ci/fuzz", "list").Output())(t))) {
 		line = strings.TrimSpace(line)
+		for least, n := range map[int]*int{0: &count, 3600: &hour, 600: &ten, 300: &five} {
+			if seconds[line] >= least {
+				*n++
+			}
+		}
+		delete(seconds, line)
 		folder, target, _ := strings.Cut(line, " ")
 		if i := slices.Index(documented, line); i >= 0 {
 			documented = slices.Delete(documented, i, i+1)
@@ -159,9 +167,28 @@ func TestFuzzTargetsDocumented(t *testing.T) {
 	for _, d := range documented {
 		t.Errorf("docs/reliability.md: .ci/fuzz has no target %s, or it occurs twice", d)
 	}
+	for target := range seconds {
+		t.Errorf("docs/fuzzing.txt: .ci/fuzz has no target %s", target)
+	}
+	want := fmt.Sprintf("Of %d targets, %d have had an hour, %d at least ten minutes, and %d at least five.", count, hour, ten, five)
+	if !strings.Contains(strings.Join(strings.Fields(page), " "), want) {
+		t.Errorf("docs/reliability.md lacks this sentence, the sum of docs/fuzzing.txt: %s", want)
+	}
 	for _, row := range regexp.MustCompile(`(?m)^\| .* \| – \|$`).FindAllString(page, -1) {
 		t.Errorf("docs/reliability.md: a reader without a fuzz target: %s", row)
 	}
+}
+
+// fuzzedSeconds returns the processor time of each "FOLDER TARGET" in docs/fuzzing.txt.
+func fuzzedSeconds(t *testing.T) map[string]int {
+	sum := map[string]int{}
+	for line := range strings.Lines(string(must.Get(os.ReadFile("../../docs/fuzzing.txt"))(t))) {
+		var commit, folder, target, result string
+		var seconds, executions int
+		must.Get(fmt.Sscan(line, &commit, &folder, &target, &seconds, &executions, &result))(t)
+		sum[folder+" "+target] += seconds
+	}
+	return sum
 }
 
 // events is what go test -json prints of tests with the given output; a test with a reason is
