@@ -55,8 +55,8 @@ func isPreflight(r *http.Request) bool {
 }
 
 // allowPage lets pages of the origins in Options.Origins read the response. It reports whether the
-// request is answered: a preflight has no other response.
-func (s *Server) allowPage(w http.ResponseWriter, r *http.Request) (answered bool) {
+// request is a preflight of such a page.
+func (s *Server) allowPage(w http.ResponseWriter, r *http.Request) (preflight bool) {
 	origin := r.Header.Get("Origin")
 	if !slices.Contains(s.opt.Origins, origin) {
 		return false
@@ -65,13 +65,15 @@ func (s *Server) allowPage(w http.ResponseWriter, r *http.Request) (answered boo
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Expose-Headers", "Stream-Id, Retry-After")
 	h.Add("Vary", "Origin")
-	if !isPreflight(r) {
-		return false
-	}
+	return isPreflight(r)
+}
+
+// allowRequests responds to a preflight.
+func allowRequests(w http.ResponseWriter) {
+	h := w.Header()
 	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE")
 	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type")
 	w.WriteHeader(http.StatusNoContent)
-	return true
 }
 
 // servesHost reports whether a Host header names this server. With DNS rebinding a page makes the
@@ -90,11 +92,11 @@ func (s *Server) servesHost(host string) bool {
 // client identifies the client of a request, by the header that a proxy sets or by address. The
 // result is a hash, as snapshots contain it.
 func (s *Server) client(r *http.Request) string {
-	token := ""
+	name := "address " + clientAddress(r.RemoteAddr)
 	if s.opt.TokenHeader != "" {
-		token = r.Header.Get(s.opt.TokenHeader)
+		name = cmp.Or(r.Header.Get(s.opt.TokenHeader), name+"\n") // which no header contains
 	}
-	sum := sha256.Sum256([]byte(cmp.Or(token, "address "+clientAddress(r.RemoteAddr))))
+	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:16])
 }
 

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"math/big"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -123,6 +124,12 @@ func TestAllowedOrigins(t *testing.T) {
 				conn.CloseNow()
 			}
 		}
+		r := must.Get(http.NewRequest("OPTIONS", "http://localhost/v1/streams", nil))(t)
+		r.Host, r.Header = "evil.example", header("Origin", app, "Access-Control-Request-Method", "POST")
+		response := must.Get(in.client.Do(r))(t)
+		response.Body.Close()
+		must.Equal(t, response.StatusCode, http.StatusMisdirectedRequest, "preflight for another host: status")
+		cases.add(t)
 	})
 	must.Tally(t, promiseAccess, cases.tried, cases.held)
 	opt := Defaults()
@@ -274,4 +281,19 @@ func TestLogHasNoControlCharacters(t *testing.T) {
 		held = tried
 	})
 	must.Tally(t, "no control character of a request reaches the log", tried, held)
+}
+
+// A user whose name a proxy sends is never the client at an address.
+func TestUserIsNoAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.TokenHeader = "User" })
+		r := httptest.NewRequest("GET", "/", nil)
+		without := in.server.client(r)
+		for _, user := range []string{"address 192.0.2.1", "address 192.0.2.1 ", "192.0.2.1"} { // the address of httptest
+			r.Header.Set("User", user)
+			if in.server.client(r) == without {
+				t.Errorf("user %q is the client without a name", user)
+			}
+		}
+	})
 }

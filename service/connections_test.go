@@ -107,13 +107,17 @@ func TestInvalidHandshake(t *testing.T) {
 func TestMaxConnections(t *testing.T) {
 	var cases counter
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *Options) { c.Connections = 2 })
-		request := func() (net.Conn, *http.Response) {
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.Connections, c.Origins = 2, []string{"https://app.example"} })
+		send := func(head string) (net.Conn, *http.Response) {
 			t.Helper()
 			conn := must.Get(in.listener.Dial(t.Context()))(t)
-			io.WriteString(conn, "POST /v1/streams?format=s16le HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+			io.WriteString(conn, head+"\r\n\r\n")
 			response := must.Get(http.ReadResponse(bufio.NewReader(conn), nil))(t)
 			return conn, response
+		}
+		request := func() (net.Conn, *http.Response) {
+			t.Helper()
+			return send("POST /v1/streams?format=s16le HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked")
 		}
 		var open []net.Conn
 		for i := range 2 {
@@ -133,6 +137,11 @@ func TestMaxConnections(t *testing.T) {
 		}
 		if !response.Close {
 			t.Error("the rejected connection stays open")
+		}
+		conn.Close()
+		conn, response = send("OPTIONS /v1/streams HTTP/1.1\r\nHost: localhost\r\nOrigin: https://app.example\r\nAccess-Control-Request-Method: POST")
+		if response.StatusCode != 503 || !response.Close {
+			t.Errorf("a preflight on a third connection has status %d, and its connection closes: %t", response.StatusCode, response.Close)
 		}
 		conn.Close()
 		open[0].Close()

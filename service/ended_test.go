@@ -1,10 +1,13 @@
 package service
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -143,4 +146,57 @@ func TestEndedStreamsAreDroppedFirst(t *testing.T) {
 		must.Equal(t, in.server.Stats().Snapshots, 2, "saved streams")
 		must.Equal(t, in.position("mine"), 800, "resumes at sample")
 	})
+}
+
+// A request that is rejected leaves the last lines of a stream that has ended, and the name.
+func TestRejectedRequestKeepsEnd(t *testing.T) {
+	var cases counter
+	pcm := encode(tonemodel.Words().Samples)
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
+		_, body := in.post("/v1/streams/mine?format=s16le", bytes.NewReader(pcm))
+		first := parse(t, body)
+		for _, c := range []struct {
+			method, query, body string
+			status              int
+			header              []string
+		}{
+			{"POST", "?format=s16le&rate=9999", "", 400, nil},
+			{"POST", "", strings.Repeat("no WAV ", 10), 400, nil},
+			{"POST", "?format=s16le", "audio", 415, []string{"Content-Encoding", "gzip"}},
+			{"GET", "", "", 400, []string{"Connection", "Upgrade", "Upgrade", "websocket"}},
+			{"GET", "?rate=9999", "", 400, []string{"Connection", "Upgrade", "Upgrade", "websocket"}},
+		} {
+			status, _ := in.request(c.method, "/v1/streams/mine"+c.query, strings.NewReader(c.body), c.header...)
+			must.Equal(t, status, c.status, "%s %s: status", c.method, c.query)
+			_, body := in.post("/v1/streams/mine?events=0", nil)
+			must.Equal(t, fmt.Sprint(parse(t, body).events), fmt.Sprint(first.events), "%s %s: events afterwards", c.method, c.query)
+			cases.add(t)
+		}
+	})
+	must.Tally(t, promiseEnd, cases.tried, cases.held)
+}
+
+// A close frame that a client has sent before it can have received the last lines confirms nothing.
+func TestEarlyCloseFrame(t *testing.T) {
+	var cases counter
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = dir })
+		conn := in.handshake("/v1/streams/mine")
+		must.Get(http.ReadResponse(bufio.NewReader(conn), nil))(t) // and the start line
+		go conn.Write(slices.Concat(frame(opBinary, make([]byte, 1600)), frame(opText, []byte(`{"type":"end"}`)), frame(0x88, []byte{0x03, 0xe8})))
+		synctest.Wait() // the service waits until it can send the last line
+		go io.Copy(io.Discard, conn)
+		time.Sleep(time.Minute)
+		conn.Close()
+		synctest.Wait()
+		must.Equal(t, len(filesIn(t, dir)), 1, "snapshots")
+		_, body := in.post("/v1/streams/mine?events=0", nil)
+		if got := parse(t, body); got.end == nil || got.end.Samples != 800 {
+			t.Errorf("the last lines are %q, expected an end after 800 samples", body)
+		}
+		cases.add(t)
+	})
+	must.Tally(t, promiseEnd, cases.tried, cases.held)
 }

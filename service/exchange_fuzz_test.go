@@ -171,7 +171,7 @@ func FuzzFrames(f *testing.F) {
 			switch {
 			case closed:
 				t.Errorf("opcode %#x after the close frame", op)
-			case op == 0x8a: // the reply to a ping
+			case op == 0x8a, op == 0x89: // the reply to a ping, and a ping before the close frame
 			case op == 0x88:
 				closed = true
 			case op != opText:

@@ -290,3 +290,28 @@ func TestShutdownOfPacedStream(t *testing.T) {
 	}
 	must.Tally(t, promiseStop, cases.tried, cases.held)
 }
+
+// The limits of a client hold for all its streams together, also for those that follow each other.
+func TestLimitsOfShortStreams(t *testing.T) {
+	for name, change := range map[string]func(*Options){
+		"bytes": func(c *Options) { c.MaxBytesPerClient = 16000 },
+		"audio": func(c *Options) { c.MaxRate = 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in := startService(t, toneModel(t, 0), change)
+				began := time.Now()
+				for range 100 { // of 0.05 s
+					in.post("/v1/streams?format=s16le", bytes.NewReader(make([]byte, 800)))
+				}
+				if d := time.Since(began); d < 4800*time.Millisecond || d > 5*time.Second {
+					t.Errorf("5 s of audio at the limit took %v", d)
+				}
+				time.Sleep(time.Second)
+				in.server.streams.mu.Lock()
+				defer in.server.streams.mu.Unlock()
+				must.Equal(t, len(in.server.streams.clients), 0, "clients a second after the last stream")
+			})
+		})
+	}
+}

@@ -106,6 +106,9 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 		if src, err = newBodySource(in, q); err == nil {
 			err = st.setRate(src.rate, s.recognizer.SampleRate(), q.resample)
 		}
+		if err == nil {
+			err = s.streams.begin(st) // run does so too, but cannot change the status
+		}
 		if err != nil {
 			s.streams.release(st, true)
 			s.writeError(w, err)

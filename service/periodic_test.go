@@ -4,10 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/internal/memfs"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 )
@@ -66,6 +68,35 @@ func TestSaveEveryFails(t *testing.T) {
 		got, _ := c.rest()
 		checkComplete(t, "not saved", got, pcm)
 		must.Do(t, in.stop()) // the earlier failures are not those of a disconnected stream
+	})
+}
+
+// However long snapshots of a connected stream cannot be written, its last one stays.
+func TestLastSnapshotOfConnectedStreamStays(t *testing.T) {
+	silence := make([]byte, 2*tonemodel.SampleRate/10)
+	synctest.Test(t, func(t *testing.T) {
+		f, full := memfs.New(), false
+		change := func(o *Options) { o.Snapshots, o.files, o.Keep = "snapshots", f, 10*time.Minute }
+		in := startService(t, toneModel(t, 0), change)
+		f.Fault = func(_ int, operation, _ string) error {
+			if full && operation == "Create" {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		conn := in.dial("/v1/streams/mine")
+		for i := range 120 { // 20 min
+			full = i > 12
+			time.Sleep(10 * time.Second)
+			conn.sendAudio(silence, len(silence))
+		}
+		in.fails = true
+		must.Reject(0, in.stop())(t, "not saved")
+		full = false
+		in = startService(t, toneModel(t, 0), func(o *Options) { change(o); o.Keep = time.Hour })
+		if at := in.position("mine"); at == 0 || at > 13*tonemodel.SampleRate/10 {
+			t.Errorf("resumes at sample %d, expected one of the first 13 blocks", at)
+		}
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -117,4 +118,21 @@ func interleave(pcm []byte) (b []byte) {
 		b = append(binary.LittleEndian.AppendUint16(b, uint16(2*v)), 0, 0)
 	}
 	return b
+}
+
+// A state of the resampler that cannot be restored is an error each time, and stays as it is.
+func TestDamagedResamplerState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
+		in.interrupt("mine?resample=true&rate=44100")
+		st := in.server.streams.store
+		v := must.Get(st.read(st.list["mine"].file))(t)
+		v.Resampler[len(v.Resampler)-1] ^= 1
+		must.Do(t, os.WriteFile(st.list["mine"].file, must.Get(encodeSnapshot(*v))(t), 0o600))
+		for i := range 3 {
+			status, body := in.post("/v1/streams/mine?format=s16le&resample=true&rate=44100&events=0", nil)
+			checkError(t, fmt.Sprint("request ", i), status, body, 409, "snapshot", "mine", "DELETE")
+			must.Equal(t, string(must.Get(st.read(st.list["mine"].file))(t).Resampler), string(v.Resampler), "state after request %d", i)
+		}
+	})
 }

@@ -90,12 +90,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer control.SetReadDeadline(time.Unix(1, 0))
 	}
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if s.allowPage(w, r) {
-		return
-	}
+	preflight := s.allowPage(w, r)
 	if err := s.check(r); err != nil {
 		w.Header().Set("Connection", "close")
 		s.writeError(w, err)
+		return
+	}
+	if preflight {
+		allowRequests(w)
 		return
 	}
 	h, pattern := s.mux.Handler(r)

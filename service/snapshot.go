@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path/filepath"
+	"time"
 )
 
 // read reads a file, of which it takes at most a little more than maxSnapshot.
@@ -110,11 +111,12 @@ func errUnusable(id string, err error) error {
 	return newError(http.StatusConflict, "snapshot", "stream %s cannot be resumed: %v; DELETE it to start again", id, err)
 }
 
-// disconnect counts the snapshot of a stream for its client, if there is one.
+// disconnect counts the snapshot of a stream for its client, if there is one. The time until it
+// expires begins.
 func (s *store) disconnect(id string) {
 	s.mu.Lock()
 	if e, has := s.list[id]; has && e.connected {
-		e.connected = false
+		e.connected, e.saved = false, time.Now()
 		s.list[id] = e
 		s.evict(e.client)
 	}

@@ -51,7 +51,7 @@ type entry struct {
 	began       int64
 	samples     int64
 	size        int64
-	saved       time.Time // with a monotonic reading, so that a change of the clock does not change its age
+	saved       time.Time // or disconnected later; with a monotonic reading, so that a change of the clock does not change its age
 	connected   bool      // the stream; such snapshots do not count for their client
 	unremovable bool
 }
@@ -268,10 +268,11 @@ func (s *store) oldest(among func(id string, e entry) bool) (oldest string, n in
 	return oldest, n
 }
 
-// expire drops expired snapshots.
+// expire drops expired snapshots, without those of connected streams: if a new one cannot be
+// written, a crash must not lose the last one.
 func (s *store) expire(now time.Time) {
 	for id, e := range s.list {
-		if now.Sub(e.saved) > s.keep {
+		if !e.connected && now.Sub(e.saved) > s.keep {
 			s.drop(id)
 		}
 	}

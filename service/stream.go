@@ -70,6 +70,7 @@ type stream struct {
 	resamplerState []byte           // of a saved stream
 	unsent         []report.Event   // those of Recent that the client lacks
 	released       bool
+	replaces       bool // a stream that has ended, which the store still has
 
 	saved       time.Time      // start of the session, or of the last snapshot in it
 	writing     atomic.Bool    // a snapshot of this session
@@ -83,7 +84,7 @@ var standardRates = []float64{8000, 11025, 12000, 16000, 22050, 24000, 32000, 44
 
 // setRate sets the sampling rate of the client's audio in Hz. If resample is set, audio with
 // another rate than the model's is converted.
-func (s *stream) setRate(hz, modelRate float64, resample bool) (err error) {
+func (s *stream) setRate(hz, modelRate float64, resample bool) error {
 	switch {
 	case s.SampleRate != 0 && s.SampleRate != hz:
 		return newError(http.StatusConflict, "snapshot",
@@ -97,15 +98,16 @@ func (s *stream) setRate(hz, modelRate float64, resample bool) (err error) {
 		return errAudio(fmt.Errorf("resampling from %g Hz to %g Hz: expected one of the rates %v, and a model's rate in whole Hz",
 			hz, modelRate, standardRates))
 	}
-	if s.resampler, err = audio.NewResampler(int(hz), int(modelRate)); err != nil {
+	r, err := audio.NewResampler(int(hz), int(modelRate))
+	if err != nil {
 		return errAudio(err)
 	}
 	if s.resamplerState != nil {
-		if err := s.resampler.Restore(s.resamplerState); err != nil {
+		if err := r.Restore(s.resamplerState); err != nil {
 			return errUnusable(s.ID, err)
 		}
 	}
-	s.SampleRate = hz
+	s.resampler, s.SampleRate = r, hz
 	return nil
 }
 

@@ -36,9 +36,10 @@ type streams struct {
 	handlers  sync.WaitGroup
 }
 
-// client is a client with connected streams.
+// client is a client with connected streams, or one whose last stream has just ended.
 type client struct {
 	streams int
+	ended   time.Time     // of the last stream
 	audio   *rate.Limiter // in µs of audio
 	bytes   *rate.Limiter
 }
@@ -152,9 +153,7 @@ func (s *streams) countUnsaved() {
 }
 
 // load returns the stream in the store, or a new one. Without a number of events received, the name
-// of a stream that has ended starts a new one, which replaces it in the store at once: a crash must
-// not bring the ended one back. If the new one cannot be written, the ended one is deleted, which
-// needs no space.
+// of a stream that has ended starts a new one, which replaces it when its session begins.
 func (s *streams) load(id, client string, received int64) (*stream, error) {
 	now := time.Now()
 	st := &stream{identity: identity{ID: id, Client: client, Began: now.UnixNano()}, detector: s.recognizer.NewDetector(), saved: now}
@@ -168,12 +167,7 @@ func (s *streams) load(id, client string, received int64) (*stream, error) {
 	case saved.Identity.ID != id || saved.Identity.Client != client:
 		return nil, errUnusable(id, errors.New("its snapshot is that of another stream or client"))
 	case saved.Identity.End != nil && received < 0:
-		st.Began = max(st.Began, saved.Identity.Began+1)
-		if err := s.store.begin(st); err != nil {
-			s.opt.Log.Error("the snapshot of a new stream was not written; the ended one with its name is deleted", "error", err)
-			s.unsaved.Add(1)
-			return st, s.store.discard(id)
-		}
+		st.Began, st.replaces = max(st.Began, saved.Identity.Began+1), true
 		return st, nil
 	}
 	if st.identity = saved.Identity; st.End != nil || st.Samples == 0 {
@@ -184,6 +178,24 @@ func (s *streams) load(id, client string, received int64) (*stream, error) {
 		return nil, errUnusable(id, err)
 	}
 	return st, nil
+}
+
+// begin replaces a stream that has ended, if the store has one with the name of a new stream: a
+// crash must not bring it back. If the new one cannot be written, the ended one is deleted, which
+// needs no space.
+func (s *streams) begin(st *stream) error {
+	if !st.replaces {
+		return nil
+	}
+	if err := s.store.begin(st); err != nil {
+		s.opt.Log.Error("the snapshot of a new stream was not written; the ended one with its name is deleted", "error", err)
+		s.unsaved.Add(1)
+		if err := s.store.discard(st.ID); err != nil {
+			return err
+		}
+	}
+	st.replaces = false
+	return nil
 }
 
 // admit counts a stream if the limits allow another.
@@ -229,11 +241,20 @@ func (s *streams) dismiss(id, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.connected, id)
-	if c := s.clients[name]; c.streams > 1 {
-		c.streams--
-	} else {
-		delete(s.clients, name)
+	c := s.clients[name]
+	if c.streams--; c.streams > 0 {
+		return
 	}
+	// The limits of a client would not hold for many short streams if each had new limiters.
+	full := max(refill(c.audio), refill(c.bytes))
+	c.ended = time.Now()
+	time.AfterFunc(full, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if c.streams == 0 && time.Since(c.ended) >= full {
+			delete(s.clients, name)
+		}
+	})
 }
 
 // save starts to write a snapshot of a connected stream if the last one is older than SaveEvery. If
@@ -267,15 +288,16 @@ func (s *streams) save(st *stream) {
 }
 
 // release ends the session of a stream. It saves the stream if keep is set, there is a store and
-// the stream has had samples; otherwise it deletes the snapshot. It reports whether the stream was
-// saved, and logs errors.
+// the stream has had samples; otherwise it deletes the snapshot. A session that has not begun
+// leaves a stream that has ended as it is. release reports whether the stream was saved, and logs
+// errors.
 func (s *streams) release(st *stream, keep bool) (saved bool) {
 	st.writes.Wait()
 	defer func() {
 		s.dismiss(st.ID, st.Client)
 		st.released = true
 	}()
-	if s.store == nil {
+	if s.store == nil || st.replaces {
 		return false
 	}
 	if !keep || st.Samples == 0 {

@@ -52,20 +52,29 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		src = newMessageSource(conn, block, s.opt.MaxMessage, s.opt.Idle)
 		src.received = func(ctx context.Context, n int) error { return s.streams.receive(ctx, st, n) }
 		defer close(src.done)
+	} else {
+		go discard(conn)
 	}
 	end := func(code websocket.StatusCode, reason string) error {
 		// Close waits for the client's close frame, and otherwise would read a frame to its end.
 		rec.conn.SetReadDeadline(time.Now().Add(closeTime))
 		return conn.Close(code, reason)
 	}
-	session := &session{
-		Server: s, stream: st, named: r.PathValue("id") != "", out: socketSink{conn, s.opt.Slow}, block: block,
-		confirmed: func() bool { return end(websocket.StatusNormalClosure, "") == nil },
+	session := &session{Server: s, stream: st, named: r.PathValue("id") != "", out: socketSink{conn, s.opt.Slow}, block: block}
+	session.confirmed = func() bool {
+		if session.named { // a close frame that the client sent before it received the last lines arrives before the pong
+			ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+			defer cancel()
+			if conn.Ping(ctx) != nil {
+				return false
+			}
+		}
+		return end(websocket.StatusNormalClosure, "") == nil
 	}
 	end(closeStatus(session.run(s.streams.ctx, q.format, src)))
 }
 
-// closeTime is how long the service waits for the reply to a close frame.
+// closeTime is how long the service waits for the reply to a close frame, and to the ping before it.
 const closeTime = 5 * time.Second
 
 // closeStatus returns the status and the reason of the close frame that follows a session.
@@ -155,7 +164,23 @@ func (m *messageSource) next(ctx context.Context) ([]float32, error) {
 func (m *messageSource) read() {
 	for {
 		if err := m.message(); err != nil {
-			m.deliver(chunk{err: err})
+			if m.deliver(chunk{err: err}) && err == io.EOF {
+				discard(m.conn)
+			}
+			return
+		}
+	}
+}
+
+// discard reads messages until the connection ends, so that control frames are processed.
+func discard(conn *websocket.Conn) {
+	defer conn.CloseNow() // ends a Ping that waits
+	for {
+		_, r, err := conn.Reader(context.Background())
+		if err == nil {
+			_, err = io.Copy(io.Discard, r)
+		}
+		if err != nil {
 			return
 		}
 	}
