@@ -147,6 +147,10 @@ const (
 	replaced = ".replaced-"
 )
 
+// maxName is the length in bytes of the longest name of a run's folder. File systems allow 255, and
+// the names above are longer.
+const maxName = 255 - len(incoming)
+
 // recoverFolders removes or restores the folders that a crash left in the folder of a sweep.
 func recoverFolders(disk atomicfile.Files, dir string) error {
 	entries, err := disk.ReadDir(dir)

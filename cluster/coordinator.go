@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"path/filepath"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -93,6 +94,9 @@ func (c *Coordinator) Run(ctx context.Context, nc *nats.Conn) ([]train.SweepRow,
 		return folder.Rows(), err
 	}
 	for i := range folder.Runs {
+		if name := filepath.Base(folder.Runs[i].Dir); len(name) > maxName {
+			return folder.Rows(), fmt.Errorf("cluster: the folder of run %.80s… has a name of %d bytes, expected at most %d: use shorter values", name, len(name), maxName)
+		}
 		s.state[i] = Status{Name: folder.Runs[i].Name(), State: done}
 		if folder.Complete(i) {
 			if err := folder.CheckData(ctx, i); err != nil {

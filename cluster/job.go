@@ -41,6 +41,7 @@ const (
 	maxJob  = 1 << 20 // bytes of a job or an entry
 	maxRefs = 1024
 	maxRuns = 1 << 20
+	maxData = 1 << 50 // bytes of a data set
 )
 
 var (
@@ -66,8 +67,8 @@ func parseJob(text []byte) (*job, error) {
 		return nil, fmt.Errorf("cluster: job of sweep %.40q, run %d with %d data sets: expected 16 hexadecimal digits, a run below %d and at most %d data sets", j.Sweep, j.Run, len(j.Data), maxRuns, maxRefs)
 	}
 	for _, r := range j.Data {
-		if base := r.base(); !hash.MatchString(r.Hash) || r.Size < 0 || base == ".." || !filepath.IsLocal(base) {
-			return nil, fmt.Errorf("cluster: job: data %.200q with hash %.80q, %d bytes: expected the path of a file or folder, a SHA-256 and a size", r.Path, r.Hash, r.Size)
+		if base := r.base(); !hash.MatchString(r.Hash) || r.Size < 0 || r.Size > maxData || base == ".." || !filepath.IsLocal(base) {
+			return nil, fmt.Errorf("cluster: job: data %.200q with hash %.80q, %d bytes: expected the path of a file or folder, a SHA-256 and a size up to %d bytes", r.Path, r.Hash, r.Size, int64(maxData))
 		}
 	}
 	return &j, nil

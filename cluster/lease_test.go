@@ -3,6 +3,7 @@ package cluster
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -136,12 +137,17 @@ func TestParse(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"version":2,"files":[{"path":"config.toml","sha256":"00","size":1}]}`))
 	f.Add([]byte(`{"version":2,"sweep":"0123456789abcdef","data":[{"path":"C:\\x"}]}`))
+	f.Add([]byte(`{"version":2,"sweep":"0123456789abcdef","data":[{"path":"x","hash":"` + strings.Repeat("0", 64) + `","size":9223372036854775807}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if e, err := parseEntry(text); err == nil {
 			must.Do(t, checkFiles(e.Files))
 		}
 		if j, err := parseJob(text); err == nil {
+			total := int64(0)
 			for _, r := range j.Data {
+				if total += r.Size; total < 0 || r.Size < 0 || r.Size == math.MaxInt64 { // of which the cache computes sums
+					t.Errorf("data %q have %d bytes, %d with those before", r.Path, r.Size, total)
+				}
 				if base := r.base(); strings.ContainsAny(base, `/\`) || base == "" || base == ".." {
 					t.Errorf("data %q have the name %q", r.Path, base)
 				}

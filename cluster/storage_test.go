@@ -20,6 +20,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/memfs"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/train"
 )
 
 // objectsOf is an object store that only reads.
@@ -144,4 +145,17 @@ func contents(t *testing.T, f *memfs.FS, dir string) map[string]string {
 		}
 	}
 	return all
+}
+
+// A run whose folder could not be replaced, because its name is too long, is an error before any
+// run begins.
+func TestLongFolderName(t *testing.T) {
+	s := tiny(t, t.TempDir(), 1)
+	s.Axes = []train.Axis{{Keys: []string{"optim.lr"}, Values: []string{"0.02" + strings.Repeat("0", 245-len("optim.lr=0.02,seed=1"))}}}
+	nc := connect(t, start(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	must.Reject((&Coordinator{Sweep: s}).Run(ctx, nc))(t, train.ErrInterrupted) // a name of 245 bytes is no error
+	s.Axes[0].Values[0] += "0"
+	must.Reject((&Coordinator{Sweep: s}).Run(t.Context(), nc))(t, "optim.lr=0.02000", "246 bytes", "245")
 }

@@ -83,7 +83,7 @@ func run(ctx context.Context, args []string, std streams) int {
 	if out.err != nil && (err == nil || badUsage) { // kong reports an unwritable --help as a parse error
 		err, badUsage = out.err, false
 	}
-	if err == nil || isBrokenPipe(err) { // the reader of the results, such as head, has read enough
+	if err == nil || isBrokenPipe(out.err) && isBrokenPipe(err) { // the reader of the results, such as head, has read enough
 		return exitOK
 	}
 	fmt.Fprintf(std.err, "s4d-fast: %s\n", printable(err.Error(), "\n\t"))

@@ -59,7 +59,10 @@ func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	}
 	// Close comes first, because Shutdown waits for requests, and some of them wait for Close.
 	err = errors.Join(err, s.Close())
-	ending, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ending, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	return errors.Join(err, server.Shutdown(ending))
+	if server.Shutdown(ending) != nil { // browsers keep connections without a request
+		server.Close()
+	}
+	return err
 }

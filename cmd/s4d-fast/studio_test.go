@@ -53,6 +53,8 @@ func TestStudio(t *testing.T) {
 			r.Body.Close()
 		}
 	}()
+	spare := must.Get(net.Dial("tcp", address.Host))(t) // browsers open connections before they need them
+	defer spare.Close()
 	cancel(signalError{syscall.SIGINT})
 	must.Equal(t, <-done, exitOK, "exit code; %s", &stderr)
 	<-ended
