@@ -315,3 +315,24 @@ func TestLimitsOfShortStreams(t *testing.T) {
 		})
 	}
 }
+
+// Streams that end at the same time leave no client that a later stream needs.
+func TestClientsAreForgottenOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), nil)
+		s := in.server.streams
+		for range 100 {
+			for range 2 {
+				must.Do(t, s.admit("a", "client"))
+				s.dismiss("a", "client")
+			}
+			time.Sleep(1) // the first timer may fire
+			for range 3 {
+				must.Do(t, s.admit("a", "client"))
+				synctest.Wait() // the second one too
+				s.dismiss("a", "client")
+			}
+			s.handlers.Add(-5)
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -75,24 +76,25 @@ func TestSaveEveryFails(t *testing.T) {
 func TestLastSnapshotOfConnectedStreamStays(t *testing.T) {
 	silence := make([]byte, 2*tonemodel.SampleRate/10)
 	synctest.Test(t, func(t *testing.T) {
-		f, full := memfs.New(), false
+		f := memfs.New()
+		var full atomic.Bool
 		change := func(o *Options) { o.Snapshots, o.files, o.Keep = "snapshots", f, 10*time.Minute }
 		in := startService(t, toneModel(t, 0), change)
 		f.Fault = func(_ int, operation, _ string) error {
-			if full && operation == "Create" {
+			if full.Load() && operation == "Create" {
 				return syscall.ENOSPC
 			}
 			return nil
 		}
 		conn := in.dial("/v1/streams/mine")
 		for i := range 120 { // 20 min
-			full = i > 12
+			full.Store(i > 12)
 			time.Sleep(10 * time.Second)
 			conn.sendAudio(silence, len(silence))
 		}
 		in.fails = true
 		must.Reject(0, in.stop())(t, "not saved")
-		full = false
+		full.Store(false)
 		in = startService(t, toneModel(t, 0), func(o *Options) { change(o); o.Keep = time.Hour })
 		if at := in.position("mine"); at == 0 || at > 13*tonemodel.SampleRate/10 {
 			t.Errorf("resumes at sample %d, expected one of the first 13 blocks", at)

@@ -251,7 +251,7 @@ func (s *streams) dismiss(id, name string) {
 	time.AfterFunc(full, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if c.streams == 0 && time.Since(c.ended) >= full {
+		if s.clients[name] == c && c.streams == 0 && time.Since(c.ended) >= full {
 			delete(s.clients, name)
 		}
 	})
