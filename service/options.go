@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Model        string        // name of the model in the start line
 	Snapshots    string        // folder where streams are saved; empty for none
-	Keep         time.Duration // age at which a saved stream is deleted
+	Keep         time.Duration // age at which a saved stream that is not connected is deleted
 	SaveEvery    time.Duration // time between snapshots of a connected stream; 0 for none until it is disconnected
 	MaxStore     int64         // total size of the snapshots in bytes; disconnected streams come first
 	Connections  int           // open connections of Serve; more get status 503

@@ -62,7 +62,8 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	session := &session{Server: s, stream: st, named: r.PathValue("id") != "", out: socketSink{conn, s.opt.Slow}, block: block}
 	session.confirmed = func() bool {
-		if session.named { // a close frame that the client sent before it received the last lines arrives before the pong
+		// A close frame that the client sent before it received the last lines arrives before the pong.
+		if session.named {
 			ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 			defer cancel()
 			if conn.Ping(ctx) != nil {
