@@ -75,7 +75,8 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	end(closeStatus(session.run(s.streams.ctx, q.format, src)))
 }
 
-// closeTime is how long the service waits for the reply to a close frame, and to the ping before it.
+// closeTime is how long the service waits for the reply to a close frame, and for that to the ping
+// before it.
 const closeTime = 5 * time.Second
 
 // closeStatus returns the status and the reason of the close frame that follows a session.
