@@ -62,7 +62,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	session := &session{Server: s, stream: st, named: r.PathValue("id") != "", out: socketSink{conn, s.opt.Slow}, block: block}
 	session.confirmed = func() bool {
-		// A close frame that was sent before the client received the last lines comes before the pong.
+		// A close frame that was sent before the last lines were received comes before the pong.
 		if session.named {
 			ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 			defer cancel()
