@@ -185,10 +185,10 @@ func (l *arrayLoader) load(ctx context.Context, suffix, split string) error {
 	case 2:
 		shape = []int{shape[0], 1, shape[1]}
 	}
-	n, c := shape[0], 1
-	if len(shape) == 3 {
-		c = shape[1]
+	if len(shape) != 3 || slices.Min(shape) == 0 {
+		return fmt.Errorf("array x%s: shape %v, expected [n channels length], [n length] or [length], each at least 1", suffix, x.shape)
 	}
+	n, c := shape[0], shape[1]
 	if l.channels == 0 {
 		l.channels = c
 	}
@@ -196,8 +196,6 @@ func (l *arrayLoader) load(ctx context.Context, suffix, split string) error {
 	switch {
 	case x.text != nil:
 		return fmt.Errorf("array x%s: text, expected numbers", suffix)
-	case len(shape) != 3 || n*c*shape[2] == 0:
-		return fmt.Errorf("array x%s: shape %v, expected [n channels length], [n length] or [length], each at least 1", suffix, x.shape)
 	case c != l.channels || c > maxSeriesColumns:
 		return fmt.Errorf("array x%s: %d channels, expected %d", suffix, c, min(l.channels, maxSeriesColumns))
 	case len(l.records)+n > maxSeriesCount || l.values > maxSeriesValues:

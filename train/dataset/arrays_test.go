@@ -166,6 +166,7 @@ func TestArrayErrors(t *testing.T) {
 		{`array x: type "<f2": expected float32`, map[string][]byte{"x": changed(x, "<f4", "<f2"), "y": y}, class},
 		{`array x: header "{'descr': '|O'`, map[string][]byte{"x": changed(x, "'<f4'", "'|O' "), "y": y}, class},
 		{"array x: shape [1 1 2 2], expected [n channels length]", map[string][]byte{"x": changed(x, "(2, 2), }      ", "(1, 1, 2, 2), }"), "y": y}, class},
+		{"array x: shape [], expected [n channels length]", map[string][]byte{"x": npyFile("<f8", false, nil, 5.0), "y": y}, class},
 		{"array x: shape [0 2], expected", map[string][]byte{"x": npyFile("<f4", false, []int{0, 2}, []float32{}), "y": y}, class},
 		{"array x: text, expected numbers", map[string][]byte{"x": npyFile("<U1", false, []int{2, 2}, utf32(1, "a", "b", "c", "d")), "y": y}, class},
 		{"array x_test: 2 channels, expected 1", map[string][]byte{"x_train": x, "y_train": y, "x_test": npyFile("<f4", false, []int{1, 2, 1}, []float32{1, 2})}, class},
@@ -204,6 +205,7 @@ func FuzzArrays(f *testing.F) {
 	f.Add(npzFile(f, zip.Store, map[string][]byte{"x": x, "y": y}), false)
 	f.Add(npzFile(f, zip.Deflate, map[string][]byte{"x_train": npyFile(">f8", true, []int{3, 2}, []float64{1, 2, 3, 4, 5, 6}), "x_val": npyFile("|i1", false, []int{2, 2}, []int8{1, 2, 3, 4})}), true)
 	f.Add(npzFile(f, zip.Store, map[string][]byte{"x": npyFile("|b1", false, []int{4}, []bool{true, false, true, true}), "columns": npyFile("|S2", false, []int{1}, []byte("on"))}), true)
+	f.Add(npzFile(f, zip.Store, map[string][]byte{"x": npyFile("<f8", false, nil, 5.0)}), true)
 	f.Fuzz(func(t *testing.T, data []byte, forecast bool) {
 		opt := SeriesOptions{Missing: model.MissingPrevious}
 		if forecast {
