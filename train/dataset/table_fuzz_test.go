@@ -74,6 +74,26 @@ func TestReaderBounds(t *testing.T) {
 	})
 }
 
+// The missing rows of a table are counted before memory is allocated for them.
+func TestGapBounds(t *testing.T) {
+	const columns = 1 << 11
+	text := "t"
+	for c := range columns {
+		text += fmt.Sprint(",c", c)
+	}
+	for _, at := range []string{"0", "1", "65537"} {
+		text += "\n" + at + strings.Repeat(",1", columns)
+	}
+	opt := TableOptions{Time: "t", SeriesOptions: SeriesOptions{Horizon: 1, Missing: model.MissingPrevious}}
+	var err error
+	must.Allocates(t, 16<<20, func() { _, _, err = readTable("a.csv", []byte(text), opt) }, "a gap of 2¹⁶ rows and 2¹¹ columns")
+	must.Fail(t, err, "a.csv:4: more rows are missing than present")
+
+	r := &tableReader{opt: opt, columns: []string{"x"}, values: maxSeriesValues - 3}
+	err = r.sort(&rows{file: "a.csv", x: []float32{1, 2, 3}, times: []float64{0, 1, 6}, lines: []int32{2, 3, 4}})
+	must.Fail(t, err, "a.csv:4: more than 268435456 values")
+}
+
 // numbered returns n series of one value each.
 func numbered(n int) string {
 	var b strings.Builder

@@ -331,17 +331,17 @@ func (t *tableReader) sort(s *rows) error {
 			if err != nil {
 				return err
 			}
+			if len(x)/c+n > 2*len(order)+64 {
+				return fmt.Errorf("%s: more rows are missing than present", s.at(k))
+			}
+			if err := t.count(n * c); err != nil {
+				return fmt.Errorf("%s: %w", s.at(k), err)
+			}
 			for range n * c {
 				x = append(x, nan32)
 			}
-			if len(x) > 2*len(s.x)+64*c {
-				return fmt.Errorf("%s: more rows are missing than present", s.at(k))
-			}
 		}
 		x = append(x, s.x[k*c:(k+1)*c]...)
-	}
-	if err := t.count(len(x) - len(s.x)); err != nil {
-		return err
 	}
 	s.x = x
 	return nil
