@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
 )
@@ -77,6 +78,9 @@ func New(r io.Reader, opt Options) (*Reader, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if t.named && !utf8.Valid(t.text) {
+		return nil, t.errorf("%.80q: the names of the columns are not UTF-8 text", t.text)
 	}
 	if !t.named {
 		for i := range t.cells {

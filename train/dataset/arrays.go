@@ -2,9 +2,7 @@ package dataset
 
 import (
 	"archive/zip"
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -294,12 +292,8 @@ func (l *arrayLoader) nameColumns(ctx context.Context) error {
 		return fmt.Errorf("array columns: %d names, expected %d", len(a.text), l.channels)
 	}
 	l.columns = a.text
-	return cmp.Or(distinct(l.columns), l.unnamed())
-}
-
-func (l *arrayLoader) unnamed() error {
-	if slices.Contains(l.columns, "") {
-		return errors.New("array columns: a name is empty")
+	if err := checkNames(l.columns); err != nil {
+		return fmt.Errorf("array columns: %w", err)
 	}
 	return nil
 }

@@ -174,11 +174,14 @@ func TestArrayErrors(t *testing.T) {
 		{"array y: shape [2 2], expected one class per series", map[string][]byte{"x": x, "y": npyFile("<i8", false, []int{2, 2}, make([]int64, 4))}, class},
 		{"array y: element 1 is 0.5, expected a class", map[string][]byte{"x": x, "y": npyFile("<f4", false, []int{2}, []float32{1, 0.5})}, class},
 		{"array y: element 0: character 0x110000", map[string][]byte{"x": x, "y": npyFile("<U1", false, []int{2}, []uint32{0x110000, 0})}, class},
+		{"array y: element 0: character 0xd800", map[string][]byte{"x": x, "y": npyFile("<U1", false, []int{2}, []uint32{0xd800, 0})}, class},
 		{`array y: shape [2], expected the numbers ["y"]`, map[string][]byte{"x": x, "y": npyFile("<U1", false, []int{2}, utf32(1, "a", "b"))}, numbers},
 		{`series "1": row 2: column "1": the value is missing`, map[string][]byte{"x": npyFile("<f4", false, []int{2, 3}, []float32{1, nan32, 2, 1, 2, 3}), "y": y}, class},
 		{`series "2": row 1: column "1" is +Inf`, map[string][]byte{"x": npyFile("<f8", false, []int{2, 2}, []float64{1, 2, math.MaxFloat64, 0}), "y": y}, class},
 		{`targets ["y"]: the classes of arrays are in y`, map[string][]byte{"x": x, "y": y}, SeriesOptions{Targets: []string{"y"}}},
 		{"array columns: 1 names, expected 2", map[string][]byte{"x": changed(x, "(2, 2), }   ", "(2, 2, 1), }"), "y": y, "columns": npyFile("|S1", false, []int{1}, []byte("a"))}, class},
+		{`array columns: column 1 has no name`, map[string][]byte{"x": x, "y": y, "columns": npyFile("|S1", false, []int{1}, []byte{0})}, class},
+		{`series "2": class "\xe9" is not UTF-8 text`, map[string][]byte{"x": x, "y": npyFile("|S1", false, []int{2}, []byte("a\xe9"))}, class},
 		{`column "a" occurs twice`, map[string][]byte{"x": changed(x, "(2, 2), }   ", "(2, 2, 1), }"), "y": y, "columns": npyFile("|S1", false, []int{2}, []byte("aa"))}, class},
 	} {
 		_, err := arraysOf(t, "a.npz", npzFile(t, zip.Store, test.arrays), test.opt)

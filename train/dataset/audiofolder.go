@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
@@ -198,6 +199,8 @@ func (s *folderScan) classes() error {
 		case !datafile.IsFolder(path):
 			s.ignore(path, "not in the folder of a class")
 			continue
+		case !utf8.ValidString(name):
+			return fmt.Errorf("class %.80q: the name of the folder is not UTF-8 text", path)
 		case name == NoneLabel:
 			return fmt.Errorf("class %q (folder %s): the name is reserved for frames without a word; put other sounds into a folder such as _other or _noise", name, path)
 		case name[0] != '_':

@@ -218,7 +218,7 @@ func (a *array) readText(in io.Reader, n int, dtype string, width int) error {
 			s = nil
 			for i := 0; i < width; i += 4 {
 				if c := order.Uint32(element[i:]); c != 0 {
-					if c > utf8.MaxRune {
+					if !utf8.ValidRune(rune(c)) {
 						return fmt.Errorf("element %d: character %#x", len(a.text), c)
 					}
 					s = utf8.AppendRune(s, rune(c))

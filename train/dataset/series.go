@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -126,7 +127,7 @@ func (s *seriesData) check() error {
 	if len(s.records) == 0 {
 		return errors.New("no series")
 	}
-	if err := cmp.Or(distinct(s.columns), distinct(s.opt.Targets)); err != nil {
+	if err := cmp.Or(checkNames(s.columns), checkNames(s.opt.Targets)); err != nil {
 		return err
 	}
 	total, seen := 0, make(map[string]bool, len(s.records))
@@ -134,6 +135,10 @@ func (s *seriesData) check() error {
 		r := &s.records[i]
 		total += len(r.x)
 		switch {
+		case !utf8.ValidString(r.id):
+			return fmt.Errorf("series %.80q: the name %w", r.id, errNotUTF8)
+		case !utf8.ValidString(r.label):
+			return fmt.Errorf("series %.80q: class %.80q %w", r.id, r.label, errNotUTF8)
 		case seen[r.id]:
 			return fmt.Errorf("series %q occurs twice", r.id)
 		case r.length == 0:

@@ -326,6 +326,40 @@ func TestTableErrors(t *testing.T) {
 	}
 }
 
+// Names that a model cannot store are errors, which begin with their line.
+func TestTableNames(t *testing.T) {
+	class, forecast := SeriesOptions{Targets: []string{"class"}}, SeriesOptions{Horizon: 1}
+	long := TableOptions{ID: "id", Layout: LayoutLong, SeriesOptions: class}
+	wide := TableOptions{ID: "id", Layout: LayoutWide, SeriesOptions: class}
+	for _, test := range []struct {
+		want, name, text string
+		opt              TableOptions
+	}{
+		{`1: column "t\xe9": the name is not UTF-8 text`, "t.csv", "x,t\xe9\n1,2\n3,4\n", TableOptions{SeriesOptions: forecast}},
+		{`3: column "class": class "\xe9t\xe9" is not UTF-8 text`, "t.csv", "id,x,class\n1,2,a\n3,4,\xe9t\xe9\n", long},
+		{`2: column "class": class "\xff" is not UTF-8 text`, "t.csv", "id,1,2,class\n1,2,3,\xff\n", wide},
+		{`3: series "\xe9": the name is not UTF-8 text`, "t.csv", "id,x,class\n1,2,a\n\xe9,4,a\n", long},
+		{`2: series "\xe9": the name is not UTF-8 text`, "t.csv", "id,1,2,class\n\xe9,2,3,a\n", wide},
+		{`2: the line is not UTF-8 text`, "t.jsonl", "{\"x\":1}\n{\"\xff\":2}\n", TableOptions{SeriesOptions: forecast}},
+		{`1: column 1 has no name`, "t.jsonl", `{"":[1,2,3],"class":"a"}`, TableOptions{SeriesOptions: class}},
+		{`2: column 2 has no name`, "t.jsonl", "\n" + `{"x":1,"":2,"class":"a"}`, TableOptions{Layout: LayoutLong, SeriesOptions: class}},
+		{`2: class "a\xff": the name of the folder is not UTF-8 text`, "a\xff/1.csv", "x\n1\n", TableOptions{Layout: LayoutFiles}},
+	} {
+		r := &tableReader{opt: test.opt, byID: map[string]*rows{}}
+		must.Do(t, r.opt.check())
+		f := &tableFile{path: test.name}
+		f.label, _, r.folder = strings.Cut(test.name, "/")
+		must.Fail(t, r.read(t.Context(), f, strings.NewReader(test.text)), test.want)
+	}
+	named := []Series{{ID: "a", Label: "b", Values: [][]float32{{1}}}}
+	must.Reject(FromSeries(named, []string{"\xff"}, class))(t, `column "\xff": the name is not UTF-8 text`)
+	must.Reject(FromSeries(named, []string{""}, class))(t, "column 1 has no name")
+	named[0].Label = "\xff"
+	must.Reject(FromSeries(named, []string{"x"}, class))(t, `series "a": class "\xff" is not UTF-8 text`)
+	named[0].ID = "\xff"
+	must.Reject(FromSeries(named, []string{"x"}, class))(t, `series "\xff": the name is not UTF-8 text`)
+}
+
 func TestTableOptionErrors(t *testing.T) {
 	for _, test := range []struct {
 		want string

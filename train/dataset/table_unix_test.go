@@ -5,12 +5,14 @@ package dataset
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 	"github.com/s4d-fast/s4d-fast/model"
 )
@@ -33,4 +35,13 @@ func TestTablePipes(t *testing.T) {
 			t.Errorf("%s: error %v, expected one that names %s once", name, err, pipe)
 		}
 	}
+}
+
+// A class of recordings whose folder has a name that a model cannot store is an error.
+func TestAudioFolderNames(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "\xe9t\xe9"), 0o777); err != nil {
+		t.Skip("the file system has UTF-8 names only:", err)
+	}
+	must.Reject(AudioFolder(t.Context(), dir, AudioOptions{}))(t, `\xe9t\xe9": the name of the folder is not UTF-8 text`)
 }

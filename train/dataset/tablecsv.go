@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/internal/table"
@@ -70,7 +71,7 @@ func (t *tableReader) readCSV(ctx context.Context, f *tableFile, in io.Reader) e
 
 // rowReader returns the function that reads a row of a file with these columns.
 func (t *tableReader) rowReader(f *tableFile, names []string) (func(line int, cells []string) error, error) {
-	if err := distinct(names); err != nil {
+	if err := checkNames(names); err != nil {
 		return nil, err
 	}
 	if t.layout() == LayoutWide {
@@ -83,16 +84,25 @@ func (t *tableReader) rowReader(f *tableFile, names []string) (func(line int, ce
 	return func(line int, cells []string) error { return t.addRow(f, line, &roles, cells) }, err
 }
 
-func distinct(names []string) error {
+// checkNames returns an error for the first name of a column that a model cannot store, or that
+// occurs twice.
+func checkNames(names []string) error {
 	seen := make(map[string]bool, len(names))
-	for _, name := range names {
-		if seen[name] {
+	for i, name := range names {
+		switch {
+		case name == "":
+			return fmt.Errorf("column %d has no name", i+1)
+		case !utf8.ValidString(name):
+			return fmt.Errorf("column %.80q: the name %w", name, errNotUTF8)
+		case seen[name]:
 			return fmt.Errorf("column %.80q occurs twice", name)
 		}
 		seen[name] = true
 	}
 	return nil
 }
+
+var errNotUTF8 = errors.New("is not UTF-8 text")
 
 // csvError returns an error of package csv with its line in front.
 func csvError(err error) error {

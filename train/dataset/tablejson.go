@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/internal/table"
 )
@@ -35,6 +36,9 @@ func (t *tableReader) readJSON(ctx context.Context, f *tableFile, in io.Reader) 
 		text := bytes.TrimSpace(lines.Bytes())
 		if len(text) == 0 {
 			continue
+		}
+		if !utf8.Valid(text) { // which the decoder replaces
+			return fmt.Errorf("%d: the line %w", line, errNotUTF8)
 		}
 		fields, err := parseObject(text)
 		if err == nil && r == nil {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/internal/table"
@@ -92,6 +93,9 @@ func (t *tableReader) roles(names []string) (r roles, err error) {
 // differ.
 func (t *tableReader) setColumns(names []string) error {
 	if t.columns == nil {
+		if err := checkNames(names); err != nil { // JSON has columns without a name
+			return err
+		}
 		t.columns = names
 	}
 	if !slices.Equal(names, t.columns) {
@@ -135,6 +139,12 @@ func (t *tableReader) add(f *tableFile, id string) (*rows, error) {
 	if len(t.series) >= maxSeriesCount {
 		return nil, fmt.Errorf("more than %d series", maxSeriesCount)
 	}
+	switch {
+	case !utf8.ValidString(id):
+		return nil, fmt.Errorf("series %.80q: the name %w", id, errNotUTF8)
+	case !utf8.ValidString(f.label):
+		return nil, fmt.Errorf("class %.80q: the name of the folder is not UTF-8 text", f.label)
+	}
 	s := &rows{file: f.path, id: id, label: f.label, split: f.split}
 	t.series = append(t.series, s)
 	t.byID[id] = s
@@ -175,6 +185,8 @@ func (t *tableReader) describe(f *tableFile, s *rows, r *roles, cells []string) 
 		switch label := cells[k]; {
 		case table.Missing(label):
 			return columnError(r.names[k], errors.New("the class is missing"))
+		case !utf8.ValidString(label):
+			return columnError(r.names[k], fmt.Errorf("class %.80q %w", label, errNotUTF8))
 		case first:
 			s.label = strings.Clone(label)
 		case label != s.label:

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
@@ -168,6 +169,11 @@ func (s *series) header(f []string) (data bool, err error) {
 			s.classes = f[2:]
 			if len(s.classes) == 0 {
 				return false, errors.New("@classLabel lists no class")
+			}
+			for _, class := range s.classes {
+				if !utf8.ValidString(class) {
+					return false, fmt.Errorf("class %.80q is not UTF-8 text", class)
+				}
 			}
 		}
 	case "@targetlabel":
