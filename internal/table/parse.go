@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -76,11 +75,11 @@ func unquote(s []byte) (cell, rest []byte, ok bool) {
 func (t *Reader) startJSON() error {
 	t.named = bytes.HasPrefix(bytes.TrimSpace(t.text), []byte{'{'})
 	t.pending = true
-	return t.eachJSON(func(_ int, key, value string) error {
+	return t.eachJSON(func(i int, key, value string) error {
 		if t.named {
 			t.columns = append(t.columns, key)
 		}
-		t.cells = append(t.cells, value)
+		t.cells, t.read, t.given = append(t.cells, value), append(t.read, true), append(t.given, i)
 		return nil
 	})
 }
@@ -89,13 +88,15 @@ func (t *Reader) startJSON() error {
 // key that the first line lacks is an error if the caller looks for that column or reads all
 // columns. Otherwise it is ignored.
 func (t *Reader) parseJSON() error {
-	clear(t.cells)
-	read := make([]bool, len(t.cells))
+	for _, i := range t.given { // not all cells, of which a row may have few
+		t.cells[i], t.read[i] = "", false
+	}
+	t.given = t.given[:0]
 	return t.eachJSON(func(i int, key, value string) error {
 		if t.named {
 			var known bool
 			if i, known = t.index[key]; !known {
-				if len(t.opt.Columns) > 0 && !slices.Contains(t.opt.Columns, key) {
+				if len(t.opt.Columns) > 0 && !t.wanted[key] {
 					return nil
 				}
 				return t.errorf("the first object has no key %.80q; expected all columns in the first object, with null for a missing value", key)
@@ -104,10 +105,10 @@ func (t *Reader) parseJSON() error {
 		if i >= len(t.cells) {
 			return t.errorf("more than %d values, expected as many as in the first line", len(t.cells))
 		}
-		if read[i] {
+		if t.read[i] {
 			return t.errorf("column %.80q occurs twice", t.columns[i])
 		}
-		t.cells[i], read[i] = value, true
+		t.cells[i], t.read[i], t.given = value, true, append(t.given, i)
 		return nil
 	})
 }

@@ -60,13 +60,19 @@ type Reader struct {
 	named   bool
 	columns []string
 	index   map[string]int
-	cells   []string // of the current row; "": missing
-	pending bool     // the current row has not been returned
+	cells   []string        // of the current row; "": missing
+	wanted  map[string]bool // Options.Columns
+	read    []bool          // cells that the current JSON row has
+	given   []int           // their indices
+	pending bool            // the current row has not been returned
 }
 
 // New reads the names of the columns, from the first line. io.EOF says that the input is empty.
 func New(r io.Reader, opt Options) (*Reader, error) {
-	t := &Reader{opt: opt, in: bufio.NewReaderSize(r, 1<<16), index: map[string]int{}}
+	t := &Reader{opt: opt, in: bufio.NewReaderSize(r, 1<<16), index: map[string]int{}, wanted: map[string]bool{}}
+	for _, name := range opt.Columns {
+		t.wanted[name] = true
+	}
 	if err := t.readLine(); err != nil {
 		return nil, err
 	}
@@ -103,7 +109,7 @@ func (t *Reader) startCSV() error {
 		return err
 	}
 	number := func(cell string) bool { _, err := strconv.ParseFloat(cell, 64); return err == nil }
-	wanted := func(cell string) bool { return cell != "" && slices.Contains(t.opt.Columns, cell) && !number(cell) }
+	wanted := func(cell string) bool { return cell != "" && t.wanted[cell] && !number(cell) }
 	t.named = slices.ContainsFunc(t.cells, wanted) || !slices.ContainsFunc(t.cells, number)
 	t.pending = !t.named
 	if !t.named {

@@ -101,8 +101,12 @@ func (o *SeriesOptions) resolve(columns []string, longest int) error {
 	if len(o.Targets) == 0 {
 		o.Targets = columns
 	}
+	known := make(map[string]bool, len(columns))
+	for _, name := range columns {
+		known[name] = true
+	}
 	for _, name := range o.Targets {
-		if !slices.Contains(columns, name) {
+		if !known[name] {
 			return fmt.Errorf("target %q: expected one of the input columns %s", name, suggest.List(columns))
 		}
 	}

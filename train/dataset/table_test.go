@@ -313,7 +313,7 @@ func TestTableErrors(t *testing.T) {
 		{`t.jsonl:1: column "x": {, expected a number`, "t.jsonl", `{"x":{"y":1}}`, forecast},
 		{`t.jsonl:1: column "x": value 2: "z" is not a number`, "t.jsonl", `{"x":[1,"z"]}`, forecast},
 		{`t.jsonl:1: column "y": 1 values, expected 2 as in "x"`, "t.jsonl", `{"x":[1,2],"y":[1]}`, forecast},
-		{`t.jsonl:2: column "x": a value, expected an array`, "t.jsonl", "{\"x\":[1]}\n{\"x\":1}", forecast},
+		{`t.jsonl:2: column "x": no array, expected one with the values`, "t.jsonl", "{\"x\":[1]}\n{\"x\":1}", forecast},
 		{`t.jsonl:2: column "x": an array, expected a value`, "t.jsonl", "{\"x\":1}\n{\"x\":[1]}", forecast},
 		{`t.jsonl:2: column "z" is not in the first line`, "t.jsonl", "{\"x\":1}\n{\"z\":1}", forecast},
 		{`t.jsonl:1: unexpected EOF`, "t.jsonl", `{"x":1`, forecast},
@@ -358,6 +358,17 @@ func TestTableNames(t *testing.T) {
 	must.Reject(FromSeries(named, []string{"x"}, class))(t, `series "a": class "\xff" is not UTF-8 text`)
 	named[0].ID = "\xff"
 	must.Reject(FromSeries(named, []string{"x"}, class))(t, `series "\xff": the name is not UTF-8 text`)
+}
+
+// A column that an option names must have a name.
+func TestTableEmptyOptions(t *testing.T) {
+	regression := SeriesOptions{Mode: model.SeriesRegression, Targets: []string{""}}
+	for _, opt := range []TableOptions{
+		{Layout: LayoutLong, SeriesOptions: SeriesOptions{Targets: []string{""}}}, {Layout: LayoutWide, SeriesOptions: regression},
+		{Columns: []string{"x", ""}, SeriesOptions: SeriesOptions{Horizon: 1}},
+	} {
+		must.Reject(tableOf(t, map[string]string{"t.csv": "x,y\n1,2\n3,4\n"}, "t.csv", opt))(t, `no c`, ` ""; the c`)
+	}
 }
 
 func TestTableOptionErrors(t *testing.T) {

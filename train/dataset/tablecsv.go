@@ -118,13 +118,16 @@ func csvError(err error) error {
 // from 1.
 func (t *tableReader) header(cells []string) (names []string, header bool) {
 	names = make([]string, len(cells))
-	used := slices.Concat([]string{t.opt.ID, t.opt.Time, t.opt.Split}, t.opt.Targets, t.opt.Columns)
+	used := map[string]bool{}
+	for _, name := range slices.Concat([]string{t.opt.ID, t.opt.Time, t.opt.Split}, t.opt.Targets, t.opt.Columns) {
+		used[name] = true
+	}
 	numbers, named := 0, false
 	for i, cell := range cells {
 		names[i] = strings.Clone(cell)
 		if _, err := strconv.ParseFloat(cell, 64); err == nil {
 			numbers++
-		} else if cell != "" && slices.Contains(used, cell) {
+		} else if cell != "" && used[cell] {
 			named = true
 		}
 	}

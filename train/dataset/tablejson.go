@@ -81,43 +81,43 @@ func (t *tableReader) jsonRoles(fields []jsonField, series bool) (*roles, error)
 
 // addJSONRow adds an object that is a row. A column that it does not have is missing.
 func (t *tableReader) addJSONRow(f *tableFile, line int, r *roles, fields []jsonField) error {
-	cells, _, err := t.align(r, fields, false)
-	if err != nil {
+	if err := t.align(r, fields, false); err != nil {
 		return err
 	}
-	return t.addRow(f, line, r, cells)
+	return t.addRow(f, line, r, r.cells)
 }
 
-// align orders the fields of an object as those of the first one.
-func (t *tableReader) align(r *roles, fields []jsonField, series bool) (cells []string, lists [][]float32, err error) {
-	cells = make([]string, len(r.names))
-	lists = make([][]float32, len(r.names))
-	for i, f := range fields {
-		k := i
-		if i >= len(r.names) || r.names[i] != f.name {
-			k = slices.Index(r.names, f.name)
-		}
+// align sets the cells and the lists of r to the fields of an object. Its time depends on the
+// fields, not on the columns of the first object.
+func (t *tableReader) align(r *roles, fields []jsonField, series bool) error {
+	if r.cells == nil {
+		r.cells, r.lists = make([]string, len(r.names)), make([][]float32, len(r.names))
+	}
+	for _, k := range r.given {
+		r.cells[k], r.lists[k] = "", nil
+	}
+	r.given = r.given[:0]
+	for _, f := range fields {
+		k, known := r.index[f.name]
 		switch {
-		case k < 0 && len(t.opt.Columns) == 0:
-			return nil, nil, fmt.Errorf("column %.80q is not in the first line; the option columns selects the input", f.name)
-		case k < 0:
+		case !known && len(t.opt.Columns) == 0:
+			return fmt.Errorf("column %.80q is not in the first line; the option columns selects the input", f.name)
+		case !known:
 			continue
 		case f.array && !series:
-			return nil, nil, columnError(f.name, errors.New("an array, expected a value as in the first line"))
-		case series && !f.array && slices.Contains(r.inputs, k):
-			return nil, nil, columnError(f.name, errors.New("a value, expected an array as in the first line"))
+			return columnError(f.name, errors.New("an array, expected a value as in the first line"))
 		}
-		cells[k], lists[k] = f.text, f.list
+		r.cells[k], r.lists[k], r.given = f.text, f.list, append(r.given, k)
 	}
-	return cells, lists, nil
+	return nil
 }
 
 // addObject adds an object that is a series.
 func (t *tableReader) addObject(f *tableFile, r *roles, fields []jsonField) error {
-	cells, lists, err := t.align(r, fields, true)
-	if err != nil {
+	if err := t.align(r, fields, true); err != nil {
 		return err
 	}
+	cells, lists := r.cells, r.lists
 	id := f.id
 	switch {
 	case r.id >= 0 && table.Missing(cells[r.id]):
@@ -139,6 +139,9 @@ func (t *tableReader) addObject(f *tableFile, r *roles, fields []jsonField) erro
 	}
 	length := len(lists[r.inputs[0]])
 	for _, k := range r.inputs {
+		if lists[k] == nil {
+			return columnError(r.names[k], errors.New("no array, expected one with the values of the series"))
+		}
 		if n := len(lists[k]); n != length {
 			return columnError(r.names[k], fmt.Errorf("%d values, expected %d as in %q", n, length, r.names[r.inputs[0]]))
 		}

@@ -37,34 +37,50 @@ func (s *rows) at(k int) string {
 // roles are the indices of a file's columns by their use. −1: the file lacks the column.
 type roles struct {
 	names           []string
+	index           map[string]int // of each name
 	id, time, split int
 	targets         []int // the class or the numbers of a series; none for a forecast
 	inputs          []int
+
+	// The values and the arrays of the current JSON object, and the columns that it has.
+	cells []string
+	lists [][]float32
+	given []int
 }
 
 // roles finds the columns of a file that the options name.
 func (t *tableReader) roles(names []string) (r roles, err error) {
-	r.names = names
+	r.names, r.index = names, make(map[string]int, len(names))
+	for i, name := range names {
+		r.index[name] = i
+	}
+	taken := make([]bool, len(names))
 	find := func(name string) int {
-		if name == "" || err != nil {
+		if err != nil {
 			return -1
 		}
-		i := slices.Index(names, name)
-		if i < 0 {
+		i, known := r.index[name]
+		if known {
+			taken[i] = true
+		} else {
 			err = fmt.Errorf("no column %q; the columns are %s%s", name, suggest.List(names), suggest.Hint(name, names))
-			if name == t.opt.Time {
+			if name == t.opt.Time && name != "" {
 				err = fmt.Errorf("%w; if every line is a whole series, set the option layout to %q and time to \"\"", err, LayoutWide)
 			}
 		}
 		return i
 	}
-	r.id, r.time, r.split = find(t.opt.ID), find(t.opt.Time), find(t.opt.Split)
-	taken := []int{r.id, r.time, r.split}
+	optional := func(name string) int {
+		if name == "" {
+			return -1
+		}
+		return find(name)
+	}
+	r.id, r.time, r.split = optional(t.opt.ID), optional(t.opt.Time), optional(t.opt.Split)
 	if !t.opt.forecasts() {
 		for _, name := range t.opt.Targets {
 			r.targets = append(r.targets, find(name))
 		}
-		taken = append(taken, r.targets...)
 	}
 	wanted := t.opt.Columns
 	if len(wanted) == 0 {
@@ -75,7 +91,7 @@ func (t *tableReader) roles(names []string) (r roles, err error) {
 	}
 	if wanted == nil {
 		for i := range names {
-			if !slices.Contains(taken, i) {
+			if !taken[i] {
 				r.inputs = append(r.inputs, i)
 			}
 		}

@@ -48,7 +48,8 @@ func loadTS(_ context.Context, src Source, _ none) (*dataset.Dataset, error) {
 type series struct {
 	path       string
 	channels   int
-	classes    []string // nil for a regression
+	classes    []string       // nil for a regression
+	index      map[string]int // of each class
 	regression bool
 	examples   []dataset.Example
 	values     int // of all examples
@@ -170,10 +171,15 @@ func (s *series) header(f []string) (data bool, err error) {
 			if len(s.classes) == 0 {
 				return false, errors.New("@classLabel lists no class")
 			}
-			for _, class := range s.classes {
+			s.index = make(map[string]int, len(s.classes))
+			for i, class := range s.classes {
 				if !utf8.ValidString(class) {
 					return false, fmt.Errorf("class %.80q is not UTF-8 text", class)
 				}
+				if _, twice := s.index[class]; twice {
+					return false, fmt.Errorf("@classLabel lists class %.80q twice", class)
+				}
+				s.index[class] = i
 			}
 		}
 	case "@targetlabel":
@@ -225,7 +231,9 @@ func (s *series) example(text string) error {
 			return fmt.Errorf("target %.20q, expected a number", target)
 		}
 		e.Target = []float32{float32(f)}
-	} else if e.Label = slices.Index(s.classes, target); e.Label < 0 {
+	} else if label, known := s.index[target]; known {
+		e.Label = label
+	} else {
 		return fmt.Errorf("class %.20q is not one of %s", target, suggest.List(s.classes))
 	}
 	s.examples = append(s.examples, e)

@@ -118,6 +118,7 @@ func TestBadTS(t *testing.T) {
 		`target "?"`:               tsNumbers + "1:?\n",
 		"channel 2 has 1 values":   tsClasses + "1,2:1:up\n",
 		"3 channels, expected 2":   tsClasses + "1:1:1:up\n",
+		`lists class "a" twice`:    "@classLabel true a b a\n",
 		`line 1: class "\xe9" is`:  "@classLabel true a \xe9\n",
 		`class "left"`:             tsClasses + "1:1:left\n",
 		"line 11":                  tsClasses + "1:1:left\n",
