@@ -108,7 +108,7 @@ func (t *Reader) startCSV() error {
 	if err := t.splitCSV(); err != nil {
 		return err
 	}
-	number := func(cell string) bool { _, err := strconv.ParseFloat(cell, 64); return err == nil }
+	number := func(cell string) bool { _, err := ParseFloat(cell, 64); return err == nil }
 	wanted := func(cell string) bool { return cell != "" && t.wanted[cell] && !number(cell) }
 	t.named = slices.ContainsFunc(t.cells, wanted) || !slices.ContainsFunc(t.cells, number)
 	t.pending = !t.named
@@ -185,7 +185,7 @@ func ParseNumber(cell string) (float32, error) {
 	if Missing(cell) {
 		return float32(math.NaN()), nil
 	}
-	v, err := strconv.ParseFloat(cell, 32)
+	v, err := ParseFloat(cell, 32)
 	switch {
 	case errors.Is(err, strconv.ErrRange) || math.IsInf(v, 0):
 		return 0, fmt.Errorf("%.40q is infinite or too large, expected a number below 3.4e38", cell)
@@ -193,6 +193,15 @@ func ParseNumber(cell string) (float32, error) {
 		return 0, fmt.Errorf("%.40q is not a number", cell)
 	}
 	return float32(v), nil
+}
+
+// ParseFloat is strconv.ParseFloat without numbers that Go has but data does not: hexadecimal ones,
+// and those with underscores.
+func ParseFloat(text string, bits int) (float64, error) {
+	if strings.ContainsAny(text, "_xX") {
+		return 0, strconv.ErrSyntax
+	}
+	return strconv.ParseFloat(text, bits)
 }
 
 // Missing reports whether a cell says that there is no value.

@@ -46,6 +46,7 @@ func TestRead(t *testing.T) {
 		{"a separator in quotes", "csv", "\"a;b\",c\n1,2\n", "[a;b c]", "[[1 2]]", true},
 		{"quotes", "csv", `id,"the ""x"""` + "\n" + ` "a, b" , 1.5 ` + "\n", `[id the "x"]`, "[[a, b 1.5]]", true},
 		{"blank lines", "csv", "\n\na\n\n1\n  \n2\n\n", "[a]", "[[1] [2]]", true},
+		{"names of digits and underscores", "csv", "1_1,1_2\n3,4\n", "[1_1 1_2]", "[[3 4]]", true},
 		{"no header", "csv", "1,2\n3,4\n", "[1 2]", "[[1 2] [3 4]]", false},
 		{"numbers as names", "csv", "temp,2024\n3,4\n", "[temp 2024]", "[[3 4]]", true},
 		{"a column without a name", "csv", ",a\n1,2\n", "[1 a]", "[[1 2]]", true},
@@ -119,6 +120,7 @@ func TestNumber(t *testing.T) {
 		"1": 1.0, " -2.5e-3 ": -2.5e-3, "0.1": 0.1,
 		"": math.NaN(), "NaN": math.NaN(), "na": math.NaN(), "N/A": math.NaN(), "null": math.NaN(), "None": math.NaN(), "?": math.NaN(),
 		"x": `in: line 2: column "a": "x" is not a number`, "1,5": `"1,5" is not a number`, "inf": `"inf" is infinite or too large`,
+		"1_000": `"1_000" is not a number`, "0x1p3": `"0x1p3" is not a number`, "-0X8P1": `"-0X8P1" is not a number`,
 		"1e39": `"1e39" is infinite or too large, expected a number below 3.4e38`,
 	} {
 		r := must.Get(New(strings.NewReader("a;b\n"+cell+";0\n"), Options{Name: "in"}))(t)

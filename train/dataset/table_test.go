@@ -248,8 +248,9 @@ func TestTableMissingColumn(t *testing.T) {
 func TestTableWithoutHeader(t *testing.T) {
 	forecast := TableOptions{SeriesOptions: SeriesOptions{Horizon: 1}}
 	for text, note := range map[string]string{
-		"0,1\n5,6\n7,8\n": "t.csv: the first line contains a number, so it is read as data, not as a header; the columns are called 1, 2, …",
-		"a,b\n5,6\n7,8\n": "",
+		"0,1\n5,6\n7,8\n":     "t.csv: the first line contains a number, so it is read as data, not as a header; the columns are called 1, 2, …",
+		"a,b\n5,6\n7,8\n":     "",
+		"1_1,1_2\n5,6\n7,8\n": "",
 	} {
 		d := must.Get(tableOf(t, map[string]string{"t.csv": text}, "t.csv", forecast))(t)
 		if got := strings.Join(d.Notes, "\n"); (got == "") != (note == "") || !strings.HasSuffix(got, note) {
@@ -276,6 +277,7 @@ func TestTableErrors(t *testing.T) {
 		want, name, text string
 		opt              TableOptions
 	}{
+		{`t.csv:2: column "t": "1_0" is not a time`, "t.csv", "series,t,x,class\na,1_0,1,up\n", long},
 		{`t.csv:3: column "x": "abc" is not a number`, "t.csv", "series,t,x,class\na,0,1,up\na,1,abc,up\n", long},
 		{`t.csv:2: column "at": "2024-03-31" is not a number; the option time names the column`, "t.csv", "at,x,class\n2024-03-31,1,up\n", numbersAt},
 		{`t.csv:3: the row has the same time as line 2; if the file has several series, the option id names`, "t.csv", "t,x,class\n0,1,up\n0,1,up\n", single},

@@ -125,7 +125,7 @@ func (t *tableReader) header(cells []string) (names []string, header bool) {
 	numbers, named := 0, false
 	for i, cell := range cells {
 		names[i] = strings.Clone(cell)
-		if _, err := strconv.ParseFloat(cell, 64); err == nil {
+		if _, err := table.ParseFloat(cell, 64); err == nil {
 			numbers++
 		} else if cell != "" && used[cell] {
 			named = true

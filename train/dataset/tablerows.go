@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -278,7 +277,7 @@ var timeLayouts = []string{
 
 // parseTime parses a number, or a date with or without a time, in seconds.
 func parseTime(text string) (float64, error) {
-	if v, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) {
+	if v, err := table.ParseFloat(text, 64); err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) {
 		return v, nil
 	}
 	if at, ok := parseDate(text); ok {

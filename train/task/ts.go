@@ -10,12 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
+	"github.com/s4d-fast/s4d-fast/internal/table"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -216,7 +216,7 @@ func (s *series) example(text string) error {
 			if v == "?" {
 				v = "NaN"
 			}
-			f, err := strconv.ParseFloat(v, 32)
+			f, err := table.ParseFloat(v, 32)
 			if err != nil || math.IsInf(f, 0) {
 				return fmt.Errorf("channel %d: value %.20q, expected a number or ? for a missing one", c+1, v)
 			}
@@ -226,7 +226,7 @@ func (s *series) example(text string) error {
 	}
 	e, target := dataset.Example{X: x, Len: length, Label: -1}, strings.TrimSpace(parts[len(parts)-1])
 	if s.regression {
-		f, err := strconv.ParseFloat(target, 32)
+		f, err := table.ParseFloat(target, 32)
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 			return fmt.Errorf("target %.20q, expected a number", target)
 		}
