@@ -3,6 +3,7 @@ package dataset
 import (
 	"archive/zip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -155,15 +156,15 @@ func (l *arrayLoader) names() []string {
 	return list
 }
 
-// read reads an array. Text is allowed for y and columns.
-func (l *arrayLoader) read(ctx context.Context, name string) (*array, error) {
+// read reads an array that the check accepts.
+func (l *arrayLoader) read(ctx context.Context, name string, check shapeCheck) (*array, error) {
 	file := l.files[name]
 	in, err := file.open()
 	if err != nil {
 		return nil, fmt.Errorf("array %s: %w", name, err)
 	}
 	defer in.Close()
-	a, err := readArray(ctx, in, file.size)
+	a, err := readArray(ctx, in, file.size, check)
 	if err != nil {
 		return nil, fmt.Errorf("array %s: %w", name, err)
 	}
@@ -172,36 +173,39 @@ func (l *arrayLoader) read(ctx context.Context, name string) (*array, error) {
 
 // load adds the series of a split.
 func (l *arrayLoader) load(ctx context.Context, suffix, split string) error {
-	x, err := l.read(ctx, "x"+suffix)
+	var n, c, length int
+	x, err := l.read(ctx, "x"+suffix, func(shape []int, text bool) error {
+		given := shape
+		switch len(shape) {
+		case 1:
+			shape = []int{1, 1, shape[0]}
+		case 2:
+			shape = []int{shape[0], 1, shape[1]}
+		}
+		if len(shape) != 3 || slices.Min(shape) == 0 {
+			return fmt.Errorf("shape %v, expected [n channels length], [n length] or [length], each at least 1", given)
+		}
+		n, c, length = shape[0], shape[1], shape[2]
+		if l.channels == 0 {
+			l.channels = c
+		}
+		l.values += n * c * length
+		switch {
+		case text:
+			return errors.New("text, expected numbers")
+		case c != l.channels || c > maxSeriesColumns:
+			return fmt.Errorf("%d channels, expected %d", c, min(l.channels, maxSeriesColumns))
+		case len(l.records)+n > maxSeriesCount || l.values > maxSeriesValues:
+			return fmt.Errorf("more than %d series or %d values", maxSeriesCount, maxSeriesValues)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	shape := x.shape
-	switch len(shape) {
-	case 1:
-		shape = []int{1, 1, shape[0]}
-	case 2:
-		shape = []int{shape[0], 1, shape[1]}
-	}
-	if len(shape) != 3 || slices.Min(shape) == 0 {
-		return fmt.Errorf("array x%s: shape %v, expected [n channels length], [n length] or [length], each at least 1", suffix, x.shape)
-	}
-	n, c := shape[0], shape[1]
-	if l.channels == 0 {
-		l.channels = c
-	}
-	l.values += len(x.numbers)
-	switch {
-	case x.text != nil:
-		return fmt.Errorf("array x%s: text, expected numbers", suffix)
-	case c != l.channels || c > maxSeriesColumns:
-		return fmt.Errorf("array x%s: %d channels, expected %d", suffix, c, min(l.channels, maxSeriesColumns))
-	case len(l.records)+n > maxSeriesCount || l.values > maxSeriesValues:
-		return fmt.Errorf("array x%s: more than %d series or %d values", suffix, maxSeriesCount, maxSeriesValues)
-	}
-	first, size := len(l.records), c*shape[2]
+	first, size := len(l.records), c*length
 	for i := range n {
-		r := record{id: strconv.Itoa(first + i + 1), split: split, length: shape[2], x: x.numbers[i*size : (i+1)*size : (i+1)*size]}
+		r := record{id: strconv.Itoa(first + i + 1), split: split, length: length, x: x.numbers[i*size : (i+1)*size : (i+1)*size]}
 		r.trim(c)
 		l.records = append(l.records, r)
 	}
@@ -233,16 +237,23 @@ func (l *arrayLoader) targets(ctx context.Context, records []record, name string
 	if _, ok := l.files[name]; !ok {
 		return fmt.Errorf("no array %s; a %s requires it", name, l.opt.Mode)
 	}
-	y, err := l.read(ctx, name)
+	width := 1
+	y, err := l.read(ctx, name, func(shape []int, text bool) error {
+		if len(shape) == 2 {
+			width = shape[1]
+		}
+		switch {
+		case len(shape) < 1 || len(shape) > 2 || shape[0] != len(records) || width < 1 || width > maxSeriesColumns:
+			return fmt.Errorf("shape %v, expected [%d]", shape, len(records))
+		case width != 1 && l.opt.Mode == model.SeriesClassification:
+			return fmt.Errorf("shape %v, expected one class per series: [%d]", shape, len(records))
+		case text && l.opt.Mode == model.SeriesRegression:
+			return errors.New("text, expected numbers")
+		}
+		return nil
+	})
 	if err != nil {
 		return err
-	}
-	width := 1
-	if len(y.shape) == 2 {
-		width = y.shape[1]
-	}
-	if len(y.shape) < 1 || len(y.shape) > 2 || y.shape[0] != len(records) || width < 1 {
-		return fmt.Errorf("array %s: shape %v, expected [%d]", name, y.shape, len(records))
 	}
 	if l.opt.Mode == model.SeriesRegression {
 		if width > 1 && len(l.opt.Targets) == 1 && l.opt.Targets[0] == "y" && len(records) == len(l.records) {
@@ -251,16 +262,13 @@ func (l *arrayLoader) targets(ctx context.Context, records []record, name string
 				l.opt.Targets = append(l.opt.Targets, fmt.Sprint("y", o+1))
 			}
 		}
-		if y.text != nil || width != len(l.opt.Targets) {
+		if width != len(l.opt.Targets) {
 			return fmt.Errorf("array %s: shape %v, expected the numbers %q of each series", name, y.shape, l.opt.Targets)
 		}
 		for i := range records {
 			records[i].target = y.numbers[i*width : (i+1)*width]
 		}
 		return nil
-	}
-	if width != 1 {
-		return fmt.Errorf("array %s: shape %v, expected one class per series: [%d]", name, y.shape, len(records))
 	}
 	for i := range records {
 		if y.text != nil {
@@ -284,12 +292,14 @@ func (l *arrayLoader) nameColumns(ctx context.Context) error {
 	if _, ok := l.files["columns"]; !ok {
 		return nil
 	}
-	a, err := l.read(ctx, "columns")
+	a, err := l.read(ctx, "columns", func(shape []int, text bool) error {
+		if !text || len(shape) != 1 || shape[0] != l.channels {
+			return fmt.Errorf("shape %v, expected text of the shape [%d]", shape, l.channels)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
-	}
-	if len(a.text) != l.channels {
-		return fmt.Errorf("array columns: %d names, expected %d", len(a.text), l.channels)
 	}
 	l.columns = a.text
 	if err := checkNames(l.columns); err != nil {

@@ -33,9 +33,12 @@ const (
 	npyChunk     = 1 << 12 // elements that are read at once
 )
 
-// readArray reads an NPY file. size is its size in bytes. Memory grows with the data that has been
-// read.
-func readArray(ctx context.Context, in io.Reader, size int64) (*array, error) {
+// shapeCheck returns an error if an array is not the expected one. text: its elements are text.
+type shapeCheck func(shape []int, text bool) error
+
+// readArray reads an NPY file. size is its size in bytes. It calls check before it reads the
+// elements. Memory grows with the data that has been read.
+func readArray(ctx context.Context, in io.Reader, size int64, check shapeCheck) (*array, error) {
 	buffered := bufio.NewReaderSize(in, 1<<16)
 	head, fields, err := readNPYHeader(buffered)
 	if err != nil {
@@ -59,7 +62,12 @@ func readArray(ctx context.Context, in io.Reader, size int64) (*array, error) {
 	if got := size - int64(len(head)); got != int64(n)*int64(wanted) {
 		return nil, fmt.Errorf("shape %v of %s requires %d bytes, the file has %d", a.shape, dtype, int64(n)*int64(wanted), got)
 	}
-	if kind := strings.TrimLeft(dtype, "<>|=")[0]; kind == 'U' || kind == 'S' {
+	kind := strings.TrimLeft(dtype, "<>|=")[0]
+	text := kind == 'U' || kind == 'S'
+	if err := check(a.shape, text); err != nil {
+		return nil, err
+	}
+	if text {
 		if int64(n)*int64(wanted) > 4*maxNPYText {
 			return nil, fmt.Errorf("%d elements of type %s, expected at most %d characters", n, dtype, maxNPYText)
 		}
@@ -207,7 +215,7 @@ func (a *array) readText(in io.Reader, n int, dtype string, width int) error {
 	if dtype[0] == '>' {
 		order = binary.BigEndian
 	}
-	a.text = []string{}
+	a.text = make([]string, 0, n) // a check has accepted n
 	element := make([]byte, width)
 	for range n {
 		if _, err := in.Read(element); err != nil {

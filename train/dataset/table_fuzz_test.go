@@ -67,6 +67,18 @@ func TestReaderBounds(t *testing.T) {
 		}, "an array of shape %s", shape)
 		must.Fail(t, err, "array x: shape")
 	}
+	for _, array := range []string{"y", "columns"} {
+		for dtype, element := range map[string]int{"|S1": 1, "|i1": 1, "<U1": 4} {
+			var err error
+			file := npzFile(t, zip.Deflate, map[string][]byte{"x": x, array: npyFile(dtype, false, []int{1 << 22}, make([]byte, element<<22))})
+			opt := SeriesOptions{Mode: model.SeriesForecast}
+			if array == "y" {
+				opt.Mode = model.SeriesClassification
+			}
+			must.Allocates(t, 1<<20, func() { _, err = zippedArrays(t.Context(), bytes.NewReader(file), int64(len(file)), opt) }, "2²² elements %s of %s", dtype, array)
+			must.Fail(t, err, "array "+array+": shape [4194304], expected")
+		}
+	}
 	file := npzFile(t, zip.Store, map[string][]byte{"x": x, "columns": npyFile("|S3", false, []int{2}, []byte("accgyr"))})
 	must.HugeNumbers(t, 1<<20, file, func(b []byte) {
 		_, _ = zippedArrays(t.Context(), bytes.NewReader(b), int64(len(b)), SeriesOptions{Horizon: 1})
