@@ -101,7 +101,7 @@ func TestGapBounds(t *testing.T) {
 	must.Fail(t, err, "a.csv:4: more rows are missing than present")
 
 	r := &tableReader{opt: opt, columns: []string{"x"}, values: maxSeriesValues - 3}
-	err = r.sort(&rows{file: "a.csv", x: []float32{1, 2, 3}, times: []float64{0, 1, 6}, lines: []int32{2, 3, 4}})
+	err = r.sort(&rows{file: "a.csv", x: []float32{1, 2, 3}, times: []instant{{0, 0}, {1, 0}, {6, 0}}, lines: []int32{2, 3, 4}})
 	must.Fail(t, err, "a.csv:4: more than 268435456 values")
 }
 

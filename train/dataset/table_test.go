@@ -264,6 +264,27 @@ func TestTableWithoutHeader(t *testing.T) {
 	}
 }
 
+// Times are exact where a float64 would round them.
+func TestTableTimes(t *testing.T) {
+	opt := TableOptions{Time: "t", SeriesOptions: SeriesOptions{Horizon: 1, Missing: model.MissingPrevious}}
+	for _, times := range [][4]string{
+		{"1700000000000000000", "1700000000000000100", "1700000000000000200", "1700000000000000400"},
+		{"-1700000000000000400", "-1700000000000000300", "-1700000000000000200", "-1700000000000000000"},
+		{"2024-01-01 00:00:00.0000001", "2024-01-01 00:00:00.0000002", "2024-01-01 00:00:00.0000003", "2024-01-01 00:00:00.0000005"},
+		{"1969-12-31 23:59:59", "1969-12-31 23:59:59.5", "1970-01-01", "1970-01-01 00:00:01"},
+		{"-1.5", "-1", "-0.5", "0.5"}, {"-0.5", "0", "0.5", "1.5"}, {"1e3", "2000", "3e+3", "5000.0"},
+	} {
+		rows := fmt.Sprintf("t,x\n%s,4\n%s,2\n%s,1\n%s,3\n", times[3], times[1], times[0], times[2])
+		records, _, err := readTable("t.csv", []byte(rows), opt)
+		must.Do(t, err)
+		must.Equal(t, fmt.Sprint(records[0].x), "[1 2 3 NaN 4]", "values at %s", times)
+	}
+	for _, late := range []string{"1e19", "9000000000000000000", "-1e300"} {
+		_, _, err := readTable("t.csv", []byte("t,x\n0,1\n"+late+",2\n"), opt)
+		must.Fail(t, err, `3: column "t": the time "`+late+`" is too large, expected a number up to 2^62`)
+	}
+}
+
 func TestTableErrors(t *testing.T) {
 	class := SeriesOptions{Targets: []string{"class"}}
 	long := TableOptions{ID: "series", Time: "t", SeriesOptions: class}

@@ -1,11 +1,13 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -20,7 +22,7 @@ type rows struct {
 	file, id, label, split string
 	target                 []float32
 	x                      []float32 // [length][columns]
-	times                  []float64
+	times                  []instant
 	lines                  []int32 // of the rows, if there are times
 }
 
@@ -275,15 +277,41 @@ var timeLayouts = []string{
 	"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02",
 }
 
-// parseTime parses a number, or a date with or without a time, in seconds.
-func parseTime(text string) (float64, error) {
-	if v, err := table.ParseFloat(text, 64); err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) {
-		return v, nil
+// instant is a time, whole + fraction. Both have the same sign, or whole is that of a date, rounded
+// down. A float64 alone would round times in nanoseconds.
+type instant struct {
+	whole    int64
+	fraction float64
+}
+
+func (a instant) compare(b instant) int {
+	return cmp.Or(cmp.Compare(a.whole, b.whole), cmp.Compare(a.fraction, b.fraction))
+}
+
+// after returns how long a is after b.
+func (a instant) after(b instant) float64 {
+	return float64(a.whole-b.whole) + (a.fraction - b.fraction)
+}
+
+// maxTime bounds times, so that an int64 has the difference of two.
+const maxTime = 1 << 62
+
+// parseTime parses a number, or a date with or without a time, in seconds. A whole number is exact.
+func parseTime(text string) (instant, error) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= -maxTime && n <= maxTime {
+		return instant{whole: n}, nil
+	}
+	if v, err := table.ParseFloat(text, 64); err == nil && !math.IsNaN(v) {
+		if math.Abs(v) > maxTime {
+			return instant{}, fmt.Errorf("the time %.40q is too large, expected a number up to 2^62", text)
+		}
+		whole, fraction := math.Modf(v)
+		return instant{int64(whole), fraction}, nil
 	}
 	if at, ok := parseDate(text); ok {
-		return float64(at.Unix()) + float64(at.Nanosecond())/1e9, nil
+		return instant{at.Unix(), float64(at.Nanosecond()) / 1e9}, nil
 	}
-	return 0, fmt.Errorf("%.40q is not a time, expected a number or a time such as 2024-03-31 14:00", text)
+	return instant{}, fmt.Errorf("%.40q is not a time, expected a number or a time such as 2024-03-31 14:00", text)
 }
 
 // parseDate parses a date with or without a time.
@@ -325,19 +353,11 @@ func (t *tableReader) records(ctx context.Context) ([]record, error) {
 // missing. The step between rows is the lower median of all steps.
 func (t *tableReader) sort(s *rows) error {
 	order := identity(len(s.times))
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case s.times[a] < s.times[b]:
-			return -1
-		case s.times[a] > s.times[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return s.times[a].compare(s.times[b]) })
 	var steps []float64
 	for i := 1; i < len(order); i++ {
 		a, b := order[i-1], order[i]
-		step := s.times[b] - s.times[a]
+		step := s.times[b].after(s.times[a])
 		if step == 0 {
 			err := fmt.Errorf("%s: the row has the same time as line %d", s.at(max(a, b)), s.lines[min(a, b)])
 			if s.id == "" {
@@ -354,7 +374,7 @@ func (t *tableReader) sort(s *rows) error {
 			if i == 1 {
 				slices.Sort(steps)
 			}
-			n, err := t.gap(s, k, s.times[k]-s.times[order[i-1]], steps[(len(steps)-1)/2])
+			n, err := t.gap(s, k, s.times[k].after(s.times[order[i-1]]), steps[(len(steps)-1)/2])
 			if err != nil {
 				return err
 			}
