@@ -122,11 +122,14 @@ const (
 
 // parseTS parses a .ts file: comments (#), header lines (@key value …) up to @data, then one series
 // per line. Colons separate channels, commas values. The class or the number follows the last
-// colon. A missing value is ? or NaN.
+// colon. A missing value is ? or NaN. A byte order mark before the first line is skipped.
 func parseTS(r io.Reader) (*series, error) {
-	s, inData := &series{}, false
+	s, first, inData := &series{}, true, false
 	err := datafile.EachLine(r, tsLine, func(line string) (err error) {
 		text := strings.TrimSpace(line)
+		if first {
+			text, first = strings.TrimPrefix(text, "\ufeff"), false
+		}
 		switch {
 		case text == "" || text[0] == '#':
 		case inData:
@@ -159,6 +162,9 @@ func (s *series) header(f []string) (data bool, err error) {
 	case "@data":
 		if s.classes == nil && !s.regression {
 			return false, errors.New("neither @classLabel true nor @targetLabel true before @data")
+		}
+		if s.classes != nil && s.regression {
+			return false, errors.New("@classLabel true and @targetLabel true before @data, expected one of them")
 		}
 		return true, nil
 	case "@timestamps":

@@ -58,6 +58,12 @@ func TestMissingValues(t *testing.T) {
 	}
 }
 
+// A byte order mark is no part of the first line.
+func TestByteOrderMark(t *testing.T) {
+	s := must.Get(parseTS(strings.NewReader("\ufeff@classLabel true a\r\n@data\r\n1:a\r\n")))(t)
+	must.Equal(t, s.classes[0], "a", "class")
+}
+
 func TestBIDMC(t *testing.T) {
 	train, test := tsNumbers, tsNumbers
 	for i := range 30 { // series i has the target i
@@ -111,26 +117,27 @@ func TestNumpyPerm(t *testing.T) {
 
 func TestBadTS(t *testing.T) {
 	for want, text := range map[string]string{
-		`value "x"`:                tsClasses + "1,x:1,2:up\n",
-		`value "??"`:               tsClasses + "1,??:1,2:up\n",
-		`value "1_0"`:              tsClasses + "1,1_0:1,2:up\n",
-		`target "0x1p3"`:           tsNumbers + "1:0x1p3\n",
-		`value "+Inf"`:             tsClasses + "1,+Inf:1,2:up\n",
-		`value ""`:                 tsClasses + "1,:1,2:up\n",
-		`target "?"`:               tsNumbers + "1:?\n",
-		"channel 2 has 1 values":   tsClasses + "1,2:1:up\n",
-		"3 channels, expected 2":   tsClasses + "1:1:1:up\n",
-		`lists class "a" twice`:    "@classLabel true a b a\n",
-		`line 1: class "\xe9" is`:  "@classLabel true a \xe9\n",
-		`class "left"`:             tsClasses + "1:1:left\n",
-		"line 11":                  tsClasses + "1:1:left\n",
-		"data before @data":        "1,2:up\n",
-		"@timeStamps true: ":       "@timeStamps true\n",
-		"lists no class":           "@classLabel true\n",
-		"neither @classLabel":      "@problemName X\n@data\n",
-		"contains no series":       "@targetLabel true\n@data\n",
-		`target "high"`:            tsNumbers + "1:high\n",
-		"differ in their channels": tsClasses,
+		`value "x"`:                         tsClasses + "1,x:1,2:up\n",
+		`value "??"`:                        tsClasses + "1,??:1,2:up\n",
+		`value "1_0"`:                       tsClasses + "1,1_0:1,2:up\n",
+		`target "0x1p3"`:                    tsNumbers + "1:0x1p3\n",
+		`value "+Inf"`:                      tsClasses + "1,+Inf:1,2:up\n",
+		`value ""`:                          tsClasses + "1,:1,2:up\n",
+		`target "?"`:                        tsNumbers + "1:?\n",
+		"channel 2 has 1 values":            tsClasses + "1,2:1:up\n",
+		"3 channels, expected 2":            tsClasses + "1:1:1:up\n",
+		`lists class "a" twice`:             "@classLabel true a b a\n",
+		`line 1: class "\xe9" is`:           "@classLabel true a \xe9\n",
+		`class "left"`:                      tsClasses + "1:1:left\n",
+		"line 11":                           tsClasses + "1:1:left\n",
+		"data before @data":                 "1,2:up\n",
+		"@timeStamps true: ":                "@timeStamps true\n",
+		"lists no class":                    "@classLabel true\n",
+		"neither @classLabel":               "@problemName X\n@data\n",
+		"@classLabel true and @targetLabel": "@classLabel true a\n@targetLabel true\n@data\n1:2\n",
+		"contains no series":                "@targetLabel true\n@data\n",
+		`target "high"`:                     tsNumbers + "1:high\n",
+		"differ in their channels":          tsClasses,
 	} {
 		test := tsClasses
 		if want == "differ in their channels" {
