@@ -164,6 +164,7 @@ func TestArrayErrors(t *testing.T) {
 		{"array x: shape [2 9] of <f4 requires 72 bytes, the file has 16", map[string][]byte{"x": changed(x, "(2, 2)", "(2, 9)"), "y": y}, class},
 		{"array x: shape (9999, 999999): more than 268435456 elements", map[string][]byte{"x": changed(x, "(2, 2), }        ", "(9999, 999999), }"), "y": y}, class},
 		{`array x: type "<f2": expected float32`, map[string][]byte{"x": changed(x, "<f4", "<f2"), "y": y}, class},
+		{`array x: header "{'descr': '=f4'`, map[string][]byte{"x": changed(x, "<f4", "=f4"), "y": y}, class},
 		{`array x: header "{'descr': '|O'`, map[string][]byte{"x": changed(x, "'<f4'", "'|O' "), "y": y}, class},
 		{"array x: shape [1 1 2 2], expected [n channels length]", map[string][]byte{"x": changed(x, "(2, 2), }      ", "(1, 1, 2, 2), }"), "y": y}, class},
 		{"array x: shape [], expected [n channels length]", map[string][]byte{"x": npyFile("<f8", false, nil, 5.0), "y": y}, class},

@@ -25,7 +25,7 @@ type array struct {
 
 // npyHeader matches the header of an NPY file in the form that NumPy writes, on which package npy
 // relies.
-var npyHeader = regexp.MustCompile(`^\{'descr': '([<>|=]?[a-zA-Z][0-9]{1,4})', 'fortran_order': (False|True), 'shape': \(([0-9, ]*)\), \}[ \n]*\n$`)
+var npyHeader = regexp.MustCompile(`^\{'descr': '([<>|]?[a-zA-Z][0-9]{1,4})', 'fortran_order': (False|True), 'shape': \(([0-9, ]*)\), \}[ \n]*\n$`)
 
 const (
 	maxNPYHeader = 1 << 16 // bytes
@@ -62,7 +62,7 @@ func readArray(ctx context.Context, in io.Reader, size int64, check shapeCheck) 
 	if got := size - int64(len(head)); got != int64(n)*int64(wanted) {
 		return nil, fmt.Errorf("shape %v of %s requires %d bytes, the file has %d", a.shape, dtype, int64(n)*int64(wanted), got)
 	}
-	kind := strings.TrimLeft(dtype, "<>|=")[0]
+	kind := strings.TrimLeft(dtype, "<>|")[0]
 	text := kind == 'U' || kind == 'S'
 	if err := check(a.shape, text); err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (a *array) parseShape(text string) (n int, err error) {
 
 // elementBytes returns the size of an element.
 func elementBytes(dtype string) (int, error) {
-	kind := strings.TrimLeft(dtype, "<>|=")
+	kind := strings.TrimLeft(dtype, "<>|")
 	width, err := strconv.Atoi(kind[1:])
 	switch {
 	case err != nil:
@@ -163,7 +163,7 @@ func (a *array) readNumbers(ctx context.Context, r *npy.Reader, n int, dtype str
 		"i1": numbers[int8], "i2": numbers[int16], "i4": numbers[int32], "i8": numbers[int64],
 		"u1": numbers[uint8], "u2": numbers[uint16], "u4": numbers[uint32], "u8": numbers[uint64],
 		"b1": truthValues,
-	}[strings.TrimLeft(dtype, "<>|=")]
+	}[strings.TrimLeft(dtype, "<>|")]
 	var err error
 	a.numbers, err = read(ctx, r, n)
 	return err
