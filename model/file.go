@@ -162,7 +162,7 @@ func (c Config) fill(find func(t Tensor) (stored, error)) (*Weights, error) {
 				t.Data[k] = float32(value(float64(x)))
 			}
 		}
-		if err := t.checkValues(); err != nil {
+		if err := t.Validate(); err != nil {
 			return nil, fmt.Errorf("tensor %q: %w", sources[i].name, err)
 		}
 	}
@@ -192,16 +192,16 @@ func (m *Model) checkSSMs() error {
 // variance.
 func (w *Weights) Validate() error {
 	for _, t := range w.tensors {
-		if err := t.checkValues(); err != nil {
+		if err := t.Validate(); err != nil {
 			return fmt.Errorf("tensor %q: %w", t.Name, err)
 		}
 	}
 	return nil
 }
 
-// checkValues reports the first value that cannot be a weight. A log decay of −Inf can: it is a
-// pole on the unit circle.
-func (t Tensor) checkValues() error {
+// Validate reports the first value that cannot be a weight. A log decay of −Inf can: it is a pole
+// on the unit circle.
+func (t Tensor) Validate() error {
 	for i, x := range t.Data {
 		v := float64(x)
 		if math.IsNaN(v) || math.IsInf(v, 1) || math.IsInf(v, -1) && t.Kind != KindDecay {

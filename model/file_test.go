@@ -261,7 +261,7 @@ func valid(t testing.TB, m *Model) {
 		t.Errorf("an invalid model was read: %v", err)
 	}
 	for _, x := range m.Weights.Tensors() {
-		if err := x.checkValues(); err != nil {
+		if err := x.Validate(); err != nil {
 			t.Errorf("an invalid model was read: %s: %v", x.Name, err)
 		}
 	}

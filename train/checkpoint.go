@@ -72,14 +72,21 @@ func (t *Trainer) checkpointData() (*safetensors.File, error) {
 	f := &safetensors.File{Metadata: map[string]string{"format": "s4d-fast checkpoint", "state": string(text)}}
 	for i, s := range t.sections() {
 		for j, x := range s.weights.Tensors() {
-			data := x.Data
-			if settled := t.settled[j]; i == 0 && settled != nil {
-				data = settled
+			if i == 0 {
+				x.Data = t.settledData(j, x)
 			}
-			f.Arrays = append(f.Arrays, safetensors.Array{Name: s.prefix + x.Name, Shape: x.Shape, F32: data})
+			f.Arrays = append(f.Arrays, safetensors.Array{Name: s.prefix + x.Name, Shape: x.Shape, F32: x.Data})
 		}
 	}
 	return f, nil
+}
+
+// settledData returns the values of tensor j of the network, x, after the last complete step.
+func (t *Trainer) settledData(j int, x model.Tensor) []float32 {
+	if data := t.settled[j]; data != nil {
+		return data
+	}
+	return x.Data
 }
 
 // settle copies the running statistics, which the next forward pass changes before the step is
@@ -104,21 +111,20 @@ func (t *Trainer) settle() {
 
 // Checkpoint writes a checkpoint of the last complete step, if there is a run folder. During the
 // Fit of a run with a Group, another goroutine may call it at any time, for example when a rank is
-// lost and Fit waits for it. It writes none with a weight that is NaN or infinite.
+// lost and Fit waits for it. It writes none that a resumed run rejects, such as one with a weight
+// that is NaN.
 func (t *Trainer) Checkpoint() error {
 	if t.dir == "" {
 		return nil
 	}
 	t.settling.Lock()
 	defer t.settling.Unlock()
+	if err := t.validTensors(); err != nil {
+		return t.diverged(err.Error())
+	}
 	f, err := t.checkpointData()
 	if err != nil {
 		return err
-	}
-	for _, a := range f.Arrays {
-		if i := slices.IndexFunc(a.F32, func(v float32) bool { return v-v != 0 }); i >= 0 {
-			return t.diverged(fmt.Sprintf("%s[%d] is %v", a.Name, i, a.F32[i]))
-		}
 	}
 	return t.writeCheckpoint(f)
 }
@@ -241,16 +247,20 @@ func (t *Trainer) restore(f *safetensors.File, s state) error {
 	return nil
 }
 
-// validTensors reports the first weight or moment that no run reaches.
+// validTensors reports the first weight or moment that no run reaches, after the last complete
+// step. A second moment can be +Inf: the square of a gradient overflows first.
 func (t *Trainer) validTensors() error {
-	if err := t.model.Weights.Validate(); err != nil {
-		return fmt.Errorf("weights: %w", err)
+	for j, x := range t.model.Weights.Tensors() {
+		x.Data = t.settledData(j, x)
+		if err := x.Validate(); err != nil {
+			return fmt.Errorf("weights: tensor %q: %w", x.Name, err)
+		}
 	}
 	first, second := t.optim.Moments()
 	means := first.Flat()
 	for i, v := range second.Flat() {
 		if m := float64(means[i]); math.IsNaN(m) || math.IsInf(m, 0) || !(v >= 0) {
-			return fmt.Errorf("AdamW's moments %d are %v and %v, expected a number and one that is not negative", i, m, v)
+			return fmt.Errorf("AdamW's moments %d are %v and %v, expected a finite number and one that is not negative", i, m, v)
 		}
 	}
 	return nil
