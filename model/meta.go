@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/filterbank"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
@@ -98,6 +99,9 @@ func (m *Meta) Validate(c Config) error {
 
 // validate is Validate without the prefix "model: ".
 func (m *Meta) validate(c Config) error {
+	if err := m.validateTexts(); err != nil {
+		return fmt.Errorf("meta: %w", err)
+	}
 	switch {
 	case len(m.Labels) > 0 && len(m.Labels) != c.DOutput:
 		return fmt.Errorf("meta: %d labels for %d outputs", len(m.Labels), c.DOutput)
@@ -126,6 +130,27 @@ func (m *Meta) validate(c Config) error {
 		scale, shift := m.Affine(i)
 		if !(std > 0) || !(scale > 0) || math.IsInf(float64(scale), 0) || math.IsInf(float64(shift), 0) || math.IsNaN(float64(shift)) {
 			return fmt.Errorf("meta: input channel %d has mean %v and standard deviation %v", i, m.InputMean[i], std)
+		}
+	}
+	return nil
+}
+
+// validateTexts returns an error for the first text that is not UTF-8. A JSON text, which a model
+// file contains, would hold other characters, and two labels could become equal.
+func (m *Meta) validateTexts() error {
+	type texts struct {
+		what string
+		list []string
+	}
+	all := []texts{{"task", []string{m.Task}}, {"label", m.Labels}}
+	if s := m.Series; s != nil {
+		all = append(all, texts{"column", s.Columns}, texts{"target", s.Targets}, texts{"column", []string{s.ID, s.Time}})
+	}
+	for _, t := range all {
+		for _, text := range t.list {
+			if !utf8.ValidString(text) {
+				return fmt.Errorf("%s %.80q: expected UTF-8", t.what, text)
+			}
 		}
 	}
 	return nil

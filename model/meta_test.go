@@ -58,3 +58,19 @@ func TestBadTargets(t *testing.T) {
 		}
 	}
 }
+
+// JSON replaces bytes that are not UTF-8, so that different labels would be read as equal ones.
+func TestTextsAreUTF8(t *testing.T) {
+	for want, change := range map[string]func(m *Meta){
+		`task "\xe9": expected UTF-8`:   func(m *Meta) { m.Task = "\xe9" },
+		`label "\xe8": expected UTF-8`:  func(m *Meta) { m.TargetMean, m.TargetStd, m.Labels = nil, nil, []string{"\xe8"} },
+		`column "\xe9": expected UTF-8`: func(m *Meta) { m.Series.Columns[0] = "\xe9" },
+		`target "\xe9": expected UTF-8`: func(m *Meta) { m.Series.Targets[0] = "\xe9" },
+		`column "\xff": expected UTF-8`: func(m *Meta) { m.Series.Time = "\xff" },
+	} {
+		m := forecaster(t)
+		change(&m.Meta)
+		_, err := m.WriteTo(new(bytes.Buffer))
+		must.Fail(t, err, "model: meta: ", want)
+	}
+}

@@ -121,3 +121,13 @@ func TestRecordedOptions(t *testing.T) {
 	cfg.data.Options = model.Settings{"rate": 8000.0}
 	check("map[data.rate:8000 seed:3]")
 }
+
+// A run whose best model could not be saved does not start.
+func TestInvalidMeta(t *testing.T) {
+	cfg := digits(t)
+	for i := range 10 {
+		cfg.data.Labels = append(cfg.data.Labels, fmt.Sprintf("%d\xe9", i))
+	}
+	must.Reject(start(t.Context(), cfg))(t, ErrData, `label "0\xe9": expected UTF-8`)
+	noFolder(t, cfg.Out)
+}

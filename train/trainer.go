@@ -195,6 +195,9 @@ func (t *Trainer) build(opt Options) error {
 	if opt.From != nil {
 		t.setMoments(&opt.From.Meta)
 	}
+	if err := t.model.Meta.Validate(c); err != nil { // the model of no epoch could be saved
+		return dataError{fmt.Errorf("train: data %q: %w", t.data.Name, err)}
+	}
 	t.team.newGrads(c)
 	t.optim = optim.NewAdamW(t.model, t.cfg.Optim)
 	t.plan = t.newPlan()
