@@ -204,10 +204,14 @@ func (t *Trainer) restore(f *safetensors.File, s state) error {
 	if err := s.validate(&t.cfg, t.plan.perEpoch); err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
+	arrays := make(map[string]*safetensors.Array, len(f.Arrays))
+	for i := range f.Arrays {
+		arrays[f.Arrays[i].Name] = &f.Arrays[i]
+	}
 	var pairs [][2][]float32 // of the trainer and of the file
 	for _, part := range t.sections() {
 		for _, x := range part.weights.Tensors() {
-			a := f.Find(part.prefix + x.Name)
+			a := arrays[part.prefix+x.Name]
 			if a == nil {
 				return fmt.Errorf("tensor %q is missing", part.prefix+x.Name)
 			}

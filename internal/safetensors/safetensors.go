@@ -17,13 +17,14 @@ const (
 	I64 = "I64"
 )
 
-// Bounds of what is read and written.
+// Bounds of what is read and written. The largest checkpoint of a run has 79,884 arrays: the weights
+// and two moments of 2048 layers.
 const (
 	maxHeader = 16 << 20 // bytes
-	maxArrays = 1 << 16
+	maxArrays = 1 << 17
 	maxRank   = 8
 	maxBytes  = 1 << 40 // of an array
-	maxName   = 256     // bytes of an array's name, when read
+	maxName   = 256     // bytes of an array's name
 )
 
 // metadataKey is the one entry of the header that does not describe an array.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -198,6 +199,33 @@ func TestWriteRejected(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), `"a"`) {
 			t.Errorf("%s: error %v", name, err)
 		}
+	}
+}
+
+// What Read would reject is not written.
+func TestWriteLimits(t *testing.T) {
+	empty := func(name string) Array { return Array{Name: name, Shape: []int{0}, F32: []float32{}} }
+	most := &File{Arrays: make([]Array, maxArrays)}
+	for i := range most.Arrays {
+		most.Arrays[i] = empty(strconv.Itoa(i))
+	}
+	must.Get(Read(bytes.NewReader(encode(t, most))))(t)
+	long := strings.Repeat("n", maxName)
+	must.Get(Read(bytes.NewReader(encode(t, &File{Arrays: []Array{empty(long)}}))))(t)
+	for want, f := range map[string]*File{
+		"131073 arrays: expected at most 131072":      {Arrays: append(most.Arrays, empty("one more"))},
+		`array "nnnn`:                                 {Arrays: []Array{empty(long + "n")}},
+		`array "\xff": expected a name`:               {Arrays: []Array{empty("\xff")}},
+		`array "a": expected a name that occurs once`: {Arrays: []Array{empty("a"), empty("a")}},
+		`array "__metadata__"`:                        {Arrays: []Array{empty("__metadata__")}},
+		`array "a": 9 dimensions`:                     {Arrays: []Array{{Name: "a", Shape: make([]int, 9), F32: []float32{}}}},
+		`metadata "k": "\xff": expected UTF-8`:        {Metadata: map[string]string{"k": "\xff"}},
+		"expected at most 16777216":                   {Metadata: map[string]string{"k": strings.Repeat("v", maxHeader)}},
+	} {
+		var b bytes.Buffer
+		_, err := f.WriteTo(&b)
+		must.Fail(t, err, "safetensors: ", want)
+		must.Equal(t, b.Len(), 0, "%s: bytes written", want)
 	}
 }
 

@@ -9,11 +9,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"math"
+	"unicode/utf8"
 )
 
-// WriteTo writes the file, with its checksum.
+// WriteTo writes the file, with its checksum. A file that Read would reject is an error before
+// anything is written.
 func (f *File) WriteTo(w io.Writer) (int64, error) {
 	header, err := f.header()
 	if err != nil {
@@ -51,21 +52,34 @@ func (f *File) write(w io.Writer, head []byte) (int64, error) {
 // header returns the JSON header with noSum for the checksum. Spaces pad it so that the data begin
 // at a multiple of 64 bytes.
 func (f *File) header() ([]byte, error) {
+	if len(f.Arrays) > maxArrays {
+		return nil, fmt.Errorf("safetensors: %d arrays: expected at most %d", len(f.Arrays), maxArrays)
+	}
 	metadata := map[string]string{}
-	maps.Copy(metadata, f.Metadata)
+	for k, v := range f.Metadata {
+		if !utf8.ValidString(k) || !utf8.ValidString(v) {
+			return nil, fmt.Errorf("safetensors: metadata %.80q: %.80q: expected UTF-8", k, v)
+		}
+		metadata[k] = v
+	}
 	metadata[sumKey] = noSum
 	var b bytes.Buffer
 	b.WriteByte('{')
 	if err := member(&b, metadataKey, metadata); err != nil {
 		return nil, err
 	}
-	at := int64(0)
+	at, seen := int64(0), map[string]bool{metadataKey: true}
 	for i := range f.Arrays {
+		name := f.Arrays[i].Name
+		if len(name) > maxName || !utf8.ValidString(name) || seen[name] {
+			return nil, fmt.Errorf("safetensors: array %.80q: expected a name that occurs once, of at most %d bytes of UTF-8", name, maxName)
+		}
+		seen[name] = true
 		e, err := f.Arrays[i].entry(at)
 		if err != nil {
 			return nil, err
 		}
-		if err := member(&b, f.Arrays[i].Name, e); err != nil {
+		if err := member(&b, name, e); err != nil {
 			return nil, err
 		}
 		at = e.Offsets[1]
@@ -73,6 +87,9 @@ func (f *File) header() ([]byte, error) {
 	b.WriteByte('}')
 	for (b.Len()+8)%64 != 0 {
 		b.WriteByte(' ')
+	}
+	if b.Len() > maxHeader {
+		return nil, fmt.Errorf("safetensors: header of %d bytes: expected at most %d", b.Len(), maxHeader)
 	}
 	return b.Bytes(), nil
 }
@@ -112,6 +129,9 @@ func (a *Array) entry(at int64) (entry, error) {
 		return e, fmt.Errorf("safetensors: array %q: shape %v with %d values", a.Name, a.Shape, len(a.F32)+len(a.I64))
 	}
 	e.Offsets = [2]int64{at, at + int64(count)*width}
+	if err := e.check(); err != nil {
+		return e, fmt.Errorf("safetensors: array %q: %w", a.Name, err)
+	}
 	return e, nil
 }
 
