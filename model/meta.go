@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -132,8 +133,19 @@ func (m *Meta) validate(c Config) error {
 			return fmt.Errorf("meta: input channel %d has mean %v and standard deviation %v", i, m.InputMean[i], std)
 		}
 	}
+	text, err := json.Marshal(m)
+	if err == nil && len(text) > maxMeta {
+		err = fmt.Errorf("%d bytes as JSON, expected at most %d", len(text), maxMeta)
+	}
+	if err != nil {
+		return fmt.Errorf("meta: %w", err)
+	}
 	return nil
 }
+
+// maxMeta bounds Meta as JSON. With it, the header of a model file is smaller than the largest that
+// package safetensors reads: as a JSON string, the text may take twice as many bytes.
+const maxMeta = 6 << 20
 
 // validateTexts returns an error for the first text that is not UTF-8. A JSON text, which a model
 // file contains, would hold other characters, and two labels could become equal.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -73,4 +74,23 @@ func TestTextsAreUTF8(t *testing.T) {
 		_, err := m.WriteTo(new(bytes.Buffer))
 		must.Fail(t, err, "model: meta: ", want)
 	}
+}
+
+// The largest metadata that Validate accepts can be read from a file, whatever their characters.
+func TestLargestMeta(t *testing.T) {
+	c := tiny()
+	c.DOutput = 7000
+	m := mustNew(t, c, 1)
+	for i := range c.DOutput {
+		m.Meta.Labels = append(m.Meta.Labels, strings.Repeat(`"`, 440)+strconv.Itoa(i))
+	}
+	got := must.Get(Read(bytes.NewReader(encode(t, m))))(t)
+	must.Equal(t, got.Hash(), m.Hash(), "hash")
+	for i := range m.Meta.Labels {
+		m.Meta.Labels[i] = strings.Repeat(m.Meta.Labels[i], 2)
+	}
+	must.Fail(t, m.Meta.Validate(c), "model: meta: ", "bytes as JSON, expected at most 6291456")
+	var b bytes.Buffer
+	must.Reject(m.WriteTo(&b))(t, "bytes as JSON")
+	must.Equal(t, b.Len(), 0, "bytes written")
 }
