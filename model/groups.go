@@ -50,11 +50,11 @@ func (g GroupConfig) Validate() error {
 	switch g.Recipe {
 	case RecipeDefault, RecipeMinimal, RecipeV3, RecipeV4:
 	default:
-		return fmt.Errorf("model: recipe %q: expected default, minimal, v3 or v4", g.Recipe)
+		return fmt.Errorf("model: recipe %.80q: expected default, minimal, v3 or v4", g.Recipe)
 	}
 	switch {
 	case !slices.Contains([]string{"", BandCdecay, BfastandCdecay, NoBCdecay}, g.OptConfig):
-		return fmt.Errorf("model: opt_config %q: expected %s, %s, %s or nothing", g.OptConfig, BandCdecay, BfastandCdecay, NoBCdecay)
+		return fmt.Errorf("model: opt_config %.80q: expected %s, %s, %s or nothing", g.OptConfig, BandCdecay, BfastandCdecay, NoBCdecay)
 	case g.DtGlobal && g.StepLR != FollowRule:
 		return fmt.Errorf("model: step_lr %v: expected %d with dt_global, where log Δ has the global learning rate", g.StepLR, FollowRule)
 	}

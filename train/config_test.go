@@ -2,6 +2,7 @@ package train
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -93,6 +94,12 @@ func TestMergeErrors(t *testing.T) {
 		"[train\nepochs = 3":             "my.toml",
 		"[trains]\nepochs = 3":           "unknown key trains",
 		"[ssm]\ninnit = \"lin\"":         `unknown key ssm.innit; did you mean "ssm.init"?`,
+		"[train]\nEpochs = 3":            `unknown key train.Epochs; did you mean "train.epochs"?`,
+		"[train]\nepochs=1\nEPOCHS=2":    `unknown key train.EPOCHS; did you mean "train.epochs"?`,
+		"[Train]\nepochs = 3":            `unknown key Train; did you mean "train"?`,
+		"[DATA]\nlength = 3":             `unknown key DATA; did you mean "data"?`,
+		"Level = \"bogus\"":              `unknown key Level; did you mean "level"?`,
+		"\"train.epochs\" = 3":           `unknown key "train.epochs"`,
 		"level = \"generic\"":            "choose them with --level or S4D_LEVEL",
 		"[optim]\nbetas = [0.9]":         "optim.betas",
 		"[optim]\nmilestones = [1, 2.5]": "optim.milestones",
@@ -101,6 +108,26 @@ func TestMergeErrors(t *testing.T) {
 		err := cfg.Merge([]byte(text), "my.toml")
 		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "my.toml") {
 			t.Errorf("%q: error %v, expected one that contains my.toml and %s", text, err, want)
+		}
+	}
+}
+
+// Errors are short, however long the names and values are.
+func TestLongErrors(t *testing.T) {
+	long := strings.Repeat("a", 500_000)
+	for _, text := range []string{
+		long + " = 1", "optim." + long + " = 1", "data." + long + " = 1", "data.length = \"" + long + "\"", "task = [\"" + long + "\"]",
+		"optim.schedule = \"" + long + "\"", "optim.recipe = \"" + long + "\"", "optim.opt_config = \"" + long + "\"",
+		"optim.freeze = [\"" + long + "\"]", "model.norm = \"" + long + "\"", "model.encoder = \"" + long + "\"", "ssm.init = \"" + long + "\"",
+		"ssm.layer = \"" + long + "\"", "ssm.param = \"" + long + "\"", "ssm.disc = \"" + long + "\"", "ssm.activation = \"" + long + "\"",
+	} {
+		cfg := preset(t, "delay")
+		err := cfg.Merge([]byte(text), "my.toml")
+		if err == nil {
+			err = cfg.Validate()
+		}
+		if !errors.Is(err, ErrConfig) || len(err.Error()) > 1000 {
+			t.Errorf("%.30s…: error %.100v, of %d bytes", text, err, len(fmt.Sprint(err)))
 		}
 	}
 }

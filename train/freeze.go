@@ -13,7 +13,7 @@ func validateFreeze(freeze []string, n model.Config) error {
 	groups := n.Groups()
 	for _, g := range freeze {
 		if !slices.Contains(groups, g) {
-			return configErrorf("optim.freeze %q: expected encoder, layers, layers.0 to layers.%d, ssm, mixing, norm or decoder%s", g, n.NLayers-1, suggest.Hint(g, groups))
+			return configErrorf("optim.freeze %.80q: expected encoder, layers, layers.0 to layers.%d, ssm, mixing, norm or decoder%s", g, n.NLayers-1, suggest.Hint(g, groups))
 		}
 	}
 	return nil
@@ -26,7 +26,7 @@ func trainable(c optim.Config, w *model.Weights) error {
 			return nil
 		}
 	}
-	return configErrorf("optim.freeze %q: nothing is left to train", c.Freeze)
+	return configErrorf("optim.freeze %.80q: nothing is left to train", c.Freeze)
 }
 
 // held is a tensor of running statistics in a frozen group, with its values. Forward passes in

@@ -28,10 +28,10 @@ func (c *Config) Merge(text []byte, name string) error {
 	next.Data = nil
 	meta, err := toml.Decode(string(text), &next)
 	if err != nil {
-		return configErrorf("%s: %s", name, strings.TrimPrefix(err.Error(), "toml: "))
+		return configErrorf("%s: %.300s", name, strings.TrimPrefix(err.Error(), "toml: "))
 	}
-	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return configErrorf("%s: %w", name, c.unknownKey(unknown[0].String()))
+	if err := c.checkKeys(meta.Keys()); err != nil {
+		return configErrorf("%s: %w", name, err)
 	}
 	if next.Data, err = c.mergeData(next.Data); err != nil {
 		return configErrorf("%s: %w", name, err)
@@ -44,6 +44,25 @@ func (c *Config) Merge(text []byte, name string) error {
 	*c = next
 	return nil
 }
+
+// checkKeys returns an error for the first key that the configuration does not have. The decoder
+// also accepts keys in other case; of two that differ by it, it would take either one.
+func (c *Config) checkKeys(keys []toml.Key) error {
+	all := Default()
+	flat, err := all.flatten()
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if _, ok := flat[key.String()]; !ok && key[0] != "data" && !slices.Contains(sections, key.String()) {
+			return c.unknownKey(key.String())
+		}
+	}
+	return nil
+}
+
+// sections are the tables of a configuration.
+var sections = []string{"data", "model", "ssm", "ablate", "optim", "train"}
 
 // mergeData returns c.Data with the given options in place of its own. If c.Data has options, a
 // given option that is not among them is an error, unless it is zero: earlier versions recorded the
@@ -72,7 +91,7 @@ func (c *Config) mergeData(given model.Settings) (model.Settings, error) {
 		case wasNumber && isWhole:
 			v = float64(whole)
 		case known && !unset && kindOf(v) != kindOf(old):
-			return nil, fmt.Errorf("data.%s: %v is not a valid %s", key, v, kindOf(old))
+			return nil, fmt.Errorf("data.%s: %.80s is not a valid %s", key, fmt.Sprint(v), kindOf(old))
 		}
 		merged[key] = v
 	}
@@ -91,7 +110,7 @@ func checkLevel(meta toml.MetaData, level string) error {
 		}
 	}
 	if known := []vek.Level{"", vek.Generic, vek.AVX2, vek.AVX512, vek.NEON}; !slices.Contains(known, vek.Level(level)) {
-		return fmt.Errorf("level %q: expected one of %q", level, known[1:])
+		return fmt.Errorf("level %.80q: expected one of %q", level, known[1:])
 	}
 	return nil
 }
@@ -102,7 +121,16 @@ func (c *Config) unknownKey(key string) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("unknown key %s%s", key, suggest.Hint(key, slices.Sorted(maps.Keys(flat))))
+	if len(key) > 80 { // the hint takes time in proportion to the length
+		return fmt.Errorf("unknown key %.80s…", key)
+	}
+	known := slices.Sorted(maps.Keys(flat))
+	for _, k := range slices.Concat(known, sections) {
+		if strings.EqualFold(k, key) {
+			return fmt.Errorf("unknown key %s; did you mean %q?", key, k)
+		}
+	}
+	return fmt.Errorf("unknown key %s%s", key, suggest.Hint(key, known))
 }
 
 // Set replaces one value: "ssm.init=legs" or "optim.milestones=[10, 20]". The value is TOML. A

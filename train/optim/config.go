@@ -49,7 +49,7 @@ func (c Config) Validate() error {
 	case !(c.Eps > 0 && c.Eps < 1):
 		return fmt.Errorf("optim.eps %v: expected 0 < eps < 1", c.Eps)
 	case !slices.Contains(Schedules(), c.Schedule):
-		return fmt.Errorf("optim.schedule %q: expected one of %q", c.Schedule, Schedules())
+		return fmt.Errorf("optim.schedule %.80q: expected one of %q", c.Schedule, Schedules())
 	case !(c.Warmup >= 0 && c.Warmup <= maxWarmup):
 		return fmt.Errorf("optim.warmup %v: expected a fraction of the steps below 1, or a number of steps", c.Warmup)
 	case !(c.LRMin >= 0 && c.LRMin < 1):
