@@ -259,10 +259,14 @@ func (m *Model) Save(path string) error {
 
 // Hash identifies what a model computes and what its outputs mean: configuration, labels, sampling
 // rate, normalisation of inputs and targets, description of series, filter bank, and weights. The
-// task's name and the operating point for events are not part of it.
+// task's name and the operating point for events are not part of it. A file does not distinguish an
+// empty list from nil, nor a rate of −0 from 0, so Hash does not either.
 func (m *Model) Hash() [32]byte {
 	h, d := sha256.New(), &m.Meta
-	values := []any{m.Config, d.Labels, d.SampleRate, d.InputMean, d.InputStd, d.TargetMean, d.TargetStd}
+	values := []any{
+		m.Config, orNil(d.Labels), max(d.SampleRate, 0),
+		orNil(d.InputMean), orNil(d.InputStd), orNil(d.TargetMean), orNil(d.TargetStd),
+	}
 	if d.Series != nil {
 		values = append(values, d.Series)
 	}
@@ -275,4 +279,12 @@ func (m *Model) Hash() [32]byte {
 		binary.Write(h, binary.LittleEndian, t.Data)
 	}
 	return [32]byte(h.Sum(nil))
+}
+
+// orNil returns list, or nil if it is empty.
+func orNil[T any](list []T) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
 }

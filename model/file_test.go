@@ -134,6 +134,23 @@ func TestHash(t *testing.T) {
 	}
 }
 
+// A model has the same hash after it was written and read, however its metadata are spelled.
+func TestHashOfSpellings(t *testing.T) {
+	m := mustNew(t, tiny(), 1)
+	for _, meta := range []string{
+		`{"labels":[]}`, `{"input_mean":[],"input_std":[]}`, `{"target_mean":[],"target_std":[]}`, `{"sample_rate":-0}`, `{"sample_rate":-0.0,"data":{}}`,
+		`{"series":{"mode":"classification","columns":["a","b","c"],"targets":[],"residual":[]}}`,
+	} {
+		f := must.Get(safetensors.Read(bytes.NewReader(encode(t, m))))(t)
+		f.Metadata[metaKey] = meta
+		var b bytes.Buffer
+		must.Get(f.WriteTo(&b))(t)
+		one := must.Get(Read(&b))(t)
+		two := must.Get(Read(bytes.NewReader(encode(t, one))))(t)
+		must.Equal(t, one.Hash(), two.Hash(), "hash of %s", meta)
+	}
+}
+
 func TestWeightsValidate(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	for _, c := range []struct {
