@@ -165,5 +165,8 @@ func (m *Meta) validateTexts() error {
 			}
 		}
 	}
+	if err := m.Data.Validate(); err != nil {
+		return fmt.Errorf("data: %w", err)
+	}
 	return nil
 }

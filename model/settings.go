@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"unicode/utf8"
 )
 
 // Settings are values by name: texts, whole numbers (int64), numbers (float64), truth values, and
@@ -14,6 +15,35 @@ type Settings map[string]any
 
 // Keys returns the names, sorted.
 func (s Settings) Keys() []string { return slices.Sorted(maps.Keys(s)) }
+
+// Validate returns an error for the first setting that a model file cannot hold.
+func (s Settings) Validate() error {
+	for _, key := range s.Keys() {
+		list, ok := s[key].([]any)
+		if !ok {
+			list = []any{s[key]}
+		}
+		for _, v := range list {
+			if !utf8.ValidString(key) || !isSetting(v) {
+				return fmt.Errorf("setting %.80q: %.80s: expected a text in UTF-8, a finite number, a truth value or a list of these", key, fmt.Sprint(v))
+			}
+		}
+	}
+	return nil
+}
+
+// isSetting reports whether v can be a setting or an element of its list.
+func isSetting(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return utf8.ValidString(v)
+	case float64:
+		return v-v == 0
+	case bool, int, int64:
+		return true
+	}
+	return false
+}
 
 // UnmarshalJSON reads an object of values and lists of values.
 func (s *Settings) UnmarshalJSON(text []byte) error {

@@ -155,6 +155,9 @@ func (c *Config) validateRun() error {
 	if c.Seed > math.MaxInt64 {
 		return configErrorf("seed %d: expected at least 0 and below 2^63", int64(c.Seed)) // TOML's integers are signed
 	}
+	if err := c.Data.Validate(); err != nil {
+		return configErrorf("data: %w", err)
+	}
 	return within([]setting{{"threads", c.Workers, 0, maxThreads}})
 }
 

@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -100,6 +101,10 @@ func TestMergeErrors(t *testing.T) {
 		"[DATA]\nlength = 3":             `unknown key DATA; did you mean "data"?`,
 		"Level = \"bogus\"":              `unknown key Level; did you mean "level"?`,
 		"\"train.epochs\" = 3":           `unknown key "train.epochs"`,
+		"[data]\ndir = 1979-05-27":       `data.dir: 1979-05-27`,
+		"[data]\nx = [[1]]":              `data.x: [[1]]: expected a text`,
+		"[data.x]\na = 1":                `data.x: map[a:1]: expected a text`,
+		"[data]\nx = [{}]":               `data.x: [map[]]: expected a text`,
 		"level = \"generic\"":            "choose them with --level or S4D_LEVEL",
 		"[optim]\nbetas = [0.9]":         "optim.betas",
 		"[optim]\nmilestones = [1, 2.5]": "optim.milestones",
@@ -110,6 +115,12 @@ func TestMergeErrors(t *testing.T) {
 			t.Errorf("%q: error %v, expected one that contains my.toml and %s", text, err, want)
 		}
 	}
+}
+
+func TestInvalidDataOfConfig(t *testing.T) {
+	cfg := preset(t, "delay")
+	cfg.Data["share"] = math.NaN()
+	must.Fail(t, cfg.Validate(), ErrConfig, `data: setting "share": NaN: expected`)
 }
 
 // Errors are short, however long the names and values are.

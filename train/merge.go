@@ -84,6 +84,8 @@ func (c *Config) mergeData(given model.Settings) (model.Settings, error) {
 		list, wasList := old.([]any)
 		unset := wasList && len(list) == 0 && (isWhole || isNumber) // a list, or a number without a default
 		switch {
+		case !isOption(v):
+			return nil, fmt.Errorf("data.%s: %.80s: expected a text, a number, a truth value or a list of these", key, fmt.Sprint(v))
 		case !known && len(c.Data) > 0 && model.IsZeroSetting(v):
 			continue
 		case !known && len(c.Data) > 0:
@@ -203,8 +205,19 @@ func kindOf(v any) string {
 		return "number"
 	case []any:
 		return "list"
+	case string:
+		return "text"
 	}
-	return "text"
+	return "" // a table or a date: no setting has it
+}
+
+// isOption reports whether v can be an option of the data. Config.Validate checks its value.
+func isOption(v any) bool {
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	return !slices.ContainsFunc(list, func(e any) bool { return kindOf(e) == "" || kindOf(e) == "list" })
 }
 
 // quote writes key = "value" as TOML.
