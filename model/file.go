@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -87,7 +88,7 @@ func (m *Model) validate() error {
 	return m.Meta.validate(m.Config)
 }
 
-// strictJSON decodes one JSON value without unknown fields.
+// strictJSON decodes one JSON value without unknown or repeated keys.
 func strictJSON(text string, v any) error {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
@@ -100,7 +101,9 @@ func strictJSON(text string, v any) error {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("trailing data after the JSON value")
 	}
-	return nil
+	keys := json.NewDecoder(strings.NewReader(text))
+	keys.UseNumber()
+	return safetensors.CheckKeys(keys, reflect.TypeOf(v))
 }
 
 // fromArrays returns the weights from the arrays, which must be exactly those of the configuration.

@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"slices"
+	"unicode/utf8"
 )
 
 // place is an array's description with its name.
@@ -84,10 +86,16 @@ func truncated(err error) error {
 // parseHeader returns the metadata, and the arrays' places in the order of their bytes. The places
 // cover the data without overlap or gap.
 func parseHeader(header []byte) (metadata map[string]string, places []place, err error) {
+	if !utf8.Valid(header) {
+		return nil, nil, fmt.Errorf("safetensors: header: not UTF-8")
+	}
 	d := json.NewDecoder(bytes.NewReader(header))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return nil, nil, fmt.Errorf("safetensors: header: not a JSON object")
 	}
+	keys := json.NewDecoder(bytes.NewReader(header)) // reads what d has decoded
+	keys.UseNumber()
+	keys.Token()
 	seen := map[string]bool{}
 	for d.More() {
 		t, err := d.Token()
@@ -102,14 +110,22 @@ func parseHeader(header []byte) (metadata map[string]string, places []place, err
 			return nil, nil, fmt.Errorf("safetensors: header: %q is one too many: the name occurs twice, or there are more than %d entries", name, maxArrays)
 		}
 		seen[name] = true
+		keys.Token()
 		if name == metadataKey {
-			if err := d.Decode(&metadata); err != nil {
+			err := d.Decode(&metadata)
+			if err == nil {
+				err = CheckKeys(keys, reflect.TypeOf(metadata))
+			}
+			if err != nil {
 				return nil, nil, fmt.Errorf("safetensors: metadata: %.200s", err) // may hold a whole value
 			}
 			continue
 		}
 		p := place{name: name}
-		if err := d.Decode(&p.entry); err != nil {
+		if err = d.Decode(&p.entry); err == nil {
+			err = CheckKeys(keys, reflect.TypeOf(p.entry))
+		}
+		if err != nil {
 			return nil, nil, fmt.Errorf("safetensors: array %q: %.200s", name, err)
 		}
 		if err := p.check(); err != nil {
@@ -129,7 +145,7 @@ func parseHeader(header []byte) (metadata map[string]string, places []place, err
 // arrange sorts the arrays by their place and rejects overlaps and gaps. Empty arrays keep the
 // header's order.
 func arrange(places []place) error {
-	slices.SortStableFunc(places, func(a, b place) int { return slices.Compare(a.Offsets[:], b.Offsets[:]) })
+	slices.SortStableFunc(places, func(a, b place) int { return slices.Compare(a.Offsets, b.Offsets) })
 	end := int64(0)
 	for _, p := range places {
 		if p.Offsets[0] != end {
@@ -147,6 +163,9 @@ func (e *entry) check() error {
 	size := widths[e.DType]
 	if size == 0 {
 		return fmt.Errorf("type %.64q: expected F32 or I64", e.DType)
+	}
+	if e.Shape == nil || len(e.Offsets) != 2 {
+		return fmt.Errorf("shape %v and data_offsets of %d numbers: expected a list, and two numbers", e.Shape, len(e.Offsets))
 	}
 	if len(e.Shape) > maxRank {
 		return fmt.Errorf("%d dimensions: expected at most %d", len(e.Shape), maxRank)

@@ -62,7 +62,7 @@ func (f *File) Find(name string) *Array {
 
 // entry is an array's description in the header.
 type entry struct {
-	DType   string   `json:"dtype"`
-	Shape   []int64  `json:"shape"`
-	Offsets [2]int64 `json:"data_offsets"`
+	DType   string  `json:"dtype"`
+	Shape   []int64 `json:"shape"`
+	Offsets []int64 `json:"data_offsets"` // begin and end
 }

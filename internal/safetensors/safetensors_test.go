@@ -135,6 +135,18 @@ func TestRejected(t *testing.T) {
 		{"product that wraps", raw(`{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`), `invalid shape`},
 		{"fraction", raw(`{"a":{"dtype":"F32","shape":[0.5],"data_offsets":[0,2]}}`), `array "a"`},
 		{"nine dimensions", raw(`{"a":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}}`, four...), "9 dimensions"},
+		{"other case", raw(`{"a":{"DType":"I64","dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, four...), `array "a": unknown key "DType"`},
+		{"type twice", raw(`{"a":{"dtype":"I64","dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, four...), `array "a": key "dtype" occurs twice`},
+		{"three offsets", raw(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4,8]}}`, four...), `array "a": shape [1] and data_offsets of 3 numbers`},
+		{"one offset", raw(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[4]}}`, four...), `data_offsets of 1 numbers`},
+		{"no shape", raw(`{"a":{"dtype":"F32","data_offsets":[0,4]}}`, four...), `array "a": shape [] and`},
+		{"null as shape", raw(`{"a":{"dtype":"F32","shape":null,"data_offsets":[0,4]}}`, four...), `array "a": key "shape": null`},
+		{"null in a shape", raw(`{"a":{"dtype":"F32","shape":[null],"data_offsets":[0,0]}}`), `array "a": key "shape": null`},
+		{"null as array", raw(`{"a":null}`), `array "a": null`},
+		{"null as metadata", raw(`{"__metadata__":null,`+one+`}`, four...), `metadata: null`},
+		{"null in metadata", raw(`{"__metadata__":{"k":null},`+one+`}`, four...), `metadata: key "k": null`},
+		{"metadata twice", raw(`{"__metadata__":{"k":"1","k":"2"},`+one+`}`, four...), `metadata: key "k" occurs twice`},
+		{"not UTF-8", raw("{\"__metadata__\":{\"k\":\"\xff\"}}"), "header: not UTF-8"},
 		{"gap", raw(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}`, 0, 0, 0, 0, 0, 0, 0, 0), `array "a" begins at byte 4, expected 0`},
 		{"overlap", raw(`{`+one+`,"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, four...), `array "b" begins at byte 0, expected 4`},
 		{"cut in the data", raw(`{`+one+`}`, 0, 0, 0), `array "a": the file is truncated`},
@@ -153,7 +165,7 @@ func TestRejected(t *testing.T) {
 		var got *File
 		var err error
 		bytesUsed := must.Allocated(func() { got, err = Read(bytes.NewReader(tt.file)) })
-		switch limit := uint64(1<<20 + 20*len(tt.file)); {
+		switch limit := uint64(1<<20 + 40*len(tt.file)); {
 		case err == nil:
 			t.Errorf("%s: read as %v, expected an error", tt.name, got)
 		case !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "safetensors: "):

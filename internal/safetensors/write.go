@@ -128,7 +128,7 @@ func (a *Array) entry(at int64) (entry, error) {
 	if count != want || a.F32 != nil && a.I64 != nil {
 		return e, fmt.Errorf("safetensors: array %q: shape %v with %d values", a.Name, a.Shape, len(a.F32)+len(a.I64))
 	}
-	e.Offsets = [2]int64{at, at + int64(count)*width}
+	e.Offsets = []int64{at, at + int64(count)*width}
 	if err := e.check(); err != nil {
 		return e, fmt.Errorf("safetensors: array %q: %w", a.Name, err)
 	}
