@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,4 +104,34 @@ func TestReadMono(t *testing.T) {
 	}
 	must.Reject(ReadMono("testdata/missing.wav", 8000))(t, "missing.wav")
 	must.Reject(ReadMono("testdata/mono.flac", 0))(t, "testdata/mono.flac: ")
+}
+
+// A file gives no more samples at a new rate than ReadFile allows, whatever rate its header states,
+// and no sample that is not finite.
+func TestReadMonoLimits(t *testing.T) {
+	dir := t.TempDir()
+	save := func(name string, format []byte, data []byte) string {
+		path := filepath.Join(dir, name)
+		must.Do(t, os.WriteFile(path, riff(chunk("fmt ", format), chunk("data", data)), 0o644))
+		return path
+	}
+	slow := save("slow.wav", format(tagPCM, 1, 1, 8), make([]byte, 4000))
+	must.Equal(t, len(must.Get(ReadMono(slow, maxRatio))(t)), 4000*maxRatio, "samples at the largest ratio")
+	must.Reject(ReadMono(slow, 16000))(t, "slow.wav: audio: 1 Hz to 16000 Hz: expected at most 256 times the rate")
+	long := save("long.wav", format(tagPCM, 1, 100, 8), make([]byte, maxFileSamples/maxRatio+1))
+	must.Reject(ReadMono(long, 100*maxRatio))(t, "long.wav: audio: 268435712 samples at 25600 Hz: expected at most 268435456")
+
+	var loud []byte
+	for i := range 4000 {
+		loud = binary.LittleEndian.AppendUint32(loud, math.Float32bits(float32(1-i/50%2*2)*3e38))
+	}
+	path := save("loud.wav", format(tagFloat, 1, 48000, 32), loud)
+	must.Get(ReadMono(path, 48000))(t)
+	must.Reject(ReadMono(path, 16000))(t, "loud.wav: audio: a sample at the new rate is ", "too large")
+	r := must.Get(Open(bytes.NewReader(must.Get(os.ReadFile(path))(t))))(t)
+	src := must.Get(r.MonoAt(16000))(t)
+	buf := make([]float32, 2000)
+	n, err := src.Read(buf)
+	must.Fail(t, err, "a sample at the new rate is ")
+	must.Equal(t, notFinite(buf[:n]), n, "finite samples before the error")
 }

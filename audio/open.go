@@ -218,7 +218,7 @@ func ReadFile(path string) ([]float32, Format, error) {
 }
 
 // ReadMono reads a file as ReadFile does, mixes its channels down to their mean, and converts it to
-// a sampling rate in Hz.
+// a sampling rate in Hz. More than 2²⁸ samples at that rate are an error.
 func ReadMono(path string, rate int) ([]float32, error) {
 	x, format, err := ReadFile(path)
 	if err != nil {
@@ -239,7 +239,15 @@ func ReadMono(path string, rate int) ([]float32, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return r.Flush(r.Process(nil, mono)), nil
+	n := (int64(len(mono))*int64(rate) + int64(format.SampleRate) - 1) / int64(format.SampleRate)
+	if n > maxFileSamples {
+		return nil, fmt.Errorf("%s: audio: %d samples at %d Hz: expected at most %d; read it with Open", path, n, rate, maxFileSamples)
+	}
+	out := r.Flush(r.Process(make([]float32, 0, n), mono))
+	if i := notFinite(out); i < len(out) {
+		return nil, fmt.Errorf("%s: %w", path, overflow(out[i]))
+	}
+	return out, nil
 }
 
 // readAll reads to the end, but no more than limit samples.

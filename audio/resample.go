@@ -12,6 +12,7 @@ import (
 const (
 	maxRate  = 1_000_000 // Hz
 	maxTable = 8 << 20   // bytes
+	maxRatio = 256       // outputs per input
 
 	blockLen = 1024 // inputs between two moves of the past to the front of the buffer
 )
@@ -35,12 +36,16 @@ type Resampler struct {
 	phase  int       // of the next output
 }
 
-// NewResampler returns a converter between two rates in Hz, each at most a million. Its table has a
+// NewResampler returns a converter between two rates in Hz, each at most a million. The new rate is
+// at most 256 times the old one: a larger ratio is that of a wrong header. The table has a
 // filter for each of to/gcd(from, to) phases; Resamplers of the same ratio share it. Rates whose
 // table would exceed 8 MiB are an error. If the rates are equal, the samples do not change.
 func NewResampler(from, to int) (*Resampler, error) {
 	if from < 1 || to < 1 || from > maxRate || to > maxRate {
 		return nil, fmt.Errorf("audio: %d Hz to %d Hz: expected rates of 1 … %d Hz", from, to, maxRate)
+	}
+	if to > maxRatio*from {
+		return nil, fmt.Errorf("audio: %d Hz to %d Hz: expected at most %d times the rate", from, to, maxRatio)
 	}
 	if err := vek.StartupErr(); err != nil {
 		return nil, fmt.Errorf("audio: %w", err)
@@ -96,7 +101,8 @@ func (r *Resampler) begin() {
 func (r *Resampler) Delay() int { return r.ahead }
 
 // Process takes the next inputs and appends the outputs that they complete to dst, which must not
-// overlap x. It allocates only if dst is too short.
+// overlap x. It allocates only if dst is too short. The inputs must be finite numbers, as those of a
+// Reader are. Sums of inputs near the largest float32 overflow to infinite outputs.
 func (r *Resampler) Process(dst, x []float32) []float32 {
 	for len(x) > 0 {
 		if len(r.in) == cap(r.in) {

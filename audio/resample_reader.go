@@ -30,7 +30,8 @@ func NewResampleReader(src Source, from, to int) (*ResampleReader, error) {
 func (r *ResampleReader) Delay() int { return r.r.Delay() }
 
 // Read implements Source. It takes no more from the source than dst needs. The source's error,
-// io.EOF or another, comes after all outputs of the samples before it.
+// io.EOF or another, comes after all outputs of the samples before it. An infinite output is an
+// error: the samples of the source are too large.
 func (r *ResampleReader) Read(dst []float32) (int, error) {
 	n := 0
 	for {
@@ -55,4 +56,11 @@ func (r *ResampleReader) fill(n int) {
 	if err != nil {
 		r.pending, r.err = r.r.Flush(r.pending), err
 	}
+	if i := notFinite(r.pending); i < len(r.pending) {
+		r.pending, r.err = r.pending[:i], overflow(r.pending[i])
+	}
+}
+
+func overflow(v float32) error {
+	return fmt.Errorf("audio: a sample at the new rate is %v: the samples are too large to be converted", v)
 }
