@@ -101,8 +101,8 @@ func (r *Resampler) begin() {
 func (r *Resampler) Delay() int { return r.ahead }
 
 // Process takes the next inputs and appends the outputs that they complete to dst, which must not
-// overlap x. It allocates only if dst is too short. The inputs must be finite numbers, as those of a
-// Reader are. Sums of inputs near the largest float32 overflow to infinite outputs.
+// overlap x. It allocates only if dst is too short. The inputs must be finite numbers, as those of
+// a Reader are. Sums of inputs near the largest float32 overflow to infinite outputs.
 func (r *Resampler) Process(dst, x []float32) []float32 {
 	for len(x) > 0 {
 		if len(r.in) == cap(r.in) {

@@ -15,8 +15,8 @@ const (
 	snapshotHead    = snapshot.LevelBytes + 3*4 // level, ratio, phase
 )
 
-// Snapshot returns the state of the conversion for Restore, which rejects inputs that are not finite
-// numbers.
+// Snapshot returns the state of the conversion for Restore, which rejects inputs that are not
+// finite numbers.
 func (r *Resampler) Snapshot() []byte {
 	b := snapshot.AppendLevel(snapshot.Begin(nil, snapshotMagic, snapshotVersion))
 	for _, v := range []int{r.from, r.to, r.phase} {

@@ -17,8 +17,8 @@ const (
 	I64 = "I64"
 )
 
-// Bounds of what is read and written. The largest checkpoint of a run has 79,884 arrays: the weights
-// and two moments of 2048 layers.
+// Bounds of what is read and written. The largest checkpoint of a run has 79,884 arrays: the
+// weights and two moments of 2048 layers.
 const (
 	maxHeader = 16 << 20 // bytes
 	maxArrays = 1 << 17
