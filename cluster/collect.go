@@ -147,8 +147,8 @@ const (
 	replaced = ".replaced-"
 )
 
-// maxName is the length in bytes of the longest name of a run's folder. File systems allow 255, and
-// the names above are longer.
+// maxName is the length in bytes of the longest name of a run's folder. File systems allow 255
+// bytes, and collecting a run adds a prefix.
 const maxName = 255 - len(incoming)
 
 // recoverFolders removes or restores the folders that a crash left in the folder of a sweep.

@@ -94,15 +94,15 @@ func (c *Coordinator) Run(ctx context.Context, nc *nats.Conn) ([]train.SweepRow,
 		return folder.Rows(), err
 	}
 	for i := range folder.Runs {
-		if name := filepath.Base(folder.Runs[i].Dir); len(name) > maxName {
-			return folder.Rows(), fmt.Errorf("cluster: the folder of run %.80s… has a name of %d bytes, expected at most %d: use shorter values", name, len(name), maxName)
-		}
 		s.state[i] = Status{Name: folder.Runs[i].Name(), State: done}
 		if folder.Complete(i) {
 			if err := folder.CheckData(ctx, i); err != nil {
 				return folder.Rows(), err
 			}
 			continue
+		}
+		if name := filepath.Base(folder.Runs[i].Dir); len(name) > maxName {
+			return folder.Rows(), fmt.Errorf("cluster: the folder of run %.80s… has a name of %d bytes, expected at most %d: use shorter values", name, len(name), maxName)
 		}
 		s.open[i], s.state[i].State = true, queued
 	}

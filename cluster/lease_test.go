@@ -145,7 +145,7 @@ func FuzzParse(f *testing.F) {
 		if j, err := parseJob(text); err == nil {
 			total := int64(0)
 			for _, r := range j.Data {
-				if total += r.Size; total < 0 || r.Size < 0 || r.Size == math.MaxInt64 { // of which the cache computes sums
+				if total += r.Size; total < 0 || r.Size < 0 || r.Size == math.MaxInt64 { // the cache adds these sizes
 					t.Errorf("data %q have %d bytes, %d with those before", r.Path, r.Size, total)
 				}
 				if base := r.base(); strings.ContainsAny(base, `/\`) || base == "" || base == ".." {

@@ -49,7 +49,7 @@ func snapshots(t *testing.T, r *events.Recognizer) {
 				posteriors[p[0]] = true
 			}
 			next := r.NewDetector()
-			process(t, next, s.Samples[3500:3500+min(every, 1500)]) // which Restore must forget
+			process(t, next, s.Samples[3500:3500+min(every, 1500)]) // Restore must discard these samples
 			must.Do(t, next.Restore(d.Snapshot()))
 			if d = next; d.Position() != whole.Position() || d.GateOpen() != whole.GateOpen() {
 				t.Fatalf("restored at %d, gate open: %t; expected %d, %t", d.Position(), d.GateOpen(), whole.Position(), whole.GateOpen())

@@ -143,12 +143,12 @@ func (m *Meta) validate(c Config) error {
 	return nil
 }
 
-// maxMeta bounds Meta as JSON. With it, the header of a model file is smaller than the largest that
-// package safetensors reads: as a JSON string, the text may take twice as many bytes.
+// maxMeta bounds Meta as JSON, in bytes. The header of a model file has this text as a JSON string,
+// which can be twice as long. The bound keeps the header below the limit of package safetensors.
 const maxMeta = 6 << 20
 
-// validateTexts returns an error for the first text that is not UTF-8. A JSON text, which a model
-// file contains, would hold other characters, and two labels could become equal.
+// validateTexts returns an error for the first text that is not UTF-8. The JSON of model files
+// replaces invalid bytes, so two labels could become equal.
 func (m *Meta) validateTexts() error {
 	type texts struct {
 		what string

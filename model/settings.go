@@ -19,12 +19,15 @@ func (s Settings) Keys() []string { return slices.Sorted(maps.Keys(s)) }
 // Validate returns an error for the first setting that a model file cannot hold.
 func (s Settings) Validate() error {
 	for _, key := range s.Keys() {
+		if !utf8.ValidString(key) {
+			return fmt.Errorf("setting %.80q: expected a name in UTF-8", key)
+		}
 		list, ok := s[key].([]any)
 		if !ok {
 			list = []any{s[key]}
 		}
 		for _, v := range list {
-			if !utf8.ValidString(key) || !isSetting(v) {
+			if !isSetting(v) {
 				return fmt.Errorf("setting %.80q: %.80s: expected a text in UTF-8, a finite number, a truth value or a list of these", key, fmt.Sprint(v))
 			}
 		}

@@ -94,7 +94,7 @@ func (s *Server) servesHost(host string) bool {
 func (s *Server) client(r *http.Request) string {
 	name := "address " + clientAddress(r.RemoteAddr)
 	if s.opt.TokenHeader != "" {
-		name = cmp.Or(r.Header.Get(s.opt.TokenHeader), name+"\n") // which no header contains
+		name = cmp.Or(r.Header.Get(s.opt.TokenHeader), name+"\n") // a header cannot contain a line break, so no user has this name
 	}
 	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:16])

@@ -291,7 +291,7 @@ func TestShutdownOfPacedStream(t *testing.T) {
 	must.Tally(t, promiseStop, cases.tried, cases.held)
 }
 
-// The limits of a client hold for all its streams together, also for those that follow each other.
+// The limits of a client hold for all its streams together, also for successive ones.
 func TestLimitsOfShortStreams(t *testing.T) {
 	for name, change := range map[string]func(*Options){
 		"bytes": func(c *Options) { c.MaxBytesPerClient = 16000 },
@@ -316,7 +316,7 @@ func TestLimitsOfShortStreams(t *testing.T) {
 	}
 }
 
-// Streams that end at the same time leave no client that a later stream needs.
+// The timer of an earlier stream does not remove the client of a later one.
 func TestClientsAreForgottenOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), nil)

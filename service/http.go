@@ -107,7 +107,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 			err = st.setRate(src.rate, s.recognizer.SampleRate(), q.resample)
 		}
 		if err == nil {
-			err = s.streams.begin(st) // run does so too, but cannot change the status
+			err = s.streams.begin(st) // before run, so that an error still sets the status
 		}
 		if err != nil {
 			s.streams.release(st, true)

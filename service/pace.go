@@ -16,8 +16,7 @@ func newLimiter(perSecond float64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), int(max(1, min(perSecond*blockSeconds, 1<<30))))
 }
 
-// refill returns how long a limiter that nothing uses takes to allow its whole burst again, at most
-// an hour.
+// refill returns how long an idle limiter takes to refill, at most an hour.
 func refill(l *rate.Limiter) time.Duration {
 	return time.Duration(min(float64(l.Burst())/float64(l.Limit())*1e9+1, 3.6e12))
 }

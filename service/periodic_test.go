@@ -95,7 +95,7 @@ func TestLastSnapshotOfConnectedStreamStays(t *testing.T) {
 		in.fails = true
 		must.Reject(0, in.stop())(t, "not saved")
 		full.Store(false)
-		in = startService(t, toneModel(t, 0), func(o *Options) { change(o); o.Keep = time.Hour })
+		in = startService(t, toneModel(t, 0), change)
 		if at := in.position("mine"); at == 0 || at > 13*tonemodel.SampleRate/10 {
 			t.Errorf("resumes at sample %d, expected one of the first 13 blocks", at)
 		}

@@ -55,6 +55,7 @@ func (s *store) freeWriter() { <-s.writers }
 // still connected.
 func (s *store) write(v snapshot, connected bool) error {
 	id := v.Identity.ID
+	v.Identity.Connected = connected
 	b, err := encodeSnapshot(v)
 	if err != nil {
 		return err
@@ -111,12 +112,14 @@ func errUnusable(id string, err error) error {
 	return newError(http.StatusConflict, "snapshot", "stream %s cannot be resumed: %v; DELETE it to start again", id, err)
 }
 
-// disconnect counts the snapshot of a stream for its client, if there is one. The time until it
-// expires begins.
+// disconnect counts the snapshot of a stream for its client, if there is one. Unless the stream has
+// ended, the time until it expires begins again.
 func (s *store) disconnect(id string) {
 	s.mu.Lock()
 	if e, has := s.list[id]; has && e.connected {
-		e.connected, e.saved = false, time.Now()
+		if e.connected = false; !e.ended {
+			e.saved = time.Now()
+		}
 		s.list[id] = e
 		s.evict(e.client)
 	}

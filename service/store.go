@@ -51,7 +51,7 @@ type entry struct {
 	began       int64
 	samples     int64
 	size        int64
-	saved       time.Time // or disconnected later; with a monotonic reading, so that a change of the clock does not change its age
+	saved       time.Time // or, if later, disconnected; with a monotonic reading, so that a change of the clock does not change its age
 	connected   bool      // the stream; such snapshots do not count for their client
 	unremovable bool
 }
@@ -167,7 +167,11 @@ func (s *store) open(f fs.DirEntry, now time.Time) error {
 		s.retire(e)
 		return nil
 	}
-	e.describe(&saved.Identity, now.Add(-max(0, now.Sub(saved.Saved))))
+	age := max(0, now.Sub(saved.Saved))
+	if saved.Identity.Connected { // until the crash
+		age = 0
+	}
+	e.describe(&saved.Identity, now.Add(-age))
 	// A crash after a snapshot was written leaves its predecessor too.
 	if other, has := s.list[saved.Identity.ID]; has && e.precedes(other) {
 		s.retire(e)
@@ -268,8 +272,8 @@ func (s *store) oldest(among func(id string, e entry) bool) (oldest string, n in
 	return oldest, n
 }
 
-// expire drops expired snapshots, without those of connected streams: if a new one cannot be
-// written, a crash must not lose the last one.
+// expire drops expired snapshots, except those of connected streams. If newer snapshots cannot be
+// written, a stream resumes from this one after a crash.
 func (s *store) expire(now time.Time) {
 	for id, e := range s.list {
 		if !e.connected && now.Sub(e.saved) > s.keep {

@@ -23,6 +23,7 @@ const (
 // identity is what a snapshot stores of a stream in addition to its detector.
 type identity struct {
 	ID, Client string
+	Connected  bool           // when the snapshot was taken
 	Began      int64          // start in ns; of two streams with one name, the later one has the larger
 	EventCount int64          // events so far
 	Recent     []report.Event // the last of them, at most maxRecent
@@ -70,7 +71,7 @@ type stream struct {
 	resamplerState []byte           // of a saved stream
 	unsent         []report.Event   // those of Recent that the client lacks
 	released       bool
-	replaces       bool // a stream that has ended, which the store still has
+	replaces       bool // the store has an ended stream with this name
 
 	saved       time.Time      // start of the session, or of the last snapshot in it
 	writing     atomic.Bool    // a snapshot of this session

@@ -170,7 +170,12 @@ func (s *streams) load(id, client string, received int64) (*stream, error) {
 		st.Began, st.replaces = max(st.Began, saved.Identity.Began+1), true
 		return st, nil
 	}
-	if st.identity = saved.Identity; st.End != nil || st.Samples == 0 {
+	st.identity = saved.Identity
+	switch {
+	case st.Samples == 0:
+		st.SampleRate = 0 // a new stream may have another
+		return st, nil
+	case st.End != nil:
 		return st, nil
 	}
 	st.resamplerState = saved.Resampler
@@ -245,7 +250,8 @@ func (s *streams) dismiss(id, name string) {
 	if c.streams--; c.streams > 0 {
 		return
 	}
-	// The limits of a client would not hold for many short streams if each had new limiters.
+	// The limiters stay until they are full. Otherwise a client could avoid its limits with many short
+	// streams.
 	full := max(refill(c.audio), refill(c.bytes))
 	c.ended = time.Now()
 	time.AfterFunc(full, func() {
@@ -288,8 +294,8 @@ func (s *streams) save(st *stream) {
 }
 
 // release ends the session of a stream. It saves the stream if keep is set, there is a store and
-// the stream has had samples; otherwise it deletes the snapshot. A session that has not begun
-// leaves a stream that has ended as it is. release reports whether the stream was saved, and logs
+// the stream has had samples; otherwise it deletes the snapshot. If the session has not begun, the
+// ended stream with its name stays. release reports whether the stream was saved, and logs
 // errors.
 func (s *streams) release(st *stream, keep bool) (saved bool) {
 	st.writes.Wait()

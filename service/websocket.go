@@ -47,24 +47,31 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	defer conn.CloseNow()
 	conn.SetReadLimit(-1) // a messageSource reads a block at a time and limits the length itself
 	block := max(1, int(blockSeconds*st.SampleRate))
+	alive, gone := context.WithCancel(context.Background()) // until nothing more is read
+	defer gone()
 	var src *messageSource // nil for a stream that has ended
 	if st.End == nil {
-		src = newMessageSource(conn, block, s.opt.MaxMessage, s.opt.Idle)
+		src = newMessageSource(conn, block, s.opt.MaxMessage, s.opt.Idle, gone)
 		src.received = func(ctx context.Context, n int) error { return s.streams.receive(ctx, st, n) }
 		defer close(src.done)
 	} else {
-		go discard(conn)
+		go discard(conn, gone)
 	}
+	var deadline time.Time // of the replies to a ping and to the close frame
 	end := func(code websocket.StatusCode, reason string) error {
+		if deadline.IsZero() {
+			deadline = time.Now().Add(closeTime)
+		}
 		// Close waits for the client's close frame, and otherwise would read a frame to its end.
-		rec.conn.SetReadDeadline(time.Now().Add(closeTime))
+		rec.conn.SetReadDeadline(deadline)
 		return conn.Close(code, reason)
 	}
 	session := &session{Server: s, stream: st, named: r.PathValue("id") != "", out: socketSink{conn, s.opt.Slow}, block: block}
 	session.confirmed = func() bool {
 		// A close frame that was sent before the last lines were received comes before the pong.
 		if session.named {
-			ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+			deadline = time.Now().Add(closeTime)
+			ctx, cancel := context.WithDeadline(alive, deadline)
 			defer cancel()
 			if conn.Ping(ctx) != nil {
 				return false
@@ -75,8 +82,8 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	end(closeStatus(session.run(s.streams.ctx, q.format, src)))
 }
 
-// closeTime is how long the service waits for the reply to a close frame, and for that to the ping
-// before it.
+// closeTime is how long the service waits for the replies to its close frame and to the ping before
+// it.
 const closeTime = 5 * time.Second
 
 // closeStatus returns the status and the reason of the close frame that follows a session.
@@ -120,7 +127,8 @@ func (a socketSink) send(line any) error {
 // messageSource is the audio of a WebSocket. Its goroutine reads one block ahead and no further.
 type messageSource struct {
 	conn   *websocket.Conn
-	max    int64 // bytes of a message
+	gone   func() // called when nothing more is read after the end of the stream
+	max    int64  // bytes of a message
 	idle   time.Duration
 	timer  *time.Timer
 	chunks chan chunk
@@ -136,9 +144,9 @@ type chunk struct {
 	err     error
 }
 
-func newMessageSource(conn *websocket.Conn, block int, maxBytes int64, idle time.Duration) *messageSource {
+func newMessageSource(conn *websocket.Conn, block int, maxBytes int64, idle time.Duration, gone func()) *messageSource {
 	m := &messageSource{
-		conn: conn, max: maxBytes, idle: idle, timer: time.NewTimer(idle),
+		conn: conn, gone: gone, max: maxBytes, idle: idle, timer: time.NewTimer(idle),
 		chunks: make(chan chunk), done: make(chan struct{}), raw: make([]byte, 2*block),
 		bufs: [2][]float32{make([]float32, block), make([]float32, block)},
 	}
@@ -167,16 +175,17 @@ func (m *messageSource) read() {
 	for {
 		if err := m.message(); err != nil {
 			if m.deliver(chunk{err: err}) && err == io.EOF {
-				discard(m.conn)
+				discard(m.conn, m.gone)
 			}
 			return
 		}
 	}
 }
 
-// discard reads messages until the connection ends, so that control frames are processed.
-func discard(conn *websocket.Conn) {
-	defer conn.CloseNow() // ends a Ping that waits
+// discard reads messages until the connection ends, so that control frames are processed. Then it
+// calls gone.
+func discard(conn *websocket.Conn, gone func()) {
+	defer gone()
 	for {
 		_, r, err := conn.Reader(context.Background())
 		if err == nil {

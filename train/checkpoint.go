@@ -111,8 +111,8 @@ func (t *Trainer) settle() {
 
 // Checkpoint writes a checkpoint of the last complete step, if there is a run folder. During the
 // Fit of a run with a Group, another goroutine may call it at any time, for example when a rank is
-// lost and Fit waits for it. It writes none that a resumed run rejects, such as one with a weight
-// that is NaN.
+// lost and Fit waits for it. A checkpoint that a resumed run would reject, such as one with a weight
+// that is NaN, is an error, and is not written.
 func (t *Trainer) Checkpoint() error {
 	if t.dir == "" {
 		return nil
@@ -251,8 +251,8 @@ func (t *Trainer) restore(f *safetensors.File, s state) error {
 	return nil
 }
 
-// validTensors reports the first weight or moment that no run reaches, after the last complete
-// step. A second moment can be +Inf: the square of a gradient overflows first.
+// validTensors returns an error for the first weight or moment, as of the last complete step, that
+// no run can produce. A second moment may be +Inf, since the square of a gradient can overflow.
 func (t *Trainer) validTensors() error {
 	for j, x := range t.model.Weights.Tensors() {
 		x.Data = t.settledData(j, x)

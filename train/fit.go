@@ -212,10 +212,7 @@ func (t *Trainer) closeEpoch(ctx context.Context, s *stepper) error {
 		return err
 	}
 	t.reporter.Epoch(m, better)
-	if err := t.saveCheckpoint(); err != nil {
-		return err
-	}
-	return t.saved()
+	return t.checkpoint()
 }
 
 // record appends the epoch to the log, and saves its model if it is the best.

@@ -46,7 +46,7 @@ func (c *Config) Merge(text []byte, name string) error {
 }
 
 // checkKeys returns an error for the first key that the configuration does not have. The decoder
-// also accepts keys in other case; of two that differ by it, it would take either one.
+// ignores case. If two keys differ only in case, either value could win.
 func (c *Config) checkKeys(keys []toml.Key) error {
 	all := Default()
 	flat, err := all.flatten()

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/studio"
@@ -48,7 +49,14 @@ func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	if err != nil {
 		return fmt.Errorf("--dir: %w", err)
 	}
-	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	var unused sync.Map // connections without a request, which browsers keep
+	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ConnState: func(c net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			unused.Store(c, nil)
+		} else {
+			unused.Delete(c)
+		}
+	}}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	fmt.Fprintf(std.out, "http://%s/#%s\n", l.Addr(), url.Values{"token": {s.Token()}}.Encode())
@@ -59,10 +67,8 @@ func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	}
 	// Close comes first, because Shutdown waits for requests, and some of them wait for Close.
 	err = errors.Join(err, s.Close())
-	ending, cancel := context.WithTimeout(context.Background(), time.Second)
+	unused.Range(func(c, _ any) bool { c.(net.Conn).Close(); return true }) // Shutdown would wait for them
+	ending, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if server.Shutdown(ending) != nil { // browsers keep connections without a request
-		server.Close()
-	}
-	return err
+	return errors.Join(err, server.Shutdown(ending))
 }

@@ -1,6 +1,7 @@
 package safetensors
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -9,9 +10,9 @@ import (
 	"sync"
 )
 
-// CheckKeys reads one JSON value, which must have been decoded into a value of type t before. The
-// decoder of encoding/json accepts keys in other case, and of equal keys takes the last. CheckKeys
-// returns an error for these, for keys that t does not have, and for null in place of a value.
+// CheckKeys reads one JSON value, which must have been decoded into a value of type t before. Package
+// encoding/json ignores the case of keys and keeps the last of repeated ones. CheckKeys returns an
+// error for these, for keys that t does not have, and for null in place of a value.
 func CheckKeys(d *json.Decoder, t reflect.Type) error {
 	token, err := d.Token()
 	if err != nil {
@@ -105,7 +106,7 @@ func fieldsOf(t reflect.Type) []field {
 	var all []field
 	for i := range t.NumField() {
 		if key, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); key != "-" {
-			all = append(all, field{key, t.Field(i).Type})
+			all = append(all, field{cmp.Or(key, t.Field(i).Name), t.Field(i).Type})
 		}
 	}
 	known.Store(t, all)

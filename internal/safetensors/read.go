@@ -106,8 +106,11 @@ func parseHeader(header []byte) (metadata map[string]string, places []place, err
 		if len(name) > maxName {
 			return nil, nil, fmt.Errorf("safetensors: header: a name of %d bytes: expected at most %d", len(name), maxName)
 		}
-		if seen[name] || len(seen) > maxArrays {
-			return nil, nil, fmt.Errorf("safetensors: header: %q is one too many: the name occurs twice, or there are more than %d entries", name, maxArrays)
+		if seen[name] {
+			return nil, nil, fmt.Errorf("safetensors: header: the name %q occurs twice", name)
+		}
+		if len(seen) > maxArrays {
+			return nil, nil, fmt.Errorf("safetensors: header: %q is one too many: more than %d entries", name, maxArrays)
 		}
 		seen[name] = true
 		keys.Token()
@@ -165,7 +168,7 @@ func (e *entry) check() error {
 		return fmt.Errorf("type %.64q: expected F32 or I64", e.DType)
 	}
 	if e.Shape == nil || len(e.Offsets) != 2 {
-		return fmt.Errorf("shape %v and data_offsets of %d numbers: expected a list, and two numbers", e.Shape, len(e.Offsets))
+		return fmt.Errorf("shape %v, data_offsets with %d numbers: expected a list of dimensions, and two offsets", e.Shape, len(e.Offsets))
 	}
 	if len(e.Shape) > maxRank {
 		return fmt.Errorf("%d dimensions: expected at most %d", len(e.Shape), maxRank)

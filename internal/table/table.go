@@ -19,7 +19,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
 )
@@ -84,9 +83,6 @@ func New(r io.Reader, opt Options) (*Reader, error) {
 	}
 	if err != nil {
 		return nil, err
-	}
-	if t.named && !utf8.Valid(t.text) {
-		return nil, t.errorf("%.80q: the names of the columns are not UTF-8 text", t.text)
 	}
 	if !t.named {
 		for i := range t.cells {
@@ -195,8 +191,8 @@ func ParseNumber(cell string) (float32, error) {
 	return float32(v), nil
 }
 
-// ParseFloat is strconv.ParseFloat without numbers that Go has but data does not: hexadecimal ones,
-// and those with underscores.
+// ParseFloat is strconv.ParseFloat, but rejects hexadecimal numbers and underscores, which are Go
+// syntax.
 func ParseFloat(text string, bits int) (float64, error) {
 	if strings.ContainsAny(text, "_xX") {
 		return 0, strconv.ErrSyntax

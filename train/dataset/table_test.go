@@ -374,6 +374,9 @@ func TestTableNames(t *testing.T) {
 		f.label, _, r.folder = strings.Cut(test.name, "/")
 		must.Fail(t, r.read(t.Context(), f, strings.NewReader(test.text)), test.want)
 	}
+	// Other columns may have any name, or none, as the index of a data frame does.
+	some := TableOptions{Columns: []string{"x"}, SeriesOptions: forecast}
+	must.Get(tableOf(t, map[string]string{"t.csv": ",x,t\xe9\n0,1,2\n1,3,4\n"}, "t.csv", some))(t)
 	named := []Series{{ID: "a", Label: "b", Values: [][]float32{{1}}}}
 	must.Reject(FromSeries(named, []string{"\xff"}, class))(t, `column "\xff": the name is not UTF-8 text`)
 	must.Reject(FromSeries(named, []string{""}, class))(t, "column 1 has no name")

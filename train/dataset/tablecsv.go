@@ -71,7 +71,7 @@ func (t *tableReader) readCSV(ctx context.Context, f *tableFile, in io.Reader) e
 
 // rowReader returns the function that reads a row of a file with these columns.
 func (t *tableReader) rowReader(f *tableFile, names []string) (func(line int, cells []string) error, error) {
-	if err := checkNames(names); err != nil {
+	if err := distinct(names); err != nil {
 		return nil, err
 	}
 	if t.layout() == LayoutWide {
@@ -84,17 +84,24 @@ func (t *tableReader) rowReader(f *tableFile, names []string) (func(line int, ce
 	return func(line int, cells []string) error { return t.addRow(f, line, &roles, cells) }, err
 }
 
-// checkNames returns an error for the first name of a column that a model cannot store, or that
+// checkNames returns an error for the first name of an input that a model cannot store, or that
 // occurs twice.
 func checkNames(names []string) error {
-	seen := make(map[string]bool, len(names))
 	for i, name := range names {
 		switch {
 		case name == "":
 			return fmt.Errorf("column %d has no name", i+1)
 		case !utf8.ValidString(name):
 			return fmt.Errorf("column %.80q: the name %w", name, errNotUTF8)
-		case seen[name]:
+		}
+	}
+	return distinct(names)
+}
+
+func distinct(names []string) error {
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
+		if seen[name] {
 			return fmt.Errorf("column %.80q occurs twice", name)
 		}
 		seen[name] = true

@@ -37,7 +37,7 @@ func (t *tableReader) readJSON(ctx context.Context, f *tableFile, in io.Reader) 
 		if len(text) == 0 {
 			continue
 		}
-		if !utf8.Valid(text) { // which the decoder replaces
+		if !utf8.Valid(text) { // the decoder would replace invalid bytes
 			return fmt.Errorf("%d: the line %w", line, errNotUTF8)
 		}
 		fields, err := parseObject(text)

@@ -277,8 +277,8 @@ var timeLayouts = []string{
 	"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02",
 }
 
-// instant is a time, whole + fraction. Both have the same sign, or whole is that of a date, rounded
-// down. A float64 alone would round times in nanoseconds.
+// instant is a time, whole + fraction. In a number, both parts have its sign. In a date, whole is
+// rounded down and fraction is not negative. A float64 alone would round times in nanoseconds.
 type instant struct {
 	whole    int64
 	fraction float64
