@@ -250,7 +250,7 @@ func (s *streams) dismiss(id, name string) {
 	if c.streams--; c.streams > 0 {
 		return
 	}
-	// The limiters stay until they are full. Otherwise a client could avoid its limits with many short
+	// The limiters stay until they are full. Otherwise a client could avoid its limits with short
 	// streams.
 	full := max(refill(c.audio), refill(c.bytes))
 	c.ended = time.Now()

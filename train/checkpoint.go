@@ -111,8 +111,8 @@ func (t *Trainer) settle() {
 
 // Checkpoint writes a checkpoint of the last complete step, if there is a run folder. During the
 // Fit of a run with a Group, another goroutine may call it at any time, for example when a rank is
-// lost and Fit waits for it. A checkpoint that a resumed run would reject, such as one with a weight
-// that is NaN, is an error, and is not written.
+// lost and Fit waits for it. A checkpoint that a resumed run would reject, such as one with a
+// weight that is NaN, is an error, and is not written.
 func (t *Trainer) Checkpoint() error {
 	if t.dir == "" {
 		return nil
