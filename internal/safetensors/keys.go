@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// CheckKeys reads one JSON value, which must have been decoded into a value of type t before. Package
-// encoding/json ignores the case of keys and keeps the last of repeated ones. CheckKeys returns an
-// error for these, for keys that t does not have, and for null in place of a value.
+// CheckKeys reads one JSON value, which must have been decoded into a value of type t before.
+// Package encoding/json ignores the case of keys and keeps the last of repeated ones. CheckKeys
+// returns an error for these, for keys that t does not have, and for null in place of a value.
 func CheckKeys(d *json.Decoder, t reflect.Type) error {
 	token, err := d.Token()
 	if err != nil {
