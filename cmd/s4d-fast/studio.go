@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/studio"
@@ -50,11 +51,14 @@ func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 		return fmt.Errorf("--dir: %w", err)
 	}
 	var unused sync.Map // connections without a request, which browsers keep
+	var ended atomic.Bool
 	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ConnState: func(c net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			unused.Store(c, nil)
-		} else {
+		if state != http.StateNew {
 			unused.Delete(c)
+			return
+		}
+		if unused.Store(c, nil); ended.Load() {
+			c.Close()
 		}
 	}}
 	served := make(chan error, 1)
@@ -67,6 +71,7 @@ func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	}
 	// Close comes first, because Shutdown waits for requests, and some of them wait for Close.
 	err = errors.Join(err, s.Close())
+	ended.Store(true)
 	unused.Range(func(c, _ any) bool { c.(net.Conn).Close(); return true }) // Shutdown would wait for them
 	ending, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
