@@ -125,7 +125,6 @@ func TestConfirmedEnd(t *testing.T) {
 		silent.Close()
 		files(1, "after a lost end")
 		c = in.dial("/v1/streams/mine?events=3")
-		c.sendText(`{"type":"end"}`)
 		again, status := c.rest()
 		must.Equal(t, status, websocket.StatusNormalClosure, "closed with")
 		must.Equal(t, fmt.Sprint(again.events), fmt.Sprint(got.events[3:]), "events after 3")
