@@ -27,9 +27,7 @@ func TestLostEnd(t *testing.T) {
 		dir := t.TempDir()
 		keep := func(c *Options) { c.Snapshots = dir }
 		in := startService(t, toneModel(t, 0), keep)
-		_, body := in.post("/v1/streams/mine?format=s16le", bytes.NewReader(pcm))
-		first := parse(t, body)
-		checkComplete(t, "first", first, pcm)
+		first := in.playMine(pcm)
 		must.Do(t, in.stop())
 		in = startService(t, toneModel(t, 0), keep)
 		for n := range len(first.events) + 1 {
@@ -53,6 +51,26 @@ func TestLostEnd(t *testing.T) {
 	must.Tally(t, promiseEnd, cases.tried, cases.held)
 }
 
+// playMine sends a whole stream with the name mine, and returns its lines.
+func (in *instance) playMine(pcm []byte) transcript {
+	in.t.Helper()
+	_, body := in.post("/v1/streams/mine?format=s16le", bytes.NewReader(pcm))
+	all := parse(in.t, body)
+	checkComplete(in.t, "mine", all, pcm)
+	return all
+}
+
+// checkKept resumes the stream mine, which has ended, and compares its lines with the first ones.
+func (in *instance) checkKept(after string, first transcript) {
+	in.t.Helper()
+	_, body := in.post("/v1/streams/mine?format=s16le&events=0", nil)
+	got := parse(in.t, body)
+	must.Equal(in.t, fmt.Sprint(got.events), fmt.Sprint(first.events), "%s: events afterwards", after)
+	if got.end == nil || *got.end != *first.end {
+		in.t.Errorf("%s: end line %+v, expected %+v", after, got.end, first.end)
+	}
+}
+
 // A request with a malformed query is rejected. If the server dropped the parameter events, the
 // request would start a new stream in place of one whose last lines the client has not confirmed.
 func TestMalformedQuery(t *testing.T) {
@@ -60,9 +78,7 @@ func TestMalformedQuery(t *testing.T) {
 	pcm := encode(tonemodel.Words().Samples)
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
-		_, body := in.post("/v1/streams/mine?format=s16le", bytes.NewReader(pcm))
-		first := parse(t, body)
-		checkComplete(t, "first", first, pcm)
+		first := in.playMine(pcm)
 		for _, query := range []string{
 			"events=%zz&format=s16le", "format=s16le&events=0%", "format=s16le;events=0", "format=s16le&events=0;",
 			"format=s16le&events=0&events=1", "format=s16le&format=s16le",
@@ -75,12 +91,7 @@ func TestMalformedQuery(t *testing.T) {
 				conn.CloseNow()
 			}
 			must.Equal(t, response.StatusCode, 400, "%s: status of a WebSocket", query)
-			_, body = in.post("/v1/streams/mine?format=s16le&events=0", nil)
-			got := parse(t, body)
-			must.Equal(t, fmt.Sprint(got.events), fmt.Sprint(first.events), "%s: events afterwards", query)
-			if got.end == nil || *got.end != *first.end {
-				t.Errorf("%s: end line %+v, expected %+v", query, got.end, first.end)
-			}
+			in.checkKept(query, first)
 			cases.add(t)
 		}
 	})
@@ -153,8 +164,7 @@ func TestRejectedRequestKeepsEnd(t *testing.T) {
 	pcm := encode(tonemodel.Words().Samples)
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
-		_, body := in.post("/v1/streams/mine?format=s16le", bytes.NewReader(pcm))
-		first := parse(t, body)
+		first := in.playMine(pcm)
 		for _, c := range []struct {
 			method, query, body string
 			status              int
@@ -168,8 +178,7 @@ func TestRejectedRequestKeepsEnd(t *testing.T) {
 		} {
 			status, _ := in.request(c.method, "/v1/streams/mine"+c.query, strings.NewReader(c.body), c.header...)
 			must.Equal(t, status, c.status, "%s %s: status", c.method, c.query)
-			_, body := in.post("/v1/streams/mine?events=0", nil)
-			must.Equal(t, fmt.Sprint(parse(t, body).events), fmt.Sprint(first.events), "%s %s: events afterwards", c.method, c.query)
+			in.checkKept(c.method+" "+c.query, first)
 			cases.add(t)
 		}
 	})

@@ -58,7 +58,7 @@ func TestMissingValues(t *testing.T) {
 	}
 }
 
-// A byte order mark is no part of the first line.
+// A byte order mark before the first line is skipped.
 func TestByteOrderMark(t *testing.T) {
 	s := must.Get(parseTS(strings.NewReader("\ufeff@classLabel true a\r\n@data\r\n1:a\r\n")))(t)
 	must.Equal(t, s.classes[0], "a", "class")
