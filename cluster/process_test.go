@@ -139,7 +139,7 @@ func (h host) start(t *testing.T, part string, args ...string) *process {
 		args = h.Command(args...)
 	}
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Env = append(os.Environ(), role+"="+part)
+	cmd.Env = append(os.Environ(), role+"="+part, "TMPDIR="+t.TempDir()) // killed workers leave folders
 	cmd.Stderr = t.Output()
 	in, out := must.Get(cmd.StdinPipe())(t), must.Get(cmd.StdoutPipe())(t)
 	must.Do(t, cmd.Start())

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
+	"path"
 	"path/filepath"
 	"time"
 
@@ -55,11 +57,11 @@ func (w *Worker) Run(ctx context.Context, nc *nats.Conn) error {
 	if w.tree == nil {
 		w.tree = treeOf
 	}
-	unlock, err := w.folder()
+	closeFolder, err := w.folder()
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer closeFolder()
 	idleSince, waiting := time.Now(), ""
 	for ctx.Err() == nil {
 		worked, err := w.next(ctx, nc)
@@ -80,35 +82,74 @@ func (w *Worker) Run(ctx context.Context, nc *nats.Conn) error {
 	return fmt.Errorf("cluster: worker: %w", train.ErrInterrupted)
 }
 
-// folder makes and locks the worker's folder.
-func (w *Worker) folder() (unlock func(), err error) {
-	if w.Dir == "" {
-		if w.Dir, err = os.MkdirTemp("", "s4d-fast-worker-"); err != nil {
-			return nil, fmt.Errorf("cluster: %w", err)
+// folder makes and locks the worker's folder. close releases it and removes a temporary one.
+func (w *Worker) folder() (closeFolder func(), err error) {
+	temporary := w.Dir == ""
+	var lock *filelock.Lock
+	if temporary {
+		removeAbandoned()
+		w.Dir, lock, err = temporaryFolder()
+	} else if err = os.MkdirAll(w.Dir, 0o755); err == nil {
+		lock, err = filelock.Try(filepath.Join(w.Dir, lockName))
+	}
+	switch {
+	case errors.Is(err, filelock.ErrLocked):
+		return nil, fmt.Errorf("cluster: another worker uses %s: choose another folder", w.Dir)
+	case err != nil:
+		return nil, fmt.Errorf("cluster: %w", err)
+	case !lock.Locked() && !temporary:
+		w.Log.Warn("the folder cannot be locked on its file system: do not use it with another worker", "folder", w.Dir)
+	}
+	closeFolder = func() {
+		lock.Close()
+		if temporary {
+			os.RemoveAll(w.Dir)
+			w.Dir = ""
 		}
-		dir := w.Dir
-		unlock = func() { os.RemoveAll(dir) }
-	} else {
-		if err := os.MkdirAll(w.Dir, 0o755); err != nil {
-			return nil, fmt.Errorf("cluster: %w", err)
-		}
-		l, err := filelock.Try(filepath.Join(w.Dir, "lock"))
-		switch {
-		case errors.Is(err, filelock.ErrLocked):
-			return nil, fmt.Errorf("cluster: another worker uses %s: choose another folder", w.Dir)
-		case err != nil:
-			return nil, fmt.Errorf("cluster: %w", err)
-		case !l.Locked():
-			w.Log.Warn("the folder cannot be locked on its file system: do not use it with another worker", "folder", w.Dir)
-		}
-		unlock = func() { l.Close() }
 	}
 	if err := os.RemoveAll(w.runDir()); err != nil { // left by a crash
-		unlock()
+		closeFolder()
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	w.cache = &cache{dir: filepath.Join(w.Dir, "data"), limit: cmp.Or(w.Cache, 10e9), shared: map[string]string{}, intact: map[string]bool{}, tree: w.tree}
-	return unlock, nil
+	return closeFolder, nil
+}
+
+// Names of temporary folders and of the file in a worker's folder that is locked.
+const (
+	temporaryPrefix = "s4d-fast-worker-"
+	lockName        = "lock"
+)
+
+// temporaryFolder makes and locks a temporary folder.
+func temporaryFolder() (dir string, lock *filelock.Lock, err error) {
+	for range 10 {
+		if dir, err = os.MkdirTemp("", temporaryPrefix); err != nil {
+			return "", nil, err
+		}
+		if lock, err = filelock.Try(filepath.Join(dir, lockName)); err == nil {
+			return dir, lock, nil
+		}
+		os.RemoveAll(dir) // removeAbandoned of another worker may have locked or removed it
+	}
+	return "", nil, err
+}
+
+// removeAbandoned removes the temporary folders of workers that were killed.
+func removeAbandoned() {
+	locks, _ := fs.Glob(os.DirFS(os.TempDir()), path.Join(temporaryPrefix+"*", lockName))
+	for _, name := range locks {
+		name = filepath.Join(os.TempDir(), name)
+		lock, err := filelock.Try(name)
+		if err != nil {
+			continue
+		}
+		abandoned := lock.Locked() // false also on file systems without locks
+		lock.Close()
+		if abandoned {
+			os.RemoveAll(filepath.Dir(name)) // best effort: that of another user stays
+		}
+	}
 }
 
 func (w *Worker) runDir() string { return filepath.Join(w.Dir, "run") }

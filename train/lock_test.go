@@ -69,7 +69,7 @@ func TestLockOfKilledProcess(t *testing.T) {
 	}
 	cfg.Out = t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestLockOfKilledProcess$")
-	cmd.Env = append(os.Environ(), folderVariable+"="+cfg.Out)
+	cmd.Env = append(os.Environ(), folderVariable+"="+cfg.Out, "TMPDIR="+t.TempDir())
 	stdin := must.Get(cmd.StdinPipe())(t)
 	defer stdin.Close()
 	stdout := must.Get(cmd.StdoutPipe())(t)

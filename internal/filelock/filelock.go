@@ -14,10 +14,13 @@ import (
 // ErrLocked is the error for a file that is locked already, by another process or by this one.
 var ErrLocked = errors.New("the file is locked")
 
+// Lock is the result of Try.
+type Lock = flock.Flock
+
 // Try locks a file, which it creates if necessary, until the caller closes the result or the
 // process ends. On a file system without locks Try succeeds, and Locked of the result is false. The
 // file may be read-only, except on NFS, which locks only files that are open for writing.
-func Try(path string) (*flock.Flock, error) {
+func Try(path string) (*Lock, error) {
 	l := flock.New(path, flock.SetPermissions(0o666))
 	ok, err := l.TryLock()
 	if errors.Is(err, syscall.EBADF) || errors.Is(err, syscall.EIO) {
