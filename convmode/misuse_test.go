@@ -1,11 +1,15 @@
 package convmode
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 func TestNewErrors(t *testing.T) {
@@ -24,9 +28,9 @@ func TestNewErrors(t *testing.T) {
 		{"batch", m, Options{MaxLen: 1}, "convmode: MaxBatch 0, expected at least 1"},
 		{"length", m, Options{MaxBatch: 1, MaxLen: -4}, "convmode: MaxLen -4, expected at least 1"},
 		{"workers", m, Options{MaxBatch: 1, MaxLen: 1, Workers: -1}, "convmode: Workers -1, expected 0 or more"},
-		{"step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: -1}, "convmode: StepScale -1, expected a positive number"},
-		{"NaN step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: math.NaN()}, "convmode: StepScale NaN, expected a positive number"},
-		{"infinite step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: math.Inf(1)}, "convmode: StepScale +Inf, expected a positive number"},
+		{"step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: -1}, "convmode: StepScale -1: expected 1/1024 to 1024"},
+		{"NaN step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: math.NaN()}, "convmode: StepScale NaN: expected 1/1024 to 1024"},
+		{"infinite step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: math.Inf(1)}, "convmode: StepScale +Inf: expected 1/1024 to 1024"},
 		{"fixed", m, Options{MaxBatch: 1, MaxLen: 1, Fixed: true, Training: true}, "convmode: Fixed and Training"},
 		{"size", m, Options{MaxBatch: 1 << 30, MaxLen: 1 << 30}, "convmode: an array of MaxBatch 1073741824"},
 	} {
@@ -126,5 +130,45 @@ func TestPanics(t *testing.T) {
 			}()
 			p.f()
 		})
+	}
+}
+
+// With the least norm_eps, channels that are equal are normalised to finite numbers. A smaller one
+// could be 0 in float32, and they would become NaN.
+func TestLeastNormEps(t *testing.T) {
+	for _, norm := range []model.Norm{model.NormLayer, model.NormBatch} {
+		c := tiny()
+		c.DModel, c.Norm, c.PreNorm, c.NormEps = 1, norm, true, 1e-50
+		must.Reject(model.New(c, 1))(t, "norm_eps 1e-50: expected 0 (1e-5) or 1e-37 to 1")
+		c.NormEps = 1e-37
+		n := newNet(t, newModel(t, c), Options{MaxBatch: 1, MaxLen: 1, Training: true})
+		logits := n.ForwardTrain(Batch{Size: 1, Len: 1, X: make([]float32, c.DInput)}, Step{})
+		grads := model.NewWeights(c)
+		n.Backward(noise(1, len(logits)), grads)
+		for _, v := range slices.Concat(logits, grads.Flat()) {
+			if v-v != 0 {
+				t.Fatalf("norm %q: logits %v, gradients %v", norm, logits, grads.Flat())
+			}
+		}
+	}
+}
+
+// With the rate rule keep, the kernel of an S4 layer is doubled until it has StepScale·MaxLen taps,
+// which must not take forever.
+func TestStepScaleIsBounded(t *testing.T) {
+	c := tiny()
+	setS4(&c, ssm.LegS, 16)
+	c.SSM.RateRule = ssm.RateKeep
+	m := newModel(t, c)
+	for _, scale := range []float64{1e-300, 1e-12, 1e12, 1e300} {
+		must.Reject(New(m, Options{MaxBatch: 1, MaxLen: 8, StepScale: scale}))(t, fmt.Sprintf("convmode: StepScale %v: expected 1/1024 to 1024", scale))
+	}
+	for _, scale := range []float64{1.0 / 1024, 1024} {
+		n := newNet(t, m, Options{MaxBatch: 1, MaxLen: 8, StepScale: scale})
+		for _, v := range n.Forward(newBatch(c, 1, 1, 8)) {
+			if v-v != 0 {
+				t.Errorf("StepScale %v: output %v", scale, v)
+			}
+		}
 	}
 }

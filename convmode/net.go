@@ -14,7 +14,6 @@ package convmode
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
@@ -27,7 +26,7 @@ type Options struct {
 	MaxBatch  int     // sequences in a batch, at least 1
 	MaxLen    int     // positions in a sequence, at least 1
 	Workers   int     // goroutines that share the work; 0 means one per processor
-	StepScale float64 // training samples per input sample (docs/maths.md §1.6); 0 means 1
+	StepScale float64 // training samples per input sample, 1/1024 to 1024 (docs/maths.md §1.6); 0 means 1
 
 	// Training keeps what ForwardTrain and Backward need: about 5·NLayers + 2 arrays of
 	// [MaxBatch][H][MaxLen], and for the sums of weight gradients 16 + 3·Workers arrays of 2H² + 6H
@@ -157,10 +156,13 @@ func (o Options) Validate(c model.Config) error {
 		return fmt.Errorf("convmode: Workers %d, expected 0 or more", o.Workers)
 	case o.MaxBatch%c.Towers() != 0:
 		return fmt.Errorf("convmode: MaxBatch %d, expected an even number, since the network compares pairs of sequences", o.MaxBatch)
-	case !(o.StepScale >= 0) || math.IsInf(o.StepScale, 1):
-		return fmt.Errorf("convmode: StepScale %v, expected a positive number", o.StepScale)
 	case o.Fixed && o.Training:
 		return fmt.Errorf("convmode: Fixed and Training are set, but training changes the weights")
+	}
+	if o.StepScale != 0 {
+		if err := ssm.CheckStepScale(o.StepScale); err != nil {
+			return fmt.Errorf("convmode: StepScale %w", err)
+		}
 	}
 	widest := max(2*c.DModel, c.DOutput, 4*c.SSM.Directions()*c.DModel, 2*c.SSM.Modes())
 	if floats := float64(o.MaxBatch) * float64(widest) * float64(o.MaxLen); floats > 1<<36 {

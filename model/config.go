@@ -178,6 +178,8 @@ const (
 	maxSize   = 1 << 24
 	maxLayers = 1 << 11
 	maxParams = 1 << 31
+
+	minEps = 1e-37 // in float32 a smaller one can be 0, and equal channels would be divided by 0
 )
 
 // Validate returns an error for the first invalid value, which it names as configuration files do.
@@ -253,8 +255,8 @@ func (c Config) validateChoices() error {
 		return fmt.Errorf("prenorm: norm is %q", c.Norm)
 	case c.Norm == NormNone && c.FinalNorm:
 		return fmt.Errorf("final_norm: norm is %q", c.Norm)
-	case !(c.NormEps >= 0 && c.NormEps <= 1):
-		return fmt.Errorf("norm_eps %v: expected 0 (1e-5) to 1", c.NormEps)
+	case c.NormEps != 0 && !(c.NormEps >= minEps && c.NormEps <= 1):
+		return fmt.Errorf("norm_eps %v: expected 0 (1e-5) or %v to 1", c.NormEps, minEps)
 	case c.Norm == NormNone && c.NormEps != 0:
 		return fmt.Errorf("norm_eps: norm is %q", c.Norm)
 	case !(c.NormMomentum >= 0 && c.NormMomentum <= 1):

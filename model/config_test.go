@@ -81,7 +81,7 @@ func TestValidateRejects(t *testing.T) {
 		{func(c *Config) { c.SSMLayers = -1 }, "model: ssm_layers -1: expected ≥ 0"},
 		{func(c *Config) { c.SSMLayers = 3 }, "model: ssm_layers 3: expected ≤ 2"},
 		{func(c *Config) { c.Pairs, c.Pool = true, PoolNone }, `model: pool "none": pairs of sequences`},
-		{func(c *Config) { c.NormEps = -1 }, "model: norm_eps -1: expected 0 (1e-5) to 1"},
+		{func(c *Config) { c.NormEps = -1 }, "model: norm_eps -1: expected 0 (1e-5) or 1e-37 to 1"},
 		{func(c *Config) { c.Norm, c.NormEps = NormNone, 1e-6 }, `model: norm_eps: norm is "none"`},
 		{func(c *Config) { c.Norm, c.NormMomentum = NormBatch, 2 }, "model: norm_momentum 2: expected 0 (0.1) to 1"},
 		{func(c *Config) { c.NormMomentum = 0.05 }, `model: norm_momentum: norm is "layer", expected "batch"`},

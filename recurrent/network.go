@@ -25,19 +25,20 @@ package recurrent
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"unsafe"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // Options of a Network.
 type Options struct {
-	// StepScale is the number of model samples per input sample: 2 where only every second sample
-	// arrives. 0 means 1. The steps Δ of the SSMs are multiplied by it (docs/maths.md §1.6).
+	// StepScale is the number of model samples per input sample, from 1/1024 to 1024: 2 where only
+	// every second sample arrives. 0 means 1. The steps Δ of the SSMs are multiplied by it
+	// (docs/maths.md §1.6).
 	StepScale float64
 
 	// Window is the number of samples that the mean pool looks back. 0 means all since the start,
@@ -102,9 +103,10 @@ func New(m *model.Model, opt Options) (*Network, error) {
 	if opt.StepScale == 0 {
 		opt.StepScale = 1
 	}
+	if err := ssm.CheckStepScale(opt.StepScale); err != nil {
+		return nil, fmt.Errorf("recurrent: step scale %w", err)
+	}
 	switch {
-	case !(opt.StepScale > 0) || math.IsInf(opt.StepScale, 1):
-		return nil, fmt.Errorf("recurrent: step scale %v: expected a finite number > 0", opt.StepScale)
 	case opt.Window < 0 || opt.Window > maxWindow:
 		return nil, fmt.Errorf("recurrent: window %d: expected 0 … %d samples", opt.Window, maxWindow)
 	case opt.Window > 0 && cfg.Pool != model.PoolMean:

@@ -324,6 +324,31 @@ func TestStreamBytes(t *testing.T) {
 	}
 }
 
+// A step scale far from 1 makes constants of a recurrence overflow, so it is an error. At the
+// largest and the least one, outputs are finite.
+func TestStepScaleIsBounded(t *testing.T) {
+	discrete := baseConfig()
+	discrete.SSM.RateRule = ssm.RateDecimate
+	coupled := baseConfig()
+	coupled.SSM.Layer, coupled.SSM.Init, coupled.SSM.Disc, coupled.SSM.LKernel = ssm.LayerS4, ssm.LegS, ssm.Bilinear, 16
+	for _, cfg := range []model.Config{discrete, coupled} {
+		m, x := newModel(t, cfg, 1), signal(1, cfg.DInput, 8)
+		for _, scale := range []float64{5e-324, 1.0 / 1024, 1024, 1e300} {
+			n, err := recurrent.New(m, recurrent.Options{StepScale: scale})
+			if wild := scale < 1e-6 || scale > 1e6; wild {
+				must.Fail(t, err, "expected 1/1024 to 1024")
+				continue
+			}
+			must.Do(t, err)
+			for _, v := range n.NewStream().Process(x, 8) {
+				if v-v != 0 {
+					t.Errorf("layer %q, step scale %v: output %v", cfg.SSM.Layer, scale, v)
+				}
+			}
+		}
+	}
+}
+
 func TestNewErrors(t *testing.T) {
 	tests := []struct {
 		change    func(*model.Config)
@@ -334,9 +359,9 @@ func TestNewErrors(t *testing.T) {
 			"recurrent: a bidirectional network reads future samples, which a stream does not have; train with ssm.bidirectional = false, or use package convmode"},
 		{func(c *model.Config) { c.SSM.LMax = 32 }, 1,
 			"recurrent: the network truncates its kernels (ssm.l_max = 32), but a recurrence computes the whole kernel; train with ssm.l_max = 0, or use package convmode"},
-		{func(c *model.Config) {}, -1, "recurrent: step scale -1: expected a finite number > 0"},
-		{func(c *model.Config) {}, math.NaN(), "recurrent: step scale NaN: expected a finite number > 0"},
-		{func(c *model.Config) {}, math.Inf(1), "recurrent: step scale +Inf: expected a finite number > 0"},
+		{func(c *model.Config) {}, -1, "recurrent: step scale -1: expected 1/1024 to 1024"},
+		{func(c *model.Config) {}, math.NaN(), "recurrent: step scale NaN: expected 1/1024 to 1024"},
+		{func(c *model.Config) {}, math.Inf(1), "recurrent: step scale +Inf: expected 1/1024 to 1024"},
 	}
 	for _, test := range tests {
 		cfg := baseConfig()

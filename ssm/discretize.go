@@ -6,6 +6,18 @@ import (
 	"math/cmplx"
 )
 
+// maxStepScale bounds the step scale and its reciprocal. In S4 the time grows with the step scale,
+// and the memory with its reciprocal.
+const maxStepScale = 1 << 10
+
+// CheckStepScale returns an error for a step scale that is out of range. The error has no prefix.
+func CheckStepScale(r float64) error {
+	if r >= 1.0/maxStepScale && r <= maxStepScale {
+		return nil
+	}
+	return fmt.Errorf("%v: expected 1/%d to %[2]d", r, maxStepScale)
+}
+
 // NewDiscrete allocates a discretised layer, which DiscretizeChannels fills for the same step
 // scale.
 func NewDiscrete(cfg Config, stepScale float64) *Discrete {

@@ -39,6 +39,10 @@ func (c Config) Frozen(t model.Tensor) bool { return slices.ContainsFunc(c.Freez
 // maxWarmup bounds Warmup: more steps are a typing error.
 const maxWarmup = 1 << 53
 
+// minEps is the least Eps. In float32 a smaller one can be 0, and a weight whose gradients have all
+// been 0 would become 0/0.
+const minEps = 1e-37
+
 // Validate returns an error for the first invalid value, with its key in configuration files.
 func (c Config) Validate() error {
 	switch {
@@ -46,8 +50,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("optim.betas[0] %v: expected 0 ≤ beta < 1", c.Betas[0])
 	case !(c.Betas[1] >= 0 && c.Betas[1] < 1):
 		return fmt.Errorf("optim.betas[1] %v: expected 0 ≤ beta < 1", c.Betas[1])
-	case !(c.Eps > 0 && c.Eps < 1):
-		return fmt.Errorf("optim.eps %v: expected 0 < eps < 1", c.Eps)
+	case !(c.Eps >= minEps && c.Eps < 1):
+		return fmt.Errorf("optim.eps %v: expected %v ≤ eps < 1", c.Eps, minEps)
 	case !slices.Contains(Schedules(), c.Schedule):
 		return fmt.Errorf("optim.schedule %.80q: expected one of %q", c.Schedule, Schedules())
 	case !(c.Warmup >= 0 && c.Warmup <= maxWarmup):
