@@ -148,7 +148,7 @@ func (c *Config) Validate() error {
 	if err := validateFreeze(c.Optim.Freeze, n); err != nil {
 		return err
 	}
-	return within([]setting{{"ssm.d_state", c.SSM.DState, 2, maxStates}})
+	return within([]setting{{"ssm.d_state", c.SSM.DState, 1, maxStates}})
 }
 
 func (c *Config) validateRun() error {

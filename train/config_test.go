@@ -217,6 +217,20 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+// An LRU may have a single mode. Other layers have at least two states, of which they store half.
+func TestSingleState(t *testing.T) {
+	lru := func(c *Config) {
+		c.SSM = ssm.Config{Layer: ssm.LayerLRU, Init: ssm.Ring, Disc: ssm.ZOH, DState: 1}
+		c.Train.Epochs = 1
+	}
+	r := tiny(t)
+	lru(&r.Config)
+	fit(t, r)
+	c := preset(t, "delay")
+	c.SSM.DState = 1
+	must.Fail(t, c.Validate(), ErrConfig, "d_state 1: expected ≥ 2")
+}
+
 // HiPPO-LegS starts with the eigendecomposition of an N×N matrix, so N is bounded.
 func TestLegSIsBounded(t *testing.T) {
 	for states, ok := range map[string]bool{"2048": true, "4096": false} {

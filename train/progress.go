@@ -103,6 +103,9 @@ func (b *bar) Step(p Progress) {
 	}
 }
 
+// mostLeft is the largest number of seconds left that a bar shows. A Duration holds 292 years.
+const mostLeft = 9e9
+
 func (b *bar) draw() {
 	p := b.now
 	b.drawn = time.Now()
@@ -112,7 +115,7 @@ func (b *bar) draw() {
 	}
 	text += b.best
 	if passed, done := b.drawn.Sub(b.began), p.Step-b.first; done > 0 {
-		left := passed / time.Duration(done) * time.Duration(p.Steps-p.Step)
+		left := time.Duration(min(passed.Seconds()/float64(done)*float64(p.Steps-p.Step), mostLeft) * float64(time.Second))
 		text += fmt.Sprintf("  %v, %v left", passed.Round(time.Second), left.Round(time.Second))
 	}
 	// A terminal that cannot be written to is no reason to stop.

@@ -18,13 +18,15 @@ func (t *Trainer) netOptions() convmode.Options {
 	}
 }
 
-// checkSize returns an error if this process has too little memory to train or to validate the
-// network. It allocates nothing.
+// checkSize returns an error if this process has too little memory to train, to validate or to test
+// the network. It allocates nothing.
 func (t *Trainer) checkSize(c model.Config) error {
-	training := t.netOptions()
-	evaluation := convmode.Options{
-		MaxBatch: sequencesPer(t.data.Info) * min(t.cfg.Train.EvalBatch, t.data.Val.Len()), MaxLen: t.data.MaxLen, Workers: t.cfg.Workers,
+	training, examples := t.netOptions(), t.data.Val.Len()
+	if t.data.Test != nil {
+		examples = max(examples, t.data.Test.Len())
 	}
+	examples = min(examples, t.cfg.Train.EvalBatch)
+	evaluation := convmode.Options{MaxBatch: sequencesPer(t.data.Info) * examples, MaxLen: t.data.MaxLen, Workers: t.cfg.Workers}
 	for _, o := range []convmode.Options{training, evaluation} {
 		if err := o.Validate(c); err != nil {
 			return configError{fmt.Errorf("train: %w", err)}
@@ -32,7 +34,7 @@ func (t *Trainer) checkSize(c model.Config) error {
 	}
 	copies := 4 * (4 + t.team.own.Len()) // bytes: weights, those of the best epoch, two moments, and gradients of the shards
 	need := float64(c.CountParams()*copies) + training.Memory(c) + evaluation.Memory(c) +
-		batchMemory(t.data.Info, t.team.examples.Len()) + batchMemory(t.data.Info, t.cfg.Train.EvalBatch)
+		batchMemory(t.data.Info, t.team.examples.Len()) + batchMemory(t.data.Info, examples)
 	return checkMemory(need, "model.d_model %d, train.batch %d, sequences of %d: training", c.DModel, training.MaxBatch, training.MaxLen)
 }
 

@@ -53,6 +53,20 @@ func TestMoreThanTheMachineHas(t *testing.T) {
 	noFolder(t, cfg.Out)
 }
 
+// A batch of an evaluation has no more examples than the set, so a larger eval_batch takes no more
+// memory. The test comes after the training, but a test set that does not fit is an error before.
+func TestEvalBatchAndSets(t *testing.T) {
+	const most = 1 << 24
+	cfg := tiny(t, "data.length=5000", fmt.Sprint("train.eval_batch=", most))
+	must.Do(t, newTrainer(t, cfg).Close())
+
+	cfg = tiny(t, "data.length=5000", fmt.Sprint("train.eval_batch=", most))
+	cfg.data = echoData(cfg.Config)
+	cfg.data.Test = echo{n: most, length: 5000}
+	must.Reject(start(t.Context(), cfg))(t, ErrConfig, "GiB, expected at most")
+	noFolder(t, cfg.Out)
+}
+
 func TestOutIsAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must.Do(t, os.WriteFile(file, []byte("content"), 0o644))
