@@ -400,6 +400,17 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
+// A mode of S4 that decays at e⁵⁰ makes I − Ā^L singular but for rounding. C would have no correct
+// digit.
+func TestLostDigits(t *testing.T) {
+	cfg := baseConfig()
+	cfg.SSM.Layer, cfg.SSM.Init, cfg.SSM.Disc, cfg.SSM.LKernel = ssm.LayerS4, ssm.LegS, ssm.Bilinear, 16
+	m := newModel(t, cfg, 1)
+	m.Weights.Layers[1].Decay[5] = 50
+	must.Do(t, m.Check())
+	must.Reject(recurrent.New(m, recurrent.Options{}))(t, "recurrent: layer 1: ssm: channel 1: l_kernel 16: C cannot be recovered from C̃: the condition number")
+}
+
 // An error of S4 names the layer and the channel whose C cannot be recovered from C̃.
 func TestUnrecoverableOutputs(t *testing.T) {
 	m := newModel(t, variants()["S4"], 1)

@@ -67,8 +67,8 @@ func (a *Analysis) Response(row int, theta float64) complex128 {
 }
 
 // Gain returns |H(e^{iθ})| of row < Rows. For S5 and the LRU it returns the largest singular value
-// of the matrix H(e^{iθ}) [H][H] of a direction, whose number takes the place of the row. D is not
-// included.
+// of the matrix H(e^{iθ}) [H][H] of a direction, whose number takes the place of the row. At a pole
+// on the unit circle the gain is +Inf. D is not included.
 func (a *Analysis) Gain(row int, theta float64) float64 {
 	if a.gain != nil {
 		return a.gain(row, theta)

@@ -22,6 +22,9 @@ func (p *Params) scanGain(stepScale float64) func(direction int, theta float64) 
 	return func(direction int, theta float64) float64 {
 		sum, c := make([]complex128, h*h), p.C[direction*h*modes:]
 		for n, q := range poles {
+			if norm(s.BBar[n*h:(n+1)*h], 1) == 0 {
+				continue // 0/0 for a pole at θ itself
+			}
 			own, mirrored := 1/q.distance(theta), 1/pole{q.growth, -q.angle}.distance(theta)
 			for i := range h {
 				w := c[i*modes+n] * complex(s.Factor/2, 0)
@@ -35,8 +38,8 @@ func (p *Params) scanGain(stepScale float64) func(direction int, theta float64) 
 	}
 }
 
-// largestSingular returns the largest singular value of a matrix [h][h], or NaN if it does not
-// converge. X + iY has the singular values of the real matrix [X −Y; Y X].
+// largestSingular returns the largest singular value of a matrix [h][h], +Inf if the matrix is not
+// finite, or NaN if the value does not converge. X + iY has the singular values of the real matrix [X −Y; Y X].
 func largestSingular(x []complex128, h int) float64 {
 	both := mat.NewDense(2*h, 2*h, nil)
 	for i, v := range x {
@@ -45,6 +48,9 @@ func largestSingular(x []complex128, h int) float64 {
 		both.Set(row, h+column, -imag(v))
 		both.Set(h+row, column, imag(v))
 		both.Set(h+row, h+column, real(v))
+	}
+	if !isFinite(both) {
+		return math.Inf(1)
 	}
 	var svd mat.SVD
 	if !svd.Factorize(both, mat.SVDNone) {

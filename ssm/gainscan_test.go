@@ -168,3 +168,23 @@ func TestScanScoresUnbounded(t *testing.T) {
 		}
 	}
 }
+
+// At the angle of a pole on the unit circle the gain is infinite, unless the mode is silent. Λ = 0
+// is such a pole.
+func TestGainAtPole(t *testing.T) {
+	for _, cfg := range scored(3) {
+		if cfg.Layer != LayerS5 {
+			continue
+		}
+		p := mustNew(t, cfg, 1, 0)
+		p.ClipEigs = false
+		p.Decay[2], p.Freq[2] = 0, 0
+		a := must.Get(p.Analyze(1))(t)
+		must.Equal(t, a.Gain(1, 0), math.Inf(1), "%s: gain at the pole", cfg.Disc)
+		clear(p.B[2*p.DModel : 3*p.DModel])
+		a = must.Get(p.Analyze(1))(t)
+		if gain := a.Gain(1, 0); !(gain < 1e6) {
+			t.Errorf("%s: gain %v at the angle of a mode without input", cfg.Disc, gain)
+		}
+	}
+}
