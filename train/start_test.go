@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -65,6 +66,15 @@ func TestEvalBatchAndSets(t *testing.T) {
 	cfg.data.Test = echo{n: most, length: 5000}
 	must.Reject(start(t.Context(), cfg))(t, ErrConfig, "GiB, expected at most")
 	noFolder(t, cfg.Out)
+}
+
+// A run with one thread per processor can be resumed, also on a machine with more processors than
+// the largest number of threads.
+func TestManyProcessors(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(maxThreads + 76))
+	r := tiny(t, "threads=0")
+	must.Do(t, newTrainer(t, r).Close())
+	must.Equal(t, newTrainer(t, reload(t, r)).Config().Workers, maxThreads, "threads")
 }
 
 func TestOutIsAFile(t *testing.T) {
