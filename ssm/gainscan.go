@@ -39,7 +39,8 @@ func (p *Params) scanGain(stepScale float64) func(direction int, theta float64) 
 }
 
 // largestSingular returns the largest singular value of a matrix [h][h], +Inf if the matrix is not
-// finite, or NaN if the value does not converge. X + iY has the singular values of the real matrix [X −Y; Y X].
+// finite, or NaN if the value does not converge. X + iY has the singular values of the real matrix
+// [X −Y; Y X].
 func largestSingular(x []complex128, h int) float64 {
 	both := mat.NewDense(2*h, 2*h, nil)
 	for i, v := range x {
