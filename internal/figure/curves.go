@@ -187,6 +187,7 @@ func (p Panel) place(x, y float64) (xy plotter.XY, ok bool) {
 // fit sets the ends of an axis: lo and hi, or if these are equal the range of the values, extended
 // by a fraction of its length at both ends. An axis from lo to hi is extended by a hair, less than
 // a pixel, so that rounding removes no tick at an end. An axis without values ends at 0 and 1.
+// Values that differ by rounding only are as far from the ends as labels of six digits require.
 func fit(axis *plot.Axis, lo, hi float64, logarithmic bool, around, hair float64) {
 	switch {
 	case lo != hi:
@@ -194,7 +195,11 @@ func fit(axis *plot.Axis, lo, hi float64, logarithmic bool, around, hair float64
 	case axis.Min > axis.Max:
 		axis.Min, axis.Max = 0, 1
 	}
-	around *= axis.Max - axis.Min
+	length, largest := axis.Max-axis.Min, max(math.Abs(axis.Min), math.Abs(axis.Max))
+	around *= length
+	if length > 0 && length < 1e-12*largest {
+		around = 1e-5 * largest
+	}
 	axis.Min, axis.Max = axis.Min-around, axis.Max+around
 }
 

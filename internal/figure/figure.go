@@ -175,6 +175,9 @@ func align(c draw.Canvas, rows [][]*plot.Plot) [][]draw.Canvas {
 	}, c)
 }
 
+// maxPixels bounds the memory of a PNG: 512 MiB.
+const maxPixels = 1 << 27
+
 // saveCanvas writes a drawing of so many pixels to a PNG or SVG file, according to the file's name.
 func saveCanvas(path string, width, height int, drawing func(draw.Canvas)) error {
 	var canvas interface {
@@ -185,6 +188,9 @@ func saveCanvas(path string, width, height int, drawing func(draw.Canvas)) error
 	case ".svg":
 		canvas = vgsvg.New(px(width), px(height))
 	case ".png":
+		if height > maxPixels/width {
+			return fmt.Errorf("figure: %s: a plot of %d × %d pixels, expected at most %d: shorten the names in it, or write .svg", path, width, height, maxPixels)
+		}
 		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(px(width), px(height)), vgimg.UseDPI(dotsPerInch))}
 	default:
 		return fmt.Errorf("figure: %s: expected a name that ends in .png or .svg", path)

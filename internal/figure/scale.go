@@ -52,8 +52,9 @@ func (p *PolePlane) scale() (s scale, err error) {
 	if lo > hi {
 		return s, nil
 	}
-	if lo == hi {
-		hi = lo + 1
+	lo, hi = max(lo, -1e300), min(hi, 1e300) // their distance is finite
+	if least := max(1e-300, 1e-9*max(math.Abs(lo), math.Abs(hi))); hi-lo <= least { // equal up to rounding
+		hi = lo + max(1, least)
 	}
 	step := roundStep((hi - lo) / float64(len(shades)))
 	for math.Ceil(hi/step)-math.Floor(lo/step) > float64(len(shades)) {

@@ -16,7 +16,7 @@ type ticks int
 // Ticks implements plot.Ticker.
 func (n ticks) Ticks(lo, hi float64) []plot.Tick {
 	step := roundStep((hi - lo) / float64(n))
-	if math.IsNaN(step) {
+	if !(step > closest*max(math.Abs(lo), math.Abs(hi))) { // or NaN
 		return nil
 	}
 	var list []plot.Tick
@@ -25,6 +25,10 @@ func (n ticks) Ticks(lo, hi float64) []plot.Tick {
 	}
 	return list
 }
+
+// closest is the least distance of ticks, relative to the values on their axis. The numbers of
+// closer ones would exceed 2⁵³, above which adding 1 has no effect.
+const closest = 1e-14
 
 // roundStep returns 1, 2 or 5 times a power of ten, close to v; NaN unless v is positive and
 // finite.
