@@ -40,24 +40,8 @@ type event struct {
 // program at level generic, with the same bits. S4D_WEB_SECONDS is the duration of the audio per
 // model; by default it is a minute. The engine and its models are at most 5 MB.
 func TestEvents(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds for another system")
-	}
-	node := ""
-	for _, name := range []string{"nodejs", "node"} {
-		if path, err := exec.LookPath(name); err == nil {
-			node = path
-			break
-		}
-	}
-	if node == "" {
-		t.Skip("Node is not installed")
-	}
+	node, site := built(t)
 	dir := t.TempDir()
-	site := filepath.Join(dir, "site")
-	var said bytes.Buffer
-	must.Do(t, build(site, &said))
-	t.Log(said.String())
 	size := must.Get(os.Stat(filepath.Join(site, engine)))(t).Size()
 	if size > 5e6 {
 		t.Errorf("the engine has %d bytes, expected at most 5 MB", size)
@@ -120,6 +104,38 @@ func TestEvents(t *testing.T) {
 	for i, part := range []string{"abacus", "model: ", "threshold 2", "rate"} {
 		if !strings.Contains(got.Errors[i], part) {
 			t.Errorf("error %q, expected one with %q", got.Errors[i], part)
+		}
+	}
+}
+
+// built returns the path of Node, and the folder with the page.
+func built(t *testing.T) (node, site string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds for another system")
+	}
+	for _, name := range []string{"nodejs", "node"} {
+		if path, err := exec.LookPath(name); err == nil {
+			node = path
+			break
+		}
+	}
+	if node == "" {
+		t.Skip("Node is not installed")
+	}
+	site = filepath.Join(t.TempDir(), "site")
+	var said bytes.Buffer
+	must.Do(t, build(site, &said))
+	t.Log(said.String())
+	return node, site
+}
+
+// The scripts of the page withstand wrong arguments and other faults: the cases of faults.mjs.
+func TestFaults(t *testing.T) {
+	node, site := built(t)
+	for _, name := range []string{"arguments", "memory", "worker", "capture", "cache"} {
+		if out, err := exec.Command(node, "testdata/faults.mjs", site, name).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", name, err, out)
 		}
 	}
 }

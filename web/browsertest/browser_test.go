@@ -311,6 +311,30 @@ func TestDenied(t *testing.T) {
 	b.until(`document.getElementById("status").textContent.includes("does not allow the microphone")`)
 }
 
+// A microphone that is disconnected is an error, which stays on the page.
+func TestDisconnected(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sounds.wav")
+	must.Do(t, audio.WriteWAVFile(path, 48000, testfiles.Sounds(5, 48000, 1)))
+	b := open(t, path)
+	var ok bool
+	b.evaluate(`(() => {
+		const devices = navigator.mediaDevices, get = devices.getUserMedia.bind(devices);
+		devices.getUserMedia = async (what) => (window.stream = await get(what));
+		window.said = [];
+		new MutationObserver((list) => said.push(...list.map((m) => m.addedNodes[0].data)))
+			.observe(document.getElementById("status"), { childList: true });
+		return true;
+	})()`, &ok)
+	b.do(chromedp.Click(css("#microphone")))
+	b.until(`parseFloat(document.getElementById("seconds").textContent) > 0.5`)
+	b.evaluate(`stream.getTracks()[0].dispatchEvent(new Event("ended"))`, &ok)
+	b.until(`said.includes("Stopped.") && said.some((text) => text.startsWith("Error"))`)
+	var last string
+	b.evaluate(`said.at(-1)`, &last)
+	must.Equal(t, last, "Error: the microphone is disconnected", "the last status")
+	must.Equal(t, must.Get(chromedp.Run(b.ctx, chromedp.Evaluate[string](`stream.getTracks()[0].readyState`)))(t), "ended", "the microphone")
+}
+
 // After one visit, the page works without its server.
 func TestOffline(t *testing.T) {
 	b := open(t, "")

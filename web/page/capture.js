@@ -1,10 +1,18 @@
 // Runs in the audio thread. Collects samples of one channel and sends them to the worker in blocks.
+// The worker answers each block. If it is too slow, the audio would fill the memory: a message to
+// the page ends the capture.
+const patience = 30; // seconds of audio that may wait for the worker
+
 class Capture extends AudioWorkletProcessor {
 	constructor() {
 		super();
 		this.block = new Float32Array(1024);
 		this.used = 0;
-		this.port.onmessage = ({ data }) => { this.worker = data; };
+		this.waiting = 0; // blocks without an answer
+		this.port.onmessage = ({ data }) => {
+			this.worker = data;
+			this.worker.onmessage = () => { this.waiting--; };
+		};
 	}
 
 	process([input]) {
@@ -19,9 +27,13 @@ class Capture extends AudioWorkletProcessor {
 				this.worker.postMessage(this.block, [this.block.buffer]);
 				this.block = new Float32Array(1024);
 				this.used = 0;
+				this.waiting++;
 			}
 		}
-		return true;
+		if (this.waiting * this.block.length <= patience * sampleRate) return true;
+		this.port.postMessage(patience);
+		this.worker = undefined;
+		return false;
 	}
 }
 

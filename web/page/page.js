@@ -63,9 +63,9 @@ const received = {
 		recording = false;
 		say("The recording has ended.");
 	},
-	error({ text }) {
+	async error({ text }) {
 		recording = false;
-		stop();
+		await stop(); // which says that it has stopped
 		say(`Error: ${text}`, true);
 	},
 };
@@ -112,9 +112,11 @@ async function start() {
 			audio: { channelCount: 1, echoCancellation: false, noiseSuppression: false, autoGainControl: false },
 		});
 		context = new AudioContext();
+		for (const track of microphone.getTracks()) track.onended = () => received.error({ text: "the microphone is disconnected" });
 		await context.audioWorklet.addModule("capture.js");
 		const node = new AudioWorkletNode(context, "capture", { channelCount: 1, channelCountMode: "explicit", numberOfOutputs: 0 });
 		const channel = new MessageChannel();
+		node.port.onmessage = ({ data }) => received.error({ text: `this computer is too slow for the model, which is ${data} s behind the microphone` });
 		node.port.postMessage(channel.port1, [channel.port1]);
 		open(context.sampleRate);
 		worker.postMessage({ type: "listen", port: channel.port2 }, [channel.port2]);

@@ -6,10 +6,11 @@
 //     → [{onset, end, label, confidence}]             // in samples at detector.rate
 //   detector.flush()                                  // last events; another signal may follow
 //   detector.posterior()                              // of the last evaluation, one per label, or null
-//   detector.close()
+//   detector.close()                                  // frees it; other calls are then errors
 //
 // Options: inputRate (Hz, of the samples; default: the model's rate), threshold, offThreshold,
-// refractory, smoothing, confirm. docs/stream.md of the repository describes them.
+// refractory, smoothing, confirm. docs/stream.md of the repository describes them. They are
+// numbers. Other types, other names and model files of more than 256 MiB are errors.
 import "./wasm_exec.js";
 
 let loading = Promise.resolve(); // engines start one after another, as they share s4dFastReady
@@ -27,21 +28,34 @@ export async function load(bytes) {
 	return {
 		level: api.level,
 		names: api.names,
-		open(model, options) {
+		open(model, options = {}) {
 			const d = checked(api.open(model, options));
-			const bytesOf = (x) => new Uint8Array(x.buffer, x.byteOffset, x.byteLength);
+			let closed = false;
+			const call = (name, ...args) => {
+				if (closed) throw new Error(`${name}: the detector is closed`);
+				return checked(d[name](...args));
+			};
 			return {
 				rate: d.rate,
 				inputRate: d.inputRate,
 				labels: d.labels,
 				threshold: d.threshold,
-				process: (samples) => checked(d.process(bytesOf(samples))),
-				flush: () => checked(d.flush()),
-				posterior: () => checked(d.posterior()),
-				close: () => d.close(),
+				process: (samples) => call("process", bytesOf(samples)),
+				flush: () => call("flush"),
+				posterior: () => call("posterior"),
+				close() {
+					if (!closed) d.close();
+					closed = true;
+				},
 			};
 		},
 	};
+}
+
+// bytesOf returns the bytes of samples, which may be of another frame of the page.
+function bytesOf(samples) {
+	if (samples?.[Symbol.toStringTag] !== "Float32Array") throw new TypeError("process: expected samples in a Float32Array");
+	return new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength);
 }
 
 function checked(result) {

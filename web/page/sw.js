@@ -11,14 +11,21 @@ self.addEventListener("fetch", (e) => {
 });
 
 async function answer(request) {
-	const cache = await caches.open("s4d-fast");
 	try {
 		const response = await fetch(request);
-		if (response.ok) await cache.put(request, response.clone());
+		await response.clone().arrayBuffer(); // a download that is interrupted is an error
+		if (response.ok) await keep(request, response.clone());
 		return response;
 	} catch (e) {
-		const kept = await cache.match(request, { ignoreSearch: true });
+		const kept = await (await caches.open("s4d-fast")).match(request, { ignoreSearch: true });
 		if (kept) return kept;
 		throw e;
 	}
+}
+
+// keep caches a file, unless the storage is full or the browser does not allow it.
+async function keep(request, response) {
+	try {
+		await (await caches.open("s4d-fast")).put(request, response);
+	} catch { /* the page works, but online only */ }
 }

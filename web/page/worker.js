@@ -60,10 +60,14 @@ const commands = {
 	open,
 	stop,
 	listen(data) { // the audio thread's end of a channel
-		port = data.port;
-		port.onmessage = ({ data }) => guarded(() => process(data));
+		const audio = port = data.port;
+		audio.onmessage = ({ data }) => {
+			guarded(() => process(data));
+			audio.postMessage("processed");
+		};
 	},
 	recording({ samples }) {
+		if (!detector) return; // open has failed
 		const n = Math.ceil(blockSeconds * detector.inputRate);
 		for (let at = 0; at < samples.length; at += n) process(samples.subarray(at, at + n));
 		stop();

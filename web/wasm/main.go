@@ -12,7 +12,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"syscall/js"
 	"unsafe"
 
@@ -62,7 +64,10 @@ func open(args []js.Value) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt, inputRate := options(events.DefaultsFor(m), args[1])
+	opt, inputRate, err := options(events.DefaultsFor(m), args[1])
+	if err != nil {
+		return nil, err
+	}
 	r, err := events.New(m, opt)
 	if err != nil {
 		return nil, err
@@ -95,31 +100,61 @@ func open(args []js.Value) (any, error) {
 	return object, nil
 }
 
+// maxFile is the largest model file in bytes. The memory of WebAssembly ends at 4 GiB.
+const maxFile = 1 << 28
+
 func read(source js.Value) (*model.Model, error) {
 	if source.Type() == js.TypeString {
 		return pretrained.Load(source.String())
 	}
-	file := make([]byte, source.Get("length").Int())
+	if !source.InstanceOf(js.Global().Get("Uint8Array")) {
+		return nil, errors.New("model: expected the name of a built-in model, or the bytes of a model file in a Uint8Array")
+	}
+	size := source.Length()
+	if size > maxFile {
+		return nil, fmt.Errorf("model: file of %d bytes, expected at most %d", size, maxFile)
+	}
+	file := make([]byte, size)
 	js.CopyBytesToGo(file, source)
 	return model.Read(bytes.NewReader(file))
 }
 
 // options returns the options with the fields of an object, and the rate of the audio; 0: that of
 // the model.
-func options(opt events.Options, o js.Value) (_ events.Options, inputRate int) {
-	set := func(name string, f func(v float64)) {
-		if v := o.Get(name); v.Type() == js.TypeNumber {
-			f(v.Float())
+func options(opt events.Options, o js.Value) (_ events.Options, inputRate int, err error) {
+	set := map[string]func(v float64){
+		"threshold":    func(v float64) { opt = opt.WithThreshold(v) },
+		"offThreshold": func(v float64) { opt.OffThreshold = v },
+		"refractory":   func(v float64) { opt.Refractory = v },
+		"smoothing":    func(v float64) { opt.Smoothing = v },
+		"confirm":      func(v float64) { opt.Confirm = int(v) },
+		"inputRate":    func(v float64) { inputRate = int(v) },
+	}
+	given := js.Global().Get("Object").Call("keys", o)
+	for i := range given.Length() {
+		if name := given.Index(i).String(); set[name] == nil {
+			return opt, 0, fmt.Errorf("option %.80q: expected one of: %s", name, strings.Join(optionNames, ", "))
 		}
 	}
-	set("threshold", func(v float64) { opt = opt.WithThreshold(v) })
-	set("offThreshold", func(v float64) { opt.OffThreshold = v })
-	set("refractory", func(v float64) { opt.Refractory = v })
-	set("smoothing", func(v float64) { opt.Smoothing = v })
-	set("confirm", func(v float64) { opt.Confirm = int(v) })
-	set("inputRate", func(v float64) { inputRate = int(v) })
-	return opt, inputRate
+	for _, name := range optionNames { // threshold also sets offThreshold
+		v := o.Get(name)
+		if v.IsUndefined() {
+			continue
+		}
+		if v.Type() != js.TypeNumber {
+			return opt, 0, fmt.Errorf("option %s: a value of type %v, expected a number", name, v.Type())
+		}
+		n := v.Float()
+		whole := n == math.Trunc(n) && n >= 1 && n <= math.MaxInt32
+		if (name == "confirm" || name == "inputRate") && !whole {
+			return opt, 0, fmt.Errorf("option %s: %v, expected a whole number of 1 to %d", name, n, math.MaxInt32)
+		}
+		set[name](n)
+	}
+	return opt, inputRate, nil
 }
+
+var optionNames = []string{"threshold", "offThreshold", "refractory", "smoothing", "confirm", "inputRate"}
 
 // detector is the state of a signal, whose audio arrives at another rate.
 type detector struct {
@@ -128,13 +163,28 @@ type detector struct {
 	samples, resampled []float32
 }
 
-// process takes the bytes of float32 samples and returns the events that have ended.
+// blockBytes is the size of a block of samples. The memory of WebAssembly never shrinks.
+const blockBytes = 4 << 14
+
+// process takes the bytes of float32 samples and returns the events that have ended. If the output
+// of the network is not finite, the rest of the samples is not processed.
 func (d *detector) process(args []js.Value) (any, error) {
-	n := args[0].Get("length").Int() / 4
-	d.samples = slices.Grow(d.samples[:0], n)[:n]
-	if n > 0 {
-		js.CopyBytesToGo(unsafe.Slice((*byte)(unsafe.Pointer(&d.samples[0])), 4*n), args[0])
+	found := []any{}
+	for at, n := 0, args[0].Length()&^3; at < n; at += blockBytes {
+		some, err := d.block(args[0].Call("subarray", at, min(at+blockBytes, n)))
+		found = append(found, list(some)...)
+		if err != nil {
+			return found, err
+		}
 	}
+	return found, nil
+}
+
+// block processes the bytes of at most blockBytes.
+func (d *detector) block(source js.Value) ([]events.Event, error) {
+	n := source.Length() / 4
+	d.samples = slices.Grow(d.samples[:0], n)[:n]
+	js.CopyBytesToGo(unsafe.Slice((*byte)(unsafe.Pointer(&d.samples[0])), 4*n), source)
 	// The resampler would spread a NaN over its neighbours.
 	for rest := d.samples; len(rest) > 0; {
 		good, err := events.Check(rest)
@@ -145,7 +195,7 @@ func (d *detector) process(args []js.Value) (any, error) {
 		rest = rest[good+1:]
 	}
 	d.resampled = d.resampler.Process(d.resampled[:0], d.samples)
-	return list(d.Process(d.resampled))
+	return d.Process(d.resampled)
 }
 
 // flush ends the signal.
@@ -157,7 +207,7 @@ func (d *detector) flush([]js.Value) (any, error) {
 		last, err = d.Flush()
 		all = append(all, last...)
 	}
-	return list(all, err)
+	return list(all), err
 }
 
 // probabilities returns the posteriors of the last evaluation, or null.
@@ -173,10 +223,10 @@ func (d *detector) probabilities([]js.Value) (any, error) {
 	return values, nil
 }
 
-func list(found []events.Event, err error) (any, error) {
+func list(found []events.Event) []any {
 	objects := make([]any, len(found))
 	for i, e := range found {
 		objects[i] = map[string]any{"onset": e.Onset, "end": e.End, "label": e.Label, "confidence": e.Confidence}
 	}
-	return objects, err
+	return objects
 }
