@@ -19,6 +19,7 @@ lock. The library does not survive fork(): with multiprocessing, use the start m
 """
 
 import ctypes
+import operator
 import os
 import sys
 from typing import List, NamedTuple, Optional
@@ -28,7 +29,7 @@ import numpy as np
 __all__ = ["Error", "Event", "Model", "Options", "Stream", "level", "version"]
 
 _ABI = 1
-_SPACE = 6
+_HANDLE, _SPACE = 2, 6
 _ROOM = 16  # events per call
 
 
@@ -42,11 +43,12 @@ class Event(NamedTuple):
 
 
 class Error(Exception):
-    """An error of the library. status is its number in s4d.h."""
+    """An error of the library. status is its number in s4d.h, events has the events before it."""
 
     def __init__(self, status: int, text: str):
         super().__init__(text)
         self.status = status
+        self.events: List[Event] = []
 
 
 class Options(ctypes.Structure):
@@ -63,6 +65,14 @@ class Options(ctypes.Structure):
         ("confirm", ctypes.c_int32),
         ("reserved", ctypes.c_int32),
     ]
+
+    def __setattr__(self, name, value):
+        types = dict(Options._fields_)
+        if name not in types:
+            raise TypeError(f"s4d_fast: no option {name!r}, expected one of: {', '.join(list(types)[:-1])}")
+        if types[name] is ctypes.c_int32 and isinstance(value, int) and not -(2**31) <= value < 2**31:  # ctypes would wrap it
+            raise OverflowError(f"s4d_fast: option {name}: {value}, expected a number of 32 bits")
+        super().__setattr__(name, value)
 
 
 class _Info(ctypes.Structure):
@@ -126,9 +136,13 @@ def _open() -> ctypes.CDLL:
 _lib = _open()
 
 
+def _error(status: int) -> Error:
+    return Error(status, _lib.s4d_error().decode("utf-8", "replace"))
+
+
 def _check(status: int) -> None:
     if status != 0:
-        raise Error(status, _lib.s4d_error().decode("utf-8", "replace"))
+        raise _error(status)
 
 
 def version() -> str:
@@ -150,10 +164,12 @@ class _Handle:
         self._handle = handle
 
     def close(self) -> None:
-        """Destroys the object. A second call does nothing."""
-        handle, self._handle = self._handle, 0
-        if handle:
-            _check(self._destroy(handle))
+        """Destroys the object. A second call does nothing. While another thread uses the object, this is an error."""
+        if self._handle:
+            status = self._destroy(self._handle)
+            if status not in (0, _HANDLE):  # another thread may have destroyed it
+                raise _error(status)
+            self._handle = 0
 
     def __enter__(self):
         return self
@@ -182,7 +198,10 @@ class Model(_Handle):
         elif source in ("digits", "commands"):
             status = _lib.s4d_model_builtin(source.encode(), ctypes.byref(handle))
         else:
-            status = _lib.s4d_model_load(os.fsencode(source), ctypes.byref(handle))
+            path = os.fsencode(source)
+            if b"\0" in path:  # it would end the path
+                raise ValueError(f"s4d_fast: the path {source!r} contains a null byte")
+            status = _lib.s4d_model_load(path, ctypes.byref(handle))
         _check(status)
         self._describe(handle.value)
 
@@ -202,7 +221,7 @@ class Model(_Handle):
             _check(status)
         buffer = ctypes.create_string_buffer(size.value + 1)
         _check(_lib.s4d_model_label(self._handle, i, buffer, len(buffer), None))
-        return buffer.value.decode()
+        return buffer.raw[: size.value].decode()
 
     @property
     def options(self) -> Options:
@@ -215,8 +234,6 @@ class Model(_Handle):
         """Returns a model with other options: model.with_options(threshold=0.8, off_threshold=0.4)."""
         options = Options.from_buffer_copy(options) if options else self.options
         for name, value in changes.items():
-            if name not in dict(Options._fields_):
-                raise TypeError(f"s4d_fast: no option {name!r}, expected one of: {', '.join(n for n, _ in Options._fields_[:-1])}")
             setattr(options, name, value)
         handle = ctypes.c_uint64()
         _check(_lib.s4d_model_with_options(self._handle, ctypes.byref(options), ctypes.byref(handle)))
@@ -247,20 +264,19 @@ class Stream(_Handle):
         self._labels = model.labels
 
     def _emit(self, call, *arguments) -> List[Event]:
-        room, count, found = (_Event * _ROOM)(), ctypes.c_size_t(), []
+        room, count, found, error = (_Event * _ROOM)(), ctypes.c_size_t(), [], None
         status = call(self._handle, *arguments, room, _ROOM, ctypes.byref(count))
         while True:
             found += [Event(e.onset, e.end, self._labels[e.label], e.confidence) for e in room[: count.value]]
-            if status != 0 and found:
-                try:
-                    _check(status)
-                except Error as e:
-                    e.events = found
-                    raise
-            _check(status)
+            if status != 0 and error is None:
+                error = _error(status)
             if count.value < _ROOM:
-                return found
+                break
             status = _lib.s4d_stream_process(self._handle, None, 0, room, _ROOM, ctypes.byref(count))
+        if error is not None:
+            error.events = found
+            raise error
+        return found
 
     def process(self, samples) -> List[Event]:
         """Processes samples and returns the events that have ended.
@@ -284,6 +300,7 @@ class Stream(_Handle):
 
     def skip(self, lost: int) -> List[Event]:
         """Ends the signal and advances the position by samples that were lost."""
+        lost = max(-1, min(operator.index(lost), 2**63 - 1))  # ctypes would wrap it
         return self._emit(_lib.s4d_stream_skip, lost)
 
     @property

@@ -68,6 +68,32 @@ options.threshold = 0.5
 model.with_options(options, threshold=0.75, off_threshold=0.5).close()
 assert options.threshold == 0.5, options.threshold  # the caller's options do not change
 
+# Numbers beyond the integers of the library, and paths that would end earlier.
+for lost in (2**64, 2**64 + 5, 2**63, -1):
+    rejects(s4d_fast.Error, lambda: model.stream().skip(lost), "samples to skip")
+rejects(OverflowError, lambda: model.with_options(confirm=2**32 + 1), "confirm")
+rejects(OverflowError, lambda: setattr(model.options, "confirm", -(2**31) - 1), "confirm")
+rejects(TypeError, lambda: setattr(model.options, "treshold", 0.5), "treshold")
+rejects(ValueError, lambda: s4d_fast.Model(sys.argv[0] + "\0.safetensors"), "null byte")
+
+# An error has all events before it, and a stream that another thread uses can be closed later.
+long = np.tile(x, 3)
+with model.stream() as stream:
+    def fails(handle, room, capacity, count):
+        assert stream_process(handle, long.ctypes.data, len(long), room, capacity, count) == 0
+        return 8
+    stream_process = s4d_fast._lib.s4d_stream_process
+    events = rejects(s4d_fast.Error, lambda: stream._emit(fails)).events
+    assert len(events) > 16 and events + stream.flush() == model.recognize(long), events
+    assert rejects(s4d_fast.Error, lambda: stream._emit(lambda *_: 8)).events == []
+stream = model.stream()
+stream._destroy = lambda _: 3
+handle = stream._handle
+assert rejects(s4d_fast.Error, stream.close).status == 3
+del stream._destroy
+stream.close()
+assert s4d_fast._lib.s4d_stream_reset(handle) == 2
+
 results = [None] * 4
 def run(i):
     results[i] = model.recognize(x)
