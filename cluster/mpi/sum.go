@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/shard"
@@ -26,6 +27,7 @@ type layout struct {
 	sendCounts, sendAt        []C.int // floats, to each rank
 	receivedCounts, receiveAt []C.int
 	partCounts, partAt        []C.int
+	err                       error // of a length that MPI cannot address
 }
 
 // layout returns the layout of vectors of a length in a run with so many shards.
@@ -35,15 +37,17 @@ func (w *World) layout(length, shards int) *layout {
 		return l
 	}
 	l := &layout{}
+	w.cache[key] = l
 	for r := range w.ranks {
 		p := shard.Of((length+unit-1)/unit, w.ranks, r)
 		l.parts = append(l.parts, shard.Span{Lo: min(unit*p.Lo, length), Hi: min(unit*p.Hi, length)})
 	}
 	var all []shard.Span
+	most := 0 // nodes of a rank
 	own := l.parts[w.rank].Len()
 	for r := range w.ranks {
 		nodes := shard.Cover(shards, shard.Of(shards, w.ranks, r))
-		all = append(all, nodes...)
+		all, most = append(all, nodes...), max(most, len(nodes))
 		if r == w.rank {
 			l.nodes = len(nodes)
 		}
@@ -54,10 +58,12 @@ func (w *World) layout(length, shards int) *layout {
 		l.sendCounts = append(l.sendCounts, C.int(l.nodes*p.Len()))
 	}
 	l.order, l.terms = shard.Additions(all), len(all)
+	if n := max(most*length, l.terms*l.parts[0].Len(), l.terms*l.parts[w.ranks-1].Len()); n > math.MaxInt32 {
+		l.err = fmt.Errorf("mpi: %d values in one exchange, expected at most %d: use fewer shards, more ranks or a smaller network", n, math.MaxInt32)
+	}
 	l.sendAt, _ = offsets(l.sendCounts)
 	l.receiveAt, _ = offsets(l.receivedCounts)
 	l.partAt, _ = offsets(l.partCounts)
-	w.cache[key] = l
 	return l
 }
 
@@ -75,12 +81,15 @@ type sum struct {
 // Sum is that of train.Group.
 func (w *World) Sum(nodes [][]float32, shards int) {
 	l := w.layout(len(nodes[0]), shards) // the thread of MPI does not use the cache
-	if len(nodes) != l.nodes {
+	if l.err == nil && len(nodes) != l.nodes {
 		panic(fmt.Sprintf("mpi: Sum of %d vectors, expected %d", len(nodes), l.nodes))
 	}
 	list := append([][]float32(nil), nodes...)
 	// An error is that of the next call that is waited for.
 	_ = w.do(&call{start: func() error {
+		if l.err != nil {
+			return l.err
+		}
 		for began := time.Now(); len(w.sums) == maxSums; {
 			moved, err := w.poll(true)
 			if moved {

@@ -69,6 +69,11 @@ type usageError struct{ error }
 
 func (usageError) Is(target error) bool { return target == train.ErrConfig }
 
+// inputError is an error in a file, an ErrData.
+type inputError struct{ error }
+
+func (inputError) Is(target error) bool { return target == train.ErrData }
+
 // run trains, unless a rank has a usage error, and returns the exit code. If only this rank failed,
 // it ends all of them.
 func run(c *trainCmd, world *mpi.World, usage error) int {

@@ -143,15 +143,19 @@ func TestErrors(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must.Do(t, os.WriteFile(file, nil, 0o666))
 	for _, c := range []struct {
-		ranks int
-		want  string
-		args  []string
+		ranks, code int
+		want        string
+		args        []string
 	}{
-		{2, `task "nothing": expected one of`, []string{"train", "nothing"}},
-		{2, "unknown flag --nothing", []string{"train", "--nothing"}},
-		{2, `level "nothing"`, []string{"--level", "nothing", "train"}},
-		{3, "train.shards 2: expected at least 3, the number of ranks", []string{"train", "delay", "--set", "train.shards=2"}},
-		{2, "is not a folder", []string{"train", "delay", "--out", file}},
+		{2, 2, `task "nothing": expected one of`, []string{"train", "nothing"}},
+		{2, 2, "unknown flag --nothing", []string{"train", "--nothing"}},
+		{2, 2, `level "nothing"`, []string{"--level", "nothing", "train"}},
+		{3, 2, "train.shards 2: expected at least 3, the number of ranks", []string{"train", "delay", "--set", "train.shards=2"}},
+		{2, 2, "is not a folder", []string{"train", "delay", "--out", file}},
+		{2, 2, "--patience -1s: expected at least 0", []string{"train", "--patience=-1s"}},
+		{2, 2, "open " + file + "2: no such file", []string{"train", "--config", file + "2"}},
+		{2, 3, "model: open " + file + "2: no such file", []string{"train", "--from", file + "2"}},
+		{2, 3, "model: " + file + ": ", []string{"train", "--from", file}},
 	} {
 		args := c.args
 		if len(args) > 3 {
@@ -161,8 +165,8 @@ func TestErrors(t *testing.T) {
 		}
 		out, err := command(t, c.ranks, "", args...)
 		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != exitUsage || strings.Count(out, c.want) != 1 {
-			t.Errorf("%v: error %v, expected exit code 2 and one message with %q, output\n%s", c.args, err, c.want, out)
+		if !errors.As(err, &exit) || exit.ExitCode() != c.code || strings.Count(out, c.want) != 1 {
+			t.Errorf("%v: error %v, expected exit code %d and one message with %q, output\n%s", c.args, err, c.code, c.want, out)
 		}
 	}
 }

@@ -29,6 +29,14 @@ type trainCmd struct {
 	Patience time.Duration `help:"Time after which a rank that does not respond counts as lost; 0: never." default:"${patience}"`
 }
 
+// Validate rejects values of flags that no run has. Package kong calls it.
+func (c *trainCmd) Validate() error {
+	if c.Patience < 0 {
+		return fmt.Errorf("--patience %v: expected at least 0", c.Patience)
+	}
+	return nil
+}
+
 // defaultShards is train.shards where it is not given, unless a batch is smaller.
 const defaultShards = 8
 
@@ -109,7 +117,9 @@ func (c *trainCmd) shared(world *mpi.World) (*task.Task, train.Config, *model.Mo
 	var text []byte
 	var err error
 	if c.From != "" {
-		from, err = model.Load(c.From)
+		if from, err = model.Load(c.From); err != nil {
+			err = inputError{err}
+		}
 	}
 	if err == nil && world.Rank() == 0 {
 		if tk, cfg, err = c.config(from); err == nil {
@@ -147,7 +157,7 @@ func (c *trainCmd) config(from *model.Model) (*task.Task, train.Config, error) {
 	if c.Config != "" {
 		text, err := train.ReadConfig(c.Config)
 		if err != nil {
-			return nil, cfg, err
+			return nil, cfg, usageError{err}
 		}
 		if err := cfg.Merge(text, c.Config); err != nil {
 			return nil, cfg, err
