@@ -42,7 +42,7 @@ func main() {
 	flag.StringVar(&o.broker, "broker", "./nats-server", "`program` of the broker")
 	flag.StringVar(&o.member, "member", "./cluster", "`program` of a member")
 	flag.StringVar(&o.model, "model", "digits", "model `file`, or the name of a built-in model")
-	flag.StringVar(&o.dir, "dir", "", "`folder` for logs and the broker's files (default: a temporary one)")
+	flag.StringVar(&o.dir, "dir", "", "`folder` for logs and the broker's files (default: a temporary one, which stays only after an error)")
 	flag.IntVar(&o.port, "port", 14222, "`port` of the broker")
 	flag.IntVar(&o.members, "members", 3, "`number` of members")
 	flag.IntVar(&o.streams, "streams", 100, "`number` of streams")
@@ -60,14 +60,21 @@ func main() {
 	}
 }
 
+const (
+	maxMinutes = 7 * 24 * 60
+	maxSeconds = 3600 // of a clip
+)
+
 func run(ctx context.Context, o options, files []string) (err error) {
 	switch {
 	case o.members < 1:
 		return fmt.Errorf("-members %d: expected at least 1", o.members)
 	case o.streams < 1:
 		return fmt.Errorf("-streams %d: expected at least 1", o.streams)
-	case o.minutes <= 0:
-		return fmt.Errorf("-minutes %g: expected more than 0", o.minutes)
+	case !(o.minutes > 0 && o.minutes <= maxMinutes): // or NaN
+		return fmt.Errorf("-minutes %g: expected more than 0, at most %d", o.minutes, maxMinutes)
+	case !(o.seconds >= chunkDuration.Seconds() && o.seconds <= maxSeconds):
+		return fmt.Errorf("-seconds %g: expected %g to %d", o.seconds, chunkDuration.Seconds(), maxSeconds)
 	case o.kill < 0:
 		return fmt.Errorf("-kill %v: expected at least 0", o.kill)
 	}
@@ -86,6 +93,11 @@ func run(ctx context.Context, o options, files []string) (err error) {
 		if o.dir, err = os.MkdirTemp("", "load"); err != nil {
 			return err
 		}
+		defer func() { // after the fleet has ended; the logs of a failure stay
+			if err == nil {
+				err = os.RemoveAll(o.dir)
+			}
+		}()
 	}
 	if err := os.MkdirAll(o.dir, 0o777); err != nil {
 		return err
@@ -109,7 +121,10 @@ func run(ctx context.Context, o options, files []string) (err error) {
 	err = l.run(ctx)
 	w()
 	fmt.Println(l)
-	return errors.Join(err, l.err())
+	if err = errors.Join(err, l.err()); err != nil {
+		return fmt.Errorf("%w; the logs are in %s", err, o.dir)
+	}
+	return nil
 }
 
 func recognizerOf(name string) (*events.Recognizer, error) {

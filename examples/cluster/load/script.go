@@ -75,6 +75,7 @@ func scriptsOf(r *events.Recognizer, files []string, seconds float64, chunks int
 	if len(files) == 0 {
 		return nil, errors.New("no arguments: expected WAV files with a word each")
 	}
+	found := 0
 	for i := range min(maxScripts, len(files)) {
 		clip, err := join(r.SampleRate(), append(files[i:len(files):len(files)], files[:i]...), seconds)
 		if err != nil {
@@ -84,7 +85,10 @@ func scriptsOf(r *events.Recognizer, files []string, seconds float64, chunks int
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, s)
+		all, found = append(all, s), found+len(s.expected)
+	}
+	if found == 0 {
+		return nil, fmt.Errorf("the model finds no event in the first words of the files that fit into %g s: expected other files or more -seconds", seconds)
 	}
 	return all, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"math"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -126,10 +127,24 @@ func TestLoad(t *testing.T) {
 	})
 }
 
+// Numbers without sense, and clips in which nothing would be tested, are errors.
 func TestScriptErrors(t *testing.T) {
-	name, _ := saveFiles(t)
+	name, words := saveFiles(t)
 	if _, err := makeScripts(name, nil, 2, 1); err == nil {
 		t.Error("no error without files")
+	}
+	for _, seconds := range []float64{math.NaN(), math.Inf(1), -1, 0, 0.05, 61, 1e12} {
+		must.Reject(makeScripts(name, words, seconds, 1))(t, "-seconds")
+	}
+	for _, minutes := range []int{-1, 0, math.MaxInt} {
+		must.Reject(makeScripts(name, words, 2, minutes))(t, "-minutes")
+	}
+	must.Reject(makeScripts(name, words, 1, 1))(t, "no event", "1 s")
+	for _, clients := range []int{-1, 0, math.MaxInt} {
+		must.Fail(t, checkFlags(clients, 1.2), "-clients")
+	}
+	for _, step := range []float64{math.NaN(), math.Inf(1), 1, -2} {
+		must.Fail(t, checkFlags(1, step), "-step")
 	}
 	path := filepath.Join(t.TempDir(), "fast.wav")
 	must.Do(t, audio.WriteWAVFile(path, 44100, make([]float32, 100)))

@@ -55,7 +55,10 @@ func main() {
 		length, rounds = 5, 3
 	}
 	var scripts []*script
-	err := level.Set("")
+	err := checkFlags(*clients, *step)
+	if err == nil {
+		err = level.Set("")
+	}
 	if err == nil {
 		scripts, err = makeScripts(*name, flag.Args(), length, rounds)
 	}
@@ -78,10 +81,23 @@ func main() {
 	}
 }
 
+// checkFlags checks the numbers that makeScripts does not.
+func checkFlags(clients int, step float64) error {
+	if clients < 1 || clients > maxClients {
+		return fmt.Errorf("-clients %d: expected 1 to %d", clients, maxClients)
+	}
+	if !(step > 1 && step <= 100) { // or NaN
+		return fmt.Errorf("-step %g: expected more than 1, at most 100", step)
+	}
+	return nil
+}
+
+const maxClients = 100000
+
 // findMaximum runs with more and more clients that send without a pause.
 func (l *load) findMaximum(step float64) error {
 	best := 0
-	for n := l.clients; n <= 1e5; n = max(n+1, int(float64(n)*step)) {
+	for n := l.clients; n <= maxClients; n = max(n+1, int(float64(n)*step)) {
 		run := load{http: l.http, address: l.address, scripts: l.scripts, clients: n, period: l.scripts[0].duration(), late: l.late}
 		run.run()
 		fmt.Println(&run)

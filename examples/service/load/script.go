@@ -16,6 +16,7 @@ import (
 const (
 	chunkDuration = time.Second / 10
 	maxScripts    = 8
+	maxRounds     = 7 * 24 * 60
 	pause         = 0.3 // seconds between two words
 	tail          = 0.5 // seconds of silence at the end of a clip, in which its last event ends
 )
@@ -38,8 +39,13 @@ func (s *script) duration() time.Duration { return time.Duration(len(s.chunks)) 
 
 // makeScripts returns scripts of WAV files with a word each. Every script starts with another file.
 func makeScripts(modelName string, files []string, seconds float64, rounds int) ([]*script, error) {
-	if len(files) == 0 {
+	switch {
+	case len(files) == 0:
 		return nil, errors.New("no arguments: expected WAV files with a word each")
+	case !(seconds >= chunkDuration.Seconds() && seconds <= time.Minute.Seconds()): // or NaN
+		return nil, fmt.Errorf("-seconds %g: expected %g to %g", seconds, chunkDuration.Seconds(), time.Minute.Seconds())
+	case rounds < 1 || rounds > maxRounds:
+		return nil, fmt.Errorf("-minutes %d: expected 1 to %d", rounds, maxRounds)
 	}
 	load := model.Load
 	if pretrained.Has(modelName) {
@@ -54,6 +60,7 @@ func makeScripts(modelName string, files []string, seconds float64, rounds int) 
 		return nil, err
 	}
 	var all []*script
+	found := 0
 	for i := range min(maxScripts, len(files)) {
 		s := &script{rate: r.SampleRate(), rounds: rounds}
 		clip, err := s.join(append(files[i:len(files):len(files)], files[:i]...), seconds)
@@ -64,7 +71,10 @@ func makeScripts(modelName string, files []string, seconds float64, rounds int) 
 		if err := s.recognize(r); err != nil {
 			return nil, err
 		}
-		all = append(all, s)
+		all, found = append(all, s), found+len(s.expected)
+	}
+	if found == 0 {
+		return nil, fmt.Errorf("the model finds no event in the first words of the files that fit into %g s: expected other files or more -seconds", seconds)
 	}
 	return all, nil
 }
