@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -24,6 +25,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/examples/cluster/internal/wire"
+	"github.com/s4d-fast/s4d-fast/report"
 )
 
 // Config configures a member.
@@ -68,8 +70,17 @@ type Member struct {
 }
 
 // New prepares a member. It creates the streams and buckets of the cluster if they do not exist,
-// and otherwise takes over their options.
+// and otherwise takes over their options. A model whose snapshots or labels are
+// too large is an error.
 func New(ctx context.Context, nc *nats.Conn, cfg Config) (*Member, error) {
+	if n := cfg.Recognizer.StateBytes(); n > wire.MaxState {
+		return nil, fmt.Errorf("state of %d bytes per stream, expected at most %d, because a snapshot is one message: use a model with a shorter window or a smaller network", n, wire.MaxState)
+	}
+	for _, label := range cfg.Labels {
+		if _, err := wire.NewLine("", 1, report.Event{Onset: math.MaxInt64, End: math.MaxInt64, Label: label, Confidence: 1. / 3}); err != nil {
+			return nil, fmt.Errorf("label %.80q: %w", label, err)
+		}
+	}
 	cfg.Processors = cmp.Or(cfg.Processors, runtime.GOMAXPROCS(0))
 	cfg.Step = cmp.Or(cfg.Step, time.Second)
 	js, err := jetstream.New(nc)

@@ -74,7 +74,7 @@ func (s *stream) run(ctx context.Context) {
 	err := s.serve(ctx)
 	var bad *streamError
 	if errors.As(err, &bad) {
-		err = s.tell(report.Error{Type: "error", Code: bad.code, Error: bad.Error()})
+		err = s.tell(report.Error{Type: "error", Code: bad.code, Error: fmt.Sprintf("%.500s", bad.Error())})
 		if err == nil {
 			err = errEnded
 		}

@@ -53,8 +53,8 @@ func ParseChunk(b []byte) (Chunk, error) {
 	}
 	at := binary.LittleEndian.Uint64(b[4:])
 	c := Chunk{Position: int64(at &^ endBit), End: at&endBit != 0, PCM: b[ChunkHeader:]}
-	if c.Position > math.MaxInt64/2 {
-		return Chunk{}, fmt.Errorf("audio message at sample %d, expected at most %d", c.Position, int64(math.MaxInt64/2))
+	if last := int64(math.MaxInt64/2 - c.Samples()); c.Position > last { // no snapshot of a later position can be restored
+		return Chunk{}, fmt.Errorf("audio message at sample %d, expected at most %d", c.Position, last)
 	}
 	return c, nil
 }

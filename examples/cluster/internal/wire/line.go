@@ -11,7 +11,7 @@ import (
 // numberHeader holds the number of a line in its stream, from 1.
 const numberHeader = "Line"
 
-// maxLine is the longest line in bytes that ParseLine reads.
+// maxLine is the longest line in bytes that NewLine makes and ParseLine reads.
 const maxLine = 4 << 10
 
 // End is the last line of a stream that ended.
@@ -25,6 +25,9 @@ type End struct {
 // owners of the stream give a line the same message ID, so that JetStream stores it once.
 func NewLine(stream string, number int64, line any) (*nats.Msg, error) {
 	b, err := json.Marshal(line)
+	if err == nil && len(b) > maxLine {
+		err = fmt.Errorf("line of %d bytes, expected at most %d", len(b), maxLine)
+	}
 	if err != nil {
 		return nil, err
 	}

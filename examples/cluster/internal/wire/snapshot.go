@@ -10,6 +10,10 @@ import (
 // MaxSnapshot is the longest snapshot in bytes. NATS limits a message to 1 MiB by default.
 const MaxSnapshot = 1 << 20
 
+// MaxState is the largest events.Recognizer.StateBytes whose snapshots, with their headers, fit
+// into a message.
+const MaxState = MaxSnapshot - 4096
+
 const (
 	snapshotMagic  = "S4DCLUS1"
 	snapshotHeader = len(snapshotMagic) + 3*8 + 1

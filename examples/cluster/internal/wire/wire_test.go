@@ -17,7 +17,7 @@ import (
 )
 
 func TestChunk(t *testing.T) {
-	for _, c := range []Chunk{{}, {Position: 800, PCM: []byte{1, 2, 3, 4}}, {Position: math.MaxInt64 / 2, End: true}} {
+	for _, c := range []Chunk{{}, {Position: 800, PCM: []byte{1, 2, 3, 4}}, {Position: math.MaxInt64 / 2, End: true}, {Position: math.MaxInt64/2 - 2, PCM: []byte{1, 2, 3, 4}}} {
 		got := must.Get(ParseChunk(c.Append(nil)))(t)
 		if got.Position != c.Position || got.End != c.End || !bytes.Equal(got.PCM, c.PCM) {
 			t.Errorf("got %+v, expected %+v", got, c)
@@ -29,6 +29,7 @@ func TestChunk(t *testing.T) {
 		"whole samples":                       whole[:len(whole)-1],
 		"at most 16384":                       make([]byte, MaxChunk+1),
 		"at sample 9223372036854775807":       append([]byte(chunkMagic), bytes.Repeat([]byte{0xff}, 8)...),
+		"at most 4611686018427387901":         Chunk{Position: math.MaxInt64/2 - 1, PCM: make([]byte, 4)}.Append(nil),
 		"audio message without the header \"": append([]byte("S4A\x02"), whole[4:]...),
 	} {
 		must.Reject(ParseChunk(b))(t, want)
@@ -83,6 +84,7 @@ func TestLine(t *testing.T) {
 		must.Fail(t, err, want)
 	}
 	must.Reject(NewLine("mic", 1, math.NaN()))(t, "NaN")
+	must.Reject(NewLine("mic", 1, strings.Repeat(" ", maxLine-1)))(t, "4097 bytes", "at most 4096")
 }
 
 // Errors show that a URL has a user or a token, but not which.
