@@ -131,7 +131,7 @@ func built(t *testing.T) (node, site string) {
 }
 
 // The scripts of the page withstand wrong arguments and other faults: the cases of faults.mjs.
-func TestFaults(t *testing.T) {
+func TestScripts(t *testing.T) {
 	node, site := built(t)
 	for _, name := range []string{"arguments", "memory", "worker", "capture", "cache"} {
 		if out, err := exec.Command(node, "testdata/faults.mjs", site, name).CombinedOutput(); err != nil {

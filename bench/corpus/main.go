@@ -112,8 +112,8 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 		return fmt.Errorf("-set %q, expected %s or %s", o.set, train, test)
 	case o.rate < 4000 || o.rate > 192000:
 		return fmt.Errorf("-rate %d, expected 4000 to 192000 Hz", o.rate)
-	case args[0] == "words" && (o.clips < 1 || o.most < 1):
-		return fmt.Errorf("-clips %d, -frequent %d: expected at least 1", o.clips, o.most)
+	case args[0] == "words" && (o.clips < 1 || o.clips > 1e6 || o.most < 1):
+		return fmt.Errorf("-clips %d, -frequent %d: expected at least 1, and at most 1000000 clips", o.clips, o.most)
 	case args[0] != "words" && !(o.minutes > 0 && o.minutes <= 1e5):
 		return fmt.Errorf("-minutes %v, expected more than 0 and at most 100000", o.minutes)
 	}
@@ -131,7 +131,7 @@ func (o options) parallel(ctx context.Context, n int, job func(ctx context.Conte
 	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range workers {
+	for range min(workers, n) {
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				i := int(next.Add(1)) - 1

@@ -227,6 +227,7 @@ func TestUsage(t *testing.T) {
 		`-set "both", expected train`:       {"noises", "-out", out, "-set", "both"},
 		"-rate 100, expected 4000":          {"noises", "-out", out, "-rate", "100"},
 		"-clips 0":                          {"words", "-out", out, "-clips", "0"},
+		"-clips 9000000000000000000":        {"words", "-out", out, "-clips", "9000000000000000000"},
 		"-minutes NaN":                      {"noises", "-out", out, "-minutes", "NaN"},
 		"flag provided but not defined":     {"noises", "-out", out, "-words", "yes"},
 		"-minutes 0, expected more than 0 ": {"sentences", "-out", out, "-minutes", "0"},

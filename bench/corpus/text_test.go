@@ -136,6 +136,7 @@ func TestWordList(t *testing.T) {
 		{"near", "near"}:                   "",
 		{"digits,commands", "commands"}:    strings.Join(lists["digits"], " "),
 		{"frequent,hello", "digits,hello"}: "the ape stop",
+		{"digits,to,yes", "near, digits"}:  "yes",
 	} {
 		got, err := list(args[0], args[1])
 		if want == "" {

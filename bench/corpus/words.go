@@ -37,7 +37,8 @@ var alike = map[string][]string{
 func excluded(list string) map[string]bool {
 	words := map[string]bool{}
 	for name := range strings.SplitSeq(strings.ToLower(list), ",") {
-		for _, w := range append(slices.Concat(lists[name], alike[name]), strings.TrimSpace(name)) {
+		name = strings.TrimSpace(name)
+		for _, w := range append(slices.Concat(lists[name], alike[name]), name) {
 			words[w] = true
 		}
 	}

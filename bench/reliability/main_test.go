@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -256,6 +257,25 @@ func TestRun(t *testing.T) {
 		must.Equal(t, table.String(), strings.Join(expect, "\n")+"\n", "%s: table", name)
 		two := map[bool]string{false: "m b ^(TestTwo)$ false", true: "m b ^(TestTwoLong)$ true"}[c.long]
 		must.Equal(t, fmt.Sprint(calls), fmt.Sprint([]string{fmt.Sprint(" a ^(TestOne|TestMore|TestThree)$ ", c.long), two}), "%s: calls", name)
+	}
+}
+
+// A run without promises is an error, and so are tests that were killed, although what they printed
+// before looks complete.
+func TestNothingRun(t *testing.T) {
+	must.Fail(t, run(io.Discard, nil, false, nil), "no promise is selected")
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	const printed = "#!/bin/sh\necho '{\"Action\":\"pass\",\"Test\":\"TestOne\"}'\n"
+	for end, want := range map[string]string{"kill -9 $$": "killed", "exit 1": "", "exit 0": ""} {
+		must.Do(t, os.WriteFile(filepath.Join(dir, "go"), []byte(printed+end+"\n"), 0o777))
+		out, err := test("", "pkg", "TestOne", false)
+		if want == "" {
+			must.Do(t, err)
+			must.Equal(t, strings.Contains(string(out), "TestOne"), true, "events")
+		} else {
+			must.Fail(t, err, want)
+		}
 	}
 }
 
