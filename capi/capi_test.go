@@ -114,6 +114,11 @@ func TestExample(t *testing.T) {
 	}
 	_, err = output(filepath.Join(dir, "example"), "abacus")
 	must.Fail(t, err, "abacus")
+	if speech != nil {
+		cmd := exec.Command(filepath.Join(dir, "example"), "digits")
+		cmd.Stdin, cmd.Stdout = bytes.NewReader(samples16(speech)), must.Get(os.OpenFile("/dev/full", os.O_WRONLY, 0))(t)
+		must.Fail(t, cmd.Run(), "exit status 1")
+	}
 }
 
 // recognize returns the events of a recording; zero options are the model's.

@@ -101,7 +101,7 @@ func TestEvents(t *testing.T) {
 		t.Logf("%s: %d events in %v s of audio, %.1f %% of real time", filepath.Base(j.Model), len(want[i]), seconds, 100*got.Results[i].Share)
 	}
 	t.Logf("engine: %d bytes, start-up %.0f ms", size, got.Startup)
-	for i, part := range []string{"abacus", "model: ", "threshold 2", "rate"} {
+	for i, part := range []string{"abacus", "model: ", "threshold 2", "inputRate"} {
 		if !strings.Contains(got.Errors[i], part) {
 			t.Errorf("error %q, expected one with %q", got.Errors[i], part)
 		}

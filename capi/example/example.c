@@ -27,7 +27,10 @@ static void print(s4d_model model, const s4d_event *events, size_t count) {
 		check(s4d_model_label(model, events[i].label, label, sizeof label, NULL));
 		printf("%" PRId64 " %" PRId64 " %s %.17g\n", events[i].onset, events[i].end, label, events[i].confidence);
 	}
-	fflush(stdout);
+	if (fflush(stdout) != 0) {
+		perror("example: standard output");
+		exit(1);
+	}
 }
 
 int main(int argc, char **argv) {

@@ -41,7 +41,9 @@ func run(path string, w io.Writer) error {
 	found, err := recognizer.Recognize(x)
 	for _, e := range found { // if there is an error, the events before it
 		onset, end := float64(e.Onset)/recognizer.SampleRate(), float64(e.End)/recognizer.SampleRate()
-		fmt.Fprintf(w, "%6.2f s to %6.2f s  %s  (%.3f)\n", onset, end, e.Label, e.Confidence)
+		if _, err := fmt.Fprintf(w, "%6.2f s to %6.2f s  %s  (%.3f)\n", onset, end, e.Label, e.Confidence); err != nil {
+			return err
+		}
 	}
 	return err
 }

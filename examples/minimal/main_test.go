@@ -75,6 +75,13 @@ func program(t *testing.T, name string, args ...string) {
 	}
 }
 
+// Output that cannot be written is an error.
+func TestOutputFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "five.wav")
+	program(t, "espeak-ng", "-v", "en-us-nyc+m7", "-s", "150", "-w", path, "five.")
+	must.Fail(t, run(path, must.Get(os.Open(os.DevNull))(t)), "write "+os.DevNull) // opened for reading only
+}
+
 // Wrong arguments end the program with exit code 2, and a missing file with 1. Standard output
 // stays empty.
 func TestExitCodes(t *testing.T) {

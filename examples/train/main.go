@@ -53,7 +53,9 @@ func run(ctx context.Context, w io.Writer) error {
 	if err := t.Fit(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "accuracy on %d new recordings: %.1f %%\n", t.Test().N, 100*t.Test().Accuracy)
+	if _, err := fmt.Fprintf(w, "accuracy on %d new recordings: %.1f %%\n", t.Test().N, 100*t.Test().Accuracy); err != nil {
+		return err
+	}
 	return monitor(t.Best(), random, w)
 }
 
@@ -73,7 +75,9 @@ func monitor(m *model.Model, random *rand.Rand, w io.Writer) error {
 		for ; len(x) >= block; x = x[block:] {
 			p := stream.Process(x[:block], block)
 			best := model.ArgMax(p)
-			fmt.Fprintf(w, "%5.2f s  %-10s  %.2f\n", float64(stream.Position())/rate, m.Meta.Labels[best], p[best])
+			if _, err := fmt.Fprintf(w, "%5.2f s  %-10s  %.2f\n", float64(stream.Position())/rate, m.Meta.Labels[best], p[best]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
