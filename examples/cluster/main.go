@@ -130,12 +130,12 @@ func run(ctx context.Context, s settings) error {
 	s.member.Labels = m.Meta.Labels
 	nc, err := connect(ctx, s)
 	if err != nil {
-		return err
+		return unlessStopped(ctx, err)
 	}
 	defer nc.Close()
 	mem, err := member.New(ctx, nc, s.member)
 	if err != nil {
-		return err
+		return unlessStopped(ctx, err)
 	}
 	s.member.JetStream = mem.Options()
 	if err := s.validate(); err != nil { // with those options
@@ -153,6 +153,15 @@ func run(ctx context.Context, s settings) error {
 	s.member.Log.Info("serving", "member", mem.ID(), "nats", nc.ConnectedUrlRedacted(), "metrics", l.Addr().String(),
 		"model", s.model, "level", level.Current())
 	return mem.Run(ctx)
+}
+
+// unlessStopped returns nil in place of the error of a member that a signal has ended before it
+// served.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return err
 }
 
 // connect connects to NATS, which may start at the same time. A lost connection is restored in the

@@ -69,3 +69,14 @@ func TestConnect(t *testing.T) {
 	s.wait = time.Hour
 	must.Reject(connect(ended, s))(t, context.Canceled)
 }
+
+// A member that is stopped while it waits for its broker ends without an error.
+func TestStopBeforeConnect(t *testing.T) {
+	b := clustertest.Start(t)
+	s := settings{url: b.URL(), wait: time.Hour, metrics: "127.0.0.1:0", model: "digits"}
+	s.member = member.Config{Interval: time.Second, MaxLag: time.Second, Log: slog.New(slog.DiscardHandler)}
+	b.Stop()
+	ctx, cancel := context.WithCancel(clustertest.Context(t))
+	cancel()
+	must.Do(t, run(ctx, s))
+}
