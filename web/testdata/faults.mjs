@@ -1,5 +1,5 @@
-// Checks the scripts of the page under faults: node faults.mjs SITE CASE. An assertion that fails is
-// the exit status.
+// Checks the scripts of the page under faults: node faults.mjs SITE CASE. It fails if an assertion
+// does not hold.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
