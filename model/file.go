@@ -67,10 +67,10 @@ func read(r io.Reader) (*Model, error) {
 		return nil, fmt.Errorf("format version %.64q: this program reads %q", v, formatVersion)
 	}
 	m := &Model{}
-	if err := strictJSON(file.Metadata[configKey], &m.Config); err != nil {
+	if err := strictJSON(file.Metadata[configKey], &m.Config, configKeys); err != nil {
 		return nil, fmt.Errorf("metadata %q: %w", configKey, err)
 	}
-	if err := strictJSON(file.Metadata[metaKey], &m.Meta); err != nil {
+	if err := strictJSON(file.Metadata[metaKey], &m.Meta, metaKeys); err != nil {
 		return nil, fmt.Errorf("metadata %q: %w", metaKey, err)
 	}
 	if err := m.validate(); err != nil {
@@ -88,8 +88,10 @@ func (m *Model) validate() error {
 	return m.Meta.validate(m.Config)
 }
 
+var configKeys, metaKeys = safetensors.KeysOf(reflect.TypeFor[Config]()), safetensors.KeysOf(reflect.TypeFor[Meta]())
+
 // strictJSON decodes one JSON value without unknown or repeated keys.
-func strictJSON(text string, v any) error {
+func strictJSON(text string, v any, keys *safetensors.Keys) error {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	switch err := d.Decode(v); {
@@ -101,9 +103,9 @@ func strictJSON(text string, v any) error {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("trailing data after the JSON value")
 	}
-	keys := json.NewDecoder(strings.NewReader(text))
-	keys.UseNumber()
-	return safetensors.CheckKeys(keys, reflect.TypeOf(v))
+	again := json.NewDecoder(strings.NewReader(text))
+	again.UseNumber()
+	return keys.Check(again)
 }
 
 // fromArrays returns the weights from the arrays, which must be exactly those of the configuration.

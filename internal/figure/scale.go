@@ -52,7 +52,7 @@ func (p *PolePlane) scale() (s scale, err error) {
 	if lo > hi {
 		return s, nil
 	}
-	lo, hi = max(lo, -1e300), min(hi, 1e300) // their distance is finite
+	lo, hi = max(lo, -1e300), min(hi, 1e300)                                        // their distance is finite
 	if least := max(1e-300, 1e-9*max(math.Abs(lo), math.Abs(hi))); hi-lo <= least { // equal up to rounding
 		hi = lo + max(1, least)
 	}

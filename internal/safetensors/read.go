@@ -83,6 +83,8 @@ func truncated(err error) error {
 	return err
 }
 
+var metadataKeys, entryKeys = KeysOf(reflect.TypeFor[map[string]string]()), KeysOf(reflect.TypeFor[entry]())
+
 // parseHeader returns the metadata, and the arrays' places in the order of their bytes. The places
 // cover the data without overlap or gap.
 func parseHeader(header []byte) (metadata map[string]string, places []place, err error) {
@@ -117,7 +119,7 @@ func parseHeader(header []byte) (metadata map[string]string, places []place, err
 		if name == metadataKey {
 			err := d.Decode(&metadata)
 			if err == nil {
-				err = CheckKeys(keys, reflect.TypeOf(metadata))
+				err = metadataKeys.Check(keys)
 			}
 			if err != nil {
 				return nil, nil, fmt.Errorf("safetensors: metadata: %.200s", err) // may hold a whole value
@@ -126,7 +128,7 @@ func parseHeader(header []byte) (metadata map[string]string, places []place, err
 		}
 		p := place{name: name}
 		if err = d.Decode(&p.entry); err == nil {
-			err = CheckKeys(keys, reflect.TypeOf(p.entry))
+			err = entryKeys.Check(keys)
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("safetensors: array %q: %.200s", name, err)
