@@ -67,7 +67,7 @@ func (c *contour) last() []float32 { return c.levels[max(0, len(c.levels)-c.fram
 //
 // The word begins after the last pause. If there is no pause, because the word before it is too
 // close, it begins after the quiet frame that is nearest to the typical delay or, without a quiet
-// frame, at that delay.
+// frame, or if the levels are no longer kept, at that delay.
 func (c *contour) onset(since, least, position int64) int64 {
 	levels := c.last()
 	position -= c.behind * c.frame
@@ -76,6 +76,9 @@ func (c *contour) onset(since, least, position int64) int64 {
 	begin := func(i int) int64 { return position - int64(len(levels)-i)*c.frame }
 	led := index(since)
 	first := max(0, led-c.reach, index(least)+1)
+	if led < 0 { // the label has led for longer than levels are kept
+		return max(least, since-int64(c.delay)*c.frame)
+	}
 	if first > led {
 		return least
 	}

@@ -100,7 +100,7 @@ func (d *decision) evaluate(posterior []float32, best int, position int64) {
 	case !sure:
 		s.Leader, s.Run = -1, 0
 	case leader == s.Leader:
-		s.Run++
+		s.Run = min(s.Run, maxConfirm-1) + 1 // without an overflow after months
 	default:
 		s.Leader, s.Run, s.Since = leader, 1, position
 	}

@@ -2,6 +2,7 @@ package events
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -63,5 +64,18 @@ func TestFramewiseDecision(t *testing.T) {
 			got += fmt.Sprintf("%s %.2g", e.Label, e.Confidence)
 		}
 		must.Equal(t, got, c.want, "%s", name)
+	}
+}
+
+// A label that leads for months is still confirmed, and the counter in a snapshot stays valid.
+func TestLongRun(t *testing.T) {
+	r := newRules([]string{"a", None}, Options{Threshold: 0.5, Confirm: 3, Smoothing: 0.1, SampleRate: 8000}, 80)
+	d := newDecision(&r)
+	d.segment.Leader, d.segment.Run = 0, math.MaxInt32
+	for i := range int64(3) {
+		d.evaluate([]float32{0.9, 0.1}, 0, 80*(i+1))
+	}
+	if d.segment.Run < 3 || !d.segment.Active {
+		t.Errorf("segment %+v, expected an event", d.segment)
 	}
 }

@@ -80,10 +80,8 @@ func (d *Detector) Skip(n int64) ([]Event, error) {
 	if n < 0 {
 		panic(fmt.Sprintf("events: Skip of %d samples: expected at least 0", n))
 	}
-	at := d.Position()
 	last, err := d.Flush()
-	d.position = at + n
-	d.partial, d.past = d.partial[:0], d.past[:0]
+	d.position += n
 	return last, err
 }
 
@@ -96,6 +94,7 @@ func (d *Detector) Posterior() []float32 { return d.decision.posterior }
 // close ends the event in progress, if there is one, closes the gate and discards the signal.
 func (d *Detector) close() {
 	d.decision.close(d.Position())
+	d.restart(d.Position())
 	if d.track != nil {
 		d.track.reset()
 		d.smoother.reset()

@@ -14,6 +14,11 @@ func newInput(r *Recognizer) input {
 // Position returns the number of samples since the stream's beginning.
 func (in *input) Position() int64 { return in.position + int64(len(in.partial)) }
 
+// restart begins another signal at a position. It discards the samples of the last one.
+func (in *input) restart(position int64) {
+	in.position, in.partial, in.past = position, in.partial[:0], in.past[:0]
+}
+
 // next moves samples from x to the incomplete frame. It returns the frame once it is complete,
 // valid until the next call, and the samples that are left. A sample that is not audio becomes 0.
 // So does one whose square would be a denormal number, with which processors compute slowly.

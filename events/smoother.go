@@ -18,6 +18,7 @@ const maxOdds = 5
 // so that labels have thresholds of their own, but they do not change which label is best.
 type smoother struct {
 	none      int       // index of the label none
+	seconds   float64   // Options.Smoothing
 	ring      []float32 // [frames][labels] log-odds
 	oldest    int       // where in ring the oldest frame stands
 	sum       []float32 // [labels]
@@ -28,7 +29,7 @@ type smoother struct {
 }
 
 func newSmoother(r *rules) smoother {
-	s := smoother{none: slices.Index(r.labels, None), offsets: r.offsets, sum: make([]float32, len(r.labels)), posterior: make([]float32, len(r.labels)), contour: newContour(r)}
+	s := smoother{none: slices.Index(r.labels, None), seconds: r.opt.Smoothing, offsets: r.offsets, sum: make([]float32, len(r.labels)), posterior: make([]float32, len(r.labels)), contour: newContour(r)}
 	s.ring = make([]float32, r.smoothing*len(r.labels))
 	s.reset()
 	return s

@@ -79,10 +79,11 @@ func (r *Recognizer) NewSweep(options []Options) (*Sweep, error) {
 	return s, nil
 }
 
-// smootherFor returns the smoother of lanes with the given rules.
+// smootherFor returns the smoother of lanes with the given rules. Smoothers of different times have
+// different contours, even if they average the same number of frames.
 func (s *Sweep) smootherFor(r *rules) *smoother {
 	for _, v := range s.smoothers {
-		if len(v.ring) == r.smoothing*len(r.labels) {
+		if v.seconds == r.opt.Smoothing {
 			return v
 		}
 	}
@@ -158,6 +159,7 @@ func (s *Sweep) close() {
 		s.release(l)
 		s.collect(i)
 	}
+	s.restart(s.Position())
 	if s.track != nil {
 		s.track.reset()
 		for _, v := range s.smoothers {
