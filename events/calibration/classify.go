@@ -1,9 +1,11 @@
 package calibration
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/activity"
@@ -116,17 +118,32 @@ func Accuracy(list []Classified, threshold float64) (correct int) {
 }
 
 // BestThreshold returns the threshold at which the most clips are correct, and the number of these
-// clips.
+// clips. Of equally good thresholds, it returns the peak that is first in the list.
 func BestThreshold(list []Classified) (threshold float64, correct int) {
+	sorted := slices.SortedFunc(slices.Values(list), func(a, b Classified) int { return cmp.Compare(b.Peak, a.Peak) })
 	highest := 0.0
+	if len(sorted) > 0 {
+		highest = max(0, sorted[0].Peak)
+	}
+	above := math.Nextafter(highest, 2)
+	n := Accuracy(list, above)      // above all peaks, every clip is none
+	at := map[float64]int{above: n} // accuracies
+	for _, c := range sorted {
+		if c.Label == events.None {
+			n--
+		}
+		if c.Label == c.Best {
+			n++
+		}
+		at[c.Peak] = n
+	}
 	for _, c := range list {
-		highest = max(highest, c.Peak)
-		if n := Accuracy(list, c.Peak); n > correct {
+		if n := at[c.Peak]; n > correct {
 			threshold, correct = c.Peak, n
 		}
 	}
-	if above := math.Nextafter(highest, 2); Accuracy(list, above) > correct { // above all peaks, every clip is none
-		threshold, correct = above, Accuracy(list, above)
+	if at[above] > correct {
+		threshold, correct = above, at[above]
 	}
 	return threshold, correct
 }

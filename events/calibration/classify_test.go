@@ -11,6 +11,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
 // Tones have their labels, whatever is around them in the clip; what is soft or another sound has
@@ -73,4 +74,42 @@ func TestClassify(t *testing.T) {
 	cancel(errors.New("enough"))
 	_, _, err = calibration.Classify(cancelled, m, clips, calibration.ClassifyOptions{Events: events.DefaultsFor(m)})
 	must.Fail(t, err, "enough")
+}
+
+// The best threshold is the one that trying every peak finds, also among equal peaks, and takes
+// little longer for many clips.
+func TestBestThreshold(t *testing.T) {
+	draw := random.Sampler{Stream: random.New(5, random.Noise, 0, 0)}
+	clip := func() (c calibration.Classified) {
+		labels := []string{"a", "b", events.None}
+		c.Label, c.Best, c.Peak = labels[draw.Below(3)], labels[draw.Below(2)], float64(draw.Below(6))/8
+		return c
+	}
+	for n := range 200 {
+		var list []calibration.Classified
+		for range n % 20 {
+			list = append(list, clip())
+		}
+		threshold, correct, highest := 0.0, 0, 0.0
+		for _, c := range list {
+			if k := calibration.Accuracy(list, c.Peak); k > correct {
+				threshold, correct = c.Peak, k
+			}
+			highest = max(highest, c.Peak)
+		}
+		if above := math.Nextafter(highest, 2); calibration.Accuracy(list, above) > correct {
+			threshold, correct = above, calibration.Accuracy(list, above)
+		}
+		gotThreshold, got := calibration.BestThreshold(list)
+		must.Equal(t, gotThreshold, threshold, "list %d: threshold", n)
+		must.Equal(t, got, correct, "list %d: correct clips", n)
+	}
+	many := make([]calibration.Classified, 1<<20) // as many as a list may have
+	for i := range many {
+		many[i] = clip()
+		many[i].Peak = draw.Uniform()
+	}
+	if threshold, n := calibration.BestThreshold(many); calibration.Accuracy(many, threshold) != n {
+		t.Errorf("%d clips at threshold %v, expected %d", n, threshold, calibration.Accuracy(many, threshold))
+	}
 }

@@ -250,6 +250,8 @@ func TestMeasureErrors(t *testing.T) {
 	for want, change := range map[string]func(o *calibration.Options){
 		"no candidates":                   func(o *calibration.Options) { o.Candidates = nil },
 		"tolerance 0 s":                   func(o *calibration.Options) { o.Tolerance = 0 },
+		"tolerance +Inf s":                func(o *calibration.Options) { o.Tolerance = math.Inf(1) },
+		"tolerance 1e+300 s":              func(o *calibration.Options) { o.Tolerance = 1e300 },
 		"-1 workers":                      func(o *calibration.Options) { o.Workers = -1 },
 		"threshold 2: expected 0":         func(o *calibration.Options) { o.Candidates = []events.Options{events.Defaults().WithThreshold(2)} },
 		"expected those of the recognize": func(o *calibration.Options) { o.Candidates[3].Window = 2 },

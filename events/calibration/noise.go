@@ -1,7 +1,6 @@
 package calibration
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -9,8 +8,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// noiseSeconds is the length of the piece of background that is the noise of a stream of words. The
-// piece is repeated.
+// noiseSeconds is the length of the piece of background that is the noise of a stream of words: the
+// first one that is not silent. The piece is repeated.
 const noiseSeconds = 60
 
 // noise returns a function that adds noise of a level (root mean square) to a stream of words.
@@ -26,36 +25,56 @@ func (o *WordOptions) noise(stream int, level float64) (func(x []float32, at int
 			}
 		}, nil
 	}
-	from := &o.Noise[stream%len(o.Noise)]
-	in, err := from.Open()
+	bed := make([]float32, noiseSeconds*int(o.SampleRate))
+	for i := range o.Noise {
+		piece, power, err := firstSound(&o.Noise[(stream+i)%len(o.Noise)], bed)
+		if err != nil {
+			return nil, err
+		}
+		if len(piece) == 0 {
+			continue
+		}
+		gain := float32(level / math.Sqrt(power))
+		return func(x []float32, at int) {
+			for i := range x {
+				x[i] += gain * piece[(at+i)%len(piece)]
+			}
+		}, nil
+	}
+	return nil, fmt.Errorf("%s: silence, expected noise", o.Noise[stream%len(o.Noise)].Name)
+}
+
+// silence is the mean power up to which background is silence, that of the amplitude which package
+// events takes for silence.
+const silence = 1e-36
+
+// firstSound reads pieces of a stream into buf until one is not silent, and returns it with its
+// mean power. The result is empty if all are.
+func firstSound(s *Stream, buf []float32) (piece []float32, power float64, err error) {
+	in, err := s.Open()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer in.Close()
-	bed := make([]float32, noiseSeconds*int(o.SampleRate))
-	n := 0
-	for n < len(bed) && err == nil {
-		var k int
-		k, err = in.Read(bed[n:])
-		n += k
-	}
-	if err != nil && err != io.EOF {
-		return nil, err
-	}
-	bed = bed[:n]
-	power := 0.0
-	for _, v := range bed {
-		power += float64(v) * float64(v) / float64(n)
-	}
-	if power == 0 {
-		return nil, fmt.Errorf("%s: %w", from.Name, errors.New("silence, expected noise"))
-	}
-	gain := float32(level / math.Sqrt(power))
-	return func(x []float32, at int) {
-		for i := range x {
-			x[i] += gain * bed[(at+i)%len(bed)]
+	for err == nil {
+		n := 0
+		for n < len(buf) && err == nil {
+			var k int
+			k, err = in.Read(buf[n:])
+			n += k
 		}
-	}, nil
+		power = 0
+		for _, v := range buf[:n] {
+			power += float64(v) * float64(v) / float64(n)
+		}
+		if power > silence && (err == nil || err == io.EOF) {
+			return buf[:n], power, nil
+		}
+	}
+	if err != io.EOF {
+		return nil, 0, err
+	}
+	return nil, 0, nil
 }
 
 // Generated returns generated background: the given number of minutes of noise, whose colour and

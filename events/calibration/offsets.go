@@ -78,34 +78,41 @@ type plan struct {
 // words are missed with a number of false alarms that is at most the budget. own is the model's
 // threshold. The result is nil if there are no such thresholds.
 func (m *Measurement) allot(points []*Point, own, budget float64) *plan {
-	most := 0 // false alarms of all labels
-	for label := range m.All {
-		n := 0
-		for _, p := range points {
-			n = max(n, p.ByLabel[label])
-		}
-		most += n
-	}
 	if !(budget >= 0) {
 		return nil
 	}
-	most = int(min(budget+1e-9, float64(most))) // budget may be a whole number, up to rounding
-	plans := make([]*plan, most+1)              // by the number of false alarms so far
+	budget += 1e-9 // it may be a whole number, up to rounding
+	missed := func(p *Point, label int) int {
+		if word := slices.Index(m.Labels, m.All[label]); word >= 0 {
+			return p.MissedWords[word]
+		}
+		return 0
+	}
+	distance := func(p *Point) float64 { return math.Abs(logOdds(p.Options.Threshold) - logOdds(own)) }
+	free := &plan{} // the best of all plans, without the budget
+	for label := range m.All {
+		p := slices.MinFunc(points, func(a, b *Point) int {
+			return cmp.Or(missed(a, label)-missed(b, label), a.ByLabel[label]-b.ByLabel[label], cmp.Compare(distance(a), distance(b)))
+		})
+		free.missed += missed(p, label)
+		free.alarms += p.ByLabel[label]
+		free.thresholds = append(free.thresholds, p.Options.Threshold)
+	}
+	if float64(free.alarms) <= budget {
+		return free
+	}
+	most := int(budget)            // less than the alarms of free
+	plans := make([]*plan, most+1) // by the number of false alarms so far
 	plans[0] = &plan{}
 	for label := range m.All {
-		word := slices.Index(m.Labels, m.All[label])
 		next := make([]*plan, most+1)
 		for _, p := range points {
-			distance := math.Abs(logOdds(p.Options.Threshold) - logOdds(own))
 			for alarms := p.ByLabel[label]; alarms <= most; alarms++ {
 				before := plans[alarms-p.ByLabel[label]]
 				if before == nil {
 					continue
 				}
-				v := plan{missed: before.missed, alarms: alarms, distance: before.distance + distance}
-				if word >= 0 {
-					v.missed += p.MissedWords[word]
-				}
+				v := plan{missed: before.missed + missed(p, label), alarms: alarms, distance: before.distance + distance(p)}
 				if o := next[alarms]; o == nil || cmp.Or(v.missed-o.missed, cmp.Compare(v.distance, o.distance)) < 0 {
 					v.thresholds = append(slices.Clone(before.thresholds), p.Options.Threshold)
 					next[alarms] = &v

@@ -2,6 +2,7 @@ package calibration
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/events"
@@ -102,5 +103,21 @@ func TestOffsets(t *testing.T) {
 		if total > 6 || words != least {
 			t.Errorf("seed %d: offsets %v give %d false alarms and miss %d words, expected at most 6 and %d", seed, offsets, total, words, least)
 		}
+	}
+}
+
+// A limit that no combination of thresholds exceeds takes neither time nor memory per false alarm.
+func TestOffsetsOfManyAlarms(t *testing.T) {
+	labels := []string{"a", "b", "c", "d", events.None}
+	d := &Measurement{All: labels}
+	for i, threshold := range []float64{0.5, 0.1, 0.2, 0.3, 0.9} {
+		alarms := []int{5000 - i, 4000 + i, 3000 * i, 2000, 0}
+		d.Points = append(d.Points, Point{Options: events.Options{Confirm: 1}.WithThreshold(threshold), Hours: 1, ByLabel: alarms})
+	}
+	m := &model.Model{Meta: model.Meta{Labels: labels}}
+	var offsets []float64
+	n := testing.AllocsPerRun(1, func() { offsets, _ = d.Offsets(m, 1e9) })
+	if want := []float64{logOdds(0.5) - logOdds(0.9), 0, 0, 0, 0}; !slices.Equal(offsets, want) || n > 100 {
+		t.Errorf("offsets %v with %v allocations, expected %v with at most 100", offsets, n, want)
 	}
 }
