@@ -29,6 +29,9 @@ const (
 // underscore.
 func folderOf(r *http.Request) (string, error) {
 	name := r.PathValue("folder")
+	if len(name) > maxFolder {
+		return "", badRequest("folder %.40q…: expected at most %d bytes", name, maxFolder)
+	}
 	return name, checkName("folder", strings.TrimLeft(name, "_"))
 }
 
@@ -247,7 +250,7 @@ func (s *Server) replaceClip(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if err := p.writeWAV(folder+"/"+wav, pieces[0]); err != nil {
-		return err
+		return missing(err, "word %q", folder)
 	}
 	if wav != name {
 		if err := p.remove(folder + "/" + name); err != nil {

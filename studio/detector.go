@@ -97,6 +97,9 @@ func (p *project) measure(ctx context.Context, m *model.Model, all *sounds, work
 			noise = append(noise, streams...)
 		}
 	}
+	if !all.hasNoise() {
+		noise = nil
+	}
 	if len(quiet) > 0 {
 		if d.Calibration, err = calibrate(ctx, m, all, quiet, noise, workers); err != nil {
 			return nil, err
@@ -107,7 +110,8 @@ func (p *project) measure(ctx context.Context, m *model.Model, all *sounds, work
 	return d, p.classify(ctx, d, m, all, opt, workers)
 }
 
-// calibrate chooses the threshold and stores it in the model.
+// calibrate chooses the threshold and stores it in the model. The result is nil if no file of the
+// background and of the other sounds can be read.
 func calibrate(ctx context.Context, m *model.Model, all *sounds, quiet, noise []calibration.Stream, workers int) (*operatingPoint, error) {
 	var clips []calibration.Clip
 	for _, c := range slices.Concat(all.train.Words, all.held.Words) {
@@ -124,6 +128,9 @@ func calibrate(ctx context.Context, m *model.Model, all *sounds, quiet, noise []
 	measured, err := calibration.Measure(ctx, m, append(words, quiet...), opt)
 	if err != nil {
 		return nil, err
+	}
+	if measured.Points[0].Hours == 0 {
+		return nil, nil
 	}
 	best := choose(measured)
 	m.Meta.Detection = best.Detection()

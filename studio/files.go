@@ -105,7 +105,11 @@ func (p *project) model() (*model.Model, error) {
 		return nil, missing(err, "%s of project %q", modelFile, p.name)
 	}
 	defer f.Close()
-	return model.Read(f)
+	m, err := model.Read(f)
+	if err != nil {
+		return nil, fail(http.StatusConflict, "%s of project %q: %v; train it again from another model", modelFile, p.name, err)
+	}
+	return m, nil
 }
 
 // inside returns an error if a link among the recordings leads out of the project. Training reads

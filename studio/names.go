@@ -11,6 +11,10 @@ import (
 // maxName is the largest number of characters of a name.
 const maxName = 40
 
+// maxFolder is the largest number of bytes of a folder's name: letters have at most four bytes, and
+// file systems allow 255.
+const maxFolder = 4*maxName + 20
+
 // checkName returns an error unless a name of a word or of a project is also the name of a folder
 // on every system, and is not one that the task audio reserves. what is the thing that is named.
 func checkName(what, name string) error {

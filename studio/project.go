@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
-	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -97,7 +96,11 @@ func (s *Server) makeProject(w http.ResponseWriter, r *http.Request) error {
 	if err := checkNew("project", q.Name, names, maxProjects); err != nil {
 		return err
 	}
-	if err := mkdir(atomicfile.Files{FS: rootFS{s.root}}, q.Name); err != nil {
+	err = mkdir(atomicfile.Files{FS: rootFS{s.root}}, q.Name)
+	if errors.Is(err, fs.ErrExist) { // a file, a link, or a project that another request has made
+		return fail(http.StatusConflict, "project %q: its folder has something of this name", q.Name)
+	}
+	if err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusCreated)
@@ -171,11 +174,14 @@ func (p *project) abandon() {
 	p.root.Close()
 }
 
-// missing returns an apiError for a file that does not exist, or is outside the project.
+// missing returns an apiError for a file that does not exist, is outside the project, or is no
+// folder where one is expected.
 func missing(err error, format string, args ...any) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fail(http.StatusNotFound, format+" does not exist", args...)
+	case err != nil && strings.HasSuffix(err.Error(), "not a directory"): // ENOTDIR, or an error of os.Root
+		return fail(http.StatusNotFound, format+" is not a folder", args...)
 	case err != nil && strings.Contains(err.Error(), "escapes from parent"):
 		return fail(http.StatusForbidden, format+" is outside the folder", args...)
 	}
@@ -266,14 +272,17 @@ func (p *project) describe(folder string, info fs.FileInfo) clip {
 	return c
 }
 
-// read reads a recording of any length.
+// maxSeconds is the longest recording of a project that is read: 2²⁸ samples. Tests replace it.
+var maxSeconds = 1 << 28 / rate
+
+// read reads a recording.
 func (p *project) read(name string) ([]float32, error) {
 	f, err := p.root.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return decode(f, math.MaxInt/rate)
+	return decode(f, maxSeconds)
 }
 
 func (s *Server) showProject(w http.ResponseWriter, r *http.Request) error {

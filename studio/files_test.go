@@ -1,0 +1,101 @@
+package studio
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// Background and other sounds that cannot be read, or are silent, do not fail a training run after
+// its end. If all of them cannot be read, the threshold is the default.
+func TestUnusableBackground(t *testing.T) {
+	broken := func(path string) error { return os.WriteFile(path, []byte("no audio"), 0o666) }
+	silence := func(path string) error { return audio.WriteWAVFile(path, rate, make([]float32, 5*rate)) }
+	for _, v := range []struct {
+		name, folder string
+		write        func(path string) error
+		calibrated   bool
+	}{
+		{"broken background", backgroundFolder, broken, false},
+		{"broken other sounds", otherFolder, broken, false},
+		{"silent background", backgroundFolder, silence, true},
+	} {
+		t.Run(v.name, func(t *testing.T) {
+			c := serve(t)
+			c.ready("p")
+			folder := filepath.Join(c.s.dir, "p", v.folder)
+			must.Do(t, os.RemoveAll(filepath.Join(c.s.dir, "p", backgroundFolder)))
+			must.Do(t, os.Mkdir(folder, 0o777))
+			must.Do(t, v.write(filepath.Join(folder, "a.wav")))
+			c.ok("POST", "/p/training", map[string]string{"from": "commands"}, nil)
+			st := c.wait("p", ended)
+			must.Equal(t, st.Training.State+st.Training.Error, done, "training")
+			must.Equal(t, st.Detector.Calibration != nil, v.calibrated, "calibrated")
+		})
+	}
+}
+
+// onRead is a body that calls a function before it is read.
+type onRead struct {
+	io.Reader
+	call func()
+}
+
+func (o *onRead) Read(p []byte) (int, error) {
+	if o.call != nil {
+		o.call()
+		o.call = nil
+	}
+	return o.Reader.Read(p)
+}
+
+// Requests about files that another tab or program has removed, replaced or damaged are errors of
+// the client, and name the file.
+func TestChangedFiles(t *testing.T) {
+	c := serve(t)
+	must.Do(t, os.WriteFile(filepath.Join(c.s.dir, "file"), nil, 0o666))
+	must.Do(t, os.Symlink(t.TempDir(), filepath.Join(c.s.dir, "link")))
+	for _, name := range []string{"file", "link"} {
+		c.rejects(http.StatusConflict, `project "`+name+`": its folder has something of this name`, "POST", "", map[string]string{"name": name})
+	}
+	c.rejects(http.StatusNotFound, `project "file" is not a folder`, "GET", "/file", nil)
+
+	c.project("p", "up", "down")
+	c.upload("p", "up", tones(400, 2))
+	c.rejects(http.StatusBadRequest, "expected at most 180 bytes", "POST", "/p/sounds/"+strings.Repeat("_", 300)+"a", wav(t, tones(400, 2)))
+	must.Do(t, os.WriteFile(filepath.Join(c.s.dir, "p", otherFolder), nil, 0o666))
+	c.rejects(http.StatusNotFound, `folder "_other" is not a folder`, "POST", "/p/sounds/_other", wav(t, tones(400, 2)))
+
+	must.Do(t, os.WriteFile(filepath.Join(c.s.dir, "p", modelFile), []byte("no model"), 0o666))
+	c.rejects(http.StatusConflict, `model.safetensors of project "p": model: `, "GET", "/p/live?rate=16000", nil)
+	c.rejects(http.StatusConflict, `model.safetensors of project "p": model: `, "POST", "/p/training", map[string]string{"from": fromDetector})
+
+	upload := func() io.Reader { return strings.NewReader(string(wav(t, tones(400, 2)))) }
+	c.rejects(http.StatusNotFound, `word "up" does not exist`, "PUT", "/p/sounds/up/clip-001.wav", &onRead{upload(), func() {
+		c.ok("DELETE", "/p/words/up", nil, nil)
+	}})
+	c.rejects(http.StatusNotFound, `"down" does not exist`, "POST", "/p/sounds/down", &onRead{upload(), func() {
+		must.Do(t, os.RemoveAll(filepath.Join(c.s.dir, "p")))
+	}})
+}
+
+// A recording that is too long to be read is listed with an error. Its length is not limited by the
+// size of its file, if that is compressed.
+func TestLongRecording(t *testing.T) {
+	c := serve(t)
+	c.project("p", "up")
+	c.upload("p", "up", tones(400, 1))
+	defer func(n int) { maxSeconds = n }(maxSeconds)
+	maxSeconds = 2
+	must.Do(t, audio.WriteWAVFile(filepath.Join(c.s.dir, "p", "up", "long.wav"), rate, make([]float32, 3*rate)))
+	clips := c.listed("p")["up"].Clips
+	must.Equal(t, len(clips), 2, "clips")
+	must.Equal(t, clips[0].Error, "", "error of the short one")
+	must.Equal(t, clips[1].Error, "the recording is longer than 2 seconds", "error of the long one")
+}
