@@ -80,6 +80,10 @@ func TestChangedFiles(t *testing.T) {
 	c.rejects(http.StatusNotFound, `word "up" does not exist`, "PUT", "/p/sounds/up/clip-001.wav", &onRead{upload(), func() {
 		c.ok("DELETE", "/p/words/up", nil, nil)
 	}})
+	c.rejects(http.StatusConflict, "the project was removed or replaced", "POST", "/p/sounds/down", &onRead{upload(), func() {
+		must.Do(t, os.Rename(filepath.Join(c.s.dir, "p"), filepath.Join(c.s.dir, "moved")))
+		c.project("p", "down")
+	}})
 	c.rejects(http.StatusNotFound, `"down" does not exist`, "POST", "/p/sounds/down", &onRead{upload(), func() {
 		must.Do(t, os.RemoveAll(filepath.Join(c.s.dir, "p")))
 	}})
