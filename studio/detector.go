@@ -78,6 +78,38 @@ type operatingPoint struct {
 func (p *project) measure(ctx context.Context, m *model.Model, all *sounds, workers int) (*detector, error) {
 	d := &detector{Labels: all.train.Labels}
 	m.Meta.Detection = nil
+	err := p.repeat(func() (err error) {
+		d.Calibration, err = p.calibrate(ctx, m, all, workers)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	opt := events.DefaultsFor(m)
+	d.Threshold, d.Command = opt.Threshold, command(runtime.GOOS, p.modelPath())
+	return d, p.classify(ctx, d, m, all, opt, workers)
+}
+
+// repeat calls f, which reads recordings, and calls it again if it failed while recordings changed.
+func (p *project) repeat(f func() error) error {
+	version := func() int64 {
+		p.files.Lock() // until the change is counted
+		defer p.files.Unlock()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.status.Sounds
+	}
+	for {
+		before := version()
+		if err := f(); err == nil || version() == before {
+			return err
+		}
+	}
+}
+
+// calibrate chooses the threshold and stores it in the model. The result is nil if there are no
+// background and other sounds, or if none of them can be read.
+func (p *project) calibrate(ctx context.Context, m *model.Model, all *sounds, workers int) (*operatingPoint, error) {
 	var quiet []calibration.Stream // background and other sounds
 	var noise []calibration.Stream
 	list, err := p.folders()
@@ -100,19 +132,9 @@ func (p *project) measure(ctx context.Context, m *model.Model, all *sounds, work
 	if !all.hasNoise() {
 		noise = nil
 	}
-	if len(quiet) > 0 {
-		if d.Calibration, err = calibrate(ctx, m, all, quiet, noise, workers); err != nil {
-			return nil, err
-		}
+	if len(quiet) == 0 {
+		return nil, nil
 	}
-	opt := events.DefaultsFor(m)
-	d.Threshold, d.Command = opt.Threshold, command(runtime.GOOS, p.modelPath())
-	return d, p.classify(ctx, d, m, all, opt, workers)
-}
-
-// calibrate chooses the threshold and stores it in the model. The result is nil if no file of the
-// background and of the other sounds can be read.
-func calibrate(ctx context.Context, m *model.Model, all *sounds, quiet, noise []calibration.Stream, workers int) (*operatingPoint, error) {
 	var clips []calibration.Clip
 	for _, c := range slices.Concat(all.train.Words, all.held.Words) {
 		clips = append(clips, calibration.Clip{Path: c.Path, Label: all.train.Labels[c.Label]})

@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/pretrained"
 )
 
 // Background and other sounds that cannot be read, or are silent, do not fail a training run after
@@ -102,4 +104,34 @@ func TestLongRecording(t *testing.T) {
 	must.Equal(t, len(clips), 2, "clips")
 	must.Equal(t, clips[0].Error, "", "error of the short one")
 	must.Equal(t, clips[1].Error, "the recording is longer than 2 seconds", "error of the long one")
+}
+
+// edited is a context that calls a function when it is asked for its error for a certain time.
+type edited struct {
+	context.Context
+	calls, at int
+	edit      func()
+}
+
+func (e *edited) Err() error {
+	if e.calls++; e.calls == e.at {
+		e.edit()
+	}
+	return e.Context.Err()
+}
+
+// A clip that another tab deletes while the detector is measured does not fail the training run.
+func TestEditDuringMeasurement(t *testing.T) {
+	c := serve(t)
+	c.ready("p")
+	p := must.Get(c.s.open("p"))(t)
+	all := must.Get(p.sounds(t.Context()))(t)
+	all.train.Labels = []string{"yes", "no"} // of the model
+	clips := len(all.train.Words) + len(all.held.Words)
+	ctx := &edited{Context: t.Context(), at: clips + 2} // after the clips were surveyed, and before they are read again
+	ctx.edit = func() { c.ok("DELETE", "/p/sounds/up/clip-001.wav", nil, nil) }
+	d, err := p.measure(ctx, must.Get(pretrained.Load("commands"))(t), all, 1)
+	must.Do(t, err)
+	must.Equal(t, d.Calibration.Words, clips-1, "words")
+	must.Equal(t, d.Held.Total+d.Learned.Total, clips, "clips")
 }

@@ -228,7 +228,11 @@ func config(c Config, base *model.Model) (train.Config, error) {
 
 // train trains a detector, measures it and saves it with its results.
 func (p *project) train(ctx context.Context, c Config, base *model.Model, from string, began time.Time) (*detector, error) {
-	all, err := p.sounds(ctx)
+	var all *sounds
+	err := p.repeat(func() (err error) {
+		all, err = p.sounds(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
