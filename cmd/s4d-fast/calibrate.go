@@ -42,6 +42,9 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := c.check(); err != nil {
 		return usageError(err)
 	}
+	if err := errors.Join(outFolder(c.out()), c.Plot.folder()); err != nil {
+		return err
+	}
 	m, err := c.Model.load(ctx)
 	if err != nil {
 		return badInput(err)

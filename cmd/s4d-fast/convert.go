@@ -125,8 +125,12 @@ func (c *convertCmd) importError(err error) error {
 	return badInput(err)
 }
 
-// outFolder returns an error if the folder of an output does not exist, before any work is done.
+// outFolder returns an error if an output cannot be written because its folder does not exist, or
+// because it is itself a folder. It is called before any work is done.
 func outFolder(path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("output %s is a folder, expected a file", path)
+	}
 	dir := filepath.Dir(path)
 	switch info, err := os.Stat(dir); {
 	case err != nil:

@@ -15,6 +15,9 @@ type dataCmd struct {
 	Series     dataSeriesCmd     `cmd:"" help:"Generate a time series: the hourly load of a power grid, with daily and weekly seasons, trend and noise."`
 }
 
+// maxExamples is the largest number of generated examples. With it, no number of files overflows.
+const maxExamples = 1 << 30
+
 type dataListOpsCmd struct {
 	Out  string `help:"Output folder. Files written by an earlier run of the same command are overwritten; a folder with other ListOps data is an error." required:"" type:"path" placeholder:"DIR"`
 	N    int    `help:"Number of training expressions." default:"96000"`
@@ -29,8 +32,8 @@ func (c *dataListOpsCmd) Help() string {
 }
 
 func (c *dataListOpsCmd) Run(std *streams, ctx *ctxBox) error {
-	if c.N < 1 || c.Eval < 1 {
-		return usageError(fmt.Errorf("--n %d, --eval %d: expected at least 1", c.N, c.Eval))
+	if min(c.N, c.Eval) < 1 || max(c.N, c.Eval) > maxExamples {
+		return usageError(fmt.Errorf("--n %d, --eval %d: expected 1 to %d", c.N, c.Eval, maxExamples))
 	}
 	return dataError(task.WriteListOps(ctx, c.Out, c.N, c.Eval, c.Seed, func(path string, n int) {
 		fmt.Fprintf(std.err, "wrote %s: %d expressions\n", path, n)
@@ -59,8 +62,8 @@ func (c *dataPathfinderCmd) Help() string {
 }
 
 func (c *dataPathfinderCmd) Run(std *streams, ctx *ctxBox) error {
-	if c.N < 1 {
-		return usageError(fmt.Errorf("--n %d: expected at least 1", c.N))
+	if c.N < 1 || c.N > maxExamples {
+		return usageError(fmt.Errorf("--n %d: expected 1 to %d", c.N, maxExamples))
 	}
 	return dataError(task.WritePathfinder(ctx, c.Out, c.Size, c.N, c.Seed, func(path string, images int) {
 		fmt.Fprintf(std.err, "wrote %s: %d images\n", path, images)

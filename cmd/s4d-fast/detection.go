@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,15 @@ type detectionFlags struct {
 	Plot       plotFile `help:"Draw missed words against false alarms to FILE, PNG or SVG." type:"path" placeholder:"FILE" group:"Streams"`
 	List       int      `help:"List up to N false alarms, highest confidence first, and up to N missed words, with their files." default:"0" placeholder:"N" group:"Streams"`
 	SkipBroken bool     `help:"Leave out audio files that cannot be read, and list them." group:"Streams"`
+
+	listed *clipList `kong:"-"` // nil: not read yet
+}
+
+// clipList is what --words names: clips of words and, with the label none, other clips. It is read
+// once, because a list may be a pipe.
+type clipList struct {
+	clips            []calibration.Clip
+	unknown, ignored []string
 }
 
 // gapRange is the shortest and the longest gap between clips in seconds.
@@ -49,8 +59,10 @@ func (g *gapRange) UnmarshalText(text []byte) error {
 
 // Bounds of flags.
 const (
-	maxGap  = 3600 // seconds
-	maxList = 1000
+	maxGap       = 3600    // seconds
+	maxTolerance = 3600    // seconds, as in package calibration
+	maxGenerated = 100_000 // minutes, as in package calibration
+	maxList      = 1000
 )
 
 // detection is a measurement, with the options and the clips that it was made with.
@@ -71,10 +83,10 @@ func (f *detectionFlags) validate() error {
 		return errors.New("nothing to measure: set --words, --background or --generated")
 	case f.List < 0 || f.List > maxList:
 		return fmt.Errorf("--list %d: expected 0 to %d", f.List, maxList)
-	case !(f.Generated >= 0):
-		return fmt.Errorf("--generated %v: expected at least 0 minutes", f.Generated)
-	case !(f.Tolerance > 0):
-		return fmt.Errorf("--tolerance %v: expected more than 0 seconds", f.Tolerance)
+	case !(f.Generated >= 0 && f.Generated <= maxGenerated):
+		return fmt.Errorf("--generated %v: expected 0 to %d minutes", f.Generated, maxGenerated)
+	case !(f.Tolerance > 0 && f.Tolerance <= maxTolerance):
+		return fmt.Errorf("--tolerance %v: expected more than 0 and at most %d seconds", f.Tolerance, maxTolerance)
 	case f.Noise == "background" && len(f.Background) == 0 && f.Generated == 0:
 		return errors.New("--noise background requires --background or --generated")
 	}
@@ -191,10 +203,12 @@ func (f *detectionFlags) background(d *detection, rate float64, seed uint64) (al
 
 // words returns the streams of words, and records in d what they are made of.
 func (f *detectionFlags) words(ctx context.Context, d *detection, m *model.Model, background []calibration.Stream, seed uint64, workers int) (streams []calibration.Stream, skipped []error, err error) {
-	clips, unknown, ignored, err := calibration.Clips(f.Words, f.which(m, false))
+	listed, err := f.list(ctx, m)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--words: %w", err)
 	}
+	clips := slices.Clone(listed.clips)
+	clips = slices.DeleteFunc(clips, func(c calibration.Clip) bool { return c.Label == events.None })
 	w := &d.words
 	w.MinGap, w.MaxGap, w.Equal, w.Seed, w.SkipBroken, w.Workers = f.Gap[0], f.Gap[1], f.Levels == "equal", seed, f.SkipBroken, workers
 	if w.SNR, err = f.snr(); err != nil {
@@ -203,18 +217,27 @@ func (f *detectionFlags) words(ctx context.Context, d *detection, m *model.Model
 	if f.Noise == "background" {
 		w.Noise = background
 	}
-	d.clips, d.unknown, d.ignored = len(clips), unknown, append(ignored, d.ignored...)
+	d.clips, d.unknown, d.ignored = len(clips), listed.unknown, slices.Concat(listed.ignored, d.ignored)
 	return calibration.WordStreams(ctx, clips, *w)
 }
 
-// which returns the options that select clips. With others, clips with labels that the model does
-// not have are among them.
-func (f *detectionFlags) which(m *model.Model, others bool) calibration.ClipOptions {
-	o := calibration.ClipOptions{Labels: m.Meta.Labels, Others: others}
+// list returns the clips that --words names.
+func (f *detectionFlags) list(ctx context.Context, m *model.Model) (*clipList, error) {
+	if f.listed != nil {
+		return f.listed, nil
+	}
+	o := calibration.ClipOptions{Labels: m.Meta.Labels, Others: true}
 	if f.Label != "" {
 		o.Pattern = regexp.MustCompile(f.Label) // validated
 	}
-	return o
+	list, err := orInterrupt(ctx, func() (*clipList, error) {
+		clips, unknown, ignored, err := calibration.Clips(f.Words, o)
+		return &clipList{clips, unknown, ignored}, err
+	})
+	if err == nil {
+		f.listed = list
+	}
+	return list, err
 }
 
 // classify classifies the clips one by one, if the model has a filter bank. Clips of labels that it
@@ -223,10 +246,10 @@ func (f *detectionFlags) classify(ctx context.Context, d *detection, m *model.Mo
 	if f.Words == "" || m.Meta.Filterbank == nil {
 		return nil
 	}
-	clips, _, _, err := calibration.Clips(f.Words, f.which(m, true))
+	listed, err := f.list(ctx, m)
 	if err == nil {
 		opt := calibration.ClassifyOptions{Events: d.Points[0].Options, SNR: d.words.SNR, Seed: seed, SkipBroken: f.SkipBroken, Workers: workers}
-		d.classified, _, err = calibration.Classify(ctx, m, clips, opt)
+		d.classified, _, err = calibration.Classify(ctx, m, listed.clips, opt)
 	}
 	if err != nil {
 		return interruptOr(ctx, err)

@@ -105,6 +105,9 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox, line *kong.Context) error {
 	if c.Threads < 0 {
 		return usageError(fmt.Errorf("--threads %d: expected at least 0", c.Threads))
 	}
+	if p := c.Predictions; p != "" && (c.Model.isFile(p) || sameFile(c.Data, p) || sameFile(c.Config, p)) {
+		return usageError(fmt.Errorf("--predictions %s: the file is an input, which would be lost; name another file", p))
+	}
 	if m, err = c.atOtherRates(m); err != nil {
 		return usageError(err)
 	}

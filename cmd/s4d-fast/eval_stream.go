@@ -13,6 +13,9 @@ func (c *evalCmd) stream(std *streams, ctx *ctxBox) error {
 	if err := c.validate(); err != nil {
 		return usageError(err)
 	}
+	if err := c.Plot.folder(); err != nil {
+		return err
+	}
 	m, err := c.Model.load(ctx)
 	if err != nil {
 		return badInput(err)

@@ -45,3 +45,18 @@ func (f modelFile) read() (*model.Model, error) {
 	}
 	return m, err
 }
+
+// isFile reports whether the model is the file at a path.
+func (f modelFile) isFile(path string) bool {
+	return !pretrained.Has(string(f)) && sameFile(string(f), path)
+}
+
+// sameFile reports whether two paths lead to one file, which exists.
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}

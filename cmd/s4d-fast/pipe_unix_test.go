@@ -61,3 +61,21 @@ func TestNamedPipe(t *testing.T) {
 		}
 	}
 }
+
+// A signal ends a measurement that waits for the list of clips from a named pipe.
+func TestWordsFromNamedPipe(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip("no named pipes here:", err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var stdout, stderr bytes.Buffer
+	done := make(chan int, 1)
+	go func() {
+		done <- run(ctx, []string{"eval", "digits", "--stream", "--words", pipe}, streams{out: &stdout, err: &stderr})
+	}()
+	list := must.Get(os.OpenFile(pipe, os.O_WRONLY, 0))(t) // waits for the command
+	defer list.Close()
+	cancel(signalError{syscall.SIGTERM})
+	must.Equal(t, <-done, 128+int(syscall.SIGTERM), "exit code; %s", &stderr)
+}

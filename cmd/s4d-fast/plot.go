@@ -30,6 +30,14 @@ func (f plotFile) Validate() error {
 	return nil
 }
 
+// folder returns an error if the plot cannot be written, as outFolder does.
+func (f plotFile) folder() error {
+	if f == "" {
+		return nil
+	}
+	return outFolder(string(f))
+}
+
 // curves writes the panels and reports the file.
 func (f plotFile) curves(std *streams, panels ...figure.Panel) error {
 	if err := figure.Curves(string(f), panels); err != nil {

@@ -4,13 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 	"github.com/s4d-fast/s4d-fast/train"
 )
@@ -53,10 +51,11 @@ func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
 	if !strings.HasSuffix(c.Out, ".safetensors") {
 		return usageError(fmt.Errorf("output %q: expected a name that ends in .safetensors", c.Out))
 	}
-	if from, err := os.Stat(string(c.Model)); err == nil && !pretrained.Has(string(c.Model)) {
-		if to, err := os.Stat(c.Out); err == nil && os.SameFile(from, to) {
-			return usageError(fmt.Errorf("output %q is the model itself, whose other modes would be lost; name another file", c.Out))
-		}
+	if c.Model.isFile(c.Out) {
+		return usageError(fmt.Errorf("output %q is the model itself, whose other modes would be lost; name another file", c.Out))
+	}
+	if err := outFolder(c.Out); err != nil {
+		return err
 	}
 	m, err := c.Model.load(ctx)
 	if err != nil {

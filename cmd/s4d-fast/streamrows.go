@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
@@ -23,6 +24,7 @@ import (
 const (
 	maxSeries      = 1 << 16
 	maxSeriesBytes = 1 << 30
+	maxTextBytes   = 1 << 26 // of the identifiers, and of the times that wait for --hop
 )
 
 // readsRows reports whether the input is rows instead of audio.
@@ -118,6 +120,7 @@ type rowPrinter struct {
 
 	series map[string]*rowSeries
 	order  []*rowSeries // by first row
+	texts  int          // bytes that are kept
 	row    []float32
 	rows   int64
 	times  report.Times
@@ -241,6 +244,9 @@ func (r *rowPrinter) process() error {
 	}
 	r.rows++
 	line := r.line(s, result)
+	if s.last != nil {
+		r.texts -= len(s.last.Time)
+	}
 	if s.stream.Rows()%int64(r.hop) == 0 {
 		s.last = nil
 		return r.out.Encode(line)
@@ -248,7 +254,10 @@ func (r *rowPrinter) process() error {
 	for _, list := range []*[]float32{&line.Posterior, &line.Output, &line.Forecast, &line.Expected} {
 		*list = slices.Clone(*list)
 	}
-	s.last = line
+	s.last, line.ID, line.Time = line, strings.Clone(line.ID), strings.Clone(line.Time)
+	if r.texts += len(line.Time); r.texts > maxTextBytes {
+		return badInput(r.table.ColumnError(r.time, fmt.Errorf("the last times of %d series have more than %d bytes", len(r.series), maxTextBytes)))
+	}
 	return nil
 }
 
@@ -266,7 +275,10 @@ func (r *rowPrinter) find() (*rowSeries, error) {
 	if most := min(maxSeries, max(1, maxSeriesBytes/r.predictor.StreamBytes())); len(r.series) == most {
 		return nil, r.table.ColumnError(r.id, fmt.Errorf("more than %d series", most))
 	}
-	s := &rowSeries{stream: r.predictor.NewStream()}
+	if r.texts += len(id); r.texts > maxTextBytes {
+		return nil, r.table.ColumnError(r.id, fmt.Errorf("the identifiers of %d series have more than %d bytes", len(r.series)+1, maxTextBytes))
+	}
+	s, id := &rowSeries{stream: r.predictor.NewStream()}, strings.Clone(id) // without spaces around it
 	r.series[id], r.order = s, append(r.order, s)
 	return s, nil
 }

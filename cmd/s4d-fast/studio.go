@@ -39,6 +39,9 @@ func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 		return usageError(fmt.Errorf("--addr %s: expected localhost or an IP address of the loopback, and a port, such as 127.0.0.1:8070", c.Addr))
 	}
 	l, err := net.Listen("tcp", c.Addr)
+	if _, invalid := errors.AsType[*net.AddrError](err); invalid { // a port beyond 65535
+		return usageError(fmt.Errorf("--addr: %w", err))
+	}
 	if err != nil {
 		return fmt.Errorf("--addr: %w", err)
 	}
@@ -73,7 +76,14 @@ func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	err = errors.Join(err, s.Close())
 	ended.Store(true)
 	unused.Range(func(c, _ any) bool { c.(net.Conn).Close(); return true }) // Shutdown would wait for them
-	ending, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ending, cancel := context.WithTimeout(context.Background(), studioGrace)
 	defer cancel()
-	return errors.Join(err, server.Shutdown(ending))
+	slow := server.Shutdown(ending)
+	if errors.Is(slow, context.DeadlineExceeded) { // a client neither sends nor receives
+		slow = server.Close()
+	}
+	return errors.Join(err, slow)
 }
+
+// studioGrace is the time that requests in progress have to end. Tests replace it.
+var studioGrace = 5 * time.Second

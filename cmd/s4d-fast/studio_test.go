@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
@@ -61,6 +63,29 @@ func TestStudio(t *testing.T) {
 	if !strings.Contains(stderr.String(), dir) {
 		t.Errorf("stderr %q lacks the folder", &stderr)
 	}
+}
+
+// Ctrl-C ends studio with 0 although a client has stopped in the middle of an upload.
+func TestStudioStuckUpload(t *testing.T) {
+	defer func(d time.Duration) { studioGrace = d }(studioGrace)
+	studioGrace = time.Millisecond
+	ctx, cancel := context.WithCancelCause(t.Context())
+	out, stdout := io.Pipe()
+	var stderr bytes.Buffer
+	done := make(chan int, 1)
+	go func() {
+		done <- run(ctx, []string{"studio", "--dir", t.TempDir()}, streams{out: stdout, err: &stderr})
+	}()
+	line := must.Get(bufio.NewReader(out).ReadString('\n'))(t)
+	address := must.Get(url.Parse(strings.TrimSpace(line)))(t)
+	token := must.Get(url.ParseQuery(address.Fragment))(t).Get("token")
+	c := must.Get(net.Dial("tcp", address.Host))(t)
+	defer c.Close()
+	// The response 100 says that the server reads the body, which never comes.
+	must.Get(fmt.Fprintf(c, "POST /api/projects HTTP/1.1\r\nHost: %s\r\nX-Studio-Token: %s\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", address.Host, token))(t)
+	must.Equal(t, must.Get(http.ReadResponse(bufio.NewReader(c), nil))(t).StatusCode, http.StatusContinue, "response")
+	cancel(signalError{syscall.SIGINT})
+	must.Equal(t, <-done, exitOK, "exit code; %s", &stderr)
 }
 
 // Only the loopback can be listened on.

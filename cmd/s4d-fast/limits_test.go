@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// Values of flags that are too large are invalid flags, and give no empty or wrong result.
+func TestHugeValues(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct{ args, text string }{
+		{"data pathfinder --n 9223372036854775807 --out " + dir, "--n 9223372036854775807: expected 1 to "},
+		{"data listops --n 9223372036854775807 --out " + dir, "--n 9223372036854775807, --eval 2000: expected 1 to "},
+		{"data series --hours 1000000000000 --out " + filepath.Join(dir, "a.csv"), "--hours 1000000000000: expected at most "},
+		{"eval digits --stream --generated inf", "--generated +Inf: expected 0 to "},
+		{"eval digits --stream --generated 1 --tolerance inf", "--tolerance +Inf: expected more than 0 and at most "},
+		{"calibrate digits --words x --generated 1 --tolerance 1e300", "--tolerance 1e+300: expected more than 0 and at most "},
+		{"studio --addr 127.0.0.1:65536 --dir " + dir, "--addr: "},
+	} {
+		checkRun(t, nil, strings.Fields(c.args), exitUsage, c.text)
+	}
+	equal(t, "files", len(must.Get(os.ReadDir(dir))(t)), 0)
+}
+
+// An output that cannot be written is reported before the work for it is done, which may take
+// hours.
+func TestOutputBeforeWork(t *testing.T) {
+	dir := t.TempDir()
+	missing, folder := filepath.Join(dir, "missing"), filepath.Join(dir, "d.safetensors")
+	must.Do(t, os.Mkdir(folder, 0o777))
+	must.Do(t, os.Mkdir(filepath.Join(dir, "d.png"), 0o777))
+	for _, c := range []struct{ args, text string }{
+		{"calibrate digits --words x --generated 1 --out " + missing + "/m.safetensors", "output " + missing},
+		{"calibrate digits --words x --generated 1 --out " + folder, folder + " is a folder"},
+		{"calibrate digits --words x --generated 1 --plot " + missing + "/p.png", "output " + missing},
+		{"eval digits --stream --words x --generated 1 --plot " + dir + "/d.png", "d.png is a folder"},
+		{"prune digits --keep 0.5 --data x " + missing + "/m.safetensors", "output " + missing},
+	} {
+		checkRun(t, nil, strings.Fields(c.args), exitFailed, c.text)
+	}
+}
+
+// The file of predictions is none of the inputs.
+func TestPredictionsAreNoInput(t *testing.T) {
+	dir := t.TempDir()
+	m := filepath.Join(dir, "m.safetensors")
+	must.Do(t, must.Get(modelFile("digits").read())(t).Save(m))
+	link := filepath.Join(dir, "link")
+	must.Do(t, os.Symlink(m, link))
+	config := filepath.Join(dir, "c.toml")
+	must.Do(t, os.WriteFile(config, nil, 0o666))
+	for _, args := range []string{
+		m + " --predictions " + m, m + " --predictions " + link, "digits --config " + config + " --predictions " + config, "digits --data " + config + " --predictions " + config,
+	} {
+		checkRun(t, nil, strings.Fields("eval "+args), exitUsage, "the file is an input")
+	}
+}
+
+// A list of clips may be a pipe, though a measurement uses the clips several times.
+func TestWordsFromPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	must.Do(t, err)
+	defer r.Close()
+	pipe := fmt.Sprintf("/dev/fd/%d", r.Fd())
+	if _, err := os.Stat(pipe); err != nil {
+		t.Skip("no files of open pipes here:", err)
+	}
+	_, words, background := calibrationFiles(t)
+	frames := filepath.Join(t.TempDir(), "frames.safetensors")
+	must.Do(t, must.Get(tonemodel.NewFramewise())(t).Save(frames))
+	list := ""
+	for _, label := range []string{"low", "high", "other"} {
+		for _, path := range must.Get(filepath.Glob(filepath.Join(words, label, "*.wav")))(t) {
+			list += path + "\t" + label + "\n"
+		}
+	}
+	must.Get(w.WriteString(list))(t)
+	must.Do(t, w.Close())
+	var result detectionResult
+	decode(t, ok(t, "eval", frames, "--stream", "--json", "--words", pipe, "--background", background), &result)
+	equal(t, "words", result.Words.Count, 6)
+	equal(t, "labels without a model", strings.Join(result.Words.Unknown, " "), "other")
+	equal(t, "clips one by one", result.Clips.Count, 7)
+}
+
+// The identifiers and times of rows are kept, so their size has a limit.
+func TestLongIdentifiers(t *testing.T) {
+	m, _ := rowsModel(t, model.SeriesRegression, nil)
+	for _, column := range []string{"room", "time"} {
+		in, out := io.Pipe()
+		go func() {
+			defer out.Close()
+			fmt.Fprintf(out, "temp,load,room,time\n")
+			long := strings.Repeat("x", 1<<20-100)
+			for i := range 100 {
+				cells := map[string]string{"room": fmt.Sprint(i), "time": "1"}
+				cells[column] += long
+				if _, err := fmt.Fprintf(out, "1,2,%s,%s\n", cells["room"], cells["time"]); err != nil {
+					return
+				}
+			}
+		}()
+		code, _, stderr := invoke(in, "stream", m, "--format", "csv", "--hop", "2")
+		equal(t, "exit code", code, exitBadInput)
+		contains(t, "stderr", stderr, "line 66: ", `column "`+column+`": `, "more than 67108864 bytes")
+		in.Close()
+	}
+}
