@@ -3,7 +3,8 @@
 // A regular file is written under a temporary name in the same folder, synced and renamed, and the
 // folder is synced. After a crash or a power cut at any moment the path holds either the old
 // content or the new. A crash may leave the temporary file NAME.NUMBER.tmp behind, for
-// RemoveTemporary. Devices and pipes are written in place.
+// RemoveTemporary. Devices and pipes are written in place. If a path such as /dev/stdout stands for
+// an open file of the process, the data are written where that file's next write would be.
 package atomicfile
 
 import (
@@ -41,6 +42,16 @@ func (f Files) Write(path string, perm fs.FileMode, write func(w io.Writer) erro
 }
 
 func (f Files) writeFile(path string, perm fs.FileMode, write func(io.Writer) error) error {
+	nothing := func() error { return nil }
+	if _, ok := f.FS.(OS); ok {
+		if _, fd, err := follow(path); err == nil && fd >= 0 {
+			file, err := duplicate(fd, path)
+			if err != nil {
+				return err
+			}
+			return fill(file, write, nothing)
+		}
+	}
 	info, err := f.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -55,7 +66,7 @@ func (f Files) writeFile(path string, perm fs.FileMode, write func(io.Writer) er
 	if err != nil {
 		return err
 	}
-	return fill(file, write, func() error { return nil })
+	return fill(file, write, nothing)
 }
 
 // replace writes the regular file that path leads to. A new one gets mode perm less the umask, and
