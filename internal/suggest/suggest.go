@@ -4,7 +4,10 @@ package suggest
 
 import "fmt"
 
-const most = 20 // names in an error message
+const (
+	most    = 20  // names in an error message
+	longest = 200 // bytes of a name for which known ones are proposed
+)
 
 // List formats names for an error message, however many there are: the first 20, each of at most 40
 // characters, and the number of the others.
@@ -36,10 +39,17 @@ func Difference(a, b []string) (inA, inB string) {
 
 // Name returns the known name that is the fewest edits away from name, or "" if none is close. An
 // edit inserts, deletes or replaces one byte. A name is close if at most one byte in three, rounded
-// up, is edited. Of names that are equally close, the first is returned.
+// up, is edited. Of names that are equally close, the first is returned. No name is close to one of
+// more than 200 bytes: the time grows with the product of the lengths.
 func Name(name string, known []string) string {
 	best, limit := "", (len(name)+2)/3
+	if len(name) > longest {
+		return ""
+	}
 	for _, k := range known {
+		if len(k) > len(name)+limit {
+			continue
+		}
 		if d := distance(name, k); d <= limit && k != name {
 			best, limit = k, d-1
 		}

@@ -31,6 +31,18 @@ func TestHint(t *testing.T) {
 	}
 }
 
+// Long names take no time, and are not repeated in an error.
+func TestLongNames(t *testing.T) {
+	known := []string{strings.Repeat("x", 1<<20), strings.Repeat("ab", 1<<19)}
+	for _, name := range []string{known[0][1:], known[1][1:], strings.Repeat("x", 100), "x"} {
+		if got := Hint(name, known); got != "" {
+			t.Errorf("Hint of a name of %d bytes has %d bytes, expected none", len(name), len(got))
+		}
+	}
+	long := strings.Repeat("a", 199)
+	must.Equal(t, Name(long, []string{long + "b"}), long+"b", "Name of 199 bytes")
+}
+
 func TestDistance(t *testing.T) {
 	for _, test := range []struct {
 		a, b     string
