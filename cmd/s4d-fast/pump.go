@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/audio"
@@ -23,14 +24,17 @@ type audioInput struct {
 	inputRate float64 // Hz
 	rate      float64 // Hz, of source; another than inputRate where it resamples
 	position  int64   // samples taken from source, dropped ones included
+
+	read atomic.Int64 // samples of the input, of which some may wait for source
 }
 
-// inputSample returns the sample of the input that corresponds to sample n of source.
+// inputSample returns the sample of the input that corresponds to sample n of source. The last
+// sample of source may be after the end of the input.
 func (a *audioInput) inputSample(n int64) int64 {
 	if a.inputRate == a.rate {
 		return n
 	}
-	return int64(math.Round(float64(n) * a.inputRate / a.rate))
+	return min(int64(math.Round(float64(n)*a.inputRate/a.rate)), a.read.Load())
 }
 
 func (a *audioInput) samples() int64 { return a.inputSample(a.position) }
@@ -40,14 +44,19 @@ func (a *audioInput) errorAt(err error) error {
 	return fmt.Errorf("%s: after sample %d: %w", a.name, a.samples(), err)
 }
 
-// checked is a source that returns an error at the first sample that is not valid audio.
-type checked struct{ audio.Source }
+// checked is a source that counts samples, and returns an error at the first sample that is not
+// valid audio.
+type checked struct {
+	audio.Source
+	read *atomic.Int64
+}
 
 func (c checked) Read(dst []float32) (int, error) {
 	n, err := c.Source.Read(dst)
 	if good, bad := events.Check(dst[:n]); bad != nil {
-		return good, bad
+		n, err = good, bad
 	}
+	c.read.Add(int64(n))
 	return n, err
 }
 
@@ -197,7 +206,7 @@ func (p *pump) end(truncated bool) error {
 		return err
 	}
 	line := report.End{
-		Type: "end", Samples: p.audio.samples(), Seconds: float64(p.audio.position) / p.audio.rate, Dropped: p.audio.inputSample(p.dropped),
+		Type: "end", Samples: p.audio.samples(), Seconds: float64(p.audio.samples()) / p.audio.inputRate, Dropped: p.audio.inputSample(p.dropped),
 		Block:     p.times.Block(p.block),
 		Truncated: truncated,
 	}

@@ -282,7 +282,7 @@ func (c *streamCmd) decode(in io.Reader, name string, meta *model.Meta) (*audioI
 	if a.inputRate > maxSampleRate {
 		return nil, fmt.Errorf("%s: rate %g Hz, expected at most %d Hz", name, a.inputRate, maxSampleRate)
 	}
-	a.source, a.rate = checked{a.source}, a.inputRate
+	a.source, a.rate = checked{a.source, &a.read}, a.inputRate
 	switch {
 	case modelRate == 0 || modelRate == a.inputRate || c.AdaptRate:
 		return a, nil
