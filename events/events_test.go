@@ -373,13 +373,20 @@ func BenchmarkDetector(b *testing.B) {
 	b.ReportMetric(float64(len(s.Samples))*float64(b.N)/rate/b.Elapsed().Seconds(), "real-time")
 }
 
-// A stream does not go back.
-func TestSkipBack(t *testing.T) {
+// A stream neither goes back nor reaches a position of which no snapshot can be restored.
+func TestSkipTooFar(t *testing.T) {
 	d := recognizer(t, events.Defaults()).NewDetector()
-	defer func() {
-		must.Equal(t, fmt.Sprint(recover()), "events: Skip of -1 samples: expected at least 0", "panic")
-	}()
-	d.Skip(-1)
+	must.Get(d.Skip(7))(t)
+	for _, n := range []int64{-1, events.MaxPosition - 6, math.MaxInt64} {
+		func() {
+			defer func() {
+				must.Equal(t, fmt.Sprint(recover()), fmt.Sprintf("events: Skip of %d samples: expected 0 to %d", n, int64(events.MaxPosition-7)), "panic")
+			}()
+			d.Skip(n)
+		}()
+	}
+	must.Get(d.Skip(events.MaxPosition-7))(t)
+	must.Equal(t, d.Position(), events.MaxPosition, "position")
 }
 
 // Skip ends the event under way, counts the lost samples, and forgets the past.

@@ -16,9 +16,10 @@ import (
 const (
 	snapshotMagic   = "S4DEVENT"
 	snapshotVersion = 4
-
-	maxPosition = 1 << 62 // no stream gets this far, and later positions do not overflow
 )
+
+// MaxPosition is the last position of which a snapshot can be restored.
+const MaxPosition = 1 << 62
 
 // snapshotHead is the fixed part of a snapshot's body. After it come the samples of partial and
 // past, the logits, the log-odds that are averaged, the levels of the contour, the offsets of the
@@ -139,8 +140,8 @@ func (d *Detector) check(h *snapshotHead, lists *[5][]float32) error {
 	partial, past, odds, levels := lists[0], lists[1], lists[3], lists[4]
 	noAudio := func(v float32) bool { return !isAudio(v) }
 	switch {
-	case h.Position < 0 || h.Position > maxPosition:
-		return fmt.Errorf("position %d, expected 0 … %d", h.Position, int64(maxPosition))
+	case h.Position < 0 || h.Position > MaxPosition:
+		return fmt.Errorf("position %d, expected 0 … %d", h.Position, int64(MaxPosition))
 	case slices.ContainsFunc(partial, noAudio) || slices.ContainsFunc(past, noAudio):
 		return fmt.Errorf("a sample is not a number from %v to %v", -maxAmplitude, maxAmplitude)
 	case !(s.Confidence >= 0 && s.Confidence <= 1):

@@ -76,6 +76,24 @@ func TestResample(t *testing.T) {
 	})
 }
 
+// No event of resampled audio ends after the audio, which may be cut within a word.
+func TestResampledEnd(t *testing.T) {
+	pcm := highRateWords(t)
+	word := must.Get(newRecognizer(t).Recognize(tonemodel.Words().Samples))(t)[0]
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), nil)
+		for i := range 12 {
+			n := int(word.End)*highRate/tonemodel.SampleRate - i
+			_, text := in.post("/v1/streams?format=s16le&rate=44100&resample=true", bytes.NewReader(pcm[:2*n]))
+			got := parse(t, text)
+			must.Equal(t, len(got.events), 1, "events in %d samples", n)
+			if end := got.events[0].End; end > int64(n) {
+				t.Errorf("an event ends at sample %d of %d", end, n)
+			}
+		}
+	})
+}
+
 // A resampled stream that is interrupted has the events of an uninterrupted one. It resumes only at
 // its own rate.
 func TestResumeResampled(t *testing.T) {

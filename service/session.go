@@ -175,9 +175,10 @@ func (s *session) emit(found []events.Event, failed error) (err error) {
 	return err
 }
 
-// inputSample returns the client's sample at the time of a sample of the model.
+// inputSample returns the client's sample at the time of a sample of the model. The last sample of
+// resampled audio may be after its end.
 func (s *session) inputSample(n int64) int64 {
-	return int64(math.Round(float64(n) * s.stream.SampleRate / s.recognizer.SampleRate()))
+	return min(int64(math.Round(float64(n)*s.stream.SampleRate/s.recognizer.SampleRate())), s.stream.Samples)
 }
 
 // end flushes the stream and sends its last lines.

@@ -160,7 +160,7 @@ func TestMisuse(t *testing.T) {
 // No stream gets so far that its snapshots cannot be restored.
 func TestLastPosition(t *testing.T) {
 	table, _, handle := sensitive(t)
-	must.Get(table.Skip(handle, maxPosition-8, nil))(t)
+	must.Get(table.Skip(handle, events.MaxPosition-8, nil))(t)
 	_, err := table.Process(handle, make([]float32, 9), nil)
 	hasCode(t, err, Argument)
 	must.Get(table.Process(handle, make([]float32, 8), nil))(t)
@@ -168,7 +168,7 @@ func TestLastPosition(t *testing.T) {
 	hasCode(t, err, Argument)
 	b := make([]byte, 1<<20)
 	must.Do(t, table.Restore(handle, b[:must.Get(table.Snapshot(handle, b))(t)]))
-	must.Equal(t, must.Get(table.Position(handle))(t), maxPosition, "position")
+	must.Equal(t, must.Get(table.Position(handle))(t), events.MaxPosition, "position")
 }
 
 // A panic is an error, after which the stream must be reset.
