@@ -385,7 +385,7 @@ func TestSkipTooFar(t *testing.T) {
 			d.Skip(n)
 		}()
 	}
-	must.Get(d.Skip(events.MaxPosition-7))(t)
+	must.Get(d.Skip(events.MaxPosition - 7))(t)
 	must.Equal(t, d.Position(), events.MaxPosition, "position")
 }
 
