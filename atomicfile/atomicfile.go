@@ -21,6 +21,33 @@ func Write(path string, perm fs.FileMode, write func(w io.Writer) error) error {
 	return System().Write(path, perm, write)
 }
 
+// Check returns an error if Write could not begin, for example because the folder is read-only. It
+// makes a temporary file and removes it. An error names path, and a folder that does not exist.
+func Check(path string) error {
+	f := System()
+	target, fd, err := follow(path)
+	if err == nil && fd < 0 {
+		switch info, statErr := f.Stat(target); {
+		case statErr == nil && info.IsDir():
+			err = errors.New("is a folder, expected a file")
+		case errors.Is(statErr, fs.ErrNotExist) || statErr == nil && info.Mode().IsRegular():
+			var file File
+			var name string
+			if file, name, err = f.createTemp(target, 0o600, false); err == nil {
+				file.Close()
+				f.Remove(name)
+			}
+			err = bare(err) // which names a temporary file
+		default:
+			err = bare(statErr)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
 // Write writes what write produces to the file at path. A new file gets mode perm less the umask.
 // An existing file keeps its mode, but neither its owner, its access control list nor its other
 // hard links, and needs no permission to be written: only its folder does. A symbolic link stays,

@@ -202,3 +202,24 @@ func TestRemoveAll(t *testing.T) {
 	must.Get(os.Stat(path("other/file")))(t)
 	must.Equal(t, len(must.Get(os.ReadDir(dir))(t)), 1, "files that remain")
 }
+
+// Check finds what would stop Write, and leaves the files as they are.
+func TestCheck(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	must.Do(t, os.WriteFile(path, []byte("old"), 0o444))
+	must.Do(t, os.Symlink(filepath.Join(dir, "new"), filepath.Join(dir, "link")))
+	must.Do(t, os.Symlink(filepath.Join(dir, "missing", "new"), filepath.Join(dir, "lost")))
+	for _, good := range []string{"file", "absent", "link"} {
+		must.Do(t, Check(filepath.Join(dir, good)))
+	}
+	must.Do(t, Check(os.DevNull))
+	for _, bad := range []string{"", "missing/file", "file/file", "lost", strings.Repeat("n", 250)} {
+		bad = filepath.Join(dir, bad)
+		if err := Check(bad); err == nil || !strings.HasPrefix(err.Error(), bad+": ") || strings.Contains(err.Error(), ".tmp") {
+			t.Errorf("%s: error %v", bad, err)
+		}
+	}
+	must.Equal(t, string(must.Get(os.ReadFile(path))(t)), "old", "content")
+	must.Equal(t, len(must.Get(os.ReadDir(dir))(t)), 3, "files")
+}

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
@@ -45,7 +44,7 @@ Examples:
 }
 
 func (c *convertCmd) Run(std *streams, ctx *ctxBox) error {
-	if err := outFolder(c.Out); err != nil {
+	if err := checkOut(c.Out); err != nil {
 		return err
 	}
 	if c.To == "pytorch" {
@@ -125,18 +124,11 @@ func (c *convertCmd) importError(err error) error {
 	return badInput(err)
 }
 
-// outFolder returns an error if an output cannot be written because its folder does not exist, or
-// because it is itself a folder. It is called before any work is done.
-func outFolder(path string) error {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return fmt.Errorf("output %s is a folder, expected a file", path)
-	}
-	dir := filepath.Dir(path)
-	switch info, err := os.Stat(dir); {
-	case err != nil:
-		return fmt.Errorf("output %s: %w", path, err)
-	case !info.IsDir():
-		return fmt.Errorf("output %s: %s is not a folder", path, dir)
+// checkOut returns an error if an output cannot be written, for example because its folder does not
+// exist. It is called before any work is done.
+func checkOut(path string) error {
+	if err := atomicfile.Check(path); err != nil {
+		return fmt.Errorf("output %w", err)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ func (c *evalCmd) stream(std *streams, ctx *ctxBox) error {
 	if err := c.validate(); err != nil {
 		return usageError(err)
 	}
-	if err := c.Plot.folder(); err != nil {
+	if err := c.Plot.check(); err != nil {
 		return err
 	}
 	m, err := c.Model.load(ctx)

@@ -39,10 +39,11 @@ func TestOutputBeforeWork(t *testing.T) {
 	must.Do(t, os.Mkdir(filepath.Join(dir, "d.png"), 0o777))
 	for _, c := range []struct{ args, text string }{
 		{"calibrate digits --words x --generated 1 --out " + missing + "/m.safetensors", "output " + missing},
-		{"calibrate digits --words x --generated 1 --out " + folder, folder + " is a folder"},
+		{"calibrate digits --words x --generated 1 --out " + folder, folder + ": is a folder"},
 		{"calibrate digits --words x --generated 1 --plot " + missing + "/p.png", "output " + missing},
-		{"eval digits --stream --words x --generated 1 --plot " + dir + "/d.png", "d.png is a folder"},
+		{"eval digits --stream --words x --generated 1 --plot " + dir + "/d.png", "d.png: is a folder"},
 		{"prune digits --keep 0.5 --data x " + missing + "/m.safetensors", "output " + missing},
+		{"calibrate digits --words x --generated 1 --out " + dir + "/" + strings.Repeat("n", 240) + ".safetensors", "name too long"}, // that of the temporary file
 	} {
 		checkRun(t, nil, strings.Fields(c.args), exitFailed, c.text)
 	}

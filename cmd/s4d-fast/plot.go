@@ -30,12 +30,12 @@ func (f plotFile) Validate() error {
 	return nil
 }
 
-// folder returns an error if the plot cannot be written, as outFolder does.
-func (f plotFile) folder() error {
+// check returns an error if the plot cannot be written, as checkOut does.
+func (f plotFile) check() error {
 	if f == "" {
 		return nil
 	}
-	return outFolder(string(f))
+	return checkOut(string(f))
 }
 
 // curves writes the panels and reports the file.

@@ -54,7 +54,7 @@ func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.Model.isFile(c.Out) {
 		return usageError(fmt.Errorf("output %q is the model itself, whose other modes would be lost; name another file", c.Out))
 	}
-	if err := outFolder(c.Out); err != nil {
+	if err := checkOut(c.Out); err != nil {
 		return err
 	}
 	m, err := c.Model.load(ctx)
