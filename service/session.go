@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"time"
 
@@ -175,10 +174,9 @@ func (s *session) emit(found []events.Event, failed error) (err error) {
 	return err
 }
 
-// inputSample returns the client's sample at the time of a sample of the model. The last sample of
-// resampled audio may be after its end.
+// inputSample returns the client's sample at the time of a sample of the model.
 func (s *session) inputSample(n int64) int64 {
-	return min(int64(math.Round(float64(n)*s.stream.SampleRate/s.recognizer.SampleRate())), s.stream.Samples)
+	return report.InputSample(n, s.stream.SampleRate, s.recognizer.SampleRate(), s.stream.Samples)
 }
 
 // end flushes the stream and sends its last lines.
