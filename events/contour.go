@@ -75,10 +75,10 @@ func (c *contour) onset(since, least, position int64) int64 {
 	index := func(end int64) int { return len(levels) - 1 - int((position-end)/c.frame) }
 	begin := func(i int) int64 { return position - int64(len(levels)-i)*c.frame }
 	led := index(since)
-	first := max(0, led-c.reach, index(least)+1)
 	if led < 0 { // the label has led for longer than levels are kept
 		return max(least, since-int64(c.delay)*c.frame)
 	}
+	first := max(0, led-c.reach, index(least)+1)
 	if first > led {
 		return least
 	}

@@ -85,7 +85,7 @@ func (d *decision) close(position int64) {
 		d.events[i].End = min(d.events[i].End, position)
 	}
 	d.events = slices.DeleteFunc(d.events, func(e Event) bool { return e.Onset >= e.End })
-	d.gate, d.segment, d.posterior = newGate(), segment{Leader: -1}, nil
+	d.gate, d.segment, d.posterior = newGate(), segment{Onset: position, Leader: -1}, nil
 }
 
 // evaluate updates the segment with the posterior for the sound so far or, for a model that labels

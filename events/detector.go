@@ -83,6 +83,7 @@ func (d *Detector) Skip(n int64) ([]Event, error) {
 	}
 	last, err := d.Flush()
 	d.position += n
+	d.decision.segment.Onset = d.position
 	return last, err
 }
 

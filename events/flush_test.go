@@ -72,6 +72,27 @@ func TestOnsetOfLongConfirmation(t *testing.T) {
 	}
 }
 
+// No event begins before its signal.
+func TestOnsetOfNextSignal(t *testing.T) {
+	m := must.Get(tonemodel.NewFramewise())(t)
+	tone := &tonemodel.Sound{}
+	tone.Tone("high", 5)
+	for _, confirm := range []int{3, 200} {
+		opt := events.DefaultsFor(m)
+		opt.Confirm = confirm
+		d := must.Get(events.New(m, opt))(t).NewDetector()
+		for _, skipped := range []int64{0, 12345} {
+			must.Get(d.Process(make([]float32, 6400)))(t)
+			must.Get(d.Skip(skipped))(t)
+			began := d.Position()
+			got := append(must.Get(d.Process(tone.Samples))(t), must.Get(d.Flush())(t)...)
+			if len(got) != 1 || got[0].Onset < began {
+				t.Errorf("confirm %d: events %+v in a signal that begins at %d", confirm, got, began)
+			}
+		}
+	}
+}
+
 // Options whose smoothing times are rounded to the same number of frames have the events of a
 // Detector each, although their onsets differ.
 func TestSweepOfSmoothings(t *testing.T) {

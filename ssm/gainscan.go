@@ -22,14 +22,14 @@ func (p *Params) scanGain(stepScale float64) func(direction int, theta float64) 
 	return func(direction int, theta float64) float64 {
 		sum, c := make([]complex128, h*h), p.C[direction*h*modes:]
 		for n, q := range poles {
-			if norm(s.BBar[n*h:(n+1)*h], 1) == 0 {
-				continue // 0/0 for a pole at θ itself
-			}
 			own, mirrored := 1/q.distance(theta), 1/pole{q.growth, -q.angle}.distance(theta)
 			for i := range h {
 				w := c[i*modes+n] * complex(s.Factor/2, 0)
 				first, second := w*own, cmplx.Conj(w)*mirrored
 				for j, b := range s.BBar[n*h : (n+1)*h] {
+					if w == 0 || b == 0 {
+						continue // 0·∞ for a pole at θ itself
+					}
 					sum[i*h+j] += first*b + second*cmplx.Conj(b)
 				}
 			}
