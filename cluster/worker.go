@@ -5,11 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
-	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -82,7 +81,8 @@ func (w *Worker) Run(ctx context.Context, nc *nats.Conn) error {
 	return fmt.Errorf("cluster: worker: %w", train.ErrInterrupted)
 }
 
-// folder makes and locks the worker's folder. close releases it and removes a temporary one.
+// folder makes and locks the worker's folder. closeFolder unlocks it, and removes it if it is
+// temporary.
 func (w *Worker) folder() (closeFolder func(), err error) {
 	temporary := w.Dir == ""
 	var lock *filelock.Lock
@@ -101,8 +101,11 @@ func (w *Worker) folder() (closeFolder func(), err error) {
 		w.Log.Warn("the folder cannot be locked on its file system: do not use it with another worker", "folder", w.Dir)
 	}
 	closeFolder = func() {
-		lock.Close()
 		if temporary {
+			os.RemoveAll(w.Dir)
+		}
+		lock.Close()
+		if temporary { // Windows does not remove files that are open
 			os.RemoveAll(w.Dir)
 			w.Dir = ""
 		}
@@ -115,40 +118,57 @@ func (w *Worker) folder() (closeFolder func(), err error) {
 	return closeFolder, nil
 }
 
-// Names of temporary folders and of the file in a worker's folder that is locked.
 const (
+	lockName        = "lock" // the file in a worker's folder that is locked
 	temporaryPrefix = "s4d-fast-worker-"
-	lockName        = "lock"
 )
+
+// temporarySuffix returns the end of temporary folders' names. A lock may not be seen by other
+// machines with the same file system.
+func temporarySuffix() string {
+	host, _ := os.Hostname()
+	return "@" + host
+}
 
 // temporaryFolder makes and locks a temporary folder.
 func temporaryFolder() (dir string, lock *filelock.Lock, err error) {
 	for range 10 {
-		if dir, err = os.MkdirTemp("", temporaryPrefix); err != nil {
+		if dir, err = os.MkdirTemp("", temporaryPrefix+"*"+temporarySuffix()); err != nil {
 			return "", nil, err
 		}
-		if lock, err = filelock.Try(filepath.Join(dir, lockName)); err == nil {
-			return dir, lock, nil
+		path := filepath.Join(dir, lockName)
+		if lock, err = filelock.Try(path); err == nil {
+			if _, err = os.Stat(path); err == nil {
+				return dir, lock, nil
+			}
+			lock.Close()
 		}
-		os.RemoveAll(dir) // removeAbandoned of another worker may have locked or removed it
+		os.RemoveAll(dir) // removeAbandoned of another worker has found it before it was locked
 	}
-	return "", nil, err
+	return "", nil, fmt.Errorf("temporary folder %s: %v", dir, err)
 }
 
-// removeAbandoned removes the temporary folders of workers that were killed.
+// removeAbandoned removes the temporary folders of this machine's workers that were killed. Those
+// of other users stay.
 func removeAbandoned() {
-	locks, _ := fs.Glob(os.DirFS(os.TempDir()), path.Join(temporaryPrefix+"*", lockName))
-	for _, name := range locks {
-		name = filepath.Join(os.TempDir(), name)
-		lock, err := filelock.Try(name)
+	folders, _ := os.ReadDir(os.TempDir())
+	for _, f := range folders {
+		if !strings.HasPrefix(f.Name(), temporaryPrefix) || !strings.HasSuffix(f.Name(), temporarySuffix()) {
+			continue
+		}
+		dir := filepath.Join(os.TempDir(), f.Name())
+		path := filepath.Join(dir, lockName)
+		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		lock, err := filelock.Try(path)
 		if err != nil {
 			continue
 		}
-		abandoned := lock.Locked() // false also on file systems without locks
-		lock.Close()
-		if abandoned {
-			os.RemoveAll(filepath.Dir(name)) // best effort: that of another user stays
+		if lock.Locked() { // false on file systems without locks
+			os.RemoveAll(dir)
 		}
+		lock.Close()
 	}
 }
 

@@ -1,9 +1,12 @@
+//go:build unix
+
 package cluster
 
 import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/filelock"
@@ -28,18 +31,21 @@ func TestWorkerFolder(t *testing.T) {
 		}
 		return names
 	}
-	for _, name := range []string{"killed/lock", "killed/data/hash/file", "running/lock", "other/file"} {
-		writeFile(t, os.TempDir(), temporaryPrefix+name, "")
+	name := func(s string) string { return temporaryPrefix + s + temporarySuffix() }
+	for _, file := range []string{name("killed") + "/lock", name("killed") + "/data/hash/file", name("running") + "/lock", name("other") + "/file", temporaryPrefix + "killed@other/lock"} {
+		writeFile(t, os.TempDir(), file, "")
 	}
-	lock := must.Get(filelock.Try(filepath.Join(os.TempDir(), temporaryPrefix+"running", lockName)))(t)
+	must.Do(t, os.MkdirAll(filepath.Join(os.TempDir(), name("pipe")), 0o777))
+	must.Do(t, syscall.Mkfifo(filepath.Join(os.TempDir(), name("pipe"), lockName), 0o666))
+	lock := must.Get(filelock.Try(filepath.Join(os.TempDir(), name("running"), lockName)))(t)
 	defer lock.Close()
 	w := &Worker{Log: logger(t)}
 	closeTemporary := must.Get(w.folder())(t)
 	writeFile(t, w.Dir, "data/hash/file", "")
-	must.Equal(t, len(names()), 3, "folders during the work")
+	must.Equal(t, len(names()), 5, "folders during the work")
 	second := &Worker{Log: logger(t)}
 	must.Get(second.folder())(t)()
 	closeTemporary()
-	must.Equal(t, strings.Join(names(), " "), temporaryPrefix+"other "+temporaryPrefix+"running", "folders at the end")
+	must.Equal(t, strings.Join(names(), " "), strings.Join([]string{temporaryPrefix + "killed@other", name("other"), name("pipe"), name("running")}, " "), "folders at the end")
 	must.Equal(t, w.Dir, "", "folder of a worker that has ended")
 }
