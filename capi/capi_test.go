@@ -114,9 +114,9 @@ func TestExample(t *testing.T) {
 	}
 	_, err = output(filepath.Join(dir, "example"), "abacus")
 	must.Fail(t, err, "abacus")
-	if speech != nil {
+	if full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0); err == nil && speech != nil { // Linux has it
 		cmd := exec.Command(filepath.Join(dir, "example"), "digits")
-		cmd.Stdin, cmd.Stdout = bytes.NewReader(samples16(speech)), must.Get(os.OpenFile("/dev/full", os.O_WRONLY, 0))(t)
+		cmd.Stdin, cmd.Stdout = bytes.NewReader(samples16(speech)), full
 		must.Fail(t, cmd.Run(), "exit status 1")
 	}
 }

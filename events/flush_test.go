@@ -40,15 +40,8 @@ func TestFlushDiscardsTheSignal(t *testing.T) {
 		must.Get(s.Process(first.Samples))(t)
 		must.Get(s.Flush())(t)
 		got = nil
-		for _, x := range [][]float32{second.Samples, nil} {
-			found, err := s.Process(x)
-			if x == nil {
-				found, err = s.Flush()
-			}
-			must.Do(t, err)
-			for _, f := range found {
-				got = append(got, f.Event)
-			}
+		for _, f := range append(append([]events.Found{}, must.Get(s.Process(second.Samples))(t)...), must.Get(s.Flush())(t)...) {
+			got = append(got, f.Event)
 		}
 		must.Equal(t, fmt.Sprint(got), fmt.Sprint(want), "%s: events of the second signal in a sweep", name)
 	}

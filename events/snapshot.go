@@ -18,7 +18,7 @@ const (
 	snapshotVersion = 4
 )
 
-// MaxPosition is the last position of which a snapshot can be restored.
+// MaxPosition is the largest position at which a snapshot can be restored.
 const MaxPosition = 1 << 62
 
 // snapshotHead is the fixed part of a snapshot's body. After it come the samples of partial and

@@ -43,7 +43,7 @@ class Event(NamedTuple):
 
 
 class Error(Exception):
-    """An error of the library. status is its number in s4d.h, events has the events before it."""
+    """An error of the library. status is its number in s4d.h. events are the events before the error."""
 
     def __init__(self, status: int, text: str):
         super().__init__(text)
@@ -300,7 +300,8 @@ class Stream(_Handle):
 
     def skip(self, lost: int) -> List[Event]:
         """Ends the signal and advances the position by samples that were lost."""
-        lost = max(-1, min(operator.index(lost), 2**63 - 1))  # ctypes would wrap it
+        if not -(2**63) <= operator.index(lost) < 2**63:  # ctypes would wrap it
+            raise OverflowError(f"s4d_fast: {lost} samples to skip, expected a number of 64 bits")
         return self._emit(_lib.s4d_stream_skip, lost)
 
     @property

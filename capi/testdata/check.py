@@ -69,8 +69,10 @@ model.with_options(options, threshold=0.75, off_threshold=0.5).close()
 assert options.threshold == 0.5, options.threshold  # the caller's options do not change
 
 # Numbers beyond the integers of the library, and paths that would end earlier.
-for lost in (2**64, 2**64 + 5, 2**63, -1):
-    rejects(s4d_fast.Error, lambda: model.stream().skip(lost), "samples to skip")
+for lost in (2**64 + 5, 2**63, -(2**63) - 1):
+    rejects(OverflowError, lambda: model.stream().skip(lost), f"{lost} samples to skip")
+for lost in (2**63 - 1, -5):
+    rejects(s4d_fast.Error, lambda: model.stream().skip(lost), f"{lost} samples to skip")
 rejects(OverflowError, lambda: model.with_options(confirm=2**32 + 1), "confirm")
 rejects(OverflowError, lambda: setattr(model.options, "confirm", -(2**31) - 1), "confirm")
 rejects(TypeError, lambda: setattr(model.options, "treshold", 0.5), "treshold")

@@ -37,13 +37,12 @@ func (w *World) layout(length, shards int) *layout {
 		return l
 	}
 	l := &layout{}
-	w.cache[key] = l
 	for r := range w.ranks {
 		p := shard.Of((length+unit-1)/unit, w.ranks, r)
 		l.parts = append(l.parts, shard.Span{Lo: min(unit*p.Lo, length), Hi: min(unit*p.Hi, length)})
 	}
 	var all []shard.Span
-	most := 0 // nodes of a rank
+	most, longest := 0, 0 // nodes of a rank, values of a part
 	own := l.parts[w.rank].Len()
 	for r := range w.ranks {
 		nodes := shard.Cover(shards, shard.Of(shards, w.ranks, r))
@@ -55,15 +54,16 @@ func (w *World) layout(length, shards int) *layout {
 		l.partCounts = append(l.partCounts, C.int(l.parts[r].Len()))
 	}
 	for _, p := range l.parts {
-		l.sendCounts = append(l.sendCounts, C.int(l.nodes*p.Len()))
+		l.sendCounts, longest = append(l.sendCounts, C.int(l.nodes*p.Len())), max(longest, p.Len())
 	}
 	l.order, l.terms = shard.Additions(all), len(all)
-	if n := max(most*length, l.terms*l.parts[0].Len(), l.terms*l.parts[w.ranks-1].Len()); n > math.MaxInt32 {
+	if n := max(most*length, l.terms*longest); n > math.MaxInt32 {
 		l.err = fmt.Errorf("mpi: %d values in one exchange, expected at most %d: use fewer shards, more ranks or a smaller network", n, math.MaxInt32)
 	}
 	l.sendAt, _ = offsets(l.sendCounts)
 	l.receiveAt, _ = offsets(l.receivedCounts)
 	l.partAt, _ = offsets(l.partCounts)
+	w.cache[key] = l
 	return l
 }
 

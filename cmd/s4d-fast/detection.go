@@ -207,8 +207,7 @@ func (f *detectionFlags) words(ctx context.Context, d *detection, m *model.Model
 	if err != nil {
 		return nil, nil, fmt.Errorf("--words: %w", err)
 	}
-	clips := slices.Clone(listed.clips)
-	clips = slices.DeleteFunc(clips, func(c calibration.Clip) bool { return c.Label == events.None })
+	clips := slices.DeleteFunc(slices.Clone(listed.clips), func(c calibration.Clip) bool { return c.Label == events.None })
 	w := &d.words
 	w.MinGap, w.MaxGap, w.Equal, w.Seed, w.SkipBroken, w.Workers = f.Gap[0], f.Gap[1], f.Levels == "equal", seed, f.SkipBroken, workers
 	if w.SNR, err = f.snr(); err != nil {

@@ -23,7 +23,8 @@ func TestHugeValues(t *testing.T) {
 		{"eval digits --stream --generated inf", "--generated +Inf: expected 0 to "},
 		{"eval digits --stream --generated 1 --tolerance inf", "--tolerance +Inf: expected more than 0 and at most "},
 		{"calibrate digits --words x --generated 1 --tolerance 1e300", "--tolerance 1e+300: expected more than 0 and at most "},
-		{"studio --addr 127.0.0.1:65536 --dir " + dir, "--addr: "},
+		{"studio --addr 127.0.0.1:65536 --dir " + dir, "--addr 127.0.0.1:65536: "},
+		{"studio --addr localhost:nosuch --dir " + dir, "--addr localhost:nosuch: "},
 	} {
 		checkRun(t, nil, strings.Fields(c.args), exitUsage, c.text)
 	}
@@ -49,7 +50,7 @@ func TestOutputBeforeWork(t *testing.T) {
 	}
 }
 
-// The file of predictions is none of the inputs.
+// --predictions does not overwrite an input.
 func TestPredictionsAreNoInput(t *testing.T) {
 	dir := t.TempDir()
 	m := filepath.Join(dir, "m.safetensors")

@@ -74,8 +74,17 @@ func TestWordsFromNamedPipe(t *testing.T) {
 	go func() {
 		done <- run(ctx, []string{"eval", "digits", "--stream", "--words", pipe}, streams{out: &stdout, err: &stderr})
 	}()
-	list := must.Get(os.OpenFile(pipe, os.O_WRONLY, 0))(t) // waits for the command
-	defer list.Close()
+	opened := make(chan *os.File, 1)
+	go func() {
+		list, _ := os.OpenFile(pipe, os.O_WRONLY, 0) // waits for the command
+		opened <- list
+	}()
+	select {
+	case list := <-opened:
+		defer list.Close()
+	case <-done:
+		t.Fatalf("the command ended before it opened the list: %s", &stderr)
+	}
 	cancel(signalError{syscall.SIGTERM})
 	must.Equal(t, <-done, 128+int(syscall.SIGTERM), "exit code; %s", &stderr)
 }

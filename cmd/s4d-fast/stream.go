@@ -21,6 +21,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/report"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // rawFormats are the formats without a header.
@@ -283,6 +284,11 @@ func (c *streamCmd) decode(in io.Reader, name string, meta *model.Meta) (*audioI
 		return nil, fmt.Errorf("%s: rate %g Hz, expected at most %d Hz", name, a.inputRate, maxSampleRate)
 	}
 	a.source, a.rate = checked{a.source, &a.read}, a.inputRate
+	if c.AdaptRate && modelRate > 0 {
+		if err := ssm.CheckStepScale(modelRate / a.inputRate); err != nil {
+			return nil, fmt.Errorf("--adapt-rate: %s: rate %g Hz, the model expects %g Hz: their ratio is %w", name, a.inputRate, modelRate, err)
+		}
+	}
 	switch {
 	case modelRate == 0 || modelRate == a.inputRate || c.AdaptRate:
 		return a, nil

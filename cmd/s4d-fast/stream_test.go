@@ -277,6 +277,7 @@ func TestStreamAbsurdRates(t *testing.T) {
 	checkRun(t, nil, []string{"stream", m, "--format", "s16le", "--rate", "9000000000000000000", "--adapt-rate", "--emit", "frames"}, exitUsage, "--rate 9000000000000000000", "1 to 1000000 Hz")
 	b := read(t, clip(t, 8000, 100))
 	binary.LittleEndian.PutUint32(b[24:], math.MaxInt32)
+	checkRun(t, nil, []string{"stream", m, "--format", "s16le", "--rate", "7", "--adapt-rate"}, exitBadInput, "--adapt-rate", "7 Hz", "8000 Hz", "1/1024 to 1024")
 	checkRun(t, bytes.NewReader(b), []string{"stream", m, "--adapt-rate", "--emit", "frames"}, exitBadInput, "2.147483647e+09 Hz", "at most 1000000 Hz")
 	model := must.Get(model.Load(m))(t)
 	model.Meta.SampleRate = 1e18

@@ -129,6 +129,7 @@ type rowPrinter struct {
 
 // rowSeries is a series with the line of its last row, or nil if that line has been printed.
 type rowSeries struct {
+	id     string
 	stream *series.Stream
 	last   *report.Row
 }
@@ -254,9 +255,9 @@ func (r *rowPrinter) process() error {
 	for _, list := range []*[]float32{&line.Posterior, &line.Output, &line.Forecast, &line.Expected} {
 		*list = slices.Clone(*list)
 	}
-	s.last, line.ID, line.Time = line, strings.Clone(line.ID), strings.Clone(line.Time)
+	s.last, line.Time = line, strings.Clone(line.Time)
 	if r.texts += len(line.Time); r.texts > maxTextBytes {
-		return badInput(r.table.ColumnError(r.time, fmt.Errorf("the last times of %d series have more than %d bytes", len(r.series), maxTextBytes)))
+		return badInput(r.table.ColumnError(r.time, fmt.Errorf("the identifiers and last times of %d series have more than %d bytes", len(r.series), maxTextBytes)))
 	}
 	return nil
 }
@@ -278,17 +279,14 @@ func (r *rowPrinter) find() (*rowSeries, error) {
 	if r.texts += len(id); r.texts > maxTextBytes {
 		return nil, r.table.ColumnError(r.id, fmt.Errorf("the identifiers of %d series have more than %d bytes", len(r.series)+1, maxTextBytes))
 	}
-	s, id := &rowSeries{stream: r.predictor.NewStream()}, strings.Clone(id) // without spaces around it
-	r.series[id], r.order = s, append(r.order, s)
+	s := &rowSeries{id: strings.Clone(id), stream: r.predictor.NewStream()} // not the text of the whole cell
+	r.series[s.id], r.order = s, append(r.order, s)
 	return s, nil
 }
 
 // line returns the line of the current row.
 func (r *rowPrinter) line(s *rowSeries, result series.Result) *report.Row {
-	line := &report.Row{Type: "row", Row: s.stream.Rows()}
-	if r.id >= 0 {
-		line.ID = r.table.Text(r.id)
-	}
+	line := &report.Row{Type: "row", ID: s.id, Row: s.stream.Rows()}
 	if r.time >= 0 {
 		line.Time = r.table.Text(r.time)
 	}

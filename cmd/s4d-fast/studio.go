@@ -35,13 +35,14 @@ func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	if c.Threads < 0 {
 		return usageError(fmt.Errorf("--threads %d: expected at least 0", c.Threads))
 	}
-	if _, _, err := net.SplitHostPort(c.Addr); err != nil || !studio.IsLoopback(c.Addr) {
+	_, port, err := net.SplitHostPort(c.Addr)
+	if err != nil || !studio.IsLoopback(c.Addr) {
 		return usageError(fmt.Errorf("--addr %s: expected localhost or an IP address of the loopback, and a port, such as 127.0.0.1:8070", c.Addr))
 	}
-	l, err := net.Listen("tcp", c.Addr)
-	if _, invalid := errors.AsType[*net.AddrError](err); invalid { // a port beyond 65535
-		return usageError(fmt.Errorf("--addr: %w", err))
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return usageError(fmt.Errorf("--addr %s: %w", c.Addr, err))
 	}
+	l, err := net.Listen("tcp", c.Addr)
 	if err != nil {
 		return fmt.Errorf("--addr: %w", err)
 	}

@@ -1,6 +1,6 @@
 // Runs in the audio thread. Collects samples of one channel and sends them to the worker in blocks.
-// The worker answers each block. If it is too slow, the audio would fill the memory: a message to
-// the page ends the capture.
+// The worker acknowledges each block. If more than 30 s of audio wait, the capture ends and the page
+// is told, because the audio would fill the memory.
 const patience = 30; // seconds of audio that may wait for the worker
 
 class Capture extends AudioWorkletProcessor {
