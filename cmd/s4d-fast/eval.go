@@ -105,15 +105,15 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox, line *kong.Context) error {
 	if c.Threads < 0 {
 		return usageError(fmt.Errorf("--threads %d: expected at least 0", c.Threads))
 	}
-	if p := c.Predictions; p != "" && (c.Model.isFile(p) || sameFile(c.Data, p) || sameFile(c.Config, p)) {
-		return usageError(fmt.Errorf("--predictions %s: the file is an input, which would be lost; name another file", p))
-	}
 	if m, err = c.atOtherRates(m); err != nil {
 		return usageError(err)
 	}
 	tk, cfg, err := c.config(ctx, m)
 	if err != nil {
 		return trainError(err)
+	}
+	if p := c.Predictions; p != "" && (c.Model.isFile(p) || sameFile(c.Config, p) || holdsFile(cfg.Dir(), p)) {
+		return usageError(fmt.Errorf("--predictions %s: the file is an input, which would be lost; name another file", p))
 	}
 	stepScale, err := c.atRate(&cfg, tk, m)
 	if err != nil {

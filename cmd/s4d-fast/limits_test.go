@@ -60,13 +60,16 @@ func TestPredictionsAreNoInput(t *testing.T) {
 	config := filepath.Join(dir, "c.toml")
 	must.Do(t, os.WriteFile(config, nil, 0o666))
 	for _, args := range []string{
-		m + " --predictions " + m, m + " --predictions " + link, "digits --config " + config + " --predictions " + config, "digits --data " + config + " --predictions " + config,
+		m + " --data x --predictions " + m, m + " --data x --predictions " + link, "digits --data x --config " + config + " --predictions " + config,
+		"digits --data " + config + " --predictions " + config,
+		"digits --set data.dir=" + config + " --predictions " + config, "digits --data " + dir + " --predictions " + config,
 	} {
 		checkRun(t, nil, strings.Fields("eval "+args), exitUsage, "the file is an input")
 	}
 }
 
-// A list of clips may be a pipe, though a measurement uses the clips several times.
+// A list of clips may be a pipe, though a measurement uses the clips several times. Its paths are
+// relative to the working directory.
 func TestWordsFromPipe(t *testing.T) {
 	r, w, err := os.Pipe()
 	must.Do(t, err)
@@ -78,9 +81,10 @@ func TestWordsFromPipe(t *testing.T) {
 	_, words, background := calibrationFiles(t)
 	frames := filepath.Join(t.TempDir(), "frames.safetensors")
 	must.Do(t, must.Get(tonemodel.NewFramewise())(t).Save(frames))
+	t.Chdir(words)
 	list := ""
 	for _, label := range []string{"low", "high", "other"} {
-		for _, path := range must.Get(filepath.Glob(filepath.Join(words, label, "*.wav")))(t) {
+		for _, path := range must.Get(filepath.Glob(filepath.Join(label, "*.wav")))(t) {
 			list += path + "\t" + label + "\n"
 		}
 	}

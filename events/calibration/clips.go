@@ -39,8 +39,8 @@ type ClipOptions struct {
 // of a label.
 //
 // The path is a folder with one folder of audio files per label, or a text file with one clip per
-// line: its path relative to the text file, optionally followed by a tab and its label. Blank lines
-// and lines that begin with # are skipped.
+// line: its path relative to the text file, or if that is a pipe to the working directory,
+// optionally followed by a tab and its label. Blank lines and lines that begin with # are skipped.
 func Clips(path string, opt ClipOptions) (clips []Clip, unknown, ignored []string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -119,6 +119,9 @@ func listedClips(path string, pattern *regexp.Regexp) ([]Clip, error) {
 	clips, err := readList(f, pattern)
 	if err != nil {
 		return nil, fmt.Errorf("calibration: %s: %w", path, err)
+	}
+	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
+		return clips, nil // a pipe has no folder
 	}
 	for i, c := range clips {
 		if !filepath.IsAbs(c.Path) {

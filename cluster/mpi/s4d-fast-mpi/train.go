@@ -82,12 +82,12 @@ func (c *trainCmd) run(ctx context.Context, world *mpi.World) error {
 	if best == nil {
 		return nil
 	}
-	fmt.Printf("Best epoch %d on the validation set: %s.\n", best.Epoch, tk.Summary(best.Result()))
+	text := fmt.Sprintf("Best epoch %d on the validation set: %s.\n", best.Epoch, tk.Summary(best.Result()))
 	if r := t.Test(); r != nil {
-		fmt.Printf("Test set: %s.\n", tk.Summary(*r))
+		text += fmt.Sprintf("Test set: %s.\n", tk.Summary(*r))
 	}
-	fmt.Printf("Model: %s\n", filepath.Join(t.Dir(), "best.safetensors"))
-	return nil
+	_, err = fmt.Printf("%sModel: %s\n", text, filepath.Join(t.Dir(), "best.safetensors"))
+	return err
 }
 
 // explain writes a checkpoint if Fit has failed on this rank alone, and adds how to resume. A run

@@ -120,8 +120,8 @@ func run(ctx context.Context, o options, files []string) (err error) {
 	w := watch(ctx, f, l, o)
 	err = l.run(ctx)
 	w()
-	fmt.Println(l)
-	if err = errors.Join(err, l.err()); err != nil {
+	_, printed := fmt.Println(l)
+	if err = errors.Join(err, l.err(), printed); err != nil {
 		return fmt.Errorf("%w; the logs are in %s", err, o.dir)
 	}
 	return nil
