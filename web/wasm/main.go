@@ -122,39 +122,44 @@ func read(source js.Value) (*model.Model, error) {
 // options returns the options with the fields of an object, and the rate of the audio; 0: that of
 // the model.
 func options(opt events.Options, o js.Value) (_ events.Options, inputRate int, err error) {
-	set := map[string]func(v float64){
-		"threshold":    func(v float64) { opt = opt.WithThreshold(v) },
-		"offThreshold": func(v float64) { opt.OffThreshold = v },
-		"refractory":   func(v float64) { opt.Refractory = v },
-		"smoothing":    func(v float64) { opt.Smoothing = v },
-		"confirm":      func(v float64) { opt.Confirm = int(v) },
-		"inputRate":    func(v float64) { inputRate = int(v) },
+	fields := []struct {
+		name  string
+		whole bool
+		set   func(v float64)
+	}{
+		{"threshold", false, func(v float64) { opt = opt.WithThreshold(v) }}, // first, because it also sets offThreshold
+		{"offThreshold", false, func(v float64) { opt.OffThreshold = v }},
+		{"refractory", false, func(v float64) { opt.Refractory = v }},
+		{"smoothing", false, func(v float64) { opt.Smoothing = v }},
+		{"confirm", true, func(v float64) { opt.Confirm = int(v) }},
+		{"inputRate", true, func(v float64) { inputRate = int(v) }},
+	}
+	var names []string
+	for _, f := range fields {
+		names = append(names, f.name)
 	}
 	given := js.Global().Get("Object").Call("keys", o)
 	for i := range given.Length() {
-		if name := given.Index(i).String(); set[name] == nil {
-			return opt, 0, fmt.Errorf("option %.80q: expected one of: %s", name, strings.Join(optionNames, ", "))
+		if name := given.Index(i).String(); !slices.Contains(names, name) {
+			return opt, 0, fmt.Errorf("option %.80q: expected one of: %s", name, strings.Join(names, ", "))
 		}
 	}
-	for _, name := range optionNames { // threshold also sets offThreshold
-		v := o.Get(name)
+	for _, f := range fields {
+		v := o.Get(f.name)
 		if v.IsUndefined() {
 			continue
 		}
 		if v.Type() != js.TypeNumber {
-			return opt, 0, fmt.Errorf("option %s: a value of type %v, expected a number", name, v.Type())
+			return opt, 0, fmt.Errorf("option %s: a value of type %v, expected a number", f.name, v.Type())
 		}
 		n := v.Float()
-		whole := n == math.Trunc(n) && n >= 1 && n <= math.MaxInt32
-		if (name == "confirm" || name == "inputRate") && !whole {
-			return opt, 0, fmt.Errorf("option %s: %v, expected a whole number of 1 to %d", name, n, math.MaxInt32)
+		if f.whole && !(n == math.Trunc(n) && n >= 1 && n <= math.MaxInt32) {
+			return opt, 0, fmt.Errorf("option %s: %v, expected a whole number of 1 to %d", f.name, n, math.MaxInt32)
 		}
-		set[name](n)
+		f.set(n)
 	}
 	return opt, inputRate, nil
 }
-
-var optionNames = []string{"threshold", "offThreshold", "refractory", "smoothing", "confirm", "inputRate"}
 
 // detector is the state of a signal, whose audio arrives at another rate.
 type detector struct {
