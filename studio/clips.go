@@ -159,7 +159,7 @@ func (p *project) removeTemporary(folder string) error {
 	entries, err := p.entries(folder)
 	for _, e := range entries {
 		if of, ok := atomicfile.TemporaryOf(e.Name()); ok && filepath.Ext(of) == ".wav" && e.Type().IsRegular() {
-			err = errors.Join(err, p.root.Remove(folder+"/"+e.Name()))
+			err = errors.Join(err, unlessGone(p.root.Remove(folder+"/"+e.Name())))
 		}
 	}
 	return err
@@ -197,7 +197,7 @@ func (s *Server) clipOf(r *http.Request) (p *project, folder, name string, err e
 	if err == nil && !info.Mode().IsRegular() {
 		return nil, "", "", badRequest("recording %q of %q is not a regular file", name, folder)
 	}
-	return p, folder, name, missing(err, "recording %q of %q", name, folder)
+	return p, folder, name, missingClip(err, name, folder)
 }
 
 func (s *Server) getClip(w http.ResponseWriter, r *http.Request) error {
@@ -207,7 +207,7 @@ func (s *Server) getClip(w http.ResponseWriter, r *http.Request) error {
 	}
 	f, err := p.root.Open(folder + "/" + name)
 	if err != nil {
-		return missing(err, "recording %q of %q", name, folder)
+		return missingClip(err, name, folder)
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -253,7 +253,7 @@ func (s *Server) replaceClip(w http.ResponseWriter, r *http.Request) error {
 		return missing(err, "word %q", folder)
 	}
 	if wav != name {
-		if err := p.remove(folder + "/" + name); err != nil {
+		if err := unlessGone(p.remove(folder + "/" + name)); err != nil {
 			return err
 		}
 	}
@@ -269,7 +269,7 @@ func (s *Server) deleteClip(w http.ResponseWriter, r *http.Request) error {
 	defer p.files.Unlock()
 	defer p.soundsChanged()
 	if err := p.remove(folder + "/" + name); err != nil {
-		return missing(err, "recording %q of %q", name, folder)
+		return missingClip(err, name, folder)
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil

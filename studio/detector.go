@@ -129,9 +129,6 @@ func (p *project) calibrate(ctx context.Context, m *model.Model, all *sounds, wo
 			noise = append(noise, streams...)
 		}
 	}
-	if !all.hasNoise() {
-		noise = nil
-	}
 	if len(quiet) == 0 {
 		return nil, nil
 	}
@@ -141,13 +138,20 @@ func (p *project) calibrate(ctx context.Context, m *model.Model, all *sounds, wo
 	}
 	mix := calibration.DefaultWords(rate)
 	mix.Noise, mix.Seed, mix.SkipBroken, mix.Workers = noise, 1, true, workers
-	words, _, err := calibration.WordStreams(ctx, clips, mix)
-	if err != nil {
-		return nil, err
-	}
 	opt := calibration.Defaults(events.DefaultsFor(m))
 	opt.Workers = workers
-	measured, err := calibration.Measure(ctx, m, append(words, quiet...), opt)
+	mixed := func() (*calibration.Measurement, error) {
+		words, _, err := calibration.WordStreams(ctx, clips, mix)
+		if err != nil {
+			return nil, err
+		}
+		return calibration.Measure(ctx, m, append(words, quiet...), opt)
+	}
+	measured, err := mixed()
+	if errors.Is(err, calibration.ErrSilence) {
+		mix.Noise = nil // white noise
+		measured, err = mixed()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -106,6 +107,9 @@ func (p *project) model() (*model.Model, error) {
 	}
 	defer f.Close()
 	m, err := model.Read(f)
+	if broken := (*fs.PathError)(nil); errors.As(err, &broken) { // it cannot be read, which another model does not change
+		return nil, fmt.Errorf("%s of project %q: %w", modelFile, p.name, err)
+	}
 	if err != nil {
 		return nil, fail(http.StatusConflict, "%s of project %q: %v; train it again from another model", modelFile, p.name, err)
 	}

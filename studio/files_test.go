@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/audio"
@@ -43,6 +44,25 @@ func TestUnusableBackground(t *testing.T) {
 	}
 }
 
+// Background of which only silence is left when the detector is measured does not fail the training
+// run: white noise takes its place.
+func TestSilenceLeft(t *testing.T) {
+	c := serve(t)
+	c.ready("p")
+	folder := filepath.Join(c.s.dir, "p", backgroundFolder)
+	must.Do(t, audio.WriteWAVFile(filepath.Join(folder, "a.wav"), rate, make([]float32, 5*rate)))
+	p := must.Get(c.s.open("p"))(t)
+	all := must.Get(p.sounds(t.Context()))(t)
+	all.train.Labels = []string{"yes", "no"} // of the model
+	for _, f := range c.listed("p")[backgroundFolder].Clips {
+		if f.Name != "a.wav" {
+			c.ok("DELETE", "/p/sounds/"+backgroundFolder+"/"+f.Name, nil, nil)
+		}
+	}
+	d := must.Get(p.measure(t.Context(), must.Get(pretrained.Load("commands"))(t), all, 1))(t)
+	must.Equal(t, d.Calibration.Words, len(all.train.Words)+len(all.held.Words), "words")
+}
+
 // onRead is a body that calls a function before it is read.
 type onRead struct {
 	io.Reader
@@ -64,7 +84,7 @@ func TestChangedFiles(t *testing.T) {
 	must.Do(t, os.WriteFile(filepath.Join(c.s.dir, "file"), nil, 0o666))
 	must.Do(t, os.Symlink(t.TempDir(), filepath.Join(c.s.dir, "link")))
 	for _, name := range []string{"file", "link"} {
-		c.rejects(http.StatusConflict, `project "`+name+`": its folder has something of this name`, "POST", "", map[string]string{"name": name})
+		c.rejects(http.StatusConflict, `project "`+name+`": the folder of projects already has a file, link or folder of this name`, "POST", "", map[string]string{"name": name})
 	}
 	c.rejects(http.StatusNotFound, `project "file" is not a folder`, "GET", "/file", nil)
 
@@ -78,7 +98,19 @@ func TestChangedFiles(t *testing.T) {
 	c.rejects(http.StatusConflict, `model.safetensors of project "p": model: `, "GET", "/p/live?rate=16000", nil)
 	c.rejects(http.StatusConflict, `model.safetensors of project "p": model: `, "POST", "/p/training", map[string]string{"from": fromDetector})
 
+	must.Do(t, os.Remove(filepath.Join(c.s.dir, "p", modelFile)))
+	must.Do(t, os.Mkdir(filepath.Join(c.s.dir, "p", modelFile), 0o777))
+	c.rejects(http.StatusInternalServerError, `model.safetensors of project "p": model: `, "GET", "/p/live?rate=16000", nil)
+	must.Do(t, os.WriteFile(filepath.Join(c.s.dir, "p", "flat"), nil, 0o666))
+	for _, method := range []string{"GET", "DELETE"} {
+		c.rejects(http.StatusNotFound, `recording "a.wav" of "flat": its folder is a file`, method, "/p/sounds/flat/a.wav", nil)
+	}
+
 	upload := func() io.Reader { return strings.NewReader(string(wav(t, tones(400, 2)))) }
+	must.Do(t, os.WriteFile(filepath.Join(c.s.dir, "p", "up", "x.flac"), nil, 0o666))
+	c.ok("PUT", "/p/sounds/up/x.flac", &onRead{upload(), func() {
+		c.ok("DELETE", "/p/sounds/up/x.flac", nil, nil)
+	}}, nil)
 	c.rejects(http.StatusNotFound, `word "up" does not exist`, "PUT", "/p/sounds/up/clip-001.wav", &onRead{upload(), func() {
 		c.ok("DELETE", "/p/words/up", nil, nil)
 	}})
@@ -109,18 +141,20 @@ func TestLongRecording(t *testing.T) {
 // edited is a context that calls a function when it is asked for its error for a certain time.
 type edited struct {
 	context.Context
-	calls, at int
-	edit      func()
+	calls atomic.Int64
+	at    int64 // 0: never
+	edit  func()
 }
 
 func (e *edited) Err() error {
-	if e.calls++; e.calls == e.at {
+	if e.calls.Add(1) == e.at {
 		e.edit()
 	}
 	return e.Context.Err()
 }
 
-// A clip that another tab deletes while the detector is measured does not fail the training run.
+// A clip that another tab deletes while the detector is measured does not fail the training run:
+// the streams of words are measured again.
 func TestEditDuringMeasurement(t *testing.T) {
 	c := serve(t)
 	c.ready("p")
@@ -128,10 +162,16 @@ func TestEditDuringMeasurement(t *testing.T) {
 	all := must.Get(p.sounds(t.Context()))(t)
 	all.train.Labels = []string{"yes", "no"} // of the model
 	clips := len(all.train.Words) + len(all.held.Words)
-	ctx := &edited{Context: t.Context(), at: clips + 2} // after the clips were surveyed, and before they are read again
+	m := must.Get(pretrained.Load("commands"))(t)
+	once := &edited{Context: t.Context()}
+	must.Get(p.measure(once, m, all, 1))(t)
+	ctx := &edited{Context: t.Context(), at: int64(clips) + 2} // after the clips were surveyed, and before they are read again
 	ctx.edit = func() { c.ok("DELETE", "/p/sounds/up/clip-001.wav", nil, nil) }
-	d, err := p.measure(ctx, must.Get(pretrained.Load("commands"))(t), all, 1)
+	d, err := p.measure(ctx, m, all, 1)
 	must.Do(t, err)
+	if calls, without := ctx.calls.Load(), once.calls.Load(); calls <= without {
+		t.Errorf("%d calls of Err, and %d without the edit: the streams were not measured again", calls, without)
+	}
 	must.Equal(t, d.Calibration.Words, clips-1, "words")
 	must.Equal(t, d.Held.Total+d.Learned.Total, clips, "clips")
 }

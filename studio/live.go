@@ -81,7 +81,7 @@ func (s *Server) listen(w http.ResponseWriter, r *http.Request) error {
 	conn.SetReadLimit(maxMessage)
 	l := &live{
 		conn: conn, detector: rec.NewDetector(), resampler: resampler, rate: hz, labels: m.Meta.Labels,
-		threshold: events.DefaultsFor(m).Threshold,
+		threshold: events.DefaultsFor(m).Threshold, posteriors: [][]int{}, // not null
 	}
 	err = l.run(s.ctx)
 	switch {
@@ -187,12 +187,16 @@ func (l *live) thousandths(posterior []float32) []int {
 
 func (l *live) sendEvents(ctx context.Context, list []events.Event) error {
 	for _, e := range list {
-		at := func(n int64) int64 { return int64(float64(n) * float64(l.rate) / l.detector.SampleRate()) }
-		if err := l.send(ctx, report.NewEvent(e, at)); err != nil {
+		if err := l.send(ctx, report.NewEvent(e, l.inputSample)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// inputSample maps a sample of the detector to one of the client.
+func (l *live) inputSample(n int64) int64 {
+	return report.InputSample(n, float64(l.rate), l.detector.SampleRate(), l.taken)
 }
 
 func (l *live) send(ctx context.Context, message any) error {

@@ -98,7 +98,7 @@ func (s *Server) makeProject(w http.ResponseWriter, r *http.Request) error {
 	}
 	err = mkdir(atomicfile.Files{FS: rootFS{s.root}}, q.Name)
 	if errors.Is(err, fs.ErrExist) { // a file, a link, or a project that another request has made
-		return fail(http.StatusConflict, "project %q: its folder has something of this name", q.Name)
+		return fail(http.StatusConflict, "project %q: the folder of projects already has a file, link or folder of this name", q.Name)
 	}
 	if err != nil {
 		return err
@@ -174,16 +174,38 @@ func (p *project) abandon() {
 	p.root.Close()
 }
 
-// missing returns an apiError for a file that does not exist, is outside the project, or is no
-// folder where one is expected.
+// missing returns an apiError for a file that does not exist, is outside the project, or is not a
+// folder although one is expected.
 func missing(err error, format string, args ...any) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fail(http.StatusNotFound, format+" does not exist", args...)
-	case err != nil && strings.HasSuffix(err.Error(), "not a directory"): // ENOTDIR, or an error of os.Root
+	case notFolder(err):
 		return fail(http.StatusNotFound, format+" is not a folder", args...)
 	case err != nil && strings.Contains(err.Error(), "escapes from parent"):
 		return fail(http.StatusForbidden, format+" is outside the folder", args...)
+	}
+	return err
+}
+
+// missingClip is missing for a recording.
+func missingClip(err error, name, folder string) error {
+	if notFolder(err) {
+		return fail(http.StatusNotFound, "recording %q of %q: its folder is a file", name, folder)
+	}
+	return missing(err, "recording %q of %q", name, folder)
+}
+
+// notFolder reports whether an error is ENOTDIR, or that of os.Root.
+func notFolder(err error) bool {
+	return err != nil && strings.HasSuffix(err.Error(), "not a directory")
+}
+
+// unlessGone returns nil if the error is that a file does not exist: another request or program
+// has removed it.
+func unlessGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	return err
 }
@@ -204,6 +226,9 @@ func (p *project) folders() ([]folder, error) {
 		}
 		f := folder{Name: name, Kind: kindOf(name), Clips: []clip{}}
 		files, err := p.clips(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // another program has removed it
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -373,11 +398,11 @@ func (s *Server) deleteWord(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	for _, f := range files {
-		if err := p.root.Remove(name + "/" + f.Name()); err != nil {
+		if err := unlessGone(p.root.Remove(name + "/" + f.Name())); err != nil {
 			return err
 		}
 	}
-	if err := p.remove(name); err != nil {
+	if err := unlessGone(p.remove(name)); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -149,11 +149,6 @@ type sounds struct {
 	notes       []string
 }
 
-// hasNoise reports whether there is background that is not silent.
-func (s *sounds) hasNoise() bool {
-	return slices.ContainsFunc(slices.Concat(s.train.Background, s.held.Background), func(c dataset.Clip) bool { return !silent(c.Samples(nil)) })
-}
-
 // isHeld reports whether recording i of n is held out of training: one in five, at least one of
 // least recordings.
 func isHeld(i, n, least int) bool {

@@ -1,6 +1,7 @@
 package calibration
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -41,8 +42,11 @@ func (o *WordOptions) noise(stream int, level float64) (func(x []float32, at int
 			}
 		}, nil
 	}
-	return nil, fmt.Errorf("%s: silence, expected noise", o.Noise[stream%len(o.Noise)].Name)
+	return nil, fmt.Errorf("%s: %w", o.Noise[stream%len(o.Noise)].Name, ErrSilence)
 }
+
+// ErrSilence is the error of streams of words whose noise is silent, for Measure too.
+var ErrSilence = errors.New("silence, expected noise")
 
 // silence is the mean power up to which background is silence, that of the amplitude which package
 // events takes for silence.

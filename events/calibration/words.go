@@ -21,7 +21,7 @@ type WordOptions struct {
 	MinGap, MaxGap float64  // seconds between clips, uniformly distributed
 	Equal          bool     // all words have the level −26 dB re full scale; otherwise levels are as recorded
 	SNR            float64  // dB: mean power of all words over that of the noise; +Inf: no noise
-	Noise          []Stream // background to use as noise; none: white noise
+	Noise          []Stream // background to use as noise, which must not all be silent; none: white noise
 	Seed           uint64   // of the order, the gaps and white noise
 	SkipBroken     bool     // leave out files that cannot be read, which are otherwise an error
 	Workers        int      // number of files read at the same time; 0: one per processor

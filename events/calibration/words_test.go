@@ -225,7 +225,7 @@ func TestWordStreamErrors(t *testing.T) {
 
 	opt := clean()
 	opt.SNR, opt.Noise = 10, []calibration.Stream{{Name: "bed", Open: func() (calibration.Audio, error) { return &memory{x: make([]float32, 100)}, nil }}}
-	must.Reject(wordStreams(t, clips, opt)[0].Open())(t, "bed: silence")
+	must.Reject(wordStreams(t, clips, opt)[0].Open())(t, "bed: silence", calibration.ErrSilence)
 	opt.Noise[0].Open = func() (calibration.Audio, error) { return &memory{err: errors.New("torn")}, nil }
 	must.Reject(wordStreams(t, clips, opt)[0].Open())(t, "torn")
 }
