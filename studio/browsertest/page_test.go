@@ -116,6 +116,56 @@ func TestLostDetector(t *testing.T) {
 	b.clean()
 }
 
+// A microphone that is unplugged, or that is faster than the detector for long, ends the session
+// with a reason. What was recorded of a word before is kept.
+func TestLostMicrophone(t *testing.T) {
+	b := start(t, studio.Config{}, true)
+	b.detector("unplugged")
+	b.text(`(() => {
+		const devices = navigator.mediaDevices, get = devices.getUserMedia.bind(devices);
+		devices.getUserMedia = async (what) => (window.stream = await get(what));
+		window.unplug = () => (stream.getTracks()[0].dispatchEvent(new Event("ended")), "");
+		return "";
+	})()`)
+	idle := func(why string) {
+		t.Helper()
+		b.until(`document.getElementById("listen").textContent.startsWith("Listen with")`)
+		must.Equal(t, b.text(`document.getElementById("listen-state").textContent`), why, "state")
+		must.Equal(t, b.text(`stream.getTracks()[0].readyState`), "ended", "microphone")
+	}
+	b.says(speak(t, "stop", 0, 1))
+	b.click("Listen with the microphone")
+	b.until(`Number(document.getElementById("wave").dataset.seconds) > 0.5`)
+	b.text(`unplug()`)
+	idle("The microphone was disconnected.")
+
+	b.run(b.ctx, chromedp.SendKeys(css("#word-name"), "left\r"))
+	b.says(speak(t, "left", 0, 2))
+	b.click("Record left")
+	b.until(`parseFloat(document.querySelector(".meter .hint")?.textContent) >= 2`)
+	b.text(`unplug()`)
+	must.Equal(t, b.message(), "The microphone was disconnected.", "message")
+	if b.files("unplugged/left") == 0 {
+		t.Error("no clip of the recording before")
+	}
+
+	b.text(`(() => {
+		Object.defineProperty(AudioContext.prototype, "sampleRate", { get: () => 8000 }); // 30 s pass in 5 s
+		const send = WebSocket.prototype.send;
+		WebSocket.prototype.send = function (x) {
+			if (typeof x === "string") send.call(this, x);
+		};
+		return "";
+	})()`)
+	b.click("Listen with the microphone")
+	b.until(`Number(document.getElementById("wave").dataset.seconds) > 1`)
+	idle("This computer is too slow for the detector, which is 30 s behind the microphone.")
+	if seconds := b.text(`document.getElementById("wave").dataset.seconds`); !strings.HasPrefix(seconds, "30.") {
+		t.Errorf("%s s were sent", seconds)
+	}
+	b.clean()
+}
+
 // Errors of the server are shown as they are. If the server stops, the page says what to do.
 func TestErrors(t *testing.T) {
 	b := start(t, studio.Config{}, true)

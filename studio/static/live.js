@@ -6,6 +6,7 @@ import * as chart from "./chart.js";
 const shown = 10, kept = 30, maxEvents = 100, maxFileSeconds = 1200; // seconds of sound: shown, kept
 const frameSeconds = 0.02, peakSeconds = 0.05;
 const around = 0.5; // seconds of sound kept before and after an event
+const patience = 30; // seconds of sound that may wait for the detector
 const lost = "The connection with the detector ended";
 
 let project, words = [], session = null;
@@ -19,6 +20,7 @@ class Session {
 		this.items = []; // listed events, the oldest first
 		this.blocks = []; // {at, samples} of the last kept seconds
 		this.sent = 0; // samples
+		this.processed = 0; // of them
 		this.peaks = [];
 		this.frames = [];
 		this.bands = []; // events: {from, end} in seconds
@@ -35,7 +37,8 @@ class Session {
 		$("wave").dataset.seconds = 0;
 	}
 	send(samples) {
-		if (this.socket.readyState !== WebSocket.OPEN) return;
+		if (this.stopped || this.socket.readyState !== WebSocket.OPEN) return;
+		if (this.sent - this.processed > patience * this.rate) return stop(`This computer is too slow for the detector, which is ${patience} s behind the microphone.`);
 		this.blocks.push({ at: this.sent, samples });
 		this.sent += samples.length;
 		while (this.blocks.length > 1 && this.blocks[0].at < this.sent - kept * this.rate) this.blocks.shift();
@@ -48,6 +51,7 @@ class Session {
 	receive(m) {
 		if (m.type === "start") this.threshold = m.threshold;
 		if (m.type === "frames") {
+			this.processed = m.samples;
 			this.frames.push(...m.posteriors);
 			this.frames.splice(0, this.frames.length - shown / frameSeconds);
 			this.onframes?.();
@@ -153,10 +157,10 @@ function state(text, listening) {
 	$("listen").classList.toggle("recording", listening);
 }
 
-export function stop() {
+export function stop(why = "") {
 	if (!running()) return;
 	session.stop();
-	state("", false);
+	state(why, false);
 }
 
 async function listen() {
@@ -170,9 +174,12 @@ async function listen() {
 }
 
 async function begin() {
-	let s = null;
+	let s = null, ended = null; // why the microphone ended
 	const early = [];
-	const mic = await Microphone.open((block) => (s ? s.send(block) : early.push(block)), () => stop());
+	const mic = await Microphone.open((block) => (s ? s.send(block) : early.push(block)), (err) => {
+		ended = err ?? new Error("The microphone is used by another recording.");
+		if (s && !s.stopped) stop(err?.message);
+	});
 	try {
 		const opening = new Session(mic.rate);
 		opening.mic = mic;
@@ -181,6 +188,10 @@ async function begin() {
 			opening.stop();
 			throw new Error("The project was changed. Start listening again.");
 		}
+		if (ended) {
+			opening.stop();
+			throw ended;
+		}
 		opening.show();
 		s = opening;
 	} catch (err) {
@@ -188,8 +199,8 @@ async function begin() {
 		throw err;
 	}
 	s.closed.then(() => session === s && !s.stopped && (s.stop(), state(lost + ".", false)));
-	early.forEach((b) => s.send(b));
 	state("Listening", true);
+	early.forEach((b) => s.send(b));
 	animate(s);
 }
 

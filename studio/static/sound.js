@@ -2,7 +2,8 @@
 
 let inUse = null; // the open microphone: there is one at a time
 
-// Microphone delivers blocks of samples to onblock until stop.
+// Microphone delivers blocks of samples to onblock until it is stopped or unplugged. Then it calls
+// onend, with an error if it was unplugged.
 export class Microphone {
 	static async open(onblock, onend) {
 		inUse?.stop();
@@ -24,18 +25,18 @@ export class Microphone {
 		m.node = new AudioWorkletNode(m.context, "capture", { numberOfOutputs: 0, channelCount: 1, channelCountMode: "explicit" });
 		m.node.port.onmessage = (e) => inUse === m && onblock(e.data);
 		m.context.createMediaStreamSource(m.stream).connect(m.node);
-		m.stream.getAudioTracks()[0].onended = () => m.stop(); // unplugged
+		m.stream.getAudioTracks()[0].onended = () => m.stop(new Error("The microphone was disconnected."));
 		m.onend = onend;
 		m.context.resume();
 		return m;
 	}
-	stop() {
+	stop(err) {
 		if (inUse === this) inUse = null;
 		this.stream?.getTracks().forEach((t) => t.stop());
 		if (this.context && this.context.state !== "closed") this.context.close();
 		const end = this.onend;
 		this.onend = null;
-		end?.();
+		end?.(err);
 	}
 }
 

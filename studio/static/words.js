@@ -165,21 +165,21 @@ async function toggle(f, li, button, clip) {
 		const s = samples / mic.rate;
 		time.textContent = f.kind === "word" ? `${Math.floor(s)} s` : `${Math.floor(s)} of ${limit} s`;
 		if (s >= limit) finish();
-	}, () => finish()).finally(() => (button.disabled = false));
+	}, finish).finally(() => (button.disabled = false));
 	button.textContent = "Stop";
 	button.setAttribute("aria-label", `Stop recording ${titleOf(f)}`);
 	button.classList.add("recording");
 	button.focus(); // also where the recording was started at a clip
 	li.append(meter);
 	// The button, the time limit, or an unplugged microphone calls finish.
-	function finish() {
+	function finish(err) {
 		if (!finished) {
 			finished = true;
-			saved = save();
+			saved = save(err);
 		}
 		return saved;
 	}
-	async function save() {
+	async function save(unplugged) {
 		mic.stop();
 		recorder = null;
 		button.textContent = label;
@@ -187,7 +187,7 @@ async function toggle(f, li, button, clip) {
 		button.classList.remove("recording");
 		meter.remove();
 		try {
-			if (!blocks.length) throw new Error("The microphone delivered no sound.");
+			if (!blocks.length) throw unplugged ?? new Error("The microphone delivered no sound.");
 			const sound = wav(join(blocks), mic.rate);
 			if (clip) {
 				await project.replaceClip(f.name, clip, sound);
@@ -197,6 +197,7 @@ async function toggle(f, li, button, clip) {
 				announce(`Added ${plural(result.added.length, "recording")} to ${titleOf(f)}`);
 				if (result.skipped.length) throw new Error("Left out: " + result.skipped.join("; "));
 			}
+			if (unplugged) throw unplugged;
 		} catch (err) {
 			showError(err);
 		}
