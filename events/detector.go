@@ -75,8 +75,8 @@ func (d *Detector) Flush() ([]Event, error) {
 	return d.decision.events, err
 }
 
-// Skip flushes, and advances the position by n samples that were lost. It panics if n
-// is negative or leads beyond MaxPosition.
+// Skip flushes, and advances the position by n samples that were lost. It panics if n is negative
+// or leads beyond MaxPosition.
 func (d *Detector) Skip(n int64) ([]Event, error) {
 	if most := MaxPosition - d.Position(); n < 0 || n > most {
 		panic(fmt.Sprintf("events: Skip of %d samples: expected 0 to %d", n, most))

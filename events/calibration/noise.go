@@ -45,11 +45,12 @@ func (o *WordOptions) noise(stream int, level float64) (func(x []float32, at int
 	return nil, fmt.Errorf("%s: %w", o.Noise[stream%len(o.Noise)].Name, ErrSilence)
 }
 
-// ErrSilence is the error of streams of words whose noise is silent, for Measure too.
+// ErrSilence is the error of WordStreams and Measure if all background that should be noise is
+// silent.
 var ErrSilence = errors.New("silence, expected noise")
 
-// silence is the mean power up to which background is silence, that of the amplitude which package
-// events takes for silence.
+// silence is the largest mean power of background that counts as silent: the square of the
+// amplitude up to which package events takes samples for 0.
 const silence = 1e-36
 
 // firstSound reads pieces of a stream into buf until one is not silent, and returns it with its

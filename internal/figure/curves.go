@@ -186,8 +186,8 @@ func (p Panel) place(x, y float64) (xy plotter.XY, ok bool) {
 
 // fit sets the ends of an axis: lo and hi, or if these are equal the range of the values, extended
 // by a fraction of its length at both ends. An axis from lo to hi is extended by a hair, less than
-// a pixel, so that rounding removes no tick at an end. An axis without values ends at 0 and 1.
-// Values that differ by rounding only are as far from the ends as labels of six digits require.
+// a pixel, so that rounding removes no tick at an end. An axis without values ends at 0 and 1. If
+// the values differ only by rounding, the margin is so wide that tick labels of six digits differ.
 func fit(axis *plot.Axis, lo, hi float64, logarithmic bool, around, hair float64) {
 	switch {
 	case lo != hi:

@@ -70,8 +70,8 @@ type Member struct {
 }
 
 // New prepares a member. It creates the streams and buckets of the cluster if they do not exist,
-// and otherwise takes over their options. A model whose snapshots or labels are
-// too large is an error.
+// and otherwise takes over their options. A model whose snapshots or labels are too large is an
+// error.
 func New(ctx context.Context, nc *nats.Conn, cfg Config) (*Member, error) {
 	if n := cfg.Recognizer.StateBytes(); n > wire.MaxState {
 		return nil, fmt.Errorf("state of %d bytes per stream, expected at most %d, because a snapshot is one message: use a model with a shorter window or a smaller network", n, wire.MaxState)
