@@ -32,7 +32,7 @@ const rate = 48000 // Hz, of the microphone
 
 // patience is the longest time that a test waits for the page. It decides nothing but when a test
 // that would never end is a failure.
-const patience = 15 * time.Minute
+const patience = 5 * time.Minute
 
 // browser is a Chromium with the page of a studio.
 type browser struct {
