@@ -216,10 +216,17 @@ func (b *browser) in(ctx context.Context, expression string) {
 
 // click waits until the control with an accessible name is visible, enabled and at rest, and clicks
 // its centre. It clicks a position because the page may replace the node before the click arrives.
+// If the page moves the control away from the click, click tries again.
 func (b *browser) click(name string) {
 	b.Helper()
 	path := fmt.Sprintf(`//button[not(@hidden) and (@aria-label=%q or (not(@aria-label) and normalize-space()=%[1]q))]`, name)
 	expression := fmt.Sprintf(`(() => {
+		window.watch ??= (click) => {
+			const button = click.target.closest("button");
+			window.clicked = button?.ariaLabel ?? button?.textContent.replace(/\s+/g, " ").trim() ?? "nothing";
+		};
+		window.clicked = undefined;
+		addEventListener("click", window.watch, true); // once, however often this is called
 		const e = document.evaluate(%q, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE, null).singleNodeValue;
 		e?.scrollIntoView({block: "center", inline: "center", behavior: "instant"});
 		const r = e?.getBoundingClientRect(), x = r?.x + r?.width / 2, y = r?.y + r?.height / 2;
@@ -232,7 +239,9 @@ func (b *browser) click(name string) {
 			var x, y float64
 			must.Get(fmt.Sscan(at, &x, &y))(b)
 			b.run(b.ctx, chromedp.MouseClickXY(x, y))
-			return
+			if hit := b.text(`window.clicked ?? ""`); hit == name || hit == "" { // a click can also load the page again
+				return
+			}
 		}
 		last = at
 		if time.Now().After(end) {
