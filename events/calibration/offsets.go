@@ -38,9 +38,9 @@ func (m *Measurement) Offsets(base *model.Model, falseAlarms float64) (offsets [
 		return nil, false
 	}
 	offsets = make([]float64, len(base.Meta.Labels))
-	for i, p := range best.thresholds {
+	for i := len(offsets) - 1; i >= 0; i, best = i-1, best.before {
 		if base.Meta.Labels[i] != events.None {
-			offsets[i] = logOdds(own) - logOdds(p)
+			offsets[i] = logOdds(own) - logOdds(best.threshold)
 		}
 	}
 	return offsets, true
@@ -71,63 +71,52 @@ func (m *Measurement) families() (list [][]*Point) {
 type plan struct {
 	missed, alarms int
 	distance       float64 // of the thresholds from the model's, in log-odds: the sum
-	thresholds     []float64
+	threshold      float64 // of the last of these labels
+	before         *plan   // of the labels before it; nil: there are none
 }
 
 // allot chooses a threshold for each of the model's labels from the points, so that the fewest
 // words are missed with a number of false alarms that is at most the budget. own is the model's
-// threshold. The result is nil if there are no such thresholds.
+// threshold. The result is nil if there are no such thresholds. The time grows with the number of
+// words or that of false alarms, whichever is lower.
 func (m *Measurement) allot(points []*Point, own, budget float64) *plan {
 	if !(budget >= 0) {
 		return nil
 	}
-	budget += 1e-9 // it may be a whole number, up to rounding
-	missed := func(p *Point, label int) int {
-		if word := slices.Index(m.Labels, m.All[label]); word >= 0 {
+	budget += 1e-9       // it may be a whole number, up to rounding
+	plans := []*plan{{}} // each misses more words than the one before, and has fewer false alarms
+	for label, name := range m.All {
+		word := slices.Index(m.Labels, name)
+		missed := func(p *Point) int {
+			if word < 0 {
+				return 0
+			}
 			return p.MissedWords[word]
 		}
-		return 0
-	}
-	distance := func(p *Point) float64 { return math.Abs(logOdds(p.Options.Threshold) - logOdds(own)) }
-	free := &plan{} // the best of all plans, without the budget
-	for label := range m.All {
-		p := slices.MinFunc(points, func(a, b *Point) int {
-			return cmp.Or(missed(a, label)-missed(b, label), a.ByLabel[label]-b.ByLabel[label], cmp.Compare(distance(a), distance(b)))
-		})
-		free.missed += missed(p, label)
-		free.alarms += p.ByLabel[label]
-		free.thresholds = append(free.thresholds, p.Options.Threshold)
-	}
-	if float64(free.alarms) <= budget {
-		return free
-	}
-	most := int(budget)            // less than the alarms of free
-	plans := make([]*plan, most+1) // by the number of false alarms so far
-	plans[0] = &plan{}
-	for label := range m.All {
-		next := make([]*plan, most+1)
+		most := missed(slices.MaxFunc(points, func(a, b *Point) int { return missed(a) - missed(b) }))
+		next := make([]*plan, plans[len(plans)-1].missed+most+1) // by missed words
 		for _, p := range points {
-			for alarms := p.ByLabel[label]; alarms <= most; alarms++ {
-				before := plans[alarms-p.ByLabel[label]]
-				if before == nil {
-					continue
-				}
-				v := plan{missed: before.missed + missed(p, label), alarms: alarms, distance: before.distance + distance(p)}
-				if o := next[alarms]; o == nil || cmp.Or(v.missed-o.missed, cmp.Compare(v.distance, o.distance)) < 0 {
-					v.thresholds = append(slices.Clone(before.thresholds), p.Options.Threshold)
-					next[alarms] = &v
+			distance := math.Abs(logOdds(p.Options.Threshold) - logOdds(own))
+			for _, before := range plans {
+				v := plan{before.missed + missed(p), before.alarms + p.ByLabel[label], before.distance + distance, p.Options.Threshold, before}
+				o := next[v.missed]
+				if float64(v.alarms) <= budget && (o == nil || cmp.Or(v.alarms-o.alarms, cmp.Compare(v.distance, o.distance)) < 0) {
+					better := v // only these are allocated
+					next[v.missed] = &better
 				}
 			}
 		}
-		plans = next
-	}
-	var best *plan
-	for _, p := range plans {
-		if p != nil && (best == nil || p.missed < best.missed) {
-			best = p
+		plans = nil
+		for _, v := range next {
+			if v != nil && (len(plans) == 0 || v.alarms < plans[len(plans)-1].alarms) {
+				plans = append(plans, v)
+			}
+		}
+		if len(plans) == 0 {
+			return nil
 		}
 	}
-	return best
+	return plans[0]
 }
 
 // logOdds returns log(p/(1−p)), bounded for 0 and 1.
