@@ -73,7 +73,8 @@ for lost in (2**64 + 5, 2**63, -(2**63) - 1):
     rejects(OverflowError, lambda: model.stream().skip(lost), f"{lost} samples to skip")
 for lost in (2**63 - 1, -5):
     rejects(s4d_fast.Error, lambda: model.stream().skip(lost), f"{lost} samples to skip")
-rejects(OverflowError, lambda: model.with_options(confirm=2**32 + 1), "confirm")
+for confirm in (2**32 + 1, np.int64(2**32 + 1)):
+    rejects(OverflowError, lambda: model.with_options(confirm=confirm), "confirm")
 rejects(OverflowError, lambda: setattr(model.options, "confirm", -(2**31) - 1), "confirm")
 rejects(TypeError, lambda: setattr(model.options, "treshold", 0.5), "treshold")
 rejects(ValueError, lambda: s4d_fast.Model(sys.argv[0] + "\0.safetensors"), "null byte")
