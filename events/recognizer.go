@@ -27,10 +27,10 @@ type Recognizer struct {
 	framewise *framewise // nil: a model with a mean pool
 }
 
-// New prepares a model with labels and a known sampling rate, which package recurrent must be able
-// to stream. The model reads one audio channel and has a mean pool, or it reads the frames of a
-// filter bank and labels every frame (pool none, and the label none among the labels). In the
-// second case the offsets in the operating point (model.Detection) are added to the log-odds
+// New prepares a model with different labels and a known sampling rate, which package recurrent
+// must be able to stream. The model reads one audio channel and has a mean pool, or it reads the
+// frames of a filter bank and labels every frame (pool none, and the label none among the labels).
+// In the second case the offsets in the operating point (model.Detection) are added to the log-odds
 // of the labels.
 func New(m *model.Model, opt Options) (*Recognizer, error) {
 	r, err := newRecognizer(m, opt)
@@ -47,6 +47,9 @@ func newRecognizer(m *model.Model, opt Options) (*Recognizer, error) {
 	}
 	if len(meta.Labels) == 0 {
 		return nil, errors.New("the model has no labels")
+	}
+	if err := meta.CheckLabels(); err != nil {
+		return nil, err
 	}
 	if meta.Filterbank != nil {
 		return newFramewise(m, opt)

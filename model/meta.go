@@ -143,6 +143,19 @@ func (m *Meta) validate(c Config) error {
 	return nil
 }
 
+// CheckLabels returns an error for the first label that occurs twice. Validate accepts such labels,
+// because earlier versions wrote them. Training and detectors require different ones.
+func (m *Meta) CheckLabels() error {
+	seen := make(map[string]bool, len(m.Labels))
+	for _, label := range m.Labels {
+		if seen[label] {
+			return fmt.Errorf("label %.80q occurs twice: expected different names", label)
+		}
+		seen[label] = true
+	}
+	return nil
+}
+
 // maxMeta bounds Meta as JSON, in bytes. The header of a model file has this text as a JSON string,
 // which can be twice as long. The bound keeps the header below the limit of package safetensors.
 const maxMeta = 6 << 20

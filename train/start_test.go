@@ -155,3 +155,12 @@ func TestInvalidMeta(t *testing.T) {
 	must.Reject(start(t.Context(), cfg))(t, ErrData, `label "0\xe9": expected UTF-8`)
 	noFolder(t, cfg.Out)
 }
+
+func TestEqualLabels(t *testing.T) {
+	cfg := digits(t)
+	for i := range 10 {
+		cfg.data.Labels = append(cfg.data.Labels, fmt.Sprint(min(i, 8)))
+	}
+	must.Reject(start(t.Context(), cfg))(t, ErrData, `label "8" occurs twice`)
+	noFolder(t, cfg.Out)
+}

@@ -195,7 +195,11 @@ func (t *Trainer) build(opt Options) error {
 	if opt.From != nil {
 		t.setMoments(&opt.From.Meta)
 	}
-	if err := t.model.Meta.Validate(c); err != nil { // the model of no epoch could be saved
+	err = t.model.Meta.Validate(c) // otherwise the model of no epoch could be saved
+	if err == nil {
+		err = t.model.Meta.CheckLabels()
+	}
+	if err != nil {
 		return dataError{fmt.Errorf("train: data %q: %w", t.data.Name, err)}
 	}
 	t.team.newGrads(c)
