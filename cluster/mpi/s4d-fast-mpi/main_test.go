@@ -142,6 +142,8 @@ func TestLostRank(t *testing.T) {
 func TestErrors(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must.Do(t, os.WriteFile(file, nil, 0o666))
+	run := t.TempDir()
+	plain(t, run)
 	for _, c := range []struct {
 		ranks, code int
 		want        string
@@ -156,6 +158,8 @@ func TestErrors(t *testing.T) {
 		{2, 2, "open " + file + "2: no such file", []string{"train", "--config", file + "2"}},
 		{2, 3, "model: open " + file + "2: no such file", []string{"train", "--from", file + "2"}},
 		{2, 3, "model: " + file + ": ", []string{"train", "--from", file}},
+		{2, 2, `task "scifar": the run in ` + run + ` is for task "delay"`, []string{"train", "scifar", "--out", run, "--resume"}},
+		{2, 2, "--preset lru: expected none with --resume", []string{"train", "--preset", "lru", "--out", run, "--resume"}},
 	} {
 		args := c.args
 		if len(args) > 3 {

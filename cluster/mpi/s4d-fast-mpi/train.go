@@ -148,6 +148,9 @@ func (c *trainCmd) config(from *model.Model) (*task.Task, train.Config, error) {
 	if err != nil {
 		return nil, cfg, err
 	}
+	if c.Task != "" && c.Task != tk.Name() { // of a run to resume
+		return nil, cfg, fmt.Errorf("%w: task %q: the run in %s is for task %q", train.ErrConfig, c.Task, c.Out, tk.Name())
+	}
 	if !c.Resume {
 		cfg.Train.Shards = 0 // not given
 		if from != nil {
@@ -191,8 +194,11 @@ func (c *trainCmd) config(from *model.Model) (*task.Task, train.Config, error) {
 // start returns the configuration that the flags override.
 func (c *trainCmd) start() (*task.Task, train.Config, error) {
 	if c.Resume {
-		if c.Out == "" {
+		switch {
+		case c.Out == "":
 			return nil, train.Config{}, fmt.Errorf("%w: --resume requires --out, the folder of the run", train.ErrConfig)
+		case c.Preset != "":
+			return nil, train.Config{}, fmt.Errorf("%w: --preset %s: expected none with --resume, which continues with the settings of the run", train.ErrConfig, c.Preset)
 		}
 		return task.LoadRun(c.Out)
 	}
