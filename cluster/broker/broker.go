@@ -18,12 +18,13 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
+	"github.com/s4d-fast/s4d-fast/internal/filelock"
 )
 
 // Options are the options of Start.
 type Options struct {
 	Addr string // host:port to listen on; an empty host is every interface, port 0 a free one
-	Dir  string // of the stored streams and of the token
+	Dir  string // of the stored streams and of the token; one server at a time uses it
 }
 
 // Server is a running NATS server.
@@ -31,10 +32,12 @@ type Server struct {
 	s     *server.Server
 	host  string
 	token string
+	lock  *filelock.Lock // of the folder, in which two servers would lose what they have stored
 }
 
 const (
 	tokenFile = "token"
+	lockFile  = "lock"
 	startTime = 30 * time.Second // to read the stored streams
 )
 
@@ -54,35 +57,54 @@ func Start(opt Options) (*Server, error) {
 		return nil, fmt.Errorf("broker: %w", err)
 	}
 	free.Close()
-	token, err := loadToken(opt.Dir)
+	lock, err := lockFolder(opt.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("broker: %w", err)
 	}
+	b := &Server{host: host, lock: lock}
+	if err := b.start(opt, int(port)); err != nil {
+		b.Close()
+		return nil, fmt.Errorf("broker: %w", err)
+	}
+	return b, nil
+}
+
+// lockFolder makes and locks the folder.
+func lockFolder(dir string) (*filelock.Lock, error) {
+	if err := atomicfile.System().MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := filelock.Try(filepath.Join(dir, lockFile))
+	if errors.Is(err, filelock.ErrLocked) {
+		return nil, fmt.Errorf("another server uses the folder %s: stop it, or choose another folder", dir)
+	}
+	return lock, err
+}
+
+// start starts the server in the locked folder.
+func (b *Server) start(opt Options, port int) (err error) {
+	if b.token, err = loadToken(opt.Dir); err != nil {
+		return err
+	}
 	o := &server.Options{
-		Host: host, Port: int(port), Authorization: token, NoSigs: true, NoLog: true,
+		Host: b.host, Port: port, Authorization: b.token, NoSigs: true, NoLog: true,
 		JetStream: true, StoreDir: opt.Dir, SyncAlways: true,
 	}
 	if port == 0 {
 		o.Port = server.RANDOM_PORT
 	}
-	s, err := server.NewServer(o)
-	if err != nil {
-		return nil, fmt.Errorf("broker: %w", err)
+	if b.s, err = server.NewServer(o); err != nil {
+		return err
 	}
-	b := &Server{s: s, host: host, token: token}
-	s.Start()
-	if !s.ReadyForConnections(startTime) {
-		b.Close()
-		return nil, fmt.Errorf("broker: the NATS server does not accept connections on %s: the streams in %s may be damaged", opt.Addr, opt.Dir)
+	b.s.Start()
+	if !b.s.ReadyForConnections(startTime) {
+		return fmt.Errorf("the NATS server does not accept connections on %s: the streams in %s may be damaged", opt.Addr, opt.Dir)
 	}
-	return b, nil
+	return nil
 }
 
 // loadToken returns the token in a folder. If there is none, it makes one.
 func loadToken(dir string) (string, error) {
-	if err := atomicfile.System().MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
 	path := filepath.Join(dir, tokenFile)
 	text, err := atomicfile.System().ReadFile(path, 4<<10)
 	if err == nil {
@@ -139,6 +161,9 @@ func (b *Server) Token() string { return b.token }
 
 // Close stops the server. What it has acknowledged is on disk.
 func (b *Server) Close() {
-	b.s.Shutdown()
-	b.s.WaitForShutdown()
+	if b.s != nil {
+		b.s.Shutdown()
+		b.s.WaitForShutdown()
+	}
+	b.lock.Close()
 }

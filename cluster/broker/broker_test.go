@@ -29,6 +29,15 @@ func TestToken(t *testing.T) {
 	}
 }
 
+// Two servers do not use one folder.
+func TestLock(t *testing.T) {
+	opt := broker.Options{Addr: "127.0.0.1:0", Dir: t.TempDir()}
+	b := must.Get(broker.Start(opt))(t)
+	must.Reject(broker.Start(opt))(t, "another server uses the folder "+opt.Dir)
+	b.Close()
+	must.Get(broker.Start(opt))(t).Close()
+}
+
 func TestStartErrors(t *testing.T) {
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
