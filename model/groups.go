@@ -16,9 +16,10 @@ type Recipe string
 const (
 	RecipeDefault Recipe = "default" // no decay on biases and norms (docs/configuration.md)
 	RecipeMinimal Recipe = "minimal" // decay on biases and norms, as the trainer of the minimal S4D
-	RecipeV3      Recipe = "v3"      // as minimal, but the step size learns at the global rate
-	// No decay on the backbone's biases and norms. The SSM's rate is 0.001 even if the global one
-	// is lower.
+	// As minimal, but the step size learns at the global rate, and the SSM's rate is 0.001 even if
+	// the global one is lower.
+	RecipeV3 Recipe = "v3"
+	// No decay on the backbone's biases and norms. The SSM's rate is as in v3.
 	RecipeV4 Recipe = "v4"
 )
 
