@@ -42,7 +42,7 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := c.check(); err != nil {
 		return usageError(err)
 	}
-	if err := errors.Join(checkOut(c.out()), c.Plot.check()); err != nil {
+	if err := checkOut(c.out()); err != nil {
 		return err
 	}
 	m, err := c.Model.load(ctx)

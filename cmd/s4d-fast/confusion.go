@@ -91,7 +91,16 @@ func printTable(w io.Writer, c *task.Confusion) {
 	}
 }
 
-// drawConfusion draws the table.
-func drawConfusion(path string, c *task.Confusion) error {
-	return figure.Confusion(path, figure.Matrix{Title: confusionTitle(c), Labels: c.Labels, Counts: c.Counts})
+// drawConfusion draws the table and prints the name of the file. It prints that there is no plot if
+// there are too many labels for one.
+func drawConfusion(w io.Writer, path string, c *task.Confusion) error {
+	if n := len(c.Labels); n > figure.MaxClasses {
+		fmt.Fprintf(w, "\nNo plot: there are %d labels, and a plot shows at most %d.\n", n, figure.MaxClasses)
+		return nil
+	}
+	if err := figure.Confusion(path, figure.Matrix{Title: confusionTitle(c), Labels: c.Labels, Counts: c.Counts}); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nPlot: %s\n", path)
+	return nil
 }

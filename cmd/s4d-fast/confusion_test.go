@@ -47,8 +47,22 @@ Worst mistakes (2 of 2), with the largest probability of both labels:
 		t.Errorf("30 labels without mistakes: %q, expected one line", got)
 	}
 	path := filepath.Join(t.TempDir(), "confusion.png")
-	must.Do(t, drawConfusion(path, &task.Confusion{Labels: []string{"yes", "none"}, Counts: [][]int{{3, 1}, {0, 2}}}))
+	out.Reset()
+	must.Do(t, drawConfusion(&out, path, &task.Confusion{Labels: []string{"yes", "none"}, Counts: [][]int{{3, 1}, {0, 2}}}))
+	must.Equal(t, out.String(), "\nPlot: "+path+"\n", "printed")
 	if !bytes.HasPrefix(read(t, path), []byte("\x89PNG")) {
 		t.Errorf("%s is not a PNG file", path)
 	}
+}
+
+// More labels than a plot can show are no error at the end of a training run.
+func TestConfusionOfManyLabels(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "confusion.png")
+	c := &task.Confusion{Labels: make([]string, 201), Counts: make([][]int, 201)}
+	for i := range c.Counts {
+		c.Counts[i] = make([]int, 201)
+	}
+	var out bytes.Buffer
+	must.Do(t, drawConfusion(&out, path, c))
+	must.Equal(t, out.String(), "\nNo plot: there are 201 labels, and a plot shows at most 200.\n", "printed")
 }

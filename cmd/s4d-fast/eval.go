@@ -112,8 +112,13 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox, line *kong.Context) error {
 	if err != nil {
 		return trainError(err)
 	}
-	if p := c.Predictions; p != "" && (c.Model.isFile(p) || sameFile(c.Config, p) || holdsFile(cfg.Dir(), p)) {
-		return usageError(fmt.Errorf("--predictions %s: the file is an input, which would be lost; name another file", p))
+	if p := c.Predictions; p != "" {
+		if c.Model.isFile(p) || sameFile(c.Config, p) || holdsFile(cfg.Dir(), p) {
+			return usageError(fmt.Errorf("--predictions %s: the file is an input or in the folder of the data, and would be lost; name another file", p))
+		}
+		if err := checkOut(p); err != nil {
+			return err
+		}
 	}
 	stepScale, err := c.atRate(&cfg, tk, m)
 	if err != nil {

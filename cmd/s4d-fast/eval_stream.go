@@ -13,8 +13,8 @@ func (c *evalCmd) stream(std *streams, ctx *ctxBox) error {
 	if err := c.validate(); err != nil {
 		return usageError(err)
 	}
-	if err := c.Plot.check(); err != nil {
-		return err
+	if c.Plot != "" && (c.Words == "" || len(c.Background) == 0 && c.Generated == 0) {
+		return usageError(errors.New("--plot requires --words and --background, or --generated"))
 	}
 	m, err := c.Model.load(ctx)
 	if err != nil {
@@ -29,9 +29,6 @@ func (c *evalCmd) stream(std *streams, ctx *ctxBox) error {
 	}
 	d.warn(std.err, 0)
 	if c.Plot != "" {
-		if len(d.Words) == 0 || d.Points[0].Hours == 0 {
-			return usageError(errors.New("--plot requires --words and --background"))
-		}
 		if err := c.Plot.curves(std, d.panel(&d.Points[0], "the model's options", 0)); err != nil {
 			return err
 		}

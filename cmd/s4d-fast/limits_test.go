@@ -31,8 +31,8 @@ func TestHugeValues(t *testing.T) {
 	equal(t, "files", len(must.Get(os.ReadDir(dir))(t)), 0)
 }
 
-// An output that cannot be written is reported before the work for it is done, which may take
-// hours.
+// An output that cannot be written, or a plot without data, is reported before the work for it is
+// done, which may take hours.
 func TestOutputBeforeWork(t *testing.T) {
 	dir := t.TempDir()
 	missing, folder := filepath.Join(dir, "missing"), filepath.Join(dir, "d.safetensors")
@@ -45,8 +45,15 @@ func TestOutputBeforeWork(t *testing.T) {
 		{"eval digits --stream --words x --generated 1 --plot " + dir + "/d.png", "d.png: is a folder"},
 		{"prune digits --keep 0.5 --data x " + missing + "/m.safetensors", "output " + missing},
 		{"calibrate digits --words x --generated 1 --out " + dir + "/" + strings.Repeat("n", 240) + ".safetensors", "name too long"}, // that of the temporary file
+		{"eval digits --data x --predictions " + missing + "/p.jsonl", "output " + missing},
+		{"plot spectrum fsdd --data x --out " + missing + "/p.png", "output " + missing},
+		{"plot delay x --out " + missing + "/p.png", "output " + missing},
+		{"plot hinf x --out " + dir + "/d.png", "d.png: is a folder"},
 	} {
 		checkRun(t, nil, strings.Fields(c.args), exitFailed, c.text)
+	}
+	for _, args := range []string{"--words x", "--background x"} {
+		checkRun(t, nil, strings.Fields("eval digits --stream --plot "+dir+"/p.png "+args), exitUsage, "--plot requires --words and --background")
 	}
 }
 

@@ -142,6 +142,13 @@ func execute(ctx context.Context, args []string, std *streams) error {
 			return usageError(err)
 		}
 	}
+	for _, flag := range parsed.Flags() { // before any work is done
+		if f, ok := flag.Target.Interface().(plotFile); ok {
+			if err := f.check(); err != nil {
+				return err
+			}
+		}
+	}
 	return parsed.Run(std, newLog(std.err), &ctxBox{ctx}, &c)
 }
 

@@ -114,3 +114,15 @@ func TestPlotLayersRejected(t *testing.T) {
 		checkRun(t, nil, append(append([]string{"plot"}, c.args...), "--out", out), exitUsage, c.want)
 	}
 }
+
+// An empty list, as from an empty variable of a shell, stands for the default.
+func TestPlotEmptyLists(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plot.svg")
+	for _, c := range []struct{ plot, list, text string }{
+		{"response", "--init=", "lin, Δ = 0.1, 10 modes"}, {"response", "--decay=", "Re A = -0.5"},
+		{"poles", "--init=", "dfout, ξ = 0.1"}, {"poles", "--step=", "lin, Δ = 0.001"},
+	} {
+		ok(t, "plot", c.plot, c.list, "--out", path)
+		mustHave(t, svgTexts(t, path), c.text)
+	}
+}

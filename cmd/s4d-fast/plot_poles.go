@@ -67,7 +67,7 @@ func (c *plotPolesCmd) initial() (*figure.PolePlane, error) {
 		return nil, err
 	}
 	inits, steps := c.Init, orDefault(c.Step, 0.001, 0.025, 0.1)
-	if inits == nil {
+	if len(inits) == 0 {
 		inits = initialInits(c.Set, "lin", "inv", "dfout")
 	}
 	plane, stepped := &figure.PolePlane{SampleRate: c.Rate}, false
@@ -162,9 +162,9 @@ func (c *plotPolesCmd) learned() (*figure.PolePlane, error) {
 	return plane, nil
 }
 
-// orDefault returns the values of a flag, or the defaults if it was not given.
+// orDefault returns the values of a flag, or the defaults if it has none.
 func orDefault[T any](values []T, defaults ...T) []T {
-	if values == nil {
+	if len(values) == 0 {
 		return defaults
 	}
 	return values

@@ -46,7 +46,7 @@ func (c *plotResponseCmd) Run(std *streams, ctx *ctxBox) error {
 		return err
 	}
 	inits := c.Init
-	if inits == nil {
+	if len(inits) == 0 {
 		inits = initialInits(c.Set, "lin")
 	}
 	panels, err := orInterrupt(ctx, func() (panels []figure.Panel, err error) {

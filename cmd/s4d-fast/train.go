@@ -264,11 +264,9 @@ func finish(ctx context.Context, std *streams, tk *task.Task, t *train.Trainer, 
 	}
 	if c != nil {
 		printConfusion(std.out, c)
-		picture := filepath.Join(t.Dir(), "confusion.png")
-		if err := drawConfusion(picture, c); err != nil {
+		if err := drawConfusion(std.out, filepath.Join(t.Dir(), "confusion.png"), c); err != nil {
 			return err
 		}
-		fmt.Fprintf(std.out, "\nPlot: %s\n", picture)
 	}
 	fmt.Fprintf(std.out, "Model: %s\n", filepath.Join(t.Dir(), "best.safetensors"))
 	if !data.Regression || !data.PerPosition || data.Channels == 0 || data.Forecasts() {

@@ -26,16 +26,16 @@ const (
 	matrixPx   = 1400 // largest side of all cells
 )
 
-// maxClasses bounds a matrix whose cells can be told apart.
-const maxClasses = 200
+// MaxClasses bounds a matrix whose cells can be told apart.
+const MaxClasses = 200
 
 // Confusion draws a matrix: a row per true class and a column per found class. The colour of a cell
 // grows with its share of the row, blue on the diagonal and orange elsewhere; empty cells are
 // white.
 func Confusion(path string, m Matrix) error {
 	n := len(m.Labels)
-	if n < 1 || n > maxClasses || len(m.Counts) != n || slices.ContainsFunc(m.Counts, func(row []int) bool { return len(row) != n }) {
-		return fmt.Errorf("figure: confusion: %d rows for %d labels, expected a square matrix of 1 to %d", len(m.Counts), n, maxClasses)
+	if n < 1 || n > MaxClasses || len(m.Counts) != n || slices.ContainsFunc(m.Counts, func(row []int) bool { return len(row) != n }) {
+		return fmt.Errorf("figure: confusion: %d rows for %d labels, expected a square matrix of 1 to %d", len(m.Counts), n, MaxClasses)
 	}
 	p := axes(m.Title, "label found", "label of the recording")
 	cell := min(cellPx, matrixPx/n)

@@ -49,14 +49,14 @@ func TestPlotConfusion(t *testing.T) {
 	}
 
 	large := Matrix{}
-	for i := range maxClasses {
+	for i := range MaxClasses {
 		large.Labels = append(large.Labels, fmt.Sprint("label ", i))
-		large.Counts = append(large.Counts, make([]int, maxClasses))
+		large.Counts = append(large.Counts, make([]int, MaxClasses))
 		large.Counts[i][i] = i
 	}
 	must.Do(t, Confusion(filepath.Join(dir, "large.png"), large))
 	if b := readPNG(t, filepath.Join(dir, "large.png")).Bounds(); b.Dx() > 1700 || b.Dy() > 1700 {
-		t.Errorf("%d classes: %v", maxClasses, b)
+		t.Errorf("%d classes: %v", MaxClasses, b)
 	}
 	must.Fail(t, Confusion(filepath.Join(dir, "b.png"), Matrix{Labels: []string{"a"}, Counts: [][]int{{1, 2}}}), "square matrix")
 	must.Fail(t, Confusion(filepath.Join(dir, "b.png"), Matrix{}), "square matrix")
