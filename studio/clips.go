@@ -167,12 +167,13 @@ func (p *project) removeTemporary(folder string) error {
 
 func clipName(n int) string { return fmt.Sprintf("clip-%03d.wav", n) }
 
-// nextClip returns the first number of a clip that no file of a folder has, nor a larger one.
+// nextClip returns the first number of a clip that no file of a folder has, nor a larger one. File
+// systems may ignore case.
 func (p *project) nextClip(folder string) (int, error) {
 	entries, err := p.entries(folder)
 	last := 0
 	for _, e := range entries {
-		text, _ := strings.CutPrefix(strings.TrimSuffix(e.Name(), ".wav"), "clip-")
+		text, _ := strings.CutPrefix(strings.TrimSuffix(strings.ToLower(e.Name()), ".wav"), "clip-")
 		if n, err := strconv.Atoi(text); err == nil {
 			last = max(last, n)
 		}

@@ -3,6 +3,7 @@ package studio
 import (
 	"context"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/pretrained"
@@ -121,6 +123,26 @@ func TestChangedFiles(t *testing.T) {
 	c.rejects(http.StatusNotFound, `"down" does not exist`, "POST", "/p/sounds/down", &onRead{upload(), func() {
 		must.Do(t, os.RemoveAll(filepath.Join(c.s.dir, "p")))
 	}})
+}
+
+// sameNames is a file system to which every name is that of an existing file, as for letters with
+// accents, which have two forms in Unicode and one on macOS.
+type sameNames struct{ atomicfile.FS }
+
+func (sameNames) Mkdir(string, fs.FileMode) error { return fs.ErrExist }
+
+// Names that only the file system takes for the same are those of one file.
+func TestSameNames(t *testing.T) {
+	c := serve(t)
+	c.project("p", "cafe\u0301")
+	p := must.Get(c.s.open("p"))(t)
+	disk := p.disk
+	p.disk = atomicfile.Files{FS: sameNames{disk.FS}}
+	c.rejects(http.StatusConflict, `word "café" exists`, "POST", "/p/words", map[string]string{"name": "caf\u00e9"})
+	p.disk = disk
+
+	must.Do(t, os.WriteFile(filepath.Join(c.s.dir, "p", "cafe\u0301", "CLIP-001.WAV"), nil, 0o666))
+	must.Equal(t, strings.Join(c.upload("p", "cafe\u0301", tones(400, 1)), " "), "clip-002.wav", "new clip")
 }
 
 // A recording that is too long to be read is listed with an error. Its length is not limited by the

@@ -365,7 +365,11 @@ func (s *Server) makeWord(w http.ResponseWriter, r *http.Request) error {
 	if err := checkNew("word", q.Name, names, maxWords); err != nil {
 		return err
 	}
-	if err := mkdir(p.disk, q.Name); err != nil {
+	err = mkdir(p.disk, q.Name)
+	if errors.Is(err, fs.ErrExist) { // for the file system, such as that of macOS, "é" is also "e\u0301"
+		return fail(http.StatusConflict, "word %q exists", q.Name)
+	}
+	if err != nil {
 		return err
 	}
 	p.soundsChanged()
