@@ -6,9 +6,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// maxHours is the limit of package dataset.
-const maxHours = 1 << 22
-
 type dataSeriesCmd struct {
 	Out       string `help:"Output file (.csv). An existing file is overwritten." required:"" type:"path" placeholder:"FILE"`
 	Hours     int    `help:"Length of the series; the default is two years." default:"17520"`
@@ -23,8 +20,8 @@ func (c *dataSeriesCmd) Help() string {
 }
 
 func (c *dataSeriesCmd) Run(std *streams, ctx *ctxBox) error {
-	if c.Hours > maxHours {
-		return usageError(fmt.Errorf("--hours %d: expected at most %d", c.Hours, maxHours))
+	if c.Hours > dataset.MaxSeriesHours {
+		return usageError(fmt.Errorf("--hours %d: expected at most %d", c.Hours, dataset.MaxSeriesHours))
 	}
 	if c.Hours < 1 || c.Anomalies < 0 || c.Anomalies > c.Hours/24 {
 		return usageError(fmt.Errorf("--hours %d, --anomalies %d: expected at least 1 hour and at most one anomaly per 24 hours", c.Hours, c.Anomalies))

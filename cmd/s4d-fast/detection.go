@@ -59,10 +59,8 @@ func (g *gapRange) UnmarshalText(text []byte) error {
 
 // Bounds of flags.
 const (
-	maxGap       = 3600    // seconds
-	maxTolerance = 3600    // seconds, as in package calibration
-	maxGenerated = 100_000 // minutes, as in package calibration
-	maxList      = 1000
+	maxGap  = 3600 // seconds
+	maxList = 1000
 )
 
 // detection is a measurement, with the options and the clips that it was made with.
@@ -83,10 +81,10 @@ func (f *detectionFlags) validate() error {
 		return errors.New("nothing to measure: set --words, --background or --generated")
 	case f.List < 0 || f.List > maxList:
 		return fmt.Errorf("--list %d: expected 0 to %d", f.List, maxList)
-	case !(f.Generated >= 0 && f.Generated <= maxGenerated):
-		return fmt.Errorf("--generated %v: expected 0 to %d minutes", f.Generated, maxGenerated)
-	case !(f.Tolerance > 0 && f.Tolerance <= maxTolerance):
-		return fmt.Errorf("--tolerance %v: expected more than 0 and at most %d seconds", f.Tolerance, maxTolerance)
+	case !(f.Generated >= 0 && f.Generated <= calibration.MaxGenerated):
+		return fmt.Errorf("--generated %v: expected 0 to %d minutes", f.Generated, calibration.MaxGenerated)
+	case !(f.Tolerance > 0 && f.Tolerance <= calibration.MaxTolerance):
+		return fmt.Errorf("--tolerance %v: expected more than 0 and at most %d seconds", f.Tolerance, calibration.MaxTolerance)
 	case f.Noise == "background" && len(f.Background) == 0 && f.Generated == 0:
 		return errors.New("--noise background requires --background or --generated")
 	}

@@ -99,8 +99,8 @@ func Measure(ctx context.Context, m *model.Model, streams []Stream, opt Options)
 	if len(opt.Candidates) == 0 {
 		return nil, errors.New("calibration: no candidates")
 	}
-	if !(opt.Tolerance > 0 && opt.Tolerance <= maxTolerance) {
-		return nil, fmt.Errorf("calibration: tolerance %v s, expected more than 0 and at most %d", opt.Tolerance, maxTolerance)
+	if !(opt.Tolerance > 0 && opt.Tolerance <= MaxTolerance) {
+		return nil, fmt.Errorf("calibration: tolerance %v s, expected more than 0 and at most %d", opt.Tolerance, MaxTolerance)
 	}
 	if opt.List < 0 {
 		return nil, fmt.Errorf("calibration: list %d, expected at least 0", opt.List)
@@ -158,8 +158,8 @@ type run struct {
 	alarms   []ranking // per candidate
 }
 
-// maxTolerance is the largest tolerance in seconds.
-const maxTolerance = 3600
+// MaxTolerance is the largest tolerance in seconds.
+const MaxTolerance = 3600
 
 // blockLen is the number of samples that are read at a time.
 const blockLen = 1 << 13

@@ -88,8 +88,8 @@ func Generated(minutes, sampleRate float64, seed uint64) ([]Stream, error) {
 	if err := checkRate(sampleRate); err != nil {
 		return nil, err
 	}
-	if !(minutes > 0 && minutes <= maxGenerated) {
-		return nil, fmt.Errorf("calibration: %v minutes of generated background, expected more than 0 and at most %d", minutes, maxGenerated)
+	if !(minutes > 0 && minutes <= MaxGenerated) {
+		return nil, fmt.Errorf("calibration: %v minutes of generated background, expected more than 0 and at most %d", minutes, MaxGenerated)
 	}
 	var streams []Stream
 	for _, kind := range []string{"noise", "notes"} {
@@ -109,10 +109,10 @@ func Generated(minutes, sampleRate float64, seed uint64) ([]Stream, error) {
 	return streams, nil
 }
 
-const (
-	maxGenerated = 100_000 // minutes
-	partMinutes  = 10      // of a stream
-)
+// MaxGenerated is the largest number of minutes for Generated.
+const MaxGenerated = 100_000
+
+const partMinutes = 10 // of a stream
 
 // colouredNoise is noise between white and brown. Its colour and level change every 20,000 samples.
 type colouredNoise struct {

@@ -15,8 +15,8 @@ import (
 // SeriesHours is the length of the series that WriteSeries writes by default: two years.
 const SeriesHours = 2 * 365 * 24
 
-// maxSeriesHours bounds the length of a generated series.
-const maxSeriesHours = 1 << 22
+// MaxSeriesHours is the largest length of a generated series.
+const MaxSeriesHours = 1 << 22
 
 // WriteSeries writes an artificial series in CSV to a file: the hourly load of a small power grid
 // from 1 January 2024, with the columns time, temperature (°C) and load (MW). The load has a daily
@@ -25,8 +25,8 @@ const maxSeriesHours = 1 << 22
 // column anomaly is 1 in their hours and 0 otherwise. The file is a function of seed, hours and
 // anomalies.
 func WriteSeries(ctx context.Context, path string, hours, anomalies int, seed uint64) error {
-	if hours < 1 || hours > maxSeriesHours {
-		return fmt.Errorf("dataset: %d hours: expected 1 … %d", hours, maxSeriesHours)
+	if hours < 1 || hours > MaxSeriesHours {
+		return fmt.Errorf("dataset: %d hours: expected 1 … %d", hours, MaxSeriesHours)
 	}
 	if anomalies < 0 || anomalies*anomalySpacing > hours {
 		return fmt.Errorf("dataset: %d anomalies: expected at most one in %d hours", anomalies, anomalySpacing)
