@@ -166,6 +166,50 @@ func TestLostMicrophone(t *testing.T) {
 	b.clean()
 }
 
+// If another project is chosen while files are added, all of them are added to the first one. If it
+// is chosen while the browser asks for the microphone, no recording begins.
+func TestOtherProject(t *testing.T) {
+	b := start(t, studio.Config{}, true)
+	for _, name := range []string{"a", "b"} {
+		must.Do(t, os.MkdirAll(filepath.Join(b.dir, name, "left"), 0o777))
+	}
+	b.run(b.ctx, chromedp.Reload())
+	b.until(`document.querySelector("#words .card")`)
+	b.text(`(() => {
+		window.choose = (name) => {
+			const list = document.getElementById("project");
+			list.value = name;
+			list.dispatchEvent(new Event("change"));
+		};
+		const fetched = window.fetch, devices = navigator.mediaDevices, get = devices.getUserMedia.bind(devices);
+		window.fetch = (to, what) => {
+			if (what.method === "POST") choose("b");
+			return fetched(to, what);
+		};
+		devices.getUserMedia = async (what) => {
+			window.stream = await get(what);
+			choose("a");
+			return stream;
+		};
+		return "";
+	})()`)
+	x := make([]float32, rate)
+	for i := range x[:rate/2] {
+		x[rate/4+i] = 0.3 * float32(i%50-25) / 25
+	}
+	b.says(x)
+	b.upload("left", b.voice, b.voice)
+	b.until(`document.getElementById("announce").textContent === "Added 2 recordings to left"`)
+	must.Equal(t, b.files("a/left"), 2, "clips of the project that was shown")
+	must.Equal(t, b.files("b/left"), 0, "clips of the other project")
+
+	b.until(`document.querySelector("#words .card")`)
+	b.click("Record left")
+	must.Equal(t, b.message(), "The project was changed. Start recording again.", "message")
+	must.Equal(t, b.text(`stream.getTracks()[0].readyState`), "ended", "microphone")
+	b.clean()
+}
+
 // Errors of the server are shown as they are. If the server stops, the page says what to do.
 func TestErrors(t *testing.T) {
 	b := start(t, studio.Config{}, true)

@@ -113,11 +113,11 @@ function drop(li, f) {
 }
 
 async function addFiles(f, files) {
-	const problems = [];
+	const problems = [], to = project; // another project may be chosen meanwhile
 	let added = 0;
 	for (const file of files) {
 		try {
-			const result = await project.addClips(f.name, file);
+			const result = await to.addClips(f.name, file);
 			added += result.added.length;
 			problems.push(...result.skipped.map((text) => `${file.name}: ${text}`));
 		} catch (err) {
@@ -145,6 +145,7 @@ export function rerecord(folder, clip) {
 
 // toggle starts a recording, or stops the one in progress and keeps it.
 async function toggle(f, li, button, clip) {
+	const to = project;
 	if (recorder) {
 		const same = recorder.folder === f.name;
 		await recorder.stop();
@@ -166,6 +167,11 @@ async function toggle(f, li, button, clip) {
 		time.textContent = f.kind === "word" ? `${Math.floor(s)} s` : `${Math.floor(s)} of ${limit} s`;
 		if (s >= limit) finish();
 	}, finish).finally(() => (button.disabled = false));
+	if (to !== project) {
+		finished = true;
+		mic.stop();
+		throw new Error("The project was changed. Start recording again.");
+	}
 	button.textContent = "Stop";
 	button.setAttribute("aria-label", `Stop recording ${titleOf(f)}`);
 	button.classList.add("recording");
@@ -190,10 +196,10 @@ async function toggle(f, li, button, clip) {
 			if (!blocks.length) throw unplugged ?? new Error("The microphone delivered no sound.");
 			const sound = wav(join(blocks), mic.rate);
 			if (clip) {
-				await project.replaceClip(f.name, clip, sound);
+				await to.replaceClip(f.name, clip, sound);
 				announce(`Recorded ${clip} again`);
 			} else {
-				const result = await project.addClips(f.name, sound);
+				const result = await to.addClips(f.name, sound);
 				announce(`Added ${plural(result.added.length, "recording")} to ${titleOf(f)}`);
 				if (result.skipped.length) throw new Error("Left out: " + result.skipped.join("; "));
 			}
