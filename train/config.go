@@ -158,7 +158,7 @@ func (c *Config) validateRun() error {
 	if err := c.Data.Validate(); err != nil {
 		return configErrorf("data: %w", err)
 	}
-	return within([]setting{{"threads", c.Workers, 0, maxThreads}})
+	return within([]setting{{"threads", c.Workers, 0, MaxThreads}})
 }
 
 func (c *Config) validateOptim() error {
@@ -177,10 +177,12 @@ func (c *Config) validateLoop() error {
 	})
 }
 
+// MaxThreads is the largest number of threads of a run.
+const MaxThreads = 1024
+
 // Bounds of a configuration. Values beyond them are taken for typing errors. Sums and products of
 // values within them are exact.
 const (
-	maxThreads  = 1024
 	maxExamples = 1 << 24
 	maxStates   = 1 << 16
 	maxLegS     = 2048 // states: the time of its eigendecomposition is their third power

@@ -163,7 +163,7 @@ type first struct{ dataset.Set }
 func (first) Len() int { return 1 }
 
 func (o *EvalOptions) resolve() error {
-	if err := within([]setting{{"batch", o.Batch, 0, maxExamples}, {"threads", o.Workers, 0, maxThreads}}); err != nil {
+	if err := within([]setting{{"batch", o.Batch, 0, maxExamples}, {"threads", o.Workers, 0, MaxThreads}}); err != nil {
 		return err
 	}
 	if o.Batch == 0 {

@@ -71,10 +71,10 @@ func TestEvalBatchAndSets(t *testing.T) {
 // A run with one thread per processor can be resumed, also on a machine with more processors than
 // the largest number of threads.
 func TestManyProcessors(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(maxThreads + 76))
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(MaxThreads + 76))
 	r := tiny(t, "threads=0")
 	must.Do(t, newTrainer(t, r).Close())
-	must.Equal(t, newTrainer(t, reload(t, r)).Config().Workers, maxThreads, "threads")
+	must.Equal(t, newTrainer(t, reload(t, r)).Config().Workers, MaxThreads, "threads")
 }
 
 func TestOutIsAFile(t *testing.T) {

@@ -213,7 +213,7 @@ func (t *Trainer) resolve() error {
 	n := t.cfg.Network(t.data.Info)
 	t.cfg.Model.Encoder, t.cfg.Model.DInput, t.cfg.Model.DOutput, t.cfg.Model.Pool = n.Encoder, n.DInput, n.DOutput, n.Pool
 	t.cfg.SSM = t.cfg.SSM.Resolve()
-	t.cfg.Workers, t.cfg.Level = min(par.Workers(t.cfg.Workers), maxThreads), string(vek.CurrentLevel())
+	t.cfg.Workers, t.cfg.Level = min(par.Workers(t.cfg.Workers), MaxThreads), string(vek.CurrentLevel())
 	t.cfg.Train.EvalBatch = t.cfg.evalBatch()
 	if t.cfg.Data == nil {
 		t.cfg.Data = model.Settings{}

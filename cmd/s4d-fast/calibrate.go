@@ -123,10 +123,8 @@ func (c *calibrateCmd) check() error {
 		return fmt.Errorf("--false-alarms %v: expected at least 0", c.FalseAlarms)
 	case c.Out != "" && !strings.HasSuffix(c.Out, ".safetensors"):
 		return fmt.Errorf("--out %s: expected a name that ends in .safetensors", c.Out)
-	case c.Threads < 0:
-		return fmt.Errorf("--threads %d: expected at least 0", c.Threads)
 	}
-	return c.validate()
+	return cmp.Or(checkThreads(c.Threads), c.validate())
 }
 
 // out returns the name of the file to write.

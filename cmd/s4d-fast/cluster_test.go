@@ -83,6 +83,7 @@ func TestClusterFlags(t *testing.T) {
 		"--nats-ca: expected":         {"sweep", "delay", "--serve", ":0", "--nats-ca", "x", "--out", dir},
 		"--nats-cert: expected":       {"sweep", "delay", "--nats-cert", "x", "--nats-key", "y", "--out", dir},
 		"--threads -1":                {"worker", "--nats", "nats://localhost:1", "--threads=-1"},
+		"--threads 1025":              {"worker", "--nats", "nats://localhost:1", "--threads", "1025"},
 		"--idle -1s":                  {"worker", "--nats", "nats://localhost:1", "--idle=-1s"},
 		"--stall 0s":                  {"worker", "--nats", "nats://localhost:1", "--stall", "0s"},
 		"can't be used together":      {"sweep", "delay", "--serve", ":0", "--nats", "nats://localhost:1", "--out", dir},

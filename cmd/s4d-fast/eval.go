@@ -102,8 +102,8 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox, line *kong.Context) error {
 	if c.Batch < 1 {
 		return usageError(fmt.Errorf("--batch %d: expected at least 1", c.Batch))
 	}
-	if c.Threads < 0 {
-		return usageError(fmt.Errorf("--threads %d: expected at least 0", c.Threads))
+	if err := checkThreads(c.Threads); err != nil {
+		return usageError(err)
 	}
 	if m, err = c.atOtherRates(m); err != nil {
 		return usageError(err)

@@ -1,14 +1,11 @@
 package main
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // stream measures missed words and false alarms, as calibrate does, and writes no model.
 func (c *evalCmd) stream(std *streams, ctx *ctxBox) error {
-	if c.Threads < 0 {
-		return usageError(fmt.Errorf("--threads %d: expected at least 0", c.Threads))
+	if err := checkThreads(c.Threads); err != nil {
+		return usageError(err)
 	}
 	if err := c.validate(); err != nil {
 		return usageError(err)

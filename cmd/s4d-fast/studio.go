@@ -32,8 +32,8 @@ Examples:
 }
 
 func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
-	if c.Threads < 0 {
-		return usageError(fmt.Errorf("--threads %d: expected at least 0", c.Threads))
+	if err := checkThreads(c.Threads); err != nil {
+		return usageError(err)
 	}
 	_, port, err := net.SplitHostPort(c.Addr)
 	if err != nil || !studio.IsLoopback(c.Addr) {

@@ -88,7 +88,7 @@ func TestStudioStuckUpload(t *testing.T) {
 	must.Equal(t, <-done, exitOK, "exit code; %s", &stderr)
 }
 
-// Only the loopback can be listened on.
+// Only the loopback can be listened on, and a run has at most 1024 threads.
 func TestStudioErrors(t *testing.T) {
 	used := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer used.Close()
@@ -102,7 +102,8 @@ func TestStudioErrors(t *testing.T) {
 		{[]string{"--addr", ":8070"}, exitUsage, "expected localhost"},
 		{[]string{"--addr", "localhost"}, exitUsage, "and a port"},
 		{[]string{"--addr", used.Addr().String()}, exitFailed, "--addr: "},
-		{[]string{"--threads=-1"}, exitUsage, "--threads -1: expected at least 0"},
+		{[]string{"--threads=-1"}, exitUsage, "--threads -1: expected 0 to 1024"},
+		{[]string{"--threads", "1025"}, exitUsage, "--threads 1025: expected 0 to 1024"},
 		{[]string{"--dir", "main.go/x"}, exitFailed, "--dir: "},
 	} {
 		var stderr bytes.Buffer

@@ -230,6 +230,14 @@ func (c *trainCmd) start(ctx context.Context, text []byte) (*task.Task, train.Co
 	return tk, tk.Preset(), nil
 }
 
+// checkThreads returns an error if a run cannot have this number of threads; 0: one per processor.
+func checkThreads(n int) error {
+	if n < 0 || n > train.MaxThreads {
+		return fmt.Errorf("--threads %d: expected 0 to %d", n, train.MaxThreads)
+	}
+	return nil
+}
+
 // loadRun calls task.LoadRun. If ctx ends first, it returns the cause of ctx.
 func loadRun(ctx context.Context, dir string) (*task.Task, train.Config, error) {
 	type recorded struct {

@@ -47,12 +47,13 @@ func (c *workerCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 		return usageError(errors.New("worker: expected --nats URL (or S4D_NATS), which the sweep prints (s4d-fast sweep --serve)"))
 	case c.Cache < 1 || c.Cache > 1<<20:
 		return usageError(fmt.Errorf("--cache %d: expected 1 to %d gigabytes", c.Cache, 1<<20))
-	case c.Threads < 0:
-		return usageError(fmt.Errorf("--threads %d: expected 0 or more", c.Threads))
 	case c.Idle < 0:
 		return usageError(fmt.Errorf("--idle %v: expected 0 or more", c.Idle))
 	case c.Stall <= 0:
 		return usageError(fmt.Errorf("--stall %v: expected more than 0", c.Stall))
+	}
+	if err := checkThreads(c.Threads); err != nil {
+		return usageError(err)
 	}
 	to := c.connection(c.Name, log)
 	to.Wait, to.Idle = true, c.Idle
