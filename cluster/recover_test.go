@@ -113,6 +113,13 @@ func (s signalAt) Step(p train.Progress) {
 	}
 }
 
+// The threads of a worker are limited as those of a run, which would fail otherwise.
+func TestWorkerThreads(t *testing.T) {
+	for _, n := range []int{-1, 1025} {
+		must.Fail(t, (&Worker{Threads: n}).Run(t.Context(), nil), "threads, expected 0 to 1024")
+	}
+}
+
 // A worker that hangs in a step loses its run to another one, although its process lives on and
 // renews the lease until then. When it wakes up, it cannot change the result.
 func TestStall(t *testing.T) {

@@ -52,6 +52,9 @@ func (w *Worker) Run(ctx context.Context, nc *nats.Conn) error {
 		host, _ := os.Hostname()
 		w.Name = fmt.Sprintf("%s-%d", cmp.Or(host, "worker"), os.Getpid())
 	}
+	if w.Threads < 0 || w.Threads > train.MaxThreads {
+		return fmt.Errorf("cluster: %d threads, expected 0 to %d", w.Threads, train.MaxThreads)
+	}
 	w.Stall = cmp.Or(w.Stall, 30*time.Minute)
 	if w.tree == nil {
 		w.tree = treeOf

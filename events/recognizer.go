@@ -27,7 +27,7 @@ type Recognizer struct {
 	framewise *framewise // nil: a model with a mean pool
 }
 
-// New prepares a model with different labels and a known sampling rate, which package recurrent
+// New prepares a model with distinct labels and a known sampling rate, which package recurrent
 // must be able to stream. The model reads one audio channel and has a mean pool, or it reads the
 // frames of a filter bank and labels every frame (pool none, and the label none among the labels).
 // In the second case the offsets in the operating point (model.Detection) are added to the log-odds

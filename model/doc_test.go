@@ -36,7 +36,7 @@ func TestModelFileDocumented(t *testing.T) {
 			}
 		}
 	}
-	if seen < 60 {
+	if seen < 200 {
 		t.Errorf("%d tensors looked for", seen)
 	}
 }

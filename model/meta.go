@@ -144,12 +144,12 @@ func (m *Meta) validate(c Config) error {
 }
 
 // CheckLabels returns an error for the first label that occurs twice. Validate accepts such labels,
-// because earlier versions wrote them. Training and detectors require different ones.
+// because files of earlier versions may have them. Training and detectors reject them.
 func (m *Meta) CheckLabels() error {
 	seen := make(map[string]bool, len(m.Labels))
 	for _, label := range m.Labels {
 		if seen[label] {
-			return fmt.Errorf("label %.80q occurs twice: expected different names", label)
+			return fmt.Errorf("label %.80q occurs twice: expected distinct names", label)
 		}
 		seen[label] = true
 	}

@@ -167,8 +167,8 @@ func (p *project) removeTemporary(folder string) error {
 
 func clipName(n int) string { return fmt.Sprintf("clip-%03d.wav", n) }
 
-// nextClip returns the first number of a clip that no file of a folder has, nor a larger one. File
-// systems may ignore case.
+// nextClip returns the lowest number that is above those of all clips in a folder. It ignores the
+// case of their names, as some file systems do.
 func (p *project) nextClip(folder string) (int, error) {
 	entries, err := p.entries(folder)
 	last := 0

@@ -125,13 +125,13 @@ func TestChangedFiles(t *testing.T) {
 	}})
 }
 
-// sameNames is a file system to which every name is that of an existing file, as for letters with
-// accents, which have two forms in Unicode and one on macOS.
+// sameNames is a file system on which every new name exists already. It stands for macOS, where the
+// two Unicode forms of a letter with an accent are the same name.
 type sameNames struct{ atomicfile.FS }
 
 func (sameNames) Mkdir(string, fs.FileMode) error { return fs.ErrExist }
 
-// Names that only the file system takes for the same are those of one file.
+// Names that differ, but not for the file system, are those of one file.
 func TestSameNames(t *testing.T) {
 	c := serve(t)
 	c.project("p", "cafe\u0301")

@@ -366,7 +366,8 @@ func (s *Server) makeWord(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	err = mkdir(p.disk, q.Name)
-	if errors.Is(err, fs.ErrExist) { // for the file system, such as that of macOS, "é" is also "e\u0301"
+	// Some file systems, such as that of macOS, treat "é" and "e\u0301" as the same name.
+	if errors.Is(err, fs.ErrExist) {
 		return fail(http.StatusConflict, "word %q exists", q.Name)
 	}
 	if err != nil {

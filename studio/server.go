@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/s4d-fast/s4d-fast/internal/filelock"
+	"github.com/s4d-fast/s4d-fast/train"
 )
 
 //go:embed static
@@ -23,7 +24,7 @@ var static embed.FS
 // Config are the options of New.
 type Config struct {
 	Dir     string // folder of the projects; New makes it if it does not exist
-	Workers int    // goroutines that train; 0: one per processor
+	Workers int    // goroutines that train, at most train.MaxThreads; 0: one per processor
 
 	// Epochs and Streams are the budget of a training run: its number of epochs, and the number of
 	// streams that are mixed in each. 0: defaults that suit a few dozen clips.
@@ -75,8 +76,8 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Streams == 0 {
 		cfg.Streams = defaultStreams
 	}
-	if cfg.Epochs < 0 || cfg.Streams < 0 || cfg.Workers < 0 {
-		return nil, fmt.Errorf("studio: %d epochs, %d streams, %d workers: expected at least 0", cfg.Epochs, cfg.Streams, cfg.Workers)
+	if cfg.Epochs < 0 || cfg.Streams < 0 || cfg.Workers < 0 || cfg.Workers > train.MaxThreads {
+		return nil, fmt.Errorf("studio: %d epochs, %d streams, %d workers: expected at least 0, and at most %d workers", cfg.Epochs, cfg.Streams, cfg.Workers, train.MaxThreads)
 	}
 	dir, err := filepath.Abs(cfg.Dir)
 	if err != nil {

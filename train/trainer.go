@@ -195,7 +195,7 @@ func (t *Trainer) build(opt Options) error {
 	if opt.From != nil {
 		t.setMoments(&opt.From.Meta)
 	}
-	err = t.model.Meta.Validate(c) // otherwise the model of no epoch could be saved
+	err = t.model.Meta.Validate(c) // an invalid model could not be saved after any epoch
 	if err == nil {
 		err = t.model.Meta.CheckLabels()
 	}

@@ -70,7 +70,8 @@ class Options(ctypes.Structure):
         types = dict(Options._fields_)
         if name not in types:
             raise TypeError(f"s4d_fast: no option {name!r}, expected one of: {', '.join(list(types)[:-1])}")
-        if types[name] is ctypes.c_int32 and not -(2**31) <= operator.index(value) < 2**31:  # ctypes would wrap it
+        # ctypes would wrap a larger number.
+        if types[name] is ctypes.c_int32 and not -(2**31) <= operator.index(value) < 2**31:
             raise OverflowError(f"s4d_fast: option {name}: {value}, expected a number of 32 bits")
         super().__setattr__(name, value)
 

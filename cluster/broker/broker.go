@@ -24,7 +24,7 @@ import (
 // Options are the options of Start.
 type Options struct {
 	Addr string // host:port to listen on; an empty host is every interface, port 0 a free one
-	Dir  string // of the stored streams and of the token; one server at a time uses it
+	Dir  string // folder of the stored streams and the token, for one server at a time; Start locks it where the file system has locks
 }
 
 // Server is a running NATS server.
@@ -32,7 +32,7 @@ type Server struct {
 	s     *server.Server
 	host  string
 	token string
-	lock  *filelock.Lock // of the folder, in which two servers would lose what they have stored
+	lock  *filelock.Lock // on the folder: two servers in one folder would lose stored data
 }
 
 const (
@@ -69,7 +69,7 @@ func Start(opt Options) (*Server, error) {
 	return b, nil
 }
 
-// lockFolder makes and locks the folder.
+// lockFolder creates the folder if it does not exist, and locks it.
 func lockFolder(dir string) (*filelock.Lock, error) {
 	if err := atomicfile.System().MkdirAll(dir, 0o700); err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// Two servers do not use one folder.
+// A folder that one server uses is rejected for a second one, until the first is closed.
 func TestLock(t *testing.T) {
 	opt := broker.Options{Addr: "127.0.0.1:0", Dir: t.TempDir()}
 	b := must.Get(broker.Start(opt))(t)
@@ -55,4 +55,6 @@ func TestStartErrors(t *testing.T) {
 	} {
 		must.Reject(broker.Start(broker.Options{Addr: c.addr, Dir: c.dir}))(t, c.want)
 	}
+	must.Do(t, os.Remove(filepath.Join(empty, "token"))) // the folder is not locked any more
+	must.Get(broker.Start(broker.Options{Addr: "127.0.0.1:0", Dir: empty}))(t).Close()
 }

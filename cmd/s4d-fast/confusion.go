@@ -91,8 +91,8 @@ func printTable(w io.Writer, c *task.Confusion) {
 	}
 }
 
-// drawConfusion draws the table and prints the name of the file. It prints that there is no plot if
-// there are too many labels for one.
+// drawConfusion draws the table and prints the name of the file. If there are more labels than a
+// plot can show, it prints that instead.
 func drawConfusion(w io.Writer, path string, c *task.Confusion) error {
 	if n := len(c.Labels); n > figure.MaxClasses {
 		fmt.Fprintf(w, "\nNo plot: there are %d labels, and a plot shows at most %d.\n", n, figure.MaxClasses)

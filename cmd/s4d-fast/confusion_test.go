@@ -55,7 +55,7 @@ Worst mistakes (2 of 2), with the largest probability of both labels:
 	}
 }
 
-// More labels than a plot can show are no error at the end of a training run.
+// More labels than a plot can show do not make a training run fail at its end.
 func TestConfusionOfManyLabels(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "confusion.png")
 	c := &task.Confusion{Labels: make([]string, 201), Counts: make([][]int, 201)}

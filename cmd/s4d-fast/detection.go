@@ -51,17 +51,13 @@ func (g *gapRange) UnmarshalText(text []byte) error {
 	var errs [2]error
 	g[0], errs[0] = strconv.ParseFloat(low, 64)
 	g[1], errs[1] = strconv.ParseFloat(high, 64)
-	if errors.Join(errs[:]...) != nil || !(g[0] >= 0 && g[0] <= g[1] && g[1] <= maxGap) {
-		return fmt.Errorf("%s: expected the shortest and the longest gap, two numbers from 0 to %d such as 0.3,1.5", text, maxGap)
+	if errors.Join(errs[:]...) != nil || !(g[0] >= 0 && g[0] <= g[1] && g[1] <= calibration.LongestGap) {
+		return fmt.Errorf("%s: expected the shortest and the longest gap, two numbers from 0 to %d such as 0.3,1.5", text, calibration.LongestGap)
 	}
 	return nil
 }
 
-// Bounds of flags.
-const (
-	maxGap  = 3600 // seconds
-	maxList = 1000
-)
+const maxList = 1000 // recordings of --list
 
 // detection is a measurement, with the options and the clips that it was made with.
 type detection struct {

@@ -30,7 +30,7 @@ type evalCmd struct {
 	RateRule    string    `help:"How the layers follow --rate: hold or decimate for discrete poles, exact or keep for S4 (default: the model's ssm.rate_rule)." placeholder:"RULE"`
 	Config      string    `help:"TOML file whose [data] section overrides the data settings in the model file." type:"path" placeholder:"FILE"`
 	Set         []string  `help:"Override one value, for example data.length=4000; repeatable, overrides --config." placeholder:"KEY=VALUE" sep:"none"`
-	Seed        *uint64   `help:"Seed for generated data (default: the model's); with --stream, of the order of the words, the gaps and the noise (default: 1)." placeholder:"N"`
+	Seed        *uint64   `help:"Seed for generated data (default: that of the model's run). With --stream: seed for the order of the words, the gaps and the noise (default: 1)." placeholder:"N"`
 	Batch       int       `help:"Batch size." default:"16" placeholder:"N"`
 	Threads     int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
 	JSON        bool      `name:"json" help:"Print one JSON object instead of text."`
@@ -114,7 +114,7 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox, line *kong.Context) error {
 	}
 	if p := c.Predictions; p != "" {
 		if c.Model.isFile(p) || sameFile(c.Config, p) || holdsFile(cfg.Dir(), p) {
-			return usageError(fmt.Errorf("--predictions %s: the file is an input or in the folder of the data, and would be lost; name another file", p))
+			return usageError(fmt.Errorf("--predictions %s: the file is an input, or is in the folder of the data, and would be overwritten; name another file", p))
 		}
 		if err := checkOut(p); err != nil {
 			return err

@@ -11,7 +11,7 @@ func (c *evalCmd) stream(std *streams, ctx *ctxBox) error {
 		return usageError(err)
 	}
 	if c.Plot != "" && (c.Words == "" || len(c.Background) == 0 && c.Generated == 0) {
-		return usageError(errors.New("--plot requires --words and --background, or --generated"))
+		return usageError(errors.New("--plot requires --words, and --background or --generated"))
 	}
 	m, err := c.Model.load(ctx)
 	if err != nil {

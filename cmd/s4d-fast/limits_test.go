@@ -31,13 +31,14 @@ func TestHugeValues(t *testing.T) {
 	equal(t, "files", len(must.Get(os.ReadDir(dir))(t)), 0)
 }
 
-// An output that cannot be written, or a plot without data, is reported before the work for it is
-// done, which may take hours.
+// A command reports an output that it cannot write, or a plot without data, before it begins work
+// that may take hours.
 func TestOutputBeforeWork(t *testing.T) {
 	dir := t.TempDir()
 	missing, folder := filepath.Join(dir, "missing"), filepath.Join(dir, "d.safetensors")
 	must.Do(t, os.Mkdir(folder, 0o777))
 	must.Do(t, os.Mkdir(filepath.Join(dir, "d.png"), 0o777))
+	must.Do(t, os.Mkdir(filepath.Join(dir, "spectrum.png"), 0o777)) // the last one of plot all
 	for _, c := range []struct{ args, text string }{
 		{"calibrate digits --words x --generated 1 --out " + missing + "/m.safetensors", "output " + missing},
 		{"calibrate digits --words x --generated 1 --out " + folder, folder + ": is a folder"},
@@ -49,12 +50,14 @@ func TestOutputBeforeWork(t *testing.T) {
 		{"plot spectrum fsdd --data x --out " + missing + "/p.png", "output " + missing},
 		{"plot delay x --out " + missing + "/p.png", "output " + missing},
 		{"plot hinf x --out " + dir + "/d.png", "d.png: is a folder"},
+		{"plot all --task delay --out " + dir, "spectrum.png: is a folder"},
 	} {
 		checkRun(t, nil, strings.Fields(c.args), exitFailed, c.text)
 	}
 	for _, args := range []string{"--words x", "--background x"} {
-		checkRun(t, nil, strings.Fields("eval digits --stream --plot "+dir+"/p.png "+args), exitUsage, "--plot requires --words and --background")
+		checkRun(t, nil, strings.Fields("eval digits --stream --plot "+dir+"/p.png "+args), exitUsage, "--plot requires --words, and --background or --generated")
 	}
+	must.Equal(t, len(must.Get(os.ReadDir(dir))(t)), 3, "files and folders")
 }
 
 // --predictions does not overwrite an input.

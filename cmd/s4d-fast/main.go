@@ -142,7 +142,7 @@ func execute(ctx context.Context, args []string, std *streams) error {
 			return usageError(err)
 		}
 	}
-	for _, flag := range parsed.Flags() { // before any work is done
+	for _, flag := range parsed.Flags() { // report an output that cannot be written before any work
 		if f, ok := flag.Target.Interface().(plotFile); ok {
 			if err := f.check(); err != nil {
 				return err

@@ -83,16 +83,24 @@ func (c *plotAllCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := os.MkdirAll(c.Out, 0o777); err != nil {
 		return fmt.Errorf("--out %s: %w", c.Out, err)
 	}
+	path := func(name string) plotFile { return plotFile(filepath.Join(c.Out, name+"."+c.Format)) }
+	for _, p := range c.plots() {
+		if p.missing == "" {
+			if err := path(p.name).check(); err != nil {
+				return err
+			}
+		}
+	}
 	for _, p := range c.plots() {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		path := filepath.Join(c.Out, p.name+"."+c.Format)
+		path := path(p.name)
 		if p.missing != "" {
 			fmt.Fprintf(std.err, "skipped %s: it requires %s\n", path, p.missing)
 			continue
 		}
-		err := p.command(plotFile(path)).Run(std, ctx)
+		err := p.command(path).Run(std, ctx)
 		if errors.Is(err, errNoScore) || errors.Is(err, errNoStep) {
 			fmt.Fprintf(std.err, "skipped %s: %v\n", path, err)
 			continue

@@ -5,6 +5,7 @@ import (
 	"math/cmplx"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -115,14 +116,16 @@ func TestPlotLayersRejected(t *testing.T) {
 	}
 }
 
-// An empty list, as from an empty variable of a shell, stands for the default.
+// An empty list, such as one from an empty shell variable, selects the default.
 func TestPlotEmptyLists(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plot.svg")
-	for _, c := range []struct{ plot, list, text string }{
-		{"response", "--init=", "lin, Δ = 0.1, 10 modes"}, {"response", "--decay=", "Re A = -0.5"},
-		{"poles", "--init=", "dfout, ξ = 0.1"}, {"poles", "--step=", "lin, Δ = 0.001"},
+	for _, c := range []struct{ args, text string }{
+		{"response --init=", "lin, Δ = 0.1, 10 modes"}, {"response --decay=", "Re A = -0.5"},
+		{"response --decay= --set ssm.layer=s4", "s4 legs, Δ = 0.1, 10 modes"},
+		{"poles --init=", "dfout, ξ = 0.1"}, {"poles --step=", "lin, Δ = 0.001"},
+		{"poles --step= --init ring", "lru ring, |λ| from 0 to 1"}, {"poles --step= --init= digits", "layer 1: 96 SSMs, 1536 poles"},
 	} {
-		ok(t, "plot", c.plot, c.list, "--out", path)
+		ok(t, append(append([]string{"plot"}, strings.Fields(c.args)...), "--out", path)...)
 		mustHave(t, svgTexts(t, path), c.text)
 	}
 }

@@ -84,7 +84,7 @@ func (c *plotPolesCmd) initial() (*figure.PolePlane, error) {
 			stepped = true
 		}
 	}
-	if c.Step != nil && !stepped {
+	if len(c.Step) > 0 && !stepped {
 		return nil, usageError(fmt.Errorf("--step: layer %q has no step size", ssm.LayerLRU))
 	}
 	if len(inits) > 1 && len(steps) > 1 && len(plane.Panels) == len(inits)*len(steps) {
@@ -131,7 +131,7 @@ func polePlaces(a *ssm.Analysis) (list []complex128) {
 // learned returns one panel per layer with the poles of all SSMs, coloured by the scores of their
 // modes where modes have scores.
 func (c *plotPolesCmd) learned() (*figure.PolePlane, error) {
-	if c.Init != nil || c.Step != nil || c.Modes != nil || c.Channels != nil || c.Set != nil {
+	if len(c.Init)+len(c.Step) > 0 || c.Modes != nil || c.Channels != nil || c.Set != nil {
 		return nil, usageError(errors.New("--init, --step, --modes, --channels and --set are for poles before training: omit them, or the model"))
 	}
 	m, err := c.Model.read()
@@ -162,7 +162,7 @@ func (c *plotPolesCmd) learned() (*figure.PolePlane, error) {
 	return plane, nil
 }
 
-// orDefault returns the values of a flag, or the defaults if it has none.
+// orDefault returns the values of a flag, or the defaults if there are none.
 func orDefault[T any](values []T, defaults ...T) []T {
 	if len(values) == 0 {
 		return defaults

@@ -91,7 +91,7 @@ func (c *plotResponseCmd) panel(init ssm.Init) (p figure.Panel, err error) {
 		}
 		p.Curves = append(p.Curves, curve)
 		if fixed := fixedDecay(drawn.Config, "--decay"); fixed != nil {
-			if c.Decay != nil {
+			if len(c.Decay) > 0 {
 				return p, fixed
 			}
 			break

@@ -41,7 +41,7 @@ type streamCmd struct {
 	AdaptRate bool      `help:"Instead of resampling, scale the model's SSM steps to the rate of the audio." xor:"rates"`
 	Live      bool      `help:"Never block the source: drop audio if more than one second is waiting."`
 	Emit      string    `help:"Lines to print: events or frames." enum:"events,frames" default:"events" placeholder:"LINES"`
-	Hop       *int      `help:"Samples between frames, with --resample at the model's rate (default: 0.1 s of audio), or rows between lines (default: 1)." placeholder:"N"`
+	Hop       *int      `help:"Samples between frames (default: 0.1 s of audio); with --resample, samples at the model's rate. With rows: rows between lines (default: 1)." placeholder:"N"`
 	Window    *float64  `help:"Seconds of audio per output (default: ${window}; with --emit frames: 0, all audio so far). Higher: more precision, less recall of short words. With rows: number of rows (default: 0, all)." placeholder:"S"`
 	Smoothing *float64  `help:"For a model with a filter bank, in place of --window: seconds over which its output is averaged (default: ${smoothing}). Higher: more precision, less recall of short words." placeholder:"S"`
 

@@ -88,7 +88,7 @@ func TestStudioStuckUpload(t *testing.T) {
 	must.Equal(t, <-done, exitOK, "exit code; %s", &stderr)
 }
 
-// Only the loopback can be listened on, and a run has at most 1024 threads.
+// studio listens only on the loopback, and accepts at most 1024 threads.
 func TestStudioErrors(t *testing.T) {
 	used := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer used.Close()

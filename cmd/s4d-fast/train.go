@@ -230,7 +230,7 @@ func (c *trainCmd) start(ctx context.Context, text []byte) (*task.Task, train.Co
 	return tk, tk.Preset(), nil
 }
 
-// checkThreads returns an error if a run cannot have this number of threads; 0: one per processor.
+// checkThreads returns an error if a run cannot have n threads. 0 stands for one per processor.
 func checkThreads(n int) error {
 	if n < 0 || n > train.MaxThreads {
 		return fmt.Errorf("--threads %d: expected 0 to %d", n, train.MaxThreads)

@@ -158,7 +158,7 @@ type run struct {
 	alarms   []ranking // per candidate
 }
 
-// MaxTolerance is the largest tolerance in seconds.
+// MaxTolerance is the largest Options.Tolerance in seconds.
 const MaxTolerance = 3600
 
 // blockLen is the number of samples that are read at a time.

@@ -71,14 +71,14 @@ func (m *Measurement) families() (list [][]*Point) {
 type plan struct {
 	missed, alarms int
 	distance       float64 // of the thresholds from the model's, in log-odds: the sum
-	threshold      float64 // of the last of these labels
-	before         *plan   // of the labels before it; nil: there are none
+	threshold      float64 // of the last label
+	before         *plan   // for the labels before the last one; nil if there are none
 }
 
 // allot chooses a threshold for each of the model's labels from the points, so that the fewest
 // words are missed with a number of false alarms that is at most the budget. own is the model's
-// threshold. The result is nil if there are no such thresholds. The time grows with the number of
-// words or that of false alarms, whichever is lower.
+// threshold. The result is nil if there are no such thresholds. The number of plans grows with
+// the number of words or the number of false alarms, whichever is lower.
 func (m *Measurement) allot(points []*Point, own, budget float64) *plan {
 	if !(budget >= 0) {
 		return nil
@@ -94,14 +94,14 @@ func (m *Measurement) allot(points []*Point, own, budget float64) *plan {
 			return p.MissedWords[word]
 		}
 		most := missed(slices.MaxFunc(points, func(a, b *Point) int { return missed(a) - missed(b) }))
-		next := make([]*plan, plans[len(plans)-1].missed+most+1) // by missed words
+		next := make([]*plan, plans[len(plans)-1].missed+most+1) // by the number of missed words
 		for _, p := range points {
 			distance := math.Abs(logOdds(p.Options.Threshold) - logOdds(own))
 			for _, before := range plans {
 				v := plan{before.missed + missed(p), before.alarms + p.ByLabel[label], before.distance + distance, p.Options.Threshold, before}
 				o := next[v.missed]
 				if float64(v.alarms) <= budget && (o == nil || cmp.Or(v.alarms-o.alarms, cmp.Compare(v.distance, o.distance)) < 0) {
-					better := v // only these are allocated
+					better := v // a copy, so that only better plans are allocated
 					next[v.missed] = &better
 				}
 			}

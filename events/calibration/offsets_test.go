@@ -106,7 +106,8 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
-// A high limit, whether thresholds exceed it or not, takes neither time nor memory per false alarm.
+// With a high limit, whether or not thresholds exceed it, time and memory do not grow with the
+// number of false alarms.
 func TestOffsetsOfManyAlarms(t *testing.T) {
 	labels := []string{"a", "b", "c", "d", "e", "f", "g", events.None}
 	d := &Measurement{All: labels, Labels: labels[:1], Words: []int{9}}

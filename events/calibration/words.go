@@ -33,6 +33,9 @@ func DefaultWords(sampleRate float64) WordOptions {
 	return WordOptions{SampleRate: sampleRate, MinGap: 0.3, MaxGap: 1.5, SNR: 20, Seed: 1}
 }
 
+// LongestGap is the largest WordOptions.MaxGap in seconds.
+const LongestGap = 3600
+
 const (
 	clipsPerStream = 50
 	maxClip        = 60 // seconds
@@ -44,8 +47,8 @@ func (o *WordOptions) validate() error {
 		return err
 	}
 	switch {
-	case !(o.MinGap >= 0 && o.MinGap <= o.MaxGap && o.MaxGap <= 3600):
-		return fmt.Errorf("calibration: gaps of %v to %v s, expected 0 … 3600 in this order", o.MinGap, o.MaxGap)
+	case !(o.MinGap >= 0 && o.MinGap <= o.MaxGap && o.MaxGap <= LongestGap):
+		return fmt.Errorf("calibration: gaps of %v to %v s, expected 0 … %d in this order", o.MinGap, o.MaxGap, LongestGap)
 	case math.IsNaN(o.SNR) || o.SNR < -100:
 		return fmt.Errorf("calibration: SNR %v dB, expected at least -100", o.SNR)
 	case o.Workers < 0:

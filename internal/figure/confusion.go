@@ -26,7 +26,7 @@ const (
 	matrixPx   = 1400 // largest side of all cells
 )
 
-// MaxClasses bounds a matrix whose cells can be told apart.
+// MaxClasses is the largest number of classes of a matrix. With more, its cells would be too small.
 const MaxClasses = 200
 
 // Confusion draws a matrix: a row per true class and a column per found class. The colour of a cell

@@ -166,8 +166,8 @@ func TestLostMicrophone(t *testing.T) {
 	b.clean()
 }
 
-// If another project is chosen while files are added, all of them are added to the first one. If it
-// is chosen while the browser asks for the microphone, no recording begins.
+// If the user chooses another project while files are added, all of them are added to the old one.
+// If that happens while the browser asks for the microphone, no recording begins.
 func TestOtherProject(t *testing.T) {
 	b := start(t, studio.Config{}, true)
 	for _, name := range []string{"a", "b"} {

@@ -160,8 +160,9 @@ $("add-word").onsubmit = action(async () => {
 $("train").onsubmit = action(() => project.train($("from").value));
 $("cancel").onclick = action(() => project.cancel());
 $("download").onclick = action(async () => {
-	const url = URL.createObjectURL(await project.model());
-	el("a", { href: url, download: `${project.name}.safetensors` }).click();
+	const from = project; // the user may choose another project meanwhile
+	const url = URL.createObjectURL(await from.model());
+	el("a", { href: url, download: `${from.name}.safetensors` }).click();
 	setTimeout(() => URL.revokeObjectURL(url), 10000);
 });
 $("copy").onclick = action(async () => {

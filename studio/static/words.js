@@ -92,8 +92,9 @@ function clipItem(f, c, i, li, record) {
 	};
 	if (f.kind === "word") add("again", `Record ${name} again`, () => toggle(f, li, record, c.name));
 	add("remove", `Delete ${name}`, async () => {
+		const from = project;
 		if (!await ask({ title: `Delete ${name}?`, text: "This deletes the recording.", yes: "Delete" })) return;
-		await project.deleteClip(f.name, c.name);
+		await from.deleteClip(f.name, c.name);
 		announce(`Deleted ${name}`);
 		record.focus();
 	});
@@ -113,7 +114,7 @@ function drop(li, f) {
 }
 
 async function addFiles(f, files) {
-	const problems = [], to = project; // another project may be chosen meanwhile
+	const problems = [], to = project; // the user may choose another project meanwhile
 	let added = 0;
 	for (const file of files) {
 		try {
@@ -129,8 +130,9 @@ async function addFiles(f, files) {
 }
 
 async function deleteWord(f) {
+	const from = project;
 	const yes = await ask({ title: `Delete ${f.name}?`, text: `This deletes the word and ${plural(f.count, "clip")}.`, yes: "Delete" });
-	if (yes) await project.deleteWord(f.name);
+	if (yes) await from.deleteWord(f.name);
 	$("word-name").focus();
 }
 
@@ -145,7 +147,7 @@ export function rerecord(folder, clip) {
 
 // toggle starts a recording, or stops the one in progress and keeps it.
 async function toggle(f, li, button, clip) {
-	const to = project;
+	const to = project; // the user may choose another project while the browser asks for permission
 	if (recorder) {
 		const same = recorder.folder === f.name;
 		await recorder.stop();

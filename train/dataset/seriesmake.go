@@ -15,7 +15,7 @@ import (
 // SeriesHours is the length of the series that WriteSeries writes by default: two years.
 const SeriesHours = 2 * 365 * 24
 
-// MaxSeriesHours is the largest length of a generated series.
+// MaxSeriesHours is the largest length of a generated series in hours.
 const MaxSeriesHours = 1 << 22
 
 // WriteSeries writes an artificial series in CSV to a file: the hourly load of a small power grid

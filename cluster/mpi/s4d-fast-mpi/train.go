@@ -148,7 +148,7 @@ func (c *trainCmd) config(from *model.Model) (*task.Task, train.Config, error) {
 	if err != nil {
 		return nil, cfg, err
 	}
-	if c.Task != "" && c.Task != tk.Name() { // of a run to resume
+	if c.Task != "" && c.Task != tk.Name() { // only with --resume
 		return nil, cfg, fmt.Errorf("%w: task %q: the run in %s is for task %q", train.ErrConfig, c.Task, c.Out, tk.Name())
 	}
 	if !c.Resume {
