@@ -223,6 +223,21 @@ func TestErrors(t *testing.T) {
 	b.expect("status of 500")
 	b.run(b.ctx, chromedp.Reload())
 	b.until(`document.querySelectorAll("#words .card").length === 2 && document.getElementById("message").hidden`)
+
+	// A project that is replaced during a request is still followed.
+	b.text(`(() => {
+		const fetched = window.fetch;
+		window.fetch = (to, what) => {
+			if (what.method !== "GET") return fetched(to, what);
+			window.fetch = fetched;
+			return Promise.resolve(new Response('{"error": "try again"}', { status: 409 }));
+		};
+		return "";
+	})()`)
+	must.Do(t, os.Mkdir(filepath.Join(b.dir, "errors", "up"), 0o777))
+	b.run(b.ctx, chromedp.SendKeys(css("#word-name"), "down\r"))
+	must.Equal(t, b.message(), "try again", "message")
+	b.until(`document.querySelectorAll("#words .card").length === 4 && document.getElementById("message").hidden`)
 	b.stop()
 	b.run(b.ctx, chromedp.Evaluate[chromedp.Void](`scrollTo(0, document.body.scrollHeight)`))
 	if text := b.message(); !strings.Contains(text, "If you started s4d-fast studio again, open the address that it printed") {

@@ -46,8 +46,10 @@ async function follow(p, signal) {
 		} catch (err) {
 			if (signal.aborted) return;
 			showError(err);
-			if (err instanceof api.RequestError && err.status >= 400 && err.status < 500) return;
+			const status = err instanceof api.RequestError ? err.status : 0;
+			if (status >= 400 && status < 500 && status !== 409) return; // 409: the project was replaced during the request
 			offline = true;
+			after = 0;
 			await pause(2000);
 		}
 	}
