@@ -91,11 +91,16 @@ func (s *Server) listen(w http.ResponseWriter, r *http.Request) error {
 		conn.Close(websocket.StatusNormalClosure, "")
 	case errors.Is(err, errLive):
 		conn.Close(websocket.StatusUnsupportedData, err.Error())
+	default: // of the detector; a connection that failed is closed already
+		conn.Close(websocket.StatusInternalError, overflow)
 	}
 	return nil
 }
 
 var errLive = errors.New(`expected samples of two bytes, or the text {"type":"end"}`)
+
+// overflow is the reason of the close frame after an error of the detector.
+const overflow = "an output of the detector is not a finite number"
 
 // live is a live session.
 type live struct {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -277,6 +279,20 @@ func TestLive(t *testing.T) {
 	_, b, err := silent.Read(t.Context())
 	must.Do(t, err)
 	must.Equal(t, string(b), `{"type":"frames","samples":0,"posteriors":[]}`, "the end without audio")
+
+	wild := must.Get(pretrained.Load("commands"))(t)
+	for i := range wild.Weights.DecoderWeight {
+		wild.Weights.DecoderWeight[i] = math.MaxFloat32
+	}
+	must.Do(t, wild.Save(filepath.Join(c.s.dir, "p", modelFile)))
+	overflows := must.Get(dial("rate=16000"))(t)
+	must.Do(t, overflows.Write(t.Context(), websocket.MessageBinary, block))
+	for err == nil {
+		_, _, err = overflows.Read(t.Context())
+	}
+	var closed websocket.CloseError
+	errors.As(err, &closed)
+	must.Equal(t, closed, websocket.CloseError{Code: websocket.StatusInternalError, Reason: overflow}, "end of a detector whose output overflows")
 
 	open := must.Get(dial("rate=16000"))(t)
 	_, _, err = open.Read(t.Context())

@@ -198,7 +198,7 @@ async function begin() {
 		mic.stop();
 		throw err;
 	}
-	s.closed.then(() => session === s && !s.stopped && (s.stop(), state(lost + ".", false)));
+	s.closed.then(({ reason }) => session === s && !s.stopped && (s.stop(), state(`${lost}${reason && ": " + reason}.`, false)));
 	state("Listening", true);
 	early.forEach((b) => s.send(b));
 	animate(s);
