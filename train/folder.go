@@ -38,26 +38,31 @@ func (t *Trainer) createFolder(opt Options) (err error) {
 		return t.lock()
 	}
 	t.dir = opt.Dir
-	if err := checkFolder(t.files, t.dir); err != nil {
-		return err
-	}
-	if err := t.holdsNoRun(); err != nil {
+	if err := holdsNoRun(t.files, t.dir); err != nil {
 		return err
 	}
 	if err := t.lock(); err != nil {
 		return err
 	}
-	return t.holdsNoRun() // another process may have begun one before the lock
+	return holdsNoRun(t.files, t.dir) // another process may have begun one before the lock
 }
+
+// CheckFolder returns the error with which New rejects a folder for a new run because of what is
+// in it: a run or files of one, or a file in place of the folder. A program that loads data for
+// long calls it before. It makes no folder.
+func CheckFolder(dir string) error { return holdsNoRun(atomicfile.System(), dir) }
 
 // holdsNoRun returns an error if the folder contains a file of a run. If the configuration is
 // missing, the error says that the run cannot be resumed.
-func (t *Trainer) holdsNoRun() error {
+func holdsNoRun(files atomicfile.Files, dir string) error {
+	if err := checkFolder(files, dir); err != nil {
+		return err
+	}
 	var found string
 	for _, name := range []string{configFile, metricsFile, bestFile, checkpointFile, previousFile} {
-		switch _, err := t.files.Stat(t.path(name)); {
+		switch _, err := files.Stat(filepath.Join(dir, filepath.FromSlash(name))); {
 		case err == nil && name == configFile:
-			return configErrorf("out: %s already holds a run: resume it or choose another folder", t.dir)
+			return configErrorf("out: %s already holds a run: resume it or choose another folder", dir)
 		case err == nil && found == "":
 			found = name
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -66,7 +71,7 @@ func (t *Trainer) holdsNoRun() error {
 	}
 	if found != "" {
 		return configErrorf("out: %s contains %s of a run that cannot be resumed, because %s is missing: "+
-			"remove the folder or choose another one", t.dir, found, configFile)
+			"remove the folder or choose another one", dir, found, configFile)
 	}
 	return nil
 }

@@ -69,6 +69,11 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 			return trainError(err)
 		}
 	}
+	if c.Out != "" && !c.Resume { // before the data, which may take minutes
+		if err := train.CheckFolder(c.Out); err != nil {
+			return trainError(err)
+		}
+	}
 	data, err := tk.Load(ctx, source(std, cfg, ""))
 	if err != nil {
 		return trainError(err)
