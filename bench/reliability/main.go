@@ -6,9 +6,10 @@
 //
 // Run it in the root of the repository. It exits with 1 if a promise does not hold, if a test
 // fails, if no test reports a promise, or if no promise is selected. If a test is skipped on this
-// machine, the table shows the reason.
+// machine, the table shows the reason. If the numbers of a row differ from those in
+// docs/reliability.md that are of the same form, the row follows below the table.
 //
-// The short form takes about two minutes. The long form (-long) tries more cases, and takes much
+// The short form takes about three minutes. The long form (-long) tries more cases, and takes much
 // longer. -run selects promises by their text. -tests prints a pattern for go test -skip that
 // matches the tests in the main module.
 package main
@@ -49,7 +50,11 @@ func main() {
 		fmt.Println(testNames(selected))
 		return
 	}
-	if err := run(os.Stdout, selected, *long, test); err != nil {
+	page, err := os.ReadFile("docs/reliability.md")
+	if err == nil {
+		err = run(os.Stdout, selected, string(page), *long, test)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "reliability:", err)
 		os.Exit(1)
 	}
@@ -99,8 +104,9 @@ func (p *promise) row(long bool) string {
 	return fmt.Sprintf("| %s | `%s`: `%s` | ", p.text, p.folder(), strings.ReplaceAll(p.pattern(long), "|", "`, `"))
 }
 
-// run runs the tests package by package, and prints a table of the promises in their order.
-func run(w io.Writer, list []promise, long bool, test tester) error {
+// run runs the tests package by package, and prints a table of the promises in their order, and
+// the rows that differ from those of the page.
+func run(w io.Writer, list []promise, page string, long bool, test tester) error {
 	if len(list) == 0 {
 		return errors.New("no promise is selected: -run must match the text of one")
 	}
@@ -132,7 +138,7 @@ func run(w io.Writer, list []promise, long bool, test tester) error {
 	if long {
 		form = "long"
 	}
-	var broken []string
+	var broken, other []string
 	for _, p := range list {
 		r, pattern := results[p.folder()], p.pattern(long)
 		tried, held, note := r.tally(p.text, pattern)
@@ -142,9 +148,17 @@ func run(w io.Writer, list []promise, long bool, test tester) error {
 		if held != tried || tried == 0 && !strings.HasPrefix(note, "skipped") {
 			broken = append(broken, p.text)
 		}
-		fmt.Fprintf(w, "%s%s | %s |\n", p.row(long), note, form)
+		row := fmt.Sprintf("%s%s | %s |\n", p.row(long), note, form)
+		fmt.Fprint(w, row)
+		written := regexp.MustCompile(regexp.QuoteMeta(p.row(long)) + `\d+ \| \d+ \| ` + form + ` \|\n`).FindString(page)
+		if tried > 0 && written != "" && written != row {
+			other = append(other, written)
+		}
 	}
 	printSkips(w, list, long, results)
+	if len(other) > 0 {
+		fmt.Fprintf(w, "\nRows of docs/reliability.md with other numbers:\n%s", strings.Join(other, ""))
+	}
 	for folder, r := range results {
 		if r.failed {
 			broken = append(broken, "the tests of "+folder)

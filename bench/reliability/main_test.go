@@ -228,6 +228,7 @@ func TestRun(t *testing.T) {
 				"| one | `a`: `TestOne`, `TestMore` | 7 | 7 | short |", "| two \"quoted\" | `m/b`: `TestTwo` | 1 | 1 | short |",
 				"| three | `a`: `TestThree` | skipped: no loop devices | | short |",
 				"", "Not all cases were tried:", "- `a`: `TestMore/z` was skipped: not root",
+				"", "Rows of docs/reliability.md with other numbers:", "| one | `a`: `TestOne`, `TestMore` | 8 | 8 | short |",
 			},
 		},
 		"one broken, one missing, of another test": {
@@ -239,9 +240,11 @@ func TestRun(t *testing.T) {
 			},
 		},
 	} {
+		const page = "| one | `a`: `TestOne`, `TestMore` | 8 | 8 | short |\n| two \"quoted\" | `m/b`: `TestTwo` | 1 | 1 | short |\n" +
+			"| two \"quoted\" | `m/b`: `TestTwoLong` | 8 | 8 | short |\n| three | `a`: `TestThree` | 2 | 2 | short |\n"
 		var table strings.Builder
 		var calls []string
-		err := run(&table, list, c.long, func(module, pkg, pattern string, long bool) ([]byte, error) {
+		err := run(&table, list, page, c.long, func(module, pkg, pattern string, long bool) ([]byte, error) {
 			calls = append(calls, fmt.Sprint(module, " ", pkg, " ", pattern, " ", long))
 			if pkg == "a" {
 				return c.a, nil
@@ -263,7 +266,7 @@ func TestRun(t *testing.T) {
 // A run without promises is an error, and so are tests that were killed, although what they printed
 // before looks complete.
 func TestNothingRun(t *testing.T) {
-	must.Fail(t, run(io.Discard, nil, false, nil), "no promise is selected")
+	must.Fail(t, run(io.Discard, nil, "", false, nil), "no promise is selected")
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
 	const printed = "#!/bin/sh\necho '{\"Action\":\"pass\",\"Test\":\"TestOne\"}'\n"
