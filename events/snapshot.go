@@ -97,8 +97,11 @@ func (d *Detector) Restore(b []byte) error {
 		binary.Decode(body, binary.LittleEndian, lists[i])
 		body = body[4*n:]
 	}
-	if head.Offsets < 0 || int64(len(body)) < 8*int64(head.Offsets) {
+	switch n := int64(head.Offsets); {
+	case n < 0 || int64(len(body)) < 8*n:
 		return errTruncated
+	case n != 0 && n != int64(len(d.labels)):
+		return fmt.Errorf("events: snapshot: taken with %d offsets, this model has %d labels", n, len(d.labels))
 	}
 	offsets := make([]float64, head.Offsets)
 	binary.Decode(body, binary.LittleEndian, offsets)

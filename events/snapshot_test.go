@@ -174,8 +174,12 @@ func TestReaderBounds(t *testing.T) {
 		process(t, d, tonemodel.Words().Samples[:5010])
 		b := d.Snapshot()
 		must.HugeNumbers(t, 4*len(b)+1<<16, b, func(b []byte) { _ = d.Restore(signed(b)) })
-		long := append(b, make([]byte, 16<<20)...)
-		must.Allocates(t, 1<<16, func() { _ = d.Restore(long) }, "a long snapshot")
+		long := signed(append(b, make([]byte, 16<<20)...))
+		must.Allocates(t, len(b)+1<<16, func() { must.Fail(t, d.Restore(long), "recurrent: snapshot: ") }, "a long snapshot")
+		copy(long[184:212], make([]byte, 28)) // lengths
+		binary.LittleEndian.PutUint32(long[204:], 1<<20)
+		long = signed(long)
+		must.Allocates(t, 1<<16, func() { must.Fail(t, d.Restore(long), "1048576 offsets") }, "many offsets")
 	}
 }
 
