@@ -52,11 +52,11 @@ func decodeSnapshot(b []byte) (*snapshot, error) {
 	case binary.LittleEndian.Uint32(b[len(magic):]) != crc32.ChecksumIEEE(b[headerSize:]):
 		return nil, &damagedError{errors.New("the snapshot is damaged: its checksum differs")}
 	}
-	v := &snapshot{}
-	if err := gob.NewDecoder(bytes.NewReader(b[headerSize:])).Decode(v); err != nil {
-		return nil, &damagedError{fmt.Errorf("the snapshot is damaged: %w", err)}
+	v, err := decodeGob(b[headerSize:])
+	if err == nil {
+		err = v.Identity.validate()
 	}
-	if err := v.Identity.validate(); err != nil {
+	if err != nil {
 		return nil, &damagedError{fmt.Errorf("the snapshot is damaged: %w", err)}
 	}
 	return v, nil

@@ -5,8 +5,11 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"hash/crc32"
+	"math"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,22 +20,87 @@ import (
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// Sizes in a forged snapshot, with a correct checksum, are not allocated.
+// A file that encoding/gob has written is read as it was, with any value in any field.
+func TestDecodeGob(t *testing.T) {
+	numbers := []int64{1, -1, 63, -64, 64, 127, 128, -129, 1 << 31, 1 << 40, math.MaxInt64, math.MinInt64}
+	count := 0
+	var fill func(v reflect.Value)
+	fill = func(v reflect.Value) {
+		count++
+		number := numbers[count%len(numbers)]
+		switch v.Kind() {
+		case reflect.Struct:
+			for i := 0; i < v.NumField() && v.CanSet() && v.Type() != reflect.TypeFor[time.Time](); i++ {
+				fill(v.Field(i))
+			}
+		case reflect.Slice:
+			v.Set(reflect.MakeSlice(v.Type(), 3, 3))
+			for i := range 3 {
+				fill(v.Index(i))
+			}
+		case reflect.Pointer:
+			v.Set(reflect.New(v.Type().Elem()))
+			fill(v.Elem())
+		case reflect.String:
+			v.SetString(strings.Repeat("text", count))
+		case reflect.Bool:
+			v.SetBool(true)
+		case reflect.Uint8:
+			v.SetUint(uint64(count % 256))
+		case reflect.Float64:
+			v.SetFloat(float64(number) / 3)
+		default:
+			v.SetInt(number)
+		}
+	}
+	for range numbers {
+		count++
+		want := snapshot{Saved: time.Unix(int64(count), 5).UTC()}
+		fill(reflect.ValueOf(&want).Elem())
+		b := must.Get(encodeSnapshot(want))(t)[headerSize:]
+		if got := must.Get(decodeGob(b))(t); !reflect.DeepEqual(*got, want) {
+			t.Errorf("read as %+v, expected %+v", *got, want)
+		}
+		for n := range b {
+			must.Reject(decodeGob(b[:n]))(t, errInvalidGob)
+		}
+		must.Reject(decodeGob(append(b, 0)))(t, errInvalidGob)
+	}
+}
+
+// Sizes in a forged snapshot, with a correct checksum, are not allocated, and neither are more
+// events than a stream remembers. Errors do not repeat long texts.
 func TestSnapshotBounds(t *testing.T) {
-	id := identity{ID: "a", EventCount: 1, Recent: []report.Event{{Type: "event"}}, SampleRate: 8000}
-	b := must.Get(encodeSnapshot(snapshot{id, newRecognizer(t).NewDetector().Snapshot(), []byte("state"), time.Unix(1, 0)}))(t)
-	must.HugeNumbers(t, 16<<20, b, func(b []byte) {
+	forge := func(id identity) []byte {
+		return must.Get(encodeSnapshot(snapshot{id, newRecognizer(t).NewDetector().Snapshot(), []byte("state"), time.Unix(1, 0)}))(t)
+	}
+	b := forge(identity{ID: "a", EventCount: 1, Recent: []report.Event{{Type: "event"}}, SampleRate: 8000})
+	must.HugeNumbers(t, snapshotMemory(b), b, func(b []byte) {
 		binary.LittleEndian.PutUint32(b[len(magic):], crc32.ChecksumIEEE(b[headerSize:]))
 		_, _ = decodeSnapshot(b)
 	})
+	long := strings.Repeat("\x00", 1<<20)
+	for want, id := range map[string]identity{
+		"its content is invalid":   {ID: "a", EventCount: 1 << 20, Recent: make([]report.Event, 1<<20)}, // a byte each
+		"the name":                 {ID: long},
+		"an event":                 {ID: "a", EventCount: 1, Recent: []report.Event{{Type: long, Label: long}}},
+		"an invalid end line":      {ID: "a", End: &report.End{Type: long}},
+		"expected at most 1000000": {ID: "a", Client: long, SampleRate: 1e7},
+	} {
+		b := forge(id)
+		must.Allocates(t, snapshotMemory(b), func() { must.Reject(decodeSnapshot(b))(t, want) }, "%d bytes: %s", len(b), want)
+	}
 	path := filepath.Join(t.TempDir(), "a")
 	must.Do(t, os.WriteFile(path, b, 0o600))
 	must.Do(t, os.Truncate(path, 1<<30))
-	must.Allocates(t, 8*maxSnapshot, func() { must.Reject((&store{files: atomicfile.System()}).read(path))(t, "longer than 16777216 bytes") }, "a snapshot of 1 GiB")
+	must.Allocates(t, 4*maxSnapshot, func() { must.Reject((&store{files: atomicfile.System()}).read(path))(t, "longer than 16777216 bytes") }, "a snapshot of 1 GiB")
 }
 
+// snapshotMemory returns how many bytes a snapshot may allocate that has been read from its file.
+func snapshotMemory(b []byte) int { return len(b) + 1<<16 }
+
 // Bytes that decode as a snapshot encode to a snapshot that decodes to the same. If its stream can
-// be resumed, its later lines have no NaN.
+// be resumed, its later lines have no NaN. Little more than the size of the file is allocated.
 func FuzzSnapshot(f *testing.F) {
 	r, x := newRecognizer(f), tonemodel.Words().Samples[:9000]
 	for _, rate := range []int{tonemodel.SampleRate, 16000} {
@@ -53,7 +121,9 @@ func FuzzSnapshot(f *testing.F) {
 			t.Error("a wrong checksum is accepted")
 		}
 		binary.LittleEndian.PutUint32(b[len(magic):], crc32.ChecksumIEEE(content))
-		v, err := decodeSnapshot(b)
+		var v *snapshot
+		var err error
+		must.Allocates(t, snapshotMemory(b), func() { v, err = decodeSnapshot(b) }, "%d bytes", len(b))
 		if err != nil {
 			return
 		}

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
@@ -45,22 +44,25 @@ func (id *identity) validate() error {
 	case !(id.SampleRate >= 0 && id.SampleRate <= maxSampleRate):
 		return fmt.Errorf("its sampling rate is %g Hz, expected at most %d Hz", id.SampleRate, maxSampleRate)
 	case id.End != nil && !id.validEnd():
-		return fmt.Errorf("after %d samples at %g Hz it has the end line %+v", id.Samples, id.SampleRate, *id.End)
+		return fmt.Errorf("after %d samples at %g Hz it has an invalid end line, after %d samples", id.Samples, id.SampleRate, id.End.Samples)
 	}
 	for _, e := range id.Recent {
 		if e.Type != "event" || e.Onset < 0 || e.End < e.Onset || !(e.Confidence >= 0 && e.Confidence <= 1) {
-			return fmt.Errorf("it has the event %+v", e)
+			return fmt.Errorf("it has an event of the type %.80q from %d to %d with confidence %g", e.Type, e.Onset, e.End, e.Confidence)
 		}
 	}
-	_, err := json.Marshal(id) // fails if a number in its lines is NaN or infinite
-	return err
+	return nil
 }
 
 // validEnd reports whether the end line can be that of a stream with samples.
 func (id *identity) validEnd() bool {
 	e := id.End
-	return e.Type == "end" && e.Samples == id.Samples && e.Samples > 0 && id.SampleRate > 0 && e.Block.Samples > 0 && e.Dropped >= 0 &&
-		min(e.Seconds, e.RealTimeFactor, e.Block.P50, e.Block.P99, e.Block.Max) >= 0 // false for NaN
+	for _, v := range []float64{e.Seconds, e.RealTimeFactor, e.Block.P50, e.Block.P99, e.Block.Max} {
+		if !(v >= 0 && v <= math.MaxFloat64) { // also NaN
+			return false
+		}
+	}
+	return e.Type == "end" && e.Samples == id.Samples && e.Samples > 0 && id.SampleRate > 0 && e.Block.Samples > 0 && e.Dropped >= 0
 }
 
 // stream belongs to the session that has acquired it.
