@@ -28,8 +28,7 @@ type client struct {
 	t      *testing.T
 	name   string
 	upload bool // by PUT; otherwise over a WebSocket
-	pcm    []byte
-	want   []report.Event
+	recording
 	random *rand.Rand
 	// File operations of the service fail: it may reject the stream, or not save it again. The next
 	// process then resumes it at the sample least or later.
@@ -44,17 +43,22 @@ type client struct {
 	ended     bool
 }
 
-// newClients returns the clients of n streams with different audio.
-func newClients(t *testing.T, n int) []*client {
+// recording is audio and its events.
+type recording struct {
+	pcm  []byte
+	want []report.Event
+}
+
+// recordings returns 48 recordings, no two of which have the same events.
+func recordings(t *testing.T) []recording {
 	m := must.Get(tonemodel.New())(t)
 	r := must.Get(events.New(m, events.DefaultsFor(m)))(t)
-	var all []*client
-	for i := range n {
-		words := tonemodel.Words().Samples
-		c := &client{
-			t: t, name: fmt.Sprint("stream", i), upload: i%2 == 1, pcm: encode(words[i%16*100 : len(words)-i%3*8000]),
-			random: rand.New(rand.NewPCG(uint64(i), 1)), announced: -1,
-		}
+	words := tonemodel.Words().Samples
+	all := make([]recording, 48)
+	different := map[string]bool{}
+	for i := range all {
+		c := &all[i]
+		c.pcm = encode(words[i%16*100 : len(words)-i%3*8000])
 		x := make([]float32, len(c.pcm)/2)
 		audio.DecodeS16LE(x, c.pcm)
 		for _, e := range must.Get(r.Recognize(x))(t) {
@@ -63,7 +67,20 @@ func newClients(t *testing.T, n int) []*client {
 		if len(c.want) < 3 {
 			t.Fatalf("%d events, expected more", len(c.want))
 		}
-		all = append(all, c)
+		different[fmt.Sprint(c.want)] = true
+	}
+	must.Equal(t, len(different), len(all), "recordings with different events")
+	return all
+}
+
+// newClients returns the clients of n streams.
+func newClients(t *testing.T, n int) []*client {
+	all, streams := make([]*client, n), recordings(t)
+	for i := range all {
+		all[i] = &client{
+			t: t, name: fmt.Sprint("stream", i), upload: i%2 == 1, recording: streams[i%len(streams)],
+			random: rand.New(rand.NewPCG(uint64(i), 1)), announced: -1,
+		}
 	}
 	return all
 }

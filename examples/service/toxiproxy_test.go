@@ -39,9 +39,9 @@ func lossyProxy(t *testing.T, upstream, fault string) string {
 
 // networkClient sends a stream again and again over networks with faults.
 type networkClient struct {
-	name            string
-	upload          bool
-	pcm             []byte
+	name   string
+	upload bool
+	recording
 	got             []report.Event
 	broken, resumed int // attempts that failed after the start line; attempts that began after sample 0
 }
@@ -107,11 +107,7 @@ func TestEveryEventOnce(t *testing.T) {
 		must.Do(t, <-stopped)
 	}()
 	address := l.Addr().String()
-	pcm := encode(tonemodel.Words().Samples)
-	whole := networkClient{name: "whole", pcm: pcm}
-	if !whole.attempt(t.Context(), address) || len(whole.got) == 0 {
-		t.Fatalf("%d events without faults", len(whole.got))
-	}
+	streams := recordings(t)
 	cuts := []string{`"type":"limit_data","attributes":{"bytes":%d}`, `"type":"reset_peer","attributes":{"timeout":%d}`, `"type":"timeout","attributes":{"timeout":%d}`}
 	delays := []string{
 		`"type":"latency","attributes":{"latency":5,"jitter":5}`, `"type":"slow_close","attributes":{"delay":20}`,
@@ -126,7 +122,7 @@ func TestEveryEventOnce(t *testing.T) {
 		all.Go(func() {
 			defer func() { <-limit }()
 			r := rand.New(rand.NewPCG(uint64(i), 1))
-			c := networkClient{name: fmt.Sprint("stream", i), upload: i%2 == 1, pcm: pcm}
+			c := networkClient{name: fmt.Sprint("stream", i), upload: i%2 == 1, recording: streams[i%len(streams)]}
 			defer func() { broken.Add(int64(c.broken)); resumed.Add(int64(c.resumed)) }()
 			// Some connections are cut, another is slow, and then one has no fault.
 			for _, faults := range [][]string{cuts, cuts, delays} {
@@ -135,7 +131,7 @@ func TestEveryEventOnce(t *testing.T) {
 				if n := strings.Count(fault, "%d"); n > 0 {
 					most := 40 // ms
 					if strings.Contains(fault, "limit_data") {
-						most = len(pcm)
+						most = len(c.pcm)
 						if stream == "downstream" {
 							most = 1500
 						}
@@ -143,13 +139,13 @@ func TestEveryEventOnce(t *testing.T) {
 					fault = fmt.Sprintf(fault, 1+r.IntN(most))
 				}
 				if c.attempt(t.Context(), lossyProxy(t, address, fault)) {
-					held.Add(check(t, i, c.got, whole.got))
+					held.Add(check(t, i, c.got, c.want))
 					return
 				}
 			}
 			for range 100 {
 				if c.attempt(t.Context(), address) {
-					held.Add(check(t, i, c.got, whole.got))
+					held.Add(check(t, i, c.got, c.want))
 					return
 				}
 				time.Sleep(50 * time.Millisecond) // until the service has noticed the last fault
