@@ -92,6 +92,9 @@ var configKeys, metaKeys = safetensors.KeysOf(reflect.TypeFor[Config]()), safete
 
 // strictJSON decodes one JSON value without unknown or repeated keys.
 func strictJSON(text string, v any, keys *safetensors.Keys) error {
+	if len(text) > maxMeta { // decoded, it can take many times the memory
+		return fmt.Errorf("%d bytes, expected at most %d", len(text), maxMeta)
+	}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	switch err := d.Decode(v); {

@@ -156,8 +156,9 @@ func (m *Meta) CheckLabels() error {
 	return nil
 }
 
-// maxMeta bounds Meta as JSON, in bytes. The header of a model file has this text as a JSON string,
-// which can be twice as long. The bound keeps the header below the limit of package safetensors.
+// maxMeta bounds Meta as JSON, in bytes, and in a file also Config. The header of a model file has
+// this text as a JSON string, which can be twice as long. The bound keeps the header below the
+// limit of package safetensors.
 const maxMeta = 6 << 20
 
 // validateTexts returns an error for the first text that is not UTF-8. The JSON of model files

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"reflect"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 )
 
 // regression returns a model of two outputs whose targets are standardised.
@@ -93,4 +95,22 @@ func TestLargestMeta(t *testing.T) {
 	var b bytes.Buffer
 	must.Reject(m.WriteTo(&b))(t, "bytes as JSON")
 	must.Equal(t, b.Len(), 0, "bytes written")
+}
+
+// Metadata longer than the limit are rejected before they are decoded. Shorter ones allocate at
+// most 128 bytes per byte.
+func TestMetadataBounds(t *testing.T) {
+	const size = 1 << 18
+	for what, text := range map[string][2]string{
+		"labels": {`{"labels":["%s"]}`, `","`}, "means": {`{"input_mean":[0%s]}`, ",0"}, "data": {`{"data":{"a":[0%s]}}`, ",0"},
+		"offsets": {`{"detection":{"offsets":[0%s]}}`, ",0"}, "columns": {`{"series":{"columns":["%s"]}}`, `","`},
+	} {
+		meta := fmt.Sprintf(text[0], strings.Repeat(text[1], size/len(text[1])))
+		must.Allocates(t, 128*len(meta), func() { must.Do(t, strictJSON(meta, new(Meta), metaKeys)) }, "%s", what)
+	}
+	f := must.Get(safetensors.Read(bytes.NewReader(encode(t, mustNew(t, tiny(), 1)))))(t)
+	f.Metadata[metaKey] = "{}" + strings.Repeat(" ", maxMeta-1)
+	var b bytes.Buffer
+	must.Get(f.WriteTo(&b))(t)
+	must.Reject(Read(&b))(t, `metadata "meta": 6291457 bytes, expected at most 6291456`)
 }
