@@ -13,9 +13,8 @@ type promise struct {
 var promises = []promise{
 	{text: "a file whose write fails at any step has the older or the newer content", pkg: "atomicfile", test: "TestEveryFault"},
 	{text: "a file has the older or the newer content after a power cut at any step of its write", pkg: "atomicfile", test: "TestEveryPowerCut"},
-	{text: "a snapshot whose write fails, or is cut off, at any step is the older or the newer one", pkg: "events", test: "TestStorage"},
 	{text: "a saved stream whose file operation fails, or is cut off, at any step is the older or the newer one", pkg: "service", test: "TestStorage"},
-	{text: "a model file whose write fails, or is cut off, at any step is the older or the newer one", pkg: "events", test: "TestStorage"},
+	{text: "a model file whose write fails, or is cut off, at any step is the older or the newer one", pkg: "model", test: "TestSaveStorage"},
 	{text: "a run whose file operation fails at any step resumes to the same bits", pkg: "train", test: "TestEveryFaultOfRun"},
 	{text: "a resumed run whose file operation fails at any step can be resumed again", pkg: "train", test: "TestEveryFaultOfResume"},
 	{text: "a run resumes to the same bits after a power cut at any step", pkg: "train", test: "TestEveryPowerCutOfRun"},
