@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/filelock"
 	"github.com/s4d-fast/s4d-fast/train"
 )
@@ -83,7 +84,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := atomicfile.System().MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
 	lock, err := filelock.Try(filepath.Join(dir, lockFile))

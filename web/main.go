@@ -50,7 +50,7 @@ func build(dir string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := atomicfile.System().MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
 	total := 0

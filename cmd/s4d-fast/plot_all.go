@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
@@ -80,7 +81,7 @@ func (c *plotAllCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := c.check(ctx); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(c.Out, 0o777); err != nil {
+	if err := atomicfile.System().MkdirAll(c.Out, 0o777); err != nil {
 		return fmt.Errorf("--out %s: %w", c.Out, err)
 	}
 	path := func(name string) plotFile { return plotFile(filepath.Join(c.Out, name+"."+c.Format)) }

@@ -242,13 +242,13 @@ func WritePathfinder(ctx context.Context, dir string, side, n int, seed uint64, 
 	if err := claimFolder(folder, fmt.Sprintf("s4d-fast data pathfinder --size %d --n %d --seed %d", side, n, seed), pathfinderLevel); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(level, "metadata"), 0o777); err != nil {
+	if err := atomicfile.System().MkdirAll(filepath.Join(level, "metadata"), 0o777); err != nil {
 		return err
 	}
 	for b := range (n + pathfinderBatch - 1) / pathfinderBatch {
 		images := min(pathfinderBatch, n-b*pathfinderBatch)
 		path := filepath.Join(level, "metadata", fmt.Sprintf("%d.npy", b))
-		if err := os.MkdirAll(filepath.Join(level, "imgs", fmt.Sprint(b)), 0o777); err != nil {
+		if err := atomicfile.System().MkdirAll(filepath.Join(level, "imgs", fmt.Sprint(b)), 0o777); err != nil {
 			return err
 		}
 		// An interrupted batch has no metadata file, so none of its images count.
