@@ -54,6 +54,7 @@ var promises = []promise{
 	{text: "a snapshot with random changes and correct checksums is rejected, or its stream continues with valid lines", pkg: "service", test: "TestWildSnapshots"},
 	{text: "ten commands reject a model with invalid weights, and name the tensor", pkg: "cmd/s4d-fast", test: "TestBadWeights"},
 	{text: "parameters of an SSM are rejected if and only if their discretisation is not finite", pkg: "ssm", test: "TestWildParameters"},
+	{text: "a stream rejects modes that grow, with their layer and number, and accepts modes on the unit circle", pkg: "recurrent", test: "TestGrowingModes"},
 	{text: "a run stops at an invalid sample before it reaches the weights", pkg: "train", test: "TestInvalidSamplesStopTheRun"},
 	{text: "too little data for training or measuring is an error that names the file or folder", pkg: "cmd/s4d-fast", test: "TestTooFewData"},
 	{text: "a run that diverges names the step and the first invalid tensor, and keeps the last checkpoint before the divergence", pkg: "train", test: "TestDivergenceNamesTheTensor"},
