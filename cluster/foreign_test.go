@@ -11,23 +11,38 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// Messages that are too long are not parsed, and those within the limits cost little more memory
-// than their bytes.
+// Messages beyond the limits are not parsed. A job or an entry within them costs at most 16 MiB.
 func TestReaderBounds(t *testing.T) {
+	readJob := func(b []byte) error { _, err := parseJob(b); return err }
+	readEntry := func(b []byte) error { _, err := parseEntry(b); return err }
+	// full returns a message of maxJob bytes with one part as often as possible.
+	full := func(begin, part, end string) string {
+		return begin + strings.Repeat(part, (maxJob-len(begin)-len(end))/len(part)) + end
+	}
+	many := func(begin, part, end string) string { return begin + strings.Repeat(part, maxCommas) + end }
 	for name, c := range map[string]struct {
 		text  string
 		parse func([]byte) error
 		most  int
 		want  string
 	}{
-		"a long job":      {strings.Repeat("[", maxJob+1), func(b []byte) error { _, err := parseJob(b); return err }, 64 << 10, "expected at most 1048576"},
-		"a long entry":    {strings.Repeat("[", maxJob+1), func(b []byte) error { _, err := parseEntry(b); return err }, 64 << 10, "expected at most 1048576"},
-		"a long report":   {strings.Repeat("[", maxReport+1), func(b []byte) error { _, err := parseReport(b); return err }, 64 << 10, "expected at most 4096"},
-		"a deep job":      {strings.Repeat("[", maxJob), func(b []byte) error { _, err := parseJob(b); return err }, 4 << 20, "exceeded max depth"},
-		"many data":       {`{"data":[` + strings.Repeat(`{},`, maxJob/4) + "{}]}", func(b []byte) error { _, err := parseJob(b); return err }, 128 << 20, "version 0"},
-		"many files":      {`{"files":[` + strings.Repeat(`{},`, maxJob/4) + "{}]}", func(b []byte) error { _, err := parseEntry(b); return err }, 128 << 20, "version 0"},
-		"negative steps":  {`{"step":-1}`, func(b []byte) error { _, err := parseReport(b); return err }, 64 << 10, "expected no negative number"},
-		"another message": {"[]", func(b []byte) error { _, err := parseReport(b); return err }, 64 << 10, "cluster: report: json"},
+		"a long job":        {strings.Repeat("[", maxJob+1), readJob, 64 << 10, "expected at most 1048576"},
+		"a long entry":      {strings.Repeat("[", maxJob+1), readEntry, 64 << 10, "expected at most 1048576"},
+		"a long report":     {strings.Repeat("[", maxReport+1), func(b []byte) error { _, err := parseReport(b); return err }, 64 << 10, "expected at most 4096"},
+		"a deep job":        {strings.Repeat("[", maxJob), readJob, 16 << 20, "exceeded max depth"},
+		"too many data":     {full(`{"data":[0`, ",0", "]}"), readJob, 64 << 10, "commas outside strings, expected at most 4096"},
+		"too many files":    {full(`{"files":[0`, ",0", "]}"), readEntry, 64 << 10, "commas outside strings, expected at most 4096"},
+		"many data":         {many(`{"data":[{}`, ",{}", "]}"), readJob, 16 << 20, "version 0"},
+		"many files":        {many(`{"files":[{}`, ",{}", "]}"), readEntry, 16 << 20, "version 0"},
+		"many wrong data":   {many(`{"data":[0`, ",0", "]}"), readJob, 16 << 20, "cannot unmarshal"},
+		"many wrong files":  {many(`{"files":[0`, ",0", "]}"), readEntry, 16 << 20, "cannot unmarshal"},
+		"many wrong levels": {many(`{"levels":[0`, ",0", "]}"), readEntry, 16 << 20, "cannot unmarshal"},
+		"no UTF-8":          {full(`{"config":"`, "\xff", `"}`), readJob, 16 << 20, "version 0"},
+		"commas in a text":  {full(`{"config":"\"\\",`+`"name":"\"`, ",", `\\"}`), readJob, 16 << 20, "version 0"},
+		"a long number":     {full(`{"run":1`, "1", "}"), readJob, 16 << 20, "cannot unmarshal"},
+		"long wrong data":   {full(`{"data":[`, strings.Repeat("1", maxJob/maxCommas)+",", "1]}"), readJob, 16 << 20, "cannot unmarshal"},
+		"negative steps":    {`{"step":-1}`, func(b []byte) error { _, err := parseReport(b); return err }, 64 << 10, "expected no negative number"},
+		"another message":   {"[]", func(b []byte) error { _, err := parseReport(b); return err }, 64 << 10, "cluster: report: json"},
 	} {
 		var err error
 		text := []byte(c.text)

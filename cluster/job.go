@@ -38,10 +38,11 @@ func (r dataRef) object(sweep string) string { return sweep + ".data." + r.Hash 
 
 // Bounds of what a message may contain.
 const (
-	maxJob  = 1 << 20 // bytes of a job or an entry
-	maxRefs = 1024
-	maxRuns = 1 << 20
-	maxData = 1 << 50 // bytes of a data set
+	maxJob    = 1 << 20     // bytes of a job or an entry
+	maxCommas = 4 * maxRefs // of a job or an entry, outside strings
+	maxRefs   = 1024
+	maxRuns   = 1 << 20
+	maxData   = 1 << 50 // bytes of a data set
 )
 
 var (
@@ -51,14 +52,37 @@ var (
 
 func (j *job) key() string { return fmt.Sprintf("%s.%d", j.Sweep, j.Run) }
 
+// unmarshal reads a job or an entry. It counts the commas first, because each element of a list
+// costs up to 200 times the memory of its text.
+func unmarshal(text []byte, kind string, v any) error {
+	if len(text) > maxJob {
+		return fmt.Errorf("cluster: %s of %d bytes, expected at most %d", kind, len(text), maxJob)
+	}
+	commas, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case c == '\\':
+			i++
+		case c == ',' && !quoted:
+			commas++
+		}
+	}
+	if commas > maxCommas {
+		return fmt.Errorf("cluster: %s with %d commas outside strings, expected at most %d", kind, commas, maxCommas)
+	}
+	if err := json.Unmarshal(text, v); err != nil {
+		return fmt.Errorf("cluster: %s: %w", kind, err)
+	}
+	return nil
+}
+
 // parseJob reads a job. Its configuration is not validated.
 func parseJob(text []byte) (*job, error) {
 	var j job
-	if len(text) > maxJob {
-		return nil, fmt.Errorf("cluster: job of %d bytes, expected at most %d", len(text), maxJob)
-	}
-	if err := json.Unmarshal(text, &j); err != nil {
-		return nil, fmt.Errorf("cluster: job: %w", err)
+	if err := unmarshal(text, "job", &j); err != nil {
+		return nil, err
 	}
 	switch {
 	case j.Version != version:
@@ -124,11 +148,8 @@ const (
 
 func parseEntry(text []byte) (entry, error) {
 	var e entry
-	if len(text) > maxJob {
-		return e, fmt.Errorf("cluster: entry of %d bytes, expected at most %d", len(text), maxJob)
-	}
-	if err := json.Unmarshal(text, &e); err != nil {
-		return e, fmt.Errorf("cluster: entry: %w", err)
+	if err := unmarshal(text, "entry", &e); err != nil {
+		return e, err
 	}
 	if e.Version != version {
 		return e, fmt.Errorf("cluster: entry of version %d, expected %d: other machines run another version", e.Version, version)
