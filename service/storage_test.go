@@ -269,7 +269,10 @@ func TestStorage(t *testing.T) {
 		memfs.EachFault(start, memfs.Modes[:must.Cases(1, len(memfs.Modes))], func(f *memfs.FS, fault *memfs.Fault) {
 			s.full = fault.Mode == memfs.Full
 			out := s.play(f)
-			f.Fault, s.full = nil, false
+			if s.full = false; !fault.Over() {
+				s.holds("without a fault", f.PowerCut(memfs.Everything), out)
+				return
+			}
 			for _, loss := range []memfs.Loss{memfs.Everything, memfs.Data, memfs.Torn}[:must.Cases(1, 3)] {
 				check(fmt.Sprintf("%v, then a power cut, loss %d", fault, loss), f.PowerCut(loss), out)
 			}

@@ -32,6 +32,17 @@ type Fault struct {
 	Operation string // its name; "": the attempt performed fewer operations
 	Path      string
 	Err       error
+
+	fs *FS
+}
+
+// Over ends the fault: no further operation fails. It reports whether one has failed. If none has,
+// the attempt is not a case of the promise that a test checks.
+func (f *Fault) Over() bool {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	f.fs.Fault = nil
+	return f.Operation != ""
 }
 
 func (f *Fault) String() string {
@@ -56,13 +67,15 @@ func failure(operation string) error {
 }
 
 // EachFault calls try with a copy of start on which operation 1 fails, then operation 2, and so on
-// until an attempt has fewer operations. It repeats this for each mode. It returns the number of
-// attempts with a fault.
+// until an attempt has fewer operations. try calls fault.Over when its program has ended. In the
+// last attempt, Over reports false: try must not count it. EachFault repeats this for each mode. It
+// returns the number of attempts with a fault.
 func EachFault(start *FS, modes []Mode, try func(f *FS, fault *Fault)) int {
 	attempts := 0
 	for _, mode := range modes {
 		for n := 1; ; n++ {
-			f, fault := start.PowerCut(Nothing), &Fault{Mode: mode, N: n}
+			f := start.PowerCut(Nothing)
+			fault := &Fault{Mode: mode, N: n, fs: f}
 			f.Fault = func(k int, operation, path string) error {
 				if k < n || mode == Once && k > n || mode == Full && !slices.Contains(needSpace, operation) {
 					return nil
@@ -80,8 +93,7 @@ func EachFault(start *FS, modes []Mode, try func(f *FS, fault *Fault)) int {
 				return err
 			}
 			try(f, fault)
-			f.Fault = nil
-			if fault.Operation == "" {
+			if !fault.Over() {
 				break
 			}
 			attempts++
