@@ -40,7 +40,8 @@ type process struct {
 	t                *testing.T
 	cmd              *exec.Cmd
 	log              *bufio.Scanner
-	last             string // line of the log that find has read
+	text             bytes.Buffer // what log has read
+	last             string       // line of the log that find has read
 	address, metrics string
 }
 
@@ -73,7 +74,8 @@ func tryCommand(t *testing.T, cmd *exec.Cmd) *process {
 		cmd.Process.Kill()
 		r.Close()
 	})
-	p := &process{t: t, cmd: cmd, log: bufio.NewScanner(r)}
+	p := &process{t: t, cmd: cmd}
+	p.log = bufio.NewScanner(io.TeeReader(r, &p.text))
 	address := func(line string) string {
 		_, rest, _ := strings.Cut(line, " address=")
 		address, _, _ := strings.Cut(rest, " ")
@@ -105,12 +107,16 @@ func (p *process) waitForLog(text string) string {
 	return line
 }
 
-// drain discards the rest of the log, for which the process would wait when the pipe is full.
-func (p *process) drain() {
+// drain reads the rest of the log, for which the process would wait when the pipe is full. It
+// closes the channel that it returns at the end of the log.
+func (p *process) drain() (ended chan struct{}) {
+	ended = make(chan struct{})
 	go func() {
 		for p.log.Scan() {
 		}
+		close(ended)
 	}()
+	return ended
 }
 
 // terminate sends SIGTERM.

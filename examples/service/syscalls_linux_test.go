@@ -32,14 +32,17 @@ func newFaultyDisk(t *testing.T, model string) *faultyDisk {
 	return f
 }
 
-func (f *faultyDisk) begin() { must.Equal(f.t, f.play(nil, 0.4), 0, "exit code of the first process") }
+func (f *faultyDisk) begin() {
+	code, log := f.play(nil, 0.4)
+	must.Equal(f.t, code, 0, "exit code of the first process: %s", log)
+}
 
 // play starts a process, sends it each stream up to a part of its audio, stops it, and returns the
-// exit code. The command line begins with prefix.
-func (f *faultyDisk) play(prefix []string, part float64) int {
+// exit code and the log. The command line begins with prefix.
+func (f *faultyDisk) play(prefix []string, part float64) (code int, log string) {
 	words := append(slices.Clone(prefix), os.Args[0], "-listen", "127.0.0.1:0", "-metrics", "127.0.0.1:0", "-snapshots", f.folder, "-model", f.model, "-grace", "10m")
 	p := tryCommand(f.t, exec.Command(words[0], words[1:]...))
-	p.drain()
+	logged := p.drain()
 	if p.address != "" {
 		var sent, ended sync.WaitGroup
 		var sessions atomic.Int64
@@ -72,11 +75,12 @@ func (f *faultyDisk) play(prefix []string, part float64) int {
 		ended.Wait()
 	}
 	p.cmd.Wait()
-	return p.cmd.ProcessState.ExitCode()
+	<-logged
+	return p.cmd.ProcessState.ExitCode(), p.text.String()
 }
 
-// fail plays the second part to a process whose files fail, and returns its exit code.
-func (f *faultyDisk) fail(prefix []string) int {
+// fail plays the second part to a process whose files fail, and returns its exit code and log.
+func (f *faultyDisk) fail(prefix []string) (code int, log string) {
 	for _, c := range f.clients {
 		c.faulty = true
 	}
@@ -93,8 +97,8 @@ func (f *faultyDisk) held(what string, code int) bool {
 	if !ok {
 		f.t.Errorf("%s: exit code %d, expected 0 or 1", what, code)
 	}
-	if last := f.play(nil, 1); last != 0 {
-		f.t.Errorf("%s: exit code %d of the last process, expected 0", what, last)
+	if last, log := f.play(nil, 1); last != 0 {
+		f.t.Errorf("%s: exit code %d of the last process, expected 0: %s", what, last, log)
 		ok = false
 	}
 	for _, c := range f.clients {
@@ -104,6 +108,18 @@ func (f *faultyDisk) held(what string, code int) bool {
 		}
 	}
 	return ok
+}
+
+// reported reports whether a line of the log names a file in the folder and has the cause. Without
+// a cause it is true: the service can do without what failed.
+func (f *faultyDisk) reported(what, log, cause string) bool {
+	for line := range strings.Lines(log) {
+		if cause == "" || strings.Contains(line, f.folder) && strings.Contains(line, cause) {
+			return true
+		}
+	}
+	f.t.Errorf("%s: the log has no error that names a file in %s with %q: %s", what, f.folder, cause, log)
+	return false
 }
 
 // A process resumes streams and saves them again, and one of its system calls in the folder of
@@ -116,13 +132,16 @@ func TestServiceSystemCallFails(t *testing.T) {
 	}
 	model := saveToneModel(t)
 	tried, held := straced.Inject(t, []straced.Fault{
-		{Call: "fsync", Errno: "EIO", Short: 2}, {Call: "renameat", Errno: "EACCES", Short: 2}, {Call: "openat", Errno: "ENOSPC", Short: 2},
-		{Call: "unlinkat", Errno: "EACCES", Short: 1},
-		{Call: "getdents64", Errno: "EIO", Short: 1}, {Call: "newfstatat", Errno: "EIO", Short: 1}, {Call: "close", Errno: "EIO", Short: 1},
+		{Call: "fsync", Errno: "EIO", Message: "input/output error", Short: 2}, {Call: "renameat", Errno: "EACCES", Message: "permission denied", Short: 2},
+		{Call: "openat", Errno: "ENOSPC", Message: "no space left", Short: 2}, {Call: "unlinkat", Errno: "EACCES", Message: "permission denied", Short: 1},
+		{Call: "getdents64", Errno: "EIO", Message: "input/output error", Short: 1}, {Call: "newfstatat", Errno: "EIO", Message: "input/output error", Short: 1},
+		{Call: "close", Errno: "EIO", Short: 1},
 	}, func(prefix []string) (string, func(string, straced.Fault) bool) {
 		f := newFaultyDisk(t, model)
-		code := f.fail(prefix)
-		return f.folder, func(what string, _ straced.Fault) bool { return f.held(what, code) }
+		code, log := f.fail(prefix)
+		return f.folder, func(what string, fault straced.Fault) bool {
+			return f.reported(what, log, fault.Message) && f.held(what, code)
+		}
 	})
 	must.Tally(t, "after a system call of a service has failed, the next process continues each stream from its last snapshot", tried, held)
 }
@@ -140,7 +159,7 @@ func TestServiceFullDisk(t *testing.T) {
 	}
 	for _, blocks := range []int{0, 1, 2} { // of 512 bytes
 		f := newFaultyDisk(t, model)
-		code := f.fail([]string{"sh", "-c", fmt.Sprintf(`ulimit -f %d; exec "$0" "$@"`, blocks)})
+		code, _ := f.fail([]string{"sh", "-c", fmt.Sprintf(`ulimit -f %d; exec "$0" "$@"`, blocks)})
 		check(fmt.Sprintf("limit of %d blocks", blocks), f, code)
 	}
 	t.Run("full disk", func(t *testing.T) {
@@ -157,7 +176,7 @@ func TestServiceFullDisk(t *testing.T) {
 		for mount(syscall.MS_REMOUNT, pages) != nil && pages < 1000 { // fewer than are used
 			pages++
 		}
-		code := f.fail(nil)
+		code, _ := f.fail(nil)
 		must.Do(t, mount(syscall.MS_REMOUNT, 1000))
 		check("full disk", f, code)
 	})
