@@ -31,9 +31,11 @@ type Trial func(prefix []string) (folder string, held func(what string, f Fault)
 const attempts = 4
 
 // Inject tries each fault in a trial's folder at some positions, or at all of them in the long
-// form. A position is the number of a call of this name in its thread. A fault that happens at no
-// position is an error. Inject returns the number of faults that happened, and of those after which
-// the promise held. It skips the test where strace cannot make calls fail.
+// form. A position is the number of a call of this name in its thread. strace makes the calls at
+// this position fail in all threads. If in no attempt at a position calls failed only inside the
+// folder, the position is logged and is not a case. A fault that happens at no position is an
+// error. Inject returns the number of faults that happened, and of those after which the promise
+// held. It skips the test where strace cannot make calls fail.
 func Inject(t *testing.T, faults []Fault, try Trial) (tried, held int) {
 	t.Helper()
 	if text, err := exec.Command("strace", "-D", "-f", "-e", "trace=none", "-e", "inject=fsync:error=EIO:when=1", "true").CombinedOutput(); err != nil {
@@ -56,7 +58,7 @@ func Inject(t *testing.T, faults []Fault, try Trial) (tried, held int) {
 		}
 		n, made := must.Cases(min(fault.Short, len(places)), len(places)), 0
 		for i := range n { // one position of each nth that can fail, from its middle: the first ones often cannot
-			part := places[i*len(places)/n : (i+1)*len(places)/n]
+			part, before := places[i*len(places)/n:(i+1)*len(places)/n], made
 			for k := range attempts * len(part) {
 				inject := fmt.Sprintf("%s:error=%s:when=%d", fault.Call, fault.Errno, part[(len(part)/2+k/attempts)%len(part)])
 				folder, check := try(append(slices.Clone(prefix), "-e", "inject="+inject))
@@ -66,6 +68,9 @@ func Inject(t *testing.T, faults []Fault, try Trial) (tried, held int) {
 					}
 					break
 				}
+			}
+			if made == before {
+				t.Logf("%s %s: no case at the positions %v: in %d attempts at each, no call failed, or one outside the folder failed", fault.Call, fault.Errno, part, attempts)
 			}
 		}
 		t.Logf("%s %s: %d cases, of %d positions", fault.Call, fault.Errno, made, len(places))
