@@ -78,7 +78,9 @@ func TestFaults(t *testing.T) {
 		case "broker":
 			broker.kill()
 			broker = serve()
-			must.Equal(t, <-broker.lines, url, "URL after the restart")
+			if got := <-broker.lines; got != url {
+				t.Fatalf("URL after the restart: %q, expected %q", got, url)
+			}
 		case "coordinator":
 			coordinator.kill()
 			coordinator = coordinate()

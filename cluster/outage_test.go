@@ -2,9 +2,13 @@ package cluster
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
+	"os"
 	"sync"
 	"testing"
 
@@ -31,10 +35,17 @@ func TestOutageAtEnd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits ten seconds for the coordinator")
 	}
-	options := broker.Options{Addr: "127.0.0.1:0", Dir: t.TempDir()}
-	b := must.Get(broker.Start(options))(t)
+	// Both brokers have one port. Systems give ports below 32768 to no outgoing connection, which
+	// could occupy it between the two.
+	options := broker.Options{Dir: t.TempDir()}
+	var b *broker.Server
+	err := errors.New("no port was tried")
+	for port := 20_000 + os.Getpid()%10_000; err != nil && port < 32_000; port++ {
+		options.Addr = fmt.Sprintf("127.0.0.1:%d", port)
+		b, err = broker.Start(options)
+	}
+	must.Do(t, err)
 	address := must.Get(url.Parse(b.URLs()[0]))(t)
-	options.Addr = address.Host // also of the second broker
 	s := tiny(t, t.TempDir(), 1, "train.checkpoint_every=5")
 	reached, until := make(chan struct{}, 2), make(chan struct{})
 	tried := &find{text: "result not stored", found: make(chan struct{})}
@@ -42,6 +53,8 @@ func TestOutageAtEnd(t *testing.T) {
 	nc := must.Get(Connect(t.Context(), Connection{URL: address.String(), Wait: true}))(t)
 	defer nc.Close()
 	go func() { _ = w.Run(t.Context(), nc) }()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
 	go func() {
 		<-reached
 		b.Close()
@@ -50,13 +63,14 @@ func TestOutageAtEnd(t *testing.T) {
 		again, err := broker.Start(options)
 		if err != nil {
 			t.Error(err)
+			stop()
 			return
 		}
 		t.Cleanup(again.Close)
 	}()
 	coordinator := must.Get(Connect(t.Context(), Connection{URL: address.String()}))(t)
 	defer coordinator.Close()
-	must.Get((&Coordinator{Sweep: s, Log: logger(t), Lease: LeastLease}).Run(t.Context(), coordinator))(t)
+	must.Get((&Coordinator{Sweep: s, Log: logger(t), Lease: LeastLease}).Run(ctx, coordinator))(t)
 	same(t, s, alone(t, 1))
 }
 
