@@ -73,7 +73,7 @@ func TestTrainFrom(t *testing.T) {
 		}
 	}
 	checkRun(t, nil, []string{"train", "--out", second, "--resume"}, exitOK)
-	checkRun(t, nil, append(args, "--set", "model.d_model=8"), exitUsage, "from: model.d_model is 6 in the model, 8 in this run")
+	checkRun(t, nil, append(args, "--out", filepath.Join(dir, "third"), "--set", "model.d_model=8"), exitUsage, "from: model.d_model is 6 in the model, 8 in this run")
 	checkRun(t, nil, []string{"train", "--from", data}, exitBadInput, "is a folder, expected a model file")
 	checkRun(t, nil, []string{"train", "--set", "optim.freeze=[\"decodr\"]"}, exitUsage, `did you mean "decoder"?`)
 }
