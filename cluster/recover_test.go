@@ -83,12 +83,11 @@ func (h holdAt) Step(p train.Progress) {
 func TestWorkerStops(t *testing.T) {
 	b := start(t)
 	s := tiny(t, t.TempDir(), 1, "train.checkpoint_every=2")
-	reached, until := make(chan struct{}, 2), make(chan struct{})
-	stop := work(t, connect(t, b), &Worker{Name: "first", Reporter: signalAt{holdAt{3, reached, until}}})
+	ctx, cancel := context.WithCancel(t.Context())
+	first := &Worker{Name: "first", Load: loadTask, Log: logger(t), Reporter: cancelAt{holdAt{step: 3}, cancel}}
+	nc := connect(t, b)
 	go func() {
-		<-reached
-		go close(until)
-		if err := stop(); !errors.Is(err, train.ErrInterrupted) {
+		if err := first.Run(ctx, nc); !errors.Is(err, train.ErrInterrupted) {
 			t.Errorf("stopped worker: %v", err)
 		}
 		work(t, connect(t, b), &Worker{Name: "second"})
