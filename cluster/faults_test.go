@@ -3,7 +3,6 @@ package cluster
 import (
 	"encoding/json"
 	"fmt"
-	neturl "net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -26,11 +25,13 @@ func TestFaults(t *testing.T) {
 	}
 	faults := strings.Fields("worker worker network worker worker broker worker network worker coordinator worker worker worker")
 	var hosts [4]host
-	address, promise := "127.0.0.1:0", "a sweep on several machines has the same results after killed workers, cut networks and a restarted server"
+	var address string
+	promise := "a sweep on several machines has the same results after killed workers, cut networks and a restarted server"
 	network, uncut := netns.Try(t)
 	if uncut != nil {
 		promise = "a sweep in several processes has the same results after killed workers and a restarted server"
 		faults = slices.DeleteFunc(faults, func(fault string) bool { return fault == "network" })
+		address = fmt.Sprintf("127.0.0.1:%d", netns.FreePort(t))
 	} else {
 		for i := range hosts {
 			hosts[i] = host{network.Add(1 + i)}
@@ -48,7 +49,6 @@ func TestFaults(t *testing.T) {
 	serve := func() *process { return hosts[0].start(t, "broker", address, folder) }
 	broker := serve()
 	url := <-broker.lines
-	address = must.Get(neturl.Parse(url))(t).Host // also after a restart
 	coordinate := func() *process {
 		return hosts[0].start(t, "coordinator", append([]string{url, dir, fmt.Sprint(seeds)}, settings...)...)
 	}

@@ -3,17 +3,16 @@ package cluster
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
-	"os"
 	"sync"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/cluster/broker"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/netns"
 )
 
 // find is a writer that closes a channel when a text is written the first time.
@@ -35,16 +34,8 @@ func TestOutageAtEnd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits ten seconds for the coordinator")
 	}
-	// Both brokers have one port. Systems give ports below 32768 to no outgoing connection, which
-	// could occupy it between the two.
-	options := broker.Options{Dir: t.TempDir()}
-	var b *broker.Server
-	err := errors.New("no port was tried")
-	for port := 20_000 + os.Getpid()%10_000; err != nil && port < 32_000; port++ {
-		options.Addr = fmt.Sprintf("127.0.0.1:%d", port)
-		b, err = broker.Start(options)
-	}
-	must.Do(t, err)
+	options := broker.Options{Addr: fmt.Sprintf("127.0.0.1:%d", netns.FreePort(t)), Dir: t.TempDir()} // of both brokers
+	b := must.Get(broker.Start(options))(t)
 	address := must.Get(url.Parse(b.URLs()[0]))(t)
 	s := tiny(t, t.TempDir(), 1, "train.checkpoint_every=5")
 	reached, until := make(chan struct{}, 2), make(chan struct{})

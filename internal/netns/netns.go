@@ -1,4 +1,5 @@
-// Package netns makes hosts for tests: network namespaces, each with an address of its own.
+// Package netns makes hosts for tests, which are network namespaces, each with an address of its
+// own, and finds free ports.
 package netns
 
 import (

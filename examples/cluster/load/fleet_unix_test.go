@@ -34,8 +34,8 @@ func build(t *testing.T) (program, model string) {
 // Members that are processes of their own are killed with SIGKILL. One is suspended and wakes up
 // when others have ended its streams.
 func TestProcesses(t *testing.T) {
-	ctx, b, r := clustertest.Context(t), clustertest.Start(t), recognizer(t)
 	program, model := build(t)
+	ctx, b, r := clustertest.Context(t), clustertest.Start(t), recognizer(t)
 	f := &fleet{dir: t.TempDir(), command: []string{program, "-nats", b.URL(), "-model", model, "-interval", "50ms"}}
 	for range 3 {
 		must.Do(t, f.addMember(ctx))

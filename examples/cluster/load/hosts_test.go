@@ -16,8 +16,9 @@ import (
 // Each member is a host of its own. The network of one is cut, so that it loses its streams without
 // knowing it, and another one is killed.
 func TestHosts(t *testing.T) {
-	hosts, ctx, r := netns.New(t), clustertest.Context(t), recognizer(t)
+	hosts := netns.New(t)
 	program, model := build(t)
+	ctx, r := clustertest.Context(t), recognizer(t)
 	dir := t.TempDir()
 	const url = "nats://10.209.0.10:4222"
 	broker := hosts.Add(10).Command(clustertest.Command("10.209.0.10:4222", t.TempDir())...)

@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/examples/cluster/internal/clustertest"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/netns"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 )
 
@@ -30,14 +30,11 @@ func TestRun(t *testing.T) {
 		return path
 	}
 	words, silence := wav("words.wav", tonemodel.Words().Samples), wav("silence.wav", make([]float32, 8000))
-	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t) // to find a free port
-	port := l.Addr().(*net.TCPAddr).Port
-	must.Do(t, l.Close())
 	broker := filepath.Join(dir, "broker")
 	command := clustertest.Command(`127.0.0.1:"$4"`, `"$7"`) // of nats-server -a 127.0.0.1 -p PORT -js -sd DIR
 	must.Do(t, os.WriteFile(broker, []byte("#!/bin/sh\nexec "+strings.Join(command, " ")+"\n"), 0o777))
 
-	good := options{broker: broker, member: program, model: model, port: port, members: 1, streams: 1, minutes: 0.1, seconds: 30, interval: 50 * time.Millisecond}
+	good := options{broker: broker, member: program, model: model, port: netns.FreePort(t), members: 1, streams: 1, minutes: 0.1, seconds: 30, interval: 50 * time.Millisecond}
 	for want, change := range map[string]func(o *options){
 		"-minutes NaN":   func(o *options) { o.minutes = math.NaN() },
 		"-minutes +Inf":  func(o *options) { o.minutes = math.Inf(1) },

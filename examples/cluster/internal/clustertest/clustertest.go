@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/netns"
 )
 
 // Broker is a NATS server in this process.
@@ -38,13 +39,12 @@ func StartCluster(t testing.TB, n int) (all []*Broker) {
 	t.Helper()
 	var routes []*url.URL
 	for i := range n {
-		l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t) // to find a free port
-		routes = append(routes, &url.URL{Scheme: "nats", Host: l.Addr().String()})
+		port := netns.FreePort(t)
+		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
 		b := newBroker(t)
 		b.opt.ServerName = fmt.Sprint("broker", i)
-		b.opt.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port}
+		b.opt.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: port}
 		all = append(all, b)
-		must.Do(t, l.Close())
 	}
 	for _, b := range all {
 		b.opt.Routes = routes
@@ -54,7 +54,7 @@ func StartCluster(t testing.TB, n int) (all []*Broker) {
 }
 
 func newBroker(t testing.TB) *Broker {
-	b := &Broker{t: t, opt: server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true}}
+	b := &Broker{t: t, opt: server.Options{Host: "127.0.0.1", Port: netns.FreePort(t), JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true}}
 	t.Cleanup(b.Stop)
 	return b
 }
@@ -67,7 +67,6 @@ func (b *Broker) start() {
 	if !b.server.ReadyForConnections(10 * time.Second) {
 		b.t.Fatal("the broker does not accept connections")
 	}
-	b.opt.Port = opt.Port
 }
 
 // Stop stops the broker.

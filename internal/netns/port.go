@@ -1,0 +1,26 @@
+package netns
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"testing"
+)
+
+// FreePort returns a port of the loopback interface on which a server can listen, stop and listen
+// again. It is below 32768: systems give such a port to no outgoing connection, which could occupy
+// it in between.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	var err error
+	for range 100 {
+		port := 20_000 + rand.IntN(12_000)
+		var l net.Listener
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			l.Close()
+			return port
+		}
+	}
+	t.Fatal(err)
+	return 0
+}
