@@ -152,13 +152,16 @@ func TestInterruptedStart(t *testing.T) {
 // A coordinator that loses its connection while it waits for workers to stop ends at once.
 func TestDrainClosed(t *testing.T) {
 	st := stored(t, entry{Status: running})
-	s := &sweep{Coordinator: &Coordinator{Log: logger(t)}, store: st, id: testKey[:16], open: map[int]bool{0: true}, state: make([]Status, 1)}
-	w := must.Get(st.kv.Watch(t.Context(), stopKey(s.id), jetstream.UpdatesOnly()))(t)
+	waits := &find{text: "waiting for workers", found: make(chan struct{})}
+	s := &sweep{
+		Coordinator: &Coordinator{Log: slog.New(slog.NewTextHandler(io.MultiWriter(t.Output(), waits), nil))},
+		store:       st, id: testKey[:16], open: map[int]bool{0: true}, state: make([]Status, 1),
+	}
 	go func() {
-		<-w.Updates()
+		<-waits.found
 		st.nc.Close()
 	}()
-	must.Fail(t, s.drain(), train.ErrInterrupted, "closed")
+	must.Fail(t, s.drain(), train.ErrInterrupted, "the connection to the broker was closed")
 }
 
 // A coordinator that stops says for how many workers it waits, and shows what happens to their

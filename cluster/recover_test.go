@@ -26,22 +26,27 @@ func TestDrain(t *testing.T) {
 	b := start(t)
 	s := tiny(t, t.TempDir(), 2, "train.checkpoint_every=1")
 	ctx, cancel := context.WithCancel(t.Context())
+	kept := 0 // steps of the run that is stopped
 	c := &Coordinator{Sweep: s, Log: logger(t), Lease: LeastLease, Watch: func(all []Status) {
 		for _, st := range all {
 			if st.State == running && st.Step >= 2 {
 				cancel()
 			}
+			if st.State == stopped {
+				kept = st.Step
+			}
 		}
 	}}
 	nc := connect(t, b)
 	cancelled := make(chan struct{})
-	go func() { // the first run waits in step 3 until the workers are told to stop
+	go func() { // the first run waits in step 3 until its worker has renewed its lease some times after it was told to stop
 		defer close(cancelled)
 		<-ctx.Done()
 		if st, err := open(t.Context(), nc); err == nil {
 			if w, err := st.kv.Watch(t.Context(), "*.stop"); err == nil {
 				for e := range w.Updates() {
 					if e != nil && e.Operation() == jetstream.KeyValuePut {
+						sleep(t.Context(), 2*LeastLease)
 						return
 					}
 				}
@@ -49,8 +54,8 @@ func TestDrain(t *testing.T) {
 		}
 	}()
 	stop := work(t, connect(t, b), &Worker{Name: "first", Reporter: holdAt{3, nil, cancelled}})
-	if rows, err := c.Run(ctx, nc); !errors.Is(err, train.ErrInterrupted) || len(rows) > 1 {
-		t.Fatalf("%d rows, %v", len(rows), err)
+	if rows, err := c.Run(ctx, nc); !errors.Is(err, train.ErrInterrupted) || len(rows) > 0 || kept < 3 || kept >= 12 {
+		t.Fatalf("%d rows, %d of 12 steps, %v; expected no row and at least 3 steps", len(rows), kept, err)
 	}
 	st := must.Get(open(t.Context(), nc))(t)
 	queue := must.Get(st.js.Stream(t.Context(), runsStream))(t)
