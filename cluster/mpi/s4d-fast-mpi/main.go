@@ -214,7 +214,7 @@ func threads() int {
 }
 
 // reporter reports progress on rank 0. It is a variable for tests.
-var reporter = func(rank int) train.Reporter {
+var reporter = func(_ context.Context, rank int) train.Reporter {
 	if rank > 0 {
 		return nil
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -29,8 +30,9 @@ func TestMain(m *testing.M) {
 	var of raiser
 	var at int
 	if n, _ := fmt.Sscan(text, &at, &of.step, &of.signal); n == 3 {
-		reporter = func(rank int) train.Reporter {
+		reporter = func(ctx context.Context, rank int) train.Reporter {
 			if rank == at {
+				of.ctx = ctx
 				return of
 			}
 			return nil
@@ -39,8 +41,9 @@ func TestMain(m *testing.M) {
 	main()
 }
 
-// raiser sends a signal to its own process after a step.
+// raiser sends a signal to its own process after a step, which ends when the signal has arrived.
 type raiser struct {
+	ctx    context.Context // of the run
 	step   int
 	signal syscall.Signal
 }
@@ -52,6 +55,7 @@ func (r raiser) End()                      {}
 func (r raiser) Step(p train.Progress) {
 	if p.Step == r.step {
 		syscall.Kill(os.Getpid(), r.signal)
+		<-r.ctx.Done()
 	}
 }
 

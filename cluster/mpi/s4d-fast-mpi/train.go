@@ -54,7 +54,7 @@ func (c *trainCmd) run(ctx context.Context, world *mpi.World) error {
 	if err := agree(world, err); err != nil {
 		return err
 	}
-	opt := train.Options{Dir: c.Out, Resume: c.Resume, From: from, Group: world, Reporter: reporter(world.Rank())}
+	opt := train.Options{Dir: c.Out, Resume: c.Resume, From: from, Group: world, Reporter: reporter(ctx, world.Rank())}
 	if c.Out == "" {
 		opt.Dir, opt.Numbered = filepath.Join("runs", cfg.Task), true
 	}
