@@ -19,11 +19,13 @@ func TestPanickingModel(t *testing.T) {
 	pcm := encode(tonemodel.Words().Samples)
 	synctest.Test(t, func(t *testing.T) {
 		var log logBuffer
-		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots, c.Log = t.TempDir(), log.logger() })
+		n := runtime.GOMAXPROCS(0) + 1
+		in := startService(t, toneModel(t, 0), func(c *Options) {
+			c.Snapshots, c.Log, c.MaxPerClient = t.TempDir(), log.logger(), 2*n
+		})
 		good := in.server.recognizer
 		bad := newRecognizer(t)
 		in.server.streams.recognizer = bad
-		n := runtime.GOMAXPROCS(0) + 1
 		var all []net.Conn
 		for i := range n {
 			in.interrupt(fmt.Sprint("socket", i))

@@ -241,7 +241,7 @@ func TestFewFileDescriptors(t *testing.T) {
 	}
 	dir := t.TempDir()
 	p := startCommand(t, exec.Command(shell, "-c", `ulimit -n 120 && exec "$0" "$@"`, os.Args[0],
-		"-listen", "127.0.0.1:0", "-metrics", "127.0.0.1:0", "-snapshots", dir, "-max-per-client", "1000", "-model", saveToneModel(t)))
+		"-listen", "127.0.0.1:0", "-metrics", "127.0.0.1:0", "-snapshots", dir, "-max-per-client", "1000", "-grace", "10m", "-model", saveToneModel(t)))
 	words := tonemodel.Words()
 	pcm := encode(words.Samples[:words.Tones[0].End+tonemodel.SampleRate])
 	var accepted []net.Conn

@@ -228,7 +228,7 @@ func TestErrors(t *testing.T) {
 	b.text(`(() => {
 		const fetched = window.fetch;
 		window.fetch = (to, what) => {
-			if (what.method !== "GET") return fetched(to, what);
+			if (what.method !== "GET" || to.includes("/status")) return fetched(to, what);
 			window.fetch = fetched;
 			return Promise.resolve(new Response('{"error": "try again"}', { status: 409 }));
 		};

@@ -48,6 +48,7 @@ func TestStory(t *testing.T) {
 	b.until(`[...document.querySelectorAll("#events .label")].some((e) => e.textContent === "stop")`)
 	b.until(`!document.querySelector("#events select").disabled`)
 	b.figure("listen", "listen-title") // TestTrial replaces it
+	b.click("Stop listening")          // before the word leaves the last 3 seconds
 	b.controls()
 	b.choose("#events select", "_other")
 	b.until(`document.querySelector("#events .done")?.textContent === "Added to the other sounds"`)
@@ -56,7 +57,6 @@ func TestStory(t *testing.T) {
 	b.click("Add the last 3 seconds")
 	b.until(`document.getElementById("announce").textContent.startsWith("Added to stop")`)
 	must.Equal(t, b.files("my words/stop"), 6, "clips of stop, with the missed one")
-	b.click("Stop listening")
 
 	b.run(b.ctx, chromedp.WaitVisible(css("#use")))
 	command := b.text(`document.getElementById("command").textContent`)
