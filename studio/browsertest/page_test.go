@@ -35,7 +35,7 @@ func (b *browser) expect(text string) {
 // detector makes a project whose detector is the built-in model, and opens it.
 func (b *browser) detector(name string) {
 	b.Helper()
-	dir := filepath.Join(b.dir, name)
+	dir := filepath.Join(b.TempDir(), name)
 	must.Do(b, os.MkdirAll(filepath.Join(dir, ".studio"), 0o777))
 	m := must.Get(pretrained.Load("commands"))(b)
 	must.Do(b, m.Save(filepath.Join(dir, "model.safetensors")))
@@ -43,6 +43,7 @@ func (b *browser) detector(name string) {
 	text := fmt.Sprintf(`{"hash": "%x", "labels": ["left", "stop"], "words": [{"right": 1, "total": 1}, {"right": 1, "total": 1}], "worst": [
 		{"folder": "left", "clip": "clip-001.wav", "found": "left", "peak": 0.5}], "threshold": 0.5}`, hash)
 	must.Do(b, os.WriteFile(filepath.Join(dir, ".studio", "detector.json"), []byte(text), 0o666))
+	must.Do(b, os.Rename(dir, filepath.Join(b.dir, name))) // complete, since the server tidies each project that it finds
 	b.run(b.ctx, chromedp.Reload())
 	b.until(`!document.getElementById("listen").disabled`)
 }
@@ -158,11 +159,9 @@ func TestLostMicrophone(t *testing.T) {
 		return "";
 	})()`)
 	b.click("Listen with the microphone")
-	b.until(`Number(document.getElementById("wave").dataset.seconds) > 1`)
+	b.until(`document.getElementById("listen-state").textContent !== "The microphone was disconnected."`)
 	idle("This computer is too slow for the detector, which is 30 s behind the microphone.")
-	if seconds := b.text(`document.getElementById("wave").dataset.seconds`); !strings.HasPrefix(seconds, "30.") {
-		t.Errorf("%s s were sent", seconds)
-	}
+	b.until(`document.getElementById("wave").dataset.seconds.startsWith("30.")`) // were sent
 	b.clean()
 }
 
