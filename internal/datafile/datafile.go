@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // ErrNotRegular marks what a data folder holds in place of a file: a folder, a named pipe, a
@@ -74,11 +75,9 @@ func IsFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// maxDepth bounds the depth of folders, because links can form a cycle.
-const maxDepth = 32
-
 // Walk calls visit with the files of a folder and of the folders in it, in alphabetical order. It
-// follows links. It calls visit for a folder whose name begins with a dot, but not for its files.
+// follows links, and fails if one leads to a folder that contains it. It calls visit for a folder
+// whose name begins with a dot, but not for its files.
 func Walk(dir string, visit func(path string)) error {
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {
@@ -87,24 +86,32 @@ func Walk(dir string, visit func(path string)) error {
 	if err != nil {
 		return err
 	}
-	return walk(dir, visit, 0)
+	return walk(dir, visit, []fs.FileInfo{info})
 }
 
-func walk(dir string, visit func(path string), depth int) error {
-	if depth > maxDepth {
-		return fmt.Errorf("%s: folders nested more than %d deep", dir, maxDepth)
-	}
+func walk(dir string, visit func(path string), within []fs.FileInfo) error { // within ends with dir
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if e.Name()[0] == '.' || !IsFolder(path) {
+		if e.Name()[0] == '.' {
 			visit(path)
 			continue
 		}
-		if err := walk(path, visit, depth+1); err != nil {
+		info, err := os.Stat(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // visit receives links to nothing
+			return err
+		}
+		if err != nil || !info.IsDir() {
+			visit(path)
+			continue
+		}
+		if slices.ContainsFunc(within, func(f fs.FileInfo) bool { return os.SameFile(f, info) }) {
+			return fmt.Errorf("%s: a link to a folder that contains it", path)
+		}
+		if err := walk(path, visit, append(within, info)); err != nil {
 			return err
 		}
 	}
