@@ -53,10 +53,11 @@ func checkRate(rate float64) error {
 // audioFiles returns the recordings of a folder at any depth, in alphabetical order, and why its
 // other files are ignored. If path is a file, it returns the path.
 func audioFiles(path string) (files, ignored []string, err error) {
-	if !datafile.IsFolder(path) {
-		if _, err := os.Stat(path); err != nil {
-			return nil, nil, fmt.Errorf("calibration: %w", err)
-		}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("calibration: %w", err)
+	}
+	if !info.IsDir() {
 		return []string{path}, nil, nil
 	}
 	err = datafile.Walk(path, func(name string) {

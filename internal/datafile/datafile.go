@@ -69,10 +69,20 @@ func List(dir string) ([]fs.DirEntry, error) {
 	return files, nil
 }
 
-// IsFolder reports whether path is a folder or a link to one.
-func IsFolder(path string) bool {
+// IsFolder reports whether path is a folder or a link to one. It fails if path cannot be examined,
+// but not if nothing is there.
+func IsFolder(path string) (bool, error) {
+	info, err := examine(path)
+	return info != nil && info.IsDir(), err
+}
+
+// examine returns nil if nothing is at path, or a link to nothing.
+func examine(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return info, err
 }
 
 // Walk calls visit with the files of a folder and of the folders in it, in alphabetical order. It
@@ -100,11 +110,11 @@ func walk(dir string, visit func(path string), within []fs.FileInfo) error { // 
 			visit(path)
 			continue
 		}
-		info, err := os.Stat(path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // visit receives links to nothing
+		info, err := examine(path)
+		if err != nil {
 			return err
 		}
-		if err != nil || !info.IsDir() {
+		if info == nil || !info.IsDir() {
 			visit(path)
 			continue
 		}

@@ -190,13 +190,16 @@ func (s *folderScan) classes() error {
 	for _, e := range entries {
 		name, path := e.Name(), filepath.Join(s.dir, e.Name())
 		r := recording{}
+		isFolder, err := datafile.IsFolder(path)
 		switch {
 		case slices.Contains(splitLists, name):
 			continue
 		case name[0] == '.':
 			s.ignore(path, "hidden")
 			continue
-		case !datafile.IsFolder(path):
+		case err != nil:
+			return err
+		case !isFolder:
 			s.ignore(path, "not in the folder of a class")
 			continue
 		case !utf8.ValidString(name):
@@ -259,9 +262,14 @@ func (s *folderScan) list(dir string, r recording) error {
 		return err
 	}
 	for _, e := range entries {
-		if path := filepath.Join(dir, e.Name()); datafile.IsFolder(path) {
+		path := filepath.Join(dir, e.Name())
+		isFolder, err := datafile.IsFolder(path)
+		switch {
+		case err != nil:
+			return err
+		case isFolder:
 			s.ignore(path, "a folder in the folder of a class")
-		} else {
+		default:
 			s.add(path, r)
 		}
 	}

@@ -17,7 +17,7 @@ func TestRealAudioFolder(t *testing.T) {
 		t.Skip("S4D_DATA is not set: it names a folder that holds speech-commands-12 and esc10")
 	}
 	words, sounds := filepath.Join(root, "speech-commands-12"), filepath.Join(root, "esc10")
-	if !datafile.IsFolder(words) || !datafile.IsFolder(sounds) {
+	if !must.Get(datafile.IsFolder(words))(t) || !must.Get(datafile.IsFolder(sounds))(t) {
 		t.Skip("S4D_DATA lacks speech-commands-12 or esc10")
 	}
 	if testing.Short() {

@@ -4,8 +4,10 @@ package task
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -52,6 +54,47 @@ func TestPipesInDataFolders(t *testing.T) {
 		_, err := load(test.task, Options{Dir: dir})
 		if !errors.Is(err, datafile.ErrNotRegular) || strings.Count(err.Error(), pipe) != 1 {
 			t.Errorf("%s: error %v, expected one that names %s once", test.task, err, pipe)
+		}
+	}
+}
+
+// A folder that may hold data, but cannot be examined, is an error that names it: without it, the
+// data would be others.
+func TestFoldersThatCannotBeExamined(t *testing.T) {
+	for _, test := range []struct{ task, link, option string }{
+		{"fsdd", "recordings", ""},
+		{"speech-commands", "yes", ""},
+		{"audio", "yes", ""},
+		{"audio", "no/yes", ""},
+		{"audio", ".more/no", "words"},
+		{"audio", ".more/noise", "background"},
+		{"text", "aclImdb", ""},
+		{"text", "test", ""},
+		{"retrieval", "tsv_data", ""},
+		{"image", "train/cat", ""},
+		{"pathfinder", pathfinderLevel + "/metadata", ""},
+	} {
+		dir := t.TempDir()
+		for i := range 10 {
+			if name := strconv.Itoa(i); test.task == "text" {
+				write(t, filepath.Join(dir, "train", "pos", name+".txt"), []byte("good"))
+				write(t, filepath.Join(dir, "train", "neg", name+".txt"), []byte("bad"))
+			} else {
+				testfiles.Ramp(t, filepath.Join(dir, "no", name+".wav"), 16000, 7, 0)
+			}
+		}
+		link := filepath.Join(dir, filepath.FromSlash(test.link))
+		must.Do(t, os.MkdirAll(filepath.Dir(link), 0o777))
+		if err := os.Symlink(link, link); err != nil {
+			t.Skip("no symbolic links here:", err)
+		}
+		var settings []string
+		if test.option != "" {
+			settings = []string{fmt.Sprintf("%s=[%q]", test.option, filepath.Dir(link))}
+		}
+		_, err := loadSet(t, test.task, dir, "", settings...)
+		if !errors.Is(err, syscall.ELOOP) || !strings.Contains(err.Error(), link) {
+			t.Errorf("%s: error %v, expected one that names %s", test.task, err, link)
 		}
 	}
 }

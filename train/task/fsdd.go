@@ -47,11 +47,14 @@ func fsddEntries(dir string) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if inner := filepath.Join(dir, "recordings"); datafile.IsFolder(inner) {
+	inner := filepath.Join(dir, "recordings")
+	isFolder, err := datafile.IsFolder(inner)
+	if isFolder {
 		dir = inner
-		if files, err = datafile.List(dir); err != nil {
-			return nil, err
-		}
+		files, err = datafile.List(dir)
+	}
+	if err != nil {
+		return nil, err
 	}
 	var entries []entry
 	for _, name := range recordings(files, isWAV) {

@@ -27,7 +27,9 @@ func readImageFolder(ctx context.Context, dir string, side int, colour bool, src
 	}
 	for _, c := range classes {
 		inner := filepath.Join(dir, c.Name())
-		if !datafile.IsFolder(inner) || strings.HasPrefix(c.Name(), ".") {
+		if isFolder, err := datafile.IsFolder(inner); err != nil {
+			return nil, err
+		} else if !isFolder || strings.HasPrefix(c.Name(), ".") {
 			continue
 		}
 		files, err := os.ReadDir(inner)

@@ -108,7 +108,9 @@ func (o mixOptions) addFolders(ctx context.Context, to *dataset.Sounds, names fu
 		for label, word := range to.Labels {
 			for _, name := range names(word) {
 				folder := filepath.Join(dir, name)
-				if !datafile.IsFolder(folder) {
+				if isFolder, err := datafile.IsFolder(folder); err != nil {
+					return nil, err
+				} else if !isFolder {
 					continue
 				}
 				clips, err := read(label, []string{folder})

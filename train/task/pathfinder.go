@@ -154,8 +154,9 @@ func readPathfinder(dir string, side int) (*pathfinderFiles, error) {
 func pathfinderFolder(dir string, side int) (string, error) {
 	name := pathfinderName(side)
 	for _, inner := range []string{"", name, filepath.Join("lra_release", name), filepath.Join("lra_release", "lra_release", name)} {
-		if level := filepath.Join(dir, inner, pathfinderLevel); datafile.IsFolder(filepath.Join(level, "metadata")) {
-			return level, nil
+		level := filepath.Join(dir, inner, pathfinderLevel)
+		if isFolder, err := datafile.IsFolder(filepath.Join(level, "metadata")); isFolder || err != nil {
+			return level, err
 		}
 	}
 	return "", datafile.NoData("data folder %s contains neither %s/metadata nor %s/%[2]s/metadata", dir, pathfinderLevel, name)

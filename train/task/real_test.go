@@ -21,7 +21,7 @@ func realData(t *testing.T, name string) string {
 		t.Skip("S4D_DATA is not set: it names a folder that holds " + name)
 	}
 	dir := filepath.Join(root, name)
-	if !datafile.IsFolder(dir) {
+	if !must.Get(datafile.IsFolder(dir))(t) {
 		t.Skipf("S4D_DATA holds no %s", name)
 	}
 	return dir

@@ -31,7 +31,10 @@ func loadRetrieval(ctx context.Context, src Source, _ none) (*dataset.Dataset, e
 		return nil, err
 	}
 	dir := src.Dir
-	if inner := filepath.Join(dir, "tsv_data"); datafile.IsFolder(inner) {
+	inner := filepath.Join(dir, "tsv_data")
+	if isFolder, err := datafile.IsFolder(inner); err != nil {
+		return nil, err
+	} else if isFolder {
 		dir = inner
 	}
 	papers := paperSet{index: map[string]int{}}

@@ -86,7 +86,14 @@ func speechWords(dir string) ([]string, error) {
 	var words []string
 	for _, f := range files {
 		name := f.Name()
-		if name[0] != '_' && name[0] != '.' && datafile.IsFolder(filepath.Join(dir, name)) {
+		if name[0] == '_' || name[0] == '.' {
+			continue
+		}
+		isFolder, err := datafile.IsFolder(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		if isFolder {
 			words = append(words, name)
 		}
 	}

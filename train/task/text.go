@@ -31,7 +31,10 @@ func loadText(ctx context.Context, src Source, _ none) (*dataset.Dataset, error)
 		return nil, err
 	}
 	dir := src.Dir
-	if inner := filepath.Join(dir, "aclImdb"); datafile.IsFolder(inner) {
+	inner := filepath.Join(dir, "aclImdb")
+	if isFolder, err := datafile.IsFolder(inner); err != nil {
+		return nil, err
+	} else if isFolder {
 		dir = inner
 	}
 	texts, trained, err := readReviews(ctx, filepath.Join(dir, "train"), src)
@@ -51,7 +54,11 @@ func loadText(ctx context.Context, src Source, _ none) (*dataset.Dataset, error)
 	trained.tokens = encodeTexts(texts, v, textMax)
 
 	sets := map[split]*tokenSet{trainSplit: trained}
-	if datafile.IsFolder(filepath.Join(dir, "test")) {
+	hasTest, err := datafile.IsFolder(filepath.Join(dir, "test"))
+	if err != nil {
+		return nil, err
+	}
+	if hasTest {
 		if src.includes(valSplit) || src.includes(testSplit) {
 			texts, tested, err := readReviews(ctx, filepath.Join(dir, "test"), src)
 			if err != nil {
