@@ -34,7 +34,8 @@ func TestOutageAtEnd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits ten seconds for the coordinator")
 	}
-	options := broker.Options{Addr: fmt.Sprintf("127.0.0.1:%d", netns.FreePort(t)), Dir: t.TempDir()} // of both brokers
+	// Both brokers have these options.
+	options := broker.Options{Addr: fmt.Sprintf("127.0.0.1:%d", netns.FreePort(t)), Dir: t.TempDir()}
 	b := must.Get(broker.Start(options))(t)
 	address := must.Get(url.Parse(b.URLs()[0]))(t)
 	s := tiny(t, t.TempDir(), 1, "train.checkpoint_every=5")

@@ -38,7 +38,7 @@ func snapshots(t *testing.T, r *events.Recognizer) {
 	want := detect(t, r, s.Samples, len(s.Samples))
 	posteriors := map[float32]bool{}
 	sizes := []int{743}
-	if !vektest.Emulated {
+	if !vektest.Emulated { // emulation is slow: one size only
 		sizes = append(sizes, 2417, 9001)
 	}
 	if !testing.Short() {

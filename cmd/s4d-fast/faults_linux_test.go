@@ -252,8 +252,8 @@ func TestFolderGone(t *testing.T) {
 	must.Tally(t, "a run whose folder is moved, is removed or becomes read-only names the file and can be resumed, or run again, to the same bits", tried, held)
 }
 
-// The disk's content at a moment of a run, on which the file system replays its journal. The run
-// resumes from the files that it then has.
+// The disk is copied at a moment of a run, as after a power cut. ext4 replays its journal on the
+// copy, and the run resumes from the files that are in it.
 func TestDiskImage(t *testing.T) {
 	const long = 1 << 20 // epochs
 	uninterrupted(t, 1)
@@ -295,7 +295,8 @@ func TestDiskImage(t *testing.T) {
 			}
 			must.Do(t, cmd.Process.Signal(syscall.SIGSTOP)) // in the middle of any step
 			images = append(images, filepath.Join(dir, fmt.Sprint("copy", i)))
-			// The kernel still writes. Two equal copies have the state of a moment between them.
+			// The run is suspended, but the kernel may still write. If two successive copies are
+			// equal, the image had this content at a moment between them.
 			var content []byte
 			for again := read(t, image); !bytes.Equal(again, content); again = read(t, image) {
 				content = again

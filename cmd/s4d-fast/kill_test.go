@@ -155,7 +155,8 @@ func firstCheckpoint(out string) int64 {
 }
 
 // A run is killed while it writes its first checkpoint: the temporary file exists, and has not been
-// renamed. The run is on a disk, where the sync of this file takes time, so that most kills hit.
+// renamed. The run is on a disk: the longer the sync of this file takes, the more kills hit. On a
+// fast disk most kills miss.
 func TestKillAtFirstCheckpoint(t *testing.T) {
 	const epochs = 2
 	want, _ := uninterrupted(t, epochs)

@@ -240,6 +240,7 @@ func TestFewFileDescriptors(t *testing.T) {
 		t.Skip(err)
 	}
 	dir := t.TempDir()
+	// The grace is longer than a slow machine takes to end all streams.
 	p := startCommand(t, exec.Command(shell, "-c", `ulimit -n 120 && exec "$0" "$@"`, os.Args[0],
 		"-listen", "127.0.0.1:0", "-metrics", "127.0.0.1:0", "-snapshots", dir, "-max-per-client", "1000", "-grace", "10m", "-model", saveToneModel(t)))
 	words := tonemodel.Words()

@@ -134,8 +134,9 @@ func TestServiceSystemCallFails(t *testing.T) {
 	tried, held := straced.Inject(t, []straced.Fault{
 		{Call: "fsync", Errno: "EIO", Message: "input/output error", Short: 2}, {Call: "renameat", Errno: "EACCES", Message: "permission denied", Short: 2},
 		{Call: "openat", Errno: "ENOSPC", Message: "no space left", Short: 2}, {Call: "unlinkat", Errno: "EACCES", Message: "permission denied", Short: 1},
-		{Call: "getdents64", Errno: "EIO", Message: "input/output error", Short: 1}, {Call: "newfstatat", Errno: "EIO", Short: 1}, // os.Rename ignores it
-		{Call: "close", Errno: "EIO", Short: 1},
+		{Call: "getdents64", Errno: "EIO", Message: "input/output error", Short: 1},
+		// newfstatat has no message: os.Rename ignores a failed Lstat.
+		{Call: "newfstatat", Errno: "EIO", Short: 1}, {Call: "close", Errno: "EIO", Short: 1},
 	}, func(prefix []string) (string, func(string, straced.Fault) bool) {
 		f := newFaultyDisk(t, model)
 		code, log := f.fail(prefix)

@@ -76,7 +76,8 @@ func IsFolder(path string) (bool, error) {
 	return info != nil && info.IsDir(), err
 }
 
-// examine returns nil if nothing is at path, or a link to nothing.
+// examine is os.Stat, but returns neither information nor an error if path does not exist, or is a
+// link to something that does not exist.
 func examine(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -86,8 +87,8 @@ func examine(path string) (fs.FileInfo, error) {
 }
 
 // Walk calls visit with the files of a folder and of the folders in it, in alphabetical order. It
-// follows links, and fails if one leads to a folder that contains it. It calls visit for a folder
-// whose name begins with a dot, but not for its files.
+// follows links, and fails if one leads to a folder that contains it, or if an entry cannot be
+// examined. It calls visit for a folder whose name begins with a dot, but not for its files.
 func Walk(dir string, visit func(path string)) error {
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {
@@ -99,7 +100,8 @@ func Walk(dir string, visit func(path string)) error {
 	return walk(dir, visit, []fs.FileInfo{info})
 }
 
-func walk(dir string, visit func(path string), within []fs.FileInfo) error { // within ends with dir
+// walk is Walk. within has the folders that lead to dir. The last one is dir.
+func walk(dir string, visit func(path string), within []fs.FileInfo) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -119,7 +121,7 @@ func walk(dir string, visit func(path string), within []fs.FileInfo) error { // 
 			continue
 		}
 		if slices.ContainsFunc(within, func(f fs.FileInfo) bool { return os.SameFile(f, info) }) {
-			return fmt.Errorf("%s: a link to a folder that contains it", path)
+			return fmt.Errorf("%s is a link to a folder that contains it: remove the link", path)
 		}
 		if err := walk(path, visit, append(within, info)); err != nil {
 			return err

@@ -9,8 +9,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// Walk follows links, visits hidden folders without their files and links to nothing, and fails if
-// links form a cycle.
+// Walk follows links, and visits links to nothing. It visits hidden folders, but not their files.
+// It fails if links form a cycle.
 func TestWalk(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	for _, path := range []string{filepath.Join(dir, "b", "2.wav"), filepath.Join(dir, "a.wav"), filepath.Join(dir, ".git", "x.wav"), filepath.Join(other, "y.wav")} {
@@ -20,7 +20,7 @@ func TestWalk(t *testing.T) {
 	if err := os.Symlink(other, filepath.Join(dir, "c")); err != nil {
 		t.Skip(err)
 	}
-	must.Do(t, os.Symlink(other, filepath.Join(dir, "d"))) // twice the same folder, neither in the other
+	must.Do(t, os.Symlink(other, filepath.Join(dir, "d"))) // c and d are the same folder, but no cycle
 	must.Do(t, os.Symlink("none", filepath.Join(dir, "e")))
 	var got []string
 	visit := func(path string) { got = append(got, filepath.ToSlash(strings.TrimPrefix(path, dir))) }
@@ -30,7 +30,7 @@ func TestWalk(t *testing.T) {
 	must.Fail(t, Walk(filepath.Join(dir, "none"), visit), "none")
 	for _, name := range []string{filepath.Join(other, "back"), filepath.Join(dir, "b", "up")} {
 		must.Do(t, os.Symlink(dir, name))
-		must.Fail(t, Walk(dir, visit), name[len(filepath.Dir(name)):]+": a link to a folder that contains it")
+		must.Fail(t, Walk(dir, visit), name[len(filepath.Dir(name)):]+" is a link to a folder that contains it: remove the link")
 		must.Do(t, os.Remove(name))
 	}
 	must.Do(t, os.Symlink("f", filepath.Join(dir, "f"))) // a link to itself

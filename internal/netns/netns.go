@@ -1,5 +1,5 @@
-// Package netns makes hosts for tests, which are network namespaces, each with an address of its
-// own, and finds free ports.
+// Package netns makes hosts for tests, and finds free ports. A host is a network namespace with an
+// address of its own.
 package netns
 
 import (

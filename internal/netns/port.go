@@ -8,14 +8,15 @@ import (
 	"testing"
 )
 
-// next makes the ports of a process differ, although nobody listens on them yet.
+// next counts the calls of FreePort, so that two calls give two ports even before a server listens
+// on the first one. It begins at random: tests in other processes probably use other ports.
 var next atomic.Uint32
 
 func init() { next.Store(rand.Uint32N(12_000)) }
 
 // FreePort returns a port of the loopback interface on which a server can listen, stop and listen
-// again. It is below 32768: systems give such a port to no outgoing connection, which could occupy
-// it in between.
+// again. By default, systems give outgoing connections ports from 32768 on only. FreePort returns a
+// lower one, so that no connection takes the port while the server is stopped.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	var err error

@@ -43,7 +43,8 @@ func (b *browser) detector(name string) {
 	text := fmt.Sprintf(`{"hash": "%x", "labels": ["left", "stop"], "words": [{"right": 1, "total": 1}, {"right": 1, "total": 1}], "worst": [
 		{"folder": "left", "clip": "clip-001.wav", "found": "left", "peak": 0.5}], "threshold": 0.5}`, hash)
 	must.Do(b, os.WriteFile(filepath.Join(dir, ".studio", "detector.json"), []byte(text), 0o666))
-	must.Do(b, os.Rename(dir, filepath.Join(b.dir, name))) // complete, since the server tidies each project that it finds
+	// The project appears complete: the server tidies each project that it finds.
+	must.Do(b, os.Rename(dir, filepath.Join(b.dir, name)))
 	b.run(b.ctx, chromedp.Reload())
 	b.until(`!document.getElementById("listen").disabled`)
 }
@@ -161,7 +162,7 @@ func TestLostMicrophone(t *testing.T) {
 	b.click("Listen with the microphone")
 	b.until(`document.getElementById("listen-state").textContent !== "The microphone was disconnected."`)
 	idle("This computer is too slow for the detector, which is 30 s behind the microphone.")
-	b.until(`document.getElementById("wave").dataset.seconds.startsWith("30.")`) // were sent
+	b.until(`document.getElementById("wave").dataset.seconds.startsWith("30.")`) // 30 s were sent
 	b.clean()
 }
 
@@ -223,7 +224,8 @@ func TestErrors(t *testing.T) {
 	b.run(b.ctx, chromedp.Reload())
 	b.until(`document.querySelectorAll("#words .card").length === 2 && document.getElementById("message").hidden`)
 
-	// A project that is replaced during a request is still followed.
+	// A project that is replaced during a request is still followed. Requests for the status are
+	// left alone: the page repeats those anyway.
 	b.text(`(() => {
 		const fetched = window.fetch;
 		window.fetch = (to, what) => {

@@ -67,7 +67,7 @@ func TestConfusion(t *testing.T) {
 		}
 	}
 
-	for runtime.NumGoroutine() > before { // those of the first call end
+	for runtime.NumGoroutine() > before { // until those of the first call have ended
 		runtime.Gosched()
 	}
 	counted := &goroutines{Context: t.Context()}

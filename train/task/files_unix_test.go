@@ -58,8 +58,8 @@ func TestPipesInDataFolders(t *testing.T) {
 	}
 }
 
-// A folder that may hold data, but cannot be examined, is an error that names it: without it, the
-// data would be others.
+// If a folder that may hold data cannot be examined, the error names it. If it were ignored, the
+// run would use other data.
 func TestFoldersThatCannotBeExamined(t *testing.T) {
 	for _, test := range []struct{ task, link, option string }{
 		{"fsdd", "recordings", ""},
@@ -94,7 +94,7 @@ func TestFoldersThatCannotBeExamined(t *testing.T) {
 		}
 		_, err := loadSet(t, test.task, dir, "", settings...)
 		if !errors.Is(err, syscall.ELOOP) || !strings.Contains(err.Error(), link) {
-			t.Errorf("%s: error %v, expected one that names %s", test.task, err, link)
+			t.Errorf("%s: error %v, expected %q for %s", test.task, err, syscall.ELOOP, link)
 		}
 	}
 }

@@ -26,10 +26,13 @@ func readImageFolder(ctx context.Context, dir string, side int, colour bool, src
 		images.channels = 3
 	}
 	for _, c := range classes {
+		if strings.HasPrefix(c.Name(), ".") {
+			continue
+		}
 		inner := filepath.Join(dir, c.Name())
 		if isFolder, err := datafile.IsFolder(inner); err != nil {
 			return nil, err
-		} else if !isFolder || strings.HasPrefix(c.Name(), ".") {
+		} else if !isFolder {
 			continue
 		}
 		files, err := os.ReadDir(inner)

@@ -213,7 +213,8 @@ func threads() int {
 	return max(1, n/local)
 }
 
-// reporter reports progress on rank 0. It is a variable for tests.
+// reporter returns the reporter of a rank: rank 0 logs progress, other ranks have none. It is a
+// variable because tests replace it. They use the context of the run.
 var reporter = func(_ context.Context, rank int) train.Reporter {
 	if rank > 0 {
 		return nil

@@ -41,7 +41,8 @@ func TestMain(m *testing.M) {
 	main()
 }
 
-// raiser sends a signal to its own process after a step, which ends when the signal has arrived.
+// raiser sends a signal to its own process after a step. Step returns when the run has received the
+// signal.
 type raiser struct {
 	ctx    context.Context // of the run
 	step   int
