@@ -319,7 +319,7 @@ func TestDamagedFile(t *testing.T) {
 
 // A file without a checksum gives, after every truncation and thousands of wrong bytes, an error or
 // a valid model, in little memory.
-func TestMutatedFiles(t *testing.T) {
+func TestMutatedModelFile(t *testing.T) {
 	whole := withoutSum(smallest(t))
 	if m, err := Read(bytes.NewReader(whole)); err != nil {
 		t.Fatal(err)

@@ -249,7 +249,7 @@ func tinyCheckpoint(t testing.TB) (whole, pickle []byte) {
 // Truncations and thousands of wrong bytes, in the file and in its pickle, give an error or a valid
 // model, in little memory. If a wrong byte leaves the file readable, the checksums ensure that the
 // model is the same.
-func TestMutatedCheckpoint(t *testing.T) {
+func TestMutatedPyTorchFile(t *testing.T) {
 	whole, pickle := tinyCheckpoint(t)
 	original := must.Get(parse(t, repacked(t, whole, pickle)))(t)
 	for n := 0; n < len(whole); n += 7 {

@@ -168,7 +168,7 @@ func TestSnapshotAppends(t *testing.T) {
 
 // 64 streams of one network, advanced in turns by several goroutines, each give the bits that they
 // give alone.
-func TestManyStreams(t *testing.T) {
+func TestStreamsInTurns(t *testing.T) {
 	const streams, length, chunk = 64, 210, 30
 	cfg := baseConfig()
 	net := newNetwork(t, newModel(t, cfg, 1), 1)

@@ -130,7 +130,8 @@ func (t *Trainer) Checkpoint() error {
 }
 
 // loadCheckpoint restores the state of the run's checkpoint. If it is damaged or missing, it
-// restores the previous one and warns. An error is fs.ErrNotExist if there is neither.
+// restores the previous one and warns. An error is fs.ErrNotExist if there is neither. If the
+// checkpoint cannot be read, the error leaves both as they are.
 func (t *Trainer) loadCheckpoint() error {
 	err := t.readCheckpoint(checkpointFile)
 	if !errors.Is(err, ErrData) && !errors.Is(err, fs.ErrNotExist) {
@@ -177,6 +178,9 @@ func readState(files atomicfile.Files, path string) (*safetensors.File, state, e
 	}
 	defer file.Close()
 	f, err := safetensors.Read(file)
+	if errors.As(err, new(*fs.PathError)) { // it cannot be read, and may be sound
+		return nil, state{}, fmt.Errorf("train: %w", err)
+	}
 	if err != nil {
 		return nil, state{}, dataError{fmt.Errorf("train: %s: %w", path, err)}
 	}

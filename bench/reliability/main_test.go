@@ -76,7 +76,7 @@ func TestPromises(t *testing.T) {
 	for name, in := range folders {
 		for _, folder := range in {
 			promised := func(p promise) bool {
-				return filepath.ToSlash(filepath.Join(root, filepath.FromSlash(p.folder()))) == folder
+				return filepath.ToSlash(filepath.Join(root, filepath.FromSlash(p.folder()))) == folder && matches(p.test)(name)
 			}
 			if skipped.MatchString(name) && !slices.ContainsFunc(promises, promised) {
 				t.Errorf("%s of %s has the name of a promise's test, so that .ci/run skips it: rename it", name, folder)
@@ -243,11 +243,19 @@ func TestRun(t *testing.T) {
 			},
 		},
 		"one broken, one missing, of another test": {
-			events(true, `TestOne promise "one": 3 tried, 2 held`, `TestOne promise "three": 3 tried, 3 held`),
+			events(true, `TestOne promise "one": 3 tried, 2 held`, `TestMore promise "one": 1 tried, 1 held`, `TestOne promise "three": 3 tried, 3 held`),
 			events(false, `TestTwoLong promise "two \"quoted\"": 9 tried, 9 held`),
 			true, "failed: one; the tests of a; three", []string{
-				"| one | `a`: `TestOne`, `TestMore` | 3 | 2 | long |", "| two \"quoted\" | `m/b`: `TestTwoLong` | 9 | 9 | long |",
-				"| three | `a`: `TestThree` | **not reported** | | long |",
+				"| one | `a`: `TestOne`, `TestMore` | 4 | 3 | long |", "| two \"quoted\" | `m/b`: `TestTwoLong` | 9 | 9 | long |",
+				"| three | `a`: `TestThree` | **not reported by `TestThree`** | | long |",
+			},
+		},
+		"one of two tests does not report": {
+			events(false, `TestOne promise "one": 3 tried, 3 held`, `TestThree promise "three": 2 tried, 2 held`),
+			events(false, `TestTwo promise "two \"quoted\"": 1 tried, 1 held`),
+			false, "failed: one", []string{
+				"| one | `a`: `TestOne`, `TestMore` | **not reported by `TestMore`** | | short |", "| two \"quoted\" | `m/b`: `TestTwo` | 1 | 1 | short |",
+				"| three | `a`: `TestThree` | 2 | 2 | short |",
 			},
 		},
 	} {

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -72,24 +74,30 @@ func parse(r io.Reader) (*result, error) {
 	}
 }
 
-// tally returns the numbers of a promise, summed over the tests that match the pattern. The note is
-// not empty if no test reported it.
-func (r *result) tally(promise, pattern string) (tried, held int, note string) {
-	is := matches(pattern)
-	for _, t := range r.tallies {
-		if t.promise == promise && is(t.test) {
-			tried, held = tried+t.tried, held+t.held
+// tally returns the numbers of a promise, summed over its tests, and these numbers as text. If a
+// test did not report the promise, and was not skipped, ok is false and the text has its name.
+func (r *result) tally(promise, pattern string) (tried, held int, text string, ok bool) {
+	var skipped string
+	for name := range strings.SplitSeq(pattern, "|") {
+		is, reported := matches(name), false
+		for _, t := range r.tallies {
+			if t.promise == promise && is(t.test) {
+				tried, held, reported = tried+t.tried, held+t.held, reported || t.tried > 0
+			}
+		}
+		i := slices.IndexFunc(r.skips, func(s skip) bool { return is(s.test) })
+		switch {
+		case reported:
+		case i >= 0:
+			skipped = cmp.Or(skipped, "skipped: "+r.skips[i].reason+" |")
+		default:
+			return tried, held, "**not reported by `" + name + "`** |", false
 		}
 	}
-	if tried > 0 {
-		return tried, held, ""
+	if tried == 0 {
+		return 0, 0, skipped, true
 	}
-	for _, s := range r.skips {
-		if is(s.test) {
-			return 0, 0, "skipped: " + s.reason + " |"
-		}
-	}
-	return 0, 0, "**not reported** |"
+	return tried, held, fmt.Sprintf("%d | %d", tried, held), true
 }
 
 // matches returns a function that reports whether a pattern of tests matches a test, or the test
