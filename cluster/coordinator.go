@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -23,7 +24,9 @@ import (
 // Coordinator has the runs of a sweep trained by workers. It may end at any time, and continues
 // when it is started again with the same sweep and folder.
 type Coordinator struct {
-	Sweep train.Sweep // Load, Begin and Reporter are not used
+	// Begin and Reporter of the sweep are not used, and Load only for runs in its folder
+	// (train.SweepFolder.CheckData and Checkpoint).
+	Sweep train.Sweep
 	// Lease is the time after which a run whose worker is silent is given to another one; 0: 10 s.
 	// All sweeps of a broker have the lease of the last one.
 	Lease time.Duration
@@ -270,16 +273,32 @@ func (s *sweep) enqueue(ctx context.Context, start bool) error {
 }
 
 // begin makes the entry of a run. If the folder of the sweep has a checkpoint of it, the run starts
-// from there.
+// from there. A folder that Sweep.Run would reject is an error, and stays as it is.
 func (s *sweep) begin(ctx context.Context, i int) error {
-	j, r := s.jobs[i], s.folder.Runs[i]
+	j, dir := s.jobs[i], s.folder.Runs[i].Dir
 	e := entry{Version: version, Name: j.Name, Status: queued}
-	if recorded, err := train.LoadRun(r.Dir); err == nil && r.Resumable() {
-		files, err := put(ctx, s.objects, r.Dir, j.key()+".local", nil, nil)
+	checkpoint, err := s.folder.Checkpoint(ctx, i)
+	if err != nil {
+		return err
+	}
+	if checkpoint != "" {
+		names := train.RunFiles()
+		last, instead := names[len(names)-1], map[string][]byte{}
+		if checkpoint != last {
+			path := filepath.Join(dir, filepath.FromSlash(checkpoint))
+			s.Log.Warn("the last checkpoint is damaged or missing: the run continues from the previous one", "name", j.Name, "path", path)
+			if instead[last], err = os.ReadFile(path); err != nil {
+				return fmt.Errorf("cluster: %w", err)
+			}
+		}
+		recorded, err := train.LoadRun(dir)
 		if err != nil {
 			return err
 		}
-		e.Files, e.Levels = files, []string{recorded.Level}
+		e.Levels = []string{recorded.Level}
+		if e.Files, err = put(ctx, s.objects, dir, j.key()+".local", nil, instead); err != nil {
+			return err
+		}
 	}
 	text, err := json.Marshal(e)
 	if err != nil {

@@ -24,8 +24,8 @@ const (
 	lockFile       = "last/lock"                 // locked while a Trainer is open
 )
 
-// RunFiles returns the files of a run folder from which a run can be resumed, with slashes. A run
-// that has just begun lacks some of them.
+// RunFiles returns the files of a run folder from which a run can be resumed, with slashes: the
+// configuration first and the checkpoint last. A run that has just begun lacks some of them.
 func RunFiles() []string { return []string{configFile, bestFile, metricsFile, checkpointFile} }
 
 // createFolder makes and locks the folder of a new run: Dir, which must not hold a run, or the

@@ -233,8 +233,11 @@ func (s Sweep) run(ctx context.Context, r *SweepRun, number, of int) (SweepRow, 
 	if err != nil {
 		return row, fmt.Errorf("%s: %w", name, err)
 	}
-	_, missing := s.disk().Stat(filepath.Join(r.Dir, configFile))
-	t, err := New(ctx, r.Config, data, Options{Dir: r.Dir, Resume: missing == nil, Reporter: s.Reporter, files: s.files})
+	begun, err := r.begun()
+	if err != nil {
+		return row, fmt.Errorf("%s: %w", name, err)
+	}
+	t, err := New(ctx, r.Config, data, Options{Dir: r.Dir, Resume: begun, Reporter: s.Reporter, files: s.files})
 	if err != nil {
 		return row, fmt.Errorf("%s: %w", name, err)
 	}

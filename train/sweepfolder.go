@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/gofrs/flock"
+
+	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 // SweepFolder is the folder of a sweep, locked until Close: a folder per run, and sweep.csv. Runs
@@ -24,7 +26,8 @@ type SweepFolder struct {
 }
 
 // Open validates the configurations of all runs, makes and locks the folder, and reads the table in
-// it. It does not use Load, Begin and Reporter.
+// it. A table or a run that cannot be read is an error; one that is damaged counts as incomplete.
+// Open does not use Load, Begin and Reporter.
 func (s Sweep) Open() (*SweepFolder, error) {
 	runs, err := s.runs()
 	if err != nil {
@@ -44,8 +47,14 @@ func (s Sweep) Open() (*SweepFolder, error) {
 		return nil, err
 	}
 	for i := range runs {
-		if row, ok := old[strings.Join(runs[i].key, ",")]; ok {
-			f.rows[i], f.done[i] = &row, runs[i].complete(row)
+		row, ok := old[strings.Join(runs[i].key, ",")]
+		if !ok {
+			continue
+		}
+		f.rows[i] = &row
+		if f.done[i], err = runs[i].complete(row); err != nil {
+			f.Close()
+			return nil, fmt.Errorf("%s: %w", runs[i].Name(), err)
 		}
 	}
 	if !slices.Contains(f.done, true) { // sweep.csv has at least one row
@@ -132,38 +141,111 @@ func (s Sweep) oldRows() (map[string]SweepRow, error) {
 	return rows, nil
 }
 
-// recorded reports whether the run's folder holds this run.
-func (r *SweepRun) recorded() bool {
+// Checkpoint returns the name of the file from which Sweep.Run resumes run i, with slashes: the
+// last checkpoint, or the previous one if the last is damaged or missing. It returns "" if the run
+// has no checkpoint and Sweep.Run begins it. If Sweep.Run would reject the folder, or a file cannot
+// be read, Checkpoint returns the error. It does not compare the data. It calls Load if the
+// recorded configuration differs from that of the run, because some values come from the data.
+func (f *SweepFolder) Checkpoint(ctx context.Context, i int) (string, error) {
+	name, err := f.checkpoint(ctx, &f.Runs[i])
+	if err != nil {
+		err = fmt.Errorf("%s: %w", f.Runs[i].Name(), err)
+	}
+	return name, err
+}
+
+func (f *SweepFolder) checkpoint(ctx context.Context, r *SweepRun) (string, error) {
+	begun, err := r.begun()
+	if err != nil {
+		return "", err
+	}
+	if !begun {
+		return "", holdsNoRun(r.files, r.Dir)
+	}
 	recorded, err := loadRun(r.files, r.Dir)
 	if err != nil {
-		return false
+		return "", err
 	}
+	if err = r.checkRecorded(recorded); err != nil && f.sweep.Load != nil {
+		t := &Trainer{cfg: r.Config, dir: r.Dir}
+		if t.data, err = f.sweep.Load(ctx, r.Config); err == nil {
+			err = t.resolve()
+		}
+		if err == nil {
+			err = t.checkRecorded(recorded)
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return r.checkpoint()
+}
+
+// begun reports whether the run's folder has a configuration.
+func (r *SweepRun) begun() (bool, error) {
+	if err := checkFolder(r.files, r.Dir); err != nil {
+		return false, err
+	}
+	_, err := r.files.Stat(filepath.Join(r.Dir, configFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("train: %w", err)
+	}
+	return err == nil, nil
+}
+
+// checkRecorded returns an error if the configuration in the run's folder differs from that of the
+// run. Without the data, it also rejects some differences that New accepts (Trainer.portable).
+func (r *SweepRun) checkRecorded(recorded Config) error {
 	c := r.Config // in recorded the data have set these
 	c.Model.Encoder = cmp.Or(c.Model.Encoder, recorded.Model.Encoder)
 	c.Model.DInput = cmp.Or(c.Model.DInput, recorded.Model.DInput)
 	c.Model.DOutput = cmp.Or(c.Model.DOutput, recorded.Model.DOutput)
-	different, err := c.Differences(&recorded)
-	return err == nil && len(different) == 0
+	return (&Trainer{cfg: c, dir: r.Dir, data: &dataset.Dataset{}}).checkRecorded(recorded)
 }
 
 // complete reports whether the run's folder holds this run, complete and with the result in its
-// row.
-func (r *SweepRun) complete(row SweepRow) bool {
-	if !r.recorded() {
-		return false
+// row. A file that cannot be read is an error.
+func (r *SweepRun) complete(row SweepRow) (bool, error) {
+	recorded, err := loadRun(r.files, r.Dir)
+	if err == nil {
+		err = r.checkRecorded(recorded)
 	}
-	_, st, err := readState(r.files, filepath.Join(r.Dir, checkpointFile))
-	if err != nil || st.Best == nil || row.Best == nil || st.Best.Step != row.Best.Step {
-		return false
+	var st state
+	if err == nil {
+		_, st, err = readState(r.files, filepath.Join(r.Dir, checkpointFile))
 	}
-	return (&Trainer{cfg: r.Config, state: st}).finished()
+	switch {
+	case errors.Is(err, ErrConfig), errors.Is(err, ErrData), errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case st.Best == nil || row.Best == nil || st.Best.Step != row.Best.Step:
+		return false, nil
+	}
+	return (&Trainer{cfg: r.Config, state: st}).finished(), nil
 }
 
-// Resumable reports whether the run's folder has a checkpoint of this run.
-func (r *SweepRun) Resumable() bool {
-	if !r.recorded() {
-		return false
-	}
+// checkpoint returns the name of the checkpoint that Trainer.resume restores, or "" if it begins
+// the run again.
+func (r *SweepRun) checkpoint() (string, error) {
 	_, _, err := readState(r.files, filepath.Join(r.Dir, checkpointFile))
-	return err == nil
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case err == nil:
+		return checkpointFile, nil
+	case !missing && !errors.Is(err, ErrData):
+		return "", err
+	}
+	_, _, e := readState(r.files, filepath.Join(r.Dir, previousFile))
+	switch none := errors.Is(e, fs.ErrNotExist); {
+	case e == nil:
+		return previousFile, nil
+	case none && !missing:
+		return "", err
+	case !none:
+		return "", fmt.Errorf("%w; the previous checkpoint: %w", err, e)
+	case (&Trainer{dir: r.Dir, files: r.files}).hasResults():
+		return "", noCheckpoint(r.Dir)
+	}
+	return "", nil
 }

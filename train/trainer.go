@@ -293,16 +293,11 @@ func (t *Trainer) portable(c Config) Config {
 func (t *Trainer) resume(opt Options) error {
 	t.dir = opt.Dir
 	recorded, err := loadRun(t.files, t.dir)
+	if err == nil {
+		err = t.checkRecorded(recorded)
+	}
 	if err != nil {
 		return err
-	}
-	here, there := t.portable(t.cfg), t.portable(recorded)
-	diff, err := here.difference(&there)
-	if err != nil {
-		return err
-	}
-	if diff != "" {
-		return configErrorf("out: the run in %s has another configuration: %s", t.dir, diff)
 	}
 	if err := t.lock(); err != nil {
 		return err
@@ -314,7 +309,7 @@ func (t *Trainer) resume(opt Options) error {
 		t.warn("%s has no checkpoint: the run starts again", t.dir)
 		return t.begin()
 	case errors.Is(err, fs.ErrNotExist):
-		return configErrorf("out: %s cannot be resumed: %s is missing", t.dir, checkpointFile)
+		return noCheckpoint(t.dir)
 	case err != nil:
 		return err
 	}
@@ -336,14 +331,30 @@ func (t *Trainer) resume(opt Options) error {
 	return t.writeConfig()
 }
 
-// hasResults reports whether the run folder has files that a run writes after its first checkpoint.
+// checkRecorded returns an error if the run in the folder has another configuration.
+func (t *Trainer) checkRecorded(recorded Config) error {
+	here, there := t.portable(t.cfg), t.portable(recorded)
+	diff, err := here.difference(&there)
+	if err == nil && diff != "" {
+		err = configErrorf("out: the run in %s has another configuration: %s", t.dir, diff)
+	}
+	return err
+}
+
+// hasResults reports whether the run folder has files that a run writes after its first checkpoint,
+// or may have them because they cannot be examined.
 func (t *Trainer) hasResults() bool {
 	for _, name := range []string{metricsFile, bestFile} {
-		if _, err := t.files.Stat(t.path(name)); err == nil {
+		if _, err := t.files.Stat(t.path(name)); !errors.Is(err, fs.ErrNotExist) {
 			return true
 		}
 	}
 	return false
+}
+
+// noCheckpoint returns the error of a run that has results but no checkpoint.
+func noCheckpoint(dir string) error {
+	return configErrorf("out: %s cannot be resumed: %s is missing", dir, checkpointFile)
 }
 
 // warn records a warning for Warnings.

@@ -1,0 +1,216 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/atomicfile"
+	"github.com/s4d-fast/s4d-fast/internal/memfs"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// smallSweep is a sweep of one run, in a file system in memory. An epoch has two steps.
+func smallSweep(t *testing.T) Sweep {
+	t.Helper()
+	r := tiny(t, "data.length=8", "data.delay=2", "data.train_size=4", "data.eval_size=2", "train.batch=2", "train.eval_batch=2",
+		"train.epochs=2", "model.d_model=2", "model.n_layers=1", "ssm.d_state=2")
+	return Sweep{Base: r.Config, Load: loadEchoes, Seeds: 1, Dir: "sweep", files: memfs.New()}
+}
+
+// stoppedSweep is a sweep whose run was stopped after step 3: the previous checkpoint is that of
+// step 2.
+func stoppedSweep(t *testing.T) Sweep {
+	t.Helper()
+	s := smallSweep(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	s.Reporter = stopAt(3, cancel)
+	must.Reject(s.Run(ctx))(t, ErrInterrupted)
+	s.Reporter = nil
+	return s
+}
+
+// resumes returns the results of Checkpoint, and the step from which Run resumes the run with the
+// error of Run. The step is −1 if Run rejects the run.
+func resumes(t *testing.T, s Sweep) (name string, err error, step int, runErr error) {
+	t.Helper()
+	f, err := s.Open()
+	if err == nil {
+		name, err = f.Checkpoint(t.Context(), 0)
+		must.Do(t, f.Close())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	step = -1
+	s.Begin = func(_, _ int, _ string, tr *Trainer) {
+		step = tr.Step()
+		cancel()
+	}
+	_, runErr = s.Run(ctx)
+	return name, err, step, runErr
+}
+
+// A sweep on other machines resumes a run from the same step as Run, or fails with the same error,
+// whatever the folder contains.
+func TestSweepCheckpoint(t *testing.T) {
+	stopped := stoppedSweep(t)
+	run := filepath.Join(stopped.Dir, "seed=1")
+	path := func(name string) string { return filepath.Join(run, filepath.FromSlash(name)) }
+	on := func(s *Sweep) atomicfile.Files { return atomicfile.Files{FS: s.files} }
+	write := func(s *Sweep, name, text string) {
+		must.Do(t, on(s).Write(path(name), 0o666, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }))
+	}
+	damage := func(names ...string) func(*Sweep) {
+		return func(s *Sweep) {
+			for _, name := range names {
+				write(s, name, "damaged")
+			}
+		}
+	}
+	remove := func(names ...string) func(*Sweep) {
+		return func(s *Sweep) {
+			for _, name := range names {
+				must.Do(t, s.files.Remove(path(name)))
+			}
+		}
+	}
+	version := func(name string) func(*Sweep) {
+		return func(s *Sweep) {
+			file, _, err := readState(on(s), path(name))
+			must.Do(t, err)
+			file.Metadata["state"] = strings.Replace(file.Metadata["state"], `"version":1`, `"version":9`, 1)
+			var b strings.Builder
+			must.Get(file.WriteTo(&b))(t)
+			write(s, name, b.String())
+		}
+	}
+	both := func(a, b func(*Sweep)) func(*Sweep) { return func(s *Sweep) { a(s); b(s) } }
+	for what, c := range map[string]struct {
+		change func(*Sweep)
+		name   string
+		step   int   // from which the run is resumed; −1: an error
+		want   []any // of the error
+	}{
+		"as it was":                   {func(*Sweep) {}, checkpointFile, 3, nil},
+		"no folder":                   {func(s *Sweep) { must.Do(t, on(s).RemoveAll(run)) }, "", 0, nil},
+		"damaged":                     {damage(checkpointFile), previousFile, 2, nil},
+		"missing":                     {remove(checkpointFile), previousFile, 2, nil},
+		"both missing":                {remove(checkpointFile, previousFile), "", -1, []any{ErrConfig, "checkpoint.safetensors is missing"}},
+		"just begun":                  {remove(checkpointFile, previousFile, metricsFile, bestFile), "", 0, nil},
+		"both damaged":                {damage(checkpointFile, previousFile), "", -1, []any{ErrData, path(checkpointFile), path(previousFile)}},
+		"damaged, no previous":        {both(damage(checkpointFile), remove(previousFile)), "", -1, []any{ErrData, path(checkpointFile)}},
+		"missing, previous damaged":   {both(remove(checkpointFile), damage(previousFile)), "", -1, []any{ErrData, path(previousFile)}},
+		"other version":               {version(checkpointFile), "", -1, []any{ErrConfig, path(checkpointFile), "version 9"}},
+		"damaged, other version":      {both(version(previousFile), damage(checkpointFile)), "", -1, []any{ErrConfig, path(previousFile), "version 9"}},
+		"a folder":                    {func(s *Sweep) { remove(checkpointFile)(s); must.Do(t, s.files.Mkdir(path(checkpointFile), 0o777)) }, "", -1, []any{path(checkpointFile)}},
+		"no configuration":            {remove(configFile), "", -1, []any{ErrConfig, run, "config.toml is missing"}},
+		"damaged configuration":       {damage(configFile), "", -1, []any{ErrConfig, path(configFile)}},
+		"other configuration":         {func(s *Sweep) { must.Do(t, s.Base.Set("optim.lr=0.5")) }, "", -1, []any{ErrConfig, run, "optim.lr: there 0.01, here 0.5"}},
+		"more epochs":                 {func(s *Sweep) { must.Do(t, s.Base.Set("train.epochs=9")) }, checkpointFile, 3, nil},
+		"a file in place of a folder": {func(s *Sweep) { must.Do(t, on(s).RemoveAll(run)); write(s, "", "") }, "", -1, []any{ErrConfig, run + " is not a folder"}},
+	} {
+		s := stopped
+		s.files = stopped.files.(*memfs.FS).PowerCut(memfs.Nothing)
+		c.change(&s)
+		name, err, step, runErr := resumes(t, s)
+		must.Equal(t, name, c.name, "%s: checkpoint", what)
+		must.Equal(t, step, c.step, "%s: step from which Run resumes", what)
+		if (err == nil) != (c.step >= 0) {
+			t.Errorf("%s: error %v, of Run %v", what, err, runErr)
+		}
+		if c.step < 0 {
+			must.Fail(t, err, c.want...)
+			must.Fail(t, runErr, c.want...)
+		}
+	}
+}
+
+// Folders of data that models do not record may move, and the data may set values of the
+// configuration.
+func TestSweepCheckpointOfMovedData(t *testing.T) {
+	s := smallSweep(t)
+	with := func(folder string, size int64) Sweep {
+		moved := s
+		moved.Base.Data = maps.Clone(s.Base.Data)
+		moved.Base.Data["size"], moved.Base.Data["background"] = size, folder
+		moved.Load = func(_ context.Context, c Config) (*dataset.Dataset, error) {
+			data := echoData(c)
+			data.Options = maps.Clone(c.Data)
+			delete(data.Options, "background")
+			return data, nil
+		}
+		return moved
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	old := with("/old/street", 5)
+	old.Reporter = stopAt(3, cancel)
+	must.Reject(old.Run(ctx))(t, ErrInterrupted)
+	name, err, step, _ := resumes(t, with("/new/street", 5))
+	must.Do(t, err)
+	must.Equal(t, name, checkpointFile, "checkpoint")
+	must.Equal(t, step, 3, "step from which Run resumes")
+	_, err, _, runErr := resumes(t, with("/new/street", 6))
+	for _, err := range []error{err, runErr} {
+		must.Fail(t, err, ErrConfig, "data.size: there 5, here 6")
+	}
+}
+
+// If a file operation fails while a sweep examines the folder of a run, the sweep finds the run or
+// ends with the error of that operation. It does not begin the run again.
+func TestSweepCheckpointFaults(t *testing.T) {
+	stopped := stoppedSweep(t)
+	complete := stopped
+	complete.files = stopped.files.(*memfs.FS).PowerCut(memfs.Nothing)
+	must.Get(complete.Run(t.Context()))(t)
+	damaged := stopped.files.(*memfs.FS).PowerCut(memfs.Nothing)
+	must.Do(t, damaged.Remove(filepath.Join(stopped.Dir, "seed=1", filepath.FromSlash(checkpointFile))))
+	tried := 0
+	each := func(what string, start atomicfile.FS, try func(s Sweep) (found bool, err error)) {
+		memfs.EachFault(start.(*memfs.FS), []memfs.Mode{memfs.Once, memfs.Dead}[:must.Cases(1, 2)], func(f *memfs.FS, fault *memfs.Fault) {
+			s := stopped
+			s.files = f
+			found, err := try(s)
+			if !fault.Over() {
+				must.Do(t, err)
+				return
+			}
+			tried++
+			named := err != nil && (strings.Contains(err.Error(), fault.Path) || strings.Contains(err.Error(), s.Dir))
+			if (err != nil || !found) && (!errors.Is(err, fault.Err) || !named) {
+				t.Errorf("%s: %v: found %t, error %v", what, fault, found, err)
+			}
+		})
+	}
+	checkpoint := func(want string) func(s Sweep) (bool, error) {
+		return func(s Sweep) (bool, error) {
+			f, err := s.Open()
+			if err != nil {
+				return false, err
+			}
+			name, err := f.Checkpoint(t.Context(), 0)
+			return name == want, err
+		}
+	}
+	each("the last checkpoint", stopped.files, checkpoint(checkpointFile))
+	each("the previous checkpoint", damaged, checkpoint(previousFile))
+	each("Run", stopped.files, func(s Sweep) (found bool, err error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s.Begin = func(_, _ int, _ string, tr *Trainer) {
+			found = tr.Step() == 3
+			cancel()
+		}
+		if _, err = s.Run(ctx); found {
+			err = nil // Fit ends with an error
+		}
+		return found, err
+	})
+	each("a complete run", complete.files, func(s Sweep) (bool, error) {
+		f, err := s.Open()
+		return err == nil && f.Complete(0), err
+	})
+	t.Logf("%d faults", tried)
+}
