@@ -56,7 +56,7 @@ func withJumpingClock(t *testing.T) string {
 // The time of day changes many times during a run, which is killed at a random moment and resumed.
 // The run ends with the bits of a run with an undisturbed clock.
 func TestClockChanges(t *testing.T) {
-	const epochs = 4
+	const epochs = 16
 	cases := must.Cases(0, 40)
 	if cases == 0 {
 		t.Skip("compiles the command and the standard library again; only in the long form")

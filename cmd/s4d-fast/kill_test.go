@@ -88,26 +88,43 @@ func future(t *testing.T, out string) {
 	})
 }
 
+// eachStep reports whether a run has saved a checkpoint after each step: if it has two, they are at
+// most one step apart.
+func eachStep(t *testing.T, what, out string) bool {
+	t.Helper()
+	last, _ := savedIn(out, "checkpoint")
+	before, whole := savedIn(out, "previous")
+	if whole && last.Step-before.Step > 1 {
+		t.Errorf("%s: the two checkpoints have %d and %d complete steps, expected at most one between them", what, last.Step, before.Step)
+		return false
+	}
+	return true
+}
+
 // killedRuns kills runs at random moments, once or twice, and resumes them. It returns how many of
-// the cases end with the bits of a run that was not killed. Every second run has a checkpoint when
-// it is killed; of the others, some are killed before.
+// the cases continue after the steps that were complete, and end with the bits of a run that was
+// not killed. Every second run is killed while it trains, half of these after an epoch. The others
+// are killed at any moment of the process.
 func killedRuns(t *testing.T, cases, epochs int, want string, takes time.Duration, seed uint64) (held int) {
 	t.Helper()
-	draw, ended := rand.New(rand.NewPCG(19, seed)), 0
+	draw, ended, longest := rand.New(rand.NewPCG(19, seed)), 0, [2]time.Duration{takes, takes}
 	for i := 0; i < cases; {
 		out := filepath.Join(scratch(t), "run")
-		after := func() time.Duration { return time.Duration(draw.Float64() * float64(takes)) }
-		file := ""
-		if i%2 == 1 {
-			file = "last/checkpoint.safetensors"
-		}
-		late, code, text := killed(t, out, epochs, syscall.SIGKILL, file, after())
+		after := func(k int) time.Duration { return time.Duration(draw.Float64() * float64(longest[k])) }
+		file := [...]string{1: "last/checkpoint.safetensors", 3: "best.safetensors"}[i%4]
+		late, code, text := killed(t, out, epochs, syscall.SIGKILL, file, after(i%2))
+		late = late || file != "" && resumePoint(out).Epoch == epochs // trained to its end
+		adapt(&longest[i%2], late)
+		steps := reported(text)
 		if !late && i%3 == 1 { // twice in a row
-			late, code, text = killed(t, out, epochs, syscall.SIGKILL, "", after())
+			steps = max(steps, resumePoint(out).Step)
+			late, code, text = killed(t, out, epochs, syscall.SIGKILL, "", after(0))
+			adapt(&longest[0], late)
+			steps = max(steps, reported(text))
 		}
-		if adapt(&takes, late); late {
+		if late {
 			if ended++; ended > 10*cases {
-				t.Fatalf("%d of %d runs ended before the signal", ended, ended+i)
+				t.Fatalf("%d of %d signals came after the end of a run or of its training", ended, ended+i)
 			}
 			continue
 		}
@@ -115,9 +132,10 @@ func killedRuns(t *testing.T, cases, epochs int, want string, takes time.Duratio
 			future(t, out)
 		}
 		i++
+		what := fmt.Sprint("killed run ", i)
 		if code != -1 {
 			t.Errorf("exit code %d, expected that SIGKILL ends the process: %s", code, text)
-		} else if sameEnd(t, fmt.Sprint("killed run ", i), out, epochs, want) {
+		} else if eachStep(t, what, out) && sameEnd(t, what, out, steps, epochs, want) {
 			held++
 		}
 		must.Do(t, os.RemoveAll(out))
@@ -128,7 +146,7 @@ func killedRuns(t *testing.T, cases, epochs int, want string, takes time.Duratio
 // A run that is killed at any moment, once or twice, and resumed, ends with the bits of a run that
 // was not killed.
 func TestKill(t *testing.T) {
-	const epochs = 4
+	const epochs = 16
 	want, takes := uninterrupted(t, epochs)
 	cases := must.Cases(6, 200)
 	held := killedRuns(t, cases, epochs, want, takes, 1)
@@ -184,7 +202,7 @@ func TestKillAtFirstCheckpoint(t *testing.T) {
 		if size > 0 {
 			filled++
 		}
-		if sameEnd(t, fmt.Sprintf("killed when the temporary file had %d bytes", size), out, epochs, want) {
+		if sameEnd(t, fmt.Sprintf("killed when the temporary file had %d bytes", size), out, 0, epochs, want) {
 			held++
 		}
 	}
@@ -193,9 +211,10 @@ func TestKillAtFirstCheckpoint(t *testing.T) {
 }
 
 // SIGINT, SIGTERM and SIGHUP end a run with a checkpoint and the signal's exit code. A second
-// SIGINT or SIGTERM may end it at once.
+// SIGINT or SIGTERM may end it at once. With one processor, a run may take half a second to notice
+// a signal: if successive runs end before, the next ones are longer.
 func TestSignals(t *testing.T) {
-	const epochs = 4
+	epochs, row := 16, 0
 	want, takes := uninterrupted(t, epochs)
 	receiveHangups(t)
 	cases := must.Cases(3, 67)
@@ -213,13 +232,21 @@ func TestSignals(t *testing.T) {
 				if ended++; ended > 10*cases*len(signals) {
 					t.Fatalf("%v: %d runs ended before the signal", s, ended)
 				}
+				if row++; row == 5 {
+					epochs, row = 2*epochs, 0
+					want, takes = uninterrupted(t, epochs)
+				}
 				continue
 			}
-			i++
+			i, row = i+1, 0
 			atOnce := code == -1 && again != nil && s != syscall.SIGHUP
+			const says = "stopped after step "
+			stop := fmt.Sprintf("%s%d;", says, resumePoint(out).Step)
 			if code != 128+int(s) && !atOnce {
 				t.Errorf("%v: exit code %d, expected %d: %s", s, code, 128+int(s), text)
-			} else if sameEnd(t, fmt.Sprint(s, " ", i), out, epochs, want) {
+			} else if strings.Contains(text, says) && !strings.Contains(text, stop) {
+				t.Errorf("%v: expected %q, the step of the checkpoint: %s", s, stop, text)
+			} else if sameEnd(t, fmt.Sprint(s, " ", i), out, reported(text), epochs, want) {
 				held++
 			}
 			must.Do(t, os.RemoveAll(out))
@@ -257,6 +284,6 @@ func TestHangup(t *testing.T) {
 		}
 		text := atWord(t, cmd, steps...)
 		must.Equal(t, stopped(t, cmd), expected, "exit code after SIGHUP %s, after %s", kind, text)
-		contains(t, "stderr", text.String(), "resume with: ")
+		contains(t, "stderr", text.String(), fmt.Sprintf("stopped after step %d; resume with: ", resumePoint(out).Step))
 	}
 }

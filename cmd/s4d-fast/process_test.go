@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -85,17 +87,19 @@ func scratch(t *testing.T) string {
 	return dir
 }
 
-// resume ends the run in a folder: it resumes it, or begins it if the folder has none yet.
-func resume(t *testing.T, out string, epochs int) error {
+// resume ends the run in a folder: it resumes it, or begins it if the folder has none yet. It
+// returns the output.
+func resume(t *testing.T, out string, epochs int) (string, error) {
 	t.Helper()
 	args := trial(out, epochs, "--resume")
 	if _, err := os.Stat(filepath.Join(out, "config.toml")); errors.Is(err, os.ErrNotExist) {
 		args = trial(out, epochs)
 	}
-	if text, err := process(t, nil, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("resume: %w: %s", err, text)
+	text, err := process(t, nil, args...).CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("resume: %w: %s", err, text)
 	}
-	return nil
+	return string(text), err
 }
 
 // stopped waits for a process and returns its exit code, or −1 if a signal ended it.
@@ -142,11 +146,69 @@ func uninterrupted(t *testing.T, epochs int) (end string, takes time.Duration) {
 	return endOf(t, out), time.Since(begin)
 }
 
-// sameEnd resumes a run and reports whether it ends as one that was not interrupted.
-func sameEnd(t *testing.T, what, out string, epochs int, want string) bool {
+// progress is a number of complete steps, and of complete epochs.
+type progress struct{ Step, Epoch int }
+
+// savedIn returns the progress in a checkpoint of a run. It reports false if the file is missing or
+// damaged.
+func savedIn(out, name string) (p progress, whole bool) {
+	content, _ := os.ReadFile(filepath.Join(out, "last", name+".safetensors"))
+	f, err := safetensors.Read(bytes.NewReader(content))
+	if err == nil {
+		err = json.Unmarshal([]byte(f.Metadata["state"]), &p)
+	}
+	return p, err == nil
+}
+
+// resumePoint returns the progress from which a run resumes: that of its checkpoint or, if this is
+// missing or damaged, of the one before it. A run without a checkpoint starts at step 0.
+func resumePoint(out string) progress {
+	p, whole := savedIn(out, "checkpoint")
+	if !whole {
+		p, _ = savedIn(out, "previous")
+	}
+	return p
+}
+
+// completed finds the steps that a run reports as complete, in its output and in metrics.jsonl.
+var completed = regexp.MustCompile(`(?:epoch=\d+ step=|"epoch":\d+,"step":|stopped after step )(\d+)`)
+
+// reported returns the largest number of complete steps in the output or the metrics of a run. If
+// the last line is incomplete, the number may be too small, but not too large.
+func reported(text string) (steps int) {
+	for _, m := range completed.FindAllStringSubmatch(text, -1) {
+		n, _ := strconv.Atoi(m[1])
+		steps = max(steps, n)
+	}
+	return steps
+}
+
+// firstEpoch finds the first epoch in the output of a run.
+var firstEpoch = regexp.MustCompile(`msg=epoch epoch=\d+ `)
+
+// sameEnd resumes a trial that has reported a number of complete steps. It reports whether the run
+// continues after these steps, and ends as one that was not interrupted. A trial writes the
+// checkpoint of the last step of an epoch before it reports the epoch, in metrics.jsonl and then in
+// its output. Thus no checkpoint is older than the last report.
+func sameEnd(t *testing.T, what, out string, steps, epochs int, want string) bool {
 	t.Helper()
-	if err := resume(t, out, epochs); err != nil {
+	from := resumePoint(out)
+	metrics, _ := os.ReadFile(filepath.Join(out, "metrics.jsonl"))
+	if steps = max(steps, reported(string(metrics))); from.Step < steps {
+		t.Errorf("%s: the checkpoint has %d complete steps, but the run has reported %d", what, from.Step, steps)
+		return false
+	}
+	text, err := resume(t, out, epochs)
+	if err != nil {
 		t.Errorf("%s: %v", what, err)
+		return false
+	}
+	expected := ""
+	if from.Epoch < epochs {
+		expected = fmt.Sprintf("msg=epoch epoch=%d ", from.Epoch+1)
+	}
+	if first := firstEpoch.FindString(text); first != expected {
+		t.Errorf("%s: the checkpoint has %d complete epochs, and the first one of the resumed run is %q, expected %q", what, from.Epoch, first, expected)
 		return false
 	}
 	if endOf(t, out) != want {
