@@ -178,11 +178,8 @@ func readState(files atomicfile.Files, path string) (*safetensors.File, state, e
 	}
 	defer file.Close()
 	f, err := safetensors.Read(file)
-	if errors.As(err, new(*fs.PathError)) { // it cannot be read, and may be sound
-		return nil, state{}, fmt.Errorf("train: %w", err)
-	}
 	if err != nil {
-		return nil, state{}, dataError{fmt.Errorf("train: %s: %w", path, err)}
+		return nil, state{}, contentError(fmt.Errorf("train: %s: %w", path, err))
 	}
 	s, err := stateOf(f)
 	if err != nil {

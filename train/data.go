@@ -1,6 +1,9 @@
 package train
 
-import "errors"
+import (
+	"errors"
+	"io/fs"
+)
 
 // ErrData marks errors of the data and of other files that a run reads, such as a missing folder,
 // an invalid recording or a damaged checkpoint.
@@ -11,3 +14,12 @@ type dataError struct{ error }
 
 func (dataError) Is(target error) bool { return target == ErrData }
 func (e dataError) Unwrap() error      { return e.error }
+
+// contentError returns an error of reading a file of a run as ErrData, unless the file exists and
+// cannot be read: its content may be sound.
+func contentError(err error) error {
+	if errors.As(err, new(*fs.PathError)) && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return dataError{err}
+}

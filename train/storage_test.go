@@ -51,6 +51,9 @@ func (s steps) last() int { return s.from + len(s.saved) }
 // trainOn begins the run on a file system, or resumes it if that has one, and trains it to its end.
 func trainOn(ctx context.Context, f *memfs.FS, r run) (tr *Trainer, s steps, err error) {
 	_, missing := f.Stat(filepath.Join(r.Out, configFile))
+	if missing != nil && !errors.Is(missing, fs.ErrNotExist) {
+		return nil, s, missing
+	}
 	tr, err = New(ctx, r.Config, echoData(r.Config), Options{Dir: r.Out, Resume: missing == nil, files: f, Saved: func() error {
 		for tr.Step() > s.last() {
 			s.saved = append(s.saved, f.Operations())
@@ -127,6 +130,9 @@ func contentOf(t *testing.T, tr *Trainer, name string) string {
 	return b.String()
 }
 
+// blamesFiles reports whether an error says that the files or the configuration are wrong.
+func blamesFiles(err error) bool { return errors.Is(err, ErrData) || errors.Is(err, ErrConfig) }
+
 // faults returns the modes of failure to try: in the short form, one operation fails.
 func faults() []memfs.Mode { return memfs.Modes[:must.Cases(1, len(memfs.Modes))] }
 
@@ -148,7 +154,7 @@ func TestEveryFaultOfRun(t *testing.T) {
 			ends(t, "without a fault", f.PowerCut(memfs.Everything), r, want, 2)
 			return
 		}
-		if err != nil && (!errors.Is(err, fault.Err) || !strings.Contains(err.Error(), "runs") && !strings.Contains(err.Error(), fault.Path+":")) {
+		if err != nil && (!errors.Is(err, fault.Err) || !strings.Contains(err.Error(), "runs") && !strings.Contains(err.Error(), fault.Path+":") || blamesFiles(err)) {
 			t.Errorf("%v: error %v, expected the cause, with the path", fault, err)
 		}
 		for _, loss := range []memfs.Loss{memfs.Everything, memfs.Torn}[:must.Cases(1, 2)] {
@@ -180,7 +186,9 @@ func TestEveryFaultOfResume(t *testing.T) {
 			}
 			cut, least := f.PowerCut(memfs.Everything), max(saved, s.last())
 			tried++
-			if again != nil && s.from < saved {
+			if blamesFiles(err) {
+				t.Errorf("%s: %v: error %v, expected neither ErrData nor ErrConfig", what, fault, err)
+			} else if again != nil && s.from < saved {
 				t.Errorf("%s: %v: the run continues from step %d, but had saved step %d", what, fault, s.from, saved)
 			} else if ends(t, what+": "+fault.String(), f, r, want, least) && ends(t, what+": "+fault.String()+", then a power cut", cut, r, want, least) {
 				held++

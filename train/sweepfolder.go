@@ -128,7 +128,7 @@ func (f *SweepFolder) Close() error {
 // that is missing or damaged has none.
 func (s Sweep) oldRows() (map[string]SweepRow, error) {
 	t, err := readSweep(s.disk(), s.Dir)
-	if errors.As(err, new(*fs.PathError)) && !errors.Is(err, fs.ErrNotExist) { // cannot be read
+	if err != nil && !errors.Is(err, ErrData) { // cannot be read
 		return nil, err
 	}
 	if err != nil || !slices.EqualFunc(t.Axes, s.Axes, func(a, b Axis) bool { return a.Name() == b.Name() }) {

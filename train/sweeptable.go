@@ -78,14 +78,15 @@ type SweepTable struct {
 	Rows []SweepRow
 }
 
-// ReadSweep reads the table in a sweep's folder. Its numbers have six digits. Errors are ErrData.
+// ReadSweep reads the table in a sweep's folder. Its numbers have six digits. If the table is
+// missing or invalid, the error is ErrData.
 func ReadSweep(dir string) (*SweepTable, error) { return readSweep(atomicfile.System(), dir) }
 
 func readSweep(files atomicfile.Files, dir string) (*SweepTable, error) {
 	path := filepath.Join(dir, sweepFile)
 	text, err := files.ReadFile(path, maxSweep)
 	if err != nil {
-		return nil, dataError{fmt.Errorf("train: sweep: %w", err)}
+		return nil, contentError(fmt.Errorf("train: sweep: %w", err))
 	}
 	t, err := parseSweep(text)
 	if err != nil {

@@ -317,7 +317,7 @@ func (t *Trainer) resume(opt Options) error {
 	if t.state.Best != nil {
 		best, err := t.loadBest()
 		if err != nil {
-			return dataError{fmt.Errorf("train: the best epoch's model: %w", err)}
+			return contentError(fmt.Errorf("train: the best epoch's model: %w", err))
 		}
 		t.best = best
 	}
