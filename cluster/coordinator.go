@@ -273,7 +273,7 @@ func (s *sweep) enqueue(ctx context.Context, start bool) error {
 }
 
 // begin makes the entry of a run. If the folder of the sweep has a checkpoint of it, the run starts
-// from there. A folder that Sweep.Run would reject is an error, and stays as it is.
+// from there. If SweepFolder.Checkpoint fails, begin returns its error and changes no file.
 func (s *sweep) begin(ctx context.Context, i int) error {
 	j, dir := s.jobs[i], s.folder.Runs[i].Dir
 	e := entry{Version: version, Name: j.Name, Status: queued}

@@ -12,8 +12,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
-// local returns a sweep without workers that was stopped after step 5 of its first run, an epoch of
-// which has 4, and the path of the run's checkpoint. The previous one is that of step 4.
+// local returns a sweep without workers, and the path of the checkpoint of its first run. The run
+// was stopped after step 5. An epoch has 4 steps, and the previous checkpoint is that of step 4.
 func local(t *testing.T) (s train.Sweep, checkpoint string) {
 	t.Helper()
 	s = tiny(t, t.TempDir(), 1)

@@ -131,7 +131,7 @@ func (t *Trainer) Checkpoint() error {
 
 // loadCheckpoint restores the state of the run's checkpoint. If it is damaged or missing, it
 // restores the previous one and warns. An error is fs.ErrNotExist if there is neither. If the
-// checkpoint cannot be read, the error leaves both as they are.
+// checkpoint cannot be read, loadCheckpoint returns the error and changes neither file.
 func (t *Trainer) loadCheckpoint() error {
 	err := t.readCheckpoint(checkpointFile)
 	if !errors.Is(err, ErrData) && !errors.Is(err, fs.ErrNotExist) {

@@ -15,8 +15,8 @@ type dataError struct{ error }
 func (dataError) Is(target error) bool { return target == ErrData }
 func (e dataError) Unwrap() error      { return e.error }
 
-// contentError returns an error of reading a file of a run as ErrData, unless the file exists and
-// cannot be read: its content may be sound.
+// contentError marks an error as ErrData if a file is missing or its content is invalid. If the
+// file exists but cannot be read, it returns err unchanged, because the content may be valid.
 func contentError(err error) error {
 	if errors.As(err, new(*fs.PathError)) && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -29,8 +29,8 @@ func least(t *testing.T) run {
 	return r
 }
 
-// steps has the step from which trainOn trained, and the number of file operations after which it
-// had saved each of the following steps.
+// steps records the progress of trainOn: the step at which it began, and for each later step the
+// number of file operations after which the step was saved.
 type steps struct {
 	from  int
 	saved []int
@@ -83,8 +83,8 @@ func cutAfter(t *testing.T, when string) (n int) {
 	return n
 }
 
-// ends reports whether the run, resumed on a file system, continues from a step that was saved or a
-// later one, and ends with the bits of the run that was never stopped.
+// ends reports whether the run, resumed on a file system, continues from step saved or a later
+// one, and ends with the bits of the run that was never stopped.
 func ends(t *testing.T, what string, f *memfs.FS, r run, want *Trainer, saved int) bool {
 	t.Helper()
 	tr, s, err := trainOn(t.Context(), f, r)

@@ -54,8 +54,8 @@ func resumes(t *testing.T, s Sweep) (name string, err error, step int, runErr er
 	return name, err, step, runErr
 }
 
-// A sweep on other machines resumes a run from the same step as Run, or fails with the same error,
-// whatever the folder contains.
+// Checkpoint selects the file from which Run resumes, or fails with the same error, for each state
+// of the configuration and of the two checkpoints.
 func TestSweepCheckpoint(t *testing.T) {
 	stopped := stoppedSweep(t)
 	run := filepath.Join(stopped.Dir, "seed=1")

@@ -26,8 +26,9 @@ type SweepFolder struct {
 }
 
 // Open validates the configurations of all runs, makes and locks the folder, and reads the table in
-// it. A table or a run that cannot be read is an error; one that is damaged counts as incomplete.
-// Open does not use Load, Begin and Reporter.
+// it. A table or a run that cannot be read is an error. A damaged table counts as empty. A run that
+// is damaged, or has another configuration, counts as incomplete. Open does not use Load, Begin and
+// Reporter.
 func (s Sweep) Open() (*SweepFolder, error) {
 	runs, err := s.runs()
 	if err != nil {
@@ -143,9 +144,11 @@ func (s Sweep) oldRows() (map[string]SweepRow, error) {
 
 // Checkpoint returns the name of the file from which Sweep.Run resumes run i, with slashes: the
 // last checkpoint, or the previous one if the last is damaged or missing. It returns "" if the run
-// has no checkpoint and Sweep.Run begins it. If Sweep.Run would reject the folder, or a file cannot
-// be read, Checkpoint returns the error. It does not compare the data. It calls Load if the
-// recorded configuration differs from that of the run, because some values come from the data.
+// has no checkpoint and Sweep.Run begins it. Checkpoint returns an error if the configuration
+// differs, or if the configuration or the checkpoints cannot be read or are invalid. It does not
+// compare the data, validate the tensors, or read the best model, for which Sweep.Run may still
+// reject the run. It calls Load if the recorded configuration differs from that of the run, because
+// some values come from the data.
 func (f *SweepFolder) Checkpoint(ctx context.Context, i int) (string, error) {
 	name, err := f.checkpoint(ctx, &f.Runs[i])
 	if err != nil {

@@ -74,8 +74,9 @@ func parse(r io.Reader) (*result, error) {
 	}
 }
 
-// tally returns the numbers of a promise, summed over its tests, and these numbers as text. If a
-// test did not report the promise, and was not skipped, ok is false and the text has its name.
+// tally sums the numbers of a promise over its tests. text has the numbers, or the reason if all of
+// its tests were skipped. If a test was not skipped and did not report the promise, ok is false,
+// text names the test, and the sums lack the tests after it.
 func (r *result) tally(promise, pattern string) (tried, held int, text string, ok bool) {
 	var skipped string
 	for name := range strings.SplitSeq(pattern, "|") {

@@ -52,8 +52,8 @@ func runToEnd(t *testing.T, cmd *exec.Cmd) (code int, text string) {
 type program struct {
 	calls, disk string // the promises for failed system calls and for full disks
 	args        func(out string) []string
-	// end runs the command again after a fault, before which it had the output text. It reports
-	// whether the results are those of a command that was not interrupted.
+	// end runs the command again after a fault. text is the output of the failed command. end
+	// reports whether the results are those of a command that was not interrupted.
 	end func(what, out, text string) bool
 }
 

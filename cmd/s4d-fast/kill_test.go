@@ -95,16 +95,16 @@ func eachStep(t *testing.T, what, out string) bool {
 	last, _ := savedIn(out, "checkpoint")
 	before, whole := savedIn(out, "previous")
 	if whole && last.Step-before.Step > 1 {
-		t.Errorf("%s: the two checkpoints have %d and %d complete steps, expected at most one between them", what, last.Step, before.Step)
+		t.Errorf("%s: the last two checkpoints have %d and %d complete steps, expected a difference of at most 1", what, last.Step, before.Step)
 		return false
 	}
 	return true
 }
 
 // killedRuns kills runs at random moments, once or twice, and resumes them. It returns how many of
-// the cases continue after the steps that were complete, and end with the bits of a run that was
-// not killed. Every second run is killed while it trains, half of these after an epoch. The others
-// are killed at any moment of the process.
+// the cases resume with no reported step lost, and end with the bits of a run that was not killed.
+// Every second run is killed while it trains, half of these after an epoch. The others are killed
+// at any moment of the process.
 func killedRuns(t *testing.T, cases, epochs int, want string, takes time.Duration, seed uint64) (held int) {
 	t.Helper()
 	draw, ended, longest := rand.New(rand.NewPCG(19, seed)), 0, [2]time.Duration{takes, takes}

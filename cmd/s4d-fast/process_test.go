@@ -189,7 +189,7 @@ var firstEpoch = regexp.MustCompile(`msg=epoch epoch=\d+ `)
 // sameEnd resumes a trial that has reported a number of complete steps. It reports whether the run
 // continues after these steps, and ends as one that was not interrupted. A trial writes the
 // checkpoint of the last step of an epoch before it reports the epoch, in metrics.jsonl and then in
-// its output. Thus no checkpoint is older than the last report.
+// its output. Thus the newest checkpoint contains the last step that was reported.
 func sameEnd(t *testing.T, what, out string, steps, epochs int, want string) bool {
 	t.Helper()
 	from := resumePoint(out)
@@ -208,7 +208,7 @@ func sameEnd(t *testing.T, what, out string, steps, epochs int, want string) boo
 		expected = fmt.Sprintf("msg=epoch epoch=%d ", from.Epoch+1)
 	}
 	if first := firstEpoch.FindString(text); first != expected {
-		t.Errorf("%s: the checkpoint has %d complete epochs, and the first one of the resumed run is %q, expected %q", what, from.Epoch, first, expected)
+		t.Errorf("%s: the checkpoint has %d complete epochs, but the first epoch line of the resumed run is %q, expected %q", what, from.Epoch, first, expected)
 		return false
 	}
 	if endOf(t, out) != want {

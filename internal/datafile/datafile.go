@@ -97,11 +97,12 @@ func Walk(dir string, visit func(path string)) error {
 	if err != nil {
 		return err
 	}
-	return walk(dir, visit, []fs.FileInfo{info})
+	return walk(dir, visit, []fs.FileInfo{info}, "")
 }
 
-// walk is Walk. within has the folders that lead to dir. The last one is dir.
-func walk(dir string, visit func(path string), within []fs.FileInfo) error {
+// walk is Walk. within has the folders that lead to dir. The last one is dir. link is the last link
+// among them.
+func walk(dir string, visit func(path string), within []fs.FileInfo, link string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -120,10 +121,17 @@ func walk(dir string, visit func(path string), within []fs.FileInfo) error {
 			visit(path)
 			continue
 		}
-		if slices.ContainsFunc(within, func(f fs.FileInfo) bool { return os.SameFile(f, info) }) {
-			return fmt.Errorf("%s is a link to a folder that contains it: remove the link", path)
+		link := link
+		if e.Type()&fs.ModeSymlink != 0 {
+			link = path
 		}
-		if err := walk(path, visit, append(within, info)); err != nil {
+		if slices.ContainsFunc(within, func(f fs.FileInfo) bool { return os.SameFile(f, info) }) {
+			if link == "" { // a mount, or a junction of Windows
+				return fmt.Errorf("%s: the folder contains itself", path)
+			}
+			return fmt.Errorf("%s is a link to a folder that contains it: remove the link", link)
+		}
+		if err := walk(path, visit, append(within, info), link); err != nil {
 			return err
 		}
 	}

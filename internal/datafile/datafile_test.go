@@ -28,8 +28,8 @@ func TestWalk(t *testing.T) {
 	must.Equal(t, strings.Join(got, " "), "/.git /a.wav /b/2.wav /c/y.wav /d/y.wav /e", "files")
 	must.Fail(t, Walk(filepath.Join(dir, "a.wav"), visit), "a.wav is not a folder")
 	must.Fail(t, Walk(filepath.Join(dir, "none"), visit), "none")
-	for _, name := range []string{filepath.Join(other, "back"), filepath.Join(dir, "b", "up")} {
-		must.Do(t, os.Symlink(dir, name))
+	for name, to := range map[string]string{filepath.Join(other, "back"): dir, filepath.Join(dir, "b", "up"): dir, filepath.Join(dir, "b", "above"): filepath.Dir(dir)} {
+		must.Do(t, os.Symlink(to, name))
 		must.Fail(t, Walk(dir, visit), name[len(filepath.Dir(name)):]+" is a link to a folder that contains it: remove the link")
 		must.Do(t, os.Remove(name))
 	}
