@@ -26,7 +26,7 @@ func TestMutatedFiles(t *testing.T) {
 	}{
 		{"WAV of 8 bits", 1 << 20, riff(chunk("fmt ", format(1, 1, 8000, 8)), chunk("data", samples))},
 		{"WAV of 24 bits", 1 << 20, riff(chunk("fmt ", format(1, 2, 8000, 24)), chunk("LIST", samples[:9]), chunk("data", samples))},
-		{"WAV of floats", 1 << 20, riff(chunk("fmt ", format(3, 1, 8000, 32)), chunk("data", make([]byte, 40)))},
+		{"WAV of floats", 1 << 20, riff(chunk("fmt ", format(3, 1, 8000, 32)), chunk("data", bytes.Repeat([]byte{0xff, 0xff, 0x7f, 0x7f}, 10)))},
 		{"extensible WAV", 1 << 20, riff(chunk("fmt ", extensible(1, 2, 8000, 16)), chunk("data", samples))},
 		{"FLAC", 8 << 20, read("stereo.flac")},
 		{"MP3", 8 << 20, read("joint.mp3")},

@@ -67,6 +67,11 @@ func TestCollectStorage(t *testing.T) {
 		}))
 	}
 	had := contents(t, older, dir)
+	left := older.PowerCut(memfs.Nothing) // with a file of an earlier attempt, which could not be removed
+	must.Do(t, atomicfile.Files{FS: left}.MkdirAll("sweep/"+incoming+"run-0", 0o755))
+	must.Do(t, atomicfile.Files{FS: left}.Write("sweep/"+incoming+"run-0/log.txt", 0o644, func(io.Writer) error { return nil }))
+	must.Do(t, collect(left))
+	must.Equal(t, maps.Equal(contents(t, left, dir), objects.content), true, "only the files of the new attempt are collected")
 	tried, held := 0, 0
 	check := func(what string, f *memfs.FS, start map[string]string, collected error) {
 		tried++

@@ -32,7 +32,7 @@ func (s *Server) check(r *http.Request) error {
 	if !s.authorized(r) {
 		return newError(http.StatusUnauthorized, "token", "expected the header Authorization: Bearer with the token of this server")
 	}
-	if v := r.Header.Get("Content-Encoding"); v != "" && !strings.EqualFold(v, "identity") {
+	if v := strings.Join(r.Header.Values("Content-Encoding"), ","); v != "" && !strings.EqualFold(v, "identity") {
 		return newError(http.StatusUnsupportedMediaType, "encoding", "Content-Encoding %.20q: expected audio without compression", v)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bufio"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -36,7 +37,7 @@ func TestBearerToken(t *testing.T) {
 		for value, allowed := range map[string]bool{
 			"Bearer correct-horse": true, "bearer correct-horse": true,
 			"": false, "Bearer": false, "Bearer ": false, "Bearer correct-hors": false, "Bearer correct-horse2": false,
-			"Bearer  correct-horse": false, "Basic correct-horse": false, "correct-horse": false,
+			"Bearer  correct-horse": false, "Bearer Correct-Horse": false, "Basic correct-horse": false, "correct-horse": false,
 		} {
 			for _, c := range []struct {
 				method, path string
@@ -44,8 +45,12 @@ func TestBearerToken(t *testing.T) {
 			}{
 				{"POST", "/v1/streams?format=s16le", 200}, {"GET", "/v1/streams", 426}, {"DELETE", "/v1/streams/mine", 404},
 				{"GET", "/nowhere", 404}, {"OPTIONS", "/v1/streams", 405},
+				{"PUT", "/v1/streams/mine?format=s16le", 200}, {"POST", "/v1/streams/healthz?format=s16le", 200}, {"GET", "/healthz/mine", 404},
 			} {
 				status, body := in.request(c.method, c.path, nil, "Authorization", value)
+				if c.method != "OPTIONS" { // this header makes only OPTIONS a preflight
+					status, body = in.request(c.method, c.path, nil, "Authorization", value, "Access-Control-Request-Method", "POST")
+				}
 				if allowed {
 					must.Equal(t, status, c.status, "%s %s with %q: status", c.method, c.path, value)
 				} else {
@@ -142,9 +147,17 @@ func TestContentEncoding(t *testing.T) {
 	var cases counter
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), nil)
-		for _, encoding := range []string{"gzip", "deflate, gzip", "zstd"} {
+		for _, encoding := range []string{"gzip", "deflate, gzip", "zstd", "identity, gzip"} {
 			status, body := in.post("/v1/streams?format=s16le", strings.NewReader("\x1f\x8b"), "Content-Encoding", encoding)
 			checkError(t, encoding, status, body, 415, "encoding", encoding)
+			cases.add(t)
+		}
+		for _, first := range []string{"", " identity"} { // of two lines
+			conn := must.Get(in.listener.Dial(t.Context()))(t)
+			fmt.Fprintf(conn, "POST /v1/streams?format=s16le HTTP/1.1\r\nHost: localhost\r\nContent-Encoding:%s\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nab", first)
+			response := must.Get(http.ReadResponse(bufio.NewReader(conn), nil))(t)
+			must.Equal(t, response.StatusCode, 415, "two lines, the first with %q: status", first)
+			conn.Close()
 			cases.add(t)
 		}
 		status, _ := in.post("/v1/streams?format=s16le", nil, "Content-Encoding", "Identity")
@@ -245,7 +258,7 @@ func TestLogHasNoControlCharacters(t *testing.T) {
 	escaped := "%1b%5B2J%00%0A%0Dlevel=ERROR%e2%80%ae%e2%80%a8%7f%c2%9b%ff"
 	synctest.Test(t, func(t *testing.T) {
 		log := &rawLog{}
-		in := startService(t, toneModel(t, 0), func(c *Options) { c.Log, c.Snapshots = slog.New(log), t.TempDir() })
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.Log, c.Snapshots, c.TokenHeader = slog.New(log), t.TempDir(), "User" })
 		for _, path := range []string{
 			"/" + escaped, "/v1/streams/" + escaped, "/v1/streams/mine?format=" + escaped, "/v1/streams?" + escaped + "=1",
 			"/v1/streams/mine?rate=" + escaped, "/v1/streams?events=" + escaped,
@@ -260,6 +273,10 @@ func TestLogHasNoControlCharacters(t *testing.T) {
 			fmt.Fprintf(conn, "POST /v1/streams HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", line)
 			io.ReadAll(conn)
 			conn.Close()
+			tried++
+		}
+		for _, name := range []string{"Origin", "Sec-Fetch-Site", "Authorization", "Content-Encoding", "User", "User-Agent", "Referer"} {
+			in.request("POST", "/v1/streams?format=s16le", nil, name, "\u202e\u2028\u009b\xff") // which net/http accepts
 			tried++
 		}
 		c := in.dial("/v1/streams")

@@ -2,6 +2,7 @@ package service
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -26,6 +27,7 @@ func TestHost(t *testing.T) {
 			"127.0.0.1:8080": true, "[::1]:8080": true, "192.168.1.5": true,
 			"words.example": true, "Words.Example:443": true,
 			"evil.example": false, "words.example.evil.example:8080": false, "notlocalhost": false, "127.0.0.1.evil.example": false,
+			"localhost.evil.example": false, "evilwords.example": false, "sub.words.example": false,
 		} {
 			status, body := in.request("GET", "/healthz", nil, "Host", host)
 			if allowed && status != 200 {
@@ -65,6 +67,7 @@ func TestOrigin(t *testing.T) {
 			{"other origin", "POST", []string{"Origin", "http://evil.example"}, false},
 			{"other port", "POST", []string{"Origin", "http://localhost:3000"}, false},
 			{"other site", "POST", []string{"Sec-Fetch-Site", "cross-site"}, false},
+			{"other origin", "PUT", []string{"Origin", "http://evil.example"}, false},
 			{"other origin", "DELETE", []string{"Origin", "http://evil.example"}, false},
 			{"WebSocket, other origin", "GET", append([]string{"Origin", "http://evil.example"}, upgrade...), false},
 			{"WebSocket, other site", "GET", append([]string{"Sec-Fetch-Site", "cross-site"}, upgrade...), false},
@@ -144,6 +147,17 @@ func TestMaxConnections(t *testing.T) {
 			t.Errorf("a preflight on a third connection has status %d, and its connection closes: %t", response.StatusCode, response.Close)
 		}
 		conn.Close()
+		for range maxRejected {
+			open = append(open, must.Get(in.listener.Dial(t.Context()))(t))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		if _, err := in.listener.Dial(ctx); err == nil {
+			t.Errorf("more than %d rejected connections are accepted", maxRejected)
+		}
+		cancel()
+		for _, conn := range open[2:] {
+			conn.Close()
+		}
 		open[0].Close()
 		synctest.Wait()
 		conn, response = request()

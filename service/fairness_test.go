@@ -151,11 +151,12 @@ func TestMaxRate(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range streams {
 			all.Go(func() {
-				c := in.dial("/v1/streams", "Token", "greedy")
-				c.sendAudio(make([]byte, 2*8000*seconds), 1600)
+				rate := 8000 * (1 + i) // the second stream is resampled
+				c := in.dial(fmt.Sprintf("/v1/streams?rate=%d&resample=true", rate), "Token", "greedy")
+				c.sendAudio(make([]byte, 2*rate*seconds), 1600)
 				c.sendText(`{"type":"end"}`)
 				got, _ := c.rest()
-				if got.end == nil || got.end.Samples != 8000*seconds {
+				if got.end == nil || got.end.Samples != int64(rate)*seconds {
 					t.Errorf("stream %d: end line %+v", i, got.end)
 				}
 			})

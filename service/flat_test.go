@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"runtime"
@@ -19,11 +20,13 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 	socket := fmt.Sprintf(upgradeRequest, "/v1/streams") + string(frame(opBinary, pcm))
 	kinds := []string{
 		chunked + "0\r\n\r\n", chunked, socket + string(frame(opText, []byte(`{"type":"end"}`))), socket, socket[:40], "",
+		fmt.Sprintf(upgradeRequest, "/v1/streams/ended?events=0"), fmt.Sprintf(upgradeRequest, "/v1/streams/interrupted?events=0") + string(frame(opBinary, pcm)),
 		"GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n", "PUT /v1/streams HTTP/1.1\r\nHost: evil\r\nContent-Length: 5\r\n\r\nab",
 	}
 	n, held := must.Cases(2000, 100_000), 0
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), nil)
+		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
+		in.post("/v1/streams/ended?format=s16le", bytes.NewReader(pcm))
 		connect := func(kind string) {
 			conn := must.Get(in.listener.Dial(t.Context()))(t)
 			go io.Copy(io.Discard, conn)

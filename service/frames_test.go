@@ -309,6 +309,11 @@ func TestConnectionsPerClient(t *testing.T) {
 		response := must.Get(in.client.Get("http://localhost/healthz"))(t)
 		response.Body.Close()
 		must.Equal(t, response.StatusCode, http.StatusOK, "status afterwards")
+		began := time.Now()
+		must.Do(t, in.stop())
+		if took := time.Since(began); took >= shutdownLinger {
+			t.Errorf("the shutdown took %v: it waits for connections that were closed", took)
+		}
 		cases.add(t)
 	})
 	must.Tally(t, promiseLimits, cases.tried, cases.held)

@@ -106,7 +106,7 @@ const (
 	promiseAccess = "only authorised requests are served"
 	promiseLimits = "a client that exceeds a limit is slowed down, rejected or disconnected"
 	promiseEnd    = "the last lines of a stream are kept until its client confirms them"
-	promiseStop   = "a shutdown takes at most 6 s if a client does not respond, and at most 1 s if clients are slowed down"
+	promiseStop   = "a shutdown takes at most 6 s if a client reads but does not reply, and at most 1 s if clients are slowed down"
 )
 
 // encode returns samples as s16le.

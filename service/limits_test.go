@@ -114,7 +114,9 @@ func TestIdleClients(t *testing.T) {
 			c.sendAudio(make([]byte, 160), 160)
 			time.Sleep(3 * time.Second)
 		}
+		began := time.Now()
 		got, status := c.rest()
+		must.Equal(t, time.Since(began), time.Second, "disconnected after the last 3 s of silence and")
 		checkLine(t, "messages", got.err, "idle")
 		must.Equal(t, status, websocket.StatusPolicyViolation, "closed with")
 		must.Equal(t, in.count("samples"), 4*80, "samples before")

@@ -177,7 +177,7 @@ func TestTooManyEvents(t *testing.T) {
 		checkError(t, "1 of no events", status, body, 410, "events", "had 0 events", "events=1")
 		const events = 7
 		st := in.server.streams.store
-		saved := must.Get(st.get("mine", in.server.client(&http.Request{RemoteAddr: "pipe"})))(t)
+		saved := must.Get(st.get("mine", in.server.client(&http.Request{RemoteAddr: "127.0.0.1:1"})))(t)
 		s := &stream{identity: saved.Identity, detector: in.server.recognizer.NewDetector()}
 		s.detector.Process(make([]float32, 800))
 		for range events {

@@ -78,7 +78,7 @@ var promises = []promise{
 	{text: "an invalid frame ends its stream, and the service continues", pkg: "service", test: "TestHostileFrames"},
 	{text: "no control character of a request reaches the log", pkg: "service", test: "TestLogHasNoControlCharacters"},
 	{text: "the last lines of a stream are kept until its client confirms them", pkg: "service", test: "TestLostEnd|TestConfirmedEnd|TestMalformedQuery|TestRejectedRequestKeepsEnd|TestEarlyCloseFrame"},
-	{text: "a shutdown takes at most 6 s if a client does not respond, and at most 1 s if clients are slowed down", pkg: "service", test: "TestSilentWebSocket|TestShutdownOfPacedStream"},
+	{text: "a shutdown takes at most 6 s if a client reads but does not reply, and at most 1 s if clients are slowed down", pkg: "service", test: "TestSilentWebSocket|TestShutdownOfPacedStream"},
 	{text: "SIGTERM or SIGHUP saves the streams and ends the service with 0, and a second SIGTERM ends it at once", module: "examples/service", pkg: ".", test: "TestSIGTERM|TestSIGHUP|TestSecondSIGTERM"},
 	{text: "metrics and profiles are served at their own address only", module: "examples/service", pkg: ".", test: "TestMetrics"},
 	{text: "a stream has every event once over restarts of the service", module: "examples/service", pkg: ".", test: "TestRestarts"},

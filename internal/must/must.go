@@ -201,7 +201,7 @@ func Mutate(t testing.TB, promise string, most int, file []byte, held func(mutat
 			t.Errorf("byte %d of %d %s: accepted %t, %d bytes allocated, expected at most %d", at, len(file), what, ok, used, most)
 		}
 	}
-	for at := 0; at < len(file); at += Cases(97, 1) {
+	for at := 0; at < len(file); at += Cases(max(1, min(97, len(file)/30)), 1) {
 		before, b, after := file[:at], file[at], file[at+1:]
 		check(at, "and all that follow removed", before)
 		for bit := range 8 {

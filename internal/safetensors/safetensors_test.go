@@ -124,6 +124,7 @@ func TestRejected(t *testing.T) {
 		{"metadata that is a list", raw(`{"__metadata__":[]}`), "metadata:"},
 		{"metadata that is nested", raw(`{"__metadata__":{"a":{}}}`), "metadata:"},
 		{"twice", raw(`{`+one+`,`+one+`}`, four...), `the name "a" occurs twice`},
+		{"more data than the shape", raw(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}}`, make([]byte, 8)...), "shape [1] needs 4 bytes"},
 		{"other type", raw(`{"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]}}`, four...), `array "a": type "F16": expected F32 or I64`},
 		{"no type", raw(`{"a":{"shape":[1],"data_offsets":[0,4]}}`, four...), `array "a": type ""`},
 		{"place too small", raw(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}`, four...), `array "a": shape [2] needs 8 bytes`},
