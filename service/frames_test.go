@@ -257,6 +257,7 @@ func TestHeaderLimits(t *testing.T) {
 				sent, err := io.WriteString(conn, c.first)
 				for err == nil && sent < 4<<20 && len(response) == 0 {
 					time.Sleep(c.pause)
+					runtime.Gosched() // lets the other goroutine receive the response, also on one processor
 					var n int
 					n, err = io.WriteString(conn, c.then)
 					sent += n
