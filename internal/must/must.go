@@ -186,7 +186,7 @@ func Damage(t testing.TB, promise string, file []byte, held func(damaged []byte)
 // Mutate passes versions of a file to held: each truncation, each bit flipped, each byte set to 0
 // and to 255, removed, and duplicated. It reports an error if held returns false or allocates more
 // than most bytes. Mutate tallies the cases under the promise. In the short form it mutates every
-// 97th byte only.
+// 97th byte only, but at least 30 bytes.
 func Mutate(t testing.TB, promise string, most int, file []byte, held func(mutated []byte) bool) {
 	t.Helper()
 	tried, good, largest := 0, 0, uint64(0)
