@@ -12,7 +12,7 @@ import (
 // A mutated sound file is an error or gives finite samples, and neither takes much memory.
 func TestMutatedFiles(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: thousands of files take minutes under emulation; go run ./bench/reliability reads them")
+		t.Skip("-short: thousands of files take minutes under emulation")
 	}
 	read := func(name string) []byte { return must.Get(os.ReadFile(filepath.Join("testdata", name)))(t) }
 	samples := make([]byte, 120)

@@ -131,9 +131,7 @@ func Goroutines(most int) int {
 }
 
 // Tally logs how many cases of a promise were tried and how many held, and reports an error if one
-// did not hold or none was tried. A program that collects the promises can read the line:
-//
-//	promise "a stopped run resumes to the same bits": 200 tried, 200 held
+// did not hold or none was tried.
 func Tally(t testing.TB, promise string, tried, held int) {
 	t.Helper()
 	t.Logf("promise %q: %d tried, %d held", promise, tried, held)

@@ -11,7 +11,7 @@ import (
 // is mutated.
 func TestMutatedCheckpoint(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: thousands of files take minutes under emulation; go run ./bench/reliability reads them")
+		t.Skip("-short: thousands of files take minutes under emulation")
 	}
 	const promise = "a mutated PyTorch checkpoint is an error or whole tensors, with bounded memory"
 	held := func(b []byte) bool {

@@ -13,7 +13,7 @@ import (
 // Mutated arrays and tables are an error, or series with no more values than the file can hold.
 func TestMutatedSeries(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: thousands of files take minutes under emulation; go run ./bench/reliability reads them")
+		t.Skip("-short: thousands of files take minutes under emulation")
 	}
 	const promise = "a mutated NPZ or CSV file is an error or series of its size, with bounded memory"
 	x := npyFile("<f4", false, []int{2, 2, 3}, []float32{1, 2, 3, 4, 5, 6, 7, 8, nan32, 9, 10, nan32})
