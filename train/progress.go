@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
+	"strings"
 	"time"
-
-	"github.com/schollz/progressbar/v3"
+	"unicode/utf8"
 )
 
 // Reporter receives the progress of a run. Fit calls it from its own goroutine.
@@ -76,20 +77,19 @@ func Bar(w io.Writer) Reporter { return &bar{w: w} }
 
 type bar struct {
 	w            io.Writer
-	bar          *progressbar.ProgressBar
 	best         string // result of the best epoch
 	now          Progress
+	width        int // of the previous drawing
 	first        int // complete steps at the beginning
 	began, drawn time.Time
 }
+
+const barWidth = 24 // characters
 
 // redraw is the least time between two drawings.
 const redraw = 100 * time.Millisecond
 
 func (b *bar) Begin(p Progress) {
-	b.bar = progressbar.NewOptions(p.Steps,
-		progressbar.OptionSetWriter(b.w), progressbar.OptionSetWidth(24), progressbar.OptionShowCount(),
-		progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false))
 	b.now, b.first, b.began, b.best = p, p.Step, time.Now(), ""
 	b.draw()
 }
@@ -118,9 +118,13 @@ func (b *bar) draw() {
 		left := time.Duration(min(passed.Seconds()/float64(done)*float64(p.Steps-p.Step), mostLeft) * float64(time.Second))
 		text += fmt.Sprintf("  %v, %v left", passed.Round(time.Second), left.Round(time.Second))
 	}
-	// A terminal that cannot be written to is no reason to stop.
-	b.bar.Describe(text)
-	_ = b.bar.Set(p.Step)
+	share := float64(p.Step) / float64(max(p.Steps, 1))
+	filled := strings.Repeat("=", int(barWidth*share))
+	text = fmt.Sprintf("%3.0f %% |%-*s| (%d/%d)  %s", math.Floor(100*share), barWidth, filled, p.Step, p.Steps, text)
+	// Spaces replace the rest of a longer previous drawing. A terminal that cannot be written to is
+	// no reason to stop.
+	_, _ = fmt.Fprintf(b.w, "\r%-*s", b.width, text)
+	b.width = utf8.RuneCountInString(text)
 }
 
 func (b *bar) Epoch(m Metrics, better bool) {
@@ -131,6 +135,5 @@ func (b *bar) Epoch(m Metrics, better bool) {
 }
 
 func (b *bar) End() {
-	_ = b.bar.Exit()
 	fmt.Fprintln(b.w)
 }
