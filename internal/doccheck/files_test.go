@@ -27,7 +27,6 @@ var writers = map[string]string{
 	"cluster/run.go: ":                           "run folder and log of a worker: the broker has the checkpoints",
 	"cluster/tree.go: ":                          "data of a worker, as in cache.go",
 	"cluster/worker.go: os.Mkdir":                "folder of a worker: has nothing that another worker needs",
-	"examples/cluster/load/":                     "logs of a load generator",
 	"internal/golden/":                           "files of tests",
 	"internal/testfiles/":                        "files of tests",
 	"studio/server.go: os.OpenRoot":              "the folder of the projects, of which rootFS makes a file system of package atomicfile",
