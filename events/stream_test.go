@@ -29,8 +29,8 @@ func listen(t testing.TB, s *events.Stream, x []float32, blocks ...int) (all []e
 	return append(all, must.Get(s.Flush())(t)...)
 }
 
-// A Stream at any rate finds the tones, at positions of its input, however the input is divided into
-// blocks and wherever it is restored from a snapshot, also after Flush and Skip.
+// A Stream at any rate finds the tones, at positions of its input, however the input is divided
+// into blocks and wherever it is restored from a snapshot, also after Flush and Skip.
 func TestStream(t *testing.T) {
 	r, words := framewise(t, unchanged), tonemodel.Words()
 	for _, hz := range []int{8000, 11025, 16000, 44100} {
