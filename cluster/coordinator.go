@@ -291,11 +291,7 @@ func (s *sweep) begin(ctx context.Context, i int) error {
 				return fmt.Errorf("cluster: %w", err)
 			}
 		}
-		recorded, err := train.LoadRun(dir)
-		if err != nil {
-			return err
-		}
-		e.Levels = []string{recorded.Level}
+		e.Levels = []string{levelName()} // of this machine, which trained it
 		if e.Files, err = put(ctx, s.objects, dir, j.key()+".local", nil, instead); err != nil {
 			return err
 		}

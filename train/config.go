@@ -26,7 +26,6 @@ type Config struct {
 	From    string `toml:"from"`    // hash of the model in Options.From; New sets it
 	Seed    uint64 `toml:"seed"`    // of initial weights, shuffling, dropout and generated data; below 2^63
 	Workers int    `toml:"threads"` // 0: one per processor
-	Level   string `toml:"level"`   // kernel level that the run uses; New sets it
 
 	// Data are the options of the data, for the record. New does not read them; whoever loads the
 	// data does, such as package train/task.

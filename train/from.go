@@ -81,24 +81,12 @@ func (t *Trainer) checkFrom(c model.Config, from *model.Model) error {
 	if s := from.Config.SSM; s.Layer == ssm.LayerS4 && s.KernelLength(c.SSM.LKernel) == c.SSM.LKernel {
 		other.SSM.LKernel = t.cfg.SSM.LKernel // firstModel extends C̃
 	}
-	keys, err := t.cfg.Differences(&other)
-	if err != nil {
-		return err
-	}
 	var list []string
 	add := func(what string, there, here any) {
 		list = append(list, fmt.Sprintf("%s is %v in the model, %v in this run", what, there, here))
 	}
-	for _, key := range keys {
-		there, err := other.Value(key)
-		if err != nil {
-			return err
-		}
-		here, err := t.cfg.Value(key)
-		if err != nil {
-			return err
-		}
-		add(key, there, here)
+	for _, key := range t.cfg.Differences(&other) {
+		add(key, other.values()[key], t.cfg.values()[key])
 	}
 	a, b := &from.Meta, t.data.Info
 	if from.Config.Pairs != c.Pairs {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -249,6 +250,6 @@ func (s Sweep) run(ctx context.Context, r *SweepRun, number, of int) (SweepRow, 
 	if row.Diverged = errors.Is(err, ErrDiverged); err != nil && !row.Diverged {
 		return row, err
 	}
-	row.Best, row.Test, row.Level = t.BestEpoch(), t.Test(), t.Config().Level
+	row.Best, row.Test, row.Level = t.BestEpoch(), t.Test(), string(vek.CurrentLevel())
 	return row, nil
 }

@@ -217,7 +217,7 @@ func (t *Trainer) share() error {
 				return err
 			}
 		}
-		parts[3].WriteString(t.cfg.Level)
+		parts[3].WriteString(string(vek.CurrentLevel()))
 	}
 	var first [len(parts)][]byte
 	for i := range parts {
@@ -235,16 +235,16 @@ func (t *Trainer) share() error {
 
 // adopt sets the state of this rank to that of the first one.
 func (t *Trainer) adopt(config, checkpoint, best []byte, level string) error {
-	if level != t.cfg.Level {
-		return configErrorf("level %q: rank 0 has %q, and results differ between levels: select one level for all ranks", t.cfg.Level, level)
+	if own := vek.CurrentLevel(); level != string(own) {
+		return configErrorf("level %q: rank 0 has %q, and results differ between levels: select one level for all ranks", own, level)
 	}
 	recorded := Default()
 	if err := recorded.Merge(config, "the configuration of rank 0"); err != nil {
 		return err
 	}
 	here, there := t.portable(t.cfg), t.portable(recorded)
-	if diff, err := here.difference(&there); err != nil || diff != "" {
-		return errors.Join(err, configErrorf("the configuration differs from that of rank 0: %s", diff))
+	if diff := here.difference(&there); diff != "" {
+		return configErrorf("the configuration differs from that of rank 0: %s", diff)
 	}
 	f, err := safetensors.Read(bytes.NewReader(checkpoint))
 	if err != nil {

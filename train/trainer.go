@@ -213,7 +213,7 @@ func (t *Trainer) resolve() error {
 	n := t.cfg.Network(t.data.Info)
 	t.cfg.Model.Encoder, t.cfg.Model.DInput, t.cfg.Model.DOutput, t.cfg.Model.Pool = n.Encoder, n.DInput, n.DOutput, n.Pool
 	t.cfg.SSM = t.cfg.SSM.Resolve()
-	t.cfg.Workers, t.cfg.Level = min(par.Workers(t.cfg.Workers), MaxThreads), string(vek.CurrentLevel())
+	t.cfg.Workers = min(par.Workers(t.cfg.Workers), MaxThreads)
 	t.cfg.Train.EvalBatch = t.cfg.evalBatch()
 	if t.cfg.Data == nil {
 		t.cfg.Data = model.Settings{}
@@ -334,11 +334,10 @@ func (t *Trainer) resume(opt Options) error {
 // checkRecorded returns an error if the run in the folder has another configuration.
 func (t *Trainer) checkRecorded(recorded Config) error {
 	here, there := t.portable(t.cfg), t.portable(recorded)
-	diff, err := here.difference(&there)
-	if err == nil && diff != "" {
-		err = configErrorf("out: the run in %s has another configuration: %s", t.dir, diff)
+	if diff := here.difference(&there); diff != "" {
+		return configErrorf("out: the run in %s has another configuration: %s", t.dir, diff)
 	}
-	return err
+	return nil
 }
 
 // hasResults reports whether the run folder has files that a run writes after its first checkpoint,
@@ -372,7 +371,7 @@ func (t *Trainer) writeConfig() error {
 		return err
 	}
 	return replaceFile(t.files, t.path(configFile), func(w io.Writer) error {
-		_, err := w.Write(text)
+		_, err := fmt.Fprintf(w, "# kernel level: %s\n%s", vek.CurrentLevel(), text)
 		return err
 	})
 }

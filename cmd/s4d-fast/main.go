@@ -111,7 +111,7 @@ func (o *output) Write(p []byte) (int, error) {
 
 // execute parses one command line and runs its command.
 func execute(ctx context.Context, args []string, std *streams) error {
-	c := cli{Train: trainCmd{Plugins: optionFlags()}}
+	var c cli
 	exited := false
 	parser, err := kong.New(&c,
 		kong.Name("s4d-fast"),
@@ -149,7 +149,7 @@ func execute(ctx context.Context, args []string, std *streams) error {
 			}
 		}
 	}
-	return parsed.Run(std, newLog(std.err), &ctxBox{ctx}, &c)
+	return parsed.Run(std, newLog(std.err), &ctxBox{ctx}, &c, parsed)
 }
 
 // newLog returns a log without times.

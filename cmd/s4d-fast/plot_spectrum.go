@@ -43,7 +43,7 @@ func (c *plotSpectrumCmd) Run(std *streams, ctx *ctxBox) error {
 		fmt.Fprintf(std.err, "no marks: %d multiples of 2π/%d would merge, the limit is %d\n", stride/2, stride, maxMarks)
 		stride = 0
 	}
-	tk, cfg, err := (&trainCmd{Task: c.Task, Data: c.Data, Set: c.Set, Seed: &c.Seed}).config(ctx, nil)
+	tk, cfg, err := (&trainCmd{Task: c.Task, Data: c.Data, Set: c.Set, Seed: &c.Seed}).config(ctx, nil, nil)
 	if err != nil {
 		return trainError(err)
 	}

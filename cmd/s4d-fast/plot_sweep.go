@@ -191,8 +191,7 @@ func namingKeys(tables []*train.SweepTable, axes []int) (keys []string) {
 		if err != nil || e != nil { // the table was moved away from its runs
 			continue
 		}
-		differ, _ := first.Differences(&cfg) // cannot fail for configurations that were read
-		for _, key := range differ {
+		for _, key := range first.Differences(&cfg) {
 			if !slices.Contains(swept, key) && !slices.Contains(keys, key) {
 				keys = append(keys, key)
 			}

@@ -76,7 +76,7 @@ func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 			base.Set = append(base.Set, key+"="+a.Values[0])
 		}
 	}
-	tk, cfg, err := base.config(ctx, nil)
+	tk, cfg, err := base.config(ctx, nil, nil)
 	if err != nil {
 		return trainError(err)
 	}

@@ -31,7 +31,7 @@ type trainCmd struct {
 	Seed    *uint64   `help:"Seed for initial weights, shuffling, dropout and generated data." placeholder:"N"`
 	Threads int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
 
-	kong.Plugins // flags of the tasks' options
+	Options taskFlags `embed:""`
 }
 
 func (c *trainCmd) Help() string {
@@ -52,7 +52,7 @@ Examples:
   s4d-fast train series --data load.csv --time time --target load --horizon 24 --season 168`
 }
 
-func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
+func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox, given *kong.Context) error {
 	var from *model.Model
 	if c.From != "" {
 		var err error
@@ -60,7 +60,7 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 			return badInput(err)
 		}
 	}
-	tk, cfg, err := c.config(ctx, from)
+	tk, cfg, err := c.config(ctx, from, given)
 	if err != nil {
 		return trainError(err)
 	}
@@ -135,8 +135,9 @@ func warn(log *slog.Logger, t *train.Trainer) {
 }
 
 // config resolves the configuration. Later sources override earlier ones: defaults, preset (or the
-// run to resume), the network of the model to start from, --config, --set, flags.
-func (c *trainCmd) config(ctx context.Context, from *model.Model) (*task.Task, train.Config, error) {
+// run to resume), the network of the model to start from, --config, --set, flags. given are the
+// flags on the command line; if it is nil, those of tasks are not set.
+func (c *trainCmd) config(ctx context.Context, from *model.Model, given *kong.Context) (*task.Task, train.Config, error) {
 	text, err := readConfig(ctx, c.Config)
 	if err != nil {
 		return nil, train.Config{}, err
@@ -154,8 +155,10 @@ func (c *trainCmd) config(ctx context.Context, from *model.Model) (*task.Task, t
 	if err := override(&cfg, tk, text, c.Config, c.Set, c.Data, c.Seed); err != nil {
 		return nil, cfg, err
 	}
-	if err := setOptions(&cfg, c.Plugins, tk); err != nil {
-		return nil, cfg, err
+	if given != nil {
+		if err := c.Options.set(&cfg, given); err != nil {
+			return nil, cfg, err
+		}
 	}
 	if c.Threads != 0 {
 		cfg.Workers = c.Threads

@@ -2,44 +2,25 @@ package main
 
 import (
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/option"
 	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 	"github.com/s4d-fast/s4d-fast/train"
-	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
-// giveOptions sets flags as kong does; args are names and values.
-func giveOptions(t *testing.T, plugins kong.Plugins, args []string) {
-	t.Helper()
-	values := reflect.ValueOf(plugins[0]).Elem()
-	for i := 0; i < len(args); i += 2 {
-		f := values.Field(slices.Index(optionNames(), args[i]))
-		if f.Kind() == reflect.Bool {
-			f.SetBool(true)
-		} else {
-			f.Set(reflect.ValueOf(&args[i+1]))
-		}
-	}
-}
-
-// Options of tasks are flags of train. A flag sets the option of the task that is trained.
+// Options of tasks are flags of train, in a group per list of tasks that have them.
 func TestOptionFlags(t *testing.T) {
 	help := ok(t, "train", "--help")
-	contains(t, "help", help, "--skip-broken", "--group-by=REGEXP", "--other=DIR,…")
-	for _, name := range optionNames() {
-		if strings.Count(help, "--"+name) < 1 {
-			t.Errorf("--%s is missing in the help", name)
+	for _, o := range option.Fields(new(taskFlags)) {
+		if !strings.Contains(help, " --"+flagName(o)) && o.Tag.Get("help") != "" {
+			t.Errorf("--%s is missing in the help", flagName(o))
 		}
 	}
 	for group, flags := range map[string][]string{
-		"Options of task audio:": {"--rate", "--group-by", "--skip-broken"}, "Options of tasks audio and digits:": {"--words", "--other", "--background"},
+		"Options of task audio:": {"--rate", "--group-by=REGEXP", "--skip-broken"}, "Options of tasks audio and digits:": {"--words", "--other=DIR,...", "--background"},
 		"Options of tasks audio and series:": {"--validation"}, "Options of task series:": {"--mode", "--horizon"},
 	} {
 		_, part, found := strings.Cut(help, "\n"+group+"\n")
@@ -47,31 +28,34 @@ func TestOptionFlags(t *testing.T) {
 		part, _, _ = strings.Cut(part, "\n\n")
 		contains(t, group, part, flags...)
 	}
-	oneLine := strings.Join(strings.Fields(help), " ")
-	contains(t, "help", oneLine, "audio: Fraction of the speakers or files", "series: Fraction of the data", "train audio --data", "train series --data")
+}
 
-	set := func(name string, args ...string) (train.Config, error) {
-		t.Helper()
-		tk := must.Get(task.Lookup(name))(t)
-		cfg := tk.Preset()
-		plugins := optionFlags()
-		giveOptions(t, plugins, args)
-		return cfg, setOptions(&cfg, plugins, tk)
+// The flags of a task set its options, and lists of folders become absolute.
+func TestSetOptions(t *testing.T) {
+	dir := t.TempDir()
+	for _, word := range []string{"high", "low"} {
+		for i := range 12 {
+			testfiles.Ramp(t, filepath.Join(dir, "words", word, strings.Repeat("x", i+1)+".wav"), 8000, 900, i)
+		}
 	}
-	cfg := must.Get(set("audio", "rate", "8000", "skip-broken", "true", "other", "a, b"))(t)
+	testfiles.Ramp(t, filepath.Join(dir, "other", "a.wav"), 8000, 900, 5)
+	t.Chdir(dir)
+	ok(t, "train", "audio", "--data", "words", "--rate", "8000", "--skip-broken", "--other", "other,other", "--validation", "0.25", "--out", "run",
+		"--set", "train.max_steps=1", "--set", "data.streams=2", "--set", "train.batch=1", "--set", "model.d_model=4", "--set", "model.n_layers=1")
+	cfg := must.Get(train.LoadRun("run"))(t)
 	must.Equal(t, cfg.Data["rate"], any(int64(8000)), "data.rate")
 	must.Equal(t, cfg.Data["skip_broken"], any(true), "data.skip_broken")
-	other, _ := cfg.Data["other"].([]any)
-	if len(other) != 2 || other[1] != must.Get(filepath.Abs("b"))(t) {
-		t.Errorf("data.other %v, expected the absolute paths of a and b", cfg.Data["other"])
+	must.Equal(t, cfg.Data["validation"], any(0.25), "data.validation")
+	if other := cfg.Data["other"].([]any); len(other) != 2 || other[1] != must.Get(filepath.Abs("other"))(t) {
+		t.Errorf("data.other %v, expected two absolute paths", other)
 	}
-	must.Reject(set("audio", "rate", "many"))(t, train.ErrConfig, "--rate", "many")
-	must.Reject(set("fsdd", "group-by", "x"))(t, `--group-by: task "fsdd" does not have this option`)
-	must.Do(t, setOptions(&cfg, nil, nil))
-
-	out := filepath.Join(t.TempDir(), "run")
-	checkRun(t, nil, []string{"train", "fsdd", "--data", out, "--skip-broken"}, exitUsage, `--skip-broken: task "fsdd" does not have this option`)
-	checkRun(t, nil, []string{"train", "audio", "--data", out, "--rate=-1", "--out", out}, exitUsage, "data.rate -1")
+	for _, c := range []struct{ task, flag, value, want string }{
+		{"audio", "--rate", "many", "--rate"},
+		{"audio", "--rate", "-1", "data.rate -1"},
+		{"fsdd", "--group-by", "x", `--group-by: task "fsdd" does not have this option`},
+	} {
+		checkRun(t, nil, []string{"train", c.task, "--data", "words", c.flag + "=" + c.value, "--out", "new"}, exitUsage, c.want)
+	}
 }
 
 // A run requires a validation set. The libraries take 0 for the default, so the command rejects it.

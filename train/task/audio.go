@@ -15,18 +15,28 @@ func init() {
 	register(definition[audioOptions]{
 		name: "audio", help: "Words or sounds of your own: DIR/CLASS/* as WAV, FLAC, MP3 or Ogg Vorbis.",
 		source:  "pass a folder with one folder of recordings per word: DIR/WORD/*; folders whose name begins with _ contain other words and background",
-		options: audioOptions{Validation: 0.1}, check: audioOptions.check, load: loadAudio, confusion: clipConfusion,
+		options: audioOptions{ValidationOption: ValidationOption{Validation: 0.1}}, check: audioOptions.check, load: loadAudio, confusion: clipConfusion,
 		checkFrom: audioOptions.checkFrom,
 	})
 }
 
 // audioOptions are the options of the task audio. 0 and empty are defaults.
 type audioOptions struct {
-	Rate       int     `toml:"rate" placeholder:"HZ" help:"Sampling rate to which recordings are converted (default: 16000)."`
-	Validation float64 `toml:"validation" placeholder:"FRACTION" help:"Fraction of the speakers or files that is the validation set, unless a list selects it (default: 0.1)."`
-	GroupBy    string  `toml:"group_by" placeholder:"REGEXP" help:"Regular expression that finds the speaker in a file name. All files of a speaker are in the same split."`
-	SkipBroken bool    `toml:"skip_broken" help:"Leave out broken recordings."`
-	mixOptions
+	AudioOptions
+	ValidationOption
+	MixOptions
+}
+
+// AudioOptions are the options that only the task audio has.
+type AudioOptions struct {
+	Rate       int    `toml:"rate" placeholder:"HZ" help:"Sampling rate to which recordings are converted (default: 16000)."`
+	GroupBy    string `toml:"group_by" placeholder:"REGEXP" help:"Regular expression that finds the speaker in a file name. All files of a speaker are in the same split."`
+	SkipBroken bool   `toml:"skip_broken" help:"Leave out broken recordings."`
+}
+
+// ValidationOption is an option of the tasks audio and series.
+type ValidationOption struct {
+	Validation float64 `toml:"validation" placeholder:"FRACTION" help:"Fraction of the speakers, files, series or rows that is the validation set, unless the data have their own split (default: 0.1)."`
 }
 
 // maxIgnored is the largest number of files that are not recordings and are listed.
@@ -52,7 +62,7 @@ func (o audioOptions) check() error {
 	if _, err := regexp.Compile(o.GroupBy); err != nil {
 		return fmt.Errorf("data.group_by: %w", err)
 	}
-	return o.mixOptions.check(float64(o.rate()))
+	return o.MixOptions.check(float64(o.rate()))
 }
 
 // checkFrom returns an error if the options select another filter bank than that of a model.

@@ -23,7 +23,7 @@ type digitsOptions struct {
 	// clips, as for the models of earlier versions.
 	Frames bool `toml:"frames"`
 	clipOptions
-	mixOptions
+	MixOptions
 }
 
 func (o digitsOptions) check() error {
@@ -33,7 +33,7 @@ func (o digitsOptions) check() error {
 	if err := o.clipOptions.check(); err != nil {
 		return err
 	}
-	return o.mixOptions.check(fsddRate)
+	return o.MixOptions.check(fsddRate)
 }
 
 // digitsForModel selects clips for models without a filter bank: those of earlier versions.

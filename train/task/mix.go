@@ -14,19 +14,18 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// mixOptions are the options of tasks that train word detectors on streams mixed from recordings.
+// MixOptions are the options of tasks that train word detectors on streams mixed from recordings.
 // The defaults of 0 and empty options are those of dataset.DefaultStreams.
-type mixOptions struct {
-	Words      []string  `toml:"words" local:"true" placeholder:"DIR,…" help:"Folders with further training clips, WORD/*."`
-	Other      []string  `toml:"other" local:"true" placeholder:"DIR,…" help:"Folders with words and speech that are not to be detected."`
-	Background []string  `toml:"background" local:"true" placeholder:"DIR,…" help:"Folders with sounds other than speech."`
-	Streams    int       `toml:"streams"`   // training streams per epoch; 0: one per three clips, at least leastStreams
-	Seconds    float64   `toml:"seconds"`   // of a stream
-	Gap        []float64 `toml:"gap"`       // seconds between words: bounds
-	SNR        []float64 `toml:"snr"`       // dB: bounds
-	Level      []float64 `toml:"level"`     // dB re full scale: bounds
-	Fragments  *float64  `toml:"fragments"` // share of items that are fragments of words; nil: the default
-	Bands      int       `toml:"bands"`     // of the filter bank
+type MixOptions struct {
+	Words      []string  `toml:"words" local:"true" type:"path" placeholder:"DIR,..." help:"Folders with further training clips, WORD/*."`
+	Other      []string  `toml:"other" local:"true" type:"path" placeholder:"DIR,..." help:"Folders with words and speech that are not to be detected."`
+	Background []string  `toml:"background" local:"true" type:"path" placeholder:"DIR,..." help:"Folders with sounds other than speech."`
+	Streams    int       `toml:"streams" kong:"-"` // training streams per epoch; 0: one per three clips, at least leastStreams
+	Seconds    float64   `toml:"seconds" kong:"-"` // of a stream
+	Gap        []float64 `toml:"gap" kong:"-"`     // seconds between words: bounds
+	SNR        []float64 `toml:"snr" kong:"-"`     // dB: bounds
+	Level      []float64 `toml:"level" kong:"-"`   // dB re full scale: bounds
+	Bands      int       `toml:"bands" kong:"-"`   // of the filter bank
 }
 
 // The least numbers of streams. With few recordings, they ensure that an epoch is long enough
@@ -34,14 +33,14 @@ type mixOptions struct {
 const leastStreams, leastValStreams = 640, 160
 
 // check validates the options for audio of any rate.
-func (o mixOptions) check(rate float64) error {
+func (o MixOptions) check(rate float64) error {
 	_, err := o.streams(rate, Source{}, 0, 0)
 	return err
 }
 
 // streams returns the options of streams of audio at a rate in Hz, with a number of clips for
 // training and for validation. Errors name the key.
-func (o mixOptions) streams(rate float64, src Source, train, val int) (dataset.StreamOptions, error) {
+func (o MixOptions) streams(rate float64, src Source, train, val int) (dataset.StreamOptions, error) {
 	opt := dataset.DefaultStreams(rate)
 	opt.Seed, opt.Streams, opt.ValStreams = src.Seed, o.Streams, max(val/3, leastValStreams)
 	if opt.Streams == 0 {
@@ -49,12 +48,6 @@ func (o mixOptions) streams(rate float64, src Source, train, val int) (dataset.S
 	}
 	if o.Seconds != 0 {
 		opt.Length = o.Seconds
-	}
-	if o.Fragments != nil {
-		opt.FragmentShare = *o.Fragments
-		if most := 1 - opt.OtherShare - opt.SoundShare - opt.EmbeddedShare; !(opt.FragmentShare >= 0 && opt.FragmentShare <= most+1e-9) {
-			return opt, fmt.Errorf("data.fragments %v: expected 0 … %.2f, since other items that are not words have the rest", opt.FragmentShare, most)
-		}
 	}
 	if o.Bands != 0 {
 		opt.Filterbank.Bands = o.Bands
@@ -88,7 +81,7 @@ var streamKeys = strings.NewReplacer(
 // addFolders appends the recordings in the folders of the options to the training sounds. names
 // returns the names that the folder of a label may have. addFolders returns the errors of broken
 // recordings.
-func (o mixOptions) addFolders(ctx context.Context, to *dataset.Sounds, names func(label string) []string, opt dataset.AudioOptions) (broken []error, err error) {
+func (o MixOptions) addFolders(ctx context.Context, to *dataset.Sounds, names func(label string) []string, opt dataset.AudioOptions) (broken []error, err error) {
 	read := func(label int, dirs []string) ([]dataset.Clip, error) {
 		if len(dirs) == 0 {
 			return nil, nil
@@ -154,7 +147,7 @@ func checkFolders(option string, paths []string) error {
 
 // mix returns the streams of the requested splits. If a model is evaluated (src.Model), the streams
 // of the training recordings are also the same in every epoch.
-func (o mixOptions) mix(src Source, train, val, test dataset.Sounds) (*dataset.Dataset, error) {
+func (o MixOptions) mix(src Source, train, val, test dataset.Sounds) (*dataset.Dataset, error) {
 	opt, err := o.streams(train.SampleRate, src, len(train.Words), len(val.Words)+len(test.Words))
 	if err != nil {
 		return nil, err

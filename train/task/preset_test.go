@@ -98,17 +98,18 @@ func TestResolve(t *testing.T) {
 	cfg := tk.Preset()
 	must.Fail(t, cfg.Set("data.lenght=3"), train.ErrConfig, `unknown key data.lenght; did you mean "data.length"?`)
 	must.Fail(t, cfg.Set("data.dir=x"), train.ErrConfig, "unknown key data.dir")
-	must.Fail(t, cfg.Set("data.length=long"), train.ErrConfig, `"long" is not a valid whole number for data.length`)
+	must.Fail(t, cfg.Set("data.length=long"), train.ErrConfig, `data.length: "long" is not a valid whole number`)
 	must.Fail(t, cfg.Merge([]byte("[data]\nlength = 2.5"), "my.toml"), train.ErrConfig, "my.toml: data.length: 2.5 is not a valid whole number")
 
-	cfg.Data = model.Settings{"length": 100, "max_len": 0} // as a Go program may write them; 0 has no effect
+	must.Fail(t, cfg.Set("data.length=[1]"), train.ErrConfig, "data.length")
+	cfg.Data = model.Settings{"length": 100} // as a Go program may write them
 	must.Do(t, tk.Resolve(&cfg))
 	must.Equal(t, cfg.Data["length"], any(int64(100)), "data.length")
 	must.Equal(t, len(cfg.Data), 4, "options")
 	cfg.Data["max_len"] = 5
 	must.Fail(t, tk.Resolve(&cfg), train.ErrConfig, "unknown option data.max_len")
 	cfg.Data = model.Settings{"length": "long"}
-	must.Fail(t, tk.Resolve(&cfg), train.ErrConfig, "data.length: incompatible types")
+	must.Fail(t, tk.Resolve(&cfg), train.ErrConfig, `data.length: "long" is not a valid whole number`)
 	cfg.Data = model.Settings{"dir": "somewhere"}
 	must.Fail(t, tk.Resolve(&cfg), train.ErrConfig, "generates its own data: --data somewhere, expected none")
 }
@@ -168,32 +169,4 @@ func TestLocalOptions(t *testing.T) {
 	if len(got) != 1 || got["rate"] != int64(8000) {
 		t.Errorf("recorded %v, expected the rate alone", got)
 	}
-}
-
-// Options with a help text are flags.
-func TestFlags(t *testing.T) {
-	options := struct {
-		Rate       float64  `toml:"rate" placeholder:"HZ" help:"Sampling rate."`
-		SkipBroken bool     `toml:"skip_broken" help:"Leave out broken files."`
-		Names      []string `toml:"names"`
-		Share      *float64 `toml:"share"`
-	}{Rate: 16000}
-	got := flags(options)
-	must.Equal(t, len(got), 2, "flags")
-	must.Equal(t, got[0], Flag{Name: "rate", Key: "data.rate", Help: "Sampling rate.", Placeholder: "HZ"}, "first flag")
-	must.Equal(t, got[1], Flag{Name: "skip-broken", Key: "data.skip_broken", Help: "Leave out broken files.", Bool: true}, "second flag")
-	s := encodeOptions(options)
-	if len(s) != 4 || s["rate"] != 16000.0 || s["skip_broken"] != false || len(s["names"].([]any)) != 0 || len(s["share"].([]any)) != 0 {
-		t.Errorf("settings %v", s)
-	}
-	must.Do(t, decodeOptions(s, &options))
-	if options.Share != nil {
-		t.Errorf("share %v, expected none", *options.Share)
-	}
-	must.Do(t, decodeOptions(model.Settings{"names": []any{"a", "b"}, "rate": int64(8000), "share": int64(0)}, &options))
-	if options.Share == nil || *options.Share != 0 || encodeOptions(options)["share"] != 0.0 {
-		t.Errorf("share %v, expected 0", options.Share)
-	}
-	must.Equal(t, options.Names[1], "b", "second name")
-	must.Equal(t, options.Rate, 8000, "rate")
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
-// LoadRun returns the task and the configuration of the run in a folder. It leaves out options that
-// the task does not have, if they are zero.
+// LoadRun returns the task and the configuration of the run in a folder.
 func LoadRun(dir string) (*Task, train.Config, error) {
 	cfg, err := train.LoadRun(dir)
 	if err != nil {
@@ -23,7 +22,7 @@ func LoadRun(dir string) (*Task, train.Config, error) {
 	if cfg.Data, err = t.complete(From(cfg).Options); err != nil {
 		return nil, cfg, fmt.Errorf("%s: %w", dir, err)
 	}
-	if t.ReadsData() { // older runs of other tasks may have a folder that they did not read
+	if t.ReadsData() {
 		cfg.Data[train.DirKey] = folder
 	}
 	return t, cfg, nil

@@ -18,24 +18,29 @@ func init() {
 	register(definition[seriesOptions]{
 		name: "series", help: "Your own time series: classify them, forecast them or find what is unusual in them.",
 		source:  "pass a CSV, TSV, JSON Lines, NPY or NPZ file, or a folder of such files (docs/data.md)",
-		options: seriesOptions{Validation: 0.1},
+		options: seriesOptions{ValidationOption: ValidationOption{Validation: 0.1}},
 		check:   seriesOptions.check, load: loadSeries, report: reportForecasts,
 	})
 }
 
 // seriesOptions are the [data] table of the task.
 type seriesOptions struct {
+	SeriesOptions
+	ValidationOption
+}
+
+// SeriesOptions are the options that only the task series has.
+type SeriesOptions struct {
 	Mode    string   `toml:"mode" placeholder:"MODE" help:"classification, regression, forecast or anomaly (default: forecast with --horizon, otherwise classification)."`
-	Target  []string `toml:"target" placeholder:"COLUMN,…" help:"Column with the class, columns with the numbers of a regression, or columns to forecast (default: all)."`
-	Columns []string `toml:"columns" placeholder:"COLUMN,…" help:"Input columns (default: all others)."`
+	Target  []string `toml:"target" placeholder:"COLUMN" help:"Column with the class, columns with the numbers of a regression, or columns to forecast (default: all)."`
+	Columns []string `toml:"columns" placeholder:"COLUMN" help:"Input columns (default: all others)."`
 	ID      string   `toml:"id" placeholder:"COLUMN" help:"Column that identifies the series of a row (default: the file is one series)."`
 	Time    string   `toml:"time" placeholder:"COLUMN" help:"Column by which rows are sorted (default: the order of the file)."`
-	Split   string   `toml:"split_column" placeholder:"COLUMN" help:"Column with train, val or test."`
+	Split   string   `toml:"split_column" name:"split-column" placeholder:"COLUMN" help:"Column with train, val or test."`
 	Layout  string   `toml:"layout" placeholder:"LAYOUT" help:"long (a line is a row), wide (a line is a series) or files (a file is a series)."`
 	Missing string   `toml:"missing" placeholder:"HOW" help:"Replace missing values: previous or interpolate (default: they are errors)."`
 
-	Validation float64 `toml:"validation" placeholder:"FRACTION" help:"Fraction of the data that is the validation set (default: 0.1)."`
-	Test       float64 `toml:"test" placeholder:"FRACTION" help:"Fraction of the data that is the test set (default: 0)."`
+	Test float64 `toml:"test" placeholder:"FRACTION" help:"Fraction of the data that is the test set (default: 0)."`
 
 	Horizon         int `toml:"horizon" placeholder:"ROWS" help:"Number of rows ahead to forecast (default: 1)."`
 	Season          int `toml:"season" placeholder:"ROWS" help:"Rows per season, for the naive forecast that repeats the value one season ago."`

@@ -69,7 +69,6 @@ type Task struct {
 	sampleRate         float64
 	imageWidth         int
 	defaults           model.Settings
-	fields             []Flag
 	local              []string // keys of folders
 	complete           func(model.Settings) (model.Settings, error)
 	load               func(context.Context, Source) (*dataset.Dataset, error)
@@ -81,9 +80,9 @@ type Task struct {
 	confusion          func(context.Context, *model.Model, *dataset.Dataset, int) (*Confusion, error)
 }
 
-// definition is what the file of a task registers. O is a struct of its options with TOML keys. A
-// field with the tag help has a flag on the command line, and the tag placeholder stands for its
-// value in help texts. A field with the tag local is a folder, which models do not record.
+// definition is what the file of a task registers. O is a struct of its options, whose tags are
+// their keys and, for options with a flag on the command line, those of kong. A field with the tag
+// local is a folder, which models do not record.
 type definition[O any] struct {
 	name, help string
 	// source is for error messages: where the data are published, and which folder to pass. "": the
@@ -130,10 +129,10 @@ func register[O any](d definition[O]) {
 	t := &Task{
 		name: d.name, help: d.help, source: d.source, sampleRate: d.sampleRate, imageWidth: d.imageWidth,
 		summary: d.summary, report: d.report, confusion: d.confusion,
-		defaults: encodeOptions(d.options), fields: flags(d.options), local: localOptions(d.options),
+		defaults: encodeOptions(&d.options), local: localOptions(&d.options),
 		complete: func(given model.Settings) (model.Settings, error) {
 			o, err := decode(given)
-			return encodeOptions(o), err
+			return encodeOptions(&o), err
 		},
 		load: func(ctx context.Context, s Source) (*dataset.Dataset, error) {
 			o, err := decode(s.Options)
@@ -149,7 +148,7 @@ func register[O any](d definition[O]) {
 			if err == nil {
 				d.forModel(&o, m)
 			}
-			return encodeOptions(o), err
+			return encodeOptions(&o), err
 		}
 	}
 	if d.checkFrom != nil {
@@ -167,7 +166,7 @@ func register[O any](d definition[O]) {
 			if err == nil {
 				err = d.atRate(&o, hz)
 			}
-			return encodeOptions(o), err
+			return encodeOptions(&o), err
 		}
 	}
 	registry[d.name] = t

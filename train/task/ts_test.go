@@ -180,7 +180,7 @@ func TestConstantChannelOfSeries(t *testing.T) {
 
 func FuzzTS(f *testing.F) {
 	f.Add(tsClasses)
-	f.Add(string(must.Get(os.ReadFile("testdata/old/data/series/Set_TRAIN.ts"))(f)))
+	f.Add("@targetLabel true\n@data\n0.10,0.10,0.10:1000.00\n0.94,0.90,0.80,0.74:1004.21\n-0.66,-0.82:996.22\n")
 	f.Add(tsNumbers + "1,2:3\n")
 	f.Add(tsNumbers + "1,?,3e38,?,-3e38:?,NaN,?,?,?:3\n")
 	f.Fuzz(func(t *testing.T, text string) {

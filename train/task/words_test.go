@@ -73,7 +73,7 @@ func TestAudio(t *testing.T) {
 	for _, path := range []string{"words/low/m.wav", "words/unknown/u.wav", "speech/a/s.wav", "sounds/b.wav"} {
 		beep(t, filepath.Join(more, path), 8000, 700)
 	}
-	d, err := loadSet(t, "audio", dir, "", "rate=8000", `group_by='^s[0-9]'`, "streams=20", "seconds=1.5", "snr=[10, 20]", "bands=20", "fragments=0.25",
+	d, err := loadSet(t, "audio", dir, "", "rate=8000", `group_by='^s[0-9]'`, "streams=20", "seconds=1.5", "snr=[10, 20]", "bands=20",
 		fmt.Sprintf("words=[%q]", filepath.Join(more, "words")), fmt.Sprintf("other=[%q]", filepath.Join(more, "speech")),
 		fmt.Sprintf("background=[%q]", filepath.Join(more, "sounds")))
 	must.Do(t, err)
@@ -107,36 +107,6 @@ func TestAudio(t *testing.T) {
 	if val.Train != nil || val.Val == nil || val.Mean != nil || val.MaxLen != 200 {
 		t.Errorf("split val: training set %v, validation set %v, %+v", val.Train, val.Val, val.Info)
 	}
-}
-
-// The share of fragments is that of the option, which may be 0, or the default. It is recorded, and
-// a run without it has the default.
-func TestFragments(t *testing.T) {
-	tk := must.Get(Lookup("audio"))(t)
-	for set, want := range map[string]float64{"": dataset.DefaultStreams(8000).FragmentShare, "fragments=0": 0, "fragments=0.0": 0, "fragments=0.25": 0.25} {
-		cfg := tk.Preset()
-		cfg.SetDir(t.TempDir())
-		if set != "" {
-			must.Do(t, cfg.Set("data."+set))
-		}
-		must.Do(t, tk.Resolve(&cfg))
-		var o audioOptions
-		must.Do(t, decodeOptions(From(cfg).Options, &o))
-		must.Equal(t, must.Get(o.streams(8000, Source{}, 9, 9))(t).FragmentShare, want, "share of fragments with %q", set)
-		var again train.Config
-		must.Do(t, again.Merge([]byte(encoded(t, cfg)), "config.toml"))
-		if differ := must.Get(again.Differences(&cfg))(t); len(differ) > 0 {
-			t.Errorf("%q: the recorded configuration differs in %v", set, differ)
-		}
-		if set == "" {
-			delete(again.Data, "fragments") // of an earlier version
-			if differ := must.Get(cfg.Differences(&again))(t); len(differ) > 0 {
-				t.Errorf("a run without the option differs in %v", differ)
-			}
-		}
-	}
-	cfg := tk.Preset()
-	must.Fail(t, cfg.Set("data.fragments=many"), train.ErrConfig, "data.fragments")
 }
 
 // A list makes a test set.
@@ -182,17 +152,11 @@ func TestAudioErrors(t *testing.T) {
 		"validation=1.0":      "data.validation 1",
 		"group_by='('":        "data.group_by: error parsing regexp",
 		"snr=[5]":             "data.snr [5]: expected two numbers",
-		"snr=5":               "data.snr: 5 is not a list, expected one such as [5, 5]",
-		"words=5":             `data.words: 5 is not a list, expected one such as ["5"]`,
 		"snr=[9, 5]":          "data.snr 9 … 5, expected two numbers, the lower one first",
 		"seconds=-2.0":        "data.seconds -2",
 		"bands=100000":        "data.bands 100000",
 		"streams=-1":          "data.streams -1",
 		"gap=[0.1, 0.2, 0.3]": "data.gap [0.1 0.2 0.3]: expected two numbers",
-		"fragments=-0.1":      "data.fragments -0.1: expected 0 … 0.77, since other items",
-		"fragments=1.5":       "data.fragments 1.5: expected 0 … 0.77",
-		"fragments=0.9":       "data.fragments 0.9: expected 0 … 0.77",
-		"fragments=nan":       "data.fragments NaN: expected 0 … 0.77",
 	} {
 		_, err := loadSet(t, "audio", dir, "", set)
 		must.Fail(t, err, train.ErrConfig, want, `task "audio"`)
