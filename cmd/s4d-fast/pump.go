@@ -21,7 +21,7 @@ type audioInput struct {
 	format    string // in the words of --format, never auto
 	source    audio.Source
 	inputRate float64 // Hz
-	rate      float64 // Hz, of source; another than inputRate where it resamples
+	rate      float64 // Hz, of source; another than inputRate for resampled frames
 	position  int64   // samples taken from source, dropped ones included
 
 	read atomic.Int64 // samples of the input, of which some may wait for source

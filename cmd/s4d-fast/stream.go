@@ -116,9 +116,7 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 		Type: "start", Format: a.format, SampleRate: a.inputRate, Model: string(c.Model), Task: m.Meta.Task,
 		Labels: m.Meta.Labels, Level: string(vek.CurrentLevel()), Emit: c.Emit,
 	}
-	if a.rate != a.inputRate {
-		start.ModelSampleRate = a.rate
-	} else if c.AdaptRate && a.rate != m.Meta.SampleRate {
+	if m.Meta.SampleRate != 0 && m.Meta.SampleRate != a.inputRate {
 		start.ModelSampleRate = m.Meta.SampleRate
 	}
 	if c.Emit == "frames" {
@@ -298,6 +296,9 @@ func (c *streamCmd) decode(in io.Reader, name string, meta *model.Meta) (*audioI
 		return nil, fmt.Errorf("%s: rate %g Hz, the model expects %g Hz; --resample converts the audio, --adapt-rate the model", name, a.inputRate, modelRate)
 	case modelRate != math.Trunc(modelRate):
 		return nil, fmt.Errorf("--resample: the model's rate is %g Hz, expected a whole number", modelRate)
+	}
+	if c.Emit == "events" {
+		return a, nil // events.Stream resamples
 	}
 	resampled, err := audio.NewResampleReader(a.source, int(a.inputRate), int(modelRate))
 	if err != nil {

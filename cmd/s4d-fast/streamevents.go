@@ -80,15 +80,22 @@ func (c *streamCmd) sink(m *model.Model, a *audioInput, out *json.Encoder) (sink
 		return nil, 0, errors.New("events require a model with labels and mean pooling, or with a filter bank; use --emit frames")
 	}
 	opt := c.options(events.DefaultsFor(m))
-	opt.SampleRate = a.rate
+	if c.AdaptRate {
+		opt.SampleRate = a.rate
+	}
 	f, err := events.New(m, opt)
 	if err != nil {
 		return nil, 0, err
 	}
-	if frames {
-		return &posteriorPrinter{detector: f.NewDetector(), labels: m.Meta.Labels, audio: a, out: out}, hop, nil
+	s, err := f.NewStream(a.rate)
+	if err != nil {
+		return nil, 0, err
 	}
-	return &eventPrinter{detector: f.NewDetector(), audio: a, out: out}, f.Frame(), nil
+	if frames {
+		return &posteriorPrinter{stream: s, labels: m.Meta.Labels, audio: a, out: out}, hop, nil
+	}
+	block := float64(f.Frame()) * a.rate / f.SampleRate()
+	return &eventPrinter{stream: s, audio: a, out: out}, max(int(block), 1), nil
 }
 
 // framePrinter returns the sink for the frames of a model that reads samples.

@@ -13,14 +13,14 @@ import (
 
 // eventPrinter prints a line for every event.
 type eventPrinter struct {
-	detector *events.Detector
-	audio    *audioInput
-	out      *json.Encoder
+	stream *events.Stream
+	audio  *audioInput
+	out    *json.Encoder
 }
 
-func (e *eventPrinter) process(samples []float32) error { return e.print(e.detector.Process(samples)) }
-func (e *eventPrinter) skip(n int64) error              { return e.print(e.detector.Skip(n)) }
-func (e *eventPrinter) flush() error                    { return e.print(e.detector.Flush()) }
+func (e *eventPrinter) process(samples []float32) error { return e.print(e.stream.Process(samples)) }
+func (e *eventPrinter) skip(n int64) error              { return e.print(e.stream.Skip(n)) }
+func (e *eventPrinter) flush() error                    { return e.print(e.stream.Flush()) }
 
 func (e *eventPrinter) print(list []events.Event, failed error) error {
 	for _, v := range list {
@@ -69,17 +69,17 @@ func (f *framePrinter) flush() error     { return nil }
 // posteriorPrinter prints the averaged posterior of a model that labels every frame, after every
 // block.
 type posteriorPrinter struct {
-	detector *events.Detector
-	labels   []string
-	audio    *audioInput
-	out      *json.Encoder
+	stream *events.Stream
+	labels []string
+	audio  *audioInput
+	out    *json.Encoder
 }
 
 func (p *posteriorPrinter) process(samples []float32) error {
-	if _, err := p.detector.Process(samples); err != nil {
+	if _, err := p.stream.Process(samples); err != nil {
 		return badInput(fmt.Errorf("%s: %w", p.audio.name, err))
 	}
-	posterior := p.detector.Posterior()
+	posterior := p.stream.Posterior()
 	if posterior == nil {
 		return nil // no frame is complete
 	}
@@ -89,7 +89,7 @@ func (p *posteriorPrinter) process(samples []float32) error {
 }
 
 func (p *posteriorPrinter) skip(n int64) error {
-	if _, err := p.detector.Skip(n); err != nil {
+	if _, err := p.stream.Skip(n); err != nil {
 		return badInput(fmt.Errorf("%s: %w", p.audio.name, err))
 	}
 	return nil
