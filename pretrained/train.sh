@@ -10,21 +10,39 @@ data=$(cd "$1" && pwd) && mkdir -p "$2" && out=$(cd "$2" && pwd)
 shift 2
 seeds=("${@:-1}")
 cd "$(dirname "$0")/.."
-s4d=$out/s4d-fast corpus=$out/corpus
+s4d=$out/s4d-fast
 go build -o "$s4d" ./cmd/s4d-fast
-go build -o "$corpus" ./bench/corpus
+tar -xJf "$data/aclImdb-train.tar.xz" -C "$out"
 
-# Sounds by espeak-ng, whose voices train and test are disjoint, and computed noises.
-text=$data/aclImdb-train.tar.xz without=commands,digits
-make() { "$corpus" "$1" -out "$out/$2" "${@:3}"; }
-make words commands -words commands -clips 40 -seed 1
-make words digits -words digits -clips 100 -rate 8000 -seed 5
-make words near -words near -clips 10 -without $without -seed 4
-make words frequent -words frequent -frequent 300 -clips 4 -text "$text" -match train/neg/ -without $without -seed 3
-make sentences sentences -text "$text" -match train/neg/ -without $without -minutes 120 -seed 2
-make noises noises -minutes 14 -seed 7
-make sentences test/sentences -set test -text "$text" -match train/pos/ -without $without -minutes 140 -seed 6
-make noises test/noises -set test -minutes 30 -seed 8
+# Sounds by espeak-ng, whose voices of --split train and test are disjoint, and computed noises. No other word sounds like a
+# command or a digit, and neither does a word of the sentences. frequent.txt has the most frequent other words of the
+# negative reviews.
+commands=(yes no up down left right on off stop go)
+digits=(zero one two three four five six seven eight nine)
+near=(
+	yet yell guess chess nor note nose snow low row cup pup hop dawn town gown brown lift laughed loft ride light
+	night fright own odd of awful coffee cough stuff stock step top goat goal gold ghost grow dough wonder once
+	went when tune tea true tree free through fear form force fire fine find sick socks sits heaven settle several
+	severe ape aid hate late wait mine line sign wine hero zoo zebra arrow
+)
+alike=(
+	ate billion eighteen eighth eighties eights eighty eleven fifteen fifth fifties fifty fives for fore forties
+	forty fours fourteen fourth fourty gough hundred know knows million nines nineteen nineties ninety ninth noe o
+	oh ok ones rite sevens seventeen seventh seventies seventy sixes sixteen sixth sixties sixty ten tenth third
+	thirteen thirties thirty thousand threes to too tu twelve twenties twenty twos won wright write zeroes zeros
+)
+read -r -d '' -a frequent <pretrained/frequent.txt || :
+join() { local IFS=,; echo "$*"; }
+without=$(join "${commands[@]}" "${digits[@]}" "${alike[@]}")
+make() { "$s4d" data "$1" --out "$out/$2" "${@:3}"; }
+make speak commands --words "$(join "${commands[@]}")" --clips 40 --seed 1
+make speak digits --words "$(join "${digits[@]}")" --clips 100 --rate 8000 --seed 5
+make speak near --words "$(join "${near[@]}")" --clips 10 --seed 4
+make speak frequent --words "$(join "${frequent[@]}")" --clips 4 --seed 3
+make sentences sentences --text "$out/aclImdb/train/neg" --without "$without" --minutes 120 --seed 2
+make noises noises --minutes 14 --seed 7
+make sentences test/sentences --split test --text "$out/aclImdb/train/pos" --without "$without" --minutes 140 --seed 6
+make noises test/noises --split test --minutes 30 --seed 8
 
 # link FROM TO: links the recordings of FROM that standard input lists in TO.
 link() {
@@ -51,7 +69,6 @@ train() {
 		"$s4d" train "${@:2}" --out "$out/$1"
 	fi
 }
-join() { local IFS=,; echo "$*"; }
 other=$(join "$out"/{near,frequent,sentences,arabic-sc}) background=$(join "$out"/{noises,esc10})
 # against SET…: calibrates with the background of the sets.
 against() {

@@ -13,6 +13,9 @@ type dataCmd struct {
 	Listops    dataListOpsCmd    `cmd:"" help:"Generate ListOps: expressions over digits, in the layout of the Long Range Arena."`
 	Pathfinder dataPathfinderCmd `cmd:"" help:"Generate Pathfinder or Path-X: images of dashed contours, in the layout of the Long Range Arena."`
 	Series     dataSeriesCmd     `cmd:"" help:"Generate a time series: the hourly load of a power grid, with daily and weekly seasons, trend and noise."`
+	Speak      dataSpeakCmd      `cmd:"" help:"Speak words with espeak-ng, to train word detectors without recordings."`
+	Sentences  dataSentencesCmd  `cmd:"" help:"Speak sentences of a text with espeak-ng: speech without the words of a detector."`
+	Noises     dataNoisesCmd     `cmd:"" help:"Generate noises and tones: background for a detector."`
 }
 
 // maxExamples is the largest number of generated examples. With it, no number of files overflows.

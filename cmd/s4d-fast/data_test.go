@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 	"github.com/s4d-fast/s4d-fast/train/task"
@@ -56,4 +57,24 @@ func TestDataListOpsInterrupted(t *testing.T) {
 	}
 	contains(t, "stderr", stderr, "wrote "+files[0])
 	equal(t, "files that stderr reports", strings.Count(stderr, "wrote "), 1)
+}
+
+// Wrong arguments of the commands that generate sounds are errors. data noises writes what audio
+// reads.
+func TestDataSounds(t *testing.T) {
+	dir := t.TempDir()
+	for want, args := range map[string][]string{
+		"--rate 100":                 {"noises", "--rate", "100"},
+		"--minutes NaN":              {"noises", "--minutes", "NaN"},
+		"--minutes 0":                {"sentences", "--text", dir, "--minutes", "0"},
+		"--clips 0":                  {"speak", "--words", "yes", "--clips", "0"},
+		`--words "../x"`:             {"speak", "--words", "yes,../x"},
+		`--words "naïve"`:            {"speak", "--words", "naïve"},
+		`--split must be one of "tr`: {"speak", "--words", "yes", "--split", "both"},
+	} {
+		checkRun(t, nil, append(append([]string{"data"}, args...), "--out", dir), exitUsage, want)
+	}
+	ok(t, "data", "noises", "--out", dir, "--minutes", "0.5", "--rate", "4000")
+	x := must.Get(audio.ReadMono(filepath.Join(dir, "white", "0.wav"), 4000))(t)
+	equal(t, "samples", len(x), 30*4000)
 }

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/s4d-fast/s4d-fast/internal/corpus"
+)
+
+// corpusFlags are the flags of the commands that generate sounds.
+type corpusFlags struct {
+	Out   string `help:"Output folder. Existing files are kept, so the same command resumes." required:"" type:"path" placeholder:"DIR"`
+	Split string `help:"Voices and kinds of noise to use: train or test. No voice and no kind is in both." enum:"train,test" default:"train"`
+	Rate  int    `help:"Sampling rate in Hz." default:"16000"`
+	Seed  uint64 `help:"Seed for the generated data." default:"1"`
+}
+
+// write calls write with the options, and reports the folder.
+func (f *corpusFlags) write(std *streams, write func(corpus.Options) error) error {
+	if f.Rate < 4000 || f.Rate > 192000 {
+		return usageError(fmt.Errorf("--rate %d: expected 4000 to 192000", f.Rate))
+	}
+	if err := write(corpus.Options{Out: f.Out, Split: f.Split, Rate: f.Rate, Seed: f.Seed}); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.err, "wrote %s\n", f.Out)
+	return nil
+}
+
+type dataSpeakCmd struct {
+	corpusFlags
+	Words []string `help:"Words or short phrases in English." required:"" placeholder:"WORD"`
+	Clips int      `help:"Clips per word." default:"100"`
+}
+
+func (c *dataSpeakCmd) Help() string {
+	return `Writes DIR/WORD/VOICE_nohash_N.wav. Requires espeak-ng.
+
+Example:
+  s4d-fast data speak --words lumos,nox --out data/spells
+  s4d-fast train audio --data data/spells`
+}
+
+// spoken matches words that espeak-ng can speak and that can name a folder.
+var spoken = regexp.MustCompile(`^[A-Za-z]+([ '-][A-Za-z]+)*$`)
+
+func (c *dataSpeakCmd) Run(std *streams, ctx *ctxBox) error {
+	for _, w := range c.Words {
+		if !spoken.MatchString(w) {
+			return usageError(fmt.Errorf("--words %q: expected ASCII letters, with single spaces, hyphens and apostrophes between them", w))
+		}
+	}
+	if c.Clips < 1 || c.Clips > 1e6 {
+		return usageError(fmt.Errorf("--clips %d: expected 1 to 1000000", c.Clips))
+	}
+	return c.write(std, func(o corpus.Options) error { return corpus.Words(ctx, o, c.Words, c.Clips) })
+}
+
+// minutesFlag is the length of the sounds.
+type minutesFlag struct {
+	Minutes float64 `help:"Total length." default:"10"`
+}
+
+func (f minutesFlag) Validate() error {
+	if !(f.Minutes > 0 && f.Minutes <= 1e5) {
+		return fmt.Errorf("--minutes %v: expected more than 0 and at most 100000", f.Minutes)
+	}
+	return nil
+}
+
+type dataSentencesCmd struct {
+	corpusFlags
+	minutesFlag
+	Text    string   `help:"Text in English: a file, or a folder of .txt files." required:"" type:"path" placeholder:"PATH"`
+	Without []string `help:"Leave out sentences that contain one of these words." placeholder:"WORD"`
+}
+
+func (c *dataSentencesCmd) Help() string {
+	return "Writes DIR/VOICE/N.wav, about a minute each, with sentences of the text. Requires espeak-ng."
+}
+
+func (c *dataSentencesCmd) Run(std *streams, ctx *ctxBox) error {
+	return c.write(std, func(o corpus.Options) error { return corpus.Sentences(ctx, o, c.Text, c.Without, c.Minutes) })
+}
+
+type dataNoisesCmd struct {
+	corpusFlags
+	minutesFlag
+}
+
+func (c *dataNoisesCmd) Help() string {
+	return "Writes DIR/KIND/N.wav, half a minute each, with computed noises and tones."
+}
+
+func (c *dataNoisesCmd) Run(std *streams, ctx *ctxBox) error {
+	return c.write(std, func(o corpus.Options) error { return corpus.Noises(ctx, o, c.Minutes) })
+}

@@ -1,0 +1,81 @@
+// Package corpus makes sounds to train and test word detectors: words and sentences spoken by the
+// program espeak-ng, and computed noises.
+//
+// Voices and kinds of noise are divided into two splits, Train and Test, which have nothing in
+// common. With the same seed and the same version of espeak-ng the files are the same. Existing
+// files are kept, so a second call of a function resumes an interrupted one.
+package corpus
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/s4d-fast/s4d-fast/atomicfile"
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/par"
+	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/internal/synth"
+)
+
+// The splits of voices and kinds of noise.
+const (
+	Train = "train"
+	Test  = "test"
+)
+
+// Options are what words, sentences and noises have in common.
+type Options struct {
+	Out   string // folder
+	Split string // Train or Test
+	Rate  int    // Hz
+	Seed  uint64 // of all choices
+}
+
+// The purposes of random numbers.
+const (
+	ofWord = iota + 1
+	ofOrder
+	ofFile
+	ofNoise
+)
+
+// draws returns the random numbers of a file. purpose is one of the constants above.
+func (o Options) draws(purpose, file int) *synth.Synth {
+	s := &synth.Synth{Sampler: random.Sampler{Stream: random.New(o.Seed, random.Signal, file, purpose)}, Rate: float64(o.Rate)}
+	s.Uniform() // the first one is not used
+	return s
+}
+
+// each calls job(ctx, i) for i in [0, n), on one goroutine per processor. It stops at the first
+// error and returns it.
+func each(ctx context.Context, n int, job func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	pool := par.New(0)
+	defer pool.Close()
+	pool.For(n, func(_, i int) {
+		if ctx.Err() == nil {
+			if err := job(ctx, i); err != nil {
+				cancel(err)
+			}
+		}
+	})
+	return context.Cause(ctx)
+}
+
+// write writes the result of sound to a WAV file, unless the file exists.
+func (o Options) write(sound func() ([]float32, error), elements ...string) error {
+	path := filepath.Join(append([]string{o.Out}, elements...)...)
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	x, err := sound()
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.System().MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	return audio.WriteWAVFile(path, o.Rate, x)
+}

@@ -1,0 +1,240 @@
+package corpus
+
+import (
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/synth"
+)
+
+// fakeEspeak puts a program first in PATH that stands for espeak-ng and writes a tone of the given
+// length. It returns a function that returns the texts and the arguments of all calls, one line per
+// call.
+func fakeEspeak(t *testing.T, seconds float64) (calls func() []string) {
+	t.Helper()
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("the program that stands for espeak-ng needs sh")
+	}
+	dir := t.TempDir()
+	tone := make([]float32, int(22050*seconds))
+	for i := range tone {
+		tone[i] = 0.3 * float32(math.Sin(0.1*float64(i)))
+	}
+	must.Do(t, audio.WriteWAVFile(filepath.Join(dir, "tone.wav"), 22050, tone))
+	script := "#!/bin/sh\ndir=${0%/*}\ntext=$(cat) && echo \"$text|$*\" >> \"$dir/calls\" && cat \"$dir/tone.wav\"\n"
+	must.Do(t, os.WriteFile(filepath.Join(dir, program), []byte(script), 0o777))
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return func() []string {
+		return strings.Split(strings.TrimSpace(string(must.Get(os.ReadFile(filepath.Join(dir, "calls")))(t))), "\n")
+	}
+}
+
+// tree returns the files of a folder and their contents.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	must.Do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		files[filepath.ToSlash(name)] = string(b)
+		return err
+	}))
+	return files
+}
+
+// No accent, variant or kind of noise is in both splits.
+func TestSplitsAreDisjoint(t *testing.T) {
+	names := func(list []kind) (names []string) {
+		for _, k := range list {
+			names = append(names, k.name)
+		}
+		return names
+	}
+	for what, all := range map[string][]string{
+		"accent": slices.Concat(accents[Train], accents[Test]), "variant": slices.Concat(variants[Train], variants[Test]),
+		"kind of noise": slices.Concat(names(kinds[Train]), names(kinds[Test])),
+	} {
+		slices.Sort(all)
+		must.Equal(t, len(slices.Compact(slices.Clone(all))), len(all), "different values of %s", what)
+	}
+}
+
+// espeak-ng receives the voice, pitch, speed and level.
+func TestArguments(t *testing.T) {
+	v := voice{accent: "en-us", variant: "f2", pitch: 40, speed: 120, level: 60}
+	must.Equal(t, strings.Join(v.arguments(), " "), "--stdin --stdout -z -b 1 -v en-us+f2 -p 40 -s 120 -a 60", "arguments")
+	v.variant = ""
+	must.Equal(t, v.name(), "en-us", "a voice without a variant")
+}
+
+// Voices of the split speak each word. A second call makes only files that are missing, and the
+// same options give the same files.
+func TestWords(t *testing.T) {
+	calls := fakeEspeak(t, 0.4)
+	o := Options{Out: t.TempDir(), Split: Test, Rate: 8000, Seed: 1}
+	words := []string{"hello", "go"}
+	must.Do(t, Words(t.Context(), o, words, 3))
+	files := tree(t, o.Out)
+	must.Equal(t, len(files), 6, "files")
+	for name := range files {
+		parts := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("/+_.", r) })
+		if len(parts) != 6 || !slices.Contains(words, parts[0]) || !slices.Contains(accents[Test], parts[1]) || !slices.Contains(variants[Test], parts[2]) {
+			t.Errorf("file %s, expected WORD/ACCENT+VARIANT_nohash_N.wav", name)
+		}
+		x := must.Get(audio.ReadMono(filepath.Join(o.Out, name), 8000))(t)
+		if len(x) < 3190 || len(x) > 3210 {
+			t.Errorf("%s: %d samples, expected 0.4 s at 8000 Hz", name, len(x))
+		}
+	}
+	must.Do(t, os.Remove(filepath.Join(o.Out, slices.Sorted(maps.Keys(files))[2])))
+	must.Do(t, Words(t.Context(), o, words, 3))
+	must.Equal(t, len(calls()), 7, "calls after one file was removed")
+	if !maps.Equal(tree(t, o.Out), files) {
+		t.Error("the second call made other files")
+	}
+	o.Seed, o.Out = 2, t.TempDir()
+	must.Do(t, Words(t.Context(), o, words, 3))
+	if maps.Equal(tree(t, o.Out), files) {
+		t.Error("seeds 1 and 2 speak in the same voices")
+	}
+}
+
+// Sentences of .txt files are spoken once each, in one voice per file, until a file has a minute.
+func TestSentences(t *testing.T) {
+	calls := fakeEspeak(t, 13)
+	dir := t.TempDir()
+	var text strings.Builder
+	for _, noun := range strings.Fields("cats dogs birds cows hens mice ducks frogs bees ants") {
+		text.WriteString("Some " + noun + " sleep upon a mat. The " + noun + " go home. I saw 3 " + noun + " here today.<br /><br />")
+	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte(text.String()), 0o666))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "b.md"), []byte("This is not a text."), 0o666))
+	o := Options{Out: t.TempDir(), Split: Train, Rate: 4000}
+	must.Do(t, Sentences(t.Context(), o, dir, []string{"Go"}, 1.5))
+	files := tree(t, o.Out)
+	must.Equal(t, len(files), 2, "files")
+	for name, data := range files {
+		if s := float64(len(data)-44) / 8000; s < 60 || s > 77 {
+			t.Errorf("%s has %.1f s, expected 60 to 77", name, s)
+		}
+	}
+	seen := map[string]bool{}
+	for _, c := range calls() {
+		said, _, _ := strings.Cut(c, "|")
+		if seen[said] || !strings.HasPrefix(said, "Some ") {
+			t.Errorf("said %q, expected a sentence without excluded words, once", said)
+		}
+		seen[said] = true
+	}
+	o.Out = t.TempDir()
+	must.Fail(t, Sentences(t.Context(), o, dir, nil, 60), "sentences, expected more for 60 minutes")
+	must.Fail(t, Sentences(t.Context(), o, filepath.Join(dir, "none"), nil, 1), fs.ErrNotExist)
+}
+
+// Without espeak-ng the error says how to install it. The first error of a file names the call.
+func TestNoEspeak(t *testing.T) {
+	o := Options{Out: t.TempDir(), Split: Train, Rate: 16000}
+	fakeEspeak(t, 0)
+	must.Fail(t, Words(t.Context(), o, []string{"yes"}, 1), `text "yes`, "no sound")
+	broken := filepath.Join(strings.Split(os.Getenv("PATH"), string(os.PathListSeparator))[0], program)
+	must.Do(t, os.WriteFile(broken, []byte("#!/bin/sh\necho no data found >&2\nexit 3\n"), 0o777))
+	must.Fail(t, Words(t.Context(), o, []string{"yes"}, 1), "-v en-", "exit status 3: no data found")
+	t.Setenv("PATH", t.TempDir())
+	must.Fail(t, Words(t.Context(), o, []string{"yes"}, 1), "apt install espeak-ng", exec.ErrNotFound)
+}
+
+// If espeak-ng is installed, its output for a word is the same every time.
+func TestRealEspeak(t *testing.T) {
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skipf("%s is not installed", program)
+	}
+	o := Options{Split: Test}
+	for file := range 10 {
+		v := o.voice(o.draws(ofFile, file), 90, 240)
+		x := must.Get(v.speak(t.Context(), "seven", 8000))(t)
+		if s := float64(len(x)) / 8000; s < 0.15 || s > 1.5 {
+			t.Errorf("%+v: %.2f s, expected 0.15 to 1.5", v, s)
+		}
+		if !slices.Equal(x, must.Get(v.speak(t.Context(), "seven", 8000))(t)) {
+			t.Errorf("%+v speaks differently the second time", v)
+		}
+	}
+}
+
+// Sentences are divided at their ends and at tags. Those with excluded words, numbers or unusual
+// characters are left out.
+func TestSplitText(t *testing.T) {
+	without := map[string]bool{"one": true, "know": true, "stop": true, "up": true, "for": true, "film": true}
+	for text, want := range map[string][]string{
+		"This is a test. Is it really one test?  - So it very much seems!":                            {"This is a test.", "So it very much seems!"},
+		"He said\n“it’s   upon us” today.<br /><br />And then it ended":                               {`He said "it's upon us" today.`},
+		"Do you know that man? She can't STOP it now. An up-beat song came. Play it (for me) please.": nil,
+		"Part II is rather bad. It cost 10 pounds then. Rocky V was the last. Fish & chips are good.": nil,
+		"The FILM was very bad. The films were very bad.":                                             {"The films were very bad."},
+		"Too short here. " + strings.Repeat("and long ", 21) + "sentence.":                            nil,
+		"": nil,
+	} {
+		if got := splitText(text, without); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, expected %q", text, got, want)
+		}
+	}
+}
+
+// Every kind of noise is audible in each tenth of a file, does not clip, and follows from its seed.
+func TestNoises(t *testing.T) {
+	o := Options{Split: Test, Rate: 4000, Seed: 1, Out: t.TempDir()}
+	for split, list := range kinds {
+		for i, k := range list {
+			x := k.file(o.draws(ofNoise, i))
+			must.Equal(t, len(x), 4000*noiseSeconds, "%s: samples", k.name)
+			for part := range slices.Chunk(x, len(x)/10) {
+				var peak float32
+				for _, v := range part {
+					peak = max(peak, v, -v)
+				}
+				if !(peak > 1e-4 && peak <= 0.9) {
+					t.Errorf("%s, %s: peak %v, expected 0.0001 to 0.9", split, k.name, peak)
+				}
+			}
+			if !slices.Equal(x, k.file(o.draws(ofNoise, i))) || slices.Equal(x, k.file(o.draws(ofNoise, i+100))) {
+				t.Errorf("%s is not a function of the seed and the file", k.name)
+			}
+		}
+	}
+	must.Do(t, Noises(t.Context(), o, 1.5))
+	files := slices.Sorted(maps.Keys(tree(t, o.Out)))
+	must.Equal(t, strings.Join(files, " "), "band/1.wav blue/0.wav murmur/2.wav", "files")
+}
+
+// The colours of noise differ in their power at high frequencies. The measure is the power of the
+// differences of neighbouring samples divided by the power of the samples, which is 2 for white
+// noise and, with (1−2+1)² of the autocorrelation 2, −1, 3 for blue noise.
+func TestColours(t *testing.T) {
+	ratio := func(k func(*synth.Synth, int) []float64) float64 {
+		x := k(Options{Rate: 16000}.draws(ofNoise, 3), 1<<16)
+		power, change := 0.0, 0.0
+		for i := 1; i < len(x); i++ {
+			power += x[i] * x[i]
+			change += (x[i] - x[i-1]) * (x[i] - x[i-1])
+		}
+		return change / power
+	}
+	if w, b := ratio(white), ratio(blue); math.Abs(w-2) > 0.05 || math.Abs(b-3) > 0.05 {
+		t.Errorf("white %v, blue %v, expected 2 and 3", w, b)
+	}
+	if p, b := ratio(pink), ratio(brown); !(b < p/4 && p < 1.5) {
+		t.Errorf("pink %v, brown %v, expected less than white noise, and less for brown", p, b)
+	}
+}

@@ -1,0 +1,145 @@
+package corpus
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/synth"
+)
+
+// A voice of espeak-ng is an accent of English and a variant, which changes formants, pitch, breath
+// and the synthesiser. No accent or variant is in both splits, and related variants are in the same
+// split. Variants that clip or imitate robots are in neither.
+var (
+	accents = map[string][]string{
+		Train: {"en-us", "en-gb", "en-gb-scotland", "en-gb-x-gbclan", "en-029"},
+		Test:  {"en-us-nyc", "en-gb-x-rp", "en-gb-x-gbcwmd"},
+	}
+	variants = map[string][]string{
+		Train: {
+			"", "m1", "m2", "m3", "m4", "m5", "m6", "f1", "f2", "f3", "f5", "klatt", "klatt2", "klatt3", "croak", "whisper",
+			"Alex", "Alicia", "Andy", "Annie", "Denis", "Hugo", "Henrique", "Diogo", "Lee", "Mario", "Michael", "Mike", "Nguyen",
+			"aunty", "belinda", "linda", "boris", "david", "edward", "grandma", "grandpa", "gustave", "kaukovalta", "max",
+			"marcelo", "michel", "travis", "zac",
+		},
+		Test: {
+			"m7", "m8", "f4", "klatt4", "klatt5", "whisperf", "anika", "Andrea", "adam", "benjamin", "miguel",
+			"norbert", "pablo", "quincy", "rob", "robert", "shelby", "steph", "victor",
+		},
+	}
+)
+
+// voice has the settings of espeak-ng.
+type voice struct {
+	accent, variant string
+	pitch           int // 0 … 99; 50 is the voice's own pitch
+	speed           int // words per minute
+	level           int // 0 … 200; 100 is the voice's own level
+}
+
+func (v voice) name() string {
+	if v.variant == "" {
+		return v.accent
+	}
+	return v.accent + "+" + v.variant
+}
+
+// voice draws a voice of the split with its pitch and level, and a speed from a range.
+func (o Options) voice(s *synth.Synth, slowest, fastest float64) voice {
+	a, v := accents[o.Split], variants[o.Split]
+	return voice{
+		accent:  a[s.Below(len(a))],
+		variant: v[s.Below(len(v))],
+		pitch:   int(s.Between(25, 80)),
+		speed:   int(s.Between(slowest, fastest)),
+		level:   int(s.Between(25, 90)),
+	}
+}
+
+const program = "espeak-ng"
+
+// installed returns an error unless espeak-ng is installed.
+func installed() error {
+	if _, err := exec.LookPath(program); err != nil {
+		return fmt.Errorf("%s 1.51 or later is required, which has all voices (Debian: apt install %s): %w", program, program, err)
+	}
+	return nil
+}
+
+// arguments returns the arguments of espeak-ng, which reads a text from standard input and writes a
+// WAV file to standard output.
+func (v voice) arguments() []string {
+	return []string{"--stdin", "--stdout", "-z", "-b", "1", "-v", v.name(),
+		"-p", strconv.Itoa(v.pitch), "-s", strconv.Itoa(v.speed), "-a", strconv.Itoa(v.level)}
+}
+
+// speak returns a text as sound at a sampling rate in Hz, without the silence before and after it.
+func (v voice) speak(ctx context.Context, text string, rate int) ([]float32, error) {
+	cmd := exec.CommandContext(ctx, program, v.arguments()...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", cmd, err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	x, err := decode(stdout.Bytes(), rate)
+	if err != nil {
+		return nil, fmt.Errorf("%s -v %s, text %q: %w", program, v.name(), text, err)
+	}
+	return x, nil
+}
+
+// decode converts a WAV file to a rate in Hz and trims it.
+func decode(wav []byte, rate int) ([]float32, error) {
+	r, err := audio.NewWAVReader(bytes.NewReader(wav))
+	if err != nil {
+		return nil, err
+	}
+	in, x, n := audio.Mono(r), make([]float32, len(wav)), 0 // more than there are samples
+	for err == nil {
+		var read int
+		read, err = in.Read(x[n:])
+		n += read
+	}
+	if !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if x = trim(x[:n], r.Format.SampleRate); len(x) == 0 {
+		return nil, errors.New("no sound, expected speech")
+	}
+	if r.Format.SampleRate == rate {
+		return x, nil
+	}
+	c, err := audio.NewResampler(r.Format.SampleRate, rate)
+	if err != nil {
+		return nil, err
+	}
+	return c.Flush(c.Process(nil, x)), nil
+}
+
+// trim removes samples more than 50 dB below the peak from both ends of x, but leaves 20 ms of
+// them.
+func trim(x []float32, rate int) []float32 {
+	var peak float32
+	for _, v := range x {
+		peak = max(peak, v, -v)
+	}
+	loud := func(v float32) bool { return max(v, -v) > peak/316 }
+	first := slices.IndexFunc(x, loud)
+	if first < 0 {
+		return nil
+	}
+	last := len(x) - 1
+	for !loud(x[last]) {
+		last--
+	}
+	margin := rate / 50
+	return x[max(0, first-margin):min(len(x), last+1+margin)]
+}

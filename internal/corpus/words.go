@@ -1,0 +1,24 @@
+package corpus
+
+import (
+	"context"
+	"fmt"
+)
+
+// moods are punctuation marks that change the melody of a word.
+var moods = []string{"", ".", "?", "!", ","}
+
+// Words writes clips of each word in random voices: Out/WORD/VOICE_nohash_N.wav.
+func Words(ctx context.Context, o Options, words []string, clips int) error {
+	if err := installed(); err != nil {
+		return err
+	}
+	return each(ctx, len(words)*clips, func(ctx context.Context, i int) error {
+		word, clip := words[i/clips], i%clips
+		s := o.draws(ofWord, i)
+		v := o.voice(s, 90, 240)
+		mood := moods[s.Below(len(moods))]
+		return o.write(func() ([]float32, error) { return v.speak(ctx, word+mood, o.Rate) },
+			word, fmt.Sprintf("%s_nohash_%d.wav", v.name(), clip))
+	})
+}
