@@ -79,9 +79,9 @@ for seed in "${seeds[@]}"; do
 	train "commands-$seed" audio --seed "$seed" --data "$data/speech-commands-12" --words "$out/commands" --other "$other" --background "$background" --set train.epochs=300
 	against sentences arabic-sc noises esc10
 	"$s4d" calibrate "$out/commands-$seed/best.safetensors" --words "$data/speech-commands-12/validation_list.txt" \
-		"${silence[@]}" --false-alarms 1 --out "$out/commands-$seed.safetensors"
+		"${silence[@]}" --false-alarms 1 --write "$out/commands-$seed.safetensors"
 	train "digits-$seed" digits --seed "$seed" --data "$data/fsdd" --words "$out/digits" --other "$other,$out/speech-commands-12" --background "$background" --set train.epochs=150
 	against sentences arabic-sc speech-commands-12
 	"$s4d" calibrate "$out/digits-$seed/best.safetensors" --words "$data/fsdd/recordings" --label '^(\d)_\w+_[5-9]\.wav$' \
-		"${silence[@]}" --false-alarms 55 --out "$out/digits-$seed.safetensors"
+		"${silence[@]}" --false-alarms 55 --write "$out/digits-$seed.safetensors"
 done

@@ -280,7 +280,6 @@ func TestBadNumbers(t *testing.T) {
 	checkRun(t, nil, []string{"stream", m, "--hop=-5"}, exitUsage, "--hop -5")
 	checkRun(t, nil, []string{"stream", m, "--hop=100000000000"}, exitUsage, "--hop")
 	checkRun(t, nil, []string{"stream", m, "--rate=-5", "--format", "s16le"}, exitUsage, "--rate -5")
-	checkRun(t, nil, []string{"eval", m, "--data", ".", "--batch=-1"}, exitUsage, "--batch -1")
 	checkRun(t, nil, []string{"train", "--threads", "100000000"}, exitUsage, "threads")
 	checkRun(t, nil, []string{"train", "--set", "model.d_model=100000000"}, exitUsage, "d_model")
 	checkRun(t, nil, []string{"stream", m, "--hop=0", "--emit", "frames"}, exitUsage, "--hop 0")

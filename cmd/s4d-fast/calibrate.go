@@ -4,18 +4,17 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/pretrained"
 )
 
 type calibrateCmd struct {
 	Model       modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
-	FalseAlarms float64   `help:"Largest number of false alarms per hour at the operating point." default:"1" placeholder:"N"`
-	Out         string    `help:"Model file to write (default: NAME-calibrated.safetensors beside the model). It may be the model itself." type:"path" placeholder:"FILE"`
+	Write       string    `help:"Choose an operating point, and write a copy of the model that stores it. FILE may be the model itself." type:"path" placeholder:"FILE"`
+	FalseAlarms float64   `help:"With --write: largest number of false alarms per hour at the operating point." default:"1" placeholder:"N"`
 	Seed        uint64    `help:"Seed of the order of the words, the gaps and the noise." default:"1" placeholder:"N"`
 	Threads     int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
 	JSON        bool      `name:"json" help:"Print one JSON object instead of text."`
@@ -24,17 +23,20 @@ type calibrateCmd struct {
 }
 
 func (c *calibrateCmd) Help() string {
-	return `Measures, at many thresholds and numbers of confirmations, how many words the model misses and how many false alarms it
-gives. Chooses the operating point that misses the fewest words with at most --false-alarms per hour, and writes a copy
-of the model that stores the point. stream and package events then use it by default. A model with a filter bank is
-measured twice: the second time, each label has a threshold of its own. The command ignores the operating point that the
-model already stores. docs/calibrate.md explains the measurement.
+	return `Measures how many words the model misses and how many false alarms it gives: with its own options, and at many thresholds
+and numbers of confirmations. docs/calibrate.md explains the measurement.
+
+With --write, the command chooses the operating point that misses the fewest words with at most --false-alarms per hour, and
+writes a copy of the model that stores the point. stream and package events then use it by default. A model with a filter
+bank is then measured twice: the second time, each label has a threshold of its own. The operating point that the model
+already stores has no effect on the choice.
 
 Use clips and background that the model was not trained on. At least 3/N hours of background are needed to show that
 there are fewer than N false alarms per hour.
 
 Examples:
-  s4d-fast calibrate best.safetensors --words words/ --background street/ --background talk.wav --out my.safetensors
+  s4d-fast calibrate best.safetensors --words words/ --background street/
+  s4d-fast calibrate best.safetensors --words words/ --background street/ --background talk.wav --write my.safetensors
   s4d-fast calibrate digits --words fsdd/recordings --label '^(\d)_\w+_[5-9]\.wav$' --generated 60 --plot digits.png`
 }
 
@@ -42,13 +44,40 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := c.check(); err != nil {
 		return usageError(err)
 	}
-	if err := checkOut(c.out()); err != nil {
-		return err
+	if c.Write != "" {
+		if err := checkOut(c.Write); err != nil {
+			return err
+		}
 	}
 	m, err := c.Model.load(ctx)
 	if err != nil {
 		return badInput(err)
 	}
+	if c.Write != "" {
+		return c.choose(ctx, std, m)
+	}
+	d, err := c.measure(ctx, std, m, c.Seed, c.Threads)
+	if err != nil {
+		return err
+	}
+	if err := c.classify(ctx, d, m, c.Seed, c.Threads); err != nil {
+		return err
+	}
+	d.warn(std.err, 0)
+	own := &d.Points[0]
+	if err := c.plot(std, d, own, "the model's options", 0); err != nil {
+		return err
+	}
+	if c.JSON {
+		r := d.result()
+		r.list(own)
+		return r.write(std)
+	}
+	return d.text(std.out, "the model's options", own)
+}
+
+// choose chooses the operating point and writes the model with it.
+func (c *calibrateCmd) choose(ctx *ctxBox, std *streams, m *model.Model) error {
 	m.Meta.Detection = nil // the result does not depend on an earlier calibration
 	d, err := c.measure(ctx, std, m, c.Seed, c.Threads)
 	if err != nil {
@@ -75,19 +104,17 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 		return fmt.Errorf("with at most %g false alarms per hour the model recognises none of the %d words: check that --words has the model's labels, or allow more with --false-alarms",
 			c.FalseAlarms, best.Words)
 	}
-	if c.Plot != "" {
-		if err := c.Plot.curves(std, d.panel(&best, "operating point", c.FalseAlarms)); err != nil {
-			return err
-		}
-	}
-	m.Meta.Detection = best.Detection()
-	if err := m.Save(c.out()); err != nil {
+	if err := c.plot(std, d, &best, "operating point", c.FalseAlarms); err != nil {
 		return err
 	}
-	fmt.Fprintln(std.err, "wrote", c.out())
+	m.Meta.Detection = best.Detection()
+	if err := m.Save(c.Write); err != nil {
+		return err
+	}
+	fmt.Fprintln(std.err, "wrote", c.Write)
 	if c.JSON {
 		r, chosen := d.result(), d.point(&best)
-		r.Model, r.Chosen, r.Out = own, &chosen, c.out()
+		r.Model, r.Chosen, r.Out = own, &chosen, c.Write
 		r.list(&best)
 		return r.write(std)
 	}
@@ -112,29 +139,26 @@ func (c *calibrateCmd) withOffsets(ctx *ctxBox, std *streams, m *model.Model, d 
 	return c.measure(ctx, std, m, c.Seed, c.Threads)
 }
 
-// check returns an error for flags that cannot be used.
-func (c *calibrateCmd) check() error {
-	switch {
-	case c.Words == "":
-		return errors.New("calibrate requires --words, clips of the words")
-	case len(c.Background) == 0 && c.Generated == 0:
-		return errors.New("calibrate requires --background, audio without the words, or --generated")
-	case !(c.FalseAlarms >= 0):
-		return fmt.Errorf("--false-alarms %v: expected at least 0", c.FalseAlarms)
-	case c.Out != "" && !strings.HasSuffix(c.Out, ".safetensors"):
-		return fmt.Errorf("--out %s: expected a name that ends in .safetensors", c.Out)
+// plot draws the trade-off with a point, if --plot is given.
+func (c *calibrateCmd) plot(std *streams, d *detection, p *calibration.Point, name string, limit float64) error {
+	if c.Plot == "" {
+		return nil
 	}
-	return cmp.Or(checkThreads(c.Threads), c.validate())
+	return c.Plot.curves(std, d.panel(p, name, limit))
 }
 
-// out returns the name of the file to write.
-func (c *calibrateCmd) out() string {
-	if c.Out != "" {
-		return c.Out
+// check returns an error for flags that cannot be used.
+func (c *calibrateCmd) check() error {
+	trades := c.Words != "" && (len(c.Background) > 0 || c.Generated > 0)
+	switch {
+	case c.Write != "" && !trades:
+		return errors.New("--write requires --words, clips of the words, and --background or --generated, audio without the words")
+	case c.Plot != "" && !trades:
+		return errors.New("--plot requires --words, and --background or --generated")
+	case !(c.FalseAlarms >= 0):
+		return fmt.Errorf("--false-alarms %v: expected at least 0", c.FalseAlarms)
+	case c.Write != "" && !strings.HasSuffix(c.Write, ".safetensors"):
+		return fmt.Errorf("--write %s: expected a name that ends in .safetensors", c.Write)
 	}
-	name := string(c.Model)
-	if pretrained.Has(name) {
-		return name + "-calibrated.safetensors"
-	}
-	return strings.TrimSuffix(name, filepath.Ext(name)) + "-calibrated.safetensors"
+	return cmp.Or(checkThreads(c.Threads), c.validate())
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ func TestCalibrateCalibrated(t *testing.T) {
 	calibrate := func(from string) *model.Detection {
 		t.Helper()
 		out := filepath.Join(dir, "out.safetensors")
-		ok(t, append([]string{"calibrate", from, "--out", out}, args...)...)
+		ok(t, append([]string{"calibrate", from, "--write", out}, args...)...)
 		return must.Get(model.Load(out))(t).Meta.Detection
 	}
 	for name, m := range map[string]*model.Model{"mean pool": must.Get(tonemodel.New())(t), "framewise": must.Get(tonemodel.NewFramewise())(t)} {
@@ -45,13 +46,8 @@ func TestCalibrateList(t *testing.T) {
 	m, words, background := calibrationFiles(t)
 	loud, soft := filepath.Join(background, "0.wav"), filepath.Join(words, "low", "5.wav")
 	args := []string{m, "--words", words, "--background", background, "--snr", "clean"}
-	for _, command := range []string{"calibrate", "eval"} {
-		args := append([]string{command}, args...)
-		if command == "eval" {
-			args = append(args, "--stream")
-		} else {
-			args = append(args, "--false-alarms", "100", "--out", filepath.Join(t.TempDir(), "out.safetensors"))
-		}
+	for command, more := range map[string][]string{"measured": nil, "chosen": {"--false-alarms", "100", "--write", filepath.Join(t.TempDir(), "out.safetensors")}} {
+		args := slices.Concat([]string{"calibrate"}, args, more)
 		text := ok(t, append(args, "--list", "5")...)
 		contains(t, command, text, "1 of 1 false alarms, with their start and end in seconds of the file\nconfidence  label  start  end ", "low    10.", loud+"\n",
 			"1 of 1 missed words\nlabel  file\nlow    "+soft+"\n")
@@ -75,7 +71,7 @@ func TestCalibrateIgnored(t *testing.T) {
 	for i := range 12 {
 		must.Do(t, os.WriteFile(filepath.Join(background, fmt.Sprintf("%02d.txt", i)), []byte("no audio"), 0o666))
 	}
-	code, stdout, stderr := invoke(nil, "eval", m, "--stream", "--json", "--words", words, "--background", background)
+	code, stdout, stderr := invoke(nil, "calibrate", m, "--json", "--words", words, "--background", background)
 	equal(t, "exit code", code, exitOK)
 	var r detectionResult
 	decode(t, stdout, &r)
@@ -85,16 +81,5 @@ func TestCalibrateIgnored(t *testing.T) {
 		"ignored "+filepath.Join(background, "08.txt"), "ignored 3 more files\n")
 	if strings.Contains(stderr, "09.txt") {
 		t.Errorf("more than ten files: %s", stderr)
-	}
-}
-
-// The help of a flag states its default.
-func TestHelpStatesDefaults(t *testing.T) {
-	for _, command := range []string{"calibrate", "eval"} {
-		help := strings.Join(strings.Fields(ok(t, command, "--help")), " ")
-		contains(t, command, help, "(default: 0.3,1.5)", "(default: natural)", "(default: 20)", "(default: white)", "(default: 0.3)", "--gap=MIN,MAX ", "for calibrate: 0.4, or 0.25 with a filter bank)")
-		if strings.Contains(help, "...") {
-			t.Errorf("%s: dots in the help: %s", command, help)
-		}
 	}
 }

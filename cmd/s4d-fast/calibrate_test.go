@@ -51,13 +51,13 @@ func TestCalibrate(t *testing.T) {
 	before := read(t, m)
 	args := []string{"calibrate", m, "--words", words, "--background", background, "--snr", "clean"}
 	plot := filepath.Join(t.TempDir(), "curve.svg")
-	stdout := ok(t, append(args, "--false-alarms", "100", "--plot", plot)...)
-	contains(t, "text", stdout, "6 of 2 labels", "gaps 0.3 to 1.5 s, natural levels, clean", "does not have: none, other", background+": 0.01 hours",
+	calibrated := filepath.Join(t.TempDir(), "calibrated.safetensors")
+	stdout := ok(t, append(args, "--false-alarms", "100", "--plot", plot, "--write", calibrated)...)
+	contains(t, "text", stdout, "6 of 2 labels", "gaps 0.3 to 1.5 s, clean", "does not have: none, other", background+": 0.01 hours",
 		"operating point: threshold", "1 of 6 words, 16.7 % (95 % interval 3.0 % to 56.4 %)", "low 1/4, high 0/2", "1 in 0.01 hours, 90 per hour", "←")
 	contains(t, "plot", string(read(t, plot)), "6 words, 0.01 hours of background", "100 per hour", "operating point")
 	equal(t, "the model is unchanged", string(read(t, m)) == string(before), true)
 
-	calibrated := strings.TrimSuffix(m, ".safetensors") + "-calibrated.safetensors"
 	got := must.Get(model.Load(calibrated))(t)
 	d := got.Meta.Detection
 	if d == nil || d.Words != 6 || d.MissRate != 1./6 || math.Abs(d.FalseAlarmsPerHour-90) > 1e-9 || math.Abs(d.BackgroundHours-40./3600) > 1e-9 {
@@ -66,9 +66,9 @@ func TestCalibrate(t *testing.T) {
 	opt := events.DefaultsFor(got)
 	equal(t, "threshold", opt.Threshold, d.Threshold)
 
-	// --out may be the model itself. The background of 40 s is too short for a rate per hour.
+	// --write may be the model itself. The background of 40 s is too short for a rate per hour.
 	var r detectionResult
-	code, out, stderr := invoke(nil, append(args, "--false-alarms", "200", "--json", "--out", m)...)
+	code, out, stderr := invoke(nil, append(args, "--false-alarms", "200", "--json", "--write", m)...)
 	equal(t, "exit code", code, exitOK)
 	decode(t, out, &r)
 	contains(t, "stderr", stderr, "warning: 0.011 hours of background", "wrote "+m)
@@ -82,14 +82,14 @@ func TestCalibrate(t *testing.T) {
 	equal(t, "the model has the operating point", must.Get(model.Load(m))(t).Meta.Detection.Threshold, r.Chosen.Threshold)
 }
 
-// The interval of false alarms, the levels and the gaps are part of the result, which does not
+// The interval of false alarms and the gaps are part of the result, which does not
 // depend on the number of threads.
 func TestCalibrateThreads(t *testing.T) {
 	m, words, background := calibrationFiles(t)
 	var want string
 	for _, threads := range []string{"1", "3"} {
-		out := ok(t, "eval", m, "--stream", "--words", words, "--background", background, "--generated", "1", "--threads", threads, "--json",
-			"--gap", "0.2,0.4", "--levels", "equal", "--snr", "12", "--noise", "background", "--seed", "4", "--tolerance", "0.2")
+		out := ok(t, "calibrate", m, "--words", words, "--background", background, "--generated", "1", "--threads", threads, "--json",
+			"--gap", "0.2,0.4", "--snr", "12", "--noise", "background", "--seed", "4", "--tolerance", "0.2")
 		if want == "" {
 			want = out
 		}
@@ -98,7 +98,6 @@ func TestCalibrateThreads(t *testing.T) {
 	var r detectionResult
 	decode(t, want, &r)
 	equal(t, "gap", r.Words.Gap, [2]float64{0.2, 0.4})
-	equal(t, "levels", r.Words.Levels, "equal")
 	equal(t, "SNR", *r.Words.SNR, 12)
 	equal(t, "groups of background", len(r.Background), 3)
 	if r.Chosen != nil || r.Out != "" || r.Model.Interval[1] <= r.Model.PerHour {
@@ -106,45 +105,45 @@ func TestCalibrateThreads(t *testing.T) {
 	}
 }
 
-// eval --stream measures the model's own point, with words, with background or with both.
-func TestEvalStream(t *testing.T) {
+// Without --write, calibrate measures the model's own point, with words, background or both.
+func TestCalibrateMeasures(t *testing.T) {
 	m, words, background := calibrationFiles(t)
-	both := ok(t, "eval", m, "--stream", "--words", words, "--background", background)
+	both := ok(t, "calibrate", m, "--words", words, "--background", background)
 	contains(t, "text", both, "the model's options: threshold 0.7, confirm 4", "missed ", "false alarms", "precision")
-	only := ok(t, "eval", m, "--stream", "--words", words)
+	only := ok(t, "calibrate", m, "--words", words)
 	if strings.Contains(only, "false alarms") {
 		t.Errorf("false alarms without background: %s", only)
 	}
-	only = ok(t, "eval", m, "--stream", "--background", background)
+	only = ok(t, "calibrate", m, "--background", background)
 	contains(t, "text", only, "1 in 0.01 hours")
 	if strings.Contains(only, "missed") {
 		t.Errorf("missed words without words: %s", only)
 	}
 	var fields map[string]json.RawMessage
-	decode(t, ok(t, "eval", m, "--stream", "--background", background, "--json"), &fields)
+	decode(t, ok(t, "calibrate", m, "--background", background, "--json"), &fields)
 	if _, has := fields["words"]; has || strings.Contains(string(fields["model"]), "miss") {
 		t.Errorf("words in a result without words: %s", fields)
 	}
 	if entries := must.Get(os.ReadDir(filepath.Dir(m)))(t); len(entries) != 3 {
-		t.Errorf("eval wrote a file: %v", entries)
+		t.Errorf("a measurement wrote a file: %v", entries)
 	}
 }
 
-// For a model that labels every frame, eval --stream classifies the clips one by one, too, and the
+// For a model that labels every frame, calibrate classifies the clips one by one, too, and the
 // smoothing is part of the operating point.
 func TestCalibrateFramewise(t *testing.T) {
 	m, words, background := calibrationFiles(t)
 	must.Do(t, must.Get(tonemodel.NewFramewise())(t).Save(m))
 	args := []string{m, "--words", words, "--background", background, "--snr", "30"}
-	text := ok(t, append([]string{"eval", "--stream"}, args...)...)
+	text := ok(t, append([]string{"calibrate"}, args...)...)
 	contains(t, "text", text, "refractory 0.25 s, smoothing 0.2 s", "single clips", "of 8 correct; ", "at the best threshold, ", "the correct class of 2 is none")
 	var r detectionResult
-	decode(t, ok(t, append([]string{"eval", "--stream", "--json"}, args...)...), &r)
+	decode(t, ok(t, append([]string{"calibrate", "--json"}, args...)...), &r)
 	// The clip of another label and the clip of none are tones: the model calls them low.
 	if c := r.Clips; c == nil || c.Count != 8 || c.Others != 2 || c.Threshold != 0.5 || c.BestAccuracy < 5./8 || c.BestAccuracy < c.Accuracy {
 		t.Errorf("clips %+v", c)
 	}
-	ok(t, append([]string{"calibrate", "--out", m, "--false-alarms", "500"}, args...)...)
+	ok(t, append([]string{"calibrate", "--write", m, "--false-alarms", "500"}, args...)...)
 	got := must.Get(model.Load(m))(t)
 	if d := got.Meta.Detection; d == nil || d.Smoothing == 0 || d.Window != 0 || events.DefaultsFor(got).Smoothing != d.Smoothing {
 		t.Errorf("operating point %+v", d)
@@ -153,7 +152,7 @@ func TestCalibrateFramewise(t *testing.T) {
 
 // calibrate chooses a threshold for each label of a model that labels every frame: one label gives
 // false alarms, so it has a threshold that it never reaches, and the other one keeps that of the
-// model. The output, inspect and eval --stream say so, and another calibration gives the same.
+// model. The output, inspect and another measurement say so. Another calibration gives the same.
 func TestCalibrateOffsets(t *testing.T) {
 	m, words, _ := calibrationFiles(t)
 	must.Do(t, must.Get(tonemodel.NewFramewise())(t).Save(m))
@@ -167,7 +166,7 @@ func TestCalibrateOffsets(t *testing.T) {
 	args := []string{"--words", words, "--background", background, "--snr", "30", "--skip-broken"}
 	calibrate := func(from string, more ...string) (stdout, stderr string) {
 		t.Helper()
-		code, stdout, stderr := invoke(nil, append(append([]string{"calibrate", from, "--false-alarms", "1", "--out", out}, args...), more...)...)
+		code, stdout, stderr := invoke(nil, append(append([]string{"calibrate", from, "--false-alarms", "1", "--write", out}, args...), more...)...)
 		equal(t, "exit code", code, exitOK)
 		equal(t, "warnings in "+stderr, strings.Count(stderr, "warning: "), 1)
 		equal(t, "skipped files in "+stderr, strings.Count(stderr, "skipped "), 1)
@@ -193,14 +192,14 @@ func TestCalibrateOffsets(t *testing.T) {
 	contains(t, "inspect", ok(t, "inspect", out), thresholds)
 
 	var own detectionResult
-	decode(t, ok(t, append([]string{"eval", out, "--stream", "--json"}, args...)...), &own)
+	decode(t, ok(t, append([]string{"calibrate", out, "--json"}, args...)...), &own)
 	equal(t, "point of the calibrated model", fmt.Sprint(*own.Model.PointWords, *own.Model.PointBackground, own.Model.Thresholds), fmt.Sprint(*p.PointWords, *p.PointBackground, p.Thresholds))
 
 	text, _ := calibrate(out)
 	contains(t, "text", text, "high 0.5\n", "by label    threshold low", "low 4/4, high 0/2")
 	again := must.Get(model.Load(out))(t).Meta.Detection
 	equal(t, "operating point of the second calibration", fmt.Sprintf("%+v", again), fmt.Sprintf("%+v", d))
-	_, both, _ := strings.Cut(ok(t, append([]string{"eval", m, "--stream"}, args...)...), "false alarms  ")
+	_, both, _ := strings.Cut(ok(t, append([]string{"calibrate", m}, args...)...), "false alarms  ")
 	contains(t, "false alarms without offsets", both, fmt.Sprintf("by label    low %d\n", r.Model.FalseAlarms))
 }
 
@@ -212,30 +211,26 @@ func TestCalibrateErrors(t *testing.T) {
 		want string
 		args []string
 	}{
-		{exitUsage, "requires --words", []string{"calibrate", m, "--background", background}},
-		{exitUsage, "requires --background", []string{"calibrate", m, "--words", words}},
+		{exitUsage, "requires --words", []string{"calibrate", m, "--background", background, "--write", "x.safetensors"}},
+		{exitUsage, "requires --words", []string{"calibrate", m, "--words", words, "--write", "x.safetensors"}},
+		{exitUsage, "--plot requires", []string{"calibrate", m, "--words", words, "--plot", "x.png"}},
+		{exitUsage, "nothing to measure", []string{"calibrate", m}},
+		{exitUsage, "--noise background requires", []string{"calibrate", m, "--words", words, "--noise", "background"}},
 		{exitUsage, "--false-alarms -1", append([]string{"calibrate", m, "--false-alarms=-1"}, both...)},
-		{exitUsage, "x.txt: expected a name", append([]string{"calibrate", m, "--out", "x.txt"}, both...)},
+		{exitUsage, "x.txt: expected a name", append([]string{"calibrate", m, "--write", "x.txt"}, both...)},
 		{exitUsage, "--threads -1", append([]string{"calibrate", m, "--threads=-1"}, both...)},
-		{exitUsage, "--gap: 1: expected the shortest", append([]string{"calibrate", m, "--gap", "1"}, both...)},
 		{exitUsage, "--gap: a,2: expected", append([]string{"calibrate", m, "--gap", "a,2"}, both...)},
+		{exitUsage, "--gap: 2,1: expected", append([]string{"calibrate", m, "--gap", "2,1"}, both...)},
 		{exitUsage, "--list 1001: expected 0 to 1000", append([]string{"calibrate", m, "--list", "1001"}, both...)},
-		{exitUsage, "--list: only used with --stream", []string{"eval", m, "--list", "3"}},
 		{exitUsage, "--snr loud", append([]string{"calibrate", m, "--snr", "loud"}, both...)},
-		{exitUsage, "--tolerance 0", append([]string{"calibrate", m, "--tolerance", "0"}, both...)},
+		{exitUsage, "--tolerance +Inf", append([]string{"calibrate", m, "--tolerance", "inf"}, both...)},
 		{exitUsage, "--generated -1", append([]string{"calibrate", m, "--generated=-1"}, both...)},
 		{exitUsage, ".png or .svg", append([]string{"calibrate", m, "--plot", "x.gif"}, both...)},
 		{exitUsage, "--label: ", append([]string{"calibrate", m, "--label", "("}, both...)},
-		{exitUsage, "--gap: 2,1: expected", append([]string{"calibrate", m, "--gap", "2,1"}, both...)},
 		{exitUsage, "refractory -1", append([]string{"calibrate", m, "--refractory=-1"}, both...)},
 		{exitBadInput, "--background: calibration: ", []string{"calibrate", m, "--words", words, "--background", "nowhere"}},
 		{exitBadInput, "--words: calibration: ", []string{"calibrate", m, "--words", words + "x", "--generated", "1"}},
 		{exitBadInput, "no clip with a label", []string{"calibrate", m, "--words", background, "--background", background, "--label", "([0-9])"}},
-		{exitUsage, "nothing to measure", []string{"eval", m, "--stream"}},
-		{exitUsage, "--noise background requires", []string{"eval", m, "--stream", "--words", words, "--noise", "background"}},
-		{exitUsage, "--data, --split, --batch: not used with --stream", []string{"eval", m, "--stream", "--data", ".", "--split", "val", "--batch=3", "--words", words, "--json"}},
-		{exitUsage, "--label, --gap: only used with --stream", []string{"eval", m, "--label", "x", "--gap", "1,2", "--threads", "1"}},
-		{exitUsage, "--plot requires", []string{"eval", m, "--stream", "--words", words, "--plot", filepath.Join(t.TempDir(), "x.png")}},
 		{exitBadInput, "pool", append([]string{"calibrate", unpooled(t)}, both...)},
 	} {
 		checkRun(t, nil, c.args, c.code, c.want)
@@ -246,13 +241,13 @@ func TestCalibrateErrors(t *testing.T) {
 		x[tonemodel.SampleRate+i] = float32(math.Sin(2 * math.Pi * 500 * float64(i) / tonemodel.SampleRate))
 	}
 	must.Do(t, audio.WriteWAVFile(loud, tonemodel.SampleRate, x))
-	checkRun(t, nil, []string{"calibrate", m, "--words", words, "--background", loud, "--false-alarms", "1"}, exitFailed,
+	checkRun(t, nil, []string{"calibrate", m, "--words", words, "--background", loud, "--false-alarms", "1", "--write", m}, exitFailed,
 		"no operating point has at most 1 false alarms per hour: the lowest rate is")
 	swapped := filepath.Join(t.TempDir(), "swapped") // each word has the name of the other
 	for from, to := range map[string]string{"low": "high", "high": "low"} {
 		must.Do(t, os.CopyFS(filepath.Join(swapped, to), os.DirFS(filepath.Join(words, from))))
 	}
-	checkRun(t, nil, []string{"calibrate", m, "--words", swapped, "--background", background, "--snr", "clean", "--false-alarms", "1000"}, exitFailed,
+	checkRun(t, nil, []string{"calibrate", m, "--words", swapped, "--background", background, "--snr", "clean", "--false-alarms", "1000", "--write", m}, exitFailed,
 		"the model recognises none of the 6 words: check that --words")
 	if entries := must.Get(os.ReadDir(filepath.Dir(m)))(t); len(entries) != 3 {
 		t.Errorf("a command that failed wrote a file: %v", entries)
@@ -261,8 +256,8 @@ func TestCalibrateErrors(t *testing.T) {
 	broken := filepath.Join(background, "0.wav")
 	must.Do(t, os.WriteFile(broken, []byte("no audio"), 0o666))
 	must.Do(t, os.WriteFile(filepath.Join(words, "low", "x.wav"), []byte("no audio"), 0o666))
-	checkRun(t, nil, append([]string{"eval", m, "--stream"}, both...), exitBadInput, "x.wav")
-	_, _, stderr := invoke(nil, append([]string{"eval", m, "--stream", "--skip-broken"}, both...)...)
+	checkRun(t, nil, append([]string{"calibrate", m}, both...), exitBadInput, "x.wav")
+	_, _, stderr := invoke(nil, append([]string{"calibrate", m, "--skip-broken"}, both...)...)
 	contains(t, "stderr", stderr, "skipped ", broken, filepath.Join(words, "low", "x.wav"))
 }
 
@@ -279,7 +274,7 @@ func unpooled(t *testing.T) string {
 // Ctrl-C ends a calibration, and no model is written.
 func TestCalibrateInterrupt(t *testing.T) {
 	m, words, _ := calibrationFiles(t)
-	code, _ := interruptedOn(t, true, "measured", "calibrate", m, "--words", words, "--generated", "600")
+	code, _ := interruptedOn(t, true, "measured", "calibrate", m, "--words", words, "--generated", "600", "--write", m+"x.safetensors")
 	equal(t, "exit code", code, 130)
 	if entries := must.Get(os.ReadDir(filepath.Dir(m)))(t); len(entries) != 3 {
 		t.Errorf("files %v", entries)

@@ -16,18 +16,17 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// detectionFlags select the streams to measure. calibrate and eval --stream share them.
+// detectionFlags select the streams to measure.
 type detectionFlags struct {
 	Words      string   `help:"Clips of words: a folder with one folder of audio files per label, or a text file with one path per line, optionally followed by a tab and a label." placeholder:"PATH" group:"Streams"`
 	Label      string   `help:"Regular expression that is matched against the paths below --words. Its first group is the label; files that do not match are left out (default: the name of the folder is the label)." placeholder:"REGEXP" group:"Streams"`
 	Background []string `help:"Audio without any of the words, a file or a folder with files at any depth; repeatable." placeholder:"PATH" sep:"none" group:"Streams"`
 	Generated  float64  `help:"Minutes of generated noise, and as many of generated notes, to add to the background." placeholder:"MIN" group:"Streams"`
 	Gap        gapRange `help:"Shortest and longest gap between clips in seconds." default:"0.3,1.5" placeholder:"MIN,MAX" group:"Streams"`
-	Levels     string   `help:"Levels of the words: natural (as recorded) or equal." enum:"natural,equal" default:"natural" placeholder:"LEVELS" group:"Streams"`
 	SNR        string   `name:"snr" help:"Mean power of the words over that of the noise, in dB, or clean for no noise." default:"20" placeholder:"DB" group:"Streams"`
 	Noise      string   `help:"Noise in the streams of words: white, or a piece of the background." enum:"white,background" default:"white" placeholder:"NOISE" group:"Streams"`
 	Tolerance  float64  `help:"Largest distance between the onsets of a word and of its event, in seconds." default:"0.3" placeholder:"S" group:"Streams"`
-	Refractory *float64 `help:"Refractory time of the operating points, in seconds (default for eval: that of the model; for calibrate: ${refractory}, or ${refractoryFrames} with a filter bank)." placeholder:"S" group:"Streams"`
+	Refractory *float64 `help:"Refractory time of the operating points, in seconds (default: that of the model; with --write: ${refractory}, or ${refractoryFrames} with a filter bank)." placeholder:"S" group:"Streams"`
 	Plot       plotFile `help:"Draw missed words against false alarms to FILE, PNG or SVG." type:"path" placeholder:"FILE" group:"Streams"`
 	List       int      `help:"List up to N false alarms, highest confidence first, and up to N missed words, with their files." default:"0" placeholder:"N" group:"Streams"`
 	SkipBroken bool     `help:"Leave out audio files that cannot be read, and list them." group:"Streams"`
@@ -203,7 +202,7 @@ func (f *detectionFlags) words(ctx context.Context, d *detection, m *model.Model
 	}
 	clips := slices.DeleteFunc(slices.Clone(listed.clips), func(c calibration.Clip) bool { return c.Label == events.None })
 	w := &d.words
-	w.MinGap, w.MaxGap, w.Equal, w.Seed, w.SkipBroken, w.Workers = f.Gap[0], f.Gap[1], f.Levels == "equal", seed, f.SkipBroken, workers
+	w.MinGap, w.MaxGap, w.Seed, w.SkipBroken, w.Workers = f.Gap[0], f.Gap[1], seed, f.SkipBroken, workers
 	if w.SNR, err = f.snr(); err != nil {
 		return nil, nil, err
 	}

@@ -17,12 +17,12 @@ type detectionResult struct {
 	Skipped    []string           `json:"skipped,omitempty"`
 	Ignored    []string           `json:"ignored,omitempty"`
 	Clips      *clipsResult       `json:"clips,omitempty"`
-	Model      pointResult        `json:"model"` // eval: at the model's own options; calibrate: at the default options
+	Model      pointResult        `json:"model"` // at its own options; with --write at the default options
 	Curve      []pointResult      `json:"curve"`
 	Chosen     *pointResult       `json:"chosen,omitempty"`
 	Out        string             `json:"out,omitempty"`
 
-	// With --list: those of the chosen point (calibrate) or of the model's own options (eval).
+	// With --list: those of the chosen point or of the model's own options.
 	Alarms []alarmResult  `json:"false_alarm_list,omitempty"`
 	Missed []missedResult `json:"missed_list,omitempty"`
 }
@@ -48,7 +48,6 @@ type wordsResult struct {
 	Unknown []string       `json:"unknown_labels,omitempty"`
 	Seconds float64        `json:"seconds"`
 	Gap     [2]float64     `json:"gap"`
-	Levels  string         `json:"levels"`
 	SNR     *float64       `json:"snr_db,omitempty"` // nil: clean
 }
 
@@ -143,13 +142,9 @@ func (d *detection) point(p *calibration.Point) pointResult {
 func (d *detection) result() detectionResult {
 	r := detectionResult{Background: []backgroundResult{}, Hours: d.Points[0].Hours, Model: d.point(&d.Points[0])}
 	if d.Points[0].Words > 0 {
-		levels := "natural"
-		if d.words.Equal {
-			levels = "equal"
-		}
 		r.Words = &wordsResult{
 			Count: d.Points[0].Words, Labels: map[string]int{}, Unknown: d.unknown, Seconds: d.Seconds,
-			Gap: [2]float64{d.words.MinGap, d.words.MaxGap}, Levels: levels,
+			Gap: [2]float64{d.words.MinGap, d.words.MaxGap},
 		}
 		if !math.IsInf(d.words.SNR, 1) {
 			r.Words.SNR = &d.words.SNR

@@ -20,15 +20,12 @@ var tableRates = []float64{0, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500,
 func (d *detection) text(w io.Writer, title string, p *calibration.Point) error {
 	var b strings.Builder
 	if p.Words > 0 {
-		levels, noise := "natural levels", "clean"
-		if d.words.Equal {
-			levels = "equal levels"
-		}
+		noise := "clean"
 		if !math.IsInf(d.words.SNR, 1) {
 			noise = fmt.Sprintf("%g dB over noise", d.words.SNR)
 		}
-		fmt.Fprintf(&b, "words       %d of %d labels in %.1f minutes: gaps %g to %g s, %s, %s\n",
-			p.Words, len(d.Labels), d.Seconds/60, d.words.MinGap, d.words.MaxGap, levels, noise)
+		fmt.Fprintf(&b, "words       %d of %d labels in %.1f minutes: gaps %g to %g s, %s\n",
+			p.Words, len(d.Labels), d.Seconds/60, d.words.MinGap, d.words.MaxGap, noise)
 		if len(d.unknown) > 0 {
 			fmt.Fprintf(&b, "            without the clips of labels that the model does not have: %s\n", names(d.unknown))
 		}

@@ -1,16 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
-
-	"github.com/alecthomas/kong"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -22,29 +16,22 @@ import (
 
 type evalCmd struct {
 	Model       modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
-	Task        string    `help:"Task (default: the model's): ${tasks}." placeholder:"TASK"`
-	Data        string    `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
 	Split       string    `help:"Split to evaluate: train, val, test or all." enum:"train,val,test,all" default:"val" placeholder:"SPLIT"`
 	Rate        float64   `help:"Sampling rate for evaluation in Hz (default: the model's). If the rate of the recordings is a multiple of it, samples are left out, as in the paper; otherwise the recordings are resampled." placeholder:"HZ"`
 	Bandlimit   *float64  `help:"Silence the modes at or beyond this share of the Nyquist frequency of the data (default: the model's ssm.bandlimit; 0: none). With 1, modes that alias at a lower --rate are silent." placeholder:"SHARE"`
 	RateRule    string    `help:"How the layers follow --rate: hold or decimate for discrete poles, exact or keep for S4 (default: the model's ssm.rate_rule)." placeholder:"RULE"`
-	Config      string    `help:"TOML file whose [data] section overrides the data settings in the model file." type:"path" placeholder:"FILE"`
-	Set         []string  `help:"Override one value, for example data.length=4000; repeatable, overrides --config." placeholder:"KEY=VALUE" sep:"none"`
-	Seed        *uint64   `help:"Seed for generated data (default: that of the model's run). With --stream: seed for the order of the words, the gaps and the noise (default: 1)." placeholder:"N"`
-	Batch       int       `help:"Batch size." default:"16" placeholder:"N"`
+	Seed        *uint64   `help:"Seed for generated data (default: that of the model's run)." placeholder:"N"`
 	Threads     int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
 	JSON        bool      `name:"json" help:"Print one JSON object instead of text."`
-	Stream      bool      `help:"Measure missed words and false alarms in streams instead (docs/calibrate.md)."`
 	Predictions string    `help:"Write one JSON line per example to FILE: path or index, label, prediction and logits; for a regression, output and target; with a class per position, the numbers of the true classes (labels) and of the predicted ones (classes)." type:"path" placeholder:"FILE"`
 
-	detectionFlags
+	evalData
 }
 
 func (c *evalCmd) Help() string {
 	return `Examples:
   s4d-fast eval runs/fsdd/best.safetensors --data fsdd
-  s4d-fast eval sc.safetensors --data speech --rate 8000 --json
-  s4d-fast eval best.safetensors --stream --words words/ --background street/`
+  s4d-fast eval sc.safetensors --data speech --rate 8000 --json`
 }
 
 // evaluation is the result as JSON.
@@ -88,19 +75,10 @@ type predictionLine struct {
 	Classes    []int32   `json:"classes,omitempty"` // the predicted ones
 }
 
-func (c *evalCmd) Run(std *streams, ctx *ctxBox, line *kong.Context) error {
-	if err := c.checkFlags(line); err != nil {
-		return usageError(err)
-	}
-	if c.Stream {
-		return c.stream(std, ctx)
-	}
+func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	m, err := c.Model.load(ctx)
 	if err != nil {
 		return badInput(err)
-	}
-	if c.Batch < 1 {
-		return usageError(fmt.Errorf("--batch %d: expected at least 1", c.Batch))
 	}
 	if err := checkThreads(c.Threads); err != nil {
 		return usageError(err)
@@ -108,32 +86,31 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox, line *kong.Context) error {
 	if m, err = c.atOtherRates(m); err != nil {
 		return usageError(err)
 	}
-	tk, cfg, err := c.config(ctx, m)
+	tk, cfg, err := c.config(m)
 	if err != nil {
 		return trainError(err)
 	}
+	if c.Seed != nil {
+		cfg.Seed = *c.Seed
+	}
+	cfg.Workers = c.Threads
 	if p := c.Predictions; p != "" {
-		if c.Model.isFile(p) || sameFile(c.Config, p) || holdsFile(cfg.Dir(), p) {
+		if c.Model.isFile(p) || holdsFile(cfg.Dir(), p) {
 			return usageError(fmt.Errorf("--predictions %s: the file is an input, or is in the folder of the data, and would be overwritten; name another file", p))
 		}
 		if err := checkOut(p); err != nil {
 			return err
 		}
 	}
-	stepScale, err := c.atRate(&cfg, tk, m)
+	data, stepScale, err := loadFor(ctx, std, m, tk, cfg, c.Split, c.Rate)
 	if err != nil {
 		return trainError(err)
 	}
-	data, err := tk.Load(ctx, evalSource(cfg, c.Split, m))
-	if err != nil {
-		return trainError(err)
-	}
-	printNotes(std, data.Notes)
 	set, err := data.Split(c.Split)
 	if err != nil {
 		return badInput(fmt.Errorf("%w; choose another with --split: train, val, test or all", err))
 	}
-	opt := train.EvalOptions{Info: data.Info, Batch: c.Batch, Workers: c.Threads, StepScale: stepScale}
+	opt := train.EvalOptions{Info: data.Info, Batch: evalBatch, Workers: c.Threads, StepScale: stepScale}
 	r, err := c.evaluate(ctx, m, set, opt)
 	if err != nil {
 		return trainError(err)
@@ -164,90 +141,6 @@ func (c *evalCmd) atOtherRates(m *model.Model) (*model.Model, error) {
 		}
 	}
 	return &changed, nil
-}
-
-// checkFlags returns an error that lists the flags on the command line that do not apply with or
-// without --stream.
-func (c *evalCmd) checkFlags(line *kong.Context) error {
-	var list []string
-	for _, p := range line.Path {
-		f := p.Flag
-		if f == nil || slices.Contains([]string{"level", "stream", "seed", "threads", "json"}, f.Name) {
-			continue
-		}
-		if ofStreams := f.Group != nil && f.Group.Key == "Streams"; ofStreams != c.Stream && !slices.Contains(list, "--"+f.Name) {
-			list = append(list, "--"+f.Name)
-		}
-	}
-	switch text := strings.Join(list, ", "); {
-	case len(list) == 0:
-		return nil
-	case c.Stream:
-		return fmt.Errorf("%s: not used with --stream, which measures --words and --background", text)
-	default:
-		return fmt.Errorf("%s: only used with --stream", text)
-	}
-}
-
-// evalSource returns the source of the data on which a model is evaluated.
-func evalSource(cfg train.Config, split string, m *model.Model) task.Source {
-	s := source(&streams{}, cfg, split)
-	s.Model = m
-	return s
-}
-
-// config resolves the data settings. Later sources override earlier ones: the task's preset, the
-// model file, --config, --set, flags.
-func (c *evalCmd) config(ctx context.Context, m *model.Model) (*task.Task, train.Config, error) {
-	var cfg train.Config
-	name := cmp.Or(c.Task, m.Meta.Task)
-	if name == "" {
-		return nil, cfg, usageError(errors.New("the model file states no task; set --task"))
-	}
-	tk, err := task.Lookup(name)
-	if err != nil {
-		return nil, cfg, err
-	}
-	if cfg, err = tk.ForModel(m); err != nil {
-		return nil, cfg, err
-	}
-	text, err := readConfig(ctx, c.Config)
-	if err != nil {
-		return nil, cfg, err
-	}
-	if err := override(&cfg, tk, text, c.Config, c.Set, c.Data, c.Seed); err != nil {
-		return nil, cfg, err
-	}
-	cfg.Workers = c.Threads
-	return tk, cfg, tk.Resolve(&cfg)
-}
-
-// maxStepScale is the largest ratio between the model's sampling rate and that of the data.
-const maxStepScale = 64
-
-// atRate sets the options of the data so that they have the sampling rate of --rate or, without the
-// flag, that of the model. It returns the ratio of the model's rate to that rate.
-func (c *evalCmd) atRate(cfg *train.Config, tk *task.Task, m *model.Model) (stepScale float64, err error) {
-	rate := m.Meta.SampleRate
-	switch {
-	case rate == 0 && c.Rate != 0:
-		return 0, badInput(fmt.Errorf("--rate %g: %s states no sampling rate", c.Rate, c.Model))
-	case !tk.HasRate() && c.Rate != 0 && c.Rate != rate:
-		return 0, usageError(fmt.Errorf("--rate %g: data of task %q are read at the model's rate only, %g Hz; omit --rate", c.Rate, tk.Name(), rate))
-	case rate == 0 || !tk.HasRate():
-		return 1, nil
-	}
-	if c.Rate == 0 && rate == tk.SampleRate() {
-		return 1, nil
-	}
-	to := cmp.Or(c.Rate, rate)
-	if least := rate / maxStepScale; to < least {
-		return 0, usageError(fmt.Errorf("--rate %g: expected at least %g Hz, a %dth of the model's rate", to, least, maxStepScale))
-	}
-	if most := rate * maxStepScale; !(to <= most) {
-		return 0, usageError(fmt.Errorf("--rate %g: expected at most %g Hz, %d times the model's rate", to, most, maxStepScale))
-	}
-	return rate / to, tk.AtRate(cfg, to)
 }
 
 // evaluate runs the model and writes the predictions.

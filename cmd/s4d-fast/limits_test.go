@@ -20,8 +20,7 @@ func TestHugeValues(t *testing.T) {
 		{"data pathfinder --n 9223372036854775807 --out " + dir, "--n 9223372036854775807: expected 1 to "},
 		{"data listops --n 9223372036854775807 --out " + dir, "--n 9223372036854775807, --eval 2000: expected 1 to "},
 		{"data series --hours 1000000000000 --out " + filepath.Join(dir, "a.csv"), "--hours 1000000000000: expected at most "},
-		{"eval digits --stream --generated inf", "--generated +Inf: expected 0 to "},
-		{"eval digits --stream --generated 1 --tolerance inf", "--tolerance +Inf: expected more than 0 and at most "},
+		{"calibrate digits --generated inf", "--generated +Inf: expected 0 to "},
 		{"calibrate digits --words x --generated 1 --tolerance 1e300", "--tolerance 1e+300: expected more than 0 and at most "},
 		{"studio --addr 127.0.0.1:65536 --dir " + dir, "--addr 127.0.0.1:65536: "},
 		{"studio --addr localhost:nosuch --dir " + dir, "--addr localhost:nosuch: "},
@@ -40,12 +39,12 @@ func TestOutputBeforeWork(t *testing.T) {
 	must.Do(t, os.Mkdir(filepath.Join(dir, "d.png"), 0o777))
 	must.Do(t, os.Mkdir(filepath.Join(dir, "spectrum.png"), 0o777)) // the last one of plot all
 	for _, c := range []struct{ args, text string }{
-		{"calibrate digits --words x --generated 1 --out " + missing + "/m.safetensors", "output " + missing},
-		{"calibrate digits --words x --generated 1 --out " + folder, folder + ": is a folder"},
+		{"calibrate digits --words x --generated 1 --write " + missing + "/m.safetensors", "output " + missing},
+		{"calibrate digits --words x --generated 1 --write " + folder, folder + ": is a folder"},
 		{"calibrate digits --words x --generated 1 --plot " + missing + "/p.png", "output " + missing},
-		{"eval digits --stream --words x --generated 1 --plot " + dir + "/d.png", "d.png: is a folder"},
+		{"calibrate digits --words x --generated 1 --plot " + dir + "/d.png", "d.png: is a folder"},
 		{"prune digits --keep 0.5 --data x " + missing + "/m.safetensors", "output " + missing},
-		{"calibrate digits --words x --generated 1 --out " + dir + "/" + strings.Repeat("n", 240) + ".safetensors", "name too long"}, // that of the temporary file
+		{"calibrate digits --words x --generated 1 --write " + dir + "/" + strings.Repeat("n", 240) + ".safetensors", "name too long"}, // that of the temporary file
 		{"eval digits --data x --predictions " + missing + "/p.jsonl", "output " + missing},
 		{"plot spectrum fsdd --data x --out " + missing + "/p.png", "output " + missing},
 		{"plot delay x --out " + missing + "/p.png", "output " + missing},
@@ -53,9 +52,6 @@ func TestOutputBeforeWork(t *testing.T) {
 		{"plot all --task delay --out " + dir, "spectrum.png: is a folder"},
 	} {
 		checkRun(t, nil, strings.Fields(c.args), exitFailed, c.text)
-	}
-	for _, args := range []string{"--words x", "--background x"} {
-		checkRun(t, nil, strings.Fields("eval digits --stream --plot "+dir+"/p.png "+args), exitUsage, "--plot requires --words, and --background or --generated")
 	}
 	must.Equal(t, len(must.Get(os.ReadDir(dir))(t)), 3, "files and folders")
 }
@@ -67,12 +63,12 @@ func TestPredictionsAreNoInput(t *testing.T) {
 	must.Do(t, must.Get(modelFile("digits").read())(t).Save(m))
 	link := filepath.Join(dir, "link")
 	must.Do(t, os.Symlink(m, link))
-	config := filepath.Join(dir, "c.toml")
-	must.Do(t, os.WriteFile(config, nil, 0o666))
+	file := filepath.Join(dir, "data")
+	must.Do(t, os.WriteFile(file, nil, 0o666))
 	for _, args := range []string{
-		m + " --data x --predictions " + m, m + " --data x --predictions " + link, "digits --data x --config " + config + " --predictions " + config,
-		"digits --data " + config + " --predictions " + config,
-		"digits --set data.dir=" + config + " --predictions " + config, "digits --data " + dir + " --predictions " + config,
+		m + " --data x --predictions " + m, m + " --data x --predictions " + link,
+		"digits --data " + file + " --predictions " + file,
+		"digits --set data.dir=" + file + " --predictions " + file, "digits --data " + dir + " --predictions " + file,
 	} {
 		checkRun(t, nil, strings.Fields("eval "+args), exitUsage, "the file is an input")
 	}
@@ -101,7 +97,7 @@ func TestWordsFromPipe(t *testing.T) {
 	must.Get(w.WriteString(list))(t)
 	must.Do(t, w.Close())
 	var result detectionResult
-	decode(t, ok(t, "eval", frames, "--stream", "--json", "--words", pipe, "--background", background), &result)
+	decode(t, ok(t, "calibrate", frames, "--json", "--words", pipe, "--background", background), &result)
 	equal(t, "words", result.Words.Count, 6)
 	equal(t, "labels without a model", strings.Join(result.Words.Unknown, " "), "other")
 	equal(t, "clips one by one", result.Clips.Count, 7)

@@ -49,7 +49,7 @@ func TestNamedPipe(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(signalError{syscall.SIGTERM})
 	for _, args := range []string{
-		"inspect " + pipe, "eval " + pipe, "eval digits --data x --config " + pipe, "prune --keep 0.5 " + pipe + " " + filepath.Join(dir, "x.safetensors"),
+		"inspect " + pipe, "eval " + pipe, "prune --keep 0.5 " + pipe + " " + filepath.Join(dir, "x.safetensors"),
 		"stream " + pipe, "stream " + pipe + " " + clip, "convert --to pytorch " + pipe + " " + filepath.Join(dir, "x.pth"),
 		"train --config " + pipe, "train --resume --out " + folder, "plot delay " + pipe, "plot delay " + folder, "plot poles " + pipe,
 		"plot kernels " + pipe, "plot hinf " + pipe, "plot all --out " + dir + " --model " + pipe, "sweep delay --config " + pipe + " --out " + dir,
@@ -72,7 +72,7 @@ func TestWordsFromNamedPipe(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	done := make(chan int, 1)
 	go func() {
-		done <- run(ctx, []string{"eval", "digits", "--stream", "--words", pipe}, streams{out: &stdout, err: &stderr})
+		done <- run(ctx, []string{"calibrate", "digits", "--words", pipe}, streams{out: &stdout, err: &stderr})
 	}()
 	opened := make(chan *os.File, 1)
 	go func() {

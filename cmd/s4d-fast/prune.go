@@ -18,15 +18,13 @@ type pruneCmd struct {
 	Out    string    `arg:"" help:"Model file to write (.safetensors)." type:"path"`
 	Keep   float64   `help:"Share of the modes of every SSM to keep, above 0 and up to 1. Keeps those with the largest LAST scores (see inspect --scores)." required:"" placeholder:"SHARE"`
 	Global bool      `help:"Keep that share of the modes of the whole network, as LAST does, with different numbers per SSM. Modes beyond them have the weight 0; all SSMs have as many as the one that keeps most."`
-	Task   string    `help:"Task for the evaluation (default: the model's)." placeholder:"TASK"`
-	Data   string    `help:"Folder of the data set. If given, prints the validation accuracy before and after pruning." type:"path" placeholder:"DIR"`
-	Config string    `help:"TOML file whose [data] section overrides the data settings in the model file." type:"path" placeholder:"FILE"`
-	Set    []string  `help:"Override one value, for example data.length=4000; repeatable, overrides --config." placeholder:"KEY=VALUE" sep:"none"`
 	JSON   bool      `name:"json" help:"Print one JSON object instead of text."`
+
+	evalData
 }
 
 func (c *pruneCmd) Help() string {
-	return `The model is not retrained. If --task, --data, --config or --set is given, both models are evaluated on the validation
+	return `The model is not retrained. If --task, --data or --set is given, both models are evaluated on the validation
 split. The streaming time is measured on one core, with blocks of 64 samples.
 
 Examples:
@@ -78,7 +76,7 @@ func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
 	}
 	p.Modes = [2]int{m.Config.SSM.Modes(), small.Config.SSM.Modes()}
 	p.Parameters = [2]int{m.Config.CountParams(), small.Config.CountParams()}
-	if c.Task != "" || c.Data != "" || c.Config != "" || len(c.Set) > 0 {
+	if c.Task != "" || c.Data != "" || len(c.Set) > 0 {
 		if err := c.evaluate(std, ctx, &p, m, small); err != nil {
 			return trainError(err)
 		}
@@ -138,28 +136,22 @@ func streamTimes(models ...*model.Model) *[2]float64 {
 
 // evaluate adds the results of both models on the validation split.
 func (c *pruneCmd) evaluate(std *streams, ctx *ctxBox, p *pruning, models ...*model.Model) error {
-	e := evalCmd{Model: c.Model, Task: c.Task, Data: c.Data, Config: c.Config, Set: c.Set, Split: "val", Batch: 16}
-	tk, cfg, err := e.config(ctx, models[0])
+	tk, cfg, err := c.config(models[0])
 	if err != nil {
 		return err
 	}
-	stepScale, err := e.atRate(&cfg, tk, models[0])
+	p.Split = "val"
+	data, stepScale, err := loadFor(ctx, std, models[0], tk, cfg, p.Split, 0)
 	if err != nil {
 		return err
 	}
-	data, err := tk.Load(ctx, evalSource(cfg, e.Split, models[0]))
-	if err != nil {
-		return err
-	}
-	printNotes(std, data.Notes)
 	var accuracy, rmse [2]float64
 	for i, m := range models {
-		r, err := train.Evaluate(ctx, m, data.Val, train.EvalOptions{Info: data.Info, Batch: e.Batch, StepScale: stepScale})
+		r, err := train.Evaluate(ctx, m, data.Val, train.EvalOptions{Info: data.Info, Batch: evalBatch, StepScale: stepScale})
 		if err != nil {
 			return err
 		}
-		p.Split, p.N = e.Split, r.N
-		accuracy[i], rmse[i] = r.Accuracy, r.RMSE
+		p.N, accuracy[i], rmse[i] = r.N, r.Accuracy, r.RMSE
 	}
 	if p.Accuracy = &accuracy; data.Info.Regression {
 		p.Accuracy, p.RMSE = nil, &rmse

@@ -72,7 +72,7 @@ func TestPruneEvaluatesOnTheRun(t *testing.T) {
 	run := delayRunDir(t, "run", "seed=7")
 	best, to := filepath.Join(run, "best.safetensors"), filepath.Join(t.TempDir(), "small.safetensors")
 	for _, where := range [][]string{
-		{"--config", filepath.Join(run, "config.toml")},
+		{"--task", "delay"},
 		{"--task", "delay", "--set", "data.length=200", "--set", "data.delay=50", "--set", "data.eval_size=8", "--set", "seed=7"},
 	} {
 		var e evaluation

@@ -63,10 +63,10 @@ func TestTooFewData(t *testing.T) {
 	broken := filepath.Join(folder("hush-broken"), "broken.wav")
 	testfiles.Write(t, broken, "RIFF")
 	for _, args := range [][]string{
-		{"calibrate", "digits", "--words", folder("spoken"), "--background", background, "--out", filepath.Join(dir, "m.safetensors")},
-		{"eval", "digits", "--stream", "--background", background},
-		{"eval", "digits", "--stream", "--background", background, "--background", words},
-		{"eval", "digits", "--stream", "--background", broken, "--skip-broken"},
+		{"calibrate", "digits", "--words", folder("spoken"), "--background", background, "--write", filepath.Join(dir, "m.safetensors")},
+		{"calibrate", "digits", "--background", background},
+		{"calibrate", "digits", "--background", background, "--background", words},
+		{"calibrate", "digits", "--background", broken, "--skip-broken"},
 	} {
 		tried++
 		code, _, stderr := invoke(nil, args...)

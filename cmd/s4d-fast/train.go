@@ -152,13 +152,16 @@ func (c *trainCmd) config(ctx context.Context, from *model.Model, given *kong.Co
 	if from != nil && !c.Resume {
 		cfg.SetFrom(from)
 	}
-	if err := override(&cfg, tk, text, c.Config, c.Set, c.Data, c.Seed); err != nil {
+	if err := override(&cfg, tk, text, c.Config, c.Set, c.Data); err != nil {
 		return nil, cfg, err
 	}
 	if given != nil {
 		if err := c.Options.set(&cfg, given); err != nil {
 			return nil, cfg, err
 		}
+	}
+	if c.Seed != nil {
+		cfg.Seed = *c.Seed
 	}
 	if c.Threads != 0 {
 		cfg.Workers = c.Threads
@@ -178,9 +181,9 @@ func readConfig(ctx context.Context, path string) ([]byte, error) {
 	return text, usageError(err)
 }
 
-// override sets the values of a configuration from a file's text, from --set, and from the flags
-// --data and --seed, in this order.
-func override(cfg *train.Config, tk *task.Task, text []byte, file string, set []string, data string, seed *uint64) error {
+// override sets the values of a configuration from a file's text, from --set and from --data, in
+// this order.
+func override(cfg *train.Config, tk *task.Task, text []byte, file string, set []string, data string) error {
 	if err := cfg.Merge(text, file); err != nil {
 		return err
 	}
@@ -194,9 +197,6 @@ func override(cfg *train.Config, tk *task.Task, text []byte, file string, set []
 	}
 	if data != "" {
 		cfg.SetDir(data)
-	}
-	if seed != nil {
-		cfg.Seed = *seed
 	}
 	return nil
 }
