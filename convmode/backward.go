@@ -11,15 +11,6 @@ import (
 // ForwardTrain, in the same shape. Backward overwrites what ForwardTrain kept, except for
 // BlockOutput.
 func (n *Net) Backward(dLogits []float32, grads *model.Weights) {
-	n.single[0] = grads
-	n.BackwardShards(dLogits, n.single[:], nil)
-}
-
-// BackwardShards is Backward for a batch with a Part. It adds the gradients of each shard to its
-// element of grads. It calls done(i) as soon as the gradients of block i are complete, from the
-// last block to the first. done(NLayers) is for the final norm, the decoder and what compares
-// pairs, done(−1) for the encoder. done may be nil.
-func (n *Net) BackwardShards(dLogits []float32, grads []*model.Weights, done func(i int)) {
 	if !n.ready {
 		panic("convmode: Backward without a ForwardTrain before it")
 	}
@@ -28,37 +19,41 @@ func (n *Net) BackwardShards(dLogits []float32, grads []*model.Weights, done fun
 	}
 	n.checkGrads(grads)
 	n.ready = false
-	n.shardGrads = grads
 	n.dLogits = dLogits
-	if done == nil {
-		done = func(int) {}
-	}
+	n.attach(grads)
 
 	n.decodeGrad()
 	last := len(n.layers)
-	if n.shared {
+	if n.sharedNorms() {
 		n.sharedBackward(last)
 	} else if n.batchNorm() {
 		n.pool.For(n.cfg.DModel, n.loops.topNormGrad)
 	}
 	for i := last - 1; i >= 0; i-- {
 		n.block = i
-		n.eachShard(n.sumGroups)
-		done(i + 1)
-		n.eachShard(n.layers[i].sequence.backward)
+		n.sumGroups()
+		n.layers[i].sequence.backward()
 		n.sharedBackward(i)
 	}
 	if n.entry[0] != nil && !n.batchNorm() {
 		n.block = -1
-		n.eachShard(n.sumGroups)
+		n.sumGroups()
 	}
-	done(0)
-	n.eachShard(n.encodeGrad)
-	done(-1)
+	n.pool.For(n.channelBlocks(), n.loops.encodeGrad)
 }
 
-// encodeGrad adds the encoder's gradients of the current shard.
-func (n *Net) encodeGrad() { n.pool.For(n.channelBlocks(), n.loops.encodeGrad) }
+// checkGrads panics unless grads has the shape of the weights.
+func (n *Net) checkGrads(grads *model.Weights) {
+	have, want := grads.Tensors(), n.w.Tensors()
+	if len(have) != len(want) {
+		panic(fmt.Sprintf("convmode: gradients of %d tensors, expected %d", len(have), len(want)))
+	}
+	for i := range want {
+		if have[i].Name != want[i].Name || len(have[i].Data) != len(want[i].Data) {
+			panic(fmt.Sprintf("convmode: gradient of %q has %d values, expected %d of %q", have[i].Name, len(have[i].Data), len(want[i].Data), want[i].Name))
+		}
+	}
+}
 
 // attach makes layers and norms refer to their gradients.
 func (n *Net) attach(grads *model.Weights) {

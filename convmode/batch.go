@@ -13,7 +13,6 @@ type Batch struct {
 	X         []float32 // [Size][d_input][Len], for a linear encoder
 	Tokens    []int32   // [Size][Len], for an embedding
 	Lengths   []int     // [Size] true lengths, 1 … Len; nil: all are Len
-	Part      *Part     // of ForwardTrain: the shards of the batch; nil: it is whole, and one shard
 }
 
 // Step selects the random numbers of dropout, by the seed of the run and the number of the training
@@ -77,11 +76,6 @@ func (n *Net) begin(b Batch, train bool) {
 	n.ready = false
 	n.batch, n.train = b, train
 	n.grid = newGrid(b.Size, b.Len, n.cfg.DModel)
-	if train {
-		n.setPart(b.Part)
-	} else {
-		n.setPart(nil)
-	}
 	n.plan = n.planFor(b.Len)
 	n.acts = &n.infer
 	if train {
@@ -113,11 +107,6 @@ func (n *Net) Check(b Batch) error {
 		}
 	} else if len(b.X) != b.Size*n.cfg.DInput*b.Len {
 		return fmt.Errorf("convmode: %d input values, expected %d × %d × %d", len(b.X), b.Size, n.cfg.DInput, b.Len)
-	}
-	if b.Part != nil {
-		if err := b.Part.check(b.Size, n.cfg.Towers()); err != nil {
-			return err
-		}
 	}
 	if b.Lengths == nil {
 		return nil

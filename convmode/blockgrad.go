@@ -10,10 +10,10 @@ import (
 // LayerNorm only.
 func (n *Net) groupGrad(w, group int) {
 	ws, part := &n.workers[w], n.partials.take()
-	groups, items, floats := n.groups(), n.shardItems(), n.groupFloats()
+	groups, items, floats := n.groups(), n.items(), n.groupFloats()
 	clear(part.all[:floats])
 	for item := group * items / groups; item < (group+1)*items/groups; item++ {
-		b, s := n.tile(n.seqs.lo*n.tiles + item)
+		b, s := n.tile(item)
 		n.layerNormBeforeGrad(ws, part, n.block+1, b, s)
 		if n.block >= 0 {
 			n.blockGrad(ws, part, b, s)

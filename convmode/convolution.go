@@ -46,16 +46,9 @@ func (n *Net) convChannel(w, h int) {
 		l.source.discretize(h)
 		khat = n.spectrum(ws, l, h)
 	}
-	for _, s := range n.shards {
-		n.convSequences(ws, s, h, khat)
-	}
-}
-
-// convSequences runs the convolution of channel h for the sequences of a shard.
-func (n *Net) convSequences(ws *worker, s span, h int, khat []float32) {
 	u, v := n.acts.u[n.block], n.acts.v[n.block]
-	for b := s.lo; b < s.hi; b += 2 {
-		u0, u1 := n.pair(ws, u, s, b, h)
+	for b := 0; b < n.size; b += 2 {
+		u0, u1 := n.pair(ws, u, b, h)
 		v0, v1 := n.row(v, b, h), []float32(nil)
 		if u1 != nil {
 			v1 = n.row(v, b+1, h)
@@ -104,11 +97,10 @@ func (n *Net) khat(ws *worker, l *layer, h int) []float32 {
 	return l.spectra[h*size : (h+1)*size]
 }
 
-// pair returns channel h of sequences b and b+1 (nil past the last of the shard) with the padding
-// zeroed.
-func (n *Net) pair(ws *worker, a array, s span, b, h int) (u0, u1 []float32) {
+// pair returns channel h of sequences b and b+1 (nil past the last) with the padding zeroed.
+func (n *Net) pair(ws *worker, a array, b, h int) (u0, u1 []float32) {
 	u0 = n.maskedRow(ws.masked[0], a, b, h)
-	if b+1 < s.hi {
+	if b+1 < n.size {
 		u1 = n.maskedRow(ws.masked[1], a, b+1, h)
 	}
 	return u0, u1
@@ -138,13 +130,13 @@ func (n *Net) maskedRow(buf []float32, a array, b, h int) []float32 {
 	return buf
 }
 
-// convGradChannel computes ∂u of one channel and shard from ∂v, which is stored in v. Without a
+// convGradChannel computes ∂u of one channel from ∂v, which is stored in v. Without a
 // norm between x_i and u_i it adds ∂u to ∂x_i. With a norm it leaves ∂u in v. It also accumulates
 // the gradients of the channel's poles, weights and D.
 func (n *Net) convGradChannel(w, h int) {
 	ws, l := &n.workers[w], &n.layers[n.block]
 	if l.source == nil {
-		for b := n.seqs.lo; b < n.seqs.hi; b++ {
+		for b := range n.size {
 			n.addInputGrad(n.row(n.acts.v[n.block], b, h), b, h)
 		}
 		n.inputGrad(h)
@@ -157,8 +149,8 @@ func (n *Net) convGradChannel(w, h int) {
 	acc := ws.spectra[1][:n.plan.conv.SpectrumLen()]
 	clear(acc)
 	u, dv := n.acts.u[n.block], n.acts.v[n.block]
-	for b := n.seqs.lo; b < n.seqs.hi; b += 2 {
-		u0, u1 := n.pair(ws, u, n.seqs, b, h)
+	for b := 0; b < n.size; b += 2 {
+		u0, u1 := n.pair(ws, u, b, h)
 		d0, d1 := n.row(dv, b, h), []float32(nil)
 		if u1 != nil {
 			d1 = n.row(dv, b+1, h)
@@ -209,7 +201,7 @@ func (n *Net) addInputGrad(du []float32, b, h int) {
 // block i. The backward pass of a LayerNorm needs all channels, so the next loop computes it by
 // tiles. That of a BatchNorm over several shards is sharedBackward.
 func (n *Net) inputGrad(h int) {
-	if n.shared {
+	if n.sharedNorms() {
 		return
 	}
 	if n.batchNorm() && n.entry[n.block] != nil {

@@ -87,15 +87,10 @@ func (n *Net) decodeTile(w, item int) {
 	vek.GemmBias(out, n.decoderMatrix(n.w.DecoderWeight), u, n.w.DecoderBias, n.workers[w].gemm)
 }
 
-// decodeGrad adds the decoder's gradients of every shard and fills grad with ∂u_N.
+// decodeGrad adds the decoder's gradients and fills grad with ∂u_N.
 func (n *Net) decodeGrad() {
-	n.eachShard(n.decodeGradShard)
-	n.pool.For(n.items(), n.loops.topGrad)
-}
-
-func (n *Net) decodeGradShard() {
 	if n.cfg.Pool == model.PoolNone {
-		for b := n.seqs.lo; b < n.seqs.hi; b++ {
+		for b := range n.size {
 			d := n.logitTile(n.dLogits, b, span{0, n.length})
 			for o := range d.Rows {
 				n.grads.DecoderBias[o] += vek.Sum(d.Row(o))
@@ -105,27 +100,21 @@ func (n *Net) decodeGradShard() {
 	} else {
 		n.pooledGrad()
 	}
-}
-
-// shardOutputs is the range of outputs of the current shard in a pooled batch.
-func (n *Net) shardOutputs() span {
-	t := n.cfg.Towers()
-	return span{n.seqs.lo / t, n.seqs.hi / t}
+	n.pool.For(n.items(), n.loops.topGrad)
 }
 
 // pooledGrad adds the decoder's gradients and computes ∂pooled.
 func (n *Net) pooledGrad() {
-	outputs := n.shardOutputs()
-	d := vek.MatrixOf(n.dLogits, n.outputCount(), n.cfg.DOutput).RowRange(outputs.lo, outputs.hi)
+	count := n.outputCount()
+	d := vek.MatrixOf(n.dLogits, count, n.cfg.DOutput)
 	for b := range d.Rows {
 		vek.Add(n.grads.DecoderBias, n.grads.DecoderBias, d.Row(b))
 	}
 	scratch := n.workers[0].gemm
 	f, df := vek.MatrixOf(n.pooled, n.size, n.cfg.DModel), vek.MatrixOf(n.dPooled, n.size, n.cfg.DModel)
 	if n.cfg.Pairs {
-		f, df = n.pairs.active.Matrix, n.pairs.dActive.Matrix
+		f, df = n.pairs.active.to(count), n.pairs.dActive.to(count)
 	}
-	f, df = f.RowRange(outputs.lo, outputs.hi), df.RowRange(outputs.lo, outputs.hi)
 	vek.Gemm(n.decoderMatrix(n.grads.DecoderWeight), d, f, true, false, true, scratch)
 	vek.Gemm(df, d, n.decoderMatrix(n.w.DecoderWeight), false, false, false, scratch)
 	if n.cfg.Pairs {
@@ -133,12 +122,12 @@ func (n *Net) pooledGrad() {
 	}
 }
 
-// decodeGradChannels adds a block of columns of ∂W of the decoder, summed over the shard in order
+// decodeGradChannels adds a block of columns of ∂W of the decoder, summed over the batch in order
 // (pool none).
 func (n *Net) decodeGradChannels(w, item int) {
 	lo, hi := n.channelRange(item)
 	dw := n.decoderMatrix(n.grads.DecoderWeight).Columns(lo, hi)
-	for b := n.seqs.lo; b < n.seqs.hi; b++ {
+	for b := range n.size {
 		u := n.channels(n.acts.u[len(n.layers)], b, lo, hi)
 		vek.Gemm(dw, n.logitTile(n.dLogits, b, span{0, n.length}), u, false, true, true, n.workers[w].gemm)
 	}

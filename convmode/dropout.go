@@ -30,8 +30,9 @@ func (n *Net) dropChannel(l *layer, h int) {
 		return
 	}
 	inner, outer := dropoutStream(n.step, n.block, innerDropout), dropoutStream(n.step, n.block, outerDropout)
+	first := n.shard.Index * n.size
 	for b := range n.size {
-		e, drawn := b*n.cfg.DModel+h, (n.first+b)*n.cfg.DModel+h
+		e, drawn := b*n.cfg.DModel+h, (first+b)*n.cfg.DModel+h
 		l.inner[e] = dropoutScale(inner, drawn, n.cfg.Dropout)
 		l.outer[e] = dropoutScale(outer, drawn, n.cfg.Dropout)
 	}

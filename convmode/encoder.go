@@ -51,19 +51,19 @@ func (n *Net) embedding(weight []float32, lo, hi int) vek.Matrix {
 }
 
 // encodeGradChannels adds the encoder's gradients of a block of channels from ∂x_0, in grad, summed
-// over the shard in order.
+// over the batch in order.
 func (n *Net) encodeGradChannels(w, item int) {
 	ws := &n.workers[w]
 	lo, hi := n.channelRange(item)
 	if n.cfg.Encoder == model.EncoderEmbedding {
 		table := n.embedding(n.grads.EncoderWeight, lo, hi)
-		for b := n.seqs.lo; b < n.seqs.hi; b++ {
+		for b := range n.size {
 			vek.EmbedGrad(table, n.channels(n.grad, b, lo, hi), n.tokens(b))
 		}
 		return
 	}
 	dw := n.encoderMatrix(n.grads.EncoderWeight, lo, hi)
-	for b := n.seqs.lo; b < n.seqs.hi; b++ {
+	for b := range n.size {
 		vek.Gemm(dw, n.channels(n.grad, b, lo, hi), n.input(b), false, true, true, ws.gemm)
 		for h := lo; h < hi; h++ {
 			n.grads.EncoderBias[h] += vek.Sum(n.row(n.grad, b, h))

@@ -21,9 +21,9 @@ func (n *Net) Forward(b Batch) []float32 {
 	return logits
 }
 
-// ForwardTrain runs a batch in training: BatchNorm uses the statistics of the batch and updates the
-// running ones (in the model's weights), and dropout draws the numbers of s. It keeps what Backward
-// needs, including the slices of b. It returns logits as Forward does.
+// ForwardTrain runs a batch in training: BatchNorm uses the statistics of the batch, from which
+// UpdateStatistics updates the running ones. Dropout draws the numbers of s. ForwardTrain keeps
+// what Backward needs, including the slices of b. It returns logits as Forward does.
 func (n *Net) ForwardTrain(b Batch, s Step) []float32 {
 	if !n.opt.Training {
 		panic("convmode: ForwardTrain of a Net without Options.Training")
@@ -47,7 +47,7 @@ func (n *Net) forward() []float32 {
 		n.pool.For(n.items(), n.loops.block)
 	}
 	n.sharedBefore(len(n.layers))
-	if n.batchNorm() && !n.shared {
+	if n.batchNorm() && !n.sharedNorms() {
 		n.pool.For(n.cfg.DModel, n.loops.closeNorm)
 	}
 	return n.decode()

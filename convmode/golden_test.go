@@ -79,6 +79,7 @@ func crossEntropyStep(n *Net, b Batch, labels []int, grads *model.Weights) float
 	}
 	vek.Scale(d, 1/float32(b.Size), d)
 	n.Backward(d, grads)
+	n.UpdateStatistics()
 	return loss
 }
 

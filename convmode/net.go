@@ -33,7 +33,7 @@ type Options struct {
 	// floats, but never more than 128.
 	Training bool
 
-	Gatherer Gatherer // joins the processes that share the shards of batches with a Part; nil: this one has all
+	Shard *Shard // the part of each training batch that the Net computes; nil: all of it
 
 	// Fixed asserts that the model's weights do not change during the lifetime of the Net. The
 	// spectra of the kernels are then computed once and kept from one Forward to the next while the
@@ -46,6 +46,7 @@ type Options struct {
 // change them between calls, unless they are Fixed. A Net belongs to one goroutine at a time.
 type Net struct {
 	cfg       model.Config
+	shard     Shard // zero: batches are not divided
 	w         *model.Weights
 	stepScale float64
 	opt       Options
@@ -77,17 +78,9 @@ type Net struct {
 	kept    keptKernels
 	block   int // the block whose loops run
 	step    Step
-	grads   *model.Weights // of the current shard
+	grads   *model.Weights
 	dLogits []float32
-
-	// The shards of the current batch.
-	shared       bool   // the batch has a Part
-	first, whole int    // index of its first sequence in the whole batch, sequences of that
-	shards       []span // of this process
-	seqs         span   // sequences of the current shard
-	shardGrads   []*model.Weights
-	single       [1]*model.Weights
-	norms        sharedNorms
+	shared  sharedNorm // the norm over several shards whose loops run
 }
 
 // layer is the state of a block apart from its activations.
@@ -126,6 +119,10 @@ func New(m *model.Model, opt Options) (*Net, error) {
 	}
 	n := &Net{cfg: m.Config, w: m.Weights, stepScale: opt.StepScale, opt: opt, plans: map[int]*plan{}}
 	n.newNorms()
+	if opt.Shard != nil {
+		n.shard = *opt.Shard
+	}
+	n.shared.sums = make([]float64, 2*n.cfg.DModel)
 	n.newActivations()
 	n.newLayers()
 	if err := n.recoverOutputs(m); err != nil {
@@ -158,6 +155,11 @@ func (o Options) Validate(c model.Config) error {
 		return fmt.Errorf("convmode: MaxBatch %d, expected an even number, since the network compares pairs of sequences", o.MaxBatch)
 	case o.Fixed && o.Training:
 		return fmt.Errorf("convmode: Fixed and Training are set, but training changes the weights")
+	}
+	if o.Shard != nil {
+		if err := o.Shard.validate(c); err != nil {
+			return err
+		}
 	}
 	if o.StepScale != 0 {
 		if err := ssm.CheckStepScale(o.StepScale); err != nil {

@@ -13,6 +13,7 @@ type norm struct {
 	runMean, runVar []float32 // [H] BatchNorm
 	dGamma, dBeta   []float32 // [H] the gradients, during Backward
 	mean, rstd      []float32 // of the last training pass: LayerNorm [B][stride], BatchNorm [H]
+	variance        []float64 // [H] of the last training pass: what BatchNorm adds to the running variance
 	stride          int
 }
 
@@ -48,6 +49,9 @@ func (n *Net) newNorm(gamma, beta, runMean, runVar []float32) *norm {
 		}
 	}
 	nm.mean, nm.rstd = vek.Aligned(size), vek.Aligned(size)
+	if n.batchNorm() {
+		nm.variance = make([]float64, size)
+	}
 	return nm
 }
 
@@ -103,10 +107,10 @@ func (n *Net) layerNormBeforeGrad(ws *worker, part *partial, i, b int, s span) {
 }
 
 // batchNormBefore applies the BatchNorms between block i−1 and the reader of x_i to channel h: the
-// exit norm of the block before, s_{i−1} → x_i, or the entry norm, x_i → u_i. A batch with shards
-// has them applied by sharedBefore.
+// exit norm of the block before, s_{i−1} → x_i, or the entry norm, x_i → u_i. Norms over several
+// shards are applied by sharedBefore.
 func (n *Net) batchNormBefore(i, h int) {
-	if !n.batchNorm() || n.shared {
+	if !n.batchNorm() || n.sharedNorms() {
 		return
 	}
 	if i > 0 && n.exit[i-1] != nil {
@@ -121,13 +125,14 @@ func (n *Net) batchNormBefore(i, h int) {
 func (n *Net) closeNormChannel(_, h int) { n.batchNormBefore(len(n.layers), h) }
 
 // batchNormForward normalises channel h over batch and length, including padding (docs/maths.md
-// §3.3). In training it uses the statistics of the batch and updates the running ones; otherwise it
-// uses the running ones.
+// §3.3). In training it uses the statistics of the batch, otherwise the running ones.
 func (n *Net) batchNormForward(nm *norm, dst, src array, h int) {
 	mean, rstd := nm.runMean[h], float32(1/math.Sqrt(float64(nm.runVar[h])+n.cfg.Eps()))
 	if n.train {
-		mean, rstd = n.batchStatistics(nm, src, h)
-		nm.mean[h], nm.rstd[h] = mean, rstd
+		mean = float32(n.channelSum(src, h) / n.normCount())
+		nm.mean[h] = mean
+		n.setVariance(nm, h, n.channelSquares(src, h, mean))
+		rstd = nm.rstd[h]
 	}
 	n.applyBatchNorm(nm, dst, src, h, mean, rstd)
 }
@@ -140,34 +145,54 @@ func (n *Net) applyBatchNorm(nm *norm, dst, src array, h int, mean, rstd float32
 	}
 }
 
-// batchStatistics computes mean and 1/std of channel h in two passes, and updates the running
-// statistics.
-func (n *Net) batchStatistics(nm *norm, src array, h int) (mean, rstd float32) {
-	var sum, squares float64
+// channelSum returns the sum of channel h.
+func (n *Net) channelSum(x array, h int) (sum float64) {
 	for b := range n.size {
-		sum += float64(vek.Sum(n.row(src, b, h)))
+		sum += float64(vek.Sum(n.row(x, b, h)))
 	}
-	mean = float32(sum / n.normCount())
-	for b := range n.size {
-		squares += float64(vek.CentralSquares(n.row(src, b, h), mean))
-	}
-	return mean, n.updateStatistics(nm, h, mean, squares)
+	return sum
 }
 
-// normCount is the number of values per channel that a BatchNorm normalises.
-func (n *Net) normCount() float64 { return float64(n.whole * n.length) }
-
-// updateStatistics updates the running statistics of channel h from its mean and its sum of squared
-// deviations. It returns 1/std.
-func (n *Net) updateStatistics(nm *norm, h int, mean float32, squares float64) (rstd float32) {
-	count := n.normCount()
-	variance, m := squares/max(count-1, 1), n.cfg.Momentum()
-	if n.cfg.NormBiased {
-		variance = squares / count
+// channelSquares returns the sum of squared deviations of channel h from mean.
+func (n *Net) channelSquares(x array, h int, mean float32) (squares float64) {
+	for b := range n.size {
+		squares += float64(vek.CentralSquares(n.row(x, b, h), mean))
 	}
-	nm.runMean[h] = float32((1-m)*float64(nm.runMean[h]) + m*float64(mean))
-	nm.runVar[h] = float32((1-m)*float64(nm.runVar[h]) + m*variance)
-	return float32(1 / math.Sqrt(squares/count+n.cfg.Eps()))
+	return squares
+}
+
+// normCount is the number of values per channel that a BatchNorm normalises, in all shards.
+func (n *Net) normCount() float64 { return float64(max(1, n.shard.Count) * n.size * n.length) }
+
+// setVariance sets 1/std and the variance of channel h from its sum of squared deviations.
+func (n *Net) setVariance(nm *norm, h int, squares float64) {
+	count := n.normCount()
+	nm.variance[h] = squares / max(count-1, 1)
+	if n.cfg.NormBiased {
+		nm.variance[h] = squares / count
+	}
+	nm.rstd[h] = float32(1 / math.Sqrt(squares/count+n.cfg.Eps()))
+}
+
+// UpdateStatistics moves the running statistics of every BatchNorm, which are weights of the model,
+// towards the statistics of the last ForwardTrain (docs/maths.md §3.3). Of the Nets of several
+// shards, one does this.
+func (n *Net) UpdateStatistics() {
+	if !n.batchNorm() {
+		return
+	}
+	m := n.cfg.Momentum()
+	for _, list := range [][]*norm{n.entry, n.exit} {
+		for _, nm := range list {
+			if nm == nil {
+				continue
+			}
+			for h := range nm.runMean {
+				nm.runMean[h] = float32((1-m)*float64(nm.runMean[h]) + m*float64(nm.mean[h]))
+				nm.runVar[h] = float32((1-m)*float64(nm.runVar[h]) + m*nm.variance[h])
+			}
+		}
+	}
 }
 
 // batchNormGrad replaces ∂y of channel h by ∂x, and adds to ∂γ and ∂β. With c = x − mean and r =
@@ -175,21 +200,20 @@ func (n *Net) updateStatistics(nm *norm, h int, mean float32, squares float64) (
 //
 //	∂β = Σ∂y,  ∂γ = r·Σ∂y·c,  ∂x = γr·(∂y − Σ∂y/n − c·r²·Σ(∂y·c)/n)
 func (n *Net) batchNormGrad(nm *norm, dy, x array, h int) {
-	mean := nm.mean[h]
-	var sum, dot float64
-	for b := range n.size {
-		d := n.row(dy, b, h)
-		sum += float64(vek.Sum(d))
-		dot += float64(vek.CentralDot(d, n.row(x, b, h), mean))
-	}
-	nm.addGrad(h, sum, dot)
+	sum, dot := n.normDots(nm, dy, x, h)
 	n.applyBatchNormGrad(nm, dy, x, h, sum, dot)
 }
 
-// addGrad adds to ∂γ and ∂β of channel h.
-func (nm *norm) addGrad(h int, sum, dot float64) {
+// normDots returns Σ∂y and Σ∂y·c of channel h, and adds to ∂γ and ∂β.
+func (n *Net) normDots(nm *norm, dy, x array, h int) (sum, dot float64) {
+	for b := range n.size {
+		d := n.row(dy, b, h)
+		sum += float64(vek.Sum(d))
+		dot += float64(vek.CentralDot(d, n.row(x, b, h), nm.mean[h]))
+	}
 	nm.dGamma[h] += float32(float64(nm.rstd[h]) * dot)
 	nm.dBeta[h] += float32(sum)
+	return sum, dot
 }
 
 // applyBatchNormGrad replaces ∂y of channel h by ∂x.

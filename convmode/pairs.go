@@ -59,15 +59,15 @@ func (n *Net) compare() vek.Matrix {
 
 // compareGrad adds the gradients of the linear layer and computes dPooled from dActive.
 func (n *Net) compareGrad() {
-	k, s, scratch := &n.pairs, n.shardOutputs(), n.workers[0].gemm
-	d, df := k.dLinear.RowRange(s.lo, s.hi), k.dFeatures.RowRange(s.lo, s.hi)
-	for p := s.lo; p < s.hi; p++ {
+	k, count, scratch := &n.pairs, n.outputCount(), n.workers[0].gemm
+	d, df := k.dLinear.to(count), k.dFeatures.to(count)
+	for p := range count {
 		vek.GELUGrad(k.dLinear.Row(p), k.linear.Row(p), k.dActive.Row(p))
 		vek.Add(n.grads.CompareBias, n.grads.CompareBias, k.dLinear.Row(p))
 	}
-	vek.Gemm(n.compareMatrix(n.grads.CompareWeight), d, k.features.RowRange(s.lo, s.hi), true, false, true, scratch)
+	vek.Gemm(n.compareMatrix(n.grads.CompareWeight), d, k.features.to(count), true, false, true, scratch)
 	vek.Gemm(df, d, n.compareMatrix(n.w.CompareWeight), false, false, false, scratch)
-	for p := s.lo; p < s.hi; p++ {
+	for p := range count {
 		a, b, _ := n.pairOf(n.pooled, k.features, p)
 		da, db, g := n.pairOf(n.dPooled, k.dFeatures, p)
 		for i := range a {

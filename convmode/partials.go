@@ -8,7 +8,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// The weight gradients of a block are sums over the tiles of a batch, or of a shard of it. The
+// The weight gradients of a block are sums over the tiles of a batch. The
 // tiles form at most maxGroups groups, and one worker sums a group in order. Neighbouring groups
 // are added in pairs, at most pairLevels times, until at most maxRoots sums remain, which are added
 // in order. The order of summation follows from the number of tiles, so the bits do not depend on
@@ -131,11 +131,8 @@ func roots(groups int) int {
 	return groups
 }
 
-// groups is the number of groups of the current shard's tiles.
-func (n *Net) groups() int { return min(maxGroups, n.shardItems()) }
-
-// shardItems is the number of tiles of the current shard.
-func (n *Net) shardItems() int { return (n.seqs.hi - n.seqs.lo) * n.tiles }
+// groups is the number of groups of the batch's tiles.
+func (n *Net) groups() int { return min(maxGroups, n.items()) }
 
 // groupFloats is the number of floats that the current loop sums. Before block 0 there is at most a
 // norm.

@@ -60,7 +60,7 @@ func TestPartialsOrder(t *testing.T) {
 func TestGroups(t *testing.T) {
 	c := tiny()
 	n := newNet(t, newModel(t, c), Options{MaxBatch: 64, MaxLen: 2, Workers: 64, Training: true})
-	n.grid, n.seqs = newGrid(64, 2, c.DModel), span{0, 64}
+	n.grid = newGrid(64, 2, c.DModel)
 	if got := n.groups(); got < 64 {
 		t.Errorf("64 tiles form %d groups, which feed %[1]d workers of 64", got)
 	}

@@ -40,6 +40,7 @@ func TestReference(t *testing.T) {
 			for i := range tape.Blocks {
 				within(t, "block output", n.BlockOutput(i), tape.Blocks[i].Out, outputError)
 			}
+			n.UpdateStatistics()
 			compareRunning(t, m, tape)
 
 			d := noise(2, logitCount(c, b))

@@ -7,7 +7,7 @@ import (
 )
 
 // maxScanGroups bounds the number of groups of sequences. The gradients of each group are summed
-// separately. The groups depend on the size of the shard alone, so the bits do not depend on the
+// separately. The groups depend on the size of the batch alone, so the bits do not depend on the
 // number of workers.
 const maxScanGroups = 16
 
@@ -24,7 +24,7 @@ func newScanGrads(modes, h int) scanGrads {
 	return scanGrads{vek.Aligned(2 * modes * h), vek.Aligned(2 * modes * h), make([]float64, 2*modes)}
 }
 
-func (l *scanLayer) groups() int { return min(l.n.seqs.hi-l.n.seqs.lo, maxScanGroups) }
+func (l *scanLayer) groups() int { return min(l.n.size, maxScanGroups) }
 
 // backward computes the gradients of docs/maths.md §19.3.
 func (l *scanLayer) backward() {
@@ -33,14 +33,14 @@ func (l *scanLayer) backward() {
 	n.pool.For(l.groups()*s.directions*l.parts(l.groups()), s.scanGrad)
 	n.pool.For(s.modes, s.sumGrad)
 	n.grads.Layers[n.block].AddSSM(s.grad)
-	n.pool.For(n.shardItems(), s.inputGrad)
+	n.pool.For(n.items(), s.inputGrad)
 	n.pool.For(n.cfg.DModel, s.closing)
 }
 
 // skipGradChannel adds ∂D of a channel.
 func (l *scanLayer) skipGradChannel(_, h int) {
 	n, sum := l.n, float32(0)
-	for b := n.seqs.lo; b < n.seqs.hi; b++ {
+	for b := range n.size {
 		used := n.trueLen(b)
 		sum += vek.Dot(n.row(n.acts.v[n.block], b, h)[:used], n.row(n.acts.u[n.block], b, h)[:used])
 	}
@@ -62,9 +62,8 @@ func (l *scanLayer) scanGradGroup(w, item int) {
 			clear(c.Row(i)[from:to])
 		}
 	})
-	size := n.seqs.hi - n.seqs.lo
-	for i := group * size / l.groups(); i < (group+1)*size/l.groups(); i++ {
-		l.scanGradSequence(ws, sums, b, c, n.seqs.lo+i, dir, lo, hi)
+	for i := group * n.size / l.groups(); i < (group+1)*n.size/l.groups(); i++ {
+		l.scanGradSequence(ws, sums, b, c, i, dir, lo, hi)
 	}
 }
 
@@ -136,7 +135,7 @@ func (l *scanLayer) sumGradMode(_, mode int) {
 // inputGradTile computes ∂u = Re(B̄*·s) + D·g of a tile, in v.
 func (l *scanLayer) inputGradTile(w, item int) {
 	n, ws := l.n, &l.n.workers[w]
-	b, s := n.tile(n.seqs.lo*n.tiles + item)
+	b, s := n.tile(item)
 	s.hi = min(s.hi, n.trueLen(b))
 	if s.lo >= s.hi {
 		return
@@ -153,7 +152,7 @@ func (l *scanLayer) inputGradTile(w, item int) {
 // closeGradChannel completes the backward pass of a channel of the current block.
 func (l *scanLayer) closeGradChannel(_, h int) {
 	n := l.n
-	for b := n.seqs.lo; b < n.seqs.hi; b++ {
+	for b := range n.size {
 		n.addInputGrad(n.row(n.acts.v[n.block], b, h), b, h)
 	}
 	n.inputGrad(h)

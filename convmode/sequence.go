@@ -15,7 +15,7 @@ type sequenceLayer interface {
 	// each channel (dropChannel). A block without an SSM computes v = mask(u).
 	forward()
 
-	// backward computes ∂u of the current shard from ∂v, which is stored in v, and adds the
+	// backward computes ∂u from ∂v, which is stored in v, and adds the
 	// gradients of the block's weights. It adds ∂u to ∂x_i, or leaves it in v where a norm is
 	// between x_i and u_i (addInputGrad), and applies the backward pass of the BatchNorms before
 	// the block (inputGrad).

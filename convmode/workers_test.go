@@ -46,6 +46,7 @@ func TestWorkers(t *testing.T) {
 					g := model.NewWeights(c)
 					got := slices.Clone(n.ForwardTrain(b, Step{Seed: 5, Step: 2}))
 					n.Backward(noise(9, logitCount(c, b)), g)
+					n.UpdateStatistics()
 					out, inf := n.BlockOutput(0), slices.Clone(n.Forward(b))
 					if workers == 1 {
 						logits, outputs, inference, grads, first = got, out, inf, g, m
@@ -88,6 +89,7 @@ func TestNoAllocation(t *testing.T) {
 			for _, b := range []Batch{long, short} {
 				n.ForwardTrain(b, Step{Seed: 1, Step: 1})
 				n.Backward(d[:b.Size*c.DOutput], g)
+				n.UpdateStatistics()
 				n.Forward(b)
 			}
 		}

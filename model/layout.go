@@ -14,7 +14,6 @@ const alignment = 16
 type tensorSpec struct {
 	Tensor
 	field *[]float32
-	block int // −1: the encoder; NLayers: what follows the blocks
 }
 
 // The linear layer that compares two sequences.
@@ -26,10 +25,9 @@ const (
 // specs lists the tensors of a network in their fixed order, each with its field in w.
 func (c Config) specs(w *Weights) []tensorSpec {
 	var list []tensorSpec
-	part, block := PartEncoder, -1
-	prefix := ""
+	part, prefix := PartEncoder, ""
 	add := func(field *[]float32, name string, kind Kind, shape ...int) {
-		list = append(list, tensorSpec{Tensor{Name: prefix + name, Shape: shape, Kind: kind, Part: part}, field, block})
+		list = append(list, tensorSpec{Tensor{Name: prefix + name, Shape: shape, Kind: kind, Part: part}, field})
 	}
 	if c.Encoder == EncoderEmbedding {
 		add(&w.EncoderWeight, "encoder.weight", KindEmbedding, c.DInput, c.DModel)
@@ -39,13 +37,13 @@ func (c Config) specs(w *Weights) []tensorSpec {
 	}
 	part = PartBackbone
 	for i := range w.Layers {
-		prefix, block = fmt.Sprintf("layers.%d.", i), i
+		prefix = fmt.Sprintf("layers.%d.", i)
 		if c.HasSSM(i) {
 			c.ssmSpecs(&w.Layers[i], add)
 		}
 		c.mixSpecs(&w.Layers[i], add)
 	}
-	prefix, block = "", len(w.Layers)
+	prefix = ""
 	if c.FinalNorm {
 		c.normSpecs(&w.NormWeight, &w.NormBias, &w.RunningMean, &w.RunningVar, add)
 	}
@@ -148,7 +146,6 @@ func NewWeights(c Config) *Weights {
 		total += roundUp(size(s.Shape))
 	}
 	w.flat = vek.Aligned(total)
-	w.bounds = make([]int, c.NLayers+3)
 	at := 0
 	for _, s := range specs {
 		n := size(s.Shape)
@@ -156,10 +153,6 @@ func NewWeights(c Config) *Weights {
 		*s.field = s.Data
 		w.tensors = append(w.tensors, s.Tensor)
 		at += roundUp(n)
-		w.bounds[s.block+2] = at
-	}
-	for i := range w.bounds[1:] { // a block may have no tensor
-		w.bounds[i+1] = max(w.bounds[i], w.bounds[i+1])
 	}
 	return w
 }

@@ -78,7 +78,6 @@ type Weights struct {
 	config  Config
 	tensors []Tensor
 	flat    []float32
-	bounds  []int // of the encoder, the blocks, and what follows them, in flat
 }
 
 // Tensors returns every tensor in a fixed order. Their Data are the memory of the fields.
@@ -87,10 +86,6 @@ func (w *Weights) Tensors() []Tensor { return w.tensors }
 // Flat returns the backing array: all tensors in order, each aligned to 64 bytes, with zeros
 // between them.
 func (w *Weights) Flat() []float32 { return w.flat }
-
-// Block returns the part of Flat with the tensors of block i. Block −1 is the encoder, and block
-// NLayers is everything after the blocks.
-func (w *Weights) Block(i int) []float32 { return w.flat[w.bounds[i+1]:w.bounds[i+2]] }
 
 // Zero sets every element to 0.
 func (w *Weights) Zero() { clear(w.flat) }

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -121,33 +120,6 @@ func TestPartsAndKinds(t *testing.T) {
 	}
 	if e := NewWeights(variants()["embedding"]).Tensors()[0]; e.Kind != KindEmbedding || e.Part != PartEncoder {
 		t.Errorf("%s: kind %d, part %d", e.Name, e.Kind, e.Part)
-	}
-}
-
-// Block divides the array between tensors.
-func TestBlock(t *testing.T) {
-	for name, c := range variants() {
-		w := NewWeights(c)
-		for _, x := range w.Tensors() {
-			want := c.NLayers
-			if x.Part == PartEncoder {
-				want = -1
-			}
-			fmt.Sscanf(x.Name, "layers.%d.", &want)
-			x.Data[0] = float32(want)
-		}
-		var all []float32
-		for i := -1; i <= c.NLayers; i++ {
-			all = append(all, w.Block(i)...)
-			for _, v := range w.Block(i) {
-				if v != 0 && v != float32(i) {
-					t.Errorf("%s: block %d has a tensor of block %v", name, i, v)
-				}
-			}
-		}
-		if !slices.Equal(all, w.Flat()) {
-			t.Errorf("%s: the blocks are not the whole array", name)
-		}
 	}
 }
 

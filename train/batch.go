@@ -103,10 +103,20 @@ func (b *batch) pad(length int) {
 	}
 }
 
-// slice returns the examples [lo, hi) of the batch, for loss.
+// slice returns the examples [lo, hi) of the batch, without memory of its own.
 func (b *batch) slice(lo, hi int) batch {
-	s, row := *b, b.rowLen()
-	s.members, s.labels = b.members[lo:hi], b.labels[lo:hi]
+	s, row, towers := *b, b.rowLen(), sequencesPer(b.info)
+	s.members, s.labels, s.outputs, s.column = b.members[lo:hi], b.labels[lo:hi], nil, nil
+	s.Size = towers * (hi - lo)
+	if b.Tokens != nil {
+		s.Tokens = b.Tokens[towers*lo*b.Len : towers*hi*b.Len]
+	}
+	if b.X != nil {
+		s.X = b.X[lo*b.info.Channels*b.Len : hi*b.info.Channels*b.Len]
+	}
+	if b.Lengths != nil {
+		s.Lengths = b.Lengths[towers*lo : towers*hi]
+	}
 	if b.targets != nil {
 		s.targets = b.targets[lo*b.info.Outputs*row : hi*b.info.Outputs*row]
 	}

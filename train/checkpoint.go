@@ -39,8 +39,8 @@ func (t *Trainer) saveCheckpoint() error {
 	if t.dir == "" {
 		return nil
 	}
-	t.settling.Lock()
-	defer t.settling.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	f, err := t.checkpointData()
 	if err != nil {
 		return err
@@ -70,55 +70,24 @@ func (t *Trainer) checkpointData() (*safetensors.File, error) {
 		return nil, fmt.Errorf("train: checkpoint: %w", err)
 	}
 	f := &safetensors.File{Metadata: map[string]string{"format": "s4d-fast checkpoint", "state": string(text)}}
-	for i, s := range t.sections() {
-		for j, x := range s.weights.Tensors() {
-			if i == 0 {
-				x.Data = t.settledData(j, x)
-			}
+	for _, s := range t.sections() {
+		for _, x := range s.weights.Tensors() {
 			f.Arrays = append(f.Arrays, safetensors.Array{Name: s.prefix + x.Name, Shape: x.Shape, F32: x.Data})
 		}
 	}
 	return f, nil
 }
 
-// settledData returns the values of tensor j of the network, x, after the last complete step.
-func (t *Trainer) settledData(j int, x model.Tensor) []float32 {
-	if data := t.settled[j]; data != nil {
-		return data
-	}
-	return x.Data
-}
-
-// settle copies the running statistics, which the next forward pass changes before the step is
-// complete. A run by one process writes checkpoints between two steps only, and needs no copy.
-func (t *Trainer) settle() {
-	if t.team.group == nil {
-		return
-	}
-	for j, x := range t.model.Weights.Tensors() {
-		if x.Kind != model.KindBuffer {
-			continue
-		}
-		if t.settled[j] == nil {
-			if t.settled == nil {
-				t.settled = map[int][]float32{}
-			}
-			t.settled[j] = make([]float32, len(x.Data))
-		}
-		copy(t.settled[j], x.Data)
-	}
-}
-
-// Checkpoint writes a checkpoint of the last complete step, if there is a run folder. During the
-// Fit of a run with a Group, another goroutine may call it at any time, for example when a rank is
-// lost and Fit waits for it. A checkpoint that a resumed run would reject, such as one with a
-// weight that is NaN, is an error, and is not written.
+// Checkpoint writes a checkpoint of the last complete step, if there is a run folder. During Fit,
+// another goroutine may call it at any time, for example when Fit waits for a rank that is lost. A
+// checkpoint that a resumed run would reject, such as one with a weight that is NaN, is an error,
+// and is not written.
 func (t *Trainer) Checkpoint() error {
 	if t.dir == "" {
 		return nil
 	}
-	t.settling.Lock()
-	defer t.settling.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if err := t.validTensors(); err != nil {
 		return t.diverged(err.Error())
 	}
@@ -252,11 +221,10 @@ func (t *Trainer) restore(f *safetensors.File, s state) error {
 	return nil
 }
 
-// validTensors returns an error for the first weight or moment, as of the last complete step, that
-// no run can produce. A second moment may be +Inf, since the square of a gradient can overflow.
+// validTensors returns an error for the first weight or moment that no run can produce. A second
+// moment may be +Inf, since the square of a gradient can overflow.
 func (t *Trainer) validTensors() error {
-	for j, x := range t.model.Weights.Tensors() {
-		x.Data = t.settledData(j, x)
+	for _, x := range t.model.Weights.Tensors() {
 		if err := x.Validate(); err != nil {
 			return fmt.Errorf("weights: tensor %q: %w", x.Name, err)
 		}

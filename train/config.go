@@ -67,7 +67,7 @@ type AblateConfig struct {
 type LoopConfig struct {
 	Epochs          int `toml:"epochs"` // with max_steps, the end of the cosine schedules
 	Batch           int `toml:"batch"`
-	Shards          int `toml:"shards"`           // of a batch, whose gradients are summed separately; at most as many processes may train together
+	Shards          int `toml:"shards"`           // of a batch, a power of two that divides it; their gradients are summed separately, and at most as many processes may train together
 	EvalBatch       int `toml:"eval_batch"`       // 0: batch
 	MaxSteps        int `toml:"max_steps"`        // largest number of steps; 0: no limit
 	Patience        int `toml:"patience"`         // stop after this many epochs without a better one; 0: never

@@ -23,8 +23,8 @@ type EvalOptions struct {
 	StepScale float64                // sampling rate of training divided by that of the input (docs/maths.md §1.6); 0: 1
 	Each      func(Prediction) error // called for every example, in order, at the end; may be nil
 
-	team      *team  // shares the batches with other processes; nil: none, and required with Each
-	evaluated func() // called after each batch; nil: none
+	exchange  Exchange // shares the batches with other processes; nil: none, and required with Each
+	evaluated func()   // called after each batch; nil: none
 }
 
 // Prediction is a network's output for one example.
@@ -69,42 +69,22 @@ func Evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOpti
 		return Result{}, configError{fmt.Errorf("train: %w", err)}
 	}
 	defer net.Close()
-	buffers := [2]*batch{newBatch(opt.Info, &m.Meta, size), newBatch(opt.Info, &m.Meta, size)}
-	batches, own := opt.ownBatches(byLength(set, size))
-	load := newLoader(set, own, 0, buffers)
-	defer load.close()
-	total := newTally(opt.Info.Outputs)
-	var scratch []float32
-	var predictions []Prediction
-	for done := 0; done < batches; done += opt.ranks() {
-		of := newTally(opt.Info.Outputs)
-		if b := load.next(); b != nil {
-			if of.err = b.err; b.err == nil {
-				logits := net.Forward(b.Batch)
-				scratch = append(scratch[:0], logits...)
-				of.set(b, scratch, logits)
-				if opt.Each != nil {
-					predictions = b.appendPredictions(predictions, logits)
-				}
-			}
-			if opt.evaluated != nil {
-				opt.evaluated()
-			}
-			load.release(b)
-		}
-		if err := total.addAll(ctx, opt.team, of); err != nil {
-			return Result{}, err
-		}
+	tallies, predictions, err := opt.run(ctx, m, net, set, size)
+	if err != nil {
+		return Result{}, err
 	}
-	outputs, failure := total.outputs, total.failure
+	total := tally{outputs: make([]sums, len(tallies[0].outputs))}
+	for _, t := range tallies {
+		total.add(t)
+	}
 	r := total.sums.result(opt.Info)
-	for o := range outputs {
+	for o := range total.outputs {
 		if opt.Info.Regression {
-			r.OutputRMSE = append(r.OutputRMSE, math.Sqrt(outputs[o].Squares/float64(outputs[o].Terms)))
+			r.OutputRMSE = append(r.OutputRMSE, math.Sqrt(total.outputs[o].Squares/float64(total.outputs[o].Terms)))
 		}
 	}
-	if failure != nil {
-		return r, failure
+	if total.failure != nil {
+		return r, total.failure
 	}
 	if total.Terms == 0 {
 		return r, dataError{fmt.Errorf("train: none of %d examples has a scored position, expected at least one", total.Examples)}
@@ -119,6 +99,57 @@ func Evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOpti
 		}
 	}
 	return r, nil
+}
+
+// run evaluates all batches of the set with batches of so many examples, and returns the tallies of
+// the batches. Each rank evaluates the batches whose number is its rank modulo the number of ranks.
+func (o *EvalOptions) run(ctx context.Context, m *model.Model, net *convmode.Net, set dataset.Set, size int) ([]tally, []Prediction, error) {
+	rank, ranks := 0, 1
+	if o.exchange != nil {
+		rank, ranks = o.exchange.Rank(), o.exchange.Ranks()
+	}
+	batches := byLength(set, size)
+	var own [][]int
+	for i := rank; i < len(batches); i += ranks {
+		own = append(own, batches[i])
+	}
+	load := newLoader(set, own, 0, [2]*batch{newBatch(o.Info, &m.Meta, size), newBatch(o.Info, &m.Meta, size)})
+	defer load.close()
+	tallies := make([]tally, len(batches))
+	var scratch []float32
+	var predictions []Prediction
+	var failed error
+	for i := rank; i < len(batches) && failed == nil; i += ranks {
+		b := load.next()
+		if b.err != nil {
+			failed = dataError{b.err}
+			break
+		}
+		logits := net.Forward(b.Batch)
+		scratch = append(scratch[:0], logits...)
+		tallies[i] = tallyOf(b, scratch, logits)
+		if o.Each != nil {
+			predictions = b.appendPredictions(predictions, logits)
+		}
+		if o.evaluated != nil {
+			o.evaluated()
+		}
+		load.release(b)
+		if ctx.Err() != nil {
+			failed = context.Cause(ctx)
+		}
+	}
+	if o.exchange != nil && ctx.Err() != nil {
+		failed = ErrInterrupted
+	}
+	if err := Agree(o.exchange, failed); err != nil {
+		return nil, nil, err
+	}
+	outputs := 0
+	if o.Info.Regression {
+		outputs = o.Info.Outputs
+	}
+	return tallies, predictions, exchangeTallies(o.exchange, tallies, outputs)
 }
 
 // maxKept bounds the memory in bytes for kernels that Evaluate keeps between batches.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
-	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -35,15 +34,13 @@ type state struct {
 // it writes a checkpoint and returns ErrInterrupted; without a run folder, Fit may be called again.
 // A NaN or infinite loss ends it with ErrDiverged.
 func (t *Trainer) Fit(ctx context.Context) error {
-	net, err := convmode.New(t.model, t.netOptions())
+	s, err := newStepper(t)
 	if err != nil {
 		return err
 	}
-	defer net.Close()
+	defer s.shards.close()
 	t.reporter.Begin(t.progress())
 	defer t.reporter.End()
-	s := newStepper(t, net)
-	defer s.pool.Close()
 	for !t.finished() {
 		if err := t.epoch(ctx, s); err != nil {
 			return err
@@ -71,7 +68,7 @@ func (t *Trainer) exhausted() bool {
 func (t *Trainer) epoch(ctx context.Context, s *stepper) error {
 	batches := t.batches(t.state.Epoch)
 	for i, members := range batches {
-		batches[i] = members[t.team.examples.Lo:t.team.examples.Hi]
+		batches[i] = members[t.partition.first*t.partition.size:][:t.partition.examples()]
 	}
 	load := newLoader(t.data.Train, batches[t.state.Batch:], t.state.Epoch, s.buffers)
 	defer load.close()
@@ -85,9 +82,9 @@ func (t *Trainer) epoch(ctx context.Context, s *stepper) error {
 			return err
 		}
 		load.release(b)
-		t.settling.Lock()
+		t.mu.Lock()
 		t.state.Seconds = before + time.Since(began).Seconds()
-		t.settling.Unlock()
+		t.mu.Unlock()
 		if every := t.cfg.Train.CheckpointEvery; every > 0 && t.state.Step%every == 0 {
 			if err := t.checkpoint(); err != nil {
 				return err
@@ -99,100 +96,82 @@ func (t *Trainer) epoch(ctx context.Context, s *stepper) error {
 
 // nextBatch returns the next batch. All ranks agree to stop, and on the length of the batch.
 func (t *Trainer) nextBatch(ctx context.Context, load *loader) (*batch, error) {
-	if t.team.group == nil && ctx.Err() != nil {
+	e := t.partition.exchange
+	if e == nil && ctx.Err() != nil {
 		return nil, t.interrupted()
 	}
 	b := load.next()
-	const fields = 3
-	own := [fields]float64{2: float64(b.Len)}
-	for i, is := range [...]bool{ctx.Err() != nil, b.err != nil} {
-		if is {
-			own[i] = 1
-		}
-	}
-	all, err := t.team.gather(own[:])
-	if err != nil {
-		return nil, fmt.Errorf("train: %w", err)
-	}
-	most := own
-	for i, v := range all {
-		most[i%fields] = max(most[i%fields], v)
-	}
+	var err error
 	switch {
-	case most[0] > 0 && t.team.group != nil:
-		return nil, t.interrupted()
+	case e != nil && ctx.Err() != nil:
+		err = ErrInterrupted
 	case b.err != nil:
-		return nil, dataError{b.err}
-	case most[1] > 0:
-		return nil, dataError{fmt.Errorf("train: step %d: another rank could not read its examples", t.state.Step)}
+		err = dataError{b.err}
 	}
-	b.pad(int(most[2]))
-	b.Part = t.team.part
+	length, err := agree(e, err, float64(b.Len))
+	switch {
+	case errors.Is(err, ErrInterrupted):
+		return nil, t.interrupted()
+	case err != nil:
+		return nil, err
+	}
+	b.pad(int(length))
 	return b, nil
 }
 
-// stepper owns the network and the buffers of training steps.
+// stepper owns the networks and the buffers of training steps.
 type stepper struct {
 	*Trainer
-	net     *convmode.Net
+	shards  *shards
 	buffers [2]*batch
-	dlogits []float32
-	held    []held
-	pool    *par.Pool // adds gradients
-	done    func(block int)
+	frozen  []frozenStatistics
 }
 
-func newStepper(t *Trainer, net *convmode.Net) *stepper {
-	s := &stepper{Trainer: t, net: net, held: heldStatistics(t.cfg.Optim, t.model.Weights), pool: par.New(t.cfg.Workers)}
-	s.done = func(block int) { t.team.sumBlock(s.pool, block) }
+func newStepper(t *Trainer) (*stepper, error) {
+	shards, err := newShards(t)
+	if err != nil {
+		return nil, err
+	}
+	s := &stepper{Trainer: t, shards: shards, frozen: newFrozenStatistics(t.cfg.Optim, t.model.Weights)}
 	for i := range s.buffers {
-		s.buffers[i] = newBatch(t.data.Info, &t.model.Meta, t.team.examples.Len())
+		s.buffers[i] = newBatch(t.data.Info, &t.model.Meta, t.partition.examples())
 	}
-	width := t.data.Outputs
-	if t.data.PerPosition {
-		width *= t.data.MaxLen
-	}
-	s.dlogits = make([]float32, t.team.examples.Len()*width)
-	return s
+	return s, nil
 }
 
 // step updates the weights once.
-func (s *stepper) step(b *batch) (err error) {
-	defer catch(&err)
-	st := &s.state
-	logits := s.net.ForwardTrain(b.Batch, convmode.Step{Seed: s.cfg.Seed, Step: st.Step})
-	for _, h := range s.held {
-		copy(h.tensor, h.values)
-	}
-	dlogits := s.dlogits[:len(logits)]
-	got := s.team.loss(b, dlogits, logits)
-	if math.IsNaN(got.Loss) || math.IsInf(got.Loss, 0) {
-		return s.diverged(fmt.Sprintf("loss %v: %s", got.Loss, s.cause(b)))
-	}
-	for _, g := range s.team.grads {
-		g.Zero()
-	}
-	s.net.BackwardShards(dlogits, s.team.grads, s.done)
-	if err := s.team.wait(); err != nil {
+func (s *stepper) step(b *batch) error {
+	total, err := s.shards.forward(b, convmode.Step{Seed: s.cfg.Seed, Step: s.state.Step})
+	if err != nil {
 		return err
 	}
-	s.update(got)
+	if math.IsNaN(total.Loss) || math.IsInf(total.Loss, 0) {
+		return s.diverged(fmt.Sprintf("loss %v: %s", total.Loss, s.cause(b)))
+	}
+	grads, err := s.shards.backward()
+	if err != nil {
+		return err
+	}
+	s.update(grads, total)
 	s.reporter.Step(s.progress())
 	return nil
 }
 
 // update changes the weights by the gradients, and the state by the loss of the step.
-func (s *stepper) update(got sums) {
-	s.settling.Lock()
-	defer s.settling.Unlock()
+func (s *stepper) update(grads *model.Weights, total sums) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	st := &s.state
 	factor := s.plan.schedule.Factor(st.Step, st.Epoch)
-	s.optim.Step(s.team.grads[0], st.Step+1, factor)
+	s.optim.Step(grads, st.Step+1, factor)
+	s.shards.list[0].net.UpdateStatistics()
+	for _, f := range s.frozen {
+		copy(f.tensor, f.values)
+	}
 	st.Step++
 	st.Batch++
-	st.Sums.add(got)
+	st.Sums.add(total)
 	st.LR = s.cfg.Optim.LR * factor
-	s.settle()
 }
 
 // closeEpoch validates the network, records the epoch and writes a checkpoint.
@@ -217,8 +196,8 @@ func (t *Trainer) closeEpoch(ctx context.Context, s *stepper) error {
 
 // record appends the epoch to the log, and saves its model if it is the best.
 func (t *Trainer) record(val Result) (m Metrics, better bool, err error) {
-	t.settling.Lock()
-	defer t.settling.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	st := &t.state
 	m = newMetrics(st.Sums.result(t.data.Info), val)
 	if t.model.Meta.TargetMean == nil { // an older run: the baseline would predict 0
@@ -290,8 +269,8 @@ func (t *Trainer) evaluateBest(ctx context.Context) error {
 
 // evaluate runs a network over a set of the run's data.
 func (t *Trainer) evaluate(ctx context.Context, m *model.Model, set dataset.Set) (Result, error) {
-	r, err := Evaluate(ctx, m, set, EvalOptions{Info: t.data.Info, Batch: t.cfg.Train.EvalBatch, Workers: t.cfg.Workers, team: &t.team, evaluated: t.evaluated})
-	if errors.Is(err, errStopped) || err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+	r, err := Evaluate(ctx, m, set, EvalOptions{Info: t.data.Info, Batch: t.cfg.Train.EvalBatch, Workers: t.cfg.Workers, exchange: t.partition.exchange, evaluated: t.evaluated})
+	if errors.Is(err, ErrInterrupted) || err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		return r, t.interrupted()
 	}
 	return r, err

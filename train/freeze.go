@@ -29,14 +29,14 @@ func trainable(c optim.Config, w *model.Weights) error {
 	return configErrorf("optim.freeze %.80q: nothing is left to train", c.Freeze)
 }
 
-// held is a tensor of running statistics in a frozen group, with its values. Forward passes in
-// training update such statistics, so the trainer restores the values after each step.
-type held struct{ tensor, values []float32 }
+// frozenStatistics is a tensor of running statistics in a frozen group, with its values. The
+// network updates those of all groups, so the trainer restores the values after each step.
+type frozenStatistics struct{ tensor, values []float32 }
 
-func heldStatistics(c optim.Config, w *model.Weights) (list []held) {
+func newFrozenStatistics(c optim.Config, w *model.Weights) (list []frozenStatistics) {
 	for _, t := range w.Tensors() {
 		if t.Kind == model.KindBuffer && c.Frozen(t) {
-			list = append(list, held{t.Data, slices.Clone(t.Data)})
+			list = append(list, frozenStatistics{t.Data, slices.Clone(t.Data)})
 		}
 	}
 	return list

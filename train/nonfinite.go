@@ -63,34 +63,37 @@ func (s *stepper) cause(b *batch) string {
 	if err := s.model.Check(); err != nil {
 		return err.Error()
 	}
-	place, sequence := s.net.NonFinite()
+	place, example := s.shards.nonFinite()
 	switch {
-	case sequence >= 0:
-		i := sequence / sequencesPer(b.info)
-		return fmt.Sprintf("%s, in %s", place, exampleName(b.members[i], b.examples[i].Path))
-	case s.team.group != nil:
+	case example >= 0:
+		return fmt.Sprintf("%s, in %s", place, exampleName(b.members[example], b.examples[example].Path))
+	case s.partition.exchange != nil:
 		return "the outputs for the examples of this process are finite"
 	}
 	return "the output of the decoder is finite, but too large for the loss"
 }
 
 // causeInValidation is cause for a validation that failed with err. It repeats the forward pass of
-// the example that err names, since an evaluation keeps no outputs of blocks. It may change the
-// running statistics of a BatchNorm, so the run must end.
+// the example that err names, since an evaluation keeps no outputs of blocks.
 func (s *stepper) causeInValidation(err error) string {
-	var failed *nonFinite
-	if s.team.group == nil && errors.As(err, &failed) && s.model.Check() == nil {
-		b := s.buffers[0]
-		b.Part = nil
-		if b.load(s.data.Val, []int{failed.index}, 0); b.err == nil {
-			s.net.ForwardTrain(b.Batch, convmode.Step{Seed: s.cfg.Seed, Step: s.state.Step})
-			if place, sequence := s.net.NonFinite(); sequence >= 0 {
-				return fmt.Sprintf("%s, in validation %s", place, exampleName(failed.index, failed.path))
-			}
-		}
-	}
 	if invalid := s.model.Check(); invalid != nil {
 		return invalid.Error()
+	}
+	var failed *nonFinite
+	if !errors.As(err, &failed) {
+		return err.Error()
+	}
+	b := newBatch(s.data.Info, &s.model.Meta, 1)
+	net, e := convmode.New(s.model, convmode.Options{MaxBatch: sequencesPer(s.data.Info), MaxLen: s.data.MaxLen, Workers: s.cfg.Workers, Training: true})
+	if e != nil {
+		return err.Error()
+	}
+	defer net.Close()
+	if b.load(s.data.Val, []int{failed.index}, 0); b.err == nil {
+		net.ForwardTrain(b.Batch, convmode.Step{Seed: s.cfg.Seed, Step: s.state.Step})
+		if place, sequence := net.NonFinite(); sequence >= 0 {
+			return fmt.Sprintf("%s, in validation %s", place, exampleName(failed.index, b.examples[0].Path))
+		}
 	}
 	return err.Error()
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// netOptions sizes the network for training.
+// netOptions sizes the network of one shard for training.
 func (t *Trainer) netOptions() convmode.Options {
 	return convmode.Options{
-		MaxBatch: sequencesPer(t.data.Info) * t.team.examples.Len(), MaxLen: t.longest(), Workers: t.cfg.Workers, Training: true,
-		Gatherer: &t.team,
+		MaxBatch: sequencesPer(t.data.Info) * t.partition.size, MaxLen: t.longest(), Training: true,
+		Workers: max(1, t.cfg.Workers/t.partition.own),
 	}
 }
 
@@ -32,10 +32,11 @@ func (t *Trainer) checkSize(c model.Config) error {
 			return configError{fmt.Errorf("train: %w", err)}
 		}
 	}
-	copies := 4 * (4 + t.team.own.Len()) // bytes: weights, those of the best epoch, two moments, and gradients of the shards
-	need := float64(c.CountParams()*copies) + training.Memory(c) + evaluation.Memory(c) +
-		batchMemory(t.data.Info, t.team.examples.Len()) + batchMemory(t.data.Info, examples)
-	return checkMemory(need, "model.d_model %d, train.batch %d, sequences of %d: training", c.DModel, training.MaxBatch, training.MaxLen)
+	own := t.partition.own
+	copies := 4 * (4 + own) // bytes: weights, those of the best epoch, two moments, and gradients of the shards
+	need := float64(c.CountParams()*copies) + float64(own)*training.Memory(c) + evaluation.Memory(c) +
+		batchMemory(t.data.Info, t.partition.examples()) + batchMemory(t.data.Info, examples)
+	return checkMemory(need, "model.d_model %d, train.batch %d, sequences of %d: training", c.DModel, t.cfg.Train.Batch, training.MaxLen)
 }
 
 // checkKernels returns an error if the kernels of layers with a fixed length are shorter than the

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 )
@@ -270,9 +269,8 @@ func (spy) End()                {}
 // The trainer's part of a step allocates nothing. The tests of convmode cover the rest.
 func TestStepAllocations(t *testing.T) {
 	tr := newTrainer(t, tiny(t))
-	net := must.Get(convmode.New(tr.model, convmode.Options{MaxBatch: 4, MaxLen: 48, Workers: 1, Training: true}))(t)
-	defer net.Close()
-	s := newStepper(tr, net)
+	s := must.Get(newStepper(tr))(t)
+	defer s.shards.close()
 	b := s.buffers[0]
 	b.load(tr.data.Train, []int{0, 1, 2, 3}, 0)
 	step := func() {

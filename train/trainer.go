@@ -49,10 +49,10 @@ type Options struct {
 	Saved func() error
 	// Evaluated is called in Fit after each batch of a validation or test. May be nil.
 	Evaluated func()
-	// Group joins the processes that train the network together; nil: this one only. All ranks pass
-	// the same configuration and data. The options Dir, Numbered and Resume count on rank 0, which
-	// is the only one to read and write the run folder.
-	Group Group
+	// Exchange joins the processes that train the network together; nil: this one only. All ranks
+	// pass the same configuration and data. The options Dir, Numbered and Resume count on rank 0,
+	// which is the only one to read and write the run folder.
+	Exchange Exchange
 
 	files atomicfile.FS // nil: that of the operating system
 }
@@ -66,7 +66,7 @@ type Trainer struct {
 	kept      []int // with Options.From: for each output, that of the model with the same name, or −1
 	model     *model.Model
 	best      *model.Model // of the best epoch
-	team      team
+	partition partition
 	optim     *optim.AdamW
 	lengths   []int // of the training examples; zeros where they are not known in advance
 	plan      plan
@@ -81,8 +81,7 @@ type Trainer struct {
 
 	fingerprint *fingerprint // of the data
 
-	settling sync.Mutex        // held while the state changes, and while a checkpoint is written
-	settled  map[int][]float32 // running statistics after the last complete step, by the index of the tensor
+	mu sync.Mutex // guards weights, moments and state while they change or are written
 }
 
 // plan is the run's budget in steps.
@@ -97,17 +96,14 @@ type plan struct {
 // resume ended before its first checkpoint, New starts it again. New locks the run folder until
 // Close. Errors of the configuration are an ErrConfig; errors of the data or of the files of a run
 // are an ErrData. If ctx is cancelled, the error is an ErrInterrupted. If New fails, no new run
-// folder remains. With a Group, New fails on all ranks if it fails on one.
+// folder remains. With an Exchange, New fails on all ranks if it fails on one.
 func New(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*Trainer, error) {
 	t, err := open(ctx, cfg, data, opt)
-	if opt.Group == nil {
+	if opt.Exchange == nil {
 		return t, err
 	}
-	if err = Agree(opt.Group, err); err == nil {
-		err = Agree(opt.Group, t.share())
-	}
-	if err == nil {
-		t.settle()
+	if err = Agree(opt.Exchange, err); err == nil {
+		err = Agree(opt.Exchange, t.share())
 	}
 	if err != nil && t != nil {
 		t.Close()
@@ -117,7 +113,7 @@ func New(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*
 }
 
 func open(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*Trainer, error) {
-	if opt.Group != nil && opt.Group.Rank() > 0 {
+	if opt.Exchange != nil && opt.Exchange.Rank() > 0 {
 		opt.Dir, opt.Numbered, opt.Resume = "", false, false
 	}
 	if err := cfg.recordFrom(opt); err != nil {
@@ -143,7 +139,7 @@ func open(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (
 		return nil, err
 	}
 	var err error
-	if t.team, err = newTeam(opt.Group, t.cfg.Train.Batch, t.cfg.Train.Shards, sequencesPer(data.Info)); err != nil {
+	if t.partition, err = newPartition(opt.Exchange, t.cfg.Train.Batch, t.cfg.Train.Shards); err != nil {
 		return nil, err
 	}
 	if err := t.build(opt); err != nil {
@@ -166,7 +162,7 @@ func open(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (
 	return t, nil
 }
 
-// build makes the network, its gradients and its optimiser.
+// build makes the network and its optimiser.
 func (t *Trainer) build(opt Options) error {
 	if t.lengths = dataset.Lengths(t.data.Train); t.lengths == nil {
 		t.lengths = make([]int, t.data.Train.Len())
@@ -202,7 +198,6 @@ func (t *Trainer) build(opt Options) error {
 	if err != nil {
 		return dataError{fmt.Errorf("train: data %q: %w", t.data.Name, err)}
 	}
-	t.team.newGrads(c)
 	t.optim = optim.NewAdamW(t.model, t.cfg.Optim)
 	t.plan = t.newPlan()
 	return nil

@@ -1,9 +1,9 @@
 // Package mpi joins the processes that Open MPI's mpirun has started, so that they train one
-// network together (train.Options.Group, docs/mpi.md).
+// network together (train.Options.Exchange, docs/mpi.md).
 //
-// MPI only moves data here. The additions are in Go, in the order of package internal/shard, so
-// that the bits of a sum do not depend on the number of ranks. All calls of MPI come from one
-// thread (MPI_THREAD_FUNNELED), which also adds, while the network computes in other threads.
+// MPI only moves data here. The additions are in Go, in an order that docs/maths.md §22 defines, so
+// the bits of a sum do not depend on the number of ranks. In a sum of R ranks, each of log2(R)
+// rounds exchanges the partial sums of two ranks, after which both have the sum of the two.
 package mpi
 
 // #cgo pkg-config: ompi-c
@@ -13,63 +13,51 @@ package mpi
 import "C"
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
-	"runtime"
+	"math/bits"
 	"sync/atomic"
 	"time"
 	"unsafe"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// World is the train.Group of all ranks. One goroutine at a time may use it.
+// World is the train.Exchange of all ranks. One goroutine at a time may use it, except for
+// SetPatience.
 type World struct {
 	rank, ranks int
-	patience    atomic.Int64 // nanoseconds
+	patience    *int64 // microseconds, in C memory
 
-	calls chan *call
-	wake  *C.int32_t // not 0 while a call waits to be started
-	quit  chan struct{}
-	cache map[[2]int]*layout // of the caller of Sum
-
-	// Of the thread that calls MPI.
-	sums    []*sum  // that are not complete, in their order
-	waiting *call   // that the caller waits for; nil: none
-	failed  error   // of an earlier call
-	current request // of waiting
-	free    []*sum
-	lost    []*sum // not complete when an error occurred; MPI may still write to their memory
+	// The memory that MPI reads and writes, [bufferBytes] each. It is C memory, because MPI may use
+	// it after an error.
+	send, received unsafe.Pointer
+	failed         error // of an earlier call
 }
 
-// call is a call of the thread of MPI.
-type call struct {
-	start func() error // starts operations; it may set World.current
-	wait  func() bool  // reports whether the call is complete; nil: it need not be waited for
-	done  chan error
-}
+// bufferBytes is the largest size of a message.
+const bufferBytes = 1 << 20
 
-// request is an operation of MPI in progress.
-type request struct {
-	handle *C.MPI_Request // in C memory; nil: none
-	pins   runtime.Pinner
-}
-
-// Init joins the ranks. If a call waits longer than patience for other ranks, it returns an error;
-// 0: it waits without a limit. Init may be called once in a process.
+// Init joins the ranks, whose number must be a power of two. If a call waits longer than patience
+// for another rank, it returns an error; 0: it waits without a limit. Init may be called once in a
+// process.
 func Init(patience time.Duration) (*World, error) {
+	var rank, ranks, level C.int
+	if err := check("MPI_Init", C.s4d_init(&rank, &ranks, &level)); err != nil {
+		return nil, err
+	}
+	if level < C.MPI_THREAD_SERIALIZED {
+		return nil, errors.New("mpi: the library does not support MPI_THREAD_SERIALIZED")
+	}
+	if bits.OnesCount(uint(ranks)) != 1 {
+		return nil, fmt.Errorf("mpi: %d ranks, expected a power of two", ranks)
+	}
 	w := &World{
-		calls: make(chan *call), quit: make(chan struct{}), cache: map[[2]int]*layout{},
-		wake: (*C.int32_t)(C.calloc(1, C.size_t(unsafe.Sizeof(C.int32_t(0))))),
+		rank: int(rank), ranks: int(ranks), patience: (*int64)(C.calloc(1, 8)), send: C.calloc(1, bufferBytes), received: C.calloc(1, bufferBytes),
 	}
 	w.SetPatience(patience)
-	w.current.handle = newHandle()
-	ready := make(chan error)
-	go w.run(ready)
-	return w, <-ready
-}
-
-func newHandle() *C.MPI_Request {
-	return (*C.MPI_Request)(C.calloc(1, C.size_t(unsafe.Sizeof(C.MPI_Request(nil)))))
+	return w, nil
 }
 
 // check returns the error of a code that MPI returned.
@@ -82,9 +70,9 @@ func check(what string, code C.int) error {
 	return fmt.Errorf("mpi: %s: %s", what, C.GoString(&text[0]))
 }
 
-// SetPatience sets the time after which a call that waits for other ranks returns an error; 0: it
+// SetPatience sets the time after which a call that waits for another rank returns an error; 0: it
 // waits without a limit. Any goroutine may call it.
-func (w *World) SetPatience(d time.Duration) { w.patience.Store(int64(d)) }
+func (w *World) SetPatience(d time.Duration) { atomic.StoreInt64(w.patience, d.Microseconds()) }
 
 // Rank returns the index of this process, from 0.
 func (w *World) Rank() int { return w.rank }
@@ -92,221 +80,104 @@ func (w *World) Rank() int { return w.rank }
 // Ranks returns the number of processes.
 func (w *World) Ranks() int { return w.ranks }
 
-// run is the thread that calls MPI.
-func (w *World) run(ready chan error) {
-	runtime.LockOSThread()
-	defer close(w.quit)
-	var rank, ranks, level C.int
-	err := check("MPI_Init", C.s4d_init(&rank, &ranks, &level))
-	if err == nil && level < C.MPI_THREAD_FUNNELED {
-		err = errors.New("mpi: the library does not support MPI_THREAD_FUNNELED")
+// exchange sends the first bytes of w.send to a rank, and receives bytes from it in w.received.
+func (w *World) exchange(rank, send, receive int) error {
+	if w.failed != nil {
+		return w.failed
 	}
-	w.rank, w.ranks = int(rank), int(ranks)
-	ready <- err
-	if err != nil {
-		return
+	began, late := time.Now(), C.int(0)
+	w.failed = check("exchange", C.s4d_exchange(w.send, C.int(send), w.received, C.int(receive), C.int(rank), (*C.int64_t)(w.patience), &late))
+	if late != 0 {
+		w.failed = fmt.Errorf("mpi: rank %d has waited %v for rank %d: a rank is lost or does not respond", w.rank, time.Since(began).Round(100*time.Millisecond), rank)
 	}
-	for {
-		if w.waiting == nil && (len(w.sums) == 0 || atomic.LoadInt32((*int32)(w.wake)) != 0) {
-			c, ok := <-w.calls
-			if !ok {
-				return
+	return w.failed
+}
+
+// SumGradients is that of train.Exchange.
+func (w *World) SumGradients(v []float32) error { return sum(w, v, vek.Add) }
+
+// SumStatistics is that of train.Exchange.
+func (w *World) SumStatistics(v []float64) error {
+	return sum(w, v, func(dst, a, b []float64) {
+		for i := range dst {
+			dst[i] = a[i] + b[i]
+		}
+	})
+}
+
+func sum[T float32 | float64](w *World, v []T, add func(dst, a, b []T)) error {
+	size := int(unsafe.Sizeof(v[:1][0]))
+	for len(v) > 0 {
+		n := min(len(v), bufferBytes/size)
+		own := v[:n]
+		send, received := unsafe.Slice((*T)(w.send), n), unsafe.Slice((*T)(w.received), n)
+		for distance := 1; distance < w.ranks; distance *= 2 {
+			copy(send, own)
+			if err := w.exchange(w.rank^distance, n*size, n*size); err != nil {
+				return err
 			}
-			atomic.StoreInt32((*int32)(w.wake), 0)
-			w.begin(c)
+			if w.rank&distance == 0 {
+				add(own, own, received)
+			} else {
+				add(own, received, own)
+			}
 		}
-		w.progress()
-	}
-}
-
-// begin starts a call.
-func (w *World) begin(c *call) {
-	err := w.failed
-	if err == nil {
-		err = c.start()
-	}
-	if err != nil || c.wait == nil {
-		w.failed = err
-		c.done <- err
-		return
-	}
-	w.waiting = c
-}
-
-// do runs a call in the thread of MPI and returns its error.
-func (w *World) do(c *call) error {
-	c.done = make(chan error, 1)
-	atomic.StoreInt32((*int32)(w.wake), 1)
-	w.calls <- c
-	return <-c.done
-}
-
-// pollMicroseconds bounds the time in which a lost rank is not noticed, and a call is not started.
-const pollMicroseconds = 10000
-
-// progress advances the operations until the call that is waited for is complete, or another call
-// arrives.
-func (w *World) progress() {
-	began := time.Now()
-	for {
-		if c := w.waiting; c != nil && (w.failed != nil || c.wait()) {
-			w.waiting = nil
-			c.done <- w.failed
-			return
-		}
-		if w.failed != nil {
-			w.lost, w.sums = append(w.lost, w.sums...), nil
-		}
-		if w.waiting == nil && (len(w.sums) == 0 || atomic.LoadInt32((*int32)(w.wake)) != 0) {
-			return
-		}
-		if moved, err := w.poll(w.waiting != nil); err != nil {
-			w.failed = err
-		} else if moved {
-			began = time.Now()
-		}
-		if w.waiting != nil && w.failed == nil {
-			w.failed = w.late(began)
-		}
-	}
-}
-
-// late returns an error if a call has waited longer than the patience for other ranks.
-func (w *World) late(began time.Time) error {
-	limit := time.Duration(w.patience.Load())
-	if waited := time.Since(began); limit > 0 && waited > limit {
-		return fmt.Errorf("mpi: rank %d has waited %v for the other ranks: one of them is lost or does not respond", w.rank, waited.Round(100*time.Millisecond))
+		v = v[n:]
 	}
 	return nil
 }
 
-// poll tests the operations in progress, and reports whether one is complete. If busy, it does not
-// sleep between tests.
-func (w *World) poll(busy bool) (moved bool, err error) {
-	var list [maxSums + 1]C.MPI_Request
-	var owners [maxSums + 1]*sum
-	count := 0
-	if *w.current.handle != nil {
-		list[count] = *w.current.handle
-		count++
+// Broadcast is that of train.Exchange.
+func (w *World) Broadcast(from int, data []byte) ([]byte, error) {
+	header := make([]byte, 8)
+	if w.rank == from {
+		binary.LittleEndian.PutUint64(header, uint64(len(data)))
 	}
-	for _, s := range w.sums {
-		if *s.request.handle != nil {
-			list[count], owners[count] = *s.request.handle, s
-			count++
-		}
-	}
-	fast := C.int(0)
-	if busy {
-		fast = 1
-	}
-	index := C.int(-1)
-	if err := check("MPI_Testany", C.s4d_poll(&list[0], C.int(count), fast, w.wake, pollMicroseconds, &index)); err != nil {
-		return false, err
-	}
-	if index < 0 {
-		return false, nil
-	}
-	s := owners[index]
-	if s == nil {
-		w.current.finish()
-		return true, nil
-	}
-	s.request.finish()
-	return true, w.advance(s)
-}
-
-// finish ends a request that is complete.
-func (r *request) finish() {
-	*r.handle = nil
-	r.pins.Unpin()
-}
-
-// pin returns the address of a slice's memory, which stays valid until finish.
-func pin[T any](r *request, v []T) *T {
-	if len(v) == 0 {
-		return nil
-	}
-	p := unsafe.SliceData(v)
-	r.pins.Pin(p)
-	return p
-}
-
-// offsets returns the positions of consecutive parts, and their sum.
-func offsets(counts []C.int) (at []C.int, total int) {
-	at = make([]C.int, len(counts))
-	for i, n := range counts {
-		at[i] = C.int(total)
-		total += int(n)
-	}
-	return at, total
-}
-
-func cInts(list []int) []C.int {
-	out := make([]C.int, len(list))
-	for i, v := range list {
-		out[i] = C.int(v)
-	}
-	return out
-}
-
-// Gather is that of train.Group.
-func (w *World) Gather(dst, values []float64, counts []int) error {
-	n := cInts(counts)
-	at, total := offsets(n)
-	if len(counts) != w.ranks || total != len(dst) || len(values) != counts[w.rank] {
-		return fmt.Errorf("mpi: Gather of %d values from %d, counts %v", len(dst), len(values), counts)
-	}
-	r := &w.current
-	return w.do(&call{
-		start: func() error {
-			return check("MPI_Iallgatherv", C.s4d_allgather_doubles(
-				(*C.double)(pin(r, values)), C.int(len(values)), (*C.double)(pin(r, dst)), pin(r, n), pin(r, at), r.handle))
-		},
-		wait: func() bool { return *r.handle == nil },
-	})
-}
-
-// GatherBytes is that of train.Group.
-func (w *World) GatherBytes(data []byte) ([][]byte, error) {
-	ones, sizes := make([]int, w.ranks), make([]float64, w.ranks)
-	for i := range ones {
-		ones[i] = 1
-	}
-	if err := w.Gather(sizes, []float64{float64(len(data))}, ones); err != nil {
+	if err := w.spread(from, header); err != nil {
 		return nil, err
 	}
-	n, sum := make([]C.int, w.ranks), 0.0
-	for i, size := range sizes {
-		n[i] = C.int(int(size))
-		sum += size
+	if w.rank != from {
+		data = make([]byte, binary.LittleEndian.Uint64(header))
 	}
-	if sum > math.MaxInt32 {
-		return nil, fmt.Errorf("mpi: %.0f bytes of all ranks, expected at most %d", sum, math.MaxInt32)
+	for at := 0; at < len(data); at += bufferBytes {
+		if err := w.spread(from, data[at:min(at+bufferBytes, len(data))]); err != nil {
+			return nil, err
+		}
 	}
-	at, total := offsets(n)
-	all, r := make([]byte, total), &w.current
-	err := w.do(&call{
-		start: func() error {
-			return check("MPI_Iallgatherv", C.s4d_allgather_bytes(
-				unsafe.Pointer(pin(r, data)), C.int(len(data)), unsafe.Pointer(pin(r, all)), pin(r, n), pin(r, at), r.handle))
-		},
-		wait: func() bool { return *r.handle == nil },
-	})
-	list := make([][]byte, w.ranks)
-	for i := range list {
-		list[i] = all[at[i] : at[i]+n[i] : at[i]+n[i]]
+	return data, nil
+}
+
+// spread copies the data of a rank to all others. In each round the ranks that have the data send
+// them to as many others.
+func (w *World) spread(from int, data []byte) error {
+	order := w.rank ^ from
+	for have := 1; have < w.ranks; have *= 2 {
+		send, receive := 0, 0
+		switch {
+		case order < have:
+			send = copy(unsafe.Slice((*byte)(w.send), bufferBytes), data)
+		case order < 2*have:
+			receive = len(data)
+		default:
+			continue
+		}
+		if err := w.exchange(w.rank^have, send, receive); err != nil {
+			return err
+		}
+		if receive > 0 {
+			copy(data, unsafe.Slice((*byte)(w.received), receive))
+		}
 	}
-	return list, err
+	return nil
 }
 
 // Finalize ends the use of MPI. All ranks must call it. After an error of another method it returns
 // that error, and does not wait for other ranks.
 func (w *World) Finalize() error {
-	err := w.do(&call{start: func() error { return check("MPI_Finalize", C.s4d_finalize()) }})
-	close(w.calls)
-	<-w.quit
-	return err
+	if w.failed != nil {
+		return w.failed
+	}
+	return check("MPI_Finalize", C.s4d_finalize())
 }
 
 // Abort ends the processes of all ranks with an exit code. It may be called at any time, from any

@@ -4,19 +4,16 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/cluster/mpi"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
-	"github.com/s4d-fast/s4d-fast/internal/shard"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train"
@@ -48,8 +45,7 @@ var programs = map[string]func(*mpi.World) error{
 	"train": func(w *mpi.World) error { return trainAll(w, networks) },
 	"first": func(w *mpi.World) error { return trainAll(w, networks[:1]) },
 	"calls": calls,
-	"lost":  func(w *mpi.World) error { return lost(w, 1) },
-	"many":  func(w *mpi.World) error { return lost(w, 17) }, // more than may be in progress
+	"lost":  lost,
 }
 
 // start runs a program on some ranks and returns its output.
@@ -107,16 +103,16 @@ func examples(seed uint64, n int) (list []dataset.Example) {
 }
 
 // fit trains a network and returns the hash of the model after 50 steps.
-func fit(ctx context.Context, n network, group train.Group) (string, error) {
+func fit(ctx context.Context, n network, exchange train.Exchange) (string, error) {
 	c := train.Default()
 	c.SSM.DState, c.Model.DModel, c.Model.NLayers, c.Model.Dropout, c.Workers = 8, 6, 2, 0.1, 1
-	c.Train.Epochs, c.Train.Batch, c.Train.Shards, c.Train.EvalBatch = 1, 9, 4, 2
+	c.Train.Epochs, c.Train.Batch, c.Train.Shards, c.Train.EvalBatch = 1, 8, 4, 2
 	n.change(&c)
-	data, err := dataset.FromSlices(dataset.Info{Name: "noise", Channels: 1, Outputs: 2, MaxLen: length}, examples(1, 9*steps), examples(2, 7), nil)
+	data, err := dataset.FromSlices(dataset.Info{Name: "noise", Channels: 1, Outputs: 2, MaxLen: length}, examples(1, 8*steps), examples(2, 7), nil)
 	if err != nil {
 		return "", err
 	}
-	t, err := train.New(ctx, c, data, train.Options{Group: group})
+	t, err := train.New(ctx, c, data, train.Options{Exchange: exchange})
 	if err != nil {
 		return "", err
 	}
@@ -134,14 +130,12 @@ func trainAll(world *mpi.World, networks []network) error {
 		if err != nil {
 			return err
 		}
-		all, err := world.GatherBytes([]byte(hash))
-		if err != nil {
-			return err
+		first, err := world.Broadcast(0, []byte(hash))
+		if err == nil && string(first) != hash {
+			err = fmt.Errorf("%s: rank 0 has %s, rank %d has %s", n.name, first, world.Rank(), hash)
 		}
-		for rank, other := range all {
-			if string(other) != hash {
-				return fmt.Errorf("%s: rank %d has %s, rank %d has %s", n.name, rank, other, world.Rank(), hash)
-			}
+		if err := train.Agree(world, err); err != nil {
+			return err
 		}
 		if world.Rank() == 0 {
 			fmt.Printf("%s: %s\n", n.name, hash)
@@ -164,107 +158,65 @@ func TestTrain(t *testing.T) {
 // calls checks the methods of a World with numbers that show the order of additions.
 func calls(world *mpi.World) error {
 	rank, ranks := world.Rank(), world.Ranks()
-	counts := make([]int, ranks)
-	var want []float64
-	for r := range counts {
-		counts[r] = r * 3 % 4 // some pass nothing
-		for i := range counts[r] {
-			want = append(want, float64(10*r+i))
+	value := func(rank, i int) float64 { return 1 / float64(1+rank*7919+i) }
+	for _, size := range []int{0, 1, 17, 1 << 18, 1<<18 + 3, 1 << 19} { // several messages
+		gradients, statistics := make([]float32, size), make([]float64, size)
+		for i := range size {
+			gradients[i], statistics[i] = float32(value(rank, i)), value(rank, i)
 		}
-	}
-	all, own := make([]float64, len(want)), make([]float64, counts[rank])
-	for i := range own {
-		own[i] = float64(10*rank + i)
-	}
-	if err := world.Gather(all, own, counts); err != nil || !slices.Equal(all, want) {
-		return fmt.Errorf("Gather: %v, error %v, expected %v", all, err, want)
-	}
-	if err := world.Gather(all[:0], own, counts); len(want) > 0 && err == nil {
-		return fmt.Errorf("Gather to too few values: no error")
-	}
-	texts, err := world.GatherBytes(bytes.Repeat([]byte{byte(rank)}, 1000*rank))
-	if err != nil {
-		return err
-	}
-	for r, text := range texts {
-		if len(text) != 1000*r || bytes.Count(text, []byte{byte(r)}) != len(text) {
-			return fmt.Errorf("GatherBytes: %d bytes of rank %d", len(text), r)
+		if err := errors.Join(world.SumGradients(gradients), world.SumStatistics(statistics)); err != nil {
+			return err
 		}
-	}
-	var large []byte
-	if rank == 0 {
-		large = make([]byte, 1<<31) // never read or written, so it needs no memory
-	}
-	if _, err := world.GatherBytes(large); err == nil || !strings.Contains(err.Error(), "2147483648 bytes of all ranks") {
-		return fmt.Errorf("GatherBytes of 2 GiB: error %v", err)
-	}
-	const shards = 6
-	value := func(s, i int) float32 { return 1 / float32(1+s*7919+i) }
-	var lists [][]float32
-	var expected [][]float32
-	for _, size := range []int{1, 15, 16, 17, 1000, 1 << 18, 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14} { // more than maxSums
-		leaves := make([][]float32, shards)
-		for s := range leaves {
-			for i := range size {
-				leaves[s] = append(leaves[s], value(s, i))
+		for i := range size {
+			x := make([]float32, ranks)
+			y := make([]float64, ranks)
+			for r := range ranks {
+				x[r], y[r] = float32(value(r, i)), value(r, i)
 			}
-		}
-		add := func(terms []shard.Span, v [][]float32) []float32 {
-			for _, a := range shard.Additions(terms) {
-				for i := range v[a.To] {
-					v[a.To][i] += v[a.From][i]
+			for n := ranks; n > 1; n /= 2 { // neighbours first
+				for r := range n / 2 {
+					x[r], y[r] = x[2*r]+x[2*r+1], y[2*r]+y[2*r+1]
 				}
 			}
-			return v[0]
-		}
-		clone := func(span shard.Span) (v [][]float32) {
-			for _, leaf := range leaves[span.Lo:span.Hi] {
-				v = append(v, slices.Clone(leaf))
+			if gradients[i] != x[0] || statistics[i] != y[0] {
+				return fmt.Errorf("sums %d of %d: %v and %v, expected %v and %v", i, size, gradients[i], statistics[i], x[0], y[0])
 			}
-			return v
 		}
-		if size == 0 {
-			continue
-		}
-		var nodes [][]float32
-		for _, node := range shard.Cover(shards, shard.Of(shards, ranks, rank)) {
-			nodes = append(nodes, add(shard.Leaves(node), clone(node)))
-		}
-		world.Sum(nodes, shards)
-		lists = append(lists, nodes[0])
-		whole := shard.Span{Hi: shards}
-		expected = append(expected, add(shard.Leaves(whole), clone(whole)))
 	}
-	if err := world.Wait(); err != nil {
-		return err
-	}
-	for i, got := range lists {
-		if !slices.Equal(got, expected[i]) {
-			return fmt.Errorf("Sum %d of %d floats on rank %d differs", i, len(got), rank)
+	for from := range ranks {
+		for _, size := range []int{0, 1, 3<<20 + 5} {
+			want := bytes.Repeat([]byte{byte(from + 1)}, size)
+			data := want
+			if rank != from {
+				data = []byte("ignored")
+			}
+			if got, err := world.Broadcast(from, data); err != nil || !bytes.Equal(got, want) {
+				return fmt.Errorf("Broadcast of %d bytes from rank %d: %d bytes, error %v", size, from, len(got), err)
+			}
 		}
 	}
 	return nil
 }
 
 func TestCalls(t *testing.T) {
-	for _, ranks := range []int{1, 2, 5} {
+	for _, ranks := range []int{1, 2, 8} {
 		must.Get(start(t, ranks, "calls"))(t)
 	}
 }
 
-// lost leaves rank 1 behind, so that the others wait for it in vain after some sums.
-func lost(world *mpi.World, sums int) error {
+func TestNumberOfRanks(t *testing.T) {
+	_, err := start(t, 3, "calls")
+	must.Fail(t, err, "mpi: 3 ranks, expected a power of two")
+}
+
+// lost leaves rank 1 behind, so that the other waits for it in vain.
+func lost(world *mpi.World) error {
 	if world.Rank() == 1 {
 		select {}
 	}
 	world.SetPatience(100 * time.Millisecond)
-	for range sums {
-		world.Sum([][]float32{{1, 2, 3}}, 2)
-	}
-	err := world.Wait()
-	runtime.GC() // the memory of the sums stays pinned and reachable
-	runtime.GC()
-	again := world.Gather(make([]float64, 2), []float64{1}, []int{1, 1})
+	err := world.SumGradients([]float32{1, 2, 3})
+	again := world.SumStatistics([]float64{1})
 	if err == nil || again == nil || err.Error() != again.Error() || world.Finalize() == nil {
 		return fmt.Errorf("errors %v and %v, expected the same", err, again)
 	}
@@ -273,9 +225,7 @@ func lost(world *mpi.World, sums int) error {
 
 // A call that waits for a lost rank ends with an error.
 func TestPatience(t *testing.T) {
-	for _, name := range []string{"lost", "many"} {
-		_, err := start(t, 2, name)
-		// The wait is rounded to 100 ms. On a busy machine it can be longer, such as 300ms.
-		must.Fail(t, err, "mpi: rank 0 has waited ", "00ms for the other ranks: one of them is lost or does not respond")
-	}
+	_, err := start(t, 2, "lost")
+	// The wait is rounded to 100 ms. On a busy machine it can be longer, such as 300ms.
+	must.Fail(t, err, "mpi: rank 0 has waited ", "00ms for rank 1: a rank is lost or does not respond")
 }

@@ -47,6 +47,7 @@ func Example() {
 		s := loss.CrossEntropy(dlogits, logits, labels)
 		grads.Zero()
 		net.Backward(dlogits, grads)
+		net.UpdateStatistics() // of BatchNorms
 		adam.Step(grads, step+1, schedule.Factor(step, 0))
 		if step == 0 {
 			fmt.Printf("first loss between 0.6 and 0.9: %t\n", s.Mean() > 0.6 && s.Mean() < 0.9)

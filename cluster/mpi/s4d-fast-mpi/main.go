@@ -58,7 +58,7 @@ func main() {
 	}
 	world, failed := mpi.Init(c.Train.Patience)
 	if failed != nil {
-		fmt.Fprintf(os.Stderr, "s4d-fast-mpi: %v\n", errors.Join(err, failed))
+		fmt.Fprintf(errOut, "s4d-fast-mpi: %v\n", errors.Join(err, failed))
 		os.Exit(exitFailed)
 	}
 	os.Exit(run(&c.Train, world, err))
@@ -173,7 +173,11 @@ func saveOn(ctx context.Context, t *train.Trainer, world *mpi.World) (stop func(
 		select {
 		case <-stopped:
 		case <-ctx.Done():
-			if message := save(context.Cause(ctx), t, world); message != "" {
+			cause := context.Cause(ctx)
+			if !together(cause) {
+				world.SetPatience(grace)
+			}
+			if message := save(cause, t); message != "" {
 				fmt.Fprintf(os.Stderr, "s4d-fast-mpi: %s\n", message)
 			}
 		}
@@ -181,14 +185,13 @@ func saveOn(ctx context.Context, t *train.Trainer, world *mpi.World) (stop func(
 	return func() { close(stopped); <-done }
 }
 
-// save writes a checkpoint if this rank has a run folder, and returns what to print. After SIGUSR1
-// all ranks stop together, and the error of Fit says how to resume. After other signals a rank may
-// be lost or this process may be ended before.
-func save(cause error, t *train.Trainer, world *mpi.World) (message string) {
-	together := cause == signalError{syscall.SIGUSR1}
-	if !together {
-		world.SetPatience(grace)
-	}
+// together reports whether all ranks stop together after a signal, so that the error of Fit says
+// how to resume. After other signals than SIGUSR1 a rank may be lost, or this process may be ended
+// before.
+func together(cause error) bool { return cause == signalError{syscall.SIGUSR1} }
+
+// save writes a checkpoint if this rank has a run folder, and returns what to print.
+func save(cause error, t *train.Trainer) (message string) {
 	if t.Dir() == "" {
 		return ""
 	}
@@ -196,7 +199,7 @@ func save(cause error, t *train.Trainer, world *mpi.World) (message string) {
 		return err.Error()
 	}
 	message = fmt.Sprintf("%v: wrote a checkpoint to %s", cause, t.Dir())
-	if !together {
+	if !together(cause) {
 		message += howToResume(t)
 	}
 	return message

@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/cluster/mpi"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/task"
@@ -105,7 +104,7 @@ func TestResumeMessages(t *testing.T) {
 	checkpoint := filepath.Join(dir, "last", "checkpoint.safetensors")
 	for signal, after := range map[syscall.Signal]string{syscall.SIGTERM: resume, syscall.SIGUSR1: ""} {
 		must.Do(t, os.Remove(checkpoint))
-		message := save(signalError{signal}, tr, new(mpi.World))
+		message := save(signalError{signal}, tr)
 		must.Equal(t, message, signalError{signal}.Error()+": wrote a checkpoint to "+dir+after, "message")
 		must.Get(os.Stat(checkpoint))(t)
 	}
@@ -157,7 +156,7 @@ func TestErrors(t *testing.T) {
 		{2, 2, `task "nothing": expected one of`, []string{"train", "nothing"}},
 		{2, 2, "unknown flag --nothing", []string{"train", "--nothing"}},
 		{2, 2, `level "nothing"`, []string{"--level", "nothing", "train"}},
-		{3, 2, "train.shards 2: expected at least 3, the number of ranks", []string{"train", "delay", "--set", "train.shards=2"}},
+		{4, 2, "train.shards 2: expected at least 4, the number of ranks", []string{"train", "delay", "--set", "train.shards=2"}},
 		{2, 2, "is not a folder", []string{"train", "delay", "--out", file}},
 		{2, 2, "--patience -1s: expected at least 0", []string{"train", "--patience=-1s"}},
 		{2, 2, "open " + file + "2: no such file", []string{"train", "--config", file + "2"}},
@@ -182,7 +181,7 @@ func TestErrors(t *testing.T) {
 
 // Rank 0 prints the help.
 func TestHelp(t *testing.T) {
-	out, err := command(t, 3, "", "train", "--help")
+	out, err := command(t, 2, "", "train", "--help")
 	if err != nil || strings.Count(out, "Usage: s4d-fast-mpi train") != 1 {
 		t.Errorf("error %v, output\n%s", err, out)
 	}

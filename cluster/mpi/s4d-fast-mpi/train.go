@@ -37,7 +37,8 @@ func (c *trainCmd) Validate() error {
 	return nil
 }
 
-// defaultShards is train.shards where it is not given, unless a batch is smaller.
+// defaultShards is train.shards where it is not given, or the largest power of two below it that
+// divides a batch.
 const defaultShards = 8
 
 // run trains as one rank.
@@ -54,7 +55,7 @@ func (c *trainCmd) run(ctx context.Context, world *mpi.World) error {
 	if err := agree(world, err); err != nil {
 		return err
 	}
-	opt := train.Options{Dir: c.Out, Resume: c.Resume, From: from, Group: world, Reporter: reporter(ctx, world.Rank())}
+	opt := train.Options{Dir: c.Out, Resume: c.Resume, From: from, Exchange: world, Reporter: reporter(ctx, world.Rank())}
 	if c.Out == "" {
 		opt.Dir, opt.Numbered = filepath.Join("runs", cfg.Task), true
 	}
@@ -129,13 +130,12 @@ func (c *trainCmd) shared(world *mpi.World) (*task.Task, train.Config, *model.Mo
 	if err := agree(world, err); err != nil {
 		return nil, cfg, nil, err
 	}
-	all, err := world.GatherBytes(text)
-	if err != nil {
+	if text, err = world.Broadcast(0, text); err != nil {
 		return nil, cfg, nil, err
 	}
 	if world.Rank() > 0 {
 		cfg = train.Default()
-		if err = cfg.Merge(all[0], "the configuration of rank 0"); err == nil {
+		if err = cfg.Merge(text, "the configuration of rank 0"); err == nil {
 			tk, err = task.Lookup(cfg.Task)
 		}
 	}
@@ -181,7 +181,7 @@ func (c *trainCmd) config(from *model.Model) (*task.Task, train.Config, error) {
 		cfg.Seed = *c.Seed
 	}
 	if cfg.Train.Shards == 0 {
-		cfg.Train.Shards = max(1, min(defaultShards, cfg.Train.Batch))
+		cfg.Train.Shards = max(1, min(defaultShards, cfg.Train.Batch&-cfg.Train.Batch))
 	}
 	if from != nil {
 		if err := tk.CheckFrom(cfg, from); err != nil {

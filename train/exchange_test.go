@@ -11,16 +11,14 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/internal/shard"
-	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 var errLost = errors.New("a rank is lost")
 
-// hall is where ranks that are goroutines meet.
-type hall struct {
+// meeting is where ranks that are goroutines meet.
+type meeting struct {
 	mu    sync.Mutex
 	turn  *sync.Cond
 	given []any
@@ -30,117 +28,80 @@ type hall struct {
 	lost  bool
 }
 
-func newHall(ranks int) *hall {
-	h := &hall{given: make([]any, ranks)}
-	h.turn = sync.NewCond(&h.mu)
-	return h
-}
-
 // leave makes the calls of all others fail.
-func (h *hall) leave() {
-	h.mu.Lock()
-	h.lost = true
-	h.turn.Broadcast()
-	h.mu.Unlock()
+func (m *meeting) leave() {
+	m.mu.Lock()
+	m.lost = true
+	m.turn.Broadcast()
+	m.mu.Unlock()
 }
 
 // meet returns what every rank has passed.
-func (h *hall) meet(rank int, v any) ([]any, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	round := h.round
-	h.given[rank] = v
-	if h.count++; h.count == len(h.given) {
-		h.all, h.count, h.round = slices.Clone(h.given), 0, round+1
-		h.turn.Broadcast()
+func (m *meeting) meet(rank int, v any) ([]any, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	round := m.round
+	m.given[rank] = v
+	if m.count++; m.count == len(m.given) {
+		m.all, m.count, m.round = slices.Clone(m.given), 0, round+1
+		m.turn.Broadcast()
 	}
-	for h.round == round && !h.lost {
-		h.turn.Wait()
+	for m.round == round && !m.lost {
+		m.turn.Wait()
 	}
-	if h.round == round {
+	if m.round == round {
 		return nil, errLost
 	}
-	return h.all, nil
+	return m.all, nil
 }
 
-// member is the Group of one rank.
+// member is the Exchange of one rank.
 type member struct {
-	*hall
-	rank    int
-	pending [][][]float32 // of Sum
-	shards  int
+	*meeting
+	rank int
 }
 
-func (m *member) Rank() int  { return m.rank }
-func (m *member) Ranks() int { return len(m.given) }
+func (m member) Rank() int                       { return m.rank }
+func (m member) Ranks() int                      { return len(m.given) }
+func (m member) SumGradients(v []float32) error  { return sumOver(m, v) }
+func (m member) SumStatistics(v []float64) error { return sumOver(m, v) }
 
-func (m *member) Gather(dst, values []float64, counts []int) error {
-	all, err := m.meet(m.rank, slices.Clone(values))
+// sumOver is the sum of four ranks at most.
+func sumOver[T float32 | float64](m member, v []T) error {
+	all, err := m.meet(m.rank, slices.Clone(v))
 	if err != nil {
 		return err
 	}
-	at := 0
-	for r, v := range all {
-		if len(v.([]float64)) != counts[r] {
-			return fmt.Errorf("rank %d: %d values, expected %d", r, len(v.([]float64)), counts[r])
+	at := func(rank, i int) T { return all[rank].([]T)[i] }
+	for i := range v {
+		switch v[i] = at(0, i); m.Ranks() {
+		case 2:
+			v[i] += at(1, i)
+		case 4:
+			v[i] = (v[i] + at(1, i)) + (at(2, i) + at(3, i))
 		}
-		at += copy(dst[at:], v.([]float64))
 	}
 	return nil
 }
 
-func (m *member) GatherBytes(data []byte) ([][]byte, error) {
+func (m member) Broadcast(from int, data []byte) ([]byte, error) {
 	all, err := m.meet(m.rank, slices.Clone(data))
 	if err != nil {
 		return nil, err
 	}
-	var list [][]byte
-	for _, v := range all {
-		list = append(list, v.([]byte))
-	}
-	return list, nil
-}
-
-func (m *member) Sum(nodes [][]float32, shards int) {
-	m.pending, m.shards = append(m.pending, slices.Clone(nodes)), shards
-}
-
-func (m *member) Wait() error {
-	for _, nodes := range m.pending {
-		var copies [][]float32
-		for _, v := range nodes {
-			copies = append(copies, slices.Clone(v))
-		}
-		all, err := m.meet(m.rank, copies)
-		if err != nil {
-			return err
-		}
-		var spans []shard.Span
-		var terms [][]float32
-		for r, v := range all {
-			spans = append(spans, shard.Cover(m.shards, shard.Of(m.shards, m.Ranks(), r))...)
-			for _, x := range v.([][]float32) {
-				terms = append(terms, slices.Clone(x))
-			}
-		}
-		for _, a := range shard.Additions(spans) {
-			vek.Add(terms[a.To], terms[a.To], terms[a.From])
-		}
-		copy(nodes[0], terms[0])
-	}
-	m.pending = nil
-	return nil
+	return all[from].([]byte), nil
 }
 
 // together runs f for every rank at the same time, and returns the errors. If f fails on a rank, it
 // leaves the group.
-func together(ranks int, f func(g Group) error) []error {
-	h, errs := newHall(ranks), make([]error, ranks)
+func together(ranks int, f func(e Exchange) error) []error {
+	m, errs := &meeting{given: make([]any, ranks)}, make([]error, ranks)
+	m.turn = sync.NewCond(&m.mu)
 	var wait sync.WaitGroup
 	for r := range ranks {
 		wait.Go(func() {
-			if errs[r] = f(&member{hall: h, rank: r}); errs[r] != nil {
-				h.leave()
+			if errs[r] = f(member{m, r}); errs[r] != nil {
+				m.leave()
 			}
 		})
 	}
@@ -152,8 +113,8 @@ func together(ranks int, f func(g Group) error) []error {
 func fitTogether(t *testing.T, ranks int, r run) []*Trainer {
 	t.Helper()
 	list := make([]*Trainer, ranks)
-	for _, err := range together(ranks, func(g Group) (err error) {
-		list[g.Rank()], err = fitRank(t.Context(), g, r, nil)
+	for _, err := range together(ranks, func(e Exchange) (err error) {
+		list[e.Rank()], err = fitRank(t.Context(), e, r, nil)
 		return err
 	}) {
 		must.Do(t, err)
@@ -162,12 +123,12 @@ func fitTogether(t *testing.T, ranks int, r run) []*Trainer {
 }
 
 // fitRank trains as one rank. change may modify the trainer before.
-func fitRank(ctx context.Context, g Group, r run, change func(*Trainer)) (*Trainer, error) {
+func fitRank(ctx context.Context, e Exchange, r run, change func(*Trainer)) (*Trainer, error) {
 	data := r.data
 	if data == nil {
 		data = echoData(r.Config)
 	}
-	tr, err := New(ctx, r.Config, data, Options{Dir: r.Out, Resume: r.Resume, Group: g})
+	tr, err := New(ctx, r.Config, data, Options{Dir: r.Out, Resume: r.Resume, Exchange: e})
 	if err != nil {
 		return nil, err
 	}
@@ -184,14 +145,14 @@ func TestRanks(t *testing.T) {
 		"batch norm":     {},
 		"pre-norm":       {"model.prenorm=true", "model.final_norm=true"},
 		"layer norm":     {"model.norm=layer"},
-		"no norm":        {"model.norm=none", "train.shards=3"},
+		"no norm":        {"model.norm=none"},
 		"S5":             {"ssm.layer=s5", "ssm.init=legs", "ssm.disc=zoh", "ssm.dt_min=0.01", "ssm.dt_max=0.1", "ssm.xi_min=0", "ssm.xi_max=0"},
 		"frozen encoder": {"optim.freeze=[\"encoder\"]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := tiny(t, append([]string{"train.shards=4", "train.epochs=3"}, sets...)...)
 			one := fit(t, r)
-			for _, ranks := range []int{1, 2, 3} {
+			for _, ranks := range []int{1, 2, 4} {
 				of := r
 				of.Out = filepath.Join(t.TempDir(), "run")
 				all := fitTogether(t, ranks, of)
@@ -211,16 +172,16 @@ func TestResumeOnOtherRanks(t *testing.T) {
 	sets := []string{"train.shards=4"}
 	whole := fit(t, tiny(t, sets...))
 	r := tiny(t, sets...)
-	for i, ranks := range []int{3, 1, 4, 2} {
+	for i, ranks := range []int{4, 1, 2, 4} {
 		resumed := r
 		if i > 0 {
 			resumed = reload(t, r)
 		}
-		for _, err := range together(ranks, func(g Group) error {
+		for _, err := range together(ranks, func(e Exchange) error {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			_, err := fitRank(ctx, g, resumed, func(tr *Trainer) {
-				if g.Rank() == ranks-1 {
+			_, err := fitRank(ctx, e, resumed, func(tr *Trainer) {
+				if e.Rank() == ranks-1 {
 					tr.reporter = stopAt(tr.Step()+4, cancel)
 				}
 			})
@@ -243,11 +204,11 @@ func TestResumeOnOtherRanks(t *testing.T) {
 func TestInterruptedValidationOnRanks(t *testing.T) {
 	whole := fit(t, tiny(t, "train.shards=2"))
 	r := tiny(t, "train.shards=2")
-	for _, err := range together(2, func(g Group) error {
+	for _, err := range together(2, func(e Exchange) error {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		_, err := fitRank(ctx, g, r, func(tr *Trainer) {
-			if g.Rank() == 1 {
+		_, err := fitRank(ctx, e, r, func(tr *Trainer) {
+			if e.Rank() == 1 {
 				tr.data.Val = tripwire{tr.data.Val, cancel}
 			}
 		})
@@ -265,15 +226,15 @@ func TestInterruptedValidationOnRanks(t *testing.T) {
 func TestLostRank(t *testing.T) {
 	whole := fit(t, tiny(t, "train.shards=2"))
 	r := tiny(t, "train.shards=2")
-	errs := together(2, func(g Group) error {
+	errs := together(2, func(e Exchange) error {
 		steps := 0
-		tr, err := fitRank(t.Context(), g, r, func(tr *Trainer) {
+		tr, err := fitRank(t.Context(), e, r, func(tr *Trainer) {
 			tr.data.Train = counted{tr.data.Train, &steps}
-			if g.Rank() == 1 {
-				tr.team.group = &leaver{Group: g, left: 23}
+			if e.Rank() == 1 {
+				tr.partition.exchange = &leaver{Exchange: e, left: 23}
 			}
 		})
-		if g.Rank() == 0 && err != nil {
+		if e.Rank() == 0 && err != nil {
 			must.Do(t, tr.Checkpoint())
 		}
 		return err
@@ -296,17 +257,17 @@ type counted struct {
 
 func (s counted) Length(int) int { return s.Set.(dataset.Sized).Length(0) }
 
-// leaver is a Group whose rank is lost after some exchanges.
+// leaver is an Exchange whose rank is lost after some sums.
 type leaver struct {
-	Group
+	Exchange
 	left int
 }
 
-func (l *leaver) Gather(dst, values []float64, counts []int) error {
+func (l *leaver) SumStatistics(v []float64) error {
 	if l.left--; l.left < 0 {
 		return errLost
 	}
-	return l.Group.Gather(dst, values, counts)
+	return l.Exchange.SumStatistics(v)
 }
 
 // The other ranks see the message and the class of an error, whatever its first character.
@@ -315,14 +276,14 @@ func TestAgree(t *testing.T) {
 		errors.New("1 file is missing"), errors.New("2 files are missing"), errors.New("3"), errors.New(""), errors.New("0"),
 		configErrorf("1"), dataError{errors.New("2")}, fmt.Errorf("%w: 3", ErrInterrupted),
 	} {
-		errs := together(2, func(g Group) error {
-			if g.Rank() == 1 {
-				return Agree(g, of)
+		errs := together(2, func(e Exchange) error {
+			if e.Rank() == 1 {
+				return Agree(e, of)
 			}
-			return Agree(g, nil)
+			return Agree(e, nil)
 		})
 		must.Equal(t, fmt.Sprint(errs[0]), fmt.Sprintf("rank 1: %v", of), "error of rank 0")
-		for _, class := range agreed {
+		for _, class := range errorClasses {
 			must.Equal(t, errors.Is(errs[0], class), errors.Is(of, class), "%v is %v", of, class)
 		}
 	}
@@ -336,18 +297,18 @@ func TestErrorsOfRanks(t *testing.T) {
 		ranks  int
 		want   []any
 	}{
-		"folder":        {func(rank int, r *run) { r.Resume = rank == 0 }, 2, []any{ErrConfig, "contains no run"}},
-		"configuration": {func(rank int, r *run) { r.Optim.LR += float64(rank) / 100 }, 2, []any{ErrConfig, "optim.lr: there 0.01, here 0.02"}},
-		"data":          {func(rank int, r *run) { r.Data = model.Settings{DirKey: ""}; r.data = otherEcho(rank) }, 2, []any{ErrConfig, "differ from those of rank 0"}},
-		"ranks":         {func(int, *run) {}, 3, []any{ErrConfig, "train.shards 2: expected at least 3"}},
-		"no data":       {func(rank int, r *run) { r.data = noVal(rank, r.Config) }, 2, []any{ErrData, "validation set is empty"}},
+		"folder":      {func(rank int, r *run) { r.Resume = rank == 0 }, 2, []any{ErrConfig, "contains no run"}},
+		"data":        {func(rank int, r *run) { r.Data = model.Settings{DirKey: ""}; r.data = otherEcho(rank) }, 2, []any{ErrConfig, "differ from those of rank 0"}},
+		"ranks":       {func(int, *run) {}, 4, []any{ErrConfig, "train.shards 2: expected at least 4"}},
+		"three ranks": {func(int, *run) {}, 3, []any{ErrConfig, "3 ranks: expected a power of two"}},
+		"no data":     {func(rank int, r *run) { r.data = noVal(rank, r.Config) }, 2, []any{ErrData, "validation set is empty"}},
 	} {
 		r := r
 		r.Out = filepath.Join(t.TempDir(), name)
-		errs := together(c.ranks, func(g Group) error {
+		errs := together(c.ranks, func(e Exchange) error {
 			own := r
-			c.change(g.Rank(), &own)
-			_, err := fitRank(t.Context(), g, own, nil)
+			c.change(e.Rank(), &own)
+			_, err := fitRank(t.Context(), e, own, nil)
 			return err
 		})
 		for rank, err := range errs {
@@ -360,9 +321,9 @@ func TestErrorsOfRanks(t *testing.T) {
 			t.Errorf("%s: a run folder was made", name)
 		}
 	}
-	for _, err := range together(2, func(g Group) error {
-		_, err := fitRank(t.Context(), g, r, func(tr *Trainer) {
-			if g.Rank() == 1 {
+	for _, err := range together(2, func(e Exchange) error {
+		_, err := fitRank(t.Context(), e, r, func(tr *Trainer) {
+			if e.Rank() == 1 {
 				tr.data.Train = broken{tr.data.Train}
 			}
 		})
@@ -418,7 +379,7 @@ func TestRanksOfUnequalLengths(t *testing.T) {
 		}
 		one := fit(t, r)
 		r.Out = filepath.Join(t.TempDir(), "run")
-		all := fitTogether(t, 3, r)
+		all := fitTogether(t, 4, r)
 		sameWeights(t, fmt.Sprintf("sized %t", sized), one.model.Weights, all[0].model.Weights)
 		sameWeights(t, fmt.Sprintf("sized %t, best", sized), one.best.Weights, all[2].best.Weights)
 		must.Equal(t, all[2].Test().Loss, one.Test().Loss, "test loss")
@@ -429,9 +390,9 @@ func TestRanksOfUnequalLengths(t *testing.T) {
 func TestCheckpointDuringFit(t *testing.T) {
 	r := tiny(t, "train.shards=2")
 	var seen []int
-	for _, err := range together(2, func(g Group) error {
+	for _, err := range together(2, func(e Exchange) error {
 		stop, done := make(chan struct{}), make(chan error, 1)
-		_, err := fitRank(t.Context(), g, r, func(tr *Trainer) {
+		_, err := fitRank(t.Context(), e, r, func(tr *Trainer) {
 			go func() {
 				defer close(done)
 				for {
