@@ -58,27 +58,14 @@ var networks = []network{
 	{name: "bilinear, step scale", size: 2, length: 30, stepScale: 2, change: func(c *model.Config) { c.SSM.Disc = ssm.Bilinear }},
 	{name: "LegS", size: 2, length: 30, change: func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.LegS, true }},
 	{name: "DFouT", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init = ssm.DFouT }},
-	{name: "grid d, b_scale one, step scale", size: 3, length: 20, stepScale: 2, change: func(c *model.Config) {
-		// Few taps, since the gains are large without ξ in B̄.
-		c.SSM.Init, c.SSM.Grid, c.SSM.BScale, c.SSM.XiMin = ssm.DFouT, ssm.GridD, ssm.ScaleOne, 0.1
-	}},
 	{name: "bandlimit, step scale", size: 3, length: 30, stepScale: 1.5, change: func(c *model.Config) {
-		c.SSM.Init, c.SSM.BScale, c.SSM.Bandlimit = ssm.DFouT, ssm.ScaleGamma, 1
+		c.SSM.Init, c.SSM.Bandlimit = ssm.DFouT, 1
 	}},
-	{name: "b_scale zoh-own", size: 3, length: 50, change: func(c *model.Config) {
-		c.SSM.Init, c.SSM.BScale, c.SSM.XiPer = ssm.DFouT, ssm.ScaleZOHOwn, ssm.XiPerBoth
-	}},
-	{name: "b_scale unit-gain, step scale", size: 3, length: 50, stepScale: 2, change: func(c *model.Config) {
-		c.SSM.Init, c.SSM.BScale, c.SSM.XiPer = ssm.DFouT, ssm.ScaleUnit, ssm.XiPerMode
-	}},
-	{name: "width", size: 3, length: 50, change: func(c *model.Config) {
-		c.SSM.Init, c.SSM.Param, c.SSM.XiPer = ssm.DFouT, ssm.ParamWidth, ssm.XiPerBoth
-	}},
+	{name: "width", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init, c.SSM.Param = ssm.DFouT, ssm.ParamWidth }},
 	{name: "default reading, bidirectional, step scale", size: 3, length: 50, stepScale: 2, change: func(c *model.Config) {
 		c.SSM.Init, c.SSM.Param, c.SSM.Bidirectional = ssm.DFouTSingle, ssm.ParamAuto, true
 		c.SSM = c.SSM.Resolve()
 	}},
-	{name: "zero pole", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init, c.SSM.ZeroPole = ssm.DFouT, true }},
 	{name: "S5", size: 3, length: 150, change: func(c *model.Config) { c.SSM = s5(8) }},
 	{name: "S5, bidirectional, lengths", size: 5, length: 290, lengths: []int{290, 7, 1, 130, 128}, change: func(c *model.Config) {
 		c.SSM, c.PreNorm, c.Norm = s5(12), true, model.NormBatch
@@ -102,16 +89,10 @@ var networks = []network{
 	{name: "decimated, step scale", size: 3, length: 30, stepScale: 2, change: func(c *model.Config) {
 		c.SSM.Init, c.SSM.RateRule = ssm.DFouT, ssm.RateDecimate
 	}},
-	{name: "half, b_scale zoh-1", size: 3, length: 50, change: func(c *model.Config) {
-		c.SSM.Init, c.SSM.BScale = ssm.DFouTHalf, ssm.ScaleZOH1
+	{name: "half, bilinear", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init, c.SSM.Disc = ssm.DFouTHalf, ssm.Bilinear }},
+	{name: "DFouT, continuous", size: 3, length: 50, change: func(c *model.Config) {
+		c.SSM.Init, c.SSM.Param = ssm.DFouT, ssm.ParamContinuous
 	}},
-	{name: "batched, b_scale gamma", size: 3, length: 50, change: func(c *model.Config) {
-		c.SSM.Init, c.SSM.BScale, c.SSM.XiPer = ssm.BatchedDFouT, ssm.ScaleGamma, ssm.XiPerBoth
-	}},
-	{name: "rndimag, continuous", size: 3, length: 50, change: func(c *model.Config) {
-		c.SSM.Init, c.SSM.Param = ssm.RndImag, ssm.ParamContinuous
-	}},
-	{name: "token, bilinear", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init, c.SSM.Disc = ssm.Token, ssm.Bilinear }},
 	{name: "real", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init = ssm.Real }},
 	{name: "DFouT, step scale", size: 3, length: 50, stepScale: 2, change: func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.DFouT, true }},
 	{name: "undamped", size: 2, length: 60, change: func(c *model.Config) { c.SSM.AReal = 0 }},

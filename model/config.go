@@ -97,7 +97,7 @@ type Config struct {
 	SSM       ssm.Config `toml:"-" json:"ssm"`
 }
 
-// Default returns a network with the literal reading of S4D-DFouT (docs/maths.md §2.6). DInput,
+// Default returns a network with the literal reading of S4D-DFouT (docs/maths.md §2.4). DInput,
 // DOutput, DModel and NLayers depend on the task. train.Default has the defaults of training.
 func Default() Config {
 	return Config{

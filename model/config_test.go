@@ -41,7 +41,7 @@ func variants() map[string]Config {
 	add("pairs", func(c *Config) { c.Pairs = true })
 	add("one SSM of three", func(c *Config) { c.NLayers, c.SSMLayers = 3, 1 })
 	add("unit circle", func(c *Config) { c.SSM.Init, c.SSM.AReal = ssm.Lin, 0 })
-	add("width", func(c *Config) { c.SSM.Param, c.SSM.BScale, c.SSM.TrainB = ssm.ParamWidth, ssm.ScaleUnit, true })
+	add("width", func(c *Config) { c.SSM.Param, c.SSM.TrainB = ssm.ParamWidth, true })
 	return list
 }
 

@@ -82,8 +82,7 @@ func (m *Model) gains() (layers []*ssm.ModeGains) {
 // below least.
 func (m *Model) withModes(kept int, layers []*ssm.ModeGains, least float64) *Model {
 	c := m.Config
-	modes := c.SSM.Modes()
-	c.SSM.DState, c.SSM.NSSM, c.SSM.Grid, c.SSM.ZeroPole = 2*kept, 0, "", false
+	c.SSM.DState, c.SSM.NSSM = 2*kept, 0
 	if c.SSM.Init == ssm.DFouTHalf { // this scheme implies M = N/2 + 1
 		c.SSM.Init = ssm.DFouT
 	}
@@ -104,19 +103,12 @@ func (m *Model) withModes(kept int, layers []*ssm.ModeGains, least float64) *Mod
 			copy(t.Data, from.Data)
 		}
 	}
-	size := 1.0 // of C: with a unit gain, B̄ depends on the number of modes
-	if c.SSM.Discrete() && c.SSM.BScale == ssm.ScaleUnit {
-		size = math.Sqrt(float64(kept) / float64(modes))
-	}
 	for i, g := range layers {
 		if c.SSM.MIMO() {
 			m.Weights.Layers[i].keepScanModes(&out.Weights.Layers[i], g.LAST(), kept, least)
 			continue
 		}
 		m.Weights.Layers[i].keepModes(&out.Weights.Layers[i], g, kept, m.Config.ssmConfig().Copies(), least)
-		for k := range out.Weights.Layers[i].C {
-			out.Weights.Layers[i].C[k] *= float32(size)
-		}
 	}
 	return out
 }

@@ -35,8 +35,6 @@ func TestPrune(t *testing.T) {
 		"half, B trained":    func(c *Config) { c.SSM.Init, c.SSM.TrainB = ssm.DFouTHalf, true },
 		"lin, bidirectional": func(c *Config) { c.SSM.Init, c.SSM.Bidirectional, c.SSM.NSSM = ssm.Lin, true, 2 },
 		"width":              func(c *Config) { c.SSM.Param = ssm.ParamWidth },
-		"zero pole":          func(c *Config) { c.SSM.ZeroPole = true },
-		"grid d, gamma":      func(c *Config) { c.SSM.Grid, c.SSM.BScale = ssm.GridD, ssm.ScaleGamma },
 		"dss":                dss,
 		"default reading":    defaultReading,
 	} {
@@ -89,28 +87,11 @@ func checkPruned(t *testing.T, name string, before, after *ssm.Discrete) {
 	}
 }
 
-// With a unit gain, C makes up for the B̄ of fewer modes, up to its rounding.
-func TestPruneUnitGain(t *testing.T) {
-	m := must.Get(New(pruneConfig(func(c *Config) { c.SSM.BScale = ssm.ScaleUnit }), 1))(t)
-	before := m.SSMParams(0).Discretize(ssm.ZOH, 1)
-	after := must.Get(m.Prune(0.5))(t).SSMParams(0).Discretize(ssm.ZOH, 1)
-	for h := range after.H {
-		for i := range after.M {
-			n := slices.Index(before.LogLambda[h*before.M:(h+1)*before.M], after.LogLambda[h*after.M+i])
-			got, want := after.W[h*after.M+i], before.W[h*before.M+n]
-			if cmplx.Abs(got-want) > 2e-7*cmplx.Abs(want) {
-				t.Errorf("channel %d: weight %d is %v, expected %v", h, i, got, want)
-			}
-		}
-	}
-}
-
 // PruneGlobal leaves the states with the highest LAST scores of the network, whatever their layer
 // and SSM.
 func TestPruneGlobal(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"dfout":              func(c *Config) { c.SSMLayers, c.NLayers = 2, 3 },
-		"unit gain":          func(c *Config) { c.SSM.BScale = ssm.ScaleUnit },
 		"dss":                dss,
 		"default reading":    defaultReading,
 		"lin, bidirectional": func(c *Config) { c.SSM.Init, c.SSM.Bidirectional, c.SSM.NSSM = ssm.Lin, true, 2 },

@@ -8,7 +8,7 @@ import (
 )
 
 // diagonal is the recurrence of S4D. B̄ is folded into C, W = C·B̄, which a diagonal system with one
-// input allows: h ← λ̄h + x, y = 2·Re Σ W h + D x (docs/maths.md §2.5). The state is h, [re,
+// input allows: h ← λ̄h + x, y = 2·Re Σ W h + D x (docs/maths.md §6). The state is h, [re,
 // im][H][M].
 type diagonal struct {
 	drift

@@ -93,7 +93,7 @@ func relativeL2(got []float32, want, size []float64) float64 {
 }
 
 // complexRecursion is h ← λ̄h + B̄x, y = 2·Re Σ C h in complex128, with λ̄ and B̄ by the formulas
-// of docs/maths.md §1.3 and §2.6. The size of y is √Σ|2 C h|².
+// of docs/maths.md §1.3 and §2.4. The size of y is √Σ|2 C h|².
 func complexRecursion(n *reference.Network, x []float32) (y, size []float64) {
 	l := n.Layers[0] // of one channel
 	y, size = make([]float64, len(x)), make([]float64, len(x))

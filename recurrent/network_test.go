@@ -87,15 +87,9 @@ func variants() map[string]model.Config {
 	add("tokens", func(c *model.Config) { c.Encoder = model.EncoderEmbedding; c.DInput = 11 })
 	add("bilinear, tied", func(c *model.Config) { c.SSM.Init, c.SSM.Disc, c.SSM.NSSM = ssm.Lin, ssm.Bilinear, 2 })
 	add("inv, trained B", func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.Inv, true })
-	add("half, b_scale one", func(c *model.Config) { c.SSM.Init, c.SSM.BScale = ssm.DFouTHalf, ssm.ScaleOne })
-	add("token, gamma", func(c *model.Config) { c.SSM.Init, c.SSM.BScale = ssm.Token, ssm.ScaleGamma })
-	add("zoh-own", func(c *model.Config) {
-		c.SSM.Init, c.SSM.BScale, c.SSM.XiPer = ssm.DFouT, ssm.ScaleZOHOwn, ssm.XiPerBoth
-	})
+	add("half", func(c *model.Config) { c.SSM.Init = ssm.DFouTHalf })
 	add("default reading", func(c *model.Config) { defaultReading(&c.SSM) })
 	add("width", func(c *model.Config) { c.SSM.Init, c.SSM.Param = ssm.DFouT, ssm.ParamWidth })
-	add("zero pole", func(c *model.Config) { c.SSM.Init, c.SSM.ZeroPole = ssm.DFouT, true })
-	add("unit-gain", func(c *model.Config) { c.SSM.Init, c.SSM.BScale = ssm.DFouT, ssm.ScaleUnit })
 	add("real, bilinear", func(c *model.Config) { c.SSM.Init, c.SSM.Disc = ssm.Real, ssm.Bilinear })
 	add("legs", func(c *model.Config) { c.SSM.Init = ssm.LegS; c.Pool = model.PoolNone })
 	add("DSS", func(c *model.Config) { setDSS(&c.SSM, 1000) })

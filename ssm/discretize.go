@@ -140,36 +140,14 @@ type gain struct {
 	ofStep    float64    // 1 if value is also proportional to the step, else 0
 }
 
-// gain applies the scale of B̄ (docs/maths.md §2.6 item 4, §16).
+// gain returns the gain of a mode with the exponent a. It is proportional to the step, Δ or ξ, and
+// in ParamWidth to the mode's own ξₙ = 2ρξ = −2·Re a (docs/maths.md §2.4 item 2).
 func (p *Params) gain(r transform, a complex128, step float64) gain {
-	scale := ScaleZOHXi
-	if p.Discrete() && p.BScale != "" {
-		scale = p.BScale
-	}
-	switch scale {
-	case ScaleZOH1:
-		return gain{value: r.input, slope: r.dIn}
-	case ScaleOne:
-		return gain{value: 1}
-	case ScaleZOHOwn:
+	if p.MovesByWidth() {
 		xi := complex(-2*real(a), 0)
 		return gain{value: xi * r.input, slope: xi * r.dIn, realSlope: -2 * r.input}
-	case ScaleGamma:
-		return gamma(a)
-	case ScaleUnit:
-		return gamma(a).times(1 / math.Sqrt(2*float64(p.Modes())))
 	}
 	return gain{value: complex(step, 0) * r.input, slope: complex(step, 0) * r.dIn, ofStep: 1}
-}
-
-// gamma is √(1 − |λ̄|²) of zero-order hold.
-func gamma(a complex128) gain {
-	value := math.Sqrt(-math.Expm1(2 * real(a)))
-	k := gain{value: complex(value, 0)}
-	if value > 0 {
-		k.realSlope = complex(-math.Exp(2*real(a))/value, 0)
-	}
-	return k
 }
 
 // times returns the gain and its derivatives times a factor.

@@ -7,7 +7,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// The vectors of docs/maths.md §2.8, computed in float64 by the official formulas and their
+// The vectors of docs/maths.md §2.5, computed in float64 by the official formulas and their
 // automatic derivatives.
 
 var goldenC = []complex128{1, 0.5i, -0.25 + 0.25i, 0.1 - 0.3i}
@@ -24,9 +24,9 @@ func caseG1(disc Disc) *Params {
 	return p
 }
 
-// caseG2 is DFouT's grid for N=8, H=2 with ξ = 0.1, ρ = ½.
-func caseG2(scale BScale) *Params {
-	p := NewParams(Config{DModel: 2, DState: 8, Init: DFouT, Disc: ZOH, AReal: 0.5, BScale: scale})
+// caseG2 is DFouT's grid for N=8, H=2 with ξ = 0.1, ρ = ½. With the parameters of width, u = 0.
+func caseG2(param Param) *Params {
+	p := NewParams(Config{DModel: 2, DState: 8, Init: DFouT, Disc: ZOH, Param: param})
 	if err := p.initPoles(random.Stream{}); err != nil {
 		panic(err)
 	}
@@ -34,11 +34,14 @@ func caseG2(scale BScale) *Params {
 		p.Step[h] = math.Log(0.1)
 		copy(p.C[4*h:], goldenC)
 	}
+	for i := range p.Decay {
+		p.Decay[i] = math.Log(0.5)
+	}
 	return p
 }
 
 func TestGoldenKernels(t *testing.T) {
-	tenth := func(k ...float64) []float64 { // zoh-ξ is ξ times the listed zoh-1
+	tenth := func(k ...float64) []float64 { // ξ times the listed kernel of (e^a − 1)/a
 		for i := range k {
 			k[i] *= 0.1
 		}
@@ -57,17 +60,9 @@ func TestGoldenKernels(t *testing.T) {
 			0.053586565404458, 0.043218129235731, 0.0343030950726, 0.028560378934558}},
 		{"G1 zoh step scale 2", caseG1(ZOH), 2, 0, []float64{0.161821132196766, 0.135765512285314, 0.095167028934201, 0.060787614023783,
 			0.058182542070088, 0.091596083361946, 0.137063388875651, 0.160284157270502}},
-		{"G2 one, channel 0", caseG2(ScaleOne), 1, 0, []float64{1.7, 1.023271670833892, 0.814353676232364, 2.030047451712342,
-			1.064349979001377, 1.498618363549017}},
-		{"G2 one, channel 1", caseG2(ScaleOne), 1, 1, []float64{1.7, 0.664068134053673, 1.023706678663286, 1.166468701140593,
-			-0.081873075307798, 0.702059666683462}},
-		{"G2 zoh-1, channel 1", caseG2(ScaleZOH1), 1, 1, []float64{1.257985969119052, 0.577834409025228, 1.419210713001652,
-			0.308790822564394, 0.450869805865156, -0.497461945466701}},
-		{"G2 gamma, channel 0", caseG2(ScaleGamma), 1, 0, []float64{0.524423361298938, 0.315663275965112, 0.251215348338779,
-			0.626237828366665, 0.328335290344915, 0.462300282068641}},
-		{"G2 channel 0", caseG2(""), 1, 0, tenth(1.45119749967775, 0.719708277169767, 1.495575547704077, 1.684681739516563,
+		{"G2 channel 0", caseG2(ParamDiscrete), 1, 0, tenth(1.45119749967775, 0.719708277169767, 1.495575547704077, 1.684681739516563,
 			0.989458498355402, 2.442750916467203)},
-		{"G2 channel 1", caseG2(ScaleZOHXi), 1, 1, tenth(1.257985969119052, 0.577834409025228, 1.419210713001652, 0.308790822564394,
+		{"G2 channel 1", caseG2(ParamWidth), 1, 1, tenth(1.257985969119052, 0.577834409025228, 1.419210713001652, 0.308790822564394,
 			0.450869805865156, -0.497461945466701)},
 	}
 	for _, test := range tests {

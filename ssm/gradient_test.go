@@ -50,20 +50,16 @@ func TestGradients(t *testing.T) {
 		{Init: Lin, Disc: ZOH}, {Init: Lin, Disc: Bilinear}, {Init: DFouT, Disc: ZOH}, {Init: LegS, Disc: ZOH, TrainB: true},
 		{Init: Inv, Disc: Bilinear, NSSM: 2, Bidirectional: true}, {Init: Lin, Disc: ZOH, NSSM: 1, Bidirectional: true},
 		{Init: DFouT, Disc: ZOH, Bidirectional: true}, {Init: DFouT, Disc: Bilinear},
-		{Init: DFouT, Disc: ZOH, BScale: ScaleZOH1}, {Init: DFouT, Disc: ZOH, BScale: ScaleOne, Bidirectional: true},
-		{Init: DFouT, Disc: ZOH, BScale: ScaleGamma}, {Init: RndImag, Disc: ZOH, Param: ParamContinuous},
-		{Init: DFouTHalf, Disc: ZOH, XiPer: XiPerBoth}, {Init: DFouT, Disc: ZOH, TrainB: true, BScale: ScaleGamma},
-		{Init: DFouT, Disc: ZOH, BScale: ScaleZOHOwn, XiPer: XiPerBoth}, {Init: DFouT, Disc: ZOH, BScale: ScaleUnit, XiPer: XiPerMode, Bidirectional: true},
-		{Init: DFouT, Disc: ZOH, Param: ParamWidth, XiPer: XiPerBoth}, {Init: RndImag, Disc: Bilinear, Param: ParamWidth},
-		{Init: DFouT, Disc: ZOH, Param: ParamWidth, BScale: ScaleZOHOwn, TrainB: true, Bidirectional: true},
-		{Init: DFouT, Disc: ZOH, ZeroPole: true}, {Init: DFouT, Disc: ZOH, ZeroPole: true, Param: ParamContinuous},
-		{Init: DFouT, Disc: ZOH, RateRule: RateDecimate, BScale: ScaleZOHOwn}, {Init: DFouT, Disc: Bilinear, RateRule: RateDecimate, Param: ParamWidth},
-		{Init: Lin, Disc: Bilinear, Bandlimit: 0.2}, {Init: RndImag, Disc: ZOH, Bandlimit: 0.7},
+		{Init: DFouT, Disc: ZOH, Param: ParamContinuous}, {Init: DFouTHalf, Disc: ZOH, TrainB: true},
+		{Init: DFouT, Disc: ZOH, Param: ParamWidth}, {Init: DFouT, Disc: Bilinear, Param: ParamWidth},
+		{Init: DFouTSingle, Disc: ZOH, Param: ParamWidth, TrainB: true, Bidirectional: true},
+		{Init: DFouT, Disc: ZOH, Param: ParamWidth, RateRule: RateDecimate}, {Init: DFouT, Disc: Bilinear, RateRule: RateDecimate},
+		{Init: Lin, Disc: Bilinear, Bandlimit: 0.2}, {Init: DFouTHalf, Disc: ZOH, Bandlimit: 0.7},
 	} {
 		for _, stepScale := range []float64{1, 2, 0.7} {
-			t.Run(fmt.Sprintf("%s/%s/b_scale=%s/n_ssm=%d/bidirectional=%v/step_scale=%g", cfg.Init, cfg.Disc, cfg.BScale, cfg.NSSM, cfg.Bidirectional, stepScale), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/%s/param=%s/n_ssm=%d/bidirectional=%v/step_scale=%g", cfg.Init, cfg.Disc, cfg.Param, cfg.NSSM, cfg.Bidirectional, stepScale), func(t *testing.T) {
 				full := config(cfg.Init, 4, 8)
-				full.BScale, full.Param, full.XiPer, full.Bandlimit, full.ZeroPole, full.RateRule = cfg.BScale, cfg.Param, cfg.XiPer, cfg.Bandlimit, cfg.ZeroPole, cfg.RateRule
+				full.Param, full.Bandlimit, full.RateRule = cfg.Param, cfg.Bandlimit, cfg.RateRule
 				full.Disc, full.NSSM, full.Bidirectional, full.TrainB = cfg.Disc, cfg.NSSM, cfg.Bidirectional, cfg.TrainB
 				full.DtMin, full.XiMin = 0.02, 0.02
 				p := mustNew(t, full, 3, 0)

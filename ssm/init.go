@@ -13,8 +13,8 @@ const (
 	drawStep uint64 = 0 << 32 // + h: uniform
 	drawC    uint64 = 1 << 32 // + 2·((direction·H + h)·M + n), + 1 for Im: normal
 	drawD    uint64 = 2 << 32 // + h: normal
-	drawFreq uint64 = 3 << 32 // + s·M + n: normal or uniform
-	drawXi   uint64 = 4 << 32 // + s·M + n, or + n: uniform
+	drawFreq uint64 = 3 << 32 // + s·M + n: normal; LRU: + n: uniform
+	drawXi   uint64 = 4 << 32 // + s·M + n: uniform
 
 	// S5 draws B and C in the basis of the HiPPO state, with N in place of M in the index of C.
 	drawB      uint64 = 5 << 32 // S5: + i·H + h: uniform; LRU: + 2·(n·H + h), + 1 for Im: normal

@@ -9,26 +9,18 @@ import (
 	"testing"
 )
 
-// discreteConfigs are configurations with discrete parameters: every scale of B̄, and angles beyond
-// π.
+// discreteConfigs are configurations with discrete parameters, some with angles beyond π.
 func discreteConfigs() map[string]Config {
-	list := map[string]Config{}
-	for _, scale := range []BScale{"", ScaleZOHXi, ScaleZOH1, ScaleOne, ScaleGamma, ScaleZOHOwn, ScaleUnit} {
-		cfg := config(DFouT, 3, 8)
-		cfg.BScale = scale
-		list[fmt.Sprintf("b_scale=%s", scale)] = cfg
-	}
+	list := map[string]Config{"dfout": config(DFouT, 3, 8)}
 	add := func(name string, init Init, change func(*Config)) {
 		cfg := config(init, 3, 8)
 		change(&cfg)
 		list[name] = cfg
 	}
-	add("full circle", DFouT, func(c *Config) { c.Grid = GridC })
-	add("random angles", RndImag, func(c *Config) { c.Bidirectional = true })
+	add("half, bidirectional", DFouTHalf, func(c *Config) { c.Bidirectional = true })
 	add("bilinear", DFouT, func(c *Config) { c.Disc = Bilinear })
 	add("width", DFouT, func(c *Config) { c.Param = ParamWidth })
 	add("default reading", DFouTSingle, func(c *Config) { c.Param = ParamAuto; *c = c.Resolve() })
-	add("zero pole", DFouT, func(c *Config) { c.ZeroPole = true })
 	add("trained B", DFouT, func(c *Config) { c.TrainB = true })
 	return list
 }
@@ -121,17 +113,17 @@ func TestHeldKernel(t *testing.T) {
 	}
 }
 
-// With the rule hold, zoh-xi and zoh-1 are zero-order hold with the step rξ or r.
+// With the rule hold, B̄ is that of zero-order hold with the step rξ.
 func TestHoldIsZOH(t *testing.T) {
-	for scale, step := range map[BScale]func(xi float64) float64{ScaleZOHXi: func(xi float64) float64 { return xi }, ScaleZOH1: func(float64) float64 { return 1 }} {
+	for _, param := range []Param{ParamDiscrete, ParamWidth} {
 		cfg := config(DFouT, 2, 8)
-		cfg.BScale = scale
+		cfg.Param = param
 		p := mustNew(t, cfg, 2, 1)
 		one, two := p.Discretize(ZOH, 1), p.Discretize(ZOH, 2.5)
 		for i, a := range one.LogLambda {
 			f, _ := phi(2.5 * a)
-			if want := complex(2.5*step(math.Exp(p.Step[i/one.M])), 0) * f; cmplx.Abs(two.BBar[i]-want) > 1e-15*(1+cmplx.Abs(want)) {
-				t.Errorf("%s: B̄ at step scale 2.5 is %g, expected %g", scale, two.BBar[i], want)
+			if want := complex(-5*real(a), 0) * f; cmplx.Abs(two.BBar[i]-want) > 1e-15*(1+cmplx.Abs(want)) {
+				t.Errorf("%s: B̄ at step scale 2.5 is %g, expected %g", param, two.BBar[i], want)
 			}
 			if cmplx.Abs(two.LogLambda[i]-2.5*a) > 1e-15 {
 				t.Errorf("log λ̄[%d]: %g at step scale 1, %g at step scale 2.5", i, a, two.LogLambda[i])
@@ -172,7 +164,7 @@ func TestBandlimit(t *testing.T) {
 		turn func(p *Params, h, i int) float64 // the angle per sample in training
 	}{
 		{config(DFouT, 4, 16), func(p *Params, h, i int) float64 { return p.Freq[i] }},
-		{config(RndImag, 4, 16), func(p *Params, h, i int) float64 { return folded(p.Freq[i]) }},
+		{config(DFouTHalf, 4, 16), func(p *Params, h, i int) float64 { return folded(p.Freq[i]) }},
 		{config(Inv, 4, 16), continuous},
 		{dss, continuous},
 	} {

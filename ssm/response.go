@@ -66,9 +66,8 @@ func coverage(logPoles []complex128) float64 {
 }
 
 // Aliased returns how many modes of channel h turn by π or more per sample (paper, Lemma 1).
-// Bilinear poles never do. In schemes that place angles on the full circle (Token, RndImag, grids b
-// and c) it counts the poles of the lower half, which are equivalent to their mirror images in the
-// upper half.
+// Bilinear poles never do. One mode of every SSM of dfout-half does: it is equivalent to its mirror
+// image in the upper half circle.
 func (d *Discrete) Aliased(h int) (n int) {
 	for _, a := range d.LogLambda[h*d.M : (h+1)*d.M] {
 		if math.Abs(imag(a)) >= math.Pi {

@@ -9,10 +9,7 @@
 // arXiv 2206.11893).
 package ssm
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // Init names an initialisation scheme of the poles (docs/maths.md §2).
 type Init string
@@ -31,53 +28,30 @@ const (
 	FouT  Init = "fout"  // S4: HiPPO-FouT, Im A_n = π(N/2−1−n)
 	Hippo Init = "hippo" // S4: the first half of the copies LegS, the second FouT
 
-	DFouT        Init = "dfout"         // S4D-DFouT: one uniform grid over all SSMs of a layer
-	DFouTSingle  Init = "dfout-single"  // S4D-DFouT of a single SSM, the same in all: 2πn/N
-	DFouTHalf    Init = "dfout-half"    // dfout with grid "b": the paper's N⁺ = N/2 + 1 poles
-	Token        Init = "token"         // S4D-Token: 2π/(n+1), the same in all SSMs
-	RndImag      Init = "rndimag"       // S4D-RndImag: uniform at random
-	BatchedDFouT Init = "batched-dfout" // S4D-Batched-DFouT: adjacent angles in one SSM
+	DFouT       Init = "dfout"        // S4D-DFouT: one uniform grid over all SSMs of a layer
+	DFouTSingle Init = "dfout-single" // S4D-DFouT of a single SSM, the same in all: 2πn/N
+	DFouTHalf   Init = "dfout-half"   // dfout with one more pole per SSM: the paper's N⁺ = N/2 + 1
 
 	Ring Init = "ring" // LRU: a ring around 0 in the plane of λ̄
 
 	Imported Init = "imported"
 )
 
-// Grid selects DFouT's angles, which the paper leaves open (docs/maths.md §2.6 item 1).
-type Grid string
-
-// The grids. With H SSMs, h counting them:
-const (
-	GridA Grid = "a" // M = N/2 modes, 2πn/N + 2πh/(NH): the upper half circle, once (default)
-	GridB Grid = "b" // M = N/2 + 1: the same and the next pole, π + 2πh/(NH)
-	GridC Grid = "c" // M = N: the full circle, whose lower half repeats the upper one's frequencies
-	GridD Grid = "d" // M = N: πn/N + πh/(NH), twice as dense on the upper half circle
-)
-
-// BScale selects the scale of B̄, which the paper leaves open (docs/maths.md §2.6 item 4). a is the
-// exponent of a mode.
-type BScale string
-
-// The scales. The first is S4D's, with ξ in place of Δ.
-const (
-	ScaleZOHXi BScale = "zoh-xi" // ξ(e^a − 1)/a (default)
-	ScaleZOH1  BScale = "zoh-1"  // (e^a − 1)/a
-	ScaleOne   BScale = "one"    // 1
-	ScaleGamma BScale = "gamma"  // γ = √(1 − |λ̄|²)
-
-	ScaleZOHOwn BScale = "zoh-own"   // ξₙ(e^a − 1)/a, with the mode's own ξₙ = 2ρξ = −2·Re a
-	ScaleUnit   BScale = "unit-gain" // γ/√(2M): white noise has an output of its own variance
-)
-
-// Param selects the trained quantities of a scheme on the unit circle (docs/maths.md §2.6 item 3).
+// Param selects the trained quantities of a scheme on the unit circle, and with them the initial
+// damping and the scale of B̄ (docs/maths.md §2.4 item 2).
 type Param string
 
-// The parametrisations.
+// The parametrisations. a is the exponent of a mode.
 const (
-	ParamDiscrete   Param = "discrete"   // P2: a = −ρξ + iθ, trained ξ, ρ and θ (default)
-	ParamContinuous Param = "continuous" // P1: S4D's a = Δ·A with Δ = ξ and Im A = θ/ξ at the start
-	ParamWidth      Param = "width"      // discrete with θ = Ω + 2ρξ·u: trained ξ, ρ and u (§16)
-	ParamAuto       Param = "auto"       // in configurations of training: see Resolve
+	// Trained ξ, ρ and θ, a = −ρξ + iθ. ξ is the SSM's, and B̄/B = ξ(e^a − 1)/a (default).
+	ParamDiscrete Param = "discrete"
+	// S4D's a = Δ·A, with Δ = ξ and Im A = θ/ξ at the start, and B̄/B = Δ(e^a − 1)/a.
+	ParamContinuous Param = "continuous"
+	// Trained ξ, ρ and u, a = −ρξ + i(Ω + 2ρξ·u) (docs/maths.md §16). Every mode draws its own
+	// initial damping ξₙ = 2ρξ, and B̄/B = ξₙ(e^a − 1)/a.
+	ParamWidth Param = "width"
+	// In configurations of training: see Resolve.
+	ParamAuto Param = "auto"
 )
 
 // RateRule selects B̄ of discrete poles, also those of an LRU, at another sampling rate, where λ̄
@@ -97,16 +71,6 @@ const (
 	// For S4: C̃ stays as it is, as in the official code. The kernel then approximates the one at
 	// the new rate.
 	RateKeep RateRule = "keep"
-)
-
-// XiPer selects which poles share a damping ξ at the start (docs/maths.md §2.6 item 2).
-type XiPer string
-
-// The choices. The scale of B̄ uses the SSM's ξ, unless it is ScaleZOHOwn.
-const (
-	XiPerSSM  XiPer = "ssm"  // one per SSM (default)
-	XiPerMode XiPer = "mode" // one per mode n, the same in all SSMs
-	XiPerBoth XiPer = "both" // one per mode and SSM
 )
 
 // Disc names a discretisation (docs/maths.md §1.3).
@@ -134,17 +98,11 @@ const (
 type Config struct {
 	Layer Layer `toml:"layer" json:"layer,omitempty"` // "" means s4d
 
-	DModel int    `toml:"-" json:"-"`                       // H, set by the owner of the layer
-	DState int    `toml:"d_state" json:"d_state"`           // N, even; M = N/2 modes are stored
-	Init   Init   `toml:"init" json:"init"`                 // scheme of the poles
-	Disc   Disc   `toml:"disc" json:"disc"`                 // zoh or bilinear
-	Grid   Grid   `toml:"grid" json:"grid,omitempty"`       // of dfout; "" means a
-	BScale BScale `toml:"b_scale" json:"b_scale,omitempty"` // discrete only; "" means zoh-xi
-	Param  Param  `toml:"param" json:"param,omitempty"`     // of angles; "" means discrete
-	XiPer  XiPer  `toml:"xi_per" json:"xi_per,omitempty"`   // of angles; "" means ssm
-
-	// Every SSM of angles has one more mode, whose angle is 0 at the start (docs/maths.md §16).
-	ZeroPole bool `toml:"zero_pole" json:"zero_pole,omitempty"`
+	DModel int   `toml:"-" json:"-"`                   // H, set by the owner of the layer
+	DState int   `toml:"d_state" json:"d_state"`       // N, even; M = N/2 modes are stored
+	Init   Init  `toml:"init" json:"init"`             // scheme of the poles
+	Disc   Disc  `toml:"disc" json:"disc"`             // zoh or bilinear
+	Param  Param `toml:"param" json:"param,omitempty"` // of angles; "" means discrete
 
 	// Δ is log-uniform in [DtMin, DtMax]; ξ, of schemes on the unit circle, in [XiMin, XiMax].
 	DtMin float64 `toml:"dt_min" json:"dt_min"`
@@ -199,66 +157,39 @@ func (c Config) MIMO() bool { return c.Layer == LayerS5 || c.Layer == LayerLRU }
 // StoresB reports whether B is a parameter.
 func (c Config) StoresB() bool { return c.TrainB || c.Layer == LayerS4 || c.MIMO() }
 
-// Resolve replaces ParamAuto. For decaying poles on angles with zero-order hold it means ParamWidth
-// and, unless XiPer and BScale are set, XiPerBoth and ScaleZOHOwn: the reading of DFouT that was
-// most accurate (REPRODUCTION.md). In all other cases it means ParamDiscrete, which Resolve writes
-// as "".
+// Resolve replaces ParamAuto. For decaying poles on angles with zero-order hold it means
+// ParamWidth, the reading of DFouT that was most accurate (REPRODUCTION.md). In all other cases it
+// means ParamDiscrete, which Resolve writes as "".
 func (c Config) Resolve() Config {
-	auto := c.Param == ParamAuto
-	if auto || c.Param == ParamDiscrete {
+	switch {
+	case c.Param == ParamAuto && c.Angles() && c.AReal > 0 && c.Disc == ZOH && c.layer() == LayerS4D:
+		c.Param = ParamWidth
+	case c.Param == ParamAuto, c.Param == ParamDiscrete:
 		c.Param = ""
 	}
-	if !auto || !c.Angles() || c.AReal == 0 || c.Disc != ZOH || c.layer() != LayerS4D {
-		return c
-	}
-	c.Param, c.XiPer, c.BScale = ParamWidth, cmp.Or(c.XiPer, XiPerBoth), cmp.Or(c.BScale, ScaleZOHOwn)
 	return c
 }
 
 // Angles reports whether the scheme places angles on the unit circle, with a damping ξ.
 func (c Config) Angles() bool {
-	return slices.Contains([]Init{DFouT, DFouTSingle, DFouTHalf, Token, RndImag, BatchedDFouT}, c.Init)
+	return slices.Contains([]Init{DFouT, DFouTSingle, DFouTHalf}, c.Init)
 }
 
 // Discrete reports whether the poles are parameterised in the discrete domain, a = −ρξ + iθ
-// (docs/maths.md §2.6 item 3), rather than as a = Δ·A.
+// (docs/maths.md §2.4 item 2), rather than as a = Δ·A.
 func (c Config) Discrete() bool { return c.Angles() && c.Param != ParamContinuous }
 
 // MovesByWidth reports whether angles are θ = Ω + 2ρξ·u with a fixed Ω: a step of u moves an angle
 // in proportion to the width of its resonance (docs/maths.md §16).
 func (c Config) MovesByWidth() bool { return c.Angles() && c.Param == ParamWidth }
 
-// grid returns the grid in use.
-func (c Config) grid() Grid {
-	switch {
-	case c.Init == DFouTHalf:
-		return GridB
-	case c.Grid == "":
-		return GridA
-	}
-	return c.Grid
-}
-
 // Modes returns M, the number of stored complex modes per SSM.
 func (c Config) Modes() int {
-	if c.ZeroPole {
-		return c.schemeModes() + 1 // the last mode is the pole at frequency 0
-	}
-	return c.schemeModes()
-}
-
-// schemeModes returns the number of modes whose angles are those of the scheme.
-func (c Config) schemeModes() int {
-	if c.Layer == LayerLRU {
+	switch {
+	case c.Layer == LayerLRU:
 		return c.DState
-	}
-	if c.Init == DFouT || c.Init == DFouTHalf {
-		switch c.grid() {
-		case GridB:
-			return c.DState/2 + 1
-		case GridC, GridD:
-			return c.DState
-		}
+	case c.Init == DFouTHalf:
+		return c.DState/2 + 1
 	}
 	return c.DState / 2
 }

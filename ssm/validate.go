@@ -80,7 +80,7 @@ func (c Config) validateShape() error {
 
 // Inits lists the schemes that New draws, in the order of docs/maths.md §2.
 func Inits() []Init {
-	return []Init{Lin, Inv, LegS, Real, Inv2, Quad, Rand, DFouT, DFouTSingle, DFouTHalf, Token, RndImag, BatchedDFouT}
+	return []Init{Lin, Inv, LegS, Real, Inv2, Quad, Rand, DFouT, DFouTSingle, DFouTHalf}
 }
 
 // layerInits and layerDiscs return what the layer supports, apart from Imported.
@@ -204,20 +204,12 @@ func (c Config) validateScheme() error {
 
 // validateChoices checks the keys of S4D and DSS that have a list of values.
 func (c Config) validateChoices() error {
-	discs := c.layerDiscs()
-	grids, scales := []Grid{"", GridA, GridB, GridC, GridD}, []BScale{"", ScaleZOHXi, ScaleZOH1, ScaleOne, ScaleGamma, ScaleZOHOwn, ScaleUnit}
-	params, shares := []Param{"", ParamDiscrete, ParamContinuous, ParamWidth}, []XiPer{"", XiPerSSM, XiPerMode, XiPerBoth}
+	discs, params := c.layerDiscs(), []Param{"", ParamDiscrete, ParamContinuous, ParamWidth}
 	switch {
-	case !slices.Contains(grids, c.Grid):
-		return fmt.Errorf("ssm: grid %q: expected one of %q", c.Grid, grids[1:])
-	case !slices.Contains(scales, c.BScale):
-		return fmt.Errorf("ssm: b_scale %q: expected one of %q", c.BScale, scales[1:])
 	case !slices.Contains(params, c.Param):
 		return fmt.Errorf("ssm: param %q: expected one of %q", c.Param, params[1:])
 	case !slices.Contains([]RateRule{"", RateHold, RateDecimate}, c.RateRule):
 		return fmt.Errorf("ssm: rate_rule %q: expected one of %q", c.RateRule, []RateRule{RateHold, RateDecimate})
-	case !slices.Contains(shares, c.XiPer):
-		return fmt.Errorf("ssm: xi_per %q: expected one of %q", c.XiPer, shares[1:])
 	case !slices.Contains(discs, c.Disc):
 		return fmt.Errorf("ssm: disc %q: expected one of %q", c.Disc, discs)
 	}
@@ -232,20 +224,8 @@ func (c Config) validateAngles() error {
 		return fmt.Errorf("ssm: rate_rule %q: poles of init %q follow other sampling rates by scaling the step Δ, so they have no rule: leave rate_rule unset", c.RateRule, c.Init)
 	case c.RateRule == RateDecimate && !c.Discrete():
 		return fmt.Errorf("ssm: rate_rule %q: poles with param %q follow other sampling rates by scaling the step Δ, so they have no rule: leave rate_rule unset", c.RateRule, c.Param)
-	case c.Grid != "" && c.Grid != GridA && c.Init != DFouT && c.Init != DFouTHalf:
-		return fmt.Errorf("ssm: grid %q: init %q has no choice of grid", c.Grid, c.Init)
-	case c.Init == DFouTHalf && c.Grid != "" && c.Grid != GridB:
-		return fmt.Errorf("ssm: grid %q: init %q is grid %q", c.Grid, c.Init, GridB)
-	case c.BScale != "" && c.BScale != ScaleZOHXi && !c.Discrete():
-		return fmt.Errorf("ssm: b_scale %q: expected %q: other scales need discrete poles", c.BScale, ScaleZOHXi)
 	case (c.Param == ParamContinuous || c.Param == ParamWidth) && !c.Angles():
 		return fmt.Errorf("ssm: param %q: init %q has no angles on the unit circle: leave param unset, or select an init such as %q", c.Param, c.Init, DFouT)
-	case c.XiPer != "" && c.XiPer != XiPerSSM && !c.Angles():
-		return fmt.Errorf("ssm: xi_per %q: init %q has no angles on the unit circle: leave xi_per unset, or select an init such as %q", c.XiPer, c.Init, DFouT)
-	case c.ZeroPole && !c.Angles():
-		return fmt.Errorf("ssm: zero_pole: init %q has no angles on the unit circle", c.Init)
-	case c.Disc == Bilinear && c.BScale != "" && c.BScale != ScaleZOHXi:
-		return fmt.Errorf("ssm: b_scale %q: disc %q has its own scale", c.BScale, c.Disc)
 	case c.Angles() && c.Copies() != c.DModel:
 		return fmt.Errorf("ssm: n_ssm %d: init %q gives every channel its own angles and requires d_model = %d copies",
 			c.NSSM, c.Init, c.DModel)
@@ -256,9 +236,6 @@ func (c Config) validateAngles() error {
 func (c Config) validateRanges() error {
 	if !(c.AReal >= 0) || math.IsInf(c.AReal, 1) {
 		return fmt.Errorf("ssm: a_real %v: expected a finite number ≥ 0", c.AReal)
-	}
-	if damped := []BScale{ScaleGamma, ScaleZOHOwn, ScaleUnit}; c.AReal == 0 && c.Discrete() && slices.Contains(damped, c.BScale) {
-		return fmt.Errorf("ssm: a_real 0: b_scale %q is 0 on the unit circle: no input would reach the state", c.BScale)
 	}
 	if c.AReal == 0 && c.MovesByWidth() {
 		return fmt.Errorf("ssm: a_real 0: param %q moves angles in units of the resonance's width, which is 0 on the unit circle", c.Param)

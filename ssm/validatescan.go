@@ -34,10 +34,7 @@ func (c Config) lruKeys() []setting {
 
 // angleKeys are the settings of poles on the unit circle.
 func (c Config) angleKeys() []setting {
-	return []setting{
-		{"grid", c.Grid, c.Grid != ""}, {"b_scale", c.BScale, c.BScale != ""}, {"param", c.Param, c.Param != ""},
-		{"xi_per", c.XiPer, c.XiPer != ""}, {"zero_pole", c.ZeroPole, c.ZeroPole},
-	}
+	return []setting{{"param", c.Param, c.Param != ""}}
 }
 
 // validateMIMO checks the settings of S5 and the LRU, except the shape.

@@ -203,8 +203,7 @@ func TestAutoIsRecorded(t *testing.T) {
 		fit(t, r)
 		recorded := must.Get(LoadRun(r.Out))(t)
 		must.Equal(t, recorded.SSM.Param, ssm.ParamWidth, "recorded param")
-		must.Equal(t, recorded.SSM.BScale, ssm.ScaleZOHOwn, "recorded b_scale")
-		for _, set := range []string{"ssm.param=" + param, "ssm.xi_per=both", "ssm.b_scale=zoh-own", "train.epochs=2"} {
+		for _, set := range []string{"ssm.param=" + param, "train.epochs=2"} {
 			must.Do(t, r.Config.Set(set))
 		}
 		r.Resume = true

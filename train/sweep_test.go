@@ -173,7 +173,7 @@ func TestSweepPresets(t *testing.T) {
 		}
 	}
 	s := literal.SSM.Resolve() // the literal reading of DFouT
-	must.Equal(t, fmt.Sprint(s.Init, s.Param, s.XiPer, s.BScale), fmt.Sprint(ssm.DFouT, ssm.Param(""), ssm.XiPer(""), ssm.BScale("")), "step-max: reading")
+	must.Equal(t, fmt.Sprint(s.Init, s.Param), fmt.Sprint(ssm.DFouT, ssm.Param("")), "step-max: reading")
 	given := Axis{[]string{"ssm.init"}, []string{"real"}}
 	axes, err := SweepPreset("step", []Axis{given})
 	if err != nil || len(axes) != 6 || !reflect.DeepEqual(axes[5], given) || axes[0].Name() != "train.epochs" || len(axes[4].Keys) != 4 {

@@ -16,7 +16,7 @@ var sweepPresets = map[string][]string{
 		"ssm.dt_min+ssm.dt_max+ssm.xi_min+ssm.xi_max=0.001,0.0015,0.002,0.0025,0.003,0.004,0.006,0.01",
 	},
 	// Figures 6 and 8: the largest Δ or ξ, from the smallest one of the preset upwards, in the
-	// literal reading of DFouT (docs/maths.md §2.6).
+	// literal reading of DFouT (docs/maths.md §2.4).
 	"step-max": {"ssm.param=discrete", "ssm.init=lin,inv,legs,dfout", "ssm.dt_max+ssm.xi_max=0.003,0.01,0.03,0.1,0.3"},
 	// Figure 5: the analysed network of four layers, H = 128 (docs/maths.md §4.4), with shorter and
 	// shorter kernels.

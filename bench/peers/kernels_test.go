@@ -25,7 +25,7 @@ type kernelCase struct {
 }
 
 // TestTorchKernels compares the kernels of the PyTorch program with golden ones at the same
-// parameters: those of the official code for DSS and S4, and the test vector of docs/maths.md §2.8
+// parameters: those of the official code for DSS and S4, and the test vector of docs/maths.md §2.5
 // for S4D.
 func TestTorchKernels(t *testing.T) {
 	if testing.Short() {
@@ -144,7 +144,7 @@ func s4Cases(t *testing.T) []kernelCase {
 	return list
 }
 
-// s4dCase is the first vector of docs/maths.md §2.8.
+// s4dCase is the first vector of docs/maths.md §2.5.
 func s4dCase() kernelCase {
 	half := math.Log(0.5)
 	return kernelCase{

@@ -16,10 +16,7 @@ var shownSSM = map[string]bool{
 }
 
 // defaultSSM are the values that "" stands for.
-var defaultSSM = map[string]any{
-	"layer": ssm.LayerS4D, "grid": ssm.GridA, "b_scale": ssm.ScaleZOHXi, "param": ssm.ParamDiscrete,
-	"xi_per": ssm.XiPerSSM, "rate_rule": ssm.RateHold,
-}
+var defaultSSM = map[string]any{"layer": ssm.LayerS4D, "param": ssm.ParamDiscrete, "rate_rule": ssm.RateHold}
 
 // optionsText lists the other keys of the ssm section whose values are not the defaults, as
 // ", KEY=VALUE" each.

@@ -73,7 +73,7 @@ func TestInspectScores(t *testing.T) {
 	if strings.Contains(text, "layer 0") {
 		t.Errorf("--layer 1 prints another layer's scores:\n%s", text)
 	}
-	if text := ok(t, "inspect", saved(t, func(c *model.Config) { c.SSM.Init = ssm.Token })); !strings.Contains(text, "modes beyond π (mirrored)") {
+	if text := ok(t, "inspect", saved(t, func(c *model.Config) { c.SSM.Init = ssm.DFouTHalf })); !strings.Contains(text, "modes beyond π (mirrored)") {
 		t.Errorf("angles on the full circle:\n%s", text)
 	}
 	checkRun(t, nil, []string{"inspect", mixed, "--layer", "1"}, exitUsage, "--scores")
@@ -91,15 +91,11 @@ func TestInspectOptions(t *testing.T) {
 	const plain = "init dfout, zoh, causal"
 	must.Equal(t, line(func(*ssm.Config) {}), plain, "the defaults")
 	must.Equal(t, line(func(c *ssm.Config) {
-		c.Layer, c.Grid, c.BScale, c.Param, c.XiPer, c.RateRule = ssm.LayerS4D, ssm.GridA, ssm.ScaleZOHXi, ssm.ParamDiscrete, ssm.XiPerSSM, ssm.RateHold
+		c.Layer, c.Param, c.RateRule = ssm.LayerS4D, ssm.ParamDiscrete, ssm.RateHold
 	}), plain, "the defaults by name")
 	for want, change := range map[string]func(*ssm.Config){
-		"grid=d":            func(c *ssm.Config) { c.Grid = ssm.GridD },
-		"b_scale=unit-gain": func(c *ssm.Config) { c.BScale = ssm.ScaleUnit },
-		"param=width":       func(c *ssm.Config) { c.Param = ssm.ParamWidth },
-		"xi_per=mode":       func(c *ssm.Config) { c.XiPer = ssm.XiPerMode },
-		"zero_pole=true":    func(c *ssm.Config) { c.ZeroPole = true },
-		"train_b=true":      func(c *ssm.Config) { c.TrainB = true },
+		"param=width":  func(c *ssm.Config) { c.Param = ssm.ParamWidth },
+		"train_b=true": func(c *ssm.Config) { c.TrainB = true },
 		"rate_rule=decimate, bandlimit=0.9": func(c *ssm.Config) {
 			c.RateRule, c.Bandlimit = ssm.RateDecimate, 0.9
 		},

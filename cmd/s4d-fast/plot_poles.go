@@ -16,7 +16,7 @@ type plotPolesCmd struct {
 	Step     []float64 `help:"Values of Δ (of ξ for unit-circle initialisations), one column each (default: 0.001,0.025,0.1)." placeholder:"X"`
 	Modes    *int      `help:"Complex modes per SSM (default: 32)." placeholder:"M"`
 	Channels *int      `help:"SSMs per layer (default: 1; for init hippo, 2)." placeholder:"H"`
-	Set      []string  `help:"Set a configuration value as in train, for example ssm.layer=s4, ssm.xi_per=both or seed=7; repeatable." placeholder:"KEY=VALUE" sep:"none"`
+	Set      []string  `help:"Set a configuration value as in train, for example ssm.layer=s4, ssm.param=width or seed=7; repeatable." placeholder:"KEY=VALUE" sep:"none"`
 	sampleRate
 	Out plotFile `help:"Output file, PNG or SVG by its name (default: ${default})." default:"poles.png" type:"path" placeholder:"FILE"`
 }
@@ -33,8 +33,8 @@ is one SSM. An LRU has no step size, so it has one panel.
 
 Examples:
   s4d-fast plot poles
-  s4d-fast plot poles --init dfout,token,rndimag,batched-dfout --step 0.025 --channels 8 --out angles.svg
-  s4d-fast plot poles --init dfout --step 0.1 --channels 8 --set ssm.xi_per=both --set ssm.xi_min=0.001
+  s4d-fast plot poles --init dfout,dfout-single,dfout-half --step 0.025 --channels 8 --out angles.svg
+  s4d-fast plot poles --init dfout --step 0.1 --channels 8 --set ssm.param=width --set ssm.xi_min=0.001
   s4d-fast plot poles --set ssm.layer=s4 --init legs,fout --step 0.01,0.1
   s4d-fast plot poles --init ring --modes 128 --set ssm.r_min=0.9 --set ssm.r_max=0.999
   s4d-fast plot poles runs/fsdd/best.safetensors --out learned.png`

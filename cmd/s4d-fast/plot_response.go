@@ -15,7 +15,7 @@ type plotResponseCmd struct {
 	Modes int       `help:"Number of complex modes (default: ${default})." default:"10" placeholder:"M"`
 	Chans *int      `name:"channels" help:"Channels H of an S5 or LRU layer, up to 128 (default: 16)." placeholder:"H"`
 	Decay []float64 `help:"Values of −Re A (of ρ for unit-circle initialisations), one curve each; 0 puts the poles on the unit circle (default: 0,0.5; not used for init real and layers s4, s5 and lru)." placeholder:"X"`
-	Set   []string  `help:"Set a configuration value as in train, for example ssm.layer=s4, ssm.disc=bilinear or ssm.b_scale=one; repeatable." placeholder:"KEY=VALUE" sep:"none"`
+	Set   []string  `help:"Set a configuration value as in train, for example ssm.layer=s4 or ssm.disc=bilinear; repeatable." placeholder:"KEY=VALUE" sep:"none"`
 	sampleRate
 	Out plotFile `help:"Output file, PNG or SVG by its name (default: ${default})." default:"response.png" type:"path" placeholder:"FILE"`
 }
@@ -35,14 +35,14 @@ for --channels H channels. B and C have their initial values instead of 1, so th
 Examples:
   s4d-fast plot response
   s4d-fast plot response --init lin,dfout --step 0.025 --modes 32 --decay 0.5 --out response.svg
-  s4d-fast plot response --init dfout --set ssm.b_scale=gamma --decay 0.5,1
+  s4d-fast plot response --init dfout --decay 0.5,1
   s4d-fast plot response --init legs,fout --set ssm.layer=s4 --step 0.05 --modes 32
   s4d-fast plot response --set ssm.layer=dss --set ssm.l_kernel=1024
   s4d-fast plot response --init ring --modes 64 --set ssm.r_min=0.9 --set ssm.r_max=0.999`
 }
 
 func (c *plotResponseCmd) Run(std *streams, ctx *ctxBox) error {
-	if err := allowOptions(c.Set, "ssm.b_scale", "ssm.l_kernel", "ssm.c_init"); err != nil {
+	if err := allowOptions(c.Set, "ssm.l_kernel", "ssm.c_init"); err != nil {
 		return err
 	}
 	inits := c.Init

@@ -51,7 +51,7 @@ func TestPlotOptions(t *testing.T) {
 		}
 		return list
 	}
-	plain, own := moduli(), moduli("ssm.xi_per=both", "ssm.xi_min=0.001")
+	plain, own := moduli(), moduli("ssm.param=width", "ssm.xi_min=0.001")
 	if len(plain) != 64 {
 		t.Fatalf("%d poles, expected 64", len(plain))
 	}
@@ -61,15 +61,15 @@ func TestPlotOptions(t *testing.T) {
 	if low, high := slices.Min(own), slices.Max(own); high-low < 0.01 {
 		t.Errorf("one ξ a mode: moduli %v … %v, expected 0.01 between them", low, high)
 	}
-	if slices.Equal(own, moduli("ssm.xi_per=both", "ssm.xi_min=0.001", "seed=7")) {
+	if slices.Equal(own, moduli("ssm.param=width", "ssm.xi_min=0.001", "seed=7")) {
 		t.Error("the poles do not depend on the seed")
 	}
 	if pinned := moduli("ssm.a_real=0"); slices.Min(pinned) < 1-1e-12 {
 		t.Errorf("a_real=0: modulus %v", slices.Min(pinned))
 	}
-	mustHave(t, drawn(t, 780, 800, "poles", "--init", "dfout", "--step", "0.1", "--set", "ssm.grid=d", "--set", "ssm.xi_min=0.01"),
-		"dfout, ξ from 0.01 to 0.1", "64 modes, 1 SSM", "π/2")
-	mustHave(t, drawn(t, 1120, 1160, "poles", "--init", "lin,inv,dfout,token", "--step", "0.1", "--rate", "16000"), "0 Hz", "2 kHz", "8 kHz")
+	mustHave(t, drawn(t, 780, 800, "poles", "--init", "dfout-half", "--step", "0.1", "--set", "ssm.xi_min=0.01"),
+		"dfout-half, ξ from 0.01 to 0.1", "33 modes, 1 SSM", "π/2")
+	mustHave(t, drawn(t, 1120, 1160, "poles", "--init", "lin,inv,dfout,dfout-single", "--step", "0.1", "--rate", "16000"), "0 Hz", "2 kHz", "8 kHz")
 	drawn(t, 840+420, 2*440, "poles", "--init", "lin,dfout", "--step", "0.001,0.01,0.1")
 	mustHave(t, drawn(t, 1200, 720, "response", "--init", "lin,dfout"), "lin, Δ = 0.1, 10 modes", "Re A = 0: unbounded", "Re A = -0.5", "ρ = 0: unbounded", "ρ = 0.5", "0", "π", "angular frequency [rad per sample]")
 	mustHave(t, drawn(t, 1200, 500, "response", "--rate", "8000"), "frequency [Hz]", "3500")
@@ -83,7 +83,7 @@ func TestPlotOptions(t *testing.T) {
 		"omit them, or the model": {"poles", m, "--init", "lin"}, "--rate -1": {"response", "--rate=-1"}, "at most 1000000 Hz": {"poles", "--rate", "1e300"}, "--set": {"poles", m, "--set", "seed=1"}, "--channels": {"poles", m, "--channels", "3"},
 		"--set ssm.init=lin": {"poles", "--set", "ssm.init=lin"}, "--set optim.lr=1": {"response", "--set", "optim.lr=1"},
 		"--set ssm.a_real=1": {"response", "--set", "ssm.a_real=1"}, "are fixed": {"poles", "--init", "lin,real", "--set", "ssm.a_real=1"},
-		"--decay": {"response", "--init", "lin,real", "--decay", "0"}, `grid "b": init "lin"`: {"poles", "--init", "lin", "--set", "ssm.grid=b"},
+		"--decay": {"response", "--init", "lin,real", "--decay", "0"}, `param "width": init "lin"`: {"poles", "--init", "lin", "--set", "ssm.param=width"},
 		"ssm.d_state 4098:": {"poles", "--init", "legs", "--modes", "2049"}, "d_state 0": {"poles", "--modes", "0"},
 	} {
 		checkRun(t, nil, append(append([]string{"plot"}, args...), "--out", out), exitUsage, want)

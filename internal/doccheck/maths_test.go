@@ -40,7 +40,7 @@ func sources(t *testing.T, visit func(path, text string)) {
 
 var (
 	// A reference is docs/maths.md with sections, of which some have items: "docs/maths.md §1.6,
-	// §2.6 items 4 and 5".
+	// §2.4 items 1 and 2".
 	reference = regexp.MustCompile(`maths\.md(?:\]\([^)]*\)|\))?((?:(?:,| and| –)? §\d+(?:\.\d+)?(?: items? \d(?: and \d)?)?)+)`)
 	section   = regexp.MustCompile(`§(\d+(?:\.\d+)?)(?: items? (\d)(?: and (\d))?)?`)
 	broken    = regexp.MustCompile(`\n\s*(?://|#)?\s*`) // a line break, inside a comment or not

@@ -40,7 +40,7 @@ func randomLayer(r *rand.Rand, c Config) *Layer {
 	return l
 }
 
-// discrete returns λ̄ and B̄ of a mode by the formulas of docs/maths.md §1.3, §2.6 and §15.
+// discrete returns λ̄ and B̄ of a mode by the formulas of docs/maths.md §1.3, §2.4 and §15.
 func discrete(c Config, l *Layer, h, m int) (lambda, bbar complex128) {
 	k := h%c.Copies*c.M + m
 	if c.Discrete { // λ̄ = e^(ra), B̄ = B·ξ(e^a − 1)/a·(e^(ra) − 1)/(e^a − 1)

@@ -11,11 +11,10 @@ type Config struct {
 	Embedding          bool // tokens instead of channels
 	DInput, DOutput    int
 	H, NLayers         int
-	M, Copies          int    // complex modes per SSM, sets of poles
-	Bidirectional      bool   // C has two directions
-	Discrete           bool   // DFouT: a = −ρξ + iθ; else a = Δ·A
-	BScale             string // of B̄ where Discrete: "" (zoh-xi), zoh-1, zoh-own, one, gamma or unit-gain
-	Width              bool   // of Discrete: θ = Omega + 2ρξ·Freq; else θ = Freq
+	M, Copies          int  // complex modes per SSM, sets of poles
+	Bidirectional      bool // C has two directions
+	Discrete           bool // DFouT: a = −ρξ + iθ; else a = Δ·A
+	Width              bool // of Discrete: θ = Omega + 2ρξ·Freq and B̄ ∝ 2ρξ; else θ = Freq and B̄ ∝ ξ
 	Bilinear           bool
 	Decimate           bool    // Discrete at other rates: r·K[rj]; else the sum of r taps
 	Bandlimit          float64 // modes with an angle ≥ Bandlimit·π are silent; 0: none are

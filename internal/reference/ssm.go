@@ -19,7 +19,7 @@ type mode struct {
 	aFreq       complex128 // ∂a/∂Freq
 }
 
-// discretize returns mode m of channel h (docs/maths.md §1.3, §1.6, §2.6).
+// discretize returns mode m of channel h (docs/maths.md §1.3, §1.6, §2.4).
 func (n *Network) discretize(l *Layer, h, m int) mode {
 	k := h%n.Copies*n.M + m
 	decay, freq := math.Exp(l.LogDecay[k]), l.Freq[k]
@@ -49,22 +49,9 @@ func (n *Network) discretize(l *Layer, h, m int) mode {
 		x.beta, x.dBeta = zohFactor(x.a)
 		x.pole, x.dPole = cmplx.Log(cmplx.Exp(x.a)), 1
 	}
-	if n.BScale != "" {
-		x.step, x.byStep = 1, 0
-	}
-	switch n.BScale {
-	case "one":
-		x.beta, x.dBeta = 1, 0
-	case "gamma":
-		square := 1 - math.Exp(2*real(x.a))
-		x.beta, x.dBeta = complex(math.Sqrt(square), 0), 0
-		x.dReal = complex((square-1)/math.Sqrt(square), 0)
-	case "unit-gain":
-		square, size := 1-math.Exp(2*real(x.a)), math.Sqrt(2*float64(n.M))
-		x.beta, x.dBeta = complex(math.Sqrt(square)/size, 0), 0
-		x.dReal = complex((square-1)/math.Sqrt(square)/size, 0)
-	case "zoh-own":
+	if n.Width { // B̄ is proportional to the mode's own 2ρξ = −2·Re a
 		own := complex(-2*real(x.a), 0)
+		x.step, x.byStep = 1, 0
 		x.dReal = -2 * x.beta
 		x.beta, x.dBeta = own*x.beta, own*x.dBeta
 	}

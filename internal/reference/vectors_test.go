@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The test vectors of docs/maths.md §2.8, to 1e-12.
+// The test vectors of docs/maths.md §2.5, to 1e-12.
 func TestVectors(t *testing.T) {
 	c := []complex128{1, 0.5i, complex(-0.25, 0.25), complex(0.1, -0.3)}
 	s4d := func() (*Network, *Layer) {

@@ -5,7 +5,6 @@ package frommodel
 import (
 	"fmt"
 	"maps"
-	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/reference"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -23,7 +22,6 @@ func Network(m *model.Model, stepScale float64) *reference.Network {
 			Embedding: c.Encoder == model.EncoderEmbedding, DInput: c.DInput, DOutput: c.DOutput,
 			H: c.DModel, NLayers: c.NLayers, M: s.Modes(), Copies: s.Copies(), Bidirectional: s.Bidirectional,
 			Discrete: s.Discrete(), Width: s.MovesByWidth(), Bilinear: s.Disc == ssm.Bilinear, Bandlimit: s.Bandlimit, Decimate: s.RateRule == ssm.RateDecimate, LMax: s.LMax, Pairs: c.Pairs, SSMLayers: c.SSMLayers, StepScale: stepScale,
-			BScale:   strings.TrimPrefix(string(s.BScale), string(ssm.ScaleZOHXi)),
 			NormKind: string(c.Norm), NormEps: c.Eps(), NormMomentum: c.Momentum(), NormBiased: c.NormBiased, PreNorm: c.PreNorm, FinalNorm: c.FinalNorm,
 			Residual: c.Residual, Activation: string(c.Activation), Mixing: string(c.Mixing), Pool: string(c.Pool),
 		},
