@@ -12,9 +12,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// maxBinary bounds the size of the command in bytes: 26.4 MB, its size without NATS, and 15 MB. A
-// larger binary needs a reason.
-const maxBinary = 41_400_000
+// maxBinary bounds the size of the command in bytes. A larger binary needs a reason.
+const maxBinary = 28_500_000
 
 // The documented build gives a static binary, also where a C compiler is installed. The packages
 // net and os/user, which dependencies import, would otherwise link the C library.

@@ -40,7 +40,7 @@ func forbidSockets() error {
 	return nil
 }
 
-// Without --nats and --serve no command opens a socket, so none listens.
+// Only studio opens sockets.
 func TestNoSocket(t *testing.T) {
 	const small = " --set data.length=64 --set data.delay=16 --set data.train_size=64 --set data.eval_size=64 --set ssm.d_state=8 --set train.epochs=1 --out "
 	recording := clip(t, 8000, 2500)
@@ -53,8 +53,7 @@ func TestNoSocket(t *testing.T) {
 		{args: "stream digits " + recording},
 		{args: "inspect digits"},
 		{args: "version"},
-		{args: "sweep delay --serve 127.0.0.1:0" + small + t.TempDir(), sockets: true},
-		{args: "worker --nats nats://127.0.0.1:4222", sockets: true},
+		{args: "studio --dir " + t.TempDir(), sockets: true},
 	} {
 		cmd := process(t, nil, strings.Fields(c.args)...)
 		cmd.Env = append(cmd.Env, withoutSockets+"=1")

@@ -169,7 +169,7 @@ func (c *trainCmd) config(ctx context.Context, from *model.Model, given *kong.Co
 	if err := tk.Resolve(&cfg); err != nil || c.Resume {
 		return tk, cfg, err
 	}
-	return tk, cfg, checkValidation(cfg)
+	return tk, cfg, task.CheckValidation(cfg)
 }
 
 // readConfig returns the text of a configuration file, or nil if no path is given.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/s4d-fast/s4d-fast/internal/option"
-	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/task"
 )
@@ -45,12 +43,3 @@ func (f *taskFlags) set(cfg *train.Config, given *kong.Context) error {
 
 // flagName returns the name of an option's flag.
 func flagName(o option.Field) string { return strings.ReplaceAll(o.Key, "_", "-") }
-
-// checkValidation rejects an empty validation set. A run selects its best epoch on that set, and
-// the loaders replace 0 by the default.
-func checkValidation(cfg train.Config) error {
-	if v, given := cfg.Data["validation"]; given && model.IsZeroSetting(v) {
-		return usageError(errors.New("--validation 0 (data.validation): training requires a validation set, which selects the best epoch; give a fraction above 0, or omit the option for the default or if the data have their own splits"))
-	}
-	return nil
-}

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -66,3 +67,12 @@ type dataError struct{ error }
 
 func (dataError) Is(target error) bool { return target == train.ErrData }
 func (e dataError) Unwrap() error      { return e.error }
+
+// CheckValidation rejects a configuration for training whose validation set is empty. A run selects
+// its best epoch on that set, and the loaders replace 0 by the default.
+func CheckValidation(cfg train.Config) error {
+	if v, given := cfg.Data["validation"]; given && model.IsZeroSetting(v) {
+		return configError{errors.New("--validation 0 (data.validation): training requires a validation set, which selects the best epoch; give a fraction above 0, or omit the option for the default or if the data have their own splits")}
+	}
+	return nil
+}

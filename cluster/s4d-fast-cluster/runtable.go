@@ -7,6 +7,7 @@ import (
 	"sync"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/s4d-fast/s4d-fast/cluster"
 )
@@ -25,8 +26,8 @@ type runTable struct {
 	pending []cluster.Status // not drawn yet
 }
 
-func newRunTable(std *streams, watch bool) *runTable {
-	return &runTable{w: std.err, live: watch && std.errTTY, states: map[string]string{}}
+func newRunTable(std *console, watch bool) *runTable {
+	return &runTable{w: std.err, live: watch && std.terminal, states: map[string]string{}}
 }
 
 // tableRows is the number of runs that a table shows besides the totals. Terminals have 24 lines.
@@ -127,4 +128,15 @@ func statusTable(all []cluster.Status) string {
 	}
 	_ = w.Flush() // to memory: cannot fail
 	return b.String()
+}
+
+// printable returns text that is safe on a terminal: it replaces characters that do not print, such
+// as the escape character, except those in keep.
+func printable(text, keep string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || strings.ContainsRune(keep, r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
 }

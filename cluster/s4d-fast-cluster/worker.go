@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"time"
 
@@ -27,7 +26,7 @@ type workerCmd struct {
 }
 
 func (c *workerCmd) Help() string {
-	return `Takes runs of sweeps (s4d-fast sweep --nats or --serve), one at a time, and stores their checkpoints and results in the broker.
+	return `Takes runs of sweeps (s4d-fast-cluster sweep --nats or --serve), one at a time, and stores their checkpoints and results in the broker.
 A run whose worker is lost continues on another worker from its last checkpoint. Ctrl-C stores a checkpoint and gives the run back.
 
 The environment variable S4D_NATS replaces --nats, so that the URL's token is not in the list of processes.
@@ -35,26 +34,32 @@ The environment variable S4D_NATS replaces --nats, so that the URL's token is no
 Data are read at the sweep's path if this machine has the same data there, and otherwise fetched once and cached.
 
 Examples:
-  s4d-fast worker --nats nats://TOKEN@192.168.1.7:4222
-  s4d-fast worker --nats tls://nats.example.org --nats-creds worker.creds --dir /scratch/s4d --idle 10m
+  s4d-fast-cluster worker --nats nats://TOKEN@192.168.1.7:4222
+  s4d-fast-cluster worker --nats tls://nats.example.org --nats-creds worker.creds --dir /scratch/s4d --idle 10m
 
 docs/cluster.md describes sweeps on several machines.`
 }
 
-func (c *workerCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
+// Validate rejects invalid flags, and takes the URL of the server from the environment if there is
+// none. Package kong calls it.
+func (c *workerCmd) Validate() error {
 	switch c.NATS = cmp.Or(c.url(), os.Getenv("S4D_NATS")); {
 	case c.NATS == "":
-		return usageError(errors.New("worker: expected --nats URL (or S4D_NATS), which the sweep prints (s4d-fast sweep --serve)"))
+		return errors.New("expected --nats URL (or S4D_NATS), which the sweep prints (s4d-fast-cluster sweep --serve)")
 	case c.Cache < 1 || c.Cache > 1<<20:
-		return usageError(fmt.Errorf("--cache %d: expected 1 to %d gigabytes", c.Cache, 1<<20))
+		return fmt.Errorf("--cache %d: expected 1 to %d gigabytes", c.Cache, 1<<20)
 	case c.Idle < 0:
-		return usageError(fmt.Errorf("--idle %v: expected 0 or more", c.Idle))
+		return fmt.Errorf("--idle %v: expected 0 or more", c.Idle)
 	case c.Stall <= 0:
-		return usageError(fmt.Errorf("--stall %v: expected more than 0", c.Stall))
+		return fmt.Errorf("--stall %v: expected more than 0", c.Stall)
+	case c.Threads < 0 || c.Threads > train.MaxThreads:
+		return fmt.Errorf("--threads %d: expected 0 to %d", c.Threads, train.MaxThreads)
 	}
-	if err := checkThreads(c.Threads); err != nil {
-		return usageError(err)
-	}
+	return nil
+}
+
+func (c *workerCmd) Run(std *console, ctx *box) error {
+	log := newLog(std.err)
 	to := c.connection(c.Name, log)
 	to.Wait, to.Idle = true, c.Idle
 	nc, err := connect(ctx, to)
@@ -66,8 +71,12 @@ func (c *workerCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 		return err
 	}
 	defer nc.Close()
+	reporter := train.LogLines(log)
+	if std.terminal {
+		reporter = train.Bar(std.err)
+	}
 	w := cluster.Worker{
-		Name: c.Name, Dir: c.Dir, Cache: c.Cache * 1e9, Threads: c.Threads, Idle: c.Idle, Stall: c.Stall, Log: log, Reporter: reporter(std, log),
+		Name: c.Name, Dir: c.Dir, Cache: c.Cache * 1e9, Threads: c.Threads, Idle: c.Idle, Stall: c.Stall, Log: log, Reporter: reporter,
 		Load: func(ctx context.Context, cfg train.Config) (*dataset.Dataset, error) {
 			tk, err := task.Lookup(cfg.Task)
 			if err != nil {
@@ -76,9 +85,11 @@ func (c *workerCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 			if err := tk.Resolve(&cfg); err != nil {
 				return nil, err
 			}
-			data, err := tk.Load(ctx, source(std, cfg, ""))
+			data, err := tk.Load(ctx, task.From(cfg))
 			if err == nil {
-				printNotes(std, data.Notes)
+				for _, note := range data.Notes {
+					fmt.Fprintln(std.err, printable(note, ""))
+				}
 			}
 			return data, err
 		},

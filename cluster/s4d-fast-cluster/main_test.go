@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,93 +15,83 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/cluster"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/sweepflags"
 )
 
-// A sweep with --serve prints the command of workers. With one worker its table and its models are
-// those of the same sweep without.
-func TestSweepServe(t *testing.T) {
-	args := func(dir string, more ...string) []string {
-		return append([]string{"sweep", "delay", "--set", "data.length=64", "--set", "data.delay=16", "--set", "data.train_size=64", "--set", "data.eval_size=64",
-			"--set", "ssm.d_state=8", "--set", "train.epochs=1", "--set", "ssm.dt_max=0.1,0.2", "--threads", "1", "--out", dir}, more...)
+// checkRun checks the exit code of a command line, and that stderr contains a text.
+func checkRun(t *testing.T, args []string, code int, want string) {
+	t.Helper()
+	var log bytes.Buffer
+	if got := run(t.Context(), args, &console{out: io.Discard, err: &log}); got != code || !strings.Contains(log.String(), want) {
+		t.Errorf("%q: exit code %d, expected %d; stderr without %q: %s", args, got, code, want, &log)
 	}
-	alone, served := filepath.Join(t.TempDir(), "alone"), filepath.Join(t.TempDir(), "served")
-	ok(t, args(alone)...)
+}
+
+// A sweep prints the command of workers. With one worker its table and its models are those of the
+// same sweep on one machine.
+func TestSweepServe(t *testing.T) {
+	served := filepath.Join(t.TempDir(), "served")
+	args := []string{"sweep", "delay", "--set", "data.length=64", "--set", "data.delay=16", "--set", "data.train_size=64", "--set", "data.eval_size=64",
+		"--set", "ssm.d_state=8", "--set", "train.epochs=1", "--set", "ssm.dt_max=0.1,0.2", "--threads", "1", "--out", served, "--serve", "127.0.0.1:0"}
 	out, in := io.Pipe()
 	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	url := regexp.MustCompile(`worker --nats (\S+)`)
-	var log bytes.Buffer
+	workers := make(chan int, 1)
 	go func() {
-		defer close(ended)
-		text := make([]byte, 4096)
-		started := make(chan int, 1)
-		begun := false
-		for {
-			n, err := out.Read(text)
-			if err != nil {
-				break
-			}
-			log.Write(text[:n])
-			if m := url.FindSubmatch(log.Bytes()); m != nil && !begun && bytes.HasSuffix(log.Bytes(), []byte("\n")) {
-				begun = true
+		url := regexp.MustCompile(`worker --nats (\S+)`)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if m := url.FindStringSubmatch(lines.Text()); m != nil {
 				go func() {
-					started <- run(ctx, []string{"worker", "--nats", string(m[1])}, streams{in: strings.NewReader(""), out: io.Discard, err: t.Output()})
+					workers <- run(ctx, []string{"worker", "--nats", m[1]}, &console{out: io.Discard, err: t.Output()})
 				}()
 			}
 		}
-		stop()
-		if begun {
-			<-started
-		}
 	}()
-	code := run(t.Context(), args(served, "--serve", "127.0.0.1:0"), streams{in: strings.NewReader(""), out: io.Discard, err: in})
-	in.Close()
-	<-ended
-	must.Equal(t, code, exitOK, "exit code; %s", &log)
-	for _, name := range []string{"sweep.csv", "ssm.dt_max=0.1,seed=1/best.safetensors", "ssm.dt_max=0.2,seed=1/best.safetensors", "sweep.png"} {
-		if !bytes.Equal(read(t, filepath.Join(served, name)), read(t, filepath.Join(alone, name))) {
+	must.Equal(t, run(t.Context(), args, &console{out: io.Discard, err: in}), exitOK, "exit code")
+	stop()
+	<-workers
+
+	alone := filepath.Join(t.TempDir(), "alone")
+	f := sweepflags.Flags{Task: "delay", Seeds: 1, Out: alone, Threads: 1, Set: []string{"data.length=64", "data.delay=16", "data.train_size=64",
+		"data.eval_size=64", "ssm.d_state=8", "train.epochs=1", "ssm.dt_max=0.1,0.2"}}
+	_, s, err := f.Sweep()
+	must.Do(t, err)
+	must.Get(s.Run(t.Context()))(t)
+	for _, name := range []string{"sweep.csv", "ssm.dt_max=0.1,seed=1/best.safetensors", "ssm.dt_max=0.2,seed=1/best.safetensors"} {
+		read := func(dir string) []byte { return must.Get(os.ReadFile(filepath.Join(dir, filepath.FromSlash(name))))(t) }
+		if !bytes.Equal(read(served), read(alone)) {
 			t.Errorf("%s differs", name)
 		}
 	}
 }
 
-func TestClusterFlags(t *testing.T) {
+func TestFlags(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("S4D_NATS", "nats://me:secret@192.0.2.1:x")
 	for _, args := range [][]string{{"worker"}, {"worker", "--nats", "env"}, {"sweep", "delay", "--nats", "env", "--out", dir}} {
-		checkRun(t, nil, args, exitFailed, "invalid port")
+		checkRun(t, args, exitFailed, "invalid port")
 	}
 	t.Setenv("S4D_NATS", "")
 	for want, args := range map[string][]string{
 		"expected --nats URL":         {"worker"},
 		"--nats env: expected":        {"sweep", "delay", "--nats", "env", "--out", dir},
 		"--cache 0":                   {"worker", "--nats", "nats://localhost:1", "--cache", "0"},
-		"expected --nats or --serve":  {"sweep", "delay", "--watch", "--out", dir},
+		"expected --serve HOST:PORT":  {"sweep", "delay", "--watch", "--out", dir},
 		"--lease 1ms":                 {"sweep", "delay", "--serve", ":0", "--lease", "1ms", "--out", dir},
 		"--replicas 9":                {"sweep", "delay", "--serve", ":0", "--replicas", "9", "--out", dir},
 		"--replicas: expected --nats": {"sweep", "delay", "--serve", ":0", "--replicas", "3", "--out", dir},
-		"--lease: expected --nats":    {"sweep", "delay", "--lease", "20s", "--out", dir},
-		"--nats-creds: expected":      {"sweep", "delay", "--nats-creds", "x", "--out", dir},
 		"--nats-ca: expected":         {"sweep", "delay", "--serve", ":0", "--nats-ca", "x", "--out", dir},
-		"--nats-cert: expected":       {"sweep", "delay", "--nats-cert", "x", "--nats-key", "y", "--out", dir},
-		"--threads -1":                {"worker", "--nats", "nats://localhost:1", "--threads=-1"},
 		"--threads 1025":              {"worker", "--nats", "nats://localhost:1", "--threads", "1025"},
 		"--idle -1s":                  {"worker", "--nats", "nats://localhost:1", "--idle=-1s"},
 		"--stall 0s":                  {"worker", "--nats", "nats://localhost:1", "--stall", "0s"},
 		"can't be used together":      {"sweep", "delay", "--serve", ":0", "--nats", "nats://localhost:1", "--out", dir},
+		"unknown key ssm.colour":      {"sweep", "delay", "--serve", ":0", "--set", "ssm.colour=red", "--out", dir},
+		"--nats-key":                  {"worker", "--nats", "tls://localhost:1", "--nats-cert", "x"},
 	} {
-		checkRun(t, nil, args, exitUsage, want)
+		checkRun(t, args, exitUsage, want)
 	}
-	missing := func(flags ...string) (args []string) { // each flag with a file that does not exist
-		args = []string{"worker", "--nats", "tls://localhost:1"}
-		for _, f := range flags {
-			args = append(args, f, filepath.Join(dir, f))
-		}
-		return args
-	}
-	checkRun(t, nil, missing("--nats-cert"), exitUsage, "--nats-key")
-	for _, flags := range [][]string{{"--nats-cert", "--nats-key"}, {"--nats-ca"}, {"--nats-creds"}} {
-		checkRun(t, nil, missing(flags...), exitFailed, filepath.Join(dir, flags[0])+": no such file")
+	missing := filepath.Join(dir, "missing")
+	for _, flags := range [][]string{{"--nats-cert", missing, "--nats-key", missing}, {"--nats-ca", missing}, {"--nats-creds", missing}} {
+		checkRun(t, append([]string{"worker", "--nats", "tls://localhost:1"}, flags...), exitFailed, missing+": no such file")
 	}
 }
 
@@ -107,7 +99,7 @@ func TestClusterFlags(t *testing.T) {
 func TestWorkerIdleWithoutServer(t *testing.T) {
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	must.Do(t, l.Close())
-	checkRun(t, nil, []string{"worker", "--nats", "nats://" + l.Addr().String(), "--idle", "1ns"}, exitOK, "no NATS server for the idle time (1ns)")
+	checkRun(t, []string{"worker", "--nats", "nats://" + l.Addr().String(), "--idle", "1ns"}, exitOK, "no NATS server for the idle time (1ns)")
 }
 
 // The table of --watch has the totals and the runs that have begun. On a terminal it replaces the
@@ -119,11 +111,15 @@ func TestRunTable(t *testing.T) {
 		{Name: "seed=3", State: "queued"},
 	}
 	var out bytes.Buffer
-	table := newRunTable(&streams{err: &out, errTTY: true}, true)
+	table := newRunTable(&console{err: &out, terminal: true}, true)
 	table.show(all)
 	table.show(all)
 	table.end()
-	contains(t, "table", out.String(), "3 runs: 1 done, 1 running, 0 failed, 1 queued\n", "seed=1  done ", "avx2 ", "accuracy 97 %", "epoch 1/3, step 5/30  accuracy 60 %", "\x1b[3A\x1b[J\x1b[?7l3 runs", "\x1b[?7h")
+	for _, part := range []string{"3 runs: 1 done, 1 running, 0 failed, 1 queued\n", "seed=1  done ", "avx2 ", "accuracy 97 %", "epoch 1/3, step 5/30  accuracy 60 %", "\x1b[3A\x1b[J\x1b[?7l3 runs", "\x1b[?7h"} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("the table has no %q:\n%s", part, &out)
+		}
+	}
 	if strings.Contains(out.String(), "\x1b[2J") {
 		t.Error("the name of a worker clears the terminal")
 	}
@@ -132,7 +128,7 @@ func TestRunTable(t *testing.T) {
 // Without a terminal, each validation of a run is a line, and each change of its state.
 func TestRunTableLines(t *testing.T) {
 	var out bytes.Buffer
-	table := newRunTable(&streams{err: &out}, false)
+	table := newRunTable(&console{err: &out}, false)
 	run := cluster.Status{Name: "seed=1", State: "running", Worker: "a", Step: 1, Steps: 30, Epoch: 1, Epochs: 3}
 	table.show([]cluster.Status{run})
 	run.Step, run.Result = 10, "accuracy 60 %"
@@ -148,7 +144,7 @@ func TestRunTableLines(t *testing.T) {
 // only the line.
 func TestRunTableLog(t *testing.T) {
 	var out bytes.Buffer
-	table := newRunTable(&streams{err: &out, errTTY: true}, true)
+	table := newRunTable(&console{err: &out, terminal: true}, true)
 	const line = "level=WARN msg=broker error=timeout\n"
 	must.Get(table.Write([]byte(line)))(t)
 	must.Equal(t, out.String(), line, "before the first table")
@@ -160,7 +156,7 @@ func TestRunTableLog(t *testing.T) {
 		t.Errorf("a log line after the first table: %q", drawn)
 	}
 	out.Reset()
-	table = newRunTable(&streams{err: &out}, true)
+	table = newRunTable(&console{err: &out}, true)
 	table.show([]cluster.Status{{Name: "seed=1", State: "running"}})
 	out.Reset()
 	must.Get(table.Write([]byte(line)))(t)
@@ -174,6 +170,8 @@ func TestRunTableFailed(t *testing.T) {
 		all = append(all, cluster.Status{Name: fmt.Sprint("seed=", i+1), State: "running"})
 	}
 	text := statusTable(all)
-	contains(t, "table", text, "seed=0 ", "the disk is on fire")
+	if !strings.Contains(text, "the disk is on fire") {
+		t.Errorf("the failed run is missing:\n%s", text)
+	}
 	must.Equal(t, strings.Count(text, "\n"), 1+tableRows, "lines")
 }

@@ -1,0 +1,160 @@
+// Command s4d-fast-cluster trains the runs of a sweep on several machines: sweep distributes them,
+// and each worker trains one at a time. docs/cluster.md describes the command.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+	"github.com/nats-io/nats.go"
+	"golang.org/x/term"
+
+	"github.com/s4d-fast/s4d-fast/cluster"
+	"github.com/s4d-fast/s4d-fast/internal/sweepflags"
+	"github.com/s4d-fast/s4d-fast/level"
+	"github.com/s4d-fast/s4d-fast/train"
+)
+
+// Exit codes, as those of s4d-fast.
+const (
+	exitOK       = 0
+	exitFailed   = 1
+	exitUsage    = 2
+	exitBadInput = 3
+	// 128 + signal after an interrupt
+)
+
+type cli struct {
+	Level string `help:"Kernel level of a worker (default: the best one available)." placeholder:"LEVEL"`
+
+	Sweep  sweepCmd  `cmd:"" help:"Distribute a grid of configurations to workers, and write a table of the results."`
+	Worker workerCmd `cmd:"" help:"Train runs of sweeps that another machine distributes."`
+}
+
+// console is where a command prints. Tests replace it.
+type console struct {
+	out, err io.Writer
+	terminal bool // err is a terminal
+}
+
+func main() {
+	ctx := notifyContext()
+	terminal := term.IsTerminal(int(os.Stderr.Fd()))
+	os.Exit(run(ctx, os.Args[1:], &console{out: os.Stdout, err: os.Stderr, terminal: terminal}))
+}
+
+// run executes a command line and returns its exit code. Cancelling ctx with the cause signalError
+// stops it as that signal does.
+func run(ctx context.Context, args []string, std *console) int {
+	var c cli
+	exited := false
+	parser := kong.Must(&c, kong.Name("s4d-fast-cluster"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Description("Train the runs of a sweep on several machines, which communicate through a NATS server."),
+		kong.Vars(sweepflags.Variables()), kong.Writers(std.out, std.err), kong.Exit(func(int) { exited = true }))
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if exited { // by --help
+		return exitOK
+	}
+	if err == nil {
+		err = level.Set(c.Level)
+	}
+	code := exitUsage
+	if err == nil {
+		err = parsed.Run(std, &box{ctx})
+		code = exitCode(ctx, err)
+	}
+	if err != nil {
+		fmt.Fprintf(std.err, "s4d-fast-cluster: %s\n", printable(err.Error(), "\n\t"))
+		return code
+	}
+	return exitOK
+}
+
+// box lets kong bind a context to commands.
+type box struct{ context.Context }
+
+// usageError is an error in the arguments or the environment, an ErrConfig.
+type usageError struct{ error }
+
+func (usageError) Is(target error) bool { return target == train.ErrConfig }
+
+func exitCode(ctx context.Context, err error) int {
+	var s signalError
+	switch {
+	case errors.Is(err, train.ErrInterrupted) && errors.As(context.Cause(ctx), &s):
+		return 128 + int(s.Signal)
+	case errors.Is(err, train.ErrConfig):
+		return exitUsage
+	case errors.Is(err, train.ErrData):
+		return exitBadInput
+	}
+	return exitFailed
+}
+
+type signalError struct{ syscall.Signal }
+
+func (s signalError) Error() string { return "stopped by " + s.Signal.String() }
+
+// notifyContext returns a context that SIGINT or SIGTERM cancels with a signalError as its cause. A
+// second signal ends the process at once.
+func notifyContext() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		s := <-c
+		signal.Stop(c)
+		cancel(signalError{s.(syscall.Signal)})
+	}()
+	return ctx
+}
+
+// newLog returns a log without times.
+func newLog(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey && len(groups) == 0 {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+}
+
+// natsFlags are the flags of commands that connect to NATS.
+type natsFlags struct {
+	NATS  string `name:"nats" help:"URL of a NATS server with JetStream; several are separated by commas. env: the URL in the environment variable S4D_NATS." placeholder:"URL" xor:"nats"`
+	Creds string `name:"nats-creds" help:"File with the NATS user's credentials." type:"path" placeholder:"FILE"`
+	CA    string `name:"nats-ca" help:"PEM file with the authorities of the server's certificate (default: the system's)." type:"path" placeholder:"FILE"`
+	Cert  string `name:"nats-cert" help:"PEM file with the client's certificate." type:"path" placeholder:"FILE" and:"nats-client"`
+	Key   string `name:"nats-key" help:"PEM file with the client's key." type:"path" placeholder:"FILE" and:"nats-client"`
+}
+
+// url returns the URL of the server, which --nats env takes from the environment.
+func (f *natsFlags) url() string {
+	if f.NATS == "env" {
+		return os.Getenv("S4D_NATS")
+	}
+	return f.NATS
+}
+
+func (f *natsFlags) connection(name string, log *slog.Logger) cluster.Connection {
+	return cluster.Connection{URL: f.url(), Credentials: f.Creds, CA: f.CA, Cert: f.Cert, Key: f.Key, Name: name, Log: log}
+}
+
+// connect connects to NATS. The error is train.ErrInterrupted if ctx ends before.
+func connect(ctx context.Context, c cluster.Connection) (*nats.Conn, error) {
+	nc, err := cluster.Connect(ctx, c)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%w before the connection to NATS", train.ErrInterrupted)
+	}
+	return nc, err
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/cluster"
+	"github.com/s4d-fast/s4d-fast/cluster/broker"
+	"github.com/s4d-fast/s4d-fast/internal/sweepflags"
+	"github.com/s4d-fast/s4d-fast/train"
+)
+
+type sweepCmd struct {
+	sweepflags.Flags
+
+	Serve    string        `help:"Start a NATS server for the workers on this address. :4222 listens on all interfaces." placeholder:"HOST:PORT" xor:"nats"`
+	Lease    time.Duration `help:"Give a run to another worker after this time without a sign of life." default:"10s"`
+	Replicas int           `help:"With --nats: number of servers of a cluster that store each item (default: as before, at first 1)." placeholder:"N"`
+	Watch    bool          `help:"Show a table of the runs on a terminal."`
+
+	natsFlags
+}
+
+func (c *sweepCmd) Help() string {
+	return `Examples:
+  s4d-fast-cluster sweep delay --preset step --out runs/figure4 --serve :4222 --watch
+  s4d-fast-cluster sweep delay --preset step --out runs/figure4 --nats tls://nats.example.org --nats-creds sweep.creds
+
+s4d-fast sweep --help describes the presets, and docs/cluster.md sweeps on several machines.`
+}
+
+// Validate rejects invalid flags. Package kong calls it.
+func (c *sweepCmd) Validate() error {
+	switch {
+	case c.NATS == "" && c.Serve == "":
+		return errors.New("expected --serve HOST:PORT or --nats URL; s4d-fast sweep trains on this machine")
+	case c.NATS != "" && c.url() == "":
+		return errors.New("--nats env: expected the URL of a NATS server in the environment variable S4D_NATS")
+	case c.Lease < cluster.LeastLease:
+		return fmt.Errorf("--lease %v: expected at least %v", c.Lease, cluster.LeastLease)
+	case c.Replicas < 0 || c.Replicas > 5:
+		return fmt.Errorf("--replicas %d: expected 1 to 5, or 0 for the present number", c.Replicas)
+	case c.NATS == "" && c.Replicas != 0:
+		return errors.New("--replicas: expected --nats with the URL of a cluster of servers")
+	}
+	for _, f := range []struct{ name, value string }{{"creds", c.Creds}, {"ca", c.CA}, {"cert", c.Cert}, {"key", c.Key}} {
+		if c.NATS == "" && f.value != "" {
+			return fmt.Errorf("--nats-%s: expected --nats with the URL of a server", f.name)
+		}
+	}
+	return nil
+}
+
+func (c *sweepCmd) Run(std *console, ctx *box) error {
+	tk, s, err := c.Sweep()
+	if err != nil {
+		return err
+	}
+	table := newRunTable(std, c.Watch)
+	log := newLog(table)
+	to := c.connection("sweep", log)
+	if c.Serve != "" {
+		b, err := broker.Start(broker.Options{Addr: c.Serve, Dir: filepath.Join(c.Out, "nats")})
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		fmt.Fprintln(std.err, "waiting for workers; start them on this or other machines with one of:")
+		for _, url := range b.URLs() {
+			fmt.Fprintf(std.err, "  s4d-fast-cluster worker --nats %s\n", url)
+		}
+		to.URL, to.InProcess = b.URLs()[0], b
+	}
+	nc, err := connect(ctx, to)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	defer table.end()
+	coordinator := cluster.Coordinator{Sweep: s, Lease: c.Lease, Replicas: c.Replicas, MapPaths: tk.MapPaths, Watch: table.show, Log: log}
+	rows, err := coordinator.Run(ctx, nc)
+	if errors.Is(err, train.ErrInterrupted) {
+		table.end()
+		fmt.Fprintf(std.err, "stopped with %d runs complete; run the same command again to resume\n", len(rows))
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(std.out, "Table: %s\nTo draw it: s4d-fast plot sweep %s\n", filepath.Join(c.Out, "sweep.csv"), c.Out)
+	return err
+}
