@@ -8,7 +8,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/snapshot"
 )
 
-// docs/stream.md describes the format.
 const (
 	snapshotMagic   = "S4DRATES"
 	snapshotVersion = 1

@@ -18,8 +18,8 @@
 // posterior of at least Options.Threshold. DefaultsFor returns the options for a model.
 //
 // A Recognizer is a model with options; any number of streams share it. A Detector is the state of
-// one stream. A Snapshot of it can be restored in another process (docs/stream.md describes the
-// format). A Sweep tries many options at once.
+// one stream. A Snapshot of it can be restored in another process. A Sweep tries many
+// options at once.
 package events
 
 import (

@@ -12,7 +12,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/recurrent"
 )
 
-// docs/stream.md describes the format.
 const (
 	snapshotMagic   = "S4DEVENT"
 	snapshotVersion = 4

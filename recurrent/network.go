@@ -17,9 +17,9 @@
 // # Snapshots
 //
 // Stream.Snapshot writes a stream's state and Stream.Restore reads it, in the same process or in
-// another. docs/stream.md describes the format. A snapshot names the model, the options and the
-// kernel level it was taken with; Restore rejects it where one of them differs, because levels
-// round differently. After Restore the output has the same bits as without the interruption.
+// another. A snapshot names the model, the options and the kernel level it was taken with. Restore
+// rejects it where one of them differs, because levels round differently. After Restore the output
+// has the same bits as without the interruption.
 package recurrent
 
 import (

@@ -7,8 +7,7 @@
 // whole series at once.
 //
 // A Predictor is a model with options; any number of streams share it. A Stream is the state of one
-// series. A Snapshot of it can be restored in another process (docs/stream.md describes the
-// format).
+// series. A Snapshot of it can be restored in another process.
 package series
 
 import (

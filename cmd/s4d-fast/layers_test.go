@@ -206,7 +206,7 @@ func TestTrainLayerKinds(t *testing.T) {
 			best, predictions := filepath.Join(dir, "best.safetensors"), filepath.Join(dir, "predictions.jsonl")
 			ok(t, "eval", best, "--data", file, "--split", "all", "--predictions", predictions)
 			evaluated := strings.Split(strings.TrimSpace(string(read(t, predictions))), "\n")
-			_, rows, _ := streamRows(t, csv, best, "--format", "csv")
+			_, rows, _ := streamRows(t, csv, best)
 			must.Equal(t, fmt.Sprint(len(evaluated), len(rows)), fmt.Sprint(ids, ids*length), "series and rows")
 			var want, got []float32
 			for i, text := range evaluated {

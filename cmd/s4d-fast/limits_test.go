@@ -120,7 +120,7 @@ func TestLongIdentifiers(t *testing.T) {
 				}
 			}
 		}()
-		code, _, stderr := invoke(in, "stream", m, "--format", "csv", "--hop", "2")
+		code, _, stderr := invoke(in, "rows", m, "--hop", "2")
 		equal(t, "exit code", code, exitBadInput)
 		contains(t, "stderr", stderr, "line 66: ", `column "`+column+`": `, "more than 67108864 bytes")
 		in.Close()

@@ -38,7 +38,8 @@ type cli struct {
 	Calibrate calibrateCmd `cmd:"" help:"Measure missed words and false alarms, and store the best operating point in a copy of the model."`
 
 	Sweep   sweepCmd   `cmd:"" help:"Train a grid of configurations and write a table and a plot of the results."`
-	Stream  streamCmd  `cmd:"" help:"Run a model on streaming audio or rows, and print events, classes, forecasts or anomaly scores."`
+	Stream  streamCmd  `cmd:"" help:"Run a model on streaming audio, and print events or frames."`
+	Rows    rowsCmd    `cmd:"" help:"Run a model on rows of CSV or JSON Lines as they arrive, and print classes, forecasts or anomaly scores."`
 	Inspect inspectCmd `cmd:"" help:"Show the configuration, parameters, poles and labels of a model."`
 	Plot    plotCmd    `cmd:"" help:"Draw plots like the figures of the paper."`
 	Prune   pruneCmd   `cmd:"" help:"Write a smaller model that keeps a share of the modes of every SSM."`

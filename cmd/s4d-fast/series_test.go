@@ -40,7 +40,7 @@ func TestTrainSeries(t *testing.T) {
 
 	in := must.Get(os.Open(table))(t)
 	defer in.Close()
-	code, stdout, stderr := invoke(in, "stream", file, "--format", "csv")
+	code, stdout, stderr := invoke(in, "rows", file)
 	must.Equal(t, code, exitOK, "exit code of stream; %s", stderr)
 	scored := 0
 	lines := bufio.NewScanner(strings.NewReader(stdout))

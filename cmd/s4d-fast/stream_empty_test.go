@@ -22,15 +22,15 @@ func TestStreamEmpty(t *testing.T) {
 		code        int
 		end, stderr string
 	}{
-		{[]string{rows, "--format", "csv"}, "temp,load\n", exitOK, `"rows":0`, "warning: standard input: no rows after the header\n"},
-		{[]string{wav}, "", exitOK, `"samples":0`, "warning: " + wav + ": no samples\n"},
-		{[]string{"-", "--format", "s16le"}, "", exitOK, `"samples":0`, "warning: standard input: no samples\n"},
-		{[]string{rows, "--format", "csv"}, "", exitBadInput, "", "standard input: no rows\n"},
-		{[]string{rows, "--format", "jsonl"}, "", exitBadInput, "", "standard input: no rows\n"},
-		{[]string{"-", "--format", "wav"}, "", exitBadInput, "", "it has no bytes"},
-		{[]string{rows, "--format", "csv"}, "temp,load\n1,2\n", exitOK, `"rows":1`, ""},
+		{[]string{"rows", rows}, "temp,load\n", exitOK, `"rows":0`, "warning: standard input: no rows after the header\n"},
+		{[]string{"stream", wav}, "", exitOK, `"samples":0`, "warning: " + wav + ": no samples\n"},
+		{[]string{"stream", "-", "--format", "s16le"}, "", exitOK, `"samples":0`, "warning: standard input: no samples\n"},
+		{[]string{"rows", rows}, "", exitBadInput, "", "standard input: no rows\n"},
+		{[]string{"rows", rows, "--format", "jsonl"}, "", exitBadInput, "", "standard input: no rows\n"},
+		{[]string{"stream", "-", "--format", "wav"}, "", exitBadInput, "", "it has no bytes"},
+		{[]string{"rows", rows}, "temp,load\n1,2\n", exitOK, `"rows":1`, ""},
 	} {
-		code, stdout, stderr := invoke(strings.NewReader(c.input), append([]string{"stream"}, c.args...)...)
+		code, stdout, stderr := invoke(strings.NewReader(c.input), c.args...)
 		equal(t, "exit code of "+strings.Join(c.args, " "), code, c.code)
 		contains(t, "stderr", stderr, c.stderr)
 		equal(t, "stderr is empty", stderr == "", c.stderr == "")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -23,54 +24,39 @@ func streamDefaults() kong.Vars {
 	}
 }
 
-// validateEvents checks the flags of events as far as they do not depend on the model.
-func (c *streamCmd) validateEvents() error {
-	opt := events.Defaults().WithThreshold(1)
-	switch {
-	case c.Smoothing != nil && c.Window != nil:
-		return errors.New("--smoothing replaces --window: set one of them")
-	case c.Smoothing != nil && !(*c.Smoothing > 0):
-		return fmt.Errorf("--smoothing %v: expected more than 0 seconds", *c.Smoothing)
-	case c.Smoothing != nil:
-		opt.Hop, opt.Window = 0, 0
+// options returns the options of the model with the values of the flags that are given. It returns
+// an error if the model does not have one of them.
+func (c *streamCmd) options(m *model.Model) (events.Options, error) {
+	opt, bank := events.DefaultsFor(m), m.Meta.Filterbank != nil
+	if bank && c.AdaptRate {
+		return opt, fmt.Errorf("--adapt-rate: %s has a filter bank, which has a fixed rate; use --resample", c.Model)
 	}
-	if err := c.options(opt).Validate(); err != nil {
-		return fmt.Errorf("--%w", err)
-	}
-	return nil
-}
-
-// validateFor checks the flags that depend on the model.
-func (c *streamCmd) validateFor(m *model.Model) error {
-	switch bank := m.Meta.Filterbank != nil; {
-	case bank && c.Window != nil:
-		return fmt.Errorf("--window: %s has a filter bank; use --smoothing", c.Model)
-	case bank && c.AdaptRate:
-		return fmt.Errorf("--adapt-rate: %s has a filter bank, which has a fixed rate; use --resample", c.Model)
-	case !bank && c.Smoothing != nil:
-		return fmt.Errorf("--smoothing: %s has no filter bank; use --window", c.Model)
-	case c.Emit != "events":
-		return nil
-	}
-	if err := c.options(events.DefaultsFor(m)).Validate(); err != nil {
-		return fmt.Errorf("--%w", err)
-	}
-	return nil
-}
-
-// options returns opt with the values of the flags that are given.
-func (c *streamCmd) options(opt events.Options) events.Options {
 	if c.Threshold != nil {
 		opt = opt.WithThreshold(*c.Threshold)
 	}
-	opt.OffThreshold, opt.Confirm = or(c.OffThreshold, opt.OffThreshold), or(c.Confirm, opt.Confirm)
-	opt.Refractory, opt.Window = or(c.Refractory, opt.Refractory), or(c.Window, opt.Window)
-	opt.Smoothing = or(c.Smoothing, opt.Smoothing)
-	return opt
+	opt.Confirm, opt.Refractory = or(c.Confirm, opt.Confirm), or(c.Refractory, opt.Refractory)
+	switch {
+	case bank:
+		opt.Smoothing = or(c.Window, opt.Smoothing)
+	case c.Emit == "events":
+		opt.Window = or(c.Window, opt.Window)
+	case !(or(c.Window, 0) >= 0 && or(c.Window, 0) <= maxWindow):
+		return opt, fmt.Errorf("--window %v: expected 0 to %d seconds", *c.Window, maxWindow)
+	}
+	if bank && opt.Smoothing == 0 {
+		return opt, errors.New("--window 0: expected more than 0 seconds")
+	}
+	if err := opt.Validate(); err != nil {
+		return opt, fmt.Errorf("--%s", strings.Replace(err.Error(), "smoothing", "window", 1))
+	}
+	return opt, nil
 }
 
+// maxWindow bounds --window with --emit frames, in seconds.
+const maxWindow = 86400
+
 // sink returns the sink that prints the lines, and the number of samples to pass to it at a time.
-func (c *streamCmd) sink(m *model.Model, a *audioInput, out *json.Encoder) (sink, int, error) {
+func (c *streamCmd) sink(m *model.Model, opt events.Options, a *audioInput, out *json.Encoder) (sink, int, error) {
 	frames, bank := c.Emit == "frames", m.Meta.Filterbank != nil
 	hop := or(c.Hop, max(int(a.rate/10), 1))
 	if frames && !bank {
@@ -79,7 +65,6 @@ func (c *streamCmd) sink(m *model.Model, a *audioInput, out *json.Encoder) (sink
 	if !bank && (len(m.Meta.Labels) == 0 || m.Config.Pool != model.PoolMean) {
 		return nil, 0, errors.New("events require a model with labels and mean pooling, or with a filter bank; use --emit frames")
 	}
-	opt := c.options(events.DefaultsFor(m))
 	if c.AdaptRate {
 		opt.SampleRate = a.rate
 	}

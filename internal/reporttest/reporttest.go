@@ -1,9 +1,7 @@
-// Package reporttest validates lines against the schema in docs/stream.md. It is imported by tests
-// only.
+// Package reporttest validates lines against report/schema.json. It is imported by tests only.
 package reporttest
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,25 +30,21 @@ func Lines(t testing.TB, output string) []string {
 	return all
 }
 
-// schema compiles the schema in docs/stream.md.
+// schema compiles report/schema.json.
 var schema = sync.OnceValues(func() (*jsonschema.Schema, error) {
-	path := filepath.Join("docs", "stream.md") // of the folder of a package, or of one above it
+	path := filepath.Join("report", "schema.json") // of the folder of a package, or of one above it
 	for range 3 {
 		if _, err := os.Stat(path); err == nil {
 			break
 		}
 		path = filepath.Join("..", path)
 	}
-	b, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	_, text, found := strings.Cut(string(b), "```json\n")
-	text, _, closed := strings.Cut(text, "\n```")
-	if !found || !closed {
-		return nil, errors.New("docs/stream.md has no ```json block with a schema")
-	}
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	defer f.Close()
+	doc, err := jsonschema.UnmarshalJSON(f)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -27,36 +27,42 @@ const (
 	maxTextBytes   = 1 << 26 // of the identifiers, and of the times that wait for --hop
 )
 
-// readsRows reports whether the input is rows instead of audio.
-func (c *streamCmd) readsRows() bool {
-	return c.Format == string(table.CSV) || c.Format == string(table.JSONL)
+type rowsCmd struct {
+	Model   modelFile `arg:"" help:"Model file (.safetensors) that train series or another task with channels wrote."`
+	File    string    `arg:"" optional:"" default:"-" help:"File of rows, or - for standard input (the default)."`
+	Format  string    `help:"Format of the input: csv or jsonl (default: by the name of the file, otherwise csv)." enum:",csv,jsonl" default:"" placeholder:"FORMAT"`
+	Hop     int       `help:"Rows of a series between lines." default:"1" placeholder:"N"`
+	Window  int       `help:"Number of rows that an output covers; 0: all so far." default:"0" placeholder:"N"`
+	ID      *string   `name:"id" help:"Column that identifies the series of a row (default: that of the training data, if the input has it; empty: all rows are one series)." placeholder:"COLUMN"`
+	Missing string    `help:"Replacement of missing values: model (as in training) or previous (the value before)." enum:"model,previous" default:"model" placeholder:"HOW"`
 }
 
-// validateRows reports the first flag that is invalid for rows.
-func (c *streamCmd) validateRows() error {
-	for _, f := range []struct {
-		name  string
-		given bool
-	}{
-		{"rate", c.Rate != nil}, {"resample", c.Resample}, {"adapt-rate", c.AdaptRate}, {"live", c.Live}, {"emit frames", c.Emit == "frames"},
-		{"threshold", c.Threshold != nil}, {"off-threshold", c.OffThreshold != nil}, {"confirm", c.Confirm != nil}, {"refractory", c.Refractory != nil}, {"smoothing", c.Smoothing != nil},
-	} {
-		if f.given {
-			return fmt.Errorf("--%s requires audio; --format %s reads rows", f.name, c.Format)
+func (c *rowsCmd) Help() string {
+	return `Reads rows of CSV or JSON Lines and prints a JSON line for each: the class posterior, the forecast or the anomaly score. Columns
+are found by their names (docs/stream.md).
+
+Examples:
+  s4d-fast rows runs/series/best.safetensors sensors.csv
+  tail -n +1 -f sensors.csv | s4d-fast rows runs/series/best.safetensors`
+}
+
+// maxRows bounds --hop and --window.
+const maxRows = 1 << 24
+
+func (c *rowsCmd) Run(std *streams, ctx *ctxBox) error {
+	switch {
+	case c.Hop < 1 || c.Hop > maxRows:
+		return usageError(fmt.Errorf("--hop %d: expected 1 to %d rows", c.Hop, maxRows))
+	case c.Window < 0 || c.Window > maxRows:
+		return usageError(fmt.Errorf("--window %d: expected 0 to %d rows", c.Window, maxRows))
+	}
+	if c.Format == "" {
+		c.Format = string(table.CSV)
+		if ext := strings.ToLower(filepath.Ext(c.File)); ext == ".jsonl" || ext == ".ndjson" {
+			c.Format = string(table.JSONL)
 		}
 	}
-	switch w := or(c.Window, 0); {
-	case c.Hop != nil && (*c.Hop < 1 || *c.Hop > maxHop):
-		return fmt.Errorf("--hop %d: expected 1 to %d rows", *c.Hop, maxHop)
-	case w != math.Trunc(w) || w < 0 || w > maxHop:
-		return fmt.Errorf("--window %g: expected 0 to %d rows with --format %s", w, maxHop, c.Format)
-	}
-	return nil
-}
-
-// runRows streams rows.
-func (c *streamCmd) runRows(std *streams, ctx *ctxBox) error {
-	in, name, err := c.open(ctx, std)
+	in, name, err := openInput(ctx, std, c.File)
 	if err != nil {
 		return err
 	}
@@ -65,10 +71,10 @@ func (c *streamCmd) runRows(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return badInput(err)
 	}
-	if pool := m.Config.Pool; or(c.Window, 0) > 0 && pool != model.PoolMean {
+	if pool := m.Config.Pool; c.Window > 0 && pool != model.PoolMean {
 		return usageError(fmt.Errorf("--window requires a classification or regression with mean pooling; the pool of %s is %q", c.Model, pool))
 	}
-	opt := series.Options{Window: int(or(c.Window, 0))}
+	opt := series.Options{Window: c.Window}
 	if c.Missing == model.MissingPrevious {
 		opt.Missing = c.Missing
 	}
@@ -92,7 +98,7 @@ func (c *streamCmd) runRows(std *streams, ctx *ctxBox) error {
 		return badInput(err)
 	}
 	r := &rowPrinter{
-		predictor: p, model: m, table: t, hop: or(c.Hop, 1), out: json.NewEncoder(std.out),
+		predictor: p, model: m, table: t, hop: c.Hop, out: json.NewEncoder(std.out),
 		series: map[string]*rowSeries{}, row: make([]float32, m.Config.DInput),
 	}
 	if err := r.findColumns(c.ID); err != nil {
@@ -182,7 +188,7 @@ func (r *rowPrinter) findColumns(id *string) error {
 	return nil
 }
 
-func (r *rowPrinter) start(c *streamCmd) report.RowStart {
+func (r *rowPrinter) start(c *rowsCmd) report.RowStart {
 	s := report.RowStart{
 		Type: "start", Format: c.Format, Model: string(c.Model), Task: r.model.Meta.Task, Labels: r.model.Meta.Labels,
 		Level: string(vek.CurrentLevel()), Emit: "rows", Mode: r.predictor.Mode(), Hop: r.hop,

@@ -78,7 +78,7 @@ func rowLines(t *testing.T, stdout string) (start report.RowStart, rows []report
 // stream runs the command on an input and returns its lines.
 func streamRows(t *testing.T, input string, args ...string) (report.RowStart, []report.Row, report.RowEnd) {
 	t.Helper()
-	code, stdout, stderr := invoke(strings.NewReader(input), append([]string{"stream"}, args...)...)
+	code, stdout, stderr := invoke(strings.NewReader(input), append([]string{"rows"}, args...)...)
 	if code != exitOK {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
@@ -87,7 +87,7 @@ func streamRows(t *testing.T, input string, args ...string) (report.RowStart, []
 
 // Every mode gives for every row, from CSV and from JSON Lines with columns in any order, what
 // package series gives.
-func TestStreamRows(t *testing.T) {
+func TestRows(t *testing.T) {
 	rows := roomRows(20)
 	forms := map[string]string{"csv": "load;time;temp;spare\n", "jsonl": ""}
 	for i, row := range rows {
@@ -146,7 +146,7 @@ func compareRows(t *testing.T, name string, got, want []report.Row) {
 
 // The rows of two series in turns give what each series gives alone; with --hop the last row of
 // each is printed, too.
-func TestStreamRowsByID(t *testing.T) {
+func TestRowsByID(t *testing.T) {
 	path, _ := rowsModel(t, model.SeriesForecast, nil)
 	rows := roomRows(25)
 	alone := map[string]string{"a": "temp,load\n", "b,c": "temp,load\n"}
@@ -160,7 +160,7 @@ func TestStreamRowsByID(t *testing.T) {
 	}
 	var want []report.Row
 	for id, text := range alone {
-		_, list, _ := streamRows(t, text, path, "--format", "csv")
+		_, list, _ := streamRows(t, text, path)
 		for _, r := range list {
 			r.ID = id
 			want = append(want, r)
@@ -175,18 +175,18 @@ func TestStreamRowsByID(t *testing.T) {
 		})
 		return rows
 	}
-	start, got, end := streamRows(t, csv, path, "--format", "csv") // the id is that of the training data
+	start, got, end := streamRows(t, csv, path) // the id is that of the training data
 	compareRows(t, "csv", sorted(got), sorted(want))
 	equal(t, "id", start.ID, "room")
 	equal(t, "series", end.Series, 2)
 	_, got, _ = streamRows(t, both, path, "--format", "jsonl", "--id", "room")
 	compareRows(t, "jsonl", sorted(got), want)
-	start, got, end = streamRows(t, csv, path, "--format", "csv", "--id", "")
+	start, got, end = streamRows(t, csv, path, "--id", "")
 	equal(t, "rows of one series", got[24].Row, 25)
 	equal(t, "series", end.Series, 1)
 	equal(t, "id", start.ID, "")
 
-	start, got, _ = streamRows(t, csv, path, "--format", "csv", "--hop", "4")
+	start, got, _ = streamRows(t, csv, path, "--hop", "4")
 	want = slices.DeleteFunc(want, func(r report.Row) bool {
 		return r.Row%4 != 0 && !(r.ID == "a" && r.Row == 9) // the last of 9; the other has 16
 	})
@@ -195,14 +195,14 @@ func TestStreamRowsByID(t *testing.T) {
 }
 
 // Rows without names of columns are in the order of the model's columns.
-func TestStreamRowsWithoutNames(t *testing.T) {
+func TestRowsWithoutNames(t *testing.T) {
 	path, _ := rowsModel(t, model.SeriesForecast, nil)
-	_, want, _ := streamRows(t, "load,temp\n310,21\n290,22\n", path, "--format", "csv")
-	_, got, _ := streamRows(t, "21,310\n22,290\n", path, "--format", "csv")
+	_, want, _ := streamRows(t, "load,temp\n310,21\n290,22\n", path)
+	_, got, _ := streamRows(t, "21,310\n22,290\n", path)
 	compareRows(t, "csv", got, want)
 	_, got, _ = streamRows(t, "[21,310]\n[22,290]", path, "--format", "jsonl")
 	compareRows(t, "jsonl", got, want)
-	start, got, _ := streamRows(t, "21,7,310\n22,7,290\n", path, "--format", "csv", "--id", "2")
+	start, got, _ := streamRows(t, "21,7,310\n22,7,290\n", path, "--id", "2")
 	equal(t, "columns", fmt.Sprint(start.Columns), "[1 3]")
 	equal(t, "id", got[0].ID, "7")
 	for i := range got {
@@ -212,42 +212,42 @@ func TestStreamRowsWithoutNames(t *testing.T) {
 
 	bare, _ := rowsModel(t, model.SeriesClassification, func(m *model.Model) { m.Meta.Series = nil })
 	described, _ := rowsModel(t, model.SeriesClassification, nil)
-	_, want, _ = streamRows(t, "21,310\n22,290\n", described, "--format", "csv")
-	_, got, _ = streamRows(t, "x,y\n21,310\n22,290\n", bare, "--format", "csv")
+	_, want, _ = streamRows(t, "21,310\n22,290\n", described)
+	_, got, _ = streamRows(t, "x,y\n21,310\n22,290\n", bare)
 	compareRows(t, "a model without a description", got, want)
 }
 
 // The ending of a file's name selects the format.
-func TestStreamRowsFile(t *testing.T) {
+func TestRowsFile(t *testing.T) {
 	path, _ := rowsModel(t, model.SeriesForecast, nil)
 	for name, text := range map[string]string{
 		"a.csv": "temp,load\n21,310\n", "b.TSV": "load\ttemp\n310\t21\n", "c.jsonl": `{"load":310,"temp":21}`, "d.ndjson": "[21,310]\n",
 	} {
-		if _, rows, _ := rowLines(t, ok(t, "stream", path, write(t, name, []byte(text)))); len(rows) != 1 {
+		if _, rows, _ := rowLines(t, ok(t, "rows", path, write(t, name, []byte(text)))); len(rows) != 1 {
 			t.Errorf("%s: %d rows, expected 1", name, len(rows))
 		}
 	}
 }
 
 // A missing value is an error or the value before, as in training or by the flag.
-func TestStreamRowsMissing(t *testing.T) {
+func TestRowsMissing(t *testing.T) {
 	const gaps, filled = "temp,load\n,310\n21,NA\n?,290\n", "temp,load\n20,310\n21,310\n21,290\n"
 	strict, _ := rowsModel(t, model.SeriesForecast, nil)
 	lenient, _ := rowsModel(t, model.SeriesForecast, func(m *model.Model) { m.Meta.Series.Missing = model.MissingPrevious })
-	_, want, _ := streamRows(t, filled, strict, "--format", "csv")
-	_, got, _ := streamRows(t, gaps, lenient, "--format", "csv")
+	_, want, _ := streamRows(t, filled, strict)
+	_, got, _ := streamRows(t, gaps, lenient)
 	compareRows(t, "by the model", got, want)
-	_, got, _ = streamRows(t, gaps, strict, "--format", "csv", "--missing", "previous")
+	_, got, _ = streamRows(t, gaps, strict, "--missing", "previous")
 	compareRows(t, "by the flag", got, want)
 	_, got, _ = streamRows(t, `{"temp":20,"load":310}`+"\n"+`{"temp":21}`+"\n"+`{"temp":null,"load":290}`, strict, "--format", "jsonl", "--missing", "previous")
 	compareRows(t, "absent keys", got, want)
 }
 
 // An anomaly is scored in units of the model's residual; a missing value has no score.
-func TestStreamRowsScores(t *testing.T) {
+func TestRowsScores(t *testing.T) {
 	path, _ := rowsModel(t, model.SeriesAnomaly, func(m *model.Model) { m.Meta.Series.Missing = model.MissingPrevious })
 	text := "temp,load\n20,300\n20,300\n20,300\n20,300\n,300\n520,300\n"
-	_, rows, _ := streamRows(t, text, path, "--format", "csv")
+	_, rows, _ := streamRows(t, text, path)
 	for i, r := range rows {
 		if has := r.Score != nil; has != (i == 3 || i == 5) {
 			t.Errorf("row %d: score %v", r.Row, r.Score)
@@ -280,44 +280,32 @@ func TestBadRows(t *testing.T) {
 		{"csv", "temp,load\n1,2\n", `no column "name"; the columns are`, []string{"--id", "name"}},
 		{"csv", "temp,load,name\n1,2,\n", `line 2: column "name": the row has no identifier of its series`, []string{"--id", "name"}},
 	} {
-		args := append([]string{"stream", path, "--format", c.format}, c.flags...)
+		args := append([]string{"rows", path, "--format", c.format}, c.flags...)
 		checkRun(t, strings.NewReader(c.text), args, exitBadInput, c.want)
 	}
 	small, _ := rowsModel(t, model.SeriesForecast, func(m *model.Model) { m.Meta.InputStd[0] = 1e-4 })
-	checkRun(t, strings.NewReader("temp,load\n20,300\n3e38,300\n"), []string{"stream", small, "--format", "csv"}, exitBadInput,
+	checkRun(t, strings.NewReader("temp,load\n20,300\n3e38,300\n"), []string{"rows", small}, exitBadInput,
 		"standard input: line 3: series: after row 2: output 1 of the network is NaN, expected a finite number")
 	// The rows before the error are printed, and the end line.
-	_, stdout, _ := invoke(strings.NewReader("temp,load\n1,2\n3,x\n"), "stream", path, "--format", "csv")
+	_, stdout, _ := invoke(strings.NewReader("temp,load\n1,2\n3,x\n"), "rows", path)
 	if _, rows, end := rowLines(t, stdout); len(rows) != 1 || end.Rows != 1 {
 		t.Errorf("%d row lines, the end line counts %d; expected 1", len(rows), end.Rows)
 	}
 }
 
-// Audio and rows do not take each other's models and flags.
+// Audio and rows do not take each other's models.
 func TestRowsOrAudio(t *testing.T) {
 	path, _ := rowsModel(t, model.SeriesForecast, nil)
-	checkRun(t, nil, []string{"stream", path, clip(t, 8000, 100)}, exitBadInput, `the network reads rows with the columns ["temp" "load"], not audio; set --format csv or jsonl`)
-	checkRun(t, strings.NewReader("1\n"), []string{"stream", digitsModel(t), "--format", "csv"}, exitBadInput, "the network reads audio at 8000 Hz, expected one that reads rows")
-	for _, flags := range [][]string{
-		{"--rate", "8000"}, {"--resample"}, {"--adapt-rate"}, {"--live"}, {"--emit", "frames"}, {"--threshold", "0.5"}, {"--off-threshold", "0.2"},
-		{"--confirm", "2"}, {"--refractory", "1"}, {"--smoothing", "1"},
-	} {
-		want := strings.Join(flags[:1], " ") + " "
-		if flags[0] == "--emit" {
-			want = "--emit frames "
-		}
-		checkRun(t, nil, append([]string{"stream", path, "--format", "csv"}, flags...), exitUsage, want+"requires audio; --format csv reads rows")
-	}
-	checkRun(t, nil, []string{"stream", path, "--format", "csv", "--hop", "0"}, exitUsage, "--hop 0: expected 1 to 16777216 rows")
-	checkRun(t, nil, []string{"stream", path, "--format", "jsonl", "--window", "2.5"}, exitUsage, "--window 2.5: expected 0 to 16777216 rows")
-	checkRun(t, strings.NewReader("1,2\n"), []string{"stream", path, "--format", "csv", "--window", "64"}, exitUsage, "--window requires a classification or regression")
-	checkRun(t, nil, []string{"stream", "--id", "room"}, exitUsage, "--id requires --format csv or jsonl")
-	checkRun(t, nil, []string{"stream", "--missing", "previous"}, exitUsage, "--missing requires --format csv or jsonl")
+	checkRun(t, nil, []string{"stream", path, clip(t, 8000, 100)}, exitBadInput, `the network reads rows with the columns ["temp" "load"], not audio; use s4d-fast rows`)
+	checkRun(t, strings.NewReader("1\n"), []string{"rows", digitsModel(t)}, exitBadInput, "the network reads audio at 8000 Hz, expected one that reads rows")
+	checkRun(t, nil, []string{"rows", path, "--hop", "0"}, exitUsage, "--hop 0: expected 1 to 16777216 rows")
+	checkRun(t, nil, []string{"rows", path, "--window=-1"}, exitUsage, "--window -1: expected 0 to 16777216 rows")
+	checkRun(t, strings.NewReader("1,2\n"), []string{"rows", path, "--window", "64"}, exitUsage, "--window requires a classification or regression")
 }
 
 // A row is printed as soon as its line has arrived. A signal ends the input; a line that is not
 // complete is dropped.
-func TestStreamRowsInterrupted(t *testing.T) {
+func TestRowsInterrupted(t *testing.T) {
 	path, _ := rowsModel(t, model.SeriesForecast, nil)
 	for _, c := range []struct {
 		sent       string
@@ -336,7 +324,7 @@ func TestStreamRowsInterrupted(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			done := make(chan int, 1)
 			go func() {
-				done <- run(ctx, []string{"stream", path, "--format", "csv"}, streams{in: in, out: &stdout, err: &stderr})
+				done <- run(ctx, []string{"rows", path}, streams{in: in, out: &stdout, err: &stderr})
 			}()
 			must.Get(source.Write([]byte(c.sent)))(t)
 			synctest.Wait() // it waits for more
