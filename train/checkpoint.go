@@ -2,20 +2,16 @@ package train
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"math"
 	"slices"
 
-	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// stateVersion changes whenever an older checkpoint can no longer be resumed with bit-identical
-// results.
+// stateVersion is the version of the format of checkpoints. It also changes if a checkpoint can no
+// longer be resumed with bit-identical results.
 const stateVersion = 1
 
 // A checkpoint is one safetensors file with a checksum. It holds the weights, AdamW's two moments,
@@ -33,33 +29,22 @@ type section struct {
 	weights *model.Weights
 }
 
-// saveCheckpoint replaces the checkpoint, and keeps the one before it where the file system has
-// hard links.
+// saveCheckpoint writes a checkpoint between two steps.
 func (t *Trainer) saveCheckpoint() error {
-	if t.dir == "" {
-		return nil
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.writeCheckpoint()
+}
+
+func (t *Trainer) writeCheckpoint() error {
+	if t.run.Dir == "" {
+		return nil
+	}
 	f, err := t.checkpointData()
 	if err != nil {
 		return err
 	}
-	return t.writeCheckpoint(f)
-}
-
-func (t *Trainer) writeCheckpoint(f *safetensors.File) error {
-	path, previous := t.path(checkpointFile), t.path(previousFile)
-	return replaceFile(t.files, path, func(w io.Writer) error {
-		if _, err := f.WriteTo(w); err != nil { // the disk is full: the previous checkpoint stays
-			return err
-		}
-		if _, err := t.files.Stat(path); err == nil {
-			t.files.Remove(previous)
-			t.files.Link(path, previous)
-		}
-		return nil
-	})
+	return t.run.writeCheckpoint(f)
 }
 
 // checkpointData returns the checkpoint of the last complete step.
@@ -83,81 +68,12 @@ func (t *Trainer) checkpointData() (*safetensors.File, error) {
 // checkpoint that a resumed run would reject, such as one with a weight that is NaN, is an error,
 // and is not written.
 func (t *Trainer) Checkpoint() error {
-	if t.dir == "" {
-		return nil
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.validTensors(); err != nil {
 		return t.diverged(err.Error())
 	}
-	f, err := t.checkpointData()
-	if err != nil {
-		return err
-	}
-	return t.writeCheckpoint(f)
-}
-
-// loadCheckpoint restores the state of the run's checkpoint. If it is damaged or missing, it
-// restores the previous one and warns. An error is fs.ErrNotExist if there is neither. If the
-// checkpoint cannot be read, loadCheckpoint returns the error and changes neither file.
-func (t *Trainer) loadCheckpoint() error {
-	err := t.readCheckpoint(checkpointFile)
-	if !errors.Is(err, ErrData) && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	switch e := t.readCheckpoint(previousFile); {
-	case errors.Is(e, fs.ErrNotExist):
-		return err
-	case e != nil && errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w; %s is missing", e, t.path(checkpointFile))
-	case e != nil:
-		return fmt.Errorf("%w; the previous checkpoint: %w", err, e)
-	}
-	// The next save would otherwise replace the previous checkpoint by the damaged one.
-	if e := t.files.Rename(t.path(previousFile), t.path(checkpointFile)); e != nil {
-		return fmt.Errorf("train: %w", e)
-	}
-	t.warn("%v; the run continues from the previous checkpoint, after step %d", err, t.state.Step)
-	return nil
-}
-
-// readCheckpoint restores the state in a checkpoint. An error of its content is ErrData, and one of
-// its version or of other data ErrConfig.
-func (t *Trainer) readCheckpoint(name string) error {
-	path := t.path(name)
-	f, s, err := readState(t.files, path)
-	if err != nil {
-		return err
-	}
-	if err := s.Data.compare(t.fingerprint); err != nil {
-		return configErrorf("out: the run in %s began with other data: %w; resume it with the same data or start a new run", t.dir, err)
-	}
-	if err := t.restore(f, s); err != nil {
-		return dataError{fmt.Errorf("train: %s: %w", path, err)}
-	}
-	return nil
-}
-
-// readState reads a checkpoint and the state in it, which it does not validate.
-func readState(files atomicfile.Files, path string) (*safetensors.File, state, error) {
-	file, err := files.Open(path)
-	if err != nil {
-		return nil, state{}, fmt.Errorf("train: %w", err)
-	}
-	defer file.Close()
-	f, err := safetensors.Read(file)
-	if err != nil {
-		return nil, state{}, contentError(fmt.Errorf("train: %s: %w", path, err))
-	}
-	s, err := stateOf(f)
-	if err != nil {
-		return nil, s, dataError{fmt.Errorf("train: %s: %w", path, err)}
-	}
-	if s.Version != stateVersion {
-		return nil, s, configErrorf("out: %s: checkpoint of version %d, expected %d", path, s.Version, stateVersion)
-	}
-	return f, s, nil
+	return t.writeCheckpoint()
 }
 
 // stateOf returns the state in a checkpoint, which it does not validate.
@@ -166,6 +82,17 @@ func stateOf(f *safetensors.File) (s state, err error) {
 		return s, fmt.Errorf("state: %w", err)
 	}
 	return s, nil
+}
+
+// accept restores a checkpoint of the run folder.
+func (t *Trainer) accept(f *safetensors.File, s state) error {
+	if err := s.Data.compare(&t.fingerprint); err != nil {
+		return configErrorf("out: the run in %s began with other data: %w; resume it with the same data or start a new run", t.run.Dir, err)
+	}
+	if err := t.restore(f, s); err != nil {
+		return dataError{err}
+	}
+	return nil
 }
 
 // restore sets the trainer's tensors and state to those of a checkpoint. An error leaves them
@@ -212,10 +139,6 @@ func (t *Trainer) restore(f *safetensors.File, s state) error {
 			swap()
 			return err
 		}
-	}
-	if !s.Standardised { // the run began with targets as they are
-		t.model.Meta.TargetMean, t.model.Meta.TargetStd = nil, nil
-		s.Sums.Squares = s.Sums.Loss
 	}
 	t.state = s
 	return nil
@@ -268,26 +191,4 @@ func (s *state) validate(c *Config, perEpoch int) error {
 			b.Epoch, b.Step, b.ValLoss, s.Stale, s.Epoch)
 	}
 	return nil
-}
-
-// saveBest writes the model of the best epoch.
-func (t *Trainer) saveBest() error {
-	return replaceFile(t.files, t.path(bestFile), func(w io.Writer) error {
-		_, err := t.best.WriteTo(w)
-		return err
-	})
-}
-
-// loadBest reads the model of the best epoch.
-func (t *Trainer) loadBest() (*model.Model, error) {
-	f, err := t.files.Open(t.path(bestFile))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	m, err := model.Read(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", t.path(bestFile), err)
-	}
-	return m, nil
 }

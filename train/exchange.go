@@ -138,7 +138,7 @@ func (t *Trainer) share() error {
 	}
 	s, err := stateOf(f)
 	if err == nil {
-		if e := s.Data.compare(t.fingerprint); e != nil {
+		if e := s.Data.compare(&t.fingerprint); e != nil {
 			return configErrorf("the data differ from those of rank 0: %w", e)
 		}
 		err = t.restore(f, s)

@@ -405,7 +405,7 @@ func TestCheckpointDuringFit(t *testing.T) {
 						done <- err
 						return
 					}
-					if s, err := diskState(tr.path(checkpointFile)); err == nil && tr.dir != "" {
+					if s, err := diskState(tr.run.path(checkpointFile)); err == nil && tr.run.Dir != "" {
 						seen = append(seen, s.Step)
 						if err := s.validate(&tr.cfg, tr.plan.perEpoch); err != nil {
 							done <- err

@@ -20,21 +20,18 @@ type splitPrint struct {
 }
 
 // newFingerprint describes data.
-func newFingerprint(d *dataset.Dataset) *fingerprint {
+func newFingerprint(d *dataset.Dataset) fingerprint {
 	split := func(s dataset.Set) splitPrint {
 		if s == nil {
 			return splitPrint{}
 		}
 		return splitPrint{s.Len(), fmt.Sprintf("%x", dataset.Fingerprint(s, d.Info, d.Dir))}
 	}
-	return &fingerprint{split(d.Train), split(d.Val), split(d.Test)}
+	return fingerprint{split(d.Train), split(d.Val), split(d.Test)}
 }
 
-// compare reports the first difference of the data now from those that were recorded, if any were.
+// compare reports the first difference of the data now from those that were recorded.
 func (recorded *fingerprint) compare(now *fingerprint) error {
-	if recorded == nil {
-		return nil
-	}
 	for _, s := range []struct {
 		name          string
 		recorded, now splitPrint

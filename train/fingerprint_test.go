@@ -52,25 +52,3 @@ func TestOtherData(t *testing.T) {
 		must.Reject(start(t.Context(), cfg))(t, ErrConfig, c.want, cfg.Out)
 	}
 }
-
-// Without a fingerprint, as in checkpoints of earlier versions, a run is resumed. Data that make
-// another number of steps are an error.
-func TestNoFingerprint(t *testing.T) {
-	cfg := stopped(t, 7)
-	path, _ := file(t, cfg, checkpointFile)
-	changeState(t, path, map[string]any{"data": nil})
-	remove(t, cfg, previousFile)
-	tr := newTrainer(t, cfg)
-	if tr.state.Data == nil {
-		t.Error("the resumed run has no fingerprint")
-	}
-	tr.Close()
-	tr.data.Train = fewer{tr.data.Train}
-	tr.plan = tr.newPlan()
-	must.Fail(t, tr.readCheckpoint(checkpointFile), ErrData, "step 7")
-}
-
-// fewer is the first half of a set.
-type fewer struct{ dataset.Set }
-
-func (s fewer) Len() int { return s.Set.Len() / 2 }

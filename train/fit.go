@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"time"
@@ -16,18 +17,17 @@ import (
 // state is the progress of a run between two steps. A checkpoint holds it with the weights and
 // AdamW's moments.
 type state struct {
-	Version      int          `json:"version"`
-	Step         int          `json:"step"`           // complete steps
-	Epoch        int          `json:"epoch"`          // complete epochs, validation included
-	Batch        int          `json:"batch"`          // complete steps of the current epoch
-	Sums         sums         `json:"sums"`           // over these steps
-	LR           float64      `json:"lr"`             // of the last step
-	Seconds      float64      `json:"seconds"`        // of training in the current epoch
-	Best         *Metrics     `json:"best"`           // the best epoch; nil before the first
-	Stale        int          `json:"stale"`          // epochs since the best one
-	Data         *fingerprint `json:"data,omitempty"` // nil in checkpoints of earlier versions
-	Standardised bool         `json:"standardised"`   // targets; false in earlier checkpoints
-	From         *moments     `json:"from,omitempty"` // of a run from trained weights
+	Version int         `json:"version"`
+	Step    int         `json:"step"`    // complete steps
+	Epoch   int         `json:"epoch"`   // complete epochs, validation included
+	Batch   int         `json:"batch"`   // complete steps of the current epoch
+	Sums    sums        `json:"sums"`    // over these steps
+	LR      float64     `json:"lr"`      // of the last step
+	Seconds float64     `json:"seconds"` // of training in the current epoch
+	Best    *Metrics    `json:"best"`    // the best epoch; nil before the first
+	Stale   int         `json:"stale"`   // epochs since the best one
+	Data    fingerprint `json:"data"`
+	From    *moments    `json:"from,omitempty"` // of a run from trained weights
 }
 
 // Fit trains until the budget or the patience is exhausted, or ctx is cancelled. In the last case
@@ -41,7 +41,7 @@ func (t *Trainer) Fit(ctx context.Context) error {
 	defer s.shards.close()
 	t.reporter.Begin(t.progress())
 	defer t.reporter.End()
-	for !t.finished() {
+	for !t.state.finished(t.cfg.Train) {
 		if err := t.epoch(ctx, s); err != nil {
 			return err
 		}
@@ -53,16 +53,13 @@ func (t *Trainer) Fit(ctx context.Context) error {
 }
 
 // finished reports whether the budget or the patience is exhausted.
-func (t *Trainer) finished() bool {
-	closed := t.state.Batch == 0 // otherwise the epoch is not complete or not validated
-	return t.state.Epoch >= t.cfg.Train.Epochs || t.exhausted() && closed ||
-		t.cfg.Train.Patience > 0 && t.state.Stale >= t.cfg.Train.Patience && closed
+func (s *state) finished(c LoopConfig) bool {
+	closed := s.Batch == 0 // otherwise the epoch is not complete or not validated
+	return s.Epoch >= c.Epochs || s.exhausted(c) && closed || c.Patience > 0 && s.Stale >= c.Patience && closed
 }
 
 // exhausted reports whether max_steps is reached.
-func (t *Trainer) exhausted() bool {
-	return t.cfg.Train.MaxSteps > 0 && t.state.Step >= t.cfg.Train.MaxSteps
-}
+func (s *state) exhausted(c LoopConfig) bool { return c.MaxSteps > 0 && s.Step >= c.MaxSteps }
 
 // epoch runs the remaining training steps of the current epoch.
 func (t *Trainer) epoch(ctx context.Context, s *stepper) error {
@@ -73,7 +70,7 @@ func (t *Trainer) epoch(ctx context.Context, s *stepper) error {
 	load := newLoader(t.data.Train, batches[t.state.Batch:], t.state.Epoch, s.buffers)
 	defer load.close()
 	began, before := time.Now(), t.state.Seconds
-	for t.state.Batch < len(batches) && !t.exhausted() {
+	for t.state.Batch < len(batches) && !t.state.exhausted(t.cfg.Train) {
 		b, err := t.nextBatch(ctx, load)
 		if err != nil {
 			return err
@@ -200,9 +197,6 @@ func (t *Trainer) record(val Result) (m Metrics, better bool, err error) {
 	defer t.mu.Unlock()
 	st := &t.state
 	m = newMetrics(st.Sums.result(t.data.Info), val)
-	if t.model.Meta.TargetMean == nil { // an older run: the baseline would predict 0
-		m.BaselineRMSE = nil
-	}
 	m.Epoch, m.Step, m.LR, m.Seconds = st.Epoch+1, st.Step, st.LR, st.Seconds
 	if st.Seconds > 0 {
 		m.SequencesPerSecond = float64(st.Sums.Examples) / st.Seconds
@@ -212,16 +206,16 @@ func (t *Trainer) record(val Result) (m Metrics, better bool, err error) {
 		st.Best, st.Stale = &m, 0
 		t.best = cloneModel(t.model)
 		t.best.Meta.Series = withResidual(t.model.Meta.Series, val.OutputRMSE)
-		if t.dir != "" {
-			if err := t.saveBest(); err != nil {
-				return m, false, err
-			}
-		}
-	}
-	if t.dir != "" {
-		if err := t.appendLog(m); err != nil {
+		err := t.run.replace(bestFile, func(w io.Writer) error {
+			_, err := t.best.WriteTo(w)
+			return err
+		})
+		if err != nil {
 			return m, false, err
 		}
+	}
+	if err := t.run.appendLog(m); err != nil {
+		return m, false, err
 	}
 	st.Epoch, st.Batch, st.Sums, st.Seconds = st.Epoch+1, 0, sums{}, 0
 	return m, st.Stale == 0, nil
@@ -252,19 +246,17 @@ func (t *Trainer) evaluateBest(ctx context.Context) error {
 		return err
 	}
 	t.test = &r
-	if t.dir == "" {
-		return nil
-	}
 	record := testRecord{Split: "test", Epoch: t.state.Best.Epoch, N: r.N, Loss: r.Loss}
 	if t.data.Regression {
 		record.RMSE, record.R2 = &r.RMSE, Finite(r.R2)
 	} else {
 		record.Accuracy = &r.Accuracy
 	}
-	if _, err := t.restoreLog(); err != nil { // removes the test of an earlier Fit
+	// Remove the test of an earlier Fit.
+	if _, err := t.run.restoreLog(t.state.Epoch, t.state.Best); err != nil {
 		return err
 	}
-	return t.appendLog(record)
+	return t.run.appendLog(record)
 }
 
 // evaluate runs a network over a set of the run's data.
@@ -298,8 +290,8 @@ func (t *Trainer) interrupted() error {
 
 func (t *Trainer) diverged(why string) error {
 	err := fmt.Errorf("train: step %d: %s: %w", t.state.Step, why, ErrDiverged)
-	if t.dir == "" {
+	if t.run.Dir == "" {
 		return err
 	}
-	return fmt.Errorf("%w; the last good checkpoint is in %s", err, t.dir)
+	return fmt.Errorf("%w; the last good checkpoint is in %s", err, t.run.Dir)
 }

@@ -85,8 +85,8 @@ func FuzzSweepTable(f *testing.F) {
 		{Values: []string{"lin", "a,\"b\""}, Seed: 2, Diverged: true, Best: &Metrics{Epoch: 1, ValRMSE: &rmse}, Test: &Result{RMSE: 4}, Level: "avx2"},
 	}))
 	f.Add(b.Bytes())
-	f.Add([]byte("ssm.init," + strings.Join(sweepColumns[:len(sweepColumns)-1], ",") + "\n../..,1,false,1,2,0.5,0.25,,,0.5,\n"))
-	f.Add([]byte(strings.Join(sweepColumns, ",") + "\n0,true,0,0,NaN,-Inf,0x1p-2,,,1e308,\n"))
+	f.Add([]byte("ssm.init," + strings.Join(sweepColumns, ",") + "\n../..,1,false,1,2,0.5,0.25,,,0.5,,avx2\n"))
+	f.Add([]byte(strings.Join(sweepColumns, ",") + "\n0,true,0,0,NaN,-Inf,0x1p-2,,,1e308,,\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var table *SweepTable
 		var err error

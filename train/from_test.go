@@ -99,7 +99,7 @@ func TestFromResume(t *testing.T) {
 	whole := fit(t, start())
 	r := start()
 	first := newTrainer(t, r)
-	begin := must.Get(os.ReadFile(first.path(checkpointFile)))(t)
+	begin := must.Get(os.ReadFile(first.run.path(checkpointFile)))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	first.reporter = stopAt(3, cancel)
 	if err := first.Fit(ctx); !errors.Is(err, ErrInterrupted) {
@@ -125,7 +125,7 @@ func TestFromResume(t *testing.T) {
 	again.From = m
 	restarted := newTrainer(t, again)
 	restarted.Close()
-	if got := must.Get(os.ReadFile(restarted.path(checkpointFile)))(t); !slices.Equal(got, begin) {
+	if got := must.Get(os.ReadFile(restarted.run.path(checkpointFile)))(t); !slices.Equal(got, begin) {
 		t.Error("the run that began again has another first checkpoint")
 	}
 }

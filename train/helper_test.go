@@ -11,6 +11,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -105,8 +106,14 @@ func (s echo) Example(e *dataset.Example, i, epoch int) error {
 	return nil
 }
 
+// readState reads a checkpoint and the state in it.
+func readState(files atomicfile.FS, path string) (*safetensors.File, state, error) {
+	r := newRun(filepath.Dir(path), files)
+	return r.readState(filepath.Base(path))
+}
+
 // diskState reads the state in a checkpoint.
 func diskState(path string) (state, error) {
-	_, s, err := readState(atomicfile.System(), path)
+	_, s, err := readState(nil, path)
 	return s, err
 }

@@ -18,21 +18,24 @@ import (
 // An earlier process may have created the file and ended before it could sync the folder. If the
 // file was removed after this process has written to it, appendLog creates it again only if the
 // run's configuration still exists. If that is missing too, someone is removing the folder.
-func (t *Trainer) appendLog(v any) (err error) {
+func (r *Run) appendLog(v any) (err error) {
+	if r.Dir == "" {
+		return nil
+	}
 	var line bytes.Buffer
 	if err := json.NewEncoder(&line).Encode(v); err != nil {
 		return fmt.Errorf("train: metrics: %w", err)
 	}
-	path, flags := t.path(metricsFile), os.O_WRONLY|os.O_APPEND
-	if !t.logged {
+	path, flags := r.path(metricsFile), os.O_WRONLY|os.O_APPEND
+	if !r.logged {
 		flags |= os.O_CREATE
 	}
-	f, err := t.files.OpenFile(path, flags, 0o666)
-	if t.logged && errors.Is(err, fs.ErrNotExist) {
-		if _, err := t.files.Stat(t.path(configFile)); err != nil {
+	f, err := r.files.OpenFile(path, flags, 0o666)
+	if r.logged && errors.Is(err, fs.ErrNotExist) {
+		if _, err := r.files.Stat(r.path(configFile)); err != nil {
 			return fmt.Errorf("train: %w", err)
 		}
-		f, err = t.files.OpenFile(path, flags|os.O_CREATE, 0o666)
+		f, err = r.files.OpenFile(path, flags|os.O_CREATE, 0o666)
 	}
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
@@ -42,7 +45,7 @@ func (t *Trainer) appendLog(v any) (err error) {
 		err = f.Sync()
 	}
 	if err == nil {
-		err = t.files.SyncFolder(filepath.Dir(path))
+		err = r.files.SyncFolder(filepath.Dir(path))
 	}
 	if e := f.Close(); err == nil {
 		err = e
@@ -50,7 +53,7 @@ func (t *Trainer) appendLog(v any) (err error) {
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
-	t.logged = true
+	r.logged = true
 	return nil
 }
 
@@ -81,23 +84,26 @@ func parseLog(r io.Reader, epochs int) (map[int][]byte, error) {
 	}
 }
 
-// restoreLog removes from metrics.jsonl what the run's state does not include: later epochs, the
-// test and damaged lines. It returns the number of epochs whose lines are lost. The line of the
-// best epoch is written again if it is lost.
-func (t *Trainer) restoreLog() (lost int, err error) {
-	path := t.path(metricsFile)
+// restoreLog removes from metrics.jsonl what is not of the first epochs: later ones, the test and
+// damaged lines. It returns the number of epochs whose lines are lost. The line of the best epoch
+// is written again if it is lost.
+func (r *Run) restoreLog(epochs int, best *Metrics) (lost int, err error) {
+	if r.Dir == "" {
+		return 0, nil
+	}
+	path := r.path(metricsFile)
 	lines := map[int][]byte{}
-	f, err := t.files.Open(path)
+	f, err := r.files.Open(path)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err == nil {
-		lines, err = parseLog(f, t.state.Epoch)
+		lines, err = parseLog(f, epochs)
 		f.Close()
 	}
 	if err != nil && !missing {
 		return 0, fmt.Errorf("train: %w", err)
 	}
-	lost = t.state.Epoch - len(lines)
-	if best := t.state.Best; best != nil && lines[best.Epoch] == nil {
+	lost = epochs - len(lines)
+	if best != nil && lines[best.Epoch] == nil {
 		line, err := json.Marshal(best)
 		if err != nil {
 			return 0, fmt.Errorf("train: metrics: %w", err)
@@ -112,7 +118,7 @@ func (t *Trainer) restoreLog() (lost int, err error) {
 		return lost, nil
 	}
 	// Also if nothing changes: if the last sync failed, the old lines may never reach the disk.
-	return lost, replaceFile(t.files, path, func(w io.Writer) error {
+	return lost, r.replace(metricsFile, func(w io.Writer) error {
 		_, err := w.Write(kept)
 		return err
 	})

@@ -123,7 +123,7 @@ func TestLoop(t *testing.T) {
 		lines = append(lines, Metrics{Epoch: epoch + 1, Step: 5 * (epoch + 1), TrainLoss: loss})
 	}
 	closeTo(t, tr.model.Weights, weights, 1e-4)
-	for i, got := range metricsOf(t, tr.dir) {
+	for i, got := range metricsOf(t, tr.run.Dir) {
 		want := lines[i]
 		if got.Epoch != want.Epoch || got.Step != want.Step || math.Abs(got.TrainLoss-want.TrainLoss) > 1e-4 {
 			t.Errorf("line %d: %+v, expected %+v", i+1, got, want)

@@ -1,16 +1,13 @@
 package train
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -108,7 +105,7 @@ func checkStream(t *testing.T, m *model.Model, tr *Trainer, predictions []Predic
 	}
 }
 
-// A model file from before targets were standardised has no target mean: its outputs are in the
+// A model without a target mean, such as an imported one, has outputs in the
 // target's unit.
 func TestRegressionWithoutTargetMean(t *testing.T) {
 	tr := newTrainer(t, temperatures(t))
@@ -120,38 +117,5 @@ func TestRegressionWithoutTargetMean(t *testing.T) {
 	plain, err := Evaluate(t.Context(), m, tr.data.Val, EvalOptions{Info: tr.Info()})
 	if err != nil || math.Abs(plain.RMSE/scaled.RMSE-1) > 1e-4 || plain.BaselineRMSE < 900 {
 		t.Errorf("%+v, expected the RMSE of %+v and a baseline that predicts 0; error %v", plain, scaled, err)
-	}
-}
-
-// A run that began before targets were standardised is resumed with targets as they are.
-func TestResumeUnstandardised(t *testing.T) {
-	c := temperatures(t, "train.epochs=1")
-	tr := fit(t, c)
-	path := tr.path(checkpointFile)
-	file := must.Get(os.Open(path))(t)
-	f, err := safetensors.Read(file)
-	file.Close()
-	must.Do(t, err)
-	var s map[string]any
-	must.Do(t, json.Unmarshal([]byte(f.Metadata["state"]), &s))
-	if s["standardised"] != true {
-		t.Errorf("state %v, expected a run with standardised targets", s)
-	}
-	delete(s, "standardised")
-	text := must.Get(json.Marshal(s))(t)
-	f.Metadata["state"] = string(text)
-	out := must.Get(os.Create(path))(t)
-	must.Get(f.WriteTo(out))(t)
-	must.Do(t, out.Close())
-	c.Resume, c.Train.Epochs = true, 2
-	tr = fit(t, c)
-	if tr.model.Meta.TargetMean != nil {
-		t.Errorf("resumed with targets of mean %v, expected none", tr.model.Meta.TargetMean)
-	}
-	if tr.BestEpoch().Epoch == 0 {
-		t.Error("resumed, the best epoch is 0, expected a later one")
-	}
-	if last := metricsOf(t, c.Out)[1]; last.ValRMSE == nil || last.BaselineRMSE != nil {
-		t.Errorf("metrics %+v, expected an RMSE without the baseline of the training set's mean", last)
 	}
 }

@@ -24,10 +24,10 @@ func TestRemovedFiles(t *testing.T) {
 			}}
 			err := tr.Fit(t.Context())
 			tr.Close()
-			_, missing := os.Stat(tr.path(metricsFile))
+			_, missing := os.Stat(tr.run.path(metricsFile))
 			if len(removed) == 1 {
 				must.Do(t, err)
-				must.Equal(t, len(metricsOf(t, tr.dir)), 3, "epochs in the log")
+				must.Equal(t, len(metricsOf(t, tr.run.Dir)), 3, "epochs in the log")
 				return
 			}
 			if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), configFile) {

@@ -45,11 +45,11 @@ func TestResumeAfterCrash(t *testing.T) {
 	first := newTrainer(t, cfg)
 	ctx, cancel := context.WithCancel(t.Context())
 	first.reporter = stopAt(11, cancel)
-	begin := must.Get(os.ReadFile(first.path(checkpointFile)))(t)
+	begin := must.Get(os.ReadFile(first.run.path(checkpointFile)))(t)
 	if err := first.Fit(ctx); !errors.Is(err, ErrInterrupted) {
 		t.Fatal(err)
 	}
-	must.Do(t, os.WriteFile(first.path(checkpointFile), begin, 0o644))
+	must.Do(t, os.WriteFile(first.run.path(checkpointFile), begin, 0o644))
 	first.Close()
 	again := reload(t, cfg)
 	sameRun(t, "crash", whole, fit(t, again))
@@ -130,7 +130,7 @@ func TestCheckpointEvery(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var steps []int
 	tr.reporter = (spy{func(Progress) {
-		st, err := diskState(tr.path(checkpointFile))
+		st, err := diskState(tr.run.path(checkpointFile))
 		if err != nil {
 			t.Error(err)
 		}

@@ -108,7 +108,7 @@ func ends(t *testing.T, what string, f *memfs.FS, r run, want *Trainer, saved in
 			whole = false
 		}
 	}
-	if lines := strings.Count(string(must.Get(tr.files.ReadFile(tr.path(metricsFile), 1<<20))(t)), "\n"); lines != 2 {
+	if lines := strings.Count(string(must.Get(tr.run.files.ReadFile(tr.run.path(metricsFile), 1<<20))(t)), "\n"); lines != 2 {
 		t.Errorf("%s: %d epochs in %s, expected 2", what, lines, metricsFile)
 		whole = false
 	}
@@ -120,9 +120,9 @@ func ends(t *testing.T, what string, f *memfs.FS, r run, want *Trainer, saved in
 func contentOf(t *testing.T, tr *Trainer, name string) string {
 	t.Helper()
 	if name != checkpointFile {
-		return string(must.Get(tr.files.ReadFile(tr.path(name), 1<<20))(t))
+		return string(must.Get(tr.run.files.ReadFile(tr.run.path(name), 1<<20))(t))
 	}
-	file, _, err := readState(tr.files, tr.path(name))
+	file, _, err := readState(tr.run.files.FS, tr.run.path(name))
 	must.Do(t, err)
 	file.Metadata = nil
 	var b strings.Builder

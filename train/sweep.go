@@ -78,7 +78,7 @@ type SweepRow struct {
 	Best     *Metrics
 	Test     *Result
 	// Level is the kernel level of the run. A run that was resumed at another level has both, as in
-	// "avx2+avx512". Tables of earlier versions have none.
+	// "avx2+avx512".
 	Level string
 }
 
@@ -87,9 +87,8 @@ type SweepRun struct {
 	Values []string // one per axis
 	Seed   uint64
 	Config Config
-	Dir    string // its folder
+	Run    // its folder
 	key    []string
-	files  atomicfile.Files
 }
 
 // Name returns the run's values and seed, such as "ssm.init=lin seed=1".
@@ -156,7 +155,7 @@ func (s Sweep) runs() ([]SweepRun, error) {
 	names := map[string]string{} // by configuration
 	for _, point := range grid {
 		for seed := range s.Seeds {
-			r := SweepRun{Values: point, Seed: uint64(seed + 1), Config: s.Base, key: runName(s.Axes, point, uint64(seed+1)), files: s.disk()}
+			r := SweepRun{Values: point, Seed: uint64(seed + 1), Config: s.Base, key: runName(s.Axes, point, uint64(seed+1))}
 			if err := r.configure(s); err != nil {
 				return nil, err
 			}
@@ -169,7 +168,7 @@ func (s Sweep) runs() ([]SweepRun, error) {
 				return nil, configErrorf("sweep: %s and %s are the same run", other, name)
 			}
 			names[string(text)] = name
-			r.Dir = runFolder(s.Dir, r.key)
+			r.Run = newRun(runFolder(s.Dir, r.key), s.files)
 			runs = append(runs, r)
 		}
 	}

@@ -80,7 +80,7 @@ func TestSweepCheckpoint(t *testing.T) {
 	}
 	version := func(name string) func(*Sweep) {
 		return func(s *Sweep) {
-			file, _, err := readState(on(s), path(name))
+			file, _, err := readState(s.files, path(name))
 			must.Do(t, err)
 			file.Metadata["state"] = strings.Replace(file.Metadata["state"], `"version":1`, `"version":9`, 1)
 			var b strings.Builder

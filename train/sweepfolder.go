@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gofrs/flock"
-
+	"github.com/s4d-fast/s4d-fast/internal/filelock"
+	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -22,7 +22,7 @@ type SweepFolder struct {
 	sweep  Sweep
 	rows   []*SweepRow // one per run; nil: none
 	done   []bool      // the run is complete
-	locked *flock.Flock
+	locked *filelock.Lock
 }
 
 // Open validates the configurations of all runs, makes and locks the folder, and reads the table in
@@ -79,11 +79,12 @@ func (f *SweepFolder) CheckData(ctx context.Context, i int) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Name(), err)
 	}
-	_, st, err := readState(r.files, filepath.Join(r.Dir, checkpointFile))
+	_, st, err := r.readState(checkpointFile)
 	if err != nil {
 		return err
 	}
-	if err := st.Data.compare(newFingerprint(data)); err != nil {
+	now := newFingerprint(data)
+	if err := st.Data.compare(&now); err != nil {
 		return configErrorf("out: the run in %s had other data: %w; choose another folder, or the same data", r.Dir, err)
 	}
 	return nil
@@ -163,47 +164,36 @@ func (f *SweepFolder) checkpoint(ctx context.Context, r *SweepRun) (string, erro
 		return "", err
 	}
 	if !begun {
-		return "", holdsNoRun(r.files, r.Dir)
+		return "", r.checkEmpty()
 	}
 	recorded, err := loadRun(r.files, r.Dir)
 	if err != nil {
 		return "", err
 	}
 	if err = r.checkRecorded(recorded); err != nil && f.sweep.Load != nil {
-		t := &Trainer{cfg: r.Config, dir: r.Dir}
-		if t.data, err = f.sweep.Load(ctx, r.Config); err == nil {
-			err = t.resolve()
+		c, data := r.Config, (*dataset.Dataset)(nil)
+		if data, err = f.sweep.Load(ctx, c); err == nil {
+			err = c.resolve(data)
 		}
 		if err == nil {
-			err = t.checkRecorded(recorded)
+			err = r.checkConfig(c, recorded, data.Options)
 		}
 	}
 	if err != nil {
 		return "", err
 	}
-	return r.checkpoint()
-}
-
-// begun reports whether the run's folder has a configuration.
-func (r *SweepRun) begun() (bool, error) {
-	if err := checkFolder(r.files, r.Dir); err != nil {
-		return false, err
-	}
-	_, err := r.files.Stat(filepath.Join(r.Dir, configFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, fmt.Errorf("train: %w", err)
-	}
-	return err == nil, nil
+	name, _, err := r.lastCheckpoint(func(*safetensors.File, state) error { return nil })
+	return name, err
 }
 
 // checkRecorded returns an error if the configuration in the run's folder differs from that of the
-// run. Without the data, it also rejects some differences that New accepts (Trainer.portable).
+// run. Without the data, it also rejects some differences that New accepts.
 func (r *SweepRun) checkRecorded(recorded Config) error {
 	c := r.Config // in recorded the data have set these
 	c.Model.Encoder = cmp.Or(c.Model.Encoder, recorded.Model.Encoder)
 	c.Model.DInput = cmp.Or(c.Model.DInput, recorded.Model.DInput)
 	c.Model.DOutput = cmp.Or(c.Model.DOutput, recorded.Model.DOutput)
-	return (&Trainer{cfg: c, dir: r.Dir, data: &dataset.Dataset{}}).checkRecorded(recorded)
+	return r.checkConfig(c, recorded, nil)
 }
 
 // complete reports whether the run's folder holds this run, complete and with the result in its
@@ -215,7 +205,7 @@ func (r *SweepRun) complete(row SweepRow) (bool, error) {
 	}
 	var st state
 	if err == nil {
-		_, st, err = readState(r.files, filepath.Join(r.Dir, checkpointFile))
+		_, st, err = r.readState(checkpointFile)
 	}
 	switch {
 	case errors.Is(err, ErrConfig), errors.Is(err, ErrData), errors.Is(err, fs.ErrNotExist):
@@ -225,30 +215,5 @@ func (r *SweepRun) complete(row SweepRow) (bool, error) {
 	case st.Best == nil || row.Best == nil || st.Best.Step != row.Best.Step:
 		return false, nil
 	}
-	return (&Trainer{cfg: r.Config, state: st}).finished(), nil
-}
-
-// checkpoint returns the name of the checkpoint that Trainer.resume restores, or "" if it begins
-// the run again.
-func (r *SweepRun) checkpoint() (string, error) {
-	_, _, err := readState(r.files, filepath.Join(r.Dir, checkpointFile))
-	missing := errors.Is(err, fs.ErrNotExist)
-	switch {
-	case err == nil:
-		return checkpointFile, nil
-	case !missing && !errors.Is(err, ErrData):
-		return "", err
-	}
-	_, _, e := readState(r.files, filepath.Join(r.Dir, previousFile))
-	switch none := errors.Is(e, fs.ErrNotExist); {
-	case e == nil:
-		return previousFile, nil
-	case none && !missing:
-		return "", err
-	case !none:
-		return "", fmt.Errorf("%w; the previous checkpoint: %w", err, e)
-	case (&Trainer{dir: r.Dir, files: r.files}).hasResults():
-		return "", noCheckpoint(r.Dir)
-	}
-	return "", nil
+	return st.finished(r.Config.Train), nil
 }

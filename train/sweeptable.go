@@ -22,7 +22,7 @@ const (
 // sweepColumns are the columns of the table after those of the axes.
 var sweepColumns = []string{"seed", "diverged", "epoch", "step", "val_loss", "val_accuracy", "val_rmse", "relative_mse", "test_accuracy", "test_rmse", levelColumn}
 
-const levelColumn = "level" // missing in tables of earlier versions
+const levelColumn = "level"
 
 // write replaces sweep.csv.
 func (s Sweep) write(rows []SweepRow) error {
@@ -130,10 +130,6 @@ func parseSweep(text []byte) (*SweepTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	earlier := head[len(head)-1] != levelColumn // a table of an earlier version
-	if earlier {
-		head = append(head, levelColumn)
-	}
 	n := len(head) - len(sweepColumns)
 	if n < 0 || !slices.Equal(head[n:], sweepColumns) {
 		return nil, fmt.Errorf("%d columns, expected those of a sweep, which end in %q", len(head), sweepColumns)
@@ -149,9 +145,6 @@ func parseSweep(text []byte) (*SweepTable, error) {
 		}
 		if err != nil {
 			return nil, err
-		}
-		if earlier {
-			record = append(record, "")
 		}
 		row, err := parseSweepRow(record, n)
 		if err != nil {

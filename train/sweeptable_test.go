@@ -34,17 +34,6 @@ func TestReadSweep(t *testing.T) {
 	}
 }
 
-// Tables of earlier versions have no column level.
-func TestReadSweepWithoutLevel(t *testing.T) {
-	dir := t.TempDir()
-	text := "ssm.init," + strings.Join(sweepColumns[:len(sweepColumns)-1], ",") + "\nlin,1,false,1,2,0.5,0.25,,,0.5,\n"
-	must.Do(t, os.WriteFile(filepath.Join(dir, sweepFile), []byte(text), 0o666))
-	got := must.Get(ReadSweep(dir))(t)
-	must.Equal(t, len(got.Rows), 1, "rows")
-	must.Equal(t, got.Rows[0].Test.Accuracy, 0.5, "accuracy")
-	must.Equal(t, got.Rows[0].Level, "", "level")
-}
-
 // Config returns the configuration of a row's run.
 func TestSweepTableConfig(t *testing.T) {
 	s := Sweep{Base: tiny(t).Config, Load: loadEchoes, Dir: t.TempDir(), Seeds: 1, Axes: []Axis{{[]string{"ssm.init"}, []string{"inv"}}}}

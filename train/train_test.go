@@ -92,12 +92,12 @@ func sameRun(t *testing.T, what string, a, b *Trainer) {
 	sameWeights(t, what+": last weights", a.model.Weights, b.model.Weights)
 	sameWeights(t, what+": first moments", momentsOf(a)[0], momentsOf(b)[0])
 	sameWeights(t, what+": second moments", momentsOf(a)[1], momentsOf(b)[1])
-	x := must.Get(os.ReadFile(a.path(bestFile)))(t)
-	y, err := os.ReadFile(b.path(bestFile))
+	x := must.Get(os.ReadFile(a.run.path(bestFile)))(t)
+	y, err := os.ReadFile(b.run.path(bestFile))
 	if err != nil || !slices.Equal(x, y) {
 		t.Errorf("%s: best.safetensors differs (%v)", what, err)
 	}
-	am, bm := metricsOf(t, a.dir), metricsOf(t, b.dir)
+	am, bm := metricsOf(t, a.run.Dir), metricsOf(t, b.run.Dir)
 	aj, _ := json.Marshal(am)
 	bj, _ := json.Marshal(bm)
 	must.Equal(t, string(aj), string(bj), "%s: metrics", what)
@@ -171,7 +171,7 @@ func TestDivergence(t *testing.T) {
 	if err := tr.Fit(t.Context()); !errors.Is(err, ErrDiverged) {
 		t.Fatalf("error %v, expected ErrDiverged", err)
 	}
-	if lines, _ := os.ReadFile(tr.path(metricsFile)); tr.Step() >= 5 || len(lines) > 0 {
+	if lines, _ := os.ReadFile(tr.run.path(metricsFile)); tr.Step() >= 5 || len(lines) > 0 {
 		t.Errorf("went on to step %d, metrics %q", tr.Step(), lines)
 	}
 	tr.Close()
@@ -190,7 +190,7 @@ func TestEarlyStopping(t *testing.T) {
 
 func TestMaxSteps(t *testing.T) {
 	tr := fit(t, tiny(t, "train.max_steps=7"))
-	m := metricsOf(t, tr.dir)
+	m := metricsOf(t, tr.run.Dir)
 	if tr.Step() != 7 || len(m) != 2 || m[1].Step != 7 {
 		t.Errorf("%d steps, metrics %+v; expected 7 steps in two epochs", tr.Step(), m)
 	}
@@ -252,7 +252,7 @@ func TestTestSplit(t *testing.T) {
 	if tr.Test() == nil || tr.Test().Loss != tr.BestEpoch().ValLoss {
 		t.Errorf("test %+v, best epoch %+v", tr.Test(), tr.BestEpoch())
 	}
-	text, err := os.ReadFile(tr.path(metricsFile))
+	text, err := os.ReadFile(tr.run.path(metricsFile))
 	if err != nil || strings.Count(string(text), `{"split":"test","epoch":`) != 1 {
 		t.Errorf("metrics %s, error %v", text, err)
 	}

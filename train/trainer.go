@@ -1,18 +1,12 @@
 package train
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"maps"
-	"path/filepath"
 	"slices"
 	"sync"
-
-	"github.com/gofrs/flock"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/par"
@@ -60,8 +54,7 @@ type Options struct {
 // Trainer is a run: its data, network, optimiser and folder. One goroutine at a time may use it.
 type Trainer struct {
 	cfg       Config
-	dir       string // "": none
-	files     atomicfile.Files
+	run       Run
 	data      *dataset.Dataset
 	kept      []int // with Options.From: for each output, that of the model with the same name, or −1
 	model     *model.Model
@@ -75,11 +68,9 @@ type Trainer struct {
 	reporter  Reporter
 	saved     func() error // Options.Saved
 	evaluated func()       // Options.Evaluated
-	locked    *flock.Flock
-	logged    bool // this process has written to metrics.jsonl
 	warnings  []string
 
-	fingerprint *fingerprint // of the data
+	fingerprint fingerprint // of the data
 
 	mu sync.Mutex // guards weights, moments and state while they change or are written
 }
@@ -128,14 +119,14 @@ func open(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (
 	if data == nil {
 		return nil, dataError{errors.New("train: no data")}
 	}
-	t := &Trainer{cfg: cfg, data: data, reporter: opt.Reporter, evaluated: opt.Evaluated, files: atomicfile.Files{FS: cmp.Or[atomicfile.FS](opt.files, atomicfile.OS{})}}
+	t := &Trainer{cfg: cfg, data: data, reporter: opt.Reporter, evaluated: opt.Evaluated, run: newRun(opt.Dir, opt.files)}
 	if t.reporter == nil {
 		t.reporter = silent{}
 	}
 	if t.saved = opt.Saved; t.saved == nil {
 		t.saved = func() error { return nil }
 	}
-	if err := t.resolve(); err != nil {
+	if err := t.cfg.resolve(data); err != nil {
 		return nil, err
 	}
 	var err error
@@ -204,26 +195,26 @@ func (t *Trainer) build(opt Options) error {
 }
 
 // resolve sets the values that the configuration leaves to the data, and checks the others.
-func (t *Trainer) resolve() error {
-	n := t.cfg.Network(t.data.Info)
-	t.cfg.Model.Encoder, t.cfg.Model.DInput, t.cfg.Model.DOutput, t.cfg.Model.Pool = n.Encoder, n.DInput, n.DOutput, n.Pool
-	t.cfg.SSM = t.cfg.SSM.Resolve()
-	t.cfg.Workers = min(par.Workers(t.cfg.Workers), MaxThreads)
-	t.cfg.Train.EvalBatch = t.cfg.evalBatch()
-	if t.cfg.Data == nil {
-		t.cfg.Data = model.Settings{}
+func (c *Config) resolve(d *dataset.Dataset) error {
+	n := c.Network(d.Info)
+	c.Model.Encoder, c.Model.DInput, c.Model.DOutput, c.Model.Pool = n.Encoder, n.DInput, n.DOutput, n.Pool
+	c.SSM = c.SSM.Resolve()
+	c.Workers = min(par.Workers(c.Workers), MaxThreads)
+	c.Train.EvalBatch = c.evalBatch()
+	if c.Data == nil {
+		c.Data = model.Settings{}
 	}
-	if err := fits(n, t.data.Info); err != nil {
+	if err := fits(n, d.Info); err != nil {
 		return configError{err}
 	}
-	if t.data.Val == nil || t.data.Val.Len() == 0 {
-		return dataError{fmt.Errorf("train: data %q: the validation set is empty, but a run selects its best epoch on it; add examples, or use a larger fraction of them for validation", t.data.Name)}
+	if d.Val == nil || d.Val.Len() == 0 {
+		return dataError{fmt.Errorf("train: data %q: the validation set is empty, but a run selects its best epoch on it; add examples, or use a larger fraction of them for validation", d.Name)}
 	}
-	if t.data.Train == nil || t.data.Train.Len() == 0 {
-		return dataError{fmt.Errorf("train: data %q: the training set is empty", t.data.Name)}
+	if d.Train == nil || d.Train.Len() == 0 {
+		return dataError{fmt.Errorf("train: data %q: the training set is empty", d.Name)}
 	}
-	if n := t.data.Train.Len(); n < t.cfg.Train.Batch {
-		return configErrorf("train.batch %d: expected at most %d, the size of the training set", t.cfg.Train.Batch, n)
+	if n := d.Train.Len(); n < c.Train.Batch {
+		return configErrorf("train.batch %d: expected at most %d, the size of the training set", c.Train.Batch, n)
 	}
 	return nil
 }
@@ -253,107 +244,74 @@ func (t *Trainer) newPlan() plan {
 
 // create makes the folder of a new run.
 func (t *Trainer) create(opt Options) error {
-	if err := t.createFolder(opt); err != nil {
+	warning, err := t.run.create(opt.Numbered)
+	if err != nil {
 		return err
 	}
+	t.warn(warning)
 	return t.begin()
 }
 
 // begin writes the configuration and the first checkpoint. If the process ends between the two,
 // resume begins the run again.
 func (t *Trainer) begin() error {
-	t.state.Data, t.state.Standardised = t.fingerprint, true
+	t.state.Data = t.fingerprint
 	if err := t.writeConfig(); err != nil {
 		return err
 	}
 	return t.saveCheckpoint()
 }
 
-// portable returns a configuration without the options of the data that models do not record: those
-// are folders, which may have moved. The fingerprint covers the recordings in them.
-func (t *Trainer) portable(c Config) Config {
-	if t.data.Options == nil {
-		return c
-	}
-	c.Data = maps.Clone(c.Data)
-	for key := range t.cfg.Data {
-		if _, ok := t.data.Options[key]; !ok && key != DirKey {
-			delete(c.Data, key)
-		}
-	}
-	return c
-}
-
 // resume restores the run in the folder.
 func (t *Trainer) resume(opt Options) error {
-	t.dir = opt.Dir
-	recorded, err := loadRun(t.files, t.dir)
+	recorded, err := loadRun(t.run.files, t.run.Dir)
 	if err == nil {
-		err = t.checkRecorded(recorded)
+		err = t.run.checkConfig(t.cfg, recorded, t.data.Options)
 	}
 	if err != nil {
 		return err
 	}
-	if err := t.lock(); err != nil {
+	warning, err := t.run.lock()
+	if err != nil {
 		return err
 	}
-	switch err := t.loadCheckpoint(); {
-	case errors.Is(err, fs.ErrNotExist) && !t.hasResults() && t.cfg.From != "" && opt.From == nil:
-		return configErrorf("from: %s has no checkpoint, so the run must start again from its model (hash %.12s…), expected that model (--from MODEL)", t.dir, t.cfg.From)
-	case errors.Is(err, fs.ErrNotExist) && !t.hasResults():
-		t.warn("%s has no checkpoint: the run starts again", t.dir)
-		return t.begin()
-	case errors.Is(err, fs.ErrNotExist):
-		return noCheckpoint(t.dir)
+	t.warn(warning)
+	name, damage, err := t.run.lastCheckpoint(t.accept)
+	switch {
 	case err != nil:
 		return err
+	case name == "" && t.cfg.From != "" && opt.From == nil:
+		return configErrorf("from: %s has no checkpoint, so the run must start again from its model (hash %.12s…), expected that model (--from MODEL)", t.run.Dir, t.cfg.From)
+	case name == "":
+		t.warn(fmt.Sprintf("%s has no checkpoint: the run starts again", t.run.Dir))
+		return t.begin()
+	case name == previousFile:
+		// The next save would otherwise replace the previous checkpoint by the damaged one.
+		if err := t.run.files.Rename(t.run.path(previousFile), t.run.path(checkpointFile)); err != nil {
+			return fmt.Errorf("train: %w", err)
+		}
+		t.warn(fmt.Sprintf("%v; the run continues from the previous checkpoint, after step %d", damage, t.state.Step))
 	}
-	t.state.Data = t.fingerprint // earlier versions stored none
 	if t.state.Best != nil {
-		best, err := t.loadBest()
-		if err != nil {
+		if t.best, err = t.run.readModel(); err != nil {
 			return contentError(fmt.Errorf("train: the best epoch's model: %w", err))
 		}
-		t.best = best
 	}
-	lost, err := t.restoreLog()
+	lost, err := t.run.restoreLog(t.state.Epoch, t.state.Best)
 	if err != nil {
 		return err
 	}
 	if lost > 0 {
-		t.warn("%s: the lines of %d of %d epochs are lost", t.path(metricsFile), lost, t.state.Epoch)
+		t.warn(fmt.Sprintf("%s: the lines of %d of %d epochs are lost", t.run.path(metricsFile), lost, t.state.Epoch))
 	}
 	return t.writeConfig()
 }
 
-// checkRecorded returns an error if the run in the folder has another configuration.
-func (t *Trainer) checkRecorded(recorded Config) error {
-	here, there := t.portable(t.cfg), t.portable(recorded)
-	if diff := here.difference(&there); diff != "" {
-		return configErrorf("out: the run in %s has another configuration: %s", t.dir, diff)
+// warn records a warning for Warnings, unless it is empty.
+func (t *Trainer) warn(text string) {
+	if text != "" {
+		t.warnings = append(t.warnings, text)
 	}
-	return nil
-}
-
-// hasResults reports whether the run folder has files that a run writes after its first checkpoint,
-// or may have them because they cannot be examined.
-func (t *Trainer) hasResults() bool {
-	for _, name := range []string{metricsFile, bestFile} {
-		if _, err := t.files.Stat(t.path(name)); !errors.Is(err, fs.ErrNotExist) {
-			return true
-		}
-	}
-	return false
-}
-
-// noCheckpoint returns the error of a run that has results but no checkpoint.
-func noCheckpoint(dir string) error {
-	return configErrorf("out: %s cannot be resumed: %s is missing", dir, checkpointFile)
-}
-
-// warn records a warning for Warnings.
-func (t *Trainer) warn(format string, args ...any) {
-	t.warnings = append(t.warnings, fmt.Sprintf(format, args...))
 }
 
 // Warnings returns one sentence for each repair that New had to make, and one for a folder that
@@ -365,13 +323,15 @@ func (t *Trainer) writeConfig() error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(t.files, t.path(configFile), func(w io.Writer) error {
+	return t.run.replace(configFile, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "# kernel level: %s\n%s", vek.CurrentLevel(), text)
 		return err
 	})
 }
 
-func (t *Trainer) path(name string) string { return filepath.Join(t.dir, filepath.FromSlash(name)) }
+// Close releases the run folder to other processes and trainers. The results can be read
+// afterwards.
+func (t *Trainer) Close() error { return t.run.unlock() }
 
 // Config returns the configuration with every value that the run uses.
 func (t *Trainer) Config() Config { return t.cfg }
@@ -380,7 +340,7 @@ func (t *Trainer) Config() Config { return t.cfg }
 func (t *Trainer) Info() dataset.Info { return t.data.Info }
 
 // Dir returns the run folder, or "".
-func (t *Trainer) Dir() string { return t.dir }
+func (t *Trainer) Dir() string { return t.run.Dir }
 
 // Step returns the number of complete steps.
 func (t *Trainer) Step() int { return t.state.Step }

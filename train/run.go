@@ -1,0 +1,323 @@
+package train
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"syscall"
+
+	"github.com/s4d-fast/s4d-fast/atomicfile"
+	"github.com/s4d-fast/s4d-fast/internal/filelock"
+	"github.com/s4d-fast/s4d-fast/internal/safetensors"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// The files of a run folder.
+const (
+	configFile     = "config.toml"
+	metricsFile    = "metrics.jsonl"
+	bestFile       = "best.safetensors"
+	checkpointFile = "last/checkpoint.safetensors"
+	previousFile   = "last/previous.safetensors" // the checkpoint before it
+	lockFile       = "last/lock"                 // locked while a Trainer is open
+)
+
+// RunFiles returns the files of a run folder from which a run can be resumed, with slashes: the
+// configuration first and the checkpoint last. A run that has just begun lacks some of them.
+func RunFiles() []string { return []string{configFile, bestFile, metricsFile, checkpointFile} }
+
+// Run is a run folder: its files and their lock, its log, and the choice among its checkpoints. One
+// goroutine at a time may use it.
+type Run struct {
+	Dir string // "": there is no folder, and nothing is written
+
+	files  atomicfile.Files
+	locked *filelock.Lock
+	logged bool // this process has written to metrics.jsonl
+}
+
+// newRun returns the run in a folder. A nil file system is that of the operating system.
+func newRun(dir string, files atomicfile.FS) Run {
+	return Run{Dir: dir, files: atomicfile.Files{FS: cmp.Or[atomicfile.FS](files, atomicfile.OS{})}}
+}
+
+// path returns the path of a file of the folder.
+func (r *Run) path(name string) string { return filepath.Join(r.Dir, filepath.FromSlash(name)) }
+
+// create makes and locks the folder of a new run: Dir, which must not hold a run, or if numbered
+// the first of Dir, Dir-2, Dir-3, … that does not exist.
+func (r *Run) create(numbered bool) (warning string, err error) {
+	if numbered {
+		if r.Dir, err = nextFolder(r.files, r.Dir); err != nil {
+			return "", err
+		}
+		return r.lock()
+	}
+	if err := r.checkEmpty(); err != nil {
+		return "", err
+	}
+	if warning, err = r.lock(); err != nil {
+		return "", err
+	}
+	return warning, r.checkEmpty() // another process may have begun a run before the lock
+}
+
+// CheckFolder returns the error with which New rejects a folder for a new run because of what is
+// in it: a run or files of one, or a file in place of the folder. A program that loads data for
+// long calls it before. It makes no folder.
+func CheckFolder(dir string) error {
+	r := newRun(dir, nil)
+	return r.checkEmpty()
+}
+
+// checkEmpty returns an error if the folder contains a file of a run. If the configuration is
+// missing, the error says that the run cannot be resumed.
+func (r *Run) checkEmpty() error {
+	if err := checkFolder(r.files, r.Dir); err != nil {
+		return err
+	}
+	var found string
+	for _, name := range []string{configFile, metricsFile, bestFile, checkpointFile, previousFile} {
+		switch _, err := r.files.Stat(r.path(name)); {
+		case err == nil && name == configFile:
+			return configErrorf("out: %s already holds a run: resume it or choose another folder", r.Dir)
+		case err == nil && found == "":
+			found = name
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("train: %w", err)
+		}
+	}
+	if found != "" {
+		return configErrorf("out: %s contains %s of a run that cannot be resumed, because %s is missing: "+
+			"remove the folder or choose another one", r.Dir, found, configFile)
+	}
+	return nil
+}
+
+// checkFolder reports a path at or above which there is a file.
+func checkFolder(files atomicfile.Files, path string) error {
+	info, err := files.Stat(path)
+	if err == nil && !info.IsDir() || errors.Is(err, syscall.ENOTDIR) {
+		return configErrorf("out: %s is not a folder", path)
+	}
+	return nil
+}
+
+func nextFolder(files atomicfile.Files, base string) (string, error) {
+	if err := files.MkdirAll(filepath.Dir(base), 0o755); err != nil {
+		return "", fmt.Errorf("train: %w", err)
+	}
+	for n := 1; ; n++ {
+		dir := base
+		if n > 1 {
+			dir = fmt.Sprintf("%s-%d", base, n)
+		}
+		err := files.Mkdir(dir, 0o755) // of two runs that start at once, one gets the next number
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err == nil {
+			err = files.SyncFolder(filepath.Dir(dir))
+		}
+		if err != nil {
+			return "", fmt.Errorf("train: %w", err)
+		}
+		return dir, nil
+	}
+}
+
+// lock locks the folder and removes what a crash left of the run's files. If the file system has no
+// locks, lock returns a warning.
+func (r *Run) lock() (warning string, err error) {
+	if r.locked, err = lockFolder(r.files, r.Dir, lockFile); err != nil {
+		return "", err
+	}
+	if r.locked != nil && !r.locked.Locked() {
+		warning = fmt.Sprintf("%s cannot be locked on its file system: do not train in it with another process", r.Dir)
+	}
+	var files []string
+	for _, name := range RunFiles() {
+		files = append(files, r.path(name))
+	}
+	if err := r.files.RemoveTemporary(files...); err != nil {
+		return "", fmt.Errorf("train: %w", err)
+	}
+	return warning, nil
+}
+
+// lockFolder locks a folder by a file in it, as filelock.Try does. The result is nil if the file
+// system is not that of the operating system, because no other process can use it.
+func lockFolder(files atomicfile.Files, dir, name string) (*filelock.Lock, error) {
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := files.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	if files != atomicfile.System() {
+		return nil, nil
+	}
+	l, err := filelock.Try(path)
+	switch {
+	case errors.Is(err, filelock.ErrLocked):
+		return nil, configErrorf("out: another process trains in %s: wait until it ends or choose another folder", dir)
+	case err != nil:
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	return l, nil
+}
+
+// unlock releases the folder to other processes.
+func (r *Run) unlock() error {
+	if r.locked == nil {
+		return nil
+	}
+	return r.locked.Close()
+}
+
+// begun reports whether the folder has a configuration.
+func (r *Run) begun() (bool, error) {
+	if err := checkFolder(r.files, r.Dir); err != nil {
+		return false, err
+	}
+	_, err := r.files.Stat(r.path(configFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("train: %w", err)
+	}
+	return err == nil, nil
+}
+
+// checkConfig returns an error if the configuration recorded in the folder differs from c. Options
+// of the data that models do not record are folders, which may have moved: they may differ, since
+// the fingerprint covers the recordings in them. recorded are the options that models record; nil:
+// not known.
+func (r *Run) checkConfig(c, there Config, recorded model.Settings) error {
+	if recorded != nil {
+		for _, of := range []*Config{&c, &there} {
+			of.Data = maps.Clone(of.Data)
+			maps.DeleteFunc(of.Data, func(key string, _ any) bool {
+				_, ok := recorded[key]
+				return !ok && key != DirKey
+			})
+		}
+	}
+	if diff := c.difference(&there); diff != "" {
+		return configErrorf("out: the run in %s has another configuration: %s", r.Dir, diff)
+	}
+	return nil
+}
+
+// hasResults reports whether the folder has files that a run writes after its first checkpoint, or
+// may have them because they cannot be examined.
+func (r *Run) hasResults() bool {
+	for _, name := range []string{metricsFile, bestFile} {
+		if _, err := r.files.Stat(r.path(name)); !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
+}
+
+// readState reads a checkpoint and the state in it, which it does not validate.
+func (r *Run) readState(name string) (*safetensors.File, state, error) {
+	path := r.path(name)
+	file, err := r.files.Open(path)
+	if err != nil {
+		return nil, state{}, fmt.Errorf("train: %w", err)
+	}
+	defer file.Close()
+	f, err := safetensors.Read(file)
+	if err != nil {
+		return nil, state{}, contentError(fmt.Errorf("train: %s: %w", path, err))
+	}
+	s, err := stateOf(f)
+	if err != nil {
+		return nil, s, dataError{fmt.Errorf("train: %s: %w", path, err)}
+	}
+	if s.Version != stateVersion {
+		return nil, s, configErrorf("out: %s: checkpoint of version %d, expected %d", path, s.Version, stateVersion)
+	}
+	return f, s, nil
+}
+
+// lastCheckpoint passes the last checkpoint to accept or, if it is missing, damaged or rejected
+// with ErrData, the one before. It returns the name of the file that accept has taken, and what is
+// wrong with the last checkpoint if it is not that. The name is "" if the run has written neither a
+// checkpoint nor results. Other errors of reading a checkpoint are returned, because its content
+// may be valid. lastCheckpoint changes no file.
+func (r *Run) lastCheckpoint(accept func(*safetensors.File, state) error) (name string, damage, err error) {
+	read := func(name string) error {
+		f, s, err := r.readState(name)
+		if err == nil {
+			if err = accept(f, s); errors.Is(err, ErrData) {
+				err = dataError{fmt.Errorf("train: %s: %w", r.path(name), err)}
+			}
+		}
+		return err
+	}
+	err = read(checkpointFile)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err == nil {
+		return checkpointFile, nil, nil
+	}
+	if !missing && !errors.Is(err, ErrData) {
+		return "", nil, err
+	}
+	e := read(previousFile)
+	switch none := errors.Is(e, fs.ErrNotExist); {
+	case e == nil:
+		return previousFile, err, nil
+	case !none && missing:
+		return "", nil, fmt.Errorf("%w; %s is missing", e, r.path(checkpointFile))
+	case !none:
+		return "", nil, fmt.Errorf("%w; the previous checkpoint: %w", err, e)
+	case !missing:
+		return "", nil, err
+	case r.hasResults():
+		return "", nil, configErrorf("out: %s cannot be resumed: %s is missing", r.Dir, checkpointFile)
+	}
+	return "", nil, nil
+}
+
+// replace writes a file of the folder. After a crash it is the old one or the new one.
+func (r *Run) replace(name string, write func(io.Writer) error) error {
+	if r.Dir == "" {
+		return nil
+	}
+	if err := r.files.Write(r.path(name), 0o666, write); err != nil {
+		return fmt.Errorf("train: %w", err)
+	}
+	return nil
+}
+
+// writeCheckpoint replaces the checkpoint, and keeps the one before it where the file system has
+// hard links.
+func (r *Run) writeCheckpoint(f *safetensors.File) error {
+	path, previous := r.path(checkpointFile), r.path(previousFile)
+	return r.replace(checkpointFile, func(w io.Writer) error {
+		if _, err := f.WriteTo(w); err != nil { // the disk is full: the previous checkpoint stays
+			return err
+		}
+		if _, err := r.files.Stat(path); err == nil {
+			r.files.Remove(previous)
+			r.files.Link(path, previous)
+		}
+		return nil
+	})
+}
+
+// readModel reads the model of the best epoch.
+func (r *Run) readModel() (*model.Model, error) {
+	f, err := r.files.Open(r.path(bestFile))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m, err := model.Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.path(bestFile), err)
+	}
+	return m, nil
+}
