@@ -11,7 +11,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/recordings"
 )
 
 // Only one server at a time uses a folder.
@@ -48,7 +48,7 @@ func TestRecord(t *testing.T) {
 			t.Errorf("clip %+v: expected half a second with margins", clip)
 		}
 	}
-	r := must.Get(dataset.AudioFolder(t.Context(), filepath.Join(c.s.dir, "my words"), dataset.AudioOptions{}))(t)
+	r := must.Get(recordings.Folder(t.Context(), filepath.Join(c.s.dir, "my words"), recordings.Options{}))(t)
 	must.Equal(t, strings.Join(r.Train.Labels, " "), "down up", "labels for the task audio")
 	must.Equal(t, len(r.Train.Words)+len(r.Val.Words), 7, "clips for the task audio")
 

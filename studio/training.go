@@ -12,7 +12,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/train"
-	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/recordings"
 	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
@@ -145,7 +145,7 @@ func (p *project) modelPath() string { return filepath.Join(p.dir, modelFile) }
 
 // sounds are the recordings of a project for a training run.
 type sounds struct {
-	train, held dataset.Sounds
+	train, held recordings.Sounds
 	notes       []string
 }
 
@@ -165,7 +165,7 @@ func (p *project) sounds(ctx context.Context) (*sounds, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &sounds{train: dataset.Sounds{SampleRate: rate}}
+	out := &sounds{train: recordings.Sounds{SampleRate: rate}}
 	for _, f := range list {
 		if f.Kind == word {
 			out.train.Labels = append(out.train.Labels, f.Name)
@@ -176,19 +176,19 @@ func (p *project) sounds(ctx context.Context) (*sounds, error) {
 		if f.Count == 0 {
 			continue
 		}
-		clips, broken, err := dataset.Clips(ctx, []string{filepath.Join(p.dir, f.Name)}, dataset.AudioOptions{SampleRate: rate, SkipBroken: true})
+		clips, broken, err := recordings.Clips(ctx, []string{filepath.Join(p.dir, f.Name)}, recordings.Options{SampleRate: rate, SkipBroken: true})
 		if err != nil {
 			return nil, err
 		}
 		for _, err := range broken {
 			out.notes = append(out.notes, "left out: "+err.Error())
 		}
-		least, pick := len(clips)+1, func(s *dataset.Sounds) *[]dataset.Clip { return &s.Other }
+		least, pick := len(clips)+1, func(s *recordings.Sounds) *[]recordings.Clip { return &s.Other }
 		switch f.Kind {
 		case word:
-			least, pick = leastClips, func(s *dataset.Sounds) *[]dataset.Clip { return &s.Words }
+			least, pick = leastClips, func(s *recordings.Sounds) *[]recordings.Clip { return &s.Words }
 		case background:
-			pick = func(s *dataset.Sounds) *[]dataset.Clip { return &s.Background }
+			pick = func(s *recordings.Sounds) *[]recordings.Clip { return &s.Background }
 		}
 		label := slices.Index(out.train.Labels, f.Name)
 		for i, c := range clips {
@@ -232,9 +232,9 @@ func (p *project) train(ctx context.Context, c Config, base *model.Model, from s
 		return nil, err
 	}
 	p.update(func(s *status) { s.Training.Notes = all.notes })
-	opt := dataset.DefaultStreams(rate)
+	opt := recordings.DefaultStreams(rate)
 	opt.Seed, opt.Streams, opt.ValStreams = 1, c.Streams, max(c.Streams/10, 16)
-	data, err := dataset.MixStreams(all.train, all.held, opt)
+	data, err := recordings.MixStreams(all.train, all.held, opt)
 	if err != nil {
 		return nil, err
 	}

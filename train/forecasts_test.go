@@ -11,6 +11,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/series"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/rows"
 )
 
 // waves returns a series of two columns: a wave of period 12 around 50 with noise, and one of
@@ -28,8 +29,8 @@ func waves(n int, seed uint64) [][]float32 {
 // forecasts returns data that forecast the columns of waves, and a small network's configuration.
 func forecasts(t *testing.T, mode string) (*dataset.Dataset, Config) {
 	t.Helper()
-	opt := dataset.SeriesOptions{Mode: mode, Horizon: 4, Season: 12, Window: 300, Seed: 3, Targets: []string{"b", "a"}}
-	d := must.Get(dataset.FromSeries([]dataset.Series{
+	opt := rows.Options{Mode: mode, Horizon: 4, Season: 12, Window: 300, Seed: 3, Targets: []string{"b", "a"}}
+	d := must.Get(rows.FromSeries([]rows.Series{
 		{ID: "long", Values: waves(1500, 1), Split: "train"}, {ID: "other", Values: waves(300, 2), Split: "val"},
 	}, []string{"a", "b"}, opt))(t)
 	c := Default()

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/s4d-fast/s4d-fast/train/task"
+	"github.com/s4d-fast/s4d-fast/internal/generate"
 )
 
 // dataCmd generates data sets.
@@ -38,7 +38,7 @@ func (c *dataListOpsCmd) Run(std *streams, ctx *ctxBox) error {
 	if min(c.N, c.Eval) < 1 || max(c.N, c.Eval) > maxExamples {
 		return usageError(fmt.Errorf("--n %d, --eval %d: expected 1 to %d", c.N, c.Eval, maxExamples))
 	}
-	return dataError(task.WriteListOps(ctx, c.Out, c.N, c.Eval, c.Seed, func(path string, n int) {
+	return dataError(generate.ListOps(ctx, c.Out, c.N, c.Eval, c.Seed, func(path string, n int) {
 		fmt.Fprintf(std.err, "wrote %s: %d expressions\n", path, n)
 	}))
 }
@@ -68,7 +68,7 @@ func (c *dataPathfinderCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.N < 1 || c.N > maxExamples {
 		return usageError(fmt.Errorf("--n %d: expected 1 to %d", c.N, maxExamples))
 	}
-	return dataError(task.WritePathfinder(ctx, c.Out, c.Size, c.N, c.Seed, func(path string, images int) {
+	return dataError(generate.Pathfinder(ctx, c.Out, c.Size, c.N, c.Seed, func(path string, images int) {
 		fmt.Fprintf(std.err, "wrote %s: %d images\n", path, images)
 	}))
 }

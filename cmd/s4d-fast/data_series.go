@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/internal/generate"
 )
 
 type dataSeriesCmd struct {
@@ -20,13 +20,13 @@ func (c *dataSeriesCmd) Help() string {
 }
 
 func (c *dataSeriesCmd) Run(std *streams, ctx *ctxBox) error {
-	if c.Hours > dataset.MaxSeriesHours {
-		return usageError(fmt.Errorf("--hours %d: expected at most %d", c.Hours, dataset.MaxSeriesHours))
+	if c.Hours > generate.MaxSeriesHours {
+		return usageError(fmt.Errorf("--hours %d: expected at most %d", c.Hours, generate.MaxSeriesHours))
 	}
 	if c.Hours < 1 || c.Anomalies < 0 || c.Anomalies > c.Hours/24 {
 		return usageError(fmt.Errorf("--hours %d, --anomalies %d: expected at least 1 hour and at most one anomaly per 24 hours", c.Hours, c.Anomalies))
 	}
-	if err := dataset.WriteSeries(ctx, c.Out, c.Hours, c.Anomalies, c.Seed); err != nil {
+	if err := generate.Series(ctx, c.Out, c.Hours, c.Anomalies, c.Seed); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.err, "wrote %s: %d hours, %d anomalies\n", c.Out, c.Hours, c.Anomalies)

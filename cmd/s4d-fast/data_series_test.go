@@ -12,14 +12,15 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/rows"
 )
 
-// dataset.Table reads what data series writes.
+// rows.Table reads what data series writes.
 func TestDataSeries(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "load.csv")
 	ok(t, "data", "series", "--out", path, "--hours", "500", "--anomalies", "3", "--seed", "7")
-	d := must.Get(dataset.Table(context.Background(), path, dataset.TableOptions{
-		Time: "time", Columns: []string{"load"}, SeriesOptions: dataset.SeriesOptions{Horizon: 24, Season: 168},
+	d := must.Get(rows.Table(context.Background(), path, rows.TableOptions{
+		Time: "time", Columns: []string{"load"}, Options: rows.Options{Horizon: 24, Season: 168},
 	}))(t)
 	var last dataset.Example
 	must.Do(t, d.Val.Example(&last, d.Val.Len()-1, 0))

@@ -58,7 +58,7 @@ func (c *plotSpectrumCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := c.mark(&p, stride); err != nil {
 		return usageError(err)
 	}
-	spectrum, err := data.MeanSpectrum(ctx, c.N, c.Seed)
+	spectrum, err := meanSpectrum(ctx, data, c.N, c.Seed)
 	if ctx.Err() != nil {
 		return err
 	}
@@ -92,18 +92,18 @@ func (c *plotSpectrumCmd) mark(p *figure.Panel, stride int) error {
 }
 
 // draw adds the title and one curve per channel.
-func (c *plotSpectrumCmd) draw(p *figure.Panel, data *dataset.Dataset, s *dataset.Spectrum) {
-	of := fmt.Sprintf("%d of %d", s.Examples, data.Train.Len())
-	if s.Examples == data.Train.Len() {
-		of = fmt.Sprintf("all %d", s.Examples)
+func (c *plotSpectrumCmd) draw(p *figure.Panel, data *dataset.Dataset, s *meanPower) {
+	of := fmt.Sprintf("%d of %d", s.examples, data.Train.Len())
+	if s.examples == data.Train.Len() {
+		of = fmt.Sprintf("all %d", s.examples)
 	}
 	p.Title = fmt.Sprintf("%s: mean power spectrum of %s training examples", c.Task, of)
 	if data.Channels == 0 {
 		p.Title += ", token indices"
 	}
-	for channel := range s.Power {
-		curve := figure.Curve{X: s.Angles(), Y: s.Decibels(channel)}
-		if len(s.Power) > 1 {
+	for channel := range s.power {
+		curve := figure.Curve{X: s.angles(), Y: s.decibels(channel)}
+		if len(s.power) > 1 {
 			curve.Name, curve.Hue = channelName(data.ChannelNames, channel)
 		}
 		p.Curves = append(p.Curves, curve)

@@ -8,18 +8,19 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/recordings"
 )
 
 // printRecordings prints how many recordings of each class, of other words and of background a word
 // detector is trained and tested on. For other data it prints nothing.
 func printRecordings(w io.Writer, data *dataset.Dataset) {
 	var columns []string
-	var sounds []dataset.Sounds
+	var sounds []recordings.Sounds
 	for _, s := range []struct {
 		name string
 		set  dataset.Set
 	}{{"training", data.Train}, {"validation", data.Val}, {"test", data.Test}} {
-		if streams, ok := s.set.(*dataset.StreamSet); ok {
+		if streams, ok := s.set.(*recordings.StreamSet); ok {
 			columns, sounds = append(columns, s.name), append(sounds, streams.Sounds())
 		}
 	}

@@ -1,18 +1,14 @@
-// Package dataset describes and reads the data that networks are trained on: sets of examples in
-// memory, in files or generated.
+// Package dataset describes the data that networks are trained on, and has sets of examples in
+// memory.
 //
 // A Dataset has up to three sets (training, validation and test) and a description of their
-// examples. These functions make one:
-//
-//   - FromSlices, of examples in memory,
-//   - FromSeries, Table and Arrays, of time series in memory, in CSV and JSON Lines files, and in
-//     NumPy arrays,
-//   - MixStreams, of streams that are mixed from the recordings that AudioFolder and Clips read.
+// examples. FromSlices makes one of examples in memory. Package rows makes one of time series in
+// tables and arrays, package recordings of folders of sound. Package train/task loads published
+// data sets.
 //
 // A program may also implement Set. Samples are float32, one channel after the other, and not
 // normalised, because package train uses Mean and Std of the training set. Generated data should be
-// a function of (seed, epoch, example) alone, so that a resumed run gets the same data. Package
-// train/task loads published data sets.
+// a function of (seed, epoch, example) alone, so that a resumed run gets the same data.
 package dataset
 
 import (
@@ -76,8 +72,8 @@ type Example struct {
 // Set is a list of examples.
 type Set interface {
 	Len() int
-	// Example fills dst with example i and reuses its slices. Generated training data depend on the
-	// epoch, recorded data do not. Concurrent calls need different dst.
+	// Example fills dst with example i of [0, Len) and reuses its slices. Generated training data
+	// depend on the epoch, recorded data do not. Concurrent calls need different dst.
 	Example(dst *Example, i, epoch int) error
 }
 
@@ -86,6 +82,24 @@ type Set interface {
 type Sized interface {
 	Set
 	Length(i int) int
+}
+
+// ForecastSet is a Set of examples of forecasts. The target at a position is the value of a column
+// Horizon rows later. A target of NaN is not scored.
+type ForecastSet interface {
+	Sized
+	// Naive writes naive forecasts of the targets of example i in epoch 0, in the shape of the
+	// targets, [Outputs][Len]. Those in last repeat the last known value of the column. Those in
+	// season repeat the last known value that is a whole number of seasons before the target. Where
+	// no such value is known, and without a season, the forecast is NaN.
+	Naive(last, season []float32, i int) error
+}
+
+// ShiftedSet is a training set of pieces of longer recordings, which begin at other positions in
+// every epoch.
+type ShiftedSet interface {
+	Set
+	Unshifted() Set // the pieces at fixed positions; every position is in one of them
 }
 
 // Dataset is the data of a run. A split without examples is nil.
@@ -120,7 +134,7 @@ func (d *Dataset) Split(name string) (Set, error) {
 	case "all":
 		return d.all(), nil
 	default:
-		return nil, unknownSplit(name)
+		return nil, fmt.Errorf("dataset: unknown split %q: expected train, val, test or all", name)
 	}
 	if s == nil {
 		return nil, fmt.Errorf("dataset: %s: there are no %s examples", d.Name, name)
@@ -130,14 +144,10 @@ func (d *Dataset) Split(name string) (Set, error) {
 
 // unshifted returns a set without the random positions of training.
 func unshifted(s Set) Set {
-	if shifted, ok := s.(*shiftedSet); ok {
-		return shifted.windowSet
+	if shifted, ok := s.(ShiftedSet); ok {
+		return shifted.Unshifted()
 	}
 	return s
-}
-
-func unknownSplit(name string) error {
-	return fmt.Errorf("dataset: unknown split %q: expected train, val, test or all", name)
 }
 
 // all returns the examples of every split, each once: a test set that is also the validation set is
@@ -182,9 +192,6 @@ func (c concat) at(i int) (Set, int) {
 
 func (c concat) Example(dst *Example, i, epoch int) error {
 	s, k := c.at(i)
-	if s == nil {
-		return outOfRange(i, c.Len())
-	}
 	return s.Example(dst, k, epoch)
 }
 
@@ -199,18 +206,10 @@ func (c sizedConcat) Length(i int) int {
 // Naive implements ForecastSet if all sets do.
 func (c concat) Naive(last, season []float32, i int) error {
 	s, k := c.at(i)
-	forecast, ok := s.(ForecastSet)
-	if !ok {
-		return outOfRange(i, c.Len())
-	}
-	return forecast.Naive(last, season, k)
+	return s.(ForecastSet).Naive(last, season, k)
 }
 
-func outOfRange(i, n int) error {
-	return fmt.Errorf("dataset: example %d of %d", i, n)
-}
-
-// resize returns a slice of length n, in the memory of s if that is large enough.
-func resize(s []float32, n int) []float32 {
+// Resize returns a slice of length n, in the memory of s if that is large enough.
+func Resize(s []float32, n int) []float32 {
 	return slices.Grow(s[:0], n)[:n]
 }

@@ -32,6 +32,9 @@ func (m *Moments) Add(x []float32) {
 	m.n += len(x)
 }
 
+// Count returns the number of samples.
+func (m *Moments) Count() int { return m.n }
+
 // constantStd bounds the standard deviation of a constant channel as a fraction of its mean:
 // float32 has 24 bits, so a smaller one is rounding.
 const constantStd = 1e-6

@@ -93,9 +93,6 @@ func (s *memory) Len() int { return len(s.examples) }
 func (s *memory) Length(i int) int { return max(s.examples[i].Len, len(s.examples[i].Other)) }
 
 func (s *memory) Example(dst *Example, i, _ int) error {
-	if i < 0 || i >= s.Len() {
-		return outOfRange(i, s.Len())
-	}
 	e := &s.examples[i]
 	*dst = Example{
 		X: append(dst.X[:0], e.X...), Tokens: append(dst.Tokens[:0], e.Tokens...), Other: append(dst.Other[:0], e.Other...), Len: e.Len,

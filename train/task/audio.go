@@ -9,6 +9,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/recordings"
 )
 
 func init() {
@@ -88,12 +89,12 @@ func loadAudio(ctx context.Context, src Source, o audioOptions) (*dataset.Datase
 	if src.Model != nil {
 		labels = src.Model.Meta.Labels
 	}
-	if n := len(labels); n > 0 && labels[n-1] == dataset.NoneLabel {
+	if n := len(labels); n > 0 && labels[n-1] == recordings.NoneLabel {
 		labels = labels[:n-1]
 	}
-	opt := dataset.AudioOptions{Labels: labels, SampleRate: o.rate(), Validation: o.Validation, GroupBy: o.GroupBy, Split: src.Split, SkipBroken: o.SkipBroken, Workers: src.Workers, Progress: src.Progress}
-	r, err := dataset.AudioFolder(ctx, src.Dir, opt)
-	if broken := (*dataset.BrokenError)(nil); errors.As(err, &broken) {
+	opt := recordings.Options{Labels: labels, SampleRate: o.rate(), Validation: o.Validation, GroupBy: o.GroupBy, Split: src.Split, SkipBroken: o.SkipBroken, Workers: src.Workers, Progress: src.Progress}
+	r, err := recordings.Folder(ctx, src.Dir, opt)
+	if broken := (*recordings.BrokenError)(nil); errors.As(err, &broken) {
 		return nil, fmt.Errorf("%w\n--skip-broken (data.skip_broken) leaves them out", err)
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/recordings"
 )
 
 // clipOptions are the [data] table of tasks on recordings. 0 is the default.
@@ -83,20 +84,20 @@ func (r clipFormat) sampleRate() float64 {
 }
 
 // load decodes, truncates and converts one recording.
-func (r clipFormat) load(e entry) (dataset.Clip, error) {
+func (r clipFormat) load(e entry) (recordings.Clip, error) {
 	if _, err := datafile.Stat(e.path); err != nil {
-		return dataset.Clip{}, err
+		return recordings.Clip{}, err
 	}
 	x, f, err := audio.ReadFile(e.path)
 	switch {
 	case err != nil:
-		return dataset.Clip{}, err
+		return recordings.Clip{}, err
 	case f.SampleRate != r.rate:
-		return dataset.Clip{}, fmt.Errorf("%s: sampling rate %d Hz, expected %d Hz", e.path, f.SampleRate, r.rate)
+		return recordings.Clip{}, fmt.Errorf("%s: sampling rate %d Hz, expected %d Hz", e.path, f.SampleRate, r.rate)
 	case f.Channels != 1:
-		return dataset.Clip{}, fmt.Errorf("%s: %d channels, expected 1", e.path, f.Channels)
+		return recordings.Clip{}, fmt.Errorf("%s: %d channels, expected 1", e.path, f.Channels)
 	case len(x) == 0:
-		return dataset.Clip{}, fmt.Errorf("%s has no samples", e.path)
+		return recordings.Clip{}, fmt.Errorf("%s has no samples", e.path)
 	}
 	if r.pad || e.split == trainSplit { // other clips are evaluated whole, as in a stream
 		x = x[:min(len(x), r.maxLen)]
@@ -104,21 +105,21 @@ func (r clipFormat) load(e entry) (dataset.Clip, error) {
 	if r.to != 0 {
 		rs, err := audio.NewResampler(r.rate, r.to)
 		if err != nil {
-			return dataset.Clip{}, err
+			return recordings.Clip{}, err
 		}
-		return dataset.NewClip(e.path, e.label, rs.Flush(rs.Process(nil, x))), nil
+		return recordings.NewClip(e.path, e.label, rs.Flush(rs.Process(nil, x))), nil
 	}
 	n := 0
 	for i := 0; i < len(x); i += r.decimate {
 		x[n] = x[i]
 		n++
 	}
-	return dataset.NewClip(e.path, e.label, x[:n]), nil
+	return recordings.NewClip(e.path, e.label, x[:n]), nil
 }
 
 // clipSet is a set of clips.
 type clipSet struct {
-	clips []dataset.Clip
+	clips []recordings.Clip
 	pad   int // length of every example; 0: that of the clip
 }
 
@@ -127,12 +128,9 @@ func (s *clipSet) Len() int { return len(s.clips) }
 func (s *clipSet) Length(i int) int { return max(s.clips[i].Len(), s.pad) }
 
 func (s *clipSet) Example(dst *dataset.Example, i, _ int) error {
-	if i < 0 || i >= len(s.clips) {
-		return outOfRange(i, len(s.clips))
-	}
 	c := &s.clips[i]
 	n := s.Length(i)
-	*dst = dataset.Example{X: resize(dst.X, n), Tokens: dst.Tokens[:0], Len: n, Label: c.Label, Target: dst.Target[:0], Path: c.Path}
+	*dst = dataset.Example{X: dataset.Resize(dst.X, n), Tokens: dst.Tokens[:0], Len: n, Label: c.Label, Target: dst.Target[:0], Path: c.Path}
 	c.Samples(dst.X)
 	clear(dst.X[c.Len():])
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/recordings"
 )
 
 // Confusion is a confusion matrix of the validation clips, with the mistakes.
@@ -61,7 +62,7 @@ const maxOtherSeconds = 3
 // clipConfusion returns the Confusion of data from MixStreams. events.Recognizer.Classify finds the
 // labels.
 func clipConfusion(ctx context.Context, m *model.Model, d *dataset.Dataset, workers int) (*Confusion, error) {
-	set, ok := d.Val.(*dataset.StreamSet)
+	set, ok := d.Val.(*recordings.StreamSet)
 	if !ok {
 		return nil, nil
 	}

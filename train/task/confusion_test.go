@@ -11,6 +11,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/recordings"
 )
 
 // Clips of the validation set are counted by label and by what the model finds; the mistakes come
@@ -18,7 +19,7 @@ import (
 func TestConfusion(t *testing.T) {
 	before := runtime.NumGoroutine()
 	m := must.Get(tonemodel.NewFramewise())(t)
-	clip := func(path, sound string, label int, seconds float64) dataset.Clip {
+	clip := func(path, sound string, label int, seconds float64) recordings.Clip {
 		s := &tonemodel.Sound{}
 		s.Silence(0.2)
 		if sound != "" {
@@ -26,19 +27,19 @@ func TestConfusion(t *testing.T) {
 		}
 		s.Silence(0.2)
 		s.Noise(0.003)
-		return dataset.NewClip(path, label, s.Samples)
+		return recordings.NewClip(path, label, s.Samples)
 	}
-	var val dataset.Sounds
+	var val recordings.Sounds
 	val.SampleRate, val.Labels = tonemodel.SampleRate, []string{"low", "high"}
 	for i := range 3 {
 		val.Words = append(val.Words, clip(fmt.Sprint("low", i), "low", 0, 0.5), clip(fmt.Sprint("high", i), "high", 1, 0.5))
 	}
 	val.Words = append(val.Words, clip("silent", "", 0, 0), clip("wrong", "high", 0, 0.5))
-	val.Other = []dataset.Clip{clip("quiet", "", 0, 0), clip("other", "low", 0, 0.5), clip("long", "low", 0, 5)}
-	opt := dataset.DefaultStreams(tonemodel.SampleRate)
+	val.Other = []recordings.Clip{clip("quiet", "", 0, 0), clip("other", "low", 0, 0.5), clip("long", "low", 0, 5)}
+	opt := recordings.DefaultStreams(tonemodel.SampleRate)
 	opt.Filterbank = *m.Meta.Filterbank
 	opt.BandMask = 0
-	d := must.Get(dataset.MixStreams(dataset.Sounds{}, val, opt))(t)
+	d := must.Get(recordings.MixStreams(recordings.Sounds{}, val, opt))(t)
 
 	tk := &Task{name: "words", confusion: clipConfusion}
 	c := must.Get(tk.Confusion(t.Context(), m, d, 2))(t)

@@ -140,10 +140,7 @@ func (s *delaySet) stream(i, epoch int) random.Stream {
 }
 
 func (s *delaySet) Example(dst *dataset.Example, i, epoch int) error {
-	if i < 0 || i >= s.n {
-		return outOfRange(i, s.n)
-	}
-	*dst = dataset.Example{X: resize(dst.X, s.length), Target: resize(dst.Target, s.length), Tokens: dst.Tokens[:0], Len: s.length, Label: -1}
+	*dst = dataset.Example{X: dataset.Resize(dst.X, s.length), Target: dataset.Resize(dst.Target, s.length), Tokens: dst.Tokens[:0], Len: s.length, Label: -1}
 	s.fill(dst.X, dst.Target, s.stream(i, epoch))
 	return nil
 }

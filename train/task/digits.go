@@ -8,6 +8,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/recordings"
 )
 
 func init() {
@@ -65,9 +66,9 @@ func loadDigits(ctx context.Context, src Source, o digitsOptions) (*dataset.Data
 	if err != nil {
 		return nil, err
 	}
-	sounds := map[split]*dataset.Sounds{}
+	sounds := map[split]*recordings.Sounds{}
 	for _, part := range []split{trainSplit, valSplit, testSplit} {
-		sounds[part] = &dataset.Sounds{SampleRate: fsddRate, Labels: fsddLabels()}
+		sounds[part] = &recordings.Sounds{SampleRate: fsddRate, Labels: fsddLabels()}
 	}
 	whole := clipFormat{rate: fsddRate, maxLen: math.MaxInt, decimate: 1}
 	for i, e := range entries {
@@ -85,7 +86,7 @@ func loadDigits(ctx context.Context, src Source, o digitsOptions) (*dataset.Data
 	}
 	if src.includes(trainSplit) {
 		names := func(label string) []string { return []string{label, digitNames[label[0]-'0']} }
-		if _, err := o.addFolders(ctx, sounds[trainSplit], names, dataset.AudioOptions{SampleRate: fsddRate, Workers: src.Workers}); err != nil {
+		if _, err := o.addFolders(ctx, sounds[trainSplit], names, recordings.Options{SampleRate: fsddRate, Workers: src.Workers}); err != nil {
 			return nil, err
 		}
 	}

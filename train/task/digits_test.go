@@ -47,8 +47,8 @@ func TestDigits(t *testing.T) {
 	distinct, recorded := map[string]bool{}, 0
 	for epoch := range 12 {
 		for i := range d.Train.Len() {
-			mustExample(t, d.Train, &e, i, epoch)
-			mustExample(t, d.Train, &again, i, epoch)
+			must.Do(t, d.Train.Example(&e, i, epoch))
+			must.Do(t, d.Train.Example(&again, i, epoch))
 			if !slices.Equal(e.X, again.X) {
 				t.Fatalf("example %d of epoch %d has other samples the second time", i, epoch)
 			}
@@ -72,7 +72,7 @@ func TestDigits(t *testing.T) {
 				t.Fatalf("example %d of epoch %d: label %d, expected %d", i, epoch, e.Label, want)
 			}
 			if i < 20 {
-				mustExample(t, d.Train.(*digitsSet).clips, &clip, i, epoch)
+				must.Do(t, d.Train.(*digitsSet).clips.Example(&clip, i, epoch))
 			}
 			if i < 20 && slices.Equal(e.X, clip.X) {
 				recorded++
@@ -84,7 +84,7 @@ func TestDigits(t *testing.T) {
 	if recorded < 60 || recorded > 100 || len(distinct) != 12*24-recorded {
 		t.Errorf("%d clips as recorded and %d different examples in 12 epochs of 24, expected a third of 240 as recorded", recorded, len(distinct))
 	}
-	mustExample(t, d.Val, &e, 0, 0)
+	must.Do(t, d.Val.Example(&e, 0, 0))
 	if e.Len != 500 || e.X[0] != 0.125 {
 		t.Errorf("a validation clip is not as recorded: %d samples, %v", e.Len, e.X[0])
 	}
@@ -97,12 +97,12 @@ func TestDigitInNoise(t *testing.T) {
 	d := digitsData(t, 0.125)
 	s := d.Train.(*digitsSet)
 	var clip, e dataset.Example
-	mustExample(t, s.clips, &clip, 19, 0)
+	must.Do(t, s.clips.Example(&clip, 19, 0))
 	loud := math.Sqrt(synth.MeanSquare(clip.X))
 	low, high := math.Inf(1), math.Inf(-1)
 	lengths := map[int]bool{}
 	for epoch := range 200 {
-		mustExample(t, s, &e, 19, epoch)
+		must.Do(t, s.Example(&e, 19, epoch))
 		if e.Len == clip.Len {
 			continue // as recorded
 		}
@@ -139,7 +139,7 @@ func TestBias(t *testing.T) {
 	var e dataset.Example
 	biased := 0
 	for epoch := range 30 {
-		mustExample(t, silence, &e, 7, epoch)
+		must.Do(t, silence.Example(&e, 7, epoch))
 		if e.X[0] != 0 && e.X[0] == e.X[e.Len-1] {
 			biased++
 		}

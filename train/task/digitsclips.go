@@ -66,9 +66,6 @@ func (s *digitsSet) Identity(i int) dataset.Identity {
 
 func (s *digitsSet) Example(dst *dataset.Example, i, epoch int) error {
 	n := s.clips.Len()
-	if i < 0 || i >= s.Len() {
-		return outOfRange(i, s.Len())
-	}
 	g := &soundSampler{synth.Synth{Sampler: random.Sampler{Stream: random.New(s.seed, random.Noise, epoch, i)}, Rate: s.rate}}
 	if i < n {
 		err := s.clips.Example(dst, i, epoch)
@@ -97,7 +94,7 @@ func (d *soundSampler) digit(dst *dataset.Example, padding int) {
 	gain := d.Amplitude(digitsGainLow, digitsGainHigh)
 	level := gain * math.Sqrt(synth.MeanSquare(clip)) / d.Amplitude(digitsNoiseLow, digitsNoiseHigh)
 	dst.Len = before + len(clip) + after
-	dst.X = resize(dst.X, dst.Len)
+	dst.X = dataset.Resize(dst.X, dst.Len)
 	d.noise(dst.X, level)
 	for i, v := range clip {
 		dst.X[before+i] += float32(gain * float64(v))

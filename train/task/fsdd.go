@@ -57,7 +57,7 @@ func fsddEntries(dir string) ([]entry, error) {
 		return nil, err
 	}
 	var entries []entry
-	for _, name := range recordings(files, isWAV) {
+	for _, name := range fileNames(files, isWAV) {
 		e, err := parseFSDD(name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), err)
@@ -93,8 +93,8 @@ func parseFSDD(name string) (entry, error) {
 
 func isWAV(name string) bool { return strings.HasSuffix(name, ".wav") }
 
-// recordings returns the names of the files of a kind that are not hidden.
-func recordings(files []fs.DirEntry, kind func(name string) bool) []string {
+// fileNames returns the names of the files of a kind that are not hidden.
+func fileNames(files []fs.DirEntry, kind func(name string) bool) []string {
 	var names []string
 	for _, f := range files {
 		if name := f.Name(); kind(name) && name[0] != '.' && !f.IsDir() {

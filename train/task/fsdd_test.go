@@ -51,11 +51,11 @@ func TestFSDD(t *testing.T) {
 		}
 
 		e := dataset.Example{X: make([]float32, 0, 9000), Target: make([]float32, 7)}
-		mustExample(t, d.Train, &e, 2, 0)
+		must.Do(t, d.Train.Example(&e, 2, 0))
 		if want := []float32{100.0 / 32768, 101.0 / 32768, 102.0 / 32768, 103.0 / 32768, 104.0 / 32768}; e.Label != 7 || e.Len != 5 || !slices.Equal(e.X, want) || len(e.Target) != 0 {
 			t.Errorf("example %+v, expected label 7 and %v", e, want)
 		}
-		mustExample(t, d.Val, &e, 1, 0)
+		must.Do(t, d.Val.Example(&e, 1, 0))
 		if e.Label != 9 || e.X[0] != 8.0/32768 {
 			t.Errorf("validation example %+v", e)
 		}
@@ -99,7 +99,7 @@ func TestFSDDDecimates(t *testing.T) {
 	testfiles.Ramp(t, filepath.Join(root, "0_jo_10.wav"), 8000, 8, 0)
 	d := mustLoad(t, "fsdd", Options{Dir: root, Decimate: 3, MaxLen: 7})
 	var e dataset.Example
-	mustExample(t, d.Train, &e, 0, 0)
+	must.Do(t, d.Train.Example(&e, 0, 0))
 	if want := []float32{0, 3.0 / 32768, 6.0 / 32768}; !slices.Equal(e.X, want) || d.MaxLen != 3 || d.SampleRate != 8000.0/3 {
 		t.Errorf("x[::3] of 7 samples is %v, longest %d, rate %v", e.X, d.MaxLen, d.SampleRate)
 	}
@@ -121,7 +121,7 @@ func TestFSDDResamples(t *testing.T) {
 		must.Equal(t, d.SampleRate, float64(rate), "rate")
 		must.Equal(t, d.MaxLen, (4000*rate+7999)/8000, "samples at %d Hz", rate)
 		var e dataset.Example
-		mustExample(t, d.Train, &e, 0, 0)
+		must.Do(t, d.Train.Example(&e, 0, 0))
 		want := tone(d.MaxLen, float64(rate))
 		for i := d.MaxLen / 4; i < 3*d.MaxLen/4; i++ {
 			if math.Abs(float64(e.X[i]-want[i])) > 1e-3 {
@@ -149,7 +149,7 @@ func testFloatClip(t *testing.T, want []float32) {
 	must.Do(t, os.WriteFile(filepath.Join(root, "0_jo_10.wav"), file, 0o644))
 	d := mustLoad(t, "fsdd", Options{Dir: root})
 	var e dataset.Example
-	mustExample(t, d.Train, &e, 0, 0)
+	must.Do(t, d.Train.Example(&e, 0, 0))
 	if !slices.Equal(e.X, want) {
 		t.Errorf("%v, expected %v", e.X, want)
 	}

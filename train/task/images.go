@@ -144,12 +144,9 @@ func (s *imageSet) Identity(i int) dataset.Identity {
 }
 
 func (s *imageSet) Example(dst *dataset.Example, i, _ int) error {
-	if i < 0 || i >= len(s.members) {
-		return outOfRange(i, len(s.members))
-	}
 	k := s.members[i]
 	*dst = dataset.Example{
-		X: resize(dst.X, s.channels*s.length), Tokens: dst.Tokens[:0], Len: s.length,
+		X: dataset.Resize(dst.X, s.channels*s.length), Tokens: dst.Tokens[:0], Len: s.length,
 		Label: int(s.images.labels[k]), Target: dst.Target[:0],
 	}
 	if s.images.paths != nil {

@@ -55,7 +55,7 @@ func TestCIFAR(t *testing.T) {
 	}
 	split := dataset.RandomSplit(42, 18, 2)
 	var e, gray, mixed dataset.Example
-	mustExample(t, d.Val, &e, 1, 0)
+	must.Do(t, d.Val.Example(&e, 1, 0))
 	k := split[1][1]
 	if e.Label != k%10 {
 		t.Fatalf("image %d: label %d, expected %d", k, e.Label, k%10)
@@ -63,8 +63,8 @@ func TestCIFAR(t *testing.T) {
 	if e.Len != 1024 || len(e.X) != 3*1024 {
 		t.Fatalf("image %d: length %d, %d samples, expected 1024 and 3072", k, e.Len, len(e.X))
 	}
-	mustExample(t, mustLoad(t, "image", Options{Dir: dir}).Val, &gray, 1, 0)
-	mustExample(t, mustLoad(t, "pscifar", Options{Dir: dir}).Val, &mixed, 1, 0)
+	must.Do(t, mustLoad(t, "image", Options{Dir: dir}).Val.Example(&gray, 1, 0))
+	must.Do(t, mustLoad(t, "pscifar", Options{Dir: dir}).Val.Example(&mixed, 1, 0))
 	order := dataset.RandPerm(1024, 0)
 	if !slices.Equal(order[:4], []int{684, 217, 933, 11}) {
 		t.Errorf("permutation %v …", order[:4])
@@ -93,7 +93,7 @@ func checkMoments(t *testing.T, d *dataset.Dataset) {
 	for c := range d.Channels {
 		var sum, squares, n float64
 		for i := range d.Train.Len() {
-			mustExample(t, d.Train, &e, i, 0)
+			must.Do(t, d.Train.Example(&e, i, 0))
 			for _, v := range e.X[c*e.Len : (c+1)*e.Len] {
 				sum, squares, n = sum+float64(v), squares+float64(v)*float64(v), n+1
 			}
@@ -133,7 +133,7 @@ func TestImageFolders(t *testing.T) {
 		t.Fatalf("%d, %d, %d examples, labels %v, %d calls", d.Train.Len(), d.Val.Len(), d.Test.Len(), d.Labels, calls)
 	}
 	var e dataset.Example
-	mustExample(t, d.Test, &e, 1, 0)
+	must.Do(t, d.Test.Example(&e, 1, 0))
 	if e.Label != 1 || filepath.Base(e.Path) != "001.png" || e.X[1024+5] != float32(pixel(1, 5, 1))/255 {
 		t.Errorf("label %d, path %s, pixel %v", e.Label, e.Path, e.X[1024+5])
 	}
@@ -174,11 +174,11 @@ func TestMNIST(t *testing.T) {
 	}
 	k := dataset.RandomSplit(42, 18, 2)[0][7]
 	var e, mixed dataset.Example
-	mustExample(t, d.Train, &e, 7, 0)
+	must.Do(t, d.Train.Example(&e, 7, 0))
 	if e.Label != k%10 || e.X[100] != float32(pixel(k, 100, 0))/255 {
 		t.Errorf("example 7: label %d, pixel %v; expected image %d", e.Label, e.X[100], k)
 	}
-	mustExample(t, mustLoad(t, "psmnist", Options{Dir: dir}).Train, &mixed, 7, 0)
+	must.Do(t, mustLoad(t, "psmnist", Options{Dir: dir}).Train.Example(&mixed, 7, 0))
 	for at, from := range dataset.RandPerm(784, 0)[:8] {
 		want := []int{60, 361, 167, 578, 107, 772, 313, 626}[at]
 		must.Equal(t, from, want, "place from which permuted pixel %d comes", at)

@@ -12,10 +12,11 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/recordings"
 )
 
 // MixOptions are the options of tasks that train word detectors on streams mixed from recordings.
-// The defaults of 0 and empty options are those of dataset.DefaultStreams.
+// The defaults of 0 and empty options are those of recordings.DefaultStreams.
 type MixOptions struct {
 	Words      []string  `toml:"words" local:"true" type:"path" placeholder:"DIR,..." help:"Folders with further training clips, WORD/*."`
 	Other      []string  `toml:"other" local:"true" type:"path" placeholder:"DIR,..." help:"Folders with words and speech that are not to be detected."`
@@ -40,8 +41,8 @@ func (o MixOptions) check(rate float64) error {
 
 // streams returns the options of streams of audio at a rate in Hz, with a number of clips for
 // training and for validation. Errors name the key.
-func (o MixOptions) streams(rate float64, src Source, train, val int) (dataset.StreamOptions, error) {
-	opt := dataset.DefaultStreams(rate)
+func (o MixOptions) streams(rate float64, src Source, train, val int) (recordings.StreamOptions, error) {
+	opt := recordings.DefaultStreams(rate)
 	opt.Seed, opt.Streams, opt.ValStreams = src.Seed, o.Streams, max(val/3, leastValStreams)
 	if opt.Streams == 0 {
 		opt.Streams = max(train/3, leastStreams)
@@ -55,12 +56,12 @@ func (o MixOptions) streams(rate float64, src Source, train, val int) (dataset.S
 	for _, b := range []struct {
 		key    string
 		bounds []float64
-		to     *dataset.Range
+		to     *recordings.Range
 	}{{"gap", o.Gap, &opt.Gap}, {"snr", o.SNR, &opt.SNR}, {"level", o.Level, &opt.Level}} {
 		switch len(b.bounds) {
 		case 0:
 		case 2:
-			*b.to = dataset.Range{Low: b.bounds[0], High: b.bounds[1]}
+			*b.to = recordings.Range{Low: b.bounds[0], High: b.bounds[1]}
 		default:
 			return opt, fmt.Errorf("data.%s %v: expected two numbers, its bounds", b.key, b.bounds)
 		}
@@ -71,7 +72,7 @@ func (o MixOptions) streams(rate float64, src Source, train, val int) (dataset.S
 	return opt, nil
 }
 
-// streamKeys replaces fields of dataset.StreamOptions in messages by the keys that set them.
+// streamKeys replaces fields of recordings.StreamOptions in messages by the keys that set them.
 var streamKeys = strings.NewReplacer(
 	"stream options: filterbank: bands", "data.bands", "stream options: length in seconds", "data.seconds", "stream options: streams", "data.streams",
 	"stream options: gap", "data.gap", "stream options: SNR", "data.snr", "stream options: level", "data.level",
@@ -81,12 +82,12 @@ var streamKeys = strings.NewReplacer(
 // addFolders appends the recordings in the folders of the options to the training sounds. names
 // returns the names that the folder of a label may have. addFolders returns the errors of broken
 // recordings.
-func (o MixOptions) addFolders(ctx context.Context, to *dataset.Sounds, names func(label string) []string, opt dataset.AudioOptions) (broken []error, err error) {
-	read := func(label int, dirs []string) ([]dataset.Clip, error) {
+func (o MixOptions) addFolders(ctx context.Context, to *recordings.Sounds, names func(label string) []string, opt recordings.Options) (broken []error, err error) {
+	read := func(label int, dirs []string) ([]recordings.Clip, error) {
 		if len(dirs) == 0 {
 			return nil, nil
 		}
-		clips, bad, err := dataset.Clips(ctx, dirs, opt)
+		clips, bad, err := recordings.Clips(ctx, dirs, opt)
 		for i := range clips {
 			clips[i].Label = label
 		}
@@ -147,7 +148,7 @@ func checkFolders(option string, paths []string) error {
 
 // mix returns the streams of the requested splits. If a model is evaluated (src.Model), the streams
 // of the training recordings are also the same in every epoch.
-func (o MixOptions) mix(src Source, train, val, test dataset.Sounds) (*dataset.Dataset, error) {
+func (o MixOptions) mix(src Source, train, val, test recordings.Sounds) (*dataset.Dataset, error) {
 	opt, err := o.streams(train.SampleRate, src, len(train.Words), len(val.Words)+len(test.Words))
 	if err != nil {
 		return nil, err
@@ -155,17 +156,17 @@ func (o MixOptions) mix(src Source, train, val, test dataset.Sounds) (*dataset.D
 	d := &dataset.Dataset{}
 	for _, s := range []struct {
 		part   split
-		sounds dataset.Sounds
+		sounds recordings.Sounds
 		set    *dataset.Set
 	}{{trainSplit, train, &d.Train}, {valSplit, val, &d.Val}, {testSplit, test, &d.Test}} {
 		if len(s.sounds.Words) == 0 || !src.includes(s.part) {
 			continue
 		}
-		sounds := [2]dataset.Sounds{{}, s.sounds} // for training, for validation
+		sounds := [2]recordings.Sounds{{}, s.sounds} // for training, for validation
 		if s.part == trainSplit && src.Model == nil {
-			sounds = [2]dataset.Sounds{s.sounds, {}}
+			sounds = [2]recordings.Sounds{s.sounds, {}}
 		}
-		mixed, err := dataset.MixStreams(sounds[0], sounds[1], opt)
+		mixed, err := recordings.MixStreams(sounds[0], sounds[1], opt)
 		if err != nil {
 			return nil, err
 		}

@@ -97,16 +97,13 @@ func (s *pathfinderSet) Identity(i int) dataset.Identity {
 }
 
 func (s *pathfinderSet) Example(dst *dataset.Example, i, _ int) error {
-	if i < 0 || i >= len(s.members) {
-		return outOfRange(i, len(s.members))
-	}
 	k, n := s.members[i], s.side*s.side
 	image := rawImages{channels: 1, pixels: make([]byte, 0, n)}
 	if err := image.readImage(s.paths[k], s.side); err != nil {
 		return fmt.Errorf("task: %w", err)
 	}
 	*dst = dataset.Example{
-		X: resize(dst.X, n), Tokens: dst.Tokens[:0], Len: n, Label: int(s.labels[k]), Target: dst.Target[:0], Path: s.paths[k],
+		X: dataset.Resize(dst.X, n), Tokens: dst.Tokens[:0], Len: n, Label: int(s.labels[k]), Target: dst.Target[:0], Path: s.paths[k],
 	}
 	for at, v := range image.pixels {
 		dst.X[at] = float32(v) / 255

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/generate"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -70,7 +71,7 @@ func TestPathfinder(t *testing.T) {
 	e := dataset.Example{Label: 7, Target: []float32{1}, Tokens: []int32{2}}
 	for s, set := range []dataset.Set{d.Train, d.Val, d.Test} {
 		for i, k := range parts[s] {
-			mustExample(t, set, &e, i, 0)
+			must.Do(t, set.Example(&e, i, 0))
 			if e.Label != k/2%2 || e.Len != 1024 || len(e.X) != 1024 {
 				t.Fatalf("image %d: label %d, length %d of %d, expected label %d, 1024 of 1024", k, e.Label, e.Len, len(e.X), k/2%2)
 			}
@@ -83,9 +84,6 @@ func TestPathfinder(t *testing.T) {
 				}
 			}
 		}
-	}
-	if err := d.Val.Example(&e, 2, 0); err == nil {
-		t.Error("example 2 of 2: no error")
 	}
 	for _, inner := range []string{"lra_release", "lra_release/lra_release", "lra_release/lra_release/pathfinder32"} {
 		if again := mustLoad(t, "pathfinder", Options{Dir: filepath.Join(dir, inner), Split: "test"}); again.Train != nil || again.Mean != nil || again.Test.Len() != 2 {
@@ -109,7 +107,7 @@ func TestPathX(t *testing.T) {
 			t.Errorf("%s: lengths %v, expected %v", task, got, want)
 		}
 		var e dataset.Example
-		mustExample(t, d.Train, &e, 1, 0)
+		must.Do(t, d.Train.Example(&e, 1, 0))
 		if k, at := dataset.RandomSplit(42, 3)[0][1], 77*side+5; e.X[at] != float32(shade(k, at))/255 {
 			t.Errorf("%s: row 77, column 5 of image %d is %v", task, k, e.X[at])
 		}
@@ -175,17 +173,36 @@ func TestBadPathfinder(t *testing.T) {
 	}
 }
 
+// The images of the generator are a data set, half of them with each label.
+func TestGeneratedPathfinder(t *testing.T) {
+	for task, side := range map[string]int{"pathfinder": 32, "pathx128": 128, "pathx256": 256} {
+		dir := t.TempDir()
+		must.Do(t, generate.Pathfinder(t.Context(), dir, side, 10, 4, func(string, int) {}))
+		d := mustLoad(t, task, Options{Dir: dir})
+		if d.Train.Len() != 8 || d.Val.Len() != 1 || d.Test.Len() != 1 {
+			t.Fatalf("%s: %d, %d, %d examples", task, d.Train.Len(), d.Val.Len(), d.Test.Len())
+		}
+		all := must.Get(d.Split("all"))(t)
+		var e dataset.Example
+		for i, k := range slices.Concat(dataset.RandomSplit(42, 8, 1, 1)...) {
+			must.Do(t, all.Example(&e, i, 0))
+			must.Equal(t, e.Label, k%2, "%s: label of image %d", task, k)
+			must.Equal(t, filepath.Base(e.Path), fmt.Sprintf("sample_%d.png", k), "%s: file of image %d", task, k)
+		}
+	}
+}
+
 func BenchmarkPathfinder(b *testing.B) {
 	for _, side := range []int{32, 128, 256} {
 		b.Run(fmt.Sprintf("side=%d", side), func(b *testing.B) {
 			dir := b.TempDir()
-			must.Do(b, WritePathfinder(b.Context(), dir, side, 10, 1, func(string, int) {}))
+			must.Do(b, generate.Pathfinder(b.Context(), dir, side, 10, 1, func(string, int) {}))
 			files := must.Get(readPathfinder(dir, side))(b)
 			set := &pathfinderSet{files, dataset.RandPerm(10, 0)}
 			var e dataset.Example
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				mustExample(b, set, &e, i%10, 0)
+				must.Do(b, set.Example(&e, i%10, 0))
 			}
 		})
 	}

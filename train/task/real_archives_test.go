@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -61,8 +62,8 @@ func TestRealCIFAR(t *testing.T) {
 
 	permuted := mustLoad(t, "pscifar", Options{Dir: dir})
 	var e, p dataset.Example
-	mustExample(t, d.Train, &e, 77, 0)
-	mustExample(t, permuted.Train, &p, 77, 0)
+	must.Do(t, d.Train.Example(&e, 77, 0))
+	must.Do(t, permuted.Train.Example(&p, 77, 0))
 	for i, from := range []int{684, 217, 933, 11} {
 		if p.X[i] != e.X[from] {
 			t.Errorf("permuted pixel %d is %v in the first channel, expected pixel %d, %v", i, p.X[i], from, e.X[from])
@@ -98,7 +99,7 @@ func TestRealText(t *testing.T) {
 	labels := [2]int{}
 	var e dataset.Example
 	for i := range d.Train.Len() {
-		mustExample(t, d.Train, &e, i, 0)
+		must.Do(t, d.Train.Example(&e, i, 0))
 		labels[e.Label]++
 	}
 	if n := labels[0] - labels[1]; n < -200 || n > 200 {

@@ -38,7 +38,7 @@ func TestRealFSDD(t *testing.T) {
 	var e dataset.Example
 	perDigit := make([]int, 10)
 	for i := range d.Val.Len() {
-		mustExample(t, d.Val, &e, i, 0)
+		must.Do(t, d.Val.Example(&e, i, 0))
 		perDigit[e.Label]++
 	}
 	for digit, n := range perDigit {
@@ -81,8 +81,8 @@ func TestRealSpeechCommands(t *testing.T) {
 
 	half := mustLoad(t, "speech-commands", Options{Dir: dir, Decimate: 2})
 	var whole, e dataset.Example
-	mustExample(t, d.Val, &whole, 100, 0)
-	mustExample(t, half.Val, &e, 100, 0)
+	must.Do(t, d.Val.Example(&whole, 100, 0))
+	must.Do(t, half.Val.Example(&e, 100, 0))
 	if e.Len != 8000 {
 		t.Fatalf("at half the rate length %d, expected 8000", e.Len)
 	}

@@ -39,7 +39,7 @@ func TestRetrieval(t *testing.T) {
 		{[]int32{3, 3, 5, tokenEnd}, []int32{6, 3, tokenEnd}, 1},
 		{[]int32{4, tokenEnd}, []int32{4, tokenEnd}, 1},
 	} {
-		mustExample(t, d.Train, &e, i, 0)
+		must.Do(t, d.Train.Example(&e, i, 0))
 		if !slices.Equal(e.Tokens, want.tokens) || !slices.Equal(e.Other, want.other) || e.Label != want.label {
 			t.Errorf("pair %d: %v and %v, label %d; expected %v", i, e.Tokens, e.Other, e.Label, want)
 		}
@@ -48,7 +48,7 @@ func TestRetrieval(t *testing.T) {
 	if got := dataset.Lengths(d.Train); !slices.Equal(got, []int{4, 4, 2}) {
 		t.Errorf("lengths %v", got)
 	}
-	mustExample(t, d.Val, &e, 0, 0)
+	must.Do(t, d.Val.Example(&e, 0, 0))
 	if e.Len != 4000 || e.Tokens[0] != tokenUnknown || len(e.Other) != 4 {
 		t.Fatalf("a long paper: %d tokens, %v …, and %v", e.Len, e.Tokens[:2], e.Other)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/rows"
 )
 
 func init() {
@@ -49,11 +50,11 @@ type SeriesOptions struct {
 	DeviationWindow int `toml:"deviation_window" placeholder:"ROWS" help:"Time constant of the running deviation of anomaly scores (default: 256)."`
 }
 
-// table returns the options of dataset.Table.
-func (o seriesOptions) table(seed uint64) dataset.TableOptions {
-	return dataset.TableOptions{
+// table returns the options of rows.Table.
+func (o seriesOptions) table(seed uint64) rows.TableOptions {
+	return rows.TableOptions{
 		Layout: o.Layout, ID: o.ID, Time: o.Time, Split: o.Split, Columns: o.Columns,
-		SeriesOptions: dataset.SeriesOptions{
+		Options: rows.Options{
 			Mode: o.Mode, Targets: o.Target, Missing: o.Missing, Validation: o.Validation, Test: o.Test,
 			Horizon: o.Horizon, Season: o.Season, Window: o.Window, Context: o.Context, Seed: seed,
 			DeviationWindow: o.DeviationWindow,
@@ -88,11 +89,11 @@ func loadSeries(ctx context.Context, s Source, o seriesOptions) (d *dataset.Data
 	case err != nil:
 		return nil, err
 	case !arrays:
-		d, err = dataset.Table(ctx, s.Dir, opt)
+		d, err = rows.Table(ctx, s.Dir, opt)
 	case opt.Layout+opt.ID+opt.Time+opt.Split != "" || len(opt.Columns) > 0:
 		return nil, fmt.Errorf("%s: layout, id, time, split_column and columns are options of tables, not of arrays", s.Dir)
 	default:
-		d, err = dataset.Arrays(ctx, s.Dir, opt.SeriesOptions)
+		d, err = rows.Arrays(ctx, s.Dir, opt.Options)
 	}
 	if err == nil {
 		s.restrict(d)

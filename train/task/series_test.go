@@ -12,6 +12,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/rows"
 )
 
 // loadSeriesOf loads the task series from a path.
@@ -79,7 +80,7 @@ func TestReportForecasts(t *testing.T) {
 	for i := range values {
 		values[i] = float32(i % 10)
 	}
-	d := must.Get(dataset.FromSeries([]dataset.Series{{Values: [][]float32{values}}}, []string{"x"}, dataset.SeriesOptions{Horizon: 3, Season: 10, Test: 0.2}))(t)
+	d := must.Get(rows.FromSeries([]rows.Series{{Values: [][]float32{values}}}, []string{"x"}, rows.Options{Horizon: 3, Season: 10, Test: 0.2}))(t)
 	tk := must.Get(Lookup("series"))(t)
 	c := tk.Preset()
 	c.Model.DModel, c.Model.NLayers, c.SSM.DState, c.Train.MaxSteps = 4, 1, 4, 1

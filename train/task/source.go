@@ -1,7 +1,6 @@
 package task
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 
@@ -51,8 +50,6 @@ func (s Source) progress(done, total int) {
 	}
 }
 
-func outOfRange(i, n int) error { return fmt.Errorf("task: example %d of %d", i, n) }
-
 // identity returns 0, 1, …, n−1.
 func identity(n int) []int {
 	r := make([]int, n)
@@ -61,6 +58,3 @@ func identity(n int) []int {
 	}
 	return r
 }
-
-// resize returns a slice of length n, in the memory of s if that is large enough.
-func resize(s []float32, n int) []float32 { return slices.Grow(s[:0], n)[:n] }

@@ -56,7 +56,7 @@ func loadSpeechCommands(ctx context.Context, src Source, o clipOptions) (*datase
 		if err != nil {
 			return nil, err
 		}
-		names := recordings(files, func(name string) bool { return audio.IsRecording(filepath.Join(dir, name)) })
+		names := fileNames(files, func(name string) bool { return audio.IsRecording(filepath.Join(dir, name)) })
 		if len(names) == 0 {
 			return nil, fmt.Errorf("the folder %s of a word contains no recordings", dir)
 		}

@@ -37,7 +37,7 @@ func TestSpeechCommands(t *testing.T) {
 		t.Fatalf("%d, %d and %d clips, expected 2, 1 and 1", d.Train.Len(), d.Val.Len(), d.Test.Len())
 	}
 	e := dataset.Example{X: slices.Repeat([]float32{9}, 20000)}
-	mustExample(t, d.Train, &e, 0, 0)
+	must.Do(t, d.Train.Example(&e, 0, 0))
 	if want := filepath.Join(root, "no", "a_nohash_0.wav"); e.Path != want || e.Label != 0 || e.Len != 16000 {
 		t.Errorf("first training clip is %s with label %d and length %d, expected %s, 0, 16000", e.Path, e.Label, e.Len, want)
 	}
@@ -48,11 +48,11 @@ func TestSpeechCommands(t *testing.T) {
 	if at := slices.IndexFunc(e.X[3:], func(v float32) bool { return v != 0 }); at >= 0 {
 		t.Errorf("a clip of 3 samples is not padded with zeros: sample %d is %v", 3+at, e.X[3+at])
 	}
-	mustExample(t, d.Val, &e, 0, 0)
+	must.Do(t, d.Val.Example(&e, 0, 0))
 	if filepath.Base(e.Path) != "b_nohash_0.wav" || e.Label != 1 || e.Len != 16000 || e.X[15999] != 5999.0/32768 {
 		t.Errorf("validation clip %s, label %d, length %d, last sample %v", e.Path, e.Label, e.Len, e.X[e.Len-1])
 	}
-	mustExample(t, d.Test, &e, 0, 0)
+	must.Do(t, d.Test.Example(&e, 0, 0))
 	must.Equal(t, e.Label, 0, "label of the test clip")
 	must.Equal(t, e.X[0], 6.0/32768, "first sample of the test clip")
 	if got := dataset.Lengths(d.Train); !slices.Equal(got, []int{16000, 16000}) {
@@ -63,11 +63,11 @@ func TestSpeechCommands(t *testing.T) {
 func TestSpeechCommandsDecimates(t *testing.T) {
 	d := mustLoad(t, "speech-commands", Options{Dir: speechFolder(t), Decimate: 2})
 	var e dataset.Example
-	mustExample(t, d.Train, &e, 0, 0)
+	must.Do(t, d.Train.Example(&e, 0, 0))
 	if d.SampleRate != 8000 || d.MaxLen != 8000 || e.Len != 8000 || !slices.Equal(e.X[:3], []float32{5.0 / 32768, 7.0 / 32768, 0}) {
 		t.Errorf("rate %v, length %d of %d, starts %v", d.SampleRate, e.Len, d.MaxLen, e.X[:3])
 	}
-	mustExample(t, d.Train, &e, 1, 0)
+	must.Do(t, d.Train.Example(&e, 1, 0))
 	if e.X[1] != 2.0/32768 || e.X[7999] != 15998.0/32768 {
 		t.Errorf("x[::2] has %v second and %v last", e.X[1], e.X[7999])
 	}
@@ -103,7 +103,7 @@ func TestSpeechCommandsLabels(t *testing.T) {
 		t.Errorf("the 35 words are in the order %v", d.Labels)
 	}
 	var e dataset.Example
-	mustExample(t, d.Train, &e, 18, 0)
+	must.Do(t, d.Train.Example(&e, 18, 0))
 	if e.Label != 18 || filepath.Base(filepath.Dir(e.Path)) != "bird" {
 		t.Errorf("clip %s has label %d", e.Path, e.Label)
 	}

@@ -42,11 +42,11 @@ func TestText(t *testing.T) {
 		t.Fatalf("%d, %d, %d examples, MaxLen %d", d.Train.Len(), d.Val.Len(), d.Test.Len(), d.MaxLen)
 	}
 	var e dataset.Example
-	mustExample(t, d.Test, &e, 1, 0)
+	must.Do(t, d.Test.Example(&e, 1, 0))
 	if want := []int32{8, 4, 4, 3, 5, 9, 2}; e.Label != 1 || !slices.Equal(e.Tokens, want) || filepath.Base(e.Path) != "0_9.txt" {
 		t.Errorf("%s: label %d, tokens %v, expected %v", e.Path, e.Label, e.Tokens, want)
 	}
-	mustExample(t, d.Test, &e, 2, 0)
+	must.Do(t, d.Test.Example(&e, 2, 0))
 	if e.Len != 4096 || e.Tokens[2] != tokenUnknown {
 		t.Fatalf("a long review: %d tokens, %v …", e.Len, e.Tokens[:4])
 	}

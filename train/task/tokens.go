@@ -117,9 +117,6 @@ func (s *tokenSet) Length(i int) int {
 }
 
 func (s *tokenSet) Example(dst *dataset.Example, i, _ int) error {
-	if i < 0 || i >= len(s.tokens) {
-		return outOfRange(i, len(s.tokens))
-	}
 	*dst = dataset.Example{
 		X: dst.X[:0], Tokens: appendTokens(dst.Tokens[:0], s.tokens[i]), Other: dst.Other[:0],
 		Len: len(s.tokens[i]), Label: s.labels[i], Target: dst.Target[:0],

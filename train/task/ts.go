@@ -17,6 +17,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/internal/table"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/rows"
 )
 
 func init() {
@@ -32,7 +33,7 @@ type none struct{}
 
 // loadTS loads a data set in the .ts format of the UEA, UCR and TSER archives. Each series has one
 // or more channels, and a class or a number as its target. Lengths may differ. Missing values are
-// replaced by dataset.Interpolate. PyTorch's random_split with seed 42 selects a tenth of the
+// replaced by rows.Interpolate. PyTorch's random_split with seed 42 selects a tenth of the
 // training file as the validation set. The test file is the test set.
 func loadTS(_ context.Context, src Source, _ none) (*dataset.Dataset, error) {
 	train, test, err := readTS(src)
@@ -228,7 +229,7 @@ func (s *series) example(text string) error {
 			}
 			x = append(x, float32(f))
 		}
-		dataset.Interpolate(x[c*length:])
+		rows.Interpolate(x[c*length:])
 	}
 	e, target := dataset.Example{X: x, Len: length, Label: -1}, strings.TrimSpace(parts[len(parts)-1])
 	if s.regression {

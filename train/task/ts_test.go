@@ -40,7 +40,7 @@ func TestTS(t *testing.T) {
 		t.Fatalf("%d, %d, %d examples; %+v", d.Train.Len(), d.Val.Len(), d.Test.Len(), d.Info)
 	}
 	var e dataset.Example
-	mustExample(t, d.Test, &e, 1, 0)
+	must.Do(t, d.Test.Example(&e, 1, 0))
 	if e.Label != 1 || e.Len != 2 || !slices.Equal(e.X, []float32{-1.5, 20, 0, 7}) {
 		t.Errorf("second test example %+v", e)
 	}
@@ -83,7 +83,7 @@ func TestBIDMC(t *testing.T) {
 	order := numpyPerm(30, 0)
 	for _, s := range []dataset.Set{d.Train, d.Val, d.Test} {
 		for i := range s.Len() {
-			mustExample(t, s, &e, i, 0)
+			must.Do(t, s.Example(&e, i, 0))
 			if s == d.Train && int(e.Target[0]) != order[9+i] {
 				t.Errorf("training example %d is series %v, expected %d", i, e.Target[0], order[9+i])
 			}

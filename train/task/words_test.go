@@ -14,6 +14,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/recordings"
 )
 
 // beep writes a recording of 0.6 s with a tone of 0.2 s and returns its folder's name.
@@ -60,7 +61,7 @@ func loadSet(t *testing.T, name, dir, split string, set ...string) (*dataset.Dat
 	return tk.Load(t.Context(), src)
 }
 
-func paths(clips []dataset.Clip) (names []string) {
+func paths(clips []recordings.Clip) (names []string) {
 	for _, c := range clips {
 		names = append(names, filepath.Base(c.Path))
 	}
@@ -80,7 +81,7 @@ func TestAudio(t *testing.T) {
 	if !slices.Equal(d.Labels, []string{"high", "low", "none"}) || d.Channels != 20 || d.MaxLen != 75 || d.SampleRate != 8000 || !d.Framewise() || len(d.Mean) != 20 {
 		t.Errorf("%+v", d.Info)
 	}
-	trained, held := d.Train.(*dataset.StreamSet).Sounds(), d.Val.(*dataset.StreamSet).Sounds()
+	trained, held := d.Train.(*recordings.StreamSet).Sounds(), d.Val.(*recordings.StreamSet).Sounds()
 	must.Equal(t, d.Train.Len(), 20, "training streams")
 	must.Equal(t, len(trained.Words)+len(held.Words), 21, "words")
 	if len(held.Words) != 8 { // two of five speakers
@@ -124,8 +125,8 @@ func TestAudioTestSplit(t *testing.T) {
 	must.Do(t, err)
 	must.Equal(t, val.Val.Len(), whole.Val.Len(), "validation streams")
 	var a, b dataset.Example
-	mustExample(t, val.Val, &a, 0, 0)
-	mustExample(t, whole.Val, &b, 0, 0)
+	must.Do(t, val.Val.Example(&a, 0, 0))
+	must.Do(t, whole.Val.Example(&b, 0, 0))
 	if !slices.Equal(a.X, b.X) {
 		t.Error("the validation streams depend on the split that is loaded")
 	}
@@ -135,7 +136,7 @@ func TestAudioTestSplit(t *testing.T) {
 	for _, split := range []string{"", "test"} {
 		d, err := loadSet(t, "audio", dir, split, "rate=8000", "streams=4", "seconds=1")
 		must.Do(t, err)
-		if got := paths(d.Test.(*dataset.StreamSet).Sounds().Words); !slices.Equal(got, []string{"s1_2.wav", "s1_2.wav"}) {
+		if got := paths(d.Test.(*recordings.StreamSet).Sounds().Words); !slices.Equal(got, []string{"s1_2.wav", "s1_2.wav"}) {
 			t.Errorf("split %q: test words %q", split, got)
 		}
 		if (d.Train == nil) != (split == "test") || (d.Val == nil) != (split == "test") {
@@ -189,7 +190,7 @@ func TestAudioErrors(t *testing.T) {
 // The options of a run that starts from a model must select the model's filter bank.
 func TestAudioCheckFrom(t *testing.T) {
 	tk := must.Get(Lookup("audio"))(t)
-	bank := dataset.DefaultStreams(8000).Filterbank
+	bank := recordings.DefaultStreams(8000).Filterbank
 	m := &model.Model{Meta: model.Meta{Filterbank: &bank}}
 	cfg := tk.Preset()
 	must.Fail(t, tk.CheckFrom(cfg, m), train.ErrConfig, "data.rate is 16000 Hz", "pass --rate 8000")
@@ -271,7 +272,7 @@ func TestAudioTrains(t *testing.T) {
 	var e dataset.Example
 	none, all := 0, 0
 	for i := range data.Val.Len() {
-		mustExample(t, data.Val, &e, i, 0)
+		must.Do(t, data.Val.Example(&e, i, 0))
 		for _, label := range e.Labels {
 			if label == 2 {
 				none++
@@ -303,8 +304,8 @@ func TestDigitStreams(t *testing.T) {
 	if !slices.Equal(d.Labels, append(fsddLabels(), "none")) || d.Channels != 40 || d.SampleRate != 8000 || !d.Framewise() || d.Train.Len() != 10 {
 		t.Errorf("%d training streams, %+v", d.Train.Len(), d.Info)
 	}
-	sounds := d.Train.(*dataset.StreamSet).Sounds()
-	if len(sounds.Words) != 21 || sounds.Words[20].Label != 7 || len(sounds.Other) != 1 || len(d.Val.(*dataset.StreamSet).Sounds().Words) != 10 || d.Test == nil {
+	sounds := d.Train.(*recordings.StreamSet).Sounds()
+	if len(sounds.Words) != 21 || sounds.Words[20].Label != 7 || len(sounds.Other) != 1 || len(d.Val.(*recordings.StreamSet).Sounds().Words) != 10 || d.Test == nil {
 		t.Errorf("training words %q, other %q, test set %v", paths(sounds.Words), paths(sounds.Other), d.Test)
 	}
 	tk := must.Get(Lookup("digits"))(t)

@@ -1,0 +1,465 @@
+package recordings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
+)
+
+// copyFixture copies a file of audio/testdata to root/name.
+func copyFixture(t *testing.T, fixture, root, name string) {
+	t.Helper()
+	testfiles.Write(t, filepath.Join(root, name), must.Get(os.ReadFile(filepath.Join("..", "..", "audio", "testdata", fixture)))(t))
+}
+
+// clipNames lists clips as CLASS/FILE.
+func clipNames(root string, clips []Clip) (list []string) {
+	for _, c := range clips {
+		name, _ := filepath.Rel(root, c.Path)
+		list = append(list, filepath.ToSlash(name))
+	}
+	return list
+}
+
+// Files of every format, rate and number of channels become clips of one channel at one rate, with
+// the samples that package audio gives.
+func TestFolderFormats(t *testing.T) {
+	root := t.TempDir()
+	for _, f := range []string{"mono.flac", "stereo.flac", "mono.mp3", "joint.mp3", "tag.mp3", "mono.ogg", "stereo.ogg"} {
+		copyFixture(t, f, root, "word/"+f)
+	}
+	copyFixture(t, "mono.ogg", root, "word/no extension")
+	testfiles.Ramp(t, filepath.Join(root, "word/same rate.wav"), 16000, 100, 1)
+	testfiles.Ramp(t, filepath.Join(root, "validation/val.wav"), 8000, 100, 1)
+	testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "validation/val.wav\n")
+	got := must.Get(Folder(t.Context(), root, Options{}))(t)
+	if want := []string{"validation", "word"}; !slices.Equal(got.Train.Labels, want) || !slices.Equal(got.Val.Labels, want) {
+		t.Errorf("labels %q and %q, expected %q", got.Train.Labels, got.Val.Labels, want)
+	}
+	must.Equal(t, got.Train.SampleRate, 16000, "sampling rate")
+	must.Equal(t, len(got.Train.Words), 9, "training clips")
+	must.Equal(t, len(got.Broken)+len(got.Ignored), 0, "broken and ignored files")
+	for _, c := range slices.Concat(got.Train.Words, got.Val.Words) {
+		x, f, err := audio.ReadFile(c.Path)
+		must.Do(t, err)
+		mono := make([]float32, len(x)/f.Channels)
+		for i := range mono {
+			sum := 0.0
+			for _, v := range x[i*f.Channels:][:f.Channels] {
+				sum += float64(v)
+			}
+			mono[i] = float32(sum / float64(f.Channels))
+		}
+		r := must.Get(audio.NewResampler(f.SampleRate, 16000))(t)
+		want := RoundedClip("", 0, r.Flush(r.Process(nil, mono)))
+		if !slices.Equal(c.Int16, want.Int16) {
+			t.Errorf("%s: %d samples, expected the %d of package audio", c.Path, c.Len(), want.Len())
+		}
+		must.Equal(t, c.Label, slices.Index(got.Train.Labels, filepath.Base(filepath.Dir(c.Path))), "label of %s", c.Path)
+	}
+	all, broken, err := Clips(t.Context(), []string{root}, Options{})
+	if err != nil || broken != nil || len(all) != 10 {
+		t.Errorf("Clips: %d clips, broken %v, error %v; expected 10", len(all), broken, err)
+	}
+	for i, c := range all[1:] {
+		if !slices.Equal(c.Int16, got.Train.Words[i].Int16) {
+			t.Errorf("Clips: clip %d differs from that of Folder", i+1)
+		}
+	}
+}
+
+// Folders with an underscore are background or other words; files that are no recordings are
+// reported.
+func TestFolderRoles(t *testing.T) {
+	root, more := t.TempDir(), t.TempDir()
+	for i := range 10 {
+		testfiles.Ramp(t, filepath.Join(root, fmt.Sprintf("yes/%d.wav", i)), 16000, 50, 1)
+	}
+	testfiles.Ramp(t, filepath.Join(root, "_unknown_/bed.wav"), 16000, 50, 1)
+	testfiles.Ramp(t, filepath.Join(root, "_silence_/a.wav"), 16000, 50, 0)
+	testfiles.Ramp(t, filepath.Join(root, "_background_noise_/deep/er/b.wav"), 16000, 50, 1)
+	testfiles.Ramp(t, filepath.Join(root, "top.wav"), 16000, 50, 1)
+	testfiles.Ramp(t, filepath.Join(root, "yes/deep/er.wav"), 16000, 50, 1)
+	testfiles.Ramp(t, filepath.Join(root, "yes/.hidden.wav"), 16000, 50, 1)
+	testfiles.Ramp(t, filepath.Join(root, ".git/x.wav"), 16000, 50, 1)
+	testfiles.Ramp(t, filepath.Join(more, "rain/1.wav"), 16000, 50, 1)
+	testfiles.Ramp(t, filepath.Join(more, ".cache/1.wav"), 16000, 50, 1)
+	testfiles.Write(t, filepath.Join(root, "LICENSE"), "text")
+	testfiles.Write(t, filepath.Join(root, "yes", "notes.txt"), "text")
+	got := must.Get(Folder(t.Context(), root, Options{Background: []string{more}, Validation: 0.3}))(t)
+	other, back := slices.Concat(got.Train.Other, got.Val.Other), slices.Concat(got.Train.Background, got.Val.Background)
+	must.Equal(t, len(got.Train.Words)+len(got.Val.Words), 10, "words")
+	if list := clipNames(root, other); !slices.Equal(list, []string{"_unknown_/bed.wav"}) {
+		t.Errorf("other words %q", list)
+	}
+	list := clipNames(root, back)
+	slices.Sort(list)
+	rain, _ := filepath.Rel(root, filepath.Join(more, "rain", "1.wav"))
+	if want := []string{filepath.ToSlash(rain), "_background_noise_/deep/er/b.wav", "_silence_/a.wav"}; !slices.Equal(list, want) {
+		t.Errorf("background %q, expected %q", list, want)
+	}
+	slices.Sort(got.Ignored)
+	want := []string{
+		filepath.Join(more, ".cache") + ": hidden",
+		filepath.Join(root, ".git") + ": hidden",
+		filepath.Join(root, "LICENSE") + ": not in the folder of a class",
+		filepath.Join(root, "top.wav") + ": not in the folder of a class",
+		filepath.Join(root, "yes", ".hidden.wav") + ": hidden",
+		filepath.Join(root, "yes", "deep") + ": a folder in the folder of a class",
+		filepath.Join(root, "yes", "notes.txt") + ": not WAV, FLAC, MP3 or Ogg Vorbis",
+	}
+	slices.Sort(want)
+	if !slices.Equal(got.Ignored, want) {
+		t.Errorf("ignored %q, expected %q", got.Ignored, want)
+	}
+}
+
+// Lists decide where they are; a speaker is in one split; without both, the hash of the name
+// decides and does not depend on other files.
+func TestFolderSplits(t *testing.T) {
+	root := t.TempDir()
+	for speaker := range 20 {
+		for _, class := range []string{"no", "yes", "_unknown_", "_noise_"} {
+			for take := range 2 {
+				testfiles.Ramp(t, filepath.Join(root, fmt.Sprintf("%s/s%02d_%d.wav", class, speaker, take)), 16000, 10, 1)
+			}
+		}
+	}
+	splits := func(opt Options) map[string]split {
+		t.Helper()
+		r := must.Get(Folder(t.Context(), root, opt))(t)
+		of := map[string]split{}
+		for i, s := range []Sounds{r.Train, r.Val, r.Test} {
+			for _, name := range clipNames(root, slices.Concat(s.Words, s.Other, s.Background)) {
+				of[name] = split(i)
+			}
+		}
+		return of
+	}
+	count := func(of map[string]split, to split) (n int) {
+		for _, s := range of {
+			if s == to {
+				n++
+			}
+		}
+		return n
+	}
+	hashed := splits(Options{Validation: 0.3})
+	if n := count(hashed, valSplit); n < 24 || n > 72 {
+		t.Errorf("by hash: %d of %d files for validation, expected about 48", n, len(hashed))
+	}
+	more := splits(Options{Validation: 0.5})
+	for name, s := range hashed {
+		if s == valSplit && more[name] != valSplit {
+			t.Errorf("%s is for validation at 0.3, but not at 0.5", name)
+		}
+	}
+	must.Do(t, os.Remove(filepath.Join(root, "yes", "s00_0.wav")))
+	for name, s := range splits(Options{Validation: 0.3}) {
+		must.Equal(t, s, hashed[name], "%s: split after another file was removed", name)
+	}
+
+	few := splits(Options{Validation: 1e-9})
+	if n := count(few, valSplit); n != 2 {
+		t.Errorf("%d of %d files for validation, expected one of each class", n, len(few))
+	}
+
+	for _, group := range []string{"^s[0-9]+", "^s([0-9]+)_"} {
+		speakers := splits(Options{GroupBy: group, Validation: 0.1})
+		in := map[string]split{}
+		for name, s := range speakers {
+			if strings.HasPrefix(name, "_noise_") {
+				must.Equal(t, s, splits(Options{})[name], "%s: background is split by hash", name)
+				continue
+			}
+			speaker := strings.Split(filepath.Base(name), "_")[0]
+			if first, seen := in[speaker]; seen && first != s {
+				t.Errorf("speaker %s is in two splits", speaker)
+			}
+			in[speaker] = s
+		}
+		must.Equal(t, count(in, valSplit), 2, "speakers for validation with GroupBy %q", group)
+	}
+
+	testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "no/s03_0.wav\n_unknown_/s03_0.wav\nmaybe/x.wav\n\n")
+	testfiles.Write(t, filepath.Join(root, "testing_list.txt"), "no/s04_0.wav\n_noise_/s04_0.wav\n")
+	for _, group := range []string{"", "^s[0-9]+"} {
+		for name, s := range splits(Options{GroupBy: group, Validation: 0.3}) {
+			want := trainSplit
+			switch {
+			case name == "no/s03_0.wav" || name == "_unknown_/s03_0.wav":
+				want = valSplit
+			case name == "no/s04_0.wav" || name == "_noise_/s04_0.wav":
+				want = testSplit
+			case strings.HasPrefix(name, "_noise_"):
+				want = hashed[name]
+			}
+			must.Equal(t, s, want, "%s: split with lists", name)
+		}
+	}
+	must.Do(t, os.Remove(filepath.Join(root, "validation_list.txt")))
+	onlyTest := splits(Options{Validation: 0.3})
+	must.Equal(t, onlyTest["no/s04_0.wav"], testSplit, "split of a listed file")
+	must.Equal(t, onlyTest["yes/s07_1.wav"], hashed["yes/s07_1.wav"], "split of a file that is not listed, without a validation list")
+}
+
+// If lists put recordings of a speaker into several splits, a note names the speaker.
+func TestFolderDividedSpeakers(t *testing.T) {
+	root := t.TempDir()
+	for speaker := range 6 {
+		for _, class := range []string{"no", "yes", "_unknown_", "_noise_"} {
+			testfiles.Ramp(t, filepath.Join(root, class, fmt.Sprintf("s%d.wav", speaker)), 16000, 10, 1)
+		}
+	}
+	list := func(name, text string, wants ...string) {
+		t.Helper()
+		testfiles.Write(t, filepath.Join(root, name), text)
+		got := must.Get(Folder(t.Context(), root, Options{GroupBy: "s[0-9]"}))(t).Notes
+		must.Equal(t, strings.Join(got, "\n"), strings.Join(wants, ""), "notes with %s", name)
+	}
+	whole := "no/s1.wav\nyes/s1.wav\n_unknown_/s1.wav\n"
+	list("validation_list.txt", whole+"_noise_/s2.wav\n")
+	list("validation_list.txt", whole+"no/s3.wav\n",
+		`the lists put recordings of 1 of 6 speakers into several splits: "s3" (2 recordings for training, 1 for validation, 0 for testing)`)
+	list("testing_list.txt", "no/s0.wav\nno/s2.wav\nyes/s3.wav\nno/s4.wav\n",
+		`the lists put recordings of 4 of 6 speakers into several splits: "s0" (2 recordings for training, 0 for validation, 1 for testing), `,
+		`"s2" (2 recordings for training, 0 for validation, 1 for testing), "s3" (1 recordings for training, 1 for validation, 1 for testing), and 1 more`)
+	if got := must.Get(Folder(t.Context(), root, Options{}))(t).Notes; got != nil {
+		t.Errorf("notes %q without speakers", got)
+	}
+}
+
+// A note names the classes without words for validation, unless a model is evaluated.
+func TestFolderUnvalidated(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"a/1", "a/2", "b/1", "b/2", "c/1"} {
+		testfiles.Ramp(t, filepath.Join(root, name+".wav"), 16000, 10, 1)
+	}
+	testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "b/1.wav\n")
+	got := must.Get(Folder(t.Context(), root, Options{}))(t).Notes
+	must.Equal(t, strings.Join(got, "\n"), "the validation accuracy does not cover 2 of 3 classes, which have no recordings for validation: a, c", "notes")
+	if got = must.Get(Folder(t.Context(), root, Options{Labels: []string{"a", "b", "c"}}))(t).Notes; got != nil {
+		t.Errorf("notes %q for evaluation", got)
+	}
+	testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "a/1.wav\nb/1.wav\nc/1.wav\n")
+	if got = must.Get(Folder(t.Context(), root, Options{}))(t).Notes; got != nil {
+		t.Errorf("notes %q for words of every class", got)
+	}
+}
+
+// With a split, only its recordings are read. The clips of the others have no samples.
+func TestFolderOneSplit(t *testing.T) {
+	root := t.TempDir()
+	for i := range 6 {
+		for _, class := range []string{"yes", "_unknown_", "_noise_"} {
+			testfiles.Ramp(t, filepath.Join(root, class, fmt.Sprintf("%d.wav", i)), 16000, 10+i, 1)
+		}
+	}
+	testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "yes/1.wav\n_unknown_/1.wav\n_noise_/1.wav\nyes/2.wav\n")
+	testfiles.Write(t, filepath.Join(root, "testing_list.txt"), "yes/0.wav\n_noise_/0.wav\n")
+	whole := must.Get(Folder(t.Context(), root, Options{}))(t)
+	parts := func(r *Splits) [3]Sounds { return [3]Sounds{r.Train, r.Val, r.Test} }
+	testfiles.Write(t, filepath.Join(root, "yes", "5.wav"), "broken") // for training
+	for k, name := range []string{"train", "val", "test"} {
+		read := 0
+		got, err := Folder(t.Context(), root, Options{Split: name, SkipBroken: name == "train", Progress: func(done, total int) { read = total }})
+		must.Do(t, err)
+		files := 0
+		for i, want := range parts(whole) {
+			for j, clips := range [3][]Clip{want.Words, want.Other, want.Background} {
+				s := parts(got)[i]
+				list := [3][]Clip{s.Words, s.Other, s.Background}[j]
+				if i == k {
+					files += len(clips)
+				}
+				if i == k && i == 0 && j == 0 {
+					clips = clips[:len(clips)-1] // 5.wav, which is broken
+				}
+				if strings.Join(clipNames(root, list), " ") != strings.Join(clipNames(root, clips), " ") {
+					t.Errorf("split %s: clips %q, expected %q", name, clipNames(root, list), clipNames(root, clips))
+					continue
+				}
+				for n, c := range list {
+					if c.Label != clips[n].Label || (i == k) != slices.Equal(c.Int16, clips[n].Int16) || i != k && c.Len() != 0 {
+						t.Errorf("split %s: clip %s has %d samples and label %d", name, c.Path, c.Len(), c.Label)
+					}
+				}
+			}
+		}
+		must.Equal(t, read, files, "recordings read for split %s", name)
+	}
+}
+
+// Broken recordings are named and counted; with SkipBroken, the others are read.
+func TestFolderBroken(t *testing.T) {
+	root := t.TempDir()
+	for i := range 20 {
+		testfiles.Ramp(t, filepath.Join(root, fmt.Sprintf("yes/%d.wav", i)), 16000, 50, 1)
+	}
+	at := func(name string) string { return filepath.Join(root, "yes", name) }
+	copyFixture(t, "mono.ogg", root, "yes/cut.ogg")
+	must.Do(t, os.Truncate(at("cut.ogg"), 3000))
+	testfiles.Write(t, at("text.mp3"), "not audio")
+	testfiles.Write(t, at("empty.flac"), "")
+	testfiles.Ramp(t, filepath.Join(root, "yes/none.wav"), 16000, 0, 0)
+	testfiles.Ramp(t, filepath.Join(root, "yes/long.wav"), 100, 6100, 1)
+	must.Do(t, audio.WriteWAVFile(at("silent.wav"), 16000, make([]float32, 100)))
+	must.Do(t, os.Symlink(at("gone"), at("link.wav")))
+	writeFloats(t, at("loud.wav"), 0.5, 20000, -3)
+	wants := map[string]string{
+		"cut.ogg": "truncated Ogg", "text.mp3": "unknown format", "empty.flac": "no bytes", "none.wav": "no samples", "long.wav": "longer than 60 seconds",
+		"silent.wav": "all samples are zero", "link.wav": "no such file", "loud.wav": "sample 1 at 16000 Hz is 20000",
+	}
+	_, err := Folder(t.Context(), root, Options{})
+	var broken *BrokenError
+	if !errors.As(err, &broken) || len(broken.Broken) != len(wants) || broken.Files != 20+len(wants) {
+		t.Fatalf("error %v, expected a BrokenError of %d files", err, len(wants))
+	}
+	must.Fail(t, err, audio.ErrTruncated, os.ErrNotExist, "8 of 28 recordings are broken")
+	got := must.Get(Folder(t.Context(), root, Options{SkipBroken: true}))(t)
+	must.Equal(t, len(got.Train.Words)+len(got.Val.Words), 20, "recordings that are not broken")
+	must.Equal(t, len(got.Broken), len(wants), "broken recordings")
+	for name, want := range wants {
+		if !slices.ContainsFunc(got.Broken, func(err error) bool {
+			return strings.Contains(err.Error(), at(name)) && strings.Contains(err.Error(), want)
+		}) {
+			t.Errorf("%s: the broken recordings %v do not contain %q", name, got.Broken, want)
+		}
+		must.Fail(t, err, at(name))
+	}
+	all, list, err := Clips(t.Context(), []string{root}, Options{SkipBroken: true})
+	if err != nil || len(all) != 22 || len(list) != 6 { // silent and long recordings are usable there
+		t.Errorf("Clips: %d clips, %d broken, error %v; expected 22 and 6", len(all), len(list), err)
+	}
+	for i := range 30 {
+		testfiles.Write(t, at(fmt.Sprintf("more%d.mp3", i)), "not audio")
+	}
+	_, err = Folder(t.Context(), root, Options{})
+	must.Fail(t, err, "38 of 58 recordings", "and 28 more")
+}
+
+// writeFloats writes a WAV file of 32-bit floats at 16 kHz.
+func writeFloats(t *testing.T, path string, x ...float32) {
+	t.Helper()
+	b := []byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x03\x00\x01\x00\x80\x3e\x00\x00\x00\xfa\x00\x00\x04\x00\x20\x00data")
+	b = append(b, byte(4*len(x)), 0, 0, 0)
+	for _, v := range x {
+		bits := math.Float32bits(v)
+		b = append(b, byte(bits), byte(bits>>8), byte(bits>>16), byte(bits>>24))
+	}
+	must.Do(t, os.WriteFile(path, b, 0o644))
+}
+
+func TestFolderRejects(t *testing.T) {
+	good := func() string {
+		root := t.TempDir()
+		for i := range 10 {
+			testfiles.Ramp(t, filepath.Join(root, fmt.Sprintf("yes/s%d.wav", i)), 16000, 50, 1)
+		}
+		return root
+	}
+	for name, c := range map[string]struct {
+		change func(root string, opt *Options)
+		want   []any
+	}{
+		"missing folder": {func(root string, o *Options) { os.RemoveAll(root) }, []any{os.ErrNotExist}},
+		"no classes":     {func(root string, o *Options) { os.Rename(filepath.Join(root, "yes"), filepath.Join(root, "_yes")) }, []any{"no folder of a class"}},
+		"empty class":    {func(root string, o *Options) { os.Mkdir(filepath.Join(root, "a"), 0o755) }, []any{"the folder", "of a class contains no recordings"}},
+		"reserved name":  {func(root string, o *Options) { os.Rename(filepath.Join(root, "yes"), filepath.Join(root, "none")) }, []any{`class "none" (folder `, "put other sounds into a folder such as _other or _noise"}},
+		"class of text": {func(root string, o *Options) {
+			os.Mkdir(filepath.Join(root, "a"), 0o755)
+			testfiles.Write(t, filepath.Join(root, "a", "b.txt"), "x")
+		}, []any{"of a class contains no recordings"}},
+		"broken class": {func(root string, o *Options) {
+			o.SkipBroken = true
+			os.Mkdir(filepath.Join(root, "a"), 0o755)
+			testfiles.Write(t, filepath.Join(root, "a", "b.wav"), "x")
+		}, []any{"contains no recording that can be read"}},
+		"no validation": {func(root string, o *Options) {
+			for i := range 9 {
+				os.Remove(filepath.Join(root, "yes", fmt.Sprintf("s%d.wav", i)))
+			}
+			o.Validation = 1e-9
+		}, []any{"1 recordings for training and 0 for validation"}},
+		"regular expression": {func(root string, o *Options) { o.GroupBy = "(" }, []any{"group_by: error parsing"}},
+		"no match":           {func(root string, o *Options) { o.GroupBy = "^[a-f]" }, []any{`group_by "^[a-f]" matches no part of the name of`, "s0.wav"}},
+		"one speaker":        {func(root string, o *Options) { o.GroupBy = "^s" }, []any{"expected at least 2 speakers in the names of the files, found 1"}},
+		"validation":         {func(root string, o *Options) { o.Validation = 1 }, []any{"validation 1"}},
+		"split":              {func(root string, o *Options) { o.Split = "dev" }, []any{`unknown split "dev"`}},
+		"sampling rate":      {func(root string, o *Options) { o.SampleRate = -1 }, []any{"sampling rate -1"}},
+		"memory":             {func(root string, o *Options) { o.MaxBytes = 500 }, []any{"take more than", "the limit, as 16-bit samples at 16000 Hz; use less background"}},
+		"ratio of rates":     {func(root string, o *Options) { o.SampleRate = 999983 }, []any{"999983/16000"}},
+		"list: missing clip": {func(root string, o *Options) {
+			testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "yes/x.wav\n")
+		}, []any{"lists yes/x.wav, which is missing"}},
+		"list: twice": {func(root string, o *Options) {
+			testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "yes/s1.wav\nyes/s1.wav\n")
+		}, []any{"lists yes/s1.wav, which has been listed already"}},
+		"list: in both": {func(root string, o *Options) {
+			for _, l := range splitLists {
+				testfiles.Write(t, filepath.Join(root, l), "yes/s1.wav\n")
+			}
+		}, []any{"testing_list.txt", "listed already"}},
+		"list: line": {func(root string, o *Options) {
+			testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "s1.wav\n")
+		}, []any{`line 1: "s1.wav"`}},
+		"background: file":    {func(root string, o *Options) { o.Background = []string{filepath.Join(root, "yes", "s1.wav")} }, []any{"s1.wav is not a folder"}},
+		"background: missing": {func(root string, o *Options) { o.Background = []string{filepath.Join(root, "gone")} }, []any{os.ErrNotExist}},
+		"background: empty":   {func(root string, o *Options) { o.Background = []string{t.TempDir()} }, []any{"background contains no recordings"}},
+	} {
+		root, opt := good(), Options{}
+		c.change(root, &opt)
+		_, err := Folder(t.Context(), root, opt)
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		must.Fail(t, err, append(c.want, "recordings: ")...)
+	}
+	// With labels, a class needs no folder, and training no words.
+	root, labels := good(), Options{Labels: []string{"no", "yes"}}
+	testfiles.Write(t, filepath.Join(root, "testing_list.txt"), "no/x.wav\n")
+	r := must.Get(Folder(t.Context(), root, labels))(t)
+	must.Equal(t, [2]int{len(r.Train.Labels), r.Train.Words[0].Label}, [2]int{2, 1}, "labels, and that of the words")
+	labels.Labels = []string{"no", "maybe"}
+	_, err := Folder(t.Context(), root, labels)
+	must.Fail(t, err, `class "yes" (folder `, `expected one of ["no" "maybe"]`)
+	_, _, err = Clips(t.Context(), []string{t.TempDir()}, Options{})
+	must.Fail(t, err, "recordings: ", "contains no recordings")
+	ctx, cancel := context.WithCancel(t.Context())
+	calls := 0
+	_, err = Folder(ctx, good(), Options{Workers: 1, Progress: func(done, total int) {
+		if calls++; done != calls || total != 10 {
+			t.Errorf("progress %d of %d in call %d", done, total, calls)
+		}
+		cancel()
+	}})
+	must.Fail(t, err, context.Canceled)
+	must.Equal(t, calls, 1, "recordings read after the context was cancelled")
+}
+
+// The result does not depend on the number of workers.
+func TestFolderWorkers(t *testing.T) {
+	root := t.TempDir()
+	for i := range 30 {
+		testfiles.Ramp(t, filepath.Join(root, fmt.Sprintf("yes/%d.wav", i)), 8000, 500+i, i)
+	}
+	want := must.Get(Folder(t.Context(), root, Options{Workers: 1}))(t)
+	got := must.Get(Folder(t.Context(), root, Options{Workers: 7}))(t)
+	for i, c := range want.Train.Words {
+		if g := got.Train.Words[i]; g.Path != c.Path || !slices.Equal(g.Int16, c.Int16) {
+			t.Errorf("clip %d is %s with 7 workers, %s with one", i, g.Path, c.Path)
+		}
+	}
+	must.Equal(t, len(got.Val.Words), len(want.Val.Words), "validation clips")
+}

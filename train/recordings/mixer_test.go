@@ -1,0 +1,177 @@
+package recordings
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/internal/synth"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// Every share selects what its field says.
+func TestStreamShares(t *testing.T) {
+	count := func(change func(*StreamOptions)) (words, embedded, unscored, scored int, loud float64) {
+		o := plainStreams()
+		change(&o)
+		set := mixed(t, testSounds(1), o)
+		var e dataset.Example
+		for i := range set.Len() {
+			x, w, err := set.Audio(nil, i, 0)
+			must.Do(t, err)
+			must.Do(t, set.Example(&e, i, 0))
+			words += len(w)
+			for _, v := range w {
+				if v.Embedded {
+					embedded++
+				}
+			}
+			for _, label := range e.Labels {
+				switch label {
+				case -1:
+					unscored++
+				case 0, 1:
+					scored++
+				}
+			}
+			loud += synth.MeanSquare(x)
+		}
+		return
+	}
+	for name, change := range map[string]func(*StreamOptions){
+		"OtherShare":    func(o *StreamOptions) { o.OtherShare = 1 },
+		"FragmentShare": func(o *StreamOptions) { o.FragmentShare = 1 },
+		"SoundShare":    func(o *StreamOptions) { o.SoundShare = 1 },
+		"WordlessShare": func(o *StreamOptions) { o.WordlessShare = 1 },
+		"EmptyShare":    func(o *StreamOptions) { o.EmptyShare, o.NoiseFree = 1, 0 },
+	} {
+		words, _, unscored, scored, loud := count(change)
+		if words+unscored+scored != 0 || loud == 0 {
+			t.Errorf("%s: %d words, %d frames without a score and %d of words, power %v", name, words, unscored, scored, loud)
+		}
+	}
+	words, embedded, unscored, scored, _ := count(func(o *StreamOptions) { o.EmbeddedShare = 1 })
+	if words == 0 || embedded != words || unscored == 0 || scored != 0 {
+		t.Errorf("EmbeddedShare: %d words, %d of them embedded, %d frames without a score, %d with", words, embedded, unscored, scored)
+	}
+	words, _, unscored, scored, _ = count(func(o *StreamOptions) { o.EmbeddedShare, o.EmbeddedNone = 1, true })
+	if words == 0 || unscored+scored != 0 {
+		t.Errorf("EmbeddedNone: %d words, %d frames without a score, %d with", words, unscored, scored)
+	}
+	// A whole recording has what is around its word.
+	quiet := testSounds(1)
+	for i := range quiet.Words {
+		quiet.Words[i] = NewClip("", i%2, burst(6400, 0, 6400, 10, 1e-4))
+		for k := 2400; k < 4000; k++ {
+			quiet.Words[i].Float[k] += float32(0.1 * math.Sin(float64(k)))
+		}
+	}
+	for whole, share := range map[float64][2]float64{0: {0.1, 0.5}, 1: {0.6, 1}} {
+		o := plainStreams()
+		o.Whole, o.Margin = whole, Range{}
+		x, _, err := mixed(t, quiet, o).Audio(nil, 0, 0)
+		must.Do(t, err)
+		sounding := 0.0
+		for _, v := range x {
+			if v != 0 {
+				sounding += 1 / float64(len(x))
+			}
+		}
+		if sounding < share[0] || sounding > share[1] {
+			t.Errorf("Whole %v: %.2f of a stream is not silent, expected %v", whole, sounding, share)
+		}
+	}
+	// The reverberation and the filter change the audio, and not the words.
+	for name, change := range map[string]func(*StreamOptions){
+		"ReverbShare": func(o *StreamOptions) { o.ReverbShare = 1 },
+		"FilterShare": func(o *StreamOptions) { o.FilterShare = 1 },
+	} {
+		o := plainStreams()
+		plain := mixed(t, testSounds(1), o)
+		change(&o)
+		changed := mixed(t, testSounds(1), o)
+		same := 0
+		for i := range plain.Len() {
+			x, w, err := plain.Audio(nil, i, 0)
+			must.Do(t, err)
+			y, v, err := changed.Audio(nil, i, 0)
+			must.Do(t, err)
+			if !slices.Equal(w, v) {
+				t.Errorf("%s: words %v, without %v", name, v, w)
+			}
+			if slices.Equal(x, y) {
+				same++
+			}
+			if a, b := math.Sqrt(synth.MeanSquare(x)), math.Sqrt(synth.MeanSquare(y)); b < a/2 || b > a*2 {
+				t.Errorf("%s: stream %d has level %v, without %v", name, i, b, a)
+			}
+		}
+		if same > 4 {
+			t.Errorf("%s: %d of 20 streams are unchanged", name, same)
+		}
+	}
+}
+
+// A mask replaces up to BandMask neighbouring bands of a training stream by their means.
+func TestBandMask(t *testing.T) {
+	o := plainStreams()
+	plain := must.Get(MixStreams(testSounds(1), testSounds(1), o))(t)
+	o.BandMask = 6
+	masked := must.Get(MixStreams(testSounds(1), testSounds(1), o))(t)
+	must.Equal(t, fmt.Sprint(masked.Mean), fmt.Sprint(plain.Mean), "means")
+	var e, m dataset.Example
+	widest, masks := 0, map[int]bool{}
+	for i := range 60 {
+		must.Do(t, plain.Train.Example(&e, i%20, i/20))
+		must.Do(t, masked.Train.Example(&m, i%20, i/20))
+		changed := 0
+		for b := range 40 {
+			row, want := m.X[b*m.Len:(b+1)*m.Len], e.X[b*m.Len:(b+1)*m.Len]
+			if slices.Equal(row, want) {
+				continue
+			}
+			changed++
+			masks[b] = true
+			for _, v := range row {
+				if v != masked.Mean[b] {
+					t.Fatalf("stream %d, band %d has %v, expected its mean, %v", i, b, v, masked.Mean[b])
+				}
+			}
+		}
+		widest = max(widest, changed)
+	}
+	if widest > 12 || widest < 8 || len(masks) < 35 {
+		t.Errorf("up to %d bands are masked, and %d in any stream; expected up to 12, and nearly all", widest, len(masks))
+	}
+	must.Do(t, plain.Val.Example(&e, 3, 0))
+	must.Do(t, masked.Val.Example(&m, 3, 0))
+	if !slices.Equal(e.X, m.X) {
+		t.Error("a validation stream is masked")
+	}
+}
+
+// A recording of other speech is drawn with a probability that is proportional to the square root
+// of its length.
+func TestRandomOther(t *testing.T) {
+	sounds := testSounds(1)
+	sounds.Other = nil
+	lengths, want := []int{1600, 6400, 14400}, []float64{40. / 240, 80. / 240, 120. / 240}
+	for i, n := range lengths {
+		sounds.Other = append(sounds.Other, NewClip(fmt.Sprint("other ", i), 0, burst(n, 0, n, 700, 0.3)))
+	}
+	m := mixed(t, sounds, plainStreams()).newMixer()
+	m.Sampler = random.Sampler{Stream: random.New(1, random.Noise, 0, 0)}
+	const draws = 20000
+	count := make([]int, len(want))
+	for range draws {
+		count[m.randomOther()]++
+	}
+	for i, p := range want {
+		if got, deviation := float64(count[i])/draws, math.Sqrt(p*(1-p)/draws); math.Abs(got-p) > 4*deviation {
+			t.Errorf("%d samples: drawn with probability %.4f, expected %.4f ± %.4f", lengths[i], got, p, 4*deviation)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package recordings
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
+	"github.com/s4d-fast/s4d-fast/internal/par"
+)
+
+const (
+	maxWordSeconds = 60 // of a recording in the folder of a class
+
+	// maxPeak bounds samples: full scale is 1, decoders of MP3 and Ogg Vorbis exceed it by little,
+	// and samples of floats in another unit by much.
+	maxPeak = 8
+)
+
+// reader reads recordings of one data set.
+type reader struct {
+	opt    Options
+	budget atomic.Int64 // bytes of samples that may still be kept
+}
+
+// errBudget ends the reading of all recordings.
+var errBudget = errors.New("too many samples")
+
+// readRecordings reads all files. The clip of a broken one is empty. Broken files are an error
+// unless opt.SkipBroken is set.
+func readRecordings(ctx context.Context, files []recording, opt Options) (clips []Clip, broken []error, err error) {
+	r := &reader{opt: opt}
+	limit := cmp.Or(opt.MaxBytes, MaxSoundBytes)
+	r.budget.Store(limit)
+	clips, failed := make([]Clip, len(files)), make([]error, len(files))
+	var fatal atomic.Pointer[error]
+	var mutex sync.Mutex
+	done := 0
+	pool := par.New(opt.Workers)
+	defer pool.Close()
+	pool.For(len(files), func(_, i int) {
+		if fatal.Load() != nil {
+			return
+		}
+		if err := ctx.Err(); err != nil {
+			fatal.Store(&err)
+			return
+		}
+		c, err := r.read(ctx, files[i])
+		if err != nil {
+			r.budget.Add(2 * int64(len(c.Int16)))
+		}
+		switch {
+		case errors.Is(err, errBudget):
+			err = fmt.Errorf("the recordings take more than %d MiB, the limit, as 16-bit samples at %d Hz; use less background or a lower sampling rate", limit>>20, opt.rate())
+			fatal.Store(&err)
+			return
+		case ctx.Err() != nil:
+			err = ctx.Err()
+			fatal.Store(&err)
+			return
+		case err != nil:
+			failed[i] = err
+		default:
+			clips[i] = c
+		}
+		if opt.Progress != nil {
+			mutex.Lock()
+			defer mutex.Unlock()
+			done++
+			opt.Progress(done, len(files))
+		}
+	})
+	if err := fatal.Load(); err != nil {
+		return nil, nil, *err
+	}
+	for _, err := range failed {
+		if err != nil {
+			broken = append(broken, err)
+		}
+	}
+	if len(broken) > 0 && !opt.SkipBroken {
+		return nil, nil, &BrokenError{Broken: broken, Files: len(files)}
+	}
+	return clips, broken, nil
+}
+
+// read reads one recording as one channel at the rate of the options. If there is an error, the
+// clip has the samples that were read before it.
+func (r *reader) read(ctx context.Context, f recording) (Clip, error) {
+	file, err := datafile.Open(f.path)
+	if err != nil {
+		return Clip{}, err
+	}
+	defer file.Close()
+	in, err := audio.Open(file)
+	if err != nil {
+		return Clip{}, fmt.Errorf("%s: %w", f.path, err)
+	}
+	rate := r.opt.rate()
+	src, err := in.MonoAt(rate)
+	if err != nil {
+		return Clip{}, fmt.Errorf("%s: %w", f.path, err)
+	}
+	c := Clip{Path: f.path}
+	block, silent := make([]float32, 1<<13), true
+	for {
+		n, err := src.Read(block)
+		if r.budget.Add(-2*int64(n)) < 0 {
+			return c, errBudget
+		}
+		for i, v := range block[:n] {
+			if v > maxPeak || v < -maxPeak {
+				return c, fmt.Errorf("%s: sample %d at %d Hz is %v, expected full scale to be 1", f.path, len(c.Int16)+i, rate, v)
+			}
+			silent = silent && v == 0
+		}
+		c.Int16 = appendInt16(c.Int16, block[:n])
+		switch {
+		case ctx.Err() != nil:
+			return c, ctx.Err()
+		case f.role == word && len(c.Int16) > maxWordSeconds*rate:
+			return c, fmt.Errorf("%s: longer than %d seconds, expected a recording of one word", f.path, maxWordSeconds)
+		case err == io.EOF && len(c.Int16) == 0:
+			return c, fmt.Errorf("%s: there are no samples", f.path)
+		case err == io.EOF && silent && f.role != background:
+			return c, fmt.Errorf("%s: all samples are zero", f.path)
+		case err == io.EOF:
+			c.Int16 = slices.Clone(c.Int16)
+			return c, nil
+		case err != nil:
+			return c, fmt.Errorf("%s: %w", f.path, err)
+		}
+	}
+}

@@ -1,0 +1,310 @@
+package rows
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// Arrays reads series from NumPy arrays. path is an NPZ file with the arrays x and y, or x_train,
+// y_train, x_val, y_val, x_test and y_test; a folder of NPY files with these names; or one NPY
+// file, which is x.
+//
+// The shape of x is [n][channels][length], [n][length] for one channel, or [length] for one series.
+// In x, NaN is a missing value, and NaN in every channel at the end of a series marks its end. For
+// a classification, y has the shape [n] and contains whole numbers or text. For a regression, its
+// shape is [n] or [n][targets], and the default names of the targets are y, or y1, y2 …. A forecast
+// has no y. The names of the channels are 1, 2 …, or those in the optional array columns,
+// [channels] of text.
+//
+// The numbers may be float32, float64, integers or truth values, in either byte order and in C or
+// Fortran order. An array whose shape does not match the size of its file is an error, before
+// memory is allocated for it. The values take 4 bytes each, and up to 10 bytes more while their
+// array is read; 2^28 values are the limit.
+func Arrays(ctx context.Context, path string, opt Options) (*dataset.Dataset, error) {
+	d, err := arrays(ctx, path, opt)
+	if err != nil {
+		return nil, fmt.Errorf("rows: %s: %w", path, err)
+	}
+	return d, nil
+}
+
+func arrays(ctx context.Context, path string, opt Options) (*dataset.Dataset, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return folderArrays(ctx, path, opt)
+	case strings.EqualFold(filepath.Ext(path), ".npy"):
+		return seriesOfArrays(ctx, map[string]arrayFile{"x": {size: info.Size(), open: opener(path)}}, opt)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return zippedArrays(ctx, f, info.Size(), opt)
+}
+
+// arrayFile is an NPY file, or a member of an NPZ file.
+type arrayFile struct {
+	size int64 // in bytes
+	open func() (io.ReadCloser, error)
+}
+
+func opener(path string) func() (io.ReadCloser, error) {
+	return func() (io.ReadCloser, error) { return os.Open(path) }
+}
+
+// folderArrays loads the NPY files of a folder.
+func folderArrays(ctx context.Context, dir string, opt Options) (*dataset.Dataset, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]arrayFile{}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".npy")
+		if info, err := e.Info(); ok && err == nil && info.Mode().IsRegular() {
+			files[strings.ToLower(name)] = arrayFile{size: info.Size(), open: opener(filepath.Join(dir, e.Name()))}
+		}
+	}
+	return seriesOfArrays(ctx, files, opt)
+}
+
+// zippedArrays loads an NPZ file, which is a zip file.
+func zippedArrays(ctx context.Context, r io.ReaderAt, size int64, opt Options) (*dataset.Dataset, error) {
+	archive, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("not an NPZ file: %w", err)
+	}
+	files := map[string]arrayFile{}
+	for _, f := range archive.File {
+		name := strings.ToLower(strings.TrimSuffix(f.Name, ".npy"))
+		if _, twice := files[name]; twice {
+			return nil, fmt.Errorf("array %.40q occurs twice", name)
+		}
+		n := f.UncompressedSize64
+		if n > math.MaxInt64 {
+			return nil, fmt.Errorf("array %.40q: %d bytes", name, n)
+		}
+		files[name] = arrayFile{size: int64(n), open: f.Open}
+	}
+	return seriesOfArrays(ctx, files, opt)
+}
+
+// seriesOfArrays loads the arrays and makes series of them.
+func seriesOfArrays(ctx context.Context, files map[string]arrayFile, opt Options) (*dataset.Dataset, error) {
+	if opt.Mode == model.SeriesRegression && len(opt.Targets) == 0 {
+		opt.Targets = []string{"y"} // several: arrayLoader.targets
+	}
+	if err := opt.check(); err != nil {
+		return nil, err
+	}
+	if opt.Mode == model.SeriesClassification && len(opt.Targets) > 0 {
+		return nil, fmt.Errorf("targets %q: the classes of arrays are in y", opt.Targets)
+	}
+	l := &arrayLoader{files: files, opt: opt}
+	for _, s := range []struct{ suffix, split string }{{"", ""}, {"_train", ""}, {"_val", "val"}, {"_test", "test"}} {
+		if _, ok := files["x"+s.suffix]; !ok {
+			continue
+		}
+		if _, ok := files["x_val"]; ok && s.suffix == "_train" {
+			s.split = "train"
+		}
+		if err := l.load(ctx, s.suffix, s.split); err != nil {
+			return nil, err
+		}
+	}
+	if l.records == nil {
+		return nil, fmt.Errorf("no array x or x_train; expected x and y, or x_train and y_train, among %s", suggest.List(l.names()))
+	}
+	if err := l.nameColumns(ctx); err != nil {
+		return nil, err
+	}
+	return newSeriesData(l.records, l.columns, l.opt)
+}
+
+// arrayLoader collects the series of arrays.
+type arrayLoader struct {
+	files    map[string]arrayFile
+	opt      Options
+	channels int
+	columns  []string
+	records  []record
+	values   int
+}
+
+func (l *arrayLoader) names() []string {
+	var list []string
+	for name := range l.files {
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// read reads an array that the check accepts.
+func (l *arrayLoader) read(ctx context.Context, name string, check shapeCheck) (*array, error) {
+	file := l.files[name]
+	in, err := file.open()
+	if err != nil {
+		return nil, fmt.Errorf("array %s: %w", name, err)
+	}
+	defer in.Close()
+	a, err := readArray(ctx, in, file.size, check)
+	if err != nil {
+		return nil, fmt.Errorf("array %s: %w", name, err)
+	}
+	return a, nil
+}
+
+// load adds the series of a split.
+func (l *arrayLoader) load(ctx context.Context, suffix, split string) error {
+	var n, c, length int
+	x, err := l.read(ctx, "x"+suffix, func(shape []int, text bool) error {
+		given := shape
+		switch len(shape) {
+		case 1:
+			shape = []int{1, 1, shape[0]}
+		case 2:
+			shape = []int{shape[0], 1, shape[1]}
+		}
+		if len(shape) != 3 || slices.Min(shape) == 0 {
+			return fmt.Errorf("shape %v, expected [n channels length], [n length] or [length], each at least 1", given)
+		}
+		n, c, length = shape[0], shape[1], shape[2]
+		if l.channels == 0 {
+			l.channels = c
+		}
+		l.values += n * c * length
+		switch {
+		case text:
+			return errors.New("text, expected numbers")
+		case c != l.channels || c > maxSeriesColumns:
+			return fmt.Errorf("%d channels, expected %d", c, min(l.channels, maxSeriesColumns))
+		case len(l.records)+n > maxSeriesCount || l.values > maxSeriesValues:
+			return fmt.Errorf("more than %d series or %d values", maxSeriesCount, maxSeriesValues)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	first, size := len(l.records), c*length
+	for i := range n {
+		r := record{id: strconv.Itoa(first + i + 1), split: split, length: length, x: x.numbers[i*size : (i+1)*size : (i+1)*size]}
+		r.trim(c)
+		l.records = append(l.records, r)
+	}
+	if l.opt.forecasts() {
+		return nil
+	}
+	return l.targets(ctx, l.records[first:], "y"+suffix)
+}
+
+// trim shortens a series by the rows at its end that are NaN in every channel.
+func (r *record) trim(channels int) {
+	length := 0
+	for c := range channels {
+		x := r.channel(c)
+		n := len(x)
+		for n > length && x[n-1] != x[n-1] {
+			n--
+		}
+		length = max(length, n)
+	}
+	for c := range channels {
+		copy(r.x[c*length:], r.channel(c)[:length])
+	}
+	r.length, r.x = length, r.x[:channels*length]
+}
+
+// targets sets the classes or the numbers of series.
+func (l *arrayLoader) targets(ctx context.Context, records []record, name string) error {
+	if _, ok := l.files[name]; !ok {
+		return fmt.Errorf("no array %s; a %s requires it", name, l.opt.Mode)
+	}
+	width := 1
+	y, err := l.read(ctx, name, func(shape []int, text bool) error {
+		if len(shape) == 2 {
+			width = shape[1]
+		}
+		switch {
+		case len(shape) < 1 || len(shape) > 2 || shape[0] != len(records) || width < 1 || width > maxSeriesColumns:
+			return fmt.Errorf("shape %v, expected [%d]", shape, len(records))
+		case width != 1 && l.opt.Mode == model.SeriesClassification:
+			return fmt.Errorf("shape %v, expected one class per series: [%d]", shape, len(records))
+		case text && l.opt.Mode == model.SeriesRegression:
+			return errors.New("text, expected numbers")
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if l.opt.Mode == model.SeriesRegression {
+		if width > 1 && len(l.opt.Targets) == 1 && l.opt.Targets[0] == "y" && len(records) == len(l.records) {
+			l.opt.Targets = nil
+			for o := range width {
+				l.opt.Targets = append(l.opt.Targets, fmt.Sprint("y", o+1))
+			}
+		}
+		if width != len(l.opt.Targets) {
+			return fmt.Errorf("array %s: shape %v, expected the numbers %q of each series", name, y.shape, l.opt.Targets)
+		}
+		for i := range records {
+			records[i].target = y.numbers[i*width : (i+1)*width]
+		}
+		return nil
+	}
+	for i := range records {
+		if y.text != nil {
+			records[i].label = y.text[i]
+			continue
+		}
+		v := float64(y.numbers[i])
+		if v != math.Trunc(v) || math.Abs(v) >= 1<<24 {
+			return fmt.Errorf("array %s: element %d is %v, expected a class: text, or a whole number below 2^24; the mode %s has other targets", name, i, v, model.SeriesRegression)
+		}
+		records[i].label = strconv.FormatFloat(v+0, 'f', 0, 64) // −0 + 0 = 0
+	}
+	return nil
+}
+
+// nameColumns names the channels.
+func (l *arrayLoader) nameColumns(ctx context.Context) error {
+	for c := range l.channels {
+		l.columns = append(l.columns, strconv.Itoa(c+1))
+	}
+	if _, ok := l.files["columns"]; !ok {
+		return nil
+	}
+	a, err := l.read(ctx, "columns", func(shape []int, text bool) error {
+		if !text || len(shape) != 1 || shape[0] != l.channels {
+			return fmt.Errorf("shape %v, expected text of the shape [%d]", shape, l.channels)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	l.columns = a.text
+	if err := checkNames(l.columns); err != nil {
+		return fmt.Errorf("array columns: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,31 @@
+package rows
+
+import "math"
+
+// Interpolate replaces the missing values (NaN) of a channel by linear interpolation between their
+// known neighbours. At an end it repeats the nearest known value. If every value is missing, it
+// sets them to 0.
+func Interpolate(x []float32) {
+	last := -1 // index of the last known value
+	for i, v := range x {
+		if math.IsNaN(float64(v)) {
+			continue
+		}
+		from := v
+		if last >= 0 {
+			from = x[last]
+		}
+		for k := last + 1; k < i; k++ {
+			share := float64(k-last) / float64(i-last)
+			x[k] = float32(float64(from)*(1-share) + float64(v)*share)
+		}
+		last = i
+	}
+	var end float32
+	if last >= 0 {
+		end = x[last]
+	}
+	for k := last + 1; k < len(x); k++ {
+		x[k] = end
+	}
+}

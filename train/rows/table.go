@@ -1,0 +1,287 @@
+package rows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// Layouts of a table.
+const (
+	LayoutLong  = "long"  // a line of the file is a row of a series; a column identifies the series
+	LayoutWide  = "wide"  // a line of the file is a series
+	LayoutFiles = "files" // a file of a folder is a series
+)
+
+// TableOptions describe the columns of a table.
+type TableOptions struct {
+	Options
+	// Layout is one of the constants. "" is LayoutFiles for a folder of series, LayoutLong for a
+	// forecast or if ID or Time is set, and otherwise LayoutWide. In JSON Lines, an object with an
+	// array is a series, and other objects are rows, whatever the layout.
+	Layout string
+	ID     string // column that identifies the series; "": a long table is one series
+	Time   string // column by which the rows of a series are sorted; "": they are sorted
+	Split  string // column whose values are train, val or test
+	// Columns are the input columns. Nil: all columns that no other option names. For a wide table
+	// they are channels: the columns acc_0, acc_1 … are the channel acc.
+	Columns []string
+}
+
+// Bounds of a table's file.
+const (
+	maxTableLine   = 1 << 26 // bytes of a row
+	maxTableFields = 1 << 20 // of a row
+)
+
+// Table reads series from a CSV file (separated by commas, semicolons or tabs), from a JSON Lines
+// file (.jsonl or .ndjson), or from a folder of such files. Files called NAME_TRAIN, NAME_VAL and
+// NAME_TEST are the splits of one data set; path is one of them or their folder. In a folder with
+// one file per series, subfolders may be the classes.
+//
+// The first line of a CSV file is a header if it has no number, or if it has a name that an option
+// uses. Without a header, the names of the columns are 1, 2 …, and a note of the data set says so,
+// because a header with numbers is read as data. A missing value is an empty cell or NA, N/A, NaN,
+// null, none or ?. Infinite values are errors. The column Time has numbers, or times such as
+// 2024-03-31 14:00; with it, a missing row counts as a row of missing values. Missing values at the
+// end of a line of a wide table mark the end of the series.
+//
+// Errors in the content state the file, line and column. A table takes 4 bytes of memory per value,
+// about 300 bytes per series, and the memory of the longest line. The limits are 2^28 values, 2^22
+// series and 64 MiB per line.
+func Table(ctx context.Context, path string, opt TableOptions) (*dataset.Dataset, error) {
+	t := &tableReader{opt: opt, byID: map[string]*rows{}}
+	d, err := t.load(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("rows: %w", err)
+	}
+	return d, nil
+}
+
+// tableReader collects the series of files.
+type tableReader struct {
+	opt     TableOptions
+	folder  bool     // one series per file
+	columns []string // of the input; nil before the first file
+	series  []*rows
+	byID    map[string]*rows
+	values  int
+	// headless are the CSV files whose first line counts as data.
+	headless []string
+}
+
+// tableFile is a file of a table, with what its name says about its series.
+type tableFile struct {
+	path, split string
+	id, label   string // LayoutFiles
+}
+
+func (t *tableReader) load(ctx context.Context, path string) (*dataset.Dataset, error) {
+	if !slices.Contains([]string{"", LayoutLong, LayoutWide, LayoutFiles}, t.opt.Layout) {
+		return nil, fmt.Errorf("layout %q: expected %q, %q or %q", t.opt.Layout, LayoutLong, LayoutWide, LayoutFiles)
+	}
+	if err := t.opt.check(); err != nil {
+		return nil, err
+	}
+	files, err := t.files(path)
+	if err != nil {
+		return nil, err
+	}
+	for i := range files {
+		if err := t.readFile(ctx, &files[i]); err != nil {
+			return nil, err
+		}
+	}
+	records, err := t.records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d, err := newSeriesData(records, t.columns, t.opt.Options)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	d.Series.ID, d.Series.Time = t.opt.ID, t.opt.Time
+	d.Notes = t.notes()
+	return d, nil
+}
+
+// notes returns a note about files without a header: their first lines may have been meant as one.
+func (t *tableReader) notes() []string {
+	if len(t.headless) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(t.headless) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more)", n)
+	}
+	return []string{fmt.Sprintf("%s%s: the first line contains a number, so it is read as data, not as a header; the columns are called 1, 2, …", t.headless[0], more)}
+}
+
+func (t *tableReader) readFile(ctx context.Context, f *tableFile) error {
+	in, err := datafile.Open(f.path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := t.read(ctx, f, in); err != nil {
+		return fmt.Errorf("%s:%w", f.path, err)
+	}
+	return nil
+}
+
+// read reads a file's series. An error begins with the number of its line, if it has one.
+func (t *tableReader) read(ctx context.Context, f *tableFile, in io.Reader) error {
+	before := t.values
+	var err error
+	if isJSON(f.path) {
+		err = t.readJSON(ctx, f, in)
+	} else {
+		err = t.readCSV(ctx, f, in)
+	}
+	if err == nil && t.values == before {
+		err = errors.New(" the file has no rows")
+	}
+	return err
+}
+
+// layout returns the layout of a table that is not JSON Lines.
+func (t *tableReader) layout() string {
+	switch {
+	case t.folder:
+		return LayoutFiles
+	case t.opt.Layout != "":
+		return t.opt.Layout
+	case t.opt.forecasts() || t.opt.ID != "" || t.opt.Time != "":
+		return LayoutLong
+	}
+	return LayoutWide
+}
+
+var (
+	tableExt = regexp.MustCompile(`(?i)\.(csv|tsv|txt|jsonl|ndjson)$`)
+	// splitName matches the name of a split, alone or after a separator. The names strain and
+	// heat_retest have no split.
+	splitName = regexp.MustCompile(`(?i)^(?:(.*)[_.\- ])?(train|training|val|valid|validation|test)$`)
+)
+
+func isJSON(path string) bool {
+	ext := strings.ToLower(filepath.Ext(path))
+	return ext == ".jsonl" || ext == ".ndjson"
+}
+
+// files lists the files to read, sorted by name.
+func (t *tableReader) files(path string) ([]tableFile, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		if t.opt.Layout == LayoutFiles {
+			return nil, fmt.Errorf("%s is a file, expected a folder for layout %q", path, LayoutFiles)
+		}
+		list, err := splitFiles(filepath.Dir(path), filepath.Base(path))
+		if len(list) > 1 || err != nil {
+			return list, err
+		}
+		return []tableFile{{path: path}}, nil
+	}
+	if t.opt.Layout != LayoutFiles {
+		if list, err := splitFiles(path, ""); len(list) > 0 || err != nil {
+			return list, err
+		}
+	}
+	t.folder = true
+	list, err := t.seriesFiles(path)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("folder %s has no file .csv, .tsv, .txt, .jsonl or .ndjson", path)
+	}
+	return list, err
+}
+
+// splitFiles lists the files NAME_TRAIN, NAME_VAL and NAME_TEST of a folder. If like is the name of
+// a file, it lists the files with the same NAME, or nothing if like ends in no split. Without a
+// validation file, the split of the training file is left open.
+func splitFiles(dir, like string) ([]tableFile, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	prefix := func(name string) (prefix, split string) {
+		stem := strings.TrimSuffix(name, filepath.Ext(name))
+		m := splitName.FindStringSubmatch(stem)
+		if m == nil || !tableExt.MatchString(name) {
+			return "", ""
+		}
+		return m[1] + "/" + filepath.Ext(name), strings.ToLower(m[2])[:2] // tr, va, te
+	}
+	wanted, split := prefix(like)
+	if like != "" && split == "" {
+		return nil, nil
+	}
+	found := map[string]string{}
+	for _, e := range entries {
+		of, split := prefix(e.Name())
+		if split == "" || e.IsDir() || like != "" && of != wanted {
+			continue
+		}
+		if other := found[split]; other != "" {
+			return nil, fmt.Errorf("folder %s: %s and %s are for the same split: pass the path of one", dir, other, e.Name())
+		}
+		found[split] = e.Name()
+	}
+	if found["tr"] == "" {
+		return nil, nil
+	}
+	list := []tableFile{{path: filepath.Join(dir, found["tr"])}}
+	if found["va"] != "" {
+		list[0].split = "train"
+		list = append(list, tableFile{path: filepath.Join(dir, found["va"]), split: "val"})
+	}
+	if found["te"] != "" {
+		list = append(list, tableFile{path: filepath.Join(dir, found["te"]), split: "test"})
+	}
+	return list, nil
+}
+
+// seriesFiles lists the files of a folder and of its subfolders, which are classes.
+func (t *tableReader) seriesFiles(dir string) ([]tableFile, error) {
+	var list []tableFile
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path != "." && strings.HasPrefix(e.Name(), "."):
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+		case e.IsDir():
+			if strings.Count(path, "/") > 0 {
+				return fs.SkipDir
+			}
+		case tableExt.MatchString(e.Name()):
+			f := tableFile{path: filepath.Join(dir, filepath.FromSlash(path)), id: strings.TrimSuffix(path, filepath.Ext(path))}
+			if class, _, ok := strings.Cut(path, "/"); ok && len(t.opt.Targets) == 0 {
+				f.label = class
+			}
+			list = append(list, f)
+		}
+		if len(list) > maxSeriesCount {
+			return fmt.Errorf("more than %d files", maxSeriesCount)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("folder %s: %w", dir, err)
+	}
+	return list, nil
+}

@@ -1,0 +1,278 @@
+package rows
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// readTable reads the series of a file in memory.
+func readTable(name string, data []byte, opt TableOptions) ([]record, int, error) {
+	t := &tableReader{opt: opt, byID: map[string]*rows{}}
+	if err := t.opt.check(); err != nil {
+		return nil, 0, err
+	}
+	if err := t.read(context.Background(), &tableFile{path: name}, bytes.NewReader(data)); err != nil {
+		return nil, 0, err
+	}
+	records, err := t.records(context.Background())
+	return records, len(t.columns), err
+}
+
+// Rows as long as a line can be, and sizes in the headers of arrays, cost no more memory than
+// docs/reliability.md states.
+func TestReaderBounds(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, text string
+		layout     string
+		most       int
+		want       string
+	}{
+		"2²² columns of a long table": {"a.csv", strings.Repeat(",", 1<<22), LayoutLong, 192 << 20, "a row of more than 1048576 fields"},
+		"2²² columns of a wide table": {"a.csv", strings.Repeat(",", 1<<22), LayoutWide, 192 << 20, "a row of more than 1048576 fields"},
+		"2²⁰ values of a series":      {"a.jsonl", `{"id":"1","x":[` + strings.Repeat("1,", 1<<20) + "1]}\n", LayoutLong, 256 << 20, ""},
+		"2²² arrays":                  {"a.jsonl", strings.Repeat("[", 1<<22), LayoutLong, 64 << 20, "[, expected an object"},
+		"2¹⁸ series of one value":     {"a.csv", "id,x\n" + strings.Repeat("a,1\n", 1<<18), LayoutLong, 128 << 20, ""},
+		"a quotation without an end":  {"a.csv", "id,x\n1,\"" + strings.Repeat("\"\"\n", 1<<21), LayoutLong, 64 << 20, "in quoted-field"},
+		"a line of 2²² bytes":         {"a.jsonl", strings.Repeat("a", 1<<22), LayoutLong, 64 << 20, "looking for beginning of value"},
+		"2¹⁶ series":                  {"a.csv", "id,x\n" + numbered(1<<16), LayoutLong, 128 << 20, ""},
+	} {
+		var err error
+		text := []byte(c.text)
+		opt := TableOptions{ID: "id", Layout: c.layout}
+		opt.Horizon = 1
+		must.Allocates(t, c.most, func() { _, _, err = readTable(c.file, text, opt) }, "%s", name)
+		if c.want == "" {
+			must.Do(t, err)
+		} else {
+			must.Fail(t, err, c.want)
+		}
+	}
+	x := npyFile("<f4", false, []int{2, 2}, []float32{1, 2, 3, 4})
+	for _, shape := range []string{"(268435456,)", "(16384, 16384)", "(9999, 99999999)"} {
+		var err error
+		file := npzFile(t, zip.Store, map[string][]byte{"x": bytes.Replace(x, []byte("(2, 2), }"+strings.Repeat(" ", len(shape)-6)), []byte(shape+", }"), 1)})
+		must.Allocates(t, 1<<20, func() {
+			_, err = zippedArrays(t.Context(), bytes.NewReader(file), int64(len(file)), Options{Horizon: 1})
+		}, "an array of shape %s", shape)
+		must.Fail(t, err, "array x: shape")
+	}
+	for _, array := range []string{"y", "columns"} {
+		for dtype, element := range map[string]int{"|S1": 1, "|i1": 1, "<U1": 4} {
+			var err error
+			file := npzFile(t, zip.Deflate, map[string][]byte{"x": x, array: npyFile(dtype, false, []int{1 << 22}, make([]byte, element<<22))})
+			opt := Options{Mode: model.SeriesForecast}
+			if array == "y" {
+				opt.Mode = model.SeriesClassification
+			}
+			must.Allocates(t, 1<<20, func() { _, err = zippedArrays(t.Context(), bytes.NewReader(file), int64(len(file)), opt) }, "2²² elements %s of %s", dtype, array)
+			must.Fail(t, err, "array "+array+": shape [4194304], expected")
+		}
+	}
+	file := npzFile(t, zip.Store, map[string][]byte{"x": x, "columns": npyFile("|S3", false, []int{2}, []byte("accgyr"))})
+	must.HugeNumbers(t, 1<<20, file, func(b []byte) {
+		_, _ = zippedArrays(t.Context(), bytes.NewReader(b), int64(len(b)), Options{Horizon: 1})
+	})
+}
+
+// The missing rows of a table are counted before memory is allocated for them.
+func TestGapBounds(t *testing.T) {
+	const columns = 1 << 11
+	text := "t"
+	for c := range columns {
+		text += fmt.Sprint(",c", c)
+	}
+	for _, at := range []string{"0", "1", "65537"} {
+		text += "\n" + at + strings.Repeat(",1", columns)
+	}
+	opt := TableOptions{Time: "t", Options: Options{Horizon: 1, Missing: model.MissingPrevious}}
+	var err error
+	must.Allocates(t, 16<<20, func() { _, _, err = readTable("a.csv", []byte(text), opt) }, "a gap of 2¹⁶ rows and 2¹¹ columns")
+	must.Fail(t, err, "a.csv:4: more rows are missing than present")
+
+	r := &tableReader{opt: opt, columns: []string{"x"}, values: maxSeriesValues - 3}
+	err = r.sort(&rows{file: "a.csv", x: []float32{1, 2, 3}, times: []instant{{0, 0}, {1, 0}, {6, 0}}, lines: []int32{2, 3, 4}})
+	must.Fail(t, err, "a.csv:4: more than 268435456 values")
+}
+
+// A row of JSON Lines that lacks most columns of the first one costs no memory for them, and has no
+// values of the row before.
+func TestSparseRows(t *testing.T) {
+	const rows = 1 << 8
+	var b strings.Builder
+	b.WriteString(`{"x":0,"y":0`)
+	for c := range 1 << 15 {
+		fmt.Fprintf(&b, `,"%d":0`, c)
+	}
+	b.WriteString("}\n" + strings.Repeat("{\"y\":1}\n", rows))
+	opt := TableOptions{Columns: []string{"x", "y"}, Options: Options{Horizon: 1, Missing: model.MissingPrevious}}
+	var records []record
+	var err error
+	must.Allocates(t, 64<<20, func() { records, _, err = readTable("a.jsonl", []byte(b.String()), opt) }, "%d rows of one value", rows)
+	must.Do(t, err)
+	x, y := records[0].channel(0), records[0].channel(1)
+	if len(x) != 1+rows || x[0] != 0 || x[1] == x[1] || y[1] != 1 {
+		t.Errorf("x %v, y %v, expected 0 and missing values, 0 and 1", x[:2], y[:2])
+	}
+}
+
+// numbered returns n series of one value each.
+func numbered(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%d,1\n", i)
+	}
+	return b.String()
+}
+
+// cell returns a value as text.
+func cell(v float32) string {
+	if v != v {
+		return "NA"
+	}
+	return strconv.FormatFloat(float64(v), 'g', -1, 32)
+}
+
+// encodings returns the files of series in every layout, with the options that read them.
+func encodings(t *testing.T, records []record, channels int) map[string]TableOptions {
+	t.Helper()
+	files := map[string]TableOptions{}
+	var long, wide, rows, objects bytes.Buffer
+	longest := 0
+	for _, r := range records {
+		longest = max(longest, r.length)
+	}
+	names := []string{"id"}
+	for c := range channels {
+		names = append(names, "c"+strconv.Itoa(c)+"x")
+	}
+	longCSV, wideCSV := csv.NewWriter(&long), csv.NewWriter(&wide)
+	longCSV.Comma = ';'
+	must.Do(t, longCSV.Write(names))
+	header := []string{"id"}
+	for _, name := range names[1:] {
+		for l := range longest {
+			header = append(header, fmt.Sprintf("%s_%d", name, l))
+		}
+	}
+	must.Do(t, wideCSV.Write(header))
+	for _, r := range records {
+		line := append(make([]string, 0, len(header)), r.id)
+		id := must.Get(json.Marshal(r.id))(t)
+		fmt.Fprintf(&objects, `{"id":%s`, id)
+		for c := range channels {
+			var list []string
+			for l := range longest {
+				if l < r.length {
+					line = append(line, cell(r.channel(c)[l]))
+					list = append(list, strings.ReplaceAll(cell(r.channel(c)[l]), "NA", "null"))
+				} else {
+					line = append(line, "")
+				}
+			}
+			fmt.Fprintf(&objects, `,%q:[%s]`, names[c+1], strings.Join(list, ","))
+		}
+		fmt.Fprintln(&objects, "}")
+		must.Do(t, wideCSV.Write(line))
+		for l := range r.length {
+			cells := []string{r.id}
+			fmt.Fprintf(&rows, `{"id":%s`, id)
+			for c := range channels {
+				v := cell(r.channel(c)[l])
+				cells = append(cells, v)
+				fmt.Fprintf(&rows, `,%q:%q`, names[c+1], v)
+			}
+			fmt.Fprintln(&rows, "}")
+			must.Do(t, longCSV.Write(cells))
+		}
+	}
+	longCSV.Flush()
+	wideCSV.Flush()
+	opt := TableOptions{ID: "id", Layout: LayoutLong, Options: Options{Missing: model.MissingPrevious}}
+	files["long.csv\n"+long.String()] = opt
+	files["rows.jsonl\n"+rows.String()] = opt
+	files["objects.jsonl\n"+objects.String()] = opt
+	opt.Layout = LayoutWide
+	files["wide.csv\n"+wide.String()] = opt
+	return files
+}
+
+// equalRecords compares series, bit for bit.
+func equalRecords(a, b []record) error {
+	if len(a) != len(b) {
+		return fmt.Errorf("%d series, expected %d", len(a), len(b))
+	}
+	for i := range a {
+		if a[i].id != b[i].id || a[i].length != b[i].length {
+			return fmt.Errorf("series %q of %d rows, expected %q of %d", a[i].id, a[i].length, b[i].id, b[i].length)
+		}
+		if !slices.EqualFunc(a[i].x, b[i].x, func(v, w float32) bool { return v == w || v != v && w != w }) {
+			return fmt.Errorf("series %q: values %v, expected %v", a[i].id, a[i].x, b[i].x)
+		}
+	}
+	return nil
+}
+
+// FuzzTable reads arbitrary files. What is accepted has no more values than the file has bytes,
+// except for missing ones, and is the same after it was written in each layout and read again.
+func FuzzTable(f *testing.F) {
+	f.Add("t.csv", "", true, longCSV)
+	f.Add("t.csv", "series", true, "series,x\n\"a,\"\"b\",1\nc,NA\nc,2\n")
+	f.Add("t.csv", "1", false, "a\t1\t2\t\nb\t?\t4\t5\n")
+	f.Add("t.csv", "", false, "\xef\xbb\xbfx_1;y_1;x_0;y_0\n1;2;3;4\n\n;1;;1e-40\n")
+	f.Add("t.jsonl", "id", true, `{"id":"a","x":[1,null,-3.5e2],"y":["NA",5,6]}`+"\n{\"id\":2,\"y\":[],\"x\":[]}")
+	f.Add("t.jsonl", "k", true, `{"x":1,"y":"2","k":true}`+"\n{\"y\":3,\"k\":true}\n")
+	f.Fuzz(func(t *testing.T, name, id string, long bool, text string) {
+		opt := TableOptions{ID: id, Layout: LayoutWide, Options: Options{Missing: model.MissingPrevious}}
+		if long {
+			opt.Layout = LayoutLong
+		}
+		records, channels, err := readTable(name, []byte(text), opt)
+		if err != nil {
+			return
+		}
+		total, given := 0, 0
+		for i := range records {
+			total += len(records[i].x)
+			for _, v := range records[i].x {
+				if v == v {
+					given++
+				}
+			}
+			last := records[i].length - 1
+			empty := true // the end of a wide row
+			for c := range channels {
+				empty = empty && records[i].channel(c)[last] != records[i].channel(c)[last]
+			}
+			if empty || strings.Contains(records[i].id, "\r") {
+				t.Skip("a row or an ID that not every layout can express")
+			}
+		}
+		if given > len(text) || total > len(text)*channels {
+			t.Fatalf("%d values, %d of them known, from %d bytes", total, given, len(text))
+		}
+		if records[0].id == "" {
+			t.Skip("one series without an ID")
+		}
+		for file, opt := range encodings(t, records, channels) {
+			name, text, _ := strings.Cut(file, "\n")
+			again, _, err := readTable(name, []byte(text), opt)
+			if err == nil {
+				err = equalRecords(again, records)
+			}
+			if err != nil {
+				t.Errorf("%s: %v:\n%s", name, err, text)
+			}
+		}
+	})
+}
