@@ -58,6 +58,9 @@ type Sweep struct {
 	Axes  []Axis
 	Seeds int
 	Dir   string // gets a folder for each run, and sweep.csv
+	// Part divides the runs among several calls of Run, also on several machines. Collect joins
+	// their tables.
+	Part Part
 	// Check validates a run's configuration and may add missing options to its Data; nil:
 	// Config.Validate.
 	Check func(*Config) error
@@ -97,7 +100,8 @@ func (r *SweepRun) Name() string { return strings.Join(r.key, " ") }
 // Run makes the runs one after the other and rewrites sweep.csv after each. It resumes incomplete
 // runs in the folder. For complete runs it keeps the row of the table and does not call Begin. If
 // ctx is cancelled, Run writes a checkpoint and returns ErrInterrupted. Run validates all
-// configurations before the first run. A run in the folder that had other data is an error.
+// configurations before the first run. A run in the folder that had other data is an error. The
+// rows are those of the complete runs of the part, up to the first error.
 func (s Sweep) Run(ctx context.Context) ([]SweepRow, error) {
 	if s.Load == nil {
 		return nil, configErrorf("sweep: Load is nil: expected a function that loads the data of a run")
@@ -107,22 +111,25 @@ func (s Sweep) Run(ctx context.Context) ([]SweepRow, error) {
 		return nil, err
 	}
 	defer f.Close()
+	var rows []SweepRow
 	for i := range f.Runs {
-		if f.Complete(i) {
-			if err := f.CheckData(ctx, i); err != nil {
-				return f.Rows()[:i], err
-			}
+		if !s.Part.has(i) {
 			continue
 		}
-		row, err := s.run(ctx, &f.Runs[i], i+1, len(f.Runs))
+		if f.Complete(i) {
+			err = f.CheckData(ctx, i)
+		} else {
+			var row SweepRow
+			if row, err = s.run(ctx, &f.Runs[i], i+1, len(f.Runs)); err == nil {
+				err = f.Record(i, row)
+			}
+		}
 		if err != nil {
-			return f.Rows()[:i], err
+			return rows, err
 		}
-		if err := f.Record(i, row); err != nil {
-			return f.Rows()[:i], err
-		}
+		rows = append(rows, *f.rows[i])
 	}
-	return f.Rows(), nil
+	return rows, nil
 }
 
 // disk returns the file system of the sweep.

@@ -15,8 +15,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// SweepFolder is the folder of a sweep, locked until Close: a folder per run, and sweep.csv. Runs
-// may be made in any order, also on other machines. One goroutine at a time may use it.
+// SweepFolder is the folder of a sweep: a folder per run, and sweep.csv or the table of the part,
+// which is locked until Close. Runs may be made in any order, also on other machines. One goroutine
+// at a time may use it.
 type SweepFolder struct {
 	Runs   []SweepRun // the whole grid, in the order of the table
 	sweep  Sweep
@@ -30,19 +31,22 @@ type SweepFolder struct {
 // is damaged, or has another configuration, counts as incomplete. Open does not use Load, Begin and
 // Reporter.
 func (s Sweep) Open() (*SweepFolder, error) {
+	if err := s.Part.validate(); err != nil {
+		return nil, err
+	}
 	runs, err := s.runs()
 	if err != nil {
 		return nil, err
 	}
 	f := &SweepFolder{Runs: runs, sweep: s, rows: make([]*SweepRow, len(runs)), done: make([]bool, len(runs))}
-	if f.locked, err = lockFolder(s.disk(), s.Dir, sweepLock); err != nil {
+	if f.locked, err = lockFolder(s.disk(), s.Dir, s.Part.lock()); err != nil {
 		return nil, err
 	}
-	if err := s.disk().RemoveTemporary(filepath.Join(s.Dir, sweepFile)); err != nil {
+	if err := s.disk().RemoveTemporary(filepath.Join(s.Dir, s.Part.Table())); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("train: %w", err)
 	}
-	old, err := s.oldRows()
+	old, err := s.oldRows(s.Part.Table())
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -128,8 +132,8 @@ func (f *SweepFolder) Close() error {
 
 // oldRows returns the rows of an existing table with the same axes, by the name of the run. A table
 // that is missing or damaged has none.
-func (s Sweep) oldRows() (map[string]SweepRow, error) {
-	t, err := readSweep(s.disk(), s.Dir)
+func (s Sweep) oldRows(table string) (map[string]SweepRow, error) {
+	t, err := readSweep(s.disk(), s.Dir, table)
 	if err != nil && !errors.Is(err, ErrData) { // cannot be read
 		return nil, err
 	}

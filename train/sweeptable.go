@@ -16,7 +16,7 @@ import (
 
 const (
 	sweepFile = "sweep.csv"
-	sweepLock = "lock" // locked while Run runs
+	sweepLock = "lock" // locked while Run runs; that of a part has its name
 )
 
 // sweepColumns are the columns of the table after those of the axes.
@@ -24,9 +24,9 @@ var sweepColumns = []string{"seed", "diverged", "epoch", "step", "val_loss", "va
 
 const levelColumn = "level"
 
-// write replaces sweep.csv.
+// write replaces the table.
 func (s Sweep) write(rows []SweepRow) error {
-	err := s.disk().Write(filepath.Join(s.Dir, sweepFile), 0o666, func(w io.Writer) error { return writeRows(w, s.Axes, rows) })
+	err := s.disk().Write(filepath.Join(s.Dir, s.Part.Table()), 0o666, func(w io.Writer) error { return writeRows(w, s.Axes, rows) })
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
@@ -80,10 +80,12 @@ type SweepTable struct {
 
 // ReadSweep reads the table in a sweep's folder. Its numbers have six digits. If the table is
 // missing or invalid, the error is ErrData.
-func ReadSweep(dir string) (*SweepTable, error) { return readSweep(atomicfile.System(), dir) }
+func ReadSweep(dir string) (*SweepTable, error) {
+	return readSweep(atomicfile.System(), dir, sweepFile)
+}
 
-func readSweep(files atomicfile.Files, dir string) (*SweepTable, error) {
-	path := filepath.Join(dir, sweepFile)
+func readSweep(files atomicfile.Files, dir, table string) (*SweepTable, error) {
+	path := filepath.Join(dir, table)
 	text, err := files.ReadFile(path, maxSweep)
 	if err != nil {
 		return nil, contentError(fmt.Errorf("train: sweep: %w", err))

@@ -16,6 +16,9 @@ import (
 
 type sweepCmd struct {
 	sweepflags.Flags
+
+	Part    string `help:"Train one of N parts of the runs: I/N with I from 0 to N-1. Parts may run at once, on any machines." placeholder:"I/N" xor:"part"`
+	Collect bool   `help:"Join the tables of the parts in --out, after all of them. Trains nothing." xor:"part"`
 }
 
 func (c *sweepCmd) Help() string {
@@ -32,6 +35,8 @@ Examples:
   s4d-fast sweep delay --preset step --out runs/figure4
   s4d-fast sweep scifar --data data/cifar --preset kernel-length --set model.d_model=16 --set ssm.d_state=32 --set ssm.l_max=1024,32,8 --set train.max_steps=700 --out runs/figure5
   s4d-fast sweep fsdd --data data/fsdd --set ssm.init=lin,dfout --set ssm.dt_max+ssm.xi_max=0.01,0.1 --seeds 3 --out runs/max
+  s4d-fast sweep delay --preset step --out runs/figure4 --part 0/8      # and 1/8 to 7/8, on any machines
+  s4d-fast sweep delay --preset step --out runs/figure4 --collect
 
 docs/cluster.md describes sweeps on several machines.`
 }
@@ -40,6 +45,11 @@ func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	_, s, err := c.Sweep()
 	if err != nil {
 		return trainError(err)
+	}
+	if c.Part != "" {
+		if s.Part, err = train.ParsePart(c.Part); err != nil {
+			return trainError(fmt.Errorf("--part: %w", err))
+		}
 	}
 	s.Reporter = reporter(std, log)
 	var notes []string // those of the run before, which are not repeated
@@ -56,14 +66,26 @@ func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 		fmt.Fprintf(std.err, "run %d of %d: %s\n", run, runs, name)
 		warn(log, t)
 	}
-	rows, err := s.Run(ctx)
+	var rows []train.SweepRow
+	if c.Collect {
+		rows, err = s.Collect()
+	} else {
+		rows, err = s.Run(ctx)
+	}
 	if errors.Is(err, train.ErrInterrupted) {
-		fmt.Fprintf(std.err, "stopped in run %d; run the same command again to resume\n", len(rows)+1)
+		fmt.Fprintf(std.err, "stopped after %d complete runs; run the same command again to resume\n", len(rows))
 	}
 	if err != nil {
 		return trainError(err)
 	}
-	fmt.Fprintln(std.out, "Table:", filepath.Join(c.Out, "sweep.csv"))
+	if len(rows) == 0 {
+		fmt.Fprintf(std.err, "part %s has no runs\n", c.Part)
+		return nil
+	}
+	fmt.Fprintln(std.out, "Table:", filepath.Join(c.Out, s.Part.Table()))
+	if c.Part != "" {
+		return nil
+	}
 	panel, err := sweepPanel([]string{c.Out}, "")
 	if errors.Is(err, errNoAxis) || errors.Is(err, errNoResult) {
 		return nil

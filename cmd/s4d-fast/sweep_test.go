@@ -36,3 +36,24 @@ func TestSweep(t *testing.T) {
 	checkRun(t, nil, []string{"sweep", "delay", "--preset", "steps", "--out", dir}, exitUsage, "kernel-length, ssm-layers, step, step-max")
 	checkRun(t, nil, []string{"sweep", "delay", "--set", "ssm.init", "--out", dir}, exitUsage, "ssm.init")
 }
+
+// Parts of a sweep and --collect write the table and the plot of the undivided sweep.
+func TestSweepParts(t *testing.T) {
+	args := func(dir string, more ...string) []string {
+		return append([]string{"sweep", "delay", "--set", "data.length=64", "--set", "data.delay=16", "--set", "data.train_size=64", "--set", "data.eval_size=64",
+			"--set", "ssm.d_state=8", "--set", "train.epochs=1", "--set", "ssm.dt_max=0.1,0.2,0.3", "--out", dir}, more...)
+	}
+	whole, dir := t.TempDir(), t.TempDir()
+	ok(t, args(whole)...)
+	ok(t, args(dir, "--part", "0/2")...)
+	checkRun(t, nil, args(dir, "--collect"), exitFailed, "1 of 3 runs are not complete: 2 (ssm.dt_max=0.2 seed=1)")
+	ok(t, args(dir, "--part", "1/2")...)
+	ok(t, args(dir, "--collect")...)
+	for _, name := range []string{"sweep.csv", "sweep.png"} {
+		if !bytes.Equal(read(t, filepath.Join(dir, name)), read(t, filepath.Join(whole, name))) {
+			t.Errorf("%s differs from that of the undivided sweep", name)
+		}
+	}
+	checkRun(t, nil, args(dir, "--part", "2/2"), exitUsage, "--part: ", `"2/2": expected I/N with I from 0 to N-1`)
+	checkRun(t, nil, args(dir, "--part", "0/2", "--collect"), exitUsage, "can't be used together")
+}
