@@ -11,35 +11,37 @@ import (
 // ForwardTrain, in the same shape. Backward overwrites what ForwardTrain kept, except for
 // BlockOutput.
 func (n *Net) Backward(dLogits []float32, grads *model.Weights) {
-	if !n.ready {
+	p := &n.pass
+	if !p.ready {
 		panic("convmode: Backward without a ForwardTrain before it")
 	}
-	if len(dLogits) != n.logitCount() {
-		panic(fmt.Sprintf("convmode: %d gradients of logits, expected %d", len(dLogits), n.logitCount()))
+	if len(dLogits) != p.logitCount() {
+		panic(fmt.Sprintf("convmode: %d gradients of logits, expected %d", len(dLogits), p.logitCount()))
 	}
 	n.checkGrads(grads)
-	n.ready = false
-	n.dLogits = dLogits
-	n.attach(grads)
+	p.ready = false
+	p.dLogits = dLogits
+	p.attach(grads)
+	p.backward()
+}
 
-	n.decodeGrad()
-	last := len(n.layers)
-	if n.sharedNorms() {
-		n.sharedBackward(last)
-	} else if n.batchNorm() {
-		n.pool.For(n.cfg.DModel, n.loops.topNormGrad)
+func (p *pass) backward() {
+	p.decodeGrad()
+	top := p.top()
+	top.sharedNormsGrad()
+	if p.batchNorm() && !p.overShards() {
+		p.pool.For(p.cfg.DModel, top.loops.batchNormsGrad)
 	}
-	for i := last - 1; i >= 0; i-- {
-		n.block = i
-		n.sumGroups()
-		n.layers[i].sequence.backward()
-		n.sharedBackward(i)
+	for i := len(p.blocks) - 1; i >= 0; i-- {
+		bk := p.blocks[i]
+		bk.out.backwardTiles()
+		bk.sequence.backward()
+		bk.in.sharedNormsGrad()
 	}
-	if n.entry[0] != nil && !n.batchNorm() {
-		n.block = -1
-		n.sumGroups()
+	if first := p.inputs[0]; first.norm != nil && !p.batchNorm() {
+		first.backwardTiles()
 	}
-	n.pool.For(n.channelBlocks(), n.loops.encodeGrad)
+	p.pool.For(p.channelBlocks(), p.loops.encodeGrad)
 }
 
 // checkGrads panics unless grads has the shape of the weights.
@@ -52,22 +54,5 @@ func (n *Net) checkGrads(grads *model.Weights) {
 		if have[i].Name != want[i].Name || len(have[i].Data) != len(want[i].Data) {
 			panic(fmt.Sprintf("convmode: gradient of %q has %d values, expected %d of %q", have[i].Name, len(have[i].Data), len(want[i].Data), want[i].Name))
 		}
-	}
-}
-
-// attach makes layers and norms refer to their gradients.
-func (n *Net) attach(grads *model.Weights) {
-	n.grads = grads
-	for i := range n.layers {
-		l, g := &n.layers[i], &grads.Layers[i]
-		l.dMixing, l.dMixBias = n.mixingMatrix(g.MixWeight), g.MixBias
-		for _, nm := range []*norm{n.entry[i], n.exit[i]} {
-			if nm != nil {
-				nm.dGamma, nm.dBeta = g.NormWeight, g.NormBias
-			}
-		}
-	}
-	if nm := n.entry[len(n.layers)]; nm != nil {
-		nm.dGamma, nm.dBeta = grads.NormWeight, grads.NormBias
 	}
 }

@@ -57,32 +57,6 @@ func (g grid) tile(item int) (b int, s span) {
 	return b, span{t * g.width, min((t+1)*g.width, g.length)}
 }
 
-// row returns channel h of sequence b over the current length.
-func (n *Net) row(a array, b, h int) []float32 { return a.row(b, h, n.length) }
-
-// trueLen returns the true length of sequence b.
-func (n *Net) trueLen(b int) int {
-	if n.batch.Lengths == nil {
-		return n.length
-	}
-	return n.batch.Lengths[b]
-}
-
-// begin makes a batch the current one. It panics on one that does not fit.
-func (n *Net) begin(b Batch, train bool) {
-	if err := n.Check(b); err != nil {
-		panic(err.Error())
-	}
-	n.ready = false
-	n.batch, n.train = b, train
-	n.grid = newGrid(b.Size, b.Len, n.cfg.DModel)
-	n.plan = n.planFor(b.Len)
-	n.acts = &n.infer
-	if train {
-		n.acts = &n.keep
-	}
-}
-
 // Check returns an error for a batch that Forward and ForwardTrain panic on: a size or a length out
 // of range, slices of other lengths, or a token that is not in [0, d_input). A program whose tokens
 // come from outside calls it first.

@@ -5,37 +5,73 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// blockTile runs all operations after the convolution of the current block on one tile, so that
-// everything between v_i and x_{i+1} stays in the cache: activation, dropout, mixing, GLU, dropout,
-// residual sum, LayerNorm, and the LayerNorm before the next block.
-func (n *Net) blockTile(w, item int) {
-	ws, i := &n.workers[w], n.block
-	b, s := n.tile(item)
-	g := vek.MatrixOf(ws.act, n.cfg.DModel, s.hi-s.lo)
-	n.activate(g, b, s)
+// block is one block of the network: x → norm → SSM → activation → mixing → residual sum → norm.
+type block struct {
+	*pass
+	index   int
+	in, out *input // x_i and x_{i+1}
+	weights *model.Layer
+	grads   *model.Layer // during Backward
 
-	out := n.acts.s[i].tile(b, s)
-	if !n.train && n.exit[i] != nil && !n.batchNorm() {
-		out = vek.MatrixOf(ws.out, out.Rows, out.Cols) // s_i and x_{i+1} share memory
-	}
-	var next vek.Matrix // x_{i+1}, if a LayerNorm writes it
-	if n.exit[i] != nil && !n.batchNorm() {
-		next = n.acts.x[i+1].tile(b, s)
-	}
-	n.mixTile(ws, out, g, next, b, s)
-	if next.Rows > 0 {
-		n.layerNorm(ws, n.exit[i], next, out, b, s)
-	}
-	n.layerNormBefore(ws, i+1, b, s)
+	sequence sequenceLayer
+	source   kernelSource // of a convolution; nil without an SSM
+	spectra  []float32    // [H][spectrum] if kept (see keepsSpectra); else nil
+	v        array        // convolution output + D·u; Backward overwrites it
+
+	inner  []float32    // [B][H] dropout after the activation; nil without dropout
+	outer  []float32    // [B][H] dropout on the block's output
+	mixing *vek.Weights // [2H][H] or [H][H]; nil without mixing
+	z      array        // [2H or H] mixing before the gate; no memory in inference
+	sum    array        // residual sum before the norm; out.x without a norm
+	norm   *norm        // from sum to out.x; nil unless post-norm
+
+	loops struct{ conv, tile, convGrad func(worker, item int) }
 }
 
-// activate sets g = dropout(activation(v)) of the current block's tile.
-func (n *Net) activate(g vek.Matrix, b int, s span) {
-	v, scale := n.acts.v[n.block].tile(b, s), n.scales(n.layers[n.block].inner, b)
+func (bk *block) init() {
+	bk.newSequence()
+	if bk.opt.Training && bk.cfg.Dropout > 0 {
+		bk.inner = make([]float32, bk.opt.MaxBatch*bk.cfg.DModel)
+		bk.outer = make([]float32, bk.opt.MaxBatch*bk.cfg.DModel)
+	}
+	if bk.mixingRows() > 0 {
+		bk.mixing = vek.NewWeights(bk.mixingMatrix(bk.weights.MixWeight), false)
+	}
+	bk.loops.conv, bk.loops.tile, bk.loops.convGrad = bk.convChannel, bk.forwardTile, bk.convGradChannel
+}
+
+// forwardTile runs all operations after the convolution on one tile, so that everything between v
+// and x_{i+1} stays in the cache: activation, dropout, mixing, GLU, dropout, residual sum,
+// LayerNorm, and the LayerNorm before the next block.
+func (bk *block) forwardTile(w, item int) {
+	ws := &bk.workers[w]
+	b, s := bk.tile(item)
+	g := vek.MatrixOf(ws.act, bk.cfg.DModel, s.hi-s.lo)
+	bk.activate(g, b, s)
+
+	sum := bk.sum.tile(b, s)
+	normed := bk.norm != nil && !bk.batchNorm()
+	if !bk.train && normed {
+		sum = vek.MatrixOf(ws.out, sum.Rows, sum.Cols) // sum and x_{i+1} share memory
+	}
+	var next vek.Matrix // x_{i+1}, if a LayerNorm writes it
+	if normed {
+		next = bk.out.x.tile(b, s)
+	}
+	bk.mixTile(ws, sum, g, next, b, s)
+	if normed {
+		bk.norm.layerNorm(ws, next, sum, b, s)
+	}
+	bk.out.layerNorm(ws, b, s)
+}
+
+// activate sets g = dropout(activation(v)) of a tile.
+func (bk *block) activate(g vek.Matrix, b int, s span) {
+	v, scale := bk.v.tile(b, s), bk.scales(bk.inner, b)
 	for h := range g.Rows {
 		prefetchRow(v, h+prefetchAhead)
 		row := g.Row(h)
-		switch n.cfg.Activation {
+		switch bk.cfg.Activation {
 		case model.ActivationGELU:
 			vek.GELU(row, v.Row(h))
 		case model.ActivationGELUTanh:
@@ -51,25 +87,24 @@ func (n *Net) activate(g vek.Matrix, b int, s span) {
 
 // mixTile sets out = x_i + dropout(y). With gates y = a·σ(b), see gate; with linear mixing y = z =
 // W·g + bias, and without mixing y = g. It overwrites g, and prefetches next.
-func (n *Net) mixTile(ws *worker, out, g, next vek.Matrix, b int, s span) {
-	i := n.block
-	l, x, width := &n.layers[i], n.acts.x[i].tile(b, s), s.hi-s.lo
-	y, gated := g, n.cfg.Gated()
+func (bk *block) mixTile(ws *worker, out, g, next vek.Matrix, b int, s span) {
+	x, width := bk.in.x.tile(b, s), s.hi-s.lo
+	y, gated := g, bk.cfg.Gated()
 	var factor, gate vek.Matrix
-	if rows := n.mixingRows(); rows > 0 {
+	if rows := bk.mixingRows(); rows > 0 {
 		z := vek.MatrixOf(ws.wide, rows, width)
-		if n.train && gated {
-			z = n.acts.z[i].tile(b, s)
+		if bk.train && gated {
+			z = bk.z.tile(b, s)
 		}
-		n.linear(ws, z, l, g)
+		bk.mixing.GemmBias(z, g, bk.weights.MixBias, ws.gemm)
 		if gated {
-			factor, gate = n.gate(z, g, n.acts.v[i].tile(b, s))
+			factor, gate = bk.gate(z, g, bk.v.tile(b, s))
 		} else {
 			y = z
 		}
 	}
-	scale := n.scales(l.outer, b)
-	for r := range n.cfg.DModel {
+	scale := bk.scales(bk.outer, b)
+	for r := range bk.cfg.DModel {
 		prefetchRow(x, r+prefetchAhead)
 		prefetchRow(next, r)
 		row := y.Row(r)
@@ -79,7 +114,7 @@ func (n *Net) mixTile(ws *worker, out, g, next vek.Matrix, b int, s span) {
 		if scale != nil {
 			vek.Scale(row, scale[r], row)
 		}
-		if n.cfg.Residual {
+		if bk.cfg.Residual {
 			vek.Add(out.Row(r), row, x.Row(r))
 		} else {
 			copy(out.Row(r), row)
@@ -89,17 +124,12 @@ func (n *Net) mixTile(ws *worker, out, g, next vek.Matrix, b int, s span) {
 
 // gate returns a and b of y = a·σ(b): the halves of z with GLU, g and z with half-glu1, v and z
 // with half-glu2 (docs/maths.md §20).
-func (n *Net) gate(z, g, v vek.Matrix) (a, b vek.Matrix) {
-	switch n.cfg.Mixing {
+func (bk *block) gate(z, g, v vek.Matrix) (a, b vek.Matrix) {
+	switch bk.cfg.Mixing {
 	case model.MixingHalfGLU1:
 		return g, z
 	case model.MixingHalfGLU2:
 		return v, z
 	}
 	return z.RowRange(0, g.Rows), z.RowRange(g.Rows, 2*g.Rows)
-}
-
-// linear sets z = W·g + bias.
-func (n *Net) linear(ws *worker, z vek.Matrix, l *layer, g vek.Matrix) {
-	l.mixing.GemmBias(z, g, l.mixBias, ws.gemm)
 }

@@ -23,25 +23,25 @@ func dropoutScale(s random.Stream, element int, p float64) float32 {
 	return float32(1 / (1 - p))
 }
 
-// dropChannel draws the scales of channel h of the current block for every sequence. These are two
+// dropChannel draws the scales of channel h for every sequence. These are two
 // numbers per row of positions, too few to need a kernel.
-func (n *Net) dropChannel(l *layer, h int) {
-	if !n.train || l.inner == nil {
+func (bk *block) dropChannel(h int) {
+	if !bk.train || bk.inner == nil {
 		return
 	}
-	inner, outer := dropoutStream(n.step, n.block, innerDropout), dropoutStream(n.step, n.block, outerDropout)
-	first := n.shard.Index * n.size
-	for b := range n.size {
-		e, drawn := b*n.cfg.DModel+h, (first+b)*n.cfg.DModel+h
-		l.inner[e] = dropoutScale(inner, drawn, n.cfg.Dropout)
-		l.outer[e] = dropoutScale(outer, drawn, n.cfg.Dropout)
+	inner, outer := dropoutStream(bk.step, bk.index, innerDropout), dropoutStream(bk.step, bk.index, outerDropout)
+	first := bk.shard.Index * bk.size
+	for b := range bk.size {
+		e, drawn := b*bk.cfg.DModel+h, (first+b)*bk.cfg.DModel+h
+		bk.inner[e] = dropoutScale(inner, drawn, bk.cfg.Dropout)
+		bk.outer[e] = dropoutScale(outer, drawn, bk.cfg.Dropout)
 	}
 }
 
 // scales returns a sequence's part of inner or outer, or nil without dropout.
-func (n *Net) scales(place []float32, b int) []float32 {
-	if !n.train || place == nil {
+func (p *pass) scales(place []float32, b int) []float32 {
+	if !p.train || place == nil {
 		return nil
 	}
-	return place[b*n.cfg.DModel : (b+1)*n.cfg.DModel]
+	return place[b*p.cfg.DModel : (b+1)*p.cfg.DModel]
 }

@@ -11,7 +11,6 @@ import (
 type keptKernels struct {
 	plan    *plan // of the spectra; nil if they are incomplete
 	level   vek.Level
-	valid   bool   // the spectra can be used in the current call
 	sum     uint32 // checksum of the SSMs' weights at the first call
 	weights [][]float32
 }
@@ -21,9 +20,9 @@ func (o Options) keepsSpectra() bool {
 	return o.Fixed || o.Training && o.MaxBatch >= keepSpectraBatch
 }
 
-// find determines whether the spectra can be used in the current call, and marks them as incomplete
-// until it ends.
-func (k *keptKernels) find(n *Net) {
+// find reports whether a call with the plan can use the spectra, and marks them as incomplete until
+// it ends.
+func (k *keptKernels) find(n *Net, p *plan) bool {
 	if k.weights == nil {
 		for i := range n.cfg.CountSSM() {
 			l := &n.w.Layers[i]
@@ -35,8 +34,9 @@ func (k *keptKernels) find(n *Net) {
 		panic("convmode: the weights have changed although Options.Fixed is set")
 	}
 	level := vek.CurrentLevel()
-	k.valid = k.plan == n.plan && k.level == level
+	valid := k.plan == p && k.level == level
 	k.plan, k.level = nil, level
+	return valid
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

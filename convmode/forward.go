@@ -11,13 +11,14 @@ import (
 // panics if the SSMs' weights have changed since the first call. A batch for which Check returns an
 // error panics with it.
 func (n *Net) Forward(b Batch) []float32 {
-	n.begin(b, false)
+	p := &n.pass
+	p.begin(b, false)
 	if !n.opt.Fixed {
-		return n.forward()
+		return p.forward()
 	}
-	n.kept.find(n)
-	logits := n.forward()
-	n.kept.plan = n.plan
+	p.computed = p.kept.find(n, p.plan)
+	logits := p.forward()
+	p.kept.plan = p.plan
 	return logits
 }
 
@@ -28,41 +29,43 @@ func (n *Net) ForwardTrain(b Batch, s Step) []float32 {
 	if !n.opt.Training {
 		panic("convmode: ForwardTrain of a Net without Options.Training")
 	}
-	n.begin(b, true)
-	n.step = s
-	logits := n.forward()
-	n.ready = true
+	p := &n.pass
+	p.begin(b, true)
+	p.step = s
+	logits := p.forward()
+	p.ready = true
 	return logits
 }
 
-func (n *Net) forward() []float32 {
-	n.pool.For(n.items(), n.loops.encode)
-	for i := range n.layers {
-		n.block = i
-		if w := n.layers[i].mixing; w != nil {
-			w.Pack()
+func (p *pass) forward() []float32 {
+	p.pool.For(p.items(), p.loops.encode)
+	for _, bk := range p.blocks {
+		if bk.mixing != nil {
+			bk.mixing.Pack()
 		}
-		n.sharedBefore(i)
-		n.layers[i].sequence.forward()
-		n.pool.For(n.items(), n.loops.block)
+		bk.in.sharedNorms()
+		bk.sequence.forward()
+		p.pool.For(p.items(), bk.loops.tile)
 	}
-	n.sharedBefore(len(n.layers))
-	if n.batchNorm() && !n.sharedNorms() {
-		n.pool.For(n.cfg.DModel, n.loops.closeNorm)
+	top := p.top()
+	top.sharedNorms()
+	if p.batchNorm() && !p.overShards() {
+		p.pool.For(p.cfg.DModel, top.loops.batchNorms)
 	}
-	return n.decode()
+	return p.decode()
 }
 
 // BlockOutput returns a copy of x_{i+1}, the output of block i, [Size][H][Len]. It panics unless
 // the last forward pass was a ForwardTrain.
 func (n *Net) BlockOutput(i int) []float32 {
-	if n.acts != &n.keep || i < 0 || i >= len(n.layers) {
+	p := &n.pass
+	if !p.train || i < 0 || i >= len(p.blocks) {
 		panic(fmt.Sprintf("convmode: no output of block %d is kept", i))
 	}
-	out := make([]float32, 0, n.size*n.cfg.DModel*n.length)
-	for b := range n.size {
-		for h := range n.cfg.DModel {
-			out = append(out, n.row(n.keep.x[i+1], b, h)...)
+	out := make([]float32, 0, p.size*p.cfg.DModel*p.length)
+	for b := range p.size {
+		for h := range p.cfg.DModel {
+			out = append(out, p.row(p.inputs[i+1].x, b, h)...)
 		}
 	}
 	return out
@@ -73,35 +76,36 @@ func (n *Net) BlockOutput(i int) []float32 {
 // the index of a sequence as well. If every value is finite, it returns "" and −1. It panics unless
 // the last forward pass was a ForwardTrain.
 func (n *Net) NonFinite() (place string, sequence int) {
-	if n.acts != &n.keep {
+	p := &n.pass
+	if !p.train {
 		panic("convmode: NonFinite: no activations are kept")
 	}
 	bad := func(v float32) bool { return v-v != 0 }
 	channels, names := n.cfg.DInput, []string{"the input"}
-	if n.batch.X == nil {
+	if p.batch.X == nil {
 		channels = 0
 	}
-	rows := []func(b, c int) []float32{func(b, c int) []float32 { return n.input(b).Row(c) }}
+	rows := []func(b, c int) []float32{func(b, c int) []float32 { return p.input(b).Row(c) }}
 	counts := []int{channels}
-	for i, x := range n.keep.x {
+	for i, in := range p.inputs {
 		name := "the output of the encoder"
 		if i > 0 {
 			name = fmt.Sprintf("the output of \"layers.%d\"", i-1)
 		}
 		names, counts = append(names, name), append(counts, n.cfg.DModel)
-		rows = append(rows, func(b, h int) []float32 { return n.row(x, b, h) })
+		rows = append(rows, func(b, h int) []float32 { return p.row(in.x, b, h) })
 	}
 	for i, row := range rows {
-		for b := range n.size {
+		for b := range p.size {
 			for c := range counts[i] {
-				if at := slices.IndexFunc(row(b, c)[:n.trueLen(b)], bad); at >= 0 {
+				if at := slices.IndexFunc(row(b, c)[:p.trueLen(b)], bad); at >= 0 {
 					return fmt.Sprintf("%s is %v at channel %d, position %d", names[i], row(b, c)[at], c, at), b
 				}
 			}
 		}
 	}
-	if at := slices.IndexFunc(n.logits, bad); at >= 0 {
-		return fmt.Sprintf("the output of the decoder is %v", n.logits[at]), at * n.size / len(n.logits)
+	if at := slices.IndexFunc(p.logits, bad); at >= 0 {
+		return fmt.Sprintf("the output of the decoder is %v", p.logits[at]), at * p.size / len(p.logits)
 	}
 	return "", -1
 }

@@ -152,8 +152,9 @@ func compareLogits(t *testing.T, logits []float32, g *golden.Checkpoint) {
 func compareKernels(t *testing.T, n *Net, i int, g *golden.Checkpoint) {
 	t.Helper()
 	for r, h := range g.Kernel.Rows {
-		k, _ := n.taps(&n.workers[0])
-		n.layers[i].source.kernels(n.plan.kernel, n.workers[0].conv, h, k, nil)
+		p := &n.pass
+		k, _ := p.blocks[i].taps(&p.workers[0])
+		p.blocks[i].source.kernels(p.plan.kernel, p.workers[0].conv, h, k, nil)
 		for s, tap := range g.Kernel.Taps {
 			if want := g.Kernel.Values[i][r][s]; !(math.Abs(float64(k[tap])-want) <= 1e-6*g.MaxAbs[i]) {
 				t.Errorf("block %d, channel %d, tap %d: %v, expected %v", i, h, tap, k[tap], want)

@@ -265,7 +265,7 @@ func goldenLayer(t *testing.T, c model.Config, g *golden.KernelLayer) *model.Mod
 func inputGrad(n *Net) []float32 {
 	var dx []float32
 	for h := range n.cfg.DModel {
-		dx = append(dx, n.row(n.grad, 0, h)...)
+		dx = append(dx, n.pass.row(n.pass.grad, 0, h)...)
 	}
 	return dx
 }

@@ -34,7 +34,7 @@ func (o Options) Memory(c model.Config) float64 {
 }
 
 // arrays returns the number of arrays [MaxBatch][H][MaxLen] of the activations (see
-// newActivations).
+// newBlocks).
 func (o Options) arrays(c model.Config) float64 {
 	if !o.Training {
 		return 2

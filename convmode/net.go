@@ -2,11 +2,14 @@
 //
 // Forward computes the logits of a Batch of sequences. Those of a regression are standardised, in
 // training and in inference; model.Meta.OutputScale converts them to the target's unit, in which
-// package recurrent gives them. Backward takes ∂loss/∂logits and adds the
-// gradient of every weight to a model.Weights. An SSM is one long convolution over pairs of rows
-// (package fftkernel, docs/maths.md §9.2). S5 and the LRU, which have one SSM for all channels, are
-// a scan over time between two matrix products (docs/maths.md §19.2). All other operations work on
-// tiles of [H] × a few hundred positions, which stay in the cache. Activations are float32
+// package recurrent gives them. Backward takes ∂loss/∂logits and adds the gradient of every weight
+// to a model.Weights.
+//
+// A Net is what is built once, and its pass is one call: a batch and its activations. The pass goes
+// through blocks, between which an input is what the next block reads. A block's sequenceLayer is
+// one long convolution per channel over pairs of rows (package fftkernel, docs/maths.md §9.2), or
+// for S5 and the LRU a scan over time between two matrix products (§19.2). All other operations
+// work on tiles of [H] × a few hundred positions, which stay in the cache. Activations are float32
 // [B][H][L], time contiguous, with rows aligned to 64 bytes. The work is cut into items whose
 // borders and order of summation do not depend on the number of workers, so the bits of the result
 // do not either.
@@ -42,58 +45,16 @@ type Options struct {
 	Fixed bool
 }
 
-// Net is a network with its workspaces. Every call reads the model's weights, so a trainer may
-// change them between calls, unless they are Fixed. A Net belongs to one goroutine at a time.
+// Net is a network, built once, with the memory of its passes. Every call reads the model's
+// weights, so a trainer may change them between calls, unless they are Fixed. A Net belongs to one
+// goroutine at a time.
 type Net struct {
-	cfg       model.Config
-	shard     Shard // zero: batches are not divided
-	w         *model.Weights
-	stepScale float64
-	opt       Options
-	pool      *par.Pool
-	workers   []worker
-	layers    []layer
-	entry     []*norm // [NLayers+1] the norm between x_i and block i or, last, the pool; may be nil
-	exit      []*norm // [NLayers] the norm at the end of block i (post-norm networks)
-	plans     map[int]*plan
-	loops     loops
-
-	infer, keep activations // of Forward and of ForwardTrain; keep is empty without Training
-	grad        array       // ∂loss/∂x_i of the current block
-	partials    partials    // sums over groups of tiles
-	pooled      []float32   // [B][H]
-	dPooled     []float32   // [B][H]
-	pairs       pairs       // of networks that compare two sequences
-	logits      []float32
-	poleGrad    *poleGrad // of S4D; nil without training
-	scans       *scans    // of S5 and the LRU; nil for others
-
-	// The current call.
-	grid
-	batch   Batch
-	plan    *plan
-	acts    *activations
-	train   bool // batch statistics, dropout
-	ready   bool // keep holds a forward pass that Backward may use
-	kept    keptKernels
-	block   int // the block whose loops run
-	step    Step
-	grads   *model.Weights
-	dLogits []float32
-	shared  sharedNorm // the norm over several shards whose loops run
-}
-
-// layer is the state of a block apart from its activations.
-type layer struct {
-	sequence sequenceLayer
-	source   kernelSource // of a convolution; nil without an SSM
-	spectra  []float32    // [H][spectrum] if kept (see keepsSpectra); else nil
-	inner    []float32    // [B][H] dropout after the activation; nil without dropout
-	outer    []float32    // [B][H] dropout on the block's output
-	mixing   *vek.Weights // [2H][H] or [H][H]; nil without mixing
-	mixBias  []float32
-	dMixing  vek.Matrix // the gradients, during Backward
-	dMixBias []float32
+	cfg   model.Config
+	w     *model.Weights
+	opt   Options // with its defaults
+	shard Shard   // zero: batches are not divided
+	pool  *par.Pool
+	pass  pass
 }
 
 // New builds the workspaces to run m. Weights are shared, not copied.
@@ -117,24 +78,15 @@ func New(m *model.Model, opt Options) (*Net, error) {
 	if err := checkKernels(m, opt); err != nil {
 		return nil, err
 	}
-	n := &Net{cfg: m.Config, w: m.Weights, stepScale: opt.StepScale, opt: opt, plans: map[int]*plan{}}
-	n.newNorms()
+	n := &Net{cfg: m.Config, w: m.Weights, opt: opt}
 	if opt.Shard != nil {
 		n.shard = *opt.Shard
 	}
-	n.shared.sums = make([]float64, 2*n.cfg.DModel)
-	n.newActivations()
-	n.newLayers()
-	if err := n.recoverOutputs(m); err != nil {
+	n.pass.init(n)
+	if err := n.pass.recoverOutputs(m); err != nil {
 		return nil, err
 	}
-	n.newDecoder()
-	if opt.Training {
-		n.newPartials()
-	}
-	n.newWorkers()
-	n.planFor(opt.MaxLen)
-	n.newLoops()
+	n.pass.planFor(opt.MaxLen)
 	n.pool = par.New(opt.Workers)
 	return n, nil
 }
@@ -184,53 +136,8 @@ func checkKernels(m *model.Model, opt Options) error {
 	return nil
 }
 
-// newLayers allocates what blocks own.
-func (n *Net) newLayers() {
-	c := n.cfg
-	switch {
-	case c.SSM.MIMO():
-		n.newScans()
-	case n.opt.Training:
-		n.poleGrad = newPoleGrad(c)
-	}
-	n.layers = make([]layer, n.cfg.NLayers)
-	for i := range n.layers {
-		l, w := &n.layers[i], &n.w.Layers[i]
-		n.newSequence(l, i)
-		if n.opt.Training && c.Dropout > 0 {
-			l.inner = make([]float32, n.opt.MaxBatch*c.DModel)
-			l.outer = make([]float32, n.opt.MaxBatch*c.DModel)
-		}
-		if n.mixingRows() > 0 {
-			l.mixing = vek.NewWeights(n.mixingMatrix(w.MixWeight), false)
-		}
-		l.mixBias = w.MixBias
-	}
-}
-
 func (n *Net) mixingRows() int { return n.cfg.MixingRows() }
 
 func (n *Net) mixingMatrix(data []float32) vek.Matrix {
 	return vek.MatrixOf(data, n.mixingRows(), n.cfg.DModel)
-}
-
-// loops holds the bodies of the parallel loops. They are made once, so that a step allocates no
-// closures.
-type loops struct {
-	encode, conv, block, closeNorm, pool, decode               func(worker, item int)
-	topGrad, decodeGrad, topNormGrad, groupGrad, sum, convGrad func(worker, item int)
-	encodeGrad, sharedSum, sharedSquares, sharedApply          func(worker, item int)
-	sharedDots, sharedNormGrad, addNormGrad                    func(worker, item int)
-}
-
-func (n *Net) newLoops() {
-	n.loops = loops{
-		encode: n.encodeTile, conv: n.convChannel, block: n.blockTile, closeNorm: n.closeNormChannel,
-		pool: n.poolChannels, decode: n.decodeTile,
-		topGrad: n.topGradTile, decodeGrad: n.decodeGradChannels, topNormGrad: n.topNormGradChannel,
-		groupGrad: n.groupGrad, sum: n.sumRoots, convGrad: n.convGradChannel,
-		encodeGrad: n.encodeGradChannels, sharedSum: n.sharedSumChannel, sharedSquares: n.sharedSquaresChannel,
-		sharedApply: n.sharedApplyChannel, sharedDots: n.sharedDotsChannel, sharedNormGrad: n.sharedNormGradChannel,
-		addNormGrad: n.addNormGradChannel,
-	}
 }

@@ -28,51 +28,51 @@ func (n *Net) compareMatrix(weight []float32) vek.Matrix {
 	return vek.MatrixOf(weight, n.cfg.DModel, 4*n.cfg.DModel)
 }
 
-// pairOf returns the pooled sequences of pair p, or their gradients, and the four parts of its
+// pairOf returns the pooled sequences of pair i, or their gradients, and the four parts of its
 // features.
-func (n *Net) pairOf(pooled []float32, features rows, p int) (a, b []float32, part [4][]float32) {
-	h := n.cfg.DModel
-	row := features.Row(p)
-	for i := range part {
-		part[i] = row[i*h : (i+1)*h]
+func (p *pass) pairOf(pooled []float32, features rows, i int) (a, b []float32, part [4][]float32) {
+	h := p.cfg.DModel
+	row := features.Row(i)
+	for j := range part {
+		part[j] = row[j*h : (j+1)*h]
 	}
-	return pooled[2*p*h : (2*p+1)*h], pooled[(2*p+1)*h : (2*p+2)*h], part
+	return pooled[2*i*h : (2*i+1)*h], pooled[(2*i+1)*h : (2*i+2)*h], part
 }
 
 // compare returns GELU(W·[a, b, a−b, a·b] + bias) for every pair of the batch.
-func (n *Net) compare() vek.Matrix {
-	k, count := &n.pairs, n.outputCount()
-	for p := range count {
-		a, b, part := n.pairOf(n.pooled, k.features, p)
+func (p *pass) compare() vek.Matrix {
+	k, count := &p.pairs, p.outputCount()
+	for i := range count {
+		a, b, part := p.pairOf(p.pooled, k.features, i)
 		copy(part[0], a)
 		copy(part[1], b)
-		for i := range a {
-			part[2][i], part[3][i] = a[i]-b[i], a[i]*b[i]
+		for j := range a {
+			part[2][j], part[3][j] = a[j]-b[j], a[j]*b[j]
 		}
-		copy(k.linear.Row(p), n.w.CompareBias)
+		copy(k.linear.Row(i), p.w.CompareBias)
 	}
 	linear, active := k.linear.to(count), k.active.to(count)
-	vek.Gemm(linear, k.features.to(count), n.compareMatrix(n.w.CompareWeight), false, true, true, n.workers[0].gemm)
+	vek.Gemm(linear, k.features.to(count), p.compareMatrix(p.w.CompareWeight), false, true, true, p.workers[0].gemm)
 	vek.GELU(active.Data, linear.Data)
 	return active
 }
 
 // compareGrad adds the gradients of the linear layer and computes dPooled from dActive.
-func (n *Net) compareGrad() {
-	k, count, scratch := &n.pairs, n.outputCount(), n.workers[0].gemm
+func (p *pass) compareGrad() {
+	k, count, scratch := &p.pairs, p.outputCount(), p.workers[0].gemm
 	d, df := k.dLinear.to(count), k.dFeatures.to(count)
-	for p := range count {
-		vek.GELUGrad(k.dLinear.Row(p), k.linear.Row(p), k.dActive.Row(p))
-		vek.Add(n.grads.CompareBias, n.grads.CompareBias, k.dLinear.Row(p))
+	for i := range count {
+		vek.GELUGrad(k.dLinear.Row(i), k.linear.Row(i), k.dActive.Row(i))
+		vek.Add(p.grads.CompareBias, p.grads.CompareBias, k.dLinear.Row(i))
 	}
-	vek.Gemm(n.compareMatrix(n.grads.CompareWeight), d, k.features.to(count), true, false, true, scratch)
-	vek.Gemm(df, d, n.compareMatrix(n.w.CompareWeight), false, false, false, scratch)
-	for p := range count {
-		a, b, _ := n.pairOf(n.pooled, k.features, p)
-		da, db, g := n.pairOf(n.dPooled, k.dFeatures, p)
-		for i := range a {
-			da[i] = g[0][i] + g[2][i] + float32(g[3][i]*b[i])
-			db[i] = g[1][i] - g[2][i] + float32(g[3][i]*a[i])
+	vek.Gemm(p.compareMatrix(p.grads.CompareWeight), d, k.features.to(count), true, false, true, scratch)
+	vek.Gemm(df, d, p.compareMatrix(p.w.CompareWeight), false, false, false, scratch)
+	for i := range count {
+		a, b, _ := p.pairOf(p.pooled, k.features, i)
+		da, db, g := p.pairOf(p.dPooled, k.dFeatures, i)
+		for j := range a {
+			da[j] = g[0][j] + g[2][j] + float32(g[3][j]*b[j])
+			db[j] = g[1][j] - g[2][j] + float32(g[3][j]*a[j])
 		}
 	}
 }

@@ -51,12 +51,11 @@ func (o Options) maxPartials(c model.Config) int {
 	return min(maxRoots+pairLevels*par.Workers(o.Workers), groups)
 }
 
-func (n *Net) newPartials() {
-	h, rows := n.cfg.DModel, n.mixingRows()
-	p := &n.partials
-	p.memory = make([]partial, n.opt.maxPartials(n.cfg))
+func newPartials(c model.Config, o Options) *partials {
+	h, rows := c.DModel, c.MixingRows()
+	p := &partials{memory: make([]partial, o.maxPartials(c))}
 	for i := range p.memory {
-		all := vek.Aligned(partialFloats(n.cfg))
+		all := vek.Aligned(partialFloats(c))
 		rest := all
 		take := func(size int) []float32 {
 			s := rest[:size]
@@ -69,6 +68,7 @@ func (n *Net) newPartials() {
 		}
 	}
 	p.free = make([]*partial, 0, len(p.memory))
+	return p
 }
 
 // reset makes all partials free.
@@ -131,53 +131,5 @@ func roots(groups int) int {
 	return groups
 }
 
-// groups is the number of groups of the batch's tiles.
-func (n *Net) groups() int { return min(maxGroups, n.items()) }
-
-// groupFloats is the number of floats that the current loop sums. Before block 0 there is at most a
-// norm.
-func (n *Net) groupFloats() int {
-	if n.block < 0 {
-		return 4 * n.cfg.DModel
-	}
-	return partialFloats(n.cfg)
-}
-
-// sumGroups runs the backward of all groups and adds their sums to the gradients of the current
-// block and of the norm after it.
-func (n *Net) sumGroups() {
-	n.partials.reset()
-	n.pool.For(n.groups(), n.loops.groupGrad)
-	n.pool.For((n.groupFloats()+sumChunk-1)/sumChunk, n.loops.sum)
-	p := n.partials.roots[0]
-	addTo := func(dst, src []float32) {
-		if dst != nil {
-			vek.Add(dst, dst, src)
-		}
-	}
-	if i := n.block; i >= 0 {
-		l := &n.layers[i]
-		addTo(l.dMixing.Data, p.mixing.Data)
-		addTo(l.dMixBias, p.mixBias)
-		if nm := n.exit[i]; nm != nil {
-			addTo(nm.dGamma, p.exitGamma)
-			addTo(nm.dBeta, p.exitBeta)
-		}
-	}
-	if nm := n.entry[n.block+1]; nm != nil {
-		addTo(nm.dGamma, p.entryGamma)
-		addTo(nm.dBeta, p.entryBeta)
-	}
-}
-
 // sumChunk is the part of the roots that one item adds up.
 const sumChunk = 2048
-
-// sumRoots adds one chunk of all roots to the first.
-func (n *Net) sumRoots(_, chunk int) {
-	first := n.partials.roots[0].all[:n.groupFloats()]
-	lo, hi := chunk*sumChunk, min((chunk+1)*sumChunk, len(first))
-	for _, root := range n.partials.roots[1:roots(n.groups())] {
-		vek.Add(first[lo:hi], first[lo:hi], root.all[lo:hi])
-	}
-}

@@ -19,25 +19,24 @@ func TestPartialsOrder(t *testing.T) {
 	for groups := 1; groups <= maxGroups; groups++ {
 		var expected float32
 		for round, workers := range []int{1, 2, 3, 7, 16, 64, 200} {
-			n := &Net{cfg: c, opt: Options{MaxBatch: groups, MaxLen: 1, Workers: workers}}
-			n.newPartials()
-			n.partials.reset()
+			p := newPartials(c, Options{MaxBatch: groups, MaxLen: 1, Workers: workers})
+			p.reset()
 			busy := map[int]*partial{}
 			for next := 0; next < groups || len(busy) > 0; {
 				if next < groups && len(busy) < workers && (len(busy) == 0 || r.IntN(2) == 0) {
-					busy[next] = n.partials.take()
+					busy[next] = p.take()
 					next++
 					continue
 				}
 				for group, part := range busy { // in random order
 					part.all[0] = 1 / float32(group+1)
-					n.partials.add(group, groups, len(part.all), part)
+					p.add(group, groups, len(part.all), part)
 					delete(busy, group)
 					break
 				}
 			}
 			got := float32(0)
-			for _, root := range n.partials.roots[:roots(groups)] {
+			for _, root := range p.roots[:roots(groups)] {
 				got += root.all[0]
 			}
 			if round == 0 {
@@ -60,8 +59,8 @@ func TestPartialsOrder(t *testing.T) {
 func TestGroups(t *testing.T) {
 	c := tiny()
 	n := newNet(t, newModel(t, c), Options{MaxBatch: 64, MaxLen: 2, Workers: 64, Training: true})
-	n.grid = newGrid(64, 2, c.DModel)
-	if got := n.groups(); got < 64 {
+	n.pass.grid = newGrid(64, 2, c.DModel)
+	if got := n.pass.groups(); got < 64 {
 		t.Errorf("64 tiles form %d groups, which feed %[1]d workers of 64", got)
 	}
 	c.DModel = 256

@@ -18,15 +18,15 @@ type plan struct {
 
 // planFor returns the plan for batches of a length. Lengths are rounded up to one of eight per
 // octave, so that batches of similar length share a plan and few plans are kept.
-func (n *Net) planFor(length int) *plan {
-	planned := min(roundLength(length), n.opt.MaxLen)
-	p := n.plans[planned]
-	if p == nil {
-		p = n.newPlan(planned)
-		n.plans[planned] = p
-		n.growWorkers(p)
+func (p *pass) planFor(length int) *plan {
+	planned := min(roundLength(length), p.opt.MaxLen)
+	pl := p.plans[planned]
+	if pl == nil {
+		pl = p.newPlan(planned)
+		p.plans[planned] = pl
+		p.growWorkers(pl)
 	}
-	return p
+	return pl
 }
 
 func (n *Net) newPlan(length int) *plan {
@@ -35,10 +35,10 @@ func (n *Net) newPlan(length int) *plan {
 	}
 	taps := length
 	if n.cfg.SSM.LMax > 0 {
-		taps = min(length, max(1, int(math.Round(float64(n.cfg.SSM.LMax)/n.stepScale))))
+		taps = min(length, max(1, int(math.Round(float64(n.cfg.SSM.LMax)/n.opt.StepScale))))
 	}
 	conv := fftkernel.NewConv(length, taps, n.cfg.SSM.Bidirectional)
-	kernel := newKernelPlan(n.cfg, n.stepScale, taps)
+	kernel := newKernelPlan(n.cfg, n.opt.StepScale, taps)
 	return &plan{conv: conv, kernel: kernel, length: length, taps: taps, scratch: max(conv.ScratchLen(), kernel.ScratchLen())}
 }
 

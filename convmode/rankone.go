@@ -72,18 +72,18 @@ func (s *rankOne) recovers() bool { return s.stepScale != 1 && s.params.RateRule
 
 // recoverOutputs returns an error if C of a layer cannot be recovered where its kernels need it. It
 // keeps the recovered C of fixed weights.
-func (n *Net) recoverOutputs(m *model.Model) error {
-	for i := range n.layers {
-		s, ok := n.layers[i].source.(*rankOne)
+func (p *pass) recoverOutputs(m *model.Model) error {
+	for i, bk := range p.blocks {
+		s, ok := bk.source.(*rankOne)
 		if !ok || !s.recovers() {
 			continue
 		}
-		p := m.SSMParams(i)
-		if err := p.RecoverChannels(0, p.DModel); err != nil {
-			return fmt.Errorf("convmode: layer %d, StepScale %v: %w", i, n.stepScale, err)
+		params := m.SSMParams(i)
+		if err := params.RecoverChannels(0, params.DModel); err != nil {
+			return fmt.Errorf("convmode: layer %d, StepScale %v: %w", i, p.opt.StepScale, err)
 		}
-		if n.opt.Fixed {
-			s.full = p.C
+		if p.opt.Fixed {
+			s.full = params.C
 		}
 	}
 	return nil

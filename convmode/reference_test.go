@@ -28,7 +28,7 @@ func TestReference(t *testing.T) {
 			m := newModel(t, c)
 			n := newNet(t, m, Options{MaxBatch: w.size, MaxLen: w.length, Workers: 2, Training: true, StepScale: w.stepScale})
 			b, step := newBatch(c, 1, w.size, w.length, w.lengths...), Step{Seed: 4, Step: 9}
-			truth := frommodel.Network(m, n.stepScale)
+			truth := frommodel.Network(m, n.opt.StepScale)
 			in := widenBatch(c, b)
 
 			within(t, "inference", n.Forward(b), truth.Forward(in).Logits, outputError)

@@ -17,12 +17,15 @@ const (
 // scanLayer is the sequenceLayer of S5 and the LRU: one SSM for all channels, a matrix product with
 // B̄, a scan over time, and a matrix product with C (docs/maths.md §19.2).
 type scanLayer struct {
-	n       *Net
+	bk      *block
 	scans   *scans
 	params  *ssm.Params
 	disc    *ssm.Scan
 	weights *ssm.ScanWeights
 	states  [][]float32 // [directions][MaxBatch][MaxLen+1][2P], see rows
+
+	fill, before, scan, output                      func(w, item int)
+	skipGrad, scanGrad, sumGrad, inputGrad, closing func(w, item int)
 }
 
 // scans is what the scanLayers of a Net share.
@@ -31,84 +34,76 @@ type scans struct {
 	directions int
 	states     [][]float32 // of inference, in all layers; nil in training
 
-	fill, before, scan, output                      func(w, item int)
-	skipGrad, scanGrad, sumGrad, inputGrad, closing func(w, item int)
-
-	grad        *ssm.Params // gradients of the current layer
+	grad        *ssm.Params // gradients of the layer whose backward pass runs
 	matrixGrad  *ssm.Scan   // those of λ̄ and B̄
 	contributed []scanGrads // [groups·directions], see scanGrads
 }
 
-func (n *Net) newScans() {
+func (n *Net) newScans() *scans {
 	s := &scans{modes: n.cfg.SSM.Modes(), directions: n.cfg.SSM.Directions()}
-	n.scans = s
-	current := func(f func(l *scanLayer, w, item int)) func(w, item int) {
-		return func(w, item int) { f(n.layers[n.block].sequence.(*scanLayer), w, item) }
-	}
-	s.fill, s.before = current((*scanLayer).fillMode), current((*scanLayer).beforeChannel)
-	s.scan, s.output = current((*scanLayer).scanSequence), current((*scanLayer).outputTile)
-	s.skipGrad, s.scanGrad = current((*scanLayer).skipGradChannel), current((*scanLayer).scanGradGroup)
-	s.sumGrad, s.inputGrad = current((*scanLayer).sumGradMode), current((*scanLayer).inputGradTile)
-	s.closing = current((*scanLayer).closeGradChannel)
 	if !n.opt.Training {
-		s.states = n.newStates()
-		return
+		s.states = n.newStates(s)
+		return s
 	}
 	p := n.cfg.NewSSMParams()
 	s.grad, s.matrixGrad = p, ssm.NewScan(p.Config)
 	for range n.opt.scanGroups() * s.directions {
 		s.contributed = append(s.contributed, newScanGrads(s.modes, n.cfg.DModel))
 	}
+	return s
 }
 
 // newStates allocates the states of a layer. The row before the first or after the last is 0.
-func (n *Net) newStates() [][]float32 {
-	list := make([][]float32, n.scans.directions)
+func (n *Net) newStates(s *scans) [][]float32 {
+	list := make([][]float32, s.directions)
 	for dir := range list {
-		list[dir] = vek.Aligned(n.opt.MaxBatch * (n.opt.MaxLen + 1) * 2 * n.scans.modes)
+		list[dir] = vek.Aligned(n.opt.MaxBatch * (n.opt.MaxLen + 1) * 2 * s.modes)
 	}
 	return list
 }
 
-func (n *Net) newScanLayer() *scanLayer {
-	p := n.cfg.NewSSMParams()
+func (bk *block) newScanLayer() *scanLayer {
+	p := bk.cfg.NewSSMParams()
 	l := &scanLayer{
-		n: n, scans: n.scans, params: p, disc: ssm.NewScan(p.Config), weights: ssm.NewScanWeights(p.Config), states: n.scans.states,
+		bk: bk, scans: bk.scans, params: p, disc: ssm.NewScan(p.Config), weights: ssm.NewScanWeights(p.Config), states: bk.scans.states,
 	}
 	if l.states == nil {
-		l.states = n.newStates()
+		l.states = bk.newStates(bk.scans)
 	}
+	l.fill, l.before, l.scan, l.output = l.fillMode, l.beforeChannel, l.scanSequence, l.outputTile
+	l.skipGrad, l.scanGrad, l.sumGrad = l.skipGradChannel, l.scanGradGroup, l.sumGradMode
+	l.inputGrad, l.closing = l.inputGradTile, l.closeGradChannel
 	return l
 }
 
 func (l *scanLayer) forward() {
-	n, s := l.n, l.scans
-	if !n.kept.valid {
-		n.w.Layers[n.block].FillSSM(l.params)
-		n.pool.For(s.modes, s.fill)
+	bk, s := l.bk, l.scans
+	if !bk.computed {
+		bk.weights.FillSSM(l.params)
+		bk.pool.For(s.modes, l.fill)
 	}
-	n.pool.For(n.cfg.DModel, s.before)
-	n.pool.For(n.size*s.directions*l.parts(n.size), s.scan)
-	n.pool.For(n.items(), s.output)
+	bk.pool.For(bk.cfg.DModel, l.before)
+	bk.pool.For(bk.size*s.directions*l.parts(bk.size), l.scan)
+	bk.pool.For(bk.items(), l.output)
 }
 
 // fillMode discretises a mode.
 func (l *scanLayer) fillMode(_, mode int) {
-	l.params.DiscretizeScan(l.disc, l.n.stepScale, mode, mode+1)
+	l.params.DiscretizeScan(l.disc, l.bk.opt.StepScale, mode, mode+1)
 	l.weights.Fill(l.params, l.disc, mode, mode+1)
 }
 
 // beforeChannel applies the operations before the SSM to a channel.
-func (l *scanLayer) beforeChannel(_, h int) {
-	l.n.batchNormBefore(l.n.block, h)
-	l.n.dropChannel(&l.n.layers[l.n.block], h)
+func (l *scanLayer) beforeChannel(w, h int) {
+	l.bk.in.batchNormsChannel(w, h)
+	l.bk.dropChannel(h)
 }
 
 // parts returns the number of items into which the modes of a scan are divided, for the given
 // number of sequences or groups. The results are bit-identical for any number.
 func (l *scanLayer) parts(count int) int {
 	items := count * l.scans.directions
-	wanted := (l.n.opt.Workers + items - 1) / items
+	wanted := (l.bk.opt.Workers + items - 1) / items
 	return max(1, min(wanted, l.scans.modes/scanModes))
 }
 
@@ -124,9 +119,9 @@ func (l *scanLayer) item(item, count int) (i, dir, lo, hi int) {
 // steps returns the number of samples of a direction. The second direction starts at the true end.
 func (l *scanLayer) steps(b, dir int) int {
 	if dir == 0 {
-		return l.n.length
+		return l.bk.length
 	}
-	return l.n.trueLen(b)
+	return l.bk.trueLen(b)
 }
 
 // positions returns the positions of steps [from, to) of a direction.
@@ -140,7 +135,7 @@ func positions(dir, steps, from, to int) span {
 // rows returns the states at positions s. If past is true, it returns those one step earlier, which
 // exist for the first step, too.
 func (l *scanLayer) rows(b, dir int, s span, past bool) vek.Matrix {
-	width, at := 2*l.scans.modes, b*(l.n.opt.MaxLen+1)+s.lo
+	width, at := 2*l.scans.modes, b*(l.bk.opt.MaxLen+1)+s.lo
 	if past != (dir == 0) { // the first direction's states are one row later
 		at++
 	}
@@ -160,8 +155,8 @@ func (l *scanLayer) eachPart(lo, hi int, f func(from, to int)) {
 
 // scanSequence computes the states of one sequence, direction and range of modes.
 func (l *scanLayer) scanSequence(w, item int) {
-	n, ws := l.n, &l.n.workers[w]
-	b, dir, lo, hi := l.item(item, n.size)
+	bk, ws := l.bk, &l.bk.workers[w]
+	b, dir, lo, hi := l.item(item, bk.size)
 	steps, state := l.steps(b, dir), ws.state
 	before := l.rows(b, dir, positions(dir, steps, 0, 1), true)
 	l.eachPart(lo, hi, func(from, to int) {
@@ -189,9 +184,9 @@ func (l *scanLayer) correct(state, delta []float32, lo, hi int) {
 
 // inputs sets rows = (B̄·u)ᵀ at positions s for the modes [lo, hi), and 0 in padding.
 func (l *scanLayer) inputs(ws *worker, b int, s span, rows vek.Matrix, lo, hi int) {
-	n := l.n
-	used := min(max(n.trueLen(b)-s.lo, 0), rows.Rows)
-	u := n.acts.u[n.block].tile(b, span{s.lo, s.lo + used})
+	bk := l.bk
+	used := min(max(bk.trueLen(b)-s.lo, 0), rows.Rows)
+	u := bk.in.u.tile(b, span{s.lo, s.lo + used})
 	l.eachPart(lo, hi, func(from, to int) {
 		for t := used; t < rows.Rows; t++ {
 			clear(rows.Row(t)[from:to])
@@ -206,20 +201,20 @@ func (l *scanLayer) inputs(ws *worker, b int, s span, rows vek.Matrix, lo, hi in
 
 // matrixB views rows [from, to) of the stacked B̄, and matrixC the stacked C of a direction.
 func (l *scanLayer) matrixB(from, to int) vek.Matrix {
-	h := l.n.cfg.DModel
+	h := l.bk.cfg.DModel
 	return vek.MatrixOf(l.weights.B[from*h:], to-from, h)
 }
 
 func (l *scanLayer) matrixC(dir int) vek.Matrix {
-	return vek.MatrixOf(l.weights.C[dir], l.n.cfg.DModel, 2*l.scans.modes)
+	return vek.MatrixOf(l.weights.C[dir], l.bk.cfg.DModel, 2*l.scans.modes)
 }
 
 // outputTile computes v = κ·Re(C·h) + D·mask(u) of a tile. v may be u.
 func (l *scanLayer) outputTile(w, item int) {
-	n, ws := l.n, &l.n.workers[w]
-	b, s := n.tile(item)
-	u, v := n.acts.u[n.block].tile(b, s), n.acts.v[n.block].tile(b, s)
-	used := min(max(n.trueLen(b)-s.lo, 0), v.Cols)
+	bk, ws := l.bk, &l.bk.workers[w]
+	b, s := bk.tile(item)
+	u, v := bk.in.u.tile(b, s), bk.v.tile(b, s)
+	used := min(max(bk.trueLen(b)-s.lo, 0), v.Cols)
 	for h := range v.Rows {
 		out := v.Row(h)
 		vek.Scale(out[:used], l.weights.D[h], u.Row(h)[:used])

@@ -24,36 +24,36 @@ func newScanGrads(modes, h int) scanGrads {
 	return scanGrads{vek.Aligned(2 * modes * h), vek.Aligned(2 * modes * h), make([]float64, 2*modes)}
 }
 
-func (l *scanLayer) groups() int { return min(l.n.size, maxScanGroups) }
+func (l *scanLayer) groups() int { return min(l.bk.size, maxScanGroups) }
 
 // backward computes the gradients of docs/maths.md §19.3.
 func (l *scanLayer) backward() {
-	n, s := l.n, l.scans
-	n.pool.For(n.cfg.DModel, s.skipGrad)
-	n.pool.For(l.groups()*s.directions*l.parts(l.groups()), s.scanGrad)
-	n.pool.For(s.modes, s.sumGrad)
-	n.grads.Layers[n.block].AddSSM(s.grad)
-	n.pool.For(n.items(), s.inputGrad)
-	n.pool.For(n.cfg.DModel, s.closing)
+	bk, s := l.bk, l.scans
+	bk.pool.For(bk.cfg.DModel, l.skipGrad)
+	bk.pool.For(l.groups()*s.directions*l.parts(l.groups()), l.scanGrad)
+	bk.pool.For(s.modes, l.sumGrad)
+	bk.grads.AddSSM(s.grad)
+	bk.pool.For(bk.items(), l.inputGrad)
+	bk.pool.For(bk.cfg.DModel, l.closing)
 }
 
 // skipGradChannel adds ∂D of a channel.
 func (l *scanLayer) skipGradChannel(_, h int) {
-	n, sum := l.n, float32(0)
-	for b := range n.size {
-		used := n.trueLen(b)
-		sum += vek.Dot(n.row(n.acts.v[n.block], b, h)[:used], n.row(n.acts.u[n.block], b, h)[:used])
+	bk, sum := l.bk, float32(0)
+	for b := range bk.size {
+		used := bk.trueLen(b)
+		sum += vek.Dot(bk.row(bk.v, b, h)[:used], bk.row(bk.in.u, b, h)[:used])
 	}
-	n.grads.Layers[n.block].D[h] += sum
+	bk.grads.D[h] += sum
 }
 
 // scanGradGroup runs the backward pass of the scans of a group of sequences, one direction and a
 // range of modes. It replaces the states by their gradients s.
 func (l *scanLayer) scanGradGroup(w, item int) {
-	n, ws := l.n, &l.n.workers[w]
+	bk, ws := l.bk, &l.bk.workers[w]
 	group, dir, lo, hi := l.item(item, l.groups())
 	sums := &l.scans.contributed[group*l.scans.directions+dir]
-	width, h := 2*l.scans.modes, n.cfg.DModel
+	width, h := 2*l.scans.modes, bk.cfg.DModel
 	b, c := vek.MatrixOf(sums.b, width, h), vek.MatrixOf(sums.c, h, width)
 	l.eachPart(lo, hi, func(from, to int) {
 		clear(sums.b[from*h : to*h])
@@ -62,21 +62,21 @@ func (l *scanLayer) scanGradGroup(w, item int) {
 			clear(c.Row(i)[from:to])
 		}
 	})
-	for i := group * n.size / l.groups(); i < (group+1)*n.size/l.groups(); i++ {
+	for i := group * bk.size / l.groups(); i < (group+1)*bk.size/l.groups(); i++ {
 		l.scanGradSequence(ws, sums, b, c, i, dir, lo, hi)
 	}
 }
 
 // scanGradSequence adds the gradients of a sequence, from the last chunk of steps to the first.
 func (l *scanLayer) scanGradSequence(ws *worker, sums *scanGrads, dB, dC vek.Matrix, b, dir, lo, hi int) {
-	n := l.n
+	bk := l.bk
 	steps, state := l.steps(b, dir), ws.state
 	l.eachPart(lo, hi, func(from, to int) { clear(state[from:to]) })
 	for from := (steps - 1) / scanChunk * scanChunk; from >= 0; from -= scanChunk {
 		to := min(from+scanChunk, steps)
 		s := positions(dir, steps, from, to)
 		rows, grads := l.rows(b, dir, s, false), vek.MatrixOf(ws.states, to-from, 2*l.scans.modes)
-		g := n.acts.v[n.block].tile(b, s)
+		g := bk.v.tile(b, s)
 		l.eachPart(lo, hi, func(c0, c1 int) {
 			vek.Gemm(dC.Columns(c0, c1), g, rows.Columns(c0, c1), false, false, true, ws.gemm)
 			vek.Gemm(grads.Columns(c0, c1), g, l.matrixC(dir).Columns(c0, c1), true, false, false, ws.gemm)
@@ -88,8 +88,8 @@ func (l *scanLayer) scanGradSequence(ws *worker, sums *scanGrads, dB, dC vek.Mat
 			vek.ScanGrad(part, l.rows(b, dir, block, true), state, l.weights.Lambda, ws.pole, lo, hi, dir == 0)
 			l.correct(state, l.weights.Correction, lo, hi)
 		}
-		used := min(max(n.trueLen(b)-s.lo, 0), grads.Rows)
-		u := n.acts.u[n.block].tile(b, span{s.lo, s.lo + used})
+		used := min(max(bk.trueLen(b)-s.lo, 0), grads.Rows)
+		u := bk.in.u.tile(b, span{s.lo, s.lo + used})
 		l.eachPart(lo, hi, func(c0, c1 int) {
 			if used > 0 {
 				of := grads.Columns(c0, c1)
@@ -108,7 +108,7 @@ func (l *scanLayer) scanGradSequence(ws *worker, sums *scanGrads, dB, dC vek.Mat
 
 // sumGradMode sums the gradients of a mode over the groups, and computes those of its parameters.
 func (l *scanLayer) sumGradMode(_, mode int) {
-	s, h, modes := l.scans, l.n.cfg.DModel, l.scans.modes
+	s, h, modes := l.scans, l.bk.cfg.DModel, l.scans.modes
 	var lambda complex128
 	dB := s.matrixGrad.BBar[mode*h : (mode+1)*h]
 	clear(dB)
@@ -129,18 +129,18 @@ func (l *scanLayer) sumGradMode(_, mode int) {
 	s.matrixGrad.Lambda[mode] = lambda
 	s.grad.Step[mode], s.grad.Decay[mode], s.grad.Freq[mode] = 0, 0, 0
 	clear(s.grad.B[mode*h : (mode+1)*h])
-	l.params.BackwardScan(s.grad, s.matrixGrad, l.n.stepScale, mode, mode+1)
+	l.params.BackwardScan(s.grad, s.matrixGrad, l.bk.opt.StepScale, mode, mode+1)
 }
 
 // inputGradTile computes ∂u = Re(B̄*·s) + D·g of a tile, in v.
 func (l *scanLayer) inputGradTile(w, item int) {
-	n, ws := l.n, &l.n.workers[w]
-	b, s := n.tile(item)
-	s.hi = min(s.hi, n.trueLen(b))
+	bk, ws := l.bk, &l.bk.workers[w]
+	b, s := bk.tile(item)
+	s.hi = min(s.hi, bk.trueLen(b))
 	if s.lo >= s.hi {
 		return
 	}
-	v := n.acts.v[n.block].tile(b, s)
+	v := bk.v.tile(b, s)
 	for h := range v.Rows {
 		vek.Scale(v.Row(h), l.weights.D[h], v.Row(h))
 	}
@@ -149,13 +149,13 @@ func (l *scanLayer) inputGradTile(w, item int) {
 	}
 }
 
-// closeGradChannel completes the backward pass of a channel of the current block.
-func (l *scanLayer) closeGradChannel(_, h int) {
-	n := l.n
-	for b := range n.size {
-		n.addInputGrad(n.row(n.acts.v[n.block], b, h), b, h)
+// closeGradChannel completes the backward pass of a channel.
+func (l *scanLayer) closeGradChannel(w, h int) {
+	bk := l.bk
+	for b := range bk.size {
+		bk.addInputGrad(bk.row(bk.v, b, h), b, h)
 	}
-	n.inputGrad(h)
+	bk.in.batchNormsGradChannel(w, h)
 }
 
 // scanScratch is the scratch length of the largest matrix product of a scan.

@@ -8,30 +8,29 @@ import (
 
 // A sequenceLayer applies the SSM of a block to whole sequences. There are two implementations: a
 // convolution, whose kernels come from a kernelSource, and a scan over time, for SSMs that mix the
-// channels. The methods work on the current block.
+// channels.
 type sequenceLayer interface {
 	// forward computes v = SSM(mask(u)) + D·u for all channels and sequences, where mask zeroes the
-	// padding. It first applies the BatchNorms before u (batchNormBefore) and draws the dropout of
-	// each channel (dropChannel). A block without an SSM computes v = mask(u).
+	// padding. It first applies the BatchNorms before u (batchNormsChannel), and draws the dropout
+	// of each channel (dropChannel). A block without an SSM computes v = mask(u).
 	forward()
 
-	// backward computes ∂u from ∂v, which is stored in v, and adds the
-	// gradients of the block's weights. It adds ∂u to ∂x_i, or leaves it in v where a norm is
-	// between x_i and u_i (addInputGrad), and applies the backward pass of the BatchNorms before
-	// the block (inputGrad).
+	// backward computes ∂u from ∂v, which is stored in v, and adds the gradients of the block's
+	// weights. It adds ∂u to ∂x_i, or leaves it in v where a norm is between x_i and u_i
+	// (addInputGrad), and applies the backward pass of the BatchNorms before the block
+	// (batchNormsGradChannel).
 	backward()
 }
 
-// newSequence creates the sequence layer of block i. A block without an SSM is a convolution
-// without a source.
-func (n *Net) newSequence(l *layer, i int) {
-	l.sequence = convolution{n}
+// newSequence creates the sequence layer. A block without an SSM is a convolution without a source.
+func (bk *block) newSequence() {
+	bk.sequence = convolution{bk}
 	switch {
-	case !n.cfg.HasSSM(i):
-	case n.cfg.SSM.MIMO():
-		l.sequence = n.newScanLayer()
+	case !bk.cfg.HasSSM(bk.index):
+	case bk.cfg.SSM.MIMO():
+		bk.sequence = bk.newScanLayer()
 	default:
-		l.source = newKernelSource(n.cfg, n.stepScale, n.poleGrad)
+		bk.source = newKernelSource(bk.cfg, bk.opt.StepScale, bk.poleGrad)
 	}
 }
 

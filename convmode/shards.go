@@ -3,7 +3,6 @@ package convmode
 import (
 	"fmt"
 
-	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -32,101 +31,46 @@ func (s *Shard) validate(c model.Config) error {
 	return nil
 }
 
-// sharedNorms reports whether BatchNorms normalise over several shards. Such a norm needs the sums
+// overShards reports whether BatchNorms normalise over several shards. Such a norm needs the sums
 // of all its channels at once, so it has loops of its own. Others run within the loops of the
 // blocks.
-func (n *Net) sharedNorms() bool { return n.batchNorm() && n.train && n.shard.Count > 1 }
+func (p *pass) overShards() bool { return p.batchNorm() && p.train && p.shard.Count > 1 }
 
-// sharedNorm is the norm over several shards whose loops run.
-type sharedNorm struct {
-	*norm
-	dst, src array     // of the forward pass; in the backward pass ∂y and x
-	sums     []float64 // [2][H]
+// sharedForward is batchForward for all channels, over several shards.
+func (nm *norm) sharedForward() {
+	h := nm.cfg.DModel
+	nm.pool.For(h, nm.loops.sum)
+	nm.shard.Sum(nm.sums[:h])
+	nm.pool.For(h, nm.loops.squares)
+	nm.shard.Sum(nm.sums[:h])
+	nm.pool.For(h, nm.loops.apply)
 }
 
-// sharedBefore is batchNormBefore for all channels, over several shards.
-func (n *Net) sharedBefore(i int) {
-	if !n.sharedNorms() {
-		return
-	}
-	if i > 0 && n.exit[i-1] != nil {
-		n.sharedForward(n.exit[i-1], n.acts.x[i], n.acts.s[i-1])
-	}
-	if n.entry[i] != nil {
-		n.sharedForward(n.entry[i], n.acts.u[i], n.acts.x[i])
-	}
+func (nm *norm) sumChannel(_, h int) { nm.sums[h] = nm.channelSum(h) }
+
+func (nm *norm) squaresChannel(_, h int) {
+	nm.mean[h] = float32(nm.sums[h] / nm.count())
+	nm.sums[h] = nm.channelSquares(h)
 }
 
-func (n *Net) sharedForward(nm *norm, dst, src array) {
-	s, h := &n.shared, n.cfg.DModel
-	s.norm, s.dst, s.src = nm, dst, src
-	n.pool.For(h, n.loops.sharedSum)
-	n.shard.Sum(s.sums[:h])
-	n.pool.For(h, n.loops.sharedSquares)
-	n.shard.Sum(s.sums[:h])
-	n.pool.For(h, n.loops.sharedApply)
+func (nm *norm) applyChannel(_, h int) {
+	nm.setVariance(h, nm.sums[h])
+	nm.apply(h, nm.mean[h], nm.rstd[h])
 }
 
-func (n *Net) sharedSumChannel(_, h int) { n.shared.sums[h] = n.channelSum(n.shared.src, h) }
-
-func (n *Net) sharedSquaresChannel(_, h int) {
-	s := &n.shared
-	s.mean[h] = float32(s.sums[h] / n.normCount())
-	s.sums[h] = n.channelSquares(s.src, h, s.mean[h])
-}
-
-func (n *Net) sharedApplyChannel(_, h int) {
-	s := &n.shared
-	n.setVariance(s.norm, h, s.sums[h])
-	n.applyBatchNorm(s.norm, s.dst, s.src, h, s.mean[h], s.rstd[h])
-}
-
-// sharedBackward is the backward pass of sharedBefore, from the gradients of block i's input, or of
-// the pool's.
-func (n *Net) sharedBackward(i int) {
-	if !n.sharedNorms() {
-		return
-	}
-	if nm := n.entry[i]; nm != nil {
-		dy := n.grad // ∂u of the pool
-		if i < len(n.layers) {
-			dy = n.acts.v[i]
-		}
-		n.sharedNormGrad(nm, dy, n.acts.x[i])
-		if i < len(n.layers) {
-			n.pool.For(n.cfg.DModel, n.loops.addNormGrad)
-		}
-	}
-	if i > 0 && n.exit[i-1] != nil {
-		n.sharedNormGrad(n.exit[i-1], n.grad, n.acts.s[i-1])
-	}
-}
-
-// sharedNormGrad is batchNormGrad for all channels, over several shards. The gradients of γ and β
+// sharedBackward is batchBackward for all channels, over several shards. The gradients of γ and β
 // are the terms of this shard.
-func (n *Net) sharedNormGrad(nm *norm, dy, x array) {
-	s, h := &n.shared, n.cfg.DModel
-	s.norm, s.dst, s.src = nm, dy, x
-	n.pool.For(h, n.loops.sharedDots)
-	n.shard.Sum(s.sums)
-	n.pool.For(h, n.loops.sharedNormGrad)
+func (nm *norm) sharedBackward() {
+	h := nm.cfg.DModel
+	nm.pool.For(h, nm.loops.dots)
+	nm.shard.Sum(nm.sums)
+	nm.pool.For(h, nm.loops.grad)
 }
 
-func (n *Net) sharedDotsChannel(_, h int) {
-	s := &n.shared
-	sum, dot := n.normDots(s.norm, s.dst, s.src, h)
-	s.sums[h], s.sums[n.cfg.DModel+h] = sum, dot
+func (nm *norm) dotsChannel(_, h int) {
+	nm.sums[h], nm.sums[nm.cfg.DModel+h] = nm.channelDots(h)
 }
 
-func (n *Net) sharedNormGradChannel(_, h int) {
-	s := &n.shared
-	n.applyBatchNormGrad(s.norm, s.dst, s.src, h, s.sums[h], s.sums[n.cfg.DModel+h])
-}
-
-// addNormGradChannel adds ∂u of the norm before the current block to ∂x_i.
-func (n *Net) addNormGradChannel(_, h int) {
-	for b := range n.size {
-		g := n.row(n.grad, b, h)
-		vek.Add(g, g, n.row(n.acts.v[n.block], b, h))
-	}
+func (nm *norm) gradChannel(_, h int) {
+	nm.applyGrad(h, nm.sums[h], nm.sums[nm.cfg.DModel+h])
 }

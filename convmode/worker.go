@@ -30,26 +30,26 @@ func (o Options) addsInputGrad(c model.Config) bool {
 	return o.Training && (c.Norm == model.NormNone || !c.PreNorm)
 }
 
-func (n *Net) newWorkers() {
-	h, width := n.cfg.DModel, tileWidth(n.cfg.DModel)
-	stride := max(rowStride(n.opt.MaxLen), width)
-	n.workers = make([]worker, n.opt.Workers)
-	for i := range n.workers {
-		n.workers[i] = worker{
+func (p *pass) newWorkers() {
+	h, width := p.cfg.DModel, tileWidth(p.cfg.DModel)
+	stride := max(rowStride(p.opt.MaxLen), width)
+	p.workers = make([]worker, p.opt.Workers)
+	for i := range p.workers {
+		p.workers[i] = worker{
 			act: vek.Aligned(h * width), out: vek.Aligned(h * width), wide: vek.Aligned(2 * h * width),
 			moment: vek.Aligned(4 * width),
-			gemm:   vek.Aligned(n.gemmScratch(width)),
+			gemm:   vek.Aligned(p.gemmScratch(width)),
 			line:   vek.Aligned(stride),
 			masked: [2][]float32{vek.Aligned(stride), vek.Aligned(stride)},
 		}
-		if p := 2 * n.cfg.SSM.Modes(); n.cfg.SSM.MIMO() {
-			n.workers[i].state = vek.Aligned(p)
-			if n.opt.Training {
-				n.workers[i].pole, n.workers[i].states = vek.Aligned(p), vek.Aligned(scanChunk*p)
+		if width := 2 * p.cfg.SSM.Modes(); p.cfg.SSM.MIMO() {
+			p.workers[i].state = vek.Aligned(width)
+			if p.opt.Training {
+				p.workers[i].pole, p.workers[i].states = vek.Aligned(width), vek.Aligned(scanChunk*width)
 			}
 		}
-		if n.opt.addsInputGrad(n.cfg) {
-			n.workers[i].du = [2][]float32{vek.Aligned(stride), vek.Aligned(stride)}
+		if p.opt.addsInputGrad(p.cfg) {
+			p.workers[i].du = [2][]float32{vek.Aligned(stride), vek.Aligned(stride)}
 		}
 	}
 }
@@ -58,8 +58,8 @@ func (n *Net) newWorkers() {
 func (n *Net) gemmScratch(width int) int {
 	h, rows, in, out := n.cfg.DModel, n.mixingRows(), n.cfg.DInput, n.cfg.DOutput
 	compare := 0
-	if p := n.opt.MaxBatch / 2; n.cfg.Pairs {
-		compare = max(vek.GemmScratch(p, h, 4*h), vek.GemmScratch(h, 4*h, p), vek.GemmScratch(p, 4*h, h))
+	if count := n.opt.MaxBatch / 2; n.cfg.Pairs {
+		compare = max(vek.GemmScratch(count, h, 4*h), vek.GemmScratch(h, 4*h, count), vek.GemmScratch(count, 4*h, h))
 	}
 	return max(
 		compare, n.scanScratch(width), vek.GemmScratch(rows, width, h), vek.GemmScratch(rows, h, width), vek.GemmScratch(h, width, rows),
@@ -70,28 +70,28 @@ func (n *Net) gemmScratch(width int) int {
 }
 
 // growWorkers enlarges the workers' scratch for a plan.
-func (n *Net) growWorkers(p *plan) {
+func (p *pass) growWorkers(pl *plan) {
 	grow := func(buf *[]float32, length int) {
 		if len(*buf) < length {
 			*buf = vek.Aligned(length)
 		}
 	}
-	if p.conv == nil {
+	if pl.conv == nil {
 		return
 	}
-	spectrum := p.conv.SpectrumLen()
-	for i := range n.workers {
-		ws := &n.workers[i]
-		for dir := range n.cfg.SSM.Directions() {
-			grow(&ws.taps[dir], p.taps)
+	spectrum := pl.conv.SpectrumLen()
+	for i := range p.workers {
+		ws := &p.workers[i]
+		for dir := range p.cfg.SSM.Directions() {
+			grow(&ws.taps[dir], pl.taps)
 		}
 		grow(&ws.spectra[0], spectrum)
 		grow(&ws.spectra[1], spectrum)
-		grow(&ws.conv, p.scratch)
+		grow(&ws.conv, pl.scratch)
 	}
-	if n.opt.keepsSpectra() {
-		for i := range n.cfg.CountSSM() {
-			grow(&n.layers[i].spectra, n.cfg.DModel*spectrum)
+	if p.opt.keepsSpectra() {
+		for i := range p.cfg.CountSSM() {
+			grow(&p.blocks[i].spectra, p.cfg.DModel*spectrum)
 		}
 	}
 }
