@@ -81,7 +81,6 @@ func TestNewErrors(t *testing.T) {
 		"window NaN":                                             func(_ *model.Model, o *events.Options) { o.Window = math.NaN() },
 		"hop 1e-09":                                              func(_ *model.Model, o *events.Options) { o.Hop = 1e-9 },
 		"no labels":                                              func(m *model.Model, _ *events.Options) { m.Meta.Labels = nil },
-		`label "low" occurs twice`:                               func(m *model.Model, _ *events.Options) { m.Meta.Labels = []string{"low", "high", "low"} },
 		"sampling rate is 0 Hz":                                  func(m *model.Model, _ *events.Options) { m.Meta.SampleRate = 0 },
 		`pool is "last"`:                                         func(m *model.Model, _ *events.Options) { m.Config.Pool = model.PoolLast },
 		"expected 1 channel of audio":                            func(m *model.Model, _ *events.Options) { m.Config.DInput = 2 },

@@ -48,9 +48,6 @@ func newRecognizer(m *model.Model, opt Options) (*Recognizer, error) {
 	if len(meta.Labels) == 0 {
 		return nil, errors.New("the model has no labels")
 	}
-	if err := meta.CheckLabels(); err != nil {
-		return nil, err
-	}
 	if meta.Filterbank != nil {
 		return newFramewise(m, opt)
 	}

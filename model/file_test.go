@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -218,12 +217,6 @@ func TestReadRejects(t *testing.T) {
 		{"configuration that is not JSON", set(configKey, "d_model = 3"), `metadata "config": invalid character`},
 		{"two configurations", set(configKey, "{} {}"), `metadata "config": trailing data`},
 		{"unknown field", set(configKey, `{"colour":"red"}`), `metadata "config": json: unknown field "colour"`},
-		{"field in other case", set(configKey, `{"D_MODEL":7}`), `metadata "config": unknown key "D_MODEL"`},
-		{"field of the SSM in other case", set(configKey, `{"ssm":{"D_state":7}}`), `metadata "config": key "ssm": unknown key "D_state"`},
-		{"field twice", set(configKey, `{"d_model":6,"d_model":7}`), `metadata "config": key "d_model" occurs twice`},
-		{"labels twice", set(metaKey, `{"labels":["a"],"Labels":["b"]}`), `metadata "meta": unknown key "Labels"`},
-		{"setting twice", set(metaKey, `{"data":{"a":1,"a":2}}`), `metadata "meta": key "data": key "a" occurs twice`},
-		{"null as label", set(metaKey, `{"labels":[null]}`), `metadata "meta": key "labels": null`},
 		{"number as text", set(configKey, `{"d_model":"3"}`), `metadata "config": json:`},
 		{"empty configuration", set(configKey, "{}"), "d_input 0: expected ≥ 1"},
 		{"10⁹ layers", config(func(c *Config) { c.NLayers = 1e9 }), "n_layers 1000000000: expected ≤ 2048"},
@@ -240,12 +233,12 @@ func TestReadRejects(t *testing.T) {
 		{"extra tensor", func(f *file) { f.Arrays = append(f.Arrays, safetensors.Array{Name: "x", Shape: []int{0}}) }, `tensor "x", shape [0], does not belong`},
 		{"transposed", func(f *file) { f.Find("layers.1.C").Shape = []int{4, 6, 2} }, `tensor "layers.1.C": shape [4 6 2], expected [6 4 2]`},
 		{"flattened", func(f *file) { f.Find("layers.1.C").Shape = []int{48} }, `tensor "layers.1.C": shape [48], expected [6 4 2]`},
-		{"integers", func(f *file) { a := f.Find("decoder.bias"); a.F32, a.I64 = nil, make([]int64, 5) }, `tensor "decoder.bias" holds integers, expected F32`},
 		{"NaN", value("layers.1.C", math.NaN()), `tensor "layers.1.C": element 1 is NaN`},
 		{"+Inf", value("layers.0.log_rho", math.Inf(1)), `tensor "layers.0.log_rho": element 1 is +Inf`},
 		{"−Inf", value("layers.0.log_xi", math.Inf(-1)), `tensor "layers.0.log_xi": element 1 is -Inf`},
 		{"infinite step", value("layers.1.log_xi", 1000), `tensors of "layers.1": ssm: channel 1, mode 0: the step is +Inf`},
 		{"labels", set(metaKey, `{"labels":["a"]}`), "meta: 1 labels for 5 outputs"},
+		{"label twice", set(metaKey, `{"labels":["a","b","c","a","d"]}`), `meta: label "a" occurs twice`},
 		{"means", set(metaKey, `{"input_mean":[1,2,3]}`), "meta: 3 means and 0 standard deviations"},
 		{"channels", set(metaKey, `{"input_mean":[1],"input_std":[1]}`), "meta: 1 means and 1 standard deviations for 3 input channels"},
 		{"no deviation", set(metaKey, `{"input_mean":[0,1,0],"input_std":[1,0,1]}`), "meta: input channel 1 has mean 1 and standard deviation 0"},
@@ -293,7 +286,7 @@ func valid(t testing.TB, m *Model) {
 	}
 }
 
-// withoutSum renames the checksum's key in a file, as if an earlier version had written it.
+// withoutSum renames the checksum's key in a file, which is then read without this check.
 func withoutSum(b []byte) []byte {
 	return bytes.Replace(b, []byte(`"sha256"`), []byte(`"other!"`), 1)
 }
@@ -314,43 +307,6 @@ func TestDamagedFile(t *testing.T) {
 	})
 	if most := 8 * len("sha256"); accepted > most {
 		t.Errorf("%d damaged files gave no error, expected at most %d", accepted, most)
-	}
-}
-
-// A file without a checksum gives, after every truncation and thousands of wrong bytes, an error or
-// a valid model, in little memory.
-func TestMutatedModelFile(t *testing.T) {
-	whole := withoutSum(smallest(t))
-	if m, err := Read(bytes.NewReader(whole)); err != nil {
-		t.Fatal(err)
-	} else {
-		valid(t, m)
-	}
-	for n := range whole {
-		if _, err := Read(bytes.NewReader(whole[:n])); err == nil {
-			t.Errorf("%d of %d bytes: no error", n, len(whole))
-		}
-	}
-	r := rand.New(rand.NewPCG(5, 6))
-	rejected := 0
-	const mutations = 6000
-	for i := range mutations {
-		b := bytes.Clone(whole)
-		at := i % len(b)
-		b[at] ^= byte(1 + r.IntN(255))
-		var m *Model
-		var err error
-		if used := must.Allocated(func() { m, err = Read(bytes.NewReader(b)) }); used > 4<<20 {
-			t.Fatalf("byte %d = %#x: %d bytes allocated, error %v", at, b[at], used, err)
-		}
-		if err != nil {
-			rejected++
-			continue
-		}
-		valid(t, m)
-	}
-	if rejected < mutations/2 {
-		t.Errorf("%d of %d mutated files rejected, expected most", rejected, mutations)
 	}
 }
 

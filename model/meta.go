@@ -143,19 +143,6 @@ func (m *Meta) validate(c Config) error {
 	return nil
 }
 
-// CheckLabels returns an error for the first label that occurs twice. Validate accepts such labels,
-// because files of earlier versions may have them. Training and detectors reject them.
-func (m *Meta) CheckLabels() error {
-	seen := make(map[string]bool, len(m.Labels))
-	for _, label := range m.Labels {
-		if seen[label] {
-			return fmt.Errorf("label %.80q occurs twice: expected distinct names", label)
-		}
-		seen[label] = true
-	}
-	return nil
-}
-
 // maxMeta bounds Meta as JSON, in bytes, and in a file also Config. The header of a model file has
 // this text as a JSON string, which can be twice as long. The bound keeps the header below the
 // limit of package safetensors.
@@ -178,6 +165,13 @@ func (m *Meta) validateTexts() error {
 				return fmt.Errorf("%s %.80q: expected UTF-8", t.what, text)
 			}
 		}
+	}
+	seen := make(map[string]bool, len(m.Labels))
+	for _, label := range m.Labels {
+		if seen[label] {
+			return fmt.Errorf("label %.80q occurs twice: expected distinct names", label)
+		}
+		seen[label] = true
 	}
 	if err := m.Data.Validate(); err != nil {
 		return fmt.Errorf("data: %w", err)

@@ -112,7 +112,7 @@ func (t *Trainer) restore(f *safetensors.File, s state) error {
 			if a == nil {
 				return fmt.Errorf("tensor %q is missing", part.prefix+x.Name)
 			}
-			if a.I64 != nil || !slices.Equal(a.Shape, x.Shape) {
+			if !slices.Equal(a.Shape, x.Shape) {
 				return fmt.Errorf("tensor %q: shape %v, expected %v", a.Name, a.Shape, x.Shape)
 			}
 			pairs = append(pairs, [2][]float32{x.Data, a.F32})

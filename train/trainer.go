@@ -182,11 +182,7 @@ func (t *Trainer) build(opt Options) error {
 	if opt.From != nil {
 		t.setMoments(&opt.From.Meta)
 	}
-	err = t.model.Meta.Validate(c) // an invalid model could not be saved after any epoch
-	if err == nil {
-		err = t.model.Meta.CheckLabels()
-	}
-	if err != nil {
+	if err := t.model.Meta.Validate(c); err != nil { // it could not be saved after any epoch
 		return dataError{fmt.Errorf("train: data %q: %w", t.data.Name, err)}
 	}
 	t.optim = optim.NewAdamW(t.model, t.cfg.Optim)

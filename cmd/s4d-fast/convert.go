@@ -70,8 +70,8 @@ func (c *convertCmd) Run(std *streams, ctx *ctxBox) error {
 		return usageError(fmt.Errorf("--labels names %d classes; the network has %d outputs", len(c.Labels), m.Config.DOutput))
 	}
 	m.Meta = model.Meta{Task: c.Task, Labels: c.Labels, SampleRate: c.Rate, InputMean: c.Mean, InputStd: c.Std}
-	if err := m.Meta.CheckLabels(); err != nil {
-		return usageError(fmt.Errorf("--labels: %w", err))
+	if err := m.Meta.Validate(m.Config); err != nil {
+		return usageError(err)
 	}
 	if err := m.Save(c.Out); err != nil {
 		return err

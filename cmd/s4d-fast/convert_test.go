@@ -38,7 +38,7 @@ func TestConvertInspect(t *testing.T) {
 		"933", "d_state 16", "a b c d e", "poles 1", "layers.1.mix.weight", "mean 1, standard deviation 2")
 	checkRun(t, nil, []string{"convert", pth, out, "--mean", "0", "--std", "1"}, exitUsage, "2 input channels")
 	checkRun(t, nil, []string{"convert", pth, out, "--labels", "a"}, exitUsage, "5 outputs")
-	checkRun(t, nil, []string{"convert", pth, out, "--labels", "a,b,c,d,a"}, exitUsage, `--labels: label "a" occurs twice`)
+	checkRun(t, nil, []string{"convert", pth, out, "--labels", "a,b,c,d,a"}, exitUsage, `label "a" occurs twice`)
 }
 
 // convert reads full layers, prints how each tensor was converted, and requires the flags that the

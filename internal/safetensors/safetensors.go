@@ -11,20 +11,17 @@ import (
 	"strings"
 )
 
-// Element types that are read and written.
-const (
-	F32 = "F32"
-	I64 = "I64"
-)
+// F32 is the type of the elements, float32.
+const F32 = "F32"
+
+const width = 4 // bytes of an element
 
 // Bounds of what is read and written. The largest checkpoint of a run has 79,884 arrays: the
 // weights and two moments of 2048 layers.
 const (
 	maxHeader = 16 << 20 // bytes
-	maxArrays = 1 << 17
 	maxRank   = 8
 	maxBytes  = 1 << 40 // of an array
-	maxName   = 256     // bytes of an array's name
 )
 
 // metadataKey is the one entry of the header that does not describe an array.
@@ -36,12 +33,11 @@ const sumKey = "sha256"
 
 var noSum = strings.Repeat("0", 2*sha256.Size)
 
-// Array is one named array: one of F32 and I64 holds its values, row-major.
+// Array is one named array with its values, row-major.
 type Array struct {
 	Name  string
 	Shape []int
 	F32   []float32
-	I64   []int64
 }
 
 // File is the content of a file. Arrays keep their order. Metadata does not include the checksum.

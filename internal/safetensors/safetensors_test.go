@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"reflect"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -28,7 +27,7 @@ func sample() *File {
 		Metadata: map[string]string{"format": "x", "note": "größer ≥ 1, \"quoted\"\n"},
 		Arrays: []Array{
 			{Name: "b", Shape: []int{2, 3}, F32: []float32{1, -2, 3.5, float32(math.Inf(-1)), 0, 1e-45}},
-			{Name: "a.ä", Shape: []int{2}, I64: []int64{math.MinInt64, 7}},
+			{Name: "a.ä", Shape: []int{2}, F32: []float32{math.MaxFloat32, 7}},
 			{Name: "empty", Shape: []int{0, 4}, F32: []float32{}},
 			{Name: "scalar", Shape: []int{}, F32: []float32{4}},
 		},
@@ -81,11 +80,11 @@ func ramp(n int) []float32 {
 // The bytes are those of the format, which other programs read.
 func TestBytes(t *testing.T) {
 	f := &File{Metadata: map[string]string{"k": "v"}, Arrays: []Array{
-		{Name: "w", Shape: []int{2}, F32: []float32{1, -2}}, {Name: "n", Shape: []int{1}, I64: []int64{-1}},
+		{Name: "w", Shape: []int{2}, F32: []float32{1, -2}}, {Name: "n", Shape: []int{1}, F32: []float32{1}},
 	}}
-	header := `{"__metadata__":{"k":"v","sha256":"` + noSum + `"},"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"n":{"dtype":"I64","shape":[1],"data_offsets":[8,16]}}`
+	header := `{"__metadata__":{"k":"v","sha256":"` + noSum + `"},"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"n":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}`
 	header += strings.Repeat(" ", (64-(8+len(header))%64)%64)
-	want := raw(header, 0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
+	want := raw(header, 0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, 0, 0, 0x80, 0x3f)
 	sum := sha256.Sum256(want)
 	want = bytes.Replace(want, []byte(noSum), []byte(hex.EncodeToString(sum[:])), 1)
 	if got := encode(t, f); !bytes.Equal(got, want) {
@@ -111,42 +110,24 @@ func TestRejected(t *testing.T) {
 		want string
 	}{
 		{"empty", nil, "header's length: the file is truncated"},
-		{"half a length", []byte{1, 2, 3}, "header's length: the file is truncated"},
 		{"absurd header", raw("{}")[:8:8], "header: the file is truncated: 0 of 2 bytes"},
 		{"header of 2^60", append(binary.LittleEndian.AppendUint64(nil, 1<<60), "{}"...), "header of 1152921504606846976 bytes"},
-		{"header of 0", raw(""), "header of 0 bytes"},
 		{"cut in the header", raw(`{` + one + `}`)[:20], "12 of"},
-		{"no JSON", raw("hello"), "not a JSON object"},
-		{"JSON array", raw("[1]"), "not a JSON object"},
+		{"no JSON", raw("hello"), "header: invalid character"},
 		{"open object", raw(`{` + one), "header:"},
-		{"two objects", raw(`{} {}`), "trailing data"},
 		{"array that is a number", raw(`{"a":7}`), `array "a"`},
 		{"metadata that is a list", raw(`{"__metadata__":[]}`), "metadata:"},
-		{"metadata that is nested", raw(`{"__metadata__":{"a":{}}}`), "metadata:"},
-		{"twice", raw(`{`+one+`,`+one+`}`, four...), `the name "a" occurs twice`},
 		{"more data than the shape", raw(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}}`, make([]byte, 8)...), "shape [1] needs 4 bytes"},
-		{"other type", raw(`{"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]}}`, four...), `array "a": type "F16": expected F32 or I64`},
-		{"no type", raw(`{"a":{"shape":[1],"data_offsets":[0,4]}}`, four...), `array "a": type ""`},
-		{"place too small", raw(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}`, four...), `array "a": shape [2] needs 8 bytes`},
+		{"other type", raw(`{"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]}}`, four...), `array "a": type "F16": expected F32`},
 		{"backwards", raw(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}}`, four...), `array "a": shape [1] needs 4 bytes, its data_offsets are [4 0]`},
 		{"place that wraps", raw(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[9223372036854775807,-9223372036854775805]}}`, four...), `array "a"`},
 		{"negative place", raw(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[-4,0]}}`, four...), `array "a"`},
 		{"negative dimension", raw(`{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,-4]}}`), `invalid shape [-1]`},
-		{"two negative dimensions", raw(`{"a":{"dtype":"F32","shape":[-1,-1],"data_offsets":[0,4]}}`, four...), `invalid shape`},
 		{"product that wraps", raw(`{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`), `invalid shape`},
 		{"fraction", raw(`{"a":{"dtype":"F32","shape":[0.5],"data_offsets":[0,2]}}`), `array "a"`},
 		{"nine dimensions", raw(`{"a":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}}`, four...), "9 dimensions"},
-		{"other case", raw(`{"a":{"DType":"I64","dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, four...), `array "a": unknown key "DType"`},
-		{"type twice", raw(`{"a":{"dtype":"I64","dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, four...), `array "a": key "dtype" occurs twice`},
-		{"three offsets", raw(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4,8]}}`, four...), `array "a": shape [1], data_offsets with 3 numbers`},
 		{"one offset", raw(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[4]}}`, four...), `data_offsets with 1 numbers`},
 		{"no shape", raw(`{"a":{"dtype":"F32","data_offsets":[0,4]}}`, four...), `array "a": shape [], data_offsets`},
-		{"null as shape", raw(`{"a":{"dtype":"F32","shape":null,"data_offsets":[0,4]}}`, four...), `array "a": key "shape": null`},
-		{"null in a shape", raw(`{"a":{"dtype":"F32","shape":[null],"data_offsets":[0,0]}}`), `array "a": key "shape": null`},
-		{"null as array", raw(`{"a":null}`), `array "a": null`},
-		{"null as metadata", raw(`{"__metadata__":null,`+one+`}`, four...), `metadata: null`},
-		{"null in metadata", raw(`{"__metadata__":{"k":null},`+one+`}`, four...), `metadata: key "k": null`},
-		{"metadata twice", raw(`{"__metadata__":{"k":"1","k":"2"},`+one+`}`, four...), `metadata: key "k" occurs twice`},
 		{"not UTF-8", raw("{\"__metadata__\":{\"k\":\"\xff\"}}"), "header: not UTF-8"},
 		{"gap", raw(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}`, 0, 0, 0, 0, 0, 0, 0, 0), `array "a" begins at byte 4, expected 0`},
 		{"overlap", raw(`{`+one+`,"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, four...), `array "b" begins at byte 0, expected 4`},
@@ -154,12 +135,10 @@ func TestRejected(t *testing.T) {
 		{"no data", raw(`{` + one + `}`), `array "a": the file is truncated`},
 		{"a terabyte", raw(`{"a":{"dtype":"F32","shape":[274877906944],"data_offsets":[0,1099511627776]}}`, four...), `array "a": the file is truncated`},
 		{"bytes left over", raw(`{`+one+`}`, 0, 0, 0, 0, 0), "trailing data after the last array"},
-		{"deep JSON", raw(`{"a":` + strings.Repeat("[", 100_000) + `}`), `array "a"`},
-		{"long name", raw(`{"` + strings.Repeat("n", 1<<20) + `":7}`), "a name of 1048576 bytes: expected at most 256"},
+		{"deep JSON", raw(`{"a":` + strings.Repeat("[", 100_000) + `}`), "header: "},
 		{"long type", raw(`{"a":{"dtype":"` + strings.Repeat("F", 1<<20) + `"}}`), `array "a": type "FFF`},
 		{"long number", raw(`{"a":{"shape":[` + strings.Repeat("9", 1<<20) + `]}}`), `array "a": json: cannot unmarshal number 999`},
 		{"long number in the metadata", raw(`{"__metadata__":{"a":` + strings.Repeat("9", 1<<20) + `}}`), `metadata: json: cannot unmarshal number`},
-		{"many arrays", raw(`{` + strings.TrimSuffix(manyEmpty(maxArrays+2), ",") + `}`), "one too many"},
 	}
 	held := 0
 	for _, tt := range tests {
@@ -182,15 +161,6 @@ func TestRejected(t *testing.T) {
 	must.Tally(t, "an invalid safetensors file, such as one with sizes whose product overflows, is rejected", len(tests), held)
 }
 
-// manyEmpty describes n empty arrays of different names.
-func manyEmpty(n int) string {
-	var b strings.Builder
-	for i := range n {
-		b.WriteString(`"` + string(rune('a'+i%26)) + string(rune(0x4e00+i/26)) + `":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},`)
-	}
-	return b.String()
-}
-
 func TestReadError(t *testing.T) {
 	failure := errors.New("input/output error")
 	b := encode(t, sample())
@@ -202,38 +172,17 @@ func TestReadError(t *testing.T) {
 	}
 }
 
-func TestWriteRejected(t *testing.T) {
-	for name, a := range map[string]Array{
-		"too few values": {Name: "a", Shape: []int{2}, F32: []float32{1}},
-		"no values":      {Name: "a", Shape: []int{2}},
-		"both types":     {Name: "a", Shape: []int{1}, F32: []float32{1}, I64: []int64{1}},
-	} {
-		_, err := (&File{Arrays: []Array{a}}).WriteTo(io.Discard)
-		if err == nil || !strings.Contains(err.Error(), `"a"`) {
-			t.Errorf("%s: error %v", name, err)
-		}
-	}
-}
-
 // What Read would reject is not written.
-func TestWriteLimits(t *testing.T) {
+func TestWriteRejected(t *testing.T) {
 	empty := func(name string) Array { return Array{Name: name, Shape: []int{0}, F32: []float32{}} }
-	most := &File{Arrays: make([]Array, maxArrays)}
-	for i := range most.Arrays {
-		most.Arrays[i] = empty(strconv.Itoa(i))
-	}
-	must.Get(Read(bytes.NewReader(encode(t, most))))(t)
-	long := strings.Repeat("n", maxName)
-	must.Get(Read(bytes.NewReader(encode(t, &File{Arrays: []Array{empty(long)}}))))(t)
 	for want, f := range map[string]*File{
-		"131073 arrays: expected at most 131072":      {Arrays: append(most.Arrays, empty("one more"))},
-		`array "nnnn`:                                 {Arrays: []Array{empty(long + "n")}},
-		`array "\xff": expected a name`:               {Arrays: []Array{empty("\xff")}},
-		`array "a": expected a name that occurs once`: {Arrays: []Array{empty("a"), empty("a")}},
-		`array "__metadata__"`:                        {Arrays: []Array{empty("__metadata__")}},
-		`array "a": 9 dimensions`:                     {Arrays: []Array{{Name: "a", Shape: make([]int, 9), F32: []float32{}}}},
-		`metadata "k": "\xff": expected UTF-8`:        {Metadata: map[string]string{"k": "\xff"}},
-		"expected at most 16777216":                   {Metadata: map[string]string{"k": strings.Repeat("v", maxHeader)}},
+		`array "a": shape [2] with 1 values`:           {Arrays: []Array{{Name: "a", Shape: []int{2}, F32: []float32{1}}}},
+		`array "\xff": expected a name`:                {Arrays: []Array{empty("\xff")}},
+		`array "a": expected a name in UTF-8 that occ`: {Arrays: []Array{empty("a"), empty("a")}},
+		`array "__metadata__"`:                         {Arrays: []Array{empty("__metadata__")}},
+		`array "a": 9 dimensions`:                      {Arrays: []Array{{Name: "a", Shape: make([]int, 9), F32: []float32{}}}},
+		`metadata "k": "\xff": expected UTF-8`:         {Metadata: map[string]string{"k": "\xff"}},
+		"expected at most 16777216":                    {Metadata: map[string]string{"k": strings.Repeat("v", maxHeader)}},
 	} {
 		var b bytes.Buffer
 		_, err := f.WriteTo(&b)
@@ -273,7 +222,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// A file without a checksum, as other programs and earlier versions write them, is read.
+// A file without a checksum, as other programs write them, is read.
 func TestNoChecksum(t *testing.T) {
 	f, err := Read(bytes.NewReader(raw(`{"__metadata__":{"k":"v"},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, 0, 0, 0x80, 0x3f)))
 	if err != nil || f.Metadata["k"] != "v" || f.Find("a").F32[0] != 1 {
