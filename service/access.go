@@ -1,10 +1,8 @@
 package service
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
 	"net"
 	"net/http"
 	"net/netip"
@@ -12,12 +10,9 @@ import (
 	"strings"
 )
 
-// check rejects requests over too many connections, requests for other hosts, requests of other
-// sites' pages, requests without the token, and encoded bodies.
+// check rejects requests for other hosts, requests of other sites' pages, requests without the
+// token, and encoded bodies.
 func (s *Server) check(r *http.Request) error {
-	if rejected, is := r.Context().Value(rejectedKey{}).(*apiError); is {
-		return rejected
-	}
 	if !s.servesHost(r.Host) {
 		return newError(http.StatusMisdirectedRequest, "host", "host %.80q: expected an IP address, localhost or one of the allowed names", r.Host)
 	}
@@ -87,32 +82,4 @@ func (s *Server) servesHost(host string) bool {
 		return true
 	}
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.Contains(s.opt.Hosts, host)
-}
-
-// client identifies the client of a request, by the header that a proxy sets or by address. The
-// result is a hash, as snapshots contain it.
-func (s *Server) client(r *http.Request) string {
-	name := "address " + clientAddress(r.RemoteAddr)
-	if s.opt.TokenHeader != "" {
-		name = cmp.Or(r.Header.Get(s.opt.TokenHeader), name+"\n") // a header cannot contain a line break, so no user has this name
-	}
-	sum := sha256.Sum256([]byte(name))
-	return hex.EncodeToString(sum[:16])
-}
-
-// clientAddress returns the part of a remote address that identifies a client: the IPv4 address, or
-// the first 64 bits of an IPv6 address, whose others a client chooses itself.
-func clientAddress(remote string) string {
-	host, _, err := net.SplitHostPort(remote)
-	if err != nil {
-		return remote
-	}
-	addr, err := netip.ParseAddr(host)
-	if err != nil {
-		return host
-	}
-	if addr = addr.Unmap().WithZone(""); addr.Is4() {
-		return addr.String()
-	}
-	return netip.PrefixFrom(addr, 64).Masked().String()
 }

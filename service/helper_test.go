@@ -9,11 +9,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -59,12 +57,12 @@ type instance struct {
 }
 
 // startService serves in memory until the test ends. Tests call it in a synctest bubble.
-func startService(t *testing.T, m *model.Model, change func(*Options)) *instance {
+func startService(t *testing.T, m *model.Model, changes ...func(*Options)) *instance {
 	t.Helper()
 	opt := Defaults()
 	in := &instance{t: t, address: "localhost", counters: counters{values: map[string]int64{}}}
 	opt.Model, opt.Metrics = "tones", in.counters.metrics()
-	if change != nil {
+	for _, change := range changes {
 		change(&opt)
 	}
 	s := must.Get(New(m, events.DefaultsFor(m), opt))(t)
@@ -76,7 +74,11 @@ func startService(t *testing.T, m *model.Model, change func(*Options)) *instance
 	in.stop = sync.OnceValue(func() error {
 		cancel()
 		in.client.CloseIdleConnections()
-		return <-done
+		err := <-done
+		if f, is := opt.Store.(*Folder); is {
+			must.Do(t, f.Close())
+		}
+		return err
 	})
 	t.Cleanup(func() {
 		if err := in.stop(); (err != nil) != in.fails {
@@ -86,28 +88,16 @@ func startService(t *testing.T, m *model.Model, change func(*Options)) *instance
 	return in
 }
 
-// counter counts the cases of a promise.
-type counter struct {
-	mu          sync.Mutex
-	tried, held int
+// inFolder saves the streams of a service in a folder.
+func inFolder(t *testing.T, dir string) func(*Options) {
+	return func(o *Options) { o.Store = must.Get(OpenFolder(dir, 1<<30))(t) }
 }
 
-// add counts the case that ends. It held if no case of the test has failed.
-func (c *counter) add(t *testing.T) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.tried++; !t.Failed() {
-		c.held++
-	}
+// saved returns the number of snapshots.
+func (in *instance) saved() int {
+	in.t.Helper()
+	return len(must.Get(in.server.opt.Store.List(in.t.Context()))(in.t))
 }
-
-// The promises that several tests report.
-const (
-	promiseAccess = "only authorised requests are served"
-	promiseLimits = "a client that exceeds a limit is slowed down, rejected or disconnected"
-	promiseEnd    = "the last lines of a stream are kept until its client confirms them"
-	promiseStop   = "a shutdown takes at most 6 s if a client reads but does not reply, and at most 1 s if clients are slowed down"
-)
 
 // encode returns samples as s16le.
 func encode(samples []float32) (b []byte) {
@@ -148,7 +138,7 @@ func (in *instance) request(method, path string, body io.Reader, pairs ...string
 	if err != nil {
 		in.t.Fatal(err)
 	}
-	r.Header = header(pairs...)
+	r.Header = headers(pairs...)
 	r.Host = cmp.Or(r.Header.Get("Host"), in.address)
 	response, err := in.client.Do(r)
 	if err != nil {
@@ -305,10 +295,9 @@ func (in *instance) handshake(path string) net.Conn {
 
 // The first bytes of complete WebSocket frames.
 const (
-	opContinuation = 0x80
-	opText         = 0x81
-	opBinary       = 0x82
-	opPing         = 0x89
+	opText   = 0x81
+	opBinary = 0x82
+	opPing   = 0x89
 )
 
 // frame returns a client's frame, masked with 0.
@@ -336,8 +325,8 @@ type wsClient struct {
 	lines    []string             // taken from received
 }
 
-// header returns a header of alternating keys and values.
-func header(pairs ...string) http.Header {
+// headers returns a header of alternating keys and values.
+func headers(pairs ...string) http.Header {
 	h := http.Header{}
 	for pair := range slices.Chunk(pairs, 2) {
 		h.Set(pair[0], pair[1])
@@ -347,7 +336,7 @@ func header(pairs ...string) http.Header {
 
 func (in *instance) dial(path string, pairs ...string) *wsClient {
 	in.t.Helper()
-	opt := &websocket.DialOptions{HTTPClient: in.client, HTTPHeader: header(pairs...)}
+	opt := &websocket.DialOptions{HTTPClient: in.client, HTTPHeader: headers(pairs...)}
 	conn, _, err := websocket.Dial(in.t.Context(), "ws://"+in.address+path, opt)
 	if err != nil {
 		in.t.Fatal(err)
@@ -406,9 +395,9 @@ func (c *wsClient) rest() (transcript, websocket.StatusCode) {
 }
 
 // interrupt starts a stream, sends 800 samples and breaks the connection.
-func (in *instance) interrupt(id string, pairs ...string) {
+func (in *instance) interrupt(id string) {
 	in.t.Helper()
-	c := in.dial("/v1/streams/"+id, pairs...)
+	c := in.dial("/v1/streams/" + id)
 	c.sendAudio(make([]byte, 1600), 1600)
 	synctest.Wait()
 	c.conn.CloseNow()
@@ -416,19 +405,13 @@ func (in *instance) interrupt(id string, pairs ...string) {
 }
 
 // position resumes a stream, ends it, and returns the sample at which it was resumed.
-func (in *instance) position(id string, pairs ...string) int64 {
+func (in *instance) position(id string) int64 {
 	in.t.Helper()
-	status, body := in.post("/v1/streams/"+id+"?format=s16le", nil, pairs...)
+	status, body := in.post("/v1/streams/"+id+"?format=s16le", nil)
 	if status != http.StatusOK {
 		in.t.Fatalf("%s: status %d, %s", id, status, body)
 	}
 	return *parse(in.t, body).start.Samples
-}
-
-// filesIn returns the files in a folder of snapshots, without the lock.
-func filesIn(t *testing.T, dir string) []fs.DirEntry {
-	t.Helper()
-	return slices.DeleteFunc(must.Get(os.ReadDir(dir))(t), func(f fs.DirEntry) bool { return f.Name() == lockFile })
 }
 
 // logBuffer is a log that tests read.

@@ -34,12 +34,12 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request, formats ...string)
 		s.writeError(w, err)
 		return nil, q
 	}
-	st, err := s.streams.acquire(r.PathValue("id"), s.client(r), q.events)
+	st, err := s.streams.acquire(r.Context(), r.PathValue("name"), q.events)
 	if err != nil {
 		s.writeError(w, err)
 		return nil, q
 	}
-	w.Header().Set("Stream-Id", st.ID)
+	w.Header().Set("Stream-Id", st.Stream)
 	return st, q
 }
 
@@ -96,21 +96,19 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.streams.leave(st)
 	control := http.NewResponseController(w)
-	session := &session{Server: s, stream: st, named: r.PathValue("id") != "", out: &responseSink{w, control, s.opt.Slow}}
-	in := &bodyReader{in: r.Body, control: control, ctx: s.streams.ctx, idle: s.opt.Idle}
-	in.received = func(n int) error { return s.streams.receive(in.ctx, st, n) }
+	session := &session{Server: s, stream: st, out: &responseSink{w, control, s.opt.Slow}}
+	in := &bodyReader{in: r.Body, control: control, ctx: st.ctx, idle: s.opt.Idle}
 	defer context.AfterFunc(in.ctx, in.wake)()
 	var src *bodySource // nil for a stream that has ended
 	if st.End == nil {
 		var err error
 		if src, err = newBodySource(in, q); err == nil {
-			err = st.setRate(src.rate, s.recognizer.SampleRate(), q.resample)
+			err = st.setRate(s.recognizer, src.rate, q.resample)
 		}
 		if err == nil {
-			err = s.streams.begin(st) // before run, so that an error still sets the status
+			err = s.streams.claim(st) // before run, so that an error still sets the status
 		}
 		if err != nil {
-			s.streams.release(st, true)
 			s.writeError(w, err)
 			return
 		}
@@ -118,7 +116,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 		session.block, session.truncated = len(src.buf), src.truncated
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	session.run(s.streams.ctx, q.format, src)
+	session.run(q.format, src)
 }
 
 // responseSink sends lines in the body of a response.
@@ -155,7 +153,6 @@ type bodySource struct {
 const (
 	frameSeconds = 0.01 // longest audio of an upload that is processed at a time
 	maxChannels  = 8
-	maxHeader    = 1 << 20 // bytes of a WAV up to its samples; editors write covers and cue points there
 )
 
 // newBodySource returns the source of a body, without its buffer. It reads a WAV's header.
@@ -166,14 +163,12 @@ func newBodySource(r *bodyReader, q query) (*bodySource, error) {
 		b.source, err = audio.NewRawReader(r, audio.Encoding(q.format))
 		return b, err
 	}
-	r.header, r.deadline = maxHeader, time.Now().Add(r.idle)
 	if b.wav, err = audio.NewWAVReader(r); err != nil {
 		if err = b.classify(err); err == errGone { // or the body is invalid, and the client can read why
 			err = newError(http.StatusBadRequest, "request", "the body ends within the header of a WAV file, or its encoding is invalid")
 		}
 		return nil, err
 	}
-	r.deadline = time.Time{}
 	f := b.wav.Format
 	b.source, b.rate = audio.Mono(b.wav), float64(f.SampleRate)
 	switch {
@@ -209,43 +204,25 @@ func (b *bodySource) classify(err error) error {
 	return errAudio(err)
 }
 
-// bodyReader reads a request's body. It waits at most idle for the next bytes, and for the whole
-// header of a WAV.
+// bodyReader reads a request's body. It waits at most idle for the next bytes.
 type bodyReader struct {
 	in      io.Reader
 	control *http.ResponseController
 	ctx     context.Context
 	idle    time.Duration
 	err     error // the first error other than io.EOF
-
-	received func(bytes int) error // waits until they are allowed
-
-	header   int       // bytes that the header of a WAV may still have
-	deadline time.Time // of the header; zero after it
 }
 
 // wake interrupts a Read.
 func (r *bodyReader) wake() { r.control.SetReadDeadline(time.Unix(1, 0)) }
 
 func (r *bodyReader) Read(b []byte) (int, error) {
-	deadline := r.deadline
-	if deadline.IsZero() {
-		deadline = time.Now().Add(r.idle)
-	} else if r.header <= 0 {
-		r.err = errAudio(fmt.Errorf("a WAV whose header is longer than %d bytes", maxHeader))
-		return 0, r.err
-	}
-	r.control.SetReadDeadline(deadline)
+	r.control.SetReadDeadline(time.Now().Add(r.idle))
 	if r.ctx.Err() != nil { // after SetReadDeadline, which may have replaced the deadline of wake
 		r.err = context.Cause(r.ctx)
 		return 0, r.err
 	}
 	n, err := r.in.Read(b)
-	r.header -= n
-	if failed := r.received(n); failed != nil {
-		r.err = failed
-		return 0, r.err
-	}
 	switch {
 	case err == nil || err == io.EOF:
 		return n, err

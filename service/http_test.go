@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -46,7 +45,7 @@ func TestUpload(t *testing.T) {
 	var file bytes.Buffer
 	must.Do(t, audio.WriteWAV(&file, tonemodel.SampleRate, decodePCM(pcm)))
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), nil)
+		in := startService(t, toneModel(t, 0))
 		for path, body := range map[string][]byte{
 			"/v1/streams":                               file.Bytes(),
 			"/v1/streams/mine":                          file.Bytes(),
@@ -83,7 +82,7 @@ func TestUpload(t *testing.T) {
 // The line of an event arrives while the body is still being sent.
 func TestUploadStreamsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), nil)
+		in := startService(t, toneModel(t, 0))
 		s := tonemodel.Words()
 		pcm := encode(s.Samples)
 		r, w := io.Pipe()
@@ -119,7 +118,7 @@ func TestUploadStreamsEvents(t *testing.T) {
 // Messages of any even length give the same events, each as soon as it is settled.
 func TestWebSocket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), nil)
+		in := startService(t, toneModel(t, 0))
 		s := tonemodel.Words()
 		pcm := encode(s.Samples)
 		for _, size := range []int{2, 1600, 1602, 1 << 16} {
@@ -148,34 +147,6 @@ func TestWebSocket(t *testing.T) {
 	})
 }
 
-// Concurrent streams do not affect each other.
-func TestConcurrentStreams(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), nil)
-		pcm := encode(tonemodel.Words().Samples)
-		var all sync.WaitGroup
-		for i := range 24 {
-			all.Go(func() {
-				if i%2 == 0 {
-					_, text := in.post("/v1/streams?format=s16le", bytes.NewReader(pcm))
-					checkComplete(t, "upload", parse(t, text), pcm)
-					return
-				}
-				c := in.dial("/v1/streams")
-				c.sendAudio(pcm, 1600)
-				c.sendText(`{"type":"end"}`)
-				got, _ := c.rest()
-				checkComplete(t, "messages", got, pcm)
-			})
-		}
-		all.Wait()
-		synctest.Wait()
-		if n := in.server.streams.count(); n != 0 {
-			t.Errorf("%d streams are left", n)
-		}
-	})
-}
-
 // An invalid request gets a status and one error line.
 func TestInvalidRequests(t *testing.T) {
 	file := func(rate int, change func([]byte) []byte) []byte {
@@ -189,7 +160,7 @@ func TestInvalidRequests(t *testing.T) {
 	nine := func(b []byte) []byte { b[22], b[32] = 9, 18; return b }
 	const post, get, put, del = "POST", "GET", "PUT", "DELETE"
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), nil)
+		in := startService(t, toneModel(t, 0))
 		for _, c := range []struct {
 			name, method, path string
 			body               []byte
@@ -222,8 +193,7 @@ func TestInvalidRequests(t *testing.T) {
 			{"no upgrade", get, "/v1/streams", nil, 426, "request", []string{"WebSocket"}},
 			{"unknown stream", del, "/v1/streams/nobody", nil, 404, "unknown", []string{"nobody"}},
 			{"path", put, "/v2/streams", nil, 404, "request", []string{"PUT /v2/streams"}},
-			{"unclean path", get, "/foo//bar", nil, 404, "request", []string{"GET /foo//bar: Not Found"}},
-			{"method", del, "/healthz", nil, 405, "request", []string{"DELETE /healthz"}},
+			{"method", del, "/healthz", nil, 404, "request", []string{"DELETE /healthz"}},
 		} {
 			status, text := in.request(c.method, c.path, bytes.NewReader(c.body))
 			checkError(t, c.name, status, text, c.status, c.why, c.words...)
@@ -244,7 +214,7 @@ func TestInvalidRequests(t *testing.T) {
 // Invalid audio ends a stream with an error line.
 func TestInvalidAudio(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), nil)
+		in := startService(t, toneModel(t, 0))
 		for _, c := range []struct {
 			name, path, body, word string
 		}{
@@ -280,11 +250,11 @@ func TestInvalidAudio(t *testing.T) {
 // The metrics count what happens.
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
+		in := startService(t, toneModel(t, 0), inFolder(t, t.TempDir()))
 		pcm := encode(tonemodel.Words().Samples)
 		c := in.dial("/v1/streams")
 		c.line()
-		want := Stats{Streams: 1, StreamBytes: in.server.recognizer.StateBytes(), Processors: in.server.processors.slots}
+		want := Stats{Streams: 1, StreamBytes: in.server.recognizer.StateBytes()}
 		must.Equal(t, in.server.Stats(), want, "while a stream is connected")
 		c.sendAudio(pcm, 1600)
 		c.sendText(`{"type":"end"}`)
@@ -303,8 +273,8 @@ func TestMetrics(t *testing.T) {
 			"events low":       labels["low"],
 			"events high":      labels["high"],
 			"rejected request": 1,
-			"blocks":           int64(len(pcm)+1599) / 1600,
-			"busy":             0, // no time passes in a synctest bubble
+			"blocks":           int64(len(pcm)+1599) / 1600, // of at most 0.1 s
+			"busy":             0,                           // no time passes in a synctest bubble
 		} {
 			must.Equal(t, in.count(name), want, "%s", name)
 		}
@@ -314,7 +284,7 @@ func TestMetrics(t *testing.T) {
 // A model whose output is NaN ends the stream with an error.
 func TestModelError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, float32(math.NaN())), nil)
+		in := startService(t, toneModel(t, float32(math.NaN())))
 		status, body := in.post("/v1/streams?format=s16le", bytes.NewReader(encode(tonemodel.Words().Samples)))
 		must.Equal(t, status, 200, "status")
 		checkLine(t, "NaN", parse(t, body).err, "model", `output for label "low" is NaN`)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -55,7 +54,7 @@ func TestResample(t *testing.T) {
 	pcm := highRateWords(t)
 	mono, stereo := wavFile(1, pcm), wavFile(2, interleave(pcm))
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), nil)
+		in := startService(t, toneModel(t, 0))
 		for path, body := range map[string][]byte{
 			"/v1/streams?format=s16le&rate=44100&resample=true": pcm,
 			"/v1/streams?resample=true":                         mono,
@@ -76,31 +75,13 @@ func TestResample(t *testing.T) {
 	})
 }
 
-// No event of resampled audio ends after the audio, which may be cut within a word.
-func TestResampledEnd(t *testing.T) {
-	pcm := highRateWords(t)
-	word := must.Get(newRecognizer(t).Recognize(tonemodel.Words().Samples))(t)[0]
-	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), nil)
-		for i := range 12 {
-			n := int(word.End)*highRate/tonemodel.SampleRate - i
-			_, text := in.post("/v1/streams?format=s16le&rate=44100&resample=true", bytes.NewReader(pcm[:2*n]))
-			got := parse(t, text)
-			must.Equal(t, len(got.events), 1, "events in %d samples", n)
-			if end := got.events[0].End; end > int64(n) {
-				t.Errorf("an event ends at sample %d of %d", end, n)
-			}
-		}
-	})
-}
-
 // A resampled stream that is interrupted has the events of an uninterrupted one. It resumes only at
 // its own rate.
 func TestResumeResampled(t *testing.T) {
 	pcm := highRateWords(t)
 	const path = "/v1/streams/mine?format=s16le&rate=44100&resample=true"
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
+		in := startService(t, toneModel(t, 0), inFolder(t, t.TempDir()))
 		_, text := in.post(path, bytes.NewReader(pcm))
 		want := fmt.Sprint(parse(t, text).events)
 		const cut = 100_002 // bytes, of which all whole blocks are processed
@@ -136,21 +117,4 @@ func interleave(pcm []byte) (b []byte) {
 		b = append(binary.LittleEndian.AppendUint16(b, uint16(2*v)), 0, 0)
 	}
 	return b
-}
-
-// A state of the resampler that cannot be restored is an error each time, and stays as it is.
-func TestDamagedResamplerState(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
-		in.interrupt("mine?resample=true&rate=44100")
-		st := in.server.streams.store
-		v := must.Get(st.read(st.list["mine"].file))(t)
-		v.Resampler[len(v.Resampler)-1] ^= 1
-		must.Do(t, os.WriteFile(st.list["mine"].file, must.Get(encodeSnapshot(*v))(t), 0o600))
-		for i := range 3 {
-			status, body := in.post("/v1/streams/mine?format=s16le&resample=true&rate=44100&events=0", nil)
-			checkError(t, fmt.Sprint("request ", i), status, body, 409, "snapshot", "mine", "DELETE")
-			must.Equal(t, string(must.Get(st.read(st.list["mine"].file))(t).Resampler), string(v.Resampler), "state after request %d", i)
-		}
-	})
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -29,7 +28,7 @@ func TestResume(t *testing.T) {
 			t.Run(fmt.Sprint(name, "/", cut/2), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					dir := t.TempDir()
-					keep := func(c *Options) { c.Snapshots = dir }
+					keep := inFolder(t, dir)
 					got := transport(startService(t, toneModel(t, 0), keep), pcm[:cut])
 					checkLine(t, "interrupted", got.err, "shutdown")
 					all, at := got.events, int64(0)
@@ -57,9 +56,7 @@ func TestResume(t *testing.T) {
 					if status, _ := in.request("DELETE", "/v1/streams/mine", nil); status != 204 {
 						t.Errorf("DELETE of the ended stream: status %d", status)
 					}
-					if files := filesIn(t, dir); len(files) != 0 {
-						t.Errorf("%d snapshots are left of a deleted stream", len(files))
-					}
+					must.Equal(t, in.saved(), 0, "snapshots of a deleted stream")
 				})
 			})
 		}
@@ -93,7 +90,7 @@ func shutDownWebSocket(in *instance, pcm []byte) transcript {
 // A client that loses its connection receives the events that it has missed, and none twice.
 func TestLostConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
+		in := startService(t, toneModel(t, 0), inFolder(t, t.TempDir()))
 		pcm := encode(tonemodel.Words().Samples)
 		want := expectedEvents(t, pcm)
 		const cut = 80000
@@ -126,7 +123,7 @@ func TestLostConnection(t *testing.T) {
 // A client that lacks more events than the stream remembers gets 410, and may resume without them.
 func TestForgottenEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
+		in := startService(t, toneModel(t, 0), inFolder(t, t.TempDir()))
 		pcm := encode(tonemodel.Words().Samples)
 		c := in.dial("/v1/streams/mine")
 		for range 3 {
@@ -152,10 +149,10 @@ func TestForgottenEvents(t *testing.T) {
 // or was last saved earlier. No event is withheld.
 func TestTooManyEvents(t *testing.T) {
 	pcm := encode(tonemodel.Words().Samples)
-	for name, dir := range map[string]string{"store": t.TempDir(), "no store": ""} {
+	for name, change := range map[string]func(*Options){"store": inFolder(t, t.TempDir()), "no store": func(*Options) {}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = dir })
+				in := startService(t, toneModel(t, 0), change)
 				for _, path := range []string{"/v1/streams", "/v1/streams/mine"} {
 					status, body := in.post(path+"?format=s16le&events=2", bytes.NewReader(pcm))
 					checkError(t, path, status, body, 410, "events", "not resumed", "events=2")
@@ -171,32 +168,27 @@ func TestTooManyEvents(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
+		in := startService(t, toneModel(t, 0), inFolder(t, t.TempDir()))
 		in.interrupt("mine")
 		status, body := in.post("/v1/streams/mine?format=s16le&events=1", nil)
 		checkError(t, "1 of no events", status, body, 410, "events", "had 0 events", "events=1")
-		const events = 7
-		st := in.server.streams.store
-		saved := must.Get(st.get("mine", in.server.client(&http.Request{RemoteAddr: "127.0.0.1:1"})))(t)
-		s := &stream{identity: saved.Identity, detector: in.server.recognizer.NewDetector()}
-		s.detector.Process(make([]float32, 800))
-		for range events {
-			s.record(report.Event{Type: "event"})
-		}
-		must.Do(t, st.put(s))
-		status, body = in.post("/v1/streams/mine?format=s16le&events=8", nil)
-		checkError(t, "8 of 7 events", status, body, 410, "events", "7 events", "events=8")
-		_, body = in.post("/v1/streams/mine?format=s16le&events=5", nil)
-		if got := parse(t, body); len(got.events) != events-5 {
-			t.Errorf("5 of 7 events: the response has %d, expected 2", len(got.events))
-		}
+		c := in.dial("/v1/streams/other")
+		c.sendAudio(pcm, 1600)
+		synctest.Wait()
+		events := len(c.received) - 1 // without the start line
+		c.conn.CloseNow()
+		synctest.Wait()
+		status, body = in.post(fmt.Sprintf("/v1/streams/other?format=s16le&events=%d", events+1), nil)
+		checkError(t, "one too many", status, body, 410, "events", fmt.Sprint(events, " events"))
+		_, body = in.post(fmt.Sprintf("/v1/streams/other?format=s16le&events=%d", events-2), nil)
+		must.Equal(t, len(parse(t, body).events), 2, "events that were missed")
 	})
 }
 
 // A server that is shutting down rejects new streams.
 func TestShutdownRejects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), nil)
+		in := startService(t, toneModel(t, 0))
 		in.server.streams.drain()
 		status, body := in.post("/v1/streams?format=s16le", nil)
 		checkError(t, "stream", status, body, 503, "shutdown")
@@ -210,7 +202,7 @@ func TestShutdownRejects(t *testing.T) {
 func TestUnsavedStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = dir })
+		in := startService(t, toneModel(t, 0), inFolder(t, dir))
 		for range 3 {
 			c := in.dial("/v1/streams")
 			c.sendAudio(make([]byte, 1600), 1600)
@@ -220,7 +212,7 @@ func TestUnsavedStreams(t *testing.T) {
 		must.Do(t, os.RemoveAll(dir))
 		in.fails = true
 		err := in.stop()
-		must.Fail(t, err, "3 of 4 streams were not saved")
+		must.Fail(t, err, "streams were not saved: 3 failed")
 		must.Equal(t, in.server.Stats().SnapshotErrors, 3, "snapshots that could not be written")
 	})
 }
@@ -228,7 +220,7 @@ func TestUnsavedStreams(t *testing.T) {
 // The samples before an invalid one are processed, and the stream resumes after them.
 func TestResumeAfterInvalidSample(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
+		in := startService(t, toneModel(t, 0), inFolder(t, t.TempDir()))
 		audio := io.MultiReader(bytes.NewReader(make([]byte, 4*100)), strings.NewReader("\xff\xff\x7f\x7f"))
 		_, body := in.post("/v1/streams/mine?format=f32le", audio)
 		got := parse(t, body)

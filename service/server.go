@@ -1,25 +1,18 @@
 // Package service recognises words in audio that clients stream over HTTP or WebSocket, and
-// responds with the JSON lines of package report. It limits its clients, saves their streams, and
-// resumes them. A Server is an http.Handler. Server.Serve also limits the connections, and ends
-// the streams when its context ends. The README.md of examples/service describes the protocol.
+// responds with the JSON lines of package report. It saves their streams in a Store, and resumes
+// them. A Server is an http.Handler. The README.md of examples/service describes the protocol.
 package service
 
 import (
-	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log"
 	"log/slog"
 	"net"
 	"net/http"
-	"runtime"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -33,14 +26,11 @@ type Server struct {
 	recognizer *events.Recognizer
 	modelRate  float64 // sampling rate for which the model was trained, in Hz
 	streams    *streams
-	processors *scheduler
 	mux        *http.ServeMux
 	origins    http.CrossOriginProtection
 }
 
-// New returns a server. An invalid value in detect or opt is an *OptionError. All other errors
-// concern the folder of the snapshots, for example that another server uses it. The Server locks
-// the folder until Close, or a Serve whose ctx is cancelled, has ended all streams.
+// New returns a server. The caller ends it with Serve or Close. All errors are *OptionError.
 func New(m *model.Model, detect events.Options, opt Options) (*Server, error) {
 	if err := opt.validate(); err != nil {
 		return nil, err
@@ -51,7 +41,7 @@ func New(m *model.Model, detect events.Options, opt Options) (*Server, error) {
 	}
 	opt.complete()
 	s := &Server{
-		opt: opt, recognizer: r, modelRate: m.Meta.SampleRate, processors: newScheduler(runtime.GOMAXPROCS(0)), mux: http.NewServeMux(),
+		opt: opt, recognizer: r, modelRate: m.Meta.SampleRate, mux: http.NewServeMux(),
 		start: report.Start{
 			Type: "start", Model: opt.Model, Task: m.Meta.Task, Labels: m.Meta.Labels, Level: level.Current(), Emit: "events",
 		},
@@ -61,38 +51,36 @@ func New(m *model.Model, detect events.Options, opt Options) (*Server, error) {
 			return nil, &OptionError{"Origins", err}
 		}
 	}
-	var st *store
-	if opt.Snapshots != "" {
-		if st, err = openStore(atomicfile.Files{FS: opt.files}, opt.Snapshots, opt.Keep, opt.MaxStore, opt.MaxPerClient, opt.Log); err != nil {
-			return nil, err
-		}
-	}
-	s.streams = newStreams(r, opt, st)
-	for _, path := range []string{"/v1/streams", "/v1/streams/{id}"} {
+	s.streams = newStreams(opt)
+	for _, path := range []string{"/v1/streams", "/v1/streams/{name}"} {
 		s.mux.HandleFunc("POST "+path, s.upload)
 		s.mux.HandleFunc("PUT "+path, s.upload)
 		s.mux.HandleFunc("GET "+path, s.socket)
 	}
-	s.mux.HandleFunc("DELETE /v1/streams/{id}", s.forget)
+	s.mux.HandleFunc("DELETE /v1/streams/{name}", s.forget)
 	s.mux.HandleFunc("GET /healthz", s.health)
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.writeError(w, newError(http.StatusNotFound, "request", "%s %.64s does not exist", r.Method, r.URL.Path))
+	})
 	return s, nil
 }
 
+// restTime is how long the rest of a request's body is read after the response, so that the client
+// receives the response.
+const restTime = 5 * time.Second
+
 // ServeHTTP responds without waiting for the request's body, of which a handler reads what it
-// needs. It closes the connection of a request with a body: the unread rest must not be taken for
-// another request.
+// needs.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	control.EnableFullDuplex() // an error means HTTP/2, which is always full duplex
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
-		// net/http must not read the rest. connection.Close does.
-		defer control.SetReadDeadline(time.Unix(1, 0))
+		defer func() { control.SetReadDeadline(time.Now().Add(restTime)) }()
 	}
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	preflight := s.allowPage(w, r)
 	if err := s.check(r); err != nil {
-		w.Header().Set("Connection", "close")
 		s.writeError(w, err)
 		return
 	}
@@ -100,48 +88,53 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		allowRequests(w)
 		return
 	}
-	h, pattern := s.mux.Handler(r)
-	if pattern != "" {
-		s.mux.ServeHTTP(w, r)
-		return
+	s.mux.ServeHTTP(w, r)
+}
+
+// The limits of Serve for the header of a request.
+const (
+	headerTime  = 10 * time.Second
+	headerBytes = 1 << 14 // net/http adds 4 KiB
+)
+
+// Serve serves the connections of a listener until ctx is cancelled or the listener fails. Then it
+// closes the Server as Close does. The error is that of the listener, and that of Close.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	h := &http.Server{ // a response that takes longer than WriteTimeout sets its own deadlines
+		Handler: s, ReadHeaderTimeout: headerTime, WriteTimeout: time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: headerBytes,
+		ErrorLog:                     slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelWarn),
+		DisableGeneralOptionsHandler: true, // net/http would respond to "OPTIONS *" without the checks of ServeHTTP
 	}
-	rec := statusRecorder{ResponseWriter: w}
-	h.ServeHTTP(&rec, r)
-	// A redirect leads to the clean form of the path, which does not exist either.
-	if rec.status < http.StatusBadRequest {
-		rec.status = http.StatusNotFound
-		w.Header().Del("Location")
+	failed := make(chan error, 1)
+	go func() { failed <- h.Serve(l) }()
+	var err error
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
 	}
-	s.writeError(w, newError(rec.status, "request", "%s %.64s: %s", r.Method, r.URL.Path, http.StatusText(rec.status)))
+	began := time.Now()
+	s.streams.drain()
+	end, cancel := context.WithTimeout(context.Background(), s.opt.Grace)
+	defer cancel()
+	h.Shutdown(end) // returns without waiting for WebSockets
+	err = errors.Join(err, s.streams.wait(end))
+	h.Close()
+	s.opt.Log.Info("stopped", "took", time.Since(began))
+	return err
 }
 
-// statusRecorder records a response's status and drops its text. A switch of protocols is passed
-// on.
-type statusRecorder struct {
-	http.ResponseWriter
-	status int
-	conn   net.Conn // after a switch of protocols
+// Close rejects new streams, saves the connected ones and informs their clients, which takes at
+// most Options.Grace. It is an error if streams were not saved.
+func (s *Server) Close() error {
+	s.streams.drain()
+	end, cancel := context.WithTimeout(context.Background(), s.opt.Grace)
+	defer cancel()
+	return s.streams.wait(end)
 }
-
-func (r *statusRecorder) WriteHeader(status int) {
-	if r.status = status; status == http.StatusSwitchingProtocols {
-		r.ResponseWriter.WriteHeader(status)
-	}
-}
-
-// Hijack implements http.Hijacker.
-func (r *statusRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	conn, buf, err := http.NewResponseController(r.ResponseWriter).Hijack()
-	r.conn = conn
-	return conn, buf, err
-}
-
-func (r *statusRecorder) Write(b []byte) (int, error) { return len(b), nil }
-func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // health responds with 503 if the server does not accept new streams.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
-	if s.streams.draining() {
+	if s.streams.ctx.Err() != nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
 }
@@ -182,39 +175,15 @@ func (s *Server) asAPIError(err error) *apiError {
 		s.opt.Log.Error("internal", "error", err)
 	}
 	s.opt.Metrics.Reject(e.code)
-	s.opt.Log.Debug("rejected", "why", e.code, "error", clean(e.text))
+	s.opt.Log.Debug("rejected", "why", e.code, "error", e.text)
 	return e
 }
 
 // forget deletes a stream that is not connected.
 func (s *Server) forget(w http.ResponseWriter, r *http.Request) {
-	if err := s.streams.forget(r.PathValue("id"), s.client(r)); err != nil {
+	if err := s.streams.forget(r.Context(), r.PathValue("name")); err != nil {
 		s.writeError(w, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
-}
-
-// blockSeconds is the most audio that is processed at a time.
-const blockSeconds = 0.1
-
-// clean replaces characters of a client that must not be in a log: control characters and others
-// that are not printed.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) && r != utf8.RuneError {
-			return r
-		}
-		return '?'
-	}, text)
-}
-
-// errorLog returns the log of net/http.
-func (s *Server) errorLog() *log.Logger { return log.New(logWriter{s.opt.Log}, "", 0) }
-
-type logWriter struct{ log *slog.Logger }
-
-func (w logWriter) Write(line []byte) (int, error) {
-	w.log.Warn("http", "error", clean(strings.TrimSpace(string(line))))
-	return len(line), nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/events"
@@ -14,8 +15,8 @@ import (
 
 // source delivers a session's samples.
 type source interface {
-	// next returns at most a block of samples, which are valid until the next call. It returns
-	// io.EOF at the end of the stream, and the cause of ctx soon after ctx is cancelled.
+	// next returns samples, which are valid until the next call. It returns io.EOF at the end of
+	// the stream, and the cause of ctx soon after ctx is cancelled.
 	next(ctx context.Context) ([]float32, error)
 }
 
@@ -25,6 +26,7 @@ type sink interface{ send(line any) error }
 // The reasons why a session ends before its stream does.
 var (
 	errShutdown = newError(http.StatusServiceUnavailable, "shutdown", "the server is shutting down")
+	errMoved    = newError(http.StatusConflict, "moved", "the stream was resumed on another server, or deleted")
 	errIdle     = newError(http.StatusRequestTimeout, "idle", "no audio arrived for too long")
 	errGone     = errors.New("the client is disconnected") // it cannot be reported
 	errSlow     = fmt.Errorf("%w: it reads too slowly", errGone)
@@ -36,20 +38,17 @@ func errAudio(err error) error { return newError(http.StatusBadRequest, "audio",
 type session struct {
 	*Server
 	stream *stream
-	named  bool // by the client
 	out    sink
-	block  int // maximal number of samples that the source returns at a time
+	block  int // maximal number of samples that are processed at a time
 	times  report.Times
-	buf    []float32 // resampled
 
 	truncated func() bool // reports whether the audio ended before its header says; may be nil
-	confirmed func() bool // reports whether the client has received all lines; nil if unknown
 }
 
 // run sends lines until the audio ends or an error interrupts the stream, which is then saved. It
 // returns the error that the client was sent.
-func (s *session) run(ctx context.Context, format string, src source) error {
-	err := s.streams.begin(s.stream)
+func (s *session) run(format string, src source) error {
+	err := s.streams.claim(s.stream)
 	if err == nil {
 		err = s.begin(format)
 	}
@@ -61,8 +60,8 @@ func (s *session) run(ctx context.Context, format string, src source) error {
 	}
 	for err == nil {
 		var x []float32
-		x, err = src.next(ctx)
-		if failed := s.process(ctx, x, time.Now()); failed != nil {
+		x, err = src.next(s.stream.ctx)
+		if failed := s.process(x, time.Now()); failed != nil {
 			err = failed
 		}
 	}
@@ -75,24 +74,23 @@ func (s *session) run(ctx context.Context, format string, src source) error {
 	return s.abort(err)
 }
 
-// finish releases a stream whose last line was sent. A stream that the client has named is kept
-// until the client confirms its end, as the last lines may get lost on the way.
+// finish releases a stream whose last line was sent. A stream that the client has named is kept, as
+// the last lines may get lost on the way.
 func (s *session) finish() {
-	confirmed := s.confirmed != nil && s.confirmed()
-	s.streams.release(s.stream, s.named && !confirmed)
+	s.streams.release(s.stream, s.stream.named)
 	s.logEnd("ended", "")
 }
 
 // logEnd reports the end of a session.
 func (s *session) logEnd(how, why string) {
-	id := s.stream.identity
-	s.opt.Log.Info("stream "+how, "stream", id.ID, "client", id.Client, "samples", id.Samples, "events", id.EventCount, "why", why)
+	st := s.stream
+	s.opt.Log.Info("stream "+how, "stream", st.Stream, "samples", st.Samples, "events", st.EventCount, "why", why)
 }
 
 // begin sends the start line and the events that the client lacks.
 func (s *session) begin(format string) error {
 	line, position := s.start, s.stream.Samples
-	line.Format, line.Stream, line.Samples, line.SampleRate = format, s.stream.ID, &position, s.stream.SampleRate
+	line.Format, line.Stream, line.Samples, line.SampleRate = format, s.stream.Stream, &position, s.stream.SampleRate
 	if s.modelRate != line.SampleRate {
 		line.ModelSampleRate = s.modelRate
 	}
@@ -107,11 +105,13 @@ func (s *session) begin(format string) error {
 	return nil
 }
 
-// process passes a block of samples to the model, up to the first invalid one.
-func (s *session) process(ctx context.Context, x []float32, arrived time.Time) error {
+// process recognises events in samples, up to the first invalid sample.
+func (s *session) process(x []float32, arrived time.Time) error {
 	valid, invalid := events.Check(x)
-	if err := s.recognize(ctx, x[:valid], arrived); err != nil {
-		return err
+	for block := range slices.Chunk(x[:valid], s.block) {
+		if err := s.recognize(block, arrived); err != nil {
+			return err
+		}
 	}
 	if invalid != nil {
 		return errAudio(fmt.Errorf("after sample %d: %w", s.stream.Samples, invalid))
@@ -119,49 +119,28 @@ func (s *session) process(ctx context.Context, x []float32, arrived time.Time) e
 	return nil
 }
 
-// recognize passes valid samples to the model.
-func (s *session) recognize(ctx context.Context, x []float32, arrived time.Time) error {
-	if len(x) == 0 {
-		return nil
-	}
-	if err := s.streams.pace(ctx, s.stream, len(x)); err != nil {
-		return err
-	}
-	if err := s.processors.acquire(ctx, s.stream.Client); err != nil {
-		return err
-	}
+// recognize processes a block of valid samples.
+func (s *session) recognize(x []float32, arrived time.Time) error {
 	began := time.Now()
-	n, found, failed := s.compute(x)
+	found, failed := s.stream.detector.Process(x)
 	busy := time.Since(began)
+	s.stream.Samples += int64(len(x))
 	s.stream.Busy += busy
 	err := s.emit(found, failed)
 	lag := time.Since(arrived)
 	s.times.Add(lag)
-	s.opt.Metrics.Block(n, busy, lag)
+	s.opt.Metrics.Block(len(x), busy, lag)
 	if err == nil {
 		s.streams.save(s.stream)
 	}
 	return err
 }
 
-// compute passes samples to the resampler and the detector, on the processor that the session has,
-// and releases the processor. It returns the number of samples at the model's rate.
-func (s *session) compute(x []float32) (n int, found []events.Event, failed error) {
-	defer s.processors.release() // also after a panic
-	s.stream.Samples += int64(len(x))
-	if s.stream.resampler != nil {
-		s.buf = s.stream.resampler.Process(s.buf[:0], x)
-		x = s.buf
-	}
-	found, failed = s.stream.detector.Process(x)
-	return len(x), found, failed
-}
-
 // emit records all events and sends them. The stream also keeps those that follow a failure to
 // send. The error failed is the model's, or nil.
 func (s *session) emit(found []events.Event, failed error) (err error) {
 	for _, e := range found {
-		line := report.NewEvent(e, s.inputSample)
+		line := report.NewEvent(e, func(n int64) int64 { return n })
 		s.stream.record(line)
 		s.opt.Metrics.Event(e.Label)
 		if err == nil {
@@ -174,20 +153,9 @@ func (s *session) emit(found []events.Event, failed error) (err error) {
 	return err
 }
 
-// inputSample returns the client's sample at the time of a sample of the model.
-func (s *session) inputSample(n int64) int64 {
-	return report.InputSample(n, s.stream.SampleRate, s.recognizer.SampleRate(), s.stream.Samples)
-}
-
 // end flushes the stream and sends its last lines.
 func (s *session) end() error {
-	d := s.stream.detector
-	if s.stream.resampler != nil {
-		if err := s.emit(d.Process(s.stream.resampler.Flush(nil))); err != nil {
-			return err
-		}
-	}
-	if err := s.emit(d.Flush()); err != nil {
+	if err := s.emit(s.stream.detector.Flush()); err != nil {
 		return err
 	}
 	line := report.End{
@@ -218,7 +186,7 @@ func (s *session) abort(err error) error {
 	s.logEnd("interrupted", e.code)
 	line := report.Error{Type: "error", Code: e.code, Error: e.text}
 	if saved {
-		line.Stream, line.Samples = s.stream.ID, &position
+		line.Stream, line.Samples = s.stream.Stream, &position
 	}
 	s.out.send(line)
 	return e

@@ -1,175 +1,69 @@
 package service
 
 import (
-	"crypto/rand"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
-	"io"
-	"io/fs"
-	"net/http"
-	"path/filepath"
+	"fmt"
+	"hash/crc32"
 	"time"
+
+	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// read reads a file, of which it takes at most a little more than maxSnapshot.
-func (s *store) read(path string) (*snapshot, error) {
-	f, err := s.files.Open(path)
+const (
+	snapshotVersion = 1
+	maxSnapshot     = 16 << 20 // bytes
+	maxHeader       = 64 << 10 // bytes
+	maxRecent       = 16       // events that a stream remembers for a client that has lost its connection
+)
+
+// header is what a snapshot stores of a stream, in addition to the state of its detector. A
+// snapshot is the header, a line of JSON, the state, a snapshot of events.Stream, and the CRC-32
+// (IEEE, little endian) of both. Before its first sample and after its end a stream has no state.
+type header struct {
+	Version    int            `json:"version"`
+	Stream     string         `json:"stream"`
+	SampleRate float64        `json:"rate"`          // of the client's audio, in Hz
+	Samples    int64          `json:"samples"`       // that were processed
+	EventCount int64          `json:"events"`        // so far
+	Recent     []report.Event `json:"recent"`        // the last of them, at most maxRecent
+	Busy       time.Duration  `json:"busy"`          // computing time
+	End        *report.End    `json:"end,omitempty"` // last line of a stream that has ended
+}
+
+func encodeSnapshot(h header, state []byte) ([]byte, error) {
+	h.Version = snapshotVersion
+	line, err := json.Marshal(h)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxSnapshot+1))
-	if err != nil {
-		return nil, err
+	b := append(append(line, '\n'), state...)
+	if len(line) > maxHeader || len(b)+crc32.Size > maxSnapshot {
+		return nil, fmt.Errorf("stream %s: a snapshot with a header of %d bytes and a state of %d bytes is too long", h.Stream, len(line), len(state))
 	}
-	return decodeSnapshot(b)
+	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b)), nil
 }
 
-// put writes a stream's snapshot. If the client then has too many, its oldest is deleted. A full
-// store is an error.
-func (s *store) put(st *stream) error {
-	s.writers <- struct{}{}
-	defer s.freeWriter()
-	return s.write(st.snapshot(), false)
-}
-
-// begin is put for a stream that is connected.
-func (s *store) begin(st *stream) error {
-	s.writers <- struct{}{}
-	defer s.freeWriter()
-	return s.write(st.snapshot(), true)
-}
-
-// tryWriter reports whether the caller may write a snapshot now. It then calls freeWriter.
-func (s *store) tryWriter() bool {
-	select {
-	case s.writers <- struct{}{}:
-		return true
-	default:
-		return false
+// decodeSnapshot returns the header and the state, which is a part of b.
+func decodeSnapshot(b []byte) (h header, state []byte, err error) {
+	n := len(b) - crc32.Size
+	if n < 0 || len(b) > maxSnapshot || binary.LittleEndian.Uint32(b[n:]) != crc32.ChecksumIEEE(b[:n]) {
+		return h, nil, errors.New("the snapshot is damaged: its checksum differs")
 	}
-}
-
-func (s *store) freeWriter() { <-s.writers }
-
-// write writes a snapshot. The caller has reserved a writer. connected states that the stream is
-// still connected.
-func (s *store) write(v snapshot, connected bool) error {
-	id := v.Identity.ID
-	v.Identity.Connected = connected
-	b, err := encodeSnapshot(v)
-	if err != nil {
-		return err
+	line, state, found := bytes.Cut(b[:n], []byte{'\n'})
+	if !found || len(line) > maxHeader {
+		return h, nil, errors.New("the snapshot has no header")
 	}
-	e := entry{file: filepath.Join(s.dir, rand.Text()+suffix), size: int64(len(b)), connected: connected}
-	e.describe(&v.Identity, v.Saved)
-	s.deleteObsolete()
-	defer s.deleteObsolete()
-	if err := s.reserve(id, e); err != nil {
-		return err
+	if err := json.Unmarshal(line, &h); err != nil {
+		return h, nil, fmt.Errorf("the header of the snapshot: %w", err)
 	}
-	err = s.files.Write(e.file, 0o600, func(w io.Writer) error {
-		_, err := w.Write(b)
-		return err
-	})
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err != nil {
-		s.retire(e) // the file exists if only the folder could not be synced
-		return err
-	}
-	s.add(id, e)
-	return nil
-}
-
-// get returns the snapshot of a stream that is now connected, or nil. The file stays until the
-// stream ends, is saved again or is dropped, so that a crash loses only what followed. When the
-// session ends, the caller calls disconnect.
-func (s *store) get(id, client string) (*snapshot, error) {
-	s.mu.Lock()
-	e, err := s.find(id, client)
-	if e.file != "" {
-		e.connected = true
-		s.list[id] = e
-	}
-	s.mu.Unlock()
-	s.deleteObsolete()
-	if err != nil || e.file == "" {
-		return nil, err
-	}
-	v, err := s.read(e.file)
-	var damaged *damagedError
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // evicted since
-		return nil, nil
-	case errors.As(err, &damaged):
-		return nil, errUnusable(id, err)
+	case h.Version != snapshotVersion:
+		return h, nil, fmt.Errorf("the snapshot has version %d, expected %d", h.Version, snapshotVersion)
+	case h.Samples < 0 || len(h.Recent) > maxRecent || h.EventCount < int64(len(h.Recent)):
+		return h, nil, fmt.Errorf("the snapshot has %d samples and %d of %d events", h.Samples, len(h.Recent), h.EventCount)
 	}
-	return v, err
-}
-
-// errUnusable is the error of a stream whose snapshot cannot be used.
-func errUnusable(id string, err error) error {
-	return newError(http.StatusConflict, "snapshot", "stream %s cannot be resumed: %v; DELETE it to start again", id, err)
-}
-
-// disconnect counts the snapshot of a stream for its client, if there is one. Unless the stream has
-// ended, the time until it expires begins again.
-func (s *store) disconnect(id string) {
-	s.mu.Lock()
-	if e, has := s.list[id]; has && e.connected {
-		if e.connected = false; !e.ended {
-			e.saved = time.Now()
-		}
-		s.list[id] = e
-		s.evict(e.client)
-	}
-	s.mu.Unlock()
-	s.deleteObsolete()
-}
-
-// remove deletes a stream's snapshot, if there is one, and what could not be deleted earlier.
-func (s *store) remove(id string) {
-	s.mu.Lock()
-	s.drop(id)
-	n := len(s.obsolete)
-	s.mu.Unlock()
-	if n > 0 {
-		s.deleteForGood()
-	}
-}
-
-// discard is remove, but if the file cannot be deleted, the snapshot stays listed and discard
-// returns the error.
-func (s *store) discard(id string) error {
-	s.mu.Lock()
-	e, has := s.list[id]
-	s.mu.Unlock()
-	if !has {
-		return nil
-	}
-	if err := s.files.Remove(e.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	s.remove(id)
-	return nil
-}
-
-// deleteForGood is deleteObsolete for a stream that must not return after a power cut.
-func (s *store) deleteForGood() {
-	s.deleteObsolete()
-	if err := s.files.SyncFolder(s.dir); err != nil {
-		s.log.Error("a deleted stream may return after a power cut", "error", err)
-	}
-}
-
-// forget drops a client's stream and reports whether there was one. The caller calls
-// deleteForGood.
-func (s *store) forget(id, client string) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, err := s.find(id, client)
-	if err == nil {
-		s.drop(id)
-	}
-	return e.file != "", err
+	return h, state, nil
 }

@@ -2,250 +2,407 @@ package service
 
 import (
 	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
 
+	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// A snapshot of another model is rejected and can be deleted. That of another client can be neither
-// used nor deleted.
-func TestOtherModelAndClient(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		change := func(c *Options) { c.Snapshots, c.TokenHeader = dir, "Token" }
-		in := startService(t, toneModel(t, 0), change)
-		in.interrupt("mine", "Token", "a")
-		status, body := in.post("/v1/streams/mine?format=s16le", nil, "Token", "b")
-		checkError(t, "another client", status, body, 403, "owner", "mine")
-		status, body = in.request("DELETE", "/v1/streams/mine", nil, "Token", "b")
-		checkError(t, "another client's DELETE", status, body, 403, "owner", "mine")
-		in.stop()
-
-		in = startService(t, toneModel(t, 1), change)
-		status, body = in.post("/v1/streams/mine?format=s16le", nil, "Token", "a")
-		checkError(t, "another model", status, body, 409, "snapshot", "model", "DELETE")
-		in.stop()
-
-		in = startService(t, toneModel(t, 1), change)
-		if status, body = in.request("DELETE", "/v1/streams/mine", nil, "Token", "a"); status != 204 {
-			t.Errorf("DELETE: status %d, %s", status, body)
-		}
-		if n := in.position("mine", "Token", "a"); n != 0 {
-			t.Errorf("a new stream starts at sample %d", n)
-		}
-	})
+// memoryStore is a Store that several services of a test share.
+type memoryStore struct {
+	mu   sync.Mutex
+	last uint64
+	list map[string]memoryEntry
+	fail func(method string) error // returns the error of a call; may be nil
 }
 
-// Expired snapshots are deleted, while the server runs and when it starts.
-func TestExpiry(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		change := func(c *Options) { c.Snapshots, c.Keep = dir, time.Minute }
-		in := startService(t, toneModel(t, 0), change)
-		in.interrupt("one")
-		must.Equal(t, in.position("one"), 800, "resumes at sample")
-		in.interrupt("two")
-		in.stop()
-		time.Sleep(time.Minute + 1)
-		in = startService(t, toneModel(t, 0), change)
-		if files := filesIn(t, dir); len(files) != 0 {
-			t.Errorf("%d expired snapshots after the start", len(files))
-		}
-		in.interrupt("three")
-		time.Sleep(time.Minute + 1)
-		if n := in.position("three"); n != 0 {
-			t.Errorf("an expired stream resumes at sample %d", n)
-		}
-	})
+type memoryEntry struct {
+	Entry
+	snapshot []byte
 }
 
-// Damaged snapshots and those that a crash left incomplete are deleted. Other files stay.
-func TestDamagedSnapshots(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		keep := func(c *Options) { c.Snapshots = dir }
-		in := startService(t, toneModel(t, 0), keep)
-		in.interrupt("mine")
-		in.stop()
-		names := filesIn(t, dir)
-		path := filepath.Join(dir, names[0].Name())
-		b := must.Get(os.ReadFile(path))(t)
-		b[len(b)/2] ^= 4
-		for p, content := range map[string][]byte{
-			path: b, path + ".123.tmp": b[:100], // of the store
-			filepath.Join(dir, "other"+suffix): b, filepath.Join(dir, "notes.txt"): nil,
-		} {
-			must.Do(t, os.WriteFile(p, content, 0o644))
-		}
-		in = startService(t, toneModel(t, 0), keep)
-		if n := in.position("mine"); n != 0 {
-			t.Errorf("resumes at sample %d of a damaged snapshot", n)
-		}
-		if files := filesIn(t, dir); len(files) != 2 {
-			t.Errorf("the folder holds %v, expected the two other files", files)
-		}
-	})
-}
+func newMemoryStore() *memoryStore { return &memoryStore{list: map[string]memoryEntry{}} }
 
-// When a crash has left two snapshots of a stream, it resumes from the newer one, also if the clock
-// was set back between them.
-func TestTwoSnapshots(t *testing.T) {
-	ended, began := &report.End{Type: "end", Samples: 200, Block: report.Block{Samples: 1}}, time.Now().Add(-time.Minute)
-	for name, two := range map[string][2]snapshot{ // the older one first
-		"clock": {
-			{Identity: identity{Samples: 100}, Saved: began},
-			{Identity: identity{Samples: 200}, Saved: began.Add(time.Second)},
-		},
-		"clock set back": {
-			{Identity: identity{Samples: 100}, Saved: began},
-			{Identity: identity{Samples: 200}, Saved: began.Add(-time.Second)},
-		},
-		"another stream with this name": {
-			{Identity: identity{Samples: 200, SampleRate: 1, End: ended}, Saved: began},
-			{Identity: identity{Samples: 100, Began: 1}, Saved: began.Add(-time.Second)},
-		},
-		"end without audio, clock set back": {
-			{Identity: identity{Samples: 200}, Saved: began},
-			{Identity: identity{Samples: 200, SampleRate: 1, End: ended}, Saved: began.Add(-time.Second)},
-		},
-		"no audio": {
-			{Identity: identity{Samples: 200}, Saved: began},
-			{Identity: identity{Samples: 200, Busy: 1}, Saved: began.Add(time.Second)},
-		},
-	} {
-		dir := t.TempDir()
-		for range 8 { // names are random, and so is the order in which the store reads them
-			for i := range two {
-				two[i].Identity.ID = "mine"
-				writeSnapshot(t, dir, two[i])
-			}
-			s := openTestStore(t, dir, 5)
-			kept, err := s.get("mine", "")
-			want := two[1].Identity
-			if err != nil || kept.Identity.Samples != want.Samples || kept.Identity.Busy != want.Busy || (kept.Identity.End == nil) != (want.End == nil) {
-				t.Errorf("%s: %+v, %v; expected %+v", name, kept, err, want)
-			}
-			if files := filesIn(t, dir); len(files) != 1 {
-				t.Errorf("%s: %d files, expected 1", name, len(files))
-			}
-			must.Equal(t, s.total, s.list["mine"].size, "%s: bytes are counted", name)
-			s.remove("mine")
-			s.close()
+// begin locks the store and returns the error of a call.
+func (m *memoryStore) begin(method, stream string, revision uint64) error {
+	m.mu.Lock()
+	if m.fail != nil {
+		if err := m.fail(method); err != nil {
+			return err
 		}
 	}
+	if revision != m.list[stream].Revision {
+		return ErrRevision
+	}
+	return nil
 }
 
-// A new stream with the name of one that has ended is shorter at first. It replaces the ended one
-// in the store when it begins, also if its file could not be deleted and the clock was set back.
-func TestNewStreamReplacesEndedOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dir, after := t.TempDir(), filepath.Join(t.TempDir(), "after")
-		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = dir })
-		in.post("/v1/streams/mine?format=s16le", bytes.NewReader(make([]byte, 3200)))
-		st := in.server.streams.store
-		file := st.list["mine"].file
-		ended := must.Get(st.read(file))(t)
-		ended.Identity.Began += int64(time.Hour)
-		must.Do(t, os.WriteFile(file, must.Get(encodeSnapshot(*ended))(t), 0o600))
-		in.dial("/v1/streams/mine")
-		synctest.Wait()
-		must.Do(t, os.CopyFS(after, os.DirFS(dir)))
-		writeSnapshot(t, after, *ended) // as if it was not deleted
-		in = startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = after })
-		must.Equal(t, in.server.Stats().Snapshots, 1, "snapshots")
-		_, body := in.post("/v1/streams/mine?format=s16le&events=0", nil)
-		must.Equal(t, *parse(t, body).start.Samples, 0, "the new stream resumes at sample")
-	})
+func (m *memoryStore) Get(_ context.Context, stream string) ([]byte, uint64, error) {
+	defer m.mu.Unlock()
+	if err := m.begin("get", "", 0); err != nil {
+		return nil, 0, err
+	}
+	e := m.list[stream]
+	return bytes.Clone(e.snapshot), e.Revision, nil
 }
 
-// A client's stream ends normally although its snapshot cannot be removed; the log reports that.
-func TestUnremovableFileAtEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log logBuffer
-		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots, c.Log = t.TempDir(), log.logger() })
-		check := func(id string, got transcript, logged int) {
-			t.Helper()
-			synctest.Wait()
-			if got.end == nil {
-				t.Errorf("%s: no end line, but %+v", id, got.err)
-			}
-			if n := log.count(notRemoved); n != logged {
-				t.Errorf("%s: logged %d times, expected %d", id, n, logged)
-			}
-		}
-		in.interrupt("websocket")
-		c := in.dial("/v1/streams/websocket")
-		c.line()
-		obstruct(t, in.server.streams.store, "websocket")
-		c.sendText(`{"type":"end"}`)
-		got, status := c.rest()
-		check("websocket", got, 1)
-		if status != websocket.StatusNormalClosure {
-			t.Errorf("closed with %v", status)
-		}
-
-		in.interrupt("upload")
-		body, result := in.upload("/v1/streams/upload?format=s16le")
-		body.Write(make([]byte, 160))
-		synctest.Wait()
-		obstruct(t, in.server.streams.store, "upload")
-		body.Close()
-		check("upload", parse(t, result()), 2)
-	})
+func (m *memoryStore) Put(_ context.Context, stream string, snapshot []byte, revision uint64) (uint64, error) {
+	defer m.mu.Unlock()
+	if err := m.begin("put", stream, revision); err != nil {
+		return 0, err
+	}
+	m.last++
+	m.list[stream] = memoryEntry{Entry{stream, m.last, time.Now()}, bytes.Clone(snapshot)}
+	return m.last, nil
 }
 
-// A snapshot that cannot be written is logged once, however the session ends.
-func TestUnwrittenSnapshotIsLogged(t *testing.T) {
-	for _, c := range []struct {
-		name, method, path string
-		header             []string
-	}{
-		{"no WAV", "POST", "/v1/streams/mine", nil},
-		{"half a sample", "POST", "/v1/streams/mine?format=s16le", nil},
-		{"half a handshake", "GET", "/v1/streams/mine", []string{"Connection", "Upgrade", "Upgrade", "websocket"}},
+func (m *memoryStore) Delete(_ context.Context, stream string, revision uint64) error {
+	defer m.mu.Unlock()
+	if err := m.begin("delete", stream, revision); err != nil {
+		return err
+	}
+	delete(m.list, stream)
+	return nil
+}
+
+func (m *memoryStore) List(context.Context) (list []Entry, err error) {
+	defer m.mu.Unlock()
+	if err := m.begin("list", "", 0); err != nil {
+		return nil, err
+	}
+	for _, e := range m.list {
+		list = append(list, e.Entry)
+	}
+	return list, nil
+}
+
+// A client that connects to another server with the same store takes its stream there, also while
+// the first server still has it. That one can no longer save the stream, and its session ends.
+func TestTakeover(t *testing.T) {
+	pcm := encode(tonemodel.Words().Samples)
+	for name, next := range map[string]func(first *instance, c *wsClient){
+		"periodic snapshot": func(_ *instance, c *wsClient) {
+			time.Sleep(time.Minute)
+			c.sendAudio(pcm[40000:41600], 1600)
+		},
+		"lost connection": func(_ *instance, c *wsClient) { c.conn.CloseNow() },
+		"end":             func(_ *instance, c *wsClient) { c.sendText(`{"type":"end"}`) },
+		"shutdown":        func(first *instance, _ *wsClient) { must.Do(t, first.stop()) },
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var log logBuffer
-				in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots, c.Log = t.TempDir(), log.logger() })
-				in.interrupt("mine")
-				s := in.server.streams.store
-				s.mu.Lock()
-				s.max = 1
-				s.mu.Unlock()
-				in.request(c.method, c.path, strings.NewReader("odd"), c.header...)
+				store := newMemoryStore()
+				shared := func(o *Options) { o.Store = store }
+				first, second := startService(t, toneModel(t, 0), shared), startService(t, toneModel(t, 0), shared)
+				c := first.dial("/v1/streams/mine")
+				c.sendAudio(pcm[:20000], 1600)
 				synctest.Wait()
-				if n := log.count("a snapshot was not written"); n != 1 {
-					t.Errorf("logged %d times, expected once", n)
+				c.conn.CloseNow()
+				synctest.Wait()
+				old := first.dial("/v1/streams/mine") // which the first server has until its end
+				old.sendAudio(pcm[20000:40000], 1600)
+				synctest.Wait()
+
+				c = second.dial("/v1/streams/mine?events=0")
+				var start report.Start
+				decode(t, c.line(), &start)
+				must.Equal(t, *start.Samples, 10000, "the second server resumes at sample")
+				next(first, old)
+				synctest.Wait()
+				c.sendAudio(pcm[20000:], 1600)
+				c.sendText(`{"type":"end"}`)
+				got, _ := c.rest()
+				checkComplete(t, "second server", got, pcm)
+				if name == "periodic snapshot" {
+					got, status := old.rest()
+					checkLine(t, "first server", got.err, "moved", "another server")
+					must.Equal(t, status, websocket.StatusPolicyViolation, "closed with")
 				}
-				must.Equal(t, in.server.Stats().Snapshots, 1, "snapshots: the previous one")
-				checkDisconnected(t, s)
+				_, body := second.post("/v1/streams/mine?format=s16le&events=0", nil)
+				checkComplete(t, "the store has the second server's end", parse(t, body), pcm)
 			})
 		})
 	}
 }
 
-// A snapshot that is damaged while the server runs is rejected and can be deleted.
-func TestDamagedMeanwhile(t *testing.T) {
+// Of two servers that start a stream with the same name, or delete it, one is late.
+func TestRevisions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), func(c *Options) { c.Snapshots = t.TempDir() })
-		in.interrupt("mine")
-		must.Do(t, os.WriteFile(in.server.streams.store.list["mine"].file, []byte("damaged"), 0o600))
-		status, body := in.post("/v1/streams/mine?format=s16le", nil)
-		checkError(t, "damaged", status, body, 409, "snapshot", "mine", "damaged", "DELETE")
-		if status, body := in.request("DELETE", "/v1/streams/mine", nil); status != 204 {
-			t.Errorf("DELETE: status %d, %s", status, body)
+		store := newMemoryStore()
+		in := startService(t, toneModel(t, 0), func(o *Options) { o.Store = store })
+		st := must.Get(in.server.streams.acquire(t.Context(), "mine", -1))(t)
+		must.Get(store.Put(t.Context(), "mine", []byte("another server's"), 0))(t)
+		must.Fail(t, in.server.streams.claim(st), "connected already")
+		in.server.streams.leave(st)
+		store.fail = func(method string) error {
+			if method == "delete" {
+				return ErrRevision // another server has saved it since
+			}
+			return nil
 		}
-		if n := in.position("mine"); n != 0 {
-			t.Errorf("a new stream starts at sample %d", n)
+		status, body := in.request("DELETE", "/v1/streams/mine", nil)
+		checkError(t, "DELETE", status, body, 409, "busy")
+	})
+}
+
+// While the store fails, named streams are rejected and others served. A stream that has begun
+// continues, the log reports it once, and it is saved when that is possible again.
+func TestStoreFails(t *testing.T) {
+	pcm := encode(tonemodel.Words().Samples)
+	synctest.Test(t, func(t *testing.T) {
+		var log logBuffer
+		store := newMemoryStore()
+		in := startService(t, toneModel(t, 0), func(o *Options) { o.Store, o.SaveEvery, o.Log = store, time.Second, log.logger() })
+		in.playMine("ended", pcm)
+		c := in.dial("/v1/streams/mine")
+		c.line()
+		broken := errors.New("broken")
+		store.mu.Lock()
+		store.fail = func(string) error { return broken }
+		store.mu.Unlock()
+		for i, block := range slices.Collect(slices.Chunk(pcm, 1600)) {
+			if i == 45 { // the snapshots after 1, 2, 3 and 4 s fail
+				synctest.Wait()
+				must.Equal(t, in.server.Stats().SnapshotErrors, 4, "snapshots that were not written")
+				must.Equal(t, log.count("a snapshot was not written"), 1, "records of them")
+				for _, name := range []string{"new", "ended"} {
+					status, body := in.post("/v1/streams/"+name+"?format=s16le", nil)
+					checkError(t, name, status, body, 503, "store")
+				}
+				status, body := in.request("DELETE", "/v1/streams/ended", nil)
+				checkError(t, "DELETE", status, body, 503, "store")
+				in.playMine("", pcm)
+				store.mu.Lock()
+				store.fail = nil
+				store.mu.Unlock()
+			}
+			time.Sleep(time.Second / 10)
+			c.sendAudio(block, len(block))
+		}
+		synctest.Wait()
+		h, _, err := decodeSnapshot(store.list["mine"].snapshot)
+		if err != nil || h.Samples < 36000 {
+			t.Errorf("saved at sample %d: %v", h.Samples, err)
+		}
+		c.sendText(`{"type":"end"}`)
+		got, _ := c.rest()
+		checkComplete(t, "not saved for a while", got, pcm)
+	})
+}
+
+// playMine sends a whole stream with a name, and returns its lines.
+func (in *instance) playMine(name string, pcm []byte) transcript {
+	in.t.Helper()
+	path := "/v1/streams"
+	if name != "" {
+		path += "/" + name
+	}
+	_, body := in.post(path+"?format=s16le", bytes.NewReader(pcm))
+	all := parse(in.t, body)
+	checkComplete(in.t, name, all, pcm)
+	return all
+}
+
+// A client that has lost the last lines of its stream receives them when it resumes the stream,
+// whatever number of events it has received. A rejected request changes nothing.
+func TestLostEnd(t *testing.T) {
+	pcm := encode(tonemodel.Words().Samples)
+	synctest.Test(t, func(t *testing.T) {
+		keep := inFolder(t, t.TempDir())
+		in := startService(t, toneModel(t, 0), keep)
+		first := in.playMine("mine", pcm)
+		must.Do(t, in.stop())
+		in = startService(t, toneModel(t, 0), keep)
+		for n := range len(first.events) + 1 {
+			for _, query := range []string{
+				"events=%zz&format=s16le", "format=s16le;events=0", "format=s16le&events=0&events=1", "format=s16le&events=100",
+				"rate=16000&format=s16le", "", // no WAV
+			} {
+				if status, body := in.post("/v1/streams/mine?"+query, nil); status < 400 {
+					t.Errorf("%s: status %d: %s", query, status, body)
+				}
+			}
+			_, body := in.post(fmt.Sprintf("/v1/streams/mine?events=%d", n), nil) // of WAV, without a header
+			got := parse(t, body)
+			must.Equal(t, *got.start.Samples, int64(len(pcm)/2), "samples that were processed")
+			must.Equal(t, fmt.Sprint(got.events), fmt.Sprint(first.events[n:]), "events after %d", n)
+			if got.end == nil || *got.end != *first.end {
+				t.Errorf("end line %+v, expected %+v", got.end, first.end)
+			}
+		}
+		c := in.dial("/v1/streams/mine?events=3")
+		got, status := c.rest()
+		must.Equal(t, fmt.Sprint(got.events), fmt.Sprint(first.events[3:]), "events of a WebSocket")
+		must.Equal(t, status, websocket.StatusNormalClosure, "closed with")
+		in.playMine("mine", pcm) // without events the name starts a new stream
+	})
+}
+
+// A new stream with the name of one that has ended replaces it when it begins.
+func TestNewStreamReplacesEndedOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemoryStore()
+		in := startService(t, toneModel(t, 0), func(o *Options) { o.Store = store })
+		in.playMine("mine", encode(tonemodel.Words().Samples))
+		in.dial("/v1/streams/mine").line()
+		in = startService(t, toneModel(t, 0), func(o *Options) { o.Store = store })
+		must.Equal(t, in.position("mine"), 0, "the new stream resumes at sample")
+	})
+}
+
+// A snapshot of another model, and one that is damaged, is rejected and can be deleted.
+func TestUnusableSnapshots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		in := startService(t, toneModel(t, 0), inFolder(t, dir))
+		in.interrupt("mine")
+		in.stop()
+		in = startService(t, toneModel(t, 1), inFolder(t, dir))
+		status, body := in.post("/v1/streams/mine?format=s16le", nil)
+		checkError(t, "another model", status, body, 409, "snapshot", "model", "DELETE")
+		in.stop()
+		path := must.Get(filepath.Glob(filepath.Join(dir, "*"+suffix)))(t)[0]
+		b := must.Get(os.ReadFile(path))(t)
+		b[len(b)/2] ^= 4
+		must.Do(t, os.WriteFile(path, b, 0o600))
+		in = startService(t, toneModel(t, 0), inFolder(t, dir))
+		status, body = in.post("/v1/streams/mine?format=s16le", nil)
+		checkError(t, "damaged", status, body, 409, "snapshot", "mine", "damaged", "DELETE")
+		status, _ = in.request("DELETE", "/v1/streams/mine", nil)
+		must.Equal(t, status, 204, "status of DELETE")
+		must.Equal(t, in.position("mine"), 0, "a new stream starts at sample")
+	})
+}
+
+// Expired snapshots are deleted, except those of connected streams.
+func TestExpiry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemoryStore()
+		change := func(o *Options) { o.Store, o.Keep = store, 4*time.Minute }
+		in := startService(t, toneModel(t, 0), change)
+		in.interrupt("one")
+		in.interrupt("two")
+		time.Sleep(3 * time.Minute)
+		must.Equal(t, in.position("one"), 800, "resumes at sample")
+		time.Sleep(2*time.Minute + 1)
+		must.Equal(t, in.saved(), 1, "snapshots after 5 minutes")
+		must.Equal(t, in.position("two"), 0, "an expired stream resumes at sample")
+		c := in.dial("/v1/streams/three")
+		c.line()
+		store.fail = func(method string) error {
+			if method == "put" {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		for range 10 {
+			time.Sleep(time.Minute)
+			c.sendAudio(make([]byte, 160), 160)
+		}
+		must.Equal(t, in.saved(), 1, "snapshots: that of a connected stream that cannot be saved")
+		store.fail = nil
+	})
+}
+
+// A connected stream is saved periodically. A server that starts from a copy of the folder, as
+// after a crash, resumes it from there.
+func TestSaveEvery(t *testing.T) {
+	silence := make([]byte, 2*tonemodel.SampleRate/10)
+	for seconds, want := range map[int]int64{29: 0, 59: 30, 61: 60, 200: 180} {
+		synctest.Test(t, func(t *testing.T) {
+			dir, after := t.TempDir(), filepath.Join(t.TempDir(), "after")
+			in := startService(t, toneModel(t, 0), inFolder(t, dir))
+			conn := in.dial("/v1/streams/mine")
+			for range 10 * seconds {
+				time.Sleep(time.Second / 10)
+				conn.sendAudio(silence, len(silence))
+			}
+			synctest.Wait()
+			must.Do(t, os.CopyFS(after, os.DirFS(dir)))
+			in = startService(t, toneModel(t, 0), inFolder(t, after))
+			must.Equal(t, in.position("mine"), want*tonemodel.SampleRate, "after %d s: resumes at sample", seconds)
+		})
+	}
+}
+
+// A stream remembers all events of a block, also those after one that cannot be sent.
+func TestEventsThatCannotBeSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0))
+		st := &stream{}
+		s := &session{Server: in.server, stream: st, out: brokenSink{}}
+		err := s.emit([]events.Event{{Label: "low", Onset: 1, End: 2}, {Label: "low", Onset: 3, End: 4}}, nil)
+		must.Fail(t, err, "broken")
+		must.Equal(t, st.EventCount, 2, "events")
+	})
+}
+
+type brokenSink struct{}
+
+func (brokenSink) send(any) error { return errors.New("broken") }
+
+// Bytes that decode as a snapshot encode to one that decodes to the same. A wrong checksum is
+// rejected. The memory is bounded by the size.
+func FuzzSnapshot(f *testing.F) {
+	d := must.Get(newRecognizer(f).NewStream(0))(f)
+	d.Process(tonemodel.Words().Samples[:9000])
+	h := header{
+		Stream: "a", SampleRate: tonemodel.SampleRate, Samples: 9000, EventCount: 1, Busy: 1,
+		Recent: []report.Event{{Type: "event", Onset: 1, End: 2, Label: "low", Confidence: 0.9}}, End: &report.End{Type: "end", Samples: 9000},
+	}
+	valid := must.Get(encodeSnapshot(h, d.Snapshot()))(f)
+	f.Add(valid[:len(valid)-crc32.Size])
+	f.Add([]byte(strings.Replace(string(valid[:200]), `"version":1`, `"version":2`, 1)))
+	f.Add([]byte("{}\n"))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, content []byte) {
+		sum := crc32.ChecksumIEEE(content)
+		must.Reject(decodeAll(binary.LittleEndian.AppendUint32(bytes.Clone(content), sum^1)))(t, "checksum")
+		b := binary.LittleEndian.AppendUint32(bytes.Clone(content), sum)
+		var v decoded
+		var err error
+		must.Allocates(t, 64*maxHeader+len(b), func() { v, err = decodeAll(b) }, "%d bytes", len(b))
+		if err != nil {
+			return
+		}
+		again, err := encodeSnapshot(v.header, v.state)
+		if err != nil {
+			return // JSON may escape a character that was not escaped: the header is too long
+		}
+		w := must.Get(decodeAll(again))(t)
+		must.Equal(t, fmt.Sprintf("%+v", w.header.Recent), fmt.Sprintf("%+v", v.header.Recent), "events")
+		must.Equal(t, w.header.Samples, v.header.Samples, "samples")
+		must.Equal(t, string(w.state), string(v.state), "state")
+		if n := int64(len(v.header.Recent)); n > maxRecent || n > v.header.EventCount {
+			t.Errorf("%d remembered of %d events", n, v.header.EventCount)
 		}
 	})
+}
+
+// decoded is the result of decodeSnapshot without its error.
+type decoded struct {
+	header header
+	state  []byte
+}
+
+func decodeAll(b []byte) (v decoded, err error) {
+	v.header, v.state, err = decodeSnapshot(b)
+	return v, err
 }

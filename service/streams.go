@@ -10,70 +10,45 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/time/rate"
-
-	"github.com/s4d-fast/s4d-fast/events"
 )
 
-// streams are the connected streams. The store has the others.
+// streams are the connected streams. The store has snapshots of them, and the other streams.
 type streams struct {
-	recognizer *events.Recognizer
-	opt        Options
-	store      *store // or nil
-	ctx        context.Context
-	cancel     context.CancelCauseFunc
-	unsaved    atomic.Int64  // snapshots that could not be written
-	bytes      *rate.Limiter // of all clients
-	turns      *scheduler    // of the clients under that limit
+	opt     Options
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	unsaved atomic.Int64 // snapshots that could not be written
 
 	mu        sync.Mutex
 	closed    bool // by drain
-	drained   int  // streams that were connected then
-	lost      int  // those of them that could not be saved
-	connected map[string]bool
-	clients   map[string]*client
+	lost      int  // streams that could not be saved since then
+	connected map[string]*stream
 	handlers  sync.WaitGroup
 }
 
-// client is a client with connected streams, or one whose last stream has just ended.
-type client struct {
-	streams int
-	ended   time.Time     // of the last stream
-	audio   *rate.Limiter // in µs of audio
-	bytes   *rate.Limiter
-}
-
-func newStreams(r *events.Recognizer, opt Options, st *store) *streams {
-	s := &streams{
-		recognizer: r, opt: opt, store: st, bytes: newLimiter(float64(opt.MaxBytes)), turns: newScheduler(1),
-		connected: map[string]bool{}, clients: map[string]*client{},
-	}
+func newStreams(opt Options) *streams {
+	s := &streams{opt: opt, connected: map[string]*stream{}}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	if opt.Store != nil {
+		go s.expireRegularly()
+	}
 	return s
 }
 
 // drain rejects new streams and ends the sessions of the connected ones.
 func (s *streams) drain() {
 	s.mu.Lock()
-	if !s.closed {
-		s.closed, s.drained = true, len(s.connected)
-	}
+	s.closed = true
 	s.mu.Unlock()
 	s.cancel(errShutdown)
 }
 
-func (s *streams) draining() bool { return s.ctx.Err() != nil }
-
 // wait returns when all clients have received the reason, or when ctx ends. It is an error if
-// streams were not saved. The store is closed when the last stream has ended, which may be later.
+// streams were not saved.
 func (s *streams) wait(ctx context.Context) error {
 	done := make(chan bool)
 	go func() {
 		s.handlers.Wait()
-		if s.store != nil {
-			s.store.close()
-		}
 		close(done)
 	}()
 	select {
@@ -82,8 +57,8 @@ func (s *streams) wait(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := s.lost + len(s.connected); n > 0 {
-		return fmt.Errorf("%d of %d streams were not saved: %d failed, %d took too long", n, s.drained, s.lost, len(s.connected))
+	if s.lost+len(s.connected) > 0 {
+		return fmt.Errorf("streams were not saved: %d failed, %d took too long", s.lost, len(s.connected))
 	}
 	return nil
 }
@@ -95,56 +70,205 @@ func (s *streams) count() int {
 	return len(s.connected)
 }
 
-var validID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+var validName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // acquire starts or resumes a stream for a client that has received a number of its events; a
-// negative number means all. An empty id is replaced by a random one. The caller must call release
-// and, when the client has received everything, leave.
-func (s *streams) acquire(id, client string, received int64) (*stream, error) {
-	if id == "" {
-		id = rand.Text()
+// negative number means all. An empty name is replaced by a random one. The caller must call leave.
+func (s *streams) acquire(ctx context.Context, name string, received int64) (*stream, error) {
+	st := &stream{header: header{Stream: name}, named: name != "", saved: time.Now(), storing: make(chan struct{}, 1)}
+	if !st.named {
+		st.Stream = rand.Text()
 	}
-	if !validID.MatchString(id) {
+	if !validName.MatchString(st.Stream) {
 		return nil, newError(http.StatusBadRequest, "request",
-			"stream name %.80q: expected 1 to 64 letters, digits, dots, dashes and underscores", id)
+			"stream name %.80q: expected 1 to 64 letters, digits, dots, dashes and underscores", name)
 	}
-	if err := s.admit(id, client); err != nil {
+	st.ctx, st.cancel = context.WithCancelCause(s.ctx)
+	st.claimed = s.opt.Store == nil || !st.named
+	if err := s.admit(st); err != nil {
 		return nil, err
 	}
 	acquired := false
 	defer func() { // also after a panic
 		if !acquired {
-			s.dismiss(id, client)
-			s.handlers.Done()
+			s.leave(st)
 		}
 	}()
-	st, err := s.load(id, client, received)
-	if err == nil {
-		err = st.resumeEvents(received)
+	if !st.claimed {
+		if err := s.load(ctx, st, received); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
+	if err := st.resumeEvents(received); err != nil {
 		return nil, err
 	}
 	acquired = true
 	return st, nil
 }
 
-// leave ends the handler of a stream. If a panic has ended it before release, the stream's state
-// may be inconsistent. It is not saved then, and its previous snapshot stays.
-func (s *streams) leave(st *stream) {
-	if !st.released {
-		st.writes.Wait()
-		s.dismiss(st.ID, st.Client)
-		if s.store != nil {
-			s.countUnsaved()
-		}
+// admit registers a stream if the limits allow another.
+func (s *streams) admit(st *stream) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return errShutdown
+	case s.connected[st.Stream] != nil:
+		return errBusy(st.Stream)
+	case len(s.connected) >= s.opt.MaxStreams:
+		return newError(http.StatusServiceUnavailable, "streams", "%d streams are connected, the maximum", s.opt.MaxStreams)
 	}
+	s.connected[st.Stream] = st
+	s.handlers.Add(1)
+	return nil
+}
+
+// leave ends the handler of a stream. If a panic has ended it before release, its previous snapshot
+// stays, because its state may be inconsistent.
+func (s *streams) leave(st *stream) {
+	s.dismiss(st)
+	st.cancel(nil)
 	s.handlers.Done()
 }
 
-// countUnsaved counts a stream that could not be saved.
-func (s *streams) countUnsaved() {
-	s.unsaved.Add(1)
+// dismiss reverses admit.
+func (s *streams) dismiss(st *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.connected[st.Stream] == st {
+		delete(s.connected, st.Stream)
+	}
+}
+
+// load reads the stream from the store, if it has it. Without a number of events received, the name
+// of a stream that has ended starts a new one, which replaces it when its session begins.
+func (s *streams) load(ctx context.Context, st *stream, received int64) error {
+	b, revision, err := s.get(ctx, st.Stream)
+	if err != nil || revision == 0 {
+		return err
+	}
+	st.revision = revision
+	h, state, err := decodeSnapshot(b)
+	switch {
+	case err != nil:
+		return errUnusable(st.Stream, err)
+	case h.Stream != st.Stream:
+		return errUnusable(st.Stream, fmt.Errorf("the snapshot is that of stream %q", h.Stream))
+	case h.Samples == 0, h.End != nil && received < 0:
+		return nil
+	}
+	st.header, st.state = h, state
+	return nil
+}
+
+// get reads the store. An error is one for clients.
+func (s *streams) get(ctx context.Context, name string) ([]byte, uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	b, revision, err := s.opt.Store.Get(ctx, name)
+	if err != nil {
+		s.opt.Log.Error("a snapshot was not read", "stream", name, "error", err)
+		return nil, 0, newError(http.StatusServiceUnavailable, "store", "stream %s: its snapshot cannot be read now", name)
+	}
+	return b, revision, nil
+}
+
+// claim makes a named stream this server's own: it stores a snapshot, so that another server that
+// had the stream can no longer save it, and the stream of that name that has ended does not return.
+func (s *streams) claim(st *stream) error {
+	if st.claimed || st.End != nil {
+		return nil
+	}
+	b, err := st.snapshot()
+	if err == nil {
+		err = s.put(st, b)
+	}
+	switch {
+	case errors.Is(err, ErrRevision):
+		return errBusy(st.Stream)
+	case err != nil:
+		return newError(http.StatusServiceUnavailable, "store", "stream %s cannot be saved now", st.Stream)
+	}
+	st.claimed = true
+	return nil
+}
+
+// put writes a snapshot. The caller has st.storing, or the stream is not in use yet. If the store
+// has another revision, the stream is another server's, and its session here ends.
+func (s *streams) put(st *stream, b []byte) error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	revision, err := s.opt.Store.Put(ctx, st.Stream, b, st.revision)
+	failed := err != nil && !errors.Is(err, ErrRevision)
+	switch {
+	case err == nil:
+		st.revision = revision
+	case !failed:
+		st.cancel(errMoved)
+	default:
+		s.unsaved.Add(1)
+		if !st.writeFailed {
+			s.opt.Log.Error("a snapshot was not written", "stream", st.Stream, "error", err)
+		}
+	}
+	st.writeFailed = failed
+	return err
+}
+
+// save starts to write a snapshot of a connected stream if the last one is older than SaveEvery and
+// no write is in progress.
+func (s *streams) save(st *stream) {
+	if s.opt.Store == nil || time.Since(st.saved) < s.opt.SaveEvery {
+		return
+	}
+	select {
+	case st.storing <- struct{}{}:
+	default:
+		return
+	}
+	st.saved = time.Now()
+	b, err := st.snapshot()
+	go func() {
+		defer func() { <-st.storing }()
+		if err == nil {
+			err = s.put(st, b)
+		}
+	}()
+}
+
+// release ends the session of a stream. It saves the stream if keep is set and the stream has had
+// samples; otherwise it deletes the snapshot. It reports whether the stream was saved.
+func (s *streams) release(st *stream, keep bool) (saved bool) {
+	defer s.dismiss(st)
+	if s.opt.Store == nil || !st.claimed {
+		return false
+	}
+	st.storing <- struct{}{} // waits for the write in progress
+	defer func() { <-st.storing }()
+	switch {
+	case context.Cause(st.ctx) == errMoved:
+		return false
+	case keep && st.Samples > 0:
+		b, err := st.snapshot()
+		if err == nil {
+			err = s.put(st, b)
+		}
+		if err != nil && !errors.Is(err, ErrRevision) {
+			s.countLost()
+		}
+		return err == nil
+	case st.revision > 0:
+		ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+		defer cancel()
+		if err := s.opt.Store.Delete(ctx, st.Stream, st.revision); err != nil && !errors.Is(err, ErrRevision) {
+			s.opt.Log.Error("a snapshot was not deleted", "stream", st.Stream, "error", err)
+		}
+	}
+	return false
+}
+
+// countLost counts a stream that could not be saved during a shutdown.
+func (s *streams) countLost() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -152,195 +276,75 @@ func (s *streams) countUnsaved() {
 	}
 }
 
-// load returns the stream in the store, or a new one. Without a number of events received, the name
-// of a stream that has ended starts a new one, which replaces it when its session begins.
-func (s *streams) load(id, client string, received int64) (*stream, error) {
-	now := time.Now()
-	st := &stream{identity: identity{ID: id, Client: client, Began: now.UnixNano()}, detector: s.recognizer.NewDetector(), saved: now}
-	if s.store == nil {
-		return st, nil
-	}
-	saved, err := s.store.get(id, client)
+// forget deletes a stream that is not connected.
+func (s *streams) forget(ctx context.Context, name string) error {
+	s.mu.Lock()
+	closed, connected := s.closed, s.connected[name] != nil
+	s.mu.Unlock()
 	switch {
-	case saved == nil || err != nil:
-		return st, err
-	case saved.Identity.ID != id || saved.Identity.Client != client:
-		return nil, errUnusable(id, errors.New("its snapshot is that of another stream or client"))
-	case saved.Identity.End != nil && received < 0:
-		st.Began, st.replaces = max(st.Began, saved.Identity.Began+1), true
-		return st, nil
+	case closed:
+		return errShutdown
+	case connected:
+		return errBusy(name)
 	}
-	st.identity = saved.Identity
-	switch {
-	case st.Samples == 0:
-		st.SampleRate = 0 // a new stream may have another
-		return st, nil
-	case st.End != nil:
-		return st, nil
-	}
-	st.resamplerState = saved.Resampler
-	if err := st.detector.Restore(saved.Detector); err != nil {
-		return nil, errUnusable(id, err)
-	}
-	return st, nil
-}
-
-// begin replaces a stream that has ended, if the store has one with the name of a new stream: a
-// crash must not bring it back. If the new one cannot be written, the ended one is deleted, which
-// needs no space.
-func (s *streams) begin(st *stream) error {
-	if !st.replaces {
-		return nil
-	}
-	if err := s.store.begin(st); err != nil {
-		s.opt.Log.Error("the snapshot of a new stream was not written; the ended one with its name is deleted", "error", err)
-		s.unsaved.Add(1)
-		if err := s.store.discard(st.ID); err != nil {
+	var revision uint64
+	if s.opt.Store != nil && validName.MatchString(name) {
+		var err error
+		if _, revision, err = s.get(ctx, name); err != nil {
 			return err
 		}
 	}
-	st.replaces = false
-	return nil
-}
-
-// admit counts a stream if the limits allow another.
-func (s *streams) admit(id, name string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.clients[name]
-	switch err := s.available(id); {
+	if revision == 0 {
+		return newError(http.StatusNotFound, "unknown", "stream %.64q does not exist", name)
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	err := s.opt.Store.Delete(ctx, name, revision)
+	switch {
+	case errors.Is(err, ErrRevision):
+		return errBusy(name)
 	case err != nil:
-		return err
-	case c != nil && c.streams >= s.opt.MaxPerClient:
-		return newError(http.StatusTooManyRequests, "client", "this client has %d streams connected, the maximum", s.opt.MaxPerClient)
-	case len(s.connected) >= s.opt.MaxStreams:
-		return newError(http.StatusServiceUnavailable, "streams", "%d streams are connected, the maximum", s.opt.MaxStreams)
-	}
-	s.connected[id] = true
-	if c == nil {
-		c = &client{audio: newLimiter(s.opt.MaxRate * 1e6), bytes: newLimiter(float64(s.opt.MaxBytesPerClient))}
-		s.clients[name] = c
-	}
-	c.streams++
-	s.handlers.Add(1)
-	return nil
-}
-
-// available returns an error if the server is shutting down or the stream is connected. The caller
-// holds mu.
-func (s *streams) available(id string) error {
-	switch {
-	case s.closed:
-		return errShutdown
-	case s.connected[id]:
-		return newError(http.StatusConflict, "busy", "stream %s is connected already", id)
+		s.opt.Log.Error("a snapshot was not deleted", "stream", name, "error", err)
+		return newError(http.StatusServiceUnavailable, "store", "stream %s cannot be deleted now", name)
 	}
 	return nil
 }
 
-// dismiss reverses admit. The snapshot of the stream, if there is one, then counts for its client.
-func (s *streams) dismiss(id, name string) {
-	if s.store != nil {
-		s.store.disconnect(id)
+func errBusy(name string) error {
+	return newError(http.StatusConflict, "busy", "stream %s is connected already", name)
+}
+
+// expireRegularly deletes expired snapshots until the server shuts down.
+func (s *streams) expireRegularly() {
+	for tick := time.NewTicker(s.opt.Keep / 4); ; {
+		if err := s.expire(); err != nil && s.ctx.Err() == nil {
+			s.opt.Log.Error("expired snapshots were not deleted", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-s.ctx.Done():
+			tick.Stop()
+			return
+		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.connected, id)
-	c := s.clients[name]
-	if c.streams--; c.streams > 0 {
-		return
-	}
-	// The limiters stay until they are full. Otherwise a client could avoid its limits with short
-	// streams.
-	full := max(refill(c.audio), refill(c.bytes))
-	c.ended = time.Now()
-	time.AfterFunc(full, func() {
+}
+
+// expire deletes the snapshots older than Keep, except those of streams that are connected here.
+// Connected streams of another server are saved too often to be so old.
+func (s *streams) expire() error {
+	ctx, cancel := context.WithTimeout(s.ctx, s.opt.Keep/4)
+	defer cancel()
+	list, err := s.opt.Store.List(ctx)
+	for _, e := range list {
 		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.clients[name] == c && c.streams == 0 && time.Since(c.ended) >= full {
-			delete(s.clients, name)
-		}
-	})
-}
-
-// save starts to write a snapshot of a connected stream if the last one is older than SaveEvery. If
-// a write of this stream is in progress, or maxWriters others are, a later block tries again.
-func (s *streams) save(st *stream) {
-	every := s.opt.SaveEvery
-	if s.store == nil || every == 0 || time.Since(st.saved) < every || st.writing.Load() || !s.store.tryWriter() {
-		return
-	}
-	started := false
-	defer func() {
-		if !started { // Snapshot has panicked
-			s.store.freeWriter()
-		}
-	}()
-	v := st.snapshot()
-	st.saved, started = v.Saved, true
-	st.writing.Store(true)
-	st.writes.Go(func() {
-		defer st.writing.Store(false)
-		defer s.store.freeWriter()
-		err := s.store.write(v, true)
-		if err != nil {
-			s.unsaved.Add(1)
-		}
-		if err != nil && !st.writeFailed {
-			s.opt.Log.Error("a snapshot of a connected stream was not written", "error", err)
-		}
-		st.writeFailed = err != nil
-	})
-}
-
-// release ends the session of a stream. It saves the stream if keep is set, there is a store and
-// the stream has had samples; otherwise it deletes the snapshot. If the session has not begun, the
-// ended stream with its name stays. release reports whether the stream was saved, and logs
-// errors.
-func (s *streams) release(st *stream, keep bool) (saved bool) {
-	st.writes.Wait()
-	defer func() {
-		s.dismiss(st.ID, st.Client)
-		st.released = true
-	}()
-	if s.store == nil || st.replaces {
-		return false
-	}
-	if !keep || st.Samples == 0 {
-		s.store.remove(st.ID)
-		return false
-	}
-	if err := s.store.put(st); err != nil {
-		s.opt.Log.Error("a snapshot was not written", "error", err)
-		s.countUnsaved()
-		return false
-	}
-	return true
-}
-
-// forget deletes a stream that is not connected.
-func (s *streams) forget(id, client string) error {
-	s.mu.Lock()
-	err := s.available(id)
-	if err != nil { // after a shutdown another server may use the folder
+		connected := s.connected[e.Stream] != nil
 		s.mu.Unlock()
-		return err
-	}
-	s.handlers.Add(1) // until the file is deleted
-	defer s.handlers.Done()
-	found := false
-	if s.store != nil {
-		found, err = s.store.forget(id, client)
-	}
-	s.mu.Unlock()
-	if err == nil && !found {
-		err = newError(http.StatusNotFound, "unknown", "stream %.64q does not exist", id)
-	}
-	switch {
-	case found:
-		s.store.deleteForGood()
-	case s.store != nil:
-		s.store.deleteObsolete()
+		if connected || time.Since(e.Saved) <= s.opt.Keep {
+			continue
+		}
+		if failed := s.opt.Store.Delete(ctx, e.Stream, e.Revision); failed != nil && !errors.Is(failed, ErrRevision) {
+			err = errors.Join(err, failed)
+		}
 	}
 	return err
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -28,7 +27,8 @@ import (
 type flags struct {
 	service.Options
 	listen, metrics, model string
-	certificate, key       string                  // files
+	snapshots              string // folder
+	maxStore               int64
 	detect                 []func(*events.Options) // changes of the model's default options
 }
 
@@ -48,22 +48,15 @@ func (f *flags) register() {
 		func(o *events.Options, v float64) { o.SampleRate = v })
 	option("threshold", "`posterior` that starts an event; the event ends below half of it (default: that of the model's calibration, or 0.7, or 0.5 with a filter bank)",
 		func(o *events.Options, v float64) { *o = o.WithThreshold(v) })
-	flag.StringVar(&f.Snapshots, "snapshots", "", "`folder` where streams are saved (default: they are not saved)")
+	flag.StringVar(&f.snapshots, "snapshots", "", "`folder` where streams are saved (default: they are not saved)")
+	flag.Int64Var(&f.maxStore, "max-store", 1<<30, "maximal total size of the snapshots in the folder in `bytes`")
 	flag.DurationVar(&f.Keep, "keep", f.Keep, "`time` after which a saved stream is deleted")
-	flag.DurationVar(&f.SaveEvery, "save-every", f.SaveEvery, "`time` between snapshots of a connected stream; 0: it is saved only when it is disconnected")
-	flag.Int64Var(&f.MaxStore, "max-store", f.MaxStore, "maximal total size of the snapshots in `bytes`")
-	flag.IntVar(&f.Connections, "connections", f.Connections, "maximal number of open `connections`; more get status 503")
-	flag.IntVar(&f.ConnectionsPerClient, "connections-per-client", 0, "maximal number of open `connections` per address; more get status 429 (default: twice -max-per-client, or no limit with -token-header)")
+	flag.DurationVar(&f.SaveEvery, "save-every", f.SaveEvery, "`time` between snapshots of a connected stream")
 	flag.IntVar(&f.MaxStreams, "max-streams", f.MaxStreams, "maximal number of connected `streams`")
-	flag.IntVar(&f.MaxPerClient, "max-per-client", f.MaxPerClient, "maximal number of connected `streams` per client, and of saved streams that are not connected")
 	flag.Int64Var(&f.MaxMessage, "max-message", f.MaxMessage, "maximal size of a WebSocket message in `bytes`")
-	flag.Float64Var(&f.MaxRate, "max-rate", 0, "`seconds` of audio per second that the streams of a client may send together (default: no limit)")
-	flag.Int64Var(&f.MaxBytes, "max-bytes", 0, "`bytes` per second that all clients may send together; more are read more slowly (default: no limit)")
-	flag.Int64Var(&f.MaxBytesPerClient, "max-bytes-per-client", 0, "`bytes` per second that the streams of a client may send together; more are read more slowly (default: no limit)")
 	flag.DurationVar(&f.Idle, "idle", f.Idle, "`time` without audio after which a stream is disconnected")
 	flag.DurationVar(&f.Slow, "slow", f.Slow, "`time` within which a client must read a line")
 	flag.DurationVar(&f.Grace, "grace", f.Grace, "longest `time` that a shutdown takes")
-	flag.StringVar(&f.TokenHeader, "token-header", "", "`header` that identifies a client, set by a proxy that has verified it (default: the client's address)")
 	flag.Func("token-file", "`file` with a token that clients must send as Authorization: Bearer TOKEN", func(name string) error {
 		b, err := os.ReadFile(name)
 		if f.Token = strings.TrimSpace(string(b)); f.Token == "" && err == nil {
@@ -79,8 +72,6 @@ func (f *flags) register() {
 	}
 	flag.Func("host", "`name` of this server in a request's Host header, in addition to localhost and IP addresses; may be repeated", add(&f.Hosts))
 	flag.Func("origin", "`origin` whose pages may use this server, such as https://app.example; may be repeated", add(&f.Origins))
-	flag.StringVar(&f.certificate, "tls-cert", "", "PEM `file` with the certificate chain (default: no encryption)")
-	flag.StringVar(&f.key, "tls-key", "", "PEM `file` with the certificate's private key")
 }
 
 func main() {
@@ -148,12 +139,13 @@ func run(f flags) error {
 	if host, _, err := net.SplitHostPort(f.listen); err == nil && host != "" {
 		f.Hosts = append(f.Hosts, host)
 	}
-	if f.certificate+f.key != "" {
-		c, err := tls.LoadX509KeyPair(f.certificate, f.key)
+	if f.snapshots != "" {
+		folder, err := service.OpenFolder(f.snapshots, f.maxStore)
 		if err != nil {
-			return fmt.Errorf("-tls-cert %q, -tls-key %q: %w", f.certificate, f.key, err)
+			return fmt.Errorf("-snapshots: %w", err)
 		}
-		f.TLS = &tls.Config{Certificates: []tls.Certificate{c}}
+		defer folder.Close()
+		f.Store = folder
 	}
 	s, err := service.New(m, detect, f.Options)
 	if err != nil {
@@ -177,15 +169,6 @@ func run(f flags) error {
 		stop() // restores the default action of all but SIGHUP
 		f.Log.Info("shutting down", "grace", f.Grace)
 	})
-	f.Log.Info("listening", "address", l.Addr().String(), "model", f.model, "stream_bytes", s.Stats().StreamBytes, "connections", f.Connections)
-	return serve(ctx, s, l)
-}
-
-// serve serves until ctx ends or the listener fails, and then saves the connected streams.
-func serve(ctx context.Context, s *service.Server, l net.Listener) error {
-	err := s.Serve(ctx, l)
-	if ctx.Err() == nil { // the listener has failed
-		err = errors.Join(err, s.Close())
-	}
-	return err
+	f.Log.Info("listening", "address", l.Addr().String(), "model", f.model, "stream_bytes", s.Stats().StreamBytes)
+	return s.Serve(ctx, l)
 }

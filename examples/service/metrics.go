@@ -25,7 +25,7 @@ func newMetrics(labels []string) *metrics {
 	counter := func(name, help string) prometheus.CounterOpts { return prometheus.CounterOpts{Name: name, Help: help} }
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
-		samples:  prometheus.NewCounter(counter("s4d_samples_total", "Samples that the model has processed.")),
+		samples:  prometheus.NewCounter(counter("s4d_samples_total", "Samples of the clients' audio that were processed.")),
 		busy:     prometheus.NewCounter(counter("s4d_busy_seconds_total", "Computing time of the model.")),
 		events:   prometheus.NewCounterVec(counter("s4d_events_total", "Events by label."), []string{"label"}),
 		rejected: prometheus.NewCounterVec(counter("s4d_rejected_total", "Rejected requests and interrupted streams, by the code in the error line."), []string{"why"}),
@@ -62,9 +62,6 @@ func (m *metrics) observe(s *service.Server) {
 	}
 	gauge("s4d_streams", "Connected streams.", func(v service.Stats) float64 { return float64(v.Streams) })
 	gauge("s4d_stream_bytes", "Memory of a stream's detector.", func(v service.Stats) float64 { return float64(v.StreamBytes) })
-	gauge("s4d_processors", "Blocks that can be processed at a time.", func(v service.Stats) float64 { return float64(v.Processors) })
-	gauge("s4d_snapshots", "Snapshots, including those of connected streams.", func(v service.Stats) float64 { return float64(v.Snapshots) })
-	gauge("s4d_snapshot_bytes", "Total size of the snapshots.", func(v service.Stats) float64 { return float64(v.SnapshotBytes) })
 	m.registry.MustRegister(prometheus.NewCounterFunc(
 		prometheus.CounterOpts{Name: "s4d_snapshot_errors_total", Help: "Snapshots that could not be written."},
 		func() float64 { return float64(s.Stats().SnapshotErrors) }))

@@ -16,20 +16,13 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/report"
-	"github.com/s4d-fast/s4d-fast/service"
 )
-
-// promiseSignals is the promise that several tests report.
-const promiseSignals = "SIGTERM or SIGHUP saves the streams and ends the service with 0, and a second SIGTERM ends it at once"
 
 // SIGTERM saves the streams and ends the process with 0; another process resumes them.
 func TestSIGTERM(t *testing.T) {
 	checkStop(t, syscall.SIGTERM)
-	must.Tally(t, promiseSignals, 1, passed(t))
 }
 
 // SIGHUP, which a process receives when its terminal closes, does the same. Under nohup, which
@@ -52,7 +45,6 @@ func TestSIGHUP(t *testing.T) {
 	must.Equal(t, status, 200, "status of /healthz after an ignored SIGHUP")
 	p.terminate()
 	must.Do(t, p.cmd.Wait())
-	must.Tally(t, promiseSignals, 2, 2*passed(t))
 }
 
 // receiveHangups lets a test start processes that do not ignore SIGHUP, even if this process does.
@@ -126,7 +118,7 @@ func TestExitCodeOfUnsavedStreams(t *testing.T) {
 	p.stream("mine")
 	must.Do(t, os.RemoveAll(dir))
 	p.terminate()
-	p.waitForLog("1 of 1 streams were not saved")
+	p.waitForLog("streams were not saved: 1 failed")
 	p.cmd.Wait()
 	must.Equal(t, p.cmd.ProcessState.ExitCode(), 1, "exit code")
 }
@@ -148,28 +140,4 @@ func TestSecondSIGTERM(t *testing.T) {
 	if s := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !s.Signaled() || s.Signal() != syscall.SIGTERM {
 		t.Errorf("ended with %v, expected SIGTERM", p.cmd.ProcessState)
 	}
-	must.Tally(t, promiseSignals, 1, passed(t))
-}
-
-// If the listener fails, the streams are saved.
-func TestListenerFails(t *testing.T) {
-	opt := service.Defaults()
-	opt.Snapshots = t.TempDir()
-	m := must.Get(tonemodel.New())(t)
-	s := must.Get(service.New(m, events.DefaultsFor(m), opt))(t)
-	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	done := make(chan error, 1)
-	go func() { done <- serve(t.Context(), s, l) }()
-	p := &process{t: t, address: l.Addr().String()}
-	conn := p.stream("mine")
-	must.Do(t, l.Close())
-	for {
-		if _, _, err := conn.Read(t.Context()); err != nil {
-			must.Equal(t, websocket.CloseStatus(err), websocket.StatusServiceRestart, "closed with")
-			break
-		}
-	}
-	must.Fail(t, <-done, net.ErrClosed)
-	must.Equal(t, s.Stats().Snapshots, 1, "snapshots")
-	must.Do(t, must.Get(service.New(m, events.DefaultsFor(m), opt))(t).Close()) // the folder is unlocked
 }
