@@ -47,3 +47,12 @@ func (m *Moments) MeanStd() (mean, std float32) {
 	}
 	return float32(m.mean), float32(s)
 }
+
+// MeanStdOf returns the mean and the standard deviation of each of several channels.
+func MeanStdOf(channels []Moments) (mean, std []float32) {
+	for i := range channels {
+		m, s := channels[i].MeanStd()
+		mean, std = append(mean, m), append(std, s)
+	}
+	return mean, std
+}

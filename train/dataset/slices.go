@@ -141,16 +141,8 @@ func (s *memory) moments(d *Dataset) {
 			}
 		}
 	}
-	d.Mean, d.Std = meansOf(inputs)
+	d.Mean, d.Std = MeanStdOf(inputs)
 	if d.Regression {
-		d.TargetMean, d.TargetStd = meansOf(targets)
+		d.TargetMean, d.TargetStd = MeanStdOf(targets)
 	}
-}
-
-func meansOf(all []Moments) (mean, std []float32) {
-	for i := range all {
-		m, s := all[i].MeanStd()
-		mean, std = append(mean, m), append(std, s)
-	}
-	return mean, std
 }

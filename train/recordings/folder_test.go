@@ -447,19 +447,3 @@ func TestFolderRejects(t *testing.T) {
 	must.Fail(t, err, context.Canceled)
 	must.Equal(t, calls, 1, "recordings read after the context was cancelled")
 }
-
-// The result does not depend on the number of workers.
-func TestFolderWorkers(t *testing.T) {
-	root := t.TempDir()
-	for i := range 30 {
-		testfiles.Ramp(t, filepath.Join(root, fmt.Sprintf("yes/%d.wav", i)), 8000, 500+i, i)
-	}
-	want := must.Get(Folder(t.Context(), root, Options{Workers: 1}))(t)
-	got := must.Get(Folder(t.Context(), root, Options{Workers: 7}))(t)
-	for i, c := range want.Train.Words {
-		if g := got.Train.Words[i]; g.Path != c.Path || !slices.Equal(g.Int16, c.Int16) {
-			t.Errorf("clip %d is %s with 7 workers, %s with one", i, g.Path, c.Path)
-		}
-	}
-	must.Equal(t, len(got.Val.Words), len(want.Val.Words), "validation clips")
-}

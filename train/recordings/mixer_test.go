@@ -57,10 +57,6 @@ func TestStreamShares(t *testing.T) {
 	if words == 0 || embedded != words || unscored == 0 || scored != 0 {
 		t.Errorf("EmbeddedShare: %d words, %d of them embedded, %d frames without a score, %d with", words, embedded, unscored, scored)
 	}
-	words, _, unscored, scored, _ = count(func(o *StreamOptions) { o.EmbeddedShare, o.EmbeddedNone = 1, true })
-	if words == 0 || unscored+scored != 0 {
-		t.Errorf("EmbeddedNone: %d words, %d frames without a score, %d with", words, unscored, scored)
-	}
 	// A whole recording has what is around its word.
 	quiet := testSounds(1)
 	for i := range quiet.Words {

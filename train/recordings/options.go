@@ -62,14 +62,13 @@ type StreamOptions struct {
 	// training streams. Each has two masks (Park et al. 2019, SpecAugment, arXiv 1904.08779).
 	BandMask int
 
-	// Labels. A frame has the label of a word if it is complete between LabelFrom of the word, but
+	// Labels. Embedded words are not scored. A frame has the label of another word if it is complete between LabelFrom of the word, but
 	// at most LabelLatest seconds after its onset, and LabelHold seconds after its end. Frames
 	// within Unscored seconds of either bound have label −1 and are not scored.
-	LabelFrom    float64 // fraction of the word
-	LabelLatest  float64 // seconds
-	LabelHold    float64 // seconds
-	Unscored     float64 // seconds
-	EmbeddedNone bool    // embedded words have label "none"; otherwise they are not scored
+	LabelFrom   float64 // fraction of the word
+	LabelLatest float64 // seconds
+	LabelHold   float64 // seconds
+	Unscored    float64 // seconds
 }
 
 // DefaultStreams returns the options for words in everyday sound, for audio of a sampling rate in

@@ -218,10 +218,7 @@ func (s *StreamSet) moments() (mean, std []float32, err error) {
 			bands[b].Add(e.X[b*e.Len : (b+1)*e.Len])
 		}
 	}
-	for b := range bands {
-		m, d := bands[b].MeanStd()
-		mean, std = append(mean, m), append(std, d)
-	}
+	mean, std = dataset.MeanStdOf(bands)
 	return mean, std, nil
 }
 
@@ -242,11 +239,10 @@ func (o *StreamOptions) labels(dst []int32, n int, words []Word, none int) []int
 	}
 	for _, w := range words {
 		from, to := o.window(w)
-		switch {
-		case !w.Embedded:
-			fill(from, to, int32(w.Label))
-		case !o.EmbeddedNone:
+		if w.Embedded {
 			fill(from, to, -1)
+		} else {
+			fill(from, to, int32(w.Label))
 		}
 	}
 	for _, w := range words {
@@ -262,40 +258,4 @@ func (o *StreamOptions) labels(dst []int32, n int, words []Word, none int) []int
 func (o *StreamOptions) window(w Word) (from, to float64) {
 	onset, end := float64(w.Onset)/o.Filterbank.SampleRate, float64(w.End)/o.Filterbank.SampleRate
 	return onset + min(o.LabelFrom*(end-onset), o.LabelLatest), end + o.LabelHold
-}
-
-// clipBefore and clipAfter are the seconds of silence around a clip of ClipStreams.
-const clipBefore, clipAfter = 0.3, 0.5
-
-// ClipStreams returns the words of sounds as recorded, each alone in a stream, with 0.3 s of
-// silence before and 0.5 s after it. Examples have the label of the word, in Label and per frame,
-// and the file in Path.
-func ClipStreams(sounds Sounds, opt StreamOptions) (dataset.Sized, error) {
-	s, err := newStreamSet(&sounds, "clips", opt, 0, random.Noise)
-	if err != nil {
-		return nil, fmt.Errorf("recordings: %w", err)
-	}
-	return (*clipStreams)(s), nil
-}
-
-type clipStreams StreamSet
-
-func (s *clipStreams) Len() int { return len(s.sounds.Words) }
-
-func (s *clipStreams) Length(i int) int {
-	rate := s.opt.Filterbank.SampleRate
-	return s.opt.Filterbank.Frames(int(clipBefore*rate) + s.sounds.Words[i].Len() + int(clipAfter*rate))
-}
-
-func (s *clipStreams) Example(dst *dataset.Example, i, _ int) error {
-	rate := s.opt.Filterbank.SampleRate
-	c, r, before := &s.sounds.Words[i], s.words[i], int(clipBefore*rate)
-	x := make([]float32, before+c.Len()+int(clipAfter*rate))
-	c.Samples(x[before:before:len(x)])
-	n := s.Length(i)
-	*dst = dataset.Example{
-		X: s.bank.Frames(dst.X, x), Tokens: dst.Tokens[:0], Len: n, Label: c.Label, Target: dst.Target[:0], Path: c.Path,
-		Labels: s.opt.labels(dst.Labels, n, []Word{{Label: c.Label, Onset: before + r.Onset, End: before + r.End}}, len(s.sounds.Labels)),
-	}
-	return nil
 }

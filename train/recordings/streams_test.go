@@ -324,25 +324,6 @@ func TestMixStreams(t *testing.T) {
 	}
 }
 
-// ClipStreams puts each word, as recorded, into silence.
-func TestClipStreams(t *testing.T) {
-	sounds := testSounds(1)
-	set := must.Get(ClipStreams(sounds, DefaultStreams(soundRate)))(t)
-	must.Equal(t, set.Len(), 6, "clips")
-	var e dataset.Example
-	for i := range set.Len() {
-		must.Do(t, set.Example(&e, i, 0))
-		if e.Len != 80 || e.Len != set.Length(i) || e.Label != i%2 || e.Path != sounds.Words[i].Path || len(e.Labels) != 80 {
-			t.Errorf("clip %d: %d frames, %d labels, label %d, path %s", i, e.Len, len(e.Labels), e.Label, e.Path)
-		}
-		// The tone lasts from 0.6 to 0.8 s and 12.5 ms more per clip; the rule keeps 20 ms.
-		end := 40 + 5*i/8
-		if e.Labels[end+4] != int32(i%2) || e.Labels[end-12] != 2 || e.Labels[79] != 2 {
-			t.Errorf("clip %d: labels %v", i, e.Labels)
-		}
-	}
-}
-
 // inWords returns the name of a field as errors write it.
 func inWords(field string) string {
 	if field == strings.ToUpper(field) {
@@ -396,8 +377,15 @@ func TestStreamErrors(t *testing.T) {
 	change(`train sounds: Labels ["low" "none"], expected different names, without an empty one and without "none"`, func(train, val *Sounds, _ *StreamOptions) {
 		train.Labels, val.Labels = []string{"low", "none"}, []string{"low", "none"}
 	})
-	must.Reject(ClipStreams(Sounds{SampleRate: 1}, plainStreams()))(t, "clips sounds: SampleRate 1 Hz")
-	if !strings.Contains(fmt.Sprint(plainStreams()), "8000") {
-		t.Error("the options do not print their rate")
+}
+
+func BenchmarkStream(b *testing.B) {
+	o := DefaultStreams(16000)
+	s := testSounds(1)
+	s.SampleRate = 16000
+	set := must.Get(newStreamSet(&s, "train", o, 10, random.Noise))(b)
+	var e dataset.Example
+	for i := 0; b.Loop(); i++ {
+		must.Do(b, set.Example(&e, i%10, i/10))
 	}
 }

@@ -159,13 +159,16 @@ func (l *arrayLoader) names() []string {
 
 // read reads an array that the check accepts.
 func (l *arrayLoader) read(ctx context.Context, name string, check shapeCheck) (*array, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	file := l.files[name]
 	in, err := file.open()
 	if err != nil {
 		return nil, fmt.Errorf("array %s: %w", name, err)
 	}
 	defer in.Close()
-	a, err := readArray(ctx, in, file.size, check)
+	a, err := readArray(in, file.size, check)
 	if err != nil {
 		return nil, fmt.Errorf("array %s: %w", name, err)
 	}

@@ -60,13 +60,12 @@ func (s *seriesData) forecasts() (*dataset.Dataset, error) {
 	if d.MaxLen == 0 {
 		return nil, fmt.Errorf("nothing to predict in %d series: expected one of more than %d rows, the horizon, with a known target after them", len(s.records), s.opt.Horizon)
 	}
-	s.moments(d)
+	if d.Train == nil {
+		return d, nil
+	}
+	d.Mean, d.Std = dataset.MeanStdOf(s.inputs)
 	for _, c := range targets {
-		if d.Train == nil {
-			break
-		}
-		mean, std := s.inputs[c].MeanStd()
-		d.TargetMean, d.TargetStd = append(d.TargetMean, mean), append(d.TargetStd, std)
+		d.TargetMean, d.TargetStd = append(d.TargetMean, d.Mean[c]), append(d.TargetStd, d.Std[c])
 	}
 	return d, nil
 }

@@ -3,17 +3,15 @@ package rows
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/sbinet/npyio/npy"
 )
 
 // array is a NumPy array, in C order.
@@ -23,14 +21,9 @@ type array struct {
 	text    []string
 }
 
-// npyHeader matches the header of an NPY file in the form that NumPy writes, on which package npy
-// relies.
-var npyHeader = regexp.MustCompile(`^\{'descr': '([<>|]?[a-zA-Z][0-9]{1,4})', 'fortran_order': (False|True), 'shape': \(([0-9, ]*)\), \}[ \n]*\n$`)
-
 const (
 	maxNPYHeader = 1 << 16 // bytes
 	maxNPYText   = 1 << 28 // characters of all elements
-	npyChunk     = 1 << 12 // elements that are read at once
 )
 
 // shapeCheck returns an error if an array is not the expected one. text: its elements are text.
@@ -38,91 +31,100 @@ type shapeCheck func(shape []int, text bool) error
 
 // readArray reads an NPY file. size is its size in bytes. It calls check before it reads the
 // elements. Memory grows with the data that has been read.
-func readArray(ctx context.Context, in io.Reader, size int64, check shapeCheck) (*array, error) {
-	buffered := bufio.NewReaderSize(in, 1<<16)
-	head, fields, err := readNPYHeader(buffered)
+func readArray(in io.Reader, size int64, check shapeCheck) (*array, error) {
+	r := bufio.NewReaderSize(in, 1<<16)
+	h, err := readNPYHeader(r)
 	if err != nil {
 		return nil, err
 	}
-	a := &array{}
-	n, err := a.parseShape(fields[3])
-	if err != nil {
+	if want, got := int64(h.elements)*int64(h.width), size-h.bytes; got != want {
+		return nil, fmt.Errorf("shape %v of %s requires %d bytes, the file has %d", h.shape, h.dtype, want, got)
+	}
+	if err := check(h.shape, h.number == nil); err != nil {
 		return nil, err
 	}
-	data := fullReader{buffered}
-	r, err := npy.NewReader(io.MultiReader(bytes.NewReader(head), data))
-	if err != nil {
-		return nil, err
+	if h.number == nil && h.elements*h.width > 4*maxNPYText {
+		return nil, fmt.Errorf("%d elements of type %s, expected at most %d characters", h.elements, h.dtype, maxNPYText)
 	}
-	dtype := fields[1]
-	wanted, err := elementBytes(dtype)
-	if err != nil {
-		return nil, err
-	}
-	if got := size - int64(len(head)); got != int64(n)*int64(wanted) {
-		return nil, fmt.Errorf("shape %v of %s requires %d bytes, the file has %d", a.shape, dtype, int64(n)*int64(wanted), got)
-	}
-	kind := strings.TrimLeft(dtype, "<>|")[0]
-	text := kind == 'U' || kind == 'S'
-	if err := check(a.shape, text); err != nil {
-		return nil, err
-	}
-	if text {
-		if int64(n)*int64(wanted) > 4*maxNPYText {
-			return nil, fmt.Errorf("%d elements of type %s, expected at most %d characters", n, dtype, maxNPYText)
+	a := &array{shape: h.shape}
+	for element := make([]byte, h.width); len(a.numbers)+len(a.text) < h.elements; {
+		if _, err := io.ReadFull(r, element); err != nil {
+			return nil, err
 		}
-		err = a.readText(data, n, dtype, wanted)
-	} else {
-		err = a.readNumbers(ctx, r, n, dtype)
-	}
-	if err != nil {
-		return nil, err
+		if h.number != nil {
+			a.numbers = append(a.numbers, h.number(element))
+			continue
+		}
+		text, err := h.text(element)
+		if err != nil {
+			return nil, fmt.Errorf("element %d: %w", len(a.text), err)
+		}
+		a.text = append(a.text, text)
 	}
 	// Reading a member of a zip file to its end verifies its checksum.
-	if n, err := buffered.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
+	if n, err := r.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("after the array: %d bytes, error %w", n, err)
 	}
-	if fields[2] == "True" {
+	if h.fortran {
 		a.numbers, a.text = toCOrder(a.numbers, a.shape), toCOrder(a.text, a.shape)
 	}
 	return a, nil
 }
 
-// readNPYHeader reads magic string, version and header, and returns them with the fields of the
-// header: type, order and shape.
-func readNPYHeader(in io.Reader) (head []byte, fields []string, err error) {
-	head = make([]byte, 12)
-	if _, err := io.ReadFull(in, head[:10]); err != nil || string(head[:6]) != string(npy.Magic[:]) {
-		return nil, nil, errors.New("not an NPY file")
+// npyHeader is the header of an NPY file.
+type npyHeader struct {
+	bytes    int64 // with magic string and version
+	dtype    string
+	fortran  bool // the first index changes fastest
+	shape    []int
+	elements int
+
+	width  int                  // bytes per element
+	number func([]byte) float32 // decodes an element; nil: it is text
+	order  binary.ByteOrder     // of numbers and of the characters of type U
+}
+
+// npyDescription matches the description of an array in the form that NumPy writes.
+var npyDescription = regexp.MustCompile(`^\{'descr': '([<>|]?[a-zA-Z][0-9]{1,4})', 'fortran_order': (False|True), 'shape': \(([0-9, ]*)\), \}[ \n]*\n$`)
+
+// readNPYHeader reads magic string, version and description.
+func readNPYHeader(in io.Reader) (*npyHeader, error) {
+	head := make([]byte, 10)
+	if _, err := io.ReadFull(in, head); err != nil || string(head[:6]) != "\x93NUMPY" {
+		return nil, errors.New("not an NPY file")
 	}
-	n := int(binary.LittleEndian.Uint16(head[8:]))
+	n := int64(binary.LittleEndian.Uint16(head[8:]))
 	switch head[6] {
 	case 1:
-		head = head[:10]
 	case 2:
+		head = append(head, 0, 0)
 		if _, err := io.ReadFull(in, head[10:]); err != nil {
-			return nil, nil, fmt.Errorf("header: %w", io.ErrUnexpectedEOF)
+			return nil, fmt.Errorf("header: %w", io.ErrUnexpectedEOF)
 		}
-		n = int(min(binary.LittleEndian.Uint32(head[8:]), maxNPYHeader+1))
+		n = int64(binary.LittleEndian.Uint32(head[8:]))
 	default:
-		return nil, nil, fmt.Errorf("version %d.%d of the format, expected 1.0 or 2.0", head[6], head[7])
+		return nil, fmt.Errorf("version %d.%d of the format, expected 1.0 or 2.0", head[6], head[7])
 	}
 	if n > maxNPYHeader {
-		return nil, nil, fmt.Errorf("a header of more than %d bytes", maxNPYHeader)
+		return nil, fmt.Errorf("a header of more than %d bytes", maxNPYHeader)
 	}
 	text := make([]byte, n)
 	if _, err := io.ReadFull(in, text); err != nil {
-		return nil, nil, fmt.Errorf("header: %w", io.ErrUnexpectedEOF)
+		return nil, fmt.Errorf("header: %w", io.ErrUnexpectedEOF)
 	}
-	if fields = npyHeader.FindStringSubmatch(string(text)); fields == nil {
-		return nil, nil, fmt.Errorf("header %.120q: expected a type of numbers or text and a shape, as NumPy writes them", text)
+	fields := npyDescription.FindStringSubmatch(string(text))
+	if fields == nil {
+		return nil, fmt.Errorf("header %.120q: expected a type of numbers or text and a shape, as NumPy writes them", text)
 	}
-	return append(head, text...), fields, nil
+	h := &npyHeader{bytes: int64(len(head)) + n, dtype: fields[1], fortran: fields[2] == "True", elements: 1}
+	if err := h.parseShape(fields[3]); err != nil {
+		return nil, err
+	}
+	return h, h.parseType()
 }
 
-// parseShape sets the shape and returns the number of elements.
-func (a *array) parseShape(text string) (n int, err error) {
-	n = 1
+// parseShape sets the shape and the number of elements.
+func (h *npyHeader) parseShape(text string) error {
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.TrimSpace(part)
 		if part == "" {
@@ -130,112 +132,74 @@ func (a *array) parseShape(text string) (n int, err error) {
 		}
 		d, err := strconv.Atoi(part)
 		if err != nil || d < 0 || d > maxSeriesValues {
-			return 0, fmt.Errorf("shape (%.80s): expected dimensions up to %d", text, maxSeriesValues)
+			return fmt.Errorf("shape (%.80s): expected dimensions up to %d", text, maxSeriesValues)
 		}
-		a.shape = append(a.shape, d)
-		if n *= d; n > maxSeriesValues || len(a.shape) > 32 {
-			return 0, fmt.Errorf("shape (%.80s): more than %d elements", text, maxSeriesValues)
+		h.shape = append(h.shape, d)
+		if h.elements *= d; h.elements > maxSeriesValues || len(h.shape) > 32 {
+			return fmt.Errorf("shape (%.80s): more than %d elements", text, maxSeriesValues)
 		}
-	}
-	return n, nil
-}
-
-// elementBytes returns the size of an element.
-func elementBytes(dtype string) (int, error) {
-	kind := strings.TrimLeft(dtype, "<>|")
-	width, err := strconv.Atoi(kind[1:])
-	switch {
-	case err != nil:
-	case kind[0] == 'U' && width > 0:
-		return 4 * width, nil
-	case kind[0] == 'S' && width > 0, kind[0] == 'b' && width == 1:
-		return width, nil
-	case kind[0] == 'f' && (width == 4 || width == 8), (kind[0] == 'i' || kind[0] == 'u') && (width == 1 || width == 2 || width == 4 || width == 8):
-		return width, nil
-	}
-	return 0, fmt.Errorf("type %q: expected float32, float64, integers, truth values or text", dtype)
-}
-
-// readNumbers reads n numbers.
-func (a *array) readNumbers(ctx context.Context, r *npy.Reader, n int, dtype string) error {
-	read := map[string]func(context.Context, *npy.Reader, int) ([]float32, error){
-		"f4": numbers[float32], "f8": numbers[float64],
-		"i1": numbers[int8], "i2": numbers[int16], "i4": numbers[int32], "i8": numbers[int64],
-		"u1": numbers[uint8], "u2": numbers[uint16], "u4": numbers[uint32], "u8": numbers[uint64],
-		"b1": truthValues,
-	}[strings.TrimLeft(dtype, "<>|")]
-	var err error
-	a.numbers, err = read(ctx, r, n)
-	return err
-}
-
-// numbers reads n numbers of a type.
-func numbers[T float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64](ctx context.Context, r *npy.Reader, n int) ([]float32, error) {
-	values, chunk := []float32{}, make([]T, min(n, npyChunk))
-	for n > 0 {
-		part := chunk[:min(n, npyChunk)]
-		if err := r.Read(&part); err != nil {
-			return nil, err
-		}
-		for _, v := range part {
-			values = append(values, float32(v))
-		}
-		n -= len(part)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-	}
-	return values, nil
-}
-
-func truthValues(_ context.Context, r *npy.Reader, n int) ([]float32, error) {
-	values, chunk := []float32{}, make([]bool, min(n, npyChunk))
-	for n > 0 {
-		part := chunk[:min(n, npyChunk)]
-		clear(part)
-		if err := r.Read(&part); err != nil {
-			return nil, err
-		}
-		for _, v := range part {
-			if v {
-				values = append(values, 1)
-			} else {
-				values = append(values, 0)
-			}
-		}
-		n -= len(part)
-	}
-	return values, nil
-}
-
-// readText reads n elements of text, of UTF-32 (U) or of bytes (S), padded with zeros. Package npy
-// reads U as UTF-8.
-func (a *array) readText(in io.Reader, n int, dtype string, width int) error {
-	order := binary.ByteOrder(binary.LittleEndian)
-	if dtype[0] == '>' {
-		order = binary.BigEndian
-	}
-	a.text = make([]string, 0, n) // a check has accepted n
-	element := make([]byte, width)
-	for range n {
-		if _, err := in.Read(element); err != nil {
-			return err
-		}
-		s := bytes.TrimRight(element, "\x00")
-		if strings.Contains(dtype, "U") {
-			s = nil
-			for i := 0; i < width; i += 4 {
-				if c := order.Uint32(element[i:]); c != 0 {
-					if !utf8.ValidRune(rune(c)) {
-						return fmt.Errorf("element %d: character %#x", len(a.text), c)
-					}
-					s = utf8.AppendRune(s, rune(c))
-				}
-			}
-		}
-		a.text = append(a.text, strings.TrimSpace(string(s)))
 	}
 	return nil
+}
+
+// parseType sets the size of an element and its decoder.
+func (h *npyHeader) parseType() error {
+	h.order = binary.LittleEndian
+	if h.dtype[0] == '>' {
+		h.order = binary.BigEndian
+	}
+	kind := strings.TrimLeft(h.dtype, "<>|")
+	h.width, _ = strconv.Atoi(kind[1:])
+	switch kind {
+	case "b1":
+		h.number = func(b []byte) float32 { return float32(min(b[0], 1)) }
+	case "i1":
+		h.number = func(b []byte) float32 { return float32(int8(b[0])) }
+	case "u1":
+		h.number = func(b []byte) float32 { return float32(b[0]) }
+	case "i2":
+		h.number = func(b []byte) float32 { return float32(int16(h.order.Uint16(b))) }
+	case "u2":
+		h.number = func(b []byte) float32 { return float32(h.order.Uint16(b)) }
+	case "i4":
+		h.number = func(b []byte) float32 { return float32(int32(h.order.Uint32(b))) }
+	case "u4":
+		h.number = func(b []byte) float32 { return float32(h.order.Uint32(b)) }
+	case "i8":
+		h.number = func(b []byte) float32 { return float32(int64(h.order.Uint64(b))) }
+	case "u8":
+		h.number = func(b []byte) float32 { return float32(h.order.Uint64(b)) }
+	case "f4":
+		h.number = func(b []byte) float32 { return math.Float32frombits(h.order.Uint32(b)) }
+	case "f8":
+		h.number = func(b []byte) float32 { return float32(math.Float64frombits(h.order.Uint64(b))) }
+	default:
+		if kind[0] != 'U' && kind[0] != 'S' || h.width == 0 {
+			return fmt.Errorf("type %q: expected float32, float64, integers, truth values or text", h.dtype)
+		}
+		if kind[0] == 'U' {
+			h.width *= 4
+		}
+	}
+	return nil
+}
+
+// text returns an element of text, of UTF-32 (U) or of bytes (S), padded with zeros.
+func (h *npyHeader) text(element []byte) (string, error) {
+	if !strings.Contains(h.dtype, "U") {
+		return strings.TrimSpace(string(bytes.TrimRight(element, "\x00"))), nil
+	}
+	var s []byte
+	for i := 0; i < len(element); i += 4 {
+		c := h.order.Uint32(element[i:])
+		if !utf8.ValidRune(rune(c)) {
+			return "", fmt.Errorf("character %#x", c)
+		}
+		if c != 0 {
+			s = utf8.AppendRune(s, rune(c))
+		}
+	}
+	return strings.TrimSpace(string(s)), nil
 }
 
 // toCOrder converts elements from Fortran order, in which the first index changes fastest, to C
@@ -259,16 +223,4 @@ func toCOrder[T any](elements []T, shape []int) []T {
 		}
 	}
 	return ordered
-}
-
-// fullReader fills every slice or returns an error, because package npy treats a short read as a
-// complete one.
-type fullReader struct{ r io.Reader }
-
-func (f fullReader) Read(b []byte) (int, error) {
-	n, err := io.ReadFull(f.r, b)
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return n, err
 }

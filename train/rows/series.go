@@ -5,8 +5,6 @@ package rows
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -232,70 +230,6 @@ func byName(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// defaultFractions sets the default of the validation set, if the data does not have one.
-func (s *seriesData) defaultFractions() {
-	validated := slices.ContainsFunc(s.records, func(r record) bool { return r.split == "val" })
-	if s.opt.Validation == 0 && !validated {
-		s.opt.Validation = 0.1
-	}
-}
-
-// splitByHash assigns the series that have no split. Of each class, the series whose IDs have the
-// lowest hashes are for validation, and the next ones for testing. Each class, or the whole of a
-// regression, has at least one series for validation if another one remains for training.
-func (s *seriesData) splitByHash() {
-	groups := make([][]*record, max(len(s.info.Labels), 1))
-	for i := range s.records {
-		if r := &s.records[i]; r.split == "" {
-			groups[r.class] = append(groups[r.class], r)
-		}
-	}
-	for _, g := range groups {
-		order := map[*record]uint64{}
-		for _, r := range g {
-			sum := sha256.Sum256([]byte(r.id))
-			order[r] = binary.BigEndian.Uint64(sum[:])
-		}
-		slices.SortFunc(g, func(a, b *record) int { return cmp.Or(cmp.Compare(order[a], order[b]), cmp.Compare(a.id, b.id)) })
-		n := float64(len(g))
-		validated, tested := int(math.Round(n*s.opt.Validation)), int(math.Round(n*s.opt.Test))
-		if validated == 0 && s.opt.Validation > 0 && len(g)-tested > 1 {
-			validated = 1
-		}
-		for i, r := range g {
-			switch {
-			case i < validated:
-				r.split = "val"
-			case i < validated+tested:
-				r.split = "test"
-			default:
-				r.split = "train"
-			}
-		}
-	}
-}
-
-// bounds returns the rows of a series that belong to a split. If a series has no split of its own,
-// its first rows are for training and its last rows for testing.
-func (s *seriesData) bounds(r *record, split string) (from, to int) {
-	if r.split != "" {
-		if r.split == split {
-			return 0, r.length
-		}
-		return 0, 0
-	}
-	n := float64(r.length)
-	tested := r.length - int(math.Round(n*s.opt.Test))
-	trained := tested - int(math.Round(n*s.opt.Validation))
-	switch split {
-	case "train":
-		return 0, max(trained, 0)
-	case "val":
-		return max(trained, 0), tested
-	}
-	return tested, r.length
-}
-
 // measure computes the moments of the channels over the known values of the training set. If there
 // is a training set, a channel without a known value is an error, unless the options have its mean.
 func (s *seriesData) measure() error {
@@ -325,103 +259,6 @@ func (s *seriesData) measure() error {
 		}
 	}
 	return nil
-}
-
-// whole returns the data set of a classification or a regression.
-func (s *seriesData) whole() (*dataset.Dataset, error) {
-	d := &dataset.Dataset{Info: s.info}
-	for i := range s.records {
-		r := &s.records[i]
-		d.MaxLen = max(d.MaxLen, r.length)
-		for c := range s.columns {
-			x := r.channel(c)
-			if s.opt.Missing == model.MissingInterpolate {
-				Interpolate(x)
-			} else {
-				fillPrevious(x, s.fill[c])
-			}
-		}
-	}
-	for _, p := range []struct {
-		name string
-		dst  *dataset.Set
-	}{{"train", &d.Train}, {"val", &d.Val}, {"test", &d.Test}} {
-		set := &wholeSet{seriesData: s}
-		for i := range s.records {
-			if s.records[i].split == p.name {
-				set.members = append(set.members, i)
-			}
-		}
-		if len(set.members) > 0 {
-			*p.dst = set
-		}
-	}
-	s.moments(d)
-	trained, ok := d.Train.(*wholeSet)
-	if !ok || !s.info.Regression {
-		return d, nil
-	}
-	for o := range s.opt.Targets {
-		var m dataset.Moments
-		for _, i := range trained.members {
-			m.Add(s.records[i].target[o : o+1])
-		}
-		mean, std := m.MeanStd()
-		d.TargetMean, d.TargetStd = append(d.TargetMean, mean), append(d.TargetStd, std)
-	}
-	return d, nil
-}
-
-// moments sets the mean and the standard deviation of the channels, if there is a training set.
-func (s *seriesData) moments(d *dataset.Dataset) {
-	if d.Train == nil {
-		return
-	}
-	for c := range s.inputs {
-		mean, std := s.inputs[c].MeanStd()
-		d.Mean, d.Std = append(d.Mean, mean), append(d.Std, std)
-	}
-}
-
-// fillPrevious replaces missing values by the value before them, or by first.
-func fillPrevious(x []float32, first float32) {
-	for i, v := range x {
-		if v != v {
-			x[i] = first
-		}
-		first = x[i]
-	}
-}
-
-// wholeSet is a split of series with one target each.
-type wholeSet struct {
-	*seriesData
-	members []int
-}
-
-func (s *wholeSet) Len() int { return len(s.members) }
-
-func (s *wholeSet) Length(i int) int { return s.records[s.members[i]].length }
-
-func (s *wholeSet) Example(dst *dataset.Example, i, _ int) error {
-	r := &s.records[s.members[i]]
-	*dst = dataset.Example{X: append(dst.X[:0], r.x...), Tokens: dst.Tokens[:0], Len: r.length, Label: -1, Target: dst.Target[:0], Path: r.id}
-	if s.info.Regression {
-		dst.Target = append(dst.Target, r.target...)
-	} else {
-		dst.Label = r.class
-	}
-	return nil
-}
-
-// Identity identifies a series by its ID, its values and its target.
-func (s *wholeSet) Identity(i int) dataset.Identity {
-	r := &s.records[s.members[i]]
-	id := dataset.Identity{Label: r.class, Samples: []any{[]byte(r.id), r.x}}
-	if s.info.Regression {
-		id = dataset.Identity{Label: -1, Samples: append(id.Samples, r.target)}
-	}
-	return id
 }
 
 // nan32 is a missing value.

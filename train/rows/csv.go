@@ -252,20 +252,8 @@ func (t *tableReader) addWide(f *tableFile, line int, r *roles, steps [][]int, c
 	if length == 0 {
 		return errors.New("the series has no values")
 	}
-	id := strconv.Itoa(len(t.series) + 1)
-	if r.id >= 0 {
-		if id = strings.Clone(cells[r.id]); table.Missing(id) {
-			return columnError(r.names[r.id], errors.New("the row has no identifier"))
-		}
-	}
-	if t.byID[id] != nil {
-		return fmt.Errorf("series %q occurs twice", id)
-	}
-	s, err := t.add(f, id)
+	s, err := t.addSeries(f, r, cells)
 	if err != nil {
-		return err
-	}
-	if err := t.describe(f, s, r, cells); err != nil {
 		return err
 	}
 	s.x = make([]float32, 0, length*len(steps))

@@ -29,3 +29,13 @@ func Interpolate(x []float32) {
 		x[k] = end
 	}
 }
+
+// fillPrevious replaces missing values by the value before them, or by first.
+func fillPrevious(x []float32, first float32) {
+	for i, v := range x {
+		if v != v {
+			x[i] = first
+		}
+		first = x[i]
+	}
+}

@@ -117,26 +117,11 @@ func (t *tableReader) addObject(f *tableFile, r *roles, fields []jsonField) erro
 	if err := t.align(r, fields, true); err != nil {
 		return err
 	}
-	cells, lists := r.cells, r.lists
-	id := f.id
-	switch {
-	case r.id >= 0 && table.Missing(cells[r.id]):
-		return columnError(r.names[r.id], errors.New("the object has no identifier"))
-	case r.id >= 0:
-		id = cells[r.id]
-	case !t.folder:
-		id = strconv.Itoa(len(t.series) + 1)
-	}
-	if t.byID[id] != nil {
-		return fmt.Errorf("series %q occurs twice", id)
-	}
-	s, err := t.add(f, id)
+	s, err := t.addSeries(f, r, r.cells)
 	if err != nil {
 		return err
 	}
-	if err := t.describe(f, s, r, cells); err != nil {
-		return err
-	}
+	lists := r.lists
 	length := len(lists[r.inputs[0]])
 	for _, k := range r.inputs {
 		if lists[k] == nil {

@@ -1,7 +1,6 @@
 package rows
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
@@ -151,6 +149,27 @@ func (t *tableReader) start(f *tableFile, r *roles, cells []string) (*rows, erro
 	return s, t.describe(f, s, r, cells)
 }
 
+// addSeries adds the series of a line that is a whole series.
+func (t *tableReader) addSeries(f *tableFile, r *roles, cells []string) (*rows, error) {
+	id := f.id
+	switch {
+	case r.id >= 0 && table.Missing(cells[r.id]):
+		return nil, columnError(r.names[r.id], errors.New("the series has no identifier"))
+	case r.id >= 0:
+		id = strings.Clone(cells[r.id])
+	case !t.folder:
+		id = strconv.Itoa(len(t.series) + 1)
+	}
+	if t.byID[id] != nil {
+		return nil, fmt.Errorf("series %q occurs twice", id)
+	}
+	s, err := t.add(f, id)
+	if err != nil {
+		return nil, err
+	}
+	return s, t.describe(f, s, r, cells)
+}
+
 // add begins a series.
 func (t *tableReader) add(f *tableFile, id string) (*rows, error) {
 	if len(t.series) >= maxSeriesCount {
@@ -272,58 +291,6 @@ func parseSplit(text string) (string, error) {
 	return "", fmt.Errorf("%.40q: expected train, val or test", text)
 }
 
-var timeLayouts = []string{
-	time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02T15:04:05",
-	"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02",
-}
-
-// instant is a time, whole + fraction. In a number, both parts have its sign. In a date, whole is
-// rounded down and fraction is not negative. A float64 alone would round times in nanoseconds.
-type instant struct {
-	whole    int64
-	fraction float64
-}
-
-func (a instant) compare(b instant) int {
-	return cmp.Or(cmp.Compare(a.whole, b.whole), cmp.Compare(a.fraction, b.fraction))
-}
-
-// after returns how long a is after b.
-func (a instant) after(b instant) float64 {
-	return float64(a.whole-b.whole) + (a.fraction - b.fraction)
-}
-
-// maxTime bounds times, so that an int64 has the difference of two.
-const maxTime = 1 << 62
-
-// parseTime parses a number, or a date with or without a time, in seconds. A whole number is exact.
-func parseTime(text string) (instant, error) {
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= -maxTime && n <= maxTime {
-		return instant{whole: n}, nil
-	}
-	if v, err := table.ParseFloat(text, 64); err == nil && !math.IsNaN(v) {
-		if math.Abs(v) > maxTime {
-			return instant{}, fmt.Errorf("the time %.40q is too large, expected a number up to 2^62", text)
-		}
-		whole, fraction := math.Modf(v)
-		return instant{int64(whole), fraction}, nil
-	}
-	if at, ok := parseDate(text); ok {
-		return instant{at.Unix(), float64(at.Nanosecond()) / 1e9}, nil
-	}
-	return instant{}, fmt.Errorf("%.40q is not a time, expected a number or a time such as 2024-03-31 14:00", text)
-}
-
-// parseDate parses a date with or without a time.
-func parseDate(text string) (at time.Time, ok bool) {
-	for _, layout := range timeLayouts {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at, true
-		}
-	}
-	return at, false
-}
-
 // records returns the series that were read.
 func (t *tableReader) records(ctx context.Context) ([]record, error) {
 	records := make([]record, len(t.series))
@@ -347,71 +314,4 @@ func (t *tableReader) records(ctx context.Context) ([]record, error) {
 		records[i] = r
 	}
 	return records, nil
-}
-
-// sort sorts a series' rows by time and inserts a row of missing values for each row that is
-// missing. The step between rows is the lower median of all steps.
-func (t *tableReader) sort(s *rows) error {
-	order := make([]int, len(s.times))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return s.times[a].compare(s.times[b]) })
-	var steps []float64
-	for i := 1; i < len(order); i++ {
-		a, b := order[i-1], order[i]
-		step := s.times[b].after(s.times[a])
-		if step == 0 {
-			err := fmt.Errorf("%s: the row has the same time as line %d", s.at(max(a, b)), s.lines[min(a, b)])
-			if s.id == "" {
-				err = fmt.Errorf("%w; if the file has several series, the option id names the column that identifies them", err)
-			}
-			return err
-		}
-		steps = append(steps, step)
-	}
-	c := len(t.columns)
-	x := make([]float32, 0, len(s.x))
-	for i, k := range order {
-		if i > 0 {
-			if i == 1 {
-				slices.Sort(steps)
-			}
-			n, err := t.gap(s, k, s.times[k].after(s.times[order[i-1]]), steps[(len(steps)-1)/2])
-			if err != nil {
-				return err
-			}
-			if len(x)/c+n > 2*len(order)+64 {
-				return fmt.Errorf("%s: more rows are missing than present", s.at(k))
-			}
-			if err := t.count(n * c); err != nil {
-				return fmt.Errorf("%s: %w", s.at(k), err)
-			}
-			for range n * c {
-				x = append(x, nan32)
-			}
-		}
-		x = append(x, s.x[k*c:(k+1)*c]...)
-	}
-	s.x = x
-	return nil
-}
-
-// maxGap bounds the rows that are missing between two rows.
-const maxGap = 1 << 16
-
-// gap returns the number of rows that are missing before row k.
-func (t *tableReader) gap(s *rows, k int, step, usual float64) (int, error) {
-	n := math.Round(step / usual)
-	switch {
-	case n == 1:
-		return 0, nil
-	case n < 1:
-		return 0, fmt.Errorf("%s: the time is %g after that of the row before, expected about %g; omit the option time to treat the rows as evenly spaced", s.at(k), step, usual)
-	case t.opt.Missing == model.MissingError:
-		return 0, fmt.Errorf("%s: the time is %g after that of the row before, expected about %g: rows are missing; %s", s.at(k), step, usual, missingHint)
-	case !(n <= maxGap):
-		return 0, fmt.Errorf("%s: %g rows are missing before this one, expected at most %d", s.at(k), n-1, maxGap)
-	}
-	return int(n) - 1, nil
 }
