@@ -62,9 +62,10 @@ type StreamOptions struct {
 	// training streams. Each has two masks (Park et al. 2019, SpecAugment, arXiv 1904.08779).
 	BandMask int
 
-	// Labels. Embedded words are not scored. A frame has the label of another word if it is complete between LabelFrom of the word, but
+	// Labels. A frame has the label of a word if it is complete between LabelFrom of the word, but
 	// at most LabelLatest seconds after its onset, and LabelHold seconds after its end. Frames
-	// within Unscored seconds of either bound have label −1 and are not scored.
+	// within Unscored seconds of either bound, and those of embedded words, have label −1 and are
+	// not scored.
 	LabelFrom   float64 // fraction of the word
 	LabelLatest float64 // seconds
 	LabelHold   float64 // seconds
