@@ -2,10 +2,10 @@ package rows
 
 import "math"
 
-// Interpolate replaces the missing values (NaN) of a channel by linear interpolation between their
+// interpolate replaces the missing values (NaN) of a channel by linear interpolation between their
 // known neighbours. At an end it repeats the nearest known value. If every value is missing, it
 // sets them to 0.
-func Interpolate(x []float32) {
+func interpolate(x []float32) {
 	last := -1 // index of the last known value
 	for i, v := range x {
 		if math.IsNaN(float64(v)) {

@@ -14,7 +14,7 @@ func (s *seriesData) whole() (*dataset.Dataset, error) {
 		for c := range s.columns {
 			x := r.channel(c)
 			if s.opt.Missing == model.MissingInterpolate {
-				Interpolate(x)
+				interpolate(x)
 			} else {
 				fillPrevious(x, s.fill[c])
 			}

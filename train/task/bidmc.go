@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mathext/prng"
 
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/rows"
 )
 
 func init() {
@@ -29,14 +30,14 @@ func loadBIDMC(_ context.Context, src Source, _ none) (*dataset.Dataset, error) 
 	if err != nil {
 		return nil, err
 	}
-	if !s.regression {
-		return nil, fmt.Errorf("%s has classes, expected a number for each series", s.path)
+	if !s.Regression {
+		return nil, fmt.Errorf("%s has classes, expected a number for each series", s.Path)
 	}
-	s.examples = append(s.examples, rest.examples...)
-	evaluated, trained := sklearnSplit(len(s.examples), 0.3, 0)
+	s.Examples = append(s.Examples, rest.Examples...)
+	evaluated, trained := sklearnSplit(len(s.Examples), 0.3, 0)
 	first, second := sklearnSplit(len(evaluated), 0.5, 1)
-	held := series{examples: s.pick(evaluated)}
-	return s.dataset(src, s.pick(trained), held.pick(second), held.pick(first))
+	others := &rows.TS{Examples: pick(s, evaluated)}
+	return tsDataset(src, s, pick(s, trained), pick(others, second), pick(others, first))
 }
 
 // numpyPerm returns numpy.random.RandomState(seed).permutation(n).

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/audio"
@@ -234,21 +233,4 @@ func TestParseFSDD(t *testing.T) {
 			t.Errorf("%q: %+v, no error", name, got)
 		}
 	}
-}
-
-func FuzzParseFSDD(f *testing.F) {
-	f.Add("0_jackson_0.wav")
-	f.Add("9_a_b_17.wav")
-	f.Fuzz(func(t *testing.T, name string) {
-		e, err := parseFSDD(name)
-		if err != nil {
-			return
-		}
-		if e.label < 0 || e.label > 9 || name[0] != byte('0'+e.label) {
-			t.Errorf("%q has label %d", name, e.label)
-		}
-		if parts := strings.Split(name, "_"); len(parts) < 3 || parts[1] == "" && len(parts) == 3 {
-			t.Errorf("%q has no speaker", name)
-		}
-	})
 }

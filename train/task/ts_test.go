@@ -48,22 +48,6 @@ func TestTS(t *testing.T) {
 	checkMoments(t, d)
 }
 
-// Missing values are interpolated linearly.
-func TestMissingValues(t *testing.T) {
-	s := must.Get(parseTS(strings.NewReader(tsClasses + "?,1,?,?,4,?:NaN, ?,?,?,?,?:up\n?,?:7,nan:down\n")))(t)
-	for i, want := range [][]float32{{1, 1, 2, 3, 4, 4, 0, 0, 0, 0, 0, 0}, {0, 0, 7, 7}} {
-		if got := s.examples[2+i].X; !slices.Equal(got, want) {
-			t.Errorf("series %d: %v, expected %v", i, got, want)
-		}
-	}
-}
-
-// A byte order mark before the first line is skipped.
-func TestByteOrderMark(t *testing.T) {
-	s := must.Get(parseTS(strings.NewReader("\ufeff@classLabel true a\r\n@data\r\n1:a\r\n")))(t)
-	must.Equal(t, s.classes[0], "a", "class")
-}
-
 func TestBIDMC(t *testing.T) {
 	train, test := tsNumbers, tsNumbers
 	for i := range 30 { // series i has the target i
@@ -116,35 +100,8 @@ func TestNumpyPerm(t *testing.T) {
 }
 
 func TestBadTS(t *testing.T) {
-	for want, text := range map[string]string{
-		`value "x"`:                         tsClasses + "1,x:1,2:up\n",
-		`value "??"`:                        tsClasses + "1,??:1,2:up\n",
-		`value "1_0"`:                       tsClasses + "1,1_0:1,2:up\n",
-		`target "0x1p3"`:                    tsNumbers + "1:0x1p3\n",
-		`value "+Inf"`:                      tsClasses + "1,+Inf:1,2:up\n",
-		`value ""`:                          tsClasses + "1,:1,2:up\n",
-		`target "?"`:                        tsNumbers + "1:?\n",
-		"channel 2 has 1 values":            tsClasses + "1,2:1:up\n",
-		"3 channels, expected 2":            tsClasses + "1:1:1:up\n",
-		`lists class "a" twice`:             "@classLabel true a b a\n",
-		`line 1: class "\xe9" is`:           "@classLabel true a \xe9\n",
-		`class "left"`:                      tsClasses + "1:1:left\n",
-		"line 11":                           tsClasses + "1:1:left\n",
-		"data before @data":                 "1,2:up\n",
-		"@timeStamps true: ":                "@timeStamps true\n",
-		"lists no class":                    "@classLabel true\n",
-		"neither @classLabel":               "@problemName X\n@data\n",
-		"@classLabel true and @targetLabel": "@classLabel true a\n@targetLabel true\n@data\n1:2\n",
-		"contains no series":                "@targetLabel true\n@data\n",
-		`target "high"`:                     tsNumbers + "1:high\n",
-		"differ in their channels":          tsClasses,
-	} {
-		test := tsClasses
-		if want == "differ in their channels" {
-			test = tsNumbers + "1:2\n"
-		}
-		mustFail(t, want, "ts", Options{Dir: tsFolder(t, text, test)}, want)
-	}
+	mustFail(t, "another number of channels", "ts", Options{Dir: tsFolder(t, tsClasses, "@targetLabel true\n@data\n1:2\n")}, "differ in their channels")
+	mustFail(t, "a class without a name", "ts", Options{Dir: tsFolder(t, tsClasses+"1:1:left\n", tsClasses)}, "Set_TRAIN.ts: line 11: class \"left\"")
 	mustFail(t, "no folder", "ts", Options{}, "timeseriesclassification.com")
 	dir := tsFolder(t, tsClasses, tsClasses)
 	write(t, filepath.Join(dir, "Other_TRAIN.ts"), nil)
@@ -167,34 +124,4 @@ func TestRealTS(t *testing.T) {
 			t.Errorf("%s: %d, %d, %d examples; %+v", name, d.Train.Len(), d.Val.Len(), d.Test.Len(), d.Info)
 		}
 	}
-}
-
-func TestConstantChannelOfSeries(t *testing.T) {
-	series := strings.TrimSuffix(strings.Repeat("98.6,", 999), ",") + ":1,2,3" + strings.Repeat(",4", 996) + ":a\n"
-	text := "@classLabel true a b\n@data\n" + strings.Repeat(series, 20)
-	d := mustLoad(t, "ts", Options{Dir: tsFolder(t, text, text)})
-	if d.Std[0] != 1 || d.Std[1] == 1 {
-		t.Errorf("standard deviations %v, expected 1 of the constant channel and another of the second", d.Std)
-	}
-}
-
-func FuzzTS(f *testing.F) {
-	f.Add(tsClasses)
-	f.Add("@targetLabel true\n@data\n0.10,0.10,0.10:1000.00\n0.94,0.90,0.80,0.74:1004.21\n-0.66,-0.82:996.22\n")
-	f.Add(tsNumbers + "1,2:3\n")
-	f.Add(tsNumbers + "1,?,3e38,?,-3e38:?,NaN,?,?,?:3\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		s, err := parseTS(strings.NewReader(text))
-		if err != nil {
-			return
-		}
-		for _, e := range s.examples {
-			if len(e.X) == 0 || len(e.X) != e.Len*s.channels || slices.ContainsFunc(e.X, func(v float32) bool { return v != v }) {
-				t.Errorf("%v of %d channels", e.X, s.channels)
-			}
-			if (len(e.Target) == 1) != s.regression || (e.Label >= 0) == s.regression {
-				t.Errorf("label %d, target %v of a regression: %t", e.Label, e.Target, s.regression)
-			}
-		}
-	})
 }
