@@ -1,0 +1,174 @@
+// Command detectors measures word detectors on recordings that did not train them, and prints the
+// tables of pretrained/README.md:
+//
+//	go run ./bench/detectors [-words PATH [-label REGEXP]] MODEL [BACKGROUND...]
+//
+// MODEL is a built-in model or a file. -words names clips of words as for `s4d-fast calibrate`. For
+// each SNR the first table has the accuracy of the clips alone, and what an operating point finds
+// if they follow each other in a stream. Each BACKGROUND is a folder without the words. The second
+// table has the false alarms in each.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/events/calibration"
+	"github.com/s4d-fast/s4d-fast/level"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/pretrained"
+)
+
+func main() {
+	words := flag.String("words", "", "`path` of clips: a folder with a folder per label, or a list")
+	label := flag.String("label", "", "regular `expression` whose first group is the label in the path of a clip")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := level.Set("")
+	if err == nil {
+		err = run(ctx, os.Stdout, *words, *label, flag.Args())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "detectors:", err)
+		os.Exit(1)
+	}
+}
+
+// run prints the tables of the model args[0]. The other arguments are background.
+func run(ctx context.Context, w io.Writer, words, label string, args []string) error {
+	if len(args) == 0 || words == "" && len(args) == 1 {
+		return errors.New("expected a model, and clips (-words) or folders of background")
+	}
+	load := model.Load
+	if slices.Contains(pretrained.Names(), args[0]) {
+		load = pretrained.Load
+	}
+	m, err := load(args[0])
+	if err != nil {
+		return err
+	}
+	d := detector{m, events.DefaultsFor(m)}
+	if words != "" {
+		if err := d.words(ctx, w, words, label); err != nil {
+			return err
+		}
+	}
+	return d.background(ctx, w, args[1:])
+}
+
+// detector is a model with its operating point.
+type detector struct {
+	model *model.Model
+	point events.Options
+}
+
+// snrs are in dB; the first one is no noise.
+var snrs = []float64{math.Inf(1), 30, 20, 10}
+
+// gaps are the shortest and the longest gap between words, in seconds.
+var gaps = [][2]float64{{0.3, 1.5}, {0.1, 0.3}}
+
+// words prints the accuracy of clips, alone and in streams.
+func (d detector) words(ctx context.Context, w io.Writer, path, label string) error {
+	opt := calibration.ClipOptions{Labels: d.model.Meta.Labels, Others: true}
+	var err error
+	if label != "" {
+		if opt.Pattern, err = regexp.Compile(label); err != nil {
+			return err
+		}
+	}
+	clips, _, _, err := calibration.Clips(path, opt)
+	if err != nil {
+		return err
+	}
+	spoken := slices.DeleteFunc(slices.Clone(clips), func(c calibration.Clip) bool { return c.Label == events.None })
+	fmt.Fprintf(w, "%d clips, %d of them words. Streams: events within 0.3 s of a word.\n\n", len(clips), len(spoken))
+	fmt.Fprint(w, "| SNR | clips at the operating point | at the best threshold | best threshold |")
+	for _, g := range gaps {
+		fmt.Fprintf(w, " missed, gaps of %g–%g s | precision | F1 |", g[0], g[1])
+	}
+	fmt.Fprint(w, "\n|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
+	for _, snr := range snrs {
+		list, _, err := calibration.Classify(ctx, d.model, clips, calibration.ClassifyOptions{Events: d.point, SNR: snr})
+		if err != nil {
+			return err
+		}
+		best, correct := calibration.BestThreshold(list)
+		share := func(k int) string { return fmt.Sprintf("%.1f %%", 100*float64(k)/float64(len(list))) }
+		fmt.Fprintf(w, "| %s | %s | %s | %.2g |", decibels(snr), share(calibration.Accuracy(list, d.point.Threshold)), share(correct), best)
+		for _, g := range gaps {
+			opt := calibration.DefaultWords(d.model.Meta.SampleRate)
+			opt.SNR, opt.MinGap, opt.MaxGap = snr, g[0], g[1]
+			streams, _, err := calibration.WordStreams(ctx, spoken, opt)
+			if err != nil {
+				return err
+			}
+			_, p, err := d.measure(ctx, streams)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(w, " %.1f %% | %.3f | %.3f |", 100*(1-p.Recall()), p.Precision(), p.F1())
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintln(w)
+	return nil
+}
+
+func decibels(snr float64) string {
+	if math.IsInf(snr, 1) {
+		return "no noise"
+	}
+	return fmt.Sprintf("%g dB", snr)
+}
+
+// background prints the false alarms in each folder and in all of them, with a 95 % interval.
+func (d detector) background(ctx context.Context, w io.Writer, folders []string) error {
+	if len(folders) == 0 {
+		return nil
+	}
+	var streams []calibration.Stream
+	for _, path := range folders {
+		s, _, err := calibration.Background(path, d.model.Meta.SampleRate, false)
+		if err != nil {
+			return err
+		}
+		streams = append(streams, s...)
+	}
+	m, p, err := d.measure(ctx, streams)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(w, "| background | hours | false alarms | per hour | 95 % interval |\n|---|---:|---:|---:|---:|\n")
+	row := func(name string, hours float64, alarms int) {
+		low, high := calibration.Poisson(alarms, hours)
+		fmt.Fprintf(w, "| %s | %.2f | %d | %.2f | %.2f to %.2f |\n", name, hours, alarms, float64(alarms)/hours, low, high)
+	}
+	for i, g := range m.Groups {
+		row(filepath.Base(g.Name), g.Seconds/3600, p.ByGroup[i])
+	}
+	row("all", p.Hours, p.FalseAlarms)
+	return nil
+}
+
+// measure measures streams at the operating point.
+func (d detector) measure(ctx context.Context, streams []calibration.Stream) (*calibration.Measurement, calibration.Point, error) {
+	opt := calibration.Defaults(d.point)
+	opt.Candidates = []events.Options{d.point}
+	m, err := calibration.Measure(ctx, d.model, streams, opt)
+	if err != nil {
+		return nil, calibration.Point{}, err
+	}
+	return m, m.Points[0], nil
+}
