@@ -5,14 +5,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The constants of internal/vek's cauchy.go, with sizes in bytes.
-const (
-	cauchyPairs = 4
-	cauchyTerms = 8 * (3 + 2*cauchyPairs)
-	cauchyPoles = 8 * 4
-	cauchyGrads = 8 * 4 * cauchyPairs
-)
-
 // cauchy generates the sums of S4's kernel and of its gradient. Lanes are nodes.
 func cauchy(f *file) {
 	f.kernel("cauchySums", "func(sums []float64, stride int, zeta, terms []float64, modes int)", (*gen).cauchySums)
@@ -80,7 +72,7 @@ func (g *gen) cauchySums() {
 	}
 	re, im := make([][]reg.VecVirtual, vecs), make([][]reg.VecVirtual, vecs)
 	for u := range vecs {
-		re[u], im[u] = g.zeros(cauchyPairs), g.zeros(cauchyPairs)
+		re[u], im[u] = g.zeros(CauchyPairs), g.zeros(CauchyPairs)
 	}
 	terms := g.ptr("terms")
 	g.times(g.arg("modes"), func() {
@@ -88,7 +80,7 @@ func (g *gen) cauchySums() {
 		for u := range points {
 			points[u] = g.cauchyPoint(terms, z2[u])
 		}
-		for i := range cauchyPairs {
+		for i := range CauchyPairs {
 			p, q := g.vec(), g.vec()
 			g.spreadDouble(operand.Mem{Base: terms, Disp: 8 * (3 + 2*i)}, p)
 			g.spreadDouble(operand.Mem{Base: terms, Disp: 8 * (4 + 2*i)}, q)
@@ -99,14 +91,14 @@ func (g *gen) cauchySums() {
 				g.VFMADD231PD(at.y, q, im[u][i])
 			}
 		}
-		g.ADDQ(operand.Imm(cauchyTerms), terms)
+		g.ADDQ(operand.Imm(8*CauchyTerms), terms)
 	})
 	upper := g.GP64()
 	g.LEAQ(operand.Mem{Base: sums, Index: stride, Scale: 4}, upper)
 	for u := range vecs {
 		z := g.vec()
 		g.VMOVUPD(operand.Mem{Base: zeta, Disp: 4 * g.lanes * u}, z)
-		for i := range cauchyPairs {
+		for i := range CauchyPairs {
 			base := []reg.Register{sums, upper}[i/2]
 			g.VMULPD(z, im[u][i], im[u][i])
 			for part, v := range []reg.VecVirtual{re[u][i], im[u][i]} {
@@ -127,7 +119,7 @@ func (g *gen) cauchySums() {
 func (g *gen) cauchyGrad() {
 	pairs := 2
 	if g.manyRegisters() {
-		pairs = cauchyPairs
+		pairs = CauchyPairs
 	}
 	var kept operand.Mem
 	if !g.manyRegisters() {
@@ -153,11 +145,11 @@ func (g *gen) cauchyGrad() {
 				consts[i] = m
 			}
 		}
-		for first := 0; first < cauchyPairs; first += pairs {
+		for first := 0; first < CauchyPairs; first += pairs {
 			g.cauchyNodes(sums, stride, stride3, consts, first, pairs)
 		}
-		g.ADDQ(operand.Imm(cauchyPoles), poles)
-		g.ADDQ(operand.U32(cauchyGrads), sums)
+		g.ADDQ(operand.Imm(8*CauchyPoles), poles)
+		g.ADDQ(operand.U32(8*CauchyGrads), sums)
 	})
 }
 

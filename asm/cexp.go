@@ -8,11 +8,6 @@ import (
 )
 
 // Limits, as in plain Go.
-const (
-	expMax = 88.72283
-	expMin = -87.33654
-)
-
 // cexp generates complex exponentials. A multiple of π/2 is subtracted from the angle to leave at
 // most π/4, where cos and sin are polynomials. The multiple decides which of them is the real part,
 // and the signs. The modulus is the real exponential.

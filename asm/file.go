@@ -41,8 +41,7 @@ type file struct {
 	name    string
 	ctx     map[string]*build.Context // by architecture
 	kernels []kernel
-	first   map[string]string // comments
-	levels  map[string]level  // by symbol
+	levels  map[string]level // by symbol
 	consts  map[string]bool
 }
 
@@ -83,7 +82,7 @@ const passStruct = "struct{radix int; q int; count int; tw []float32}"
 func (f *file) symbol(l level, name, signature string, describe func(*gen)) {
 	symbol, ctx := name+l.suffix, f.ctx[l.arch]
 	ctx.Function(symbol)
-	ctx.Doc(f.formula(name)...)
+	ctx.Doc(fmt.Sprintf("%s is %s at level %s (asm/%s.go).", symbol, name, strings.ToLower(l.suffix), f.name))
 	ctx.Attributes(attr.NOSPLIT)
 	ctx.SignatureExpr(strings.ReplaceAll(signature, "FFTPass", passStruct))
 	ctx.Pragma("noescape")
@@ -95,21 +94,12 @@ func (f *file) symbol(l level, name, signature string, describe func(*gen)) {
 
 // output returns the text of a family's files, by name.
 func (fam family) output() (map[string][]byte, error) {
-	first, err := comments()
-	if err != nil {
-		return nil, err
-	}
-	f := &file{name: fam.name, first: first, ctx: map[string]*build.Context{}, levels: map[string]level{}, consts: map[string]bool{}}
+	f := &file{name: fam.name, ctx: map[string]*build.Context{}, levels: map[string]level{}, consts: map[string]bool{}}
 	for arch := range assemblers {
 		f.ctx[arch] = build.NewContext()
 	}
 	f.ctx["amd64"].ConstraintExpr("!purego")
 	fam.generate(f)
-	for _, k := range f.kernels {
-		if len(f.formula(k.name)) == 0 {
-			return nil, fmt.Errorf("%s: no comment states its formula: add one to %sGeneric in internal/vek", k.name, k.name)
-		}
-	}
 	out, sources := map[string][]byte{}, map[string]string{"_noasm.go": f.noasm()}
 	for arch, assemble := range assemblers {
 		text, stubs, err := f.assembly(arch, assemble)

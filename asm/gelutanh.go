@@ -7,14 +7,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The constants of GELU's tanh form, as in plain Go (internal/vek/gelutanh.go).
-const (
-	tanhA       = 1.59576912160573071175978423973752747
-	tanhB       = 0.044715 * tanhA
-	geluTanhMin = -10.06
-	geluTanhMax = 10
-)
-
 // tanhForms adds GELU's tanh form to the functions that are computed from an exponential.
 func tanhForms(f *file) {
 	f.elementwise("geluTanh", "func(dst, x []float32)", func(g *gen) {

@@ -5,17 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// tileSize returns the height of a tile and its width in vectors: the largest whose sums fit in a
-// level's registers next to a row of b and elements of a.
-func tileSize(l level) (rows, vecs int) {
-	switch l.lanes {
-	case 16:
-		return 14, 2
-	case 8:
-		return 6, 2
-	}
-	return 8, 3
-}
+// vecs returns the width of a tile in vectors.
+func (t tiling) vecs() int { return t.cols / t.lanes }
 
 // gemm generates the product of two panels and the two ways to pack a panel.
 func gemm(f *file) {
@@ -30,7 +21,7 @@ func gemm(f *file) {
 // registers from the first p to the last. Each height has two loops: one for the whole width, and
 // one for a single vector of columns, which is enough at some edges of c.
 func gemmTile(g *gen) {
-	g.anyTile(true)
+	g.anyTile(endByMode)
 }
 
 // powerTiles: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] for panels of rows rows and all columns, with 0
@@ -47,7 +38,7 @@ func powerTiles(g *gen) {
 		g.MOVQ(g.arg(name), start.Offset(8*i))
 	}
 	g.Label(panel)
-	g.anyTile(false)
+	g.anyTile(endStore)
 	rows, a, c, panels, next := g.stride("rows"), g.arg("a"), g.arg("c"), g.arg("panels"), g.label("next")
 	g.DECQ(panels)
 	g.JZ(operand.LabelRef(next))
@@ -61,7 +52,7 @@ func powerTiles(g *gen) {
 	g.JMP(operand.LabelRef(panel))
 
 	g.Label(next)
-	_, vecs := tileSize(g.level)
+	vecs := tilingOf(g.lanes).vecs()
 	width := uint64(vecs * g.lanes)
 	end, cols, b := g.label("end"), g.arg("cols"), g.arg("b")
 	g.SUBQ(operand.Imm(width), cols)
@@ -82,34 +73,42 @@ func powerTiles(g *gen) {
 	g.LDMXCSR(saved)
 }
 
-// anyTile computes a tile of any height: of its whole width, or of one vector of columns. Without
-// modes, it stores the sums.
-func (g *gen) anyTile(modes bool) {
+// ending says what a kernel does with the sums of a tile.
+type ending int
+
+const (
+	endStore  ending = iota // stores them
+	endByMode               // what the argument mode says: gemmSet, gemmAdd or gemmBias
+)
+
+// anyTile computes a tile of any height: of its whole width, or of one vector of columns.
+func (g *gen) anyTile(e ending) {
 	rows, end := g.arg("rows"), g.label("end")
-	tallest, vecs := tileSize(g.level)
+	t := tilingOf(g.lanes)
 	cols, single := g.arg("cols"), g.label("single")
 	g.CMPQ(cols, operand.Imm(uint64(g.lanes)))
 	g.JLE(operand.LabelRef(single))
-	g.heights(rows, tallest, vecs, end, modes)
+	g.heights(rows, t.vecs(), end, e)
 	g.JMP(operand.LabelRef(end))
 	g.Label(single)
-	g.heights(rows, tallest, 1, end, modes)
+	g.heights(rows, 1, end, e)
 	g.Label(end)
 }
 
 // heights generates a loop for each height of a tile, and the choice between them.
-func (g *gen) heights(rows reg.Register, tallest, vecs int, end string, modes bool) {
-	for r := tallest; r >= 1; r-- {
+func (g *gen) heights(rows reg.Register, vecs int, end string, e ending) {
+	for r := tilingOf(g.lanes).tileRows; r >= 1; r-- {
 		next := g.label("next")
 		g.CMPQ(rows, operand.Imm(uint64(r)))
 		g.JNE(operand.LabelRef(next))
-		g.tile(r, vecs, modes)
+		g.tile(r, vecs, e)
 		g.JMP(operand.LabelRef(end))
 		g.Label(next)
 	}
 }
 
-func (g *gen) tile(rows, wide int, modes bool) {
+// tile computes a tile of rows rows and wide vectors of columns.
+func (g *gen) tile(rows, wide int, e ending) {
 	k, a, b, lda, ldb := g.arg("k"), g.arg("a"), g.arg("b"), g.stride("lda"), g.stride("ldb")
 	acc := g.vecs(wide * rows)
 	for _, v := range acc {
@@ -139,7 +138,7 @@ func (g *gen) tile(rows, wide int, modes bool) {
 	g.DECQ(k)
 	g.JNZ(operand.LabelRef(loop))
 	g.Label(done)
-	g.finish(rows, acc, bs[0], modes)
+	g.finish(rows, acc, bs[0], e)
 }
 
 // tileProducts adds a column of a times a row of b, multiplying by a's elements.
@@ -166,90 +165,76 @@ func (g *gen) tileProducts(rows int, a reg.Register, bs, acc []reg.VecVirtual) {
 	}
 }
 
-// The modes of gemmTile: store the sums; add them to c; add one bias per row.
-const (
-	modeSet = iota
-	modeAdd
-	modeBias
-)
-
-// finish stores the sums. spare is a free register.
-func (g *gen) finish(rows int, acc []reg.VecVirtual, spare reg.VecVirtual, modes bool) {
-	var mode reg.Register
-	if modes {
+// finish ends a tile. acc has the sums, row by row. The number of columns may be less than the
+// width of acc, which takes masks. spare is overwritten: the tallest tile leaves few registers.
+func (g *gen) finish(rows int, acc []reg.VecVirtual, spare reg.VecVirtual, e ending) {
+	var mode reg.Register // nil: only store
+	if e == endByMode {
 		mode = g.arg("mode")
 	}
 	c, ldc, cols := g.arg("c"), g.arg("ldc"), g.arg("cols")
 	g.SHLQ(operand.Imm(2), ldc)
-	wide := len(acc) / rows
-	if modes {
-		plain := g.label("plain")
-		g.CMPQ(mode, operand.Imm(modeBias))
-		g.JNE(operand.LabelRef(plain))
-		bias := g.arg("bias")
-		for r := range rows {
-			g.VBROADCASTSS(operand.Mem{Base: bias, Disp: 4 * r}, spare)
-			for _, v := range acc[wide*r : wide*(r+1)] {
-				g.VADDPS(spare, v, v)
-			}
-		}
-		g.Label(plain)
+	if e == endByMode {
+		g.addBias(mode, rows, acc, spare)
 	}
-
+	wide := len(acc) / rows
+	store := func(runs []*run) {
+		if e == endStore {
+			g.storeTile(c, ldc, acc, runs, gemmSet)
+			return
+		}
+		set, end := g.label("set"), g.label("end")
+		g.CMPQ(mode, operand.Imm(gemmAdd))
+		g.JNE(operand.LabelRef(set))
+		g.storeTile(c, ldc, acc, runs, gemmAdd)
+		g.JMP(operand.LabelRef(end))
+		g.Label(set)
+		g.storeTile(c, ldc, acc, runs, gemmSet)
+		g.Label(end)
+	}
 	edge, end := g.label("edge"), g.label("end")
 	g.CMPQ(cols, operand.Imm(uint64(wide*g.lanes)))
 	g.JL(operand.LabelRef(edge))
-	g.eachMode(mode, func(add bool) {
-		row := g.GP64()
-		g.MOVQ(c, row)
-		for r := range rows {
-			for j := range wide {
-				v, at := acc[wide*r+j], operand.Mem{Base: row, Disp: 4 * g.lanes * j}
-				if add {
-					g.VADDPS(at, v, v)
-				}
-				g.VMOVUPS(v, at)
-			}
-			g.ADDQ(ldc, row)
-		}
-	})
+	store(g.whole(wide))
 	g.JMP(operand.LabelRef(end))
 	g.Label(edge)
-	masks := make([]mask, wide)
-	for j := range masks {
-		masks[j] = g.firstLanes(cols)
-		g.SUBQ(operand.Imm(uint64(g.lanes)), cols)
+	edges := g.partial(cols, wide)
+	for _, r := range edges {
+		r.spare = spare
 	}
-	g.eachMode(mode, func(add bool) {
-		row := g.GP64()
-		g.MOVQ(c, row)
-		for r := range rows {
-			for j, m := range masks {
-				v, at := acc[wide*r+j], operand.Mem{Base: row, Disp: 4 * g.lanes * j}
-				if add {
-					g.loadMasked(m, at, spare)
-					g.VADDPS(spare, v, v)
-				}
-				g.storeMasked(m, v, at)
-			}
-			g.ADDQ(ldc, row)
-		}
-	})
+	store(edges)
 	g.Label(end)
 }
 
-// eachMode writes body for each mode, and the choice between them. Without a mode, it stores.
-func (g *gen) eachMode(mode reg.Register, body func(add bool)) {
-	if mode == nil {
-		body(false)
-		return
+// addBias adds one bias per row to the sums if mode is gemmBias.
+func (g *gen) addBias(mode reg.Register, rows int, acc []reg.VecVirtual, spare reg.VecVirtual) {
+	plain := g.label("plain")
+	g.CMPQ(mode, operand.Imm(gemmBias))
+	g.JNE(operand.LabelRef(plain))
+	bias := g.arg("bias")
+	wide := len(acc) / rows
+	for r := range rows {
+		g.VBROADCASTSS(operand.Mem{Base: bias, Disp: 4 * r}, spare)
+		for _, v := range acc[wide*r : wide*(r+1)] {
+			g.VADDPS(spare, v, v)
+		}
 	}
-	set, end := g.label("set"), g.label("end")
-	g.CMPQ(mode, operand.Imm(modeAdd))
-	g.JNE(operand.LabelRef(set))
-	body(true)
-	g.JMP(operand.LabelRef(end))
-	g.Label(set)
-	body(false)
-	g.Label(end)
+	g.Label(plain)
+}
+
+// storeTile stores the sums in acc to the rows of c, len(runs) vectors each. If mode is gemmAdd, it
+// adds c first.
+func (g *gen) storeTile(c, ldc reg.Register, acc []reg.VecVirtual, runs []*run, mode int) {
+	row := g.GP64()
+	g.MOVQ(c, row)
+	for ; len(acc) > 0; acc = acc[len(runs):] {
+		for j, r := range runs {
+			at := operand.Mem{Base: row, Disp: 4 * g.lanes * j}
+			if mode == gemmAdd {
+				r.add(at, acc[j])
+			}
+			r.put(acc[j], at)
+		}
+		g.ADDQ(ldc, row)
+	}
 }

@@ -5,11 +5,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// narrowPanels is the number of panels of b that gemmNarrow multiplies at a time, indexed by the
-// number of rows of a. With one panel there would be too few sums to hide the latency of the
-// products.
-var narrowPanels = [...]int{1: 4, 2: 2, 3: 2}
-
 // gemmNarrow: c[i][j] = Σ_p a[p·rows+i]·b[p][j] for up to three rows of c and several panels of b.
 func gemmNarrow(g *gen) {
 	rows, end := g.arg("rows"), g.label("end")
@@ -26,7 +21,7 @@ func gemmNarrow(g *gen) {
 
 func (g *gen) narrow(rows int) {
 	k, a := g.arg("k"), g.arg("a")
-	_, vecs := tileSize(g.level)
+	vecs := tilingOf(g.lanes).vecs()
 	panels := make([]reg.Register, narrowPanels[rows])
 	panels[0] = g.arg("b")
 	size := g.GP64()

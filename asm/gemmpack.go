@@ -13,44 +13,39 @@ func packStraight(g *gen) {
 	dst, src, k := g.arg("dst"), g.arg("src"), g.arg("k")
 	width, stride, cols := g.arg("width"), g.arg("stride"), g.arg("cols")
 	g.SHLQ(operand.Imm(2), stride)
-	_, wide := tileSize(g.level)
-	from, to := make([]mask, wide), make([]mask, wide)
+	n := tilingOf(g.lanes).vecs()
+	from, to := g.whole(n), g.whole(n)
 	rest := g.GP64()
 	g.MOVQ(width, rest)
 	for j := range from {
-		from[j], to[j] = g.firstLanes(cols), g.firstLanes(rest)
+		loads, stores := g.firstLanes(cols), g.firstLanes(rest)
+		from[j].mask, to[j].mask = &loads, &stores
 		g.SUBQ(operand.Imm(uint64(g.lanes)), cols)
 		g.SUBQ(operand.Imm(uint64(g.lanes)), rest)
 	}
 	g.SHLQ(operand.Imm(2), width)
+	rows := func(from, to []*run) {
+		g.times(k, func() {
+			for j := range from {
+				v := from[j].fetch(operand.Mem{Base: src, Disp: 4 * g.lanes * j})
+				to[j].put(v, operand.Mem{Base: dst, Disp: 4 * g.lanes * j})
+			}
+			g.ADDQ(stride, src)
+			g.ADDQ(width, dst)
+		})
+	}
 	// Full vectors need no masks, which AVX2 processors store slowly.
 	full := g.label("full")
 	g.TESTQ(cols, cols)
 	g.JGE(operand.LabelRef(full))
-	g.times(k, func() {
-		v := g.vecs(wide)
-		for j := range v {
-			g.loadMasked(from[j], operand.Mem{Base: src, Disp: 4 * g.lanes * j}, v[j])
-			g.storeMasked(to[j], v[j], operand.Mem{Base: dst, Disp: 4 * g.lanes * j})
-		}
-		g.ADDQ(stride, src)
-		g.ADDQ(width, dst)
-	})
+	rows(from, to)
 	g.ret()
 	g.Label(full)
-	g.times(k, func() {
-		v := g.vecs(wide)
-		for j := range v {
-			g.VMOVUPS(operand.Mem{Base: src, Disp: 4 * g.lanes * j}, v[j])
-			g.VMOVUPS(v[j], operand.Mem{Base: dst, Disp: 4 * g.lanes * j})
-		}
-		g.ADDQ(stride, src)
-		g.ADDQ(width, dst)
-	})
+	rows(g.whole(n), g.whole(n))
 }
 
-// packTransposed: dst[p·width+i] = src[i·stride+p] for i < rows, at most the lanes of a vector.
-// Lanes from rows on are not written. Square blocks are transposed in registers.
+// packTransposed: dst[p·width+i] = src[i·stride+p] for i < rows, 1 ≤ rows ≤ lanes. Lanes from rows
+// on are not written. Squares of lanes × lanes are transposed in registers.
 func packTransposed(g *gen) {
 	dst, src, k := g.arg("dst"), g.arg("src"), g.arg("k")
 	width, stride, rows := g.arg("width"), g.arg("stride"), g.arg("rows")
@@ -58,72 +53,96 @@ func packTransposed(g *gen) {
 	g.MOVQ(width, floats)
 	g.SHLQ(operand.Imm(2), width)
 	g.SHLQ(operand.Imm(2), stride)
-	n := g.lanes
 	store := g.firstLanes(rows)
+	p := packing{gen: g, dst: dst, src: src, k: k, width: width, stride: stride, rows: rows}
 
 	loop, tail, end := g.label("loop"), g.label("tail"), g.label("end")
-	block := func(load func(src operand.Mem, dst reg.VecVirtual), put func(i int, v reg.VecVirtual)) {
-		x := g.vecs(n)
-		row, left, loaded := g.GP64(), g.GP64(), g.label("loaded")
-		g.MOVQ(src, row)
-		g.MOVQ(rows, left)
-		for i := range x {
-			g.clear(x[i])
-		}
-		for i := range x {
-			load(operand.Mem{Base: row}, x[i])
-			g.ADDQ(stride, row)
-			g.DECQ(left)
-			g.JZ(operand.LabelRef(loaded))
-		}
-		g.Label(loaded)
-		for i, v := range g.transpose(x) {
-			put(i, v)
-		}
-	}
-	out := func(v reg.VecVirtual) {
-		g.storeMasked(store, v, operand.Mem{Base: dst})
-		g.ADDQ(width, dst)
-	}
-	load := func(src operand.Mem, dst reg.VecVirtual) { g.VMOVUPS(src, dst) }
 	if !g.wide() {
-		// No masks are needed while there are no lanes past rows, or later stores overwrite them.
-		whole, least := g.label("whole"), g.GP64()
-		g.XORQ(least, least)
-		g.ADDQ(operand.Imm(uint64(n)), least)
-		g.CMPQ(rows, operand.Imm(uint64(n)))
-		g.JE(operand.LabelRef(whole))
-		g.CMPQ(rows, floats)
-		g.JNE(operand.LabelRef(loop))
-		g.ADDQ(operand.Imm(uint64(n)), least)
-		g.Label(whole)
-		g.CMPQ(k, least)
-		g.JL(operand.LabelRef(loop))
-		block(load, func(_ int, v reg.VecVirtual) {
-			g.VMOVUPS(v, operand.Mem{Base: dst})
-			g.ADDQ(width, dst)
-		})
-		g.ADDQ(operand.Imm(uint64(4*n)), src)
-		g.SUBQ(operand.Imm(uint64(n)), k)
-		g.JMP(operand.LabelRef(whole))
+		p.unmasked(floats, loop)
 	}
+	masked := &run{g: g, mask: &store}
 	g.Label(loop)
-	g.CMPQ(k, operand.Imm(uint64(n)))
+	g.CMPQ(k, operand.Imm(uint64(g.lanes)))
 	g.JL(operand.LabelRef(tail))
-	block(load, func(_ int, v reg.VecVirtual) { out(v) })
-	g.ADDQ(operand.Imm(uint64(4*n)), src)
-	g.SUBQ(operand.Imm(uint64(n)), k)
+	p.square(masked)
 	g.JMP(operand.LabelRef(loop))
 	g.Label(tail)
 	g.TESTQ(k, k)
 	g.JLE(operand.LabelRef(end))
-	m := g.firstLanes(k)
-	block(func(src operand.Mem, dst reg.VecVirtual) { g.loadMasked(m, src, dst) }, func(i int, v reg.VecVirtual) {
-		out(v)
-		g.DECQ(k)
-		g.JZ(operand.LabelRef(end))
-	})
+	p.last(masked, end)
 	g.Label(end)
+}
+
+// packing generates the code of packTransposed. The next square begins at src, and its first row in
+// dst. k is the number of rows of dst that remain. width and stride are in bytes.
+type packing struct {
+	*gen
+	dst, src, k         reg.Register
+	width, stride, rows reg.Register
+}
+
+// unmasked packs squares without masks while there are no lanes past rows, or while later rows of
+// dst overwrite them: if rows is the width of a panel, in floats, a store reaches at most lanes
+// floats past its row. Then it jumps to rest, with less than a square or with rows that need masks.
+func (p packing) unmasked(floats reg.Register, rest string) {
+	n := p.lanes
+	whole, least := p.label("whole"), p.GP64()
+	p.XORQ(least, least)
+	p.ADDQ(operand.Imm(uint64(n)), least)
+	p.CMPQ(p.rows, operand.Imm(uint64(n)))
+	p.JE(operand.LabelRef(whole))
+	p.CMPQ(p.rows, floats)
+	p.JNE(operand.LabelRef(rest))
+	p.ADDQ(operand.Imm(uint64(n)), least) // the last square takes masks
+	p.Label(whole)
+	p.CMPQ(p.k, least)
+	p.JL(operand.LabelRef(rest))
+	p.square(&run{g: p.gen})
+	p.JMP(operand.LabelRef(whole))
+}
+
+// square packs lanes rows of dst, which r stores, and moves to the next square.
+func (p packing) square(r *run) {
+	for _, v := range p.columns(&run{g: p.gen}) {
+		p.putRow(r, v)
+	}
+	p.ADDQ(operand.Imm(uint64(4*p.lanes)), p.src)
+	p.SUBQ(operand.Imm(uint64(p.lanes)), p.k)
+}
+
+// last packs the last k < lanes rows of dst, then jumps to end.
+func (p packing) last(r *run, end string) {
+	m := p.firstLanes(p.k)
+	for _, v := range p.columns(&run{g: p.gen, mask: &m}) {
+		p.putRow(r, v)
+		p.DECQ(p.k)
+		p.JZ(operand.LabelRef(end))
+	}
+}
+
+// putRow stores a row of dst and moves to the next.
+func (p packing) putRow(r *run, v reg.VecVirtual) {
+	r.put(v, operand.Mem{Base: p.dst})
+	p.ADDQ(p.width, p.dst)
+}
+
+// columns loads rows vectors from src on, and returns the transposed square.
+func (p packing) columns(r *run) []reg.VecVirtual {
+	x := p.vecs(p.lanes)
+	row, left, loaded := p.GP64(), p.GP64(), p.label("loaded")
+	p.MOVQ(p.src, row)
+	p.MOVQ(p.rows, left)
+	for _, v := range x {
+		p.clear(v)
+	}
+	for _, v := range x {
+		r.fetchTo(operand.Mem{Base: row}, v)
+		p.ADDQ(p.stride, row)
+		p.DECQ(left)
+		p.JZ(operand.LabelRef(loaded))
+	}
+	p.Label(loaded)
+	return p.transpose(x)
 }
 
 // transpose returns the transposed square of vectors. It exchanges floats, pairs of floats and then

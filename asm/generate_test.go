@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
+
+// target is the directory of the package that the kernels belong to.
+const target = "../internal/vek"
 
 var write = flag.Bool("write", false, "write internal/vek's generated files")
 
@@ -74,29 +76,15 @@ func compare(t *testing.T, name string, want []byte) {
 	}
 }
 
-// Each kernel has a comment that states its formula: of the plain Go function, or else of the
-// exported one.
-func TestFormula(t *testing.T) {
-	f := &file{first: map[string]string{"sumgeneric": "s = Σ x", "sum": "Sum returns Σ x.", "dot": strings.Repeat("Σ x·y ", 20)}}
-	if got := f.formula("sum"); !slices.Equal(got, []string{"s = Σ x"}) {
-		t.Errorf("comment of sum: %q", got)
-	}
-	if got := f.formula("dot"); len(got) != 2 || utf8.RuneCountInString(got[0]) > 97 {
-		t.Errorf("comment of dot: %q, expected two lines of at most 97 columns", got)
-	}
-	unknown := family{"unknown", func(f *file) { f.kernel("unknown", "func(x []float32)", func(*gen) {}) }}
-	if _, err := unknown.output(); err == nil || !strings.Contains(err.Error(), "no comment states its formula") {
-		t.Errorf("a kernel without a comment: error %v", err)
-	}
-}
-
-// The coefficients of plain Go's polynomials are those that the fits return.
-func TestGeneratedCoefficients(t *testing.T) {
+// The coefficients of plain Go's polynomials are those that the fits return, and its constants are
+// those of the generators.
+func TestGeneratedConstants(t *testing.T) {
 	want, err := coefficientFile()
 	if err != nil {
 		t.Fatal(err)
 	}
 	compare(t, "coefficients.go", want)
+	compare(t, "constants.go", constantsFile())
 }
 
 // A kernel that uses an instruction outside its level is rejected.

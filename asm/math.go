@@ -48,8 +48,6 @@ func mathematics(f *file) {
 	tanhForms(f)
 }
 
-const geluMax = 13.14 // as in plain Go
-
 const magic = 3 << 22 // x + magic rounds x to an integer, |x| < 2²²
 
 // biased rounds x to an integer n, as magic does. The lowest bits of x + biased are n + 127.

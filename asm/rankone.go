@@ -5,12 +5,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The constants of internal/vek's rankone.go.
-const (
-	rankOneLanes = 16
-	rankOneTerms = 10
-)
-
 // rankOne generates the step of systems whose matrices are diagonal minus rank one. Lanes are
 // channels, so that the sums over the modes need no sums over lanes.
 func rankOne(f *file) {
@@ -21,12 +15,12 @@ func rankOne(f *file) {
 // read from the L1 cache for every sample.
 func (g *gen) rankOne() {
 	saved := g.flushDenormals()
-	vecs := rankOneLanes / g.lanes
+	vecs := RankOneLanes / g.lanes
 	y, x, stride := g.ptr("y"), g.ptr("x"), g.stride("stride")
 	samples, d, modes := g.arg("samples"), g.ptr("d"), g.GP64()
 	w := g.zeros(vecs)
 	term := func(p reg.Register, j, v int) operand.Mem {
-		return operand.Mem{Base: p, Disp: 4 * (rankOneLanes*j + g.lanes*v)}
+		return operand.Mem{Base: p, Disp: 4 * (RankOneLanes*j + g.lanes*v)}
 	}
 	// eachMode runs body for the modes, with the addresses of their states and parameters.
 	eachMode := func(body func(re, im, terms reg.Register)) {
@@ -35,9 +29,9 @@ func (g *gen) rankOne() {
 		g.SHRQ(operand.Imm(4), modes) // RankOneLanes
 		g.times(modes, func() {
 			body(re, im, terms)
-			g.ADDQ(operand.Imm(4*rankOneLanes), re)
-			g.ADDQ(operand.Imm(4*rankOneLanes), im)
-			g.ADDQ(operand.U32(4*rankOneLanes*rankOneTerms), terms)
+			g.ADDQ(operand.Imm(4*RankOneLanes), re)
+			g.ADDQ(operand.Imm(4*RankOneLanes), im)
+			g.ADDQ(operand.U32(4*RankOneLanes*RankOneTerms), terms)
 		})
 	}
 	// add sets s = s + Re(c·h) for the parameter c in terms j and j+1.

@@ -15,11 +15,7 @@ func reduce(f *file) {
 	f.kernel("sum", "func(x []float32) float64", func(g *gen) {
 		x := g.ptr("x")
 		g.sumBlocks(g.length("x"), []reg.Register{x}, func(r *run, acc reg.VecVirtual, u int) {
-			if r.mask == nil {
-				g.VADDPS(r.at(x, u), acc, acc)
-			} else {
-				g.VADDPS(r.load(x, u), acc, acc)
-			}
+			r.add(r.at(x, u), acc)
 		})
 	})
 	f.kernel("dot", "func(x, y []float32) float64", func(g *gen) {

@@ -16,6 +16,22 @@ func ssm(f *file) {
 	f.part("ssmOutput", "func(y *float32, yStride int, x *float32, xStride int, sums, d *float32, channels, samples int)", ssmOutput)
 }
 
+// ssmStates says which states a kernel advances.
+type ssmStates int
+
+const (
+	oneState   ssmStates = iota // hRe and hIm, which stay in registers for all samples
+	manyStates                  // one per sample, read and written at each one
+)
+
+// ssmSums says what a strip of modes does with its part of the sums.
+type ssmSums int
+
+const (
+	setSums ssmSums = iota // of a pair's first strip
+	addSums
+)
+
 // ssmModes: h = λ·h + x[t] for the states of [channels][modes], and sums[channel][t] is a vector
 // whose lanes add up to Re Σ c·h. It takes two channels and two vectors of modes at a time: four
 // chains hide the latency of the products. If the number of channels is odd, the rows of one more
@@ -23,21 +39,20 @@ func ssm(f *file) {
 func ssmModes(g *gen) {
 	first := g.GP64()
 	g.XORQ(first, first)
-	g.ssmPairs(first, false)
+	g.ssmPairs(first, oneState)
 }
 
 // ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M]. Column i of x
 // belongs to state i. at is the index of the first channel's first mode. im is the number of bytes
 // from a state's real parts to its imaginary parts.
-func ssmModeSteps(g *gen) { g.ssmPairs(g.arg("at"), true) }
+func ssmModeSteps(g *gen) { g.ssmPairs(g.arg("at"), manyStates) }
 
 // ssmPairs processes the channels in pairs. first is the index of the first channel's first mode.
-// If many, there are several states (ssmModeSteps).
-func (g *gen) ssmPairs(first reg.Register, many bool) {
+func (g *gen) ssmPairs(first reg.Register, states ssmStates) {
 	saved := g.flushDenormals()
-	var kept operand.Mem
+	p := ssmPair{gen: g, states: states}
 	if !g.manyRegisters() {
-		kept = g.alignedLocal(4 * 2 * 2 * 4 * g.lanes)
+		p.kept = g.alignedLocal(4 * 2 * 2 * 4 * g.lanes)
 	}
 	left := g.arg("channels")
 	sums, x := g.arg("sums"), g.arg("x")
@@ -56,7 +71,8 @@ func (g *gen) ssmPairs(first reg.Register, many bool) {
 	g.ADDQ(modes, second)
 	g.ADDQ(stride, x1)
 	g.Label(alone)
-	g.ssmChannels(many, sums, [2]reg.Register{x, x1}, [2]reg.Register{first, second}, kept)
+	p.sums, p.x = sums, [2]reg.Register{x, x1}
+	p.strips([2]reg.Register{first, second})
 
 	rows := g.arg("samples")
 	g.IMUL3Q(operand.U32(8*g.lanes), rows, rows)
@@ -87,156 +103,198 @@ func (g *gen) flushDenormals() (saved operand.Mem) {
 	return frame
 }
 
-// ssmChannels runs two channels over the samples, two vectors of modes at a time.
-func (g *gen) ssmChannels(many bool, sums reg.Register, x, at [2]reg.Register, kept operand.Mem) {
-	n := g.arg("modes")
-	index := [2]reg.Register{g.GP64(), g.GP64()}
-	for c := range index {
-		g.MOVQ(at[c], index[c])
-	}
-	g.ssmStrip(many, sums, x, index, n, kept, true)
-	next, end := g.label("strips"), g.label("end")
-	g.Label(next)
-	g.SUBQ(operand.Imm(uint64(2*g.lanes)), n)
-	g.JLE(operand.LabelRef(end))
-	for _, i := range index {
-		g.ADDQ(operand.Imm(uint64(2*g.lanes)), i)
-	}
-	g.ssmStrip(many, sums, x, index, n, kept, false)
-	g.JMP(operand.LabelRef(next))
-	g.Label(end)
+// ssmPair generates the code for two channels.
+type ssmPair struct {
+	*gen
+	states ssmStates
+	sums   reg.Register    // rows of the first channel; those of the second follow
+	x      [2]reg.Register // the channels' inputs
+	index  [2]reg.Register // of the first mode of the current strip
+	kept   operand.Mem     // memory for the constants of a strip; levels with many registers need none
 }
 
-// ssmStrip chooses the loop for the n remaining modes: two full vectors, or one or two under masks.
-// AVX-512 always has masks, since they cost nothing there. In AVX2 a masked store takes as long as
-// a dozen others on some processors.
-func (g *gen) ssmStrip(many bool, sums reg.Register, x, index [2]reg.Register, n reg.Register, kept operand.Mem, first bool) {
-	partial, narrow, end := g.label("partial"), g.label("narrow"), g.label("stripEnd")
-	if !g.wide() {
-		g.CMPQ(n, operand.Imm(uint64(2*g.lanes)))
-		g.JL(operand.LabelRef(partial))
-		g.ssmLoop(many, sums, x, index, nil, 2, kept, first)
-		g.JMP(operand.LabelRef(end))
-		g.Label(partial)
+// strips runs the pair over the samples, two vectors of modes at a time. first has the indices of
+// the channels' first modes.
+func (p ssmPair) strips(first [2]reg.Register) {
+	n := p.arg("modes")
+	p.index = [2]reg.Register{p.GP64(), p.GP64()}
+	for c := range p.index {
+		p.MOVQ(first[c], p.index[c])
 	}
-	g.CMPQ(n, operand.Imm(uint64(g.lanes)))
-	g.JLE(operand.LabelRef(narrow))
-	g.ssmLoop(many, sums, x, index, n, 2, kept, first)
-	g.JMP(operand.LabelRef(end))
-	g.Label(narrow)
-	g.ssmLoop(many, sums, x, index, n, 1, kept, first)
-	g.Label(end)
+	p.anyStrip(n, setSums)
+	next, end := p.label("strips"), p.label("end")
+	p.Label(next)
+	p.SUBQ(operand.Imm(uint64(2*p.lanes)), n)
+	p.JLE(operand.LabelRef(end))
+	for _, i := range p.index {
+		p.ADDQ(operand.Imm(uint64(2*p.lanes)), i)
+	}
+	p.anyStrip(n, addSums)
+	p.JMP(operand.LabelRef(next))
+	p.Label(end)
+}
+
+// anyStrip chooses the loop for the n > 0 remaining modes: two full vectors, or one or two under
+// masks. AVX-512 always has masks, since they cost nothing there. In AVX2 a masked store takes as
+// long as a dozen others on some processors.
+func (p ssmPair) anyStrip(n reg.Register, sums ssmSums) {
+	partial, narrow, end := p.label("partial"), p.label("narrow"), p.label("stripEnd")
+	if !p.wide() {
+		p.CMPQ(n, operand.Imm(uint64(2*p.lanes)))
+		p.JL(operand.LabelRef(partial))
+		p.strip(nil, 2, sums)
+		p.JMP(operand.LabelRef(end))
+		p.Label(partial)
+	}
+	p.CMPQ(n, operand.Imm(uint64(p.lanes)))
+	p.JLE(operand.LabelRef(narrow))
+	p.strip(n, 2, sums)
+	p.JMP(operand.LabelRef(end))
+	p.Label(narrow)
+	p.strip(n, 1, sums)
+	p.Label(end)
 }
 
 // constant is a strip's vector of one parameter, in registers, or on the stack if there are too
 // few. Modes past the last are 0.
 type constant struct{ re, im operand.Op }
 
-// ssmLoop runs up to vecs vectors of modes of two channels over the samples, h ← λ·h + x and s = Σ
-// Re(c·h). The sums of the first strip are set, those of others added. n is the number of remaining
-// modes, or nil if all vectors are full.
-func (g *gen) ssmLoop(many bool, sums reg.Register, x, index [2]reg.Register, n reg.Register, vecs int, kept operand.Mem, first bool) {
-	at := func(p reg.Register, c, v int) operand.Mem {
-		return operand.Mem{Base: p, Index: index[c], Scale: 4, Disp: 4 * g.lanes * v}
-	}
-	masks := g.stripMasks(n, vecs)
-	read := func(p reg.Register, put func(c, v int, r reg.VecVirtual)) {
-		for c := range 2 {
-			for v := range vecs {
-				r := g.vec()
-				if n == nil {
-					g.VMOVUPS(at(p, c, v), r)
-				} else {
-					g.loadMasked(masks[v], at(p, c, v), r)
-				}
-				put(c, v, r)
-			}
-		}
-	}
-	place := func(r reg.VecVirtual) operand.Op {
-		if g.manyRegisters() {
-			return r
-		}
-		m := kept
-		kept = kept.Offset(4 * g.lanes)
-		g.VMOVUPS(r, m)
-		return m
-	}
-	var lam, weight [2][2]constant // [channel][vector]
-	read(g.arg("lamRe"), func(c, v int, r reg.VecVirtual) { lam[c][v].re = place(r) })
-	read(g.arg("lamIm"), func(c, v int, r reg.VecVirtual) { lam[c][v].im = place(r) })
-	read(g.arg("cRe"), func(c, v int, r reg.VecVirtual) { weight[c][v].re = place(r) })
-	read(g.arg("cIm"), func(c, v int, r reg.VecVirtual) { weight[c][v].im = place(r) })
-	var h [2][2]complexVec
-	if !many {
-		read(g.arg("hRe"), func(c, v int, r reg.VecVirtual) { h[c][v].re = r })
-		read(g.arg("hIm"), func(c, v int, r reg.VecVirtual) { h[c][v].im = r })
-	}
+// ssmStrip generates the loop over the samples for a few vectors of modes.
+type ssmStrip struct {
+	ssmPair
+	runs        []*run           // one per vector
+	lam, weight [2][2]constant   // [channel][vector]
+	h           [2][2]complexVec // the states
+}
 
-	rows, apart := g.GP64(), g.arg("samples")
-	g.MOVQ(sums, rows)
-	g.IMUL3Q(operand.U32(4*g.lanes), apart, apart)
-	write := func(p reg.Register, part int) {
-		for c := range 2 {
-			for v := range vecs {
-				if r := h[c][v].parts()[part]; n == nil {
-					g.VMOVUPS(r, at(p, c, v))
-				} else {
-					g.storeMasked(masks[v], r, at(p, c, v))
-				}
-			}
+// strip runs vecs vectors of modes over the samples, h ← λ·h + x and s = Σ Re(c·h). n is the number
+// of remaining modes, or nil if all vectors are full.
+func (p ssmPair) strip(n reg.Register, vecs int, sums ssmSums) {
+	s := &ssmStrip{ssmPair: p, runs: p.modeRuns(n, vecs)}
+	s.constants("lamRe", func(c, v int) *operand.Op { return &s.lam[c][v].re })
+	s.constants("lamIm", func(c, v int) *operand.Op { return &s.lam[c][v].im })
+	s.constants("cRe", func(c, v int) *operand.Op { return &s.weight[c][v].re })
+	s.constants("cIm", func(c, v int) *operand.Op { return &s.weight[c][v].im })
+	if s.states == oneState {
+		s.loadRe(s.arg("hRe"))
+		s.loadIm(s.arg("hIm"))
+	}
+	rows, apart := s.GP64(), s.arg("samples") // apart: bytes between the rows of the channels
+	s.MOVQ(s.sums, rows)
+	s.IMUL3Q(operand.U32(4*s.lanes), apart, apart)
+	var table, state reg.Register
+	if s.states == manyStates {
+		table, state = s.arg("states"), s.GP64()
+	}
+	loop := s.label("samples")
+	s.Label(loop)
+	if s.states == manyStates {
+		s.MOVQ(operand.Mem{Base: table}, state)
+		s.loadRe(state)
+		s.ADDQ(s.arg("im"), state)
+		s.loadIm(state)
+	}
+	s.sample(rows, apart, sums)
+	if s.states == manyStates {
+		s.storeIm(state)
+		s.SUBQ(s.arg("im"), state)
+		s.storeRe(state)
+		s.ADDQ(operand.Imm(24), table) // the size of a slice header
+	}
+	s.nextSample(rows, apart, loop)
+	if s.states == oneState {
+		s.runs = s.modeRuns(n, vecs) // again: the loop needs the registers of masks
+		s.storeRe(s.arg("hRe"))
+		s.storeIm(s.arg("hIm"))
+	}
+}
+
+// modeRuns returns the accesses of a strip's vectors: under masks for n modes, or whole if n is
+// nil.
+func (g *gen) modeRuns(n reg.Register, vecs int) []*run {
+	if n == nil {
+		return g.whole(vecs)
+	}
+	rest := g.GP64()
+	g.MOVQ(n, rest)
+	return g.partial(rest, vecs)
+}
+
+// eachVector calls body for each vector of the strip in the array p, with its address.
+func (s *ssmStrip) eachVector(p reg.Register, body func(r *run, at operand.Mem, c, v int)) {
+	for c := range 2 {
+		for v, r := range s.runs {
+			body(r, operand.Mem{Base: p, Index: s.index[c], Scale: 4, Disp: 4 * s.lanes * v}, c, v)
 		}
 	}
-	var table, state reg.Register
-	if many {
-		table, state = g.arg("states"), g.GP64()
-	}
-	loop := g.label("samples")
-	g.Label(loop)
-	if many {
-		g.MOVQ(operand.Mem{Base: table}, state)
-		read(state, func(c, v int, r reg.VecVirtual) { h[c][v].re = r })
-		g.ADDQ(g.arg("im"), state)
-		read(state, func(c, v int, r reg.VecVirtual) { h[c][v].im = r })
-	}
+}
+
+// constants loads the vectors of a parameter. They stay in registers, or in kept.
+func (s *ssmStrip) constants(name string, to func(c, v int) *operand.Op) {
+	s.eachVector(s.arg(name), func(r *run, at operand.Mem, c, v int) {
+		x := r.fetch(at)
+		*to(c, v) = x
+		if !s.manyRegisters() {
+			*to(c, v) = s.kept
+			s.VMOVUPS(x, s.kept)
+			s.kept = s.kept.Offset(4 * s.lanes)
+		}
+	})
+}
+
+// loadRe and loadIm load the parts of the states from the array p, and storeRe and storeIm store
+// them.
+func (s *ssmStrip) loadRe(p reg.Register) {
+	s.eachVector(p, func(r *run, at operand.Mem, c, v int) { s.h[c][v].re = r.fetch(at) })
+}
+
+func (s *ssmStrip) loadIm(p reg.Register) {
+	s.eachVector(p, func(r *run, at operand.Mem, c, v int) { s.h[c][v].im = r.fetch(at) })
+}
+
+func (s *ssmStrip) storeRe(p reg.Register) {
+	s.eachVector(p, func(r *run, at operand.Mem, c, v int) { r.put(s.h[c][v].re, at) })
+}
+
+func (s *ssmStrip) storeIm(p reg.Register) {
+	s.eachVector(p, func(r *run, at operand.Mem, c, v int) { r.put(s.h[c][v].im, at) })
+}
+
+// sample advances the states of both channels by one sample, and sets or adds to their vectors of
+// sums, at rows and rows + apart.
+func (s *ssmStrip) sample(rows, apart reg.Register, sums ssmSums) {
 	for c := range 2 {
-		u, s := g.vec(), g.vec()
-		g.VBROADCASTSS(operand.Mem{Base: x[c]}, u)
-		for v := range vecs {
-			g.ssmAdvance(h[c][v], lam[c][v], u)
-			g.ssmSum(s, weight[c][v], h[c][v], v == 0)
+		u, sum := s.vec(), s.vec()
+		s.VBROADCASTSS(operand.Mem{Base: s.x[c]}, u)
+		for v := range s.runs {
+			s.ssmAdvance(s.h[c][v], s.lam[c][v], u)
+			s.ssmSum(sum, s.weight[c][v], s.h[c][v], v == 0)
 		}
 		row := operand.Mem{Base: rows}
 		if c == 1 {
 			row.Index, row.Scale = apart, 1
 		}
-		if !first {
-			g.VADDPS(row, s, s)
+		if sums == addSums {
+			s.VADDPS(row, sum, sum)
 		}
-		g.VMOVUPS(s, row)
+		s.VMOVUPS(sum, row)
 	}
-	if many {
-		write(state, 1)
-		g.SUBQ(g.arg("im"), state)
-		write(state, 0)
-		g.ADDQ(operand.Imm(24), table) // the size of a slice header
-	}
-	g.ADDQ(operand.U32(4*g.lanes), rows)
-	g.ADDQ(operand.Imm(4), x[0])
-	g.ADDQ(operand.Imm(4), x[1])
-	end := g.GP64()
-	g.MOVQ(rows, end)
-	g.SUBQ(sums, end)
-	g.CMPQ(end, apart)
-	g.JL(operand.LabelRef(loop))
-	back := g.stride("samples")
-	g.SUBQ(back, x[0])
-	g.SUBQ(back, x[1])
-	if !many {
-		masks = g.stripMasks(n, vecs)
-		write(g.arg("hRe"), 0)
-		write(g.arg("hIm"), 1)
-	}
+}
+
+// nextSample jumps to loop with the addresses of the next sample. After the last one it moves the
+// inputs back to the first.
+func (s *ssmStrip) nextSample(rows, apart reg.Register, loop string) {
+	s.ADDQ(operand.U32(4*s.lanes), rows)
+	s.ADDQ(operand.Imm(4), s.x[0])
+	s.ADDQ(operand.Imm(4), s.x[1])
+	end := s.GP64()
+	s.MOVQ(rows, end)
+	s.SUBQ(s.ssmPair.sums, end)
+	s.CMPQ(end, apart)
+	s.JL(operand.LabelRef(loop))
+	back := s.stride("samples")
+	s.SUBQ(back, s.x[0])
+	s.SUBQ(back, s.x[1])
 }
 
 // ssmAdvance sets h = λ·h + u for a real u.
@@ -264,20 +322,6 @@ func (g *gen) ssmSum(s reg.VecVirtual, c constant, h complexVec, first bool) {
 		g.VFMADD231PS(c.re, h.re, s)
 	}
 	g.VFNMADD231PS(c.im, h.im, s)
-}
-
-// stripMasks returns the masks of a strip of n modes, or none if n is nil.
-func (g *gen) stripMasks(n reg.Register, vecs int) []mask {
-	if n == nil {
-		return nil
-	}
-	masks, rest := make([]mask, vecs), g.GP64()
-	g.MOVQ(n, rest)
-	for v := range masks {
-		masks[v] = g.firstLanes(rest)
-		g.SUBQ(operand.Imm(uint64(g.lanes)), rest)
-	}
-	return masks
 }
 
 // sumLanes: dst[i] = the sum of the lanes of rows[i], for n rounded up to whole vectors.

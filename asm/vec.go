@@ -263,6 +263,7 @@ type run struct {
 	index reg.Register
 	vecs  int
 	mask  *mask
+	spare reg.VecVirtual // nil: add takes a new register
 }
 
 // at returns the address of the run's u-th vector in an array of floats.
@@ -276,12 +277,17 @@ func (r *run) load(base reg.Register, u int) reg.VecVirtual { return r.fetch(r.a
 // fetch is load from any address.
 func (r *run) fetch(m operand.Mem) reg.VecVirtual {
 	v := r.g.vec()
+	r.fetchTo(m, v)
+	return v
+}
+
+// fetchTo is fetch to a register.
+func (r *run) fetchTo(m operand.Mem, v reg.VecVirtual) {
 	if r.mask != nil {
 		r.g.loadMasked(*r.mask, m, v)
 	} else {
 		r.g.VMOVUPS(m, v)
 	}
-	return v
 }
 
 // store stores the run's u-th vector of an array.
@@ -294,6 +300,41 @@ func (r *run) put(v reg.VecVirtual, m operand.Mem) {
 	} else {
 		r.g.VMOVUPS(v, m)
 	}
+}
+
+// add adds the vector at an address to v. Under a mask it overwrites spare.
+func (r *run) add(m operand.Mem, v reg.VecVirtual) {
+	if r.mask == nil {
+		r.g.VADDPS(m, v, v)
+		return
+	}
+	x := r.spare
+	if x == nil {
+		x = r.g.vec()
+	}
+	r.fetchTo(m, x)
+	r.g.VADDPS(x, v, v)
+}
+
+// whole returns n runs of a full vector each, to access addresses.
+func (g *gen) whole(n int) []*run {
+	runs := make([]*run, n)
+	for i := range runs {
+		runs[i] = &run{g: g, vecs: 1}
+	}
+	return runs
+}
+
+// partial returns n runs of a vector each, under masks that select the first left elements in all.
+// left is used up.
+func (g *gen) partial(left reg.Register, n int) []*run {
+	runs := g.whole(n)
+	for _, r := range runs {
+		m := g.firstLanes(left)
+		r.mask = &m
+		g.SUBQ(operand.Imm(uint64(g.lanes)), left)
+	}
+	return runs
 }
 
 // times runs body n times (n is used up).

@@ -19,12 +19,12 @@ func adamW(p, m, v, g []float32, new1, new2, keep, step, root, eps float32) {
 	}
 }
 
-// m = m − new1·m + new1·g, v = v − new2·v + new2·g² and p = keep·p − step·m/(root·√v + eps).
+// adamWAVX2 is adamW at level avx2 (asm/adamw.go).
 //
 //go:noescape
 func adamWAVX2(p []float32, m []float32, v []float32, g []float32, new1 float32, new2 float32, keep float32, step float32, root float32, eps float32)
 
-// m = m − new1·m + new1·g, v = v − new2·v + new2·g² and p = keep·p − step·m/(root·√v + eps).
+// adamWAVX512 is adamW at level avx512 (asm/adamw.go).
 //
 //go:noescape
 func adamWAVX512(p []float32, m []float32, v []float32, g []float32, new1 float32, new2 float32, keep float32, step float32, root float32, eps float32)

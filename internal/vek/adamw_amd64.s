@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// m = m − new1·m + new1·g, v = v − new2·v + new2·g² and p = keep·p − step·m/(root·√v + eps).
+// adamWAVX2 is adamW at level avx2 (asm/adamw.go).
 // func adamWAVX2(p []float32, m []float32, v []float32, g []float32, new1 float32, new2 float32, keep float32, step float32, root float32, eps float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·adamWAVX2(SB), NOSPLIT, $0-120
@@ -133,7 +133,7 @@ DATA adamw_lanes<>+56(SB)/4, $0x0000000e
 DATA adamw_lanes<>+60(SB)/4, $0x0000000f
 GLOBL adamw_lanes<>(SB), RODATA|NOPTR, $64
 
-// m = m − new1·m + new1·g, v = v − new2·v + new2·g² and p = keep·p − step·m/(root·√v + eps).
+// adamWAVX512 is adamW at level avx512 (asm/adamw.go).
 // func adamWAVX512(p []float32, m []float32, v []float32, g []float32, new1 float32, new2 float32, keep float32, step float32, root float32, eps float32)
 // Requires: AVX, AVX512F
 TEXT ·adamWAVX512(SB), NOSPLIT, $0-120

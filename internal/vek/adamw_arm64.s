@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// m = m − new1·m + new1·g, v = v − new2·v + new2·g² and p = keep·p − step·m/(root·√v + eps).
+// adamWNEON is adamW at level neon (asm/adamw.go).
 // func adamWNEON(p []float32, m []float32, v []float32, g []float32, new1 float32, new2 float32, keep float32, step float32, root float32, eps float32)
 TEXT ·adamWNEON(SB), NOSPLIT, $0-120
 	MOVD p_base+0(FP), R0

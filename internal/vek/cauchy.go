@@ -9,14 +9,6 @@ import "fmt"
 // The number of nodes of a call is a multiple of CauchyNodes. Callers pad ζ with any finite values.
 const CauchyNodes = 16
 
-// Sizes per mode of the arguments and results of CauchySums and CauchyGrad.
-const (
-	CauchyTerms = 3 + 2*CauchyPairs
-	CauchyPoles = 4
-	CauchyGrads = 4 * CauchyPairs
-	CauchyPairs = 4 // sums with different weights
-)
-
 // cauchyRun is the largest number of (mode, node) pairs in one call of assembly.
 const cauchyRun = 1 << 15
 

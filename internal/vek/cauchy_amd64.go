@@ -26,24 +26,22 @@ func cauchyGrad(sums, by []float64, stride int, zeta, poles []float64, modes int
 	}
 }
 
-// rows 2j and 2j+1 of sums = real and imaginary parts of Σ_m (iζ·p − q)/(|a|² − ζ² − 2iζ·Re a),
-// where p = 2·Re v and q = 2·Re(v·conj a)
+// cauchySumsAVX2 is cauchySums at level avx2 (asm/cauchy.go).
 //
 //go:noescape
 func cauchySumsAVX2(sums []float64, stride int, zeta []float64, terms []float64, modes int)
 
-// rows 2j and 2j+1 of sums = real and imaginary parts of Σ_m (iζ·p − q)/(|a|² − ζ² − 2iζ·Re a),
-// where p = 2·Re v and q = 2·Re(v·conj a)
+// cauchySumsAVX512 is cauchySums at level avx512 (asm/cauchy.go).
 //
 //go:noescape
 func cauchySumsAVX512(sums []float64, stride int, zeta []float64, terms []float64, modes int)
 
-// sums[m] += T1 and T2 of CauchyGrad over the nodes, for each pair
+// cauchyGradAVX2 is cauchyGrad at level avx2 (asm/cauchy.go).
 //
 //go:noescape
 func cauchyGradAVX2(sums []float64, by []float64, stride int, zeta []float64, poles []float64, modes int)
 
-// sums[m] += T1 and T2 of CauchyGrad over the nodes, for each pair
+// cauchyGradAVX512 is cauchyGrad at level avx512 (asm/cauchy.go).
 //
 //go:noescape
 func cauchyGradAVX512(sums []float64, by []float64, stride int, zeta []float64, poles []float64, modes int)

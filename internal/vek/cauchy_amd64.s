@@ -4,8 +4,7 @@
 
 #include "textflag.h"
 
-// rows 2j and 2j+1 of sums = real and imaginary parts of Σ_m (iζ·p − q)/(|a|² − ζ² − 2iζ·Re a),
-// where p = 2·Re v and q = 2·Re(v·conj a)
+// cauchySumsAVX2 is cauchySums at level avx2 (asm/cauchy.go).
 // func cauchySumsAVX2(sums []float64, stride int, zeta []float64, terms []float64, modes int)
 // Requires: AVX, FMA3
 TEXT ·cauchySumsAVX2(SB), NOSPLIT, $0-88
@@ -108,8 +107,7 @@ DATA cauchy_x3ff0000000000000<>+24(SB)/4, $0x00000000
 DATA cauchy_x3ff0000000000000<>+28(SB)/4, $0x3ff00000
 GLOBL cauchy_x3ff0000000000000<>(SB), RODATA|NOPTR, $32
 
-// rows 2j and 2j+1 of sums = real and imaginary parts of Σ_m (iζ·p − q)/(|a|² − ζ² − 2iζ·Re a),
-// where p = 2·Re v and q = 2·Re(v·conj a)
+// cauchySumsAVX512 is cauchySums at level avx512 (asm/cauchy.go).
 // func cauchySumsAVX512(sums []float64, stride int, zeta []float64, terms []float64, modes int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·cauchySumsAVX512(SB), NOSPLIT, $0-88
@@ -252,7 +250,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// sums[m] += T1 and T2 of CauchyGrad over the nodes, for each pair
+// cauchyGradAVX2 is cauchyGrad at level avx2 (asm/cauchy.go).
 // func cauchyGradAVX2(sums []float64, by []float64, stride int, zeta []float64, poles []float64, modes int)
 // Requires: AVX, FMA3
 TEXT ·cauchyGradAVX2(SB), NOSPLIT, $192-112
@@ -532,7 +530,7 @@ DATA cauchy_x3fe0000000000000<>+24(SB)/4, $0x00000000
 DATA cauchy_x3fe0000000000000<>+28(SB)/4, $0x3fe00000
 GLOBL cauchy_x3fe0000000000000<>(SB), RODATA|NOPTR, $32
 
-// sums[m] += T1 and T2 of CauchyGrad over the nodes, for each pair
+// cauchyGradAVX512 is cauchyGrad at level avx512 (asm/cauchy.go).
 // func cauchyGradAVX512(sums []float64, by []float64, stride int, zeta []float64, poles []float64, modes int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL
 TEXT ·cauchyGradAVX512(SB), NOSPLIT, $0-112

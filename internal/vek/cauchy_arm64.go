@@ -22,13 +22,12 @@ func cauchyGrad(sums, by []float64, stride int, zeta, poles []float64, modes int
 	}
 }
 
-// rows 2j and 2j+1 of sums = real and imaginary parts of Σ_m (iζ·p − q)/(|a|² − ζ² − 2iζ·Re a),
-// where p = 2·Re v and q = 2·Re(v·conj a)
+// cauchySumsNEON is cauchySums at level neon (asm/cauchy.go).
 //
 //go:noescape
 func cauchySumsNEON(sums []float64, stride int, zeta []float64, terms []float64, modes int)
 
-// sums[m] += T1 and T2 of CauchyGrad over the nodes, for each pair
+// cauchyGradNEON is cauchyGrad at level neon (asm/cauchy.go).
 //
 //go:noescape
 func cauchyGradNEON(sums []float64, by []float64, stride int, zeta []float64, poles []float64, modes int)

@@ -22,8 +22,7 @@ DATA cauchy_constants<>+56(SB)/4, $0x00000000
 DATA cauchy_constants<>+60(SB)/4, $0x3fe00000
 GLOBL cauchy_constants<>(SB), RODATA|NOPTR, $64
 
-// rows 2j and 2j+1 of sums = real and imaginary parts of Σ_m (iζ·p − q)/(|a|² − ζ² − 2iζ·Re a),
-// where p = 2·Re v and q = 2·Re(v·conj a)
+// cauchySumsNEON is cauchySums at level neon (asm/cauchy.go).
 // func cauchySumsNEON(sums []float64, stride int, zeta []float64, terms []float64, modes int)
 TEXT ·cauchySumsNEON(SB), NOSPLIT, $0-88
 	MOVD $cauchy_constants<>(SB), R26
@@ -187,7 +186,7 @@ done4:
 done2:
 	RET
 
-// sums[m] += T1 and T2 of CauchyGrad over the nodes, for each pair
+// cauchyGradNEON is cauchyGrad at level neon (asm/cauchy.go).
 // func cauchyGradNEON(sums []float64, by []float64, stride int, zeta []float64, poles []float64, modes int)
 TEXT ·cauchyGradNEON(SB), NOSPLIT, $0-112
 	MOVD $cauchy_constants<>(SB), R26

@@ -19,14 +19,12 @@ func cexp(dRe, dIm, re, im []float32) {
 	}
 }
 
-// CExp sets d = exp(re + i·im), im in radians, with errors below 2 ulp of the larger component for
-// |im| ≤ 10⁴.
+// cexpAVX2 is cexp at level avx2 (asm/cexp.go).
 //
 //go:noescape
 func cexpAVX2(dRe []float32, dIm []float32, re []float32, im []float32)
 
-// CExp sets d = exp(re + i·im), im in radians, with errors below 2 ulp of the larger component for
-// |im| ≤ 10⁴.
+// cexpAVX512 is cexp at level avx512 (asm/cexp.go).
 //
 //go:noescape
 func cexpAVX512(dRe []float32, dIm []float32, re []float32, im []float32)

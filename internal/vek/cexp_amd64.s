@@ -4,8 +4,7 @@
 
 #include "textflag.h"
 
-// CExp sets d = exp(re + i·im), im in radians, with errors below 2 ulp of the larger component for
-// |im| ≤ 10⁴.
+// cexpAVX2 is cexp at level avx2 (asm/cexp.go).
 // func cexpAVX2(dRe []float32, dIm []float32, re []float32, im []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·cexpAVX2(SB), NOSPLIT, $0-96
@@ -642,8 +641,7 @@ DATA cexp_lanes<>+56(SB)/4, $0x0000000e
 DATA cexp_lanes<>+60(SB)/4, $0x0000000f
 GLOBL cexp_lanes<>(SB), RODATA|NOPTR, $64
 
-// CExp sets d = exp(re + i·im), im in radians, with errors below 2 ulp of the larger component for
-// |im| ≤ 10⁴.
+// cexpAVX512 is cexp at level avx512 (asm/cexp.go).
 // func cexpAVX512(dRe []float32, dIm []float32, re []float32, im []float32)
 // Requires: AVX, AVX512F
 TEXT ·cexpAVX512(SB), NOSPLIT, $0-96

@@ -17,8 +17,7 @@ func cexp(dRe, dIm, re, im []float32) {
 	}
 }
 
-// CExp sets d = exp(re + i·im), im in radians, with errors below 2 ulp of the larger component for
-// |im| ≤ 10⁴.
+// cexpNEON is cexp at level neon (asm/cexp.go).
 //
 //go:noescape
 func cexpNEON(dRe []float32, dIm []float32, re []float32, im []float32)

@@ -222,8 +222,7 @@ DATA cexp_constants<>+856(SB)/4, $0x7f800000
 DATA cexp_constants<>+860(SB)/4, $0x7f800000
 GLOBL cexp_constants<>(SB), RODATA|NOPTR, $864
 
-// CExp sets d = exp(re + i·im), im in radians, with errors below 2 ulp of the larger component for
-// |im| ≤ 10⁴.
+// cexpNEON is cexp at level neon (asm/cexp.go).
 // func cexpNEON(dRe []float32, dIm []float32, re []float32, im []float32)
 TEXT ·cexpNEON(SB), NOSPLIT, $0-96
 	MOVD $cexp_constants<>(SB), R26

@@ -49,32 +49,32 @@ func cmulConjAdd(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 	}
 }
 
-// d = (aRe + i·aIm)(bRe + i·bIm)
+// cmulAVX2 is cmul at level avx2 (asm/cmul.go).
 //
 //go:noescape
 func cmulAVX2(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 
-// d = (aRe + i·aIm)(bRe + i·bIm)
+// cmulAVX512 is cmul at level avx512 (asm/cmul.go).
 //
 //go:noescape
 func cmulAVX512(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 
-// d = (aRe + i·aIm)(bRe − i·bIm)
+// cmulConjAVX2 is cmulConj at level avx2 (asm/cmul.go).
 //
 //go:noescape
 func cmulConjAVX2(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 
-// d = (aRe + i·aIm)(bRe − i·bIm)
+// cmulConjAVX512 is cmulConj at level avx512 (asm/cmul.go).
 //
 //go:noescape
 func cmulConjAVX512(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 
-// d = d + (aRe − i·aIm)(bRe + i·bIm)
+// cmulConjAddAVX2 is cmulConjAdd at level avx2 (asm/cmul.go).
 //
 //go:noescape
 func cmulConjAddAVX2(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 
-// d = d + (aRe − i·aIm)(bRe + i·bIm)
+// cmulConjAddAVX512 is cmulConjAdd at level avx512 (asm/cmul.go).
 //
 //go:noescape
 func cmulConjAddAVX512(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)

@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// d = (aRe + i·aIm)(bRe + i·bIm)
+// cmulAVX2 is cmul at level avx2 (asm/cmul.go).
 // func cmulAVX2(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·cmulAVX2(SB), NOSPLIT, $0-144
@@ -101,7 +101,7 @@ DATA cmul_lanes<>+56(SB)/4, $0x0000000e
 DATA cmul_lanes<>+60(SB)/4, $0x0000000f
 GLOBL cmul_lanes<>(SB), RODATA|NOPTR, $64
 
-// d = (aRe + i·aIm)(bRe + i·bIm)
+// cmulAVX512 is cmul at level avx512 (asm/cmul.go).
 // func cmulAVX512(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 // Requires: AVX, AVX512F
 TEXT ·cmulAVX512(SB), NOSPLIT, $0-144
@@ -180,7 +180,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// d = (aRe + i·aIm)(bRe − i·bIm)
+// cmulConjAVX2 is cmulConj at level avx2 (asm/cmul.go).
 // func cmulConjAVX2(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·cmulConjAVX2(SB), NOSPLIT, $0-144
@@ -259,7 +259,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// d = (aRe + i·aIm)(bRe − i·bIm)
+// cmulConjAVX512 is cmulConj at level avx512 (asm/cmul.go).
 // func cmulConjAVX512(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 // Requires: AVX, AVX512F
 TEXT ·cmulConjAVX512(SB), NOSPLIT, $0-144
@@ -338,7 +338,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// d = d + (aRe − i·aIm)(bRe + i·bIm)
+// cmulConjAddAVX2 is cmulConjAdd at level avx2 (asm/cmul.go).
 // func cmulConjAddAVX2(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·cmulConjAddAVX2(SB), NOSPLIT, $0-144
@@ -425,7 +425,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// d = d + (aRe − i·aIm)(bRe + i·bIm)
+// cmulConjAddAVX512 is cmulConjAdd at level avx512 (asm/cmul.go).
 // func cmulConjAddAVX512(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 // Requires: AVX, AVX512F
 TEXT ·cmulConjAddAVX512(SB), NOSPLIT, $0-144

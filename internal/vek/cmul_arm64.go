@@ -43,17 +43,17 @@ func cmulConjAdd(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 	}
 }
 
-// d = (aRe + i·aIm)(bRe + i·bIm)
+// cmulNEON is cmul at level neon (asm/cmul.go).
 //
 //go:noescape
 func cmulNEON(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 
-// d = (aRe + i·aIm)(bRe − i·bIm)
+// cmulConjNEON is cmulConj at level neon (asm/cmul.go).
 //
 //go:noescape
 func cmulConjNEON(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 
-// d = d + (aRe − i·aIm)(bRe + i·bIm)
+// cmulConjAddNEON is cmulConjAdd at level neon (asm/cmul.go).
 //
 //go:noescape
 func cmulConjAddNEON(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)

@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// d = (aRe + i·aIm)(bRe + i·bIm)
+// cmulNEON is cmul at level neon (asm/cmul.go).
 // func cmulNEON(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 TEXT ·cmulNEON(SB), NOSPLIT, $0-144
 	MOVD dRe_base+0(FP), R0
@@ -215,7 +215,7 @@ moved_6:
 end5:
 	RET
 
-// d = (aRe + i·aIm)(bRe − i·bIm)
+// cmulConjNEON is cmulConj at level neon (asm/cmul.go).
 // func cmulConjNEON(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 TEXT ·cmulConjNEON(SB), NOSPLIT, $0-144
 	MOVD dRe_base+0(FP), R0
@@ -426,7 +426,7 @@ moved_6:
 end5:
 	RET
 
-// d = d + (aRe − i·aIm)(bRe + i·bIm)
+// cmulConjAddNEON is cmulConjAdd at level neon (asm/cmul.go).
 // func cmulConjAddNEON(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 TEXT ·cmulConjAddNEON(SB), NOSPLIT, $0-144
 	MOVD dRe_base+0(FP), R0

@@ -26,22 +26,22 @@ func embedGrad(table []float32, tableStride int, x []float32, xStride int, ids [
 	}
 }
 
-// x[h][t] = table[ids[t]][h].
+// embedAVX2 is embed at level avx2 (asm/embed.go).
 //
 //go:noescape
 func embedAVX2(x []float32, xStride int, table []float32, tableStride int, ids []int32, channels int)
 
-// x[h][t] = table[ids[t]][h].
+// embedAVX512 is embed at level avx512 (asm/embed.go).
 //
 //go:noescape
 func embedAVX512(x []float32, xStride int, table []float32, tableStride int, ids []int32, channels int)
 
-// table[ids[t]][h] = table[ids[t]][h] + x[h][t], in the order of t
+// embedGradAVX2 is embedGrad at level avx2 (asm/embed.go).
 //
 //go:noescape
 func embedGradAVX2(table []float32, tableStride int, x []float32, xStride int, ids []int32, channels int)
 
-// table[ids[t]][h] = table[ids[t]][h] + x[h][t], in the order of t
+// embedGradAVX512 is embedGrad at level avx512 (asm/embed.go).
 //
 //go:noescape
 func embedGradAVX512(table []float32, tableStride int, x []float32, xStride int, ids []int32, channels int)

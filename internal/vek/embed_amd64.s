@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// x[h][t] = table[ids[t]][h].
+// embedAVX2 is embed at level avx2 (asm/embed.go).
 // func embedAVX2(x []float32, xStride int, table []float32, tableStride int, ids []int32, channels int)
 // Requires: AVX
 TEXT ·embedAVX2(SB), NOSPLIT, $0-96
@@ -94,7 +94,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// x[h][t] = table[ids[t]][h].
+// embedAVX512 is embed at level avx512 (asm/embed.go).
 // func embedAVX512(x []float32, xStride int, table []float32, tableStride int, ids []int32, channels int)
 // Requires: AVX
 TEXT ·embedAVX512(SB), NOSPLIT, $0-96
@@ -184,7 +184,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// table[ids[t]][h] = table[ids[t]][h] + x[h][t], in the order of t
+// embedGradAVX2 is embedGrad at level avx2 (asm/embed.go).
 // func embedGradAVX2(table []float32, tableStride int, x []float32, xStride int, ids []int32, channels int)
 // Requires: AVX
 TEXT ·embedGradAVX2(SB), NOSPLIT, $0-96
@@ -282,7 +282,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// table[ids[t]][h] = table[ids[t]][h] + x[h][t], in the order of t
+// embedGradAVX512 is embedGrad at level avx512 (asm/embed.go).
 // func embedGradAVX512(table []float32, tableStride int, x []float32, xStride int, ids []int32, channels int)
 // Requires: AVX
 TEXT ·embedGradAVX512(SB), NOSPLIT, $0-96

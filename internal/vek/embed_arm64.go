@@ -22,12 +22,12 @@ func embedGrad(table []float32, tableStride int, x []float32, xStride int, ids [
 	}
 }
 
-// x[h][t] = table[ids[t]][h].
+// embedNEON is embed at level neon (asm/embed.go).
 //
 //go:noescape
 func embedNEON(x []float32, xStride int, table []float32, tableStride int, ids []int32, channels int)
 
-// table[ids[t]][h] = table[ids[t]][h] + x[h][t], in the order of t
+// embedGradNEON is embedGrad at level neon (asm/embed.go).
 //
 //go:noescape
 func embedGradNEON(table []float32, tableStride int, x []float32, xStride int, ids []int32, channels int)

@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// x[h][t] = table[ids[t]][h].
+// embedNEON is embed at level neon (asm/embed.go).
 // func embedNEON(x []float32, xStride int, table []float32, tableStride int, ids []int32, channels int)
 TEXT ·embedNEON(SB), NOSPLIT, $0-96
 	MOVD x_base+0(FP), R0
@@ -142,7 +142,7 @@ loop1:
 done2:
 	RET
 
-// table[ids[t]][h] = table[ids[t]][h] + x[h][t], in the order of t
+// embedGradNEON is embedGrad at level neon (asm/embed.go).
 // func embedGradNEON(table []float32, tableStride int, x []float32, xStride int, ids []int32, channels int)
 TEXT ·embedGradNEON(SB), NOSPLIT, $0-96
 	MOVD x_base+32(FP), R0

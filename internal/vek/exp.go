@@ -10,9 +10,6 @@ import "math"
 const (
 	log2e = 1.44269504088896340735992468100189214
 	magic = 3 << 51 // x + magic rounds x to an integer, |x| < 2⁵¹
-
-	expMax = 88.72283  // exp(x) overflows for larger x
-	expMin = -87.33654 // exp(x) < 2⁻¹²⁶ for smaller x
 )
 
 // exp2Split returns n + magic and f.

@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// y_k = w^{jk} (x_0 + (−i)^k x_1): fftForward4 with x_0 and x_1 in x and x_2 = x_3 = 0.
+// fftForward4HalfAVX2 is fftForward4Half at level avx2 (asm/fft.go).
 // func fftForward4HalfAVX2(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
 TEXT ·fftForward4HalfAVX2(SB), NOSPLIT, $0-144
@@ -120,7 +120,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// y_k = w^{jk} (x_0 + (−i)^k x_1): fftForward4 with x_0 and x_1 in x and x_2 = x_3 = 0.
+// fftForward4HalfAVX512 is fftForward4Half at level avx512 (asm/fft.go).
 // func fftForward4HalfAVX512(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
 TEXT ·fftForward4HalfAVX512(SB), NOSPLIT, $0-144
@@ -198,7 +198,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// y_k = w^{jk} Σ_{m<4} x_m w_8^{mk}: fftForward8 with x_0 … x_3 in x and x_4 … x_7 = 0.
+// fftForward8HalfAVX2 is fftForward8Half at level avx2 (asm/fft.go).
 // func fftForward8HalfAVX2(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
 TEXT ·fftForward8HalfAVX2(SB), NOSPLIT, $288-144
@@ -524,7 +524,7 @@ DATA fft_xbf3504f3<>+24(SB)/4, $0xbf3504f3
 DATA fft_xbf3504f3<>+28(SB)/4, $0xbf3504f3
 GLOBL fft_xbf3504f3<>(SB), RODATA|NOPTR, $32
 
-// y_k = w^{jk} Σ_{m<4} x_m w_8^{mk}: fftForward8 with x_0 … x_3 in x and x_4 … x_7 = 0.
+// fftForward8HalfAVX512 is fftForward8Half at level avx512 (asm/fft.go).
 // func fftForward8HalfAVX512(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
 TEXT ·fftForward8HalfAVX512(SB), NOSPLIT, $0-144
@@ -682,7 +682,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// y_m = Σ_k conj(w^{jk}) x_k i^{mk} for m < 2: fftInverse4 that writes only y_0 and y_1, to y.
+// fftInverse4HalfAVX2 is fftInverse4Half at level avx2 (asm/fft.go).
 // func fftInverse4HalfAVX2(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
 TEXT ·fftInverse4HalfAVX2(SB), NOSPLIT, $0-144
@@ -814,7 +814,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// y_m = Σ_k conj(w^{jk}) x_k i^{mk} for m < 2: fftInverse4 that writes only y_0 and y_1, to y.
+// fftInverse4HalfAVX512 is fftInverse4Half at level avx512 (asm/fft.go).
 // func fftInverse4HalfAVX512(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
 TEXT ·fftInverse4HalfAVX512(SB), NOSPLIT, $0-144
@@ -900,7 +900,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} for m < 4: fftInverse8 that writes only y_0 … y_3, to y.
+// fftInverse8HalfAVX2 is fftInverse8Half at level avx2 (asm/fft.go).
 // func fftInverse8HalfAVX2(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
 TEXT ·fftInverse8HalfAVX2(SB), NOSPLIT, $288-144
@@ -1222,7 +1222,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} for m < 4: fftInverse8 that writes only y_0 … y_3, to y.
+// fftInverse8HalfAVX512 is fftInverse8Half at level avx512 (asm/fft.go).
 // func fftInverse8HalfAVX512(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
 TEXT ·fftInverse8HalfAVX512(SB), NOSPLIT, $0-144

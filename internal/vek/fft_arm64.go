@@ -40,22 +40,22 @@ func fftInverse8Half(yRe, yIm, re, im, tw []float32, q, from, count int) {
 	}
 }
 
-// y_k = w^{jk} (x_0 + (−i)^k x_1): fftForward4 with x_0 and x_1 in x and x_2 = x_3 = 0.
+// fftForward4HalfNEON is fftForward4Half at level neon (asm/fft.go).
 //
 //go:noescape
 func fftForward4HalfNEON(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
 
-// y_k = w^{jk} Σ_{m<4} x_m w_8^{mk}: fftForward8 with x_0 … x_3 in x and x_4 … x_7 = 0.
+// fftForward8HalfNEON is fftForward8Half at level neon (asm/fft.go).
 //
 //go:noescape
 func fftForward8HalfNEON(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
 
-// y_m = Σ_k conj(w^{jk}) x_k i^{mk} for m < 2: fftInverse4 that writes only y_0 and y_1, to y.
+// fftInverse4HalfNEON is fftInverse4Half at level neon (asm/fft.go).
 //
 //go:noescape
 func fftInverse4HalfNEON(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
 
-// y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} for m < 4: fftInverse8 that writes only y_0 … y_3, to y.
+// fftInverse8HalfNEON is fftInverse8Half at level neon (asm/fft.go).
 //
 //go:noescape
 func fftInverse8HalfNEON(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)

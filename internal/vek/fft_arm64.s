@@ -22,7 +22,7 @@ DATA fft_constants<>+56(SB)/4, $0xbf3504f3
 DATA fft_constants<>+60(SB)/4, $0xbf3504f3
 GLOBL fft_constants<>(SB), RODATA|NOPTR, $64
 
-// y_k = w^{jk} (x_0 + (−i)^k x_1): fftForward4 with x_0 and x_1 in x and x_2 = x_3 = 0.
+// fftForward4HalfNEON is fftForward4Half at level neon (asm/fft.go).
 // func fftForward4HalfNEON(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
 TEXT ·fftForward4HalfNEON(SB), NOSPLIT, $0-144
 	MOVD q+120(FP), R0
@@ -123,7 +123,7 @@ done4:
 done2:
 	RET
 
-// y_k = w^{jk} Σ_{m<4} x_m w_8^{mk}: fftForward8 with x_0 … x_3 in x and x_4 … x_7 = 0.
+// fftForward8HalfNEON is fftForward8Half at level neon (asm/fft.go).
 // func fftForward8HalfNEON(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
 TEXT ·fftForward8HalfNEON(SB), NOSPLIT, $0-144
 	MOVD $fft_constants<>(SB), R26
@@ -325,7 +325,7 @@ done4:
 done2:
 	RET
 
-// y_m = Σ_k conj(w^{jk}) x_k i^{mk} for m < 2: fftInverse4 that writes only y_0 and y_1, to y.
+// fftInverse4HalfNEON is fftInverse4Half at level neon (asm/fft.go).
 // func fftInverse4HalfNEON(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
 TEXT ·fftInverse4HalfNEON(SB), NOSPLIT, $0-144
 	MOVD q+120(FP), R0
@@ -434,7 +434,7 @@ done4:
 done2:
 	RET
 
-// y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} for m < 4: fftInverse8 that writes only y_0 … y_3, to y.
+// fftInverse8HalfNEON is fftInverse8Half at level neon (asm/fft.go).
 // func fftInverse8HalfNEON(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
 TEXT ·fftInverse8HalfNEON(SB), NOSPLIT, $0-144
 	MOVD $fft_constants<>(SB), R26

@@ -26,26 +26,22 @@ func fftInverse(re, im, kRe, kIm []float32, product int, passes []FFTPass, last 
 	}
 }
 
-// runs the passes in order, then, unless last is 0, the pass of radix last and the stage over the
-// lanes
+// fftForwardAVX2 is fftForward at level avx2 (asm/ffttransform.go).
 //
 //go:noescape
 func fftForwardAVX2(re []float32, im []float32, passes []FFTPass, last int, tw []float32)
 
-// runs the passes in order, then, unless last is 0, the pass of radix last and the stage over the
-// lanes
+// fftForwardAVX512 is fftForward at level avx512 (asm/ffttransform.go).
 //
 //go:noescape
 func fftForwardAVX512(re []float32, im []float32, passes []FFTPass, last int, tw []float32)
 
-// multiplies by k unless product is 0, then undoes the stage over the lanes and the pass of radix
-// last unless last is 0, then undoes the passes from the last to the first
+// fftInverseAVX2 is fftInverse at level avx2 (asm/ffttransform.go).
 //
 //go:noescape
 func fftInverseAVX2(re []float32, im []float32, kRe []float32, kIm []float32, product int, passes []FFTPass, last int, tw []float32)
 
-// multiplies by k unless product is 0, then undoes the stage over the lanes and the pass of radix
-// last unless last is 0, then undoes the passes from the last to the first
+// fftInverseAVX512 is fftInverse at level avx512 (asm/ffttransform.go).
 //
 //go:noescape
 func fftInverseAVX512(re []float32, im []float32, kRe []float32, kIm []float32, product int, passes []FFTPass, last int, tw []float32)

@@ -4,8 +4,7 @@
 
 #include "textflag.h"
 
-// runs the passes in order, then, unless last is 0, the pass of radix last and the stage over the
-// lanes
+// fftForwardAVX2 is fftForward at level avx2 (asm/ffttransform.go).
 // func fftForwardAVX2(re []float32, im []float32, passes []FFTPass, last int, tw []float32)
 // Requires: AVX, FMA3
 TEXT ·fftForwardAVX2(SB), NOSPLIT, $336-104
@@ -2204,8 +2203,7 @@ DATA ffttransform_upperminus<>+24(SB)/4, $0xbf800000
 DATA ffttransform_upperminus<>+28(SB)/4, $0xbf800000
 GLOBL ffttransform_upperminus<>(SB), RODATA|NOPTR, $32
 
-// runs the passes in order, then, unless last is 0, the pass of radix last and the stage over the
-// lanes
+// fftForwardAVX512 is fftForward at level avx512 (asm/ffttransform.go).
 // func fftForwardAVX512(re []float32, im []float32, passes []FFTPass, last int, tw []float32)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·fftForwardAVX512(SB), NOSPLIT, $336-104
@@ -3862,8 +3860,7 @@ DATA ffttransform_lanes<>+56(SB)/4, $0x0000000e
 DATA ffttransform_lanes<>+60(SB)/4, $0x0000000f
 GLOBL ffttransform_lanes<>(SB), RODATA|NOPTR, $64
 
-// multiplies by k unless product is 0, then undoes the stage over the lanes and the pass of radix
-// last unless last is 0, then undoes the passes from the last to the first
+// fftInverseAVX2 is fftInverse at level avx2 (asm/ffttransform.go).
 // func fftInverseAVX2(re []float32, im []float32, kRe []float32, kIm []float32, product int, passes []FFTPass, last int, tw []float32)
 // Requires: AVX, FMA3
 TEXT ·fftInverseAVX2(SB), NOSPLIT, $336-160
@@ -8724,8 +8721,7 @@ end44:
 	VZEROUPPER
 	RET
 
-// multiplies by k unless product is 0, then undoes the stage over the lanes and the pass of radix
-// last unless last is 0, then undoes the passes from the last to the first
+// fftInverseAVX512 is fftInverse at level avx512 (asm/ffttransform.go).
 // func fftInverseAVX512(re []float32, im []float32, kRe []float32, kIm []float32, product int, passes []FFTPass, last int, tw []float32)
 // Requires: AVX, AVX512F
 TEXT ·fftInverseAVX512(SB), NOSPLIT, $336-160

@@ -22,14 +22,12 @@ func fftInverse(re, im, kRe, kIm []float32, product int, passes []FFTPass, last 
 	}
 }
 
-// runs the passes in order, then, unless last is 0, the pass of radix last and the stage over the
-// lanes
+// fftForwardNEON is fftForward at level neon (asm/ffttransform.go).
 //
 //go:noescape
 func fftForwardNEON(re []float32, im []float32, passes []FFTPass, last int, tw []float32)
 
-// multiplies by k unless product is 0, then undoes the stage over the lanes and the pass of radix
-// last unless last is 0, then undoes the passes from the last to the first
+// fftInverseNEON is fftInverse at level neon (asm/ffttransform.go).
 //
 //go:noescape
 func fftInverseNEON(re []float32, im []float32, kRe []float32, kIm []float32, product int, passes []FFTPass, last int, tw []float32)

@@ -70,8 +70,7 @@ DATA ffttransform_constants<>+248(SB)/4, $0xbf3504f3
 DATA ffttransform_constants<>+252(SB)/4, $0xbf3504f3
 GLOBL ffttransform_constants<>(SB), RODATA|NOPTR, $256
 
-// runs the passes in order, then, unless last is 0, the pass of radix last and the stage over the
-// lanes
+// fftForwardNEON is fftForward at level neon (asm/ffttransform.go).
 // func fftForwardNEON(re []float32, im []float32, passes []FFTPass, last int, tw []float32)
 TEXT ·fftForwardNEON(SB), NOSPLIT, $344-104
 	MOVD $ffttransform_constants<>(SB), R26
@@ -2062,8 +2061,7 @@ end37:
 done28:
 	RET
 
-// multiplies by k unless product is 0, then undoes the stage over the lanes and the pass of radix
-// last unless last is 0, then undoes the passes from the last to the first
+// fftInverseNEON is fftInverse at level neon (asm/ffttransform.go).
 // func fftInverseNEON(re []float32, im []float32, kRe []float32, kIm []float32, product int, passes []FFTPass, last int, tw []float32)
 TEXT ·fftInverseNEON(SB), NOSPLIT, $344-160
 	MOVD $ffttransform_constants<>(SB), R26

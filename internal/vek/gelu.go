@@ -18,11 +18,6 @@ func GELUGrad(dx, x, dy []float32) {
 	geluGrad(dx, x, dy)
 }
 
-// For a = |x| ≥ geluMax, a·Φ(−a) is treated as 0. It falls below 2⁻¹²⁶ near a = 13.146.
-const geluMax = 13.14
-
-const sqrtHalfPi = 1.25331413731550025120788264240552263
-
 // tailRatio returns R(a) = 2·(1 − Φ(a))·exp(a²/2) as Q/(Q + a·(√(π/2)·Q + P)), where P and Q are
 // polynomials. For 0 ≤ a ≤ 13.25 the relative error is below 2.1e-10.
 func tailRatio(a float64) float64 {

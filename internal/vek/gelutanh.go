@@ -16,15 +16,6 @@ func GELUTanhSlope(y, slope, x []float32) {
 	geluTanhSlope(y, slope, x)
 }
 
-// (1 + tanh z)/2 = σ(2z), so the tanh form is x·σ(w) with w = x·(tanhA + tanhB·x²).
-const (
-	tanhA = 1.59576912160573071175978423973752747 // 2√(2/π)
-	tanhB = 0.044715 * tanhA
-
-	geluTanhMin = -10.06 // x·σ(w) > −2⁻¹²³ for smaller x
-	geluTanhMax = 10     // 1 − σ(w) < 2⁻¹²⁵ for larger x
-)
-
 // dst = x·σ(w), w = x·(2√(2/π) + 0.08943√(2/π)·x²), σ(w) = 1/(1 + exp(−w)).
 func geluTanhGeneric(dst, x []float32) {
 	x = x[:len(dst)]

@@ -18,15 +18,6 @@ func GemmScratch(m, n, k int) int {
 
 func roundUp(n, m int) int { return (n + m - 1) / m * m }
 
-// gemmMode selects what is done with a product.
-type gemmMode int
-
-const (
-	gemmSet  gemmMode = iota // c = A·B
-	gemmAdd                  // c += A·B
-	gemmBias                 // c = A·B + bias, one value per row
-)
-
 // Gemm sets c = A·B, or adds A·B to c if acc. A is m×k: a, or its transpose if transA. B is k×n: b,
 // or its transpose if transB. The order of the sum over k depends on k alone, so c may be computed
 // by blocks of rows or columns with the same bits. c must not overlap a or b. scratch has
@@ -102,7 +93,7 @@ func checkGemm(name string, c, a, b Matrix, transA, transB bool, scratch []float
 // The sizes of blocks of k, rows and columns, which stay in the caches. A product of panels adds
 // its sum over up to gemmKC elements of k to c. Panels are padded with zeros to gemmMR rows and
 // gemmNR columns.
-func gemmGeneric(c, a, b Matrix, transA, transB bool, mode gemmMode, bias, scratch []float32, m, n, k int) {
+func gemmGeneric(c, a, b Matrix, transA, transB bool, mode int, bias, scratch []float32, m, n, k int) {
 	for i := range m {
 		row := c.Row(i)
 		switch mode {

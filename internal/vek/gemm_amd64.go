@@ -49,54 +49,52 @@ func packTransposed(dst *float32, width int, src *float32, stride, rows, k int) 
 	}
 }
 
-// gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile.
+// gemmTileAVX2 is gemmTile at level avx2 (asm/gemm.go).
 //
 //go:noescape
 func gemmTileAVX2(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
 
-// gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile.
+// gemmTileAVX512 is gemmTile at level avx512 (asm/gemm.go).
 //
 //go:noescape
 func gemmTileAVX512(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
 
-// powerTiles: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] for panels of rows rows and all columns, with 0
-// for denormal numbers.
+// powerTilesAVX2 is powerTiles at level avx2 (asm/gemm.go).
 //
 //go:noescape
 func powerTilesAVX2(panels int, rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int)
 
-// powerTiles: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] for panels of rows rows and all columns, with 0
-// for denormal numbers.
+// powerTilesAVX512 is powerTiles at level avx512 (asm/gemm.go).
 //
 //go:noescape
 func powerTilesAVX512(panels int, rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int)
 
-// gemmNarrow: c[i][j] = Σ_p a[p·rows+i]·b[p][j] for up to three rows of c and several panels of b.
+// gemmNarrowAVX2 is gemmNarrow at level avx2 (asm/gemm.go).
 //
 //go:noescape
 func gemmNarrowAVX2(rows int, k int, a *float32, b *float32, c *float32, ldc int)
 
-// gemmNarrow: c[i][j] = Σ_p a[p·rows+i]·b[p][j] for up to three rows of c and several panels of b.
+// gemmNarrowAVX512 is gemmNarrow at level avx512 (asm/gemm.go).
 //
 //go:noescape
 func gemmNarrowAVX512(rows int, k int, a *float32, b *float32, c *float32, ldc int)
 
-// packStraight: dst[p·width+j] = src[p·stride+j] for j < cols, and 0 for cols ≤ j < width.
+// packStraightAVX2 is packStraight at level avx2 (asm/gemm.go).
 //
 //go:noescape
 func packStraightAVX2(dst *float32, width int, src *float32, stride int, cols int, k int)
 
-// packStraight: dst[p·width+j] = src[p·stride+j] for j < cols, and 0 for cols ≤ j < width.
+// packStraightAVX512 is packStraight at level avx512 (asm/gemm.go).
 //
 //go:noescape
 func packStraightAVX512(dst *float32, width int, src *float32, stride int, cols int, k int)
 
-// packTransposed: dst[p·width+i] = src[i·stride+p] for i < rows, at most the lanes of a vector.
+// packTransposedAVX2 is packTransposed at level avx2 (asm/gemm.go).
 //
 //go:noescape
 func packTransposedAVX2(dst *float32, width int, src *float32, stride int, rows int, k int)
 
-// packTransposed: dst[p·width+i] = src[i·stride+p] for i < rows, at most the lanes of a vector.
+// packTransposedAVX512 is packTransposed at level avx512 (asm/gemm.go).
 //
 //go:noescape
 func packTransposedAVX512(dst *float32, width int, src *float32, stride int, rows int, k int)

@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile.
+// gemmTileAVX2 is gemmTile at level avx2 (asm/gemm.go).
 // func gemmTileAVX2(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·gemmTileAVX2(SB), NOSPLIT, $0-88
@@ -1681,7 +1681,7 @@ DATA gemm_lanes<>+56(SB)/4, $0x0000000e
 DATA gemm_lanes<>+60(SB)/4, $0x0000000f
 GLOBL gemm_lanes<>(SB), RODATA|NOPTR, $64
 
-// gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile.
+// gemmTileAVX512 is gemmTile at level avx512 (asm/gemm.go).
 // func gemmTileAVX512(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·gemmTileAVX512(SB), NOSPLIT, $0-88
@@ -7884,8 +7884,7 @@ end1:
 	VZEROUPPER
 	RET
 
-// powerTiles: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] for panels of rows rows and all columns, with 0
-// for denormal numbers.
+// powerTilesAVX2 is powerTiles at level avx2 (asm/gemm.go).
 // func powerTilesAVX2(panels int, rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int)
 // Requires: AVX, AVX2, FMA3, SSE
 TEXT ·powerTilesAVX2(SB), NOSPLIT, $32-80
@@ -8814,8 +8813,7 @@ end66:
 	VZEROUPPER
 	RET
 
-// powerTiles: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] for panels of rows rows and all columns, with 0
-// for denormal numbers.
+// powerTilesAVX512 is powerTiles at level avx512 (asm/gemm.go).
 // func powerTilesAVX512(panels int, rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int)
 // Requires: AVX, AVX512DQ, AVX512F, SSE
 TEXT ·powerTilesAVX512(SB), NOSPLIT, $32-80
@@ -11904,7 +11902,7 @@ end146:
 	VZEROUPPER
 	RET
 
-// gemmNarrow: c[i][j] = Σ_p a[p·rows+i]·b[p][j] for up to three rows of c and several panels of b.
+// gemmNarrowAVX2 is gemmNarrow at level avx2 (asm/gemm.go).
 // func gemmNarrowAVX2(rows int, k int, a *float32, b *float32, c *float32, ldc int)
 // Requires: AVX, FMA3
 TEXT ·gemmNarrowAVX2(SB), NOSPLIT, $0-48
@@ -12106,7 +12104,7 @@ end1:
 	VZEROUPPER
 	RET
 
-// gemmNarrow: c[i][j] = Σ_p a[p·rows+i]·b[p][j] for up to three rows of c and several panels of b.
+// gemmNarrowAVX512 is gemmNarrow at level avx512 (asm/gemm.go).
 // func gemmNarrowAVX512(rows int, k int, a *float32, b *float32, c *float32, ldc int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·gemmNarrowAVX512(SB), NOSPLIT, $0-48
@@ -12308,7 +12306,7 @@ end1:
 	VZEROUPPER
 	RET
 
-// packStraight: dst[p·width+j] = src[p·stride+j] for j < cols, and 0 for cols ≤ j < width.
+// packStraightAVX2 is packStraight at level avx2 (asm/gemm.go).
 // func packStraightAVX2(dst *float32, width int, src *float32, stride int, cols int, k int)
 // Requires: AVX, AVX2
 TEXT ·packStraightAVX2(SB), NOSPLIT, $0-48
@@ -12374,7 +12372,7 @@ done5:
 	VZEROUPPER
 	RET
 
-// packStraight: dst[p·width+j] = src[p·stride+j] for j < cols, and 0 for cols ≤ j < width.
+// packStraightAVX512 is packStraight at level avx512 (asm/gemm.go).
 // func packStraightAVX512(dst *float32, width int, src *float32, stride int, cols int, k int)
 // Requires: AVX, AVX512F
 TEXT ·packStraightAVX512(SB), NOSPLIT, $0-48
@@ -12440,7 +12438,7 @@ done5:
 	VZEROUPPER
 	RET
 
-// packTransposed: dst[p·width+i] = src[i·stride+p] for i < rows, at most the lanes of a vector.
+// packTransposedAVX2 is packTransposed at level avx2 (asm/gemm.go).
 // func packTransposedAVX2(dst *float32, width int, src *float32, stride int, rows int, k int)
 // Requires: AVX, AVX2
 TEXT ·packTransposedAVX2(SB), NOSPLIT, $0-48
@@ -12756,7 +12754,7 @@ end3:
 	VZEROUPPER
 	RET
 
-// packTransposed: dst[p·width+i] = src[i·stride+p] for i < rows, at most the lanes of a vector.
+// packTransposedAVX512 is packTransposed at level avx512 (asm/gemm.go).
 // func packTransposedAVX512(dst *float32, width int, src *float32, stride int, rows int, k int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·packTransposedAVX512(SB), NOSPLIT, $0-48

@@ -39,28 +39,27 @@ func packTransposed(dst *float32, width int, src *float32, stride, rows, k int) 
 	}
 }
 
-// gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile.
+// gemmTileNEON is gemmTile at level neon (asm/gemm.go).
 //
 //go:noescape
 func gemmTileNEON(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
 
-// powerTiles: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] for panels of rows rows and all columns, with 0
-// for denormal numbers.
+// powerTilesNEON is powerTiles at level neon (asm/gemm.go).
 //
 //go:noescape
 func powerTilesNEON(panels int, rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int)
 
-// gemmNarrow: c[i][j] = Σ_p a[p·rows+i]·b[p][j] for up to three rows of c and several panels of b.
+// gemmNarrowNEON is gemmNarrow at level neon (asm/gemm.go).
 //
 //go:noescape
 func gemmNarrowNEON(rows int, k int, a *float32, b *float32, c *float32, ldc int)
 
-// packStraight: dst[p·width+j] = src[p·stride+j] for j < cols, and 0 for cols ≤ j < width.
+// packStraightNEON is packStraight at level neon (asm/gemm.go).
 //
 //go:noescape
 func packStraightNEON(dst *float32, width int, src *float32, stride int, cols int, k int)
 
-// packTransposed: dst[p·width+i] = src[i·stride+p] for i < rows, at most the lanes of a vector.
+// packTransposedNEON is packTransposed at level neon (asm/gemm.go).
 //
 //go:noescape
 func packTransposedNEON(dst *float32, width int, src *float32, stride int, rows int, k int)

@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile.
+// gemmTileNEON is gemmTile at level neon (asm/gemm.go).
 // func gemmTileNEON(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
 TEXT ·gemmTileNEON(SB), NOSPLIT, $0-88
 	MOVD rows+0(FP), R0
@@ -11422,8 +11422,7 @@ next153:
 end1:
 	RET
 
-// powerTiles: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] for panels of rows rows and all columns, with 0
-// for denormal numbers.
+// powerTilesNEON is powerTiles at level neon (asm/gemm.go).
 // func powerTilesNEON(panels int, rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int)
 TEXT ·powerTilesNEON(SB), NOSPLIT, $40-80
 	MOVD FPCR, R17
@@ -15598,7 +15597,7 @@ end86:
 	MOVD R17, FPCR
 	RET
 
-// gemmNarrow: c[i][j] = Σ_p a[p·rows+i]·b[p][j] for up to three rows of c and several panels of b.
+// gemmNarrowNEON is gemmNarrow at level neon (asm/gemm.go).
 // func gemmNarrowNEON(rows int, k int, a *float32, b *float32, c *float32, ldc int)
 TEXT ·gemmNarrowNEON(SB), NOSPLIT, $0-48
 	MOVD rows+0(FP), R0
@@ -15850,7 +15849,7 @@ next8:
 end1:
 	RET
 
-// packStraight: dst[p·width+j] = src[p·stride+j] for j < cols, and 0 for cols ≤ j < width.
+// packStraightNEON is packStraight at level neon (asm/gemm.go).
 // func packStraightNEON(dst *float32, width int, src *float32, stride int, cols int, k int)
 TEXT ·packStraightNEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -16030,7 +16029,7 @@ loop4:
 done5:
 	RET
 
-// packTransposed: dst[p·width+i] = src[i·stride+p] for i < rows, at most the lanes of a vector.
+// packTransposedNEON is packTransposed at level neon (asm/gemm.go).
 // func packTransposedNEON(dst *float32, width int, src *float32, stride int, rows int, k int)
 TEXT ·packTransposedNEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0

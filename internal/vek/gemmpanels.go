@@ -13,12 +13,12 @@ const (
 
 // gemm sets c = A·B, adds it to c, or sets c = A·B + bias, by mode. If a is w's matrix, its panels
 // are those of w.
-func gemm(c, a, b Matrix, transA, transB bool, mode gemmMode, bias, scratch []float32, m, n, k int, w *Weights) {
+func gemm(c, a, b Matrix, transA, transB bool, mode int, bias, scratch []float32, m, n, k int, w *Weights) {
 	if current() == generic {
 		gemmGeneric(c, a, b, transA, transB, mode, bias, scratch, m, n, k)
 		return
 	}
-	g := panels{tiling: tiles(), c: c, a: a, b: b, transA: transA, transB: transB, bias: bias}
+	g := panels{tiling: tilingOf(current().lanes()), c: c, a: a, b: b, transA: transA, transB: transB, bias: bias}
 	turned := n <= g.tileRows && n < m
 	if w != nil && w.level == current() {
 		g.readyA, g.readyB = w.rows, nil
@@ -41,7 +41,7 @@ func (w *Weights) pack() {
 		return
 	}
 	m, k := w.Rows, w.Cols
-	g := panels{tiling: tiles(), a: w.Matrix, b: w.Matrix, transB: true}
+	g := panels{tiling: tilingOf(current().lanes()), a: w.Matrix, b: w.Matrix, transB: true}
 	if w.level != current() {
 		w.level, w.rows = current(), make([]float32, m*k)
 		if w.narrow {
@@ -70,19 +70,6 @@ func gemmVectorScratch(m, n, k int) int {
 	return max(straight, turned) + 14*32
 }
 
-// tiling is the largest tile of a level, and the lanes of its vectors.
-type tiling struct{ tileRows, cols, lanes int }
-
-func tiles() tiling {
-	switch current() {
-	case avx512:
-		return tiling{14, 32, 16}
-	case neon:
-		return tiling{8, 12, 4}
-	}
-	return tiling{6, 16, 8}
-}
-
 // panels is the state of one product.
 type panels struct {
 	tiling
@@ -94,7 +81,7 @@ type panels struct {
 	readyA, readyB []float32 // panels of all of a or of b that are packed already
 }
 
-func (g *panels) multiply(mode gemmMode, scratch []float32, m, n, k int) {
+func (g *panels) multiply(mode int, scratch []float32, m, n, k int) {
 	g.tile, scratch = scratch[:g.tileRows*g.cols], scratch[g.tileRows*g.cols:]
 	for p0 := 0; p0 == 0 || p0 < k; p0 += panelKC {
 		kc := min(panelKC, k-p0)
@@ -178,7 +165,7 @@ func (g *panels) packB(pb []float32, p0, kc, j0, nc int) {
 }
 
 // block multiplies all panels of a by each panel of b, which stays in the L1 cache.
-func (g *panels) block(mode gemmMode, pa, pb []float32, kc, i0, mc, j0, nc int) {
+func (g *panels) block(mode int, pa, pb []float32, kc, i0, mc, j0, nc int) {
 	cut := g.cut(mc)
 	var none float32
 	for j := g.narrow(mode, pa, pb, kc, i0, mc, j0, nc); j < nc; j += g.cols {
@@ -190,25 +177,21 @@ func (g *panels) block(mode gemmMode, pa, pb []float32, kc, i0, mc, j0, nc int) 
 				a, b = &pa[at*kc], &pb[j*kc]
 			}
 			if g.turned {
-				gemmTile(rows, kc, a, rows, b, g.cols, &g.tile[0], g.cols, g.cols, int(gemmSet), bias)
+				gemmTile(rows, kc, a, rows, b, g.cols, &g.tile[0], g.cols, g.cols, gemmSet, bias)
 				g.scatter(mode, rows, g.cols, cols, i0+at, j0+j)
 				continue
 			}
 			if mode == gemmBias {
 				bias = &g.bias[i0+at]
 			}
-			gemmTile(rows, kc, a, rows, b, g.cols, &g.c.Data[(i0+at)*g.c.Stride+j0+j], g.c.Stride, cols, int(mode), bias)
+			gemmTile(rows, kc, a, rows, b, g.cols, &g.c.Data[(i0+at)*g.c.Stride+j0+j], g.c.Stride, cols, mode, bias)
 		}
 	}
 }
 
-// narrowPanels is the number of panels of b that gemmNarrow multiplies at a time, indexed by the
-// number of rows of a's panel.
-var narrowPanels = [...]int{1: 4, 2: 2, 3: 2}
-
 // narrow multiplies a panel of a few rows of a by the panels of b, while there are enough of them
 // for a call of gemmNarrow. It returns the first column that remains.
-func (g *panels) narrow(mode gemmMode, pa, pb []float32, kc, i0, rows, j0, nc int) (j int) {
+func (g *panels) narrow(mode int, pa, pb []float32, kc, i0, rows, j0, nc int) (j int) {
 	if !g.turned || rows >= len(narrowPanels) || kc == 0 {
 		return 0
 	}
@@ -221,7 +204,7 @@ func (g *panels) narrow(mode gemmMode, pa, pb []float32, kc, i0, rows, j0, nc in
 }
 
 // scatter stores a tile [rows][width] transposed, because its rows are columns of c.
-func (g *panels) scatter(mode gemmMode, rows, width, cols, i, j int) {
+func (g *panels) scatter(mode int, rows, width, cols, i, j int) {
 	for r := range rows {
 		sums := g.tile[r*width:][:cols]
 		switch mode {
@@ -252,7 +235,7 @@ func powerProduct(k, anchors, table Matrix, scratch []float32) {
 	if k.Rows == 0 || k.Cols == 0 {
 		return
 	}
-	cut := tiles().cut(k.Rows)
+	cut := tilingOf(current().lanes()).cut(k.Rows)
 	for i := 0; i < cut.count; {
 		at, rows := cut.panel(i)
 		n := cut.count - i

@@ -51,6 +51,9 @@ func init() {
 // current returns the level in use as the kernels' switches read it.
 func current() isa { return isa(selected.Load()) }
 
+// lanes returns the number of floats of a level's vectors.
+func (i isa) lanes() int { return [...]int{generic: 1, avx2: 8, avx512: 16, neon: 4}[i] }
+
 func isaOf(l Level) isa { return isa(slices.Index(names[:], l)) }
 
 func checkLevel(l Level) error {

@@ -109,76 +109,72 @@ func geluTanhSlope(y, slope, x []float32) {
 	}
 }
 
-// dst = a·σ(b), σ(b) = 1/(1 + exp(−b)).
+// gluAVX2 is glu at level avx2 (asm/math.go).
 //
 //go:noescape
 func gluAVX2(dst []float32, a []float32, b []float32)
 
-// dst = a·σ(b), σ(b) = 1/(1 + exp(−b)).
+// gluAVX512 is glu at level avx512 (asm/math.go).
 //
 //go:noescape
 func gluAVX512(dst []float32, a []float32, b []float32)
 
-// da = dy·σ(b) and db = dy·a·σ(b)·(1 − σ(b)).
+// gluGradAVX2 is gluGrad at level avx2 (asm/math.go).
 //
 //go:noescape
 func gluGradAVX2(da []float32, db []float32, a []float32, b []float32, dy []float32)
 
-// da = dy·σ(b) and db = dy·a·σ(b)·(1 − σ(b)).
+// gluGradAVX512 is gluGrad at level avx512 (asm/math.go).
 //
 //go:noescape
 func gluGradAVX512(da []float32, db []float32, a []float32, b []float32, dy []float32)
 
-// With a = |x| and Q = 1 − Φ(a), x·Φ(x) = max(x, 0) − a·Q on both sides of 0.
+// geluAVX2 is gelu at level avx2 (asm/math.go).
 //
 //go:noescape
 func geluAVX2(dst []float32, x []float32)
 
-// With a = |x| and Q = 1 − Φ(a), x·Φ(x) = max(x, 0) − a·Q on both sides of 0.
+// geluAVX512 is gelu at level avx512 (asm/math.go).
 //
 //go:noescape
 func geluAVX512(dst []float32, x []float32)
 
-// dx = dy·(Φ(x) + x·φ(x)), where Φ(x) + x·φ(x) = 1 + w for x ≥ 0 and −w for x < 0, with w = a·φ(a)
-// − Q.
+// geluGradAVX2 is geluGrad at level avx2 (asm/math.go).
 //
 //go:noescape
 func geluGradAVX2(dx []float32, x []float32, dy []float32)
 
-// dx = dy·(Φ(x) + x·φ(x)), where Φ(x) + x·φ(x) = 1 + w for x ≥ 0 and −w for x < 0, with w = a·φ(a)
-// − Q.
+// geluGradAVX512 is geluGrad at level avx512 (asm/math.go).
 //
 //go:noescape
 func geluGradAVX512(dx []float32, x []float32, dy []float32)
 
-// GELUSlope sets y = x·Φ(x) and slope to its derivative Φ(x) + x·φ(x) in one pass, with the errors
-// of GELU and GELUGrad.
+// geluSlopeAVX2 is geluSlope at level avx2 (asm/math.go).
 //
 //go:noescape
 func geluSlopeAVX2(y []float32, slope []float32, x []float32)
 
-// GELUSlope sets y = x·Φ(x) and slope to its derivative Φ(x) + x·φ(x) in one pass, with the errors
-// of GELU and GELUGrad.
+// geluSlopeAVX512 is geluSlope at level avx512 (asm/math.go).
 //
 //go:noescape
 func geluSlopeAVX512(y []float32, slope []float32, x []float32)
 
-// dst = x·σ(w), w = x·(2√(2/π) + 0.08943√(2/π)·x²), σ(w) = 1/(1 + exp(−w)).
+// geluTanhAVX2 is geluTanh at level avx2 (asm/math.go).
 //
 //go:noescape
 func geluTanhAVX2(dst []float32, x []float32)
 
-// dst = x·σ(w), w = x·(2√(2/π) + 0.08943√(2/π)·x²), σ(w) = 1/(1 + exp(−w)).
+// geluTanhAVX512 is geluTanh at level avx512 (asm/math.go).
 //
 //go:noescape
 func geluTanhAVX512(dst []float32, x []float32)
 
-// y = x·σ(w) and slope = σ(w)·(1 + x·w′·(1 − σ(w))), with w′ the derivative of w by x.
+// geluTanhSlopeAVX2 is geluTanhSlope at level avx2 (asm/math.go).
 //
 //go:noescape
 func geluTanhSlopeAVX2(y []float32, slope []float32, x []float32)
 
-// y = x·σ(w) and slope = σ(w)·(1 + x·w′·(1 − σ(w))), with w′ the derivative of w by x.
+// geluTanhSlopeAVX512 is geluTanhSlope at level avx512 (asm/math.go).
 //
 //go:noescape
 func geluTanhSlopeAVX512(y []float32, slope []float32, x []float32)

@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// dst = a·σ(b), σ(b) = 1/(1 + exp(−b)).
+// gluAVX2 is glu at level avx2 (asm/math.go).
 // func gluAVX2(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·gluAVX2(SB), NOSPLIT, $0-72
@@ -280,7 +280,7 @@ DATA math_lanes<>+56(SB)/4, $0x0000000e
 DATA math_lanes<>+60(SB)/4, $0x0000000f
 GLOBL math_lanes<>(SB), RODATA|NOPTR, $64
 
-// dst = a·σ(b), σ(b) = 1/(1 + exp(−b)).
+// gluAVX512 is glu at level avx512 (asm/math.go).
 // func gluAVX512(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX512F
 TEXT ·gluAVX512(SB), NOSPLIT, $0-72
@@ -408,7 +408,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// da = dy·σ(b) and db = dy·a·σ(b)·(1 − σ(b)).
+// gluGradAVX2 is gluGrad at level avx2 (asm/math.go).
 // func gluGradAVX2(da []float32, db []float32, a []float32, b []float32, dy []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·gluGradAVX2(SB), NOSPLIT, $0-120
@@ -588,7 +588,7 @@ DATA math_x7f7fffff<>+24(SB)/4, $0x7f7fffff
 DATA math_x7f7fffff<>+28(SB)/4, $0x7f7fffff
 GLOBL math_x7f7fffff<>(SB), RODATA|NOPTR, $32
 
-// da = dy·σ(b) and db = dy·a·σ(b)·(1 − σ(b)).
+// gluGradAVX512 is gluGrad at level avx512 (asm/math.go).
 // func gluGradAVX512(da []float32, db []float32, a []float32, b []float32, dy []float32)
 // Requires: AVX, AVX512F
 TEXT ·gluGradAVX512(SB), NOSPLIT, $0-120
@@ -758,7 +758,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// With a = |x| and Q = 1 − Φ(a), x·Φ(x) = max(x, 0) − a·Q on both sides of 0.
+// geluAVX2 is gelu at level avx2 (asm/math.go).
 // func geluAVX2(dst []float32, x []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·geluAVX2(SB), NOSPLIT, $0-48
@@ -1167,7 +1167,7 @@ DATA math_x3fa06c99<>+24(SB)/4, $0x3fa06c99
 DATA math_x3fa06c99<>+28(SB)/4, $0x3fa06c99
 GLOBL math_x3fa06c99<>(SB), RODATA|NOPTR, $32
 
-// With a = |x| and Q = 1 − Φ(a), x·Φ(x) = max(x, 0) − a·Q on both sides of 0.
+// geluAVX512 is gelu at level avx512 (asm/math.go).
 // func geluAVX512(dst []float32, x []float32)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·geluAVX512(SB), NOSPLIT, $0-48
@@ -1346,8 +1346,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// dx = dy·(Φ(x) + x·φ(x)), where Φ(x) + x·φ(x) = 1 + w for x ≥ 0 and −w for x < 0, with w = a·φ(a)
-// − Q.
+// geluGradAVX2 is geluGrad at level avx2 (asm/math.go).
 // func geluGradAVX2(dx []float32, x []float32, dy []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·geluGradAVX2(SB), NOSPLIT, $0-72
@@ -1575,8 +1574,7 @@ DATA math_x80000000<>+24(SB)/4, $0x80000000
 DATA math_x80000000<>+28(SB)/4, $0x80000000
 GLOBL math_x80000000<>(SB), RODATA|NOPTR, $32
 
-// dx = dy·(Φ(x) + x·φ(x)), where Φ(x) + x·φ(x) = 1 + w for x ≥ 0 and −w for x < 0, with w = a·φ(a)
-// − Q.
+// geluGradAVX512 is geluGrad at level avx512 (asm/math.go).
 // func geluGradAVX512(dx []float32, x []float32, dy []float32)
 // Requires: AVX, AVX512F
 TEXT ·geluGradAVX512(SB), NOSPLIT, $0-72
@@ -1780,8 +1778,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// GELUSlope sets y = x·Φ(x) and slope to its derivative Φ(x) + x·φ(x) in one pass, with the errors
-// of GELU and GELUGrad.
+// geluSlopeAVX2 is geluSlope at level avx2 (asm/math.go).
 // func geluSlopeAVX2(y []float32, slope []float32, x []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·geluSlopeAVX2(SB), NOSPLIT, $0-72
@@ -2001,8 +1998,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// GELUSlope sets y = x·Φ(x) and slope to its derivative Φ(x) + x·φ(x) in one pass, with the errors
-// of GELU and GELUGrad.
+// geluSlopeAVX512 is geluSlope at level avx512 (asm/math.go).
 // func geluSlopeAVX512(y []float32, slope []float32, x []float32)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·geluSlopeAVX512(SB), NOSPLIT, $0-72
@@ -2218,7 +2214,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// dst = x·σ(w), w = x·(2√(2/π) + 0.08943√(2/π)·x²), σ(w) = 1/(1 + exp(−w)).
+// geluTanhAVX2 is geluTanh at level avx2 (asm/math.go).
 // func geluTanhAVX2(dst []float32, x []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·geluTanhAVX2(SB), NOSPLIT, $0-48
@@ -2471,7 +2467,7 @@ DATA math_xb25e73ac<>+24(SB)/4, $0xb25e73ac
 DATA math_xb25e73ac<>+28(SB)/4, $0xb25e73ac
 GLOBL math_xb25e73ac<>(SB), RODATA|NOPTR, $32
 
-// dst = x·σ(w), w = x·(2√(2/π) + 0.08943√(2/π)·x²), σ(w) = 1/(1 + exp(−w)).
+// geluTanhAVX512 is geluTanh at level avx512 (asm/math.go).
 // func geluTanhAVX512(dst []float32, x []float32)
 // Requires: AVX, AVX512F
 TEXT ·geluTanhAVX512(SB), NOSPLIT, $0-48
@@ -2654,7 +2650,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// y = x·σ(w) and slope = σ(w)·(1 + x·w′·(1 − σ(w))), with w′ the derivative of w by x.
+// geluTanhSlopeAVX2 is geluTanhSlope at level avx2 (asm/math.go).
 // func geluTanhSlopeAVX2(y []float32, slope []float32, x []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·geluTanhSlopeAVX2(SB), NOSPLIT, $0-72
@@ -2798,7 +2794,7 @@ DATA math_x3e5b33b6<>+24(SB)/4, $0x3e5b33b6
 DATA math_x3e5b33b6<>+28(SB)/4, $0x3e5b33b6
 GLOBL math_x3e5b33b6<>(SB), RODATA|NOPTR, $32
 
-// y = x·σ(w) and slope = σ(w)·(1 + x·w′·(1 − σ(w))), with w′ the derivative of w by x.
+// geluTanhSlopeAVX512 is geluTanhSlope at level avx512 (asm/math.go).
 // func geluTanhSlopeAVX512(y []float32, slope []float32, x []float32)
 // Requires: AVX, AVX512F
 TEXT ·geluTanhSlopeAVX512(SB), NOSPLIT, $0-72

@@ -95,39 +95,37 @@ func geluTanhSlope(y, slope, x []float32) {
 	}
 }
 
-// dst = a·σ(b), σ(b) = 1/(1 + exp(−b)).
+// gluNEON is glu at level neon (asm/math.go).
 //
 //go:noescape
 func gluNEON(dst []float32, a []float32, b []float32)
 
-// da = dy·σ(b) and db = dy·a·σ(b)·(1 − σ(b)).
+// gluGradNEON is gluGrad at level neon (asm/math.go).
 //
 //go:noescape
 func gluGradNEON(da []float32, db []float32, a []float32, b []float32, dy []float32)
 
-// With a = |x| and Q = 1 − Φ(a), x·Φ(x) = max(x, 0) − a·Q on both sides of 0.
+// geluNEON is gelu at level neon (asm/math.go).
 //
 //go:noescape
 func geluNEON(dst []float32, x []float32)
 
-// dx = dy·(Φ(x) + x·φ(x)), where Φ(x) + x·φ(x) = 1 + w for x ≥ 0 and −w for x < 0, with w = a·φ(a)
-// − Q.
+// geluGradNEON is geluGrad at level neon (asm/math.go).
 //
 //go:noescape
 func geluGradNEON(dx []float32, x []float32, dy []float32)
 
-// GELUSlope sets y = x·Φ(x) and slope to its derivative Φ(x) + x·φ(x) in one pass, with the errors
-// of GELU and GELUGrad.
+// geluSlopeNEON is geluSlope at level neon (asm/math.go).
 //
 //go:noescape
 func geluSlopeNEON(y []float32, slope []float32, x []float32)
 
-// dst = x·σ(w), w = x·(2√(2/π) + 0.08943√(2/π)·x²), σ(w) = 1/(1 + exp(−w)).
+// geluTanhNEON is geluTanh at level neon (asm/math.go).
 //
 //go:noescape
 func geluTanhNEON(dst []float32, x []float32)
 
-// y = x·σ(w) and slope = σ(w)·(1 + x·w′·(1 − σ(w))), with w′ the derivative of w by x.
+// geluTanhSlopeNEON is geluTanhSlope at level neon (asm/math.go).
 //
 //go:noescape
 func geluTanhSlopeNEON(y []float32, slope []float32, x []float32)

@@ -390,7 +390,7 @@ DATA math_constants<>+1528(SB)/4, $0x3e5b33b6
 DATA math_constants<>+1532(SB)/4, $0x3e5b33b6
 GLOBL math_constants<>(SB), RODATA|NOPTR, $1536
 
-// dst = a·σ(b), σ(b) = 1/(1 + exp(−b)).
+// gluNEON is glu at level neon (asm/math.go).
 // func gluNEON(dst []float32, a []float32, b []float32)
 TEXT ·gluNEON(SB), NOSPLIT, $0-72
 	MOVD $math_constants<>(SB), R26
@@ -631,7 +631,7 @@ moved_3:
 end5:
 	RET
 
-// da = dy·σ(b) and db = dy·a·σ(b)·(1 − σ(b)).
+// gluGradNEON is gluGrad at level neon (asm/math.go).
 // func gluGradNEON(da []float32, db []float32, a []float32, b []float32, dy []float32)
 TEXT ·gluGradNEON(SB), NOSPLIT, $0-120
 	MOVD $math_constants<>(SB), R26
@@ -959,7 +959,7 @@ moved_5:
 end5:
 	RET
 
-// With a = |x| and Q = 1 − Φ(a), x·Φ(x) = max(x, 0) − a·Q on both sides of 0.
+// geluNEON is gelu at level neon (asm/math.go).
 // func geluNEON(dst []float32, x []float32)
 TEXT ·geluNEON(SB), NOSPLIT, $0-48
 	MOVD $math_constants<>(SB), R26
@@ -1264,8 +1264,7 @@ moved_2:
 end5:
 	RET
 
-// dx = dy·(Φ(x) + x·φ(x)), where Φ(x) + x·φ(x) = 1 + w for x ≥ 0 and −w for x < 0, with w = a·φ(a)
-// − Q.
+// geluGradNEON is geluGrad at level neon (asm/math.go).
 // func geluGradNEON(dx []float32, x []float32, dy []float32)
 TEXT ·geluGradNEON(SB), NOSPLIT, $0-72
 	MOVD $math_constants<>(SB), R26
@@ -1630,8 +1629,7 @@ moved_3:
 end5:
 	RET
 
-// GELUSlope sets y = x·Φ(x) and slope to its derivative Φ(x) + x·φ(x) in one pass, with the errors
-// of GELU and GELUGrad.
+// geluSlopeNEON is geluSlope at level neon (asm/math.go).
 // func geluSlopeNEON(y []float32, slope []float32, x []float32)
 TEXT ·geluSlopeNEON(SB), NOSPLIT, $0-72
 	MOVD $math_constants<>(SB), R26
@@ -2007,7 +2005,7 @@ moved_3:
 end5:
 	RET
 
-// dst = x·σ(w), w = x·(2√(2/π) + 0.08943√(2/π)·x²), σ(w) = 1/(1 + exp(−w)).
+// geluTanhNEON is geluTanh at level neon (asm/math.go).
 // func geluTanhNEON(dst []float32, x []float32)
 TEXT ·geluTanhNEON(SB), NOSPLIT, $0-48
 	MOVD $math_constants<>(SB), R26
@@ -2308,7 +2306,7 @@ moved_2:
 end5:
 	RET
 
-// y = x·σ(w) and slope = σ(w)·(1 + x·w′·(1 − σ(w))), with w′ the derivative of w by x.
+// geluTanhSlopeNEON is geluTanhSlope at level neon (asm/math.go).
 // func geluTanhSlopeNEON(y []float32, slope []float32, x []float32)
 TEXT ·geluTanhSlopeNEON(SB), NOSPLIT, $0-72
 	MOVD $math_constants<>(SB), R26

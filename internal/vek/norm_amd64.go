@@ -26,22 +26,22 @@ func layerNormGrad(dx, dy, x []float32, dxStride, dyStride, xStride int, gamma, 
 	}
 }
 
-// y = (x − mean)·rstd·gamma + beta down each column, with rstd = 1/√(variance + eps).
+// layerNormAVX2 is layerNorm at level avx2 (asm/norm.go).
 //
 //go:noescape
 func layerNormAVX2(y []float32, x []float32, yStride int, xStride int, gamma []float32, beta []float32, mean []float32, rstd []float32, share float32, eps float32)
 
-// y = (x − mean)·rstd·gamma + beta down each column, with rstd = 1/√(variance + eps).
+// layerNormAVX512 is layerNorm at level avx512 (asm/norm.go).
 //
 //go:noescape
 func layerNormAVX512(y []float32, x []float32, yStride int, xStride int, gamma []float32, beta []float32, mean []float32, rstd []float32, share float32, eps float32)
 
-// With x̂ = (x − mean)·rstd and g = dy·gamma, dx = rstd·(g − mean(g) − x̂·mean(g·x̂)).
+// layerNormGradAVX2 is layerNormGrad at level avx2 (asm/norm.go).
 //
 //go:noescape
 func layerNormGradAVX2(dx []float32, dy []float32, x []float32, dxStride int, dyStride int, xStride int, gamma []float32, mean []float32, rstd []float32, dgamma []float32, dbeta []float32, sum []float32, dot []float32, share float32)
 
-// With x̂ = (x − mean)·rstd and g = dy·gamma, dx = rstd·(g − mean(g) − x̂·mean(g·x̂)).
+// layerNormGradAVX512 is layerNormGrad at level avx512 (asm/norm.go).
 //
 //go:noescape
 func layerNormGradAVX512(dx []float32, dy []float32, x []float32, dxStride int, dyStride int, xStride int, gamma []float32, mean []float32, rstd []float32, dgamma []float32, dbeta []float32, sum []float32, dot []float32, share float32)

@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// y = (x − mean)·rstd·gamma + beta down each column, with rstd = 1/√(variance + eps).
+// layerNormAVX2 is layerNorm at level avx2 (asm/norm.go).
 // func layerNormAVX2(y []float32, x []float32, yStride int, xStride int, gamma []float32, beta []float32, mean []float32, rstd []float32, share float32, eps float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·layerNormAVX2(SB), NOSPLIT, $0-168
@@ -524,7 +524,7 @@ DATA norm_lanes<>+56(SB)/4, $0x0000000e
 DATA norm_lanes<>+60(SB)/4, $0x0000000f
 GLOBL norm_lanes<>(SB), RODATA|NOPTR, $64
 
-// y = (x − mean)·rstd·gamma + beta down each column, with rstd = 1/√(variance + eps).
+// layerNormAVX512 is layerNorm at level avx512 (asm/norm.go).
 // func layerNormAVX512(y []float32, x []float32, yStride int, xStride int, gamma []float32, beta []float32, mean []float32, rstd []float32, share float32, eps float32)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·layerNormAVX512(SB), NOSPLIT, $0-168
@@ -1016,7 +1016,7 @@ end25:
 	VZEROUPPER
 	RET
 
-// With x̂ = (x − mean)·rstd and g = dy·gamma, dx = rstd·(g − mean(g) − x̂·mean(g·x̂)).
+// layerNormGradAVX2 is layerNormGrad at level avx2 (asm/norm.go).
 // func layerNormGradAVX2(dx []float32, dy []float32, x []float32, dxStride int, dyStride int, xStride int, gamma []float32, mean []float32, rstd []float32, dgamma []float32, dbeta []float32, sum []float32, dot []float32, share float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·layerNormGradAVX2(SB), NOSPLIT, $0-268
@@ -1407,7 +1407,7 @@ end19:
 	VZEROUPPER
 	RET
 
-// With x̂ = (x − mean)·rstd and g = dy·gamma, dx = rstd·(g − mean(g) − x̂·mean(g·x̂)).
+// layerNormGradAVX512 is layerNormGrad at level avx512 (asm/norm.go).
 // func layerNormGradAVX512(dx []float32, dy []float32, x []float32, dxStride int, dyStride int, xStride int, gamma []float32, mean []float32, rstd []float32, dgamma []float32, dbeta []float32, sum []float32, dot []float32, share float32)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·layerNormGradAVX512(SB), NOSPLIT, $0-268

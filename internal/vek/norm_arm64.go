@@ -22,12 +22,12 @@ func layerNormGrad(dx, dy, x []float32, dxStride, dyStride, xStride int, gamma, 
 	}
 }
 
-// y = (x − mean)·rstd·gamma + beta down each column, with rstd = 1/√(variance + eps).
+// layerNormNEON is layerNorm at level neon (asm/norm.go).
 //
 //go:noescape
 func layerNormNEON(y []float32, x []float32, yStride int, xStride int, gamma []float32, beta []float32, mean []float32, rstd []float32, share float32, eps float32)
 
-// With x̂ = (x − mean)·rstd and g = dy·gamma, dx = rstd·(g − mean(g) − x̂·mean(g·x̂)).
+// layerNormGradNEON is layerNormGrad at level neon (asm/norm.go).
 //
 //go:noescape
 func layerNormGradNEON(dx []float32, dy []float32, x []float32, dxStride int, dyStride int, xStride int, gamma []float32, mean []float32, rstd []float32, dgamma []float32, dbeta []float32, sum []float32, dot []float32, share float32)

@@ -14,7 +14,7 @@ DATA norm_constants<>+24(SB)/4, $0x3f800000
 DATA norm_constants<>+28(SB)/4, $0x3f800000
 GLOBL norm_constants<>(SB), RODATA|NOPTR, $32
 
-// y = (x − mean)·rstd·gamma + beta down each column, with rstd = 1/√(variance + eps).
+// layerNormNEON is layerNorm at level neon (asm/norm.go).
 // func layerNormNEON(y []float32, x []float32, yStride int, xStride int, gamma []float32, beta []float32, mean []float32, rstd []float32, share float32, eps float32)
 TEXT ·layerNormNEON(SB), NOSPLIT, $0-168
 	MOVD $norm_constants<>(SB), R26
@@ -818,7 +818,7 @@ rowsDone35:
 end25:
 	RET
 
-// With x̂ = (x − mean)·rstd and g = dy·gamma, dx = rstd·(g − mean(g) − x̂·mean(g·x̂)).
+// layerNormGradNEON is layerNormGrad at level neon (asm/norm.go).
 // func layerNormGradNEON(dx []float32, dy []float32, x []float32, dxStride int, dyStride int, xStride int, gamma []float32, mean []float32, rstd []float32, dgamma []float32, dbeta []float32, sum []float32, dot []float32, share float32)
 TEXT ·layerNormGradNEON(SB), NOSPLIT, $0-268
 	MOVD x_base+48(FP), R0

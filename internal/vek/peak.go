@@ -1,19 +1,11 @@
 package vek
 
-// fmaChains returns the number of independent chains of multiply-adds.
-func fmaChains() int {
-	if current() == neon {
-		return 24
-	}
-	return 12
-}
-
 // FMAPeak runs rounds of multiply-adds x ← x + 1/4 on registers. Their rate is the peak that other
 // kernels are compared with. It returns the number of floating-point operations, two per
 // multiply-add, and the sum of the first lanes: 1/4 per round and chain.
 func FMAPeak(rounds int) (sum float32, flops float64) {
-	lanes := map[isa]int{generic: 1, avx2: 8, avx512: 16, neon: 4}[current()]
-	return fmaPeak(rounds), 2 * float64(fmaChains()*lanes) * float64(rounds)
+	lanes := current().lanes()
+	return fmaPeak(rounds), 2 * float64(fmaChains(lanes)*lanes) * float64(rounds)
 }
 
 func fmaPeakGeneric(rounds int) float32 {

@@ -15,12 +15,12 @@ func fmaPeak(rounds int) float32 {
 	}
 }
 
-// FMAPeak runs rounds of multiply-adds x ← x + 1/4 on registers.
+// fmaPeakAVX2 is fmaPeak at level avx2 (asm/peak.go).
 //
 //go:noescape
 func fmaPeakAVX2(rounds int) float32
 
-// FMAPeak runs rounds of multiply-adds x ← x + 1/4 on registers.
+// fmaPeakAVX512 is fmaPeak at level avx512 (asm/peak.go).
 //
 //go:noescape
 func fmaPeakAVX512(rounds int) float32

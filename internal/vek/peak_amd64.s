@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// FMAPeak runs rounds of multiply-adds x ← x + 1/4 on registers.
+// fmaPeakAVX2 is fmaPeak at level avx2 (asm/peak.go).
 // func fmaPeakAVX2(rounds int) float32
 // Requires: AVX, FMA3
 TEXT ·fmaPeakAVX2(SB), NOSPLIT, $0-12
@@ -67,7 +67,7 @@ DATA peak_x3f000000<>+24(SB)/4, $0x3f000000
 DATA peak_x3f000000<>+28(SB)/4, $0x3f000000
 GLOBL peak_x3f000000<>(SB), RODATA|NOPTR, $32
 
-// FMAPeak runs rounds of multiply-adds x ← x + 1/4 on registers.
+// fmaPeakAVX512 is fmaPeak at level avx512 (asm/peak.go).
 // func fmaPeakAVX512(rounds int) float32
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·fmaPeakAVX512(SB), NOSPLIT, $0-12

@@ -13,7 +13,7 @@ func fmaPeak(rounds int) float32 {
 	}
 }
 
-// FMAPeak runs rounds of multiply-adds x ← x + 1/4 on registers.
+// fmaPeakNEON is fmaPeak at level neon (asm/peak.go).
 //
 //go:noescape
 func fmaPeakNEON(rounds int) float32

@@ -14,7 +14,7 @@ DATA peak_constants<>+24(SB)/4, $0x3f000000
 DATA peak_constants<>+28(SB)/4, $0x3f000000
 GLOBL peak_constants<>(SB), RODATA|NOPTR, $32
 
-// FMAPeak runs rounds of multiply-adds x ← x + 1/4 on registers.
+// fmaPeakNEON is fmaPeak at level neon (asm/peak.go).
 // func fmaPeakNEON(rounds int) float32
 TEXT ·fmaPeakNEON(SB), NOSPLIT, $0-12
 	MOVD $peak_constants<>(SB), R26

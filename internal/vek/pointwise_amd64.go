@@ -120,82 +120,82 @@ func affineGrad(dx, dy, x []float32, a, b, c float32) {
 	}
 }
 
-// Prefetch asks the processor to load x into the L1 cache, without waiting for it.
+// prefetchAVX2 is prefetch at level avx2 (asm/pointwise.go).
 //
 //go:noescape
 func prefetchAVX2(x []float32)
 
-// Prefetch asks the processor to load x into the L1 cache, without waiting for it.
+// prefetchAVX512 is prefetch at level avx512 (asm/pointwise.go).
 //
 //go:noescape
 func prefetchAVX512(x []float32)
 
-// Add sets dst = a + b.
+// addAVX2 is add at level avx2 (asm/pointwise.go).
 //
 //go:noescape
 func addAVX2(dst []float32, a []float32, b []float32)
 
-// Add sets dst = a + b.
+// addAVX512 is add at level avx512 (asm/pointwise.go).
 //
 //go:noescape
 func addAVX512(dst []float32, a []float32, b []float32)
 
-// Mul sets dst = a·b.
+// mulAVX2 is mul at level avx2 (asm/pointwise.go).
 //
 //go:noescape
 func mulAVX2(dst []float32, a []float32, b []float32)
 
-// Mul sets dst = a·b.
+// mulAVX512 is mul at level avx512 (asm/pointwise.go).
 //
 //go:noescape
 func mulAVX512(dst []float32, a []float32, b []float32)
 
-// Fill sets every element of dst to c.
+// fillAVX2 is fill at level avx2 (asm/pointwise.go).
 //
 //go:noescape
 func fillAVX2(dst []float32, c float32)
 
-// Fill sets every element of dst to c.
+// fillAVX512 is fill at level avx512 (asm/pointwise.go).
 //
 //go:noescape
 func fillAVX512(dst []float32, c float32)
 
-// Scale sets dst = alpha·x.
+// scaleAVX2 is scale at level avx2 (asm/pointwise.go).
 //
 //go:noescape
 func scaleAVX2(dst []float32, alpha float32, x []float32)
 
-// Scale sets dst = alpha·x.
+// scaleAVX512 is scale at level avx512 (asm/pointwise.go).
 //
 //go:noescape
 func scaleAVX512(dst []float32, alpha float32, x []float32)
 
-// ScaleShift sets dst = scale·x + shift.
+// scaleShiftAVX2 is scaleShift at level avx2 (asm/pointwise.go).
 //
 //go:noescape
 func scaleShiftAVX2(dst []float32, x []float32, scale float32, shift float32)
 
-// ScaleShift sets dst = scale·x + shift.
+// scaleShiftAVX512 is scaleShift at level avx512 (asm/pointwise.go).
 //
 //go:noescape
 func scaleShiftAVX512(dst []float32, x []float32, scale float32, shift float32)
 
-// Axpy adds alpha·x to dst.
+// axpyAVX2 is axpy at level avx2 (asm/pointwise.go).
 //
 //go:noescape
 func axpyAVX2(dst []float32, alpha float32, x []float32)
 
-// Axpy adds alpha·x to dst.
+// axpyAVX512 is axpy at level avx512 (asm/pointwise.go).
 //
 //go:noescape
 func axpyAVX512(dst []float32, alpha float32, x []float32)
 
-// AffineGrad sets dx = a·dy + b·x + c, the backward pass of BatchNorm for one row.
+// affineGradAVX2 is affineGrad at level avx2 (asm/pointwise.go).
 //
 //go:noescape
 func affineGradAVX2(dx []float32, dy []float32, x []float32, a float32, b float32, c float32)
 
-// AffineGrad sets dx = a·dy + b·x + c, the backward pass of BatchNorm for one row.
+// affineGradAVX512 is affineGrad at level avx512 (asm/pointwise.go).
 //
 //go:noescape
 func affineGradAVX512(dx []float32, dy []float32, x []float32, a float32, b float32, c float32)

@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// Prefetch asks the processor to load x into the L1 cache, without waiting for it.
+// prefetchAVX2 is prefetch at level avx2 (asm/pointwise.go).
 // func prefetchAVX2(x []float32)
 // Requires: AVX, MMX+
 TEXT ·prefetchAVX2(SB), NOSPLIT, $0-24
@@ -25,7 +25,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// Prefetch asks the processor to load x into the L1 cache, without waiting for it.
+// prefetchAVX512 is prefetch at level avx512 (asm/pointwise.go).
 // func prefetchAVX512(x []float32)
 // Requires: AVX, MMX+
 TEXT ·prefetchAVX512(SB), NOSPLIT, $0-24
@@ -46,7 +46,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// Add sets dst = a + b.
+// addAVX2 is add at level avx2 (asm/pointwise.go).
 // func addAVX2(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX2
 TEXT ·addAVX2(SB), NOSPLIT, $0-72
@@ -124,7 +124,7 @@ DATA pointwise_lanes<>+56(SB)/4, $0x0000000e
 DATA pointwise_lanes<>+60(SB)/4, $0x0000000f
 GLOBL pointwise_lanes<>(SB), RODATA|NOPTR, $64
 
-// Add sets dst = a + b.
+// addAVX512 is add at level avx512 (asm/pointwise.go).
 // func addAVX512(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX512F
 TEXT ·addAVX512(SB), NOSPLIT, $0-72
@@ -184,7 +184,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// Mul sets dst = a·b.
+// mulAVX2 is mul at level avx2 (asm/pointwise.go).
 // func mulAVX2(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX2
 TEXT ·mulAVX2(SB), NOSPLIT, $0-72
@@ -244,7 +244,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// Mul sets dst = a·b.
+// mulAVX512 is mul at level avx512 (asm/pointwise.go).
 // func mulAVX512(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX512F
 TEXT ·mulAVX512(SB), NOSPLIT, $0-72
@@ -304,7 +304,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// Fill sets every element of dst to c.
+// fillAVX2 is fill at level avx2 (asm/pointwise.go).
 // func fillAVX2(dst []float32, c float32)
 // Requires: AVX, AVX2
 TEXT ·fillAVX2(SB), NOSPLIT, $0-28
@@ -345,7 +345,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// Fill sets every element of dst to c.
+// fillAVX512 is fill at level avx512 (asm/pointwise.go).
 // func fillAVX512(dst []float32, c float32)
 // Requires: AVX, AVX512F
 TEXT ·fillAVX512(SB), NOSPLIT, $0-28
@@ -386,7 +386,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// Scale sets dst = alpha·x.
+// scaleAVX2 is scale at level avx2 (asm/pointwise.go).
 // func scaleAVX2(dst []float32, alpha float32, x []float32)
 // Requires: AVX, AVX2
 TEXT ·scaleAVX2(SB), NOSPLIT, $0-56
@@ -440,7 +440,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// Scale sets dst = alpha·x.
+// scaleAVX512 is scale at level avx512 (asm/pointwise.go).
 // func scaleAVX512(dst []float32, alpha float32, x []float32)
 // Requires: AVX, AVX512F
 TEXT ·scaleAVX512(SB), NOSPLIT, $0-56
@@ -494,7 +494,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// ScaleShift sets dst = scale·x + shift.
+// scaleShiftAVX2 is scaleShift at level avx2 (asm/pointwise.go).
 // func scaleShiftAVX2(dst []float32, x []float32, scale float32, shift float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·scaleShiftAVX2(SB), NOSPLIT, $0-56
@@ -549,7 +549,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// ScaleShift sets dst = scale·x + shift.
+// scaleShiftAVX512 is scaleShift at level avx512 (asm/pointwise.go).
 // func scaleShiftAVX512(dst []float32, x []float32, scale float32, shift float32)
 // Requires: AVX, AVX512F
 TEXT ·scaleShiftAVX512(SB), NOSPLIT, $0-56
@@ -604,7 +604,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// Axpy adds alpha·x to dst.
+// axpyAVX2 is axpy at level avx2 (asm/pointwise.go).
 // func axpyAVX2(dst []float32, alpha float32, x []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·axpyAVX2(SB), NOSPLIT, $0-56
@@ -664,7 +664,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// Axpy adds alpha·x to dst.
+// axpyAVX512 is axpy at level avx512 (asm/pointwise.go).
 // func axpyAVX512(dst []float32, alpha float32, x []float32)
 // Requires: AVX, AVX512F
 TEXT ·axpyAVX512(SB), NOSPLIT, $0-56
@@ -724,7 +724,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// AffineGrad sets dx = a·dy + b·x + c, the backward pass of BatchNorm for one row.
+// affineGradAVX2 is affineGrad at level avx2 (asm/pointwise.go).
 // func affineGradAVX2(dx []float32, dy []float32, x []float32, a float32, b float32, c float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·affineGradAVX2(SB), NOSPLIT, $0-84
@@ -793,7 +793,7 @@ end5:
 	VZEROUPPER
 	RET
 
-// AffineGrad sets dx = a·dy + b·x + c, the backward pass of BatchNorm for one row.
+// affineGradAVX512 is affineGrad at level avx512 (asm/pointwise.go).
 // func affineGradAVX512(dx []float32, dy []float32, x []float32, a float32, b float32, c float32)
 // Requires: AVX, AVX512F
 TEXT ·affineGradAVX512(SB), NOSPLIT, $0-84

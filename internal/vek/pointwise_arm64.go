@@ -104,42 +104,42 @@ func affineGrad(dx, dy, x []float32, a, b, c float32) {
 	}
 }
 
-// Prefetch asks the processor to load x into the L1 cache, without waiting for it.
+// prefetchNEON is prefetch at level neon (asm/pointwise.go).
 //
 //go:noescape
 func prefetchNEON(x []float32)
 
-// Add sets dst = a + b.
+// addNEON is add at level neon (asm/pointwise.go).
 //
 //go:noescape
 func addNEON(dst []float32, a []float32, b []float32)
 
-// Mul sets dst = a·b.
+// mulNEON is mul at level neon (asm/pointwise.go).
 //
 //go:noescape
 func mulNEON(dst []float32, a []float32, b []float32)
 
-// Fill sets every element of dst to c.
+// fillNEON is fill at level neon (asm/pointwise.go).
 //
 //go:noescape
 func fillNEON(dst []float32, c float32)
 
-// Scale sets dst = alpha·x.
+// scaleNEON is scale at level neon (asm/pointwise.go).
 //
 //go:noescape
 func scaleNEON(dst []float32, alpha float32, x []float32)
 
-// ScaleShift sets dst = scale·x + shift.
+// scaleShiftNEON is scaleShift at level neon (asm/pointwise.go).
 //
 //go:noescape
 func scaleShiftNEON(dst []float32, x []float32, scale float32, shift float32)
 
-// Axpy adds alpha·x to dst.
+// axpyNEON is axpy at level neon (asm/pointwise.go).
 //
 //go:noescape
 func axpyNEON(dst []float32, alpha float32, x []float32)
 
-// AffineGrad sets dx = a·dy + b·x + c, the backward pass of BatchNorm for one row.
+// affineGradNEON is affineGrad at level neon (asm/pointwise.go).
 //
 //go:noescape
 func affineGradNEON(dx []float32, dy []float32, x []float32, a float32, b float32, c float32)

@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// Prefetch asks the processor to load x into the L1 cache, without waiting for it.
+// prefetchNEON is prefetch at level neon (asm/pointwise.go).
 // func prefetchNEON(x []float32)
 TEXT ·prefetchNEON(SB), NOSPLIT, $0-24
 	MOVD x_base+0(FP), R0
@@ -23,7 +23,7 @@ loop1:
 done2:
 	RET
 
-// Add sets dst = a + b.
+// addNEON is add at level neon (asm/pointwise.go).
 // func addNEON(dst []float32, a []float32, b []float32)
 TEXT ·addNEON(SB), NOSPLIT, $0-72
 	MOVD dst_base+0(FP), R0
@@ -147,7 +147,7 @@ moved_3:
 end5:
 	RET
 
-// Mul sets dst = a·b.
+// mulNEON is mul at level neon (asm/pointwise.go).
 // func mulNEON(dst []float32, a []float32, b []float32)
 TEXT ·mulNEON(SB), NOSPLIT, $0-72
 	MOVD dst_base+0(FP), R0
@@ -271,7 +271,7 @@ moved_3:
 end5:
 	RET
 
-// Fill sets every element of dst to c.
+// fillNEON is fill at level neon (asm/pointwise.go).
 // func fillNEON(dst []float32, c float32)
 TEXT ·fillNEON(SB), NOSPLIT, $0-28
 	MOVD dst_base+0(FP), R0
@@ -331,7 +331,7 @@ moved_1:
 end5:
 	RET
 
-// Scale sets dst = alpha·x.
+// scaleNEON is scale at level neon (asm/pointwise.go).
 // func scaleNEON(dst []float32, alpha float32, x []float32)
 TEXT ·scaleNEON(SB), NOSPLIT, $0-56
 	FMOVS alpha+24(FP), F0
@@ -427,7 +427,7 @@ moved_2:
 end5:
 	RET
 
-// ScaleShift sets dst = scale·x + shift.
+// scaleShiftNEON is scaleShift at level neon (asm/pointwise.go).
 // func scaleShiftNEON(dst []float32, x []float32, scale float32, shift float32)
 TEXT ·scaleShiftNEON(SB), NOSPLIT, $0-56
 	FMOVS scale+48(FP), F0
@@ -537,7 +537,7 @@ moved_2:
 end5:
 	RET
 
-// Axpy adds alpha·x to dst.
+// axpyNEON is axpy at level neon (asm/pointwise.go).
 // func axpyNEON(dst []float32, alpha float32, x []float32)
 TEXT ·axpyNEON(SB), NOSPLIT, $0-56
 	MOVD dst_base+0(FP), R0
@@ -659,7 +659,7 @@ moved_3:
 end5:
 	RET
 
-// AffineGrad sets dx = a·dy + b·x + c, the backward pass of BatchNorm for one row.
+// affineGradNEON is affineGrad at level neon (asm/pointwise.go).
 // func affineGradNEON(dx []float32, dy []float32, x []float32, a float32, b float32, c float32)
 TEXT ·affineGradNEON(SB), NOSPLIT, $0-84
 	MOVD dx_base+0(FP), R0

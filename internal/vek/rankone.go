@@ -2,13 +2,6 @@ package vek
 
 import "fmt"
 
-// RankOneLanes is the number of channels that RankOne advances together.
-const RankOneLanes = 16
-
-// RankOneTerms is the number of parameters of a mode: the real and imaginary parts of e, p, u, b
-// and c.
-const RankOneTerms = 10
-
 // RankOne is a set of systems whose matrices are diagonal minus rank one, H channels of M modes.
 // The channels are padded with zeros to a whole number of groups of RankOneLanes.
 type RankOne struct {

@@ -15,14 +15,12 @@ func rankOne(y, x []float32, stride, samples int, d, hRe, hIm, terms []float32) 
 	}
 }
 
-// h_n = e_n·h_n − p_n·w + b_n·x[t] and y[t] = Re Σ_n c_n·h_n + d·x[t], where w = Re Σ_n u_n·h_n of
-// the sample before, for a group of channels and samples that are stride apart
+// rankOneAVX2 is rankOne at level avx2 (asm/rankone.go).
 //
 //go:noescape
 func rankOneAVX2(y []float32, x []float32, stride int, samples int, d []float32, hRe []float32, hIm []float32, terms []float32)
 
-// h_n = e_n·h_n − p_n·w + b_n·x[t] and y[t] = Re Σ_n c_n·h_n + d·x[t], where w = Re Σ_n u_n·h_n of
-// the sample before, for a group of channels and samples that are stride apart
+// rankOneAVX512 is rankOne at level avx512 (asm/rankone.go).
 //
 //go:noescape
 func rankOneAVX512(y []float32, x []float32, stride int, samples int, d []float32, hRe []float32, hIm []float32, terms []float32)

@@ -4,8 +4,7 @@
 
 #include "textflag.h"
 
-// h_n = e_n·h_n − p_n·w + b_n·x[t] and y[t] = Re Σ_n c_n·h_n + d·x[t], where w = Re Σ_n u_n·h_n of
-// the sample before, for a group of channels and samples that are stride apart
+// rankOneAVX2 is rankOne at level avx2 (asm/rankone.go).
 // func rankOneAVX2(y []float32, x []float32, stride int, samples int, d []float32, hRe []float32, hIm []float32, terms []float32)
 // Requires: AVX, FMA3, SSE
 TEXT ·rankOneAVX2(SB), NOSPLIT, $8-160
@@ -118,8 +117,7 @@ done4:
 	VZEROUPPER
 	RET
 
-// h_n = e_n·h_n − p_n·w + b_n·x[t] and y[t] = Re Σ_n c_n·h_n + d·x[t], where w = Re Σ_n u_n·h_n of
-// the sample before, for a group of channels and samples that are stride apart
+// rankOneAVX512 is rankOne at level avx512 (asm/rankone.go).
 // func rankOneAVX512(y []float32, x []float32, stride int, samples int, d []float32, hRe []float32, hIm []float32, terms []float32)
 // Requires: AVX, AVX512DQ, AVX512F, SSE
 TEXT ·rankOneAVX512(SB), NOSPLIT, $8-160

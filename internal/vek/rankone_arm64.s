@@ -4,8 +4,7 @@
 
 #include "textflag.h"
 
-// h_n = e_n·h_n − p_n·w + b_n·x[t] and y[t] = Re Σ_n c_n·h_n + d·x[t], where w = Re Σ_n u_n·h_n of
-// the sample before, for a group of channels and samples that are stride apart
+// rankOneNEON is rankOne at level neon (asm/rankone.go).
 // func rankOneNEON(y []float32, x []float32, stride int, samples int, d []float32, hRe []float32, hIm []float32, terms []float32)
 TEXT ·rankOneNEON(SB), NOSPLIT, $16-160
 	MOVD FPCR, R17

@@ -59,52 +59,52 @@ func centralDot(x, y []float32, c float32) float64 {
 	}
 }
 
-// Sum returns Σ x.
+// sumAVX2 is sum at level avx2 (asm/reduce.go).
 //
 //go:noescape
 func sumAVX2(x []float32) float64
 
-// Sum returns Σ x.
+// sumAVX512 is sum at level avx512 (asm/reduce.go).
 //
 //go:noescape
 func sumAVX512(x []float32) float64
 
-// Dot returns Σ x·y.
+// dotAVX2 is dot at level avx2 (asm/reduce.go).
 //
 //go:noescape
 func dotAVX2(x []float32, y []float32) float64
 
-// Dot returns Σ x·y.
+// dotAVX512 is dot at level avx512 (asm/reduce.go).
 //
 //go:noescape
 func dotAVX512(x []float32, y []float32) float64
 
-// SumSquares returns Σ x².
+// sumSquaresAVX2 is sumSquares at level avx2 (asm/reduce.go).
 //
 //go:noescape
 func sumSquaresAVX2(x []float32) float64
 
-// SumSquares returns Σ x².
+// sumSquaresAVX512 is sumSquares at level avx512 (asm/reduce.go).
 //
 //go:noescape
 func sumSquaresAVX512(x []float32) float64
 
-// CentralSquares returns Σ (x − c)².
+// centralSquaresAVX2 is centralSquares at level avx2 (asm/reduce.go).
 //
 //go:noescape
 func centralSquaresAVX2(x []float32, c float32) float64
 
-// CentralSquares returns Σ (x − c)².
+// centralSquaresAVX512 is centralSquares at level avx512 (asm/reduce.go).
 //
 //go:noescape
 func centralSquaresAVX512(x []float32, c float32) float64
 
-// CentralDot returns Σ x·(y − c).
+// centralDotAVX2 is centralDot at level avx2 (asm/reduce.go).
 //
 //go:noescape
 func centralDotAVX2(x []float32, y []float32, c float32) float64
 
-// CentralDot returns Σ x·(y − c).
+// centralDotAVX512 is centralDot at level avx512 (asm/reduce.go).
 //
 //go:noescape
 func centralDotAVX512(x []float32, y []float32, c float32) float64

@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// Sum returns Σ x.
+// sumAVX2 is sum at level avx2 (asm/reduce.go).
 // func sumAVX2(x []float32) float64
 // Requires: AVX, AVX2
 TEXT ·sumAVX2(SB), NOSPLIT, $0-32
@@ -106,7 +106,7 @@ DATA reduce_lanes<>+56(SB)/4, $0x0000000e
 DATA reduce_lanes<>+60(SB)/4, $0x0000000f
 GLOBL reduce_lanes<>(SB), RODATA|NOPTR, $64
 
-// Sum returns Σ x.
+// sumAVX512 is sum at level avx512 (asm/reduce.go).
 // func sumAVX512(x []float32) float64
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL
 TEXT ·sumAVX512(SB), NOSPLIT, $0-32
@@ -192,7 +192,7 @@ end7:
 	VZEROUPPER
 	RET
 
-// Dot returns Σ x·y.
+// dotAVX2 is dot at level avx2 (asm/reduce.go).
 // func dotAVX2(x []float32, y []float32) float64
 // Requires: AVX, AVX2, FMA3
 TEXT ·dotAVX2(SB), NOSPLIT, $0-56
@@ -288,7 +288,7 @@ end7:
 	VZEROUPPER
 	RET
 
-// Dot returns Σ x·y.
+// dotAVX512 is dot at level avx512 (asm/reduce.go).
 // func dotAVX512(x []float32, y []float32) float64
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL
 TEXT ·dotAVX512(SB), NOSPLIT, $0-56
@@ -386,7 +386,7 @@ end7:
 	VZEROUPPER
 	RET
 
-// SumSquares returns Σ x².
+// sumSquaresAVX2 is sumSquares at level avx2 (asm/reduce.go).
 // func sumSquaresAVX2(x []float32) float64
 // Requires: AVX, AVX2, FMA3
 TEXT ·sumSquaresAVX2(SB), NOSPLIT, $0-32
@@ -479,7 +479,7 @@ end7:
 	VZEROUPPER
 	RET
 
-// SumSquares returns Σ x².
+// sumSquaresAVX512 is sumSquares at level avx512 (asm/reduce.go).
 // func sumSquaresAVX512(x []float32) float64
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL
 TEXT ·sumSquaresAVX512(SB), NOSPLIT, $0-32
@@ -574,7 +574,7 @@ end7:
 	VZEROUPPER
 	RET
 
-// CentralSquares returns Σ (x − c)².
+// centralSquaresAVX2 is centralSquares at level avx2 (asm/reduce.go).
 // func centralSquaresAVX2(x []float32, c float32) float64
 // Requires: AVX, AVX2, FMA3
 TEXT ·centralSquaresAVX2(SB), NOSPLIT, $0-40
@@ -679,7 +679,7 @@ end7:
 	VZEROUPPER
 	RET
 
-// CentralSquares returns Σ (x − c)².
+// centralSquaresAVX512 is centralSquares at level avx512 (asm/reduce.go).
 // func centralSquaresAVX512(x []float32, c float32) float64
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL
 TEXT ·centralSquaresAVX512(SB), NOSPLIT, $0-40
@@ -786,7 +786,7 @@ end7:
 	VZEROUPPER
 	RET
 
-// CentralDot returns Σ x·(y − c).
+// centralDotAVX2 is centralDot at level avx2 (asm/reduce.go).
 // func centralDotAVX2(x []float32, y []float32, c float32) float64
 // Requires: AVX, AVX2, FMA3
 TEXT ·centralDotAVX2(SB), NOSPLIT, $0-64
@@ -903,7 +903,7 @@ end7:
 	VZEROUPPER
 	RET
 
-// CentralDot returns Σ x·(y − c).
+// centralDotAVX512 is centralDot at level avx512 (asm/reduce.go).
 // func centralDotAVX512(x []float32, y []float32, c float32) float64
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL
 TEXT ·centralDotAVX512(SB), NOSPLIT, $0-64

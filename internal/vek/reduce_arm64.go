@@ -49,27 +49,27 @@ func centralDot(x, y []float32, c float32) float64 {
 	}
 }
 
-// Sum returns Σ x.
+// sumNEON is sum at level neon (asm/reduce.go).
 //
 //go:noescape
 func sumNEON(x []float32) float64
 
-// Dot returns Σ x·y.
+// dotNEON is dot at level neon (asm/reduce.go).
 //
 //go:noescape
 func dotNEON(x []float32, y []float32) float64
 
-// SumSquares returns Σ x².
+// sumSquaresNEON is sumSquares at level neon (asm/reduce.go).
 //
 //go:noescape
 func sumSquaresNEON(x []float32) float64
 
-// CentralSquares returns Σ (x − c)².
+// centralSquaresNEON is centralSquares at level neon (asm/reduce.go).
 //
 //go:noescape
 func centralSquaresNEON(x []float32, c float32) float64
 
-// CentralDot returns Σ x·(y − c).
+// centralDotNEON is centralDot at level neon (asm/reduce.go).
 //
 //go:noescape
 func centralDotNEON(x []float32, y []float32, c float32) float64

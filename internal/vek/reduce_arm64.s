@@ -22,7 +22,7 @@ DATA reduce_constants<>+56(SB)/4, $0x0000000e
 DATA reduce_constants<>+60(SB)/4, $0x0000000f
 GLOBL reduce_constants<>(SB), RODATA|NOPTR, $64
 
-// Sum returns Σ x.
+// sumNEON is sum at level neon (asm/reduce.go).
 // func sumNEON(x []float32) float64
 TEXT ·sumNEON(SB), NOSPLIT, $0-32
 	MOVD x_base+0(FP), R0
@@ -132,7 +132,7 @@ end7:
 	FMOVD F8, ret+24(FP)
 	RET
 
-// Dot returns Σ x·y.
+// dotNEON is dot at level neon (asm/reduce.go).
 // func dotNEON(x []float32, y []float32) float64
 TEXT ·dotNEON(SB), NOSPLIT, $0-56
 	MOVD x_base+0(FP), R0
@@ -277,7 +277,7 @@ end7:
 	FMOVD F8, ret+48(FP)
 	RET
 
-// SumSquares returns Σ x².
+// sumSquaresNEON is sumSquares at level neon (asm/reduce.go).
 // func sumSquaresNEON(x []float32) float64
 TEXT ·sumSquaresNEON(SB), NOSPLIT, $0-32
 	MOVD x_base+0(FP), R0
@@ -387,7 +387,7 @@ end7:
 	FMOVD F8, ret+24(FP)
 	RET
 
-// CentralSquares returns Σ (x − c)².
+// centralSquaresNEON is centralSquares at level neon (asm/reduce.go).
 // func centralSquaresNEON(x []float32, c float32) float64
 TEXT ·centralSquaresNEON(SB), NOSPLIT, $0-40
 	MOVD $reduce_constants<>(SB), R26
@@ -515,7 +515,7 @@ end7:
 	FMOVD F9, ret+32(FP)
 	RET
 
-// CentralDot returns Σ x·(y − c).
+// centralDotNEON is centralDot at level neon (asm/reduce.go).
 // func centralDotNEON(x []float32, y []float32, c float32) float64
 TEXT ·centralDotNEON(SB), NOSPLIT, $0-64
 	MOVD $reduce_constants<>(SB), R26

@@ -26,22 +26,22 @@ func scanGradRows(s []float32, first, stride int, past []float32, from, step, ro
 	}
 }
 
-// h = λ·h + x[t], x[t] = h for the modes from lo on, where row t starts at x[first + t·stride]
+// scanRowsAVX2 is scanRows at level avx2 (asm/scan.go).
 //
 //go:noescape
 func scanRowsAVX2(x []float32, first int, stride int, rows int, h []float32, lambda []float32, lo int, modes int)
 
-// h = λ·h + x[t], x[t] = h for the modes from lo on, where row t starts at x[first + t·stride]
+// scanRowsAVX512 is scanRows at level avx512 (asm/scan.go).
 //
 //go:noescape
 func scanRowsAVX512(x []float32, first int, stride int, rows int, h []float32, lambda []float32, lo int, modes int)
 
-// h = conj(λ)·h + s[t], s[t] = h, ∂λ += h·conj(past[t]) for the modes from lo on
+// scanGradRowsAVX2 is scanGradRows at level avx2 (asm/scan.go).
 //
 //go:noescape
 func scanGradRowsAVX2(s []float32, first int, stride int, past []float32, from int, step int, rows int, h []float32, lambda []float32, dLambda []float32, lo int, modes int)
 
-// h = conj(λ)·h + s[t], s[t] = h, ∂λ += h·conj(past[t]) for the modes from lo on
+// scanGradRowsAVX512 is scanGradRows at level avx512 (asm/scan.go).
 //
 //go:noescape
 func scanGradRowsAVX512(s []float32, first int, stride int, past []float32, from int, step int, rows int, h []float32, lambda []float32, dLambda []float32, lo int, modes int)

@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// h = λ·h + x[t], x[t] = h for the modes from lo on, where row t starts at x[first + t·stride]
+// scanRowsAVX2 is scanRows at level avx2 (asm/scan.go).
 // func scanRowsAVX2(x []float32, first int, stride int, rows int, h []float32, lambda []float32, lo int, modes int)
 // Requires: AVX, AVX2, FMA3, SSE
 TEXT ·scanRowsAVX2(SB), NOSPLIT, $8-112
@@ -236,7 +236,7 @@ DATA scan_lanes<>+56(SB)/4, $0x0000000e
 DATA scan_lanes<>+60(SB)/4, $0x0000000f
 GLOBL scan_lanes<>(SB), RODATA|NOPTR, $64
 
-// h = λ·h + x[t], x[t] = h for the modes from lo on, where row t starts at x[first + t·stride]
+// scanRowsAVX512 is scanRows at level avx512 (asm/scan.go).
 // func scanRowsAVX512(x []float32, first int, stride int, rows int, h []float32, lambda []float32, lo int, modes int)
 // Requires: AVX, AVX512F, SSE
 TEXT ·scanRowsAVX512(SB), NOSPLIT, $8-112
@@ -482,7 +482,7 @@ end9:
 	VZEROUPPER
 	RET
 
-// h = conj(λ)·h + s[t], s[t] = h, ∂λ += h·conj(past[t]) for the modes from lo on
+// scanGradRowsAVX2 is scanGradRows at level avx2 (asm/scan.go).
 // func scanGradRowsAVX2(s []float32, first int, stride int, past []float32, from int, step int, rows int, h []float32, lambda []float32, dLambda []float32, lo int, modes int)
 // Requires: AVX, AVX2, FMA3, SSE
 TEXT ·scanGradRowsAVX2(SB), NOSPLIT, $8-176
@@ -805,7 +805,7 @@ end9:
 	VZEROUPPER
 	RET
 
-// h = conj(λ)·h + s[t], s[t] = h, ∂λ += h·conj(past[t]) for the modes from lo on
+// scanGradRowsAVX512 is scanGradRows at level avx512 (asm/scan.go).
 // func scanGradRowsAVX512(s []float32, first int, stride int, past []float32, from int, step int, rows int, h []float32, lambda []float32, dLambda []float32, lo int, modes int)
 // Requires: AVX, AVX512F, SSE
 TEXT ·scanGradRowsAVX512(SB), NOSPLIT, $8-176

@@ -22,12 +22,12 @@ func scanGradRows(s []float32, first, stride int, past []float32, from, step, ro
 	}
 }
 
-// h = λ·h + x[t], x[t] = h for the modes from lo on, where row t starts at x[first + t·stride]
+// scanRowsNEON is scanRows at level neon (asm/scan.go).
 //
 //go:noescape
 func scanRowsNEON(x []float32, first int, stride int, rows int, h []float32, lambda []float32, lo int, modes int)
 
-// h = conj(λ)·h + s[t], s[t] = h, ∂λ += h·conj(past[t]) for the modes from lo on
+// scanGradRowsNEON is scanGradRows at level neon (asm/scan.go).
 //
 //go:noescape
 func scanGradRowsNEON(s []float32, first int, stride int, past []float32, from int, step int, rows int, h []float32, lambda []float32, dLambda []float32, lo int, modes int)

@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// h = λ·h + x[t], x[t] = h for the modes from lo on, where row t starts at x[first + t·stride]
+// scanRowsNEON is scanRows at level neon (asm/scan.go).
 // func scanRowsNEON(x []float32, first int, stride int, rows int, h []float32, lambda []float32, lo int, modes int)
 TEXT ·scanRowsNEON(SB), NOSPLIT, $16-112
 	MOVD FPCR, R17
@@ -493,7 +493,7 @@ end9:
 	MOVD R17, FPCR
 	RET
 
-// h = conj(λ)·h + s[t], s[t] = h, ∂λ += h·conj(past[t]) for the modes from lo on
+// scanGradRowsNEON is scanGradRows at level neon (asm/scan.go).
 // func scanGradRowsNEON(s []float32, first int, stride int, past []float32, from int, step int, rows int, h []float32, lambda []float32, dLambda []float32, lo int, modes int)
 TEXT ·scanGradRowsNEON(SB), NOSPLIT, $16-176
 	MOVD FPCR, R17

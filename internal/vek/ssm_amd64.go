@@ -40,44 +40,42 @@ func ssmOutput(y *float32, yStride int, x *float32, xStride int, sums, d *float3
 	}
 }
 
-// ssmModes: h = λ·h + x[t] for the states of [channels][modes], and sums[channel][t] is a vector
-// whose lanes add up to Re Σ c·h.
+// ssmModesAVX2 is ssmModes at level avx2 (asm/ssm.go).
 //
 //go:noescape
 func ssmModesAVX2(sums *float32, x *float32, xStride int, samples int, channels int, modes int, hRe *float32, hIm *float32, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 
-// ssmModes: h = λ·h + x[t] for the states of [channels][modes], and sums[channel][t] is a vector
-// whose lanes add up to Re Σ c·h.
+// ssmModesAVX512 is ssmModes at level avx512 (asm/ssm.go).
 //
 //go:noescape
 func ssmModesAVX512(sums *float32, x *float32, xStride int, samples int, channels int, modes int, hRe *float32, hIm *float32, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 
-// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M].
+// ssmModeStepsAVX2 is ssmModeSteps at level avx2 (asm/ssm.go).
 //
 //go:noescape
 func ssmModeStepsAVX2(sums *float32, x *float32, xStride int, samples int, channels int, modes int, states *[]float32, at int, im int, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 
-// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M].
+// ssmModeStepsAVX512 is ssmModeSteps at level avx512 (asm/ssm.go).
 //
 //go:noescape
 func ssmModeStepsAVX512(sums *float32, x *float32, xStride int, samples int, channels int, modes int, states *[]float32, at int, im int, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 
-// sumLanes: dst[i] = the sum of the lanes of rows[i], for n rounded up to whole vectors.
+// sumLanesAVX2 is sumLanes at level avx2 (asm/ssm.go).
 //
 //go:noescape
 func sumLanesAVX2(dst *float32, rows *float32, n int)
 
-// sumLanes: dst[i] = the sum of the lanes of rows[i], for n rounded up to whole vectors.
+// sumLanesAVX512 is sumLanes at level avx512 (asm/ssm.go).
 //
 //go:noescape
 func sumLanesAVX512(dst *float32, rows *float32, n int)
 
-// ssmOutput: y = 2·sums + d·x for the samples of each channel.
+// ssmOutputAVX2 is ssmOutput at level avx2 (asm/ssm.go).
 //
 //go:noescape
 func ssmOutputAVX2(y *float32, yStride int, x *float32, xStride int, sums *float32, d *float32, channels int, samples int)
 
-// ssmOutput: y = 2·sums + d·x for the samples of each channel.
+// ssmOutputAVX512 is ssmOutput at level avx512 (asm/ssm.go).
 //
 //go:noescape
 func ssmOutputAVX512(y *float32, yStride int, x *float32, xStride int, sums *float32, d *float32, channels int, samples int)

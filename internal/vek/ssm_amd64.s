@@ -4,8 +4,7 @@
 
 #include "textflag.h"
 
-// ssmModes: h = λ·h + x[t] for the states of [channels][modes], and sums[channel][t] is a vector
-// whose lanes add up to Re Σ c·h.
+// ssmModesAVX2 is ssmModes at level avx2 (asm/ssm.go).
 // func ssmModesAVX2(sums *float32, x *float32, xStride int, samples int, channels int, modes int, hRe *float32, hIm *float32, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 // Requires: AVX, AVX2, FMA3, SSE
 TEXT ·ssmModesAVX2(SB), NOSPLIT, $552-96
@@ -693,8 +692,7 @@ DATA ssm_lanes<>+56(SB)/4, $0x0000000e
 DATA ssm_lanes<>+60(SB)/4, $0x0000000f
 GLOBL ssm_lanes<>(SB), RODATA|NOPTR, $64
 
-// ssmModes: h = λ·h + x[t] for the states of [channels][modes], and sums[channel][t] is a vector
-// whose lanes add up to Re Σ c·h.
+// ssmModesAVX512 is ssmModes at level avx512 (asm/ssm.go).
 // func ssmModesAVX512(sums *float32, x *float32, xStride int, samples int, channels int, modes int, hRe *float32, hIm *float32, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 // Requires: AVX, AVX512F, SSE
 TEXT ·ssmModesAVX512(SB), NOSPLIT, $8-96
@@ -1102,7 +1100,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M].
+// ssmModeStepsAVX2 is ssmModeSteps at level avx2 (asm/ssm.go).
 // func ssmModeStepsAVX2(sums *float32, x *float32, xStride int, samples int, channels int, modes int, states *[]float32, at int, im int, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 // Requires: AVX, AVX2, FMA3, SSE
 TEXT ·ssmModeStepsAVX2(SB), NOSPLIT, $552-104
@@ -1762,7 +1760,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M].
+// ssmModeStepsAVX512 is ssmModeSteps at level avx512 (asm/ssm.go).
 // func ssmModeStepsAVX512(sums *float32, x *float32, xStride int, samples int, channels int, modes int, states *[]float32, at int, im int, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 // Requires: AVX, AVX512F, SSE
 TEXT ·ssmModeStepsAVX512(SB), NOSPLIT, $8-104
@@ -2154,7 +2152,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// sumLanes: dst[i] = the sum of the lanes of rows[i], for n rounded up to whole vectors.
+// sumLanesAVX2 is sumLanes at level avx2 (asm/ssm.go).
 // func sumLanesAVX2(dst *float32, rows *float32, n int)
 // Requires: AVX
 TEXT ·sumLanesAVX2(SB), NOSPLIT, $0-24
@@ -2200,7 +2198,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// sumLanes: dst[i] = the sum of the lanes of rows[i], for n rounded up to whole vectors.
+// sumLanesAVX512 is sumLanes at level avx512 (asm/ssm.go).
 // func sumLanesAVX512(dst *float32, rows *float32, n int)
 // Requires: AVX, AVX512F
 TEXT ·sumLanesAVX512(SB), NOSPLIT, $0-24
@@ -2274,7 +2272,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// ssmOutput: y = 2·sums + d·x for the samples of each channel.
+// ssmOutputAVX2 is ssmOutput at level avx2 (asm/ssm.go).
 // func ssmOutputAVX2(y *float32, yStride int, x *float32, xStride int, sums *float32, d *float32, channels int, samples int)
 // Requires: AVX, AVX2
 TEXT ·ssmOutputAVX2(SB), NOSPLIT, $0-64
@@ -2355,7 +2353,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// ssmOutput: y = 2·sums + d·x for the samples of each channel.
+// ssmOutputAVX512 is ssmOutput at level avx512 (asm/ssm.go).
 // func ssmOutputAVX512(y *float32, yStride int, x *float32, xStride int, sums *float32, d *float32, channels int, samples int)
 // Requires: AVX, AVX512F
 TEXT ·ssmOutputAVX512(SB), NOSPLIT, $0-64

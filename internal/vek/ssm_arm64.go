@@ -32,23 +32,22 @@ func ssmOutput(y *float32, yStride int, x *float32, xStride int, sums, d *float3
 	}
 }
 
-// ssmModes: h = λ·h + x[t] for the states of [channels][modes], and sums[channel][t] is a vector
-// whose lanes add up to Re Σ c·h.
+// ssmModesNEON is ssmModes at level neon (asm/ssm.go).
 //
 //go:noescape
 func ssmModesNEON(sums *float32, x *float32, xStride int, samples int, channels int, modes int, hRe *float32, hIm *float32, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 
-// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M].
+// ssmModeStepsNEON is ssmModeSteps at level neon (asm/ssm.go).
 //
 //go:noescape
 func ssmModeStepsNEON(sums *float32, x *float32, xStride int, samples int, channels int, modes int, states *[]float32, at int, im int, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 
-// sumLanes: dst[i] = the sum of the lanes of rows[i], for n rounded up to whole vectors.
+// sumLanesNEON is sumLanes at level neon (asm/ssm.go).
 //
 //go:noescape
 func sumLanesNEON(dst *float32, rows *float32, n int)
 
-// ssmOutput: y = 2·sums + d·x for the samples of each channel.
+// ssmOutputNEON is ssmOutput at level neon (asm/ssm.go).
 //
 //go:noescape
 func ssmOutputNEON(y *float32, yStride int, x *float32, xStride int, sums *float32, d *float32, channels int, samples int)

@@ -4,8 +4,7 @@
 
 #include "textflag.h"
 
-// ssmModes: h = λ·h + x[t] for the states of [channels][modes], and sums[channel][t] is a vector
-// whose lanes add up to Re Σ c·h.
+// ssmModesNEON is ssmModes at level neon (asm/ssm.go).
 // func ssmModesNEON(sums *float32, x *float32, xStride int, samples int, channels int, modes int, hRe *float32, hIm *float32, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 TEXT ·ssmModesNEON(SB), NOSPLIT, $16-96
 	MOVD ZR, R0
@@ -2636,7 +2635,7 @@ done2:
 	MOVD R17, FPCR
 	RET
 
-// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M].
+// ssmModeStepsNEON is ssmModeSteps at level neon (asm/ssm.go).
 // func ssmModeStepsNEON(sums *float32, x *float32, xStride int, samples int, channels int, modes int, states *[]float32, at int, im int, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 TEXT ·ssmModeStepsNEON(SB), NOSPLIT, $16-104
 	MOVD at+56(FP), R0
@@ -5257,7 +5256,7 @@ done2:
 	MOVD R17, FPCR
 	RET
 
-// sumLanes: dst[i] = the sum of the lanes of rows[i], for n rounded up to whole vectors.
+// sumLanesNEON is sumLanes at level neon (asm/ssm.go).
 // func sumLanesNEON(dst *float32, rows *float32, n int)
 TEXT ·sumLanesNEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
@@ -5291,7 +5290,7 @@ loop1:
 done2:
 	RET
 
-// ssmOutput: y = 2·sums + d·x for the samples of each channel.
+// ssmOutputNEON is ssmOutput at level neon (asm/ssm.go).
 // func ssmOutputNEON(y *float32, yStride int, x *float32, xStride int, sums *float32, d *float32, channels int, samples int)
 TEXT ·ssmOutputNEON(SB), NOSPLIT, $0-64
 	MOVD y+0(FP), R0

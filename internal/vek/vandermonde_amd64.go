@@ -52,42 +52,42 @@ func mulIndex(dst, x []float32, first float32) {
 	}
 }
 
-// ComplexPowers sets re + i·im = exp(l·log), element by element.
+// complexPowersAVX2 is complexPowers at level avx2 (asm/vandermonde.go).
 //
 //go:noescape
 func complexPowersAVX2(re []float64, im []float64, log []complex128, l float64)
 
-// ComplexPowers sets re + i·im = exp(l·log), element by element.
+// complexPowersAVX512 is complexPowers at level avx512 (asm/vandermonde.go).
 //
 //go:noescape
 func complexPowersAVX512(re []float64, im []float64, log []complex128, l float64)
 
-// re[n][b] + i·im[n][b] = w_n·λ_n^b for b < cols, where λ_n = exp(l·Re log_n + i·lIm·Im log_n)
+// powerRowsAVX2 is powerRows at level avx2 (asm/vandermonde.go).
 //
 //go:noescape
 func powerRowsAVX2(re []float32, im []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
 
-// re[n][b] + i·im[n][b] = w_n·λ_n^b for b < cols, where λ_n = exp(l·Re log_n + i·lIm·Im log_n)
+// powerRowsAVX512 is powerRows at level avx512 (asm/vandermonde.go).
 //
 //go:noescape
 func powerRowsAVX512(re []float32, im []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
 
-// sum_n = Σ_a λ_n^a·x_{an}, by Horner's rule from the last row to the first: s ← s·λ + x_a
+// powerSumsAVX2 is powerSums at level avx2 (asm/vandermonde.go).
 //
 //go:noescape
 func powerSumsAVX2(sumRe []float64, sumIm []float64, re []float32, im []float32, reStride int, imStride int, rows int, lamRe []float64, lamIm []float64)
 
-// sum_n = Σ_a λ_n^a·x_{an}, by Horner's rule from the last row to the first: s ← s·λ + x_a
+// powerSumsAVX512 is powerSums at level avx512 (asm/vandermonde.go).
 //
 //go:noescape
 func powerSumsAVX512(sumRe []float64, sumIm []float64, re []float32, im []float32, reStride int, imStride int, rows int, lamRe []float64, lamIm []float64)
 
-// dst[l] = (first + l)·x[l]
+// mulIndexAVX2 is mulIndex at level avx2 (asm/vandermonde.go).
 //
 //go:noescape
 func mulIndexAVX2(dst []float32, x []float32, first float32)
 
-// dst[l] = (first + l)·x[l]
+// mulIndexAVX512 is mulIndex at level avx512 (asm/vandermonde.go).
 //
 //go:noescape
 func mulIndexAVX512(dst []float32, x []float32, first float32)

@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// ComplexPowers sets re + i·im = exp(l·log), element by element.
+// complexPowersAVX2 is complexPowers at level avx2 (asm/vandermonde.go).
 // func complexPowersAVX2(re []float64, im []float64, log []complex128, l float64)
 // Requires: AVX, AVX2, FMA3
 TEXT ·complexPowersAVX2(SB), NOSPLIT, $0-80
@@ -481,7 +481,7 @@ DATA vandermonde_x8000000000000000<>+24(SB)/4, $0x00000000
 DATA vandermonde_x8000000000000000<>+28(SB)/4, $0x80000000
 GLOBL vandermonde_x8000000000000000<>(SB), RODATA|NOPTR, $32
 
-// ComplexPowers sets re + i·im = exp(l·log), element by element.
+// complexPowersAVX512 is complexPowers at level avx512 (asm/vandermonde.go).
 // func complexPowersAVX512(re []float64, im []float64, log []complex128, l float64)
 // Requires: AVX, AVX512F
 TEXT ·complexPowersAVX512(SB), NOSPLIT, $0-80
@@ -632,7 +632,7 @@ DATA vandermonde_odd<>+56(SB)/4, $0x0000000f
 DATA vandermonde_odd<>+60(SB)/4, $0x00000000
 GLOBL vandermonde_odd<>(SB), RODATA|NOPTR, $64
 
-// re[n][b] + i·im[n][b] = w_n·λ_n^b for b < cols, where λ_n = exp(l·Re log_n + i·lIm·Im log_n)
+// powerRowsAVX2 is powerRows at level avx2 (asm/vandermonde.go).
 // func powerRowsAVX2(re []float32, im []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
 // Requires: AVX, AVX2, FMA3, SSE
 TEXT ·powerRowsAVX2(SB), NOSPLIT, $456-128
@@ -1066,7 +1066,7 @@ end2:
 	VZEROUPPER
 	RET
 
-// re[n][b] + i·im[n][b] = w_n·λ_n^b for b < cols, where λ_n = exp(l·Re log_n + i·lIm·Im log_n)
+// powerRowsAVX512 is powerRows at level avx512 (asm/vandermonde.go).
 // func powerRowsAVX512(re []float32, im []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, SSE
 TEXT ·powerRowsAVX512(SB), NOSPLIT, $776-128
@@ -1608,7 +1608,7 @@ DATA vandermonde_highpairs<>+56(SB)/4, $0x0000000f
 DATA vandermonde_highpairs<>+60(SB)/4, $0x00000000
 GLOBL vandermonde_highpairs<>(SB), RODATA|NOPTR, $64
 
-// sum_n = Σ_a λ_n^a·x_{an}, by Horner's rule from the last row to the first: s ← s·λ + x_a
+// powerSumsAVX2 is powerSums at level avx2 (asm/vandermonde.go).
 // func powerSumsAVX2(sumRe []float64, sumIm []float64, re []float32, im []float32, reStride int, imStride int, rows int, lamRe []float64, lamIm []float64)
 // Requires: AVX, AVX2, FMA3
 TEXT ·powerSumsAVX2(SB), NOSPLIT, $0-168
@@ -1790,7 +1790,7 @@ end9:
 	VZEROUPPER
 	RET
 
-// sum_n = Σ_a λ_n^a·x_{an}, by Horner's rule from the last row to the first: s ← s·λ + x_a
+// powerSumsAVX512 is powerSums at level avx512 (asm/vandermonde.go).
 // func powerSumsAVX512(sumRe []float64, sumIm []float64, re []float32, im []float32, reStride int, imStride int, rows int, lamRe []float64, lamIm []float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL
 TEXT ·powerSumsAVX512(SB), NOSPLIT, $0-168
@@ -2000,7 +2000,7 @@ end9:
 	VZEROUPPER
 	RET
 
-// dst[l] = (first + l)·x[l]
+// mulIndexAVX2 is mulIndex at level avx2 (asm/vandermonde.go).
 // func mulIndexAVX2(dst []float32, x []float32, first float32)
 // Requires: AVX, AVX2
 TEXT ·mulIndexAVX2(SB), NOSPLIT, $0-52
@@ -2082,7 +2082,7 @@ DATA vandermonde_indices<>+56(SB)/4, $0x41600000
 DATA vandermonde_indices<>+60(SB)/4, $0x41700000
 GLOBL vandermonde_indices<>(SB), RODATA|NOPTR, $64
 
-// dst[l] = (first + l)·x[l]
+// mulIndexAVX512 is mulIndex at level avx512 (asm/vandermonde.go).
 // func mulIndexAVX512(dst []float32, x []float32, first float32)
 // Requires: AVX, AVX512F
 TEXT ·mulIndexAVX512(SB), NOSPLIT, $0-52

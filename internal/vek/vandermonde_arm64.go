@@ -44,22 +44,22 @@ func mulIndex(dst, x []float32, first float32) {
 	}
 }
 
-// ComplexPowers sets re + i·im = exp(l·log), element by element.
+// complexPowersNEON is complexPowers at level neon (asm/vandermonde.go).
 //
 //go:noescape
 func complexPowersNEON(re []float64, im []float64, log []complex128, l float64)
 
-// re[n][b] + i·im[n][b] = w_n·λ_n^b for b < cols, where λ_n = exp(l·Re log_n + i·lIm·Im log_n)
+// powerRowsNEON is powerRows at level neon (asm/vandermonde.go).
 //
 //go:noescape
 func powerRowsNEON(re []float32, im []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
 
-// sum_n = Σ_a λ_n^a·x_{an}, by Horner's rule from the last row to the first: s ← s·λ + x_a
+// powerSumsNEON is powerSums at level neon (asm/vandermonde.go).
 //
 //go:noescape
 func powerSumsNEON(sumRe []float64, sumIm []float64, re []float32, im []float32, reStride int, imStride int, rows int, lamRe []float64, lamIm []float64)
 
-// dst[l] = (first + l)·x[l]
+// mulIndexNEON is mulIndex at level neon (asm/vandermonde.go).
 //
 //go:noescape
 func mulIndexNEON(dst []float32, x []float32, first float32)

@@ -302,7 +302,7 @@ DATA vandermonde_constants<>+1176(SB)/4, $0x41600000
 DATA vandermonde_constants<>+1180(SB)/4, $0x41700000
 GLOBL vandermonde_constants<>(SB), RODATA|NOPTR, $1184
 
-// ComplexPowers sets re + i·im = exp(l·log), element by element.
+// complexPowersNEON is complexPowers at level neon (asm/vandermonde.go).
 // func complexPowersNEON(re []float64, im []float64, log []complex128, l float64)
 TEXT ·complexPowersNEON(SB), NOSPLIT, $0-80
 	MOVD $vandermonde_constants<>(SB), R26
@@ -533,7 +533,7 @@ moved_4:
 end2:
 	RET
 
-// re[n][b] + i·im[n][b] = w_n·λ_n^b for b < cols, where λ_n = exp(l·Re log_n + i·lIm·Im log_n)
+// powerRowsNEON is powerRows at level neon (asm/vandermonde.go).
 // func powerRowsNEON(re []float32, im []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
 TEXT ·powerRowsNEON(SB), NOSPLIT, $240-128
 	MOVD $vandermonde_constants<>(SB), R26
@@ -1199,7 +1199,7 @@ end2:
 	MOVD R17, FPCR
 	RET
 
-// sum_n = Σ_a λ_n^a·x_{an}, by Horner's rule from the last row to the first: s ← s·λ + x_a
+// powerSumsNEON is powerSums at level neon (asm/vandermonde.go).
 // func powerSumsNEON(sumRe []float64, sumIm []float64, re []float32, im []float32, reStride int, imStride int, rows int, lamRe []float64, lamIm []float64)
 TEXT ·powerSumsNEON(SB), NOSPLIT, $0-168
 	MOVD lamRe_len+128(FP), R0
@@ -1518,7 +1518,7 @@ moved_6:
 end9:
 	RET
 
-// dst[l] = (first + l)·x[l]
+// mulIndexNEON is mulIndex at level neon (asm/vandermonde.go).
 // func mulIndexNEON(dst []float32, x []float32, first float32)
 TEXT ·mulIndexNEON(SB), NOSPLIT, $0-52
 	MOVD $vandermonde_constants<>(SB), R26
