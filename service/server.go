@@ -1,6 +1,7 @@
 // Package service recognises words in audio that clients stream over HTTP or WebSocket, and
 // responds with the JSON lines of package report. It saves their streams in a Store, and resumes
-// them. A Server is an http.Handler. The README.md of examples/service describes the protocol.
+// them. A Server is an http.Handler. The README.md of service/s4d-fast-serve describes the
+// protocol.
 package service
 
 import (

@@ -77,7 +77,7 @@ func imported(t *testing.T) map[string]entry {
 func modules(t *testing.T) (list []string) {
 	t.Helper()
 	require := regexp.MustCompile(`(?m)^(?:require)?\s+([a-z0-9.-]+\.[^\s]+) v`)
-	for _, dir := range []string{".", "asm", "cluster", "cluster/mpi", "examples/service", "web/browsertest"} {
+	for _, dir := range []string{".", "asm", "cluster", "cluster/mpi", "service/s4d-fast-serve", "web/browsertest"} {
 		text := must.Get(os.ReadFile(filepath.Join(root, dir, "go.mod")))(t)
 		for _, m := range require.FindAllStringSubmatch(string(text), -1) {
 			list = append(list, m[1])

@@ -1,4 +1,4 @@
-module github.com/s4d-fast/s4d-fast/examples/service
+module github.com/s4d-fast/s4d-fast/service/s4d-fast-serve
 
 go 1.26.0
 

@@ -24,7 +24,7 @@ import (
 
 // TestMain lets a test run this program as a process of its own.
 func TestMain(m *testing.M) {
-	if os.Getenv("SERVICE_TEST_MAIN") != "" {
+	if os.Getenv("S4D_TEST_SERVE") != "" {
 		main()
 		return
 	}
@@ -60,7 +60,7 @@ func startCommand(t *testing.T, cmd *exec.Cmd) *process {
 // tryCommand is startCommand for a program that may end before it listens. Then it has no address.
 func tryCommand(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
-	cmd.Env = append(os.Environ(), "SERVICE_TEST_MAIN=1")
+	cmd.Env = append(os.Environ(), "S4D_TEST_SERVE=1")
 	r, w, err := os.Pipe()
 	must.Do(t, err)
 	cmd.Stderr = w
@@ -211,7 +211,7 @@ func TestSnapshotFolderOfTwoProcesses(t *testing.T) {
 	second := tryCommand(t, exec.Command(os.Args[0], "-listen", "127.0.0.1:0", "-snapshots", dir, "-model", path))
 	second.cmd.Wait()
 	must.Equal(t, second.cmd.ProcessState.ExitCode(), 1, "exit code of the second process")
-	if want := "service: -snapshots: another service uses the folder " + dir; !strings.Contains(second.last, want) {
+	if want := "s4d-fast-serve: -snapshots: another service uses the folder " + dir; !strings.Contains(second.last, want) {
 		t.Errorf("the second process reports %q, expected %q", second.last, want)
 	}
 	must.Do(t, first.cmd.Process.Kill())
@@ -227,10 +227,10 @@ func TestExitCodes(t *testing.T) {
 		word string
 	}{
 		"-threshold 5":          {2, "threshold 5"},
-		"-max-streams 0":        {2, "service: -max-streams 0: expected more than 0"},
+		"-max-streams 0":        {2, "s4d-fast-serve: -max-streams 0: expected more than 0"},
 		"-max-streams many":     {2, "-max-streams"},
 		"words.wav":             {2, "words.wav"},
-		"-save-every 0s":        {2, "service: -save-every 0s: expected more than 0"},
+		"-save-every 0s":        {2, "s4d-fast-serve: -save-every 0s: expected more than 0"},
 		"-origin app":           {2, "-origin invalid origin"},
 		"-token-file missing":   {2, "missing"},
 		"-token-file /dev/null": {2, "empty"},
@@ -239,7 +239,7 @@ func TestExitCodes(t *testing.T) {
 		"-listen nowhere:what":  {1, "what"},
 	} {
 		cmd := exec.Command(os.Args[0], strings.Fields(args)...)
-		cmd.Env = append(os.Environ(), "SERVICE_TEST_MAIN=1")
+		cmd.Env = append(os.Environ(), "S4D_TEST_SERVE=1")
 		text, _ := cmd.CombinedOutput()
 		if got := cmd.ProcessState.ExitCode(); got != want.code || !strings.Contains(string(text), want.word) {
 			t.Errorf("%s: exit code %d, expected %d and %q: %s", args, got, want.code, want.word, text)

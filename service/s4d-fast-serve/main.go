@@ -1,5 +1,5 @@
-// Command service recognises words in audio that clients stream to it over HTTP or WebSocket, and
-// responds with JSON Lines. README.md describes the protocol.
+// Command s4d-fast-serve recognises words in audio that clients stream to it over HTTP or
+// WebSocket, and responds with JSON Lines. README.md describes the protocol.
 package main
 
 import (
@@ -79,11 +79,11 @@ func main() {
 	f.register()
 	flag.Parse()
 	if flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "service: argument %q: expected only flags; -help lists them\n", flag.Arg(0))
+		fmt.Fprintf(os.Stderr, "s4d-fast-serve: argument %q: expected only flags; -help lists them\n", flag.Arg(0))
 		os.Exit(2)
 	}
 	if err := level.Set(""); err != nil {
-		fmt.Fprintln(os.Stderr, "service:", err)
+		fmt.Fprintln(os.Stderr, "s4d-fast-serve:", err)
 		os.Exit(2)
 	}
 	if err := run(f); err != nil {
@@ -91,7 +91,7 @@ func main() {
 		if invalid && o.Option != "" {
 			err = fmt.Errorf("-%s %w", flagName(o.Option), o.Err)
 		}
-		fmt.Fprintln(os.Stderr, "service:", err)
+		fmt.Fprintln(os.Stderr, "s4d-fast-serve:", err)
 		if invalid {
 			os.Exit(2)
 		}
