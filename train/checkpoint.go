@@ -3,7 +3,6 @@ package train
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/s4d-fast/s4d-fast/internal/safetensors"
@@ -70,7 +69,7 @@ func (t *Trainer) checkpointData() (*safetensors.File, error) {
 func (t *Trainer) Checkpoint() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.validTensors(); err != nil {
+	if err := t.model.Weights.Validate(); err != nil {
 		return t.diverged(err.Error())
 	}
 	return t.writeCheckpoint()
@@ -95,17 +94,13 @@ func (t *Trainer) accept(f *safetensors.File, s state) error {
 	return nil
 }
 
-// restore sets the trainer's tensors and state to those of a checkpoint. An error leaves them
-// unchanged.
+// restore sets the trainer's tensors and state to those of a checkpoint. After an error, the tensors
+// are not those of any state.
 func (t *Trainer) restore(f *safetensors.File, s state) error {
-	if err := s.validate(&t.cfg, t.plan.perEpoch); err != nil {
-		return fmt.Errorf("state: %w", err)
-	}
 	arrays := make(map[string]*safetensors.Array, len(f.Arrays))
 	for i := range f.Arrays {
 		arrays[f.Arrays[i].Name] = &f.Arrays[i]
 	}
-	var pairs [][2][]float32 // of the trainer and of the file
 	for _, part := range t.sections() {
 		for _, x := range part.weights.Tensors() {
 			a := arrays[part.prefix+x.Name]
@@ -115,80 +110,17 @@ func (t *Trainer) restore(f *safetensors.File, s state) error {
 			if !slices.Equal(a.Shape, x.Shape) {
 				return fmt.Errorf("tensor %q: shape %v, expected %v", a.Name, a.Shape, x.Shape)
 			}
-			pairs = append(pairs, [2][]float32{x.Data, a.F32})
+			copy(x.Data, a.F32)
 		}
-	}
-	swap := func() {
-		for _, p := range pairs {
-			for i, v := range p[0] {
-				p[0][i], p[1][i] = p[1][i], v
-			}
-		}
-	}
-	swap()
-	if err := t.validTensors(); err != nil {
-		swap()
-		return err
 	}
 	if (s.From != nil) != (t.cfg.From != "") {
-		swap()
 		return fmt.Errorf("state: trained weights at the start: %t, the configuration: %t", s.From != nil, t.cfg.From != "")
 	}
 	if s.From != nil {
 		if err := t.restoreMoments(s.From); err != nil {
-			swap()
 			return err
 		}
 	}
 	t.state = s
-	return nil
-}
-
-// validTensors returns an error for the first weight or moment that no run can produce. A second
-// moment may be +Inf, since the square of a gradient can overflow.
-func (t *Trainer) validTensors() error {
-	for _, x := range t.model.Weights.Tensors() {
-		if err := x.Validate(); err != nil {
-			return fmt.Errorf("weights: tensor %q: %w", x.Name, err)
-		}
-	}
-	first, second := t.optim.Moments()
-	means := first.Flat()
-	for i, v := range second.Flat() {
-		if m := float64(means[i]); math.IsNaN(m) || math.IsInf(m, 0) || !(v >= 0) {
-			return fmt.Errorf("AdamW's moments %d are %v and %v, expected a finite number and one that is not negative", i, m, v)
-		}
-	}
-	return nil
-}
-
-// validate reports the first value that no run of the configuration reaches. An epoch has perEpoch
-// steps; max_steps may end the last one early.
-func (s *state) validate(c *Config, perEpoch int) error {
-	last := c.Train.MaxSteps > 0 && s.Step == c.Train.MaxSteps
-	if s.Epoch < 0 || s.Epoch > math.MaxInt32 || s.Batch < 0 || s.Batch > perEpoch {
-		return fmt.Errorf("epoch %d, batch %d: expected 0 … %d and 0 … %d", s.Epoch, s.Batch, math.MaxInt32, perEpoch)
-	}
-	if all := s.Epoch*perEpoch + s.Batch; s.Step != all && !(last && s.Batch == 0 && s.Step < all && s.Step > all-perEpoch) {
-		return fmt.Errorf("step %d: expected %d after %d epochs of %d steps and %d more", s.Step, all, s.Epoch, perEpoch, s.Batch)
-	}
-	if s.Sums.Examples != s.Batch*c.Train.Batch || s.Sums.Correct < 0 || s.Sums.Correct > s.Sums.Terms {
-		return fmt.Errorf("sums %+v: expected those of %d batches of %d examples", s.Sums, s.Batch, c.Train.Batch)
-	}
-	if !(s.LR >= 0) || !(s.Seconds >= 0) {
-		return fmt.Errorf("learning rate %v, %v seconds: expected at least 0", s.LR, s.Seconds)
-	}
-	if s.Best == nil && s.Epoch == 0 && s.Stale == 0 {
-		return nil
-	}
-	b := s.Best
-	if b == nil {
-		return fmt.Errorf("no best epoch: expected one of %d", s.Epoch)
-	}
-	if b.Epoch < 1 || b.Epoch > s.Epoch || s.Stale != s.Epoch-b.Epoch || !(b.ValLoss >= 0) ||
-		b.Step <= (b.Epoch-1)*perEpoch || b.Step > min(s.Step, b.Epoch*perEpoch) {
-		return fmt.Errorf("best epoch %d, step %d, loss %v, %d epochs ago: expected one of %d epochs",
-			b.Epoch, b.Step, b.ValLoss, s.Stale, s.Epoch)
-	}
 	return nil
 }

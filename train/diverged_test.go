@@ -39,7 +39,6 @@ func TestDivergenceNamesTheTensor(t *testing.T) {
 			}
 		}), []string{"step 0: loss ", "the output of the decoder is"}},
 	}
-	held := 0
 	for _, tt := range tests {
 		cfg := tiny(t, append([]string{"optim.schedule=constant", "model.norm=none"}, tt.sets...)...)
 		tr := newTrainer(t, cfg)
@@ -55,26 +54,21 @@ func TestDivergenceNamesTheTensor(t *testing.T) {
 			continue
 		}
 		again := newTrainer(t, reload(t, cfg))
-		if slices.Equal(again.model.Weights.Flat(), saved) {
-			held++
-		} else {
+		if !slices.Equal(again.model.Weights.Flat(), saved) {
 			t.Errorf("%s: the weights are not those of the checkpoint before the divergence", tt.name)
 		}
 	}
-	must.Tally(t, "a run that diverges names the step and the first invalid tensor, and keeps the last checkpoint before the divergence", len(tests), held)
 }
 
 // A sample or target that is not finite, from a set of any program, is an error of the data before
 // it reaches the weights.
 func TestInvalidSamplesStopTheRun(t *testing.T) {
-	tried, held := 0, 0
 	for value, want := range map[float32]string{
 		nan:                   "sample 0 is NaN",
 		float32(math.Inf(1)):  "sample 0 is +Inf",
 		-float32(math.Inf(1)): "sample 0 is -Inf",
 	} {
-		tried++
-		if t.Run(want, func(t *testing.T) {
+		t.Run(want, func(t *testing.T) {
 			cfg := tiny(t, "train.batch=20") // all examples
 			cfg.data = echoData(cfg.Config)
 			cfg.data.Train = invalid{cfg.data.Train, value}
@@ -90,11 +84,8 @@ func TestInvalidSamplesStopTheRun(t *testing.T) {
 			if !slices.Equal(tr.model.Weights.Flat(), before.Flat()) {
 				t.Error("the weights have changed")
 			}
-		}) {
-			held++
-		}
+		})
 	}
-	must.Tally(t, "a run stops at an invalid sample before it reaches the weights", tried, held)
 }
 
 // invalid replaces the first sample of example 3.

@@ -271,7 +271,7 @@ func (t *Trainer) evaluate(ctx context.Context, m *model.Model, set dataset.Set)
 // checkpoint writes a checkpoint between two steps and calls Options.Saved, unless a resumed run
 // would reject it.
 func (t *Trainer) checkpoint() error {
-	if err := t.validTensors(); err != nil {
+	if err := t.model.Weights.Validate(); err != nil {
 		return t.diverged(err.Error())
 	}
 	if err := t.saveCheckpoint(); err != nil {

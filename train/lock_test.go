@@ -2,12 +2,9 @@ package train
 
 import (
 	"errors"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -52,39 +49,4 @@ func TestSweepLock(t *testing.T) {
 		t.Errorf("%s is still there (%v)", left, err)
 	}
 	must.Get(os.Stat(other))(t)
-}
-
-const folderVariable = "S4D_TEST_LOCK_FOLDER"
-
-// The system releases the lock of a process that is killed.
-func TestLockOfKilledProcess(t *testing.T) {
-	cfg := tiny(t)
-	cfg.Out = os.Getenv(folderVariable)
-	if cfg.Out != "" { // the other process
-		newTrainer(t, cfg)
-		os.Stdout.WriteString("locked")
-		os.Stdout.Close()
-		io.Copy(io.Discard, os.Stdin) // until it is killed
-		return
-	}
-	cfg.Out = t.TempDir()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestLockOfKilledProcess$")
-	cmd.Env = append(os.Environ(), folderVariable+"="+cfg.Out, "TMPDIR="+t.TempDir())
-	stdin := must.Get(cmd.StdinPipe())(t)
-	defer stdin.Close()
-	stdout := must.Get(cmd.StdoutPipe())(t)
-	err := cmd.Start()
-	if errors.Is(err, syscall.ENOEXEC) {
-		t.Skipf("an emulated test cannot start itself: %v", err)
-	}
-	must.Do(t, err)
-	text, err := io.ReadAll(stdout)
-	if err != nil || string(text) != "locked" {
-		t.Errorf("the other process wrote %q (%v), expected that it locked the folder", text, err)
-	}
-	cfg.Resume = true
-	must.Reject(start(t.Context(), cfg))(t, ErrConfig, "another process")
-	must.Do(t, cmd.Process.Kill())
-	_ = cmd.Wait() // killed
-	newTrainer(t, cfg)
 }

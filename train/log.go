@@ -14,10 +14,8 @@ import (
 	"slices"
 )
 
-// appendLog adds a JSON object to metrics.jsonl, in one write, and syncs the file and the folder.
-// An earlier process may have created the file and ended before it could sync the folder. If the
-// file was removed after this process has written to it, appendLog creates it again only if the
-// run's configuration still exists. If that is missing too, someone is removing the folder.
+// appendLog adds a JSON object to metrics.jsonl, in one write, and syncs the file and the folder. An
+// earlier process may have created the file and ended before it could sync the folder.
 func (r *Run) appendLog(v any) (err error) {
 	if r.Dir == "" {
 		return nil
@@ -26,17 +24,8 @@ func (r *Run) appendLog(v any) (err error) {
 	if err := json.NewEncoder(&line).Encode(v); err != nil {
 		return fmt.Errorf("train: metrics: %w", err)
 	}
-	path, flags := r.path(metricsFile), os.O_WRONLY|os.O_APPEND
-	if !r.logged {
-		flags |= os.O_CREATE
-	}
-	f, err := r.files.OpenFile(path, flags, 0o666)
-	if r.logged && errors.Is(err, fs.ErrNotExist) {
-		if _, err := r.files.Stat(r.path(configFile)); err != nil {
-			return fmt.Errorf("train: %w", err)
-		}
-		f, err = r.files.OpenFile(path, flags|os.O_CREATE, 0o666)
-	}
+	path := r.path(metricsFile)
+	f, err := r.files.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
@@ -53,7 +42,6 @@ func (r *Run) appendLog(v any) (err error) {
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
-	r.logged = true
 	return nil
 }
 

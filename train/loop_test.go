@@ -6,75 +6,10 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
-	"github.com/s4d-fast/s4d-fast/train/optim"
 )
-
-// adam is AdamW (docs/maths.md §4.1) in float64, one weight at a time.
-type adam struct{ m, v map[string][]float64 }
-
-func newAdam() *adam { return &adam{map[string][]float64{}, map[string][]float64{}} }
-
-// step performs update t, counted from 1, on p with the learning rate multiplied by factor.
-func (a *adam) step(p map[string][]float64, grads *model.Weights, c optim.Config, t int, factor float64) {
-	for _, g := range grads.Tensors() {
-		if a.m[g.Name] == nil {
-			a.m[g.Name], a.v[g.Name] = make([]float64, len(g.Data)), make([]float64, len(g.Data))
-		}
-		lr, decay := c.Hyper(g)
-		lr *= factor
-		for i, x := range g.Data {
-			m, v := &a.m[g.Name][i], &a.v[g.Name][i]
-			*m = c.Betas[0]**m + (1-c.Betas[0])*float64(x)
-			*v = c.Betas[1]**v + (1-c.Betas[1])*float64(x)*float64(x)
-			mHat := *m / (1 - math.Pow(c.Betas[0], float64(t)))
-			vHat := *v / (1 - math.Pow(c.Betas[1], float64(t)))
-			p[g.Name][i] = p[g.Name][i]*(1-lr*decay) - lr*mHat/(math.Sqrt(vHat)+c.Eps)
-		}
-	}
-}
-
-func widen(w *model.Weights) map[string][]float64 {
-	p := map[string][]float64{}
-	for _, t := range w.Tensors() {
-		for _, x := range t.Data {
-			p[t.Name] = append(p[t.Name], float64(x))
-		}
-	}
-	return p
-}
-
-func closeTo(t *testing.T, w *model.Weights, want map[string][]float64, tolerance float64) {
-	t.Helper()
-	for _, x := range w.Tensors() {
-		for i, got := range x.Data {
-			if d := math.Abs(float64(got) - want[x.Name][i]); !(d <= tolerance*(1+math.Abs(want[x.Name][i]))) {
-				t.Errorf("%s[%d] = %v, expected %v", x.Name, i, got, want[x.Name][i])
-				break
-			}
-		}
-	}
-}
-
-func TestOptimizer(t *testing.T) {
-	tr := newTrainer(t, tiny(t, "model.norm=layer"))
-	want, a := widen(tr.model.Weights), newAdam()
-	grads := model.NewWeights(tr.model.Config)
-	for step := 1; step <= 3; step++ {
-		for n, g := range grads.Tensors() {
-			draw := random.New(1, random.Noise, step, n)
-			for i := range g.Data {
-				g.Data[i] = float32(draw.Normal(uint64(i)))
-			}
-		}
-		tr.optim.Step(grads, step, 0.5)
-		a.step(want, grads, tr.cfg.Optim, step, 0.5)
-	}
-	closeTo(t, tr.model.Weights, want, 1e-6)
-}
 
 // The training loop agrees with a plain one in examples, dropout, learning rate and recorded
 // metrics.
@@ -85,7 +20,6 @@ func TestLoop(t *testing.T) {
 	hand := newTrainer(t, cfg)
 	net := must.Get(convmode.New(hand.model, convmode.Options{MaxBatch: 4, MaxLen: 48, Training: true}))(t)
 	defer net.Close()
-	weights, a := widen(hand.model.Weights), newAdam()
 	var lines []Metrics
 	for epoch := range 2 {
 		loss := 0.0
@@ -113,16 +47,16 @@ func TestLoop(t *testing.T) {
 			default:
 				factor = (1 + math.Cos(math.Pi*float64(step-1)/9)) / 2
 			}
-			a.step(weights, grads, cfg.Optim, step+1, factor)
-			for _, p := range hand.model.Weights.Tensors() {
-				for j := range p.Data {
-					p.Data[j] = float32(weights[p.Name][j])
-				}
-			}
+			hand.optim.Step(grads, step+1, factor)
 		}
 		lines = append(lines, Metrics{Epoch: epoch + 1, Step: 5 * (epoch + 1), TrainLoss: loss})
 	}
-	closeTo(t, tr.model.Weights, weights, 1e-4)
+	want := hand.model.Weights.Flat()
+	for i, v := range tr.model.Weights.Flat() {
+		if d := math.Abs(float64(v - want[i])); !(d <= 1e-4*(1+math.Abs(float64(want[i])))) {
+			t.Fatalf("weight %d is %v, expected %v", i, v, want[i])
+		}
+	}
 	for i, got := range metricsOf(t, tr.run.Dir) {
 		want := lines[i]
 		if got.Epoch != want.Epoch || got.Step != want.Step || math.Abs(got.TrainLoss-want.TrainLoss) > 1e-4 {

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"fmt"
 	"os"
 	"runtime"
 	"testing"
@@ -34,52 +33,20 @@ func TestBatchMemory(t *testing.T) {
 }
 
 func TestMemoryLimit(t *testing.T) {
-	limits := func(address, data string) string {
-		const line = "%-25s %-20s %-20s %-10s\n"
-		return fmt.Sprintf(line, "Limit", "Soft Limit", "Hard Limit", "Units") + fmt.Sprintf(line, "Max data size", data, "unlimited", "bytes") +
-			fmt.Sprintf(line, "Max open files", "1024", "4096", "files") + fmt.Sprintf(line, "Max address space", address, "unlimited", "bytes")
-	}
 	const meminfo = "MemTotal:        1048576 kB\nMemFree:          123456 kB\n"
 	for name, c := range map[string]struct {
 		files    map[string]string
 		expected float64
 	}{
-		"nothing is known":         {nil, 0},
-		"no control group":         {map[string]string{"proc/meminfo": meminfo}, 1 << 30},
-		"no limits of the process": {map[string]string{"proc/meminfo": meminfo, "proc/self/limits": limits("unlimited", "unlimited")}, 1 << 30},
-		"address space":            {map[string]string{"proc/meminfo": meminfo, "proc/self/limits": limits("7000", "unlimited")}, 7000},
-		"data size":                {map[string]string{"proc/meminfo": meminfo, "proc/self/limits": limits("7000", "6000")}, 6000},
-		"version 2, no limit": {map[string]string{
-			"proc/meminfo": meminfo, "proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max": "max\n",
-		}, 1 << 30},
-		"version 2": {map[string]string{
-			"proc/meminfo": meminfo, "proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max": "5000\n",
-		}, 5000},
-		"version 2, a group above": {map[string]string{
-			"proc/meminfo": meminfo, "proc/self/cgroup": "0::/a/b\n",
+		"nothing is known": {nil, 0},
+		"no control group": {map[string]string{"proc/meminfo": meminfo}, 1 << 30},
+		"no limit":         {map[string]string{"proc/meminfo": meminfo, "proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max": "max\n"}, 1 << 30},
+		"a group above": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/cgroup": "4:cpu:/x\n0::/a/b\n",
 			"sys/fs/cgroup/a/memory.max": "4000\n", "sys/fs/cgroup/a/b/memory.max": "max\n",
 		}, 4000},
-		"version 2, in a container": {map[string]string{
-			"proc/meminfo": meminfo, "proc/self/cgroup": "0::/../..\n", "sys/fs/cgroup/memory.max": "3000\n",
-		}, 3000},
-		"version 1": {map[string]string{
-			"proc/meminfo":     meminfo,
-			"proc/self/cgroup": "5:cpu:/x\n4:hugetlb,memory:/a:b\n0::/\n",
-			"sys/fs/cgroup/memory/a:b/memory.limit_in_bytes": "2000\n",
-			"sys/fs/cgroup/memory/memory.limit_in_bytes":     "9223372036854771712\n",
-		}, 2000},
-		"version 1, the host's path": {map[string]string{
-			"proc/meminfo": meminfo, "proc/self/cgroup": "4:memory:/docker/1234\n",
-			"sys/fs/cgroup/memory/memory.limit_in_bytes": "1000\n",
-		}, 1000},
-		"above the machine's": {map[string]string{
-			"proc/meminfo": meminfo, "proc/self/cgroup": "4:memory:/\n",
-			"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
-		}, 1 << 30},
-		"malformed": {map[string]string{
-			"proc/self/limits": "Max address space\n",
-			"proc/meminfo":     "MemTotal: lots kB\n", "proc/self/cgroup": "::\n\n0\n", "sys/fs/cgroup/memory.max": "-1\n",
-		}, 0},
+		"in a container": {map[string]string{"proc/meminfo": meminfo, "proc/self/cgroup": "0::/../..\n", "sys/fs/cgroup/memory.max": "3000\n"}, 3000},
+		"malformed":      {map[string]string{"proc/meminfo": "MemTotal: lots kB\n", "proc/self/cgroup": "::\n\n0\n", "sys/fs/cgroup/memory.max": "-1\n"}, 0},
 	} {
 		root := fstest.MapFS{}
 		for file, text := range c.files {

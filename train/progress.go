@@ -103,9 +103,6 @@ func (b *bar) Step(p Progress) {
 	}
 }
 
-// mostLeft is the largest number of seconds left that a bar shows. A Duration holds 292 years.
-const mostLeft = 9e9
-
 func (b *bar) draw() {
 	p := b.now
 	b.drawn = time.Now()
@@ -115,7 +112,7 @@ func (b *bar) draw() {
 	}
 	text += b.best
 	if passed, done := b.drawn.Sub(b.began), p.Step-b.first; done > 0 {
-		left := time.Duration(min(passed.Seconds()/float64(done)*float64(p.Steps-p.Step), mostLeft) * float64(time.Second))
+		left := time.Duration(float64(passed) / float64(done) * float64(p.Steps-p.Step))
 		text += fmt.Sprintf("  %v, %v left", passed.Round(time.Second), left.Round(time.Second))
 	}
 	share := float64(p.Step) / float64(max(p.Steps, 1))

@@ -37,24 +37,6 @@ func TestResumeIsBitEqual(t *testing.T) {
 	}
 }
 
-// After a crash the folder holds the last checkpoint, and perhaps later lines in the log and a
-// later best.safetensors.
-func TestResumeAfterCrash(t *testing.T) {
-	whole := fit(t, tiny(t))
-	cfg := tiny(t)
-	first := newTrainer(t, cfg)
-	ctx, cancel := context.WithCancel(t.Context())
-	first.reporter = stopAt(11, cancel)
-	begin := must.Get(os.ReadFile(first.run.path(checkpointFile)))(t)
-	if err := first.Fit(ctx); !errors.Is(err, ErrInterrupted) {
-		t.Fatal(err)
-	}
-	must.Do(t, os.WriteFile(first.run.path(checkpointFile), begin, 0o644))
-	first.Close()
-	again := reload(t, cfg)
-	sameRun(t, "crash", whole, fit(t, again))
-}
-
 // A finished run can be resumed with a larger budget. Other values cannot change.
 func TestResumeAndChange(t *testing.T) {
 	cfg := tiny(t, "optim.schedule=constant", "train.epochs=2")

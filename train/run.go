@@ -37,7 +37,6 @@ type Run struct {
 
 	files  atomicfile.Files
 	locked *filelock.Lock
-	logged bool // this process has written to metrics.jsonl
 }
 
 // newRun returns the run in a folder. A nil file system is that of the operating system.

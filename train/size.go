@@ -90,7 +90,7 @@ func outputLen(info dataset.Info) float64 {
 // arguments say what they are for.
 func checkMemory(need float64, what string, args ...any) error {
 	if has := memoryLimit(os.DirFS("/")); has > 0 && need > has {
-		return configErrorf("%s takes %.3g GiB of memory, expected at most %.3g, what the machine, its control groups and ulimit allow", fmt.Sprintf(what, args...), need/(1<<30), has/(1<<30))
+		return configErrorf("%s takes %.3g GiB of memory, expected at most %.3g, what the machine and its control groups allow", fmt.Sprintf(what, args...), need/(1<<30), has/(1<<30))
 	}
 	return nil
 }

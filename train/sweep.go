@@ -137,6 +137,9 @@ func (s Sweep) disk() atomicfile.Files {
 	return atomicfile.Files{FS: cmp.Or[atomicfile.FS](s.files, atomicfile.OS{})}
 }
 
+// maxRuns is the largest number of runs.
+const maxRuns = 10_000
+
 // runs lists the runs. It validates their configurations and rejects equal ones.
 func (s Sweep) runs() ([]SweepRun, error) {
 	if s.Seeds < 1 {
@@ -145,8 +148,12 @@ func (s Sweep) runs() ([]SweepRun, error) {
 	if err := checkAxes(s.Axes); err != nil {
 		return nil, err
 	}
-	if size := s.maxTable(); size > maxSweep {
-		return nil, configErrorf("sweep: %s of the runs could have %.0f bytes, expected at most %d: divide the grid into several sweeps", sweepFile, size, maxSweep)
+	count := float64(s.Seeds)
+	for _, a := range s.Axes {
+		count *= float64(len(a.Values))
+	}
+	if count > maxRuns {
+		return nil, configErrorf("sweep: %.0f runs, expected at most %d: divide the grid into several sweeps", count, maxRuns)
 	}
 	grid := [][]string{nil}
 	for _, a := range s.Axes {

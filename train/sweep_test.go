@@ -198,23 +198,6 @@ func TestSweepPresets(t *testing.T) {
 	}
 }
 
-// A sweep whose process ended before the first checkpoint of a run can be started again.
-func TestSweepAfterCrash(t *testing.T) {
-	s := Sweep{Base: tiny(t, "train.epochs=1").Config, Load: loadEchoes, Dir: t.TempDir(), Seeds: 2}
-	must.Get(s.Run(t.Context()))(t)
-	want := table(t, s.Dir)
-	files := must.Get(filepath.Glob(filepath.Join(s.Dir, "seed=2", "*")))(t)
-	for _, f := range files {
-		if filepath.Base(f) != configFile {
-			must.Do(t, os.RemoveAll(f))
-		}
-	}
-	must.Get(s.Run(t.Context()))(t)
-	if got := table(t, s.Dir); !reflect.DeepEqual(got, want) {
-		t.Errorf("table %v, expected %v", got, want)
-	}
-}
-
 // Rows may be recorded in any order; the table has that of the grid. Until Close the folder is
 // locked.
 func TestSweepFolder(t *testing.T) {

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"errors"
 	"io"
 	"maps"
 	"path/filepath"
@@ -104,6 +103,7 @@ func TestSweepCheckpoint(t *testing.T) {
 		"both damaged":                {damage(checkpointFile, previousFile), "", -1, []any{ErrData, path(checkpointFile), path(previousFile)}},
 		"damaged, no previous":        {both(damage(checkpointFile), remove(previousFile)), "", -1, []any{ErrData, path(checkpointFile)}},
 		"missing, previous damaged":   {both(remove(checkpointFile), damage(previousFile)), "", -1, []any{ErrData, path(previousFile)}},
+		"missing, other version":      {both(remove(checkpointFile), version(previousFile)), "", -1, []any{ErrConfig, "version 9", checkpointFile + " is missing"}},
 		"other version":               {version(checkpointFile), "", -1, []any{ErrConfig, path(checkpointFile), "version 9"}},
 		"damaged, other version":      {both(version(previousFile), damage(checkpointFile)), "", -1, []any{ErrConfig, path(previousFile), "version 9"}},
 		"a folder":                    {func(s *Sweep) { remove(checkpointFile)(s); must.Do(t, s.files.Mkdir(path(checkpointFile), 0o777)) }, "", -1, []any{path(checkpointFile)}},
@@ -157,60 +157,4 @@ func TestSweepCheckpointOfMovedData(t *testing.T) {
 	for _, err := range []error{err, runErr} {
 		must.Fail(t, err, ErrConfig, "data.size: there 5, here 6")
 	}
-}
-
-// If a file operation fails while a sweep examines the folder of a run, the sweep finds the run or
-// ends with the error of that operation. It does not begin the run again.
-func TestSweepCheckpointFaults(t *testing.T) {
-	stopped := stoppedSweep(t)
-	complete := stopped
-	complete.files = stopped.files.(*memfs.FS).PowerCut(memfs.Nothing)
-	must.Get(complete.Run(t.Context()))(t)
-	damaged := stopped.files.(*memfs.FS).PowerCut(memfs.Nothing)
-	must.Do(t, damaged.Remove(filepath.Join(stopped.Dir, "seed=1", filepath.FromSlash(checkpointFile))))
-	tried := 0
-	each := func(what string, start atomicfile.FS, try func(s Sweep) (found bool, err error)) {
-		memfs.EachFault(start.(*memfs.FS), []memfs.Mode{memfs.Once, memfs.Dead}[:must.Cases(1, 2)], func(f *memfs.FS, fault *memfs.Fault) {
-			s := stopped
-			s.files = f
-			found, err := try(s)
-			if !fault.Over() {
-				must.Do(t, err)
-				return
-			}
-			tried++
-			named := err != nil && (strings.Contains(err.Error(), fault.Path) || strings.Contains(err.Error(), s.Dir))
-			if (err != nil || !found) && (!errors.Is(err, fault.Err) || !named || blamesFiles(err)) {
-				t.Errorf("%s: %v: found %t, error %v", what, fault, found, err)
-			}
-		})
-	}
-	checkpoint := func(want string) func(s Sweep) (bool, error) {
-		return func(s Sweep) (bool, error) {
-			f, err := s.Open()
-			if err != nil {
-				return false, err
-			}
-			name, err := f.Checkpoint(t.Context(), 0)
-			return name == want, err
-		}
-	}
-	each("the last checkpoint", stopped.files, checkpoint(checkpointFile))
-	each("the previous checkpoint", damaged, checkpoint(previousFile))
-	each("Run", stopped.files, func(s Sweep) (found bool, err error) {
-		ctx, cancel := context.WithCancel(t.Context())
-		s.Begin = func(_, _ int, _ string, tr *Trainer) {
-			found = tr.Step() == 3
-			cancel()
-		}
-		if _, err = s.Run(ctx); found {
-			err = nil // Fit ends with an error
-		}
-		return found, err
-	})
-	each("a complete run", complete.files, func(s Sweep) (bool, error) {
-		f, err := s.Open()
-		return err == nil && f.Complete(0), err
-	})
-	t.Logf("%d faults", tried)
 }

@@ -98,30 +98,8 @@ func readSweep(files atomicfile.Files, dir, table string) (*SweepTable, error) {
 	return t, nil
 }
 
-// Bounds of a table.
-const (
-	maxSweep = 4 << 20 // bytes: more than 10,000 runs
-	maxRow   = 192     // bytes of a row after its values
-)
-
-// maxTable bounds the bytes of the sweep's table.
-func (s Sweep) maxTable() float64 {
-	runs, size := float64(s.Seeds), float64(len(strings.Join(sweepColumns, ",")))
-	for _, a := range s.Axes {
-		runs *= float64(len(a.Values))
-		size += quoted(a.Name())
-	}
-	size += runs * maxRow
-	for _, a := range s.Axes {
-		for _, v := range a.Values {
-			size += runs / float64(len(a.Values)) * quoted(v)
-		}
-	}
-	return size
-}
-
-// quoted bounds the bytes of a field in a table, with the comma.
-func quoted(field string) float64 { return float64(len(field) + strings.Count(field, `"`) + 3) }
+// maxSweep is the largest size of a table in bytes.
+const maxSweep = 16 << 20
 
 func parseSweep(text []byte) (*SweepTable, error) {
 	in := csv.NewReader(bytes.NewReader(text)) // every record has as many fields as the first

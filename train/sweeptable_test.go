@@ -1,16 +1,13 @@
 package train
 
 import (
-	"bytes"
 	"errors"
-	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
@@ -45,47 +42,6 @@ func TestSweepTableConfig(t *testing.T) {
 	}
 	if _, err := cfg.Value("ssm.colour"); !errors.Is(err, ErrConfig) {
 		t.Errorf("unknown key: error %v", err)
-	}
-}
-
-// A table that is larger than the bound is a damaged one: the sweep starts without its rows. A grid
-// whose table could exceed the bound is rejected before anything is allocated or written.
-func TestLargeTables(t *testing.T) {
-	s := Sweep{Base: tiny(t).Config, Dir: t.TempDir(), Seeds: 1, Axes: []Axis{{[]string{"ssm.init"}, []string{"inv"}}}}
-	path := filepath.Join(s.Dir, sweepFile)
-	must.Do(t, os.WriteFile(path, nil, 0o666))
-	must.Do(t, os.Truncate(path, maxSweep+1))
-	must.Reject(ReadSweep(s.Dir))(t, ErrData, atomicfile.ErrTooLarge, path)
-	f := must.Get(s.Open())(t)
-	must.Equal(t, f.Complete(0), false, "run of a table that is too large")
-	must.Do(t, f.Close())
-
-	s.Seeds, s.Dir = 40_000, filepath.Join(t.TempDir(), "new")
-	var err error
-	must.Allocates(t, 1<<20, func() { _, err = s.Open() }, "40,000 runs")
-	must.Fail(t, err, ErrConfig, "expected at most 4194304")
-	if _, err := os.Stat(s.Dir); err == nil {
-		t.Errorf("%s was made", s.Dir)
-	}
-}
-
-// The bound of a table's bytes holds for the longest rows.
-func TestMaxTable(t *testing.T) {
-	longest := -math.MaxFloat64 / 9 * 1.0000051
-	s := Sweep{Seeds: 3, Axes: []Axis{{[]string{"a"}, []string{`""`, "x,y"}}, {[]string{"b", `c"`}, []string{"1", "22", "333"}}}}
-	var rows []SweepRow
-	for _, a := range s.Axes[0].Values {
-		for _, b := range s.Axes[1].Values {
-			for range s.Seeds {
-				rows = append(rows, SweepRow{Values: []string{a, b}, Seed: math.MaxUint64, Test: &Result{Accuracy: longest, RMSE: longest}, Level: "avx2+avx512+generic+neon",
-					Best: &Metrics{Epoch: math.MaxInt, Step: math.MaxInt, ValLoss: longest, ValAccuracy: &longest, ValRMSE: &longest, RelativeMSE: &longest}})
-			}
-		}
-	}
-	var text bytes.Buffer
-	must.Do(t, writeRows(&text, s.Axes, rows))
-	if most := s.maxTable(); float64(text.Len()) > most || float64(text.Len()) < most/2 {
-		t.Errorf("a table of %d bytes, the bound is %.0f", text.Len(), most)
 	}
 }
 
