@@ -129,9 +129,9 @@ func blamesFiles(err error) bool { return errors.Is(err, ErrData) || errors.Is(e
 // faults returns the modes of failure to try: in the short form, one operation fails.
 func faults() []memfs.Mode { return memfs.Modes[:must.Cases(1, len(memfs.Modes))] }
 
-// If any file operation of a run fails, new or resumed, the run ends with an error of that operation
-// or goes on. Afterwards, and after a power cut, it can be resumed from the last saved step and ends
-// with the same bits. A checkpoint that cannot be read does not count as damaged.
+// If any file operation of a run fails, new or resumed, the run ends with an error of that
+// operation or goes on. Afterwards, and after a power cut, it can be resumed from the last saved
+// step and ends with the same bits. A checkpoint that cannot be read does not count as damaged.
 func TestEveryFaultOfRun(t *testing.T) {
 	r := least(t)
 	want, _ := undisturbed(t, memfs.New(), r)
