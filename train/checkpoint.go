@@ -94,8 +94,8 @@ func (t *Trainer) accept(f *safetensors.File, s state) error {
 	return nil
 }
 
-// restore sets the trainer's tensors and state to those of a checkpoint. After an error, the tensors
-// are not those of any state.
+// restore sets the trainer's tensors and state to those of a checkpoint. After an error, the
+// tensors are not those of any state.
 func (t *Trainer) restore(f *safetensors.File, s state) error {
 	arrays := make(map[string]*safetensors.Array, len(f.Arrays))
 	for i := range f.Arrays {

@@ -14,8 +14,8 @@ import (
 	"slices"
 )
 
-// appendLog adds a JSON object to metrics.jsonl, in one write, and syncs the file and the folder. An
-// earlier process may have created the file and ended before it could sync the folder.
+// appendLog adds a JSON object to metrics.jsonl, in one write, and syncs the file and the folder.
+// An earlier process may have created the file and ended before it could sync the folder.
 func (r *Run) appendLog(v any) (err error) {
 	if r.Dir == "" {
 		return nil
