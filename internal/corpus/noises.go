@@ -20,7 +20,7 @@ var kinds = map[string][]kind{
 		{"white", white}, {"pink", pink}, {"brown", brown}, {"hum", hum}, {"chord", chord}, {"sweep", sweep}, {"crackle", crackle},
 		{"wind", wind},
 	},
-	Test: {{"blue", blue}, {"band", band}, {"murmur", murmur}, {"melody", melody}, {"knocks", knocks}},
+	Test: {{"blue", blue}, {"band", band}, {"murmur", murmur}, {"melody", melody}, {"siren", siren}, {"beeps", beeps}, {"knocks", knocks}},
 }
 
 // noiseSeconds is the length of a file of noise.
@@ -192,6 +192,34 @@ func sweep(s *synth.Synth, n int) []float64 {
 		up := 1 - math.Abs(1-2*math.Mod(float64(i)/s.Rate/period, 1))
 		phase += 2 * math.Pi * low * math.Pow(high/low, up) / s.Rate
 		x[i] = math.Sin(phase)
+	}
+	return x
+}
+
+// siren switches between two pitches, or slides between them.
+func siren(s *synth.Synth, n int) []float64 {
+	low, ratio, period := logarithmic(s, 400, 900), s.Between(1.1, 1.8), logarithmic(s, 0.3, 3)
+	hard, fall := s.Below(2) == 0, s.Between(0, 0.6)
+	x, phase := make([]float64, n), 0.0
+	for i := range x {
+		up := (1 - math.Cos(2*math.Pi*float64(i)/s.Rate/period)) / 2
+		if hard {
+			up = math.Round(up)
+		}
+		phase += low * math.Pow(ratio, up) / s.Rate
+		x[i] = partials(phase, 1, fall, s.Rate/low/2)
+	}
+	return x
+}
+
+// beeps are tones of a device, with pauses.
+func beeps(s *synth.Synth, n int) []float64 {
+	f, on, off, fall := logarithmic(s, 300, 3000), logarithmic(s, 0.05, 0.6), logarithmic(s, 0.05, 1), s.Between(0, 0.5)
+	x := make([]float64, n)
+	for i := range x {
+		if t := math.Mod(float64(i)/s.Rate, on+off); t < on {
+			x[i] = math.Min(1, math.Min(t, on-t)/0.005) * partials(t, f, fall, s.Rate)
+		}
 	}
 	return x
 }
