@@ -118,12 +118,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // The names in the broker.
 const (
-	runsStream  = "S4D_RUNS"
-	runsSubject = "s4d.runs." // SWEEP.RUN
-	consumer    = "workers"
-	bucket      = "S4D"           // of the key-value store and of the object store
-	progressOf  = "s4d.progress." // SWEEP
-	dataOf      = "s4d.data."     // SWEEP: requests for data
+	bucket      = "S4D"       // of the key-value store and of the object store
+	dataSubject = "s4d.data." // SWEEP: requests for data
 )
 
 // requestTime bounds a request to the broker.
@@ -132,14 +128,12 @@ const requestTime = 5 * time.Second
 // store is the part of the broker that coordinators and workers use.
 type store struct {
 	nc      *nats.Conn
-	js      jetstream.JetStream
 	kv      jetstream.KeyValue
 	objects jetstream.ObjectStore
 }
 
-// create makes what the broker lacks. lease is the time after which a run whose worker is silent is
-// given to another one. If replicas is 0, each stream keeps its number of replicas.
-func create(ctx context.Context, nc *nats.Conn, lease time.Duration, replicas int) (*store, error) {
+// create makes what the broker lacks. If replicas is 0, each stream keeps its number of replicas.
+func create(ctx context.Context, nc *nats.Conn, replicas int) (*store, error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*requestTime)
 	defer cancel()
 	js, err := jetstream.New(nc)
@@ -154,18 +148,7 @@ func create(ctx context.Context, nc *nats.Conn, lease time.Duration, replicas in
 		}
 		return max(replicas, 1)
 	}
-	_, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: runsStream, Description: "runs of s4d-fast sweeps", Subjects: []string{runsSubject + "*.*"},
-		Retention: jetstream.WorkQueuePolicy, Replicas: copies(runsStream),
-	})
-	if err == nil {
-		_, err = js.CreateOrUpdateConsumer(ctx, runsStream, jetstream.ConsumerConfig{
-			Durable: consumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: lease, MaxDeliver: -1, MaxAckPending: -1,
-		})
-	}
-	if err == nil {
-		_, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucket, Description: "states of s4d-fast runs", Replicas: copies("KV_" + bucket)})
-	}
+	_, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucket, Description: "states of s4d-fast runs", Replicas: copies("KV_" + bucket)})
 	if err == nil {
 		_, err = js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket, Description: "files of s4d-fast runs", Replicas: copies("OBJ_" + bucket)})
 	}
@@ -178,12 +161,12 @@ func create(ctx context.Context, nc *nats.Conn, lease time.Duration, replicas in
 // open returns the store that a coordinator has made.
 func open(ctx context.Context, nc *nats.Conn) (*store, error) {
 	s := &store{nc: nc}
-	var err error
-	if s.js, err = jetstream.New(nc); err == nil {
-		s.kv, err = s.js.KeyValue(ctx, bucket)
+	js, err := jetstream.New(nc)
+	if err == nil {
+		s.kv, err = js.KeyValue(ctx, bucket)
 	}
 	if err == nil {
-		s.objects, err = s.js.ObjectStore(ctx, bucket)
+		s.objects, err = js.ObjectStore(ctx, bucket)
 	}
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		return nil, errors.New("cluster: no sweep has been started on this server")

@@ -7,17 +7,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
@@ -28,7 +26,6 @@ type Coordinator struct {
 	// (train.SweepFolder.CheckData and Checkpoint).
 	Sweep train.Sweep
 	// Lease is the time after which a run whose worker is silent is given to another one; 0: 10 s.
-	// All sweeps of a broker have the lease of the last one.
 	Lease time.Duration
 	// Replicas is the number of servers of a cluster that store each item. 0: as many as they are
 	// now, and one where the broker has none.
@@ -44,7 +41,7 @@ type Coordinator struct {
 // Status is the state of a run.
 type Status struct {
 	Name   string
-	State  string // queued, running, stopped, done or failed
+	State  string // queued, running, stopping, stopped, done or failed
 	Worker string
 	Step   int // complete steps
 	Steps  int // planned ones; 0: not known
@@ -57,11 +54,8 @@ type Status struct {
 // LeastLease is the shortest lease: workers renew theirs three times in it.
 const LeastLease = time.Second
 
-// usualLease is the default of Coordinator.Lease.
-const usualLease = 10 * time.Second
-
-// poll is the time after which the coordinator looks for what it missed while the broker could not
-// be reached.
+// poll is the time after which the coordinator reads all entries again, to find what it missed
+// while the broker could not be reached.
 const poll = 10 * time.Second
 
 // sweep is a sweep that a Coordinator works on.
@@ -78,8 +72,8 @@ type sweep struct {
 
 // Run makes all runs that are not complete, and writes their results as Sweep.Run does. A run that
 // fails does not stop the others; the errors come at the end. If ctx is cancelled, workers store
-// checkpoints and stop, the runs leave the queue, and the error is train.ErrInterrupted. The broker
-// keeps the checkpoints until the sweep is complete.
+// checkpoints and stop, and the error is train.ErrInterrupted. The broker keeps the checkpoints
+// until the sweep is complete.
 func (c *Coordinator) Run(ctx context.Context, nc *nats.Conn) ([]train.SweepRow, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -90,12 +84,6 @@ func (c *Coordinator) Run(ctx context.Context, nc *nats.Conn) ([]train.SweepRow,
 	}
 	defer folder.Close()
 	s := &sweep{Coordinator: c, folder: folder, open: map[int]bool{}, state: make([]Status, len(folder.Runs))}
-	if err := recoverFolders(atomicfile.System(), c.Sweep.Dir); err != nil {
-		return nil, err
-	}
-	if err := s.describe(ctx); err != nil {
-		return folder.Rows(), err
-	}
 	for i := range folder.Runs {
 		s.state[i] = Status{Name: folder.Runs[i].Name(), State: done}
 		if folder.Complete(i) {
@@ -104,45 +92,32 @@ func (c *Coordinator) Run(ctx context.Context, nc *nats.Conn) ([]train.SweepRow,
 			}
 			continue
 		}
-		if name := filepath.Base(folder.Runs[i].Dir); len(name) > maxName {
-			return folder.Rows(), fmt.Errorf("cluster: the folder of run %.80s… has a name of %d bytes, expected at most %d: use shorter values", name, len(name), maxName)
-		}
 		s.open[i], s.state[i].State = true, queued
 	}
 	if len(s.open) == 0 {
 		return folder.Rows(), nil
 	}
-	if s.store, err = create(ctx, nc, cmp.Or(c.Lease, usualLease), c.Replicas); err != nil {
-		if ctx.Err() != nil {
-			err = errInterrupted
+	if err = s.describe(ctx); err == nil {
+		s.store, err = create(ctx, nc, c.Replicas)
+	}
+	if err == nil {
+		err = s.run(ctx)
+	}
+	switch {
+	case ctx.Err() != nil && len(s.open) > 0:
+		err = fmt.Errorf("cluster: %w", train.ErrInterrupted)
+		if s.store != nil {
+			err = errors.Join(err, s.drain())
 		}
-		return folder.Rows(), err
-	}
-	err = s.run(ctx)
-	if ctx.Err() != nil && len(s.open) > 0 {
-		return folder.Rows(), s.drain()
-	}
-	if err != nil {
-		return folder.Rows(), err
-	}
-	if len(s.errs) == 0 {
+	case err == nil && len(s.errs) == 0:
 		s.clean()
 	}
-	return folder.Rows(), errors.Join(s.errs...)
+	return folder.Rows(), errors.Join(append(s.errs, err)...)
 }
-
-// errInterrupted is the error of a sweep that was cancelled.
-var errInterrupted = fmt.Errorf("cluster: %w", train.ErrInterrupted)
 
 // describe makes the jobs and the name of the sweep, which is a hash of all of them.
 func (s *sweep) describe(ctx context.Context) error {
 	h, known := sha256.New(), map[string]dataRef{}
-	step := func() error {
-		if ctx.Err() != nil {
-			return errInterrupted
-		}
-		return nil
-	}
 	for i := range s.folder.Runs {
 		r := &s.folder.Runs[i]
 		text, err := r.Config.Encode()
@@ -153,13 +128,10 @@ func (s *sweep) describe(ctx context.Context) error {
 		if s.MapPaths != nil {
 			cfg := r.Config
 			err = s.MapPaths(&cfg, func(path string) (string, error) {
-				if err := step(); err != nil {
-					return "", err
-				}
 				ref, ok := known[path]
 				if !ok {
 					s.Log.Info("computing the hash of the data", "path", path)
-					if ref, err = treeOf(path, math.MaxInt64, step); err != nil {
+					if ref, err = treeOf(ctx, path); err != nil {
 						return "", err
 					}
 					known[path] = ref
@@ -183,27 +155,21 @@ func (s *sweep) describe(ctx context.Context) error {
 
 // run queues the runs and collects their results, until there are none left or ctx ends.
 func (s *sweep) run(ctx context.Context) error {
-	if err := s.kv.Purge(ctx, stopKey(s.id)); err != nil {
+	requests := make(chan *nats.Msg, 256)
+	sub, err := s.nc.ChanSubscribe(dataSubject+s.id, requests)
+	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
-	if err := s.enqueue(ctx, true); err != nil {
-		return err
-	}
-	reports := make(chan *nats.Msg, 256)
-	requests := make(chan *nats.Msg, 256)
-	for subject, to := range map[string]chan *nats.Msg{progressOf: reports, dataOf: requests} {
-		sub, err := s.nc.ChanSubscribe(subject+s.id, to)
-		if err != nil {
-			return fmt.Errorf("cluster: %w", err)
-		}
-		defer sub.Unsubscribe()
-	}
+	defer sub.Unsubscribe()
 	serving, cancel := context.WithCancel(ctx)
 	served := make(chan struct{})
 	go func() { s.serve(serving, requests); close(served) }()
 	defer func() { cancel(); <-served }()
 
-	watch, err := s.kv.Watch(ctx, s.id+".*")
+	if err := s.enqueue(ctx); err != nil {
+		return err
+	}
+	watch, err := s.kv.Watch(ctx, entryPrefix+s.id+".*")
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
@@ -219,27 +185,22 @@ func (s *sweep) run(ctx context.Context) error {
 				return errors.New("cluster: the connection to the broker was closed")
 			}
 			if got != nil && got.Operation() == jetstream.KeyValuePut {
-				err = s.changed(ctx, got.Key(), got.Value())
+				err = s.changed(ctx, got.Key(), got.Value(), got.Revision())
 			}
-		case m := <-reports:
-			s.report(m.Data)
 		case <-tick.C:
-			err = s.enqueue(ctx, false)
+			err = s.readAll(ctx)
 		}
 		if errors.As(err, new(brokerError)) {
 			s.Log.Warn("broker", "error", err)
-			err = nil
-		}
-		if err != nil {
+		} else if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// enqueue queues each run that has no result and is not in the queue, and collects results. A run
-// that failed before is tried again at the start.
-func (s *sweep) enqueue(ctx context.Context, start bool) error {
+// enqueue queues the runs that have no result. A run that failed before is tried again.
+func (s *sweep) enqueue(ctx context.Context) error {
 	for i, j := range s.jobs {
 		if !s.open[i] {
 			continue
@@ -248,23 +209,11 @@ func (s *sweep) enqueue(ctx context.Context, start bool) error {
 		switch {
 		case errors.Is(err, errOver):
 			err = s.begin(ctx, i)
-		case err != nil:
-		case e.Status == done, e.Status == failed && !start:
-			err := s.settle(ctx, i, e)
-			if errors.As(err, new(brokerError)) { // the next tick tries again
-				s.Log.Warn("broker", "error", err)
-			} else if err != nil {
-				return err
-			}
-			continue
-		case e.Status == failed:
+		case err == nil && e.Status == failed:
 			e.Status, e.Errors, e.Claims, e.Error = queued, 0, 0, ""
 			_, err = write(ctx, s.kv, j.key(), e, rev)
 		}
-		if err == nil {
-			err = s.publish(ctx, j)
-		}
-		if err != nil {
+		if err != nil && !conflict(err) {
 			return err
 		}
 	}
@@ -272,11 +221,12 @@ func (s *sweep) enqueue(ctx context.Context, start bool) error {
 	return nil
 }
 
-// begin makes the entry of a run. If the folder of the sweep has a checkpoint of it, the run starts
-// from there. If SweepFolder.Checkpoint fails, begin returns its error and changes no file.
+// begin makes the job and the entry of a run. If the folder of the sweep has a checkpoint of it,
+// the run starts from there. If SweepFolder.Checkpoint fails, begin returns its error and changes
+// no file.
 func (s *sweep) begin(ctx context.Context, i int) error {
 	j, dir := s.jobs[i], s.folder.Runs[i].Dir
-	e := entry{Version: version, Name: j.Name, Status: queued}
+	e := entry{Version: version, Name: j.Name, Status: queued, Lease: cmp.Or(s.Lease, 10*time.Second)}
 	checkpoint, err := s.folder.Checkpoint(ctx, i)
 	if err != nil {
 		return err
@@ -296,27 +246,15 @@ func (s *sweep) begin(ctx context.Context, i int) error {
 			return err
 		}
 	}
-	text, err := json.Marshal(e)
-	if err != nil {
-		return fmt.Errorf("cluster: %w", err)
-	}
-	if _, err := s.kv.Create(ctx, j.key(), text); err != nil && !conflict(err) {
-		return brokerError{fmt.Errorf("cluster: entry %s: %w", j.key(), err)}
-	}
-	return nil
-}
-
-// publish puts a job into the queue unless it is there already.
-func (s *sweep) publish(ctx context.Context, j *job) error {
 	text, err := json.Marshal(j)
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
-	_, err = s.js.Publish(ctx, runsSubject+j.key(), text, jetstream.WithExpectLastSequencePerSubject(0))
-	if err != nil && !conflict(err) {
-		return brokerError{fmt.Errorf("cluster: queue: %w", err)}
+	if _, err := s.kv.Put(ctx, jobPrefix+j.key(), text); err != nil {
+		return fmt.Errorf("cluster: job %s: %w", j.key(), err)
 	}
-	return nil
+	_, err = write(ctx, s.kv, j.key(), e, 0)
+	return err
 }
 
 // serve puts data into the object store for workers that do not have them.
@@ -338,19 +276,15 @@ func (s *sweep) serve(ctx context.Context, requests <-chan *nats.Msg) {
 // send puts the data with a hash into the object store, unless they are there.
 func (s *sweep) send(ctx context.Context, hash string) error {
 	for _, j := range s.jobs {
-		for _, ref := range j.Data {
-			if ref.Hash != hash {
-				continue
-			}
-			if _, err := s.objects.GetInfo(ctx, ref.object(s.id)); err == nil {
-				return nil
-			}
-			return putObject(ctx, s.objects, ref.object(s.id), ref.Size, func() (io.ReadCloser, error) {
-				r, w := io.Pipe()
-				go func() { w.CloseWithError(pack(w, ref.Path)) }()
-				return r, nil
-			})
+		i := slices.IndexFunc(j.Data, func(r dataRef) bool { return r.Hash == hash })
+		if i < 0 {
+			continue
 		}
+		name := j.Data[i].object(s.id)
+		if _, err := s.objects.GetInfo(ctx, name); err == nil {
+			return nil
+		}
+		return putPacked(ctx, s.objects, name, j.Data[i].Path)
 	}
 	return fmt.Errorf("no data of this sweep have the hash %.80q", hash)
 }

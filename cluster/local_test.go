@@ -2,8 +2,6 @@ package cluster
 
 import (
 	"context"
-	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -23,74 +21,27 @@ func local(t *testing.T) (s train.Sweep, checkpoint string) {
 	return s, filepath.Join(s.Dir, "ssm.init=lin,seed=1", "last", "checkpoint.safetensors")
 }
 
-// A run that was begun without a cluster, and whose last checkpoint is damaged or missing,
-// continues from the previous one.
-func TestLocalPrevious(t *testing.T) {
-	for what, damage := range map[string]func(path string) error{
-		"damaged": func(path string) error { return os.Truncate(path, 100) },
-		"missing": os.Remove,
+// A run that was begun without a cluster continues from its last checkpoint, or from the previous
+// one if the last is damaged.
+func TestLocalCheckpoint(t *testing.T) {
+	for step, damage := range map[int]func(path string){
+		5: func(string) {},
+		4: func(path string) { must.Do(t, os.Truncate(path, 100)) },
 	} {
 		s, checkpoint := local(t)
-		must.Do(t, damage(checkpoint))
+		damage(checkpoint)
 		b := start(t)
 		first := 1 << 20 // step of the first run
 		work(t, connect(t, b), &Worker{Name: "only", Reporter: beginAt{holdAt{}, &first}})
 		must.Get((&Coordinator{Sweep: s, Log: logger(t)}).Run(t.Context(), connect(t, b)))(t)
-		must.Equal(t, first, 4, "%s: step at which the first run began", what)
+		must.Equal(t, first, step, "step at which the first run began")
 		same(t, s, alone(t, 1))
 	}
 }
 
-// A run that was begun without a cluster, and that cannot be read or is not that of the sweep, is
-// an error. Its folder stays as it is.
-func TestLocalUnreadable(t *testing.T) {
-	for what, c := range map[string]struct {
-		change func(t *testing.T, s *train.Sweep, checkpoint string)
-		want   string // in the error, after the path of the run
-	}{
-		"a link to itself": {func(t *testing.T, _ *train.Sweep, path string) {
-			must.Do(t, os.Remove(path))
-			if err := os.Symlink(filepath.Base(path), path); err != nil {
-				t.Skip("symbolic links are not available: ", err)
-			}
-		}, "/last/checkpoint.safetensors: "},
-		"a folder": {func(t *testing.T, _ *train.Sweep, path string) {
-			must.Do(t, os.Remove(path))
-			must.Do(t, os.Mkdir(path, 0o777))
-		}, "/last/checkpoint.safetensors: "},
-		"both damaged": {func(t *testing.T, _ *train.Sweep, path string) {
-			must.Do(t, os.Truncate(path, 100))
-			must.Do(t, os.Truncate(filepath.Join(filepath.Dir(path), "previous.safetensors"), 100))
-		}, "/last/previous.safetensors: "},
-		"another configuration": {func(t *testing.T, s *train.Sweep, _ string) {
-			must.Do(t, s.Base.Set("optim.lr=0.5"))
-		}, " has another configuration: optim.lr"},
-	} {
-		t.Run(what, func(t *testing.T) {
-			s, checkpoint := local(t)
-			c.change(t, &s, checkpoint)
-			run := filepath.Dir(filepath.Dir(checkpoint))
-			before := listing(t, run)
-			b := start(t)
-			work(t, connect(t, b), &Worker{Name: "only"})
-			must.Reject((&Coordinator{Sweep: s, Log: logger(t)}).Run(t.Context(), connect(t, b)))(t, "ssm.init=lin seed=1: ", run+filepath.FromSlash(c.want))
-			if !maps.Equal(listing(t, run), before) {
-				t.Errorf("%s has changed", run)
-			}
-		})
-	}
-}
-
-// listing returns the modes and contents of the files in a folder.
-func listing(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	must.Do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			all[path] = readFile(t, dir, must.Get(filepath.Rel(dir, path))(t))
-		}
-		all[path] += d.Type().String()
-		return err
-	}))
-	return all
+// A run that was begun without a cluster, and that is not that of the sweep, is an error.
+func TestLocalOther(t *testing.T) {
+	s, _ := local(t)
+	must.Do(t, s.Base.Set("optim.lr=0.5"))
+	must.Reject((&Coordinator{Sweep: s, Log: logger(t)}).Run(t.Context(), connect(t, start(t))))(t, "ssm.init=lin seed=1: ", " has another configuration: optim.lr")
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// A cluster of three servers that store three replicas loses the leader of the queue while a run is
-// in progress. The sweep continues on the other two.
+// A cluster of three servers that store three replicas loses the leader of the entries while a run
+// is in progress. The sweep continues on the other two.
 func TestReplicas(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for elections of the servers")
@@ -47,10 +47,10 @@ func TestReplicas(t *testing.T) {
 		defer close(until)
 		<-reached
 		js := must.Get(jetstream.New(nc))(t)
-		for _, name := range []string{"KV_" + bucket, "OBJ_" + bucket, runsStream} {
+		for _, name := range []string{"KV_" + bucket, "OBJ_" + bucket} {
 			info := must.Get(must.Get(js.Stream(t.Context(), name))(t).Info(t.Context()))(t)
 			must.Equal(t, info.Config.Replicas, 3, "replicas of %s", name)
-			if name == runsStream {
+			if name == "KV_"+bucket {
 				servers[info.Cluster.Leader].Shutdown()
 			}
 		}
@@ -59,8 +59,8 @@ func TestReplicas(t *testing.T) {
 	must.Get((&Coordinator{Sweep: s, Log: logger(t), Replicas: 3}).Run(t.Context(), dial(t, c)))(t)
 	same(t, s, alone(t, 2))
 
-	st := must.Get(create(t.Context(), nc, LeastLease, 0))(t) // of a second sweep, without a number of replicas
-	for _, name := range []string{"KV_" + bucket, "OBJ_" + bucket, runsStream} {
-		must.Equal(t, must.Get(st.js.Stream(t.Context(), name))(t).CachedInfo().Config.Replicas, 3, "replicas of %s", name)
+	st := must.Get(create(t.Context(), nc, 0))(t) // of a second sweep, without a number of replicas
+	for _, name := range []string{"KV_" + bucket, "OBJ_" + bucket} {
+		must.Equal(t, must.Get(must.Get(jetstream.New(st.nc))(t).Stream(t.Context(), name))(t).CachedInfo().Config.Replicas, 3, "replicas of %s", name)
 	}
 }

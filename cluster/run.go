@@ -9,62 +9,40 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/train"
 )
-
-// Causes of the end of a run's context.
-var (
-	errDrain = errors.New("the sweep was cancelled")
-	errStall = errors.New("no progress for too long")
-)
-
-// brokerError is an error for which neither the run nor its data are to blame.
-type brokerError struct{ error }
-
-func (e brokerError) Unwrap() error { return e.error }
 
 func levelName() string { return string(level.Current()) }
 
 // run is a run that a worker trains.
 type run struct {
 	*Worker
+	store *store
 	job   *job
 	lease *lease
 	log   *slog.Logger // of the worker and, while it trains, of the run's folder
+	away  bool         // the broker could not be reached for the last checkpoint
 
-	began  time.Time
-	active atomic.Int64 // time of the last sign of life, in nanoseconds
-	told   time.Time    // of the last progress message
-	away   bool         // the broker could not be reached for the last checkpoint
+	mu  sync.Mutex
+	now progress
 }
 
-func (r *run) alive() { r.active.Store(int64(time.Since(r.began))) }
-
-// step returns a function that is a sign of life, and that fails when ctx ends.
-func (r *run) step(ctx context.Context) func() error {
-	return func() error {
-		r.alive()
-		return ctx.Err()
-	}
-}
-
-// guarded trains the run while it renews the message. It stops as soon as another worker has the
-// run, or the coordinator cancels the sweep.
-func (r *run) guarded(ctx context.Context, msg jetstream.Msg, ackWait time.Duration) error {
+// guarded trains the run while it renews the lease. It stops as soon as another worker has the run,
+// or the coordinator cancels the sweep.
+func (r *run) guarded(ctx context.Context) error {
 	inner, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for sleep(inner, renewEvery(ackWait)) {
-			if err := r.renew(inner, msg); err != nil {
+		for sleep(inner, r.lease.entry().Lease/3) {
+			if err := r.renew(inner); err != nil {
 				cancel(err)
 			}
 		}
@@ -73,8 +51,7 @@ func (r *run) guarded(ctx context.Context, msg jetstream.Msg, ackWait time.Durat
 	cause := context.Cause(inner)
 	cancel(nil)
 	<-ended
-	dir := r.runDir()
-	defer os.RemoveAll(dir)
+	defer os.RemoveAll(r.runDir())
 	switch {
 	case errors.Is(err, errLost), errors.Is(err, errOver):
 		return err
@@ -82,10 +59,8 @@ func (r *run) guarded(ctx context.Context, msg jetstream.Msg, ackWait time.Durat
 		return cause
 	case err == nil:
 		return nil
-	case errors.Is(cause, errDrain):
-		return r.release(stopped, errDrain)
-	case errors.Is(cause, errStall):
-		return r.fail(fmt.Errorf("cluster: %s: %w (%v)", r.job.Name, errStall, r.Stall))
+	case errors.Is(cause, errStop), errors.Is(err, errStop):
+		return r.release(stopped, errStop)
 	case ctx.Err() != nil:
 		return r.release(queued, train.ErrInterrupted)
 	case errors.As(err, new(brokerError)):
@@ -94,55 +69,36 @@ func (r *run) guarded(ctx context.Context, msg jetstream.Msg, ackWait time.Durat
 	return r.fail(err)
 }
 
-// renewEvery returns the time between two renewals. A later sweep may shorten a lease of more than
-// usualLease to that without an effect on the run.
-func renewEvery(lease time.Duration) time.Duration { return min(lease, usualLease) / 3 }
-
-// renew keeps the message from being delivered again. An error of the broker is none: the run goes
-// on until another worker has it.
-func (r *run) renew(ctx context.Context, msg jetstream.Msg) error {
-	if time.Since(r.began)-time.Duration(r.active.Load()) > r.Stall {
-		return errStall
-	}
+// renew writes the progress into the entry. An error of the broker is none: the run goes on until
+// another worker has it.
+func (r *run) renew(ctx context.Context) error {
 	ask, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
-	if err := r.lease.check(ask); errors.Is(err, errLost) || errors.Is(err, errOver) {
+	r.mu.Lock()
+	now := r.now
+	r.mu.Unlock()
+	err := r.lease.update(ask, func(e *entry) { e.progress = now })
+	if errors.Is(err, errLost) || errors.Is(err, errOver) {
 		return err
 	}
-	if err := r.cancelled(ask); err != nil {
-		return err
-	}
-	_ = msg.InProgress()
-	return nil
+	return r.cancelled()
 }
 
-// cancelled returns errDrain if the coordinator has cancelled the sweep.
-func (r *run) cancelled(ctx context.Context) error {
-	if _, err := r.store.kv.Get(ctx, stopKey(r.job.Sweep)); err == nil {
-		return errDrain
+// cancelled returns errStop if the coordinator has cancelled the sweep.
+func (r *run) cancelled() error {
+	if r.lease.entry().Status == stopping {
+		return errStop
 	}
 	return nil
 }
-
-// stopKey is the key whose presence cancels a sweep.
-func stopKey(sweep string) string { return sweep + ".stop" }
 
 // train resumes the run in the worker's folder and trains it to its end.
 func (r *run) train(ctx context.Context) error {
-	cfg, err := r.job.config()
+	here, err := r.job.config()
 	if err != nil {
 		return err
 	}
-	transfer, cancel := r.store.connected(ctx)
-	err = get(transfer, atomicfile.System(), r.store.objects, r.runDir(), r.lease.entry().Files, r.step(transfer))
-	cancel()
-	if gone(err) {
-		r.log.Warn("the run starts again", "name", r.job.Name, "reason", err)
-		if err = os.RemoveAll(r.runDir()); err == nil {
-			err = r.lease.update(ctx, func(e *entry) { e.Files, e.Levels, e.Step = nil, nil, 0 })
-		}
-	}
-	if err != nil {
+	if err := r.restore(ctx); err != nil {
 		return err
 	}
 	own, closeLog, err := r.openLog()
@@ -150,10 +106,10 @@ func (r *run) train(ctx context.Context) error {
 		return err
 	}
 	defer closeLog()
-	own.Info("run", "worker", r.Name, "level", levelName(), "step", r.lease.entry().Step)
-	here := cfg // with the paths of this machine
-	r.cache.begin(r.job)
-	if r.MapPaths != nil {
+	if err := r.cache.begin(r.job); err != nil {
+		return fmt.Errorf("cluster: data: %w", err)
+	}
+	if r.MapPaths != nil { // to paths of this machine
 		if err := r.MapPaths(&here, func(path string) (string, error) { return r.data(ctx, path) }); err != nil {
 			return err
 		}
@@ -168,17 +124,15 @@ func (r *run) train(ctx context.Context) error {
 	for _, note := range data.Notes {
 		own.Info(note)
 	}
-	r.alive()
 	_, missing := os.Stat(filepath.Join(r.runDir(), train.RunFiles()[0]))
 	var t *train.Trainer
-	opt := train.Options{Dir: r.runDir(), Resume: missing == nil, Reporter: &progress{Reporter: r.Reporter, run: r, log: train.LogLines(own)}, Evaluated: r.alive, Saved: func() error {
-		r.alive()
-		return r.saved(ctx, t)
-	}}
+	opt := train.Options{Dir: r.runDir(), Resume: missing == nil, Reporter: &reporter{Reporter: r.Reporter, run: r, log: train.LogLines(own)},
+		Saved: func() error { return r.saved(ctx, t) }}
 	if t, err = train.New(ctx, here, data, opt); err != nil {
 		return err
 	}
 	defer t.Close()
+	own.Info("run", "worker", r.Name, "level", levelName(), "step", t.Step())
 	for _, warning := range t.Warnings() {
 		r.log.Warn(warning)
 	}
@@ -189,6 +143,20 @@ func (r *run) train(ctx context.Context) error {
 	}
 	own.Info("run complete", "step", t.Step(), "diverged", diverged)
 	return r.finish(ctx, t, resultOf(t, diverged))
+}
+
+// restore gets the last checkpoint. Without one, the run starts from the beginning.
+func (r *run) restore(ctx context.Context) error {
+	transfer, cancel := r.store.connected(ctx)
+	defer cancel()
+	err := get(transfer, r.store.objects, r.runDir(), r.lease.entry().Files)
+	if gone(err) {
+		r.log.Warn("the run starts again", "name", r.job.Name, "reason", err)
+		if err = os.RemoveAll(r.runDir()); err == nil {
+			err = r.lease.update(ctx, func(e *entry) { e.Files, e.Levels, e.progress = nil, nil, progress{} })
+		}
+	}
+	return err
 }
 
 // openLog opens the log in the run folder, to which r.log then writes too.
@@ -214,9 +182,7 @@ func (r *run) data(ctx context.Context, path string) (string, error) {
 		return "", fmt.Errorf("cluster: %s: the job lacks the data %.200q", r.job.Name, path)
 	}
 	ref := r.job.Data[i]
-	r.alive()
-	defer r.alive()
-	return r.cache.path(ctx, ref, r.step(ctx), func(ctx context.Context, dir string) error {
+	return r.cache.path(ctx, ref, func(dir string) error {
 		r.log.Info("fetching data", "path", ref.Path, "bytes", ref.Size)
 		return r.fetch(ctx, ref, dir)
 	})
@@ -225,17 +191,11 @@ func (r *run) data(ctx context.Context, path string) (string, error) {
 // fetch gets the data from the object store. If they are not there, it asks the coordinator to put
 // them there.
 func (r *run) fetch(ctx context.Context, ref dataRef, dir string) error {
+	ctx, cancel := r.store.connected(ctx)
+	defer cancel()
 	name := ref.object(r.job.Sweep)
-	limit := transferTime(ref.Size)
 	if _, err := r.store.objects.GetInfo(ctx, name); errors.Is(err, jetstream.ErrObjectNotFound) {
-		ask, cancel := context.WithTimeout(ctx, limit)
-		go func() { // the request ends at its own limit
-			for sleep(ask, r.Stall/4) {
-				r.alive()
-			}
-		}()
-		answer, err := r.store.nc.RequestWithContext(ask, dataOf+r.job.Sweep, []byte(ref.Hash))
-		cancel()
+		answer, err := r.store.nc.RequestWithContext(ctx, dataSubject+r.job.Sweep, []byte(ref.Hash))
 		if err != nil {
 			return brokerError{fmt.Errorf("cluster: data %s are not on this machine, and the coordinator does not answer: %w", ref.Path, err)}
 		}
@@ -243,28 +203,11 @@ func (r *run) fetch(ctx context.Context, ref dataRef, dir string) error {
 			return fmt.Errorf("cluster: data %s are not on this machine, and the coordinator cannot send them: %s", ref.Path, answer.Data)
 		}
 	}
-	r.alive()
-	transfer, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	in, err := r.store.objects.Get(transfer, name)
-	if err != nil {
-		return brokerError{fmt.Errorf("cluster: data %s: %w", ref.Path, err)}
-	}
-	defer in.Close()
-	err = unpack(stepReader{in, r.step(ctx)}, dir, ref.base(), ref.Size)
-	if err == nil {
-		_, err = io.Copy(io.Discard, in) // at its end the client checks the digest
-	}
-	if gone(in.Error()) {
+	err := getObject(ctx, r.store.objects, name, func(in io.Reader) error { return unpack(in, dir, ref.base(), ref.Size) })
+	if gone(err) {
 		_ = r.store.objects.Delete(ctx, name) // the next attempt asks the coordinator again
 	}
-	if err != nil {
-		if in.Error() != nil {
-			return brokerError{err}
-		}
-		return err
-	}
-	return nil
+	return err
 }
 
 // saved stores the checkpoint in the run folder. While the broker cannot be reached, training goes
@@ -285,14 +228,13 @@ func (r *run) saved(ctx context.Context, t *train.Trainer) error {
 	if err != nil {
 		r.log.Warn("checkpoint not stored", "name", r.job.Name, "step", t.Step(), "error", err)
 	}
-	return nil
+	return r.cancelled()
 }
 
 // finish stores the result. After an error of the broker it tries again, until the broker has the
 // result, another worker has the run, or ctx ends.
 func (r *run) finish(ctx context.Context, t *train.Trainer, res *result) error {
 	for logged := ""; ; {
-		r.alive()
 		err := r.storeFiles(context.WithoutCancel(ctx), t, res)
 		if !errors.As(err, new(brokerError)) {
 			return err
@@ -307,7 +249,8 @@ func (r *run) finish(ctx context.Context, t *train.Trainer, res *result) error {
 	}
 }
 
-// storeFiles stores the files of the run folder, and then the entry that names them.
+// storeFiles stores the files of the run folder, and then the entry that names them. The objects
+// of another worker have other names, so a worker that has lost the run overwrites none.
 func (r *run) storeFiles(ctx context.Context, t *train.Trainer, res *result) error {
 	c, err := r.job.config() // with the coordinator's paths and what the data have set
 	if err != nil {
@@ -322,7 +265,7 @@ func (r *run) storeFiles(ctx context.Context, t *train.Trainer, res *result) err
 	old := r.lease.entry().Files
 	transfer, cancel := r.store.connected(ctx)
 	defer cancel()
-	files, err := put(transfer, r.store.objects, r.runDir(), fmt.Sprintf("%s.%s", r.job.key(), r.lease.id), old, map[string][]byte{train.RunFiles()[0]: text})
+	files, err := put(transfer, r.store.objects, r.runDir(), r.job.key()+"."+r.lease.id, old, map[string][]byte{train.RunFiles()[0]: text})
 	if err != nil {
 		return err
 	}
@@ -337,41 +280,76 @@ func (r *run) storeFiles(ctx context.Context, t *train.Trainer, res *result) err
 			e.Status, e.Result = done, res
 		}
 	})
-	switch {
-	case err == nil:
+	if err == nil {
 		remove(ctx, r.store.objects, old, files)
-	case errors.Is(err, errLost), errors.Is(err, errOver):
-		// An earlier write that seemed to fail may have succeeded: the next worker has its files.
-		if e, _, now := read(ask, r.store.kv, r.job.key()); now == nil || errors.Is(now, errOver) {
-			remove(ctx, r.store.objects, files, append(slices.Clone(old), e.Files...))
-		}
 	}
 	return err
 }
 
 // release gives the run back. It returns why, or the error of the broker.
 func (r *run) release(status string, why error) error {
+	return r.leave(why, func(e *entry) { e.Status, e.Owner, e.Worker, e.Claims = status, "", "", 0 })
+}
+
+// fail records an error of the run and returns it. After some, the run is not tried again.
+func (r *run) fail(why error) error {
+	n := r.lease.entry().Errors + 1
+	return r.leave(why, func(e *entry) {
+		e.Errors, e.Status, e.Owner, e.Error = n, queued, "", fmt.Sprintf("%v (worker %s)", why, r.Name)
+		if n >= maxErrors {
+			e.Status = failed
+		}
+	})
+}
+
+func (r *run) leave(why error, change func(*entry)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTime)
 	defer cancel()
-	err := r.lease.update(ctx, func(e *entry) { e.Status, e.Lease, e.Worker, e.Claims = status, "", "", 0 })
-	if errors.Is(err, errLost) || errors.Is(err, errOver) {
+	if err := r.lease.update(ctx, change); errors.Is(err, errLost) || errors.Is(err, errOver) {
 		return err
 	}
 	return why
 }
 
-// fail records an error of the run and returns it. After some, the run is not tried again.
-func (r *run) fail(why error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), requestTime)
-	defer cancel()
-	n := r.lease.entry().Errors + 1
-	if err := r.lease.update(ctx, func(e *entry) {
-		e.Errors, e.Status, e.Error = n, queued, fmt.Sprintf("%v (worker %s)", why, r.Name)
-		if n >= maxErrors {
-			e.Status = failed
-		}
-	}); errors.Is(err, errLost) || errors.Is(err, errOver) {
-		return err
+// reporter notes the progress of a run, and passes it on.
+type reporter struct {
+	train.Reporter // may be nil
+	run            *run
+	log            train.Reporter // to the log of the run
+}
+
+func (p *reporter) Begin(now train.Progress) {
+	p.note(now)
+	if p.Reporter != nil {
+		p.Reporter.Begin(now)
 	}
-	return why
+}
+
+func (p *reporter) Step(now train.Progress) {
+	p.note(now)
+	if p.Reporter != nil {
+		p.Reporter.Step(now)
+	}
+}
+
+func (p *reporter) note(now train.Progress) {
+	p.run.mu.Lock()
+	defer p.run.mu.Unlock()
+	p.run.now = progress{now.Step, now.Steps, now.Epoch, now.Epochs, p.run.now.Validation}
+}
+
+func (p *reporter) Epoch(m train.Metrics, better bool) {
+	p.log.Epoch(m, better)
+	p.run.mu.Lock()
+	p.run.now.Validation = m.Validation()
+	p.run.mu.Unlock()
+	if p.Reporter != nil {
+		p.Reporter.Epoch(m, better)
+	}
+}
+
+func (p *reporter) End() {
+	if p.Reporter != nil {
+		p.Reporter.End()
+	}
 }

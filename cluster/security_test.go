@@ -82,7 +82,7 @@ func restricted(t *testing.T, address string) {
 
 	denied := make(chan string, 1)
 	worker.SetErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { denied <- err.Error() })
-	for _, subject := range []string{runsSubject + "0123456789abcdef.0", "$JS.API.STREAM.CREATE.OTHER", "$JS.API.STREAM.DELETE." + runsStream} {
+	for _, subject := range []string{"$KV." + bucket + "." + jobPrefix + testKey, "$JS.API.STREAM.CREATE.OTHER", "$JS.API.STREAM.DELETE.KV_" + bucket} {
 		must.Do(t, worker.Publish(subject, nil))
 		if text := <-denied; !strings.Contains(text, subject) || !strings.Contains(text, "Permissions Violation") {
 			t.Errorf("%s: %s", subject, text)
@@ -128,7 +128,7 @@ func TestCredentials(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "user.creds")
 	must.Do(t, os.WriteFile(path, creds, 0o600))
 	url := "nats://" + s.Addr().String()
-	must.Get(create(t.Context(), dial(t, Connection{URL: url, Credentials: path}), time.Second, 1))(t)
+	must.Get(create(t.Context(), dial(t, Connection{URL: url, Credentials: path}), 1))(t)
 	must.Reject(Connect(t.Context(), Connection{URL: url}))(t, "Authorization")
 }
 

@@ -3,6 +3,8 @@ package cluster
 import (
 	"testing"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
@@ -29,8 +31,7 @@ func TestSweep(t *testing.T) {
 	if objects, _ := st.objects.List(t.Context()); len(objects) != 0 {
 		t.Errorf("%d objects are left", len(objects))
 	}
-	queue := must.Get(st.js.Stream(t.Context(), runsStream))(t)
-	must.Equal(t, queue.CachedInfo().State.Msgs, 0, "messages in the queue")
+	must.Reject(st.kv.Keys(t.Context()))(t, jetstream.ErrNoKeysFound)
 	again := must.Get(c.Run(t.Context(), nc))(t)
 	must.Equal(t, len(again), 6, "rows of the complete sweep")
 }

@@ -22,13 +22,11 @@ import (
 // Worker trains the runs of sweeps, one at a time.
 type Worker struct {
 	Name string // for people; "": the host's name and the process
-	// Dir is the folder of the run that is being trained and of the data cache. One worker at a
-	// time uses it. "": a temporary one.
+	// Dir is the folder of the run that is being trained and of fetched data. One worker at a time
+	// uses it. "": a temporary one.
 	Dir     string
-	Cache   int64         // bytes that the data cache may have; 0: 10 GB
 	Threads int           // of training; 0: as the run says
 	Idle    time.Duration // without a run for so long, Run returns; 0: never
-	Stall   time.Duration // a run without progress for so long is given up; 0: 30 minutes
 	// Load loads the data of a run.
 	Load func(context.Context, train.Config) (*dataset.Dataset, error)
 	// MapPaths replaces each path of data in a configuration by that which f returns. nil: the data
@@ -37,9 +35,14 @@ type Worker struct {
 	Reporter train.Reporter // of every run's progress; nil: none
 	Log      *slog.Logger   // nil: none
 
-	store *store
-	cache *cache
-	tree  hashTree // treeOf, except in tests
+	cache cache
+	seen  map[string]sighting // by key
+}
+
+// sighting is when a worker first saw an entry with its present revision.
+type sighting struct {
+	rev  uint64
+	time time.Time
 }
 
 // Run takes runs until ctx is cancelled or the worker is idle. If ctx is cancelled, it stores a
@@ -55,15 +58,12 @@ func (w *Worker) Run(ctx context.Context, nc *nats.Conn) error {
 	if w.Threads < 0 || w.Threads > train.MaxThreads {
 		return fmt.Errorf("cluster: %d threads, expected 0 to %d", w.Threads, train.MaxThreads)
 	}
-	w.Stall = cmp.Or(w.Stall, 30*time.Minute)
-	if w.tree == nil {
-		w.tree = treeOf
-	}
 	closeFolder, err := w.folder()
 	if err != nil {
 		return err
 	}
 	defer closeFolder()
+	w.seen = map[string]sighting{}
 	idleSince, waiting := time.Now(), ""
 	for ctx.Err() == nil {
 		worked, err := w.next(ctx, nc)
@@ -87,97 +87,37 @@ func (w *Worker) Run(ctx context.Context, nc *nats.Conn) error {
 // folder makes and locks the worker's folder. closeFolder unlocks it, and removes it if it is
 // temporary.
 func (w *Worker) folder() (closeFolder func(), err error) {
-	temporary := w.Dir == ""
+	if temporary := w.Dir == ""; temporary {
+		if w.Dir, err = os.MkdirTemp("", "s4d-fast-worker-"); err != nil {
+			return nil, fmt.Errorf("cluster: %w", err)
+		}
+		w.cache.dir = filepath.Join(w.Dir, "data")
+		return func() { os.RemoveAll(w.Dir); w.Dir = "" }, nil
+	}
 	var lock *filelock.Lock
-	if temporary {
-		removeAbandoned()
-		w.Dir, lock, err = temporaryFolder()
-	} else if err = os.MkdirAll(w.Dir, 0o755); err == nil {
-		lock, err = filelock.Try(filepath.Join(w.Dir, lockName))
+	if err = os.MkdirAll(w.Dir, 0o755); err == nil {
+		lock, err = filelock.Try(filepath.Join(w.Dir, "lock"))
 	}
 	switch {
 	case errors.Is(err, filelock.ErrLocked):
 		return nil, fmt.Errorf("cluster: another worker uses %s: choose another folder", w.Dir)
 	case err != nil:
 		return nil, fmt.Errorf("cluster: %w", err)
-	case !lock.Locked() && !temporary:
+	case !lock.Locked():
 		w.Log.Warn("the folder cannot be locked on its file system: do not use it with another worker", "folder", w.Dir)
 	}
-	closeFolder = func() {
-		if temporary {
-			os.RemoveAll(w.Dir)
-		}
-		lock.Close()
-		if temporary { // Windows does not remove files that are open
-			os.RemoveAll(w.Dir)
-			w.Dir = ""
-		}
-	}
-	if err := os.RemoveAll(w.runDir()); err != nil { // left by a crash
-		closeFolder()
-		return nil, fmt.Errorf("cluster: %w", err)
-	}
-	w.cache = &cache{dir: filepath.Join(w.Dir, "data"), limit: cmp.Or(w.Cache, 10e9), shared: map[string]string{}, intact: map[string]bool{}, tree: w.tree}
-	return closeFolder, nil
-}
-
-const (
-	lockName        = "lock" // the file in a worker's folder that is locked
-	temporaryPrefix = "s4d-fast-worker-"
-)
-
-// temporarySuffix returns the end of temporary folders' names. A lock may not be seen by other
-// machines with the same file system.
-func temporarySuffix() string {
-	host, _ := os.Hostname()
-	return "@" + host
-}
-
-// temporaryFolder makes and locks a temporary folder.
-func temporaryFolder() (dir string, lock *filelock.Lock, err error) {
-	for range 10 {
-		if dir, err = os.MkdirTemp("", temporaryPrefix+"*"+temporarySuffix()); err != nil {
-			return "", nil, err
-		}
-		path := filepath.Join(dir, lockName)
-		if lock, err = filelock.Try(path); err == nil {
-			if _, err = os.Stat(path); err == nil {
-				return dir, lock, nil
-			}
-			lock.Close()
-		}
-		os.RemoveAll(dir) // removeAbandoned of another worker has found it before it was locked
-	}
-	return "", nil, fmt.Errorf("temporary folder %s: %v", dir, err)
-}
-
-// removeAbandoned removes the temporary folders of this machine's workers that were killed. Those
-// of other users stay.
-func removeAbandoned() {
-	folders, _ := os.ReadDir(os.TempDir())
-	for _, f := range folders {
-		if !strings.HasPrefix(f.Name(), temporaryPrefix) || !strings.HasSuffix(f.Name(), temporarySuffix()) {
-			continue
-		}
-		dir := filepath.Join(os.TempDir(), f.Name())
-		path := filepath.Join(dir, lockName)
-		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		lock, err := filelock.Try(path)
-		if err != nil {
-			continue
-		}
-		if lock.Locked() { // false on file systems without locks
-			os.RemoveAll(dir)
-		}
-		lock.Close()
-	}
+	w.cache.dir = filepath.Join(w.Dir, "data")
+	return func() { lock.Close() }, nil
 }
 
 func (w *Worker) runDir() string { return filepath.Join(w.Dir, "run") }
 
-// next waits some seconds for a run and trains it. It reports whether there was one.
+// watchTime is the time for which a worker watches the entries. Then it reads all of them again,
+// and finds those whose workers are lost.
+const watchTime = 2 * time.Second
+
+// next waits for a run that has no worker, or whose worker is lost, and trains it. It reports
+// whether there was one.
 func (w *Worker) next(ctx context.Context, nc *nats.Conn) (bool, error) {
 	ask, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
@@ -185,63 +125,87 @@ func (w *Worker) next(ctx context.Context, nc *nats.Conn) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	w.store = s
-	queue, err := s.js.Consumer(ask, runsStream, consumer)
+	watch, err := s.kv.Watch(ask, entryPrefix+">")
 	if err != nil {
 		return false, fmt.Errorf("cluster: %w", err)
 	}
-	info := queue.CachedInfo()
-	batch, err := queue.Fetch(1, jetstream.FetchContext(ask))
-	if err != nil {
-		return false, fmt.Errorf("cluster: %w", err)
-	}
-	msg, ok := <-batch.Messages()
-	if !ok {
-		if err := batch.Error(); err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrTimeout) {
-			return false, fmt.Errorf("cluster: %w", err)
+	defer watch.Stop()
+	var rejected error // an entry of another version
+	for end := time.After(watchTime); ; {
+		var got jetstream.KeyValueEntry
+		ok := false
+		select {
+		case <-ask.Done():
+			return false, nil
+		case <-end:
+			return false, rejected
+		case got, ok = <-watch.Updates():
 		}
-		return false, nil
+		if !ok {
+			return false, errors.New("cluster: the connection to the broker was closed")
+		}
+		if got == nil || got.Operation() != jetstream.KeyValuePut { // nil: all present ones have been read
+			continue
+		}
+		e, err := parseEntry(got.Value())
+		if err != nil {
+			rejected = err
+			continue
+		}
+		key := strings.TrimPrefix(got.Key(), entryPrefix)
+		if !w.free(key, e, got.Revision()) {
+			continue
+		}
+		l, err := claim(ask, s.kv, key, e, got.Revision(), w.Name)
+		if conflict(err) || errors.Is(err, errOver) { // another worker was faster
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		_ = watch.Stop()
+		return true, w.take(ctx, s, l)
 	}
-	return true, w.take(ctx, msg, info.Config.AckWait)
 }
 
-// take trains the run of a message. An error is one of the broker.
-func (w *Worker) take(ctx context.Context, msg jetstream.Msg, ackWait time.Duration) error {
-	j, err := parseJob(msg.Data())
-	if err != nil {
-		w.Log.Error("job rejected", "error", err)
-		_ = msg.NakWithDelay(time.Minute) // for a worker of another version
-		return nil
+// free reports whether a worker may take a run with an entry: nobody has it, or the worker that has
+// it has not renewed the entry for the lease.
+func (w *Worker) free(key string, e entry, rev uint64) bool {
+	last := w.seen[key]
+	if last.rev != rev {
+		last = sighting{rev, time.Now()}
+		w.seen[key] = last
 	}
+	switch e.Status {
+	case queued:
+		return true
+	case running, stopping:
+		return time.Since(last.time) > e.Lease
+	}
+	return false
+}
+
+// take trains the run of a lease. An error is one of the broker.
+func (w *Worker) take(ctx context.Context, s *store, l *lease) error {
 	ask, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
-	l, err := claim(ask, w.store.kv, j.key(), w.Name)
-	if errors.Is(err, errOver) {
-		return msg.Ack()
-	}
+	r := &run{Worker: w, store: s, lease: l, log: w.Log, now: l.entry().progress}
+	text, err := s.kv.Get(ask, jobPrefix+l.key)
 	if err != nil {
-		return err
+		return r.release(queued, fmt.Errorf("cluster: job %s: %w", l.key, err))
 	}
-	r := &run{Worker: w, job: j, lease: l, log: w.Log, began: time.Now()}
-	if err = r.cancelled(ask); err != nil {
-		err = r.release(stopped, err)
-	} else {
-		w.Log.Info("run", "name", j.Name, "sweep", j.Sweep, "step", l.entry().Step)
-		err = r.guarded(ctx, msg, ackWait)
+	if r.job, err = parseJob(text.Value()); err != nil {
+		return r.fail(err)
 	}
-	switch {
+	w.Log.Info("run", "name", r.job.Name, "sweep", r.job.Sweep)
+	switch err = r.guarded(ctx); {
 	case err == nil:
-		w.Log.Info("run complete", "name", j.Name)
-		return msg.Ack()
-	case errors.Is(err, errLost), errors.Is(err, errOver):
-		w.Log.Warn("run left", "name", j.Name, "reason", err)
-		return nil
-	case errors.Is(err, errDrain):
-		w.Log.Info("run stopped by the coordinator", "name", j.Name)
-		return msg.Ack()
-	case errors.Is(err, train.ErrInterrupted):
-		return msg.Nak()
+		w.Log.Info("run complete", "name", r.job.Name)
+	case errors.Is(err, errLost), errors.Is(err, errOver), errors.Is(err, errStop), errors.Is(err, train.ErrInterrupted):
+		w.Log.Warn("run left", "name", r.job.Name, "reason", err)
+	default:
+		w.Log.Error("run failed", "name", r.job.Name, "error", err)
+		sleep(ctx, time.Second)
 	}
-	w.Log.Error("run failed", "name", j.Name, "error", err)
-	return msg.NakWithDelay(time.Second)
+	return nil
 }

@@ -74,7 +74,6 @@ func TestFlags(t *testing.T) {
 	for want, args := range map[string][]string{
 		"expected --nats URL":         {"worker"},
 		"--nats env: expected":        {"sweep", "delay", "--nats", "env", "--out", dir},
-		"--cache 0":                   {"worker", "--nats", "nats://localhost:1", "--cache", "0"},
 		"expected --serve HOST:PORT":  {"sweep", "delay", "--watch", "--out", dir},
 		"--lease 1ms":                 {"sweep", "delay", "--serve", ":0", "--lease", "1ms", "--out", dir},
 		"--replicas 9":                {"sweep", "delay", "--serve", ":0", "--replicas", "9", "--out", dir},
@@ -82,7 +81,6 @@ func TestFlags(t *testing.T) {
 		"--nats-ca: expected":         {"sweep", "delay", "--serve", ":0", "--nats-ca", "x", "--out", dir},
 		"--threads 1025":              {"worker", "--nats", "nats://localhost:1", "--threads", "1025"},
 		"--idle -1s":                  {"worker", "--nats", "nats://localhost:1", "--idle=-1s"},
-		"--stall 0s":                  {"worker", "--nats", "nats://localhost:1", "--stall", "0s"},
 		"can't be used together":      {"sweep", "delay", "--serve", ":0", "--nats", "nats://localhost:1", "--out", dir},
 		"unknown key ssm.colour":      {"sweep", "delay", "--serve", ":0", "--set", "ssm.colour=red", "--out", dir},
 		"--nats-key":                  {"worker", "--nats", "tls://localhost:1", "--nats-cert", "x"},

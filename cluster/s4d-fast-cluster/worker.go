@@ -16,11 +16,9 @@ import (
 
 type workerCmd struct {
 	Name    string        `help:"Name in the coordinator's table (default: the host's name and the process)." placeholder:"NAME"`
-	Dir     string        `help:"Folder for the run in progress and the cache of data, used by one worker at a time (default: a temporary folder)." type:"path" placeholder:"DIR"`
-	Cache   int64         `help:"Size of the cache of data in gigabytes." default:"10" placeholder:"N"`
+	Dir     string        `help:"Folder for the run in progress and of fetched data, used by one worker at a time (default: a temporary folder)." type:"path" placeholder:"DIR"`
 	Threads int           `help:"Number of worker threads (default: as the sweep says, otherwise one per processor)." placeholder:"N"`
 	Idle    time.Duration `help:"Exit after this time without a run or a NATS server (default: never)." placeholder:"TIME"`
-	Stall   time.Duration `help:"Give a run up after this time without progress: a step, a batch of a validation, or a part of a file." default:"30m"`
 
 	natsFlags
 }
@@ -46,12 +44,8 @@ func (c *workerCmd) Validate() error {
 	switch c.NATS = cmp.Or(c.url(), os.Getenv("S4D_NATS")); {
 	case c.NATS == "":
 		return errors.New("expected --nats URL (or S4D_NATS), which the sweep prints (s4d-fast-cluster sweep --serve)")
-	case c.Cache < 1 || c.Cache > 1<<20:
-		return fmt.Errorf("--cache %d: expected 1 to %d gigabytes", c.Cache, 1<<20)
 	case c.Idle < 0:
 		return fmt.Errorf("--idle %v: expected 0 or more", c.Idle)
-	case c.Stall <= 0:
-		return fmt.Errorf("--stall %v: expected more than 0", c.Stall)
 	case c.Threads < 0 || c.Threads > train.MaxThreads:
 		return fmt.Errorf("--threads %d: expected 0 to %d", c.Threads, train.MaxThreads)
 	}
@@ -76,7 +70,7 @@ func (c *workerCmd) Run(std *console, ctx *box) error {
 		reporter = train.Bar(std.err)
 	}
 	w := cluster.Worker{
-		Name: c.Name, Dir: c.Dir, Cache: c.Cache * 1e9, Threads: c.Threads, Idle: c.Idle, Stall: c.Stall, Log: log, Reporter: reporter,
+		Name: c.Name, Dir: c.Dir, Threads: c.Threads, Idle: c.Idle, Log: log, Reporter: reporter,
 		Load: func(ctx context.Context, cfg train.Config) (*dataset.Dataset, error) {
 			tk, err := task.Lookup(cfg.Task)
 			if err != nil {

@@ -23,9 +23,8 @@ var writing = []string{
 var writers = map[string]string{
 	"atomicfile/":                   "implements the file system of package atomicfile",
 	"bench/":                        "measurements and corpora of developers",
-	"cluster/cache.go: ":            "data of a worker: verified before the first use, and fetched again",
+	"cluster/data.go: ":             "data of a worker: verified before the first use, and fetched again",
 	"cluster/run.go: ":              "run folder and log of a worker: the broker has the checkpoints",
-	"cluster/tree.go: ":             "data of a worker, as in cache.go",
 	"cluster/worker.go: os.Mkdir":   "folder of a worker: has nothing that another worker needs",
 	"internal/golden/":              "files of tests",
 	"internal/testfiles/":           "files of tests",

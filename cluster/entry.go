@@ -1,0 +1,280 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/s4d-fast/s4d-fast/train"
+)
+
+// version is that of jobs and entries. It changes whenever older programs cannot read them.
+const version = 3
+
+// Keys are these prefixes and SWEEP.RUN. Workers may write only entries.
+const (
+	jobPrefix   = "job."
+	entryPrefix = "run."
+)
+
+// job is the request to train a run. It does not change.
+type job struct {
+	Version int       `json:"version"`
+	Sweep   string    `json:"sweep"`
+	Run     int       `json:"run"`  // index in the grid
+	Name    string    `json:"name"` // of the run
+	Config  string    `json:"config"`
+	Data    []dataRef `json:"data,omitempty"`
+}
+
+// key returns the key of the run without a prefix.
+func (j *job) key() string { return fmt.Sprintf("%s.%d", j.Sweep, j.Run) }
+
+var hash = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// parseJob reads a job. Its configuration is not validated.
+func parseJob(text []byte) (*job, error) {
+	var j job
+	if err := json.Unmarshal(text, &j); err != nil {
+		return nil, fmt.Errorf("cluster: job: %w", err)
+	}
+	if err := checkVersion("job", j.Version); err != nil {
+		return nil, err
+	}
+	for _, r := range j.Data {
+		if base := r.base(); !hash.MatchString(r.Hash) || r.Size < 0 || base == ".." || !filepath.IsLocal(base) {
+			return nil, fmt.Errorf("cluster: job: data %.200q with hash %.80q, %d bytes: expected the path of a file or folder, a SHA-256 and a size", r.Path, r.Hash, r.Size)
+		}
+	}
+	return &j, nil
+}
+
+func checkVersion(kind string, v int) error {
+	if v != version {
+		return fmt.Errorf("cluster: %s of version %d, expected %d: other machines run another version of this program", kind, v, version)
+	}
+	return nil
+}
+
+// config returns the job's configuration.
+func (j *job) config() (train.Config, error) {
+	c := train.Default()
+	err := c.Merge([]byte(j.Config), "job "+j.Name)
+	return c, err
+}
+
+// The states of a run.
+const (
+	queued   = "queued"
+	running  = "running"
+	stopping = "stopping" // the coordinator has asked its worker to stop
+	stopped  = "stopped"  // by the coordinator, with a checkpoint
+	done     = "done"
+	failed   = "failed"
+)
+
+// entry is the state of a run.
+type entry struct {
+	Version int           `json:"version"`
+	Name    string        `json:"name"`
+	Lease   time.Duration `json:"lease"` // another worker may take the run if the entry has not changed for so long
+	Status  string        `json:"status"`
+	Owner   string        `json:"owner"`  // the lease of the worker that has it; "": nobody
+	Worker  string        `json:"worker"` // its name
+	Claims  int           `json:"claims"` // leases since the last checkpoint
+	Errors  int           `json:"errors"`
+	Error   string        `json:"error,omitempty"` // the last one
+	Files   []file        `json:"files,omitempty"` // of the checkpoint
+	Levels  []string      `json:"levels,omitempty"`
+	Result  *result       `json:"result,omitempty"`
+	progress
+}
+
+// progress is the progress of a run.
+type progress struct {
+	Step       int    `json:"step"`
+	Steps      int    `json:"steps"`
+	Epoch      int    `json:"epoch"`
+	Epochs     int    `json:"epochs"`
+	Validation string `json:"validation,omitempty"` // result of the last one
+}
+
+// result is a train.SweepRow. Its numbers are exact.
+type result struct {
+	Diverged bool           `json:"diverged"`
+	Best     *train.Metrics `json:"best"`
+	Tested   bool           `json:"tested"`
+	Accuracy *float64       `json:"accuracy,omitempty"` // on the test set
+	RMSE     *float64       `json:"rmse,omitempty"`
+}
+
+// maxClaims is the number of workers that a run may lose in a row without a new checkpoint, and
+// maxErrors that of its errors, before the run counts as failed.
+const (
+	maxClaims = 50
+	maxErrors = 3
+)
+
+func parseEntry(text []byte) (entry, error) {
+	var e entry
+	if err := json.Unmarshal(text, &e); err != nil {
+		return e, fmt.Errorf("cluster: entry: %w", err)
+	}
+	if err := checkVersion("entry", e.Version); err != nil {
+		return e, err
+	}
+	for _, f := range e.Files {
+		if !slices.Contains(runFiles(), f.Path) {
+			return e, fmt.Errorf("cluster: entry: file %.200q: expected one of %q", f.Path, runFiles())
+		}
+	}
+	if e.Status == done && e.Result == nil {
+		return e, fmt.Errorf("cluster: entry: %s is done without a result", e.Name)
+	}
+	return e, nil
+}
+
+// row returns the row of the table.
+func (e *entry) row() train.SweepRow {
+	row := train.SweepRow{Diverged: e.Result.Diverged, Best: e.Result.Best, Level: strings.Join(e.Levels, "+")}
+	if e.Result.Tested {
+		row.Test = &train.Result{}
+		if v := e.Result.Accuracy; v != nil {
+			row.Test.Accuracy = *v
+		}
+		if v := e.Result.RMSE; v != nil {
+			row.Test.RMSE = *v
+		}
+	}
+	return row
+}
+
+// resultOf returns the result of a run that has ended.
+func resultOf(t *train.Trainer, diverged bool) *result {
+	r := &result{Diverged: diverged, Best: t.BestEpoch()}
+	if test := t.Test(); test != nil {
+		r.Tested, r.Accuracy, r.RMSE = true, train.Finite(test.Accuracy), train.Finite(test.RMSE)
+	}
+	return r
+}
+
+// The reasons for which a worker leaves a run.
+var (
+	errLost = errors.New("the run was given to another worker")
+	errOver = errors.New("the sweep has ended")
+	errStop = errors.New("the sweep was cancelled")
+)
+
+// brokerError is an error for which neither the run nor its data are to blame.
+type brokerError struct{ error }
+
+func (e brokerError) Unwrap() error { return e.error }
+
+// read returns an entry and its revision. The error is errOver if there is none.
+func read(ctx context.Context, kv jetstream.KeyValue, key string) (entry, uint64, error) {
+	got, err := kv.Get(ctx, entryPrefix+key)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return entry{}, 0, errOver
+	}
+	if err != nil {
+		return entry{}, 0, brokerError{fmt.Errorf("cluster: entry %s: %w", key, err)}
+	}
+	e, err := parseEntry(got.Value())
+	return e, got.Revision(), err
+}
+
+// write replaces an entry if its revision is rev; 0: if there is none. It returns the new one.
+func write(ctx context.Context, kv jetstream.KeyValue, key string, e entry, rev uint64) (uint64, error) {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return 0, fmt.Errorf("cluster: entry %s: %w", key, err)
+	}
+	next, err := kv.Update(ctx, entryPrefix+key, text, rev)
+	if err != nil {
+		return 0, brokerError{fmt.Errorf("cluster: entry %s: %w", key, err)}
+	}
+	return next, nil
+}
+
+// conflict reports whether an entry was written by someone else.
+func conflict(err error) bool {
+	return errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch)
+}
+
+// lease is a worker's right to write the entry of a run.
+type lease struct {
+	kv  jetstream.KeyValue
+	key string
+	id  string
+
+	mu  sync.Mutex
+	now entry // as last read or written
+	rev uint64
+}
+
+// claim takes a run whose entry has a revision. The worker before cannot write the entry any more.
+func claim(ctx context.Context, kv jetstream.KeyValue, key string, e entry, rev uint64, worker string) (*lease, error) {
+	l := &lease{kv: kv, key: key, id: rand.Text()}
+	if e.Claims >= maxClaims {
+		e.Status, e.Error = failed, fmt.Sprintf("%d workers took the run and were lost before its next checkpoint, the last one %s", e.Claims, e.Worker)
+		if _, err := write(ctx, kv, key, e, rev); err != nil {
+			return nil, err
+		}
+		return nil, errOver
+	}
+	e.Status, e.Owner, e.Worker, e.Claims = running, l.id, worker, e.Claims+1
+	if len(e.Files) == 0 {
+		e.Levels = nil
+	}
+	var err error
+	l.now = e
+	l.rev, err = write(ctx, kv, key, e, rev)
+	return l, err
+}
+
+// update changes the entry. The error is errLost if another worker has the run, and errOver if the
+// sweep has ended. After any other error the entry may have been written or not: the caller calls
+// update again, so change must set the same values each time.
+func (l *lease) update(ctx context.Context, change func(*entry)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		e := l.now
+		change(&e)
+		rev, err := write(ctx, l.kv, l.key, e, l.rev)
+		if err == nil {
+			l.now, l.rev = e, rev
+			return nil
+		}
+		if !conflict(err) {
+			return err
+		}
+		e, rev, failed := read(ctx, l.kv, l.key)
+		switch {
+		case failed != nil:
+			return failed
+		case rev <= l.rev: // of a server that lags behind
+			return err
+		case e.Owner != l.id:
+			return errLost
+		}
+		l.now, l.rev = e, rev
+	}
+}
+
+// entry returns the entry as last read or written.
+func (l *lease) entry() entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.now
+}
