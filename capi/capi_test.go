@@ -247,8 +247,8 @@ func TestLeaks(t *testing.T) {
 func TestHeader(t *testing.T) {
 	header := string(must.Get(os.ReadFile("s4d.h"))(t))
 	module := string(must.Get(os.ReadFile("python/s4d_fast.py"))(t))
-	if !strings.Contains(header, "#define S4D_ABI 1\n") || !strings.Contains(module, "_ABI = 1\n") {
-		t.Error("the ABI of s4d.h or of s4d_fast.py is not 1")
+	if !strings.Contains(header, "#define S4D_ABI 2\n") || !strings.Contains(module, "_ABI = 2\n") {
+		t.Error("the ABI of s4d.h or of s4d_fast.py is not 2")
 	}
 	dir := programs(t)
 	if _, err := exec.LookPath("nm"); err != nil {

@@ -118,8 +118,7 @@ func s4dModelGetOptions(model C.uint64_t, options *C.s4d_options) C.int32_t {
 		o := m.Options
 		*options = C.s4d_options{
 			threshold: C.double(o.Threshold), off_threshold: C.double(o.OffThreshold), refractory: C.double(o.Refractory),
-			smoothing: C.double(o.Smoothing), hop: C.double(o.Hop), window: C.double(o.Window),
-			sample_rate: C.double(o.SampleRate), confirm: C.int32_t(o.Confirm),
+			smoothing: C.double(o.Smoothing), confirm: C.int32_t(o.Confirm),
 		}
 		return nil
 	})
@@ -130,8 +129,7 @@ func s4dModelWithOptions(model C.uint64_t, o *C.s4d_options, changed *C.uint64_t
 	return create(changed, func() (uint64, error) {
 		return table.WithOptions(uint64(model), events.Options{
 			Threshold: float64(o.threshold), OffThreshold: float64(o.off_threshold), Refractory: float64(o.refractory),
-			Smoothing: float64(o.smoothing), Hop: float64(o.hop), Window: float64(o.window),
-			SampleRate: float64(o.sample_rate), Confirm: int(o.confirm),
+			Smoothing: float64(o.smoothing), Confirm: int(o.confirm),
 		})
 	})
 }

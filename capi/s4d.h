@@ -45,7 +45,7 @@ extern "C" {
 #endif
 
 /* Increases when programs must be compiled again. Compare it with s4d_abi(). */
-#define S4D_ABI 1
+#define S4D_ABI 2
 
 /* Limits of one call. */
 #define S4D_MAX_SAMPLES ((size_t)1 << 28) /* of s4d_stream_process */
@@ -99,10 +99,8 @@ typedef struct {
 	double threshold;     /* lowest posterior of an event, 0 to 1 */
 	double off_threshold; /* posterior below which an event ends, at most threshold */
 	double refractory;    /* seconds after an event in which no other event begins */
-	double smoothing;     /* seconds over which posteriors are averaged; mean pool: 0 */
-	double hop, window;   /* seconds, of a model with a mean pool; else 0 */
-	double sample_rate;   /* Hz, of the audio; only a model with a mean pool has a choice */
-	int32_t confirm;      /* evaluations in a row that must agree, at least 1 */
+	double smoothing;     /* seconds over which the output is averaged, more than 0 */
+	int32_t confirm;      /* frames in a row that must agree, at least 1 */
 	int32_t reserved;     /* ignored */
 } s4d_options;
 

@@ -9,17 +9,17 @@ import (
 const (
 	labelDelay     = 0.3  // typical time from a word's onset to the frame at which its label leads,
 	longestDelay   = 1.15 // and the longest
-	leastDelay     = 0.1  // and the shortest; half the smoothing time is added to each
+	leastDelay     = 0.1  // and the shortest; rules.lag is added to each
 	pauseSeconds   = 0.1  // shortest quiet interval between words
 	closureSeconds = 0.2  // longest quiet interval in a word, near the frame at which its label begins to lead
 	beforeReach    = 0.3  // levels that are kept besides those of the longest delay
 	quietAbove     = 4.0  // quiet frames are less than this above the background,
 	quietShare     = 0.3  // or less than this share of the way from the background to the loudest frame
+	minLevel       = -65  // softer frames count as this level
 )
 
-// contour holds the levels of the last frames of a signal. For a model that labels every frame, it
-// finds the onsets of words: the label shows that there is a word, and the levels show where it
-// began.
+// contour holds the levels of the last frames of a signal. It finds the onsets of words: the label
+// shows that there is a word, and the levels show where it began.
 type contour struct {
 	levels []float32 // last returns those that are in use
 	behind int64     // number of frames after the end of the signal, which have no level
@@ -32,12 +32,12 @@ type contour struct {
 
 // contourFrames returns the number of frames that a contour keeps.
 func contourFrames(r *rules) int {
-	return int((longestDelay+r.opt.Smoothing/2+beforeReach)*r.frameRate) + 1
+	return int((longestDelay+r.lag+beforeReach)*r.frameRate) + 1
 }
 
 func newContour(r *rules) *contour {
 	n := contourFrames(r)
-	delay := func(seconds float64) int { return int((seconds + r.opt.Smoothing/2) * r.frameRate) }
+	delay := func(seconds float64) int { return int((seconds + r.lag) * r.frameRate) }
 	return &contour{
 		levels: make([]float32, 0, 2*n), frames: n, rate: r.frameRate, frame: int64(r.frame),
 		least: delay(leastDelay), delay: delay(labelDelay), reach: delay(longestDelay),
@@ -61,22 +61,22 @@ func (c *contour) push(level float64) {
 // last returns the levels in use.
 func (c *contour) last() []float32 { return c.levels[max(0, len(c.levels)-c.frames):] }
 
-// onset returns the onset of a word whose label has led since the frame that ends at since. The
+// onset returns the onset of a word whose label began to lead at the frame that ends at lead. The
 // last frame ends at position. The onset is not before least, where another word ends or the signal
 // begins.
 //
 // The word begins after the last pause. If there is no pause, because the word before it is too
 // close, it begins after the quiet frame that is nearest to the typical delay or, without a quiet
 // frame, or if the levels are no longer kept, at that delay.
-func (c *contour) onset(since, least, position int64) int64 {
+func (c *contour) onset(lead, least, position int64) int64 {
 	levels := c.last()
 	position -= c.behind * c.frame
-	since = min(since, position)
+	lead = min(lead, position)
 	index := func(end int64) int { return len(levels) - 1 - int((position-end)/c.frame) }
 	begin := func(i int) int64 { return position - int64(len(levels)-i)*c.frame }
-	led := index(since)
+	led := index(lead)
 	if led < 0 { // the label has led for longer than levels are kept
-		return max(least, since-int64(c.delay)*c.frame)
+		return max(least, lead-int64(c.delay)*c.frame)
 	}
 	first := max(0, led-c.reach, index(least)+1)
 	if first > led {

@@ -11,7 +11,7 @@ import (
 // levelsOf returns a contour of frames of 80 samples at 100 frames per second: alternately quiet
 // and loud frames, in the given numbers, around two levels in decibels.
 func levelsOf(quiet, loud float64, frames ...int) *contour {
-	r := newRules(make([]string, 1), Options{Smoothing: 0.1, SampleRate: 8000}, 80)
+	r := rules{labels: make([]string, 1), sampleRate: 8000, frame: 80}.with(Options{Smoothing: 0.1})
 	c, noise := newContour(&r), random.New(3, random.Noise, 0, 0)
 	for i, n := range frames {
 		for k := range n {
@@ -27,9 +27,9 @@ func levelsOf(quiet, loud float64, frames ...int) *contour {
 
 func TestContour(t *testing.T) {
 	for name, v := range map[string]struct {
-		quiet, loud         float64
-		frames              []int
-		since, least, onset int // in frames
+		quiet, loud        float64
+		frames             []int
+		lead, least, onset int // in frames
 	}{
 		"after a pause":                       {-60, -20, []int{80, 50, 10}, 120, 0, 80},
 		"in noise":                            {-36, -20, []int{80, 50, 10}, 118, 0, 80},
@@ -51,7 +51,7 @@ func TestContour(t *testing.T) {
 		for _, k := range v.frames {
 			n += k
 		}
-		got := c.onset(int64(80*v.since), int64(80*v.least), int64(80*n))
+		got := c.onset(int64(80*v.lead), int64(80*v.least), int64(80*n))
 		if got < int64(80*v.least) || math.Abs(float64(got)/80-float64(v.onset)) > 1 {
 			t.Errorf("%s: onset %g, expected %d", name, float64(got)/80, v.onset)
 		}

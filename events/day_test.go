@@ -61,16 +61,6 @@ func heap() int64 {
 	return int64(s.HeapAlloc)
 }
 
-// since returns events relative to a position.
-func since(list []events.Event, position int64) []events.Event {
-	list = slices.Clone(list)
-	for i := range list {
-		list[i].Onset -= position
-		list[i].End -= position
-	}
-	return list
-}
-
 // In the long form each built-in model processes two days of equal minutes. Each minute has the
 // events of the second one, and the memory does not grow. After Flush, events and posteriors are
 // those of a new detector for an hour.
@@ -81,18 +71,18 @@ func TestDays(t *testing.T) {
 		m := must.Get(pretrained.Load(name))(t)
 		r := must.Get(events.New(m, events.DefaultsFor(m)))(t)
 		minute, took := kinds(t, 10, int(m.Meta.SampleRate)), map[string]time.Duration{}
-		listen := func(d *events.Detector) (found []events.Event) {
+		listen := func(d *events.Stream) (found []events.Event) {
 			start := d.Position()
 			for _, k := range minute {
 				began := time.Now()
 				for x := range slices.Chunk(k.samples, 1000) {
-					found = append(found, since(process(t, d, x), start)...)
+					found = append(found, later(must.Get(d.Process(x))(t), -start)...)
 				}
 				took[k.name] += time.Since(began)
 			}
 			return found
 		}
-		d := r.NewDetector()
+		d := stream(t, r)
 		listen(d)
 		want := listen(d)
 		t.Run(name+" has events", func(t *testing.T) {
@@ -118,8 +108,8 @@ func TestDays(t *testing.T) {
 		for _, k := range minute {
 			t.Logf("%s: %s: %.1f ns per sample", name, k.name, float64(took[k.name])/float64(minutes*len(k.samples)))
 		}
-		flush(t, d)
-		for i, fresh := 0, r.NewDetector(); i < must.Cases(1, 60); i++ {
+		must.Get(d.Flush())(t)
+		for i, fresh := 0, stream(t, r); i < must.Cases(1, 60); i++ {
 			got, want := fmt.Sprint(listen(d), d.Posterior()), fmt.Sprint(listen(fresh), fresh.Posterior())
 			must.Equal(t, got, want, "%s: events and posterior %d minutes after Flush", name, i+1)
 		}
@@ -141,14 +131,14 @@ func TestSpeechAfterQuiet(t *testing.T) {
 		minute := kinds(t, 10, int(m.Meta.SampleRate))
 		speech := minute[2].samples
 		for _, k := range []kind{minute[0], minute[5]} {
-			d := r.NewDetector()
+			d := stream(t, r)
 			for range tens {
-				process(t, d, k.samples)
+				must.Get(d.Process(k.samples))(t)
 			}
 			first, after := math.Inf(1), math.Inf(1)
 			for range 200 { // the fastest, in turn
-				first = min(first, perSample(t, r.NewDetector(), speech))
-				process(t, d, k.samples)
+				first = min(first, perSample(t, stream(t, r), speech))
+				must.Get(d.Process(k.samples))(t)
 				after = min(after, perSample(t, d, speech))
 			}
 			t.Logf("%s: speech: %.1f ns per sample in a new detector, %.1f after an hour of %s, ratio %.3f", name, first, after, k.name, after/first)
@@ -161,9 +151,9 @@ func TestSpeechAfterQuiet(t *testing.T) {
 }
 
 // perSample returns the time in ns that a sample takes.
-func perSample(t *testing.T, d *events.Detector, x []float32) float64 {
+func perSample(t *testing.T, d *events.Stream, x []float32) float64 {
 	began := time.Now()
-	process(t, d, x)
+	must.Get(d.Process(x))(t)
 	return float64(time.Since(began)) / float64(len(x))
 }
 
@@ -172,8 +162,8 @@ func TestInaudible(t *testing.T) {
 	m := must.Get(pretrained.Load("commands"))(t)
 	r := must.Get(events.New(m, events.DefaultsFor(m)))(t)
 	posterior := func(v float32) string {
-		d := r.NewDetector()
-		process(t, d, slices.Repeat([]float32{v, -v}, 8000))
+		d := stream(t, r)
+		must.Get(d.Process(slices.Repeat([]float32{v, -v}, 8000)))(t)
 		return fmt.Sprint(d.Posterior())
 	}
 	must.Equal(t, posterior(1e-40), posterior(0), "posteriors of denormal samples")
@@ -198,9 +188,9 @@ func TestManyStreams(t *testing.T) {
 		m := must.Get(pretrained.Load(name))(t)
 		r := must.Get(events.New(m, events.DefaultsFor(m)))(t)
 		minute := kinds(t, 2, int(m.Meta.SampleRate))
-		hear := func(found []byte, d *events.Detector, first, step int) []byte {
+		hear := func(found []byte, d *events.Stream, first, step int) []byte {
 			for x := range slices.Chunk(minute[(first+step)%len(minute)].samples, 1000) {
-				for _, e := range process(t, d, x) {
+				for _, e := range must.Get(d.Process(x))(t) {
 					found = fmt.Append(found, e)
 				}
 			}
@@ -208,7 +198,7 @@ func TestManyStreams(t *testing.T) {
 		}
 		alone := make([][]byte, len(minute)) // in the second minute, by the first kind
 		for first := range alone {
-			d := must.Get(events.New(m, events.DefaultsFor(m)))(t).NewDetector()
+			d := stream(t, must.Get(events.New(m, events.DefaultsFor(m)))(t))
 			for step := range len(minute) {
 				hear(nil, d, first, step)
 			}
@@ -216,15 +206,15 @@ func TestManyStreams(t *testing.T) {
 				alone[first] = hear(alone[first], d, first, step)
 			}
 		}
-		streams := make([]*events.Detector, n)
+		streams := make([]*events.Stream, n)
 		for i := range streams {
-			streams[i] = r.NewDetector()
+			streams[i] = stream(t, r)
 		}
 		all := make([][]byte, n)
 		listen := func() {
 			for step := range minute {
 				var parts sync.WaitGroup
-				for part := range 4 { // Detectors of a Recognizer run at the same time
+				for part := range 4 { // Streams of a Recognizer run at the same time
 					parts.Go(func() {
 						for i := part; i < len(streams); i += 4 {
 							all[i] = hear(all[i], streams[i], i, step)

@@ -9,9 +9,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// A model that labels every frame: the label that peaks highest names a word, and none between two
-// labels tells two words apart, unless the refractory time has not passed.
-func TestFramewiseDecision(t *testing.T) {
+// The label that peaks highest names a word, and none between two labels tells two words apart,
+// unless the refractory time has not passed.
+func TestDecision(t *testing.T) {
 	type part struct {
 		label  string
 		p      float32
@@ -34,10 +34,9 @@ func TestFramewiseDecision(t *testing.T) {
 		"another label too soon":            {[]part{{"a", 0.9, 8}, {"none", 0.9, 4}, {"b", 0.8, 8}, {"none", 0.9, 9}}, "a 0.9"},
 	} {
 		labels := []string{"a", "b", None}
-		opt := Options{Confirm: 3, Refractory: 0.25, Smoothing: 0.01, SampleRate: 8000}.WithThreshold(0.7)
-		r := newRules(labels, opt, 80)
-		d := newDecision(&r)
-		d.contour = newContour(&r)
+		opt := Options{Confirm: 3, Refractory: 0.25, Smoothing: 0.01}.WithThreshold(0.7)
+		r := rules{labels: labels, sampleRate: 8000, frame: 80}.with(opt)
+		d := newDecision(&r, newContour(&r))
 		position := int64(0)
 		evaluate := func(label string, p float32, frames int, level float64) {
 			posterior := []float32{1 - p, 1 - p, 1 - p} // each label against none
@@ -69,8 +68,8 @@ func TestFramewiseDecision(t *testing.T) {
 
 // A label that leads for months is still confirmed, and the counter in a snapshot stays valid.
 func TestLongRun(t *testing.T) {
-	r := newRules([]string{"a", None}, Options{Threshold: 0.5, Confirm: 3, Smoothing: 0.1, SampleRate: 8000}, 80)
-	d := newDecision(&r)
+	r := rules{labels: []string{"a", None}, sampleRate: 8000, frame: 80}.with(Options{Threshold: 0.5, Confirm: 3, Smoothing: 0.1})
+	d := newDecision(&r, newContour(&r))
 	d.segment.Leader, d.segment.Run = 0, math.MaxInt32
 	for i := range int64(3) {
 		d.evaluate([]float32{0.9, 0.1}, 0, 80*(i+1))

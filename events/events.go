@@ -1,24 +1,19 @@
 // Package events detects spoken words, or other sounds that a model has learned to label, in
 // continuous audio.
 //
-// The input is samples in blocks of any size. The output is events: a label, its first sample and
-// exclusive end, and a confidence. The sizes of the blocks never change an event. Times are sample
-// counts. There are two kinds of models:
+// The input of a Stream is samples at any rate, in blocks of any size. The output is events: a
+// label, its first sample and exclusive end, and a confidence. The sizes of the blocks never change
+// an event. Audio takes this way:
 //
-// A model with a mean pool reads samples. A gate tells sound from background by its level. When the
-// gate opens, the model's state is reset and the model starts 0.1 s before the sound, so that older
-// audio does not affect it. While the gate is open, the model's posterior for the last
-// Options.Window is evaluated every Options.Hop.
+//   - A Stream resamples it to the rate of the model, and translates positions back.
+//   - A signal cuts it into frames, and computes the level and the network's outputs of each frame:
+//     with a filter bank the outputs of the frame, without one those for the last second.
+//   - A smoother averages the outputs over Options.Smoothing.
+//   - A decision begins an event when Options.Confirm consecutive frames give the same label a
+//     posterior of at least Options.Threshold. A contour of the levels tells where its sound began.
 //
-// A model that labels every frame reads the frames of a filter bank (model.Meta.Filterbank) and
-// processes all audio. Its output is averaged over Options.Smoothing and evaluated at every frame.
-// The onset of a word is found in the levels of the audio.
-//
-// In both cases, an event begins when Options.Confirm consecutive evaluations give the same label a
-// posterior of at least Options.Threshold. DefaultsFor returns the options for a model.
-//
-// A Recognizer is a model with options; any number of streams share it. A Detector is the state of
-// one stream. A Snapshot of it can be restored in another process. A Sweep tries many
+// DefaultsFor returns the options for a model. A Recognizer is a model with options; any number of
+// streams share it. A Snapshot of a Stream can be restored in another process. A Sweep tries many
 // options at once.
 package events
 

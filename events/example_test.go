@@ -34,19 +34,25 @@ func ExampleRecognizer() {
 		}
 	}
 
-	d, middle := recognizer.NewDetector(), 22000
-	print(d.Process(sound.Samples[:middle]))
-	snapshot := d.Snapshot()
-	fmt.Println("stored in a word:", d.GateOpen())
-
-	d = recognizer.NewDetector() // in another process, perhaps
-	if err := d.Restore(snapshot); err != nil {
+	stream, err := recognizer.NewStream(8000) // Hz
+	if err != nil {
 		log.Fatal(err)
 	}
-	print(d.Process(sound.Samples[middle:]))
-	print(d.Flush())
+	print(stream.Process(sound.Samples[:22000]))
+	snapshot := stream.Snapshot()
+	fmt.Println("stored in a word")
+
+	stream, err = recognizer.NewStream(8000) // in another process, perhaps
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := stream.Restore(snapshot); err != nil {
+		log.Fatal(err)
+	}
+	print(stream.Process(sound.Samples[22000:]))
+	print(stream.Flush())
 	// Output:
 	// low   1.0 … 1.4 s, sure: true
-	// stored in a word: true
+	// stored in a word
 	// high  2.4 … 3.0 s, sure: true
 }

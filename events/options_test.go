@@ -2,7 +2,6 @@ package events_test
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/events"
@@ -13,105 +12,89 @@ import (
 
 // Each option has the effect that its comment states.
 func TestOptions(t *testing.T) {
-	s := &tonemodel.Sound{}
-	s.Silence(0.5)
-	for range 3 {
-		s.Tone("low", 0.06) // too short for many evaluations
-		s.Silence(0.5)
-	}
-	s.Noise(0.002)
-	count := func(opt events.Options) int { return len(detect(t, recognizer(t, opt), s.Samples, 800)) }
-	if n := count(with(func(o *events.Options) { *o = o.WithThreshold(0.3); o.Confirm = 1 })); n != 3 {
-		t.Errorf("%d events of 3 short tones at threshold 0.3 with 1 evaluation", n)
-	}
-	if n := count(with(func(o *events.Options) { *o = o.WithThreshold(0.3); o.Confirm = 20 })); n != 0 {
-		t.Errorf("%d events that 20 evaluations agree on", n)
-	}
-	if n := count(with(func(o *events.Options) { *o = o.WithThreshold(0.999999); o.Confirm = 1 })); n != 0 {
-		t.Errorf("%d events at threshold 0.999999", n)
-	}
-
-	s = &tonemodel.Sound{}
-	s.Silence(0.5)
-	for i := range 6 { // a change of pitch every 0.4 s
-		s.Tone([]string{"low", "high"}[i%2], 0.4)
-	}
-	s.Silence(0.5)
-	quick, slow := count(with(func(o *events.Options) { o.Window, o.Refractory = 0.1, 0.1 })), count(with(func(o *events.Options) { o.Window, o.Refractory = 0.1, 3 }))
-	if quick != 6 || slow != 1 {
-		t.Errorf("%d events with a refractory time of 0.1 s, %d with 3 s; expected 6 and 1", quick, slow)
+	short := tones(0.002, "low 0.2 0.5", "low 0.2 0.5", "low 0.2 0.5")
+	joined := tones(0.002, "low 0.4 0.05", "high 0.4 0.05", "low 0.4 0.05", "high 0.4 0.05", "low 0.4 0.05", "high 0.4 0")
+	for name, c := range map[string]struct {
+		sound  *tonemodel.Sound
+		change func(o *events.Options)
+		want   int
+	}{
+		"low threshold, one frame":    {short, func(o *events.Options) { *o = o.WithThreshold(0.3); o.Confirm = 1 }, 3},
+		"more frames than a tone has": {short, func(o *events.Options) { *o = o.WithThreshold(0.3); o.Confirm = 60 }, 0},
+		"threshold above the peaks":   {short, func(o *events.Options) { *o = o.WithThreshold(0.9999); o.Confirm = 1 }, 0},
+		"long smoothing":              {short, func(o *events.Options) { o.Smoothing = 2 }, 0},
+		"short refractory time":       {joined, func(o *events.Options) { o.Refractory = 0.1 }, 6},
+		"long refractory time":        {joined, func(o *events.Options) { o.Refractory = 3 }, 1},
+		"no off-threshold":            {joined, func(o *events.Options) { o.OffThreshold = 0 }, 1},
+	} {
+		o := toneOptions()
+		c.change(&o)
+		got := listen(t, stream(t, recognizer(t, o)), c.sound.Samples, 800)
+		must.Equal(t, len(got), c.want, "%s: events", name)
 	}
 }
 
-// With an off-threshold of 0, a sound that follows a word without a pause belongs to the word's
-// event unless it has a label. With a threshold of 0, the most probable label wins.
-func TestZeroThresholds(t *testing.T) {
-	s := &tonemodel.Sound{}
-	s.Silence(0.5)
-	s.Tone("low", 0.5)
-	from := len(s.Samples)
-	s.Silence(1)
-	for i := from; i < len(s.Samples); i++ { // a pitch that the model calls none
-		s.Samples[i] = float32(0.3 * math.Sin(2*math.Pi*3000*float64(i)/rate))
-	}
-	loud := len(s.Samples)
-	s.Silence(0.5)
-	for off, want := range map[float64]int{0.4: from, 0: loud} {
-		got := detect(t, recognizer(t, with(func(o *events.Options) { o.Window, o.OffThreshold = 0.1, off })), s.Samples, 800)
-		if len(got) != 1 || math.Abs(float64(got[0].End)-float64(want)) > 0.2*rate {
-			t.Errorf("off-threshold %v: events %+v, expected one that ends at %d", off, got, want)
+// If a label must lead for longer than a stream keeps the levels of the audio, the onset of its
+// word is near the frame at which it began to lead. No event begins before its signal.
+func TestOnsetOfLongConfirmation(t *testing.T) {
+	late := &tonemodel.Sound{}
+	late.Silence(2)
+	late.Tone("low", 5)
+	late.Silence(1)
+	for _, confirm := range []int{3, 150, 200, 400} {
+		o := events.Defaults()
+		o.Confirm = confirm
+		s := stream(t, recognizer(t, o))
+		got := listen(t, s, late.Samples, 800)
+		if len(got) != 1 || max(got[0].Onset-late.Tones[0].Onset, late.Tones[0].Onset-got[0].Onset) > 0.3*rate {
+			t.Errorf("confirm %d: events %+v, expected one from about %d on", confirm, got, late.Tones[0].Onset)
 		}
-	}
-	got := detect(t, recognizer(t, events.Defaults().WithThreshold(0)), tonemodel.Words().Samples, 800)
-	if len(got) != len(tonemodel.Words().Tones) {
-		t.Errorf("threshold 0: events %+v", got)
+		began := s.Position()
+		got = listen(t, s, late.Samples[late.Tones[0].Onset:late.Tones[0].End], 800)
+		if len(got) != 1 || got[0].Onset < began {
+			t.Errorf("confirm %d: events %+v in a signal that begins at %d", confirm, got, began)
+		}
 	}
 }
 
 func TestNewErrors(t *testing.T) {
-	good := toneModel(t)
-	for want, change := range map[string]func(m *model.Model, o *events.Options){
+	frames := map[string]func(m *model.Model, o *events.Options){
 		"threshold 1.5: expected 0 … 1":                          func(_ *model.Model, o *events.Options) { o.Threshold = 1.5 },
+		"off-threshold 0.9: expected at most the threshold, 0.5": func(_ *model.Model, o *events.Options) { o.OffThreshold = 0.9 },
 		"confirm 0: expected 1 … 1000":                           func(_ *model.Model, o *events.Options) { o.Confirm = 0 },
-		"hop 0: expected 0.01 … 3600":                            func(_ *model.Model, o *events.Options) { o.Hop = 0 },
-		"window 0: expected 0.01 … 3600":                         func(_ *model.Model, o *events.Options) { o.Window = 0 },
-		"rate 50: expected 100":                                  func(_ *model.Model, o *events.Options) { o.SampleRate = 50 },
-		"off-threshold 0.9: expected at most the threshold, 0.7": func(_ *model.Model, o *events.Options) { o.OffThreshold = 0.9 },
-		"confirm -1: expected 1":                                 func(_ *model.Model, o *events.Options) { o.Confirm = -1 },
-		"window NaN":                                             func(_ *model.Model, o *events.Options) { o.Window = math.NaN() },
-		"hop 1e-09":                                              func(_ *model.Model, o *events.Options) { o.Hop = 1e-9 },
-		"no labels":                                              func(m *model.Model, _ *events.Options) { m.Meta.Labels = nil },
-		"sampling rate is 0 Hz":                                  func(m *model.Model, _ *events.Options) { m.Meta.SampleRate = 0 },
-		`pool is "last"`:                                         func(m *model.Model, _ *events.Options) { m.Config.Pool = model.PoolLast },
-		"expected 1 channel of audio":                            func(m *model.Model, _ *events.Options) { m.Config.DInput = 2 },
-		"bidirectional":                                          func(m *model.Model, _ *events.Options) { m.Config.SSM.Bidirectional = true },
-	} {
-		m, opt := *good, events.Defaults()
-		change(&m, &opt)
-		if _, err := events.New(&m, opt); err == nil || !strings.HasPrefix(err.Error(), "events: ") || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, expected one that contains %q", err, want)
+		"refractory NaN":                                         func(_ *model.Model, o *events.Options) { o.Refractory = math.NaN() },
+		"smoothing 0: expected more than 0 and at most 10":       func(_ *model.Model, o *events.Options) { o.Smoothing = 0 },
+		"smoothing 11":                                           func(_ *model.Model, o *events.Options) { o.Smoothing = 11 },
+		`pool is "last", expected "none"`:                        func(m *model.Model, _ *events.Options) { m.Config.Pool = model.PoolLast },
+		`labels ["a" "b" "c"]: events require "none" and others`: func(m *model.Model, _ *events.Options) { m.Meta.Labels = []string{"a", "b", "c"} },
+		"labels []": func(m *model.Model, _ *events.Options) { m.Meta.Labels = nil },
+		"reads 5 channels, and its filter bank has 12 bands":           func(m *model.Model, _ *events.Options) { m.Config.DInput = 5 },
+		"8000 frames per second, expected 10 … 1000":                   func(m *model.Model, _ *events.Options) { m.Meta.Filterbank.Hop = 1 },
+		"filterbank: compression":                                      func(m *model.Model, _ *events.Options) { m.Meta.Filterbank.Compression = "no" },
+		"the operating point has 2 offsets, expected one per label, 3": func(m *model.Model, _ *events.Options) { m.Meta.Detection = &model.Detection{Offsets: []float64{1, 2}} },
+		"bidirectional": func(m *model.Model, _ *events.Options) { m.Config.SSM.Bidirectional = true },
+	}
+	clips := map[string]func(m *model.Model, o *events.Options){
+		"sampling rate is 0 Hz":       func(m *model.Model, _ *events.Options) { m.Meta.SampleRate = 0 },
+		`pool is "last"`:              func(m *model.Model, _ *events.Options) { m.Config.Pool = model.PoolLast },
+		"expected 1 channel of audio": func(m *model.Model, _ *events.Options) { m.Config.DInput = 2 },
+	}
+	for i, errors := range []map[string]func(m *model.Model, o *events.Options){frames, clips} {
+		for want, change := range errors {
+			m, opt := must.Get([]func() (*model.Model, error){tonemodel.New, tonemodel.NewClips}[i]())(t), events.Defaults()
+			change(m, &opt)
+			must.Reject(events.New(m, opt))(t, "events: ", want)
 		}
 	}
 }
 
-// At another sampling rate the model, its steps scaled, detects the same events.
-func TestSampleRate(t *testing.T) {
-	s := tonemodel.Words()
-	want := detect(t, recognizer(t, events.Defaults()), s.Samples, 800)
-	twice := make([]float32, 2*len(s.Samples)) // 16 kHz, by straight lines
-	for i, v := range s.Samples {
-		next := s.Samples[min(i+1, len(s.Samples)-1)]
-		twice[2*i], twice[2*i+1] = v, (v+next)/2
-	}
-	f := recognizer(t, with(func(o *events.Options) { o.SampleRate = 2 * rate }))
-	must.Equal(t, f.SampleRate(), 2*rate, "rate")
-	got := detect(t, f, twice, 800)
-	if len(got) != len(want) {
-		t.Fatalf("events %+v, expected %+v with all times doubled", got, want)
-	}
-	for i, e := range got {
-		if w := want[i]; e.Label != w.Label || math.Abs(float64(e.Onset-2*w.Onset)) > 0.05*2*rate || math.Abs(float64(e.End-2*w.End)) > 0.05*2*rate {
-			t.Errorf("event %d is %+v, expected %+v with its times doubled", i, e, w)
-		}
-	}
+// The operating point in a model replaces the defaults.
+func TestDefaultsFor(t *testing.T) {
+	m := toneModel(t)
+	must.Equal(t, events.DefaultsFor(m), events.Defaults(), "options of a model without an operating point")
+	m.Meta.Detection = &model.Detection{Threshold: 0.9, OffThreshold: 0.2, Confirm: 7, Refractory: 0.3}
+	want := events.Options{Threshold: 0.9, OffThreshold: 0.2, Confirm: 7, Refractory: 0.3, Smoothing: events.Defaults().Smoothing}
+	must.Equal(t, events.DefaultsFor(m), want, "options of an operating point without smoothing")
+	m.Meta.Detection.Smoothing, want.Smoothing = 0.1, 0.1
+	must.Equal(t, events.DefaultsFor(m), want, "options")
 }

@@ -14,24 +14,23 @@ import (
 )
 
 const (
-	frameRate = 100 // frames of the gate per second
-	preroll   = 10  // frames before the sound with which the model starts
+	clipFrameRate = 100 // frames per second of a network that reads samples
 
 	minFrameRate, maxFrameRate = 10, 1000 // of a filter bank
 )
 
-// Recognizer is a model prepared with options. It is immutable; its Detectors share it.
+// Recognizer is a model prepared with options. It is immutable; its Streams share it.
 type Recognizer struct {
 	rules
-	net       *recurrent.Network
-	framewise *framewise // nil: a model with a mean pool
+	net     *recurrent.Network
+	bank    *filterbank.Bank // nil: the network reads samples
+	batches batches
 }
 
-// New prepares a model with distinct labels and a known sampling rate, which package recurrent
-// must be able to stream. The model reads one audio channel and has a mean pool, or it reads the
-// frames of a filter bank and labels every frame (pool none, and the label none among the labels).
-// In the second case the offsets in the operating point (model.Detection) are added to the log-odds
-// of the labels.
+// New prepares a model with labels, one of them none, which package recurrent must be able
+// to stream. The model reads the frames of a filter bank and labels every frame (pool none), or it
+// reads one channel of audio and labels clips (pool mean). The offsets in the operating point
+// (model.Detection) are added to the log-odds of the labels.
 func New(m *model.Model, opt Options) (*Recognizer, error) {
 	r, err := newRecognizer(m, opt)
 	if err != nil {
@@ -41,122 +40,153 @@ func New(m *model.Model, opt Options) (*Recognizer, error) {
 }
 
 func newRecognizer(m *model.Model, opt Options) (*Recognizer, error) {
-	c, meta := m.Config, &m.Meta
-	if opt.SampleRate == 0 {
-		opt.SampleRate = meta.SampleRate
-	}
-	if len(meta.Labels) == 0 {
-		return nil, errors.New("the model has no labels")
-	}
-	if meta.Filterbank != nil {
-		return newFramewise(m, opt)
-	}
-	switch {
-	case c.Encoder != model.EncoderLinear || c.DInput != 1:
-		return nil, fmt.Errorf("the network reads %s input with d_input %d, expected 1 channel of audio", c.Encoder, c.DInput)
-	case c.Pool != model.PoolMean:
-		return nil, fmt.Errorf("the network's pool is %q, expected %q", c.Pool, model.PoolMean)
-	case meta.SampleRate < frameRate:
-		return nil, fmt.Errorf("the model's sampling rate is %g Hz, expected at least %d", meta.SampleRate, frameRate)
-	case opt.Smoothing != 0:
-		return nil, fmt.Errorf("smoothing %v: expected 0 for a model with a mean pool", opt.Smoothing)
-	}
-	if err := opt.Validate(); err != nil {
-		return nil, err
-	}
-	net, err := recurrent.New(m, recurrent.Options{
-		StepScale: meta.SampleRate / opt.SampleRate,
-		Window:    int(math.Ceil(opt.Window * opt.SampleRate)),
-		Normalize: true,
-	})
-	if err != nil {
-		return nil, err
-	}
-	frame := int(math.Round(opt.SampleRate / frameRate))
-	return &Recognizer{rules: newRules(meta.Labels, opt, frame), net: net}, nil
-}
-
-// newFramewise prepares a model that labels every frame of its filter bank.
-func newFramewise(m *model.Model, opt Options) (*Recognizer, error) {
 	meta := &m.Meta
-	rate := meta.Filterbank.FrameRate()
-	switch {
-	case m.Config.Pool != model.PoolNone:
-		return nil, fmt.Errorf("the network's pool is %q, expected %q for a network that reads the frames of a filter bank", m.Config.Pool, model.PoolNone)
-	case !slices.Contains(meta.Labels, None) || len(meta.Labels) < 2:
-		return nil, fmt.Errorf("labels %s: a model that labels every frame requires %q and others", suggest.List(meta.Labels), None)
-	case m.Config.DInput != meta.Filterbank.Bands:
-		return nil, fmt.Errorf("the network reads %d channels, and its filter bank has %d bands", m.Config.DInput, meta.Filterbank.Bands)
-	case opt.SampleRate != meta.Filterbank.SampleRate:
-		return nil, fmt.Errorf("sampling rate %v Hz, expected %v Hz: a filter bank has a fixed rate; resample the audio",
-			opt.SampleRate, meta.Filterbank.SampleRate)
-	case opt.Smoothing == 0:
-		return nil, errors.New("smoothing 0: expected a time above 0 for a model that labels every frame; start from DefaultsFor")
-	case rate < minFrameRate || rate > maxFrameRate:
-		return nil, fmt.Errorf("the filter bank has %g frames per second, expected %d … %d", rate, minFrameRate, maxFrameRate)
+	base := rules{labels: meta.Labels, sampleRate: meta.SampleRate}
+	if !slices.Contains(meta.Labels, None) || len(meta.Labels) < 2 {
+		return nil, fmt.Errorf("labels %s: events require %q and others", suggest.List(meta.Labels), None)
 	}
-	var offsets []float64
 	if d := meta.Detection; d != nil && len(d.Offsets) > 0 {
 		if len(d.Offsets) != len(meta.Labels) {
 			return nil, fmt.Errorf("the operating point has %d offsets, expected one per label, %d", len(d.Offsets), len(meta.Labels))
 		}
-		offsets = slices.Clone(d.Offsets)
+		base.offsets = slices.Clone(d.Offsets)
 	}
 	if err := opt.Validate(); err != nil {
 		return nil, err
 	}
-	bank, err := filterbank.New(*meta.Filterbank)
+	r := &Recognizer{}
+	options := recurrent.Options{Normalize: true}
+	var err error
+	if meta.Filterbank != nil {
+		r.bank, err = newBank(m)
+		base.frame = meta.Filterbank.Hop
+	} else {
+		err = checkSamples(m)
+		base.frame, base.sourceLag = int(math.Round(meta.SampleRate/clipFrameRate)), clipSeconds/2.
+		options.Window = int(math.Ceil(clipSeconds * meta.SampleRate))
+	}
 	if err != nil {
 		return nil, err
 	}
-	net, err := recurrent.New(m, recurrent.Options{Normalize: true})
-	if err != nil {
+	if r.net, err = recurrent.New(m, options); err != nil {
 		return nil, err
 	}
-	r := &Recognizer{rules: newRules(meta.Labels, opt, meta.Filterbank.Hop), net: net, framewise: &framewise{bank: bank}}
-	r.offsets = offsets
+	r.rules = base.with(opt)
 	return r, nil
 }
 
-// SampleRate returns the sampling rate of the audio in Hz.
+// newBank returns the filter bank of a model that labels its frames.
+func newBank(m *model.Model) (*filterbank.Bank, error) {
+	f := m.Meta.Filterbank
+	rate := f.FrameRate()
+	switch {
+	case m.Config.Pool != model.PoolNone:
+		return nil, fmt.Errorf("the network's pool is %q, expected %q for a network that reads the frames of a filter bank", m.Config.Pool, model.PoolNone)
+	case m.Config.DInput != f.Bands:
+		return nil, fmt.Errorf("the network reads %d channels, and its filter bank has %d bands", m.Config.DInput, f.Bands)
+	case rate < minFrameRate || rate > maxFrameRate:
+		return nil, fmt.Errorf("the filter bank has %g frames per second, expected %d … %d", rate, minFrameRate, maxFrameRate)
+	}
+	return filterbank.New(*f)
+}
+
+// checkSamples returns an error for a model without a filter bank that does not label clips of
+// audio.
+func checkSamples(m *model.Model) error {
+	switch c := m.Config; {
+	case c.Encoder != model.EncoderLinear || c.DInput != 1:
+		return fmt.Errorf("the network reads %s input with d_input %d, expected 1 channel of audio", c.Encoder, c.DInput)
+	case c.Pool != model.PoolMean:
+		return fmt.Errorf("the network's pool is %q, expected %q", c.Pool, model.PoolMean)
+	case m.Meta.SampleRate < clipFrameRate:
+		return fmt.Errorf("the model's sampling rate is %g Hz, expected at least %d", m.Meta.SampleRate, clipFrameRate)
+	}
+	return nil
+}
+
+// newSignal returns the state of a new signal.
+func (r *Recognizer) newSignal() signal {
+	s := signal{rules: &r.rules, batches: &r.batches, partial: make([]float32, 0, r.frame)}
+	if r.bank != nil {
+		s.source = &bands{r.bank.NewStream(), r.net.NewStream()}
+	} else {
+		s.source = &clip{r.net.NewStream()}
+	}
+	return s
+}
+
+// SampleRate returns the sampling rate of the model in Hz.
 func (r *Recognizer) SampleRate() float64 { return r.sampleRate }
 
-// Frame returns the number of samples in a frame: a hundredth of a second with a gate, and
-// otherwise the hop of the filter bank. With a gate, blocks of one frame are processed as fast as
-// larger ones.
+// Frame returns the number of samples, at the rate of the model, per frame: the hop of the filter
+// bank, or a hundredth of a second.
 func (r *Recognizer) Frame() int { return r.frame }
 
-// Recognize returns all events in a recording with samples of full scale ±1. The error is that of
-// Detector.Process. If there is one, Recognize returns the events before it.
+// Recognize returns all events in a recording with samples of full scale ±1 at the rate of the
+// model. The error is that of Stream.Process. If there is one, Recognize returns the events before
+// it.
 func (r *Recognizer) Recognize(x []float32) ([]Event, error) {
-	d := r.NewDetector()
-	list, err := d.Process(x)
+	s, err := r.NewStream(0)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.Process(x)
 	all := slices.Clone(list)
 	if err == nil {
-		list, err = d.Flush()
+		list, err = s.Flush()
 		all = append(all, list...)
 	}
 	return all, err
 }
 
-// pastLen is the number of samples that a Detector keeps from before the frame at which its gate
-// opens.
-func (r *Recognizer) pastLen() int {
-	if r.framewise != nil {
-		return 0
+// Classify labels a whole clip with samples of full scale ±1 at the rate of the model, whose
+// network must label every frame. peaks has, for each label of the model, the largest averaged
+// posterior over the clip and a short silence after it, without the offsets of the operating point.
+// label is the index of the label with the largest peak, none excluded, if the peak reaches the
+// threshold, and otherwise the index of none.
+func (r *Recognizer) Classify(x []float32) (label int, peaks []float32, err error) {
+	if r.bank == nil {
+		return 0, nil, errors.New("events: classify: the model labels clips, expected one that labels the frames of a filter bank")
 	}
-	return (preroll + openFrames - 1) * r.frame
+	rules := r.rules
+	rules.offsets = nil // they are chosen for false alarms in background, not to tell labels apart
+	s, c := r.newSignal(), &peakFinder{newSmoother(&rules), make([]float32, len(r.labels))}
+	if err := s.process(x, c); err != nil {
+		return 0, nil, err
+	}
+	if _, err := s.flush(c); err != nil {
+		return 0, nil, err
+	}
+	label = slices.Index(r.labels, None)
+	highest := float32(0)
+	for i, p := range c.peaks {
+		if r.labels[i] != None && p > highest && float64(p) >= r.opt.Threshold {
+			label, highest = i, p
+		}
+	}
+	return label, c.peaks, nil
 }
 
-// StateBytes returns the memory of a Detector in bytes, without the events that the last call
-// returned. The Recognizer's Detectors share the working memory of calls.
-func (r *Recognizer) StateBytes() int {
-	n := int(unsafe.Sizeof(Detector{})) + 4*(r.frame+r.pastLen()) + r.net.StreamBytes()
-	if r.framewise == nil {
-		return n + 4*len(r.labels)
+// peakFinder follows the frames of a clip and keeps the largest posteriors.
+type peakFinder struct {
+	smoother smoother
+	peaks    []float32
+}
+
+func (c *peakFinder) follow(level float64, outputs []float32, _ int64) {
+	c.smoother.push(level, outputs)
+	for i, p := range c.smoother.posterior {
+		c.peaks[i] = max(c.peaks[i], p)
 	}
-	// Of each label: a frame's output, the sum and the posterior, the frames that are averaged, and
-	// the outputs of a batch, of which StreamBytes counts one.
-	labels, levels := len(r.labels)*(2+r.smoothing+batchFrames), 2*contourFrames(&r.rules)
-	return n + int(unsafe.Sizeof(track{})+unsafe.Sizeof(contour{})) + 4*(labels+levels) + r.framewise.bank.StreamBytes()
+}
+
+// StateBytes returns the memory of a Stream at the rate of the model in bytes, without the events
+// that the last call returned. The Recognizer's Streams share the working memory of calls.
+func (r *Recognizer) StateBytes() int {
+	n := int(unsafe.Sizeof(Stream{})+unsafe.Sizeof(bands{})+unsafe.Sizeof(contour{})) + 4*r.frame + r.net.StreamBytes()
+	if r.bank != nil {
+		// A stream of a network with an output per frame has room for those of a batch.
+		n += r.bank.StreamBytes() + 4*len(r.labels)*batchFrames
+	}
+	return n + 4*(len(r.labels)*(2+r.smoothing)+2*contourFrames(&r.rules)) // sum, posterior, log-odds, levels
 }

@@ -29,8 +29,11 @@ type smoother struct {
 }
 
 func newSmoother(r *rules) smoother {
-	s := smoother{none: slices.Index(r.labels, None), seconds: r.opt.Smoothing, offsets: r.offsets, sum: make([]float32, len(r.labels)), posterior: make([]float32, len(r.labels)), contour: newContour(r)}
-	s.ring = make([]float32, r.smoothing*len(r.labels))
+	n := len(r.labels)
+	s := smoother{
+		none: slices.Index(r.labels, None), seconds: r.opt.Smoothing, offsets: r.offsets, contour: newContour(r),
+		ring: make([]float32, r.smoothing*n), sum: make([]float32, n), posterior: make([]float32, n),
+	}
 	s.reset()
 	return s
 }

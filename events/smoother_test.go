@@ -10,8 +10,7 @@ import (
 // Offsets move the log-odds of labels. They do not change which label is best, and that of none is
 // not used.
 func TestSmootherOffsets(t *testing.T) {
-	r := newRules([]string{"a", None, "b"}, Options{Smoothing: 0.02, SampleRate: 8000}, 80) // two frames
-	r.offsets = []float64{0, 7, 3}
+	r := rules{labels: []string{"a", None, "b"}, sampleRate: 8000, frame: 80, offsets: []float64{0, 7, 3}}.with(Options{Smoothing: 0.02}) // two frames
 	s := newSmoother(&r)
 	for range 2 {
 		s.push(-20, []float32{2.5, 0.5, 1.5}) // log-odds of 2 and 1

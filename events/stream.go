@@ -1,38 +1,43 @@
 package events
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 
 	"github.com/s4d-fast/s4d-fast/audio"
-	"github.com/s4d-fast/s4d-fast/internal/snapshot"
 )
 
 // Stream detects events in one stream of audio of any sampling rate. If that is not the rate of the
-// Recognizer, the Stream resamples the audio. All positions are samples of the audio as it arrives.
-// A Stream belongs to one goroutine at a time.
+// model, the Stream resamples the audio. All positions are samples of the audio as it arrives. A
+// Stream belongs to one goroutine at a time.
 type Stream struct {
-	detector   *Detector
+	recognizer *Recognizer
 	sampleRate float64          // Hz, of the input
-	resampler  *audio.Resampler // nil: the input has the detector's rate
+	resampler  *audio.Resampler // nil: the input has the rate of the model
 	position   int64            // samples of the input
 	origin     int64            // position at which the signal began
-	began      int64            // position of the detector at which it began
-	block      []float32        // of the input
-	resampled  []float32
+	signal     signal
+	smoother   smoother
+	decision   decision
 	events     []Event
+
+	input     []float32 // of a call, if it is resampled
+	resampled []float32
 }
 
-// streamBlock is the number of samples that are resampled at a time.
-const streamBlock = 1024
+// resampleBlock is the number of samples that are resampled at a time.
+const resampleBlock = 1024
 
-// NewStream returns the Stream of audio at a sampling rate in Hz; 0: that of the Recognizer. Rates
-// that audio.NewResampler cannot convert are an error.
+// MaxPosition is the largest position of a Stream.
+const MaxPosition = 1 << 62
+
+// NewStream returns the Stream of audio at a sampling rate in Hz; 0: that of the model. Rates that
+// audio.NewResampler cannot convert are an error.
 func (r *Recognizer) NewStream(sampleRate float64) (*Stream, error) {
-	s := &Stream{detector: r.NewDetector(), sampleRate: sampleRate}
+	s := &Stream{recognizer: r, sampleRate: sampleRate, signal: r.newSignal(), smoother: newSmoother(&r.rules)}
+	s.decision = newDecision(&r.rules, s.smoother.contour)
 	if sampleRate == 0 || sampleRate == r.sampleRate {
 		s.sampleRate = r.sampleRate
 		return s, nil
@@ -44,7 +49,6 @@ func (r *Recognizer) NewStream(sampleRate float64) (*Stream, error) {
 	if s.resampler, err = audio.NewResampler(int(sampleRate), int(r.sampleRate)); err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}
-	s.block = make([]float32, 0, streamBlock)
 	return s, nil
 }
 
@@ -54,10 +58,10 @@ func (s *Stream) SampleRate() float64 { return s.sampleRate }
 // Position returns the number of samples since the beginning of the stream.
 func (s *Stream) Position() int64 { return s.position }
 
-// Posterior returns the class probabilities of the last evaluation: of each label against none,
-// averaged over the last frames, with the offsets of the model's operating point. The slice is
-// valid until the next call. It is nil before the signal's first evaluation.
-func (s *Stream) Posterior() []float32 { return s.detector.Posterior() }
+// Posterior returns the class probabilities of the last frame: of each label against none, averaged
+// over Options.Smoothing, with the offsets of the model's operating point. The slice is valid until
+// the next call. It is nil before the signal's first frame.
+func (s *Stream) Posterior() []float32 { return s.decision.posterior }
 
 // Process takes samples of full scale ±1 and returns the events that have ended since the last
 // call. The slice is valid until the next call. How the input is divided into calls changes no bit
@@ -68,25 +72,24 @@ func (s *Stream) Posterior() []float32 { return s.detector.Posterior() }
 // signal at the position after x.
 func (s *Stream) Process(x []float32) ([]Event, error) {
 	s.events = s.events[:0]
+	s.position += int64(len(x))
 	if s.resampler == nil {
-		s.position += int64(len(x))
-		return s.take(s.detector.Process(x))
+		err := s.detect(x)
+		return s.events, err
 	}
 	for len(x) > 0 {
-		n := min(len(x), streamBlock)
-		s.block = s.block[:0]
+		n := min(len(x), resampleBlock)
+		s.input = s.input[:0]
 		for _, v := range x[:n] {
 			if !isAudio(v) {
-				v = 0 // a NaN would spread to its neighbours
+				v = 0 // the resampler would spread a NaN to its neighbours
 			}
-			s.block = append(s.block, v)
+			s.input = append(s.input, v)
 		}
 		x = x[n:]
-		s.position += int64(n)
-		s.resampled = s.resampler.Process(s.resampled[:0], s.block)
-		if list, err := s.take(s.detector.Process(s.resampled)); err != nil {
-			s.position += int64(len(x))
-			return list, err
+		s.resampled = s.resampler.Process(s.resampled[:0], s.input)
+		if err := s.detect(s.resampled); err != nil {
+			return s.events, err
 		}
 	}
 	return s.events, nil
@@ -98,13 +101,13 @@ func (s *Stream) Flush() ([]Event, error) {
 	s.events = s.events[:0]
 	if s.resampler != nil {
 		s.resampled = s.resampler.Flush(s.resampled[:0])
-		if list, err := s.take(s.detector.Process(s.resampled)); err != nil {
-			return list, err
+		if err := s.detect(s.resampled); err != nil {
+			return s.events, err
 		}
 	}
-	list, err := s.take(s.detector.Flush())
-	s.restart()
-	return list, err
+	length, err := s.signal.flush(s)
+	err = s.end(length, err)
+	return s.events, err
 }
 
 // Skip flushes, and advances the position by n samples that were lost. It panics if n is negative
@@ -115,34 +118,58 @@ func (s *Stream) Skip(n int64) ([]Event, error) {
 	}
 	list, err := s.Flush()
 	s.position += n
-	s.restart()
+	s.origin = s.position
 	return list, err
 }
 
-// take appends events of the detector, with positions of the input.
-func (s *Stream) take(list []Event, err error) ([]Event, error) {
-	for _, e := range list {
-		e.Onset, e.End = s.input(e.Onset), s.input(e.End)
-		s.events = append(s.events, e)
+// detect processes samples at the rate of the model. It moves the events that have ended to
+// s.events, with positions of the input.
+func (s *Stream) detect(x []float32) error {
+	if err := s.signal.process(x, s); err != nil {
+		return s.end(s.signal.length(), err)
 	}
-	if err != nil {
+	s.collect()
+	return nil
+}
+
+// follow implements follower.
+func (s *Stream) follow(level float64, outputs []float32, position int64) {
+	s.smoother.push(level, outputs)
+	s.decision.evaluate(s.smoother.posterior, s.smoother.best, position)
+}
+
+// end ends the signal, whose length in samples of the model is given, and prepares for the next
+// one. It returns err with a position of the input.
+func (s *Stream) end(length int64, err error) error {
+	s.decision.close(length)
+	s.collect()
+	var output *outputError
+	if errors.As(err, &output) {
+		output.position = s.inputSample(output.position)
 		if s.resampler != nil {
 			s.resampler.Flush(s.resampled[:0])
 		}
-		s.restart()
 	}
-	return s.events, err
+	s.signal.reset()
+	s.smoother.reset()
+	s.origin = s.position
+	return err
 }
 
-// restart begins a new signal.
-func (s *Stream) restart() { s.origin, s.began = s.position, s.detector.Position() }
+// collect moves the events of the decision to s.events.
+func (s *Stream) collect() {
+	for _, e := range s.decision.events {
+		e.Onset, e.End = s.inputSample(e.Onset), s.inputSample(e.End)
+		s.events = append(s.events, e)
+	}
+	s.decision.events = s.decision.events[:0]
+}
 
-// input returns the sample of the input at the time of sample n of the detector. Resampled audio
-// may be a sample longer than the input.
-func (s *Stream) input(n int64) int64 {
-	n -= s.began
+// inputSample returns the sample of the input at the time of sample n of the signal, which has the
+// rate of the model. Resampled audio may be a sample longer than the input.
+func (s *Stream) inputSample(n int64) int64 {
 	if s.resampler != nil {
-		n = int64(math.Round(float64(n) * s.sampleRate / s.detector.SampleRate()))
+		n = int64(math.Round(float64(n) * s.sampleRate / s.recognizer.sampleRate))
 	}
 	return min(s.origin+n, s.position)
 }
@@ -157,7 +184,7 @@ func (r *Recognizer) Detect(in *audio.Reader) ([]Event, error) {
 		return nil, err
 	}
 	var all []Event
-	src, buf := audio.Mono(in), make([]float32, streamBlock)
+	src, buf := audio.Mono(in), make([]float32, resampleBlock)
 	for {
 		n, readErr := src.Read(buf)
 		n, invalid := Check(buf[:n])
@@ -175,66 +202,4 @@ func (r *Recognizer) Detect(in *audio.Reader) ([]Event, error) {
 			return append(all, list...), err
 		}
 	}
-}
-
-// The snapshot of a Stream has the state of its resampler and that of its detector.
-const (
-	streamMagic   = "S4DAUDIO"
-	streamVersion = 1
-)
-
-// streamHead is the fixed part of a Stream's snapshot.
-type streamHead struct {
-	SampleRate              float64
-	Position, Origin, Began int64
-	Resampler               int32 // bytes
-}
-
-// Snapshot returns the Stream's state for Restore. Events that were returned are not part of it.
-func (s *Stream) Snapshot() []byte {
-	head := streamHead{SampleRate: s.sampleRate, Position: s.position, Origin: s.origin, Began: s.began}
-	var resampler []byte
-	if s.resampler != nil {
-		resampler = s.resampler.Snapshot()
-		head.Resampler = int32(len(resampler))
-	}
-	b := snapshot.Begin(nil, streamMagic, streamVersion)
-	b, _ = binary.Append(b, binary.LittleEndian, head) // a fixed size: cannot fail
-	return snapshot.End(append(append(b, resampler...), s.detector.Snapshot()...), 0)
-}
-
-// Restore continues from a snapshot of a Stream of an equal model with equal options and an equal
-// sampling rate, at the same kernel level: the same audio then gives the same events, bit for bit.
-// After an error the Stream is unchanged.
-func (s *Stream) Restore(b []byte) error {
-	body, err := snapshot.Open(b, streamMagic, streamVersion)
-	if err != nil {
-		return fmt.Errorf("events: snapshot: %w", err)
-	}
-	var head streamHead
-	n, err := binary.Decode(body, binary.LittleEndian, &head)
-	if body = body[n:]; err != nil || head.Resampler < 0 || int(head.Resampler) > len(body) {
-		return errTruncated
-	}
-	switch {
-	case head.SampleRate != s.sampleRate:
-		return fmt.Errorf("events: snapshot: taken at %v Hz, this stream has %v Hz", head.SampleRate, s.sampleRate)
-	case head.Origin < 0 || head.Position < head.Origin || head.Position > MaxPosition:
-		return fmt.Errorf("events: snapshot: position %d in a signal from %d", head.Position, head.Origin)
-	}
-	next, err := s.detector.Recognizer.NewStream(s.sampleRate)
-	if err != nil {
-		return err
-	}
-	if next.resampler != nil {
-		if err := next.resampler.Restore(body[:head.Resampler]); err != nil {
-			return fmt.Errorf("events: %w", err)
-		}
-	}
-	if err := next.detector.Restore(body[head.Resampler:]); err != nil {
-		return err
-	}
-	next.position, next.origin, next.began = head.Position, head.Origin, head.Began
-	*s = *next
-	return nil
 }

@@ -2,126 +2,78 @@ package events_test
 
 import (
 	"fmt"
-	"math"
+	"slices"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 )
 
-// sweepOptions are Options of many thresholds and times.
+// sweepOptions are Options of many thresholds and times. Some smoothing times are rounded to the
+// same number of frames, although their onsets differ.
 func sweepOptions() (list []events.Options) {
-	for _, threshold := range []float64{0, 0.3, 0.7, 0.99} {
-		for _, confirm := range []int{1, 4, 9} {
-			for _, refractory := range []float64{0, 0.4} {
-				o := events.Defaults().WithThreshold(threshold)
-				o.Confirm, o.Refractory, o.Window = confirm, refractory, 0.3
-				list = append(list, o)
+	for _, smoothing := range []float64{0.01, 0.1, 0.195, 0.2, 0.2049} {
+		for _, threshold := range []float64{0, 0.3, 0.7, 0.99} {
+			for _, confirm := range []int{1, 5} {
+				o := events.Options{Confirm: confirm, Refractory: 0.2, Smoothing: smoothing}
+				list = append(list, o.WithThreshold(threshold))
 			}
 		}
 	}
 	return list
 }
 
-// tunes returns tones of random lengths, with pauses and changes of level that the gates of
-// different Options treat differently.
-func tunes(seed uint64) []float32 {
-	r, s := random.New(seed, random.Noise, 1, 0), &tonemodel.Sound{}
-	for i := range uint64(12) {
-		s.Tone([]string{"low", "high"}[int(2*r.Float64(4*i))], 0.1+r.Float64(4*i+1))
-		s.Silence(max(0, 1.2*r.Float64(4*i+2)-0.2))
-		from := len(s.Samples)
-		s.Silence(4 * r.Float64(4*i+3))
-		for k := from; k < len(s.Samples); k++ { // a pitch between the labels, for long sounds without one
-			s.Samples[k] = float32(0.02 * math.Sin(2*math.Pi*900*float64(k)/rate))
-		}
-	}
-	s.Noise(0.001)
-	return s.Samples
-}
-
-// A Sweep finds the events of one Detector per set of Options, bit for bit, however the audio is
-// cut.
+// A Sweep finds the events of one Stream per set of Options, bit for bit, however the audio is cut
+// and in every signal, with offsets as without. Offsets and options change the events.
 func TestSweep(t *testing.T) {
-	options, differ := sweepOptions(), false
-	r := recognizer(t, options[0])
-	for seed := range uint64(4) {
-		x := tunes(seed)
-		want := make([]string, len(options))
-		for i, o := range options {
-			want[i] = fmt.Sprint(detect(t, recognizer(t, o), x, len(x)))
-			differ = differ || want[i] != want[0]
-		}
-		for _, chunk := range []int{79, 800, len(x)} {
-			s := must.Get(r.NewSweep(options))(t)
-			got := make([][]events.Event, len(options))
-			add := func(list []events.Found, err error) {
-				must.Do(t, err)
-				for _, f := range list {
-					got[f.Option] = append(got[f.Option], f.Event)
-				}
-			}
-			for y := x; len(y) > 0; y = y[min(chunk, len(y)):] {
-				add(s.Process(y[:min(chunk, len(y))]))
-			}
-			must.Equal(t, s.Position(), int64(len(x)), "position")
-			add(s.Flush())
-			for i, o := range options {
-				must.Equal(t, fmt.Sprint(got[i]), want[i], "seed %d, chunks of %d, %+v", seed, chunk, o)
-			}
-		}
-	}
-	if !differ {
-		t.Error("all options find the same events: the signals test nothing")
+	if slices.Equal(sweep(t, []float64{-1.5, 2, 0}), sweep(t, nil)) {
+		t.Error("offsets change no event: the signal tests nothing")
 	}
 }
 
-// A Sweep continues after Flush as a Detector does.
-func TestSweepFlush(t *testing.T) {
-	options, x := sweepOptions(), tunes(9)
-	s := must.Get(recognizer(t, options[0]).NewSweep(options))(t)
-	got := make([]string, len(options))
-	half := len(x) / 2
-	for _, part := range [][]float32{x[:half], x[half:]} {
-		for _, call := range []func() ([]events.Found, error){func() ([]events.Found, error) { return s.Process(part) }, s.Flush} {
-			for _, f := range must.Get(call())(t) {
-				got[f.Option] += fmt.Sprint(f.Event)
+// sweep compares a Sweep with Streams. It returns the events with each of the options.
+func sweep(t *testing.T, offsets []float64) []string {
+	t.Helper()
+	options := sweepOptions()
+	s := tones(0.002, "low 0.3 0.1", "high 0.2 0.05", "low 0.1 0.1", "low 0.3 0.4", "high 0.7 0", "low 0.5 0", "high 0.5 0")
+	end := int(s.Tones[6].End)
+	sweep := must.Get(offsetBy(t, options[0], offsets...).NewSweep(options))(t)
+	var all []string
+	for _, block := range []int{79, 999, end} {
+		got := make([][]events.Event, len(options))
+		add := func(list []events.Found, err error) {
+			must.Do(t, err)
+			for _, f := range list {
+				got[f.Option] = append(got[f.Option], f.Event)
 			}
 		}
-	}
-	for i, o := range options {
-		d, want := recognizer(t, o).NewDetector(), ""
-		for _, part := range [][]float32{x[:half], x[half:]} {
-			for _, e := range append(process(t, d, part), flush(t, d)...) {
-				want += fmt.Sprint(e)
-			}
+		for part := range slices.Chunk(s.Samples[:end], block) {
+			add(sweep.Process(part))
 		}
-		must.Equal(t, got[i], want, "events of %+v", o)
+		add(sweep.Flush())
+		all = all[:0]
+		for i, o := range options {
+			want := fmt.Sprint(listen(t, stream(t, offsetBy(t, o, offsets...)), s.Samples[:end], end))
+			must.Equal(t, fmt.Sprint(got[i]), want, "offsets %v, blocks of %d, events of %+v", offsets, block, o)
+			all = append(all, want)
+		}
 	}
+	if slices.Equal(all[:1], all[len(all)-1:]) {
+		t.Error("all options find the same events: the signal tests nothing")
+	}
+	return all
 }
 
 func TestSweepErrors(t *testing.T) {
-	r := recognizer(t, events.Defaults())
-	for want, options := range map[string][]events.Options{
-		"no options": nil,
-		"options 1: threshold 2: expected 0 … 1":                {events.Defaults(), events.Defaults().WithThreshold(2)},
-		"options 0: hop 0.03, window 0.5 and rate 8000":         {with(func(o *events.Options) { o.Window = 0.5 })},
-		"options 0: hop 0.05, window 1 and rate 8000, expected": {with(func(o *events.Options) { o.Hop = 0.05 })},
-		"rate 16000, expected those of the recognizer":          {with(func(o *events.Options) { o.SampleRate = 16000 })},
-	} {
-		must.Reject(r.NewSweep(options))(t, want)
-	}
-	m := toneModel(t)
-	m.Weights.DecoderBias[1] = float32(math.NaN())
-	s := must.Get(must.Get(events.New(m, events.Defaults()))(t).NewSweep([]events.Options{events.Defaults()}))(t)
-	must.Reject(s.Process(tonemodel.Words().Samples))(t, `the model's output for label "high" is NaN`)
+	r := recognizer(t, toneOptions())
+	must.Reject(r.NewSweep(nil))(t, "no options")
+	must.Reject(r.NewSweep([]events.Options{toneOptions(), toneOptions().WithThreshold(2)}))(t, "options 1: threshold 2: expected 0 … 1")
 }
 
 func TestSweepAllocations(t *testing.T) {
-	x := tunes(1)
-	s := must.Get(recognizer(t, sweepOptions()[0]).NewSweep(sweepOptions()))(t)
+	x := tonemodel.Words().Samples
+	s := must.Get(recognizer(t, toneOptions()).NewSweep(sweepOptions()))(t)
 	s.Process(x)
 	s.Process(x)
 	if n := testing.AllocsPerRun(3, func() { s.Process(x) }); n > 1 { // growing the list of events
@@ -131,7 +83,7 @@ func TestSweepAllocations(t *testing.T) {
 
 func BenchmarkSweep(b *testing.B) {
 	x := tonemodel.Words().Samples
-	s := must.Get(recognizer(b, sweepOptions()[0]).NewSweep(sweepOptions()))(b)
+	s := must.Get(recognizer(b, toneOptions()).NewSweep(sweepOptions()))(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		s.Process(x)

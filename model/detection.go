@@ -13,13 +13,10 @@ type Detection struct {
 	Confirm      int     `json:"confirm"`       // evaluations in a row that must agree
 	Refractory   float64 `json:"refractory"`    // seconds
 
-	// Smoothing is the time in seconds over which the posteriors of a network with one output per
-	// frame are averaged. Window is the time that a mean pool covers. The other one is 0.
-	Smoothing float64 `json:"smoothing,omitempty"`
-	Window    float64 `json:"window,omitempty"`
+	Smoothing float64 `json:"smoothing,omitempty"` // seconds over which log-odds are averaged
 
-	// Offsets are added to the log-odds of the labels against none, one per label of a network with
-	// one output per frame, so that one Threshold suits them all. Nil: nothing is added.
+	// Offsets are added to the log-odds of the labels against none, one per label, so that one
+	// Threshold suits them all. Nil: nothing is added.
 	Offsets []float64 `json:"offsets,omitempty"`
 
 	// The measurement is zero if the network has changed since (Model.Prune).
@@ -40,7 +37,7 @@ func (d *Detection) unmeasured() *Detection {
 	}
 	return &Detection{
 		Threshold: d.Threshold, OffThreshold: d.OffThreshold, Confirm: d.Confirm, Refractory: d.Refractory,
-		Smoothing: d.Smoothing, Window: d.Window, Offsets: d.Offsets,
+		Smoothing: d.Smoothing, Offsets: d.Offsets,
 	}
 }
 
@@ -66,7 +63,7 @@ func (d *Detection) validate(labels int) error {
 	}{
 		{"threshold", d.Threshold, 0, 1}, {"off_threshold", d.OffThreshold, 0, d.Threshold},
 		{"confirm", float64(d.Confirm), 1, maxConfirm}, {"refractory", d.Refractory, 0, maxSeconds},
-		{"smoothing", d.Smoothing, 0, maxSeconds}, {"window", d.Window, 0, maxSeconds},
+		{"smoothing", d.Smoothing, 0, maxSeconds},
 		{"false_alarms_per_hour", d.FalseAlarmsPerHour, 0, math.MaxFloat64}, {"miss_rate", d.MissRate, 0, 1},
 		{"interval", d.Interval[0], 0, d.Interval[1]}, {"interval", d.Interval[1], 0, 1},
 		{"background_hours", d.BackgroundHours, 0, math.MaxFloat64}, {"words", float64(d.Words), 0, math.MaxInt32},

@@ -59,7 +59,6 @@ func TestBadFilterbanksAndDetections(t *testing.T) {
 		"confirm 0: expected 1 … 1000":                    func(m *Model) { m.Meta.Detection.Confirm = 0 },
 		"refractory -1":                                   func(m *Model) { m.Meta.Detection.Refractory = -1 },
 		"smoothing 3601":                                  func(m *Model) { m.Meta.Detection.Smoothing = 3601 },
-		"window +Inf":                                     func(m *Model) { m.Meta.Detection.Window = math.Inf(1) },
 		"miss_rate NaN":                                   func(m *Model) { m.Meta.Detection.MissRate = math.NaN() },
 		"false_alarms_per_hour -1":                        func(m *Model) { m.Meta.Detection.FalseAlarmsPerHour = -1 },
 		"interval 0.5: expected 0 … 0.1":                  func(m *Model) { m.Meta.Detection.Interval[0], m.Meta.Detection.Interval[1] = 0.5, 0.1 },

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -186,22 +185,6 @@ func TestOptions(t *testing.T) {
 	if _, is := errors.AsType[*OptionError](err); !is {
 		t.Errorf("threshold: the error has type %T", err)
 	}
-}
-
-// With another rate than the model's the model's steps are scaled, and the start line has both
-// rates.
-func TestRate(t *testing.T) {
-	opt := events.Defaults()
-	opt.SampleRate = 2 * tonemodel.SampleRate
-	s := must.Get(New(toneModel(t, 0), opt, Defaults()))(t)
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, httptest.NewRequest("POST", "http://localhost/v1/streams?format=s16le", nil))
-	start := parse(t, w.Body.String()).start
-	must.Equal(t, start.SampleRate, 2*tonemodel.SampleRate, "rate")
-	must.Equal(t, start.ModelSampleRate, tonemodel.SampleRate, "model's rate")
-	w = httptest.NewRecorder()
-	s.ServeHTTP(w, httptest.NewRequest("POST", "http://localhost/v1/streams?format=s16le&rate=8000", nil))
-	checkError(t, "the model's rate", w.Code, w.Body.String(), 400, "audio", "16000 Hz")
 }
 
 // A frame that the protocol does not allow ends the stream soon, also if the client never stops

@@ -62,7 +62,7 @@ func (s *Server) listen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	resampler, err := audio.NewResampler(hz, int(rec.SampleRate()))
+	stream, err := rec.NewStream(float64(hz))
 	if err != nil {
 		return badRequest("rate=%d: %v", hz, err)
 	}
@@ -80,7 +80,7 @@ func (s *Server) listen(w http.ResponseWriter, r *http.Request) error {
 	defer conn.CloseNow()
 	conn.SetReadLimit(maxMessage)
 	l := &live{
-		conn: conn, detector: rec.NewDetector(), resampler: resampler, rate: hz, labels: m.Meta.Labels,
+		conn: conn, stream: stream, frame: int(float64(rec.Frame()) * float64(hz) / rec.SampleRate()), labels: m.Meta.Labels,
 		threshold: events.DefaultsFor(m).Threshold, posteriors: [][]int{}, // not null
 	}
 	err = l.run(s.ctx)
@@ -105,14 +105,11 @@ const overflow = "an output of the detector is not a finite number"
 // live is a live session.
 type live struct {
 	conn       *websocket.Conn
-	detector   *events.Detector
-	resampler  *audio.Resampler
-	rate       int // of the client, in Hz
+	stream     *events.Stream
+	frame      int // samples of the client
 	labels     []string
 	threshold  float64
-	taken      int64     // samples of the client
-	samples    []float32 // of a message
-	waiting    []float32 // resampled, less than a frame at the beginning
+	samples    []float32 // less than a frame, and those of a message
 	posteriors [][]int
 }
 
@@ -130,7 +127,7 @@ func (l *live) run(ctx context.Context) error {
 			if string(b) != `{"type":"end"}` {
 				return errLive
 			}
-			if err := l.process(ctx, l.resampler.Flush(l.waiting), true); err != nil {
+			if err := l.process(ctx, true); err != nil {
 				return err
 			}
 			return io.EOF
@@ -138,10 +135,10 @@ func (l *live) run(ctx context.Context) error {
 		if len(b)%2 == 1 {
 			return errLive
 		}
-		l.samples = slices.Grow(l.samples[:0], len(b)/2)[:len(b)/2]
-		audio.DecodeS16LE(l.samples, b)
-		l.taken += int64(len(l.samples))
-		if err := l.process(ctx, l.resampler.Process(l.waiting, l.samples), false); err != nil {
+		from := len(l.samples)
+		l.samples = append(l.samples, make([]float32, len(b)/2)...)
+		audio.DecodeS16LE(l.samples[from:], b)
+		if err := l.process(ctx, false); err != nil {
 			return err
 		}
 	}
@@ -152,27 +149,29 @@ func (l *live) words() []string {
 	return slices.DeleteFunc(slices.Clone(l.labels), func(label string) bool { return label == events.None })
 }
 
-// process passes whole frames of x to the detector, or at the end all of it, and answers.
-func (l *live) process(ctx context.Context, x []float32, end bool) error {
+// process passes whole frames of the samples to the detector, or at the end all of them, and
+// answers.
+func (l *live) process(ctx context.Context, end bool) error {
 	l.posteriors = l.posteriors[:0]
-	frame := l.detector.Frame()
-	for len(x) >= frame || end && len(x) > 0 {
-		n := min(frame, len(x))
-		found, err := l.detector.Process(x[:n])
+	x := l.samples
+	for len(x) >= l.frame || end && len(x) > 0 {
+		n := min(l.frame, len(x))
+		found, err := l.stream.Process(x[:n])
 		if err := errors.Join(l.sendEvents(ctx, found), err); err != nil {
 			return err
 		}
-		l.posteriors = append(l.posteriors, l.thousandths(l.detector.Posterior()))
+		l.posteriors = append(l.posteriors, l.thousandths(l.stream.Posterior()))
 		x = x[n:]
 	}
-	l.waiting = append(l.waiting[:0], x...)
+	taken := l.stream.Position() + int64(len(x))
+	l.samples = l.samples[:copy(l.samples, x)]
 	if end {
-		found, err := l.detector.Flush()
+		found, err := l.stream.Flush()
 		if err := errors.Join(l.sendEvents(ctx, found), err); err != nil {
 			return err
 		}
 	}
-	return l.send(ctx, liveFrames{"frames", l.taken, l.posteriors})
+	return l.send(ctx, liveFrames{"frames", taken, l.posteriors})
 }
 
 // thousandths returns the posteriors of the words.
@@ -192,16 +191,11 @@ func (l *live) thousandths(posterior []float32) []int {
 
 func (l *live) sendEvents(ctx context.Context, list []events.Event) error {
 	for _, e := range list {
-		if err := l.send(ctx, report.NewEvent(e, l.inputSample)); err != nil {
+		if err := l.send(ctx, report.NewEvent(e, func(n int64) int64 { return n })); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// inputSample maps a sample of the detector to one of the client.
-func (l *live) inputSample(n int64) int64 {
-	return report.InputSample(n, float64(l.rate), l.detector.SampleRate(), l.taken)
 }
 
 func (l *live) send(ctx context.Context, message any) error {

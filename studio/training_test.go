@@ -17,7 +17,6 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -305,16 +304,6 @@ func TestLive(t *testing.T) {
 	must.Do(t, c.s.Close()) // waits for the session
 	if err := <-ended; err == nil {
 		t.Error("the session continues after Close")
-	}
-}
-
-// Positions of events are rounded to samples of the client, and are not after its last one.
-func TestLivePositions(t *testing.T) {
-	m := must.Get(pretrained.Load("commands"))(t)
-	rec := must.Get(events.New(m, events.DefaultsFor(m)))(t)
-	l := &live{rate: 44100, detector: rec.NewDetector(), taken: 100}
-	for n, want := range map[int64]int64{0: 0, 1: 3, 36: 99, 37: 100} { // 2.76, 99.2, 101.98 samples
-		must.Equal(t, l.inputSample(n), want, "sample %d", n)
 	}
 }
 

@@ -195,7 +195,7 @@ type bench struct {
 	block       time.Duration
 	audio       []float32 // a block
 	streams     []*recurrent.Stream
-	detectors   []*events.Detector // of which count are in use
+	detectors   []*events.Stream // of which count are in use
 	count       int
 	outputs     int
 	column, out []float32
@@ -226,7 +226,11 @@ func (b *bench) print(seconds, load float64) {
 func (b *bench) some(n int) []*recurrent.Stream {
 	if b.recognizer != nil {
 		for len(b.detectors) < n {
-			b.detectors = append(b.detectors, b.recognizer.NewDetector())
+			s, err := b.recognizer.NewStream(0)
+			if err != nil {
+				panic(err)
+			}
+			b.detectors = append(b.detectors, s)
 		}
 		b.count = n
 		return nil

@@ -28,7 +28,7 @@ import numpy as np
 
 __all__ = ["Error", "Event", "Model", "Options", "Stream", "level", "version"]
 
-_ABI = 1
+_ABI = 2
 _HANDLE, _SPACE = 2, 6
 _ROOM = 16  # events per call
 
@@ -59,9 +59,6 @@ class Options(ctypes.Structure):
         ("off_threshold", ctypes.c_double),
         ("refractory", ctypes.c_double),
         ("smoothing", ctypes.c_double),
-        ("hop", ctypes.c_double),
-        ("window", ctypes.c_double),
-        ("sample_rate", ctypes.c_double),
         ("confirm", ctypes.c_int32),
         ("reserved", ctypes.c_int32),
     ]

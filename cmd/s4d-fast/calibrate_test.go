@@ -76,7 +76,7 @@ func TestCalibrate(t *testing.T) {
 	equal(t, "missed", r.Chosen.Missed, 1)
 	equal(t, "words", r.Words.Count, 6)
 	equal(t, "labels", fmt.Sprint(r.Words.Labels), "map[high:2 low:4]")
-	if r.Words.SNR != nil || len(r.Curve) == 0 || r.Model.Threshold != 0.7 {
+	if r.Words.SNR != nil || len(r.Curve) == 0 || r.Model.Threshold != 0.5 {
 		t.Errorf("result %+v", r)
 	}
 	equal(t, "the model has the operating point", must.Get(model.Load(m))(t).Meta.Detection.Threshold, r.Chosen.Threshold)
@@ -109,7 +109,7 @@ func TestCalibrateThreads(t *testing.T) {
 func TestCalibrateMeasures(t *testing.T) {
 	m, words, background := calibrationFiles(t)
 	both := ok(t, "calibrate", m, "--words", words, "--background", background)
-	contains(t, "text", both, "the model's options: threshold 0.7, confirm 4", "missed ", "false alarms", "precision")
+	contains(t, "text", both, "the model's options: threshold 0.5, confirm 3", "missed ", "false alarms", "precision")
 	only := ok(t, "calibrate", m, "--words", words)
 	if strings.Contains(only, "false alarms") {
 		t.Errorf("false alarms without background: %s", only)
@@ -133,7 +133,7 @@ func TestCalibrateMeasures(t *testing.T) {
 // smoothing is part of the operating point.
 func TestCalibrateFramewise(t *testing.T) {
 	m, words, background := calibrationFiles(t)
-	must.Do(t, must.Get(tonemodel.NewFramewise())(t).Save(m))
+	must.Do(t, must.Get(tonemodel.New())(t).Save(m))
 	args := []string{m, "--words", words, "--background", background, "--snr", "30"}
 	text := ok(t, append([]string{"calibrate"}, args...)...)
 	contains(t, "text", text, "refractory 0.25 s, smoothing 0.2 s", "single clips", "of 8 correct; ", "at the best threshold, ", "the correct class of 2 is none")
@@ -145,7 +145,7 @@ func TestCalibrateFramewise(t *testing.T) {
 	}
 	ok(t, append([]string{"calibrate", "--write", m, "--false-alarms", "500"}, args...)...)
 	got := must.Get(model.Load(m))(t)
-	if d := got.Meta.Detection; d == nil || d.Smoothing == 0 || d.Window != 0 || events.DefaultsFor(got).Smoothing != d.Smoothing {
+	if d := got.Meta.Detection; d == nil || d.Smoothing == 0 || events.DefaultsFor(got).Smoothing != d.Smoothing {
 		t.Errorf("operating point %+v", d)
 	}
 }
@@ -155,7 +155,7 @@ func TestCalibrateFramewise(t *testing.T) {
 // model. The output, inspect and another measurement say so. Another calibration gives the same.
 func TestCalibrateOffsets(t *testing.T) {
 	m, words, _ := calibrationFiles(t)
-	must.Do(t, must.Get(tonemodel.NewFramewise())(t).Save(m))
+	must.Do(t, must.Get(tonemodel.New())(t).Save(m))
 	must.Do(t, os.WriteFile(filepath.Join(words, "low", "x.wav"), []byte("no audio"), 0o666))
 	hum, background := &tonemodel.Sound{}, filepath.Join(t.TempDir(), "hum.wav")
 	hum.Silence(20)
@@ -235,14 +235,6 @@ func TestCalibrateErrors(t *testing.T) {
 	} {
 		checkRun(t, nil, c.args, c.code, c.want)
 	}
-	loud := filepath.Join(t.TempDir(), "loud.wav")
-	x := make([]float32, 4*tonemodel.SampleRate)
-	for i := range 2 * tonemodel.SampleRate {
-		x[tonemodel.SampleRate+i] = float32(math.Sin(2 * math.Pi * 500 * float64(i) / tonemodel.SampleRate))
-	}
-	must.Do(t, audio.WriteWAVFile(loud, tonemodel.SampleRate, x))
-	checkRun(t, nil, []string{"calibrate", m, "--words", words, "--background", loud, "--false-alarms", "1", "--write", m}, exitFailed,
-		"no operating point has at most 1 false alarms per hour: the lowest rate is")
 	swapped := filepath.Join(t.TempDir(), "swapped") // each word has the name of the other
 	for from, to := range map[string]string{"low": "high", "high": "low"} {
 		must.Do(t, os.CopyFS(filepath.Join(swapped, to), os.DirFS(filepath.Join(words, from))))

@@ -26,7 +26,7 @@ type detectionFlags struct {
 	SNR        string   `name:"snr" help:"Mean power of the words over that of the noise, in dB, or clean for no noise." default:"20" placeholder:"DB" group:"Streams"`
 	Noise      string   `help:"Noise in the streams of words: white, or a piece of the background." enum:"white,background" default:"white" placeholder:"NOISE" group:"Streams"`
 	Tolerance  float64  `help:"Largest distance between the onsets of a word and of its event, in seconds." default:"0.3" placeholder:"S" group:"Streams"`
-	Refractory *float64 `help:"Refractory time of the operating points, in seconds (default: that of the model; with --write: ${refractory}, or ${refractoryFrames} with a filter bank)." placeholder:"S" group:"Streams"`
+	Refractory *float64 `help:"Refractory time of the operating points, in seconds (default: that of the model; with --write: ${refractory})." placeholder:"S" group:"Streams"`
 	Plot       plotFile `help:"Draw missed words against false alarms to FILE, PNG or SVG." type:"path" placeholder:"FILE" group:"Streams"`
 	List       int      `help:"List up to N false alarms, highest confidence first, and up to N missed words, with their files." default:"0" placeholder:"N" group:"Streams"`
 	SkipBroken bool     `help:"Leave out audio files that cannot be read, and list them." group:"Streams"`

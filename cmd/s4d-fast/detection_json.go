@@ -73,7 +73,7 @@ type pointResult struct {
 	OffThreshold float64 `json:"off_threshold"`
 	Confirm      int     `json:"confirm"`
 	Refractory   float64 `json:"refractory"`
-	Smoothing    float64 `json:"smoothing,omitempty"` // of a model that labels every frame
+	Smoothing    float64 `json:"smoothing,omitempty"`
 
 	// Thresholds has the threshold of each label, if there are offsets.
 	Thresholds map[string]float64 `json:"threshold_by_label,omitempty"`

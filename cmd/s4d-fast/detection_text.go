@@ -41,7 +41,7 @@ func (d *detection) text(w io.Writer, title string, p *calibration.Point) error 
 		b.WriteByte('\n')
 		d.table(&b, p)
 	}
-	fmt.Fprintf(&b, "\n%s: threshold %g, confirm %d, refractory %g s%s\n", title, p.Options.Threshold, p.Options.Confirm, p.Options.Refractory, smoothingText(p.Options.Smoothing))
+	fmt.Fprintf(&b, "\n%s: threshold %g, confirm %d, refractory %g s, smoothing %g s\n", title, p.Options.Threshold, p.Options.Confirm, p.Options.Refractory, p.Options.Smoothing)
 	if len(p.Offsets) > 0 {
 		fmt.Fprintf(&b, "  by label    threshold %s\n", thresholdsText(d.All, p.Offsets, p.Options.Threshold))
 	}
@@ -105,14 +105,6 @@ func lists(w io.Writer, p *calibration.Point) {
 	}
 }
 
-// smoothingText returns the smoothing of a model that labels every frame.
-func smoothingText(seconds float64) string {
-	if seconds == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", smoothing %g s", seconds)
-}
-
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 
 // perHour formats a rate with about two digits.
@@ -139,24 +131,16 @@ func (d *detection) table(w io.Writer, marked *calibration.Point) {
 	}
 	slices.SortStableFunc(points, func(a, b calibration.Point) int { return cmp.Compare(a.FalseAlarms, b.FalseAlarms) })
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
-	framewise := marked.Options.Smoothing > 0
-	smoothing := ""
-	if framewise {
-		smoothing = "smoothing\t"
-	}
-	fmt.Fprintf(t, "false alarms per hour\t95 %% interval\tmissed words\t95 %% interval\tthreshold\tconfirm\t%s\n", smoothing)
+	fmt.Fprint(t, "false alarms per hour\t95 % interval\tmissed words\t95 % interval\tthreshold\tconfirm\tsmoothing\t\n")
 	for i := range points {
 		p, mark := &points[i], ""
 		if p.Options == marked.Options {
 			mark = " ←"
 		}
-		if framewise {
-			smoothing = fmt.Sprintf("%g s\t", p.Options.Smoothing)
-		}
 		rate, low, high := p.FalseAlarmRate()
 		missed, least, most := p.MissRate()
-		fmt.Fprintf(t, "%s\t%s – %s\t%s\t%.1f – %s\t%g\t%d\t%s%s\n", perHour(rate), perHour(low), perHour(high), percent(missed), 100*least, percent(most),
-			p.Options.Threshold, p.Options.Confirm, smoothing, mark)
+		fmt.Fprintf(t, "%s\t%s – %s\t%s\t%.1f – %s\t%g\t%d\t%g s\t%s\n", perHour(rate), perHour(low), perHour(high), percent(missed), 100*least, percent(most),
+			p.Options.Threshold, p.Options.Confirm, p.Options.Smoothing, mark)
 	}
 	t.Flush()
 }

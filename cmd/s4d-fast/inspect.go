@@ -191,7 +191,7 @@ func (i inspection) print(w io.Writer) error {
 			f.Bands, f.Low, f.High, f.Compression, f.Window, f.Hop, f.FrameRate())
 	}
 	if d := i.Meta.Detection; d != nil {
-		row("detection", "threshold %g, off-threshold %g, confirm %d, refractory %g s%s", d.Threshold, d.OffThreshold, d.Confirm, d.Refractory, averageText(d))
+		row("detection", "threshold %g, off-threshold %g, confirm %d, refractory %g s, smoothing %g s", d.Threshold, d.OffThreshold, d.Confirm, d.Refractory, d.Smoothing)
 		if offsets := d.Offsets; len(offsets) > 0 && i.Meta.Filterbank != nil {
 			row("by label", "threshold %s", thresholdsText(i.Meta.Labels, offsets, d.Threshold))
 		}
@@ -293,14 +293,6 @@ func (i inspection) residualText(target int) string {
 		return fmt.Sprintf(", RMSE of the forecast %.4g", s.Residual[target])
 	}
 	return ""
-}
-
-// averageText returns the time over which posteriors are averaged.
-func averageText(d *model.Detection) string {
-	if d.Window > 0 {
-		return fmt.Sprintf(", window %g s", d.Window)
-	}
-	return fmt.Sprintf(", smoothing %g s", d.Smoothing)
 }
 
 // hertz returns angles in Hz, in brackets, if the model has a sampling rate. Those of a network

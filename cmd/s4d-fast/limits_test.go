@@ -86,7 +86,7 @@ func TestWordsFromPipe(t *testing.T) {
 	}
 	_, words, background := calibrationFiles(t)
 	frames := filepath.Join(t.TempDir(), "frames.safetensors")
-	must.Do(t, must.Get(tonemodel.NewFramewise())(t).Save(frames))
+	must.Do(t, must.Get(tonemodel.New())(t).Save(frames))
 	t.Chdir(words)
 	list := ""
 	for _, label := range []string{"low", "high", "other"} {

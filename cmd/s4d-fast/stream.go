@@ -25,7 +25,7 @@ var rawFormats = []string{string(audio.S16LE), string(audio.S16BE), string(audio
 
 const (
 	maxHop        = 1 << 24   // samples
-	maxSampleRate = 1_000_000 // Hz, as in packages audio and events
+	maxSampleRate = 1_000_000 // Hz, as in package audio
 )
 
 type streamCmd struct {
@@ -34,15 +34,15 @@ type streamCmd struct {
 	Format    string    `help:"Format of the input. auto: WAV, FLAC, MP3 or Ogg Vorbis, recognised by the first bytes; wav, flac, mp3, ogg: only this format; s16le, s16be, f32le, u8: raw samples." enum:"auto,wav,flac,mp3,ogg,s16le,s16be,f32le,u8" default:"auto" placeholder:"FORMAT"`
 	Rate      *int      `help:"Sampling rate of raw audio in Hz (default: the model's). Other audio formats state their own." placeholder:"HZ"`
 	Resample  bool      `help:"Resample the audio to the model's rate (band-limited), and mix several channels down to one." xor:"rates"`
-	AdaptRate bool      `help:"Instead of resampling, scale the model's SSM steps to the rate of the audio." xor:"rates"`
+	AdaptRate bool      `help:"With --emit frames: instead of resampling, scale the model's SSM steps to the rate of the audio." xor:"rates"`
 	Live      bool      `help:"Never block the source: drop audio if more than one second is waiting."`
 	Emit      string    `help:"Lines to print: events or frames." enum:"events,frames" default:"events" placeholder:"LINES"`
 	Hop       *int      `help:"Samples between frames (default: 0.1 s of audio); with --resample, samples at the model's rate." placeholder:"N"`
-	Window    *float64  `help:"Seconds of audio per output (default: ${window}; with a filter bank ${smoothing}; with --emit frames and no filter bank 0, all audio so far). Higher: more precision, less recall of short words." placeholder:"S"`
+	Window    *float64  `help:"Seconds over which the output is averaged (default: ${window}, or as calibrated; with --emit frames and no filter bank 0, all audio so far). Higher: more precision, less recall of short words." placeholder:"S"`
 
-	Threshold  *float64 `help:"Minimum probability of an event (default: ${threshold}, with a filter bank ${thresholdFrames}, or as calibrated). It ends when its probability falls below half of this. Higher: more precision, less recall." placeholder:"P" group:"Events"`
-	Confirm    *int     `help:"Number of consecutive outputs that must agree; there is one every 30 ms, or with a filter bank one per frame (default: ${confirm}, with a filter bank ${confirmFrames}, or as calibrated). Higher: more precision, less recall of short words." placeholder:"N" group:"Events"`
-	Refractory *float64 `help:"Seconds after the onset of an event in which no other event begins (default: ${refractory}, with a filter bank ${refractoryFrames}, or as calibrated). Higher: more precision, less recall of words in quick succession." placeholder:"S" group:"Events"`
+	Threshold  *float64 `help:"Minimum probability of an event (default: ${threshold}, or as calibrated). It ends when its probability falls below half of this. Higher: more precision, less recall." placeholder:"P" group:"Events"`
+	Confirm    *int     `help:"Number of consecutive frames that must agree (default: ${confirm}, or as calibrated). Higher: more precision, less recall of short words." placeholder:"N" group:"Events"`
+	Refractory *float64 `help:"Seconds after the beginning of an event in which no other event begins (default: ${refractory}, or as calibrated). Higher: more precision, less recall of words in quick succession." placeholder:"S" group:"Events"`
 }
 
 func (c *streamCmd) Help() string {
@@ -200,7 +200,7 @@ func (c *streamCmd) decode(in io.Reader, name string, meta *model.Meta) (*audioI
 	switch {
 	case modelRate == 0 || modelRate == a.inputRate || c.AdaptRate:
 		return a, nil
-	case !c.Resample && meta.Filterbank != nil:
+	case !c.Resample && (meta.Filterbank != nil || c.Emit == "events"):
 		return nil, fmt.Errorf("%s: rate %g Hz, the model expects %g Hz; --resample converts the audio", name, a.inputRate, modelRate)
 	case !c.Resample:
 		return nil, fmt.Errorf("%s: rate %g Hz, the model expects %g Hz; --resample converts the audio, --adapt-rate the model", name, a.inputRate, modelRate)

@@ -75,7 +75,7 @@ func TestStreamOptions(t *testing.T) {
 		t.Errorf("docs/stream.md does not show %q", record)
 	}
 	for flag, value := range map[string]string{
-		"threshold": fmt.Sprint(d.Threshold), "confirm": fmt.Sprint(d.Confirm), "refractory": fmt.Sprint(d.Refractory, " s"), "window": fmt.Sprint(d.Window, " s"),
+		"threshold": fmt.Sprint(d.Threshold), "confirm": fmt.Sprint(d.Confirm), "refractory": fmt.Sprint(d.Refractory, " s"), "window": fmt.Sprint(d.Smoothing, " s"),
 	} {
 		row := fmt.Sprintf("| `--%s` | %s", flag, value)
 		if !strings.Contains(doc, row+" |") && !strings.Contains(doc, row+"; ") {
@@ -90,7 +90,8 @@ func TestStreamOptions(t *testing.T) {
 // Frames with --window depend on the window alone; without it, or with 0, the last frame covers all
 // audio.
 func TestStreamFramesWindow(t *testing.T) {
-	m, s := toneModel(t), &tonemodel.Sound{}
+	m, s := filepath.Join(t.TempDir(), "clips.safetensors"), &tonemodel.Sound{}
+	must.Do(t, must.Get(tonemodel.NewClips())(t).Save(m))
 	s.Tone("low", 8)
 	s.Tone("high", 2)
 	path := filepath.Join(t.TempDir(), "tones.wav")

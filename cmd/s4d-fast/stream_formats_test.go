@@ -34,6 +34,6 @@ func TestStreamFormats(t *testing.T) {
 			}
 		}
 		checkRun(t, nil, []string{"stream", m, path, "--format", "wav"}, exitBadInput, path, "the format is "+format+", expected wav (--format)")
-		checkRun(t, nil, []string{"stream", m, write(t, "cut", file[:2*len(file)/3]), "--resample"}, exitBadInput, "cut", "truncated")
+		checkRun(t, nil, []string{"stream", m, write(t, "cut", file[:2*len(file)/3]), "--resample", "--emit", "frames"}, exitBadInput, "cut", "truncated")
 	}
 }

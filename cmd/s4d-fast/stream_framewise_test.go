@@ -15,7 +15,7 @@ import (
 // framewiseModel saves a model that labels the frames of a filter bank.
 func framewiseModel(t *testing.T, change func(m *model.Model)) string {
 	t.Helper()
-	m := must.Get(tonemodel.NewFramewise())(t)
+	m := must.Get(tonemodel.New())(t)
 	change(m)
 	path := filepath.Join(t.TempDir(), "frames.safetensors")
 	must.Do(t, m.Save(path))
@@ -55,7 +55,7 @@ func TestStreamFramewise(t *testing.T) {
 	checkTonesWithin(t, 0.1, found, s, 1)
 
 	checkRun(t, nil, []string{"stream", m, high, "--adapt-rate"}, exitUsage, "which has a fixed rate; use --resample")
-	checkRun(t, nil, []string{"stream", m, path, "--window", "11"}, exitUsage, "--window 11: expected 0 … 10")
+	checkRun(t, nil, []string{"stream", m, path, "--window", "11"}, exitUsage, "--window 11: expected more than 0 and at most 10")
 	checkRun(t, nil, []string{"stream", m, path, "--window", "0"}, exitUsage, "--window 0: expected more than 0")
 	checkRun(t, nil, []string{"stream", m, high}, exitBadInput, "rate 16000 Hz, the model expects 8000 Hz; --resample converts the audio\n")
 	pooled := framewiseModel(t, func(m *model.Model) { m.Config.Pool = model.PoolMean })

@@ -10,17 +10,15 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/s4d-fast/s4d-fast/events"
-	"github.com/s4d-fast/s4d-fast/filterbank"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 )
 
 // streamDefaults are the defaults that the help shows.
 func streamDefaults() kong.Vars {
-	d, frames := events.Defaults(), events.DefaultsFor(&model.Model{Meta: model.Meta{Filterbank: &filterbank.Config{}}})
+	d := events.Defaults()
 	return kong.Vars{
-		"threshold": fmt.Sprint(d.Threshold), "confirm": fmt.Sprint(d.Confirm), "refractory": fmt.Sprint(d.Refractory), "window": fmt.Sprint(d.Window),
-		"thresholdFrames": fmt.Sprint(frames.Threshold), "confirmFrames": fmt.Sprint(frames.Confirm), "refractoryFrames": fmt.Sprint(frames.Refractory), "smoothing": fmt.Sprint(frames.Smoothing),
+		"threshold": fmt.Sprint(d.Threshold), "confirm": fmt.Sprint(d.Confirm), "refractory": fmt.Sprint(d.Refractory), "window": fmt.Sprint(d.Smoothing),
 	}
 }
 
@@ -28,23 +26,21 @@ func streamDefaults() kong.Vars {
 // an error if the model does not have one of them.
 func (c *streamCmd) options(m *model.Model) (events.Options, error) {
 	opt, bank := events.DefaultsFor(m), m.Meta.Filterbank != nil
-	if bank && c.AdaptRate {
+	switch {
+	case bank && c.AdaptRate:
 		return opt, fmt.Errorf("--adapt-rate: %s has a filter bank, which has a fixed rate; use --resample", c.Model)
+	case c.Emit == "events" && c.AdaptRate:
+		return opt, errors.New("--adapt-rate requires --emit frames; use --resample")
 	}
 	if c.Threshold != nil {
 		opt = opt.WithThreshold(*c.Threshold)
 	}
 	opt.Confirm, opt.Refractory = or(c.Confirm, opt.Confirm), or(c.Refractory, opt.Refractory)
 	switch {
-	case bank:
+	case bank || c.Emit == "events":
 		opt.Smoothing = or(c.Window, opt.Smoothing)
-	case c.Emit == "events":
-		opt.Window = or(c.Window, opt.Window)
 	case !(or(c.Window, 0) >= 0 && or(c.Window, 0) <= maxWindow):
 		return opt, fmt.Errorf("--window %v: expected 0 to %d seconds", *c.Window, maxWindow)
-	}
-	if bank && opt.Smoothing == 0 {
-		return opt, errors.New("--window 0: expected more than 0 seconds")
 	}
 	if err := opt.Validate(); err != nil {
 		return opt, fmt.Errorf("--%s", strings.Replace(err.Error(), "smoothing", "window", 1))
@@ -62,13 +58,10 @@ func (c *streamCmd) sink(m *model.Model, opt events.Options, a *audioInput, out 
 	if frames && !bank {
 		return c.framePrinter(m, a, out, hop)
 	}
-	if !bank && (len(m.Meta.Labels) == 0 || m.Config.Pool != model.PoolMean) {
-		return nil, 0, errors.New("events require a model with labels and mean pooling, or with a filter bank; use --emit frames")
-	}
-	if c.AdaptRate {
-		opt.SampleRate = a.rate
-	}
 	f, err := events.New(m, opt)
+	if err != nil && !bank {
+		err = fmt.Errorf("%w; use --emit frames", err)
+	}
 	if err != nil {
 		return nil, 0, err
 	}

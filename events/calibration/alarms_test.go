@@ -81,7 +81,7 @@ func TestAlarms(t *testing.T) {
 
 // A model stores the whole operating point: with it, the measurement is the same as before.
 func TestDetectionIsWholePoint(t *testing.T) {
-	m := frameModel(t)
+	m := toneModel(t)
 	m.Meta.Detection = &model.Detection{Threshold: 0.4, OffThreshold: 0.2, Confirm: 2, Refractory: 0.3, Smoothing: 0.1, Offsets: []float64{-3, 0.5, 0}}
 	streams := []calibration.Stream{stream("", tonemodel.Words()), stream("b", isolated(map[string][]float64{"low": {0.3, 1}, "high": {0.5}}))}
 	measure := func(m *model.Model) calibration.Point {
@@ -104,7 +104,7 @@ func TestDetectionIsWholePoint(t *testing.T) {
 
 // The smoothing times to try do not depend on that of the base.
 func TestCandidatesOfCalibrated(t *testing.T) {
-	base := events.DefaultsFor(frameModel(t))
+	base := events.DefaultsFor(toneModel(t))
 	smoothing := func(base events.Options) []float64 {
 		var list []float64
 		for _, o := range calibration.Candidates(base) {

@@ -9,23 +9,20 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// Candidates returns options to try: first base, then base with thresholds from 0.12 to 0.9999,
-// each with several numbers of confirmations. For a model that labels every frame, the highest
-// threshold is 0.9939, which no posterior reaches. Each threshold is then tried with the smoothing
-// of base and with 0.1, 0.2 and 0.3 s. The refractory time is that of base.
+// Candidates returns options to try: first base, then base with thresholds from 0.12 to 0.9939,
+// which no posterior reaches, because the log-odds of a frame are bounded. Each threshold is tried
+// with several numbers of confirmations, and with the smoothing of base and 0.1, 0.2 and 0.3 s. The
+// refractory time is that of base.
 func Candidates(base events.Options) []events.Options {
-	smoothing, highest := []float64{base.Smoothing}, 9.0
-	if base.Smoothing > 0 {
-		highest = 5.15 // the odds of a frame are bounded
-		for _, seconds := range []float64{0.1, 0.2, 0.3} {
-			if seconds != base.Smoothing {
-				smoothing = append(smoothing, seconds)
-			}
+	smoothing := []float64{base.Smoothing}
+	for _, seconds := range []float64{0.1, 0.2, 0.3} {
+		if seconds != base.Smoothing {
+			smoothing = append(smoothing, seconds)
 		}
 	}
 	list := []events.Options{base}
 	for _, seconds := range smoothing {
-		for logit := -2.0; logit <= highest; logit += 0.1 {
+		for logit := -2.0; logit <= 5.15; logit += 0.1 {
 			p := 1 / (1 + math.Exp(-logit))
 			scale := math.Pow(10, 1-math.Floor(math.Log10(min(p, 1-p)))) // two digits of p or of 1−p
 			for _, confirm := range []int{1, 2, 4, 8} {
@@ -105,7 +102,7 @@ func (p *Point) Detection() *model.Detection {
 	o := p.Options
 	return &model.Detection{
 		Threshold: o.Threshold, OffThreshold: o.OffThreshold, Confirm: o.Confirm, Refractory: o.Refractory,
-		Smoothing: o.Smoothing, Window: o.Window, Offsets: slices.Clone(p.Offsets),
+		Smoothing: o.Smoothing, Offsets: slices.Clone(p.Offsets),
 		FalseAlarmsPerHour: rate, MissRate: misses, Interval: [2]float64{low, high}, BackgroundHours: p.Hours, Words: p.Words,
 	}
 }

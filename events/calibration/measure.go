@@ -33,7 +33,7 @@ type Stream struct {
 
 // Options are the options of Measure. Start from Defaults.
 type Options struct {
-	Candidates []events.Options // to try; Recognizer.NewSweep states how they may differ
+	Candidates []events.Options // to try
 	Tolerance  float64          // largest distance in seconds between the onsets of a word and of its event
 	Workers    int              // streams processed at the same time; 0: one per processor
 	List       int              // number of false alarms and of missed words to list per candidate: Point.Alarms, Point.Lost
@@ -126,7 +126,7 @@ func Measure(ctx context.Context, m *model.Model, streams []Stream, opt Options)
 		r: r, opt: opt, tolerance: int64(opt.Tolerance * r.SampleRate()), streams: streams, labels: m.Meta.Labels,
 		results: make([]result, len(streams)), alarms: make([]ranking, len(opt.Candidates)),
 	}
-	if m.Meta.Filterbank != nil && m.Meta.Detection != nil {
+	if m.Meta.Detection != nil {
 		run.offsets = m.Meta.Detection.Offsets
 	}
 	run.failed.Store(int64(len(streams)))
@@ -222,7 +222,7 @@ func (r *run) measure(ctx context.Context, i int, res *result) error {
 		}
 		return nil
 	}
-	buf := make([]float32, blockLen)
+	buf, samples := make([]float32, blockLen), 0
 	for end := false; !end; {
 		if r.stopped(ctx, i) {
 			return nil
@@ -231,6 +231,7 @@ func (r *run) measure(ctx context.Context, i int, res *result) error {
 		if end = err == io.EOF; err != nil && !end {
 			return err
 		}
+		samples += n
 		if err := take(sweep.Process(buf[:n])); err != nil {
 			return err
 		}
@@ -239,7 +240,7 @@ func (r *run) measure(ctx context.Context, i int, res *result) error {
 	if err := take(sweep.Flush()); err != nil {
 		return err
 	}
-	res.seconds = float64(sweep.Position()) / r.r.SampleRate()
+	res.seconds = float64(samples) / r.r.SampleRate()
 	r.mu.Lock()
 	for c := range alarms {
 		for _, a := range alarms[c] {

@@ -67,12 +67,11 @@ func isolated(gains map[string][]float64) *tonemodel.Sound {
 	return s
 }
 
-func toneModel(t testing.TB) *model.Model  { return must.Get(tonemodel.New())(t) }
-func frameModel(t testing.TB) *model.Model { return must.Get(tonemodel.NewFramewise())(t) }
+func toneModel(t testing.TB) *model.Model { return must.Get(tonemodel.New())(t) }
 
 // candidates are options of several thresholds, with one confirmation or four.
 func candidates(m *model.Model) (list []events.Options) {
-	for _, threshold := range []float64{0.05, 0.2, 0.5, 0.8, 0.95, 0.999} {
+	for _, threshold := range []float64{0.05, 0.2, 0.5, 0.8, 0.95, 0.99} {
 		for _, confirm := range []int{1, 4} {
 			o := events.DefaultsFor(m).WithThreshold(threshold)
 			o.Confirm = confirm
@@ -116,17 +115,17 @@ func TestMeasure(t *testing.T) {
 	if math.Abs(got*hours-5) > 1e-9 || missed != 4./7 {
 		t.Errorf("%v false alarms per hour, %v missed; expected %v and %v", got, missed, 5/hours, 4./7)
 	}
-	if d := p.Detection(); d.FalseAlarmsPerHour != got || d.MissRate != 4./7 || d.Words != 7 || d.Threshold != 0.05 || d.Confirm != 1 || d.Window != 1 {
+	if d := p.Detection(); d.FalseAlarmsPerHour != got || d.MissRate != 4./7 || d.Words != 7 || d.Threshold != 0.05 || d.Confirm != 1 || d.Smoothing != 0.2 {
 		t.Errorf("detection %+v", d)
 	}
 }
 
-// What is counted with each of the candidates is what a Detector with these options finds.
-func TestMeasureIsDetector(t *testing.T) {
+// What is counted with each of the candidates is what a Recognizer with these options finds.
+func TestMeasureIsRecognizer(t *testing.T) {
 	words := tonemodel.Words()
 	background := isolated(map[string][]float64{"low": {0.1, 0.15, 0.2, 0.3, 0.5, 1}, "high": {0.12, 0.17, 0.25, 0.4, 0.7}})
 	background.Noise(0.001)
-	for name, m := range map[string]*model.Model{"mean pool": toneModel(t), "framewise": frameModel(t)} {
+	for name, m := range map[string]*model.Model{"clips": must.Get(tonemodel.NewClips())(t), "frames": toneModel(t)} {
 		opt := calibration.Options{Candidates: candidates(m), Tolerance: 0.3}
 		got := must.Get(calibration.Measure(context.Background(), m, []calibration.Stream{stream("", words), stream("b", background)}, opt))(t)
 		counts := map[int]bool{}
@@ -155,7 +154,7 @@ func TestMonotonic(t *testing.T) {
 	lost := false
 	for _, p := range m.Points {
 		for _, q := range m.Points {
-			if p.Options.Threshold <= q.Options.Threshold && p.Options.Confirm <= q.Options.Confirm && p.FalseAlarms < q.FalseAlarms {
+			if p.Options.Smoothing == q.Options.Smoothing && p.Options.Threshold <= q.Options.Threshold && p.Options.Confirm <= q.Options.Confirm && p.FalseAlarms < q.FalseAlarms {
 				t.Errorf("%d false alarms at threshold %v, confirm %d, but %d at %v, %d", p.FalseAlarms, p.Options.Threshold, p.Options.Confirm,
 					q.FalseAlarms, q.Options.Threshold, q.Options.Confirm)
 			}
@@ -248,13 +247,12 @@ func TestMeasureErrors(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(o *calibration.Options){
-		"no candidates":                   func(o *calibration.Options) { o.Candidates = nil },
-		"tolerance 0 s":                   func(o *calibration.Options) { o.Tolerance = 0 },
-		"tolerance +Inf s":                func(o *calibration.Options) { o.Tolerance = math.Inf(1) },
-		"tolerance 1e+300 s":              func(o *calibration.Options) { o.Tolerance = 1e300 },
-		"-1 workers":                      func(o *calibration.Options) { o.Workers = -1 },
-		"threshold 2: expected 0":         func(o *calibration.Options) { o.Candidates = []events.Options{events.Defaults().WithThreshold(2)} },
-		"expected those of the recognize": func(o *calibration.Options) { o.Candidates[3].Window = 2 },
+		"no candidates":           func(o *calibration.Options) { o.Candidates = nil },
+		"tolerance 0 s":           func(o *calibration.Options) { o.Tolerance = 0 },
+		"tolerance +Inf s":        func(o *calibration.Options) { o.Tolerance = math.Inf(1) },
+		"tolerance 1e+300 s":      func(o *calibration.Options) { o.Tolerance = 1e300 },
+		"-1 workers":              func(o *calibration.Options) { o.Workers = -1 },
+		"threshold 2: expected 0": func(o *calibration.Options) { o.Candidates = []events.Options{events.Defaults().WithThreshold(2)} },
 	} {
 		opt := options(t)
 		change(&opt)
@@ -333,24 +331,17 @@ func TestBestAndCurve(t *testing.T) {
 
 // Candidates are valid, all different, and their thresholds are short numbers.
 func TestCandidates(t *testing.T) {
-	for _, m := range []*model.Model{toneModel(t), frameModel(t)} {
-		base := events.DefaultsFor(m)
-		base.Refractory = 0.35
-		list := calibration.Candidates(base)
-		must.Equal(t, list[0], base, "first candidate")
-		for i, o := range list {
-			must.Do(t, o.Validate())
-			if slices.Contains(list[:i], o) || len(fmt.Sprint(o.Threshold)) > 8 || o.Refractory != 0.35 || o.OffThreshold != o.Threshold/2 {
-				t.Errorf("candidate %+v", o)
-			}
+	base := events.Defaults()
+	base.Refractory = 0.35
+	list := calibration.Candidates(base)
+	must.Equal(t, list[0], base, "first candidate")
+	for i, o := range list {
+		must.Do(t, o.Validate())
+		if slices.Contains(list[:i], o) || len(fmt.Sprint(o.Threshold)) > 8 || o.Refractory != 0.35 || o.OffThreshold != o.Threshold/2 {
+			t.Errorf("candidate %+v", o)
 		}
-		highest := 0.9998
-		if base.Smoothing > 0 {
-			highest = 0.993 // the log-odds of a frame are at most 5
-		}
-		if first, last := list[1].Threshold, list[len(list)-1].Threshold; first > 0.12 || last < highest {
-			t.Errorf("thresholds from %v to %v, expected 0.12 to %v", first, last, highest)
-		}
-		must.Get(must.Get(events.New(m, base))(t).NewSweep(list))(t)
+	}
+	if first, last := list[1].Threshold, list[len(list)-1].Threshold; first > 0.12 || last < 0.993 { // log-odds are at most 5
+		t.Errorf("thresholds from %v to %v, expected 0.12 to 0.993", first, last)
 	}
 }

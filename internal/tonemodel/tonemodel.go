@@ -16,9 +16,10 @@ const SampleRate = 8000
 // Pitches are the frequencies of the tones in Hz, by label.
 var Pitches = map[string]float64{"low": 500, "high": 1500}
 
-// New returns the model that reads samples. It has two resonators of one mode each, whose rectified
-// mean grows with the level of their pitch, and the labels "low", "high" and "none".
-func New() (*model.Model, error) {
+// NewClips returns the model that reads samples and labels clips. It has two resonators of one mode
+// each, whose rectified mean grows with the level of their pitch, and the labels "low", "high" and
+// "none".
+func NewClips() (*model.Model, error) {
 	c := model.Default()
 	c.DModel, c.DInput, c.DOutput, c.NLayers = 2, 1, 3, 1
 	c.Norm, c.Mixing, c.Residual = model.NormNone, model.MixingNone, false

@@ -44,9 +44,7 @@ func (f *flags) register() {
 			return err
 		})
 	}
-	option("rate", "sampling `rate` of the audio in Hz; if it is not the model's rate, the model's steps are scaled, which a model with a filter bank does not support (default: the model's rate)",
-		func(o *events.Options, v float64) { o.SampleRate = v })
-	option("threshold", "`posterior` that starts an event; the event ends below half of it (default: that of the model's calibration, or 0.7, or 0.5 with a filter bank)",
+	option("threshold", "`posterior` that starts an event; the event ends below half of it (default: that of the model's calibration, or 0.5)",
 		func(o *events.Options, v float64) { *o = o.WithThreshold(v) })
 	flag.StringVar(&f.snapshots, "snapshots", "", "`folder` where streams are saved (default: they are not saved)")
 	flag.Int64Var(&f.maxStore, "max-store", 1<<30, "maximal total size of the snapshots in the folder in `bytes`")

@@ -18,7 +18,7 @@ import (
 // in the order of their size.
 func TestConfusion(t *testing.T) {
 	before := runtime.NumGoroutine()
-	m := must.Get(tonemodel.NewFramewise())(t)
+	m := must.Get(tonemodel.New())(t)
 	clip := func(path, sound string, label int, seconds float64) recordings.Clip {
 		s := &tonemodel.Sound{}
 		s.Silence(0.2)
@@ -87,8 +87,8 @@ func TestConfusion(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	must.Reject(tk.Confusion(ctx, m, d, 0))(t, context.Canceled, `task "words"`)
-	mean := must.Get(tonemodel.New())(t)
-	must.Reject(tk.Confusion(t.Context(), mean, d, 0))(t, "mean pool")
+	clips := must.Get(tonemodel.NewClips())(t)
+	must.Reject(tk.Confusion(t.Context(), clips, d, 0))(t, "the model labels clips")
 }
 
 // goroutines is a context that records the largest number of goroutines in calls of Err.

@@ -3,7 +3,7 @@
 //   const engine = await load(bytes)                  // of s4d.wasm.gz or s4d.wasm
 //   const detector = engine.open("digits", {})        // or the bytes of a model file
 //   detector.process(samples)                         // Float32Array of full scale ±1
-//     → [{onset, end, label, confidence}]             // in samples at detector.rate
+//     → [{onset, end, label, confidence}]             // in samples
 //   detector.flush()                                  // last events; another signal may follow
 //   detector.posterior()                              // of the last evaluation, one per label, or null
 //   detector.close()                                  // frees it; other calls are then errors
@@ -37,7 +37,6 @@ export async function load(bytes) {
 			};
 			return {
 				rate: d.rate,
-				inputRate: d.inputRate,
 				labels: d.labels,
 				threshold: d.threshold,
 				process: (samples) => call("process", bytesOf(samples)),

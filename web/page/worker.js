@@ -49,7 +49,7 @@ function report(d, events, level) {
 
 function process(samples) {
 	if (!detector) return;
-	seconds += samples.length / detector.inputRate;
+	seconds += samples.length / detector.rate;
 	const events = timed(() => detector.process(samples));
 	let sum = 0;
 	for (const v of samples) sum += v * v;
@@ -68,7 +68,7 @@ const commands = {
 	},
 	recording({ samples }) {
 		if (!detector) return; // open has failed
-		const n = Math.ceil(blockSeconds * detector.inputRate);
+		const n = Math.ceil(blockSeconds * detector.rate);
 		for (let at = 0; at < samples.length; at += n) process(samples.subarray(at, at + n));
 		stop();
 		postMessage({ type: "done" });

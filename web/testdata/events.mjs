@@ -20,7 +20,7 @@ const results = JSON.parse(jobs).map(({ model, file, block, options }) => {
 	const at = performance.now();
 	for (let i = 0; i < samples.length; i += block) events.push(...detector.process(samples.subarray(i, i + block)));
 	events.push(...detector.flush());
-	const share = (performance.now() - at) / 1000 / (samples.length / detector.inputRate);
+	const share = (performance.now() - at) / 1000 / (samples.length / detector.rate);
 	detector.close();
 	return { events, share, rate: detector.rate, labels: detector.labels };
 });

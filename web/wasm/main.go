@@ -18,7 +18,6 @@ import (
 	"syscall/js"
 	"unsafe"
 
-	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -72,20 +71,18 @@ func open(args []js.Value) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &detector{Detector: r.NewDetector()}
-	if inputRate == 0 {
-		inputRate = int(r.SampleRate())
-	}
-	if d.resampler, err = audio.NewResampler(inputRate, int(r.SampleRate())); err != nil {
+	s, err := r.NewStream(float64(inputRate))
+	if err != nil {
 		return nil, err
 	}
+	d := &detector{Stream: s}
 	labels := []any{}
 	for _, label := range m.Meta.Labels {
 		labels = append(labels, label)
 	}
 	functions := []js.Func{function(d.process), function(d.flush), function(d.probabilities)}
 	object := map[string]any{
-		"rate": r.SampleRate(), "inputRate": inputRate, "labels": labels, "threshold": opt.Threshold,
+		"rate": s.SampleRate(), "labels": labels, "threshold": opt.Threshold,
 		"process": functions[0], "flush": functions[1], "posterior": functions[2],
 	}
 	var release js.Func
@@ -161,11 +158,10 @@ func options(opt events.Options, o js.Value) (_ events.Options, inputRate int, e
 	return opt, inputRate, nil
 }
 
-// detector is the state of a signal, whose audio arrives at another rate.
+// detector is the state of a signal.
 type detector struct {
-	*events.Detector
-	resampler          *audio.Resampler
-	samples, resampled []float32
+	*events.Stream
+	samples []float32
 }
 
 // blockBytes is the size of a block of samples. The memory of WebAssembly never shrinks.
@@ -190,29 +186,13 @@ func (d *detector) block(source js.Value) ([]events.Event, error) {
 	n := source.Length() / 4
 	d.samples = slices.Grow(d.samples[:0], n)[:n]
 	js.CopyBytesToGo(unsafe.Slice((*byte)(unsafe.Pointer(&d.samples[0])), 4*n), source)
-	// The resampler would spread a NaN over its neighbours.
-	for rest := d.samples; len(rest) > 0; {
-		good, err := events.Check(rest)
-		if err == nil {
-			break
-		}
-		rest[good] = 0
-		rest = rest[good+1:]
-	}
-	d.resampled = d.resampler.Process(d.resampled[:0], d.samples)
-	return d.Process(d.resampled)
+	return d.Process(d.samples)
 }
 
 // flush ends the signal.
 func (d *detector) flush([]js.Value) (any, error) {
-	d.resampled = d.resampler.Flush(d.resampled[:0])
-	last, err := d.Process(d.resampled)
-	all := slices.Clone(last)
-	if err == nil {
-		last, err = d.Flush()
-		all = append(all, last...)
-	}
-	return list(all), err
+	last, err := d.Flush()
+	return list(last), err
 }
 
 // probabilities returns the posteriors of the last evaluation, or null.

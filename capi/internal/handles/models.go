@@ -74,7 +74,6 @@ func (t *Table) addModel(m *model.Model, err error, opt *events.Options) (uint64
 		return 0, &Error{code, err}
 	}
 	o := &Model{Recognizer: r, Labels: m.Meta.Labels, Options: *opt, model: m, index: map[string]int32{}}
-	o.Options.SampleRate = r.SampleRate()
 	for i, label := range o.Labels {
 		o.index[label] = int32(i)
 	}

@@ -22,7 +22,7 @@ type stream struct {
 	busy      atomic.Bool
 	destroyed bool
 	model     *Model
-	detector  *events.Detector // nil after a panic
+	events    *events.Stream // nil after a panic
 	waiting   []events.Event
 }
 
@@ -33,7 +33,11 @@ func (t *Table) NewStream(model uint64) (handle uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return t.add(&stream{model: m, detector: m.NewDetector()}), nil
+	s, err := m.NewStream(0)
+	if err != nil {
+		return 0, err
+	}
+	return t.add(&stream{model: m, events: s}), nil
 }
 
 // use calls f with a stream that no other call uses at the same time. If f panics, the stream must
@@ -53,7 +57,7 @@ func (t *Table) use(handle uint64, f func(*stream) error) (err error) {
 	}
 	defer func() {
 		if err != nil && CodeOf(err) == Internal {
-			s.detector = nil
+			s.events = nil
 		}
 	}()
 	defer Recover(&err)
@@ -61,19 +65,19 @@ func (t *Table) use(handle uint64, f func(*stream) error) (err error) {
 }
 
 // alive is use with the stream's detector.
-func (t *Table) alive(handle uint64, f func(s *stream, d *events.Detector) error) error {
+func (t *Table) alive(handle uint64, f func(s *stream, d *events.Stream) error) error {
 	return t.use(handle, func(s *stream) error {
-		if s.detector == nil {
+		if s.events == nil {
 			return Errorf(Internal, "an earlier call to stream %d failed inside the library: reset the stream", handle)
 		}
-		return f(s, s.detector)
+		return f(s, s.events)
 	})
 }
 
 // emit calls f, and moves the events that it returns, after those that wait, to dst. The rest
 // waits.
-func (t *Table) emit(handle uint64, dst []Event, f func(*stream, *events.Detector) ([]events.Event, error)) (n int, err error) {
-	err = t.alive(handle, func(s *stream, d *events.Detector) error {
+func (t *Table) emit(handle uint64, dst []Event, f func(*stream, *events.Stream) ([]events.Event, error)) (n int, err error) {
+	err = t.alive(handle, func(s *stream, d *events.Stream) error {
 		found, err := f(s, d)
 		s.waiting = append(s.waiting, found...)
 		for n < min(len(dst), len(s.waiting)) {
@@ -93,7 +97,7 @@ func (t *Table) emit(handle uint64, dst []Event, f func(*stream, *events.Detecto
 // Process processes samples and moves events to dst. An error of code Output comes with the events
 // before it.
 func (t *Table) Process(handle uint64, x []float32, dst []Event) (n int, err error) {
-	return t.emit(handle, dst, func(s *stream, d *events.Detector) ([]events.Event, error) {
+	return t.emit(handle, dst, func(s *stream, d *events.Stream) ([]events.Event, error) {
 		if n := len(s.waiting); n >= MaxPending && len(x) > 0 {
 			return nil, Errorf(Pending, "%d events of stream %d wait: fetch them before processing more samples", n, handle)
 		}
@@ -106,12 +110,12 @@ func (t *Table) Process(handle uint64, x []float32, dst []Event) (n int, err err
 
 // Flush ends the signal.
 func (t *Table) Flush(handle uint64, dst []Event) (n int, err error) {
-	return t.emit(handle, dst, func(_ *stream, d *events.Detector) ([]events.Event, error) { return d.Flush() })
+	return t.emit(handle, dst, func(_ *stream, d *events.Stream) ([]events.Event, error) { return d.Flush() })
 }
 
 // Skip ends the signal and advances the position by lost samples.
 func (t *Table) Skip(handle uint64, lost int64, dst []Event) (n int, err error) {
-	return t.emit(handle, dst, func(_ *stream, d *events.Detector) ([]events.Event, error) {
+	return t.emit(handle, dst, func(_ *stream, d *events.Stream) ([]events.Event, error) {
 		if lost < 0 || d.Position() > events.MaxPosition-lost {
 			return nil, Errorf(Argument, "%d samples to skip at position %d, expected 0 … 2⁶² in all", lost, d.Position())
 		}
@@ -130,7 +134,7 @@ func (t *Table) Waiting(handle uint64) (n int, err error) {
 
 // Position returns the number of samples since the stream's beginning.
 func (t *Table) Position(handle uint64) (n int64, err error) {
-	err = t.alive(handle, func(_ *stream, d *events.Detector) error {
+	err = t.alive(handle, func(_ *stream, d *events.Stream) error {
 		n = d.Position()
 		return nil
 	})
@@ -140,7 +144,7 @@ func (t *Table) Position(handle uint64) (n int64, err error) {
 // Posterior writes the class probabilities of the last evaluation to dst, one per label. n is 0
 // before the first evaluation.
 func (t *Table) Posterior(handle uint64, dst []float32) (n int, err error) {
-	err = t.alive(handle, func(s *stream, d *events.Detector) error {
+	err = t.alive(handle, func(s *stream, d *events.Stream) error {
 		p := d.Posterior()
 		if n = len(p); len(dst) < n {
 			return Errorf(Space, "room for %d values, expected one per label, %d", len(dst), n)
@@ -154,15 +158,16 @@ func (t *Table) Posterior(handle uint64, dst []float32) (n int, err error) {
 // Reset begins a new signal at position 0. It discards waiting events.
 func (t *Table) Reset(handle uint64) error {
 	return t.use(handle, func(s *stream) error {
-		s.detector, s.waiting = s.model.NewDetector(), s.waiting[:0]
-		return nil
+		next, err := s.model.NewStream(0)
+		s.events, s.waiting = next, s.waiting[:0]
+		return err
 	})
 }
 
 // Snapshot writes the state of a stream to dst and returns its length. If dst is too short, the
 // length comes with an error.
 func (t *Table) Snapshot(handle uint64, dst []byte) (n int, err error) {
-	err = t.alive(handle, func(s *stream, d *events.Detector) error {
+	err = t.alive(handle, func(s *stream, d *events.Stream) error {
 		if err := s.empty("a snapshot does not contain them"); err != nil {
 			return err
 		}
@@ -182,11 +187,14 @@ func (t *Table) Restore(handle uint64, snapshot []byte) error {
 		if err := s.empty("restoring would lose them"); err != nil {
 			return err
 		}
-		d := s.model.NewDetector()
-		if err := d.Restore(snapshot); err != nil {
+		next, err := s.model.NewStream(0)
+		if err != nil {
+			return err
+		}
+		if err := next.Restore(snapshot); err != nil {
 			return &Error{Mismatch, err}
 		}
-		s.detector = d
+		s.events = next
 		return nil
 	})
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// NewFramewise returns a model that reads the frames of a filter bank and labels every frame, with
+// New returns the model that reads the frames of a filter bank and labels every frame, with
 // the labels "low", "high" and "none". Two bands hold the pitches. The first layer rectifies their
 // levels and the second averages them over about 0.2 s, so that a label begins and ends about that
 // long after its tone.
-func NewFramewise() (*model.Model, error) {
+func New() (*model.Model, error) {
 	f := filterbank.Config{SampleRate: SampleRate, Window: 200, Hop: 80, Bands: 12, Low: 60, High: 3800, Compression: filterbank.Log}
 	c := model.Default()
 	c.DModel, c.DInput, c.DOutput, c.NLayers, c.Pool = 2, f.Bands, 3, 2, model.PoolNone

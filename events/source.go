@@ -1,0 +1,124 @@
+package events
+
+import (
+	"encoding/binary"
+	"sync"
+
+	"github.com/s4d-fast/s4d-fast/filterbank"
+	"github.com/s4d-fast/s4d-fast/recurrent"
+)
+
+// source computes a network's outputs for the frames of one signal. It has two implementations:
+// bands for a network that labels the frames of a filter bank, and clip for one that labels clips.
+type source interface {
+	// process takes n frames of samples [n][frame] and sets b.outputs [n][labels].
+	process(b *batch, samples []float32, n int)
+	reset()
+	snapshot(dst []byte) []byte // appends the state
+	restore(b []byte) error     // after an error the source is of no use
+}
+
+// batchFrames is the number of frames that a source processes in one call.
+const batchFrames = 64
+
+// batch is the working memory of a call.
+type batch struct {
+	samples []float32 // [frames][frame]
+	levels  []float64 // of the frames
+	outputs []float32 // [frames][labels]
+	bands   []float32 // [frames][bands], with a filter bank
+	input   []float32 // [bands][frames]
+}
+
+// batches are the batches of a Recognizer: one for each call that has run at the same time.
+type batches struct {
+	mu   sync.Mutex
+	idle []*batch
+}
+
+func (p *batches) acquire() *batch {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if last := len(p.idle) - 1; last >= 0 {
+		b := p.idle[last]
+		p.idle = p.idle[:last]
+		return b
+	}
+	return &batch{}
+}
+
+func (p *batches) release(b *batch) {
+	p.mu.Lock()
+	p.idle = append(p.idle, b)
+	p.mu.Unlock()
+}
+
+// bands is the source of a network that labels every frame of a filter bank.
+type bands struct {
+	bank *filterbank.Stream
+	net  *recurrent.Stream
+}
+
+func (s *bands) process(b *batch, samples []float32, n int) {
+	b.bands = s.bank.Process(b.bands[:0], samples)
+	count := len(b.bands) / n
+	b.input = resize(b.input, len(b.bands))
+	for i, v := range b.bands {
+		b.input[i%count*n+i/count] = v
+	}
+	outputs := s.net.Process(b.input, n) // [labels][n]
+	labels := len(outputs) / n
+	b.outputs = resize(b.outputs, len(outputs))
+	for i, v := range outputs {
+		b.outputs[i%n*labels+i/n] = v
+	}
+}
+
+func (s *bands) reset() {
+	s.bank.Reset()
+	s.net.Reset()
+}
+
+// snapshot appends the length of the filter bank's snapshot, that snapshot, and the network's.
+func (s *bands) snapshot(dst []byte) []byte {
+	bank := s.bank.Snapshot(nil)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(bank)))
+	return s.net.Snapshot(append(dst, bank...))
+}
+
+func (s *bands) restore(b []byte) error {
+	if len(b) < 4 || int64(binary.LittleEndian.Uint32(b)) > int64(len(b)-4) {
+		return errTruncated
+	}
+	n := 4 + binary.LittleEndian.Uint32(b)
+	if err := s.bank.Restore(b[4:n]); err != nil {
+		return err
+	}
+	return s.net.Restore(b[n:])
+}
+
+// clipSeconds is the time for which a network that labels clips is evaluated.
+const clipSeconds = 1
+
+// clip is the source of a network with a mean pool, which reads samples. Its output for a frame is
+// that for a clip of the last clipSeconds.
+type clip struct{ net *recurrent.Stream }
+
+func (s *clip) process(b *batch, samples []float32, n int) {
+	b.outputs = b.outputs[:0]
+	for frame := len(samples) / n; len(samples) > 0; samples = samples[frame:] {
+		b.outputs = append(b.outputs, s.net.Process(samples[:frame], frame)...)
+	}
+}
+
+func (s *clip) reset()                     { s.net.Reset() }
+func (s *clip) snapshot(dst []byte) []byte { return s.net.Snapshot(dst) }
+func (s *clip) restore(b []byte) error     { return s.net.Restore(b) }
+
+// resize returns x with n elements of any value.
+func resize(x []float32, n int) []float32 {
+	if cap(x) < n {
+		return make([]float32, n)
+	}
+	return x[:n]
+}
