@@ -171,3 +171,11 @@ func flat(rows [][]float64) (list []float64) {
 	}
 	return list
 }
+
+func parts(z []complex128) []float64 {
+	var x []float64
+	for _, v := range z {
+		x = append(x, real(v), imag(v))
+	}
+	return x
+}

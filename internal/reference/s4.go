@@ -9,12 +9,11 @@ import (
 // version 4, has it: A = diag(Λ) − P·P* on the M modes and their conjugates, with
 // Λ = −exp(AReal) − i·AImag, discretised by the bilinear rule.
 //
-// C is the parameter C̃ = (I − Ā^Length)ᵀ·C once Length is set; Kernels, Forward and Backward
-// require that. Extend sets it.
+// C is the parameter C̃ = (I − Ā^Length)ᵀ·C.
 type S4 struct {
 	KernelLayer
 	P      []complex128 // [Copies][M]
-	Length int          // l_kernel: the taps that C̃ belongs to, 0: C itself is stored
+	Length int          // l_kernel: the taps that C̃ belongs to
 }
 
 // lambda returns Λ of mode m of channel h.

@@ -5,12 +5,10 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/golden"
-	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// The golden values are exact to 5e-12 of a tensor's largest value, with two exceptions for FouT,
-// whose poles at Re Λ = −1e-4 almost touch the nodes: the gradient of A_imag is exact to 2e-9, and
-// C recovered from C̃ to 1e-9. Their tolerance is 1e-8.
+// The golden values are exact to 5e-12 of a tensor's largest value, except for FouT's gradient of
+// A_imag. The poles at Re Λ = −1e-4 almost touch the nodes, and it is exact to 2e-9.
 func TestGoldenS4(t *testing.T) {
 	for _, init := range []string{"legs", "fout"} {
 		g := golden.LoadS4(t, init)
@@ -26,42 +24,13 @@ func TestGoldenS4(t *testing.T) {
 				closeTo(t, "y", tape.Y, c.Y, 1e-10)
 				grads, du := s.Backward(tape, cotangent)
 				closeTo(t, "gradient of u", du[:len(c.GradientU)], c.GradientU, 1e-10)
-				illConditioned := 1e-10
-				if init == "fout" {
-					illConditioned = 1e-8
-				}
 				for name, want := range c.Gradients {
 					tolerance := 1e-10
-					if name == "A_imag" {
-						tolerance = illConditioned
+					if name == "A_imag" && init == "fout" {
+						tolerance = 1e-8
 					}
 					closeTo(t, "gradient of "+name, grads.parameters()[name].values(), want, tolerance)
 				}
-				closeTo(t, "C", parts(s.Recover()), c.C, illConditioned)
-				if c.StepOutput != nil {
-					closeTo(t, "recurrent y", s.Recur(u[:s.H*c.Config.L], c.Config.L), c.StepOutput, 1e-10)
-				}
-			})
-		}
-		for _, c := range g.Lengths.Cases {
-			t.Run(init+", "+c.Name, func(t *testing.T) {
-				s := s4FromGolden(&g.Untied)
-				s.C, s.Length, s.LMax = g.Untied.C.Complex(), 0, c.LMax
-				for _, call := range c.Calls {
-					s.StepScale = call.StepScale
-					if s.LMax > 0 {
-						s.Extend(s.LMax)
-					}
-					s.Extend(int(math.Round(float64(s.taps(call.L)) * call.StepScale)))
-					must.Equal(t, s.Length, call.Length, "length of C̃")
-					u, _ := golden.LayerInput(1, s.H, call.L)
-					tape := s.Forward(u, call.L)
-					closeTo(t, "kernel", flat(tape.Kernels), call.Kernel, 1e-10)
-					if call.Y != nil {
-						closeTo(t, "y", tape.Y, call.Y, 1e-10)
-					}
-				}
-				closeTo(t, "C̃", parts(s.C), c.CTilde, 1e-10)
 			})
 		}
 	}
