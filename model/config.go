@@ -65,19 +65,19 @@ const (
 //
 //	encoder → NLayers × (SSM → activation → mixing, residual, norm) → pool → decoder
 type Config struct {
-	Encoder   Encoder `toml:"encoder" json:"encoder"`
-	DInput    int     `toml:"d_input" json:"d_input"`   // input channels, or vocabulary size
-	DOutput   int     `toml:"d_output" json:"d_output"` // classes, or regression targets
-	DModel    int     `toml:"d_model" json:"d_model"`   // H
+	Encoder   Encoder `toml:"-" json:"encoder"`
+	DInput    int     `toml:"-" json:"d_input"`       // input channels, or vocabulary size
+	DOutput   int     `toml:"-" json:"d_output"`      // classes, or regression targets
+	DModel    int     `toml:"d_model" json:"d_model"` // H
 	NLayers   int     `toml:"n_layers" json:"n_layers"`
 	Norm      Norm    `toml:"norm" json:"norm"`
 	PreNorm   bool    `toml:"prenorm" json:"prenorm"`
 	FinalNorm bool    `toml:"final_norm" json:"final_norm"` // a norm after the last block
 
 	// Settings of the norms (docs/maths.md §20). See Eps and Momentum for the zero values.
-	NormEps      float64 `toml:"norm_eps" json:"norm_eps,omitempty"`
+	NormEps      float64 `toml:"-" json:"norm_eps,omitempty"`
 	NormMomentum float64 `toml:"norm_momentum" json:"norm_momentum,omitempty"`
-	NormBiased   bool    `toml:"norm_biased" json:"norm_biased,omitempty"` // the running variance of a BatchNorm
+	NormBiased   bool    `toml:"-" json:"norm_biased,omitempty"` // the running variance of a BatchNorm
 
 	Residual   bool       `toml:"residual" json:"residual"`
 	Activation Activation `toml:"activation" json:"activation"`

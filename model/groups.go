@@ -21,18 +21,21 @@ const (
 	RecipeV3 Recipe = "v3"
 	// No decay on the backbone's biases and norms. The SSM's rate is as in v3.
 	RecipeV4 Recipe = "v4"
+
+	// As minimal with an exception, which has the name in S5's code (docs/maths.md §20.4).
+	RecipeBDecays     Recipe = "BandCdecay"     // B has weight decay
+	RecipeBFast       Recipe = "BfastandCdecay" // B has the global rate and weight decay
+	RecipeNoDecay     Recipe = "noBCdecay"      // C and D have the SSM's rate, without weight decay
+	RecipeStepsGlobal Recipe = "dt-global"      // log Δ or log ξ has the global rate and weight decay
 )
+
+// Recipes returns all recipes.
+func Recipes() []Recipe {
+	return []Recipe{RecipeDefault, RecipeMinimal, RecipeV3, RecipeV4, RecipeBDecays, RecipeBFast, RecipeNoDecay, RecipeStepsGlobal}
+}
 
 // FollowRule as a learning rate selects the recipe's own.
 const FollowRule = -1
-
-// The values of GroupConfig.OptConfig: exceptions to the recipe, with the names of S5's code
-// (docs/maths.md §20.4).
-const (
-	BandCdecay     = "BandCdecay"     // B has weight decay
-	BfastandCdecay = "BfastandCdecay" // B has the global rate and weight decay
-	NoBCdecay      = "noBCdecay"      // C and D have the SSM's rate, without weight decay
-)
 
 // GroupConfig gives every tensor its optimiser group.
 type GroupConfig struct {
@@ -42,22 +45,15 @@ type GroupConfig struct {
 	StepLR      float64 `toml:"step_lr"`      // log Δ or log ξ; -1: v3 lr, else ssm_lr; 0: frozen
 	AngleLR     float64 `toml:"angle_lr"`     // θ or u (DFouT); -1: as ssm_lr, 10 times that for u; 0: frozen
 	WeightDecay float64 `toml:"weight_decay"` // of the tensors that have decay
-	OptConfig   string  `toml:"opt_config"`   // "", BandCdecay, BfastandCdecay or noBCdecay
-	DtGlobal    bool    `toml:"dt_global"`    // log Δ or log ξ: the global rate, with decay
 }
 
 // Validate returns an error for the first invalid value.
 func (g GroupConfig) Validate() error {
-	switch g.Recipe {
-	case RecipeDefault, RecipeMinimal, RecipeV3, RecipeV4:
-	default:
-		return fmt.Errorf("model: recipe %.80q: expected default, minimal, v3 or v4", g.Recipe)
-	}
 	switch {
-	case !slices.Contains([]string{"", BandCdecay, BfastandCdecay, NoBCdecay}, g.OptConfig):
-		return fmt.Errorf("model: opt_config %.80q: expected %s, %s, %s or nothing", g.OptConfig, BandCdecay, BfastandCdecay, NoBCdecay)
-	case g.DtGlobal && g.StepLR != FollowRule:
-		return fmt.Errorf("model: step_lr %v: expected %d with dt_global, where log Δ has the global learning rate", g.StepLR, FollowRule)
+	case !slices.Contains(Recipes(), g.Recipe):
+		return fmt.Errorf("model: recipe %.80q: expected one of %q", g.Recipe, Recipes())
+	case g.Recipe == RecipeStepsGlobal && g.StepLR != FollowRule:
+		return fmt.Errorf("model: step_lr %v: expected %d with the recipe %q, in which log Δ has the global learning rate", g.StepLR, FollowRule, g.Recipe)
 	}
 	for _, r := range []struct {
 		name  string
@@ -84,7 +80,7 @@ func (g GroupConfig) Hyper(t Tensor) (lr, weightDecay float64) {
 	case KindBuffer:
 		return 0, 0
 	case KindStep:
-		if g.DtGlobal {
+		if g.Recipe == RecipeStepsGlobal {
 			return g.LR, g.WeightDecay
 		}
 		return g.stepLR(), 0
@@ -97,15 +93,15 @@ func (g GroupConfig) Hyper(t Tensor) (lr, weightDecay float64) {
 		}
 		return g.ssmLR(), 0
 	case KindB:
-		switch g.OptConfig {
-		case BandCdecay:
+		switch g.Recipe {
+		case RecipeBDecays:
 			return g.ssmLR(), g.WeightDecay
-		case BfastandCdecay:
+		case RecipeBFast:
 			return g.LR, g.WeightDecay
 		}
 		return g.ssmLR(), 0
 	case KindC, KindD:
-		if g.OptConfig == NoBCdecay {
+		if g.Recipe == RecipeNoDecay {
 			return g.ssmLR(), 0
 		}
 	case KindDecay, KindFreq, KindP:
@@ -141,10 +137,10 @@ func (g GroupConfig) stepLR() float64 {
 // decays reports whether the recipe gives a bias or norm weight decay.
 func (g GroupConfig) decays(t Tensor) bool {
 	switch g.Recipe {
-	case RecipeMinimal, RecipeV3:
-		return true
+	case RecipeDefault:
+		return false
 	case RecipeV4:
 		return t.Part != PartBackbone
 	}
-	return false
+	return true
 }

@@ -98,42 +98,38 @@ func TestRates(t *testing.T) {
 
 // The exceptions of S5's code to its standard groups, in which the SSM has its own rate and no
 // decay, and all other tensors have decay (docs/maths.md §20.4).
-func TestOptConfig(t *testing.T) {
+func TestRecipesOfS5(t *testing.T) {
 	const lr, ssmLR, wd = 0.01, 0.002, 0.05
 	slow, all, decayed := rates{ssmLR, 0}, rates{lr, wd}, rates{ssmLR, wd}
 	for _, tt := range []struct {
-		config           string
-		dtGlobal         bool
+		recipe           Recipe
 		step, b, c, pole rates
 	}{
-		{"", false, slow, slow, all, slow},
-		{"", true, all, slow, all, slow},
-		{BandCdecay, false, slow, decayed, all, slow},
-		{BfastandCdecay, false, slow, all, all, slow},
-		{NoBCdecay, false, slow, slow, slow, slow},
-		{NoBCdecay, true, all, slow, slow, slow},
+		{RecipeMinimal, slow, slow, all, slow},
+		{RecipeStepsGlobal, all, slow, all, slow},
+		{RecipeBDecays, slow, decayed, all, slow},
+		{RecipeBFast, slow, all, all, slow},
+		{RecipeNoDecay, slow, slow, slow, slow},
 	} {
-		g := GroupConfig{Recipe: RecipeMinimal, LR: lr, SSMLR: ssmLR, StepLR: FollowRule, AngleLR: FollowRule, WeightDecay: wd, OptConfig: tt.config, DtGlobal: tt.dtGlobal}
-		if err := g.Validate(); err != nil {
-			t.Errorf("%q: %v", tt.config, err)
-		}
+		g := GroupConfig{Recipe: tt.recipe, LR: lr, SSMLR: ssmLR, StepLR: FollowRule, AngleLR: FollowRule, WeightDecay: wd}
+		must.Do(t, g.Validate())
 		for kind, want := range map[Kind]rates{
 			KindStep: tt.step, KindB: tt.b, KindC: tt.c, KindD: tt.c, KindDecay: tt.pole, KindFreq: tt.pole, KindP: tt.pole,
 			KindWeight: all, KindBias: all, KindNorm: all, KindEmbedding: all,
 		} {
 			if gotLR, gotWD := g.Hyper(Tensor{Kind: kind}); (rates{gotLR, gotWD}) != want {
-				t.Errorf("%q, dt_global %v, kind %d: lr %v, wd %v, expected %v", tt.config, tt.dtGlobal, kind, gotLR, gotWD, want)
+				t.Errorf("%q, kind %d: lr %v, wd %v, expected %v", tt.recipe, kind, gotLR, gotWD, want)
 			}
 		}
 	}
 }
 
 // The exceptions for B do not apply to P of S4.
-func TestOptConfigOfS4(t *testing.T) {
+func TestRecipeOfS4(t *testing.T) {
 	c := Default()
 	c.SSM.Layer, c.SSM.Init, c.SSM.Disc, c.SSM.AReal = ssm.LayerS4, ssm.LegS, ssm.Bilinear, 0
 	m := must.Get(New(c, 1))(t)
-	g := GroupConfig{Recipe: RecipeDefault, LR: 0.01, SSMLR: 0.002, StepLR: FollowRule, AngleLR: FollowRule, WeightDecay: 0.05, OptConfig: BandCdecay}
+	g := GroupConfig{Recipe: RecipeBDecays, LR: 0.01, SSMLR: 0.002, StepLR: FollowRule, AngleLR: FollowRule, WeightDecay: 0.05}
 	want := map[string]rates{"layers.0.B": {0.002, 0.05}, "layers.0.P": {0.002, 0}, "layers.0.C": {0.01, 0.05}}
 	for _, x := range m.Weights.Tensors() {
 		if w, ok := want[x.Name]; ok {
@@ -149,17 +145,16 @@ func TestOptConfigOfS4(t *testing.T) {
 func TestGroupConfigRejects(t *testing.T) {
 	good := GroupConfig{Recipe: RecipeDefault, LR: 0.01, SSMLR: FollowRule, StepLR: FollowRule, AngleLR: FollowRule}
 	for want, change := range map[string]func(g *GroupConfig){
-		`model: recipe "adam": expected default, minimal, v3 or v4`:                                func(g *GroupConfig) { g.Recipe = "adam" },
-		`model: opt_config "standard": expected BandCdecay, BfastandCdecay, noBCdecay or nothing`:  func(g *GroupConfig) { g.OptConfig = "standard" },
-		"model: step_lr 0.1: expected -1 with dt_global, where log Δ has the global learning rate": func(g *GroupConfig) { g.DtGlobal, g.StepLR = true, 0.1 },
-		"model: lr -1: expected a finite number ≥ 0":                                               func(g *GroupConfig) { g.LR = -1 },
-		"model: lr NaN: expected a finite number ≥ 0":                                              func(g *GroupConfig) { g.LR = math.NaN() },
-		"model: lr +Inf: expected a finite number ≥ 0":                                             func(g *GroupConfig) { g.LR = math.Inf(1) },
-		"model: weight_decay -0.1: expected a finite number ≥ 0":                                   func(g *GroupConfig) { g.WeightDecay = -0.1 },
-		"model: ssm_lr -0.5: expected a finite number ≥ 0, or -1 for the recipe's own":             func(g *GroupConfig) { g.SSMLR = -0.5 },
-		"model: step_lr NaN: expected a finite number ≥ 0, or -1 for the recipe's own":             func(g *GroupConfig) { g.StepLR = math.NaN() },
-		"model: angle_lr +Inf: expected a finite number ≥ 0, or -1 for the recipe's own":           func(g *GroupConfig) { g.AngleLR = math.Inf(1) },
-		"model: angle_lr -2: expected a finite number ≥ 0, or -1 for the recipe's own":             func(g *GroupConfig) { g.AngleLR = -2 },
+		`model: recipe "adam": expected one of ["default" "minimal" "v3" "v4" "BandCdecay" "BfastandCdecay" "noBCdecay" "dt-global"]`: func(g *GroupConfig) { g.Recipe = "adam" },
+		`model: step_lr 0.1: expected -1 with the recipe "dt-global", in which log Δ has the global learning rate`:                    func(g *GroupConfig) { g.Recipe, g.StepLR = RecipeStepsGlobal, 0.1 },
+		"model: lr -1: expected a finite number ≥ 0":                                     func(g *GroupConfig) { g.LR = -1 },
+		"model: lr NaN: expected a finite number ≥ 0":                                    func(g *GroupConfig) { g.LR = math.NaN() },
+		"model: lr +Inf: expected a finite number ≥ 0":                                   func(g *GroupConfig) { g.LR = math.Inf(1) },
+		"model: weight_decay -0.1: expected a finite number ≥ 0":                         func(g *GroupConfig) { g.WeightDecay = -0.1 },
+		"model: ssm_lr -0.5: expected a finite number ≥ 0, or -1 for the recipe's own":   func(g *GroupConfig) { g.SSMLR = -0.5 },
+		"model: step_lr NaN: expected a finite number ≥ 0, or -1 for the recipe's own":   func(g *GroupConfig) { g.StepLR = math.NaN() },
+		"model: angle_lr +Inf: expected a finite number ≥ 0, or -1 for the recipe's own": func(g *GroupConfig) { g.AngleLR = math.Inf(1) },
+		"model: angle_lr -2: expected a finite number ≥ 0, or -1 for the recipe's own":   func(g *GroupConfig) { g.AngleLR = -2 },
 	} {
 		g := good
 		change(&g)

@@ -21,7 +21,7 @@ func newScan(m *model.Model, layer int, stepScale float64) (*scan, error) {
 	d, w := ssm.NewScan(p.Config), ssm.NewScanWeights(p.Config)
 	modes, h := p.Modes(), p.DModel
 	p.DiscretizeScan(d, stepScale, 0, modes)
-	if err := bounded(p.CountGrowing(), layer, "train with ssm.clip_eigs = true, or "); err != nil {
+	if err := bounded(p.CountGrowing(), layer, "train it with package train, which bounds the poles, or "); err != nil {
 		return nil, err
 	}
 	w.Fill(p, d, 0, modes)

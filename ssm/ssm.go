@@ -116,13 +116,13 @@ type Config struct {
 
 	// B̄ of discrete poles (and of an LRU), or C̃ of S4, at another sampling rate; "" means hold, S4:
 	// exact.
-	RateRule RateRule `toml:"rate_rule" json:"rate_rule,omitempty"`
+	RateRule RateRule `toml:"-" json:"rate_rule,omitempty"`
 
 	// Of S5 (docs/maths.md §19): copies of HiPPO-LegS, 0 means 1; initial C, "" means
 	// trunc_standard_normal; Re Λ is at most −1e-4.
 	Blocks   int   `toml:"blocks" json:"blocks,omitempty"`
 	CInit    CInit `toml:"c_init" json:"c_init,omitempty"`
-	ClipEigs bool  `toml:"clip_eigs" json:"clip_eigs,omitempty"`
+	ClipEigs bool  `toml:"-" json:"clip_eigs,omitempty"`
 
 	// Of the LRU: initial |λ̄| are in [RMin, RMax], initial angles in (0, MaxPhase). 0 means 1 for
 	// RMax and 6.28 for MaxPhase.
@@ -132,7 +132,7 @@ type Config struct {
 
 	// Modes that turn by Bandlimit·π or more per sample of the input are silent; 0: none is
 	// (docs/maths.md §15).
-	Bandlimit float64 `toml:"bandlimit" json:"bandlimit,omitempty"`
+	Bandlimit float64 `toml:"-" json:"bandlimit,omitempty"`
 
 	// A second kernel reads the future (docs/maths.md §1.5).
 	Bidirectional bool `toml:"bidirectional" json:"bidirectional"`

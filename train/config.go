@@ -30,7 +30,7 @@ type Config struct {
 	// Data are the options of the data, for the record. New does not read them; whoever loads the
 	// data does, such as package train/task.
 	Data   model.Settings `toml:"data"`
-	Model  model.Config   `toml:"model"` // if "" or 0, encoder, d_input and d_output are those of the data
+	Model  model.Config   `toml:"model"` // encoder, inputs and outputs are those of the data
 	SSM    ssm.Config     `toml:"ssm"`
 	Ablate AblateConfig   `toml:"ablate"`
 	Optim  optim.Config   `toml:"optim"` // AdamW and the schedule of its learning rates
@@ -212,6 +212,8 @@ func (c *Config) Network(info dataset.Info) model.Config {
 	m.SSM = c.SSM.Resolve()
 	m.SSM.DModel = m.DModel
 	m.SSMLayers = c.Ablate.Layers
+	m.NormEps, m.NormBiased = 0, m.Norm == model.NormBatch && m.SSM.MIMO() // as in the code of S5 and the LRU
+	m.SSM.ClipEigs, m.SSM.RateRule, m.SSM.Bandlimit = m.SSM.Layer == ssm.LayerS5, "", 0
 	if m.SSM.FixedLength() && m.SSM.LKernel == 0 {
 		m.SSM.LKernel = info.MaxLen
 	}

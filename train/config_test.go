@@ -125,8 +125,8 @@ func TestLongErrors(t *testing.T) {
 	long := strings.Repeat("a", 500_000)
 	for _, text := range []string{
 		long + " = 1", "optim." + long + " = 1", "data." + long + " = 1", "data.length = \"" + long + "\"", "task = [\"" + long + "\"]",
-		"optim.schedule = \"" + long + "\"", "optim.recipe = \"" + long + "\"", "optim.opt_config = \"" + long + "\"",
-		"optim.freeze = [\"" + long + "\"]", "model.norm = \"" + long + "\"", "model.encoder = \"" + long + "\"", "ssm.init = \"" + long + "\"",
+		"optim.schedule = \"" + long + "\"", "optim.recipe = \"" + long + "\"",
+		"optim.freeze = [\"" + long + "\"]", "model.norm = \"" + long + "\"", "ssm.init = \"" + long + "\"",
 		"ssm.layer = \"" + long + "\"", "ssm.param = \"" + long + "\"", "ssm.disc = \"" + long + "\"", "ssm.activation = \"" + long + "\"",
 	} {
 		cfg := preset(t, "delay")

@@ -76,8 +76,7 @@ func (t *Trainer) firstModel(c model.Config, from *model.Model) (*model.Model, e
 func (t *Trainer) checkFrom(c model.Config, from *model.Model) error {
 	other := t.cfg
 	other.setNetwork(from.Config)
-	other.Model.Encoder, other.Model.DInput = from.Config.Encoder, from.Config.DInput
-	other.Model.DOutput, other.Model.Dropout = t.cfg.Model.DOutput, t.cfg.Model.Dropout
+	other.Model.Dropout = t.cfg.Model.Dropout
 	if s := from.Config.SSM; s.Layer == ssm.LayerS4 && s.KernelLength(c.SSM.LKernel) == c.SSM.LKernel {
 		other.SSM.LKernel = t.cfg.SSM.LKernel // firstModel extends C̃
 	}
@@ -87,6 +86,20 @@ func (t *Trainer) checkFrom(c model.Config, from *model.Model) error {
 	}
 	for _, key := range t.cfg.Differences(&other) {
 		add(key, other.values()[key], t.cfg.values()[key])
+	}
+	there, here := from.Config, c
+	for _, v := range []struct {
+		what        string
+		there, here any
+	}{
+		{"encoder", there.Encoder, here.Encoder}, {"d_input", there.DInput, here.DInput},
+		{"norm_eps", there.NormEps, here.NormEps}, {"norm_biased", there.NormBiased, here.NormBiased},
+		{"clip_eigs", there.SSM.ClipEigs, here.SSM.ClipEigs}, {"rate_rule", there.SSM.RateRule, here.SSM.RateRule},
+		{"bandlimit", there.SSM.Bandlimit, here.SSM.Bandlimit},
+	} {
+		if v.there != v.here {
+			add(v.what, v.there, v.here)
+		}
 	}
 	a, b := &from.Meta, t.data.Info
 	if from.Config.Pairs != c.Pairs {

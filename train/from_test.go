@@ -204,7 +204,7 @@ func TestFromErrors(t *testing.T) {
 		{"channels", func(r *run) {
 			two := []dataset.Example{{X: []float32{1, 2, 3, 4}}, {X: []float32{4, 3, 2, 1}, Label: 1}, {X: []float32{4, 3, 2, 1}, Label: 1}, {X: []float32{4, 3, 2, 1}}}
 			r.data = must.Get(dataset.FromSlices(dataset.Info{Channels: 2, Labels: []string{"a", "x"}, SampleRate: 8000}, two, two, nil))(t)
-		}, "train: from: model.d_input is 1 in the model, 2 in this run; the sampling rate is 100 Hz in the model, 8000 Hz in this run"},
+		}, "train: from: d_input is 1 in the model, 2 in this run; the sampling rate is 100 Hz in the model, 8000 Hz in this run"},
 		{"frozen decoder", func(r *run) { must.Do(t, r.Set(`optim.freeze=["decoder"]`)) },
 			`train: optim.freeze: the decoder has outputs that the model does not have ("x"), which must learn`},
 		{"all frozen", func(r *run) { must.Do(t, r.Set(`optim.freeze=["encoder","layers","decoder"]`)); r.From = nil },

@@ -18,8 +18,8 @@ type evalCmd struct {
 	Model       modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
 	Split       string    `help:"Split to evaluate: train, val, test or all." enum:"train,val,test,all" default:"val" placeholder:"SPLIT"`
 	Rate        float64   `help:"Sampling rate for evaluation in Hz (default: the model's). If the rate of the recordings is a multiple of it, samples are left out, as in the paper; otherwise the recordings are resampled." placeholder:"HZ"`
-	Bandlimit   *float64  `help:"Silence the modes at or beyond this share of the Nyquist frequency of the data (default: the model's ssm.bandlimit; 0: none). With 1, modes that alias at a lower --rate are silent." placeholder:"SHARE"`
-	RateRule    string    `help:"How the layers follow --rate: hold or decimate for discrete poles, exact or keep for S4 (default: the model's ssm.rate_rule)." placeholder:"RULE"`
+	Bandlimit   *float64  `help:"Silence the modes at or beyond this share of the Nyquist frequency of the data (default: 0, none). With 1, modes that alias at a lower --rate are silent." placeholder:"SHARE"`
+	RateRule    string    `help:"How the layers follow --rate: hold or decimate for discrete poles, exact or keep for S4 (default: hold, exact)." placeholder:"RULE"`
 	Seed        *uint64   `help:"Seed for generated data (default: that of the model's run)." placeholder:"N"`
 	Threads     int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
 	JSON        bool      `name:"json" help:"Print one JSON object instead of text."`

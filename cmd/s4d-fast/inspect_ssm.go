@@ -24,7 +24,8 @@ func optionsText(c ssm.Config) string {
 	var text strings.Builder
 	v := reflect.ValueOf(c)
 	for field := range v.Type().Fields() {
-		key, value := field.Tag.Get("toml"), v.FieldByIndex(field.Index)
+		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		value := v.FieldByIndex(field.Index)
 		if !shownSSM[key] && !value.IsZero() && value.Interface() != defaultSSM[key] {
 			fmt.Fprintf(&text, ", %s=%v", key, value)
 		}

@@ -193,7 +193,7 @@ func TestTrainLayerKinds(t *testing.T) {
 		"dss":  {"ssm.layer=dss", "ssm.init=legs", "ssm.train_b=true"},
 		"s4":   {"ssm.layer=s4", "ssm.init=legs", "ssm.disc=bilinear"},
 		"fout": {"ssm.layer=s4", "ssm.init=fout", "ssm.disc=bilinear"},
-		"s5":   {"ssm.layer=s5", "ssm.init=legs", "ssm.clip_eigs=true"},
+		"s5":   {"ssm.layer=s5", "ssm.init=legs"},
 		"lru":  {"ssm.layer=lru", "ssm.init=ring", "ssm.r_max=0.99"},
 	} {
 		t.Run(kind, func(t *testing.T) {

@@ -27,7 +27,7 @@ type initialLayer struct {
 // initialOptions are the configuration keys that move poles. Init, step and sizes are flags
 // instead.
 var initialOptions = []string{"seed", "ssm.layer", "ssm.disc", "ssm.param", "ssm.n_ssm",
-	"ssm.dt_min", "ssm.dt_max", "ssm.xi_min", "ssm.xi_max", "ssm.blocks", "ssm.clip_eigs", "ssm.r_min", "ssm.r_max", "ssm.max_phase"}
+	"ssm.dt_min", "ssm.dt_max", "ssm.xi_min", "ssm.xi_max", "ssm.blocks", "ssm.r_min", "ssm.r_max", "ssm.max_phase"}
 
 // allowOptions rejects assignments to keys other than initialOptions and the plot's own.
 func allowOptions(set []string, own ...string) error {

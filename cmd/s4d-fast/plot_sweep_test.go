@@ -21,11 +21,11 @@ func sweepDir(t *testing.T, name string, lines ...string) string {
 }
 
 const (
-	sweepHead = ",seed,diverged,epoch,step,val_loss,val_accuracy,val_rmse,relative_mse,test_accuracy,test_rmse"
-	diverged  = ",true,0,0,,,,,,"
+	sweepHead = ",seed,diverged,epoch,step,val_loss,val_accuracy,val_rmse,relative_mse,test_accuracy,test_rmse,level"
+	diverged  = ",true,0,0,,,,,,,"
 )
 
-func result(accuracy string) string { return ",false,1,9,0.5," + accuracy + ",,,," }
+func result(accuracy string) string { return ",false,1,9,0.5," + accuracy + ",,,,," }
 
 // A curve is the mean over seeds against the last key whose values are numbers, with a gap where a
 // run has no result.
@@ -43,7 +43,7 @@ func TestSweepPanel(t *testing.T) {
 	if !math.IsNaN(inv.Y[0]) || inv.Y[1] != 25 {
 		t.Errorf("means of inv %v, expected [NaN 25]", inv.Y)
 	}
-	wrong := sweepDir(t, "b", "model.n_layers"+sweepHead, "2,1,false,1,9,0.5,,0.1,0.01,,", "2,2,false,1,9,0.5,,0.1,1,,")
+	wrong := sweepDir(t, "b", "model.n_layers"+sweepHead, "2,1,false,1,9,0.5,,0.1,0.01,,,", "2,2,false,1,9,0.5,,0.1,1,,,")
 	if p, err := sweepPanel([]string{wrong}, ""); err != nil || !p.LogY || p.Curves[0].Name != "b" || math.Abs(p.Curves[0].Y[0]-0.1) > 1e-15 || !strings.HasPrefix(p.Title, "Sweep: geometric means") {
 		t.Errorf("errors of 0.01 and 1: %+v, %v", p, err)
 	}

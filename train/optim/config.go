@@ -13,9 +13,7 @@ type Config struct {
 	model.GroupConfig
 	Schedule   string     `toml:"schedule"`
 	Warmup     float64    `toml:"warmup"`     // below 1: a fraction of all steps; otherwise steps
-	LRMin      float64    `toml:"lr_min"`     // least factor of the cosine schedules
 	Milestones []int      `toml:"milestones"` // epochs of multistep
-	Gamma      float64    `toml:"gamma"`      // factor at each milestone
 	Betas      [2]float64 `toml:"betas"`
 	Eps        float64    `toml:"eps"`
 	Freeze     []string   `toml:"freeze"` // groups of tensors that keep their values: model.Config.Groups
@@ -28,7 +26,7 @@ func Default() Config {
 			Recipe: model.RecipeDefault, LR: 0.01, WeightDecay: 0.05,
 			SSMLR: model.FollowRule, StepLR: model.FollowRule, AngleLR: model.FollowRule,
 		},
-		Schedule: CosineWarmup, Warmup: 0.1, Gamma: 0.5, Betas: [2]float64{0.9, 0.999}, Eps: 1e-8,
+		Schedule: CosineWarmup, Warmup: 0.1, Betas: [2]float64{0.9, 0.999}, Eps: 1e-8,
 		Milestones: []int{}, Freeze: []string{},
 	}
 }
@@ -56,12 +54,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("optim.schedule %.80q: expected one of %q", c.Schedule, Schedules())
 	case !(c.Warmup >= 0 && c.Warmup <= maxWarmup):
 		return fmt.Errorf("optim.warmup %v: expected a fraction of the steps below 1, or a number of steps", c.Warmup)
-	case !(c.LRMin >= 0 && c.LRMin < 1):
-		return fmt.Errorf("optim.lr_min %v: expected a fraction of the learning rates below 1", c.LRMin)
 	case c.Schedule == MultiStep && len(c.Milestones) == 0:
 		return fmt.Errorf("optim.milestones: schedule %q requires at least one epoch", MultiStep)
-	case c.Schedule == MultiStep && !(c.Gamma > 0 && c.Gamma <= 1):
-		return fmt.Errorf("optim.gamma %v: expected 0 < gamma ≤ 1", c.Gamma)
 	}
 	return c.GroupConfig.Validate()
 }

@@ -7,7 +7,7 @@ const (
 	Constant     = "constant"
 	CosineEpoch  = "cosine-epoch"  // ½(1 + cos(πe/E)) in epoch e of E
 	CosineWarmup = "cosine-warmup" // s/W up to step W, then ½(1 + cos(π(s−W)/(T−W))) to step T
-	MultiStep    = "multistep"     // gamma to the number of milestones (epochs) passed
+	MultiStep    = "multistep"     // ½ to the number of milestones (epochs) passed
 	CosineS5     = "cosine-s5"     // as in S5's code (docs/maths.md §20.4)
 )
 
@@ -20,7 +20,6 @@ type Schedule struct {
 	epochs        int
 	warmup, steps int
 	milestones    []int
-	gamma, least  float64
 }
 
 // NewSchedule returns the schedule of a run with the given numbers of epochs and steps.
@@ -31,7 +30,7 @@ func NewSchedule(c Config, epochs, steps int) Schedule {
 	}
 	return Schedule{
 		kind: c.Schedule, epochs: epochs, steps: steps, warmup: int(math.Round(warmup)),
-		milestones: c.Milestones, gamma: c.Gamma, least: c.LRMin,
+		milestones: c.Milestones,
 	}
 }
 
@@ -57,7 +56,7 @@ func (s Schedule) Factor(step, epoch int) float64 {
 		f := 1.0
 		for _, m := range s.milestones {
 			if epoch >= m {
-				f *= s.gamma
+				f *= 0.5
 			}
 		}
 		return f
@@ -65,10 +64,10 @@ func (s Schedule) Factor(step, epoch int) float64 {
 	return 1
 }
 
-// cosine decreases from 1 at i = 0 to the least factor at i = n, and stays there.
+// cosine decreases from 1 at i = 0 to 0 at i = n, and stays there.
 func (s Schedule) cosine(i, n int) float64 {
 	if i >= n {
-		return s.least
+		return 0
 	}
-	return s.least + (1-s.least)*0.5*(1+math.Cos(math.Pi*float64(i)/float64(n)))
+	return 0.5 * (1 + math.Cos(math.Pi*float64(i)/float64(n)))
 }

@@ -19,16 +19,16 @@ type method struct {
 
 const (
 	s5Network = `ssm.layer=s5 ssm.init=legs ssm.bidirectional=true
-		model.norm=batch model.norm_momentum=0.05 model.norm_biased=true model.prenorm=true model.activation=gelu-tanh model.mixing=half-glu1
+		model.norm=batch model.norm_momentum=0.05 model.prenorm=true model.activation=gelu-tanh model.mixing=half-glu1
 		optim.recipe=minimal optim.schedule=cosine-s5`
 	lruNetwork = `ssm.layer=lru ssm.init=ring ssm.bidirectional=false
-		model.norm=batch model.norm_biased=true model.prenorm=true model.activation=gelu-tanh
-		optim.recipe=minimal optim.schedule=cosine-s5 optim.warmup=0 optim.lr_min=1e-7 optim.weight_decay=0.05`
+		model.norm=batch model.prenorm=true model.activation=gelu-tanh
+		optim.recipe=minimal optim.schedule=cosine-s5 optim.warmup=0 optim.weight_decay=0.05`
 	s4Network = `ssm.layer=s4 ssm.disc=bilinear ssm.d_state=64 ssm.bidirectional=true
 		optim.recipe=v3 optim.lr=0.01 optim.weight_decay=0.05 optim.warmup=1000`
 	dssNetwork = `ssm.layer=dss ssm.init=legs ssm.d_state=128 ssm.n_ssm=1 ssm.bidirectional=false
 		model.norm=batch model.prenorm=true model.final_norm=true model.mixing=linear
-		optim.recipe=minimal optim.ssm_lr=0.001 optim.opt_config=noBCdecay optim.weight_decay=0 optim.warmup=0`
+		optim.recipe=noBCdecay optim.ssm_lr=0.001 optim.weight_decay=0 optim.warmup=0`
 )
 
 // s4Tasks are the settings of version 3 of the official code.
@@ -71,25 +71,25 @@ var methods = map[string]method{
 	}},
 	"s5": {s5Network, map[string]string{
 		"listops": `model.n_layers=8 model.d_model=128 ssm.d_state=16 ssm.blocks=8 model.mixing=half-glu2 ssm.c_init=lecun_normal
-			optim.ssm_lr=0.001 optim.lr=0.003 optim.weight_decay=0.04 optim.opt_config=BfastandCdecay optim.warmup=0.025
+			optim.ssm_lr=0.001 optim.lr=0.003 optim.weight_decay=0.04 optim.recipe=BfastandCdecay optim.warmup=0.025
 			train.batch=50 train.epochs=40`,
 		"text": `model.n_layers=6 model.d_model=256 ssm.d_state=192 ssm.blocks=12 model.mixing=half-glu2 model.dropout=0.1 ssm.c_init=lecun_normal
-			optim.ssm_lr=0.001 optim.lr=0.004 optim.weight_decay=0.07 optim.dt_global=true optim.warmup=0
+			optim.ssm_lr=0.001 optim.lr=0.004 optim.weight_decay=0.07 optim.recipe=dt-global optim.warmup=0
 			train.batch=50 train.epochs=35`,
 		"retrieval": `model.n_layers=6 model.d_model=128 ssm.d_state=256 ssm.blocks=16
-			optim.ssm_lr=0.001 optim.lr=0.002 optim.weight_decay=0.05 optim.dt_global=true optim.warmup=0.05
+			optim.ssm_lr=0.001 optim.lr=0.002 optim.weight_decay=0.05 optim.recipe=dt-global optim.warmup=0.05
 			train.batch=32 train.epochs=20`,
-		"image": `model.n_layers=6 model.d_model=512 ssm.d_state=384 ssm.blocks=3 model.dropout=0.1 ssm.c_init=lecun_normal ssm.clip_eigs=true
-			optim.ssm_lr=0.001 optim.lr=0.0045 optim.weight_decay=0.07 optim.opt_config=BfastandCdecay optim.warmup=0.004
+		"image": `model.n_layers=6 model.d_model=512 ssm.d_state=384 ssm.blocks=3 model.dropout=0.1 ssm.c_init=lecun_normal
+			optim.ssm_lr=0.001 optim.lr=0.0045 optim.weight_decay=0.07 optim.recipe=BfastandCdecay optim.warmup=0.004
 			train.batch=50 train.epochs=250`,
 		"pathfinder": `model.n_layers=6 model.d_model=192 ssm.d_state=256 ssm.blocks=8 model.dropout=0.05 model.norm_momentum=0.1
 			optim.ssm_lr=0.0009 optim.lr=0.0045 optim.weight_decay=0.03 optim.warmup=0.005
 			train.batch=64 train.epochs=200`,
 		"pathx128": `model.n_layers=6 model.d_model=128 ssm.d_state=256 ssm.blocks=16 model.norm_momentum=0.1 ssm.c_init=complex_normal
-			ssm.dt_min=0.0001 optim.ssm_lr=0.0006 optim.lr=0.0018 optim.weight_decay=0.06 optim.opt_config=BandCdecay optim.warmup=0.0133333333
+			ssm.dt_min=0.0001 optim.ssm_lr=0.0006 optim.lr=0.0018 optim.weight_decay=0.06 optim.recipe=BandCdecay optim.warmup=0.0133333333
 			train.batch=32 train.epochs=75`,
 		"speech-commands": `model.n_layers=6 model.d_model=96 ssm.d_state=128 ssm.blocks=16 model.dropout=0.1 ssm.c_init=lecun_normal
-			optim.ssm_lr=0.002 optim.lr=0.008 optim.weight_decay=0.04 optim.opt_config=noBCdecay optim.warmup=0.025
+			optim.ssm_lr=0.002 optim.lr=0.008 optim.weight_decay=0.04 optim.recipe=noBCdecay optim.warmup=0.025
 			train.batch=16 train.epochs=40`,
 	}},
 	"lru": {lruNetwork, map[string]string{

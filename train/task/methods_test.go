@@ -67,14 +67,14 @@ func TestMethodValues(t *testing.T) {
 	}
 	c := get("listops", "s5")
 	want := model.Config{
-		DModel: 128, NLayers: 8, Norm: model.NormBatch, PreNorm: true, NormMomentum: 0.05, NormBiased: true, Residual: true,
+		DModel: 128, NLayers: 8, Norm: model.NormBatch, PreNorm: true, NormMomentum: 0.05, Residual: true,
 		Activation: model.ActivationGELUTanh, Mixing: model.MixingHalfGLU2, Pool: model.PoolMean,
 	}
 	must.Equal(t, c.Model, want, "S5's network for ListOps")
 	if s := c.SSM; s.Layer != ssm.LayerS5 || s.DState != 16 || s.Blocks != 8 || s.CInit != ssm.CLecunNormal || !s.Bidirectional || s.DtMin != 0.001 || s.DtMax != 0.1 {
 		t.Errorf("S5's layers for ListOps: %+v", s)
 	}
-	if o := c.Optim; o.LR != 0.003 || o.SSMLR != 0.001 || o.WeightDecay != 0.04 || o.OptConfig != model.BfastandCdecay || o.Schedule != optim.CosineS5 || o.Warmup*float64(c.Train.Epochs) != 1 {
+	if o := c.Optim; o.LR != 0.003 || o.SSMLR != 0.001 || o.WeightDecay != 0.04 || o.Recipe != model.RecipeBFast || o.Schedule != optim.CosineS5 || o.Warmup*float64(c.Train.Epochs) != 1 {
 		t.Errorf("S5's optimiser for ListOps: %+v", o)
 	}
 	// 6 × (3P + 4PH + H and, bidirectional, 2PH of the SSM; 2H of the norm; H² + H of the gate), an
@@ -85,7 +85,7 @@ func TestMethodValues(t *testing.T) {
 	must.Equal(t, c.Network(dataset.Info{}).CountParams(), 6*(3*p+6*p*h+h+2*h+h*h+h)+3*h+10*h+10, "parameters of S5 for Path-X")
 
 	c = get("image", "lru")
-	if c.SSM.Layer != ssm.LayerLRU || c.SSM.RMin != 0.9 || c.SSM.RMax != 0.999 || c.Optim.SSMLR != 0.25*c.Optim.LR || c.Model.Mixing != model.MixingGLU || c.Optim.LRMin != 1e-7 || c.Optim.Warmup != 0 {
+	if c.SSM.Layer != ssm.LayerLRU || c.SSM.RMin != 0.9 || c.SSM.RMax != 0.999 || c.Optim.SSMLR != 0.25*c.Optim.LR || c.Model.Mixing != model.MixingGLU || c.Optim.Warmup != 0 {
 		t.Errorf("the LRU for Image: %+v %+v %+v", c.Model, c.SSM, c.Optim)
 	}
 	c = get("bidmc-rr", "s4-fout")

@@ -23,9 +23,7 @@ type MixOptions struct {
 	Background []string  `toml:"background" local:"true" type:"path" placeholder:"DIR,..." help:"Folders with sounds other than speech."`
 	Streams    int       `toml:"streams" kong:"-"` // training streams per epoch; 0: one per three clips, at least leastStreams
 	Seconds    float64   `toml:"seconds" kong:"-"` // of a stream
-	Gap        []float64 `toml:"gap" kong:"-"`     // seconds between words: bounds
 	SNR        []float64 `toml:"snr" kong:"-"`     // dB: bounds
-	Level      []float64 `toml:"level" kong:"-"`   // dB re full scale: bounds
 	Bands      int       `toml:"bands" kong:"-"`   // of the filter bank
 }
 
@@ -53,18 +51,12 @@ func (o MixOptions) streams(rate float64, src Source, train, val int) (recording
 	if o.Bands != 0 {
 		opt.Filterbank.Bands = o.Bands
 	}
-	for _, b := range []struct {
-		key    string
-		bounds []float64
-		to     *recordings.Range
-	}{{"gap", o.Gap, &opt.Gap}, {"snr", o.SNR, &opt.SNR}, {"level", o.Level, &opt.Level}} {
-		switch len(b.bounds) {
-		case 0:
-		case 2:
-			*b.to = recordings.Range{Low: b.bounds[0], High: b.bounds[1]}
-		default:
-			return opt, fmt.Errorf("data.%s %v: expected two numbers, its bounds", b.key, b.bounds)
-		}
+	switch len(o.SNR) {
+	case 0:
+	case 2:
+		opt.SNR = recordings.Range{Low: o.SNR[0], High: o.SNR[1]}
+	default:
+		return opt, fmt.Errorf("data.snr %v: expected two numbers, its bounds", o.SNR)
 	}
 	if err := opt.Validate(); err != nil {
 		return opt, errors.New(streamKeys.Replace(err.Error()))
@@ -75,7 +67,7 @@ func (o MixOptions) streams(rate float64, src Source, train, val int) (recording
 // streamKeys replaces fields of recordings.StreamOptions in messages by the keys that set them.
 var streamKeys = strings.NewReplacer(
 	"stream options: filterbank: bands", "data.bands", "stream options: length in seconds", "data.seconds", "stream options: streams", "data.streams",
-	"stream options: gap", "data.gap", "stream options: SNR", "data.snr", "stream options: level", "data.level",
+	"stream options: SNR", "data.snr",
 	"expected the lower bound first,", "expected two numbers, the lower one first,",
 )
 

@@ -43,11 +43,8 @@ type SeriesOptions struct {
 
 	Test float64 `toml:"test" placeholder:"FRACTION" help:"Fraction of the data that is the test set (default: 0)."`
 
-	Horizon         int `toml:"horizon" placeholder:"ROWS" help:"Number of rows ahead to forecast (default: 1)."`
-	Season          int `toml:"season" placeholder:"ROWS" help:"Rows per season, for the naive forecast that repeats the value one season ago."`
-	Window          int `toml:"window" placeholder:"ROWS" help:"Rows with a target in a training example of a forecast."`
-	Context         int `toml:"context" placeholder:"ROWS" help:"Rows that the network reads before the first row that is scored."`
-	DeviationWindow int `toml:"deviation_window" placeholder:"ROWS" help:"Time constant of the running deviation of anomaly scores (default: 256)."`
+	Horizon int `toml:"horizon" placeholder:"ROWS" help:"Number of rows ahead to forecast (default: 1)."`
+	Season  int `toml:"season" placeholder:"ROWS" help:"Rows per season, for the naive forecast that repeats the value one season ago."`
 }
 
 // table returns the options of rows.Table.
@@ -56,8 +53,7 @@ func (o seriesOptions) table(seed uint64) rows.TableOptions {
 		Layout: o.Layout, ID: o.ID, Time: o.Time, Split: o.Split, Columns: o.Columns,
 		Options: rows.Options{
 			Mode: o.Mode, Targets: o.Target, Missing: o.Missing, Validation: o.Validation, Test: o.Test,
-			Horizon: o.Horizon, Season: o.Season, Window: o.Window, Context: o.Context, Seed: seed,
-			DeviationWindow: o.DeviationWindow,
+			Horizon: o.Horizon, Season: o.Season, Seed: seed,
 		},
 	}
 }
