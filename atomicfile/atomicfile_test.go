@@ -40,23 +40,6 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// The old file stays until the new one is complete.
-func TestOldFileStaysMeanwhile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.txt")
-	must.Do(t, Write(path, 0o666, text("old")))
-	err := Write(path, 0o666, func(w io.Writer) error {
-		if err := text("new")(w); err != nil {
-			return err
-		}
-		if got, err := os.ReadFile(path); err != nil || string(got) != "old" {
-			t.Errorf("half-way the file holds %q (%v)", got, err)
-		}
-		return nil
-	})
-	must.Do(t, err)
-	holds(t, path, "new")
-}
-
 func TestFailureLeavesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
 	must.Do(t, Write(path, 0o666, text("old")))

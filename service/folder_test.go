@@ -167,7 +167,7 @@ func TestStorage(t *testing.T) {
 		confirmed := storage(f)
 		f.Fault = nil
 		check(fault.String(), f, confirmed)
-		for _, loss := range []memfs.Loss{memfs.Everything, memfs.Data, memfs.Torn} {
+		for _, loss := range []memfs.Loss{memfs.Everything, memfs.Torn, memfs.Torn + 1} {
 			check(fmt.Sprintf("%v, then a power cut, loss %d", fault, loss), f.PowerCut(loss), confirmed)
 		}
 	})

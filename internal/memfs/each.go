@@ -6,21 +6,17 @@ import (
 	"syscall"
 )
 
-// Mode selects which operations fail.
+// Mode selects which operations fail, with the error EIO.
 type Mode string
 
-// The modes of EachFault. The error of a single operation depends on the operation.
+// The modes of EachFault.
 const (
 	Once Mode = "once"          // one operation
-	Dead Mode = "from there on" // it and all later ones, as on a disk that breaks (EIO)
-	Full Mode = "disk full"     // it and all later ones that need space (ENOSPC), if it needs space
+	Dead Mode = "from there on" // it and all later ones, as on a disk that breaks
 )
 
 // Modes are all modes.
-var Modes = []Mode{Once, Dead, Full}
-
-// needSpace are the operations that need space on the disk.
-var needSpace = []string{"Create", "Write", "Sync", "Mkdir", "Rename", "Link"}
+var Modes = []Mode{Once, Dead}
 
 // changing are the operations after which a power cut can have another result.
 var changing = []string{"Create", "Write", "Sync", "Mkdir", "Rename", "Link", "Remove"}
@@ -46,67 +42,38 @@ func (f *Fault) Over() bool {
 }
 
 func (f *Fault) String() string {
-	return fmt.Sprintf("operation %d (%s of %s) fails with %q, %s", f.N, f.Operation, f.Path, f.Err, f.Mode)
-}
-
-// failure returns the error with which an operation fails once.
-func failure(operation string) error {
-	switch operation {
-	case "Write", "Mkdir":
-		return syscall.ENOSPC
-	case "OpenFile", "Create":
-		return syscall.EMFILE
-	case "Rename":
-		return syscall.EACCES
-	case "Link":
-		return syscall.EMLINK
-	case "Remove":
-		return syscall.EPERM
-	}
-	return syscall.EIO
+	return fmt.Sprintf("operation %d (%s of %s) fails, %s", f.N, f.Operation, f.Path, f.Mode)
 }
 
 // EachFault calls try with a copy of start on which operation 1 fails, then operation 2, and so on
 // until an attempt has fewer operations. try calls fault.Over when its program has ended. In the
-// last attempt, Over reports false: try must not count it. EachFault repeats this for each mode. It
-// returns the number of attempts with a fault.
-func EachFault(start *FS, modes []Mode, try func(f *FS, fault *Fault)) int {
-	attempts := 0
+// last attempt, Over reports false: try must not count it. EachFault repeats this for each mode.
+func EachFault(start *FS, modes []Mode, try func(f *FS, fault *Fault)) {
 	for _, mode := range modes {
 		for n := 1; ; n++ {
 			f := start.PowerCut(Nothing)
-			fault := &Fault{Mode: mode, N: n, fs: f}
+			fault := &Fault{Mode: mode, N: n, Err: syscall.EIO, fs: f}
 			f.Fault = func(k int, operation, path string) error {
-				if k < n || mode == Once && k > n || mode == Full && !slices.Contains(needSpace, operation) {
+				if k < n || mode == Once && k > n {
 					return nil
 				}
-				err := failure(operation)
-				switch mode {
-				case Dead:
-					err = syscall.EIO
-				case Full:
-					err = syscall.ENOSPC
+				if k == n {
+					fault.Operation, fault.Path = operation, path
 				}
-				if fault.Operation == "" {
-					fault.N, fault.Operation, fault.Path, fault.Err = k, operation, path, err
-				}
-				return err
+				return fault.Err
 			}
 			try(f, fault)
 			if !fault.Over() {
 				break
 			}
-			attempts++
-			n = max(n, fault.N)
 		}
 	}
-	return attempts
 }
 
 // EachPowerCut runs a program on a copy of start. For every operation that changes the file system,
 // it calls check with the file system after a power cut: once for each loss, and draws times for
-// Torn. It returns the number of calls.
-func EachPowerCut(start *FS, draws int, run func(f *FS), check func(after *FS, when string)) int {
+// Torn.
+func EachPowerCut(start *FS, draws int, run func(f *FS), check func(after *FS, when string)) {
 	type moment struct {
 		f    *FS
 		when string
@@ -126,5 +93,4 @@ func EachPowerCut(start *FS, draws int, run func(f *FS), check func(after *FS, w
 	for _, m := range moments {
 		check(m.f, m.when)
 	}
-	return len(moments)
 }

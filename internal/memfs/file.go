@@ -3,9 +3,7 @@ package memfs
 import (
 	"io"
 	"io/fs"
-	"os"
 	"slices"
-	"strings"
 	"syscall"
 )
 
@@ -14,26 +12,26 @@ type file struct {
 	fs     *FS
 	name   string
 	node   *node
-	flag   int
+	append bool
 	at     int // position
 	closed bool
 }
 
 // do performs an operation on an open file.
 func (f *file) do(operation string, run func() error) error {
-	return pathError(strings.ToLower(operation), f.name, f.fs.do(operation, f.name, func() error {
+	return f.fs.do(operation, f.name, func() error {
 		if f.closed {
 			return fs.ErrClosed
 		}
 		return run()
-	}))
+	})
 }
 
 // Read reads from the position on.
 func (f *file) Read(p []byte) (n int, err error) {
 	err = f.do("Read", func() error {
-		if f.node.entries != nil || f.flag&os.O_WRONLY != 0 {
-			return syscall.EBADF
+		if f.node.entries != nil {
+			return syscall.EISDIR
 		}
 		n = copy(p, f.node.data[min(f.at, len(f.node.data)):])
 		f.at += n
@@ -48,9 +46,6 @@ func (f *file) Read(p []byte) (n int, err error) {
 // Write writes at the position, or at the end of the file. A write that fails writes half.
 func (f *file) Write(p []byte) (n int, err error) {
 	err = f.do("Write", func() error {
-		if f.flag&(os.O_WRONLY|os.O_RDWR) == 0 {
-			return syscall.EBADF
-		}
 		n = f.write(p)
 		return nil
 	})
@@ -63,7 +58,7 @@ func (f *file) Write(p []byte) (n int, err error) {
 }
 
 func (f *file) write(p []byte) int {
-	if f.flag&os.O_APPEND != 0 {
+	if f.append {
 		f.at = len(f.node.data)
 	}
 	w := write{f.at, slices.Clone(p)}
@@ -94,31 +89,21 @@ func (f *file) Chmod(perm fs.FileMode) error {
 // Sync stores the content of a file, or the names of a folder. After an error the writes so far are
 // never stored.
 func (f *file) Sync() error {
+	n := f.node
 	err := f.do("Sync", func() error {
-		f.node.store()
+		for _, w := range n.writes {
+			n.stored = w.apply(n.stored)
+		}
+		for _, c := range n.changes {
+			c.apply(n.synced)
+		}
+		n.changes = nil
 		return nil
 	})
-	if err != nil {
-		f.fs.mu.Lock()
-		defer f.fs.mu.Unlock()
-		f.node.writes = nil
-	}
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	n.writes = nil
 	return err
-}
-
-// store puts on the disk what is not on it.
-func (n *node) store() {
-	for _, w := range n.writes {
-		n.stored = w.apply(n.stored)
-	}
-	for _, c := range n.changes {
-		for name, to := range c {
-			if n.synced[name] = to; to == nil {
-				delete(n.synced, name)
-			}
-		}
-	}
-	n.writes, n.changes = nil, nil
 }
 
 // Close closes the file. Like the system's, it does not sync.

@@ -8,7 +8,6 @@
 package memfs
 
 import (
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -58,6 +57,21 @@ type write struct {
 // change sets the names of a folder at once. A nil node removes the name.
 type change map[string]*node
 
+// apply sets names.
+func (c change) apply(names map[string]*node) {
+	for name, to := range c {
+		if names[name] = to; to == nil {
+			delete(names, name)
+		}
+	}
+}
+
+// set changes names of a folder.
+func (n *node) set(c change) {
+	c.apply(n.entries)
+	n.changes = append(n.changes, c)
+}
+
 // New returns an empty file system. Paths are absolute or not, with the same meaning.
 func New() *FS { return &FS{root: folder(0o777)} }
 
@@ -72,7 +86,7 @@ func (f *FS) Operations() int {
 	return f.n
 }
 
-// do performs an operation, unless it is to fail.
+// do performs an operation, unless it is to fail. Errors name the path.
 func (f *FS) do(operation, path string, run func() error) error {
 	f.mu.Lock()
 	f.n++
@@ -88,51 +102,48 @@ func (f *FS) do(operation, path string, run func() error) error {
 	if f.After != nil {
 		f.After(n, operation)
 	}
-	return err
-}
-
-// elements returns the names on a path.
-func elements(path string) []string {
-	path = filepath.ToSlash(filepath.Clean(path))
-	path = strings.TrimPrefix(path, filepath.ToSlash(filepath.VolumeName(path)))
-	return slices.DeleteFunc(strings.Split(path, "/"), func(s string) bool { return s == "" || s == "." })
+	if err != nil {
+		return &fs.PathError{Op: strings.ToLower(operation), Path: path, Err: err}
+	}
+	return nil
 }
 
 // find returns the node at a path.
 func (f *FS) find(path string) (*node, error) {
 	at := f.root
-	for _, name := range elements(path) {
-		if at.entries == nil {
+	for name := range strings.SplitSeq(filepath.ToSlash(filepath.Clean(path)), "/") {
+		switch {
+		case name == "" || name == ".":
+		case at.entries == nil:
 			return nil, syscall.ENOTDIR
-		}
-		if at = at.entries[name]; at == nil {
+		case at.entries[name] == nil:
 			return nil, syscall.ENOENT
+		default:
+			at = at.entries[name]
 		}
 	}
 	return at, nil
 }
 
-// parent returns the folder that has the last name of a path.
+// parent returns the folder that has the last name of a path, and that name.
 func (f *FS) parent(path string) (*node, string, error) {
-	names := elements(path)
-	if len(names) == 0 {
-		return nil, "", syscall.EINVAL
-	}
-	dir, err := f.find(strings.Join(names[:len(names)-1], "/"))
+	dir, err := f.find(filepath.Dir(path))
 	if err == nil && dir.entries == nil {
 		err = syscall.ENOTDIR
 	}
-	return dir, names[len(names)-1], err
+	return dir, filepath.Base(path), err
 }
 
-// set changes names of a folder.
-func (n *node) set(c change) {
-	for name, to := range c {
-		if n.entries[name] = to; to == nil {
-			delete(n.entries, name)
-		}
+// create gives a node a new name.
+func (f *FS) create(path string, n *node) error {
+	dir, base, err := f.parent(path)
+	if err == nil && dir.entries[base] != nil {
+		err = syscall.EEXIST
 	}
-	n.changes = append(n.changes, c)
+	if err == nil {
+		dir.set(change{base: n})
+	}
+	return err
 }
 
 // Stat describes a file.
@@ -144,7 +155,7 @@ func (f *FS) Stat(name string) (info fs.FileInfo, err error) {
 		}
 		return err
 	})
-	return info, pathError("stat", name, err)
+	return info, err
 }
 
 // ReadDir lists a folder.
@@ -162,27 +173,18 @@ func (f *FS) ReadDir(name string) (list []fs.DirEntry, err error) {
 		}
 		return nil
 	})
-	return list, pathError("open", name, err)
+	return list, err
 }
 
 // Mkdir creates a folder.
 func (f *FS) Mkdir(name string, perm fs.FileMode) error {
-	return pathError("mkdir", name, f.do("Mkdir", name, func() error {
-		dir, base, err := f.parent(name)
-		if err == nil && dir.entries[base] != nil {
-			err = syscall.EEXIST
-		}
-		if err == nil {
-			dir.set(change{base: folder(perm)})
-		}
-		return err
-	}))
+	return f.do("Mkdir", name, func() error { return f.create(name, folder(perm)) })
 }
 
 // Rename renames a file. If the folders differ, a power cut may lose the new name but not the
 // removal of the old one, or vice versa.
 func (f *FS) Rename(from, to string) error {
-	return linkError("rename", from, to, f.do("Rename", to, func() error {
+	return f.do("Rename", to, func() error {
 		dir, old, err := f.parent(from)
 		if err != nil {
 			return err
@@ -202,30 +204,23 @@ func (f *FS) Rename(from, to string) error {
 			dir.set(change{old: nil, base: n})
 		}
 		return nil
-	}))
+	})
 }
 
 // Link gives a file a second name.
 func (f *FS) Link(from, to string) error {
-	return linkError("link", from, to, f.do("Link", to, func() error {
+	return f.do("Link", to, func() error {
 		n, err := f.find(from)
 		if err != nil {
 			return err
 		}
-		dir, base, err := f.parent(to)
-		if err == nil && dir.entries[base] != nil {
-			err = syscall.EEXIST
-		}
-		if err == nil {
-			dir.set(change{base: n})
-		}
-		return err
-	}))
+		return f.create(to, n)
+	})
 }
 
 // Remove removes a file or an empty folder.
 func (f *FS) Remove(name string) error {
-	return pathError("remove", name, f.do("Remove", name, func() error {
+	return f.do("Remove", name, func() error {
 		dir, base, err := f.parent(name)
 		if err != nil {
 			return err
@@ -238,54 +233,46 @@ func (f *FS) Remove(name string) error {
 		}
 		dir.set(change{base: nil})
 		return nil
-	}))
+	})
 }
 
 // Follow returns the path itself: there are no symbolic links.
 func (f *FS) Follow(name string) (string, error) {
-	err := f.do("Follow", name, func() error {
+	return filepath.Clean(name), f.do("Follow", name, func() error {
 		_, _, err := f.parent(name)
 		return err
 	})
-	return filepath.Clean(name), pathError("lstat", name, err)
 }
 
-// OpenFile opens a file. The flag os.O_TRUNC is an error.
+// OpenFile opens a file.
 func (f *FS) OpenFile(name string, flag int, perm fs.FileMode) (atomicfile.File, error) {
-	var opened *file
+	opened := &file{fs: f, name: name, append: flag&os.O_APPEND != 0}
 	operation := "OpenFile"
 	if flag&os.O_CREATE != 0 {
 		operation = "Create"
 	}
-	err := f.do(operation, name, func() error {
-		n, err := f.find(name)
+	err := f.do(operation, name, func() (err error) {
+		opened.node, err = f.find(name)
 		switch {
-		case flag&os.O_TRUNC != 0:
-			return syscall.EINVAL // no writer needs it
 		case err == syscall.ENOENT && flag&os.O_CREATE != 0:
-			dir, base, err := f.parent(name)
-			if err != nil {
-				return err
-			}
-			n = &node{mode: perm}
-			dir.set(change{base: n})
+			opened.node = &node{mode: perm}
+			return f.create(name, opened.node)
 		case err != nil:
 			return err
-		case flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE|os.O_EXCL:
+		case flag&os.O_EXCL != 0:
 			return syscall.EEXIST
-		case n.entries != nil && flag&(os.O_WRONLY|os.O_RDWR) != 0:
+		case opened.node.entries != nil && flag&(os.O_WRONLY|os.O_RDWR) != 0:
 			return syscall.EISDIR
 		}
-		opened = &file{fs: f, name: name, node: n, flag: flag}
 		return nil
 	})
 	if err != nil {
-		return nil, pathError("open", name, err)
+		return nil, err
 	}
 	return opened, nil
 }
 
-// fileInfo implements fs.FileInfo.
+// fileInfo is the fs.FileInfo of a node.
 type fileInfo struct {
 	name string
 	node *node
@@ -298,35 +285,20 @@ func (i fileInfo) ModTime() time.Time { return time.Time{} }
 func (i fileInfo) IsDir() bool        { return i.node.mode.IsDir() }
 func (i fileInfo) Sys() any           { return nil }
 
-func pathError(operation, path string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &fs.PathError{Op: operation, Path: path, Err: err}
-}
-
-func linkError(operation, from, to string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &os.LinkError{Op: operation, Old: from, New: to, Err: err}
-}
-
 // String lists the files, for messages.
 func (f *FS) String() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var b strings.Builder
-	var list func(path string, n *node)
-	list = func(path string, n *node) {
-		for _, name := range slices.Sorted(maps.Keys(n.entries)) {
-			if m := n.entries[name]; m.entries != nil {
-				list(path+name+"/", m)
-			} else {
-				fmt.Fprintf(&b, "%s%s: %d bytes\n", path, name, len(m.data))
-			}
+	return f.root.list("")
+}
+
+func (n *node) list(path string) (text string) {
+	for _, name := range slices.Sorted(maps.Keys(n.entries)) {
+		if m := n.entries[name]; m.entries != nil {
+			text += m.list(path + name + "/")
+		} else {
+			text += path + name + "\n"
 		}
 	}
-	list("", f.root)
-	return b.String()
+	return text
 }

@@ -1,6 +1,7 @@
 package memfs
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 )
@@ -11,8 +12,6 @@ type Loss int
 // The losses. Each value above Torn is Torn with another random seed.
 const (
 	Everything Loss = iota // all writes and all changes of folders
-	Data                   // all writes; the files keep their lengths and contain zeros
-	Names                  // all changes of folders
 	Nothing                // none, as if only the process had ended; everything is then stored
 	Torn                   // a random part of the writes and changes; writes may be truncated
 )
@@ -21,10 +20,7 @@ const (
 func (f *FS) PowerCut(loss Loss) *FS {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c := cut{loss: loss, nodes: map[*node]*node{}}
-	if loss >= Torn {
-		c.draw = rand.New(rand.NewPCG(uint64(loss), uint64(f.n)))
-	}
+	c := cut{loss: loss, nodes: map[*node]*node{}, draw: rand.New(rand.NewPCG(uint64(loss), uint64(f.n)))}
 	return &FS{root: c.node(f.root)}
 }
 
@@ -42,50 +38,33 @@ func (c *cut) node(n *node) *node {
 	out := &node{mode: n.mode}
 	c.nodes[n] = out
 	if n.entries == nil {
-		out.data = slices.Clone(n.data)
-		if c.loss != Nothing {
-			out.data = c.content(n)
-		}
+		out.data = c.content(n)
 		out.stored = slices.Clone(out.data)
 		return out
 	}
-	left := folder(0)
-	left.mode = n.mode
-	*out = *left
-	names := folder(0)
-	for name, to := range n.synced {
-		names.entries[name] = to
-	}
+	names := maps.Clone(n.synced)
 	for _, change := range n.changes {
-		if c.loss == Data || c.loss == Nothing || c.loss >= Torn && c.draw.IntN(2) == 0 {
-			names.set(change)
+		if c.loss == Nothing || c.loss >= Torn && c.draw.IntN(2) == 0 {
+			change.apply(names)
 		}
 	}
-	// Torn draws numbers: the order of the names must be fixed.
-	var order []string
-	for name := range names.entries {
-		order = append(order, name)
+	out.entries = map[string]*node{}
+	for _, name := range slices.Sorted(maps.Keys(names)) { // in a fixed order, since Torn draws numbers
+		out.entries[name] = c.node(names[name])
 	}
-	slices.Sort(order)
-	for _, name := range order {
-		out.entries[name] = c.node(names.entries[name])
-		out.synced[name] = out.entries[name]
-	}
+	out.synced = maps.Clone(out.entries)
 	return out
 }
 
 // content returns what remains of a file.
 func (c *cut) content(n *node) []byte {
+	if c.loss == Nothing {
+		return slices.Clone(n.data)
+	}
 	content := slices.Clone(n.stored)
 	for _, w := range n.writes {
-		switch {
-		case c.loss == Names:
-			content = w.apply(content)
-		case c.loss == Data:
-			content = write{w.at, make([]byte, len(w.data))}.apply(content)
-		case c.loss >= Torn && c.draw.IntN(3) > 0:
-			part := w.data[:c.draw.IntN(len(w.data)+1)]
-			content = write{w.at, part}.apply(content)
+		if c.loss >= Torn && c.draw.IntN(3) > 0 {
+			content = write{w.at, w.data[:c.draw.IntN(len(w.data)+1)]}.apply(content)
 		}
 	}
 	return content
