@@ -1,6 +1,9 @@
 package convmode
 
-import "github.com/s4d-fast/s4d-fast/internal/vek"
+import (
+	"github.com/s4d-fast/s4d-fast/fftkernel"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+)
 
 // keepSpectraBatch is the smallest batch for which the spectra of kernels, four rows per channel,
 // are kept from forward to backward. In smaller batches they would take as much memory as the
@@ -52,7 +55,7 @@ func (bk *block) convChannel(w, h int) {
 		}
 		bk.prefetchPair(v, b, h)
 		bk.prefetchPair(u, b+2, h)
-		bk.plan.conv.Pair(v0, v1, u0, u1, khat, ws.conv)
+		bk.plan.conv.Convolve(fftkernel.Rows{v0, v1}, fftkernel.Rows{u0, u1}, khat, ws.conv)
 	}
 }
 
@@ -161,7 +164,7 @@ func (bk *block) convGradChannel(w, h int) {
 		}
 		bk.prefetchPair(u, b+2, h)
 		bk.prefetchPair(dv, b+2, h)
-		bk.plan.conv.PairGrad(du0, du1, acc, d0, d1, u0, u1, khat, ws.conv)
+		bk.plan.conv.ConvolveGrad(fftkernel.Rows{du0, du1}, fftkernel.Rows{d0, d1}, fftkernel.Rows{u0, u1}, acc, khat, ws.conv)
 		bk.addInputGrad(du0, b, h)
 		if d1 != nil {
 			bk.addInputGrad(du1, b+1, h)

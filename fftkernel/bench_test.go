@@ -17,7 +17,7 @@ func BenchmarkFFT(b *testing.B) {
 		unit := float32(1 / math.Sqrt(float64(n)))
 		vektest.BenchEachLevel(b, fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			for b.Loop() {
-				f.Forward(re, im)
+				f.Coefficients(re, im)
 				vek.Scale(re, unit, re) // keeps the values in range; a few percent of the time
 				vek.Scale(im, unit, im)
 			}
@@ -36,14 +36,14 @@ func BenchmarkConv(b *testing.B) {
 		perRow := func(b *testing.B) { b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/2, "ns/row") }
 		vektest.BenchEachLevel(b, fmt.Sprintf("L=%d", n), func(b *testing.B) {
 			for b.Loop() {
-				conv.Pair(y0, y1, u0, u1, khat, scratch)
+				conv.Convolve(Rows{y0, y1}, Rows{u0, u1}, khat, scratch)
 			}
 			perRow(b)
 		})
 		acc := make([]float32, conv.SpectrumLen())
 		vektest.BenchEachLevel(b, fmt.Sprintf("grad/L=%d", n), func(b *testing.B) {
 			for b.Loop() {
-				conv.PairGrad(y0, y1, acc, u0, u1, u1, u0, khat, scratch)
+				conv.ConvolveGrad(Rows{y0, y1}, Rows{u0, u1}, Rows{u1, u0}, acc, khat, scratch)
 			}
 			perRow(b)
 		})

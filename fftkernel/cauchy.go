@@ -125,7 +125,7 @@ func (c *Cauchy) Kernel(k []float32, s *RankOne, scratch []float32) {
 		v, f := c.transform(w, s, i), scale*c.weight(i)
 		w.re[at], w.im[at] = float32(f*real(v)), float32(f*imag(v))
 	}
-	c.fft.Inverse(w.re, w.im)
+	c.fft.Sequence(w.re, w.im)
 	copy(k, w.re)
 }
 
@@ -228,7 +228,7 @@ func (c *Cauchy) spectrum(w cauchyWork, x []float32, each func(k int, g complex1
 	}
 	clear(w.im)
 	clear(w.re[copy(w.re, x):])
-	c.fft.Forward(w.re, w.im)
+	c.fft.Coefficients(w.re, w.im)
 	for k, at := range c.position {
 		each(k, complex(float64(w.re[at]), float64(w.im[at])))
 	}

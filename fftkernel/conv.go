@@ -50,7 +50,7 @@ func NewConv(seqLen, kernelLen int, bidirectional bool) *Conv {
 // SpectrumLen returns the number of floats of a kernel's spectrum.
 func (c *Conv) SpectrumLen() int { return 2 * c.n }
 
-// ScratchLen returns the number of floats of scratch that Pair and PairGrad need.
+// ScratchLen returns the number of floats of scratch that Convolve and ConvolveGrad need.
 func (c *Conv) ScratchLen() int { return 4 * c.n }
 
 func (c *Conv) split(z []float32) (re, im []float32) { return z[:c.n:c.n], z[c.n : 2*c.n : 2*c.n] }
@@ -94,39 +94,40 @@ func isZero(u []float32) bool {
 	return true
 }
 
-// Pair convolves two rows of up to seqLen samples. y0 and y1 have the lengths of u0 and u1 and may
-// be the same memory. For a single row, u1 and y1 are nil.
+// Rows are two rows that share a transform. The second one is nil if there is only one row.
+type Rows [2][]float32
+
+// Convolve convolves rows u of up to seqLen samples. The rows of y have the lengths of those of u
+// and may be the same memory.
 //
 // Rows whose norms differ by more than a factor of 32, or of which one is not finite, are
 // transformed separately. A row that is not finite therefore leaves its partner's bits unchanged. A
 // finite partner changes a row's result only by rounding errors, whose norm is at most 32 times
 // that of the row alone. A row of zeros gives zeros at no cost.
-func (c *Conv) Pair(y0, y1, u0, u1, khat, scratch []float32) {
-	c.checkRow("Pair", y0, u0)
-	c.checkRow("Pair", y1, u1)
-	c.checkWork("Pair", khat, scratch)
-	if u1 != nil && mayShare(u0, u1) {
-		c.pair(y0, y1, u0, u1, khat, scratch)
+func (c *Conv) Convolve(y, u Rows, khat, scratch []float32) {
+	for i := range u {
+		c.checkRow("Convolve", y[i], u[i])
+	}
+	c.checkWork("Convolve", khat, scratch)
+	if u[1] != nil && mayShare(u[0], u[1]) {
+		c.convolve(y, u, khat, scratch)
 		return
 	}
-	c.single(y0, u0, khat, scratch)
-	if u1 != nil {
-		c.single(y1, u1, khat, scratch)
+	for i, row := range u {
+		switch {
+		case row == nil:
+		case isZero(row):
+			clear(y[i])
+		default:
+			c.convolve(Rows{y[i]}, Rows{row}, khat, scratch)
+		}
 	}
 }
 
-func (c *Conv) single(y, u, khat, scratch []float32) {
-	if isZero(u) {
-		clear(y)
-		return
-	}
-	c.pair(y, nil, u, nil, khat, scratch)
-}
-
-func (c *Conv) pair(y0, y1, u0, u1, khat, scratch []float32) {
+func (c *Conv) convolve(y, u Rows, khat, scratch []float32) {
 	z := scratch[:2*c.n]
-	c.load(z, u0, u1)
-	c.store(y0, y1, z, c.product(khat, false))
+	c.load(z, u)
+	c.store(y, z, c.product(khat, false))
 }
 
 func (c *Conv) product(khat []float32, conj bool) product {
@@ -134,55 +135,49 @@ func (c *Conv) product(khat []float32, conj bool) product {
 	return product{kr, ki, conj}
 }
 
-// PairGrad is the backward pass of Pair, from dy = ∂loss/∂y of the same rows. It writes du =
-// ∂loss/∂u (du may be dy; a nil du is skipped) and adds to the spectrum acc, from which KernelGrad
-// computes ∂loss/∂k. What Pair says about unequal rows holds for dy and du.
-func (c *Conv) PairGrad(du0, du1, acc, dy0, dy1, u0, u1, khat, scratch []float32) {
-	c.checkRow("PairGrad", dy0, u0)
-	c.checkRow("PairGrad", dy1, u1)
-	if du0 != nil {
-		c.checkRow("PairGrad", du0, u0)
+// ConvolveGrad is the backward pass of Convolve, from dy = ∂loss/∂y of the same rows. It writes du
+// = ∂loss/∂u (du may be dy; a nil row is skipped) and adds to the spectrum acc, from which
+// KernelGrad computes ∂loss/∂k. What Convolve says about unequal rows holds for dy and du.
+func (c *Conv) ConvolveGrad(du, dy, u Rows, acc, khat, scratch []float32) {
+	for i := range u {
+		c.checkRow("ConvolveGrad", dy[i], u[i])
+		if du[i] != nil {
+			c.checkRow("ConvolveGrad", du[i], u[i])
+		}
 	}
-	if du1 != nil {
-		c.checkRow("PairGrad", du1, u1)
-	}
-	c.checkWork("PairGrad", khat, scratch)
-	c.checkWork("PairGrad", acc, scratch)
-	if u1 != nil && mayShare(dy0, dy1) {
-		c.pairGrad(du0, du1, acc, dy0, dy1, u0, u1, khat, scratch)
+	c.checkWork("ConvolveGrad", khat, scratch)
+	c.checkWork("ConvolveGrad", acc, scratch)
+	if u[1] != nil && mayShare(dy[0], dy[1]) {
+		c.convolveGrad(du, dy, u, acc, khat, scratch)
 		return
 	}
-	c.singleGrad(du0, acc, dy0, u0, khat, scratch)
-	if u1 != nil {
-		c.singleGrad(du1, acc, dy1, u1, khat, scratch)
+	for i, row := range u {
+		switch {
+		case row == nil:
+		case isZero(dy[i]):
+			clear(du[i])
+		default:
+			c.convolveGrad(Rows{du[i]}, Rows{dy[i]}, Rows{row}, acc, khat, scratch)
+		}
 	}
 }
 
-func (c *Conv) singleGrad(du, acc, dy, u, khat, scratch []float32) {
-	if isZero(dy) {
-		clear(du)
-		return
-	}
-	c.pairGrad(du, nil, acc, dy, nil, u, nil, khat, scratch)
-}
-
-func (c *Conv) pairGrad(du0, du1, acc, dy0, dy1, u0, u1, khat, scratch []float32) {
+func (c *Conv) convolveGrad(du, dy, u Rows, acc, khat, scratch []float32) {
 	d, z := scratch[:2*c.n], scratch[2*c.n:4*c.n]
-	c.load(d, dy0, dy1)
-	c.load(z, u0, u1)
+	c.load(d, dy)
+	c.load(z, u)
 	dr, di := c.split(d)
 	zr, zi := c.split(z)
 	ar, ai := c.split(acc)
 	// conj(Û)·D̂ = (conj Û_0 − i·conj Û_1)(D̂_0 + i·D̂_1): the real part of its inverse transform has
 	// the sum of both rows' products.
 	vek.CMulConjAdd(ar, ai, zr, zi, dr, di)
-	if du0 == nil && du1 == nil {
-		return
+	if du[0] != nil || du[1] != nil {
+		c.store(du, d, c.product(khat, true))
 	}
-	c.store(du0, du1, d, c.product(khat, true))
 }
 
-// KernelGrad writes ∂loss/∂k0 (and ∂loss/∂k1) from the spectrum acc that PairGrad filled. It
+// KernelGrad writes ∂loss/∂k0 (and ∂loss/∂k1) from the spectrum acc that ConvolveGrad filled. It
 // overwrites acc.
 func (c *Conv) KernelGrad(dk0, dk1, acc []float32) {
 	c.checkKernel("KernelGrad", dk0, dk1)
@@ -221,31 +216,36 @@ func (c *Conv) inverse(re, im []float32, half bool, k product) {
 
 // load transforms two rows, as real and imaginary part. Rows that fill the lower half are not
 // copied.
-func (c *Conv) load(z, u0, u1 []float32) {
+func (c *Conv) load(z []float32, u Rows) {
 	re, im := c.split(z)
-	if c.rowHalf && 2*len(u0) == c.n && len(u1) == len(u0) {
-		c.fft.forward(re, im, u0, u1)
+	if c.fills(u) {
+		c.fft.forward(re, im, u[0], u[1])
 		return
 	}
 	end := c.n
 	if c.rowHalf {
 		end /= 2
 	}
-	clear(re[copy(re, u0):end])
-	clear(im[copy(im, u1):end])
+	clear(re[copy(re, u[0]):end])
+	clear(im[copy(im, u[1]):end])
 	c.forward(re, im, c.rowHalf)
 }
 
 // store transforms back, after the product, and copies the rows out.
-func (c *Conv) store(y0, y1, z []float32, k product) {
+func (c *Conv) store(y Rows, z []float32, k product) {
 	re, im := c.split(z)
-	if c.rowHalf && 2*len(y0) == c.n && len(y1) == len(y0) {
-		c.fft.inverse(y0, y1, re, im, k)
+	if c.fills(y) {
+		c.fft.inverse(y[0], y[1], re, im, k)
 		return
 	}
 	c.inverse(re, im, c.rowHalf, k)
-	copy(y0, re)
-	copy(y1, im)
+	copy(y[0], re)
+	copy(y[1], im)
+}
+
+// fills reports whether both rows fill the lower half of a transform whose upper half is zero.
+func (c *Conv) fills(rows Rows) bool {
+	return c.rowHalf && 2*len(rows[0]) == c.n && len(rows[1]) == len(rows[0])
 }
 
 // checkRow panics unless y and u have the same length, at most the plan's. Both may be nil.

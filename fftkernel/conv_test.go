@@ -103,14 +103,14 @@ func TestConvAgainstDefinition(t *testing.T) {
 			conv.Spectrum(khat, k0, k1)
 			u0, u1 := noise(c.seqLen, 1), noise(c.seqLen, 2)
 			y0, y1 := dirty(c.seqLen), dirty(c.seqLen)
-			conv.Pair(y0, y1, u0, u1, khat, scratch)
+			conv.Convolve(Rows{y0, y1}, Rows{u0, u1}, khat, scratch)
 			if e0, e1 := l2(y0, directConv(u0, k0, k1)), l2(y1, directConv(u1, k0, k1)); !(e0 < convTolerance && e1 < convTolerance) {
 				t.Errorf("%v: relative errors %.3g, %.3g", c, e0, e1)
 			}
 			short := (c.seqLen + 1) / 2 // a shorter row, alone and in place
 			row := noise(short, 1)
 			want := directConv(row, k0, k1)
-			conv.Pair(row, nil, row, nil, khat, scratch)
+			conv.Convolve(Rows{row}, Rows{row}, khat, scratch)
 			if e := l2(row, want); !(e < convTolerance) {
 				t.Errorf("%v: short row alone: relative error %.3g", c, e)
 			}
@@ -140,7 +140,7 @@ func TestConvGradAgainstDefinition(t *testing.T) {
 					addTo(want1, dk1)
 				}
 				// du overwrites dy.
-				conv.PairGrad(dy[0], dy[1], acc, dy[0], dy[1], u[0], u[1], khat, scratch)
+				conv.ConvolveGrad(Rows{dy[0], dy[1]}, Rows{dy[0], dy[1]}, Rows{u[0], u[1]}, acc, khat, scratch)
 				for i := range dy {
 					if e := l2(dy[i], wantU[i]); !(e < convTolerance) {
 						t.Errorf("%v: du%d: relative error %.3g", c, i, e)
@@ -191,8 +191,8 @@ func TestConvAllocatesNothing(t *testing.T) {
 	k0, k1, u0, u1 := noise(300, 1), noise(300, 2), noise(300, 3), noise(300, 4)
 	if n := testing.AllocsPerRun(5, func() {
 		conv.Spectrum(khat, k0, k1)
-		conv.Pair(u0, u1, u0, u1, khat, scratch)
-		conv.PairGrad(u0, u1, acc, u0, u1, u0, u1, khat, scratch)
+		conv.Convolve(Rows{u0, u1}, Rows{u0, u1}, khat, scratch)
+		conv.ConvolveGrad(Rows{u0, u1}, Rows{u0, u1}, Rows{u0, u1}, acc, khat, scratch)
 		conv.KernelGrad(k0, k1, acc)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)

@@ -19,7 +19,7 @@ func Example() {
 	khat := make([]float32, conv.SpectrumLen())
 	conv.Spectrum(khat, k, nil)
 	y := make([]float32, length)
-	conv.Pair(y, nil, []float32{0, 1, 0, 2}, nil, khat, scratch)
+	conv.Convolve(fftkernel.Rows{y}, fftkernel.Rows{{0, 1, 0, 2}}, khat, scratch)
 	fmt.Printf("%.3f\n%.3f\n", k, y)
 	// Output:
 	// [1.000 0.500 0.250 0.125]
@@ -38,7 +38,7 @@ func ExampleFFT() {
 	for j := range re {
 		re[j] = float32(math.Cos(2 * math.Pi * 5 * float64(j) / n)) // five turns
 	}
-	f.Forward(re, im)
+	f.Coefficients(re, im)
 	for i, k := range f.Order() {
 		if re[i] > 1 {
 			fmt.Printf("frequency %d: %.0f\n", k, re[i])

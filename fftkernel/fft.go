@@ -157,17 +157,17 @@ func (f *FFT) Order() []int {
 	return order
 }
 
-// Forward transforms n numbers in place, Z_k = Σ_j z_j exp(−2πi·jk/n). The result is in the plan's
-// order.
-func (f *FFT) Forward(re, im []float32) {
-	f.check("Forward", re, im)
+// Coefficients transforms n numbers in place, Z_k = Σ_j z_j exp(−2πi·jk/n). The result is in the
+// plan's order.
+func (f *FFT) Coefficients(re, im []float32) {
+	f.check("Coefficients", re, im)
 	f.forward(re, im, nil, nil)
 }
 
-// Inverse transforms n numbers in place, z_j = Σ_k Z_k exp(+2πi·jk/n), from the plan's order to
-// natural order. It does not divide by n.
-func (f *FFT) Inverse(re, im []float32) {
-	f.check("Inverse", re, im)
+// Sequence transforms n numbers back in place, z_j = Σ_k Z_k exp(+2πi·jk/n), from the plan's order
+// to natural order. It does not divide by n.
+func (f *FFT) Sequence(re, im []float32) {
+	f.check("Sequence", re, im)
 	f.inverse(nil, nil, re, im, product{})
 }
 

@@ -38,14 +38,14 @@ func relativeError(t *testing.T, n, stream int) (forward, round float64) {
 		in[i] = complex(float64(re[i]), float64(im[i]))
 	}
 	want := fourier.NewCmplxFFT(n).Coefficients(nil, in)
-	f.Forward(re, im)
+	f.Coefficients(re, im)
 	var diff, norm float64
 	for i, k := range f.Order() {
 		diff += sq(complex(float64(re[i]), float64(im[i])) - want[k])
 		norm += sq(want[k])
 	}
 	forward = math.Sqrt(diff / norm)
-	f.Inverse(re, im)
+	f.Sequence(re, im)
 	diff, norm = 0, 0
 	for i := range in {
 		diff += sq(complex(float64(re[i]), float64(im[i]))/complex(float64(n), 0) - in[i])
@@ -136,8 +136,8 @@ func TestFFTLargeInputs(t *testing.T) {
 				large[part] = make([]float32, n)
 				vek.Scale(large[part], scale, x)
 			}
-			f.Forward(small[0], small[1])
-			f.Forward(large[0], large[1])
+			f.Coefficients(small[0], small[1])
+			f.Coefficients(large[0], large[1])
 			for part, x := range small {
 				vek.Scale(x, scale, x)
 				if !slices.Equal(large[part], x) {

@@ -8,7 +8,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// Any plan and any pair of rows against the definition, to the bound that Pair states.
+// Any plan and any pair of rows against the definition, to the bound that Convolve states.
 func FuzzConv(f *testing.F) {
 	f.Add(uint16(1), uint16(1), false, uint8(0), uint8(0))
 	f.Add(uint16(100), uint16(300), true, uint8(10), uint8(3))
@@ -23,7 +23,7 @@ func FuzzConv(f *testing.F) {
 		scale := float32(math.Exp(float64(gain)/4 - 32))
 		u := [2][]float32{noise(c.seqLen, int(gain)), scaled(scale, noise(c.seqLen-int(missing)%c.seqLen, int(missing)+300))}
 		y := [2][]float32{dirty(len(u[0])), dirty(len(u[1]))}
-		conv.Pair(y[0], y[1], u[0], u[1], khat, scratch)
+		conv.Convolve(Rows{y[0], y[1]}, Rows{u[0], u[1]}, khat, scratch)
 		for i := range y {
 			if e := convError(y[i], u[i], k0, k1); !(e < leak*convTolerance) {
 				t.Errorf("%v, a partner %g times as loud and %d shorter: row %d: error %.3g", c, scale, missing, i, e)
@@ -85,8 +85,8 @@ func FuzzFFT(f *testing.F) {
 		plan := must.Get(NewFFT(n))(t)
 		re, im := scaled(scale, noise(n, int(k))), scaled(scale, noise(n, int(k)+100))
 		wantRe, wantIm := widen(re), widen(im)
-		plan.Forward(re, im)
-		plan.Inverse(re, im)
+		plan.Coefficients(re, im)
+		plan.Sequence(re, im)
 		if e := max(l2(scaled(1/float32(n), re), wantRe), l2(scaled(1/float32(n), im), wantIm)); !(e < 4e-6) {
 			t.Errorf("n=%d: relative error %.3g", n, e)
 		}

@@ -102,9 +102,9 @@ func TestMillionsOfPoints(t *testing.T) {
 			clear(re)
 			clear(im)
 			re[j] = 1
-			f.Forward(re, im)
+			f.Coefficients(re, im)
 			check("impulse", 1, func(k int) complex128 { return turn(j, k) })
-			f.Inverse(re, im)
+			f.Sequence(re, im)
 			off := 0.0
 			for i := range re {
 				want := 0.0
@@ -124,7 +124,7 @@ func TestMillionsOfPoints(t *testing.T) {
 			for j := range re {
 				re[j] = float32(real(turn(j, tone)))
 			}
-			f.Forward(re, im)
+			f.Coefficients(re, im)
 			check("cosine", float64(n)/2, func(k int) complex128 {
 				if k == tone || k == n-tone {
 					return complex(float64(n)/2, 0)

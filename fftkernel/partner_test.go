@@ -24,13 +24,13 @@ func newConvolver(n int) convolver {
 
 func (c convolver) pair(u0, u1 []float32) (y0, y1 []float32) {
 	y0, y1 = dirty(len(u0)), dirty(len(u1))
-	c.Pair(y0, y1, u0, u1, c.khat, c.scratch)
+	c.Convolve(Rows{y0, y1}, Rows{u0, u1}, c.khat, c.scratch)
 	return y0, y1
 }
 
 func (c convolver) alone(u []float32) []float32 {
 	y := dirty(len(u))
-	c.Pair(y, nil, u, nil, c.khat, c.scratch)
+	c.Convolve(Rows{y}, Rows{u}, c.khat, c.scratch)
 	return y
 }
 
@@ -38,7 +38,7 @@ func (c convolver) alone(u []float32) []float32 {
 func (c convolver) grad(dy0, dy1, u0, u1 []float32) (du0, du1, dk []float32) {
 	du0, du1, dk = dirty(len(dy0)), dirty(len(dy1)), dirty(len(c.k))
 	acc := make([]float32, c.SpectrumLen())
-	c.PairGrad(du0, du1, acc, dy0, dy1, u0, u1, c.khat, c.scratch)
+	c.ConvolveGrad(Rows{du0, du1}, Rows{dy0, dy1}, Rows{u0, u1}, acc, c.khat, c.scratch)
 	c.KernelGrad(dk, nil, acc)
 	return du0, du1, dk
 }
@@ -185,15 +185,15 @@ func TestRefusesMisuse(t *testing.T) {
 	for name, f := range map[string]func(){
 		"no samples":           func() { NewConv(0, 1, false) },
 		"no taps":              func() { NewConv(1, 0, false) },
-		"row too long":         func() { c.Pair(long, nil, long, nil, khat, scratch) },
-		"lengths differ":       func() { c.Pair(row[:9], nil, row, nil, khat, scratch) },
-		"y1 without u1":        func() { c.Pair(row, row, row, nil, khat, scratch) },
-		"spectrum too short":   func() { c.Pair(row, nil, row, nil, khat[:9], scratch) },
-		"scratch too short":    func() { c.Pair(row, nil, row, nil, khat, scratch[:9]) },
-		"du too short":         func() { c.PairGrad(row[:9], nil, khat, row, nil, row, nil, khat, scratch) },
-		"gradient's spectrum":  func() { c.PairGrad(row, nil, khat[:9], row, nil, row, nil, khat, scratch) },
-		"transform too short":  func() { planFFT(t, 32).Forward(khat[:16], khat[:32]) },
-		"inverse too long":     func() { planFFT(t, 4).Inverse(khat[:5], khat[:4]) },
+		"row too long":         func() { c.Convolve(Rows{long}, Rows{long}, khat, scratch) },
+		"lengths differ":       func() { c.Convolve(Rows{row[:9]}, Rows{row}, khat, scratch) },
+		"y1 without u1":        func() { c.Convolve(Rows{row, row}, Rows{row}, khat, scratch) },
+		"spectrum too short":   func() { c.Convolve(Rows{row}, Rows{row}, khat[:9], scratch) },
+		"scratch too short":    func() { c.Convolve(Rows{row}, Rows{row}, khat, scratch[:9]) },
+		"du too short":         func() { c.ConvolveGrad(Rows{row[:9]}, Rows{row}, Rows{row}, khat, khat, scratch) },
+		"gradient's spectrum":  func() { c.ConvolveGrad(Rows{row}, Rows{row}, Rows{row}, khat[:9], khat, scratch) },
+		"transform too short":  func() { planFFT(t, 32).Coefficients(khat[:16], khat[:32]) },
+		"inverse too long":     func() { planFFT(t, 4).Sequence(khat[:5], khat[:4]) },
 		"kernel too long":      func() { c.Spectrum(khat, row, nil) },
 		"causal, two kernels":  func() { c.Spectrum(khat, row[:4], row[:4]) },
 		"one kernel missing":   func() { two.Spectrum(make([]float32, two.SpectrumLen()), row[:4], nil) },

@@ -146,7 +146,7 @@ func (s *Stream) appendFrame(dst, x []float32) []float32 {
 	vek.Mul(power, power, b.window)
 	clear(s.re[len(x):])
 	clear(s.im)
-	b.fft.Forward(s.re, s.im)
+	b.fft.Coefficients(s.re, s.im)
 	vek.Mul(s.re, s.re, s.re)
 	vek.Mul(s.im, s.im, s.im)
 	vek.Add(s.re, s.re, s.im)

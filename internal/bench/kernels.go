@@ -65,7 +65,7 @@ func fftOf(n int) workload {
 				copy(re, zRe)
 				copy(im, zIm)
 				for range transforms {
-					plan.Forward(re, im)
+					plan.Coefficients(re, im)
 				}
 			}, nil
 		}),
@@ -83,7 +83,7 @@ func convOf(n int) workload {
 			scratch, khat := make([]float32, conv.ScratchLen()), make([]float32, conv.SpectrumLen())
 			conv.Spectrum(khat, noise(n, 1), nil)
 			u0, u1, y0, y1 := noise(n, 2), noise(n, 3), make([]float32, n), make([]float32, n)
-			return func() { conv.Pair(y0, y1, u0, u1, khat, scratch) }, nil
+			return func() { conv.Convolve(fftkernel.Rows{y0, y1}, fftkernel.Rows{u0, u1}, khat, scratch) }, nil
 		}),
 	}
 }

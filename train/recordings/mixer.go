@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/s4d-fast/s4d-fast/fftkernel"
 	"github.com/s4d-fast/s4d-fast/internal/activity"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/internal/synth"
@@ -350,7 +351,7 @@ func (m *mixer) reverberate() {
 	m.response = dataset.Resize(m.response, m.set.taps(seconds))
 	m.Impulse(m.response, seconds, direct)
 	room.Spectrum(m.spectrum, m.response, nil)
-	room.Pair(m.speech, nil, m.speech, nil, m.spectrum, m.scratch)
+	room.Convolve(fftkernel.Rows{m.speech}, fftkernel.Rows{m.speech}, m.spectrum, m.scratch)
 }
 
 // filter limits the band of the speech and tilts its spectrum, as microphones and telephones do.
