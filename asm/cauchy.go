@@ -53,7 +53,8 @@ func (g *gen) cauchyPoint(terms reg.Register, z2 reg.VecVirtual) cauchyPoint {
 	return cauchyPoint{d, y, zy}
 }
 
-// cauchySums computes all sums of one or two vectors of nodes at a time.
+// cauchySums computes all sums of one or two vectors of nodes at a time. The number of nodes is a
+// multiple of CauchyNodes, so all vectors are full.
 func (g *gen) cauchySums() {
 	vecs := 1
 	if g.manyRegisters() {
@@ -70,13 +71,28 @@ func (g *gen) cauchySums() {
 		g.VMOVUPD(operand.Mem{Base: zeta, Disp: 4 * g.lanes * u}, v)
 		g.VMULPD(v, v, v)
 	}
-	re, im := make([][]reg.VecVirtual, vecs), make([][]reg.VecVirtual, vecs)
-	for u := range vecs {
-		re[u], im[u] = g.zeros(CauchyPairs), g.zeros(CauchyPairs)
+	g.storeCauchySums(g.cauchyModes(z2), zeta, sums, stride, stride3)
+	step := operand.Imm(uint64(4 * g.lanes * vecs))
+	g.ADDQ(step, sums)
+	g.ADDQ(step, zeta)
+	g.SUBQ(operand.Imm(uint64(g.lanes/2*vecs)), n)
+	g.JMP(operand.LabelRef(loop))
+	g.Label(done)
+}
+
+// cauchySum holds a vector of each sum at some nodes: the real parts, and the imaginary parts
+// divided by ζ.
+type cauchySum struct{ re, im []reg.VecVirtual }
+
+// cauchyModes returns the sums over all modes for each vector of nodes. z2 has their ζ².
+func (g *gen) cauchyModes(z2 []reg.VecVirtual) []cauchySum {
+	all := make([]cauchySum, len(z2))
+	for u := range all {
+		all[u] = cauchySum{g.zeros(CauchyPairs), g.zeros(CauchyPairs)}
 	}
 	terms := g.ptr("terms")
 	g.times(g.arg("modes"), func() {
-		points := make([]cauchyPoint, vecs)
+		points := make([]cauchyPoint, len(z2))
 		for u := range points {
 			points[u] = g.cauchyPoint(terms, z2[u])
 		}
@@ -84,34 +100,33 @@ func (g *gen) cauchySums() {
 			p, q := g.vec(), g.vec()
 			g.spreadDouble(operand.Mem{Base: terms, Disp: 8 * (3 + 2*i)}, p)
 			g.spreadDouble(operand.Mem{Base: terms, Disp: 8 * (4 + 2*i)}, q)
-			for u, at := range points {
-				g.VFMADD231PD(at.zy, p, re[u][i])
-				g.VFMADD231PD(at.x, p, im[u][i])
-				g.VFNMADD231PD(at.x, q, re[u][i])
-				g.VFMADD231PD(at.y, q, im[u][i])
+			for u, at := range points { // iζ·p − q over the denominator
+				g.VFMADD231PD(at.zy, p, all[u].re[i])
+				g.VFMADD231PD(at.x, p, all[u].im[i])
+				g.VFNMADD231PD(at.x, q, all[u].re[i])
+				g.VFMADD231PD(at.y, q, all[u].im[i])
 			}
 		}
 		g.ADDQ(operand.Imm(8*CauchyTerms), terms)
 	})
+	return all
+}
+
+// storeCauchySums multiplies the imaginary parts by ζ and stores the sums, from sums on.
+func (g *gen) storeCauchySums(all []cauchySum, zeta, sums, stride, stride3 reg.Register) {
 	upper := g.GP64()
-	g.LEAQ(operand.Mem{Base: sums, Index: stride, Scale: 4}, upper)
-	for u := range vecs {
+	g.LEAQ(operand.Mem{Base: sums, Index: stride, Scale: 4}, upper) // row 4
+	for u, s := range all {
 		z := g.vec()
 		g.VMOVUPD(operand.Mem{Base: zeta, Disp: 4 * g.lanes * u}, z)
 		for i := range CauchyPairs {
 			base := []reg.Register{sums, upper}[i/2]
-			g.VMULPD(z, im[u][i], im[u][i])
-			for part, v := range []reg.VecVirtual{re[u][i], im[u][i]} {
+			g.VMULPD(z, s.im[i], s.im[i])
+			for part, v := range []reg.VecVirtual{s.re[i], s.im[i]} {
 				g.VMOVUPD(v, cauchyRows(base, stride, stride3, i%2*2+part).Offset(4*g.lanes*u))
 			}
 		}
 	}
-	step := operand.Imm(uint64(4 * g.lanes * vecs))
-	g.ADDQ(step, sums)
-	g.ADDQ(step, zeta)
-	g.SUBQ(operand.Imm(uint64(g.lanes/2*vecs)), n)
-	g.JMP(operand.LabelRef(loop))
-	g.Label(done)
 }
 
 // cauchyGrad sums over the nodes, mode by mode. It processes as many pairs at a time as the
@@ -153,7 +168,7 @@ func (g *gen) cauchyGrad() {
 	})
 }
 
-// cauchyNodes adds the sums of some pairs over all nodes.
+// cauchyNodes adds the sums of some pairs over all nodes. consts are those of cauchyGrad.
 func (g *gen) cauchyNodes(sums, stride, stride3 reg.Register, consts [5]operand.Op, first, pairs int) {
 	acc := make([][]reg.VecVirtual, pairs)
 	for i := range acc {
@@ -171,14 +186,31 @@ func (g *gen) cauchyNodes(sums, stride, stride3 reg.Register, consts [5]operand.
 	g.Label(loop)
 	g.TESTQ(n, n)
 	g.JLE(operand.LabelRef(done))
-	// q·u − ζq·v, added to a pair's part.
-	add := func(part int, u, v reg.VecVirtual) {
+	g.cauchyFactors(zeta, consts, func(part int, u, v reg.VecVirtual) {
 		for i := range acc {
 			base := by[i/2]
 			g.VFMADD231PD(cauchyRows(base, stride, stride3, i%2*2), u, acc[i][part])
 			g.VFNMADD231PD(cauchyRows(base, stride, stride3, i%2*2+1), v, acc[i][part])
 		}
+	})
+	step := operand.Imm(uint64(4 * g.lanes))
+	for _, p := range append(by, zeta) {
+		g.ADDQ(step, p)
 	}
+	g.SUBQ(operand.Imm(uint64(g.lanes/2)), n)
+	g.JMP(operand.LabelRef(loop))
+	g.Label(done)
+	for i := range acc {
+		for part, v := range acc[i] {
+			g.addSum(v, operand.Mem{Base: sums, Disp: 8 * (4*(first+i) + part)})
+		}
+	}
+}
+
+// cauchyFactors calls add for each of a pair's four sums, with the vectors by which Re q is
+// multiplied and ζ·Im q is multiplied and subtracted: the parts of aG and G, then those of a²G² −
+// G/2 and aG². G = 1/(a² + ζ²) = conj(d)/|d|² with d = a² + ζ².
+func (g *gen) cauchyFactors(zeta reg.Register, consts [5]operand.Op, add func(part int, u, v reg.VecVirtual)) {
 	gr, gi, den := g.vec(), g.vec(), g.vec()
 	g.VMOVUPD(operand.Mem{Base: zeta}, gr)
 	g.VMULPD(gr, gr, gr)
@@ -189,19 +221,19 @@ func (g *gen) cauchyNodes(sums, stride, stride3 reg.Register, consts [5]operand.
 	g.VDIVPD(den, r, r)
 	g.VMULPD(r, gr, gr)
 	g.VMULPD(consts[1], r, gi)
-	ur, ui := g.vec(), g.vec()
+	ur, ui := g.vec(), g.vec() // aG
 	g.VMULPD(consts[3], gr, ur)
 	g.VMULPD(consts[3], gi, ui)
 	g.VFNMADD231PD(consts[4], gi, ur)
 	g.VFMADD231PD(consts[4], gr, ui)
 	add(0, ur, gr)
 	add(1, ui, gi)
-	vr, vi := g.vec(), g.vec()
+	vr, vi := g.vec(), g.vec() // aG²
 	g.VMULPD(gr, ur, vr)
 	g.VFNMADD231PD(gi, ui, vr)
 	g.VMULPD(gi, ur, vi)
 	g.VFMADD231PD(gr, ui, vi)
-	half, cross := g.double(0.5), g.vec()
+	half, cross := g.double(0.5), g.vec() // (aG)² − G/2, in place of aG
 	g.VMULPD(ur, ui, cross)
 	g.VMULPD(ur, ur, ur)
 	g.VFNMADD231PD(ui, ui, ur)
@@ -215,21 +247,13 @@ func (g *gen) cauchyNodes(sums, stride, stride3 reg.Register, consts [5]operand.
 	}
 	add(2, ur, vr)
 	add(3, ui, vi)
-	step := operand.Imm(uint64(4 * g.lanes))
-	for _, p := range append(by, zeta) {
-		g.ADDQ(step, p)
-	}
-	g.SUBQ(operand.Imm(uint64(g.lanes/2)), n)
-	g.JMP(operand.LabelRef(loop))
-	g.Label(done)
-	for i := range acc {
-		for part, v := range acc[i] {
-			m := operand.Mem{Base: sums, Disp: 8 * (4*(first+i) + part)}
-			old := g.vec()
-			g.sumDouble(v)
-			g.VMOVSD(m, old.AsX())
-			g.VADDSD(old.AsX(), v.AsX(), v.AsX())
-			g.VMOVSD(v.AsX(), m)
-		}
-	}
+}
+
+// addSum adds the sum of v's float64 lanes to a number in memory.
+func (g *gen) addSum(v reg.VecVirtual, m operand.Mem) {
+	old := g.vec()
+	g.sumDouble(v)
+	g.VMOVSD(m, old.AsX())
+	g.VADDSD(old.AsX(), v.AsX(), v.AsX())
+	g.VMOVSD(v.AsX(), m)
 }

@@ -36,26 +36,38 @@ func (g *gen) powerSums() {
 // sumStrip computes the sums of the modes from at on, of vecs full vectors or of the n modes of a
 // last one: s ← s·λ + x_a, from the last row to the first.
 func (g *gen) sumStrip(at reg.Register, vecs int, n reg.Register) {
-	var doubles, floats mask
+	doubles, floats := &run{g: g}, &run{g: g} // accesses to float64 and float32 numbers
 	if n != nil {
-		twice := g.GP64()
+		twice := g.GP64() // a mask counts lanes of 32 bits
 		g.LEAQ(operand.Mem{Base: n, Index: n, Scale: 1}, twice)
-		doubles, floats = g.firstLanes(twice), g.firstLanes(n)
+		d, f := g.firstLanes(twice), g.firstLanes(n)
+		doubles.mask, floats.mask = &d, &f
+	}
+	mode := func(p reg.Register, u int) operand.Mem {
+		return operand.Mem{Base: p, Index: at, Scale: 8, Disp: 4 * g.lanes * u}
 	}
 	load := func(name string) []reg.VecVirtual {
 		p, v := g.ptr(name), g.vecs(vecs)
 		for u := range v {
-			m := operand.Mem{Base: p, Index: at, Scale: 8, Disp: 4 * g.lanes * u}
-			if n != nil {
-				g.loadMasked(doubles, m, v[u])
-			} else {
-				g.VMOVUPS(m, v[u])
-			}
+			doubles.fetchTo(mode(p, u), v[u])
 		}
 		return v
 	}
 	lam := complexVecs(load("lamRe"), load("lamIm"))
 	sum := complexVecs(g.zeros(vecs), g.zeros(vecs))
+	g.sumRowsBack(at, floats, lam, sum)
+	store := func(name string, part int) {
+		p := g.ptr(name)
+		for u, s := range sum {
+			doubles.put(s.parts()[part], mode(p, u))
+		}
+	}
+	store("sumRe", 0)
+	store("sumIm", 1)
+}
+
+// sumRowsBack sets s ← s·λ + x_a for the rows of x from the last to the first.
+func (g *gen) sumRowsBack(at reg.Register, floats *run, lam, sum []complexVec) {
 	x, reStep, imStep, rows := g.complexPtr("re", "im"), g.stride("reStride"), g.stride("imStride"), g.arg("rows")
 	g.LEAQ(operand.Mem{Base: x.re, Index: at, Scale: 4}, x.re)
 	g.LEAQ(operand.Mem{Base: x.im, Index: at, Scale: 4}, x.im)
@@ -65,48 +77,38 @@ func (g *gen) sumStrip(at reg.Register, vecs int, n reg.Register) {
 		g.IMULQ(p[1], last)
 		g.ADDQ(last, p[0])
 	}
-	widen := func(p reg.Register, u int) reg.VecVirtual {
-		v, m := g.vec(), operand.Mem{Base: p, Disp: 2 * g.lanes * u}
-		var src operand.Op = m
-		if n != nil {
-			low := g.vec()
-			switch {
-			case g.wide():
-				g.VMOVUPS_Z(m, floats.k, low.AsY())
-				src = low.AsY()
-			case g.neon():
-				g.loadMasked(floats, m, low)
-				src = low
-			default:
-				g.VMASKMOVPS(m, floats.v.AsX(), low.AsX())
-				src = low.AsX()
-			}
-		}
-		g.VCVTPS2PD(src, v)
-		return v
-	}
 	g.times(rows, func() {
 		g.SUBQ(reStep, x.re)
 		g.SUBQ(imStep, x.im)
 		for u, s := range sum {
-			next := complexVec{widen(x.re, u), widen(x.im, u)}
+			next := complexVec{floats.widened(x.re, u), floats.widened(x.im, u)}
 			g.addProductDouble(next, s, lam[u])
 			g.moveDouble(next, s)
 		}
 	})
-	store := func(name string, part int) {
-		p := g.ptr(name)
-		for u, s := range sum {
-			v, m := s.parts()[part], operand.Mem{Base: p, Index: at, Scale: 8, Disp: 4 * g.lanes * u}
-			if n != nil {
-				g.storeMasked(doubles, v, m)
-			} else {
-				g.VMOVUPS(v, m)
-			}
-		}
+}
+
+// widened returns the u-th half vector of floats from p on, as float64 numbers.
+func (r *run) widened(p reg.Register, u int) reg.VecVirtual {
+	g := r.g
+	v, m := g.vec(), operand.Mem{Base: p, Disp: 2 * g.lanes * u}
+	if r.mask == nil {
+		g.VCVTPS2PD(m, v)
+		return v
 	}
-	store("sumRe", 0)
-	store("sumIm", 1)
+	low := g.vec()
+	switch {
+	case g.wide():
+		g.VMOVUPS_Z(m, r.mask.k, low.AsY())
+		g.VCVTPS2PD(low.AsY(), v)
+	case g.neon():
+		g.loadMasked(*r.mask, m, low)
+		g.VCVTPS2PD(low, v)
+	default:
+		g.VMASKMOVPS(m, r.mask.v.AsX(), low.AsX())
+		g.VCVTPS2PD(low.AsX(), v)
+	}
+	return v
 }
 
 // complexVecs pairs real and imaginary parts.
