@@ -200,60 +200,50 @@ const maxFileSamples = 1 << 28
 // Errors name the file. If the file is truncated, the error wraps ErrTruncated. More than 2²⁸
 // samples (1 GiB, 1.5 hours of one channel at 48 kHz) are an error, because a compressed file of a
 // few kilobytes can contain days of silence.
-func ReadFile(path string) ([]float32, Format, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, Format{}, fmt.Errorf("audio: %w", err)
-	}
-	defer f.Close()
-	r, err := Open(f)
-	if err != nil {
-		return nil, Format{}, fmt.Errorf("%s: %w", path, err)
-	}
-	samples, err := r.readAll(maxFileSamples)
-	if err != nil {
-		return nil, Format{}, fmt.Errorf("%s: %w", path, err)
-	}
-	return samples, r.Format, nil
+func ReadFile(path string) (samples []float32, format Format, err error) {
+	err = openFile(path, func(r *Reader) (err error) {
+		format = r.Format
+		samples, err = readAll(r, format.Channels, maxFileSamples)
+		return err
+	})
+	return samples, format, err
 }
 
 // ReadMono reads a file as ReadFile does, mixes its channels down to their mean, and converts it to
 // a sampling rate in Hz. More than 2²⁸ samples at that rate are an error.
-func ReadMono(path string, rate int) ([]float32, error) {
-	x, format, err := ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	mono := x[:len(x)/format.Channels]
-	for i := range mono {
-		sum := 0.0
-		for _, v := range x[i*format.Channels:][:format.Channels] {
-			sum += float64(v)
+func ReadMono(path string, rate int) (samples []float32, err error) {
+	err = openFile(path, func(r *Reader) error {
+		mono, err := r.MonoAt(rate)
+		if err != nil {
+			return err
 		}
-		mono[i] = float32(sum / float64(format.Channels))
-	}
-	if format.SampleRate == rate {
-		return mono, nil
-	}
-	r, err := NewResampler(format.SampleRate, rate)
+		samples, err = readAll(mono, 1, maxFileSamples)
+		return err
+	})
+	return samples, err
+}
+
+// openFile calls read with a Reader of a file. Errors name the file.
+func openFile(path string, read func(*Reader) error) error {
+	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("audio: %w", err)
 	}
-	n := (int64(len(mono))*int64(rate) + int64(format.SampleRate) - 1) / int64(format.SampleRate)
-	if n > maxFileSamples {
-		return nil, fmt.Errorf("%s: audio: %d samples at %d Hz: expected at most %d; read it with Open", path, n, rate, maxFileSamples)
+	defer f.Close()
+	r, err := Open(f)
+	if err == nil {
+		err = read(r)
 	}
-	out := r.Flush(r.Process(make([]float32, 0, n), mono))
-	if i := notFinite(out); i < len(out) {
-		return nil, fmt.Errorf("%s: %w", path, overflow(out[i]))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	return out, nil
+	return nil
 }
 
 // readAll reads to the end, but no more than limit samples.
-func (r *Reader) readAll(limit int) ([]float32, error) {
+func readAll(r Source, channels, limit int) ([]float32, error) {
 	var samples []float32
-	block := make([]float32, max(blockLen, r.Format.Channels))
+	block := make([]float32, max(blockLen, channels))
 	for {
 		n, err := r.Read(block)
 		if len(samples)+n > limit {

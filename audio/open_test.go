@@ -16,8 +16,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// readAll decodes a file in blocks of n frames.
-func readAll(t testing.TB, in io.Reader, n int) (*Reader, []float32, error) {
+// decodeAll decodes a file in blocks of n frames.
+func decodeAll(t testing.TB, in io.Reader, n int) (*Reader, []float32, error) {
 	t.Helper()
 	r, err := Open(in)
 	if err != nil {
@@ -94,13 +94,13 @@ func TestFixtures(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			path := filepath.Join("testdata", f.name)
 			file := must.Get(os.ReadFile(path))(t)
-			r, got, err := readAll(t, bytes.NewReader(file), 1000)
+			r, got, err := decodeAll(t, bytes.NewReader(file), 1000)
 			must.Do(t, err)
 			must.Equal(t, r.Format, f.format, "format")
 			must.Equal(t, r.Container, f.container, "container")
 			expectSox(t, r, got, must.Get(os.ReadFile(path+".s16"))(t), f.offset, f.extra)
 			for _, n := range []int{1, 77, len(got)} {
-				_, again, err := readAll(t, iotest.OneByteReader(bytes.NewReader(file)), n)
+				_, again, err := decodeAll(t, iotest.OneByteReader(bytes.NewReader(file)), n)
 				must.Do(t, err)
 				if !slices.Equal(again, got) {
 					t.Errorf("blocks of %d frames give other samples", n)
@@ -113,7 +113,7 @@ func TestFixtures(t *testing.T) {
 				t.Error("ReadFile gives other samples")
 			}
 			tag := append([]byte("ID3\x04\x00\x00\x00\x00\x01\x02"), make([]byte, 130)...)
-			_, tagged, err := readAll(t, bytes.NewReader(append(append(tag, tag...), file...)), 1000)
+			_, tagged, err := decodeAll(t, bytes.NewReader(append(append(tag, tag...), file...)), 1000)
 			if err != nil || !slices.Equal(tagged, got) {
 				t.Errorf("after two ID3 tags: %d samples, error %v, expected %d", len(tagged), err, len(got))
 			}
@@ -125,11 +125,11 @@ func TestFixtures(t *testing.T) {
 func TestOpenWAV(t *testing.T) {
 	var file bytes.Buffer
 	must.Do(t, WriteWAV(&file, 8000, []float32{0.5, -0.5, 0.25}))
-	r, got, err := readAll(t, bytes.NewReader(file.Bytes()), 2)
+	r, got, err := decodeAll(t, bytes.NewReader(file.Bytes()), 2)
 	if want := []float32{0.5, -0.5, 0.25}; err != nil || !slices.Equal(got, want) || r.Container != WAV {
 		t.Errorf("%v, error %v, container %q; expected %v", got, err, r.Container, want)
 	}
-	_, got, err = readAll(t, bytes.NewReader(file.Bytes()[:file.Len()-1]), 2)
+	_, got, err = decodeAll(t, bytes.NewReader(file.Bytes()[:file.Len()-1]), 2)
 	must.Fail(t, err, ErrTruncated, "truncated WAV", "declares 6 bytes")
 	must.Equal(t, len(got), 2, "samples before the end")
 	if n, err := r.Read(make([]float32, 1)); n != 0 || err != io.EOF {
@@ -142,12 +142,12 @@ func TestOpenWAV(t *testing.T) {
 func TestTruncated(t *testing.T) {
 	for _, f := range fixtures {
 		file := must.Get(os.ReadFile(filepath.Join("testdata", f.name)))(t)
-		_, whole, err := readAll(t, bytes.NewReader(file), 1000)
+		_, whole, err := decodeAll(t, bytes.NewReader(file), 1000)
 		must.Do(t, err)
 		complete, cuts := 0, 0
 		for n := 0; n < len(file); n += 1 + len(file)/151 {
 			cuts++
-			_, got, err := readAll(t, bytes.NewReader(file[:n]), 1000)
+			_, got, err := decodeAll(t, bytes.NewReader(file[:n]), 1000)
 			if err == nil {
 				complete++
 			} else if !errors.Is(err, ErrTruncated) {
@@ -190,7 +190,7 @@ func TestOpenRejects(t *testing.T) {
 		{"chained", string(ogg) + string(ogg), []any{"another Ogg stream"}},
 		{"page twice", string(ogg[:bytes.Index(ogg[1:], []byte("OggS"))+1]) + string(ogg), []any{"has the number 0, expected 1"}},
 	} {
-		_, _, err := readAll(t, strings.NewReader(c.file), 1000)
+		_, _, err := decodeAll(t, strings.NewReader(c.file), 1000)
 		if err == nil {
 			t.Errorf("%s: no error", c.name)
 			continue
@@ -201,7 +201,7 @@ func TestOpenRejects(t *testing.T) {
 	for _, f := range fixtures {
 		file := must.Get(os.ReadFile(filepath.Join("testdata", f.name)))(t)
 		for _, n := range []int{0, 3, 20, len(file) / 2, len(file) - 5} {
-			_, _, err := readAll(t, io.MultiReader(bytes.NewReader(file[:n]), iotest.ErrReader(broken)), 1000)
+			_, _, err := decodeAll(t, io.MultiReader(bytes.NewReader(file[:n]), iotest.ErrReader(broken)), 1000)
 			if !errors.Is(err, broken) || errors.Is(err, ErrTruncated) {
 				t.Errorf("%s: a reader that fails after %d of %d bytes: error %v", f.name, n, len(file), err)
 			}
@@ -270,7 +270,7 @@ func TestAgainstSox(t *testing.T) {
 				bits = "s32"
 			}
 			sox(t, "-D", file, "-t", bits, raw)
-			r, got, err := readAll(t, must.Get(os.Open(file))(t), 500)
+			r, got, err := decodeAll(t, must.Get(os.Open(file))(t), 500)
 			must.Do(t, err)
 			offset, extra := 0, 0
 			if r.Container == MP3 {

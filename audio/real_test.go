@@ -25,7 +25,7 @@ func TestRealOgg(t *testing.T) {
 		}
 		sox(t, "-D", path, "-t", "s16", raw)
 		f := must.Get(os.Open(path))(t)
-		r, got, err := readAll(t, f, 4096)
+		r, got, err := decodeAll(t, f, 4096)
 		f.Close()
 		must.Do(t, err)
 		expectSox(t, r, got, must.Get(os.ReadFile(raw))(t), 0, 0)

@@ -57,10 +57,7 @@ func (r *ResampleReader) fill(n int) {
 		r.pending, r.err = r.r.Flush(r.pending), err
 	}
 	if i := notFinite(r.pending); i < len(r.pending) {
-		r.pending, r.err = r.pending[:i], overflow(r.pending[i])
+		r.err = fmt.Errorf("audio: a sample at the new rate is %v: the samples are too large to be converted", r.pending[i])
+		r.pending = r.pending[:i]
 	}
-}
-
-func overflow(v float32) error {
-	return fmt.Errorf("audio: a sample at the new rate is %v: the samples are too large to be converted", v)
 }

@@ -197,48 +197,6 @@ func TestStopband(t *testing.T) {
 	})
 }
 
-// A tone gives no other frequency, even in the transition band.
-func TestNoImages(t *testing.T) {
-	eachPair(t, func(t *testing.T, from, to int) {
-		r := mustNew(t, from, to)
-		worst := 0.0
-		for i := range 41 {
-			gains := tone(r, from, to, float64(min(from, to))/2*float64(i)/41)
-			worst = max(worst, farthest(gains, mean(gains)))
-		}
-		t.Logf("%.1f dB", decibels(worst))
-		if decibels(worst) > -90 {
-			t.Errorf("images at %.1f dB, expected −90", decibels(worst))
-		}
-	})
-}
-
-func TestConstantStaysConstant(t *testing.T) {
-	eachPair(t, func(t *testing.T, from, to int) {
-		if worst := farthest(tone(mustNew(t, from, to), from, to, 0), 1); worst > 4e-7 {
-			t.Errorf("a constant 1 comes out wrong by %g", worst)
-		}
-	})
-}
-
-func TestThereAndBack(t *testing.T) {
-	x := make([]float32, 44100)
-	for i := range x {
-		s := float64(i) / 44100
-		fade := math.Exp(-60 * (s - 0.5) * (s - 0.5))
-		x[i] = float32(fade * (math.Sin(2*math.Pi*150*s) + math.Cos(2*math.Pi*1234.5*s) + math.Sin(2*math.Pi*3400*s+1)) / 3)
-	}
-	y := convert(t, 8000, 44100, convert(t, 44100, 8000, x))
-	if len(y) != len(x) {
-		t.Fatalf("%d samples came back as %d", len(x), len(y))
-	}
-	for i := range x {
-		if d := math.Abs(float64(y[i] - x[i])); d > 1e-4 {
-			t.Fatalf("sample %d came back as %v, was %v", i, y[i], x[i])
-		}
-	}
-}
-
 func TestCount(t *testing.T) {
 	eachPair(t, func(t *testing.T, from, to int) {
 		r := mustNew(t, from, to)

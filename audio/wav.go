@@ -266,3 +266,11 @@ func (r *WAVReader) block(dst []float32) (int, error) {
 	}
 	return n, err
 }
+
+// truncation returns the error of a stream that ends early.
+func (r *WAVReader) truncation() error {
+	if r.SizeUnknown {
+		return fmt.Errorf("audio: %w WAV: it ends inside a frame after %d bytes of data", ErrTruncated, r.got)
+	}
+	return fmt.Errorf("audio: %w WAV: the data chunk declares %d bytes, the file has %d", ErrTruncated, r.declared, r.got)
+}

@@ -6,66 +6,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"slices"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 )
-
-// ReadWAVFile reads all samples of a file, with interleaved channels. Errors name the file. If the
-// file ends before the end that its header states, the error wraps ErrTruncated.
-func ReadWAVFile(path string) ([]float32, Format, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, Format{}, fmt.Errorf("audio: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, Format{}, fmt.Errorf("audio: %w", err)
-	}
-	r, err := NewWAVReader(f)
-	if err != nil {
-		return nil, Format{}, fmt.Errorf("%s: %w", path, err)
-	}
-	samples, err := r.readAll(info.Size())
-	if err != nil {
-		return nil, Format{}, fmt.Errorf("%s: %w", path, err)
-	}
-	if r.Truncated {
-		return nil, Format{}, fmt.Errorf("%s: %w", path, r.truncation())
-	}
-	return samples, r.Format, nil
-}
-
-func (r *WAVReader) truncation() error {
-	if r.SizeUnknown {
-		return fmt.Errorf("audio: %w WAV: it ends inside a frame after %d bytes of data", ErrTruncated, r.got)
-	}
-	return fmt.Errorf("audio: %w WAV: the data chunk declares %d bytes, the file has %d", ErrTruncated, r.declared, r.got)
-}
-
-// readAll reads to the end. It allocates what the header declares, but never more than a file of
-// this size in bytes can hold.
-func (r *WAVReader) readAll(size int64) ([]float32, error) {
-	capacity := size
-	if !r.SizeUnknown {
-		capacity = min(size, r.declared)
-	}
-	// With one frame more, the last read finds the end without growing.
-	samples := make([]float32, 0, capacity/int64(r.Format.Bits/8)+int64(r.Format.Channels))
-	for {
-		samples = slices.Grow(samples, r.Format.Channels)
-		n, err := r.Read(samples[len(samples):cap(samples)])
-		samples = samples[:len(samples)+n]
-		if err == io.EOF {
-			return samples, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-}
 
 // WriteWAVFile writes one channel of samples at a rate in Hz as 16-bit PCM. Values beyond [−1, 1)
 // are clipped. After an error an existing file is unchanged.

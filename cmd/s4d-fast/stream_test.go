@@ -24,7 +24,7 @@ import (
 // Raw samples and a WAV file with the same samples give the same frames.
 func TestStreamForms(t *testing.T) {
 	m, recording := digitsModel(t), clip(t, 8000, 2500)
-	samples, _, err := audio.ReadWAVFile(recording)
+	samples, _, err := audio.ReadFile(recording)
 	must.Do(t, err)
 	want := posteriors(t, ok(t, "stream", m, recording, "--emit", "frames"))
 	if len(want) != 4 { // at 800, 1600, 2400 and 2500 samples

@@ -180,36 +180,3 @@ func Damage(t testing.TB, promise string, file []byte, held func(damaged []byte)
 	}
 	Tally(t, promise, len(file)+bits, count)
 }
-
-// Mutate passes versions of a file to held: each truncation, each bit flipped, each byte set to 0
-// and to 255, removed, and duplicated. It reports an error if held returns false or allocates more
-// than most bytes. Mutate tallies the cases under the promise. In the short form it mutates every
-// 97th byte only, but at least 30 bytes.
-func Mutate(t testing.TB, promise string, most int, file []byte, held func(mutated []byte) bool) {
-	t.Helper()
-	tried, good, largest := 0, 0, uint64(0)
-	check := func(at int, what string, parts ...[]byte) {
-		t.Helper()
-		ok, mutated := false, slices.Concat(parts...)
-		used := Allocated(func() { ok = held(mutated) })
-		largest = max(largest, used)
-		if tried++; ok && used <= uint64(most) {
-			good++
-		} else {
-			t.Errorf("byte %d of %d %s: accepted %t, %d bytes allocated, expected at most %d", at, len(file), what, ok, used, most)
-		}
-	}
-	for at := 0; at < len(file); at += Cases(max(1, min(97, len(file)/30)), 1) {
-		before, b, after := file[:at], file[at], file[at+1:]
-		check(at, "and all that follow removed", before)
-		for bit := range 8 {
-			check(at, fmt.Sprintf("with bit %d flipped", bit), before, []byte{b ^ 1<<bit}, after)
-		}
-		check(at, "set to 0", before, []byte{0}, after)
-		check(at, "set to 255", before, []byte{255}, after)
-		check(at, "removed", before, after)
-		check(at, "doubled", before, []byte{b, b}, after)
-	}
-	t.Logf("at most %d bytes allocated for %d bytes", largest, len(file))
-	Tally(t, promise, tried, good)
-}

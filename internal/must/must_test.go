@@ -155,25 +155,3 @@ func TestDamage(t *testing.T) {
 		}
 	}
 }
-
-func TestMutate(t *testing.T) {
-	seen := map[string]int{}
-	must.Mutate(t, "x", 1<<20, []byte("a"), func(b []byte) bool { seen[string(b)]++; return true })
-	for _, want := range []string{"", "\x00", "\xff", "aa", "`", "c", "e", "i", "q", "A", "!", "\xe1"} {
-		if seen[want] == 0 {
-			t.Errorf("%q was not tried: %v", want, seen)
-		}
-	}
-	var r recorder
-	must.Mutate(&r, "x", 1<<10, []byte("a"), func(b []byte) bool { return len(b) != 2 })
-	must.Equal(t, len(r.messages), 2, "a doubled byte that is accepted: messages %q", r.messages) // and the tally
-	r = recorder{}
-	var keep []byte
-	must.Mutate(&r, "x", 1<<10, []byte("a"), func(b []byte) bool {
-		if len(b) == 0 {
-			keep = make([]byte, 1<<20)
-		}
-		return true
-	})
-	must.Equal(t, len(r.messages), 3, "%d bytes allocated: messages %q", len(keep), r.messages)
-}
