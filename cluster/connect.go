@@ -116,11 +116,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// The names in the broker.
-const (
-	bucket      = "S4D"       // of the key-value store and of the object store
-	dataSubject = "s4d.data." // SWEEP: requests for data
-)
+const bucket = "S4D" // the key-value store and the object store
 
 // requestTime bounds a request to the broker.
 const requestTime = 5 * time.Second

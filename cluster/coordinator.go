@@ -8,9 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,8 +19,8 @@ import (
 // Coordinator has the runs of a sweep trained by workers. It may end at any time, and continues
 // when it is started again with the same sweep and folder.
 type Coordinator struct {
-	// Begin and Reporter of the sweep are not used, and Load only for runs in its folder
-	// (train.SweepFolder.CheckData and Checkpoint).
+	// Begin and Reporter of the sweep are not used, and Load only for complete runs in its folder
+	// (train.SweepFolder.CheckData).
 	Sweep train.Sweep
 	// Lease is the time after which a run whose worker is silent is given to another one; 0: 10 s.
 	Lease time.Duration
@@ -155,17 +152,9 @@ func (s *sweep) describe(ctx context.Context) error {
 
 // run queues the runs and collects their results, until there are none left or ctx ends.
 func (s *sweep) run(ctx context.Context) error {
-	requests := make(chan *nats.Msg, 256)
-	sub, err := s.nc.ChanSubscribe(dataSubject+s.id, requests)
-	if err != nil {
-		return fmt.Errorf("cluster: %w", err)
+	if err := s.storeData(ctx); err != nil {
+		return err
 	}
-	defer sub.Unsubscribe()
-	serving, cancel := context.WithCancel(ctx)
-	served := make(chan struct{})
-	go func() { s.serve(serving, requests); close(served) }()
-	defer func() { cancel(); <-served }()
-
 	if err := s.enqueue(ctx); err != nil {
 		return err
 	}
@@ -188,12 +177,36 @@ func (s *sweep) run(ctx context.Context) error {
 				err = s.changed(ctx, got.Key(), got.Value(), got.Revision())
 			}
 		case <-tick.C:
-			err = s.readAll(ctx)
+			if err = s.readAll(ctx); err == nil {
+				err = s.storeData(ctx)
+			}
 		}
 		if errors.As(err, new(brokerError)) {
 			s.Log.Warn("broker", "error", err)
 		} else if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// storeData stores the data of the runs that the broker does not have.
+func (s *sweep) storeData(ctx context.Context) error {
+	stored := map[string]bool{}
+	for i := range s.open {
+		for _, ref := range s.jobs[i].Data {
+			name := ref.object(s.id)
+			if stored[name] {
+				continue
+			}
+			stored[name] = true
+			if _, err := s.objects.GetInfo(ctx, name); err == nil {
+				continue
+			}
+			s.Log.Info("storing data", "path", ref.Path, "bytes", ref.Size)
+			if err := putPacked(ctx, s.objects, name, ref.Path); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -221,70 +234,21 @@ func (s *sweep) enqueue(ctx context.Context) error {
 	return nil
 }
 
-// begin makes the job and the entry of a run. If the folder of the sweep has a checkpoint of it,
-// the run starts from there. If SweepFolder.Checkpoint fails, begin returns its error and changes
-// no file.
+// begin makes the job and the entry of a run. A run in the folder of the sweep that another program
+// has begun is an error.
 func (s *sweep) begin(ctx context.Context, i int) error {
-	j, dir := s.jobs[i], s.folder.Runs[i].Dir
-	e := entry{Version: version, Name: j.Name, Status: queued, Lease: cmp.Or(s.Lease, 10*time.Second)}
-	checkpoint, err := s.folder.Checkpoint(ctx, i)
-	if err != nil {
-		return err
-	}
-	if checkpoint != "" {
-		names := train.RunFiles()
-		last, instead := names[len(names)-1], map[string][]byte{}
-		if checkpoint != last {
-			path := filepath.Join(dir, filepath.FromSlash(checkpoint))
-			s.Log.Warn("the last checkpoint is damaged or missing: the run continues from the previous one", "name", j.Name, "path", path)
-			if instead[last], err = os.ReadFile(path); err != nil {
-				return fmt.Errorf("cluster: %w", err)
-			}
-		}
-		e.Levels = []string{levelName()} // of this machine, which trained it
-		if e.Files, err = put(ctx, s.objects, dir, j.key()+".local", nil, instead); err != nil {
-			return err
-		}
+	j := s.jobs[i]
+	if err := train.CheckFolder(s.folder.Runs[i].Dir); err != nil {
+		return fmt.Errorf("%w; complete this run with s4d-fast sweep --part, or remove its folder", err)
 	}
 	text, err := json.Marshal(j)
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	if _, err := s.kv.Put(ctx, jobPrefix+j.key(), text); err != nil {
-		return fmt.Errorf("cluster: job %s: %w", j.key(), err)
+		return brokerError{fmt.Errorf("cluster: job %s: %w", j.key(), err)}
 	}
+	e := entry{Version: version, Name: j.Name, Status: queued, Lease: cmp.Or(s.Lease, 10*time.Second)}
 	_, err = write(ctx, s.kv, j.key(), e, 0)
 	return err
-}
-
-// serve puts data into the object store for workers that do not have them.
-func (s *sweep) serve(ctx context.Context, requests <-chan *nats.Msg) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case m := <-requests:
-			answer := ""
-			if err := s.send(ctx, string(m.Data)); err != nil {
-				answer = err.Error()
-			}
-			_ = m.Respond([]byte(answer))
-		}
-	}
-}
-
-// send puts the data with a hash into the object store, unless they are there.
-func (s *sweep) send(ctx context.Context, hash string) error {
-	for _, j := range s.jobs {
-		i := slices.IndexFunc(j.Data, func(r dataRef) bool { return r.Hash == hash })
-		if i < 0 {
-			continue
-		}
-		name := j.Data[i].object(s.id)
-		if _, err := s.objects.GetInfo(ctx, name); err == nil {
-			return nil
-		}
-		return putPacked(ctx, s.objects, name, j.Data[i].Path)
-	}
-	return fmt.Errorf("no data of this sweep have the hash %.80q", hash)
 }

@@ -110,11 +110,10 @@ func TestParse(t *testing.T) {
 func TestFiles(t *testing.T) {
 	s := stored(t, entry{})
 	dir, to := t.TempDir(), t.TempDir()
-	writeFile(t, dir, "config.toml", "seed = 1")
 	writeFile(t, dir, "last/checkpoint.safetensors", "one")
-	first := must.Get(put(t.Context(), s.objects, dir, "a", nil, nil))(t)
+	first := must.Get(put(t.Context(), s.objects, dir, "a", nil, []byte("seed = 1")))(t)
 	writeFile(t, dir, "last/checkpoint.safetensors", "two")
-	second := must.Get(put(t.Context(), s.objects, dir, "b", first, map[string][]byte{"config.toml": []byte("seed = 1")}))(t)
+	second := must.Get(put(t.Context(), s.objects, dir, "b", first, []byte("seed = 1")))(t)
 	if len(second) != 2 || second[0] != first[0] || second[1].Object == first[1].Object {
 		t.Errorf("files %+v, then %+v", first, second)
 	}

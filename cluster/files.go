@@ -36,37 +36,25 @@ func gone(err error) bool {
 	return errors.Is(err, jetstream.ErrObjectNotFound) || errors.Is(err, jetstream.ErrDigestMismatch)
 }
 
-// put stores the files of a run folder as objects whose names begin with prefix. It keeps the
-// objects in old whose content is the same. instead has contents that replace those of files.
-func put(ctx context.Context, objects jetstream.ObjectStore, dir, prefix string, old []file, instead map[string][]byte) ([]file, error) {
+// put stores the files of a run folder as objects whose names begin with prefix, with another
+// configuration. It keeps the objects in old whose content is the same.
+func put(ctx context.Context, objects jetstream.ObjectStore, dir, prefix string, old []file, config []byte) ([]file, error) {
 	var files []file
-	for _, name := range runFiles() {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		text, replaced := instead[name]
-		f := file{Path: name, Hash: fmt.Sprintf("%x", sha256.Sum256(text))}
-		if !replaced {
+	for i, name := range runFiles() {
+		text := config
+		if i > 0 {
 			var err error
-			if f.Hash, _, err = hashFile(path); errors.Is(err, fs.ErrNotExist) {
+			if text, err = os.ReadFile(filepath.Join(dir, filepath.FromSlash(name))); errors.Is(err, fs.ErrNotExist) {
 				continue
 			} else if err != nil {
 				return nil, fmt.Errorf("cluster: %w", err)
 			}
 		}
-		if i := slices.IndexFunc(old, func(o file) bool { return o.Path == name && o.Hash == f.Hash }); i >= 0 {
-			files = append(files, old[i])
-			continue
-		}
-		var in io.Reader = bytes.NewReader(text)
-		if !replaced {
-			opened, err := os.Open(path)
-			if err != nil {
-				return nil, fmt.Errorf("cluster: %w", err)
-			}
-			defer opened.Close()
-			in = opened
-		}
+		f := file{Path: name, Hash: fmt.Sprintf("%x", sha256.Sum256(text))}
 		f.Object = prefix + "." + f.Hash[:16]
-		if err := putObject(ctx, objects, f.Object, in); err != nil {
+		if i := slices.IndexFunc(old, func(o file) bool { return o.Path == name && o.Hash == f.Hash }); i >= 0 {
+			f = old[i]
+		} else if err := putObject(ctx, objects, f.Object, bytes.NewReader(text)); err != nil {
 			return nil, err
 		}
 		files = append(files, f)

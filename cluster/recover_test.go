@@ -220,3 +220,15 @@ func TestData(t *testing.T) {
 		t.Errorf("the folder of the last run: %v", err)
 	}
 }
+
+// A run that was begun without a cluster is an error, and its folder stays as it is.
+func TestLocalRun(t *testing.T) {
+	s := tiny(t, t.TempDir(), 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	s.Reporter = cancelAt{holdAt{step: 5}, cancel}
+	must.Reject(s.Run(ctx))(t, train.ErrInterrupted)
+	must.Reject((&Coordinator{Sweep: s, Log: logger(t)}).Run(t.Context(), connect(t, start(t))))(t, "already holds a run")
+	s.Reporter = nil
+	must.Get(s.Run(t.Context()))(t)
+	same(t, s, alone(t, 1))
+}

@@ -12,9 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/train"
 )
@@ -28,7 +25,6 @@ type run struct {
 	job   *job
 	lease *lease
 	log   *slog.Logger // of the worker and, while it trains, of the run's folder
-	away  bool         // the broker could not be reached for the last checkpoint
 
 	mu  sync.Mutex
 	now progress
@@ -184,43 +180,19 @@ func (r *run) data(ctx context.Context, path string) (string, error) {
 	ref := r.job.Data[i]
 	return r.cache.path(ctx, ref, func(dir string) error {
 		r.log.Info("fetching data", "path", ref.Path, "bytes", ref.Size)
-		return r.fetch(ctx, ref, dir)
+		transfer, cancel := r.store.connected(ctx)
+		defer cancel()
+		err := getObject(transfer, r.store.objects, ref.object(r.job.Sweep), func(in io.Reader) error { return unpack(in, dir, ref.base(), ref.Size) })
+		if gone(err) { // the coordinator stores it again
+			_ = r.store.objects.Delete(ctx, ref.object(r.job.Sweep))
+		}
+		return err
 	})
-}
-
-// fetch gets the data from the object store. If they are not there, it asks the coordinator to put
-// them there.
-func (r *run) fetch(ctx context.Context, ref dataRef, dir string) error {
-	ctx, cancel := r.store.connected(ctx)
-	defer cancel()
-	name := ref.object(r.job.Sweep)
-	if _, err := r.store.objects.GetInfo(ctx, name); errors.Is(err, jetstream.ErrObjectNotFound) {
-		answer, err := r.store.nc.RequestWithContext(ctx, dataSubject+r.job.Sweep, []byte(ref.Hash))
-		if err != nil {
-			return brokerError{fmt.Errorf("cluster: data %s are not on this machine, and the coordinator does not answer: %w", ref.Path, err)}
-		}
-		if len(answer.Data) > 0 {
-			return fmt.Errorf("cluster: data %s are not on this machine, and the coordinator cannot send them: %s", ref.Path, answer.Data)
-		}
-	}
-	err := getObject(ctx, r.store.objects, name, func(in io.Reader) error { return unpack(in, dir, ref.base(), ref.Size) })
-	if gone(err) {
-		_ = r.store.objects.Delete(ctx, name) // the next attempt asks the coordinator again
-	}
-	return err
 }
 
 // saved stores the checkpoint in the run folder. While the broker cannot be reached, training goes
 // on without.
 func (r *run) saved(ctx context.Context, t *train.Trainer) error {
-	if r.store.nc.Status() != nats.CONNECTED {
-		if !r.away {
-			r.log.Warn("the NATS server cannot be reached: training continues without storing checkpoints", "name", r.job.Name, "step", t.Step())
-		}
-		r.away = true
-		return nil
-	}
-	r.away = false
 	err := r.storeFiles(context.WithoutCancel(ctx), t, nil)
 	if errors.Is(err, errLost) || errors.Is(err, errOver) {
 		return err
@@ -265,7 +237,7 @@ func (r *run) storeFiles(ctx context.Context, t *train.Trainer, res *result) err
 	old := r.lease.entry().Files
 	transfer, cancel := r.store.connected(ctx)
 	defer cancel()
-	files, err := put(transfer, r.store.objects, r.runDir(), r.job.key()+"."+r.lease.id, old, map[string][]byte{train.RunFiles()[0]: text})
+	files, err := put(transfer, r.store.objects, r.runDir(), r.job.key()+"."+r.lease.id, old, text)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/filelock"
-	"github.com/s4d-fast/s4d-fast/internal/safetensors"
-	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 // SweepFolder is the folder of a sweep: a folder per run, and sweep.csv or the table of the part,
@@ -145,49 +143,6 @@ func (s Sweep) oldRows(table string) (map[string]SweepRow, error) {
 		rows[strings.Join(runName(t.Axes, row.Values, row.Seed), ",")] = row
 	}
 	return rows, nil
-}
-
-// Checkpoint returns the name of the file from which Sweep.Run resumes run i, with slashes: the
-// last checkpoint, or the previous one if the last is damaged or missing. It returns "" if the run
-// has no checkpoint and Sweep.Run begins it. Checkpoint returns an error if the configuration
-// differs, or if the configuration or the checkpoints cannot be read or are invalid. It does not
-// compare the data, validate the tensors, or read the best model, for which Sweep.Run may still
-// reject the run. It calls Load if the recorded configuration differs from that of the run, because
-// some values come from the data.
-func (f *SweepFolder) Checkpoint(ctx context.Context, i int) (string, error) {
-	name, err := f.checkpoint(ctx, &f.Runs[i])
-	if err != nil {
-		err = fmt.Errorf("%s: %w", f.Runs[i].Name(), err)
-	}
-	return name, err
-}
-
-func (f *SweepFolder) checkpoint(ctx context.Context, r *SweepRun) (string, error) {
-	begun, err := r.begun()
-	if err != nil {
-		return "", err
-	}
-	if !begun {
-		return "", r.checkEmpty()
-	}
-	recorded, err := loadRun(r.files, r.Dir)
-	if err != nil {
-		return "", err
-	}
-	if err = r.checkRecorded(recorded); err != nil && f.sweep.Load != nil {
-		c, data := r.Config, (*dataset.Dataset)(nil)
-		if data, err = f.sweep.Load(ctx, c); err == nil {
-			err = c.resolve(data)
-		}
-		if err == nil {
-			err = r.checkConfig(c, recorded, data.Options)
-		}
-	}
-	if err != nil {
-		return "", err
-	}
-	name, _, err := r.lastCheckpoint(func(*safetensors.File, state) error { return nil })
-	return name, err
 }
 
 // checkRecorded returns an error if the configuration in the run's folder differs from that of the
