@@ -40,6 +40,13 @@ type memoryEntry struct {
 
 func newMemoryStore() *memoryStore { return &memoryStore{list: map[string]memoryEntry{}} }
 
+// setFail replaces fail.
+func (m *memoryStore) setFail(fail func(method string) error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fail = fail
+}
+
 // begin locks the store and returns the error of a call.
 func (m *memoryStore) begin(method, stream string, revision uint64) error {
 	m.mu.Lock()
@@ -151,12 +158,12 @@ func TestRevisions(t *testing.T) {
 		must.Get(store.Put(t.Context(), "mine", []byte("another server's"), 0))(t)
 		must.Fail(t, in.server.streams.claim(st), "connected already")
 		in.server.streams.leave(st)
-		store.fail = func(method string) error {
+		store.setFail(func(method string) error {
 			if method == "delete" {
 				return ErrRevision // another server has saved it since
 			}
 			return nil
-		}
+		})
 		status, body := in.request("DELETE", "/v1/streams/mine", nil)
 		checkError(t, "DELETE", status, body, 409, "busy")
 	})
@@ -174,9 +181,7 @@ func TestStoreFails(t *testing.T) {
 		c := in.dial("/v1/streams/mine")
 		c.line()
 		broken := errors.New("broken")
-		store.mu.Lock()
-		store.fail = func(string) error { return broken }
-		store.mu.Unlock()
+		store.setFail(func(string) error { return broken })
 		for i, block := range slices.Collect(slices.Chunk(pcm, 1600)) {
 			if i == 45 { // the snapshots after 1, 2, 3 and 4 s fail
 				synctest.Wait()
@@ -189,15 +194,14 @@ func TestStoreFails(t *testing.T) {
 				status, body := in.request("DELETE", "/v1/streams/ended", nil)
 				checkError(t, "DELETE", status, body, 503, "store")
 				in.playMine("", pcm)
-				store.mu.Lock()
-				store.fail = nil
-				store.mu.Unlock()
+				store.setFail(nil)
 			}
 			time.Sleep(time.Second / 10)
 			c.sendAudio(block, len(block))
 		}
 		synctest.Wait()
-		h, _, err := decodeSnapshot(store.list["mine"].snapshot)
+		b, _, _ := store.Get(t.Context(), "mine")
+		h, _, err := decodeSnapshot(b)
 		if err != nil || h.Samples < 36000 {
 			t.Errorf("saved at sample %d: %v", h.Samples, err)
 		}
@@ -306,18 +310,18 @@ func TestExpiry(t *testing.T) {
 		must.Equal(t, in.position("two"), 0, "an expired stream resumes at sample")
 		c := in.dial("/v1/streams/three")
 		c.line()
-		store.fail = func(method string) error {
+		store.setFail(func(method string) error {
 			if method == "put" {
 				return syscall.ENOSPC
 			}
 			return nil
-		}
+		})
 		for range 10 {
 			time.Sleep(time.Minute)
 			c.sendAudio(make([]byte, 160), 160)
 		}
 		must.Equal(t, in.saved(), 1, "snapshots: that of a connected stream that cannot be saved")
-		store.fail = nil
+		store.setFail(nil)
 	})
 }
 

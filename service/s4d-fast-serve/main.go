@@ -29,6 +29,8 @@ type flags struct {
 	listen, metrics, model string
 	snapshots              string // folder
 	maxStore               int64
+	nats, credentials      string
+	bucket                 string
 	detect                 []func(*events.Options) // changes of the model's default options
 }
 
@@ -48,6 +50,9 @@ func (f *flags) register() {
 		func(o *events.Options, v float64) { *o = o.WithThreshold(v) })
 	flag.StringVar(&f.snapshots, "snapshots", "", "`folder` where streams are saved (default: they are not saved)")
 	flag.Int64Var(&f.maxStore, "max-store", 1<<30, "maximal total size of the snapshots in the folder in `bytes`")
+	flag.StringVar(&f.nats, "nats", "", "`URL` of NATS, where streams are saved in place of -snapshots; several URLs are separated by commas")
+	flag.StringVar(&f.credentials, "nats-creds", "", "`file` with the credentials of a NATS user (default: none)")
+	flag.StringVar(&f.bucket, "bucket", "s4d-streams", "`name` of the key-value bucket in NATS; it is created if it does not exist")
 	flag.DurationVar(&f.Keep, "keep", f.Keep, "`time` after which a saved stream is deleted")
 	flag.DurationVar(&f.SaveEvery, "save-every", f.SaveEvery, "`time` between snapshots of a connected stream")
 	flag.IntVar(&f.MaxStreams, "max-streams", f.MaxStreams, "maximal number of connected `streams`")
@@ -137,14 +142,11 @@ func run(f flags) error {
 	if host, _, err := net.SplitHostPort(f.listen); err == nil && host != "" {
 		f.Hosts = append(f.Hosts, host)
 	}
-	if f.snapshots != "" {
-		folder, err := service.OpenFolder(f.snapshots, f.maxStore)
-		if err != nil {
-			return fmt.Errorf("-snapshots: %w", err)
-		}
-		defer folder.Close()
-		f.Store = folder
+	closeStore, err := f.openStore()
+	if err != nil {
+		return err
 	}
+	defer closeStore()
 	s, err := service.New(m, detect, f.Options)
 	if err != nil {
 		return err
@@ -169,4 +171,29 @@ func run(f flags) error {
 	})
 	f.Log.Info("listening", "address", l.Addr().String(), "model", f.model, "stream_bytes", s.Stats().StreamBytes)
 	return s.Serve(ctx, l)
+}
+
+// openStore sets the store of the snapshots, if the flags select one, and returns a function that
+// closes it.
+func (f *flags) openStore() (closeStore func(), err error) {
+	switch {
+	case f.snapshots != "" && f.nats != "":
+		return nil, &service.OptionError{Option: "Nats", Err: errors.New("cannot be combined with -snapshots")}
+	case f.snapshots != "":
+		folder, err := service.OpenFolder(f.snapshots, f.maxStore)
+		if err != nil {
+			return nil, fmt.Errorf("-snapshots: %w", err)
+		}
+		f.Store = folder
+		return func() { folder.Close() }, nil
+	case f.nats != "":
+		// NATS keeps a mark of each stream that the service has deleted until this age.
+		b, err := openBucket(f.nats, f.credentials, f.bucket, 2*f.Keep)
+		if err != nil {
+			return nil, fmt.Errorf("-nats: %w", err)
+		}
+		f.Store = b
+		return b.close, nil
+	}
+	return func() {}, nil
 }
