@@ -31,19 +31,6 @@ func LoadRun(dir string) (*Task, train.Config, error) {
 // ForModel returns the preset. If the model is one of the task and its file contains the settings
 // of its data, the configuration has these settings. Errors are train.ErrData.
 func (t *Task) ForModel(m *model.Model) (train.Config, error) {
-	c, err := t.recorded(m)
-	if err != nil || t.forModel == nil {
-		return c, err
-	}
-	dir := c.Dir()
-	if c.Data, err = t.forModel(From(c).Options, m); t.ReadsData() {
-		c.Data[train.DirKey] = dir
-	}
-	return c, err
-}
-
-// recorded returns the preset with the settings in a model's file.
-func (t *Task) recorded(m *model.Model) (train.Config, error) {
 	if t.name != m.Meta.Task || m.Meta.Data == nil {
 		return t.Preset(), nil
 	}

@@ -73,7 +73,6 @@ type Task struct {
 	complete           func(model.Settings) (model.Settings, error)
 	load               func(context.Context, Source) (*dataset.Dataset, error)
 	atRate             func(model.Settings, float64) (model.Settings, error)
-	forModel           func(model.Settings, *model.Model) (model.Settings, error)
 	summary            func(train.Result) string
 	checkFrom          func(model.Settings, *model.Model) error
 	report             func(context.Context, io.Writer, *model.Model, *dataset.Dataset, int) error
@@ -97,8 +96,6 @@ type definition[O any] struct {
 
 	// Optional:
 
-	// forModel sets the options so that the data fit the model.
-	forModel func(o *O, m *model.Model)
 	// atRate sets the options so that the examples have another sampling rate.
 	atRate func(o *O, hz float64) error
 	// summary is Task.Summary.
@@ -141,15 +138,6 @@ func register[O any](d definition[O]) {
 			}
 			return d.load(ctx, s, o)
 		},
-	}
-	if d.forModel != nil {
-		t.forModel = func(given model.Settings, m *model.Model) (model.Settings, error) {
-			o, err := decode(given)
-			if err == nil {
-				d.forModel(&o, m)
-			}
-			return encodeOptions(&o), err
-		}
 	}
 	if d.checkFrom != nil {
 		t.checkFrom = func(given model.Settings, m *model.Model) error {
