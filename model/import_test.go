@@ -9,7 +9,6 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -215,62 +214,6 @@ func scrambled(b []byte, r *rand.Rand) []byte {
 		}
 	}
 	return out
-}
-
-// Several wrong bytes at once, in the checkpoint, its pickle or a model file: an error or a valid
-// model, in little memory.
-func TestScrambledFiles(t *testing.T) {
-	whole, pickle := tinyCheckpoint(t)
-	file := smallest(t)
-	readModel := func(b []byte) error {
-		m, err := Read(bytes.NewReader(b))
-		if err == nil {
-			valid(t, m)
-		}
-		return err
-	}
-	importModel := func(b []byte) error { _, err := parse(t, b); return err }
-	r := rand.New(rand.NewPCG(9, 10))
-	for name, tt := range map[string]struct {
-		next func() []byte
-		read func(b []byte) error
-	}{
-		"checkpoint": {func() []byte { return scrambled(whole, r) }, importModel},
-		"directory": {func() []byte { // the zip file's end
-			cut := len(whole) - 1500
-			return append(bytes.Clone(whole[:cut]), scrambled(whole[cut:], r)...)
-		}, importModel},
-		"pickle":     {func() []byte { return repacked(t, whole, scrambled(pickle, r)) }, importModel},
-		"model file": {func() []byte { return scrambled(file, r) }, readModel},
-	} {
-		const rounds = 1000
-		rejected := 0
-		for i := range rounds {
-			b := tt.next()
-			var err error
-			if used := must.Allocated(func() { err = tt.read(b) }); used > 8<<20 {
-				t.Fatalf("%s, round %d: %d bytes allocated, error %v", name, i, used, err)
-			}
-			if err != nil {
-				rejected++
-			}
-		}
-		if rejected < rounds/2 {
-			t.Errorf("%s: %d of %d rejected: the mutations change too little", name, rejected, rounds)
-		}
-	}
-}
-
-// A truncated checkpoint is rejected, wherever it ends.
-func TestTruncatedCheckpoint(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "cut.pth")
-	whole, _ := tinyCheckpoint(t)
-	for n := 0; n < len(whole); n += 211 {
-		must.Do(t, os.WriteFile(path, whole[:n], 0o600))
-		if _, err := ImportPyTorch(path, ImportOptions{}); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("%d of %d bytes: error %v", n, len(whole), err)
-		}
-	}
 }
 
 // A file of the other format is an error that names its format, in both directions.

@@ -1,63 +1,12 @@
 package model
 
 import (
-	"bytes"
-	"encoding/binary"
 	"math"
-	"path/filepath"
 	"reflect"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/ssm"
 )
-
-// Layers of every scheme are written and read back bit by bit.
-func TestSchemesSurviveAFile(t *testing.T) {
-	for name, change := range map[string]func(c *ssm.Config){
-		"Lin, tied, B trained, bidirectional": func(c *ssm.Config) {
-			c.Init, c.NSSM, c.TrainB, c.Bidirectional = ssm.Lin, 3, true, true
-		},
-		"Lin on the unit circle":   func(c *ssm.Config) { c.Init, c.AReal = ssm.Lin, 0 },
-		"DFouT on the unit circle": func(c *ssm.Config) { c.AReal = 0 },
-		"Inv, bilinear, truncated": func(c *ssm.Config) { c.Init, c.Disc, c.LMax = ssm.Inv, ssm.Bilinear, 5 },
-		"LegS with its own B":      func(c *ssm.Config) { c.Init, c.Bidirectional = ssm.LegS, true },
-		"bounds with many digits":  func(c *ssm.Config) { c.XiMin, c.XiMax, c.AReal = 1.0/3e5, math.Pi/30, math.Sqrt2/2 },
-	} {
-		c := tiny()
-		change(&c.SSM)
-		m := mustNew(t, c, 11)
-		for _, l := range m.Weights.Layers {
-			circle := !slices.ContainsFunc(l.Decay, func(v float32) bool { return !math.IsInf(float64(v), -1) })
-			if circle != (c.SSM.AReal == 0) {
-				t.Errorf("%s: log decays %v", name, l.Decay)
-			}
-		}
-		path := filepath.Join(t.TempDir(), "m.safetensors")
-		if err := m.Save(path); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		got, err := Load(path)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if got.Config != c {
-			t.Errorf("%s: configuration %+v, expected %+v", name, got.Config, c)
-		}
-		if !slices.EqualFunc(got.Weights.Flat(), m.Weights.Flat(), sameBits) {
-			t.Errorf("%s: other weights come back", name)
-		}
-		must.Equal(t, got.Hash(), m.Hash(), "%s: hash", name)
-		if !bytes.Equal(encode(t, got), encode(t, m)) {
-			t.Errorf("%s: written again, the file differs", name)
-		}
-	}
-}
-
-func sameBits(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
 
 // eachField calls f for every field of the configuration that a file holds.
 func eachField(v reflect.Value, prefix string, f func(name string, v reflect.Value)) {
@@ -114,22 +63,5 @@ func TestHashOfEverything(t *testing.T) {
 			t.Errorf("%s: the test did not put everything back: configuration %+v, expected %+v", variant, m.Config, c)
 		}
 		must.Equal(t, m.Hash(), mustNew(t, c, 1).Hash(), "%s: hash after the test has put everything back", variant)
-	}
-}
-
-// Files that declare a header longer than the file or the limit are rejected at once, in little
-// memory.
-func TestAbsurdHeaders(t *testing.T) {
-	whole := smallest(t)
-	for _, n := range []uint64{0, 1, 16 << 20, 16<<20 + 1, 1 << 31, 1 << 40, 1 << 62, 1 << 63, math.MaxUint64, math.MaxUint64 - 7} {
-		b := append(binary.LittleEndian.AppendUint64(nil, n), whole[8:]...)
-		var err error
-		used := must.Allocated(func() { _, err = Read(bytes.NewReader(b)) })
-		if err == nil || !strings.HasPrefix(err.Error(), "model: safetensors: header") {
-			t.Errorf("length %d: error %v", n, err)
-		}
-		if used > 1<<20 {
-			t.Errorf("length %d: %d bytes allocated", n, used)
-		}
 	}
 }

@@ -55,24 +55,6 @@ func TestScanTensors(t *testing.T) {
 	}
 }
 
-// A model file keeps the parameters and the configuration.
-func TestScanFile(t *testing.T) {
-	for layer, c := range scanConfigs(4) {
-		c.SSM.Bidirectional = true
-		if layer == ssm.LayerS5 {
-			c.SSM.Blocks, c.SSM.CInit, c.SSM.ClipEigs = 2, ssm.CLecunNormal, true
-		} else {
-			c.SSM.RMin, c.SSM.RMax, c.SSM.MaxPhase = 0.5, 0.9, 1
-		}
-		m := must.Get(New(c, 1))(t)
-		path := filepath.Join(t.TempDir(), "m.safetensors")
-		must.Do(t, m.Save(path))
-		again := must.Get(Load(path))(t)
-		must.Equal(t, again.Config, m.Config, "%s: configuration", layer)
-		must.Equal(t, again.Hash(), m.Hash(), "%s: hash", layer)
-	}
-}
-
 // The PyTorch export is an error.
 func TestScanUnsupported(t *testing.T) {
 	for layer, c := range scanConfigs(4) {

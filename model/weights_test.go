@@ -94,35 +94,6 @@ func TestTensorShapes(t *testing.T) {
 	}
 }
 
-func TestPartsAndKinds(t *testing.T) {
-	want := map[string]struct {
-		kind Kind
-		part Part
-	}{
-		"encoder.weight": {KindWeight, PartEncoder}, "encoder.bias": {KindBias, PartEncoder},
-		"layers.0.log_xi": {KindStep, PartBackbone}, "layers.0.log_rho": {KindDecay, PartBackbone},
-		"layers.0.theta": {KindAngle, PartBackbone}, "layers.0.C": {KindC, PartBackbone}, "layers.0.D": {KindD, PartBackbone},
-		"layers.0.mix.weight": {KindWeight, PartBackbone}, "layers.0.mix.bias": {KindBias, PartBackbone},
-		"layers.0.norm.weight": {KindNorm, PartBackbone}, "layers.0.norm.running_var": {KindBuffer, PartBackbone},
-		"norm.bias": {KindNorm, PartBackbone}, "norm.running_mean": {KindBuffer, PartBackbone},
-		"decoder.weight": {KindWeight, PartDecoder}, "decoder.bias": {KindBias, PartDecoder},
-	}
-	for _, x := range NewWeights(variants()["batch norm"]).Tensors() {
-		if w, ok := want[x.Name]; ok && (x.Kind != w.kind || x.Part != w.part) {
-			t.Errorf("%s: kind %d, part %d; expected %d, %d", x.Name, x.Kind, x.Part, w.kind, w.part)
-		}
-	}
-	kinds := map[string]Kind{"layers.0.log_dt": KindStep, "layers.0.log_A_real": KindDecay, "layers.0.A_imag": KindFreq, "layers.0.B": KindB}
-	for _, x := range NewWeights(variants()["tied and bidirectional"]).Tensors() {
-		if k, ok := kinds[x.Name]; ok && x.Kind != k {
-			t.Errorf("%s: kind %d, expected %d", x.Name, x.Kind, k)
-		}
-	}
-	if e := NewWeights(variants()["embedding"]).Tensors()[0]; e.Kind != KindEmbedding || e.Part != PartEncoder {
-		t.Errorf("%s: kind %d, part %d", e.Name, e.Kind, e.Part)
-	}
-}
-
 // All tensors are in one array, each aligned to 64 bytes. The floats between them stay zero.
 func TestBackingArray(t *testing.T) {
 	for name, c := range variants() {
@@ -159,31 +130,6 @@ func TestBackingArray(t *testing.T) {
 		if w.Zero(); slices.ContainsFunc(flat, func(v float32) bool { return v != 0 }) {
 			t.Errorf("%s: Zero leaves values", name)
 		}
-	}
-}
-
-// The fields are views of the same memory.
-func TestFieldsAreViews(t *testing.T) {
-	w := NewWeights(variants()["batch norm"])
-	l := &w.Layers[1]
-	fields := map[string][]float32{
-		"encoder.weight": w.EncoderWeight, "encoder.bias": w.EncoderBias, "decoder.weight": w.DecoderWeight, "decoder.bias": w.DecoderBias,
-		"norm.weight": w.NormWeight, "norm.bias": w.NormBias, "norm.running_mean": w.RunningMean, "norm.running_var": w.RunningVar,
-		"layers.1.log_xi": l.Step, "layers.1.log_rho": l.Decay, "layers.1.theta": l.Freq, "layers.1.C": l.C, "layers.1.D": l.D,
-		"layers.1.mix.weight": l.MixWeight, "layers.1.mix.bias": l.MixBias, "layers.1.norm.weight": l.NormWeight,
-		"layers.1.norm.bias": l.NormBias, "layers.1.norm.running_mean": l.RunningMean, "layers.1.norm.running_var": l.RunningVar,
-	}
-	for _, x := range w.Tensors() {
-		if f, ok := fields[x.Name]; ok {
-			if got, want := unsafe.SliceData(f), unsafe.SliceData(x.Data); got != want {
-				t.Errorf("%s: the field is not a view of the tensor: at %p, expected %p", x.Name, got, want)
-			}
-			must.Equal(t, len(f), len(x.Data), "%s: length of the field", x.Name)
-			delete(fields, x.Name)
-		}
-	}
-	if len(fields) > 0 || l.B != nil {
-		t.Errorf("fields without a tensor: %v, B %v", fields, l.B)
 	}
 }
 
