@@ -95,22 +95,6 @@ func official(name string, values map[string]golden.Gradient) []float64 {
 	return x
 }
 
-// TestGoldenDSS compares DSS layers alone with the official code: outputs and gradients, also those
-// of the input.
-func TestGoldenDSS(t *testing.T) {
-	g := golden.LoadDSS(t)
-	for name, layer := range map[string]*golden.KernelLayer{"negative": &g.Negative, "positive": &g.Positive, "tied": &g.Tied} {
-		t.Run(name, func(t *testing.T) {
-			s := layer.Config
-			c := bare(s.H, ssm.Config{
-				Layer: ssm.LayerDSS, DState: s.N, Init: ssm.Imported, Disc: ssm.ZOH, TrainB: true, LKernel: s.L,
-				NSSM: s.Copies, Bidirectional: s.Bidirectional,
-			})
-			compareLayer(t, c, layer)
-		})
-	}
-}
-
 // TestGoldenDSSLengths compares DSS layers of other lengths and step scales with the official code.
 // The normaliser spans as many taps as the kernel has, so that every length is another layer.
 func TestGoldenDSSLengths(t *testing.T) {
@@ -124,26 +108,6 @@ func TestGoldenDSSLengths(t *testing.T) {
 			})
 			compareCall(t, goldenLayer(t, c, &g.Negative), call, taps)
 		})
-	}
-}
-
-// TestGoldenS4 compares S4 layers alone with the official code: outputs and gradients, also those
-// of the input. FouT's poles almost touch the nodes, where the gradient of A_imag cancels.
-func TestGoldenS4(t *testing.T) {
-	for _, init := range []string{"legs", "fout"} {
-		g := golden.LoadS4(t, init)
-		for name, layer := range map[string]*golden.S4Layer{"untied": &g.Untied, "tied": g.Tied, "defaults": g.Defaults} {
-			if layer == nil {
-				continue
-			}
-			t.Run(init+", "+name, func(t *testing.T) {
-				s := layer.Config
-				compareLayer(t, bare(s.H, ssm.Config{
-					Layer: ssm.LayerS4, DState: s.N, Init: ssm.Imported, Disc: ssm.Bilinear, LKernel: layer.LKernel,
-					NSSM: s.Copies, Bidirectional: s.Bidirectional,
-				}), &layer.KernelLayer)
-			})
-		}
 	}
 }
 

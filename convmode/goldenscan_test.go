@@ -3,7 +3,6 @@ package convmode
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/golden"
@@ -13,41 +12,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
-
-// TestGoldenScans compares S5 and LRU layers alone with the golden values: outputs and gradients,
-// also those of the input.
-func TestGoldenScans(t *testing.T) {
-	for _, kind := range []string{"s5", "lru"} {
-		for name, g := range golden.Scans(t, kind) {
-			t.Run(kind+"/"+name, func(t *testing.T) {
-				layer := lru(g.Config.N)
-				if kind == "s5" {
-					layer = s5(2 * g.Config.P)
-					layer.Disc, layer.ClipEigs, layer.Bidirectional = ssm.Disc(g.Config.Discretisation), g.Config.ClipEigs, g.Config.Bidirectional
-				}
-				c := bare(g.Config.H, layer)
-				m := bareModel(t, c)
-				for _, tensor := range m.Weights.Tensors() {
-					if own, ok := strings.CutPrefix(tensor.Name, "layers.0."); ok {
-						copy(tensor.Data, narrow(scanTensor(own, g.Parameters, layer)))
-					}
-				}
-				x, d := golden.LayerInput(g.Config.Batch, c.DModel, g.Config.L)
-				n := newNet(t, m, Options{MaxBatch: g.Config.Batch, MaxLen: g.Config.L, Workers: 2, Training: true, StepScale: g.Config.StepScale})
-				y := n.ForwardTrain(Batch{Size: g.Config.Batch, Len: g.Config.L, X: narrow(x)}, Step{})
-				ofLargest(t, "y", y, g.Y, 1e-6)
-				grads := model.NewWeights(c)
-				n.Backward(narrow(d), grads)
-				ofLargest(t, "gradient of x", inputGrad(n), g.GradientX, 5e-6)
-				for _, tensor := range grads.Tensors() {
-					if own, ok := strings.CutPrefix(tensor.Name, "layers.0."); ok {
-						ofLargest(t, "gradient of "+own, tensor.Data, scanTensor(own, g.Gradients, layer), 5e-6)
-					}
-				}
-			})
-		}
-	}
-}
 
 // ofLargest fails if an element differs from that expected by more than bound times the largest
 // absolute value of the tensor.

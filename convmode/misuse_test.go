@@ -1,7 +1,6 @@
 package convmode
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 func TestNewErrors(t *testing.T) {
@@ -148,26 +146,6 @@ func TestLeastNormEps(t *testing.T) {
 		for _, v := range slices.Concat(logits, grads.Flat()) {
 			if v-v != 0 {
 				t.Fatalf("norm %q: logits %v, gradients %v", norm, logits, grads.Flat())
-			}
-		}
-	}
-}
-
-// With the rate rule keep, the kernel of an S4 layer is doubled until it has StepScale·MaxLen taps,
-// which must not take forever.
-func TestStepScaleIsBounded(t *testing.T) {
-	c := tiny()
-	setS4(&c, ssm.LegS, 16)
-	c.SSM.RateRule = ssm.RateKeep
-	m := newModel(t, c)
-	for _, scale := range []float64{1e-300, 1e-12, 1e12, 1e300} {
-		must.Reject(New(m, Options{MaxBatch: 1, MaxLen: 8, StepScale: scale}))(t, fmt.Sprintf("convmode: StepScale %v: expected 1/1024 to 1024", scale))
-	}
-	for _, scale := range []float64{1.0 / 1024, 1024} {
-		n := newNet(t, m, Options{MaxBatch: 1, MaxLen: 8, StepScale: scale})
-		for _, v := range n.Forward(newBatch(c, 1, 1, 8)) {
-			if v-v != 0 {
-				t.Errorf("StepScale %v: output %v", scale, v)
 			}
 		}
 	}

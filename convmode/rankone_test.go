@@ -127,25 +127,6 @@ func TestRankOneSteps(t *testing.T) {
 	}
 }
 
-// MeanKernel works for S4 beyond C̃'s length.
-func TestRankOneMeanKernel(t *testing.T) {
-	m := newModel(t, s4Config(ssm.LegS, 50, false))
-	mean := must.Get(MeanKernel(m, 0, 120))(t)[0]
-	p := m.SSMParams(0)
-	must.Do(t, p.RecoverChannels(0, p.DModel))
-	want := make([]float64, 120)
-	for h := range p.DModel {
-		for l, v := range recurrence(p, h, 1, 120) {
-			want[l] += math.Abs(v) / float64(p.DModel)
-		}
-	}
-	for l, v := range mean {
-		if !(math.Abs(v-want[l]) <= 2e-6*want[0]) {
-			t.Fatalf("tap %d: %v, expected %v", l, v, want[l])
-		}
-	}
-}
-
 // The first taps of a kernel that is far longer are those of the recovered C.
 func TestRankOneMeanKernelOfLongOne(t *testing.T) {
 	m := newModel(t, s4Config(ssm.LegS, 50, false))

@@ -2,7 +2,6 @@ package convmode
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -65,12 +64,6 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestDefaultWorkers checks that 0 workers means one per processor.
-func TestDefaultWorkers(t *testing.T) {
-	n := newNet(t, newModel(t, tiny()), Options{MaxBatch: 1, MaxLen: 8})
-	must.Equal(t, n.pool.Workers(), runtime.GOMAXPROCS(0), "workers")
-}
-
 // TestNoAllocation checks that a training step and an inference allocate nothing once their length
 // has been seen.
 func TestNoAllocation(t *testing.T) {
@@ -121,30 +114,6 @@ func TestPlans(t *testing.T) {
 			if d := got[i] - want[i]; d > 1e-5 || d < -1e-5 {
 				t.Errorf("length %d: logit %d = %v, expected %v", length, i, got[i], want[i])
 			}
-		}
-	}
-}
-
-// TestMemory checks the memory of training with the shape of PathX-256 (H=256, 6 layers, one
-// sequence), at a sixteenth of its 65,536 positions. It is below 36 arrays of [H][Len], which are
-// 2.3 GiB at the full length.
-func TestMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes 300 MiB")
-	}
-	const h, length = 256, 4096
-	for _, pre := range []bool{false, true} {
-		c := model.Default()
-		c.DModel, c.NLayers, c.PreNorm = h, 6, pre
-		m := newModel(t, c)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		newNet(t, m, Options{MaxBatch: 1, MaxLen: length, Workers: 2, Training: true})
-		runtime.ReadMemStats(&after)
-		const partials = maxRoots + pairLevels*2   // of two workers, 2H² floats each
-		fixed := uint64(partials*2*h*h*4 + 24<<20) // and poles and tiles
-		if got, want := after.TotalAlloc-before.TotalAlloc, uint64(36*h*length*4)+fixed; got > want {
-			t.Errorf("prenorm %v: %d MiB, expected at most %d", pre, got>>20, want>>20)
 		}
 	}
 }

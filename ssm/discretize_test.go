@@ -73,29 +73,3 @@ func TestBilinear(t *testing.T) {
 		t.Errorf("log λ̄(−1e-9) = %.17g", got)
 	}
 }
-
-// The kernel is the impulse response of h ← λ̄h + B̄x, y = 2·Re C h.
-func TestKernelIsRecursion(t *testing.T) {
-	for _, init := range []Init{Lin, Inv, LegS, DFouT} {
-		cfg := config(init, 3, 8)
-		cfg.Bidirectional = true
-		p := mustNew(t, cfg, 2, 1)
-		d := p.Discretize(ZOH, 1)
-		k := d.Kernel(200)
-		if len(k) != 6 {
-			t.Fatalf("%d rows, expected 6", len(k))
-		}
-		for row := range k {
-			var want [200]float64
-			for n := range d.M {
-				h := d.BBar[row%3*d.M+n]
-				lambda := cmplx.Exp(d.LogLambda[row%3*d.M+n])
-				for l := range want {
-					want[l] += 2 * real(p.C[row*d.M+n]*h)
-					h *= lambda
-				}
-			}
-			compare(t, string(init), k[row], want[:], 1e-12)
-		}
-	}
-}

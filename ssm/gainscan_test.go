@@ -67,34 +67,6 @@ func closeTo(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// With one channel, scores and responses are those of the diagonal SSM that has the same kernel.
-func TestScanOfOneChannel(t *testing.T) {
-	for _, cfg := range scored(1) {
-		p, s := mustNew(t, cfg, 1, 0), NewScan(cfg)
-		modes := cfg.Modes()
-		p.DiscretizeScan(s, 1, 0, modes)
-		d := &Discrete{H: 1, M: modes, Directions: 2}
-		for i, c := range p.C {
-			d.LogLambda = append(d.LogLambda, cmplx.Log(s.Lambda[i%modes]))
-			d.W = append(d.W, complex(s.Factor/2, 0)*c*s.BBar[i%modes])
-		}
-		d.LogLambda = d.LogLambda[:modes]
-		g, a := p.ModeGains(1), must.Get(p.Analyze(1))(t)
-		hinf, last := d.ModeScores(), d.LAST()
-		for i, got := range g.HInf() {
-			closeTo(t, fmt.Sprintf("%s: H∞ score %d", cfg.Layer, i), got, hinf[i])
-		}
-		for i, got := range g.LAST() {
-			closeTo(t, fmt.Sprintf("%s: LAST score %d", cfg.Layer, i), got, last[i])
-		}
-		for dir := range 2 {
-			for _, theta := range []float64{0, 0.3, 2, math.Pi} {
-				closeTo(t, fmt.Sprintf("%s: gain at %v", cfg.Layer, theta), a.Gain(dir, theta), cmplx.Abs(d.Response(dir, theta)))
-			}
-		}
-	}
-}
-
 // The gain is the largest singular value of the transform of the impulse response, which a power
 // iteration finds.
 func TestScanGain(t *testing.T) {

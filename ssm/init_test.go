@@ -7,8 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
@@ -87,56 +85,6 @@ func TestLegS(t *testing.T) {
 				t.Errorf("N=%d: B[%d] = %.8g, expected %.8g", test.dState, n, b[n], want)
 			}
 		}
-	}
-}
-
-// TestLegSEigen compares the singular value decomposition with the definition: the eigenvectors of
-// the Hermitian −iS, from its real symmetric embedding of twice the size, give the same w and B to
-// 1e-12 relative to the largest w.
-func TestLegSEigen(t *testing.T) {
-	const n = 32
-	s := legSAntisymmetric(n)
-	embedding := mat.NewSymDense(2*n, nil) // −iS = 0 + i(−S) ↦ [[0, S], [−S, 0]]
-	for i := range n {
-		for j := range n {
-			embedding.SetSym(i, n+j, s.At(i, j))
-		}
-	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(embedding, true) {
-		t.Fatal("no convergence")
-	}
-	var v mat.Dense
-	eigen.VectorsTo(&v)
-	w := eigen.Values(nil) // ascending, each twice
-	freq, b, err := legS(n)
-	must.Do(t, err)
-	for k := range n / 2 {
-		if e := math.Abs(freq[k] + w[2*k]); e > 1e-12*freq[0] {
-			t.Errorf("w[%d] = %.15g, expected %.15g", k, freq[k], -w[2*k])
-		}
-		var sum complex128
-		first := complex(v.At(0, 2*k), v.At(n, 2*k))
-		for i := range n {
-			x := complex(v.At(i, 2*k), v.At(n+i, 2*k)) * cmplx.Conj(first) / complex(cmplx.Abs(first), 0)
-			sum += cmplx.Conj(x) * complex(math.Sqrt(float64(2*i+1)), 0)
-		}
-		if want := cmplx.Conj(clipIm(sum)); cmplx.Abs(clipIm(b[k])-want) > 1e-11 {
-			t.Errorf("B[%d] = %.15g, expected %.15g", k, b[k], want)
-		}
-	}
-}
-
-// Σ|B|² over the kept half is 74.8735 after the clip (docs/maths.md §2.2).
-func TestLegSEnergy(t *testing.T) {
-	_, b, err := legS(64)
-	must.Do(t, err)
-	var sum float64
-	for _, z := range clipped(b) {
-		sum += real(z)*real(z) + imag(z)*imag(z)
-	}
-	if math.Abs(sum-74.8735) > 5e-5 {
-		t.Errorf("Σ|B|² = %.6f, expected 74.8735", sum)
 	}
 }
 

@@ -117,30 +117,6 @@ func TestRecoverError(t *testing.T) {
 	must.Fail(t, p.RecoverChannels(1, 4), "ssm: channel 2: l_kernel 32: C cannot be recovered from C̃: the matrix Ā^l_kernel is not finite")
 }
 
-// The recurrence with C recovered from C̃ gives the golden output.
-func TestGoldenRankOne(t *testing.T) {
-	for _, init := range []string{"legs", "fout"} {
-		g := &golden.LoadS4(t, init).Untied
-		p := fromGolden(g)
-		must.Do(t, p.RecoverChannels(0, p.DModel))
-		length := g.Config.L
-		u, _ := golden.LayerInput(1, p.DModel, length)
-		r, y := NewRankOne(p.Modes()), make([]float64, length)
-		for h := range p.DModel {
-			p.RankOne(r, h, 1)
-			state := make([]complex128, p.Modes())
-			for l, x := range u[h*length : (h+1)*length] {
-				w := pair(r.U, state)
-				for n := range state {
-					state[n] = r.E[n]*state[n] - r.P[n]*complex(w, 0) + r.B[n]*complex(x, 0)
-				}
-				y[l] = pair(p.C[h*p.Modes():(h+1)*p.Modes()], state) + p.D[h]*x
-			}
-			compare(t, init, y, g.Y[h*length:(h+1)*length], 1e-9)
-		}
-	}
-}
-
 // The values of the official code, drawn in float32.
 func TestHippo(t *testing.T) {
 	for _, init := range []Init{LegS, FouT} {

@@ -113,25 +113,6 @@ func TestHeldKernel(t *testing.T) {
 	}
 }
 
-// With the rule hold, B̄ is that of zero-order hold with the step rξ.
-func TestHoldIsZOH(t *testing.T) {
-	for _, param := range []Param{ParamDiscrete, ParamWidth} {
-		cfg := config(DFouT, 2, 8)
-		cfg.Param = param
-		p := mustNew(t, cfg, 2, 1)
-		one, two := p.Discretize(ZOH, 1), p.Discretize(ZOH, 2.5)
-		for i, a := range one.LogLambda {
-			f, _ := phi(2.5 * a)
-			if want := complex(-5*real(a), 0) * f; cmplx.Abs(two.BBar[i]-want) > 1e-15*(1+cmplx.Abs(want)) {
-				t.Errorf("%s: B̄ at step scale 2.5 is %g, expected %g", param, two.BBar[i], want)
-			}
-			if cmplx.Abs(two.LogLambda[i]-2.5*a) > 1e-15 {
-				t.Errorf("log λ̄[%d]: %g at step scale 1, %g at step scale 2.5", i, a, two.LogLambda[i])
-			}
-		}
-	}
-}
-
 // S4D's poles, and those of the continuous parametrisation, are discretised with the step rΔ.
 func TestStepOfOtherRates(t *testing.T) {
 	continuous := config(DFouT, 2, 8)

@@ -30,18 +30,6 @@ func TestResponse(t *testing.T) {
 	}
 }
 
-func TestAway(t *testing.T) {
-	for _, z := range []complex128{-1e-12, complex(-1e-9, 1e-9), complex(-0.3, 2), complex(-1e-8, 2*math.Pi), complex(-5, -40)} {
-		want := 1 - cmplx.Exp(z)
-		if cmplx.Abs(z) < 1e-6 {
-			want = -z - z*z/2
-		}
-		if got := poleOf(z).distance(0); cmplx.Abs(got-want) > 1e-15*cmplx.Abs(want)+1e-15*math.Abs(imag(z)) {
-			t.Errorf("1 − exp(%v) = %v, expected %v", z, got, want)
-		}
-	}
-}
-
 // The numbers of docs/maths.md §8 for N = 64.
 func TestCoverageAndAliases(t *testing.T) {
 	for _, test := range []struct {

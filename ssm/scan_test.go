@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/cmplx"
-	"slices"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/internal/golden"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
@@ -69,26 +67,6 @@ func TestScanGradients(t *testing.T) {
 			for n := range p.B {
 				check("Re B", n, real(grad.B[n]), func(d float64) { p.B[n] += complex(d, 0) })
 				check("Im B", n, imag(grad.B[n]), func(d float64) { p.B[n] += complex(0, d) })
-			}
-		}
-	}
-}
-
-// S5's Λ are those of the golden layers, which are rounded to float32, up to their order.
-func TestS5Poles(t *testing.T) {
-	for name, g := range golden.Scans(t, "s5") {
-		cfg := scanConfig(LayerS5, g.Config.H, 2*g.Config.P)
-		if cfg.Blocks = 1; name[:3] == "two" {
-			cfg.Blocks = 2
-		}
-		p := mustNew(t, cfg, 1, 0)
-		want, got := slices.Sorted(slices.Values(g.Parameters["Lambda_im"])), slices.Sorted(slices.Values(p.Freq))
-		for n := range want {
-			if math.Abs(got[n]-want[n]) > 1e-7*math.Abs(want[n]) {
-				t.Errorf("%s: Im Λ[%d] = %v, expected %v", name, n, got[n], want[n])
-			}
-			if p.Decay[n] != -0.5 {
-				t.Errorf("%s: Re Λ[%d] = %v, expected −0.5", name, n, p.Decay[n])
 			}
 		}
 	}
