@@ -36,7 +36,6 @@ var adamW = vektest.Pointwise{
 }
 
 func TestAdamW(t *testing.T) { adamW.Test(t) }
-func FuzzAdamW(f *testing.F) { adamW.Fuzz(f) }
 
 // torchAdamW is one update by the formulas of PyTorch's documentation of AdamW.
 func torchAdamW(p, m, v, g float64, h vek.AdamWParams) (p1, m1, v1 float64) {

@@ -65,22 +65,6 @@ func TestCauchySums(t *testing.T) {
 	})
 }
 
-func FuzzCauchySums(f *testing.F) { fuzzCauchy(f, (*cauchyCase).checkSums) }
-
-func FuzzCauchyGrad(f *testing.F) { fuzzCauchy(f, (*cauchyCase).checkGrad) }
-
-func fuzzCauchy(f *testing.F, check func(x *cauchyCase, t *testing.T, c *vektest.Call)) {
-	f.Add(uint64(1), uint8(1), uint8(1), uint8(0))
-	f.Add(uint64(2), uint8(33), uint8(7), uint8(9))
-	f.Fuzz(func(t *testing.T, seed uint64, modes, nodes, place uint8) {
-		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-			call := vektest.NewCall(t)
-			call.Begin(vektest.Placements()[place%17])
-			check(newCauchyCase(generator(seed), int(modes), int(nodes%20)*vek.CauchyNodes), t, call)
-		})
-	})
-}
-
 func (x *cauchyCase) checkSums(t *testing.T, c *vektest.Call) {
 	t.Helper()
 	terms, _, _ := x.terms()

@@ -93,27 +93,6 @@ func TestCExpEnds(t *testing.T) {
 	})
 }
 
-func FuzzCExp(f *testing.F) {
-	f.Add(uint64(1), uint8(1), uint8(0))
-	f.Add(uint64(2), uint8(100), uint8(5))
-	f.Fuzz(func(t *testing.T, seed uint64, n, place uint8) {
-		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-			c, r := vektest.NewCall(t), generator(seed)
-			c.Begin(vektest.Placements()[place%17])
-			x, angle := make([]float32, n), make([]float32, n)
-			for i := range x {
-				x[i] = float32(100 * r.NormFloat64())
-				angle[i] = float32(2e4 * (r.Float64() - 0.5))
-			}
-			dRe, dIm, re, im := c.Out(len(x)), c.Out(len(x)), c.In(x), c.In(angle)
-			c.Do(func() { vek.CExp(dRe, dIm, re, im) })
-			for i := range x {
-				checkCExp(t, dRe[i], dIm[i], x[i], cmplx.Rect(1, float64(angle[i])))
-			}
-		})
-	})
-}
-
 func BenchmarkCExp(b *testing.B) {
 	re, im := normals(generator(1), benchLen), normals(generator(2), benchLen)
 	dRe, dIm := make([]float32, benchLen), make([]float32, benchLen)

@@ -58,7 +58,3 @@ func TestCMulConjAddInPlace(t *testing.T) {
 		sameBits(t, "im", bIm, wantIm)
 	})
 }
-
-func FuzzCMul(f *testing.F)        { cmul.Fuzz(f) }
-func FuzzCMulConj(f *testing.F)    { cmulConj.Fuzz(f) }
-func FuzzCMulConjAdd(f *testing.F) { cmulConjAdd.Fuzz(f) }

@@ -59,19 +59,6 @@ func TestEmbed(t *testing.T) {
 	})
 }
 
-func FuzzEmbed(f *testing.F) {
-	f.Add(uint64(1), uint8(16), uint8(24), uint8(3), uint8(0))
-	f.Add(uint64(2), uint8(9), uint8(40), uint8(0), uint8(7))
-	f.Fuzz(func(t *testing.T, seed uint64, channels, length, tokens, place uint8) {
-		e := embedCase{1 + int(channels%70), 1 + int(tokens), int(length), int(place % 4)}
-		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-			c := vektest.NewCall(t)
-			c.Begin(vektest.Placements()[place%17])
-			e.check(t, c, generator(seed))
-		})
-	})
-}
-
 func benchEmbed(b *testing.B, f func(x, table vek.Matrix, ids []int32)) {
 	const tokens = 256
 	x, r := benchTile(1), generator(2)

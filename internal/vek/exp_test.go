@@ -62,12 +62,6 @@ func TestGELUGrad(t *testing.T) { geluGrad.Test(t) }
 func TestGLU(t *testing.T)      { glu.Test(t) }
 func TestGLUGrad(t *testing.T)  { gluGrad.Test(t) }
 
-func FuzzGELU(f *testing.F)      { gelu.Fuzz(f) }
-func FuzzGELUGrad(f *testing.F)  { geluGrad.Fuzz(f) }
-func FuzzGELUSlope(f *testing.F) { geluSlope.Fuzz(f) }
-func FuzzGLU(f *testing.F)       { glu.Fuzz(f) }
-func FuzzGLUGrad(f *testing.F)   { gluGrad.Fuzz(f) }
-
 // broad draws numbers of magnitudes from 1e-4 to about 100.
 func broad(r *rand.Rand, _ int) float32 {
 	return float32(r.NormFloat64() * math.Pow(10, -4+5.5*r.Float64()))

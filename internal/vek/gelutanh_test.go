@@ -25,9 +25,6 @@ var (
 func TestGELUTanh(t *testing.T)      { geluTanh.Test(t) }
 func TestGELUTanhSlope(t *testing.T) { geluTanhSlope.Test(t) }
 
-func FuzzGELUTanh(f *testing.F)      { geluTanh.Fuzz(f) }
-func FuzzGELUTanhSlope(f *testing.F) { geluTanhSlope.Fuzz(f) }
-
 // gate64 returns σ(w), σ(−w) and x·w′ for w = √(8/π)·(x + 0.044715x³).
 func gate64(x float64) (s, rest, slope float64) {
 	c := math.Sqrt(8 / math.Pi)

@@ -288,21 +288,3 @@ func TestWeights(t *testing.T) {
 		})
 	}
 }
-
-func FuzzGemm(f *testing.F) {
-	f.Add(uint64(1), uint16(3), uint16(4), uint16(5), uint8(0), uint8(0))
-	f.Add(uint64(2), uint16(65), uint16(17), uint16(9), uint8(7), uint8(1))
-	f.Add(uint64(3), uint16(2), uint16(90), uint16(70), uint8(3), uint8(16))
-	f.Fuzz(func(t *testing.T, seed uint64, m, n, k uint16, bits, place uint8) {
-		p := product{
-			m: int(m % 100), n: int(n % 100), k: int(k % 100),
-			transA: bits&1 != 0, transB: bits&2 != 0, acc: bits&4 != 0, gap: int(bits>>3) % 5,
-		}
-		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-			c := vektest.NewCall(t)
-			c.Begin(vektest.Placements()[place%17])
-			p.check(t, c, generator(seed))
-			p.checkBias(t, c, generator(seed))
-		})
-	})
-}

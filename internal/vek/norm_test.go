@@ -258,16 +258,3 @@ func TestLayerNormFarFromZero(t *testing.T) {
 		}
 	})
 }
-
-func FuzzLayerNorm(f *testing.F) {
-	f.Add(uint64(1), uint8(3), uint8(17), uint8(2), int8(0), false)
-	f.Add(uint64(2), uint8(40), uint8(70), uint8(0), int8(30), true)
-	f.Fuzz(func(t *testing.T, seed uint64, rows, cols, place uint8, shift int8, alias bool) {
-		n := normCase{rows: 1 + int(rows%80), cols: int(cols), gap: int(place % 5), shift: float32(shift), alias: alias}
-		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-			c := vektest.NewCall(t)
-			c.Begin(vektest.Placements()[place%17])
-			n.check(t, c, generator(seed))
-		})
-	})
-}

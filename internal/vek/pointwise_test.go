@@ -82,15 +82,6 @@ func TestScaleShift(t *testing.T) { scaleShift.Test(t) }
 func TestAxpy(t *testing.T)       { axpy.Test(t) }
 func TestAffineGrad(t *testing.T) { affineGrad.Test(t) }
 
-func FuzzAdd(f *testing.F)        { add.Fuzz(f) }
-func FuzzMul(f *testing.F)        { mul.Fuzz(f) }
-func FuzzPrefetch(f *testing.F)   { prefetch.Fuzz(f) }
-func FuzzFill(f *testing.F)       { fill.Fuzz(f) }
-func FuzzScale(f *testing.F)      { scale.Fuzz(f) }
-func FuzzScaleShift(f *testing.F) { scaleShift.Fuzz(f) }
-func FuzzAxpy(f *testing.F)       { axpy.Fuzz(f) }
-func FuzzAffineGrad(f *testing.F) { affineGrad.Fuzz(f) }
-
 func BenchmarkFill(b *testing.B)  { benchUnary(b, func(dst, _ []float32) { vek.Fill(dst, alpha) }) }
 func BenchmarkScale(b *testing.B) { benchUnary(b, func(dst, x []float32) { vek.Scale(dst, alpha, x) }) }
 func BenchmarkAxpy(b *testing.B)  { benchUnary(b, func(dst, x []float32) { vek.Axpy(dst, alpha, x) }) }
@@ -141,12 +132,6 @@ func TestDot(t *testing.T)            { dot.Test(t) }
 func TestSumSquares(t *testing.T)     { sumSquares.Test(t) }
 func TestCentralSquares(t *testing.T) { centralSquares.Test(t) }
 func TestCentralDot(t *testing.T)     { centralDot.Test(t) }
-
-func FuzzSum(f *testing.F)            { sum.Fuzz(f) }
-func FuzzDot(f *testing.F)            { dot.Fuzz(f) }
-func FuzzCentralDot(f *testing.F)     { centralDot.Fuzz(f) }
-func FuzzCentralSquares(f *testing.F) { centralSquares.Fuzz(f) }
-func FuzzSumSquares(f *testing.F)     { sumSquares.Fuzz(f) }
 
 func BenchmarkSum(b *testing.B) { benchUnary(b, func(dst, x []float32) { dst[0] = vek.Sum(x) }) }
 func BenchmarkSumSquares(b *testing.B) {

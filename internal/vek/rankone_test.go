@@ -97,19 +97,6 @@ func TestRankOneBlock(t *testing.T) {
 	})
 }
 
-func FuzzRankOneBlock(f *testing.F) {
-	f.Add(uint64(1), uint8(1), uint8(1), uint8(1), uint8(0))
-	f.Add(uint64(2), uint8(20), uint8(33), uint8(64), uint8(9))
-	f.Fuzz(func(t *testing.T, seed uint64, channels, modes, samples, place uint8) {
-		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-			call := vektest.NewCall(t)
-			call.Begin(vektest.Placements()[place%17])
-			n := int(samples % 70)
-			newRankOneCase(generator(seed), 1+int(channels%50), int(modes%40), n).check(t, call, n, int(seed%5))
-		})
-	})
-}
-
 // check runs the block in matrices whose strides are larger than their rows by multiples of gap.
 func (x *rankOneCase) check(t *testing.T, c *vektest.Call, samples, gap int) {
 	t.Helper()

@@ -237,17 +237,3 @@ func TestScanFlushesState(t *testing.T) {
 		}
 	})
 }
-
-func FuzzScan(f *testing.F) {
-	f.Add(uint64(1), uint8(1), uint8(1), uint8(0), uint8(0), false, false)
-	f.Add(uint64(2), uint8(70), uint8(65), uint8(5), uint8(9), true, true)
-	f.Fuzz(func(t *testing.T, seed uint64, rows, modes, place, lo uint8, backwards, grad bool) {
-		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-			call := vektest.NewCall(t)
-			call.Begin(vektest.Placements()[place%17])
-			s := newRecurrences(generator(seed), int(rows), int(modes%100))
-			s.backwards, s.grad, s.lo = backwards, grad, min(int(lo), s.hi)
-			s.check(t, call, int(seed%7))
-		})
-	})
-}

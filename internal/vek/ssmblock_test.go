@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
@@ -229,50 +228,5 @@ func TestSSMBlockRestoresDenormals(t *testing.T) {
 		if half := tiny / 2; half != math.SmallestNonzeroFloat32 {
 			t.Errorf("%v / 2 = %v afterwards", tiny, half)
 		}
-	})
-}
-
-// Samples during which states decay through the range of denormal numbers take no longer than loud
-// ones. With denormal numbers they would take tens of times as long, so a wide margin is enough.
-func TestSSMBlockSpeedOfSilence(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures time")
-	}
-	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-		start := newSystems(generator(6), 1, 32)
-		for n := range start.LambdaRe {
-			start.LambdaRe[n], start.LambdaIm[n] = 0.9*start.LambdaRe[n], 0.9*start.LambdaIm[n]
-		}
-		const n = 4096
-		noise, y := normals(generator(7), n), make([]float32, n)
-		fastest := func(x []float32) time.Duration {
-			best := time.Hour
-			for range 20 {
-				s, begin := start.clone(), time.Now()
-				s.run(y, x, n, 0, n)
-				best = min(best, time.Since(begin))
-			}
-			return best
-		}
-		if loud, silent := fastest(noise), fastest(make([]float32, n)); silent > 4*loud {
-			t.Errorf("%d samples of silence take %v, of noise %v", n, silent, loud)
-		}
-	})
-}
-
-func FuzzSSMBlock(f *testing.F) {
-	f.Add(uint64(1), uint8(1), uint8(1), uint16(1), uint8(0), false)
-	f.Add(uint64(2), uint8(3), uint8(32), uint16(129), uint8(5), true)
-	f.Add(uint64(3), uint8(140), uint8(2), uint16(1), uint8(6), true)
-	f.Fuzz(func(t *testing.T, seed uint64, channels, m uint8, n uint16, place uint8, alias bool) {
-		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-			call, r := vektest.NewCall(t), generator(seed)
-			call.Begin(vektest.Placements()[place%17])
-			h, samples := 1+int(channels), int(n%300)
-			if h > 8 {
-				samples %= 10
-			}
-			newSystems(r, h, int(m%70)).check(t, call, normals(r, h*samples), samples, alias)
-		})
 	})
 }

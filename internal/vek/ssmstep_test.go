@@ -64,18 +64,6 @@ func TestSSMStep(t *testing.T) {
 	})
 }
 
-func FuzzSSMStep(f *testing.F) {
-	f.Add(uint64(1), uint8(1), uint8(1), uint8(1), uint8(0), false)
-	f.Add(uint64(2), uint8(3), uint8(32), uint8(12), uint8(5), true)
-	f.Fuzz(func(t *testing.T, seed uint64, channels, modes, count, place uint8, alias bool) {
-		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-			call := vektest.NewCall(t)
-			call.Begin(vektest.Placements()[place%17])
-			checkStep(t, call, seed, 1+int(channels%40), int(modes%70), int(count%20), int(place%3), alias)
-		})
-	})
-}
-
 // An element is one step of one mode of one state.
 func BenchmarkSSMStep(b *testing.B) {
 	const h, m = 128, 32

@@ -62,42 +62,6 @@ func (p Pointwise) check(tb testing.TB) {
 	}
 }
 
-// Fuzz fuzzes the bits of the kernel's inputs, its length and the placements. A kernel that draws
-// its own inputs gets only the NaNs and infinities of the fuzzed ones.
-func (p Pointwise) Fuzz(f *testing.F) {
-	for n := range uint8(40) {
-		raw := []byte{0, 0, 0x80, 0x7f, 0, 0, 0xc0, 0x7f, 1, 0, 0, 0, 0xff, 0xff, 0x7f, 0xff, 0, 0, 0, 0x80,
-			1, 0, 0xc0, 0x7f, 0xff, 0xff, 0xff, 0xff} // several NaNs
-		f.Add(uint64(n), n, n%17, raw[n%7*4:])
-	}
-	f.Fuzz(func(t *testing.T, seed uint64, n, at uint8, raw []byte) {
-		in := make([][]float32, p.Ins)
-		r := rand.New(rand.NewPCG(seed, 0))
-		for a := range in {
-			in[a] = make([]float32, n)
-			for i := range in[a] {
-				in[a][i] = p.draw(r, a)
-				if len(raw) < 4 {
-					continue
-				}
-				if v := floatFrom(raw); (p.Draw == nil || v != v) && math.Float32bits(v) != poison {
-					in[a][i] = v
-				}
-				raw = raw[4:]
-			}
-		}
-		EachLevel(t, func(t *testing.T, _ vek.Level) {
-			for _, alias := range p.aliases() {
-				c := NewCall(t)
-				c.Begin(Placements()[int(at)%len(Placements())])
-				if out, ok := p.call(t, c, in, alias); ok {
-					p.accurate(t, in, out)
-				}
-			}
-		})
-	})
-}
-
 func (p Pointwise) outs() int { return max(p.Outs, 1) }
 
 func (p Pointwise) draw(r *rand.Rand, arg int) float32 {

@@ -59,31 +59,6 @@ func (k Reduction) check(tb testing.TB) {
 	}
 }
 
-// Fuzz fuzzes the kernel's inputs.
-func (k Reduction) Fuzz(f *testing.F) {
-	f.Add(uint8(0), []byte{})
-	f.Add(uint8(5), make([]byte, 400))
-	f.Fuzz(func(t *testing.T, at uint8, raw []byte) {
-		n := len(raw) / 4 / k.Ins
-		in := make([][]float32, k.Ins)
-		for a := range in {
-			in[a] = make([]float32, n)
-			for i := range in[a] {
-				in[a][i], raw = floatFrom(raw), raw[4:]
-			}
-		}
-		EachLevel(t, func(t *testing.T, _ vek.Level) {
-			c := NewCall(t)
-			c.Begin(Placements()[int(at)%len(Placements())])
-			if got, ok := k.call(c, in); ok {
-				if err := k.judge(in, got); err != nil {
-					t.Errorf("%v: %v", in, err)
-				}
-			}
-		})
-	})
-}
-
 func (k Reduction) call(c *Call, in [][]float32) (got float32, ok bool) {
 	args := make([][]float32, k.Ins)
 	for a := range args {
