@@ -105,17 +105,17 @@ func (b *batch) pad(length int) {
 
 // slice returns the examples [lo, hi) of the batch, without memory of its own.
 func (b *batch) slice(lo, hi int) batch {
-	s, row, towers := *b, b.rowLen(), sequencesPer(b.info)
+	s, row, n := *b, b.rowLen(), sequencesPer(b.info)
 	s.members, s.labels, s.outputs, s.column = b.members[lo:hi], b.labels[lo:hi], nil, nil
-	s.Size = towers * (hi - lo)
+	s.Size = n * (hi - lo)
 	if b.Tokens != nil {
-		s.Tokens = b.Tokens[towers*lo*b.Len : towers*hi*b.Len]
+		s.Tokens = b.Tokens[n*lo*b.Len : n*hi*b.Len]
 	}
 	if b.X != nil {
 		s.X = b.X[lo*b.info.Channels*b.Len : hi*b.info.Channels*b.Len]
 	}
 	if b.Lengths != nil {
-		s.Lengths = b.Lengths[towers*lo : towers*hi]
+		s.Lengths = b.Lengths[n*lo : n*hi]
 	}
 	if b.targets != nil {
 		s.targets = b.targets[lo*b.info.Outputs*row : hi*b.info.Outputs*row]

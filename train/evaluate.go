@@ -152,19 +152,19 @@ func (o *EvalOptions) run(ctx context.Context, m *model.Model, net *convmode.Net
 	return tallies, predictions, exchangeTallies(o.exchange, tallies, outputs)
 }
 
-// maxKept bounds the memory in bytes for kernels that Evaluate keeps between batches.
-const maxKept = 256 << 20
+// maxKernels bounds the memory in bytes for kernels that Evaluate keeps between batches.
+const maxKernels = 256 << 20
 
 // sizes returns the options for batches of so many examples. As the weights do not change, the
-// kernels are kept between batches, up to maxKept.
+// kernels are kept between batches, up to maxKernels.
 func (o *EvalOptions) sizes(c model.Config, examples int) convmode.Options {
 	fresh := convmode.Options{MaxBatch: examples * sequencesPer(o.Info), MaxLen: o.Info.MaxLen, Workers: o.Workers, StepScale: o.StepScale}
-	kept := fresh
-	kept.Fixed = true
-	if kept.Memory(c)-fresh.Memory(c) > maxKept {
+	fixed := fresh
+	fixed.Fixed = true
+	if fixed.Memory(c)-fresh.Memory(c) > maxKernels {
 		return fresh
 	}
-	return kept
+	return fixed
 }
 
 // Sample runs a network over the first validation example of a regression with a target per

@@ -81,18 +81,6 @@ func TestEvaluateErrors(t *testing.T) {
 	}
 }
 
-// Kernels are kept between batches if they are small.
-func TestEvaluateKeepsKernels(t *testing.T) {
-	c := model.Default()
-	c.DModel, c.NLayers = 128, 4
-	for length, want := range map[int]bool{1024: true, 16000: true, 65536: false} {
-		o := EvalOptions{Info: dataset.Info{MaxLen: length}, Workers: 2}
-		if got := o.sizes(c, 16); got.Fixed != want || got.MaxBatch != 16 || got.MaxLen != length {
-			t.Errorf("length %d: %+v, expected Fixed %v", length, got, want)
-		}
-	}
-}
-
 // withValue has a value in every example from index from on, and a path for each.
 type withValue struct {
 	shrinking

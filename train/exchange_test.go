@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -200,28 +199,6 @@ func TestResumeOnOtherRanks(t *testing.T) {
 	sameRun(t, "four interruptions", whole, fitTogether(t, 2, again)[0])
 }
 
-// An interrupt of another rank during the validation leaves a checkpoint from before it.
-func TestInterruptedValidationOnRanks(t *testing.T) {
-	whole := fit(t, tiny(t, "train.shards=2"))
-	r := tiny(t, "train.shards=2")
-	for _, err := range together(2, func(e Exchange) error {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		_, err := fitRank(ctx, e, r, func(tr *Trainer) {
-			if e.Rank() == 1 {
-				tr.data.Val = tripwire{tr.data.Val, cancel}
-			}
-		})
-		if !errors.Is(err, ErrInterrupted) {
-			return fmt.Errorf("error %v, expected ErrInterrupted", err)
-		}
-		return nil
-	}) {
-		must.Do(t, err)
-	}
-	sameRun(t, "resumed", whole, fitTogether(t, 2, reload(t, r))[0])
-}
-
 // When a rank is lost within a step, Checkpoint on rank 0 writes the last complete step.
 func TestLostRank(t *testing.T) {
 	whole := fit(t, tiny(t, "train.shards=2"))
@@ -297,8 +274,11 @@ func TestErrorsOfRanks(t *testing.T) {
 		ranks  int
 		want   []any
 	}{
-		"folder":      {func(rank int, r *run) { r.Resume = rank == 0 }, 2, []any{ErrConfig, "contains no run"}},
-		"data":        {func(rank int, r *run) { r.Data = model.Settings{DirKey: ""}; r.data = otherEcho(rank) }, 2, []any{ErrConfig, "differ from those of rank 0"}},
+		"folder": {func(rank int, r *run) { r.Resume = rank == 0 }, 2, []any{ErrConfig, "contains no run"}},
+		"data": {func(rank int, r *run) {
+			r.data = echoData(r.Config)
+			r.data.Train = echo{n: 20, length: 48 - rank, delay: 7}
+		}, 2, []any{ErrConfig, "differ from those of rank 0"}},
 		"ranks":       {func(int, *run) {}, 4, []any{ErrConfig, "train.shards 2: expected at least 4"}},
 		"three ranks": {func(int, *run) {}, 3, []any{ErrConfig, "3 ranks: expected a power of two"}},
 		"no data":     {func(rank int, r *run) { r.data = noVal(rank, r.Config) }, 2, []any{ErrData, "validation set is empty"}},
@@ -338,12 +318,6 @@ type broken struct{ dataset.Set }
 
 func (broken) Example(*dataset.Example, int, int) error { return errors.New("unreadable") }
 
-func otherEcho(rank int) *dataset.Dataset {
-	c := Default()
-	c.Data = model.Settings{"length": int64(48 - rank), "delay": int64(7), "train_size": int64(20), "eval_size": int64(6)}
-	return echoData(c)
-}
-
 func noVal(rank int, c Config) *dataset.Dataset {
 	d := echoData(c)
 	if rank == 1 {
@@ -367,56 +341,56 @@ func TestRanksOfUnequalLengths(t *testing.T) {
 		return list
 	}
 	data := must.Get(dataset.FromSlices(info, split(0), split(3), split(5)))(t)
-	for _, sized := range []bool{true, false} {
-		r := tiny(t, "train.shards=4", "train.batch=8", "train.epochs=4", "model.pool=mean", "optim.lr=0.001")
-		r.data = data
-		r.Config.Data = model.Settings{}
-		r.Config.Task = ""
-		if !sized {
-			own := *data
-			own.Train = struct{ dataset.Set }{data.Train}
-			r.data = &own
-		}
-		one := fit(t, r)
-		r.Out = filepath.Join(t.TempDir(), "run")
-		all := fitTogether(t, 4, r)
-		sameWeights(t, fmt.Sprintf("sized %t", sized), one.model.Weights, all[0].model.Weights)
-		sameWeights(t, fmt.Sprintf("sized %t, best", sized), one.best.Weights, all[2].best.Weights)
-		must.Equal(t, all[2].Test().Loss, one.Test().Loss, "test loss")
-	}
+	r := tuned(t, data, "train.shards=4", "train.batch=8", "optim.lr=0.001")
+	one := fit(t, r)
+	r.Out = filepath.Join(t.TempDir(), "run")
+	all := fitTogether(t, 4, r)
+	sameWeights(t, "last", one.model.Weights, all[0].model.Weights)
+	sameWeights(t, "best", one.best.Weights, all[2].best.Weights)
+	must.Equal(t, all[2].Test().Loss, one.Test().Loss, "test loss")
 }
 
-// Checkpoints that another goroutine writes at any time are those of complete steps.
+// Checkpoints that another goroutine writes at any time, also when a rank is stopped during the
+// validation, are those of complete steps.
 func TestCheckpointDuringFit(t *testing.T) {
+	whole := fit(t, tiny(t, "train.shards=2"))
 	r := tiny(t, "train.shards=2")
 	var seen []int
 	for _, err := range together(2, func(e Exchange) error {
-		stop, done := make(chan struct{}), make(chan error, 1)
-		_, err := fitRank(t.Context(), e, r, func(tr *Trainer) {
-			go func() {
-				defer close(done)
-				for {
-					select {
-					case <-stop:
+		var wait sync.WaitGroup
+		defer wait.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		_, err := fitRank(ctx, e, r, func(tr *Trainer) {
+			if e.Rank() == 1 {
+				tr.data.Val = tripwire{tr.data.Val, func() {
+					if tr.Step() == 10 {
+						cancel()
+					}
+				}}
+				return
+			}
+			wait.Go(func() {
+				for ctx.Err() == nil {
+					err := tr.Checkpoint()
+					s, e := diskState(tr.run.path(checkpointFile))
+					if err := errors.Join(err, e); err != nil {
+						t.Error(err)
 						return
-					default:
 					}
-					if err := tr.Checkpoint(); err != nil {
-						done <- err
-						return
-					}
-					if s, err := diskState(tr.run.path(checkpointFile)); err == nil && tr.run.Dir != "" {
-						seen = append(seen, s.Step)
-					}
+					seen = append(seen, s.Step)
 				}
-			}()
+			})
 		})
-		close(stop)
-		return errors.Join(err, <-done)
+		if !errors.Is(err, ErrInterrupted) {
+			return fmt.Errorf("error %v, expected ErrInterrupted", err)
+		}
+		return nil
 	}) {
 		must.Do(t, err)
 	}
 	if !slices.IsSorted(seen) {
 		t.Errorf("steps %v, expected them to rise", seen)
 	}
+	sameRun(t, "resumed", whole, fitTogether(t, 2, reload(t, r))[0])
 }

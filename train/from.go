@@ -57,11 +57,11 @@ func (t *Trainer) firstModel(c model.Config, from *model.Model) (*model.Model, e
 	if err := t.checkFrom(c, from); err != nil {
 		return nil, err
 	}
-	t.kept = keptOutputs(&from.Meta, from.Config.DOutput, t.data.Info)
-	if slices.Contains(t.cfg.Optim.Freeze, "decoder") && slices.Contains(t.kept, -1) {
+	t.fromOutputs = matchOutputs(&from.Meta, from.Config.DOutput, t.data.Info)
+	if slices.Contains(t.cfg.Optim.Freeze, "decoder") && slices.Contains(t.fromOutputs, -1) {
 		return nil, configErrorf("optim.freeze: the decoder has outputs that the model does not have (%s), which must learn", t.newOutputs())
 	}
-	m, err := from.WithOutputs(t.kept, t.cfg.Seed)
+	m, err := from.WithOutputs(t.fromOutputs, t.cfg.Seed)
 	if err != nil {
 		return nil, configError{err}
 	}
@@ -124,23 +124,23 @@ func (t *Trainer) checkFrom(c model.Config, from *model.Model) error {
 	return nil
 }
 
-// keptOutputs returns, for every output of the data, the index of the model's output with the same
+// matchOutputs returns, for every output of the data, the index of the model's output with the same
 // label or target, or −1. If the outputs have no names and the model has as many, they correspond
 // in their order.
-func keptOutputs(m *model.Meta, outputs int, info dataset.Info) []int {
-	kept := make([]int, info.Outputs)
+func matchOutputs(m *model.Meta, outputs int, info dataset.Info) []int {
+	match := make([]int, info.Outputs)
 	there, here := outputNames(m.Labels, m.Series), outputNames(info.Labels, info.Series)
-	for o := range kept {
+	for o := range match {
 		switch {
 		case there != nil && here != nil:
-			kept[o] = slices.Index(there, here[o])
+			match[o] = slices.Index(there, here[o])
 		case outputs == info.Outputs && len(m.Labels) == 0:
-			kept[o] = o
+			match[o] = o
 		default:
-			kept[o] = -1
+			match[o] = -1
 		}
 	}
-	return kept
+	return match
 }
 
 // outputNames returns the names of a network's outputs, or nil.
@@ -155,7 +155,7 @@ func outputNames(labels []string, s *model.Series) []string {
 func (t *Trainer) newOutputs() string {
 	names := outputNames(t.data.Labels, t.data.Series)
 	var list []string
-	for o, row := range t.kept {
+	for o, row := range t.fromOutputs {
 		switch {
 		case row >= 0:
 		case o < len(names):
@@ -169,11 +169,11 @@ func (t *Trainer) newOutputs() string {
 
 // describeFrom returns the part of Describe that says which weights are those of a model.
 func (t *Trainer) describeFrom() string {
-	if t.kept == nil {
+	if t.fromOutputs == nil {
 		return ""
 	}
 	fresh := 0
-	for _, row := range t.kept {
+	for _, row := range t.fromOutputs {
 		if row < 0 {
 			fresh++
 		}
@@ -181,7 +181,7 @@ func (t *Trainer) describeFrom() string {
 	if fresh == 0 {
 		return " of a trained model"
 	}
-	return fmt.Sprintf(" of a trained model except for %d of %s", fresh, count(len(t.kept), "output"))
+	return fmt.Sprintf(" of a trained model except for %d of %s", fresh, count(len(t.fromOutputs), "output"))
 }
 
 // moments are the means and standard deviations of a run that started from a model.
@@ -198,8 +198,8 @@ func (t *Trainer) setMoments(from *model.Meta) {
 	to := &t.model.Meta
 	to.InputMean, to.InputStd = from.InputMean, from.InputStd
 	if len(from.TargetMean)+len(to.TargetMean) > 0 {
-		mean, std := make([]float32, len(t.kept)), make([]float32, len(t.kept))
-		for o, row := range t.kept {
+		mean, std := make([]float32, len(t.fromOutputs)), make([]float32, len(t.fromOutputs))
+		for o, row := range t.fromOutputs {
 			if row < 0 {
 				std[o], mean[o] = to.OutputScale(o)
 			} else {

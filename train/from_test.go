@@ -14,7 +14,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -131,39 +130,6 @@ func TestFromResume(t *testing.T) {
 }
 
 func start2(t *testing.T, r run) (*Trainer, error) { return start(t.Context(), r) }
-
-// A network from PyTorch, whose SSMs no scheme initialises, is trained further and resumed.
-func TestFromImported(t *testing.T) {
-	m := must.Get(model.ImportPyTorch("../internal/golden/testdata/import-v4-zoh-exp-uni.pth", model.ImportOptions{
-		Disc: ssm.ZOH, Step: model.StepExp,
-	}))(t)
-	var list []dataset.Example
-	draw := random.New(4, random.Signal, 0, 0)
-	for i := range 8 {
-		e := dataset.Example{Label: i % 3}
-		for l := range 2 * 24 {
-			e.X = append(e.X, float32(draw.Normal(uint64(48*i+l))))
-		}
-		list = append(list, e)
-	}
-	data := must.Get(dataset.FromSlices(dataset.Info{Channels: 2, Labels: []string{"a", "b", "c"}}, list, list, nil))(t)
-	r := run{Config: Default(), Out: filepath.Join(t.TempDir(), "run"), From: m, data: data}
-	r.SetFrom(m)
-	r.Train.Batch, r.Train.Epochs = 4, 2
-	first := newTrainer(t, r)
-	ctx, cancel := context.WithCancel(t.Context())
-	first.reporter = stopAt(3, cancel)
-	if err := first.Fit(ctx); !errors.Is(err, ErrInterrupted) {
-		t.Fatal(err)
-	}
-	first.Close()
-	if slices.Equal(first.model.Weights.Layers[0].Freq, m.Weights.Layers[0].Freq) {
-		t.Error("the poles did not move")
-	}
-	again := reload(t, r)
-	again.From = nil
-	must.Equal(t, fit(t, again).Step(), 4, "steps")
-}
 
 // Frozen groups keep every bit, their running statistics too, and their moments stay 0; others
 // move.

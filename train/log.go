@@ -1,7 +1,6 @@
 package train
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -45,31 +44,23 @@ func (r *Run) appendLog(v any) (err error) {
 	return nil
 }
 
-// maxLogLine bounds the bytes of a line of metrics.jsonl.
-const maxLogLine = 64 << 10
+// maxLog bounds the bytes of metrics.jsonl: about 100,000 epochs.
+const maxLog = 64 << 20
 
 // parseLog returns the lines of the first epochs of a log, by epoch. It leaves out what is not such
 // a line.
-func parseLog(r io.Reader, epochs int) (map[int][]byte, error) {
+func parseLog(text []byte, epochs int) map[int][]byte {
 	lines := map[int][]byte{}
-	in := bufio.NewReaderSize(r, maxLogLine)
-	for whole := true; ; { // the next bytes begin a line
-		line, err := in.ReadSlice('\n')
-		if err == io.EOF {
-			return lines, nil
-		}
-		if err != nil && err != bufio.ErrBufferFull {
-			return nil, err
-		}
+	for line := range bytes.Lines(text) {
 		var m struct {
 			Metrics
 			Split string
 		}
-		if whole && err == nil && json.Unmarshal(line, &m) == nil && m.Split == "" && m.Epoch >= 1 && m.Epoch <= epochs {
-			lines[m.Epoch] = bytes.Clone(line)
+		if bytes.HasSuffix(line, []byte("\n")) && json.Unmarshal(line, &m) == nil && m.Split == "" && m.Epoch >= 1 && m.Epoch <= epochs {
+			lines[m.Epoch] = line
 		}
-		whole = err == nil
 	}
+	return lines
 }
 
 // restoreLog removes from metrics.jsonl what is not of the first epochs: later ones, the test and
@@ -79,17 +70,12 @@ func (r *Run) restoreLog(epochs int, best *Metrics) (lost int, err error) {
 	if r.Dir == "" {
 		return 0, nil
 	}
-	path := r.path(metricsFile)
-	lines := map[int][]byte{}
-	f, err := r.files.Open(path)
+	old, err := r.files.ReadFile(r.path(metricsFile), maxLog)
 	missing := errors.Is(err, fs.ErrNotExist)
-	if err == nil {
-		lines, err = parseLog(f, epochs)
-		f.Close()
-	}
 	if err != nil && !missing {
 		return 0, fmt.Errorf("train: %w", err)
 	}
+	lines := parseLog(old, epochs)
 	lost = epochs - len(lines)
 	if best != nil && lines[best.Epoch] == nil {
 		line, err := json.Marshal(best)
@@ -98,16 +84,16 @@ func (r *Run) restoreLog(epochs int, best *Metrics) (lost int, err error) {
 		}
 		lines[best.Epoch] = append(line, '\n')
 	}
-	var kept []byte
+	var text []byte
 	for _, epoch := range slices.Sorted(maps.Keys(lines)) {
-		kept = append(kept, lines[epoch]...)
+		text = append(text, lines[epoch]...)
 	}
-	if missing && len(kept) == 0 {
+	if missing && len(text) == 0 {
 		return lost, nil
 	}
 	// Also if nothing changes: if the last sync failed, the old lines may never reach the disk.
 	return lost, r.replace(metricsFile, func(w io.Writer) error {
-		_, err := w.Write(kept)
+		_, err := w.Write(text)
 		return err
 	})
 }

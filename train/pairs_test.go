@@ -1,9 +1,7 @@
 package train
 
 import (
-	"math"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -33,8 +31,7 @@ func pairs(part, n int) (all []dataset.Example) {
 	return all
 }
 
-// A network of pairs learns to compare. The output for a pair does not depend on the others of its
-// batch.
+// A network of pairs learns to compare.
 func TestPairs(t *testing.T) {
 	c := run{Config: preset(t, "retrieval"), Out: filepath.Join(t.TempDir(), "run")}
 	for _, s := range []string{
@@ -51,26 +48,6 @@ func TestPairs(t *testing.T) {
 	m := run.Best()
 	if !m.Config.Pairs || m.Meta.Labels[1] != "linked" {
 		t.Errorf("configuration %+v, labels %q", m.Config, m.Meta.Labels)
-	}
-	var predictions [2][]Prediction
-	for i, batch := range []int{1, 7} {
-		must.Get(Evaluate(t.Context(), m, run.data.Val, EvalOptions{Info: run.data.Info, Batch: batch, Each: func(p Prediction) error {
-			predictions[i] = append(predictions[i], p)
-			return nil
-		}}))(t)
-	}
-	if len(predictions[0]) != 40 || len(predictions[1]) != 40 {
-		t.Fatalf("%d and %d predictions of 40 pairs", len(predictions[0]), len(predictions[1]))
-	}
-	for i, p := range predictions[0] {
-		q := predictions[1][i]
-		must.Equal(t, p.Index, q.Index, "index of pair %d alone and in a batch", i)
-		must.Equal(t, p.Class, q.Class, "class of pair %d alone and in a batch", i)
-		if slices.ContainsFunc([]int{0, 1}, func(k int) bool {
-			return math.Abs(float64(p.Logits[k]-q.Logits[k])) > 1e-4*(1+math.Abs(float64(p.Logits[k])))
-		}) {
-			t.Errorf("pair %d alone: %v, in a batch: %v", i, p.Logits, q.Logits)
-		}
 	}
 	if _, err := Evaluate(t.Context(), m, ramps{3, -1}, EvalOptions{Info: rampInfo}); err == nil {
 		t.Error("a task of single sequences was evaluated")

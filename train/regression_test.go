@@ -104,18 +104,3 @@ func checkStream(t *testing.T, m *model.Model, tr *Trainer, predictions []Predic
 		}
 	}
 }
-
-// A model without a target mean, such as an imported one, has outputs in the
-// target's unit.
-func TestRegressionWithoutTargetMean(t *testing.T) {
-	tr := newTrainer(t, temperatures(t))
-	m := tr.model
-	weight, bias := m.OutputDecoder()
-	scaled := must.Get(Evaluate(t.Context(), m, tr.data.Val, EvalOptions{Info: tr.Info()}))(t)
-	m.Weights.DecoderWeight, m.Weights.DecoderBias = weight, bias
-	m.Meta.TargetMean, m.Meta.TargetStd = nil, nil
-	plain, err := Evaluate(t.Context(), m, tr.data.Val, EvalOptions{Info: tr.Info()})
-	if err != nil || math.Abs(plain.RMSE/scaled.RMSE-1) > 1e-4 || plain.BaselineRMSE < 900 {
-		t.Errorf("%+v, expected the RMSE of %+v and a baseline that predicts 0; error %v", plain, scaled, err)
-	}
-}

@@ -20,7 +20,7 @@ import (
 // The reasons for which a run ends early.
 var (
 	ErrInterrupted = errors.New("interrupted") // the context was cancelled; if there is a run folder, Fit has written a checkpoint
-	ErrDiverged    = errors.New("diverged")    // NaN or infinite loss or weight; the last checkpoint is kept
+	ErrDiverged    = errors.New("diverged")    // NaN or infinite loss or weight; the last checkpoint stays
 )
 
 // Options are the options of New. With the zero value there is no run folder, and nothing is
@@ -53,22 +53,22 @@ type Options struct {
 
 // Trainer is a run: its data, network, optimiser and folder. One goroutine at a time may use it.
 type Trainer struct {
-	cfg       Config
-	run       Run
-	data      *dataset.Dataset
-	kept      []int // with Options.From: for each output, that of the model with the same name, or −1
-	model     *model.Model
-	best      *model.Model // of the best epoch
-	partition partition
-	optim     *optim.AdamW
-	lengths   []int // of the training examples; zeros where they are not known in advance
-	plan      plan
-	state     state
-	test      *Result
-	reporter  Reporter
-	saved     func() error // Options.Saved
-	evaluated func()       // Options.Evaluated
-	warnings  []string
+	cfg         Config
+	run         Run
+	data        *dataset.Dataset
+	fromOutputs []int // with Options.From: for each output, that of the model with the same name, or −1
+	model       *model.Model
+	best        *model.Model // of the best epoch
+	partition   partition
+	optim       *optim.AdamW
+	lengths     []int // of the training examples; zeros where they are not known in advance
+	plan        plan
+	state       state
+	test        *Result
+	reporter    Reporter
+	saved       func() error // Options.Saved
+	evaluated   func()       // Options.Evaluated
+	warnings    []string
 
 	fingerprint fingerprint // of the data
 
