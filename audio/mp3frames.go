@@ -22,9 +22,9 @@ type mp3Frames struct {
 
 	frame     [1 << 11]byte
 	reservoir []byte // main data of earlier frames, at least the last 511 bytes where there are so many
-	held      []byte // the frame to deliver next, whose free end may hold data of the one after it
-	used      int    // number of bytes of held in use
-	out       []byte // of held frames, not delivered yet
+	pending   []byte // the frame to deliver next, whose free end may hold data of the one after it
+	used      int    // number of bytes of pending in use
+	out       []byte // whole frames, not delivered yet
 }
 
 // maxJunk is the number of bytes that are searched for the next frame, for example in a tag between
@@ -92,7 +92,7 @@ func (m *mp3Frames) Read(dst []byte) (int, error) {
 		if frame, m.err = m.read(); m.err == nil {
 			m.err = m.repack(frame)
 		} else {
-			m.out, m.held = append(m.out, m.held...), nil
+			m.out, m.pending = append(m.out, m.pending...), nil
 		}
 	}
 	n := copy(dst, m.out)
@@ -125,16 +125,16 @@ func (m *mp3Frames) repack(frame []byte) error {
 	}
 	data := m.reservoir[from : from+size]
 	full, early := h.largestSlot(), 0
-	if m.held != nil {
-		early = min(len(m.held)-m.used, h.maxBegin())
+	if m.pending != nil {
+		early = min(len(m.pending)-m.used, h.maxBegin())
 	}
 	if frame[3]>>6 == 1 && frame[3]&0x20 != 0 {
 		spare := early + full - len(data) - min(len(m.reservoir)-from-size, h.maxBegin()) // bytes that later frames do not need
 		data = h.extendShort(side, data, 8*spare)
 	}
-	if m.held != nil {
-		copy(m.held[len(m.held)-early:], data)
-		m.out = append(m.out, m.held...)
+	if m.pending != nil {
+		copy(m.pending[len(m.pending)-early:], data)
+		m.out = append(m.out, m.pending...)
 	}
 	h.setBegin(side, early)
 	data = data[min(early, len(data)):]
@@ -145,7 +145,7 @@ func (m *mp3Frames) repack(frame []byte) error {
 	next := []byte{frame[0], frame[1] | 1, frame[2]&0x0c | 14<<4 | 1<<1, frame[3]}
 	next = append(append(next, side...), data...)
 	m.used = len(next)
-	m.held = append(next, make([]byte, full-len(data))...)
+	m.pending = append(next, make([]byte, full-len(data))...)
 	m.reservoir = m.reservoir[:copy(m.reservoir, m.reservoir[max(len(m.reservoir)-h.maxBegin(), 0):])]
 	return nil
 }

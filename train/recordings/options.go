@@ -100,8 +100,8 @@ const (
 	maxStreams       = 1 << 24
 )
 
-// Validate returns an error for the first invalid field, which it names in words: "other share" for
-// OtherShare.
+// Validate returns an error for the first invalid field, which it names in words: "reverb time" for
+// ReverbTime.
 func (o StreamOptions) Validate() error {
 	if err := o.validate(); err != nil {
 		return fmt.Errorf("stream options: %w", err)
@@ -127,25 +127,15 @@ func (o *StreamOptions) validate() error {
 	if o.MaxBytes < 1 {
 		return fmt.Errorf("max bytes %d, expected at least 1", o.MaxBytes)
 	}
-	for _, f := range []struct {
-		name      string
-		v         float64
-		low, high float64
-	}{
-		{"length in seconds", o.Length, 0.1, maxStreamSeconds},
-		{"other share", o.OtherShare, 0, 1}, {"fragment share", o.FragmentShare, 0, 1},
-		{"sound share", o.SoundShare, 0, 1}, {"embedded share", o.EmbeddedShare, 0, 1},
-		{"other share + fragment share + sound share + embedded share", o.OtherShare + o.FragmentShare + o.SoundShare + o.EmbeddedShare, 0, 1},
-		{"empty share", o.EmptyShare, 0, 1}, {"wordless share", o.WordlessShare, 0, 1},
-		{"empty share + wordless share", o.EmptyShare + o.WordlessShare, 0, 1},
-		{"whole", o.Whole, 0, 1}, {"reverb share", o.ReverbShare, 0, 1}, {"filter share", o.FilterShare, 0, 1}, {"noise free", o.NoiseFree, 0, 1},
-		{"recorded share", o.RecordedShare, 0, 1}, {"music share", o.MusicShare, 0, 1}, {"babble share", o.BabbleShare, 0, 1},
-		{"recorded share + music share + babble share", o.RecordedShare + o.MusicShare + o.BabbleShare, 0, 1},
-		{"label from", o.LabelFrom, 0, 1}, {"label latest", o.LabelLatest, 0, maxStreamSeconds},
-		{"label hold", o.LabelHold, 0, 10}, {"unscored", o.Unscored, 0, 10},
+	if !(o.Length >= 0.1 && o.Length <= maxStreamSeconds) {
+		return fmt.Errorf("length in seconds %v, expected 0.1 … %v", o.Length, maxStreamSeconds)
+	}
+	for _, sum := range []float64{
+		o.OtherShare + o.FragmentShare + o.SoundShare + o.EmbeddedShare, o.EmptyShare + o.WordlessShare,
+		o.RecordedShare + o.MusicShare + o.BabbleShare, o.ReverbShare, o.FilterShare, o.NoiseFree, o.Whole, o.LabelFrom,
 	} {
-		if !(f.v >= f.low && f.v <= f.high+1e-9) {
-			return fmt.Errorf("%s %v, expected %v … %v", f.name, f.v, f.low, f.high)
+		if !(sum >= 0 && sum <= 1+1e-9) {
+			return fmt.Errorf("shares, or sums of shares that exclude each other, of %v, expected 0 … 1", sum)
 		}
 	}
 	for _, f := range []struct {

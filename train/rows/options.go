@@ -46,9 +46,6 @@ type Options struct {
 	// 64.
 	Window, Context int
 	Seed            uint64
-	// DeviationWindow is the time constant in rows of the running deviation of anomaly scores;
-	// default 256.
-	DeviationWindow int
 }
 
 // Check returns an error for the first option that is invalid whatever the data are.
@@ -75,13 +72,11 @@ func (o *Options) check() error {
 		return errors.New("regression: no targets, expected the names of the columns with the numbers of a series")
 	case o.forecasts() && o.Missing == model.MissingInterpolate:
 		return fmt.Errorf("missing %q: an interpolation uses later values, which a forecast does not know: expected %q", o.Missing, model.MissingPrevious)
-	case o.DeviationWindow != 0 && o.Mode != model.SeriesAnomaly:
-		return fmt.Errorf("deviation window %d: an option of mode %s; the mode is %s", o.DeviationWindow, model.SeriesAnomaly, o.Mode)
 	}
 	for _, s := range []struct {
 		key   string
 		value int
-	}{{"horizon", o.Horizon}, {"season", o.Season}, {"window", o.Window}, {"context", o.Context}, {"deviation window", o.DeviationWindow}} {
+	}{{"horizon", o.Horizon}, {"season", o.Season}, {"window", o.Window}, {"context", o.Context}} {
 		if s.value != 0 && !o.forecasts() {
 			return fmt.Errorf("%s %d: an option of the modes %s and %s; the mode is %s", s.key, s.value, model.SeriesForecast, model.SeriesAnomaly, o.Mode)
 		}
@@ -113,9 +108,6 @@ func (o *Options) resolve(columns []string, longest int) error {
 	o.Horizon = cmp.Or(o.Horizon, 1)
 	o.Window = cmp.Or(o.Window, min(max(longest/4, 16), 512))
 	o.Context = cmp.Or(o.Context, max(o.Season, 64))
-	if o.Mode == model.SeriesAnomaly {
-		o.DeviationWindow = cmp.Or(o.DeviationWindow, 256)
-	}
 	return nil
 }
 

@@ -85,6 +85,9 @@ type seriesData struct {
 	fill    []float32         // what replaces the missing values of a channel before its first known value
 }
 
+// deviationWindow is the time constant in rows of the running deviation of anomaly scores.
+const deviationWindow = 256
+
 // newSeriesData returns the data set of records, which it keeps.
 func newSeriesData(records []record, columns []string, opt Options) (*dataset.Dataset, error) {
 	longest := 0
@@ -101,7 +104,10 @@ func newSeriesData(records []record, columns []string, opt Options) (*dataset.Da
 	s.info = dataset.Info{Channels: len(columns), ChannelNames: columns, Regression: opt.Mode != model.SeriesClassification, PerPosition: opt.forecasts()}
 	s.info.Series = &model.Series{
 		Mode: opt.Mode, Columns: columns, Targets: opt.Targets, Missing: opt.Missing,
-		Horizon: opt.Horizon, Season: opt.Season, Window: opt.DeviationWindow,
+		Horizon: opt.Horizon, Season: opt.Season,
+	}
+	if opt.Mode == model.SeriesAnomaly {
+		s.info.Series.Window = deviationWindow
 	}
 	if opt.Mode == model.SeriesClassification {
 		s.info.Series.Targets = nil

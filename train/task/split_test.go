@@ -8,9 +8,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/testfiles"
-	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train"
-	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 // Load reads only the recordings of the requested split: the others are not sound files here.
@@ -55,14 +53,5 @@ func TestLoadStops(t *testing.T) {
 	}})
 	if !errors.Is(err, train.ErrInterrupted) || calls != 1 {
 		t.Errorf("error %v after %d recordings, expected train.ErrInterrupted after 1", err, calls)
-	}
-}
-
-func TestEncoder(t *testing.T) {
-	if kind, n := (dataset.Info{Channels: 3, Vocab: 9}).Encoder(); kind != model.EncoderLinear || n != 3 {
-		t.Errorf("three channels: %s of %d", kind, n)
-	}
-	if kind, n := (dataset.Info{Vocab: 9}).Encoder(); kind != model.EncoderEmbedding || n != 9 {
-		t.Errorf("nine tokens: %s of %d", kind, n)
 	}
 }

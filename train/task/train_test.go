@@ -2,7 +2,6 @@ package task
 
 import (
 	"math"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -86,38 +85,5 @@ func TestSummary(t *testing.T) {
 			m = train.Metrics{ValAccuracy: &accuracy}
 		}
 		must.Equal(t, must.Get(Lookup(name))(t).Summary(m.Result()), want, "summary of %s", name)
-	}
-}
-
-// A run in a folder and one without a folder give the same model.
-func TestWithoutFolder(t *testing.T) {
-	tk := must.Get(Lookup("delay"))(t)
-	c := tk.Preset()
-	for _, s := range []string{
-		"data.length=64", "data.delay=9", "data.train_size=16", "data.eval_size=4", "ssm.d_state=4", "train.batch=4", "train.epochs=2", "threads=1",
-	} {
-		must.Do(t, c.Set(s))
-	}
-	fit := func(opt train.Options) *train.Trainer {
-		data := must.Get(tk.Load(t.Context(), From(c)))(t)
-		tr := must.Get(train.New(t.Context(), c, data, opt))(t)
-		defer tr.Close()
-		if tr.Best() != nil || tr.BestEpoch() != nil {
-			t.Errorf("before training the best epoch is %+v, expected none", tr.BestEpoch())
-		}
-		must.Do(t, tr.Fit(t.Context()))
-		return tr
-	}
-	t.Chdir(t.TempDir())
-	memory := fit(train.Options{})
-	must.Equal(t, len(must.Get(filepath.Glob("*"))(t)), 0, "files that were written")
-	folder := fit(train.Options{Dir: "run"})
-	if a, b := memory.Best().Hash(), folder.Best().Hash(); a != b {
-		t.Error("without a folder the weights differ")
-	}
-	again := must.Get(train.New(t.Context(), c, must.Get(tk.Load(t.Context(), From(c)))(t), train.Options{Dir: "run", Resume: true}))(t)
-	defer again.Close()
-	if again.Best().Hash() != memory.Best().Hash() || again.BestEpoch().Epoch != memory.BestEpoch().Epoch {
-		t.Error("a finished run that is resumed has another best model")
 	}
 }
