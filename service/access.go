@@ -36,39 +36,12 @@ func (s *Server) check(r *http.Request) error {
 // authorized reports whether a request has the token, if one is required. The comparison takes the
 // same time for every token. Load balancers ask for the health without a token.
 func (s *Server) authorized(r *http.Request) bool {
-	if s.opt.Token == "" || r.URL.Path == "/healthz" || isPreflight(r) {
+	if s.opt.Token == "" || r.URL.Path == "/healthz" {
 		return true
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	got, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(s.opt.Token))
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && strings.EqualFold(scheme, "Bearer")
-}
-
-// isPreflight reports whether a browser asks which requests a page of another origin may make.
-func isPreflight(r *http.Request) bool {
-	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
-}
-
-// allowPage lets pages of the origins in Options.Origins read the response. It reports whether the
-// request is a preflight of such a page.
-func (s *Server) allowPage(w http.ResponseWriter, r *http.Request) (preflight bool) {
-	origin := r.Header.Get("Origin")
-	if !slices.Contains(s.opt.Origins, origin) {
-		return false
-	}
-	h := w.Header()
-	h.Set("Access-Control-Allow-Origin", origin)
-	h.Set("Access-Control-Expose-Headers", "Stream-Id, Retry-After")
-	h.Add("Vary", "Origin")
-	return isPreflight(r)
-}
-
-// allowRequests responds to a preflight.
-func allowRequests(w http.ResponseWriter) {
-	h := w.Header()
-	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type")
-	w.WriteHeader(http.StatusNoContent)
 }
 
 // servesHost reports whether a Host header names this server. With DNS rebinding a page makes the

@@ -112,24 +112,45 @@ func (f *Folder) path(stream string) string {
 	return filepath.Join(f.dir, hex.EncodeToString([]byte(stream))+suffix)
 }
 
-// reserve locks the files of a stream until the caller calls release. It is an error if the stream
-// does not have the revision.
-func (f *Folder) reserve(stream string, revision uint64) (old folderEntry, release func(), err error) {
+// reserve locks the files of a stream until the caller calls release, with the result of its
+// operation. The stream then has the entry e, or none if that is zero. It is an error if the stream
+// does not have the revision, or if e does not fit.
+func (f *Folder) reserve(stream string, revision uint64, e folderEntry) (release func(failed error) uint64, err error) {
 	busy := &f.busy[maphash.String(f.seed, stream)%uint64(len(f.busy))]
 	busy.Lock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	old = f.list[stream]
+	more := e.size - f.list[stream].size
 	switch {
 	case f.closed:
 		err = fs.ErrClosed
-	case old.revision != revision:
+	case f.list[stream].revision != revision:
 		err = ErrRevision
-	default:
-		return old, busy.Unlock, nil
+	case more > 0 && f.total+more > f.max:
+		err = fmt.Errorf("%s: the snapshots would have more than %d bytes", f.dir, f.max)
 	}
-	busy.Unlock()
-	return old, nil, err
+	if err != nil {
+		busy.Unlock()
+		return nil, err
+	}
+	f.total += more
+	return func(failed error) uint64 {
+		defer busy.Unlock()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if failed != nil {
+			f.total -= more
+			return 0
+		}
+		if e == (folderEntry{}) {
+			delete(f.list, stream)
+			return 0
+		}
+		f.last++
+		e.revision = f.last
+		f.list[stream] = e
+		return f.last
+	}, nil
 }
 
 // Get implements Store.
@@ -151,57 +172,32 @@ func (f *Folder) Get(_ context.Context, stream string) ([]byte, uint64, error) {
 
 // Put implements Store.
 func (f *Folder) Put(_ context.Context, stream string, snapshot []byte, revision uint64) (uint64, error) {
-	old, release, err := f.reserve(stream, revision)
+	release, err := f.reserve(stream, revision, folderEntry{size: int64(len(snapshot)), saved: time.Now()})
 	if err != nil {
 		return 0, err
-	}
-	defer release()
-	e := folderEntry{size: int64(len(snapshot)), saved: time.Now()}
-	if !f.grow(e.size - old.size) {
-		return 0, fmt.Errorf("%s: the snapshots would have more than %d bytes", f.dir, f.max)
 	}
 	err = f.files.Write(f.path(stream), 0o600, func(w io.Writer) error {
 		_, err := w.Write(snapshot)
 		return err
 	})
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err != nil {
-		f.total -= e.size - old.size
-		return 0, err
-	}
-	f.last++
-	e.revision = f.last
-	f.list[stream] = e
-	return e.revision, nil
-}
-
-// grow counts bytes, which may be negative. It reports whether the limit allows them.
-func (f *Folder) grow(bytes int64) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if bytes > 0 && f.total+bytes > f.max {
-		return false
-	}
-	f.total += bytes
-	return true
+	return release(err), err
 }
 
 // Delete implements Store.
 func (f *Folder) Delete(_ context.Context, stream string, revision uint64) error {
-	old, release, err := f.reserve(stream, revision)
+	release, err := f.reserve(stream, revision, folderEntry{})
 	if err != nil {
 		return err
 	}
-	defer release()
-	if err := f.files.Remove(f.path(stream)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	err = f.files.Remove(f.path(stream))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
-	f.grow(-old.size)
-	f.mu.Lock()
-	delete(f.list, stream)
-	f.mu.Unlock()
-	return f.files.SyncFolder(f.dir) // otherwise the stream might return after a power cut
+	release(err)
+	if err == nil {
+		err = f.files.SyncFolder(f.dir) // otherwise the stream might return after a power cut
+	}
+	return err
 }
 
 // List implements Store.

@@ -29,8 +29,8 @@ type Options struct {
 	// and IP addresses.
 	Hosts []string
 
-	// Origins are those whose pages may use this server, such as https://app.example, in addition
-	// to its own.
+	// Origins are those whose pages may send requests, such as https://app.example, in addition to
+	// this server's own.
 	Origins []string
 
 	Log     *slog.Logger

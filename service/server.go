@@ -80,13 +80,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer func() { control.SetReadDeadline(time.Now().Add(restTime)) }()
 	}
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	preflight := s.allowPage(w, r)
 	if err := s.check(r); err != nil {
 		s.writeError(w, err)
-		return
-	}
-	if preflight {
-		allowRequests(w)
 		return
 	}
 	s.mux.ServeHTTP(w, r)

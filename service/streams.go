@@ -20,8 +20,8 @@ type streams struct {
 	unsaved atomic.Int64 // snapshots that could not be written
 
 	mu        sync.Mutex
-	closed    bool // by drain
-	lost      int  // streams that could not be saved since then
+	closed    bool  // by drain
+	before    int64 // unsaved then
 	connected map[string]*stream
 	handlers  sync.WaitGroup
 }
@@ -38,7 +38,9 @@ func newStreams(opt Options) *streams {
 // drain rejects new streams and ends the sessions of the connected ones.
 func (s *streams) drain() {
 	s.mu.Lock()
-	s.closed = true
+	if !s.closed {
+		s.closed, s.before = true, s.unsaved.Load()
+	}
 	s.mu.Unlock()
 	s.cancel(errShutdown)
 }
@@ -57,8 +59,8 @@ func (s *streams) wait(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lost+len(s.connected) > 0 {
-		return fmt.Errorf("streams were not saved: %d failed, %d took too long", s.lost, len(s.connected))
+	if failed, n := s.unsaved.Load()-s.before, len(s.connected); failed > 0 || n > 0 {
+		return fmt.Errorf("streams were not saved: %d failed, %d took too long", failed, n)
 	}
 	return nil
 }
@@ -88,21 +90,14 @@ func (s *streams) acquire(ctx context.Context, name string, received int64) (*st
 	if err := s.admit(st); err != nil {
 		return nil, err
 	}
-	acquired := false
-	defer func() { // also after a panic
-		if !acquired {
-			s.leave(st)
-		}
-	}()
-	if !st.claimed {
-		if err := s.load(ctx, st, received); err != nil {
-			return nil, err
-		}
+	err := s.load(ctx, st, received)
+	if err == nil {
+		err = st.resumeEvents(received)
 	}
-	if err := st.resumeEvents(received); err != nil {
+	if err != nil {
+		s.leave(st)
 		return nil, err
 	}
-	acquired = true
 	return st, nil
 }
 
@@ -143,6 +138,9 @@ func (s *streams) dismiss(st *stream) {
 // load reads the stream from the store, if it has it. Without a number of events received, the name
 // of a stream that has ended starts a new one, which replaces it when its session begins.
 func (s *streams) load(ctx context.Context, st *stream, received int64) error {
+	if st.claimed {
+		return nil
+	}
 	b, revision, err := s.get(ctx, st.Stream)
 	if err != nil || revision == 0 {
 		return err
@@ -167,10 +165,15 @@ func (s *streams) get(ctx context.Context, name string) ([]byte, uint64, error) 
 	defer cancel()
 	b, revision, err := s.opt.Store.Get(ctx, name)
 	if err != nil {
-		s.opt.Log.Error("a snapshot was not read", "stream", name, "error", err)
-		return nil, 0, newError(http.StatusServiceUnavailable, "store", "stream %s: its snapshot cannot be read now", name)
+		return nil, 0, s.storeError(name, err)
 	}
 	return b, revision, nil
+}
+
+// storeError logs an error of the store, and returns the one for clients.
+func (s *streams) storeError(name string, err error) error {
+	s.opt.Log.Error("the store of the snapshots fails", "stream", name, "error", err)
+	return newError(http.StatusServiceUnavailable, "store", "stream %s cannot be read or saved now", name)
 }
 
 // claim makes a named stream this server's own: it stores a snapshot, so that another server that
@@ -187,7 +190,7 @@ func (s *streams) claim(st *stream) error {
 	case errors.Is(err, ErrRevision):
 		return errBusy(st.Stream)
 	case err != nil:
-		return newError(http.StatusServiceUnavailable, "store", "stream %s cannot be saved now", st.Stream)
+		return s.storeError(st.Stream, err)
 	}
 	st.claimed = true
 	return nil
@@ -253,9 +256,6 @@ func (s *streams) release(st *stream, keep bool) (saved bool) {
 		if err == nil {
 			err = s.put(st, b)
 		}
-		if err != nil && !errors.Is(err, ErrRevision) {
-			s.countLost()
-		}
 		return err == nil
 	case st.revision > 0:
 		ctx, cancel := context.WithTimeout(context.Background(), storeTime)
@@ -265,15 +265,6 @@ func (s *streams) release(st *stream, keep bool) (saved bool) {
 		}
 	}
 	return false
-}
-
-// countLost counts a stream that could not be saved during a shutdown.
-func (s *streams) countLost() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		s.lost++
-	}
 }
 
 // forget deletes a stream that is not connected.
@@ -304,8 +295,7 @@ func (s *streams) forget(ctx context.Context, name string) error {
 	case errors.Is(err, ErrRevision):
 		return errBusy(name)
 	case err != nil:
-		s.opt.Log.Error("a snapshot was not deleted", "stream", name, "error", err)
-		return newError(http.StatusServiceUnavailable, "store", "stream %s cannot be deleted now", name)
+		return s.storeError(name, err)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -74,18 +73,15 @@ func (h *hijacker) Hijack() (conn net.Conn, buf *bufio.ReadWriter, err error) {
 // blockSeconds is the longest audio of a message that is processed at a time.
 const blockSeconds = 0.1
 
-// closeStatus returns the status and the reason of the close frame that follows a session.
+// closeStatus returns the status of the close frame that follows a session, and its reason.
 func closeStatus(err error) (websocket.StatusCode, string) {
-	var e *apiError
-	switch {
-	case err == nil:
+	switch err {
+	case nil:
 		return websocket.StatusNormalClosure, ""
-	case !errors.As(err, &e):
-		return websocket.StatusInternalError, ""
-	case e == errShutdown:
-		return websocket.StatusServiceRestart, e.code
+	case errShutdown:
+		return websocket.StatusServiceRestart, errShutdown.code
 	}
-	return websocket.StatusPolicyViolation, e.code
+	return websocket.StatusPolicyViolation, ""
 }
 
 // socketSink sends lines as text messages.

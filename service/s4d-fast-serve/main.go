@@ -74,7 +74,7 @@ func (f *flags) register() {
 		}
 	}
 	flag.Func("host", "`name` of this server in a request's Host header, in addition to localhost and IP addresses; may be repeated", add(&f.Hosts))
-	flag.Func("origin", "`origin` whose pages may use this server, such as https://app.example; may be repeated", add(&f.Origins))
+	flag.Func("origin", "`origin` whose pages may send audio, such as https://app.example; may be repeated", add(&f.Origins))
 }
 
 func main() {
