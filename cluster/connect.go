@@ -11,8 +11,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/s4d-fast/s4d-fast/internal/redact"
 )
 
 // Connection says how to connect to a broker.
@@ -70,7 +68,7 @@ func Connect(ctx context.Context, c Connection) (*nats.Conn, error) {
 			return nc, nil
 		}
 		retry := c.Wait && unreachable(err)
-		err = fmt.Errorf("cluster: %w", redact.Error(c.URL, err))
+		err = fmt.Errorf("cluster: %w", redacted(c.URL, err))
 		if !retry {
 			return nil, err
 		}
@@ -128,27 +126,20 @@ type store struct {
 	objects jetstream.ObjectStore
 }
 
-// create makes what the broker lacks. If replicas is 0, each stream keeps its number of replicas.
-func create(ctx context.Context, nc *nats.Conn, replicas int) (*store, error) {
+// create makes what the broker lacks. It does not change what the broker has, so that an
+// administrator may set replicas.
+func create(ctx context.Context, nc *nats.Conn) (*store, error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*requestTime)
 	defer cancel()
 	js, err := jetstream.New(nc)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	copies := func(stream string) int {
-		if replicas == 0 {
-			if s, err := js.Stream(ctx, stream); err == nil {
-				return s.CachedInfo().Config.Replicas
-			}
-		}
-		return max(replicas, 1)
+	_, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucket, Description: "states of s4d-fast runs"})
+	if err == nil || errors.Is(err, jetstream.ErrBucketExists) {
+		_, err = js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket, Description: "files of s4d-fast runs"})
 	}
-	_, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucket, Description: "states of s4d-fast runs", Replicas: copies("KV_" + bucket)})
-	if err == nil {
-		_, err = js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket, Description: "files of s4d-fast runs", Replicas: copies("OBJ_" + bucket)})
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
 		return nil, fmt.Errorf("cluster: the streams of sweeps (does the server run with JetStream?): %w", err)
 	}
 	return open(ctx, nc)

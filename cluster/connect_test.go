@@ -62,14 +62,3 @@ func TestConnectWaits(t *testing.T) {
 		must.Reject(Connect(t.Context(), Connection{URL: url, Wait: true}))(t, want)
 	}
 }
-
-// Errors that the client reports later, such as missing permissions, are log lines.
-func TestConnectLogsErrors(t *testing.T) {
-	b := start(t)
-	var log bytes.Buffer
-	nc := must.Get(Connect(t.Context(), Connection{URL: b.URLs()[0], InProcess: b, Log: slog.New(slog.NewTextHandler(&log, nil))}))(t)
-	defer nc.Close()
-	nc.Opts.AsyncErrorCB(nc, nil, errors.New("permissions violation"))
-	must.Equal(t, strings.Count(log.String(), `level=WARN msg=NATS error="permissions violation"`), 1, "lines")
-	must.Reject(open(t.Context(), nc))(t, "no sweep has been started on this server")
-}

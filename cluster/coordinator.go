@@ -24,9 +24,6 @@ type Coordinator struct {
 	Sweep train.Sweep
 	// Lease is the time after which a run whose worker is silent is given to another one; 0: 10 s.
 	Lease time.Duration
-	// Replicas is the number of servers of a cluster that store each item. 0: as many as they are
-	// now, and one where the broker has none.
-	Replicas int
 	// MapPaths replaces each path of data in a configuration by that which f returns. nil: the data
 	// have no paths.
 	MapPaths func(c *train.Config, f func(path string) (string, error)) error
@@ -95,7 +92,7 @@ func (c *Coordinator) Run(ctx context.Context, nc *nats.Conn) ([]train.SweepRow,
 		return folder.Rows(), nil
 	}
 	if err = s.describe(ctx); err == nil {
-		s.store, err = create(ctx, nc, c.Replicas)
+		s.store, err = create(ctx, nc)
 	}
 	if err == nil {
 		err = s.run(ctx)

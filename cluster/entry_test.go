@@ -17,7 +17,7 @@ import (
 // stored returns the store of a new broker with the entry of a queued run.
 func stored(t *testing.T, e entry) *store {
 	t.Helper()
-	s := must.Get(create(t.Context(), connect(t, start(t)), 1))(t)
+	s := must.Get(create(t.Context(), connect(t, start(t))))(t)
 	e.Version = version
 	must.Get(write(t.Context(), s.kv, testKey, e, 0))(t)
 	return s

@@ -72,18 +72,16 @@ func TestFlags(t *testing.T) {
 	}
 	t.Setenv("S4D_NATS", "")
 	for want, args := range map[string][]string{
-		"expected --nats URL":         {"worker"},
-		"--nats env: expected":        {"sweep", "delay", "--nats", "env", "--out", dir},
-		"expected --serve HOST:PORT":  {"sweep", "delay", "--watch", "--out", dir},
-		"--lease 1ms":                 {"sweep", "delay", "--serve", ":0", "--lease", "1ms", "--out", dir},
-		"--replicas 9":                {"sweep", "delay", "--serve", ":0", "--replicas", "9", "--out", dir},
-		"--replicas: expected --nats": {"sweep", "delay", "--serve", ":0", "--replicas", "3", "--out", dir},
-		"--nats-ca: expected":         {"sweep", "delay", "--serve", ":0", "--nats-ca", "x", "--out", dir},
-		"--threads 1025":              {"worker", "--nats", "nats://localhost:1", "--threads", "1025"},
-		"--idle -1s":                  {"worker", "--nats", "nats://localhost:1", "--idle=-1s"},
-		"can't be used together":      {"sweep", "delay", "--serve", ":0", "--nats", "nats://localhost:1", "--out", dir},
-		"unknown key ssm.colour":      {"sweep", "delay", "--serve", ":0", "--set", "ssm.colour=red", "--out", dir},
-		"--nats-key":                  {"worker", "--nats", "tls://localhost:1", "--nats-cert", "x"},
+		"expected --nats URL":        {"worker"},
+		"--nats env: expected":       {"sweep", "delay", "--nats", "env", "--out", dir},
+		"expected --serve HOST:PORT": {"sweep", "delay", "--watch", "--out", dir},
+		"--lease 1ms":                {"sweep", "delay", "--serve", ":0", "--lease", "1ms", "--out", dir},
+		"--nats-ca: expected":        {"sweep", "delay", "--serve", ":0", "--nats-ca", "x", "--out", dir},
+		"--threads 1025":             {"worker", "--nats", "nats://localhost:1", "--threads", "1025"},
+		"--idle -1s":                 {"worker", "--nats", "nats://localhost:1", "--idle=-1s"},
+		"can't be used together":     {"sweep", "delay", "--serve", ":0", "--nats", "nats://localhost:1", "--out", dir},
+		"unknown key ssm.colour":     {"sweep", "delay", "--serve", ":0", "--set", "ssm.colour=red", "--out", dir},
+		"--nats-key":                 {"worker", "--nats", "tls://localhost:1", "--nats-cert", "x"},
 	} {
 		checkRun(t, args, exitUsage, want)
 	}

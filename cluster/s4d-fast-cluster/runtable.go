@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"text/tabwriter"
-	"time"
 	"unicode"
 
 	"github.com/s4d-fast/s4d-fast/cluster"
@@ -19,11 +18,9 @@ type runTable struct {
 	live   bool
 	states map[string]string // last printed, by the name of the run
 
-	mu      sync.Mutex
-	w       io.Writer
-	text    string // the table on the terminal
-	drawn   time.Time
-	pending []cluster.Status // not drawn yet
+	mu   sync.Mutex
+	w    io.Writer
+	text string // the table on the terminal
 }
 
 func newRunTable(std *console, watch bool) *runTable {
@@ -48,9 +45,9 @@ func (t *runTable) show(all []cluster.Status) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.live {
-		if t.pending = all; time.Since(t.drawn) >= redrawTable {
-			t.draw()
-		}
+		erase := t.erase()
+		t.text = "\x1b[?7l" + statusTable(all) + "\x1b[?7h" // without wrapping, so that each row is one line
+		_, _ = io.WriteString(t.w, erase+t.text)            // an error of the terminal does not end the sweep
 		return
 	}
 	for i, s := range all {
@@ -73,16 +70,6 @@ func (t *runTable) show(all []cluster.Status) {
 	}
 }
 
-// redrawTable is the least time between two drawings.
-const redrawTable = 200 * time.Millisecond
-
-func (t *runTable) draw() {
-	erase := t.erase()
-	t.text = "\x1b[?7l" + statusTable(t.pending) + "\x1b[?7h" // without wrapping, so that each row is one line
-	_, _ = io.WriteString(t.w, erase+t.text)                  // an error of the terminal does not end the sweep
-	t.drawn, t.pending = time.Now(), nil
-}
-
 // erase returns what removes the table from the terminal.
 func (t *runTable) erase() string {
 	if t.text == "" {
@@ -91,13 +78,10 @@ func (t *runTable) erase() string {
 	return fmt.Sprintf("\x1b[%dA\x1b[J", strings.Count(t.text, "\n")) // up, and clear to the end
 }
 
-// end draws the last table, which stays on the terminal.
+// end leaves the last table on the terminal.
 func (t *runTable) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.live && t.pending != nil {
-		t.draw()
-	}
 	t.text = ""
 }
 

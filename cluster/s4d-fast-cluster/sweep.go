@@ -15,10 +15,9 @@ import (
 type sweepCmd struct {
 	sweepflags.Flags
 
-	Serve    string        `help:"Start a NATS server for the workers on this address. :4222 listens on all interfaces." placeholder:"HOST:PORT" xor:"nats"`
-	Lease    time.Duration `help:"Give a run to another worker after this time without a sign of life." default:"10s"`
-	Replicas int           `help:"With --nats: number of servers of a cluster that store each item (default: as before, at first 1)." placeholder:"N"`
-	Watch    bool          `help:"Show a table of the runs on a terminal."`
+	Serve string        `help:"Start a NATS server for the workers on this address. :4222 listens on all interfaces." placeholder:"HOST:PORT" xor:"nats"`
+	Lease time.Duration `help:"Give a run to another worker after this time without a sign of life." default:"10s"`
+	Watch bool          `help:"Show a table of the runs on a terminal."`
 
 	natsFlags
 }
@@ -40,10 +39,6 @@ func (c *sweepCmd) Validate() error {
 		return errors.New("--nats env: expected the URL of a NATS server in the environment variable S4D_NATS")
 	case c.Lease < cluster.LeastLease:
 		return fmt.Errorf("--lease %v: expected at least %v", c.Lease, cluster.LeastLease)
-	case c.Replicas < 0 || c.Replicas > 5:
-		return fmt.Errorf("--replicas %d: expected 1 to 5, or 0 for the present number", c.Replicas)
-	case c.NATS == "" && c.Replicas != 0:
-		return errors.New("--replicas: expected --nats with the URL of a cluster of servers")
 	}
 	for _, f := range []struct{ name, value string }{{"creds", c.Creds}, {"ca", c.CA}, {"cert", c.Cert}, {"key", c.Key}} {
 		if c.NATS == "" && f.value != "" {
@@ -79,7 +74,7 @@ func (c *sweepCmd) Run(std *console, ctx *box) error {
 	}
 	defer nc.Close()
 	defer table.end()
-	coordinator := cluster.Coordinator{Sweep: s, Lease: c.Lease, Replicas: c.Replicas, MapPaths: tk.MapPaths, Watch: table.show, Log: log}
+	coordinator := cluster.Coordinator{Sweep: s, Lease: c.Lease, MapPaths: tk.MapPaths, Watch: table.show, Log: log}
 	rows, err := coordinator.Run(ctx, nc)
 	if errors.Is(err, train.ErrInterrupted) {
 		table.end()

@@ -1,5 +1,4 @@
-// Package redact keeps passwords and tokens out of messages.
-package redact
+package cluster
 
 import (
 	"errors"
@@ -8,17 +7,17 @@ import (
 	"strings"
 )
 
-// Error returns an error of a connection to URLs, which commas separate, with the URLs before it
+// redacted returns an error of a connection to URLs, which commas separate, with the URLs before it
 // and without their passwords.
-func Error(urls string, err error) error {
+func redacted(urls string, err error) error {
 	if bad := (*url.Error)(nil); errors.As(err, &bad) {
 		err = bad.Err // without the URL
 	}
-	return fmt.Errorf("%s: %w", URLs(urls), err)
+	return fmt.Errorf("%s: %w", withoutUsers(urls), err)
 }
 
-// URLs returns URLs, which commas separate, without users, passwords and tokens.
-func URLs(urls string) string {
+// withoutUsers returns URLs, which commas separate, without users, passwords and tokens.
+func withoutUsers(urls string) string {
 	list := strings.Split(urls, ",")
 	for i, text := range list {
 		u, err := url.Parse(strings.TrimSpace(text))
