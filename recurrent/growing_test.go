@@ -24,7 +24,6 @@ func TestGrowingModes(t *testing.T) {
 	}
 	bilinear, clipped := s5(8), s5(8)
 	bilinear.Disc, clipped.ClipEigs = ssm.Bilinear, true
-	tried, held := 0, 0
 	for _, tt := range []struct {
 		name   string
 		cfg    model.Config
@@ -46,14 +45,11 @@ func TestGrowingModes(t *testing.T) {
 			m := newModel(t, tt.cfg, 1)
 			w := &m.Weights.Layers[layer]
 			check := func(what string, growing int) {
-				tried++
 				_, err := recurrent.New(m, recurrent.Options{})
 				want := fmt.Sprintf("recurrent: %d modes of layer %d grow without bound", growing, layer)
 				if (err == nil) != (growing == 0) || err != nil && !(strings.Contains(err.Error(), want) && strings.Contains(err.Error(), tt.advice)) {
 					t.Errorf("%s, layer %d, %s: error %v", tt.name, layer, what, err)
-					return
 				}
-				held++
 			}
 			for mode, decay := range w.Decay {
 				what := fmt.Sprintf("mode %d", mode)
@@ -81,7 +77,6 @@ func TestGrowingModes(t *testing.T) {
 			check("all modes grow", len(w.Decay))
 		}
 	}
-	must.Tally(t, "a stream rejects modes that grow, with their layer and number, and accepts modes on the unit circle", tried, held)
 
 	m := newModel(t, scan(clipped), 1)
 	m.Weights.Layers[0].Decay[1] = 0.1

@@ -17,7 +17,6 @@ func TestWildParameters(t *testing.T) {
 	dfout := with(func(c *Config) { c.Init, c.Bidirectional = DFouT, true })
 	dss := with(func(c *Config) { c.Layer, c.LKernel = LayerDSS, 16 })
 	s4 := with(func(c *Config) { c.Layer, c.Init, c.Disc, c.LKernel = LayerS4, LegS, Bilinear, 16 })
-	tried, held := 0, 0
 	for _, tt := range []struct {
 		name   string
 		cfg    Config
@@ -52,12 +51,8 @@ func TestWildParameters(t *testing.T) {
 	} {
 		p := must.Get(New(tt.cfg, 1, 0))(t)
 		tt.change(p)
-		tried++
 		if err := p.Check(); (err == nil) != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), "ssm: "+tt.want) {
 			t.Errorf("%s: error %v, expected %q", tt.name, err, tt.want)
-		} else {
-			held++
 		}
 	}
-	must.Tally(t, "parameters of an SSM are rejected if and only if their discretisation is not finite", tried, held)
 }

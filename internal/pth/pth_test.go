@@ -132,7 +132,6 @@ func TestRefused(t *testing.T) {
 		{"tensor of one value", checkpoint(t, whole("ctorch._utils\n_rebuild_tensor_v2\n"+tuple("N")+"R")), "1 values"},
 		{"one storage, many tensors", checkpoint(t, whole(manyViews(100, 100)), make([]byte, 400)), "as large as the file"},
 	}
-	held := 0
 	for _, tt := range tests {
 		got, err := Parse(tt.file)
 		switch {
@@ -142,11 +141,8 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: error %q does not say %q", tt.name, err, tt.want)
 		case len(err.Error()) > 300:
 			t.Errorf("%s: an error of %d bytes", tt.name, len(err.Error()))
-		default:
-			held++
 		}
 	}
-	must.Tally(t, "an invalid PyTorch checkpoint, such as one with sizes whose product overflows, is rejected", len(tests), held)
 }
 
 // manyViews is a state dict of n tensors that share one storage of size elements.

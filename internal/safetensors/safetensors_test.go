@@ -140,7 +140,6 @@ func TestRejected(t *testing.T) {
 		{"long number", raw(`{"a":{"shape":[` + strings.Repeat("9", 1<<20) + `]}}`), `array "a": json: cannot unmarshal number 999`},
 		{"long number in the metadata", raw(`{"__metadata__":{"a":` + strings.Repeat("9", 1<<20) + `}}`), `metadata: json: cannot unmarshal number`},
 	}
-	held := 0
 	for _, tt := range tests {
 		var got *File
 		var err error
@@ -154,11 +153,8 @@ func TestRejected(t *testing.T) {
 			t.Errorf("%s: an error of %d bytes", tt.name, len(err.Error()))
 		case bytesUsed > limit:
 			t.Errorf("%s: %d bytes allocated for a file of %d", tt.name, bytesUsed, len(tt.file))
-		default:
-			held++
 		}
 	}
-	must.Tally(t, "an invalid safetensors file, such as one with sizes whose product overflows, is rejected", len(tests), held)
 }
 
 func TestReadError(t *testing.T) {
