@@ -140,6 +140,7 @@ func open(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (
 		return nil, fmt.Errorf("train: %w before the first step", ErrInterrupted)
 	}
 	t.fingerprint = newFingerprint(data)
+	t.state.Data = t.fingerprint
 	switch {
 	case opt.Resume:
 		err = t.resume(opt)
@@ -251,7 +252,6 @@ func (t *Trainer) create(opt Options) error {
 // begin writes the configuration and the first checkpoint. If the process ends between the two,
 // resume begins the run again.
 func (t *Trainer) begin() error {
-	t.state.Data = t.fingerprint
 	if err := t.writeConfig(); err != nil {
 		return err
 	}
