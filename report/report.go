@@ -2,11 +2,7 @@
 // docs/stream.md describes them. Times are sample indices of the input.
 package report
 
-import (
-	"math"
-
-	"github.com/s4d-fast/s4d-fast/events"
-)
+import "github.com/s4d-fast/s4d-fast/events"
 
 // Start is the first line.
 type Start struct {
@@ -33,17 +29,9 @@ type Event struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// NewEvent returns the line of an event. inputSample maps a sample of the model's input to one of
-// the stream's, where the stream was resampled.
-func NewEvent(e events.Event, inputSample func(int64) int64) Event {
-	return Event{Type: "event", Onset: inputSample(e.Onset), End: inputSample(e.End), Label: e.Label, Confidence: e.Confidence}
-}
-
-// InputSample returns the sample of the stream's input, at rate Hz, at the time of sample n of the
-// model's, at modelRate Hz. It is at most last, the number of samples: the last sample of resampled
-// audio may be after its end.
-func InputSample(n int64, rate, modelRate float64, last int64) int64 {
-	return min(int64(math.Round(float64(n)*rate/modelRate)), last)
+// NewEvent returns the line of an event of an events.Stream.
+func NewEvent(e events.Event) Event {
+	return Event{Type: "event", Onset: e.Onset, End: e.End, Label: e.Label, Confidence: e.Confidence}
 }
 
 // Frame is the line of a frame.

@@ -114,7 +114,7 @@ type Result struct {
 
 // Stream is the state of one series. It belongs to one goroutine at a time.
 type Stream struct {
-	*Predictor
+	predictor  *Predictor
 	stream     *recurrent.Stream
 	row, last  []float32 // [columns] this row and the one before, without missing values
 	pending    []float32 // [Horizon][targets] forecasts of later rows
@@ -126,7 +126,7 @@ type Stream struct {
 // NewStream starts a series.
 func (p *Predictor) NewStream() *Stream {
 	s := &Stream{
-		Predictor: p, stream: p.net.NewStream(), row: make([]float32, p.inputs()), last: make([]float32, p.inputs()),
+		predictor: p, stream: p.net.NewStream(), row: make([]float32, p.inputs()), last: make([]float32, p.inputs()),
 		pending:  make([]float32, p.series.Horizon*len(p.targets)),
 		expected: make([]float32, len(p.targets)), scores: make([]float64, len(p.targets)),
 		deviations: make([]Deviation, len(p.targets)),
@@ -140,9 +140,9 @@ func (s *Stream) Reset() {
 	s.stream.Reset()
 	clear(s.last)
 	clear(s.pending)
-	copy(s.last, s.fill)
+	copy(s.last, s.predictor.fill)
 	for o := range s.deviations {
-		s.deviations[o] = NewDeviation(&s.meta, o)
+		s.deviations[o] = NewDeviation(&s.predictor.meta, o)
 	}
 }
 
@@ -173,7 +173,7 @@ func (s *Stream) Step(row []float32) (Result, error) {
 			return Result{}, &ColumnError{c, fmt.Errorf("the value is %v, expected a finite number", v)}
 		case v == v:
 			s.row[c] = v
-		case s.fill == nil:
+		case s.predictor.fill == nil:
 			return Result{}, &ColumnError{c, errMissing}
 		default:
 			s.row[c] = s.last[c]
@@ -187,15 +187,15 @@ func (s *Stream) Step(row []float32) (Result, error) {
 			return Result{}, fmt.Errorf("series: after row %d: output %d of the network is %v, expected a finite number", s.Rows(), o+1, v)
 		}
 	}
-	if len(s.targets) == 0 {
+	if len(s.predictor.targets) == 0 {
 		return r, nil
 	}
-	n := len(s.targets)
-	slot := int(at % int64(s.series.Horizon))
+	n := len(s.predictor.targets)
+	slot := int(at % int64(s.predictor.series.Horizon))
 	forecast := s.pending[slot*n : (slot+1)*n]
-	if at >= int64(s.series.Horizon) {
+	if at >= int64(s.predictor.series.Horizon) {
 		copy(s.expected, forecast)
-		for o, c := range s.targets {
+		for o, c := range s.predictor.targets {
 			s.scores[o] = s.deviations[o].Score(float64(row[c]) - float64(s.expected[o]))
 		}
 		r.Expected, r.Scores = s.expected, s.scores

@@ -121,7 +121,7 @@ func expectedEvents(t *testing.T, pcm []byte) (all []report.Event) {
 	t.Helper()
 	found := must.Get(newRecognizer(t).Recognize(decodePCM(pcm)))(t)
 	for _, e := range found {
-		all = append(all, report.NewEvent(e, func(n int64) int64 { return n }))
+		all = append(all, report.NewEvent(e))
 	}
 	return all
 }

@@ -140,7 +140,7 @@ func (s *session) recognize(x []float32, arrived time.Time) error {
 // send. The error failed is the model's, or nil.
 func (s *session) emit(found []events.Event, failed error) (err error) {
 	for _, e := range found {
-		line := report.NewEvent(e, func(n int64) int64 { return n })
+		line := report.NewEvent(e)
 		s.stream.record(line)
 		s.opt.Metrics.Event(e.Label)
 		if err == nil {

@@ -191,7 +191,7 @@ func (l *live) thousandths(posterior []float32) []int {
 
 func (l *live) sendEvents(ctx context.Context, list []events.Event) error {
 	for _, e := range list {
-		if err := l.send(ctx, report.NewEvent(e, func(n int64) int64 { return n })); err != nil {
+		if err := l.send(ctx, report.NewEvent(e)); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -27,12 +28,13 @@ type audioInput struct {
 	read atomic.Int64 // samples of the input, of which some may wait for source
 }
 
-// inputSample returns the sample of the input that corresponds to sample n of source.
+// inputSample returns the sample of the input that corresponds to sample n of source. The last
+// sample of resampled audio may be after the end of the input.
 func (a *audioInput) inputSample(n int64) int64 {
 	if a.inputRate == a.rate {
 		return n
 	}
-	return report.InputSample(n, a.inputRate, a.rate, a.read.Load())
+	return min(int64(math.Round(float64(n)*a.inputRate/a.rate)), a.read.Load())
 }
 
 func (a *audioInput) samples() int64 { return a.inputSample(a.position) }

@@ -24,7 +24,7 @@ func (e *eventPrinter) flush() error                    { return e.print(e.strea
 
 func (e *eventPrinter) print(list []events.Event, failed error) error {
 	for _, v := range list {
-		if err := e.out.Encode(report.NewEvent(v, e.audio.inputSample)); err != nil {
+		if err := e.out.Encode(report.NewEvent(v)); err != nil {
 			return err
 		}
 	}

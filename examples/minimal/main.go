@@ -34,13 +34,19 @@ func run(path string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	x, err := audio.ReadMono(path, int(recognizer.SampleRate()))
+	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	found, err := recognizer.Recognize(x)
+	defer file.Close()
+	in, err := audio.Open(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	found, err := recognizer.Detect(in)
+	rate := float64(in.Format.SampleRate)
 	for _, e := range found { // if there is an error, the events before it
-		onset, end := float64(e.Onset)/recognizer.SampleRate(), float64(e.End)/recognizer.SampleRate()
+		onset, end := float64(e.Onset)/rate, float64(e.End)/rate
 		if _, err := fmt.Fprintf(w, "%6.2f s to %6.2f s  %s  (%.3f)\n", onset, end, e.Label, e.Confidence); err != nil {
 			return err
 		}
