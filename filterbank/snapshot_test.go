@@ -110,17 +110,6 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// Sizes in a forged snapshot, with a correct checksum, cost no more memory than the stream's own.
-func TestReaderBounds(t *testing.T) {
-	b := bank(t, filterbank.Config{SampleRate: 1000, Window: 20, Hop: 7, Bands: 2, Low: 0, High: 500, Compression: filterbank.PCEN})
-	s := b.NewStream()
-	s.Process(nil, sound(100, 1000))
-	file := s.Snapshot(nil)
-	must.HugeNumbers(t, 4*len(file)+1<<16, file, func(b []byte) { _ = s.Restore(snapshot.End(b[:len(b)-4], 0)) })
-	long := append(file, make([]byte, 16<<20)...)
-	must.Allocates(t, 1<<16, func() { _ = s.Restore(long) }, "a long snapshot")
-}
-
 // Every truncation and every flipped bit of a snapshot is an error, and the Stream stays as it
 // was.
 func TestDamagedSnapshot(t *testing.T) {

@@ -84,18 +84,6 @@ func TestNormalizeMany(t *testing.T) {
 	}
 }
 
-func TestNormalizeNoAllocation(t *testing.T) {
-	for _, pool := range []model.Pool{model.PoolMean, model.PoolNone} {
-		cfg := baseConfig()
-		cfg.Pool = pool
-		s := must.Get(recurrent.New(inUnit(t, cfg), recurrent.Options{Normalize: true, Posterior: true}))(t).NewStream()
-		x := signal(1, cfg.DInput, 100)
-		if n := testing.AllocsPerRun(10, func() { s.Process(x, 100) }); n != 0 {
-			t.Errorf("%s: %v allocations, expected 0", pool, n)
-		}
-	}
-}
-
 // The input keeps its values: the caller may process it again.
 func TestNormalizeKeepsInput(t *testing.T) {
 	cfg := baseConfig()

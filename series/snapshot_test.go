@@ -142,18 +142,6 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// Sizes in a forged snapshot, with a correct checksum, cost no more memory than the stream's own.
-func TestReaderBounds(t *testing.T) {
-	s := newPredictor(t, newModel(t, model.SeriesAnomaly), series.Options{}).NewStream()
-	for _, row := range newRows(9) {
-		must.Get(s.Step(row))(t)
-	}
-	b := s.Snapshot(nil)
-	must.HugeNumbers(t, 4*len(b)+1<<16, b, func(b []byte) { _ = s.Restore(signed(b)) })
-	long := append(b, make([]byte, 16<<20)...)
-	must.Allocates(t, 1<<16, func() { _ = s.Restore(long) }, "a long snapshot")
-}
-
 // Every truncation and every flipped bit of a snapshot is an error, and the stream stays as it
 // was.
 func TestDamagedSnapshot(t *testing.T) {
