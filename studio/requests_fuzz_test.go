@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
@@ -94,26 +93,4 @@ func FuzzDetector(f *testing.F) {
 		again := must.Get(parseDetector(first))(t)
 		must.Equal(t, string(must.Get(json.Marshal(again))(t)), string(first), "description read again")
 	})
-}
-
-// A description without an end, and bodies without an end, are errors before they fill the memory.
-func TestReaderBounds(t *testing.T) {
-	var err error
-	c := serve(t)
-	c.project("p", "up")
-	p := must.Get(c.s.open("p"))(t)
-	must.Do(t, os.WriteFile(p.modelPath(), nil, 0o666))
-	must.Do(t, os.Mkdir(filepath.Join(p.dir, stateFolder), 0o777))
-	large := filepath.Join(p.dir, filepath.FromSlash(describing(must.Get(p.hash(modelFile))(t))))
-	must.Do(t, os.WriteFile(large, nil, 0o666))
-	must.Do(t, os.Truncate(large, 1<<30))
-	must.Allocates(t, 8*maxDetector, func() { err = p.loadDetector() }, "a description of 1 GiB")
-	must.Fail(t, err, atomicfile.ErrTooLarge)
-	for _, path := range []string{"", "/p/words", "/p/training"} {
-		long := strings.NewReader(`{"name":"` + strings.Repeat("a", 1<<24) + `"}`)
-		must.Allocates(t, 1<<20, func() { c.rejects(413, "more than 4096 bytes", "POST", path, long) }, "POST %s of %d bytes", path, long.Size())
-	}
-	file := must.Get(os.ReadFile("../audio/testdata/" + anyFLAC(t)))(t)
-	copy(file[18:], bytes.Repeat([]byte{0xff}, 8)) // the rate, the channels and the number of samples
-	must.Allocates(t, 16<<20, func() { c.rejects(400, "the recording cannot be read", "POST", "/p/sounds/up", file) }, "a FLAC file of 2³⁶ samples")
 }

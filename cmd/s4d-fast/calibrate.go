@@ -121,10 +121,10 @@ func (c *calibrateCmd) choose(ctx *ctxBox, std *streams, m *model.Model) error {
 	return d.text(std.out, "operating point", &best)
 }
 
-// withOffsets measures a model that labels every frame a second time, with the offsets that d, its
-// measurement without offsets, suggests. The result is nil if no label needs an offset.
+// withOffsets measures a model a second time, with the offsets that d, its measurement without
+// offsets, suggests. The result is nil if no label needs an offset.
 func (c *calibrateCmd) withOffsets(ctx *ctxBox, std *streams, m *model.Model, d *detection) (*detection, error) {
-	if m.Meta.Filterbank == nil || d.Words == nil {
+	if d.Words == nil {
 		return nil, nil
 	}
 	offsets, ok := d.Offsets(m, c.FalseAlarms)

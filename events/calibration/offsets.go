@@ -9,7 +9,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// Offsets returns a number for each label of a model that labels every frame, to be added to its
+// Offsets returns a number for each label of the model, to be added to its
 // log-odds (model.Detection.Offsets), so that one threshold suits all labels. Some labels give many
 // false alarms where others give none. So each label has a threshold of its own among those that
 // were measured, and together they miss the fewest words with at most so many false alarms per

@@ -206,7 +206,7 @@ func recordings(t *testing.T) (pcm [][]byte, want [][]report.Event) {
 		x := words.Samples[i*300 : words.Tones[4].Onset]
 		var list []report.Event
 		for _, e := range must.Get(r.Recognize(decode(encode(x))))(t) {
-			list = append(list, report.NewEvent(e, func(n int64) int64 { return n }))
+			list = append(list, report.NewEvent(e))
 		}
 		if len(list) < 3 || slices.ContainsFunc(want, func(other []report.Event) bool { return slices.Equal(other, list) }) {
 			t.Fatalf("recording %d has the events %v", i, list)
