@@ -127,9 +127,6 @@ func (t *Reader) Columns() []string { return t.columns }
 // Named reports whether the input has names of columns.
 func (t *Reader) Named() bool { return t.named }
 
-// Line returns the number of the current line, from 1.
-func (t *Reader) Line() int { return t.line }
-
 // Ended reports whether a line break followed the current row. The last row of an input that was
 // interrupted may be incomplete if none did.
 func (t *Reader) Ended() bool { return t.ended }

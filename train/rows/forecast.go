@@ -22,8 +22,8 @@ type windowSet struct {
 	targets []int // columns
 }
 
-// forecasts returns the data set of forecasts.
-func (s *seriesData) forecasts() (*dataset.Dataset, error) {
+// forecastDataset returns the data set of forecasts.
+func (s *seriesData) forecastDataset() (*dataset.Dataset, error) {
 	d := &dataset.Dataset{Info: s.info}
 	var targets []int
 	for o := range s.opt.Targets {

@@ -15,8 +15,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// rows is a series that is being read.
-type rows struct {
+// rawSeries is a series that is being read.
+type rawSeries struct {
 	file, id, label, split string
 	target                 []float32
 	x                      []float32 // [length][columns]
@@ -25,7 +25,7 @@ type rows struct {
 }
 
 // at names a row in an error: its file, its line and, if the file has several, its series.
-func (s *rows) at(k int) string {
+func (s *rawSeries) at(k int) string {
 	text := fmt.Sprintf("%s:%d", s.file, s.lines[k])
 	if s.id != "" {
 		text += fmt.Sprintf(": series %q", s.id)
@@ -129,8 +129,8 @@ func (r *roles) inputNames() []string {
 	return list
 }
 
-// start returns the series to which a row with these cells belongs.
-func (t *tableReader) start(f *tableFile, r *roles, cells []string) (*rows, error) {
+// seriesOf returns the series to which a row with these cells belongs.
+func (t *tableReader) seriesOf(f *tableFile, r *roles, cells []string) (*rawSeries, error) {
 	id := f.id
 	if r.id >= 0 {
 		if id = cells[r.id]; table.Missing(id) {
@@ -150,7 +150,7 @@ func (t *tableReader) start(f *tableFile, r *roles, cells []string) (*rows, erro
 }
 
 // addSeries adds the series of a line that is a whole series.
-func (t *tableReader) addSeries(f *tableFile, r *roles, cells []string) (*rows, error) {
+func (t *tableReader) addSeries(f *tableFile, r *roles, cells []string) (*rawSeries, error) {
 	id := f.id
 	switch {
 	case r.id >= 0 && table.Missing(cells[r.id]):
@@ -171,7 +171,7 @@ func (t *tableReader) addSeries(f *tableFile, r *roles, cells []string) (*rows, 
 }
 
 // add begins a series.
-func (t *tableReader) add(f *tableFile, id string) (*rows, error) {
+func (t *tableReader) add(f *tableFile, id string) (*rawSeries, error) {
 	if len(t.series) >= maxSeriesCount {
 		return nil, fmt.Errorf("more than %d series", maxSeriesCount)
 	}
@@ -181,7 +181,7 @@ func (t *tableReader) add(f *tableFile, id string) (*rows, error) {
 	case !utf8.ValidString(f.label):
 		return nil, fmt.Errorf("class %.80q: the name of the folder is not UTF-8 text", f.label)
 	}
-	s := &rows{file: f.path, id: id, label: f.label, split: f.split}
+	s := &rawSeries{file: f.path, id: id, label: f.label, split: f.split}
 	t.series = append(t.series, s)
 	t.byID[id] = s
 	return s, nil
@@ -189,7 +189,7 @@ func (t *tableReader) add(f *tableFile, id string) (*rows, error) {
 
 // describe sets the split and the target of a series from a row, or compares them with those of the
 // rows before it.
-func (t *tableReader) describe(f *tableFile, s *rows, r *roles, cells []string) error {
+func (t *tableReader) describe(f *tableFile, s *rawSeries, r *roles, cells []string) error {
 	first := len(s.x) == 0
 	if r.split >= 0 {
 		split, err := parseSplit(cells[r.split])
@@ -234,7 +234,7 @@ func (t *tableReader) describe(f *tableFile, s *rows, r *roles, cells []string) 
 
 // addRow appends a row of a file to its series.
 func (t *tableReader) addRow(f *tableFile, line int, r *roles, cells []string) error {
-	s, err := t.start(f, r, cells)
+	s, err := t.seriesOf(f, r, cells)
 	if err != nil {
 		return err
 	}

@@ -125,9 +125,9 @@ func newSeriesData(records []record, columns []string, opt Options) (*dataset.Da
 		return nil, err
 	}
 	if opt.forecasts() {
-		return s.forecasts()
+		return s.forecastDataset()
 	}
-	return s.whole()
+	return s.wholeDataset()
 }
 
 // check returns an error for the first series that does not fit the options.

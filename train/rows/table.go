@@ -60,7 +60,7 @@ const (
 // about 300 bytes per series, and the memory of the longest line. The limits are 2^28 values, 2^22
 // series and 64 MiB per line.
 func Table(ctx context.Context, path string, opt TableOptions) (*dataset.Dataset, error) {
-	t := &tableReader{opt: opt, byID: map[string]*rows{}}
+	t := &tableReader{opt: opt, byID: map[string]*rawSeries{}}
 	d, err := t.load(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("rows: %w", err)
@@ -73,8 +73,8 @@ type tableReader struct {
 	opt     TableOptions
 	folder  bool     // one series per file
 	columns []string // of the input; nil before the first file
-	series  []*rows
-	byID    map[string]*rows
+	series  []*rawSeries
+	byID    map[string]*rawSeries
 	values  int
 	// headless are the CSV files whose first line counts as data.
 	headless []string

@@ -94,7 +94,7 @@ func TestTableNames(t *testing.T) {
 		{`2: column 2 has no name`, "t.jsonl", "\n" + `{"x":1,"":2,"class":"a"}`, TableOptions{Layout: LayoutLong, Options: class}},
 		{`2: class "a\xff": the name of the folder is not UTF-8 text`, "a\xff/1.csv", "x\n1\n", TableOptions{Layout: LayoutFiles}},
 	} {
-		r := &tableReader{opt: test.opt, byID: map[string]*rows{}}
+		r := &tableReader{opt: test.opt, byID: map[string]*rawSeries{}}
 		must.Do(t, r.opt.check())
 		f := &tableFile{path: test.name}
 		f.label, _, r.folder = strings.Cut(test.name, "/")
@@ -173,7 +173,7 @@ func TestTableRowLimits(t *testing.T) {
 		{"t.csv", '1', " a row of more than 64 MiB; is a quotation mark open?"},
 		{"t.jsonl", ' ', " a line of more than 64 MiB"},
 	} {
-		reader := &tableReader{byID: map[string]*rows{}}
+		reader := &tableReader{byID: map[string]*rawSeries{}}
 		must.Fail(t, reader.read(t.Context(), &tableFile{path: test.name}, test.text), test.want)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // readTable reads the series of a file in memory.
 func readTable(name string, data []byte, opt TableOptions) ([]record, int, error) {
-	t := &tableReader{opt: opt, byID: map[string]*rows{}}
+	t := &tableReader{opt: opt, byID: map[string]*rawSeries{}}
 	if err := t.opt.check(); err != nil {
 		return nil, 0, err
 	}
@@ -97,7 +97,7 @@ func TestGapBounds(t *testing.T) {
 	must.Fail(t, err, "a.csv:4: more rows are missing than present")
 
 	r := &tableReader{opt: opt, columns: []string{"x"}, values: maxSeriesValues - 3}
-	err = r.sort(&rows{file: "a.csv", x: []float32{1, 2, 3}, times: []instant{{0, 0}, {1, 0}, {6, 0}}, lines: []int32{2, 3, 4}})
+	err = r.sort(&rawSeries{file: "a.csv", x: []float32{1, 2, 3}, times: []instant{{0, 0}, {1, 0}, {6, 0}}, lines: []int32{2, 3, 4}})
 	must.Fail(t, err, "a.csv:4: more than 268435456 values")
 }
 

@@ -66,7 +66,7 @@ func parseDate(text string) (at time.Time, ok bool) {
 
 // sort sorts a series' rows by time and inserts a row of missing values for each row that is
 // missing. The step between rows is the lower median of all steps.
-func (t *tableReader) sort(s *rows) error {
+func (t *tableReader) sort(s *rawSeries) error {
 	order := make([]int, len(s.times))
 	for i := range order {
 		order[i] = i
@@ -112,7 +112,7 @@ func (t *tableReader) sort(s *rows) error {
 }
 
 // gap returns the number of rows that are missing before row k.
-func (t *tableReader) gap(s *rows, k int, step, usual float64) (float64, error) {
+func (t *tableReader) gap(s *rawSeries, k int, step, usual float64) (float64, error) {
 	n := math.Round(step / usual)
 	switch {
 	case n == 1:

@@ -5,8 +5,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// whole returns the data set of a classification or a regression.
-func (s *seriesData) whole() (*dataset.Dataset, error) {
+// wholeDataset returns the data set of a classification or a regression.
+func (s *seriesData) wholeDataset() (*dataset.Dataset, error) {
 	d := &dataset.Dataset{Info: s.info}
 	for i := range s.records {
 		r := &s.records[i]

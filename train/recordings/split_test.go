@@ -1,0 +1,146 @@
+package recordings
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
+)
+
+// Lists decide where they are; a speaker is in one split; without both, the hash of the name
+// decides and does not depend on other files.
+func TestFolderSplits(t *testing.T) {
+	root := t.TempDir()
+	for speaker := range 20 {
+		for _, class := range []string{"no", "yes", "_unknown_", "_noise_"} {
+			for take := range 2 {
+				testfiles.Ramp(t, filepath.Join(root, fmt.Sprintf("%s/s%02d_%d.wav", class, speaker, take)), 16000, 10, 1)
+			}
+		}
+	}
+	splits := func(opt Options) map[string]split {
+		t.Helper()
+		r := must.Get(Folder(t.Context(), root, opt))(t)
+		of := map[string]split{}
+		for i, s := range []Sounds{r.Train, r.Val, r.Test} {
+			for _, name := range clipNames(root, slices.Concat(s.Words, s.Other, s.Background)) {
+				of[name] = split(i)
+			}
+		}
+		return of
+	}
+	count := func(of map[string]split, to split) (n int) {
+		for _, s := range of {
+			if s == to {
+				n++
+			}
+		}
+		return n
+	}
+	hashed := splits(Options{Validation: 0.3})
+	if n := count(hashed, valSplit); n < 24 || n > 72 {
+		t.Errorf("by hash: %d of %d files for validation, expected about 48", n, len(hashed))
+	}
+	more := splits(Options{Validation: 0.5})
+	for name, s := range hashed {
+		if s == valSplit && more[name] != valSplit {
+			t.Errorf("%s is for validation at 0.3, but not at 0.5", name)
+		}
+	}
+	must.Do(t, os.Remove(filepath.Join(root, "yes", "s00_0.wav")))
+	for name, s := range splits(Options{Validation: 0.3}) {
+		must.Equal(t, s, hashed[name], "%s: split after another file was removed", name)
+	}
+
+	few := splits(Options{Validation: 1e-9})
+	if n := count(few, valSplit); n != 2 {
+		t.Errorf("%d of %d files for validation, expected one of each class", n, len(few))
+	}
+
+	for _, group := range []string{"^s[0-9]+", "^s([0-9]+)_"} {
+		speakers := splits(Options{GroupBy: group, Validation: 0.1})
+		in := map[string]split{}
+		for name, s := range speakers {
+			if strings.HasPrefix(name, "_noise_") {
+				must.Equal(t, s, splits(Options{})[name], "%s: background is split by hash", name)
+				continue
+			}
+			speaker := strings.Split(filepath.Base(name), "_")[0]
+			if first, seen := in[speaker]; seen && first != s {
+				t.Errorf("speaker %s is in two splits", speaker)
+			}
+			in[speaker] = s
+		}
+		must.Equal(t, count(in, valSplit), 2, "speakers for validation with GroupBy %q", group)
+	}
+
+	testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "no/s03_0.wav\n_unknown_/s03_0.wav\nmaybe/x.wav\n\n")
+	testfiles.Write(t, filepath.Join(root, "testing_list.txt"), "no/s04_0.wav\n_noise_/s04_0.wav\n")
+	for _, group := range []string{"", "^s[0-9]+"} {
+		for name, s := range splits(Options{GroupBy: group, Validation: 0.3}) {
+			want := trainSplit
+			switch {
+			case name == "no/s03_0.wav" || name == "_unknown_/s03_0.wav":
+				want = valSplit
+			case name == "no/s04_0.wav" || name == "_noise_/s04_0.wav":
+				want = testSplit
+			case strings.HasPrefix(name, "_noise_"):
+				want = hashed[name]
+			}
+			must.Equal(t, s, want, "%s: split with lists", name)
+		}
+	}
+	must.Do(t, os.Remove(filepath.Join(root, "validation_list.txt")))
+	onlyTest := splits(Options{Validation: 0.3})
+	must.Equal(t, onlyTest["no/s04_0.wav"], testSplit, "split of a listed file")
+	must.Equal(t, onlyTest["yes/s07_1.wav"], hashed["yes/s07_1.wav"], "split of a file that is not listed, without a validation list")
+}
+
+// If lists put recordings of a speaker into several splits, a note names the speaker.
+func TestFolderDividedSpeakers(t *testing.T) {
+	root := t.TempDir()
+	for speaker := range 6 {
+		for _, class := range []string{"no", "yes", "_unknown_", "_noise_"} {
+			testfiles.Ramp(t, filepath.Join(root, class, fmt.Sprintf("s%d.wav", speaker)), 16000, 10, 1)
+		}
+	}
+	list := func(name, text string, wants ...string) {
+		t.Helper()
+		testfiles.Write(t, filepath.Join(root, name), text)
+		got := must.Get(Folder(t.Context(), root, Options{GroupBy: "s[0-9]"}))(t).Notes
+		must.Equal(t, strings.Join(got, "\n"), strings.Join(wants, ""), "notes with %s", name)
+	}
+	whole := "no/s1.wav\nyes/s1.wav\n_unknown_/s1.wav\n"
+	list("validation_list.txt", whole+"_noise_/s2.wav\n")
+	list("validation_list.txt", whole+"no/s3.wav\n",
+		`the lists put recordings of 1 of 6 speakers into several splits: "s3" (2 recordings for training, 1 for validation, 0 for testing)`)
+	list("testing_list.txt", "no/s0.wav\nno/s2.wav\nyes/s3.wav\nno/s4.wav\n",
+		`the lists put recordings of 4 of 6 speakers into several splits: "s0" (2 recordings for training, 0 for validation, 1 for testing), `,
+		`"s2" (2 recordings for training, 0 for validation, 1 for testing), "s3" (1 recordings for training, 1 for validation, 1 for testing), and 1 more`)
+	if got := must.Get(Folder(t.Context(), root, Options{}))(t).Notes; got != nil {
+		t.Errorf("notes %q without speakers", got)
+	}
+}
+
+// A note names the classes without words for validation, unless a model is evaluated.
+func TestFolderUnvalidated(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"a/1", "a/2", "b/1", "b/2", "c/1"} {
+		testfiles.Ramp(t, filepath.Join(root, name+".wav"), 16000, 10, 1)
+	}
+	testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "b/1.wav\n")
+	got := must.Get(Folder(t.Context(), root, Options{}))(t).Notes
+	must.Equal(t, strings.Join(got, "\n"), "the validation accuracy does not cover 2 of 3 classes, which have no recordings for validation: a, c", "notes")
+	if got = must.Get(Folder(t.Context(), root, Options{Labels: []string{"a", "b", "c"}}))(t).Notes; got != nil {
+		t.Errorf("notes %q for evaluation", got)
+	}
+	testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "a/1.wav\nb/1.wav\nc/1.wav\n")
+	if got = must.Get(Folder(t.Context(), root, Options{}))(t).Notes; got != nil {
+		t.Errorf("notes %q for words of every class", got)
+	}
+}
