@@ -142,7 +142,7 @@ func TestDamagedSnapshot(t *testing.T) {
 	first, s := stream(t, r), stream(t, r)
 	must.Get(first.Process(tonemodel.Words().Samples[:3000]))(t)
 	before := s.Snapshot()
-	must.Damage(t, "a damaged snapshot of package events is rejected", first.Snapshot(), func(b []byte) bool {
+	must.Damage(t, first.Snapshot(), func(b []byte) bool {
 		return s.Restore(b) != nil && bytes.Equal(s.Snapshot(), before)
 	})
 }
