@@ -178,30 +178,6 @@ func bare(h int, layer ssm.Config) model.Config {
 	return c
 }
 
-// compareLayer compares the output and the gradients of a bare network with golden values.
-func compareLayer(t *testing.T, c model.Config, g *golden.KernelLayer) {
-	t.Helper()
-	m, softplus := goldenLayer(t, c, g), g.Config.DtTransform == "softplus"
-	u, d := golden.LayerInput(g.Config.Batch, c.DModel, g.Config.L)
-	n := newNet(t, m, Options{MaxBatch: g.Config.Batch, MaxLen: g.Config.L, Workers: 2, Training: true})
-	b := Batch{Size: g.Config.Batch, Len: g.Config.L, X: narrow(u)}
-	within(t, "y", n.ForwardTrain(b, Step{}), g.Y, 1e-6)
-	grads := model.NewWeights(c)
-	n.Backward(narrow(d), grads)
-	ofLargest(t, "gradient of x", inputGrad(n), g.GradientU, 1e-5)
-	for _, tensor := range grads.Tensors() {
-		if own, ok := strings.CutPrefix(tensor.Name, "layers.0."); ok {
-			want := nested(own, g.Gradients)
-			if own == "log_dt" && softplus { // ∂/∂log Δ = ∂/∂x·Δ/σ(x)
-				for i, x := range nested(own, g.Parameters) {
-					want[i] *= math.Log1p(math.Exp(x)) * (1 + math.Exp(-x))
-				}
-			}
-			within(t, "gradient of "+own, tensor.Data, want, 1e-5)
-		}
-	}
-}
-
 // goldenLayer returns a bare network with golden parameters, whose encoder and decoder are the
 // identity.
 func goldenLayer(t *testing.T, c model.Config, g *golden.KernelLayer) *model.Model {
@@ -222,16 +198,6 @@ func goldenLayer(t *testing.T, c model.Config, g *golden.KernelLayer) *model.Mod
 		}
 	}
 	return m
-}
-
-// inputGrad returns the gradient [H][L] with respect to the first input sequence of a bare network,
-// after Backward. The encoder is the identity, so this is the gradient of its output.
-func inputGrad(n *Net) []float32 {
-	var dx []float32
-	for h := range n.cfg.DModel {
-		dx = append(dx, n.pass.row(n.pass.grad, 0, h)...)
-	}
-	return dx
 }
 
 // nested returns a copy of the golden values of one of our tensors of an SSM.

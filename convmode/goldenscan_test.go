@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/internal/golden"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/reference/frommodel"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
@@ -39,30 +38,6 @@ func bareModel(t *testing.T, c model.Config) *model.Model {
 		m.Weights.EncoderWeight[i*c.DModel+i], m.Weights.DecoderWeight[i*c.DModel+i] = 1, 1
 	}
 	return m
-}
-
-// scanTensor returns golden values in the layout of one of our tensors. The original code stores
-// the C of both directions as C1 and C2, or as one matrix with twice as many columns.
-func scanTensor(own string, values map[string]golden.Nested, layer ssm.Config) []float64 {
-	if x, ok := values[own]; ok {
-		width := 4 * layer.Modes() // of a row of both directions
-		if own != "C" || !layer.Bidirectional {
-			return x
-		}
-		var forward, back []float64
-		for at := 0; at < len(x); at += width {
-			forward, back = append(forward, x[at:at+width/2]...), append(back, x[at+width/2:at+width]...)
-		}
-		return append(forward, back...)
-	}
-	if own == "C" && layer.Bidirectional {
-		return slices.Concat(values["C1"], values["C2"])
-	}
-	var list []float64
-	for i, re := range values[own+"_re"] {
-		list = append(list, re, values[own+"_im"][i])
-	}
-	return list
 }
 
 // A long sequence is as accurate as a short one, because the rounding of the poles is corrected.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -196,24 +195,6 @@ func TestImportWrappings(t *testing.T) {
 	} {
 		must.Reject(parse(t, b))(t, want)
 	}
-}
-
-// scrambled returns a copy of b in which a few runs of bytes are replaced, by other bytes of b or
-// by random ones.
-func scrambled(b []byte, r *rand.Rand) []byte {
-	out := bytes.Clone(b)
-	for range 1 + r.IntN(4) {
-		at := r.IntN(len(out))
-		run := out[at:min(len(out), at+1+r.IntN(12))]
-		if r.IntN(2) == 0 {
-			copy(run, b[r.IntN(len(b)):])
-			continue
-		}
-		for i := range run {
-			run[i] = byte(r.IntN(256))
-		}
-	}
-	return out
 }
 
 // A file of the other format is an error that names its format, in both directions.
