@@ -11,12 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/internal/golden"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
-	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 func TestConvertInspect(t *testing.T) {
@@ -39,25 +37,6 @@ func TestConvertInspect(t *testing.T) {
 	checkRun(t, nil, []string{"convert", pth, out, "--mean", "0", "--std", "1"}, exitUsage, "2 input channels")
 	checkRun(t, nil, []string{"convert", pth, out, "--labels", "a"}, exitUsage, "5 outputs")
 	checkRun(t, nil, []string{"convert", pth, out, "--labels", "a,b,c,d,a"}, exitUsage, `label "a" occurs twice`)
-}
-
-// convert reads full layers, prints how each tensor was converted, and requires the flags that the
-// file cannot replace.
-func TestConvertFullLayers(t *testing.T) {
-	for _, g := range golden.Imports(t) {
-		in, out := g.WritePth(t), filepath.Join(t.TempDir(), "m.safetensors")
-		args := []string{"convert", in, out, "--disc", g.Config.Disc}
-		if g.Config.Version == "v4" {
-			checkRun(t, nil, args, exitUsage, "--step: missing")
-			args = append(args, "--step", g.Config.DtTransform)
-		}
-		stdout := ok(t, args...)
-		equal(t, g.Name+": lines", strings.Count(stdout, "\n"), len(g.Tensors))
-		equal(t, g.Name+": unused tensors", strings.Count(stdout, "(not used)"), map[string]int{"v3": 2, "v4": 0}[g.Config.Version])
-		if _, err := model.Load(out); err != nil {
-			t.Error(err)
-		}
-	}
 }
 
 // convert writes a checkpoint. With the flags that it prints, the checkpoint converts back to the
@@ -83,75 +62,6 @@ func TestConvertToPyTorch(t *testing.T) {
 	checkRun(t, nil, []string{"convert", m, back, "--to", "pytorch"}, exitUsage, ".pth")
 	checkRun(t, nil, []string{"convert", m, out, "--to", "pytorch", "--disc", "zoh"}, exitUsage, "accepts no other option")
 	checkRun(t, nil, []string{"convert", m, out, "--to", "onnx"}, exitUsage, "onnx")
-}
-
-// S4 is exported as it is: with the printed flags the checkpoint converts back to the same file.
-func TestConvertS4ToPyTorch(t *testing.T) {
-	dir := t.TempDir()
-	name, out, back := filepath.Join(dir, "s4.safetensors"), filepath.Join(dir, "s4.pth"), filepath.Join(dir, "back.safetensors")
-	ok(t, "convert", golden.TinyS4Pth(t), name, "--step", "exp", "--prenorm")
-	flags := strings.Fields(ok(t, "convert", name, out, "--to", "pytorch"))
-	equal(t, "flags", strings.Join(flags, " "), "--prenorm --step=exp")
-	ok(t, append([]string{"convert", out, back}, flags...)...)
-	a, b := must.Get(model.Load(name))(t), must.Get(model.Load(back))(t)
-	if a.Hash() != b.Hash() {
-		t.Error("another model came back")
-	}
-	checkRun(t, nil, []string{"convert", name, out, "--to", "pytorch", "--length", "9"}, exitUsage, "accepts no other option")
-}
-
-// DSS is exported as minimal layers with the same output, unless modes grow.
-func TestConvertDSSToPyTorch(t *testing.T) {
-	dir := t.TempDir()
-	name, out, back := filepath.Join(dir, "dss.safetensors"), filepath.Join(dir, "dss.pth"), filepath.Join(dir, "back.safetensors")
-	c := model.Default()
-	c.DInput, c.DOutput, c.DModel, c.NLayers, c.SSM.DState = 1, 3, 4, 2, 8
-	c.SSM.Layer, c.SSM.Init, c.SSM.TrainB, c.SSM.LKernel = ssm.LayerDSS, ssm.LegS, true, 64
-	m := must.Get(model.New(c, 1))(t)
-	must.Do(t, m.Save(name))
-	ok(t, "convert", name, out, "--to", "pytorch")
-	ok(t, "convert", out, back)
-	minimal := must.Get(model.Load(back))(t)
-	equal(t, "minimal layers have a normaliser", minimal.Config.SSM.FixedLength(), false)
-	want := modelOutput(t, m)
-	for i, v := range modelOutput(t, minimal) {
-		if math.Abs(float64(v-want[i])) > 1e-4 {
-			t.Errorf("output %d is %v, expected %v", i, v, want[i])
-		}
-	}
-	m.Weights.Layers[1].Decay[2] = -0.5
-	must.Do(t, m.Save(name))
-	checkRun(t, nil, []string{"convert", name, out, "--to", "pytorch"}, exitBadInput, "layer 1: a mode that grows")
-}
-
-// A DSS checkpoint whose modes grow is converted, but the network is limited to the given length.
-func TestConvertGrowingDSS(t *testing.T) {
-	for _, g := range golden.Imports(t) {
-		if g.Config.Version != "v4" {
-			continue
-		}
-		out := filepath.Join(t.TempDir(), "m.safetensors")
-		// As DSS, the file's log −Re A, which is negative, is −Re A.
-		ok(t, "convert", g.WritePth(t), out, "--disc", "dss", "--length", "96", "--step", g.Config.DtTransform)
-		m := must.Get(model.Load(out))(t)
-		n := must.Get(convmode.New(m, convmode.Options{MaxBatch: 1, MaxLen: 96}))(t)
-		n.Close()
-		must.Reject(convmode.New(m, convmode.Options{MaxBatch: 1, MaxLen: 97}))(t, "grow without bound after ssm.l_kernel = 96 samples")
-		if !g.Config.Bidirectional {
-			must.Reject(recurrent.New(m, recurrent.Options{}))(t, "grow without bound, but a stream has no end")
-		}
-	}
-}
-
-// modelOutput returns a network's output for half a second of a rising tone.
-func modelOutput(t *testing.T, m *model.Model) []float32 {
-	t.Helper()
-	net := must.Get(recurrent.New(m, recurrent.Options{}))(t)
-	x := make([]float32, 4000)
-	for i := range x {
-		x[i] = float32(math.Sin(float64(i) * float64(i) / 1e4))
-	}
-	return net.NewStream().Process(x, len(x))
 }
 
 // The flags that convert prints survive a shell and convert itself, whatever the labels are. Labels
@@ -244,4 +154,13 @@ func TestConvertAssumptions(t *testing.T) {
 	if strings.Contains(stderr, "assumed") {
 		t.Errorf("an assumption is stated although flags were given: %s", stderr)
 	}
+}
+func modelOutput(t *testing.T, m *model.Model) []float32 {
+	t.Helper()
+	net := must.Get(recurrent.New(m, recurrent.Options{}))(t)
+	x := make([]float32, 4000)
+	for i := range x {
+		x[i] = float32(math.Sin(float64(i) * float64(i) / 1e4))
+	}
+	return net.NewStream().Process(x, len(x))
 }

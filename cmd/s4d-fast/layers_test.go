@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -69,68 +68,6 @@ func TestPlotLayerKinds(t *testing.T) {
 	}
 }
 
-// inspect --scores prints the scores of the modes of S5 and LRU layers, which have no scores per
-// channel, and prune --global counts the modes of the one SSM of a layer.
-func TestScoresOfScans(t *testing.T) {
-	for kind, layer := range map[string]ssm.Config{
-		"s5":  {Layer: ssm.LayerS5, Init: ssm.LegS, Disc: ssm.ZOH, DState: 16, DtMin: 0.01, DtMax: 0.1, Bidirectional: true},
-		"lru": {Layer: ssm.LayerLRU, Init: ssm.Ring, Disc: ssm.ZOH, DState: 8, RMax: 0.99, Bidirectional: true},
-	} {
-		file := saved(t, func(c *model.Config) { c.SSM = layer })
-		m := must.Get(model.Load(file))(t)
-		var info inspection
-		decode(t, ok(t, "inspect", file, "--scores", "--json"), &info)
-		must.Equal(t, len(info.Scores), 2, "%s: layers", kind)
-		for i, scores := range info.Scores {
-			p := m.SSMParams(i)
-			g := p.ModeGains(1)
-			hinf, last := g.HInf(), g.LAST()
-			must.Equal(t, fmt.Sprint(len(scores.SSMs), len(scores.Modes)), "0 8", "%s: SSMs and modes", kind)
-			for n, mode := range scores.Modes {
-				must.Equal(t, *mode.HInf, max(hinf[n], hinf[8+n]), "%s: H∞ score of mode %d", kind, n)
-				must.Equal(t, mode.LAST, last[n], "%s: LAST score of mode %d", kind, n)
-				must.Equal(t, mode.Step != nil, kind == "s5", "%s: mode %d has a step", kind, n)
-				if mode.Step != nil {
-					must.Equal(t, *mode.Step, math.Exp(p.Step[n]), "%s: step of mode %d", kind, n)
-				}
-			}
-		}
-		text := ok(t, "inspect", file, "--scores", "--layer", "1")
-		contains(t, "inspect --scores", text, "layer 1\nmode  modulus", "LAST")
-		must.Equal(t, strings.Contains(text, "Δ"), kind == "s5", "%s: inspect prints steps", kind)
-		var p pruning
-		decode(t, ok(t, "prune", file, filepath.Join(t.TempDir(), "small.safetensors"), "--keep", "0.5", "--global", "--json"), &p)
-		must.Equal(t, *p.Remaining, [2]int{16, 8}, "%s: modes in all", kind)
-	}
-}
-
-// plot hinf draws one point per mode of S5.
-func TestHinfOfModes(t *testing.T) {
-	file := saved(t, func(c *model.Config) {
-		c.SSM = ssm.Config{Layer: ssm.LayerS5, Init: ssm.LegS, Disc: ssm.ZOH, DState: 16, DtMin: 0.01, DtMax: 0.1}
-	})
-	m := must.Get(model.Load(file))(t)
-	for i := range m.Weights.Layers[1].Decay {
-		m.Weights.Layers[1].Decay[i] *= float32(i) // the first mode is on the unit circle
-	}
-	panel := must.Get(hinfPanel(m))(t)
-	top, first := 0.0, m.SSMParams(0).ModeGains(1).HInf()
-	for i, curve := range panel.Curves {
-		p := m.SSMParams(i)
-		scores := p.ModeGains(1).HInf()
-		for n, y := range curve.Y {
-			must.Equal(t, curve.X[n], math.Exp(p.Step[n]), "layer %d, mode %d: Δ", i+1, n)
-			if want := scores[n] / first[0] * panel.Curves[0].Y[0]; i == 1 && n == 0 {
-				must.Equal(t, math.IsNaN(y), true, "a mode on the unit circle has no score")
-			} else if top = max(top, y); math.Abs(y-want) > 1e-12*want {
-				t.Errorf("layer %d, mode %d: score %v, expected %v", i+1, n, y, want)
-			}
-		}
-	}
-	must.Equal(t, top, 1, "largest score")
-	contains(t, "title", panel.Title, "H∞ scores of 15 modes", "1 unbounded")
-}
-
 // inspect counts the modes of S5 that alias.
 func TestInspectAliased(t *testing.T) {
 	file := saved(t, func(c *model.Config) { // the largest Im Λ are 1303, 433, 258 and 183
@@ -142,40 +79,6 @@ func TestInspectAliased(t *testing.T) {
 	})
 	contains(t, "inspect", ok(t, "inspect", file), ", 64 modes, H∞ not computed (one SSM for all channels; run plot response)\n")
 	contains(t, "inspect --json", ok(t, "inspect", file, "--json"), `"aliased":null,"modes":64`)
-}
-
-// eval and stream run an LRU at other sampling rates, by both rules, and S5 and an LRU with a band
-// limit.
-func TestRatesOfScans(t *testing.T) {
-	data := tones(t)
-	for kind, set := range map[string][]string{"s5": {"ssm.layer=s5", "ssm.init=legs"}, "lru": {"ssm.layer=lru", "ssm.init=ring"}} {
-		out := filepath.Join(t.TempDir(), "run")
-		args := append([]string{"train", "fsdd", "--data", data, "--out", out}, small...)
-		for _, s := range append(set, "ssm.bidirectional=false", "ssm.d_state=16", "train.epochs=1") {
-			args = append(args, "--set", s)
-		}
-		ok(t, args...)
-		best := filepath.Join(out, "best.safetensors")
-		loss := func(flags ...string) float64 {
-			var e evaluation
-			decode(t, ok(t, append([]string{"eval", best, "--data", data, "--json", "--rate", "4000"}, flags...)...), &e)
-			return e.Loss
-		}
-		held, limited := loss(), loss("--bandlimit", "0.1")
-		if held == limited {
-			t.Errorf("%s: loss %v at half the rate with and without --bandlimit", kind, held)
-		}
-		if kind == "s5" {
-			checkRun(t, nil, []string{"eval", best, "--data", data, "--rate", "4000", "--rate-rule", "hold"}, exitUsage, `layer "s5" has no such setting`)
-			continue
-		}
-		must.Equal(t, loss("--rate-rule", "hold"), held, "loss with the default rule")
-		if decimated := loss("--rate-rule", "decimate"); decimated == held {
-			t.Errorf("loss %v at half the rate with both rules", held)
-		}
-		raw := bytes.NewReader(make([]byte, 2*2000))
-		checkRun(t, raw, []string{"stream", best, "--format", "s16le", "--rate", "4000", "--adapt-rate", "--emit", "frames", "--hop", "100"}, exitOK)
-	}
 }
 
 // Every kind of layer trains on a table. A stream of its rows ends with the outputs of eval. DSS

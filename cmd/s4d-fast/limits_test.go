@@ -1,16 +1,12 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
-	"github.com/s4d-fast/s4d-fast/model"
 )
 
 // Values of flags that are too large are invalid flags, and give no empty or wrong result.
@@ -71,58 +67,5 @@ func TestPredictionsAreNoInput(t *testing.T) {
 		"digits --set data.dir=" + file + " --predictions " + file, "digits --data " + dir + " --predictions " + file,
 	} {
 		checkRun(t, nil, strings.Fields("eval "+args), exitUsage, "the file is an input")
-	}
-}
-
-// A list of clips may be a pipe, though a measurement uses the clips several times. Its paths are
-// relative to the working directory.
-func TestWordsFromPipe(t *testing.T) {
-	r, w, err := os.Pipe()
-	must.Do(t, err)
-	defer r.Close()
-	pipe := fmt.Sprintf("/dev/fd/%d", r.Fd())
-	if _, err := os.Stat(pipe); err != nil {
-		t.Skip("no files of open pipes here:", err)
-	}
-	_, words, background := calibrationFiles(t)
-	frames := filepath.Join(t.TempDir(), "frames.safetensors")
-	must.Do(t, must.Get(tonemodel.New())(t).Save(frames))
-	t.Chdir(words)
-	list := ""
-	for _, label := range []string{"low", "high", "other"} {
-		for _, path := range must.Get(filepath.Glob(filepath.Join(label, "*.wav")))(t) {
-			list += path + "\t" + label + "\n"
-		}
-	}
-	must.Get(w.WriteString(list))(t)
-	must.Do(t, w.Close())
-	var result detectionResult
-	decode(t, ok(t, "calibrate", frames, "--json", "--words", pipe, "--background", background), &result)
-	equal(t, "words", result.Words.Count, 6)
-	equal(t, "labels without a model", strings.Join(result.Words.Unknown, " "), "other")
-	equal(t, "clips one by one", result.Clips.Count, 7)
-}
-
-// The identifiers and times of rows are kept, so their size has a limit.
-func TestLongIdentifiers(t *testing.T) {
-	m, _ := rowsModel(t, model.SeriesRegression, nil)
-	for _, column := range []string{"room", "time"} {
-		in, out := io.Pipe()
-		go func() {
-			defer out.Close()
-			fmt.Fprintf(out, "temp,load,room,time\n")
-			long := strings.Repeat("x", 1<<20-100)
-			for i := range 100 {
-				cells := map[string]string{"room": fmt.Sprint(i), "time": "1"}
-				cells[column] += long
-				if _, err := fmt.Fprintf(out, "1,2,%s,%s\n", cells["room"], cells["time"]); err != nil {
-					return
-				}
-			}
-		}()
-		code, _, stderr := invoke(in, "rows", m, "--hop", "2")
-		equal(t, "exit code", code, exitBadInput)
-		contains(t, "stderr", stderr, "line 66: ", `column "`+column+`": `, "more than 67108864 bytes")
-		in.Close()
 	}
 }

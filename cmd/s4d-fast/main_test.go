@@ -133,7 +133,7 @@ func digitsModel(t *testing.T) string {
 	c := model.Default()
 	c.DInput, c.DOutput, c.DModel, c.NLayers, c.SSM.DState = 1, 3, 4, 2, 8
 	m := must.Get(model.New(c, 1))(t)
-	m.Meta = model.Meta{Task: "fsdd", Labels: []string{"a", "b", "c"}, SampleRate: 8000, InputMean: []float32{0.1}, InputStd: []float32{0.5}}
+	m.Meta = model.Meta{Task: "fsdd", Labels: []string{"a", "b", "none"}, SampleRate: 8000, InputMean: []float32{0.1}, InputStd: []float32{0.5}}
 	path := filepath.Join(t.TempDir(), "m.safetensors")
 	must.Do(t, m.Save(path))
 	return path

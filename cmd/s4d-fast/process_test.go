@@ -26,37 +26,18 @@ import (
 // commandVariable is the environment variable with which the test binary is the command.
 const commandVariable = "S4D_TEST_COMMAND"
 
-// beforeCommand restricts the process of the command. It is nil where a system has no restrictions.
-var beforeCommand func() error
-
-// noRestriction is the exit code if the system does not allow the restriction.
-const noRestriction = 77
-
 func TestMain(m *testing.M) {
 	if os.Getenv(commandVariable) == "" {
 		os.Exit(m.Run())
 	}
-	if beforeCommand != nil {
-		if err := beforeCommand(); err != nil {
-			os.Stderr.WriteString(err.Error())
-			os.Exit(noRestriction)
-		}
-	}
 	main()
 }
-
-// command is the program that process starts, or "" for the test binary.
-var command string
 
 // process returns the command as a process of its own. The words before are those of a program that
 // starts it, such as strace.
 func process(t *testing.T, before []string, args ...string) *exec.Cmd {
 	t.Helper()
-	program := command
-	if program == "" {
-		program = must.Get(os.Executable())(t)
-	}
-	line := append(append(append([]string{}, before...), program), args...)
+	line := append(append(append([]string{}, before...), must.Get(os.Executable())(t)), args...)
 	cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
 	cmd.Env = append(os.Environ(), commandVariable+"=1")
 	return cmd

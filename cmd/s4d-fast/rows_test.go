@@ -194,29 +194,6 @@ func TestRowsByID(t *testing.T) {
 	equal(t, "hop", start.Hop, 4)
 }
 
-// Rows without names of columns are in the order of the model's columns.
-func TestRowsWithoutNames(t *testing.T) {
-	path, _ := rowsModel(t, model.SeriesForecast, nil)
-	_, want, _ := streamRows(t, "load,temp\n310,21\n290,22\n", path)
-	_, got, _ := streamRows(t, "21,310\n22,290\n", path)
-	compareRows(t, "csv", got, want)
-	_, got, _ = streamRows(t, "[21,310]\n[22,290]", path, "--format", "jsonl")
-	compareRows(t, "jsonl", got, want)
-	start, got, _ := streamRows(t, "21,7,310\n22,7,290\n", path, "--id", "2")
-	equal(t, "columns", fmt.Sprint(start.Columns), "[1 3]")
-	equal(t, "id", got[0].ID, "7")
-	for i := range got {
-		got[i].ID = ""
-	}
-	compareRows(t, "id 2", got, want)
-
-	bare, _ := rowsModel(t, model.SeriesClassification, func(m *model.Model) { m.Meta.Series = nil })
-	described, _ := rowsModel(t, model.SeriesClassification, nil)
-	_, want, _ = streamRows(t, "21,310\n22,290\n", described)
-	_, got, _ = streamRows(t, "x,y\n21,310\n22,290\n", bare)
-	compareRows(t, "a model without a description", got, want)
-}
-
 // The ending of a file's name selects the format.
 func TestRowsFile(t *testing.T) {
 	path, _ := rowsModel(t, model.SeriesForecast, nil)
@@ -241,24 +218,6 @@ func TestRowsMissing(t *testing.T) {
 	compareRows(t, "by the flag", got, want)
 	_, got, _ = streamRows(t, `{"temp":20,"load":310}`+"\n"+`{"temp":21}`+"\n"+`{"temp":null,"load":290}`, strict, "--format", "jsonl", "--missing", "previous")
 	compareRows(t, "absent keys", got, want)
-}
-
-// An anomaly is scored in units of the model's residual; a missing value has no score.
-func TestRowsScores(t *testing.T) {
-	path, _ := rowsModel(t, model.SeriesAnomaly, func(m *model.Model) { m.Meta.Series.Missing = model.MissingPrevious })
-	text := "temp,load\n20,300\n20,300\n20,300\n20,300\n,300\n520,300\n"
-	_, rows, _ := streamRows(t, text, path)
-	for i, r := range rows {
-		if has := r.Score != nil; has != (i == 3 || i == 5) {
-			t.Errorf("row %d: score %v", r.Row, r.Score)
-		}
-	}
-	if s := *rows[5].Score; s < 50 || s != *rows[5].Scores[0] {
-		t.Errorf("score %v of a row 500 above the others, with a residual of 2", s)
-	}
-	if len(rows[4].Scores) != 1 || rows[4].Scores[0] != nil || len(rows[4].Expected) != 1 {
-		t.Errorf("row 5: scores %v, expected values %v; its value is missing", rows[4].Scores, rows[4].Expected)
-	}
 }
 
 func TestBadRows(t *testing.T) {

@@ -31,7 +31,6 @@ func TestTooFewData(t *testing.T) {
 		testfiles.Write(t, path, text)
 		return path
 	}
-	tried, held := 0, 0
 	for _, c := range []struct {
 		args []string
 		want []string
@@ -43,7 +42,6 @@ func TestTooFewData(t *testing.T) {
 		{[]string{"series", "--data", rows("single.csv", "a,b,label\n1,2,x\n")}, []string{"single.csv"}},
 		{[]string{"series", "--data", rows("nothing.csv", "")}, []string{"nothing.csv"}},
 	} {
-		tried++
 		out := filepath.Join(dir, "run")
 		code, _, stderr := invoke(nil, append(append([]string{"train"}, c.args...), "--out", out)...)
 		if code != exitBadInput {
@@ -53,8 +51,6 @@ func TestTooFewData(t *testing.T) {
 		if _, err := os.Stat(out); err == nil {
 			t.Errorf("train %v left a run folder", c.args)
 			must.Do(t, os.RemoveAll(out))
-		} else if code == exitBadInput {
-			held++
 		}
 	}
 	words, background := filepath.Join(folder("one"), "yes"), filepath.Join(folder("hush"), "c.wav")
@@ -68,7 +64,6 @@ func TestTooFewData(t *testing.T) {
 		{"calibrate", "digits", "--background", background, "--background", words},
 		{"calibrate", "digits", "--background", broken, "--skip-broken"},
 	} {
-		tried++
 		code, _, stderr := invoke(nil, args...)
 		contains(t, strings.Join(args, " "), stderr, "hush", " has no samples")
 		if args[len(args)-1] == "--skip-broken" {
@@ -76,9 +71,6 @@ func TestTooFewData(t *testing.T) {
 		}
 		if code != exitBadInput {
 			t.Errorf("%v: exit code %d, expected %d: %s", args, code, exitBadInput, stderr)
-		} else if strings.Contains(stderr, "hush") {
-			held++
 		}
 	}
-	must.Tally(t, "too little data for training or measuring is an error that names the file or folder", tried, held)
 }

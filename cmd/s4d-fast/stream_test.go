@@ -17,32 +17,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/reporttest"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
-	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/report"
 )
-
-// Raw samples and a WAV file with the same samples give the same frames.
-func TestStreamForms(t *testing.T) {
-	m, recording := digitsModel(t), clip(t, 8000, 2500)
-	samples, _, err := audio.ReadFile(recording)
-	must.Do(t, err)
-	want := posteriors(t, ok(t, "stream", m, recording, "--emit", "frames"))
-	if len(want) != 4 { // at 800, 1600, 2400 and 2500 samples
-		t.Fatalf("%d frames, expected 4", len(want))
-	}
-	var raw bytes.Buffer
-	for _, v := range samples {
-		s := int16(v * 32768)
-		raw.Write([]byte{byte(s), byte(s >> 8)})
-	}
-	code, stdout, stderr := invoke(&raw, "stream", m, "--format", "s16le", "--rate", "8000", "--emit", "frames")
-	if code != exitOK {
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
-	if got := posteriors(t, stdout); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("raw samples give %v, the WAV file gives %v", got, want)
-	}
-}
 
 func posteriors(t *testing.T, stdout string) (list [][]float32) {
 	t.Helper()
@@ -169,35 +145,6 @@ func TestStreamEvents(t *testing.T) {
 	}
 }
 
-// A pipe that delivers odd numbers of bytes gives the same lines.
-func TestStreamChunks(t *testing.T) {
-	m, s := toneModel(t), tonemodel.Words()
-	in := encoded(s.Samples, binary.LittleEndian)
-	_, stdout, _ := invoke(bytes.NewReader(in), "stream", m, "--format", "s16le")
-	want, _ := lines(t, stdout)
-	for _, n := range []int{1, 3, 777} {
-		_, stdout, _ := invoke(&chunked{in, n}, "stream", m, "--format", "s16le")
-		if got, _ := lines(t, stdout); fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%d bytes at a time: events %v, expected %v", n, got, want)
-		}
-	}
-}
-
-// chunked is a reader of at most n bytes per call.
-type chunked struct {
-	b []byte
-	n int
-}
-
-func (c *chunked) Read(p []byte) (int, error) {
-	if len(c.b) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p[:min(len(p), c.n)], c.b)
-	c.b = c.b[n:]
-	return n, nil
-}
-
 // twoTones is a sound at twice the tone model's rate, in a file of so many equal channels.
 func twoTones(t *testing.T, s *tonemodel.Sound, channels int) (path string, frames int) {
 	t.Helper()
@@ -239,42 +186,6 @@ func TestStreamRates(t *testing.T) {
 		t.Errorf("no frame of resampled audio at sample 8000 of the input: %s", frames)
 	}
 	checkRun(t, nil, []string{"stream", m, path, "--resample", "--adapt-rate"}, exitUsage, "--resample", "--adapt-rate")
-}
-
-// Several channels are an error, unless --resample mixes them down, also at the model's own rate.
-func TestStreamChannels(t *testing.T) {
-	m, s := toneModel(t), tonemodel.Words()
-	stereo, n := twoTones(t, s, 2)
-	checkRun(t, nil, []string{"stream", m, stereo}, exitBadInput, stereo, "2 channels", "--resample")
-	found, end := lines(t, ok(t, "stream", m, stereo, "--resample"))
-	checkTones(t, found, s, 2)
-	if end.Samples != int64(n) {
-		t.Errorf("the end line counts %d samples, expected %d", end.Samples, n)
-	}
-	mono, _ := twoTones(t, s, 1)
-	if expected, _ := lines(t, ok(t, "stream", m, mono, "--resample")); fmt.Sprint(found) != fmt.Sprint(expected) {
-		t.Errorf("two equal channels give %v, one gives %v", found, expected)
-	}
-	b := read(t, stereo)
-	binary.LittleEndian.PutUint32(b[24:], tonemodel.SampleRate)
-	if _, end := lines(t, ok(t, "stream", m, write(t, "slow.wav", b), "--resample")); end.Samples != int64(n) {
-		t.Errorf("at the model's rate, the end line counts %d samples, expected %d", end.Samples, n)
-	}
-}
-
-// A rate far beyond audio's is an error before anything is allocated for it.
-func TestStreamAbsurdRates(t *testing.T) {
-	m := digitsModel(t)
-	checkRun(t, nil, []string{"stream", m, "--format", "s16le", "--rate", "9000000000000000000", "--adapt-rate", "--emit", "frames"}, exitUsage, "--rate 9000000000000000000", "1 to 1000000 Hz")
-	b := read(t, clip(t, 8000, 100))
-	binary.LittleEndian.PutUint32(b[24:], math.MaxInt32)
-	checkRun(t, nil, []string{"stream", m, "--format", "s16le", "--rate", "7", "--adapt-rate", "--emit", "frames"}, exitBadInput, "--adapt-rate", "7 Hz", "8000 Hz", "1/1024 to 1024")
-	checkRun(t, bytes.NewReader(b), []string{"stream", m, "--adapt-rate", "--emit", "frames"}, exitBadInput, "2.147483647e+09 Hz", "at most 1000000 Hz")
-	model := must.Get(model.Load(m))(t)
-	model.Meta.SampleRate = 1e18
-	path := filepath.Join(t.TempDir(), "fast.safetensors")
-	must.Do(t, model.Save(path))
-	checkRun(t, nil, []string{"stream", path, "--format", "s16le", "--emit", "frames"}, exitBadInput, "1e+18 Hz", "at most 1000000 Hz")
 }
 
 // With --live a source is never blocked; dropped samples are counted, and times stay right.

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,9 +15,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/report"
-	"github.com/s4d-fast/s4d-fast/train"
-	"github.com/s4d-fast/s4d-fast/train/dataset"
-	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
 // eval repeats the accuracy of the training run, and the last posterior of stream is that of eval.
@@ -76,61 +71,6 @@ func TestTrainFrom(t *testing.T) {
 	checkRun(t, nil, append(args, "--out", filepath.Join(dir, "third"), "--set", "model.d_model=8"), exitUsage, "from: model.d_model is 6 in the model, 8 in this run")
 	checkRun(t, nil, []string{"train", "--from", data}, exitBadInput, "is a folder, expected a model file")
 	checkRun(t, nil, []string{"train", "--set", "optim.freeze=[\"decodr\"]"}, exitUsage, `did you mean "decoder"?`)
-}
-
-// A kernel that is shorter than the longest training sequence is an error that names the key, and
-// no run folder remains.
-func TestTrainShortKernel(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "run")
-	for layer, init := range map[string]string{"s4": "fout", "dss": "legs"} {
-		args := []string{"train", "delay", "--out", out}
-		for _, set := range []string{"data.length=64", "data.delay=16", "data.train_size=4", "data.eval_size=2", "ssm.d_state=4", "train.batch=2",
-			"ssm.layer=" + layer, "ssm.init=" + init, "ssm.l_kernel=63"} {
-			args = append(args, "--set", set)
-		}
-		if layer == "s4" {
-			args = append(args, "--set", "ssm.disc=bilinear")
-		}
-		checkRun(t, nil, args, exitUsage, "ssm.l_kernel 63", `layer "`+layer+`" expects at least 64`)
-		if _, err := os.Stat(out); err == nil {
-			t.Errorf("%s: a run folder was made", layer)
-		}
-	}
-}
-
-// An error in the data that is found after training has the exit code of bad input.
-func TestFinishError(t *testing.T) {
-	tk := must.Get(task.Lookup("delay"))(t)
-	cfg := tk.Preset()
-	for _, set := range []string{"data.length=64", "data.delay=16", "data.train_size=4", "data.eval_size=2", "ssm.d_state=4", "train.batch=2", "train.max_steps=1"} {
-		must.Do(t, cfg.Set(set))
-	}
-	data := must.Get(tk.Load(t.Context(), task.From(cfg)))(t)
-	tr := must.Get(train.New(t.Context(), cfg, data, train.Options{}))(t)
-	defer tr.Close()
-	must.Do(t, tr.Fit(t.Context()))
-	data.Val = broken{data.Val}
-	err := finish(t.Context(), &streams{out: io.Discard}, tk, tr, data, 1)
-	must.Fail(t, err, "broken recording")
-	equal(t, "exit code", exitCode(t.Context(), err), exitBadInput)
-}
-
-// broken is a set whose examples cannot be read.
-type broken struct{ dataset.Set }
-
-func (broken) Example(*dataset.Example, int, int) error { return errors.New("broken recording") }
-
-func bestAccuracy(t *testing.T, path string) float64 {
-	t.Helper()
-	best := -1.0
-	for _, line := range strings.Split(strings.TrimSpace(string(read(t, path))), "\n") {
-		var m struct {
-			Accuracy float64 `json:"val_accuracy"`
-		}
-		decode(t, line, &m)
-		best = max(best, m.Accuracy)
-	}
-	return best
 }
 
 // lastFrame checks the types of the lines and returns the last frame.
@@ -202,4 +142,17 @@ func TestInterruptAndResume(t *testing.T) {
 	epochs := strings.Count(string(read(t, filepath.Join(out, "metrics.jsonl"))), "\n")
 	ok(t, "train", "--out", out, "--resume", "--set", fmt.Sprintf("train.epochs=%d", epochs+2))
 	must.Equal(t, strings.Count(string(read(t, filepath.Join(out, "metrics.jsonl"))), "\n"), epochs+2, "epochs after the resumed run")
+}
+
+func bestAccuracy(t *testing.T, path string) float64 {
+	t.Helper()
+	best := -1.0
+	for _, line := range strings.Split(strings.TrimSpace(string(read(t, path))), "\n") {
+		var m struct {
+			Accuracy float64 `json:"val_accuracy"`
+		}
+		decode(t, line, &m)
+		best = max(best, m.Accuracy)
+	}
+	return best
 }
