@@ -44,34 +44,3 @@ func TestRawRejects(t *testing.T) {
 		t.Errorf("half a sample: %d samples, error %v", n, err)
 	}
 }
-
-// Bytes in any encoding give one sample per width, whatever the blocks, and an error if bytes of an
-// incomplete sample remain.
-func FuzzRaw(f *testing.F) {
-	for i := range 4 {
-		f.Add([]byte{0, 0, 0x80, 0x3f, 0xff, 0x7f, 0, 0x80, 1}, i, i)
-	}
-	encodings, widths := []Encoding{S16LE, S16BE, F32LE, U8}, []int{2, 2, 4, 1}
-	f.Fuzz(func(t *testing.T, data []byte, encoding, block int) {
-		read := func(in io.Reader, block int) (got []uint32, err error) {
-			r := must.Get(NewRawReader(in, encodings[encoding&3]))(t)
-			for buf := make([]float32, block); err == nil; {
-				var n int
-				n, err = r.Read(buf)
-				for _, v := range buf[:n] {
-					got = append(got, math.Float32bits(v))
-				}
-			}
-			return got, err
-		}
-		got, err := read(bytes.NewReader(data), 1+block&0xFF)
-		again, _ := read(iotest.OneByteReader(bytes.NewReader(data)), 10_000)
-		width := widths[encoding&3]
-		if len(got) != len(data)/width || !slices.Equal(got, again) {
-			t.Errorf("%d samples of %d bytes from %d bytes, %d in other blocks", len(got), width, len(data), len(again))
-		}
-		if (err == io.EOF) != (len(data)%width == 0) {
-			t.Errorf("%d bytes of samples of %d: error %v", len(data), width, err)
-		}
-	})
-}

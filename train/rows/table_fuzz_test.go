@@ -101,27 +101,6 @@ func TestGapBounds(t *testing.T) {
 	must.Fail(t, err, "a.csv:4: more than 268435456 values")
 }
 
-// A row of JSON Lines that lacks most columns of the first one costs no memory for them, and has no
-// values of the row before.
-func TestSparseRows(t *testing.T) {
-	const rows = 1 << 8
-	var b strings.Builder
-	b.WriteString(`{"x":0,"y":0`)
-	for c := range 1 << 15 {
-		fmt.Fprintf(&b, `,"%d":0`, c)
-	}
-	b.WriteString("}\n" + strings.Repeat("{\"y\":1}\n", rows))
-	opt := TableOptions{Columns: []string{"x", "y"}, Options: Options{Horizon: 1, Missing: model.MissingPrevious}}
-	var records []record
-	var err error
-	must.Allocates(t, 64<<20, func() { records, _, err = readTable("a.jsonl", []byte(b.String()), opt) }, "%d rows of one value", rows)
-	must.Do(t, err)
-	x, y := records[0].channel(0), records[0].channel(1)
-	if len(x) != 1+rows || x[0] != 0 || x[1] == x[1] || y[1] != 1 {
-		t.Errorf("x %v, y %v, expected 0 and missing values, 0 and 1", x[:2], y[:2])
-	}
-}
-
 // numbered returns n series of one value each.
 func numbered(n int) string {
 	var b strings.Builder
