@@ -5,8 +5,6 @@ import (
 	"math"
 	"math/cmplx"
 	"slices"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // Analysis describes the poles and the frequency responses of a layer, for every kind of layer
@@ -177,11 +175,11 @@ func (p *Params) analyzeRankOne(a *Analysis, stepScale float64, exact int) error
 // logPoles returns log λ̄ of the eigenvalues of Ā, one of each conjugate pair, or nil if they do not
 // converge.
 func (r *RankOne) logPoles() (list []complex128) {
-	var eigen mat.Eigen
-	if a := r.matrix(); !isFinite(a) || !eigen.Factorize(a, mat.EigenNone) {
+	a := r.matrix()
+	if !a.isFinite() {
 		return nil
 	}
-	for _, lambda := range eigen.Values(nil) {
+	for _, lambda := range a.eigenvalues() {
 		if imag(lambda) >= 0 {
 			list = append(list, logPole(lambda))
 		}

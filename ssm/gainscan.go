@@ -3,8 +3,6 @@ package ssm
 import (
 	"math"
 	"math/cmplx"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // scanGain returns a function that computes the largest singular value of the frequency response of
@@ -42,20 +40,20 @@ func (p *Params) scanGain(stepScale float64) func(direction int, theta float64) 
 // finite, or NaN if the value does not converge. X + iY has the singular values of the real matrix
 // [X −Y; Y X].
 func largestSingular(x []complex128, h int) float64 {
-	both := mat.NewDense(2*h, 2*h, nil)
+	both := newMatrix(2 * h)
 	for i, v := range x {
 		row, column := i/h, i%h
-		both.Set(row, column, real(v))
-		both.Set(row, h+column, -imag(v))
-		both.Set(h+row, column, imag(v))
-		both.Set(h+row, h+column, real(v))
+		both.set(row, column, real(v))
+		both.set(row, h+column, -imag(v))
+		both.set(h+row, column, imag(v))
+		both.set(h+row, h+column, real(v))
 	}
-	if !isFinite(both) {
+	if !both.isFinite() {
 		return math.Inf(1)
 	}
-	var svd mat.SVD
-	if !svd.Factorize(both, mat.SVDNone) {
+	values, _, _, ok := both.singularValues(false)
+	if !ok {
 		return math.NaN()
 	}
-	return svd.Values(nil)[0]
+	return values[0]
 }

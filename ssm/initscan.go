@@ -126,14 +126,14 @@ func truncatedNormal(draw random.Stream, i uint64) float64 {
 // legSEigenvectors returns |Im λ| of the eigenvalues of HiPPO-LegS, largest first, [size/2], and
 // the unit eigenvectors of those with Im λ < 0, [size/2][size] (see legS).
 func legSEigenvectors(size int) (freq []float64, vectors [][]complex128, err error) {
-	u, v, sigma, err := legSSVD(size)
+	sigma, u, vt, err := legSSVD(size)
 	if err != nil {
 		return nil, nil, err
 	}
 	for k := 0; k < size; k += 2 {
 		w, norm := make([]complex128, size), 0.0
 		for n := range w {
-			w[n] = complex(v.At(n, k), u.At(n, k)) // S(v + iu) = −iσ(v + iu)
+			w[n] = complex(vt.at(k, n), u.at(n, k)) // S(v + iu) = −iσ(v + iu)
 			norm += real(w[n])*real(w[n]) + imag(w[n])*imag(w[n])
 		}
 		for n := range w {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/cmplx"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // RankOne is the bilinear system of one channel of an S4 layer, A = diag(Λ) − P·P*, on the M kept
@@ -154,26 +152,22 @@ const maxCondition = 1e13
 // recoverChannel solves (I − Ā^L)ᵀ·C = C̃ for channel h, on real and imaginary parts.
 func (p *Params) recoverChannel(r *RankOne, h int) error {
 	m, a := p.Modes(), r.complement(p.LKernel)
-	if !isFinite(a) {
+	if !a.isFinite() {
 		return errors.New("the matrix Ā^l_kernel is not finite")
 	}
-	var lu mat.LU
-	lu.Factorize(a)
-	if condition := lu.Cond(); !(condition <= maxCondition) {
-		return fmt.Errorf("the condition number of I − Ā^l_kernel is %.2g, expected at most %.0g", condition, maxCondition)
+	lu := a.factorize()
+	if !(lu.condition <= maxCondition) {
+		return fmt.Errorf("the condition number of I − Ā^l_kernel is %.2g, expected at most %.0g", lu.condition, maxCondition)
 	}
-	parts, x := mat.NewVecDense(2*m, nil), mat.NewVecDense(2*m, nil)
+	x := make([]float64, 2*m)
 	for dir := range p.Directions() {
 		c := p.output(dir, h)
 		for n, v := range c {
-			parts.SetVec(n, real(v))
-			parts.SetVec(m+n, -imag(v))
+			x[n], x[m+n] = real(v), -imag(v)
 		}
-		if err := lu.SolveVecTo(x, true, parts); err != nil {
-			return err
-		}
+		lu.solveTransposed(x)
 		for n := range c {
-			c[n] = complex(x.AtVec(n), -x.AtVec(m+n))
+			c[n] = complex(x[n], -x[m+n])
 		}
 	}
 	return nil
@@ -181,56 +175,43 @@ func (p *Params) recoverChannel(r *RankOne, h int) error {
 
 // matrix returns Ā on the real parts of h, then the imaginary ones: ⟨C,h⟩/2 is the product of the
 // row (Re C, −Im C) with such a vector.
-func (r *RankOne) matrix() *mat.Dense {
+func (r *RankOne) matrix() matrix {
 	m := len(r.E)
-	square := mat.NewDense(2*m, 2*m, nil)
+	square := newMatrix(2 * m)
 	for i, e := range r.E {
 		for j, u := range r.U {
 			re, im := 2*real(r.P[i]), 2*imag(r.P[i])
-			square.Set(i, j, -re*real(u))
-			square.Set(i, m+j, re*imag(u))
-			square.Set(m+i, j, -im*real(u))
-			square.Set(m+i, m+j, im*imag(u))
+			square.set(i, j, -re*real(u))
+			square.set(i, m+j, re*imag(u))
+			square.set(m+i, j, -im*real(u))
+			square.set(m+i, m+j, im*imag(u))
 		}
-		add := func(i, j int, v float64) { square.Set(i, j, square.At(i, j)+v) }
-		add(i, i, real(e))
-		add(i, m+i, -imag(e))
-		add(m+i, i, imag(e))
-		add(m+i, m+i, real(e))
+		square.add(i, i, real(e))
+		square.add(i, m+i, -imag(e))
+		square.add(m+i, i, imag(e))
+		square.add(m+i, m+i, real(e))
 	}
 	return square
 }
 
 // complement returns I − Ā^power, in the form of matrix.
-func (r *RankOne) complement(power int) *mat.Dense {
+func (r *RankOne) complement(power int) matrix {
 	m, square := len(r.E), r.matrix()
-	result, next := identity(2*m), mat.NewDense(2*m, 2*m, nil)
+	result, next := identity(2*m), newMatrix(2*m)
 	for ; power > 0; power >>= 1 { // the powers of two of Ā
 		if power&1 == 1 {
-			next.Mul(result, square)
+			next.multiply(result, square)
 			result, next = next, result
 		}
 		if power > 1 {
-			next.Mul(square, square)
+			next.multiply(square, square)
 			square, next = next, square
 		}
 	}
-	next.Sub(identity(2*m), result)
-	return next
-}
-
-// isFinite reports whether the factorizations of package mat accept a matrix.
-func isFinite(a *mat.Dense) bool {
-	norm := mat.Norm(a, 1)
-	return !math.IsNaN(norm) && !math.IsInf(norm, 0)
-}
-
-func identity(n int) *mat.Dense {
-	a := mat.NewDense(n, n, nil)
-	for i := range n {
-		a.Set(i, i, 1)
+	for i, v := range identity(2 * m).values {
+		result.values[i] = v - result.values[i]
 	}
-	return a
+	return result
 }
 
 // The products of the Cauchy sums: of B or P with C̃ or P̄ (docs/maths.md §17.1).

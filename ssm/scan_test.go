@@ -82,7 +82,7 @@ func TestLegSEigenvectors(t *testing.T) {
 		for n := range v {
 			var got complex128
 			for i, x := range v {
-				got += complex(s.At(n, i), 0) * x
+				got += complex(s.at(n, i), 0) * x
 			}
 			if want := complex(0, -freq[k]) * v[n]; cmplx.Abs(got-want) > 1e-12*freq[0] {
 				t.Errorf("S·v[%d] = %v at %d, expected %v", k, got, n, want)
