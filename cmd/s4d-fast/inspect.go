@@ -333,13 +333,6 @@ func aliasText(c model.Config, p poleRange) string {
 	return fmt.Sprintf("%d of %d modes aliased", *p.Aliased, p.Modes)
 }
 
-func movedText(p poleRange) string {
-	if p.Moved == nil {
-		return ""
-	}
-	return fmt.Sprintf(", angles moved by %.3g half-widths (median)", *p.Moved)
-}
-
 func encoderText(c model.Config) string {
 	if c.Encoder == model.EncoderEmbedding {
 		return fmt.Sprintf("vocabulary of %d", c.DInput)

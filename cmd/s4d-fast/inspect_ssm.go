@@ -32,3 +32,10 @@ func optionsText(c ssm.Config) string {
 	}
 	return text.String()
 }
+
+func movedText(p poleRange) string {
+	if p.Moved == nil {
+		return ""
+	}
+	return fmt.Sprintf(", angles moved by %.3g half-widths (median)", *p.Moved)
+}
