@@ -47,7 +47,7 @@ func TestDrain(t *testing.T) {
 			}
 		}
 	}()
-	stop := work(t, connect(t, b), &Worker{Name: "first", Reporter: holdAt{3, nil, cancelled}})
+	stop := work(t, connect(t, b), &Worker{Name: "first", Reporter: holdAt{3, cancelled}})
 	if rows, err := c.Run(ctx, nc); !errors.Is(err, train.ErrInterrupted) || len(rows) > 0 || kept < 2 || kept >= 12 {
 		t.Fatalf("%d rows, %d steps, error %v; expected 0 rows, 2 to 11 steps, error %v", len(rows), kept, err, train.ErrInterrupted)
 	}
@@ -61,7 +61,6 @@ func TestDrain(t *testing.T) {
 // holdAt is a reporter that holds each run at a step until a channel is closed.
 type holdAt struct {
 	step  int
-	begun chan struct{}
 	until <-chan struct{}
 }
 
@@ -95,16 +94,6 @@ func TestWorkerStops(t *testing.T) {
 		if strings.Count(log, part) != 1 {
 			t.Errorf("%s of the run that two workers trained: expected %q once:\n%s", logFile, part, log)
 		}
-	}
-}
-
-// signalAt also sends on begun.
-type signalAt struct{ holdAt }
-
-func (s signalAt) Step(p train.Progress) {
-	if p.Step == s.step {
-		s.begun <- struct{}{}
-		<-s.until
 	}
 }
 
@@ -148,18 +137,6 @@ func (c cancelAt) Step(p train.Progress) {
 		c.cancel()
 	}
 }
-
-type beginAt struct {
-	holdAt
-	first *int
-}
-
-func (b beginAt) Begin(p train.Progress) {
-	if *b.first == 1<<20 {
-		*b.first = p.Step
-	}
-}
-func (b beginAt) Step(train.Progress) {}
 
 // A run that fails on every attempt is reported at the end, with the worker's error. The others are
 // complete. The next start tries it again.

@@ -83,11 +83,6 @@ func run(ctx context.Context, args []string, std *console) int {
 // box lets kong bind a context to commands.
 type box struct{ context.Context }
 
-// usageError is an error in the arguments or the environment, an ErrConfig.
-type usageError struct{ error }
-
-func (usageError) Is(target error) bool { return target == train.ErrConfig }
-
 func exitCode(ctx context.Context, err error) int {
 	var s signalError
 	switch {
