@@ -117,7 +117,7 @@ func TestSpeedUp(t *testing.T) {
 // A part's time is that of its loops, and its work grows with the batch.
 func TestRoofline(t *testing.T) {
 	tr := trace{
-		Names: []string{"x/convmode.(*Net).convChannel-fm", "x/convmode.(*Net).groupGrad-fm", "x/convmode.(*Net).sumRoots-fm"},
+		Names: []string{"x/convmode.(*block).convChannel-fm", "x/convmode.(*input).groupGradItem-fm", "x/convmode.(*input).sumRootsChunk-fm"},
 		Loops: [][]time.Duration{{1e9, 1e9}, {1e9}, {2e9}},
 	}
 	cfg := must.Get(task.Lookup("scifar"))(t).Preset()

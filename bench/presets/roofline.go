@@ -52,14 +52,14 @@ var parts = []part{
 	{"convolution", "convChannel", true, func(c model.Config, batch, length int) work {
 		return work{convolutionFlops(c, batch, length, 2, 1), 2 * arrayBytes(c, batch, length)} // reads u, writes v
 	}},
-	{"activation, mixing, norm", "blockTile closeNormChannel", false, func(c model.Config, batch, length int) work {
+	{"activation, mixing, norm", "forwardTile batchNormsChannel", false, func(c model.Config, batch, length int) work {
 		arrays := 3 + mixed(c) // reads v and x, writes the result and z
 		if c.Norm != model.NormNone {
 			arrays++ // also writes the norm's input (post-norm) or its result (pre-norm)
 		}
 		return work{mixingFlops(c, batch, length), arrays * arrayBytes(c, batch, length)}
 	}},
-	{"the same, backward", "groupGrad sumRoots topNormGradChannel", false, func(c model.Config, batch, length int) work {
+	{"the same, backward", "groupGradItem sumRootsChunk batchNormsGradChannel", false, func(c model.Config, batch, length int) work {
 		arrays := 4 + mixed(c) // reads v, z and ∂x, writes ∂v and ∂x
 		if c.Norm != model.NormNone {
 			arrays++ // reads the norm's input
@@ -115,7 +115,7 @@ func convolutionFlops(c model.Config, batch, length, transforms, kernels int) fl
 func (p part) seconds(t *trace) float64 {
 	var sum time.Duration
 	for i, items := range t.Loops {
-		_, name, _ := strings.Cut(t.Names[i], "(*Net).")
+		name := t.Names[i][strings.LastIndex(t.Names[i], ".")+1:]
 		for _, loop := range strings.Fields(p.loops) {
 			if strings.TrimSuffix(name, "-fm") == loop {
 				sum += total(items)

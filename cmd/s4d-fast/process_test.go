@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
@@ -197,26 +196,4 @@ func sameEnd(t *testing.T, what, out string, steps, epochs int, want string) boo
 		return false
 	}
 	return true
-}
-
-// atWord starts a process and calls each function when its word first occurs in the output of the
-// process, in this order. It returns the output when the process has closed it; the caller waits
-// for the process.
-func atWord(t *testing.T, cmd *exec.Cmd, steps ...any) *bytes.Buffer {
-	t.Helper()
-	r := must.Get(cmd.StderrPipe())(t)
-	cmd.Stdout = cmd.Stderr
-	must.Do(t, cmd.Start())
-	var all bytes.Buffer
-	for lines := bufio.NewReader(r); ; {
-		line, err := lines.ReadString('\n')
-		all.WriteString(line)
-		if len(steps) > 0 && strings.Contains(line, steps[0].(string)) {
-			steps[1].(func())()
-			steps = steps[2:]
-		}
-		if err != nil {
-			return &all
-		}
-	}
 }

@@ -130,16 +130,6 @@ func Goroutines(most int) int {
 	return n
 }
 
-// Tally logs how many cases of a promise were tried and how many held, and reports an error if one
-// did not hold or none was tried.
-func Tally(t testing.TB, promise string, tried, held int) {
-	t.Helper()
-	t.Logf("promise %q: %d tried, %d held", promise, tried, held)
-	if tried < 1 || held != tried {
-		t.Errorf("promise %q: %d of %d cases held", promise, held, tried)
-	}
-}
-
 // LongVariable is the environment variable that selects the long form of the tests of promises.
 const LongVariable = "S4D_LONG"
 

@@ -113,18 +113,6 @@ func TestHugeNumbers(t *testing.T) {
 	must.Equal(t, string(file), string(make([]byte, 120)), "the file itself")
 }
 
-func TestTally(t *testing.T) {
-	r := &recorder{TB: t}
-	must.Tally(r, "a", 3, 3)
-	must.Tally(r, "b", 3, 2)
-	must.Tally(r, "c", 0, 0)
-	logs := []string{`promise "a": 3 tried, 3 held`, `promise "b": 3 tried, 2 held`, `promise "c": 0 tried, 0 held`}
-	messages := []string{`promise "b": 2 of 3 cases held`, `promise "c": 0 of 0 cases held`}
-	if !slices.Equal(r.logs, logs) || !slices.Equal(r.messages, messages) {
-		t.Errorf("logs %q, messages %q, expected %q and %q", r.logs, r.messages, logs, messages)
-	}
-}
-
 func TestCases(t *testing.T) {
 	t.Setenv(must.LongVariable, "")
 	must.Equal(t, must.Cases(3, 200), 3, "cases in the short form")

@@ -1,7 +1,6 @@
 package vektest
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -112,5 +111,3 @@ func heads(x [][]float32, n int) [][]float32 {
 	}
 	return h
 }
-
-func floatFrom(raw []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(raw)) }
