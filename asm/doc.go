@@ -5,9 +5,9 @@
 // and for arm64 the assembly NAME_ARCH.s and NAME_ARCH.go, which declares the assembly and switches
 // between it and plain Go; and NAME_noasm.go for builds without assembly. A generator is written
 // once for all levels, in the vocabulary of vec.go, arith.go, complex.go and double.go. The comment
-// of the plain Go function (nameGeneric in internal/vek) states the formula; formulas.go copies its
-// first sentence to the generated functions. avo prints the assembly of amd64. For arm64, lower.go
-// translates avo's instructions on 128-bit vectors.
+// of the plain Go function (nameGeneric in internal/vek) states the formula. That of a generated
+// function names its generator. avo prints the assembly of amd64. For arm64, lower.go translates
+// avo's instructions on 128-bit vectors.
 //
 // The test fails if the files differ from what the generators write. With a flag it writes them:
 //

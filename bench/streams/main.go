@@ -6,9 +6,8 @@
 // It measures two networks that read samples: four layers with H = 64 at 8 kHz, and six
 // layers of H = 128, N = 64 at 16 kHz. It advances the streams in four ways: a block of each
 // stream in turn (Process), a sample of each stream in turn (Step), a sample of all streams
-// together (StepMany), and a block of all streams together (ProcessMany). The network processes all
-// audio, as if the gate of package events were always open. Its decisions look back over a window
-// of one second (recurrent.Options.Window).
+// together (StepMany), and a block of all streams together (ProcessMany). The network's pool looks
+// back over a window of one second (recurrent.Options.Window), as in package events.
 //
 // It also measures detectors of the built-in models, which have a filter bank with 50 frames per
 // second. Their time includes the filter bank, the network and the decisions. They process a block

@@ -27,9 +27,9 @@ func (c *calibrateCmd) Help() string {
 and numbers of confirmations. docs/calibrate.md explains the measurement.
 
 With --write, the command chooses the operating point that misses the fewest words with at most --false-alarms per hour, and
-writes a copy of the model that stores the point. stream and package events then use it by default. A model with a filter
-bank is then measured twice: the second time, each label has a threshold of its own. The operating point that the model
-already stores has no effect on the choice.
+writes a copy of the model that stores the point. stream and package events then use it by default. The model is measured
+twice: the second time, each label has a threshold of its own. The operating point that the model already stores has no
+effect on the choice.
 
 Use clips and background that the model was not trained on. At least 3/N hours of background are needed to show that
 there are fewer than N false alarms per hour.
