@@ -118,18 +118,6 @@ func HugeNumbers(t testing.TB, most int, file []byte, read func(b []byte)) {
 	}
 }
 
-// Goroutines returns the number of goroutines. If it is more than most, Goroutines returns the
-// least of many readings: runtime.NumGoroutine counts ended goroutines, 32 at a time, while the
-// runtime moves them to another list.
-func Goroutines(most int) int {
-	n := runtime.NumGoroutine()
-	for i := 0; n > most && i < 1000; i++ {
-		runtime.Gosched()
-		n = min(n, runtime.NumGoroutine())
-	}
-	return n
-}
-
 // LongVariable is the environment variable that selects the long form of the tests of promises.
 const LongVariable = "S4D_LONG"
 
