@@ -42,7 +42,10 @@ docs/cluster.md describes sweeps on several machines.`
 }
 
 func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
-	_, s, err := c.Sweep()
+	s, err := orInterrupt(ctx, func() (train.Sweep, error) { // --config may be a named pipe
+		_, s, err := c.Sweep()
+		return s, err
+	})
 	if err != nil {
 		return trainError(err)
 	}

@@ -25,6 +25,12 @@ func evaluate(symbols []string) (value int, rest []string) {
 		value, rest = evaluate(rest)
 		values = append(values, value)
 	}
+	switch first[1:] {
+	case "FIRST": // of published data, not of LRA's
+		return values[0], rest[1:]
+	case "LAST":
+		return values[len(values)-1], rest[1:]
+	}
 	return applyOperator(first[1:], values), rest[1:]
 }
 

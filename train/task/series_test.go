@@ -49,7 +49,7 @@ func TestSeries(t *testing.T) {
 	if d.Train != nil || d.Val != nil || d.Test.Len() != 6 || d.Mean != nil {
 		t.Errorf("split test: %+v", d)
 	}
-	forecast := model.Settings{"columns": []any{"x", "y"}, "target": []any{"y"}, "horizon": int64(2), "season": int64(5), "test": 0.2, "context": int64(3)}
+	forecast := model.Settings{"columns": []any{"x", "y"}, "target": []any{"y"}, "horizon": int64(2), "season": int64(5), "test": 0.2}
 	d = must.Get(loadSeriesOf(t, csv, "", forecast))(t)
 	if !d.Forecasts() || d.Series.Horizon != 2 || d.Series.Season != 5 || d.Test == nil || d.Outputs != 1 {
 		t.Errorf("forecast: %+v, %+v", d.Info, d.Series)
