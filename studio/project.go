@@ -174,42 +174,6 @@ func (p *project) abandon() {
 	p.root.Close()
 }
 
-// missing returns an apiError for a file that does not exist, is outside the project, or is not a
-// folder although one is expected.
-func missing(err error, format string, args ...any) error {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fail(http.StatusNotFound, format+" does not exist", args...)
-	case notFolder(err):
-		return fail(http.StatusNotFound, format+" is not a folder", args...)
-	case err != nil && strings.Contains(err.Error(), "escapes from parent"):
-		return fail(http.StatusForbidden, format+" is outside the folder", args...)
-	}
-	return err
-}
-
-// missingClip is missing for a recording.
-func missingClip(err error, name, folder string) error {
-	if notFolder(err) {
-		return fail(http.StatusNotFound, "recording %q of %q: its folder is a file", name, folder)
-	}
-	return missing(err, "recording %q of %q", name, folder)
-}
-
-// notFolder reports whether an error is ENOTDIR, or that of os.Root.
-func notFolder(err error) bool {
-	return err != nil && strings.HasSuffix(err.Error(), "not a directory")
-}
-
-// unlessGone returns nil if the error is that a file does not exist: another request or program
-// has removed it.
-func unlessGone(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
 // folders lists the folders of the project: words first, in alphabetical order.
 func (p *project) folders() ([]folder, error) {
 	p.files.Lock()
