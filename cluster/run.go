@@ -65,8 +65,8 @@ func (r *run) guarded(ctx context.Context) error {
 	return r.fail(err)
 }
 
-// renew writes the progress into the entry. An error of the broker is none: the run goes on until
-// another worker has it.
+// renew writes the progress into the entry. It ignores errors of the broker, because the run
+// continues until another worker has it.
 func (r *run) renew(ctx context.Context) error {
 	ask, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()

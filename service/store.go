@@ -7,8 +7,9 @@ import (
 )
 
 // Store keeps the snapshots of streams, one per stream. Every snapshot has a revision, a number
-// greater than 0 that changes with every Put. A Server passes the revision that it knows, so that
-// of two Servers with one Store the one that was late learns that the stream is no longer its own.
+// greater than 0 that changes with every Put. A Server passes the revision that it knows. If
+// another Server with the same Store has written a newer one, the error tells the first Server that
+// the stream is no longer its own.
 // The methods are called by several goroutines at a time. A snapshot may have up to 16 MiB.
 type Store interface {
 	// Get returns the snapshot of a stream and its revision, or revision 0 if there is none.

@@ -29,8 +29,8 @@ func (c *Config) Merge(text []byte, name string) error {
 	return nil
 }
 
-// decode returns the values of a TOML text by their keys. A table whose name is no section is a
-// value.
+// decode returns the values of a TOML text by their keys. Any table other than a section of the
+// configuration is one value.
 func decode(text []byte) (map[string]any, error) {
 	if err := checkText(text); err != nil {
 		return nil, err

@@ -129,8 +129,8 @@ func blamesFiles(err error) bool { return errors.Is(err, ErrData) || errors.Is(e
 // faults returns the modes of failure to try: in the short form, one operation fails.
 func faults() []memfs.Mode { return memfs.Modes[:must.Cases(1, len(memfs.Modes))] }
 
-// If any file operation of a run fails, new or resumed, the run ends with an error of that
-// operation or goes on. Afterwards, and after a power cut, it can be resumed from the last saved
+// If a file operation of a new or resumed run fails, the run either continues or ends with the
+// error of that operation. Afterwards, also after a power cut, the run resumes from the last saved
 // step and ends with the same bits. A checkpoint that cannot be read does not count as damaged.
 func TestEveryFaultOfRun(t *testing.T) {
 	r := least(t)

@@ -191,16 +191,7 @@ func (i inspection) print(w io.Writer) error {
 			f.Bands, f.Low, f.High, f.Compression, f.Window, f.Hop, f.FrameRate())
 	}
 	if d := i.Meta.Detection; d != nil {
-		row("detection", "threshold %g, off-threshold %g, confirm %d, refractory %g s, smoothing %g s", d.Threshold, d.OffThreshold, d.Confirm, d.Refractory, d.Smoothing)
-		if offsets := d.Offsets; len(offsets) > 0 && i.Meta.Filterbank != nil {
-			row("by label", "threshold %s", thresholdsText(i.Meta.Labels, offsets, d.Threshold))
-		}
-		if d.Measured() {
-			row("measured", "miss rate %.3f (95 %% interval %.3f … %.3f) of %d words, %.3g false alarms per hour in %.3g hours",
-				d.MissRate, d.Interval[0], d.Interval[1], d.Words, d.FalseAlarmsPerHour, d.BackgroundHours)
-		} else {
-			row("measured", "no error rates for this network; run s4d-fast calibrate")
-		}
+		i.printDetection(row, d)
 	}
 	switch means, stds := i.Meta.InputMean, i.Meta.InputStd; {
 	case len(means) > 0 && i.Meta.Filterbank != nil:

@@ -92,6 +92,14 @@ type result struct {
 	err     error
 }
 
+// compare scores the events that each candidate found in a stream of words.
+func (res *result) compare(words []Word, found [][]events.Event, tolerance int64) {
+	for _, list := range found {
+		score, hit := Compare(words, list, tolerance)
+		res.scores, res.found = append(res.scores, score), append(res.found, hit)
+	}
+}
+
 // Measure processes streams of words and of background with all candidates. A word whose label the
 // model does not have is an error. The result does not depend on the number of workers. If streams
 // cannot be read, the error is that of the first. If ctx is cancelled, the error is its cause.
@@ -249,10 +257,7 @@ func (r *run) measure(ctx context.Context, i int, res *result) error {
 	}
 	r.mu.Unlock()
 	if len(words) > 0 {
-		for _, l := range list {
-			score, found := Compare(words, l, r.tolerance)
-			res.scores, res.found = append(res.scores, score), append(res.found, found)
-		}
+		res.compare(words, list, r.tolerance)
 	}
 	if s, ok := in.(interface{ Skipped() []error }); ok {
 		res.skipped = s.Skipped()
