@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/internal/reference/frommodel"
+	"github.com/s4d-fast/s4d-fast/internal/reference"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
@@ -57,15 +57,11 @@ func TestLongScans(t *testing.T) {
 		m := bareModel(t, c)
 		b := newBatch(c, 3, 1, length)
 		n := newNet(t, m, Options{MaxBatch: 1, MaxLen: length, Workers: 2, Training: true})
-		truth := frommodel.Network(m, 1)
-		tape := truth.Forward(widenBatch(c, b))
+		truth, in := reference.New(m, 1), widenBatch(b)
 		y := slices.Clone(n.ForwardTrain(b, Step{}))
-		within(t, name+": y", y, tape.Logits, 5e-6)
+		within(t, name+": y", y, truth.Forward(in).Logits, 5e-6)
 		d, grads := noise(4, len(y)), model.NewWeights(c)
 		n.Backward(d, grads)
-		want := frommodel.Arrays(m, truth.Backward(tape, widen(d)))
-		for _, tensor := range grads.Tensors() {
-			within(t, name+": gradient of "+tensor.Name, tensor.Data, want[tensor.Name], 1e-5)
-		}
+		compareGradients(t, grads, truth, in, widen(d), 1e-5)
 	}
 }

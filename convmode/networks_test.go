@@ -59,7 +59,7 @@ var networks = []network{
 	{name: "LegS", size: 2, length: 30, change: func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.LegS, true }},
 	{name: "DFouT", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init = ssm.DFouT }},
 	{name: "bandlimit, step scale", size: 3, length: 30, stepScale: 1.5, change: func(c *model.Config) {
-		c.SSM.Init, c.SSM.Bandlimit = ssm.DFouT, 1
+		c.SSM.Init, c.SSM.Bandlimit = ssm.DFouT, 0.95 // no angle is at the limit
 	}},
 	{name: "width", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init, c.SSM.Param = ssm.DFouT, ssm.ParamWidth }},
 	{name: "default reading, bidirectional, step scale", size: 3, length: 50, stepScale: 2, change: func(c *model.Config) {

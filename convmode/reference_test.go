@@ -2,10 +2,10 @@ package convmode
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/reference"
-	"github.com/s4d-fast/s4d-fast/internal/reference/frommodel"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -28,55 +28,83 @@ func TestReference(t *testing.T) {
 			m := newModel(t, c)
 			n := newNet(t, m, Options{MaxBatch: w.size, MaxLen: w.length, Workers: 2, Training: true, StepScale: w.stepScale})
 			b, step := newBatch(c, 1, w.size, w.length, w.lengths...), Step{Seed: 4, Step: 9}
-			truth := frommodel.Network(m, n.opt.StepScale)
-			in := widenBatch(c, b)
+			truth := reference.New(m, n.opt.StepScale)
+			in := widenBatch(b)
 
 			within(t, "inference", n.Forward(b), truth.Forward(in).Logits, outputError)
 
 			in.Train = true
 			in.Inner, in.Outer = dropoutFactors(c, b, step)
-			tape := truth.Forward(in)
-			within(t, "logits", n.ForwardTrain(b, step), tape.Logits, outputError)
-			for i := range tape.Blocks {
-				within(t, "block output", n.BlockOutput(i), tape.Blocks[i].Out, outputError)
+			want := truth.Forward(in)
+			within(t, "logits", n.ForwardTrain(b, step), want.Logits, outputError)
+			for i, block := range want.Blocks {
+				within(t, "block output", n.BlockOutput(i), block, outputError)
 			}
 			n.UpdateStatistics()
-			compareRunning(t, m, tape)
+			for _, tensor := range m.Weights.Tensors() {
+				if strings.Contains(tensor.Name, "running") {
+					within(t, tensor.Name, tensor.Data, want.Running[0], outputError)
+					want.Running = want.Running[1:]
+				}
+			}
 
 			d := noise(2, logitCount(c, b))
 			grads := model.NewWeights(c)
 			n.Backward(d, grads)
-			want := frommodel.Arrays(m, truth.Backward(tape, widen(d)))
-			compareGradients(t, grads, want, 1)
+			compareGradients(t, grads, truth, in, widen(d), gradientError)
 
 			// A second pass adds to the gradients.
+			first := grads.Clone()
 			n.ForwardTrain(b, step)
 			n.Backward(d, grads)
-			compareGradients(t, grads, want, 2)
+			for i, tolerance := range tolerances(first, gradientError) {
+				once, twice := first.Tensors()[i], grads.Tensors()[i]
+				for k, v := range once.Data {
+					if e := math.Abs(float64(twice.Data[k]) - 2*float64(v)); !(e <= 2*tolerance) {
+						t.Fatalf("gradient of %s: error %.2g after a second pass", once.Name, e)
+					}
+				}
+			}
 		})
 	}
 }
 
-// compareGradients compares every gradient tensor with the truth, times a factor. A gradient that
-// is exactly 0 behind a norm has rounding errors in proportion to all gradients.
-func compareGradients(t *testing.T, grads *model.Weights, want map[string][]float64, times float64) {
-	t.Helper()
-	all := 0.0
+// tolerances returns the permitted L2 error of every gradient tensor. A gradient that is exactly 0
+// behind a norm has rounding errors in proportion to all gradients.
+func tolerances(grads *model.Weights, bound float64) (list []float64) {
 	for _, tensor := range grads.Tensors() {
-		all = math.Hypot(all, times*norm2(want[tensor.Name]))
+		list = append(list, bound*norm2(widen(tensor.Data))+cancelError*norm2(widen(grads.Flat())))
 	}
-	for _, tensor := range grads.Tensors() {
-		if tensor.Kind == model.KindBuffer {
-			continue
+	return list
+}
+
+// compareGradients compares the gradients with differences of the truth, in random directions. A
+// tensor moves in inverse proportion to the error that it may have. If the sum is wrong, the error
+// of each tensor is printed.
+func compareGradients(t *testing.T, grads *model.Weights, truth *reference.Network, b reference.Batch, d []float64, bound float64) {
+	t.Helper()
+	tensors := grads.Tensors()
+	errorOf := func(seed uint64, isMoved func(i int) bool) float64 {
+		direction, got := make([][]float64, len(tensors)), 0.0
+		for i, tolerance := range tolerances(grads, bound) {
+			direction[i] = make([]float64, len(tensors[i].Data))
+			if !isMoved(i) || tensors[i].Kind == model.KindBuffer {
+				continue
+			}
+			for k, v := range noise(seed+uint64(i), len(direction[i])) {
+				direction[i][k] = float64(v) / tolerance
+				got += float64(tensors[i].Data[k]) * direction[i][k]
+			}
 		}
-		truth := want[tensor.Name]
-		diff := make([]float64, len(truth))
-		for i, v := range truth {
-			diff[i] = float64(tensor.Data[i]) - times*v
-		}
-		size := times * norm2(truth)
-		if e := norm2(diff); !(e <= gradientError*size+cancelError*all) {
-			t.Errorf("gradient of %s after %v backward passes: error %.2g, norm %.2g, norm of all gradients %.2g", tensor.Name, times, e, size, all)
+		return math.Abs(got - truth.Slope(b, d, direction))
+	}
+	for seed := range uint64(3) {
+		if e := errorOf(seed<<32, func(int) bool { return true }); !(e <= 1) {
+			t.Errorf("gradients: error %.2g of the permitted one", e)
+			for i, tensor := range tensors {
+				t.Logf("gradient of %s: %.2g", tensor.Name, errorOf(seed<<32, func(k int) bool { return k == i }))
+			}
+			return
 		}
 	}
 }
@@ -87,22 +115,6 @@ func norm2(x []float64) float64 {
 		s += v * v
 	}
 	return math.Sqrt(s)
-}
-
-// compareRunning checks the running statistics that a training pass updated.
-func compareRunning(t *testing.T, m *model.Model, tape *reference.Tape) {
-	t.Helper()
-	if m.Config.Norm != model.NormBatch {
-		return
-	}
-	for i := range tape.Blocks {
-		within(t, "running mean", m.Weights.Layers[i].RunningMean, tape.Blocks[i].NormTape.Mean, outputError)
-		within(t, "running variance", m.Weights.Layers[i].RunningVar, tape.Blocks[i].NormTape.Var, outputError)
-	}
-	if m.Config.FinalNorm {
-		within(t, "final running mean", m.Weights.RunningMean, tape.Final.Mean, outputError)
-		within(t, "final running variance", m.Weights.RunningVar, tape.Final.Var, outputError)
-	}
 }
 
 // within checks a tensor's relative L2 error.
@@ -124,12 +136,8 @@ func widen(x []float32) []float64 {
 	return y
 }
 
-func widenBatch(c model.Config, b Batch) reference.Batch {
-	r := reference.Batch{Size: b.Size, Len: b.Len, X: widen(b.X), Lengths: b.Lengths}
-	for _, id := range b.Tokens {
-		r.Tokens = append(r.Tokens, int(id))
-	}
-	return r
+func widenBatch(b Batch) reference.Batch {
+	return reference.Batch{Size: b.Size, Len: b.Len, X: widen(b.X), Tokens: b.Tokens, Lengths: b.Lengths}
 }
 
 // dropoutFactors returns the factors of dropout for each row, [layer][Size·H], or nil without

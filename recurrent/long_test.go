@@ -9,8 +9,6 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/internal/reference"
-	"github.com/s4d-fast/s4d-fast/internal/reference/frommodel"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -52,7 +50,7 @@ func TestMillionsOfSamples(t *testing.T) {
 		m := bareModel(t, cfg)
 		clear(m.Weights.Layers[0].D) // D x would hide the output of slow poles
 		x := signal(3, 1, length)
-		want, size := complexRecursion(frommodel.Network(m, 1), x)
+		want, size := complexRecursion(m.SSMParams(0), x)
 		check := func(mode string, got []float32, bound float64, byTerms bool) {
 			scale := size
 			if !byTerms {
@@ -91,28 +89,27 @@ func relativeL2(got []float32, want, size []float64) float64 {
 
 // complexRecursion is h ← λ̄h + B̄x, y = 2·Re Σ C h in complex128, with λ̄ and B̄ by the formulas
 // of docs/maths.md §1.3 and §2.4. The size of y is √Σ|2 C h|².
-func complexRecursion(n *reference.Network, x []float32) (y, size []float64) {
-	l := n.Layers[0] // of one channel
+func complexRecursion(p *ssm.Params, x []float32) (y, size []float64) {
 	y, size = make([]float64, len(x)), make([]float64, len(x))
-	step := complex(math.Exp(l.LogStep[0]), 0)
-	for i := range n.M {
-		decay := math.Exp(l.LogDecay[i])
-		pole := complex(-decay, l.Freq[i])
+	step := complex(math.Exp(p.Step[0]), 0)
+	for i := range p.Modes() {
+		decay := math.Exp(p.Decay[i])
+		pole := complex(-decay, p.Freq[i])
 		lambda := cmplx.Exp(step * pole)
 		input := (lambda - 1) / pole
 		switch {
-		case n.Discrete: // DFouT
-			pole = complex(-decay*real(step), l.Freq[i])
+		case p.Discrete(): // DFouT
+			pole = complex(-decay*real(step), p.Freq[i])
 			lambda = cmplx.Exp(pole)
 			input = step * (lambda - 1) / pole
-		case n.Bilinear:
+		case p.Disc == ssm.Bilinear:
 			lambda, input = (1+step*pole/2)/(1-step*pole/2), step/(1-step*pole/2)
 		}
 		if pole == 0 {
 			input = step
 		}
-		twiceC, state := 2*l.C[i], complex128(0)
-		input *= l.B[i]
+		twiceC, state := 2*p.C[i], complex128(0)
+		input *= p.B[i]
 		for t, v := range x {
 			state = lambda*state + input*complex(float64(v), 0)
 			term := twiceC * state

@@ -1,72 +1,49 @@
-// Package reference is a second implementation of the network, forward and backward: naive, in
-// float64, without FFT. Tests compare every fast implementation with it, and only tests import it.
+// Package reference is a second implementation of the network: naive, in float64, without FFT.
+// Tests compare every fast implementation with it, and only tests import it.
 //
-// Forward runs a Network on a Batch and returns a Tape with every intermediate result. Backward
-// returns the gradient of every parameter as another Network. Arrays are row-major; activations are
-// [B][H][L].
+// Forward computes outputs and Slope a derivative of them, by differences. Arrays are row-major;
+// activations are [B][H][L].
 package reference
 
-// Config selects what the network computes (docs/maths.md §3).
-type Config struct {
-	Embedding          bool // tokens instead of channels
-	DInput, DOutput    int
-	H, NLayers         int
-	M, Copies          int  // complex modes per SSM, sets of poles
-	Bidirectional      bool // C has two directions
-	Discrete           bool // DFouT: a = −ρξ + iθ; else a = Δ·A
-	Width              bool // of Discrete: θ = Omega + 2ρξ·Freq and B̄ ∝ 2ρξ; else θ = Freq and B̄ ∝ ξ
-	Bilinear           bool
-	Decimate           bool    // Discrete at other rates: r·K[rj]; else the sum of r taps
-	Bandlimit          float64 // modes with an angle ≥ Bandlimit·π are silent; 0: none are
-	LMax               int     // taps of the kernel, 0: all
-	Pairs              bool    // sequences 2i and 2i+1 are compared
-	SSMLayers          int     // blocks with an SSM, 0: all; the others have the identity
-	StepScale          float64 // training samples per sample
-	NormKind           string  // "layer", "batch", "none"
-	NormEps            float64 // added to the variance
-	NormMomentum       float64 // share of a batch in the running statistics of a batch norm
-	NormBiased         bool    // the running variance is the biased one
-	PreNorm, FinalNorm bool
-	Residual           bool
-	Activation         string // "gelu", "gelu-tanh", "none"
-	Mixing             string // "glu", "half-glu1", "half-glu2", "linear", "none"
-	Pool               string // "mean", "last", "none"
-}
+import (
+	"math"
 
-// Norm is the scale and shift of a norm, and the running statistics of a batch norm.
-type Norm struct {
-	Weight, Bias, Mean, Var []float64 // [H]
-}
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
 
-// Layer holds the parameters of one block. Channel h uses pole set h mod Copies. If Other is set,
-// it takes the place of the SSM, and the arrays before MixW are empty.
-type Layer struct {
-	Other          Sequence
-	LogStep        []float64    // [H]
-	LogDecay, Freq []float64    // [Copies][M]
-	Omega          []float64    // [Copies][M] of Width
-	B              []complex128 // [Copies][M]
-	C              []complex128 // [directions][H][M]
-	D              []float64    // [H]
-	MixW, MixB     []float64    // [2H or H][H], [2H or H]; 2H with "glu"
-	Norm           Norm
-}
-
-// Network holds the parameters of a network, or their gradients.
+// Network is a model with weights in float64.
 type Network struct {
-	Config
-	EncW, EncB []float64 // [H][DInput], [H]; embedding: [DInput][H]
-	Layers     []Layer
-	Norm       Norm
-	CmpW, CmpB []float64 // [H][4H], [H] of pairs
-	DecW, DecB []float64 // [DOutput][H], [DOutput]
+	model.Config
+	weights   *model.Weights         // names the arrays, see at
+	values    map[*float32][]float64 // by the first element of a tensor
+	stepScale float64                // training samples per sample
+}
+
+// New converts the weights of a model.
+func New(m *model.Model, stepScale float64) *Network {
+	n := &Network{m.Config, m.Weights, map[*float32][]float64{}, stepScale}
+	for _, t := range m.Weights.Tensors() {
+		for _, v := range t.Data {
+			n.values[&t.Data[0]] = append(n.values[&t.Data[0]], float64(v))
+		}
+	}
+	return n
+}
+
+// at returns the values of a tensor of the model in float64, or nil if there is no such tensor.
+func (n *Network) at(tensor []float32) []float64 {
+	if len(tensor) == 0 {
+		return nil
+	}
+	return n.values[&tensor[0]]
 }
 
 // Batch is the input.
 type Batch struct {
 	Size, Len    int
 	X            []float64   // [Size][DInput][Len]
-	Tokens       []int       // [Size][Len]
+	Tokens       []int32     // [Size][Len]
 	Lengths      []int       // nil: all Len
 	Train        bool        // batch norms use the batch's statistics
 	Inner, Outer [][]float64 // [layer][Size·H] factors of dropout; nil: 1
@@ -79,156 +56,145 @@ func (b *Batch) length(i int) int {
 	return b.Lengths[i]
 }
 
-// Tape holds the results of Forward.
-type Tape struct {
-	Batch  Batch
-	Blocks []BlockTape
-	Last   []float64 // [B][H][L] the input of the final norm, if there is one
-	Final  NormTape
-	Top    []float64 // [B][H][L] the input of the pool
-	Pooled []float64 // [B][H]
-	Logits []float64 // [B][DOutput], [B/2][DOutput] of pairs, or [B][DOutput][L]
+// Result holds the outputs of Forward.
+type Result struct {
+	Blocks [][]float64 // [layer][B][H][L]
+	Logits []float64   // [B][DOutput], [B/2][DOutput] of pairs, or [B][DOutput][L]
+
+	// The running statistics of batch norms after this batch, in the order of the model's tensors.
+	Running [][]float64
 }
 
-// BlockTape holds the intermediate results of one block, [B][H][L] unless stated otherwise.
-type BlockTape struct {
-	In, U    []float64   // the input of the block, and of the SSM (normalised, masked)
-	Kernels  [][]float64 // [directions·H][taps]
-	Conv     []float64   // the output of the SSM
-	Active   []float64   // after activation and dropout
-	Mixed    []float64   // [B][2H or H][L]
-	Sum      []float64   // after the residual, before a post-norm
-	Out      []float64
-	NormTape NormTape
-}
-
-func zeros(n int) []float64 { return make([]float64, n) }
-
-// zeroLike returns a network of zeros with n's shapes.
-func (n *Network) zeroLike() *Network {
-	g := &Network{
-		Config: n.Config, EncW: zeros(len(n.EncW)), EncB: zeros(len(n.EncB)), Norm: n.Norm.zeroLike(),
-		CmpW: zeros(len(n.CmpW)), CmpB: zeros(len(n.CmpB)), DecW: zeros(len(n.DecW)), DecB: zeros(len(n.DecB)),
-	}
-	for _, l := range n.Layers {
-		g.Layers = append(g.Layers, Layer{
-			LogStep: zeros(len(l.LogStep)), LogDecay: zeros(len(l.LogDecay)), Freq: zeros(len(l.Freq)),
-			B: make([]complex128, len(l.B)), C: make([]complex128, len(l.C)), D: zeros(len(l.D)),
-			MixW: zeros(len(l.MixW)), MixB: zeros(len(l.MixB)), Norm: l.Norm.zeroLike(),
-		})
-	}
-	return g
-}
-
-func (n Norm) zeroLike() Norm {
-	return Norm{Weight: zeros(len(n.Weight)), Bias: zeros(len(n.Bias)), Mean: zeros(len(n.Mean)), Var: zeros(len(n.Var))}
-}
-
-// Forward runs the network.
-func (n *Network) Forward(b Batch) *Tape {
-	t := &Tape{Batch: b}
+// Forward runs the network (docs/maths.md §3).
+func (n *Network) Forward(b Batch) *Result {
+	w, result, length := n.weights, &Result{}, b.Len
 	x := n.encode(&b)
-	for i := range n.Layers {
-		t.Blocks = append(t.Blocks, n.block(i, &b, x))
-		x = t.Blocks[i].Out
+	for i := range w.Layers {
+		x = n.block(result, i, &b, x)
+		result.Blocks = append(result.Blocks, x)
 	}
-	t.Last, t.Top = x, x
 	if n.FinalNorm {
-		t.Top, t.Final = n.norm(n.Norm, &b, x)
+		x = n.norm(result, &model.Layer{NormWeight: w.NormWeight, NormBias: w.NormBias, RunningMean: w.RunningMean, RunningVar: w.RunningVar}, &b, x)
+	}
+	if n.Pool != model.PoolNone {
+		x, length = n.pool(&b, x), 1
 	}
 	if n.Pairs {
-		t.Pooled = n.pool(&b, t.Top)
-		t.Logits = n.comparePairs(&b, t.Pooled)
-		return t
+		x = linear(n.at(w.CompareWeight), n.at(w.CompareBias), n.pairFeatures(x), 1)
+		x = each(x, func(_ int, v float64) float64 { return v * phi(v) })
 	}
-	t.Pooled, t.Logits = n.decode(&b, t.Top)
-	return t
+	result.Logits = linear(n.at(w.DecoderWeight), n.at(w.DecoderBias), x, length)
+	return result
 }
 
-// Backward returns the gradients for ∂loss/∂logits. It panics if a batch norm used running
-// statistics.
-func (n *Network) Backward(t *Tape, dLogits []float64) *Network {
-	if n.NormKind == "batch" && !t.Batch.Train {
-		panic("reference: Backward: the batch norm used running statistics")
+// Slope returns the derivative of Σ d·logits in a direction of the weights, which has one element
+// for each of Weights.Tensors(): the central difference, extrapolated from two steps.
+func (n *Network) Slope(b Batch, d []float64, direction [][]float64) float64 {
+	largest := 0.0
+	for _, move := range direction {
+		for _, v := range move {
+			largest = max(largest, math.Abs(v))
+		}
 	}
-	g := n.zeroLike()
-	var d []float64
-	if n.Pairs {
-		d = n.poolBack(&t.Batch, n.comparePairsBack(g, &t.Batch, t.Pooled, dLogits))
-	} else {
-		d = n.decodeBack(g, t, dLogits)
+	moved := func(step float64) (sum float64) {
+		other := *n
+		other.values = map[*float32][]float64{}
+		for i, t := range n.weights.Tensors() {
+			other.values[&t.Data[0]] = each(n.at(t.Data), func(k int, v float64) float64 { return v + step*direction[i][k] })
+		}
+		for i, v := range other.Forward(b).Logits {
+			sum += d[i] * v
+		}
+		return sum
 	}
-	if n.FinalNorm {
-		d = n.normBack(&g.Norm, n.Norm, &t.Batch, t.Last, t.Final, d)
-	}
-	for i := len(n.Layers) - 1; i >= 0; i-- {
-		d = n.blockBack(g, i, t, d)
-	}
-	n.encodeBack(g, &t.Batch, d)
-	return g
+	slope := func(step float64) float64 { return (moved(step) - moved(-step)) / (2 * step) }
+	step := 2e-5 / largest
+	return (4*slope(step) - slope(2*step)) / 3
 }
 
 // block: x → norm → mask → SSM → activation → dropout → mixing → dropout → residual → norm
 // (docs/maths.md §3.2).
-func (n *Network) block(i int, b *Batch, x []float64) BlockTape {
-	l := &n.Layers[i]
-	t := BlockTape{In: x}
-	u := x
+func (n *Network) block(result *Result, i int, b *Batch, x []float64) []float64 {
+	l, u := &n.weights.Layers[i], x
 	if n.PreNorm {
-		u, t.NormTape = n.norm(l.Norm, b, x)
+		u = n.norm(result, l, b, x)
 	}
-	t.U = n.mask(b, u)
-	t.Conv = t.U
-	switch {
-	case l.Other != nil:
-		t.Conv = l.Other.apply(t.U, b.Len)
-	case n.hasSSM(i):
-		t.Kernels = n.kernels(l, b.Len)
-		t.Conv = convolve(t.U, l.D, t.Kernels, b.Len)
+	s := each(u, func(k int, v float64) float64 { // zero the padding
+		if k%b.Len < b.length(k/b.Len/n.DModel) {
+			return v
+		}
+		return 0
+	})
+	if n.HasSSM(i) {
+		s = n.sequence(l, s, b.Len)
 	}
-	t.Active = scaleRows(n.activate(t.Conv), b.Inner, i, b.Len)
-	var y []float64
-	t.Mixed, y = n.mix(l, b, t.Active, t.Conv)
-	t.Sum = scaleRows(y, b.Outer, i, b.Len)
+	dropout := func(x []float64, factors [][]float64) []float64 {
+		if factors == nil {
+			return x
+		}
+		return each(x, func(k int, v float64) float64 { return v * factors[i][k/b.Len] })
+	}
+	y := dropout(n.mix(l, dropout(each(s, n.activate), b.Inner), s, b.Len), b.Outer)
 	if n.Residual {
-		t.Sum = add(t.Sum, x)
+		y = each(y, func(k int, v float64) float64 { return v + x[k] })
 	}
-	t.Out = t.Sum
-	if n.hasNorm() && !n.PreNorm {
-		t.Out, t.NormTape = n.norm(l.Norm, b, t.Sum)
+	if n.PreNorm {
+		return y
 	}
-	return t
+	return n.norm(result, l, b, y)
 }
 
-func (n *Network) blockBack(g *Network, i int, tape *Tape, d []float64) []float64 {
-	l, gl, t, b := &n.Layers[i], &g.Layers[i], &tape.Blocks[i], &tape.Batch
-	if n.hasNorm() && !n.PreNorm {
-		d = n.normBack(&gl.Norm, l.Norm, b, t.Sum, t.NormTape, d)
+// sequence applies the SSM of a block to u.
+func (n *Network) sequence(l *model.Layer, u []float64, length int) []float64 {
+	p := n.NewSSMParams()
+	p.Step, p.Decay, p.Freq, p.Omega, p.D = n.at(l.Step), n.at(l.Decay), n.at(l.Freq), n.at(l.Omega), n.at(l.D)
+	p.P, p.C = pairs(n.at(l.P)), pairs(n.at(l.C))
+	if l.B != nil {
+		p.B = pairs(n.at(l.B))
 	}
-	dy := scaleRows(d, b.Outer, i, b.Len)
-	dActive, dConv := n.mixBack(gl, l, b, t, dy)
-	dConv = add(dConv, n.activateBack(t.Conv, scaleRows(dActive, b.Inner, i, b.Len)))
-	du := dConv
-	switch {
-	case l.Other != nil:
-		gl.Other, du = l.Other.applyBack(t.U, dConv, b.Len)
-	case n.hasSSM(i):
-		var dk [][]float64
-		du, gl.D, dk = convolveBack(dConv, t.U, l.D, t.Kernels, b.Len)
-		for r := range dk {
-			n.kernelBack(gl, l, r, dk[r])
+	return apply(p, n.stepScale, u, length)
+}
+
+// apply returns the output of a layer for u [·][H][length].
+func apply(p *ssm.Params, stepScale float64, u []float64, length int) []float64 {
+	if p.MIMO() {
+		return scan(p, stepScale, u, length)
+	}
+	return convolve(u, p.D, kernels(p, stepScale, length), length)
+}
+
+func pairs(x []float64) []complex128 {
+	z := make([]complex128, len(x)/2)
+	for i := range z {
+		z[i] = complex(x[2*i], x[2*i+1])
+	}
+	return z
+}
+
+// each returns f of every index and element.
+func each(x []float64, f func(k int, v float64) float64) []float64 {
+	y := make([]float64, len(x))
+	for k, v := range x {
+		y[k] = f(k, v)
+	}
+	return y
+}
+
+// kernels returns the kernels of a layer of single-channel SSMs, [directions·H][taps].
+func kernels(p *ssm.Params, stepScale float64, length int) [][]float64 {
+	if p.LMax > 0 {
+		length = min(length, max(1, int(math.Round(float64(p.LMax)/stepScale))))
+	}
+	list := make([][]float64, p.Directions()*p.DModel)
+	for r := range list {
+		list[r] = make([]float64, length)
+		if p.Layer == ssm.LayerS4 {
+			s4Kernel(p, stepScale, r, list[r])
+			continue
+		}
+		for m := range p.Modes() {
+			addMode(p, stepScale, r, m, list[r])
 		}
 	}
-	du = n.mask(b, du)
-	if n.PreNorm {
-		du = n.normBack(&gl.Norm, l.Norm, b, t.In, t.NormTape, du)
-	}
-	if n.Residual {
-		return add(du, d)
-	}
-	return du
+	return list
 }
-
-func (n *Network) hasSSM(i int) bool { return n.SSMLayers == 0 || i < n.SSMLayers }
-
-func (n *Network) hasNorm() bool { return n.NormKind != "none" }

@@ -3,146 +3,172 @@ package reference
 import (
 	"math"
 	"math/cmplx"
+
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// mode is one complex mode of one channel after discretisation: K[l] =
-// 2·Re(C·B·step·beta·exp(l·pole)).
-type mode struct {
-	a           complex128 // the exponent: Δ·A, or −ρξ + iθ
-	step        float64    // Δ or ξ; 1 where B̄ is not proportional to it
-	byStep      float64    // 1 where it is
-	beta, dBeta complex128 // input factor and its derivative by a
-	dReal       complex128 // its derivative by Re a, beside dBeta
-	pole, dPole complex128 // log λ̄ and its derivative by a
-	aDecay      complex128 // ∂a/∂LogDecay
-	aStep       complex128 // ∂a/∂LogStep
-	aFreq       complex128 // ∂a/∂Freq
+// addMode adds mode m of a row of S4D or DSS to its kernel, tap by tap: Re(w·e^{a(l − first)}).
+func addMode(p *ssm.Params, stepScale float64, row, m int, kernel []float64) {
+	mode := s4dMode
+	if p.Layer == ssm.LayerDSS {
+		mode = dssMode
+	}
+	k := row%p.DModel%p.Copies()*p.Modes() + m
+	a, w, first := mode(p, stepScale, row%p.DModel, k)
+	w *= p.C[row*p.Modes()+m] * p.B[k]
+	for l := range kernel {
+		kernel[l] += real(w * cmplx.Exp(a*complex(float64(l-first), 0)))
+	}
 }
 
-// discretize returns mode m of channel h (docs/maths.md §1.3, §1.6, §2.4).
-func (n *Network) discretize(l *Layer, h, m int) mode {
-	k := h%n.Copies*n.M + m
-	decay, freq := math.Exp(l.LogDecay[k]), l.Freq[k]
-	x := mode{step: math.Exp(l.LogStep[h]), byStep: 1}
-	if !n.Discrete {
-		x.step *= n.StepScale
+// s4dMode returns log λ̄ and 2B̄/B of a mode of channel h with the index k into [S][M]
+// (docs/maths.md §1.3, §1.6, §2.4, §15).
+func s4dMode(p *ssm.Params, r float64, h, k int) (pole, weight complex128, first int) {
+	decay, freq, step := math.Exp(p.Decay[k]), p.Freq[k], math.Exp(p.Step[h])
+	if !p.Discrete() {
+		step *= r
 	}
-	damping := -decay * x.step
+	gain, angle := step, freq*step
 	switch {
-	case n.Discrete && n.Width:
-		x.a = complex(damping, l.Omega[k]+2*decay*x.step*freq)
-		x.aFreq = complex(0, 2*decay*x.step)
-		x.aDecay = complex(damping, 2*decay*x.step*freq)
-		x.aStep = x.aDecay
-	case n.Discrete:
-		x.a, x.aFreq = complex(damping, freq), 1i
-		x.aDecay, x.aStep = complex(damping, 0), complex(damping, 0)
-	default:
-		x.a, x.aFreq = complex(damping, freq*x.step), complex(0, x.step)
-		x.aDecay, x.aStep = complex(damping, 0), x.a
+	case p.MovesByWidth():
+		gain, angle = 2*decay*step, p.Omega[k]+2*decay*step*freq
+	case p.Discrete():
+		angle = freq
 	}
-	if n.Bilinear {
-		q := 1 - x.a/2
-		x.beta, x.dBeta = 1/q, 1/(2*q*q)
-		x.pole, x.dPole = cmplx.Log((1+x.a/2)/q), 1/(q*(1+x.a/2))
-	} else {
-		x.beta, x.dBeta = zohFactor(x.a)
-		x.pole, x.dPole = cmplx.Log(cmplx.Exp(x.a)), 1
+	a := complex(-decay*step, angle)
+	weight, pole = zohFactor(a), a
+	if p.Disc == ssm.Bilinear {
+		weight, pole = 1/(1-a/2), cmplx.Log((1+a/2)/(1-a/2))
+		angle = imag(pole)
 	}
-	if n.Width { // B̄ is proportional to the mode's own 2ρξ = −2·Re a
-		own := complex(-2*real(x.a), 0)
-		x.step, x.byStep = 1, 0
-		x.dReal = -2 * x.beta
-		x.beta, x.dBeta = own*x.beta, own*x.dBeta
+	weight *= complex(2*gain, 0)
+	if p.Discrete() {
+		pole = complex(real(pole), math.Remainder(imag(pole), 2*math.Pi))
+		angle = imag(pole) * r
 	}
-	if n.Discrete && n.StepScale != 1 { // λ̄^r and r·B̄, or B̄·(λ̄^r − 1)/(λ̄ − 1)
-		r := complex(n.StepScale, 0)
-		sum, dSum := r, complex(0, 0)
-		if !n.Decimate {
-			one, dOne := zohFactor(x.pole)
-			all, dAll := zohFactor(r * x.pole)
-			sum, dSum = r*all/one, r*(r*dAll*one-all*dOne)/(one*one)
+	if p.Discrete() && r != 1 { // λ̄^r and r·B̄, or B̄·(λ̄^r − 1)/(λ̄ − 1)
+		scale := complex(r, 0)
+		weight *= scale
+		if p.RateRule != ssm.RateDecimate {
+			weight *= zohFactor(scale*pole) / zohFactor(pole)
 		}
-		x.dBeta = x.dBeta*sum + x.beta*dSum*x.dPole
-		x.beta, x.dReal = x.beta*sum, x.dReal*sum
-		x.pole, x.dPole = r*x.pole, r*x.dPole
+		pole *= scale
 	}
-	angle := imag(x.pole)
-	if !n.Discrete && !n.Bilinear {
-		angle = imag(x.a)
-	}
-	if n.Bandlimit > 0 && math.Abs(angle) >= n.Bandlimit*math.Pi {
-		x.step = 0
-	}
-	return x
+	return pole, weight * audible(p, angle), 0
 }
 
-// zohFactor returns (e^a − 1)/a and its derivative, by their series for small a.
-func zohFactor(a complex128) (f, df complex128) {
-	if cmplx.Abs(a) > 0.5 {
-		f = (cmplx.Exp(a) - 1) / a
-		return f, (cmplx.Exp(a) - f) / a
-	}
-	power, factorial := complex(1, 0), 1.0
-	for k := range 20 { // Σ a^k/(k+1)!
-		factorial *= float64(k + 1)
-		f += power / complex(factorial, 0)
-		df += power * complex(float64(k+1)/(factorial*float64(k+2)), 0)
-		power *= a
-	}
-	return f, df
-}
-
-func (n *Network) directions() int {
-	if n.Bidirectional {
-		return 2
+// audible is 0 for a mode that turns beyond the band limit, else 1.
+func audible(p *ssm.Params, angle float64) complex128 {
+	if p.Bandlimit > 0 && math.Abs(angle) >= p.Bandlimit*math.Pi {
+		return 0
 	}
 	return 1
 }
 
-// taps returns the length of the kernels for sequences of a length.
-func (n *Network) taps(length int) int {
-	if n.LMax == 0 {
-		return length
+// zohFactor returns (e^a − 1)/a, by its series Σ a^k/(k+1)! for small a.
+func zohFactor(a complex128) (f complex128) {
+	if cmplx.Abs(a) > 0.5 {
+		return (cmplx.Exp(a) - 1) / a
 	}
-	return min(length, max(1, int(math.Round(float64(n.LMax)/n.StepScale))))
+	power, factorial := complex(1, 0), 1.0
+	for k := range 20 {
+		factorial *= float64(k + 1)
+		f += power / complex(factorial, 0)
+		power *= a
+	}
+	return f
 }
 
-// kernels returns [directions·H][taps], one tap at a time.
-func (n *Network) kernels(l *Layer, length int) [][]float64 {
-	list := make([][]float64, n.directions()*n.H)
-	for r := range list {
-		h := r % n.H
-		list[r] = zeros(n.taps(length))
-		for m := range n.M {
-			x := n.discretize(l, h, m)
-			w := l.C[r*n.M+m] * l.B[h%n.Copies*n.M+m] * complex(x.step, 0) * x.beta
-			for s := range list[r] {
-				list[r][s] += 2 * real(w*cmplx.Exp(x.pole*complex(float64(s), 0)))
+// dssMode is s4dMode for the layer of Gupta et al. (arXiv 2203.14343), as version 4 of the official
+// S4 code computes it: with a = Δ·A and L taps, the weight is (e^ã − 1)·ρ, ρ = X̄/(|X|² + 1e-7), X =
+// (e^(ãL) − 1)·A, where ã = a and first = 0, but ã = −a and first = L−1 for modes with Re A > 0.
+func dssMode(p *ssm.Params, r float64, h, k int) (a, weight complex128, first int) {
+	lambda, span := complex(-p.Decay[k], p.Freq[k]), p.DSSTaps(r)
+	a = complex(math.Exp(p.Step[h])*r, 0) * lambda
+	towards := a
+	if real(lambda) > 0 {
+		towards, first = -a, span-1
+	}
+	x := (cmplx.Exp(towards*complex(float64(span), 0)) - 1) * lambda
+	rho := cmplx.Conj(x) / (x*cmplx.Conj(x) + 1e-7)
+	return a, (cmplx.Exp(towards) - 1) * rho * audible(p, imag(a)), first
+}
+
+// s4Kernel sets the kernel of a row of S4 (arXiv 2111.00396), where A = diag(Λ) − P·P* on the M
+// modes and their conjugates, with the bilinear rule: the inverse discrete Fourier transform of K̂ =
+// 2/(1+ω)·(r_BC̃ − r_BP̄·r_PC̃/(1 + r_PP̄)) at ω = e^(−2πik/n), cut to the kernel's taps.
+func s4Kernel(p *ssm.Params, stepScale float64, row int, kernel []float64) {
+	n, h, modes := int(math.Round(float64(p.LKernel)/stepScale)), row%p.DModel, p.Modes()
+	dt := complex(math.Exp(p.Step[h])*stepScale, 0)
+	for node := range n/2 + 1 {
+		z := complex(0, 2*math.Tan(math.Pi*float64(node)/float64(n))) // 2(1−ω)/(1+ω)
+		var r [4]complex128                                           // sums of BC̃, BP̄, PC̃, PP̄
+		limit := 0.0                                                  // K̂ at ω = −1
+		for m := range modes {
+			k := h%p.Copies()*modes + m
+			a := dt * complex(-math.Exp(p.Decay[k]), p.Freq[k])
+			b, c, q := p.B[k], p.C[row*modes+m], p.P[k]
+			limit += real(dt * b * c)
+			for i, v := range []complex128{b * c, b * cmplx.Conj(q), q * c, q * cmplx.Conj(q)} {
+				v *= dt
+				r[i] += v/(z-a) + cmplx.Conj(v)/(z-cmplx.Conj(a))
 			}
 		}
+		value := (1 + z/2) * (r[0] - r[1]*r[2]/(1+r[3]))
+		if 2*node == n {
+			value = complex(limit, 0)
+		}
+		if node == 0 || 2*node == n {
+			value /= 2
+		}
+		for l := range kernel {
+			kernel[l] += real(value * cmplx.Rect(2/float64(n), 2*math.Pi*float64(node*l%n)/float64(n)))
+		}
 	}
-	return list
 }
 
-// convolve: y[t] = Σ_j k0[j]·u[t−j] + Σ_j k1[j]·u[t+1+j] + D·u[t] for u [.][H][length] and D [H]
+// convolve: y[t] = Σ_j k0[j]·u[t−j] + Σ_j k1[j]·u[t+1+j] + D·u[t] for u [·][H][length] and D [H]
 // (docs/maths.md §1.5). The kernels are [1][H] or, with k1, [2][H].
 func convolve(u, skip []float64, kernels [][]float64, length int) []float64 {
-	y := zeros(len(u))
-	for row := range len(u) / length {
-		h := row % len(skip)
-		in, out := u[row*length:(row+1)*length], y[row*length:(row+1)*length]
-		for t := range out {
-			out[t] = skip[h] * in[t]
-			for j, k := range kernels[h] {
-				if t-j >= 0 {
-					out[t] += k * in[t-j]
-				}
+	return each(u, func(k int, v float64) float64 {
+		in, t, h := u[k/length*length:][:length], k%length, k/length%len(skip)
+		sum := skip[h] * v
+		for j, tap := range kernels[h][:min(t+1, len(kernels[h]))] {
+			sum += tap * in[t-j]
+		}
+		if len(kernels) > len(skip) {
+			future := kernels[len(skip)+h]
+			for j, tap := range future[:min(length-t-1, len(future))] {
+				sum += tap * in[t+1+j]
 			}
-			if len(kernels) > len(skip) {
-				for j, k := range kernels[len(skip)+h] {
-					if t+1+j < length {
-						out[t] += k * in[t+1+j]
+		}
+		return sum
+	})
+}
+
+// scan is the layer of S5 (arXiv 2208.04933) or the LRU (arXiv 2303.06349), for u [·][H][length]:
+// h[t] = λ̄⊙h[t−1] + g⊙(B·u[t]), y[t] = κ·Re(C·h[t]) + D⊙u[t] (docs/maths.md §19.1). With two
+// directions, y also has κ·Re(C₁·h₁[t]), where h₁ runs backwards in time.
+func scan(p *ssm.Params, stepScale float64, u []float64, length int) []float64 {
+	h, modes := p.DModel, p.Modes()
+	y := each(u, func(k int, v float64) float64 { return p.D[k/length%h] * v })
+	for from := 0; from < len(u); from += h * length {
+		for dir := range p.Directions() {
+			for n := range modes {
+				lambda, gain, factor := scanMode(p, stepScale, n)
+				state := complex128(0)
+				for step := range length {
+					t := step
+					if dir == 1 {
+						t = length - 1 - step
+					}
+					var input complex128
+					for c, b := range p.B[n*h : (n+1)*h] {
+						input += b * complex(u[from+c*length+t], 0)
+					}
+					state = lambda*state + gain*input
+					for c := range h {
+						y[from+c*length+t] += factor * real(p.C[(dir*h+c)*modes+n]*state)
 					}
 				}
 			}
@@ -151,57 +177,19 @@ func convolve(u, skip []float64, kernels [][]float64, length int) []float64 {
 	return y
 }
 
-// convolveBack returns the gradients of u, D and the kernels from ∂loss/∂y.
-func convolveBack(dy, u, skip []float64, kernels [][]float64, length int) (du, dSkip []float64, dk [][]float64) {
-	du, dSkip, dk = zeros(len(u)), zeros(len(skip)), make([][]float64, len(kernels))
-	for r := range dk {
-		dk[r] = zeros(len(kernels[r]))
+// scanMode returns λ̄, the factor of B and κ of a mode. An LRU has λ̄ = exp(−e^ν + i·e^θ) and e^γ.
+func scanMode(p *ssm.Params, stepScale float64, n int) (lambda, gain complex128, factor float64) {
+	if p.Layer == ssm.LayerLRU {
+		return cmplx.Exp(complex(-math.Exp(p.Decay[n]), math.Exp(p.Freq[n]))), complex(math.Exp(p.Step[n]), 0), 1
 	}
-	for row := range len(u) / length {
-		h := row % len(skip)
-		in, out, dIn := u[row*length:(row+1)*length], dy[row*length:(row+1)*length], du[row*length:(row+1)*length]
-		for t, v := range out {
-			dSkip[h] += v * in[t]
-			dIn[t] += v * skip[h]
-			for j, k := range kernels[h] {
-				if t-j >= 0 {
-					dk[h][j] += v * in[t-j]
-					dIn[t-j] += v * k
-				}
-			}
-			if len(kernels) > len(skip) {
-				for j, k := range kernels[len(skip)+h] {
-					if t+1+j < length {
-						dk[len(skip)+h][j] += v * in[t+1+j]
-						dIn[t+1+j] += v * k
-					}
-				}
-			}
-		}
+	re := p.Decay[n]
+	if p.ClipEigs {
+		re = min(re, -1e-4)
 	}
-	return du, dSkip, dk
-}
-
-// kernelBack adds the gradients of parameters from ∂loss/∂K of row r, tap by tap, for
-// K[s] = 2·Re(C·B·step·beta·exp(s·pole)).
-func (n *Network) kernelBack(g, l *Layer, r int, dk []float64) {
-	h := r % n.H
-	for m := range n.M {
-		k := h%n.Copies*n.M + m
-		x := n.discretize(l, h, m)
-		b, c, step := l.B[k], l.C[r*n.M+m], complex(x.step, 0)
-		for s, d := range dk {
-			e := cmplx.Exp(x.pole * complex(float64(s), 0))
-			tap := complex(2*d, 0)
-			g.C[r*n.M+m] += cmplx.Conj(tap * b * step * x.beta * e)
-			g.B[k] += cmplx.Conj(tap * c * step * x.beta * e)
-			byA := tap * c * b * step * (x.dBeta + x.beta*x.dPole*complex(float64(s), 0)) * e
-			// What depends on Re a alone has the derivative dReal beside byA.
-			byReal := real(tap * c * b * step * x.dReal * e)
-			g.LogDecay[k] += real(byA*x.aDecay) + byReal*real(x.aDecay)
-			g.Freq[k] += real(byA * x.aFreq)
-			g.LogStep[h] += real(byA*x.aStep) + byReal*real(x.aStep)
-			g.LogStep[h] += x.byStep * real(tap*c*b*step*x.beta*e) // through the step
-		}
+	step := complex(stepScale*math.Exp(p.Step[n]), 0)
+	a := complex(re, p.Freq[n]) * step
+	if p.Disc == ssm.Bilinear {
+		return (1 + a/2) / (1 - a/2), step / (1 - a/2), 2
 	}
+	return cmplx.Exp(a), step * zohFactor(a), 2
 }
