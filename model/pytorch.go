@@ -1,11 +1,7 @@
 package model
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/pth"
@@ -46,9 +42,6 @@ type ImportOptions struct {
 // executed. An option that is missing or does not apply is an *ImportOptionError. A safetensors
 // file is an ErrSafetensors.
 func ImportPyTorch(path string, opt ImportOptions) (*Model, error) {
-	if err := notSafetensors(path); err != nil {
-		return nil, fmt.Errorf("model: %s: %w", path, err)
-	}
 	tensors, err := pth.Load(path)
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
@@ -61,26 +54,7 @@ func ImportPyTorch(path string, opt ImportOptions) (*Model, error) {
 }
 
 // ErrSafetensors is ImportPyTorch's error for a model file.
-var ErrSafetensors = errors.New("a safetensors file (a model file), expected a PyTorch checkpoint")
-
-// notSafetensors returns ErrSafetensors for a file that begins like a safetensors file: eight bytes
-// with the header's length, then an opening brace.
-func notSafetensors(path string) error {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil // pth.Load reports it
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	var head [9]byte
-	if _, err := io.ReadFull(f, head[:]); err == nil && binary.LittleEndian.Uint64(head[:]) < 1<<32 && head[8] == '{' {
-		return ErrSafetensors
-	}
-	return nil
-}
+var ErrSafetensors = pth.ErrSafetensors
 
 func fromPyTorch(tensors []pth.Tensor, opt ImportOptions) (*Model, error) {
 	byName, err := index(tensors)

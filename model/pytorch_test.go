@@ -201,7 +201,7 @@ func unwrapAll(err error) error {
 
 // parse is ImportPyTorch without a file. A model that it returns must be usable.
 func parse(t testing.TB, b []byte) (*Model, error) {
-	tensors, err := pth.Parse(b)
+	tensors, err := pth.Parse(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
 		return nil, err
 	}

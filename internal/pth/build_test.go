@@ -40,6 +40,8 @@ func checkpoint(t testing.TB, pickle string, storages ...[]byte) []byte {
 	return zipped(t, zip.Store, files...)
 }
 
+func parse(b []byte) ([]Tensor, error) { return Parse(bytes.NewReader(b), int64(len(b))) }
+
 func floats(v ...float32) []byte {
 	var b []byte
 	for _, x := range v {
@@ -72,31 +74,31 @@ func integer(n int) string {
 	return "J" + string(binary.LittleEndian.AppendUint32(nil, uint32(n)))
 }
 
-func tuple(items ...string) string { return "(" + strings.Join(items, "") + "t" }
+func tupleOf(items ...string) string { return "(" + strings.Join(items, "") + "t" }
 
 func integers(n ...int) string {
 	var s []string
 	for _, v := range n {
 		s = append(s, integer(v))
 	}
-	return tuple(s...)
+	return tupleOf(s...)
 }
 
 // dict takes keys and values alternately.
-func dict(items ...string) string { return "}(" + strings.Join(items, "") + "u" }
+func dictOf(items ...string) string { return "}(" + strings.Join(items, "") + "u" }
 
-func storage(class, key string, count int) string {
-	return tuple(text("storage"), "ctorch\n"+class+"\n", text(key), text("cpu"), integer(count)) + "Q"
+func storageOf(class, key string, count int) string {
+	return tupleOf(text("storage"), "ctorch\n"+class+"\n", text(key), text("cpu"), integer(count)) + "Q"
 }
 
 func tensor(storage string, offset int, shape, stride []int) string {
 	return "ctorch._utils\n_rebuild_tensor_v2\n" +
-		tuple(storage, integer(offset), integers(shape...), integers(stride...), "\x89", orderedDict) + "R"
+		tupleOf(storage, integer(offset), integers(shape...), integers(stride...), "\x89", orderedDict) + "R"
 }
 
 // vector is a tensor of one dimension that fills its storage.
 func vector(class, key string, n int) string {
-	return tensor(storage(class, key, n), 0, []int{n}, []int{1})
+	return tensor(storageOf(class, key, n), 0, []int{n}, []int{1})
 }
 
 // repeated is p, n times.

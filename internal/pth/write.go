@@ -24,11 +24,8 @@ func Write(w io.Writer, tensors []Tensor) error {
 	p.class("collections", "OrderedDict")
 	p.op(")R(")
 	for i, t := range tensors {
-		if len(t.Name) > maxName {
-			return fmt.Errorf("tensor %.40q…: its name has %d bytes, expected at most %d", t.Name, len(t.Name), maxName)
-		}
-		if err := t.checkSize(); err != nil {
-			return err
+		if t.Count && !(t.Data[0] >= 0 && t.Data[0] < 1<<24) {
+			return fmt.Errorf("tensor %q: %v, expected a count below 2²⁴", t.Name, t.Data)
 		}
 		p.text(t.Name)
 		p.tensor(t, i)
@@ -59,21 +56,6 @@ func Write(w io.Writer, tensors []Tensor) error {
 	return z.Close()
 }
 
-// checkSize compares the shape with the values.
-func (t Tensor) checkSize() error {
-	n := 1
-	for _, d := range t.Shape {
-		n *= d
-	}
-	if n != len(t.Data) || n > math.MaxInt32 {
-		return fmt.Errorf("tensor %q: %d values in shape %v", t.Name, len(t.Data), t.Shape)
-	}
-	if t.Count && (len(t.Shape) > 0 || !(t.Data[0] >= 0 && t.Data[0] < 1<<24)) {
-		return fmt.Errorf("tensor %q: shape %v, values %v, expected a count below 2²⁴", t.Name, t.Shape, t.Data)
-	}
-	return nil
-}
-
 // pickler is a pickle under construction.
 type pickler []byte
 
@@ -83,7 +65,7 @@ func (p *pickler) op(s string) { *p = append(*p, s...) }
 func (p *pickler) class(module, name string) { p.op("c" + module + "\n" + name + "\n") }
 
 func (p *pickler) text(s string) {
-	p.op(string(opText))
+	p.op("X")
 	*p = binary.LittleEndian.AppendUint32(*p, uint32(len(s)))
 	p.op(s)
 }

@@ -3,7 +3,6 @@ package pth
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -17,17 +16,10 @@ func TestWrite(t *testing.T) {
 	}
 	var b bytes.Buffer
 	must.Do(t, Write(&b, want))
-	got, err := Parse(b.Bytes())
+	got, err := parse(b.Bytes())
 	if err != nil || !slices.EqualFunc(got, want, same) {
 		t.Errorf("%v, %v; expected %v", got, err, want)
 	}
-	for message, bad := range map[string]Tensor{
-		"3 values in shape [2 2]":                 {"a", []int{2, 2}, []float32{1, 2, 3}, false},
-		"its name has 300 bytes":                  {strings.Repeat("n", 300), []int{}, []float32{1}, false},
-		"shape [1], values [3], expected a count": {"a", []int{1}, []float32{3}, true},
-		"values [-1], expected a count":           {"a", []int{}, []float32{-1}, true},
-		"expected a count below 2²⁴":              {"a", []int{}, []float32{1 << 24}, true},
-	} {
-		must.Fail(t, Write(&b, []Tensor{bad}), message)
-	}
+	tooLarge := Tensor{"a", []int{}, []float32{1 << 24}, true}
+	must.Fail(t, Write(&b, []Tensor{tooLarge}), "expected a count below 2²⁴")
 }
