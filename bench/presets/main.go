@@ -1,16 +1,12 @@
 // Command presets runs training steps of every preset at full size on noise, and prints a table of
 // time and memory:
 //
-//	go run ./bench/presets [-memory 8] [-threads N] [-method NAME] [-predict | -roofline] [TASK...]
+//	go run ./bench/presets [-memory 8] [-threads N] [-roofline] [TASK...]
 //
-// With -method it runs the published settings of another method, S4, DSS, S5 or the LRU, on the
-// tasks that have them. Without TASK it runs all of these tasks.
-//
-// With -predict it runs them with one thread and predicts the speed-up with more threads. With
-// -roofline it runs them with one thread and compares each part of a step with the roofline model
-// (Williams, Waterman and Patterson, 2009). It prints the part's time, and the operations and bytes
-// that the part cannot avoid. It also prints the time that these would take at the core's peak
-// rates of multiply-adds and of copies in memory.
+// With -roofline it runs them with one thread and compares each part of a step with the roofline
+// model (Williams, Waterman and Patterson, 2009). It prints the part's time, and the operations and
+// bytes that the part cannot avoid. It also prints the time that these would take at the core's
+// peak rates of multiply-adds and of copies in memory.
 //
 // A batch that would need more than -memory GiB is halved until it fits; the table shows this. Each
 // preset runs in a separate process, whose peak resident memory is shown (Linux only).
@@ -34,7 +30,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 	"github.com/s4d-fast/s4d-fast/train/optim"
 	"github.com/s4d-fast/s4d-fast/train/task"
@@ -72,96 +67,49 @@ type result struct {
 	Seconds    float64 // of the second step
 	Peak       float64 // GiB of resident memory; 0: unknown
 	Config     model.Config
-	Sequences  int   // in a batch
-	Trace      trace // with -predict or -roofline
+	Sequences  int                // in a batch
+	Loops      map[string]float64 // with one thread: seconds per function of a parallel loop
 }
 
 func main() {
 	memory := flag.Float64("memory", 8, "`GiB` that a network may take")
 	threads := flag.Int("threads", runtime.NumCPU(), "worker threads")
-	predict := flag.Bool("predict", false, "predict the speed-up with more threads")
 	roofline := flag.Bool("roofline", false, "compare the parts of a step with the limits of the processor and its memory")
-	method := flag.String("method", "", "run the published settings of another `method`: "+strings.Join(task.Methods(), ", "))
 	child := flag.Bool("child", false, "print one preset's row as JSON (used by the program itself)")
 	flag.Parse()
 	fail(level.Set(""))
-	traced := *predict || *roofline
-	if traced {
+	if *roofline {
 		*threads = 1
 	}
-	switch {
-	case *predict && *roofline:
-		fail(errors.New("both -predict and -roofline are set, expected at most one of them"))
-	case *method != "" && *roofline:
-		fail(errors.New("both -method and -roofline are set, expected at most one of them: the limits are those of S4D networks"))
-	}
 	if *child {
-		r, err := measure(info(flag.Arg(0)), *method, *memory, *threads, traced)
+		r, err := measure(flag.Arg(0), *memory, *threads)
 		fail(err)
 		fail(json.NewEncoder(os.Stdout).Encode(r))
 		return
 	}
-	selected, err := selectTasks(*method, flag.Args())
-	fail(err)
-	if *method != "" {
-		fmt.Printf("method %s, ", *method)
+	names := flag.Args()
+	if len(names) == 0 {
+		for _, t := range tasks {
+			names = append(names, t.Name)
+		}
 	}
 	fmt.Printf("%d threads, level %s\n\n", *threads, level.Current())
 	row := result.row
-	switch {
-	case *predict:
-		row = result.prediction
-		printPredictionHead()
-	case *roofline:
+	if *roofline {
 		l := measureLimits()
 		row = func(r result, task string) string { return r.roofline(task, l) }
 		printRooflineHead(l)
-	default:
+	} else {
 		fmt.Println("| preset | network | length | batch | parameters | seconds per step | peak memory |")
 		fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
 	}
-	for _, t := range selected {
-		r, err := run(t.Name, *method, *memory, *threads, traced)
-		if err != nil {
-			fail(fmt.Errorf("%s: %w", t.Name, err))
-		}
-		fmt.Println(row(r, t.Name))
-	}
-}
-
-// selectTasks returns the named tasks, or without names all tasks that have a preset of the method,
-// in the order of the table.
-func selectTasks(method string, names []string) (selected []dataset.Info, err error) {
 	for _, name := range names {
-		if !slices.ContainsFunc(tasks, func(t dataset.Info) bool { return t.Name == name }) {
-			return nil, fmt.Errorf("task %q: no such preset", name)
+		r, err := run(name, *memory, *threads)
+		if err != nil {
+			fail(fmt.Errorf("%s: %w", name, err))
 		}
+		fmt.Println(row(r, name))
 	}
-	for _, t := range tasks {
-		if len(names) > 0 && !slices.Contains(names, t.Name) {
-			continue
-		}
-		_, err := preset(t.Name, method)
-		switch {
-		case err == nil:
-			selected = append(selected, t)
-		case len(names) > 0 || !slices.Contains(task.Methods(), method):
-			return nil, err
-		}
-	}
-	return selected, nil
-}
-
-// preset returns the preset of a task, or that of a method if it is not "".
-func preset(name, method string) (train.Config, error) {
-	tk, err := task.Lookup(name)
-	if err != nil {
-		return train.Config{}, err
-	}
-	if method != "" {
-		return tk.MethodPreset(method)
-	}
-	return tk.Preset(), nil
 }
 
 func fail(err error) {
@@ -171,18 +119,13 @@ func fail(err error) {
 	}
 }
 
-// info returns the data set of a task, which must have a row.
-func info(name string) dataset.Info {
-	return tasks[slices.IndexFunc(tasks, func(t dataset.Info) bool { return t.Name == name })]
-}
-
 // run measures a preset in a separate process.
-func run(task, method string, memory float64, threads int, traced bool) (r result, err error) {
+func run(task string, memory float64, threads int) (r result, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return r, err
 	}
-	cmd := exec.Command(self, "-child", "-method", method, "-memory", fmt.Sprint(memory), "-threads", strconv.Itoa(threads), fmt.Sprintf("-predict=%v", traced), task)
+	cmd := exec.Command(self, "-child", "-memory", fmt.Sprint(memory), "-threads", strconv.Itoa(threads), task)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -208,11 +151,16 @@ func (r result) row(task string) string {
 }
 
 // measure makes two training steps, forward, backward and AdamW, and times the second.
-func measure(info dataset.Info, method string, memory float64, threads int, traced bool) (result, error) {
-	cfg, err := preset(info.Name, method)
+func measure(name string, memory float64, threads int) (result, error) {
+	i := slices.IndexFunc(tasks, func(t dataset.Info) bool { return t.Name == name })
+	if i < 0 {
+		return result{}, errors.New("no such preset")
+	}
+	tk, err := task.Lookup(name)
 	if err != nil {
 		return result{}, err
 	}
+	info, cfg := tasks[i], tk.Preset()
 	c := cfg.Network(info)
 	r := result{
 		Network: fmt.Sprintf("%d×%d, N=%d", c.NLayers, c.DModel, c.SSM.DState), Length: info.MaxLen,
@@ -234,11 +182,16 @@ func measure(info dataset.Info, method string, memory float64, threads int, trac
 	defer net.Close()
 	b, grads, adam := noise(c, opt), model.NewWeights(c), optim.NewAdamW(m, cfg.Optim)
 	var dLogits []float32
-	if traced {
-		par.Trace = r.Trace.add
+	if threads == 1 {
+		par.Trace = func(loop string, items []time.Duration) {
+			for _, d := range items {
+				r.Loops[loop] += d.Seconds()
+			}
+		}
+		defer func() { par.Trace = nil }()
 	}
 	for step := range 2 {
-		r.Trace = trace{}
+		r.Loops = map[string]float64{}
 		began := time.Now()
 		logits := net.ForwardTrain(b, convmode.Step{Seed: 1, Step: step})
 		dLogits = append(dLogits[:0], logits...) // of the loss Σ logits²/2

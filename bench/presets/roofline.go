@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,17 +113,14 @@ func convolutionFlops(c model.Config, batch, length, transforms, kernels int) fl
 }
 
 // seconds returns the total time of a part's loops.
-func (p part) seconds(t *trace) float64 {
-	var sum time.Duration
-	for i, items := range t.Loops {
-		name := t.Names[i][strings.LastIndex(t.Names[i], ".")+1:]
-		for _, loop := range strings.Fields(p.loops) {
-			if strings.TrimSuffix(name, "-fm") == loop {
-				sum += total(items)
-			}
+func (p part) seconds(loops map[string]float64) (sum float64) {
+	for name, seconds := range loops {
+		name = strings.TrimSuffix(name[strings.LastIndex(name, ".")+1:], "-fm")
+		if slices.Contains(strings.Fields(p.loops), name) {
+			sum += seconds
 		}
 	}
-	return sum.Seconds()
+	return sum
 }
 
 func printRooflineHead(l limits) {
@@ -147,7 +145,7 @@ func (r result) roofline(task string, l limits) string {
 			blocks = float64(r.Config.CountSSM())
 		}
 		w.Flops, w.Bytes = w.Flops*blocks, w.Bytes*blocks
-		seconds := p.seconds(&r.Trace)
+		seconds := p.seconds(r.Loops)
 		row(p.name, seconds, w)
 		rest, sum = rest-seconds, work{sum.Flops + w.Flops, sum.Bytes + w.Bytes}
 	}
