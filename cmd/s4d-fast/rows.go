@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -57,10 +56,7 @@ func (c *rowsCmd) Run(std *streams, ctx *ctxBox) error {
 		return usageError(fmt.Errorf("--window %d: expected 0 to %d rows", c.Window, maxRows))
 	}
 	if c.Format == "" {
-		c.Format = string(table.CSV)
-		if ext := strings.ToLower(filepath.Ext(c.File)); ext == ".jsonl" || ext == ".ndjson" {
-			c.Format = string(table.JSONL)
-		}
+		c.Format = string(table.FormatOf(c.File))
 	}
 	in, name, err := openInput(ctx, std, c.File)
 	if err != nil {
@@ -88,7 +84,7 @@ func (c *rowsCmd) Run(std *streams, ctx *ctxBox) error {
 	if m.Meta.Series != nil {
 		columns = slices.Concat(m.Meta.Series.Columns, []string{m.Meta.Series.Time, m.Meta.Series.ID, or(c.ID, "")})
 	}
-	t, err := table.New(bytes, table.Options{Name: name, Format: table.Format(c.Format), Columns: columns})
+	t, err := table.New(bytes, table.Options{Name: name, Format: table.Format(c.Format), Columns: columns, Others: columns == nil})
 	switch {
 	case ctx.Err() != nil && (err != nil || !t.Ended()):
 		return context.Cause(ctx)
@@ -102,7 +98,7 @@ func (c *rowsCmd) Run(std *streams, ctx *ctxBox) error {
 		series: map[string]*rowSeries{}, row: make([]float32, m.Config.DInput),
 	}
 	if err := r.findColumns(c.ID); err != nil {
-		return badInput(err)
+		return badInput(t.Wrap(err))
 	}
 	if err := r.out.Encode(r.start(c)); err != nil {
 		return err
@@ -183,7 +179,7 @@ func (r *rowPrinter) findColumns(id *string) error {
 		if described != nil {
 			expected += ", the model's " + suggest.List(described.Columns)
 		}
-		return r.table.Wrap(fmt.Errorf("%d columns of numbers, expected %s", len(r.inputs), expected))
+		return fmt.Errorf("%d columns of numbers, expected %s", len(r.inputs), expected)
 	}
 	return nil
 }
@@ -232,21 +228,8 @@ func (r *rowPrinter) run(ctx context.Context) error {
 
 // process passes a row to its series.
 func (r *rowPrinter) process() error {
-	s, err := r.find()
+	s, result, err := r.step()
 	if err != nil {
-		return badInput(err)
-	}
-	for c, i := range r.inputs {
-		if r.row[c], err = r.table.Number(i); err != nil {
-			return badInput(err)
-		}
-	}
-	result, err := s.stream.Step(r.row)
-	var column *series.ColumnError
-	switch {
-	case errors.As(err, &column):
-		return badInput(r.table.ColumnError(r.inputs[column.Column], fmt.Errorf("%w; --missing previous replaces it", column.Err)))
-	case err != nil:
 		return badInput(r.table.Wrap(err))
 	}
 	r.rows++
@@ -268,11 +251,29 @@ func (r *rowPrinter) process() error {
 	return nil
 }
 
+// step passes the current row to its series.
+func (r *rowPrinter) step() (*rowSeries, series.Result, error) {
+	s, err := r.find()
+	if err != nil {
+		return nil, series.Result{}, err
+	}
+	for c, i := range r.inputs {
+		if r.row[c], err = r.table.Number(i); err != nil {
+			return nil, series.Result{}, err
+		}
+	}
+	result, err := s.stream.Step(r.row)
+	if column := (*series.ColumnError)(nil); errors.As(err, &column) {
+		err = r.table.ColumnError(r.inputs[column.Column], fmt.Errorf("%w; --missing previous replaces it", column.Err))
+	}
+	return s, result, err
+}
+
 // find returns the series of the current row, which may be new.
 func (r *rowPrinter) find() (*rowSeries, error) {
 	id := ""
 	if r.id >= 0 {
-		if id = r.table.Text(r.id); table.Missing(id) {
+		if id = r.table.Text(r.id); r.table.Missing(r.id) {
 			return nil, r.table.ColumnError(r.id, errors.New("the row has no identifier of its series"))
 		}
 	}

@@ -227,24 +227,23 @@ func TestBadRows(t *testing.T) {
 		flags              []string
 	}{
 		{"csv", "", "standard input: no rows", nil},
-		{"csv", "temp,laod\n1,2\n", `standard input: line 1: no column "load"; the columns are ["temp" "laod"]; did you mean "laod"?`, nil},
-		{"csv", "temp,load\n1,2\n3,x\n", `standard input: line 3: column "load": "x" is not a number`, nil},
-		{"csv", "temp,load\n1,\n", `standard input: line 2: column "load": the value is missing, expected a number as in training; --missing previous replaces it`, nil},
-		{"csv", "temp,load\n1,2,3\n", "standard input: line 2: 3 cells, expected 2 as in the first line", nil},
-		{"csv", "1,2,3\n", `standard input: line 1: 3 columns of numbers, expected 2, the model's ["temp" "load"]`, nil},
-		{"csv", "temp,load\n1," + strings.Repeat("2", 1<<20) + "\n", "standard input: line 2: longer than 1048576 bytes", nil},
-		{"jsonl", "{\"temp\":1}\n", `standard input: line 1: no column "load"`, nil},
-		{"jsonl", "{\"temp\":1,\"load\":2}\n{\"temp\":\n", "standard input: line 2: not JSON: unexpected EOF", nil},
-		{"jsonl", "{\"temp\":1,\"load\":2}\n{\"temp\":1,\"load\":2,\"room\":\"a\"}\n", `standard input: line 2: the first object has no key "room"; expected all columns in the first object`, nil},
+		{"csv", "temp,laod\n1,2\n", `standard input:1: no column "load"; the columns are ["temp" "laod"]; did you mean "laod"?`, nil},
+		{"csv", "temp,load\n1,2\n3,x\n", `standard input:3: column "load": "x" is not a number`, nil},
+		{"csv", "temp,load\n1,\n", `standard input:2: column "load": the value is missing, expected a number as in training; --missing previous replaces it`, nil},
+		{"csv", "temp,load\n1,2,3\n", "standard input:2: 3 cells, expected 2 as in the first line", nil},
+		{"csv", "1,2,3\n", `standard input:1: 3 columns of numbers, expected 2, the model's ["temp" "load"]`, nil},
+		{"jsonl", "{\"temp\":1}\n", `standard input:1: no column "load"`, nil},
+		{"jsonl", "{\"temp\":1,\"load\":2}\n{\"temp\":\n", "standard input:2: not JSON: unexpected EOF", nil},
+		{"jsonl", "{\"temp\":1,\"load\":2}\n{\"temp\":1,\"load\":2,\"room\":\"a\"}\n", `standard input:2: the first object has no key "room"; expected all columns in the first object`, nil},
 		{"csv", "temp,load\n1,2\n", `no column "name"; the columns are`, []string{"--id", "name"}},
-		{"csv", "temp,load,name\n1,2,\n", `line 2: column "name": the row has no identifier of its series`, []string{"--id", "name"}},
+		{"csv", "temp,load,name\n1,2,\n", `:2: column "name": the row has no identifier of its series`, []string{"--id", "name"}},
 	} {
 		args := append([]string{"rows", path, "--format", c.format}, c.flags...)
 		checkRun(t, strings.NewReader(c.text), args, exitBadInput, c.want)
 	}
 	small, _ := rowsModel(t, model.SeriesForecast, func(m *model.Model) { m.Meta.InputStd[0] = 1e-4 })
 	checkRun(t, strings.NewReader("temp,load\n20,300\n3e38,300\n"), []string{"rows", small}, exitBadInput,
-		"standard input: line 3: series: after row 2: output 1 of the network is NaN, expected a finite number")
+		"standard input:3: series: after row 2: output 1 of the network is NaN, expected a finite number")
 	// The rows before the error are printed, and the end line.
 	_, stdout, _ := invoke(strings.NewReader("temp,load\n1,2\n3,x\n"), "rows", path)
 	if _, rows, end := rowLines(t, stdout); len(rows) != 1 || end.Rows != 1 {

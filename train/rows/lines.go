@@ -1,10 +1,10 @@
 package rows
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,40 +33,45 @@ func (s *rawSeries) at(k int) string {
 	return text
 }
 
-// roles are the indices of a file's columns by their use. −1: the file lacks the column.
+// roles are a file with the indices of its columns by their use. −1: the file lacks the column.
 type roles struct {
-	names           []string
-	index           map[string]int // of each name
+	*table.Reader
 	id, time, split int
 	targets         []int // the class or the numbers of a series; none for a forecast
 	inputs          []int
-
-	// The values and the arrays of the current JSON object, and the columns that it has.
-	cells []string
-	lists [][]float32
-	given []int
 }
 
-// roles finds the columns of a file that the options name.
-func (t *tableReader) roles(names []string) (r roles, err error) {
-	r.names, r.index = names, make(map[string]int, len(names))
-	for i, name := range names {
-		r.index[name] = i
+// rowReader returns the function that adds the current row of a file.
+func (t *tableReader) rowReader(f *tableFile, in *table.Reader) (func() error, error) {
+	if !isJSON(f.path) && t.layout() == LayoutWide {
+		return t.wideReader(f, in)
 	}
-	taken := make([]bool, len(names))
+	r, err := t.roles(in)
+	if err != nil {
+		return nil, err
+	}
+	add := t.addRow
+	for k := range in.Columns() {
+		if in.IsArray(k) {
+			add = t.addObject
+		}
+	}
+	return func() error { return add(f, r) }, t.setColumns(r.inputNames())
+}
+
+// roles finds the columns of a file that the options name. The other columns are the inputs, unless
+// the options or the file before this one name these. In a file of objects with arrays, values that
+// are no arrays describe the series.
+func (t *tableReader) roles(in *table.Reader) (*roles, error) {
+	var errs []error
+	taken := map[int]bool{}
 	find := func(name string) int {
-		if err != nil {
-			return -1
+		i, err := in.Find(name)
+		if err != nil && name == t.opt.Time && name != "" {
+			err = fmt.Errorf("%w; if every line is a whole series, set the option layout to %q and time to \"\"", err, LayoutWide)
 		}
-		i, known := r.index[name]
-		if known {
-			taken[i] = true
-		} else {
-			err = fmt.Errorf("no column %q; the columns are %s%s", name, suggest.List(names), suggest.Hint(name, names))
-			if name == t.opt.Time && name != "" {
-				err = fmt.Errorf("%w; if every line is a whole series, set the option layout to %q and time to \"\"", err, LayoutWide)
-			}
-		}
+		errs = append(errs, err)
+		taken[i] = true
 		return i
 	}
 	optional := func(name string) int {
@@ -75,7 +80,7 @@ func (t *tableReader) roles(names []string) (r roles, err error) {
 		}
 		return find(name)
 	}
-	r.id, r.time, r.split = optional(t.opt.ID), optional(t.opt.Time), optional(t.opt.Split)
+	r := &roles{Reader: in, id: optional(t.opt.ID), time: optional(t.opt.Time), split: optional(t.opt.Split)}
 	if !t.opt.forecasts() {
 		for _, name := range t.opt.Targets {
 			r.targets = append(r.targets, find(name))
@@ -89,26 +94,35 @@ func (t *tableReader) roles(names []string) (r roles, err error) {
 		r.inputs = append(r.inputs, find(name))
 	}
 	if wanted == nil {
-		for i := range names {
+		var arrays []int
+		for i := range in.Columns() {
 			if !taken[i] {
 				r.inputs = append(r.inputs, i)
 			}
+			if !taken[i] && in.IsArray(i) {
+				arrays = append(arrays, i)
+			}
+		}
+		if arrays != nil {
+			r.inputs = arrays
 		}
 	}
-	if err == nil && len(r.inputs) == 0 {
-		err = fmt.Errorf("no input column; the columns are %s", suggest.List(names))
+	switch err := cmp.Or(errs...); {
+	case err != nil:
+		return nil, err
+	case len(r.inputs) == 0:
+		return nil, fmt.Errorf("no input column; the columns are %s", suggest.List(in.Columns()))
+	case len(r.inputs) > maxSeriesColumns:
+		return nil, fmt.Errorf("%d input columns, expected at most %d", len(r.inputs), maxSeriesColumns)
 	}
-	if err == nil && len(r.inputs) > maxSeriesColumns {
-		err = fmt.Errorf("%d input columns, expected at most %d", len(r.inputs), maxSeriesColumns)
-	}
-	return r, err
+	return r, nil
 }
 
 // setColumns sets the input columns for the first file. For the others, it returns an error if they
 // differ.
 func (t *tableReader) setColumns(names []string) error {
 	if t.columns == nil {
-		if err := checkNames(names); err != nil { // JSON has columns without a name
+		if err := checkNames(names); err != nil {
 			return err
 		}
 		t.columns = names
@@ -124,17 +138,17 @@ func (t *tableReader) setColumns(names []string) error {
 func (r *roles) inputNames() []string {
 	list := make([]string, len(r.inputs))
 	for i, k := range r.inputs {
-		list[i] = r.names[k]
+		list[i] = r.Columns()[k]
 	}
 	return list
 }
 
-// seriesOf returns the series to which a row with these cells belongs.
-func (t *tableReader) seriesOf(f *tableFile, r *roles, cells []string) (*rawSeries, error) {
+// seriesOf returns the series to which the current row belongs.
+func (t *tableReader) seriesOf(f *tableFile, r *roles) (*rawSeries, error) {
 	id := f.id
 	if r.id >= 0 {
-		if id = cells[r.id]; table.Missing(id) {
-			return nil, columnError(r.names[r.id], errors.New("the row has no identifier"))
+		if id = r.Text(r.id); r.Missing(r.id) {
+			return nil, r.ColumnError(r.id, errors.New("the row has no identifier"))
 		}
 	}
 	s := t.byID[id]
@@ -146,17 +160,17 @@ func (t *tableReader) seriesOf(f *tableFile, r *roles, cells []string) (*rawSeri
 	} else if s.file != f.path {
 		return nil, fmt.Errorf("series %q is in %s too", id, s.file)
 	}
-	return s, t.describe(f, s, r, cells)
+	return s, t.describe(s, r)
 }
 
-// addSeries adds the series of a line that is a whole series.
-func (t *tableReader) addSeries(f *tableFile, r *roles, cells []string) (*rawSeries, error) {
+// addSeries adds the series of a row that is a whole series.
+func (t *tableReader) addSeries(f *tableFile, r *roles) (*rawSeries, error) {
 	id := f.id
 	switch {
-	case r.id >= 0 && table.Missing(cells[r.id]):
-		return nil, columnError(r.names[r.id], errors.New("the series has no identifier"))
+	case r.id >= 0 && r.Missing(r.id):
+		return nil, r.ColumnError(r.id, errors.New("the series has no identifier"))
 	case r.id >= 0:
-		id = strings.Clone(cells[r.id])
+		id = strings.Clone(r.Text(r.id))
 	case !t.folder:
 		id = strconv.Itoa(len(t.series) + 1)
 	}
@@ -167,7 +181,7 @@ func (t *tableReader) addSeries(f *tableFile, r *roles, cells []string) (*rawSer
 	if err != nil {
 		return nil, err
 	}
-	return s, t.describe(f, s, r, cells)
+	return s, t.describe(s, r)
 }
 
 // add begins a series.
@@ -187,72 +201,103 @@ func (t *tableReader) add(f *tableFile, id string) (*rawSeries, error) {
 	return s, nil
 }
 
-// describe sets the split and the target of a series from a row, or compares them with those of the
-// rows before it.
-func (t *tableReader) describe(f *tableFile, s *rawSeries, r *roles, cells []string) error {
+// describe sets the split and the target of a series from the current row, or compares them with
+// those of the rows before it.
+func (t *tableReader) describe(s *rawSeries, r *roles) error {
 	first := len(s.x) == 0
 	if r.split >= 0 {
-		split, err := parseSplit(cells[r.split])
+		split, err := parseSplit(r.Text(r.split))
 		if err == nil && !first && split != s.split {
 			err = fmt.Errorf("%s after %s, expected one split per series", split, s.split)
 		}
 		if err != nil {
-			return columnError(r.names[r.split], err)
+			return r.ColumnError(r.split, err)
 		}
 		s.split = split
 	}
 	for o, k := range r.targets {
+		label := r.Text(k)
 		if t.opt.Mode == model.SeriesRegression {
-			v, err := table.ParseNumber(cells[k])
-			if err == nil && v != v {
-				err = errors.New("the target is missing")
-			}
-			if err == nil && !first && v != s.target[o] {
-				err = fmt.Errorf("%v after %v, expected one number per series", v, s.target[o])
-			}
-			if err != nil {
-				return columnError(r.names[k], err)
-			}
-			if first {
+			v, err := r.Number(k)
+			switch {
+			case err != nil:
+				return err
+			case v != v:
+				return r.ColumnError(k, errors.New("the target is missing"))
+			case first:
 				s.target = append(s.target, v)
+			case v != s.target[o]:
+				return r.ColumnError(k, fmt.Errorf("%v after %v, expected one number per series", v, s.target[o]))
 			}
 			continue
 		}
-		switch label := cells[k]; {
-		case table.Missing(label):
-			return columnError(r.names[k], errors.New("the class is missing"))
+		switch {
+		case r.Missing(k):
+			return r.ColumnError(k, errors.New("the class is missing"))
 		case !utf8.ValidString(label):
-			return columnError(r.names[k], fmt.Errorf("class %.80q %w", label, errNotUTF8))
+			return r.ColumnError(k, fmt.Errorf("class %.80q %w", label, errNotUTF8))
 		case first:
 			s.label = strings.Clone(label)
 		case label != s.label:
-			return columnError(r.names[k], fmt.Errorf("%q after %q, expected one class per series", label, s.label))
+			return r.ColumnError(k, fmt.Errorf("%q after %q, expected one class per series", label, s.label))
 		}
 	}
 	return nil
 }
 
-// addRow appends a row of a file to its series.
-func (t *tableReader) addRow(f *tableFile, line int, r *roles, cells []string) error {
-	s, err := t.seriesOf(f, r, cells)
+// addRow appends the current row to its series.
+func (t *tableReader) addRow(f *tableFile, r *roles) error {
+	s, err := t.seriesOf(f, r)
 	if err != nil {
 		return err
 	}
 	for _, k := range r.inputs {
-		v, err := t.value(cells[k])
+		v, err := t.value(r, k)
 		if err != nil {
-			return columnError(r.names[k], err)
+			return err
 		}
 		s.x = append(s.x, v)
 	}
 	if r.time >= 0 {
-		at, err := parseTime(cells[r.time])
+		at, err := parseTime(r.Text(r.time))
 		if err != nil {
-			return columnError(r.names[r.time], err)
+			return r.ColumnError(r.time, err)
 		}
-		s.times, s.lines = append(s.times, at), append(s.lines, int32(min(line, math.MaxInt32)))
+		s.times, s.lines = append(s.times, at), append(s.lines, int32(r.Line()))
 	}
 	return t.count(len(r.inputs))
+}
+
+var errNoValues = errors.New("the series has no values")
+
+// addObject adds an object of JSON Lines that is a series.
+func (t *tableReader) addObject(f *tableFile, r *roles) error {
+	s, err := t.addSeries(f, r)
+	if err != nil {
+		return err
+	}
+	lists := make([][]float32, len(r.inputs))
+	for c, k := range r.inputs {
+		if lists[c], err = r.Numbers(k); err != nil {
+			return err
+		}
+		if n := len(lists[c]); n != len(lists[0]) {
+			return r.ColumnError(k, fmt.Errorf("%d values, expected %d as in %q", n, len(lists[0]), r.Columns()[r.inputs[0]]))
+		}
+	}
+	for l := range lists[0] {
+		for c, k := range r.inputs {
+			v := lists[c][l]
+			if v != v && t.opt.Missing == model.MissingError {
+				return r.ColumnError(k, fmt.Errorf("value %d is missing; %s", l+1, missingHint))
+			}
+			s.x = append(s.x, v)
+		}
+	}
+	if len(s.x) == 0 {
+		return errNoValues
+	}
+	return t.count(len(s.x))
 }
 
 // count adds n to the number of values that have been read.
@@ -263,21 +308,19 @@ func (t *tableReader) count(n int) error {
 	return nil
 }
 
-// value parses a value of an input column.
-func (t *tableReader) value(text string) (float32, error) {
-	v, err := table.ParseNumber(text)
+// value returns a value of an input column.
+func (t *tableReader) value(r *roles, k int) (float32, error) {
+	v, err := r.Number(k)
 	if err == nil && v != v && t.opt.Missing == model.MissingError {
-		err = errors.New("the value is missing; " + missingHint)
+		err = r.ColumnError(k, errors.New("the value is missing; "+missingHint))
 	}
 	if err != nil && t.opt.Time == "" {
-		if _, isDate := parseDate(text); isDate {
+		if _, isDate := parseDate(r.Text(k)); isDate {
 			err = fmt.Errorf("%w; the option time names the column with the times of the rows", err)
 		}
 	}
 	return v, err
 }
-
-func columnError(name string, err error) error { return fmt.Errorf("column %.80q: %w", name, err) }
 
 func parseSplit(text string) (string, error) {
 	switch strings.ToLower(text) {

@@ -168,6 +168,26 @@ func (s *seriesData) check() error {
 	return nil
 }
 
+// checkNames returns an error for the first name of an input that a model cannot store, or that
+// occurs twice.
+func checkNames(names []string) error {
+	seen := make(map[string]bool, len(names))
+	for i, name := range names {
+		switch {
+		case name == "":
+			return fmt.Errorf("column %d has no name", i+1)
+		case !utf8.ValidString(name):
+			return fmt.Errorf("column %.80q: the name %w", name, errNotUTF8)
+		case seen[name]:
+			return fmt.Errorf("column %.80q occurs twice", name)
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+var errNotUTF8 = errors.New("is not UTF-8 text")
+
 func (s *seriesData) checkValues(r *record) error {
 	for c, name := range s.columns {
 		known := 0

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
+	"github.com/s4d-fast/s4d-fast/internal/table"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -37,12 +38,6 @@ type TableOptions struct {
 	// they are channels: the columns acc_0, acc_1 … are the channel acc.
 	Columns []string
 }
-
-// Bounds of a table's file.
-const (
-	maxTableLine   = 1 << 26 // bytes of a row
-	maxTableFields = 1 << 20 // of a row
-)
 
 // Table reads series from a CSV file (separated by commas, semicolons or tabs), from a JSON Lines
 // file (.jsonl or .ndjson), or from a folder of such files. Files called NAME_TRAIN, NAME_VAL and
@@ -133,25 +128,48 @@ func (t *tableReader) readFile(ctx context.Context, f *tableFile) error {
 		return err
 	}
 	defer in.Close()
-	if err := t.read(ctx, f, in); err != nil {
-		return fmt.Errorf("%s:%w", f.path, err)
-	}
-	return nil
+	return t.read(ctx, f, in)
 }
 
-// read reads a file's series. An error begins with the number of its line, if it has one.
+// read reads a file's series.
 func (t *tableReader) read(ctx context.Context, f *tableFile, in io.Reader) error {
 	before := t.values
-	var err error
-	if isJSON(f.path) {
-		err = t.readJSON(ctx, f, in)
-	} else {
-		err = t.readCSV(ctx, f, in)
+	r, err := table.New(in, table.Options{
+		Name: f.path, Format: table.FormatOf(f.path), Others: len(t.opt.Columns) == 0, Ragged: t.layout() == LayoutWide,
+		Columns: slices.Concat([]string{t.opt.ID, t.opt.Time, t.opt.Split}, t.opt.Targets, t.opt.Columns),
+	})
+	if err == nil {
+		err = t.readRows(ctx, f, r)
 	}
-	if err == nil && t.values == before {
-		err = errors.New(" the file has no rows")
+	if errors.Is(err, io.EOF) && t.values == before {
+		return fmt.Errorf("%s: the file has no rows", f.path)
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
 	}
 	return err
+}
+
+// readRows adds the rows of a file. Its error at the end is io.EOF.
+func (t *tableReader) readRows(ctx context.Context, f *tableFile, r *table.Reader) error {
+	add, err := t.rowReader(f, r)
+	if err != nil {
+		return r.Wrap(err)
+	}
+	if !r.Named() && !isJSON(f.path) {
+		t.headless = append(t.headless, f.path)
+	}
+	for {
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s: %w", f.path, ctx.Err())
+		}
+		if err := r.Next(); err != nil {
+			return err
+		}
+		if err := add(); err != nil {
+			return r.Wrap(err)
+		}
+	}
 }
 
 // layout returns the layout of a table that is not JSON Lines.
@@ -174,10 +192,7 @@ var (
 	splitName = regexp.MustCompile(`(?i)^(?:(.*)[_.\- ])?(train|training|val|valid|validation|test)$`)
 )
 
-func isJSON(path string) bool {
-	ext := strings.ToLower(filepath.Ext(path))
-	return ext == ".jsonl" || ext == ".ndjson"
-}
+func isJSON(path string) bool { return table.FormatOf(path) == table.JSONL }
 
 // files lists the files to read, sorted by name.
 func (t *tableReader) files(path string) ([]tableFile, error) {
