@@ -8,38 +8,21 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
-// readAll handles the entries of all open runs.
-func (s *sweep) readAll(ctx context.Context) error {
-	for i, j := range s.jobs {
-		if !s.open[i] {
-			continue
-		}
-		e, rev, err := read(ctx, s.kv, j.key())
-		if errors.Is(err, errOver) { // the broker has lost it
-			err = s.begin(ctx, i)
-		} else if err == nil {
-			err = s.settle(ctx, i, e, rev)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // changed handles a new entry.
-func (s *sweep) changed(ctx context.Context, key string, text []byte, rev uint64) error {
-	i, err := strconv.Atoi(strings.TrimPrefix(key, entryPrefix+s.id+"."))
+func (s *sweep) changed(ctx context.Context, got jetstream.KeyValueEntry) error {
+	i, err := strconv.Atoi(strings.TrimPrefix(got.Key(), entryPrefix+s.id+"."))
 	if err != nil || !s.open[i] {
 		return nil
 	}
-	e, err := parseEntry(text)
+	e, err := parseEntry(got.Value())
 	if err != nil {
 		return err
 	}
-	return s.settle(ctx, i, e, rev)
+	return s.settle(ctx, i, e, got.Revision())
 }
 
 // settle shows the state of a run, and stores its result if it has ended.
@@ -48,9 +31,8 @@ func (s *sweep) settle(ctx context.Context, i int, e entry, rev uint64) error {
 	switch e.Status {
 	case done:
 		err := s.collect(ctx, i, e)
-		if gone(err) {
-			s.Log.Warn("the run starts again", "name", e.Name, "reason", err)
-			e.Status, e.Owner, e.Files, e.Result, e.progress = queued, "", nil, nil, progress{}
+		if gone(err) { // the next worker finds that, too, and starts the run again
+			e.Status, e.Owner, e.Result = queued, "", nil
 			_, err = write(ctx, s.kv, s.jobs[i].key(), e, rev)
 			return err
 		}
@@ -103,70 +85,46 @@ func (s *sweep) collect(ctx context.Context, i int, e entry) error {
 	return s.folder.Record(i, e.row())
 }
 
-// drainTime is the time for workers to store their checkpoints after a cancellation.
-const drainTime = time.Minute
-
-// drain stops the runs of a sweep that was cancelled, and waits until their workers have stored
-// checkpoints.
-func (s *sweep) drain() error {
-	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+// stop stops the runs of a sweep that was cancelled. Their workers store checkpoints when they read
+// the entry.
+func (s *sweep) stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 4*requestTime)
 	defer cancel()
-	for told := false; ; {
-		busy := 0
-		for i, j := range s.jobs {
-			if !s.open[i] {
+	for i, j := range s.jobs {
+		for s.open[i] {
+			e, rev, err := read(ctx, s.kv, j.key())
+			if errors.Is(err, errLost) { // not queued yet
+				break
+			}
+			switch e.Status {
+			case queued:
+				e.Status = stopped
+			case running:
+				e.Status = stopping
+			case done:
+				err = s.settle(ctx, i, e, rev)
+			}
+			if err == nil && s.open[i] {
+				_, err = write(ctx, s.kv, j.key(), e, rev)
+			}
+			if conflict(err) { // with its worker
 				continue
 			}
-			waits, err := s.stop(ctx, i, j.key())
-			if err != nil && !errors.Is(err, errOver) {
-				return fmt.Errorf("the state of the workers: %w", err)
+			if err != nil {
+				return fmt.Errorf("the runs were not stopped: %w", err)
 			}
-			if waits {
-				busy++
-			}
-		}
-		s.show()
-		if busy == 0 {
-			return nil
-		}
-		if !told {
-			s.Log.Info("waiting for workers to store checkpoints; a second Ctrl-C does not wait", "workers", busy)
-		}
-		if told = true; !sleep(ctx, time.Second/4) {
-			s.Log.Warn("some workers have not answered; their runs stop when they do", "runs", busy)
-			return nil
+			s.note(i, e)
+			break
 		}
 	}
-}
-
-// stop stops a run, and reports whether its worker has not answered.
-func (s *sweep) stop(ctx context.Context, i int, key string) (busy bool, err error) {
-	e, rev, err := read(ctx, s.kv, key)
-	if err != nil {
-		return false, err
-	}
-	switch e.Status {
-	case done:
-		return false, s.settle(ctx, i, e, rev)
-	case queued:
-		e.Status = stopped
-	case running:
-		e.Status, busy = stopping, true
-	default:
-		s.note(i, e)
-		return e.Status == stopping, nil
-	}
-	if _, err = write(ctx, s.kv, key, e, rev); conflict(err) {
-		return true, nil // by its worker: the next call tries again
-	}
-	s.note(i, e)
-	return busy, err
+	s.show()
+	return nil
 }
 
 // clean deletes the sweep from the broker. The results are in the folder; what cannot be deleted is
 // only a waste of space.
 func (s *sweep) clean() {
-	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for _, j := range s.jobs {
 		_ = s.kv.Purge(ctx, entryPrefix+j.key())

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/url"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -20,26 +21,13 @@ type Connection struct {
 	CA          string // PEM file of the authorities that sign the servers' certificates; "": the system's
 	Cert, Key   string // PEM files of the client's certificate and key; "": none
 	Name        string // of this client, for the broker's monitoring
-	// Wait is set if Connect waits for a broker that cannot be reached. Idle limits the time; 0: no
-	// limit.
-	Wait bool
-	Idle time.Duration
-	Log  *slog.Logger // nil: none
-
-	// InProcess is a server in this process, to which Connect connects without the network; nil:
-	// none. URL then only has the user.
-	InProcess nats.InProcessConnProvider
-
-	dialer nats.CustomDialer // nil: the network
+	Wait        bool   // return a connection also if the broker cannot be reached yet
+	Log         *slog.Logger
 }
 
-// Connect connects to a broker. The connection restores itself after every loss. With Wait, the
-// error is ErrIdle if the broker could not be reached for Idle. Wrong URLs, certificates and
-// passwords are errors at once.
-func Connect(ctx context.Context, c Connection) (*nats.Conn, error) {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+// Connect connects to a broker. The connection restores itself after every loss. Wrong URLs,
+// certificates and passwords are errors, also with Wait.
+func Connect(c Connection) (*nats.Conn, error) {
 	opts := []nats.Option{
 		nats.Name(c.Name), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond), nats.Timeout(5 * time.Second),
 		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), // a cut network is found within 6 s
@@ -55,38 +43,19 @@ func Connect(ctx context.Context, c Connection) (*nats.Conn, error) {
 	if c.Cert != "" {
 		opts = append(opts, nats.ClientCert(c.Cert, c.Key))
 	}
-	if c.InProcess != nil {
-		opts = append(opts, nats.InProcessServer(c.InProcess))
+	nc, err := nats.Connect(c.URL, opts...)
+	if c.Wait && unreachable(err) {
+		c.Log.Warn("waiting for the NATS server", "error", err)
+		nc, err = nats.Connect(c.URL, append(opts, nats.RetryOnFailedConnect(true))...)
 	}
-	if c.dialer != nil {
-		opts = append(opts, nats.SetCustomDialer(c.dialer))
+	if bad := (*url.Error)(nil); errors.As(err, &bad) {
+		err = bad.Err // without the URL, which has a password
 	}
-	began, waiting := time.Now(), ""
-	for {
-		nc, err := nats.Connect(c.URL, opts...)
-		if err == nil {
-			return nc, nil
-		}
-		retry := c.Wait && unreachable(err)
-		err = fmt.Errorf("cluster: %w", redacted(c.URL, err))
-		if !retry {
-			return nil, err
-		}
-		if c.Idle > 0 && time.Since(began) >= c.Idle {
-			return nil, fmt.Errorf("%w (%v): %w", ErrIdle, c.Idle, err)
-		}
-		if text := err.Error(); text != waiting {
-			waiting = text
-			c.Log.Warn("waiting for the NATS server", "error", text)
-		}
-		if !sleep(ctx, time.Second) {
-			return nil, context.Cause(ctx)
-		}
+	if err != nil {
+		return nil, fmt.Errorf("cluster: connection to NATS: %w", err)
 	}
+	return nc, nil
 }
-
-// ErrIdle is the error of a connection whose server could not be reached for Connection.Idle.
-var ErrIdle = errors.New("cluster: no NATS server for the idle time")
 
 // unreachable reports whether an error of nats.Connect says that the server cannot be reached now.
 // A connection that is lost during the TLS handshake is not such an error, since servers reject
@@ -104,12 +73,10 @@ func unreachable(err error) bool {
 
 // sleep waits and reports whether ctx has not ended.
 func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	}
 }
@@ -147,6 +114,9 @@ func create(ctx context.Context, nc *nats.Conn) (*store, error) {
 
 // open returns the store that a coordinator has made.
 func open(ctx context.Context, nc *nats.Conn) (*store, error) {
+	if nc.Status() != nats.CONNECTED {
+		return nil, errors.New("cluster: no connection to the NATS server")
+	}
 	s := &store{nc: nc}
 	js, err := jetstream.New(nc)
 	if err == nil {

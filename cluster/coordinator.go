@@ -65,9 +65,9 @@ type sweep struct {
 }
 
 // Run makes all runs that are not complete, and writes their results as Sweep.Run does. A run that
-// fails does not stop the others; the errors come at the end. If ctx is cancelled, workers store
-// checkpoints and stop, and the error is train.ErrInterrupted. The broker keeps the checkpoints
-// until the sweep is complete.
+// fails does not stop the others; the errors come at the end. If ctx is cancelled, Run asks the
+// workers to store checkpoints and stop, and the error is train.ErrInterrupted. The broker keeps
+// the checkpoints until the sweep is complete.
 func (c *Coordinator) Run(ctx context.Context, nc *nats.Conn) ([]train.SweepRow, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -101,7 +101,7 @@ func (c *Coordinator) Run(ctx context.Context, nc *nats.Conn) ([]train.SweepRow,
 	case ctx.Err() != nil && len(s.open) > 0:
 		err = fmt.Errorf("cluster: %w", train.ErrInterrupted)
 		if s.store != nil {
-			err = errors.Join(err, s.drain())
+			err = errors.Join(err, s.stop())
 		}
 	case err == nil && len(s.errs) == 0:
 		s.clean()
@@ -155,33 +155,40 @@ func (s *sweep) run(ctx context.Context) error {
 	if err := s.enqueue(ctx); err != nil {
 		return err
 	}
+	for len(s.open) > 0 && ctx.Err() == nil {
+		err := s.follow(ctx)
+		if errors.As(err, new(brokerError)) {
+			s.Log.Warn("broker", "error", err)
+			sleep(ctx, time.Second)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow handles all entries, and then their changes, for the time of a poll.
+func (s *sweep) follow(ctx context.Context) error {
 	watch, err := s.kv.Watch(ctx, entryPrefix+s.id+".*")
 	if err != nil {
-		return fmt.Errorf("cluster: %w", err)
+		return brokerError{fmt.Errorf("cluster: %w", err)}
 	}
 	defer watch.Stop()
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	for len(s.open) > 0 && ctx.Err() == nil {
-		var err error
+	for end := time.After(poll); len(s.open) > 0; {
 		select {
 		case <-ctx.Done():
+			return nil
+		case <-end:
+			return nil
 		case got, ok := <-watch.Updates():
 			if !ok {
 				return errors.New("cluster: the connection to the broker was closed")
 			}
 			if got != nil && got.Operation() == jetstream.KeyValuePut {
-				err = s.changed(ctx, got.Key(), got.Value(), got.Revision())
+				if err := s.changed(ctx, got); err != nil {
+					return err
+				}
 			}
-		case <-tick.C:
-			if err = s.readAll(ctx); err == nil {
-				err = s.storeData(ctx)
-			}
-		}
-		if errors.As(err, new(brokerError)) {
-			s.Log.Warn("broker", "error", err)
-		} else if err != nil {
-			return err
 		}
 	}
 	return nil
@@ -200,7 +207,7 @@ func (s *sweep) storeData(ctx context.Context) error {
 			if _, err := s.objects.GetInfo(ctx, name); err == nil {
 				continue
 			}
-			s.Log.Info("storing data", "path", ref.Path, "bytes", ref.Size)
+			s.Log.Info("storing data", "path", ref.Path)
 			if err := putPacked(ctx, s.objects, name, ref.Path); err != nil {
 				return err
 			}
@@ -217,7 +224,7 @@ func (s *sweep) enqueue(ctx context.Context) error {
 		}
 		e, rev, err := read(ctx, s.kv, j.key())
 		switch {
-		case errors.Is(err, errOver):
+		case errors.Is(err, errLost):
 			err = s.begin(ctx, i)
 		case err == nil && e.Status == failed:
 			e.Status, e.Errors, e.Claims, e.Error = queued, 0, 0, ""

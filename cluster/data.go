@@ -21,7 +21,6 @@ import (
 type dataRef struct {
 	Path string `json:"path"` // on the coordinator's machine
 	Hash string `json:"hash"` // of names and contents (treeOf)
-	Size int64  `json:"size"` // of the files, in bytes
 }
 
 // base returns the name of the file or folder.
@@ -30,9 +29,15 @@ func (r dataRef) base() string { return r.Path[strings.LastIndexAny(r.Path, `/\`
 // object returns the name of the archive in the object store.
 func (r dataRef) object(sweep string) string { return sweep + ".data." + r.Hash }
 
+// at reports whether a path has the data.
+func (r dataRef) at(ctx context.Context, path string) bool {
+	got, err := treeOf(ctx, path)
+	return err == nil && got.Hash == r.Hash
+}
+
 // walk calls f for the files of a data set, which is a file or a folder, in lexical order. Names
 // begin with the last element of root and have slashes. Symbolic links to files count as files.
-func walk(root string, f func(name, path string, info fs.FileInfo) error) error {
+func walk(root string, f func(name string, size int64, in io.Reader) error) error {
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return err
@@ -56,53 +61,41 @@ func walk(root string, f func(name, path string, info fs.FileInfo) error) error 
 		if err != nil {
 			return err
 		}
-		return f(path.Join(filepath.Base(root), filepath.ToSlash(rel)), p, info)
+		in, err := os.Open(p)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		return f(path.Join(filepath.Base(root), filepath.ToSlash(rel)), info.Size(), in)
 	})
 }
 
 // treeOf describes a data set by the names and the contents of its files.
 func treeOf(ctx context.Context, root string) (dataRef, error) {
-	ref, h := dataRef{Path: root}, sha256.New()
-	err := walk(root, func(name, p string, _ fs.FileInfo) error {
+	tree := sha256.New()
+	err := walk(root, func(name string, size int64, in io.Reader) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		sum, size, err := hashFile(p)
-		fmt.Fprintf(h, "%q %d %s\n", name, size, sum)
-		ref.Size += size
+		h := sha256.New()
+		_, err := io.Copy(h, in)
+		fmt.Fprintf(tree, "%q %d %x\n", name, size, h.Sum(nil))
 		return err
 	})
 	if err != nil {
-		return ref, fmt.Errorf("cluster: data %s: %w", root, err)
+		return dataRef{}, fmt.Errorf("cluster: data %s: %w", root, err)
 	}
-	ref.Hash = fmt.Sprintf("%x", h.Sum(nil))
-	return ref, nil
-}
-
-func hashFile(path string) (sum string, size int64, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", 0, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	size, err = io.Copy(h, f)
-	return fmt.Sprintf("%x", h.Sum(nil)), size, err
+	return dataRef{root, fmt.Sprintf("%x", tree.Sum(nil))}, nil
 }
 
 // pack writes a data set as a tar archive.
 func pack(w io.Writer, root string) error {
 	out := tar.NewWriter(w)
-	err := walk(root, func(name, p string, info fs.FileInfo) error {
-		f, err := os.Open(p)
-		if err != nil {
+	err := walk(root, func(name string, size int64, in io.Reader) error {
+		if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: size, Typeflag: tar.TypeReg}); err != nil {
 			return err
 		}
-		defer f.Close()
-		if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: info.Size(), Typeflag: tar.TypeReg}); err != nil {
-			return err
-		}
-		_, err = io.CopyN(out, f, info.Size())
+		_, err := io.CopyN(out, in, size)
 		return err
 	})
 	if err != nil {
@@ -111,9 +104,14 @@ func pack(w io.Writer, root string) error {
 	return out.Close()
 }
 
-// unpack writes the files of an archive to a new folder. Files together may have at most size
-// bytes. Anything but regular files below base is an error.
-func unpack(r io.Reader, dir, base string, size int64) error {
+// unpack writes the files of an archive to a new folder. Anything but regular files in this folder
+// is an error.
+func unpack(r io.Reader, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	in := tar.NewReader(r)
 	for {
 		h, err := in.Next()
@@ -121,25 +119,22 @@ func unpack(r io.Reader, dir, base string, size int64) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("cluster: archive: %w", err)
+			return err
 		}
-		if h.Typeflag != tar.TypeReg || !filepath.IsLocal(filepath.FromSlash(h.Name)) || path.Clean(h.Name) != h.Name || h.Name != base && !strings.HasPrefix(h.Name, base+"/") {
-			return fmt.Errorf("cluster: archive: %.200q of type %q: expected regular files in %q", h.Name, h.Typeflag, base)
+		if h.Typeflag != tar.TypeReg {
+			return fmt.Errorf("archive: %.200q of type %q: expected regular files", h.Name, h.Typeflag)
 		}
-		if size -= h.Size; h.Size < 0 || size < 0 {
-			return fmt.Errorf("cluster: archive: larger than announced at %.200q", h.Name)
+		name := filepath.FromSlash(h.Name)
+		if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
 		}
-		p := filepath.Join(dir, filepath.FromSlash(h.Name))
-		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-			return fmt.Errorf("cluster: archive: %w", err)
-		}
-		f, err := os.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if err != nil {
-			return fmt.Errorf("cluster: archive: %w", err)
+			return err
 		}
 		_, err = io.Copy(f, in)
 		if err := errors.Join(err, f.Close()); err != nil {
-			return fmt.Errorf("cluster: archive: %w", err)
+			return err
 		}
 	}
 }
@@ -148,7 +143,6 @@ func unpack(r io.Reader, dir, base string, size int64) error {
 // sweep with other data begins.
 type cache struct {
 	dir   string
-	far   bool // do not look at the coordinator's paths; for tests
 	sweep string
 	paths map[string]string // by hash, of data that were verified in this sweep
 }
@@ -174,38 +168,29 @@ func (c *cache) begin(j *job) error {
 // path returns a path with the data: that of the coordinator's machine if it has the same content
 // here, and otherwise one in the folder. fetch writes the data to a new folder.
 func (c *cache) path(ctx context.Context, ref dataRef, fetch func(dir string) error) (string, error) {
+	if known := c.paths[ref.Hash]; known != "" {
+		return known, nil
+	}
 	own := filepath.Join(c.dir, ref.Hash)
 	fetched := filepath.Join(own, ref.base())
-	candidates := []string{ref.Path, fetched}
-	if c.far {
-		candidates = candidates[1:]
+	p := ref.Path
+	if !ref.at(ctx, p) {
+		p = fetched
 	}
-	for _, p := range candidates {
-		if known := c.paths[ref.Hash]; known != "" {
-			return known, nil
+	if p == fetched && !ref.at(ctx, p) {
+		err := errors.Join(os.RemoveAll(own), os.MkdirAll(own, 0o755))
+		if err == nil {
+			err = fetch(own)
 		}
-		if got, err := treeOf(ctx, p); err == nil && got.Hash == ref.Hash {
-			c.paths[ref.Hash] = p
+		if err == nil && !ref.at(ctx, p) {
+			err = errors.New("another content than when the sweep began: start the sweep again")
+		}
+		if err != nil {
+			return "", fmt.Errorf("cluster: data %s: %w", ref.Path, err)
 		}
 	}
-	if known := c.paths[ref.Hash]; known != "" || ctx.Err() != nil {
-		return known, ctx.Err()
-	}
-	if err := errors.Join(os.RemoveAll(own), os.MkdirAll(own, 0o755)); err != nil {
-		return "", fmt.Errorf("cluster: data %s: %w", ref.Path, err)
-	}
-	if err := fetch(own); err != nil {
-		return "", err
-	}
-	got, err := treeOf(ctx, fetched)
-	if err != nil {
-		return "", err
-	}
-	if got.Hash != ref.Hash {
-		return "", fmt.Errorf("cluster: data %s: the content has the hash %s, expected %s: the data may have changed since the sweep began; start the sweep again", ref.Path, got.Hash, ref.Hash)
-	}
-	c.paths[ref.Hash] = fetched
-	return fetched, nil
+	c.paths[ref.Hash] = p
+	return p, nil
 }
 
 // putPacked stores a data set as an archive.
@@ -213,5 +198,21 @@ func putPacked(ctx context.Context, objects jetstream.ObjectStore, name, root st
 	r, w := io.Pipe()
 	defer r.Close()
 	go func() { w.CloseWithError(pack(w, root)) }()
-	return putObject(ctx, objects, name, r)
+	if _, err := objects.Put(ctx, jetstream.ObjectMeta{Name: name}, r); err != nil {
+		return fmt.Errorf("cluster: data %s: %w", root, err)
+	}
+	return nil
+}
+
+// getPacked writes a data set that putPacked has stored to a new folder.
+func getPacked(ctx context.Context, objects jetstream.ObjectStore, name, dir string) error {
+	in, err := objects.Get(ctx, name)
+	if err == nil {
+		defer in.Close()
+		err = unpack(in, dir)
+	}
+	if err != nil {
+		return brokerError{err}
+	}
+	return nil
 }

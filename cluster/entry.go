@@ -19,7 +19,7 @@ import (
 )
 
 // version is that of jobs and entries. It changes whenever older programs cannot read them.
-const version = 3
+const version = 4
 
 // Keys are these prefixes and SWEEP.RUN. Workers may write only entries.
 const (
@@ -51,9 +51,9 @@ func parseJob(text []byte) (*job, error) {
 	if err := checkVersion("job", j.Version); err != nil {
 		return nil, err
 	}
-	for _, r := range j.Data {
-		if base := r.base(); !hash.MatchString(r.Hash) || r.Size < 0 || base == ".." || !filepath.IsLocal(base) {
-			return nil, fmt.Errorf("cluster: job: data %.200q with hash %.80q, %d bytes: expected the path of a file or folder, a SHA-256 and a size", r.Path, r.Hash, r.Size)
+	for _, r := range j.Data { // both are names in the worker's folder
+		if base := r.base(); !hash.MatchString(r.Hash) || base == ".." || !filepath.IsLocal(base) {
+			return nil, fmt.Errorf("cluster: job: data %.200q with hash %.80q: expected the path of a file or folder, and a SHA-256", r.Path, r.Hash)
 		}
 	}
 	return &j, nil
@@ -170,8 +170,7 @@ func resultOf(t *train.Trainer, diverged bool) *result {
 
 // The reasons for which a worker leaves a run.
 var (
-	errLost = errors.New("the run was given to another worker")
-	errOver = errors.New("the sweep has ended")
+	errLost = errors.New("another worker has the run, or the sweep has ended")
 	errStop = errors.New("the sweep was cancelled")
 )
 
@@ -180,11 +179,11 @@ type brokerError struct{ error }
 
 func (e brokerError) Unwrap() error { return e.error }
 
-// read returns an entry and its revision. The error is errOver if there is none.
+// read returns an entry and its revision. The error is errLost if there is none.
 func read(ctx context.Context, kv jetstream.KeyValue, key string) (entry, uint64, error) {
 	got, err := kv.Get(ctx, entryPrefix+key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return entry{}, 0, errOver
+		return entry{}, 0, errLost
 	}
 	if err != nil {
 		return entry{}, 0, brokerError{fmt.Errorf("cluster: entry %s: %w", key, err)}
@@ -230,7 +229,7 @@ func claim(ctx context.Context, kv jetstream.KeyValue, key string, e entry, rev 
 		if _, err := write(ctx, kv, key, e, rev); err != nil {
 			return nil, err
 		}
-		return nil, errOver
+		return nil, errLost
 	}
 	e.Status, e.Owner, e.Worker, e.Claims = running, l.id, worker, e.Claims+1
 	if len(e.Files) == 0 {
@@ -242,9 +241,9 @@ func claim(ctx context.Context, kv jetstream.KeyValue, key string, e entry, rev 
 	return l, err
 }
 
-// update changes the entry. The error is errLost if another worker has the run, and errOver if the
-// sweep has ended. After any other error the entry may have been written or not: the caller calls
-// update again, so change must set the same values each time.
+// update changes the entry. The error is errLost if another worker has the run, or the sweep has
+// ended. After any other error the entry may have been written or not: the caller calls update
+// again, so change must set the same values each time.
 func (l *lease) update(ctx context.Context, change func(*entry)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,18 +12,18 @@ import (
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
-// 40 runs on three workers, each in a network namespace. Workers, the broker and the coordinator
+// Runs on three workers, each in a network namespace. Workers, the broker and the coordinator
 // are killed and restarted, and networks are cut until another worker has the run. The result is
 // that of the same sweep alone. Where the system does not allow network namespaces, all processes
 // are on this machine, and no network is cut.
 //
-// Every attempt at a run waits in one of its steps until the test releases its worker. Every third
+// Every attempt at a run waits in one of its steps until the test releases its worker. Every second
 // one gets a fault instead. All faults therefore happen, whatever the speed of the runs.
 func TestFaults(t *testing.T) {
 	if testing.Short() {
-		t.Skip("trains 40 runs twice, and waits for leases to end")
+		t.Skip("waits for leases to end")
 	}
-	faults := strings.Fields("worker worker network worker worker broker worker network worker coordinator worker worker worker")
+	faults := strings.Fields("worker network worker broker worker network coordinator worker")
 	var hosts [4]host
 	var address string
 	network, uncut := netns.Try(t)
@@ -36,7 +36,7 @@ func TestFaults(t *testing.T) {
 		}
 		address = hosts[0].Addr + ":4222"
 	}
-	const seeds = 20 // 40 runs
+	const seeds = 6 // 12 runs
 	settings := []string{"data.train_size=64", "train.checkpoint_every=3"}
 	undisturbed := make(chan train.Sweep)
 	go func() {
@@ -44,9 +44,10 @@ func TestFaults(t *testing.T) {
 		undisturbed <- alone(t, seeds, settings[0])
 	}()
 	dir, folder := t.TempDir(), t.TempDir()
-	serve := func() *process { return hosts[0].start(t, "broker", address, folder) }
+	ip, port, _ := strings.Cut(address, ":")
+	serve := func() *process { return hosts[0].startNATS(t, "-a", ip, "-p", port, "-js", "-sd", folder) }
 	broker := serve()
-	url := <-broker.lines
+	url := "nats://" + address
 	coordinate := func() *process {
 		return hosts[0].start(t, "coordinator", append([]string{url, dir, fmt.Sprint(seeds)}, settings...)...)
 	}
@@ -61,7 +62,7 @@ func TestFaults(t *testing.T) {
 	waits, resumed := 0, 0
 	waiting := func(i int, name string) { // a worker waits in a step of a run
 		fault := "none"
-		if waits++; waits%3 == 0 && len(faults) > 0 {
+		if waits++; waits%2 == 0 && len(faults) > 0 {
 			fault, faults = faults[0], faults[1:]
 			t.Logf("fault: %s, while %s trains %s", fault, names(3)[i], name)
 		}
@@ -76,9 +77,6 @@ func TestFaults(t *testing.T) {
 		case "broker":
 			broker.kill()
 			broker = serve()
-			if got := <-broker.lines; got != url {
-				t.Fatalf("URL after the restart: %q, expected %q", got, url)
-			}
 		case "coordinator":
 			coordinator.kill()
 			coordinator = coordinate()
@@ -120,7 +118,7 @@ func TestFaults(t *testing.T) {
 			waiting(i, name)
 		}
 	}
-	t.Logf("%d attempts at 40 runs, of which %d resumed from a checkpoint", waits, resumed)
+	t.Logf("%d attempts at runs, of which %d resumed from a checkpoint", waits, resumed)
 	if len(faults) > 0 || resumed == 0 {
 		t.Errorf("faults %v are left; %d attempts resumed from a checkpoint, expected some", faults, resumed)
 	}

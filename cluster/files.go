@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -54,73 +53,29 @@ func put(ctx context.Context, objects jetstream.ObjectStore, dir, prefix string,
 		f.Object = prefix + "." + f.Hash[:16]
 		if i := slices.IndexFunc(old, func(o file) bool { return o.Path == name && o.Hash == f.Hash }); i >= 0 {
 			f = old[i]
-		} else if err := putObject(ctx, objects, f.Object, bytes.NewReader(text)); err != nil {
-			return nil, err
+		} else if _, err := objects.PutBytes(ctx, f.Object, text); err != nil {
+			return nil, brokerError{fmt.Errorf("cluster: object %s: %w", f.Object, err)}
 		}
 		files = append(files, f)
 	}
 	return files, nil
 }
 
-// putObject stores an object. An error of the reader is no brokerError.
-func putObject(ctx context.Context, objects jetstream.ObjectStore, name string, r io.Reader) error {
-	in := &source{Reader: r}
-	_, err := objects.Put(ctx, jetstream.ObjectMeta{Name: name}, in)
-	switch {
-	case in.failed != nil:
-		return fmt.Errorf("cluster: object %s: %w", name, in.failed)
-	case err != nil:
-		return brokerError{fmt.Errorf("cluster: object %s: %w", name, err)}
-	}
-	return nil
-}
-
-// source is a reader that keeps its error.
-type source struct {
-	io.Reader
-	failed error
-}
-
-func (s *source) Read(p []byte) (int, error) {
-	n, err := s.Reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		s.failed = err
-	}
-	return n, err
-}
-
-// getObject passes an object to a function. An error of the broker is a brokerError, whatever the
-// function returns.
-func getObject(ctx context.Context, objects jetstream.ObjectStore, name string, use func(io.Reader) error) error {
-	r, err := objects.Get(ctx, name)
-	if err != nil {
-		return brokerError{fmt.Errorf("cluster: object %s: %w", name, err)}
-	}
-	defer r.Close()
-	in := &source{Reader: r}
-	if err = use(in); err == nil {
-		_, err = io.Copy(io.Discard, in) // at its end the client compares the digest
-	}
-	if in.failed != nil {
-		return brokerError{fmt.Errorf("cluster: object %s: %w", name, in.failed)}
-	}
-	return err
-}
-
 // get replaces a folder by one with the files of a checkpoint. The broker has them until get has
 // succeeded.
 func get(ctx context.Context, objects jetstream.ObjectStore, dir string, files []file) error {
-	disk := atomicfile.System()
-	if err := disk.RemoveAll(dir); err != nil {
+	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
+	disk := atomicfile.System()
 	for _, f := range files {
+		text, err := objects.GetBytes(ctx, f.Object)
+		if err != nil {
+			return brokerError{fmt.Errorf("cluster: object %s: %w", f.Object, err)}
+		}
 		path := filepath.Join(dir, filepath.FromSlash(f.Path))
-		err := disk.MkdirAll(filepath.Dir(path), 0o755)
-		if err == nil {
-			err = disk.Write(path, 0o666, func(w io.Writer) error {
-				return getObject(ctx, objects, f.Object, func(r io.Reader) error { _, err := io.Copy(w, r); return err })
-			})
+		if err = disk.MkdirAll(filepath.Dir(path), 0o755); err == nil {
+			err = disk.Write(path, 0o666, func(w io.Writer) error { _, err := w.Write(text); return err })
 		}
 		if err != nil {
 			return fmt.Errorf("cluster: %w", err)

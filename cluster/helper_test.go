@@ -14,7 +14,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/s4d-fast/s4d-fast/cluster/broker"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -56,18 +55,22 @@ func alone(t testing.TB, seeds int, set ...string) train.Sweep {
 	return s
 }
 
-// start starts a broker on a free port of the loopback interface.
-func start(t testing.TB) *broker.Server {
+// start starts a NATS server on this machine, and returns its URL.
+func start(t testing.TB) string {
 	t.Helper()
-	b := must.Get(broker.Start(broker.Options{Addr: "127.0.0.1:0", Dir: t.TempDir()}))(t)
-	t.Cleanup(b.Close)
-	return b
+	return "nats://secret@" + host{}.startNATS(t, "-a", "127.0.0.1", "-p", "-1", "-js", "-sd", t.TempDir(), "--auth", "secret").address
 }
 
-// connect connects to a broker without the network.
-func connect(t testing.TB, b *broker.Server) *nats.Conn {
+// connect connects until the end of the test.
+func connect(t testing.TB, url string) *nats.Conn {
 	t.Helper()
-	nc := must.Get(nats.Connect("", nats.InProcessServer(b), nats.Token(b.Token())))(t)
+	return dial(t, Connection{URL: url})
+}
+
+func dial(t testing.TB, c Connection) *nats.Conn {
+	t.Helper()
+	c.Log = logger(t)
+	nc := must.Get(Connect(c))(t)
 	t.Cleanup(nc.Close)
 	return nc
 }
@@ -144,4 +147,16 @@ func names(n int) (list []string) {
 		list = append(list, fmt.Sprintf("worker-%d", i))
 	}
 	return list
+}
+
+func writeFile(t testing.TB, dir, name, text string) {
+	t.Helper()
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o666))
+}
+
+func readFile(t testing.TB, dir, name string) string {
+	t.Helper()
+	return string(must.Get(os.ReadFile(filepath.Join(dir, filepath.FromSlash(name))))(t))
 }

@@ -11,11 +11,11 @@ import (
 	"os/exec"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/s4d-fast/s4d-fast/cluster/broker"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/netns"
 	"github.com/s4d-fast/s4d-fast/level"
@@ -28,7 +28,7 @@ const role = "S4D_TEST_ROLE"
 
 func TestMain(m *testing.M) {
 	part, ok := map[string]func(context.Context, []string) error{
-		"broker": brokerProcess, "worker": workerProcess, "coordinator": coordinatorProcess,
+		"worker": workerProcess, "coordinator": coordinatorProcess,
 	}[os.Getenv(role)]
 	if !ok {
 		os.Exit(m.Run())
@@ -41,25 +41,13 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// brokerProcess serves on an address with a folder, and prints its URL.
-func brokerProcess(ctx context.Context, args []string) error {
-	b, err := broker.Start(broker.Options{Addr: args[0], Dir: args[1]})
-	if err != nil {
-		return err
-	}
-	fmt.Println(b.URLs()[0])
-	<-ctx.Done()
-	b.Close()
-	return nil
-}
-
 // workerProcess trains for the broker at a URL, with a name and a level. With a fourth argument,
 // each of its runs waits in a step.
 func workerProcess(ctx context.Context, args []string) error {
 	if err := level.Set(args[2]); err != nil {
 		return err
 	}
-	nc, err := Connect(ctx, Connection{URL: args[0], Wait: true})
+	nc, err := Connect(Connection{URL: args[0], Wait: true, Log: slog.Default()})
 	if err != nil {
 		return err
 	}
@@ -103,7 +91,7 @@ func (*pause) End()                      {}
 // coordinatorProcess has a sweep trained in a folder, with a number of seeds, and prints the states
 // of its runs after each change.
 func coordinatorProcess(ctx context.Context, args []string) error {
-	nc, err := Connect(ctx, Connection{URL: args[0]})
+	nc, err := Connect(Connection{URL: args[0], Log: slog.Default()})
 	if err != nil {
 		return err
 	}
@@ -129,17 +117,48 @@ type process struct {
 	stdin io.Writer
 	lines <-chan string // of its standard output
 	ended <-chan error
+
+	address string // of a NATS server
 }
 
-// start starts a process, which ends with the test.
-func (h host) start(t *testing.T, part string, args ...string) *process {
+// start starts the test binary as a part of a cluster, until the end of the test.
+func (h host) start(t testing.TB, part string, args ...string) *process {
 	t.Helper()
-	args = append([]string{must.Get(os.Executable())(t)}, args...)
+	return h.run(t, append([]string{must.Get(os.Executable())(t)}, args...), role+"="+part, "TMPDIR="+t.TempDir()) // killed workers leave folders
+}
+
+// startNATS starts a NATS server, and waits until it is ready.
+func (h host) startNATS(t testing.TB, args ...string) *process {
+	t.Helper()
+	program, err := exec.LookPath("nats-server")
+	if err != nil {
+		t.Skip("nats-server is not installed (Debian package nats-server): ", err)
+	}
+	p := h.run(t, append([]string{"sh", "-c", `exec "$@" 2>&1`, program, program}, args...))
+	for line := range p.lines {
+		if _, address, ok := strings.Cut(line, "client connections on "); ok {
+			p.address = address
+		}
+		if strings.Contains(line, "Server is ready") {
+			go func() { // the server waits when the pipe is full
+				for range p.lines {
+				}
+			}()
+			return p
+		}
+	}
+	t.Fatal("nats-server ends before it is ready")
+	return nil
+}
+
+// run starts a program.
+func (h host) run(t testing.TB, args []string, env ...string) *process {
+	t.Helper()
 	if h.Host != nil {
 		args = h.Command(args...)
 	}
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Env = append(os.Environ(), role+"="+part, "TMPDIR="+t.TempDir()) // killed workers leave folders
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = t.Output()
 	in, out := must.Get(cmd.StdinPipe())(t), must.Get(cmd.StdoutPipe())(t)
 	must.Do(t, cmd.Start())

@@ -8,53 +8,88 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
+// Two workers make the runs of a sweep, and end when there are none left. The folder is then that
+// of the same sweep run alone, and the broker has nothing of it.
+func TestSweep(t *testing.T) {
+	url := start(t)
+	idle := func() error {
+		return (&Worker{Load: loadTask, Idle: 1, Log: logger(t)}).Run(t.Context(), connect(t, url))
+	}
+	must.Do(t, idle()) // before the first sweep
+	var last []Status
+	ended := make(chan error, 2)
+	s := tiny(t, t.TempDir(), 3)
+	c := &Coordinator{Sweep: s, Log: logger(t), Watch: func(all []Status) {
+		if last == nil {
+			go func() { ended <- idle() }()
+			go func() { ended <- idle() }()
+		}
+		last = all
+	}}
+	nc := connect(t, url)
+	rows := must.Get(c.Run(t.Context(), nc))(t)
+	must.Equal(t, len(rows), 6, "rows")
+	same(t, s, alone(t, 3))
+	must.Do(t, errors.Join(<-ended, <-ended))
+	for _, st := range last {
+		if st.State != done || st.Worker == "" || st.Result == "" || st.Level != levelName() {
+			t.Errorf("last status %+v", st)
+		}
+	}
+	st := must.Get(open(t.Context(), nc))(t)
+	if objects, _ := st.objects.List(t.Context()); len(objects) != 0 {
+		t.Errorf("%d objects are left", len(objects))
+	}
+	must.Reject(st.kv.Keys(t.Context()))(t, jetstream.ErrNoKeysFound)
+	again := must.Get(c.Run(t.Context(), nc))(t)
+	must.Equal(t, len(again), 6, "rows of the complete sweep")
+}
+
 // A cancelled sweep stops its workers after a checkpoint. Started again, with another worker and
 // another connection, it continues from there.
-func TestDrain(t *testing.T) {
-	b := start(t)
+func TestCancel(t *testing.T) {
+	url := start(t)
 	s := tiny(t, t.TempDir(), 2, "train.checkpoint_every=1")
 	ctx, cancel := context.WithCancel(t.Context())
-	kept := 0 // steps of the run that is stopped
 	c := &Coordinator{Sweep: s, Log: logger(t), Lease: LeastLease, Watch: func(all []Status) {
 		for _, st := range all {
 			if st.State == running && st.Step >= 2 {
 				cancel()
 			}
-			if st.State == stopped {
-				kept = max(kept, st.Step)
-			}
 		}
 	}}
-	nc := connect(t, b)
-	cancelled := make(chan struct{})
-	// The run of the first worker waits in step 3 until the worker has been told to stop.
-	go func() {
-		defer close(cancelled)
-		<-ctx.Done()
-		st := must.Get(open(t.Context(), nc))(t)
-		watch := must.Get(st.kv.Watch(t.Context(), entryPrefix+">"))(t)
-		for got := range watch.Updates() {
-			if got != nil {
-				if e, err := parseEntry(got.Value()); err == nil && e.Status == stopping {
-					return
-				}
-			}
+	cancelled := make(chan struct{}) // until then, the run of the first worker waits in step 3
+	stop := work(t, connect(t, url), &Worker{Name: "first", Reporter: holdAt{3, cancelled}})
+	if rows, err := c.Run(ctx, connect(t, url)); !errors.Is(err, train.ErrInterrupted) || len(rows) > 0 {
+		t.Fatalf("%d rows, error %v; expected 0 rows, error %v", len(rows), err, train.ErrInterrupted)
+	}
+	close(cancelled)
+	kept := 0 // steps of the run that was stopped
+	watch := must.Get(must.Get(open(t.Context(), connect(t, url)))(t).kv.Watch(t.Context(), entryPrefix+">"))(t)
+	for got := range watch.Updates() {
+		if got == nil {
+			continue
 		}
-	}()
-	stop := work(t, connect(t, b), &Worker{Name: "first", Reporter: holdAt{3, cancelled}})
-	if rows, err := c.Run(ctx, nc); !errors.Is(err, train.ErrInterrupted) || len(rows) > 0 || kept < 2 || kept >= 12 {
-		t.Fatalf("%d rows, %d steps, error %v; expected 0 rows, 2 to 11 steps, error %v", len(rows), kept, err, train.ErrInterrupted)
+		if e := must.Get(parseEntry(got.Value()))(t); e.Status == stopped && e.Step > 0 {
+			kept = e.Step
+			break
+		}
+	}
+	if kept < 2 || kept >= 12 {
+		t.Errorf("a run was stopped after %d steps, expected 2 to 11", kept)
 	}
 	_ = stop()
 	c.Watch = nil
-	work(t, connect(t, b), &Worker{Name: "second"})
-	must.Get(c.Run(t.Context(), connect(t, b)))(t)
+	work(t, connect(t, url), &Worker{Name: "second"})
+	must.Get(c.Run(t.Context(), connect(t, url)))(t)
 	same(t, s, alone(t, 2))
 }
 
@@ -76,18 +111,18 @@ func (h holdAt) Step(p train.Progress) {
 // A worker that is told to stop gives its run back, and another one takes it at once: the lease is
 // longer than the test. The run has a log of both.
 func TestWorkerStops(t *testing.T) {
-	b := start(t)
+	url := start(t)
 	s := tiny(t, t.TempDir(), 1, "train.checkpoint_every=2")
 	ctx, cancel := context.WithCancel(t.Context())
 	first := &Worker{Name: "first", Load: loadTask, Log: logger(t), Reporter: cancelAt{holdAt{step: 3}, cancel}}
-	nc := connect(t, b)
+	nc := connect(t, url)
 	go func() {
 		if err := first.Run(ctx, nc); !errors.Is(err, train.ErrInterrupted) {
 			t.Errorf("stopped worker: %v", err)
 		}
-		work(t, connect(t, b), &Worker{Name: "second"})
+		work(t, connect(t, url), &Worker{Name: "second"})
 	}()
-	must.Get((&Coordinator{Sweep: s, Log: logger(t), Lease: 1 << 40}).Run(t.Context(), connect(t, b)))(t)
+	must.Get((&Coordinator{Sweep: s, Log: logger(t), Lease: 1 << 40}).Run(t.Context(), connect(t, url)))(t)
 	same(t, s, alone(t, 1))
 	log := readFile(t, s.Dir, "ssm.init=lin,seed=1/"+logFile)
 	for _, part := range []string{"worker=first level=" + levelName() + " step=0\n", "worker=second level=" + levelName() + " step=3\n", "epoch=3 ", "msg=\"run complete\""} {
@@ -103,8 +138,8 @@ func TestLevels(t *testing.T) {
 	if len(levels) < 2 {
 		t.Skip("this processor or this build has one level")
 	}
-	b := start(t)
-	url, here := b.URLs()[0], host{}
+	url := start(t)
+	here := host{}
 	s := tiny(t, t.TempDir(), 1, "train.checkpoint_every=3")
 	first := here.start(t, "worker", url, "first", levels[0], "wait")
 	both := make(chan string, 1) // the run that two workers train
@@ -114,7 +149,7 @@ func TestLevels(t *testing.T) {
 		first.kill()
 		here.start(t, "worker", url, "second", levels[1])
 	}()
-	must.Get((&Coordinator{Sweep: s, Log: logger(t), Lease: LeastLease}).Run(t.Context(), connect(t, b)))(t)
+	must.Get((&Coordinator{Sweep: s, Log: logger(t), Lease: LeastLease}).Run(t.Context(), connect(t, url)))(t)
 	table := must.Get(train.ReadSweep(s.Dir))(t)
 	must.Equal(t, len(table.Rows), 2, "rows")
 	name := <-both
@@ -141,7 +176,7 @@ func (c cancelAt) Step(p train.Progress) {
 // A run that fails on every attempt is reported at the end, with the worker's error. The others are
 // complete. The next start tries it again.
 func TestFailedRun(t *testing.T) {
-	b := start(t)
+	url := start(t)
 	broken := true
 	w := &Worker{Name: "only", Load: func(ctx context.Context, c train.Config) (*dataset.Dataset, error) {
 		if broken && c.SSM.Init == "lin" {
@@ -149,27 +184,27 @@ func TestFailedRun(t *testing.T) {
 		}
 		return loadTask(ctx, c)
 	}}
-	stop := work(t, connect(t, b), w)
+	stop := work(t, connect(t, url), w)
 	s := tiny(t, t.TempDir(), 1)
 	c := &Coordinator{Sweep: s, Log: logger(t)}
-	rows, err := c.Run(t.Context(), connect(t, b))
+	rows, err := c.Run(t.Context(), connect(t, url))
 	must.Equal(t, len(rows), 1, "rows")
 	must.Fail(t, err, "ssm.init=lin seed=1", "the disk is on fire", "worker only")
 	_ = stop()
 	broken = false
-	work(t, connect(t, b), w)
-	must.Get(c.Run(t.Context(), connect(t, b)))(t)
+	work(t, connect(t, url), w)
+	must.Get(c.Run(t.Context(), connect(t, url)))(t)
 	same(t, s, alone(t, 1))
 }
 
 // Data that a worker does not have come from the coordinator, once for all runs.
 func TestData(t *testing.T) {
-	b := start(t)
+	url := start(t)
 	here := filepath.Join(t.TempDir(), "echoes")
 	writeFile(t, here, "length.txt", "32")
 	s := tiny(t, t.TempDir(), 2)
 	var loaded []string
-	w := &Worker{Name: "far", Dir: t.TempDir(), Load: loadTask, MapPaths: func(c *train.Config, f func(string) (string, error)) error {
+	w := &Worker{Name: "far", Dir: t.TempDir(), MapPaths: func(c *train.Config, f func(string) (string, error)) error {
 		path, err := f(here)
 		if err != nil {
 			return err
@@ -177,13 +212,18 @@ func TestData(t *testing.T) {
 		loaded = append(loaded, readFile(t, path, "length.txt"), path)
 		return nil
 	}}
-	w.cache.far = true
+	var stop func() error
 	c := &Coordinator{Sweep: s, Log: logger(t), MapPaths: func(_ *train.Config, f func(string) (string, error)) error {
 		_, err := f(here)
 		return err
 	}}
-	stop := work(t, connect(t, b), w)
-	must.Get(c.Run(t.Context(), connect(t, b)))(t)
+	c.Watch = func([]Status) { // after the data were stored
+		if stop == nil {
+			must.Do(t, os.RemoveAll(here))
+			stop = work(t, connect(t, url), w)
+		}
+	}
+	must.Get(c.Run(t.Context(), connect(t, url)))(t)
 	same(t, s, alone(t, 2))
 	must.Equal(t, len(loaded), 8, "loaded")
 	for i := 0; i < len(loaded); i += 2 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -34,29 +33,26 @@ type run struct {
 // or the coordinator cancels the sweep.
 func (r *run) guarded(ctx context.Context) error {
 	inner, cancel := context.WithCancelCause(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
 		for sleep(inner, r.lease.entry().Lease/3) {
 			if err := r.renew(inner); err != nil {
 				cancel(err)
 			}
 		}
-	}()
+	})
 	err := r.train(inner)
-	cause := context.Cause(inner)
+	if cause := context.Cause(inner); err != nil && cause != nil && ctx.Err() == nil {
+		err = cause
+	}
 	cancel(nil)
-	<-ended
+	renewing.Wait()
 	defer os.RemoveAll(r.runDir())
 	switch {
-	case errors.Is(err, errLost), errors.Is(err, errOver):
+	case err == nil || errors.Is(err, errLost):
 		return err
-	case errors.Is(cause, errLost), errors.Is(cause, errOver):
-		return cause
-	case err == nil:
-		return nil
-	case errors.Is(cause, errStop), errors.Is(err, errStop):
-		return r.release(stopped, errStop)
+	case errors.Is(err, errStop):
+		return r.release(stopped, err)
 	case ctx.Err() != nil:
 		return r.release(queued, train.ErrInterrupted)
 	case errors.As(err, new(brokerError)):
@@ -74,7 +70,7 @@ func (r *run) renew(ctx context.Context) error {
 	now := r.now
 	r.mu.Unlock()
 	err := r.lease.update(ask, func(e *entry) { e.progress = now })
-	if errors.Is(err, errLost) || errors.Is(err, errOver) {
+	if errors.Is(err, errLost) {
 		return err
 	}
 	return r.cancelled()
@@ -179,14 +175,10 @@ func (r *run) data(ctx context.Context, path string) (string, error) {
 	}
 	ref := r.job.Data[i]
 	return r.cache.path(ctx, ref, func(dir string) error {
-		r.log.Info("fetching data", "path", ref.Path, "bytes", ref.Size)
+		r.log.Info("fetching data", "path", ref.Path)
 		transfer, cancel := r.store.connected(ctx)
 		defer cancel()
-		err := getObject(transfer, r.store.objects, ref.object(r.job.Sweep), func(in io.Reader) error { return unpack(in, dir, ref.base(), ref.Size) })
-		if gone(err) { // the coordinator stores it again
-			_ = r.store.objects.Delete(ctx, ref.object(r.job.Sweep))
-		}
-		return err
+		return getPacked(transfer, r.store.objects, ref.object(r.job.Sweep), dir)
 	})
 }
 
@@ -194,7 +186,7 @@ func (r *run) data(ctx context.Context, path string) (string, error) {
 // on without.
 func (r *run) saved(ctx context.Context, t *train.Trainer) error {
 	err := r.storeFiles(context.WithoutCancel(ctx), t, nil)
-	if errors.Is(err, errLost) || errors.Is(err, errOver) {
+	if errors.Is(err, errLost) {
 		return err
 	}
 	if err != nil {
@@ -277,7 +269,7 @@ func (r *run) fail(why error) error {
 func (r *run) leave(why error, change func(*entry)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTime)
 	defer cancel()
-	if err := r.lease.update(ctx, change); errors.Is(err, errLost) || errors.Is(err, errOver) {
+	if err := r.lease.update(ctx, change); errors.Is(err, errLost) {
 		return err
 	}
 	return why
@@ -285,23 +277,19 @@ func (r *run) leave(why error, change func(*entry)) error {
 
 // reporter notes the progress of a run, and passes it on.
 type reporter struct {
-	train.Reporter // may be nil
-	run            *run
-	log            train.Reporter // to the log of the run
+	train.Reporter
+	run *run
+	log train.Reporter // to the log of the run
 }
 
 func (p *reporter) Begin(now train.Progress) {
 	p.note(now)
-	if p.Reporter != nil {
-		p.Reporter.Begin(now)
-	}
+	p.Reporter.Begin(now)
 }
 
 func (p *reporter) Step(now train.Progress) {
 	p.note(now)
-	if p.Reporter != nil {
-		p.Reporter.Step(now)
-	}
+	p.Reporter.Step(now)
 }
 
 func (p *reporter) note(now train.Progress) {
@@ -315,13 +303,5 @@ func (p *reporter) Epoch(m train.Metrics, better bool) {
 	p.run.mu.Lock()
 	p.run.now.Validation = m.Validation()
 	p.run.mu.Unlock()
-	if p.Reporter != nil {
-		p.Reporter.Epoch(m, better)
-	}
-}
-
-func (p *reporter) End() {
-	if p.Reporter != nil {
-		p.Reporter.End()
-	}
+	p.Reporter.Epoch(m, better)
 }

@@ -1,13 +1,13 @@
 package cluster
 
 import (
-	"bufio"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"io"
 	"math/big"
 	"net"
@@ -18,57 +18,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/jwt/v2"
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nkeys"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// The configuration of docs/cluster.md: workers with their permissions train a sweep over TLS, and
-// cannot do more. It holds for the server in this program and for an installed one.
+// With the configuration of docs/cluster.md, workers with their permissions train a sweep over TLS,
+// and cannot do more.
 func TestServerConfiguration(t *testing.T) {
 	text := string(must.Get(os.ReadFile(filepath.Join("deploy", "nats-server.conf")))(t))
+	if version, err := exec.Command("nats-server", "--version").Output(); err == nil && strings.Contains(string(version), "v2.9.") { // docs/cluster.md, Security
+		text = strings.Replace(text, "sync_interval:", "# sync_interval:", 1)
+	}
 	t.Setenv("S4D_SWEEP_PASSWORD", "secret-1")
 	t.Setenv("S4D_WORKER_PASSWORD", "secret-2")
-	t.Run("built in", func(t *testing.T) {
-		t.Chdir(t.TempDir())
-		certificate(t)
-		restricted(t, configured(t, text))
-	})
-	t.Run("nats-server", func(t *testing.T) {
-		path, err := exec.LookPath("nats-server")
-		if err != nil {
-			t.Skip("nats-server is not installed")
-		}
-		t.Chdir(t.TempDir())
-		certificate(t)
-		version := string(must.Get(exec.Command(path, "--version").Output())(t))
-		t.Logf("%s", version)
-		if strings.Contains(version, "v2.9.") { // docs/cluster.md, Security
-			text = strings.Replace(text, "sync_interval:", "# sync_interval:", 1)
-		}
-		must.Do(t, os.WriteFile("nats-server.conf", []byte(text), 0o666))
-		cmd := exec.CommandContext(t.Context(), path, "-c", "nats-server.conf", "-a", "127.0.0.1", "-p", "-1") // on a free port
-		log := must.Get(cmd.StderrPipe())(t)
-		must.Do(t, cmd.Start())
-		t.Cleanup(func() { _ = cmd.Wait() })
-		address := ""
-		for lines := bufio.NewScanner(log); lines.Scan() && !strings.Contains(lines.Text(), "Server is ready"); {
-			t.Log(lines.Text())
-			if _, a, ok := strings.Cut(lines.Text(), "client connections on "); ok {
-				address = a
-			}
-		}
-		go io.Copy(io.Discard, log)
-		restricted(t, address)
-	})
-}
-
-// restricted has a worker train a sweep on a server with the configuration of docs/cluster.md.
-func restricted(t *testing.T, address string) {
-	t.Helper()
+	address := configured(t, text)
 	user := func(name, password string) *nats.Conn {
 		nc := dial(t, Connection{URL: "tls://" + name + ":" + password + "@" + address, CA: "server.pem"})
 		nc.SetErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { t.Errorf("%s: %v", name, err) })
@@ -92,72 +56,30 @@ func restricted(t *testing.T, address string) {
 		"certificate":   {URL: "tls://worker:secret-2@" + address},
 		"Authorization": {URL: "tls://worker:wrong@" + address, CA: "server.pem"},
 	} {
-		must.Reject(Connect(t.Context(), c))(t, want, "xxxxx@")
+		must.Reject(Connect(c))(t, want)
 	}
 }
 
 // A server that requires certificates of clients accepts only those of its authority. A worker
 // without one does not wait for ever.
 func TestClientCertificate(t *testing.T) {
-	t.Chdir(t.TempDir())
-	certificate(t)
 	url := "tls://" + configured(t, `tls {cert_file: "server.pem", key_file: "server-key.pem", ca_file: "server.pem", verify: true}`)
 	must.Do(t, dial(t, Connection{URL: url, CA: "server.pem", Cert: "server.pem", Key: "server-key.pem"}).Flush())
-	_, err := Connect(t.Context(), Connection{URL: url, CA: "server.pem", Wait: true})
+	_, err := Connect(Connection{URL: url, CA: "server.pem", Wait: true, Log: logger(t)})
 	// The server may close the connection before the client has read why.
 	if err == nil || !strings.Contains(err.Error(), "certificate") && !strings.Contains(err.Error(), "tls error") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// Workers connect with credentials of an operator's account (nsc).
-func TestCredentials(t *testing.T) {
-	operator, account, user := must.Get(nkeys.CreateOperator())(t), must.Get(nkeys.CreateAccount())(t), must.Get(nkeys.CreateUser())(t)
-	public := func(k nkeys.KeyPair) string { return must.Get(k.PublicKey())(t) }
-	claims := jwt.NewAccountClaims(public(account))
-	claims.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: -1, DiskStorage: -1, Streams: -1, Consumer: -1}
-	system := public(must.Get(nkeys.CreateAccount())(t)) // JetStream requires one
-	accounts := &server.MemAccResolver{}
-	must.Do(t, accounts.Store(public(account), must.Get(claims.Encode(operator))(t)))
-	must.Do(t, accounts.Store(system, must.Get(jwt.NewAccountClaims(system).Encode(operator))(t)))
-	s := startServer(t, &server.Options{
-		JetStream: true, StoreDir: t.TempDir(), TrustedKeys: []string{public(operator)}, AccountResolver: accounts, SystemAccount: system,
-	})
-	seed := must.Get(user.Seed())(t)
-	creds := must.Get(jwt.FormatUserConfig(must.Get(jwt.NewUserClaims(public(user)).Encode(account))(t), seed))(t)
-	path := filepath.Join(t.TempDir(), "user.creds")
-	must.Do(t, os.WriteFile(path, creds, 0o600))
-	url := "nats://" + s.Addr().String()
-	must.Get(create(t.Context(), dial(t, Connection{URL: url, Credentials: path})))(t)
-	must.Reject(Connect(t.Context(), Connection{URL: url}))(t, "Authorization")
-}
-
-// startServer starts a server on a free port of the loopback interface.
-func startServer(t *testing.T, opts *server.Options) *server.Server {
-	t.Helper()
-	opts.Host, opts.Port, opts.NoLog, opts.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, true
-	s := must.Get(server.NewServer(opts))(t)
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(time.Minute) {
-		t.Fatal("the server does not start")
-	}
-	return s
-}
-
-// dial connects until the end of the test.
-func dial(t *testing.T, c Connection) *nats.Conn {
-	t.Helper()
-	nc := must.Get(Connect(t.Context(), c))(t)
-	t.Cleanup(nc.Close)
-	return nc
-}
-
-// configured starts a server with a configuration, and returns its address.
+// configured starts a server with a configuration in a new folder with a certificate, and returns
+// its address.
 func configured(t *testing.T, text string) string {
 	t.Helper()
+	t.Chdir(t.TempDir())
+	certificate(t)
 	must.Do(t, os.WriteFile("nats-server.conf", []byte(text), 0o666))
-	return startServer(t, must.Get(server.ProcessConfigFile("nats-server.conf"))(t)).Addr().String()
+	return host{}.startNATS(t, "-c", "nats-server.conf", "-a", "127.0.0.1", "-p", "-1").address
 }
 
 // certificate writes a certificate of 127.0.0.1, which signs itself, and its key.
@@ -174,4 +96,19 @@ func certificate(t *testing.T) {
 	}
 	write("server.pem", "CERTIFICATE", der)
 	write("server-key.pem", "PRIVATE KEY", must.Get(x509.MarshalPKCS8PrivateKey(key))(t))
+}
+
+// A worker waits for a server that it cannot reach, but not for one that rejects it.
+func TestUnreachable(t *testing.T) {
+	for _, err := range []error{
+		&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "nats", IsNotFound: true}},
+		&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, &net.OpError{Op: "read", Err: errors.New("connection reset by peer")}, io.EOF,
+	} {
+		must.Equal(t, unreachable(err), true, "%v: unreachable", err)
+	}
+	for want, url := range map[string]string{"invalid port": "nats://me:secret@192.0.2.1:x", "port": "nats://192.0.2.1:99999"} {
+		if _, err := Connect(Connection{URL: url, Wait: true, Log: logger(t)}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: error %v, expected %q without the password", url, err, want)
+		}
+	}
 }

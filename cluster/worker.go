@@ -51,6 +51,9 @@ func (w *Worker) Run(ctx context.Context, nc *nats.Conn) error {
 	if w.Log == nil {
 		w.Log = slog.New(slog.DiscardHandler)
 	}
+	if w.Reporter == nil {
+		w.Reporter = train.LogLines(slog.New(slog.DiscardHandler))
+	}
 	if w.Name == "" {
 		host, _ := os.Hostname()
 		w.Name = fmt.Sprintf("%s-%d", cmp.Or(host, "worker"), os.Getpid())
@@ -157,7 +160,7 @@ func (w *Worker) next(ctx context.Context, nc *nats.Conn) (bool, error) {
 			continue
 		}
 		l, err := claim(ask, s.kv, key, e, got.Revision(), w.Name)
-		if conflict(err) || errors.Is(err, errOver) { // another worker was faster
+		if conflict(err) || errors.Is(err, errLost) { // another worker was faster
 			continue
 		}
 		if err != nil {
@@ -201,7 +204,7 @@ func (w *Worker) take(ctx context.Context, s *store, l *lease) error {
 	switch err = r.guarded(ctx); {
 	case err == nil:
 		w.Log.Info("run complete", "name", r.job.Name)
-	case errors.Is(err, errLost), errors.Is(err, errOver), errors.Is(err, errStop), errors.Is(err, train.ErrInterrupted):
+	case errors.Is(err, errLost), errors.Is(err, errStop), errors.Is(err, train.ErrInterrupted):
 		w.Log.Warn("run left", "name", r.job.Name, "reason", err)
 	default:
 		w.Log.Error("run failed", "name", r.job.Name, "error", err)

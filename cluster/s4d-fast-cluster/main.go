@@ -13,7 +13,6 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
-	"github.com/nats-io/nats.go"
 	"golang.org/x/term"
 
 	"github.com/s4d-fast/s4d-fast/cluster"
@@ -126,7 +125,7 @@ func newLog(w io.Writer) *slog.Logger {
 
 // natsFlags are the flags of commands that connect to NATS.
 type natsFlags struct {
-	NATS  string `name:"nats" help:"URL of a NATS server with JetStream; several are separated by commas. env: the URL in the environment variable S4D_NATS." placeholder:"URL" xor:"nats"`
+	NATS  string `name:"nats" help:"URL of a NATS server with JetStream; several are separated by commas. env: the URL in the environment variable S4D_NATS." placeholder:"URL"`
 	Creds string `name:"nats-creds" help:"File with the NATS user's credentials." type:"path" placeholder:"FILE"`
 	CA    string `name:"nats-ca" help:"PEM file with the authorities of the server's certificate (default: the system's)." type:"path" placeholder:"FILE"`
 	Cert  string `name:"nats-cert" help:"PEM file with the client's certificate." type:"path" placeholder:"FILE" and:"nats-client"`
@@ -143,13 +142,4 @@ func (f *natsFlags) url() string {
 
 func (f *natsFlags) connection(name string, log *slog.Logger) cluster.Connection {
 	return cluster.Connection{URL: f.url(), Credentials: f.Creds, CA: f.CA, Cert: f.Cert, Key: f.Key, Name: name, Log: log}
-}
-
-// connect connects to NATS. The error is train.ErrInterrupted if ctx ends before.
-func connect(ctx context.Context, c cluster.Connection) (*nats.Conn, error) {
-	nc, err := cluster.Connect(ctx, c)
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("%w before the connection to NATS", train.ErrInterrupted)
-	}
-	return nc, err
 }

@@ -1,20 +1,21 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/s4d-fast/s4d-fast/cluster"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/netns"
 	"github.com/s4d-fast/s4d-fast/internal/sweepflags"
 )
 
@@ -27,26 +28,25 @@ func checkRun(t *testing.T, args []string, code int, want string) {
 	}
 }
 
-// A sweep prints the command of workers. With one worker its table and its models are those of the
-// same sweep on one machine.
-func TestSweepServe(t *testing.T) {
-	served := filepath.Join(t.TempDir(), "served")
-	args := []string{"sweep", "delay", "--set", "data.length=64", "--set", "data.delay=16", "--set", "data.train_size=64", "--set", "data.eval_size=64",
-		"--set", "ssm.d_state=8", "--set", "train.epochs=1", "--set", "ssm.dt_max=0.1,0.2", "--threads", "1", "--out", served, "--serve", "127.0.0.1:0"}
-	out, in := io.Pipe()
+// With one worker, the table and the models of a sweep are those of the same sweep on one machine.
+func TestSweep(t *testing.T) {
+	program, err := exec.LookPath("nats-server")
+	if err != nil {
+		t.Skip("nats-server is not installed (Debian package nats-server): ", err)
+	}
+	port := fmt.Sprint(netns.FreePort(t))
+	server := exec.Command(program, "-a", "127.0.0.1", "-p", port, "-js", "-sd", t.TempDir(), "--auth", "secret")
+	must.Do(t, server.Start())
+	t.Cleanup(func() { _, _ = server.Process.Kill(), server.Wait() })
+	t.Setenv("S4D_NATS", "nats://secret@127.0.0.1:"+port)
 	ctx, stop := context.WithCancel(t.Context())
 	workers := make(chan int, 1)
-	go func() {
-		url := regexp.MustCompile(`worker --nats (\S+)`)
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if m := url.FindStringSubmatch(lines.Text()); m != nil {
-				go func() {
-					workers <- run(ctx, []string{"worker", "--nats", m[1]}, &console{out: io.Discard, err: t.Output()})
-				}()
-			}
-		}
-	}()
-	must.Equal(t, run(t.Context(), args, &console{out: io.Discard, err: in}), exitOK, "exit code")
+	go func() { workers <- run(ctx, []string{"worker"}, &console{out: io.Discard, err: t.Output()}) }()
+	must.Do(t, connects("127.0.0.1:"+port))
+	served := filepath.Join(t.TempDir(), "served")
+	args := []string{"sweep", "delay", "--set", "data.length=64", "--set", "data.delay=16", "--set", "data.train_size=64", "--set", "data.eval_size=64",
+		"--set", "ssm.d_state=8", "--set", "train.epochs=1", "--set", "ssm.dt_max=0.1,0.2", "--threads", "1", "--out", served, "--nats", "env"}
+	must.Equal(t, run(t.Context(), args, &console{out: io.Discard, err: t.Output()}), exitOK, "exit code")
 	stop()
 	<-workers
 
@@ -64,6 +64,18 @@ func TestSweepServe(t *testing.T) {
 	}
 }
 
+// connects waits for a server.
+func connects(address string) (err error) {
+	for range 100 {
+		var c net.Conn
+		if c, err = net.Dial("tcp", address); err == nil {
+			return c.Close()
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return err
+}
+
 func TestFlags(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("S4D_NATS", "nats://me:secret@192.0.2.1:x")
@@ -72,16 +84,14 @@ func TestFlags(t *testing.T) {
 	}
 	t.Setenv("S4D_NATS", "")
 	for want, args := range map[string][]string{
-		"expected --nats URL":        {"worker"},
-		"--nats env: expected":       {"sweep", "delay", "--nats", "env", "--out", dir},
-		"expected --serve HOST:PORT": {"sweep", "delay", "--watch", "--out", dir},
-		"--lease 1ms":                {"sweep", "delay", "--serve", ":0", "--lease", "1ms", "--out", dir},
-		"--nats-ca: expected":        {"sweep", "delay", "--serve", ":0", "--nats-ca", "x", "--out", dir},
-		"--threads 1025":             {"worker", "--nats", "nats://localhost:1", "--threads", "1025"},
-		"--idle -1s":                 {"worker", "--nats", "nats://localhost:1", "--idle=-1s"},
-		"can't be used together":     {"sweep", "delay", "--serve", ":0", "--nats", "nats://localhost:1", "--out", dir},
-		"unknown key ssm.colour":     {"sweep", "delay", "--serve", ":0", "--set", "ssm.colour=red", "--out", dir},
-		"--nats-key":                 {"worker", "--nats", "tls://localhost:1", "--nats-cert", "x"},
+		"expected --nats URL":    {"worker"},
+		"--nats env: expected":   {"sweep", "delay", "--nats", "env", "--out", dir},
+		"expected --nats URL;":   {"sweep", "delay", "--watch", "--out", dir},
+		"--lease 1ms":            {"sweep", "delay", "--nats", "nats://localhost:1", "--lease", "1ms", "--out", dir},
+		"--threads 1025":         {"worker", "--nats", "nats://localhost:1", "--threads", "1025"},
+		"--idle -1s":             {"worker", "--nats", "nats://localhost:1", "--idle=-1s"},
+		"unknown key ssm.colour": {"sweep", "delay", "--nats", "nats://localhost:1", "--set", "ssm.colour=red", "--out", dir},
+		"--nats-key":             {"worker", "--nats", "tls://localhost:1", "--nats-cert", "x"},
 	} {
 		checkRun(t, args, exitUsage, want)
 	}
@@ -95,7 +105,7 @@ func TestFlags(t *testing.T) {
 func TestWorkerIdleWithoutServer(t *testing.T) {
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	must.Do(t, l.Close())
-	checkRun(t, []string{"worker", "--nats", "nats://" + l.Addr().String(), "--idle", "1ns"}, exitOK, "no NATS server for the idle time (1ns)")
+	checkRun(t, []string{"worker", "--nats", "nats://" + l.Addr().String(), "--idle", "1ns"}, exitOK, "waiting for the NATS server")
 }
 
 // The table of --watch has the totals and the runs that have begun. On a terminal it replaces the

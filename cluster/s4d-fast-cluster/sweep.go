@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/cluster"
-	"github.com/s4d-fast/s4d-fast/cluster/broker"
 	"github.com/s4d-fast/s4d-fast/internal/sweepflags"
 	"github.com/s4d-fast/s4d-fast/train"
 )
@@ -15,7 +14,6 @@ import (
 type sweepCmd struct {
 	sweepflags.Flags
 
-	Serve string        `help:"Start a NATS server for the workers on this address. :4222 listens on all interfaces." placeholder:"HOST:PORT" xor:"nats"`
 	Lease time.Duration `help:"Give a run to another worker after this time without a sign of life." default:"10s"`
 	Watch bool          `help:"Show a table of the runs on a terminal."`
 
@@ -24,7 +22,7 @@ type sweepCmd struct {
 
 func (c *sweepCmd) Help() string {
 	return `Examples:
-  s4d-fast-cluster sweep delay --preset step --out runs/figure4 --serve :4222 --watch
+  s4d-fast-cluster sweep delay --preset step --out runs/figure4 --nats nats://TOKEN@localhost:4222 --watch
   s4d-fast-cluster sweep delay --preset step --out runs/figure4 --nats tls://nats.example.org --nats-creds sweep.creds
 
 s4d-fast sweep --help describes the presets, and docs/cluster.md sweeps on several machines.`
@@ -33,17 +31,12 @@ s4d-fast sweep --help describes the presets, and docs/cluster.md sweeps on sever
 // Validate rejects invalid flags. Package kong calls it.
 func (c *sweepCmd) Validate() error {
 	switch {
-	case c.NATS == "" && c.Serve == "":
-		return errors.New("expected --serve HOST:PORT or --nats URL; s4d-fast sweep trains on this machine")
-	case c.NATS != "" && c.url() == "":
+	case c.NATS == "":
+		return errors.New("expected --nats URL; s4d-fast sweep trains on this machine")
+	case c.url() == "":
 		return errors.New("--nats env: expected the URL of a NATS server in the environment variable S4D_NATS")
 	case c.Lease < cluster.LeastLease:
 		return fmt.Errorf("--lease %v: expected at least %v", c.Lease, cluster.LeastLease)
-	}
-	for _, f := range []struct{ name, value string }{{"creds", c.Creds}, {"ca", c.CA}, {"cert", c.Cert}, {"key", c.Key}} {
-		if c.NATS == "" && f.value != "" {
-			return fmt.Errorf("--nats-%s: expected --nats with the URL of a server", f.name)
-		}
 	}
 	return nil
 }
@@ -55,24 +48,12 @@ func (c *sweepCmd) Run(std *console, ctx *box) error {
 	}
 	table := newRunTable(std, c.Watch)
 	log := newLog(table)
-	to := c.connection("sweep", log)
-	if c.Serve != "" {
-		b, err := broker.Start(broker.Options{Addr: c.Serve, Dir: filepath.Join(c.Out, "nats")})
-		if err != nil {
-			return err
-		}
-		defer b.Close()
-		fmt.Fprintln(std.err, "waiting for workers; start them on this or other machines with one of:")
-		for _, url := range b.URLs() {
-			fmt.Fprintf(std.err, "  s4d-fast-cluster worker --nats %s\n", url)
-		}
-		to.URL, to.InProcess = b.URLs()[0], b
-	}
-	nc, err := connect(ctx, to)
+	nc, err := cluster.Connect(c.connection("sweep", log))
 	if err != nil {
 		return err
 	}
 	defer nc.Close()
+	fmt.Fprintln(std.err, "waiting for workers (s4d-fast-cluster worker --nats URL)")
 	defer table.end()
 	coordinator := cluster.Coordinator{Sweep: s, Lease: c.Lease, MapPaths: tk.MapPaths, Watch: table.show, Log: log}
 	rows, err := coordinator.Run(ctx, nc)

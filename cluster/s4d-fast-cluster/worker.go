@@ -24,7 +24,7 @@ type workerCmd struct {
 }
 
 func (c *workerCmd) Help() string {
-	return `Takes runs of sweeps (s4d-fast-cluster sweep --nats or --serve), one at a time, and stores their checkpoints and results in the broker.
+	return `Takes runs of sweeps (s4d-fast-cluster sweep), one at a time, and stores their checkpoints and results in the broker.
 A run whose worker is lost continues on another worker from its last checkpoint. Ctrl-C stores a checkpoint and gives the run back.
 
 The environment variable S4D_NATS replaces --nats, so that the URL's token is not in the list of processes.
@@ -43,7 +43,7 @@ docs/cluster.md describes sweeps on several machines.`
 func (c *workerCmd) Validate() error {
 	switch c.NATS = cmp.Or(c.url(), os.Getenv("S4D_NATS")); {
 	case c.NATS == "":
-		return errors.New("expected --nats URL (or S4D_NATS), which the sweep prints (s4d-fast-cluster sweep --serve)")
+		return errors.New("expected --nats URL (or S4D_NATS), as for s4d-fast-cluster sweep")
 	case c.Idle < 0:
 		return fmt.Errorf("--idle %v: expected 0 or more", c.Idle)
 	case c.Threads < 0 || c.Threads > train.MaxThreads:
@@ -55,12 +55,8 @@ func (c *workerCmd) Validate() error {
 func (c *workerCmd) Run(std *console, ctx *box) error {
 	log := newLog(std.err)
 	to := c.connection(c.Name, log)
-	to.Wait, to.Idle = true, c.Idle
-	nc, err := connect(ctx, to)
-	if errors.Is(err, cluster.ErrIdle) {
-		log.Warn("stopped", "reason", err)
-		return nil
-	}
+	to.Wait = true
+	nc, err := cluster.Connect(to)
 	if err != nil {
 		return err
 	}

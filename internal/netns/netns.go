@@ -5,7 +5,6 @@ package netns
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"testing"
@@ -69,11 +68,6 @@ func (n *Network) Add(number int) *Host {
 	n.ip("-n", h.Name, "link", "set", "eth0", "up")
 	n.ip("-n", h.Name, "link", "set", "lo", "up")
 	return h
-}
-
-// Dial connects to an address from the bridge. It implements nats.CustomDialer.
-func (n *Network) Dial(network, address string) (net.Conn, error) {
-	return dial(n.hub, network, address)
 }
 
 // Host is a host of a network.

@@ -30,14 +30,3 @@ func TestNewSkips(t *testing.T) {
 		must.Equal(t, skipped, true, "skipped without %q", missing)
 	}
 }
-
-// The bridge reaches a host.
-func TestHosts(t *testing.T) {
-	n := New(t)
-	n.Add(1)
-	h := n.Add(3)
-	must.Equal(t, h.Addr, "10.209.0.3", "address")
-	if _, err := n.Dial("tcp", h.Addr+":1"); err == nil || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("a port without a server: %v", err)
-	}
-}
