@@ -120,7 +120,7 @@ func (p *project) calibrate(ctx context.Context, m *model.Model, all *sounds, wo
 		if f.Kind == word || f.Count == 0 {
 			continue
 		}
-		streams, _, err := calibration.Background(filepath.Join(p.dir, f.Name), rate, true)
+		streams, _, err := calibration.BackgroundStreams(filepath.Join(p.dir, f.Name), rate, true)
 		if err != nil {
 			return nil, err
 		}

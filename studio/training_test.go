@@ -324,7 +324,7 @@ func TestHeld(t *testing.T) {
 // words more than the best.
 func TestChoose(t *testing.T) {
 	point := func(missed, alarms int) calibration.Point {
-		return calibration.Point{Score: calibration.Score{Words: 20, Correct: 20 - missed}, FalseAlarms: alarms, Hours: 1}
+		return calibration.Point{Score: calibration.Score{Words: 20, Correct: 20 - missed}, Background: calibration.Background{FalseAlarms: alarms, Hours: 1}}
 	}
 	for name, q := range map[string]struct {
 		points []calibration.Point

@@ -4,9 +4,9 @@
 //	go run ./bench/detectors [-words PATH [-label REGEXP]] MODEL [BACKGROUND...]
 //
 // MODEL is a built-in model or a file. -words names clips of words as for `s4d-fast calibrate`. For
-// each SNR the first table has the accuracy of the clips alone, and what an operating point finds
-// if they follow each other in a stream. Each BACKGROUND is a folder without the words. The second
-// table has the false alarms in each.
+// each SNR the first table has what the operating point finds if they follow each other in a
+// stream. Each BACKGROUND is a folder without the words. The second table has the false alarms in
+// each.
 package main
 
 import (
@@ -79,42 +79,34 @@ var snrs = []float64{math.Inf(1), 30, 20, 10}
 // gaps are the shortest and the longest gap between words, in seconds.
 var gaps = [][2]float64{{0.3, 1.5}, {0.1, 0.3}}
 
-// words prints the accuracy of clips, alone and in streams.
+// words prints how well clips are found in streams.
 func (d detector) words(ctx context.Context, w io.Writer, path, label string) error {
-	opt := calibration.ClipOptions{Labels: d.model.Meta.Labels, Others: true}
-	var err error
+	var pattern *regexp.Regexp
 	if label != "" {
-		if opt.Pattern, err = regexp.Compile(label); err != nil {
+		var err error
+		if pattern, err = regexp.Compile(label); err != nil {
 			return err
 		}
 	}
-	clips, _, _, err := calibration.Clips(path, opt)
+	clips, _, _, err := calibration.Clips(path, d.model.Meta.Labels, pattern)
 	if err != nil {
 		return err
 	}
-	spoken := slices.DeleteFunc(slices.Clone(clips), func(c calibration.Clip) bool { return c.Label == events.None })
-	fmt.Fprintf(w, "%d clips, %d of them words. Streams: events within 0.3 s of a word.\n\n", len(clips), len(spoken))
-	fmt.Fprint(w, "| SNR | clips at the operating point | at the best threshold | best threshold |")
+	fmt.Fprintf(w, "%d clips of words. Events are within 0.3 s of a word.\n\n| SNR |", len(clips))
 	for _, g := range gaps {
 		fmt.Fprintf(w, " missed, gaps of %g–%g s | precision | F1 |", g[0], g[1])
 	}
-	fmt.Fprint(w, "\n|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
+	fmt.Fprint(w, "\n|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, snr := range snrs {
-		list, _, err := calibration.Classify(ctx, d.model, clips, calibration.ClassifyOptions{Events: d.point, SNR: snr})
-		if err != nil {
-			return err
-		}
-		best, correct := calibration.BestThreshold(list)
-		share := func(k int) string { return fmt.Sprintf("%.1f %%", 100*float64(k)/float64(len(list))) }
-		fmt.Fprintf(w, "| %s | %s | %s | %.2g |", decibels(snr), share(calibration.Accuracy(list, d.point.Threshold)), share(correct), best)
+		fmt.Fprintf(w, "| %s |", decibels(snr))
 		for _, g := range gaps {
 			opt := calibration.DefaultWords(d.model.Meta.SampleRate)
 			opt.SNR, opt.MinGap, opt.MaxGap = snr, g[0], g[1]
-			streams, _, err := calibration.WordStreams(ctx, spoken, opt)
+			streams, _, err := calibration.WordStreams(ctx, clips, opt)
 			if err != nil {
 				return err
 			}
-			_, p, err := d.measure(ctx, streams)
+			p, err := d.measure(ctx, streams)
 			if err != nil {
 				return err
 			}
@@ -140,35 +132,32 @@ func (d detector) background(ctx context.Context, w io.Writer, folders []string)
 	}
 	var streams []calibration.Stream
 	for _, path := range folders {
-		s, _, err := calibration.Background(path, d.model.Meta.SampleRate, false)
+		s, _, err := calibration.BackgroundStreams(path, d.model.Meta.SampleRate, false)
 		if err != nil {
 			return err
 		}
 		streams = append(streams, s...)
 	}
-	m, p, err := d.measure(ctx, streams)
+	p, err := d.measure(ctx, streams)
 	if err != nil {
 		return err
 	}
 	fmt.Fprint(w, "| background | hours | false alarms | per hour | 95 % interval |\n|---|---:|---:|---:|---:|\n")
-	row := func(name string, hours float64, alarms int) {
-		low, high := calibration.Poisson(alarms, hours)
-		fmt.Fprintf(w, "| %s | %.2f | %d | %.2f | %.2f to %.2f |\n", name, hours, alarms, float64(alarms)/hours, low, high)
+	p.Background.Name = "all"
+	for _, b := range append(p.Backgrounds, p.Background) {
+		rate, low, high := b.FalseAlarmRate()
+		fmt.Fprintf(w, "| %s | %.2f | %d | %.2f | %.2f to %.2f |\n", filepath.Base(b.Name), b.Hours, b.FalseAlarms, rate, low, high)
 	}
-	for i, g := range m.Groups {
-		row(filepath.Base(g.Name), g.Seconds/3600, p.ByGroup[i])
-	}
-	row("all", p.Hours, p.FalseAlarms)
 	return nil
 }
 
 // measure measures streams at the operating point.
-func (d detector) measure(ctx context.Context, streams []calibration.Stream) (*calibration.Measurement, calibration.Point, error) {
+func (d detector) measure(ctx context.Context, streams []calibration.Stream) (calibration.Point, error) {
 	opt := calibration.Defaults(d.point)
 	opt.Candidates = []events.Options{d.point}
 	m, err := calibration.Measure(ctx, d.model, streams, opt)
 	if err != nil {
-		return nil, calibration.Point{}, err
+		return calibration.Point{}, err
 	}
-	return m, m.Points[0], nil
+	return m.Points[0], nil
 }

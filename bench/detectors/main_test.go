@@ -29,7 +29,7 @@ func TestRun(t *testing.T) {
 	var out strings.Builder
 	must.Do(t, run(t.Context(), &out, dir, `^(\d)_tone`, []string{"digits", silence}))
 	text := out.String()
-	for _, want := range []string{"3 clips, 3 of them words", "| no noise | ", "| 10 dB | ", "| all | 0.00 | 0 | 0.00 | 0.00 to "} {
+	for _, want := range []string{"3 clips of words", "| no noise | ", "| 10 dB | ", "| all | 0.00 | 0 | 0.00 | 0.00 to "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -2,9 +2,13 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/events/calibration"
@@ -15,11 +19,18 @@ type calibrateCmd struct {
 	Model       modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
 	Write       string    `help:"Choose an operating point, and write a copy of the model that stores it. FILE may be the model itself." type:"path" placeholder:"FILE"`
 	FalseAlarms float64   `help:"With --write: largest number of false alarms per hour at the operating point." default:"1" placeholder:"N"`
-	Seed        uint64    `help:"Seed of the order of the words, the gaps and the noise." default:"1" placeholder:"N"`
 	Threads     int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
+	Plot        plotFile  `help:"Draw missed words against false alarms to FILE, PNG or SVG." type:"path" placeholder:"FILE"`
+	List        int       `help:"List up to N false alarms, highest confidence first, and up to N missed words, with their files." default:"0" placeholder:"N"`
 	JSON        bool      `name:"json" help:"Print one JSON object instead of text."`
 
-	detectionFlags
+	Words      string   `help:"Clips of words: a folder with one folder of audio files per label, or a text file with one path per line, optionally followed by a tab and a label." placeholder:"PATH" group:"Streams"`
+	Label      string   `help:"Regular expression that is matched against the paths below --words. Its first group is the label; files that do not match are left out (default: the name of the folder is the label)." placeholder:"REGEXP" group:"Streams"`
+	Background []string `help:"Audio without any of the words, a file or a folder with files at any depth; repeatable." placeholder:"PATH" sep:"none" group:"Streams"`
+	SNR        string   `name:"snr" help:"Mean power of the words over that of the noise, in dB, or clean for no noise." default:"20" placeholder:"DB" group:"Streams"`
+	Noise      string   `help:"Noise in the streams of words: white, or a piece of the background." enum:"white,background" default:"white" placeholder:"NOISE" group:"Streams"`
+	Tolerance  float64  `help:"Largest distance between the onsets of a word and of its event, in seconds." default:"0.3" placeholder:"S" group:"Streams"`
+	SkipBroken bool     `help:"Leave out audio files that cannot be read, and list them." group:"Streams"`
 }
 
 func (c *calibrateCmd) Help() string {
@@ -37,7 +48,7 @@ there are fewer than N false alarms per hour.
 Examples:
   s4d-fast calibrate best.safetensors --words words/ --background street/
   s4d-fast calibrate best.safetensors --words words/ --background street/ --background talk.wav --write my.safetensors
-  s4d-fast calibrate digits --words fsdd/recordings --label '^(\d)_\w+_[5-9]\.wav$' --generated 60 --plot digits.png`
+  s4d-fast calibrate digits --words fsdd/recordings --label '^(\d)_\w+_[5-9]\.wav$' --background talk.wav --plot digits.png`
 }
 
 func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
@@ -54,57 +65,23 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 		return badInput(err)
 	}
 	if c.Write != "" {
-		return c.choose(ctx, std, m)
+		m.Meta.Detection = nil // the result does not depend on an earlier calibration
 	}
-	d, err := c.measure(ctx, std, m, c.Seed, c.Threads)
+	in, err := c.sources(ctx, m)
 	if err != nil {
 		return err
 	}
-	if err := c.classify(ctx, d, m, c.Seed, c.Threads); err != nil {
-		return err
-	}
-	d.warn(std.err, 0)
-	own := &d.Points[0]
-	if err := c.plot(std, d, own, "the model's options", 0); err != nil {
-		return err
-	}
-	if c.JSON {
-		r := d.result()
-		r.list(own)
-		return r.write(std)
-	}
-	return d.text(std.out, "the model's options", own)
-}
-
-// choose chooses the operating point and writes the model with it.
-func (c *calibrateCmd) choose(ctx *ctxBox, std *streams, m *model.Model) error {
-	m.Meta.Detection = nil // the result does not depend on an earlier calibration
-	d, err := c.measure(ctx, std, m, c.Seed, c.Threads)
+	d, err := c.measure(ctx, std, m, in)
 	if err != nil {
 		return err
 	}
-	own := d.point(&d.Points[0])
-	best, ok := d.Best(c.FalseAlarms)
-	if with, err := c.withOffsets(ctx, std, m, d); err != nil {
-		return err
-	} else if with != nil {
-		p, fits := with.Best(c.FalseAlarms)
-		if fits && (!ok || cmp.Or(p.Missed()-best.Missed(), p.FalseAlarms-best.FalseAlarms) < 0) {
-			d, best, ok = with, p, true
-		}
+	d.own = d.Points[0]
+	if c.Write == "" {
+		d.warn(std.err, 0)
+		return c.print(std, d, "the model's options", &d.own, 0)
 	}
-	d.warn(std.err, c.FalseAlarms)
-	if !ok {
-		least := d.Curve()[0]
-		rate, _, _ := least.FalseAlarmRate()
-		return fmt.Errorf("no operating point has at most %g false alarms per hour: the lowest rate is %.3g, at threshold %g and confirm %d; add the background to the training data, or allow more with --false-alarms",
-			c.FalseAlarms, rate, least.Options.Threshold, least.Options.Confirm)
-	}
-	if best.Correct == 0 {
-		return fmt.Errorf("with at most %g false alarms per hour the model recognises none of the %d words: check that --words has the model's labels, or allow more with --false-alarms",
-			c.FalseAlarms, best.Words)
-	}
-	if err := c.plot(std, d, &best, "operating point", c.FalseAlarms); err != nil {
+	best, err := c.choose(ctx, std, m, d)
+	if err != nil {
 		return err
 	}
 	m.Meta.Detection = best.Detection()
@@ -112,22 +89,56 @@ func (c *calibrateCmd) choose(ctx *ctxBox, std *streams, m *model.Model) error {
 		return err
 	}
 	fmt.Fprintln(std.err, "wrote", c.Write)
-	if c.JSON {
-		r, chosen := d.result(), d.point(&best)
-		r.Model, r.Chosen, r.Out = own, &chosen, c.Write
-		r.list(&best)
-		return r.write(std)
+	return c.print(std, d, "operating point", best, c.FalseAlarms)
+}
+
+// choose chooses the operating point. If offsets improve it, d becomes the measurement with them.
+func (c *calibrateCmd) choose(ctx *ctxBox, std *streams, m *model.Model, d *detection) (*calibration.Point, error) {
+	best, ok := d.Best(c.FalseAlarms)
+	if with, err := c.withOffsets(ctx, std, m, d); err != nil {
+		return nil, err
+	} else if with != nil {
+		p, fits := with.Best(c.FalseAlarms)
+		if fits && (!ok || cmp.Or(p.Missed()-best.Missed(), p.FalseAlarms-best.FalseAlarms) < 0) {
+			d.Measurement, best, ok = with.Measurement, p, true
+		}
 	}
-	return d.text(std.out, "operating point", &best)
+	d.warn(std.err, c.FalseAlarms)
+	if !ok {
+		least := d.Curve()[0]
+		rate, _, _ := least.FalseAlarmRate()
+		return nil, fmt.Errorf("no operating point has at most %g false alarms per hour: the lowest rate is %.3g, at threshold %g and confirm %d; add the background to the training data, or allow more with --false-alarms",
+			c.FalseAlarms, rate, least.Options.Threshold, least.Options.Confirm)
+	}
+	if best.Correct == 0 {
+		return nil, fmt.Errorf("with at most %g false alarms per hour the model recognises none of the %d words: check that --words has the model's labels, or allow more with --false-alarms",
+			c.FalseAlarms, best.Words)
+	}
+	return &best, nil
+}
+
+// print draws the trade-off with a point, if --plot is given, and prints the measurement.
+func (c *calibrateCmd) print(std *streams, d *detection, title string, p *calibration.Point, limit float64) error {
+	if c.Plot != "" {
+		if err := c.Plot.curves(std, d.panel(p, title, limit)); err != nil {
+			return err
+		}
+	}
+	if !c.JSON {
+		return d.text(std.out, title, p)
+	}
+	r := d.result(p)
+	if c.Write != "" {
+		chosen := d.point(p)
+		r.Chosen, r.Out = &chosen, c.Write
+	}
+	return json.NewEncoder(std.out).Encode(r)
 }
 
 // withOffsets measures a model a second time, with the offsets that d, its measurement without
 // offsets, suggests. The result is nil if no label needs an offset.
 func (c *calibrateCmd) withOffsets(ctx *ctxBox, std *streams, m *model.Model, d *detection) (*detection, error) {
-	if d.Words == nil {
-		return nil, nil
-	}
-	offsets, ok := d.Offsets(m, c.FalseAlarms)
+	offsets, ok := d.Offsets(c.FalseAlarms)
 	if !ok || !slices.ContainsFunc(offsets, func(v float64) bool { return v != 0 }) {
 		return nil, nil
 	}
@@ -136,29 +147,49 @@ func (c *calibrateCmd) withOffsets(ctx *ctxBox, std *streams, m *model.Model, d 
 	}
 	m.Meta.Detection = d.Points[0].Detection() // where the search starts, as in the first measurement
 	m.Meta.Detection.Offsets = offsets
-	return c.measure(ctx, std, m, c.Seed, c.Threads)
-}
-
-// plot draws the trade-off with a point, if --plot is given.
-func (c *calibrateCmd) plot(std *streams, d *detection, p *calibration.Point, name string, limit float64) error {
-	if c.Plot == "" {
-		return nil
-	}
-	return c.Plot.curves(std, d.panel(p, name, limit))
+	return c.measure(ctx, std, m, d.sources)
 }
 
 // check returns an error for flags that cannot be used.
 func (c *calibrateCmd) check() error {
-	trades := c.Words != "" && (len(c.Background) > 0 || c.Generated > 0)
+	trades := c.Words != "" && len(c.Background) > 0
 	switch {
+	case c.Words == "" && len(c.Background) == 0:
+		return errors.New("nothing to measure: set --words or --background")
 	case c.Write != "" && !trades:
-		return errors.New("--write requires --words, clips of the words, and --background or --generated, audio without the words")
+		return errors.New("--write requires --words, clips of the words, and --background, audio without the words")
 	case c.Plot != "" && !trades:
-		return errors.New("--plot requires --words, and --background or --generated")
+		return errors.New("--plot requires --words and --background")
+	case c.Noise == "background" && len(c.Background) == 0:
+		return errors.New("--noise background requires --background")
 	case !(c.FalseAlarms >= 0):
 		return fmt.Errorf("--false-alarms %v: expected at least 0", c.FalseAlarms)
+	case c.List < 0 || c.List > maxList:
+		return fmt.Errorf("--list %d: expected 0 to %d", c.List, maxList)
+	case !(c.Tolerance > 0 && c.Tolerance <= maxTolerance):
+		return fmt.Errorf("--tolerance %v: expected more than 0 and at most %d seconds", c.Tolerance, maxTolerance)
 	case c.Write != "" && !strings.HasSuffix(c.Write, ".safetensors"):
 		return fmt.Errorf("--write %s: expected a name that ends in .safetensors", c.Write)
 	}
-	return cmp.Or(checkThreads(c.Threads), c.validate())
+	if _, err := regexp.Compile(c.Label); err != nil {
+		return fmt.Errorf("--label: %w", err)
+	}
+	_, err := c.snr()
+	return cmp.Or(checkThreads(c.Threads), err)
+}
+
+const (
+	maxList      = 1000 // recordings of --list
+	maxTolerance = 3600 // seconds
+)
+
+func (c *calibrateCmd) snr() (float64, error) {
+	if c.SNR == "clean" {
+		return math.Inf(1), nil
+	}
+	snr, err := strconv.ParseFloat(c.SNR, 64)
+	if err != nil || math.IsNaN(snr) || snr < -100 {
+		return 0, fmt.Errorf("--snr %s: expected a number of dB from -100, or clean", c.SNR)
+	}
+	return snr, nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -50,10 +51,10 @@ func TestCalibrateList(t *testing.T) {
 			"1 of 1 missed words\nlabel  file\nlow    "+soft+"\n")
 		var r detectionResult
 		decode(t, ok(t, append(args, "--list", "5", "--json")...), &r)
-		if len(r.Alarms) != 1 || r.Alarms[0].File != filepath.ToSlash(loud) || r.Alarms[0].Start < 9.9 || r.Alarms[0].Start > 10.2 || r.Alarms[0].End < 10.4 || r.Alarms[0].Confidence < 0.5 {
+		if len(r.Alarms) != 1 || r.Alarms[0].File != loud || r.Alarms[0].Start < 9.9 || r.Alarms[0].Start > 10.2 || r.Alarms[0].End < 10.4 || r.Alarms[0].Confidence < 0.5 {
 			t.Errorf("%s: false alarms %+v", command, r.Alarms)
 		}
-		equal(t, command+": missed words", fmt.Sprint(r.Missed), fmt.Sprint([]missedResult{{filepath.ToSlash(soft), "low"}}))
+		equal(t, command+": missed words", fmt.Sprint(r.Missed), fmt.Sprint([]calibration.Word{{Label: "low", File: soft}}))
 		if text := ok(t, args...); strings.Contains(text, "missed words\n") || strings.Contains(text, "confidence") {
 			t.Errorf("%s: a list without --list: %s", command, text)
 		}

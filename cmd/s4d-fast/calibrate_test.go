@@ -88,8 +88,8 @@ func TestCalibrateThreads(t *testing.T) {
 	m, words, background := calibrationFiles(t)
 	var want string
 	for _, threads := range []string{"1", "3"} {
-		out := ok(t, "calibrate", m, "--words", words, "--background", background, "--generated", "1", "--threads", threads, "--json",
-			"--gap", "0.2,0.4", "--snr", "12", "--noise", "background", "--seed", "4", "--tolerance", "0.2")
+		out := ok(t, "calibrate", m, "--words", words, "--background", background, "--background", filepath.Join(background, "1.wav"), "--threads", threads, "--json",
+			"--snr", "12", "--noise", "background", "--tolerance", "0.2")
 		if want == "" {
 			want = out
 		}
@@ -97,9 +97,9 @@ func TestCalibrateThreads(t *testing.T) {
 	}
 	var r detectionResult
 	decode(t, want, &r)
-	equal(t, "gap", r.Words.Gap, [2]float64{0.2, 0.4})
+	equal(t, "gap", r.Words.Gap, [2]float64{0.3, 1.5})
 	equal(t, "SNR", *r.Words.SNR, 12)
-	equal(t, "groups of background", len(r.Background), 3)
+	equal(t, "groups of background", len(r.Background), 2)
 	if r.Chosen != nil || r.Out != "" || r.Model.Interval[1] <= r.Model.PerHour {
 		t.Errorf("result %+v", r)
 	}
@@ -126,27 +126,6 @@ func TestCalibrateMeasures(t *testing.T) {
 	}
 	if entries := must.Get(os.ReadDir(filepath.Dir(m)))(t); len(entries) != 3 {
 		t.Errorf("a measurement wrote a file: %v", entries)
-	}
-}
-
-// For a model that labels every frame, calibrate classifies the clips one by one, too, and the
-// smoothing is part of the operating point.
-func TestCalibrateFramewise(t *testing.T) {
-	m, words, background := calibrationFiles(t)
-	must.Do(t, must.Get(tonemodel.New())(t).Save(m))
-	args := []string{m, "--words", words, "--background", background, "--snr", "30"}
-	text := ok(t, append([]string{"calibrate"}, args...)...)
-	contains(t, "text", text, "refractory 0.25 s, smoothing 0.2 s", "single clips", "of 8 correct; ", "at the best threshold, ", "the correct class of 2 is none")
-	var r detectionResult
-	decode(t, ok(t, append([]string{"calibrate", "--json"}, args...)...), &r)
-	// The clip of another label and the clip of none are tones: the model calls them low.
-	if c := r.Clips; c == nil || c.Count != 8 || c.Others != 2 || c.Threshold != 0.5 || c.BestAccuracy < 5./8 || c.BestAccuracy < c.Accuracy {
-		t.Errorf("clips %+v", c)
-	}
-	ok(t, append([]string{"calibrate", "--write", m, "--false-alarms", "500"}, args...)...)
-	got := must.Get(model.Load(m))(t)
-	if d := got.Meta.Detection; d == nil || d.Smoothing == 0 || events.DefaultsFor(got).Smoothing != d.Smoothing {
-		t.Errorf("operating point %+v", d)
 	}
 }
 
@@ -219,17 +198,13 @@ func TestCalibrateErrors(t *testing.T) {
 		{exitUsage, "--false-alarms -1", append([]string{"calibrate", m, "--false-alarms=-1"}, both...)},
 		{exitUsage, "x.txt: expected a name", append([]string{"calibrate", m, "--write", "x.txt"}, both...)},
 		{exitUsage, "--threads -1", append([]string{"calibrate", m, "--threads=-1"}, both...)},
-		{exitUsage, "--gap: a,2: expected", append([]string{"calibrate", m, "--gap", "a,2"}, both...)},
-		{exitUsage, "--gap: 2,1: expected", append([]string{"calibrate", m, "--gap", "2,1"}, both...)},
 		{exitUsage, "--list 1001: expected 0 to 1000", append([]string{"calibrate", m, "--list", "1001"}, both...)},
 		{exitUsage, "--snr loud", append([]string{"calibrate", m, "--snr", "loud"}, both...)},
 		{exitUsage, "--tolerance +Inf", append([]string{"calibrate", m, "--tolerance", "inf"}, both...)},
-		{exitUsage, "--generated -1", append([]string{"calibrate", m, "--generated=-1"}, both...)},
 		{exitUsage, ".png or .svg", append([]string{"calibrate", m, "--plot", "x.gif"}, both...)},
 		{exitUsage, "--label: ", append([]string{"calibrate", m, "--label", "("}, both...)},
-		{exitUsage, "refractory -1", append([]string{"calibrate", m, "--refractory=-1"}, both...)},
 		{exitBadInput, "--background: calibration: ", []string{"calibrate", m, "--words", words, "--background", "nowhere"}},
-		{exitBadInput, "--words: calibration: ", []string{"calibrate", m, "--words", words + "x", "--generated", "1"}},
+		{exitBadInput, "--words: calibration: ", []string{"calibrate", m, "--words", words + "x", "--background", background}},
 		{exitBadInput, "no clip with a label", []string{"calibrate", m, "--words", background, "--background", background, "--label", "([0-9])"}},
 		{exitBadInput, "pool", append([]string{"calibrate", unpooled(t)}, both...)},
 	} {
@@ -265,8 +240,9 @@ func unpooled(t *testing.T) string {
 
 // Ctrl-C ends a calibration, and no model is written.
 func TestCalibrateInterrupt(t *testing.T) {
-	m, words, _ := calibrationFiles(t)
-	code, _ := interruptedOn(t, true, "measured", "calibrate", m, "--words", words, "--generated", "600", "--write", m+"x.safetensors")
+	m, words, background := calibrationFiles(t)
+	must.Do(t, audio.WriteWAVFile(filepath.Join(background, "long.wav"), tonemodel.SampleRate, make([]float32, 600*tonemodel.SampleRate)))
+	code, _ := interruptedOn(t, true, "measured", "calibrate", m, "--words", words, "--background", background, "--write", m+"x.safetensors")
 	equal(t, "exit code", code, 130)
 	if entries := must.Get(os.ReadDir(filepath.Dir(m)))(t); len(entries) != 3 {
 		t.Errorf("files %v", entries)

@@ -121,7 +121,14 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 			return trainError(err)
 		}
 	}
-	return c.print(std, tk, m, data.Info, r, forecasts)
+	if err := c.print(std, tk, m, data.Info, r, forecasts); err != nil || c.JSON || c.Split != "val" {
+		return err
+	}
+	clips, err := tk.Confusion(ctx, m, data, c.Threads)
+	if clips != nil {
+		printConfusion(std.out, clips)
+	}
+	return trainError(err)
 }
 
 // atOtherRates returns the model with the rules of --rate-rule and --bandlimit.

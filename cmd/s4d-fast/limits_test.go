@@ -16,8 +16,7 @@ func TestHugeValues(t *testing.T) {
 		{"data pathfinder --n 9223372036854775807 --out " + dir, "--n 9223372036854775807: expected 1 to "},
 		{"data listops --n 9223372036854775807 --out " + dir, "--n 9223372036854775807, --eval 2000: expected 1 to "},
 		{"data series --hours 1000000000000 --out " + filepath.Join(dir, "a.csv"), "--hours 1000000000000: expected at most "},
-		{"calibrate digits --generated inf", "--generated +Inf: expected 0 to "},
-		{"calibrate digits --words x --generated 1 --tolerance 1e300", "--tolerance 1e+300: expected more than 0 and at most "},
+		{"calibrate digits --words x --background x --tolerance 1e300", "--tolerance 1e+300: expected more than 0 and at most "},
 		{"studio --addr 127.0.0.1:65536 --dir " + dir, "--addr 127.0.0.1:65536: "},
 		{"studio --addr localhost:nosuch --dir " + dir, "--addr localhost:nosuch: "},
 	} {
@@ -35,12 +34,12 @@ func TestOutputBeforeWork(t *testing.T) {
 	must.Do(t, os.Mkdir(filepath.Join(dir, "d.png"), 0o777))
 	must.Do(t, os.Mkdir(filepath.Join(dir, "spectrum.png"), 0o777)) // the last one of plot all
 	for _, c := range []struct{ args, text string }{
-		{"calibrate digits --words x --generated 1 --write " + missing + "/m.safetensors", "output " + missing},
-		{"calibrate digits --words x --generated 1 --write " + folder, folder + ": is a folder"},
-		{"calibrate digits --words x --generated 1 --plot " + missing + "/p.png", "output " + missing},
-		{"calibrate digits --words x --generated 1 --plot " + dir + "/d.png", "d.png: is a folder"},
+		{"calibrate digits --words x --background x --write " + missing + "/m.safetensors", "output " + missing},
+		{"calibrate digits --words x --background x --write " + folder, folder + ": is a folder"},
+		{"calibrate digits --words x --background x --plot " + missing + "/p.png", "output " + missing},
+		{"calibrate digits --words x --background x --plot " + dir + "/d.png", "d.png: is a folder"},
 		{"prune digits --keep 0.5 --data x " + missing + "/m.safetensors", "output " + missing},
-		{"calibrate digits --words x --generated 1 --write " + dir + "/" + strings.Repeat("n", 240) + ".safetensors", "name too long"}, // that of the temporary file
+		{"calibrate digits --words x --background x --write " + dir + "/" + strings.Repeat("n", 240) + ".safetensors", "name too long"}, // that of the temporary file
 		{"eval digits --data x --predictions " + missing + "/p.jsonl", "output " + missing},
 		{"plot spectrum fsdd --data x --out " + missing + "/p.png", "output " + missing},
 		{"plot delay x --out " + missing + "/p.png", "output " + missing},

@@ -9,10 +9,11 @@ import (
 
 // Alarm is a false alarm: an event in background.
 type Alarm struct {
-	File       string  // in which it begins; for background without files: Stream.Name
-	Start, End float64 // seconds from the beginning of the file; End is exclusive
-	Label      string
-	Confidence float64 // as in events.Event
+	File       string  `json:"file"`  // in which it begins; for background without files: Stream.Name
+	Start      float64 `json:"start"` // seconds from the beginning of the file
+	End        float64 `json:"end"`   // exclusive
+	Label      string  `json:"label"`
+	Confidence float64 `json:"confidence"` // as in events.Event
 }
 
 // ranked is an alarm with its place, which orders alarms of the same confidence.
@@ -48,12 +49,17 @@ func (r ranking) list() (alarms []Alarm) {
 	return alarms
 }
 
-// alarm returns an event in the audio of stream i as an alarm.
-func (r *run) alarm(in Audio, i int, e events.Event) ranked {
+// alarm lists an event in the audio of stream i as a false alarm.
+func (r *run) alarm(in Audio, i int, e events.Found) {
+	if r.opt.List == 0 {
+		return
+	}
 	file, start := r.streams[i].Name, int64(0)
-	if t, ok := in.(interface{ locate(int64) (string, int64) }); ok {
+	if t, ok := in.(*tape); ok {
 		file, start = t.locate(e.Onset)
 	}
-	seconds := func(sample int64) float64 { return float64(sample-start) / r.r.SampleRate() }
-	return ranked{Alarm{file, seconds(e.Onset), seconds(e.End), e.Label, e.Confidence}, i, e.Onset}
+	seconds := func(sample int64) float64 { return float64(sample-start) / r.recognizer.SampleRate() }
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.alarms[e.Option].add(r.opt.List, ranked{Alarm{file, seconds(e.Onset), seconds(e.End), e.Label, e.Confidence}, i, e.Onset})
 }

@@ -13,64 +13,41 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 )
 
-// Bounds of a list of clips.
-const (
-	maxClips    = 1 << 20
-	maxListLine = 1 << 14 // bytes
-)
-
-// ClipOptions select the files that are clips of words, and their labels.
-type ClipOptions struct {
-	Labels []string // of the model
-
-	// Pattern finds the label in the path of a file relative to the folder, with slashes: its first
-	// group is the label. Files that it does not match, or whose first group is empty, are left
-	// out. Nil: the label is the first folder in that path.
-	Pattern *regexp.Regexp
-
-	// Others keeps clips whose label the model does not have, and gives them the label none.
-	// Otherwise they are left out.
-	Others bool
-}
-
-// Clips returns the clips at a path. unknown lists the labels of clips that the model does not
-// have. ignored lists the files in a folder that are not clips, each with the reason: those that
-// are not recordings (audio.IsRecording) and, without a Pattern, those that are not in the folder
-// of a label.
+// Clips returns the clips at a path whose labels are among those of a model. unknown lists the
+// other labels of clips. ignored lists the files in a folder that are not clips, each with the
+// reason: those that are not recordings (audio.IsRecording) and, without a pattern, those that are
+// not in the folder of a label.
 //
 // The path is a folder with one folder of audio files per label, or a text file with one clip per
 // line: its path relative to the text file, or if that is a pipe to the working directory,
 // optionally followed by a tab and its label. Blank lines and lines that begin with # are skipped.
-func Clips(path string, opt ClipOptions) (clips []Clip, unknown, ignored []string, err error) {
+//
+// The pattern finds the label in the path of a file relative to the folder, with slashes: its first
+// group is the label. Files that it does not match, or whose first group is empty, are left out.
+// Nil: the label is the first folder in that path.
+func Clips(path string, labels []string, pattern *regexp.Regexp) (clips []Clip, unknown, ignored []string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("calibration: %w", err)
 	}
 	var all []Clip
 	if info.IsDir() {
-		all, ignored, err = folderClips(path, opt.Pattern)
+		all, ignored, err = folderClips(path, pattern)
 	} else {
-		all, err = listedClips(path, opt.Pattern)
+		all, err = listedClips(path, pattern)
 	}
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	words := 0
 	for _, c := range all {
-		switch {
-		case c.Label != events.None && slices.Contains(opt.Labels, c.Label):
+		if c.Label != events.None && slices.Contains(labels, c.Label) {
 			clips = append(clips, c)
-			words++
-			continue
-		case !slices.Contains(unknown, c.Label):
+		} else if !slices.Contains(unknown, c.Label) {
 			unknown = append(unknown, c.Label)
 		}
-		if opt.Others {
-			clips = append(clips, Clip{c.Path, events.None})
-		}
 	}
-	if words == 0 {
-		return nil, unknown, ignored, fmt.Errorf("calibration: %s has no clip with a label of the model (%s)", path, strings.Join(opt.Labels, ", "))
+	if len(clips) == 0 {
+		return nil, unknown, ignored, fmt.Errorf("calibration: %s has no clip with a label of the model (%s)", path, strings.Join(labels, ", "))
 	}
 	return clips, unknown, ignored, nil
 }
@@ -131,16 +108,16 @@ func listedClips(path string, pattern *regexp.Regexp) ([]Clip, error) {
 	return clips, nil
 }
 
-// readList reads a list of clips. It takes at most 16 KiB per line and 2²⁰ clips.
+// maxListLine bounds a line of a list of clips in bytes.
+const maxListLine = 1 << 14
+
+// readList reads a list of clips.
 func readList(r io.Reader, pattern *regexp.Regexp) ([]Clip, error) {
 	var clips []Clip
 	err := datafile.EachLine(r, maxListLine, func(line string) error {
 		line = strings.TrimRight(line, "\r\n ")
 		if line == "" || line[0] == '#' {
 			return nil
-		}
-		if len(clips) == maxClips {
-			return fmt.Errorf("more than %d clips", maxClips)
 		}
 		name, label, given := strings.Cut(line, "\t")
 		if !given {

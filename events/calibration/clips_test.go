@@ -53,11 +53,11 @@ func TestClips(t *testing.T) {
 		{list, `/(\d)_`, "../a/7_x.wav\n../a/x.wav\n./b/8_y.wav", "7=a/7_x.wav", "[8]"},
 	} {
 		write(c.text)
-		opt := ClipOptions{Labels: labels}
+		var pattern *regexp.Regexp
 		if c.pattern != "" {
-			opt.Pattern = regexp.MustCompile(c.pattern)
+			pattern = regexp.MustCompile(c.pattern)
 		}
-		clips, unknown, _, err := Clips(c.path, opt)
+		clips, unknown, _, err := Clips(c.path, labels, pattern)
 		if c.want == "" {
 			must.Fail(t, err, "no clip with a label of the model (yes, no, none, 7)")
 			continue
@@ -66,10 +66,8 @@ func TestClips(t *testing.T) {
 		must.Equal(t, show(t, dir, clips), c.want, "clips of %+v", c)
 		must.Equal(t, fmt.Sprint(unknown), c.unknown, "unknown labels of %+v", c)
 	}
-	clips, unknown, ignored, err := Clips(dir, ClipOptions{Labels: labels, Others: true})
+	_, _, ignored, err := Clips(dir, labels, nil)
 	must.Do(t, err)
-	must.Equal(t, show(t, dir, clips), "none=_other_/e.wav none=_other_/f.wav no=no/c.wav none=none/d.wav yes=yes/a.wav yes=yes/more/b.wav", "clips with others")
-	must.Equal(t, fmt.Sprint(unknown), "[_other_ none]", "unknown labels")
 	must.Equal(t, strings.ReplaceAll(strings.Join(ignored, ", "), dir+string(filepath.Separator), ""), strings.Join([]string{
 		"7_tom_3.wav: not in the folder of a label", "7_tom_9.wav: not in the folder of a label", "top.wav: not in the folder of a label",
 		filepath.Join("lists", "val.txt") + ": not WAV, FLAC, MP3 or Ogg Vorbis", filepath.Join("yes", "notes.txt") + ": not WAV, FLAC, MP3 or Ogg Vorbis",
@@ -82,47 +80,9 @@ func TestClips(t *testing.T) {
 		"yes/a.wav\n" + strings.Repeat("x", maxListLine): "line 2: longer than 16384 bytes",
 	} {
 		write(text)
-		_, _, _, err := Clips(list, ClipOptions{Labels: labels})
+		_, _, _, err := Clips(list, labels, nil)
 		must.Fail(t, err, want)
 	}
-	_, _, _, err = Clips(filepath.Join(dir, "missing"), ClipOptions{Labels: labels})
+	_, _, _, err = Clips(filepath.Join(dir, "missing"), labels, nil)
 	must.Fail(t, err, "calibration: ", "missing")
-}
-
-// A list gives one clip per line at most, each with a path and a label that stand in its line.
-func FuzzReadList(f *testing.F) {
-	for _, seed := range []string{"", "yes/a.wav\n", "a b.wav\tno\r\n# x\n\n", "./x/y/z.wav", "\t", "a\tb\tc", "a\x00/b\n"} {
-		f.Add(seed, false)
-		f.Add(seed, true)
-	}
-	pattern := regexp.MustCompile(`^([a-z]+)/`)
-	f.Fuzz(func(t *testing.T, text string, use bool) {
-		var p *regexp.Regexp
-		if use {
-			p = pattern
-		}
-		clips, err := readList(strings.NewReader(text), p)
-		if err != nil {
-			if len(clips) > 0 || !strings.HasPrefix(err.Error(), "line ") {
-				t.Errorf("%d clips and error %v", len(clips), err)
-			}
-			return
-		}
-		lines := strings.Split(text, "\n")
-		if len(clips) > len(lines) {
-			t.Fatalf("%d clips in %d lines", len(clips), len(lines))
-		}
-		next := 0
-		for _, c := range clips {
-			if c.Path == "" || c.Label == "" {
-				t.Fatalf("clip %+v", c)
-			}
-			for next < len(lines) && !(strings.Contains(lines[next], filepath.ToSlash(c.Path)) && strings.Contains(lines[next], c.Label)) {
-				next++
-			}
-			if next++; next > len(lines) {
-				t.Fatalf("clip %+v stands in no line after those before it: %q", c, text)
-			}
-		}
-	})
 }

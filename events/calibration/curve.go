@@ -37,11 +37,10 @@ func Candidates(base events.Options) []events.Options {
 	return list
 }
 
-// FalseAlarmRate returns the false alarms per hour of background, with their 95 % interval
-// (Poisson).
-func (p *Point) FalseAlarmRate() (rate, low, high float64) {
-	low, high = Poisson(p.FalseAlarms, p.Hours)
-	return float64(p.FalseAlarms) / p.Hours, low, high
+// FalseAlarmRate returns the false alarms per hour, with their 95 % interval (Poisson).
+func (b *Background) FalseAlarmRate() (rate, low, high float64) {
+	low, high = Poisson(b.FalseAlarms, b.Hours)
+	return float64(b.FalseAlarms) / b.Hours, low, high
 }
 
 // MissRate returns the fraction of the words that were missed, with its 95 % interval (Wilson).

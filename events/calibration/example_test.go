@@ -17,7 +17,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	clips, _, _, err := calibration.Clips("words", calibration.ClipOptions{Labels: m.Meta.Labels}) // words/7/anna.wav …
+	clips, _, _, err := calibration.Clips("words", m.Meta.Labels, nil) // words/7/anna.wav …
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	room, _, err := calibration.Background("evening.flac", m.Meta.SampleRate, false)
+	room, _, err := calibration.BackgroundStreams("evening.flac", m.Meta.SampleRate, false)
 	if err != nil {
 		log.Fatal(err)
 	}

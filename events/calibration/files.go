@@ -1,10 +1,8 @@
 package calibration
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 
 	"github.com/s4d-fast/s4d-fast/audio"
@@ -15,39 +13,6 @@ import (
 type Audio interface {
 	audio.Source
 	io.Closer
-}
-
-// file is an open audio file that is read as one channel at a given sampling rate.
-type file struct {
-	audio.Source
-	io.Closer
-}
-
-// open opens a file for reading at a rate in Hz.
-func open(path string, rate float64) (*file, error) {
-	f, err := datafile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	r, err := audio.Open(f)
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	src, err := r.MonoAt(int(rate))
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return &file{src, f}, nil
-}
-
-// checkRate returns an error for a rate to which no audio can be converted.
-func checkRate(rate float64) error {
-	if !(rate >= 1) || rate != math.Trunc(rate) {
-		return fmt.Errorf("calibration: sampling rate %v Hz, expected a whole number", rate)
-	}
-	return nil
 }
 
 // audioFiles returns the recordings of a folder at any depth, in alphabetical order, and why its
@@ -80,8 +45,9 @@ func audioFiles(path string) (files, ignored []string, err error) {
 type tape struct {
 	files   []string
 	rate    float64
-	skip    bool // broken files
-	current *file
+	skip    bool         // broken files
+	current *os.File     // nil: between files
+	source  audio.Source // of the current file
 	next    int
 	read    int64 // samples
 	begun   []fileStart
@@ -101,18 +67,17 @@ func (t *tape) Read(dst []float32) (int, error) {
 			if t.next == len(t.files) {
 				return 0, io.EOF
 			}
-			f, err := open(t.files[t.next], t.rate)
+			path := t.files[t.next]
 			t.next++
-			if err != nil {
+			if err := t.open(path); err != nil {
 				if err = t.broken(err); err != nil {
 					return 0, err
 				}
 				continue
 			}
-			t.current = f
-			t.begun = append(t.begun, fileStart{t.files[t.next-1], t.read})
+			t.begun = append(t.begun, fileStart{path, t.read})
 		}
-		n, err := t.current.Read(dst)
+		n, err := t.source.Read(dst)
 		t.read += int64(n)
 		if err != nil {
 			t.current.Close()
@@ -127,6 +92,24 @@ func (t *tape) Read(dst []float32) (int, error) {
 			return n, err
 		}
 	}
+}
+
+// open opens the next file.
+func (t *tape) open(path string) error {
+	f, err := datafile.Open(path)
+	if err != nil {
+		return err
+	}
+	r, err := audio.Open(f)
+	if err == nil {
+		t.source, err = r.MonoAt(int(t.rate))
+	}
+	if err != nil {
+		f.Close()
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	t.current = f
+	return nil
 }
 
 // broken records the error of a file, or returns it.
@@ -146,9 +129,6 @@ func (t *tape) Close() error {
 	return t.current.Close()
 }
 
-// Skipped returns the errors of the files that were skipped.
-func (t *tape) Skipped() []error { return t.skipped }
-
 // locate returns the file that a sample of the tape is from, and the position of the file's first
 // sample.
 func (t *tape) locate(sample int64) (path string, start int64) {
@@ -165,18 +145,15 @@ func (t *tape) locate(sample int64) (path string, start int64) {
 // least that large. It does not depend on the number of workers, so the results do not either.
 const tapeBytes = 4 << 20
 
-// Background returns streams of the audio file at a path, or of all recordings in a folder at any
-// depth, in alphabetical order (audio.IsRecording). Short files are joined without gaps into
+// BackgroundStreams returns streams of the audio file at a path, or of all recordings in a folder
+// at any depth, in alphabetical order (audio.IsRecording). Short files are joined without gaps into
 // streams of about 4 MB. Files are read while their stream is processed, so memory does not depend
 // on their length. ignored lists the other files in the folder, each with the reason.
 //
 // The audio is mixed down to one channel and converted to the given sampling rate in Hz. If a file
 // cannot be read, Measure returns an error. With skipBroken, the file is left out from that place
 // on, and Measurement.Skipped reports it.
-func Background(path string, rate float64, skipBroken bool) (streams []Stream, ignored []string, err error) {
-	if err := checkRate(rate); err != nil {
-		return nil, nil, err
-	}
+func BackgroundStreams(path string, rate float64, skipBroken bool) (streams []Stream, ignored []string, err error) {
 	files, ignored, err := audioFiles(path)
 	if err != nil {
 		return nil, nil, err
@@ -195,12 +172,10 @@ func Background(path string, rate float64, skipBroken bool) (streams []Stream, i
 		}
 		part := files[:n:n]
 		streams = append(streams, Stream{
-			Name: part[0], Group: path,
+			Name: part[0], Background: path,
 			Open: func() (Audio, error) { return &tape{files: part, rate: rate, skip: skipBroken}, nil },
 		})
 		files = files[n:]
 	}
 	return streams, ignored, nil
 }
-
-var errNoAudio = errors.New("it has no samples")

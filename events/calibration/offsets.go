@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/s4d-fast/s4d-fast/events"
-	"github.com/s4d-fast/s4d-fast/model"
 )
 
 // Offsets returns a number for each label of the model, to be added to its
@@ -23,7 +22,7 @@ import (
 // The events of one label are taken to be independent of the thresholds of the others, which is
 // nearly so. The measurement must be of the model without offsets. Store the offsets in
 // model.Detection and measure again.
-func (m *Measurement) Offsets(base *model.Model, falseAlarms float64) (offsets []float64, ok bool) {
+func (m *Measurement) Offsets(falseAlarms float64) (offsets []float64, ok bool) {
 	own, hours := m.Points[0].Options.Threshold, m.Points[0].Hours
 	if !(hours > 0) {
 		return nil, false
@@ -37,9 +36,9 @@ func (m *Measurement) Offsets(base *model.Model, falseAlarms float64) (offsets [
 	if best == nil {
 		return nil, false
 	}
-	offsets = make([]float64, len(base.Meta.Labels))
+	offsets = make([]float64, len(m.Labels))
 	for i := len(offsets) - 1; i >= 0; i, best = i-1, best.before {
-		if base.Meta.Labels[i] != events.None {
+		if m.Labels[i] != events.None {
 			offsets[i] = logOdds(own) - logOdds(best.threshold)
 		}
 	}
@@ -85,14 +84,8 @@ func (m *Measurement) allot(points []*Point, own, budget float64) *plan {
 	}
 	budget += 1e-9       // it may be a whole number, up to rounding
 	plans := []*plan{{}} // each misses more words than the one before, and has fewer false alarms
-	for label, name := range m.All {
-		word := slices.Index(m.Labels, name)
-		missed := func(p *Point) int {
-			if word < 0 {
-				return 0
-			}
-			return p.MissedWords[word]
-		}
+	for label := range m.Labels {
+		missed := func(p *Point) int { return p.MissedWords[label] }
 		most := missed(slices.MaxFunc(points, func(a, b *Point) int { return missed(a) - missed(b) }))
 		next := make([]*plan, plans[len(plans)-1].missed+most+1) // by the number of missed words
 		for _, p := range points {

@@ -8,15 +8,13 @@ import (
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
-	"github.com/s4d-fast/s4d-fast/model"
 )
 
 // A label keeps the model's threshold where another one is no better. It has another one if it
 // gives false alarms, or if its words are missed. A huge limit of false alarms needs no memory.
 func TestOffsetsNearThreshold(t *testing.T) {
 	labels := []string{"good", "loud", "soft", "unheard", "noisy", events.None}
-	m := &model.Model{Meta: model.Meta{Labels: labels}}
-	d := &Measurement{All: labels, Labels: labels[:3], Words: []int{9, 9, 9}}
+	d := &Measurement{Labels: labels}
 	for _, v := range []struct {
 		threshold       float64
 		missed, byLabel []int
@@ -27,7 +25,7 @@ func TestOffsetsNearThreshold(t *testing.T) {
 		{0.7, []int{0, 0, 5}, []int{0, 1, 0, 0, 0, 0}},
 		{0.9, []int{0, 0, 8}, []int{0, 0, 0, 0, 0, 0}},
 	} {
-		d.Points = append(d.Points, Point{Options: events.Options{Confirm: 1}.WithThreshold(v.threshold), Hours: 3, MissedWords: v.missed, ByLabel: v.byLabel})
+		d.Points = append(d.Points, Point{Options: events.Options{Confirm: 1}.WithThreshold(v.threshold), Background: Background{Hours: 3}, MissedWords: append(v.missed, 0, 0, 0), ByLabel: v.byLabel})
 	}
 	for limit, thresholds := range map[float64][]float64{
 		0:           {0.5, 0.9, 0.3, 0.5, 0.7, 0.5},
@@ -35,7 +33,7 @@ func TestOffsetsNearThreshold(t *testing.T) {
 		math.Inf(1): {0.5, 0.9, 0.3, 0.5, 0.7, 0.5},
 		1e300:       {0.5, 0.9, 0.3, 0.5, 0.7, 0.5},
 	} {
-		offsets, ok := d.Offsets(m, limit)
+		offsets, ok := d.Offsets(limit)
 		must.Equal(t, ok, true, "offsets for %v false alarms per hour", limit)
 		for i, v := range offsets {
 			if math.Abs(v-(logOdds(0.5)-logOdds(thresholds[i]))) > 1e-12 {
@@ -46,7 +44,7 @@ func TestOffsetsNearThreshold(t *testing.T) {
 	for i := range d.Points {
 		d.Points[i].Hours = 0
 	}
-	if offsets, ok := d.Offsets(m, 1); ok {
+	if offsets, ok := d.Offsets(1); ok {
 		t.Errorf("offsets %v without background", offsets)
 	}
 }
@@ -54,12 +52,11 @@ func TestOffsetsNearThreshold(t *testing.T) {
 // The thresholds are those that all combinations, tried one by one, do not improve on.
 func TestOffsets(t *testing.T) {
 	labels := []string{"a", "b", "c", events.None}
-	m := &model.Model{Meta: model.Meta{Labels: labels}}
 	thresholds := []float64{0.9, 0.5, 0.2}
 	for seed := range uint64(50) {
 		draw := random.Sampler{Stream: random.New(seed, random.Noise, 0, 0)}
 		// Lower thresholds miss fewer words and give more false alarms. No clip says "c".
-		d := &Measurement{All: labels, Labels: labels[:2], Words: []int{20, 20}}
+		d := &Measurement{Labels: labels}
 		missed, alarms := []int{20, 20}, []int{0, 0, 0, 0}
 		for _, v := range thresholds {
 			for i := range missed {
@@ -69,8 +66,8 @@ func TestOffsets(t *testing.T) {
 				alarms[i] += draw.Below(4)
 			}
 			d.Points = append(d.Points, Point{
-				Options: events.Options{Confirm: 1}.WithThreshold(v), Hours: 2,
-				MissedWords: []int{missed[0], missed[1]}, ByLabel: []int{alarms[0], alarms[1], alarms[2], 0},
+				Options: events.Options{Confirm: 1}.WithThreshold(v), Background: Background{Hours: 2},
+				MissedWords: []int{missed[0], missed[1], 0, 0}, ByLabel: []int{alarms[0], alarms[1], alarms[2], 0},
 			})
 		}
 		d.Points[0], d.Points[1] = d.Points[1], d.Points[0] // the model's threshold is the first: 0.5
@@ -84,7 +81,7 @@ func TestOffsets(t *testing.T) {
 				}
 			}
 		}
-		offsets, ok := d.Offsets(m, 3)
+		offsets, ok := d.Offsets(3)
 		if must.Equal(t, ok, least < math.MaxInt, "seed %d: possible", seed); !ok {
 			continue
 		}
@@ -110,19 +107,18 @@ func TestOffsets(t *testing.T) {
 // number of false alarms.
 func TestOffsetsOfManyAlarms(t *testing.T) {
 	labels := []string{"a", "b", "c", "d", "e", "f", "g", events.None}
-	d := &Measurement{All: labels, Labels: labels[:1], Words: []int{9}}
+	d := &Measurement{Labels: labels}
 	for i, threshold := range []float64{0.5, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9} {
 		var alarms []int
 		for label := range labels {
 			alarms = append(alarms, 1000+label*label*i)
 		}
 		alarms[0] -= 10 * i
-		d.Points = append(d.Points, Point{Options: events.Options{Confirm: 1}.WithThreshold(threshold), Hours: 1, ByLabel: alarms, MissedWords: []int{i}})
+		d.Points = append(d.Points, Point{Options: events.Options{Confirm: 1}.WithThreshold(threshold), Background: Background{Hours: 1}, ByLabel: alarms, MissedWords: []int{i, 0, 0, 0, 0, 0, 0, 0}})
 	}
-	m := &model.Model{Meta: model.Meta{Labels: labels}}
 	for limit, threshold := range map[float64]float64{1e9: 0.5, 8000: 0.5, 7999: 0.1, 7920: 0.9} {
 		var offsets []float64
-		n := testing.AllocsPerRun(1, func() { offsets, _ = d.Offsets(m, limit) })
+		n := testing.AllocsPerRun(1, func() { offsets, _ = d.Offsets(limit) })
 		if want := []float64{logOdds(0.5) - logOdds(threshold), 0, 0, 0, 0, 0, 0, 0}; !slices.Equal(offsets, want) || n > 1000 {
 			t.Errorf("limit %v: offsets %v with %v allocations, expected %v with at most 1000", limit, offsets, n, want)
 		}

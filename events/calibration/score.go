@@ -4,18 +4,19 @@ import "github.com/s4d-fast/s4d-fast/events"
 
 // Word is a word in a stream: its first sample, its exclusive end and its label.
 type Word struct {
-	Onset, End int64
-	Label      string
-	File       string // of the clip, if there is one
+	Onset int64  `json:"-"`
+	End   int64  `json:"-"`
+	Label string `json:"label"`
+	File  string `json:"file"` // of the clip, if there is one
 }
 
 // Score has the numbers of words and events in streams. Compare defines which words are found.
 type Score struct {
-	Words    int `json:"words"`
-	Events   int `json:"events"`
-	Correct  int `json:"correct"`  // words that are found
-	Mistaken int `json:"mistaken"` // events near a word of another label
-	False    int `json:"false"`    // events near no word
+	Words    int
+	Events   int
+	Correct  int // words that are found
+	Mistaken int // events near a word of another label
+	False    int // events near no word
 }
 
 // Precision returns the number of words that are found, divided by the number of events.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/activity"
 	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/internal/random"
@@ -17,9 +18,8 @@ type Clip struct{ Path, Label string }
 
 // WordOptions are the options of WordStreams. Start from DefaultWords.
 type WordOptions struct {
-	SampleRate     float64  // of the model in Hz, a whole number
+	SampleRate     float64  // of the model in Hz
 	MinGap, MaxGap float64  // seconds between clips, uniformly distributed
-	Equal          bool     // all words have the level −26 dB re full scale; otherwise levels are as recorded
 	SNR            float64  // dB: mean power of all words over that of the noise; +Inf: no noise
 	Noise          []Stream // background to use as noise, which must not all be silent; none: white noise
 	Seed           uint64   // of the order, the gaps and white noise
@@ -39,20 +39,14 @@ const LongestGap = 3600
 const (
 	clipsPerStream = 50
 	maxClip        = 60 // seconds
-	equalLevel     = -26
 )
 
 func (o *WordOptions) validate() error {
-	if err := checkRate(o.SampleRate); err != nil {
-		return err
-	}
 	switch {
 	case !(o.MinGap >= 0 && o.MinGap <= o.MaxGap && o.MaxGap <= LongestGap):
 		return fmt.Errorf("calibration: gaps of %v to %v s, expected 0 … %d in this order", o.MinGap, o.MaxGap, LongestGap)
 	case math.IsNaN(o.SNR) || o.SNR < -100:
 		return fmt.Errorf("calibration: SNR %v dB, expected at least -100", o.SNR)
-	case o.Workers < 0:
-		return fmt.Errorf("calibration: %d workers, expected at least 0", o.Workers)
 	}
 	return nil
 }
@@ -62,12 +56,11 @@ type placed struct {
 	path string
 	gap  int // samples of silence before it
 	len  int // samples
-	gain float32
 }
 
 // WordStreams returns streams of the clips in random order, 50 to a stream. It first reads every
 // clip to find the word, which is the part with the most energy. The onset of that part is the
-// onset of the word, and its level is the one that Equal and SNR refer to. The streams read the
+// onset of the word, and its level is the one that SNR refers to. The streams read the
 // clips again, one at a time.
 //
 // The streams are a function of the clips and the options. skipped has the errors of the files that
@@ -91,12 +84,9 @@ func WordStreams(ctx context.Context, clips []Clip, opt WordOptions) (streams []
 		s, at := Stream{Name: fmt.Sprintf("words %d", number+1)}, 0
 		var list []placed
 		for i, k := range part {
-			c, gain := &found[k], 1.0
-			if opt.Equal {
-				gain = math.Pow(10, equalLevel/20.) / max(c.word.Level, 1e-9)
-			}
-			power += math.Pow(gain*c.word.Level, 2) / float64(len(found))
-			p := placed{path: c.Path, gap: gap(number*(clipsPerStream+1) + i), len: c.len, gain: float32(gain)}
+			c := &found[k]
+			power += math.Pow(c.word.Level, 2) / float64(len(found))
+			p := placed{path: c.Path, gap: gap(number*(clipsPerStream+1) + i), len: c.len}
 			at += p.gap
 			s.Words = append(s.Words, Word{Onset: int64(at + c.word.Onset), End: int64(at + c.word.End), Label: c.Label, File: c.Path})
 			at += c.len
@@ -158,33 +148,14 @@ func survey(ctx context.Context, clips []Clip, opt *WordOptions) (good []surveye
 
 // readClip reads all samples of a file at a rate in Hz.
 func readClip(path string, rate float64) ([]float32, error) {
-	f, err := open(path, rate)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	x, err := readAll(f, maxClip*int(rate))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return x, nil
-}
-
-// readAll reads to the end. No samples, and more than limit samples, are an error.
-func readAll(in interface{ Read([]float32) (int, error) }, limit int) (x []float32, err error) {
-	for err == nil {
-		x = slices.Grow(x, blockLen)
-		var n int
-		n, err = in.Read(x[len(x):cap(x)])
-		if x = x[:len(x)+n]; len(x) > limit {
-			return nil, fmt.Errorf("longer than %d s, expected a clip of one word", maxClip)
-		}
-	}
+	x, err := audio.ReadMono(path, int(rate))
 	switch {
-	case err != io.EOF:
+	case err != nil:
 		return nil, err
 	case len(x) == 0:
-		return nil, errNoAudio
+		return nil, fmt.Errorf("%s: it has no samples", path)
+	case len(x) > maxClip*int(rate):
+		return nil, fmt.Errorf("%s: longer than %d s, expected a clip of one word", path, maxClip)
 	}
 	return x, nil
 }
@@ -237,9 +208,6 @@ func (w *words) load() error {
 	}
 	if len(x) != p.len {
 		return fmt.Errorf("%s: %d samples, but %d before: the file has changed", p.path, len(x), p.len)
-	}
-	for i := range x {
-		x[i] *= p.gain
 	}
 	w.silence, w.clip = p.gap, x
 	return nil

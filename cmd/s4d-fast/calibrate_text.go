@@ -20,22 +20,25 @@ var tableRates = []float64{0, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500,
 func (d *detection) text(w io.Writer, title string, p *calibration.Point) error {
 	var b strings.Builder
 	if p.Words > 0 {
-		noise := "clean"
+		labels, noise := 0, "clean"
+		for _, n := range d.Words {
+			labels += min(n, 1)
+		}
 		if !math.IsInf(d.words.SNR, 1) {
 			noise = fmt.Sprintf("%g dB over noise", d.words.SNR)
 		}
 		fmt.Fprintf(&b, "words       %d of %d labels in %.1f minutes: gaps %g to %g s, %s\n",
-			p.Words, len(d.Labels), d.Seconds/60, d.words.MinGap, d.words.MaxGap, noise)
+			p.Words, labels, d.Seconds/60, d.words.MinGap, d.words.MaxGap, noise)
 		if len(d.unknown) > 0 {
 			fmt.Fprintf(&b, "            without the clips of labels that the model does not have: %s\n", names(d.unknown))
 		}
 	}
-	for i, g := range d.Groups {
+	for i, q := range p.Backgrounds {
 		title := "background"
 		if i > 0 {
 			title = ""
 		}
-		fmt.Fprintf(&b, "%-11s %s: %.2f hours\n", title, printable(g.Name, ""), g.Seconds/3600)
+		fmt.Fprintf(&b, "%-11s %s: %.2f hours\n", title, printable(q.Name, ""), q.Hours)
 	}
 	if p.Words > 0 && p.Hours > 0 {
 		b.WriteByte('\n')
@@ -43,33 +46,31 @@ func (d *detection) text(w io.Writer, title string, p *calibration.Point) error 
 	}
 	fmt.Fprintf(&b, "\n%s: threshold %g, confirm %d, refractory %g s, smoothing %g s\n", title, p.Options.Threshold, p.Options.Confirm, p.Options.Refractory, p.Options.Smoothing)
 	if len(p.Offsets) > 0 {
-		fmt.Fprintf(&b, "  by label    threshold %s\n", thresholdsText(d.All, p.Offsets, p.Options.Threshold))
+		fmt.Fprintf(&b, "  by label    threshold %s\n", thresholdsText(d.Labels, p.Offsets, p.Options.Threshold))
 	}
 	if p.Words > 0 {
 		rate, low, high := p.MissRate()
 		fmt.Fprintf(&b, "missed        %d of %d words, %s (95 %% interval %s to %s)\n", p.Missed(), p.Words, percent(rate), percent(low), percent(high))
 		var each []string
 		for i, l := range d.Labels {
-			each = append(each, fmt.Sprintf("%s %d/%d", l, p.MissedWords[i], d.Words[i]))
+			if d.Words[i] > 0 {
+				each = append(each, fmt.Sprintf("%s %d/%d", l, p.MissedWords[i], d.Words[i]))
+			}
 		}
 		fmt.Fprintf(&b, "  by label    %s\n", names(each))
 		fmt.Fprintf(&b, "events        %d in the streams of words: %d near a word of another label, %d near no word\n", p.Events, p.Mistaken, p.False)
 		fmt.Fprintf(&b, "              precision %.3f, recall %.3f, F1 %.3f\n", p.Precision(), p.Recall(), p.F1())
 	}
-	if c := d.clipsResult(); c != nil {
-		fmt.Fprintf(&b, "single clips  %s of %d correct; %s at the best threshold, %.2g; the correct class of %d is none\n",
-			percent(c.Accuracy), c.Count, percent(c.BestAccuracy), c.BestThreshold, c.Others)
-	}
 	if p.Hours > 0 {
 		rate, low, high := p.FalseAlarmRate()
 		fmt.Fprintf(&b, "false alarms  %d in %.2f hours, %s per hour (95 %% interval %s to %s)\n", p.FalseAlarms, p.Hours, perHour(rate), perHour(low), perHour(high))
-		if len(d.Groups) > 1 {
-			for i, g := range d.Groups {
-				fmt.Fprintf(&b, "              %d in %.2f hours of %s\n", p.ByGroup[i], g.Seconds/3600, printable(g.Name, ""))
+		if len(p.Backgrounds) > 1 {
+			for _, q := range p.Backgrounds {
+				fmt.Fprintf(&b, "              %d in %.2f hours of %s\n", q.FalseAlarms, q.Hours, printable(q.Name, ""))
 			}
 		}
 		var each []string
-		for i, l := range d.All {
+		for i, l := range d.Labels {
 			if p.ByLabel[i] > 0 {
 				each = append(each, fmt.Sprintf("%s %d", l, p.ByLabel[i]))
 			}

@@ -1,9 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"math"
-	"path/filepath"
+	"slices"
 
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/events/calibration"
@@ -16,30 +15,14 @@ type detectionResult struct {
 	Hours      float64            `json:"background_hours"`
 	Skipped    []string           `json:"skipped,omitempty"`
 	Ignored    []string           `json:"ignored,omitempty"`
-	Clips      *clipsResult       `json:"clips,omitempty"`
 	Model      pointResult        `json:"model"` // at its own options; with --write at the default options
 	Curve      []pointResult      `json:"curve"`
 	Chosen     *pointResult       `json:"chosen,omitempty"`
 	Out        string             `json:"out,omitempty"`
 
 	// With --list: those of the chosen point or of the model's own options.
-	Alarms []alarmResult  `json:"false_alarm_list,omitempty"`
-	Missed []missedResult `json:"missed_list,omitempty"`
-}
-
-// alarmResult is a false alarm: from its start to its exclusive end in seconds of a file.
-type alarmResult struct {
-	File       string  `json:"file"`
-	Start      float64 `json:"start"`
-	End        float64 `json:"end"`
-	Label      string  `json:"label"`
-	Confidence float64 `json:"confidence"`
-}
-
-// missedResult is the clip of a missed word.
-type missedResult struct {
-	File  string `json:"file"`
-	Label string `json:"label"`
+	Alarms []calibration.Alarm `json:"false_alarm_list,omitempty"`
+	Missed []calibration.Word  `json:"missed_list,omitempty"`
 }
 
 type wordsResult struct {
@@ -49,16 +32,6 @@ type wordsResult struct {
 	Seconds float64        `json:"seconds"`
 	Gap     [2]float64     `json:"gap"`
 	SNR     *float64       `json:"snr_db,omitempty"` // nil: clean
-}
-
-// clipsResult is the accuracy on clips on their own, at the model's threshold and at the best one.
-type clipsResult struct {
-	Count         int     `json:"count"`
-	Others        int     `json:"others"` // without a label of the model
-	Threshold     float64 `json:"threshold"`
-	Accuracy      float64 `json:"accuracy"`
-	BestThreshold float64 `json:"best_threshold"`
-	BestAccuracy  float64 `json:"best_accuracy"`
 }
 
 type backgroundResult struct {
@@ -107,14 +80,8 @@ type PointBackground struct {
 func (d *detection) point(p *calibration.Point) pointResult {
 	o := p.Options
 	r := pointResult{Threshold: o.Threshold, OffThreshold: o.OffThreshold, Confirm: o.Confirm, Refractory: o.Refractory, Smoothing: o.Smoothing}
-	for i, offset := range p.Offsets {
-		if d.All[i] == events.None {
-			continue
-		}
-		if r.Thresholds == nil {
-			r.Thresholds = map[string]float64{}
-		}
-		r.Thresholds[d.All[i]] = thresholdOf(o.Threshold, offset)
+	if len(p.Offsets) > 0 {
+		r.Thresholds = map[string]float64{}
 	}
 	if p.Words > 0 {
 		rate, low, high := p.MissRate()
@@ -122,80 +89,53 @@ func (d *detection) point(p *calibration.Point) pointResult {
 			Missed: p.Missed(), MissRate: rate, MissInterval: [2]float64{low, high}, Mistaken: p.Mistaken, Unrelated: p.False,
 			Precision: p.Precision(), Recall: p.Recall(), F1: p.F1(), ByLabel: map[string]int{},
 		}
-		for i, l := range d.Labels {
-			r.ByLabel[l] = p.MissedWords[i]
-		}
 	}
 	if p.Hours > 0 {
 		rate, low, high := p.FalseAlarmRate()
-		r.PointBackground = &PointBackground{FalseAlarms: p.FalseAlarms, PerHour: rate, Interval: [2]float64{low, high}, ByGroup: p.ByGroup, AlarmsByLabel: map[string]int{}}
-		for i, l := range d.All {
-			if l != events.None {
-				r.AlarmsByLabel[l] = p.ByLabel[i]
-			}
+		r.PointBackground = &PointBackground{FalseAlarms: p.FalseAlarms, PerHour: rate, Interval: [2]float64{low, high}, AlarmsByLabel: map[string]int{}}
+		for _, b := range p.Backgrounds {
+			r.ByGroup = append(r.ByGroup, b.FalseAlarms)
+		}
+	}
+	for i, label := range d.Labels {
+		if label == events.None {
+			continue
+		}
+		if len(p.Offsets) > 0 {
+			r.Thresholds[label] = thresholdOf(o.Threshold, p.Offsets[i])
+		}
+		if d.Words[i] > 0 {
+			r.ByLabel[label] = p.MissedWords[i]
+		}
+		if p.Hours > 0 {
+			r.AlarmsByLabel[label] = p.ByLabel[i]
 		}
 	}
 	return r
 }
 
-// result returns the measurement as JSON.
-func (d *detection) result() detectionResult {
-	r := detectionResult{Background: []backgroundResult{}, Hours: d.Points[0].Hours, Model: d.point(&d.Points[0])}
-	if d.Points[0].Words > 0 {
-		r.Words = &wordsResult{
-			Count: d.Points[0].Words, Labels: map[string]int{}, Unknown: d.unknown, Seconds: d.Seconds,
-			Gap: [2]float64{d.words.MinGap, d.words.MaxGap},
-		}
+// result returns the measurement as JSON, with the lists of a point.
+func (d *detection) result(p *calibration.Point) detectionResult {
+	r := detectionResult{Background: []backgroundResult{}, Hours: p.Hours, Ignored: d.ignored, Model: d.point(&d.own), Alarms: p.Alarms, Missed: p.Lost}
+	if p.Words > 0 {
+		r.Words = &wordsResult{Count: p.Words, Labels: map[string]int{}, Unknown: d.unknown, Seconds: d.Seconds, Gap: [2]float64{d.words.MinGap, d.words.MaxGap}}
 		if !math.IsInf(d.words.SNR, 1) {
 			r.Words.SNR = &d.words.SNR
 		}
-		for i, l := range d.Labels {
-			r.Words.Labels[l] = d.Words[i]
+		for i, n := range d.Words {
+			if n > 0 {
+				r.Words.Labels[d.Labels[i]] = n
+			}
 		}
 	}
-	for _, g := range d.Groups {
-		r.Background = append(r.Background, backgroundResult{filepath.ToSlash(g.Name), g.Seconds / 3600})
+	for _, b := range p.Backgrounds {
+		r.Background = append(r.Background, backgroundResult{b.Name, b.Hours})
 	}
-	for _, err := range d.Skipped {
+	for _, err := range slices.Concat(d.skipped, d.Skipped) {
 		r.Skipped = append(r.Skipped, err.Error())
 	}
-	r.Ignored = d.ignored
-	r.Clips = d.clipsResult()
 	for _, p := range d.Curve() {
 		r.Curve = append(r.Curve, d.point(&p))
 	}
 	return r
 }
-
-// list adds the false alarms and the missed words of a point.
-func (r *detectionResult) list(p *calibration.Point) {
-	for _, a := range p.Alarms {
-		r.Alarms = append(r.Alarms, alarmResult{filepath.ToSlash(a.File), a.Start, a.End, a.Label, a.Confidence})
-	}
-	for _, w := range p.Lost {
-		r.Missed = append(r.Missed, missedResult{filepath.ToSlash(w.File), w.Label})
-	}
-}
-
-// clipsResult returns the accuracy on clips on their own, nil if it was not measured.
-func (d *detection) clipsResult() *clipsResult {
-	n := len(d.classified)
-	if n == 0 {
-		return nil
-	}
-	threshold := d.Points[0].Options.Threshold
-	best, correct := calibration.BestThreshold(d.classified)
-	r := &clipsResult{
-		Count: n, Threshold: threshold, Accuracy: float64(calibration.Accuracy(d.classified, threshold)) / float64(n),
-		BestThreshold: best, BestAccuracy: float64(correct) / float64(n),
-	}
-	for _, c := range d.classified {
-		if c.Label == events.None {
-			r.Others++
-		}
-	}
-	return r
-}
-
-// write prints the result as JSON.
-func (r detectionResult) write(std *streams) error { return json.NewEncoder(std.out).Encode(r) }
