@@ -1,11 +1,10 @@
 package main
 
 import (
-	"archive/tar"
+	"bytes"
 	"context"
-	"errors"
+	"encoding/binary"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -20,108 +19,75 @@ import (
 // archive is the name of the archive with CIFAR-10's training images, train/CLASS/NAME.jpg.
 const archive = "cifar10-jpeg-train.tar.xz"
 
-// picture is the file of an image.
-type picture struct {
-	class, name string
-	data        []byte
-}
+// The images have 32×32 pixels.
+const (
+	channels = 3
+	length   = 32 * 32
+)
 
 // images are decoded pictures, [image][channel][position] in [0, 1], with their labels.
 type images struct {
-	data   *dataset.Dataset
 	x      []float32
 	labels []int
 	file   string // x in little-endian float32
 }
 
-// length is the number of positions, channels the number of colours.
-func (i *images) length() int   { return i.data.MaxLen }
-func (i *images) channels() int { return i.data.Channels }
-
-// fromArchive returns n of an archive's pictures.
-func fromArchive(ctx context.Context, name string, n int) ([]picture, error) {
-	if _, err := os.Stat(name); err != nil {
-		return nil, err
-	}
-	xz := exec.CommandContext(ctx, "xz", "-dc", name)
-	out, err := xz.StdoutPipe()
+// extract extracts n of an archive's pictures to test/CLASS in a folder.
+func extract(ctx context.Context, archive, dir string, n int) error {
+	list, err := tar(ctx, nil, "-tf", archive)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := xz.Start(); err != nil {
-		return nil, err
+	chosen, err := choose(strings.Fields(list), n)
+	if err != nil {
+		return err
 	}
-	all, err := readTar(out)
-	if err = errors.Join(err, xz.Wait()); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if _, err := tar(ctx, chosen, "-xf", archive, "-C", dir, "--files-from=-"); err != nil {
+		return err
 	}
-	return choose(all, n)
+	return os.Rename(filepath.Join(dir, "train"), filepath.Join(dir, "test"))
 }
 
-// readTar returns the pictures of an archive.
-func readTar(r io.Reader) ([]picture, error) {
-	var all []picture
-	for in := tar.NewReader(r); ; {
-		h, err := in.Next()
-		if err == io.EOF {
-			return all, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if h.Typeflag != tar.TypeReg || !strings.HasSuffix(h.Name, ".jpg") {
-			continue
-		}
-		data, err := io.ReadAll(in)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, picture{path.Base(path.Dir(h.Name)), path.Base(h.Name), data})
+// tar runs tar with lines of input, and returns what it prints.
+func tar(ctx context.Context, input []string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "tar", args...)
+	cmd.Stdin, cmd.Stderr = strings.NewReader(strings.Join(input, "\n")), os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("tar %s: %w", strings.Join(args, " "), err)
 	}
+	return string(out), err
 }
 
 // choose returns n pictures, the same number per class, or one more of the first classes if n is
 // not a multiple. Within a class they are evenly spaced in the order of names.
-func choose(all []picture, n int) ([]picture, error) {
-	byClass := map[string][]picture{}
+func choose(names []string, n int) (chosen []string, err error) {
+	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, ".jpg") })
+	slices.Sort(names)
+	byClass := map[string][]string{}
 	var classes []string
-	for _, p := range all {
-		if byClass[p.class] == nil {
-			classes = append(classes, p.class)
+	for _, name := range names {
+		class := path.Dir(name)
+		if byClass[class] == nil {
+			classes = append(classes, class)
 		}
-		byClass[p.class] = append(byClass[p.class], p)
+		byClass[class] = append(byClass[class], name)
 	}
-	slices.Sort(classes)
-	var chosen []picture
 	for i, class := range classes {
-		list := byClass[class]
-		slices.SortFunc(list, func(a, b picture) int { return strings.Compare(a.name, b.name) })
-		want := (n + len(classes) - 1 - i) / len(classes)
+		list, want := byClass[class], (n+len(classes)-1-i)/len(classes)
 		if want > len(list) {
-			return nil, fmt.Errorf("%d pictures of %s, expected %d", len(list), class, want)
+			return nil, fmt.Errorf("%d pictures in %s, expected %d", len(list), class, want)
 		}
 		for k := range want {
 			chosen = append(chosen, list[k*len(list)/want])
 		}
 	}
-	if len(chosen) != n {
-		return nil, fmt.Errorf("no pictures in folders of classes")
-	}
 	return chosen, nil
 }
 
-// decode writes pictures to dir, reads them as `s4d-fast eval` does, and writes their pixels to a
-// file there.
-func decode(ctx context.Context, dir string, pictures []picture) (*images, error) {
-	for _, p := range pictures {
-		folder := filepath.Join(dir, "test", p.class)
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(filepath.Join(folder, p.name), p.data, 0o600); err != nil {
-			return nil, err
-		}
-	}
+// decode reads the pictures in a folder as `s4d-fast eval` does, and writes their pixels to a file
+// there.
+func decode(ctx context.Context, dir string) (*images, error) {
 	tk, err := task.Lookup("scifar")
 	if err != nil {
 		return nil, err
@@ -130,7 +96,7 @@ func decode(ctx context.Context, dir string, pictures []picture) (*images, error
 	if err != nil {
 		return nil, err
 	}
-	i := &images{data: data, file: filepath.Join(dir, "pixels")}
+	i := &images{file: filepath.Join(dir, "pixels")}
 	var e dataset.Example
 	for k := range data.Test.Len() {
 		if err := data.Test.Example(&e, k, 0); err != nil {
@@ -139,4 +105,22 @@ func decode(ctx context.Context, dir string, pictures []picture) (*images, error
 		i.x, i.labels = append(i.x, e.X...), append(i.labels, e.Label)
 	}
 	return i, writeFloats(i.file, i.x)
+}
+
+// writeFloats writes little-endian float32s.
+func writeFloats(file string, x []float32) error {
+	var b bytes.Buffer
+	_ = binary.Write(&b, binary.LittleEndian, x) // to memory: cannot fail
+	return os.WriteFile(file, b.Bytes(), 0o600)
+}
+
+// readFloats reads little-endian float32s.
+func readFloats(file string) ([]float32, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	x := make([]float32, len(b)/4)
+	_, err = binary.Decode(b, binary.LittleEndian, x)
+	return x, err
 }

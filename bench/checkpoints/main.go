@@ -9,7 +9,7 @@
 // and a table of images per second, with recomputed and with cached kernels. Every round measures
 // all columns once, and each figure is the median of the rounds. The command fails if the
 // predictions of an image differ although its two largest logits are more than 1e-3 apart. It
-// requires xz, and Python with PyTorch:
+// requires tar, xz, and Python with PyTorch:
 //
 //	apt-get install xz-utils python3-torch
 package main
@@ -101,59 +101,57 @@ func (o *options) run(ctx context.Context, w io.Writer, checkpoints []string) er
 		return err
 	}
 	defer os.RemoveAll(dir)
-	chosen, err := fromArchive(ctx, filepath.Join(o.data, archive), o.images)
-	if err != nil {
+	if err := extract(ctx, filepath.Join(o.data, archive), dir, o.images); err != nil {
 		return err
 	}
-	images, err := decode(ctx, dir, chosen)
+	images, err := decode(ctx, dir)
 	if err != nil {
 		return err
 	}
 	for i, path := range checkpoints {
-		r, err := o.checkpoint(ctx, path, dir, images)
-		if err != nil {
+		if err := o.checkpoint(ctx, w, path, dir, images, i == 0); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
-		}
-		if i == 0 {
-			fmt.Fprintf(w, "%d images, %d threads, level %s, PyTorch %s\n", len(images.labels), o.threads, level.Current(), r.torch)
-		}
-		fmt.Fprintf(w, "\n%s\n\n%s", filepath.Base(path), r)
-		if r.differ > 0 {
-			return fmt.Errorf("%s: %d predictions differ", path, r.differ)
 		}
 	}
 	return nil
 }
 
-// checkpoint compares and measures one network.
-func (o *options) checkpoint(ctx context.Context, path, dir string, images *images) (*result, error) {
+// checkpoint compares and measures one network. The first one prints a title.
+func (o *options) checkpoint(ctx context.Context, w io.Writer, path, dir string, images *images, title bool) error {
 	m, err := model.ImportPyTorch(path, model.ImportOptions{})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	m.Meta.InputMean, m.Meta.InputStd = mean, std
-	ours, err := evaluate(ctx, m, images, o.threads)
+	e := newEngine(m, images, o.threads)
+	defer e.close()
+	ours, err := e.logits()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	t, err := startTorch(ctx, path, images, o.threads)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer t.stop()
+	defer t.Stop()
 	theirs, err := t.logits(dir, m.Config.DOutput)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r := &result{torch: t.version, agreement: compare(ours, theirs, images.labels)}
+	if title {
+		fmt.Fprintf(w, "%d images, %d threads, level %s, PyTorch %s\n", len(images.labels), o.threads, level.Current(), t.version)
+	}
+	a := compare(ours, theirs, images.labels)
+	fmt.Fprintf(w, "\n%s\n\n%s", filepath.Base(path), a)
+	if a.differ > 0 {
+		return fmt.Errorf("%d predictions differ", a.differ)
+	}
 	if o.rounds == 0 {
-		return r, nil
+		return nil
 	}
-	e := &engine{m: m, x: normalised(m, images), length: images.length(), threads: o.threads}
-	defer e.close()
-	r.rates, err = measureAll(o, []column{
-		{ourName, e.rate(false)}, {ourName + ", cached", e.rate(true)},
-		{torchName, t.rate("recomputed")}, {torchName + ", cached", t.rate("cached")},
-	})
-	return r, err
+	rates, err := o.measureAll([4]rate{e.rate(false), e.rate(true), t.rate("recomputed"), t.rate("cached")})
+	if err == nil {
+		fmt.Fprint(w, o.table(rates))
+	}
+	return err
 }

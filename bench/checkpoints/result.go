@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 )
 
 // minMargin is the difference of PyTorch's two largest logits above which predictions must agree.
@@ -62,37 +61,24 @@ func top(logits []float32) (class int, margin float64) {
 	return class, first - second
 }
 
-// measure returns images per second at a batch size, over at least d.
-type measure func(batch int, d time.Duration) (float64, error)
-
-// column is one column of the table.
-type column struct {
-	name    string
-	measure measure
+func (a agreement) String() string {
+	share := func(n int) float64 { return 100 * float64(n) / float64(a.images) }
+	return fmt.Sprintf("largest difference of two logits: %.2g\n", a.difference) +
+		fmt.Sprintf("predictions that differ: %d of %d with a margin above %g\n", a.differ, a.decisive, minMargin) +
+		fmt.Sprintf("correct: %.1f %% (PyTorch %.1f %%)\n", share(a.correct), share(a.theirsCorrect))
 }
 
-// rates are the medians of images per second.
-type rates struct {
-	batches []int
-	names   []string
-	median  [][]float64 // [batch][column]
-}
+// rates are images per second: s4d-fast with recomputed and with cached kernels, then PyTorch.
+type rates [4]float64
 
-// measureAll measures every column once per round, so that a disturbance of the machine affects all
-// of them.
-func measureAll(o *options, all []column) (*rates, error) {
-	r := &rates{batches: o.batches}
-	for _, c := range all {
-		r.names = append(r.names, c.name)
-	}
-	runs := make([][][]float64, len(o.batches)) // [batch][column][round]
+// measureAll returns the medians per batch size. It measures everything once per round, so that a
+// disturbance of the machine affects all.
+func (o *options) measureAll(all [4]rate) ([]rates, error) {
+	runs := make([][4][]float64, len(o.batches))
 	for range o.rounds {
 		for b, batch := range o.batches {
-			if runs[b] == nil {
-				runs[b] = make([][]float64, len(all))
-			}
-			for i, c := range all {
-				v, err := c.measure(batch, o.time)
+			for i, measure := range all {
+				v, err := measure(batch, o.time)
 				if err != nil {
 					return nil, err
 				}
@@ -100,69 +86,29 @@ func measureAll(o *options, all []column) (*rates, error) {
 			}
 		}
 	}
-	for _, row := range runs {
-		var medians []float64
-		for _, v := range row {
-			medians = append(medians, median(v))
+	medians := make([]rates, len(runs))
+	for b := range runs {
+		for i, x := range runs[b] {
+			slices.Sort(x)
+			medians[b][i] = (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 		}
-		r.median = append(r.median, medians)
 	}
-	return r, nil
+	return medians, nil
 }
 
-func median(x []float64) float64 {
-	x = slices.Sorted(slices.Values(x))
-	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
-}
-
-// best returns each column's highest rate.
-func (r *rates) best() []float64 {
-	best := slices.Clone(r.median[0])
-	for _, row := range r.median[1:] {
-		for i, v := range row {
+// table formats rates per batch size, and the best of each column.
+func (o *options) table(all []rates) string {
+	s := "\n| batch | s4d-fast | s4d-fast, cached | PyTorch | PyTorch, cached | ratio | ratio, cached |\n| --- |" + strings.Repeat(" ---: |", 6) + "\n"
+	var best rates
+	row := func(name any, r rates) {
+		s += fmt.Sprintf("| %v | %.3g | %.3g | %.3g | %.3g | %.1f× | %.1f× |\n", name, r[0], r[1], r[2], r[3], r[0]/r[2], r[1]/r[3])
+	}
+	for b, r := range all {
+		row(o.batches[b], r)
+		for i, v := range r {
 			best[i] = max(best[i], v)
 		}
 	}
-	return best
-}
-
-// result is the printed result of a checkpoint.
-type result struct {
-	torch string
-	agreement
-	*rates // nil: not measured
-}
-
-// Names of the columns, each with recomputed and with cached kernels.
-const (
-	ourName   = "s4d-fast"
-	torchName = "PyTorch"
-)
-
-func (r *result) String() string {
-	var s strings.Builder
-	share := func(n int) float64 { return 100 * float64(n) / float64(r.images) }
-	fmt.Fprintf(&s, "largest difference of two logits: %.2g\n", r.difference)
-	fmt.Fprintf(&s, "predictions that differ: %d of %d with a margin above %g\n", r.differ, r.decisive, minMargin)
-	fmt.Fprintf(&s, "correct: %.1f %% (PyTorch %.1f %%)\n", share(r.correct), share(r.theirsCorrect))
-	if r.rates == nil {
-		return s.String()
-	}
-	fmt.Fprintf(&s, "\n| batch | %s | ratio | ratio, cached |\n| --- |%s\n", strings.Join(r.names, " | "), strings.Repeat(" ---: |", len(r.names)+2))
-	for i, row := range r.median {
-		fmt.Fprintf(&s, "| %d %s\n", r.batches[i], cells(row))
-	}
-	fmt.Fprintf(&s, "| best %s\n", cells(r.best()))
-	return s.String()
-}
-
-// cells formats a row: images per second of s4d-fast and PyTorch, each with recomputed and cached
-// kernels, and the ratio.
-func cells(row []float64) string {
-	var s strings.Builder
-	for _, v := range row {
-		fmt.Fprintf(&s, "| %.3g ", v)
-	}
-	fmt.Fprintf(&s, "| %.1f× | %.1f× |", row[0]/row[2], row[1]/row[3])
-	return s.String()
+	row("best", best)
+	return s
 }

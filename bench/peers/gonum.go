@@ -16,10 +16,8 @@ type gonum struct {
 	call func() // nil: the operation is not supported
 }
 
-func newGonum() *gonum { return &gonum{} }
-
 func (g *gonum) Name() string { return "gonum" }
-func (g *gonum) stop()        {}
+func (g *gonum) Stop()        {}
 
 // Measure implements bench.Peer.
 func (g *gonum) Measure(r bench.Row, d time.Duration) (float64, error) {

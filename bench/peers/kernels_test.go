@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/bench"
 	"github.com/s4d-fast/s4d-fast/internal/golden"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
@@ -31,7 +33,7 @@ func TestTorchKernels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts PyTorch")
 	}
-	python, err := pythonWith(t.Context(), "torch")
+	python, _, err := bench.PyTorch(t.Context())
 	if err != nil {
 		t.Skipf("PyTorch (Debian's python3-torch) is not installed: %v", err)
 	}
@@ -97,12 +99,8 @@ func layerCases(name, class, decay string, g *golden.KernelLayer) (list []kernel
 
 // with returns a copy of the parameters with another value of one of them.
 func with(p map[string][]float64, name string, value []float64) map[string][]float64 {
-	list := map[string][]float64{name: value}
-	for other, v := range p {
-		if other != name {
-			list[other] = v
-		}
-	}
+	list := maps.Clone(p)
+	list[name] = value
 	return list
 }
 

@@ -55,38 +55,37 @@ func (o options) run() error {
 	}
 	defer func() {
 		for _, p := range peers {
-			p.stop()
+			p.Stop()
 		}
 	}()
 	if o.Op == nil {
 		o.Op = []string{"cexp", "fft", "conv", "vandermonde", "cauchy", "gemm", "step", "train"}
 	}
-	bo := bench.Options{Ops: o.Op, Levels: o.Level, Workers: o.Threads, Time: o.Time}
-	for _, p := range peers {
-		bo.Peers = append(bo.Peers, p)
-	}
+	bo := bench.Options{Ops: o.Op, Levels: o.Level, Workers: o.Threads, Time: o.Time, Peers: peers}
 	if o.JSON {
 		out := json.NewEncoder(os.Stdout)
 		return bench.Run(ctx, bo, func(r bench.Row) error { return out.Encode(r) })
 	}
-	t := newTable(os.Stdout)
+	t := &table{w: os.Stdout}
 	if err := bench.Run(ctx, bo, t.add); err != nil {
 		return err
 	}
-	return t.finish()
+	return t.flush()
 }
 
 // start starts the named peers, or all. It reports on standard error which ones it cannot start.
-func start(ctx context.Context, wanted []string) ([]peer, error) {
-	if err := known(wanted); err != nil {
-		return nil, err
+func start(ctx context.Context, wanted []string) ([]bench.Peer, error) {
+	for _, name := range wanted {
+		if !slices.Contains(names(), name) {
+			return nil, fmt.Errorf("peer %q: expected one of %s", name, strings.Join(names(), ", "))
+		}
 	}
 	dir, err := os.MkdirTemp("", "peers")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	var all []peer
+	var all []bench.Peer
 	for _, p := range registry(ctx, dir) {
 		if wanted != nil && !slices.Contains(wanted, p.name) {
 			continue

@@ -2,31 +2,22 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 
 	"golang.org/x/sys/cpu"
 
 	"github.com/s4d-fast/s4d-fast/internal/bench"
 )
 
-// peer is a bench.Peer that holds resources until it is stopped.
-type peer interface {
-	bench.Peer
-	stop()
-}
-
 // entry is a peer that can be started.
 type entry struct {
 	name  string
-	start func() (peer, error)
+	start func() (bench.Peer, error)
 }
 
 // registry returns the peers. They are built in the folder dir and stop when ctx ends.
 func registry(ctx context.Context, dir string) []entry {
 	c := func(name, source string, env []string, flags ...string) entry {
-		return entry{name, func() (peer, error) { return compiled(ctx, dir, name, source, flags, env) }}
+		return entry{name, func() (bench.Peer, error) { return compiled(ctx, dir, name, source, flags, env) }}
 	}
 	all := []entry{
 		c("fftw", "fftw", nil, "-lfftw3f", "-lm"),
@@ -38,8 +29,8 @@ func registry(ctx context.Context, dir string) []entry {
 		all = append(all, c("sleef-avx512", "sleef", nil, "-DWIDTH=16", "-lsleef"))
 	}
 	return append(all,
-		entry{"torch", func() (peer, error) { return interpreted(ctx, "torch") }},
-		entry{"gonum", func() (peer, error) { return newGonum(), nil }},
+		entry{"torch", func() (bench.Peer, error) { return interpreted(ctx) }},
+		entry{"gonum", func() (bench.Peer, error) { return &gonum{}, nil }},
 	)
 }
 
@@ -49,14 +40,4 @@ func names() []string {
 		all = append(all, e.name)
 	}
 	return all
-}
-
-// known returns an error for the first name that is not a peer's.
-func known(wanted []string) error {
-	for _, name := range wanted {
-		if !slices.Contains(names(), name) {
-			return fmt.Errorf("peer %q: expected one of %s", name, strings.Join(names(), ", "))
-		}
-	}
-	return nil
 }

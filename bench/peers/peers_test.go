@@ -43,7 +43,7 @@ func TestProcess(t *testing.T) {
 		t.Skip("an emulated program cannot start itself")
 	}
 	must.Do(t, err)
-	defer p.stop()
+	defer p.Stop()
 	for _, test := range []struct {
 		row  bench.Row
 		want float64
@@ -89,7 +89,7 @@ func TestPeers(t *testing.T) {
 			if err != nil {
 				t.Skip(err)
 			}
-			defer p.stop()
+			defer p.Stop()
 			for _, row := range rows {
 				row.Workers = 1
 				ns := must.Get(p.Measure(row, time.Millisecond))(t)
@@ -115,7 +115,7 @@ func TestStart(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	var out strings.Builder
-	tab := newTable(&out)
+	tab := &table{w: &out}
 	for _, r := range []bench.Row{
 		{Op: "fft", Sizes: bench.Sizes{N: 512}, Workers: 1, Level: "avx2", NS: 500},
 		{Op: "fft", Sizes: bench.Sizes{N: 512}, Workers: 1, Level: "avx512", NS: 250},
@@ -127,7 +127,7 @@ func TestTable(t *testing.T) {
 	} {
 		must.Do(t, tab.add(r))
 	}
-	must.Do(t, tab.finish())
+	must.Do(t, tab.flush())
 	want := `| op | sizes | threads | peer | time | avx2 | avx512 |
 | --- | --- | ---: | --- | ---: | ---: | ---: |
 | fft | n=512 | 1 | fftw | 1.00 µs | 500 ns (2.00×) | 250 ns (4.00×) |

@@ -16,8 +16,6 @@ type table struct {
 	titled bool
 }
 
-func newTable(w io.Writer) *table { return &table{w: w} }
-
 func (t *table) add(r bench.Row) error {
 	if len(t.rows) > 0 && !same(t.rows[0], r) {
 		if err := t.flush(); err != nil {
@@ -27,8 +25,6 @@ func (t *table) add(r bench.Row) error {
 	t.rows = append(t.rows, r)
 	return nil
 }
-
-func (t *table) finish() error { return t.flush() }
 
 // same reports whether two rows differ only in the library that is measured.
 func same(a, b bench.Row) bool { return a.Op == b.Op && a.Sizes == b.Sizes && a.Workers == b.Workers }

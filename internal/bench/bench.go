@@ -8,6 +8,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -20,9 +21,9 @@ import (
 
 // Options selects what to measure.
 type Options struct {
-	Ops     []string      // names of operations; nil: all
-	Levels  []string      // levels available here; nil: all of them
-	Workers []int         // numbers of threads; nil: 1, for train also one per processor
+	Ops     []string      // names of operations; empty: all
+	Levels  []string      // levels available here; empty: all of them
+	Workers []int         // numbers of threads; empty: 1, for train also one per processor
 	Time    time.Duration // of the measurement of a row; 0: DefaultTime
 	Peers   []Peer        // measured alternately with the levels
 }
@@ -34,6 +35,7 @@ type Peer interface {
 	// nanoseconds per unit, or 0 if the peer does not implement the operation. Calls for the same
 	// operation follow each other.
 	Measure(r Row, d time.Duration) (ns float64, err error)
+	Stop()
 }
 
 // DefaultTime makes a run of all operations at all levels take less than a minute.
@@ -83,15 +85,6 @@ func (s Sizes) String() string {
 
 // Validate returns an error for the first invalid option.
 func (o Options) Validate() error {
-	if err := vek.StartupErr(); err != nil {
-		return fmt.Errorf("bench: %w", err)
-	}
-	if o.Ops != nil && len(o.Ops) == 0 {
-		return fmt.Errorf("bench: no operation, expected some of %s", strings.Join(Names(), ", "))
-	}
-	if o.Workers != nil && len(o.Workers) == 0 {
-		return fmt.Errorf("bench: no number of threads, expected at least one")
-	}
 	for _, name := range o.Ops {
 		if !slices.ContainsFunc(ops, func(op Op) bool { return op.Name == name }) {
 			return fmt.Errorf("bench: operation %q, expected one of %s", name, strings.Join(Names(), ", "))
@@ -123,7 +116,7 @@ func Run(ctx context.Context, o Options, emit func(Row) error) error {
 	}
 	var cases []workload
 	for _, op := range ops {
-		if o.Ops == nil || slices.Contains(o.Ops, op.Name) {
+		if len(o.Ops) == 0 || slices.Contains(o.Ops, op.Name) {
 			cases = append(cases, op.cases...)
 		}
 	}
@@ -131,16 +124,14 @@ func Run(ctx context.Context, o Options, emit func(Row) error) error {
 }
 
 func (o Options) run(ctx context.Context, cases []workload, emit func(Row) error) error {
-	levels := vek.Levels()
-	if o.Levels != nil {
-		levels = nil
-		for _, l := range o.Levels {
-			levels = append(levels, vek.Level(l))
-		}
+	var levels []vek.Level
+	for _, l := range o.Levels {
+		levels = append(levels, vek.Level(l))
 	}
-	if o.Time == 0 {
-		o.Time = DefaultTime
+	if len(levels) == 0 {
+		levels = vek.Levels()
 	}
+	o.Time = cmp.Or(o.Time, DefaultTime)
 	before := vek.CurrentLevel()
 	defer func() { _ = vek.SetLevel(before) }() // it was the level in use
 	for _, w := range cases {
@@ -162,7 +153,7 @@ func (o Options) run(ctx context.Context, cases []workload, emit func(Row) error
 func (o Options) threads(w workload) []int {
 	all := runtime.GOMAXPROCS(0)
 	switch {
-	case o.Workers != nil:
+	case len(o.Workers) > 0:
 		return o.Workers
 	case w.shared && all > 1:
 		return []int{1, all}

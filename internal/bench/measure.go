@@ -10,8 +10,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// Every level of a row is measured at least leastRounds times, or leastSlow times if one call takes
-// longer than the time of the row. A sample takes at most longest. The median is reported.
+// Every level and peer of a row is measured at least leastRounds times, or leastSlow times if one
+// call takes longer than the time of the row. A sample takes at most longest. The median is
+// reported.
 const (
 	leastRounds = 9
 	leastSlow   = 3
@@ -56,10 +57,9 @@ func perThread(setup func() (func(), error)) func(threads int) (engine, error) {
 // runAll makes n calls of each function, in one goroutine per function.
 func runAll(calls []func(), n int) {
 	var all sync.WaitGroup
-	for _, f := range calls[1:] {
+	for _, f := range calls {
 		all.Go(func() { repeat(f, n) })
 	}
-	repeat(calls[0], n)
 	all.Wait()
 }
 
@@ -69,191 +69,146 @@ func repeat(f func(), n int) {
 	}
 }
 
-// peerRun is the measurement of a peer for a row.
-type peerRun struct {
-	peer  Peer
-	ns    []float64 // per unit, one per sample
-	spent time.Duration
+// entrant is a level or a peer that is measured for a row.
+type entrant struct {
+	sample func() (ns float64, err error) // time per unit
+	row    func(ns float64) Row
+	ns     []float64
+	spent  time.Duration
 }
 
-// levelRun is the measurement of a level for a row.
-type levelRun struct {
-	level         vek.Level
-	work, peak    sampler
-	peakFlops     float64 // per call of peak
-	spent, budget time.Duration
-}
-
-// sampler measures an engine.
-type sampler struct {
-	engine
-	calls int       // per sample
-	ns    []float64 // per call, one per sample
-}
-
-// measure returns one row per level, and one per peer that implements the operation.
-func (w workload) measure(ctx context.Context, levels []vek.Level, peers []Peer, threads int, budget time.Duration) ([]Row, error) {
+// measure returns one row per level, and one per peer that implements the operation. All are
+// measured once per round.
+func (w workload) measure(ctx context.Context, levels []vek.Level, peers []Peer, threads int, budget time.Duration) (rows []Row, err error) {
 	rounds := max(leastRounds, int(budget/longest))
 	slice := budget / time.Duration(rounds)
-	levelRuns := make([]levelRun, len(levels))
-	for i, level := range levels {
-		c := &levelRuns[i]
-		c.level, c.budget = level, budget
-		if err := c.begin(ctx, w, threads, slice); err != nil {
+	var all []*entrant
+	for _, level := range levels {
+		e, stop, err := w.atLevel(level, threads, slice)
+		if err != nil {
 			return nil, err
 		}
-		defer c.work.stop()
+		defer stop()
+		all = append(all, e)
 	}
-	peerRuns, err := w.startPeers(ctx, peers, threads, slice)
-	if err != nil {
-		return nil, err
+	for _, p := range peers {
+		e := w.ofPeer(p, threads, slice)
+		ns, err := e.sample() // warms it up
+		if err != nil {
+			return nil, err
+		}
+		if ns > 0 {
+			all = append(all, e)
+		}
 	}
 	for round := range rounds {
-		for i := range peerRuns {
-			if err := peerRuns[i].sample(w.plain(threads), slice, budget); err != nil {
-				return nil, err
-			}
-		}
-		for i := range levelRuns {
+		for _, e := range all {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if err := levelRuns[i].sample(round); err != nil {
+			if round >= leastSlow && e.spent >= budget {
+				continue
+			}
+			begin := time.Now()
+			ns, err := e.sample()
+			if err != nil {
 				return nil, err
 			}
+			e.ns, e.spent = append(e.ns, ns), e.spent+time.Since(begin)
 		}
 	}
-	var rows []Row
-	for i := range levelRuns {
-		rows = append(rows, w.row(&levelRuns[i], threads))
-	}
-	for i := range peerRuns {
-		rows = append(rows, w.peerRow(&peerRuns[i], threads))
+	for _, e := range all {
+		rows = append(rows, e.row(median(e.ns)))
 	}
 	return rows, nil
 }
 
-// plain returns the fields that all rows of the workload share.
-func (w workload) plain(threads int) Row { return Row{Op: w.op, Workers: threads, Sizes: w.Sizes} }
-
-// startPeers returns the peers that implement the workload, warmed up.
-func (w workload) startPeers(ctx context.Context, peers []Peer, threads int, d time.Duration) ([]peerRun, error) {
-	var all []peerRun
-	for _, p := range peers {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		ns, err := p.Measure(w.plain(threads), d)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Name(), err)
-		}
-		if ns > 0 {
-			all = append(all, peerRun{peer: p})
-		}
+// ofPeer returns a peer as an entrant.
+func (w workload) ofPeer(p Peer, threads int, d time.Duration) *entrant {
+	plain := Row{Op: w.op, Workers: threads, Sizes: w.Sizes}
+	return &entrant{
+		sample: func() (float64, error) {
+			ns, err := p.Measure(plain, d)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", p.Name(), err)
+			}
+			return ns, err
+		},
+		row: func(ns float64) Row {
+			r := w.timed(ns, threads)
+			r.Peer = p.Name()
+			return r
+		},
 	}
-	return all, nil
 }
 
-// sample measures one round, unless the peer's time is used up.
-func (g *peerRun) sample(r Row, d, budget time.Duration) error {
-	if len(g.ns) >= leastSlow && g.spent >= budget {
-		return nil
+// atLevel returns a level as an entrant whose samples take about d. Each of them also measures the
+// peak.
+func (w workload) atLevel(level vek.Level, threads int, d time.Duration) (e *entrant, stop func(), err error) {
+	if err := vek.SetLevel(level); err != nil {
+		return nil, nil, err
 	}
-	begin := time.Now()
-	ns, err := g.peer.Measure(r, d)
+	peak, err := fma.start(threads)
 	if err != nil {
-		return fmt.Errorf("%s: %w", g.peer.Name(), err)
+		return nil, nil, err
 	}
-	g.ns, g.spent = append(g.ns, ns), g.spent+time.Since(begin)
-	return nil
+	work, err := w.start(threads)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, peakFlops := vek.FMAPeak(fmaRounds)
+	if w.op == fma.op {
+		w.flops = peakFlops
+	}
+	peakCalls, calls := peak.warmUp(max(d/8, leastPeak)), work.warmUp(d)
+	var peaks []float64
+	e = &entrant{
+		sample: func() (float64, error) {
+			if err := vek.SetLevel(level); err != nil {
+				return 0, err
+			}
+			peaks = append(peaks, peak.time(peakCalls))
+			return work.time(calls) / w.units, nil
+		},
+		row: func(ns float64) Row {
+			r := w.timed(ns, threads)
+			r.Level, r.Peak = string(level), r.GFLOPS/(float64(threads)*peakFlops/median(peaks))
+			return r
+		},
+	}
+	return e, work.stop, nil
 }
 
-// begin starts the engines at their level and warms them up for samples of duration d.
-func (c *levelRun) begin(ctx context.Context, w workload, threads int, d time.Duration) (err error) {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := vek.SetLevel(c.level); err != nil {
-		return err
-	}
-	if c.peak.engine, err = fma.start(threads); err != nil {
-		return err
-	}
-	if c.work.engine, err = w.start(threads); err != nil {
-		return err
-	}
-	_, c.peakFlops = vek.FMAPeak(fmaRounds)
-	c.peak.warmUp(max(d/8, leastPeak))
-	c.work.warmUp(d)
-	return nil
-}
-
-// sample measures one round, unless the time of a slow workload is used up.
-func (c *levelRun) sample(round int) error {
-	if round >= leastSlow && c.spent >= c.budget {
-		return nil
-	}
-	if err := vek.SetLevel(c.level); err != nil {
-		return err
-	}
-	c.peak.sample()
-	c.spent += c.work.sample()
-	return nil
-}
-
-// warmUp determines the number of calls that take d.
-func (s *sampler) warmUp(d time.Duration) {
-	for s.calls = 1; ; {
-		took := max(s.time(), 1)
-		need := float64(s.calls) * float64(d) / float64(took)
-		done := took >= d/4
-		s.calls = int(min(max(need, 1), 16*float64(s.calls)))
-		if done {
-			return
+// warmUp returns the number of calls that take d.
+func (e engine) warmUp(d time.Duration) int {
+	for calls := 1; ; {
+		took := float64(calls) * e.time(calls)
+		need := float64(calls) * float64(d) / took
+		calls = int(min(max(need, 1), 16*float64(calls)))
+		if took >= float64(d)/4 {
+			return calls
 		}
 	}
 }
 
-func (s *sampler) time() time.Duration {
+// time returns the nanoseconds of each of n calls.
+func (e engine) time(n int) float64 {
 	begin := time.Now()
-	s.run(s.calls)
-	return time.Since(begin)
+	e.run(n)
+	return float64(max(time.Since(begin), 1)) / float64(n) // the clock may be coarse
 }
 
-func (s *sampler) sample() time.Duration {
-	took := max(s.time(), 1) // the clock may be coarse
-	s.ns = append(s.ns, float64(took)/float64(s.calls))
-	return took
-}
-
-// row returns the row of a level.
-func (w workload) row(c *levelRun, threads int) Row {
-	if w.op == fma.op {
-		w.flops = c.peakFlops
-	}
-	r := w.timed(median(c.work.ns)/w.units, threads)
-	r.Level = string(c.level)
-	r.Peak = r.GFLOPS / (float64(threads) * c.peakFlops / median(c.peak.ns))
-	return r
-}
-
-func (w workload) peerRow(g *peerRun, threads int) Row {
-	r := w.timed(median(g.ns), threads)
-	r.Peer = g.peer.Name()
-	return r
-}
-
-// timed computes the fields that follow from the time per unit.
+// timed returns a row with the fields that follow from the time per unit.
 func (w workload) timed(ns float64, threads int) Row {
 	copies := float64(threads)
 	if w.shared {
 		copies = 1
 	}
-	r := w.plain(threads)
 	call := ns * w.units
-	r.NS, r.GFLOPS, r.GBPerSecond = ns, copies*w.flops/call, copies*w.bytes/call
-	r.SequencesPerSecond = 1e9 * w.sequences / call
-	return r
+	return Row{
+		Op: w.op, Workers: threads, Sizes: w.Sizes, NS: ns,
+		GFLOPS: copies * w.flops / call, GBPerSecond: copies * w.bytes / call, SequencesPerSecond: 1e9 * w.sequences / call,
+	}
 }
 
 // median returns the median of x. It sorts x.
