@@ -17,11 +17,8 @@ const (
 	CComplexNormal       CInit = "complex_normal"        // variance ½, in the basis of the modes
 )
 
-// The defaults of the LRU's keys.
-const (
-	defaultRMax     = 1
-	defaultMaxPhase = 6.28
-)
+// defaultMaxPhase is that of the LRU's key.
+const defaultMaxPhase = 6.28
 
 // initScan draws the parameters of a layer with one SSM for all channels.
 func (p *Params) initScan(draw random.Stream) error {
@@ -38,15 +35,21 @@ func (p *Params) initScan(draw random.Stream) error {
 	return p.initS5(draw)
 }
 
+// ring returns the largest initial |λ̄| and angle of an LRU.
+func (c Config) ring() (rMax, maxPhase float64) {
+	rMax, maxPhase = c.RMax, c.MaxPhase
+	if rMax == 0 {
+		rMax = 1
+	}
+	if maxPhase == 0 {
+		maxPhase = defaultMaxPhase
+	}
+	return rMax, maxPhase
+}
+
 // initLRU draws poles in a ring, and B and C (LRU, arXiv 2303.06349, §3.2 and Lemma 3.2).
 func (p *Params) initLRU(draw random.Stream) {
-	rMax, phase := p.RMax, p.MaxPhase
-	if rMax == 0 {
-		rMax = defaultRMax
-	}
-	if phase == 0 {
-		phase = defaultMaxPhase
-	}
+	rMax, phase := p.ring()
 	for n := range p.Decay {
 		square := inside(draw, drawRadius+uint64(n))*(rMax*rMax-p.RMin*p.RMin) + p.RMin*p.RMin // |λ̄|²
 		p.Decay[n] = math.Log(-0.5 * math.Log(square))

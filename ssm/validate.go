@@ -4,26 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 )
-
-// Validate returns an error for the first invalid parameter, which it names as configuration files
-// do.
-func (c Config) Validate() error {
-	if err := c.validateShape(); err != nil {
-		return err
-	}
-	if c.MIMO() {
-		return c.validateMIMO()
-	}
-	if err := c.unused(slices.Concat(c.s5Keys(), c.lruKeys())...); err != nil {
-		return err
-	}
-	if err := c.validateScheme(); err != nil {
-		return err
-	}
-	return c.validateRanges()
-}
 
 // maxKernel bounds LKernel, the number of steps per channel that compute S4's C̃.
 const maxKernel = 1 << 28
@@ -32,13 +13,12 @@ const maxKernel = 1 << 28
 // matrices [DState][DState] of float64.
 const maxCoupled = 1024
 
-// CheckScores returns an error for layers whose modes have no scores.
-func (c Config) CheckScores() error {
-	if c.Layer != LayerS4 {
-		return nil
-	}
-	others := slices.DeleteFunc(Layers(), func(l Layer) bool { return l == LayerS4 })
-	return fmt.Errorf("ssm: layer %q: its modes are coupled, so they have no scores of their own; expected layer %s", c.Layer, either(others))
+// Layers lists the kinds of layers.
+func Layers() []Layer { return []Layer{LayerS4D, LayerDSS, LayerS4, LayerS5, LayerLRU} }
+
+// Inits lists the schemes that New draws for S4D, in the order of docs/maths.md §2.
+func Inits() []Init {
+	return []Init{Lin, Inv, LegS, Real, Inv2, Quad, Rand, DFouT, DFouTSingle, DFouTHalf}
 }
 
 // layer returns the kind of layer.
@@ -49,79 +29,20 @@ func (c Config) layer() Layer {
 	return c.Layer
 }
 
-// Layers lists the kinds of layers.
-func Layers() []Layer { return []Layer{LayerS4D, LayerDSS, LayerS4, LayerS5, LayerLRU} }
-
-func (c Config) validateShape() error {
-	switch {
-	case c.Layer != "" && !slices.Contains(Layers(), c.Layer):
-		return fmt.Errorf("ssm: layer %q: expected one of %q", c.Layer, Layers())
-	case c.DModel < 1:
-		return fmt.Errorf("ssm: d_model %d: expected at least 1", c.DModel)
-	case c.Layer == LayerLRU && c.DState < 1:
-		return fmt.Errorf("ssm: d_state %d: expected at least 1", c.DState)
-	case c.Layer != LayerLRU && (c.DState < 2 || c.DState%2 != 0):
-		return fmt.Errorf("ssm: d_state %d: expected an even number ≥ 2", c.DState)
-	case c.NSSM < 0:
-		return fmt.Errorf("ssm: n_ssm %d: expected 0 (= d_model) or a divisor of d_model %d", c.NSSM, c.DModel)
-	case c.DModel%c.Copies() != 0:
-		return fmt.Errorf("ssm: n_ssm %d does not divide d_model %d", c.NSSM, c.DModel)
-	case c.LKernel < 0 || c.LKernel > maxKernel:
-		return fmt.Errorf("ssm: l_kernel %d: expected 0 (the longest training sequence) to %d taps", c.LKernel, maxKernel)
-	case c.LKernel > 0 && !c.FixedLength():
-		return fmt.Errorf("ssm: l_kernel %d: kernels of layer %q have no fixed length", c.LKernel, c.layer())
-	case c.FixedLength() && c.LMax > 0:
-		return fmt.Errorf("ssm: l_max %d: kernels of layer %q have l_kernel taps; expected 0", c.LMax, c.Layer)
-	case c.LMax < 0:
-		return fmt.Errorf("ssm: l_max %d: expected 0 (no truncation) or a number of taps", c.LMax)
-	}
-	return nil
-}
-
-// Inits lists the schemes that New draws, in the order of docs/maths.md §2.
-func Inits() []Init {
-	return []Init{Lin, Inv, LegS, Real, Inv2, Quad, Rand, DFouT, DFouTSingle, DFouTHalf}
-}
-
-// layerInits and layerDiscs return what the layer supports, apart from Imported.
-func (c Config) layerInits() []Init {
-	switch c.Layer {
-	case LayerS4:
-		return []Init{LegS, FouT, Hippo}
-	case LayerS5:
-		return []Init{LegS}
-	case LayerLRU:
-		return []Init{Ring}
+// supported returns the schemes, apart from Imported, the discretisations and the rules of a kind
+// of layer.
+func (l Layer) supported() (inits []Init, discs []Disc, rules []RateRule) {
+	switch l {
 	case LayerDSS:
-		return slices.DeleteFunc(Inits(), func(i Init) bool { return Config{Init: i}.Angles() })
-	}
-	return Inits()
-}
-
-func (c Config) layerDiscs() []Disc {
-	switch c.Layer {
+		return Inits()[:7], []Disc{ZOH}, []RateRule{RateHold, RateDecimate}
 	case LayerS4:
-		return []Disc{Bilinear}
-	case LayerLRU, LayerDSS:
-		return []Disc{ZOH}
+		return []Init{LegS, FouT, Hippo}, []Disc{Bilinear}, []RateRule{RateExact, RateKeep}
+	case LayerS5:
+		return []Init{LegS}, []Disc{ZOH, Bilinear}, nil
+	case LayerLRU:
+		return []Init{Ring}, []Disc{ZOH}, []RateRule{RateHold, RateDecimate}
 	}
-	return []Disc{ZOH, Bilinear}
-}
-
-// validatePoles checks init and disc of S4, S5 and the LRU. At least one default is invalid for
-// each of these layers, so one error states the valid values of both keys.
-func (c Config) validatePoles() error {
-	inits, discs, wrong := c.layerInits(), c.layerDiscs(), []string{}
-	if !slices.Contains(inits, c.Init) && !(c.Init == Imported && c.Layer == LayerS4) {
-		wrong = append(wrong, fmt.Sprintf("init %q", c.Init))
-	}
-	if !slices.Contains(discs, c.Disc) {
-		wrong = append(wrong, fmt.Sprintf("disc %q", c.Disc))
-	}
-	if len(wrong) == 0 {
-		return nil
-	}
-	return fmt.Errorf("ssm: %s: layer %q expects init %s and disc %s", strings.Join(wrong, ", "), c.Layer, either(inits), either(discs))
+	return Inits(), []Disc{ZOH, Bilinear}, []RateRule{RateHold, RateDecimate}
 }
 
 // either returns values as text: "a", "b" or "c".
@@ -137,131 +58,117 @@ func either[T ~string](values []T) string {
 	return text
 }
 
-// validateS4 returns an error for settings that S4 does not support.
-func (c Config) validateS4() error {
-	if err := c.validatePoles(); err != nil {
-		return err
-	}
-	if err := c.unused(c.angleKeys()...); err != nil {
-		return err
-	}
-	switch {
-	case c.DState > maxCoupled:
-		return fmt.Errorf("ssm: d_state %d: layer %q expects at most %d", c.DState, c.Layer, maxCoupled)
-	case c.Init == Hippo && c.Copies()%2 != 0:
-		return fmt.Errorf("ssm: n_ssm %d: init %q expects an even number of copies", c.Copies(), c.Init)
-	case !slices.Contains([]RateRule{"", RateExact, RateKeep}, c.RateRule):
-		return fmt.Errorf("ssm: rate_rule %q: layer %q expects one of %q", c.RateRule, c.Layer, []RateRule{RateExact, RateKeep})
-	case c.Bandlimit != 0:
-		return fmt.Errorf("ssm: bandlimit %v: the modes of layer %q are coupled; expected 0", c.Bandlimit, c.Layer)
-	}
-	return nil
-}
-
-// validateDSS returns an error for settings of S4D that DSS does not support.
-func (c Config) validateDSS() error {
-	switch {
-	case c.Angles():
-		return fmt.Errorf("ssm: init %q: layer %q expects one of %q", c.Init, c.Layer, c.layerInits())
-	case !slices.Contains(c.layerDiscs(), c.Disc):
-		return fmt.Errorf("ssm: disc %q: layer %q expects %s", c.Disc, c.Layer, either(c.layerDiscs()))
-	}
-	return nil
-}
-
-// validateInit checks the initial poles of S4D and DSS.
-func (c Config) validateInit() error {
-	needs := Layer("")
-	switch c.Init {
-	case FouT, Hippo:
-		needs = LayerS4
-	case Ring:
-		needs = LayerLRU
-	}
-	switch inits := c.layerInits(); {
-	case needs != "":
-		return fmt.Errorf("ssm: init %q: requires layer %q (ssm.layer=%s); layer %q expects one of %q", c.Init, needs, needs, c.layer(), inits)
-	case c.Init != Imported && !slices.Contains(inits, c.Init):
-		return fmt.Errorf("ssm: init %q: expected one of %q", c.Init, inits)
-	}
-	return nil
-}
-
-func (c Config) validateScheme() error {
-	switch c.Layer {
-	case LayerS4:
-		return c.validateS4()
-	case LayerDSS:
-		if err := c.validateDSS(); err != nil {
-			return err
-		}
-	}
-	if err := c.validateChoices(); err != nil {
-		return err
-	}
-	return c.validateAngles()
-}
-
-// validateChoices checks the keys of S4D and DSS that have a list of values.
-func (c Config) validateChoices() error {
-	discs, params := c.layerDiscs(), []Param{"", ParamDiscrete, ParamContinuous, ParamWidth}
-	switch {
-	case !slices.Contains(params, c.Param):
-		return fmt.Errorf("ssm: param %q: expected one of %q", c.Param, params[1:])
-	case !slices.Contains([]RateRule{"", RateHold, RateDecimate}, c.RateRule):
-		return fmt.Errorf("ssm: rate_rule %q: expected one of %q", c.RateRule, []RateRule{RateHold, RateDecimate})
-	case !slices.Contains(discs, c.Disc):
-		return fmt.Errorf("ssm: disc %q: expected one of %q", c.Disc, discs)
-	}
-	return c.validateInit()
-}
-
-// validateAngles returns an error for keys of schemes on the unit circle that do not match the
-// scheme.
-func (c Config) validateAngles() error {
-	switch {
-	case c.RateRule == RateDecimate && !c.Angles():
-		return fmt.Errorf("ssm: rate_rule %q: poles of init %q follow other sampling rates by scaling the step Δ, so they have no rule: leave rate_rule unset", c.RateRule, c.Init)
-	case c.RateRule == RateDecimate && !c.Discrete():
-		return fmt.Errorf("ssm: rate_rule %q: poles with param %q follow other sampling rates by scaling the step Δ, so they have no rule: leave rate_rule unset", c.RateRule, c.Param)
-	case (c.Param == ParamContinuous || c.Param == ParamWidth) && !c.Angles():
-		return fmt.Errorf("ssm: param %q: init %q has no angles on the unit circle: leave param unset, or select an init such as %q", c.Param, c.Init, DFouT)
-	case c.Angles() && c.Copies() != c.DModel:
-		return fmt.Errorf("ssm: n_ssm %d: init %q gives every channel its own angles and requires d_model = %d copies",
-			c.NSSM, c.Init, c.DModel)
-	}
-	return nil
-}
-
-func (c Config) validateRanges() error {
-	if !(c.AReal >= 0) || math.IsInf(c.AReal, 1) {
-		return fmt.Errorf("ssm: a_real %v: expected a finite number ≥ 0", c.AReal)
-	}
-	if c.AReal == 0 && c.MovesByWidth() {
-		return fmt.Errorf("ssm: a_real 0: param %q moves angles in units of the resonance's width, which is 0 on the unit circle", c.Param)
-	}
-	if !(c.Bandlimit >= 0) || math.IsInf(c.Bandlimit, 1) {
-		return fmt.Errorf("ssm: bandlimit %v: expected a finite number ≥ 0", c.Bandlimit)
-	}
-	drawn := c.Init != Imported // imported steps come from a file, not from a range
-	if err := validateRange("dt_min", "dt_max", c.DtMin, c.DtMax, drawn && !c.Angles() && c.Layer != LayerLRU); err != nil {
-		return err
-	}
-	return validateRange("xi_min", "xi_max", c.XiMin, c.XiMax, drawn && c.Angles())
-}
-
-// validateRange checks the ends of a log-uniform range. A range that the scheme does not use may be
-// 0.
-func validateRange(minName, maxName string, lo, hi float64, used bool) error {
-	switch {
-	case !used && lo == 0 && hi == 0:
+// CheckScores returns an error for layers whose modes have no scores.
+func (c Config) CheckScores() error {
+	if c.Layer != LayerS4 {
 		return nil
-	case !(lo > 0) || math.IsInf(lo, 1):
-		return fmt.Errorf("ssm: %s %v: expected a finite number > 0", minName, lo)
-	case !(hi > 0) || math.IsInf(hi, 1):
-		return fmt.Errorf("ssm: %s %v: expected a finite number > 0", maxName, hi)
-	case lo > hi:
-		return fmt.Errorf("ssm: %s %v > %s %v", minName, lo, maxName, hi)
 	}
-	return nil
+	others := slices.DeleteFunc(Layers(), func(l Layer) bool { return l == LayerS4 })
+	return fmt.Errorf("ssm: layer %q: its modes are coupled, so they have no scores of their own; expected layer %s", c.Layer, either(others))
+}
+
+// validator keeps the first error.
+type validator struct {
+	Config
+	err error
+}
+
+// reject makes an error if a value is wrong.
+func (v *validator) reject(wrong bool, format string, args ...any) {
+	if wrong && v.err == nil {
+		v.err = fmt.Errorf("ssm: "+format, args...)
+	}
+}
+
+// only rejects the value of a key that the layer does not have, unless it is the zero value.
+func only[T comparable](v *validator, has bool, key string, value T) {
+	v.reject(!has && value != *new(T), "%s %v: layer %q has no such setting", key, value, v.layer())
+}
+
+// Validate returns an error for the first invalid parameter, which it names as configuration files
+// do.
+func (c Config) Validate() error {
+	v := &validator{Config: c}
+	v.reject(!slices.Contains(Layers(), c.layer()), "layer %q: expected one of %q", c.Layer, Layers())
+	v.shape()
+	v.choices()
+	v.ranges()
+	return v.err
+}
+
+func (v *validator) shape() {
+	if v.Layer == LayerLRU {
+		v.reject(v.DState < 1, "d_state %d: expected at least 1", v.DState)
+	} else {
+		v.reject(v.DState < 2 || v.DState%2 != 0, "d_state %d: expected an even number ≥ 2", v.DState)
+	}
+	v.reject(v.DModel < 1, "d_model %d: expected at least 1", v.DModel)
+	v.reject(v.Layer == LayerS4 && v.DState > maxCoupled, "d_state %d: layer %q expects at most %d", v.DState, v.Layer, maxCoupled)
+	only(v, !v.MIMO(), "n_ssm", v.NSSM)
+	v.reject(v.NSSM < 0 || v.DModel%max(v.Copies(), 1) != 0, "n_ssm %d does not divide d_model %d", v.NSSM, v.DModel)
+	v.reject(v.Init == Hippo && v.Copies()%2 != 0, "n_ssm %d: init %q expects an even number of copies", v.Copies(), v.Init)
+	v.reject(v.Angles() && v.Copies() != v.DModel, "n_ssm %d: init %q gives every channel its own angles and requires d_model = %d copies", v.NSSM, v.Init, v.DModel)
+	only(v, v.FixedLength(), "l_kernel", v.LKernel)
+	v.reject(v.LKernel < 0 || v.LKernel > maxKernel, "l_kernel %d: expected 0 (the longest training sequence) to %d taps", v.LKernel, maxKernel)
+	v.reject(v.FixedLength() && v.LMax > 0, "l_max %d: kernels of layer %q have l_kernel taps; expected 0", v.LMax, v.Layer)
+	only(v, !v.MIMO(), "l_max", v.LMax)
+	v.reject(v.LMax < 0, "l_max %d: expected 0 (no truncation) or a number of taps", v.LMax)
+	blocks := 2 * max(v.Blocks, 1)
+	only(v, v.Layer == LayerS5, "blocks", v.Blocks)
+	v.reject(v.Blocks < 0 || v.Layer == LayerS5 && v.DState%blocks != 0, "blocks %d: expected 0 (= 1) or a number that divides d_state %d into even parts", v.Blocks, v.DState)
+}
+
+// choices checks the keys that have a list of values. At least one default of init and disc is
+// invalid for S4, S5 and the LRU, so one error states the valid values of both.
+func (v *validator) choices() {
+	inits, discs, rules := v.layer().supported()
+	imported := v.Init == Imported && !v.MIMO()
+	owner, hint := map[Init]Layer{FouT: LayerS4, Hippo: LayerS4, Ring: LayerLRU}[v.Init], ""
+	if owner != "" && owner != v.Layer {
+		hint = fmt.Sprintf("; init %q requires layer %q (ssm.layer=%s)", v.Init, owner, owner)
+	}
+	v.reject(!imported && !slices.Contains(inits, v.Init) || !slices.Contains(discs, v.Disc),
+		"init %q, disc %q: layer %q expects init %s and disc %s%s", v.Init, v.Disc, v.layer(), either(inits), either(discs), hint)
+
+	only(v, !v.MIMO() && v.Layer != LayerS4, "param", v.Param)
+	params, cInits := []Param{"", ParamDiscrete, ParamContinuous, ParamWidth}, []CInit{"", CTruncStandardNormal, CLecunNormal, CComplexNormal}
+	v.reject(!slices.Contains(params, v.Param), "param %q: expected one of %q", v.Param, params[1:])
+	v.reject(slices.Contains(params[2:], v.Param) && !v.Angles(), "param %q: init %q has no angles on the unit circle: leave param unset, or select an init such as %q", v.Param, v.Init, DFouT)
+	only(v, v.Layer == LayerS5, "c_init", v.CInit)
+	v.reject(!slices.Contains(cInits, v.CInit), "c_init %q: expected one of %q", v.CInit, cInits[1:])
+	only(v, v.Layer == LayerS5, "clip_eigs", v.ClipEigs)
+
+	only(v, v.Layer != LayerS5, "rate_rule", v.RateRule)
+	v.reject(v.RateRule != "" && !slices.Contains(rules, v.RateRule), "rate_rule %q: layer %q expects one of %q", v.RateRule, v.layer(), rules)
+	v.reject(v.RateRule == RateDecimate && !v.Discrete() && v.Layer != LayerLRU,
+		"rate_rule %q: the poles follow other sampling rates by scaling the step Δ, so they have no rule: leave rate_rule unset", v.RateRule)
+}
+
+// ranges checks numbers. !(x ≥ 0) is also true of NaN.
+func (v *validator) ranges() {
+	v.reject(!(v.AReal >= 0 && v.AReal <= math.MaxFloat64), "a_real %v: expected a finite number ≥ 0", v.AReal)
+	v.reject(v.AReal == 0 && v.MovesByWidth(), "a_real 0: param %q moves angles in units of the resonance's width, which is 0 on the unit circle", v.Param)
+	v.reject(v.Layer == LayerS4 && v.Bandlimit != 0, "bandlimit %v: the modes of layer %q are coupled; expected 0", v.Bandlimit, v.Layer)
+	v.reject(!(v.Bandlimit >= 0 && v.Bandlimit <= math.MaxFloat64), "bandlimit %v: expected a finite number ≥ 0", v.Bandlimit)
+	drawn := v.Init != Imported // imported steps come from a file, not from a range
+	v.logRange("dt_min", "dt_max", v.DtMin, v.DtMax, drawn && !v.Angles() && v.Layer != LayerLRU)
+	v.logRange("xi_min", "xi_max", v.XiMin, v.XiMax, drawn && v.Angles())
+
+	only(v, v.Layer == LayerLRU, "r_min", v.RMin)
+	only(v, v.Layer == LayerLRU, "r_max", v.RMax)
+	only(v, v.Layer == LayerLRU, "max_phase", v.MaxPhase)
+	rMax, _ := v.ring()
+	v.reject(!(v.RMin >= 0 && v.RMin < 1), "r_min %v: expected 0 ≤ r_min < 1", v.RMin)
+	v.reject(!(rMax >= v.RMin && rMax > 0 && rMax <= 1), "r_max %v: expected r_min %v ≤ r_max ≤ 1, or 0 (= 1)", v.RMax, v.RMin)
+	v.reject(!(v.MaxPhase >= 0 && v.MaxPhase <= math.MaxFloat64), "max_phase %v: expected an angle in radians, or 0 (= %v)", v.MaxPhase, defaultMaxPhase)
+}
+
+// logRange checks the ends of a log-uniform range. A range that the scheme does not use may be 0.
+func (v *validator) logRange(minName, maxName string, lo, hi float64, used bool) {
+	if !used && lo == 0 && hi == 0 {
+		return
+	}
+	v.reject(!(lo > 0 && lo <= math.MaxFloat64), "%s %v: expected a finite number > 0", minName, lo)
+	v.reject(!(hi > 0 && hi <= math.MaxFloat64), "%s %v: expected a finite number > 0", maxName, hi)
+	v.reject(lo > hi, "%s %v > %s %v", minName, lo, maxName, hi)
 }

@@ -2,110 +2,119 @@ package ssm
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
+// validations lists configurations by what they change: of S4D-Lin and DFouT, of small layers of
+// the other kinds. An empty want is a valid configuration.
+var validations = []struct {
+	base   Config
+	change func(c *Config)
+	want   string
+}{
+	{lin, func(c *Config) {}, ""},
+	{lin, func(c *Config) { c.AReal = 0 }, ""},
+	{lin, func(c *Config) { c.NSSM = 2 }, ""},
+	{lin, func(c *Config) { c.Init = Imported; c.DtMin, c.DtMax = 0, 0 }, ""},
+	{lin, func(c *Config) { c.XiMin, c.XiMax = 0, 0 }, ""},
+	{lin, func(c *Config) { c.DModel = 0 }, `d_model 0: expected at least 1`},
+	{lin, func(c *Config) { c.DState = 63 }, `d_state 63: expected an even number ≥ 2`},
+	{lin, func(c *Config) { c.DState = 0 }, `d_state 0: expected an even number ≥ 2`},
+	{lin, func(c *Config) { c.Layer = "lstm" }, `layer "lstm": expected one of ["s4d"`},
+	{lin, func(c *Config) { c.Init = Hippo }, `init "hippo" requires layer "s4" (ssm.layer=s4)`},
+	{lin, func(c *Config) { c.Init = Ring }, `init "ring" requires layer "lru" (ssm.layer=lru)`},
+	{lin, func(c *Config) { c.Init = "dct" }, `init "dct", disc "zoh": layer "s4d" expects init "lin", "inv"`},
+	{lin, func(c *Config) { c.Disc = "dss" }, `init "lin", disc "dss": layer "s4d" expects init "lin", "inv"`},
+	{lin, func(c *Config) { c.Param = ParamWidth }, `param "width": init "lin" has no angles on the unit circle`},
+	{lin, func(c *Config) { c.Param = "p3" }, `param "p3": expected one of ["discrete" "continuous" "width"]`},
+	{lin, func(c *Config) { c.NSSM = 3 }, `n_ssm 3 does not divide d_model 4`},
+	{lin, func(c *Config) { c.NSSM = -1 }, `n_ssm -1`},
+	{lin, func(c *Config) { c.NSSM = 8 }, `n_ssm 8 does not divide d_model 4`},
+	{lin, func(c *Config) { c.LMax = -1 }, `l_max -1: expected 0 (no truncation)`},
+	{lin, func(c *Config) { c.LKernel = 8 }, `l_kernel 8: layer "s4d" has no such setting`},
+	{lin, func(c *Config) { c.ClipEigs = true }, `clip_eigs true: layer "s4d" has no such setting`},
+	{lin, func(c *Config) { c.RateRule = "skip" }, `rate_rule "skip": layer "s4d" expects one of ["hold" "decimate"]`},
+	{lin, func(c *Config) { c.RateRule = RateDecimate }, `rate_rule "decimate": the poles follow other sampling rates`},
+	{lin, func(c *Config) { c.Bandlimit = -1 }, `bandlimit -1: expected a finite number ≥ 0`},
+	{lin, func(c *Config) { c.AReal = -0.5 }, `a_real -0.5: expected a finite number ≥ 0`},
+	{lin, func(c *Config) { c.AReal = math.NaN() }, `a_real NaN`},
+	{lin, func(c *Config) { c.AReal = math.Inf(1) }, `a_real +Inf`},
+	{lin, func(c *Config) { c.DtMin, c.DtMax = 0.1, 0.01 }, `dt_min 0.1 > dt_max 0.01`},
+	{lin, func(c *Config) { c.DtMin = 0 }, `dt_min 0: expected a finite number > 0`},
+	{lin, func(c *Config) { c.DtMax = math.Inf(1) }, `dt_max +Inf`},
+	{lin, func(c *Config) { c.XiMin = -1 }, `xi_min -1`},
+
+	{dfout, func(c *Config) { c.NSSM, c.Disc, c.RateRule = 4, Bilinear, RateDecimate }, ""},
+	{dfout, func(c *Config) { c.Param = ParamContinuous }, ""},
+	{dfout, func(c *Config) { c.Init, c.Param = DFouTHalf, ParamWidth }, ""},
+	{dfout, func(c *Config) { c.NSSM = 2 }, `n_ssm 2: init "dfout" gives every channel its own angles`},
+	{dfout, func(c *Config) { c.Param, c.AReal = ParamWidth, 0 }, `a_real 0: param "width" moves angles`},
+	{dfout, func(c *Config) { c.Param, c.RateRule = ParamContinuous, RateDecimate }, `rate_rule "decimate": the poles follow`},
+	{dfout, func(c *Config) { c.XiMin, c.XiMax = 0, 0 }, `xi_min 0`},
+	{dfout, func(c *Config) { c.XiMin = 1 }, `xi_min 1 > xi_max 0.1`},
+
+	{dss, func(c *Config) { c.Bandlimit = 1 }, ""},
+	{dss, func(c *Config) { c.Init = DFouT }, `layer "dss" expects init "lin", "inv", "legs", "real", "inv2", "quad" or "rand" and disc "zoh"`},
+	{dss, func(c *Config) { c.Disc = Bilinear }, `init "lin", disc "bilinear": layer "dss" expects`},
+	{dss, func(c *Config) { c.LMax = 9 }, `l_max 9: kernels of layer "dss" have l_kernel taps`},
+	{dss, func(c *Config) { c.LKernel = -1 }, `l_kernel -1: expected 0`},
+
+	{s4, func(c *Config) { c.Init, c.DState = Imported, 1024 }, ""},
+	{s4, func(c *Config) { c.DState = 1026 }, `d_state 1026: layer "s4" expects at most 1024`},
+	{s4, func(c *Config) { c.Init, c.Disc = Lin, ZOH }, `init "lin", disc "zoh": layer "s4" expects init "legs", "fout" or "hippo" and disc "bilinear"`},
+	{s4, func(c *Config) { c.Param = ParamWidth }, `param width: layer "s4" has no such setting`},
+	{s4, func(c *Config) { c.Bandlimit = 1 }, `bandlimit 1: the modes of layer "s4" are coupled`},
+	{s4, func(c *Config) { c.RateRule = RateHold }, `rate_rule "hold": layer "s4" expects one of ["exact" "keep"]`},
+	{s4, func(c *Config) { c.Init, c.NSSM = Hippo, 1 }, `n_ssm 1: init "hippo" expects an even number of copies`},
+
+	{s5, func(c *Config) { c.Bandlimit, c.Blocks, c.CInit, c.ClipEigs = 1, 2, CLecunNormal, true }, ""},
+	{s5, func(c *Config) { c.Init = Lin }, `init "lin", disc "zoh": layer "s5" expects init "legs" and disc "zoh" or "bilinear"`},
+	{s5, func(c *Config) { c.Blocks = 3 }, `blocks 3: expected 0 (= 1) or a number that divides d_state 8`},
+	{s5, func(c *Config) { c.CInit = "zero" }, `c_init "zero": expected one of ["trunc_standard_normal"`},
+	{s5, func(c *Config) { c.NSSM = 2 }, `n_ssm 2: layer "s5" has no such setting`},
+	{s5, func(c *Config) { c.RateRule = RateHold }, `rate_rule hold: layer "s5" has no such setting`},
+	{s5, func(c *Config) { c.LMax = 9 }, `l_max 9: layer "s5" has no such setting`},
+	{s5, func(c *Config) { c.RMax = 0.9 }, `r_max 0.9: layer "s5" has no such setting`},
+	{s5, func(c *Config) { c.DtMin = 0 }, `dt_min 0: expected a finite number > 0`},
+	{s5, func(c *Config) { c.XiMax = math.NaN() }, `xi_max NaN: expected a finite number > 0`},
+
+	{lru, func(c *Config) { c.DState, c.RMin, c.RMax, c.MaxPhase = 7, 0.9, 0.999, 0.314 }, ""},
+	{lru, func(c *Config) { c.RateRule, c.Bandlimit = RateDecimate, 1 }, ""},
+	{lru, func(c *Config) { c.DState = 0 }, `d_state 0: expected at least 1`},
+	{lru, func(c *Config) { c.Disc = Bilinear }, `init "ring", disc "bilinear": layer "lru" expects init "ring" and disc "zoh"`},
+	{lru, func(c *Config) { c.RateRule = RateKeep }, `rate_rule "keep": layer "lru" expects one of ["hold" "decimate"]`},
+	{lru, func(c *Config) { c.RMin, c.RMax = 0.9, 0.5 }, `r_max 0.5: expected r_min 0.9 ≤ r_max ≤ 1`},
+	{lru, func(c *Config) { c.RMin = 1 }, `r_min 1: expected 0 ≤ r_min < 1`},
+	{lru, func(c *Config) { c.MaxPhase = -1 }, `max_phase -1: expected an angle`},
+	{lru, func(c *Config) { c.Blocks = 2 }, `blocks 2: layer "lru" has no such setting`},
+}
+
+var (
+	lin   = config(Lin, 4, 8)
+	dfout = config(DFouT, 4, 8)
+	dss   = ofLayer(LayerDSS, Lin, ZOH)
+	s4    = ofLayer(LayerS4, LegS, Bilinear)
+	s5    = ofLayer(LayerS5, LegS, ZOH)
+	lru   = ofLayer(LayerLRU, Ring, ZOH)
+)
+
+func ofLayer(layer Layer, init Init, disc Disc) Config {
+	c := config(init, 4, 8)
+	c.Layer, c.Disc = layer, disc
+	return c
+}
+
 func TestValidate(t *testing.T) {
-	tests := []struct {
-		change func(*Config)
-		want   string
-	}{
-		{func(c *Config) {}, ""},
-		{func(c *Config) { c.AReal = 0 }, ""},
-		{func(c *Config) { c.NSSM = 2 }, ""},
-		{func(c *Config) { c.Init = Imported; c.DtMin, c.DtMax = 0, 0 }, ""},
-		{func(c *Config) { c.XiMin, c.XiMax = 0, 0 }, ""},
-		{func(c *Config) { c.Init = DFouT; c.NSSM = 4 }, ""},
-		{func(c *Config) { c.DModel = 0 }, `ssm: d_model 0: expected at least 1`},
-		{func(c *Config) { c.DState = 63 }, `ssm: d_state 63: expected an even number ≥ 2`},
-		{func(c *Config) { c.DState = 0 }, `ssm: d_state 0: expected an even number ≥ 2`},
-		{func(c *Config) { c.Init = "hippo" }, `ssm: init "hippo": requires layer "s4" (ssm.layer=s4); layer "s4d" expects one of ["lin" "inv" "legs" "real" "inv2" "quad" "rand" "dfout" "dfout-single" "dfout-half"]`},
-		{func(c *Config) { c.Disc = "dss" }, `ssm: disc "dss": expected one of ["zoh" "bilinear"]`},
-		{func(c *Config) { c.Init = DFouT; c.Disc = Bilinear }, ""},
-		{func(c *Config) { c.Init, c.Param = DFouT, ParamContinuous }, ""},
-		{func(c *Config) { c.Init, c.Param = DFouTHalf, ParamWidth }, ""},
-		{func(c *Config) { c.Param = "p3" }, `ssm: param "p3": expected one of ["discrete" "continuous" "width"]`},
-		{func(c *Config) { c.Init = FouT }, `ssm: init "fout": requires layer "s4" (ssm.layer=s4); layer "s4d" expects one of ["lin"`},
-		{func(c *Config) { c.Init = "dct" }, `ssm: init "dct": expected one of ["lin"`},
-		{func(c *Config) { c.Init = DFouT; c.NSSM = 2 }, `ssm: n_ssm 2: init "dfout"`},
-		{func(c *Config) { c.NSSM = 3 }, `ssm: n_ssm 3 does not divide d_model 4`},
-		{func(c *Config) { c.NSSM = -1 }, `ssm: n_ssm -1`},
-		{func(c *Config) { c.NSSM = 8 }, `ssm: n_ssm 8 does not divide d_model 4`},
-		{func(c *Config) { c.LMax = -1 }, `ssm: l_max -1`},
-		{func(c *Config) { c.Init, c.Param, c.AReal = DFouT, ParamWidth, 0 }, `ssm: a_real 0: param "width" moves angles`},
-		{func(c *Config) { c.Param = ParamWidth }, `ssm: param "width": init "lin" has no angles on the unit circle: leave param unset, or select an init such as "dfout"`},
-		{func(c *Config) { c.Layer = "lstm" }, `ssm: layer "lstm": expected one of ["s4d"`},
-		{func(c *Config) { c.LKernel = -1 }, `ssm: l_kernel -1: expected 0`},
-		{func(c *Config) { c.LKernel = 8 }, `ssm: l_kernel 8: kernels of layer "s4d" have no fixed length`},
-		{func(c *Config) { c.Layer, c.Init = LayerDSS, DFouT }, `ssm: init "dfout": layer "dss" expects one of ["lin" "inv" "legs" "real" "inv2" "quad" "rand"]`},
-		{func(c *Config) { c.Layer, c.Init = LayerDSS, FouT }, `ssm: init "fout": requires layer "s4" (ssm.layer=s4); layer "dss" expects one of ["lin"`},
-		{func(c *Config) { c.Layer, c.Disc = LayerDSS, Bilinear }, `ssm: disc "bilinear": layer "dss" expects "zoh"`},
-		{func(c *Config) { c.Layer, c.Bandlimit = LayerDSS, 1 }, ""},
-		{func(c *Config) { c.Layer, c.LMax = LayerDSS, 9 }, `ssm: l_max 9: kernels of layer "dss" have l_kernel taps`},
-		{func(c *Config) { c.Layer, c.Init, c.Disc, c.DState = LayerS4, LegS, Bilinear, 1026 }, `ssm: d_state 1026: layer "s4" expects at most 1024`},
-		{func(c *Config) { c.Layer, c.Init, c.Disc, c.DState = LayerS4, Imported, Bilinear, 32768 }, `ssm: d_state 32768: layer "s4" expects at most 1024`},
-		{func(c *Config) { c.Layer, c.Init, c.Disc, c.DState = LayerS4, Imported, Bilinear, 1024 }, ""},
-		{func(c *Config) { c.Layer, c.Init = LayerS5, LegS }, ""},
-		{func(c *Config) { c.Layer, c.Init, c.Blocks, c.CInit, c.ClipEigs = LayerS5, LegS, 2, CLecunNormal, true }, ""},
-		{func(c *Config) { c.Layer = LayerS4 }, `ssm: init "lin", disc "zoh": layer "s4" expects init "legs", "fout" or "hippo" and disc "bilinear"`},
-		{func(c *Config) { c.Layer, c.Init = LayerS4, FouT }, `ssm: disc "zoh": layer "s4" expects init "legs", "fout" or "hippo" and disc "bilinear"`},
-		{func(c *Config) { c.Layer, c.Init, c.Disc, c.Param = LayerS4, FouT, Bilinear, ParamWidth }, `ssm: param width: layer "s4" has no such setting`},
-		{func(c *Config) { c.Layer = LayerS5 }, `ssm: init "lin": layer "s5" expects init "legs" and disc "zoh" or "bilinear"`},
-		{func(c *Config) { c.Layer, c.Init, c.Blocks = LayerS5, LegS, 3 }, `ssm: blocks 3: expected 0 (= 1) or a number that divides d_state 8`},
-		{func(c *Config) { c.Layer, c.Init, c.CInit = LayerS5, LegS, "zero" }, `ssm: c_init "zero": expected one of ["trunc_standard_normal"`},
-		{func(c *Config) { c.Layer, c.Init, c.NSSM = LayerS5, LegS, 2 }, `ssm: n_ssm 2: layer "s5" has no such setting`},
-		{func(c *Config) { c.Layer, c.Init, c.Bandlimit = LayerS5, LegS, 1 }, ""},
-		{func(c *Config) { c.Layer, c.Init, c.Bandlimit = LayerS5, LegS, -1 }, `ssm: bandlimit -1: expected a finite number ≥ 0`},
-		{func(c *Config) { c.Layer, c.Init, c.RateRule = LayerS5, LegS, RateHold }, `ssm: rate_rule hold: layer "s5" has no such setting`},
-		{func(c *Config) { c.Layer, c.Init, c.LMax = LayerS5, LegS, 9 }, `ssm: l_max 9: layer "s5" has no such setting`},
-		{func(c *Config) { c.Layer, c.Init, c.RMax = LayerS5, LegS, 0.9 }, `ssm: r_max 0.9: layer "s5" has no such setting`},
-		{func(c *Config) { c.Layer, c.Init, c.DtMin = LayerS5, LegS, 0 }, `ssm: dt_min 0: expected a finite number > 0`},
-		{func(c *Config) { c.Layer, c.Init, c.Disc = LayerS5, LegS, "dss" }, `ssm: disc "dss": layer "s5" expects init "legs" and disc "zoh" or "bilinear"`},
-		{func(c *Config) { c.Layer, c.Init, c.DState = LayerLRU, Ring, 7 }, ""},
-		{func(c *Config) { c.Layer, c.Init, c.RMin, c.RMax, c.MaxPhase = LayerLRU, Ring, 0.9, 0.999, 0.314 }, ""},
-		{func(c *Config) { c.Layer = LayerLRU }, `ssm: init "lin": layer "lru" expects init "ring" and disc "zoh"`},
-		{func(c *Config) { c.Layer, c.Init, c.RateRule, c.Bandlimit = LayerLRU, Ring, RateDecimate, 1 }, ""},
-		{func(c *Config) { c.Layer, c.Init, c.RateRule = LayerLRU, Ring, RateHold }, ""},
-		{func(c *Config) { c.Layer, c.Init, c.RateRule = LayerLRU, Ring, RateKeep }, `ssm: rate_rule "keep": layer "lru" expects one of ["hold" "decimate"]`},
-		{func(c *Config) { c.Layer, c.Init, c.DtMin = LayerLRU, Ring, math.NaN() }, `ssm: dt_min NaN: expected a finite number > 0`},
-		{func(c *Config) { c.Layer, c.Init, c.XiMax = LayerS5, LegS, math.NaN() }, `ssm: xi_max NaN: expected a finite number > 0`},
-		{func(c *Config) { c.Layer, c.Init, c.AReal = LayerS5, LegS, math.NaN() }, `ssm: a_real NaN: expected a finite number ≥ 0`},
-		{func(c *Config) { c.Layer, c.Init, c.LMax = LayerLRU, Ring, 9 }, `ssm: l_max 9: layer "lru" has no such setting`},
-		{func(c *Config) { c.Layer, c.Init, c.DState = LayerLRU, Ring, 0 }, `ssm: d_state 0: expected at least 1`},
-		{func(c *Config) { c.Layer, c.Init, c.RMin, c.RMax = LayerLRU, Ring, 0.9, 0.5 }, `ssm: r_max 0.5: expected r_min 0.9 ≤ r_max ≤ 1`},
-		{func(c *Config) { c.Layer, c.Init, c.RMin = LayerLRU, Ring, 1 }, `ssm: r_min 1: expected 0 ≤ r_min < 1`},
-		{func(c *Config) { c.Layer, c.Init, c.MaxPhase = LayerLRU, Ring, -1 }, `ssm: max_phase -1: expected an angle`},
-		{func(c *Config) { c.Layer, c.Init, c.Blocks = LayerLRU, Ring, 2 }, `ssm: blocks 2: layer "lru" has no such setting`},
-		{func(c *Config) { c.Layer, c.Init, c.Disc = LayerLRU, Ring, Bilinear }, `ssm: disc "bilinear": layer "lru" expects init "ring" and disc "zoh"`},
-		{func(c *Config) { c.Init = Ring }, `ssm: init "ring": requires layer "lru" (ssm.layer=lru)`},
-		{func(c *Config) { c.ClipEigs = true }, `ssm: clip_eigs true: layer "s4d" has no such setting`},
-		{func(c *Config) { c.RateRule = "skip" }, `ssm: rate_rule "skip": expected one of ["hold" "decimate"]`},
-		{func(c *Config) { c.RateRule = RateDecimate }, `ssm: rate_rule "decimate": poles of init "lin" follow other sampling rates by scaling the step Δ, so they have no rule: leave rate_rule unset`},
-		{func(c *Config) { c.Init, c.Param, c.RateRule = DFouT, ParamContinuous, RateDecimate }, `ssm: rate_rule "decimate": poles with param "continuous" follow other sampling rates by scaling the step Δ`},
-		{func(c *Config) { c.Init, c.RateRule = DFouT, RateDecimate }, ""},
-		{func(c *Config) { c.Bandlimit = -1 }, `ssm: bandlimit -1: expected a finite number ≥ 0`},
-		{func(c *Config) { c.AReal = -0.5 }, `ssm: a_real -0.5: expected a finite number ≥ 0`},
-		{func(c *Config) { c.AReal = math.NaN() }, `ssm: a_real NaN`},
-		{func(c *Config) { c.AReal = math.Inf(1) }, `ssm: a_real +Inf`},
-		{func(c *Config) { c.DtMin, c.DtMax = 0.1, 0.01 }, `ssm: dt_min 0.1 > dt_max 0.01`},
-		{func(c *Config) { c.DtMin = 0 }, `ssm: dt_min 0: expected a finite number > 0`},
-		{func(c *Config) { c.DtMax = math.Inf(1) }, `ssm: dt_max +Inf`},
-		{func(c *Config) { c.XiMin = -1 }, `ssm: xi_min -1`},
-		{func(c *Config) { c.Init = DFouT; c.XiMin, c.XiMax = 0, 0 }, `ssm: xi_min 0`},
-		{func(c *Config) { c.Init = DFouT; c.XiMin = 1 }, `ssm: xi_min 1 > xi_max 0.1`},
-	}
-	for _, test := range tests {
-		cfg := config(Lin, 4, 8)
+	for _, test := range validations {
+		cfg := test.base
 		test.change(&cfg)
 		err := cfg.Validate()
-		switch {
-		case test.want == "" && err != nil:
-			t.Errorf("%+v: %v", cfg, err)
-		case test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), "ssm: ") || !strings.Contains(err.Error(), test.want)):
-			t.Errorf("got %v, expected %s", err, test.want)
+		if test.want == "" {
+			must.Do(t, err)
+		} else {
+			must.Fail(t, err, "ssm: ", test.want)
 		}
 		if _, newErr := New(cfg, 1, 0); (newErr == nil) != (err == nil && cfg.Init != Imported) {
 			t.Errorf("New: %v, Validate: %v", newErr, err)
