@@ -173,76 +173,36 @@ func packPanels(dst []float32, m Matrix, alongRows bool, p0, kc, x0, nx, width i
 // gemmKernel returns the product of a panel of four rows and a panel of two columns. Eight sums and
 // three operands fit in 16 registers. Four steps per iteration hide the cost of the loop.
 func gemmKernel(a, b []float32) [gemmMR * gemmNR]float32 {
-	var c00, c01, c10, c11, c20, c21, c30, c31, v, x, y float32
+	var c00, c01, c10, c11, c20, c21, c30, c31, x, y float32
 	for len(a) >= 16 && len(b) >= 8 {
 		x, y = b[0], b[1]
-		v = a[0]
-		c00 += float32(v * x)
-		c01 += float32(v * y)
-		v = a[1]
-		c10 += float32(v * x)
-		c11 += float32(v * y)
-		v = a[2]
-		c20 += float32(v * x)
-		c21 += float32(v * y)
-		v = a[3]
-		c30 += float32(v * x)
-		c31 += float32(v * y)
+		c00, c01 = c00+float32(a[0]*x), c01+float32(a[0]*y)
+		c10, c11 = c10+float32(a[1]*x), c11+float32(a[1]*y)
+		c20, c21 = c20+float32(a[2]*x), c21+float32(a[2]*y)
+		c30, c31 = c30+float32(a[3]*x), c31+float32(a[3]*y)
 		x, y = b[2], b[3]
-		v = a[4]
-		c00 += float32(v * x)
-		c01 += float32(v * y)
-		v = a[5]
-		c10 += float32(v * x)
-		c11 += float32(v * y)
-		v = a[6]
-		c20 += float32(v * x)
-		c21 += float32(v * y)
-		v = a[7]
-		c30 += float32(v * x)
-		c31 += float32(v * y)
+		c00, c01 = c00+float32(a[4]*x), c01+float32(a[4]*y)
+		c10, c11 = c10+float32(a[5]*x), c11+float32(a[5]*y)
+		c20, c21 = c20+float32(a[6]*x), c21+float32(a[6]*y)
+		c30, c31 = c30+float32(a[7]*x), c31+float32(a[7]*y)
 		x, y = b[4], b[5]
-		v = a[8]
-		c00 += float32(v * x)
-		c01 += float32(v * y)
-		v = a[9]
-		c10 += float32(v * x)
-		c11 += float32(v * y)
-		v = a[10]
-		c20 += float32(v * x)
-		c21 += float32(v * y)
-		v = a[11]
-		c30 += float32(v * x)
-		c31 += float32(v * y)
+		c00, c01 = c00+float32(a[8]*x), c01+float32(a[8]*y)
+		c10, c11 = c10+float32(a[9]*x), c11+float32(a[9]*y)
+		c20, c21 = c20+float32(a[10]*x), c21+float32(a[10]*y)
+		c30, c31 = c30+float32(a[11]*x), c31+float32(a[11]*y)
 		x, y = b[6], b[7]
-		v = a[12]
-		c00 += float32(v * x)
-		c01 += float32(v * y)
-		v = a[13]
-		c10 += float32(v * x)
-		c11 += float32(v * y)
-		v = a[14]
-		c20 += float32(v * x)
-		c21 += float32(v * y)
-		v = a[15]
-		c30 += float32(v * x)
-		c31 += float32(v * y)
+		c00, c01 = c00+float32(a[12]*x), c01+float32(a[12]*y)
+		c10, c11 = c10+float32(a[13]*x), c11+float32(a[13]*y)
+		c20, c21 = c20+float32(a[14]*x), c21+float32(a[14]*y)
+		c30, c31 = c30+float32(a[15]*x), c31+float32(a[15]*y)
 		a, b = a[16:], b[8:]
 	}
 	for len(a) >= 4 && len(b) >= 2 {
 		x, y = b[0], b[1]
-		v = a[0]
-		c00 += float32(v * x)
-		c01 += float32(v * y)
-		v = a[1]
-		c10 += float32(v * x)
-		c11 += float32(v * y)
-		v = a[2]
-		c20 += float32(v * x)
-		c21 += float32(v * y)
-		v = a[3]
-		c30 += float32(v * x)
-		c31 += float32(v * y)
+		c00, c01 = c00+float32(a[0]*x), c01+float32(a[0]*y)
+		c10, c11 = c10+float32(a[1]*x), c11+float32(a[1]*y)
+		c20, c21 = c20+float32(a[2]*x), c21+float32(a[2]*y)
+		c30, c31 = c30+float32(a[3]*x), c31+float32(a[3]*y)
 		a, b = a[4:], b[2:]
 	}
 	return [gemmMR * gemmNR]float32{c00, c01, c10, c11, c20, c21, c30, c31}
