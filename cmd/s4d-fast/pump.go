@@ -81,15 +81,10 @@ type pump struct {
 	dropped int64
 }
 
-// maxAfterSignal bounds the samples that are processed after a signal: more than the pipe and the
-// readers hold of audio that is not resampled. Resampling to a much higher rate can make hours of
-// audio from what they hold.
-const maxAfterSignal = 1 << 18
-
 // run processes the audio to its end and prints the end line, after an error too. Audio that ends
 // inside a sample, or before its header says, is an error, except from a pipe or after a signal.
 func (p *pump) run(ctx context.Context) error {
-	err := p.processAll(ctx)
+	err := p.processAll()
 	early := errors.Is(err, audio.ErrTruncated) || errors.Is(err, io.ErrUnexpectedEOF)
 	stopped := ctx.Err() != nil
 	if early && (p.pipe || stopped) {
@@ -99,26 +94,18 @@ func (p *pump) run(ctx context.Context) error {
 }
 
 // processAll passes all blocks to the sink.
-func (p *pump) processAll(ctx context.Context) error {
+func (p *pump) processAll() error {
 	done := make(chan struct{})
 	defer close(done)
-	blocks := p.read(done)
-	for left := maxAfterSignal; left > 0; {
-		b := <-blocks
+	for b := range p.read(done) {
 		if err := p.process(b); err != nil {
 			return err
 		}
-		if b.err == io.EOF {
-			return nil
-		}
-		if b.err != nil {
+		if b.err != nil && b.err != io.EOF {
 			return badInput(p.audio.errorAt(b.err))
 		}
-		if ctx.Err() != nil {
-			left -= len(b.samples)
-		}
 	}
-	return context.Cause(ctx)
+	return nil
 }
 
 // block is a number of samples: pump.block, or fewer before the end or an error.
@@ -140,29 +127,20 @@ func (p *pump) read(done <-chan struct{}) <-chan block {
 	}
 	out := make(chan block, ahead)
 	go func() {
+		defer close(out)
 		dropped := int64(0)
-		for {
+		for err := error(nil); err == nil; {
 			buf := make([]float32, p.block)
-			n, err := p.audio.fill(buf)
-			b := block{buf[:n], dropped, err}
-			if p.live && err == nil {
-				select {
-				case <-done:
-					return
-				case out <- b:
-					dropped = 0
-				default:
-					dropped += int64(n)
-				}
+			var n int
+			n, err = p.audio.fill(buf)
+			if p.live && err == nil && len(out) == cap(out) {
+				dropped += int64(n)
 				continue
 			}
 			select {
-			case out <- b:
+			case out <- block{buf[:n], dropped, err}:
 				dropped = 0
 			case <-done:
-				return
-			}
-			if err != nil {
 				return
 			}
 		}

@@ -17,7 +17,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/report"
-	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // rawFormats are the formats without a header.
@@ -29,16 +28,15 @@ const (
 )
 
 type streamCmd struct {
-	Model     modelFile `arg:"" optional:"" help:"Model file (.safetensors) or built-in model (${models}); default: digits."`
-	File      string    `arg:"" optional:"" help:"Audio file, or - for standard input (the default)."`
-	Format    string    `help:"Format of the input. auto: WAV, FLAC, MP3 or Ogg Vorbis, recognised by the first bytes; wav, flac, mp3, ogg: only this format; s16le, s16be, f32le, u8: raw samples." enum:"auto,wav,flac,mp3,ogg,s16le,s16be,f32le,u8" default:"auto" placeholder:"FORMAT"`
-	Rate      *int      `help:"Sampling rate of raw audio in Hz (default: the model's). Other audio formats state their own." placeholder:"HZ"`
-	Resample  bool      `help:"Resample the audio to the model's rate (band-limited), and mix several channels down to one." xor:"rates"`
-	AdaptRate bool      `help:"With --emit frames: instead of resampling, scale the model's SSM steps to the rate of the audio." xor:"rates"`
-	Live      bool      `help:"Never block the source: drop audio if more than one second is waiting."`
-	Emit      string    `help:"Lines to print: events or frames." enum:"events,frames" default:"events" placeholder:"LINES"`
-	Hop       *int      `help:"Samples between frames (default: 0.1 s of audio); with --resample, samples at the model's rate." placeholder:"N"`
-	Window    *float64  `help:"Seconds over which the output is averaged (default: ${window}, or as calibrated; with --emit frames and no filter bank 0, all audio so far). Higher: more precision, less recall of short words." placeholder:"S"`
+	Model    modelFile `arg:"" optional:"" help:"Model file (.safetensors) or built-in model (${models}); default: digits."`
+	File     string    `arg:"" optional:"" help:"Audio file, or - for standard input (the default)."`
+	Format   string    `help:"Format of the input. auto: WAV, FLAC, MP3 or Ogg Vorbis, recognised by the first bytes; wav, flac, mp3, ogg: only this format; s16le, s16be, f32le, u8: raw samples." enum:"auto,wav,flac,mp3,ogg,s16le,s16be,f32le,u8" default:"auto" placeholder:"FORMAT"`
+	Rate     *int      `help:"Sampling rate of raw audio in Hz (default: the model's). Other audio formats state their own." placeholder:"HZ"`
+	Resample bool      `help:"Resample the audio to the model's rate (band-limited), and mix several channels down to one."`
+	Live     bool      `help:"Never block the source: drop audio if more than one second is waiting."`
+	Emit     string    `help:"Lines to print: events or frames." enum:"events,frames" default:"events" placeholder:"LINES"`
+	Hop      *int      `help:"Samples between frames (default: 0.1 s of audio); with --resample, samples at the model's rate." placeholder:"N"`
+	Window   *float64  `help:"Seconds over which the output is averaged (default: ${window}, or as calibrated; with --emit frames and no filter bank 0, all audio so far). Higher: more precision, less recall of short words." placeholder:"S"`
 
 	Threshold  *float64 `help:"Minimum probability of an event (default: ${threshold}, or as calibrated). It ends when its probability falls below half of this. Higher: more precision, less recall." placeholder:"P" group:"Events"`
 	Confirm    *int     `help:"Number of consecutive frames that must agree (default: ${confirm}, or as calibrated). Higher: more precision, less recall of short words." placeholder:"N" group:"Events"`
@@ -192,18 +190,11 @@ func (c *streamCmd) decode(in io.Reader, name string, meta *model.Meta) (*audioI
 		return nil, fmt.Errorf("%s: rate %g Hz, expected at most %d Hz", name, a.inputRate, maxSampleRate)
 	}
 	a.source, a.rate = checked{a.source, &a.read}, a.inputRate
-	if c.AdaptRate && modelRate > 0 {
-		if err := ssm.CheckStepScale(modelRate / a.inputRate); err != nil {
-			return nil, fmt.Errorf("--adapt-rate: %s: rate %g Hz, the model expects %g Hz: their ratio is %w", name, a.inputRate, modelRate, err)
-		}
-	}
 	switch {
-	case modelRate == 0 || modelRate == a.inputRate || c.AdaptRate:
+	case modelRate == 0 || modelRate == a.inputRate:
 		return a, nil
-	case !c.Resample && (meta.Filterbank != nil || c.Emit == "events"):
-		return nil, fmt.Errorf("%s: rate %g Hz, the model expects %g Hz; --resample converts the audio", name, a.inputRate, modelRate)
 	case !c.Resample:
-		return nil, fmt.Errorf("%s: rate %g Hz, the model expects %g Hz; --resample converts the audio, --adapt-rate the model", name, a.inputRate, modelRate)
+		return nil, fmt.Errorf("%s: rate %g Hz, the model expects %g Hz; --resample converts the audio", name, a.inputRate, modelRate)
 	case modelRate != math.Trunc(modelRate):
 		return nil, fmt.Errorf("--resample: the model's rate is %g Hz, expected a whole number", modelRate)
 	}

@@ -64,28 +64,26 @@ func TestStreamInterrupted(t *testing.T) {
 	}
 }
 
-// Once the reader of the lines has gone, the source is not read any further, live or not.
+// Once the reader of the lines has gone, the source is not read any further.
 func TestStreamStopsReading(t *testing.T) {
-	for _, live := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			reads := make(chan int)
-			p := pump{audio: &audioInput{source: stepped(reads)}, block: 1, live: live}
-			done := make(chan struct{})
-			p.read(done)
-			close(done)
-			for n := 0; ; n++ {
-				synctest.Wait()
-				select {
-				case reads <- 1:
-				default:
-					return
-				}
-				if n == 100 {
-					t.Fatalf("live %v: it still reads after %d samples", live, n)
-				}
+	synctest.Test(t, func(t *testing.T) {
+		reads := make(chan int)
+		p := pump{audio: &audioInput{source: stepped(reads)}, block: 1}
+		done := make(chan struct{})
+		p.read(done)
+		close(done)
+		for n := 0; ; n++ {
+			synctest.Wait()
+			select {
+			case reads <- 1:
+			default:
+				return
 			}
-		})
-	}
+			if n == 100 {
+				t.Fatalf("it still reads after %d samples", n)
+			}
+		}
+	})
 }
 
 // stepped is a source whose reads return the numbers of samples that are sent to it.

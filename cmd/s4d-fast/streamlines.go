@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -11,19 +14,94 @@ import (
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// eventPrinter prints a line for every event.
+// streamDefaults are the defaults that the help shows.
+func streamDefaults() kong.Vars {
+	d := events.Defaults()
+	return kong.Vars{
+		"threshold": fmt.Sprint(d.Threshold), "confirm": fmt.Sprint(d.Confirm), "refractory": fmt.Sprint(d.Refractory), "window": fmt.Sprint(d.Smoothing),
+	}
+}
+
+// options returns the options of the model with the values of the flags that are given.
+func (c *streamCmd) options(m *model.Model) (events.Options, error) {
+	opt := events.DefaultsFor(m)
+	if c.Threshold != nil {
+		opt = opt.WithThreshold(*c.Threshold)
+	}
+	opt.Confirm, opt.Refractory = or(c.Confirm, opt.Confirm), or(c.Refractory, opt.Refractory)
+	switch window := or(c.Window, 0); {
+	case m.Meta.Filterbank != nil || c.Emit == "events":
+		opt.Smoothing = or(c.Window, opt.Smoothing)
+	case !(window >= 0 && window <= maxWindow):
+		return opt, fmt.Errorf("--window %v: expected 0 to %d seconds", window, maxWindow)
+	}
+	if err := opt.Validate(); err != nil {
+		return opt, fmt.Errorf("--%s", strings.Replace(err.Error(), "smoothing", "window", 1))
+	}
+	return opt, nil
+}
+
+// maxWindow bounds --window with --emit frames, in seconds.
+const maxWindow = 86400
+
+// sink returns the sink that prints the lines, and the number of samples to pass to it at a time.
+func (c *streamCmd) sink(m *model.Model, opt events.Options, a *audioInput, out *json.Encoder) (sink, int, error) {
+	frames, bank := c.Emit == "frames", m.Meta.Filterbank != nil
+	hop := or(c.Hop, max(int(a.rate/10), 1))
+	if frames && !bank {
+		net, err := recurrent.New(m, recurrent.Options{Window: int(math.Ceil(or(c.Window, 0) * a.rate)), Normalize: true})
+		if err != nil {
+			return nil, 0, err
+		}
+		return &framePrinter{net.NewStream(), m, a, out}, hop, nil
+	}
+	f, err := events.New(m, opt)
+	if err != nil && !bank {
+		err = fmt.Errorf("%w; use --emit frames", err)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	s, err := f.NewStream(a.rate)
+	if err != nil {
+		return nil, 0, err
+	}
+	if frames {
+		return &eventPrinter{s, m.Meta.Labels, a, out}, hop, nil
+	}
+	block := float64(f.Frame()) * a.rate / f.SampleRate()
+	return &eventPrinter{s, nil, a, out}, max(int(block), 1), nil
+}
+
+// eventPrinter prints a line for every event, or after every block one with the averaged posterior.
 type eventPrinter struct {
 	stream *events.Stream
+	labels []string // of the posterior; nil: events
 	audio  *audioInput
 	out    *json.Encoder
 }
 
-func (e *eventPrinter) process(samples []float32) error { return e.print(e.stream.Process(samples)) }
-func (e *eventPrinter) skip(n int64) error              { return e.print(e.stream.Skip(n)) }
-func (e *eventPrinter) flush() error                    { return e.print(e.stream.Flush()) }
+func (e *eventPrinter) process(samples []float32) error {
+	if err := e.print(e.stream.Process(samples)); err != nil || e.labels == nil {
+		return err
+	}
+	posterior := e.stream.Posterior()
+	if posterior == nil {
+		return nil // no frame is complete
+	}
+	return e.out.Encode(report.Frame{
+		Type: "frame", Sample: e.audio.samples(), Label: e.labels[model.ArgMax(posterior)], Posterior: posterior,
+	})
+}
+
+func (e *eventPrinter) skip(n int64) error { return e.print(e.stream.Skip(n)) }
+func (e *eventPrinter) flush() error       { return e.print(e.stream.Flush()) }
 
 func (e *eventPrinter) print(list []events.Event, failed error) error {
 	for _, v := range list {
+		if e.labels != nil {
+			break
+		}
 		if err := e.out.Encode(report.NewEvent(v)); err != nil {
 			return err
 		}
@@ -40,10 +118,6 @@ type framePrinter struct {
 	model  *model.Model
 	audio  *audioInput
 	out    *json.Encoder
-}
-
-func newFramePrinter(net *recurrent.Network, m *model.Model, a *audioInput, out *json.Encoder) *framePrinter {
-	return &framePrinter{stream: net.NewStream(), model: m, audio: a, out: out}
 }
 
 func (f *framePrinter) process(samples []float32) error {
@@ -65,34 +139,3 @@ func (f *framePrinter) process(samples []float32) error {
 
 func (f *framePrinter) skip(int64) error { return nil }
 func (f *framePrinter) flush() error     { return nil }
-
-// posteriorPrinter prints the averaged posterior of a model that labels every frame, after every
-// block.
-type posteriorPrinter struct {
-	stream *events.Stream
-	labels []string
-	audio  *audioInput
-	out    *json.Encoder
-}
-
-func (p *posteriorPrinter) process(samples []float32) error {
-	if _, err := p.stream.Process(samples); err != nil {
-		return badInput(fmt.Errorf("%s: %w", p.audio.name, err))
-	}
-	posterior := p.stream.Posterior()
-	if posterior == nil {
-		return nil // no frame is complete
-	}
-	return p.out.Encode(report.Frame{
-		Type: "frame", Sample: p.audio.samples(), Label: p.labels[model.ArgMax(posterior)], Posterior: posterior,
-	})
-}
-
-func (p *posteriorPrinter) skip(n int64) error {
-	if _, err := p.stream.Skip(n); err != nil {
-		return badInput(fmt.Errorf("%s: %w", p.audio.name, err))
-	}
-	return nil
-}
-
-func (p *posteriorPrinter) flush() error { return nil }
