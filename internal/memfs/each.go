@@ -2,6 +2,9 @@ package memfs
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path"
 	"slices"
 	"syscall"
 )
@@ -74,23 +77,75 @@ func EachFault(start *FS, modes []Mode, try func(f *FS, fault *Fault)) {
 // it calls check with the file system after a power cut: once for each loss, and draws times for
 // Torn.
 func EachPowerCut(start *FS, draws int, run func(f *FS), check func(after *FS, when string)) {
-	type moment struct {
-		f    *FS
-		when string
-	}
-	var moments []moment
+	var checks []func()
 	f := start.PowerCut(Nothing)
 	f.After = func(n int, operation string) {
 		if !slices.Contains(changing, operation) {
 			return
 		}
 		for loss := Everything; loss < Torn+Loss(draws); loss++ {
-			moments = append(moments, moment{f.PowerCut(loss), fmt.Sprintf("power cut after operation %d (%s), loss %d", n, operation, loss)})
+			after := f.PowerCut(loss)
+			checks = append(checks, func() {
+				check(after, fmt.Sprintf("power cut after operation %d (%s), loss %d", n, operation, loss))
+			})
 		}
 	}
 	run(f)
 	f.After = nil
-	for _, m := range moments {
-		check(m.f, m.when)
+	for _, check := range checks {
+		check()
 	}
+}
+
+// Loss selects which of the data that were not synced a power cut loses.
+type Loss int
+
+// The losses. Each value above Torn is Torn with another random seed.
+const (
+	Everything Loss = iota // all writes and all changes of folders
+	Nothing                // none, as if only the process had ended; everything is then stored
+	Torn                   // a random part of the changes and of what was written
+)
+
+// PowerCut returns the file system as it would be after a power cut now. f does not change.
+func (f *FS) PowerCut(loss Loss) *FS {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	draw := rand.New(rand.NewPCG(uint64(loss), uint64(f.n)))
+	left := maps.Clone(f.stored)
+	for _, c := range f.changes {
+		if loss == Nothing || loss >= Torn && draw.IntN(2) == 0 {
+			left.apply(c)
+		}
+	}
+	after, copies := &FS{names: names{}}, map[*node]*node{}
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		if name != "." && after.names[path.Dir(name)] == nil {
+			continue // in a folder that is lost
+		}
+		n := left[name]
+		if copies[n] == nil { // otherwise it has two names
+			data := n.remains(loss, draw)
+			copies[n] = &node{mode: n.mode, data: data, stored: data, synced: len(data)}
+		}
+		after.names[name] = copies[n]
+	}
+	after.stored = maps.Clone(after.names)
+	return after
+}
+
+// remains returns what remains of a file.
+func (n *node) remains(loss Loss, draw *rand.Rand) []byte {
+	written := n.data[n.synced:]
+	switch {
+	case loss == Nothing:
+		return n.data
+	case loss < Torn || len(written) == 0 || draw.IntN(3) == 0:
+		return n.stored
+	}
+	content := n.after(written[:draw.IntN(len(written)+1)])
+	if draw.IntN(2) == 0 { // the length is stored, the bytes are not
+		clear(content[n.synced:])
+	}
+	return content
 }
