@@ -3,6 +3,7 @@ package train
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/s4d-fast/s4d-fast/internal/safetensors"
@@ -75,12 +76,15 @@ func (t *Trainer) Checkpoint() error {
 	return t.writeCheckpoint()
 }
 
-// stateOf returns the state in a checkpoint, which it does not validate.
-func stateOf(f *safetensors.File) (s state, err error) {
-	if err := json.Unmarshal([]byte(f.Metadata["state"]), &s); err != nil {
-		return s, fmt.Errorf("state: %w", err)
+// parseCheckpoint reads a checkpoint and the state in it, which it does not validate.
+func parseCheckpoint(r io.Reader) (f *safetensors.File, s state, err error) {
+	if f, err = safetensors.Read(r); err != nil {
+		return nil, s, err
 	}
-	return s, nil
+	if err := json.Unmarshal([]byte(f.Metadata["state"]), &s); err != nil {
+		return nil, s, fmt.Errorf("state: %w", err)
+	}
+	return f, s, nil
 }
 
 // accept restores a checkpoint of the run folder.

@@ -105,6 +105,13 @@ func (c *Config) dataSettings(options model.Settings) model.Settings {
 	return settings
 }
 
+// ReadConfig returns the text of a configuration file, of at most 1 MiB. Errors contain the path.
+func ReadConfig(path string) ([]byte, error) {
+	return atomicfile.System().ReadFile(path, maxConfig)
+}
+
+const maxConfig = 1 << 20 // bytes of a configuration file
+
 // LoadRun returns the configuration of the run in a folder.
 func LoadRun(dir string) (Config, error) { return loadRun(atomicfile.System(), dir) }
 
@@ -126,12 +133,22 @@ func loadRun(files atomicfile.Files, dir string) (Config, error) {
 
 // Validate returns an error for the first invalid value. New checks what depends on the data.
 func (c *Config) Validate() error {
-	for _, check := range []func() error{c.validateRun, c.validateOptim, c.validateLoop} {
-		if err := check(); err != nil {
-			return err
-		}
+	if c.Seed > math.MaxInt64 {
+		return configErrorf("seed %d: expected at least 0 and below 2^63", int64(c.Seed)) // TOML's integers are signed
 	}
-	if err := within([]setting{{"ablate.layers", c.Ablate.Layers, 0, c.Model.NLayers}}); err != nil {
+	if err := c.Data.Validate(); err != nil {
+		return configErrorf("data: %w", err)
+	}
+	if err := c.Optim.Validate(); err != nil {
+		return configErrorf("[optim]: %w", err)
+	}
+	if err := within(
+		setting{"threads", c.Workers, 0, MaxThreads}, setting{"ablate.layers", c.Ablate.Layers, 0, c.Model.NLayers},
+		setting{"train.epochs", c.Train.Epochs, 1, math.MaxInt32}, setting{"train.batch", c.Train.Batch, 1, maxExamples},
+		setting{"train.eval_batch", c.Train.EvalBatch, 0, maxExamples}, setting{"train.shards", c.Train.Shards, 1, c.Train.Batch},
+		setting{"train.max_steps", c.Train.MaxSteps, 0, math.MaxInt}, setting{"train.patience", c.Train.Patience, 0, math.MaxInt},
+		setting{"train.checkpoint_every", c.Train.CheckpointEvery, 0, math.MaxInt},
+	); err != nil {
 		return err
 	}
 	if c.SSM.Init == ssm.Imported && c.From == "" { // of a model file
@@ -141,39 +158,14 @@ func (c *Config) Validate() error {
 	if err := n.Validate(); err != nil {
 		return configError{err}
 	}
-	if c.SSM.Init == ssm.LegS && c.SSM.DState/max(c.SSM.Blocks, 1) > maxLegS {
-		return configErrorf("ssm.d_state %d: expected at most %d with init %q", c.SSM.DState, maxLegS*max(c.SSM.Blocks, 1), ssm.LegS)
+	most := maxStates
+	if c.SSM.Init == ssm.LegS {
+		most = maxLegS * max(c.SSM.Blocks, 1)
 	}
-	if err := validateFreeze(c.Optim.Freeze, n); err != nil {
+	if err := within(setting{"ssm.d_state", c.SSM.DState, 1, most}); err != nil {
 		return err
 	}
-	return within([]setting{{"ssm.d_state", c.SSM.DState, 1, maxStates}})
-}
-
-func (c *Config) validateRun() error {
-	if c.Seed > math.MaxInt64 {
-		return configErrorf("seed %d: expected at least 0 and below 2^63", int64(c.Seed)) // TOML's integers are signed
-	}
-	if err := c.Data.Validate(); err != nil {
-		return configErrorf("data: %w", err)
-	}
-	return within([]setting{{"threads", c.Workers, 0, MaxThreads}})
-}
-
-func (c *Config) validateOptim() error {
-	if err := c.Optim.Validate(); err != nil {
-		return configError{fmt.Errorf("train: [optim]: %w", err)}
-	}
-	return nil
-}
-
-func (c *Config) validateLoop() error {
-	return within([]setting{
-		{"train.epochs", c.Train.Epochs, 1, math.MaxInt32},
-		{"train.batch", c.Train.Batch, 1, maxExamples}, {"train.eval_batch", c.Train.EvalBatch, 0, maxExamples},
-		{"train.shards", c.Train.Shards, 1, c.Train.Batch}, {"train.max_steps", c.Train.MaxSteps, 0, math.MaxInt}, {"train.patience", c.Train.Patience, 0, math.MaxInt},
-		{"train.checkpoint_every", c.Train.CheckpointEvery, 0, math.MaxInt},
-	})
+	return validateFreeze(c.Optim.Freeze, n)
 }
 
 // MaxThreads is the largest number of threads of a run.
@@ -192,7 +184,7 @@ type setting struct {
 	value, least, top int
 }
 
-func within(settings []setting) error {
+func within(settings ...setting) error {
 	for _, s := range settings {
 		if s.value < s.least {
 			return configErrorf("%s %d: expected at least %d", s.key, s.value, s.least)

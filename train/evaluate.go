@@ -73,21 +73,19 @@ func Evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOpti
 	if err != nil {
 		return Result{}, err
 	}
-	total := tally{outputs: make([]sums, len(tallies[0].outputs))}
+	total := tally{Outputs: make([]sums, len(tallies[0].Outputs))}
 	for _, t := range tallies {
 		total.add(t)
 	}
-	r := total.sums.result(opt.Info)
-	for o := range total.outputs {
-		if opt.Info.Regression {
-			r.OutputRMSE = append(r.OutputRMSE, math.Sqrt(total.outputs[o].Squares/float64(total.outputs[o].Terms)))
-		}
+	r := total.Sums.result(opt.Info)
+	for _, o := range total.Outputs {
+		r.OutputRMSE = append(r.OutputRMSE, math.Sqrt(o.Squares/float64(o.Terms)))
 	}
-	if total.failure != nil {
-		return r, total.failure
+	if total.Failure != nil {
+		return r, total.Failure
 	}
-	if total.Terms == 0 {
-		return r, dataError{fmt.Errorf("train: none of %d examples has a scored position, expected at least one", total.Examples)}
+	if total.Sums.Terms == 0 {
+		return r, dataError{fmt.Errorf("train: none of %d examples has a scored position, expected at least one", r.N)}
 	}
 	if math.IsNaN(r.Loss) || math.IsInf(r.Loss, 0) {
 		return r, fmt.Errorf("train: the loss is %v: %w", r.Loss, errNotFinite)
@@ -145,11 +143,16 @@ func (o *EvalOptions) run(ctx context.Context, m *model.Model, net *convmode.Net
 	if err := Agree(o.exchange, failed); err != nil {
 		return nil, nil, err
 	}
-	outputs := 0
-	if o.Info.Regression {
-		outputs = o.Info.Outputs
+	if o.exchange == nil {
+		return tallies, predictions, nil
 	}
-	return tallies, predictions, exchangeTallies(o.exchange, tallies, outputs)
+	all, err := collect(o.exchange, tallies)
+	for i := range all {
+		for k := i; k < len(tallies); k += ranks {
+			tallies[k] = all[i][k]
+		}
+	}
+	return tallies, predictions, err
 }
 
 // maxKernels bounds the memory in bytes for kernels that Evaluate keeps between batches.
@@ -194,7 +197,7 @@ type first struct{ dataset.Set }
 func (first) Len() int { return 1 }
 
 func (o *EvalOptions) resolve() error {
-	if err := within([]setting{{"batch", o.Batch, 0, maxExamples}, {"threads", o.Workers, 0, MaxThreads}}); err != nil {
+	if err := within(setting{"batch", o.Batch, 0, maxExamples}, setting{"threads", o.Workers, 0, MaxThreads}); err != nil {
 		return err
 	}
 	if o.Batch == 0 {

@@ -2,11 +2,11 @@ package train
 
 import (
 	"bytes"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 )
@@ -97,16 +97,42 @@ func gather(e Exchange, own []float64) ([]float64, error) {
 	return all, nil
 }
 
+// collect returns the values of all ranks in their order, as package gob copies them.
+func collect[T any](e Exchange, own T) ([]T, error) {
+	all := make([]T, e.Ranks())
+	for rank := range all {
+		all[rank] = own
+		if err := spread(e, rank, &all[rank]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// spread sets the value on all ranks to that of one of them.
+func spread[T any](e Exchange, from int, v *T) error {
+	var data bytes.Buffer
+	if e.Rank() == from {
+		if err := gob.NewEncoder(&data).Encode(v); err != nil {
+			return fmt.Errorf("train: %w", err)
+		}
+	}
+	b, err := e.Broadcast(from, data.Bytes())
+	if err == nil && e.Rank() != from {
+		*v = *new(T)
+		err = gob.NewDecoder(bytes.NewReader(b)).Decode(v)
+	}
+	if err != nil {
+		return fmt.Errorf("train: rank %d: %w", from, err)
+	}
+	return nil
+}
+
 // share sets the state of the other ranks to that of the first, and checks that they have the same
 // kernel level and data.
 func (t *Trainer) share() error {
 	e := t.partition.exchange
-	own := string(vek.CurrentLevel())
-	level, err := e.Broadcast(0, []byte(own))
-	if err != nil {
-		return fmt.Errorf("train: %w", err)
-	}
-	var checkpoint, best bytes.Buffer // of rank 0
+	var checkpoint, best bytes.Buffer
 	if e.Rank() == 0 {
 		f, err := t.checkpointData()
 		if err == nil {
@@ -119,32 +145,26 @@ func (t *Trainer) share() error {
 			return err
 		}
 	}
-	for _, b := range []*bytes.Buffer{&checkpoint, &best} {
-		data, err := e.Broadcast(0, b.Bytes())
-		if err != nil {
-			return fmt.Errorf("train: %w", err)
-		}
-		*b = *bytes.NewBuffer(data)
+	level := vek.CurrentLevel()
+	first := struct {
+		Level            vek.Level
+		Checkpoint, Best []byte
+	}{level, checkpoint.Bytes(), best.Bytes()}
+	if err := spread(e, 0, &first); err != nil || e.Rank() == 0 {
+		return err
 	}
-	if e.Rank() == 0 {
-		return nil
+	if first.Level != level {
+		return configErrorf("level %q: rank 0 has %q, and results differ between levels: select one level for all ranks", level, first.Level)
 	}
-	if own != string(level) {
-		return configErrorf("level %q: rank 0 has %q, and results differ between levels: select one level for all ranks", own, level)
-	}
-	f, err := safetensors.Read(&checkpoint)
-	if err != nil {
-		return dataError{fmt.Errorf("train: the state of rank 0: %w", err)}
-	}
-	s, err := stateOf(f)
+	f, s, err := parseCheckpoint(bytes.NewReader(first.Checkpoint))
 	if err == nil {
 		if e := s.Data.compare(&t.fingerprint); e != nil {
 			return configErrorf("the data differ from those of rank 0: %w", e)
 		}
 		err = t.restore(f, s)
 	}
-	if err == nil && best.Len() > 0 {
-		t.best, err = model.Read(&best)
+	if err == nil && len(first.Best) > 0 {
+		t.best, err = model.Read(bytes.NewReader(first.Best))
 	}
 	if err != nil {
 		return dataError{fmt.Errorf("train: the state of rank 0: %w", err)}

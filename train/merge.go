@@ -2,7 +2,6 @@ package train
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -19,38 +18,25 @@ import (
 // Merge replaces the values that a TOML text contains. Errors begin with name. An unknown key or a
 // value of the wrong type is an error that names the key; c is then unchanged.
 func (c *Config) Merge(text []byte, name string) error {
-	given, err := decode(text)
-	if err != nil {
-		return configErrorf("%s: %w", name, err)
+	var tree map[string]any
+	if err := toml.Unmarshal(text, &tree); err != nil {
+		return configErrorf("%s: %.300s", name, strings.TrimPrefix(err.Error(), "toml: "))
+	}
+	given := map[string]any{} // by key; a table other than a section is one value
+	for table, v := range tree {
+		section, ok := v.(map[string]any)
+		if !ok || !slices.Contains(sections, table) {
+			given[toml.Key{table}.String()] = v
+			continue
+		}
+		for key, v := range section {
+			given[toml.Key{table, key}.String()] = v
+		}
 	}
 	if err := c.assign(given); err != nil {
 		return configErrorf("%s: %w", name, err)
 	}
 	return nil
-}
-
-// decode returns the values of a TOML text by their keys. Any table other than a section of the
-// configuration is one value.
-func decode(text []byte) (map[string]any, error) {
-	if err := checkText(text); err != nil {
-		return nil, err
-	}
-	var tree map[string]any
-	if err := toml.Unmarshal(text, &tree); err != nil {
-		return nil, fmt.Errorf("%.300s", strings.TrimPrefix(err.Error(), "toml: "))
-	}
-	given := map[string]any{}
-	for name, v := range tree {
-		section, ok := v.(map[string]any)
-		if !ok || !slices.Contains(sections, name) {
-			given[toml.Key{name}.String()] = v
-			continue
-		}
-		for key, v := range section {
-			given[toml.Key{name, key}.String()] = v
-		}
-	}
-	return given, nil
 }
 
 // sections are the tables of a configuration.
@@ -90,15 +76,14 @@ func (c *Config) assign(given map[string]any) error {
 }
 
 // dataOption returns the value that v gives an option of the data. If there are options, it must be
-// one of them and v must have its kind. Otherwise the task is not known yet.
+// one of them and v must have its kind. Otherwise the task is not known yet, and Config.Validate
+// checks the value.
 func (c *Config) dataOption(name string, v any) (any, error) {
 	old, known := c.Data[name]
 	whole, isWhole := v.(int64)
 	_, wasNumber := old.(float64)
 	switch {
-	case !isOption(v):
-		return nil, fmt.Errorf("data.%s: %.80s: expected a text, a number, a truth value or a list of these", name, fmt.Sprint(v))
-	case !known && len(c.Data) > 0 || name == "":
+	case !known && len(c.Data) > 0:
 		return nil, c.unknownKey("data." + name)
 	case wasNumber && isWhole:
 		return float64(whole), nil
@@ -108,27 +93,10 @@ func (c *Config) dataOption(name string, v any) (any, error) {
 	return v, nil
 }
 
-// isOption reports whether v can be an option of the data. Config.Validate checks its value.
-func isOption(v any) bool {
-	list, ok := v.([]any)
-	if !ok {
-		list = []any{v}
-	}
-	return !slices.ContainsFunc(list, func(e any) bool { return option.Kind(e) == "" || option.Kind(e) == "list" })
-}
-
 // unknownKey returns the error for a key that the configuration does not have.
 func (c *Config) unknownKey(key string) error {
-	if len(key) > 80 { // the hint takes time in proportion to the length
-		return fmt.Errorf("unknown key %.80s…", key)
-	}
-	known := slices.Sorted(maps.Keys(c.values()))
-	for _, k := range slices.Concat(known, sections) {
-		if strings.EqualFold(k, key) {
-			return fmt.Errorf("unknown key %s; did you mean %q?", key, k)
-		}
-	}
-	return fmt.Errorf("unknown key %s%s", key, suggest.Hint(key, known))
+	known := slices.Concat(slices.Sorted(maps.Keys(c.values())), sections)
+	return fmt.Errorf("unknown key %.80s%s", key, suggest.Hint(key, known))
 }
 
 // Set replaces one value: "ssm.init=legs" or "optim.milestones=[10, 20]". The value is TOML. A
@@ -137,14 +105,13 @@ func (c *Config) Set(assignment string) error {
 	key, value, ok := strings.Cut(assignment, "=")
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 	switch {
-	case strings.ContainsAny(assignment, "\r\n"):
-		return configErrorf("--set %q: expected one line", assignment)
 	case !ok || key == "":
 		return configErrorf("--set %s: expected key=value", assignment)
 	case !plainKey.MatchString(key):
 		return configErrorf("--set %q: key %q: expected letters, digits, _ and dots", assignment, key)
 	}
-	if given, err := decode([]byte("x = " + value)); err == nil && c.assign(map[string]any{key: given["x"]}) == nil {
+	var parsed struct{ X any }
+	if toml.Unmarshal([]byte("x = "+value), &parsed) == nil && c.assign(map[string]any{key: parsed.X}) == nil {
 		return nil
 	}
 	if err := c.assign(map[string]any{key: value}); err != nil { // a text without quotes
@@ -212,17 +179,6 @@ func (c *Config) Differences(o *Config) []string {
 	maps.Copy(all, there)
 	maps.DeleteFunc(all, func(key, _ string) bool { return here[key] == there[key] || slices.Contains(resumable, key) })
 	return slices.Sorted(maps.Keys(all))
-}
-
-// difference describes the first value in which the recorded configuration of a run differs from c,
-// as "key: there X, here Y", or returns "".
-func (c *Config) difference(recorded *Config) string {
-	keys := c.Differences(recorded)
-	if len(keys) == 0 {
-		return ""
-	}
-	key := keys[0]
-	return fmt.Sprintf("%s: there %s, here %s", key, cmp.Or(recorded.values()[key], "none"), cmp.Or(c.values()[key], "none"))
 }
 
 // resumable are the values that a resumed run may change. train.max_steps is not among them: if it

@@ -13,13 +13,13 @@ var errNotFinite = errors.New("not finite")
 
 // nonFinite is the error of an example for which the network's output is NaN or infinite.
 type nonFinite struct {
-	index int // of the example in its set
-	path  string
-	value float32
+	Index int // of the example in its set
+	Path  string
+	Value float32
 }
 
 func (w *nonFinite) Error() string {
-	return fmt.Sprintf("train: %s: the network's output is %v", exampleName(w.index, w.path), w.value)
+	return fmt.Sprintf("train: %s: the network's output is %v", exampleName(w.Index, w.Path), w.Value)
 }
 
 // exampleName returns how errors name an example of a set. The path may be empty.
@@ -35,7 +35,7 @@ func (*nonFinite) Is(target error) bool { return target == errNotFinite || targe
 
 // earlier returns the error whose example comes first in the set. Either may be nil.
 func (w *nonFinite) earlier(o *nonFinite) *nonFinite {
-	if w == nil || o != nil && o.index < w.index {
+	if w == nil || o != nil && o.Index < w.Index {
 		return o
 	}
 	return w
@@ -89,10 +89,10 @@ func (s *stepper) causeInValidation(err error) string {
 		return err.Error()
 	}
 	defer net.Close()
-	if b.load(s.data.Val, []int{failed.index}, 0); b.err == nil {
+	if b.load(s.data.Val, []int{failed.Index}, 0); b.err == nil {
 		net.ForwardTrain(b.Batch, convmode.Step{Seed: s.cfg.Seed, Step: s.state.Step})
 		if place, sequence := net.NonFinite(); sequence >= 0 {
-			return fmt.Sprintf("%s, in validation %s", place, exampleName(failed.index, b.examples[0].Path))
+			return fmt.Sprintf("%s, in validation %s", place, exampleName(failed.Index, b.examples[0].Path))
 		}
 	}
 	return err.Error()

@@ -202,10 +202,12 @@ func (r *Run) checkConfig(c, there Config, recorded model.Settings) error {
 			})
 		}
 	}
-	if diff := c.difference(&there); diff != "" {
-		return configErrorf("out: the run in %s has another configuration: %s", r.Dir, diff)
+	keys := c.Differences(&there)
+	if len(keys) == 0 {
+		return nil
 	}
-	return nil
+	return configErrorf("out: the run in %s has another configuration: %s: there %s, here %s",
+		r.Dir, keys[0], cmp.Or(there.values()[keys[0]], "none"), cmp.Or(c.values()[keys[0]], "none"))
 }
 
 // hasResults reports whether the folder has files that a run writes after its first checkpoint, or
@@ -227,13 +229,9 @@ func (r *Run) readState(name string) (*safetensors.File, state, error) {
 		return nil, state{}, fmt.Errorf("train: %w", err)
 	}
 	defer file.Close()
-	f, err := safetensors.Read(file)
+	f, s, err := parseCheckpoint(file)
 	if err != nil {
-		return nil, state{}, contentError(fmt.Errorf("train: %s: %w", path, err))
-	}
-	s, err := stateOf(f)
-	if err != nil {
-		return nil, s, dataError{fmt.Errorf("train: %s: %w", path, err)}
+		return nil, s, contentError(fmt.Errorf("train: %s: %w", path, err))
 	}
 	if s.Version != stateVersion {
 		return nil, s, configErrorf("out: %s: checkpoint of version %d, expected %d", path, s.Version, stateVersion)
