@@ -139,7 +139,7 @@ func (r *Run) lock() (warning string, err error) {
 		warning = fmt.Sprintf("%s cannot be locked on its file system: do not train in it with another process", r.Dir)
 	}
 	var files []string
-	for _, name := range RunFiles() {
+	for _, name := range append(RunFiles(), resultFile) {
 		files = append(files, r.path(name))
 	}
 	if err := r.files.RemoveTemporary(files...); err != nil {

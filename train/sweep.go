@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,7 +60,7 @@ type Sweep struct {
 	Seeds int
 	Dir   string // gets a folder for each run, and sweep.csv
 	// Part divides the runs among several calls of Run, also on several machines. Collect joins
-	// their tables.
+	// their results.
 	Part Part
 	// Check validates a run's configuration and may add missing options to its Data; nil:
 	// Config.Validate.
@@ -98,7 +99,7 @@ type SweepRun struct {
 func (r *SweepRun) Name() string { return strings.Join(r.key, " ") }
 
 // Run makes the runs one after the other and rewrites sweep.csv after each. It resumes incomplete
-// runs in the folder. For complete runs it keeps the row of the table and does not call Begin. If
+// runs in the folder. For complete runs it takes the row from there and does not call Begin. If
 // ctx is cancelled, Run writes a checkpoint and returns ErrInterrupted. Run validates all
 // configurations before the first run. A run in the folder that had other data is an error. The
 // rows are those of the complete runs of the part, up to the first error.
@@ -250,6 +251,11 @@ func (s Sweep) run(ctx context.Context, r *SweepRun, number, of int) (SweepRow, 
 	begun, err := r.begun()
 	if err != nil {
 		return row, fmt.Errorf("%s: %w", name, err)
+	}
+	if begun { // the result of a smaller budget
+		if err := r.files.Remove(r.path(resultFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return row, fmt.Errorf("%s: %w", name, err)
+		}
 	}
 	t, err := New(ctx, r.Config, data, Options{Dir: r.Dir, Resume: begun, Reporter: s.Reporter, files: s.files})
 	if err != nil {

@@ -1,17 +1,14 @@
 package train
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"strconv"
 	"strings"
 )
 
 // Part is a part of a sweep's runs: those whose index, divided by Of, has the remainder Index. The
 // zero value has all runs. Parts may run at once in the same folder, or in folders whose contents
-// are copied into one before Collect.
+// are copied into one before Collect. They do not write sweep.csv.
 type Part struct {
 	Index int // 0 … Of-1
 	Of    int // number of parts; 0: the sweep is not divided
@@ -36,29 +33,14 @@ func (p Part) validate() error {
 	return nil
 }
 
+// whole reports whether the sweep is not divided.
+func (p Part) whole() bool { return p.Of == 0 }
+
 // has reports whether the part has run i.
-func (p Part) has(i int) bool { return p.Of == 0 || i%p.Of == p.Index }
+func (p Part) has(i int) bool { return p.whole() || i%p.Of == p.Index }
 
-const partPrefix = "sweep.part-" // of the tables of parts
-
-// Table returns the name of the part's table in the folder of the sweep.
-func (p Part) Table() string {
-	if p.Of == 0 {
-		return sweepFile
-	}
-	return fmt.Sprintf("%s%d-of-%d.csv", partPrefix, p.Index, p.Of)
-}
-
-func (p Part) lock() string {
-	if p.Of == 0 {
-		return sweepLock
-	}
-	return fmt.Sprintf("%s-%d-of-%d", sweepLock, p.Index, p.Of)
-}
-
-// Collect writes sweep.csv from the tables of the parts in the folder, as Run writes it if the
-// sweep is not divided. If a run is not complete, the error names it, and sweep.csv keeps the rows
-// that it had.
+// Collect writes sweep.csv with the results of all parts in the folder, as Run writes it if the
+// sweep is not divided. If a run is not complete, the error names it.
 func (s Sweep) Collect() ([]SweepRow, error) {
 	s.Part = Part{}
 	if _, err := s.disk().Stat(s.Dir); err != nil {
@@ -69,66 +51,21 @@ func (s Sweep) Collect() ([]SweepRow, error) {
 		return nil, err
 	}
 	defer f.Close()
-	entries, err := s.disk().ReadDir(s.Dir)
-	if err != nil {
-		return nil, fmt.Errorf("train: %w", err)
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), partPrefix) && filepath.Ext(e.Name()) == ".csv" {
-			if err := f.join(e.Name()); err != nil {
-				return nil, err
-			}
-		}
-	}
 	var missing []string
 	for i := range f.Runs {
-		if !f.done[i] {
+		if !f.Complete(i) {
 			missing = append(missing, fmt.Sprintf("%d (%s)", i+1, f.Runs[i].Name()))
 		}
 	}
-	if n := len(missing); n > 0 {
-		list := strings.Join(missing[:min(n, maxMissing)], ", ")
-		if n > maxMissing {
-			list += ", …"
-		}
-		return nil, fmt.Errorf("train: %s: %d of %d runs are not complete: %s; run their parts again", s.Dir, n, len(f.Runs), list)
+	n := len(missing)
+	if n == 0 {
+		return f.Rows(), nil
 	}
-	return f.Rows(), f.write()
+	if n > maxMissing {
+		missing = append(missing[:maxMissing], "…")
+	}
+	return nil, fmt.Errorf("train: %s: %d of %d runs are not complete: %s; run their parts again", s.Dir, n, len(f.Runs), strings.Join(missing, ", "))
 }
 
 // maxMissing is the number of runs that an error names.
 const maxMissing = 10
-
-// join adds the complete runs of a part's table.
-func (f *SweepFolder) join(table string) error {
-	rows, err := f.sweep.oldRows(table)
-	if err != nil {
-		return err
-	}
-	for i := range f.Runs {
-		row, ok := rows[strings.Join(f.Runs[i].key, ",")]
-		if !ok || f.done[i] {
-			continue
-		}
-		f.rows[i] = &row
-		if f.done[i], err = f.Runs[i].ended(row); err != nil {
-			return fmt.Errorf("%s: %w", f.Runs[i].Name(), err)
-		}
-	}
-	return nil
-}
-
-// ended is complete, except that it accepts a run that diverged, which has no last checkpoint.
-func (r *SweepRun) ended(row SweepRow) (bool, error) {
-	if !row.Diverged {
-		return r.complete(row)
-	}
-	recorded, err := loadRun(r.files, r.Dir)
-	if err == nil {
-		err = r.checkRecorded(recorded)
-	}
-	if errors.Is(err, ErrConfig) || errors.Is(err, ErrData) || errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
-}

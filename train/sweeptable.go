@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	sweepFile = "sweep.csv"
-	sweepLock = "lock" // locked while Run runs; that of a part has its name
+	sweepFile  = "sweep.csv"
+	sweepLock  = "lock"       // locked while Run runs
+	resultFile = "result.csv" // in the folder of a complete run: the table of this run
 )
 
 // sweepColumns are the columns of the table after those of the axes.
@@ -26,7 +27,7 @@ const levelColumn = "level"
 
 // write replaces the table.
 func (s Sweep) write(rows []SweepRow) error {
-	err := s.disk().Write(filepath.Join(s.Dir, s.Part.Table()), 0o666, func(w io.Writer) error { return writeRows(w, s.Axes, rows) })
+	err := s.disk().Write(filepath.Join(s.Dir, sweepFile), 0o666, func(w io.Writer) error { return writeRows(w, s.Axes, rows) })
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}

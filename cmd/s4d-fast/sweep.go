@@ -18,7 +18,7 @@ type sweepCmd struct {
 	sweepflags.Flags
 
 	Part    string `help:"Train one of N parts of the runs: I/N with I from 0 to N-1. Parts may run at once, on any machines." placeholder:"I/N" xor:"part"`
-	Collect bool   `help:"Join the tables of the parts in --out, after all of them. Trains nothing." xor:"part"`
+	Collect bool   `help:"Join the results of the parts in --out, after all of them. Trains nothing." xor:"part"`
 }
 
 func (c *sweepCmd) Help() string {
@@ -81,14 +81,11 @@ func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	if err != nil {
 		return trainError(err)
 	}
-	if len(rows) == 0 {
-		fmt.Fprintf(std.err, "part %s has no runs\n", c.Part)
-		return nil
-	}
-	fmt.Fprintln(std.out, "Table:", filepath.Join(c.Out, s.Part.Table()))
 	if c.Part != "" {
+		fmt.Fprintf(std.err, "part %s: %d runs are complete; join all parts with --collect\n", c.Part, len(rows))
 		return nil
 	}
+	fmt.Fprintln(std.out, "Table:", filepath.Join(c.Out, "sweep.csv"))
 	panel, err := sweepPanel([]string{c.Out}, "")
 	if errors.Is(err, errNoAxis) || errors.Is(err, errNoResult) {
 		return nil
