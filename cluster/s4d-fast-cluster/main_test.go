@@ -45,13 +45,13 @@ func TestSweep(t *testing.T) {
 	must.Do(t, connects("127.0.0.1:"+port))
 	served := filepath.Join(t.TempDir(), "served")
 	args := []string{"sweep", "delay", "--set", "data.length=64", "--set", "data.delay=16", "--set", "data.train_size=64", "--set", "data.eval_size=64",
-		"--set", "ssm.d_state=8", "--set", "train.epochs=1", "--set", "ssm.dt_max=0.1,0.2", "--threads", "1", "--out", served, "--nats", "env"}
+		"--set", "ssm.d_state=8", "--set", "train.epochs=1", "--set", "ssm.dt_max=0.1,0.2", "--set", "threads=1", "--out", served, "--nats", "env"}
 	must.Equal(t, run(t.Context(), args, &console{out: io.Discard, err: t.Output()}), exitOK, "exit code")
 	stop()
 	<-workers
 
 	alone := filepath.Join(t.TempDir(), "alone")
-	f := sweepflags.Flags{Task: "delay", Seeds: 1, Out: alone, Threads: 1, Set: []string{"data.length=64", "data.delay=16", "data.train_size=64",
+	f := sweepflags.Flags{Task: "delay", Seeds: 1, Out: alone, Set: []string{"threads=1", "data.length=64", "data.delay=16", "data.train_size=64",
 		"data.eval_size=64", "ssm.d_state=8", "train.epochs=1", "ssm.dt_max=0.1,0.2"}}
 	_, s, err := f.Sweep()
 	must.Do(t, err)

@@ -20,8 +20,6 @@ type evalCmd struct {
 	Rate        float64   `help:"Sampling rate for evaluation in Hz (default: the model's). If the rate of the recordings is a multiple of it, samples are left out, as in the paper; otherwise the recordings are resampled." placeholder:"HZ"`
 	Bandlimit   *float64  `help:"Silence the modes at or beyond this share of the Nyquist frequency of the data (default: 0, none). With 1, modes that alias at a lower --rate are silent." placeholder:"SHARE"`
 	RateRule    string    `help:"How the layers follow --rate: hold or decimate for discrete poles, exact or keep for S4 (default: hold, exact)." placeholder:"RULE"`
-	Seed        *uint64   `help:"Seed for generated data (default: that of the model's run)." placeholder:"N"`
-	Threads     int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
 	JSON        bool      `name:"json" help:"Print one JSON object instead of text."`
 	Predictions string    `help:"Write one JSON line per example to FILE: path or index, label, prediction and logits; for a regression, output and target; with a class per position, the numbers of the true classes (labels) and of the predicted ones (classes)." type:"path" placeholder:"FILE"`
 
@@ -80,9 +78,6 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return badInput(err)
 	}
-	if err := checkThreads(c.Threads); err != nil {
-		return usageError(err)
-	}
 	if m, err = c.atOtherRates(m); err != nil {
 		return usageError(err)
 	}
@@ -90,10 +85,6 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return trainError(err)
 	}
-	if c.Seed != nil {
-		cfg.Seed = *c.Seed
-	}
-	cfg.Workers = c.Threads
 	if p := c.Predictions; p != "" {
 		if c.Model.isFile(p) || holdsFile(cfg.Dir(), p) {
 			return usageError(fmt.Errorf("--predictions %s: the file is an input, or is in the folder of the data, and would be overwritten; name another file", p))
@@ -110,7 +101,7 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return badInput(fmt.Errorf("%w; choose another with --split: train, val, test or all", err))
 	}
-	opt := train.EvalOptions{Info: data.Info, Batch: evalBatch, Workers: c.Threads, StepScale: stepScale}
+	opt := train.EvalOptions{Info: data.Info, Batch: evalBatch, Workers: cfg.Workers, StepScale: stepScale}
 	r, err := c.evaluate(ctx, m, set, opt)
 	if err != nil {
 		return trainError(err)
@@ -124,7 +115,7 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := c.print(std, tk, m, data.Info, r, forecasts); err != nil || c.JSON || c.Split != "val" {
 		return err
 	}
-	clips, err := tk.Confusion(ctx, m, data, c.Threads)
+	clips, err := tk.Confusion(ctx, m, data, cfg.Workers)
 	if clips != nil {
 		printConfusion(std.out, clips)
 	}

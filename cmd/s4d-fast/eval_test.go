@@ -68,7 +68,7 @@ func TestEvalUsesTheModelsData(t *testing.T) {
 	decode(t, ok(t, "eval", best, "--json"), &e)
 	equal(t, "examples", e.N, 8)
 	equal(t, "loss", e.Loss, m.Loss)
-	decode(t, ok(t, "eval", best, "--json", "--set", "data.eval_size=5", "--seed", "3"), &e)
+	decode(t, ok(t, "eval", best, "--json", "--set", "data.eval_size=5", "--set", "seed=3"), &e)
 	equal(t, "examples with data.eval_size=5", e.N, 5)
 	if e.Loss == m.Loss {
 		t.Errorf("loss %v with another seed, the same as with the run's", e.Loss)

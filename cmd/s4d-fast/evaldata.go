@@ -12,11 +12,11 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
-// evalData are the flags of the data on which eval and prune measure a model.
+// evalData are the flags of the data on which eval measures a model.
 type evalData struct {
 	Task string   `help:"Task (default: the model's): ${tasks}." placeholder:"TASK"`
 	Data string   `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
-	Set  []string `help:"Override one value of the data settings in the model file, for example data.length=4000; repeatable." placeholder:"KEY=VALUE" sep:"none"`
+	Set  []string `help:"Override one value of the data settings in the model file, for example data.length=4000, or set seed or threads; repeatable." placeholder:"KEY=VALUE" sep:"none"`
 }
 
 const (

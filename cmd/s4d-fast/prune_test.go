@@ -38,7 +38,7 @@ func TestPrune(t *testing.T) {
 	contains(t, "prune --global", ok(t, "prune", from, to, "--keep", "0.25", "--global"), "modes in all")
 	for want, args := range map[string][]string{
 		"keep 2": {from, to, "--keep", "2"}, "nowhere": {"nowhere.safetensors", to, "--keep", "0.5"}, ".safetensors": {from, "x.bin", "--keep", "0.5"},
-		"name another file": {from, from, "--keep", "0.5"}, `task "fsdd" requires --data`: {from, to, "--keep", "0.5", "--task", "fsdd"},
+		"name another file": {from, from, "--keep", "0.5"}, "nodata": {from, to, "--keep", "0.5", "--data", "nodata"},
 	} {
 		code, _, stderr := invoke(nil, append([]string{"prune"}, args...)...)
 		if code == exitOK {
@@ -67,24 +67,8 @@ func TestPruneDropsTheMeasurement(t *testing.T) {
 	contains(t, "inspect of the model", ok(t, "inspect", "digits"), "miss rate")
 }
 
-// prune evaluates on a run's own data: at its length and seed, not the preset's.
-func TestPruneEvaluatesOnTheRun(t *testing.T) {
-	run := delayRunDir(t, "run", "seed=7")
-	best, to := filepath.Join(run, "best.safetensors"), filepath.Join(t.TempDir(), "small.safetensors")
-	for _, where := range [][]string{
-		{"--task", "delay"},
-		{"--task", "delay", "--set", "data.length=200", "--set", "data.delay=50", "--set", "data.eval_size=8", "--set", "seed=7"},
-	} {
-		var e evaluation
-		decode(t, ok(t, append([]string{"eval", best, "--json"}, where...)...), &e)
-		var p pruning
-		decode(t, ok(t, append([]string{"prune", best, to, "--keep", "0.5", "--json"}, where...)...), &p)
-		equal(t, fmt.Sprintf("examples with %q", where), p.N, 8)
-		if p.RMSE == nil {
-			t.Fatalf("%q: no RMSE", where)
-		}
-		equal(t, fmt.Sprintf("RMSE with %q", where), p.RMSE[0], *e.RMSE)
-	}
+// Times are printed with three digits.
+func TestPruneTimes(t *testing.T) {
 	p := pruning{Microsecs: &[2]float64{0.02345, 0.01849}}
 	var text strings.Builder
 	must.Do(t, p.print(&text))

@@ -20,7 +20,7 @@ func TestOptionFlags(t *testing.T) {
 		}
 	}
 	for group, flags := range map[string][]string{
-		"Options of task audio:": {"--rate", "--group-by=REGEXP", "--skip-broken"}, "Options of tasks audio and digits:": {"--words", "--other=DIR,...", "--background"},
+		"Options of task audio:": {"--skip-broken"}, "Options of tasks audio and digits:": {"--words", "--other=DIR,...", "--background"},
 		"Options of tasks audio and series:": {"--validation"}, "Options of task series:": {"--mode", "--horizon"},
 	} {
 		_, part, found := strings.Cut(help, "\n"+group+"\n")
@@ -40,7 +40,7 @@ func TestSetOptions(t *testing.T) {
 	}
 	testfiles.Ramp(t, filepath.Join(dir, "other", "a.wav"), 8000, 900, 5)
 	t.Chdir(dir)
-	ok(t, "train", "audio", "--data", "words", "--rate", "8000", "--skip-broken", "--other", "other,other", "--validation", "0.25", "--out", "run",
+	ok(t, "train", "audio", "--data", "words", "--set", "data.rate=8000", "--skip-broken", "--other", "other,other", "--validation", "0.25", "--out", "run",
 		"--set", "train.max_steps=1", "--set", "data.streams=2", "--set", "train.batch=1", "--set", "model.d_model=4", "--set", "model.n_layers=1")
 	cfg := must.Get(train.LoadRun("run"))(t)
 	must.Equal(t, cfg.Data["rate"], any(int64(8000)), "data.rate")
@@ -50,9 +50,9 @@ func TestSetOptions(t *testing.T) {
 		t.Errorf("data.other %v, expected two absolute paths", other)
 	}
 	for _, c := range []struct{ task, flag, value, want string }{
-		{"audio", "--rate", "many", "--rate"},
-		{"audio", "--rate", "-1", "data.rate -1"},
-		{"fsdd", "--group-by", "x", `--group-by: task "fsdd" does not have this option`},
+		{"audio", "--validation", "many", "--validation"},
+		{"audio", "--validation", "-1", "data.validation -1"},
+		{"fsdd", "--time", "x", `--time: task "fsdd" does not have this option`},
 	} {
 		checkRun(t, nil, []string{"train", c.task, "--data", "words", c.flag + "=" + c.value, "--out", "new"}, exitUsage, c.want)
 	}

@@ -3,9 +3,9 @@
 //
 // It guarantees less than POSIX, and therefore less than real file systems. A power cut may lose
 // any change of a folder that was not synced, and keep later ones. The sync of a file does not
-// store its name; only the sync of the folder does. As on Linux, writes before a failed sync are never
-// stored, even if a later sync succeeds. There are no symbolic links, files only grow, and folders
-// keep their names.
+// store its name; only the sync of the folder does. As on Linux, writes before a failed sync are
+// never stored, even if a later sync succeeds. There are no symbolic links, files only grow, and
+// folders keep their names.
 package memfs
 
 import (

@@ -14,14 +14,13 @@ import (
 
 // Flags are the flags, for package kong.
 type Flags struct {
-	Task    string   `arg:"" help:"Task: ${tasks}."`
-	Data    string   `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
-	Config  string   `help:"TOML file whose values override the task's preset." type:"path" placeholder:"FILE"`
-	Preset  string   `help:"Ablation of the paper: ${sweeps}. --set overrides its values." placeholder:"NAME"`
-	Set     []string `help:"One value, or several to sweep over: ssm.init=lin,dfout. Keys joined by + get the same value: ssm.dt_min+ssm.dt_max=0.001,0.01. Repeatable." placeholder:"KEY=VALUE,..." sep:"none"`
-	Seeds   int      `help:"Number of runs per combination, with seeds 1, 2, …." default:"1"`
-	Out     string   `help:"Folder for the runs and sweep.csv. Run the same command again to resume." required:"" type:"path" placeholder:"DIR"`
-	Threads int      `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
+	Task   string   `arg:"" help:"Task: ${tasks}."`
+	Data   string   `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
+	Config string   `help:"TOML file whose values override the task's preset." type:"path" placeholder:"FILE"`
+	Preset string   `help:"Ablation of the paper: ${sweeps}. --set overrides its values." placeholder:"NAME"`
+	Set    []string `help:"One value, or several to sweep over: ssm.init=lin,dfout. Keys joined by + get the same value: ssm.dt_min+ssm.dt_max=0.001,0.01. Repeatable." placeholder:"KEY=VALUE,..." sep:"none"`
+	Seeds  int      `help:"Number of runs per combination, with seeds 1, 2, …." default:"1"`
+	Out    string   `help:"Folder for the runs and sweep.csv. Run the same command again to resume." required:"" type:"path" placeholder:"DIR"`
 }
 
 // Variables are the lists of names in the help of Flags.
@@ -36,8 +35,8 @@ func (configError) Is(target error) bool { return target == train.ErrConfig }
 func (e configError) Unwrap() error      { return e.error }
 
 // Sweep returns the task and the sweep, whose Load loads the data of the task. Later sources
-// override earlier ones: the preset of the task, --config, the preset of the sweep, --set, --data
-// and --threads. Errors are a train.ErrConfig.
+// override earlier ones: the preset of the task, --config, the preset of the sweep, --set and
+// --data. Errors are a train.ErrConfig.
 func (f *Flags) Sweep() (*task.Task, train.Sweep, error) {
 	s := train.Sweep{Seeds: f.Seeds, Dir: f.Out}
 	tk, err := task.Lookup(f.Task)
@@ -65,9 +64,6 @@ func (f *Flags) Sweep() (*task.Task, train.Sweep, error) {
 	}
 	if f.Data != "" {
 		s.Base.SetDir(f.Data)
-	}
-	if f.Threads != 0 {
-		s.Base.Workers = f.Threads
 	}
 	if err := tk.Resolve(&s.Base); err != nil {
 		return nil, s, err

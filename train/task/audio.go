@@ -30,8 +30,8 @@ type audioOptions struct {
 
 // AudioOptions are the options that only the task audio has.
 type AudioOptions struct {
-	Rate       int    `toml:"rate" placeholder:"HZ" help:"Sampling rate to which recordings are converted (default: 16000)."`
-	GroupBy    string `toml:"group_by" placeholder:"REGEXP" help:"Regular expression that finds the speaker in a file name. All files of a speaker are in the same split."`
+	Rate       int    `toml:"rate" kong:"-"`     // sampling rate in Hz to which recordings are converted
+	GroupBy    string `toml:"group_by" kong:"-"` // regular expression that finds the speaker in a file name; all files of a speaker are in the same split
 	SkipBroken bool   `toml:"skip_broken" help:"Leave out broken recordings."`
 }
 
@@ -73,7 +73,7 @@ func (o audioOptions) checkFrom(m *model.Model) error {
 		return nil // train.New reports it
 	}
 	if rate := o.rate(); float64(rate) != bank.SampleRate {
-		return fmt.Errorf("data.rate is %d Hz, but the model to start from reads audio at %g Hz: pass --rate %[2]g", rate, bank.SampleRate)
+		return fmt.Errorf("data.rate is %d Hz, but the model to start from reads audio at %g Hz: pass --set data.rate=%[2]g", rate, bank.SampleRate)
 	}
 	opt, err := o.streams(bank.SampleRate, Source{}, 0, 0)
 	if n := opt.Filterbank.Bands; err == nil && n != bank.Bands {

@@ -37,9 +37,9 @@ type SeriesOptions struct {
 	Columns []string `toml:"columns" placeholder:"COLUMN" help:"Input columns (default: all others)."`
 	ID      string   `toml:"id" placeholder:"COLUMN" help:"Column that identifies the series of a row (default: the file is one series)."`
 	Time    string   `toml:"time" placeholder:"COLUMN" help:"Column by which rows are sorted (default: the order of the file)."`
-	Split   string   `toml:"split_column" name:"split-column" placeholder:"COLUMN" help:"Column with train, val or test."`
-	Layout  string   `toml:"layout" placeholder:"LAYOUT" help:"long (a line is a row), wide (a line is a series) or files (a file is a series)."`
-	Missing string   `toml:"missing" placeholder:"HOW" help:"Replace missing values: previous or interpolate (default: they are errors)."`
+	Split   string   `toml:"split_column" kong:"-"` // column with train, val or test
+	Layout  string   `toml:"layout" kong:"-"`       // long (a line is a row), wide (a line is a series) or files (a file is a series)
+	Missing string   `toml:"missing" kong:"-"`      // replaces missing values: previous or interpolate; "": they are errors
 
 	Test float64 `toml:"test" placeholder:"FRACTION" help:"Fraction of the data that is the test set (default: 0)."`
 

@@ -192,7 +192,7 @@ func TestAudioCheckFrom(t *testing.T) {
 	bank := recordings.DefaultStreams(8000).Filterbank
 	m := &model.Model{Meta: model.Meta{Filterbank: &bank}}
 	cfg := tk.Preset()
-	must.Fail(t, tk.CheckFrom(cfg, m), train.ErrConfig, "data.rate is 16000 Hz", "pass --rate 8000")
+	must.Fail(t, tk.CheckFrom(cfg, m), train.ErrConfig, "data.rate is 16000 Hz", "pass --set data.rate=8000")
 	must.Do(t, cfg.Set("data.rate=8000"))
 	must.Do(t, tk.CheckFrom(cfg, m))
 	bank.Bands += 4
