@@ -19,10 +19,8 @@ func (s *Server) check(r *http.Request) error {
 	write := *r
 	write.Method = http.MethodPost // GET upgrades to WebSocket, which writes too
 	if (r.Method != http.MethodGet || r.Header.Get("Upgrade") != "") && s.origins.Check(&write) != nil {
-		if origin := r.Header.Get("Origin"); origin != "" {
-			return newError(http.StatusForbidden, "origin", "Origin %.80q: expected this server's own or an allowed one", origin)
-		}
-		return newError(http.StatusForbidden, "origin", "Sec-Fetch-Site %.20q: expected same-origin or none", r.Header.Get("Sec-Fetch-Site"))
+		return newError(http.StatusForbidden, "origin", "Origin %.80q, Sec-Fetch-Site %.20q: expected this server's own pages or an allowed origin",
+			r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site"))
 	}
 	if !s.authorized(r) {
 		return newError(http.StatusUnauthorized, "token", "expected the header Authorization: Bearer with the token of this server")
@@ -54,5 +52,6 @@ func (s *Server) servesHost(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return true
 	}
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.Contains(s.opt.Hosts, host)
+	named := slices.ContainsFunc(s.opt.Hosts, func(name string) bool { return strings.EqualFold(name, host) })
+	return named || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }

@@ -5,11 +5,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,32 +33,18 @@ var fileName = regexp.MustCompile(`^((?:[0-9a-f]{2}){1,64})\` + suffix + `(\.[0-
 type Folder struct {
 	files atomicfile.Files
 	dir   string
-	max   int64     // bytes
 	lock  io.Closer // of the folder; nil on a file system other than the operating system's
-	seed  maphash.Seed
-	busy  [64]sync.Mutex // each is held during operations on the files of its streams
 
-	mu     sync.Mutex // protects the following fields
-	closed bool
-	last   uint64 // revision
-	total  int64  // bytes
-	list   map[string]folderEntry
+	mu   sync.Mutex       // held during operations on files; protects the following fields
+	last uint64           // revision
+	list map[string]Entry // by stream; nil after Close
 }
 
-type folderEntry struct {
-	revision uint64
-	size     int64
-	saved    time.Time
-}
+// OpenFolder returns the Store of a folder, which it creates if necessary. The caller calls Close.
+func OpenFolder(dir string) (*Folder, error) { return openFolder(atomicfile.System(), dir) }
 
-// OpenFolder returns the Store of a folder, which it creates if necessary. Its snapshots may have
-// maxBytes in total; further ones are an error. The caller calls Close.
-func OpenFolder(dir string, maxBytes int64) (*Folder, error) {
-	return openFolder(atomicfile.System(), dir, maxBytes)
-}
-
-func openFolder(files atomicfile.Files, dir string, maxBytes int64) (*Folder, error) {
-	f := &Folder{files: files, dir: dir, max: maxBytes, seed: maphash.MakeSeed(), list: map[string]folderEntry{}}
+func openFolder(files atomicfile.Files, dir string) (*Folder, error) {
+	f := &Folder{files: files, dir: dir, list: map[string]Entry{}}
 	if err := files.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -97,13 +84,8 @@ func (f *Folder) read() error {
 		if err != nil {
 			return err
 		}
-		if !info.Mode().IsRegular() {
-			return fmt.Errorf("%s: mode %v: expected a regular file", filepath.Join(f.dir, file.Name()), info.Mode())
-		}
 		name, _ := hex.DecodeString(parts[1]) // the expression permits only valid digits
-		f.last++
-		f.total += info.Size()
-		f.list[string(name)] = folderEntry{f.last, info.Size(), info.ModTime()}
+		f.set(string(name), info.ModTime())
 	}
 	return nil
 }
@@ -112,115 +94,80 @@ func (f *Folder) path(stream string) string {
 	return filepath.Join(f.dir, hex.EncodeToString([]byte(stream))+suffix)
 }
 
-// reserve locks the files of a stream until the caller calls release, with the result of its
-// operation. The stream then has the entry e, or none if that is zero. It is an error if the stream
-// does not have the revision, or if e does not fit.
-func (f *Folder) reserve(stream string, revision uint64, e folderEntry) (release func(failed error) uint64, err error) {
-	busy := &f.busy[maphash.String(f.seed, stream)%uint64(len(f.busy))]
-	busy.Lock()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	more := e.size - f.list[stream].size
+// set gives a stream a new revision.
+func (f *Folder) set(stream string, saved time.Time) uint64 {
+	f.last++
+	f.list[stream] = Entry{stream, f.last, saved}
+	return f.last
+}
+
+// check returns an error if a stream does not have a revision.
+func (f *Folder) check(stream string, revision uint64) error {
 	switch {
-	case f.closed:
-		err = fs.ErrClosed
-	case f.list[stream].revision != revision:
-		err = ErrRevision
-	case more > 0 && f.total+more > f.max:
-		err = fmt.Errorf("%s: the snapshots would have more than %d bytes", f.dir, f.max)
+	case f.list == nil:
+		return fs.ErrClosed
+	case f.list[stream].Revision != revision:
+		return ErrRevision
 	}
-	if err != nil {
-		busy.Unlock()
-		return nil, err
-	}
-	f.total += more
-	return func(failed error) uint64 {
-		defer busy.Unlock()
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if failed != nil {
-			f.total -= more
-			return 0
-		}
-		if e == (folderEntry{}) {
-			delete(f.list, stream)
-			return 0
-		}
-		f.last++
-		e.revision = f.last
-		f.list[stream] = e
-		return f.last
-	}, nil
+	return nil
 }
 
 // Get implements Store.
 func (f *Folder) Get(_ context.Context, stream string) ([]byte, uint64, error) {
 	f.mu.Lock()
-	e := f.list[stream]
-	f.mu.Unlock()
-	if e.revision == 0 {
+	defer f.mu.Unlock()
+	e, ok := f.list[stream]
+	if !ok {
 		return nil, 0, nil
 	}
-	file, err := f.files.Open(f.path(stream))
-	if err != nil {
-		return nil, 0, err
-	}
-	defer file.Close()
-	b, err := io.ReadAll(io.LimitReader(file, maxSnapshot+1))
-	return b, e.revision, err
+	b, err := f.files.ReadFile(f.path(stream), maxSnapshot)
+	return b, e.Revision, err
 }
 
 // Put implements Store.
 func (f *Folder) Put(_ context.Context, stream string, snapshot []byte, revision uint64) (uint64, error) {
-	release, err := f.reserve(stream, revision, folderEntry{size: int64(len(snapshot)), saved: time.Now()})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	err := f.check(stream, revision)
+	if err == nil {
+		err = f.files.Write(f.path(stream), 0o600, func(w io.Writer) error {
+			_, err := w.Write(snapshot)
+			return err
+		})
+	}
 	if err != nil {
 		return 0, err
 	}
-	err = f.files.Write(f.path(stream), 0o600, func(w io.Writer) error {
-		_, err := w.Write(snapshot)
-		return err
-	})
-	return release(err), err
+	return f.set(stream, time.Now()), nil
 }
 
 // Delete implements Store.
 func (f *Folder) Delete(_ context.Context, stream string, revision uint64) error {
-	release, err := f.reserve(stream, revision, folderEntry{})
-	if err != nil {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.check(stream, revision); err != nil {
 		return err
 	}
-	err = f.files.Remove(f.path(stream))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+	if err := f.files.Remove(f.path(stream)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	release(err)
-	if err == nil {
-		err = f.files.SyncFolder(f.dir) // otherwise the stream might return after a power cut
-	}
-	return err
+	delete(f.list, stream)
+	return f.files.SyncFolder(f.dir) // otherwise the stream might return after a power cut
 }
 
 // List implements Store.
 func (f *Folder) List(context.Context) ([]Entry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	list := make([]Entry, 0, len(f.list))
-	for stream, e := range f.list {
-		list = append(list, Entry{stream, e.revision, e.saved})
-	}
-	return list, nil
+	return slices.Collect(maps.Values(f.list)), nil
 }
 
 // Close waits for operations in progress and lets other processes use the folder. Later calls of
 // Put and Delete are errors.
 func (f *Folder) Close() error {
 	f.mu.Lock()
-	f.closed = true
-	f.mu.Unlock()
-	for i := range f.busy {
-		f.busy[i].Lock()
-		defer f.busy[i].Unlock()
-	}
+	defer f.mu.Unlock()
+	f.list = nil
 	if f.lock == nil {
 		return nil
 	}

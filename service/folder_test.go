@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
@@ -28,7 +27,7 @@ func names(t *testing.T, f *Folder) (list []string) {
 // A Folder has the revisions that Store describes, and its snapshots also when it is opened again.
 func TestFolder(t *testing.T) {
 	ctx, dir := t.Context(), filepath.Join(t.TempDir(), "a", "b")
-	f := must.Get(OpenFolder(dir, 1000))(t)
+	f := must.Get(OpenFolder(dir))(t)
 	_, revision, err := f.Get(ctx, "mine")
 	must.Do(t, err)
 	must.Equal(t, revision, 0, "revision of a stream without a snapshot")
@@ -39,8 +38,7 @@ func TestFolder(t *testing.T) {
 	must.Fail(t, f.Delete(ctx, "mine", first), ErrRevision)
 	must.Get(f.Put(ctx, "Mine", []byte("another"), 0))(t)
 	must.Get(f.Put(ctx, "..", []byte("dots"), 0))(t)
-	must.Reject(f.Put(ctx, "long", make([]byte, 1000), 0))(t, "more than 1000 bytes")
-	must.Reject(OpenFolder(dir, 1000))(t, "another service uses the folder", dir)
+	must.Reject(OpenFolder(dir))(t, "another service uses the folder", dir)
 	must.Equal(t, fmt.Sprint(names(t, f)), "[.. Mine mine]", "streams")
 	must.Do(t, f.Close())
 	must.Reject(f.Put(ctx, "mine", nil, second))(t, os.ErrClosed)
@@ -49,11 +47,10 @@ func TestFolder(t *testing.T) {
 	for _, name := range []string{temporary, "notes.txt", "zz" + suffix} {
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600))
 	}
-	f = must.Get(OpenFolder(dir, 1000))(t)
+	f = must.Get(OpenFolder(dir))(t)
 	b, revision, err := f.Get(ctx, "mine")
 	must.Do(t, err)
 	must.Equal(t, string(b), "two", "snapshot")
-	must.Equal(t, f.total, int64(len("two")+len("another")+len("dots")), "bytes")
 	must.Do(t, f.Delete(ctx, "mine", revision))
 	must.Equal(t, fmt.Sprint(names(t, f)), "[.. Mine]", "streams after DELETE")
 	must.Do(t, f.Close())
@@ -61,14 +58,11 @@ func TestFolder(t *testing.T) {
 	must.Equal(t, len(files), 5, "files: two snapshots, two others, the lock")
 }
 
-// A folder among the snapshots, or one that cannot be read, is an error that names it.
+// A snapshot that was removed, or a folder that cannot be made, is an error that names it.
 func TestFolderErrors(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "6d696e65"+suffix)
-	must.Do(t, os.Mkdir(path, 0o700))
-	must.Reject(OpenFolder(dir, 1000))(t, path, "expected a regular file")
-	must.Do(t, os.Remove(path))
-	f := must.Get(OpenFolder(dir, 1000))(t) // the folder is not locked
+	f := must.Get(OpenFolder(dir))(t)
 	revision := must.Get(f.Put(t.Context(), "mine", []byte("x"), 0))(t)
 	must.Do(t, os.Remove(path))
 	_, _, err := f.Get(t.Context(), "mine")
@@ -77,33 +71,7 @@ func TestFolderErrors(t *testing.T) {
 	must.Do(t, f.Close())
 	file := filepath.Join(dir, "file")
 	must.Do(t, os.WriteFile(file, nil, 0o600))
-	must.Reject(OpenFolder(file, 1000))(t, file)
-}
-
-// When many goroutines write at once, one of each stream's competitors succeeds, and the count of
-// bytes is right.
-func TestFolderConcurrent(t *testing.T) {
-	f := must.Get(OpenFolder(t.TempDir(), 1<<20))(t)
-	defer f.Close()
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	succeeded := map[string]int{}
-	for i := range 80 {
-		all.Go(func() {
-			name := fmt.Sprint(i % 20)
-			if _, err := f.Put(t.Context(), name, make([]byte, 10), 0); err == nil {
-				mu.Lock()
-				succeeded[name]++
-				mu.Unlock()
-			}
-		})
-	}
-	all.Wait()
-	for name, n := range succeeded {
-		must.Equal(t, n, 1, "successful first writes of stream %s", name)
-	}
-	must.Equal(t, len(succeeded), 20, "streams")
-	must.Equal(t, f.total, 200, "bytes")
+	must.Reject(OpenFolder(file))(t, file)
 }
 
 // storage runs all operations of a Folder on a file system. It returns the streams whose new
@@ -111,7 +79,7 @@ func TestFolderConcurrent(t *testing.T) {
 // content "old".
 func storage(f *memfs.FS) (confirmed []string) {
 	ctx := context.Background()
-	s, err := openFolder(atomicfile.Files{FS: f}, "a", 1000)
+	s, err := openFolder(atomicfile.Files{FS: f}, "a")
 	if err != nil {
 		return nil
 	}
@@ -140,14 +108,14 @@ func storage(f *memfs.FS) (confirmed []string) {
 func TestStorage(t *testing.T) {
 	ctx := t.Context()
 	start := memfs.New()
-	s := must.Get(openFolder(atomicfile.Files{FS: start}, "a", 1000))(t)
+	s := must.Get(openFolder(atomicfile.Files{FS: start}, "a"))(t)
 	for _, name := range []string{"replaced", "deleted"} {
 		must.Get(s.Put(ctx, name, []byte("old"), 0))(t)
 	}
 	content := strings.Repeat("content", 10)
 	check := func(what string, f *memfs.FS, confirmed []string) {
 		t.Helper()
-		s, err := openFolder(atomicfile.Files{FS: f}, "a", 1000)
+		s, err := openFolder(atomicfile.Files{FS: f}, "a")
 		if err != nil {
 			t.Errorf("%s: %v; files:\n%v", what, err, f)
 			return

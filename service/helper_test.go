@@ -86,7 +86,7 @@ func startService(t *testing.T, m *model.Model, changes ...func(*Options)) *inst
 
 // inFolder saves the streams of a service in a folder.
 func inFolder(t *testing.T, dir string) func(*Options) {
-	return func(o *Options) { o.Store = must.Get(OpenFolder(dir, 1<<30))(t) }
+	return func(o *Options) { o.Store = must.Get(OpenFolder(dir))(t) }
 }
 
 // saved returns the number of snapshots.

@@ -43,6 +43,14 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request, formats ...string)
 	return st, q
 }
 
+// prepare makes the detector of a stream, and the stream this server's own.
+func (s *Server) prepare(st *stream, rate float64, resample bool) error {
+	if err := st.setRate(s.recognizer, rate, resample); err != nil {
+		return err
+	}
+	return s.streams.claim(st)
+}
+
 // parseQuery also rejects a query that is partly malformed or repeats a parameter. If the server
 // ignored that part, the request could change its meaning: without the parameter events, it starts
 // a new stream in place of one that has ended.
@@ -103,10 +111,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	if st.End == nil {
 		var err error
 		if src, err = newBodySource(in, q); err == nil {
-			err = st.setRate(s.recognizer, src.rate, q.resample)
-		}
-		if err == nil {
-			err = s.streams.claim(st) // before run, so that an error still sets the status
+			err = s.prepare(st, src.rate, q.resample)
 		}
 		if err != nil {
 			s.writeError(w, err)

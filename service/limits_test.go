@@ -3,10 +3,8 @@ package service
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -166,24 +164,16 @@ func TestRejectedBodies(t *testing.T) {
 func TestOptions(t *testing.T) {
 	for want, change := range map[string]func(*Options){
 		"service: MaxStreams 0:":  func(c *Options) { c.MaxStreams = 0 },
-		"service: Idle -1ns:":     func(c *Options) { c.Idle = -1 },
+		"service: Idle -1:":       func(c *Options) { c.Idle = -1 },
 		"service: MaxMessage -5:": func(c *Options) { c.MaxMessage = -5 },
-		"service: SaveEvery 0s:":  func(c *Options) { c.SaveEvery = 0 },
+		"service: SaveEvery 0:":   func(c *Options) { c.SaveEvery = 0 },
 		"service: Keep 2m30s:":    func(c *Options) { c.Keep = c.SaveEvery + c.Idle },
 	} {
 		opt := Defaults()
 		change(&opt)
-		_, err := New(toneModel(t, 0), events.Defaults(), opt)
-		must.Fail(t, err, want)
-		if _, is := errors.AsType[*OptionError](err); !is {
-			t.Errorf("%s: the error has type %T", want, err)
-		}
+		must.Reject(New(toneModel(t, 0), events.Defaults(), opt))(t, want)
 	}
-	_, err := New(toneModel(t, 0), events.Defaults().WithThreshold(2), Defaults())
-	must.Fail(t, err, "threshold")
-	if _, is := errors.AsType[*OptionError](err); !is {
-		t.Errorf("threshold: the error has type %T", err)
-	}
+	must.Reject(New(toneModel(t, 0), events.Defaults().WithThreshold(2), Defaults()))(t, "threshold")
 }
 
 // A frame that the protocol does not allow ends the stream soon, also if the client never stops
@@ -240,38 +230,5 @@ func TestSilentWebSocket(t *testing.T) {
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("the shutdown took %v", took)
 		}
-	})
-}
-
-// A panic in the detector ends its stream only, which resumes from its previous snapshot.
-func TestPanickingModel(t *testing.T) {
-	pcm := encode(tonemodel.Words().Samples)
-	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0), inFolder(t, t.TempDir()))
-		good := in.server.recognizer
-		for _, path := range []string{"socket", "upload"} {
-			in.interrupt(path)
-			in.server.recognizer = newRecognizer(t)
-			var socket net.Conn
-			if path == "socket" {
-				socket = in.handshake("/v1/streams/socket")
-			} else {
-				socket = must.Get(in.listener.Dial(t.Context()))(t)
-				fmt.Fprintf(socket, "PUT /v1/streams/upload?format=s16le HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", len(pcm))
-			}
-			go io.Copy(io.Discard, socket)
-			synctest.Wait()
-			*in.server.recognizer = events.Recognizer{} // its detectors divide by zero when a sound begins
-			if path == "socket" {
-				socket.Write(frame(opBinary, pcm[:40_000]))
-			} else {
-				socket.Write(pcm)
-			}
-			synctest.Wait()
-			in.server.recognizer = good
-			must.Equal(t, in.server.Stats().Streams, 0, "streams after the panic")
-			must.Equal(t, in.position(path), 800, "resumes at sample")
-		}
-		in.serves(pcm)
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 )
@@ -37,8 +36,8 @@ type Options struct {
 	Metrics Metrics
 }
 
-// Metrics has functions that a Server calls, for metrics of any library. Each may be nil. They are
-// called by several goroutines at a time and must return soon.
+// Metrics has functions that a Server calls, for metrics of any library. They are called by several
+// goroutines at a time and must return soon.
 type Metrics struct {
 	// Block receives a block of audio that was processed: the number of samples, the computing
 	// time, and the time from their arrival until their lines were sent.
@@ -50,31 +49,6 @@ type Metrics struct {
 	// Reject receives the code of a rejected request or an interrupted stream: that of its error
 	// line, or "slow" for a client that did not read its lines.
 	Reject func(code string)
-}
-
-// complete replaces functions that are nil.
-func (m *Metrics) complete() {
-	if m.Block == nil {
-		m.Block = func(int, time.Duration, time.Duration) {}
-	}
-	if m.Event == nil {
-		m.Event = func(string) {}
-	}
-	if m.Reject == nil {
-		m.Reject = func(string) {}
-	}
-}
-
-// complete replaces options that are nil and clones the others.
-func (o *Options) complete() {
-	o.Metrics.complete()
-	o.Hosts, o.Origins = slices.Clone(o.Hosts), slices.Clone(o.Origins)
-	for i, host := range o.Hosts {
-		o.Hosts[i] = strings.ToLower(host)
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
 }
 
 // Stats are the sizes of a Server at a moment.
@@ -89,52 +63,33 @@ func (s *Server) Stats() Stats {
 	return Stats{s.streams.count(), s.recognizer.StateBytes(), s.streams.unsaved.Load()}
 }
 
-// Defaults returns the default limits, with a log that discards everything.
+// Defaults returns the default limits, with a log and metrics that discard everything.
 func Defaults() Options {
 	return Options{
 		Keep: 10 * time.Minute, SaveEvery: 30 * time.Second, MaxStreams: 2000, MaxMessage: 1 << 16,
 		Idle: 2 * time.Minute, Slow: 10 * time.Second, Grace: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
+		Metrics: Metrics{
+			Block:  func(int, time.Duration, time.Duration) {},
+			Event:  func(string) {},
+			Reject: func(string) {},
+		},
 	}
 }
-
-// OptionError is an error in an option of the server, or of its detector.
-type OptionError struct {
-	Option string // name of a field of Options, or empty
-	Err    error
-}
-
-func (e *OptionError) Error() string {
-	if e.Option == "" {
-		return e.Err.Error()
-	}
-	return fmt.Sprintf("service: %s %v", e.Option, e.Err)
-}
-
-// Unwrap returns the error without the name of the option.
-func (e *OptionError) Unwrap() error { return e.Err }
 
 func (o *Options) validate() error {
 	if strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return &OptionError{"Token", errors.New("contains a character other than printable ASCII without spaces")}
+		return errors.New("service: Token contains a character other than printable ASCII without spaces")
 	}
-	for _, v := range []struct {
-		option   string
-		value    any
-		positive bool
-	}{
-		{"SaveEvery", o.SaveEvery, o.SaveEvery > 0},
-		{"MaxStreams", o.MaxStreams, o.MaxStreams > 0},
-		{"MaxMessage", o.MaxMessage, o.MaxMessage > 0},
-		{"Idle", o.Idle, o.Idle > 0},
-		{"Slow", o.Slow, o.Slow > 0},
-		{"Grace", o.Grace, o.Grace > 0},
+	for option, value := range map[string]int64{
+		"SaveEvery": int64(o.SaveEvery), "MaxStreams": int64(o.MaxStreams), "MaxMessage": o.MaxMessage,
+		"Idle": int64(o.Idle), "Slow": int64(o.Slow), "Grace": int64(o.Grace),
 	} {
-		if !v.positive {
-			return &OptionError{v.option, fmt.Errorf("%v: expected more than 0", v.value)}
+		if value <= 0 {
+			return fmt.Errorf("service: %s %v: expected more than 0", option, value)
 		}
 	}
 	if o.Keep <= o.SaveEvery+o.Idle {
-		return &OptionError{"Keep", fmt.Errorf("%v: expected more than SaveEvery and Idle together, %v", o.Keep, o.SaveEvery+o.Idle)}
+		return fmt.Errorf("service: Keep %v: expected more than SaveEvery and Idle together, %v", o.Keep, o.SaveEvery+o.Idle)
 	}
 	return nil
 }

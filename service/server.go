@@ -31,16 +31,15 @@ type Server struct {
 	origins    http.CrossOriginProtection
 }
 
-// New returns a server. The caller ends it with Serve or Close. All errors are *OptionError.
+// New returns a server. The caller ends it with Serve or Close.
 func New(m *model.Model, detect events.Options, opt Options) (*Server, error) {
 	if err := opt.validate(); err != nil {
 		return nil, err
 	}
 	r, err := events.New(m, detect)
 	if err != nil {
-		return nil, &OptionError{"", err}
+		return nil, err
 	}
-	opt.complete()
 	s := &Server{
 		opt: opt, recognizer: r, modelRate: m.Meta.SampleRate, mux: http.NewServeMux(),
 		start: report.Start{
@@ -49,7 +48,7 @@ func New(m *model.Model, detect events.Options, opt Options) (*Server, error) {
 	}
 	for _, origin := range opt.Origins {
 		if err := s.origins.AddTrustedOrigin(origin); err != nil {
-			return nil, &OptionError{"Origins", err}
+			return nil, fmt.Errorf("service: Origins: %w", err)
 		}
 	}
 	s.streams = newStreams(opt)

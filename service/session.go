@@ -48,10 +48,7 @@ type session struct {
 // run sends lines until the audio ends or an error interrupts the stream, which is then saved. It
 // returns the error that the client was sent.
 func (s *session) run(format string, src source) error {
-	err := s.streams.claim(s.stream)
-	if err == nil {
-		err = s.begin(format)
-	}
+	err := s.begin(format)
 	if err == nil && s.stream.End != nil {
 		if err = s.out.send(s.stream.End); err == nil {
 			s.finish()

@@ -2,14 +2,11 @@ package service
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -284,52 +281,3 @@ func TestEventsThatCannotBeSent(t *testing.T) {
 type brokenSink struct{}
 
 func (brokenSink) send(any) error { return errors.New("broken") }
-
-// Bytes that decode as a snapshot encode to one that decodes to the same. A wrong checksum is
-// rejected. The memory is bounded by the size.
-func FuzzSnapshot(f *testing.F) {
-	d := must.Get(newRecognizer(f).NewStream(0))(f)
-	d.Process(tonemodel.Words().Samples[:9000])
-	h := header{
-		Stream: "a", SampleRate: tonemodel.SampleRate, Samples: 9000, EventCount: 1, Busy: 1,
-		Recent: []report.Event{{Type: "event", Onset: 1, End: 2, Label: "low", Confidence: 0.9}}, End: &report.End{Type: "end", Samples: 9000},
-	}
-	valid := must.Get(encodeSnapshot(h, d.Snapshot()))(f)
-	f.Add(valid[:len(valid)-crc32.Size])
-	f.Add([]byte(strings.Replace(string(valid[:200]), `"version":1`, `"version":2`, 1)))
-	f.Add([]byte("{}\n"))
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, content []byte) {
-		sum := crc32.ChecksumIEEE(content)
-		must.Reject(decodeAll(binary.LittleEndian.AppendUint32(bytes.Clone(content), sum^1)))(t, "checksum")
-		b := binary.LittleEndian.AppendUint32(bytes.Clone(content), sum)
-		var v decoded
-		var err error
-		must.Allocates(t, 64*maxHeader+len(b), func() { v, err = decodeAll(b) }, "%d bytes", len(b))
-		if err != nil {
-			return
-		}
-		again, err := encodeSnapshot(v.header, v.state)
-		if err != nil {
-			return // JSON may escape a character that was not escaped: the header is too long
-		}
-		w := must.Get(decodeAll(again))(t)
-		must.Equal(t, fmt.Sprintf("%+v", w.header.Recent), fmt.Sprintf("%+v", v.header.Recent), "events")
-		must.Equal(t, w.header.Samples, v.header.Samples, "samples")
-		must.Equal(t, string(w.state), string(v.state), "state")
-		if n := int64(len(v.header.Recent)); n > maxRecent || n > v.header.EventCount {
-			t.Errorf("%d remembered of %d events", n, v.header.EventCount)
-		}
-	})
-}
-
-// decoded is the result of decodeSnapshot without its error.
-type decoded struct {
-	header header
-	state  []byte
-}
-
-func decodeAll(b []byte) (v decoded, err error) {
-	v.header, v.state, err = decodeSnapshot(b)
-	return v, err
-}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -20,8 +21,7 @@ type streams struct {
 	unsaved atomic.Int64 // snapshots that could not be written
 
 	mu        sync.Mutex
-	closed    bool  // by drain
-	before    int64 // unsaved then
+	before    int64 // unsaved when the shutdown began
 	connected map[string]*stream
 	handlers  sync.WaitGroup
 }
@@ -38,10 +38,10 @@ func newStreams(opt Options) *streams {
 // drain rejects new streams and ends the sessions of the connected ones.
 func (s *streams) drain() {
 	s.mu.Lock()
-	if !s.closed {
-		s.closed, s.before = true, s.unsaved.Load()
+	defer s.mu.Unlock()
+	if s.ctx.Err() == nil {
+		s.before = s.unsaved.Load()
 	}
-	s.mu.Unlock()
 	s.cancel(errShutdown)
 }
 
@@ -77,20 +77,15 @@ var validName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 // acquire starts or resumes a stream for a client that has received a number of its events; a
 // negative number means all. An empty name is replaced by a random one. The caller must call leave.
 func (s *streams) acquire(ctx context.Context, name string, received int64) (*stream, error) {
-	st := &stream{header: header{Stream: name}, named: name != "", saved: time.Now(), storing: make(chan struct{}, 1)}
-	if !st.named {
-		st.Stream = rand.Text()
-	}
-	if !validName.MatchString(st.Stream) {
-		return nil, newError(http.StatusBadRequest, "request",
-			"stream name %.80q: expected 1 to 64 letters, digits, dots, dashes and underscores", name)
-	}
-	st.ctx, st.cancel = context.WithCancelCause(s.ctx)
-	st.claimed = s.opt.Store == nil || !st.named
-	if err := s.admit(st); err != nil {
+	st, err := s.admit(cmp.Or(name, rand.Text()))
+	if err != nil {
 		return nil, err
 	}
-	err := s.load(ctx, st, received)
+	st.named = name != ""
+	st.claimed = s.opt.Store == nil || !st.named
+	if !st.claimed {
+		err = s.load(ctx, st, received)
+	}
 	if err == nil {
 		err = st.resumeEvents(received)
 	}
@@ -101,21 +96,27 @@ func (s *streams) acquire(ctx context.Context, name string, received int64) (*st
 	return st, nil
 }
 
-// admit registers a stream if the limits allow another.
-func (s *streams) admit(st *stream) error {
+// admit registers a stream if the limits allow another. The caller must call leave.
+func (s *streams) admit(name string) (*stream, error) {
+	if !validName.MatchString(name) {
+		return nil, newError(http.StatusBadRequest, "request",
+			"stream name %.80q: expected 1 to 64 letters, digits, dots, dashes and underscores", name)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.closed:
-		return errShutdown
-	case s.connected[st.Stream] != nil:
-		return errBusy(st.Stream)
+	case s.ctx.Err() != nil:
+		return nil, errShutdown
+	case s.connected[name] != nil:
+		return nil, errBusy(name)
 	case len(s.connected) >= s.opt.MaxStreams:
-		return newError(http.StatusServiceUnavailable, "streams", "%d streams are connected, the maximum", s.opt.MaxStreams)
+		return nil, newError(http.StatusServiceUnavailable, "streams", "%d streams are connected, the maximum", s.opt.MaxStreams)
 	}
-	s.connected[st.Stream] = st
+	st := &stream{header: header{Stream: name}, saved: time.Now(), storing: make(chan struct{}, 1)}
+	st.ctx, st.cancel = context.WithCancelCause(s.ctx)
+	s.connected[name] = st
 	s.handlers.Add(1)
-	return nil
+	return st, nil
 }
 
 // leave ends the handler of a stream. If a panic has ended it before release, its previous snapshot
@@ -138,14 +139,10 @@ func (s *streams) dismiss(st *stream) {
 // load reads the stream from the store, if it has it. Without a number of events received, the name
 // of a stream that has ended starts a new one, which replaces it when its session begins.
 func (s *streams) load(ctx context.Context, st *stream, received int64) error {
-	if st.claimed {
-		return nil
-	}
-	b, revision, err := s.get(ctx, st.Stream)
-	if err != nil || revision == 0 {
+	b, err := s.get(ctx, st)
+	if err != nil || st.revision == 0 {
 		return err
 	}
-	st.revision = revision
 	h, state, err := decodeSnapshot(b)
 	switch {
 	case err != nil:
@@ -159,15 +156,14 @@ func (s *streams) load(ctx context.Context, st *stream, received int64) error {
 	return nil
 }
 
-// get reads the store. An error is one for clients.
-func (s *streams) get(ctx context.Context, name string) ([]byte, uint64, error) {
+// get reads the snapshot of a stream and sets its revision. An error is one for clients.
+func (s *streams) get(ctx context.Context, st *stream) (b []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	b, revision, err := s.opt.Store.Get(ctx, name)
-	if err != nil {
-		return nil, 0, s.storeError(name, err)
+	if b, st.revision, err = s.opt.Store.Get(ctx, st.Stream); err != nil {
+		return nil, s.storeError(st.Stream, err)
 	}
-	return b, revision, nil
+	return b, nil
 }
 
 // storeError logs an error of the store, and returns the one for clients.
@@ -179,7 +175,7 @@ func (s *streams) storeError(name string, err error) error {
 // claim makes a named stream this server's own: it stores a snapshot, so that another server that
 // had the stream can no longer save it, and the stream of that name that has ended does not return.
 func (s *streams) claim(st *stream) error {
-	if st.claimed || st.End != nil {
+	if st.claimed {
 		return nil
 	}
 	b, err := st.snapshot()
@@ -269,28 +265,22 @@ func (s *streams) release(st *stream, keep bool) (saved bool) {
 
 // forget deletes a stream that is not connected.
 func (s *streams) forget(ctx context.Context, name string) error {
-	s.mu.Lock()
-	closed, connected := s.closed, s.connected[name] != nil
-	s.mu.Unlock()
-	switch {
-	case closed:
-		return errShutdown
-	case connected:
-		return errBusy(name)
+	st, err := s.admit(name)
+	if err != nil {
+		return err
 	}
-	var revision uint64
-	if s.opt.Store != nil && validName.MatchString(name) {
-		var err error
-		if _, revision, err = s.get(ctx, name); err != nil {
+	defer s.leave(st)
+	if s.opt.Store != nil {
+		if _, err := s.get(ctx, st); err != nil {
 			return err
 		}
 	}
-	if revision == 0 {
-		return newError(http.StatusNotFound, "unknown", "stream %.64q does not exist", name)
+	if st.revision == 0 {
+		return newError(http.StatusNotFound, "unknown", "stream %q does not exist", name)
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	err := s.opt.Store.Delete(ctx, name, revision)
+	err = s.opt.Store.Delete(ctx, name, st.revision)
 	switch {
 	case errors.Is(err, ErrRevision):
 		return errBusy(name)

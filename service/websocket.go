@@ -30,7 +30,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.streams.leave(st)
 	if st.End == nil {
-		if err := st.setRate(s.recognizer, q.rate, q.resample); err != nil {
+		if err := s.prepare(st, q.rate, q.resample); err != nil {
 			s.writeError(w, err)
 			return
 		}

@@ -11,8 +11,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -23,15 +21,14 @@ import (
 	"github.com/s4d-fast/s4d-fast/service"
 )
 
-// flags are the values of the flags. Those of service.Options have the names of its fields.
+// flags are the values of the flags.
 type flags struct {
 	service.Options
 	listen, metrics, model string
 	snapshots              string // folder
-	maxStore               int64
 	nats, credentials      string
 	bucket                 string
-	detect                 []func(*events.Options) // changes of the model's default options
+	threshold              float64 // 0: that of the model
 }
 
 func (f *flags) register() {
@@ -39,17 +36,8 @@ func (f *flags) register() {
 	flag.StringVar(&f.listen, "listen", "localhost:8080", "`address` to listen on; port 0 selects a free port")
 	flag.StringVar(&f.metrics, "metrics", "", "`address` on which to serve Prometheus metrics and Go's profiles (default: they are not served)")
 	flag.StringVar(&f.model, "model", "digits", "model `file`, or the name of a built-in model")
-	option := func(name, usage string, apply func(o *events.Options, v float64)) {
-		flag.Func(name, usage, func(text string) error {
-			v, err := strconv.ParseFloat(text, 64)
-			f.detect = append(f.detect, func(o *events.Options) { apply(o, v) })
-			return err
-		})
-	}
-	option("threshold", "`posterior` that starts an event; the event ends below half of it (default: that of the model's calibration, or 0.5)",
-		func(o *events.Options, v float64) { *o = o.WithThreshold(v) })
+	flag.Float64Var(&f.threshold, "threshold", 0, "`posterior` that starts an event; the event ends below half of it (default: that of the model's calibration, or 0.5)")
 	flag.StringVar(&f.snapshots, "snapshots", "", "`folder` where streams are saved (default: they are not saved)")
-	flag.Int64Var(&f.maxStore, "max-store", 1<<30, "maximal total size of the snapshots in the folder in `bytes`")
 	flag.StringVar(&f.nats, "nats", "", "`URL` of NATS, where streams are saved in place of -snapshots; several URLs are separated by commas")
 	flag.StringVar(&f.credentials, "nats-creds", "", "`file` with the credentials of a NATS user (default: none)")
 	flag.StringVar(&f.bucket, "bucket", "s4d-streams", "`name` of the key-value bucket in NATS; it is created if it does not exist")
@@ -67,14 +55,14 @@ func (f *flags) register() {
 		}
 		return err
 	})
-	add := func(list *[]string) func(string) error {
-		return func(v string) error {
-			*list = append(*list, v)
-			return nil
-		}
-	}
-	flag.Func("host", "`name` of this server in a request's Host header, in addition to localhost and IP addresses; may be repeated", add(&f.Hosts))
-	flag.Func("origin", "`origin` whose pages may send audio, such as https://app.example; may be repeated", add(&f.Origins))
+	flag.Func("host", "`name` of this server in a request's Host header, in addition to localhost and IP addresses; may be repeated", func(v string) error {
+		f.Hosts = append(f.Hosts, v)
+		return nil
+	})
+	flag.Func("origin", "`origin` whose pages may send audio, such as https://app.example; may be repeated", func(v string) error {
+		f.Origins = append(f.Origins, v)
+		return nil
+	})
 }
 
 func main() {
@@ -90,24 +78,9 @@ func main() {
 		os.Exit(2)
 	}
 	if err := run(f); err != nil {
-		o, invalid := errors.AsType[*service.OptionError](err)
-		if invalid && o.Option != "" {
-			err = fmt.Errorf("-%s %w", flagName(o.Option), o.Err)
-		}
 		fmt.Fprintln(os.Stderr, "s4d-fast-serve:", err)
-		if invalid {
-			os.Exit(2)
-		}
 		os.Exit(1)
 	}
-}
-
-// flagName returns the name of the flag for a field of service.Options.
-func flagName(option string) string {
-	if option == "Origins" {
-		return "origin" // a flag has one
-	}
-	return strings.ToLower(regexp.MustCompile("([a-z])([A-Z])").ReplaceAllString(option, "$1-$2"))
 }
 
 // stopSignals returns the signals that end the program. If the program was started with SIGHUP
@@ -134,8 +107,8 @@ func run(f flags) error {
 		return err
 	}
 	detect := events.DefaultsFor(m)
-	for _, apply := range f.detect {
-		apply(&detect)
+	if f.threshold != 0 {
+		detect = detect.WithThreshold(f.threshold)
 	}
 	metrics := newMetrics(m.Meta.Labels)
 	f.Model, f.Log, f.Metrics = f.model, slog.Default(), metrics.hooks()
@@ -178,9 +151,9 @@ func run(f flags) error {
 func (f *flags) openStore() (closeStore func(), err error) {
 	switch {
 	case f.snapshots != "" && f.nats != "":
-		return nil, &service.OptionError{Option: "Nats", Err: errors.New("cannot be combined with -snapshots")}
+		return nil, errors.New("-nats cannot be combined with -snapshots")
 	case f.snapshots != "":
-		folder, err := service.OpenFolder(f.snapshots, f.maxStore)
+		folder, err := service.OpenFolder(f.snapshots)
 		if err != nil {
 			return nil, fmt.Errorf("-snapshots: %w", err)
 		}

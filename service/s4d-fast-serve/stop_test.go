@@ -2,15 +2,11 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
-	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -25,50 +21,24 @@ func TestSIGTERM(t *testing.T) {
 	checkStop(t, syscall.SIGTERM)
 }
 
-// SIGHUP, which a process receives when its terminal closes, does the same. Under nohup, which
-// ignores it, the service continues.
+// SIGHUP, which a process receives when its terminal closes, does the same, also if a shell sends
+// another one. Under nohup, which ignores it, the service continues.
 func TestSIGHUP(t *testing.T) {
-	receiveHangups(t)
-	checkStop(t, syscall.SIGHUP)
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // so that processes do not ignore SIGHUP, even if this process does
+	defer signal.Stop(hangups)
+	checkStop(t, syscall.SIGHUP, syscall.SIGHUP)
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip(err)
 	}
 	p := startCommand(t, exec.Command(shell, "-c", `trap "" HUP; exec "$0" "$@"`, os.Args[0],
 		"-listen", "127.0.0.1:0", "-metrics", "127.0.0.1:0", "-model", saveToneModel(t)))
-	if runtime.GOOS == "linux" {
-		must.Equal(t, ignoresHangup(p), true, "ignores SIGHUP under nohup")
-		must.Equal(t, ignoresHangup(startProcess(t, "-model", saveToneModel(t))), false, "ignores SIGHUP without nohup")
-	}
 	must.Do(t, p.cmd.Process.Signal(syscall.SIGHUP))
 	status, _ := p.get(p.address, "/healthz")
 	must.Equal(t, status, 200, "status of /healthz after an ignored SIGHUP")
 	p.terminate()
 	must.Do(t, p.cmd.Wait())
-}
-
-// receiveHangups lets a test start processes that do not ignore SIGHUP, even if this process does.
-func receiveHangups(t *testing.T) {
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	t.Cleanup(func() { signal.Stop(hangups) })
-}
-
-// ignoresHangup reports whether a process on Linux ignores SIGHUP.
-func ignoresHangup(p *process) bool {
-	p.t.Helper()
-	status := string(must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid)))(p.t))
-	_, rest, _ := strings.Cut(status, "SigIgn:\t")
-	mask, _, _ := strings.Cut(rest, "\n")
-	signals := must.Get(strconv.ParseUint(mask, 16, 64))(p.t)
-	return signals&(1<<(syscall.SIGHUP-1)) != 0
-}
-
-// Further SIGHUPs do not end the process while it waits for its clients after the first. The
-// streams are saved.
-func TestSecondSIGHUP(t *testing.T) {
-	receiveHangups(t)
-	checkStop(t, syscall.SIGHUP, syscall.SIGHUP)
 }
 
 // checkStop ends a service that has a stream with a signal, and resumes the stream with another
@@ -81,9 +51,6 @@ func checkStop(t *testing.T, stop syscall.Signal, more ...syscall.Signal) {
 	conn := p.stream("mine")
 	must.Do(t, p.cmd.Process.Signal(stop))
 	for _, s := range more {
-		for range 5000 { // so that some arrive while the process handles the first signal
-			must.Do(t, p.cmd.Process.Signal(s))
-		}
 		p.waitForLog("INFO shutting down")
 		must.Do(t, p.cmd.Process.Signal(s))
 	}
@@ -109,18 +76,6 @@ func checkStop(t *testing.T, stop syscall.Signal, more ...syscall.Signal) {
 	if start.Samples == nil || *start.Samples != *last.Samples {
 		t.Errorf("start line %+v, expected %d samples", start, *last.Samples)
 	}
-}
-
-// A process that cannot save a stream exits with 1 and reports how many.
-func TestExitCodeOfUnsavedStreams(t *testing.T) {
-	dir := t.TempDir()
-	p := startProcess(t, "-snapshots", dir, "-model", saveToneModel(t))
-	p.stream("mine")
-	must.Do(t, os.RemoveAll(dir))
-	p.terminate()
-	p.waitForLog("streams were not saved: 1 failed")
-	p.cmd.Wait()
-	must.Equal(t, p.cmd.ProcessState.ExitCode(), 1, "exit code")
 }
 
 // A second SIGTERM ends the process at once, while the first still waits for clients.
