@@ -34,15 +34,15 @@ alike=(
 read -r -d '' -a frequent <pretrained/frequent.txt || :
 join() { local IFS=,; echo "$*"; }
 without=$(join "${commands[@]}" "${digits[@]}" "${alike[@]}")
-make() { "$s4d" data "$1" --out "$out/$2" "${@:3}"; }
-make speak commands --words "$(join "${commands[@]}")" --clips 40 --seed 1
-make speak digits --words "$(join "${digits[@]}")" --clips 100 --rate 8000 --seed 5
-make speak near --words "$(join "${near[@]}")" --clips 10 --seed 4
-make speak frequent --words "$(join "${frequent[@]}")" --clips 4 --seed 3
-make sentences sentences --text "$out/aclImdb/train/neg" --without "$without" --minutes 120 --seed 2
-make noises noises --minutes 14 --seed 7
-make sentences test/sentences --split test --text "$out/aclImdb/train/pos" --without "$without" --minutes 140 --seed 6
-make noises test/noises --split test --minutes 30 --seed 8
+make() { "$s4d" data "$1" "$out/$2" "${@:3}"; }
+make speak commands --words "$(join "${commands[@]}")" --clips 40
+make speak digits --words "$(join "${digits[@]}")" --clips 100
+make speak near --words "$(join "${near[@]}")" --clips 10
+make speak frequent --words "$(join "${frequent[@]}")" --clips 4
+make sentences sentences --text "$out/aclImdb/train/neg" --without "$without" --minutes 120
+make noises noises --minutes 14
+make sentences test/sentences --split test --text "$out/aclImdb/train/pos" --without "$without" --minutes 140
+make noises test/noises --split test --minutes 30
 
 # link FROM TO: links the recordings of FROM that standard input lists in TO.
 link() {

@@ -65,8 +65,8 @@ func TestUnwritableOut(t *testing.T) {
 		{"plot", "poles", "--init", "lin", "--step", "0.1", "--modes", "4", "--out", filepath.Join(blocked, "a.png")},
 		{"plot", "all", "--out", filepath.Join(blocked, "all")},
 		{"prune", digitsModel(t), "--keep", "0.5", filepath.Join(blocked, "half.safetensors")},
-		{"data", "listops", "--n", "1", "--eval", "1", "--out", filepath.Join(blocked, "listops")},
-		{"data", "pathfinder", "--n", "1", "--out", filepath.Join(blocked, "pathfinder")},
+		{"data", "listops", "--n", "1", "--eval", "1", filepath.Join(blocked, "listops")},
+		{"data", "pathfinder", "--n", "1", filepath.Join(blocked, "pathfinder")},
 	} {
 		out := args[len(args)-1]
 		checkRun(t, nil, args, exitFailed, out)

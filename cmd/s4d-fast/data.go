@@ -22,15 +22,14 @@ type dataCmd struct {
 const maxExamples = 1 << 30
 
 type dataListOpsCmd struct {
-	Out  string `help:"Output folder. Files written by an earlier run of the same command are overwritten; a folder with other ListOps data is an error." required:"" type:"path" placeholder:"DIR"`
+	Dir  string `arg:"" help:"Output folder. Files written by an earlier run of the same command are overwritten; a folder with other ListOps data is an error." type:"path"`
 	N    int    `help:"Number of training expressions." default:"96000"`
 	Eval int    `help:"Number of validation expressions; the test split has the same size." default:"2000"`
-	Seed uint64 `help:"Seed for the generated data." default:"1"`
 }
 
 func (c *dataListOpsCmd) Help() string {
 	return `Examples:
-  s4d-fast data listops --out data/listops --n 20000
+  s4d-fast data listops data/listops --n 20000
   s4d-fast train listops --data data/listops`
 }
 
@@ -38,7 +37,7 @@ func (c *dataListOpsCmd) Run(std *streams, ctx *ctxBox) error {
 	if min(c.N, c.Eval) < 1 || max(c.N, c.Eval) > maxExamples {
 		return usageError(fmt.Errorf("--n %d, --eval %d: expected 1 to %d", c.N, c.Eval, maxExamples))
 	}
-	return dataError(generate.ListOps(ctx, c.Out, c.N, c.Eval, c.Seed, func(path string, n int) {
+	return dataError(generate.ListOps(ctx, c.Dir, c.N, c.Eval, func(path string, n int) {
 		fmt.Fprintf(std.err, "wrote %s: %d expressions\n", path, n)
 	}))
 }
@@ -52,15 +51,14 @@ func dataError(err error) error {
 }
 
 type dataPathfinderCmd struct {
-	Out  string `help:"Output folder. Files written by an earlier run of the same command are overwritten; a folder with other images of this size is an error." required:"" type:"path" placeholder:"DIR"`
+	Dir  string `arg:"" help:"Output folder. Files written by an earlier run of the same command are overwritten; a folder with other images of this size is an error." type:"path"`
 	N    int    `help:"Number of images." default:"200000"`
 	Size int    `help:"Image width and height in pixels: 32 for task pathfinder, 128 for pathx128, 256 for pathx256." enum:"32,128,256" default:"32"`
-	Seed uint64 `help:"Seed for the generated data." default:"1"`
 }
 
 func (c *dataPathfinderCmd) Help() string {
 	return `Examples:
-  s4d-fast data pathfinder --out data/pathfinder --n 20000
+  s4d-fast data pathfinder data/pathfinder --n 20000
   s4d-fast train pathfinder --data data/pathfinder`
 }
 
@@ -68,7 +66,7 @@ func (c *dataPathfinderCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.N < 1 || c.N > maxExamples {
 		return usageError(fmt.Errorf("--n %d: expected 1 to %d", c.N, maxExamples))
 	}
-	return dataError(generate.Pathfinder(ctx, c.Out, c.Size, c.N, c.Seed, func(path string, images int) {
+	return dataError(generate.Pathfinder(ctx, c.Dir, c.Size, c.N, func(path string, images int) {
 		fmt.Fprintf(std.err, "wrote %s: %d images\n", path, images)
 	}))
 }

@@ -7,28 +7,26 @@ import (
 )
 
 type dataSeriesCmd struct {
-	Out       string `help:"Output file (.csv). An existing file is overwritten." required:"" type:"path" placeholder:"FILE"`
-	Hours     int    `help:"Length of the series; the default is two years." default:"17520"`
+	File      string `arg:"" help:"Output file (.csv). An existing file is overwritten." type:"path"`
 	Anomalies int    `help:"Number of anomalies in the load. If there are any, the column anomaly is 1 in their hours." default:"0"`
 	Seed      uint64 `help:"Seed for the generated data." default:"1"`
 }
 
 func (c *dataSeriesCmd) Help() string {
-	return `Examples:
-  s4d-fast data series --out load.csv
+	return `The series has two years of hours.
+
+Examples:
+  s4d-fast data series load.csv
   s4d-fast train series --data load.csv --time time --target load --horizon 24 --season 168`
 }
 
 func (c *dataSeriesCmd) Run(std *streams, ctx *ctxBox) error {
-	if c.Hours > generate.MaxSeriesHours {
-		return usageError(fmt.Errorf("--hours %d: expected at most %d", c.Hours, generate.MaxSeriesHours))
+	if c.Anomalies < 0 || c.Anomalies > generate.MaxAnomalies {
+		return usageError(fmt.Errorf("--anomalies %d: expected 0 to %d", c.Anomalies, generate.MaxAnomalies))
 	}
-	if c.Hours < 1 || c.Anomalies < 0 || c.Anomalies > c.Hours/24 {
-		return usageError(fmt.Errorf("--hours %d, --anomalies %d: expected at least 1 hour and at most one anomaly per 24 hours", c.Hours, c.Anomalies))
-	}
-	if err := generate.Series(ctx, c.Out, c.Hours, c.Anomalies, c.Seed); err != nil {
+	if err := generate.Series(ctx, c.File, c.Anomalies, c.Seed); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "wrote %s: %d hours, %d anomalies\n", c.Out, c.Hours, c.Anomalies)
+	fmt.Fprintf(std.err, "wrote %s: %d anomalies\n", c.File, c.Anomalies)
 	return nil
 }

@@ -18,16 +18,15 @@ import (
 // rows.Table reads what data series writes.
 func TestDataSeries(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "load.csv")
-	ok(t, "data", "series", "--out", path, "--hours", "500", "--anomalies", "3", "--seed", "7")
+	ok(t, "data", "series", path, "--anomalies", "3", "--seed", "7")
 	d := must.Get(rows.Table(context.Background(), path, rows.TableOptions{
 		Time: "time", Columns: []string{"load"}, Options: rows.Options{Horizon: 24, Season: 168},
 	}))(t)
 	var last dataset.Example
 	must.Do(t, d.Val.Example(&last, d.Val.Len()-1, 0))
 	rows := must.Get(csv.NewReader(bytes.NewReader(must.Get(os.ReadFile(path))(t))).ReadAll())(t)
-	equal(t, "rows with a header", len(rows), 501)
-	value := must.Get(strconv.ParseFloat(rows[500][slices.Index(rows[0], "load")], 32))(t)
+	equal(t, "rows with a header", len(rows), 17521)
+	value := must.Get(strconv.ParseFloat(rows[17520][slices.Index(rows[0], "load")], 32))(t)
 	equal(t, "last target", last.Target[last.Len-1], float32(value))
-	checkRun(t, nil, []string{"data", "series", "--out", path, "--hours", "0"}, exitUsage, "--hours 0")
-	checkRun(t, nil, []string{"data", "series", "--out", path, "--hours", "20", "--anomalies", "1"}, exitUsage, "at most one anomaly per 24 hours")
+	checkRun(t, nil, []string{"data", "series", path, "--anomalies", "1000"}, exitUsage, "--anomalies 1000: expected 0 to 730")
 }

@@ -7,23 +7,18 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/corpus"
 )
 
-// corpusFlags are the flags of the commands that generate sounds.
+// corpusFlags are the arguments of the commands that generate sounds.
 type corpusFlags struct {
-	Out   string `help:"Output folder. Existing files are kept, so the same command resumes." required:"" type:"path" placeholder:"DIR"`
+	Dir   string `arg:"" help:"Output folder. Existing files are kept, so the same command resumes." type:"path"`
 	Split string `help:"Voices and kinds of noise to use: train or test. No voice and no kind is in both." enum:"train,test" default:"train"`
-	Rate  int    `help:"Sampling rate in Hz." default:"16000"`
-	Seed  uint64 `help:"Seed for the generated data." default:"1"`
 }
 
 // write calls write with the options, and reports the folder.
 func (f *corpusFlags) write(std *streams, write func(corpus.Options) error) error {
-	if f.Rate < 4000 || f.Rate > 192000 {
-		return usageError(fmt.Errorf("--rate %d: expected 4000 to 192000", f.Rate))
-	}
-	if err := write(corpus.Options{Out: f.Out, Split: f.Split, Rate: f.Rate, Seed: f.Seed}); err != nil {
+	if err := write(corpus.Options{Out: f.Dir, Split: f.Split}); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "wrote %s\n", f.Out)
+	fmt.Fprintf(std.err, "wrote %s\n", f.Dir)
 	return nil
 }
 
@@ -37,7 +32,7 @@ func (c *dataSpeakCmd) Help() string {
 	return `Writes DIR/WORD/VOICE_nohash_N.wav. Requires espeak-ng.
 
 Example:
-  s4d-fast data speak --words lumos,nox --out data/spells
+  s4d-fast data speak data/spells --words lumos,nox
   s4d-fast train audio --data data/spells`
 }
 

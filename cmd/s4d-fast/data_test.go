@@ -21,18 +21,18 @@ func loadTask(t *testing.T, name, dir string) *dataset.Dataset {
 // Task listops reads what data listops writes.
 func TestDataListOps(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
-	ok(t, "data", "listops", "--out", dir, "--n", "3", "--eval", "2")
+	ok(t, "data", "listops", dir, "--n", "3", "--eval", "2")
 	d := loadTask(t, "listops", dir)
 	equal(t, "expressions", [3]int{d.Train.Len(), d.Val.Len(), d.Test.Len()}, [3]int{3, 2, 2})
-	checkRun(t, nil, []string{"data", "listops", "--out", dir, "--n", "3", "--eval", "2", "--seed", "2"}, exitUsage, dir, "--seed 1`", "choose another folder")
-	checkRun(t, nil, []string{"data", "listops", "--out", dir, "--n", "0"}, exitUsage, "--n 0")
+	checkRun(t, nil, []string{"data", "listops", dir, "--n", "3", "--eval", "1"}, exitUsage, dir, "--eval 2`", "choose another folder")
+	checkRun(t, nil, []string{"data", "listops", dir, "--n", "0"}, exitUsage, "--n 0")
 }
 
 // Tasks pathfinder and pathx128 read what data pathfinder writes.
 func TestDataPathfinder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
-	ok(t, "data", "pathfinder", "--out", dir, "--n", "10")
-	ok(t, "data", "pathfinder", "--out", dir, "--n", "10", "--size", "128", "--seed", "7")
+	ok(t, "data", "pathfinder", dir, "--n", "10")
+	ok(t, "data", "pathfinder", dir, "--n", "10", "--size", "128")
 	for name, length := range map[string]int{"pathfinder": 1024, "pathx128": 16384} {
 		d := loadTask(t, name, dir)
 		equal(t, name+": images", [3]int{d.Train.Len(), d.Val.Len(), d.Test.Len()}, [3]int{8, 1, 1})
@@ -40,16 +40,16 @@ func TestDataPathfinder(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "run")
 	ok(t, append([]string{"train", "pathfinder", "--data", dir, "--out", out}, small...)...)
-	checkRun(t, nil, []string{"data", "pathfinder", "--out", dir, "--n", "11"}, exitUsage, "pathfinder32", "--n 10", "choose another folder")
-	checkRun(t, nil, []string{"data", "pathfinder", "--out", dir, "--n", "0"}, exitUsage, "--n 0")
-	checkRun(t, nil, []string{"data", "pathfinder", "--out", dir, "--size", "64"}, exitUsage, "64")
+	checkRun(t, nil, []string{"data", "pathfinder", dir, "--n", "11"}, exitUsage, "pathfinder32", "--n 10", "choose another folder")
+	checkRun(t, nil, []string{"data", "pathfinder", dir, "--n", "0"}, exitUsage, "--n 0")
+	checkRun(t, nil, []string{"data", "pathfinder", dir, "--size", "64"}, exitUsage, "64")
 	checkRun(t, nil, []string{"train", "pathx256", "--data", dir, "--out", out + "2"}, exitBadInput, "pathfinder256", "lra_release.gz", "data pathfinder")
 }
 
 // An interrupt stops data listops, and every file in the folder is complete.
 func TestDataListOpsInterrupted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
-	code, stderr := interrupted(t, "wrote ", "data", "listops", "--out", dir, "--n", "3", "--eval", "2")
+	code, stderr := interrupted(t, "wrote ", "data", "listops", dir, "--n", "3", "--eval", "2")
 	must.Equal(t, code, 128+int(syscall.SIGINT), "exit code")
 	files := must.Get(filepath.Glob(filepath.Join(dir, "basic_*")))(t)
 	if len(files) != 1 {
@@ -64,7 +64,6 @@ func TestDataListOpsInterrupted(t *testing.T) {
 func TestDataSounds(t *testing.T) {
 	dir := t.TempDir()
 	for want, args := range map[string][]string{
-		"--rate 100":                 {"noises", "--rate", "100"},
 		"--minutes NaN":              {"noises", "--minutes", "NaN"},
 		"--minutes 0":                {"sentences", "--text", dir, "--minutes", "0"},
 		"--clips 0":                  {"speak", "--words", "yes", "--clips", "0"},
@@ -72,9 +71,9 @@ func TestDataSounds(t *testing.T) {
 		`--words "naïve"`:            {"speak", "--words", "naïve"},
 		`--split must be one of "tr`: {"speak", "--words", "yes", "--split", "both"},
 	} {
-		checkRun(t, nil, append(append([]string{"data"}, args...), "--out", dir), exitUsage, want)
+		checkRun(t, nil, append(append([]string{"data"}, args...), dir), exitUsage, want)
 	}
-	ok(t, "data", "noises", "--out", dir, "--minutes", "0.5", "--rate", "4000")
-	x := must.Get(audio.ReadMono(filepath.Join(dir, "white", "0.wav"), 4000))(t)
-	equal(t, "samples", len(x), 30*4000)
+	ok(t, "data", "noises", dir, "--minutes", "0.5")
+	x := must.Get(audio.ReadMono(filepath.Join(dir, "white", "0.wav"), 16000))(t)
+	equal(t, "samples", len(x), 30*16000)
 }

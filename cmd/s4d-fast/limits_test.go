@@ -13,9 +13,8 @@ import (
 func TestHugeValues(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ args, text string }{
-		{"data pathfinder --n 9223372036854775807 --out " + dir, "--n 9223372036854775807: expected 1 to "},
-		{"data listops --n 9223372036854775807 --out " + dir, "--n 9223372036854775807, --eval 2000: expected 1 to "},
-		{"data series --hours 1000000000000 --out " + filepath.Join(dir, "a.csv"), "--hours 1000000000000: expected at most "},
+		{"data pathfinder --n 9223372036854775807 " + dir, "--n 9223372036854775807: expected 1 to "},
+		{"data listops --n 9223372036854775807 " + dir, "--n 9223372036854775807, --eval 2000: expected 1 to "},
 		{"calibrate digits --words x --background x --tolerance 1e300", "--tolerance 1e+300: expected more than 0 and at most "},
 		{"studio --addr 127.0.0.1:65536 --dir " + dir, "--addr 127.0.0.1:65536: "},
 		{"studio --addr localhost:nosuch --dir " + dir, "--addr localhost:nosuch: "},

@@ -19,7 +19,7 @@ func TestPlotSpectrum(t *testing.T) {
 	mustHave(t, drawn(t, 1200, 500, "spectrum", "scifar", "--data", pictures(t)), "scifar: mean power spectrum of all 6 training examples", "red", "green", "blue",
 		"multiples of 2π/32", "angular frequency [rad per sample]", "π/2", "π")
 	tokens := filepath.Join(t.TempDir(), "made")
-	ok(t, "data", "listops", "--out", tokens, "--n", "3", "--eval", "2")
+	ok(t, "data", "listops", tokens, "--n", "3", "--eval", "2")
 	mustHave(t, drawn(t, 1200, 500, "spectrum", "listops", "--data", tokens), "listops: mean power spectrum of all 3 training examples, token indices")
 
 	out := filepath.Join(t.TempDir(), "s.png")

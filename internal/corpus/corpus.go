@@ -2,12 +2,14 @@
 // program espeak-ng, and computed noises.
 //
 // Voices and kinds of noise are divided into two splits, Train and Test, which have nothing in
-// common. With the same seed and the same version of espeak-ng the files are the same. Existing
-// files are kept, so a second call of a function resumes an interrupted one.
+// common. With the same version of espeak-ng the files are the same every time. Existing files are
+// kept, so a second call of a function resumes an interrupted one.
 package corpus
 
 import (
 	"context"
+	"hash/fnv"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -24,27 +26,20 @@ const (
 	Test  = "test"
 )
 
+// rate is the sampling rate of all sounds in Hz.
+const rate = 16000
+
 // Options are what words, sentences and noises have in common.
 type Options struct {
 	Out   string // folder
 	Split string // Train or Test
-	Rate  int    // Hz
-	Seed  uint64 // of all choices
 }
 
-// The purposes of random numbers.
-const (
-	ofWord = iota + 1
-	ofOrder
-	ofFile
-	ofNoise
-)
-
-// draws returns the random numbers of a file. purpose is one of the constants above.
-func (o Options) draws(purpose, file int) *synth.Synth {
-	s := &synth.Synth{Sampler: random.Sampler{Stream: random.New(o.Seed, random.Signal, file, purpose)}, Rate: float64(o.Rate)}
-	s.Uniform() // the first one is not used
-	return s
+// draws returns the random numbers of a file. Those of each split and name are different ones.
+func (o Options) draws(name string, file int) *synth.Synth {
+	seed := fnv.New64a()
+	io.WriteString(seed, o.Split+"/"+name)
+	return &synth.Synth{Sampler: random.Sampler{Stream: random.New(seed.Sum64(), random.Signal, file, 0)}, Rate: rate}
 }
 
 // each calls job(ctx, i) for i in [0, n), on one goroutine per processor. It stops at the first
@@ -77,5 +72,5 @@ func (o Options) write(sound func() ([]float32, error), elements ...string) erro
 	if err := atomicfile.System().MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	return audio.WriteWAVFile(path, o.Rate, x)
+	return audio.WriteWAVFile(path, rate, x)
 }

@@ -31,14 +31,14 @@ func Noises(ctx context.Context, o Options, minutes float64) error {
 	files, list := int(math.Ceil(minutes*60/noiseSeconds)), kinds[o.Split]
 	return each(ctx, files, func(_ context.Context, i int) error {
 		k := list[i%len(list)]
-		return o.write(func() ([]float32, error) { return k.file(o.draws(ofNoise, i)), nil }, k.name, fmt.Sprintf("%d.wav", i))
+		return o.write(func() ([]float32, error) { return k.file(o.draws("noises", i)), nil }, k.name, fmt.Sprintf("%d.wav", i))
 	})
 }
 
 // file returns sections of 3 to 8 s, each with a level between −50 and −14 dB relative to full
 // scale.
 func (k kind) file(s *synth.Synth) []float32 {
-	x := make([]float32, 0, noiseSeconds*int(s.Rate))
+	x := make([]float32, 0, noiseSeconds*rate)
 	for len(x) < cap(x) {
 		n := min(int(s.Between(3, 8)*s.Rate), cap(x)-len(x))
 		y := k.sound(s, n)

@@ -26,23 +26,23 @@ func Sentences(ctx context.Context, o Options, text string, without []string, mi
 	if err != nil {
 		return err
 	}
-	order := o.draws(ofOrder, 0).Stream.Perm(len(pool))
+	order := o.draws("order", 0).Stream.Perm(len(pool))
 	files := int(math.Ceil(minutes * 60 / fileSeconds))
 	return each(ctx, files, func(ctx context.Context, i int) error {
-		s := o.draws(ofFile, i)
+		s := o.draws("sentences", i)
 		v := o.voice(s, 120, 210)
 		return o.write(func() (x []float32, err error) {
 			speed := float64(v.speed)
-			for k := i; len(x) < fileSeconds*o.Rate; k += files {
+			for k := i; len(x) < fileSeconds*rate; k += files {
 				if k >= len(order) {
 					return nil, fmt.Errorf("%s: %d sentences, expected more for %v minutes", text, len(pool), minutes)
 				}
 				v.speed = int(speed * s.Between(0.9, 1.1))
-				said, err := v.speak(ctx, pool[order[k]], o.Rate)
+				said, err := v.speak(ctx, pool[order[k]])
 				if err != nil {
 					return nil, err
 				}
-				x = append(append(x, said...), make([]float32, int(s.Between(0.1, 0.8)*float64(o.Rate)))...)
+				x = append(append(x, said...), make([]float32, int(s.Between(0.1, 0.8)*rate))...)
 			}
 			return x, nil
 		}, v.name(), fmt.Sprintf("%d.wav", i))

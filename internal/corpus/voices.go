@@ -81,23 +81,23 @@ func (v voice) arguments() []string {
 		"-p", strconv.Itoa(v.pitch), "-s", strconv.Itoa(v.speed), "-a", strconv.Itoa(v.level)}
 }
 
-// speak returns a text as sound at a sampling rate in Hz, without the silence before and after it.
-func (v voice) speak(ctx context.Context, text string, rate int) ([]float32, error) {
+// speak returns a text as sound, without the silence before and after it.
+func (v voice) speak(ctx context.Context, text string) ([]float32, error) {
 	cmd := exec.CommandContext(ctx, program, v.arguments()...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("%s: %w: %s", cmd, err, bytes.TrimSpace(stderr.Bytes()))
 	}
-	x, err := decode(stdout.Bytes(), rate)
+	x, err := decode(stdout.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("%s -v %s, text %q: %w", program, v.name(), text, err)
 	}
 	return x, nil
 }
 
-// decode converts a WAV file to a rate in Hz and trims it.
-func decode(wav []byte, rate int) ([]float32, error) {
+// decode trims a WAV file and converts it to the rate.
+func decode(wav []byte) ([]float32, error) {
 	r, err := audio.NewWAVReader(bytes.NewReader(wav))
 	if err != nil {
 		return nil, err
@@ -113,9 +113,6 @@ func decode(wav []byte, rate int) ([]float32, error) {
 	}
 	if x = trim(x[:n], r.Format.SampleRate); len(x) == 0 {
 		return nil, errors.New("no sound, expected speech")
-	}
-	if r.Format.SampleRate == rate {
-		return x, nil
 	}
 	c, err := audio.NewResampler(r.Format.SampleRate, rate)
 	if err != nil {

@@ -15,10 +15,10 @@ func Words(ctx context.Context, o Options, words []string, clips int) error {
 	}
 	return each(ctx, len(words)*clips, func(ctx context.Context, i int) error {
 		word, clip := words[i/clips], i%clips
-		s := o.draws(ofWord, i)
+		s := o.draws(word, clip)
 		v := o.voice(s, 90, 240)
 		mood := moods[s.Below(len(moods))]
-		return o.write(func() ([]float32, error) { return v.speak(ctx, word+mood, o.Rate) },
+		return o.write(func() ([]float32, error) { return v.speak(ctx, word+mood) },
 			word, fmt.Sprintf("%s_nohash_%d.wav", v.name(), clip))
 	})
 }

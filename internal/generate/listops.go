@@ -31,17 +31,14 @@ var listOpsOperators = []string{"MIN", "MAX", "MED", "SM"}
 // eval expressions each, to dir in the format of LRA. It calls wrote after each file. The files are
 // a function of the arguments. A folder that contains other data is an os.ErrExist. If ctx is
 // cancelled, the error is its cause, and no file is truncated.
-func ListOps(ctx context.Context, dir string, n, eval int, seed uint64, wrote func(path string, expressions int)) error {
-	if n < 1 || eval < 1 {
-		return fmt.Errorf("%d training expressions, %d per evaluation file: expected at least 1", n, eval)
-	}
+func ListOps(ctx context.Context, dir string, n, eval int, wrote func(path string, expressions int)) error {
 	names := []string{"basic_train.tsv", "basic_val.tsv", "basic_test.tsv"}
-	if err := claimFolder(dir, fmt.Sprintf("s4d-fast data listops --n %d --eval %d --seed %d", n, eval, seed), names...); err != nil {
+	if err := claimFolder(dir, fmt.Sprintf("s4d-fast data listops --n %d --eval %d", n, eval), names...); err != nil {
 		return err
 	}
 	for part, name := range names {
 		path, n := filepath.Join(dir, name), []int{n, eval, eval}[part]
-		if err := atomicfile.Write(path, 0o666, func(w io.Writer) error { return writeListOps(ctx, w, n, seed, part) }); err != nil {
+		if err := atomicfile.Write(path, 0o666, func(w io.Writer) error { return writeListOps(ctx, w, n, part) }); err != nil {
 			return err
 		}
 		wrote(path, n)
@@ -49,9 +46,9 @@ func ListOps(ctx context.Context, dir string, n, eval int, seed uint64, wrote fu
 	return nil
 }
 
-// writeListOps writes the header and n expressions, a function of (seed, part). Two parts of one
-// seed have expressions in common only by chance.
-func writeListOps(ctx context.Context, w io.Writer, n int, seed uint64, part int) error {
+// writeListOps writes the header and the n expressions of a part. Two parts have expressions in
+// common only by chance.
+func writeListOps(ctx context.Context, w io.Writer, n, part int) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, "Source\tTarget")
 	seen := map[string]bool{}
@@ -59,7 +56,7 @@ func writeListOps(ctx context.Context, w io.Writer, n int, seed uint64, part int
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		d := expressionSampler{random.Sampler{Stream: random.New(seed, random.Signal, part, i)}}
+		d := expressionSampler{random.Sampler{Stream: random.New(1, random.Signal, part, i)}}
 		tree, value, ok := d.expression()
 		if !ok || seen[tree] {
 			continue

@@ -88,12 +88,12 @@ type scene struct {
 	markers     [2]point
 }
 
-// pathfinderScene returns the scene and the label of image index, a function of seed, index and
+// pathfinderScene returns the scene and the label of image index, a function of index and
 // side. Images of even index have label 0, the others 1. The contours do not depend on the label.
 // It selects the marked ends: both ends of the first target for 1, and for 0 one end of each
 // target, at about the same distance.
-func pathfinderScene(seed uint64, index, side int) (s *scene, label int) {
-	d := sceneSampler{Sampler: random.Sampler{Stream: random.New(seed, random.Signal, index, side)}}
+func pathfinderScene(index, side int) (s *scene, label int) {
+	d := sceneSampler{Sampler: random.Sampler{Stream: random.New(1, random.Signal, index, side)}}
 	for !d.contours(side) { // mostly once or twice
 	}
 	label = index % 2
@@ -231,12 +231,9 @@ func (s *scene) draw() *image.Gray {
 
 // Pathfinder writes n images of side × side pixels (32, 128 or 256) to dir/pathfinderSIDE in
 // the layout of LRA. It calls wrote after each metadata file of a thousand images. An image is a
-// function of (side, seed, its number), so a larger n adds images. A folder that contains other
+// function of side and its number, so a larger n adds images. A folder that contains other
 // images is an os.ErrExist. If ctx is cancelled, the error is its cause.
-func Pathfinder(ctx context.Context, dir string, side, n int, seed uint64, wrote func(path string, images int)) error {
-	if _, ok := pathfinderShapes[side]; !ok || n < 1 {
-		return fmt.Errorf("%d images of %d×%[2]d pixels: expected at least 1, of 32, 128 or 256", n, side)
-	}
+func Pathfinder(ctx context.Context, dir string, side, n int, wrote func(path string, images int)) error {
 	name := fmt.Sprintf("pathfinder%d", side)
 	folder := filepath.Join(dir, name)
 	level := filepath.Join(folder, pathfinderLevel)
@@ -247,7 +244,7 @@ func Pathfinder(ctx context.Context, dir string, side, n int, seed uint64, wrote
 			return fmt.Errorf("%s: %w: choose another folder than %s", other, os.ErrExist, dir)
 		}
 	}
-	if err := claimFolder(folder, fmt.Sprintf("s4d-fast data pathfinder --size %d --n %d --seed %d", side, n, seed), pathfinderLevel); err != nil {
+	if err := claimFolder(folder, fmt.Sprintf("s4d-fast data pathfinder --size %d --n %d", side, n), pathfinderLevel); err != nil {
 		return err
 	}
 	if err := atomicfile.System().MkdirAll(filepath.Join(level, "metadata"), 0o777); err != nil {
@@ -263,7 +260,7 @@ func Pathfinder(ctx context.Context, dir string, side, n int, seed uint64, wrote
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
-		if err := atomicfile.Write(path, 0o666, func(w io.Writer) error { return writePathfinderBatch(ctx, w, level, side, b, images, seed) }); err != nil {
+		if err := atomicfile.Write(path, 0o666, func(w io.Writer) error { return writePathfinderBatch(ctx, w, level, side, b, images) }); err != nil {
 			return err
 		}
 		wrote(path, images)
@@ -275,12 +272,12 @@ func Pathfinder(ctx context.Context, dir string, side, n int, seed uint64, wrote
 // number, label. The images are not synced one by one, which would take most of the time. An image
 // counts once the batch's metadata file exists; one that a power cut has truncated is an error when
 // it is read, and the same command makes it again.
-func writePathfinderBatch(ctx context.Context, w io.Writer, level string, side, batch, images int, seed uint64) error {
+func writePathfinderBatch(ctx context.Context, w io.Writer, level string, side, batch, images int) error {
 	for i := range images {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		s, label := pathfinderScene(seed, batch*pathfinderBatch+i, side)
+		s, label := pathfinderScene(batch*pathfinderBatch+i, side)
 		folder, name := fmt.Sprintf("imgs/%d", batch), fmt.Sprintf("sample_%d.png", i)
 		path := filepath.Join(level, filepath.FromSlash(folder), name)
 		var image bytes.Buffer

@@ -49,7 +49,7 @@ func nearest(a, b []point) float64 {
 func TestPathfinderContours(t *testing.T) {
 	for task, side := range pathfinderSides {
 		for index := range 6 {
-			s, _ := pathfinderScene(3, index, side)
+			s, _ := pathfinderScene(index, side)
 			name := fmt.Sprintf("%s, image %d", task, index)
 			contours := slices.Concat(s.targets[:], s.distractors)
 			if n := 2 + s.shape.distractors; len(contours) != n {
@@ -131,7 +131,7 @@ func checkMarkers(t *testing.T, name string, s *scene, clear float64) {
 func TestPathfinderLabels(t *testing.T) {
 	for task, side := range pathfinderSides {
 		for index := range 10 {
-			s, label := pathfinderScene(1, index, side)
+			s, label := pathfinderScene(index, side)
 			if label != index%2 {
 				t.Errorf("%s: image %d has label %d", task, index, label)
 			}
@@ -158,7 +158,7 @@ func TestPathfinderLabels(t *testing.T) {
 func TestPathfinderPixels(t *testing.T) {
 	for _, side := range []int{128, 256} {
 		for index := range 10 {
-			s, label := pathfinderScene(2, index, side)
+			s, label := pathfinderScene(index, side)
 			img := s.draw()
 			parts := bright(img, 1.75*s.gap)
 			var circles []int
@@ -268,10 +268,10 @@ func TestSegmentDistance(t *testing.T) {
 	}
 }
 
-func pathfinderWrite(t *testing.T, dir string, side, n int, seed uint64) {
+func pathfinderWrite(t *testing.T, dir string, side, n int) {
 	t.Helper()
 	images := 0
-	if err := Pathfinder(t.Context(), dir, side, n, seed, func(_ string, n int) { images += n }); err != nil || images != n {
+	if err := Pathfinder(t.Context(), dir, side, n, func(_ string, n int) { images += n }); err != nil || images != n {
 		t.Fatalf("%d images, %v", images, err)
 	}
 }
@@ -280,58 +280,33 @@ func pathfinderWrite(t *testing.T, dir string, side, n int, seed uint64) {
 func TestPathfinderFiles(t *testing.T) {
 	for _, side := range []int{32, 128, 256} {
 		dir := t.TempDir()
-		pathfinderWrite(t, dir, side, 4, 4)
+		pathfinderWrite(t, dir, side, 4)
 		for k := range 4 {
 			file := must.Get(os.Open(filepath.Join(dir, fmt.Sprintf("pathfinder%d", side), pathfinderLevel, "imgs", "0", fmt.Sprintf("sample_%d.png", k))))(t)
 			img := must.Get(png.Decode(file))(t).(*image.Gray)
 			file.Close()
-			s, _ := pathfinderScene(4, k, side)
+			s, _ := pathfinderScene(k, side)
 			must.Equal(t, bytes.Equal(img.Pix, s.draw().Pix), true, "%d×%[1]d pixels: image %d is what was drawn", side, k)
 		}
 	}
 }
 
+// A command can be repeated in its folder. Other images, made or published, are not replaced.
 func TestPathfinderAgain(t *testing.T) {
-	dir := t.TempDir()
-	few, more, other := filepath.Join(dir, "few"), filepath.Join(dir, "more"), filepath.Join(dir, "other")
-	pathfinderWrite(t, few, 32, 3, 1)
-	pathfinderWrite(t, more, 32, 5, 1)
-	pathfinderWrite(t, other, 32, 3, 2)
+	few, published, sibling := t.TempDir(), t.TempDir(), t.TempDir()
+	pathfinderWrite(t, few, 32, 3)
 	inner := filepath.Join("pathfinder32", "curv_contour_length_14")
-	for i := range 3 {
-		name := filepath.Join(inner, "imgs", "0", fmt.Sprintf("sample_%d.png", i))
-		a, b, c := mustRead(t, filepath.Join(few, name)), mustRead(t, filepath.Join(more, name)), mustRead(t, filepath.Join(other, name))
-		if !bytes.Equal(a, b) || bytes.Equal(a, c) {
-			t.Errorf("image %d: equal to that of a larger set %v, to that of another seed %v", i, bytes.Equal(a, b), bytes.Equal(a, c))
-		}
-	}
 	lines := string(mustRead(t, filepath.Join(few, inner, "metadata", "0.npy")))
 	must.Equal(t, lines, "imgs/0 sample_0.png 0 0\nimgs/0 sample_1.png 1 1\nimgs/0 sample_2.png 2 0\n", "metadata")
-	pathfinderWrite(t, few, 32, 3, 1) // the same again
-	published, sibling := t.TempDir(), t.TempDir()
+	pathfinderWrite(t, few, 32, 3)
 	for _, dir := range []string{filepath.Join(published, inner), filepath.Join(sibling, "lra_release", inner)} {
 		must.Do(t, os.MkdirAll(filepath.Join(dir, "metadata"), 0o777))
 	}
-	noProgress := func(string, int) {}
-	for want, err := range map[string]error{
-		"`s4d-fast data pathfinder --size 32 --n 3 --seed 1`, expected that of `s4d-fast data pathfinder --size 32 --n 1000 ": Pathfinder(t.Context(), few, 32, 1000, 1, noProgress),
-		"--seed 1`, expected that of `s4d-fast data pathfinder --size 32 --n 3 --seed 2`: choose another folder":              Pathfinder(t.Context(), few, 32, 3, 2, noProgress),
-		filepath.Join(published, inner):              Pathfinder(t.Context(), published, 32, 3, 1, noProgress),
-		filepath.Join(sibling, "lra_release", inner): Pathfinder(t.Context(), sibling, 32, 3, 1, noProgress),
-		"0 images of 32×32":                          Pathfinder(t.Context(), few, 32, 0, 1, noProgress),
-		"5 images of 64×64":                          Pathfinder(t.Context(), few, 64, 5, 1, noProgress),
+	for want, dir := range map[string]string{
+		"`s4d-fast data pathfinder --size 32 --n 3`, expected that of `s4d-fast data pathfinder --size 32 --n 1000`": few,
+		filepath.Join(published, inner): published, filepath.Join(sibling, "lra_release", inner): sibling,
 	} {
-		must.Fail(t, err, want)
-	}
-	ended, cancel := context.WithCancelCause(t.Context())
-	reason := errors.New("enough")
-	cancel(reason)
-	fresh := filepath.Join(dir, "fresh")
-	if err := Pathfinder(ended, fresh, 32, 5, 1, noProgress); !errors.Is(err, reason) {
-		t.Errorf("error %v, expected %v", err, reason)
-	}
-	if _, err := os.Stat(filepath.Join(fresh, inner, "metadata", "0.npy")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("metadata of images that are not there: %v", err)
+		must.Fail(t, Pathfinder(t.Context(), dir, 32, 1000, func(string, int) {}), os.ErrExist, want)
 	}
 }
 
@@ -339,13 +314,13 @@ func TestPathfinderAgain(t *testing.T) {
 // the time. While a batch is rewritten, its metadata file, which lists its images, does not exist.
 func TestPathfinderInPlace(t *testing.T) {
 	dir := t.TempDir()
-	must.Do(t, Pathfinder(t.Context(), dir, 32, 3, 1, func(string, int) {}))
+	must.Do(t, Pathfinder(t.Context(), dir, 32, 3, func(string, int) {}))
 	level := filepath.Join(dir, "pathfinder32", pathfinderLevel)
 	image := filepath.Join(level, "imgs", "0", "sample_0.png")
 	before := must.Get(os.Stat(image))(t)
 	original := mustRead(t, image)
 	testfiles.Write(t, image, "truncated by a power cut")
-	must.Do(t, Pathfinder(t.Context(), dir, 32, 3, 1, func(string, int) {}))
+	must.Do(t, Pathfinder(t.Context(), dir, 32, 3, func(string, int) {}))
 	if after, err := os.Stat(image); err != nil || !os.SameFile(before, after) {
 		t.Errorf("the image was replaced, not written in place; error %v", err)
 	}
@@ -354,7 +329,7 @@ func TestPathfinderInPlace(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Pathfinder(ended, dir, 32, 3, 1, func(string, int) {}); !errors.Is(err, context.Canceled) {
+	if err := Pathfinder(ended, dir, 32, 3, func(string, int) {}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, expected %v", err, context.Canceled)
 	}
 	if _, err := os.Stat(filepath.Join(level, "metadata", "0.npy")); !errors.Is(err, os.ErrNotExist) {

@@ -12,32 +12,25 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// SeriesHours is the length of the series that Series writes by default: two years.
-const SeriesHours = 2 * 365 * 24
+// seriesHours is the length of the series: two years.
+const seriesHours = 2 * 365 * 24
 
-// MaxSeriesHours is the largest length of a generated series in hours.
-const MaxSeriesHours = 1 << 22
+// MaxAnomalies is the largest number of anomalies: one per day.
+const MaxAnomalies = seriesHours / 24
 
 // Series writes an artificial series in CSV to a file: the hourly load of a small power grid
 // from 1 January 2024, with the columns time, temperature (°C) and load (MW). The load has a daily
 // and a weekly season, a trend, an effect of the temperature and autocorrelated noise
 // (docs/maths.md §5.9). If anomalies is not 0, the load has that number of anomalies, and the
-// column anomaly is 1 in their hours and 0 otherwise. The file is a function of seed, hours and
-// anomalies.
-func Series(ctx context.Context, path string, hours, anomalies int, seed uint64) error {
-	if hours < 1 || hours > MaxSeriesHours {
-		return fmt.Errorf("%d hours: expected 1 … %d", hours, MaxSeriesHours)
-	}
-	if anomalies < 0 || anomalies*anomalySpacing > hours {
-		return fmt.Errorf("%d anomalies: expected at most one in %d hours", anomalies, anomalySpacing)
-	}
+// column anomaly is 1 in their hours and 0 otherwise. The file is a function of seed and anomalies.
+func Series(ctx context.Context, path string, anomalies int, seed uint64) error {
 	return atomicfile.Write(path, 0o666, func(f io.Writer) error {
 		w := bufio.NewWriter(f)
-		g := newLoadSeries(seed, hours, anomalies)
+		g := newLoadSeries(seed, anomalies)
 		if fmt.Fprint(w, "time,temperature,load"); anomalies > 0 {
 			fmt.Fprint(w, ",anomaly")
 		}
-		for h := range hours {
+		for h := range seriesHours {
 			temperature, load, anomaly := g.next()
 			at := time.Unix(firstHour+int64(h)*3600, 0).UTC().Format("2006-01-02 15:04")
 			fmt.Fprintf(w, "\n%s,%.2f,%.2f", at, temperature, load)
@@ -54,9 +47,8 @@ func Series(ctx context.Context, path string, hours, anomalies int, seed uint64)
 }
 
 const (
-	firstHour      = 1704067200 // 1 January 2024, a Monday, in Unix time
-	anomalySpacing = 24         // hours per anomaly, at least
-	anomalyHours   = 6          // of the longest anomaly
+	firstHour    = 1704067200 // 1 January 2024, a Monday, in Unix time
+	anomalyHours = 6          // of the longest anomaly
 )
 
 // loadSeries generates the series hour by hour.
@@ -69,9 +61,9 @@ type loadSeries struct {
 	stuck          float64 // load of the hour before the anomaly
 }
 
-func newLoadSeries(seed uint64, hours, anomalies int) *loadSeries {
+func newLoadSeries(seed uint64, anomalies int) *loadSeries {
 	g := &loadSeries{noise: random.New(seed, random.Signal, 0, 0), draws: random.New(seed, random.Signal, 1, 0), anomalies: anomalies}
-	g.every = hours / max(anomalies, 1)
+	g.every = seriesHours / max(anomalies, 1)
 	return g
 }
 

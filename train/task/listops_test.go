@@ -48,7 +48,7 @@ func TestListOpsMemory(t *testing.T) {
 // The files of the generator are a data set. Expressions are truncated to 2047 symbols.
 func TestGeneratedListOps(t *testing.T) {
 	dir := t.TempDir()
-	must.Do(t, generate.ListOps(t.Context(), dir, 60, 10, 5, func(string, int) {}))
+	must.Do(t, generate.ListOps(t.Context(), dir, 60, 10, func(string, int) {}))
 	lines, labels, err := readListOps(filepath.Join(dir, "basic_train.tsv"))
 	must.Do(t, err)
 	d := mustLoad(t, "listops", Options{Dir: dir})

@@ -177,7 +177,7 @@ func TestBadPathfinder(t *testing.T) {
 func TestGeneratedPathfinder(t *testing.T) {
 	for task, side := range map[string]int{"pathfinder": 32, "pathx128": 128, "pathx256": 256} {
 		dir := t.TempDir()
-		must.Do(t, generate.Pathfinder(t.Context(), dir, side, 10, 4, func(string, int) {}))
+		must.Do(t, generate.Pathfinder(t.Context(), dir, side, 10, func(string, int) {}))
 		d := mustLoad(t, task, Options{Dir: dir})
 		if d.Train.Len() != 8 || d.Val.Len() != 1 || d.Test.Len() != 1 {
 			t.Fatalf("%s: %d, %d, %d examples", task, d.Train.Len(), d.Val.Len(), d.Test.Len())
@@ -196,7 +196,7 @@ func BenchmarkPathfinder(b *testing.B) {
 	for _, side := range []int{32, 128, 256} {
 		b.Run(fmt.Sprintf("side=%d", side), func(b *testing.B) {
 			dir := b.TempDir()
-			must.Do(b, generate.Pathfinder(b.Context(), dir, side, 10, 1, func(string, int) {}))
+			must.Do(b, generate.Pathfinder(b.Context(), dir, side, 10, func(string, int) {}))
 			files := must.Get(readPathfinder(dir, side))(b)
 			set := &pathfinderSet{files, dataset.RandPerm(10, 0)}
 			var e dataset.Example
