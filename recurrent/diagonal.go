@@ -11,7 +11,7 @@ import (
 // input allows: h ← λ̄h + x, y = 2·Re Σ W h + D x (docs/maths.md §6). The state is h, [re,
 // im][H][M].
 type diagonal struct {
-	drift
+	correction
 	ssm vek.SSM // λ̄ rounded to float32, W and D
 }
 
@@ -19,15 +19,15 @@ type diagonal struct {
 func newDiagonal(d *ssm.Discrete) *diagonal {
 	floats := func() []float32 { return make([]float32, d.H*d.M) }
 	l := &diagonal{
-		drift: newDrift(d.H * d.M),
-		ssm:   vek.SSM{LambdaRe: floats(), LambdaIm: floats(), CRe: floats(), CIm: floats(), D: make([]float32, d.H)},
+		correction: newCorrection(d.H * d.M),
+		ssm:        vek.SSM{LambdaRe: floats(), LambdaIm: floats(), CRe: floats(), CIm: floats(), D: make([]float32, d.H)},
 	}
 	for h, x := range d.D {
 		l.ssm.D[h] = float32(x)
 	}
 	for n, logLambda := range d.LogLambda {
 		l.ssm.CRe[n], l.ssm.CIm[n] = float32(real(d.W[n])), float32(imag(d.W[n]))
-		l.ssm.LambdaRe[n], l.ssm.LambdaIm[n] = l.set(n, cmplx.Exp(logLambda))
+		l.ssm.LambdaRe[n], l.ssm.LambdaIm[n] = l.setPole(n, cmplx.Exp(logLambda))
 	}
 	return l
 }

@@ -59,15 +59,15 @@ func newRecurrence(m *model.Model, i int, stepScale float64) (recurrence, error)
 		return newScan(m, i, stepScale)
 	}
 	d := m.SSMParams(i).Discretize(m.Config.SSM.Disc, stepScale)
-	if err := bounded(d.CountGrowing(), i, ""); err != nil {
+	if err := checkGrowth(d.CountGrowing(), i, ""); err != nil {
 		return nil, err
 	}
 	return newDiagonal(d), nil
 }
 
-// bounded returns an error if modes of a layer grow. It suggests package convmode, after other
+// checkGrowth returns an error if modes of a layer grow. It suggests package convmode, after other
 // advice.
-func bounded(growing, layer int, advice string) error {
+func checkGrowth(growing, layer int, advice string) error {
 	if growing == 0 {
 		return nil
 	}

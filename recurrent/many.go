@@ -86,35 +86,35 @@ func (n *Network) process(dst, x []float32, ids []int32, t int, streams []*Strea
 	defer n.release(ws)
 	columns := len(streams) * t
 	for first := 0; first < len(streams); {
-		some := streams[first : first+together(streams[first:], t)]
+		group := streams[first : first+groupSize(streams[first:], t)]
 		for at := 0; at < t; {
 			run := t - at
-			if len(some) == 1 {
-				run = min(run, block-int(some[0].position%block))
+			if len(group) == 1 {
+				run = min(run, block-int(group[0].position%block))
 			}
-			lo, hi := first*t+at, first*t+at+len(some)*run
+			lo, hi := first*t+at, first*t+at+len(group)*run
 			if ids != nil {
 				n.embed(ws, ids[lo:hi])
 			} else {
 				n.encode(ws, x, columns, lo, hi-lo)
 			}
-			n.advance(ws, some, run)
+			n.advance(ws, group, run)
 			at += run
 			if n.cfg.Pool == model.PoolNone {
 				out := vek.MatrixOf(dst, n.cfg.DOutput, columns).Columns(lo, hi)
 				n.output(out, vek.MatrixOf(ws.x, n.cfg.DModel, hi-lo), ws)
 			} else if at == t {
-				out := vek.MatrixOf(dst, n.cfg.DOutput, len(streams)).Columns(first, first+len(some))
-				n.decode(out, ws, some, run)
+				out := vek.MatrixOf(dst, n.cfg.DOutput, len(streams)).Columns(first, first+len(group))
+				n.decode(out, ws, group, run)
 			}
 		}
-		first += len(some)
+		first += len(group)
 	}
 }
 
-// together returns the number of streams, at least 1, that can take t samples in one pass over the
+// groupSize returns the number of streams, at least 1, that can take t samples in one pass over the
 // layers: all samples fit in a workspace, and none passes the end of its stream's current block.
-func together(streams []*Stream, t int) (count int) {
+func groupSize(streams []*Stream, t int) (count int) {
 	for _, s := range streams {
 		if (count+1)*t > block || int(s.position%block)+t > block {
 			break

@@ -8,7 +8,7 @@ import (
 // rankOne is the recurrence of S4 (docs/maths.md §17.3). The state is h, [re,
 // im][groups][M][vek.RankOneLanes].
 type rankOne struct {
-	drift
+	correction
 	system   vek.RankOne
 	channels int
 }
@@ -21,9 +21,9 @@ func newRankOne(p *ssm.Params, stepScale float64) (*rankOne, error) {
 	const lanes = vek.RankOneLanes
 	m, width := p.Modes(), vek.RankOneGroups(p.DModel)*lanes
 	l := &rankOne{
-		drift:    newDrift(m * width),
-		system:   vek.RankOne{Terms: make([]float32, vek.RankOneTerms*m*width), D: make([]float32, width)},
-		channels: p.DModel,
+		correction: newCorrection(m * width),
+		system:     vek.RankOne{Terms: make([]float32, vek.RankOneTerms*m*width), D: make([]float32, width)},
+		channels:   p.DModel,
 	}
 	r := ssm.NewRankOne(m)
 	for h := range p.DModel {
@@ -34,7 +34,7 @@ func newRankOne(p *ssm.Params, stepScale float64) (*rankOne, error) {
 			at, lane := mode*vek.RankOneTerms*lanes, h%lanes
 			// ⟨u,h⟩ and ⟨C,h⟩ are twice a real part.
 			twice := complex(2, 0)
-			re, im := l.set(mode*lanes+lane, r.E[n])
+			re, im := l.setPole(mode*lanes+lane, r.E[n])
 			for i, v := range [vek.RankOneTerms / 2]complex128{complex(float64(re), float64(im)), r.P[n], twice * r.U[n], r.B[n], twice * p.C[h*m+n]} {
 				l.system.Terms[at+2*i*lanes+lane] = float32(real(v))
 				l.system.Terms[at+(2*i+1)*lanes+lane] = float32(imag(v))

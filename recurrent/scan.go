@@ -9,7 +9,7 @@ import (
 // scan is the recurrence of S5 and the LRU: h ← λ̄⊙h + B̄·x, y = κ·Re(C·h) + D⊙x (docs/maths.md
 // §19.2). The state is h of the whole layer, [re, im][P].
 type scan struct {
-	drift
+	correction
 	weights  *ssm.ScanWeights
 	in, out  *vek.Weights // [2P][H] and [H][2P], real and imaginary parts stacked
 	zeros    []float32    // bias of both products
@@ -21,16 +21,16 @@ func newScan(m *model.Model, layer int, stepScale float64) (*scan, error) {
 	d, w := ssm.NewScan(p.Config), ssm.NewScanWeights(p.Config)
 	modes, h := p.Modes(), p.DModel
 	p.DiscretizeScan(d, stepScale, 0, modes)
-	if err := bounded(p.CountGrowing(), layer, "train it with package train, which bounds the poles, or "); err != nil {
+	if err := checkGrowth(p.CountGrowing(), layer, "train it with package train, which bounds the poles, or "); err != nil {
 		return nil, err
 	}
 	w.Fill(p, d, 0, modes)
 	s := &scan{
-		drift: newDrift(modes), weights: w, in: vek.NewWeights(vek.MatrixOf(w.B, 2*modes, h), true), out: vek.NewWeights(vek.MatrixOf(w.C[0], h, 2*modes), true),
+		correction: newCorrection(modes), weights: w, in: vek.NewWeights(vek.MatrixOf(w.B, 2*modes, h), true), out: vek.NewWeights(vek.MatrixOf(w.C[0], h, 2*modes), true),
 		zeros: make([]float32, max(h, 2*modes)),
 	}
 	for i := range modes {
-		s.split(i, complex(float64(w.Conjugate[i]), -float64(w.Conjugate[modes+i])))
+		s.setError(i, complex(float64(w.Conjugate[i]), -float64(w.Conjugate[modes+i])))
 	}
 	for t := 1; t <= block; t++ {
 		s.products = max(s.products, vek.GemmScratch(2*modes, t, h), vek.GemmScratch(h, t, 2*modes))

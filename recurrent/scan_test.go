@@ -40,7 +40,7 @@ func TestScanDrift(t *testing.T) {
 		want := scanTruth(m.SSMParams(0), x, length)
 		layer := must.Get(newScan(m, 0, 1))(t)
 		with := scanError(layer, x, want, length)
-		clear(layer.drift)
+		clear(layer.correction)
 		without := scanError(layer, x, want, length)
 		t.Logf("%s: error %.1e of the root mean square, %.1e without correction", test.layer.Layer, with, without)
 		if !(with <= 9e-6) {

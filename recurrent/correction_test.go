@@ -8,12 +8,12 @@ import (
 
 // A correction far below the rounding of a state has its full effect, on average over states. Added
 // to a state at once, it would be lost.
-func TestSmallDrift(t *testing.T) {
+func TestSmallCorrection(t *testing.T) {
 	const modes, times = 1024, 1024
 	for _, delta := range []complex128{1e-8 + 1e-8i, 1e-9 - 3e-8i, -1.2e-7 + 4e-7i, 0} {
-		d, state, start := newDrift(modes), make([]float32, 2*modes), make([]complex128, modes)
+		d, state, start := newCorrection(modes), make([]float32, 2*modes), make([]complex128, modes)
 		for i := range modes {
-			d.split(i, delta)
+			d.setError(i, delta)
 		}
 		r, mean := rand.New(rand.NewPCG(1, 2)), complex128(0)
 		for range times {
