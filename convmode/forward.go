@@ -7,16 +7,15 @@ import (
 
 // Forward runs a batch in inference: with running statistics and without dropout. It returns logits
 // [Size][d_output], for pairs [Size/2][d_output], and without pooling [Size][d_output][Len]. Those
-// of a regression are standardised. They are valid until the next call. With Options.Fixed, Forward
-// panics if the SSMs' weights have changed since the first call. A batch for which Check returns an
-// error panics with it.
+// of a regression are standardised. They are valid until the next call. A batch for which Check
+// returns an error panics with it.
 func (n *Net) Forward(b Batch) []float32 {
 	p := &n.pass
 	p.begin(b, false)
 	if !n.opt.Fixed {
 		return p.forward()
 	}
-	p.computed = p.kept.find(n, p.plan)
+	p.computed = p.kept.find(p.plan)
 	logits := p.forward()
 	p.kept.plan = p.plan
 	return logits

@@ -39,96 +39,73 @@ func TestNewErrors(t *testing.T) {
 	}
 }
 
-// Check returns the error that Forward panics with, and nil for a batch that Forward accepts.
+// Check returns the error that Forward panics with.
 func TestCheck(t *testing.T) {
-	c := tiny()
-	c.Encoder, c.DInput = model.EncoderEmbedding, 5
-	n := newNet(t, newModel(t, c), Options{MaxBatch: 2, MaxLen: 8})
-	for first := int32(-2); first < 8; first++ {
-		b := Batch{Size: 2, Len: 2, Tokens: []int32{4, 0, 1, first}}
-		err := n.Check(b)
-		panicked := func() (message any) {
-			defer func() { message = recover() }()
-			n.Forward(b)
-			return nil
-		}()
-		if valid := first >= 0 && first < 5; valid != (err == nil) {
-			t.Errorf("token %d of 5: error %v", first, err)
-		}
-		if err == nil && panicked != nil || err != nil && panicked != err.Error() {
-			t.Errorf("token %d: Check returns %v, Forward panics with %v", first, err, panicked)
-		}
+	words := tiny()
+	words.Encoder, words.DInput = model.EncoderEmbedding, 5
+	tokens := newNet(t, newModel(t, words), Options{MaxBatch: 2, MaxLen: 8})
+	n := newNet(t, newModel(t, tiny()), Options{MaxBatch: 2, MaxLen: 8})
+	x := noise(1, 100)
+	for _, c := range []struct {
+		n    *Net
+		b    Batch
+		want string
+	}{
+		{n, Batch{Len: 8}, "batch of 0 sequences, expected 1 to 2"},
+		{n, Batch{Size: 3, Len: 8, X: x[:48]}, "batch of 3 sequences, expected 1 to 2"},
+		{n, Batch{Size: 1, Len: 9, X: x[:18]}, "sequences of length 9, expected 1 to 8"},
+		{n, Batch{Size: 1}, "sequences of length 0, expected 1 to 8"},
+		{n, Batch{Size: 1, Len: 8, X: x[:15]}, "15 input values, expected 1 × 2 × 8"},
+		{n, Batch{Size: 1, Len: 8, X: x[:16], Lengths: []int{1, 2}}, "2 lengths, expected one for each of 1 sequences"},
+		{n, Batch{Size: 1, Len: 8, X: x[:16], Lengths: []int{9}}, "length 9 of sequence 0, expected 1 to 8"},
+		{n, Batch{Size: 1, Len: 8, X: x[:16], Lengths: []int{0}}, "length 0 of sequence 0, expected 1 to 8"},
+		{tokens, Batch{Size: 1, Len: 8, Tokens: make([]int32, 7)}, "7 tokens, expected 1 × 8"},
+		{tokens, Batch{Size: 2, Len: 2, Tokens: []int32{0, 4, 1, 5}}, "token 1 of sequence 1 is 5, expected 0 to 4"},
+		{tokens, Batch{Size: 1, Len: 2, Tokens: []int32{-1, 4}}, "token 0 of sequence 0 is -1, expected 0 to 4"},
+	} {
+		must.Fail(t, c.n.Check(c.b), "convmode: "+c.want)
+		mustPanic(t, func() { c.n.Forward(c.b) }, "convmode: "+c.want)
 	}
+	must.Do(t, tokens.Check(Batch{Size: 2, Len: 2, Tokens: []int32{4, 0, 1, 3}}))
+}
+
+func mustPanic(t *testing.T, f func(), want string) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if got, _ := recover().(string); !strings.HasPrefix(got, want) {
+			t.Errorf("panic %q, expected %q", got, want)
+		}
+	}()
+	f()
 }
 
 func TestPanics(t *testing.T) {
 	c := tiny()
 	n := newNet(t, newModel(t, c), Options{MaxBatch: 2, MaxLen: 8, Training: true})
 	inference := newNet(t, newModel(t, c), Options{MaxBatch: 2, MaxLen: 8})
-	moved := newModel(t, c)
-	fixed := newNet(t, moved, Options{MaxBatch: 2, MaxLen: 8, Fixed: true})
-	words := tiny()
-	words.Encoder, words.DInput = model.EncoderEmbedding, 5
-	tokens := newNet(t, newModel(t, words), Options{MaxBatch: 2, MaxLen: 8})
-	x, grads := noise(1, 100), model.NewWeights(c)
-	for _, p := range []struct {
-		name string
-		f    func()
-		want string
-	}{
-		{"no sequences", func() { n.Forward(Batch{Len: 8}) }, "convmode: batch of 0 sequences, expected 1 to 2"},
-		{"batch", func() { n.Forward(Batch{Size: 3, Len: 8, X: x[:48]}) }, "convmode: batch of 3 sequences, expected 1 to 2"},
-		{"length", func() { n.Forward(Batch{Size: 1, Len: 9, X: x[:18]}) }, "convmode: sequences of length 9, expected 1 to 8"},
-		{"empty", func() { n.Forward(Batch{Size: 1}) }, "convmode: sequences of length 0, expected 1 to 8"},
-		{"values", func() { n.Forward(Batch{Size: 1, Len: 8, X: x[:15]}) }, "convmode: 15 input values, expected 1 × 2 × 8"},
-		{"lengths", func() { n.Forward(Batch{Size: 1, Len: 8, X: x[:16], Lengths: []int{1, 2}}) }, "convmode: 2 lengths, expected one for each of 1 sequences"},
-		{"long", func() { n.Forward(Batch{Size: 1, Len: 8, X: x[:16], Lengths: []int{9}}) }, "convmode: length 9 of sequence 0, expected 1 to 8"},
-		{"nothing", func() { n.Forward(Batch{Size: 1, Len: 8, X: x[:16], Lengths: []int{0}}) }, "convmode: length 0 of sequence 0, expected 1 to 8"},
-		{"tokens", func() { tokens.Forward(Batch{Size: 1, Len: 8, Tokens: make([]int32, 7)}) }, "convmode: 7 tokens, expected 1 × 8"},
-		{"token", func() { tokens.Forward(Batch{Size: 2, Len: 2, Tokens: []int32{0, 4, 1, 5}}) }, "convmode: token 1 of sequence 1 is 5, expected 0 to 4"},
-		{"negative token", func() { tokens.Forward(Batch{Size: 1, Len: 2, Tokens: []int32{-1, 4}}) }, "convmode: token 0 of sequence 0 is -1, expected 0 to 4"},
-		{"no training", func() { inference.ForwardTrain(Batch{Size: 1, Len: 8, X: x[:16]}, Step{}) }, "convmode: ForwardTrain of a Net without Options.Training"},
-		{"no training, fixed", func() { fixed.ForwardTrain(Batch{Size: 1, Len: 8, X: x[:16]}, Step{}) }, "convmode: ForwardTrain of a Net without Options.Training"},
-		{"backward, fixed", func() {
-			fixed.Forward(Batch{Size: 1, Len: 8, X: x[:16]})
-			fixed.Backward(x[:3], grads)
-		}, "convmode: Backward without a ForwardTrain"},
-		{"weights moved", func() {
-			fixed.Forward(Batch{Size: 1, Len: 8, X: x[:16]})
-			moved.Weights.Layers[1].Freq[3]++
-			fixed.Forward(Batch{Size: 1, Len: 8, X: x[:16]})
-		}, "convmode: the weights have changed"},
-		{"nothing kept", func() { inference.BlockOutput(0) }, "convmode: no output of block 0 is kept"},
-		{"no block", func() { n.BlockOutput(2) }, "convmode: no output of block 2 is kept"},
-		{"backward first", func() { n.Backward(x[:3], grads) }, "convmode: Backward without a ForwardTrain"},
-		{"backward after inference", func() {
-			n.ForwardTrain(Batch{Size: 1, Len: 8, X: x[:16]}, Step{})
-			n.Forward(Batch{Size: 1, Len: 8, X: x[:16]})
-			n.Backward(x[:3], grads)
-		}, "convmode: Backward without a ForwardTrain"},
-		{"backward twice", func() {
-			n.ForwardTrain(Batch{Size: 1, Len: 8, X: x[:16]}, Step{})
-			n.Backward(x[:3], grads)
-			n.Backward(x[:3], grads)
-		}, "convmode: Backward without a ForwardTrain"},
-		{"gradients of logits", func() {
-			n.ForwardTrain(Batch{Size: 1, Len: 8, X: x[:16]}, Step{})
-			n.Backward(x[:4], grads)
-		}, "convmode: 4 gradients of logits, expected 3"},
-		{"another network's gradients", func() {
-			n.ForwardTrain(Batch{Size: 1, Len: 8, X: x[:16]}, Step{})
-			n.Backward(x[:3], model.NewWeights(words))
-		}, "convmode: gradient"},
-	} {
-		t.Run(p.name, func(t *testing.T) {
-			defer func() {
-				if got, _ := recover().(string); !strings.HasPrefix(got, p.want) {
-					t.Errorf("panic %q, expected %q", got, p.want)
-				}
-			}()
-			p.f()
-		})
+	b, grads := Batch{Size: 1, Len: 8, X: noise(1, 16)}, model.NewWeights(c)
+	wide := c
+	wide.DModel++
+	d := noise(2, 4)
+	train := func() { n.ForwardTrain(b, Step{}) }
+	backward := func() { n.Backward(d[:3], grads) }
+	all := func(list ...func()) func() {
+		return func() {
+			for _, f := range list {
+				f()
+			}
+		}
 	}
+	const early = "convmode: Backward without a ForwardTrain"
+	mustPanic(t, backward, early)
+	mustPanic(t, func() { inference.ForwardTrain(b, Step{}) }, "convmode: ForwardTrain of a Net without Options.Training")
+	mustPanic(t, func() { inference.BlockOutput(0) }, "convmode: no output of block 0 is kept")
+	mustPanic(t, func() { n.BlockOutput(2) }, "convmode: no output of block 2 is kept")
+	mustPanic(t, all(train, func() { n.Forward(b) }, backward), early)
+	mustPanic(t, all(train, backward, backward), early)
+	mustPanic(t, all(train, func() { n.Backward(d, grads) }), "convmode: 4 gradients of logits, expected 3")
+	mustPanic(t, all(train, func() { n.Backward(d[:3], model.NewWeights(wide)) }), "convmode: gradient")
 }
 
 // With the least norm_eps, channels that are equal are normalised to finite numbers. A smaller one

@@ -10,10 +10,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// maxNodes is the largest number of nodes with which MeanKernel computes fewer taps of S4. Beyond
-// it, recovering C is cheaper.
-const maxNodes = 1 << 16
-
 // MeanKernel returns the mean of |K_h[l]| over the channels h of a layer, [directions][taps]. It
 // shows the memory and the periods of the layer (arXiv 2508.20441, Figures 1 and 7). The number of
 // taps is length, at least 1, or SSM.LMax if kernels are truncated to fewer. Tap l of the second
@@ -21,25 +17,15 @@ const maxNodes = 1 << 16
 //
 // For S5 and the LRU, the mean is over all pairs of an input and an output channel, and tap l of
 // the second direction multiplies the sample l ahead.
-//
-// It returns an error if C of an S4 layer with a much longer kernel cannot be recovered from C̃.
-func MeanKernel(m *model.Model, layer, length int) ([][]float64, error) {
+func MeanKernel(m *model.Model, layer, length int) [][]float64 {
 	if lmax := m.Config.SSM.LMax; lmax > 0 {
 		length = min(length, lmax)
 	}
 	if m.Config.SSM.MIMO() {
-		return meanScanKernel(m, layer, length), nil
+		return meanScanKernel(m, layer, length)
 	}
-	c := m.Config
-	source := newKernelSource(c, 1, nil)
+	source, plan := newKernelSource(m.Config, 1, nil), newKernelPlan(m.Config, 1, length)
 	source.fill(&m.Weights.Layers[layer])
-	if s, ok := source.(*rankOne); ok && c.SSM.LKernel > max(length, maxNodes) {
-		if err := s.shorten(length); err != nil {
-			return nil, fmt.Errorf("convmode: layer %d: %w", layer, err)
-		}
-		c.SSM.LKernel = length
-	}
-	plan := newKernelPlan(c, 1, length)
 	mean := make([][]float64, m.Config.SSM.Directions())
 	k := make([][]float32, 2)
 	for dir := range mean {
@@ -55,7 +41,7 @@ func MeanKernel(m *model.Model, layer, length int) ([][]float64, error) {
 			}
 		}
 	}
-	return mean, nil
+	return mean
 }
 
 // meanScanKernel is MeanKernel for a layer with one SSM for all channels: K[l] = κ·Re(C·λ̄^l·B̄),

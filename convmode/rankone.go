@@ -134,16 +134,6 @@ func (s *rankOne) move(p rankOnePlan, h int, exact bool) {
 	s.moved.TruncateChannels(s.stepScale, p.nodes, h, h+1)
 }
 
-// shorten replaces the filled C̃ by that of fewer taps.
-func (s *rankOne) shorten(taps int) error {
-	if err := s.params.RecoverChannels(0, s.params.DModel); err != nil {
-		return err
-	}
-	s.params.TruncateChannels(1, taps, 0, s.params.DModel)
-	s.params.LKernel, s.moved.LKernel = taps, taps
-	return nil
-}
-
 func (s *rankOne) kernels(p kernelPlan, scratch []float32, h int, k0, k1 []float32) {
 	plan := p.(rankOnePlan)
 	plan.Kernel(k0, s.system(plan, h), scratch)

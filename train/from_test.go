@@ -235,8 +235,8 @@ func TestFromShorterKernels(t *testing.T) {
 	r.From = short
 	tr := newTrainer(t, r)
 	must.Equal(t, tr.Config().SSM.LKernel, 32, "l_kernel")
-	for h, old := range must.Get(convmode.MeanKernel(short, 0, 32))(t)[0] {
-		now := must.Get(convmode.MeanKernel(tr.model, 0, 32))(t)[0][h]
+	for h, old := range convmode.MeanKernel(short, 0, 32)[0] {
+		now := convmode.MeanKernel(tr.model, 0, 32)[0][h]
 		if d := now - old; !(d*d < 1e-10*(1+old*old)) {
 			t.Fatalf("tap %d: %v, expected %v", h, now, old)
 		}

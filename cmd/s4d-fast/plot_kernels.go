@@ -65,7 +65,7 @@ func (c *plotKernelsCmd) Run(std *streams, ctx *ctxBox) error {
 	if layers := m.Config.CountSSM(); c.First > layers {
 		return usageError(fmt.Errorf("--first %d: %s has %s with SSMs", c.First, c.Model, plural(layers, "layer")))
 	}
-	panels, err := orInterrupt(ctx, func() ([]figure.Panel, error) { return c.panels(m, stride) })
+	panels, err := orInterrupt(ctx, func() ([]figure.Panel, error) { return c.panels(m, stride), nil })
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (c *plotKernelsCmd) Run(std *streams, ctx *ctxBox) error {
 
 // panels returns one panel per layer. The last one has the title of the axis of lags, the first one
 // the legend.
-func (c *plotKernelsCmd) panels(m *model.Model, stride int) ([]figure.Panel, error) {
+func (c *plotKernelsCmd) panels(m *model.Model, stride int) []figure.Panel {
 	layers := m.Config.CountSSM()
 	if c.First > 0 {
 		layers = c.First
@@ -84,10 +84,7 @@ func (c *plotKernelsCmd) panels(m *model.Model, stride int) ([]figure.Panel, err
 		p := &panels[i]
 		p.Title = fmt.Sprintf("layer %d of %d", i+1, m.Config.NLayers)
 		p.Y, p.LogY = "mean |K[l]|", true
-		mean, err := convmode.MeanKernel(m, i, c.Length)
-		if err != nil {
-			return nil, badInput(err)
-		}
+		mean := convmode.MeanKernel(m, i, c.Length)
 		for dir, k := range mean {
 			if m.Config.SSM.MIMO() {
 				dir = 0 // both directions start at lag 0
@@ -113,7 +110,7 @@ func (c *plotKernelsCmd) panels(m *model.Model, stride int) ([]figure.Panel, err
 		}
 	}
 	panels[layers-1].X = lagTitle(m.Meta.PositionRate())
-	return panels, nil
+	return panels
 }
 
 // lagTitle returns the title of an axis of lags, with the duration of a sample if the sampling rate

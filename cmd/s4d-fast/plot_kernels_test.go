@@ -69,7 +69,7 @@ func TestKernelStride(t *testing.T) {
 // Axes of kernels end at a label or a mark.
 func TestKernelAxes(t *testing.T) {
 	m := must.Get(model.Load(saved(t, func(c *model.Config) {})))(t)
-	p := must.Get((&plotKernelsCmd{Length: 64}).panels(m, 16))(t)[0]
+	p := (&plotKernelsCmd{Length: 64}).panels(m, 16)[0]
 	if p.XMax != 64 || fmt.Sprint(p.Marks) != "[16 32 48 64]" {
 		t.Errorf("axis to %v, marks %v", p.XMax, p.Marks)
 	}
