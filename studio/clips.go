@@ -4,13 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"path/filepath"
 	"strconv"
 	"strings"
 
-	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/audio"
 )
 
@@ -140,9 +138,6 @@ func (p *project) add(name string, pieces [][]float32) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.removeTemporary(name); err != nil {
-		return nil, err
-	}
 	for _, x := range pieces {
 		clip := clipName(next)
 		if err := p.writeWAV(name+"/"+clip, x); err != nil {
@@ -152,17 +147,6 @@ func (p *project) add(name string, pieces [][]float32) ([]string, error) {
 		next++
 	}
 	return added, nil
-}
-
-// removeTemporary removes the temporary recordings that crashed processes left in a folder.
-func (p *project) removeTemporary(folder string) error {
-	entries, err := p.entries(folder)
-	for _, e := range entries {
-		if of, ok := atomicfile.TemporaryOf(e.Name()); ok && filepath.Ext(of) == ".wav" && e.Type().IsRegular() {
-			err = errors.Join(err, unlessGone(p.root.Remove(folder+"/"+e.Name())))
-		}
-	}
-	return err
 }
 
 func clipName(n int) string { return fmt.Sprintf("clip-%03d.wav", n) }
@@ -198,7 +182,7 @@ func (s *Server) clipOf(r *http.Request) (p *project, folder, name string, err e
 	if err == nil && !info.Mode().IsRegular() {
 		return nil, "", "", badRequest("recording %q of %q is not a regular file", name, folder)
 	}
-	return p, folder, name, missingClip(err, name, folder)
+	return p, folder, name, missing(err, "recording %q of %q", name, folder)
 }
 
 func (s *Server) getClip(w http.ResponseWriter, r *http.Request) error {
@@ -208,7 +192,7 @@ func (s *Server) getClip(w http.ResponseWriter, r *http.Request) error {
 	}
 	f, err := p.root.Open(folder + "/" + name)
 	if err != nil {
-		return missingClip(err, name, folder)
+		return missing(err, "recording %q of %q", name, folder)
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -221,7 +205,7 @@ func (s *Server) getClip(w http.ResponseWriter, r *http.Request) error {
 }
 
 // replaceClip replaces a clip of a word by the loudest sound of an upload. A clip in another format
-// than WAV is deleted, and the new one has another name, which no other file has.
+// than WAV is deleted, and the new one has the next number.
 func (s *Server) replaceClip(w http.ResponseWriter, r *http.Request) error {
 	p, folder, name, err := s.clipOf(r)
 	if err != nil {
@@ -237,18 +221,13 @@ func (s *Server) replaceClip(w http.ResponseWriter, r *http.Request) error {
 	p.files.Lock()
 	defer p.files.Unlock()
 	defer p.soundsChanged()
-	wav := strings.TrimSuffix(name, filepath.Ext(name)) + ".wav"
-	if wav != name {
-		switch _, err := p.root.Lstat(folder + "/" + wav); {
-		case err == nil:
-			next, err := p.nextClip(folder)
-			if err != nil {
-				return err
-			}
-			wav = clipName(next)
-		case !errors.Is(err, fs.ErrNotExist):
+	wav := name
+	if filepath.Ext(name) != ".wav" {
+		next, err := p.nextClip(folder)
+		if err != nil {
 			return err
 		}
+		wav = clipName(next)
 	}
 	if err := p.writeWAV(folder+"/"+wav, pieces[0]); err != nil {
 		return missing(err, "word %q", folder)
@@ -270,7 +249,7 @@ func (s *Server) deleteClip(w http.ResponseWriter, r *http.Request) error {
 	defer p.files.Unlock()
 	defer p.soundsChanged()
 	if err := p.remove(folder + "/" + name); err != nil {
-		return missingClip(err, name, folder)
+		return missing(err, "recording %q of %q", name, folder)
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil

@@ -1,23 +1,22 @@
 package studio
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/internal/par"
@@ -32,10 +31,11 @@ type detector struct {
 	Made    time.Time `json:"made"`
 	Seconds float64   `json:"seconds"` // of loading, training and measuring
 	Steps   int       `json:"steps"`
-	Held    tally     `json:"held"`    // clips that were held out of training
-	Learned tally     `json:"learned"` // clips that it was trained on
-	Words   []tally   `json:"words"`   // all clips, by label
+	Words   []tally   `json:"words"` // all clips, by label
 	Worst   []worst   `json:"worst"`
+
+	Validation tally `json:"validation"` // clips that were held out of training
+	Training   tally `json:"training"`   // clips that it was trained on
 
 	Threshold   float64         `json:"threshold"`
 	Calibration *operatingPoint `json:"calibration"` // null: no background to choose the threshold with
@@ -50,12 +50,12 @@ type tally struct {
 
 // worst is a clip that has a wrong label, or is close to one.
 type worst struct {
-	Folder string  `json:"folder"`
-	Clip   string  `json:"clip"`
-	Found  string  `json:"found"` // label; "none" if no word reaches the threshold
-	Peak   float64 `json:"peak"`  // largest posterior of the right label
-	Held   bool    `json:"held"`
-	margin float64 // of the right label over the others and over the threshold
+	Folder     string  `json:"folder"`
+	Clip       string  `json:"clip"`
+	Found      string  `json:"found"`      // label; "none" if no word reaches the threshold
+	Peak       float64 `json:"peak"`       // largest posterior of the right label
+	Validation bool    `json:"validation"` // held out of training
+	margin     float64 // of the right label over the others and over the threshold
 }
 
 // Clips in detector.Worst have a smaller margin than smallMargin, which for a wrong label is
@@ -78,33 +78,13 @@ type operatingPoint struct {
 func (p *project) measure(ctx context.Context, m *model.Model, all *sounds, workers int) (*detector, error) {
 	d := &detector{Labels: all.train.Labels}
 	m.Meta.Detection = nil
-	err := p.repeat(func() (err error) {
-		d.Calibration, err = p.calibrate(ctx, m, all, workers)
-		return err
-	})
-	if err != nil {
+	var err error
+	if d.Calibration, err = p.calibrate(ctx, m, all, workers); err != nil {
 		return nil, err
 	}
 	opt := events.DefaultsFor(m)
 	d.Threshold, d.Command = opt.Threshold, command(runtime.GOOS, p.modelPath())
 	return d, p.classify(ctx, d, m, all, opt, workers)
-}
-
-// repeat calls f, which reads recordings, and calls it again if it failed while recordings changed.
-func (p *project) repeat(f func() error) error {
-	version := func() int64 {
-		p.files.Lock() // until the change is counted
-		defer p.files.Unlock()
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.status.Sounds
-	}
-	for {
-		before := version()
-		if err := f(); err == nil || version() == before {
-			return err
-		}
-	}
 }
 
 // calibrate chooses the threshold and stores it in the model. The result is nil if there are no
@@ -133,7 +113,7 @@ func (p *project) calibrate(ctx context.Context, m *model.Model, all *sounds, wo
 		return nil, nil
 	}
 	var clips []calibration.Clip
-	for _, c := range slices.Concat(all.train.Words, all.held.Words) {
+	for _, c := range slices.Concat(all.train.Words, all.validation.Words) {
 		clips = append(clips, calibration.Clip{Path: c.Path, Label: all.train.Labels[c.Label]})
 	}
 	mix := calibration.DefaultWords(rate)
@@ -183,7 +163,7 @@ func (p *project) classify(ctx context.Context, d *detector, m *model.Model, all
 	if err != nil {
 		return err
 	}
-	clips := slices.Concat(all.train.Words, all.held.Words)
+	clips := slices.Concat(all.train.Words, all.validation.Words)
 	found, peaks, errs := make([]int, len(clips)), make([][]float32, len(clips)), make([]error, len(clips))
 	pool := par.New(workers)
 	defer pool.Close()
@@ -197,11 +177,11 @@ func (p *project) classify(ctx context.Context, d *detector, m *model.Model, all
 		if errs[i] != nil {
 			return fmt.Errorf("%s: %w", c.Path, errs[i])
 		}
-		held := i >= len(all.train.Words)
 		right := slices.Index(m.Meta.Labels, d.Labels[c.Label])
-		counts := []*tally{&d.Learned, &d.Words[c.Label]}
-		if held {
-			counts[0] = &d.Held
+		heldOut := i >= len(all.train.Words)
+		counts := []*tally{&d.Training, &d.Words[c.Label]}
+		if heldOut {
+			counts[0] = &d.Validation
 		}
 		for _, n := range counts {
 			n.Total++
@@ -217,7 +197,7 @@ func (p *project) classify(ctx context.Context, d *detector, m *model.Model, all
 		}
 		folder, name := filepath.Split(c.Path)
 		d.Worst = append(d.Worst, worst{
-			Folder: filepath.Base(folder), Clip: name, Found: m.Meta.Labels[found[i]], Held: held,
+			Folder: filepath.Base(folder), Clip: name, Found: m.Meta.Labels[found[i]], Validation: heldOut,
 			Peak: float64(peaks[i][right]), margin: float64(peaks[i][right]) - rival,
 		})
 	}
@@ -250,86 +230,43 @@ const (
 	modelFile    = "model.safetensors"
 	previousFile = "previous.safetensors"
 	stateFolder  = ".studio"
-	newFile      = stateFolder + "/new.safetensors" // until it is the model
-	detectorFile = stateFolder + "/detector.json"   // the description, in projects of earlier versions
-	maxDetector  = 1 << 20                          // bytes of a description
+	maxDetector  = 1 << 20 // bytes of a description
 )
 
 // describing returns the name of the description of the model with a hash.
 func describing(hash string) string { return stateFolder + "/" + hash + ".json" }
 
 // save writes the description of a model, and then the model. The model before it is kept as
-// previousFile. After an error, save restores the older model, if the disk permits it.
-func (p *project) save(m *model.Model, d *detector) (err error) {
-	if err := p.disk.MkdirAll(stateFolder, 0o777); err != nil {
+// previousFile. After an error or a crash, the project has one of the two, with its description.
+func (p *project) save(m *model.Model, d *detector) error {
+	old, err := p.hash(modelFile)
+	if err == nil {
+		err = p.copy(modelFile, previousFile)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	defer p.tidy()
-	if d.Hash, err = p.writeModel(newFile, m); err != nil {
+	var file bytes.Buffer
+	if _, err := m.WriteTo(&file); err != nil {
 		return err
 	}
+	d.Hash = fmt.Sprintf("%x", sha256.Sum256(file.Bytes()))
 	text, err := json.MarshalIndent(d, "", "\t")
 	if err != nil {
 		return err
 	}
-	err = p.write(describing(d.Hash), func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
-	if err != nil {
+	if err := p.disk.MkdirAll(stateFolder, 0o777); err != nil {
 		return err
 	}
-	return p.replaceModel(newFile)
+	if err := p.write(describing(d.Hash), bytes.NewReader(append(text, '\n'))); err != nil {
+		return err
+	}
+	err = p.write(modelFile, &file)
+	if err == nil && old != "" && old != d.Hash {
+		_ = p.disk.Remove(describing(old)) // only a waste of space
+	}
+	return err
 }
-
-// replaceModel makes the file new the model, and keeps the model before it. After a crash there is
-// one of the two.
-func (p *project) replaceModel(new string) error {
-	undo := func() error { return p.disk.Rename(previousFile, modelFile) }
-	switch err := p.copy(modelFile, previousFile); {
-	case errors.Is(err, fs.ErrNotExist):
-		undo = func() error { return p.disk.Remove(modelFile) }
-	case err != nil:
-		return err
-	}
-	if err := p.disk.Rename(new, modelFile); err != nil {
-		return err
-	}
-	if err := p.disk.SyncFolder("."); err != nil {
-		return errors.Join(err, undo(), p.disk.SyncFolder("."))
-	}
-	return nil
-}
-
-// tidy removes temporary files, and descriptions of other models than the present one. No model may
-// be written meanwhile. What cannot be removed is only a waste of space.
-func (p *project) tidy() {
-	_ = p.disk.RemoveTemporary(modelFile, previousFile)
-	if p.disk.SyncFolder(".") != nil { // a power cut could restore another model
-		return
-	}
-	hash, err := p.hash(modelFile)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return
-	}
-	entries, err := p.disk.ReadDir(stateFolder)
-	if err != nil {
-		return
-	}
-	keep := describing(hash)
-	if !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return stateFolder+"/"+e.Name() == keep }) {
-		keep = detectorFile
-	}
-	for _, e := range entries {
-		path := stateFolder + "/" + e.Name()
-		_, temporary := atomicfile.TemporaryOf(e.Name())
-		if path != keep && (temporary || path == newFile || path == detectorFile || description.MatchString(e.Name())) {
-			_ = p.disk.Remove(path)
-		}
-	}
-}
-
-var description = regexp.MustCompile(`^[0-9a-f]{64}\.json$`)
 
 // loadDetector reads the description of the model, if there is a model.
 func (p *project) loadDetector() error {
@@ -341,12 +278,7 @@ func (p *project) loadDetector() error {
 	if err != nil {
 		return err
 	}
-	name := describing(hash)
-	text, err := p.disk.ReadFile(name, maxDetector)
-	if errors.Is(err, fs.ErrNotExist) {
-		name = detectorFile
-		text, err = p.disk.ReadFile(name, maxDetector)
-	}
+	text, err := p.disk.ReadFile(describing(hash), maxDetector)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s has no results of this %s: train again", stateFolder, modelFile)
 	}
@@ -355,10 +287,7 @@ func (p *project) loadDetector() error {
 	}
 	d, err := parseDetector(text)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	if d.Hash != hash {
-		return fmt.Errorf("%s describes another model than %s: train again", name, modelFile)
+		return fmt.Errorf("%s: %w", describing(hash), err)
 	}
 	d.Command = command(runtime.GOOS, p.modelPath()) // the folder may have been moved
 	p.status.Detector = d

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/audio"
@@ -36,8 +35,11 @@ func (r rootFS) ReadDir(name string) ([]fs.DirEntry, error) {
 func (r rootFS) Follow(name string) (string, error) { return name, nil }
 
 // write writes a file of the project whole or not at all.
-func (p *project) write(name string, write func(io.Writer) error) error {
-	return p.disk.Write(name, 0o666, write)
+func (p *project) write(name string, content io.Reader) error {
+	return p.disk.Write(name, 0o666, func(w io.Writer) error {
+		_, err := io.Copy(w, content)
+		return err
+	})
 }
 
 // remove removes a file of the project. It stays removed after a power cut.
@@ -58,17 +60,7 @@ func mkdir(f atomicfile.Files, name string) error {
 
 // writeWAV writes a recording.
 func (p *project) writeWAV(name string, x []float32) error {
-	return p.write(name, func(w io.Writer) error { return audio.WriteWAV(w, rate, x) })
-}
-
-// writeModel writes a model file and returns its hash.
-func (p *project) writeModel(name string, m *model.Model) (hash string, err error) {
-	h := sha256.New()
-	err = p.write(name, func(w io.Writer) error {
-		_, err := m.WriteTo(io.MultiWriter(w, h))
-		return err
-	})
-	return hex.EncodeToString(h.Sum(nil)), err
+	return p.disk.Write(name, 0o666, func(w io.Writer) error { return audio.WriteWAV(w, rate, x) })
 }
 
 // hash returns the hash of a file.
@@ -90,10 +82,7 @@ func (p *project) copy(from, to string) error {
 		return err
 	}
 	defer f.Close()
-	return p.write(to, func(w io.Writer) error {
-		_, err := io.Copy(w, f)
-		return err
-	})
+	return p.write(to, f)
 }
 
 // model reads the project's model.
@@ -114,23 +103,4 @@ func (p *project) model() (*model.Model, error) {
 		return nil, fail(http.StatusConflict, "%s of project %q: %v; train it again from another model", modelFile, p.name, err)
 	}
 	return m, nil
-}
-
-// inside returns an error if a link among the recordings leads out of the project. Training reads
-// the files by their paths.
-func (p *project) inside() error {
-	return fs.WalkDir(p.root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && path != "." && strings.HasPrefix(d.Name(), "."):
-			return fs.SkipDir
-		case d.Type()&fs.ModeSymlink == 0 || !strings.Contains(path, "/"):
-			return nil // links at the top are not folders of recordings
-		}
-		if _, err := p.root.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-			return missing(err, "%s of project %q", path, p.name)
-		}
-		return nil
-	})
 }

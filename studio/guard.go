@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
@@ -39,8 +38,6 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &e):
 	case errors.As(err, &big):
 		e = &apiError{http.StatusRequestEntityTooLarge, fmt.Sprintf("more than %d bytes", big.Limit)}
-	case errors.Is(err, fs.ErrClosed): // abandon or Close closed the folder
-		e = &apiError{http.StatusConflict, "the project was removed or replaced during the request, or the studio was stopped: try again"}
 	default:
 		if r.Context().Err() == nil {
 			s.cfg.Log.Error("request failed", "method", r.Method, "path", r.URL.Path, "error", err)

@@ -21,14 +21,6 @@ func missing(err error, format string, args ...any) error {
 	return err
 }
 
-// missingClip is missing for a recording.
-func missingClip(err error, name, folder string) error {
-	if notFolder(err) {
-		return fail(http.StatusNotFound, "recording %q of %q: its folder is a file", name, folder)
-	}
-	return missing(err, "recording %q of %q", name, folder)
-}
-
 // notFolder reports whether an error is ENOTDIR, or that of os.Root.
 func notFolder(err error) bool {
 	return err != nil && strings.HasSuffix(err.Error(), "not a directory")

@@ -103,6 +103,9 @@ func (s *Server) makeProject(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	s.mu.Lock()
+	delete(s.projects, q.Name) // whose folder was removed
+	s.mu.Unlock()
 	w.WriteHeader(http.StatusCreated)
 	return nil
 }
@@ -135,43 +138,19 @@ func (s *Server) open(name string) (*project, error) {
 		return nil, fail(http.StatusServiceUnavailable, "%v", errClosed)
 	}
 	if p := s.projects[name]; p != nil {
-		if p.exists(s.root) {
-			return p, nil
-		}
-		delete(s.projects, name) // another folder may have the name now
-		p.abandon()
+		return p, nil
 	}
 	root, err := s.root.OpenRoot(name)
 	if err != nil {
 		return nil, missing(err, "project %q", name)
 	}
 	p := &project{name: name, dir: filepath.Join(s.dir, name), root: root, disk: atomicfile.Files{FS: rootFS{root}}, cached: map[string]clip{}, changed: make(chan struct{})}
-	p.tidy()
+	_ = p.disk.RemoveTemporary(modelFile, previousFile) // of a crash; what remains is only a waste of space
 	if err := p.loadDetector(); err != nil {
 		s.cfg.Log.Warn("the results of the last training run cannot be read", "project", name, "error", err)
 	}
 	s.projects[name] = p
 	return p, nil
-}
-
-// exists reports whether the project's folder is still the one that was opened.
-func (p *project) exists(projects *os.Root) bool {
-	opened, err := p.root.Stat(".")
-	if err != nil {
-		return false
-	}
-	now, err := projects.Stat(p.name)
-	return err == nil && os.SameFile(opened, now)
-}
-
-// abandon ends what a project without a folder runs.
-func (p *project) abandon() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.cancel != nil {
-		p.cancel(errCancelled)
-	}
-	p.root.Close()
 }
 
 // folders lists the folders of the project: words first, in alphabetical order.

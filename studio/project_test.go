@@ -196,32 +196,28 @@ func TestListBroken(t *testing.T) {
 	must.Equal(t, strings.Contains(string(b), `"error"`), false, "error in %s", b)
 }
 
-// A clip in another format gets a new name if its own with .wav is taken.
+// A clip in another format gets the next number.
 func TestReplaceOtherFormat(t *testing.T) {
 	c := serve(t)
 	c.project("p", "up")
 	c.upload("p", "up", tones(500, 1))
 	folder := filepath.Join(c.s.dir, "p", "up")
 	sound := must.Get(os.ReadFile(filepath.Join(folder, "clip-001.wav")))(t)
-	for _, name := range []string{"a.wav", "a.flac", "b.flac"} {
-		must.Do(t, os.WriteFile(filepath.Join(folder, name), sound, 0o666))
-	}
+	must.Do(t, os.WriteFile(filepath.Join(folder, "a.flac"), sound, 0o666))
 	var answer struct{ Added []string }
-	for name, want := range map[string]string{"a.flac": "clip-002.wav", "b.flac": "b.wav"} {
-		c.ok("PUT", "/p/sounds/up/"+name, wav(t, tones(900, 1)), &answer)
-		must.Equal(t, strings.Join(answer.Added, " "), want, "name of %s recorded again", name)
-	}
-	must.Equal(t, string(must.Get(os.ReadFile(filepath.Join(folder, "a.wav")))(t)), string(sound), "the other clip")
-	must.Equal(t, c.listed("p")["up"].Count, 4, "clips")
+	c.ok("PUT", "/p/sounds/up/a.flac", wav(t, tones(900, 1)), &answer)
+	must.Equal(t, strings.Join(answer.Added, " "), "clip-002.wav", "name of the clip recorded again")
+	must.Equal(t, c.listed("p")["up"].Count, 2, "clips")
 }
 
-// Hidden files do not keep a word. Other files do, and then nothing is deleted.
+// Hidden and temporary files do not keep a word. Other files do, and then nothing is deleted.
 func TestDeleteWord(t *testing.T) {
 	c := serve(t)
 	c.project("p", "up")
 	c.upload("p", "up", tones(500, 2))
 	folder := filepath.Join(c.s.dir, "p", "up")
 	must.Do(t, os.WriteFile(filepath.Join(folder, ".DS_Store"), nil, 0o666))
+	must.Do(t, os.WriteFile(filepath.Join(folder, "clip-001.wav.7.tmp"), nil, 0o666))
 	must.Do(t, os.WriteFile(filepath.Join(folder, "notes.txt"), nil, 0o666))
 	c.rejects(409, `"notes.txt"`, "DELETE", "/p/words/up", nil)
 	must.Equal(t, c.listed("p")["up"].Count, 2, "clips")
@@ -230,19 +226,6 @@ func TestDeleteWord(t *testing.T) {
 	if _, err := os.Stat(folder); !os.IsNotExist(err) {
 		t.Errorf("the folder of a deleted word: %v", err)
 	}
-}
-
-// A project whose folder was removed and made again is a new one.
-func TestRemovedProject(t *testing.T) {
-	c := serve(t)
-	c.project("p", "up")
-	must.Do(t, os.RemoveAll(filepath.Join(c.s.dir, "p")))
-	c.rejects(404, `project "p" does not exist`, "GET", "/p", nil)
-	c.project("p", "down")
-	must.Equal(t, len(c.listed("p")), 1, "folders of the new project")
-	must.Do(t, os.RemoveAll(filepath.Join(c.s.dir, "p")))
-	must.Do(t, os.Mkdir(filepath.Join(c.s.dir, "p"), 0o777))
-	must.Equal(t, len(c.listed("p")), 0, "folders of an empty project")
 }
 
 // The type of an upload does not matter.

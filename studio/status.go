@@ -39,10 +39,10 @@ type training struct {
 
 // epoch is a point of the loss curve.
 type epoch struct {
-	Step     int     `json:"step"`
-	Train    float64 `json:"train"`    // mean loss
-	Held     float64 `json:"held"`     // loss on streams of the clips that are held out
-	Accuracy float64 `json:"accuracy"` // fraction of the frames of these streams with the right label
+	Step       int     `json:"step"`
+	Training   float64 `json:"training"`   // mean loss
+	Validation float64 `json:"validation"` // loss on streams of the clips that are held out
+	Accuracy   float64 `json:"accuracy"`   // fraction of the frames of these streams with the right label
 }
 
 // longPoll is the longest time that a request for the status waits.

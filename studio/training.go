@@ -145,22 +145,19 @@ func (p *project) modelPath() string { return filepath.Join(p.dir, modelFile) }
 
 // sounds are the recordings of a project for a training run.
 type sounds struct {
-	train, held recordings.Sounds
-	notes       []string
+	train, validation recordings.Sounds
+	notes             []string
 }
 
-// isHeld reports whether recording i of n is held out of training: one in five, at least one of
-// least recordings.
-func isHeld(i, n, least int) bool {
+// isValidation reports whether recording i of n is held out of training: one in five, at least one
+// of least recordings.
+func isValidation(i, n, least int) bool {
 	return i%5 == 4 || n < 5 && n >= least && i == n-1
 }
 
 // sounds reads the recordings. Clips that are held out show how well the detector does on clips
 // that it was not trained on, and select the best epoch.
 func (p *project) sounds(ctx context.Context) (*sounds, error) {
-	if err := p.inside(); err != nil {
-		return nil, err
-	}
 	list, err := p.folders()
 	if err != nil {
 		return nil, err
@@ -171,7 +168,7 @@ func (p *project) sounds(ctx context.Context) (*sounds, error) {
 			out.train.Labels = append(out.train.Labels, f.Name)
 		}
 	}
-	out.held = out.train
+	out.validation = out.train
 	for _, f := range list {
 		if f.Count == 0 {
 			continue
@@ -194,8 +191,8 @@ func (p *project) sounds(ctx context.Context) (*sounds, error) {
 		for i, c := range clips {
 			c.Label = max(0, label)
 			to := pick(&out.train)
-			if isHeld(i, len(clips), least) {
-				to = pick(&out.held)
+			if isValidation(i, len(clips), least) {
+				to = pick(&out.validation)
 			}
 			*to = append(*to, c)
 		}
@@ -223,18 +220,14 @@ func config(c Config, base *model.Model) (train.Config, error) {
 
 // train trains a detector, measures it and saves it with its results.
 func (p *project) train(ctx context.Context, c Config, base *model.Model, from string, began time.Time) (*detector, error) {
-	var all *sounds
-	err := p.repeat(func() (err error) {
-		all, err = p.sounds(ctx)
-		return err
-	})
+	all, err := p.sounds(ctx)
 	if err != nil {
 		return nil, err
 	}
 	p.update(func(s *status) { s.Training.Notes = all.notes })
 	opt := recordings.DefaultStreams(rate)
 	opt.Seed, opt.Streams, opt.ValStreams = 1, c.Streams, max(c.Streams/10, 16)
-	data, err := recordings.MixStreams(all.train, all.held, opt)
+	data, err := recordings.MixStreams(all.train, all.validation, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -283,7 +276,7 @@ func (r *reporter) Step(q train.Progress) {
 }
 
 func (r *reporter) Epoch(m train.Metrics, better bool) {
-	e := epoch{Step: m.Step, Train: m.TrainLoss, Held: m.ValLoss}
+	e := epoch{Step: m.Step, Training: m.TrainLoss, Validation: m.ValLoss}
 	if m.ValAccuracy != nil {
 		e.Accuracy = *m.ValAccuracy
 	}

@@ -42,8 +42,8 @@ func (b *browser) detector(name string) {
 	hash := sha256.Sum256(must.Get(os.ReadFile(filepath.Join(dir, "model.safetensors")))(b))
 	text := fmt.Sprintf(`{"hash": "%x", "labels": ["left", "stop"], "words": [{"right": 1, "total": 1}, {"right": 1, "total": 1}], "worst": [
 		{"folder": "left", "clip": "clip-001.wav", "found": "left", "peak": 0.5}], "threshold": 0.5}`, hash)
-	must.Do(b, os.WriteFile(filepath.Join(dir, ".studio", "detector.json"), []byte(text), 0o666))
-	// The project appears complete: the server tidies each project that it finds.
+	must.Do(b, os.WriteFile(filepath.Join(dir, ".studio", fmt.Sprintf("%x.json", hash)), []byte(text), 0o666))
+	// The project appears complete: the page may read it at any time.
 	must.Do(b, os.Rename(dir, filepath.Join(b.dir, name)))
 	b.run(b.ctx, chromedp.Reload())
 	b.until(`!document.getElementById("listen").disabled`)

@@ -88,7 +88,7 @@ function show(status) {
 	$("curve").parentElement.hidden = !t.curve?.length;
 	drawCurve(t);
 	const e = t.curve?.at(-1);
-	if (e) $("curve").setAttribute("aria-label", `Loss curve: after ${e.step} steps ${e.train.toFixed(2)} on training clips, ${e.held.toFixed(2)} on held-out clips`);
+	if (e) $("curve").setAttribute("aria-label", `Loss curve: after ${e.step} steps ${e.training.toFixed(2)} on training clips, ${e.validation.toFixed(2)} on held-out clips`);
 	if (last && last.training.state !== t.state) announce(text);
 	$("notes").replaceChildren(...(t.notes ?? []).map((n) => el("li", { textContent: n })));
 	const kinds = folders.filter((f) => f.kind === "word");
@@ -112,7 +112,7 @@ function results(d) {
 	$("no-detector").hidden = !!d;
 	if (!d) return;
 	const share = (t) => `${t.right} of ${t.total}`;
-	let text = `The detector recognises ${share(d.held)} clips that were held out of training, and ${share(d.learned)} training clips.`;
+	let text = `The detector recognises ${share(d.validation)} clips that were held out of training, and ${share(d.training)} training clips.`;
 	const c = d.calibration;
 	if (c) {
 		text += ` The threshold is ${d.threshold.toFixed(2)}: in a stream of all clips the detector misses ${c.missed} of ${c.words} words, and it reports ${plural(c.falseAlarms, "false alarm")} in ${c.minutes.toFixed(1)} minutes of other sounds.`;
@@ -131,7 +131,7 @@ function results(d) {
 			pictureButton("again", `Record ${name} again`, action(() => words.rerecord(w.folder, w.clip)))];
 		buttons.forEach((b, i) => (b.dataset.focus = `${i}/${w.folder}/${w.clip}`));
 		return el("li", {}, el("strong", { textContent: w.folder }),
-			el("span", { className: "hint grow", textContent: `${w.clip}: ${found}, probability ${w.peak.toFixed(2)}${w.held ? ", held out" : ""}` }),
+			el("span", { className: "hint grow", textContent: `${w.clip}: ${found}, probability ${w.peak.toFixed(2)}${w.validation ? ", held out" : ""}` }),
 			el("span", { className: "row" }, ...buttons));
 	})));
 	$("command").textContent = d.command;

@@ -25,7 +25,7 @@ function prepare(canvas) {
 export function loss(canvas, curve, steps) {
 	const { c, width, height } = prepare(canvas);
 	const left = 44, bottom = 22, top = 8, right = 10;
-	const most = Math.max(...curve.map((e) => Math.max(e.train, e.held)), 0.01);
+	const most = Math.max(...curve.map((e) => Math.max(e.training, e.validation)), 0.01);
 	const x = (step) => left + (step / Math.max(steps, 1)) * (width - left - right);
 	const y = (v) => top + (1 - v / most) * (height - top - bottom);
 	c.font = "12px system-ui, sans-serif";
@@ -40,7 +40,7 @@ export function loss(canvas, curve, steps) {
 	}
 	c.fillText(`step ${steps}`, width - right - c.measureText(`step ${steps}`).width, height - 6);
 	c.fillText("0", left, height - 6);
-	for (const [key, stroke] of [["train", style("--soft")], ["held", style("--accent")]]) {
+	for (const [key, stroke] of [["training", style("--soft")], ["validation", style("--accent")]]) {
 		c.strokeStyle = c.fillStyle = stroke;
 		c.lineWidth = 2;
 		c.beginPath();
