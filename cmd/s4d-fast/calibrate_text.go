@@ -174,7 +174,7 @@ func (d *detection) panel(p *calibration.Point, name string, limit float64) figu
 		Title: fmt.Sprintf("%d words, %.2f hours of background", p.Words, p.Hours),
 		X:     fmt.Sprintf("false alarms per hour (none is drawn at %.2g)", least), Y: "missed words [%]", LogX: true,
 		YMax: slices.Max(band.High), Bands: []figure.Band{band},
-		Curves: []figure.Curve{curve, {Name: name, X: []float64{at(p)}, Y: []float64{100 * rate}, Points: true, Large: true, Hue: figure.Red}},
+		Curves: []figure.Curve{curve, {Name: name, X: []float64{at(p)}, Y: []float64{100 * rate}, Points: true, Hue: figure.Red}},
 	}
 	if limit > 0 {
 		panel.Marks, panel.MarkName = []float64{limit}, fmt.Sprintf("%g per hour", limit)

@@ -3,9 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
-	"unicode/utf8"
+	"text/tabwriter"
 
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/figure"
@@ -60,35 +58,28 @@ func confusionTitle(c *task.Confusion) string {
 
 // printTable prints a row for each label with clips and a column for each label.
 func printTable(w io.Writer, c *task.Confusion) {
-	names, first := make([]string, len(c.Labels)), 0
-	for i, label := range c.Labels {
-		names[i] = printable(label, "")
-		first = max(first, utf8.RuneCountInString(names[i]))
+	fmt.Fprintln(w, "Rows: label of the recording; columns: label found.")
+	t := tabwriter.NewWriter(w, 6, 0, 2, ' ', tabwriter.AlignRight)
+	for _, label := range c.Labels {
+		fmt.Fprintf(t, "\t%s", printable(label, ""))
 	}
-	pad := func(text string, n int) string {
-		return strings.Repeat(" ", max(0, n-utf8.RuneCountInString(text))) + text
-	}
-	width := func(j int) int { return 2 + max(4, utf8.RuneCountInString(names[j])) }
-	line := pad("", first)
-	for j, name := range names {
-		line += pad(name, width(j))
-	}
-	fmt.Fprintf(w, "Rows: label of the recording; columns: label found.\n%s\n", line)
+	fmt.Fprintln(t, "\t")
 	for i, row := range c.Counts {
 		right, total := c.Right(i, i+1)
 		if total == 0 {
 			continue
 		}
-		line := pad(names[i], first)
-		for j, n := range row {
-			text := "."
-			if n > 0 {
-				text = strconv.Itoa(n)
+		fmt.Fprint(t, printable(c.Labels[i], ""))
+		for _, n := range row {
+			if n == 0 {
+				fmt.Fprint(t, "\t.")
+			} else {
+				fmt.Fprintf(t, "\t%d", n)
 			}
-			line += pad(text, width(j))
 		}
-		fmt.Fprintf(w, "%s   %5.1f %%\n", line, 100*float64(right)/float64(total))
+		fmt.Fprintf(t, "\t%.1f %%\t\n", 100*float64(right)/float64(total))
 	}
+	t.Flush()
 }
 
 // drawConfusion draws the table and prints the name of the file. If there are more labels than a

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -19,7 +18,6 @@ import (
 type inspectCmd struct {
 	Model  modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
 	Scores bool      `help:"Print the H∞ score of each SSM and mode, and the LAST score of each mode, which prune uses to select modes."`
-	Layer  *int      `help:"Print the scores of this layer only, counted from 0 as in the tensors' names." placeholder:"N"`
 	JSON   bool      `name:"json" help:"Print one JSON object instead of text."`
 }
 
@@ -34,7 +32,7 @@ they are inaccurate because of rounding.
 
 Examples:
   s4d-fast inspect runs/fsdd/best.safetensors
-  s4d-fast inspect runs/fsdd/best.safetensors --scores --layer 0`
+  s4d-fast inspect runs/fsdd/best.safetensors --scores`
 }
 
 // inspection is the output of inspect.
@@ -76,15 +74,9 @@ type poleRange struct {
 }
 
 func (c *inspectCmd) Run(std *streams, ctx *ctxBox) error {
-	if c.Layer != nil && !c.Scores {
-		return usageError(errors.New("--layer selects the scores to print: add --scores"))
-	}
 	m, err := c.Model.load(ctx)
 	if err != nil {
 		return badInput(err)
-	}
-	if n := m.Config.CountSSM(); c.Layer != nil && (*c.Layer < 0 || *c.Layer >= n) {
-		return usageError(fmt.Errorf("--layer %d: %s has layers 0 to %d", *c.Layer, c.Model, n-1))
 	}
 	if err := m.Config.SSM.CheckScores(); c.Scores && err != nil {
 		return badInput(fmt.Errorf("%s: --scores: %w", c.Model, err))
@@ -115,7 +107,7 @@ func (c *inspectCmd) inspect(m *model.Model) (inspection, error) {
 			poles.Moved = medianMove(p.Freq)
 		}
 		info.Poles = append(info.Poles, poles)
-		if c.Scores && (c.Layer == nil || *c.Layer == i) {
+		if c.Scores {
 			info.Scores = append(info.Scores, scoresOf(i, p, peaks[i]))
 		}
 	}
@@ -174,7 +166,7 @@ func (i inspection) print(w io.Writer) error {
 	}
 	row("network", "%d layers, d_model %d, d_state %d, %s → %d outputs", c.NLayers, c.DModel, c.SSM.DState, encoderText(c), c.DOutput)
 	row("block", "%s", blockText(c))
-	row("ssm", "init %s, %s, %s%s%s%s", c.SSM.Init, c.SSM.Disc, directionText(c), truncationText(c), ablationText(c), optionsText(c.SSM))
+	row("ssm", "init %s, %s, %s%s", c.SSM.Init, c.SSM.Disc, ssmText(c), optionsText(c.SSM))
 	row("pool", "%s", c.Pool)
 	row("parameters", "%d", i.Parameters)
 	if i.Meta.SampleRate > 0 {
@@ -183,8 +175,10 @@ func (i inspection) print(w io.Writer) error {
 	if len(i.Meta.Labels) > 0 {
 		row("labels", "%s", printable(strings.Join(i.Meta.Labels, " "), ""))
 	}
-	if s := i.Meta.Series; s != nil {
-		printSeries(row, s)
+	var series model.Series
+	if i.Meta.Series != nil {
+		series = *i.Meta.Series
+		printSeries(row, &series)
 	}
 	if f := i.Meta.Filterbank; f != nil {
 		row("filter bank", "%d bands, %g … %g Hz, compression %s, frames of %d samples every %d (%.4g per second)",
@@ -198,11 +192,15 @@ func (i inspection) print(w io.Writer) error {
 		row("bands", "means %g … %g, standard deviations %g … %g", slices.Min(means), slices.Max(means), slices.Min(stds), slices.Max(stds))
 	default:
 		for ch := range means {
-			row(numbered("input", ch, i.columns()), "mean %g, standard deviation %g", means[ch], stds[ch])
+			row(numbered("input", ch, series.Columns), "mean %g, standard deviation %g", means[ch], stds[ch])
 		}
 	}
 	for o := range i.Meta.TargetMean {
-		row(numbered("target", o, i.targets()), "mean %g, standard deviation %g%s", i.Meta.TargetMean[o], i.Meta.TargetStd[o], i.residualText(o))
+		residual := "" // on the validation set
+		if o < len(series.Residual) {
+			residual = fmt.Sprintf(", RMSE of the forecast %.4g", series.Residual[o])
+		}
+		row(numbered("target", o, series.Targets), "mean %g, standard deviation %g%s", i.Meta.TargetMean[o], i.Meta.TargetStd[o], residual)
 	}
 	for _, key := range slices.Sorted(maps.Keys(i.Meta.Data)) {
 		row(printable(key, ""), "%s", printable(fmt.Sprint(i.Meta.Data[key]), ""))
@@ -255,35 +253,12 @@ func printSeries(row func(key, format string, args ...any), s *model.Series) {
 	row("missing values", "%s", missing)
 }
 
-// columns and targets return the names of the input and of the outputs, or nil.
-func (i inspection) columns() []string {
-	if i.Meta.Series == nil {
-		return nil
-	}
-	return i.Meta.Series.Columns
-}
-
-func (i inspection) targets() []string {
-	if i.Meta.Series == nil {
-		return nil
-	}
-	return i.Meta.Series.Targets
-}
-
 // numbered returns the name of input or target k, or its number if it has no name.
 func numbered(what string, k int, names []string) string {
 	if k < len(names) {
 		return what + " " + printable(names[k], "")
 	}
 	return fmt.Sprintf("%s %d", what, k)
-}
-
-// residualText returns the error of a target's forecasts on the validation set.
-func (i inspection) residualText(target int) string {
-	if s := i.Meta.Series; s != nil && target < len(s.Residual) {
-		return fmt.Sprintf(", RMSE of the forecast %.4g", s.Residual[target])
-	}
-	return ""
 }
 
 // hertz returns angles in Hz, in brackets, if the model has a sampling rate. Those of a network
@@ -365,23 +340,17 @@ func normText(c model.Config) string {
 	return text + " (" + strings.Join(settings, ", ") + ")"
 }
 
-func directionText(c model.Config) string {
+// ssmText describes the direction, the length and the place of the kernels.
+func ssmText(c model.Config) string {
+	text := "causal"
 	if c.SSM.Bidirectional {
-		return "bidirectional"
+		text = "bidirectional"
 	}
-	return "causal"
-}
-
-func ablationText(c model.Config) string {
-	if c.CountSSM() == c.NLayers {
-		return ""
+	if c.SSM.LMax > 0 {
+		text += fmt.Sprintf(", kernel of %d taps", c.SSM.LMax)
 	}
-	return fmt.Sprintf(", in the first %d layers only", c.SSMLayers)
-}
-
-func truncationText(c model.Config) string {
-	if c.SSM.LMax == 0 {
-		return ""
+	if n := c.CountSSM(); n < c.NLayers {
+		text += fmt.Sprintf(", in the first %d layers only", n)
 	}
-	return fmt.Sprintf(", kernel of %d taps", c.SSM.LMax)
+	return text
 }

@@ -117,34 +117,29 @@ func boundedText(v *float64) string {
 // print writes a table of the SSMs, if the layer has one per channel, and a table of the modes.
 func (s layerScores) print(w io.Writer, step string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	if s.SSMs == nil {
-		s.printModes(t)
-		return t.Flush()
+	fmt.Fprintf(t, "\nlayer %d\n", s.Layer)
+	ssms := s.SSMs
+	if ssms == nil {
+		ssms = []ssmScore{{Modes: s.Modes}}
+	} else {
+		fmt.Fprintf(t, "ssm\t%s\tH∞\tat\n", step)
+		for h, one := range ssms {
+			fmt.Fprintf(t, "%d\t%.4g\t%s\t%.5f\n", h, one.Step, boundedText(one.HInf), one.Angle)
+		}
+		fmt.Fprintln(t)
 	}
-	fmt.Fprintf(t, "\nlayer %d\nssm\t%s\tH∞\tat\n", s.Layer, step)
-	for h, one := range s.SSMs {
-		fmt.Fprintf(t, "%d\t%.4g\t%s\t%.5f\n", h, one.Step, boundedText(one.HInf), one.Angle)
+	fmt.Fprint(t, "ssm\tmode\tmodulus\tangle\tH∞\tLAST")
+	if ssms[0].Modes[0].Step != nil {
+		fmt.Fprint(t, "\tΔ")
 	}
-	fmt.Fprintf(t, "\nssm\tmode\tmodulus\tangle\tH∞\tLAST\n")
-	for h, one := range s.SSMs {
+	for h, one := range ssms {
 		for n, mode := range one.Modes {
-			fmt.Fprintf(t, "%d\t%d\t%.6f\t%.5f\t%s\t%.4g\n", h, n, mode.Modulus, mode.Angle, boundedText(mode.HInf), mode.LAST)
+			fmt.Fprintf(t, "\n%d\t%d\t%.6f\t%.5f\t%s\t%.4g", h, n, mode.Modulus, mode.Angle, boundedText(mode.HInf), mode.LAST)
+			if mode.Step != nil {
+				fmt.Fprintf(t, "\t%.4g", *mode.Step)
+			}
 		}
 	}
+	fmt.Fprintln(t)
 	return t.Flush()
-}
-
-// printModes writes the rows of a table of the modes of an S5 layer or an LRU.
-func (s layerScores) printModes(w io.Writer) {
-	fmt.Fprintf(w, "\nlayer %d\nmode\tmodulus\tangle\tH∞\tLAST", s.Layer)
-	if s.Modes[0].Step != nil {
-		fmt.Fprint(w, "\tΔ")
-	}
-	for n, mode := range s.Modes {
-		fmt.Fprintf(w, "\n%d\t%.6f\t%.5f\t%s\t%.4g", n, mode.Modulus, mode.Angle, boundedText(mode.HInf), mode.LAST)
-		if mode.Step != nil {
-			fmt.Fprintf(w, "\t%.4g", *mode.Step)
-		}
-	}
-	fmt.Fprintln(w)
 }

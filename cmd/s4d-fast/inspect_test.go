@@ -64,20 +64,15 @@ func TestInspectScores(t *testing.T) {
 			}
 		}
 	}
-	text := ok(t, "inspect", mixed, "--scores", "--layer", "1")
+	text := ok(t, "inspect", mixed, "--scores")
 	for _, part := range []string{"H∞ unbounded (1 of 4 SSMs)", "layer 1\nssm  Δ", "LAST", "unbounded", "modes aliased"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("inspect --scores does not print %q:\n%s", part, text)
 		}
 	}
-	if strings.Contains(text, "layer 0") {
-		t.Errorf("--layer 1 prints another layer's scores:\n%s", text)
-	}
 	if text := ok(t, "inspect", saved(t, func(c *model.Config) { c.SSM.Init = ssm.DFouTHalf })); !strings.Contains(text, "modes beyond π (mirrored)") {
 		t.Errorf("angles on the full circle:\n%s", text)
 	}
-	checkRun(t, nil, []string{"inspect", mixed, "--layer", "1"}, exitUsage, "--scores")
-	checkRun(t, nil, []string{"inspect", mixed, "--scores", "--layer", "2"}, exitUsage, "--layer 2", "0 to 1")
 }
 
 // inspect prints the keys of the ssm section that differ from the default, whether "" stands for

@@ -44,7 +44,7 @@ func TestPlotLayerKinds(t *testing.T) {
 				ok(t, "plot", plot, file, "--out", picture)
 				mustBePNG(t, picture, 0, 0)
 			}
-			response := []string{"plot", "response", "--init", string(layer.Init), "--out", filepath.Join(dir, "response.png"), "--set", "ssm.layer=" + string(layer.Layer)}
+			response := []string{"plot", "response", "--set", "ssm.init=" + string(layer.Init), "--out", filepath.Join(dir, "response.png"), "--set", "ssm.layer=" + string(layer.Layer)}
 			if layer.Layer == ssm.LayerDSS {
 				response = append(response, "--set", "ssm.l_kernel=64")
 			}
@@ -140,14 +140,4 @@ func equalFloats(t *testing.T, what string, got, want []float32) {
 			t.Errorf("%s: %v, expected %v", what, got, want)
 		}
 	}
-}
-
-// plot all skips what a kind of layer does not have.
-func TestPlotAllSkips(t *testing.T) {
-	file, dir := saved(t, func(c *model.Config) {
-		c.SSM = ssm.Config{Layer: ssm.LayerLRU, Init: ssm.Ring, Disc: ssm.ZOH, DState: 8, RMax: 0.99}
-	}), t.TempDir()
-	code, _, stderr := invoke(nil, "plot", "all", "--out", dir, "--model", file)
-	must.Equal(t, code, exitOK, "exit code: %s", stderr)
-	contains(t, "stderr", stderr, "skipped "+filepath.Join(dir, "hinf.png")+": ", "an LRU has no step Δ")
 }

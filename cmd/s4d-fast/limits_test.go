@@ -31,7 +31,6 @@ func TestOutputBeforeWork(t *testing.T) {
 	missing, folder := filepath.Join(dir, "missing"), filepath.Join(dir, "d.safetensors")
 	must.Do(t, os.Mkdir(folder, 0o777))
 	must.Do(t, os.Mkdir(filepath.Join(dir, "d.png"), 0o777))
-	must.Do(t, os.Mkdir(filepath.Join(dir, "spectrum.png"), 0o777)) // the last one of plot all
 	for _, c := range []struct{ args, text string }{
 		{"calibrate digits --words x --background x --write " + missing + "/m.safetensors", "output " + missing},
 		{"calibrate digits --words x --background x --write " + folder, folder + ": is a folder"},
@@ -43,11 +42,10 @@ func TestOutputBeforeWork(t *testing.T) {
 		{"plot spectrum fsdd --data x --out " + missing + "/p.png", "output " + missing},
 		{"plot delay x --out " + missing + "/p.png", "output " + missing},
 		{"plot hinf x --out " + dir + "/d.png", "d.png: is a folder"},
-		{"plot all --task delay --out " + dir, "spectrum.png: is a folder"},
 	} {
 		checkRun(t, nil, strings.Fields(c.args), exitFailed, c.text)
 	}
-	must.Equal(t, len(must.Get(os.ReadDir(dir))(t)), 3, "files and folders")
+	must.Equal(t, len(must.Get(os.ReadDir(dir))(t)), 2, "files and folders")
 }
 
 // --predictions does not overwrite an input.

@@ -52,7 +52,7 @@ func TestNamedPipe(t *testing.T) {
 		"inspect " + pipe, "eval " + pipe, "prune --keep 0.5 " + pipe + " " + filepath.Join(dir, "x.safetensors"),
 		"stream " + pipe, "stream " + pipe + " " + clip, "convert --to pytorch " + pipe + " " + filepath.Join(dir, "x.pth"),
 		"train --config " + pipe, "train --resume --out " + folder, "plot delay " + pipe, "plot delay " + folder, "plot poles " + pipe,
-		"plot kernels " + pipe, "plot hinf " + pipe, "plot all --out " + dir + " --model " + pipe, "sweep delay --config " + pipe + " --out " + dir,
+		"plot kernels " + pipe, "plot hinf " + pipe, "plot all --out " + dir + " " + folder, "sweep delay --config " + pipe + " --out " + dir,
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(ctx, strings.Fields(args), streams{in: strings.NewReader(""), out: &stdout, err: &stderr})

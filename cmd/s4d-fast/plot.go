@@ -16,7 +16,7 @@ type plotCmd struct {
 	Hinf     plotHinfCmd     `cmd:"" help:"Plot the H∞ scores of a model's SSMs against their Δ or ξ (Figure 5)."`
 	Delay    plotDelayCmd    `cmd:"" help:"Plot an example of the delay task and the learned kernels (Figure 4)."`
 	Sweep    plotSweepCmd    `cmd:"" help:"Plot the results of one or more sweeps over the same key (Figures 4, 5, 6 and 8)."`
-	All      plotAllCmd      `cmd:"" help:"Draw every plot whose input is given, into one folder."`
+	All      plotAllCmd      `cmd:"" help:"Draw every plot of a run into one folder."`
 }
 
 // plotFile is the name of a plot to write, PNG or SVG.
@@ -40,25 +40,21 @@ func (f plotFile) check() error {
 
 // curves writes the panels and reports the file.
 func (f plotFile) curves(std *streams, panels ...figure.Panel) error {
-	if err := figure.Curves(string(f), panels); err != nil {
-		return err
-	}
-	f.report(std)
-	return nil
+	return f.report(std, figure.Curves(string(f), panels))
 }
 
-// report tells the user which file a command has written.
-func (f plotFile) report(std *streams) { fmt.Fprintln(std.err, "wrote", string(f)) }
-
-// sampleRate is a flag of the plots with an axis of frequencies that no model or data gives a unit.
-type sampleRate struct {
-	Rate float64 `help:"Sampling rate in Hz, to show frequencies in Hz." placeholder:"HZ"`
+// report tells the user which file a command has written, unless there is an error.
+func (f plotFile) report(std *streams, err error) error {
+	if err == nil {
+		fmt.Fprintln(std.err, "wrote", string(f))
+	}
+	return err
 }
 
-// Validate implements kong's check of flags.
-func (r sampleRate) Validate() error {
-	if !(r.Rate >= 0 && r.Rate <= maxSampleRate) {
-		return fmt.Errorf("--rate %g: expected above 0 and at most %d Hz", r.Rate, maxSampleRate)
+// plural formats a number of things.
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
 	}
-	return nil
+	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -40,39 +41,70 @@ func (c *plotDelayCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return err
 	}
-	results, kernels := make([]string, len(runs)), make([]figure.Panel, len(runs))
+	var panels []figure.Panel
 	for i, run := range runs {
 		result, err := train.Evaluate(ctx, run.model, run.data.Val, train.EvalOptions{Info: run.data.Info})
 		if err != nil {
 			return trainError(fmt.Errorf("%s: %w", c.Runs[i], err))
 		}
-		results[i] = result.Describe()
-		if kernels[i], err = run.kernel(); err != nil {
+		if i == 0 {
+			network := "the network"
+			if len(runs) > 1 {
+				network = run.name
+			}
+			if panels, err = delayPanels(ctx, run.model, run.data, network, result.Describe(), 0); err != nil {
+				return trainError(fmt.Errorf("%s: %w", c.Runs[0], err))
+			}
+		}
+		kernel, err := run.kernel()
+		if err != nil {
 			return badInput(fmt.Errorf("%s: %w", c.Runs[i], err))
 		}
-		kernels[i].Title = fmt.Sprintf("kernel of %s (%s)", run.name, results[i])
+		kernel.Title = fmt.Sprintf("kernel of %s (%s)", run.name, result.Describe())
+		panels = append(panels, kernel)
 	}
-	first := runs[0]
-	kernels[len(kernels)-1].X = lagTitle(first.data.SampleRate)
-	x, target, output, err := train.Sample(ctx, first.model, first.data, 0)
+	panels[len(panels)-1].X = lagTitle(runs[0].data.SampleRate)
+	return c.Out.curves(std, panels...)
+}
+
+// delayWindow is the number of samples of a sequence that are shown. The shortest period of the
+// signal is four samples.
+const delayWindow = 120
+
+// delayPanels shows the input of the first validation sequence over a short time, and below it the
+// target and the output of a network, later by the delay that the task asks for. If the network
+// has learned the task, both panels show the same curve. The title states the result.
+func delayPanels(ctx context.Context, m *model.Model, data *dataset.Dataset, network, result string, workers int) ([]figure.Panel, error) {
+	x, target, output, err := train.Sample(ctx, m, data, workers)
 	if err != nil {
-		return trainError(fmt.Errorf("%s: %w", c.Runs[0], err))
+		return nil, err
 	}
-	sequence := figure.Sequence{Input: x, Target: target, Output: output, SampleRate: first.data.SampleRate, Result: results[0]}
-	if len(c.Runs) > 1 {
-		sequence.Network = first.name
+	n, ms := min(delayWindow, len(x)-data.Delay), 1000/data.SampleRate
+	from, top := data.Delay+(len(x)-data.Delay-n)/2, 0.0
+	curve := func(name string, hue figure.Hue, x []float32, from int) figure.Curve {
+		c := figure.Curve{Name: name, Hue: hue}
+		for l, v := range x[from : from+n] {
+			c.X, c.Y = append(c.X, float64(from+l)*ms), append(c.Y, float64(v))
+			top = max(top, 1.1*math.Abs(float64(v)))
+		}
+		return c
 	}
-	if err := figure.Delay(string(c.Out), sequence, kernels...); err != nil {
-		return err
+	panels := []figure.Panel{{
+		Title: fmt.Sprintf("Delay task: repeat the input %d samples (%.4g ms) later. Validation set: %s", data.Delay, float64(data.Delay)*ms, result),
+		Y:     "input", Curves: []figure.Curve{curve("input", figure.Grey, x, from-data.Delay)},
+	}, {
+		Y: "output", Curves: []figure.Curve{
+			curve("target: the input, delayed", figure.Orange, target, from), curve("output of "+network, figure.Blue, output, from)},
+	}}
+	for i := range panels {
+		panels[i].X, panels[i].YMin, panels[i].YMax = "time [ms]", -top, top
 	}
-	c.Out.report(std)
-	return nil
+	return panels, nil
 }
 
 // delayRun is a network of the delay task and the data of its run.
 type delayRun struct {
 	name  string // of the file, and the initial steps of its SSMs
-	task  *task.Task
 	model *model.Model
 	data  *dataset.Dataset
 }
@@ -82,11 +114,20 @@ type delayRun struct {
 func loadDelayRuns(ctx *ctxBox, paths []string) ([]delayRun, error) {
 	runs, named := make([]delayRun, len(paths)), map[string]int{}
 	for i, path := range paths {
-		r, src, err := loadDelayModel(ctx, path)
+		m, tk, cfg, err := loadRunModel(ctx, path)
 		if err != nil {
 			return nil, err
 		}
-		if r.data, err = r.task.Load(ctx, src); err != nil {
+		if c := m.Config; tk.ReadsData() || c.Pool != model.PoolNone || c.Encoder != model.EncoderLinear || c.DOutput != 1 {
+			return nil, badInput(fmt.Errorf("%s: a network of task %q, expected one that repeats a signal, such as one of task %q", path, tk.Name(), task.Default))
+		}
+		src := task.From(cfg)
+		src.Split = "val"
+		r := delayRun{name: stepsText(m.Config.SSM), model: m}
+		if name := filepath.Base(path); !strings.Contains(name, "=") { // the folders of a sweep's runs list their values
+			r.name = name + ": " + r.name
+		}
+		if r.data, err = tk.Load(ctx, src); err != nil {
 			return nil, trainError(err)
 		}
 		runs[i] = r
@@ -100,45 +141,30 @@ func loadDelayRuns(ctx *ctxBox, paths []string) ([]delayRun, error) {
 	return runs, nil
 }
 
-// loadDelayModel reads a run folder, or a model file inside or outside one.
-func loadDelayModel(ctx *ctxBox, path string) (r delayRun, src task.Source, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return r, src, badInput(err)
-	}
+// loadRunModel reads a model with its task: the best one of a run folder, or a file inside or
+// outside one. The configuration is that of the run, or outside one that of the model file.
+func loadRunModel(ctx *ctxBox, path string) (m *model.Model, tk *task.Task, cfg train.Config, err error) {
 	dir, file := filepath.Dir(path), path
-	if info.IsDir() {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		dir, file = path, filepath.Join(path, "best.safetensors")
 	}
-	var cfg train.Config
-	_, missing := os.Stat(filepath.Join(dir, "config.toml"))
-	recorded := missing == nil || info.IsDir()
-	if recorded {
-		if r.task, cfg, err = loadRun(ctx, dir); err != nil {
-			return r, src, badInput(err)
+	if _, missing := os.Stat(filepath.Join(dir, "config.toml")); missing == nil || dir == path {
+		if tk, cfg, err = loadRun(ctx, dir); err != nil {
+			return nil, nil, cfg, badInput(err)
 		}
 	}
-	if r.model, err = orInterrupt(ctx, func() (*model.Model, error) { return model.Load(file) }); err != nil {
-		return r, src, badInput(err)
+	if m, err = modelFile(file).load(ctx); err != nil {
+		return nil, nil, cfg, badInput(err)
 	}
-	if !recorded {
-		if r.task, err = task.Lookup(r.model.Meta.Task); err == nil {
-			cfg, err = r.task.ForModel(r.model)
-		}
-		if err != nil {
-			return r, src, badInput(fmt.Errorf("%s: %w", path, err))
+	if tk == nil {
+		if tk, err = task.Lookup(m.Meta.Task); err == nil {
+			cfg, err = tk.ForModel(m)
 		}
 	}
-	src = task.From(cfg)
-	src.Split = "val"
-	if c := r.model.Config; r.task.ReadsData() || c.Pool != model.PoolNone || c.Encoder != model.EncoderLinear || c.DOutput != 1 {
-		return r, src, badInput(fmt.Errorf("%s: a network of task %q, expected one that repeats a signal, such as one of task %q", path, r.task.Name(), task.Default))
+	if err != nil {
+		err = badInput(fmt.Errorf("%s: %w", path, err))
 	}
-	r.name = stepsText(r.model.Config.SSM)
-	if name := filepath.Base(path); !strings.Contains(name, "=") { // the folders of a sweep's runs list their values
-		r.name = name + ": " + r.name
-	}
-	return r, src, nil
+	return m, tk, cfg, err
 }
 
 // kernel draws the learned kernel over the length of a sequence, with a mark at the delay of the
@@ -159,7 +185,7 @@ func (r delayRun) kernel() (figure.Panel, error) {
 		Y: "|K[l]|", Curves: []figure.Curve{c},
 		XMax:  float64(len(c.X)),
 		YMax:  1.15 * slices.Max(c.Y), // so that the mark is visible above the peak
-		Marks: []float64{float64(r.data.Delay)}, MarkName: fmt.Sprintf("τ = %s samples", figure.Thousands(r.data.Delay)),
+		Marks: []float64{float64(r.data.Delay)}, MarkName: fmt.Sprintf("τ = %d samples", r.data.Delay),
 	}, nil
 }
 

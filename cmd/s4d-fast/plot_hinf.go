@@ -39,22 +39,17 @@ func (c *plotHinfCmd) Run(std *streams, ctx *ctxBox) error {
 	return c.Out.curves(std, p)
 }
 
-// errNoStep is the error for LRU layers.
-var errNoStep = errors.New("an LRU has no step Δ, which is the x axis of this plot; inspect --scores prints the scores of its modes")
-
-var errNoScore = errors.New("no SSM has a bounded response above 0, so there is no score to divide by")
-
 // hinfPanel draws the scores of each layer in its own colour.
 func hinfPanel(m *model.Model) (figure.Panel, error) {
 	if m.Config.SSM.Layer == ssm.LayerLRU {
-		return figure.Panel{}, errNoStep
+		return figure.Panel{}, errors.New("an LRU has no step Δ, which is the x axis of this plot; inspect --scores prints the scores of its modes")
 	}
 	curves, largest, scored, err := hinfScores(m)
 	if err != nil {
 		return figure.Panel{}, err
 	}
 	if largest == 0 {
-		return figure.Panel{}, errNoScore
+		return figure.Panel{}, errors.New("no SSM has a bounded response above 0, so there is no score to divide by")
 	}
 	for _, curve := range curves {
 		for i := range curve.Y {

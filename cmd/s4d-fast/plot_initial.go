@@ -3,125 +3,112 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
-// Limits of a plot of initialisations.
-const (
-	maxModes = 4096
-	maxPoles = 1 << 17
-)
-
-// initialLayer is a layer before training. All of its SSMs have the same step, Δ or ξ, and the same
-// decay, unless its options change them.
-type initialLayer struct {
-	init            ssm.Init
-	channels, modes int
-	step, decay     float64
-	set             []string // KEY=VALUE as in train, of the keys that initialOptions allows
+// initialFlags are the flags of the plots of layers before training.
+type initialFlags struct {
+	Set  []string  `help:"Set a configuration value as in train, or compare several as in sweep, for example ssm.init=lin,dfout; repeatable." placeholder:"KEY=VALUE" sep:"none"`
+	Step []float64 `help:"Values of Δ (of ξ for initialisations on the unit circle) (default: 0.001,0.025,0.1; of a response, 0.1)." placeholder:"X"`
 }
 
-// initialOptions are the configuration keys that move poles. Init, step and sizes are flags
-// instead.
-var initialOptions = []string{"seed", "ssm.layer", "ssm.disc", "ssm.param", "ssm.n_ssm",
-	"ssm.dt_min", "ssm.dt_max", "ssm.xi_min", "ssm.xi_max", "ssm.blocks", "ssm.r_min", "ssm.r_max", "ssm.max_phase"}
+// layerInits are the initialisations of other layers than S4D that are drawn unless --set selects
+// some.
+var layerInits = map[string][]string{"dss": {"lin", "inv", "legs"}, "s4": {"legs", "fout"}, "s5": {"legs"}, "lru": {"ring"}}
 
-// allowOptions rejects assignments to keys other than initialOptions and the plot's own.
-func allowOptions(set []string, own ...string) error {
-	allowed := append(slices.Clone(own), initialOptions...)
-	for _, s := range set {
-		if key, _, _ := strings.Cut(s, "="); !slices.Contains(allowed, strings.TrimSpace(key)) {
-			return usageError(fmt.Errorf("--set %s: the plot does not depend on this key, or has a flag for it; expected one of %s", s, strings.Join(allowed, ", ")))
-		}
-	}
-	return nil
+// axis returns an axis of one key.
+func axis(key string, values ...string) train.Axis {
+	return train.Axis{Keys: []string{key}, Values: values}
 }
 
-// initialInits returns the initialisations of a plot without --init: those of the layer that --set
-// selects, or for S4D the given ones.
-func initialInits(set []string, s4d ...string) []string {
-	cfg := train.Default()
-	for _, s := range set {
-		if cfg.Set(s) != nil {
-			return s4d // draw reports the error
-		}
+// steps returns the axis of --step. All SSMs of a layer have the same step, unless --set has a
+// range.
+func (c *initialFlags) steps(defaults ...float64) train.Axis {
+	a := train.Axis{Keys: []string{"ssm.dt_min", "ssm.dt_max", "ssm.xi_min", "ssm.xi_max"}}
+	if len(c.Step) > 0 {
+		defaults = c.Step
 	}
-	switch cfg.SSM.Layer {
-	case ssm.LayerDSS:
-		return []string{string(ssm.Lin), string(ssm.Inv), string(ssm.LegS)}
-	case ssm.LayerS4:
-		return []string{string(ssm.LegS), string(ssm.FouT)}
-	case ssm.LayerS5:
-		return []string{string(ssm.LegS)}
-	case ssm.LayerLRU:
-		return []string{string(ssm.Ring)}
+	for _, x := range defaults {
+		a.Values = append(a.Values, fmt.Sprint(x))
 	}
-	return s4d
+	return a
 }
 
-// impliedLayer returns the layer of an initialisation that only one layer has, otherwise "".
-func impliedLayer(init ssm.Init) ssm.Layer {
-	switch init {
-	case ssm.FouT, ssm.Hippo:
-		return ssm.LayerS4
-	case ssm.Ring:
-		return ssm.LayerLRU
-	}
-	return ""
-}
-
-// fixedDecay returns an error, which starts with the name of an option, for layers whose real parts
-// the option does not change.
-func fixedDecay(c ssm.Config, option string) error {
-	switch {
-	case c.Layer == ssm.LayerS4 || c.MIMO():
-		return usageError(fmt.Errorf("%s: the moduli of the poles of layer %q, init %q, do not depend on it", option, c.Layer, c.Init))
-	case c.Init == ssm.Real:
-		return usageError(fmt.Errorf("%s: the real parts of init %q are fixed, −1, −2, …", option, c.Init))
-	}
-	return nil
-}
-
-// draw returns the layer's parameters. It rejects the configurations that train rejects.
-func (l initialLayer) draw() (*ssm.Params, error) {
-	if l.modes > maxModes || l.channels > maxPoles/max(l.modes, 1) {
-		return nil, usageError(fmt.Errorf("%d modes in each of %d SSMs: expected at most %d modes, and %d in all", l.modes, l.channels, maxModes, maxPoles))
-	}
-	cfg := train.Default()
-	s := &cfg.SSM
-	s.Layer, s.Init, s.Disc, s.DState, s.AReal, s.Bidirectional = impliedLayer(l.init), l.init, "", 2*l.modes, l.decay, false
-	s.Param = "" // unless l.set has another one
-	s.DtMin, s.DtMax, s.XiMin, s.XiMax = l.step, l.step, l.step, l.step
-	cfg.Model.DModel = l.channels
-	for _, set := range l.set {
-		if err := cfg.Set(set); err != nil {
+// compare returns a row of configurations for each combination of values, in which those of the
+// first axis follow one another. --set replaces the values of the axes, or adds some.
+func (c *initialFlags) compare(dState int, axes ...train.Axis) ([][]train.Config, error) {
+	base := train.Default()
+	base.SSM.DState, base.SSM.Bidirectional, base.SSM.Disc, base.Model.DModel = dState, false, "", 1
+	var given []train.Axis
+	for _, set := range c.Set {
+		a, err := train.ParseAxis(set)
+		if err != nil {
 			return nil, trainError(err)
 		}
-	}
-	if s.Disc == "" {
-		s.Disc = ssm.ZOH
-		if s.Layer == ssm.LayerS4 {
-			s.Disc = ssm.Bilinear
+		if inits := layerInits[a.Values[0]]; a.Name() == "ssm.layer" && inits != nil {
+			given = slices.Insert(given, 0, axis("ssm.init", inits...))
+		}
+		if given = append(given, a); a.Name() == "ssm.layer" && (ssm.Config{Layer: ssm.Layer(a.Values[0])}).MIMO() {
+			base.Model.DModel = 16
 		}
 	}
-	if s.Layer == ssm.LayerLRU {
-		s.DState = l.modes
+	for _, a := range given {
+		at := slices.IndexFunc(axes, func(b train.Axis) bool { return b.Name() == a.Name() })
+		if at < 0 {
+			at, axes = len(axes), append(axes, a)
+		}
+		axes[at] = a
+	}
+	row, err := vary([]train.Config{base}, axes[0])
+	rows := [][]train.Config{row}
+	for _, a := range axes[1:] {
+		var next [][]train.Config
+		for _, row := range rows {
+			for _, v := range a.Values {
+				var varied []train.Config
+				if varied, err = vary(row, train.Axis{Keys: a.Keys, Values: []string{v}}); err != nil {
+					return nil, err
+				}
+				next = append(next, varied)
+			}
+		}
+		rows = next
+	}
+	return rows, err
+}
+
+// vary returns each configuration with each value of an axis.
+func vary(configs []train.Config, a train.Axis) (list []train.Config, err error) {
+	for _, c := range configs {
+		for _, v := range a.Values {
+			next := c
+			for _, key := range a.Keys {
+				if err := next.Set(key + "=" + v); err != nil {
+					return nil, trainError(err)
+				}
+			}
+			list = append(list, next)
+		}
+	}
+	return list, nil
+}
+
+// drawInitial returns a layer's parameters. It rejects the configurations that train rejects.
+func drawInitial(cfg train.Config) (*ssm.Params, error) {
+	if cfg.SSM.Disc == "" {
+		cfg.SSM.Disc = ssm.ZOH
+		if cfg.SSM.Layer == ssm.LayerS4 {
+			cfg.SSM.Disc = ssm.Bilinear
+		}
 	}
 	if err := cfg.Validate(); err != nil {
 		return nil, trainError(err)
 	}
-	for _, set := range l.set {
-		if strings.HasPrefix(strings.TrimSpace(set), "ssm.a_real") {
-			if err := fixedDecay(*s, "--set "+set); err != nil {
-				return nil, err
-			}
-		}
-	}
-	s.DModel = l.channels
-	p, err := ssm.New(*s, cfg.Seed, 0)
+	s := cfg.SSM.Resolve()
+	s.DModel = cfg.Model.DModel
+	p, err := ssm.New(s, cfg.Seed, 0)
 	return p, usageError(err)
 }
 
@@ -131,12 +118,4 @@ func stepName(init ssm.Init) string {
 		return "ξ"
 	}
 	return "Δ"
-}
-
-// plural formats a number of things.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"math"
 	"math/cmplx"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,121 +10,102 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// plot poles draws the initialisations of every kind of layer. Those of one layer only select it.
-func TestPlotPolesOfLayers(t *testing.T) {
+// The plots of initialisations draw every kind of layer, and compare the values of --set and
+// --step.
+func TestPlotInitial(t *testing.T) {
 	for _, c := range []struct {
-		args  []string
-		texts []string
+		args          string
+		width, height int // 0: any
+		texts         string
 	}{
-		{[]string{"--init", "fout", "--step", "0.01,0.1"}, []string{"s4 fout, Δ = 0.01", "s4 fout, Δ = 0.1", "32 modes, 1 SSM"}},
-		{[]string{"--init", "hippo", "--step", "0.1", "--modes", "8"}, []string{"s4 hippo, Δ = 0.1", "8 modes, 2 SSMs"}},
-		{[]string{"--set", "ssm.layer=s4", "--step", "0.1"}, []string{"s4 legs, Δ = 0.1", "s4 fout, Δ = 0.1"}},
-		{[]string{"--set", "ssm.layer=dss", "--step", "0.1"}, []string{"dss lin, Δ = 0.1", "dss inv, Δ = 0.1", "dss legs, Δ = 0.1"}},
-		{[]string{"--set", "ssm.layer=s5", "--set", "ssm.blocks=4", "--set", "ssm.dt_min=0.01", "--step", "0.025,0.1"},
-			[]string{"s5 legs, Δ from 0.01 to 0.025", "s5 legs, Δ from 0.01 to 0.1"}},
-		{[]string{"--set", "ssm.layer=lru"}, []string{"lru ring, |λ| from 0 to 1", "32 modes, 1 SSM"}},
-		{[]string{"--init", "lin,ring", "--step", "0.01,0.1", "--set", "seed=3"}, []string{"lin, Δ = 0.01", "lru ring, |λ| from 0 to 1"}},
+		{"poles", 1260, 3 * 440, "lin, Δ = 0.001;inv, Δ = 0.025;dfout, ξ = 0.1;32 modes, 1 SSM;π/2"},
+		{"poles --step=", 1260, 3 * 440, "lin, Δ = 0.001"}, // an empty shell variable selects the default
+		{"poles --set ssm.init=lin,dfout --step 0.1", 1120, 580, "lin, Δ = 0.1;dfout, ξ = 0.1"},
+		{"poles --set ssm.init=dfout-half --step 0.1 --set ssm.xi_min=0.01", 780, 800, "dfout-half, ξ from 0.01 to 0.1;33 modes, 1 SSM"},
+		{"poles --set ssm.layer=s4 --step 0.01,0.1", 1120, 2 * 580, "s4 legs, Δ = 0.01;s4 fout, Δ = 0.1"},
+		{"poles --set ssm.layer=s4 --set ssm.init=hippo --step 0.1 --set ssm.d_state=16 --set model.d_model=2", 0, 0, "s4 hippo, Δ = 0.1;8 modes, 2 SSMs"},
+		{"poles --set ssm.layer=dss --step 0.1", 0, 0, "dss lin, Δ = 0.1;dss inv, Δ = 0.1;dss legs, Δ = 0.1"},
+		{"poles --set ssm.layer=s5 --set ssm.blocks=4 --set ssm.dt_min=0.01 --step 0.025,0.1", 0, 0, "s5 legs, Δ from 0.01 to 0.025;s5 legs, Δ from 0.01 to 0.1"},
+		{"poles --set ssm.layer=lru", 780, 800, "lru ring, |λ| from 0 to 1;64 modes, 1 SSM"},
+		{"response --set ssm.init=lin,dfout", 1200, 720, "lin, Δ = 0.1, 10 modes;Re A = 0: unbounded;Re A = -0.5;ρ = 0: unbounded;ρ = 0.5;0;π;angular frequency [rad per sample]"},
+		{"response --set ssm.a_real=0.5,1 --step 0.05", 1200, 500, "lin, Δ = 0.05, 10 modes;Re A = -0.5;Re A = -1"},
+		{"response --set ssm.layer=s4", 1200, 720, "s4 legs, Δ = 0.1, 10 modes;A = -1, -2, …;s4 fout, Δ = 0.1, 10 modes"},
+		{"response --set ssm.init=inv --set ssm.layer=dss --set ssm.l_kernel=256", 1200, 500, "dss inv, Δ = 0.1, 10 modes;Re A = -0.0001;Re A = -0.5"},
+		{"response --set ssm.layer=s5 --set model.d_model=3 --set ssm.c_init=lecun_normal --set seed=2", 1200, 500, "s5 legs, Δ = 0.1, 10 modes, 3 channels;largest singular value of H [dB]"},
+		{"response --set ssm.layer=lru --set ssm.d_state=5", 1200, 500, "lru ring, |λ| from 0 to 1, 5 modes, 16 channels"},
 	} {
-		mustHave(t, drawn(t, 0, 0, append([]string{"poles"}, c.args...)...), c.texts...)
+		texts := drawn(t, c.width, c.height, strings.Fields(c.args)...)
+		mustHave(t, texts, strings.Split(c.texts, ";")...)
+	}
+	real := drawn(t, 1200, 500, "response", "--set", "ssm.init=real")
+	if mustHave(t, real, "Re A = -1, -2, …"); strings.Count(real, "Re A") != 1 {
+		t.Errorf("real has one curve:\n%s", real)
 	}
 }
 
-// The poles are those of the layer: HiPPO-LegS has real ones, and those of a ring lie between its
-// radii and below its angle.
+// The poles of an initialisation are those of train: HiPPO-LegS has real ones, those of a ring lie
+// between its radii and below its angle, and those of dfout depend on its options.
 func TestPlotPolesPlaces(t *testing.T) {
-	places := func(c plotPolesCmd) []complex128 { return must.Get(c.initial())(t).Panels[0].Poles }
-	legs := places(plotPolesCmd{Init: []string{"legs"}, Step: []float64{0.1}, Set: []string{"ssm.layer=s4"}})
-	if len(legs) != 64 {
-		t.Fatalf("%d poles of LegS, expected 64", len(legs))
+	places := func(set ...string) []complex128 {
+		c := plotPolesCmd{initialFlags: initialFlags{Set: set, Step: []float64{0.1}}}
+		return must.Get(c.initial())(t).Panels[0].Poles
 	}
-	for n, z := range legs {
+	for n, z := range places("ssm.layer=s4", "ssm.init=legs") {
 		half := 0.05 * float64(n+1)
 		if d := cmplx.Abs(z - complex((1-half)/(1+half), 0)); d > 1e-12 {
 			t.Errorf("pole %d of LegS: %v, %v from the exact one", n, z, d)
 		}
 	}
-	set := []string{"ssm.r_min=0.8", "ssm.r_max=0.9", "ssm.max_phase=0.5"}
-	ring := places(plotPolesCmd{Init: []string{"ring"}, Modes: new(100), Set: set})
-	if len(ring) != 100 {
-		t.Errorf("%d poles of a ring, expected 100", len(ring))
-	}
+	set := []string{"ssm.layer=lru", "ssm.d_state=100", "ssm.r_min=0.8", "ssm.r_max=0.9", "ssm.max_phase=0.5"}
+	ring := places(set...)
 	for _, z := range ring {
-		if r, phase := cmplx.Abs(z), cmplx.Phase(z); r < 0.8 || r > 0.9 || phase < 0 || phase > 0.5 {
+		if r, phase := cmplx.Abs(z), cmplx.Phase(z); len(ring) != 100 || r < 0.8 || r > 0.9 || phase < 0 || phase > 0.5 {
 			t.Errorf("pole of a ring: modulus %v, angle %v", r, phase)
 		}
 	}
-	if slices.Equal(ring, places(plotPolesCmd{Init: []string{"ring"}, Modes: new(100), Set: append(set, "seed=2")})) {
+	if slices.Equal(ring, places(append(set, "seed=2")...)) {
 		t.Error("the ring does not depend on the seed")
 	}
-}
-
-// plot response draws the response of a channel. For S5 and the LRU it draws the largest singular
-// value of the response of all channels.
-func TestPlotResponseOfLayers(t *testing.T) {
-	texts := drawn(t, 1200, 720, "response", "--set", "ssm.layer=s4")
-	mustHave(t, texts, "s4 legs, Δ = 0.1, 10 modes", "A = -1, -2, …", "s4 fout, Δ = 0.1, 10 modes")
-	mustHave(t, drawn(t, 1200, 500, "response", "--init", "inv", "--set", "ssm.layer=dss", "--set", "ssm.l_kernel=256"),
-		"dss inv, Δ = 0.1, 10 modes", "Re A = -0.0001", "Re A = -0.5")
-	mustHave(t, drawn(t, 1200, 500, "response", "--set", "ssm.layer=s5", "--init", "legs", "--channels", "3", "--set", "ssm.c_init=lecun_normal", "--set", "seed=2"),
-		"s5 legs, Δ = 0.1, 10 modes, 3 channels", "largest singular value of H [dB]")
-	mustHave(t, drawn(t, 1200, 500, "response", "--init", "ring", "--modes", "5"), "lru ring, |λ| from 0 to 1, 5 modes, 16 channels")
-	lru, scan, err := (&plotResponseCmd{Step: 0.1, Modes: 6, Chans: new(2), Set: []string{"ssm.r_min=0.9"}}).draw("ring", 0)
-	must.Do(t, err)
-	must.Equal(t, lru.DModel, 2, "channels")
-	gains := responseCurve(scan)
-	for i, theta := range gains.X {
-		if got, want := gains.Y[i], 20*math.Log10(scan.Gain(0, theta)); i%100 == 0 && got != want {
-			t.Errorf("%v dB at %v, expected %v", got, theta, want)
+	moduli := func(set ...string) (low, high float64) {
+		low = 1
+		for _, z := range places(append(set, "ssm.init=dfout", "model.d_model=2")...) {
+			low, high = min(low, cmplx.Abs(z)), max(high, cmplx.Abs(z))
 		}
+		return low, high
 	}
-	p, a, err := (&plotResponseCmd{Step: 0.1, Modes: 10}).draw("fout", 0.5)
-	must.Do(t, err)
-	must.Equal(t, p.Modes(), 10, "modes")
-	curve := responseCurve(a)
-	if top, peak := slices.Max(curve.Y), 20*math.Log10(a.HInf(0).Gain); math.Abs(top-peak) > 0.01 {
-		t.Errorf("the curve's peak is %v dB, H∞ %v dB", top, peak)
+	if low, high := moduli(); high-low > 1e-12 {
+		t.Errorf("one ξ: moduli %v … %v, expected equal ones", low, high)
 	}
-}
-
-// What a layer does not have is an error that names it.
-func TestPlotLayersRejected(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "p.png")
-	for _, c := range []struct {
-		want string
-		args []string
-	}{
-		{"--channels 0: expected 1 to 128", []string{"response", "--init", "ring", "--channels", "0"}},
-		{"--channels 129: expected 1 to 128", []string{"response", "--set", "ssm.layer=s5", "--channels", "129"}},
-		{`--channels: init "lin" has one SSM per channel`, []string{"response", "--channels", "4"}},
-		{"--decay: the moduli", []string{"response", "--init", "ring", "--decay", "0.5"}},
-		{"ssm.l_kernel", []string{"response", "--set", "ssm.layer=dss"}},
-		{"ssm.l_kernel 9: the response", []string{"response", "--init", "fout", "--set", "ssm.l_kernel=9"}},
-		{`init "hippo": half of its SSMs`, []string{"response", "--init", "hippo"}},
-		{"--decay: the moduli", []string{"response", "--init", "fout", "--decay", "1"}},
-		{"--set ssm.a_real=1: the moduli", []string{"poles", "--init", "ring", "--set", "ssm.a_real=1"}},
-		{`--step: layer "lru" has no step size`, []string{"poles", "--init", "ring", "--step", "0.1"}},
-		{`--channels 4: layer "s5"`, []string{"poles", "--set", "ssm.layer=s5", "--channels", "4"}},
-		{`init "lin": layer "s4" expects`, []string{"poles", "--init", "lin", "--set", "ssm.layer=s4"}},
-		{`init "ring": layer "s5" expects`, []string{"poles", "--init", "ring", "--set", "ssm.layer=s5"}},
-		{`disc "zoh": layer "s4" expects`, []string{"poles", "--init", "fout", "--set", "ssm.disc=zoh"}},
-		{`r_min 0.5: layer "s4d"`, []string{"poles", "--init", "lin", "--set", "ssm.r_min=0.5"}},
-		{"d_state 2000", []string{"poles", "--init", "fout", "--modes", "1000"}},
-		{`layer "x": expected one of`, []string{"poles", "--set", "ssm.layer=x"}},
-	} {
-		checkRun(t, nil, append(append([]string{"plot"}, c.args...), "--out", out), exitUsage, c.want)
+	if low, high := moduli("ssm.xi_min=0.001"); high-low < 0.01 {
+		t.Errorf("one ξ a mode: moduli %v … %v, expected 0.01 between them", low, high)
+	}
+	if low, _ := moduli("ssm.a_real=0"); low < 1-1e-12 {
+		t.Errorf("a_real=0: modulus %v", low)
 	}
 }
 
-// An empty list, such as one from an empty shell variable, selects the default.
-func TestPlotEmptyLists(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "plot.svg")
-	for _, c := range []struct{ args, text string }{
-		{"response --init=", "lin, Δ = 0.1, 10 modes"}, {"response --decay=", "Re A = -0.5"},
-		{"response --decay= --set ssm.layer=s4", "s4 legs, Δ = 0.1, 10 modes"},
-		{"poles --init=", "dfout, ξ = 0.1"}, {"poles --step=", "lin, Δ = 0.001"},
-		{"poles --step= --init ring", "lru ring, |λ| from 0 to 1"}, {"poles --step= --init= digits", "layer 1: 96 SSMs, 1536 poles"},
-	} {
-		ok(t, append(append([]string{"plot"}, strings.Fields(c.args)...), "--out", path)...)
-		mustHave(t, svgTexts(t, path), c.text)
+// The vertical range of an unbounded response lies around its median, because the peaks depend on
+// the samples. A bounded response is shown with its whole peak.
+func TestResponseRange(t *testing.T) {
+	for _, set := range [][]string{{"ssm.init=dfout"}, {"ssm.layer=s4", "ssm.init=fout"}} {
+		c := initialFlags{Set: set, Step: []float64{0.01}}
+		row := must.Get(c.compare(20, axis("ssm.a_real", "0", "0.5"), c.steps()))(t)[0]
+		p := must.Get(responsePanel(row))(t)
+		damped := p.Curves[len(p.Curves)-1].Y
+		_, a, err := unitResponse(row[1])
+		must.Do(t, err)
+		top := slices.Max(damped)
+		if peak := 20 * math.Log10(a.HInf(0).Gain); math.Abs(top-peak) > 0.01 {
+			t.Errorf("%v: the curve's peak is %v dB, H∞ %v dB", set, top, peak)
+		}
+		if len(p.Curves) == 1 {
+			continue
+		}
+		if p.YMax > 1.05*top+25 || p.YMax < top || p.YMin > slices.Min(damped) {
+			t.Errorf("range %v to %v dB, expected to include %v to %v", p.YMin, p.YMax, slices.Min(damped), top)
+		}
+		if peak := slices.Max(p.Curves[0].Y); peak <= top {
+			t.Errorf("undamped peak %v dB, expected more than the damped %v", peak, top)
+		}
 	}
 }

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
@@ -15,7 +15,6 @@ type plotKernelsCmd struct {
 	Model  modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
 	Length int       `help:"Number of taps to show, at most the kernel length of a model with truncated kernels (default: ${default})." default:"256" placeholder:"L"`
 	Stride *int      `help:"Mark multiples of N samples; 0: none (default: for image tasks, the length of a row)." placeholder:"N"`
-	First  int       `help:"Show only the first N layers; 0: all." default:"0" placeholder:"N"`
 	Out    plotFile  `help:"Output file, PNG or SVG by its name (default: ${default})." default:"kernels.png" type:"path" placeholder:"FILE"`
 }
 
@@ -28,17 +27,11 @@ Examples:
   s4d-fast plot kernels cifar10.safetensors --stride 32 --length 200 --out kernels.svg`
 }
 
-// Limits of a plot of kernels.
-const (
-	maxTaps  = 1 << 20
-	maxMarks = 100 // more lines would merge
-)
+// maxMarks is the largest number of lines that do not merge.
+const maxMarks = 100
 
-// strideOf returns the value of a flag --stride, or without it the row length of a task's images.
-func strideOf(flag *int, name string) int {
-	if flag != nil {
-		return *flag
-	}
+// rowLength returns the length of a row of a task's images, or 0.
+func rowLength(name string) int {
 	tk, err := task.Lookup(name)
 	if err != nil { // of another program's model
 		return 0
@@ -47,53 +40,49 @@ func strideOf(flag *int, name string) int {
 }
 
 func (c *plotKernelsCmd) Run(std *streams, ctx *ctxBox) error {
-	if c.Length < 1 || c.Length > maxTaps {
-		return usageError(fmt.Errorf("--length %d: expected 1 to %d", c.Length, maxTaps))
-	}
-	if c.Stride != nil && *c.Stride < 0 || c.First < 0 {
-		return usageError(fmt.Errorf("--stride %d, --first %d: expected at least 0", strideOf(c.Stride, ""), c.First))
+	if c.Length < 1 || c.Stride != nil && *c.Stride < 0 {
+		return usageError(errors.New("--length, --stride: expected at least 1 and 0"))
 	}
 	m, err := c.Model.load(ctx)
 	if err != nil {
 		return badInput(err)
 	}
-	stride := strideOf(c.Stride, m.Meta.Task)
+	stride := rowLength(m.Meta.Task)
+	if c.Stride != nil {
+		stride = *c.Stride
+	}
 	if n := c.Length / max(stride, 1); stride > 0 && n > maxMarks {
 		fmt.Fprintf(std.err, "no marks: %d multiples of %d samples would merge, the limit is %d\n", n, stride, maxMarks)
 		stride = 0
 	}
-	if layers := m.Config.CountSSM(); c.First > layers {
-		return usageError(fmt.Errorf("--first %d: %s has %s with SSMs", c.First, c.Model, plural(layers, "layer")))
-	}
-	panels, err := orInterrupt(ctx, func() ([]figure.Panel, error) { return c.panels(m, stride), nil })
+	panels, err := orInterrupt(ctx, func() ([]figure.Panel, error) { return kernelPanels(m, c.Length, stride), nil })
 	if err != nil {
 		return err
 	}
 	return c.Out.curves(std, panels...)
 }
 
-// panels returns one panel per layer. The last one has the title of the axis of lags, the first one
-// the legend.
-func (c *plotKernelsCmd) panels(m *model.Model, stride int) []figure.Panel {
-	layers := m.Config.CountSSM()
-	if c.First > 0 {
-		layers = c.First
-	}
-	panels := make([]figure.Panel, layers)
+// kernelPanels returns one panel per layer. The last one has the title of the axis of lags, the
+// first one the legend.
+func kernelPanels(m *model.Model, length, stride int) []figure.Panel {
+	panels := make([]figure.Panel, m.Config.CountSSM())
 	for i := range panels {
 		p := &panels[i]
 		p.Title = fmt.Sprintf("layer %d of %d", i+1, m.Config.NLayers)
 		p.Y, p.LogY = "mean |K[l]|", true
-		mean := convmode.MeanKernel(m, i, c.Length)
+		mean := convmode.MeanKernel(m, i, length)
 		for dir, k := range mean {
 			if m.Config.SSM.MIMO() {
 				dir = 0 // both directions start at lag 0
 			}
 			p.Curves = append(p.Curves, kernelCurve(k, dir))
+			p.YMax = max(p.YMax, slices.Max(k))
 		}
-		p.YMin, p.YMax = kernelRange(p.Curves)
+		p.YMin = p.YMax
+		for _, k := range mean { // taps more than five decades below the largest are rounding errors of float32
+			p.YMin = min(p.YMin, max(slices.Min(k), 1e-5*p.YMax))
+		}
 		p.XMax = float64(max(len(mean[0]), 1))
-		p.MarkTicks = true
 		for l := stride; stride > 0 && l <= len(mean[0]); l += stride {
 			p.Marks = append(p.Marks, float64(l))
 		}
@@ -109,7 +98,7 @@ func (c *plotKernelsCmd) panels(m *model.Model, stride int) []figure.Panel {
 			}
 		}
 	}
-	panels[layers-1].X = lagTitle(m.Meta.PositionRate())
+	panels[len(panels)-1].X = lagTitle(m.Meta.PositionRate())
 	return panels
 }
 
@@ -130,34 +119,4 @@ func kernelCurve(k []float64, dir int) figure.Curve {
 		c.X = append(c.X, float64(l+dir))
 	}
 	return c
-}
-
-// kernelRange returns the ends of a logarithmic axis, which are round values and have a label. Taps
-// more than five decades below the largest are left out, because they are rounding errors of
-// float32.
-func kernelRange(curves []figure.Curve) (low, high float64) {
-	for _, c := range curves {
-		high = max(high, slices.Max(c.Y))
-	}
-	low = high
-	for _, c := range curves {
-		for _, y := range c.Y {
-			low = min(low, max(y, high*1e-5))
-		}
-	}
-	if high == 0 {
-		return low, high
-	}
-	return roundDown(low), 1 / roundDown(1/high)
-}
-
-// roundDown returns the largest of 1, 2 or 5 times a power of ten that is at most v.
-func roundDown(v float64) float64 {
-	power := math.Pow(10, math.Floor(math.Log10(v)))
-	for _, digit := range []float64{5, 2} {
-		if v >= digit*power {
-			return digit * power
-		}
-	}
-	return power
 }

@@ -7,51 +7,45 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/figure"
 	"github.com/s4d-fast/s4d-fast/ssm"
+	"github.com/s4d-fast/s4d-fast/train"
 )
 
 type plotResponseCmd struct {
-	Init  []string  `help:"Initialisations, one panel each (default: lin; for other layers than S4D, theirs)." placeholder:"NAME"`
-	Step  float64   `help:"Δ (ξ for unit-circle initialisations; default: ${default})." default:"0.1" placeholder:"X"`
-	Modes int       `help:"Number of complex modes (default: ${default})." default:"10" placeholder:"M"`
-	Chans *int      `name:"channels" help:"Channels H of an S5 or LRU layer, up to 128 (default: 16)." placeholder:"H"`
-	Decay []float64 `help:"Values of −Re A (of ρ for unit-circle initialisations), one curve each; 0 puts the poles on the unit circle (default: 0,0.5; not used for init real and layers s4, s5 and lru)." placeholder:"X"`
-	Set   []string  `help:"Set a configuration value as in train, for example ssm.layer=s4 or ssm.disc=bilinear; repeatable." placeholder:"KEY=VALUE" sep:"none"`
-	sampleRate
+	initialFlags
 	Out plotFile `help:"Output file, PNG or SVG by its name (default: ${default})." default:"response.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotResponseCmd) Help() string {
-	return `C is 1 in every mode, so that the response depends on the poles alone. Poles on the unit circle have an unbounded response.
-The y axis is limited so that the other curves remain visible.
+	return `The plot has a panel per combination of the values of --set and --step, and a curve per value of ssm.a_real: −Re A, or ρ
+for initialisations on the unit circle. The defaults are ssm.init=lin, ssm.d_state=20 and ssm.a_real=0,0.5.
 
-Initialisations are those of S4D, unless --set ssm.layer=NAME selects another layer: dss or s4. fout selects s4. The
-response of S4 is that of the whole channel: its modes are coupled. The modes are those of Λ, and B is that of HiPPO. The
-weights of DSS depend on the length of the kernel, --set ssm.l_kernel=N, and its −Re A is at least 0.0001.
+C is 1 in every mode, so that the response depends on the poles alone. Poles on the unit circle (ssm.a_real=0) have an
+unbounded response. The y axis is limited so that the other curves remain visible.
 
-s5 and lru (init ring) are one SSM for all channels. Their plot shows the largest singular value of the H×H matrix H(e^{iθ})
-for --channels H channels. B and C have their initial values instead of 1, so the response also depends on the seed
-(--set seed=N). An LRU has no step and ignores --step.
+ssm.layer=NAME selects another layer than S4D: dss or s4. The response of S4 is that of the whole channel: its modes are
+coupled. The modes are those of Λ, and B is that of HiPPO. The weights of DSS depend on the length of the kernel,
+ssm.l_kernel=N, and its −Re A is at least 0.0001.
+
+s5 and lru are one SSM for all channels. Their plot shows the largest singular value of the H×H matrix H(e^{iθ}), where
+H is model.d_model (default: 16). B and C have their initial values instead of 1, so the response also depends on the
+seed (--set seed=N). An LRU has no step.
 
 Examples:
   s4d-fast plot response
-  s4d-fast plot response --init lin,dfout --step 0.025 --modes 32 --decay 0.5 --out response.svg
-  s4d-fast plot response --init dfout --decay 0.5,1
-  s4d-fast plot response --init legs,fout --set ssm.layer=s4 --step 0.05 --modes 32
+  s4d-fast plot response --set ssm.init=lin,dfout --step 0.025 --set ssm.d_state=64 --set ssm.a_real=0.5 --out response.svg
+  s4d-fast plot response --set ssm.layer=s4 --step 0.05 --set ssm.d_state=64
   s4d-fast plot response --set ssm.layer=dss --set ssm.l_kernel=1024
-  s4d-fast plot response --init ring --modes 64 --set ssm.r_min=0.9 --set ssm.r_max=0.999`
+  s4d-fast plot response --set ssm.layer=lru --set ssm.d_state=64 --set ssm.r_min=0.9 --set ssm.r_max=0.999`
 }
 
 func (c *plotResponseCmd) Run(std *streams, ctx *ctxBox) error {
-	if err := allowOptions(c.Set, "ssm.l_kernel", "ssm.c_init"); err != nil {
+	rows, err := c.compare(20, axis("ssm.a_real", "0", "0.5"), c.steps(0.1), axis("ssm.init", "lin"))
+	if err != nil {
 		return err
 	}
-	inits := c.Init
-	if len(inits) == 0 {
-		inits = initialInits(c.Set, "lin")
-	}
 	panels, err := orInterrupt(ctx, func() (panels []figure.Panel, err error) {
-		for _, init := range inits {
-			p, err := c.panel(ssm.Init(init))
+		for _, row := range rows {
+			p, err := responsePanel(row)
 			if err != nil {
 				return nil, err
 			}
@@ -65,86 +59,57 @@ func (c *plotResponseCmd) Run(std *streams, ctx *ctxBox) error {
 	return c.Out.curves(std, panels...)
 }
 
-// panel draws the responses of an initialisation, one curve per decay, or one if it has no choice
-// of decay.
-func (c *plotResponseCmd) panel(init ssm.Init) (p figure.Panel, err error) {
-	p = figure.Panel{Y: "|H| [dB]", Frequency: true, SampleRate: c.Rate}
+// responsePanel draws the responses of layers that differ in their decay, or of the first one if
+// its real parts are fixed.
+func responsePanel(row []train.Config) (p figure.Panel, err error) {
+	p = figure.Panel{Y: "|H| [dB]", Frequency: true}
 	var clip []float64 // values of the unbounded curves
 	low, high := math.Inf(1), math.Inf(-1)
-	for _, decay := range orDefault(c.Decay, 0, 0.5) {
-		drawn, a, err := c.draw(init, decay)
+	for _, cfg := range row {
+		layer, a, err := unitResponse(cfg)
 		if err != nil {
 			return p, err
 		}
 		curve := responseCurve(a)
-		curve.Name = decayText(drawn)
-		if !drawn.MIMO() && math.IsInf(a.HInf(0).Gain, 1) { // poles of S5 and the LRU decay at the start
+		curve.Name = decayText(layer)
+		if !layer.MIMO() && math.IsInf(a.HInf(0).Gain, 1) { // poles of S5 and the LRU decay at the start
 			curve.Name += ": unbounded"
 			clip = append(clip, curve.Y...)
 		} else {
 			low, high = min(low, slices.Min(curve.Y)), max(high, slices.Max(curve.Y))
 		}
-		p.Title = fmt.Sprintf("%s, %s", stepsText(drawn.Config), plural(drawn.Modes(), "mode"))
-		if drawn.MIMO() {
+		p.Title = fmt.Sprintf("%s, %s", stepsText(layer.Config), plural(layer.Modes(), "mode"))
+		if layer.MIMO() {
 			p.Y = "largest singular value of H [dB]"
-			p.Title += ", " + plural(drawn.DModel, "channel")
+			p.Title += ", " + plural(layer.DModel, "channel")
 		}
 		p.Curves = append(p.Curves, curve)
-		if fixed := fixedDecay(drawn.Config, "--decay"); fixed != nil {
-			if len(c.Decay) > 0 {
-				return p, fixed
-			}
+		if layer.Layer == ssm.LayerS4 || layer.MIMO() || layer.Init == ssm.Real {
 			break
 		}
 	}
-	if len(clip) > 0 {
-		p.YMin, p.YMax = clipped(clip, low, high)
+	if len(clip) > 0 { // 25 dB around their median, and all of the other curves
+		slices.Sort(clip)
+		middle := clip[len(clip)/2]
+		p.YMin, p.YMax = min(low, middle-25), max(high, middle+25)
 	}
 	return p, nil
 }
 
-// maxMatrix bounds the channels of S5 and the LRU, whose curve takes a singular value decomposition
-// per point.
-const maxMatrix = 128
-
-// draw returns an SSM and its analysis. C is 1 in every mode, unless the SSM serves all channels.
-func (c *plotResponseCmd) draw(init ssm.Init, decay float64) (*ssm.Params, *ssm.Analysis, error) {
-	if init == ssm.Hippo {
-		return nil, nil, usageError(fmt.Errorf("init %q: half of its SSMs have init %q, the others %q: expected one of these and ssm.layer=%s", init, ssm.LegS, ssm.FouT, ssm.LayerS4))
-	}
-	layer := initialLayer{init: init, channels: 1, modes: c.Modes, step: c.Step, decay: decay, set: c.Set}
-	p, err := layer.draw()
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case p.MIMO():
-		return c.drawScan(layer)
-	case c.Chans != nil:
-		return nil, nil, usageError(fmt.Errorf("--channels: init %q has one SSM per channel, and the plot shows one of them; leave out --channels, or select layer %q or %q", init, ssm.LayerS5, ssm.LayerLRU))
-	case p.Layer == ssm.LayerDSS && p.LKernel == 0:
-		return nil, nil, usageError(fmt.Errorf("layer %q: the response depends on the length of the kernel: set it, for example --set ssm.l_kernel=1024", p.Layer))
-	case p.Layer == ssm.LayerS4 && p.LKernel != 0:
-		return nil, nil, usageError(fmt.Errorf("ssm.l_kernel %d: the response of layer %q does not depend on it", p.LKernel, p.Layer))
-	}
-	for n := range p.C {
-		p.C[n] = 1
-	}
-	a, err := p.AnalyzeInitial()
-	return p, a, err
-}
-
-// drawScan returns an S5 layer or an LRU, and its analysis.
-func (c *plotResponseCmd) drawScan(layer initialLayer) (*ssm.Params, *ssm.Analysis, error) {
-	layer.channels = 16
-	if c.Chans != nil {
-		layer.channels = *c.Chans
-	}
-	if layer.channels < 1 || layer.channels > maxMatrix {
-		return nil, nil, usageError(fmt.Errorf("--channels %d: expected 1 to %d", layer.channels, maxMatrix))
-	}
-	p, err := layer.draw()
+// unitResponse returns a layer and its analysis. C is 1 in every mode, unless the layer is one SSM
+// for all channels.
+func unitResponse(cfg train.Config) (*ssm.Params, *ssm.Analysis, error) {
+	p, err := drawInitial(cfg)
 	if err != nil {
 		return nil, nil, err
+	}
+	if p.Layer == ssm.LayerDSS && p.LKernel == 0 {
+		return nil, nil, usageError(fmt.Errorf("layer %q: the response depends on the length of the kernel: set it, for example --set ssm.l_kernel=1024", p.Layer))
+	}
+	for n := range p.C {
+		if !p.MIMO() {
+			p.C[n] = 1
+		}
 	}
 	a, err := p.AnalyzeInitial()
 	return p, a, err
@@ -167,14 +132,6 @@ func decayText(p *ssm.Params) string {
 		decay = p.Decay[0]
 	}
 	return fmt.Sprintf("Re A = %.4g", 0-decay)
-}
-
-// clipped returns the vertical range of a plot with unbounded curves: 25 dB around their median,
-// and all of the other curves, which lie between low and high.
-func clipped(levels []float64, low, high float64) (from, to float64) {
-	slices.Sort(levels)
-	middle := levels[len(levels)/2]
-	return min(low, middle-25), max(high, middle+25)
 }
 
 // responseCurve samples |H| of a layer with one SSM in dB, or its largest singular value, on a grid

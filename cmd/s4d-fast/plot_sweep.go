@@ -17,31 +17,23 @@ import (
 type plotSweepCmd struct {
 	Dirs []string `arg:"" help:"Folders of sweeps." type:"path"`
 	X    string   `help:"Swept key on the x axis (default: the last one whose values are numbers)." placeholder:"KEY"`
-	Log  bool     `help:"Logarithmic x axis (default: if the values span more than a factor of 8)."`
 	Out  plotFile `help:"Output file, PNG or SVG by its name (default: ${default})." default:"sweep.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotSweepCmd) Help() string {
 	return `Each curve is the mean over seeds (the geometric mean on a logarithmic axis); small points are single runs. There is one
 curve per combination of the other swept keys. All folders must sweep the same key. Other differences appear in the legend.
+The x axis is logarithmic if the values span more than a factor of 8.
 
 Examples:
   s4d-fast plot sweep runs/figure4 --out figure4.svg
-  s4d-fast plot sweep runs/figure4-s4d runs/figure4-dfout --x ssm.dt_min --log`
+  s4d-fast plot sweep runs/figure4-s4d runs/figure4-dfout --x ssm.dt_min`
 }
 
 func (c *plotSweepCmd) Run(std *streams, _ *ctxBox) error {
 	p, err := sweepPanel(c.Dirs, c.X)
 	if err != nil {
 		return err
-	}
-	if c.Log {
-		for _, curve := range p.Curves {
-			if x := slices.Min(curve.X); x <= 0 {
-				return usageError(fmt.Errorf("--log: %s has the value %g, expected positive values", p.X, x))
-			}
-		}
-		p.LogX = true
 	}
 	return c.Out.curves(std, p)
 }
@@ -71,9 +63,6 @@ func sweepPanel(dirs []string, x string) (figure.Panel, error) {
 	}
 	curves := sweepCurves(tables, axes)
 	p := figure.Panel{Title: sweepTitle(tables, curves), X: axisText(tables[0].Axes[axes[0]])}
-	if strings.Contains(p.X, "ξ") && slices.ContainsFunc(tables, undamped) {
-		p.X += "   (with a_real=0, poles on the unit circle, ξ only scales the kernel)"
-	}
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, c := range curves {
 		if p.Y == "" {
@@ -99,28 +88,24 @@ func commonAxis(tables []*train.SweepTable, x string) ([]int, error) {
 	for i, t := range tables {
 		axes[i] = -1
 		for k, a := range t.Axes {
-			if x == "" && numbers(a.Values) || x != "" && (a.Name() == x || slices.Contains(a.Keys, x)) {
+			if numbers(a.Values...) && (x == "" || a.Name() == x || slices.Contains(a.Keys, x)) {
 				axes[i] = k
 			}
 		}
-		if axes[i] < 0 && x != "" {
-			return nil, usageError(fmt.Errorf("--x %s: %s does not sweep it", x, t.Dir))
-		}
-		if axes[i] < 0 {
+		switch {
+		case axes[i] < 0 && x != "":
+			return nil, usageError(fmt.Errorf("--x %s: %s does not sweep it with numbers", x, t.Dir))
+		case axes[i] < 0:
 			return nil, badInput(fmt.Errorf("%s: %w", t.Dir, errNoAxis))
 		}
-		first, here := tables[0].Axes[axes[0]], t.Axes[axes[i]]
-		if !numbers(here.Values) {
-			return nil, usageError(fmt.Errorf("--x %s: %s: expected numbers, got %q", x, t.Dir, here.Values))
-		}
-		if here.Name() != first.Name() {
-			return nil, usageError(fmt.Errorf("%s sweeps %s, and %s sweeps %s: select a key of both with --x", tables[0].Dir, first.Name(), t.Dir, here.Name()))
+		if first, here := tables[0].Axes[axes[0]].Name(), t.Axes[axes[i]].Name(); here != first {
+			return nil, usageError(fmt.Errorf("%s sweeps %s, and %s sweeps %s: select a key of both with --x", tables[0].Dir, first, t.Dir, here))
 		}
 	}
 	return axes, nil
 }
 
-func numbers(values []string) bool {
+func numbers(values ...string) bool {
 	return !slices.ContainsFunc(values, func(v string) bool { _, err := strconv.ParseFloat(v, 64); return err != nil })
 }
 
@@ -216,7 +201,7 @@ func curveName(t *train.SweepTable, r train.SweepRow, keys []string) string {
 				value, _ = cfg.Value(key) // the key is one of a configuration
 			}
 		}
-		if numbers([]string{value}) {
+		if numbers(value) {
 			value = key[strings.LastIndex(key, ".")+1:] + "=" + value
 		}
 		if value != "" {
@@ -298,26 +283,8 @@ func sweepTitle(tables []*train.SweepTable, curves []*sweepCurve) string {
 	return title
 }
 
-// undamped reports whether some networks of a sweep start with poles on the unit circle, whose
-// modulus does not depend on ξ.
-func undamped(t *train.SweepTable) bool {
-	return slices.ContainsFunc(t.Rows, func(r train.SweepRow) bool {
-		cfg, err := t.Config(r)
-		return err == nil && cfg.SSM.AReal == 0 && cfg.SSM.Discrete()
-	})
-}
-
 // axisText returns the title of an axis: the symbols of steps, or its keys.
 func axisText(a train.Axis) string {
-	symbols := map[string]string{"ssm.dt_min": "Δ min", "ssm.dt_max": "Δ max", "ssm.xi_min": "ξ min", "ssm.xi_max": "ξ max"}
-	var parts []string
-	for _, key := range a.Keys {
-		symbol, ok := symbols[key]
-		if !ok {
-			return a.Name()
-		}
-		parts = append(parts, symbol)
-	}
-	text := strings.Join(parts, ", ")
-	return strings.NewReplacer("Δ min, Δ max", "Δ", "ξ min, ξ max", "ξ").Replace(text)
+	return strings.NewReplacer("ssm.dt_min+ssm.dt_max", "Δ", "ssm.xi_min+ssm.xi_max", "ξ", "ssm.dt_min", "Δ min", "ssm.dt_max", "Δ max",
+		"ssm.xi_min", "ξ min", "ssm.xi_max", "ξ max", "+", ", ").Replace(a.Name())
 }

@@ -6,10 +6,8 @@ import (
 	"image"
 	"image/png"
 	"io"
-	"math/cmplx"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,75 +16,55 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// plot draws initialisations and models, and rejects input that it cannot draw.
-func TestPlot(t *testing.T) {
-	dir := t.TempDir()
-	for name, args := range map[string][]string{
-		"poles.png":   {"poles", "--init", "lin,dfout-half", "--step", "0.1"},
-		"learned.svg": {"poles", digitsModel(t)},
+// Input that a plot command cannot draw is rejected, and nothing is written.
+func TestPlotRejects(t *testing.T) {
+	out, m, pinned := filepath.Join(t.TempDir(), "p.png"), digitsModel(t), saved(t, func(c *model.Config) { c.SSM.AReal = 0 })
+	steps := "ssm.dt_min+ssm.dt_max"
+	a := sweepDir(t, "s4d", "ssm.init,"+steps+sweepHead, "lin,0.001,1"+result("0.5"), "lin,0.1,1"+result("0.75"))
+	words := sweepDir(t, "words", "ssm.init"+sweepHead, "lin,1"+result("0.5"))
+	zero := sweepDir(t, "zero", "model.dropout"+sweepHead, "0,1"+result("0.5"), "0.1,1"+result("0.5"))
+	wild := sweepDir(t, "wild", "model.dropout"+sweepHead, "0.1,1"+diverged)
+	errors := sweepDir(t, "errors", steps+sweepHead, "0.1,1,false,1,9,0.5,,0.1,0.01,,,")
+	for _, c := range []struct {
+		args string
+		code int
+		want []string
+	}{
+		{"poles " + m + " --set seed=1", exitUsage, []string{"omit them, or the model"}},
+		{"poles " + m + " --step 0.1", exitUsage, []string{"omit them, or the model"}},
+		{"poles --set ssm.init=circle", exitUsage, []string{`init "circle"`}},
+		{"poles --set ssm.init", exitUsage, []string{`"ssm.init": expected KEY=VALUE`}},
+		{"poles --set ssm.d_state=0", exitUsage, []string{"d_state 0"}},
+		{"poles --set ssm.init=legs --set ssm.d_state=4098", exitUsage, []string{"ssm.d_state 4098:"}},
+		{"poles --set ssm.layer=x", exitUsage, []string{`layer "x": expected one of`}},
+		{"poles --set ssm.layer=s4 --set ssm.init=lin", exitUsage, []string{`init "lin": layer "s4" expects`}},
+		{"response --step=-1", exitUsage, []string{"dt_min -1"}},
+		{"response --set ssm.layer=dss", exitUsage, []string{"ssm.l_kernel"}},
+		{"kernels " + m + " --length 0", exitUsage, []string{"--length"}},
+		{"kernels " + m + " --stride=-1", exitUsage, []string{"--stride"}},
+		{"kernels nowhere.safetensors", exitBadInput, []string{"nowhere.safetensors"}},
+		{"hinf " + pinned, exitBadInput, []string{pinned, "bounded response"}},
+		{"spectrum juggling", exitUsage, []string{`"juggling"`}},
+		{"spectrum smnist", exitUsage, []string{"--data"}},
+		{"spectrum smnist --data nowhere", exitBadInput, []string{"nowhere"}},
+		{"spectrum delay --n 0 --set data.train_size=64", exitBadInput, []string{"expected at least 1"}},
+		{"spectrum delay --set data.length=2", exitUsage, []string{"length 2"}},
+		{"delay nowhere", exitBadInput, []string{"nowhere"}},
+		{"delay " + filepath.Dir(m), exitBadInput, []string{"config.toml is missing"}},
+		{"delay " + m, exitBadInput, []string{"m.safetensors", `task "delay"`}},
+		{"sweep " + filepath.Dir(m), exitBadInput, []string{"sweep.csv", "sweep --out"}},
+		{"sweep " + words, exitBadInput, []string{words, "no swept key is a number"}},
+		{"sweep " + wild, exitBadInput, []string{wild, "diverged"}},
+		{"sweep " + words + " --x ssm.init", exitUsage, []string{"--x ssm.init", words}},
+		{"sweep " + a + " " + zero, exitUsage, []string{steps, "model.dropout"}},
+		{"sweep " + a + " " + errors, exitBadInput, []string{"different metrics"}},
+		{"all nowhere", exitBadInput, []string{"nowhere"}},
+		{"hinf " + m + " --out x.gif", exitUsage, []string{".png or .svg"}},
 	} {
-		path := filepath.Join(dir, name)
-		ok(t, append(append([]string{"plot"}, args...), "--out", path)...)
-		if info, err := os.Stat(path); err != nil || info.Size() < 5000 {
-			t.Errorf("%s: %v, %v", name, info, err)
-		}
+		checkRun(t, nil, append([]string{"plot"}, strings.Fields(strings.Replace(c.args+" --out "+out, "x.gif --out "+out, "x.gif", 1))...), c.code, c.want...)
 	}
-	for want, args := range map[string][]string{
-		`init "circle"`: {"poles", "--init", "circle"}, "100000000 modes": {"poles", "--modes", "100000000"}, "70000 SSMs": {"poles", "--channels", "70000", "--modes", "2"}, "dt_min -1": {"response", "--step=-1"}, ".png or .svg": {"poles", "--out", filepath.Join(dir, "x.jpg")},
-	} {
-		if code, _, stderr := invoke(nil, append([]string{"plot"}, args...)...); code == exitOK || !strings.Contains(stderr, want) {
-			t.Errorf("plot %v: exit code %d, stderr %s", args, code, stderr)
-		}
-	}
-}
-
-// The poles of an initialisation depend on the options of train. Options without an effect are
-// rejected.
-func TestPlotOptions(t *testing.T) {
-	moduli := func(set ...string) (list []float64) {
-		c := plotPolesCmd{Init: []string{"dfout"}, Step: []float64{0.1}, Channels: new(2), Set: set}
-		plane := must.Get(c.initial())(t)
-		for _, z := range plane.Panels[0].Poles {
-			list = append(list, cmplx.Abs(z))
-		}
-		return list
-	}
-	plain, own := moduli(), moduli("ssm.param=width", "ssm.xi_min=0.001")
-	if len(plain) != 64 {
-		t.Fatalf("%d poles, expected 64", len(plain))
-	}
-	if low, high := slices.Min(plain), slices.Max(plain); high-low > 1e-12 {
-		t.Errorf("one ξ: moduli %v … %v, expected equal ones", low, high)
-	}
-	if low, high := slices.Min(own), slices.Max(own); high-low < 0.01 {
-		t.Errorf("one ξ a mode: moduli %v … %v, expected 0.01 between them", low, high)
-	}
-	if slices.Equal(own, moduli("ssm.param=width", "ssm.xi_min=0.001", "seed=7")) {
-		t.Error("the poles do not depend on the seed")
-	}
-	if pinned := moduli("ssm.a_real=0"); slices.Min(pinned) < 1-1e-12 {
-		t.Errorf("a_real=0: modulus %v", slices.Min(pinned))
-	}
-	mustHave(t, drawn(t, 780, 800, "poles", "--init", "dfout-half", "--step", "0.1", "--set", "ssm.xi_min=0.01"),
-		"dfout-half, ξ from 0.01 to 0.1", "33 modes, 1 SSM", "π/2")
-	mustHave(t, drawn(t, 1120, 1160, "poles", "--init", "lin,inv,dfout,dfout-single", "--step", "0.1", "--rate", "16000"), "0 Hz", "2 kHz", "8 kHz")
-	drawn(t, 840+420, 2*440, "poles", "--init", "lin,dfout", "--step", "0.001,0.01,0.1")
-	mustHave(t, drawn(t, 1200, 720, "response", "--init", "lin,dfout"), "lin, Δ = 0.1, 10 modes", "Re A = 0: unbounded", "Re A = -0.5", "ρ = 0: unbounded", "ρ = 0.5", "0", "π", "angular frequency [rad per sample]")
-	mustHave(t, drawn(t, 1200, 500, "response", "--rate", "8000"), "frequency [Hz]", "3500")
-	real := drawn(t, 1200, 500, "response", "--init", "real")
-	if mustHave(t, real, "Re A = -1, -2, …"); strings.Count(real, "Re A") != 1 {
-		t.Errorf("real has one curve:\n%s", real)
-	}
-
-	out, m := filepath.Join(t.TempDir(), "p.png"), digitsModel(t)
-	for want, args := range map[string][]string{
-		"omit them, or the model": {"poles", m, "--init", "lin"}, "--rate -1": {"response", "--rate=-1"}, "at most 1000000 Hz": {"poles", "--rate", "1e300"}, "--set": {"poles", m, "--set", "seed=1"}, "--channels": {"poles", m, "--channels", "3"},
-		"--set ssm.init=lin": {"poles", "--set", "ssm.init=lin"}, "--set optim.lr=1": {"response", "--set", "optim.lr=1"},
-		"--set ssm.a_real=1": {"response", "--set", "ssm.a_real=1"}, "are fixed": {"poles", "--init", "lin,real", "--set", "ssm.a_real=1"},
-		"--decay": {"response", "--init", "lin,real", "--decay", "0"}, `param "width": init "lin"`: {"poles", "--init", "lin", "--set", "ssm.param=width"},
-		"ssm.d_state 4098:": {"poles", "--init", "legs", "--modes", "2049"}, "d_state 0": {"poles", "--modes", "0"},
-	} {
-		checkRun(t, nil, append(append([]string{"plot"}, args...), "--out", out), exitUsage, want)
+	if _, err := os.Stat(out); err == nil {
+		t.Error("a rejected plot was written")
 	}
 }
 
@@ -94,8 +72,8 @@ func TestPlotOptions(t *testing.T) {
 func TestPlotInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(signalError{syscall.SIGTERM})
-	modes, out := 400, filepath.Join(t.TempDir(), "p.png")
-	c := plotPolesCmd{Init: []string{"legs"}, Step: []float64{0.1}, Modes: &modes, Out: plotFile(out)}
+	out := filepath.Join(t.TempDir(), "p.png")
+	c := plotPolesCmd{initialFlags: initialFlags{Set: []string{"ssm.init=legs", "ssm.d_state=800"}}, Out: plotFile(out)}
 	err := c.Run(&streams{err: io.Discard}, &ctxBox{ctx})
 	if code := exitCode(ctx, err); code != 128+int(syscall.SIGTERM) {
 		t.Errorf("exit code %d, error %v", code, err)

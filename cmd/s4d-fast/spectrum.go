@@ -5,67 +5,70 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
+	"github.com/s4d-fast/s4d-fast/internal/figure"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// meanPower is the mean power spectrum of a data set's sequences (paper, Figure 7).
-type meanPower struct {
-	examples int         // number of examples; the mean is over both sequences of a pair
-	length   int         // of the transform: bin k has the angle 2πk/length radians per sample
-	power    [][]float64 // [channels][length/2 + 1] mean of |X[k]|²/Len; white noise: 1
-}
-
-// meanSpectrum transforms n training examples, selected by the permutation of a seed, or all if
-// there are fewer. Samples are normalised with the mean and the standard deviation of the training
-// set, as for the network. Tokens have no natural values: their numbers serve as samples,
-// normalised with their mean and standard deviation in the selected sequences. Shorter sequences
-// are padded with zeros to the longest; each power is divided by the sequence's own length. The
-// length of the transform is that of the longest sequence, rounded up to one without a prime factor
-// above 7.
-func meanSpectrum(ctx context.Context, d *dataset.Dataset, n int, seed uint64) (*meanPower, error) {
+// meanSpectrum returns the mean power spectrum of a data set's sequences (paper, Figure 7), and the
+// number of examples. A curve per channel has the mean of |X[k]|²/Len in dB over the angle of each
+// bin in radians per sample; white noise is at 0 dB.
+//
+// The n training examples, or all if there are fewer, are selected by the permutation of a seed.
+// Samples are normalised with the mean and the standard deviation of the training set, as for the
+// network. Tokens have no natural values: their numbers serve as samples, normalised with their
+// mean and standard deviation in the selected sequences. Shorter sequences are padded with zeros to
+// the longest; each power is divided by the sequence's own length. The length of the transform is
+// that of the longest sequence, rounded up to one without a prime factor above 7. The sequences of
+// a pair count as two.
+func meanSpectrum(ctx context.Context, d *dataset.Dataset, n int, seed uint64) (curves []figure.Curve, examples int, err error) {
 	set, ok := d.Train.(dataset.Sized)
 	if !ok || set.Len() == 0 || n < 1 {
-		return nil, fmt.Errorf("%s: a spectrum of %d training examples: expected at least 1", d.Name, n)
+		return nil, 0, fmt.Errorf("%s: a spectrum of %d training examples: expected at least 1", d.Name, n)
 	}
 	members := dataset.Order(set.Len(), seed, 0)
 	members = members[:min(n, len(members))]
-	longest := 0
+	longest, sequences := 0, 0
 	for _, i := range members {
 		longest = max(longest, set.Length(i))
 	}
-	s := &meanPower{examples: len(members), length: transformLength(longest)}
 	mean, std, err := sampleMoments(ctx, d, set, members)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	s.power = make([][]float64, len(mean))
-	for c := range s.power {
-		s.power[c] = make([]float64, s.length/2+1)
+	plan := fourier.NewFFT(transformLength(longest))
+	x, bins, power := make([]float64, plan.Len()), make([]complex128, plan.Len()/2+1), make([][]float64, len(mean))
+	for c := range power {
+		power[c] = make([]float64, len(bins))
 	}
-	plan := fourier.NewFFT(s.length)
-	x, bins := make([]float64, s.length), make([]complex128, s.length/2+1)
-	sequences := 0
 	err = eachSequence(ctx, set, members, func(e *dataset.Example) {
 		sequences++
 		for c := range mean {
 			clear(x)
 			for l := range e.Len {
-				x[l] = (sample(e, c, l) - mean[c]) / std[c]
+				v := 0.0
+				if len(e.Tokens) > 0 {
+					v = float64(e.Tokens[l])
+				} else {
+					v = float64(e.X[c*e.Len+l])
+				}
+				x[l] = (v - mean[c]) / std[c]
 			}
 			for k, v := range plan.Coefficients(bins, x) {
-				s.power[c][k] += (real(v)*real(v) + imag(v)*imag(v)) / float64(e.Len)
+				power[c][k] += (real(v)*real(v) + imag(v)*imag(v)) / float64(e.Len)
 			}
 		}
 	})
-	for _, power := range s.power {
-		for k := range power {
-			power[k] /= float64(sequences)
+	for c := range power {
+		curve := channelCurve(d, c)
+		for k, p := range power[c] {
+			curve.X = append(curve.X, 2*math.Pi*plan.Freq(k))
+			curve.Y = append(curve.Y, 10*math.Log10(p/float64(sequences)))
 		}
+		curves = append(curves, curve)
 	}
-	return s, err
+	return curves, len(members), err
 }
 
 // sampleMoments returns the mean and the standard deviation of the channels, or of the numbers of
@@ -78,13 +81,10 @@ func sampleMoments(ctx context.Context, d *dataset.Dataset, set dataset.Set, mem
 		return mean, std, nil
 	}
 	var m dataset.Moments
-	var numbers []float32
 	err = eachSequence(ctx, set, members, func(e *dataset.Example) {
-		numbers = numbers[:0]
 		for _, t := range e.Tokens {
-			numbers = append(numbers, float32(t))
+			m.Add([]float32{float32(t)})
 		}
-		m.Add(numbers)
 	})
 	number, deviation := m.MeanStd()
 	return []float64{float64(number)}, []float64{float64(deviation)}, err
@@ -112,14 +112,6 @@ func eachSequence(ctx context.Context, set dataset.Set, members []int, visit fun
 	return nil
 }
 
-// sample returns sample l of channel c, or the number of token l.
-func sample(e *dataset.Example, c, l int) float64 {
-	if len(e.Tokens) > 0 {
-		return float64(e.Tokens[l])
-	}
-	return float64(e.X[c*e.Len+l])
-}
-
 // transformLength rounds n up to a length without a prime factor above 7: with one the transform is
 // slow.
 func transformLength(n int) int {
@@ -134,22 +126,4 @@ func transformLength(n int) int {
 			return n
 		}
 	}
-}
-
-// angles returns the angle of every bin in radians per sample, from 0 to π.
-func (s *meanPower) angles() []float64 {
-	list := make([]float64, s.length/2+1)
-	for k := range list {
-		list[k] = 2 * math.Pi * float64(k) / float64(s.length)
-	}
-	return list
-}
-
-// decibels returns the power of a channel as 10·log₁₀; −Inf for a power of 0.
-func (s *meanPower) decibels(channel int) []float64 {
-	db := slices.Clone(s.power[channel])
-	for k, p := range db {
-		db[k] = 10 * math.Log10(p)
-	}
-	return db
 }

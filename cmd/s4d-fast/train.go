@@ -288,12 +288,12 @@ func finish(ctx context.Context, std *streams, tk *task.Task, t *train.Trainer, 
 	if !data.Regression || !data.PerPosition || data.Channels == 0 || data.Forecasts() {
 		return nil
 	}
-	x, target, output, err := train.Sample(ctx, t.Best(), data, workers)
+	panels, err := delayPanels(ctx, t.Best(), data, "the network", best.Validation(), workers)
 	if err != nil {
 		return trainError(err)
 	}
 	picture := filepath.Join(t.Dir(), tk.Name()+".png")
-	if err := figure.Delay(picture, figure.Sequence{Input: x, Target: target, Output: output, SampleRate: data.SampleRate, Result: best.Validation()}); err != nil {
+	if err := figure.Curves(picture, panels); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.out, "Plot: %s\n", picture)

@@ -17,14 +17,19 @@ import (
 type Curve struct {
 	Name   string // in the legend; "" for none
 	X, Y   []float64
-	Points bool    // a marker per value, and no line
-	Large  bool    // larger markers
-	Hue    Hue     // for curves that are named after a colour
+	Points bool    // a marker per value, and no line; a single one is large
+	Hue    Hue     // for curves with a fixed colour
 	Runs   []Point // single results whose mean the curve shows: small markers
 }
 
 // Point is a place in a panel.
 type Point struct{ X, Y float64 }
+
+// Band is an area between two lines, behind the curves.
+type Band struct {
+	Name         string // in the legend
+	X, Low, High []float64
+}
 
 // Panel is a coordinate system with curves in it. A curve has a gap where a value is not finite, or
 // is not positive on a logarithmic axis.
@@ -33,39 +38,36 @@ type Panel struct {
 	Curves      []Curve
 	Bands       []Band
 	LogX, LogY  bool
-	Frequency   bool    // X is an angular frequency in radians per sample, from 0 to π; the title of the axis is fixed
-	SampleRate  float64 // Hz; with Frequency, the labels are in Hz; 0: fractions of π
-	XMin, XMax  float64 // both 0: the range of the curves
-	YMin, YMax  float64 // both 0: the range of the curves
-	Marks       []float64
-	MarkName    string // of the vertical lines at Marks, in the legend; "" for no entry
-	MarkTicks   bool   // the ticks of the X axis are at 0 and at Marks, unless there are too many
+	Frequency   bool      // X is an angular frequency in radians per sample, from 0 to π; the title of the axis is fixed
+	SampleRate  float64   // Hz; with Frequency, the labels are in Hz; 0: fractions of π
+	XMin, XMax  float64   // both 0: the range of the curves
+	YMin, YMax  float64   // both 0: the range of the curves
+	Marks       []float64 // vertical lines; from 2 to 24 have the ticks of the X axis, unless that has frequencies
+	MarkName    string    // in the legend; "" for no entry
 }
 
-// Hue is a fixed colour of the palette.
+// Hue is a colour of the palette of Okabe and Ito, which colour-blind readers can distinguish.
 type Hue int
 
 // The hues.
 const (
 	AnyHue Hue = iota // the next of the palette
-	Red
-	Green
 	Blue
+	Orange
+	Green
+	Red
+	Grey Hue = 7
 )
 
-const (
-	fewPoints  = 40   // a line with at most so many values has a marker at each
-	manyPoints = 5000 // a line with more values is thinned; the plot has fewer columns
-	fewMarks   = 24   // labels of more marks would overlap
-)
-
-// palette is that of Okabe and Ito, which colour-blind readers can distinguish.
 var palette = []color.RGBA{
 	blue, orange, {R: 0x00, G: 0x9e, B: 0x73, A: 0xff}, {R: 0xd5, G: 0x5e, B: 0x00, A: 0xff},
 	{R: 0xcc, G: 0x79, B: 0xa7, A: 0xff}, {R: 0x56, G: 0xb4, B: 0xe9, A: 0xff}, grey,
 }
 
-var hues = map[Hue]color.RGBA{Red: palette[3], Green: palette[2], Blue: blue}
+const (
+	fewPoints = 40 // a line with at most so many values has a marker at each
+	fewMarks  = 24 // labels of more marks would overlap
+)
 
 // shapes are the markers of successive curves. Their number and that of the colours have no common
 // divisor.
@@ -76,21 +78,20 @@ var shapes = []draw.GlyphDrawer{
 
 // look is the style of a curve.
 type look struct {
-	colour color.Color
-	dashes []vg.Length
-	shape  draw.GlyphDrawer
-	width  vg.Length
+	draw.LineStyle
+	shape draw.GlyphDrawer
 }
 
 // lookOf returns the style of the i-th of n curves. Later curves are drawn over earlier ones, which
 // are wider, so that curves that coincide are all visible.
-func lookOf(i, n int) look {
-	return look{
-		colour: palette[i%len(palette)],
-		dashes: [][]vg.Length{nil, {vg.Points(6), vg.Points(3)}, {vg.Points(2), vg.Points(2)}}[i/len(palette)%3],
-		shape:  shapes[i%len(shapes)],
-		width:  vg.Points(1.5 + 0.8*float64(min(2, n-1-i))),
+func lookOf(i, n int, hue Hue) look {
+	l := look{shape: shapes[i%len(shapes)]}
+	l.Color, l.Width = palette[i%len(palette)], vg.Length(1.5+0.8*float64(min(2, n-1-i)))
+	l.Dashes = [][]vg.Length{nil, {6, 3}, {2, 2}}[i/len(palette)%3]
+	if hue != AnyHue {
+		l.Color = palette[hue-1]
 	}
+	return l
 }
 
 // Curves draws panels below one another, with their legends on the right, and writes a PNG or SVG
@@ -103,68 +104,63 @@ func Curves(path string, panels []Panel) error {
 			return err
 		}
 	}
-	height := 320
+	height := vg.Length(240)
 	switch {
 	case len(panels) == 1:
-		height = 420
+		height = 315
 	case len(panels) > 3:
-		height = 230
+		height = 174
 	}
 	return saveWithLegends(path, height, plots)
 }
 
-// plot draws the panel. The axes of the plot are linear; a logarithmic axis holds decades.
+// plot draws the panel. The axes of the plot are linear; a logarithmic axis holds decades, because
+// plot.LogScale leaves a gap above the axes.
 func (p Panel) plot() (*plot.Plot, error) {
 	pl := panel(p.Title, p.X, p.Y)
-	pl.X.Tick.Marker, pl.Y.Tick.Marker = ticker(p.LogX, 8), ticker(p.LogY, 5)
-	lines := verticals{style: draw.LineStyle{Color: silver, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(3), vg.Points(3)}}}
-	for _, x := range p.Marks {
-		lines.at = append(lines.at, along(x, p.LogX))
+	pl.X.Tick.Marker, pl.Y.Tick.Marker = ticks(8), ticks(5)
+	if p.LogX {
+		pl.X.Tick.Marker = logTicks(8)
+	}
+	if p.LogY {
+		pl.Y.Tick.Marker = logTicks(5)
 	}
 	for _, b := range p.Bands {
 		if err := p.addBand(pl, b); err != nil {
 			return nil, err
 		}
 	}
-	pl.Add(lines)
+	marks := verticals{style: draw.LineStyle{Color: silver, Width: 1, Dashes: []vg.Length{3, 3}}}
+	for _, x := range p.Marks {
+		marks.at = append(marks.at, along(x, p.LogX))
+	}
+	pl.Add(marks)
+	space := 0.0
 	for i, c := range p.Curves {
-		if len(c.X) != len(c.Y) {
-			return nil, fmt.Errorf("figure: %s: %d and %d coordinates", c.Name, len(c.X), len(c.Y))
-		}
-		look := lookOf(i, len(p.Curves))
-		if c.Hue != AnyHue {
-			look.colour = hues[c.Hue]
-		}
-		if err := p.add(pl, c, look); err != nil {
+		if err := p.add(pl, c, lookOf(i, len(p.Curves), c.Hue)); err != nil {
 			return nil, fmt.Errorf("figure: %s: %w", c.Name, err)
 		}
+		if c.Points || len(c.X) <= fewPoints || len(c.Runs) > 0 {
+			space = 0.02 // for markers
+		}
 	}
-	if p.MarkTicks && len(p.Marks) > 0 && len(p.Marks) <= fewMarks {
-		pl.X.Tick.Marker = markTicks(p.Marks)
+	if n := len(p.Marks); 1 < n && n <= fewMarks {
+		at := plot.ConstantTicks{{Value: 0, Label: "0"}}
+		for _, v := range p.Marks {
+			at = append(at, plot.Tick{Value: v, Label: number(v)})
+		}
+		pl.X.Tick.Marker = at
 	}
-	if p.Frequency {
+	if rate := frequencyTicks(p.SampleRate); p.Frequency {
 		p.XMin, p.XMax = 0, math.Pi
-		pl.X.Tick.Marker, pl.X.Label.Text = frequencyTicks(p.SampleRate), frequencyTicks(p.SampleRate).title()
+		pl.X.Tick.Marker, pl.X.Label.Text = rate, rate.title()
 	}
-	const hair, space = 1e-6, 0.02 // space for markers
-	around := hair
-	if slices.ContainsFunc(p.Curves, Curve.hasPoints) {
-		around = space
-	}
-	fit(&pl.X, p.XMin, p.XMax, p.LogX, around, hair)
-	fit(&pl.Y, p.YMin, p.YMax, p.LogY, around, hair)
+	fit(&pl.X, p.XMin, p.XMax, p.LogX, space)
+	fit(&pl.Y, p.YMin, p.YMax, p.LogY, space)
 	if len(p.Marks) > 0 && p.MarkName != "" {
-		pl.Legend.Add(p.MarkName, lines)
+		pl.Legend.Add(p.MarkName, marks)
 	}
 	return pl, nil
-}
-
-// ticker places about n ticks on an axis.
-func ticker(logarithmic bool, n int) plot.Ticker {
-	if logarithmic {
-		return logTicks(n)
-	}
-	return ticks(n)
 }
 
 // along returns the coordinate of a value on an axis, NaN if it has none.
@@ -184,67 +180,58 @@ func (p Panel) place(x, y float64) (xy plotter.XY, ok bool) {
 	return xy, !math.IsNaN(xy.X) && !math.IsNaN(xy.Y)
 }
 
-// fit sets the ends of an axis: lo and hi, or if these are equal the range of the values, extended
-// by a fraction of its length at both ends. An axis from lo to hi is extended by a hair, less than
-// a pixel, so that rounding removes no tick at an end. An axis without values ends at 0 and 1. If
-// the values differ only by rounding, the margin is so wide that tick labels of six digits differ.
-func fit(axis *plot.Axis, lo, hi float64, logarithmic bool, around, hair float64) {
+// fit sets the ends of an axis: lo and hi, or if these are equal the range of the values with some
+// space at both ends, as a fraction of its length. The space is at least so wide that rounding
+// removes no tick at an end, and that the labels of ticks differ if the values hardly do.
+func fit(axis *plot.Axis, lo, hi float64, logarithmic bool, space float64) {
 	switch {
 	case lo != hi:
-		axis.Min, axis.Max, around = along(lo, logarithmic), along(hi, logarithmic), hair
-	case axis.Min > axis.Max:
+		axis.Min, axis.Max, space = along(lo, logarithmic), along(hi, logarithmic), 0
+	case axis.Min > axis.Max: // no values
 		axis.Min, axis.Max = 0, 1
 	}
-	length, largest := axis.Max-axis.Min, max(math.Abs(axis.Min), math.Abs(axis.Max))
-	around *= length
-	if length > 0 && length < 1e-12*largest {
-		around = 1e-5 * largest
-	}
-	axis.Min, axis.Max = axis.Min-around, axis.Max+around
+	space = max(space*(axis.Max-axis.Min), 1e-5*max(math.Abs(axis.Min), math.Abs(axis.Max)))
+	axis.Min, axis.Max = axis.Min-space, axis.Max+space
 }
-
-// hasPoints reports whether the values of a curve have a marker each.
-func (c Curve) hasPoints() bool { return c.Points || len(c.X) <= fewPoints || len(c.Runs) > 0 }
 
 // add draws a curve: the stretches between its gaps, its single runs, and an entry of the legend.
 func (p Panel) add(pl *plot.Plot, c Curve, look look) error {
-	var all plotter.XYs
+	var all, runs plotter.XYs
 	var thumb []plot.Thumbnailer
 	for _, stretch := range p.stretches(c) {
 		all = append(all, stretch...)
 		if c.Points {
 			continue
 		}
-		l, err := plotter.NewLine(thin(stretch))
+		l, err := plotter.NewLine(stretch)
 		if err != nil {
 			return err
 		}
-		l.Color, l.Width, l.Dashes = look.colour, look.width, look.dashes
+		l.LineStyle = look.LineStyle
 		pl.Add(l)
 		thumb = []plot.Thumbnailer{l}
 	}
+	radius := 1.75 + look.Width/2
+	if c.Points {
+		radius = 2.5
+	}
+	if c.Points && len(all) == 1 {
+		radius = 5
+	}
 	if len(all) > 0 && (c.Points || len(c.X) <= fewPoints) {
-		radius := vg.Points(2.5)
-		if !c.Points {
-			radius = vg.Points(1.75) + look.width/2
-		}
-		if c.Large {
-			radius *= 2
-		}
 		s, err := scatter(pl, all, look, radius)
 		if err != nil {
 			return err
 		}
 		thumb = append(thumb, s)
 	}
-	var runs plotter.XYs
 	for _, r := range c.Runs {
 		if xy, ok := p.place(r.X, r.Y); ok {
 			runs = append(runs, xy)
 		}
 	}
 	if len(runs) > 0 {
-		if _, err := scatter(pl, runs, look, vg.Points(1.6)); err != nil {
+		if _, err := scatter(pl, runs, look, 1.6); err != nil {
 			return err
 		}
 	}
@@ -259,43 +246,14 @@ func (p Panel) stretches(c Curve) (list []plotter.XYs) {
 	open := false
 	for i, y := range c.Y {
 		xy, ok := p.place(c.X[i], y)
-		if !ok {
-			open = false
-			continue
-		}
-		if !open {
+		if ok && !open {
 			list = append(list, nil)
-			open = true
 		}
-		list[len(list)-1] = append(list[len(list)-1], xy)
+		if open = ok; open {
+			list[len(list)-1] = append(list[len(list)-1], xy)
+		}
 	}
 	return list
-}
-
-// thin reduces a line with more points than the plot has columns to its ends, and the lowest and
-// the highest point of each group of neighbours. It looks the same.
-func thin(line plotter.XYs) plotter.XYs {
-	group := 2 * len(line) / manyPoints
-	if group <= 2 {
-		return line
-	}
-	thinned := plotter.XYs{line[0]}
-	for from := 0; from < len(line); from += group {
-		low, high := from, from
-		for i := from; i < min(from+group, len(line)); i++ {
-			if line[i].Y < line[low].Y {
-				low = i
-			}
-			if line[i].Y > line[high].Y {
-				high = i
-			}
-		}
-		thinned = append(thinned, line[min(low, high)])
-		if low != high {
-			thinned = append(thinned, line[max(low, high)])
-		}
-	}
-	return append(thinned, line[len(line)-1])
 }
 
 // scatter adds a marker at each point.
@@ -304,9 +262,30 @@ func scatter(pl *plot.Plot, xy plotter.XYs, look look, radius vg.Length) (*plott
 	if err != nil {
 		return nil, err
 	}
-	s.GlyphStyle = draw.GlyphStyle{Color: look.colour, Radius: radius, Shape: look.shape}
+	s.GlyphStyle = draw.GlyphStyle{Color: look.Color, Radius: radius, Shape: look.shape}
 	pl.Add(s)
 	return s, nil
+}
+
+// addBand draws a band and its entry of the legend.
+func (p Panel) addBand(pl *plot.Plot, b Band) error {
+	var low, high plotter.XYs
+	for i, x := range b.X {
+		l, okLow := p.place(x, b.Low[i])
+		h, okHigh := p.place(x, b.High[i])
+		if okLow && okHigh {
+			low, high = append(low, l), append(high, h)
+		}
+	}
+	slices.Reverse(high)
+	area, err := plotter.NewPolygon(append(low, high...))
+	if err != nil {
+		return fmt.Errorf("figure: %s: %w", b.Name, err)
+	}
+	area.Color, area.LineStyle.Width = color.RGBA{R: 0xcc, G: 0xdf, B: 0xee, A: 0xff}, 0
+	pl.Add(area)
+	pl.Legend.Add(b.Name, area)
+	return nil
 }
 
 // verticals are lines over the height of a panel. What is added to the panel later covers them.

@@ -12,23 +12,24 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
+	_ "gonum.org/v1/plot/vg/vgimg" // the format png
+	_ "gonum.org/v1/plot/vg/vgsvg" // the format svg
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 )
 
-// Sizes in pixels. A point is 1/72 inch.
+// Sizes in points. A PNG has 96 pixels per inch, which are 72 points.
 const (
-	dotsPerInch = 96
-	widthPx     = 1200 // of a plot of curves
-	heightPx    = 640  // of the delay task's signals
+	plotWidth = 900 // of a plot of curves
+	keyWidth  = 135 // of the key to the colours of poles
+	margin    = 14  // around panels and between them
 )
 
 var (
@@ -53,119 +54,79 @@ func axes(title, x, y string) *plot.Plot {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
 	p.BackgroundColor = nil // panels share that of the plot
-	p.Title.Padding = vg.Points(6)
-	for _, s := range []struct {
-		font *font.Font
-		size vg.Length
-	}{
-		{&p.Title.TextStyle.Font, 14}, {&p.X.Label.TextStyle.Font, 12}, {&p.Y.Label.TextStyle.Font, 12},
-		{&p.X.Tick.Label.Font, 10}, {&p.Y.Tick.Label.Font, 10}, {&p.Legend.TextStyle.Font, 11},
+	p.Title.Padding = 6
+	for f, size := range map[*font.Font]vg.Length{
+		&p.Title.TextStyle.Font: 14, &p.X.Label.TextStyle.Font: 12, &p.Y.Label.TextStyle.Font: 12,
+		&p.X.Tick.Label.Font: 10, &p.Y.Tick.Label.Font: 10, &p.Legend.TextStyle.Font: 11,
 	} {
-		*s.font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: s.size}
+		*f = font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 	}
 	p.Legend.Top, p.Legend.Left = true, true // the text is to the right of the line
-	p.Legend.Padding = vg.Points(2)
-	p.Legend.ThumbnailWidth = vg.Points(28)
+	p.Legend.Padding = 2
+	p.Legend.ThumbnailWidth = 28
 	return p
-}
-
-// line adds a line through the points, and its name to the legend.
-func line(p *plot.Plot, name string, points plotter.XYs, c color.Color, width vg.Length) error {
-	l, err := plotter.NewLine(points)
-	if err != nil {
-		return fmt.Errorf("figure: %s: %w", name, err)
-	}
-	l.Color, l.Width = c, width
-	p.Add(l)
-	p.Legend.Add(name, l)
-	return nil
-}
-
-// drawPanel draws a panel with its title centred over the axes; gonum centres it over the whole
-// tile.
-func drawPanel(p *plot.Plot, tile draw.Canvas) {
-	title := p.Title
-	defer func() { p.Title = title }()
-	if title.Text != "" {
-		data := p.DataCanvas(tile)
-		middle := max(data.Center().X, tile.Min.X+title.TextStyle.Width(title.Text)/2) // nothing is cut off on the left
-		top := vg.Point{X: middle, Y: tile.Max.Y + title.TextStyle.FontExtents().Descent}
-		tile.FillText(title.TextStyle, top, title.Text)
-		tile.Max.Y -= title.TextStyle.Rectangle(title.Text).Size().Y + title.Padding
-		p.Title.Text = ""
-	}
-	p.Draw(tile)
 }
 
 // saveSquares draws a grid of panels with square axes, and the key to their colours in a strip on
 // the right if it is not nil. The last row may be incomplete.
-func saveSquares(path string, side, columns int, panels []*plot.Plot, key *plot.Plot) error {
+func saveSquares(path string, side vg.Length, columns int, panels []*plot.Plot, key *plot.Plot) error {
 	var rows [][]*plot.Plot
 	for row := range slices.Chunk(panels, columns) {
 		rows = append(rows, slices.Concat(row, make([]*plot.Plot, columns-len(row))))
 	}
-	width := columns * side
+	strip := vg.Length(0)
 	if key != nil {
-		width += keyPx
+		strip = keyWidth
 	}
-	return saveCanvas(path, width, len(rows)*(side+20), func(c draw.Canvas) {
-		strip := draw.Crop(c, px(columns*side), -margin, 0, 0)
-		for i, row := range align(draw.Crop(c, 0, px(columns*side-width), 0, 0), rows) {
+	return save(path, vg.Length(columns)*side+strip, vg.Length(len(rows))*(side+15), func(c draw.Canvas) {
+		beside := draw.Crop(c, vg.Length(columns)*side, -margin, 0, 0)
+		for i, row := range align(draw.Crop(c, 0, -strip, 0, 0), rows) {
 			for j, tile := range row {
-				if p := rows[i][j]; p != nil {
-					size := p.DataCanvas(tile).Size()
-					wide, tall := max(0, size.X-size.Y)/2, max(0, size.Y-size.X)/2
-					tile = draw.Crop(tile, wide, -wide, tall, -tall)
-					drawPanel(p, tile)
-					if i == 0 {
-						strip.Min.Y, strip.Max.Y = p.DataCanvas(tile).Min.Y, p.DataCanvas(tile).Max.Y
-					}
+				p := rows[i][j]
+				if p == nil {
+					continue
+				}
+				size := p.DataCanvas(tile).Size()
+				wide, tall := max(0, size.X-size.Y)/2, max(0, size.Y-size.X)/2
+				tile = draw.Crop(tile, wide, -wide, tall, -tall)
+				p.Draw(tile)
+				if i == 0 {
+					beside.Min.Y, beside.Max.Y = p.DataCanvas(tile).Min.Y, p.DataCanvas(tile).Max.Y
 				}
 			}
 		}
 		if key != nil {
-			key.Draw(strip)
+			key.Draw(beside)
 		}
 	})
 }
 
-// keyPx is the width of the strip for a key to colours.
-const keyPx = 180
-
-// saveWithLegends draws panels below one another, each at least so many pixels high, with their
-// legends in a strip on the right. The plot grows with its legends: a long list makes a panel
-// higher, long names make the plot wider.
-func saveWithLegends(path string, least int, panels []*plot.Plot) error {
+// saveWithLegends draws panels below one another, each at least so high, with their legends in a
+// strip on the right. The plot grows with its legends: a long list makes a panel higher, long names
+// make the plot wider.
+func saveWithLegends(path string, height vg.Length, panels []*plot.Plot) error {
 	rows, legends, strip := make([][]*plot.Plot, len(panels)), make([]plot.Legend, len(panels)), vg.Length(0)
 	for i, p := range panels {
 		legends[i], p.Legend = p.Legend, plot.NewLegend()
 		rows[i] = []*plot.Plot{p}
 		size := legends[i].Rectangle(draw.Canvas{}).Size()
 		strip = max(strip, size.X)
-		least = max(least, int(size.Y/px(1))+90) // the rest is the title and the axis
+		height = max(height, size.Y+70) // the rest is the title and the axis
 	}
-	width := widthPx
+	width := vg.Length(plotWidth)
 	if strip > 0 {
 		strip += 2 * margin
-		width = max(width, int(strip/px(1))+2*widthPx/3)
+		width = max(width, strip+plotWidth*2/3)
 	}
-	return saveCanvas(path, width, least*len(panels)+bordersPx, func(c draw.Canvas) {
+	return save(path, width, height*vg.Length(len(panels))+60, func(c draw.Canvas) {
 		for i, tile := range align(draw.Crop(c, 0, -strip, 0, 0), rows) {
-			drawPanel(panels[i], tile[0])
+			panels[i].Draw(tile[0])
 			legend := panels[i].DataCanvas(tile[0])
 			legend.Min.X, legend.Max.X = c.Max.X-strip+margin, c.Max.X
 			legends[i].Draw(legend)
 		}
 	})
 }
-
-const (
-	bordersPx = 80                // of a plot of curves, above and below its panels
-	margin    = 14 * vg.Inch / 72 // around panels and between them
-)
-
-// px is a length of n pixels.
-func px(n int) vg.Length { return vg.Length(n) * vg.Inch / dotsPerInch }
 
 // align returns the tiles of rows of panels whose axes all have the same size.
 func align(c draw.Canvas, rows [][]*plot.Plot) [][]draw.Canvas {
@@ -175,25 +136,11 @@ func align(c draw.Canvas, rows [][]*plot.Plot) [][]draw.Canvas {
 	}, c)
 }
 
-// maxPixels bounds the memory of a PNG: 512 MiB.
-const maxPixels = 1 << 27
-
-// saveCanvas writes a drawing of so many pixels to a PNG or SVG file, according to the file's name.
-func saveCanvas(path string, width, height int, drawing func(draw.Canvas)) error {
-	var canvas interface {
-		vg.CanvasSizer
-		io.WriterTo
-	}
-	switch ext := filepath.Ext(path); ext {
-	case ".svg":
-		canvas = vgsvg.New(px(width), px(height))
-	case ".png":
-		if height > maxPixels/width {
-			return fmt.Errorf("figure: %s: a plot of %d × %d pixels, expected at most %d: shorten the names in it, or write .svg", path, width, height, maxPixels)
-		}
-		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(px(width), px(height)), vgimg.UseDPI(dotsPerInch))}
-	default:
-		return fmt.Errorf("figure: %s: expected a name that ends in .png or .svg", path)
+// save writes a drawing to a PNG or SVG file, according to the file's name.
+func save(path string, width, height vg.Length, drawing func(draw.Canvas)) error {
+	canvas, err := draw.NewFormattedCanvas(width, height, strings.TrimPrefix(filepath.Ext(path), "."))
+	if err != nil {
+		return fmt.Errorf("figure: %s: %w: expected a name that ends in .png or .svg", path, err)
 	}
 	c := draw.New(canvas)
 	c.SetColor(color.White) // an SVG has no background

@@ -95,12 +95,6 @@ func (v vector) at(text string) (x, y float64) {
 	return at[0], at[1]
 }
 
-// middle returns the x of the middle of a text in a font of that size.
-func (v vector) middle(text string, size font.Length) float64 {
-	x, _ := v.at(text)
-	return x + textWidth(text, size)/2
-}
-
 // right returns the x of the right end of a text of a legend.
 func (v vector) right(text string) float64 {
 	x, _ := v.at(text)

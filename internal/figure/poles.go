@@ -2,7 +2,6 @@ package figure
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"image/color"
 	"math"
@@ -31,29 +30,22 @@ type PolePlane struct {
 	Panels     []Poles
 	Columns    int     // of the grid; 0: chosen for the number of panels
 	Value      string  // name and unit of the values
-	Floor      float64 // values below it get the colour of the lowest ones
 	SampleRate float64 // Hz, for the labels around the circle; 0: fractions of π
 }
 
 // Save writes the plot to a PNG or SVG file.
 func (p *PolePlane) Save(path string) error {
-	if len(p.Panels) == 0 {
-		return errors.New("figure: poles: expected at least 1 panel")
-	}
-	scale, err := p.scale()
-	if err != nil {
-		return err
-	}
 	columns := p.Columns
-	if n := len(p.Panels); columns == 0 {
-		columns = min(4, int(math.Ceil(math.Sqrt(float64(n)))))
+	if columns == 0 {
+		columns = min(4, int(math.Ceil(math.Sqrt(float64(len(p.Panels))))))
 	}
-	side := []int{780, 560, 420, 320}[min(columns, 4)-1]
-	merged := p.merge(px(side))
+	side := []vg.Length{585, 420, 315, 240}[min(columns, 4)-1]
+	scale, merged := p.scale(), p.merge(side)
 	plots := make([]*plot.Plot, len(p.Panels))
 	for i, poles := range p.Panels {
-		if plots[i], err = p.panel(poles, scale, px(side), merged); err != nil {
-			return err
+		var err error
+		if plots[i], err = p.panel(poles, scale, side, merged); err != nil {
+			return fmt.Errorf("figure: poles: %w", err)
 		}
 	}
 	return saveSquares(path, side, columns, plots, scale.key(p.Value))
@@ -81,19 +73,15 @@ func (p *PolePlane) distances(title string) *plot.Plot {
 	return pl
 }
 
-// distance returns the place of a pole inside the circle in a panel of distances.
-func distance(z complex128) plotter.XY {
-	return plotter.XY{X: math.Abs(cmplx.Phase(z)), Y: math.Log10(1 - cmplx.Abs(z))}
-}
-
 // panel draws one panel, of distances if most markers would merge in the plane.
 func (p *PolePlane) panel(poles Poles, s scale, side vg.Length, merged bool) (*plot.Plot, error) {
-	pl, place := p.plane(poles.Title), func(z complex128) plotter.XY { return plotter.XY{X: real(z), Y: imag(z)} }
+	pl, style := p.plane(poles.Title), markers(len(poles.Poles), side)
+	place := func(z complex128) plotter.XY { return plotter.XY{X: real(z), Y: imag(z)} }
 	if merged {
-		pl, place = p.distances(poles.Title), distance
-	}
-	if len(poles.Poles) == 0 {
-		return pl, nil
+		pl, style.Radius = p.distances(poles.Title), 1
+		place = func(z complex128) plotter.XY {
+			return plotter.XY{X: math.Abs(cmplx.Phase(z)), Y: math.Log10(1 - cmplx.Abs(z))}
+		}
 	}
 	order := make([]int, len(poles.Poles))
 	for i := range order {
@@ -108,11 +96,7 @@ func (p *PolePlane) panel(poles Poles, s scale, side vg.Length, merged bool) (*p
 	}
 	points, err := plotter.NewScatter(xy)
 	if err != nil {
-		return nil, fmt.Errorf("figure: poles: %w", err)
-	}
-	style := markers(len(xy), side)
-	if merged {
-		style.Radius = vg.Points(1)
+		return nil, err
 	}
 	points.GlyphStyleFunc = func(at int) draw.GlyphStyle {
 		style := style
@@ -156,7 +140,7 @@ func markers(n int, side vg.Length) draw.GlyphStyle {
 	const largest, smallest = 2.4, 0.7 // radii in points
 	radius := 0.35 * math.Pi * circleRadius(side) / vg.Length(n)
 	style := draw.GlyphStyle{Color: blue, Shape: draw.CircleGlyph{}}
-	style.Radius = max(vg.Points(smallest), min(vg.Points(largest), radius))
+	style.Radius = max(smallest, min(largest, radius))
 	if radius < style.Radius {
 		style.Color = color.NRGBA{R: blue.R, G: blue.G, B: blue.B, A: 0x80}
 	}
@@ -180,7 +164,7 @@ func (u circle) Plot(c draw.Canvas, p *plot.Plot) {
 	for i := range 361 {
 		line = append(line, at(2*math.Pi*float64(i)/360, 1))
 	}
-	style := draw.LineStyle{Color: silver, Width: vg.Points(0.75)}
+	style := draw.LineStyle{Color: silver, Width: 0.75}
 	c.StrokeLines(style, line)
 	for _, tick := range frequencyTicks(0).Ticks(0, math.Pi) {
 		if tick.Label == "" {
