@@ -11,17 +11,12 @@ const maxClipLine = 16 << 10
 
 // ClipList reads a list of recordings as in Google's Speech Commands: lines of the form
 // WORD/clip.wav, of at most 16 KiB each. Empty lines are ignored.
-func ClipList(path string) ([]string, error) {
-	f, err := Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	clips, err := parseList(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return clips, nil
+func ClipList(path string) (clips []string, err error) {
+	err = Parse(path, func(r io.Reader) error {
+		clips, err = parseList(r)
+		return err
+	})
+	return clips, err
 }
 
 func parseList(r io.Reader) ([]string, error) {

@@ -43,6 +43,19 @@ func Open(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
+// Parse passes the content of a regular file to a function. Errors name the file.
+func Parse(path string, parse func(r io.Reader) error) error {
+	f, err := Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := parse(f); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
 // Read reads a regular file of at most limit bytes.
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := Open(path)

@@ -29,15 +29,13 @@ type TS struct {
 // ReadTS reads a file in the .ts format. Each series has one or more channels, and a class or a
 // number as its target. Lengths may differ. Missing values are interpolated between their known
 // neighbours.
-func ReadTS(path string) (*TS, error) {
-	f, err := datafile.Open(path)
+func ReadTS(path string) (s *TS, err error) {
+	err = datafile.Parse(path, func(r io.Reader) error {
+		s, err = parseTS(r)
+		return err
+	})
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	s, err := parseTS(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	s.Path = path
 	return s, nil

@@ -13,11 +13,10 @@ import (
 )
 
 func init() {
-	register(definition[audioOptions]{
+	register(Task{
 		name: "audio", help: "Words or sounds of your own: DIR/CLASS/* as WAV, FLAC, MP3 or Ogg Vorbis.",
 		source:  "pass a folder with one folder of recordings per word: DIR/WORD/*; folders whose name begins with _ contain other words and background",
-		options: audioOptions{ValidationOption: ValidationOption{Validation: 0.1}}, check: audioOptions.check, load: loadAudio, confusion: clipConfusion,
-		checkFrom: audioOptions.checkFrom,
+		options: func() options { return &audioOptions{ValidationOption: ValidationOption{Validation: 0.1}} }, detector: true,
 	})
 }
 
@@ -82,9 +81,9 @@ func (o audioOptions) checkFrom(m *model.Model) error {
 	return err
 }
 
-// loadAudio reads a folder of recordings and mixes them into streams with a label per frame of a
+// load reads a folder of recordings and mixes them into streams with a label per frame of a
 // filter bank. Recordings in the folders of the options are for training only.
-func loadAudio(ctx context.Context, src Source, o audioOptions) (*dataset.Dataset, error) {
+func (o audioOptions) load(ctx context.Context, src Source) (*dataset.Dataset, error) {
 	var labels []string
 	if src.Model != nil {
 		labels = src.Model.Meta.Labels

@@ -14,10 +14,10 @@ import (
 
 func init() {
 	for name, target := range map[string]string{"bidmc-hr": "heart rate", "bidmc-rr": "respiratory rate", "bidmc-spo2": "oxygen saturation"} {
-		register(definition[none]{
+		register(Task{
 			name: name, help: "BIDMC32: " + target + " from PPG and ECG.",
-			source: "BIDMC32HR, BIDMC32RR and BIDMC32SpO2 are published at tseregression.org; pass a folder with NAME_TRAIN.ts and NAME_TEST.ts",
-			load:   loadBIDMC,
+			source:  "BIDMC32HR, BIDMC32RR and BIDMC32SpO2 are published at tseregression.org; pass a folder with NAME_TRAIN.ts and NAME_TEST.ts",
+			options: noOptions(loadBIDMC),
 		})
 	}
 }
@@ -25,7 +25,7 @@ func init() {
 // loadBIDMC loads one target of BIDMC32 (docs/maths.md §5.6). The two files are joined.
 // scikit-learn's train_test_split with seed 0 selects 30 % of the series, and with seed 1 halves
 // them into test and validation set.
-func loadBIDMC(_ context.Context, src Source, _ none) (*dataset.Dataset, error) {
+func loadBIDMC(_ context.Context, src Source) (*dataset.Dataset, error) {
 	s, rest, err := readTS(src)
 	if err != nil {
 		return nil, err

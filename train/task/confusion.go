@@ -45,10 +45,10 @@ func (c *Confusion) Right(first, end int) (right, total int) {
 // returns nil. workers is the number of goroutines; 0: one per processor. If the model cannot
 // classify a clip, the error is a train.ErrData.
 func (t *Task) Confusion(ctx context.Context, m *model.Model, d *dataset.Dataset, workers int) (*Confusion, error) {
-	if t.confusion == nil {
+	if !t.detector {
 		return nil, nil
 	}
-	c, err := t.confusion(ctx, m, d, workers)
+	c, err := clipConfusion(ctx, m, d, workers)
 	if err != nil {
 		return nil, fmt.Errorf("task %q: validation clips: %w", t.name, err)
 	}

@@ -41,7 +41,7 @@ func TestConfusion(t *testing.T) {
 	opt.BandMask = 0
 	d := must.Get(recordings.MixStreams(recordings.Sounds{}, val, opt))(t)
 
-	tk := &Task{name: "words", confusion: clipConfusion}
+	tk := &Task{name: "words", detector: true}
 	c := must.Get(tk.Confusion(t.Context(), m, d, 2))(t)
 	if !slices.Equal(c.Labels, m.Meta.Labels) {
 		t.Errorf("labels %q, expected %q", c.Labels, m.Meta.Labels)

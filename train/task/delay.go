@@ -15,9 +15,9 @@ import (
 )
 
 func init() {
-	register(definition[delayOptions]{
+	register(Task{
 		name: "delay", help: "Repeat a noisy signal some samples later. Generates its own data.",
-		check: delayOptions.check, load: loadDelay,
+		options: func() options { return &delayOptions{} },
 		summary: func(r train.Result) string { return r.Describe() + " (an output of zeros scores 100 %)" },
 	})
 }
@@ -145,11 +145,11 @@ func (s *delaySet) Example(dst *dataset.Example, i, epoch int) error {
 	return nil
 }
 
-// loadDelay generates the delay task (continuous copying, docs/maths.md §5.1): repeat the input
+// load generates the delay task (continuous copying, docs/maths.md §5.1): repeat the input
 // Delay samples later. The sampling rate is 4000 Hz at every length. The signal has variance ¼
 // about its offset and ½ about zero. The output 0 has a mean squared error of ½·(1 − Delay/Length),
 // 0.375 by default. The input is not normalised: Mean is 0, Std 1.
-func loadDelay(_ context.Context, src Source, o delayOptions) (*dataset.Dataset, error) {
+func (o delayOptions) load(_ context.Context, src Source) (*dataset.Dataset, error) {
 	o = o.withDefaults()
 	made := newDelay(src.Seed, o.Length, o.Delay)
 	d := &dataset.Dataset{

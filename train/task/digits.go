@@ -10,9 +10,9 @@ import (
 )
 
 func init() {
-	register(definition[digitsOptions]{
+	register(Task{
 		name: "digits", help: "Spoken digits among other sounds, as a word detector, trained on the recordings of fsdd.",
-		source: fsddSource, sampleRate: fsddRate, check: digitsOptions.check, load: loadDigits, confusion: clipConfusion,
+		source: fsddSource, sampleRate: fsddRate, options: func() options { return &digitsOptions{} }, detector: true,
 	})
 }
 
@@ -24,8 +24,8 @@ func (o digitsOptions) check() error { return o.MixOptions.check(fsddRate) }
 // digitNames are the names that the folder of a digit may have besides the digit.
 var digitNames = strings.Fields("zero one two three four five six seven eight nine")
 
-// loadDigits loads fsdd as mixed streams, with a label per frame of a filter bank.
-func loadDigits(ctx context.Context, src Source, o digitsOptions) (*dataset.Dataset, error) {
+// load loads fsdd as mixed streams, with a label per frame of a filter bank.
+func (o digitsOptions) load(ctx context.Context, src Source) (*dataset.Dataset, error) {
 	entries, err := fsddEntries(src.Dir)
 	if err != nil {
 		return nil, err

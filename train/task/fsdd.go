@@ -15,44 +15,42 @@ import (
 const fsddRate = 8000 // Hz
 
 func init() {
-	register(definition[clipOptions]{
+	register(Task{
 		name: "fsdd", help: "Spoken digits: the Free Spoken Digit Dataset as recorded.",
-		source: fsddSource, sampleRate: fsddRate, check: clipOptions.check, load: loadFSDD, atRate: fsddAtRate,
+		source: fsddSource, sampleRate: fsddRate, options: func() options { return &fsddOptions{} },
 	})
 }
 
-func fsddAtRate(o *clipOptions, hz float64) error { return o.convertTo(fsddRate, hz) }
+// fsddOptions are the options of the task fsdd.
+type fsddOptions struct{ clipOptions }
+
+func (o *fsddOptions) atRate(hz float64) error { return o.convertTo(fsddRate, hz) }
 
 const fsddSource = "the Free Spoken Digit Dataset is published at github.com/Jakobovski/free-spoken-digit-dataset: " +
 	"pass the folder that contains recordings/{digit}_{speaker}_{index}.wav"
 
-// loadFSDD loads the Free Spoken Digit Dataset: 8 kHz clips {digit}_{speaker}_{index}.wav, in the
+// load loads the Free Spoken Digit Dataset: 8 kHz clips {digit}_{speaker}_{index}.wav, in the
 // folder or in its subfolder recordings. For every speaker and digit, indices 0–4 are the test set,
 // as published, indices 5–9 the validation set, the others the training set. Examples are in the
 // order of their file names. Training clips longer than MaxLen are truncated. Validation and test
 // clips are whole, as in a stream.
-func loadFSDD(ctx context.Context, src Source, o clipOptions) (*dataset.Dataset, error) {
+func (o fsddOptions) load(ctx context.Context, src Source) (*dataset.Dataset, error) {
 	entries, err := fsddEntries(src.Dir)
 	if err != nil {
 		return nil, err
 	}
-	return clipFormat{rate: fsddRate, maxLen: 8000}.with(o).loadAll(ctx, src, dataset.Info{Labels: fsddLabels()}, entries)
+	return clipFormat{rate: fsddRate, maxLen: 8000}.with(o.clipOptions).loadAll(ctx, src, dataset.Info{Labels: fsddLabels()}, entries)
 }
 
 func fsddLabels() []string { return strings.Split("0123456789", "") }
 
 // fsddEntries lists the recordings in a folder, or in its subfolder recordings.
 func fsddEntries(dir string) ([]entry, error) {
-	files, err := datafile.List(dir)
+	dir, err := folderIn(dir, "recordings")
 	if err != nil {
 		return nil, err
 	}
-	inner := filepath.Join(dir, "recordings")
-	isFolder, err := datafile.IsFolder(inner)
-	if isFolder {
-		dir = inner
-		files, err = datafile.List(dir)
-	}
+	files, err := datafile.List(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -197,7 +197,6 @@ func TestFSDDErrors(t *testing.T) {
 	testfiles.Ramp(t, filepath.Join(root, "0_jo_10.wav"), 8000, 5, 0)
 	mustFail(t, "negative decimation", "fsdd", Options{Dir: root, Decimate: -2}, "decimate -2")
 	mustFail(t, "negative length", "fsdd", Options{Dir: root, MaxLen: -1}, "max_len -1")
-	mustFail(t, "an option of delay", "fsdd", Options{Dir: root, Length: 4000}, "unknown option data.length")
 }
 
 // stereo changes the fmt chunk of a WAV file to two channels: channels, bytes per second and bytes

@@ -34,7 +34,7 @@ type imageTask struct {
 }
 
 func (t imageTask) register() {
-	d := definition[none]{name: t.name, help: t.help, source: t.source, load: t.load}
+	d := Task{name: t.name, help: t.help, source: t.source, options: noOptions(t.load)}
 	if !t.permuted {
 		d.imageWidth = t.side
 	}
@@ -60,7 +60,7 @@ type imageSet struct {
 	channels int   // channels of an example
 }
 
-func (t imageTask) load(ctx context.Context, src Source, _ none) (*dataset.Dataset, error) {
+func (t imageTask) load(ctx context.Context, src Source) (*dataset.Dataset, error) {
 	d := &dataset.Dataset{Info: dataset.Info{Channels: 1, MaxLen: t.side * t.side}}
 	if t.colour {
 		d.Channels, d.ChannelNames = 3, []string{"red", "green", "blue"}

@@ -195,8 +195,6 @@ func TestBadImages(t *testing.T) {
 	dir := t.TempDir()
 	mustFail(t, "no folder named", "image", Options{}, "requires --data", "www.cs.toronto.edu")
 	mustFail(t, "empty", "smnist", Options{Dir: dir}, "train", "MNIST is published")
-	mustFail(t, "an option of delay", "smnist", Options{Dir: dir, Length: 5}, "unknown option data.length")
-	mustFail(t, "decimated", "smnist", Options{Dir: dir, Decimate: 2}, "unknown option data.decimate")
 	pngFiles(t, filepath.Join(dir, "train"), 16, 1, "cat")
 	mustFail(t, "small", "image", Options{Dir: dir}, "000.png", "16×16 pixels, expected 32×32")
 	write(t, filepath.Join(dir, "train", "cat", "000.png"), []byte("no picture"))

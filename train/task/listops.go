@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,7 +15,7 @@ import (
 )
 
 func init() {
-	register(definition[none]{name: "listops", help: "Expressions over digits, of the Long Range Arena.", source: listOpsSource, load: loadListOps})
+	register(Task{name: "listops", help: "Expressions over digits, of the Long Range Arena.", source: listOpsSource, options: noOptions(loadListOps)})
 }
 
 const listOpsSource = "LRA's ListOps is published at github.com/google-research/long-range-arena (basic_train.tsv, basic_val.tsv, basic_test.tsv); " +
@@ -31,25 +30,16 @@ const listOpsLine = 1 << 20
 
 // loadListOps loads basic_train.tsv, basic_val.tsv and basic_test.tsv: a header, then lines of an
 // expression, a tab and the value. The training file determines the vocabulary.
-func loadListOps(ctx context.Context, src Source, _ none) (*dataset.Dataset, error) {
-	if _, err := datafile.List(src.Dir); err != nil {
-		return nil, err
-	}
+func loadListOps(ctx context.Context, src Source) (*dataset.Dataset, error) {
 	texts := map[split][][]string{}
 	sets := map[split]*tokenSet{}
-	for _, s := range []split{trainSplit, valSplit, testSplit} {
-		if s != trainSplit && !src.includes(s) { // the training file determines the vocabulary
-			continue
-		}
-		path := filepath.Join(src.Dir, "basic_"+string(s)+".tsv")
-		lines, labels, err := readListOps(path)
-		switch {
-		case errors.Is(err, os.ErrNotExist) && s != trainSplit:
-			continue
-		case err != nil:
-			return nil, err
-		}
+	err := src.tokenSplits(func(s split) error {
+		lines, labels, err := readListOps(filepath.Join(src.Dir, "basic_"+string(s)+".tsv"))
 		texts[s], sets[s] = lines, &tokenSet{labels: labels}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	counts := map[string]int{}
 	for _, symbols := range texts[trainSplit] {
@@ -74,18 +64,13 @@ func loadListOps(ctx context.Context, src Source, _ none) (*dataset.Dataset, err
 }
 
 func readListOps(path string) (lines [][]string, labels []int, err error) {
-	f, err := datafile.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	if lines, labels, err = parseListOps(f); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if len(lines) == 0 {
-		return nil, nil, fmt.Errorf("%s contains no expressions", path)
-	}
-	return lines, labels, nil
+	err = datafile.Parse(path, func(r io.Reader) error {
+		if lines, labels, err = parseListOps(r); err == nil && len(lines) == 0 {
+			err = errors.New("no expressions")
+		}
+		return err
+	})
+	return lines, labels, err
 }
 
 // parseListOps returns the first listOpsMax symbols and the value of every expression. Equal

@@ -83,7 +83,7 @@ func TestListOpsVocabulary(t *testing.T) {
 	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("Source\tTarget\n[MAX 1 2 ]\tten\n"))
 	mustFail(t, "no digit", "listops", Options{Dir: dir}, "basic_val.tsv: line 2")
 	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("Source\tTarget\n"))
-	mustFail(t, "a header alone", "listops", Options{Dir: dir}, "basic_val.tsv contains no expressions")
+	mustFail(t, "a header alone", "listops", Options{Dir: dir}, "basic_val.tsv: no expressions")
 	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("[MAX 1 2 ]\t2\n[MIN 1 2 ]\t1\n"))
 	mustFail(t, "no header", "listops", Options{Dir: dir}, "basic_val.tsv: line 1: expected the header")
 	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("Source\tTarget\n3\t3\n"+strings.Repeat("( ", 1<<19)+"3\t3\n"))

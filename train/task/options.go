@@ -26,7 +26,7 @@ func localOptions(options any) (keys []string) {
 // portable returns the options that models record.
 func (t *Task) portable(options model.Settings) model.Settings {
 	r := maps.Clone(options)
-	for _, key := range t.local {
+	for _, key := range localOptions(t.options()) {
 		delete(r, key)
 	}
 	return r

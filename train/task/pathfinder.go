@@ -19,9 +19,9 @@ import (
 
 func init() {
 	for name, side := range map[string]int{"pathfinder": 32, "pathx128": 128, "pathx256": 256} {
-		register(definition[none]{
+		register(Task{
 			name: name, help: fmt.Sprintf("Are two circles joined by a dashed line? Images of %dx%[1]d pixels, of the Long Range Arena.", side),
-			source: pathfinderSource, imageWidth: side, load: pathfinder(side),
+			source: pathfinderSource, imageWidth: side, options: noOptions(pathfinder(side)),
 		})
 	}
 }
@@ -43,11 +43,8 @@ func pathfinderName(side int) string { return "pathfinder" + strconv.Itoa(side) 
 // sequences of pixels, row after row (docs/maths.md §5.4). PyTorch's random_split with seed 42
 // selects a tenth of the images as the validation set and a tenth as the test set. Images are read
 // when they are needed: at 256×256 they take 13 GB.
-func pathfinder(side int) func(context.Context, Source, none) (*dataset.Dataset, error) {
-	return func(ctx context.Context, src Source, _ none) (*dataset.Dataset, error) {
-		if _, err := datafile.List(src.Dir); err != nil {
-			return nil, err
-		}
+func pathfinder(side int) func(context.Context, Source) (*dataset.Dataset, error) {
+	return func(ctx context.Context, src Source) (*dataset.Dataset, error) {
 		files, err := readPathfinder(src.Dir, side)
 		if err != nil {
 			return nil, err
@@ -136,7 +133,8 @@ func readPathfinder(dir string, side int) (*pathfinderFiles, error) {
 	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(numbers[a], numbers[b]) })
 	files := &pathfinderFiles{side: side}
 	for _, name := range names {
-		if err := files.read(level, filepath.Join(level, "metadata", name)); err != nil {
+		parse := func(r io.Reader) error { return files.parse(level, r) }
+		if err := datafile.Parse(filepath.Join(level, "metadata", name), parse); err != nil {
 			return nil, err
 		}
 	}
@@ -159,21 +157,9 @@ func pathfinderFolder(dir string, side int) (string, error) {
 	return "", datafile.NoData("data folder %s contains neither %s/metadata nor %s/%[2]s/metadata", dir, pathfinderLevel, name)
 }
 
-// read reads the list of images in a metadata file. In spite of its name it is a text file of one
+// parse reads the list of images in a metadata file. In spite of its name it is a text file of one
 // line per image. The columns are a folder, a file, a number and the label; further columns are
 // ignored.
-func (p *pathfinderFiles) read(level, path string) error {
-	f, err := datafile.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := p.parse(level, f); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
-}
-
 func (p *pathfinderFiles) parse(level string, r io.Reader) error {
 	return datafile.EachLine(r, bufio.MaxScanTokenSize, func(line string) error {
 		columns := strings.Fields(line)

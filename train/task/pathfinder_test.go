@@ -119,7 +119,6 @@ func TestBadPathfinder(t *testing.T) {
 	opt := Options{Dir: dir}
 	mustFail(t, "no folder named", "pathfinder", Options{}, "requires --data", "lra_release.gz")
 	mustFail(t, "empty", "pathfinder", opt, "is empty", "long-range-arena", "s4d-fast data pathfinder")
-	mustFail(t, "an option of delay", "pathfinder", Options{Dir: dir, Length: 5}, "unknown option data.length")
 	level := pathfinderImages(t, dir, 32, 2, 2)
 	metadata := filepath.Join(level, "metadata", "1.npy")
 	mustFail(t, "another size", "pathx128", opt, "sample_0.png", "32×32 pixels, expected 128×128")

@@ -14,7 +14,7 @@ import (
 )
 
 func init() {
-	register(definition[none]{name: "retrieval", help: "Pairs of papers, linked or not, of the Long Range Arena.", source: retrievalSource, load: loadRetrieval})
+	register(Task{name: "retrieval", help: "Pairs of papers, linked or not, of the Long Range Arena.", source: retrievalSource, options: noOptions(loadRetrieval)})
 }
 
 const retrievalSource = "LRA's Retrieval, pairs of papers of the ACL Anthology Network, is published at github.com/google-research/long-range-arena: " +
@@ -26,35 +26,23 @@ const retrievalMax = 3999
 
 // loadRetrieval loads pairs of papers as sequences of characters. The label says whether they are
 // linked. The training file determines the vocabulary.
-func loadRetrieval(ctx context.Context, src Source, _ none) (*dataset.Dataset, error) {
-	if _, err := datafile.List(src.Dir); err != nil {
+func loadRetrieval(ctx context.Context, src Source) (*dataset.Dataset, error) {
+	dir, err := folderIn(src.Dir, "tsv_data")
+	if err != nil {
 		return nil, err
-	}
-	dir := src.Dir
-	inner := filepath.Join(dir, "tsv_data")
-	if isFolder, err := datafile.IsFolder(inner); err != nil {
-		return nil, err
-	} else if isFolder {
-		dir = inner
 	}
 	papers := paperSet{index: map[string]int{}}
 	pairs := map[split]*paperPairs{}
-	for _, s := range []split{trainSplit, valSplit, testSplit} {
-		if s != trainSplit && !src.includes(s) { // the training file determines the vocabulary
-			continue
-		}
+	err = src.tokenSplits(func(s split) (err error) {
 		name := string(s)
 		if s == valSplit {
 			name = "eval"
 		}
-		p, err := papers.read(ctx, filepath.Join(dir, "new_aan_pairs."+name+".tsv"), src)
-		switch {
-		case errors.Is(err, os.ErrNotExist) && s != trainSplit:
-			continue
-		case err != nil:
-			return nil, err
-		}
-		pairs[s] = p
+		pairs[s], err = papers.read(ctx, filepath.Join(dir, "new_aan_pairs."+name+".tsv"), src)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	v, err := papers.vocabulary(pairs[trainSplit])
 	if err != nil {
@@ -89,34 +77,28 @@ const longestPair = 16 << 20
 
 // read reads a file of tab-separated lines: a label (0, 0.0, 1 or 1.0), two names and two texts.
 func (s *paperSet) read(ctx context.Context, path string, src Source) (*paperPairs, error) {
-	f, err := datafile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
 	size := 0
-	if info, err := f.Stat(); err == nil {
+	if info, err := os.Stat(path); err == nil {
 		size = int(info.Size())
 	}
-	at := 0
-	p, err := s.parse(f, func(line string) error {
-		at += len(line) + 1
-		src.progress(min(at, size), size)
-		return ctx.Err()
+	p, at := &paperPairs{}, 0
+	err := datafile.Parse(path, func(r io.Reader) error {
+		err := s.parse(p, r, func(line string) error {
+			at += len(line) + 1
+			src.progress(min(at, size), size)
+			return ctx.Err()
+		})
+		if err == nil && len(p.labels) == 0 {
+			err = errors.New("no pairs")
+		}
+		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if len(p.labels) == 0 {
-		return nil, fmt.Errorf("%s contains no pairs", path)
-	}
-	return p, nil
+	return p, err
 }
 
-// parse reads the pairs of a file. It calls each with every line first.
-func (s *paperSet) parse(r io.Reader, each func(line string) error) (*paperPairs, error) {
-	p := &paperPairs{}
-	return p, datafile.EachLine(r, longestPair, func(line string) error {
+// parse adds the pairs of a file. It calls each with every line first.
+func (s *paperSet) parse(p *paperPairs, r io.Reader, each func(line string) error) error {
+	return datafile.EachLine(r, longestPair, func(line string) error {
 		if err := each(line); err != nil {
 			return err
 		}

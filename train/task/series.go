@@ -16,11 +16,10 @@ import (
 )
 
 func init() {
-	register(definition[seriesOptions]{
+	register(Task{
 		name: "series", help: "Your own time series: classify them, forecast them or find what is unusual in them.",
 		source:  "pass a CSV, TSV, JSON Lines, NPY or NPZ file, or a folder of such files (docs/data.md)",
-		options: seriesOptions{ValidationOption: ValidationOption{Validation: 0.1}},
-		check:   seriesOptions.check, load: loadSeries, report: reportForecasts,
+		options: func() options { return &seriesOptions{ValidationOption: ValidationOption{Validation: 0.1}} },
 	})
 }
 
@@ -68,8 +67,8 @@ func (o seriesOptions) check() error {
 	return nil
 }
 
-// loadSeries loads a table or arrays.
-func loadSeries(ctx context.Context, s Source, o seriesOptions) (d *dataset.Dataset, err error) {
+// load loads a table or arrays.
+func (o seriesOptions) load(ctx context.Context, s Source) (d *dataset.Dataset, err error) {
 	opt := o.table(s.Seed)
 	if m := s.Model; m != nil {
 		opt.Labels = m.Meta.Labels
@@ -113,8 +112,10 @@ func hasArrays(path string) (bool, error) {
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return isArray(e.Name()) }), err
 }
 
-// reportForecasts writes the errors of the network's forecasts and of naive ones.
-func reportForecasts(ctx context.Context, w io.Writer, m *model.Model, d *dataset.Dataset, workers int) error {
+// Report writes a further report about a trained model: the errors of its forecasts and of naive
+// ones. For other data it writes nothing. workers is the number of goroutines; 0: one per
+// processor.
+func (t *Task) Report(ctx context.Context, w io.Writer, m *model.Model, d *dataset.Dataset, workers int) error {
 	if !d.Forecasts() {
 		return nil
 	}

@@ -2,8 +2,10 @@ package task
 
 import (
 	"iter"
+	"path/filepath"
 	"slices"
 
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -48,6 +50,16 @@ func (s Source) progress(done, total int) {
 	if s.Progress != nil {
 		s.Progress(done, total)
 	}
+}
+
+// folderIn returns the folder inner of dir, or dir if it has none.
+func folderIn(dir, inner string) (string, error) {
+	path := filepath.Join(dir, inner)
+	isFolder, err := datafile.IsFolder(path)
+	if !isFolder {
+		path = dir
+	}
+	return path, err
 }
 
 // identity returns 0, 1, …, n−1.

@@ -18,12 +18,16 @@ import (
 const speechRate = 16000 // Hz
 
 func init() {
-	register(definition[clipOptions]{
+	register(Task{
 		name: "speech-commands", help: "Spoken words in the layout of Google's Speech Commands.",
-		source: speechSource, sampleRate: speechRate, check: clipOptions.check, load: loadSpeechCommands,
-		atRate: func(o *clipOptions, hz float64) error { return o.convertTo(speechRate, hz) },
+		source: speechSource, sampleRate: speechRate, options: func() options { return &speechOptions{} },
 	})
 }
+
+// speechOptions are the options of the task speech-commands.
+type speechOptions struct{ clipOptions }
+
+func (o *speechOptions) atRate(hz float64) error { return o.convertTo(speechRate, hz) }
 
 const speechSource = "Speech Commands is published at download.tensorflow.org/data/speech_commands_v0.02.tar.gz: " +
 	"pass the unpacked folder, with WORD/*.wav, validation_list.txt and testing_list.txt"
@@ -32,7 +36,7 @@ const speechSource = "Speech Commands is published at download.tensorflow.org/da
 var sc35 = strings.Fields(`bed cat down five forward go house left marvin no on right sheila tree up visual yes
 	backward bird dog eight follow four happy learn nine off one seven six stop three two wow zero`)
 
-// loadSpeechCommands loads 16 kHz clips in the layout of Google's Speech Commands: one folder per
+// load loads 16 kHz clips in the layout of Google's Speech Commands: one folder per
 // word. The files validation_list.txt and testing_list.txt list clips as word/clip.wav, one per
 // line; either may be missing. All other clips are the training set. Folders whose name begins with
 // an underscore (_background_noise_) or a dot are ignored. The 35 words of version 0.02 have their
@@ -43,7 +47,7 @@ var sc35 = strings.Fields(`bed cat down five forward go house left marvin no on 
 // training set, which also suits a stream. The official trainer normalises each time index on its
 // own, and scales the audio by 2⁻¹⁵ once more, which leaves a tenth to a quarter of unit variance
 // (docs/maths.md §5.5). The paper does not state a normalisation.
-func loadSpeechCommands(ctx context.Context, src Source, o clipOptions) (*dataset.Dataset, error) {
+func (o speechOptions) load(ctx context.Context, src Source) (*dataset.Dataset, error) {
 	words, err := speechWords(src.Dir)
 	if err != nil {
 		return nil, err
@@ -73,7 +77,7 @@ func loadSpeechCommands(ctx context.Context, src Source, o clipOptions) (*datase
 			return nil, err
 		}
 	}
-	format := clipFormat{rate: speechRate, maxLen: 16000, pad: true}.with(o)
+	format := clipFormat{rate: speechRate, maxLen: 16000, pad: true}.with(o.clipOptions)
 	return format.loadAll(ctx, src, dataset.Info{Labels: words}, entries)
 }
 

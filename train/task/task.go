@@ -20,7 +20,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -65,99 +64,75 @@ func From(cfg train.Config) Source {
 
 // Task is a named task.
 type Task struct {
-	name, help, source string
-	sampleRate         float64
-	imageWidth         int
-	defaults           model.Settings
-	local              []string // keys of folders
-	complete           func(model.Settings) (model.Settings, error)
-	load               func(context.Context, Source) (*dataset.Dataset, error)
-	atRate             func(model.Settings, float64) (model.Settings, error)
-	summary            func(train.Result) string
-	checkFrom          func(model.Settings, *model.Model) error
-	report             func(context.Context, io.Writer, *model.Model, *dataset.Dataset, int) error
-	confusion          func(context.Context, *model.Model, *dataset.Dataset, int) (*Confusion, error)
-}
-
-// definition is what the file of a task registers. O is a struct of its options, whose tags are
-// their keys and, for options with a flag on the command line, those of kong. A field with the tag
-// local is a folder, which models do not record.
-type definition[O any] struct {
 	name, help string
 	// source is for error messages: where the data are published, and which folder to pass. "": the
 	// task generates its data.
 	source     string
 	sampleRate float64 // Hz of the recordings; 0: none
 	imageWidth int     // number of columns if the sequences are images, row by row; otherwise 0
-	options    O       // defaults
-	// check returns an error for the first invalid option, with its key (data.KEY). It may be nil.
-	check func(o O) error
-	load  func(ctx context.Context, s Source, o O) (*dataset.Dataset, error)
-
-	// Optional:
-
-	// atRate sets the options so that the examples have another sampling rate.
-	atRate func(o *O, hz float64) error
-	// summary is Task.Summary.
+	detector   bool    // it trains word detectors, which process streams
+	// options returns the default options, as a pointer to a struct whose tags are their keys and,
+	// for options with a flag on the command line, those of kong. A field with the tag local is a
+	// folder, which models do not record.
+	options func() options
+	// summary is Task.Summary. It may be nil.
 	summary func(r train.Result) string
-	// checkFrom returns an error if the options do not fit a model from which a run starts.
-	checkFrom func(o O, m *model.Model) error
-	// report is Task.Report.
-	report func(ctx context.Context, w io.Writer, m *model.Model, d *dataset.Dataset, workers int) error
-	// confusion is Task.Confusion.
-	confusion func(ctx context.Context, m *model.Model, d *dataset.Dataset, workers int) (*Confusion, error)
 }
+
+// options are the options of a task.
+type options interface {
+	// check returns an error for the first invalid option, with its key (data.KEY).
+	check() error
+	load(ctx context.Context, s Source) (*dataset.Dataset, error)
+}
+
+// rateOptions are options that atRate can set so that the examples have another sampling rate.
+type rateOptions interface{ atRate(hz float64) error }
+
+// fromOptions are options that may not fit a model from which a run starts.
+type fromOptions interface{ checkFrom(m *model.Model) error }
+
+// loader is the data of a task without options.
+type loader struct {
+	run func(ctx context.Context, s Source) (*dataset.Dataset, error)
+}
+
+// noOptions returns the options of a task that has none.
+func noOptions(run func(ctx context.Context, s Source) (*dataset.Dataset, error)) func() options {
+	return func() options { return &loader{run} }
+}
+
+func (*loader) check() error { return nil }
+
+func (l *loader) load(ctx context.Context, s Source) (*dataset.Dataset, error) { return l.run(ctx, s) }
 
 var registry = map[string]*Task{}
 
 // register adds a task. The file of each task calls it in init.
-func register[O any](d definition[O]) {
-	decode := func(given model.Settings) (O, error) {
-		o := d.options
-		err := decodeOptions(given, &o)
-		if err == nil && d.check != nil {
-			err = d.check(o)
-		}
-		if err != nil {
-			return o, configError{fmt.Errorf("task %q: %w", d.name, err)}
-		}
-		return o, nil
+func register(t Task) { registry[t.name] = &t }
+
+// decode returns options with the given values, checked. Errors are train.ErrConfig.
+func (t *Task) decode(given model.Settings) (options, error) {
+	o := t.options()
+	err := decodeOptions(given, o)
+	if err == nil {
+		err = o.check()
 	}
-	t := &Task{
-		name: d.name, help: d.help, source: d.source, sampleRate: d.sampleRate, imageWidth: d.imageWidth,
-		summary: d.summary, report: d.report, confusion: d.confusion,
-		defaults: encodeOptions(&d.options), local: localOptions(&d.options),
-		complete: func(given model.Settings) (model.Settings, error) {
-			o, err := decode(given)
-			return encodeOptions(&o), err
-		},
-		load: func(ctx context.Context, s Source) (*dataset.Dataset, error) {
-			o, err := decode(s.Options)
-			if err != nil {
-				return nil, err
-			}
-			return d.load(ctx, s, o)
-		},
+	return o, t.configError(err)
+}
+
+// complete returns the given options with the defaults of the others.
+func (t *Task) complete(given model.Settings) (model.Settings, error) {
+	o, err := t.decode(given)
+	return encodeOptions(o), err
+}
+
+// configError makes an error one of the configuration that names the task.
+func (t *Task) configError(err error) error {
+	if err == nil || errors.Is(err, train.ErrConfig) {
+		return err
 	}
-	if d.checkFrom != nil {
-		t.checkFrom = func(given model.Settings, m *model.Model) error {
-			o, err := decode(given)
-			if err == nil {
-				err = d.checkFrom(o, m)
-			}
-			return err
-		}
-	}
-	if d.atRate != nil {
-		t.atRate = func(given model.Settings, hz float64) (model.Settings, error) {
-			o, err := decode(given)
-			if err == nil {
-				err = d.atRate(&o, hz)
-			}
-			return encodeOptions(&o), err
-		}
-	}
-	registry[d.name] = t
+	return configError{fmt.Errorf("task %q: %w", t.name, err)}
 }
 
 // Names returns the names of all tasks, sorted.
@@ -211,7 +186,7 @@ func (t *Task) Preset() train.Config {
 // bare returns the default configuration with the task's options.
 func (t *Task) bare() train.Config {
 	c := train.Default()
-	c.Task, c.Data = t.name, maps.Clone(t.defaults)
+	c.Task, c.Data = t.name, encodeOptions(t.options())
 	if t.ReadsData() {
 		c.Data[train.DirKey] = ""
 	}
@@ -232,9 +207,9 @@ func (t *Task) Resolve(cfg *train.Config) error {
 	if t.ReadsData() {
 		data[train.DirKey] = dir
 	}
-	if t.confusion != nil { // a detector processes streams
+	if t.detector {
 		if err := recurrent.Check(model.Config{SSM: cfg.SSM}); err != nil {
-			return configError{fmt.Errorf("task %q: %w", t.name, err)}
+			return t.configError(err)
 		}
 	}
 	cfg.Data = data
@@ -255,7 +230,7 @@ func (t *Task) checkDir(dir string) error {
 // file of the data and the options that are folders. It does not change the options in place.
 func (t *Task) MapPaths(cfg *train.Config, f func(path string) (string, error)) error {
 	data := maps.Clone(cfg.Data)
-	for _, key := range append([]string{train.DirKey}, t.local...) {
+	for _, key := range append(localOptions(t.options()), train.DirKey) {
 		switch v := data[key].(type) {
 		case string:
 			if v == "" {
@@ -289,55 +264,67 @@ func (t *Task) MapPaths(cfg *train.Config, f func(path string) (string, error)) 
 // AtRate sets the options of a configuration so that the examples have the sampling rate hz. If the
 // task does not support this rate, the error is a train.ErrConfig.
 func (t *Task) AtRate(cfg *train.Config, hz float64) error {
-	if t.atRate == nil {
-		return configError{fmt.Errorf("task %q: sampling rate %g Hz: the rate of the data is fixed or unknown", t.name, hz)}
+	if !t.HasRate() {
+		return t.configError(fmt.Errorf("sampling rate %g Hz: the rate of the data is fixed or unknown", hz))
 	}
 	dir := cfg.Dir()
-	data, err := t.atRate(From(*cfg).Options, hz)
-	if err != nil {
-		return configError{fmt.Errorf("task %q: %w", t.name, err)}
+	o, err := t.decode(From(*cfg).Options)
+	if err == nil {
+		err = o.(rateOptions).atRate(hz)
 	}
-	data[train.DirKey] = dir
-	cfg.Data = data
+	if err != nil {
+		return t.configError(err)
+	}
+	cfg.Data = encodeOptions(o)
+	cfg.Data[train.DirKey] = dir
 	return nil
 }
 
 // HasRate reports whether the task supports AtRate.
-func (t *Task) HasRate() bool { return t.atRate != nil }
+func (t *Task) HasRate() bool {
+	_, ok := t.options().(rateOptions)
+	return ok
+}
 
 // CheckFrom returns a train.ErrConfig if the options of a run cannot fit the model from which it
 // starts (train.Options.From), whatever the data are. train.New checks the data.
 func (t *Task) CheckFrom(cfg train.Config, m *model.Model) error {
-	if t.checkFrom == nil {
-		return nil
+	o, err := t.decode(From(cfg).Options)
+	if from, ok := o.(fromOptions); err == nil && ok {
+		err = from.checkFrom(m)
 	}
-	if err := t.checkFrom(From(cfg).Options, m); err != nil {
-		return configError{fmt.Errorf("task %q: %w", t.name, err)}
-	}
-	return nil
+	return t.configError(err)
 }
 
 // Load returns the data. Errors in the options are train.ErrConfig, and errors in the data
 // train.ErrData; both name the task. If ctx is cancelled, the error is a train.ErrInterrupted.
 func (t *Task) Load(ctx context.Context, s Source) (*dataset.Dataset, error) {
 	if !slices.Contains([]string{"", "train", "val", "test", "all"}, s.Split) {
-		return nil, configError{fmt.Errorf("task %q: unknown split %q: expected train, val, test or all", t.name, s.Split)}
+		return nil, t.configError(fmt.Errorf("unknown split %q: expected train, val, test or all", s.Split))
 	}
 	if err := t.checkDir(s.Dir); err != nil {
 		return nil, err
 	}
-	options := From(t.Preset()).Options
-	maps.Copy(options, s.Options)
-	s.Options = options
-	d, err := t.load(ctx, s)
+	given := From(t.Preset()).Options
+	maps.Copy(given, s.Options)
+	s.Options = given
+	o, err := t.decode(given)
+	if err != nil {
+		return nil, err
+	}
+	isFolder, err := datafile.IsFolder(s.Dir)
+	if isFolder {
+		_, err = datafile.List(s.Dir)
+	}
+	var d *dataset.Dataset
+	if err == nil {
+		d, err = o.load(ctx, s)
+	}
 	if err == nil {
 		err = checkLabels(d.Labels, s.Dir)
 	}
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("task %q: %w before the data was loaded", t.name, train.ErrInterrupted)
-	}
-	if _, ok := err.(configError); ok {
-		return nil, err
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, datafile.ErrNoData) {
 		return nil, dataError{fmt.Errorf("task %q: %w; %s", t.name, err, t.source)}
@@ -370,14 +357,4 @@ func (t *Task) Summary(r train.Result) string {
 		return fmt.Sprintf("%s (predicting the training set's mean: RMSE %.4g)", r.Describe(), r.BaselineRMSE)
 	}
 	return r.Describe()
-}
-
-// Report writes a further report about a trained model, such as a comparison of its forecasts with
-// naive ones. Most tasks have none and write nothing. workers is the number of goroutines; 0: one
-// per processor.
-func (t *Task) Report(ctx context.Context, w io.Writer, m *model.Model, d *dataset.Dataset, workers int) error {
-	if t.report == nil {
-		return nil
-	}
-	return t.report(ctx, w, m, d, workers)
 }

@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +13,7 @@ import (
 )
 
 func init() {
-	register(definition[none]{name: "text", help: "Sentiment of film reviews, character by character.", source: textSource, load: loadText})
+	register(Task{name: "text", help: "Sentiment of film reviews, character by character.", source: textSource, options: noOptions(loadText)})
 }
 
 const textSource = "the Large Movie Review Dataset is published at ai.stanford.edu/~amaas/data/sentiment: pass its folder aclImdb"
@@ -26,16 +27,10 @@ const (
 // loadText loads the reviews train/{neg,pos}/*.txt and test/{neg,pos}/*.txt as sequences of
 // characters. As in the official code, the test set is also the validation set. Without a test set,
 // PyTorch's random_split with seed 42 selects a tenth of the training reviews for validation.
-func loadText(ctx context.Context, src Source, _ none) (*dataset.Dataset, error) {
-	if _, err := datafile.List(src.Dir); err != nil {
+func loadText(ctx context.Context, src Source) (*dataset.Dataset, error) {
+	dir, err := folderIn(src.Dir, "aclImdb")
+	if err != nil {
 		return nil, err
-	}
-	dir := src.Dir
-	inner := filepath.Join(dir, "aclImdb")
-	if isFolder, err := datafile.IsFolder(inner); err != nil {
-		return nil, err
-	} else if isFolder {
-		dir = inner
 	}
 	texts, trained, err := readReviews(ctx, filepath.Join(dir, "train"), src)
 	if err != nil {
@@ -91,11 +86,14 @@ func readReviews(ctx context.Context, dir string, src Source) (texts []string, s
 				return nil, nil, err
 			}
 			path := filepath.Join(dir, class, f.Name())
-			text, err := readReview(path)
+			err := datafile.Parse(path, func(r io.Reader) error {
+				text, err := firstOf(r, textMax)
+				texts = append(texts, text)
+				return err
+			})
 			if err != nil {
 				return nil, nil, err
 			}
-			texts = append(texts, text)
 			set.labels, set.paths = append(set.labels, label), append(set.paths, path)
 			src.progress(len(texts), max(len(texts), 2*len(files)))
 		}
@@ -104,16 +102,6 @@ func readReviews(ctx context.Context, dir string, src Source) (texts []string, s
 		return nil, nil, fmt.Errorf("%s contains no reviews neg/*.txt and pos/*.txt", dir)
 	}
 	return texts, set, nil
-}
-
-// readReview returns the first textMax characters of a file.
-func readReview(path string) (string, error) {
-	f, err := datafile.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	return firstOf(f, textMax)
 }
 
 // pick returns some of the examples.

@@ -2,8 +2,10 @@ package task
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"slices"
 	"strings"
@@ -147,6 +149,20 @@ func (s *tokenSet) Identity(i int) dataset.Identity {
 		id.Samples = append(id.Samples, s.others[i])
 	}
 	return id
+}
+
+// tokenSplits calls read for the training set, which determines the vocabulary, and for the other
+// requested splits. Their files may be missing.
+func (s Source) tokenSplits(read func(split) error) error {
+	for part := range splits(&dataset.Dataset{}) {
+		if part != trainSplit && !s.includes(part) {
+			continue
+		}
+		if err := read(part); err != nil && (part == trainSplit || !errors.Is(err, fs.ErrNotExist)) {
+			return err
+		}
+	}
+	return nil
 }
 
 // tokenDataset returns the data set of the requested splits.

@@ -15,19 +15,16 @@ import (
 )
 
 func init() {
-	register(definition[none]{
+	register(Task{
 		name: "ts", help: "Time series in the .ts format of the UEA, UCR and TSER archives.",
-		source: "data sets of time series are published at www.timeseriesclassification.com and tseregression.org; pass a folder with NAME_TRAIN.ts and NAME_TEST.ts",
-		load:   loadTS,
+		source:  "data sets of time series are published at www.timeseriesclassification.com and tseregression.org; pass a folder with NAME_TRAIN.ts and NAME_TEST.ts",
+		options: noOptions(loadTS),
 	})
 }
 
-// none is the type of the options of a task without options.
-type none struct{}
-
 // loadTS loads a data set in the .ts format. PyTorch's random_split with seed 42 selects a tenth of
 // the training file as the validation set. The test file is the test set.
-func loadTS(_ context.Context, src Source, _ none) (*dataset.Dataset, error) {
+func loadTS(_ context.Context, src Source) (*dataset.Dataset, error) {
 	train, test, err := readTS(src)
 	if err != nil {
 		return nil, err
@@ -57,9 +54,6 @@ func tsDataset(src Source, like *rows.TS, train, val, test []dataset.Example) (*
 
 // readTS reads the training and the test file of a folder.
 func readTS(src Source) (train, test *rows.TS, err error) {
-	if _, err := datafile.List(src.Dir); err != nil {
-		return nil, nil, err
-	}
 	names, err := fs.Glob(os.DirFS(src.Dir), "*_TRAIN.ts") // the folder's name is not part of the pattern
 	if err != nil {
 		return nil, nil, err

@@ -109,8 +109,6 @@ func TestBadTS(t *testing.T) {
 	os.Remove(filepath.Join(dir, "Other_TRAIN.ts"))
 	os.Remove(filepath.Join(dir, "Set_TEST.ts"))
 	mustFail(t, "no test file", "ts", Options{Dir: dir}, "Set_TEST.ts", "timeseriesclassification.com", "NAME_TEST.ts")
-	mustFail(t, "decimated", "ts", Options{Dir: dir, Decimate: 2}, "unknown option data.decimate")
-	mustFail(t, "an option of delay", "ts", Options{Dir: dir, EvalSize: 2}, "unknown option data.eval_size")
 }
 
 // The three data sets have one channel, several channels, and several lengths.
