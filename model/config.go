@@ -194,21 +194,13 @@ func (c Config) Validate() error {
 func (c Config) validate() error {
 	for _, check := range []func() error{c.validateSizes, c.validateChoices, c.ssmConfig().Validate} {
 		if err := check(); err != nil {
-			return short(err)
+			return fmt.Errorf("%.400w", err) // it may contain a long value
 		}
 	}
 	if n := c.CountParams(); n > maxParams {
 		return fmt.Errorf("%d parameters: expected ≤ %d", n, maxParams)
 	}
 	return nil
-}
-
-// short cuts the text of an error that contains a long value of a configuration.
-func short(err error) error {
-	if text := err.Error(); len(text) > 500 {
-		return fmt.Errorf("%.400s…", text)
-	}
-	return err
 }
 
 func (c Config) validateSizes() error {

@@ -89,9 +89,6 @@ func (m *Model) validate() error {
 
 // strictJSON decodes one JSON value without unknown keys.
 func strictJSON(text string, v any) error {
-	if len(text) > maxMeta { // decoded, it can take many times the memory
-		return fmt.Errorf("%d bytes, expected at most %d", len(text), maxMeta)
-	}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	switch err := d.Decode(v); {

@@ -58,7 +58,7 @@ func (m *Model) ExtendKernels(length int) {
 		p := m.SSMParams(i)
 		p.LKernel = length
 		p.ExtendChannels(m.Config.SSM.LKernel, 0, p.DModel)
-		narrowComplex(m.Weights.Layers[i].C, p.C)
+		m.Weights.Layers[i].setSSM(p)
 	}
 }
 

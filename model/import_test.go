@@ -58,10 +58,10 @@ func TestImportOptions(t *testing.T) {
 		}
 		for want, opt := range map[string]ImportOptions{
 			"discretise":                  {Step: whole.Step},
-			`Disc: "foh": expected "zoh"`: {Disc: "foh", Step: whole.Step},
+			`Disc: "foh": full S4 layers`: {Disc: "foh", Step: whole.Step},
 			"Length: 9: only kernels":     {Disc: ssm.ZOH, Step: whole.Step, Length: 9},
-			map[bool]string{true: "Length: 0: the normaliser of DSS", false: `Disc: "dss": expected "zoh"`}[v4]: {Disc: DiscDSS, Step: whole.Step},
-			map[bool]string{true: `Step: "relu": expected "exp"`, false: `Step: "softplus": full S4 layers of version 3 have "exp"`}[v4]: {
+			map[bool]string{true: "Length: 0: the normaliser of DSS", false: `Disc: "dss": full S4 layers`}[v4]: {Disc: DiscDSS, Step: whole.Step},
+			map[bool]string{true: `Step: "relu": full S4 layers`, false: `Step: "softplus": full S4 layers of version 3 have "exp"`}[v4]: {
 				Disc: ssm.Bilinear, Step: map[bool]string{true: "relu", false: StepSoftplus}[v4]},
 		} {
 			_, err := ImportPyTorch(path, opt)

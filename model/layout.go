@@ -22,6 +22,9 @@ const (
 	compareBias   = "compare.bias"
 )
 
+// adder appends a tensor to a list of specs, by its name inside its block.
+type adder func(field *[]float32, name string, kind Kind, shape ...int)
+
 // specs lists the tensors of a network in their fixed order, each with its field in w.
 func (c Config) specs(w *Weights) []tensorSpec {
 	var list []tensorSpec
@@ -57,30 +60,40 @@ func (c Config) specs(w *Weights) []tensorSpec {
 	return list
 }
 
-// ssmSpecs adds the tensors of a block's SSM.
-func (c Config) ssmSpecs(l *Layer, add func(field *[]float32, name string, kind Kind, shape ...int)) {
+// ssmSpecs adds the tensors of a block's SSM. Those of S5 and the LRU have the names of the original
+// code.
+func (c Config) ssmSpecs(l *Layer, add adder) {
 	h, m, s := c.DModel, c.SSM.Modes(), c.ssmConfig().Copies()
-	if c.SSM.MIMO() {
-		c.scanSpecs(l, add)
-		return
-	}
 	names, freq := [3]string{"log_dt", "log_A_real", "A_imag"}, KindFreq
-	if c.SSM.Discrete() {
-		names, freq = [3]string{"log_xi", "log_rho", "theta"}, KindAngle
-	}
 	switch {
 	case c.SSM.MovesByWidth():
-		names[2], freq = "u", KindShift
+		names, freq = [3]string{"log_xi", "log_rho", "u"}, KindShift
+	case c.SSM.Discrete():
+		names, freq = [3]string{"log_xi", "log_rho", "theta"}, KindAngle
 	case c.SSM.Layer == ssm.LayerDSS:
 		names[1] = "A_real" // −Re A itself
 	}
-	add(&l.Step, names[0], KindStep, h)
-	add(&l.Decay, names[1], KindDecay, s, m)
-	add(&l.Freq, names[2], freq, s, m)
+	switch c.SSM.Layer {
+	case ssm.LayerLRU:
+		add(&l.Decay, "nu_log", KindDecay, m)
+		add(&l.Freq, "theta_log", KindFreq, m)
+		add(&l.Step, "gamma_log", KindDecay, m)
+	case ssm.LayerS5:
+		add(&l.Decay, "Lambda_re", KindDecay, m)
+		add(&l.Freq, "Lambda_im", KindFreq, m)
+		add(&l.Step, "log_step", KindStep, m)
+	default:
+		add(&l.Step, names[0], KindStep, h)
+		add(&l.Decay, names[1], KindDecay, s, m)
+		add(&l.Freq, names[2], freq, s, m)
+	}
 	if c.SSM.MovesByWidth() {
 		add(&l.Omega, "omega", KindBuffer, s, m)
 	}
-	if c.SSM.StoresB() {
+	switch {
+	case c.SSM.MIMO():
+		add(&l.B, "B", KindB, m, h, 2)
+	case c.SSM.StoresB():
 		add(&l.B, "B", KindB, s, m, 2)
 	}
 	if c.SSM.Layer == ssm.LayerS4 {
@@ -94,29 +107,8 @@ func (c Config) ssmSpecs(l *Layer, add func(field *[]float32, name string, kind 
 	add(&l.D, "D", KindD, h)
 }
 
-// scanSpecs adds the tensors of an S5 layer or an LRU, by the names of the original code.
-func (c Config) scanSpecs(l *Layer, add func(field *[]float32, name string, kind Kind, shape ...int)) {
-	h, p := c.DModel, c.SSM.Modes()
-	if c.SSM.Layer == ssm.LayerLRU {
-		add(&l.Decay, "nu_log", KindDecay, p)
-		add(&l.Freq, "theta_log", KindFreq, p)
-		add(&l.Step, "gamma_log", KindDecay, p)
-	} else {
-		add(&l.Decay, "Lambda_re", KindDecay, p)
-		add(&l.Freq, "Lambda_im", KindFreq, p)
-		add(&l.Step, "log_step", KindStep, p)
-	}
-	add(&l.B, "B", KindB, p, h, 2)
-	if c.SSM.Bidirectional {
-		add(&l.C, "C", KindC, 2, h, p, 2)
-	} else {
-		add(&l.C, "C", KindC, h, p, 2)
-	}
-	add(&l.D, "D", KindD, h)
-}
-
 // mixSpecs adds the tensors of a block after its SSM.
-func (c Config) mixSpecs(l *Layer, add func(field *[]float32, name string, kind Kind, shape ...int)) {
+func (c Config) mixSpecs(l *Layer, add adder) {
 	if rows := c.MixingRows(); rows > 0 {
 		add(&l.MixWeight, "mix.weight", KindWeight, rows, c.DModel)
 		add(&l.MixBias, "mix.bias", KindBias, rows)
@@ -124,7 +116,7 @@ func (c Config) mixSpecs(l *Layer, add func(field *[]float32, name string, kind 
 	c.normSpecs(&l.NormWeight, &l.NormBias, &l.RunningMean, &l.RunningVar, add)
 }
 
-func (c Config) normSpecs(weight, bias, mean, variance *[]float32, add func(field *[]float32, name string, kind Kind, shape ...int)) {
+func (c Config) normSpecs(weight, bias, mean, variance *[]float32, add adder) {
 	if c.Norm == NormNone {
 		return
 	}
@@ -169,17 +161,11 @@ func size(shape []int) int {
 
 // CountParams returns the number of trainable parameters. Complex ones count as two; running
 // statistics and Ω do not count (docs/maths.md §3.6, §16).
-func (c Config) CountParams() int {
-	count := func(layers, ssms int) (n int) {
-		c.SSMLayers = ssms
-		for _, s := range c.specs(&Weights{Layers: make([]Layer, layers)}) {
-			if s.Kind != KindBuffer {
-				n += size(s.Shape)
-			}
+func (c Config) CountParams() (n int) {
+	for _, s := range c.specs(&Weights{Layers: make([]Layer, c.NLayers)}) {
+		if s.Kind != KindBuffer {
+			n += size(s.Shape)
 		}
-		return n
 	}
-	ssms := c.CountSSM()
-	outside, with, both := count(0, 1), count(1, 1), count(2, 1)
-	return outside + ssms*(with-outside) + (c.NLayers-ssms)*(both-with)
+	return n
 }

@@ -84,78 +84,69 @@ func (m *Model) SSMParams(layer int) *ssm.Params {
 // NewSSMParams allocates SSM parameters for a layer of this configuration.
 func (c Config) NewSSMParams() *ssm.Params { return ssm.NewParams(c.ssmConfig()) }
 
+// reals returns the layer's real SSM parameters, each with its place in p. Ω, which has no gradient,
+// is the last.
+func (l *Layer) reals(p *ssm.Params) [5]struct {
+	layer  []float32
+	params []float64
+} {
+	return [...]struct {
+		layer  []float32
+		params []float64
+	}{{l.Step, p.Step}, {l.Decay, p.Decay}, {l.Freq, p.Freq}, {l.D, p.D}, {l.Omega, p.Omega}}
+}
+
+// complexes returns the layer's complex SSM parameters, each with its place in p.
+func (l *Layer) complexes(p *ssm.Params) [3]struct {
+	layer  []float32
+	params []complex128
+} {
+	return [...]struct {
+		layer  []float32
+		params []complex128
+	}{{l.B, p.B}, {l.C, p.C}, {l.P, p.P}}
+}
+
 // FillSSM copies the layer's SSM parameters to p, which has the same configuration.
 func (l *Layer) FillSSM(p *ssm.Params) {
-	widen(p.Step, l.Step)
-	widen(p.Decay, l.Decay)
-	widen(p.Freq, l.Freq)
-	widen(p.Omega, l.Omega)
-	widen(p.D, l.D)
-	widenComplex(p.C, l.C)
-	widenComplex(p.P, l.P)
-	if l.B != nil {
-		widenComplex(p.B, l.B)
+	for _, a := range l.reals(p) {
+		for i, v := range a.layer {
+			a.params[i] = float64(v)
+		}
+	}
+	for _, a := range l.complexes(p) {
+		for i := range len(a.layer) / 2 {
+			a.params[i] = complex(float64(a.layer[2*i]), float64(a.layer[2*i+1]))
+		}
 	}
 }
 
 // setSSM stores parameters in the layer.
 func (l *Layer) setSSM(p *ssm.Params) {
-	narrow(l.Step, p.Step)
-	narrow(l.Decay, p.Decay)
-	narrow(l.Freq, p.Freq)
-	narrow(l.Omega, p.Omega)
-	narrow(l.D, p.D)
-	narrowComplex(l.C, p.C)
-	narrowComplex(l.P, p.P)
-	if l.B != nil {
-		narrowComplex(l.B, p.B)
+	for _, a := range l.reals(p) {
+		for i := range a.layer {
+			a.layer[i] = float32(a.params[i])
+		}
+	}
+	for _, a := range l.complexes(p) {
+		for i := range len(a.layer) / 2 {
+			a.layer[2*i], a.layer[2*i+1] = float32(real(a.params[i])), float32(imag(a.params[i]))
+		}
 	}
 }
 
 // AddSSM adds gradients in float64 to the layer's tensors.
 func (l *Layer) AddSSM(g *ssm.Params) {
-	add := func(dst []float32, src []float64) {
-		for i, v := range src {
-			dst[i] += float32(v)
+	reals := l.reals(g)
+	for _, a := range reals[:4] {
+		for i := range a.layer {
+			a.layer[i] += float32(a.params[i])
 		}
 	}
-	addComplex := func(dst []float32, src []complex128) {
-		for i, v := range src {
-			dst[2*i] += float32(real(v))
-			dst[2*i+1] += float32(imag(v))
+	for _, a := range l.complexes(g) {
+		for i := range len(a.layer) / 2 {
+			a.layer[2*i] += float32(real(a.params[i]))
+			a.layer[2*i+1] += float32(imag(a.params[i]))
 		}
-	}
-	add(l.Step, g.Step)
-	add(l.Decay, g.Decay)
-	add(l.Freq, g.Freq)
-	add(l.D, g.D)
-	addComplex(l.C, g.C)
-	addComplex(l.P, g.P)
-	if l.B != nil {
-		addComplex(l.B, g.B)
-	}
-}
-
-func widen(dst []float64, src []float32) {
-	for i, v := range src {
-		dst[i] = float64(v)
-	}
-}
-
-func narrow(dst []float32, src []float64) {
-	for i, v := range src {
-		dst[i] = float32(v)
-	}
-}
-
-func widenComplex(dst []complex128, src []float32) {
-	for i := range dst {
-		dst[i] = complex(float64(src[2*i]), float64(src[2*i+1]))
-	}
-}
-
-func narrowComplex(dst []float32, src []complex128) {
-	for i, v := range src {
-		dst[2*i], dst[2*i+1] = float32(real(v)), float32(imag(v))
 	}
 }

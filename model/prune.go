@@ -104,51 +104,36 @@ func (m *Model) withModes(kept int, layers []*ssm.ModeGains, least float64) *Mod
 		}
 	}
 	for i, g := range layers {
-		if c.SSM.MIMO() {
-			m.Weights.Layers[i].keepScanModes(&out.Weights.Layers[i], g.LAST(), kept, least)
-			continue
-		}
-		m.Weights.Layers[i].keepModes(&out.Weights.Layers[i], g, kept, m.Config.ssmConfig().Copies(), least)
+		m.Weights.Layers[i].keepModes(&out.Weights.Layers[i], g, kept, least)
 	}
 	return out
 }
 
-// keepModes copies each channel's best modes, in their order, to a layer with that many modes. C is
-// 0 for those whose score is below least.
-func (l *Layer) keepModes(to *Layer, g *ssm.ModeGains, kept, copies int, least float64) {
-	score := g.LAST()
+// keepModes copies the best modes of each SSM, in their order, to a layer with that many modes. C is
+// 0 for those whose score is below least. A layer with as many SSMs as channels has one row of C per
+// SSM and direction. The one SSM of an S5 layer or an LRU has all rows, and a step per mode.
+func (l *Layer) keepModes(to *Layer, g *ssm.ModeGains, kept int, least float64) {
+	score, copies, rows := g.LAST(), len(l.Decay)/g.M, len(l.C)/(2*g.M)
 	for h := range g.SSMs {
 		for i, n := range highest(score[h*g.M:(h+1)*g.M], kept) {
 			from, at := h%copies*g.M+n, h*kept+i
-			to.Decay[at], to.Freq[at] = l.Decay[from], l.Freq[from]
-			if l.Omega != nil {
-				to.Omega[at] = l.Omega[from]
+			move := func(to, l []float32) { // from a tensor of all modes
+				width := len(l) / (copies * g.M)
+				copy(to[at*width:(at+1)*width], l[from*width:])
 			}
-			if l.B != nil {
-				copy(to.B[2*at:2*at+2], l.B[2*from:])
+			move(to.Decay, l.Decay)
+			move(to.Freq, l.Freq)
+			move(to.Omega, l.Omega)
+			move(to.B, l.B)
+			if g.SSMs == 1 {
+				move(to.Step, l.Step)
 			}
-			for dir := range g.Directions {
-				c := to.C[2*(dir*g.SSMs*kept+at):][:2]
-				copy(c, l.C[2*(dir*g.SSMs*g.M+h*g.M+n):])
+			for row := h; row < rows; row += g.SSMs {
+				c := to.C[2*(row*kept+i):][:2]
+				copy(c, l.C[2*(row*g.M+n):])
 				if score[h*g.M+n] < least {
 					clear(c)
 				}
-			}
-		}
-	}
-}
-
-// keepScanModes is keepModes for an S5 layer or an LRU.
-func (l *Layer) keepScanModes(to *Layer, score []float64, kept int, least float64) {
-	h, modes := len(l.D), len(score)
-	for i, n := range highest(score, kept) {
-		to.Step[i], to.Decay[i], to.Freq[i] = l.Step[n], l.Decay[n], l.Freq[n]
-		copy(to.B[2*i*h:2*(i+1)*h], l.B[2*n*h:])
-		for row := range len(l.C) / (2 * modes) { // outputs of all directions
-			c := to.C[2*(row*kept+i):][:2]
-			copy(c, l.C[2*(row*modes+n):])
-			if score[n] < least {
-				clear(c)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/pth"
@@ -88,20 +89,16 @@ func fromPyTorch(tensors []pth.Tensor, opt ImportOptions) (*Model, error) {
 	}
 	for _, t := range tensors { // the remaining ones, in the file's order
 		name := exampleName(t.Name)
-		switch {
-		case byName[name] == nil:
-		case kind.rankOne() && strings.HasSuffix(name, "."+kind.length):
-			if len(t.Data) != 1 || int(t.Data[0]) != c.SSM.LKernel {
-				return nil, fmt.Errorf("tensor %q: %v, expected %d as in the first layer", t.Name, t.Data, c.SSM.LKernel)
-			}
-			moved(strings.TrimPrefix(t.Name, lightning), "")
-		case strings.HasSuffix(name, ".num_batches_tracked"):
-			moved(strings.TrimPrefix(t.Name, lightning), "")
-		case kind.unused != "" && strings.HasSuffix(name, "."+kind.unused):
-			moved(strings.TrimPrefix(t.Name, lightning), "")
-		default:
+		if byName[name] == nil {
+			continue
+		}
+		switch length := kind.rankOne() && strings.HasSuffix(name, "."+kind.length); {
+		case length && (len(t.Data) != 1 || int(t.Data[0]) != c.SSM.LKernel):
+			return nil, fmt.Errorf("tensor %q: %v, expected %d as in the first layer", t.Name, t.Data, c.SSM.LKernel)
+		case !length && !strings.HasSuffix(name, ".num_batches_tracked") && (kind.unused == "" || !strings.HasSuffix(name, "."+kind.unused)):
 			return nil, fmt.Errorf("tensor %q, shape %v, is unexpected in a network of %s", name, t.Shape, kind.name)
 		}
+		moved(strings.TrimPrefix(t.Name, lightning), "")
 	}
 	return &Model{Config: c, Weights: w}, nil
 }
@@ -109,32 +106,26 @@ func fromPyTorch(tensors []pth.Tensor, opt ImportOptions) (*Model, error) {
 // lightning is the prefix that a Lightning module gives the names of its network's tensors.
 const lightning = "model."
 
-// trainerNames are parts of the names in the network of the official trainer, and those of
+// trainerNames are the beginnings of names in the network of the official trainer, and those of
 // example.py.
-var trainerNames = [][2]string{
-	{"layers.*.layer.", "s4_layers.*."}, {"layers.*.norm.norm.", "norms.*."}, {"norm.norm.", "norm."}, {"encoder.0.", "encoder."},
-	{"decoder.0.output_transform.", "decoder."},
+var trainerNames = []struct {
+	theirs *regexp.Regexp
+	ours   string
+}{
+	{regexp.MustCompile(`^layers\.([^.]*)\.layer\.`), "s4_layers.$1."},
+	{regexp.MustCompile(`^layers\.([^.]*)\.norm\.norm\.`), "norms.$1."},
+	{regexp.MustCompile(`^norm\.norm\.`), "norm."},
+	{regexp.MustCompile(`^encoder\.0\.`), "encoder."},
+	{regexp.MustCompile(`^decoder\.0\.output_transform\.`), "decoder."},
 }
 
 // exampleName returns the name that a tensor has in the network of example.py.
 func exampleName(name string) string {
 	name = strings.TrimPrefix(name, lightning)
 	for _, n := range trainerNames {
-		before, after, numbered := strings.Cut(n[0], "*")
-		rest, ok := strings.CutPrefix(name, before)
-		if !ok {
-			continue
+		if n.theirs.MatchString(name) {
+			return n.theirs.ReplaceAllString(name, n.ours)
 		}
-		number := ""
-		if numbered {
-			if number, rest, ok = strings.Cut(rest, "."); !ok {
-				continue
-			}
-			if rest, ok = strings.CutPrefix("."+rest, after); !ok {
-				continue
-			}
-		}
-		return strings.Replace(n[1], "*", number, 1) + rest
 	}
 	return name
 }

@@ -102,35 +102,45 @@ func kindOf(byName map[string]*pth.Tensor) *layerKind {
 
 // check returns an error for an option that the kind of layer requires or does not have.
 func (k *layerKind) check(o ImportOptions) error {
-	disc := func(format string, args ...any) error {
-		return &ImportOptionError{"Disc", fmt.Sprintf(format, args...)}
+	discs, steps := []string{string(ssm.ZOH)}, []string{StepExp}
+	switch {
+	case k.rankOne():
+		discs = []string{string(ssm.Bilinear)}
+	case k.full:
+		discs = append(discs, string(ssm.Bilinear))
 	}
-	step := func(format string, args ...any) error {
-		return &ImportOptionError{"Step", fmt.Sprintf(format, args...)}
+	if k.version == 4 {
+		steps = append(steps, StepSoftplus)
+		if !k.rankOne() {
+			discs = append(discs, string(DiscDSS))
+		}
+	}
+	if err := k.choose("Disc", string(o.Disc), "how its %s discretise", discs); err != nil {
+		return err
+	}
+	if err := k.choose("Step", o.Step, "the transform of Δ of its %s", steps); err != nil {
+		return err
 	}
 	switch {
-	case k.rankOne() && o.Disc != "" && o.Disc != ssm.Bilinear:
-		return disc("%q: %s have %q", o.Disc, k.name, ssm.Bilinear)
-	case !k.full && o.Disc != "" && o.Disc != ssm.ZOH:
-		return disc("%q: %s have %q", o.Disc, k.name, ssm.ZOH)
-	case k.full && !k.rankOne() && o.Disc == "":
-		return disc("missing: the file does not store how its %s discretise: expected %q or %q", k.name, ssm.ZOH, ssm.Bilinear)
-	case k.version == 3 && !k.rankOne() && o.Disc != ssm.ZOH && o.Disc != ssm.Bilinear:
-		return disc("%q: expected %q or %q", o.Disc, ssm.ZOH, ssm.Bilinear)
-	case k.version == 4 && !k.rankOne() && o.Disc != ssm.ZOH && o.Disc != ssm.Bilinear && o.Disc != DiscDSS:
-		return disc("%q: expected %q, %q or %q", o.Disc, ssm.ZOH, ssm.Bilinear, DiscDSS)
 	case o.Disc == DiscDSS && o.Length < 1:
 		return &ImportOptionError{"Length", fmt.Sprintf("%d: the normaliser of DSS spans the training sequences, and the file does not store their length: expected a number of samples", o.Length)}
 	case o.Disc != DiscDSS && o.Length != 0:
 		return &ImportOptionError{"Length", fmt.Sprintf("%d: only kernels of %q depend on a length", o.Length, DiscDSS)}
-	case k.version != 4 && o.Step != "" && o.Step != StepExp:
-		return step("%q: %s have %q", o.Step, k.name, StepExp)
-	case k.version == 4 && o.Step == "":
-		return step("missing: the file does not store the transform of Δ of its %s: expected %q or %q", k.name, StepExp, StepSoftplus)
-	case k.version == 4 && o.Step != StepExp && o.Step != StepSoftplus:
-		return step("%q: expected %q or %q", o.Step, StepExp, StepSoftplus)
 	}
 	return nil
+}
+
+// choose reports an option that is not one of the choices. If there is only one, the option may be
+// missing. what says which property of the layers it is.
+func (k *layerKind) choose(option, value, what string, choices []string) error {
+	list := `"` + strings.Join(choices, `" or "`) + `"`
+	switch {
+	case slices.Contains(choices, value) || value == "" && len(choices) == 1:
+		return nil
+	case value == "":
+		return &ImportOptionError{option, fmt.Sprintf("missing: the file does not store "+what+": expected %s", k.name, list)}
+	}
+	return &ImportOptionError{option, fmt.Sprintf("%q: %s have %s", value, k.name, list)}
 }
 
 // source returns the checkpoint's tensor for one of ours: its name, the shape that it must have,

@@ -136,9 +136,6 @@ func (c *Config) Validate() error {
 	if c.Seed > math.MaxInt64 {
 		return configErrorf("seed %d: expected at least 0 and below 2^63", int64(c.Seed)) // TOML's integers are signed
 	}
-	if err := c.Data.Validate(); err != nil {
-		return configErrorf("data: %w", err)
-	}
 	if err := c.Optim.Validate(); err != nil {
 		return configErrorf("[optim]: %w", err)
 	}
