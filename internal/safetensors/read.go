@@ -13,7 +13,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // place is an array's description with its name.
@@ -88,10 +87,7 @@ func truncated(err error) error {
 // cover the data without overlap or gap.
 func parseHeader(header []byte) (metadata map[string]string, places []place, err error) {
 	var members map[string]json.RawMessage
-	switch err := json.Unmarshal(header, &members); {
-	case !utf8.Valid(header):
-		return nil, nil, fmt.Errorf("safetensors: header: not UTF-8")
-	case err != nil:
+	if err := json.Unmarshal(header, &members); err != nil {
 		return nil, nil, fmt.Errorf("safetensors: header: %.200w", err)
 	}
 	for name, text := range members {

@@ -9,8 +9,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
-	"unicode/utf8"
 )
 
 // WriteTo writes the file, with its checksum. A file that Read would reject is an error before
@@ -53,61 +53,30 @@ func (f *File) write(w io.Writer, head []byte) (int64, error) {
 // at a multiple of 64 bytes.
 func (f *File) header() ([]byte, error) {
 	metadata := map[string]string{}
-	for k, v := range f.Metadata {
-		if !utf8.ValidString(k) || !utf8.ValidString(v) {
-			return nil, fmt.Errorf("safetensors: metadata %.80q: %.80q: expected UTF-8", k, v)
-		}
-		metadata[k] = v
-	}
+	maps.Copy(metadata, f.Metadata)
 	metadata[sumKey] = noSum
-	var b bytes.Buffer
-	b.WriteByte('{')
-	if err := member(&b, metadataKey, metadata); err != nil {
-		return nil, err
-	}
-	at, seen := int64(0), map[string]bool{metadataKey: true}
-	for i := range f.Arrays {
-		name := f.Arrays[i].Name
-		if !utf8.ValidString(name) || seen[name] {
-			return nil, fmt.Errorf("safetensors: array %.80q: expected a name in UTF-8 that occurs once", name)
+	members, at := map[string]any{metadataKey: metadata}, int64(0)
+	for _, a := range f.Arrays {
+		if members[a.Name] != nil {
+			return nil, fmt.Errorf("safetensors: array %.80q: expected a name that occurs once", a.Name)
 		}
-		seen[name] = true
-		e, err := f.Arrays[i].entry(at)
+		e, err := a.entry(at)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("safetensors: array %.80q: %w", a.Name, err)
 		}
-		if err := member(&b, name, e); err != nil {
-			return nil, err
-		}
-		at = e.Offsets[1]
+		members[a.Name], at = e, e.Offsets[1]
 	}
-	b.WriteByte('}')
-	for (b.Len()+8)%64 != 0 {
-		b.WriteByte(' ')
-	}
-	if b.Len() > maxHeader {
-		return nil, fmt.Errorf("safetensors: header of %d bytes: expected at most %d", b.Len(), maxHeader)
-	}
-	return b.Bytes(), nil
-}
-
-// member appends "name": value to an open JSON object.
-func member(b *bytes.Buffer, name string, value any) error {
-	key, err := json.Marshal(name)
+	b, err := json.Marshal(members)
 	if err != nil {
-		return fmt.Errorf("safetensors: name %q: %w", name, err)
+		return nil, fmt.Errorf("safetensors: %w", err)
 	}
-	body, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Errorf("safetensors: %q: %w", name, err)
+	for (len(b)+8)%64 != 0 {
+		b = append(b, ' ')
 	}
-	if b.Len() > 1 {
-		b.WriteByte(',')
+	if len(b) > maxHeader {
+		return nil, fmt.Errorf("safetensors: header of %d bytes: expected at most %d", len(b), maxHeader)
 	}
-	b.Write(key)
-	b.WriteByte(':')
-	b.Write(body)
-	return nil
+	return b, nil
 }
 
 // entry describes the array at byte position at.
@@ -119,13 +88,10 @@ func (a *Array) entry(at int64) (entry, error) {
 		want *= d
 	}
 	if len(a.F32) != want {
-		return e, fmt.Errorf("safetensors: array %.80q: shape %v with %d values", a.Name, a.Shape, len(a.F32))
+		return e, fmt.Errorf("shape %v with %d values", a.Shape, len(a.F32))
 	}
 	e.Offsets = []int64{at, at + int64(len(a.F32))*width}
-	if err := e.check(); err != nil {
-		return e, fmt.Errorf("safetensors: array %q: %w", a.Name, err)
-	}
-	return e, nil
+	return e, e.check()
 }
 
 func (a *Array) bytes() []byte {
