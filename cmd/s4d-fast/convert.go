@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -19,9 +19,8 @@ import (
 )
 
 type convertCmd struct {
-	To      string    `help:"Output format: safetensors (model file) or pytorch (checkpoint for example.py of state-spaces/s4, with minimal S4D layers; S4 as full layers of version 4; S5 and LRU layers are not supported)." enum:"safetensors,pytorch" default:"safetensors"`
-	In      modelFile `arg:"" help:"Input: a PyTorch checkpoint (.pth, .pt, .ckpt) of the network in example.py of state-spaces/s4, with minimal S4D layers or full S4 layers (versions 3 and 4). Lightning checkpoints of the official trainer are also accepted. With --to pytorch: a model file (.safetensors) or built-in model (${models})."`
-	Out     string    `arg:"" help:"Output: a model file (.safetensors). With --to pytorch: a checkpoint (.pth, .pt)." type:"path"`
+	In      modelFile `arg:"" help:"Input: a PyTorch checkpoint (.pth, .pt, .ckpt) of the network in example.py of state-spaces/s4, with minimal S4D layers or full S4 layers (versions 3 and 4). Lightning checkpoints of the official trainer are also accepted. Or a model file (.safetensors) or built-in model (${models})."`
+	Out     string    `arg:"" help:"Output. NAME.safetensors: a model file. NAME.pth or NAME.pt: a checkpoint of the model for example.py of state-spaces/s4, with minimal S4D layers (S4 as full layers of version 4; S5 and LRU layers are not supported)." type:"path"`
 	PreNorm bool      `name:"prenorm" help:"The network is pre-norm (the checkpoint does not store this; default: post-norm)."`
 	Disc    string    `help:"Discretisation of full layers: zoh, bilinear, or dss for DSS layers. Required, because the checkpoint does not store it. Only low-rank kernels (S4) do not require it; they are bilinear." placeholder:"NAME"`
 	Length  int       `help:"With --disc dss: samples in a training sequence, or l_max. Required, because the normaliser of DSS depends on it." placeholder:"N"`
@@ -34,24 +33,28 @@ type convertCmd struct {
 }
 
 func (c *convertCmd) Help() string {
-	return `Prints how each tensor was converted. With --to pytorch, prints the settings that a checkpoint cannot store, as flags for
-converting back.
+	return `Prints how each tensor was converted. If the output is a checkpoint, prints the settings that it cannot store, as flags
+for converting back.
 
 Examples:
   s4d-fast convert ckpt.pth cifar10.safetensors --mean 0.4914,0.4822,0.4465 --std 0.2023,0.1994,0.2010
   s4d-fast convert v4.ckpt model.safetensors --disc zoh --step softplus
-  s4d-fast convert digits digits.pth --to pytorch`
+  s4d-fast convert digits digits.pth`
 }
 
 func (c *convertCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := checkOut(c.Out); err != nil {
 		return err
 	}
-	if c.To == "pytorch" {
+	switch filepath.Ext(c.Out) {
+	case ".pth", ".pt":
 		return c.export(ctx, std)
+	case ".safetensors":
+	default:
+		return usageError(fmt.Errorf("output %q: expected a name that ends in .safetensors, .pth or .pt", c.Out))
 	}
-	if err := c.check(); err != nil {
-		return usageError(err)
+	if c.Task != "" && !slices.Contains(task.Names(), c.Task) {
+		return usageError(fmt.Errorf("--task %q: expected one of %s%s", c.Task, taskNames(), suggest.Hint(c.Task, task.Names())))
 	}
 	moves := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
 	m, err := model.ImportPyTorch(string(c.In), model.ImportOptions{
@@ -62,12 +65,6 @@ func (c *convertCmd) Run(std *streams, ctx *ctxBox) error {
 	})
 	if err != nil {
 		return c.importError(err)
-	}
-	if len(c.Mean) > 0 && len(c.Mean) != m.Config.DInput {
-		return usageError(fmt.Errorf("--mean has %d values; the network has %d input channels", len(c.Mean), m.Config.DInput))
-	}
-	if len(c.Labels) > 0 && len(c.Labels) != m.Config.DOutput {
-		return usageError(fmt.Errorf("--labels names %d classes; the network has %d outputs", len(c.Labels), m.Config.DOutput))
 	}
 	m.Meta = model.Meta{Task: c.Task, Labels: c.Labels, SampleRate: c.Rate, InputMean: c.Mean, InputStd: c.Std}
 	if err := m.Meta.Validate(m.Config); err != nil {
@@ -90,31 +87,6 @@ func (c *convertCmd) Run(std *streams, ctx *ctxBox) error {
 	return nil
 }
 
-// check returns an error about the first flag that is invalid for every checkpoint.
-func (c *convertCmd) check() error {
-	switch {
-	case !strings.HasSuffix(c.Out, ".safetensors"):
-		return fmt.Errorf("output %q: expected a name that ends in .safetensors", c.Out)
-	case c.Task != "" && !slices.Contains(task.Names(), c.Task):
-		return fmt.Errorf("--task %q: expected one of %s%s", c.Task, taskNames(), suggest.Hint(c.Task, task.Names()))
-	case !(c.Rate >= 0) || math.IsInf(c.Rate, 1):
-		return fmt.Errorf("--rate %g: expected a rate in Hz", c.Rate)
-	case len(c.Mean) != len(c.Std):
-		return errors.New("--mean and --std require each other, with one value per input channel")
-	}
-	for _, mean := range c.Mean {
-		if math.IsNaN(float64(mean)) || math.IsInf(float64(mean), 0) {
-			return fmt.Errorf("--mean %g: expected a finite number", mean)
-		}
-	}
-	for _, std := range c.Std {
-		if !(std > 0) || math.IsInf(float64(std), 1) {
-			return fmt.Errorf("--std %g: expected a finite number above 0", std)
-		}
-	}
-	return nil
-}
-
 // importError names the flag that is missing or invalid, or the kind of the input.
 func (c *convertCmd) importError(err error) error {
 	var option *model.ImportOptionError
@@ -122,7 +94,7 @@ func (c *convertCmd) importError(err error) error {
 	case errors.As(err, &option):
 		return usageError(fmt.Errorf("--%s: %s", strings.ToLower(option.Option), option.Problem))
 	case errors.Is(err, model.ErrSafetensors), pretrained.Has(string(c.In)) && errors.Is(err, fs.ErrNotExist):
-		return badInput(fmt.Errorf("%w; --to pytorch converts a model to a checkpoint", err))
+		return badInput(fmt.Errorf("%w; a model is converted to a checkpoint: name an output that ends in .pth", err))
 	}
 	return badInput(err)
 }

@@ -15,11 +15,8 @@ import (
 
 // export writes a model as a PyTorch checkpoint.
 func (c *convertCmd) export(ctx context.Context, std *streams) error {
-	if !strings.HasSuffix(c.Out, ".pth") && !strings.HasSuffix(c.Out, ".pt") {
-		return usageError(fmt.Errorf("output %q: expected a name that ends in .pth or .pt", c.Out))
-	}
 	if c.PreNorm || c.Disc != "" || c.Length != 0 || c.Step != "" || c.Task != "" || len(c.Labels)+len(c.Mean)+len(c.Std) > 0 || c.Rate != 0 {
-		return usageError(errors.New("--to pytorch accepts no other option; the model file has all settings"))
+		return usageError(errors.New("a checkpoint as output accepts no option; the model file has all settings"))
 	}
 	m, err := c.In.load(ctx)
 	if err != nil {

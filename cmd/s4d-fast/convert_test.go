@@ -34,8 +34,8 @@ func TestConvertInspect(t *testing.T) {
 	}
 	contains(t, "inspect", ok(t, "inspect", out),
 		"933", "d_state 16", "a b c d e", "poles 1", "layers.1.mix.weight", "mean 1, standard deviation 2")
-	checkRun(t, nil, []string{"convert", pth, out, "--mean", "0", "--std", "1"}, exitUsage, "2 input channels")
-	checkRun(t, nil, []string{"convert", pth, out, "--labels", "a"}, exitUsage, "5 outputs")
+	checkRun(t, nil, []string{"convert", pth, out, "--mean", "0", "--std", "1"}, exitUsage, "1 means", "2 input channels")
+	checkRun(t, nil, []string{"convert", pth, out, "--labels", "a"}, exitUsage, "1 labels for 5 outputs")
 	checkRun(t, nil, []string{"convert", pth, out, "--labels", "a,b,c,d,a"}, exitUsage, `label "a" occurs twice`)
 }
 
@@ -45,7 +45,7 @@ func TestConvertToPyTorch(t *testing.T) {
 	dir := t.TempDir()
 	out, back := filepath.Join(dir, "m.pth"), filepath.Join(dir, "m.safetensors")
 	name := digitsModel(t)
-	flags := strings.Fields(ok(t, "convert", name, out, "--to", "pytorch"))
+	flags := strings.Fields(ok(t, "convert", name, out))
 	ok(t, append([]string{"convert", out, back}, flags...)...)
 	a := must.Get(modelFile(name).read())(t)
 	b := must.Get(model.Load(back))(t)
@@ -59,9 +59,8 @@ func TestConvertToPyTorch(t *testing.T) {
 		}
 	}
 	m := digitsModel(t)
-	checkRun(t, nil, []string{"convert", m, back, "--to", "pytorch"}, exitUsage, ".pth")
-	checkRun(t, nil, []string{"convert", m, out, "--to", "pytorch", "--disc", "zoh"}, exitUsage, "accepts no other option")
-	checkRun(t, nil, []string{"convert", m, out, "--to", "onnx"}, exitUsage, "onnx")
+	checkRun(t, nil, []string{"convert", m, out, "--disc", "zoh"}, exitUsage, "accepts no option")
+	checkRun(t, nil, []string{"convert", m, filepath.Join(dir, "m.onnx")}, exitUsage, ".safetensors, .pth or .pt")
 }
 
 // The flags that convert prints survive a shell and convert itself, whatever the labels are. Labels
@@ -77,7 +76,7 @@ func TestConvertFlags(t *testing.T) {
 		m := must.Get(model.Load(digitsModel(t)))(t)
 		m.Meta.Labels, m.Meta.SampleRate, m.Config.PreNorm = labels, 22050.5, true
 		must.Do(t, m.Save(in))
-		code, flags, stderr := invoke(nil, "convert", in, out, "--to", "pytorch")
+		code, flags, stderr := invoke(nil, "convert", in, out)
 		if code != exitOK {
 			t.Fatalf("%q: exit code %d: %s", labels, code, stderr)
 		}
@@ -103,13 +102,12 @@ func TestConvertFlags(t *testing.T) {
 func TestConvertBadFlags(t *testing.T) {
 	pth, out := golden.LoadTiny(t, "postnorm").WritePth(t), filepath.Join(t.TempDir(), "m.safetensors")
 	for _, bad := range []struct{ flag, want string }{
-		{"--rate=-5", "--rate -5"}, {"--rate=NaN", "--rate NaN"}, {"--task=juggling", `--task "juggling": expected one of`},
+		{"--rate=-5", "sample rate -5"}, {"--task=juggling", `--task "juggling": expected one of`},
 		{"--disc=bilinear", `--disc: "bilinear": minimal S4D layers have "zoh"`}, {"--step=softplus", `--step: "softplus"`},
 	} {
 		checkRun(t, nil, []string{"convert", pth, out, bad.flag}, exitUsage, bad.want)
 	}
-	checkRun(t, nil, []string{"convert", pth, out, "--mean=0,0", "--std=1,0"}, exitUsage, "--std 0")
-	checkRun(t, nil, []string{"convert", pth, out, "--mean=NaN,0", "--std=1,1"}, exitUsage, "--mean NaN")
+	checkRun(t, nil, []string{"convert", pth, out, "--mean=0,0", "--std=1,0"}, exitUsage, "mean 0 and standard deviation 0")
 	full := golden.Imports(t)[0].WritePth(t)
 	checkRun(t, nil, []string{"convert", full, out, "--step=exp"}, exitUsage, "--disc: missing", "discretise")
 	if _, err := os.Stat(out); err == nil {
@@ -121,10 +119,10 @@ func TestConvertBadFlags(t *testing.T) {
 func TestConvertWrongWay(t *testing.T) {
 	pth, m, dir := golden.LoadTiny(t, "postnorm").WritePth(t), digitsModel(t), t.TempDir()
 	out, back := filepath.Join(dir, "m.pth"), filepath.Join(dir, "m.safetensors")
-	checkRun(t, nil, []string{"convert", pth, out, "--to", "pytorch"}, exitBadInput, pth, "PyTorch checkpoint", "s4d-fast convert "+pth)
+	checkRun(t, nil, []string{"convert", pth, out}, exitBadInput, pth, "PyTorch checkpoint", "s4d-fast convert "+pth)
 	checkRun(t, nil, []string{"inspect", pth}, exitBadInput, pth, "PyTorch checkpoint", "convert")
-	checkRun(t, nil, []string{"convert", m, back}, exitBadInput, m, "model file", "--to pytorch")
-	checkRun(t, nil, []string{"convert", "digits", back}, exitBadInput, "digits", "--to pytorch")
+	checkRun(t, nil, []string{"convert", m, back}, exitBadInput, m, "model file", ".pth")
+	checkRun(t, nil, []string{"convert", "digits", back}, exitBadInput, "digits", ".pth")
 }
 
 // The error about a missing folder names the folder, not the temporary file that would be in it.
@@ -132,7 +130,7 @@ func TestConvertNoFolder(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "nowhere")
 	for _, args := range [][]string{
 		{"convert", golden.LoadTiny(t, "postnorm").WritePth(t), filepath.Join(missing, "m.safetensors")},
-		{"convert", digitsModel(t), filepath.Join(missing, "m.pth"), "--to", "pytorch"},
+		{"convert", digitsModel(t), filepath.Join(missing, "m.pth")},
 	} {
 		code, _, stderr := invoke(nil, args...)
 		equal(t, "exit code", code, exitFailed)

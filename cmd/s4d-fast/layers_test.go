@@ -122,10 +122,10 @@ func TestTrainLayerKinds(t *testing.T) {
 			equalFloats(t, "last outputs of the stream", got, want)
 			checkpoint, back := filepath.Join(dir, "m.pth"), filepath.Join(dir, "back.safetensors")
 			if kind == "s5" || kind == "lru" {
-				checkRun(t, nil, []string{"convert", best, checkpoint, "--to", "pytorch"}, exitBadInput, fmt.Sprintf("layer %q", kind))
+				checkRun(t, nil, []string{"convert", best, checkpoint}, exitBadInput, fmt.Sprintf("layer %q", kind))
 				return
 			}
-			flags := strings.Fields(ok(t, "convert", best, checkpoint, "--to", "pytorch"))
+			flags := strings.Fields(ok(t, "convert", best, checkpoint))
 			ok(t, append([]string{"convert", checkpoint, back}, flags...)...)
 			equalFloats(t, "output after two conversions", modelOutput(t, must.Get(model.Load(back))(t)), modelOutput(t, must.Get(model.Load(best))(t)))
 		})

@@ -43,7 +43,7 @@ type cli struct {
 	Inspect inspectCmd `cmd:"" help:"Show the configuration, parameters, poles and labels of a model."`
 	Plot    plotCmd    `cmd:"" help:"Draw plots like the figures of the paper."`
 	Prune   pruneCmd   `cmd:"" help:"Write a smaller model that keeps a share of the modes of every SSM."`
-	Convert convertCmd `cmd:"" help:"Convert a PyTorch checkpoint to a model file, or a model to a checkpoint (--to pytorch)."`
+	Convert convertCmd `cmd:"" help:"Convert a PyTorch checkpoint to a model file, or a model to a checkpoint."`
 	Studio  studioCmd  `cmd:"" help:"Serve a local page that learns your words: record, train, listen."`
 	Data    dataCmd    `cmd:"" help:"Generate data sets."`
 	Bench   benchCmd   `cmd:"" help:"Benchmark the kernels and a training step on this machine."`

@@ -27,7 +27,7 @@ func TestStandardOutputFails(t *testing.T) {
 		{"inspect", m},
 		{"inspect", m, "--json"},
 		{"bench", "--op", "copy", "--time", "1ms"},
-		{"convert", m, filepath.Join(dir, "m.pth"), "--to", "pytorch"},
+		{"convert", m, filepath.Join(dir, "m.pth")},
 		{"convert", filepath.Join(dir, "m.pth"), filepath.Join(dir, "m.safetensors")},
 		{"prune", m, filepath.Join(dir, "half.safetensors"), "--keep", "0.5"},
 		append([]string{"eval", best}, delay[:8]...),

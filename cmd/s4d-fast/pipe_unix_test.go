@@ -50,7 +50,7 @@ func TestNamedPipe(t *testing.T) {
 	cancel(signalError{syscall.SIGTERM})
 	for _, args := range []string{
 		"inspect " + pipe, "eval " + pipe, "prune --keep 0.5 " + pipe + " " + filepath.Join(dir, "x.safetensors"),
-		"stream " + pipe, "stream " + pipe + " " + clip, "convert --to pytorch " + pipe + " " + filepath.Join(dir, "x.pth"),
+		"stream " + pipe, "stream " + pipe + " " + clip, "convert " + pipe + " " + filepath.Join(dir, "x.pth"),
 		"train --config " + pipe, "train --resume --out " + folder, "plot delay " + pipe, "plot delay " + folder, "plot poles " + pipe,
 		"plot kernels " + pipe, "plot hinf " + pipe, "plot all --out " + dir + " " + folder, "sweep delay --config " + pipe + " --out " + dir,
 	} {

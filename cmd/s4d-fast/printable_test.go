@@ -41,7 +41,7 @@ func TestControlCharactersInModel(t *testing.T) {
 		{"inspect", path},
 		{"eval", path, "--data", dir},
 		{"stream", path, filepath.Join(dir, "gone\x1b.wav")},
-		{"convert", path, filepath.Join(dir, "m.pth"), "--to", "pytorch"},
+		{"convert", path, filepath.Join(dir, "m.pth")},
 	} {
 		_, stdout, stderr := invoke(nil, args...)
 		for name, text := range map[string]string{"stdout": stdout, "stderr": stderr} {
