@@ -60,8 +60,8 @@ func (c Config) specs(w *Weights) []tensorSpec {
 	return list
 }
 
-// ssmSpecs adds the tensors of a block's SSM. Those of S5 and the LRU have the names of the original
-// code.
+// ssmSpecs adds the tensors of a block's SSM. Those of S5 and the LRU have the names that the
+// original code gives them.
 func (c Config) ssmSpecs(l *Layer, add adder) {
 	h, m, s := c.DModel, c.SSM.Modes(), c.ssmConfig().Copies()
 	names, freq := [3]string{"log_dt", "log_A_real", "A_imag"}, KindFreq

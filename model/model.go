@@ -84,8 +84,8 @@ func (m *Model) SSMParams(layer int) *ssm.Params {
 // NewSSMParams allocates SSM parameters for a layer of this configuration.
 func (c Config) NewSSMParams() *ssm.Params { return ssm.NewParams(c.ssmConfig()) }
 
-// reals returns the layer's real SSM parameters, each with its place in p. Ω, which has no gradient,
-// is the last.
+// reals returns the layer's real SSM parameters, each with its place in p. The last is Ω, which has
+// no gradient.
 func (l *Layer) reals(p *ssm.Params) [5]struct {
 	layer  []float32
 	params []float64

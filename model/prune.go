@@ -109,9 +109,9 @@ func (m *Model) withModes(kept int, layers []*ssm.ModeGains, least float64) *Mod
 	return out
 }
 
-// keepModes copies the best modes of each SSM, in their order, to a layer with that many modes. C is
-// 0 for those whose score is below least. A layer with as many SSMs as channels has one row of C per
-// SSM and direction. The one SSM of an S5 layer or an LRU has all rows, and a step per mode.
+// keepModes copies the best modes of each SSM, in their order, to a layer with that many modes. C
+// is 0 for those whose score is below least. A layer with an SSM per channel has a row of C per SSM
+// and direction. The one SSM of an S5 layer or an LRU has all rows, and a step per mode.
 func (l *Layer) keepModes(to *Layer, g *ssm.ModeGains, kept int, least float64) {
 	score, copies, rows := g.LAST(), len(l.Decay)/g.M, len(l.C)/(2*g.M)
 	for h := range g.SSMs {

@@ -16,18 +16,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
-	"strconv"
-	"strings"
+	"slices"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/internal/bench"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/model"
 )
@@ -41,60 +39,32 @@ var (
 type options struct {
 	data    string
 	images  int
-	batches []int
+	batches bench.Numbers
 	rounds  int
 	time    time.Duration
 	threads int
 }
 
 func main() {
-	var o options
+	o := options{batches: bench.Numbers{1, 4, 16, 50}}
 	flag.StringVar(&o.data, "data", os.Getenv("S4D_DATA"), "`folder` with checkpoints/*.pth and "+archive+" (default: S4D_DATA)")
 	flag.IntVar(&o.images, "images", 1000, "`number` of images")
-	batches := flag.String("batches", "1,4,16,50", "`numbers` of images at once")
+	flag.Var(&o.batches, "batches", "`numbers` of images at once")
 	flag.IntVar(&o.rounds, "rounds", 5, "`times` that each is measured; 0: compare the logits only")
 	flag.DurationVar(&o.time, "time", time.Second, "`duration` of each measurement")
 	flag.IntVar(&o.threads, "threads", runtime.NumCPU(), "worker `threads`")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	err := errors.Join(level.Set(""), o.parse(*batches))
-	if err == nil {
-		err = o.run(ctx, os.Stdout, flag.Args())
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "checkpoints:", err)
-		os.Exit(1)
-	}
-}
-
-// parse parses the list of batches and checks all values.
-func (o *options) parse(batches string) error {
-	if o.data == "" {
-		return errors.New("no folder of checkpoints: set -data or S4D_DATA")
-	}
-	if o.images < 1 || o.rounds < 0 || o.time < 0 || o.threads < 1 {
-		return fmt.Errorf("-images %d, -rounds %d, -time %v, -threads %d: expected at least 1, 0, 0 and 1", o.images, o.rounds, o.time, o.threads)
-	}
-	for field := range strings.SplitSeq(batches, ",") {
-		n, err := strconv.Atoi(field)
-		if err != nil || n < 1 || n > o.images {
-			return fmt.Errorf("-batches %s: expected numbers of 1 to %d", batches, o.images)
-		}
-		o.batches = append(o.batches, n)
-	}
-	return nil
+	bench.Main("checkpoints", func(ctx context.Context) error { return o.run(ctx, os.Stdout, flag.Args()) })
 }
 
 func (o *options) run(ctx context.Context, w io.Writer, checkpoints []string) error {
-	if len(checkpoints) == 0 {
-		var err error
-		if checkpoints, err = filepath.Glob(filepath.Join(o.data, "checkpoints", "*.pth")); err != nil {
-			return err
-		}
+	if most := slices.Max(o.batches); most > o.images {
+		return fmt.Errorf("-batches %v: %d images", &o.batches, o.images)
 	}
 	if len(checkpoints) == 0 {
-		return fmt.Errorf("%s holds no checkpoints/*.pth", o.data)
+		checkpoints, _ = filepath.Glob(filepath.Join(o.data, "checkpoints", "*.pth"))
+	}
+	if len(checkpoints) == 0 {
+		return fmt.Errorf("-data %s: it holds no checkpoints/*.pth", o.data)
 	}
 	dir, err := os.MkdirTemp("", "checkpoints")
 	if err != nil {

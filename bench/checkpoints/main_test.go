@@ -19,29 +19,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-func TestParse(t *testing.T) {
-	for want, c := range map[string]struct {
-		change  func(o *options)
-		batches string
-	}{
-		"-data":                   {func(o *options) { o.data = "" }, "1"},
-		"-images 0":               {func(o *options) { o.images = 0 }, "1"},
-		"-threads 0":              {func(o *options) { o.threads = 0 }, "1"},
-		"-batches 1,x: expected":  {nil, "1,x"},
-		"-batches 101: expected ": {nil, "101"},
-	} {
-		o := options{data: "d", images: 100, threads: 1}
-		if c.change != nil {
-			c.change(&o)
-		}
-		must.Fail(t, o.parse(c.batches), want)
-	}
-	o := options{data: "d", images: 100, threads: 1}
-	if err := o.parse("1,100"); err != nil || !slices.Equal(o.batches, []int{1, 100}) {
-		t.Errorf("batches %v, error %v", o.batches, err)
-	}
-}
-
 func TestChoose(t *testing.T) {
 	names := []string{"train/", "train/cat/notes.txt"}
 	for i := range 6 {
@@ -185,7 +162,7 @@ func TestReal(t *testing.T) {
 	}
 	needsPyTorch(t)
 	var out strings.Builder
-	o := &options{data: dir, images: 10, threads: 1}
+	o := &options{data: dir, images: 10, batches: bench.Numbers{1}, threads: 1}
 	must.Do(t, o.run(t.Context(), &out, nil))
 	if got := out.String(); strings.Count(got, "predictions that differ: 0 of ") != 2 {
 		t.Error(got)

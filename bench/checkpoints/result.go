@@ -3,8 +3,9 @@ package main
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
+
+	"github.com/s4d-fast/s4d-fast/internal/bench"
 )
 
 // minMargin is the difference of PyTorch's two largest logits above which predictions must agree.
@@ -89,8 +90,7 @@ func (o *options) measureAll(all [4]rate) ([]rates, error) {
 	medians := make([]rates, len(runs))
 	for b := range runs {
 		for i, x := range runs[b] {
-			slices.Sort(x)
-			medians[b][i] = (x[(len(x)-1)/2] + x[len(x)/2]) / 2
+			medians[b][i] = bench.Median(x)
 		}
 	}
 	return medians, nil

@@ -17,14 +17,13 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/events/calibration"
-	"github.com/s4d-fast/s4d-fast/level"
+	"github.com/s4d-fast/s4d-fast/internal/bench"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 )
@@ -32,17 +31,7 @@ import (
 func main() {
 	words := flag.String("words", "", "`path` of clips: a folder with a folder per label, or a list")
 	label := flag.String("label", "", "regular `expression` whose first group is the label in the path of a clip")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	err := level.Set("")
-	if err == nil {
-		err = run(ctx, os.Stdout, *words, *label, flag.Args())
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "detectors:", err)
-		os.Exit(1)
-	}
+	bench.Main("detectors", func(ctx context.Context) error { return run(ctx, os.Stdout, *words, *label, flag.Args()) })
 }
 
 // run prints the tables of the model args[0]. The other arguments are background.

@@ -13,6 +13,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -26,8 +27,8 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/internal/bench"
 	"github.com/s4d-fast/s4d-fast/internal/par"
-	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -76,56 +77,48 @@ func main() {
 	threads := flag.Int("threads", runtime.NumCPU(), "worker threads")
 	roofline := flag.Bool("roofline", false, "compare the parts of a step with the limits of the processor and its memory")
 	child := flag.Bool("child", false, "print one preset's row as JSON (used by the program itself)")
-	flag.Parse()
-	fail(level.Set(""))
-	if *roofline {
-		*threads = 1
-	}
-	if *child {
-		r, err := measure(flag.Arg(0), *memory, *threads)
-		fail(err)
-		fail(json.NewEncoder(os.Stdout).Encode(r))
-		return
-	}
-	names := flag.Args()
-	if len(names) == 0 {
-		for _, t := range tasks {
-			names = append(names, t.Name)
+	bench.Main("presets", func(ctx context.Context) error {
+		if *child {
+			r, err := measure(flag.Arg(0), *memory, *threads)
+			return errors.Join(err, json.NewEncoder(os.Stdout).Encode(r))
 		}
-	}
-	fmt.Printf("%d threads, level %s\n\n", *threads, level.Current())
-	row := result.row
-	if *roofline {
-		l := measureLimits()
-		row = func(r result, task string) string { return r.roofline(task, l) }
-		printRooflineHead(l)
-	} else {
-		fmt.Println("| preset | network | length | batch | parameters | seconds per step | peak memory |")
-		fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
-	}
-	for _, name := range names {
-		r, err := run(name, *memory, *threads)
-		if err != nil {
-			fail(fmt.Errorf("%s: %w", name, err))
+		if *roofline {
+			*threads = 1
 		}
-		fmt.Println(row(r, name))
-	}
-}
-
-func fail(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "presets:", err)
-		os.Exit(1)
-	}
+		names := flag.Args()
+		if len(names) == 0 {
+			for _, t := range tasks {
+				names = append(names, t.Name)
+			}
+		}
+		fmt.Printf("%d threads, level %s\n\n", *threads, level.Current())
+		row := result.row
+		if *roofline {
+			l := measureLimits()
+			row = func(r result, task string) string { return r.roofline(task, l) }
+			printRooflineHead(l)
+		} else {
+			fmt.Println("| preset | network | length | batch | parameters | seconds per step | peak memory |")
+			fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+		}
+		for _, name := range names {
+			r, err := run(ctx, name, *memory, *threads)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			fmt.Println(row(r, name))
+		}
+		return nil
+	})
 }
 
 // run measures a preset in a separate process.
-func run(task string, memory float64, threads int) (r result, err error) {
+func run(ctx context.Context, task string, memory float64, threads int) (r result, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return r, err
 	}
-	cmd := exec.Command(self, "-child", "-memory", fmt.Sprint(memory), "-threads", strconv.Itoa(threads), task)
+	cmd := exec.CommandContext(ctx, self, "-child", "-memory", fmt.Sprint(memory), "-threads", strconv.Itoa(threads), task)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -207,17 +200,13 @@ func measure(name string, memory float64, threads int) (result, error) {
 // noise fills a batch.
 func noise(c model.Config, opt convmode.Options) convmode.Batch {
 	b := convmode.Batch{Size: opt.MaxBatch, Len: opt.MaxLen}
-	draw := random.New(1, random.Signal, 0, 0)
-	if c.Encoder == model.EncoderEmbedding {
-		b.Tokens = make([]int32, b.Size*b.Len)
-		for i := range b.Tokens {
-			b.Tokens[i] = int32(draw.Uint64(uint64(i)) % uint64(c.DInput))
-		}
+	if c.Encoder != model.EncoderEmbedding {
+		b.X = bench.Noise(b.Size*c.DInput*b.Len, 1)
 		return b
 	}
-	b.X = make([]float32, b.Size*c.DInput*b.Len)
-	for i := range b.X {
-		b.X[i] = float32(draw.Normal(uint64(i)))
+	b.Tokens = make([]int32, b.Size*b.Len)
+	for i := range b.Tokens {
+		b.Tokens[i] = int32(i % c.DInput)
 	}
 	return b
 }

@@ -25,15 +25,16 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/events"
-	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/internal/bench"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
@@ -45,44 +46,41 @@ func main() {
 	block := flag.Duration("block", 10*time.Millisecond, "length of a block of audio")
 	load := flag.Float64("load", 0.9, "`share` of the core's time in use while latency is measured")
 	name := flag.String("level", "", "kernel `level` (default: the best one)")
-	list := flag.String("streams", "", "measure the time per sample of these `numbers` of streams, separated by commas")
-	flag.Parse()
-	fail(level.Set(*name))
-	if !(*seconds > 0) || *block <= 0 || !(*load > 0 && *load <= 1) {
-		fail(fmt.Errorf("-seconds %v, -block %v, -load %v: expected positive values, and a load of at most 1", *seconds, *block, *load))
-	}
-	runtime.GOMAXPROCS(1)
-	networks, err := networks()
-	fail(err)
-	if *list != "" {
-		counts, err := parseCounts(*list)
-		fail(err)
-		fmt.Printf("level %s, one core, blocks of %v\n\n", level.Current(), *block)
+	var counts bench.Numbers
+	flag.Var(&counts, "streams", "measure the time per sample of these `numbers` of streams, separated by commas")
+	bench.Main("streams", func(context.Context) error {
+		if !(*seconds > 0) || *block <= 0 || !(*load > 0 && *load <= 1) {
+			return fmt.Errorf("-seconds %v, -block %v, -load %v: expected positive values, and a load of at most 1", *seconds, *block, *load)
+		}
+		runtime.GOMAXPROCS(1)
+		networks, err := networks()
+		if err := errors.Join(err, level.Set(*name)); err != nil {
+			return err
+		}
+		if counts != nil {
+			fmt.Printf("level %s, one core, blocks of %v\n\n", level.Current(), *block)
+			for _, n := range networks {
+				printScale(n, counts, *block, *seconds)
+			}
+			return nil
+		}
+		fmt.Printf("level %s, one core, blocks of %v, latency at %.0f %% load\n\n", level.Current(), *block, 100**load)
+		fmt.Println("| network | call | µs per sample | streams in real time | p50 | p99 | max |")
+		fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
 		for _, n := range networks {
-			printScale(n, counts, *block, *seconds)
+			for _, w := range ways {
+				newMeasurement(n, w, *block).print(*seconds, *load)
+			}
 		}
-		return
-	}
-	fmt.Printf("level %s, one core, blocks of %v, latency at %.0f %% load\n\n", level.Current(), *block, 100**load)
-	fmt.Println("| network | call | µs per sample | streams in real time | p50 | p99 | max |")
-	fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
-	for _, n := range networks {
-		for _, w := range ways {
-			newBench(n, w, *block).print(*seconds, *load)
+		for _, name := range pretrained.Names() {
+			d, err := newDetectors(name)
+			if err != nil {
+				return err
+			}
+			newMeasurement(d, way{"Detector", processDetectors}, *block).print(*seconds, *load)
 		}
-	}
-	for _, name := range pretrained.Names() {
-		d, err := newDetectors(name)
-		fail(err)
-		newBench(d, way{"Detector", processDetectors}, *block).print(*seconds, *load)
-	}
-}
-
-func fail(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "streams:", err)
-		os.Exit(1)
-	}
+		return nil
+	})
 }
 
 func milliseconds(s float64) string { return fmt.Sprintf("%.2f ms", 1e3*s) }
@@ -140,17 +138,17 @@ func newDetectors(name string) (network, error) {
 // that have been advanced.
 type way struct {
 	name string
-	run  func(b *bench, streams []*recurrent.Stream, done func(n int))
+	run  func(b *measurement, streams []*recurrent.Stream, done func(n int))
 }
 
 var ways = []way{
-	{"Process", func(b *bench, streams []*recurrent.Stream, done func(n int)) {
+	{"Process", func(b *measurement, streams []*recurrent.Stream, done func(n int)) {
 		for i, s := range streams {
 			s.Process(b.audio, len(b.audio))
 			done(i + 1)
 		}
 	}},
-	{"Step", func(b *bench, streams []*recurrent.Stream, done func(n int)) {
+	{"Step", func(b *measurement, streams []*recurrent.Stream, done func(n int)) {
 		for i, s := range streams {
 			for t := range b.audio {
 				s.Step(b.audio[t : t+1])
@@ -158,7 +156,7 @@ var ways = []way{
 			done(i + 1)
 		}
 	}},
-	{"StepMany", func(b *bench, streams []*recurrent.Stream, done func(n int)) {
+	{"StepMany", func(b *measurement, streams []*recurrent.Stream, done func(n int)) {
 		x := b.column[:len(streams)]
 		for _, v := range b.audio {
 			for i := range x {
@@ -168,7 +166,7 @@ var ways = []way{
 		}
 		done(len(streams))
 	}},
-	{"ProcessMany", func(b *bench, streams []*recurrent.Stream, done func(n int)) {
+	{"ProcessMany", func(b *measurement, streams []*recurrent.Stream, done func(n int)) {
 		b.blocks = b.blocks[:0]
 		for range streams {
 			b.blocks = append(b.blocks, b.audio...)
@@ -179,16 +177,17 @@ var ways = []way{
 }
 
 // processDetectors is the way of detectors, which has no streams of its own.
-func processDetectors(b *bench, _ []*recurrent.Stream, done func(n int)) {
+func processDetectors(b *measurement, _ []*recurrent.Stream, done func(n int)) {
 	for i, d := range b.detectors[:b.count] {
-		_, err := d.Process(b.audio)
-		fail(err)
+		if _, err := d.Process(b.audio); err != nil {
+			panic(err) // of samples that are not finite
+		}
 		done(i + 1)
 	}
 }
 
-// bench runs streams of one network in one way.
-type bench struct {
+// measurement runs streams of one network in one way.
+type measurement struct {
 	network
 	way
 	block       time.Duration
@@ -201,20 +200,19 @@ type bench struct {
 	blocks      []float32 // of all streams
 }
 
-func newBench(n network, w way, block time.Duration) *bench {
-	b := &bench{network: n, way: w, block: block, audio: make([]float32, max(1, int(block.Seconds()*n.rate)))}
+func newMeasurement(n network, w way, block time.Duration) *measurement {
+	b := &measurement{network: n, way: w, block: block, audio: bench.Noise(max(1, int(block.Seconds()*n.rate)), 1)}
 	if n.net != nil {
 		b.outputs = n.net.Outputs()
 	}
-	noise := random.New(1, random.Noise, 0, 0)
 	for i := range b.audio {
-		b.audio[i] = float32(0.1 * noise.Normal(uint64(i)))
+		b.audio[i] *= 0.1
 	}
 	return b
 }
 
 // print measures and prints a row.
-func (b *bench) print(seconds, load float64) {
+func (b *measurement) print(seconds, load float64) {
 	perSample, streams := b.capacity(seconds / 2)
 	late := b.latencies(max(1, int(load*float64(streams))), seconds/2)
 	fmt.Printf("| %s | %s | %.3g | %d | %s | %s | %s |\n", b.network.name, b.way.name, 1e6*perSample, streams,
@@ -222,7 +220,7 @@ func (b *bench) print(seconds, load float64) {
 }
 
 // some returns n streams, or puts n detectors in use.
-func (b *bench) some(n int) []*recurrent.Stream {
+func (b *measurement) some(n int) []*recurrent.Stream {
 	if b.recognizer != nil {
 		for len(b.detectors) < n {
 			s, err := b.recognizer.NewStream(0)
@@ -243,7 +241,7 @@ func (b *bench) some(n int) []*recurrent.Stream {
 
 // capacity returns the number of streams that take all of the time, and the seconds per sample of
 // one stream that they need.
-func (b *bench) capacity(seconds float64) (perSample float64, streams int) {
+func (b *measurement) capacity(seconds float64) (perSample float64, streams int) {
 	streams = 16
 	for range 3 { // with more streams, their states lie in slower caches
 		perSample = b.time(streams, seconds/3)
@@ -253,7 +251,7 @@ func (b *bench) capacity(seconds float64) (perSample float64, streams int) {
 }
 
 // time returns the seconds per sample of n streams, the median over rounds.
-func (b *bench) time(n int, seconds float64) float64 {
+func (b *measurement) time(n int, seconds float64) float64 {
 	streams := b.some(n)
 	b.run(b, streams, func(int) {}) // warm up
 	var rounds []float64
@@ -262,12 +260,11 @@ func (b *bench) time(n int, seconds float64) float64 {
 		b.run(b, streams, func(int) {})
 		rounds = append(rounds, time.Since(start).Seconds())
 	}
-	slices.Sort(rounds)
-	return quantile(rounds, 0.5) / float64(n*len(b.audio))
+	return bench.Median(rounds) / float64(n*len(b.audio))
 }
 
 // latencies returns the sorted latencies of n streams whose blocks arrive together, in real time.
-func (b *bench) latencies(n int, seconds float64) (late []float64) {
+func (b *measurement) latencies(n int, seconds float64) (late []float64) {
 	streams := b.some(n)
 	start := time.Now()
 	for round := 0; float64(round)*b.block.Seconds() < seconds; round++ {

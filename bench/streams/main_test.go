@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"testing"
 	"time"
 
@@ -14,7 +13,7 @@ func TestWays(t *testing.T) {
 	networks := must.Get(networks())(t)
 	var first []byte
 	for _, w := range ways {
-		b := newBench(networks[0], w, 2*time.Millisecond)
+		b := newMeasurement(networks[0], w, 2*time.Millisecond)
 		streams := b.some(3)
 		advanced := 0
 		b.run(b, streams, func(done int) { advanced = done })
@@ -38,7 +37,7 @@ func TestWays(t *testing.T) {
 func TestDetectors(t *testing.T) {
 	n := must.Get(newDetectors("commands"))(t)
 	must.Equal(t, n.name, "commands: H=128 N=32 layers=5 at 16 kHz, 50 frames per second", "name")
-	b := newBench(n, way{"Detector", processDetectors}, 20*time.Millisecond)
+	b := newMeasurement(n, way{"Detector", processDetectors}, 20*time.Millisecond)
 	b.some(5)
 	advanced := 0
 	b.run(b, b.some(3), func(done int) { advanced = done })
@@ -53,7 +52,7 @@ func TestDetectors(t *testing.T) {
 
 func TestCapacity(t *testing.T) {
 	networks := must.Get(networks())(t)
-	b := newBench(networks[0], ways[0], 5*time.Millisecond)
+	b := newMeasurement(networks[0], ways[0], 5*time.Millisecond)
 	perSample, streams := b.capacity(0.01)
 	if perSample <= 0 {
 		t.Errorf("%v s a sample, expected more than 0", perSample)
@@ -63,14 +62,5 @@ func TestCapacity(t *testing.T) {
 	}
 	if late := b.latencies(2, 0.02); len(late) != 8 || late[0] <= 0 {
 		t.Errorf("%d latencies of 2 streams and 4 blocks: %v", len(late), late)
-	}
-}
-
-func TestParseCounts(t *testing.T) {
-	must.Equal(t, fmt.Sprint(must.Get(parseCounts("1, 100,10000"))(t)), "[1 100 10000]", "numbers of streams")
-	for _, list := range []string{"", "0", "1,,2", "many"} {
-		if counts, err := parseCounts(list); err == nil {
-			t.Errorf("-streams %q: %d, expected an error", list, counts)
-		}
 	}
 }

@@ -2,22 +2,9 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
-
-// parseCounts parses the value of -streams.
-func parseCounts(list string) (counts []int, err error) {
-	for _, word := range strings.Split(list, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(word))
-		if err != nil || n < 1 {
-			return nil, fmt.Errorf("-streams %s: %q: expected numbers of streams, such as 1,100,10000", list, word)
-		}
-		counts = append(counts, n)
-	}
-	return counts, nil
-}
 
 // printScale prints rows of a network, one per number of streams: the memory of the states and the
 // time per sample of each way to advance them.
@@ -28,7 +15,7 @@ func printScale(n network, counts []int, block time.Duration, seconds float64) {
 	}
 	fmt.Printf("\n| --- | ---: | ---: |%s\n", strings.Repeat(" ---: |", len(ways)))
 	for _, count := range counts {
-		b := newBench(n, way{}, block)
+		b := newMeasurement(n, way{}, block)
 		fmt.Printf("| %s | %d | %.1f |", n.name, count, float64(count*n.net.StreamBytes())/(1<<20))
 		for _, w := range ways {
 			b.way = w

@@ -160,3 +160,12 @@ func TestPeer(t *testing.T) {
 	p.err = errors.New("tired")
 	must.Fail(t, o.run(t.Context(), []workload{fftOf(64)}, func(Row) error { return nil }), "bench: fft: patient: tired")
 }
+
+func TestNumbers(t *testing.T) {
+	var n Numbers
+	must.Do(t, n.Set("1,100,10000"))
+	must.Equal(t, n.String(), "1,100,10000", "numbers")
+	for _, list := range []string{"", "0", "1,,2", "many"} {
+		must.Fail(t, n.Set(list), "expected numbers above 0")
+	}
+}

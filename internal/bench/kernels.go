@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/s4d-fast/s4d-fast/fftkernel"
-	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
@@ -59,7 +58,7 @@ func fftOf(n int) workload {
 			if err != nil {
 				return nil, err
 			}
-			zRe, zIm := noise(n, 1), noise(n, 2)
+			zRe, zIm := Noise(n, 1), Noise(n, 2)
 			re, im := make([]float32, n), make([]float32, n)
 			return func() {
 				copy(re, zRe)
@@ -81,8 +80,8 @@ func convOf(n int) workload {
 		start: perThread(func() (func(), error) {
 			conv := fftkernel.NewConv(n, n, false)
 			scratch, khat := make([]float32, conv.ScratchLen()), make([]float32, conv.SpectrumLen())
-			conv.Spectrum(khat, noise(n, 1), nil)
-			u0, u1, y0, y1 := noise(n, 2), noise(n, 3), make([]float32, n), make([]float32, n)
+			conv.Spectrum(khat, Noise(n, 1), nil)
+			u0, u1, y0, y1 := Noise(n, 2), Noise(n, 3), make([]float32, n), make([]float32, n)
 			return func() { conv.Convolve(fftkernel.Rows{y0, y1}, fftkernel.Rows{u0, u1}, khat, scratch) }, nil
 		}),
 	}
@@ -150,7 +149,7 @@ func scanOf(modes, length int) workload {
 		op: "scan", Sizes: Sizes{M: modes, L: length}, units: scans * float64(length),
 		flops: scans * float64(length) * scanFlops * float64(modes),
 		start: perThread(func() (func(), error) {
-			products, rows := noise(length*2*modes, 1), vek.MatrixOf(vek.Aligned(length*2*modes), length, 2*modes)
+			products, rows := Noise(length*2*modes, 1), vek.MatrixOf(vek.Aligned(length*2*modes), length, 2*modes)
 			state, lambda := make([]float32, 2*modes), make([]float32, 2*modes)
 			for n := range modes {
 				sin, cos := math.Sincos(math.Pi * float64(n) / float64(modes))
@@ -172,7 +171,7 @@ func gemmOf(m, n, k int) workload {
 	return workload{
 		op: "gemm", Sizes: Sizes{Rows: m, N: n, K: k}, units: 1, flops: 2 * float64(m) * float64(n) * float64(k),
 		start: perThread(func() (func(), error) {
-			a, b := vek.MatrixOf(noise(m*k, 1), m, k), vek.MatrixOf(noise(k*n, 2), k, n)
+			a, b := vek.MatrixOf(Noise(m*k, 1), m, k), vek.MatrixOf(Noise(k*n, 2), k, n)
 			c := vek.MatrixOf(make([]float32, m*n), m, n)
 			scratch := make([]float32, vek.GemmScratch(m, n, k))
 			return func() { vek.Gemm(c, a, b, false, false, false, scratch) }, nil
@@ -199,7 +198,7 @@ func stepOf(s shape) workload {
 			if err != nil {
 				return nil, err
 			}
-			x := noise(s.length, 1)
+			x := Noise(s.length, 1)
 			return func() { stream.Process(x, s.length) }, nil
 		}),
 	}
@@ -217,16 +216,6 @@ func (s shape) stepFlops() float64 {
 		return h * (24*m + 2)
 	}
 	return h * (12*m + 2)
-}
-
-// noise returns n standard normal numbers.
-func noise(n int, seed uint64) []float32 {
-	r := random.New(seed, random.Signal, 0, 0)
-	x := make([]float32, n)
-	for i := range x {
-		x[i] = float32(r.Normal(uint64(i)))
-	}
-	return x
 }
 
 // ramp returns n equidistant numbers from lo, with exclusive end hi.

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -118,7 +117,7 @@ func (w workload) measure(ctx context.Context, levels []vek.Level, peers []Peer,
 		}
 	}
 	for _, e := range all {
-		rows = append(rows, e.row(median(e.ns)))
+		rows = append(rows, e.row(Median(e.ns)))
 	}
 	return rows, nil
 }
@@ -172,7 +171,7 @@ func (w workload) atLevel(level vek.Level, threads int, d time.Duration) (e *ent
 		},
 		row: func(ns float64) Row {
 			r := w.timed(ns, threads)
-			r.Level, r.Peak = string(level), r.GFLOPS/(float64(threads)*peakFlops/median(peaks))
+			r.Level, r.Peak = string(level), r.GFLOPS/(float64(threads)*peakFlops/Median(peaks))
 			return r
 		},
 	}
@@ -209,11 +208,4 @@ func (w workload) timed(ns float64, threads int) Row {
 		Op: w.op, Workers: threads, Sizes: w.Sizes, NS: ns,
 		GFLOPS: copies * w.flops / call, GBPerSecond: copies * w.bytes / call, SequencesPerSecond: 1e9 * w.sequences / call,
 	}
-}
-
-// median returns the median of x. It sorts x.
-func median(x []float64) float64 {
-	slices.Sort(x)
-	n := len(x)
-	return (x[(n-1)/2] + x[n/2]) / 2
 }

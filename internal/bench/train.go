@@ -126,7 +126,7 @@ func newTrainer(s shape, threads int) (*trainer, error) {
 		return nil, err
 	}
 	t := &trainer{
-		net: net, batch: convmode.Batch{Size: s.batch, Len: s.length, X: noise(s.batch*colours*s.length, 1)},
+		net: net, batch: convmode.Batch{Size: s.batch, Len: s.length, X: Noise(s.batch*colours*s.length, 1)},
 		labels: make([]int, s.batch), dLogits: make([]float32, s.batch*classes),
 		weights: m.Weights, grads: model.NewWeights(c), m: model.NewWeights(c), v: model.NewWeights(c),
 	}
