@@ -10,12 +10,12 @@ import (
 )
 
 // A WAV stream is read as it arrives: the header states the rate, and samples follow until io.EOF.
-func ExampleWAVReader() {
+func ExampleOpenWAV() {
 	var file bytes.Buffer
 	if err := audio.WriteWAV(&file, 8000, []float32{0, 0.5, -0.5, -1}); err != nil {
 		log.Fatal(err)
 	}
-	r, err := audio.NewWAVReader(&file)
+	r, err := audio.OpenWAV(&file)
 	if err != nil {
 		log.Fatal(err)
 	}

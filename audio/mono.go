@@ -1,6 +1,6 @@
 package audio
 
-// Frames delivers interleaved samples of one or more channels. Reader and WAVReader implement it.
+// Frames delivers interleaved samples of one or more channels. Reader implements it.
 type Frames interface {
 	Read(dst []float32) (n int, err error) // whole frames; dst must hold at least one
 	Channels() int

@@ -53,7 +53,7 @@ func TestMono(t *testing.T) {
 			binary.LittleEndian.PutUint16(b[44+2*i:], uint16(i-4000))
 		}
 		for _, size := range []int{1, 7, frames + 1} {
-			r, err := NewWAVReader(bytes.NewReader(b))
+			r, err := OpenWAV(bytes.NewReader(b))
 			must.Do(t, err)
 			if channels > 1 {
 				must.Reject(NewResampleReader(r, 8000, 4000))(t, "channels: expected 1: mix them with Mono")

@@ -57,8 +57,7 @@ func Open(r io.Reader) (*Reader, error) {
 	case len(head) < 4:
 		return nil, fmt.Errorf("audio: %w file: it ends after %q, inside the first header", ErrTruncated, head)
 	case head == "RIFF" || head == "RF64" || head == "BW64":
-		out.Container = WAV
-		err = out.openWAV(in)
+		out, err = OpenWAV(in)
 	case head == "fLaC":
 		out.Container = FLAC
 		err = guard("FLAC", func() error { return out.openFLAC(in) })
@@ -140,27 +139,6 @@ func guard(name string, f func() error) (err error) {
 		}
 	}()
 	return f()
-}
-
-// openWAV reads the header of a WAV stream.
-func (r *Reader) openWAV(in *bufio.Reader) error {
-	w, err := NewWAVReader(in)
-	if err != nil {
-		return err
-	}
-	r.Format, r.in = w.Format, wavSource{w}
-	return nil
-}
-
-// wavSource is a WAVReader that reports a truncated stream as an error.
-type wavSource struct{ *WAVReader }
-
-func (w wavSource) Read(dst []float32) (int, error) {
-	n, err := w.WAVReader.Read(dst)
-	if err == io.EOF && w.Truncated {
-		err = w.truncation()
-	}
-	return n, err
 }
 
 // maxTags bounds the ID3v2 tags in front of a stream.

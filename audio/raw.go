@@ -7,8 +7,8 @@ import (
 )
 
 // Source delivers samples of one channel in [−1, 1). Read fills dst as far as it can and returns
-// the number of samples that it wrote. io.EOF comes after the last sample. A Reader or WAVReader of
-// several channels is not a Source; Mono converts it to one.
+// the number of samples that it wrote. io.EOF comes after the last sample. A Reader of several
+// channels is not a Source; Mono converts it to one.
 type Source interface {
 	Read(dst []float32) (n int, err error)
 }

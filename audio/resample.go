@@ -96,10 +96,6 @@ func (r *Resampler) begin() {
 	r.window, r.phase = 0, 0
 }
 
-// Delay returns the number of later inputs that an output needs, which is the latency of a live
-// stream in samples of the input.
-func (r *Resampler) Delay() int { return r.ahead }
-
 // Process takes the next inputs and appends the outputs that they complete to dst, which must not
 // overlap x. It allocates only if dst is too short. The inputs must be finite numbers, as those of
 // a Reader are. Sums of inputs near the largest float32 overflow to infinite outputs.

@@ -26,9 +26,6 @@ func NewResampleReader(src Source, from, to int) (*ResampleReader, error) {
 	return &ResampleReader{src: src, r: r, in: make([]float32, blockLen), out: make([]float32, 0, r.maxOutputs(blockLen))}, nil
 }
 
-// Delay is that of the Resampler.
-func (r *ResampleReader) Delay() int { return r.r.Delay() }
-
 // Read implements Source. It takes no more from the source than dst needs. The source's error,
 // io.EOF or another, comes after all outputs of the samples before it. An infinite output is an
 // error: the samples of the source are too large.

@@ -69,7 +69,7 @@ func TestReaderDoesNotReadAhead(t *testing.T) {
 		buf := make([]float32, 10)
 		for k := 10; k < 2000; k += 10 {
 			must.Get(r.Read(buf))(t)
-			if want := (k-1)*from/to + 1 + r.Delay(); src.taken > want {
+			if want := (k-1)*from/to + 1 + r.r.ahead; src.taken > want {
 				t.Fatalf("%d outputs took %d inputs, expected %d", k, src.taken, want)
 			}
 		}

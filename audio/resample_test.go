@@ -94,7 +94,7 @@ func TestAgainstTheDirectSum(t *testing.T) {
 			t.Skip("equal rates have no filter")
 		}
 		r := mustNew(t, from, to)
-		x := noise(1, 3*r.Delay())
+		x := noise(1, 3*r.ahead)
 		want := make([]float64, (len(x)*to+from-1)/from)
 		for k := range want {
 			want[k] = direct(x, from, to, k)
@@ -116,14 +116,14 @@ func TestEqualRatesCopy(t *testing.T) {
 	if y := r.Process(nil, x); !slices.Equal(y, x) {
 		t.Errorf("%d outputs, expected the %d inputs", len(y), len(x))
 	}
-	must.Equal(t, r.Delay(), 0, "delay")
+	must.Equal(t, r.ahead, 0, "delay")
 	must.Equal(t, len(r.Flush(nil)), 0, "outputs of Flush")
 }
 
 // tone returns the response to exp(2πift) divided by it, output by output, away from the ends: 1 in
 // the passband and 0 in the stopband. Variation comes from aliases and images.
 func tone(r *Resampler, from, to int, f float64) []complex128 {
-	n := 2*r.Delay() + 100 + 2*from/gcd(from, to)
+	n := 2*r.ahead + 100 + 2*from/gcd(from, to)
 	re, im := make([]float32, n), make([]float32, n)
 	for i := range n {
 		sin, cos := math.Sincos(2 * math.Pi * f * float64(i) / float64(from))
@@ -132,7 +132,7 @@ func tone(r *Resampler, from, to int, f float64) []complex128 {
 	y, z := r.Flush(r.Process(nil, re)), r.Flush(r.Process(nil, im))
 	var gains []complex128
 	for k := range y {
-		if at := k * from / to; at < r.Delay() || at > n-1-r.Delay() {
+		if at := k * from / to; at < r.ahead || at > n-1-r.ahead {
 			continue
 		}
 		w := 2 * math.Pi * f * float64(k) / float64(to)
@@ -216,10 +216,10 @@ func TestDelay(t *testing.T) {
 	eachPair(t, func(t *testing.T, from, to int) {
 		r := mustNew(t, from, to)
 		outputs := 0
-		for i, v := range noise(4, 3*r.Delay()+2000) {
+		for i, v := range noise(4, 3*r.ahead+2000) {
 			outputs += len(r.Process(nil, []float32{v}))
 			want := 0 // outputs k with ⌊k·from/to⌋ ≤ i − Delay
-			if now := i - r.Delay(); now >= 0 {
+			if now := i - r.ahead; now >= 0 {
 				want = ((now+1)*to + from - 1) / from
 			}
 			if outputs != want {

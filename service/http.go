@@ -149,8 +149,8 @@ func (a *responseSink) send(line any) error {
 // bodySource is the audio in a request's body.
 type bodySource struct {
 	reader *bodyReader
-	wav    *audio.WAVReader // nil for raw audio
-	rate   float64          // Hz
+	rate   float64 // Hz
+	cut    bool    // a WAV has ended before its header states
 	source audio.Source
 	buf    []float32
 }
@@ -163,19 +163,20 @@ const (
 // newBodySource returns the source of a body, without its buffer. It reads a WAV's header.
 func newBodySource(r *bodyReader, q query) (*bodySource, error) {
 	b := &bodySource{reader: r, rate: q.rate}
-	var err error
 	if q.format != "wav" {
+		var err error
 		b.source, err = audio.NewRawReader(r, audio.Encoding(q.format))
 		return b, err
 	}
-	if b.wav, err = audio.NewWAVReader(r); err != nil {
+	wav, err := audio.OpenWAV(r)
+	if err != nil {
 		if err = b.classify(err); err == errGone { // or the body is invalid, and the client can read why
 			err = newError(http.StatusBadRequest, "request", "the body ends within the header of a WAV file, or its encoding is invalid")
 		}
 		return nil, err
 	}
-	f := b.wav.Format
-	b.source, b.rate = audio.Mono(b.wav), float64(f.SampleRate)
+	f := wav.Format
+	b.source, b.rate = audio.Mono(wav), float64(f.SampleRate)
 	switch {
 	case f.Channels > maxChannels:
 		return nil, errAudio(fmt.Errorf("audio with %d channels: expected at most %d", f.Channels, maxChannels))
@@ -187,11 +188,14 @@ func newBodySource(r *bodyReader, q query) (*bodySource, error) {
 	return b, nil
 }
 
-func (b *bodySource) truncated() bool { return b.wav != nil && b.wav.Truncated }
+func (b *bodySource) truncated() bool { return b.cut }
 
 // next implements source. The bodyReader observes the context.
 func (b *bodySource) next(context.Context) ([]float32, error) {
 	n, err := b.source.Read(b.buf)
+	if errors.Is(err, audio.ErrTruncated) && b.reader.err == nil {
+		b.cut, err = true, io.EOF
+	}
 	if err != nil {
 		err = b.classify(err)
 	}

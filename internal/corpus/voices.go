@@ -98,7 +98,7 @@ func (v voice) speak(ctx context.Context, text string) ([]float32, error) {
 
 // decode trims a WAV file and converts it to the rate.
 func decode(wav []byte) ([]float32, error) {
-	r, err := audio.NewWAVReader(bytes.NewReader(wav))
+	r, err := audio.OpenWAV(bytes.NewReader(wav))
 	if err != nil {
 		return nil, err
 	}
