@@ -7,6 +7,6 @@
 // by 32768. A frame is one sample of every channel; channels are interleaved.
 //
 // The sizes in a header are not trusted: memory is allocated only for bytes that follow. A file
-// that ends early is an error after the samples before the end. Malformed bytes cause an error, never a panic, and take a bounded amount
-// of memory.
+// that ends early is an error after the samples before the end. Malformed bytes cause an error,
+// never a panic, and take a bounded amount of memory.
 package audio

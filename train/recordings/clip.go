@@ -3,7 +3,6 @@ package recordings
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -14,30 +13,14 @@ const MaxSoundBytes = 2 << 30
 
 // Clip is a mono recording in memory.
 type Clip struct {
-	Path  string    // file; "" if it has none
-	Label int       // index into Sounds.Labels; ignored in Other and Background
-	Int16 []int16   // samples·2¹⁵, if all samples are 16-bit integers
-	Float []float32 // otherwise the samples, full scale ±1
+	Path  string  // file; "" if it has none
+	Label int     // index into Sounds.Labels; ignored in Other and Background
+	Int16 []int16 // samples·2¹⁵
 }
 
-// NewClip returns a clip with a copy of the samples x, as 16-bit integers if that is exact.
+// NewClip returns a clip with the samples x, of full scale ±1, rounded to 16-bit integers and
+// limited to full scale.
 func NewClip(path string, label int, x []float32) Clip {
-	exact := func(v float32) bool {
-		v *= 1 << 15
-		return v >= math.MinInt16 && v <= math.MaxInt16 && v == float32(int16(v))
-	}
-	for _, v := range x {
-		if !exact(v) {
-			return Clip{Path: path, Label: label, Float: slices.Clone(x)}
-		}
-	}
-	return RoundedClip(path, label, x)
-}
-
-// RoundedClip returns a clip with the samples x rounded to 16-bit integers and limited to full
-// scale. For samples that NewClip would keep as floats, such as those of a resampled recording, it
-// takes half the memory.
-func RoundedClip(path string, label int, x []float32) Clip {
 	return Clip{Path: path, Label: label, Int16: appendInt16(make([]int16, 0, len(x)), x)}
 }
 
@@ -50,7 +33,7 @@ func appendInt16(dst []int16, x []float32) []int16 {
 }
 
 // Len returns the number of samples.
-func (c *Clip) Len() int { return max(len(c.Int16), len(c.Float)) }
+func (c *Clip) Len() int { return len(c.Int16) }
 
 // Samples returns the samples of the whole clip. It reuses the memory of dst, which may be nil.
 func (c *Clip) Samples(dst []float32) []float32 { return c.between(dst, 0, c.Len()) }
@@ -58,10 +41,6 @@ func (c *Clip) Samples(dst []float32) []float32 { return c.between(dst, 0, c.Len
 // between writes the samples [from, to) to dst.
 func (c *Clip) between(dst []float32, from, to int) []float32 {
 	dst = dataset.Resize(dst, to-from)
-	if c.Float != nil {
-		copy(dst, c.Float[from:to])
-		return dst
-	}
 	for i, v := range c.Int16[from:to] {
 		dst[i] = float32(v) / (1 << 15)
 	}
@@ -83,7 +62,7 @@ func (s *Sounds) Bytes() int64 {
 	n := int64(0)
 	for _, clips := range [][]Clip{s.Words, s.Other, s.Background} {
 		for i := range clips {
-			n += 2*int64(len(clips[i].Int16)) + 4*int64(len(clips[i].Float))
+			n += 2 * int64(clips[i].Len())
 		}
 	}
 	return n
@@ -103,27 +82,12 @@ func (s *Sounds) validate(split string, rate float64, limit int64) error {
 	}{{"Words", s.Words}, {"Other", s.Other}, {"Background", s.Background}} {
 		for i := range part.clips {
 			c := &part.clips[i]
-			if err := c.validate(); err != nil {
-				return fmt.Errorf("%s sounds: %s[%d] (%s): %w", split, part.name, i, c.Path, err)
+			if c.Len() == 0 {
+				return fmt.Errorf("%s sounds: %s[%d] (%s): there are no samples", split, part.name, i, c.Path)
 			}
 			if part.name == "Words" && (c.Label < 0 || c.Label >= len(s.Labels)) {
 				return fmt.Errorf("%s sounds: Words[%d] (%s): Label %d, expected 0 … %d", split, i, c.Path, c.Label, len(s.Labels)-1)
 			}
-		}
-	}
-	return nil
-}
-
-func (c *Clip) validate() error {
-	if c.Int16 != nil && c.Float != nil {
-		return fmt.Errorf("both Int16 and Float are set, expected one of them")
-	}
-	if c.Len() == 0 {
-		return fmt.Errorf("there are no samples")
-	}
-	for i, v := range c.Float {
-		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			return fmt.Errorf("sample %d is %v, expected a finite number", i, v)
 		}
 	}
 	return nil

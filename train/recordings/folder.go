@@ -53,7 +53,7 @@ type Splits struct {
 	Train, Val, Test Sounds
 	Broken           []error  // broken recordings, with their path; only with SkipBroken
 	Ignored          []string // files that are not recordings: path and reason
-	Notes            []string // for the user, one line each, such as that a speaker is in several splits
+	Notes            []string // for the user, one line each
 }
 
 // Folder reads the recordings DIR/CLASS/*, in the formats of package audio, with any sampling
@@ -67,8 +67,7 @@ type Splits struct {
 //
 // The files validation_list.txt and testing_list.txt in DIR list the files of these splits as
 // CLASS/FILE, one per line, as in Google's Speech Commands. If there is a validation list, all
-// other files of the classes are for training. If the lists divide the files of a speaker of
-// opt.GroupBy between splits, a note names the speaker. Without a validation list, the fraction
+// other files of the classes are for training. Without a validation list, the fraction
 // opt.Validation of the speakers, at least one, is for validation. Without opt.GroupBy, it is a
 // fraction of the files, selected by a hash of their names, so that a file stays in its split when
 // files are added or removed. If that selects no word, one file of every class is for validation.

@@ -61,7 +61,7 @@ func TestFolderFormats(t *testing.T) {
 			mono[i] = float32(sum / float64(f.Channels))
 		}
 		r := must.Get(audio.NewResampler(f.SampleRate, 16000))(t)
-		want := RoundedClip("", 0, r.Flush(r.Process(nil, mono)))
+		want := NewClip("", 0, r.Flush(r.Process(nil, mono)))
 		if !slices.Equal(c.Int16, want.Int16) {
 			t.Errorf("%s: %d samples, expected the %d of package audio", c.Path, c.Len(), want.Len())
 		}

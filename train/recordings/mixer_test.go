@@ -60,10 +60,11 @@ func TestStreamShares(t *testing.T) {
 	// A whole recording has what is around its word.
 	quiet := testSounds(1)
 	for i := range quiet.Words {
-		quiet.Words[i] = NewClip("", i%2, burst(6400, 0, 6400, 10, 1e-4))
+		x := burst(6400, 0, 6400, 10, 1e-4)
 		for k := 2400; k < 4000; k++ {
-			quiet.Words[i].Float[k] += float32(0.1 * math.Sin(float64(k)))
+			x[k] += float32(0.1 * math.Sin(float64(k)))
 		}
+		quiet.Words[i] = NewClip("", i%2, x)
 	}
 	for whole, share := range map[float64][2]float64{0: {0.1, 0.5}, 1: {0.6, 1}} {
 		o := plainStreams()

@@ -98,58 +98,22 @@ func (o *StreamOptions) samples() int {
 const (
 	maxStreamSeconds = 600
 	maxStreams       = 1 << 24
+	maxSNR           = 200 // dB
 )
 
-// Validate returns an error for the first invalid field, which it names in words: "reverb time" for
-// ReverbTime.
+// Validate returns an error for the first field that configurations set and that is invalid. It
+// names the field in words: "length in seconds" for Length.
 func (o StreamOptions) Validate() error {
-	if err := o.validate(); err != nil {
+	if err := o.Filterbank.Validate(); err != nil {
 		return fmt.Errorf("stream options: %w", err)
 	}
-	return nil
-}
-
-func (o *StreamOptions) validate() error {
-	if err := o.Filterbank.Validate(); err != nil {
-		return err
-	}
-	for _, f := range []struct {
-		name string
-		n    int
-	}{{"streams", o.Streams}, {"val streams", o.ValStreams}} {
-		if f.n < 0 || f.n > maxStreams {
-			return fmt.Errorf("%s %d, expected 0 … %d", f.name, f.n, maxStreams)
-		}
-	}
-	if o.BandMask < 0 || o.BandMask > o.Filterbank.Bands {
-		return fmt.Errorf("band mask %d, expected 0 … %d, the number of bands", o.BandMask, o.Filterbank.Bands)
-	}
-	if o.MaxBytes < 1 {
-		return fmt.Errorf("max bytes %d, expected at least 1", o.MaxBytes)
-	}
-	if !(o.Length >= 0.1 && o.Length <= maxStreamSeconds) {
-		return fmt.Errorf("length in seconds %v, expected 0.1 … %v", o.Length, maxStreamSeconds)
-	}
-	for _, sum := range []float64{
-		o.OtherShare + o.FragmentShare + o.SoundShare + o.EmbeddedShare, o.EmptyShare + o.WordlessShare,
-		o.RecordedShare + o.MusicShare + o.BabbleShare, o.ReverbShare, o.FilterShare, o.NoiseFree, o.Whole, o.LabelFrom,
-	} {
-		if !(sum >= 0 && sum <= 1+1e-9) {
-			return fmt.Errorf("shares, or sums of shares that exclude each other, of %v, expected 0 … 1", sum)
-		}
-	}
-	for _, f := range []struct {
-		name      string
-		r         Range
-		low, high float64
-	}{
-		{"gap", o.Gap, 0, maxStreamSeconds}, {"margin", o.Margin, 0, 10}, {"speed", o.Speed, 0.25, 4}, {"word gain", o.WordGain, -200, 200},
-		{"reverb time", o.ReverbTime, 0.001, 10}, {"reverb direct", o.ReverbDirect, -200, 200},
-		{"SNR", o.SNR, -200, 200}, {"level", o.Level, -200, 200}, {"offset", o.Offset, -1000, 0},
-	} {
-		if !(f.r.Low >= f.low && f.r.Low <= f.r.High && f.r.High <= f.high) {
-			return fmt.Errorf("%s %v … %v, expected the lower bound first, in %v … %v", f.name, f.r.Low, f.r.High, f.low, f.high)
-		}
+	switch {
+	case o.Streams < 0 || o.Streams > maxStreams:
+		return fmt.Errorf("stream options: streams %d, expected 0 … %d", o.Streams, maxStreams)
+	case !(o.Length >= 0.1 && o.Length <= maxStreamSeconds):
+		return fmt.Errorf("stream options: length in seconds %v, expected 0.1 … %v", o.Length, maxStreamSeconds)
+	case !(o.SNR.Low >= -maxSNR && o.SNR.Low <= o.SNR.High && o.SNR.High <= maxSNR):
+		return fmt.Errorf("stream options: SNR %v … %v, expected the lower bound first, in %d … %d", o.SNR.Low, o.SNR.High, -maxSNR, maxSNR)
 	}
 	return nil
 }

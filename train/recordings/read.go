@@ -39,34 +39,24 @@ func readRecordings(ctx context.Context, files []recording, opt Options) (clips 
 	limit := cmp.Or(opt.MaxBytes, MaxSoundBytes)
 	r.budget.Store(limit)
 	clips, failed := make([]Clip, len(files)), make([]error, len(files))
-	var fatal atomic.Pointer[error]
+	reading, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var mutex sync.Mutex
 	done := 0
 	pool := par.New(opt.Workers)
 	defer pool.Close()
 	pool.For(len(files), func(_, i int) {
-		if fatal.Load() != nil {
-			return
-		}
-		if err := ctx.Err(); err != nil {
-			fatal.Store(&err)
+		if reading.Err() != nil {
 			return
 		}
 		c, err := r.read(ctx, files[i])
-		if err != nil {
-			r.budget.Add(2 * int64(len(c.Int16)))
-		}
 		switch {
 		case errors.Is(err, errBudget):
-			err = fmt.Errorf("the recordings take more than %d MiB, the limit, as 16-bit samples at %d Hz; use less background or a lower sampling rate", limit>>20, opt.rate())
-			fatal.Store(&err)
-			return
-		case ctx.Err() != nil:
-			err = ctx.Err()
-			fatal.Store(&err)
+			cancel(fmt.Errorf("the recordings take more than %d MiB, the limit, as 16-bit samples at %d Hz; use less background or a lower sampling rate", limit>>20, opt.rate()))
 			return
 		case err != nil:
 			failed[i] = err
+			r.budget.Add(2 * int64(c.Len()))
 		default:
 			clips[i] = c
 		}
@@ -77,8 +67,8 @@ func readRecordings(ctx context.Context, files []recording, opt Options) (clips 
 			opt.Progress(done, len(files))
 		}
 	})
-	if err := fatal.Load(); err != nil {
-		return nil, nil, *err
+	if err := cmp.Or(ctx.Err(), context.Cause(reading)); err != nil {
+		return nil, nil, err
 	}
 	for _, err := range failed {
 		if err != nil {

@@ -27,12 +27,11 @@ const (
 	testSplit
 )
 
-// split decides which files are for training, validation and testing, and adds notes.
+// split decides which files are for training, validation and testing, and adds a note.
 func (s *folderScan) split() error {
 	if err := s.assign(); err != nil {
 		return err
 	}
-	s.noteDivided()
 	s.noteUnvalidated()
 	return nil
 }
@@ -163,45 +162,6 @@ func (s *folderScan) speaker(f recording) (string, bool) {
 	}
 	return m[min(1, len(m)-1)], true
 }
-
-// noteDivided adds a note if speakers have words, or other speech, in several splits. This happens
-// if lists divide their files.
-func (s *folderScan) noteDivided() {
-	if s.group == nil {
-		return
-	}
-	count := map[string]*[3]int{}
-	for _, f := range s.files {
-		if who, ok := s.speaker(f); ok && f.role != background {
-			if count[who] == nil {
-				count[who] = new([3]int)
-			}
-			count[who][f.split]++
-		}
-	}
-	var divided []string
-	for who, n := range count {
-		if max(n[0], n[1], n[2]) < n[0]+n[1]+n[2] {
-			divided = append(divided, who)
-		}
-	}
-	if len(divided) == 0 {
-		return
-	}
-	slices.Sort(divided)
-	var named []string
-	for _, who := range divided[:min(len(divided), maxNamed)] {
-		n := count[who]
-		named = append(named, fmt.Sprintf("%q (%d recordings for training, %d for validation, %d for testing)", who, n[trainSplit], n[valSplit], n[testSplit]))
-	}
-	if n := len(divided) - maxNamed; n > 0 {
-		named = append(named, fmt.Sprintf("and %d more", n))
-	}
-	s.notes = append(s.notes, fmt.Sprintf("the lists put recordings of %d of %d speakers into several splits: %s", len(divided), len(count), strings.Join(named, ", ")))
-}
-
-// maxNamed is the largest number of speakers that a note names.
-const maxNamed = 3
 
 // noteUnvalidated adds a note if classes have no word for validation. If no class has one,
 // recordings reports an error.

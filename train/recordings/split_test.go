@@ -101,32 +101,6 @@ func TestFolderSplits(t *testing.T) {
 	must.Equal(t, onlyTest["yes/s07_1.wav"], hashed["yes/s07_1.wav"], "split of a file that is not listed, without a validation list")
 }
 
-// If lists put recordings of a speaker into several splits, a note names the speaker.
-func TestFolderDividedSpeakers(t *testing.T) {
-	root := t.TempDir()
-	for speaker := range 6 {
-		for _, class := range []string{"no", "yes", "_unknown_", "_noise_"} {
-			testfiles.Ramp(t, filepath.Join(root, class, fmt.Sprintf("s%d.wav", speaker)), 16000, 10, 1)
-		}
-	}
-	list := func(name, text string, wants ...string) {
-		t.Helper()
-		testfiles.Write(t, filepath.Join(root, name), text)
-		got := must.Get(Folder(t.Context(), root, Options{GroupBy: "s[0-9]"}))(t).Notes
-		must.Equal(t, strings.Join(got, "\n"), strings.Join(wants, ""), "notes with %s", name)
-	}
-	whole := "no/s1.wav\nyes/s1.wav\n_unknown_/s1.wav\n"
-	list("validation_list.txt", whole+"_noise_/s2.wav\n")
-	list("validation_list.txt", whole+"no/s3.wav\n",
-		`the lists put recordings of 1 of 6 speakers into several splits: "s3" (2 recordings for training, 1 for validation, 0 for testing)`)
-	list("testing_list.txt", "no/s0.wav\nno/s2.wav\nyes/s3.wav\nno/s4.wav\n",
-		`the lists put recordings of 4 of 6 speakers into several splits: "s0" (2 recordings for training, 0 for validation, 1 for testing), `,
-		`"s2" (2 recordings for training, 0 for validation, 1 for testing), "s3" (1 recordings for training, 1 for validation, 1 for testing), and 1 more`)
-	if got := must.Get(Folder(t.Context(), root, Options{}))(t).Notes; got != nil {
-		t.Errorf("notes %q without speakers", got)
-	}
-}
-
 // A note names the classes without words for validation, unless a model is evaluated.
 func TestFolderUnvalidated(t *testing.T) {
 	root := t.TempDir()

@@ -197,7 +197,7 @@ func (s *StreamSet) Identity(i int) dataset.Identity {
 	all := []any{fmt.Appendf(nil, "%+v", s.opt)}
 	for _, clips := range [][]Clip{s.sounds.Words, s.sounds.Other} {
 		for i := range clips {
-			all = append(all, int64(clips[i].Label), clips[i].Int16, clips[i].Float)
+			all = append(all, int64(clips[i].Label), clips[i].Int16)
 		}
 	}
 	for i := range s.sounds.Background {

@@ -131,29 +131,6 @@ func TestFSDDResamples(t *testing.T) {
 	mustFail(t, "rate and decimation", "fsdd", Options{Dir: root, Rate: 6000, Decimate: 2}, "data.rate 6000, data.decimate 2")
 }
 
-// A clip that 16-bit integers cannot represent stays exact.
-func TestFloatClip(t *testing.T) {
-	for _, want := range [][]float32{{1.5, 0}, {0.5, 1e-7}} {
-		testFloatClip(t, want)
-	}
-}
-
-func testFloatClip(t *testing.T, want []float32) {
-	root := t.TempDir()
-	file := []byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x03\x00\x01\x00\x40\x1f\x00\x00\x00\x7d\x00\x00\x04\x00\x20\x00data\x08\x00\x00\x00")
-	for _, v := range want {
-		b := math.Float32bits(v)
-		file = append(file, byte(b), byte(b>>8), byte(b>>16), byte(b>>24))
-	}
-	must.Do(t, os.WriteFile(filepath.Join(root, "0_jo_10.wav"), file, 0o644))
-	d := mustLoad(t, "fsdd", Options{Dir: root})
-	var e dataset.Example
-	must.Do(t, d.Train.Example(&e, 0, 0))
-	if !slices.Equal(e.X, want) {
-		t.Errorf("%v, expected %v", e.X, want)
-	}
-}
-
 func TestFSDDErrors(t *testing.T) {
 	const published = "github.com/Jakobovski/free-spoken-digit-dataset"
 	mustFail(t, "no folder given", "fsdd", Options{}, "folder", published)
