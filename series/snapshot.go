@@ -48,30 +48,17 @@ func (s *Stream) restore(body []byte) error {
 	if len(body) < own {
 		return fmt.Errorf("%d bytes, expected at least %d", len(body)+snapshot.Overhead, own+snapshot.Overhead)
 	}
-	float := func(i int) float32 { return math.Float32frombits(le.Uint32(body[4*i:])) }
-	for i := range len(s.last) + len(s.pending) {
-		if v := float(i); v-v != 0 {
-			return fmt.Errorf("a value is %v, expected a finite number", v)
-		}
-	}
-	squares := body[4*(len(s.last)+len(s.pending)):]
-	square := func(o int) float64 { return math.Float64frombits(le.Uint64(squares[8*o:])) }
-	for o, d := range s.deviations {
-		if v := square(o); !(v >= d.least) || math.IsInf(v, 1) {
-			return fmt.Errorf("the square of deviation %d is %v, expected at least %v", o+1, v, d.least)
-		}
-	}
 	if err := s.stream.Restore(body[own:]); err != nil {
 		return err
 	}
-	for i := range s.last {
-		s.last[i] = float(i)
-	}
-	for i := range s.pending {
-		s.pending[i] = float(len(s.last) + i)
+	for _, list := range [][]float32{s.last, s.pending} {
+		for i := range list {
+			list[i] = math.Float32frombits(le.Uint32(body))
+			body = body[4:]
+		}
 	}
 	for o := range s.deviations {
-		s.deviations[o].square = square(o)
+		s.deviations[o].square = math.Float64frombits(le.Uint64(body[8*o:]))
 	}
 	return nil
 }

@@ -8,41 +8,19 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/train/dataset"
-	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
-// loadTask loads the data of a task from a folder.
-func loadTask(t *testing.T, name, dir string) *dataset.Dataset {
-	t.Helper()
-	return must.Get(must.Get(task.Lookup(name))(t).Load(t.Context(), task.Source{Dir: dir}))(t)
-}
-
-// Task listops reads what data listops writes.
-func TestDataListOps(t *testing.T) {
+// Task pathfinder trains on what data pathfinder writes. A folder with other data is an error.
+func TestData(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	ok(t, "data", "listops", dir, "--n", "3", "--eval", "2")
-	d := loadTask(t, "listops", dir)
-	equal(t, "expressions", [3]int{d.Train.Len(), d.Val.Len(), d.Test.Len()}, [3]int{3, 2, 2})
 	checkRun(t, nil, []string{"data", "listops", dir, "--n", "3", "--eval", "1"}, exitUsage, dir, "--eval 2`", "choose another folder")
 	checkRun(t, nil, []string{"data", "listops", dir, "--n", "0"}, exitUsage, "--n 0")
-}
-
-// Tasks pathfinder and pathx128 read what data pathfinder writes.
-func TestDataPathfinder(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "made")
 	ok(t, "data", "pathfinder", dir, "--n", "10")
-	ok(t, "data", "pathfinder", dir, "--n", "10", "--size", "128")
-	for name, length := range map[string]int{"pathfinder": 1024, "pathx128": 16384} {
-		d := loadTask(t, name, dir)
-		equal(t, name+": images", [3]int{d.Train.Len(), d.Val.Len(), d.Test.Len()}, [3]int{8, 1, 1})
-		equal(t, name+": pixels", d.MaxLen, length)
-	}
 	out := filepath.Join(t.TempDir(), "run")
 	ok(t, append([]string{"train", "pathfinder", "--data", dir, "--out", out}, small...)...)
 	checkRun(t, nil, []string{"data", "pathfinder", dir, "--n", "11"}, exitUsage, "pathfinder32", "--n 10", "choose another folder")
 	checkRun(t, nil, []string{"data", "pathfinder", dir, "--n", "0"}, exitUsage, "--n 0")
-	checkRun(t, nil, []string{"data", "pathfinder", dir, "--size", "64"}, exitUsage, "64")
 	checkRun(t, nil, []string{"train", "pathx256", "--data", dir, "--out", out + "2"}, exitBadInput, "pathfinder256", "lra_release.gz", "data pathfinder")
 }
 

@@ -2,28 +2,15 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
-
-const asProcess = "MINIMAL_TEST_MAIN"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asProcess) != "" {
-		main()
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
 
 // A synthetic voice says "five" and "zero". The example finds both, with their times, in files of
 // several rates and channels.
@@ -72,38 +59,5 @@ func program(t *testing.T, name string, args ...string) {
 	}
 	if out, err := exec.Command(path, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s %q: %v: %s", name, args, err, out)
-	}
-}
-
-// Output that cannot be written is an error.
-func TestOutputFails(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "five.wav")
-	program(t, "espeak-ng", "-v", "en-us-nyc+m7", "-s", "150", "-w", path, "five.")
-	must.Fail(t, run(path, must.Get(os.Open(os.DevNull))(t)), "write "+os.DevNull) // opened for reading only
-}
-
-// Wrong arguments end the program with exit code 2, and a missing file with 1. Standard output
-// stays empty.
-func TestExitCodes(t *testing.T) {
-	missing := filepath.Join(t.TempDir(), "missing.wav")
-	for _, c := range []struct {
-		args   []string
-		code   int
-		stderr string
-	}{{nil, 2, "usage: "}, {[]string{"a", "b"}, 2, "usage: "}, {[]string{missing}, 1, missing}} {
-		var stdout, stderr bytes.Buffer
-		cmd := exec.Command(must.Get(os.Executable())(t), c.args...)
-		cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), asProcess+"=1"), &stdout, &stderr
-		var exit *exec.ExitError
-		err := cmd.Run()
-		if errors.Is(err, syscall.ENOEXEC) {
-			t.Skip("an emulated program cannot start itself")
-		}
-		if !errors.As(err, &exit) || exit.ExitCode() != c.code {
-			t.Errorf("%q: %v, expected exit code %d", c.args, err, c.code)
-		}
-		if stdout.Len() > 0 || !strings.Contains(stderr.String(), c.stderr) {
-			t.Errorf("%q: output %q and errors %q, expected an error with %q", c.args, stdout.String(), stderr.String(), c.stderr)
-		}
 	}
 }

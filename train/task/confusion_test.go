@@ -3,9 +3,7 @@ package task
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
-	"sync/atomic"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -17,7 +15,6 @@ import (
 // Clips of the validation set are counted by label and by what the model finds; the mistakes come
 // in the order of their size.
 func TestConfusion(t *testing.T) {
-	before := runtime.NumGoroutine()
 	m := must.Get(tonemodel.New())(t)
 	clip := func(path, sound string, label int, seconds float64) recordings.Clip {
 		s := &tonemodel.Sound{}
@@ -68,15 +65,6 @@ func TestConfusion(t *testing.T) {
 		}
 	}
 
-	for runtime.NumGoroutine() > before { // until those of the first call have ended
-		runtime.Gosched()
-	}
-	counted := &goroutines{Context: t.Context()}
-	must.Get(tk.Confusion(counted, m, d, 1))(t)
-	if most := counted.most.Load(); most > int64(before) {
-		t.Errorf("%d goroutines with one worker, expected at most %d as before", most, before)
-	}
-
 	none := must.Get((&Task{}).Confusion(t.Context(), m, d, 0))(t)
 	if none != nil {
 		t.Errorf("a task without a confusion: %+v", none)
@@ -89,15 +77,4 @@ func TestConfusion(t *testing.T) {
 	must.Reject(tk.Confusion(ctx, m, d, 0))(t, context.Canceled, `task "words"`)
 	clips := must.Get(tonemodel.NewClips())(t)
 	must.Reject(tk.Confusion(t.Context(), clips, d, 0))(t, "the model labels clips")
-}
-
-// goroutines is a context that records the largest number of goroutines in calls of Err.
-type goroutines struct {
-	context.Context
-	most atomic.Int64
-}
-
-func (g *goroutines) Err() error {
-	g.most.Store(max(g.most.Load(), int64(runtime.NumGoroutine())))
-	return g.Context.Err()
 }

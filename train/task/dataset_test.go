@@ -46,30 +46,3 @@ func TestTasks(t *testing.T) {
 	_, err := Lookup("juggling")
 	must.Fail(t, err, `"juggling"`, "delay, digits, fsdd, image, listops, pathfinder, pathx128, pathx256, pscifar, psmnist, retrieval, scifar, series, smnist, speech-commands, text, ts")
 }
-
-func TestSplit(t *testing.T) {
-	d := mustLoad(t, "delay", Options{Length: 16, TrainSize: 3, EvalSize: 2})
-	for name, n := range map[string]int{"train": 3, "val": 2, "all": 5} {
-		s, err := d.Split(name)
-		if err != nil {
-			t.Errorf("split %s: error %v", name, err)
-			continue
-		}
-		must.Equal(t, s.Len(), n, "examples of split %s", name)
-	}
-	for name, want := range map[string]string{"test": "delay: there are no test examples", "dev": `"dev"`} {
-		if _, err := d.Split(name); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("split %s: error %v, expected %q", name, err, want)
-		}
-	}
-	all, _ := d.Split("all")
-	var a, b dataset.Example
-	must.Do(t, all.Example(&a, 4, 0))
-	must.Do(t, d.Val.Example(&b, 1, 0))
-	if !slices.Equal(a.X, b.X) {
-		t.Error("example 4 of all is not example 1 of val")
-	}
-	if got := dataset.Lengths(all); !slices.Equal(got, []int{16, 16, 16, 16, 16}) {
-		t.Errorf("lengths %v", got)
-	}
-}

@@ -5,7 +5,6 @@ import (
 	"math/cmplx"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"gonum.org/v1/gonum/dsp/fourier"
@@ -163,35 +162,6 @@ func TestDelayKeys(t *testing.T) {
 	must.Do(t, d.Train.Example(&e, 1, 0))
 	if seen[e.X[1]] != "training example 1" {
 		t.Error("a training sequence changes when it is made again")
-	}
-}
-
-func TestDelayConcurrent(t *testing.T) {
-	d := mustLoad(t, "delay", Options{Seed: 1, Length: 400})
-	const n = 64
-	var want, got [n][]float32
-	for i := range n {
-		var e dataset.Example
-		must.Do(t, d.Train.Example(&e, i, 0))
-		want[i] = e.X
-	}
-	var wg sync.WaitGroup
-	for w := range 4 {
-		wg.Go(func() {
-			var e dataset.Example
-			for i := w; i < n; i += 4 {
-				if err := d.Train.Example(&e, i, 0); err != nil {
-					t.Error(err)
-				}
-				got[i] = slices.Clone(e.X)
-			}
-		})
-	}
-	wg.Wait()
-	for i := range n {
-		if !slices.Equal(got[i], want[i]) {
-			t.Errorf("sequence %d differs when four are made at once", i)
-		}
 	}
 }
 

@@ -1,49 +1,14 @@
 package task
 
 import (
-	"bytes"
-	"fmt"
-	"io"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/generate"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
-
-// Long lines do not stay in memory with their symbols, and the different symbols are bounded.
-func TestListOpsMemory(t *testing.T) {
-	line := "1 " + strings.Repeat(" ", listOpsLine-100) + "2\t1\n"
-	in := []io.Reader{strings.NewReader("Source\tTarget\n")}
-	for range 100 {
-		in = append(in, strings.NewReader(line))
-	}
-	live := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before := live()
-	parsed, _, err := parseListOps(io.MultiReader(in...))
-	must.Do(t, err)
-	if kept := live() - before; kept > 1<<16 {
-		t.Errorf("%d lines keep %d bytes", len(parsed), kept)
-	}
-	must.Equal(t, strings.Join(parsed[99], " "), "1 2", "symbols of the last line")
-	runtime.KeepAlive(line) // as before
-
-	text := bytes.NewBufferString("Source\tTarget\n")
-	for i := range maxVocabulary + 1 {
-		fmt.Fprintf(text, "%d\t1\n", i)
-	}
-	_, _, err = parseListOps(text)
-	must.Fail(t, err, "line 65535: more than 65533 different symbols")
-}
 
 // The files of the generator are a data set. Expressions are truncated to 2047 symbols.
 func TestGeneratedListOps(t *testing.T) {
@@ -86,6 +51,4 @@ func TestListOpsVocabulary(t *testing.T) {
 	mustFail(t, "a header alone", "listops", Options{Dir: dir}, "basic_val.tsv: no expressions")
 	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("[MAX 1 2 ]\t2\n[MIN 1 2 ]\t1\n"))
 	mustFail(t, "no header", "listops", Options{Dir: dir}, "basic_val.tsv: line 1: expected the header")
-	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("Source\tTarget\n3\t3\n"+strings.Repeat("( ", 1<<19)+"3\t3\n"))
-	mustFail(t, "a long line", "listops", Options{Dir: dir}, "basic_val.tsv: line 3: longer than 1048576 bytes")
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train"
-	"github.com/s4d-fast/s4d-fast/train/optim"
 )
 
 func preset(t testing.TB, name string) train.Config {
@@ -30,37 +29,6 @@ func TestPresets(t *testing.T) {
 		}
 	}
 	must.Reject(Lookup("juggling"))(t, train.ErrConfig, `"juggling": expected one of`)
-}
-
-// The delay preset has the paper's size.
-func TestDelayPreset(t *testing.T) {
-	c := preset(t, "delay")
-	if c.Data["length"] != int64(4000) || c.Data["delay"] != int64(1000) || c.SSM.DState != 1024 || c.SSM.DtMin != 2.0/1000 {
-		t.Errorf("not the paper's size: %+v %+v", c.Data, c.SSM)
-	}
-	must.Equal(t, c.Train.Epochs, 20, "epochs")
-	if c.Optim.Schedule != optim.CosineWarmup || c.Optim.SSMLR >= c.Optim.LR || c.Optim.Betas[1] > 0.99 {
-		t.Errorf("%+v: with these learning rates the error of some seeds jumps", c.Optim)
-	}
-}
-
-// Pathfinder and Path-X have the paper's settings (docs/maths.md §4.4), with one epoch of warm-up.
-func TestPathfinderPresets(t *testing.T) {
-	for task, want := range map[string]struct {
-		lr, decay, least float64
-		batch, epochs    int
-	}{"pathfinder": {0.001, 0.03, 0.001, 64, 200}, "pathx128": {0.0005, 0.05, 0.0001, 32, 50}, "pathx256": {0.0001, 0.05, 0.0001, 16, 20}} {
-		c := preset(t, task)
-		if c.Model.NLayers != 6 || c.Model.DModel != 256 || c.SSM.DState != 128 || !c.SSM.Bidirectional || c.Model.Norm != "batch" || !c.Model.PreNorm || c.Model.Dropout != 0 {
-			t.Errorf("%s: network %+v %+v", task, c.Model, c.SSM)
-		}
-		if c.SSM.XiMin != want.least || c.SSM.DtMin != want.least || c.SSM.XiMax != 0.1 || c.SSM.DtMax != 0.1 {
-			t.Errorf("%s: ξ in [%v, %v], Δ in [%v, %v]", task, c.SSM.XiMin, c.SSM.XiMax, c.SSM.DtMin, c.SSM.DtMax)
-		}
-		if c.Optim.LR != want.lr || c.Optim.WeightDecay != want.decay || c.Train.Batch != want.batch || c.Train.Epochs != want.epochs || c.Optim.Warmup*float64(want.epochs) != 1 {
-			t.Errorf("%s: %+v %+v", task, c.Optim, c.Train)
-		}
-	}
 }
 
 // Options are checked by the task, whoever set them.

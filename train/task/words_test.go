@@ -199,18 +199,6 @@ func TestAudioCheckFrom(t *testing.T) {
 	must.Do(t, fsdd.CheckFrom(fsdd.Preset(), m))
 }
 
-// Source.Workers is the number of goroutines that read recordings.
-func TestAudioWorkers(t *testing.T) {
-	tk := must.Get(Lookup("audio"))(t)
-	cfg := tk.Preset()
-	cfg.SetDir(beeps(t))
-	cfg.Workers = 3
-	src := From(cfg)
-	must.Equal(t, src.Workers, 3, "workers of the configuration")
-	src.Workers = -1
-	must.Reject(tk.Load(t.Context(), src))(t, "-1 workers")
-}
-
 // With labels, as for an evaluation, the folder may lack classes but not have others.
 func TestAudioLabels(t *testing.T) {
 	dir := beeps(t)
@@ -242,46 +230,6 @@ func TestAudioLabels(t *testing.T) {
 	must.Reject(tk.Load(t.Context(), src))(t, train.ErrData, `the split "test" has no recordings of words`)
 	src.Model.Meta.Labels = []string{"high", "lo", "none"}
 	must.Reject(tk.Load(t.Context(), src))(t, train.ErrData, `class "low"`, `["high" "lo"]`)
-}
-
-// A small network learns two words, and its model describes the front end.
-func TestAudioTrains(t *testing.T) {
-	tk := must.Get(Lookup("audio"))(t)
-	cfg := tk.Preset()
-	cfg.SetDir(beeps(t))
-	for _, s := range []string{
-		"data.rate=8000", "data.validation=0.4", "data.streams=128", "data.seconds=2", "data.snr=[20, 40]", "data.bands=16", "model.d_model=16", "model.n_layers=2", "ssm.d_state=8", "train.epochs=4",
-		"train.batch=4", "optim.lr=0.02", "threads=2",
-	} {
-		must.Do(t, cfg.Set(s))
-	}
-	must.Do(t, tk.Resolve(&cfg))
-	data := must.Get(tk.Load(t.Context(), From(cfg)))(t)
-	tr := must.Get(train.New(t.Context(), cfg, data, train.Options{}))(t)
-	defer tr.Close()
-	must.Do(t, tr.Fit(t.Context()))
-	m := tr.Best()
-	if *m.Meta.Filterbank != *data.Filterbank || m.Meta.SampleRate != 8000 || !slices.Equal(m.Meta.Labels, []string{"high", "low", "none"}) {
-		t.Errorf("model %+v", m.Meta)
-	}
-	r := must.Get(train.Evaluate(t.Context(), m, data.Val, train.EvalOptions{Info: data.Info}))(t)
-	var e dataset.Example
-	none, all := 0, 0
-	for i := range data.Val.Len() {
-		must.Do(t, data.Val.Example(&e, i, 0))
-		for _, label := range e.Labels {
-			if label == 2 {
-				none++
-			}
-			if label >= 0 {
-				all++
-			}
-		}
-	}
-	t.Logf("accuracy %.3f, share of none %.3f, %s", r.Accuracy, float64(none)/float64(all), tk.Summary(r))
-	if r.Accuracy < float64(none)/float64(all)+0.03 {
-		t.Errorf("accuracy %.3f, the share of none is %.3f", r.Accuracy, float64(none)/float64(all))
-	}
 }
 
 // The task digits makes streams of the layout of fsdd.
