@@ -61,38 +61,29 @@ func (c *initialFlags) compare(dState int, axes ...train.Axis) ([][]train.Config
 		}
 		axes[at] = a
 	}
-	row, err := vary([]train.Config{base}, axes[0])
-	rows := [][]train.Config{row}
-	for _, a := range axes[1:] {
+	rows := [][]train.Config{{base}}
+	for i, a := range axes {
 		var next [][]train.Config
 		for _, row := range rows {
-			for _, v := range a.Values {
-				var varied []train.Config
-				if varied, err = vary(row, train.Axis{Keys: a.Keys, Values: []string{v}}); err != nil {
-					return nil, err
+			varied := make([][]train.Config, len(a.Values))
+			for k, v := range a.Values {
+				for _, cfg := range row {
+					for _, key := range a.Keys {
+						if err := cfg.Set(key + "=" + v); err != nil {
+							return nil, trainError(err)
+						}
+					}
+					varied[k] = append(varied[k], cfg)
 				}
-				next = append(next, varied)
 			}
+			if i == 0 {
+				varied = [][]train.Config{slices.Concat(varied...)}
+			}
+			next = append(next, varied...)
 		}
 		rows = next
 	}
-	return rows, err
-}
-
-// vary returns each configuration with each value of an axis.
-func vary(configs []train.Config, a train.Axis) (list []train.Config, err error) {
-	for _, c := range configs {
-		for _, v := range a.Values {
-			next := c
-			for _, key := range a.Keys {
-				if err := next.Set(key + "=" + v); err != nil {
-					return nil, trainError(err)
-				}
-			}
-			list = append(list, next)
-		}
-	}
-	return list, nil
+	return rows, nil
 }
 
 // drawInitial returns a layer's parameters. It rejects the configurations that train rejects.

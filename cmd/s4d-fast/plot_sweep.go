@@ -46,25 +46,16 @@ var (
 
 // sweepPanel draws the validation results of the best epochs of sweeps over one key.
 func sweepPanel(dirs []string, x string) (figure.Panel, error) {
-	var tables []*train.SweepTable
-	for _, dir := range dirs {
-		t, err := train.ReadSweep(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%w; expected the folder that sweep --out has written", err)
-		}
-		if err != nil {
-			return figure.Panel{}, trainError(err)
-		}
-		tables = append(tables, t)
-	}
-	axes, err := commonAxis(tables, x)
+	sweeps, err := readSweeps(dirs, x)
 	if err != nil {
 		return figure.Panel{}, err
 	}
-	curves := sweepCurves(tables, axes)
-	p := figure.Panel{Title: sweepTitle(tables, curves), X: axisText(tables[0].Axes[axes[0]])}
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, c := range curves {
+	p := figure.Panel{Title: "Sweep", X: axisText(sweeps[0].Axes[sweeps[0].axis])}
+	if sweeps[0].first != nil {
+		p.Title += " of " + sweeps[0].first.Task
+	}
+	low, high, seeds := math.Inf(1), math.Inf(-1), false
+	for _, c := range sweepCurves(sweeps) {
 		if p.Y == "" {
 			p.Y, p.LogY = c.metric, c.metric == relativeMSE
 		}
@@ -72,37 +63,59 @@ func sweepPanel(dirs []string, x string) (figure.Panel, error) {
 			return p, badInput(fmt.Errorf("%s: %s: the sweeps have different metrics, %s and %s", strings.Join(dirs, ", "), c.name, p.Y, c.metric))
 		}
 		low, high = min(low, slices.Min(c.xs)), max(high, slices.Max(c.xs))
-		p.Curves = append(p.Curves, c.mean())
+		curve := c.mean()
+		p.Curves, seeds = append(p.Curves, curve), seeds || len(curve.Runs) > 0
 	}
-	if p.Y == "" {
+	switch {
+	case p.Y == "":
 		return p, badInput(fmt.Errorf("%s: %w", strings.Join(dirs, ", "), errNoResult))
+	case seeds && p.LogY:
+		p.Title += ": geometric means over seeds (lines) and single runs (points)"
+	case seeds:
+		p.Title += ": means over seeds (lines) and single runs (points)"
 	}
 	p.LogX = low > 0 && high > 8*low
 	return p, nil
 }
 
-// commonAxis returns, for each table, the index of the axis with the key x. It checks that its
-// values are numbers and that it has the same keys in all tables.
-func commonAxis(tables []*train.SweepTable, x string) ([]int, error) {
-	axes := make([]int, len(tables))
-	for i, t := range tables {
-		axes[i] = -1
-		for k, a := range t.Axes {
+// sweepTable is a table with the index of the axis that is drawn.
+type sweepTable struct {
+	*train.SweepTable
+	axis  int
+	first *train.Config // of the first run; nil if the table was moved away from its runs
+}
+
+// readSweeps reads tables, and selects the axis with the key x. It checks that its values are
+// numbers and that it has the same keys in all tables.
+func readSweeps(dirs []string, x string) (list []sweepTable, err error) {
+	for _, dir := range dirs {
+		s := sweepTable{axis: -1}
+		if s.SweepTable, err = train.ReadSweep(dir); err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				err = fmt.Errorf("%w; expected the folder that sweep --out has written", err)
+			}
+			return nil, trainError(err)
+		}
+		for k, a := range s.Axes {
 			if numbers(a.Values...) && (x == "" || a.Name() == x || slices.Contains(a.Keys, x)) {
-				axes[i] = k
+				s.axis = k
 			}
 		}
 		switch {
-		case axes[i] < 0 && x != "":
-			return nil, usageError(fmt.Errorf("--x %s: %s does not sweep it with numbers", x, t.Dir))
-		case axes[i] < 0:
-			return nil, badInput(fmt.Errorf("%s: %w", t.Dir, errNoAxis))
+		case s.axis < 0 && x != "":
+			return nil, usageError(fmt.Errorf("--x %s: %s does not sweep it with numbers", x, dir))
+		case s.axis < 0:
+			return nil, badInput(fmt.Errorf("%s: %w", dir, errNoAxis))
 		}
-		if first, here := tables[0].Axes[axes[0]].Name(), t.Axes[axes[i]].Name(); here != first {
-			return nil, usageError(fmt.Errorf("%s sweeps %s, and %s sweeps %s: select a key of both with --x", tables[0].Dir, first, t.Dir, here))
+		if cfg, err := s.Config(s.Rows[0]); err == nil {
+			s.first = &cfg
+		}
+		list = append(list, s)
+		if first, here := list[0].Axes[list[0].axis].Name(), s.Axes[s.axis].Name(); here != first {
+			return nil, usageError(fmt.Errorf("%s sweeps %s, and %s sweeps %s: select a key of both with --x", dirs[0], first, dir, here))
 		}
 	}
-	return axes, nil
+	return list, nil
 }
 
 func numbers(values ...string) bool {
@@ -124,34 +137,28 @@ const (
 	rmse        = "validation RMSE"
 )
 
-// sweepCurves groups the rows of each table by their values of the keys other than x.
-func sweepCurves(tables []*train.SweepTable, axes []int) (curves []*sweepCurve) {
-	keys := namingKeys(tables, axes)
-	for i, t := range tables {
+// sweepCurves groups the rows of each table by their values of the other keys.
+func sweepCurves(sweeps []sweepTable) (curves []*sweepCurve) {
+	keys, named := namingKeys(sweeps), map[string]int{}
+	for _, s := range sweeps {
 		own := map[string]*sweepCurve{}
-		for _, r := range t.Rows {
-			name := curveName(t, r, keys)
+		for _, r := range s.Rows {
+			name := s.curveName(r, keys)
 			c := own[name]
 			if c == nil {
-				c = &sweepCurve{name: name, dir: t.Dir}
+				c = &sweepCurve{name: name, dir: s.Dir}
 				own[name], curves = c, append(curves, c)
+				named[name]++
 			}
-			x, _ := strconv.ParseFloat(r.Values[axes[i]], 64) // commonAxis has checked it
+			x, _ := strconv.ParseFloat(r.Values[s.axis], 64) // readSweeps has checked it
 			c.add(x, r)
 		}
 	}
-	if len(curves) == 1 && curves[0].name == "" {
-		curves[0].name = filepath.Base(tables[0].Dir)
-		if cfg, err := tables[0].Config(tables[0].Rows[0]); err == nil {
-			curves[0].name = string(cfg.SSM.Init)
-		}
-	}
-	named := map[string]int{}
 	for _, c := range curves {
-		named[c.name]++
-	}
-	for _, c := range curves {
-		if len(tables) > 1 && (c.name == "" || named[c.name] > 1) { // the folder distinguishes them
+		switch {
+		case len(curves) == 1 && c.name == "" && sweeps[0].first != nil:
+			c.name = string(sweeps[0].first.SSM.Init)
+		case c.name == "" || len(sweeps) > 1 && named[c.name] > 1: // the folder distinguishes them
 			c.name = strings.TrimSpace(c.name + " " + filepath.Base(c.dir))
 		}
 	}
@@ -160,23 +167,21 @@ func sweepCurves(tables []*train.SweepTable, axes []int) (curves []*sweepCurve) 
 
 // namingKeys returns the keys that distinguish curves: the first one of each other axis, and those
 // whose fixed values differ between the tables.
-func namingKeys(tables []*train.SweepTable, axes []int) (keys []string) {
+func namingKeys(sweeps []sweepTable) (keys []string) {
 	swept := []string{"seed"}
-	for i, t := range tables {
-		for k, a := range t.Axes {
-			if k != axes[i] && !slices.Contains(keys, a.Keys[0]) {
+	for _, s := range sweeps {
+		for k, a := range s.Axes {
+			if k != s.axis && !slices.Contains(keys, a.Keys[0]) {
 				keys = append(keys, a.Keys[0])
 			}
 			swept = append(swept, a.Keys...)
 		}
 	}
-	first, err := tables[0].Config(tables[0].Rows[0])
-	for _, t := range tables[1:] {
-		cfg, e := t.Config(t.Rows[0])
-		if err != nil || e != nil { // the table was moved away from its runs
+	for _, s := range sweeps {
+		if s.first == nil || sweeps[0].first == nil {
 			continue
 		}
-		for _, key := range first.Differences(&cfg) {
+		for _, key := range sweeps[0].first.Differences(s.first) {
 			if !slices.Contains(swept, key) && !slices.Contains(keys, key) {
 				keys = append(keys, key)
 			}
@@ -185,21 +190,15 @@ func namingKeys(tables []*train.SweepTable, axes []int) (keys []string) {
 	return keys
 }
 
-// curveName returns a row's values of the keys. Values that the sweep does not vary are read from
-// the run's folder.
-func curveName(t *train.SweepTable, r train.SweepRow, keys []string) string {
+// curveName returns a row's values of the keys.
+func (s *sweepTable) curveName(r train.SweepRow, keys []string) string {
 	var parts []string
 	for _, key := range keys {
 		value := ""
-		for k, a := range t.Axes {
-			if a.Keys[0] == key {
-				value = r.Values[k]
-			}
-		}
-		if value == "" {
-			if cfg, err := t.Config(r); err == nil {
-				value, _ = cfg.Value(key) // the key is one of a configuration
-			}
+		if k := slices.IndexFunc(s.Axes, func(a train.Axis) bool { return a.Keys[0] == key }); k >= 0 {
+			value = r.Values[k]
+		} else if s.first != nil {
+			value, _ = s.first.Value(key) // the key is one of a configuration
 		}
 		if numbers(value) {
 			value = key[strings.LastIndex(key, ".")+1:] + "=" + value
@@ -258,29 +257,6 @@ func (c *sweepCurve) mean() figure.Curve {
 		}
 	}
 	return curve
-}
-
-// sweepTitle names the tasks, which are in the configuration of each sweep's first run, and
-// explains curves and points if there are several seeds.
-func sweepTitle(tables []*train.SweepTable, curves []*sweepCurve) string {
-	var tasks []string
-	for _, t := range tables {
-		if cfg, err := t.Config(t.Rows[0]); err == nil && !slices.Contains(tasks, cfg.Task) {
-			tasks = append(tasks, cfg.Task)
-		}
-	}
-	title := "Sweep"
-	if len(tasks) > 0 {
-		title += " of " + strings.Join(tasks, ", ")
-	}
-	if slices.ContainsFunc(curves, func(c *sweepCurve) bool { return len(c.mean().Runs) > 0 }) {
-		means := "means"
-		if slices.ContainsFunc(curves, func(c *sweepCurve) bool { return c.metric == relativeMSE }) {
-			means = "geometric means"
-		}
-		title += ": " + means + " over seeds (lines) and single runs (points)"
-	}
-	return title
 }
 
 // axisText returns the title of an axis: the symbols of steps, or its keys.

@@ -37,7 +37,7 @@ func TestPlotRejects(t *testing.T) {
 		{"poles --set ssm.d_state=0", exitUsage, []string{"d_state 0"}},
 		{"poles --set ssm.init=legs --set ssm.d_state=4098", exitUsage, []string{"ssm.d_state 4098:"}},
 		{"poles --set ssm.layer=x", exitUsage, []string{`layer "x": expected one of`}},
-		{"poles --set ssm.layer=s4 --set ssm.init=lin", exitUsage, []string{`init "lin": layer "s4" expects`}},
+		{"poles --set ssm.layer=s4 --set ssm.init=lin", exitUsage, []string{`init "lin"`, `layer "s4" expects`}},
 		{"response --step=-1", exitUsage, []string{"dt_min -1"}},
 		{"response --set ssm.layer=dss", exitUsage, []string{"ssm.l_kernel"}},
 		{"kernels " + m + " --length 0", exitUsage, []string{"--length"}},
