@@ -44,11 +44,6 @@ func TestPlotLayerKinds(t *testing.T) {
 				ok(t, "plot", plot, file, "--out", picture)
 				mustBePNG(t, picture, 0, 0)
 			}
-			response := []string{"plot", "response", "--set", "ssm.init=" + string(layer.Init), "--out", filepath.Join(dir, "response.png"), "--set", "ssm.layer=" + string(layer.Layer)}
-			if layer.Layer == ssm.LayerDSS {
-				response = append(response, "--set", "ssm.l_kernel=64")
-			}
-			ok(t, response...)
 			hinf := filepath.Join(dir, "hinf.png")
 			if layer.Layer == ssm.LayerLRU {
 				checkRun(t, nil, []string{"plot", "hinf", file, "--out", hinf}, exitBadInput, "no step Δ", "inspect --scores")

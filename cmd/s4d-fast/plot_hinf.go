@@ -44,64 +44,58 @@ func hinfPanel(m *model.Model) (figure.Panel, error) {
 	if m.Config.SSM.Layer == ssm.LayerLRU {
 		return figure.Panel{}, errors.New("an LRU has no step Δ, which is the x axis of this plot; inspect --scores prints the scores of its modes")
 	}
-	curves, largest, scored, err := hinfScores(m)
+	layers, err := analyze(m)
 	if err != nil {
 		return figure.Panel{}, err
+	}
+	p := figure.Panel{X: "step Δ", Y: "normalised H∞ score, without D", LogX: true, LogY: true, Curves: make([]figure.Curve, len(layers))}
+	if m.Config.SSM.Angles() {
+		p.X = "damping ξ"
+	}
+	pool := par.New(runtime.GOMAXPROCS(0))
+	defer pool.Close()
+	pool.For(len(layers), func(_, i int) { p.Curves[i] = hinfCurve(fmt.Sprintf("layer %d", i+1), layers[i], m.SSMParams(i)) })
+	largest, bounded, unbounded := 0.0, 0, 0
+	for _, curve := range p.Curves {
+		for i, y := range curve.Y {
+			if math.IsInf(y, 1) {
+				unbounded++
+				curve.Y[i] = math.NaN()
+				continue
+			}
+			bounded++
+			largest = max(largest, y)
+		}
 	}
 	if largest == 0 {
 		return figure.Panel{}, errors.New("no SSM has a bounded response above 0, so there is no score to divide by")
 	}
-	for _, curve := range curves {
+	for _, curve := range p.Curves {
 		for i := range curve.Y {
 			curve.Y[i] /= largest
 		}
 	}
-	step, things, all := "step Δ", "SSMs", len(curves)*len(curves[0].Y)
+	things := "SSMs"
 	if m.Config.SSM.MIMO() {
 		things = "modes"
 	}
-	if m.Config.SSM.Angles() {
-		step = "damping ξ"
-	}
-	p := figure.Panel{
-		Title: fmt.Sprintf("H∞ scores of %d %s, divided by the largest (%.3g)", scored, things, largest),
-		X:     step, Y: "normalised H∞ score, without D", LogX: true, LogY: true, Curves: curves,
-	}
-	if scored < all {
-		p.Title += fmt.Sprintf("; %d unbounded", all-scored)
+	p.Title = fmt.Sprintf("H∞ scores of %d %s, divided by the largest (%.3g)", bounded, things, largest)
+	if unbounded > 0 {
+		p.Title += fmt.Sprintf("; %d unbounded", unbounded)
 	}
 	return p, nil
 }
 
-// hinfScores returns one curve per layer with the scores of its SSMs, or of the modes of S5, over
-// their steps, the largest score, and the number of bounded scores. An unbounded score is NaN.
-func hinfScores(m *model.Model) (curves []figure.Curve, largest float64, scored int, err error) {
-	layers, err := analyze(m)
-	if err != nil {
-		return nil, 0, 0, err
+// hinfCurve returns the scores of a layer's SSMs, or of the modes of S5, over their steps.
+func hinfCurve(name string, a *ssm.Analysis, p *ssm.Params) figure.Curve {
+	curve := figure.Curve{Name: name, Points: true}
+	if p.MIMO() {
+		curve.Y = hinfOfModes(p.ModeGains(1))
+	} else {
+		curve.Y = a.SSMScores()
 	}
-	curves = make([]figure.Curve, len(layers))
-	pool := par.New(runtime.GOMAXPROCS(0))
-	defer pool.Close()
-	pool.For(len(curves), func(_, i int) {
-		curve, params := figure.Curve{Name: fmt.Sprintf("layer %d", i+1), Points: true, Y: layers[i].SSMScores()}, m.SSMParams(i)
-		if params.MIMO() {
-			curve.Y = hinfOfModes(params.ModeGains(1))
-		}
-		for _, logStep := range params.Step {
-			curve.X = append(curve.X, math.Exp(logStep))
-		}
-		curves[i] = curve
-	})
-	for _, curve := range curves {
-		for i, y := range curve.Y {
-			if math.IsInf(y, 1) {
-				curve.Y[i] = math.NaN()
-				continue
-			}
-			scored++
-			largest = max(largest, y)
-		}
+	for _, logStep := range p.Step {
+		curve.X = append(curve.X, math.Exp(logStep))
 	}
-	return curves, largest, scored, nil
+	return curve
 }

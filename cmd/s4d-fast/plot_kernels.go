@@ -27,9 +27,6 @@ Examples:
   s4d-fast plot kernels cifar10.safetensors --stride 32 --length 200 --out kernels.svg`
 }
 
-// maxMarks is the largest number of lines that do not merge.
-const maxMarks = 100
-
 // rowLength returns the length of a row of a task's images, or 0.
 func rowLength(name string) int {
 	tk, err := task.Lookup(name)
@@ -50,10 +47,6 @@ func (c *plotKernelsCmd) Run(std *streams, ctx *ctxBox) error {
 	stride := rowLength(m.Meta.Task)
 	if c.Stride != nil {
 		stride = *c.Stride
-	}
-	if n := c.Length / max(stride, 1); stride > 0 && n > maxMarks {
-		fmt.Fprintf(std.err, "no marks: %d multiples of %d samples would merge, the limit is %d\n", n, stride, maxMarks)
-		stride = 0
 	}
 	panels, err := orInterrupt(ctx, func() ([]figure.Panel, error) { return kernelPanels(m, c.Length, stride), nil })
 	if err != nil {

@@ -19,7 +19,6 @@ func TestPlotKernels(t *testing.T) {
 	mustHave(t, texts, "layer 1 of 3: mean over 4 channels, first 90 taps", "layer 2 of 3", "causal", "anticausal",
 		"multiples of 32", "mean |K[l]|", "lag l [samples]", "0", "32", "64")
 
-	checkRun(t, nil, []string{"plot", "kernels", both, "--length", "65536", "--stride", "32", "--out", filepath.Join(t.TempDir(), "k.png")}, exitOK, "2048 multiples")
 }
 
 // By default, rows are marked for tasks of images and nothing for others. The axis of lags states

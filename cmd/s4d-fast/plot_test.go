@@ -108,17 +108,17 @@ func saved(t *testing.T, change func(*model.Config)) string {
 	return path
 }
 
-// drawn runs a plot command twice. It checks the size of a PNG and returns the texts of an SVG.
+// drawn runs a plot command and returns the texts of an SVG. If a size is given, it also checks a
+// PNG.
 func drawn(t *testing.T, width, height int, args ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	bitmap, vector := filepath.Join(dir, "picture.png"), filepath.Join(dir, "picture.svg")
-	ok(t, append(append([]string{"plot"}, args...), "--out", bitmap)...)
-	mustBePNG(t, bitmap, width, height)
-	ok(t, append(append([]string{"plot"}, args...), "--out", vector)...)
-	if left, _ := filepath.Glob(filepath.Join(dir, "*.tmp*")); len(left) > 0 {
-		t.Errorf("plot %v leaves %v", args, left)
+	if width > 0 {
+		ok(t, append(append([]string{"plot"}, args...), "--out", bitmap)...)
+		mustBePNG(t, bitmap, width, height)
 	}
+	ok(t, append(append([]string{"plot"}, args...), "--out", vector)...)
 	return svgTexts(t, vector)
 }
 
@@ -135,7 +135,7 @@ func mustBePNG(t *testing.T, path string, width, height int) {
 		t.Errorf("%s: %v pixels, expected %d×%d", filepath.Base(path), got, width, height)
 	}
 	colours := map[any]bool{}
-	for y := range img.Bounds().Dy() {
+	for y := 0; y < img.Bounds().Dy() && len(colours) < 10; y++ {
 		for x := range img.Bounds().Dx() {
 			colours[img.At(x, y)] = true
 		}
