@@ -3,7 +3,6 @@ package model
 import (
 	"errors"
 	"fmt"
-	"math"
 )
 
 // Detection is an operating point of package events for the model, and what was measured there.
@@ -41,40 +40,6 @@ func (d *Detection) unmeasured() *Detection {
 	}
 }
 
-// Bounds of a Detection, which package events shares.
-const (
-	maxConfirm = 1000
-	maxSeconds = 3600
-	maxOffset  = 100
-)
-
-func (d *Detection) validate(labels int) error {
-	if len(d.Offsets) != 0 && len(d.Offsets) != labels {
-		return fmt.Errorf("detection: %d offsets, expected one per label, %d", len(d.Offsets), labels)
-	}
-	for _, v := range d.Offsets {
-		if !(math.Abs(v) <= maxOffset) {
-			return fmt.Errorf("detection: offsets %v: expected %d … %d", v, -maxOffset, maxOffset)
-		}
-	}
-	for _, v := range []struct {
-		name             string
-		value, low, high float64
-	}{
-		{"threshold", d.Threshold, 0, 1}, {"off_threshold", d.OffThreshold, 0, d.Threshold},
-		{"confirm", float64(d.Confirm), 1, maxConfirm}, {"refractory", d.Refractory, 0, maxSeconds},
-		{"smoothing", d.Smoothing, 0, maxSeconds},
-		{"false_alarms_per_hour", d.FalseAlarmsPerHour, 0, math.MaxFloat64}, {"miss_rate", d.MissRate, 0, 1},
-		{"interval", d.Interval[0], 0, d.Interval[1]}, {"interval", d.Interval[1], 0, 1},
-		{"background_hours", d.BackgroundHours, 0, math.MaxFloat64}, {"words", float64(d.Words), 0, math.MaxInt32},
-	} {
-		if !(v.value >= v.low && v.value <= v.high) {
-			return fmt.Errorf("detection: %s %v: expected %v … %v", v.name, v.value, v.low, v.high)
-		}
-	}
-	return nil
-}
-
 // validateAudio checks what only a network that reads audio has.
 func (m *Meta) validateAudio(c Config) error {
 	if f := m.Filterbank; f != nil {
@@ -89,13 +54,13 @@ func (m *Meta) validateAudio(c Config) error {
 			return errors.New("filterbank: the network reads rows of named columns, expected audio")
 		}
 	}
-	if m.Detection == nil {
-		return nil
-	}
-	if len(m.Labels) == 0 {
+	switch d := m.Detection; { // package events checks its values
+	case d != nil && len(m.Labels) == 0:
 		return errors.New("detection: the model has no labels")
+	case d != nil && len(d.Offsets) != 0 && len(d.Offsets) != len(m.Labels):
+		return fmt.Errorf("detection: %d offsets, expected one per label, %d", len(d.Offsets), len(m.Labels))
 	}
-	return m.Detection.validate(len(m.Labels))
+	return nil
 }
 
 // PositionRate returns the number of positions per second of the sequences that the network reads:

@@ -2,7 +2,6 @@ package model
 
 import (
 	"bytes"
-	"math"
 	"reflect"
 	"testing"
 
@@ -54,22 +53,7 @@ func TestBadFilterbanksAndDetections(t *testing.T) {
 		"30 bands for a network that reads":               func(m *Model) { m.Meta.Filterbank.Bands = 30 },
 		"sample rate 8000, expected that of":              func(m *Model) { m.Meta.SampleRate = 16000 },
 		"rows of named columns":                           func(m *Model) { m.Meta.Series = series(m) },
-		"threshold 1.5: expected 0 … 1":                   func(m *Model) { m.Meta.Detection.Threshold = 1.5 },
-		"off_threshold 0.9: expected 0 … 0.8":             func(m *Model) { m.Meta.Detection.OffThreshold = 0.9 },
-		"confirm 0: expected 1 … 1000":                    func(m *Model) { m.Meta.Detection.Confirm = 0 },
-		"refractory -1":                                   func(m *Model) { m.Meta.Detection.Refractory = -1 },
-		"smoothing 3601":                                  func(m *Model) { m.Meta.Detection.Smoothing = 3601 },
-		"miss_rate NaN":                                   func(m *Model) { m.Meta.Detection.MissRate = math.NaN() },
-		"false_alarms_per_hour -1":                        func(m *Model) { m.Meta.Detection.FalseAlarmsPerHour = -1 },
-		"interval 0.5: expected 0 … 0.1":                  func(m *Model) { m.Meta.Detection.Interval[0], m.Meta.Detection.Interval[1] = 0.5, 0.1 },
-		"background_hours +Inf":                           func(m *Model) { m.Meta.Detection.BackgroundHours = math.Inf(1) },
-		"words -1":                                        func(m *Model) { m.Meta.Detection.Words = -1 },
 		"detection: 2 offsets, expected one per label, 3": func(m *Model) { m.Meta.Detection.Offsets = []float64{1, 2} },
-		"detection: 4 offsets, expected one per label, 3": func(m *Model) { m.Meta.Detection.Offsets = make([]float64, 4) },
-		"offsets NaN: expected -100 … 100":                func(m *Model) { m.Meta.Detection.Offsets[1] = math.NaN() },
-		"offsets -Inf":                                    func(m *Model) { m.Meta.Detection.Offsets[1] = math.Inf(-1) },
-		"offsets -100.5":                                  func(m *Model) { m.Meta.Detection.Offsets[0] = -100.5 },
-		"offsets 101":                                     func(m *Model) { m.Meta.Detection.Offsets[2] = 101 },
 		"detection: the model has no labels":              func(m *Model) { m.Meta.Labels = nil },
 		`linear input with d_input 41`:                    func(m *Model) { c := m.Config; c.DInput++; *m = *withMeta(mustNew(t, c, 1), m.Meta) },
 		`embedding input with d_input 40`:                 func(m *Model) { c := m.Config; c.Encoder = EncoderEmbedding; *m = *withMeta(mustNew(t, c, 1), m.Meta) },

@@ -12,7 +12,6 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/safetensors"
-	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 func sampleMeta() Meta {
@@ -133,23 +132,6 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// A model has the same hash after it was written and read, however its metadata are spelled.
-func TestHashOfSpellings(t *testing.T) {
-	m := mustNew(t, tiny(), 1)
-	for _, meta := range []string{
-		`{"labels":[]}`, `{"input_mean":[],"input_std":[]}`, `{"target_mean":[],"target_std":[]}`, `{"sample_rate":-0}`, `{"sample_rate":-0.0,"data":{}}`,
-		`{"series":{"mode":"classification","columns":["a","b","c"],"targets":[],"residual":[]}}`,
-	} {
-		f := must.Get(safetensors.Read(bytes.NewReader(encode(t, m))))(t)
-		f.Metadata[metaKey] = meta
-		var b bytes.Buffer
-		must.Get(f.WriteTo(&b))(t)
-		one := must.Get(Read(&b))(t)
-		two := must.Get(Read(bytes.NewReader(encode(t, one))))(t)
-		must.Equal(t, one.Hash(), two.Hash(), "hash of %s", meta)
-	}
-}
-
 func TestWeightsValidate(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	for _, c := range []struct {
@@ -213,38 +195,24 @@ func TestReadRejects(t *testing.T) {
 		{"no metadata", func(f *file) { f.Metadata = nil }, `not an s4d-fast file: its metadata has no "s4d-fast"`},
 		{"other version", set(formatKey, "2"), `format version "2": this program reads "1"`},
 		{"no configuration", func(f *file) { delete(f.Metadata, configKey) }, `metadata "config": is missing or empty`},
-		{"no meta", func(f *file) { delete(f.Metadata, metaKey) }, `metadata "meta": is missing or empty`},
-		{"configuration that is not JSON", set(configKey, "d_model = 3"), `metadata "config": invalid character`},
 		{"two configurations", set(configKey, "{} {}"), `metadata "config": trailing data`},
 		{"unknown field", set(configKey, `{"colour":"red"}`), `metadata "config": json: unknown field "colour"`},
-		{"number as text", set(configKey, `{"d_model":"3"}`), `metadata "config": json:`},
 		{"empty configuration", set(configKey, "{}"), "d_input 0: expected ≥ 1"},
-		{"10⁹ layers", config(func(c *Config) { c.NLayers = 1e9 }), "n_layers 1000000000: expected ≤ 2048"},
 		{"many layers", config(func(c *Config) { c.NLayers = 2048 }), "n_layers 2048 in a file of 22 tensors"},
 		{"one more layer", config(func(c *Config) { c.NLayers = 3 }), `tensor "layers.2.log_xi" is missing`},
 		{"fewer layers", config(func(c *Config) { c.NLayers = 1 }), `tensor "layers.1.log_xi", shape [6], does not belong to the network`},
-		{"wide", config(func(c *Config) { c.DModel = 10_000 }), `tensor "encoder.weight": shape [6 3], expected [10000 3]`},
 		{"wrong modes", config(func(c *Config) { c.SSM.DState = 16 }), `tensor "layers.0.log_rho": shape [6 4], expected [6 8]`},
-		{"other scheme", config(func(c *Config) { c.SSM.Init = ssm.Lin }), `tensor "layers.0.log_dt" is missing`},
-		{"other norm", config(func(c *Config) { c.Norm = NormBatch }), `tensor "layers.0.norm.running_mean" is missing`},
 		{"wrong choice", config(func(c *Config) { c.Pool = "max" }), `pool "max": expected one of ["mean" "last" "none"]`},
 		{"missing tensor", func(f *file) { f.Arrays = f.Arrays[:len(f.Arrays)-1] }, `tensor "decoder.bias" is missing`},
-		{"renamed tensor", func(f *file) { f.Find("layers.1.C").Name = "layers.1.c" }, `tensor "layers.1.C" is missing`},
 		{"extra tensor", func(f *file) { f.Arrays = append(f.Arrays, safetensors.Array{Name: "x", Shape: []int{0}}) }, `tensor "x", shape [0], does not belong`},
 		{"transposed", func(f *file) { f.Find("layers.1.C").Shape = []int{4, 6, 2} }, `tensor "layers.1.C": shape [4 6 2], expected [6 4 2]`},
-		{"flattened", func(f *file) { f.Find("layers.1.C").Shape = []int{48} }, `tensor "layers.1.C": shape [48], expected [6 4 2]`},
 		{"NaN", value("layers.1.C", math.NaN()), `tensor "layers.1.C": element 1 is NaN`},
-		{"+Inf", value("layers.0.log_rho", math.Inf(1)), `tensor "layers.0.log_rho": element 1 is +Inf`},
 		{"−Inf", value("layers.0.log_xi", math.Inf(-1)), `tensor "layers.0.log_xi": element 1 is -Inf`},
 		{"infinite step", value("layers.1.log_xi", 1000), `tensors of "layers.1": ssm: channel 1, mode 0: the step is +Inf`},
 		{"labels", set(metaKey, `{"labels":["a"]}`), "meta: 1 labels for 5 outputs"},
 		{"label twice", set(metaKey, `{"labels":["a","b","c","a","d"]}`), `meta: label "a" occurs twice`},
-		{"means", set(metaKey, `{"input_mean":[1,2,3]}`), "meta: 3 means and 0 standard deviations"},
 		{"channels", set(metaKey, `{"input_mean":[1],"input_std":[1]}`), "meta: 1 means and 1 standard deviations for 3 input channels"},
 		{"no deviation", set(metaKey, `{"input_mean":[0,1,0],"input_std":[1,0,1]}`), "meta: input channel 1 has mean 1 and standard deviation 0"},
-		{"tiny deviation", set(metaKey, `{"input_mean":[0,1,0],"input_std":[1,1e-44,1]}`), "meta: input channel 1"},
-		{"huge mean", set(metaKey, `{"input_mean":[0,1e38,0],"input_std":[1,1e-5,1]}`), "meta: input channel 1"},
-		{"rate", set(metaKey, `{"sample_rate":-1}`), "meta: sample rate -1"},
 	}
 	for _, tt := range tests {
 		b := altered(t, tiny(), tt.change)
@@ -289,25 +257,6 @@ func valid(t testing.TB, m *Model) {
 // withoutSum renames the checksum's key in a file, which is then read without this check.
 func withoutSum(b []byte) []byte {
 	return bytes.Replace(b, []byte(`"sha256"`), []byte(`"other!"`), 1)
-}
-
-// Every truncation and every flipped bit is an error, or leaves the model as it was: the checksum's
-// key alone may change.
-func TestDamagedFile(t *testing.T) {
-	whole := smallest(t)
-	want := must.Get(Read(bytes.NewReader(whole)))(t)
-	accepted := 0
-	must.Damage(t, whole, func(b []byte) bool {
-		m, err := Read(bytes.NewReader(b))
-		if err != nil {
-			return true
-		}
-		accepted++
-		return m.Hash() == want.Hash() && reflect.DeepEqual(m.Meta, want.Meta)
-	})
-	if most := 8 * len("sha256"); accepted > most {
-		t.Errorf("%d damaged files gave no error, expected at most %d", accepted, most)
-	}
 }
 
 func FuzzRead(f *testing.F) {

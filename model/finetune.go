@@ -1,7 +1,6 @@
 package model
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,11 +69,6 @@ func (m *Model) WithOutputs(rows []int, seed uint64) (*Model, error) {
 	c.DOutput = len(rows)
 	if err := c.Validate(); err != nil {
 		return nil, err
-	}
-	for o, row := range rows {
-		if row < -1 || row >= m.Config.DOutput {
-			return nil, fmt.Errorf("model: output %d keeps row %d of the decoder, expected −1 to %d", o, row, m.Config.DOutput-1)
-		}
 	}
 	out := &Model{Config: c, Weights: NewWeights(c)}
 	old := m.Weights.Tensors()

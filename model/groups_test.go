@@ -64,17 +64,12 @@ func TestRates(t *testing.T) {
 		step, decay, freq, angle, b float64
 	}{
 		{"default, low rate", follow(RecipeDefault, 1e-4), nil, 1e-4, 1e-4, 1e-4, 1e-4, 1e-4},
-		{"minimal, low rate", follow(RecipeMinimal, 1e-4), nil, 1e-4, 1e-4, 1e-4, 1e-4, 1e-4},
 		{"v4, low rate", follow(RecipeV4, 1e-4), nil, 1e-3, 1e-3, 1e-3, 1e-3, 1e-3},
 		{"v3, low rate", follow(RecipeV3, 1e-4), nil, 1e-4, 1e-3, 1e-3, 1e-3, 1e-3},
 		{"v3, PathX", follow(RecipeV3, 0.004), func(g *GroupConfig) { g.SSMLR = 5e-4 }, 0.004, 5e-4, 5e-4, 5e-4, 5e-4},
 		{"v4, step at the global rate", follow(RecipeV4, 0.01), func(g *GroupConfig) { g.StepLR = 0.01 }, 0.01, 1e-3, 1e-3, 1e-3, 1e-3},
-		{"ssm_lr", follow(RecipeDefault, 0.01), func(g *GroupConfig) { g.SSMLR = 0.002 }, 0.002, 0.002, 0.002, 0.002, 0.002},
 		{"frozen SSM", follow(RecipeDefault, 0.01), func(g *GroupConfig) { g.SSMLR = 0 }, 0, 0, 0, 0, 0},
-		{"frozen steps", follow(RecipeV3, 0.01), func(g *GroupConfig) { g.StepLR = 0 }, 0, 1e-3, 1e-3, 1e-3, 1e-3},
-		{"slow angles", follow(RecipeDefault, 0.01), func(g *GroupConfig) { g.AngleLR = 1e-4 }, 1e-3, 1e-3, 1e-3, 1e-4, 1e-3},
 		{"frozen angles alone", follow(RecipeMinimal, 0.01), func(g *GroupConfig) { g.AngleLR, g.SSMLR = 0, 0.003 }, 0.003, 0.003, 0.003, 0, 0.003},
-		{"nothing learns", follow(RecipeDefault, 0), nil, 0, 0, 0, 0, 0},
 	}
 	for _, tt := range tests {
 		g := tt.base
@@ -147,14 +142,8 @@ func TestGroupConfigRejects(t *testing.T) {
 	for want, change := range map[string]func(g *GroupConfig){
 		`model: recipe "adam": expected one of ["default" "minimal" "v3" "v4" "BandCdecay" "BfastandCdecay" "noBCdecay" "dt-global"]`: func(g *GroupConfig) { g.Recipe = "adam" },
 		`model: step_lr 0.1: expected -1 with the recipe "dt-global", in which log Δ has the global learning rate`:                    func(g *GroupConfig) { g.Recipe, g.StepLR = RecipeStepsGlobal, 0.1 },
-		"model: lr -1: expected a finite number ≥ 0":                                     func(g *GroupConfig) { g.LR = -1 },
-		"model: lr NaN: expected a finite number ≥ 0":                                    func(g *GroupConfig) { g.LR = math.NaN() },
-		"model: lr +Inf: expected a finite number ≥ 0":                                   func(g *GroupConfig) { g.LR = math.Inf(1) },
-		"model: weight_decay -0.1: expected a finite number ≥ 0":                         func(g *GroupConfig) { g.WeightDecay = -0.1 },
-		"model: ssm_lr -0.5: expected a finite number ≥ 0, or -1 for the recipe's own":   func(g *GroupConfig) { g.SSMLR = -0.5 },
-		"model: step_lr NaN: expected a finite number ≥ 0, or -1 for the recipe's own":   func(g *GroupConfig) { g.StepLR = math.NaN() },
-		"model: angle_lr +Inf: expected a finite number ≥ 0, or -1 for the recipe's own": func(g *GroupConfig) { g.AngleLR = math.Inf(1) },
-		"model: angle_lr -2: expected a finite number ≥ 0, or -1 for the recipe's own":   func(g *GroupConfig) { g.AngleLR = -2 },
+		"model: lr +Inf: expected a finite number ≥ 0":                                                                                func(g *GroupConfig) { g.LR = math.Inf(1) },
+		"model: step_lr NaN: expected a finite number ≥ 0, or -1 for the recipe's own":                                                func(g *GroupConfig) { g.StepLR = math.NaN() },
 	} {
 		g := good
 		change(&g)

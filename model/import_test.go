@@ -1,13 +1,8 @@
 package model
 
 import (
-	"archive/zip"
-	"bytes"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"maps"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,7 +10,6 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/golden"
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/internal/pth"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
@@ -84,117 +78,17 @@ func isOption(err error) bool {
 	return errors.As(err, &o)
 }
 
-// storageOrder is the order in which PyTorch wrote the tiny networks' tensors: storage I holds
-// tensor I.
-var storageOrder = func() []string {
-	list := []string{"encoder.weight", "encoder.bias"}
-	for i := range 2 {
-		for _, name := range []string{"D", "C", "log_dt", "log_A_real", "A_imag", "mix.weight", "mix.bias"} {
-			list = append(list, fmt.Sprintf("layers.%d.%s", i, name))
-		}
-	}
-	return append(list, "layers.0.norm.weight", "layers.0.norm.bias", "layers.1.norm.weight", "layers.1.norm.bias",
-		"decoder.weight", "decoder.bias")
-}()
-
-// Every value of the imported network is the one in the zip file's storage, bit by bit.
-func TestImportedBits(t *testing.T) {
-	for name, prenorm := range map[string]bool{"postnorm": false, "prenorm": true} {
-		path := golden.LoadTiny(t, name).WritePth(t)
-		m := must.Get(ImportPyTorch(path, ImportOptions{PreNorm: prenorm}))(t)
-		z := must.Get(zip.OpenReader(path))(t)
-		defer z.Close()
-		storages := map[string][]byte{}
-		for _, f := range z.File {
-			if _, key, ok := strings.Cut(f.Name, "/data/"); ok {
-				storages[key] = entry(t, f)
-			}
-		}
-		must.Equal(t, len(storages), len(storageOrder), "%s: storages", name)
-		for _, x := range m.Weights.Tensors() {
-			want := storages[fmt.Sprint(slices.Index(storageOrder, x.Name))]
-			var got []byte
-			for _, v := range x.Data {
-				got = binary.LittleEndian.AppendUint32(got, math.Float32bits(v))
-			}
-			if !bytes.Equal(got, want) {
-				t.Errorf("%s: %s: bytes %x…, expected %x…", name, x.Name, got[:8], want[:min(8, len(want))])
-			}
-		}
-	}
-}
-
-// checkpointOf writes tensors as a checkpoint, in a dictionary under key unless that is empty.
-func checkpointOf(t testing.TB, tensors []pth.Tensor, key string) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	z := zip.NewWriter(&out)
-	add := func(name string, data []byte) {
-		w := must.Get(z.CreateHeader(&zip.FileHeader{Name: "x/" + name}))(t)
-		w.Write(data)
-	}
-	text := func(s string) string {
-		return "X" + string(binary.LittleEndian.AppendUint32(nil, uint32(len(s)))) + s
-	}
-	number := func(n int) string { return "J" + string(binary.LittleEndian.AppendUint32(nil, uint32(n))) }
-	dict := "}("
-	for i, x := range tensors {
-		var data []byte
-		for _, v := range x.Data {
-			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
-		}
-		add(fmt.Sprintf("data/%d", i), data)
-		shape, stride := "(", "("
-		for axis, n := range x.Shape {
-			shape += number(n)
-			stride += number(size(x.Shape[axis+1:]))
-		}
-		storage := "(" + text("storage") + "ctorch\nFloatStorage\n" + text(fmt.Sprint(i)) + text("cpu") + number(len(x.Data)) + "tQ"
-		dict += text(x.Name) + "ctorch._utils\n_rebuild_tensor_v2\n(" + storage + number(0) + shape + "t" + stride + "t" +
-			"\x89ccollections\nOrderedDict\n)RtR"
-	}
-	dict += "u"
-	if key != "" {
-		dict = "}(" + text("epoch") + number(7) + text(key) + dict + "u"
-	}
-	add("data.pkl", []byte("\x80\x02"+dict+"."))
-	must.Do(t, z.Close())
-	return out.Bytes()
-}
-
-// The same tensors give the same model in every wrapping that is in use.
+// The same tensors give the same model whatever their order and the prefix of their names.
 func TestImportWrappings(t *testing.T) {
 	plain := tinyTensors(t)
-	prefixed := slices.Clone(plain)
-	for i := range prefixed {
-		prefixed[i].Name = "module." + prefixed[i].Name
-	}
+	want := must.Get(fromPyTorch(plain, ImportOptions{}))(t).Hash()
 	lightning := slices.Clone(plain)
+	slices.Reverse(lightning)
 	for i := range lightning {
 		lightning[i].Name = "model." + lightning[i].Name
 	}
-	reversed := slices.Clone(plain)
-	slices.Reverse(reversed)
-	want := must.Get(ImportPyTorch(golden.LoadTiny(t, "postnorm").WritePth(t), ImportOptions{}))(t)
-	for name, b := range map[string][]byte{
-		"plain": checkpointOf(t, plain, ""), "prefixed": checkpointOf(t, prefixed, ""), "reversed": checkpointOf(t, reversed, ""),
-		"lightning": checkpointOf(t, lightning, "state_dict"),
-		"model":     checkpointOf(t, plain, "model"), "state_dict": checkpointOf(t, prefixed, "state_dict"),
-		"model_state_dict": checkpointOf(t, plain, "model_state_dict"), "net": checkpointOf(t, plain, "net"),
-	} {
-		m, err := parse(t, b)
-		if err != nil || m.Hash() != want.Hash() {
-			t.Errorf("%s: error %v, or another model", name, err)
-		}
-	}
-	both := append(slices.Clone(plain), prefixed[3])
-	for want, b := range map[string][]byte{
-		`tensor "` + plain[3].Name + `" is duplicated`: checkpointOf(t, both, "net"),
-		`"epoch" is not a tensor`:                      checkpointOf(t, plain, "weights"),
-		`tensor "encoder.weight" is missing`:           checkpointOf(t, plain[1:], "net"),
-	} {
-		must.Reject(parse(t, b))(t, want)
-	}
+	must.Equal(t, must.Get(fromPyTorch(lightning, ImportOptions{}))(t).Hash(), want, "hash")
+	must.Reject(fromPyTorch(append(plain, lightning[3]), ImportOptions{}))(t, "is duplicated")
 }
 
 // A file of the other format is an error that names its format, in both directions.

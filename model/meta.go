@@ -112,15 +112,15 @@ func (m *Meta) validate(c Config) error {
 		return fmt.Errorf("meta: %d labels for %d outputs", len(m.Labels), c.DOutput)
 	case len(m.InputMean) != len(m.InputStd) || len(m.InputMean) > 0 && len(m.InputMean) != c.DInput:
 		return fmt.Errorf("meta: %d means and %d standard deviations for %d input channels", len(m.InputMean), len(m.InputStd), c.DInput)
-	case !(m.SampleRate >= 0) || math.IsInf(m.SampleRate, 1):
+	case !(m.SampleRate >= 0 && m.SampleRate <= math.MaxFloat64):
 		return fmt.Errorf("meta: sample rate %v", m.SampleRate)
 	}
 	if n := len(m.TargetMean); n != len(m.TargetStd) || n > 0 && n != c.DOutput || n > 0 && len(m.Labels) > 0 {
 		return fmt.Errorf("meta: %d means and %d standard deviations of targets, %d outputs, %d labels", n, len(m.TargetStd), c.DOutput, len(m.Labels))
 	}
 	for i, std := range m.TargetStd {
-		if mean := float64(m.TargetMean[i]); !(std > 0) || math.IsInf(float64(std), 1) || math.IsNaN(mean) || math.IsInf(mean, 0) {
-			return fmt.Errorf("meta: target %d has mean %v and standard deviation %v", i, m.TargetMean[i], std)
+		if !(std > 0) {
+			return fmt.Errorf("meta: target %d has standard deviation %v", i, std)
 		}
 	}
 	if m.Series != nil {
@@ -132,8 +132,7 @@ func (m *Meta) validate(c Config) error {
 		return fmt.Errorf("meta: %w", err)
 	}
 	for i, std := range m.InputStd {
-		scale, shift := m.Affine(i)
-		if !(std > 0) || !(scale > 0) || math.IsInf(float64(scale), 0) || math.IsInf(float64(shift), 0) || math.IsNaN(float64(shift)) {
+		if scale, shift := m.Affine(i); !(std > 0) || !(scale > 0) || scale-scale != 0 || shift-shift != 0 { // not finite
 			return fmt.Errorf("meta: input channel %d has mean %v and standard deviation %v", i, m.InputMean[i], std)
 		}
 	}

@@ -3,7 +3,6 @@ package model
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
@@ -101,11 +100,6 @@ func (s *Series) validateForecast(c Config) error {
 	for o, name := range s.Targets {
 		if s.TargetColumn(o) < 0 {
 			return fmt.Errorf("series: target %.40q is not one of the columns %s", name, suggest.List(s.Columns))
-		}
-	}
-	for o, r := range s.Residual {
-		if v := float64(r); !(v >= 0) || math.IsInf(v, 1) {
-			return fmt.Errorf("series: target %.40q has residual %v", s.Targets[o], r)
 		}
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 )
@@ -148,26 +147,21 @@ func (e *entry) check() error {
 	return nil
 }
 
-// chunk is the number of bytes that are read at a time.
-const chunk = 1 << 16
+// chunk is the number of values that are read at a time.
+const chunk = 1 << 14
 
 // read reads the array's bytes from r. Memory grows with the bytes that arrive, not with what the
 // header announces.
 func (p *place) read(r io.Reader) (Array, error) {
-	a := Array{Name: p.name, Shape: make([]int, len(p.Shape))}
+	a := Array{Name: p.name, Shape: make([]int, len(p.Shape)), F32: []float32{}}
 	for i, d := range p.Shape {
 		a.Shape[i] = int(d)
 	}
-	left := p.Offsets[1] - p.Offsets[0]
-	a.F32 = make([]float32, 0, min(left, chunk)/width)
-	buf := make([]byte, min(left, chunk))
-	for ; left > 0; left -= int64(len(buf)) {
-		buf = buf[:min(left, chunk)]
-		if _, err := io.ReadFull(r, buf); err != nil {
+	for n := int((p.Offsets[1] - p.Offsets[0]) / width); len(a.F32) < n; {
+		at := len(a.F32)
+		a.F32 = append(a.F32, make([]float32, min(n-at, chunk))...)
+		if err := binary.Read(r, binary.LittleEndian, a.F32[at:]); err != nil {
 			return a, truncated(err)
-		}
-		for b := buf; len(b) > 0; b = b[width:] {
-			a.F32 = append(a.F32, math.Float32frombits(binary.LittleEndian.Uint32(b)))
 		}
 	}
 	return a, nil

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 )
 
 // WriteTo writes the file, with its checksum. A file that Read would reject is an error before
@@ -43,8 +42,9 @@ func (f *File) write(w io.Writer, head []byte) (int64, error) {
 		if err != nil {
 			break
 		}
-		n, err = w.Write(f.Arrays[i].bytes())
-		total += int64(n)
+		if err = binary.Write(w, binary.LittleEndian, f.Arrays[i].F32); err == nil {
+			total += width * int64(len(f.Arrays[i].F32))
+		}
 	}
 	return total, err
 }
@@ -92,12 +92,4 @@ func (a *Array) entry(at int64) (entry, error) {
 	}
 	e.Offsets = []int64{at, at + int64(len(a.F32))*width}
 	return e, e.check()
-}
-
-func (a *Array) bytes() []byte {
-	out := make([]byte, 0, width*len(a.F32))
-	for _, v := range a.F32 {
-		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
-	}
-	return out
 }
