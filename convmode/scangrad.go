@@ -127,8 +127,6 @@ func (l *scanLayer) sumGradMode(_, mode int) {
 		}
 	}
 	s.matrixGrad.Lambda[mode] = lambda
-	s.grad.Step[mode], s.grad.Decay[mode], s.grad.Freq[mode] = 0, 0, 0
-	clear(s.grad.B[mode*h : (mode+1)*h])
 	l.params.BackwardScan(s.grad, s.matrixGrad, l.bk.opt.StepScale, mode, mode+1)
 }
 

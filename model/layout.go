@@ -77,7 +77,7 @@ func (c Config) ssmSpecs(l *Layer, add adder) {
 	case ssm.LayerLRU:
 		add(&l.Decay, "nu_log", KindDecay, m)
 		add(&l.Freq, "theta_log", KindFreq, m)
-		add(&l.Step, "gamma_log", KindDecay, m)
+		add(&l.Gamma, "gamma_log", KindDecay, m)
 	case ssm.LayerS5:
 		add(&l.Decay, "Lambda_re", KindDecay, m)
 		add(&l.Freq, "Lambda_im", KindFreq, m)

@@ -86,14 +86,14 @@ func (c Config) NewSSMParams() *ssm.Params { return ssm.NewParams(c.ssmConfig())
 
 // reals returns the layer's real SSM parameters, each with its place in p. The last is Ω, which has
 // no gradient.
-func (l *Layer) reals(p *ssm.Params) [5]struct {
+func (l *Layer) reals(p *ssm.Params) [6]struct {
 	layer  []float32
 	params []float64
 } {
 	return [...]struct {
 		layer  []float32
 		params []float64
-	}{{l.Step, p.Step}, {l.Decay, p.Decay}, {l.Freq, p.Freq}, {l.D, p.D}, {l.Omega, p.Omega}}
+	}{{l.Step, p.Step}, {l.Gamma, p.Gamma}, {l.Decay, p.Decay}, {l.Freq, p.Freq}, {l.D, p.D}, {l.Omega, p.Omega}}
 }
 
 // complexes returns the layer's complex SSM parameters, each with its place in p.
@@ -138,7 +138,7 @@ func (l *Layer) setSSM(p *ssm.Params) {
 // AddSSM adds gradients in float64 to the layer's tensors.
 func (l *Layer) AddSSM(g *ssm.Params) {
 	reals := l.reals(g)
-	for _, a := range reals[:4] {
+	for _, a := range reals[:5] {
 		for i := range a.layer {
 			a.layer[i] += float32(a.params[i])
 		}

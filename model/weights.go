@@ -45,10 +45,11 @@ type Tensor struct {
 // is the number of complex modes, S the number of pole copies.
 //
 // ssm.Params has the meaning of Step, Decay and Freq in each kind of layer. In S5 their names are
-// "log_step", "Lambda_re" and "Lambda_im", in the LRU "gamma_log", "nu_log" and "theta_log". There
-// they are [M], and B is [M][H][2].
+// "log_step", "Lambda_re" and "Lambda_im", in the LRU those of Decay and Freq are "nu_log" and
+// "theta_log". There they are [M], and B is [M][H][2].
 type Layer struct {
 	Step                    []float32 // [H]       "log_dt",     DFouT "log_xi"
+	Gamma                   []float32 // [M]       "gamma_log" of an LRU
 	Decay                   []float32 // [S][M]    "log_A_real", DFouT "log_rho", DSS "A_real"
 	Freq                    []float32 // [S][M]    "A_imag",     DFouT "theta", or "u"
 	Omega                   []float32 // [S][M]    "omega", with ssm.Config.MovesByWidth

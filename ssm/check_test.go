@@ -47,7 +47,7 @@ func TestWildParameters(t *testing.T) {
 		{"LRU", scanConfig(LayerLRU, 3, 5), func(p *Params) {}, ""},
 		{"LRU, undamped", scanConfig(LayerLRU, 3, 5), func(p *Params) { p.Decay[2] = math.Inf(-1) }, ""},
 		{"LRU, angle", scanConfig(LayerLRU, 3, 5), func(p *Params) { p.Freq[2] = 1000 }, "mode 2: λ̄ is (NaN+NaNi)"},
-		{"LRU, γ", scanConfig(LayerLRU, 3, 5), func(p *Params) { p.Step[4] = 1000 }, "mode 4, channel 0: B̄ is"},
+		{"LRU, γ", scanConfig(LayerLRU, 3, 5), func(p *Params) { p.Gamma[4] = 1000 }, "mode 4, channel 0: B̄ is"},
 	} {
 		p := must.Get(New(tt.cfg, 1, 0))(t)
 		tt.change(p)

@@ -26,10 +26,16 @@ const (
 func NewParams(cfg Config) *Params {
 	h, m, s := cfg.DModel, cfg.Modes(), cfg.Copies()
 	if cfg.MIMO() {
-		return &Params{
-			Config: cfg, Step: make([]float64, m), Decay: make([]float64, m), Freq: make([]float64, m),
+		p := &Params{
+			Config: cfg, Decay: make([]float64, m), Freq: make([]float64, m),
 			B: make([]complex128, m*h), C: make([]complex128, cfg.Directions()*h*m), D: make([]float64, h),
 		}
+		if cfg.Layer == LayerLRU {
+			p.Gamma = make([]float64, m)
+		} else {
+			p.Step = make([]float64, m)
+		}
+		return p
 	}
 	p := &Params{
 		Config: cfg,

@@ -54,7 +54,7 @@ func (p *Params) initLRU(draw random.Stream) {
 		square := inside(draw, drawRadius+uint64(n))*(rMax*rMax-p.RMin*p.RMin) + p.RMin*p.RMin // |λ̄|²
 		p.Decay[n] = math.Log(-0.5 * math.Log(square))
 		p.Freq[n] = math.Log(phase * inside(draw, drawFreq+uint64(n)))
-		p.Step[n] = 0.5 * math.Log1p(-square)
+		p.Gamma[n] = 0.5 * math.Log1p(-square)
 	}
 	drawComplex(p.B, draw, drawB, math.Sqrt(1/float64(2*p.DModel)))
 	drawComplex(p.C, draw, drawC, math.Sqrt(1/float64(p.Modes())))

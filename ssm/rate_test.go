@@ -181,7 +181,7 @@ func TestRateOfConstant(t *testing.T) {
 		cfg := scanConfig(LayerLRU, 1, 1)
 		cfg.RateRule = rule
 		p, s := mustNew(t, cfg, 1, 0), NewScan(cfg)
-		p.Decay[0], p.Freq[0], p.Step[0], p.B[0] = math.Inf(-1), math.Inf(-1), 0, 1
+		p.Decay[0], p.Freq[0], p.Gamma[0], p.B[0] = math.Inf(-1), math.Inf(-1), 0, 1
 		p.DiscretizeScan(s, 2.5, 0, 1)
 		if s.Lambda[0] != 1 || s.BBar[0] != 2.5 {
 			t.Errorf("rule %q: λ̄ %v, B̄ %v at step scale 2.5, expected 1 and 2.5", rule, s.Lambda[0], s.BBar[0])
@@ -196,7 +196,7 @@ func TestFoldedAngle(t *testing.T) {
 		cfg := scanConfig(LayerLRU, 1, 2)
 		cfg.RateRule = rule
 		p, s := mustNew(t, cfg, 1, 0), NewScan(cfg)
-		p.Decay[1], p.Step[1], p.B[1] = p.Decay[0], p.Step[0], p.B[0]
+		p.Decay[1], p.Gamma[1], p.B[1] = p.Decay[0], p.Gamma[0], p.B[0]
 		p.Freq[0], p.Freq[1] = math.Log(5.5), math.Log(5.5+2*math.Pi)
 		for _, r := range []float64{1, 1.5, 0.7, 3} {
 			p.DiscretizeScan(s, r, 0, 2)

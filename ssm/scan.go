@@ -47,8 +47,8 @@ func (p *Params) DiscretizeScan(s *Scan, stepScale float64, lo, hi int) {
 	}
 }
 
-// BackwardScan adds the gradients of Step, Decay, Freq and B for modes [lo, hi) to grad, from
-// those of λ̄ and B̄ (docs/maths.md §19.3). A complex gradient holds ∂/∂Re in its real part and ∂/∂Im
+// BackwardScan sets the gradients of Step or Gamma, Decay, Freq and B for modes [lo, hi) in grad,
+// from those of λ̄ and B̄ (docs/maths.md §19.3). A complex gradient holds ∂/∂Re in its real part and ∂/∂Im
 // in its imaginary part. The sums that give the gradients of C and D are the caller's. BackwardScan
 // allocates nothing. Disjoint ranges may run concurrently.
 func (p *Params) BackwardScan(grad *Params, g *Scan, stepScale float64, lo, hi int) {
@@ -56,19 +56,24 @@ func (p *Params) BackwardScan(grad *Params, g *Scan, stepScale float64, lo, hi i
 		m := p.scanMode(n, stepScale)
 		var byInput complex128
 		for i := n * p.DModel; i < (n+1)*p.DModel; i++ {
-			grad.B[i] += g.BBar[i] * cmplx.Conj(m.input)
+			grad.B[i] = g.BBar[i] * cmplx.Conj(m.input)
 			byInput += g.BBar[i] * cmplx.Conj(p.B[i])
 		}
-		byDecay, byFreq := real(g.Lambda[n]*cmplx.Conj(m.byDecay)), real(g.Lambda[n]*cmplx.Conj(m.byFreq))
-		byStep := real(g.Lambda[n]*cmplx.Conj(m.byStep)) + real(byInput*cmplx.Conj(m.inputByStep))
-		grad.Decay[n] += byDecay + real(byInput*cmplx.Conj(m.inputByDecay))
-		grad.Freq[n] += byFreq + real(byInput*cmplx.Conj(m.inputByFreq))
-		grad.Step[n] += byStep
+		by := func(lambda, input complex128) float64 {
+			return real(g.Lambda[n]*cmplx.Conj(lambda)) + real(byInput*cmplx.Conj(input))
+		}
+		grad.Decay[n] = by(m.byDecay, m.inputByDecay)
+		grad.Freq[n] = by(m.byFreq, m.inputByFreq)
+		if p.Layer == LayerLRU {
+			grad.Gamma[n] = by(0, m.input)
+		} else {
+			grad.Step[n] = by(m.byStep, m.inputByStep)
+		}
 	}
 }
 
 // scanMode is a mode after discretisation, B̄ = input·B, with the derivatives with respect to
-// Decay, Freq and Step.
+// Decay, Freq and, of S5, Step.
 type scanMode struct {
 	lambda, byDecay, byFreq, byStep               complex128
 	input, inputByDecay, inputByFreq, inputByStep complex128
@@ -103,11 +108,11 @@ func (p *Params) scanMode(n int, stepScale float64) (m scanMode) {
 // the B̄ of the RateRule at another step scale r.
 func (p *Params) lruMode(n int, stepScale float64) scanMode {
 	decay, angle := complex(-math.Exp(p.Decay[n]), 0), complex(0, math.Exp(p.Freq[n])) // of log λ̄
-	t, k, turn := p.discreteAtRate(transform{logLambda: decay + angle, dLog: 1}, gain{value: complex(math.Exp(p.Step[n]), 0)}, stepScale)
+	t, k, turn := p.discreteAtRate(transform{logLambda: decay + angle, dLog: 1}, gain{value: complex(math.Exp(p.Gamma[n]), 0)}, stepScale)
 	lambda := cmplx.Exp(t.logLambda)
 	return scanMode{
 		lambda: lambda, byDecay: decay * t.dLog * lambda, byFreq: angle * t.dLog * lambda,
-		input: k.value, inputByDecay: decay * k.slope, inputByFreq: angle * k.slope, inputByStep: k.value,
+		input: k.value, inputByDecay: decay * k.slope, inputByFreq: angle * k.slope,
 		angle: turn, logAbs: real(t.logLambda),
 	}
 }

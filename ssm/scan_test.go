@@ -62,7 +62,11 @@ func TestScanGradients(t *testing.T) {
 			for n := range p.Freq {
 				check("Decay", n, grad.Decay[n], func(d float64) { p.Decay[n] += d })
 				check("Freq", n, grad.Freq[n], func(d float64) { p.Freq[n] += d })
-				check("Step", n, grad.Step[n], func(d float64) { p.Step[n] += d })
+				if cfg.Layer == LayerLRU {
+					check("Gamma", n, grad.Gamma[n], func(d float64) { p.Gamma[n] += d })
+				} else {
+					check("Step", n, grad.Step[n], func(d float64) { p.Step[n] += d })
+				}
 			}
 			for n := range p.B {
 				check("Re B", n, real(grad.B[n]), func(d float64) { p.B[n] += complex(d, 0) })
@@ -151,7 +155,7 @@ func TestRing(t *testing.T) {
 			if r < ring[0]-1e-15 || r > rMax {
 				t.Fatalf("ring %v: |λ̄[%d]| = %v", ring, n, r)
 			}
-			if got, want := math.Exp(2*p.Step[n]), 1-r*r; math.Abs(got-want) > 1e-12 {
+			if got, want := math.Exp(2*p.Gamma[n]), 1-r*r; math.Abs(got-want) > 1e-12 {
 				t.Fatalf("ring %v: e^2γ = %v, expected %v", ring, got, want)
 			}
 			squares += (r*r - ring[0]*ring[0]) / (rMax*rMax - ring[0]*ring[0]) / 4000

@@ -210,31 +210,35 @@ func (c Config) Directions() int {
 	return 1
 }
 
-// Params are the trainable quantities of a layer in float64; channel h uses pole copy h mod S. The
-// meaning of Step, Decay and Freq depends on the layer. With a = log λ̄ for zero-order hold:
+// Params are the trained quantities of a layer, in float64, or their gradients. A kind of layer has
+// those that its formulas name; the slices of all others are nil.
 //
-//	layer           Step    Decay         Freq    poles
-//	S4D             log Δ   log(−Re A)    Im A    a = Δ·A
-//	S4D, discrete   log ξ   log ρ         θ       a = −ρξ + iθ
-//	S4D, width      log ξ   log ρ         u       a = −ρξ + iθ with θ = Omega + 2ρξ·u
-//	DSS             log Δ   −Re A         Im A    a = Δ·A
-//	S4              log Δ   log(−Re Λ)    Im Λ    those of Δ·(diag(Λ) − P·P*)
-//	S5              log Δ   Re Λ          Im Λ    a = Δ·Λ
-//	LRU             γ       ν             θ       a = −e^ν + i·e^θ; B̄ = e^γ⊙B
+// S4D, DSS and S4 have one SSM per channel: channel h has the step Step[h] and the poles and B of
+// copy h mod S. S5 and the LRU have one SSM for all channels (docs/maths.md §19.1), with P modes.
 //
-// S5 and the LRU have one SSM for all channels, with P = Modes() modes (docs/maths.md §19.1). Step,
-// Decay and Freq are [P], B is [P][H] and C [directions][H][P].
+// Decay and Freq determine the real and the imaginary part of a mode's pole. With a = log λ̄ for
+// zero-order hold and Δ = e^Step, or ξ = e^Step in place of Δ:
+//
+//	layer           Decay         Freq    pole
+//	S4D             log(−Re A)    Im A    a = Δ·A
+//	S4D, discrete   log ρ         θ       a = −ρξ + iθ
+//	S4D, width      log ρ         u       a = −ρξ + iθ with θ = Omega + 2ρξ·u
+//	DSS             −Re A         Im A    a = Δ·A
+//	S4              log(−Re Λ)    Im Λ    those of Δ·(diag(Λ) − P·P*)
+//	S5              Re Λ          Im Λ    a = Δ·Λ, where each mode has its own Δ
+//	LRU             ν             θ       a = −e^ν + i·e^θ; B̄ = e^Gamma⊙B
 //
 // A logarithm of −Inf in Decay is a pole on the unit circle. Its gradient is 0.
 type Params struct {
 	Config
-	Step  []float64    // [H]
-	Decay []float64    // [S][M]
-	Freq  []float64    // [S][M]
-	Omega []float64    // [S][M], not trained; nil unless MovesByWidth
-	B     []complex128 // [S][M]; ones, unless LegS with TrainB, or S4
-	P     []complex128 // [S][M], A = diag(Λ) − P·P*; nil unless S4
-	C     []complex128 // [directions][H][M]; of S4 with LKernel > 0: C̃
+	Step  []float64    // [H]; S5: [P]; LRU: nil
+	Gamma []float64    // [P] of an LRU
+	Decay []float64    // [S][M]; S5, LRU: [P]
+	Freq  []float64    // [S][M]; S5, LRU: [P]
+	Omega []float64    // [S][M] if MovesByWidth, not trained
+	B     []complex128 // [S][M], ones unless LegS with TrainB or S4; S5, LRU: [P][H]
+	P     []complex128 // [S][M] of S4, A = diag(Λ) − P·P*
+	C     []complex128 // [directions][H][M]; of S4 with LKernel > 0: C̃; S5, LRU: [directions][H][P]
 	D     []float64    // [H]
 }
 

@@ -119,7 +119,7 @@ func scanLayer(g *golden.Scan, layer ssm.Layer) *ssm.Params {
 	})
 	p.D = v["D"]
 	if layer == ssm.LayerLRU {
-		p.Decay, p.Freq, p.Step = v["nu_log"], v["theta_log"], v["gamma_log"]
+		p.Decay, p.Freq, p.Gamma = v["nu_log"], v["theta_log"], v["gamma_log"]
 		for i := range p.B {
 			p.B[i] = complex(v["B_re"][i], v["B_im"][i])
 		}

@@ -180,7 +180,7 @@ func scan(p *ssm.Params, stepScale float64, u []float64, length int) []float64 {
 // scanMode returns λ̄, the factor of B and κ of a mode. An LRU has λ̄ = exp(−e^ν + i·e^θ) and e^γ.
 func scanMode(p *ssm.Params, stepScale float64, n int) (lambda, gain complex128, factor float64) {
 	if p.Layer == ssm.LayerLRU {
-		return cmplx.Exp(complex(-math.Exp(p.Decay[n]), math.Exp(p.Freq[n]))), complex(math.Exp(p.Step[n]), 0), 1
+		return cmplx.Exp(complex(-math.Exp(p.Decay[n]), math.Exp(p.Freq[n]))), complex(math.Exp(p.Gamma[n]), 0), 1
 	}
 	re := p.Decay[n]
 	if p.ClipEigs {
