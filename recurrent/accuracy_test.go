@@ -60,19 +60,6 @@ func TestLongStreams(t *testing.T) {
 	}
 }
 
-// On the unit circle, the rounding error over L samples is a random walk and grows as √L. Without
-// the phase correction it would grow as L, to ten times this bound.
-func TestEndlessStreams(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a million samples")
-	}
-	for _, init := range []ssm.Init{ssm.DFouT, ssm.Lin} {
-		cfg := bareConfig(4)
-		cfg.SSM.Init, cfg.SSM.AReal = init, 0
-		checkLayer(t, cfg, 1, 1<<19, 5e-5)
-	}
-}
-
 func checkLayer(t *testing.T, cfg model.Config, stepScale float64, length int, tolerance float64) {
 	t.Helper()
 	m := bareModel(t, cfg)
@@ -149,23 +136,6 @@ func recursion(d *ssm.Discrete, channel int, x []float32) []float64 {
 		}
 	}
 	return y
-}
-
-// The response to an impulse is the kernel, plus D at 0.
-func TestKernel(t *testing.T) {
-	const length = 2000
-	cfg := bareConfig(3)
-	m := bareModel(t, cfg)
-	x := make([]float32, 3*length)
-	x[0], x[length], x[2*length] = 1, 1, 1
-	got := newNetwork(t, m, 1).NewStream().Process(x, length)
-	d := m.SSMParams(0).Discretize(ssm.ZOH, 1)
-	for h, k := range d.Kernel(length) {
-		k[0] += d.D[h]
-		if e := relativeError(got[h*length:(h+1)*length], k); e > 2e-6 {
-			t.Errorf("channel %d: error %.1e of the largest tap", h, e)
-		}
-	}
 }
 
 // In silence a stream's state decays to exactly 0, not to denormal numbers, which would slow it

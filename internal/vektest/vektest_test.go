@@ -178,30 +178,6 @@ func TestCallMatrix(t *testing.T) {
 	}
 }
 
-// TestPlacements checks the addresses of placements.
-func TestPlacements(t *testing.T) {
-	c := NewCall(t)
-	for _, at := range Placements() {
-		for _, n := range Sizes() {
-			c.Begin(at)
-			x := c.Scratch(n)
-			if len(x) != n || cap(x) != n {
-				t.Fatalf("Scratch(%d): length %d, capacity %d", n, len(x), cap(x))
-			}
-			if n == 0 {
-				continue
-			}
-			got, want := onPage(x)/4%maxLanes, int(at)
-			if at == AtEnd {
-				want = -(n + edge) & (maxLanes - 1)
-			}
-			if got != want {
-				t.Fatalf("placement %d, n = %d: %d floats after a 64-byte boundary, expected %d", at, n, got, want)
-			}
-		}
-	}
-}
-
 func TestChoose(t *testing.T) {
 	two := []vek.Level{"generic", "wide"}
 	for _, test := range []struct {
@@ -218,33 +194,6 @@ func TestChoose(t *testing.T) {
 		got, err := choose(test.forced, test.required, two)
 		if !slices.Equal(got, test.want) || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
 			t.Errorf("choose(%q, %q) = %v, %v, expected %v, %q", test.forced, test.required, got, err, test.want, test.err)
-		}
-	}
-}
-
-func TestULPs(t *testing.T) {
-	inf, nan := math.Inf(1), math.NaN()
-	for _, test := range []struct {
-		got         float32
-		want, scale float64
-		ulps        float64
-	}{
-		{1, 1, 1, 0},
-		{1, 1 + 0x1p-23, 1, 1},
-		{math.Nextafter32(2, 0), 2, 1, 1},
-		{0x1p-149, 0, 0, 1},
-		{0, 0x1p-150, 0x1p-150, 0.5},
-		{1, 2, 0x1p23, 1},
-		{float32(inf), inf, inf, 0},
-		{float32(inf), 0x1p128 - 0x1p103, 0x1p127, 0.5},
-		{math.MaxFloat32, inf, 0x1p127, 1},
-		{math.MaxFloat32, inf, inf, 1},
-		{float32(nan), nan, nan, 0},
-		{float32(nan), 1, 1, inf},
-		{1, nan, nan, inf},
-	} {
-		if got := ULPs(test.got, test.want, test.scale); got != test.ulps {
-			t.Errorf("ULPs(%v, %v, %v) = %v, expected %v", test.got, test.want, test.scale, got, test.ulps)
 		}
 	}
 }
