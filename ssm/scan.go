@@ -48,9 +48,9 @@ func (p *Params) DiscretizeScan(s *Scan, stepScale float64, lo, hi int) {
 }
 
 // BackwardScan sets the gradients of Step or Gamma, Decay, Freq and B for modes [lo, hi) in grad,
-// from those of λ̄ and B̄ (docs/maths.md §19.3). A complex gradient holds ∂/∂Re in its real part and ∂/∂Im
-// in its imaginary part. The sums that give the gradients of C and D are the caller's. BackwardScan
-// allocates nothing. Disjoint ranges may run concurrently.
+// from those of λ̄ and B̄ (docs/maths.md §19.3). A complex gradient holds ∂/∂Re in its real part and
+// ∂/∂Im in its imaginary part. The sums that give the gradients of C and D are the caller's.
+// BackwardScan allocates nothing. Disjoint ranges may run concurrently.
 func (p *Params) BackwardScan(grad *Params, g *Scan, stepScale float64, lo, hi int) {
 	for n := lo; n < hi; n++ {
 		m := p.scanMode(n, stepScale)
