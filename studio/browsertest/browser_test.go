@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -34,14 +35,55 @@ const rate = 48000 // Hz, of the microphone
 // that would never end is a failure.
 const patience = 5 * time.Minute
 
-// browser is a Chromium with the page of a studio.
+// The browser that most tests share.
+var (
+	voice  string // file that is the microphone
+	shared context.Context
+	quit   = func() {}
+)
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "studio")
+	if err != nil {
+		panic(err)
+	}
+	voice = filepath.Join(dir, "voice.wav")
+	code := m.Run()
+	quit()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// chromium starts a browser, or skips the test if there is none. With deny, it has no microphone.
+func chromium(t *testing.T, deny bool) (ctx context.Context, stop func()) {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("chromium is not installed (Debian: apt install chromium)")
+	}
+	permission := "use-fake-ui-for-media-stream"
+	if deny {
+		permission = "deny-permission-prompts"
+	}
+	allocator, end := chromedp.NewExecAllocator(context.Background(), append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path),
+		chromedp.NoSandbox, // tests may run as root
+		chromedp.Flag("use-fake-device-for-media-stream", true),
+		chromedp.Flag("use-file-for-fake-audio-capture", voice+"%noloop"),
+		chromedp.Flag("disable-audio-output", true),
+		chromedp.Flag(permission, true),
+		chromedp.WindowSize(1000, 1400))...)
+	ctx, cancel := chromedp.NewContext(allocator)
+	must.Do(t, chromedp.Do(ctx))
+	return ctx, func() { cancel(); end() }
+}
+
+// browser is a tab of Chromium with the page of a studio.
 type browser struct {
 	*testing.T
 	ctx     context.Context // of the first tab
 	dir     string          // of the projects
 	address string          // of the page, with the token
 	host    string
-	voice   string // file that is the microphone
 	stop    func() // stops the studio
 
 	broken atomic.Pointer[string] // requests with this in their paths fail
@@ -51,15 +93,19 @@ type browser struct {
 	bytes    map[string]int
 }
 
-// start starts a studio and a browser, or skips the test if there is none. A browser without a
-// microphone denies it.
-func start(t *testing.T, cfg studio.Config, microphone bool, flags ...chromedp.ExecAllocatorOption) *browser {
+// start starts a studio, and opens its page in the shared browser.
+func start(t *testing.T, cfg studio.Config) *browser {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("chromium is not installed (Debian: apt install chromium)")
+	if shared == nil {
+		shared, quit = chromium(t, false)
 	}
-	b := &browser{T: t, dir: t.TempDir(), voice: filepath.Join(t.TempDir(), "voice.wav"), bytes: map[string]int{}}
+	return open(t, cfg, shared)
+}
+
+// open starts a studio, and opens its page.
+func open(t *testing.T, cfg studio.Config, parent context.Context) *browser {
+	t.Helper()
+	b := &browser{T: t, dir: t.TempDir(), bytes: map[string]int{}}
 	cfg.Dir = b.dir
 	s := must.Get(studio.New(cfg))(t)
 	sizes := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -91,20 +137,7 @@ func start(t *testing.T, cfg studio.Config, microphone bool, flags ...chromedp.E
 	b.host = strings.TrimPrefix(server.URL, "http://")
 	b.address = server.URL + "/#" + url.Values{"token": {s.Token()}}.Encode()
 	b.says(nil)
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path),
-		chromedp.NoSandbox, // tests may run as root
-		chromedp.Flag("use-fake-device-for-media-stream", true),
-		chromedp.Flag("use-file-for-fake-audio-capture", b.voice+"%noloop"),
-		chromedp.Flag("disable-audio-output", true),
-		chromedp.WindowSize(1000, 1400))
-	if microphone {
-		options = append(options, chromedp.Flag("use-fake-ui-for-media-stream", true))
-	} else {
-		options = append(options, chromedp.Flag("deny-permission-prompts", true))
-	}
-	allocator, stop := chromedp.NewExecAllocator(t.Context(), append(options, flags...)...)
-	t.Cleanup(stop)
-	b.ctx = b.tab(allocator)
+	b.ctx = b.tab(parent)
 	return b
 }
 
@@ -255,7 +288,7 @@ type css = chromedp.CSS
 // says makes a sound the microphone's next recording.
 func (b *browser) says(x []float32) {
 	b.Helper()
-	must.Do(b, audio.WriteWAVFile(b.voice, rate, append(x, make([]float32, 2*rate)...)))
+	must.Do(b, audio.WriteWAVFile(voice, rate, append(x, make([]float32, 2*rate)...)))
 }
 
 // records records a sound into a folder, by the names of the buttons.

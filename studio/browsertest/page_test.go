@@ -59,7 +59,7 @@ func (b *browser) sound(name, word string, n int) string {
 
 // Marking all events as wrong adds those of the checked file, and no others.
 func TestMarkAll(t *testing.T) {
-	b := start(t, studio.Config{}, true)
+	b := start(t, studio.Config{})
 	b.detector("marks")
 	b.says(speak(t, "stop", 0, 1))
 	b.click("Listen with the microphone")
@@ -88,7 +88,7 @@ func TestMarkAll(t *testing.T) {
 
 // A refused or lost connection with the detector is an error, and listening can start again.
 func TestLostDetector(t *testing.T) {
-	b := start(t, studio.Config{}, true)
+	b := start(t, studio.Config{})
 	b.detector("lost")
 	path := b.sound("left.wav", "left", 4)
 	live := "/live"
@@ -121,7 +121,7 @@ func TestLostDetector(t *testing.T) {
 // A microphone that is unplugged, or that is faster than the detector for long, ends the session
 // with a reason. What was recorded of a word before is kept.
 func TestLostMicrophone(t *testing.T) {
-	b := start(t, studio.Config{}, true)
+	b := start(t, studio.Config{})
 	b.detector("unplugged")
 	b.text(`(() => {
 		const devices = navigator.mediaDevices, get = devices.getUserMedia.bind(devices);
@@ -169,7 +169,7 @@ func TestLostMicrophone(t *testing.T) {
 // If the user chooses another project while files are added, all of them are added to the old one.
 // If that happens while the browser asks for the microphone, no recording begins.
 func TestOtherProject(t *testing.T) {
-	b := start(t, studio.Config{}, true)
+	b := start(t, studio.Config{})
 	for _, name := range []string{"a", "b"} {
 		must.Do(t, os.MkdirAll(filepath.Join(b.dir, name, "left"), 0o777))
 	}
@@ -198,7 +198,7 @@ func TestOtherProject(t *testing.T) {
 		x[rate/4+i] = 0.3 * float32(i%50-25) / 25
 	}
 	b.says(x)
-	b.upload("left", b.voice, b.voice)
+	b.upload("left", voice, voice)
 	b.until(`document.getElementById("announce").textContent === "Added 2 recordings to left"`)
 	must.Equal(t, b.files("a/left"), 2, "clips of the project that was shown")
 	must.Equal(t, b.files("b/left"), 0, "clips of the other project")
@@ -212,7 +212,7 @@ func TestOtherProject(t *testing.T) {
 
 // Errors of the server are shown as they are. If the server stops, the page says what to do.
 func TestErrors(t *testing.T) {
-	b := start(t, studio.Config{}, true)
+	b := start(t, studio.Config{})
 	b.project("errors", "left")
 	all := "/api/"
 	b.broken.Store(&all)
@@ -247,23 +247,28 @@ func TestErrors(t *testing.T) {
 	b.until(`document.querySelector("#message span").getBoundingClientRect().top >= 0`)
 }
 
-// The skip link keeps the address, which has the token.
-func TestSkipLink(t *testing.T) {
-	b := start(t, studio.Config{}, true)
-	b.project("skip", "left")
+// The skip link keeps the address, which has the token. A file that is not a recording is an error.
+// A clip is deleted after a question. Recording one again moves the focus to the button that stops.
+// A wrong token is explained.
+func TestClips(t *testing.T) {
+	b := start(t, studio.Config{})
+	b.project("clips", "left")
 	before := b.text(`location.href`)
 	b.run(b.ctx, chromedp.Focus(css("#skip")), chromedp.SendKeys(css("#skip"), "\r"))
 	b.until(`document.activeElement.id === "main"`)
 	must.Equal(t, b.text(`location.href`), before, "address")
-	b.until(`document.getElementById("message").hidden`)
-	b.clean()
-}
 
-// A clip is deleted after a question. Recording one again moves the focus to the button that stops.
-func TestClips(t *testing.T) {
-	b := start(t, studio.Config{}, true)
-	b.project("clips", "left")
-	b.records("Record left", "Stop recording left", speak(t, "left", 0, 3))
+	path := filepath.Join(t.TempDir(), "photo.wav")
+	must.Do(t, os.WriteFile(path, []byte("this is not a recording"), 0o666))
+	b.upload("left", path)
+	if text := b.message(); !strings.Contains(text, "photo.wav: the recording cannot be read") {
+		t.Errorf("message %q", text)
+	}
+	must.Equal(t, b.files("clips/left"), 0, "clips of the broken file")
+	b.expect("status of 400")
+	b.click("Close the message")
+
+	b.upload("left", b.sound("left.wav", "left", 3))
 	b.until(`document.body.innerText.includes("left 3 clips")`)
 	b.says(speak(t, "left", 3, 1))
 	b.click("Record clip 2 of left again")
@@ -277,6 +282,11 @@ func TestClips(t *testing.T) {
 	b.until(`document.body.innerText.includes("left 2 clips")`)
 	must.Equal(t, b.files("clips/left"), 2, "clips")
 	b.clean()
+
+	b.run(b.ctx, chromedp.Navigate("about:blank"), chromedp.Navigate("http://"+b.host+"/#token=wrong"))
+	if text := b.message(); !strings.Contains(text, "open the address that s4d-fast studio printed") {
+		t.Errorf("message %q", text)
+	}
 }
 
 // theme selects the light or the dark theme.
@@ -292,11 +302,11 @@ func (b *browser) theme(name string) {
 
 // On a narrow screen, in the dark theme, nothing is wider than the screen.
 func TestNarrow(t *testing.T) {
-	b := start(t, studio.Config{}, true)
+	b := start(t, studio.Config{})
 	b.detector("a long name of a project for a phone")
 	b.run(b.ctx, chromedp.SendKeys(css("#word-name"), strings.Repeat("wide", 10)+"\r"))
 	b.says(speak(t, "left", 0, 3))
-	b.upload(strings.Repeat("wide", 10), b.voice)
+	b.upload(strings.Repeat("wide", 10), voice)
 	b.until(`document.body.innerText.includes(" 3 clips")`)
 	b.check(b.sound(strings.Repeat("long-", 20)+".wav", "left", 4))
 	light := b.text(`document.getElementById("wave").toDataURL()`)

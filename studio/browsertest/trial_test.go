@@ -35,7 +35,7 @@ func TestTrial(t *testing.T) {
 	if os.Getenv("S4D_STUDIO_TRIAL") == "" {
 		t.Skip("takes several minutes: set S4D_STUDIO_TRIAL=1")
 	}
-	b := start(t, studio.Config{Workers: 2}, true)
+	b := start(t, studio.Config{Workers: 2})
 	words := []string{"lumo", "tarvek", "zibbit"}
 	b.project("trial", words...)
 	for _, word := range words {

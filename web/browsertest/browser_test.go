@@ -53,12 +53,48 @@ var site = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-var built string
+// The browser that most tests share.
+var (
+	built  string
+	voice  string // file that is the microphone, which repeats it
+	shared context.Context
+	quit   = func() {}
+)
 
 func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "voice")
+	if err != nil {
+		panic(err)
+	}
+	voice = filepath.Join(dir, "voice.wav")
 	code := m.Run()
+	quit()
+	os.RemoveAll(dir)
 	os.RemoveAll(built)
 	os.Exit(code)
+}
+
+// chromium starts a browser, or skips the test if there is none. With deny, it has no microphone.
+func chromium(t *testing.T, deny bool) (ctx context.Context, stop func()) {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("chromium is not installed (Debian: apt install chromium)")
+	}
+	permission := "use-fake-ui-for-media-stream"
+	if deny {
+		permission = "deny-permission-prompts"
+	}
+	allocator, end := chromedp.NewExecAllocator(context.Background(), append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path),
+		chromedp.NoSandbox, // tests may run as root
+		chromedp.Flag("use-fake-device-for-media-stream", true),
+		chromedp.Flag("use-file-for-fake-audio-capture", voice),
+		chromedp.Flag("disable-audio-output", true),
+		chromedp.Flag(permission, true),
+		chromedp.WindowSize(900, 1000))...)
+	ctx, cancel := chromedp.NewContext(allocator)
+	must.Do(t, chromedp.Do(ctx))
+	return ctx, func() { cancel(); end() }
 }
 
 // tab is a tab of Chromium that shows the page.
@@ -73,33 +109,25 @@ type tab struct {
 	problems []string // errors in the console, and requests of other hosts
 }
 
-// open opens the page, and waits until the engine has started. The microphone repeats a file; an
-// empty name denies the microphone.
-func open(t *testing.T, microphone string) *tab {
+// open opens the page in the shared browser, and waits until the engine has started.
+func open(t *testing.T) *tab {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("chromium is not installed (Debian: apt install chromium)")
+	if shared == nil {
+		shared, quit = chromium(t, false)
 	}
+	return openIn(t, shared)
+}
+
+// openIn is open for a browser.
+func openIn(t *testing.T, browser context.Context) *tab {
+	t.Helper()
 	b := &tab{T: t, dir: t.TempDir()}
 	mux := http.NewServeMux()
 	mux.Handle("/page/", http.StripPrefix("/page/", http.FileServer(http.Dir(must.Get(site())(t)))))
 	mux.Handle("/test/", http.StripPrefix("/test/", http.FileServer(http.Dir(b.dir))))
 	b.server = httptest.NewServer(mux)
 	t.Cleanup(b.server.Close)
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path),
-		chromedp.NoSandbox, // tests may run as root
-		chromedp.Flag("use-fake-device-for-media-stream", true),
-		chromedp.Flag("disable-audio-output", true),
-		chromedp.WindowSize(900, 1000))
-	if microphone == "" {
-		options = append(options, chromedp.Flag("deny-permission-prompts", true))
-	} else {
-		options = append(options, chromedp.Flag("use-fake-ui-for-media-stream", true), chromedp.Flag("use-file-for-fake-audio-capture", microphone))
-	}
-	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(stop)
-	ctx, cancel := chromedp.NewContext(allocator)
+	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
 	b.ctx = ctx
 	b.watch()
@@ -192,17 +220,16 @@ func (b *tab) evaluate(expression string, result any) {
 
 type css = chromedp.CSS
 
-// voice writes spoken words to a WAV file, or skips the test if espeak-ng is not installed.
-func voice(t *testing.T, words ...string) string {
+// speak makes spoken words the sound of the microphone, or skips the test if espeak-ng is not
+// installed.
+func speak(t *testing.T, words ...string) {
 	t.Helper()
 	const rate = 48000
 	x, err := testfiles.Speech(t.TempDir(), rate, words...)
 	if err != nil {
 		t.Skip(err)
 	}
-	path := filepath.Join(t.TempDir(), "voice.wav")
-	must.Do(t, audio.WriteWAVFile(path, rate, x))
-	return path
+	must.Do(t, audio.WriteWAVFile(voice, rate, x))
 }
 
 // heard is true when the table of events has the word.
@@ -213,7 +240,8 @@ func heard(word string) string {
 // The words that a microphone records appear as events. The page shows what they cost. Stopping
 // stops the microphone. All controls have names.
 func TestMicrophone(t *testing.T) {
-	b := open(t, voice(t, "five", "zero"))
+	speak(t, "five", "zero")
+	b := open(t)
 	b.do(chromedp.Click(css("#microphone")))
 	b.until(heard("5"))
 	b.until(heard("0"))
@@ -285,11 +313,11 @@ func (b *tab) pictures() {
 
 // A recording gives its words, and so does a model file.
 func TestRecording(t *testing.T) {
-	recording := voice(t, "yes", "stop")
-	b := open(t, recording)
+	speak(t, "yes", "stop")
+	b := open(t)
 	b.do(chromedp.SetUploadFiles(css("#file"), []string{must.Get(filepath.Abs("../../pretrained/commands.safetensors"))(t)}))
 	b.until(`document.getElementById("words").textContent.includes("yes")`)
-	b.do(chromedp.SetUploadFiles(css("#recording"), []string{recording}))
+	b.do(chromedp.SetUploadFiles(css("#recording"), []string{voice}))
 	b.until(`document.getElementById("status").textContent === "The recording has ended."`)
 	var rows []string
 	b.evaluate(`[...document.querySelectorAll("#events tr")].map((r) => r.cells[1].textContent)`, &rows)
@@ -306,16 +334,17 @@ func TestRecording(t *testing.T) {
 
 // A microphone that is denied is explained.
 func TestDenied(t *testing.T) {
-	b := open(t, "")
+	ctx, stop := chromium(t, true)
+	defer stop()
+	b := openIn(t, ctx)
 	b.do(chromedp.Click(css("#microphone")))
 	b.until(`document.getElementById("status").textContent.includes("does not allow the microphone")`)
 }
 
 // A microphone that is disconnected is an error, which stays on the page.
 func TestDisconnected(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "sounds.wav")
-	must.Do(t, audio.WriteWAVFile(path, 48000, testfiles.Sounds(5, 48000, 1)))
-	b := open(t, path)
+	must.Do(t, audio.WriteWAVFile(voice, 48000, testfiles.Sounds(5, 48000, 1)))
+	b := open(t)
 	var ok bool
 	b.evaluate(`(() => {
 		const devices = navigator.mediaDevices, get = devices.getUserMedia.bind(devices);
@@ -337,7 +366,7 @@ func TestDisconnected(t *testing.T) {
 
 // After one visit, the page works without its server.
 func TestOffline(t *testing.T) {
-	b := open(t, "")
+	b := open(t)
 	var ready bool
 	b.evaluate("navigator.serviceWorker.ready.then(() => true)", &ready)
 	b.mu.Lock()
@@ -353,13 +382,13 @@ func TestOffline(t *testing.T) {
 // In Chromium, the engine gives the events of the native program at level generic, with the same
 // bits.
 func TestEvents(t *testing.T) {
-	b := open(t, "")
+	b := open(t)
 	before := level.Current()
 	must.Do(t, level.Set("generic"))
 	defer func() { must.Do(t, level.Set(before)) }()
 	for _, name := range pretrained.Names() {
 		m := must.Get(pretrained.Load(name))(t)
-		x := testfiles.Sounds(30, int(m.Meta.SampleRate), 3)
+		x := testfiles.Sounds(10, int(m.Meta.SampleRate), 3)
 		testfiles.Write(t, filepath.Join(b.dir, name), must.Get(binary.Append(nil, binary.LittleEndian, x))(t))
 		opt := events.DefaultsFor(m).WithThreshold(0.01)
 		opt.OffThreshold, opt.Refractory, opt.Smoothing, opt.Confirm = 0.01, 0, 0.05, 1
