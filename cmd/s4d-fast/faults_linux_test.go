@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/internal/straced"
 )
 
 // failed checks the end of a run whose files could not be written: exit code 1, and an error of one
@@ -43,27 +42,36 @@ func runToEnd(t *testing.T, cmd *exec.Cmd) (code int, text string) {
 	return code, all.String()
 }
 
-// Each listed kind of system call that a run makes in its folder fails, in the long form at each
-// position. The run names the file, and resumes to the same bits.
+// A system call that a run makes only in its folder fails, the first time in a thread, the second
+// time and so on. The run names the file, and resumes to the same bits.
 func TestSystemCallFails(t *testing.T) {
 	const epochs = 2
 	want, _ := uninterrupted(t, epochs)
-	faults := []straced.Fault{
-		{Call: "fsync", Errno: "EIO", Message: "input/output error", Short: 4}, {Call: "renameat", Errno: "EACCES", Message: "permission denied", Short: 2},
-		{Call: "openat", Errno: "EMFILE", Message: "too many open files", Short: 2}, {Call: "write", Errno: "ENOSPC", Message: "no space left", Short: 2},
-		{Call: "mkdirat", Errno: "ENOSPC", Message: "no space left", Short: 2}, {Call: "flock", Errno: "ENOLCK", Short: 1},
-		{Call: "getdents64", Errno: "EIO", Message: "input/output error", Short: 1}, {Call: "newfstatat", Errno: "EIO", Short: 1},
-		{Call: "unlinkat", Errno: "EACCES", Short: 1}, {Call: "close", Errno: "EIO", Short: 1},
-	}
-	tried, held := straced.Inject(t, faults, func(prefix []string) (string, func(string, straced.Fault) bool) {
-		dir := scratch(t)
-		out := filepath.Join(dir, "out")
-		code, text := runToEnd(t, process(t, prefix, trial(out, epochs)...))
-		return out, func(what string, f straced.Fault) bool {
-			return failed(t, what, dir, code, text, f.Message) && sameEnd(t, what, out, reported(text), epochs, want)
+	log := filepath.Join(t.TempDir(), "log")
+	for _, f := range []struct{ call, errno, cause string }{
+		{"fsync", "EIO", "input/output error"}, {"renameat", "EACCES", "permission denied"},
+		{"mkdirat", "ENOSPC", "no space left"}, {"flock", "ENOLCK", ""},
+	} {
+		n := 1
+		for ; n <= must.Cases(2, 100); n++ {
+			what := fmt.Sprintf("inject=%s:error=%s:when=%d", f.call, f.errno, n)
+			strace := []string{"strace", "-D", "-f", "-o", log, "-e", "trace=" + f.call, "-e", what}
+			if text, err := exec.Command(strace[0], append(strace[1:], "true")...).CombinedOutput(); err != nil {
+				t.Skipf("strace: %v %s", err, bytes.TrimSpace(text))
+			}
+			out := filepath.Join(scratch(t), "out")
+			code, text := runToEnd(t, process(t, strace, trial(out, epochs)...))
+			if !bytes.Contains(read(t, log), []byte("(INJECTED)")) {
+				break // fewer calls
+			}
+			if failed(t, what, filepath.Dir(filepath.Dir(out)), code, text, f.cause) {
+				sameEnd(t, what, out, reported(text), epochs, want)
+			}
 		}
-	})
-	must.Equal(t, held, tried, "faults after which the run resumes")
+		if n == 1 {
+			t.Errorf("the run makes no call of %s", f.call)
+		}
+	}
 }
 
 // mount mounts a file system in a folder, or changes it, and skips the test where this is not
