@@ -24,7 +24,6 @@ type FS interface {
 	ReadDir(name string) ([]fs.DirEntry, error)
 	Mkdir(name string, perm fs.FileMode) error
 	Rename(from, to string) error
-	Link(from, to string) error
 	Remove(name string) error
 	// Follow returns the path without symbolic links of the file, existing or not, that name leads
 	// to.
@@ -61,9 +60,6 @@ func (OS) Mkdir(name string, perm fs.FileMode) error { return os.Mkdir(name, per
 
 // Rename renames a file and replaces the one that has the name.
 func (OS) Rename(from, to string) error { return os.Rename(from, to) }
-
-// Link gives a file a second name.
-func (OS) Link(from, to string) error { return os.Link(from, to) }
 
 // Remove removes a file or an empty folder.
 func (OS) Remove(name string) error { return os.Remove(name) }

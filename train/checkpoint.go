@@ -2,8 +2,10 @@ package train
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 
 	"github.com/s4d-fast/s4d-fast/internal/safetensors"
@@ -44,7 +46,10 @@ func (t *Trainer) writeCheckpoint() error {
 	if err != nil {
 		return err
 	}
-	return t.run.writeCheckpoint(f)
+	return t.run.replace(checkpointFile, func(w io.Writer) error {
+		_, err := f.WriteTo(w)
+		return err
+	})
 }
 
 // checkpointData returns the checkpoint of the last complete step.
@@ -87,15 +92,25 @@ func parseCheckpoint(r io.Reader) (f *safetensors.File, s state, err error) {
 	return f, s, nil
 }
 
-// accept restores a checkpoint of the run folder.
-func (t *Trainer) accept(f *safetensors.File, s state) error {
+// restoreCheckpoint restores the checkpoint of the run folder. It reports whether there is one: a
+// run that ended before its first checkpoint has neither that nor results.
+func (t *Trainer) restoreCheckpoint() (found bool, err error) {
+	f, s, err := t.run.readState(checkpointFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && t.run.hasResults():
+		return false, configErrorf("out: %s cannot be resumed: %s is missing", t.run.Dir, checkpointFile)
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
 	if err := s.Data.compare(&t.fingerprint); err != nil {
-		return configErrorf("out: the run in %s began with other data: %w; resume it with the same data or start a new run", t.run.Dir, err)
+		return true, configErrorf("out: the run in %s began with other data: %w; resume it with the same data or start a new run", t.run.Dir, err)
 	}
 	if err := t.restore(f, s); err != nil {
-		return dataError{err}
+		return true, dataError{fmt.Errorf("train: %s: %w", t.run.path(checkpointFile), err)}
 	}
-	return nil
+	return true, nil
 }
 
 // restore sets the trainer's tensors and state to those of a checkpoint. After an error, the

@@ -128,7 +128,7 @@ func TestValidate(t *testing.T) {
 		"ssm.d_state=7":              "d_state 7",
 		"model.norm=group":           `norm "group"`,
 		"ssm.init=imported":          `ssm.init "imported": such parameters come from a file`,
-		"ssm.init=hippo":             `"dfout-half"]`,
+		"ssm.init=hippo":             `init "hippo"`,
 		"optim.schedule=linear":      `optim.schedule "linear": expected one of`,
 		"optim.warmup=-1":            "optim.warmup -1",
 		"optim.betas=[1.0, 0.9]":     "optim.betas[0] 1",

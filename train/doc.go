@@ -16,7 +16,6 @@
 //   - best.safetensors, the model of the best epoch,
 //   - last/checkpoint.safetensors, from which a run resumes with bit-identical results for any
 //     number of workers,
-//   - last/previous.safetensors, the checkpoint before it, which is used if that one is damaged,
 //   - last/lock, which is locked while a process trains in the folder.
 //
 // A run with a folder can be resumed after a crash or a power cut at any moment.

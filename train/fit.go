@@ -26,6 +26,7 @@ type state struct {
 	Seconds float64     `json:"seconds"` // of training in the current epoch
 	Best    *Metrics    `json:"best"`    // the best epoch; nil before the first
 	Stale   int         `json:"stale"`   // epochs since the best one
+	Log     []Metrics   `json:"log"`     // of the complete epochs
 	Data    fingerprint `json:"data"`
 	From    *moments    `json:"from,omitempty"` // of a run from trained weights
 }
@@ -191,7 +192,7 @@ func (t *Trainer) closeEpoch(ctx context.Context, s *stepper) error {
 	return t.checkpoint()
 }
 
-// record appends the epoch to the log, and saves its model if it is the best.
+// record adds the epoch to the log, and saves its model if it is the best.
 func (t *Trainer) record(val Result) (m Metrics, better bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -214,10 +215,11 @@ func (t *Trainer) record(val Result) (m Metrics, better bool, err error) {
 			return m, false, err
 		}
 	}
-	if err := t.run.appendLog(m); err != nil {
+	log := append(slices.Clip(st.Log), m)
+	if err := t.run.writeLog(log, nil); err != nil {
 		return m, false, err
 	}
-	st.Epoch, st.Batch, st.Sums, st.Seconds = st.Epoch+1, 0, sums{}, 0
+	st.Log, st.Epoch, st.Batch, st.Sums, st.Seconds = log, st.Epoch+1, 0, sums{}, 0
 	return m, st.Stale == 0, nil
 }
 
@@ -252,11 +254,7 @@ func (t *Trainer) evaluateBest(ctx context.Context) error {
 	} else {
 		record.Accuracy = &r.Accuracy
 	}
-	// Remove the test of an earlier Fit.
-	if _, err := t.run.restoreLog(t.state.Epoch, t.state.Best); err != nil {
-		return err
-	}
-	return t.run.appendLog(record)
+	return t.run.writeLog(t.state.Log, &record)
 }
 
 // evaluate runs a network over a set of the run's data.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -80,7 +79,6 @@ func writeCheckpoint(t *testing.T, path string, f *safetensors.File) {
 func TestOtherCheckpoint(t *testing.T) {
 	cfg := stopped(t, 7) // in epoch 2
 	path, whole := file(t, cfg, checkpointFile)
-	remove(t, cfg, previousFile)
 	changeState(t, path, map[string]any{"version": 9})
 	must.Reject(start(t.Context(), cfg))(t, ErrConfig, "version 9, expected 1")
 	for want, change := range map[string]func(f *safetensors.File){
@@ -94,68 +92,16 @@ func TestOtherCheckpoint(t *testing.T) {
 	}
 }
 
-// A damaged or missing checkpoint is replaced by the one before it, with a warning and with the
-// same results.
-func TestPreviousCheckpoint(t *testing.T) {
-	whole := fit(t, tiny(t))
-	for name, damage := range map[string]func(path string, content []byte) error{
-		"flipped": func(path string, b []byte) error { b[len(b)/2] ^= 1; return os.WriteFile(path, b, 0o644) },
-		"zeros":   func(path string, b []byte) error { return os.WriteFile(path, make([]byte, len(b)), 0o644) },
-		"empty":   func(path string, _ []byte) error { return os.Truncate(path, 0) },
-		"missing": func(path string, _ []byte) error { return os.Remove(path) },
-	} {
-		cfg := stopped(t, 11) // the checkpoint before is of step 10
-		must.Do(t, damage(file(t, cfg, checkpointFile)))
-		tr := newTrainer(t, cfg)
-		if w := strings.Join(tr.Warnings(), "\n"); tr.Step() != 10 || !strings.Contains(w, checkpointFile) || !strings.Contains(w, "after step 10") {
-			t.Errorf("%s: step %d, warnings %q; expected step 10 and one of the checkpoint", name, tr.Step(), w)
-		}
-		tr.Close()
-		again := newTrainer(t, cfg)
-		if len(again.Warnings()) > 0 {
-			t.Errorf("%s: resumed a second time, warnings %q", name, again.Warnings())
-		}
-		must.Do(t, again.Fit(t.Context()))
-		sameRun(t, name, whole, again)
-	}
-}
-
-// A run whose log is damaged, missing or has later lines resumes, and says which epochs are lost.
+// The checkpoint has the log: a run whose metrics are damaged, missing or from later epochs resumes
+// with all lines up to the checkpoint.
 func TestDamagedLog(t *testing.T) {
 	cfg := stopped(t, 16) // after epoch 3
 	path, whole := file(t, cfg, metricsFile)
-	lines := slices.Collect(bytes.Lines(whole))
-	zeros := func(i int) []byte { // as after a crash of a file system
-		damaged := slices.Clone(lines)
-		damaged[i] = make([]byte, len(lines[i]))
-		return bytes.Join(damaged, nil)
-	}
-	for name, c := range map[string]struct {
-		log  []byte
-		lost int
-	}{
-		"empty": {nil, 3}, "cut in line 2": {whole[:len(lines[0])+9], 2}, "without the last line's end": {whole[:len(whole)-1], 1},
-		"zeros for line 1": {zeros(0), 2}, "zeros for line 3": {zeros(2), 1}, // and for the line that they join
-		"later lines": {append(bytes.Clone(whole), bytes.Replace(lines[2], []byte(`"epoch":3`), []byte(`"epoch":4`), 1)...), 0},
-		"a test":      {append(bytes.Clone(whole), `{"split":"test","epoch":3}`+"\n"...), 0},
-	} {
-		writeFile(t, path, c.log)
-		tr := newTrainer(t, cfg)
-		tr.Close()
-		want := ""
-		if c.lost > 0 {
-			want = fmt.Sprintf("the lines of %d of 3 epochs are lost", c.lost)
-		}
-		if w := strings.Join(tr.Warnings(), "\n"); !strings.Contains(w, want) || (w == "") != (want == "") {
-			t.Errorf("%s: warnings %q, expected %q", name, w, want)
-		}
-		var epochs []int
-		for _, m := range metricsOf(t, cfg.Out) {
-			epochs = append(epochs, m.Epoch)
-		}
-		if !slices.IsSorted(epochs) || len(epochs) < 3-c.lost || !slices.Contains(epochs, tr.BestEpoch().Epoch) {
-			t.Errorf("%s: the log has the epochs %v, expected %d and the best, %d", name, epochs, 3-c.lost, tr.BestEpoch().Epoch)
-		}
+	for _, log := range []string{"", string(whole[:len(whole)/2]), string(whole) + `{"epoch":4}` + "\n" + `{"split":"test","epoch":3}` + "\n"} {
+		writeFile(t, path, []byte(log))
+		newTrainer(t, cfg).Close()
+		_, restored := file(t, cfg, metricsFile)
+		must.Equal(t, string(restored), string(whole), "metrics of a run with the log %q", log)
 	}
 }
 
@@ -188,7 +134,7 @@ func TestNoCheckpoint(t *testing.T) {
 	more := cfg
 	must.Do(t, more.Set("optim.lr=0.5"))
 	must.Reject(start(t.Context(), more))(t, ErrConfig, "optim.lr")
-	remove(t, cfg, checkpointFile, previousFile)
+	remove(t, cfg, checkpointFile)
 	must.Reject(start(t.Context(), cfg))(t, ErrConfig, checkpointFile+" is missing")
 }
 

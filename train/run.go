@@ -22,16 +22,14 @@ const (
 	metricsFile    = "metrics.jsonl"
 	bestFile       = "best.safetensors"
 	checkpointFile = "last/checkpoint.safetensors"
-	previousFile   = "last/previous.safetensors" // the checkpoint before it
-	lockFile       = "last/lock"                 // locked while a Trainer is open
+	lockFile       = "last/lock" // locked while a Trainer is open
 )
 
 // RunFiles returns the files of a run folder from which a run can be resumed, with slashes: the
 // configuration first and the checkpoint last. A run that has just begun lacks some of them.
 func RunFiles() []string { return []string{configFile, bestFile, metricsFile, checkpointFile} }
 
-// Run is a run folder: its files and their lock, its log, and the choice among its checkpoints. One
-// goroutine at a time may use it.
+// Run is a run folder: its files and their lock. One goroutine at a time may use it.
 type Run struct {
 	Dir string // "": there is no folder, and nothing is written
 
@@ -80,7 +78,7 @@ func (r *Run) checkEmpty() error {
 		return err
 	}
 	var found string
-	for _, name := range []string{configFile, metricsFile, bestFile, checkpointFile, previousFile} {
+	for _, name := range []string{configFile, metricsFile, bestFile, checkpointFile} {
 		switch _, err := r.files.Stat(r.path(name)); {
 		case err == nil && name == configFile:
 			return configErrorf("out: %s already holds a run: resume it or choose another folder", r.Dir)
@@ -239,45 +237,6 @@ func (r *Run) readState(name string) (*safetensors.File, state, error) {
 	return f, s, nil
 }
 
-// lastCheckpoint passes the last checkpoint to accept or, if it is missing, damaged or rejected
-// with ErrData, the one before. It returns the name of the file that accept has taken, and what is
-// wrong with the last checkpoint if it is not that. The name is "" if the run has written neither a
-// checkpoint nor results. Other errors of reading a checkpoint are returned, because its content
-// may be valid. lastCheckpoint changes no file.
-func (r *Run) lastCheckpoint(accept func(*safetensors.File, state) error) (name string, damage, err error) {
-	read := func(name string) error {
-		f, s, err := r.readState(name)
-		if err == nil {
-			if err = accept(f, s); errors.Is(err, ErrData) {
-				err = dataError{fmt.Errorf("train: %s: %w", r.path(name), err)}
-			}
-		}
-		return err
-	}
-	err = read(checkpointFile)
-	missing := errors.Is(err, fs.ErrNotExist)
-	if err == nil {
-		return checkpointFile, nil, nil
-	}
-	if !missing && !errors.Is(err, ErrData) {
-		return "", nil, err
-	}
-	e := read(previousFile)
-	switch none := errors.Is(e, fs.ErrNotExist); {
-	case e == nil:
-		return previousFile, err, nil
-	case !none && missing:
-		return "", nil, fmt.Errorf("%w; %s is missing", e, r.path(checkpointFile))
-	case !none:
-		return "", nil, fmt.Errorf("%w; the previous checkpoint: %w", err, e)
-	case !missing:
-		return "", nil, err
-	case r.hasResults():
-		return "", nil, configErrorf("out: %s cannot be resumed: %s is missing", r.Dir, checkpointFile)
-	}
-	return "", nil, nil
-}
-
 // replace writes a file of the folder. After a crash it is the old one or the new one.
 func (r *Run) replace(name string, write func(io.Writer) error) error {
 	if r.Dir == "" {
@@ -287,22 +246,6 @@ func (r *Run) replace(name string, write func(io.Writer) error) error {
 		return fmt.Errorf("train: %w", err)
 	}
 	return nil
-}
-
-// writeCheckpoint replaces the checkpoint, and keeps the one before it where the file system has
-// hard links.
-func (r *Run) writeCheckpoint(f *safetensors.File) error {
-	path, previous := r.path(checkpointFile), r.path(previousFile)
-	return r.replace(checkpointFile, func(w io.Writer) error {
-		if _, err := f.WriteTo(w); err != nil { // the disk is full: the previous checkpoint stays
-			return err
-		}
-		if _, err := r.files.Stat(path); err == nil {
-			r.files.Remove(previous)
-			r.files.Link(path, previous)
-		}
-		return nil
-	})
 }
 
 // readModel reads the model of the best epoch.

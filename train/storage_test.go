@@ -139,13 +139,11 @@ func TestEveryFaultOfRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	tr := must.Get(New(ctx, r.Config, echoData(r.Config), Options{Dir: r.Out, files: half, Saved: func() error { cancel(); return nil }}))(t)
 	must.Fail(t, tr.Fit(ctx), ErrInterrupted)
-	previous := half.PowerCut(memfs.Nothing)
-	must.Do(t, previous.Remove(filepath.Join(r.Out, filepath.FromSlash(checkpointFile))))
 	for _, c := range []struct {
 		what  string
 		start *memfs.FS
 		saved int
-	}{{"new", memfs.New(), 0}, {"interrupted", half, 1}, {"with the previous checkpoint", previous, 0}} {
+	}{{"new", memfs.New(), 0}, {"interrupted", half, 1}} {
 		memfs.EachFault(c.start, faults(), func(f *memfs.FS, fault *memfs.Fault) {
 			what := c.what + ": " + fault.String()
 			again, s, err := trainOn(t.Context(), f, r)

@@ -272,33 +272,23 @@ func (t *Trainer) resume(opt Options) error {
 		return err
 	}
 	t.warn(warning)
-	name, damage, err := t.run.lastCheckpoint(t.accept)
+	found, err := t.restoreCheckpoint()
 	switch {
 	case err != nil:
 		return err
-	case name == "" && t.cfg.From != "" && opt.From == nil:
+	case !found && t.cfg.From != "" && opt.From == nil:
 		return configErrorf("from: %s has no checkpoint, so the run must start again from its model (hash %.12s…), expected that model (--from MODEL)", t.run.Dir, t.cfg.From)
-	case name == "":
+	case !found:
 		t.warn(fmt.Sprintf("%s has no checkpoint: the run starts again", t.run.Dir))
 		return t.begin()
-	case name == previousFile:
-		// The next save would otherwise replace the previous checkpoint by the damaged one.
-		if err := t.run.files.Rename(t.run.path(previousFile), t.run.path(checkpointFile)); err != nil {
-			return fmt.Errorf("train: %w", err)
-		}
-		t.warn(fmt.Sprintf("%v; the run continues from the previous checkpoint, after step %d", damage, t.state.Step))
 	}
 	if t.state.Best != nil {
 		if t.best, err = t.run.readModel(); err != nil {
 			return contentError(fmt.Errorf("train: the best epoch's model: %w", err))
 		}
 	}
-	lost, err := t.run.restoreLog(t.state.Epoch, t.state.Best)
-	if err != nil {
+	if err := t.run.writeLog(t.state.Log, nil); err != nil { // without later epochs
 		return err
-	}
-	if lost > 0 {
-		t.warn(fmt.Sprintf("%s: the lines of %d of %d epochs are lost", t.run.path(metricsFile), lost, t.state.Epoch))
 	}
 	return t.writeConfig()
 }

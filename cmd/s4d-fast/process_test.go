@@ -129,23 +129,12 @@ func uninterrupted(t *testing.T, epochs int) (end string, takes time.Duration) {
 // progress is a number of complete steps, and of complete epochs.
 type progress struct{ Step, Epoch int }
 
-// savedIn returns the progress in a checkpoint of a run. It reports false if the file is missing or
-// damaged.
-func savedIn(out, name string) (p progress, whole bool) {
-	content, _ := os.ReadFile(filepath.Join(out, "last", name+".safetensors"))
-	f, err := safetensors.Read(bytes.NewReader(content))
-	if err == nil {
-		err = json.Unmarshal([]byte(f.Metadata["state"]), &p)
-	}
-	return p, err == nil
-}
-
-// resumePoint returns the progress from which a run resumes: that of its checkpoint or, if this is
-// missing or damaged, of the one before it. A run without a checkpoint starts at step 0.
-func resumePoint(out string) progress {
-	p, whole := savedIn(out, "checkpoint")
-	if !whole {
-		p, _ = savedIn(out, "previous")
+// resumePoint returns the progress from which a run resumes: that of its checkpoint. A run without
+// a checkpoint starts at step 0.
+func resumePoint(out string) (p progress) {
+	content, _ := os.ReadFile(filepath.Join(out, "last", "checkpoint.safetensors"))
+	if f, err := safetensors.Read(bytes.NewReader(content)); err == nil {
+		_ = json.Unmarshal([]byte(f.Metadata["state"]), &p)
 	}
 	return p
 }

@@ -22,7 +22,7 @@ const (
 var Modes = []Mode{Once, Dead}
 
 // changing are the operations after which a power cut can have another result.
-var changing = []string{"Create", "Write", "Sync", "Mkdir", "Rename", "Link", "Remove"}
+var changing = []string{"Create", "Write", "Sync", "Mkdir", "Rename", "Remove"}
 
 // Fault is the operation that fails.
 type Fault struct {
@@ -118,17 +118,13 @@ func (f *FS) PowerCut(loss Loss) *FS {
 			left.apply(c)
 		}
 	}
-	after, copies := &FS{names: names{}}, map[*node]*node{}
+	after := &FS{names: names{}}
 	for _, name := range slices.Sorted(maps.Keys(left)) {
 		if name != "." && after.names[path.Dir(name)] == nil {
 			continue // in a folder that is lost
 		}
-		n := left[name]
-		if copies[n] == nil { // otherwise it has two names
-			data := n.remains(loss, draw)
-			copies[n] = &node{mode: n.mode, data: data, stored: data, synced: len(data)}
-		}
-		after.names[name] = copies[n]
+		data := left[name].remains(loss, draw)
+		after.names[name] = &node{mode: left[name].mode, data: data, stored: data, synced: len(data)}
 	}
 	after.stored = maps.Clone(after.names)
 	return after

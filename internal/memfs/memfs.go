@@ -166,16 +166,6 @@ func (f *FS) Rename(from, to string) error {
 	})
 }
 
-// Link gives a file a second name.
-func (f *FS) Link(from, to string) error {
-	return f.do("Link", to, func(path string) error {
-		if f.names[key(from)] == nil {
-			return syscall.ENOENT
-		}
-		return f.create(path, f.names[key(from)])
-	})
-}
-
 // Remove removes a file or an empty folder.
 func (f *FS) Remove(name string) error {
 	return f.do("Remove", name, func(path string) error {
