@@ -358,3 +358,33 @@ func BenchmarkProcess(b *testing.B) {
 		})
 	}
 }
+
+// A Resampler that continues from the state of another one gives the same bits, wherever the state
+// was taken. Bytes of another ratio, or too few of them, are an error.
+func TestResamplerState(t *testing.T) {
+	for _, rates := range [][2]int{{8000, 8000}, {16000, 8000}, {8000, 16000}, {44100, 8000}, {11025, 16000}, {192000, 8000}} {
+		x := make([]float32, 5000)
+		for i := range x {
+			x[i] = float32((i*i)%1000)/1000 - 0.5
+		}
+		convert := func(cut int) []float32 {
+			first := must.Get(NewResampler(rates[0], rates[1]))(t)
+			second := must.Get(NewResampler(rates[0], rates[1]))(t)
+			y := first.Process(nil, x[:cut])
+			second.Process(nil, x[:100]) // which RestoreState replaces
+			must.Do(t, second.RestoreState(first.AppendState(nil)))
+			return second.Flush(second.Process(y, x[cut:]))
+		}
+		want := convert(0)
+		for _, cut := range []int{1, 2, 999, 1024, 2500, 4999, 5000} {
+			if !slices.Equal(convert(cut), want) {
+				t.Errorf("%v Hz: the state after %d samples changes the output", rates, cut)
+			}
+		}
+	}
+	r := must.Get(NewResampler(44100, 8000))(t)
+	state := r.AppendState(nil)
+	for _, b := range [][]byte{nil, state[:3], state[:len(state)-1], state[:8], append(state, make([]byte, 4*r.width)...), append([]byte{80}, state[1:]...)} {
+		must.Fail(t, r.RestoreState(b), "are not the state of a Resampler with the ratio 80/441")
+	}
+}

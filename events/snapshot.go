@@ -11,13 +11,12 @@ import (
 
 const (
 	snapshotMagic   = "S4DEVENT"
-	snapshotVersion = 1
+	snapshotVersion = 2
 )
 
 // snapshotHead is the fixed part of a snapshot's body. After it come the samples of the incomplete
-// frame, the log-odds that are averaged, the levels of the contour, the offsets of the labels, the
-// snapshot of the resampler and those of the source, which have the model's hash and the kernel
-// level.
+// frame, the levels of the contour, the offsets of the labels, the log-odds that are averaged, the
+// state of the resampler, and that of the source, which has the model's hash and the kernel level.
 type snapshotHead struct {
 	Options                  [5]float64 // in the order of Options
 	SampleRate               float64    // Hz, of the input
@@ -44,7 +43,7 @@ func (s *Stream) Snapshot() []byte {
 	}
 	var resampler []byte
 	if s.resampler != nil {
-		resampler = s.resampler.Snapshot()
+		resampler = s.resampler.AppendState(nil)
 		head.Resampler = int32(len(resampler))
 	}
 	b, le := snapshot.Begin(nil, snapshotMagic, snapshotVersion), binary.LittleEndian
@@ -103,7 +102,7 @@ func (s *Stream) restore(b []byte) error {
 		return errTruncated
 	}
 	if s.resampler != nil {
-		if err := s.resampler.Restore(body[:head.Resampler]); err != nil {
+		if err := s.resampler.RestoreState(body[:head.Resampler]); err != nil {
 			return err
 		}
 	}

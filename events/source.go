@@ -79,9 +79,9 @@ func (s *bands) reset() {
 	s.net.Reset()
 }
 
-// snapshot appends the length of the filter bank's snapshot, that snapshot, and the network's.
+// snapshot appends the length of the filter bank's state, that state, and the network's snapshot.
 func (s *bands) snapshot(dst []byte) []byte {
-	bank := s.bank.Snapshot(nil)
+	bank := s.bank.AppendState(nil)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(bank)))
 	return s.net.Snapshot(append(dst, bank...))
 }
@@ -91,7 +91,7 @@ func (s *bands) restore(b []byte) error {
 		return errTruncated
 	}
 	n := 4 + binary.LittleEndian.Uint32(b)
-	if err := s.bank.Restore(b[4:n]); err != nil {
+	if err := s.bank.RestoreState(b[4:n]); err != nil {
 		return err
 	}
 	return s.net.Restore(b[n:])

@@ -226,9 +226,9 @@ func TestSilence(t *testing.T) {
 			t.Fatalf("value %g in silence", v)
 		}
 	}
-	after, fresh := s.Snapshot(nil), bank(t, c).NewStream()
+	after, fresh := s.AppendState(nil), bank(t, c).NewStream()
 	fresh.Process(nil, make([]float32, 101_000))
-	must.Equal(t, string(after), string(fresh.Snapshot(nil)), "state after silence")
+	must.Equal(t, string(after), string(fresh.AppendState(nil)), "state after silence")
 }
 
 func TestAllocations(t *testing.T) {
@@ -269,5 +269,24 @@ func TestValidate(t *testing.T) {
 		change(&c)
 		must.Fail(t, c.Validate(), "filterbank: "+want)
 		must.Reject(filterbank.New(c))(t, "filterbank: "+want)
+	}
+}
+
+// A Stream that continues from the state of another one gives the same bits, wherever the state was
+// taken.
+func TestState(t *testing.T) {
+	for _, c := range configs() {
+		b, x := bank(t, c), sound(20*c.Window, c.SampleRate)
+		want := b.NewStream().Process(nil, x)
+		for _, cut := range []int{0, 1, c.Hop - 1, c.Hop, c.Window, 2*c.Window + 1, 7 * c.Window, len(x)} {
+			first, second := b.NewStream(), b.NewStream()
+			y := first.Process(nil, x[:cut])
+			second.Process(nil, x[:c.Window/2]) // which RestoreState replaces
+			must.Do(t, second.RestoreState(first.AppendState(nil)))
+			if !slices.Equal(second.Process(y, x[cut:]), want) {
+				t.Errorf("%+v: the state after %d samples changes the frames", c, cut)
+			}
+			must.Fail(t, second.RestoreState(make([]byte, 5)), "filterbank: 5 bytes are not the state")
+		}
 	}
 }

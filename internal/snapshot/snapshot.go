@@ -1,6 +1,6 @@
-// Package snapshot frames the snapshots of packages audio, filterbank, recurrent, series and
-// events: a magic string of eight bytes, a version and a body, all little-endian, and a CRC-32
-// (Castagnoli) of everything before it.
+// Package snapshot frames the snapshots of packages recurrent, series and events: a magic string of
+// eight bytes, a version and a body, all little-endian, and a CRC-32 (Castagnoli) of everything
+// before it.
 package snapshot
 
 import (
