@@ -47,12 +47,15 @@ func (c *initialFlags) compare(dState int, axes ...train.Axis) ([][]train.Config
 		if err != nil {
 			return nil, trainError(err)
 		}
-		if inits := layerInits[a.Values[0]]; a.Name() == "ssm.layer" && inits != nil {
-			given = slices.Insert(given, 0, axis("ssm.init", inits...))
+		if layer := a.Values[0]; a.Name() == "ssm.layer" {
+			if inits := layerInits[layer]; inits != nil {
+				given = slices.Insert(given, 0, axis("ssm.init", inits...))
+			}
+			if (ssm.Config{Layer: ssm.Layer(layer)}).MIMO() {
+				base.Model.DModel = 16
+			}
 		}
-		if given = append(given, a); a.Name() == "ssm.layer" && (ssm.Config{Layer: ssm.Layer(a.Values[0])}).MIMO() {
-			base.Model.DModel = 16
-		}
+		given = append(given, a)
 	}
 	for _, a := range given {
 		at := slices.IndexFunc(axes, func(b train.Axis) bool { return b.Name() == a.Name() })
@@ -76,7 +79,7 @@ func (c *initialFlags) compare(dState int, axes ...train.Axis) ([][]train.Config
 					varied[k] = append(varied[k], cfg)
 				}
 			}
-			if i == 0 {
+			if i == 0 { // all values in one row
 				varied = [][]train.Config{slices.Concat(varied...)}
 			}
 			next = append(next, varied...)

@@ -40,7 +40,7 @@ type Panel struct {
 	LogX, LogY  bool
 	Frequency   bool      // X is an angular frequency in radians per sample, from 0 to π; the title of the axis is fixed
 	SampleRate  float64   // Hz; with Frequency, the labels are in Hz; 0: fractions of π
-	XMin, XMax  float64   // both 0: the range of the curves
+	XMax        float64   // the axis begins at 0; 0: the range of the curves
 	YMin, YMax  float64   // both 0: the range of the curves
 	Marks       []float64 // vertical lines; from 2 to 24 have the ticks of the X axis, unless that has frequencies
 	MarkName    string    // in the legend; "" for no entry
@@ -152,10 +152,10 @@ func (p Panel) plot() (*plot.Plot, error) {
 		pl.X.Tick.Marker = at
 	}
 	if rate := frequencyTicks(p.SampleRate); p.Frequency {
-		p.XMin, p.XMax = 0, math.Pi
+		p.XMax = math.Pi
 		pl.X.Tick.Marker, pl.X.Label.Text = rate, rate.title()
 	}
-	fit(&pl.X, p.XMin, p.XMax, p.LogX, space)
+	fit(&pl.X, 0, p.XMax, p.LogX, space)
 	fit(&pl.Y, p.YMin, p.YMax, p.LogY, space)
 	if len(p.Marks) > 0 && p.MarkName != "" {
 		pl.Legend.Add(p.MarkName, marks)
