@@ -107,29 +107,13 @@ func TestBadModelFiles(t *testing.T) {
 	}
 }
 
-// A model whose weights are finite, and whose SSMs are not, is rejected with the name of
-// the layer. So are NaN and infinite weights, with the name of the tensor.
+// A model whose SSMs are not finite is rejected with the name of the layer.
 func TestBadWeights(t *testing.T) {
-	recording, dir := clip(t, 8000, 100), t.TempDir()
-	for name, tt := range map[string]struct {
-		change func(w *model.Weights)
-		want   string
-	}{
-		"step":     {func(w *model.Weights) { w.Layers[0].Step[1] = 1000 }, `tensors of "layers.0": ssm: channel 1, mode 0: the step is +Inf`},
-		"NaN":      {func(w *model.Weights) { w.Layers[0].C[2] = float32(math.NaN()) }, `tensor "layers.0.C": element 2 is NaN`},
-		"infinity": {func(w *model.Weights) { w.DecoderBias[1] = float32(math.Inf(-1)) }, `tensor "decoder.bias": element 1 is -Inf`},
-	} {
-		m := must.Get(model.Load(digitsModel(t)))(t)
-		tt.change(m.Weights)
-		path := filepath.Join(dir, name+".safetensors")
-		must.Do(t, m.Save(path))
-		for _, args := range [][]string{
-			{"inspect", path}, {"stream", path, recording}, {"eval", path, "--task", "fsdd", "--data", "."},
-			{"train", "fsdd", "--from", path, "--data", dir, "--out", filepath.Join(dir, "run")},
-		} {
-			checkRun(t, nil, args, exitBadInput, path, tt.want)
-		}
-	}
+	m, path := must.Get(model.Load(digitsModel(t)))(t), filepath.Join(t.TempDir(), "m.safetensors")
+	m.Weights.Layers[0].Step[1] = 1000
+	must.Do(t, m.Save(path))
+	checkRun(t, nil, []string{"stream", path, clip(t, 8000, 100)}, exitBadInput, path, `tensors of "layers.0": ssm: channel 1, mode 0: the step is +Inf`)
+	checkRun(t, nil, []string{"train", "fsdd", "--from", path, "--data", ".", "--out", path + "-run"}, exitBadInput, path)
 }
 
 func TestBadCheckpoints(t *testing.T) {
