@@ -31,14 +31,11 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
-	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/bench"
 	"github.com/s4d-fast/s4d-fast/level"
-	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/pretrained"
-	"github.com/s4d-fast/s4d-fast/recurrent"
 )
 
 func main() {
@@ -53,225 +50,105 @@ func main() {
 			return fmt.Errorf("-seconds %v, -block %v, -load %v: expected positive values, and a load of at most 1", *seconds, *block, *load)
 		}
 		runtime.GOMAXPROCS(1)
-		networks, err := networks()
+		all, err := subjects()
 		if err := errors.Join(err, level.Set(*name)); err != nil {
 			return err
 		}
 		if counts != nil {
 			fmt.Printf("level %s, one core, blocks of %v\n\n", level.Current(), *block)
-			for _, n := range networks {
-				printScale(n, counts, *block, *seconds)
+			for _, s := range all {
+				if s.memory != nil {
+					s.printScale(counts, *block, *seconds)
+				}
 			}
 			return nil
 		}
 		fmt.Printf("level %s, one core, blocks of %v, latency at %.0f %% load\n\n", level.Current(), *block, 100**load)
 		fmt.Println("| network | call | µs per sample | streams in real time | p50 | p99 | max |")
 		fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
-		for _, n := range networks {
-			for _, w := range ways {
-				newMeasurement(n, w, *block).print(*seconds, *load)
+		for _, s := range all {
+			for _, w := range s.ways {
+				s.print(w, *block, *seconds, *load)
 			}
-		}
-		for _, name := range pretrained.Names() {
-			d, err := newDetectors(name)
-			if err != nil {
-				return err
-			}
-			newMeasurement(d, way{"Detector", processDetectors}, *block).print(*seconds, *load)
 		}
 		return nil
 	})
 }
-
-func milliseconds(s float64) string { return fmt.Sprintf("%.2f ms", 1e3*s) }
 
 // quantile returns the q-quantile of sorted values.
 func quantile(x []float64, q float64) float64 {
 	return x[min(int(q*float64(len(x))), len(x)-1)]
 }
 
-// network is a network with its sampling rate in Hz, or the detectors of a model.
-type network struct {
-	name       string
-	net        *recurrent.Network
-	recognizer *events.Recognizer // else net
-	rate       float64
+// print measures and prints the row of a way.
+func (s *subject) print(w way, block time.Duration, seconds, load float64) {
+	audio := s.audio(block)
+	perSample, n := s.capacity(w, audio, seconds/2)
+	late := latencies(w.start(max(1, int(load*float64(n))), audio), block, seconds/2)
+	ms := func(seconds float64) string { return fmt.Sprintf("%.2f ms", 1e3*seconds) }
+	fmt.Printf("| %s | %s | %.3g | %d | %s | %s | %s |\n", s.name, w.name, 1e6*perSample, n,
+		ms(quantile(late, 0.5)), ms(quantile(late, 0.99)), ms(late[len(late)-1]))
 }
 
-// networks returns two networks that read samples: a small one, and a large one.
-func networks() (list []network, err error) {
-	for _, v := range []struct {
-		h, layers int
-		rate      float64
-	}{{64, 4, 8000}, {128, 6, 16000}} {
-		c := model.Default()
-		c.DModel, c.NLayers, c.DOutput = v.h, v.layers, 10
-		m, err := model.New(c, 1)
-		if err != nil {
-			return nil, err
-		}
-		net, err := recurrent.New(m, recurrent.Options{Window: int(v.rate)})
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, network{name: fmt.Sprintf("H=%d N=64 layers=%d at %g kHz", v.h, v.layers, v.rate/1000), net: net, rate: v.rate})
+// printScale prints a row per number of streams: the memory of the states and the time per sample
+// of each way to advance them.
+func (s *subject) printScale(counts []int, block time.Duration, seconds float64) {
+	fmt.Print("| network | streams | MiB |")
+	for _, w := range s.ways {
+		fmt.Printf(" %s, µs per sample |", w.name)
 	}
-	return list, nil
-}
-
-// newDetectors returns the detectors of a built-in model.
-func newDetectors(name string) (network, error) {
-	m, err := pretrained.Load(name)
-	if err != nil {
-		return network{}, err
-	}
-	r, err := events.New(m, events.DefaultsFor(m))
-	c, f := m.Config, m.Meta.Filterbank
-	return network{
-		name: fmt.Sprintf("%s: H=%d N=%d layers=%d at %g kHz, %g frames per second",
-			name, c.DModel, c.SSM.DState, c.NLayers, f.SampleRate/1000, f.SampleRate/float64(f.Hop)),
-		recognizer: r, rate: f.SampleRate,
-	}, err
-}
-
-// way is one of the ways to advance streams by a block. run calls done with the number of streams
-// that have been advanced.
-type way struct {
-	name string
-	run  func(b *measurement, streams []*recurrent.Stream, done func(n int))
-}
-
-var ways = []way{
-	{"Process", func(b *measurement, streams []*recurrent.Stream, done func(n int)) {
-		for i, s := range streams {
-			s.Process(b.audio, len(b.audio))
-			done(i + 1)
+	fmt.Printf("\n| --- | ---: | ---: |%s\n", strings.Repeat(" ---: |", len(s.ways)))
+	for _, n := range counts {
+		fmt.Printf("| %s | %d | %.1f |", s.name, n, s.memory(n)/(1<<20))
+		for _, w := range s.ways {
+			audio := s.audio(block)
+			fmt.Printf(" %.3g |", 1e6*perSample(w.start(n, audio), n*len(audio), seconds))
 		}
-	}},
-	{"Step", func(b *measurement, streams []*recurrent.Stream, done func(n int)) {
-		for i, s := range streams {
-			for t := range b.audio {
-				s.Step(b.audio[t : t+1])
-			}
-			done(i + 1)
-		}
-	}},
-	{"StepMany", func(b *measurement, streams []*recurrent.Stream, done func(n int)) {
-		x := b.column[:len(streams)]
-		for _, v := range b.audio {
-			for i := range x {
-				x[i] = v
-			}
-			b.net.StepMany(b.out[:b.outputs*len(streams)], x, streams)
-		}
-		done(len(streams))
-	}},
-	{"ProcessMany", func(b *measurement, streams []*recurrent.Stream, done func(n int)) {
-		b.blocks = b.blocks[:0]
-		for range streams {
-			b.blocks = append(b.blocks, b.audio...)
-		}
-		b.net.ProcessMany(b.out[:b.outputs*len(streams)], b.blocks, len(b.audio), streams)
-		done(len(streams))
-	}},
+		fmt.Println()
+	}
+	fmt.Println()
 }
 
-// processDetectors is the way of detectors, which has no streams of its own.
-func processDetectors(b *measurement, _ []*recurrent.Stream, done func(n int)) {
-	for i, d := range b.detectors[:b.count] {
-		if _, err := d.Process(b.audio); err != nil {
-			panic(err) // of samples that are not finite
-		}
-		done(i + 1)
+// audio returns a block of noise.
+func (s *subject) audio(block time.Duration) []float32 {
+	x := bench.Noise(max(1, int(block.Seconds()*s.rate)), 1)
+	for i := range x {
+		x[i] *= 0.1
 	}
-}
-
-// measurement runs streams of one network in one way.
-type measurement struct {
-	network
-	way
-	block       time.Duration
-	audio       []float32 // a block
-	streams     []*recurrent.Stream
-	detectors   []*events.Stream // of which count are in use
-	count       int
-	outputs     int
-	column, out []float32
-	blocks      []float32 // of all streams
-}
-
-func newMeasurement(n network, w way, block time.Duration) *measurement {
-	b := &measurement{network: n, way: w, block: block, audio: bench.Noise(max(1, int(block.Seconds()*n.rate)), 1)}
-	if n.net != nil {
-		b.outputs = n.net.Outputs()
-	}
-	for i := range b.audio {
-		b.audio[i] *= 0.1
-	}
-	return b
-}
-
-// print measures and prints a row.
-func (b *measurement) print(seconds, load float64) {
-	perSample, streams := b.capacity(seconds / 2)
-	late := b.latencies(max(1, int(load*float64(streams))), seconds/2)
-	fmt.Printf("| %s | %s | %.3g | %d | %s | %s | %s |\n", b.network.name, b.way.name, 1e6*perSample, streams,
-		milliseconds(quantile(late, 0.5)), milliseconds(quantile(late, 0.99)), milliseconds(late[len(late)-1]))
-}
-
-// some returns n streams, or puts n detectors in use.
-func (b *measurement) some(n int) []*recurrent.Stream {
-	if b.recognizer != nil {
-		for len(b.detectors) < n {
-			s, err := b.recognizer.NewStream(0)
-			if err != nil {
-				panic(err)
-			}
-			b.detectors = append(b.detectors, s)
-		}
-		b.count = n
-		return nil
-	}
-	for len(b.streams) < n {
-		b.streams = append(b.streams, b.net.NewStream())
-	}
-	b.column, b.out = make([]float32, n), make([]float32, n*b.outputs)
-	return b.streams[:n]
+	return x
 }
 
 // capacity returns the number of streams that take all of the time, and the seconds per sample of
 // one stream that they need.
-func (b *measurement) capacity(seconds float64) (perSample float64, streams int) {
-	streams = 16
+func (s *subject) capacity(w way, audio []float32, seconds float64) (each float64, n int) {
+	n = 16
 	for range 3 { // with more streams, their states lie in slower caches
-		perSample = b.time(streams, seconds/3)
-		streams = max(1, int(1/(b.rate*perSample)))
+		each = perSample(w.start(n, audio), n*len(audio), seconds/3)
+		n = max(1, int(1/(s.rate*each)))
 	}
-	return perSample, streams
+	return each, n
 }
 
-// time returns the seconds per sample of n streams, the median over rounds.
-func (b *measurement) time(n int, seconds float64) float64 {
-	streams := b.some(n)
-	b.run(b, streams, func(int) {}) // warm up
+// perSample returns the seconds per sample of a call that processes some, the median over rounds.
+func perSample(call advance, samples int, seconds float64) float64 {
+	call(func(int) {}) // warm up
 	var rounds []float64
 	for begin := time.Now(); len(rounds) < 3 || time.Since(begin).Seconds() < seconds; {
 		start := time.Now()
-		b.run(b, streams, func(int) {})
+		call(func(int) {})
 		rounds = append(rounds, time.Since(start).Seconds())
 	}
-	return bench.Median(rounds) / float64(n*len(b.audio))
+	return bench.Median(rounds) / float64(samples)
 }
 
-// latencies returns the sorted latencies of n streams whose blocks arrive together, in real time.
-func (b *measurement) latencies(n int, seconds float64) (late []float64) {
-	streams := b.some(n)
+// latencies returns the sorted latencies of streams whose blocks arrive together, in real time.
+func latencies(call advance, block time.Duration, seconds float64) (late []float64) {
 	start := time.Now()
-	for round := 0; float64(round)*b.block.Seconds() < seconds; round++ {
-		arrival := start.Add(time.Duration(round) * b.block)
+	for round := 0; float64(round)*block.Seconds() < seconds; round++ {
+		arrival := start.Add(time.Duration(round) * block)
 		time.Sleep(time.Until(arrival))
 		counted := 0
-		b.run(b, streams, func(done int) {
+		call(func(done int) {
 			for ; counted < done; counted++ {
 				late = append(late, time.Since(arrival).Seconds())
 			}
