@@ -32,7 +32,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
-	"github.com/s4d-fast/s4d-fast/train/optim"
 	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
@@ -164,17 +163,11 @@ func measure(name string, memory float64, threads int) (result, error) {
 		r.Batch /= 2
 	}
 	r.Sequences = opt.MaxBatch
-	m, err := model.New(c, 1)
+	run, err := bench.NewTraining(c, r.Sequences, info.MaxLen, threads)
 	if err != nil {
 		return r, err
 	}
-	net, err := convmode.New(m, opt)
-	if err != nil {
-		return r, err
-	}
-	defer net.Close()
-	b, grads, adam := noise(c, opt), model.NewWeights(c), optim.NewAdamW(m, cfg.Optim)
-	var dLogits []float32
+	defer run.Close()
 	if threads == 1 {
 		par.Trace = func(loop string, items []time.Duration) {
 			for _, d := range items {
@@ -183,32 +176,14 @@ func measure(name string, memory float64, threads int) (result, error) {
 		}
 		defer func() { par.Trace = nil }()
 	}
-	for step := range 2 {
+	for range 2 {
 		r.Loops = map[string]float64{}
 		began := time.Now()
-		logits := net.ForwardTrain(b, convmode.Step{Seed: 1, Step: step})
-		dLogits = append(dLogits[:0], logits...) // of the loss Σ logits²/2
-		grads.Zero()
-		net.Backward(dLogits, grads)
-		adam.Step(grads, step+1, 1e-4)
+		run.Step()
 		r.Seconds = time.Since(began).Seconds()
 	}
 	r.Peak = peak()
 	return r, nil
-}
-
-// noise fills a batch.
-func noise(c model.Config, opt convmode.Options) convmode.Batch {
-	b := convmode.Batch{Size: opt.MaxBatch, Len: opt.MaxLen}
-	if c.Encoder != model.EncoderEmbedding {
-		b.X = bench.Noise(b.Size*c.DInput*b.Len, 1)
-		return b
-	}
-	b.Tokens = make([]int32, b.Size*b.Len)
-	for i := range b.Tokens {
-		b.Tokens[i] = int32(i % c.DInput)
-	}
-	return b
 }
 
 // peak returns the process's peak resident memory in GiB, 0 if it is unknown.

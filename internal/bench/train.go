@@ -1,16 +1,12 @@
 package bench
 
 import (
+	"slices"
+
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
-)
-
-// The task of the training step: colour images as sequences of pixels, in ten classes.
-const (
-	colours = 3
-	classes = 10
 )
 
 // shape is a network and its batch.
@@ -56,11 +52,13 @@ func trainOf(s shape) workload {
 		op: s.op("train"), Sizes: Sizes{H: s.h, M: s.modes, L: s.length, B: s.batch, Layers: s.layers},
 		units: 1, flops: s.flops(), sequences: float64(s.batch), shared: true,
 		start: func(threads int) (engine, error) {
-			t, err := newTrainer(s, threads)
+			c := s.config()
+			c.DInput, c.DOutput = 3, 10 // colour images as sequences of pixels, in ten classes
+			t, err := NewTraining(c, s.batch, s.length, threads)
 			if err != nil {
 				return engine{}, err
 			}
-			return engine{run: func(n int) { repeat(t.step, n) }, stop: t.net.Close}, nil
+			return engine{run: func(n int) { repeat(t.Step, n) }, stop: t.Close}, nil
 		},
 	}
 }
@@ -102,11 +100,10 @@ func cauchyFlops(perTerm float64, modes, length int) float64 {
 	return perTerm*float64(modes)*float64(length)/2 + transformFlops(length)
 }
 
-// trainer is a training run on one batch.
-type trainer struct {
+// Training is a training run on one batch of noise.
+type Training struct {
 	net      *convmode.Net
 	batch    convmode.Batch
-	labels   []int
 	dLogits  []float32
 	weights  *model.Weights
 	grads    *model.Weights
@@ -114,36 +111,42 @@ type trainer struct {
 	finished int            // steps
 }
 
-func newTrainer(s shape, threads int) (*trainer, error) {
-	c := s.config()
-	c.DInput, c.DOutput = colours, classes
+// NewTraining returns a run of a new network on batches of sequences.
+func NewTraining(c model.Config, sequences, length, threads int) (*Training, error) {
 	m, err := model.New(c, 1)
 	if err != nil {
 		return nil, err
 	}
-	net, err := convmode.New(m, convmode.Options{MaxBatch: s.batch, MaxLen: s.length, Workers: threads, Training: true})
+	net, err := convmode.New(m, convmode.Options{MaxBatch: sequences, MaxLen: length, Workers: threads, Training: true})
 	if err != nil {
 		return nil, err
 	}
-	t := &trainer{
-		net: net, batch: convmode.Batch{Size: s.batch, Len: s.length, X: Noise(s.batch*colours*s.length, 1)},
-		labels: make([]int, s.batch), dLogits: make([]float32, s.batch*classes),
-		weights: m.Weights, grads: model.NewWeights(c), m: model.NewWeights(c), v: model.NewWeights(c),
+	b := convmode.Batch{Size: sequences, Len: length}
+	if c.Encoder == model.EncoderEmbedding {
+		b.Tokens = make([]int32, sequences*length)
+		for i := range b.Tokens {
+			b.Tokens[i] = int32(i % c.DInput)
+		}
+	} else {
+		b.X = Noise(sequences*c.DInput*length, 1)
 	}
-	for i := range t.labels {
-		t.labels[i] = i % classes
-	}
-	return t, nil
+	return &Training{net: net, batch: b, weights: m.Weights, grads: model.NewWeights(c), m: model.NewWeights(c), v: model.NewWeights(c)}, nil
 }
 
-func (t *trainer) step() {
+// Close ends the threads.
+func (t *Training) Close() { t.net.Close() }
+
+// Step makes a step without dropout: forward, cross-entropy of the outputs, backward and AdamW.
+func (t *Training) Step() {
 	t.finished++
 	logits := t.net.ForwardTrain(t.batch, convmode.Step{Seed: 1, Step: t.finished})
-	for i, label := range t.labels {
-		at, end := i*classes, (i+1)*classes
-		vek.SoftmaxCrossEntropy(t.dLogits[at:end], logits[at:end], label)
+	t.dLogits = append(t.dLogits[:0], logits...)
+	classes, rows := len(t.weights.DecoderBias), 0
+	for d := range slices.Chunk(t.dLogits, classes) {
+		vek.SoftmaxCrossEntropy(d, logits[rows*classes:][:classes], rows%classes)
+		rows++
 	}
-	vek.Scale(t.dLogits, 1/float32(len(t.labels)), t.dLogits)
+	vek.Scale(t.dLogits, 1/float32(rows), t.dLogits)
 	t.grads.Zero()
 	t.net.Backward(t.dLogits, t.grads)
 	// At this rate and without corrections of the moments the weights hardly change, however long
