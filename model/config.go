@@ -183,12 +183,7 @@ const (
 )
 
 // Validate returns an error for the first invalid value, which it names as configuration files do.
-func (c Config) Validate() error {
-	if err := c.validate(); err != nil {
-		return fmt.Errorf("model: %w", err)
-	}
-	return nil
-}
+func (c Config) Validate() error { return inModel(c.validate()) }
 
 // validate is Validate without the prefix "model: ".
 func (c Config) validate() error {

@@ -31,7 +31,7 @@ var ErrZip = errors.New("a zip file, as PyTorch checkpoints are, not a model fil
 func Load(path string) (*Model, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("model: %w", err)
+		return nil, inModel(err)
 	}
 	defer f.Close()
 	m, err := read(f)
@@ -44,10 +44,15 @@ func Load(path string) (*Model, error) {
 // Read reads a model file from r.
 func Read(r io.Reader) (*Model, error) {
 	m, err := read(r)
+	return m, inModel(err)
+}
+
+// inModel adds the package's name to an error.
+func inModel(err error) error {
 	if err != nil {
-		return nil, fmt.Errorf("model: %w", err)
+		err = fmt.Errorf("model: %w", err)
 	}
-	return m, nil
+	return err
 }
 
 func read(r io.Reader) (*Model, error) {
@@ -75,8 +80,10 @@ func read(r io.Reader) (*Model, error) {
 	if err := m.validate(); err != nil {
 		return nil, err
 	}
-	m.Weights, err = m.Config.fromArrays(file.Arrays)
-	return m, err
+	if m.Weights, err = m.Config.fromArrays(file.Arrays); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // validate checks the content of a file's metadata.
@@ -214,22 +221,16 @@ func (t Tensor) Validate() error {
 // WriteTo writes the model file. A configuration or Meta that Read would reject is an error.
 func (m *Model) WriteTo(w io.Writer) (int64, error) {
 	n, err := m.writeTo(w)
-	if err != nil {
-		return n, fmt.Errorf("model: %w", err)
-	}
-	return n, nil
+	return n, inModel(err)
 }
 
 func (m *Model) writeTo(w io.Writer) (int64, error) {
 	if err := m.validate(); err != nil {
 		return 0, err
 	}
-	config, err := json.Marshal(m.Config)
-	if err != nil {
-		return 0, err
-	}
-	meta, err := json.Marshal(m.Meta)
-	if err != nil {
+	config, err1 := json.Marshal(m.Config)
+	meta, err2 := json.Marshal(m.Meta)
+	if err := errors.Join(err1, err2); err != nil {
 		return 0, err
 	}
 	file := safetensors.File{Metadata: map[string]string{
@@ -246,14 +247,10 @@ func (m *Model) writeTo(w io.Writer) (int64, error) {
 func (m *Model) Save(path string) error { return m.save(atomicfile.System(), path) }
 
 func (m *Model) save(files atomicfile.Files, path string) error {
-	err := files.Write(path, 0o666, func(w io.Writer) error {
+	return inModel(files.Write(path, 0o666, func(w io.Writer) error {
 		_, err := m.writeTo(w)
 		return err
-	})
-	if err != nil {
-		return fmt.Errorf("model: %w", err)
-	}
-	return nil
+	}))
 }
 
 // Hash identifies what a model computes and what its outputs mean: configuration, labels, sampling

@@ -92,12 +92,7 @@ func (m *Model) OutputDecoder() (weight, bias []float32) {
 }
 
 // Validate returns an error for the first value that does not match a network.
-func (m *Meta) Validate(c Config) error {
-	if err := m.validate(c); err != nil {
-		return fmt.Errorf("model: %w", err)
-	}
-	return nil
-}
+func (m *Meta) Validate(c Config) error { return inModel(m.validate(c)) }
 
 // validate is Validate without the prefix "model: ".
 func (m *Meta) validate(c Config) error {

@@ -45,7 +45,7 @@ type ImportOptions struct {
 func ImportPyTorch(path string, opt ImportOptions) (*Model, error) {
 	tensors, err := pth.Load(path)
 	if err != nil {
-		return nil, fmt.Errorf("model: %w", err)
+		return nil, inModel(err)
 	}
 	m, err := fromPyTorch(tensors, opt)
 	if err != nil {

@@ -24,11 +24,7 @@ func (m *Model) ExportPyTorch(path string) error {
 	if err != nil {
 		return fmt.Errorf("model: to PyTorch: %w", unsupported{err})
 	}
-	err = atomicfile.Write(path, 0o666, func(w io.Writer) error { return pth.Write(w, tensors) })
-	if err != nil {
-		return fmt.Errorf("model: %w", err)
-	}
-	return nil
+	return inModel(atomicfile.Write(path, 0o666, func(w io.Writer) error { return pth.Write(w, tensors) }))
 }
 
 // unsupported is an error that matches errors.ErrUnsupported and keeps its text.
