@@ -56,18 +56,14 @@ func (g GroupConfig) Validate() error {
 		return fmt.Errorf("model: step_lr %v: expected %d with the recipe %q, in which log Δ has the global learning rate", g.StepLR, FollowRule, g.Recipe)
 	}
 	for _, r := range []struct {
-		name  string
-		value float64
-	}{{"lr", g.LR}, {"weight_decay", g.WeightDecay}} {
-		if !(r.value >= 0) || math.IsInf(r.value, 1) {
+		name    string
+		value   float64
+		follows bool
+	}{{"lr", g.LR, false}, {"weight_decay", g.WeightDecay, false}, {"ssm_lr", g.SSMLR, true}, {"step_lr", g.StepLR, true}, {"angle_lr", g.AngleLR, true}} {
+		switch ok := r.value >= 0 && r.value <= math.MaxFloat64; {
+		case !ok && !r.follows:
 			return fmt.Errorf("model: %s %v: expected a finite number ≥ 0", r.name, r.value)
-		}
-	}
-	for _, r := range []struct {
-		name  string
-		value float64
-	}{{"ssm_lr", g.SSMLR}, {"step_lr", g.StepLR}, {"angle_lr", g.AngleLR}} {
-		if !(r.value >= 0 || r.value == FollowRule) || math.IsInf(r.value, 1) {
+		case !ok && r.value != FollowRule:
 			return fmt.Errorf("model: %s %v: expected a finite number ≥ 0, or %d for the recipe's own", r.name, r.value, FollowRule)
 		}
 	}
@@ -80,10 +76,9 @@ func (g GroupConfig) Hyper(t Tensor) (lr, weightDecay float64) {
 	case KindBuffer:
 		return 0, 0
 	case KindStep:
-		if g.Recipe == RecipeStepsGlobal {
-			return g.LR, g.WeightDecay
+		if g.Recipe != RecipeStepsGlobal {
+			return g.stepLR(), 0
 		}
-		return g.stepLR(), 0
 	case KindAngle, KindShift:
 		switch {
 		case g.AngleLR != FollowRule:
@@ -94,10 +89,10 @@ func (g GroupConfig) Hyper(t Tensor) (lr, weightDecay float64) {
 		return g.ssmLR(), 0
 	case KindB:
 		switch g.Recipe {
-		case RecipeBDecays:
-			return g.ssmLR(), g.WeightDecay
 		case RecipeBFast:
 			return g.LR, g.WeightDecay
+		case RecipeBDecays:
+			return g.ssmLR(), g.WeightDecay
 		}
 		return g.ssmLR(), 0
 	case KindC, KindD:
@@ -107,7 +102,7 @@ func (g GroupConfig) Hyper(t Tensor) (lr, weightDecay float64) {
 	case KindDecay, KindFreq, KindP:
 		return g.ssmLR(), 0
 	case KindBias, KindNorm:
-		if !g.decays(t) {
+		if g.Recipe == RecipeDefault || g.Recipe == RecipeV4 && t.Part == PartBackbone {
 			return g.LR, 0
 		}
 	}
@@ -132,15 +127,4 @@ func (g GroupConfig) stepLR() float64 {
 		return g.LR
 	}
 	return g.ssmLR()
-}
-
-// decays reports whether the recipe gives a bias or norm weight decay.
-func (g GroupConfig) decays(t Tensor) bool {
-	switch g.Recipe {
-	case RecipeDefault:
-		return false
-	case RecipeV4:
-		return t.Part != PartBackbone
-	}
-	return true
 }
