@@ -23,7 +23,6 @@ import (
 const (
 	maxSeries      = 1 << 16
 	maxSeriesBytes = 1 << 30
-	maxTextBytes   = 1 << 26 // of the identifiers, and of the times that wait for --hop
 )
 
 type rowsCmd struct {
@@ -122,7 +121,6 @@ type rowPrinter struct {
 
 	series map[string]*rowSeries
 	order  []*rowSeries // by first row
-	texts  int          // bytes that are kept
 	row    []float32
 	rows   int64
 	times  report.Times
@@ -234,9 +232,6 @@ func (r *rowPrinter) process() error {
 	}
 	r.rows++
 	line := r.line(s, result)
-	if s.last != nil {
-		r.texts -= len(s.last.Time)
-	}
 	if s.stream.Rows()%int64(r.hop) == 0 {
 		s.last = nil
 		return r.out.Encode(line)
@@ -245,9 +240,6 @@ func (r *rowPrinter) process() error {
 		*list = slices.Clone(*list)
 	}
 	s.last, line.Time = line, strings.Clone(line.Time)
-	if r.texts += len(line.Time); r.texts > maxTextBytes {
-		return badInput(r.table.ColumnError(r.time, fmt.Errorf("the identifiers and last times of %d series have more than %d bytes", len(r.series), maxTextBytes)))
-	}
 	return nil
 }
 
@@ -282,9 +274,6 @@ func (r *rowPrinter) find() (*rowSeries, error) {
 	}
 	if most := min(maxSeries, max(1, maxSeriesBytes/r.predictor.StreamBytes())); len(r.series) == most {
 		return nil, r.table.ColumnError(r.id, fmt.Errorf("more than %d series", most))
-	}
-	if r.texts += len(id); r.texts > maxTextBytes {
-		return nil, r.table.ColumnError(r.id, fmt.Errorf("the identifiers of %d series have more than %d bytes", len(r.series)+1, maxTextBytes))
 	}
 	s := &rowSeries{id: strings.Clone(id), stream: r.predictor.NewStream()} // not the text of the whole cell
 	r.series[s.id], r.order = s, append(r.order, s)

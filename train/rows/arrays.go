@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -47,9 +49,9 @@ func arrays(ctx context.Context, path string, opt Options) (*dataset.Dataset, er
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		return folderArrays(ctx, path, opt)
+		return seriesOfArrays(ctx, os.DirFS(path), ".", opt)
 	case strings.EqualFold(filepath.Ext(path), ".npy"):
-		return seriesOfArrays(ctx, map[string]arrayFile{"x": {size: info.Size(), open: opener(path)}}, opt)
+		return seriesOfArrays(ctx, os.DirFS(filepath.Dir(path)), filepath.Base(path), opt)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -59,55 +61,36 @@ func arrays(ctx context.Context, path string, opt Options) (*dataset.Dataset, er
 	return zippedArrays(ctx, f, info.Size(), opt)
 }
 
-// arrayFile is an NPY file, or a member of an NPZ file.
-type arrayFile struct {
-	size int64 // in bytes
-	open func() (io.ReadCloser, error)
-}
-
-func opener(path string) func() (io.ReadCloser, error) {
-	return func() (io.ReadCloser, error) { return os.Open(path) }
-}
-
-// folderArrays loads the NPY files of a folder.
-func folderArrays(ctx context.Context, dir string, opt Options) (*dataset.Dataset, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	files := map[string]arrayFile{}
-	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), ".npy")
-		if info, err := e.Info(); ok && err == nil && info.Mode().IsRegular() {
-			files[strings.ToLower(name)] = arrayFile{size: info.Size(), open: opener(filepath.Join(dir, e.Name()))}
-		}
-	}
-	return seriesOfArrays(ctx, files, opt)
-}
-
 // zippedArrays loads an NPZ file, which is a zip file.
 func zippedArrays(ctx context.Context, r io.ReaderAt, size int64, opt Options) (*dataset.Dataset, error) {
 	archive, err := zip.NewReader(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("not an NPZ file: %w", err)
 	}
-	files := map[string]arrayFile{}
-	for _, f := range archive.File {
-		name := strings.ToLower(strings.TrimSuffix(f.Name, ".npy"))
-		if _, twice := files[name]; twice {
-			return nil, fmt.Errorf("array %.40q occurs twice", name)
-		}
-		n := f.UncompressedSize64
-		if n > math.MaxInt64 {
-			return nil, fmt.Errorf("array %.40q: %d bytes", name, n)
-		}
-		files[name] = arrayFile{size: int64(n), open: f.Open}
-	}
-	return seriesOfArrays(ctx, files, opt)
+	return seriesOfArrays(ctx, archive, ".", opt)
 }
 
-// seriesOfArrays loads the arrays and makes series of them.
-func seriesOfArrays(ctx context.Context, files map[string]arrayFile, opt Options) (*dataset.Dataset, error) {
+// arrayFiles returns the NPY files of a folder by their names, or one NPY file as x.
+func arrayFiles(fsys fs.FS, path string) (map[string]string, error) {
+	if path != "." {
+		return map[string]string{"x": path}, nil
+	}
+	entries, err := fs.ReadDir(fsys, ".")
+	files := map[string]string{}
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".npy"); ok {
+			files[strings.ToLower(name)] = e.Name()
+		}
+	}
+	return files, err
+}
+
+// seriesOfArrays loads the arrays of a folder, or of one file, and makes series of them.
+func seriesOfArrays(ctx context.Context, fsys fs.FS, path string, opt Options) (*dataset.Dataset, error) {
+	files, err := arrayFiles(fsys, path)
+	if err != nil {
+		return nil, err
+	}
 	if opt.Mode == model.SeriesRegression && len(opt.Targets) == 0 {
 		opt.Targets = []string{"y"} // several: arrayLoader.targets
 	}
@@ -117,7 +100,7 @@ func seriesOfArrays(ctx context.Context, files map[string]arrayFile, opt Options
 	if opt.Mode == model.SeriesClassification && len(opt.Targets) > 0 {
 		return nil, fmt.Errorf("targets %q: the classes of arrays are in y", opt.Targets)
 	}
-	l := &arrayLoader{files: files, opt: opt}
+	l := &arrayLoader{fsys: fsys, files: files, opt: opt}
 	for _, s := range []struct{ suffix, split string }{{"", ""}, {"_train", ""}, {"_val", "val"}, {"_test", "test"}} {
 		if _, ok := files["x"+s.suffix]; !ok {
 			continue
@@ -130,7 +113,7 @@ func seriesOfArrays(ctx context.Context, files map[string]arrayFile, opt Options
 		}
 	}
 	if l.records == nil {
-		return nil, fmt.Errorf("no array x or x_train; expected x and y, or x_train and y_train, among %s", suggest.List(l.names()))
+		return nil, fmt.Errorf("no array x or x_train; expected x and y, or x_train and y_train, among %s", suggest.List(slices.Sorted(maps.Keys(files))))
 	}
 	if err := l.nameColumns(ctx); err != nil {
 		return nil, err
@@ -140,7 +123,8 @@ func seriesOfArrays(ctx context.Context, files map[string]arrayFile, opt Options
 
 // arrayLoader collects the series of arrays.
 type arrayLoader struct {
-	files    map[string]arrayFile
+	fsys     fs.FS
+	files    map[string]string // names of the files, by those of the arrays
 	opt      Options
 	channels int
 	columns  []string
@@ -148,27 +132,21 @@ type arrayLoader struct {
 	values   int
 }
 
-func (l *arrayLoader) names() []string {
-	var list []string
-	for name := range l.files {
-		list = append(list, name)
-	}
-	slices.Sort(list)
-	return list
-}
-
 // read reads an array that the check accepts.
 func (l *arrayLoader) read(ctx context.Context, name string, check shapeCheck) (*array, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	file := l.files[name]
-	in, err := file.open()
+	in, err := l.fsys.Open(l.files[name])
 	if err != nil {
 		return nil, fmt.Errorf("array %s: %w", name, err)
 	}
 	defer in.Close()
-	a, err := readArray(in, file.size, check)
+	info, err := in.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("array %s: %w", name, err)
+	}
+	a, err := readArray(in, info.Size(), check)
 	if err != nil {
 		return nil, fmt.Errorf("array %s: %w", name, err)
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/internal/table"
@@ -189,12 +188,6 @@ func (t *tableReader) add(f *tableFile, id string) (*rawSeries, error) {
 	if len(t.series) >= maxSeriesCount {
 		return nil, fmt.Errorf("more than %d series", maxSeriesCount)
 	}
-	switch {
-	case !utf8.ValidString(id):
-		return nil, fmt.Errorf("series %.80q: the name %w", id, errNotUTF8)
-	case !utf8.ValidString(f.label):
-		return nil, fmt.Errorf("class %.80q: the name of the folder is not UTF-8 text", f.label)
-	}
 	s := &rawSeries{file: f.path, id: id, label: f.label, split: f.split}
 	t.series = append(t.series, s)
 	t.byID[id] = s
@@ -234,8 +227,6 @@ func (t *tableReader) describe(s *rawSeries, r *roles) error {
 		switch {
 		case r.Missing(k):
 			return r.ColumnError(k, errors.New("the class is missing"))
-		case !utf8.ValidString(label):
-			return r.ColumnError(k, fmt.Errorf("class %.80q %w", label, errNotUTF8))
 		case first:
 			s.label = strings.Clone(label)
 		case label != s.label:

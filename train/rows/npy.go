@@ -21,11 +21,6 @@ type array struct {
 	text    []string
 }
 
-const (
-	maxNPYHeader = 1 << 16 // bytes
-	maxNPYText   = 1 << 28 // characters of all elements
-)
-
 // shapeCheck returns an error if an array is not the expected one. text: its elements are text.
 type shapeCheck func(shape []int, text bool) error
 
@@ -42,9 +37,6 @@ func readArray(in io.Reader, size int64, check shapeCheck) (*array, error) {
 	}
 	if err := check(h.shape, h.number == nil); err != nil {
 		return nil, err
-	}
-	if h.number == nil && h.elements*h.width > 4*maxNPYText {
-		return nil, fmt.Errorf("%d elements of type %s, expected at most %d characters", h.elements, h.dtype, maxNPYText)
 	}
 	a := &array{shape: h.shape}
 	for element := make([]byte, h.width); len(a.numbers)+len(a.text) < h.elements; {
@@ -93,21 +85,10 @@ func readNPYHeader(in io.Reader) (*npyHeader, error) {
 	if _, err := io.ReadFull(in, head); err != nil || string(head[:6]) != "\x93NUMPY" {
 		return nil, errors.New("not an NPY file")
 	}
+	if head[6] != 1 { // the versions 2 and 3 are for records
+		return nil, fmt.Errorf("version %d.%d of the format, expected 1.0", head[6], head[7])
+	}
 	n := int64(binary.LittleEndian.Uint16(head[8:]))
-	switch head[6] {
-	case 1:
-	case 2:
-		head = append(head, 0, 0)
-		if _, err := io.ReadFull(in, head[10:]); err != nil {
-			return nil, fmt.Errorf("header: %w", io.ErrUnexpectedEOF)
-		}
-		n = int64(binary.LittleEndian.Uint32(head[8:]))
-	default:
-		return nil, fmt.Errorf("version %d.%d of the format, expected 1.0 or 2.0", head[6], head[7])
-	}
-	if n > maxNPYHeader {
-		return nil, fmt.Errorf("a header of more than %d bytes", maxNPYHeader)
-	}
 	text := make([]byte, n)
 	if _, err := io.ReadFull(in, text); err != nil {
 		return nil, fmt.Errorf("header: %w", io.ErrUnexpectedEOF)

@@ -75,30 +75,21 @@ func TestTableErrors(t *testing.T) {
 	}
 }
 
-// Names that a model cannot store are errors, which begin with their line.
+// Names that a model cannot store are errors.
 func TestTableNames(t *testing.T) {
 	class, forecast := Options{Targets: []string{"class"}}, Options{Horizon: 1}
 	long := TableOptions{ID: "id", Layout: LayoutLong, Options: class}
-	wide := TableOptions{ID: "id", Layout: LayoutWide, Options: class}
 	for _, test := range []struct {
 		want, name, text string
 		opt              TableOptions
 	}{
 		{`:1: column "t\xe9": the name is not UTF-8 text`, "t.csv", "x,t\xe9\n1,2\n3,4\n", TableOptions{Options: forecast}},
-		{`:3: column "class": class "\xe9t\xe9" is not UTF-8 text`, "t.csv", "id,x,class\n1,2,a\n3,4,\xe9t\xe9\n", long},
-		{`:2: column "class": class "\xff" is not UTF-8 text`, "t.csv", "id,1,2,class\n1,2,3,\xff\n", wide},
-		{`:3: series "\xe9": the name is not UTF-8 text`, "t.csv", "id,x,class\n1,2,a\n\xe9,4,a\n", long},
-		{`:2: series "\xe9": the name is not UTF-8 text`, "t.csv", "id,1,2,class\n\xe9,2,3,a\n", wide},
 		{`:2: the line is not UTF-8 text`, "t.jsonl", "{\"x\":1}\n{\"\xff\":2}\n", TableOptions{Options: forecast}},
 		{`:1: column 1 has no name`, "t.jsonl", `{"":[1,2,3],"class":"a"}`, TableOptions{Options: class}},
 		{`:2: column 2 has no name`, "t.jsonl", "\n" + `{"x":1,"":2,"class":"a"}`, TableOptions{Layout: LayoutLong, Options: class}},
-		{`:2: class "a\xff": the name of the folder is not UTF-8 text`, "a\xff/1.csv", "x\n1\n", TableOptions{Layout: LayoutFiles}},
+		{`series "b": class "\xe9t\xe9" is not UTF-8 text`, "t.csv", "id,x,class\na,2,a\nb,4,\xe9t\xe9\n", long},
 	} {
-		r := &tableReader{opt: test.opt, byID: map[string]*rawSeries{}}
-		must.Do(t, r.opt.check())
-		f := &tableFile{path: test.name}
-		f.label, _, r.folder = strings.Cut(test.name, "/")
-		must.Fail(t, r.read(t.Context(), f, strings.NewReader(test.text)), test.want)
+		must.Reject(tableOf(t, map[string]string{test.name: test.text}, test.name, test.opt))(t, test.want)
 	}
 	// Other columns may have any name, or none, as the index of a data frame does.
 	some := TableOptions{Columns: []string{"x"}, Options: forecast}

@@ -22,8 +22,7 @@ type TS struct {
 	Regression bool
 	Examples   []dataset.Example
 
-	index  map[string]int // of each class
-	values int            // of all examples
+	index map[string]int // of each class
 }
 
 // ReadTS reads a file in the .ts format. Each series has one or more channels, and a class or a
@@ -44,9 +43,7 @@ func ReadTS(path string) (s *TS, err error) {
 // The limits of a .ts file.
 const (
 	tsLine     = 64 << 20 // bytes of a line
-	tsHeader   = 1 << 20  // bytes of a line of the header
 	tsChannels = 1 << 16
-	tsValues   = 1 << 28 // of all series
 )
 
 // parseTS parses a .ts file: comments (#), header lines (@key value …) up to @data, then one series
@@ -63,8 +60,6 @@ func parseTS(r io.Reader) (*TS, error) {
 		case text == "" || text[0] == '#':
 		case inData:
 			err = s.example(text)
-		case len(text) > tsHeader:
-			err = fmt.Errorf("%d bytes before @data, expected at most %d", len(text), tsHeader)
 		case text[0] == '@':
 			inData, err = s.header(strings.Fields(text))
 		default:
@@ -137,9 +132,6 @@ func (s *TS) example(text string) error {
 		return fmt.Errorf("%d channels, expected %d", len(channels), s.Channels)
 	}
 	values := strings.Count(text, ",") + len(channels)
-	if s.values += values; s.values > tsValues {
-		return fmt.Errorf("more than %d values, the limit", tsValues)
-	}
 	x := make([]float32, 0, values)
 	length := strings.Count(channels[0], ",") + 1
 	for c, values := range channels {

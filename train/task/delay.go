@@ -43,16 +43,10 @@ func (o delayOptions) check() error {
 	switch {
 	case o.Length < 4 || o.Length > math.MaxInt32:
 		return fmt.Errorf("data.length %d: expected 4 to %d", o.Length, math.MaxInt32)
+	case min(o.TrainSize, o.EvalSize) < 1:
+		return fmt.Errorf("data.train_size %d, data.eval_size %d: expected at least 1", o.TrainSize, o.EvalSize)
 	case o.Delay < 1 || o.Delay >= o.Length:
 		return fmt.Errorf("data.delay %d: expected 1 to %d, for a data.length of %d", o.Delay, o.Length-1, o.Length)
-	}
-	for _, n := range []int{o.TrainSize, o.EvalSize} {
-		if n < 1 || n > maxDelayExamples {
-			return fmt.Errorf("data.train_size %d, data.eval_size %d: expected 1 to %d", o.TrainSize, o.EvalSize, maxDelayExamples)
-		}
-		if int64(n)*int64(o.Length) > maxDelaySamples {
-			return fmt.Errorf("%d sequences of data.length %d: expected at most 2^40 samples", n, o.Length)
-		}
 	}
 	return nil
 }
@@ -63,13 +57,6 @@ const (
 	delayRate   = 4000 // Hz
 	delayCutoff = 1000 // Hz
 	delayRMS    = 0.5
-)
-
-// maxDelaySamples bounds the samples of an epoch. More are a typing error: an epoch would take
-// days.
-const (
-	maxDelaySamples  = 1 << 40
-	maxDelayExamples = 1 << 24
 )
 
 // delay generates pairs of sequences: a signal, and the same signal shift samples later.

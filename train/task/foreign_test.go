@@ -49,8 +49,8 @@ func TestReaderBounds(t *testing.T) {
 		{"a Pathfinder line without an end", pathfinder, repeat("a "), 1 << 19, "line 1: longer than 65536 bytes"},
 		{"2¹⁵ columns of Pathfinder", pathfinder, lines("", repeat("a "), 1<<16-100), 1 << 20, `line 1: label "a"`},
 		{"2⁹⁶ pixels of an IDX file", idx, bytes.NewReader(idxFile([]uint32{1<<32 - 1, 1<<32 - 1, 1<<32 - 1}, nil)), 1 << 16, "sizes [4294967295], expected 1 to 268435456 bytes"},
-		{"2²⁸ pixels that an IDX file lacks", idx, bytes.NewReader(idxFile([]uint32{1 << 8, 1 << 10, 1 << 10}, make([]byte, 100))), 1 << 16, "sizes [256 1024 1024]: 100 bytes of data, expected 268435456"},
-		{"an IDX file without an end", idx, io.MultiReader(bytes.NewReader(idxFile([]uint32{9, 28, 28}, nil)), repeat("a")), 1 << 16, "sizes [9 28 28]: more than 7056 bytes of data"},
+		{"2²⁸ pixels that an IDX file lacks", idx, bytes.NewReader(idxFile([]uint32{1 << 8, 1 << 10, 1 << 10}, make([]byte, 100))), 1 << 16, "sizes [256 1024 1024]: the file does not have 268435456 bytes of data"},
+		{"an IDX file without an end", idx, io.MultiReader(bytes.NewReader(idxFile([]uint32{9, 28, 28}, nil)), repeat("a")), 1 << 16, "sizes [9 28 28]: the file does not have 7056 bytes of data"},
 	} {
 		var err error
 		must.Allocates(t, c.most, func() { err = c.read(c.in) }, "%s", c.name)

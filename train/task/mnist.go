@@ -3,7 +3,6 @@ package task
 import (
 	"compress/gzip"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -95,12 +94,8 @@ const maxIDX = 1 << 28
 // of their sizes, and the data. It reads at most one byte more than the sizes state.
 func parseIDX(r io.Reader, dimensions int) (x idx, err error) {
 	head := make([]byte, 4+4*dimensions)
-	switch _, err := io.ReadFull(r, head); {
-	case err == nil && string(head[:4]) == string([]byte{0, 0, 8, byte(dimensions)}):
-	case err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+	if _, err := io.ReadFull(r, head); err != nil || string(head[:4]) != string([]byte{0, 0, 8, byte(dimensions)}) {
 		return x, fmt.Errorf("not an IDX file of bytes in %d dimensions", dimensions)
-	default:
-		return x, err
 	}
 	want := int64(1)
 	for i := range dimensions {
@@ -110,13 +105,8 @@ func parseIDX(r io.Reader, dimensions int) (x idx, err error) {
 			return x, fmt.Errorf("sizes %v, expected 1 to %d bytes", x.sizes, maxIDX)
 		}
 	}
-	x.data, err = io.ReadAll(io.LimitReader(r, want+1))
-	switch got := int64(len(x.data)); {
-	case err != nil:
-	case got < want:
-		err = fmt.Errorf("sizes %v: %d bytes of data, expected %d", x.sizes, got, want)
-	case got > want:
-		err = fmt.Errorf("sizes %v: more than %d bytes of data", x.sizes, want)
+	if x.data, err = io.ReadAll(io.LimitReader(r, want+1)); err == nil && int64(len(x.data)) != want {
+		err = fmt.Errorf("sizes %v: the file does not have %d bytes of data", x.sizes, want)
 	}
 	return x, err
 }

@@ -38,7 +38,6 @@ func TestResolve(t *testing.T) {
 		want      string // "": no error
 	}{
 		{"delay", "data.length=2147483648", "data.length 2147483648: expected 4 to"},
-		{"delay", "data.train_size=16777217", "data.train_size 16777217"},
 		{"delay", "data.delay=4000", "data.delay 4000: expected 1 to 3999"},
 		{"delay", "data.length=0", ""},
 		{"fsdd", "data.max_len=9999999999", "data.max_len 9999999999"},
