@@ -19,6 +19,7 @@ import (
 // Two workers make the runs of a sweep, and end when there are none left. The folder is then that
 // of the same sweep run alone, and the broker has nothing of it.
 func TestSweep(t *testing.T) {
+	t.Parallel()
 	url := start(t)
 	idle := func() error {
 		return (&Worker{Load: loadTask, Idle: 1, Log: logger(t)}).Run(t.Context(), connect(t, url))
@@ -56,6 +57,7 @@ func TestSweep(t *testing.T) {
 // A cancelled sweep stops its workers after a checkpoint. Started again, with another worker and
 // another connection, it continues from there.
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	url := start(t)
 	s := tiny(t, t.TempDir(), 2, "train.checkpoint_every=1")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -111,6 +113,7 @@ func (h holdAt) Step(p train.Progress) {
 // A worker that is told to stop gives its run back, and another one takes it at once: the lease is
 // longer than the test. The run has a log of both.
 func TestWorkerStops(t *testing.T) {
+	t.Parallel()
 	url := start(t)
 	s := tiny(t, t.TempDir(), 1, "train.checkpoint_every=2")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -134,6 +137,7 @@ func TestWorkerStops(t *testing.T) {
 
 // The table has all levels that trained a run.
 func TestLevels(t *testing.T) {
+	t.Parallel()
 	levels := level.Levels()
 	if len(levels) < 2 {
 		t.Skip("this processor or this build has one level")
@@ -176,6 +180,7 @@ func (c cancelAt) Step(p train.Progress) {
 // A run that fails on every attempt is reported at the end, with the worker's error. The others are
 // complete. The next start tries it again.
 func TestFailedRun(t *testing.T) {
+	t.Parallel()
 	url := start(t)
 	broken := true
 	w := &Worker{Name: "only", Load: func(ctx context.Context, c train.Config) (*dataset.Dataset, error) {
@@ -199,6 +204,7 @@ func TestFailedRun(t *testing.T) {
 
 // Data that a worker does not have come from the coordinator, once for all runs.
 func TestData(t *testing.T) {
+	t.Parallel()
 	url := start(t)
 	here := filepath.Join(t.TempDir(), "echoes")
 	writeFile(t, here, "length.txt", "32")

@@ -227,12 +227,3 @@ func TestDeleteWord(t *testing.T) {
 		t.Errorf("the folder of a deleted word: %v", err)
 	}
 }
-
-// The type of an upload does not matter.
-func TestUploadAsForm(t *testing.T) {
-	c := serve(t)
-	c.project("p", "up")
-	w := c.request("POST", "/p/sounds/up?take=loudest", wav(t, tones(500, 2)), "Content-Type", "application/x-www-form-urlencoded")
-	must.Equal(t, w.Code, 200, "status (%s)", w.Body)
-	must.Equal(t, c.listed("p")["up"].Count, 1, "clips")
-}

@@ -72,25 +72,3 @@ func FuzzRequest(f *testing.F) {
 		}
 	})
 }
-
-// A description that is accepted has results for each word, and is the same after it was written
-// and read again.
-func FuzzDetector(f *testing.F) {
-	d := detector{Hash: "0f", Labels: []string{"up", "down"}, From: "commands", Words: []tally{{3, 4}, {5, 5}}, Threshold: 0.5,
-		Worst: []worst{{Folder: "up", Clip: "clip-001.wav", Found: "none", Peak: 0.25}}, Calibration: &operatingPoint{Words: 9, Minutes: 1.5}}
-	f.Add(must.Get(json.Marshal(d))(f))
-	f.Add([]byte(`{"Labels":["a"],"words":[{}]}`))
-	f.Add([]byte(`{"labels":["a"],"made":"2026-01-02T03:04:05.678+09:00","calibration":{}} 1`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		var d *detector
-		var err error
-		must.Allocates(t, 256*min(len(text), maxDetector)+1<<16, func() { d, err = parseDetector(text) }, "%d bytes", len(text))
-		if err != nil {
-			return
-		}
-		must.Equal(t, len(d.Words), len(d.Labels), "results of words")
-		first := must.Get(json.Marshal(d))(t)
-		again := must.Get(parseDetector(first))(t)
-		must.Equal(t, string(must.Get(json.Marshal(again))(t)), string(first), "description read again")
-	})
-}

@@ -76,22 +76,6 @@ func TestTrain(t *testing.T) {
 	must.Equal(t, string(must.Get(os.ReadFile(filepath.Join(c.s.dir, "p", previousFile)))(t)), w.Body.String(), "previous model")
 }
 
-// Folders without recordings do not matter. Without background, the threshold is the default.
-func TestTrainEmptyFolders(t *testing.T) {
-	c := serve(t)
-	c.ready("p")
-	for _, f := range c.listed("p")[backgroundFolder].Clips {
-		c.ok("DELETE", "/p/sounds/"+backgroundFolder+"/"+f.Name, nil, nil)
-	}
-	must.Do(t, os.Mkdir(filepath.Join(c.s.dir, "p", otherFolder), 0o777))
-	c.ok("POST", "/p/training", map[string]string{"from": "commands"}, nil)
-	st := c.wait("p", ended)
-	must.Equal(t, st.Training.State+st.Training.Error, done, "training")
-	if st.Detector.Calibration != nil {
-		t.Errorf("calibration %+v", st.Detector.Calibration)
-	}
-}
-
 // If the results cannot be saved, the model is that before. Results of another model are not shown.
 func TestSaveFails(t *testing.T) {
 	c := serve(t)

@@ -125,21 +125,13 @@ func newLog(w io.Writer) *slog.Logger {
 
 // natsFlags are the flags of commands that connect to NATS.
 type natsFlags struct {
-	NATS  string `name:"nats" help:"URL of a NATS server with JetStream; several are separated by commas. env: the URL in the environment variable S4D_NATS." placeholder:"URL"`
+	NATS  string `name:"nats" help:"URL of a NATS server with JetStream; several are separated by commas." placeholder:"URL" env:"S4D_NATS"`
 	Creds string `name:"nats-creds" help:"File with the NATS user's credentials." type:"path" placeholder:"FILE"`
 	CA    string `name:"nats-ca" help:"PEM file with the authorities of the server's certificate (default: the system's)." type:"path" placeholder:"FILE"`
 	Cert  string `name:"nats-cert" help:"PEM file with the client's certificate." type:"path" placeholder:"FILE" and:"nats-client"`
 	Key   string `name:"nats-key" help:"PEM file with the client's key." type:"path" placeholder:"FILE" and:"nats-client"`
 }
 
-// url returns the URL of the server, which --nats env takes from the environment.
-func (f *natsFlags) url() string {
-	if f.NATS == "env" {
-		return os.Getenv("S4D_NATS")
-	}
-	return f.NATS
-}
-
 func (f *natsFlags) connection(name string, log *slog.Logger) cluster.Connection {
-	return cluster.Connection{URL: f.url(), Credentials: f.Creds, CA: f.CA, Cert: f.Cert, Key: f.Key, Name: name, Log: log}
+	return cluster.Connection{URL: f.NATS, Credentials: f.Creds, CA: f.CA, Cert: f.Cert, Key: f.Key, Name: name, Log: log}
 }

@@ -45,7 +45,7 @@ func TestSweep(t *testing.T) {
 	must.Do(t, connects("127.0.0.1:"+port))
 	served := filepath.Join(t.TempDir(), "served")
 	args := []string{"sweep", "delay", "--set", "data.length=64", "--set", "data.delay=16", "--set", "data.train_size=64", "--set", "data.eval_size=64",
-		"--set", "ssm.d_state=8", "--set", "train.epochs=1", "--set", "ssm.dt_max=0.1,0.2", "--set", "threads=1", "--out", served, "--nats", "env"}
+		"--set", "ssm.d_state=8", "--set", "train.epochs=1", "--set", "ssm.dt_max=0.1,0.2", "--set", "threads=1", "--out", served}
 	must.Equal(t, run(t.Context(), args, &console{out: io.Discard, err: t.Output()}), exitOK, "exit code")
 	stop()
 	<-workers
@@ -79,19 +79,18 @@ func connects(address string) (err error) {
 func TestFlags(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("S4D_NATS", "nats://me:secret@192.0.2.1:x")
-	for _, args := range [][]string{{"worker"}, {"worker", "--nats", "env"}, {"sweep", "delay", "--nats", "env", "--out", dir}} {
+	for _, args := range [][]string{{"worker"}, {"sweep", "delay", "--out", dir}} {
 		checkRun(t, args, exitFailed, "invalid port")
 	}
 	t.Setenv("S4D_NATS", "")
 	for want, args := range map[string][]string{
-		"expected --nats URL":    {"worker"},
-		"--nats env: expected":   {"sweep", "delay", "--nats", "env", "--out", dir},
-		"expected --nats URL;":   {"sweep", "delay", "--watch", "--out", dir},
-		"--lease 1ms":            {"sweep", "delay", "--nats", "nats://localhost:1", "--lease", "1ms", "--out", dir},
-		"--threads 1025":         {"worker", "--nats", "nats://localhost:1", "--threads", "1025"},
-		"--idle -1s":             {"worker", "--nats", "nats://localhost:1", "--idle=-1s"},
-		"unknown key ssm.colour": {"sweep", "delay", "--nats", "nats://localhost:1", "--set", "ssm.colour=red", "--out", dir},
-		"--nats-key":             {"worker", "--nats", "tls://localhost:1", "--nats-cert", "x"},
+		"expected --nats URL":                {"worker"},
+		"expected --nats URL (or S4D_NATS);": {"sweep", "delay", "--watch", "--out", dir},
+		"--lease 1ms":                        {"sweep", "delay", "--nats", "nats://localhost:1", "--lease", "1ms", "--out", dir},
+		"--threads 1025":                     {"worker", "--nats", "nats://localhost:1", "--threads", "1025"},
+		"--idle -1s":                         {"worker", "--nats", "nats://localhost:1", "--idle=-1s"},
+		"unknown key ssm.colour":             {"sweep", "delay", "--nats", "nats://localhost:1", "--set", "ssm.colour=red", "--out", dir},
+		"--nats-key":                         {"worker", "--nats", "tls://localhost:1", "--nats-cert", "x"},
 	} {
 		checkRun(t, args, exitUsage, want)
 	}

@@ -32,9 +32,7 @@ s4d-fast sweep --help describes the presets, and docs/cluster.md sweeps on sever
 func (c *sweepCmd) Validate() error {
 	switch {
 	case c.NATS == "":
-		return errors.New("expected --nats URL; s4d-fast sweep trains on this machine")
-	case c.url() == "":
-		return errors.New("--nats env: expected the URL of a NATS server in the environment variable S4D_NATS")
+		return errors.New("expected --nats URL (or S4D_NATS); s4d-fast sweep trains on this machine")
 	case c.Lease < cluster.LeastLease:
 		return fmt.Errorf("--lease %v: expected at least %v", c.Lease, cluster.LeastLease)
 	}

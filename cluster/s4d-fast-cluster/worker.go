@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/cluster"
@@ -27,7 +25,7 @@ func (c *workerCmd) Help() string {
 	return `Takes runs of sweeps (s4d-fast-cluster sweep), one at a time, and stores their checkpoints and results in the broker.
 A run whose worker is lost continues on another worker from its last checkpoint. Ctrl-C stores a checkpoint and gives the run back.
 
-The environment variable S4D_NATS replaces --nats, so that the URL's token is not in the list of processes.
+Give the URL in the environment variable S4D_NATS if its token must not be in the list of processes.
 
 Data are read at the sweep's path if this machine has the same data there, and otherwise fetched once and cached.
 
@@ -38,10 +36,9 @@ Examples:
 docs/cluster.md describes sweeps on several machines.`
 }
 
-// Validate rejects invalid flags, and takes the URL of the server from the environment if there is
-// none. Package kong calls it.
+// Validate rejects invalid flags. Package kong calls it.
 func (c *workerCmd) Validate() error {
-	switch c.NATS = cmp.Or(c.url(), os.Getenv("S4D_NATS")); {
+	switch {
 	case c.NATS == "":
 		return errors.New("expected --nats URL (or S4D_NATS), as for s4d-fast-cluster sweep")
 	case c.Idle < 0:

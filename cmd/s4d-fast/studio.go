@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/studio"
@@ -54,17 +52,7 @@ func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	if err != nil {
 		return fmt.Errorf("--dir: %w", err)
 	}
-	var unused sync.Map // connections without a request, which browsers keep
-	var ended atomic.Bool
-	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ConnState: func(c net.Conn, state http.ConnState) {
-		if state != http.StateNew {
-			unused.Delete(c)
-			return
-		}
-		if unused.Store(c, nil); ended.Load() {
-			c.Close()
-		}
-	}}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	fmt.Fprintf(std.out, "http://%s/#%s\n", l.Addr(), url.Values{"token": {s.Token()}}.Encode())
@@ -75,16 +63,13 @@ func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	}
 	// Close comes first, because Shutdown waits for requests, and some of them wait for Close.
 	err = errors.Join(err, s.Close())
-	ended.Store(true)
-	unused.Range(func(c, _ any) bool { c.(net.Conn).Close(); return true }) // Shutdown would wait for them
 	ending, cancel := context.WithTimeout(context.Background(), studioGrace)
 	defer cancel()
-	slow := server.Shutdown(ending)
-	if errors.Is(slow, context.DeadlineExceeded) { // a client neither sends nor receives
-		slow = server.Close()
+	if server.Shutdown(ending) != nil { // a client neither sends nor receives
+		return errors.Join(err, server.Close())
 	}
-	return errors.Join(err, slow)
+	return err
 }
 
-// studioGrace is the time that requests in progress have to end. Tests replace it.
-var studioGrace = 5 * time.Second
+// studioGrace is the time that requests in progress have to end.
+const studioGrace = time.Second

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
@@ -67,8 +66,6 @@ func TestStudio(t *testing.T) {
 
 // Ctrl-C ends studio with 0 although a client has stopped in the middle of an upload.
 func TestStudioStuckUpload(t *testing.T) {
-	defer func(d time.Duration) { studioGrace = d }(studioGrace)
-	studioGrace = time.Millisecond
 	ctx, cancel := context.WithCancelCause(t.Context())
 	out, stdout := io.Pipe()
 	var stderr bytes.Buffer

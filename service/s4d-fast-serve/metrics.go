@@ -3,11 +3,10 @@ package main
 import (
 	"net"
 	"net/http"
-	"net/http/pprof"
+	_ "net/http/pprof" // the profiles
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/s4d-fast/s4d-fast/service"
@@ -15,7 +14,6 @@ import (
 
 // metrics are the values that Prometheus collects.
 type metrics struct {
-	registry         *prometheus.Registry
 	samples, busy    prometheus.Counter
 	events, rejected *prometheus.CounterVec
 	block            prometheus.Histogram
@@ -24,7 +22,6 @@ type metrics struct {
 func newMetrics(labels []string) *metrics {
 	counter := func(name, help string) prometheus.CounterOpts { return prometheus.CounterOpts{Name: name, Help: help} }
 	m := &metrics{
-		registry: prometheus.NewRegistry(),
 		samples:  prometheus.NewCounter(counter("s4d_samples_total", "Samples of the clients' audio that were processed.")),
 		busy:     prometheus.NewCounter(counter("s4d_busy_seconds_total", "Computing time of the model.")),
 		events:   prometheus.NewCounterVec(counter("s4d_events_total", "Events by label."), []string{"label"}),
@@ -34,8 +31,7 @@ func newMetrics(labels []string) *metrics {
 			Buckets: prometheus.ExponentialBuckets(1e-5, 2, 20),
 		}),
 	}
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.samples, m.busy, m.events, m.rejected, m.block)
+	prometheus.MustRegister(m.samples, m.busy, m.events, m.rejected, m.block)
 	for _, label := range labels {
 		m.events.WithLabelValues(label)
 	}
@@ -58,22 +54,17 @@ func (m *metrics) hooks() service.Metrics {
 // observe adds the sizes of a server.
 func (m *metrics) observe(s *service.Server) {
 	gauge := func(name, help string, value func(service.Stats) float64) {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return value(s.Stats()) }))
+		prometheus.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return value(s.Stats()) }))
 	}
 	gauge("s4d_streams", "Connected streams.", func(v service.Stats) float64 { return float64(v.Streams) })
 	gauge("s4d_stream_bytes", "Memory of a stream's detector.", func(v service.Stats) float64 { return float64(v.StreamBytes) })
-	m.registry.MustRegister(prometheus.NewCounterFunc(
+	prometheus.MustRegister(prometheus.NewCounterFunc(
 		prometheus.CounterOpts{Name: "s4d_snapshot_errors_total", Help: "Snapshots that could not be written."},
 		func() float64 { return float64(s.Stats().SnapshotErrors) }))
 }
 
 // serve serves the metrics and Go's profiles on a listener.
 func (m *metrics) serve(l net.Listener) error {
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14}
-	return s.Serve(l)
+	http.Handle("GET /metrics", promhttp.Handler())
+	return (&http.Server{ReadHeaderTimeout: 10 * time.Second}).Serve(l)
 }

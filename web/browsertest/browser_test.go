@@ -3,7 +3,6 @@ package browsertest
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -27,11 +26,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/s4d-fast/s4d-fast/audio"
-	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/testfiles"
-	"github.com/s4d-fast/s4d-fast/level"
-	"github.com/s4d-fast/s4d-fast/pretrained"
 )
 
 // patience is the longest time that a test waits for the page. It decides nothing but when a test
@@ -377,40 +373,4 @@ func TestOffline(t *testing.T) {
 	b.until(`document.getElementById("status").textContent === "Ready."`)
 	b.do(chromedp.Navigate(b.server.URL + "/page/index.html"))
 	b.until(`document.getElementById("status")?.textContent === "Ready."`)
-}
-
-// In Chromium, the engine gives the events of the native program at level generic, with the same
-// bits.
-func TestEvents(t *testing.T) {
-	b := open(t)
-	before := level.Current()
-	must.Do(t, level.Set("generic"))
-	defer func() { must.Do(t, level.Set(before)) }()
-	for _, name := range pretrained.Names() {
-		m := must.Get(pretrained.Load(name))(t)
-		x := testfiles.Sounds(10, int(m.Meta.SampleRate), 3)
-		testfiles.Write(t, filepath.Join(b.dir, name), must.Get(binary.Append(nil, binary.LittleEndian, x))(t))
-		opt := events.DefaultsFor(m).WithThreshold(0.01)
-		opt.OffThreshold, opt.Refractory, opt.Smoothing, opt.Confirm = 0.01, 0, 0.05, 1
-		want := must.Get(must.Get(events.New(m, opt))(t).Recognize(x))(t)
-		var got struct {
-			Events []events.Event
-			Share  float64
-		}
-		b.evaluate(fmt.Sprintf(`(async () => {
-			const { load } = await import("./recognizer.js");
-			const bytes = async (path) => (await fetch(path)).arrayBuffer();
-			const detector = (await load(await bytes("s4d.wasm.gz"))).open(%q,
-				{ threshold: 0.01, offThreshold: 0.01, refractory: 0, smoothing: 0.05, confirm: 1 });
-			const samples = new Float32Array(await bytes("/test/%[1]s"));
-			const events = [], at = performance.now();
-			for (let i = 0; i < samples.length; i += 1024) events.push(...detector.process(samples.subarray(i, i + 1024)));
-			events.push(...detector.flush());
-			return { events, share: (performance.now() - at) / 1000 / (samples.length / detector.rate) };
-		})()`, name), &got)
-		if !slices.Equal(got.Events, want) || len(want) < 3 {
-			t.Errorf("%s: events\n%v\nexpected\n%v", name, got.Events, want)
-		}
-		t.Logf("%s: %d events, share of real time %.1f %%", name, len(want), 100*got.Share)
-	}
 }
