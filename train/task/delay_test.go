@@ -203,16 +203,3 @@ func TestDelayAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations per example", n)
 	}
 }
-
-// BenchmarkDelay measures the generation of examples, which uses no assembly.
-func BenchmarkDelay(b *testing.B) {
-	d := mustLoad(b, "delay", Options{Length: 4000})
-	b.Run("L=4000/level=generic", func(b *testing.B) {
-		var e dataset.Example
-		i := 0
-		for b.Loop() {
-			must.Do(b, d.Train.Example(&e, i%16384, 0))
-			i++
-		}
-	})
-}

@@ -83,17 +83,4 @@ func TestMethodValues(t *testing.T) {
 	c.Model.Encoder, c.Model.DInput, c.Model.DOutput = model.EncoderEmbedding, 3, 10
 	p, h := 128, 128
 	must.Equal(t, c.Network(dataset.Info{}).CountParams(), 6*(3*p+6*p*h+h+2*h+h*h+h)+3*h+10*h+10, "parameters of S5 for Path-X")
-
-	c = get("image", "lru")
-	if c.SSM.Layer != ssm.LayerLRU || c.SSM.RMin != 0.9 || c.SSM.RMax != 0.999 || c.Optim.SSMLR != 0.25*c.Optim.LR || c.Model.Mixing != model.MixingGLU || c.Optim.Warmup != 0 {
-		t.Errorf("the LRU for Image: %+v %+v %+v", c.Model, c.SSM, c.Optim)
-	}
-	c = get("bidmc-rr", "s4-fout")
-	if c.SSM.Layer != ssm.LayerS4 || c.SSM.Init != ssm.FouT || c.SSM.DState != 256 || c.Model.Norm != model.NormLayer || c.Optim.Schedule != optim.MultiStep || len(c.Optim.Milestones) != 5 {
-		t.Errorf("S4-FouT for BIDMC: %+v %+v %+v", c.Model, c.SSM, c.Optim)
-	}
-	c = get("pathfinder", "dss")
-	if c.SSM.Layer != ssm.LayerDSS || c.SSM.DState != 128 || c.SSM.NSSM != 1 || c.Model.Mixing != model.MixingLinear || c.Model.Pool != model.PoolLast || c.Train.Batch != 100 {
-		t.Errorf("DSS for Pathfinder: %+v %+v %+v", c.Model, c.SSM, c.Train)
-	}
 }

@@ -190,19 +190,3 @@ func TestGeneratedPathfinder(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkPathfinder(b *testing.B) {
-	for _, side := range []int{32, 128, 256} {
-		b.Run(fmt.Sprintf("side=%d", side), func(b *testing.B) {
-			dir := b.TempDir()
-			must.Do(b, generate.Pathfinder(b.Context(), dir, side, 10, func(string, int) {}))
-			files := must.Get(readPathfinder(dir, side))(b)
-			set := &pathfinderSet{files, dataset.RandPerm(10, 0)}
-			var e dataset.Example
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				must.Do(b, set.Example(&e, i%10, 0))
-			}
-		})
-	}
-}

@@ -59,19 +59,6 @@ func TestRealCIFAR(t *testing.T) {
 	gray := mustLoad(t, "image", Options{Dir: dir})
 	near("mean of gray", gray.Mean[0], 122.6/255)
 	near("standard deviation of gray", gray.Std[0], 61.0/255)
-
-	permuted := mustLoad(t, "pscifar", Options{Dir: dir})
-	var e, p dataset.Example
-	must.Do(t, d.Train.Example(&e, 77, 0))
-	must.Do(t, permuted.Train.Example(&p, 77, 0))
-	for i, from := range []int{684, 217, 933, 11} {
-		if p.X[i] != e.X[from] {
-			t.Errorf("permuted pixel %d is %v in the first channel, expected pixel %d, %v", i, p.X[i], from, e.X[from])
-		}
-		if p.X[1024+i] != e.X[1024+from] {
-			t.Errorf("permuted pixel %d is %v in the second channel, expected pixel %d, %v", i, p.X[1024+i], from, e.X[1024+from])
-		}
-	}
 }
 
 func TestRealMNIST(t *testing.T) {

@@ -1,12 +1,10 @@
 package task
 
 import (
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -29,9 +27,7 @@ func realData(t *testing.T, name string) string {
 
 func TestRealFSDD(t *testing.T) {
 	dir := realData(t, "fsdd")
-	began := time.Now()
 	d := mustLoad(t, "fsdd", Options{Dir: dir})
-	took := time.Since(began)
 	if d.Train.Len() != 2400 || d.Val.Len() != 300 || d.Test != nil {
 		t.Errorf("%d training and %d validation clips, test set %v; expected 2400, 300, none", d.Train.Len(), d.Val.Len(), d.Test)
 	}
@@ -48,7 +44,6 @@ func TestRealFSDD(t *testing.T) {
 	if n := slices.Max(dataset.Lengths(d.Train)); n != 8000 || d.MaxLen != max(n, longest) {
 		t.Errorf("longest training clip %d, validation clip %d, MaxLen %d; expected training clips cut to 8000", n, longest, d.MaxLen)
 	}
-	t.Logf("loaded in %v; mean %.3g, std %.4g; longest validation clip %d", took, d.Mean[0], d.Std[0], longest)
 }
 
 // Clips may be FLAC files. Folders such as _unknown_ are not words.
@@ -78,23 +73,4 @@ func TestRealSpeechCommands(t *testing.T) {
 		}
 	}
 	must.Equal(t, len(speakers), 24, "speakers")
-
-	half := mustLoad(t, "speech-commands", Options{Dir: dir, Decimate: 2})
-	var whole, e dataset.Example
-	must.Do(t, d.Val.Example(&whole, 100, 0))
-	must.Do(t, half.Val.Example(&e, 100, 0))
-	if e.Len != 8000 {
-		t.Fatalf("at half the rate length %d, expected 8000", e.Len)
-	}
-	if e.Label != whole.Label {
-		t.Fatalf("at half the rate label %d, expected %d", e.Label, whole.Label)
-	}
-	for l, v := range e.X {
-		if v != whole.X[2*l] {
-			t.Fatalf("at half the rate sample %d is %v, expected %v", l, v, whole.X[2*l])
-		}
-	}
-	if ratio := float64(half.Std[0] / d.Std[0]); math.Abs(ratio-1) > 0.01 {
-		t.Errorf("the standard deviation changes by a factor of %v at half the rate", ratio)
-	}
 }
