@@ -45,7 +45,11 @@ func (t *tableReader) rowReader(f *tableFile, in *table.Reader) (func() error, e
 	if !isJSON(f.path) && t.layout() == LayoutWide {
 		return t.wideReader(f, in)
 	}
-	r, err := t.roles(in)
+	wanted := t.opt.Columns
+	if len(wanted) == 0 {
+		wanted = t.columns // of the first file
+	}
+	r, err := t.roles(in, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +62,10 @@ func (t *tableReader) rowReader(f *tableFile, in *table.Reader) (func() error, e
 	return func() error { return add(f, r) }, t.setColumns(r.inputNames())
 }
 
-// roles finds the columns of a file that the options name. The other columns are the inputs, unless
-// the options or the file before this one name these. In a file of objects with arrays, values that
-// are no arrays describe the series.
-func (t *tableReader) roles(in *table.Reader) (*roles, error) {
+// roles finds the columns of a file that the options name, and the inputs. If no inputs are wanted,
+// they are the other columns. In a file of objects with arrays, values that are no arrays describe
+// the series.
+func (t *tableReader) roles(in *table.Reader, wanted []string) (*roles, error) {
 	var errs []error
 	taken := map[int]bool{}
 	find := func(name string) int {
@@ -84,10 +88,6 @@ func (t *tableReader) roles(in *table.Reader) (*roles, error) {
 		for _, name := range t.opt.Targets {
 			r.targets = append(r.targets, find(name))
 		}
-	}
-	wanted := t.opt.Columns
-	if len(wanted) == 0 {
-		wanted = t.columns // of the first file
 	}
 	for _, name := range wanted {
 		r.inputs = append(r.inputs, find(name))

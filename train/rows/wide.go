@@ -16,16 +16,10 @@ var stepName = regexp.MustCompile(`^(.*?)[_.:\- \[]?(\d{1,9})\]?$`)
 
 // wideReader returns the function that reads a series from a row.
 func (t *tableReader) wideReader(f *tableFile, in *table.Reader) (func() error, error) {
-	opt := t.opt
-	opt.Columns = nil
-	if opt.Time != "" {
-		return nil, fmt.Errorf("time %q: a column of layout %q; the layout is %q", opt.Time, LayoutLong, LayoutWide)
+	if t.opt.Time != "" {
+		return nil, fmt.Errorf("time %q: a column of layout %q; the layout is %q", t.opt.Time, LayoutLong, LayoutWide)
 	}
-	if opt.forecasts() {
-		opt.Targets = nil
-	}
-	base := tableReader{opt: opt}
-	r, err := base.roles(in)
+	r, err := t.roles(in, nil)
 	if err != nil {
 		return nil, err
 	}

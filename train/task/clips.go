@@ -140,11 +140,10 @@ func (s *clipSet) Identity(i int) dataset.Identity {
 	return dataset.Identity{Label: s.clips[i].Label, Path: s.clips[i].Path}
 }
 
-// loadAll decodes the recordings of the requested splits and returns a data set of one channel and
-// one label per example.
-func (r clipFormat) loadAll(ctx context.Context, src Source, info dataset.Info, entries []entry) (*dataset.Dataset, error) {
+// decode decodes the recordings of the requested splits.
+func (r clipFormat) decode(ctx context.Context, src Source, entries []entry) (map[split][]recordings.Clip, error) {
 	entries = slices.DeleteFunc(entries, func(e entry) bool { return !src.includes(e.split) })
-	sets := map[split]*clipSet{trainSplit: {}, valSplit: {}, testSplit: {}}
+	clips := map[split][]recordings.Clip{}
 	for i, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -153,9 +152,22 @@ func (r clipFormat) loadAll(ctx context.Context, src Source, info dataset.Info, 
 		if err != nil {
 			return nil, err
 		}
-		sets[e.split].clips = append(sets[e.split].clips, c)
-		info.MaxLen = max(info.MaxLen, c.Len())
+		clips[e.split] = append(clips[e.split], c)
 		src.progress(i+1, len(entries))
+	}
+	return clips, nil
+}
+
+// loadAll returns a data set of one channel and one label per example.
+func (r clipFormat) loadAll(ctx context.Context, src Source, info dataset.Info, entries []entry) (*dataset.Dataset, error) {
+	clips, err := r.decode(ctx, src, entries)
+	if err != nil {
+		return nil, err
+	}
+	for _, list := range clips {
+		for _, c := range list {
+			info.MaxLen = max(info.MaxLen, c.Len())
+		}
 	}
 	if r.pad {
 		info.MaxLen = r.length(r.maxLen)
@@ -165,17 +177,17 @@ func (r clipFormat) loadAll(ctx context.Context, src Source, info dataset.Info, 
 	info.SampleRate = r.sampleRate()
 	d := &dataset.Dataset{Info: info}
 	for part, dst := range splits(d) {
-		set := sets[part]
+		set := &clipSet{clips: clips[part]}
 		if r.pad {
 			set.pad = info.MaxLen
 		}
 		if len(set.clips) > 0 {
 			*dst = set
 		}
-	}
-	if d.Train != nil {
-		mean, std := sets[trainSplit].moments()
-		d.Mean, d.Std = []float32{mean}, []float32{std}
+		if part == trainSplit && *dst != nil {
+			mean, std := set.moments()
+			d.Mean, d.Std = []float32{mean}, []float32{std}
+		}
 	}
 	return d, nil
 }

@@ -30,23 +30,13 @@ func (o digitsOptions) load(ctx context.Context, src Source) (*dataset.Dataset, 
 	if err != nil {
 		return nil, err
 	}
-	sounds := map[split]*recordings.Sounds{}
-	for _, part := range []split{trainSplit, valSplit, testSplit} {
-		sounds[part] = &recordings.Sounds{SampleRate: fsddRate, Labels: fsddLabels()}
+	clips, err := clipFormat{rate: fsddRate, maxLen: math.MaxInt, decimate: 1}.decode(ctx, src, entries)
+	if err != nil {
+		return nil, err
 	}
-	whole := clipFormat{rate: fsddRate, maxLen: math.MaxInt, decimate: 1}
-	for i, e := range entries {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if src.includes(e.split) {
-			c, err := whole.load(e)
-			if err != nil {
-				return nil, err
-			}
-			sounds[e.split].Words = append(sounds[e.split].Words, c)
-		}
-		src.progress(i+1, len(entries))
+	sounds := map[split]*recordings.Sounds{}
+	for part := range splits(&dataset.Dataset{}) {
+		sounds[part] = &recordings.Sounds{SampleRate: fsddRate, Labels: fsddLabels(), Words: clips[part]}
 	}
 	if src.includes(trainSplit) {
 		names := func(label string) []string { return []string{label, digitNames[label[0]-'0']} }

@@ -229,36 +229,32 @@ func (t *Task) checkDir(dir string) error {
 // MapPaths replaces each path of data in a configuration by that which f returns: the folder or
 // file of the data and the options that are folders. It does not change the options in place.
 func (t *Task) MapPaths(cfg *train.Config, f func(path string) (string, error)) error {
+	var err error
+	mapped := func(path any) any {
+		text, ok := path.(string)
+		if !ok || text == "" || err != nil {
+			return path
+		}
+		text, err = f(text)
+		return text
+	}
 	data := maps.Clone(cfg.Data)
 	for _, key := range append(localOptions(t.options()), train.DirKey) {
 		switch v := data[key].(type) {
 		case string:
-			if v == "" {
-				continue
-			}
-			mapped, err := f(v)
-			if err != nil {
-				return err
-			}
-			data[key] = mapped
+			data[key] = mapped(v)
 		case []any:
-			list := slices.Clone(v)
-			for i, e := range list {
-				path, ok := e.(string)
-				if !ok || path == "" {
-					continue
-				}
-				mapped, err := f(path)
-				if err != nil {
-					return err
-				}
-				list[i] = mapped
+			v = slices.Clone(v)
+			for i := range v {
+				v[i] = mapped(v[i])
 			}
-			data[key] = list
+			data[key] = v
 		}
 	}
-	cfg.Data = data
-	return nil
+	if err == nil {
+		cfg.Data = data
+	}
+	return err
 }
 
 // AtRate sets the options of a configuration so that the examples have the sampling rate hz. If the
