@@ -26,7 +26,7 @@ type Series struct {
 	Split  string      // train, val or test; "": Options decides
 }
 
-// Bounds of series in memory. Values take 4 bytes each.
+// Bounds of series that are read. Values take 4 bytes each.
 const (
 	maxSeriesValues  = 1 << 28
 	maxSeriesCount   = 1 << 22
@@ -138,10 +138,9 @@ func (s *seriesData) check() error {
 	if err := cmp.Or(checkNames(s.columns), checkNames(s.opt.Targets)); err != nil {
 		return err
 	}
-	total, seen := 0, make(map[string]bool, len(s.records))
+	seen := make(map[string]bool, len(s.records))
 	for i := range s.records {
 		r := &s.records[i]
-		total += len(r.x)
 		switch {
 		case !utf8.ValidString(r.id):
 			return fmt.Errorf("series %.80q: the name %w", r.id, errNotUTF8)
@@ -157,8 +156,6 @@ func (s *seriesData) check() error {
 			return fmt.Errorf("series %q: %d targets, expected %d", r.id, len(r.target), len(s.opt.Targets))
 		case s.opt.Mode == model.SeriesClassification && r.label == "":
 			return fmt.Errorf("series %q: no class; set the option targets to the column of the class, or the option horizon for forecasts", r.id)
-		case total > maxSeriesValues:
-			return fmt.Errorf("series %q: more than %d values", r.id, maxSeriesValues)
 		}
 		seen[r.id] = true
 		if err := s.checkValues(r); err != nil {

@@ -75,16 +75,16 @@ var streamKeys = strings.NewReplacer(
 // returns the names that the folder of a label may have. addFolders returns the errors of broken
 // recordings.
 func (o MixOptions) addFolders(ctx context.Context, to *recordings.Sounds, names func(label string) []string, opt recordings.Options) (broken []error, err error) {
-	read := func(label int, dirs []string) ([]recordings.Clip, error) {
+	read := func(dst *[]recordings.Clip, label int, dirs ...string) error {
 		if len(dirs) == 0 {
-			return nil, nil
+			return nil
 		}
 		clips, bad, err := recordings.Clips(ctx, dirs, opt)
 		for i := range clips {
 			clips[i].Label = label
 		}
-		broken = append(broken, bad...)
-		return clips, err
+		*dst, broken = append(*dst, clips...), append(broken, bad...)
+		return err
 	}
 	if err := cmp.Or(checkFolders("words", o.Words), checkFolders("other", o.Other), checkFolders("background", o.Background)); err != nil {
 		return nil, err
@@ -94,32 +94,23 @@ func (o MixOptions) addFolders(ctx context.Context, to *recordings.Sounds, names
 		for label, word := range to.Labels {
 			for _, name := range names(word) {
 				folder := filepath.Join(dir, name)
-				if isFolder, err := datafile.IsFolder(folder); err != nil {
-					return nil, err
-				} else if !isFolder {
-					continue
+				isFolder, err := datafile.IsFolder(folder)
+				if isFolder {
+					found, err = true, read(&to.Words, label, folder)
 				}
-				clips, err := read(label, []string{folder})
 				if err != nil {
 					return nil, err
 				}
-				to.Words, found = append(to.Words, clips...), true
 			}
 		}
 		if !found {
 			return nil, fmt.Errorf("data.words: %s has no folder with the name of a word, such as %s", dir, filepath.Join(dir, to.Labels[0]))
 		}
 	}
-	other, err := read(0, o.Other)
-	if err != nil {
+	if err := read(&to.Other, 0, o.Other...); err != nil {
 		return nil, err
 	}
-	background, err := read(0, o.Background)
-	if err != nil {
-		return nil, err
-	}
-	to.Other, to.Background = append(to.Other, other...), append(to.Background, background...)
-	return broken, nil
+	return broken, read(&to.Background, 0, o.Background...)
 }
 
 // checkFolders returns an error for the first path of an option that is not a folder. The error is
