@@ -62,8 +62,7 @@ func TestBadData(t *testing.T) {
 func TestUnwritableOut(t *testing.T) {
 	blocked := filepath.Join(write(t, "file", nil), "inner")
 	for _, args := range [][]string{
-		{"plot", "poles", "--init", "lin", "--step", "0.1", "--modes", "4", "--out", filepath.Join(blocked, "a.png")},
-		{"plot", "all", "--out", filepath.Join(blocked, "all")},
+		{"plot", "poles", "--step", "0.1", "--out", filepath.Join(blocked, "a.png")},
 		{"prune", digitsModel(t), "--keep", "0.5", filepath.Join(blocked, "half.safetensors")},
 		{"data", "listops", "--n", "1", "--eval", "1", filepath.Join(blocked, "listops")},
 		{"data", "pathfinder", "--n", "1", filepath.Join(blocked, "pathfinder")},
