@@ -1,7 +1,13 @@
 package audio
 
+// Frames delivers interleaved samples of one or more channels. Reader implements it.
+type Frames interface {
+	Read(dst []float32) (n int, err error) // whole frames; dst must hold at least one
+	Channels() int
+}
+
 // Mono returns a Source whose samples are the means of the channels of r.
-func Mono(r *Reader) Source {
+func Mono(r Frames) Source {
 	if r.Channels() == 1 {
 		return r
 	}
@@ -17,7 +23,7 @@ func (r *Reader) MonoAt(rate int) (Source, error) {
 }
 
 type mono struct {
-	in  *Reader
+	in  Frames
 	buf []float32 // whole frames
 }
 

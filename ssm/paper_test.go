@@ -119,9 +119,41 @@ func TestProposition1Orthogonal(t *testing.T) {
 	}
 }
 
+// The map from C to the kernel 2·Re(VC), which the paper's proof replaces by VC, has the squared
+// singular values 2τ, 4τ and 0 (docs/maths.md §21.1). So each step of gradient descent of length
+// 1/(3τ) multiplies the error by ±⅓: |1 − 2/3| = |1 − 4/3| = ⅓.
+func TestProposition1Descent(t *testing.T) {
+	const tau = 60
+	for _, modes := range []int{2, 20, 30, 31, 45, 59} {
+		lambda := undamped(t, Lin, 1, 2*modes, tau).Discretize(ZOH, 1).LogLambda
+		r, c, errorOf := rand.New(rand.NewPCG(3, 4)), make([]complex128, modes), make([]float64, tau)
+		for n := range c {
+			c[n] = complex(r.NormFloat64(), r.NormFloat64())
+		}
+		size := func() (sum float64) {
+			clear(errorOf)
+			for l := range errorOf {
+				for n := range c {
+					errorOf[l] += 2 * real(c[n]*cmplx.Exp(complex(float64(l), 0)*lambda[n]))
+				}
+				sum += errorOf[l] * errorOf[l]
+			}
+			return math.Sqrt(sum)
+		}
+		for start, step := size(), 0; step < 5; step++ { // to the target 0
+			near(t, size(), start*math.Pow(3, -float64(step)), 1e-11*start, "M = %d, step %d: error", modes, step)
+			for n := range c {
+				for l, e := range errorOf {
+					c[n] -= complex(2*e/(3*tau), 0) * cmplx.Exp(complex(-float64(l), 0)*lambda[n])
+				}
+			}
+		}
+	}
+}
+
 // Lemma 1 of the paper: no two frequencies alias if |Δ·Im λ| < π for all of them. Two discrete
-// poles are equal exactly if their frequencies differ by a multiple of 2π/Δ. The paper claims that
-// the condition is necessary, too. S4D-Lin with Δ = 0.09 does not meet it, and has no equal poles.
+// poles are equal exactly if their frequencies differ by a multiple of 2π/Δ. So the condition is
+// not necessary: S4D-Lin with Δ = 0.09 does not meet it, and has no equal poles.
 func TestLemma1(t *testing.T) {
 	const step = 0.09
 	turns := []float64{-1.75, -0.5, 0, 0.25, 0.875, 1.5, 2, 2.25, 4.25} // frequencies in units of π/Δ
@@ -226,6 +258,48 @@ func TestDFTLimit(t *testing.T) {
 						t.Errorf("%s: bin %d of the last %d samples: %v, expected %v", init, bin, points, got, want)
 					}
 				}
+			}
+		}
+	}
+}
+
+// A layer of DFouT with fixed poles on the circle delays by any τ < P = NH, up to 1/P at each tap,
+// and with the bin P/2 of dfout-half exactly. With equal angles the kernel has the period N
+// (docs/maths.md §21.3). The last row has the sizes of the Delay task.
+func TestLayerDelays(t *testing.T) {
+	for _, row := range []struct{ h, n, tau, length int }{{1, 16, 5, 16}, {3, 8, 0, 24}, {3, 8, 23, 60}, {4, 1024, 1000, 4000}} {
+		points := row.h * row.n
+		for init, nyquist := range map[Init]float64{DFouT: 1, DFouTHalf: 0, DFouTSingle: 1} {
+			cfg := config(init, row.h, row.n)
+			cfg.AReal, cfg.XiMin, cfg.XiMax = 0, 0.003, 0.003
+			p := mustNew(t, cfg, 1, 0)
+			d := p.Discretize(ZOH, 1)
+			for i, a := range d.LogLambda {
+				w := cmplx.Rect(1/float64(points), -imag(a)*float64(row.tau))
+				switch bin := i%d.M*row.h + i/d.M; {
+				case bin == 0 || bin == points/2:
+					w /= 2
+				case bin > points/2: // the conjugate of another SSM's
+					w = 0
+				}
+				p.C[i] = w / d.BBar[i]
+			}
+			sum := make([]float64, row.length)
+			for _, k := range p.Discretize(ZOH, 1).Kernel(row.length) {
+				for l, v := range k {
+					sum[l] += v
+				}
+			}
+			for l, got := range sum {
+				if init == DFouTSingle {
+					near(t, got, sum[l%row.n], 1e-11, "%v, %s: K[%d]", row, init, l)
+					continue
+				}
+				want := -nyquist * math.Cos(math.Pi*float64(l-row.tau)) / float64(points)
+				if (l-row.tau)%points == 0 {
+					want++
+				}
+				near(t, got, want, 1e-11, "%v, %s: K[%d]", row, init, l)
 			}
 		}
 	}
