@@ -3,8 +3,7 @@
 // A regular file is written under a temporary name in the same folder, synced and renamed, and the
 // folder is synced. After a crash or a power cut at any moment the path holds either the old
 // content or the new. A crash may leave the temporary file NAME.NUMBER.tmp behind, for
-// RemoveTemporary. Devices and pipes are written in place. If a path such as /dev/stdout stands for
-// an open file of the process, the data are written where that file's next write would be.
+// RemoveTemporary. Devices, pipes and paths in /dev, such as /dev/stdout, are written in place.
 package atomicfile
 
 import (
@@ -14,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Write is Files.Write on the file system of the operating system.
@@ -25,8 +25,8 @@ func Write(path string, perm fs.FileMode, write func(w io.Writer) error) error {
 // makes a temporary file and removes it. An error names path, and a folder that does not exist.
 func Check(path string) error {
 	f := System()
-	target, fd, err := follow(path)
-	if err == nil && fd < 0 {
+	target, err := f.Follow(path)
+	if err == nil {
 		switch info, statErr := f.Stat(target); {
 		case statErr == nil && info.IsDir():
 			err = errors.New("is a folder, expected a file")
@@ -69,31 +69,20 @@ func (f Files) Write(path string, perm fs.FileMode, write func(w io.Writer) erro
 }
 
 func (f Files) writeFile(path string, perm fs.FileMode, write func(io.Writer) error) error {
-	nothing := func() error { return nil }
-	if _, ok := f.FS.(OS); ok {
-		if _, fd, err := follow(path); err == nil && fd >= 0 {
-			file, err := duplicate(fd, path)
-			if err != nil {
-				return err
-			}
-			return fill(file, write, nothing)
-		}
-	}
 	info, err := f.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return f.replace(path, perm, false, write)
 	case err != nil:
 		return err
-	case info.Mode().IsRegular():
+	case info.Mode().IsRegular() && !strings.HasPrefix(path, "/dev/"):
 		return f.replace(path, info.Mode().Perm(), true, write)
 	}
-	// Of a folder this is an error. Some regular files of Windows count as irregular.
-	file, err := f.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	file, err := f.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0) // of a folder this is an error
 	if err != nil {
 		return err
 	}
-	return fill(file, write, nothing)
+	return fill(file, write, func() error { return nil })
 }
 
 // replace writes the regular file that path leads to. A new one gets mode perm less the umask, and

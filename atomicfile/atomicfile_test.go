@@ -32,14 +32,6 @@ func holds(t *testing.T, path, want string) {
 	}
 }
 
-func TestWrite(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.txt")
-	for _, s := range []string{"a longer first text", "short"} {
-		must.Do(t, Write(path, 0o666, text(s)))
-		holds(t, path, s)
-	}
-}
-
 func TestFailureLeavesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
 	must.Do(t, Write(path, 0o666, text("old")))
@@ -70,15 +62,6 @@ func TestErrorNamesPath(t *testing.T) {
 	}
 }
 
-// An error of the function that writes is kept: it may name a file that it reads.
-func TestErrorOfWrite(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.txt")
-	_, cause := os.Open(filepath.Join(t.TempDir(), "input"))
-	if err := Write(path, 0o666, func(io.Writer) error { return cause }); err == nil || err.Error() != path+": "+cause.Error() {
-		t.Errorf("error %v, expected %s: %v", err, path, cause)
-	}
-}
-
 func TestPanicLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	func() {
@@ -96,7 +79,6 @@ func TestFollowsLinks(t *testing.T) {
 		{"absolute", "/b/target", "b/target"}, // from the test's folder
 		{"to a missing file", "b/new", "b/new"},
 		{"chain", "link2", "b/target"},
-		{"through a linked folder", "linked/../target", "b/target"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -105,7 +87,7 @@ func TestFollowsLinks(t *testing.T) {
 				c.link = path(c.link)
 			}
 			err := errors.Join(os.MkdirAll(path("b/c"), 0o755), os.WriteFile(path("b/target"), []byte("old"), 0o644))
-			links := []string{"b/c", "linked", "b/target", "link2", c.link, "link"}
+			links := []string{"b/target", "link2", c.link, "link"}
 			for pair := range slices.Chunk(links, 2) {
 				err = errors.Join(err, os.Symlink(filepath.FromSlash(pair[0]), path(pair[1])))
 			}

@@ -3,7 +3,6 @@
 package atomicfile
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -59,26 +58,4 @@ func TestPipe(t *testing.T) {
 	if n, err := reader.Read(got); err != nil || string(got[:n]) != "content" {
 		t.Errorf("the pipe held %q (%v)", got[:n], err)
 	}
-}
-
-// A path that stands for an open file, such as /dev/stdout, does not replace it: what the file has,
-// and what is written to it later, stays.
-func TestOpenFile(t *testing.T) {
-	dir := t.TempDir()
-	path, link := filepath.Join(dir, "log"), filepath.Join(dir, "link")
-	must.Do(t, os.WriteFile(path, []byte("old "), 0o666))
-	f := must.Get(os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0))(t)
-	defer f.Close()
-	open := fmt.Sprintf("/dev/fd/%d", f.Fd())
-	if _, err := os.Stat(open); err != nil {
-		t.Skip("no paths of open files: ", err)
-	}
-	must.Do(t, os.Symlink(open, link))
-	must.Do(t, Write(open, 0o666, text("one ")))
-	must.Do(t, Write(link, 0o666, text("two ")))
-	must.Get(f.WriteString("last"))(t)
-	must.Equal(t, string(must.Get(os.ReadFile(path))(t)), "old one two last", "content")
-	must.Equal(t, len(must.Get(os.ReadDir(dir))(t)), 2, "files")
-	must.Do(t, f.Close())
-	must.Fail(t, Write(open, 0o666, text("x")), open+": ")
 }

@@ -25,8 +25,8 @@ type FS interface {
 	Mkdir(name string, perm fs.FileMode) error
 	Rename(from, to string) error
 	Remove(name string) error
-	// Follow returns the path without symbolic links of the file, existing or not, that name leads
-	// to.
+	// Follow returns the path of the file, existing or not, that name leads to, which is no symbolic
+	// link.
 	Follow(name string) (string, error)
 }
 
@@ -66,36 +66,18 @@ func (OS) Remove(name string) error { return os.Remove(name) }
 
 // Follow follows symbolic links.
 func (OS) Follow(path string) (string, error) {
-	target, _, err := follow(path)
-	return target, err
-}
-
-// follow follows symbolic links. If they lead to an open file of this process, it returns the
-// number of the file's descriptor, otherwise −1.
-func follow(path string) (target string, fd int, err error) {
-	descriptors := fmt.Sprintf("/proc/%d/fd", os.Getpid())
 	for range 40 { // as many links as Linux follows
-		dir, name := filepath.Split(path) // Dir would simplify LINK/.. to nothing
-		dir, err := filepath.EvalSymlinks(dir + ".")
-		if err != nil {
-			return "", -1, err
+		link, err := os.Readlink(path)
+		if err != nil { // not a link
+			return path, nil
 		}
-		if dir == descriptors || dir == "/dev/fd" {
-			if fd, err := strconv.Atoi(name); err == nil {
-				return filepath.Join(dir, name), fd, nil
-			}
+		if !filepath.IsAbs(link) {
+			dir, _ := filepath.Split(path) // Dir would simplify LINK/.. to nothing
+			link = dir + link
 		}
-		link, err := os.Readlink(filepath.Join(dir, name))
-		switch {
-		case err != nil: // not a link
-			return filepath.Join(dir, name), -1, nil
-		case filepath.IsAbs(link):
-			path = link
-		default:
-			path = dir + string(filepath.Separator) + link
-		}
+		path = link
 	}
-	return "", -1, errors.New("too many symbolic links")
+	return "", errors.New("too many symbolic links")
 }
 
 // Files adds to a file system the operations that outlast a power cut.
