@@ -28,7 +28,7 @@ func TestDivergenceNamesTheTensor(t *testing.T) {
 	}{
 		{"learning rate of 1e6", []string{"optim.lr=1e6", "optim.weight_decay=0"}, nothing, []string{"step 1: loss +Inf: the output of the decoder is finite, but too large"}},
 		{"learning rate of 1e30", []string{"optim.lr=1e30"}, nothing, []string{`step 1: loss NaN: the output of "layers.0" is NaN`, "in example "}},
-		{"learning rate of 1e30, one step per epoch", []string{"optim.lr=1e30", "data.train_size=4"}, nothing, []string{`step 1: validation loss NaN: the output of "layers.0" is`, "in validation example 0"}},
+		{"learning rate of 1e30, one step per epoch", []string{"optim.lr=1e30", "data.train_size=4"}, nothing, []string{`step 1: validation loss NaN: train: example 0: the network's output is`}},
 		{"NaN weight", nil, w(func(w *model.Weights) { w.Layers[1].MixWeight[3] = nan }), []string{`step 0: loss NaN: tensor "layers.1.mix.weight": element 3 is NaN`}},
 		{"infinite step", nil, w(func(w *model.Weights) { w.Layers[1].Step[0] = 1000 }), []string{`step 0: loss NaN: tensors of "layers.1": ssm: channel 0`}},
 		{"large weights", nil, w(func(w *model.Weights) { w.EncoderWeight[0], w.Layers[0].D[0], w.Layers[0].C[0] = large, large, large }), []string{`step 0: loss NaN: the output of "layers.0" is`, "channel", "in example "}},

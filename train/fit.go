@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ func (t *Trainer) Fit(ctx context.Context) error {
 		if err := t.epoch(ctx, s); err != nil {
 			return err
 		}
-		if err := t.closeEpoch(ctx, s); err != nil {
+		if err := t.closeEpoch(ctx); err != nil {
 			return err
 		}
 	}
@@ -173,13 +174,13 @@ func (s *stepper) update(grads *model.Weights, total sums) {
 }
 
 // closeEpoch validates the network, records the epoch and writes a checkpoint.
-func (t *Trainer) closeEpoch(ctx context.Context, s *stepper) error {
+func (t *Trainer) closeEpoch(ctx context.Context) error {
 	if t.state.Sums.Terms == 0 {
 		return dataError{fmt.Errorf("train: epoch %d: no training example has a scored position, expected at least one", t.state.Epoch+1)}
 	}
 	val, err := t.evaluate(ctx, t.model, t.data.Val)
-	if errors.Is(err, errNotFinite) || err == nil && t.model.Weights.Validate() != nil {
-		return t.diverged(fmt.Sprintf("validation loss %v: %s", val.Loss, s.causeInValidation(err)))
+	if invalid := t.model.Check(); errors.Is(err, errNotFinite) || err == nil && invalid != nil {
+		return t.diverged(fmt.Sprintf("validation loss %v: %v", val.Loss, cmp.Or(invalid, err)))
 	}
 	if err != nil {
 		return err

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"unicode/utf8"
+	"slices"
+	"text/tabwriter"
 
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -56,24 +57,25 @@ func CompareForecasts(ctx context.Context, m *model.Model, set dataset.Set, opt 
 	if !ok || !opt.Info.Forecasts() {
 		return nil, dataError{fmt.Errorf("train: data %q: expected forecasts of rows", opt.Info.Name)}
 	}
-	targets := len(opt.Info.Series.Targets)
-	rows, seasonal := make([]comparison, targets), make([]comparison, targets)
+	info := opt.Info.Series
+	targets := len(info.Targets)
+	rows := make([]comparison, targets)
 	var last, season []float32
 	opt.Each = func(p Prediction) error {
 		n := len(p.Target)
-		last, season = resized(last, n), resized(season, n)
+		last, season = slices.Grow(last[:0], n)[:n], slices.Grow(season[:0], n)[:n]
 		if err := naive.Naive(last, season, p.Index); err != nil {
 			return dataError{err}
 		}
 		for i, value := range p.Target {
 			o, was, ago := i*targets/n, last[i], season[i]
-			if value != value || was != was {
+			if value != value || was != was || info.Season > 0 && ago != ago {
 				continue
 			}
-			rows[o].add(p.Logits[i], was, ago, value)
-			if ago == ago {
-				seasonal[o].add(p.Logits[i], was, ago, value)
-			}
+			rows[o].n++
+			rows[o].network.add(p.Logits[i], value)
+			rows[o].last.add(was, value)
+			rows[o].season.add(ago, value)
 		}
 		return nil
 	}
@@ -81,63 +83,33 @@ func CompareForecasts(ctx context.Context, m *model.Model, set dataset.Set, opt 
 		return nil, err
 	}
 	list := make([]ForecastErrors, targets)
-	for o, name := range opt.Info.Series.Targets {
-		c := &seasonal[o]
-		list[o] = ForecastErrors{Target: name, Horizon: opt.Info.Series.Horizon, Season: opt.Info.Series.Season}
+	for o, name := range info.Targets {
+		c := &rows[o]
+		list[o] = ForecastErrors{Target: name, Horizon: info.Horizon, Season: info.Season, N: c.n}
 		if c.n == 0 {
-			c, list[o].Season = &rows[o], 0
-		}
-		if list[o].N = c.n; c.n == 0 {
 			continue
 		}
 		list[o].Network, list[o].Last = c.network.mean(c.n), c.last.mean(c.n)
-		if list[o].Season > 0 {
+		if info.Season > 0 {
 			list[o].SeasonAgo = c.season.mean(c.n)
 		}
 	}
 	return list, nil
 }
 
-func (c *comparison) add(forecast, last, season, value float32) {
-	c.n++
-	c.network.add(forecast, value)
-	c.last.add(last, value)
-	c.season.add(season, value)
-}
-
-// resized returns a slice of length n, in the memory of x if that is large enough.
-func resized(x []float32, n int) []float32 {
-	if cap(x) < n {
-		return make([]float32, n)
-	}
-	return x[:n]
-}
-
 // WriteForecastErrors writes a table for each target.
 func WriteForecastErrors(w io.Writer, list []ForecastErrors) error {
 	for _, e := range list {
-		rows := []struct {
-			name string
-			RowErrors
-		}{{"network", e.Network}, {"last value", e.Last}}
+		t := tabwriter.NewWriter(w, 0, 1, 2, ' ', 0)
+		row := func(name string, e RowErrors) { fmt.Fprintf(t, "%s\t%9.4g\t%9.4g\n", name, e.RMSE, e.MAE) }
+		fmt.Fprintf(t, "%s, %s ahead, %s\t%9s\t%9s\n", e.Target, count(e.Horizon, "row"), count(e.N, "value"), "RMSE", "MAE")
+		row("network", e.Network)
+		row("last value", e.Last)
 		if e.Season > 0 {
-			rows = append(rows, struct {
-				name string
-				RowErrors
-			}{fmt.Sprintf("value one season (%s) ago", count(e.Season, "row")), e.SeasonAgo})
+			row(fmt.Sprintf("value one season (%s) ago", count(e.Season, "row")), e.SeasonAgo)
 		}
-		title := fmt.Sprintf("%s, %s ahead, %s", e.Target, count(e.Horizon, "row"), count(e.N, "value"))
-		width := utf8.RuneCountInString(title)
-		for _, r := range rows {
-			width = max(width, len(r.name))
-		}
-		if _, err := fmt.Fprintf(w, "%-*s  %9s  %9s\n", width, title, "RMSE", "MAE"); err != nil {
+		if err := t.Flush(); err != nil {
 			return err
-		}
-		for _, r := range rows {
-			if _, err := fmt.Fprintf(w, "%-*s  %9.4g  %9.4g\n", width, r.name, r.RMSE, r.MAE); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-
-	"github.com/s4d-fast/s4d-fast/convmode"
 )
 
 // errNotFinite marks an evaluation whose outputs or loss are NaN or infinite.
@@ -71,29 +69,4 @@ func (s *stepper) cause(b *batch) string {
 		return "the outputs for the examples of this process are finite"
 	}
 	return "the output of the decoder is finite, but too large for the loss"
-}
-
-// causeInValidation is cause for a validation that failed with err. It repeats the forward pass of
-// the example that err names, since an evaluation keeps no outputs of blocks.
-func (s *stepper) causeInValidation(err error) string {
-	if invalid := s.model.Check(); invalid != nil {
-		return invalid.Error()
-	}
-	var failed *nonFinite
-	if !errors.As(err, &failed) {
-		return err.Error()
-	}
-	b := newBatch(s.data.Info, &s.model.Meta, 1)
-	net, e := convmode.New(s.model, convmode.Options{MaxBatch: sequencesPer(s.data.Info), MaxLen: s.data.MaxLen, Workers: s.cfg.Workers, Training: true})
-	if e != nil {
-		return err.Error()
-	}
-	defer net.Close()
-	if b.load(s.data.Val, []int{failed.Index}, 0); b.err == nil {
-		net.ForwardTrain(b.Batch, convmode.Step{Seed: s.cfg.Seed, Step: s.state.Step})
-		if place, sequence := net.NonFinite(); sequence >= 0 {
-			return fmt.Sprintf("%s, in validation %s", place, exampleName(failed.Index, b.examples[0].Path))
-		}
-	}
-	return err.Error()
 }

@@ -192,17 +192,3 @@ func TestAutoIsRecorded(t *testing.T) {
 		must.Equal(t, fit(t, r).state.Epoch, 2, "epochs with %s", param)
 	}
 }
-
-// The checkpoint of a network with the most layers, and the most tensors in each, can be read.
-func TestResumeMostLayers(t *testing.T) {
-	r := tiny(t, "model.n_layers=2048", "model.d_model=1", "ssm.d_state=2", "model.norm=batch", "ssm.train_b=true", "ssm.param=width",
-		"data.train_size=4", "data.eval_size=2", "data.length=4", "data.delay=1", "train.batch=2")
-	tr := newTrainer(t, r)
-	tensors := 0
-	for _, s := range tr.sections() {
-		tensors += len(s.weights.Tensors())
-	}
-	must.Equal(t, tensors, 79_884, "tensors")
-	tr.Close()
-	must.Equal(t, newTrainer(t, reload(t, r)).Step(), 0, "steps")
-}
