@@ -147,27 +147,6 @@ func TestRemoveTemporary(t *testing.T) {
 	}
 }
 
-// A folder is removed with all that it contains, and links are not followed.
-func TestRemoveAll(t *testing.T) {
-	dir := t.TempDir()
-	path := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
-	must.Do(t, os.MkdirAll(path("tree/a/b"), 0o755))
-	must.Do(t, os.MkdirAll(path("other"), 0o755))
-	for _, name := range []string{"tree/a/file", "tree/a/b/file", "other/file"} {
-		must.Do(t, os.WriteFile(path(name), []byte("x"), 0o644))
-	}
-	for link, target := range map[string]string{"tree/link": "../other", "tree/a/gone": "missing"} {
-		if err := os.Symlink(target, path(link)); err != nil {
-			t.Skip("symbolic links are not available: ", err)
-		}
-	}
-	for range 2 { // the second time there is none
-		must.Do(t, System().RemoveAll(path("tree")))
-	}
-	must.Get(os.Stat(path("other/file")))(t)
-	must.Equal(t, len(must.Get(os.ReadDir(dir))(t)), 1, "files that remain")
-}
-
 // Check finds what would stop Write, and leaves the files as they are.
 func TestCheck(t *testing.T) {
 	dir := t.TempDir()

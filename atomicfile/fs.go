@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -123,32 +122,6 @@ func (f Files) MkdirAll(dir string, perm fs.FileMode) error {
 		}
 	}
 	return f.SyncFolder(parent)
-}
-
-// RemoveAll removes a file, or a folder with all that it contains. If the path does not exist, it
-// returns nil. It removes a symbolic link, not its target. The removal may not outlast a power cut.
-func (f Files) RemoveAll(path string) error {
-	err := f.Remove(path)
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	siblings, listed := f.ReadDir(filepath.Dir(path))
-	if listed != nil && !errors.Is(listed, fs.ErrNotExist) {
-		return listed
-	}
-	if !slices.ContainsFunc(siblings, func(e fs.DirEntry) bool { return e.Name() == filepath.Base(path) && e.IsDir() }) {
-		return err // a file, or a link to a folder
-	}
-	entries, err := f.ReadDir(path)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if err := f.RemoveAll(filepath.Join(path, e.Name())); err != nil {
-			return err
-		}
-	}
-	return f.Remove(path)
 }
 
 // RemoveTemporary removes the temporary files that crashed processes left of Write to each of the

@@ -71,6 +71,7 @@ func TestSweepCheckpoint(t *testing.T) {
 			}
 		}
 	}
+	all := []string{configFile, metricsFile, bestFile, checkpointFile, "last", ""}
 	version := func(name string) func(*Sweep) {
 		return func(s *Sweep) {
 			file, _, err := readState(s.files, path(name))
@@ -87,7 +88,7 @@ func TestSweepCheckpoint(t *testing.T) {
 		want   []any // of the error
 	}{
 		"as it was":                   {func(*Sweep) {}, 3, nil},
-		"no folder":                   {func(s *Sweep) { must.Do(t, on(s).RemoveAll(run)) }, 0, nil},
+		"no folder":                   {remove(all...), 0, nil},
 		"damaged":                     {damage(checkpointFile), -1, []any{ErrData, path(checkpointFile)}},
 		"missing":                     {remove(checkpointFile), -1, []any{ErrConfig, "checkpoint.safetensors is missing"}},
 		"just begun":                  {remove(checkpointFile, metricsFile, bestFile), 0, nil},
@@ -97,7 +98,7 @@ func TestSweepCheckpoint(t *testing.T) {
 		"damaged configuration":       {damage(configFile), -1, []any{ErrConfig, path(configFile)}},
 		"other configuration":         {func(s *Sweep) { must.Do(t, s.Base.Set("optim.lr=0.5")) }, -1, []any{ErrConfig, run, "optim.lr: there 0.01, here 0.5"}},
 		"more epochs":                 {func(s *Sweep) { must.Do(t, s.Base.Set("train.epochs=9")) }, 3, nil},
-		"a file in place of a folder": {func(s *Sweep) { must.Do(t, on(s).RemoveAll(run)); write(s, "", "") }, -1, []any{ErrConfig, run + " is not a folder"}},
+		"a file in place of a folder": {func(s *Sweep) { remove(all...)(s); write(s, "", "") }, -1, []any{ErrConfig, run + " is not a folder"}},
 	} {
 		s := stopped
 		s.files = stopped.files.(*memfs.FS).PowerCut(memfs.Nothing)

@@ -21,9 +21,7 @@ const (
 )
 
 // sweepColumns are the columns of the table after those of the axes.
-var sweepColumns = []string{"seed", "diverged", "epoch", "step", "val_loss", "val_accuracy", "val_rmse", "relative_mse", "test_accuracy", "test_rmse", levelColumn}
-
-const levelColumn = "level"
+var sweepColumns = []string{"seed", "diverged", "epoch", "step", "val_loss", "val_accuracy", "val_rmse", "relative_mse", "test_accuracy", "test_rmse", "level"}
 
 // write replaces the table.
 func (s Sweep) write(rows []SweepRow) error {
@@ -48,28 +46,37 @@ func writeRows(w io.Writer, axes []Axis, rows []SweepRow) error {
 	return out.Error()
 }
 
-// fields returns a row of the table. Metrics that the task does not have are empty.
-func (r SweepRow) fields() []string {
-	f := append(append([]string{}, r.Values...), fmt.Sprint(r.Seed), fmt.Sprint(r.Diverged))
-	number := func(v *float64) string {
-		if v == nil {
-			return ""
-		}
-		return strconv.FormatFloat(*v, 'g', 6, 64)
+// numbers returns the metrics of a row in the order of their columns. Those that the task does not
+// have are nil.
+func (r *SweepRow) numbers() (n [6]*float64) {
+	if b := r.Best; b != nil {
+		n = [6]*float64{&b.ValLoss, b.ValAccuracy, b.ValRMSE, b.RelativeMSE}
 	}
-	best := Metrics{}
-	var loss *float64
-	if r.Best != nil {
-		best, loss = *r.Best, &r.Best.ValLoss
-	}
-	f = append(f, fmt.Sprint(best.Epoch), fmt.Sprint(best.Step), number(loss), number(best.ValAccuracy), number(best.ValRMSE), number(best.RelativeMSE))
 	switch {
 	case r.Test == nil:
-		return append(f, "", "", r.Level)
-	case best.ValAccuracy != nil:
-		return append(f, number(&r.Test.Accuracy), "", r.Level)
+	case n[1] != nil:
+		n[4] = &r.Test.Accuracy
+	default:
+		n[5] = &r.Test.RMSE
 	}
-	return append(f, "", number(&r.Test.RMSE), r.Level)
+	return n
+}
+
+// fields returns a row of the table. Metrics that the task does not have are empty.
+func (r *SweepRow) fields() []string {
+	best := Metrics{}
+	if r.Best != nil {
+		best = *r.Best
+	}
+	f := append(slices.Clone(r.Values), fmt.Sprint(r.Seed), fmt.Sprint(r.Diverged), fmt.Sprint(best.Epoch), fmt.Sprint(best.Step))
+	for _, v := range r.numbers() {
+		text := ""
+		if v != nil {
+			text = strconv.FormatFloat(*v, 'g', 6, 64)
+		}
+		f = append(f, text)
+	}
+	return append(f, r.Level)
 }
 
 // SweepTable is the content of a sweep's sweep.csv.
@@ -148,43 +155,36 @@ var errNoRows = errors.New("no rows, expected one per run")
 
 // parseSweepRow is the inverse of SweepRow.fields.
 func parseSweepRow(record []string, axes int) (SweepRow, error) {
-	row := SweepRow{Values: record[:axes]}
-	fields := map[string]string{}
-	for i, name := range sweepColumns {
-		fields[name] = record[axes+i]
-	}
-	var errs []error
-	number := func(name string) *float64 {
-		if fields[name] == "" {
-			return nil
+	f := record[axes:] // of sweepColumns
+	row := SweepRow{Values: record[:axes], Diverged: f[1] == "true", Level: f[10]}
+	var whole [4]uint64
+	var err error
+	for _, i := range []int{0, 2, 3} {
+		if whole[i], err = strconv.ParseUint(f[i], 10, 63); err != nil {
+			return row, fmt.Errorf("%s %.20q: expected an integer", sweepColumns[i], f[i])
 		}
-		v, err := strconv.ParseFloat(fields[name], 64)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s %.20q: expected a number", name, fields[name]))
+	}
+	var n [6]*float64
+	for i := range n {
+		if text := f[4+i]; text != "" {
+			v, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				return row, fmt.Errorf("%s %.20q: expected a number", sweepColumns[4+i], text)
+			}
+			n[i] = &v
 		}
-		return &v
 	}
-	whole := func(name string) uint64 {
-		v, err := strconv.ParseUint(fields[name], 10, 63)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s %.20q: expected an integer", name, fields[name]))
-		}
-		return v
+	row.Seed = whole[0]
+	if n[0] != nil {
+		row.Best = &Metrics{Epoch: int(whole[2]), Step: int(whole[3]), ValLoss: *n[0], ValAccuracy: n[1], ValRMSE: n[2], RelativeMSE: n[3]}
 	}
-	row.Seed, row.Diverged, row.Level = whole("seed"), fields["diverged"] == "true", fields[levelColumn]
-	best := Metrics{Epoch: int(whole("epoch")), Step: int(whole("step"))}
-	best.ValAccuracy, best.ValRMSE, best.RelativeMSE = number("val_accuracy"), number("val_rmse"), number("relative_mse")
-	if loss := number("val_loss"); loss != nil {
-		best.ValLoss = *loss
-		row.Best = &best
+	switch {
+	case n[4] != nil:
+		row.Test = &Result{Accuracy: *n[4]}
+	case n[5] != nil:
+		row.Test = &Result{RMSE: *n[5]}
 	}
-	switch accuracy, rmse := number("test_accuracy"), number("test_rmse"); {
-	case accuracy != nil:
-		row.Test = &Result{Accuracy: *accuracy}
-	case rmse != nil:
-		row.Test = &Result{RMSE: *rmse}
-	}
-	return row, errors.Join(errs...)
+	return row, nil
 }
 
 // Config returns the complete configuration of a row's run, from the run's folder.

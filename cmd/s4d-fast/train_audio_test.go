@@ -56,8 +56,8 @@ func TestTrainAudio(t *testing.T) {
 
 	code, stdout, stderr := invoke(nil, append(args, "--skip-broken")...)
 	must.Equal(t, code, exitOK, "exit code; stderr %s", stderr)
-	contains(t, "stderr", stderr, "recordings           training   validation\n", "low                        18            6\n", "other words                18            6\n",
-		"background                 0s           0s\n", " of up to 100 positions, ", "broken, left out: "+filepath.Join(dir, "low", "speaker0_broken1.mp3"), "left out: "+filepath.Join(dir, "LICENSE"))
+	contains(t, "stderr", stderr, "training: 36 recordings (high 18, low 18), 18 of other words, 0s of background\n", "validation: 12 recordings (high 6, low 6), 6 of other",
+		" of up to 100 positions, ", "broken, left out: "+filepath.Join(dir, "low", "speaker0_broken1.mp3"), "left out: "+filepath.Join(dir, "LICENSE"))
 	contains(t, "stdout", stdout, "Validation clips: ", " of 12 right", "other words: ", " of 6 right", "high   low  none", filepath.Join(out, "confusion.png"))
 	if !bytes.HasPrefix(read(t, filepath.Join(out, "confusion.png")), []byte("\x89PNG")) {
 		t.Error("confusion.png is not a PNG file")
