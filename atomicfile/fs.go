@@ -24,8 +24,8 @@ type FS interface {
 	Mkdir(name string, perm fs.FileMode) error
 	Rename(from, to string) error
 	Remove(name string) error
-	// Follow returns the path of the file, existing or not, that name leads to, which is no symbolic
-	// link.
+	// Follow returns the path of the file, existing or not, that name leads to. This file is not a
+	// symbolic link.
 	Follow(name string) (string, error)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/internal/par"
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -275,23 +276,13 @@ func fits(c model.Config, info dataset.Info) error {
 	return nil
 }
 
-// sameLabels returns an error for the first label in which a model with labels differs from the
-// data.
+// sameLabels returns an error if a model with labels has other ones than the data.
 func sameLabels(network, data []string) error {
-	if len(network) == 0 {
+	if len(network) == 0 || slices.Equal(network, data) {
 		return nil
 	}
-	for i := range max(len(network), len(data)) {
-		switch {
-		case i >= len(data):
-			return fmt.Errorf("train: label %d is %q in the model; the data has %d labels", i, network[i], len(data))
-		case i >= len(network):
-			return fmt.Errorf("train: label %d is %q in the data; the model has %d labels", i, data[i], len(network))
-		case network[i] != data[i]:
-			return fmt.Errorf("train: label %d is %q in the model and %q in the data", i, network[i], data[i])
-		}
-	}
-	return nil
+	there, here := suggest.Difference(network, data)
+	return fmt.Errorf("train: the labels are %s in the model, %s in the data", there, here)
 }
 
 func outputsOf(info dataset.Info) string {

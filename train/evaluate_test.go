@@ -52,10 +52,8 @@ func TestEvaluateErrors(t *testing.T) {
 		is     error
 		want   string
 	}{
-		"other label":      {[]string{"a", "x", "c"}, nil, ErrData, `label 1 is "x" in the model and "b" in the data`},
-		"a label more":     {[]string{"a", "b", "c", "d"}, nil, ErrData, `label 3 is "d" in the model; the data has 3`},
-		"a label less":     {[]string{"a", "b"}, nil, ErrData, `label 2 is "c" in the data; the model has 2`},
-		"fewer outputs":    {[]string{"a", "b", "c"}, func(o *EvalOptions) { o.Info.Labels, o.Info.Outputs = o.Info.Labels[:2], 2 }, ErrData, `label 2 is "c" in the model; the data has 2`},
+		"other label":      {[]string{"a", "x", "c"}, nil, ErrData, `the labels are ["a" "x" "c"] in the model, ["a" "b" "c"] in the data`},
+		"fewer outputs":    {[]string{"a", "b", "c"}, func(o *EvalOptions) { o.Info.Labels, o.Info.Outputs = o.Info.Labels[:2], 2 }, ErrData, `["a" "b"] in the data`},
 		"other channels":   {nil, func(o *EvalOptions) { o.Info.Channels = 3 }, ErrData, "d_input 2"},
 		"batch":            {nil, func(o *EvalOptions) { o.Batch = -1 }, ErrConfig, "batch -1"},
 		"threads":          {nil, func(o *EvalOptions) { o.Workers = -2 }, ErrConfig, "threads -2"},

@@ -148,7 +148,7 @@ func loadRunModel(ctx *ctxBox, path string) (m *model.Model, tk *task.Task, cfg 
 		dir, file = path, filepath.Join(path, "best.safetensors")
 	}
 	if _, missing := os.Stat(filepath.Join(dir, "config.toml")); missing == nil || dir == path {
-		if tk, cfg, err = loadRun(ctx, dir); err != nil {
+		if tk, cfg, err = task.LoadRun(dir); err != nil {
 			return nil, nil, cfg, badInput(err)
 		}
 	}

@@ -33,7 +33,7 @@ Examples:
 }
 
 func (c *plotSpectrumCmd) Run(std *streams, ctx *ctxBox) error {
-	tk, cfg, err := (&trainCmd{Task: c.Task, Data: c.Data, Set: c.Set}).config(ctx, nil, nil)
+	tk, cfg, err := (&trainCmd{Task: c.Task, Data: c.Data, Set: c.Set}).config(nil, nil)
 	if err != nil {
 		return trainError(err)
 	}

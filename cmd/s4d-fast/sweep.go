@@ -42,10 +42,7 @@ docs/cluster.md describes sweeps on several machines.`
 }
 
 func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
-	s, err := orInterrupt(ctx, func() (train.Sweep, error) { // --config may be a named pipe
-		_, s, err := c.Sweep()
-		return s, err
-	})
+	_, s, err := c.Sweep()
 	if err != nil {
 		return trainError(err)
 	}

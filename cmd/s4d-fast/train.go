@@ -60,7 +60,7 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox, given *kong.
 			return badInput(err)
 		}
 	}
-	tk, cfg, err := c.config(ctx, from, given)
+	tk, cfg, err := c.config(from, given)
 	if err != nil {
 		return trainError(err)
 	}
@@ -137,12 +137,12 @@ func warn(log *slog.Logger, t *train.Trainer) {
 // config resolves the configuration. Later sources override earlier ones: defaults, preset (or the
 // run to resume), the network of the model to start from, --config, --set, flags. given are the
 // flags on the command line; if it is nil, those of tasks are not set.
-func (c *trainCmd) config(ctx context.Context, from *model.Model, given *kong.Context) (*task.Task, train.Config, error) {
-	text, err := readConfig(ctx, c.Config)
+func (c *trainCmd) config(from *model.Model, given *kong.Context) (*task.Task, train.Config, error) {
+	text, err := readConfig(c.Config)
 	if err != nil {
 		return nil, train.Config{}, err
 	}
-	tk, cfg, err := c.start(ctx, text)
+	tk, cfg, err := c.start(text)
 	if err != nil {
 		return nil, cfg, err
 	}
@@ -173,11 +173,11 @@ func (c *trainCmd) config(ctx context.Context, from *model.Model, given *kong.Co
 }
 
 // readConfig returns the text of a configuration file, or nil if no path is given.
-func readConfig(ctx context.Context, path string) ([]byte, error) {
+func readConfig(path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
 	}
-	text, err := orInterrupt(ctx, func() ([]byte, error) { return train.ReadConfig(path) })
+	text, err := train.ReadConfig(path)
 	return text, usageError(err)
 }
 
@@ -203,7 +203,7 @@ func override(cfg *train.Config, tk *task.Task, text []byte, file string, set []
 
 // start returns the configuration that --config and --set override: that of the run to resume, or
 // the preset of the task or, with --preset, that of another layer. --config may name the task.
-func (c *trainCmd) start(ctx context.Context, text []byte) (*task.Task, train.Config, error) {
+func (c *trainCmd) start(text []byte) (*task.Task, train.Config, error) {
 	if c.Resume {
 		switch {
 		case c.Out == "":
@@ -211,7 +211,7 @@ func (c *trainCmd) start(ctx context.Context, text []byte) (*task.Task, train.Co
 		case c.Preset != "":
 			return nil, train.Config{}, usageError(fmt.Errorf("--preset %s: expected none with --resume, which continues with the settings of the run", c.Preset))
 		}
-		return loadRun(ctx, c.Out)
+		return task.LoadRun(c.Out)
 	}
 	name := c.Task
 	if name == "" {
@@ -244,19 +244,6 @@ func checkThreads(n int) error {
 		return fmt.Errorf("--threads %d: expected 0 to %d", n, train.MaxThreads)
 	}
 	return nil
-}
-
-// loadRun calls task.LoadRun. If ctx ends first, it returns the cause of ctx.
-func loadRun(ctx context.Context, dir string) (*task.Task, train.Config, error) {
-	type recorded struct {
-		*task.Task
-		cfg train.Config
-	}
-	r, err := orInterrupt(ctx, func() (recorded, error) {
-		tk, cfg, err := task.LoadRun(dir)
-		return recorded{tk, cfg}, err
-	})
-	return r.Task, r.cfg, err
 }
 
 // finish prints the result and draws a plot if there is one: the confusion matrix of a word

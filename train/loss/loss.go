@@ -4,8 +4,6 @@
 package loss
 
 import (
-	"fmt"
-
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 )
@@ -34,7 +32,7 @@ func (s Sum) Accuracy() float64 { return float64(s.Correct) / float64(s.Terms) }
 // CrossEntropy returns the sum of −ln softmax(logits)[label] over sequences, and writes the
 // gradient of its mean to dlogits. The shape of logits is [len(labels)][classes].
 func CrossEntropy(dlogits, logits []float32, labels []int) Sum {
-	k := sizes("CrossEntropy", dlogits, logits, len(labels))
+	k := len(logits) / max(len(labels), 1)
 	s := Sum{Terms: len(labels)}
 	for i, label := range labels {
 		row := logits[i*k : (i+1)*k]
@@ -53,10 +51,7 @@ func CrossEntropy(dlogits, logits []float32, labels []int) Sum {
 // not scored: it does not count as a term, and its gradient is 0. scratch is working memory for the
 // logits of one position; if it is too short, memory is allocated.
 func PositionCrossEntropy(dlogits, logits []float32, labels []int32, length int, scratch []float32) Sum {
-	if length < 1 || len(labels)%length != 0 {
-		panic(fmt.Sprintf("loss: PositionCrossEntropy: %d labels of sequences of %d", len(labels), length))
-	}
-	k := sizes("PositionCrossEntropy", dlogits, logits, len(labels))
+	k := len(logits) / max(len(labels), 1)
 	if len(scratch) < k {
 		scratch = make([]float32, k)
 	}
@@ -87,7 +82,6 @@ func PositionCrossEntropy(dlogits, logits []float32, labels []int32, length int,
 // target of NaN is not scored: it does not count as a term, and its gradient is 0. Targets are
 // normally standardised (Standardise), so that the loss has no unit.
 func SquaredError(dy, y, targets []float32) Sum {
-	sizes("SquaredError", dy, y, len(targets))
 	copy(dy, y)
 	vek.Axpy(dy, -1, targets)
 	s := Sum{Terms: len(targets)}
@@ -104,18 +98,7 @@ func SquaredError(dy, y, targets []float32) Sum {
 // Standardise sets dst to (targets − mean)/std. A network that is trained on these values predicts
 // y·std + mean with its output y. dst may be targets.
 func Standardise(dst, targets []float32, mean, std float32) {
-	if len(dst) != len(targets) {
-		panic(fmt.Sprintf("loss: Standardise: %d values for %d targets", len(dst), len(targets)))
-	}
 	for i, v := range targets {
 		dst[i] = float32((float64(v) - float64(mean)) / float64(std))
 	}
-}
-
-// sizes returns the number of outputs per term. It panics if the lengths do not fit.
-func sizes(name string, gradient, outputs []float32, terms int) int {
-	if len(gradient) != len(outputs) || terms == 0 && len(outputs) > 0 || terms > 0 && len(outputs)%terms != 0 {
-		panic(fmt.Sprintf("loss: %s: %d outputs and gradients of %d for %d terms", name, len(outputs), len(gradient), terms))
-	}
-	return len(outputs) / max(terms, 1)
 }
