@@ -82,7 +82,9 @@ func (s *sweep) collect(ctx context.Context, i int, e entry) error {
 	if err := get(transfer, s.objects, s.folder.Runs[i].Dir, e.Files); err != nil {
 		return err
 	}
-	return s.folder.Record(i, e.row())
+	row := *e.Result
+	row.Level = strings.Join(e.Levels, "+")
+	return s.folder.Record(i, row)
 }
 
 // stop stops the runs of a sweep that was cancelled. Their workers store checkpoints when they read

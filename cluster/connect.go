@@ -14,15 +14,17 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Connection says how to connect to a broker.
+// Connection says how to connect to a broker. The tags are those of flags (package kong).
 type Connection struct {
-	URL         string // several URLs are separated by commas; tls:// requires TLS
-	Credentials string // file of a user's JWT and key (nsc); "": none
-	CA          string // PEM file of the authorities that sign the servers' certificates; "": the system's
-	Cert, Key   string // PEM files of the client's certificate and key; "": none
-	Name        string // of this client, for the broker's monitoring
-	Wait        bool   // return a connection also if the broker cannot be reached yet
-	Log         *slog.Logger
+	URL         string `name:"nats" help:"URL of a NATS server with JetStream; several are separated by commas." placeholder:"URL" env:"S4D_NATS"`
+	Credentials string `name:"nats-creds" help:"File with the NATS user's credentials." type:"path" placeholder:"FILE"`
+	CA          string `name:"nats-ca" help:"PEM file with the authorities of the server's certificate (default: the system's)." type:"path" placeholder:"FILE"`
+	Cert        string `name:"nats-cert" help:"PEM file with the client's certificate." type:"path" placeholder:"FILE" and:"nats-client"`
+	Key         string `name:"nats-key" help:"PEM file with the client's key." type:"path" placeholder:"FILE" and:"nats-client"`
+
+	Name string       `kong:"-"` // of this client, for the broker's monitoring
+	Wait bool         `kong:"-"` // return a connection also if the broker cannot be reached yet
+	Log  *slog.Logger `kong:"-"`
 }
 
 // Connect connects to a broker. The connection restores itself after every loss. Wrong URLs,

@@ -91,7 +91,7 @@ func (c *Coordinator) Run(ctx context.Context, nc *nats.Conn) ([]train.SweepRow,
 	if len(s.open) == 0 {
 		return folder.Rows(), nil
 	}
-	if err = s.describe(ctx); err == nil {
+	if err = s.describe(); err == nil {
 		s.store, err = create(ctx, nc)
 	}
 	if err == nil {
@@ -110,7 +110,7 @@ func (c *Coordinator) Run(ctx context.Context, nc *nats.Conn) ([]train.SweepRow,
 }
 
 // describe makes the jobs and the name of the sweep, which is a hash of all of them.
-func (s *sweep) describe(ctx context.Context) error {
+func (s *sweep) describe() error {
 	h, known := sha256.New(), map[string]dataRef{}
 	for i := range s.folder.Runs {
 		r := &s.folder.Runs[i]
@@ -118,14 +118,14 @@ func (s *sweep) describe(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		j := &job{Version: version, Run: i, Name: r.Name(), Config: string(text)}
+		j := &job{Run: i, Name: r.Name(), Config: string(text)}
 		if s.MapPaths != nil {
 			cfg := r.Config
 			err = s.MapPaths(&cfg, func(path string) (string, error) {
 				ref, ok := known[path]
 				if !ok {
 					s.Log.Info("computing the hash of the data", "path", path)
-					if ref, err = treeOf(ctx, path); err != nil {
+					if ref, err = describe(path); err != nil {
 						return "", err
 					}
 					known[path] = ref
@@ -209,7 +209,7 @@ func (s *sweep) storeData(ctx context.Context) error {
 			}
 			s.Log.Info("storing data", "path", ref.Path)
 			if err := putPacked(ctx, s.objects, name, ref.Path); err != nil {
-				return err
+				return fmt.Errorf("cluster: data %s: %w", ref.Path, err)
 			}
 		}
 	}
@@ -227,7 +227,7 @@ func (s *sweep) enqueue(ctx context.Context) error {
 		case errors.Is(err, errLost):
 			err = s.begin(ctx, i)
 		case err == nil && e.Status == failed:
-			e.Status, e.Errors, e.Claims, e.Error = queued, 0, 0, ""
+			e.Status, e.Claims, e.Error = queued, 0, ""
 			_, err = write(ctx, s.kv, j.key(), e, rev)
 		}
 		if err != nil && !conflict(err) {

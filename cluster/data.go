@@ -11,7 +11,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -20,7 +19,7 @@ import (
 // dataRef is a file or a folder of the data.
 type dataRef struct {
 	Path string `json:"path"` // on the coordinator's machine
-	Hash string `json:"hash"` // of names and contents (treeOf)
+	Hash string `json:"hash"` // SHA-256 of the archive (pack)
 }
 
 // base returns the name of the file or folder.
@@ -30,8 +29,8 @@ func (r dataRef) base() string { return r.Path[strings.LastIndexAny(r.Path, `/\`
 func (r dataRef) object(sweep string) string { return sweep + ".data." + r.Hash }
 
 // at reports whether a path has the data.
-func (r dataRef) at(ctx context.Context, path string) bool {
-	got, err := treeOf(ctx, path)
+func (r dataRef) at(path string) bool {
+	got, err := describe(path)
 	return err == nil && got.Hash == r.Hash
 }
 
@@ -70,25 +69,14 @@ func walk(root string, f func(name string, size int64, in io.Reader) error) erro
 	})
 }
 
-// treeOf describes a data set by the names and the contents of its files.
-func treeOf(ctx context.Context, root string) (dataRef, error) {
-	tree := sha256.New()
-	err := walk(root, func(name string, size int64, in io.Reader) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		h := sha256.New()
-		_, err := io.Copy(h, in)
-		fmt.Fprintf(tree, "%q %d %x\n", name, size, h.Sum(nil))
-		return err
-	})
-	if err != nil {
-		return dataRef{}, fmt.Errorf("cluster: data %s: %w", root, err)
-	}
-	return dataRef{root, fmt.Sprintf("%x", tree.Sum(nil))}, nil
+// describe returns the reference of a data set.
+func describe(root string) (dataRef, error) {
+	h := sha256.New()
+	err := pack(h, root)
+	return dataRef{root, fmt.Sprintf("%x", h.Sum(nil))}, err
 }
 
-// pack writes a data set as a tar archive.
+// pack writes a data set as a tar archive, whose bytes are the same on every machine.
 func pack(w io.Writer, root string) error {
 	out := tar.NewWriter(w)
 	err := walk(root, func(name string, size int64, in io.Reader) error {
@@ -98,10 +86,13 @@ func pack(w io.Writer, root string) error {
 		_, err := io.CopyN(out, in, size)
 		return err
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = out.Close()
 	}
-	return out.Close()
+	if err != nil {
+		return fmt.Errorf("cluster: data %s: %w", root, err)
+	}
+	return nil
 }
 
 // unpack writes the files of an archive to a new folder. Anything but regular files in this folder
@@ -139,50 +130,30 @@ func unpack(r io.Reader, dir string) error {
 	}
 }
 
-// cache finds the data of a sweep on a worker's machine. It keeps fetched data in a folder until a
-// sweep with other data begins.
+// cache finds the data of runs on a worker's machine, and keeps fetched data in a folder.
 type cache struct {
 	dir   string
-	sweep string
-	paths map[string]string // by hash, of data that were verified in this sweep
-}
-
-// begin prepares for a run.
-func (c *cache) begin(j *job) error {
-	if c.sweep == j.Sweep {
-		return nil
-	}
-	c.sweep, c.paths = j.Sweep, map[string]string{}
-	entries, err := os.ReadDir(c.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	for _, e := range entries {
-		if !slices.ContainsFunc(j.Data, func(r dataRef) bool { return r.Hash == e.Name() }) {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(c.dir, e.Name())))
-		}
-	}
-	return err
+	paths map[string]string // by hash, of data that were verified by this process
 }
 
 // path returns a path with the data: that of the coordinator's machine if it has the same content
 // here, and otherwise one in the folder. fetch writes the data to a new folder.
-func (c *cache) path(ctx context.Context, ref dataRef, fetch func(dir string) error) (string, error) {
+func (c *cache) path(ref dataRef, fetch func(dir string) error) (string, error) {
 	if known := c.paths[ref.Hash]; known != "" {
 		return known, nil
 	}
 	own := filepath.Join(c.dir, ref.Hash)
 	fetched := filepath.Join(own, ref.base())
 	p := ref.Path
-	if !ref.at(ctx, p) {
+	if !ref.at(p) {
 		p = fetched
 	}
-	if p == fetched && !ref.at(ctx, p) {
+	if p == fetched && !ref.at(p) {
 		err := errors.Join(os.RemoveAll(own), os.MkdirAll(own, 0o755))
 		if err == nil {
 			err = fetch(own)
 		}
-		if err == nil && !ref.at(ctx, p) {
+		if err == nil && !ref.at(p) {
 			err = errors.New("another content than when the sweep began: start the sweep again")
 		}
 		if err != nil {
@@ -198,10 +169,8 @@ func putPacked(ctx context.Context, objects jetstream.ObjectStore, name, root st
 	r, w := io.Pipe()
 	defer r.Close()
 	go func() { w.CloseWithError(pack(w, root)) }()
-	if _, err := objects.Put(ctx, jetstream.ObjectMeta{Name: name}, r); err != nil {
-		return fmt.Errorf("cluster: data %s: %w", root, err)
-	}
-	return nil
+	_, err := objects.Put(ctx, jetstream.ObjectMeta{Name: name}, r)
+	return err
 }
 
 // getPacked writes a data set that putPacked has stored to a new folder.

@@ -19,56 +19,52 @@ func TestTree(t *testing.T) {
 	for name, text := range map[string]string{"yes/1.wav": "one", "no/" + long + "/2.wav": "", "list.txt": strings.Repeat("x", 5000)} {
 		writeFile(t, dir, name, text)
 	}
-	ref := must.Get(treeOf(t.Context(), dir))(t)
+	ref := must.Get(describe(dir))(t)
 	var archive bytes.Buffer
 	must.Do(t, pack(&archive, dir))
 	must.Do(t, unpack(bytes.NewReader(archive.Bytes()), to))
-	got := must.Get(treeOf(t.Context(), filepath.Join(to, "words")))(t)
+	got := must.Get(describe(filepath.Join(to, "words")))(t)
 	must.Equal(t, got.Hash, ref.Hash, "hash")
 
-	one := must.Get(treeOf(t.Context(), filepath.Join(dir, "list.txt")))(t) // a single file
+	one := must.Get(describe(filepath.Join(dir, "list.txt")))(t) // a single file
 	archive.Reset()
 	must.Do(t, pack(&archive, filepath.Join(dir, "list.txt")))
 	must.Do(t, unpack(&archive, to))
-	must.Equal(t, must.Get(treeOf(t.Context(), filepath.Join(to, "list.txt")))(t).Hash, one.Hash, "hash of a file")
+	must.Equal(t, must.Get(describe(filepath.Join(to, "list.txt")))(t).Hash, one.Hash, "hash of a file")
 
 	must.Do(t, os.Rename(filepath.Join(dir, "list.txt"), filepath.Join(dir, "list2.txt")))
-	if again := must.Get(treeOf(t.Context(), dir))(t); again.Hash == ref.Hash {
+	if again := must.Get(describe(dir))(t); again.Hash == ref.Hash {
 		t.Error("a file with another name has the same hash")
 	}
-	must.Reject(treeOf(t.Context(), filepath.Join(dir, "missing")))(t, fs.ErrNotExist, "missing")
+	must.Reject(describe(filepath.Join(dir, "missing")))(t, fs.ErrNotExist, "missing")
 }
 
 // Data are fetched once, unless they are on this machine already. They stay for the next process in
-// the folder, and are deleted when a sweep with other data begins.
+// the folder, unless they are damaged.
 func TestCache(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "words")
 	writeFile(t, dir, "yes/1.wav", "one")
-	ref := must.Get(treeOf(t.Context(), dir))(t)
-	fetched := 0
-	path := func(c *cache, sweep string, data ...dataRef) string {
-		must.Do(t, c.begin(&job{Sweep: sweep, Data: data}))
-		return must.Get(c.path(t.Context(), ref, func(to string) error {
+	ref := must.Get(describe(dir))(t)
+	fetched, folder := 0, t.TempDir()
+	cached := func() *cache { return &cache{folder, map[string]string{}} }
+	path := func(c *cache) string {
+		return must.Get(c.path(ref, func(to string) error {
 			fetched++
 			writeFile(t, to, "words/yes/1.wav", "one")
 			return nil
 		}))(t)
 	}
-	folder := t.TempDir()
-	must.Equal(t, path(&cache{dir: folder}, "a", ref), dir, "path of data that are here")
+	must.Equal(t, path(cached()), dir, "path of data that are here")
 	writeFile(t, dir, "yes/1.wav", "two")
-	want := filepath.Join(folder, ref.Hash, "words")
-	c := &cache{dir: folder}
-	for _, c := range []*cache{c, c, {dir: folder}} {
-		must.Equal(t, path(c, "a", ref), want, "path of fetched data")
+	want, c := filepath.Join(folder, ref.Hash, "words"), cached()
+	for _, c := range []*cache{c, c, cached()} {
+		must.Equal(t, path(c), want, "path of fetched data")
 	}
 	must.Equal(t, fetched, 1, "fetches")
 	writeFile(t, want, "yes/1.wav", "damaged")
-	path(c, "b", ref)
+	path(cached())
 	must.Equal(t, fetched, 2, "fetches after damage")
-	path(c, "c")
-	must.Equal(t, fetched, 3, "fetches after a sweep without these data")
-	must.Reject(c.path(t.Context(), dataRef{Path: "x", Hash: "other"}, func(to string) error { writeFile(t, to, "x", ""); return nil }))(t, "another content")
+	must.Reject(c.path(dataRef{Path: "x", Hash: "other"}, func(to string) error { writeFile(t, to, "x", ""); return nil }))(t, "another content")
 }
 
 // Whatever an archive contains, its files are in the folder.

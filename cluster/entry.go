@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -29,12 +28,11 @@ const (
 
 // job is the request to train a run. It does not change.
 type job struct {
-	Version int       `json:"version"`
-	Sweep   string    `json:"sweep"`
-	Run     int       `json:"run"`  // index in the grid
-	Name    string    `json:"name"` // of the run
-	Config  string    `json:"config"`
-	Data    []dataRef `json:"data,omitempty"`
+	Sweep  string    `json:"sweep"`
+	Run    int       `json:"run"`  // index in the grid
+	Name   string    `json:"name"` // of the run
+	Config string    `json:"config"`
+	Data   []dataRef `json:"data,omitempty"`
 }
 
 // key returns the key of the run without a prefix.
@@ -48,22 +46,12 @@ func parseJob(text []byte) (*job, error) {
 	if err := json.Unmarshal(text, &j); err != nil {
 		return nil, fmt.Errorf("cluster: job: %w", err)
 	}
-	if err := checkVersion("job", j.Version); err != nil {
-		return nil, err
-	}
 	for _, r := range j.Data { // both are names in the worker's folder
 		if base := r.base(); !hash.MatchString(r.Hash) || base == ".." || !filepath.IsLocal(base) {
 			return nil, fmt.Errorf("cluster: job: data %.200q with hash %.80q: expected the path of a file or folder, and a SHA-256", r.Path, r.Hash)
 		}
 	}
 	return &j, nil
-}
-
-func checkVersion(kind string, v int) error {
-	if v != version {
-		return fmt.Errorf("cluster: %s of version %d, expected %d: other machines run another version of this program", kind, v, version)
-	}
-	return nil
 }
 
 // config returns the job's configuration.
@@ -85,18 +73,17 @@ const (
 
 // entry is the state of a run.
 type entry struct {
-	Version int           `json:"version"`
-	Name    string        `json:"name"`
-	Lease   time.Duration `json:"lease"` // another worker may take the run if the entry has not changed for so long
-	Status  string        `json:"status"`
-	Owner   string        `json:"owner"`  // the lease of the worker that has it; "": nobody
-	Worker  string        `json:"worker"` // its name
-	Claims  int           `json:"claims"` // leases since the last checkpoint
-	Errors  int           `json:"errors"`
-	Error   string        `json:"error,omitempty"` // the last one
-	Files   []file        `json:"files,omitempty"` // of the checkpoint
-	Levels  []string      `json:"levels,omitempty"`
-	Result  *result       `json:"result,omitempty"`
+	Version int             `json:"version"`
+	Name    string          `json:"name"`
+	Lease   time.Duration   `json:"lease"` // another worker may take the run if the entry has not changed for so long
+	Status  string          `json:"status"`
+	Owner   string          `json:"owner"`           // the lease of the worker that has it; "": nobody
+	Worker  string          `json:"worker"`          // its name
+	Claims  int             `json:"claims"`          // leases since the last checkpoint
+	Error   string          `json:"error,omitempty"` // the last one
+	Files   []file          `json:"files,omitempty"` // of the checkpoint
+	Levels  []string        `json:"levels,omitempty"`
+	Result  *train.SweepRow `json:"result,omitempty"`
 	progress
 }
 
@@ -109,17 +96,8 @@ type progress struct {
 	Validation string `json:"validation,omitempty"` // result of the last one
 }
 
-// result is a train.SweepRow. Its numbers are exact.
-type result struct {
-	Diverged bool           `json:"diverged"`
-	Best     *train.Metrics `json:"best"`
-	Tested   bool           `json:"tested"`
-	Accuracy *float64       `json:"accuracy,omitempty"` // on the test set
-	RMSE     *float64       `json:"rmse,omitempty"`
-}
-
-// maxClaims is the number of workers that a run may lose in a row without a new checkpoint, and
-// maxErrors that of its errors, before the run counts as failed.
+// maxClaims is the number of workers that a run may lose in a row without a new checkpoint. After
+// maxErrors of them, an error is final.
 const (
 	maxClaims = 50
 	maxErrors = 3
@@ -130,8 +108,8 @@ func parseEntry(text []byte) (entry, error) {
 	if err := json.Unmarshal(text, &e); err != nil {
 		return e, fmt.Errorf("cluster: entry: %w", err)
 	}
-	if err := checkVersion("entry", e.Version); err != nil {
-		return e, err
+	if e.Version != version {
+		return e, fmt.Errorf("cluster: entry of version %d, expected %d: other machines run another version of this program", e.Version, version)
 	}
 	for _, f := range e.Files {
 		if !slices.Contains(runFiles(), f.Path) {
@@ -144,28 +122,20 @@ func parseEntry(text []byte) (entry, error) {
 	return e, nil
 }
 
-// row returns the row of the table.
-func (e *entry) row() train.SweepRow {
-	row := train.SweepRow{Diverged: e.Result.Diverged, Best: e.Result.Best, Level: strings.Join(e.Levels, "+")}
-	if e.Result.Tested {
+// rowOf returns the row of a run that has ended. JSON has no NaN: the test set's measure that a task
+// does not have is 0.
+func rowOf(t *train.Trainer, diverged bool) *train.SweepRow {
+	row := &train.SweepRow{Diverged: diverged, Best: t.BestEpoch()}
+	if test := t.Test(); test != nil {
 		row.Test = &train.Result{}
-		if v := e.Result.Accuracy; v != nil {
+		if v := train.Finite(test.Accuracy); v != nil {
 			row.Test.Accuracy = *v
 		}
-		if v := e.Result.RMSE; v != nil {
+		if v := train.Finite(test.RMSE); v != nil {
 			row.Test.RMSE = *v
 		}
 	}
 	return row
-}
-
-// resultOf returns the result of a run that has ended.
-func resultOf(t *train.Trainer, diverged bool) *result {
-	r := &result{Diverged: diverged, Best: t.BestEpoch()}
-	if test := t.Test(); test != nil {
-		r.Tested, r.Accuracy, r.RMSE = true, train.Finite(test.Accuracy), train.Finite(test.RMSE)
-	}
-	return r
 }
 
 // The reasons for which a worker leaves a run.

@@ -80,16 +80,15 @@ func TestFree(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	ref := `{"path":"/data/x","hash":"` + strings.Repeat("0", 64) + `"}`
-	j := must.Get(parseJob([]byte(`{"version":4,"sweep":"0123456789abcdef","run":3,"config":"seed = 3","data":[` + ref + `]}`)))(t)
+	j := must.Get(parseJob([]byte(`{"sweep":"0123456789abcdef","run":3,"config":"seed = 3","data":[` + ref + `]}`)))(t)
 	cfg := must.Get(j.config())(t)
 	if cfg.Seed != 3 || j.Data[0].base() != "x" || j.key() != "0123456789abcdef.3" {
 		t.Errorf("job %+v", j)
 	}
 	for want, text := range map[string]string{
 		"job:":            "{",
-		"version 2":       `{"version":2}`,
-		`data "/data/.."`: `{"version":4,"data":[` + strings.Replace(ref, "/data/x", "/data/..", 1) + `]}`,
-		`data "/"`:        `{"version":4,"data":[` + strings.Replace(ref, "/data/x", "/", 1) + `]}`,
+		`data "/data/.."`: `{"data":[` + strings.Replace(ref, "/data/x", "/data/..", 1) + `]}`,
+		`data "/"`:        `{"data":[` + strings.Replace(ref, "/data/x", "/", 1) + `]}`,
 	} {
 		must.Reject(parseJob([]byte(text)))(t, want)
 	}

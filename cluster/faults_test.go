@@ -9,6 +9,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/netns"
+	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
@@ -53,7 +54,7 @@ func TestFaults(t *testing.T) {
 	}
 	coordinator := coordinate()
 	var workers [3]*process
-	begin := func(i int) { workers[i] = hosts[i+1].start(t, "worker", url, names(3)[i], levelName(), "wait") }
+	begin := func(i int) { workers[i] = hosts[i+1].start(t, "worker", url, names(3)[i], level.Current(), "wait") }
 	for i := range workers {
 		begin(i)
 	}

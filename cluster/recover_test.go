@@ -41,7 +41,7 @@ func TestSweep(t *testing.T) {
 	same(t, s, alone(t, 3))
 	must.Do(t, errors.Join(<-ended, <-ended))
 	for _, st := range last {
-		if st.State != done || st.Worker == "" || st.Result == "" || st.Level != levelName() {
+		if st.State != done || st.Worker == "" || st.Result == "" || st.Level != level.Current() {
 			t.Errorf("last status %+v", st)
 		}
 	}
@@ -128,7 +128,7 @@ func TestWorkerStops(t *testing.T) {
 	must.Get((&Coordinator{Sweep: s, Log: logger(t), Lease: 1 << 40}).Run(t.Context(), connect(t, url)))(t)
 	same(t, s, alone(t, 1))
 	log := readFile(t, s.Dir, "ssm.init=lin,seed=1/"+logFile)
-	for _, part := range []string{"worker=first level=" + levelName() + " step=0\n", "worker=second level=" + levelName() + " step=3\n", "epoch=3 ", "msg=\"run complete\""} {
+	for _, part := range []string{"worker=first level=" + level.Current() + " step=0\n", "worker=second level=" + level.Current() + " step=3\n", "epoch=3 ", "msg=\"run complete\""} {
 		if strings.Count(log, part) != 1 {
 			t.Errorf("%s of the run that two workers trained: expected %q once:\n%s", logFile, part, log)
 		}

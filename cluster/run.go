@@ -15,8 +15,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
-func levelName() string { return string(level.Current()) }
-
 // run is a run that a worker trains.
 type run struct {
 	*Worker
@@ -98,9 +96,6 @@ func (r *run) train(ctx context.Context) error {
 		return err
 	}
 	defer closeLog()
-	if err := r.cache.begin(r.job); err != nil {
-		return fmt.Errorf("cluster: data: %w", err)
-	}
 	if r.MapPaths != nil { // to paths of this machine
 		if err := r.MapPaths(&here, func(path string) (string, error) { return r.data(ctx, path) }); err != nil {
 			return err
@@ -124,7 +119,7 @@ func (r *run) train(ctx context.Context) error {
 		return err
 	}
 	defer t.Close()
-	own.Info("run", "worker", r.Name, "level", levelName(), "step", t.Step())
+	own.Info("run", "worker", r.Name, "level", level.Current(), "step", t.Step())
 	for _, warning := range t.Warnings() {
 		r.log.Warn(warning)
 	}
@@ -134,7 +129,7 @@ func (r *run) train(ctx context.Context) error {
 		return err
 	}
 	own.Info("run complete", "step", t.Step(), "diverged", diverged)
-	return r.finish(ctx, t, resultOf(t, diverged))
+	return r.finish(ctx, t, rowOf(t, diverged))
 }
 
 // restore gets the last checkpoint. Without one, the run starts from the beginning.
@@ -174,7 +169,7 @@ func (r *run) data(ctx context.Context, path string) (string, error) {
 		return "", fmt.Errorf("cluster: %s: the job lacks the data %.200q", r.job.Name, path)
 	}
 	ref := r.job.Data[i]
-	return r.cache.path(ctx, ref, func(dir string) error {
+	return r.cache.path(ref, func(dir string) error {
 		r.log.Info("fetching data", "path", ref.Path)
 		transfer, cancel := r.store.connected(ctx)
 		defer cancel()
@@ -197,9 +192,9 @@ func (r *run) saved(ctx context.Context, t *train.Trainer) error {
 
 // finish stores the result. After an error of the broker it tries again, until the broker has the
 // result, another worker has the run, or ctx ends.
-func (r *run) finish(ctx context.Context, t *train.Trainer, res *result) error {
+func (r *run) finish(ctx context.Context, t *train.Trainer, row *train.SweepRow) error {
 	for logged := ""; ; {
-		err := r.storeFiles(context.WithoutCancel(ctx), t, res)
+		err := r.storeFiles(context.WithoutCancel(ctx), t, row)
 		if !errors.As(err, new(brokerError)) {
 			return err
 		}
@@ -215,7 +210,7 @@ func (r *run) finish(ctx context.Context, t *train.Trainer, res *result) error {
 
 // storeFiles stores the files of the run folder, and then the entry that names them. The objects
 // of another worker have other names, so a worker that has lost the run overwrites none.
-func (r *run) storeFiles(ctx context.Context, t *train.Trainer, res *result) error {
+func (r *run) storeFiles(ctx context.Context, t *train.Trainer, row *train.SweepRow) error {
 	c, err := r.job.config() // with the coordinator's paths and what the data have set
 	if err != nil {
 		return err
@@ -237,11 +232,11 @@ func (r *run) storeFiles(ctx context.Context, t *train.Trainer, res *result) err
 	defer stop()
 	err = r.lease.update(ask, func(e *entry) {
 		e.Files, e.Step, e.Claims = files, t.Step(), 1
-		if !slices.Contains(e.Levels, levelName()) {
-			e.Levels = append(slices.Clip(e.Levels), levelName())
+		if !slices.Contains(e.Levels, level.Current()) {
+			e.Levels = append(slices.Clip(e.Levels), level.Current())
 		}
-		if res != nil {
-			e.Status, e.Result = done, res
+		if row != nil {
+			e.Status, e.Result = done, row
 		}
 	})
 	if err == nil {
@@ -257,10 +252,9 @@ func (r *run) release(status string, why error) error {
 
 // fail records an error of the run and returns it. After some, the run is not tried again.
 func (r *run) fail(why error) error {
-	n := r.lease.entry().Errors + 1
 	return r.leave(why, func(e *entry) {
-		e.Errors, e.Status, e.Owner, e.Error = n, queued, "", fmt.Sprintf("%v (worker %s)", why, r.Name)
-		if n >= maxErrors {
+		e.Status, e.Owner, e.Error = queued, "", fmt.Sprintf("%v (worker %s)", why, r.Name)
+		if e.Claims >= maxErrors {
 			e.Status = failed
 		}
 	})

@@ -58,15 +58,12 @@ func (w *Worker) Run(ctx context.Context, nc *nats.Conn) error {
 		host, _ := os.Hostname()
 		w.Name = fmt.Sprintf("%s-%d", cmp.Or(host, "worker"), os.Getpid())
 	}
-	if w.Threads < 0 || w.Threads > train.MaxThreads {
-		return fmt.Errorf("cluster: %d threads, expected 0 to %d", w.Threads, train.MaxThreads)
-	}
 	closeFolder, err := w.folder()
 	if err != nil {
 		return err
 	}
 	defer closeFolder()
-	w.seen = map[string]sighting{}
+	w.seen, w.cache = map[string]sighting{}, cache{filepath.Join(w.Dir, "data"), map[string]string{}}
 	idleSince, waiting := time.Now(), ""
 	for ctx.Err() == nil {
 		worked, err := w.next(ctx, nc)
@@ -94,7 +91,6 @@ func (w *Worker) folder() (closeFolder func(), err error) {
 		if w.Dir, err = os.MkdirTemp("", "s4d-fast-worker-"); err != nil {
 			return nil, fmt.Errorf("cluster: %w", err)
 		}
-		w.cache.dir = filepath.Join(w.Dir, "data")
 		return func() { os.RemoveAll(w.Dir); w.Dir = "" }, nil
 	}
 	var lock *filelock.Lock
@@ -106,10 +102,7 @@ func (w *Worker) folder() (closeFolder func(), err error) {
 		return nil, fmt.Errorf("cluster: another worker uses %s: choose another folder", w.Dir)
 	case err != nil:
 		return nil, fmt.Errorf("cluster: %w", err)
-	case !lock.Locked():
-		w.Log.Warn("the folder cannot be locked on its file system: do not use it with another worker", "folder", w.Dir)
 	}
-	w.cache.dir = filepath.Join(w.Dir, "data")
 	return func() { lock.Close() }, nil
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
-	"github.com/s4d-fast/s4d-fast/cluster"
 	"github.com/s4d-fast/s4d-fast/internal/sweepflags"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/train"
@@ -73,7 +72,7 @@ func run(ctx context.Context, args []string, std *console) int {
 		code = exitCode(ctx, err)
 	}
 	if err != nil {
-		fmt.Fprintf(std.err, "s4d-fast-cluster: %s\n", printable(err.Error(), "\n\t"))
+		fmt.Fprintln(std.err, "s4d-fast-cluster:", err)
 		return code
 	}
 	return exitOK
@@ -121,17 +120,4 @@ func newLog(w io.Writer) *slog.Logger {
 		}
 		return a
 	}}))
-}
-
-// natsFlags are the flags of commands that connect to NATS.
-type natsFlags struct {
-	NATS  string `name:"nats" help:"URL of a NATS server with JetStream; several are separated by commas." placeholder:"URL" env:"S4D_NATS"`
-	Creds string `name:"nats-creds" help:"File with the NATS user's credentials." type:"path" placeholder:"FILE"`
-	CA    string `name:"nats-ca" help:"PEM file with the authorities of the server's certificate (default: the system's)." type:"path" placeholder:"FILE"`
-	Cert  string `name:"nats-cert" help:"PEM file with the client's certificate." type:"path" placeholder:"FILE" and:"nats-client"`
-	Key   string `name:"nats-key" help:"PEM file with the client's key." type:"path" placeholder:"FILE" and:"nats-client"`
-}
-
-func (f *natsFlags) connection(name string, log *slog.Logger) cluster.Connection {
-	return cluster.Connection{URL: f.NATS, Credentials: f.Creds, CA: f.CA, Cert: f.Cert, Key: f.Key, Name: name, Log: log}
 }

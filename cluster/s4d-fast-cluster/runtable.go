@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/s4d-fast/s4d-fast/cluster"
 )
@@ -66,7 +65,7 @@ func (t *runTable) show(all []cluster.Status) {
 		if s.Result != "" {
 			line += ": " + s.Result
 		}
-		fmt.Fprintln(t.w, printable(line, ""))
+		fmt.Fprintln(t.w, line)
 	}
 }
 
@@ -108,19 +107,8 @@ func statusTable(all []cluster.Status) string {
 		if s.Steps > 0 && s.State == "running" {
 			at = fmt.Sprintf("epoch %d/%d, step %d/%d", s.Epoch, s.Epochs, s.Step, s.Steps)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", printable(s.Name, ""), s.State, printable(s.Worker, ""), printable(s.Level, ""), at, printable(s.Result, ""))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, s.State, s.Worker, s.Level, at, s.Result)
 	}
 	_ = w.Flush() // to memory: cannot fail
 	return b.String()
-}
-
-// printable returns text that is safe on a terminal: it replaces characters that do not print, such
-// as the escape character, except those in keep.
-func printable(text, keep string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) || strings.ContainsRune(keep, r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
 }

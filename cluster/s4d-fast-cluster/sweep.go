@@ -17,7 +17,7 @@ type sweepCmd struct {
 	Lease time.Duration `help:"Give a run to another worker after this time without a sign of life." default:"10s"`
 	Watch bool          `help:"Show a table of the runs on a terminal."`
 
-	natsFlags
+	cluster.Connection
 }
 
 func (c *sweepCmd) Help() string {
@@ -31,7 +31,7 @@ s4d-fast sweep --help describes the presets, and docs/cluster.md sweeps on sever
 // Validate rejects invalid flags. Package kong calls it.
 func (c *sweepCmd) Validate() error {
 	switch {
-	case c.NATS == "":
+	case c.URL == "":
 		return errors.New("expected --nats URL (or S4D_NATS); s4d-fast sweep trains on this machine")
 	case c.Lease < cluster.LeastLease:
 		return fmt.Errorf("--lease %v: expected at least %v", c.Lease, cluster.LeastLease)
@@ -46,7 +46,8 @@ func (c *sweepCmd) Run(std *console, ctx *box) error {
 	}
 	table := newRunTable(std, c.Watch)
 	log := newLog(table)
-	nc, err := cluster.Connect(c.connection("sweep", log))
+	c.Connection.Name, c.Log = "sweep", log
+	nc, err := cluster.Connect(c.Connection)
 	if err != nil {
 		return err
 	}

@@ -13,12 +13,12 @@ import (
 )
 
 type workerCmd struct {
-	Name    string        `help:"Name in the coordinator's table (default: the host's name and the process)." placeholder:"NAME"`
+	Worker  string        `name:"name" help:"Name in the coordinator's table (default: the host's name and the process)." placeholder:"NAME"`
 	Dir     string        `help:"Folder for the run in progress and of fetched data, used by one worker at a time (default: a temporary folder)." type:"path" placeholder:"DIR"`
 	Threads int           `help:"Number of worker threads (default: as the sweep says, otherwise one per processor)." placeholder:"N"`
 	Idle    time.Duration `help:"Exit after this time without a run or a NATS server (default: never)." placeholder:"TIME"`
 
-	natsFlags
+	cluster.Connection
 }
 
 func (c *workerCmd) Help() string {
@@ -39,7 +39,7 @@ docs/cluster.md describes sweeps on several machines.`
 // Validate rejects invalid flags. Package kong calls it.
 func (c *workerCmd) Validate() error {
 	switch {
-	case c.NATS == "":
+	case c.URL == "":
 		return errors.New("expected --nats URL (or S4D_NATS), as for s4d-fast-cluster sweep")
 	case c.Idle < 0:
 		return fmt.Errorf("--idle %v: expected 0 or more", c.Idle)
@@ -51,9 +51,8 @@ func (c *workerCmd) Validate() error {
 
 func (c *workerCmd) Run(std *console, ctx *box) error {
 	log := newLog(std.err)
-	to := c.connection(c.Name, log)
-	to.Wait = true
-	nc, err := cluster.Connect(to)
+	c.Connection.Name, c.Wait, c.Log = c.Worker, true, log
+	nc, err := cluster.Connect(c.Connection)
 	if err != nil {
 		return err
 	}
@@ -63,7 +62,7 @@ func (c *workerCmd) Run(std *console, ctx *box) error {
 		reporter = train.Bar(std.err)
 	}
 	w := cluster.Worker{
-		Name: c.Name, Dir: c.Dir, Threads: c.Threads, Idle: c.Idle, Log: log, Reporter: reporter,
+		Name: c.Worker, Dir: c.Dir, Threads: c.Threads, Idle: c.Idle, Log: log, Reporter: reporter,
 		Load: func(ctx context.Context, cfg train.Config) (*dataset.Dataset, error) {
 			tk, err := task.Lookup(cfg.Task)
 			if err != nil {
@@ -75,7 +74,7 @@ func (c *workerCmd) Run(std *console, ctx *box) error {
 			data, err := tk.Load(ctx, task.From(cfg))
 			if err == nil {
 				for _, note := range data.Notes {
-					fmt.Fprintln(std.err, printable(note, ""))
+					fmt.Fprintln(std.err, note)
 				}
 			}
 			return data, err
