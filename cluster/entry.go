@@ -122,8 +122,8 @@ func parseEntry(text []byte) (entry, error) {
 	return e, nil
 }
 
-// rowOf returns the row of a run that has ended. JSON has no NaN: the test set's measure that a task
-// does not have is 0.
+// rowOf returns the row of a run that has ended. JSON has no NaN: a measure of the test set that
+// the task does not have is 0.
 func rowOf(t *train.Trainer, diverged bool) *train.SweepRow {
 	row := &train.SweepRow{Diverged: diverged, Best: t.BestEpoch()}
 	if test := t.Test(); test != nil {

@@ -21,7 +21,7 @@ type streams struct {
 	unsaved atomic.Int64 // snapshots that could not be written
 
 	mu        sync.Mutex
-	before    int64 // unsaved when the shutdown began
+	lost      int // streams that the shutdown could not save
 	connected map[string]*stream
 	handlers  sync.WaitGroup
 }
@@ -39,9 +39,6 @@ func newStreams(opt Options) *streams {
 func (s *streams) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ctx.Err() == nil {
-		s.before = s.unsaved.Load()
-	}
 	s.cancel(errShutdown)
 }
 
@@ -59,8 +56,8 @@ func (s *streams) wait(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if failed, n := s.unsaved.Load()-s.before, len(s.connected); failed > 0 || n > 0 {
-		return fmt.Errorf("streams were not saved: %d failed, %d took too long", failed, n)
+	if n := len(s.connected); s.lost > 0 || n > 0 {
+		return fmt.Errorf("streams were not saved: %d failed, %d took too long", s.lost, n)
 	}
 	return nil
 }
@@ -160,14 +157,18 @@ func (s *streams) load(ctx context.Context, st *stream, received int64) error {
 func (s *streams) get(ctx context.Context, st *stream) (b []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	if b, st.revision, err = s.opt.Store.Get(ctx, st.Stream); err != nil {
-		return nil, s.storeError(st.Stream, err)
-	}
-	return b, nil
+	b, st.revision, err = s.opt.Store.Get(ctx, st.Stream)
+	return b, s.storeError(st.Stream, err)
 }
 
-// storeError logs an error of the store, and returns the one for clients.
+// storeError returns the error for clients that corresponds to one of the store, which it logs.
 func (s *streams) storeError(name string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrRevision):
+		return errBusy(name)
+	}
 	s.opt.Log.Error("the store of the snapshots fails", "stream", name, "error", err)
 	return newError(http.StatusServiceUnavailable, "store", "stream %s cannot be read or saved now", name)
 }
@@ -182,14 +183,8 @@ func (s *streams) claim(st *stream) error {
 	if err == nil {
 		err = s.put(st, b)
 	}
-	switch {
-	case errors.Is(err, ErrRevision):
-		return errBusy(st.Stream)
-	case err != nil:
-		return s.storeError(st.Stream, err)
-	}
-	st.claimed = true
-	return nil
+	st.claimed = err == nil
+	return s.storeError(st.Stream, err)
 }
 
 // put writes a snapshot. The caller has st.storing, or the stream is not in use yet. If the store
@@ -252,6 +247,11 @@ func (s *streams) release(st *stream, keep bool) (saved bool) {
 		if err == nil {
 			err = s.put(st, b)
 		}
+		if err != nil && s.ctx.Err() != nil && !errors.Is(err, ErrRevision) {
+			s.mu.Lock()
+			s.lost++
+			s.mu.Unlock()
+		}
 		return err == nil
 	case st.revision > 0:
 		ctx, cancel := context.WithTimeout(context.Background(), storeTime)
@@ -280,14 +280,7 @@ func (s *streams) forget(ctx context.Context, name string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	err = s.opt.Store.Delete(ctx, name, st.revision)
-	switch {
-	case errors.Is(err, ErrRevision):
-		return errBusy(name)
-	case err != nil:
-		return s.storeError(name, err)
-	}
-	return nil
+	return s.storeError(name, s.opt.Store.Delete(ctx, name, st.revision))
 }
 
 func errBusy(name string) error {

@@ -230,6 +230,7 @@ const (
 	modelFile    = "model.safetensors"
 	previousFile = "previous.safetensors"
 	stateFolder  = ".studio"
+	maxModel     = 1 << 30 // bytes
 	maxDetector  = 1 << 20 // bytes of a description
 )
 
@@ -239,9 +240,9 @@ func describing(hash string) string { return stateFolder + "/" + hash + ".json" 
 // save writes the description of a model, and then the model. The model before it is kept as
 // previousFile. After an error or a crash, the project has one of the two, with its description.
 func (p *project) save(m *model.Model, d *detector) error {
-	old, err := p.hash(modelFile)
+	previous, old, err := p.modelFile()
 	if err == nil {
-		err = p.copy(modelFile, previousFile)
+		err = p.write(previousFile, bytes.NewReader(previous))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -262,7 +263,7 @@ func (p *project) save(m *model.Model, d *detector) error {
 		return err
 	}
 	err = p.write(modelFile, &file)
-	if err == nil && old != "" && old != d.Hash {
+	if err == nil && previous != nil && old != d.Hash {
 		_ = p.disk.Remove(describing(old)) // only a waste of space
 	}
 	return err
@@ -271,7 +272,7 @@ func (p *project) save(m *model.Model, d *detector) error {
 // loadDetector reads the description of the model, if there is a model.
 func (p *project) loadDetector() error {
 	p.status.Version = time.Now().UnixMilli() // of an earlier process: smaller
-	hash, err := p.hash(modelFile)
+	_, hash, err := p.modelFile()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -2,7 +2,6 @@ package studio
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -63,26 +62,10 @@ func (p *project) writeWAV(name string, x []float32) error {
 	return p.disk.Write(name, 0o666, func(w io.Writer) error { return audio.WriteWAV(w, rate, x) })
 }
 
-// hash returns the hash of a file.
-func (p *project) hash(name string) (string, error) {
-	f, err := p.disk.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return hex.EncodeToString(h.Sum(nil)), err
-}
-
-// copy copies a file of the project.
-func (p *project) copy(from, to string) error {
-	f, err := p.disk.Open(from)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return p.write(to, f)
+// modelFile reads the model file, and returns its hash.
+func (p *project) modelFile() (file []byte, hash string, err error) {
+	file, err = p.disk.ReadFile(modelFile, maxModel)
+	return file, fmt.Sprintf("%x", sha256.Sum256(file)), err
 }
 
 // model reads the project's model.

@@ -82,7 +82,7 @@ func TestNames(t *testing.T) {
 		must.Do(t, checkName("word", name))
 	}
 	for _, name := range []string{
-		"", " x", "x ", ".", "..", "../x", "a/b", `a\b`, "a:b", "_other", "none", "None", ".hidden", "a\x00", "a\n", "-x", "con", "Com1",
+		"", " x", "x ", ".", "..", "../x", "a/b", `a\b`, "a:b", "_other", "none", "None", ".hidden", "a\x00", "a\n", "-x",
 		"<b>", "x*", strings.Repeat("x", maxName+1), "\xff", "a.", "x|y",
 	} {
 		if err := checkName("word", name); err == nil {

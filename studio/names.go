@@ -15,8 +15,8 @@ const maxName = 40
 // file systems allow 255.
 const maxFolder = 4*maxName + 20
 
-// checkName returns an error unless a name of a word or of a project is also the name of a folder
-// on every system, and is not one that the task audio reserves. what is the thing that is named.
+// checkName returns an error unless a name of a word or of a project can be the name of a folder,
+// and is not one that the task audio reserves. what is the thing that is named.
 func checkName(what, name string) error {
 	bad := func(expected string) error { return badRequest("%s %q: expected %s", what, name, expected) }
 	switch {
@@ -37,19 +37,7 @@ func checkName(what, name string) error {
 			return bad("letters and digits, and after the first one also spaces, hyphens, underscores and apostrophes")
 		}
 	}
-	if reserved(name) {
-		return bad("another name: Windows reserves it")
-	}
 	return nil
-}
-
-// reserved reports whether a name is that of a device of Windows.
-func reserved(name string) bool {
-	name = strings.ToUpper(name)
-	if len(name) == 4 && (strings.HasPrefix(name, "COM") || strings.HasPrefix(name, "LPT")) {
-		return name[3] >= '0' && name[3] <= '9'
-	}
-	return name == "CON" || name == "PRN" || name == "AUX" || name == "NUL"
 }
 
 // kind is what the recordings of a folder are.
