@@ -24,207 +24,196 @@ type storage struct {
 	count      int
 }
 
-// opcode describes an opcode: the bytes of its argument, and the values that it takes from the
-// stack.
-type opcode struct{ argument, values int }
+const proto = '\x80'
 
-const (
-	counted = -1 // argument: the first byte, or the first four, are the number of those that follow
-	lines   = -2 // argument: two lines
-	marked  = -1 // values: all above the last mark
-
-	proto = '\x80'
-)
-
-// opcodes are those that a checkpoint consists of.
-var opcodes = map[byte]opcode{
-	proto:  {1, 0},
-	'.':    {0, 1},       // STOP
-	'(':    {0, 0},       // MARK
-	'c':    {lines, 0},   // GLOBAL
-	'N':    {0, 0},       // NONE
-	'\x88': {0, 0},       // NEWTRUE
-	'\x89': {0, 0},       // NEWFALSE
-	'K':    {1, 0},       // BININT1
-	'M':    {2, 0},       // BININT2
-	'J':    {4, 0},       // BININT
-	'\x8a': {counted, 0}, // LONG1
-	'G':    {8, 0},       // BINFLOAT
-	'X':    {counted, 0}, // BINUNICODE
-	'\x8c': {counted, 0}, // SHORT_BINUNICODE
-	')':    {0, 0},       // EMPTY_TUPLE
-	'\x85': {0, 1},       // TUPLE1
-	'\x86': {0, 2},       // TUPLE2
-	'\x87': {0, 3},       // TUPLE3
-	't':    {0, marked},  // TUPLE
-	']':    {0, 0},       // EMPTY_LIST
-	'a':    {0, 1},       // APPEND
-	'e':    {0, marked},  // APPENDS
-	'}':    {0, 0},       // EMPTY_DICT
-	's':    {0, 2},       // SETITEM
-	'u':    {0, marked},  // SETITEMS
-	'b':    {0, 1},       // BUILD
-	'R':    {0, 2},       // REDUCE
-	'\x81': {0, 2},       // NEWOBJ
-	'Q':    {0, 1},       // BINPERSID
-	'q':    {1, 0},       // BINPUT
-	'r':    {4, 0},       // LONG_BINPUT
-	'h':    {1, 0},       // BINGET
-	'j':    {4, 0},       // LONG_BINGET
-}
-
-// split returns the argument of an opcode at the begin of p.
-func (o opcode) split(op byte, p []byte) (argument []byte, ok bool) {
-	n := o.argument
-	switch {
-	case n == lines:
-		first := bytes.IndexByte(p, '\n') + 1
-		n = first + bytes.IndexByte(p[first:], '\n') + 1
-		if first == 0 || n == first {
-			return nil, false
-		}
-	case n == counted && op == 'X' && len(p) >= 4:
-		n = 4 + int(binary.LittleEndian.Uint32(p))
-	case n == counted && op != 'X' && len(p) >= 1:
-		n = 1 + int(p[0])
-	}
-	if n < 0 || n > len(p) {
-		return nil, false
-	}
-	return p[:n], true
-}
-
-// unpickle returns the value of a pickle. An opcode puts at most one value on the stack, and no
-// value is copied or compared, so the time is proportional to the length.
-func unpickle(p []byte) (any, error) {
+// unpickle returns the value of a pickle of the opcodes that a checkpoint consists of. An opcode
+// puts at most one value on the stack, and no value is copied or compared, so the time is
+// proportional to the length.
+func unpickle(p []byte) (value any, err error) {
 	if len(p) > maxPickle {
 		return nil, fmt.Errorf("pickle of %d bytes: expected at most %d", len(p), maxPickle)
 	}
-	m := machine{memo: map[uint32]any{}}
-	for at := 0; at < len(p); {
-		op := p[at]
-		o, known := opcodes[op]
-		if !known {
-			return nil, fmt.Errorf("pickle opcode %q at byte %d is not one that a state dict needs", op, at)
+	m := machine{rest: p, memo: map[uint32]any{}}
+	defer func() {
+		switch f := recover().(type) {
+		case nil:
+		case failure:
+			err = f.error
+		default:
+			panic(f)
 		}
-		argument, ok := o.split(op, p[at+1:])
-		if !ok {
-			return nil, fmt.Errorf("pickle opcode %q at byte %d: its argument exceeds the pickle", op, at)
+	}()
+	for {
+		op := m.next(1)[0]
+		if op == '.' { // STOP
+			return m.pop(1)[0], nil
 		}
-		values, ok := m.pop(o.values)
-		if !ok {
-			return nil, fmt.Errorf("malformed pickle: opcode %q at byte %d lacks its values", op, at)
+		if !m.push(op) && !m.change(op) {
+			fail("pickle opcode %q at byte %d is not one that a state dict needs", op, len(p)-len(m.rest)-1)
 		}
-		if op == '.' {
-			return values[0], nil
-		}
-		if err := m.execute(op, argument, values); err != nil {
-			return nil, err
-		}
-		at += 1 + len(argument)
 	}
-	return nil, errors.New("the pickle has no end")
 }
 
-// machine is the state of a pickle that is read.
+// machine is the state of a pickle that is read. Its methods fail if the pickle ends, or if the
+// stack lacks a value.
 type machine struct {
+	rest  []byte
 	stack []any
 	marks []int // lengths of the stack
 	memo  map[uint32]any
 }
 
-// pop takes n values from the stack, or all above the last mark.
-func (m *machine) pop(n int) (values []any, ok bool) {
+// failure is the value of a panic that ends unpickle.
+type failure struct{ error }
+
+func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
+
+// orFail returns v unless there is an error.
+func orFail(v any, err error) any {
+	if err != nil {
+		panic(failure{err})
+	}
+	return v
+}
+
+// next returns the next n bytes.
+func (m *machine) next(n int) []byte {
+	if n < 0 || n > len(m.rest) {
+		fail("the pickle has no end")
+	}
+	b := m.rest[:n]
+	m.rest = m.rest[n:]
+	return b
+}
+
+// number returns an unsigned number of n bytes, at most four.
+func (m *machine) number(n int) uint32 {
+	var wide [4]byte
+	copy(wide[:], m.next(n))
+	return binary.LittleEndian.Uint32(wide[:])
+}
+
+// line returns the bytes before the next newline.
+func (m *machine) line() string {
+	line := m.next(bytes.IndexByte(m.rest, '\n'))
+	m.next(1)
+	return string(line)
+}
+
+// pop takes n values from the stack.
+func (m *machine) pop(n int) []any {
 	at := len(m.stack) - n
-	if n == marked {
-		if len(m.marks) == 0 {
-			return nil, false
-		}
-		at = m.marks[len(m.marks)-1]
-		m.marks = m.marks[:len(m.marks)-1]
-	}
 	if at < 0 || len(m.marks) > 0 && at < m.marks[len(m.marks)-1] {
-		return nil, false
+		fail("malformed pickle: an opcode before the last %d bytes lacks a value", len(m.rest))
 	}
-	values, m.stack = m.stack[at:], m.stack[:at]
-	return values, true
+	values := m.stack[at:]
+	m.stack = m.stack[:at]
+	return values
+}
+
+// popMark takes all values above the last mark, and the mark.
+func (m *machine) popMark() []any {
+	if len(m.marks) == 0 {
+		fail("malformed pickle: an opcode before the last %d bytes lacks a mark", len(m.rest))
+	}
+	values := m.pop(len(m.stack) - m.marks[len(m.marks)-1])
+	m.marks = m.marks[:len(m.marks)-1]
+	return values
+}
+
+// push runs an opcode that puts a value on the stack. It reports whether op is one.
+func (m *machine) push(op byte) bool {
+	var v any
+	switch op {
+	case 'N': // NONE
+	case '\x88', '\x89': // NEWTRUE, NEWFALSE
+		v = op == '\x88'
+	case 'K': // BININT1
+		v = int(m.number(1))
+	case 'M': // BININT2
+		v = int(m.number(2))
+	case 'J': // BININT
+		v = int(int32(m.number(4)))
+	case '\x8a': // LONG1: too large for a size
+		m.next(int(m.number(1)))
+		v = object{}
+	case 'G': // BINFLOAT
+		v = math.Float64frombits(binary.BigEndian.Uint64(m.next(8)))
+	case 'X': // BINUNICODE
+		v = string(m.next(int(m.number(4))))
+	case '\x8c': // SHORT_BINUNICODE
+		v = string(m.next(int(m.number(1))))
+	case 'c': // GLOBAL
+		v = orFail(resolve(m.line(), m.line()))
+	case ')', '\x85', '\x86', '\x87': // EMPTY_TUPLE, TUPLE1, TUPLE2, TUPLE3
+		v = tuple(slices.Clone(m.pop(strings.IndexByte(")\x85\x86\x87", op))))
+	case 't': // TUPLE
+		v = tuple(slices.Clone(m.popMark()))
+	case '}': // EMPTY_DICT
+		v = &dict{}
+	case ']': // EMPTY_LIST
+		v = object{}
+	case 'R', '\x81': // REDUCE, NEWOBJ
+		values := m.pop(2)
+		v = orFail(call(values[0], values[1]))
+	case 'Q': // BINPERSID
+		v = orFail(persistent(m.pop(1)[0]))
+	case 'h': // BINGET
+		v = m.memo[m.number(1)]
+	case 'j': // LONG_BINGET
+		v = m.memo[m.number(4)]
+	default:
+		return false
+	}
+	m.stack = append(m.stack, v)
+	return true
+}
+
+// change runs an opcode that puts no value on the stack. It reports whether op is one.
+func (m *machine) change(op byte) bool {
+	switch op {
+	case proto: // PROTO
+		m.next(1)
+	case '(': // MARK
+		m.marks = append(m.marks, len(m.stack))
+	case 'q': // BINPUT
+		m.memo[m.number(1)] = m.top()
+	case 'r': // LONG_BINPUT
+		m.memo[m.number(4)] = m.top()
+	case 's': // SETITEM
+		m.setItems(m.pop(2))
+	case 'u': // SETITEMS
+		m.setItems(m.popMark())
+	case 'a', 'b': // APPEND, BUILD: the content of lists and objects is not used
+		m.pop(1)
+	case 'e': // APPENDS
+		m.popMark()
+	default:
+		return false
+	}
+	return true
 }
 
 // top returns the last value of the stack.
 func (m *machine) top() any {
-	if len(m.stack) == 0 {
-		return nil
-	}
-	return m.stack[len(m.stack)-1]
-}
-
-// execute runs an opcode with the values that it took.
-func (m *machine) execute(op byte, argument []byte, values []any) (err error) {
-	var v any
-	switch op {
-	case 'N':
-	case '\x88', '\x89':
-		v = op == '\x88'
-	case 'K', 'M':
-		v = int(number(argument))
-	case 'J':
-		v = int(int32(number(argument)))
-	case 'G':
-		v = math.Float64frombits(binary.BigEndian.Uint64(argument))
-	case 'X':
-		v = string(argument[4:])
-	case '\x8c':
-		v = string(argument[1:])
-	case 'c':
-		v, err = resolve(argument)
-	case ')', '\x85', '\x86', '\x87', 't':
-		v = tuple(slices.Clone(values))
-	case '}':
-		v = &dict{}
-	case ']', '\x8a': // a long integer is too large for a size
-		v = object{}
-	case 'R', '\x81':
-		v, err = call(values[0], values[1])
-	case 'Q':
-		v, err = persistent(values[0])
-	case 'h', 'j':
-		v = m.memo[number(argument)]
-	default:
-		return m.change(op, argument, values)
-	}
+	v := m.pop(1)[0]
 	m.stack = append(m.stack, v)
-	return err
+	return v
 }
 
-// change runs an opcode that puts no value on the stack.
-func (m *machine) change(op byte, argument []byte, values []any) error {
-	switch op {
-	case '(':
-		m.marks = append(m.marks, len(m.stack))
-	case 'q', 'r':
-		m.memo[number(argument)] = m.top()
-	case 's', 'u':
-		if d, ok := m.top().(*dict); ok {
-			if len(values)%2 != 0 {
-				return errors.New("malformed pickle: a key without a value")
-			}
-			d.items = append(d.items, values...)
-		}
+// setItems adds keys and values to the dictionary, or the object, on top of the stack.
+func (m *machine) setItems(items []any) {
+	if len(items)%2 != 0 {
+		fail("malformed pickle: a key without a value")
 	}
-	return nil
+	if d, ok := m.top().(*dict); ok {
+		d.items = append(d.items, items...)
+	}
 }
 
-// number returns an unsigned number of one, two or four bytes.
-func number(b []byte) uint32 {
-	var wide [4]byte
-	copy(wide[:], b)
-	return binary.LittleEndian.Uint32(wide[:])
-}
-
-// resolve returns the function or class that "module\nname\n" names, if a checkpoint may contain
-// it: what a state dict consists of, or what Lightning stores beside it.
-func resolve(names []byte) (any, error) {
-	module, name, _ := strings.Cut(strings.TrimSuffix(string(names), "\n"), "\n")
+// resolve returns a function or class, if a checkpoint may contain it: what a state dict consists
+// of, or what Lightning stores beside it.
+func resolve(module, name string) (any, error) {
 	g := module + "." + name
 	switch module {
 	case "__builtin__", "builtins":
