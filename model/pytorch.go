@@ -92,10 +92,10 @@ func fromPyTorch(tensors []pth.Tensor, opt ImportOptions) (*Model, error) {
 		if byName[name] == nil {
 			continue
 		}
-		switch length := kind.rankOne() && strings.HasSuffix(name, "."+kind.length); {
+		switch length := kind.rankOne() && strings.HasSuffix(name, "."+kind.kernel+kind.length); {
 		case length && (len(t.Data) != 1 || int(t.Data[0]) != c.SSM.LKernel):
 			return nil, fmt.Errorf("tensor %q: %v, expected %d as in the first layer", t.Name, t.Data, c.SSM.LKernel)
-		case !length && !strings.HasSuffix(name, ".num_batches_tracked") && (kind.unused == "" || !strings.HasSuffix(name, "."+kind.unused)):
+		case !length && !strings.HasSuffix(name, ".num_batches_tracked") && (kind.unused == "" || !strings.HasSuffix(name, "."+kind.kernel+kind.unused)):
 			return nil, fmt.Errorf("tensor %q, shape %v, is unexpected in a network of %s", name, t.Shape, kind.name)
 		}
 		moved(strings.TrimPrefix(t.Name, lightning), "")

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -12,17 +11,19 @@ import (
 )
 
 // layerKind is an official implementation of a layer: where its checkpoints store the tensors of
-// ours (docs/maths.md §1.2).
+// ours (docs/maths.md §1.2), by names after "s4_layers.I.".
 type layerKind struct {
-	name    string
-	full    bool              // B is trained, poles may be shared; D and C have a leading dimension
-	version int               // of the full layer
-	fields  map[string]string // our name after "layers.I.": the checkpoint's after "s4_layers.I."
-	unused  string            // a tensor that the layer stores and does not read
-	width1  bool              // the mixing is a convolution of width 1
-	mark    string            // our name of the tensor that identifies the kind; "" means A_imag
+	name             string
+	full             bool   // B is trained, poles may be shared; D and C have a leading dimension
+	version          int    // of the full layer
+	kernel           string // prefix of the names, except that of D
+	step, real, imag string // Δ, Re A and Im A
+	d                string // the whole name of D
+	mark             string // the tensor of the kernel that identifies the kind
+	unused           string // a tensor of the kernel that the layer does not read
+	width1           bool   // the mixing is a convolution of width 1
 
-	// length is the name of the integer tensor with the length for which C̃ was computed. It is ""
+	// length is the integer tensor of the kernel with the length for which C̃ was computed. It is ""
 	// for layers other than S4.
 	length string
 }
@@ -30,50 +31,52 @@ type layerKind struct {
 // rankOne reports whether the layers are S4's.
 func (k *layerKind) rankOne() bool { return k.length != "" }
 
-// rankOne4 is the kind that S4 is exported as.
-var rankOne4 = layerKind{
-	name: "full S4 layers of version 4 with low-rank kernels", full: true, version: 4, length: "layer.kernel.l_kernel", mark: "P",
-	fields: map[string]string{
-		"log_dt": "layer.kernel.inv_dt", "log_A_real": "layer.kernel.A_real", "A_imag": "layer.kernel.A_imag",
-		"B": "layer.kernel.B", "P": "layer.kernel.P", "C": "layer.kernel.C", "D": "layer.D",
-	},
-}
+// minimalS4D and rankOne4 are the kinds that networks are exported as.
+var (
+	minimalS4D = layerKind{
+		name: "minimal S4D layers", kernel: "kernel.", step: "log_dt", real: "log_A_real", imag: "A_imag", d: "D", mark: "A_imag", width1: true,
+	}
+	rankOne4 = layerKind{
+		name: "full S4 layers of version 4 with low-rank kernels", full: true, version: 4,
+		kernel: "layer.kernel.", step: "inv_dt", real: "A_real", imag: "A_imag", d: "layer.D", mark: "P", length: "l_kernel",
+	}
+)
 
 // rankOne3 returns version 3 of S4, whose name of log −Re Λ changed.
-func rankOne3(logReal string) layerKind {
+func rankOne3(real string) layerKind {
 	return layerKind{
-		name: "full S4 layers of version 3 with low-rank kernels", full: true, version: 3, length: "kernel.kernel.L", mark: "log_A_real",
-		fields: map[string]string{
-			"log_dt": "kernel.kernel.log_dt", "log_A_real": "kernel.kernel." + logReal, "A_imag": "kernel.kernel.w_imag",
-			"B": "kernel.kernel.B", "P": "kernel.kernel.P", "C": "kernel.kernel.C", "D": "D",
-		},
+		name: "full S4 layers of version 3 with low-rank kernels", full: true, version: 3,
+		kernel: "kernel.kernel.", step: "log_dt", real: real, imag: "w_imag", d: "D", mark: real, length: "L",
 	}
 }
 
 var layerKinds = []layerKind{
+	minimalS4D,
 	{
-		name: "minimal S4D layers", width1: true,
-		fields: map[string]string{
-			"log_dt": "kernel.log_dt", "log_A_real": "kernel.log_A_real", "A_imag": "kernel.A_imag", "C": "kernel.C", "D": "D",
-		},
-	},
-	{
-		name: "full S4 layers of version 3", full: true, version: 3, width1: true,
-		fields: map[string]string{
-			"log_dt": "kernel.kernel.log_dt", "log_A_real": "kernel.kernel.inv_A_real", "A_imag": "kernel.kernel.A_imag",
-			"B": "kernel.kernel.B", "C": "kernel.kernel.C", "D": "D",
-		},
-		unused: "kernel.kernel.A", // as it was before training
+		name: "full S4 layers of version 3", full: true, version: 3,
+		kernel: "kernel.kernel.", step: "log_dt", real: "inv_A_real", imag: "A_imag", d: "D", mark: "A_imag", width1: true,
+		unused: "A", // as it was before training
 	},
 	rankOne3("inv_w_real"), rankOne3("log_w_real"), rankOne4,
 	{
 		name: "full S4 layers of version 4", full: true, version: 4,
-		fields: map[string]string{
-			"log_dt": "layer.kernel.inv_dt", "log_A_real": "layer.kernel.A_real", "A_imag": "layer.kernel.A_imag",
-			"B": "layer.kernel.B", "C": "layer.kernel.C", "D": "layer.D",
-			"A_real": "layer.kernel.A_real", // of DSS
-		},
+		kernel: "layer.kernel.", step: "inv_dt", real: "A_real", imag: "A_imag", d: "layer.D", mark: "A_imag",
 	},
+}
+
+// field returns the checkpoint's name of one of our tensors of an SSM.
+func (k *layerKind) field(own string) string {
+	switch own {
+	case "D":
+		return k.d
+	case "log_dt":
+		own = k.step
+	case "log_A_real", "A_real":
+		own = k.real
+	case "A_imag":
+		own = k.imag
+	}
+	return k.kernel + own
 }
 
 // ImportOptionError reports an option that is required and missing, or one that does not apply.
@@ -88,7 +91,7 @@ func (e *ImportOptionError) Error() string { return e.Option + ": " + e.Problem 
 // kindOf returns the kind of layer that the tensors belong to.
 func kindOf(byName map[string]*pth.Tensor) *layerKind {
 	for _, k := range layerKinds {
-		if byName["s4_layers.0."+k.fields[cmp.Or(k.mark, "A_imag")]] == nil {
+		if byName["s4_layers.0."+k.kernel+k.mark] == nil {
 			continue
 		}
 		if k.version == 3 && k.rankOne() { // releases differ
@@ -97,7 +100,7 @@ func kindOf(byName map[string]*pth.Tensor) *layerKind {
 		}
 		return &k
 	}
-	return &layerKinds[0]
+	return &minimalS4D
 }
 
 // check returns an error for an option that the kind of layer requires or does not have.
@@ -178,7 +181,7 @@ func (k *layerKind) source(t Tensor, o ImportOptions, directions int) (name stri
 			value = func(x float64) float64 { return -x }
 		}
 	}
-	return prefix + k.fields[own], shape, value
+	return prefix + k.field(own), shape, value
 }
 
 // config derives the configuration from the shapes of the tensors.
@@ -186,7 +189,7 @@ func (k *layerKind) config(byName map[string]*pth.Tensor, o ImportOptions) (Conf
 	c := Default()
 	c.PreNorm = o.PreNorm
 	c.SSM = ssm.Config{Init: ssm.Imported, Disc: ssm.ZOH}
-	first := func(own string) string { return "s4_layers.0." + k.fields[own] }
+	first := func(own string) string { return "s4_layers.0." + k.field(own) }
 	copies, modes, directions := 0, 0, 1
 	type place struct {
 		size       *int
@@ -223,7 +226,7 @@ func (k *layerKind) config(byName map[string]*pth.Tensor, o ImportOptions) (Conf
 			c.SSM.Layer, c.SSM.Disc, c.SSM.LKernel = ssm.LayerDSS, ssm.ZOH, o.Length
 		}
 		if k.rankOne() {
-			name := "s4_layers.0." + k.length
+			name := "s4_layers.0." + k.kernel + k.length
 			t := byName[name]
 			if t == nil || len(t.Data) != 1 {
 				return c, fmt.Errorf("tensor %q is missing or not a single number", name)
@@ -238,7 +241,7 @@ func (k *layerKind) config(byName map[string]*pth.Tensor, o ImportOptions) (Conf
 		c.PreNorm, c.FinalNorm = true, true
 	}
 	c.NLayers = 1
-	for byName[fmt.Sprintf("s4_layers.%d.%s", c.NLayers, k.fields["D"])] != nil {
+	for byName[fmt.Sprintf("s4_layers.%d.%s", c.NLayers, k.d)] != nil {
 		c.NLayers++
 	}
 	return c, c.validate()

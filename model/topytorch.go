@@ -34,7 +34,7 @@ func (unsupported) Is(target error) bool { return target == errors.ErrUnsupporte
 
 // checkpoint returns the tensors of the network with minimal S4D layers, or of S4 with full layers.
 func (m *Model) checkpoint() ([]pth.Tensor, error) {
-	kind, plain := &layerKinds[0], m.Config
+	kind, plain := &minimalS4D, m.Config
 	if m.Config.SSM.Layer == ssm.LayerS4 {
 		kind = &rankOne4
 	} else {
@@ -76,8 +76,8 @@ func (m *Model) checkpoint() ([]pth.Tensor, error) {
 		count := func(name string, n int) {
 			tensors = append(tensors, pth.Tensor{Name: name, Shape: []int{}, Data: []float32{float32(n)}, Count: true})
 		}
-		if stem, ok := strings.CutSuffix(name, kind.fields["C"]); ok && kind.rankOne() {
-			count(stem+kind.length, c.LKernel)
+		if stem, ok := strings.CutSuffix(name, kind.field("C")); ok && kind.rankOne() {
+			count(stem+kind.kernel+kind.length, c.LKernel)
 		}
 		if stem, ok := strings.CutSuffix(name, "running_var"); ok {
 			count(stem+"num_batches_tracked", 0) // not known, and not used with a fixed momentum
