@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -41,7 +40,7 @@ func Load(name string) (*model.Model, error) {
 	if !Has(name) {
 		return nil, fmt.Errorf("pretrained: no model %q, expected one of: %s", name, strings.Join(Names(), ", "))
 	}
-	b, err := files.ReadFile(path.Clean(name + suffix))
+	b, err := files.ReadFile(name + suffix)
 	if err != nil {
 		return nil, fmt.Errorf("pretrained: %w", err)
 	}

@@ -42,9 +42,6 @@ func (c *benchCmd) Run(std *streams, ctx *ctxBox, all *cli) error {
 	} else if os.Getenv("S4D_LEVEL") != "" {
 		o.Levels = []string{string(vek.CurrentLevel())}
 	}
-	if c.Time <= 0 {
-		return usageError(fmt.Errorf("bench: time %v: expected more than 0", c.Time))
-	}
 	if err := o.Validate(); err != nil {
 		return usageError(err)
 	}

@@ -38,13 +38,7 @@ func TestBench(t *testing.T) {
 	rows := ok(t, "bench", "--op", "copy", "--time", "1ms", "--json")
 	equal(t, "rows with S4D_LEVEL=generic", strings.Count(rows, "\n"), 3)
 	equal(t, "rows of level generic", strings.Count(rows, `"generic"`), 3)
-	for flag, value := range map[string]string{"--op": "divide", "--level": "abacus", "--threads": "0", "--time": "-1s"} {
-		checkRun(t, nil, []string{"bench", flag + "=" + value}, exitUsage, value)
-	}
-	for _, flag := range []string{"--op=", "--threads=", "--time=0s"} {
-		code, stdout, stderr := invoke(nil, "bench", flag)
-		equal(t, flag+": exit code", code, exitUsage)
-		equal(t, flag+": stdout", stdout, "")
-		contains(t, flag+": stderr", stderr, "bench: ")
+	for flag, value := range map[string]string{"--op": "divide", "--level": "abacus", "--threads": "0", "--time": "0s"} {
+		checkRun(t, nil, []string{"bench", flag + "=" + value}, exitUsage, "bench: ", value)
 	}
 }

@@ -68,8 +68,7 @@ type streams struct {
 }
 
 func main() {
-	ctx, _ := notifyContext() // to the end of the process
-	os.Exit(run(ctx, os.Args[1:], terminal()))
+	os.Exit(run(notifyContext(), os.Args[1:], terminal()))
 }
 
 // run executes one command line and returns its exit code. Cancelling ctx with the cause
@@ -182,7 +181,7 @@ type ctxBox struct{ context.Context }
 // second SIGINT or SIGTERM ends the process at once. A second SIGHUP does not: a terminal that is
 // closed often sends two, one from the kernel and one from the shell. When the reader of standard
 // output exits, the next write returns an error; there is no signal.
-func notifyContext() (ctx context.Context, stop func()) {
+func notifyContext() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	ignoreBrokenPipes()
 	c, hangups := make(chan os.Signal, 1), make(chan os.Signal, 1)
@@ -195,17 +194,11 @@ func notifyContext() (ctx context.Context, stop func()) {
 		select {
 		case s = <-c:
 		case s = <-hangups:
-		case <-ctx.Done():
-			return
 		}
 		signal.Stop(c)
 		cancel(signalError{s.(syscall.Signal)})
 	}()
-	return ctx, func() {
-		signal.Stop(c)
-		signal.Stop(hangups)
-		cancel(nil)
-	}
+	return ctx
 }
 
 // orInterrupt returns what f returns, or the cause of ctx as soon as ctx is cancelled, while f

@@ -114,8 +114,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // A signal cancels the context of notifyContext, with the signal as the cause.
 func TestNotifyContext(t *testing.T) {
-	ctx, stop := notifyContext()
-	defer stop()
+	ctx := notifyContext()
 	p := must.Get(os.FindProcess(os.Getpid()))(t)
 	if err := p.Signal(os.Interrupt); err != nil {
 		t.Skipf("a process cannot send itself an interrupt here: %v", err)

@@ -8,7 +8,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -24,7 +23,7 @@ type Options struct {
 	Ops     []string      // names of operations; empty: all
 	Levels  []string      // levels available here; empty: all of them
 	Workers []int         // numbers of threads; empty: 1, for train also one per processor
-	Time    time.Duration // of the measurement of a row; 0: DefaultTime
+	Time    time.Duration // of the measurement of a row
 	Peers   []Peer        // measured alternately with the levels
 }
 
@@ -37,9 +36,6 @@ type Peer interface {
 	Measure(r Row, d time.Duration) (ns float64, err error)
 	Stop()
 }
-
-// DefaultTime makes a run of all operations at all levels take less than a minute.
-const DefaultTime = 250 * time.Millisecond
 
 // Row is the result of one measurement. With several threads, every thread runs the kernel on its
 // own data, and NS is the time of one of them. A training step distributes its work over the
@@ -85,6 +81,9 @@ func (s Sizes) String() string {
 
 // Validate returns an error for the first invalid option.
 func (o Options) Validate() error {
+	if err := vek.StartupErr(); err != nil {
+		return fmt.Errorf("bench: %w", err)
+	}
 	for _, name := range o.Ops {
 		if !slices.ContainsFunc(ops, func(op Op) bool { return op.Name == name }) {
 			return fmt.Errorf("bench: operation %q, expected one of %s", name, strings.Join(Names(), ", "))
@@ -100,7 +99,7 @@ func (o Options) Validate() error {
 			return fmt.Errorf("bench: %d threads, expected 1 to %d", n, maxThreads)
 		}
 	}
-	if o.Time < 0 {
+	if o.Time <= 0 {
 		return fmt.Errorf("bench: time %v, expected more than 0", o.Time)
 	}
 	return nil
@@ -131,7 +130,6 @@ func (o Options) run(ctx context.Context, cases []workload, emit func(Row) error
 	if len(levels) == 0 {
 		levels = vek.Levels()
 	}
-	o.Time = cmp.Or(o.Time, DefaultTime)
 	before := vek.CurrentLevel()
 	defer func() { _ = vek.SetLevel(before) }() // it was the level in use
 	for _, w := range cases {

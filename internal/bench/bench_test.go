@@ -103,7 +103,7 @@ func TestJSON(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	for want, o := range map[string]Options{
-		`operation "divide", expected one of peak`: {Ops: []string{"fft", "divide"}},
+		`operation "divide", expected one of peak`: {Time: 1, Ops: []string{"fft", "divide"}},
 		`level "abacus" is not avail`:              {Levels: []string{"generic", "abacus"}},
 		"0 threads":                                {Workers: []int{1, 0}},
 		"-1ns":                                     {Time: -1},

@@ -37,33 +37,22 @@ func Difference(a, b []string) (inA, inB string) {
 	return describe(a), describe(b)
 }
 
-// Name returns the known name that is the fewest edits away from name, or "" if none is close. An
-// edit inserts, deletes or replaces one byte. A name is close if at most one byte in three, rounded
-// up, is edited. Of names that are equally close, the first is returned. No name is close to one of
-// more than 200 bytes: the time grows with the product of the lengths.
-func Name(name string, known []string) string {
+// Hint returns `; did you mean "KNOWN"?` for the end of an error message, with the known name that
+// is the fewest edits away from name, or "" if none is close. An edit inserts, deletes or replaces
+// one byte. A name is close if at most one byte in three, rounded up, is edited. Of names that are
+// equally close, the first is proposed. No name is close to one of more than 200 bytes: the time
+// grows with the product of the lengths.
+func Hint(name string, known []string) string {
 	best, limit := "", (len(name)+2)/3
-	if len(name) > longest {
-		return ""
-	}
 	for _, k := range known {
-		if len(k) > len(name)+limit {
+		if len(name) > longest || len(k) > len(name)+limit {
 			continue
 		}
 		if d := distance(name, k); d <= limit && k != name {
-			best, limit = k, d-1
+			best, limit = fmt.Sprintf("; did you mean %q?", k), d-1
 		}
 	}
 	return best
-}
-
-// Hint returns `; did you mean "KNOWN"?` for the end of an error message, or "" if no known name is
-// close to name.
-func Hint(name string, known []string) string {
-	if k := Name(name, known); k != "" {
-		return fmt.Sprintf("; did you mean %q?", k)
-	}
-	return ""
 }
 
 // distance returns the Levenshtein distance of a and b in bytes.

@@ -8,26 +8,13 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-func TestName(t *testing.T) {
+func TestHint(t *testing.T) {
 	known := []string{"delay", "scifar", "smnist", "digits", "ssm.init", "ssm.step"}
 	for _, test := range []struct{ name, expected string }{
-		{"digitz", "digits"},
-		{"ssm.innit", "ssm.init"},
-		{"cifar", "scifar"},
-		{"dealy", "delay"},
-		{"delay", ""}, // known
-		{"", ""},
-		{"imagenet", ""},
-		{"runs/fsdd", ""},
+		{"digitz", `; did you mean "digits"?`}, {"ssm.innit", `; did you mean "ssm.init"?`}, {"cifar", `; did you mean "scifar"?`},
+		{"dealy", `; did you mean "delay"?`}, {"delay", ""}, {"", ""}, {"imagenet", ""}, {"runs/fsdd", ""},
 	} {
-		must.Equal(t, Name(test.name, known), test.expected, "Name(%q)", test.name)
-	}
-}
-
-func TestHint(t *testing.T) {
-	must.Equal(t, Hint("digitz", []string{"digits"}), `; did you mean "digits"?`, "Hint")
-	if got := Hint("imagenet", []string{"digits"}); got != "" {
-		t.Errorf("Hint of a name far from every known one = %q, expected none", got)
+		must.Equal(t, Hint(test.name, known), test.expected, "Hint(%q)", test.name)
 	}
 }
 
@@ -40,16 +27,7 @@ func TestLongNames(t *testing.T) {
 		}
 	}
 	long := strings.Repeat("a", 199)
-	must.Equal(t, Name(long, []string{long + "b"}), long+"b", "Name of 199 bytes")
-}
-
-func TestDistance(t *testing.T) {
-	for _, test := range []struct {
-		a, b     string
-		expected int
-	}{{"kitten", "sitting", 3}, {"", "abc", 3}, {"abc", "", 3}, {"same", "same", 0}, {"flaw", "lawn", 2}} {
-		must.Equal(t, distance(test.a, test.b), test.expected, "distance(%q, %q)", test.a, test.b)
-	}
+	must.Equal(t, Hint(long, []string{long + "b"}), `; did you mean "`+long+`b"?`, "Hint of 199 bytes")
 }
 
 func TestList(t *testing.T) {
