@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"slices"
-
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -136,17 +134,19 @@ func NewTraining(c model.Config, sequences, length, threads int) (*Training, err
 // Close ends the threads.
 func (t *Training) Close() { t.net.Close() }
 
-// Step makes a step without dropout: forward, cross-entropy of the outputs, backward and AdamW.
+// Step makes a step: forward, loss, backward and AdamW. The loss is the cross-entropy or, of a
+// network with an output per position, the sum of squares.
 func (t *Training) Step() {
 	t.finished++
 	logits := t.net.ForwardTrain(t.batch, convmode.Step{Seed: 1, Step: t.finished})
 	t.dLogits = append(t.dLogits[:0], logits...)
-	classes, rows := len(t.weights.DecoderBias), 0
-	for d := range slices.Chunk(t.dLogits, classes) {
-		vek.SoftmaxCrossEntropy(d, logits[rows*classes:][:classes], rows%classes)
-		rows++
+	classes := len(t.weights.DecoderBias)
+	if rows := len(logits) / classes; rows <= t.batch.Size {
+		for i := range rows {
+			vek.SoftmaxCrossEntropy(t.dLogits[i*classes:][:classes], logits[i*classes:][:classes], i%classes)
+		}
+		vek.Scale(t.dLogits, 1/float32(rows), t.dLogits)
 	}
-	vek.Scale(t.dLogits, 1/float32(rows), t.dLogits)
 	t.grads.Zero()
 	t.net.Backward(t.dLogits, t.grads)
 	// At this rate and without corrections of the moments the weights hardly change, however long
