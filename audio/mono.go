@@ -1,13 +1,7 @@
 package audio
 
-// Frames delivers interleaved samples of one or more channels. Reader implements it.
-type Frames interface {
-	Read(dst []float32) (n int, err error) // whole frames; dst must hold at least one
-	Channels() int
-}
-
 // Mono returns a Source whose samples are the means of the channels of r.
-func Mono(r Frames) Source {
+func Mono(r *Reader) Source {
 	if r.Channels() == 1 {
 		return r
 	}
@@ -23,7 +17,7 @@ func (r *Reader) MonoAt(rate int) (Source, error) {
 }
 
 type mono struct {
-	in  Frames
+	in  *Reader
 	buf []float32 // whole frames
 }
 

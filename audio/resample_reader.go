@@ -14,11 +14,8 @@ type ResampleReader struct {
 }
 
 // NewResampleReader returns a reader that converts src, one channel at rate from, to rate to, both
-// in Hz. Frames of several channels are an error.
+// in Hz.
 func NewResampleReader(src Source, from, to int) (*ResampleReader, error) {
-	if f, ok := src.(Frames); ok && f.Channels() != 1 {
-		return nil, fmt.Errorf("audio: %d channels: expected 1: mix them with Mono", f.Channels())
-	}
 	r, err := NewResampler(from, to)
 	if err != nil {
 		return nil, err

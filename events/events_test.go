@@ -159,22 +159,6 @@ func TestNextSignal(t *testing.T) {
 	}
 }
 
-// A stream neither goes back nor reaches a position beyond MaxPosition.
-func TestSkipTooFar(t *testing.T) {
-	s := stream(t, recognizer(t, toneOptions()))
-	must.Get(s.Skip(7))(t)
-	for _, n := range []int64{-1, events.MaxPosition - 6, math.MaxInt64} {
-		func() {
-			defer func() {
-				must.Equal(t, fmt.Sprint(recover()), fmt.Sprintf("events: Skip of %d samples: expected 0 to %d", n, int64(events.MaxPosition-7)), "panic")
-			}()
-			s.Skip(n)
-		}()
-	}
-	must.Get(s.Skip(events.MaxPosition - 7))(t)
-	must.Equal(t, s.Position(), events.MaxPosition, "position")
-}
-
 // Events are in order, have a length and never overlap, whatever tones and pauses follow each
 // other.
 func TestOrder(t *testing.T) {

@@ -120,7 +120,7 @@ func (s *Stream) check(h *snapshotHead) error {
 	switch g := &h.Segment; {
 	case h.SampleRate != s.sampleRate:
 		return fmt.Errorf("taken at %v Hz, this stream has %v Hz", h.SampleRate, s.sampleRate)
-	case h.Origin < 0 || h.Position < h.Origin || h.Position > MaxPosition || h.Signal < 0:
+	case h.Origin < 0 || h.Position < h.Origin || h.Signal < 0:
 		return fmt.Errorf("position %d of a signal that began at %d", h.Position, h.Origin)
 	case h.Partial < 0 || int(h.Partial) >= s.signal.frame || h.Levels < 0 || int(h.Levels) > s.smoother.contour.frames:
 		return fmt.Errorf("%d samples of a frame and %d levels, expected less than %d and at most %d",

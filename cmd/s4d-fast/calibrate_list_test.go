@@ -8,35 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
-	"github.com/s4d-fast/s4d-fast/model"
 )
-
-// The result of a calibration does not depend on the operating point that the model stores.
-func TestCalibrateCalibrated(t *testing.T) {
-	path, words, background := calibrationFiles(t)
-	dir := filepath.Dir(path)
-	args := []string{"--words", words, "--background", background, "--snr", "30", "--false-alarms", "100"}
-	calibrate := func(from string) *model.Detection {
-		t.Helper()
-		out := filepath.Join(dir, "out.safetensors")
-		ok(t, append([]string{"calibrate", from, "--write", out}, args...)...)
-		return must.Get(model.Load(out))(t).Meta.Detection
-	}
-	m := must.Get(tonemodel.New())(t)
-	must.Do(t, m.Save(path))
-	want := calibrate(path)
-	stored := *want
-	stored.Threshold, stored.OffThreshold, stored.Confirm, stored.Refractory = 0.9, 0.3, 8, 1
-	stored.Smoothing, stored.Offsets = 0.6, []float64{2, -1, 0}
-	m.Meta.Detection = &stored
-	must.Do(t, m.Save(path))
-	must.Equal(t, fmt.Sprintf("%+v", calibrate(path)), fmt.Sprintf("%+v", want), "operating point of the calibrated model")
-	must.Equal(t, want.Refractory, events.Defaults().Refractory, "stored refractory time")
-}
 
 // --list prints the false alarms of the chosen point with their files and times, and the clips of
 // the missed words.

@@ -99,22 +99,3 @@ func TestDetectionIsWholePoint(t *testing.T) {
 		t.Error("the stored form shares its offsets with the point")
 	}
 }
-
-// The smoothing times to try do not depend on that of the base.
-func TestCandidatesOfCalibrated(t *testing.T) {
-	base := events.DefaultsFor(toneModel(t))
-	smoothing := func(base events.Options) []float64 {
-		var list []float64
-		for _, o := range calibration.Candidates(base) {
-			list = append(list, o.Smoothing)
-		}
-		slices.Sort(list)
-		return slices.Compact(list)
-	}
-	want := smoothing(base)
-	must.Equal(t, fmt.Sprint(want), "[0.1 0.2 0.3]", "smoothing")
-	for _, seconds := range want {
-		base.Smoothing = seconds
-		must.Equal(t, fmt.Sprint(smoothing(base)), fmt.Sprint(want), "smoothing with %v s in the base", seconds)
-	}
-}

@@ -143,30 +143,6 @@ func TestMeasureIsRecognizer(t *testing.T) {
 	}
 }
 
-// A lower threshold finds no fewer isolated sounds, and neither does one confirmation less.
-func TestMonotonic(t *testing.T) {
-	var gains []float64
-	for db := -60.0; db <= 0; db += 2 {
-		gains = append(gains, math.Pow(10, db/20))
-	}
-	s := isolated(map[string][]float64{"low": gains, "high": gains})
-	opt := calibration.Defaults(events.Defaults())
-	m := measure(t, []calibration.Stream{stream("b", s), stream("", isolated(map[string][]float64{"low": {1}}))}, opt)
-	lost := false
-	for _, p := range m.Points {
-		for _, q := range m.Points {
-			if p.Options.Smoothing == q.Options.Smoothing && p.Options.Threshold <= q.Options.Threshold && p.Options.Confirm <= q.Options.Confirm && p.FalseAlarms < q.FalseAlarms {
-				t.Errorf("%d false alarms at threshold %v, confirm %d, but %d at %v, %d", p.FalseAlarms, p.Options.Threshold, p.Options.Confirm,
-					q.FalseAlarms, q.Options.Threshold, q.Options.Confirm)
-			}
-			lost = lost || p.FalseAlarms != q.FalseAlarms
-		}
-	}
-	if !lost {
-		t.Error("all candidates have the same number of false alarms: the background tests nothing")
-	}
-}
-
 // The result does not depend on the number of workers.
 func TestWorkers(t *testing.T) {
 	var streams []calibration.Stream

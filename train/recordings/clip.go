@@ -57,24 +57,10 @@ type Sounds struct {
 	Background []Clip   // sounds without speech, of any length
 }
 
-// Bytes returns the memory that all samples take.
-func (s *Sounds) Bytes() int64 {
-	n := int64(0)
-	for _, clips := range [][]Clip{s.Words, s.Other, s.Background} {
-		for i := range clips {
-			n += 2 * int64(clips[i].Len())
-		}
-	}
-	return n
-}
-
 // validate checks the recordings of a split.
-func (s *Sounds) validate(split string, rate float64, limit int64) error {
+func (s *Sounds) validate(split string, rate float64) error {
 	if s.SampleRate != rate {
 		return fmt.Errorf("%s sounds: SampleRate %v Hz, expected the filterbank's %v Hz", split, s.SampleRate, rate)
-	}
-	if n := s.Bytes(); n > limit {
-		return fmt.Errorf("%s sounds: %d MiB of samples, expected at most %d MiB; use less background or a lower sampling rate", split, n>>20, limit>>20)
 	}
 	for _, part := range []struct {
 		name  string

@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-
-	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // Clips hold 16-bit samples exactly. Others are rounded, and limited to full scale.
@@ -19,6 +17,4 @@ func TestClip(t *testing.T) {
 	if !slices.Equal(c.Int16, []int16{3277, math.MaxInt16, math.MinInt16}) {
 		t.Errorf("rounded: %v", c.Int16)
 	}
-	s := Sounds{Words: []Clip{c}, Other: []Clip{c, c}, Background: []Clip{c}}
-	must.Equal(t, s.Bytes(), 4*6, "bytes")
 }

@@ -43,5 +43,4 @@ func TestRealAudioFolder(t *testing.T) {
 		}
 	}
 	must.Equal(t, long, 160, "recordings of about 5 s")
-	t.Logf("%d and %d MiB", r.Train.Bytes()>>20, r.Val.Bytes()>>20)
 }

@@ -24,7 +24,6 @@ type StreamOptions struct {
 	Streams    int               // training streams per epoch; 0: one per three words
 	ValStreams int               // validation streams; 0: one per three words
 	Length     float64           // of a stream, in seconds
-	MaxBytes   int64             // limit on the memory of a split's recordings
 
 	// Gap is the time in seconds from the end of an item to the onset of the next. Short gaps are
 	// more frequent: the excess over Low is proportional to the cube of a uniform number.
@@ -76,7 +75,7 @@ type StreamOptions struct {
 // Hz.
 func DefaultStreams(sampleRate float64) StreamOptions {
 	return StreamOptions{
-		Filterbank: filterbank.Default(sampleRate), Length: 4, MaxBytes: MaxSoundBytes,
+		Filterbank: filterbank.Default(sampleRate), Length: 4,
 		Gap:        Range{0.05, 1.5},
 		OtherShare: 0.15, FragmentShare: 0.06, SoundShare: 0.05, EmbeddedShare: 0.03,
 		EmptyShare: 0.03, WordlessShare: 0.07,

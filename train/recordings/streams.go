@@ -101,7 +101,7 @@ func newStreamSet(sounds *Sounds, split string, opt StreamOptions, streams int, 
 			return nil, fmt.Errorf("%s sounds: Labels %q, expected different names, without an empty one and without %q", split, sounds.Labels, NoneLabel)
 		}
 	}
-	if err := sounds.validate(split, rate, opt.MaxBytes); err != nil {
+	if err := sounds.validate(split, rate); err != nil {
 		return nil, err
 	}
 	bank, err := filterbank.New(opt.Filterbank)
@@ -172,14 +172,6 @@ func (s *StreamSet) Example(dst *dataset.Example, i, epoch int) error {
 	}
 	dst.Labels = s.opt.labels(dst.Labels, n, m.words, len(s.sounds.Labels))
 	return nil
-}
-
-// Audio returns the samples of stream i, in the memory of dst, and the words in it.
-func (s *StreamSet) Audio(dst []float32, i, epoch int) (samples []float32, words []Word, err error) {
-	m := s.mixers.Get().(*mixer)
-	defer s.mixers.Put(m)
-	m.mix(s.stream(i, epoch))
-	return append(dst[:0], m.speech...), slices.Clone(m.words), nil
 }
 
 func (s *StreamSet) stream(i, epoch int) random.Stream {

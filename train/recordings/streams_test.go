@@ -53,6 +53,14 @@ func mixed(t *testing.T, train Sounds, o StreamOptions) *StreamSet {
 	return must.Get(newStreamSet(&train, "train", o, o.Streams, random.Noise))(t)
 }
 
+// Audio returns the samples of stream i, in the memory of dst, and the words in it.
+func (s *StreamSet) Audio(dst []float32, i, epoch int) (samples []float32, words []Word, err error) {
+	m := s.mixers.Get().(*mixer)
+	defer s.mixers.Put(m)
+	m.mix(s.stream(i, epoch))
+	return append(dst[:0], m.speech...), slices.Clone(m.words), nil
+}
+
 // The words of a stream are where the audio is loud, and frames have their labels from 80 % of them
 // to 0.2 s after them.
 func TestStreamLabels(t *testing.T) {
@@ -335,7 +343,6 @@ func TestStreamErrors(t *testing.T) {
 	change("neither split has Words", func(train, val *Sounds, _ *StreamOptions) { train.Words, val.Words = nil, nil })
 	change(`val sounds: Labels ["x"], expected those of train, ["low" "high"]`, func(_, val *Sounds, _ *StreamOptions) { val.Labels = []string{"x"} })
 	change("train sounds: SampleRate 16000 Hz, expected the filterbank's 8000 Hz", func(train, _ *Sounds, _ *StreamOptions) { train.SampleRate = 16000 })
-	change("train sounds: 0 MiB of samples, expected at most 0 MiB; use less", func(_, _ *Sounds, o *StreamOptions) { o.MaxBytes = 1000 })
 	change("val sounds: Words[2] (word 2): there are no samples", func(_, val *Sounds, _ *StreamOptions) { val.Words[2].Int16 = nil })
 	change("train sounds: Words[1] (word 1): Label 2, expected 0 … 1", func(train, _ *Sounds, _ *StreamOptions) { train.Words[1].Label = 2 })
 	change(`train sounds: Words has no clip of "third"`, func(train, val *Sounds, _ *StreamOptions) {

@@ -156,20 +156,6 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// No stream gets so far that its snapshots cannot be restored.
-func TestLastPosition(t *testing.T) {
-	table, _, handle := sensitive(t)
-	must.Get(table.Skip(handle, events.MaxPosition-8, nil))(t)
-	_, err := table.Process(handle, make([]float32, 9), nil)
-	hasCode(t, err, Argument)
-	must.Get(table.Process(handle, make([]float32, 8), nil))(t)
-	_, err = table.Skip(handle, 1, nil)
-	hasCode(t, err, Argument)
-	b := make([]byte, 1<<20)
-	must.Do(t, table.Restore(handle, b[:must.Get(table.Snapshot(handle, b))(t)]))
-	must.Equal(t, must.Get(table.Position(handle))(t), events.MaxPosition, "position")
-}
-
 // A panic is an error, after which the stream must be reset.
 func TestPanic(t *testing.T) {
 	table, _, handle := sensitive(t)
@@ -270,88 +256,4 @@ func TestAllocations(t *testing.T) {
 	if n := testing.AllocsPerRun(5, run); n > 0 {
 		t.Errorf("%v allocations per call, expected none", n)
 	}
-}
-
-// Any sequence of calls, with any handles, returns. Objects are those that were created and not
-// destroyed.
-func FuzzCalls(f *testing.F) {
-	f.Add([]byte{0, 0, 1, 0, 2, 0, 3, 1, 4, 2, 5, 2, 6, 2, 7, 2, 8, 1, 9, 9})
-	file := must.Get(os.ReadFile("../../../pretrained/digits.safetensors"))(f)
-	f.Fuzz(func(t *testing.T, calls []byte) {
-		table := &Table{}
-		live := map[uint64]bool{}
-		x := testfiles.Sounds(0.1, 8000, 1)
-		state := []byte("nonsense")
-		room := make([]Event, 3)
-		created := func(h uint64, err error) {
-			if (err == nil) != (h != 0) || live[h] {
-				t.Fatalf("handle %d with error %v", h, err)
-			}
-			if err == nil {
-				live[h] = true
-			}
-		}
-		for len(calls) >= 2 && len(live) < 20 {
-			op, h := calls[0], uint64(calls[1])
-			calls = calls[2:]
-			var err error
-			needs := true // an existing handle
-			switch op % 12 {
-			case 0:
-				created(table.Builtin("digits"))
-				continue
-			case 1:
-				h, err := table.NewStream(h)
-				created(h, err)
-				continue
-			case 2:
-				_, err = table.Process(h, x, room)
-			case 3:
-				_, err = table.Flush(h, room)
-			case 4:
-				_, err = table.Skip(h, int64(op)<<55, room)
-				needs = false
-			case 5:
-				var n int
-				if n, err = table.Snapshot(h, nil); err != nil && CodeOf(err) == Space {
-					state = make([]byte, n)
-					_, err = table.Snapshot(h, state)
-				}
-			case 6:
-				err = table.Restore(h, state)
-				needs = false
-			case 7:
-				err = table.Reset(h)
-			case 8:
-				if err = table.DestroyStream(h); err == nil {
-					delete(live, h)
-					continue
-				}
-			case 9:
-				if err = table.DestroyModel(h); err == nil {
-					delete(live, h)
-					continue
-				}
-			case 10:
-				damaged := slices.Clone(file)
-				damaged[int(h)*len(file)/256] ^= 1 << (op % 8)
-				if _, err := table.Read(damaged); err == nil {
-					t.Fatal("a damaged model was read")
-				}
-				continue
-			case 11:
-				_, err = table.Posterior(h, make([]float32, h))
-				needs = false
-			}
-			if err != nil && CodeOf(err) == Internal {
-				t.Fatal(err)
-			}
-			if needs && err == nil && !live[h] {
-				t.Fatalf("call %d succeeded with handle %d, which does not exist", op%12, h)
-			}
-			if table.Len() != len(live) {
-				t.Fatalf("%d objects, expected %d", table.Len(), len(live))
-			}
-		}
-	})
 }

@@ -101,9 +101,6 @@ func (t *Table) Process(handle uint64, x []float32, dst []Event) (n int, err err
 		if n := len(s.waiting); n >= MaxPending && len(x) > 0 {
 			return nil, Errorf(Pending, "%d events of stream %d wait: fetch them before processing more samples", n, handle)
 		}
-		if d.Position() > events.MaxPosition-int64(len(x)) {
-			return nil, Errorf(Argument, "%d samples at position %d, expected at most 2⁶² in all", len(x), d.Position())
-		}
 		return d.Process(x)
 	})
 }
@@ -116,8 +113,8 @@ func (t *Table) Flush(handle uint64, dst []Event) (n int, err error) {
 // Skip ends the signal and advances the position by lost samples.
 func (t *Table) Skip(handle uint64, lost int64, dst []Event) (n int, err error) {
 	return t.emit(handle, dst, func(_ *stream, d *events.Stream) ([]events.Event, error) {
-		if lost < 0 || d.Position() > events.MaxPosition-lost {
-			return nil, Errorf(Argument, "%d samples to skip at position %d, expected 0 … 2⁶² in all", lost, d.Position())
+		if lost < 0 {
+			return nil, Errorf(Argument, "%d samples to skip, expected at least 0", lost)
 		}
 		return d.Skip(lost)
 	})
