@@ -17,12 +17,11 @@ import (
 // 2 to 10 arguments. The length of a digit is 1, that of an operator 2 plus the lengths of its
 // arguments. Only expressions longer than 500 and shorter than 2000 are kept, each once.
 const (
-	listOpsDepth   = 10
-	listOpsArgs    = 10
-	listOpsInner   = 0.25 // fraction of operators among the nodes above the largest depth
-	listOpsAbove   = 500
-	listOpsBelow   = 2000
-	listOpsAttempt = 1 << 16 // largest number of attempts per tree
+	listOpsDepth = 10
+	listOpsArgs  = 10
+	listOpsInner = 0.25 // fraction of operators among the nodes above the largest depth
+	listOpsAbove = 500
+	listOpsBelow = 2000
 )
 
 var listOpsOperators = []string{"MIN", "MAX", "MED", "SM"}
@@ -57,8 +56,8 @@ func writeListOps(ctx context.Context, w io.Writer, n, part int) error {
 			return context.Cause(ctx)
 		}
 		d := expressionSampler{random.Sampler{Stream: random.New(1, random.Signal, part, i)}}
-		tree, value, ok := d.expression()
-		if !ok || seen[tree] {
+		tree, value := d.expression()
+		if seen[tree] {
 			continue
 		}
 		seen[tree] = true
@@ -70,15 +69,14 @@ func writeListOps(ctx context.Context, w io.Writer, n, part int) error {
 // expressionSampler draws expressions.
 type expressionSampler struct{ random.Sampler }
 
-// expression draws trees until one has the right length. After listOpsAttempt attempts ok is false.
-func (d *expressionSampler) expression() (tree string, value int, ok bool) {
-	for range listOpsAttempt {
+// expression draws trees until one has the right length.
+func (d *expressionSampler) expression() (tree string, value int) {
+	for {
 		var b strings.Builder
 		if n, value := d.node(&b, 1); n > listOpsAbove && n < listOpsBelow {
-			return b.String(), value, true
+			return b.String(), value
 		}
 	}
-	return "", 0, false
 }
 
 // node writes a subtree in the notation of the published files, "( ( ( [OP a ) b ) ] )", and

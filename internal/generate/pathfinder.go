@@ -234,16 +234,8 @@ func (s *scene) draw() *image.Gray {
 // function of side and its number, so a larger n adds images. A folder that contains other
 // images is an os.ErrExist. If ctx is cancelled, the error is its cause.
 func Pathfinder(ctx context.Context, dir string, side, n int, wrote func(path string, images int)) error {
-	name := fmt.Sprintf("pathfinder%d", side)
-	folder := filepath.Join(dir, name)
+	folder := filepath.Join(dir, fmt.Sprintf("pathfinder%d", side))
 	level := filepath.Join(folder, pathfinderLevel)
-	// The task looks for images in these folders too.
-	for _, inner := range []string{"", filepath.Join("lra_release", name), filepath.Join("lra_release", "lra_release", name)} {
-		other := filepath.Join(dir, inner, pathfinderLevel)
-		if _, err := os.Stat(other); err == nil {
-			return fmt.Errorf("%s: %w: choose another folder than %s", other, os.ErrExist, dir)
-		}
-	}
 	if err := claimFolder(folder, fmt.Sprintf("s4d-fast data pathfinder --size %d --n %d", side, n), pathfinderLevel); err != nil {
 		return err
 	}

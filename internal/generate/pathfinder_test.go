@@ -126,33 +126,6 @@ func checkMarkers(t *testing.T, name string, s *scene, clear float64) {
 	}
 }
 
-// Labels alternate and determine which ends are marked. The distance of the markers hardly depends
-// on the label.
-func TestPathfinderLabels(t *testing.T) {
-	for task, side := range pathfinderSides {
-		for index := range 10 {
-			s, label := pathfinderScene(index, side)
-			if label != index%2 {
-				t.Errorf("%s: image %d has label %d", task, index, label)
-			}
-			var of [2]int
-			for i, m := range s.markers {
-				of[i] = slices.IndexFunc(s.targets[:], func(c contour) bool { return c[0].from == m || c[13].to == m })
-			}
-			if (of[0] == of[1]) != (label == 1) {
-				t.Errorf("%s: image %d with label %d: circles at ends of contours %v", task, index, label, of)
-			}
-			if s.markers[0] == s.markers[1] {
-				t.Errorf("%s: image %d with label %d: both circles at %v", task, index, label, s.markers[0])
-			}
-			apart, own := s.markers[0].distance(s.markers[1]), s.targets[0][0].from.distance(s.targets[0][13].to)
-			if math.Abs(apart-own) > 0.1*own {
-				t.Errorf("%s: image %d with label %d: circles %v apart, the first contour's ends %v", task, index, label, apart, own)
-			}
-		}
-	}
-}
-
 // The label follows from the pixels: steps between bright pixels that cross a gap, but not the
 // space between contours, find the contours, and the markers are on one or on two of them.
 func TestPathfinderPixels(t *testing.T) {
@@ -293,18 +266,16 @@ func TestPathfinderFiles(t *testing.T) {
 
 // A command can be repeated in its folder. Other images, made or published, are not replaced.
 func TestPathfinderAgain(t *testing.T) {
-	few, published, sibling := t.TempDir(), t.TempDir(), t.TempDir()
+	few, published := t.TempDir(), t.TempDir()
 	pathfinderWrite(t, few, 32, 3)
 	inner := filepath.Join("pathfinder32", "curv_contour_length_14")
 	lines := string(mustRead(t, filepath.Join(few, inner, "metadata", "0.npy")))
 	must.Equal(t, lines, "imgs/0 sample_0.png 0 0\nimgs/0 sample_1.png 1 1\nimgs/0 sample_2.png 2 0\n", "metadata")
 	pathfinderWrite(t, few, 32, 3)
-	for _, dir := range []string{filepath.Join(published, inner), filepath.Join(sibling, "lra_release", inner)} {
-		must.Do(t, os.MkdirAll(filepath.Join(dir, "metadata"), 0o777))
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(published, inner, "metadata"), 0o777))
 	for want, dir := range map[string]string{
 		"`s4d-fast data pathfinder --size 32 --n 3`, expected that of `s4d-fast data pathfinder --size 32 --n 1000`": few,
-		filepath.Join(published, inner): published, filepath.Join(sibling, "lra_release", inner): sibling,
+		filepath.Join(published, inner): published,
 	} {
 		must.Fail(t, Pathfinder(t.Context(), dir, 32, 1000, func(string, int) {}), os.ErrExist, want)
 	}

@@ -187,28 +187,6 @@ func TestNumbers(t *testing.T) {
 	must.Reject(r.Numbers(3))(t, `column "w": value 2: "a" is not a number`)
 }
 
-// A row that lacks most keys of the first one costs no memory for them, and has no values of the
-// row before.
-func TestSparseRows(t *testing.T) {
-	var b strings.Builder
-	b.WriteString(`{"x":1,"y":2`)
-	for c := range 1 << 15 {
-		fmt.Fprintf(&b, `,"%d":0`, c)
-	}
-	b.WriteString("}\n" + strings.Repeat("{\"y\":3}\n{\"x\":4}\n", 1<<10))
-	r := must.Get(New(strings.NewReader(b.String()), Options{Name: "in", Format: JSONL}))(t)
-	must.Do(t, r.Next())
-	must.Equal(t, r.Text(0)+r.Text(1), "12", "first row")
-	must.Allocates(t, 16<<20, func() {
-		for range 1 << 10 {
-			must.Do(t, r.Next())
-			must.Equal(t, r.Text(0)+r.Text(1), "3", "row with y")
-			must.Do(t, r.Next())
-			must.Equal(t, r.Text(0)+r.Text(1), "4", "row with x")
-		}
-	}, "2¹¹ rows of one value")
-}
-
 // Whatever the bytes, a row has a cell for every column, an error names a line of the input, and
 // the rows written as JSON Lines are read again as they were.
 func FuzzReader(f *testing.F) {

@@ -38,9 +38,6 @@ func identity(n int) []int {
 func RandomSplit(seed uint64, sizes ...int) [][]int {
 	total := 0
 	for _, n := range sizes {
-		if n < 0 {
-			panic(fmt.Sprintf("dataset: split of %d examples", n))
-		}
 		total += n
 	}
 	r := RandPerm(total, seed)
