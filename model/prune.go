@@ -94,15 +94,7 @@ func (m *Model) withModes(kept int, layers []*ssm.ModeGains, least float64) *Mod
 	}
 	out := &Model{Config: c, Meta: m.Meta, Weights: NewWeights(c)}
 	out.Meta.Detection = m.Meta.Detection.unmeasured()
-	old := map[string]Tensor{}
-	for _, t := range m.Weights.Tensors() {
-		old[t.Name] = t
-	}
-	for _, t := range out.Weights.Tensors() {
-		if from := old[t.Name]; slices.Equal(from.Shape, t.Shape) {
-			copy(t.Data, from.Data)
-		}
-	}
+	out.Weights.copyShared(m.Weights)
 	for i, g := range layers {
 		m.Weights.Layers[i].keepModes(&out.Weights.Layers[i], g, kept, least)
 	}

@@ -44,15 +44,7 @@ func (m *Model) checkpoint() ([]pth.Tensor, error) {
 		return nil, err
 	}
 	out := &Model{Config: plain, Weights: NewWeights(plain)}
-	ours := map[string][]float32{}
-	for _, t := range m.Weights.Tensors() {
-		ours[t.Name] = t.Data
-	}
-	for _, t := range out.Weights.Tensors() {
-		if len(ours[t.Name]) == len(t.Data) {
-			copy(t.Data, ours[t.Name])
-		}
-	}
+	out.Weights.copyShared(m.Weights)
 	c := m.Config.SSM
 	if !kind.full && (c.Discrete() || c.Layer == ssm.LayerDSS || c.Disc != ssm.ZOH || c.TrainB || c.Bandlimit > 0 || m.Config.ssmConfig().Copies() != m.Config.DModel) {
 		for i := range out.Weights.Layers {

@@ -1,5 +1,7 @@
 package model
 
+import "slices"
+
 // Kind is the role of a tensor, which determines its optimiser group and weight decay
 // (docs/maths.md §4.2).
 type Kind int
@@ -97,6 +99,19 @@ func (w *Weights) CopyFrom(src *Weights) {
 		panic("model: CopyFrom: weights of another configuration")
 	}
 	copy(w.flat, src.flat)
+}
+
+// copyShared copies the tensors that both have by name and shape.
+func (w *Weights) copyShared(src *Weights) {
+	from := map[string]Tensor{}
+	for _, t := range src.tensors {
+		from[t.Name] = t
+	}
+	for _, t := range w.tensors {
+		if slices.Equal(from[t.Name].Shape, t.Shape) {
+			copy(t.Data, from[t.Name].Data)
+		}
+	}
 }
 
 // Clone returns a deep copy.
