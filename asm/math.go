@@ -27,15 +27,6 @@ func mathematics(f *file) {
 			return g.geluOf(x, t)
 		})
 	})
-	f.elementwise("geluGrad", "func(dx, x, dy []float32)", func(g *gen) {
-		dx, x, dy := g.ptr("dx"), g.ptr("x"), g.ptr("dy")
-		g.eachVec(g.length("dx"), 2, func(r *run, u int) {
-			v := r.load(x, u)
-			y := g.geluSlope(v, g.normalTail(v))
-			g.VMULPS(r.load(dy, u), y, y)
-			r.store(y, dx, u)
-		})
-	})
 	f.elementwise("geluSlope", "func(y, slope, x []float32)", func(g *gen) {
 		y, slope, x := g.ptr("y"), g.ptr("slope"), g.ptr("x")
 		g.eachVec(g.length("y"), 2, func(r *run, u int) {

@@ -62,7 +62,8 @@ func (p *pass) compareGrad() {
 	k, count, scratch := &p.pairs, p.outputCount(), p.workers[0].gemm
 	d, df := k.dLinear.to(count), k.dFeatures.to(count)
 	for i := range count {
-		vek.GELUGrad(k.dLinear.Row(i), k.linear.Row(i), k.dActive.Row(i))
+		vek.GELUSlope(k.active.Row(i), k.dLinear.Row(i), k.linear.Row(i))
+		vek.Mul(k.dLinear.Row(i), k.dLinear.Row(i), k.dActive.Row(i))
 		vek.Add(p.grads.CompareBias, p.grads.CompareBias, k.dLinear.Row(i))
 	}
 	vek.Gemm(p.compareMatrix(p.grads.CompareWeight), d, k.features.to(count), true, false, true, scratch)

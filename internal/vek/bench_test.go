@@ -33,7 +33,6 @@ func benchBinary(b *testing.B, f func(dst, x, y []float32)) {
 
 func BenchmarkAdd(b *testing.B)      { benchBinary(b, vek.Add) }
 func BenchmarkGELU(b *testing.B)     { benchUnary(b, vek.GELU) }
-func BenchmarkGELUGrad(b *testing.B) { benchBinary(b, vek.GELUGrad) }
 func BenchmarkGELUTanh(b *testing.B) { benchUnary(b, vek.GELUTanh) }
 func BenchmarkGELUTanhSlope(b *testing.B) {
 	benchBinary(b, func(dst, x, y []float32) { vek.GELUTanhSlope(dst, y, x) })

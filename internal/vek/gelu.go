@@ -11,13 +11,6 @@ func GELU(dst, x []float32) {
 	gelu(dst, x)
 }
 
-// GELUGrad sets dx = dy·(Φ(x) + x·φ(x)), where φ is the normal density. The slope for x ≤ −13.14 is
-// 0. The error is below 4 ulp of dy·(Φ(x) + |x|·φ(x)). dx may be x or dy.
-func GELUGrad(dx, x, dy []float32) {
-	sameLen("GELUGrad", len(dx), x, dy)
-	geluGrad(dx, x, dy)
-}
-
 // tailRatio returns R(a) = 2·(1 − Φ(a))·exp(a²/2) as Q/(Q + a·(√(π/2)·Q + P)), where P and Q are
 // polynomials. For 0 ≤ a ≤ 13.25 the relative error is below 2.1e-10.
 func tailRatio(a float64) float64 {
@@ -43,30 +36,15 @@ func geluGeneric(dst, x []float32) {
 	}
 }
 
-// dx = dy·(Φ(x) + x·φ(x)), where Φ(x) + x·φ(x) = 1 + w for x ≥ 0 and −w for x < 0, with w = a·φ(a)
-// − Q.
-func geluGradGeneric(dx, x, dy []float32) {
-	x, dy = x[:len(dx)], dy[:len(dx)]
-	for i, v := range x {
-		if !(v > -geluMax && v < geluMax) {
-			dx[i] = sigmoidBeyond(v) * dy[i]
-			continue
-		}
-		a := math.Abs(float64(v))
-		n, f := exp2Split(float64(a * a * (-0.5 * log2e)))
-		w := exp2Join(n, exp2Poly(f)) * (float64(1/sqrtHalfPi*a) - tailRatio(a)) // 2·w
-		one := math.Copysign(1, float64(v))
-		dx[i] = float32(0.5 * (1 + one + float64(one*w)) * float64(dy[i]))
-	}
-}
-
-// GELUSlope sets y = x·Φ(x) and slope to its derivative Φ(x) + x·φ(x) in one pass, with the errors
-// of GELU and GELUGrad. y or slope may be x.
+// GELUSlope sets y = x·Φ(x), with the bits of GELU, and slope to its derivative Φ(x) + x·φ(x), where
+// φ is the normal density. The slope for x ≤ −13.14 is 0. Its error is below 4 ulp of Φ(x) +
+// |x|·φ(x). y or slope may be x.
 func GELUSlope(y, slope, x []float32) {
 	sameLen("GELUSlope", len(y), slope, x)
 	geluSlope(y, slope, x)
 }
 
+// With w = a·φ(a) − Q the slope is 1 + w for x ≥ 0 and −w for x < 0.
 func geluSlopeGeneric(y, slope, x []float32) {
 	y, slope = y[:len(x)], slope[:len(x)]
 	for i, v := range x {

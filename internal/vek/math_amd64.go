@@ -49,21 +49,6 @@ func gelu(dst, x []float32) {
 	}
 }
 
-func geluGrad(dx, x, dy []float32) {
-	for len(dx) > longestRun {
-		geluGrad(dx[:longestRun], x[:longestRun], dy[:longestRun])
-		dx, x, dy = dx[longestRun:], x[longestRun:], dy[longestRun:]
-	}
-	switch current() {
-	case avx512:
-		geluGradAVX512(dx, x, dy)
-	case avx2:
-		geluGradAVX2(dx, x, dy)
-	default:
-		geluGradGeneric(dx, x, dy)
-	}
-}
-
 func geluSlope(y, slope, x []float32) {
 	for len(y) > longestRun {
 		geluSlope(y[:longestRun], slope[:longestRun], x[:longestRun])
@@ -138,16 +123,6 @@ func geluAVX2(dst []float32, x []float32)
 //
 //go:noescape
 func geluAVX512(dst []float32, x []float32)
-
-// geluGradAVX2 is geluGrad at level avx2 (asm/math.go).
-//
-//go:noescape
-func geluGradAVX2(dx []float32, x []float32, dy []float32)
-
-// geluGradAVX512 is geluGrad at level avx512 (asm/math.go).
-//
-//go:noescape
-func geluGradAVX512(dx []float32, x []float32, dy []float32)
 
 // geluSlopeAVX2 is geluSlope at level avx2 (asm/math.go).
 //

@@ -43,19 +43,6 @@ func gelu(dst, x []float32) {
 	}
 }
 
-func geluGrad(dx, x, dy []float32) {
-	for len(dx) > longestRun {
-		geluGrad(dx[:longestRun], x[:longestRun], dy[:longestRun])
-		dx, x, dy = dx[longestRun:], x[longestRun:], dy[longestRun:]
-	}
-	switch current() {
-	case neon:
-		geluGradNEON(dx, x, dy)
-	default:
-		geluGradGeneric(dx, x, dy)
-	}
-}
-
 func geluSlope(y, slope, x []float32) {
 	for len(y) > longestRun {
 		geluSlope(y[:longestRun], slope[:longestRun], x[:longestRun])
@@ -109,11 +96,6 @@ func gluGradNEON(da []float32, db []float32, a []float32, b []float32, dy []floa
 //
 //go:noescape
 func geluNEON(dst []float32, x []float32)
-
-// geluGradNEON is geluGrad at level neon (asm/math.go).
-//
-//go:noescape
-func geluGradNEON(dx []float32, x []float32, dy []float32)
 
 // geluSlopeNEON is geluSlope at level neon (asm/math.go).
 //

@@ -10,8 +10,6 @@ func gluGrad(da, db, a, b, dy []float32) { gluGradGeneric(da, db, a, b, dy) }
 
 func gelu(dst, x []float32) { geluGeneric(dst, x) }
 
-func geluGrad(dx, x, dy []float32) { geluGradGeneric(dx, x, dy) }
-
 func geluSlope(y, slope, x []float32) { geluSlopeGeneric(y, slope, x) }
 
 func geluTanh(dst, x []float32) { geluTanhGeneric(dst, x) }
