@@ -28,13 +28,6 @@ func reduce(f *file) {
 			}
 		})
 	})
-	f.kernel("sumSquares", "func(x []float32) float64", func(g *gen) {
-		x := g.ptr("x")
-		g.sumBlocks(g.length("x"), []reg.Register{x}, func(r *run, acc reg.VecVirtual, u int) {
-			a := r.load(x, u)
-			g.VFMADD231PS(a, a, acc)
-		})
-	})
 	f.kernel("centralSquares", "func(x []float32, c float32) float64", func(g *gen) {
 		x, c := g.ptr("x"), g.broadcastArg("c")
 		g.sumBlocks(g.length("x"), []reg.Register{x}, func(r *run, acc reg.VecVirtual, u int) {

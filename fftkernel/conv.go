@@ -80,7 +80,7 @@ const leak = 32
 // and are far enough from the ends of float32's range that energies can be compared.
 func mayShare(a, b []float32) bool {
 	const least, most = 0x1p-110, 0x1p120
-	x, y := float64(vek.SumSquares(a)), float64(vek.SumSquares(b))
+	x, y := float64(vek.Dot(a, a)), float64(vek.Dot(b, b))
 	return min(x, y) >= least && max(x, y) <= most && max(x, y) <= leak*leak*min(x, y)
 }
 

@@ -109,11 +109,6 @@ var (
 		Run:  func(in [][]float32) float32 { return vek.Dot(in[0], in[1]) },
 		Term: func(in []float64) float64 { return in[0] * in[1] },
 	}
-	sumSquares = vektest.Reduction{
-		Ins: 1, Error: blockError,
-		Run:  func(in [][]float32) float32 { return vek.SumSquares(in[0]) },
-		Term: func(in []float64) float64 { return in[0] * in[0] },
-	}
 	// The rounding of a difference adds the absolute value of its term to the bound.
 	centralSquares = vektest.Reduction{
 		Ins: 1, Error: blockError + 2,
@@ -129,14 +124,10 @@ var (
 
 func TestSum(t *testing.T)            { sum.Test(t) }
 func TestDot(t *testing.T)            { dot.Test(t) }
-func TestSumSquares(t *testing.T)     { sumSquares.Test(t) }
 func TestCentralSquares(t *testing.T) { centralSquares.Test(t) }
 func TestCentralDot(t *testing.T)     { centralDot.Test(t) }
 
 func BenchmarkSum(b *testing.B) { benchUnary(b, func(dst, x []float32) { dst[0] = vek.Sum(x) }) }
-func BenchmarkSumSquares(b *testing.B) {
-	benchUnary(b, func(dst, x []float32) { dst[0] = vek.SumSquares(x) })
-}
 
 func BenchmarkCentralSquares(b *testing.B) {
 	benchUnary(b, func(dst, x []float32) { dst[0] = vek.CentralSquares(x, alpha) })

@@ -27,16 +27,6 @@ func Dot(x, y []float32) float32 {
 	return float32(total + dot(x, y))
 }
 
-// SumSquares returns Σ x².
-func SumSquares(x []float32) float32 {
-	total := 0.0
-	for len(x) > longestRun {
-		total += sumSquares(x[:longestRun])
-		x = x[longestRun:]
-	}
-	return float32(total + sumSquares(x))
-}
-
 // CentralSquares returns Σ (x − c)².
 func CentralSquares(x []float32, c float32) float32 {
 	total := 0.0
@@ -77,8 +67,6 @@ func dotGeneric(x, y []float32) float64 {
 	}
 	return total
 }
-
-func sumSquaresGeneric(x []float32) float64 { return dotGeneric(x, x) }
 
 func centralSquaresGeneric(x []float32, c float32) float64 {
 	var buf [sumBlock]float32

@@ -26,17 +26,6 @@ func dot(x, y []float32) float64 {
 	}
 }
 
-func sumSquares(x []float32) float64 {
-	switch current() {
-	case avx512:
-		return sumSquaresAVX512(x)
-	case avx2:
-		return sumSquaresAVX2(x)
-	default:
-		return sumSquaresGeneric(x)
-	}
-}
-
 func centralSquares(x []float32, c float32) float64 {
 	switch current() {
 	case avx512:
@@ -78,16 +67,6 @@ func dotAVX2(x []float32, y []float32) float64
 //
 //go:noescape
 func dotAVX512(x []float32, y []float32) float64
-
-// sumSquaresAVX2 is sumSquares at level avx2 (asm/reduce.go).
-//
-//go:noescape
-func sumSquaresAVX2(x []float32) float64
-
-// sumSquaresAVX512 is sumSquares at level avx512 (asm/reduce.go).
-//
-//go:noescape
-func sumSquaresAVX512(x []float32) float64
 
 // centralSquaresAVX2 is centralSquares at level avx2 (asm/reduce.go).
 //

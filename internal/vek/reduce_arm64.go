@@ -22,15 +22,6 @@ func dot(x, y []float32) float64 {
 	}
 }
 
-func sumSquares(x []float32) float64 {
-	switch current() {
-	case neon:
-		return sumSquaresNEON(x)
-	default:
-		return sumSquaresGeneric(x)
-	}
-}
-
 func centralSquares(x []float32, c float32) float64 {
 	switch current() {
 	case neon:
@@ -58,11 +49,6 @@ func sumNEON(x []float32) float64
 //
 //go:noescape
 func dotNEON(x []float32, y []float32) float64
-
-// sumSquaresNEON is sumSquares at level neon (asm/reduce.go).
-//
-//go:noescape
-func sumSquaresNEON(x []float32) float64
 
 // centralSquaresNEON is centralSquares at level neon (asm/reduce.go).
 //

@@ -8,8 +8,6 @@ func sum(x []float32) float64 { return sumGeneric(x) }
 
 func dot(x, y []float32) float64 { return dotGeneric(x, y) }
 
-func sumSquares(x []float32) float64 { return sumSquaresGeneric(x) }
-
 func centralSquares(x []float32, c float32) float64 { return centralSquaresGeneric(x, c) }
 
 func centralDot(x, y []float32, c float32) float64 { return centralDotGeneric(x, y, c) }

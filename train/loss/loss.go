@@ -90,7 +90,7 @@ func SquaredError(dy, y, targets []float32) Sum {
 			dy[i], s.Terms = 0, s.Terms-1
 		}
 	}
-	s.Loss = float64(vek.SumSquares(dy))
+	s.Loss = float64(vek.Dot(dy, dy))
 	vek.Scale(dy, 2/float32(max(s.Terms, 1)), dy)
 	return s
 }
