@@ -36,8 +36,8 @@ func geluGeneric(dst, x []float32) {
 	}
 }
 
-// GELUSlope sets y = x·Φ(x), with the bits of GELU, and slope to its derivative Φ(x) + x·φ(x), where
-// φ is the normal density. The slope for x ≤ −13.14 is 0. Its error is below 4 ulp of Φ(x) +
+// GELUSlope sets y = x·Φ(x), with the bits of GELU, and slope to its derivative Φ(x) + x·φ(x),
+// where φ is the normal density. The slope for x ≤ −13.14 is 0. Its error is below 4 ulp of Φ(x) +
 // |x|·φ(x). y or slope may be x.
 func GELUSlope(y, slope, x []float32) {
 	sameLen("GELUSlope", len(y), slope, x)
