@@ -234,19 +234,8 @@ func TestWriteFile(t *testing.T) {
 		}
 	}
 	same("after writing")
-	for name, c := range map[string]struct {
-		rate    int
-		samples []float32
-		want    string
-	}{
-		"rate 0": {0, in, "0 Hz"},
-		"NaN":    {8000, []float32{0, float32(math.NaN())}, "sample 1 is NaN"},
-	} {
-		if err := WriteWAVFile(path, c.rate, c.samples); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, expected %q", name, err, c.want)
-		}
-		same("after " + name)
-	}
+	must.Fail(t, WriteWAVFile(path, 8000, []float32{0, float32(math.NaN())}), "sample 1 is NaN")
+	same("after NaN")
 	if err := WriteWAVFile(filepath.Join(path, "x.wav"), 8000, in); err == nil {
 		t.Error("a file inside a file: no error")
 	}

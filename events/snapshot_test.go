@@ -13,6 +13,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // With every kind of layer and input, a Stream that is repeatedly restored from its snapshots
@@ -22,12 +23,27 @@ func TestSnapshot(t *testing.T) {
 	models := map[string]*model.Model{"clips": clips, "frames": frames}
 	for _, c := range tonemodel.Layers() {
 		for input, like := range map[string]*model.Model{"clips": clips, "frames": frames} {
-			models[string(c.Layer)+" "+input] = must.Get(tonemodel.Untrained(like, c))(t)
+			models[string(c.Layer)+" "+input] = must.Get(untrained(like, c))(t)
 		}
 	}
 	for name, m := range models {
 		t.Run(name, func(t *testing.T) { snapshots(t, must.Get(events.New(m, events.DefaultsFor(m)))(t)) })
 	}
+}
+
+// untrained returns a network of two such layers with random weights, and the input and labels of
+// the model like. Its thresholds are low, so it finds many events.
+func untrained(like *model.Model, layer ssm.Config) (*model.Model, error) {
+	c := model.Default()
+	c.DInput, c.DOutput, c.Pool, c.DModel, c.NLayers, c.SSM = like.Config.DInput, 3, like.Config.Pool, 4, 2, layer
+	m, err := model.New(c, 1)
+	if err != nil {
+		return nil, err
+	}
+	m.Meta = like.Meta
+	m.Meta.Detection = &model.Detection{Threshold: 0.1, OffThreshold: 0.1, Confirm: 1}
+	m.Weights.DecoderBias[2] -= 2 // makes the label "none" unlikely
+	return m, nil
 }
 
 // snapshots restores a Stream repeatedly from its snapshots, and compares it with a Stream that is

@@ -1,7 +1,6 @@
 package recordings
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -55,26 +54,4 @@ type Sounds struct {
 	Words      []Clip   // each with one word, possibly with silence or noise around it
 	Other      []Clip   // words and sentences without any of the words to detect
 	Background []Clip   // sounds without speech, of any length
-}
-
-// validate checks the recordings of a split.
-func (s *Sounds) validate(split string, rate float64) error {
-	if s.SampleRate != rate {
-		return fmt.Errorf("%s sounds: SampleRate %v Hz, expected the filterbank's %v Hz", split, s.SampleRate, rate)
-	}
-	for _, part := range []struct {
-		name  string
-		clips []Clip
-	}{{"Words", s.Words}, {"Other", s.Other}, {"Background", s.Background}} {
-		for i := range part.clips {
-			c := &part.clips[i]
-			if c.Len() == 0 {
-				return fmt.Errorf("%s sounds: %s[%d] (%s): there are no samples", split, part.name, i, c.Path)
-			}
-			if part.name == "Words" && (c.Label < 0 || c.Label >= len(s.Labels)) {
-				return fmt.Errorf("%s sounds: Words[%d] (%s): Label %d, expected 0 … %d", split, i, c.Path, c.Label, len(s.Labels)-1)
-			}
-		}
-	}
-	return nil
 }

@@ -160,9 +160,6 @@ type folderScan struct {
 }
 
 func newFolderScan(dir string, opt Options) (*folderScan, error) {
-	if opt.SampleRate < 0 || opt.SampleRate > 1e6 || opt.MaxBytes < 0 || opt.Workers < 0 {
-		return nil, fmt.Errorf("sampling rate %d Hz, limit of %d bytes, %d workers: expected at least 0 for each, and a rate of at most 1000000 Hz", opt.SampleRate, opt.MaxBytes, opt.Workers)
-	}
 	if !(opt.Validation >= 0 && opt.Validation < 1) {
 		return nil, fmt.Errorf("validation %v, expected a fraction below 1, or 0 for the default, 0.1", opt.Validation)
 	}

@@ -263,7 +263,6 @@ func TestFolderRejects(t *testing.T) {
 		"one speaker":        {func(root string, o *Options) { o.GroupBy = "^s" }, []any{"expected at least 2 speakers in the names of the files, found 1"}},
 		"validation":         {func(root string, o *Options) { o.Validation = 1 }, []any{"validation 1"}},
 		"split":              {func(root string, o *Options) { o.Split = "dev" }, []any{`unknown split "dev"`}},
-		"sampling rate":      {func(root string, o *Options) { o.SampleRate = -1 }, []any{"sampling rate -1"}},
 		"memory":             {func(root string, o *Options) { o.MaxBytes = 500 }, []any{"take more than", "the limit, as 16-bit samples at 16000 Hz; use less background"}},
 		"ratio of rates":     {func(root string, o *Options) { o.SampleRate = 999983 }, []any{"999983/16000"}},
 		"list: missing clip": {func(root string, o *Options) {

@@ -214,14 +214,12 @@ func (m *mixer) fragment(at int) int {
 	switch kind := m.Uniform(); {
 	case kind < reversedShare:
 		m.clip = c.between(m.clip, r.Onset, r.End)
-		for i, j := 0, len(m.clip)-1; i < j; i, j = i+1, j-1 {
-			m.clip[i], m.clip[j] = m.clip[j], m.clip[i]
-		}
+		slices.Reverse(m.clip)
 	case kind < reversedShare+exchangedShare:
 		cut := r.Onset + min(n-1, part)
 		m.clip = c.between(m.clip, cut, r.End)
 		tail := len(m.clip)
-		m.clip = resize2(m.clip, n)
+		m.clip = slices.Grow(m.clip, n-tail)[:n]
 		c.between(m.clip[tail:tail:n], r.Onset, cut)
 	case kind < reversedShare+exchangedShare+joinedShare:
 		j := m.randomWord()
@@ -230,7 +228,7 @@ func (m *mixer) fragment(at int) int {
 		if d.Label != c.Label {
 			head := len(m.clip)
 			tail := max(1, int(m.Between(0.3, 0.6)*float64(q.End-q.Onset)))
-			m.clip = resize2(m.clip, head+tail)
+			m.clip = slices.Grow(m.clip, tail)[:head+tail]
 			d.between(m.clip[head:head:head+tail], q.End-tail, q.End)
 		}
 	case m.Chance(0.5):
@@ -241,14 +239,6 @@ func (m *mixer) fragment(at int) int {
 	k := min(len(m.clip)/2, m.samplesOf(fade))
 	m.fade(k, k)
 	return m.add(at, 0, len(m.clip), m.gain(m.set.opt.WordGain))
-}
-
-// resize2 returns s with length n and its first elements.
-func resize2(s []float32, n int) []float32 {
-	for len(s) < n {
-		s = append(s, 0)
-	}
-	return s[:n]
 }
 
 // otherSpeech adds about so many seconds of other speech: a part of a recording, or several

@@ -96,13 +96,8 @@ func newStreamSet(sounds *Sounds, split string, opt StreamOptions, streams int, 
 		return nil, err
 	}
 	rate := opt.Filterbank.SampleRate
-	for i, label := range sounds.Labels {
-		if label == "" || label == NoneLabel || slices.Contains(sounds.Labels[:i], label) {
-			return nil, fmt.Errorf("%s sounds: Labels %q, expected different names, without an empty one and without %q", split, sounds.Labels, NoneLabel)
-		}
-	}
-	if err := sounds.validate(split, rate); err != nil {
-		return nil, err
+	if sounds.SampleRate != rate {
+		return nil, fmt.Errorf("%s sounds: SampleRate %v Hz, expected the filterbank's %v Hz", split, sounds.SampleRate, rate)
 	}
 	bank, err := filterbank.New(opt.Filterbank)
 	if err != nil {

@@ -1,8 +1,6 @@
 package handles
 
 import (
-	"bytes"
-	"fmt"
 	"math"
 	"os"
 	"runtime"
@@ -66,43 +64,6 @@ func TestEvents(t *testing.T) {
 		t.Errorf("events %v, expected %v", got, want)
 	}
 	must.Equal(t, must.Get(table.Position(stream))(t), int64(len(x)), "position")
-}
-
-// With every kind of layer, a model from a file gives the events that package events returns, even
-// if a new stream continues from a snapshot after every block.
-func TestLayers(t *testing.T) {
-	like := must.Get(tonemodel.New())(t)
-	x := tonemodel.Words().Samples
-	for _, layer := range tonemodel.Layers() {
-		t.Run(string(layer.Layer), func(t *testing.T) {
-			m := must.Get(tonemodel.Untrained(like, layer))(t)
-			want := must.Get(must.Get(events.New(m, events.DefaultsFor(m)))(t).Recognize(x))(t)
-			if len(want) == 0 {
-				t.Fatal("no events")
-			}
-
-			var table Table
-			var file bytes.Buffer
-			must.Get(m.WriteTo(&file))(t)
-			read := must.Get(table.Read(file.Bytes()))(t)
-			stream := must.Get(table.NewStream(read))(t)
-			var got []events.Event
-			room, state := make([]Event, 64), make([]byte, 1<<20)
-			take := func(n int) {
-				for _, e := range room[:n] {
-					got = append(got, events.Event{Onset: e.Onset, End: e.End, Label: m.Meta.Labels[e.Label], Confidence: e.Confidence})
-				}
-			}
-			for block := range slices.Chunk(x, 777) {
-				take(must.Get(table.Process(stream, block, room))(t))
-				n := must.Get(table.Snapshot(stream, state))(t)
-				stream = must.Get(table.NewStream(read))(t)
-				must.Do(t, table.Restore(stream, state[:n]))
-			}
-			take(must.Get(table.Flush(stream, room))(t))
-			must.Equal(t, fmt.Sprint(got), fmt.Sprint(want), "events")
-		})
-	}
 }
 
 // A stream with too many waiting events reads no more samples, and keeps the events.
