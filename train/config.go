@@ -105,9 +105,17 @@ func (c *Config) dataSettings(options model.Settings) model.Settings {
 	return settings
 }
 
-// ReadConfig returns the text of a configuration file, of at most 1 MiB. Errors contain the path.
+// ReadConfig returns the text of a configuration file, of at most 1 MiB. Without a path it returns
+// nil. Errors are an ErrConfig and contain the path.
 func ReadConfig(path string) ([]byte, error) {
-	return atomicfile.System().ReadFile(path, maxConfig)
+	if path == "" {
+		return nil, nil
+	}
+	text, err := atomicfile.System().ReadFile(path, maxConfig)
+	if err != nil {
+		return nil, configError{err}
+	}
+	return text, nil
 }
 
 const maxConfig = 1 << 20 // bytes of a configuration file

@@ -26,13 +26,6 @@ func TestEvaluateTooLarge(t *testing.T) {
 	if text := err.Error(); !strings.Contains(text, "batch 16777216, 16777216 sequences of up to 1048576") || !strings.Contains(text, "GiB of memory") {
 		t.Errorf("error %q names neither the batch nor the memory", text)
 	}
-
-	// The predictions are collected before Each is called: 2⁴⁴ numbers.
-	opt.Info.PerPosition, opt.Info.Regression = true, true
-	opt.Batch, opt.Each = 1, func(Prediction) error { return nil }
-	m := rampNet(t)
-	m.Config.Pool = model.PoolNone
-	must.Reject(Evaluate(t.Context(), m, ramps{1 << 24, -1}, opt))(t, ErrConfig, "batch 1, 16777216 sequences of up to 1048576", "GiB of memory")
 }
 
 // rampNet returns a network for the data of rampInfo.

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/recurrent"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -88,19 +86,5 @@ func TestRegressionInTheTargetsUnit(t *testing.T) {
 	}
 	if want := fmt.Sprintf("RMSE %.4g, R² ", *best.ValRMSE); !strings.HasPrefix(best.Validation(), want) {
 		t.Errorf("best epoch: %q, expected it to begin with %q", best.Validation(), want)
-	}
-	checkStream(t, m, tr, predictions)
-}
-
-// checkStream compares the last output of a stream with the prediction for each example.
-func checkStream(t *testing.T, m *model.Model, tr *Trainer, predictions []Prediction) {
-	t.Helper()
-	net := must.Get(recurrent.New(m, recurrent.Options{}))(t)
-	b := newBatch(tr.Info(), &m.Meta, 1)
-	for i, p := range predictions[:5] {
-		b.load(tr.data.Test, []int{i}, 0)
-		if got := net.NewStream().Process(b.X, b.Len)[0]; math.Abs(float64(got-p.Logits[0])) > 1e-3 {
-			t.Errorf("example %d: a stream gives %v, eval %v", i, got, p.Logits[0])
-		}
 	}
 }

@@ -66,18 +66,6 @@ func batchMemory(info dataset.Info, size int) float64 {
 	return 4 * float64(size) * (4*input + targets + outputLen(info))
 }
 
-// predictionMemory returns the bytes of the predictions for n examples.
-func predictionMemory(info dataset.Info, n int) float64 {
-	values := outputLen(info) // logits
-	if info.Regression {
-		values *= 2 // and the target
-	}
-	if info.Framewise() {
-		values = 2 * float64(info.MaxLen) // labels and classes
-	}
-	return 4 * float64(n) * values
-}
-
 // outputLen returns the largest number of output values of an example.
 func outputLen(info dataset.Info) float64 {
 	if info.PerPosition {

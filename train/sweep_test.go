@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -165,21 +164,10 @@ func TestSweepPresets(t *testing.T) {
 			}
 		}
 	}
-	literal := preset(t, "image")
-	for _, a := range must.Get(SweepPreset("step-max", nil))(t) {
-		for _, key := range a.Keys {
-			must.Do(t, literal.Set(key+"="+a.Values[len(a.Values)-1]))
-		}
-	}
-	s := literal.SSM.Resolve() // the literal reading of DFouT
-	must.Equal(t, fmt.Sprint(s.Init, s.Param), fmt.Sprint(ssm.DFouT, ssm.Param("")), "step-max: reading")
 	given := Axis{[]string{"ssm.init"}, []string{"real"}}
 	axes, err := SweepPreset("step", []Axis{given})
 	if err != nil || len(axes) != 6 || !reflect.DeepEqual(axes[5], given) || axes[0].Name() != "train.epochs" || len(axes[4].Keys) != 4 {
 		t.Errorf("step with ssm.init=real: %v, %v", axes, err)
-	}
-	if axes, err := SweepPreset("", []Axis{given}); err != nil || len(axes) != 1 {
-		t.Errorf("no preset: %v, %v", axes, err)
 	}
 	for want, set := range map[string]string{
 		`ssm.dt_min: preset "step" sets it as ssm.dt_min+ssm.dt_max+ssm.xi_min+ssm.xi_max`: "ssm.dt_min=0.4",

@@ -35,7 +35,7 @@ func TestEvalRepeatsTheRun(t *testing.T) {
 	if limited.Loss == e.Loss {
 		t.Errorf("loss at half the rate is %v with both rules", e.Loss)
 	}
-	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate-rule", "skip"}, exitUsage, `--rate-rule skip`, `expected one of ["hold" "decimate"]`)
+	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate-rule", "skip"}, exitUsage, `--rate-rule skip`, `one of ["hold" "decimate"]`)
 	checkRun(t, nil, []string{"eval", best, "--data", data, "--bandlimit=-1"}, exitUsage, "--bandlimit -1", "expected a finite number")
 	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate", "3000.5"}, exitUsage, "3000.5 Hz", "whole number")
 	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate", "1e6"}, exitUsage, "--rate 1e+06", "62.5 to 256000 Hz")

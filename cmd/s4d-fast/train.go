@@ -138,7 +138,7 @@ func warn(log *slog.Logger, t *train.Trainer) {
 // run to resume), the network of the model to start from, --config, --set, flags. given are the
 // flags on the command line; if it is nil, those of tasks are not set.
 func (c *trainCmd) config(from *model.Model, given *kong.Context) (*task.Task, train.Config, error) {
-	text, err := readConfig(c.Config)
+	text, err := train.ReadConfig(c.Config)
 	if err != nil {
 		return nil, train.Config{}, err
 	}
@@ -170,15 +170,6 @@ func (c *trainCmd) config(from *model.Model, given *kong.Context) (*task.Task, t
 		return tk, cfg, err
 	}
 	return tk, cfg, task.CheckValidation(cfg)
-}
-
-// readConfig returns the text of a configuration file, or nil if no path is given.
-func readConfig(path string) ([]byte, error) {
-	if path == "" {
-		return nil, nil
-	}
-	text, err := train.ReadConfig(path)
-	return text, usageError(err)
 }
 
 // override sets the values of a configuration from a file's text, from --set and from --data, in

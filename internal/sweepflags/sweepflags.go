@@ -47,14 +47,12 @@ func (f *Flags) Sweep() (*task.Task, train.Sweep, error) {
 	s.Load = func(ctx context.Context, cfg train.Config) (*dataset.Dataset, error) {
 		return tk.Load(ctx, task.From(cfg))
 	}
-	if f.Config != "" {
-		text, err := train.ReadConfig(f.Config)
-		if err != nil {
-			return nil, s, configError{err}
-		}
-		if err := s.Base.Merge(text, f.Config); err != nil {
-			return nil, s, err
-		}
+	text, err := train.ReadConfig(f.Config)
+	if err != nil {
+		return nil, s, err
+	}
+	if err := s.Base.Merge(text, f.Config); err != nil {
+		return nil, s, err
 	}
 	if s.Axes, err = f.axes(&s.Base); err != nil {
 		return nil, s, err
