@@ -24,107 +24,134 @@ func TestFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for leases to end")
 	}
-	faults := strings.Fields("worker network worker broker worker network coordinator worker")
-	var hosts [4]host
-	var address string
-	network, uncut := netns.Try(t)
-	if uncut != nil {
-		faults = slices.DeleteFunc(faults, func(fault string) bool { return fault == "network" })
-		address = fmt.Sprintf("127.0.0.1:%d", netns.FreePort(t))
-	} else {
-		for i := range hosts {
-			hosts[i] = host{network.Add(1 + i)}
-		}
-		address = hosts[0].Addr + ":4222"
-	}
-	const seeds = 6 // 12 runs
 	settings := []string{"data.train_size=64", "train.checkpoint_every=3"}
 	undisturbed := make(chan train.Sweep)
 	go func() {
 		defer close(undisturbed)
-		undisturbed <- alone(t, seeds, settings[0])
+		undisturbed <- alone(t, faultSeeds, settings[0])
 	}()
-	dir, folder := t.TempDir(), t.TempDir()
-	ip, port, _ := strings.Cut(address, ":")
-	serve := func() *process { return hosts[0].startNATS(t, "-a", ip, "-p", port, "-js", "-sd", folder) }
-	broker := serve()
-	url := "nats://" + address
-	coordinate := func() *process {
-		return hosts[0].start(t, "coordinator", append([]string{url, dir, fmt.Sprint(seeds)}, settings...)...)
-	}
-	coordinator := coordinate()
-	var workers [3]*process
-	begin := func(i int) { workers[i] = hosts[i+1].start(t, "worker", url, names(3)[i], level.Current(), "wait") }
-	for i := range workers {
-		begin(i)
-	}
-
-	var cut [3]string // the run of each worker that has no network
-	waits, resumed := 0, 0
-	waiting := func(i int, name string) { // a worker waits in a step of a run
-		fault := "none"
-		if waits++; waits%2 == 0 && len(faults) > 0 {
-			fault, faults = faults[0], faults[1:]
-			t.Logf("fault: %s, while %s trains %s", fault, names(3)[i], name)
+	f := &faulty{T: t, faults: strings.Fields("worker network worker broker worker network coordinator worker"), dir: t.TempDir(), store: t.TempDir(), settings: settings}
+	network, uncut := netns.Try(t)
+	if uncut != nil {
+		f.faults = slices.DeleteFunc(f.faults, func(fault string) bool { return fault == "network" })
+		f.ip, f.port = "127.0.0.1", fmt.Sprint(netns.FreePort(t))
+	} else {
+		for i := range f.hosts {
+			f.hosts[i] = host{network.Add(1 + i)}
 		}
-		switch fault {
-		case "worker":
-			workers[i].kill()
-			begin(i)
-			return
-		case "network":
-			hosts[i+1].Cut(true)
-			cut[i] = name
-		case "broker":
-			broker.kill()
-			broker = serve()
-		case "coordinator":
-			coordinator.kill()
-			coordinator = coordinate()
-		}
-		must.Get(fmt.Fprintln(workers[i].stdin))(t)
+		f.ip, f.port = f.hosts[0].Addr, "4222"
 	}
-	for complete := false; !complete; {
-		i, line, ok := 0, "", false
-		select {
-		case line, ok = <-workers[0].lines:
-		case line, ok = <-workers[1].lines:
-			i = 1
-		case line, ok = <-workers[2].lines:
-			i = 2
-		case text, more := <-coordinator.lines:
-			if complete = !more; complete {
-				must.Do(t, <-coordinator.ended)
-				continue
-			}
-			var all []Status
-			must.Do(t, json.Unmarshal([]byte(text), &all))
-			for _, s := range all {
-				for i, name := range cut {
-					if name == s.Name && (s.State == done || s.State == running && s.Worker != names(3)[i]) {
-						hosts[i+1].Cut(false)
-						cut[i] = ""
-					}
-				}
-			}
-			continue
-		}
-		if !ok {
-			t.Fatalf("%s ended: %v", names(3)[i], <-workers[i].ended)
-		}
-		switch event, name, _ := strings.Cut(line, " "); event {
-		case "resumes":
-			resumed++
-		case "waits":
-			waiting(i, name)
-		}
+	f.serve()
+	f.coordinate()
+	for i := range f.workers {
+		f.begin(i)
 	}
-	t.Logf("%d attempts at runs, of which %d resumed from a checkpoint", waits, resumed)
-	if len(faults) > 0 || resumed == 0 {
-		t.Errorf("faults %v are left; %d attempts resumed from a checkpoint, expected some", faults, resumed)
+	f.watch()
+	t.Logf("%d attempts at runs, of which %d resumed from a checkpoint", f.waits, f.resumed)
+	if len(f.faults) > 0 || f.resumed == 0 {
+		t.Errorf("faults %v are left; %d attempts resumed from a checkpoint, expected some", f.faults, f.resumed)
 	}
-	same(t, tiny(t, dir, seeds, settings...), <-undisturbed)
+	same(t, tiny(t, f.dir, faultSeeds, settings...), <-undisturbed)
 	if uncut != nil {
 		t.Skipf("no network was cut: %v", uncut)
 	}
+}
+
+const faultSeeds = 6 // 12 runs
+
+// faulty is a cluster of four hosts in which faults happen.
+type faulty struct {
+	*testing.T
+	faults              []string // that are left
+	hosts               [4]host
+	ip, port            string // of the broker, on the first host
+	dir, store          string // of the sweep, and of the broker
+	settings            []string
+	broker, coordinator *process
+	workers             [3]*process
+	cut                 [3]string // the run of each worker that has no network
+	waits, resumed      int
+}
+
+func (f *faulty) url() string { return "nats://" + f.ip + ":" + f.port }
+
+func (f *faulty) serve() {
+	f.broker = f.hosts[0].startNATS(f, "-a", f.ip, "-p", f.port, "-js", "-sd", f.store)
+}
+
+func (f *faulty) coordinate() {
+	f.coordinator = f.hosts[0].start(f, "coordinator", append([]string{f.url(), f.dir, fmt.Sprint(faultSeeds)}, f.settings...)...)
+}
+
+func (f *faulty) begin(i int) {
+	f.workers[i] = f.hosts[i+1].start(f, "worker", f.url(), names(3)[i], level.Current(), "wait")
+}
+
+// watch handles the lines of workers and of the coordinator until the sweep is complete.
+func (f *faulty) watch() {
+	for {
+		i, line, ok := 0, "", false
+		select {
+		case line, ok = <-f.workers[0].lines:
+		case line, ok = <-f.workers[1].lines:
+			i = 1
+		case line, ok = <-f.workers[2].lines:
+			i = 2
+		case text, more := <-f.coordinator.lines:
+			if !more {
+				must.Do(f, <-f.coordinator.ended)
+				return
+			}
+			f.restore(text)
+			continue
+		}
+		if !ok {
+			f.Fatalf("%s ended: %v", names(3)[i], <-f.workers[i].ended)
+		}
+		switch event, name, _ := strings.Cut(line, " "); event {
+		case "resumes":
+			f.resumed++
+		case "waits":
+			f.waiting(i, name)
+		}
+	}
+}
+
+// restore connects the workers again whose runs have another worker in the states of the runs.
+func (f *faulty) restore(states string) {
+	var all []Status
+	must.Do(f, json.Unmarshal([]byte(states), &all))
+	for _, s := range all {
+		for i, name := range f.cut {
+			if name == s.Name && (s.State == done || s.State == running && s.Worker != names(3)[i]) {
+				f.hosts[i+1].Cut(false)
+				f.cut[i] = ""
+			}
+		}
+	}
+}
+
+// waiting lets a worker continue that waits in a step of a run, or makes a fault.
+func (f *faulty) waiting(i int, name string) {
+	fault := "none"
+	if f.waits++; f.waits%2 == 0 && len(f.faults) > 0 {
+		fault, f.faults = f.faults[0], f.faults[1:]
+		f.Logf("fault: %s, while %s trains %s", fault, names(3)[i], name)
+	}
+	switch fault {
+	case "worker":
+		f.workers[i].kill()
+		f.begin(i)
+		return
+	case "network":
+		f.hosts[i+1].Cut(true)
+		f.cut[i] = name
+	case "broker":
+		f.broker.kill()
+		f.serve()
+	case "coordinator":
+		f.coordinator.kill()
+		f.coordinate()
+	}
+	must.Get(fmt.Fprintln(f.workers[i].stdin))(f)
 }
