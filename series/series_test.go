@@ -308,14 +308,6 @@ func TestNoDescription(t *testing.T) {
 	}
 }
 
-func TestMisuse(t *testing.T) {
-	s := newPredictor(t, newModel(t, model.SeriesForecast), series.Options{}).NewStream()
-	defer func() {
-		must.Equal(t, fmt.Sprint(recover()), "series: a row of 2 values, expected 3 columns", "panic")
-	}()
-	_, _ = s.Step(make([]float32, 2))
-}
-
 func TestNoAllocation(t *testing.T) {
 	for _, mode := range model.SeriesModes() {
 		s, row := newPredictor(t, newModel(t, mode), series.Options{}).NewStream(), newRows(1)[0]

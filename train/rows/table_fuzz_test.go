@@ -90,10 +90,6 @@ func TestGapBounds(t *testing.T) {
 	var err error
 	must.Allocates(t, 16<<20, func() { _, _, err = readTable("a.csv", []byte(text), opt) }, "a gap of 2¹⁶ rows and 2¹¹ columns")
 	must.Fail(t, err, "a.csv:4: more rows are missing than present")
-
-	r := &tableReader{opt: opt, columns: []string{"x"}, values: maxSeriesValues - 3}
-	err = r.sort(&rawSeries{file: "a.csv", x: []float32{1, 2, 3}, times: []instant{{0, 0}, {1, 0}, {6, 0}}, lines: []int32{2, 3, 4}})
-	must.Fail(t, err, "a.csv:4: more than 268435456 values")
 }
 
 // numbered returns n series of one value each.

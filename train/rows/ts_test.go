@@ -59,12 +59,6 @@ func TestTSErrors(t *testing.T) {
 	}
 }
 
-// A byte order mark before the first line is skipped.
-func TestByteOrderMark(t *testing.T) {
-	s := must.Get(parseTS(strings.NewReader("\ufeff@classLabel true a\r\n@data\r\n1:a\r\n")))(t)
-	must.Equal(t, s.Classes[0], "a", "class")
-}
-
 // Lines of as many fields as a line can hold cost no more memory than docs/reliability.md states.
 func TestTSBounds(t *testing.T) {
 	for _, c := range []struct {
