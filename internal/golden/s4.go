@@ -16,7 +16,6 @@ type KernelLayer struct {
 	}
 	Parameters, Gradients map[string]Nested // by the official code's tensor names
 	Kernel, Y             Nested            // [directions][H][L], [batch][H][L]
-	GradientU             Nested            `json:"gradient_x_batch0"` // [H][L]
 }
 
 // DSS is the golden file of DSS layers.
@@ -50,9 +49,8 @@ func LoadDSS(t testing.TB) *DSS {
 // S4Layer is one case of the golden file of an S4 layer. Its parameter C is C̃.
 type S4Layer struct {
 	KernelLayer
-	C          Nested `json:"C_before_first_forward"`
-	LKernel    int    `json:"l_kernel"`
-	StepOutput Nested `json:"y_step_dense_batch0"` // [H][L]; empty for two directions
+	C       Nested `json:"C_before_first_forward"`
+	LKernel int    `json:"l_kernel"`
 }
 
 // S4 is the golden file of S4 layers.

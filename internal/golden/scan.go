@@ -19,8 +19,6 @@ type Scan struct {
 	}
 	Parameters map[string]Nested // by the names of the original code
 	Y          Nested            // [Batch][H][L]
-	Gradients  map[string]Nested // of Σ g·Y, see LayerInput
-	GradientX  Nested            `json:"gradient_x_batch0"` // [H][L], of sequence 0
 }
 
 // Nested holds the numbers of nested JSON arrays, row-major.
