@@ -227,14 +227,16 @@ func writeFloats(t *testing.T, path string, x ...float32) {
 	must.Do(t, os.WriteFile(path, b, 0o644))
 }
 
-func TestFolderRejects(t *testing.T) {
-	good := func() string {
-		root := t.TempDir()
-		for i := range 10 {
-			testfiles.Ramp(t, filepath.Join(root, fmt.Sprintf("yes/s%d.wav", i)), 16000, 50, 1)
-		}
-		return root
+// goodFolder returns a folder with ten recordings of a class.
+func goodFolder(t *testing.T) string {
+	root := t.TempDir()
+	for i := range 10 {
+		testfiles.Ramp(t, filepath.Join(root, fmt.Sprintf("yes/s%d.wav", i)), 16000, 50, 1)
 	}
+	return root
+}
+
+func TestFolderRejects(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(root string, opt *Options)
 		want   []any
@@ -283,7 +285,7 @@ func TestFolderRejects(t *testing.T) {
 		"background: missing": {func(root string, o *Options) { o.Background = []string{filepath.Join(root, "gone")} }, []any{os.ErrNotExist}},
 		"background: empty":   {func(root string, o *Options) { o.Background = []string{t.TempDir()} }, []any{"background contains no recordings"}},
 	} {
-		root, opt := good(), Options{}
+		root, opt := goodFolder(t), Options{}
 		c.change(root, &opt)
 		_, err := Folder(t.Context(), root, opt)
 		if err == nil {
@@ -292,8 +294,11 @@ func TestFolderRejects(t *testing.T) {
 		}
 		must.Fail(t, err, append(c.want, "recordings: ")...)
 	}
-	// With labels, a class needs no folder, and training no words.
-	root, labels := good(), Options{Labels: []string{"no", "yes"}}
+}
+
+// With labels, a class needs no folder, and training no words. Reading ends with its context.
+func TestFolderLabels(t *testing.T) {
+	root, labels := goodFolder(t), Options{Labels: []string{"no", "yes"}}
 	testfiles.Write(t, filepath.Join(root, "testing_list.txt"), "no/x.wav\n")
 	r := must.Get(Folder(t.Context(), root, labels))(t)
 	must.Equal(t, [2]int{len(r.Train.Labels), r.Train.Words[0].Label}, [2]int{2, 1}, "labels, and that of the words")
@@ -304,7 +309,7 @@ func TestFolderRejects(t *testing.T) {
 	must.Fail(t, err, "recordings: ", "contains no recordings")
 	ctx, cancel := context.WithCancel(t.Context())
 	calls := 0
-	_, err = Folder(ctx, good(), Options{Workers: 1, Progress: func(done, total int) {
+	_, err = Folder(ctx, goodFolder(t), Options{Workers: 1, Progress: func(done, total int) {
 		if calls++; done != calls || total != 10 {
 			t.Errorf("progress %d of %d in call %d", done, total, calls)
 		}

@@ -57,7 +57,10 @@ func TestStreamShares(t *testing.T) {
 	if words == 0 || embedded != words || unscored == 0 || scored != 0 {
 		t.Errorf("EmbeddedShare: %d words, %d of them embedded, %d frames without a score, %d with", words, embedded, unscored, scored)
 	}
-	// A whole recording has what is around its word.
+}
+
+// A whole recording has what is around its word.
+func TestStreamWhole(t *testing.T) {
 	quiet := testSounds(1)
 	for i := range quiet.Words {
 		x := burst(6400, 0, 6400, 10, 1e-4)
