@@ -3,7 +3,7 @@
 // A regular file is written under a temporary name in the same folder, synced and renamed, and the
 // folder is synced. After a crash or a power cut at any moment the path holds either the old
 // content or the new. A crash may leave the temporary file NAME.NUMBER.tmp behind, for
-// RemoveTemporary. Devices, pipes and paths in /dev, such as /dev/stdout, are written in place.
+// RemoveTemporary. Devices, pipes and open files, such as /dev/stdout, are written in place.
 package atomicfile
 
 import (
@@ -13,7 +13,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // Write is Files.Write on the file system of the operating system.
@@ -75,7 +74,7 @@ func (f Files) writeFile(path string, perm fs.FileMode, write func(io.Writer) er
 		return f.replace(path, perm, false, write)
 	case err != nil:
 		return err
-	case info.Mode().IsRegular() && !strings.HasPrefix(path, "/dev/"):
+	case info.Mode().IsRegular() && filepath.Dir(path) != "/dev" && filepath.Dir(path) != "/dev/fd":
 		return f.replace(path, info.Mode().Perm(), true, write)
 	}
 	file, err := f.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0) // of a folder this is an error
