@@ -12,6 +12,7 @@ func (p *pass) newDecoder() {
 	} else {
 		p.pooled = make([]float32, p.opt.MaxBatch*p.cfg.DModel)
 		p.dPooled = make([]float32, p.opt.MaxBatch*p.cfg.DModel)
+		p.peaks = make([]int, p.opt.MaxBatch*p.cfg.DModel)
 	}
 	if p.cfg.Pairs {
 		p.pairs = newPairs(p.opt.MaxBatch/2, p.cfg.DModel)
@@ -56,8 +57,8 @@ func (p *pass) decode() []float32 {
 	return logits
 }
 
-// poolChannels pools a block of channels of one sequence: the mean over the true length, or the
-// last true position.
+// poolChannels pools a block of channels of one sequence: the mean over the true length, with the
+// maximum added or not, or the last true position.
 func (p *pass) poolChannels(_, item int) {
 	b := item / p.channelBlocks()
 	lo, hi := p.channelRange(item % p.channelBlocks())
@@ -68,6 +69,16 @@ func (p *pass) poolChannels(_, item int) {
 			*value = row[len(row)-1]
 		} else {
 			*value = vek.Sum(row) / float32(len(row))
+		}
+		if p.cfg.Pool == model.PoolMeanMax {
+			peak := 0
+			for i, v := range row {
+				if v > row[peak] {
+					peak = i
+				}
+			}
+			p.peaks[b*p.cfg.DModel+h] = peak
+			*value += row[peak]
 		}
 	}
 }
@@ -146,10 +157,13 @@ func (p *pass) topGradTile(w, item int) {
 	}
 	lo, hi := max(used.lo, s.lo)-s.lo, min(used.hi, s.hi)-s.lo
 	for h := range grad.Rows {
-		row := grad.Row(h)
+		row, item := grad.Row(h), b*p.cfg.DModel+h
 		clear(row)
 		if lo < hi {
-			vek.Fill(row[lo:hi], share*p.dPooled[b*p.cfg.DModel+h])
+			vek.Fill(row[lo:hi], share*p.dPooled[item])
+		}
+		if peak := p.peaks[item]; p.cfg.Pool == model.PoolMeanMax && s.lo <= peak && peak < s.hi {
+			row[peak-s.lo] += p.dPooled[item]
 		}
 	}
 }

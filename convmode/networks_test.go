@@ -121,6 +121,7 @@ var networks = []network{
 	}},
 	{name: "tokens", size: 3, length: 28, lengths: []int{28, 5, 13},
 		change: func(c *model.Config) { c.Encoder, c.DInput = model.EncoderEmbedding, 7 }},
+	{name: "mean and maximum", size: 3, length: 28, lengths: []int{28, 5, 1}, change: func(c *model.Config) { c.Pool = model.PoolMeanMax }},
 	{name: "last position", size: 3, length: 28, lengths: []int{28, 5, 1}, change: func(c *model.Config) { c.Pool = model.PoolLast }},
 	{name: "every position", size: 3, length: 28, lengths: []int{28, 5, 13}, change: func(c *model.Config) { c.Pool = model.PoolNone }},
 	{name: "dropout", size: 5, length: 28, change: func(c *model.Config) { c.Dropout = 0.4 }},

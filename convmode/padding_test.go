@@ -13,6 +13,7 @@ import (
 func TestPaddingDoesNotMatter(t *testing.T) {
 	for name, change := range map[string]func(c *model.Config){
 		"mean":          func(c *model.Config) {},
+		"mean-max":      func(c *model.Config) { c.Pool = model.PoolMeanMax },
 		"last":          func(c *model.Config) { c.Pool = model.PoolLast },
 		"pre-norm":      func(c *model.Config) { c.PreNorm, c.FinalNorm = true, true },
 		"bidirectional": func(c *model.Config) { c.SSM.Bidirectional = true },

@@ -29,6 +29,7 @@ type pass struct {
 	inputs          []*input  // [NLayers+1] of the blocks and, last, of the pool
 	blocks          []*block  // [NLayers]
 	pooled, dPooled []float32 // [B][H]
+	peaks           []int     // [B][H] positions of the maxima (pool mean-max)
 	pairs           pairs     // of networks that compare two sequences
 	logits          []float32
 	grad            array // ∂loss/∂x of the current input

@@ -56,9 +56,10 @@ type Pool string
 
 // The reductions.
 const (
-	PoolMean Pool = "mean" // mean over the true length
-	PoolLast Pool = "last" // the last true position
-	PoolNone Pool = "none" // none: one output per position
+	PoolMean    Pool = "mean"     // mean over the true length
+	PoolMeanMax Pool = "mean-max" // mean plus maximum over the true length
+	PoolLast    Pool = "last"     // the last true position
+	PoolNone    Pool = "none"     // none: one output per position
 )
 
 // Config describes a network (docs/maths.md §3):
@@ -227,7 +228,7 @@ func (c Config) validateChoices() error {
 		choice("norm", c.Norm, NormLayer, NormBatch, NormNone),
 		choice("activation", c.Activation, ActivationGELU, ActivationGELUTanh, ActivationNone),
 		choice("mixing", c.Mixing, MixingGLU, MixingHalfGLU1, MixingHalfGLU2, MixingLinear, MixingNone),
-		choice("pool", c.Pool, PoolMean, PoolLast, PoolNone),
+		choice("pool", c.Pool, PoolMean, PoolMeanMax, PoolLast, PoolNone),
 	} {
 		if err != nil {
 			return err

@@ -77,7 +77,7 @@ func TestValidateRejects(t *testing.T) {
 		{func(c *Config) { c.Norm = "foo" }, `model: norm "foo": expected one of ["layer" "batch" "none"]`},
 		{func(c *Config) { c.Activation = "relu" }, `model: activation "relu": expected one of ["gelu" "gelu-tanh" "none"]`},
 		{func(c *Config) { c.Mixing = "GLU" }, `model: mixing "GLU": expected one of ["glu" "half-glu1" "half-glu2" "linear" "none"]`},
-		{func(c *Config) { c.Pool = "max" }, `model: pool "max": expected one of ["mean" "last" "none"]`},
+		{func(c *Config) { c.Pool = "max" }, `model: pool "max": expected one of ["mean" "mean-max" "last" "none"]`},
 		{func(c *Config) { c.SSMLayers = -1 }, "model: ssm_layers -1: expected ≥ 0"},
 		{func(c *Config) { c.SSMLayers = 3 }, "model: ssm_layers 3: expected ≤ 2"},
 		{func(c *Config) { c.Pairs, c.Pool = true, PoolNone }, `model: pool "none": pairs of sequences`},

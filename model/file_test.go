@@ -202,7 +202,7 @@ func TestReadRejects(t *testing.T) {
 		{"one more layer", config(func(c *Config) { c.NLayers = 3 }), `tensor "layers.2.log_xi" is missing`},
 		{"fewer layers", config(func(c *Config) { c.NLayers = 1 }), `tensor "layers.1.log_xi", shape [6], does not belong to the network`},
 		{"wrong modes", config(func(c *Config) { c.SSM.DState = 16 }), `tensor "layers.0.log_rho": shape [6 4], expected [6 8]`},
-		{"wrong choice", config(func(c *Config) { c.Pool = "max" }), `pool "max": expected one of ["mean" "last" "none"]`},
+		{"wrong choice", config(func(c *Config) { c.Pool = "max" }), `pool "max": expected one of ["mean" "mean-max" "last" "none"]`},
 		{"missing tensor", func(f *file) { f.Arrays = f.Arrays[:len(f.Arrays)-1] }, `tensor "decoder.bias" is missing`},
 		{"extra tensor", func(f *file) { f.Arrays = append(f.Arrays, safetensors.Array{Name: "x", Shape: []int{0}}) }, `tensor "x", shape [0], does not belong`},
 		{"transposed", func(f *file) { f.Find("layers.1.C").Shape = []int{4, 6, 2} }, `tensor "layers.1.C": shape [4 6 2], expected [6 4 2]`},

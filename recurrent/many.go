@@ -2,6 +2,7 @@ package recurrent
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -147,11 +148,19 @@ func (n *Network) advance(ws *workspace, streams []*Stream, t int) {
 	n.forward(ws, streams, t)
 	columns := len(streams) * t
 	for i, s := range streams {
-		for h, sum := range s.sum {
-			for _, x := range ws.x[h*columns+i*t : h*columns+(i+1)*t] {
-				sum += float64(x)
+		for k, sum := range s.sum {
+			row := ws.x[k%n.cfg.DModel*columns+i*t:][:t]
+			switch {
+			case k < n.cfg.DModel:
+				for _, x := range row {
+					sum += float64(x)
+				}
+			case s.position == 0:
+				sum = float64(slices.Max(row))
+			default:
+				sum = max(sum, float64(slices.Max(row)))
 			}
-			s.sum[h] = sum
+			s.sum[k] = sum
 		}
 		s.position += int64(t)
 		if s.position%block == 0 {
@@ -173,12 +182,12 @@ func (n *Network) layerState(s *Stream, l int) []float32 {
 }
 
 // decode writes the decoder's output for each stream to dst [d_output][len(streams)], after
-// advance. The decoder's input is the mean over positions or, with pool last, the last of the
-// stream's t columns of ws.x.
+// advance. The decoder's input is the mean over positions, with pool mean-max plus the maximum, or,
+// with pool last, the last of the stream's t columns of ws.x.
 func (n *Network) decode(dst vek.Matrix, ws *workspace, streams []*Stream, t int) {
 	pooled := vek.MatrixOf(ws.u, n.cfg.DModel, len(streams))
 	for i, s := range streams {
-		if n.cfg.Pool != model.PoolMean {
+		if n.cfg.Pool == model.PoolLast {
 			for h := range pooled.Rows {
 				pooled.Data[h*len(streams)+i] = ws.x[(h*len(streams)+i+1)*t-1]
 			}
@@ -186,11 +195,15 @@ func (n *Network) decode(dst vek.Matrix, ws *workspace, streams []*Stream, t int
 		}
 		past, cycle := s.window.sums(s.position)
 		count := float64(s.pooled())
-		for h, sum := range s.sum {
+		for h, sum := range s.sum[:n.cfg.DModel] {
 			if past != nil {
 				sum += past[h] + cycle[h]
 			}
-			pooled.Data[h*len(streams)+i] = float32(sum / count)
+			mean := sum / count
+			if n.cfg.Pool == model.PoolMeanMax {
+				mean += s.sum[n.cfg.DModel+h]
+			}
+			pooled.Data[h*len(streams)+i] = float32(mean)
 		}
 	}
 	n.output(dst, pooled, ws)

@@ -166,8 +166,8 @@ func (n *Network) Outputs() int { return n.cfg.DOutput }
 
 // StateBytes returns the size of one stream's state: 8·H·M bytes per layer of S4D or DSS, the
 // same of S4 with H rounded up to a multiple of 16, 8·P of S5 or the LRU with P modes, and with
-// mean pooling 8·H for the sum, or 8·H·(2 + blocks) with a window of so many blocks of 64
-// samples.
+// mean pooling 8·H for the sum, 16·H with the maximum, or 8·H·(2 + blocks) with a window of so many
+// blocks of 64 samples.
 func (n *Network) StateBytes() int {
 	rows := 1
 	if n.blocks > 0 {
@@ -185,10 +185,13 @@ func (n *Network) StreamBytes() int {
 // stateLen is the number of float32s in the states of all SSM layers.
 func (n *Network) stateLen() int { return n.cfg.CountSSM() * n.layers[0].recurrence.stateLen() }
 
-// sumLen is the number of float64s in the mean pool's sum: [H].
+// sumLen is the number of float64s in Stream.sum.
 func (n *Network) sumLen() int {
-	if n.cfg.Pool == model.PoolMean {
+	switch n.cfg.Pool {
+	case model.PoolMean:
 		return n.cfg.DModel
+	case model.PoolMeanMax:
+		return 2 * n.cfg.DModel
 	}
 	return 0
 }

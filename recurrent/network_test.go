@@ -39,7 +39,7 @@ func TestChunks(t *testing.T) {
 
 // The output of a pooled network is that of the prefix that it has processed.
 func TestPrefix(t *testing.T) {
-	for _, pool := range []model.Pool{model.PoolMean, model.PoolLast} {
+	for _, pool := range []model.Pool{model.PoolMean, model.PoolMeanMax, model.PoolLast} {
 		cfg := baseConfig()
 		cfg.Pool = pool
 		net := newNetwork(t, newModel(t, cfg, 1), 1)
@@ -113,6 +113,7 @@ func TestStreamBytes(t *testing.T) {
 		"mean":   func(*model.Config, *recurrent.Options) {},
 		"window": func(_ *model.Config, o *recurrent.Options) { o.Window = 1000 },
 		"last":   func(c *model.Config, _ *recurrent.Options) { c.Pool = model.PoolLast },
+		"max":    func(c *model.Config, _ *recurrent.Options) { c.Pool = model.PoolMeanMax },
 		"larger": func(c *model.Config, _ *recurrent.Options) { c.DModel, c.SSM.DModel, c.SSM.DState = 64, 64, 64 },
 	} {
 		cfg, opt := baseConfig(), recurrent.Options{}

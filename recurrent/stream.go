@@ -10,7 +10,7 @@ import (
 type Stream struct {
 	net      *Network
 	state    []float32 // [layer][stateLen]
-	sum      []float64 // [H] Σ over all positions, or this block's if there is a window
+	sum      []float64 // [H] Σ over all positions, or this block's if there is a window; then, with pool mean-max, [H] maxima
 	window   window
 	position int64
 	out      []float32

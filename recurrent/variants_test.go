@@ -78,6 +78,7 @@ func variants() map[string]model.Config {
 	add("half-glu2", func(c *model.Config) {
 		c.Mixing, c.Activation, c.PreNorm, c.NormEps = model.MixingHalfGLU2, model.ActivationGELUTanh, true, 0.1
 	})
+	add("mean and maximum", func(c *model.Config) { c.Pool = model.PoolMeanMax })
 	add("linear mixing", func(c *model.Config) { c.Mixing = model.MixingLinear; c.Pool = model.PoolLast })
 	add("bare ssm", func(c *model.Config) {
 		c.Mixing, c.Activation, c.Norm, c.Residual, c.Pool = model.MixingNone, model.ActivationNone, model.NormNone, false, model.PoolNone

@@ -2,6 +2,7 @@ package reference
 
 import (
 	"math"
+	"slices"
 
 	"github.com/s4d-fast/s4d-fast/model"
 )
@@ -35,7 +36,8 @@ func linear(w, bias, x []float64, length int) (y []float64) {
 	return y
 }
 
-// pool: the mean over the true length, or the last true position, of every channel: [B][H].
+// pool: the mean over the true length, plus the maximum or not, or the last true position, of every
+// channel: [B][H].
 func (n *Network) pool(b *Batch, x []float64) []float64 {
 	return each(make([]float64, b.Size*n.DModel), func(k int, sum float64) float64 {
 		row := x[k*b.Len : k*b.Len+b.length(k/n.DModel)]
@@ -44,6 +46,9 @@ func (n *Network) pool(b *Batch, x []float64) []float64 {
 		}
 		for _, v := range row {
 			sum += v / float64(len(row))
+		}
+		if n.Pool == model.PoolMeanMax {
+			sum += slices.Max(row)
 		}
 		return sum
 	})
