@@ -74,7 +74,7 @@ func (c *workerCmd) Run(std *console, ctx *box) error {
 			data, err := tk.Load(ctx, task.From(cfg))
 			if err == nil {
 				for _, note := range data.Notes {
-					fmt.Fprintln(std.err, note)
+					fmt.Fprintln(std.err, "note:", note)
 				}
 			}
 			return data, err

@@ -54,7 +54,7 @@ func loadFor(ctx context.Context, std *streams, m *model.Model, tk *task.Task, c
 	s := source(&streams{}, cfg, split)
 	s.Model = m
 	if data, err = tk.Load(ctx, s); err == nil {
-		printNotes(std, data.Notes)
+		err = std.note(data.Notes...)
 	}
 	return data, stepScale, err
 }

@@ -30,6 +30,8 @@ import (
 type cli struct {
 	Level string `help:"Kernel level to use (default: the best one available; for bench: all). 's4d-fast version' lists them." placeholder:"LEVEL"`
 
+	Strict bool `help:"Fail where a note would say how an input was read." env:"S4D_STRICT"`
+
 	ShowVersion versionFlag `name:"version" help:"Print the version and exit."`
 
 	Train trainCmd `cmd:"" help:"Train a network on a task (default: ${default_task})."`
@@ -65,6 +67,7 @@ type streams struct {
 	out, err io.Writer
 	inTTY    bool // stdin is a terminal
 	errTTY   bool // stderr is a terminal
+	strict   bool // notes are errors
 }
 
 func main() {
@@ -136,6 +139,7 @@ func execute(ctx context.Context, args []string, std *streams) error {
 	if err != nil {
 		return usageError(err)
 	}
+	std.strict = c.Strict
 	if parsed.Command() != "bench" || c.Level == "" { // --level of bench may list several
 		if err := level.Set(c.Level); err != nil {
 			return usageError(err)

@@ -58,7 +58,7 @@ func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 		data, err := load(ctx, cfg)
 		if err == nil && !slices.Equal(data.Notes, notes) {
 			notes = data.Notes
-			printNotes(std, notes)
+			err = std.note(notes...)
 		}
 		return data, err
 	}

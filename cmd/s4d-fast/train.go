@@ -78,7 +78,9 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox, given *kong.
 	if err != nil {
 		return trainError(err)
 	}
-	printNotes(std, data.Notes)
+	if err := std.note(data.Notes...); err != nil {
+		return err
+	}
 	printRecordings(std.err, data)
 	opt := train.Options{Dir: c.Out, Resume: c.Resume, Reporter: reporter(std, log), From: from}
 	if c.Out == "" {
@@ -110,13 +112,6 @@ func source(std *streams, cfg train.Config, split string) task.Source {
 		s.Progress = loadProgress(std.err)
 	}
 	return s
-}
-
-// printNotes prints the notes of a data set, such as broken recordings that were left out.
-func printNotes(std *streams, notes []string) {
-	for _, note := range notes {
-		fmt.Fprintln(std.err, printable(note, ""))
-	}
 }
 
 // reporter reports the progress of runs as a bar on a terminal, as lines of the log elsewhere.

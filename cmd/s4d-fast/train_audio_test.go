@@ -88,7 +88,8 @@ func TestTrainAudio(t *testing.T) {
 	}
 }
 
-// Every command that loads data reports the recordings that it leaves out, a sweep once.
+// Every command that loads data reports the recordings that it leaves out, a sweep once. With
+// --strict they are errors.
 func TestNotes(t *testing.T) {
 	dir, out := beeps(t), t.TempDir()
 	broken := filepath.Join(dir, "low", "speaker0_broken1.mp3")
@@ -108,6 +109,14 @@ func TestNotes(t *testing.T) {
 	} {
 		code, _, stderr := invoke(nil, args...)
 		must.Equal(t, code, exitOK, "exit code of %s; stderr %s", args[0], stderr)
-		must.Equal(t, strings.Count(stderr, "broken, left out: "+broken), 1, "notes of %s in %s", args[0], stderr)
+		must.Equal(t, strings.Count(stderr, "note: broken, left out: "+broken), 1, "notes of %s in %s", args[0], stderr)
+	}
+	for _, strict := range [][]string{{"--strict"}, nil} {
+		if strict == nil {
+			t.Setenv("S4D_STRICT", "1")
+		}
+		code, _, stderr := invoke(nil, append(append(strict, "train"), common...)...)
+		must.Equal(t, code, exitBadInput, "exit code of train; stderr %s", stderr)
+		must.Equal(t, strings.Contains(stderr, "broken, left out: "+broken) && strings.Contains(stderr, "(an error because of --strict)"), true, "error in %s", stderr)
 	}
 }

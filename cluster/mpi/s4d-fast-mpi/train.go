@@ -65,7 +65,10 @@ func (c *trainCmd) run(ctx context.Context, world *mpi.World) error {
 	}
 	defer t.Close()
 	if world.Rank() == 0 {
-		for _, w := range append(data.Notes, t.Warnings()...) {
+		for _, note := range data.Notes {
+			fmt.Fprintln(os.Stderr, "note:", note)
+		}
+		for _, w := range t.Warnings() {
 			fmt.Fprintln(os.Stderr, w)
 		}
 		fmt.Fprintf(os.Stderr, "%s in %s, %d ranks of %d threads, %d shards\n%s\n", cfg.Task, t.Dir(), world.Ranks(), cfg.Workers, cfg.Train.Shards, t.Describe())
