@@ -33,7 +33,7 @@ func TestValidationArrays(t *testing.T) {
 	x, y := npyFile("<f4", false, []int{2, 2}, []float32{1, 2, 3, 4}), npyFile("<i8", false, []int{2}, []int64{0, 1})
 	for _, name := range []string{"val", "valid", "validation"} {
 		d := must.Get(arraysOf(t, "a.npz", npzFile(t, zip.Store, map[string][]byte{"x_train": x, "y_train": y, "x_" + name: x, "y_" + name: y, "weights": y}), Options{}))(t)
-		must.Equal(t, fmt.Sprint(d.Train.Len(), d.Val.Len(), d.Notes), `2 2 [arrays ["weights"] are not read; x, y, columns and those of the splits _train, _val and _test are]`, name)
+		must.Equal(t, fmt.Sprint(d.Train.Len(), d.Val.Len(), d.Notes), `2 2 [arrays ["weights"] are not read; x, y, columns and those of the splits _train, _val and _test are]`, "%s", name)
 	}
 }
 
