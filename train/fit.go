@@ -65,14 +65,27 @@ func (s *state) exhausted(c LoopConfig) bool { return c.MaxSteps > 0 && s.Step >
 
 // epoch runs the remaining training steps of the current epoch.
 func (t *Trainer) epoch(ctx context.Context, s *stepper) error {
-	batches := t.batches(t.state.Epoch)
+	for t.state.Batch < t.plan.perEpoch && !t.state.exhausted(t.cfg.Train) {
+		if err := t.pass(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pass runs the remaining steps of the current pass over the training set.
+func (t *Trainer) pass(ctx context.Context, s *stepper) error {
+	perPass := t.plan.perEpoch / t.plan.passes
+	done := t.state.Batch % perPass
+	pass := t.state.Epoch*t.plan.passes + t.state.Batch/perPass
+	batches := t.batches(pass)
 	for i, members := range batches {
 		batches[i] = members[t.partition.first*t.partition.size:][:t.partition.examples()]
 	}
-	load := newLoader(t.data.Train, batches[t.state.Batch:], t.state.Epoch, s.buffers)
+	load := newLoader(t.data.Train, batches[done:], pass, s.buffers)
 	defer load.close()
 	began, before := time.Now(), t.state.Seconds
-	for t.state.Batch < len(batches) && !t.state.exhausted(t.cfg.Train) {
+	for end := t.state.Batch + perPass - done; t.state.Batch < end && !t.state.exhausted(t.cfg.Train); {
 		b, err := t.nextBatch(ctx, load)
 		if err != nil {
 			return err
@@ -204,7 +217,7 @@ func (t *Trainer) record(val Result) (m Metrics, better bool, err error) {
 		m.SequencesPerSecond = float64(st.Sums.Examples) / st.Seconds
 	}
 	st.Stale++
-	if m.betterThan(st.Best, t.data.Info.PerPosition) {
+	if t.data.NoValidation || m.betterThan(st.Best, t.data.Info.PerPosition) {
 		st.Best, st.Stale = &m, 0
 		t.best = cloneModel(t.model)
 		t.best.Meta.Series = withResidual(t.model.Meta.Series, val.OutputRMSE)

@@ -37,6 +37,21 @@ func TestResumeIsBitEqual(t *testing.T) {
 	}
 }
 
+// An epoch may pass over the training set several times, each time in another order and with other
+// data: two epochs of two passes give the weights of four epochs. A run resumes within an epoch.
+func TestEpochSteps(t *testing.T) {
+	whole := fit(t, tiny(t))
+	cfg := tiny(t, "train.epochs=2", "train.epoch_steps=6") // a pass has 5
+	first := newTrainer(t, cfg)
+	ctx, cancel := context.WithCancel(t.Context())
+	first.reporter = stopAt(7, cancel)
+	must.Fail(t, first.Fit(ctx), ErrInterrupted)
+	first.Close()
+	again := fit(t, reload(t, cfg))
+	sameWeights(t, "two passes per epoch", whole.model.Weights, again.model.Weights)
+	must.Equal(t, len(metricsOf(t, again.run.Dir)), 2, "epochs")
+}
+
 // A finished run can be resumed with a larger budget. Other values cannot change.
 func TestResumeAndChange(t *testing.T) {
 	cfg := tiny(t, "optim.schedule=constant", "train.epochs=2")

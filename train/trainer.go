@@ -77,6 +77,7 @@ type Trainer struct {
 
 // plan is the run's budget in steps.
 type plan struct {
+	passes   int // over the training set per epoch
 	perEpoch int
 	total    int
 	schedule optim.Schedule
@@ -224,13 +225,16 @@ func (t *Trainer) longest() int {
 	return t.data.MaxLen
 }
 
-// batches returns the members of an epoch's batches. It drops incomplete batches.
-func (t *Trainer) batches(epoch int) [][]int {
-	return dataset.Buckets(t.lengths, t.cfg.Train.Batch, t.cfg.Seed, epoch, true)
+// batches returns the members of the batches of a pass over the training set. It drops incomplete
+// batches.
+func (t *Trainer) batches(pass int) [][]int {
+	return dataset.Buckets(t.lengths, t.cfg.Train.Batch, t.cfg.Seed, pass, true)
 }
 
 func (t *Trainer) newPlan() plan {
-	p := plan{perEpoch: t.data.Train.Len() / t.cfg.Train.Batch}
+	perPass := t.data.Train.Len() / t.cfg.Train.Batch
+	p := plan{passes: max(1, (t.cfg.Train.EpochSteps+perPass-1)/perPass)}
+	p.perEpoch = p.passes * perPass
 	p.total = p.perEpoch * t.cfg.Train.Epochs
 	if t.cfg.Train.MaxSteps > 0 {
 		p.total = min(p.total, t.cfg.Train.MaxSteps)

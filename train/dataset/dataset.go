@@ -106,6 +106,9 @@ type ShiftedSet interface {
 type Dataset struct {
 	Info
 	Train, Val, Test Set
+	// NoValidation: the training set is too small to spare a validation set. Val has its examples,
+	// and the result of a run is its last epoch instead of the best one.
+	NoValidation bool
 	// Mean and Std of each channel over the training set, without padding; nil without a training
 	// set. A constant channel has Std 1. The network reads (x − Mean)/Std.
 	Mean, Std []float32
