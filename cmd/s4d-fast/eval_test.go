@@ -136,8 +136,11 @@ func TestRegressionResults(t *testing.T) {
 		must.Do(t, os.WriteFile(filepath.Join(data, name), []byte(text), 0o666))
 	}
 	stdout := ok(t, "train", "ts", "--data", data, "--out", out, "--set", "train.epochs=2", "--set", "model.d_model=8",
-		"--set", "model.n_layers=1", "--set", "ssm.d_state=4")
-	equal(t, "RMSEs of the validation set and the test set, and their baselines", strings.Count(stdout, "RMSE"), 4)
+		"--set", "model.n_layers=1", "--set", "ssm.d_state=4", "--baseline")
+	equal(t, "RMSEs of the training set and the test set, their baselines, and that of ROCKET", strings.Count(stdout, "RMSE"), 5)
+	contains(t, "output", stdout, "Last epoch on the training set, ")
+	contains(t, "output", stdout, "ROCKET with ridge regression, on the test set: RMSE ")
+	checkRun(t, nil, []string{"train", "--baseline", "--out", out + "-delay"}, exitUsage, `--baseline: task "delay"`)
 	equal(t, "R² of the validation and the test set", strings.Count(stdout, "R²"), 2)
 	if strings.Contains(stdout, "an output of zeros") {
 		t.Errorf("the baseline of task delay is stated for another task: %s", stdout)

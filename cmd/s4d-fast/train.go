@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/s4d-fast/s4d-fast/internal/figure"
+	"github.com/s4d-fast/s4d-fast/internal/rocket"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -20,16 +21,17 @@ import (
 )
 
 type trainCmd struct {
-	Task    string    `arg:"" optional:"" help:"Task: ${tasks} (default: the task in --config or of the resumed run, otherwise ${default_task})."`
-	Data    string    `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
-	Config  string    `help:"TOML file whose values override the task's preset." type:"path" placeholder:"FILE"`
-	Preset  string    `help:"Use the published settings of another layer instead of the paper's: ${methods}." placeholder:"NAME"`
-	Set     []string  `help:"Override one value, for example ssm.init=lin; repeatable, overrides --config." placeholder:"KEY=VALUE" sep:"none"`
-	From    modelFile `help:"Start from the weights and with the network of a model file or of a built-in model (${models})." placeholder:"MODEL"`
-	Out     string    `help:"Run folder (default: runs/TASK, or runs/TASK-2, …)." type:"path" placeholder:"DIR"`
-	Resume  bool      `help:"Resume the interrupted run in --out."`
-	Seed    *uint64   `help:"Seed for initial weights, shuffling, dropout and generated data." placeholder:"N"`
-	Threads int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
+	Task     string    `arg:"" optional:"" help:"Task: ${tasks} (default: the task in --config or of the resumed run, otherwise ${default_task})."`
+	Data     string    `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
+	Config   string    `help:"TOML file whose values override the task's preset." type:"path" placeholder:"FILE"`
+	Preset   string    `help:"Use the published settings of another layer instead of the paper's: ${methods}." placeholder:"NAME"`
+	Set      []string  `help:"Override one value, for example ssm.init=lin; repeatable, overrides --config." placeholder:"KEY=VALUE" sep:"none"`
+	From     modelFile `help:"Start from the weights and with the network of a model file or of a built-in model (${models})." placeholder:"MODEL"`
+	Out      string    `help:"Run folder (default: runs/TASK, or runs/TASK-2, …)." type:"path" placeholder:"DIR"`
+	Resume   bool      `help:"Resume the interrupted run in --out."`
+	Seed     *uint64   `help:"Seed for initial weights, shuffling, dropout and generated data." placeholder:"N"`
+	Baseline bool      `help:"Print the result of ROCKET with ridge regression, too; for series with one class or target each."`
+	Threads  int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
 
 	Options taskFlags `embed:""`
 }
@@ -78,6 +80,9 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox, given *kong.
 	if err != nil {
 		return trainError(err)
 	}
+	if c.Baseline && (data.PerPosition || data.Channels == 0) {
+		return usageError(fmt.Errorf("--baseline: task %q: expected series with one class or target each", cfg.Task))
+	}
 	if err := std.note(data.Notes...); err != nil {
 		return err
 	}
@@ -100,7 +105,7 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox, given *kong.
 	if err != nil {
 		return trainError(err)
 	}
-	return finish(ctx, std, tk, t, data, cfg.Workers)
+	return c.finish(ctx, std, tk, t, data, cfg)
 }
 
 // source returns the source of a configuration's data. On a terminal, Load then prints how many
@@ -233,27 +238,36 @@ func checkThreads(n int) error {
 }
 
 // finish prints the result and draws a plot if there is one: the confusion matrix of a word
-// detector, or the output of a network that computes a signal. workers is the number of threads; 0:
-// one per processor.
-func finish(ctx context.Context, std *streams, tk *task.Task, t *train.Trainer, data *dataset.Dataset, workers int) error {
+// detector, or the output of a network that computes a signal.
+func (c *trainCmd) finish(ctx context.Context, std *streams, tk *task.Task, t *train.Trainer, data *dataset.Dataset, cfg train.Config) error {
+	workers := cfg.Workers
 	best := t.BestEpoch()
 	if best == nil {
 		return errors.New("no epoch was completed")
 	}
-	fmt.Fprintf(std.out, "Best epoch %d on the validation set: %s.\n", best.Epoch, tk.Summary(best.Result()))
+	if data.NoValidation {
+		fmt.Fprintf(std.out, "Last epoch on the training set, which is too small to spare a validation set: %s.\n", tk.Summary(best.Result()))
+	} else {
+		fmt.Fprintf(std.out, "Best epoch %d on the validation set: %s.\n", best.Epoch, tk.Summary(best.Result()))
+	}
 	if r := t.Test(); r != nil {
 		fmt.Fprintf(std.out, "Test set: %s.\n", tk.Summary(*r))
+	}
+	if c.Baseline {
+		if err := printBaseline(ctx, std.out, data, cfg); err != nil {
+			return err
+		}
 	}
 	if err := tk.Report(ctx, std.out, t.Best(), data, workers); err != nil {
 		return trainError(err)
 	}
-	c, err := tk.Confusion(ctx, t.Best(), data, workers)
+	confusion, err := tk.Confusion(ctx, t.Best(), data, workers)
 	if err != nil {
 		return trainError(err)
 	}
-	if c != nil {
-		printConfusion(std.out, c)
-		if err := drawConfusion(std.out, filepath.Join(t.Dir(), "confusion.png"), c); err != nil {
+	if confusion != nil {
+		printConfusion(std.out, confusion)
+		if err := drawConfusion(std.out, filepath.Join(t.Dir(), "confusion.png"), confusion); err != nil {
 			return err
 		}
 	}
@@ -270,6 +284,28 @@ func finish(ctx context.Context, std *streams, tk *task.Task, t *train.Trainer, 
 		return err
 	}
 	fmt.Fprintf(std.out, "Plot: %s\n", picture)
+	return nil
+}
+
+// printBaseline prints the result of ROCKET on the test set or, without one, on the validation set.
+func printBaseline(ctx context.Context, w io.Writer, data *dataset.Dataset, cfg train.Config) error {
+	name, set := "test", data.Test
+	if set == nil {
+		name, set = "validation", data.Val
+	}
+	training, err := data.Split("train")
+	if err != nil {
+		return err
+	}
+	score, err := rocket.Evaluate(ctx, training, set, data.Info, cfg.Seed, cfg.Workers)
+	if err != nil {
+		return err
+	}
+	result := fmt.Sprintf("accuracy %.4g %%", 100*score)
+	if data.Regression {
+		result = fmt.Sprintf("RMSE %.4g", score)
+	}
+	fmt.Fprintf(w, "Baseline, ROCKET with ridge regression, on the %s set: %s.\n", name, result)
 	return nil
 }
 
