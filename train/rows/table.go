@@ -106,7 +106,7 @@ func (t *tableReader) load(ctx context.Context, path string) (*dataset.Dataset, 
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	d.Series.ID, d.Series.Time = t.opt.ID, t.opt.Time
-	d.Notes = append(t.notes(), d.Notes...)
+	d.Notes = t.notes()
 	return d, nil
 }
 

@@ -37,7 +37,11 @@ func loadBIDMC(_ context.Context, src Source) (*dataset.Dataset, error) {
 	evaluated, trained := sklearnSplit(len(s.Examples), 0.3, 0)
 	first, second := sklearnSplit(len(evaluated), 0.5, 1)
 	others := &rows.TS{Examples: pick(s, evaluated)}
-	return tsDataset(src, s, pick(s, trained), pick(others, second), pick(others, first))
+	d, err := tsDataset(s, pick(s, trained), pick(others, second), pick(others, first))
+	if err == nil {
+		src.restrict(d)
+	}
+	return d, err
 }
 
 // numpyPerm returns numpy.random.RandomState(seed).permutation(n).

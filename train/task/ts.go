@@ -22,16 +22,37 @@ func init() {
 	})
 }
 
+const (
+	minValidation = 30  // series: fewer are too few to select an epoch
+	augmentBelow  = 500 // series
+)
+
 // loadTS loads a data set in the .ts format. PyTorch's random_split with seed 42 selects a tenth of
-// the training file as the validation set. The test file is the test set.
+// the training file as the validation set, unless that is too small: then all series are for
+// training. The test file is the test set.
 func loadTS(_ context.Context, src Source) (*dataset.Dataset, error) {
 	train, test, err := readTS(src)
 	if err != nil {
 		return nil, err
 	}
 	n := len(train.Examples)
-	parts := dataset.RandomSplit(42, n-n/10, n/10)
-	return tsDataset(src, train, pick(train, parts[0]), pick(train, parts[1]), test.Examples)
+	training, val := train.Examples, []dataset.Example(nil)
+	if n/10 >= minValidation {
+		parts := dataset.RandomSplit(42, n-n/10, n/10)
+		training, val = pick(train, parts[0]), pick(train, parts[1])
+	}
+	d, err := tsDataset(train, training, val, test.Examples)
+	if err != nil {
+		return nil, err
+	}
+	if val == nil {
+		d.Val, d.NoValidation = d.Train, true
+	}
+	if n < augmentBelow && !d.Regression {
+		rows.Augment(d, src.Seed)
+	}
+	src.restrict(d)
+	return d, nil
 }
 
 // pick returns some of the examples.
@@ -42,14 +63,9 @@ func pick(s *rows.TS, members []int) (examples []dataset.Example) {
 	return examples
 }
 
-// tsDataset returns the data set of the requested splits. like describes the examples.
-func tsDataset(src Source, like *rows.TS, train, val, test []dataset.Example) (*dataset.Dataset, error) {
-	d, err := dataset.FromSlices(dataset.Info{Channels: like.Channels, Regression: like.Regression, Labels: like.Classes}, train, val, test)
-	if err != nil {
-		return nil, err
-	}
-	src.restrict(d)
-	return d, nil
+// tsDataset returns a data set. like describes the examples.
+func tsDataset(like *rows.TS, train, val, test []dataset.Example) (*dataset.Dataset, error) {
+	return dataset.FromSlices(dataset.Info{Channels: like.Channels, Regression: like.Regression, Labels: like.Classes}, train, val, test)
 }
 
 // readTS reads the training and the test file of a folder.

@@ -36,7 +36,7 @@ func tsFolder(t *testing.T, train, test string) string {
 
 func TestTS(t *testing.T) {
 	d := mustLoad(t, "ts", Options{Dir: tsFolder(t, tsClasses+strings.Repeat("0,1,2,3:4,5,6,7:up\n", 18), tsClasses)})
-	if d.Train.Len() != 18 || d.Val.Len() != 2 || d.Test.Len() != 2 || d.Channels != 2 || d.Outputs != 2 || d.MaxLen != 4 || d.Regression {
+	if d.Train.Len() != 20 || d.Val.Len() != 20 || !d.NoValidation || d.Test.Len() != 2 || d.Channels != 2 || d.Outputs != 2 || d.MaxLen != 4 || d.Regression {
 		t.Fatalf("%d, %d, %d examples; %+v", d.Train.Len(), d.Val.Len(), d.Test.Len(), d.Info)
 	}
 	var e dataset.Example
@@ -45,7 +45,13 @@ func TestTS(t *testing.T) {
 		t.Errorf("second test example %+v", e)
 	}
 	must.Equal(t, d.Labels[1], "down", "name of label 1")
+	must.Do(t, d.Train.Example(&e, 0, 0))
+	must.Equal(t, slices.Equal(e.X, []float32{1, 2, 3, 4, 5, 6}), false, "series as it is, expected a variant")
+	d = mustLoad(t, "ts", Options{Dir: tsFolder(t, tsClasses+strings.Repeat("0,1,2,3:4,5,6,7:up\n", 498), tsClasses)})
+	must.Equal(t, [2]int{d.Train.Len(), d.Val.Len()}, [2]int{450, 50}, "series for training and validation")
 	checkMoments(t, d)
+	must.Do(t, d.Train.Example(&e, 449, 0))
+	must.Equal(t, slices.Equal(e.X, []float32{0, 1, 2, 3, 4, 5, 6, 7}), true, "the series of a large set as it is")
 }
 
 func TestBIDMC(t *testing.T) {
@@ -114,7 +120,7 @@ func TestBadTS(t *testing.T) {
 // The three data sets have one channel, several channels, and several lengths.
 func TestRealTS(t *testing.T) {
 	for name, want := range map[string]struct{ train, val, test, channels, classes, longest int }{
-		"OSULeaf": {180, 20, 242, 1, 6, 427}, "BasicMotions": {36, 4, 40, 6, 4, 100}, "JapaneseVowels": {243, 27, 370, 12, 9, 29},
+		"OSULeaf": {200, 200, 242, 1, 6, 427}, "BasicMotions": {40, 40, 40, 6, 4, 100}, "JapaneseVowels": {270, 270, 370, 12, 9, 29},
 	} {
 		d := mustLoad(t, "ts", Options{Dir: realData(t, filepath.Join("ucr", name))})
 		if d.Train.Len() != want.train || d.Val.Len() != want.val || d.Test.Len() != want.test || d.Channels != want.channels ||
