@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 )
@@ -40,9 +39,7 @@ func WriteWAV(w io.Writer, rate int, samples []float32) error {
 	out := bufio.NewWriter(w)
 	out.Write(b)
 	for _, v := range samples {
-		s := math.RoundToEven(float64(v) * (1 << 15))
-		s = min(max(s, math.MinInt16), math.MaxInt16)
-		out.Write(binary.LittleEndian.AppendUint16(out.AvailableBuffer(), uint16(int16(s))))
+		out.Write(binary.LittleEndian.AppendUint16(out.AvailableBuffer(), uint16(toInt16(v))))
 	}
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("audio: %w", err)

@@ -16,9 +16,11 @@ type Sweep struct {
 	found     []Found
 }
 
-// Found is an event with the index of its Options.
+// Found is an event with the index of its Options. At is the number of samples of the signal after
+// which it has ended, and a Stream returns it.
 type Found struct {
 	Option int
+	At     int64
 	Event
 }
 
@@ -67,6 +69,9 @@ func (s *Sweep) follow(level float64, outputs []float32, position int64) {
 		l := &s.lanes[i]
 		l.decision.evaluate(l.smoother.posterior, l.smoother.best, position)
 	}
+	if !s.signal.ended { // end cuts events after the signal
+		s.collect(position)
+	}
 }
 
 // Process takes samples of full scale ±1 and returns the events that have ended since the last
@@ -78,7 +83,6 @@ func (s *Sweep) Process(x []float32) ([]Found, error) {
 	if err != nil {
 		s.end(s.signal.length())
 	}
-	s.collect()
 	return s.found, err
 }
 
@@ -88,7 +92,6 @@ func (s *Sweep) Flush() ([]Found, error) {
 	s.found = s.found[:0]
 	length, err := s.signal.flush(s)
 	s.end(length)
-	s.collect()
 	return s.found, err
 }
 
@@ -97,18 +100,19 @@ func (s *Sweep) end(length int64) {
 	for i := range s.lanes {
 		s.lanes[i].decision.close(length)
 	}
+	s.collect(length)
 	for _, v := range s.smoothers {
 		v.reset()
 	}
 	s.signal.reset()
 }
 
-// collect moves the events of all decisions to found.
-func (s *Sweep) collect() {
+// collect moves the events of all decisions, which have ended at a position, to found.
+func (s *Sweep) collect(position int64) {
 	for i := range s.lanes {
 		d := &s.lanes[i].decision
 		for _, e := range d.events {
-			s.found = append(s.found, Found{i, e})
+			s.found = append(s.found, Found{i, position, e})
 		}
 		d.events = d.events[:0]
 	}

@@ -19,10 +19,10 @@ type Detection struct {
 	Offsets []float64 `json:"offsets,omitempty"`
 
 	// The measurement is zero if the network has changed since (Model.Prune).
-	FalseAlarmsPerHour float64    `json:"false_alarms_per_hour"` // in audio without words
+	FalseAlarmsPerHour float64    `json:"false_alarms_per_hour"` // in the worst background: audio without words
 	MissRate           float64    `json:"miss_rate"`             // share of the words
 	Interval           [2]float64 `json:"interval"`              // of the miss rate, 95 % confidence
-	BackgroundHours    float64    `json:"background_hours"`      // of audio without words
+	BackgroundHours    float64    `json:"background_hours"`      // of that background
 	Words              int        `json:"words"`
 }
 

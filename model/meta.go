@@ -36,6 +36,9 @@ type Meta struct {
 	// samples.
 	Filterbank *filterbank.Config `json:"filterbank,omitempty"`
 
+	// Recordings are those on which a word detector was trained. Nil: not recorded.
+	Recordings Fingerprints `json:"recordings,omitempty"`
+
 	Detection *Detection `json:"detection,omitempty"` // operating point for events; nil: not measured
 }
 

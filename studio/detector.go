@@ -135,12 +135,13 @@ func (p *project) calibrate(ctx context.Context, m *model.Model, all *sounds, wo
 	if err != nil {
 		return nil, err
 	}
-	if measured.Points[0].Hours == 0 {
+	best := choose(measured)
+	pool := best.All()
+	if pool.Hours == 0 {
 		return nil, nil
 	}
-	best := choose(measured)
 	m.Meta.Detection = best.Detection()
-	return &operatingPoint{Words: best.Words, Missed: best.Missed(), FalseAlarms: best.FalseAlarms, Minutes: 60 * best.Hours}, nil
+	return &operatingPoint{Words: best.Words, Missed: best.Missed(), FalseAlarms: pool.FalseAlarms, Minutes: 60 * pool.Hours}, nil
 }
 
 // toleratedMisses is the share of the words that may be missed for fewer false alarms, beyond those

@@ -249,7 +249,7 @@ func TestIsValidation(t *testing.T) {
 // words more than the best.
 func TestChoose(t *testing.T) {
 	point := func(missed, alarms int) calibration.Point {
-		return calibration.Point{Score: calibration.Score{Words: 20, Correct: 20 - missed}, Background: calibration.Background{FalseAlarms: alarms, Hours: 1}}
+		return calibration.Point{Score: calibration.Score{Words: 20, Correct: 20 - missed}, Backgrounds: []calibration.Background{{FalseAlarms: alarms, Hours: 1}}}
 	}
 	for name, q := range map[string]struct {
 		points []calibration.Point
@@ -260,7 +260,7 @@ func TestChoose(t *testing.T) {
 		"one":              {[]calibration.Point{point(9, 7)}, 7},
 	} {
 		chosen := choose(&calibration.Measurement{Points: q.points})
-		must.Equal(t, chosen.FalseAlarms, q.alarms, "%s", name)
+		must.Equal(t, chosen.Worst().FalseAlarms, q.alarms, "%s", name)
 	}
 }
 

@@ -52,9 +52,11 @@ func trained(t *testing.T) *model.Model {
 func TestFrom(t *testing.T) {
 	m := trained(t)
 	data := pitches(t, []string{"dddd", "ccc", "a"}, 50)
+	m.Meta.Recordings, data.Recordings = model.Fingerprints{1, 3}, model.Fingerprints{2, 3}
 	r := tuned(t, data, "model.dropout=0.5")
 	r.From = m
 	tr := newTrainer(t, r)
+	must.Equal(t, fmt.Sprint(tr.model.Meta.Recordings), "[1 2 3]", "recordings of both trainings")
 	fresh := newTrainer(t, tuned(t, data))
 	w, old, initial := tr.model.Weights, m.Weights, fresh.model.Weights
 	for i, x := range w.Tensors() {

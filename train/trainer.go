@@ -180,8 +180,10 @@ func (t *Trainer) build(opt Options) error {
 	t.model.Meta = model.Meta{
 		Task: t.cfg.Task, Labels: t.data.Labels, SampleRate: t.data.SampleRate, Filterbank: t.data.Filterbank, Series: t.data.Series,
 		Data: t.cfg.dataSettings(t.data.Options), InputMean: t.data.Mean, InputStd: t.data.Std, TargetMean: t.data.TargetMean, TargetStd: t.data.TargetStd,
+		Recordings: t.data.Recordings,
 	}
 	if opt.From != nil {
+		t.model.Meta.Recordings = opt.From.Meta.Recordings.With(t.data.Recordings...)
 		t.setMoments(&opt.From.Meta)
 	}
 	if err := t.model.Meta.Validate(c); err != nil { // it could not be saved after any epoch

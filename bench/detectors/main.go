@@ -81,7 +81,7 @@ func (d detector) words(ctx context.Context, w io.Writer, path, label string) er
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%d clips of words. Events are within 0.3 s of a word.\n\n| SNR |", len(clips))
+	fmt.Fprintf(w, "%d clips of words. An event counts for the word that it overlaps, or that is within 0.3 s.\n\n| SNR |", len(clips))
 	for _, g := range gaps {
 		fmt.Fprintf(w, " missed, gaps of %g–%g s | precision | F1 |", g[0], g[1])
 	}
@@ -114,7 +114,7 @@ func decibels(snr float64) string {
 	return fmt.Sprintf("%g dB", snr)
 }
 
-// background prints the false alarms in each folder and in all of them, with a 95 % interval.
+// background prints the false alarms in each folder, with a 95 % interval.
 func (d detector) background(ctx context.Context, w io.Writer, folders []string) error {
 	if len(folders) == 0 {
 		return nil
@@ -132,8 +132,7 @@ func (d detector) background(ctx context.Context, w io.Writer, folders []string)
 		return err
 	}
 	fmt.Fprint(w, "| background | hours | false alarms | per hour | 95 % interval |\n|---|---:|---:|---:|---:|\n")
-	p.Background.Name = "all"
-	for _, b := range append(p.Backgrounds, p.Background) {
+	for _, b := range p.Backgrounds {
 		rate, low, high := b.FalseAlarmRate()
 		fmt.Fprintf(w, "| %s | %.2f | %d | %.2f | %.2f to %.2f |\n", filepath.Base(b.Name), b.Hours, b.FalseAlarms, rate, low, high)
 	}

@@ -18,32 +18,33 @@ import (
 type calibrateCmd struct {
 	Model       modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
 	Write       string    `help:"Choose an operating point, and write a copy of the model that stores it. FILE may be the model itself." type:"path" placeholder:"FILE"`
-	FalseAlarms float64   `help:"With --write: largest number of false alarms per hour at the operating point." default:"1" placeholder:"N"`
+	FalseAlarms float64   `help:"With --write: largest number of false alarms per hour in each background at the operating point." default:"1" placeholder:"N"`
 	Threads     int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
 	Plot        plotFile  `help:"Draw missed words against false alarms to FILE, PNG or SVG." type:"path" placeholder:"FILE"`
 	List        int       `help:"List up to N false alarms, highest confidence first, and up to N missed words, with their files." default:"0" placeholder:"N"`
 	JSON        bool      `name:"json" help:"Print one JSON object instead of text."`
 
-	Words      string   `help:"Clips of words: a folder with one folder of audio files per label, or a text file with one path per line, optionally followed by a tab and a label." placeholder:"PATH" group:"Streams"`
-	Label      string   `help:"Regular expression that is matched against the paths below --words. Its first group is the label; files that do not match are left out (default: the name of the folder is the label)." placeholder:"REGEXP" group:"Streams"`
-	Background []string `help:"Audio without any of the words, a file or a folder with files at any depth; repeatable." placeholder:"PATH" sep:"none" group:"Streams"`
-	SNR        string   `name:"snr" help:"Mean power of the words over that of the noise, in dB, or clean for no noise." default:"20" placeholder:"DB" group:"Streams"`
-	Noise      string   `help:"Noise in the streams of words: white, or a piece of the background." enum:"white,background" default:"white" placeholder:"NOISE" group:"Streams"`
-	Tolerance  float64  `help:"Largest distance between the onsets of a word and of its event, in seconds." default:"0.3" placeholder:"S" group:"Streams"`
-	SkipBroken bool     `help:"Leave out audio files that cannot be read, and list them." group:"Streams"`
+	Words             string   `help:"Clips of words: a folder with one folder of audio files per label, or a text file with one path per line, optionally followed by a tab and a label." placeholder:"PATH" group:"Streams"`
+	Label             string   `help:"Regular expression that is matched against the paths below --words. Its first group is the label; files that do not match are left out (default: the name of the folder is the label)." placeholder:"REGEXP" group:"Streams"`
+	Background        []string `help:"Audio without any of the words, a file or a folder with files at any depth; repeatable. Each is measured on its own." placeholder:"PATH" sep:"none" group:"Streams"`
+	SNR               string   `name:"snr" help:"Mean power of the words over that of the noise, in dB, or clean for no noise." default:"20" placeholder:"DB" group:"Streams"`
+	Noise             string   `help:"Noise in the streams of words: white, or a piece of the background." enum:"white,background" default:"white" placeholder:"NOISE" group:"Streams"`
+	Tolerance         float64  `help:"Largest time between a word and its event, if they do not overlap, in seconds." default:"0.3" placeholder:"S" group:"Streams"`
+	AllowTrainingData bool     `help:"Measure on recordings on which the model was trained, too." group:"Streams"`
+	SkipBroken        bool     `help:"Leave out audio files that cannot be read, and list them." group:"Streams"`
 }
 
 func (c *calibrateCmd) Help() string {
 	return `Measures how many words the model misses and how many false alarms it gives: with its own options, and at many thresholds
 and numbers of confirmations. docs/calibrate.md explains the measurement.
 
-With --write, the command chooses the operating point that misses the fewest words with at most --false-alarms per hour, and
-writes a copy of the model that stores the point. stream and package events then use it by default. The model is measured
+With --write, the command chooses the operating point that misses the fewest words with at most --false-alarms per hour in
+the worst background, and writes a copy of the model that stores the point. stream and package events then use it by default. The model is measured
 twice: the second time, each label has a threshold of its own. The operating point that the model already stores has no
 effect on the choice.
 
-Use clips and background that the model was not trained on. At least 3/N hours of background are needed to show that
-there are fewer than N false alarms per hour.
+Use clips and background that the model was not trained on. At least 3/N hours of a background are needed to show that
+there are fewer than N false alarms per hour in it.
 
 Examples:
   s4d-fast calibrate best.safetensors --words words/ --background street/
@@ -99,16 +100,17 @@ func (c *calibrateCmd) choose(ctx *ctxBox, std *streams, m *model.Model, d *dete
 		return nil, err
 	} else if with != nil {
 		p, fits := with.Best(c.FalseAlarms)
-		if fits && (!ok || cmp.Or(p.Missed()-best.Missed(), p.FalseAlarms-best.FalseAlarms) < 0) {
+		if fits && (!ok || cmp.Or(p.Missed()-best.Missed(), p.CompareAlarms(&best)) < 0) {
 			d.Measurement, best, ok = with.Measurement, p, true
 		}
 	}
 	d.warn(std.err, c.FalseAlarms)
 	if !ok {
 		least := d.Curve()[0]
-		rate, _, _ := least.FalseAlarmRate()
-		return nil, fmt.Errorf("no operating point has at most %g false alarms per hour: the lowest rate is %.3g, at threshold %g and confirm %d; add the background to the training data, or allow more with --false-alarms",
-			c.FalseAlarms, rate, least.Options.Threshold, least.Options.Confirm)
+		worst := least.Worst()
+		rate, _, _ := worst.FalseAlarmRate()
+		return nil, fmt.Errorf("no operating point has at most %g false alarms per hour in each background: the best has %.3g in %s and misses %d of %d words, at threshold %g and confirm %d; add the background to the training data, or allow more with --false-alarms",
+			c.FalseAlarms, rate, worst.Name, least.Missed(), least.Words, least.Options.Threshold, least.Options.Confirm)
 	}
 	if best.Correct == 0 {
 		return nil, fmt.Errorf("with at most %g false alarms per hour the model recognises none of the %d words: check that --words has the model's labels, or allow more with --false-alarms",

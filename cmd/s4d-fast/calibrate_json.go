@@ -12,7 +12,6 @@ import (
 type detectionResult struct {
 	Words      *wordsResult       `json:"words,omitempty"`
 	Background []backgroundResult `json:"background"`
-	Hours      float64            `json:"background_hours"`
 	Skipped    []string           `json:"skipped,omitempty"`
 	Ignored    []string           `json:"ignored,omitempty"`
 	Model      pointResult        `json:"model"` // at its own options; with --write at the default options
@@ -61,20 +60,41 @@ type PointWords struct {
 	MissRate     float64        `json:"miss_rate"`
 	MissInterval [2]float64     `json:"miss_interval"`
 	Mistaken     int            `json:"mistaken"`
-	Unrelated    int            `json:"unrelated"` // events without a word in the streams of words
+	Unrelated    int            `json:"unrelated"` // events without a word, or a second one of a word
+	Latency      *latency       `json:"latency,omitempty"`
 	Precision    float64        `json:"precision"`
 	Recall       float64        `json:"recall"`
 	F1           float64        `json:"f1"`
 	ByLabel      map[string]int `json:"missed_by_label"`
 }
 
+// latency is the distribution of the seconds from the end of a word to the report of its event.
+type latency struct {
+	Median  float64 `json:"median"`
+	Share90 float64 `json:"90_percent"`
+	Largest float64 `json:"largest"`
+}
+
+// latencyOf returns the latency of a point. It is nil if no word is found.
+func latencyOf(p *calibration.Point) *latency {
+	n := len(p.Latency)
+	if n == 0 {
+		return nil
+	}
+	return &latency{p.Latency[n/2], p.Latency[n*9/10], p.Latency[n-1]}
+}
+
 // PointBackground is exported like PointWords.
 type PointBackground struct {
-	FalseAlarms   int            `json:"false_alarms"`
-	PerHour       float64        `json:"false_alarms_per_hour"`
-	Interval      [2]float64     `json:"false_alarms_interval"`
-	ByGroup       []int          `json:"false_alarms_by_background"`
+	ByGroup       []alarmCount   `json:"false_alarms_by_background"`
 	AlarmsByLabel map[string]int `json:"false_alarms_by_label"`
+}
+
+// alarmCount is the number of false alarms in a background.
+type alarmCount struct {
+	FalseAlarms int        `json:"false_alarms"`
+	PerHour     float64    `json:"per_hour"`
+	Interval    [2]float64 `json:"interval"`
 }
 
 func (d *detection) point(p *calibration.Point) pointResult {
@@ -87,14 +107,15 @@ func (d *detection) point(p *calibration.Point) pointResult {
 		rate, low, high := p.MissRate()
 		r.PointWords = &PointWords{
 			Missed: p.Missed(), MissRate: rate, MissInterval: [2]float64{low, high}, Mistaken: p.Mistaken, Unrelated: p.False,
-			Precision: p.Precision(), Recall: p.Recall(), F1: p.F1(), ByLabel: map[string]int{},
+			Latency: latencyOf(p), Precision: p.Precision(), Recall: p.Recall(), F1: p.F1(), ByLabel: map[string]int{},
 		}
 	}
-	if p.Hours > 0 {
-		rate, low, high := p.FalseAlarmRate()
-		r.PointBackground = &PointBackground{FalseAlarms: p.FalseAlarms, PerHour: rate, Interval: [2]float64{low, high}, AlarmsByLabel: map[string]int{}}
+	all := p.All()
+	if all.Hours > 0 {
+		r.PointBackground = &PointBackground{AlarmsByLabel: map[string]int{}}
 		for _, b := range p.Backgrounds {
-			r.ByGroup = append(r.ByGroup, b.FalseAlarms)
+			rate, low, high := b.FalseAlarmRate()
+			r.ByGroup = append(r.ByGroup, alarmCount{b.FalseAlarms, rate, [2]float64{low, high}})
 		}
 	}
 	for i, label := range d.Labels {
@@ -107,8 +128,8 @@ func (d *detection) point(p *calibration.Point) pointResult {
 		if d.Words[i] > 0 {
 			r.ByLabel[label] = p.MissedWords[i]
 		}
-		if p.Hours > 0 {
-			r.AlarmsByLabel[label] = p.ByLabel[i]
+		if all.Hours > 0 {
+			r.AlarmsByLabel[label] = all.ByLabel[i]
 		}
 	}
 	return r
@@ -116,7 +137,7 @@ func (d *detection) point(p *calibration.Point) pointResult {
 
 // result returns the measurement as JSON, with the lists of a point.
 func (d *detection) result(p *calibration.Point) detectionResult {
-	r := detectionResult{Background: []backgroundResult{}, Hours: p.Hours, Ignored: d.ignored, Model: d.point(&d.own), Alarms: p.Alarms, Missed: p.Lost}
+	r := detectionResult{Background: []backgroundResult{}, Ignored: d.ignored, Model: d.point(&d.own), Alarms: p.Alarms, Missed: p.Lost}
 	if p.Words > 0 {
 		r.Words = &wordsResult{Count: p.Words, Labels: map[string]int{}, Unknown: d.unknown, Seconds: d.Seconds, Gap: [2]float64{d.words.MinGap, d.words.MaxGap}}
 		if !math.IsInf(d.words.SNR, 1) {

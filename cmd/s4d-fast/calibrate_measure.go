@@ -8,6 +8,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/events/calibration"
@@ -21,6 +22,8 @@ type sources struct {
 	unknown []string // labels of clips that the model does not have
 	ignored []string // files that are not clips or background, each with the reason
 	skipped []error  // clips that cannot be read
+	trained []string // files on which the model was trained
+	known   bool     // the model stores what it was trained on
 }
 
 // detection is a measurement.
@@ -53,7 +56,40 @@ func (c *calibrateCmd) sources(ctx context.Context, m *model.Model) (*sources, e
 		}
 	}
 	r.streams = append(r.streams, background...)
+	if r.known = len(m.Meta.Recordings) > 0; !r.known {
+		return r, nil
+	}
+	var err error
+	if r.trained, err = calibration.Trained(ctx, m, r.streams, c.Threads); err != nil {
+		return nil, err
+	}
+	if n := len(r.trained); n > 0 && !c.AllowTrainingData {
+		list := names(r.trained[:min(n, maxIgnored)])
+		if n > maxIgnored {
+			list += fmt.Sprintf(" and %d more", n-maxIgnored)
+		}
+		return nil, badInput(fmt.Errorf("the model was trained on %d of the recordings, which makes the figures better than they are: use others, or pass --allow-training-data: %s", n, list))
+	}
 	return r, nil
+}
+
+// trainedOn says how many of the files of a background trained the model; "" is the words.
+func (r *sources) trainedOn(background string) string {
+	trained, all := 0, 0
+	for _, s := range r.streams {
+		if s.Background == background {
+			all += len(s.Files)
+			for _, path := range s.Files {
+				if slices.Contains(r.trained, path) {
+					trained++
+				}
+			}
+		}
+	}
+	if !r.known {
+		return "not known"
+	}
+	return fmt.Sprintf("%d of %d files", trained, all)
 }
 
 // clips makes streams of the clips of words.
@@ -144,8 +180,17 @@ func (d *detection) warn(w io.Writer, falseAlarms float64) {
 	for _, err := range slices.Concat(d.skipped, d.Skipped) {
 		fmt.Fprintf(w, "skipped %s\n", printable(err.Error(), ""))
 	}
-	if hours := d.own.Hours; falseAlarms > 0 && hours*falseAlarms < 3 {
-		fmt.Fprintf(w, "warning: %.2g hours of background cannot show that there are fewer than %g false alarms per hour; that takes %.3g hours\n",
-			hours, falseAlarms, 3/falseAlarms)
+	if !d.known {
+		fmt.Fprintln(w, "note: the model does not store which recordings it was trained on; the figures are too good if some of these are among them")
+	}
+	var short []string
+	for _, b := range d.own.Backgrounds {
+		if b.Hours*falseAlarms < 3 {
+			short = append(short, fmt.Sprintf("%.2g hours of %s", b.Hours, b.Name))
+		}
+	}
+	if falseAlarms > 0 && len(short) > 0 {
+		fmt.Fprintf(w, "warning: %s cannot show that there are fewer than %g false alarms per hour; that takes %.3g hours\n",
+			printable(strings.Join(short, ", "), ""), falseAlarms, 3/falseAlarms)
 	}
 }

@@ -53,8 +53,9 @@ func TestCalibrate(t *testing.T) {
 	plot := filepath.Join(t.TempDir(), "curve.svg")
 	calibrated := filepath.Join(t.TempDir(), "calibrated.safetensors")
 	stdout := ok(t, append(args, "--false-alarms", "100", "--plot", plot, "--write", calibrated)...)
-	contains(t, "text", stdout, "6 of 2 labels", "gaps 0.3 to 1.5 s, clean", "does not have: none, other", background+": 0.01 hours",
-		"operating point: threshold", "1 of 6 words, 16.7 % (95 % interval 3.0 % to 56.4 %)", "low 1/4, high 0/2", "1 in 0.01 hours, 90 per hour", "←")
+	contains(t, "text", stdout, "6 of 2 labels", "gaps 0.3 to 1.5 s, clean", "does not have: none, other",
+		"operating point: threshold", "1 of 6 words, 16.7 % (95 % interval 3.0 % to 56.4 %)", "low 1/4, high 0/2", "latency       from the end of a word to its event: median 0.",
+		"   false alarms   hours   per hour   95 % interval   in training   background\n              1    0.01         90       2.3 – 501     not known   "+background, "←")
 	contains(t, "plot", string(read(t, plot)), "6 words, 0.01 hours of background", "100 per hour", "operating point")
 	equal(t, "the model is unchanged", string(read(t, m)) == string(before), true)
 
@@ -71,7 +72,7 @@ func TestCalibrate(t *testing.T) {
 	code, out, stderr := invoke(nil, append(args, "--false-alarms", "200", "--json", "--write", m)...)
 	equal(t, "exit code", code, exitOK)
 	decode(t, out, &r)
-	contains(t, "stderr", stderr, "warning: 0.011 hours of background", "wrote "+m)
+	contains(t, "stderr", stderr, "warning: 0.011 hours of "+background+" cannot show", "wrote "+m)
 	equal(t, "file", r.Out, m)
 	equal(t, "missed", r.Chosen.Missed, 1)
 	equal(t, "words", r.Words.Count, 6)
@@ -100,7 +101,7 @@ func TestCalibrateThreads(t *testing.T) {
 	equal(t, "gap", r.Words.Gap, [2]float64{0.3, 1.5})
 	equal(t, "SNR", *r.Words.SNR, 12)
 	equal(t, "groups of background", len(r.Background), 2)
-	if r.Chosen != nil || r.Out != "" || r.Model.Interval[1] <= r.Model.PerHour {
+	if r.Chosen != nil || r.Out != "" || r.Model.ByGroup[1].Interval[1] <= r.Model.ByGroup[1].PerHour || r.Model.Latency.Largest < r.Model.Latency.Median {
 		t.Errorf("result %+v", r)
 	}
 }
@@ -109,13 +110,13 @@ func TestCalibrateThreads(t *testing.T) {
 func TestCalibrateMeasures(t *testing.T) {
 	m, words, background := calibrationFiles(t)
 	both := ok(t, "calibrate", m, "--words", words, "--background", background)
-	contains(t, "text", both, "the model's options: threshold 0.5, confirm 3", "missed ", "false alarms", "precision")
+	contains(t, "text", both, "the model's options: threshold 0.5, confirm 3", "missed ", "false alarms   hours", "precision")
 	only := ok(t, "calibrate", m, "--words", words)
 	if strings.Contains(only, "false alarms") {
 		t.Errorf("false alarms without background: %s", only)
 	}
 	only = ok(t, "calibrate", m, "--background", background)
-	contains(t, "text", only, "1 in 0.01 hours")
+	contains(t, "text", only, "1    0.01 ")
 	if strings.Contains(only, "missed") {
 		t.Errorf("missed words without words: %s", only)
 	}
@@ -159,8 +160,8 @@ func TestCalibrateOffsets(t *testing.T) {
 		t.Errorf("thresholds %v", p.Thresholds)
 	}
 	equal(t, "missed", fmt.Sprint(p.PointWords.ByLabel), "map[high:0 low:4]")
-	equal(t, "false alarms", fmt.Sprint(p.FalseAlarms, p.AlarmsByLabel), "0 map[high:0 low:0]")
-	if r.Model.Thresholds != nil || r.Model.Threshold != 0.5 || r.Model.FalseAlarms == 0 || r.Model.AlarmsByLabel["low"] != r.Model.FalseAlarms {
+	equal(t, "false alarms", fmt.Sprint(p.ByGroup[0].FalseAlarms, p.AlarmsByLabel), "0 map[high:0 low:0]")
+	if alarms := r.Model.ByGroup[0].FalseAlarms; r.Model.Thresholds != nil || r.Model.Threshold != 0.5 || alarms == 0 || r.Model.AlarmsByLabel["low"] != alarms {
 		t.Errorf("the model's own point %+v, false alarms %+v", r.Model, r.Model.PointBackground)
 	}
 	d := must.Get(model.Load(out))(t).Meta.Detection
@@ -172,14 +173,38 @@ func TestCalibrateOffsets(t *testing.T) {
 
 	var own detectionResult
 	decode(t, ok(t, append([]string{"calibrate", out, "--json"}, args...)...), &own)
-	equal(t, "point of the calibrated model", fmt.Sprint(*own.Model.PointWords, *own.Model.PointBackground, own.Model.Thresholds), fmt.Sprint(*p.PointWords, *p.PointBackground, p.Thresholds))
+	equal(t, "point of the calibrated model", string(must.Get(json.Marshal(own.Model))(t)), string(must.Get(json.Marshal(p))(t)))
 
 	text, _ := calibrate(out)
 	contains(t, "text", text, "high 0.5\n", "by label    threshold low", "low 4/4, high 0/2")
 	again := must.Get(model.Load(out))(t).Meta.Detection
 	equal(t, "operating point of the second calibration", fmt.Sprintf("%+v", again), fmt.Sprintf("%+v", d))
 	_, both, _ := strings.Cut(ok(t, append([]string{"calibrate", m}, args...)...), "false alarms  ")
-	contains(t, "false alarms without offsets", both, fmt.Sprintf("by label    low %d\n", r.Model.FalseAlarms))
+	contains(t, "false alarms without offsets", both, fmt.Sprintf("by label    low %d\n", r.Model.AlarmsByLabel["low"]))
+}
+
+// Recordings on which the model was trained are an error that names them, unless they are allowed.
+// Then the tables count them.
+func TestCalibrateTrainingData(t *testing.T) {
+	m, words, background := calibrationFiles(t)
+	args := []string{"calibrate", m, "--words", words, "--background", background}
+	_, _, stderr := invoke(nil, args...)
+	contains(t, "stderr without stored recordings", stderr, "does not store which recordings it was trained on")
+
+	trained := must.Get(model.Load(m))(t)
+	clip, street := filepath.Join(words, "low", "5.wav"), filepath.Join(background, "1.wav")
+	for _, path := range []string{clip, street} {
+		print := audio.NewFingerprint()
+		print.Add(must.Get(audio.ReadMono(path, tonemodel.SampleRate))(t))
+		trained.Meta.Recordings = trained.Meta.Recordings.With(print.Sum())
+	}
+	must.Do(t, trained.Save(m))
+	checkRun(t, nil, args, exitBadInput, "trained on 2 of the recordings, which", "--allow-training-data: ", clip+", "+street)
+	stdout := ok(t, append(args, "--allow-training-data")...)
+	contains(t, "text", stdout, "the model was trained on 1 of 6 files", "1 of 2 files   "+background)
+	contains(t, "inspect", ok(t, "inspect", m), "2 recordings, by their fingerprints")
+	other := []string{"calibrate", m, "--background", filepath.Join(background, "0.wav")}
+	contains(t, "text of other background", ok(t, other...), "0 of 1 files")
 }
 
 func TestCalibrateErrors(t *testing.T) {

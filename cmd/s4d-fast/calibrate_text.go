@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -29,18 +28,15 @@ func (d *detection) text(w io.Writer, title string, p *calibration.Point) error 
 		}
 		fmt.Fprintf(&b, "words       %d of %d labels in %.1f minutes: gaps %g to %g s, %s\n",
 			p.Words, labels, d.Seconds/60, d.words.MinGap, d.words.MaxGap, noise)
+		if len(d.trained) > 0 {
+			fmt.Fprintf(&b, "            the model was trained on %s\n", d.trainedOn(""))
+		}
 		if len(d.unknown) > 0 {
 			fmt.Fprintf(&b, "            without the clips of labels that the model does not have: %s\n", names(d.unknown))
 		}
 	}
-	for i, q := range p.Backgrounds {
-		title := "background"
-		if i > 0 {
-			title = ""
-		}
-		fmt.Fprintf(&b, "%-11s %s: %.2f hours\n", title, printable(q.Name, ""), q.Hours)
-	}
-	if p.Words > 0 && p.Hours > 0 {
+	all := p.All()
+	if p.Words > 0 && all.Hours > 0 {
 		b.WriteByte('\n')
 		d.table(&b, p)
 	}
@@ -58,21 +54,18 @@ func (d *detection) text(w io.Writer, title string, p *calibration.Point) error 
 			}
 		}
 		fmt.Fprintf(&b, "  by label    %s\n", names(each))
-		fmt.Fprintf(&b, "events        %d in the streams of words: %d near a word of another label, %d near no word\n", p.Events, p.Mistaken, p.False)
+		fmt.Fprintf(&b, "events        %d in the streams of words: %d of a word of another label, %d of no word or of a word found before\n", p.Events, p.Mistaken, p.False)
 		fmt.Fprintf(&b, "              precision %.3f, recall %.3f, F1 %.3f\n", p.Precision(), p.Recall(), p.F1())
-	}
-	if p.Hours > 0 {
-		rate, low, high := p.FalseAlarmRate()
-		fmt.Fprintf(&b, "false alarms  %d in %.2f hours, %s per hour (95 %% interval %s to %s)\n", p.FalseAlarms, p.Hours, perHour(rate), perHour(low), perHour(high))
-		if len(p.Backgrounds) > 1 {
-			for _, q := range p.Backgrounds {
-				fmt.Fprintf(&b, "              %d in %.2f hours of %s\n", q.FalseAlarms, q.Hours, printable(q.Name, ""))
-			}
+		if l := latencyOf(p); l != nil {
+			fmt.Fprintf(&b, "latency       from the end of a word to its event: median %.2f s, 90 %% at most %.2f s, largest %.2f s\n", l.Median, l.Share90, l.Largest)
 		}
+	}
+	if all.Hours > 0 {
+		d.backgrounds(&b, p)
 		var each []string
 		for i, l := range d.Labels {
-			if p.ByLabel[i] > 0 {
-				each = append(each, fmt.Sprintf("%s %d", l, p.ByLabel[i]))
+			if all.ByLabel[i] > 0 {
+				each = append(each, fmt.Sprintf("%s %d", l, all.ByLabel[i]))
 			}
 		}
 		if len(each) > 0 {
@@ -84,10 +77,21 @@ func (d *detection) text(w io.Writer, title string, p *calibration.Point) error 
 	return err
 }
 
+// backgrounds prints the false alarms in each background.
+func (d *detection) backgrounds(w io.Writer, p *calibration.Point) {
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
+	fmt.Fprint(t, "false alarms\thours\tper hour\t95 % interval\tin training\t   background\n")
+	for _, b := range p.Backgrounds {
+		rate, low, high := b.FalseAlarmRate()
+		fmt.Fprintf(t, "%d\t%.2f\t%s\t%s – %s\t%s\t   %s\n", b.FalseAlarms, b.Hours, perHour(rate), perHour(low), perHour(high), d.trainedOn(b.Name), printable(b.Name, ""))
+	}
+	t.Flush()
+}
+
 // lists prints the false alarms and the missed words that a point lists.
 func lists(w io.Writer, p *calibration.Point) {
 	if len(p.Alarms) > 0 {
-		fmt.Fprintf(w, "\n%d of %d false alarms, with their start and end in seconds of the file\n", len(p.Alarms), p.FalseAlarms)
+		fmt.Fprintf(w, "\n%d of %d false alarms, with their start and end in seconds of the file\n", len(p.Alarms), p.All().FalseAlarms)
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "confidence\tlabel\tstart\tend\tfile")
 		for _, a := range p.Alarms {
@@ -121,7 +125,8 @@ func perHour(rate float64) string {
 	return fmt.Sprintf("%.0f", rate)
 }
 
-// table prints the best point for each limit in tableRates, and marks one point.
+// table prints the best point for each limit in tableRates, with the rate in its worst background,
+// and marks one point.
 func (d *detection) table(w io.Writer, marked *calibration.Point) {
 	points := []calibration.Point{*marked}
 	for _, limit := range tableRates {
@@ -130,15 +135,16 @@ func (d *detection) table(w io.Writer, marked *calibration.Point) {
 			points = append(points, p)
 		}
 	}
-	slices.SortStableFunc(points, func(a, b calibration.Point) int { return cmp.Compare(a.FalseAlarms, b.FalseAlarms) })
+	slices.SortStableFunc(points, func(a, b calibration.Point) int { return a.CompareAlarms(&b) })
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
-	fmt.Fprint(t, "false alarms per hour\t95 % interval\tmissed words\t95 % interval\tthreshold\tconfirm\tsmoothing\t\n")
+	fmt.Fprint(t, "per hour, worst background\t95 % interval\tmissed words\t95 % interval\tthreshold\tconfirm\tsmoothing\t\n")
 	for i := range points {
 		p, mark := &points[i], ""
 		if p.Options == marked.Options {
 			mark = " ←"
 		}
-		rate, low, high := p.FalseAlarmRate()
+		worst := p.Worst()
+		rate, low, high := worst.FalseAlarmRate()
 		missed, least, most := p.MissRate()
 		fmt.Fprintf(t, "%s\t%s – %s\t%s\t%.1f – %s\t%g\t%d\t%g s\t%s\n", perHour(rate), perHour(low), perHour(high), percent(missed), 100*least, percent(most),
 			p.Options.Threshold, p.Options.Confirm, p.Options.Smoothing, mark)
@@ -148,11 +154,16 @@ func (d *detection) table(w io.Writer, marked *calibration.Point) {
 
 // panel returns the plot of the trade-off, with a point and, unless it is 0, a limit on the false
 // alarms per hour. The logarithmic axis has no 0, so points without false alarms are drawn as if
-// there were half an event in all background.
+// there were half an event in the longest background.
 func (d *detection) panel(p *calibration.Point, name string, limit float64) figure.Panel {
-	least := 0.5 / p.Hours
+	longest := 0.0
+	for _, b := range p.Backgrounds {
+		longest = max(longest, b.Hours)
+	}
+	least := 0.5 / longest
 	at := func(p *calibration.Point) float64 {
-		rate, _, _ := p.FalseAlarmRate()
+		worst := p.Worst()
+		rate, _, _ := worst.FalseAlarmRate()
 		return max(rate, least)
 	}
 	curve, band := figure.Curve{Name: "fewest missed words"}, figure.Band{Name: "95 % interval"}
@@ -171,8 +182,8 @@ func (d *detection) panel(p *calibration.Point, name string, limit float64) figu
 	}
 	rate, _, _ := p.MissRate()
 	panel := figure.Panel{
-		Title: fmt.Sprintf("%d words, %.2f hours of background", p.Words, p.Hours),
-		X:     fmt.Sprintf("false alarms per hour (none is drawn at %.2g)", least), Y: "missed words [%]", LogX: true,
+		Title: fmt.Sprintf("%d words, %.2f hours of background", p.Words, p.All().Hours),
+		X:     fmt.Sprintf("false alarms per hour in the worst background (none is drawn at %.2g)", least), Y: "missed words [%]", LogX: true,
 		YMax: slices.Max(band.High), Bands: []figure.Band{band},
 		Curves: []figure.Curve{curve, {Name: name, X: []float64{at(p)}, Y: []float64{100 * rate}, Points: true, Hue: figure.Red}},
 	}

@@ -41,6 +41,7 @@ type inspection struct {
 	Meta       model.Meta    `json:"meta"`
 	Hash       string        `json:"hash"`
 	Parameters int           `json:"parameters"`
+	Recordings int           `json:"training_recordings,omitempty"` // instead of their fingerprints in Meta
 	Tensors    []tensorInfo  `json:"tensors"`
 	Poles      []poleRange   `json:"poles"`
 	Scores     []layerScores `json:"scores,omitempty"`
@@ -92,7 +93,8 @@ func (c *inspectCmd) Run(std *streams, ctx *ctxBox) error {
 }
 
 func (c *inspectCmd) inspect(m *model.Model) (inspection, error) {
-	info := inspection{Config: m.Config, Meta: m.Meta, Hash: fmt.Sprintf("%x", m.Hash()), Parameters: m.Config.CountParams()}
+	info := inspection{Config: m.Config, Meta: m.Meta, Hash: fmt.Sprintf("%x", m.Hash()), Parameters: m.Config.CountParams(), Recordings: len(m.Meta.Recordings)}
+	info.Meta.Recordings = nil
 	for _, t := range m.Weights.Tensors() {
 		info.Tensors = append(info.Tensors, tensorInfo{t.Name, t.Shape, len(t.Data)})
 	}
@@ -184,9 +186,7 @@ func (i inspection) print(w io.Writer) error {
 		row("filter bank", "%d bands, %g … %g Hz, compression %s, frames of %d samples every %d (%.4g per second)",
 			f.Bands, f.Low, f.High, f.Compression, f.Window, f.Hop, f.FrameRate())
 	}
-	if d := i.Meta.Detection; d != nil {
-		i.printDetection(row, d)
-	}
+	i.printDetector(row)
 	switch means, stds := i.Meta.InputMean, i.Meta.InputStd; {
 	case len(means) > 0 && i.Meta.Filterbank != nil:
 		row("bands", "means %g … %g, standard deviations %g … %g", slices.Min(means), slices.Max(means), slices.Min(stds), slices.Max(stds))

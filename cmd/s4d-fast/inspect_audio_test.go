@@ -38,7 +38,7 @@ func TestInspectFilterbank(t *testing.T) {
 		"40 bands, 60 … 3800 Hz, compression pcen, frames of 256 samples every 160 (50 per second)",
 		"means -39 … 0, standard deviations 1 … 40", "threshold 0.8, off-threshold 0.25, confirm 3, refractory 0.2 s, smoothing 0.1 s",
 		"by label", "threshold word0 0.5, word2 0.8",
-		"miss rate 0.080 (95 % interval 0.060 … 0.110) of 400 words, 0.5 false alarms per hour in 3.5 hours", " Hz)")
+		"miss rate 0.080 (95 % interval 0.060 … 0.110) of 400 words, 0.5 false alarms per hour in the worst background (3.5 hours)", " Hz)")
 	checkRun(t, nil, []string{"convert", path, filepath.Join(dir, "m.pth")}, exitOK,
 		"do not include the filter bank", "do not include the operating point")
 }

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
@@ -41,14 +40,22 @@ func movedText(p poleRange) string {
 	return fmt.Sprintf(", angles moved by %.3g half-widths (median)", *p.Moved)
 }
 
-// printDetection prints the operating point of a detector and its measured errors.
-func (i inspection) printDetection(row func(key, format string, args ...any), d *model.Detection) {
+// printDetector prints what only a word detector has: the number of recordings that trained it, its
+// operating point and its measured errors.
+func (i inspection) printDetector(row func(key, format string, args ...any)) {
+	if i.Recordings > 0 {
+		row("trained on", "%d recordings, by their fingerprints", i.Recordings)
+	}
+	d := i.Meta.Detection
+	if d == nil {
+		return
+	}
 	row("detection", "threshold %g, off-threshold %g, confirm %d, refractory %g s, smoothing %g s", d.Threshold, d.OffThreshold, d.Confirm, d.Refractory, d.Smoothing)
 	if offsets := d.Offsets; len(offsets) > 0 && i.Meta.Filterbank != nil {
 		row("by label", "threshold %s", thresholdsText(i.Meta.Labels, offsets, d.Threshold))
 	}
 	if d.Measured() {
-		row("measured", "miss rate %.3f (95 %% interval %.3f … %.3f) of %d words, %.3g false alarms per hour in %.3g hours",
+		row("measured", "miss rate %.3f (95 %% interval %.3f … %.3f) of %d words, %.3g false alarms per hour in the worst background (%.3g hours)",
 			d.MissRate, d.Interval[0], d.Interval[1], d.Words, d.FalseAlarmsPerHour, d.BackgroundHours)
 	} else {
 		row("measured", "no error rates for this network; run s4d-fast calibrate")

@@ -42,7 +42,7 @@ func TestAlarms(t *testing.T) {
 	opt.Candidates, opt.List = []events.Options{events.Defaults().WithThreshold(0.2), events.Defaults()}, 100
 	all := measure(t, streams, opt)
 	p := all.Points[0]
-	must.Equal(t, len(p.Alarms), p.FalseAlarms, "false alarms that are listed")
+	must.Equal(t, len(p.Alarms), p.All().FalseAlarms, "false alarms that are listed")
 	found := map[string]calibration.Alarm{}
 	for i, a := range p.Alarms {
 		found[a.File] = a

@@ -37,10 +37,39 @@ func Candidates(base events.Options) []events.Options {
 	return list
 }
 
+// Worst returns the background with the most false alarms per hour, and of several the shortest.
+// It is empty without background.
+func (p *Point) Worst() (worst Background) {
+	for i, b := range p.Backgrounds {
+		if i == 0 || cmp.Or(cmp.Compare(b.rate(), worst.rate()), cmp.Compare(worst.Hours, b.Hours)) > 0 {
+			worst = b
+		}
+	}
+	return worst
+}
+
+// All returns the sums over all backgrounds.
+func (p *Point) All() (all Background) {
+	for _, b := range p.Backgrounds {
+		all.Hours += b.Hours
+		all.FalseAlarms += b.FalseAlarms
+		if all.ByLabel == nil {
+			all.ByLabel = make([]int, len(b.ByLabel))
+		}
+		for label, n := range b.ByLabel {
+			all.ByLabel[label] += n
+		}
+	}
+	return all
+}
+
+// rate returns the false alarms per hour; 0 if there is no background.
+func (b *Background) rate() float64 { return float64(b.FalseAlarms) / max(b.Hours, 1e-9) }
+
 // FalseAlarmRate returns the false alarms per hour, with their 95 % interval (Poisson).
 func (b *Background) FalseAlarmRate() (rate, low, high float64) {
 	low, high = Poisson(b.FalseAlarms, b.Hours)
-	return float64(b.FalseAlarms) / b.Hours, low, high
+	return b.rate(), low, high
 }
 
 // MissRate returns the fraction of the words that were missed, with its 95 % interval (Wilson).
@@ -49,14 +78,20 @@ func (p *Point) MissRate() (rate, low, high float64) {
 	return float64(p.Missed()) / float64(p.Words), low, high
 }
 
-// compare orders points by misses, then by false alarms, then by the distance of their options from
-// those of the first candidate.
+// compare orders points by misses, then by false alarms (in the worst background, and in all), then
+// by the distance of their options from those of the first candidate.
 func (m *Measurement) compare(a, b *Point) int {
 	base := &m.Points[0].Options
 	return cmp.Or(
-		cmp.Compare(a.Missed(), b.Missed()), cmp.Compare(a.FalseAlarms, b.FalseAlarms),
+		cmp.Compare(a.Missed(), b.Missed()), a.CompareAlarms(b),
 		cmp.Compare(distance(&a.Options, base), distance(&b.Options, base)),
 	)
+}
+
+// CompareAlarms orders points by the false alarms per hour in the worst background, then by all.
+func (p *Point) CompareAlarms(q *Point) int {
+	a, b := p.Worst(), q.Worst()
+	return cmp.Or(cmp.Compare(a.rate(), b.rate()), cmp.Compare(p.All().FalseAlarms, q.All().FalseAlarms))
 }
 
 // distance returns the distance of two options: the sum of the differences of their thresholds in
@@ -67,11 +102,11 @@ func distance(a, b *events.Options) float64 {
 }
 
 // Best returns the point that misses the fewest words, among those with at most falseAlarms false
-// alarms per hour. ok is false if there is none.
+// alarms per hour in each background. ok is false if there is none.
 func (m *Measurement) Best(falseAlarms float64) (best Point, ok bool) {
 	for i := range m.Points {
 		p := &m.Points[i]
-		if rate, _, _ := p.FalseAlarmRate(); rate <= falseAlarms && (!ok || m.compare(p, &best) < 0) {
+		if worst := p.Worst(); worst.rate() <= falseAlarms && (!ok || m.compare(p, &best) < 0) {
 			best, ok = *p, true
 		}
 	}
@@ -79,11 +114,11 @@ func (m *Measurement) Best(falseAlarms float64) (best Point, ok bool) {
 }
 
 // Curve returns the trade-off: the points for which no other point has fewer missed words without
-// more false alarms. They are ordered by false alarms.
+// more false alarms per hour in the worst background. They are ordered by these false alarms.
 func (m *Measurement) Curve() []Point {
 	sorted := slices.Clone(m.Points)
 	slices.SortStableFunc(sorted, func(a, b Point) int {
-		return cmp.Or(cmp.Compare(a.FalseAlarms, b.FalseAlarms), m.compare(&a, &b))
+		return cmp.Or(a.CompareAlarms(&b), m.compare(&a, &b))
 	})
 	var curve []Point
 	for _, p := range sorted {
@@ -96,12 +131,12 @@ func (m *Measurement) Curve() []Point {
 
 // Detection returns the point in the form that a model stores, with its offsets.
 func (p *Point) Detection() *model.Detection {
-	rate, _, _ := p.FalseAlarmRate()
+	worst := p.Worst()
 	misses, low, high := p.MissRate()
 	o := p.Options
 	return &model.Detection{
 		Threshold: o.Threshold, OffThreshold: o.OffThreshold, Confirm: o.Confirm, Refractory: o.Refractory,
 		Smoothing: o.Smoothing, Offsets: slices.Clone(p.Offsets),
-		FalseAlarmsPerHour: rate, MissRate: misses, Interval: [2]float64{low, high}, BackgroundHours: p.Hours, Words: p.Words,
+		FalseAlarmsPerHour: worst.rate(), MissRate: misses, Interval: [2]float64{low, high}, BackgroundHours: worst.Hours, Words: p.Words,
 	}
 }

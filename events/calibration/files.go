@@ -172,7 +172,7 @@ func BackgroundStreams(path string, rate float64, skipBroken bool) (streams []St
 		}
 		part := files[:n:n]
 		streams = append(streams, Stream{
-			Name: part[0], Background: path,
+			Name: part[0], Background: path, Files: part,
 			Open: func() (Audio, error) { return &tape{files: part, rate: rate, skip: skipBroken}, nil },
 		})
 		files = files[n:]

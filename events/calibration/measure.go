@@ -13,6 +13,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"sync"
 
@@ -23,16 +24,17 @@ import (
 
 // Stream is a stream of audio whose words are known.
 type Stream struct {
-	Name       string // for errors
-	Background string // name of the background that the stream is a part of, such as a folder
-	Words      []Word // in the order of their onsets; none: every event is a false alarm
+	Name       string   // for errors
+	Background string   // name of the background that the stream is a part of, such as a folder
+	Files      []string // from which the stream is read
+	Words      []Word   // in the order of their onsets; none: every event is a false alarm
 	Open       func() (Audio, error)
 }
 
 // Options are the options of Measure. Start from Defaults.
 type Options struct {
 	Candidates []events.Options // to try
-	Tolerance  float64          // largest distance in seconds between the onsets of a word and of its event
+	Tolerance  float64          // largest distance in seconds between a word and its event, if they do not overlap
 	Workers    int              // streams processed at the same time; 0: one per processor
 	List       int              // number of false alarms and of missed words to list per candidate: Point.Alarms, Point.Lost
 	Progress   func(Progress)   // called after each block and each stream, by one goroutine at a time; may be nil
@@ -64,9 +66,8 @@ type Point struct {
 	Offsets     []float64    // added to the log-odds of the model's labels (model.Detection.Offsets); nil: none
 	Score                    // in the streams of words
 	MissedWords []int        // number of missed words of each label
-	Background               // all background together
+	Latency     []float64    // seconds from the end of each word that is found until its event is reported, ascending
 	Backgrounds []Background // in the order of the streams
-	ByLabel     []int        // FalseAlarms by label
 	Alarms      []Alarm      // false alarms in descending order of confidence; at most Options.List
 	Lost        []Word       // missed words in the order of the streams; at most Options.List
 }
@@ -75,15 +76,16 @@ type Point struct {
 type Background struct {
 	Name        string
 	Hours       float64
-	FalseAlarms int // number of events
+	FalseAlarms int   // number of events
+	ByLabel     []int // the same by label
 }
 
 // result is what was detected in one stream.
 type result struct {
 	seconds float64
-	events  [][]int  // per candidate, with each of the model's labels
-	scores  []Score  // of words, per candidate
-	found   [][]bool // per candidate and word
+	events  [][]int     // per candidate, with each of the model's labels
+	scores  []Score     // of words, per candidate
+	latency [][]float64 // in seconds, per candidate and word; NaN: missed
 	skipped []error
 }
 
@@ -161,6 +163,7 @@ func (r *run) measure(ctx context.Context, i int) error {
 		return err
 	}
 	list := make([][]events.Event, len(r.opt.Candidates)) // in streams of words
+	at := make([][]int64, len(r.opt.Candidates))          // samples after which they are reported
 	res.events = make([][]int, len(r.opt.Candidates))
 	for c := range res.events {
 		res.events[c] = make([]int, len(r.labels))
@@ -169,7 +172,7 @@ func (r *run) measure(ctx context.Context, i int) error {
 		for _, f := range found {
 			res.events[f.Option][slices.Index(r.labels, f.Label)]++
 			if len(s.Words) > 0 {
-				list[f.Option] = append(list[f.Option], f.Event)
+				list[f.Option], at[f.Option] = append(list[f.Option], f.Event), append(at[f.Option], f.At)
 			} else {
 				r.alarm(in, i, f)
 			}
@@ -196,9 +199,17 @@ func (r *run) measure(ctx context.Context, i int) error {
 	}
 	res.seconds = float64(samples) / r.recognizer.SampleRate()
 	if len(s.Words) > 0 {
-		for _, found := range list {
-			score, hit := Compare(s.Words, found, int64(r.opt.Tolerance*r.recognizer.SampleRate()))
-			res.scores, res.found = append(res.scores, score), append(res.found, hit)
+		rate := r.recognizer.SampleRate()
+		for c := range list {
+			score, found := Compare(s.Words, list[c], int64(r.opt.Tolerance*rate))
+			latency := make([]float64, len(found))
+			for w, k := range found {
+				latency[w] = math.NaN()
+				if k >= 0 {
+					latency[w] = float64(at[c][k]-s.Words[w].End) / rate
+				}
+			}
+			res.scores, res.latency = append(res.scores, score), append(res.latency, latency)
 		}
 	}
 	if t, ok := in.(*tape); ok {
@@ -239,19 +250,18 @@ func (r *run) collect() *Measurement {
 
 // point adds up what one candidate found.
 func (r *run) point(c int) Point {
-	p := Point{Options: r.opt.Candidates[c], Offsets: r.offsets, Alarms: r.alarms[c].list(), MissedWords: make([]int, len(r.labels)), ByLabel: make([]int, len(r.labels))}
+	p := Point{Options: r.opt.Candidates[c], Offsets: r.offsets, Alarms: r.alarms[c].list(), MissedWords: make([]int, len(r.labels))}
 	for i, s := range r.streams {
 		res := &r.results[i]
 		if len(s.Words) == 0 {
-			for l, n := range res.events[c] {
-				p.ByLabel[l] += n
-			}
-			p.count(s.Background, res.seconds/3600, sum(res.events[c]))
+			p.count(s.Background, res.seconds/3600, res.events[c])
 			continue
 		}
 		p.Score.add(res.scores[c])
 		for k, w := range s.Words {
-			if !res.found[c][k] {
+			if seconds := res.latency[c][k]; seconds == seconds {
+				p.Latency = append(p.Latency, seconds)
+			} else {
 				p.MissedWords[slices.Index(r.labels, w.Label)]++
 				if len(p.Lost) < r.opt.List {
 					p.Lost = append(p.Lost, w)
@@ -259,24 +269,20 @@ func (r *run) point(c int) Point {
 			}
 		}
 	}
+	slices.Sort(p.Latency)
 	return p
 }
 
-// count adds a stream of background.
-func (p *Point) count(name string, hours float64, alarms int) {
+// count adds a stream of background with false alarms by label.
+func (p *Point) count(name string, hours float64, byLabel []int) {
 	i := slices.IndexFunc(p.Backgrounds, func(b Background) bool { return b.Name == name })
 	if i < 0 {
-		i, p.Backgrounds = len(p.Backgrounds), append(p.Backgrounds, Background{Name: name})
+		i, p.Backgrounds = len(p.Backgrounds), append(p.Backgrounds, Background{Name: name, ByLabel: make([]int, len(byLabel))})
 	}
-	for _, b := range []*Background{&p.Background, &p.Backgrounds[i]} {
-		b.Hours += hours
-		b.FalseAlarms += alarms
+	b := &p.Backgrounds[i]
+	b.Hours += hours
+	for label, n := range byLabel {
+		b.FalseAlarms += n
+		b.ByLabel[label] += n
 	}
-}
-
-func sum(list []int) (n int) {
-	for _, v := range list {
-		n += v
-	}
-	return n
 }

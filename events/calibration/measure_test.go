@@ -103,18 +103,23 @@ func TestMeasure(t *testing.T) {
 	for _, p := range m.Points {
 		must.Equal(t, p.Score, calibration.Score{Words: 7, Events: 3, Correct: 3}, "%+v: score", p.Options)
 		must.Equal(t, fmt.Sprint(p.MissedWords), "[1 3 0]", "%+v: missed", p.Options)
-		must.Equal(t, fmt.Sprint(p.FalseAlarms, p.ByLabel), "5 [4 1 0]", "%+v: false alarms", p.Options)
-		want := []calibration.Background{{"street", 2 * (seconds(street) / 3600), 4}, {"yard", seconds(yard) / 3600, 1}}
+		want := []calibration.Background{{"street", 2 * (seconds(street) / 3600), 4, []int{4, 0, 0}}, {"yard", seconds(yard) / 3600, 1, []int{0, 1, 0}}}
 		must.Equal(t, fmt.Sprint(p.Backgrounds), fmt.Sprint(want), "%+v: backgrounds", p.Options)
-		if math.Abs(p.Hours-hours) > 1e-12 {
-			t.Errorf("%v hours, expected %v", p.Hours, hours)
+		all := p.All()
+		must.Equal(t, fmt.Sprint(all.FalseAlarms, all.ByLabel), "5 [4 1 0]", "%+v: false alarms", p.Options)
+		if math.Abs(all.Hours-hours) > 1e-12 {
+			t.Errorf("%v hours, expected %v", all.Hours, hours)
+		}
+		if len(p.Latency) != 3 || p.Latency[0] < 0 || p.Latency[2] > 0.7 || !slices.IsSorted(p.Latency) {
+			t.Errorf("%+v: latencies %v, expected three of less than 0.7 s", p.Options, p.Latency)
 		}
 	}
 	p := m.Points[0]
-	got, _, _ := p.FalseAlarmRate()
-	missed, _, _ := p.MissRate()
-	if math.Abs(got*hours-5) > 1e-9 || missed != 4./7 {
-		t.Errorf("%v false alarms per hour, %v missed; expected %v and %v", got, missed, 5/hours, 4./7)
+	worst := p.Worst()
+	must.Equal(t, worst.Name, "street", "worst background")
+	got, _, _ := worst.FalseAlarmRate()
+	if missed, _, _ := p.MissRate(); missed != 4./7 {
+		t.Errorf("%v missed, expected %v", missed, 4./7)
 	}
 	if d := p.Detection(); d.FalseAlarmsPerHour != got || d.MissRate != 4./7 || d.Words != 7 || d.Threshold != 0.05 || d.Confirm != 1 || d.Smoothing != 0.2 {
 		t.Errorf("detection %+v", d)
@@ -134,8 +139,9 @@ func TestMeasureIsRecognizer(t *testing.T) {
 			r := must.Get(events.New(m, o))(t)
 			want, _ := calibration.Compare(stream("", words).Words, must.Get(r.Recognize(words.Samples))(t), 0.3*rate)
 			must.Equal(t, got.Points[i].Score, want, "%s, %+v: score", name, o)
-			must.Equal(t, got.Points[i].FalseAlarms, len(must.Get(r.Recognize(background.Samples))(t)), "%s, %+v: false alarms", name, o)
-			counts[got.Points[i].FalseAlarms] = true
+			n := got.Points[i].Backgrounds[0].FalseAlarms
+			must.Equal(t, n, len(must.Get(r.Recognize(background.Samples))(t)), "%s, %+v: false alarms", name, o)
+			counts[n] = true
 		}
 		if len(counts) < 2 {
 			t.Errorf("%s: false alarms %v at all thresholds: the background tests nothing", name, counts)
@@ -191,8 +197,8 @@ func TestMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	m := measure(t, []calibration.Stream{s, words}, options(t))
 	runtime.ReadMemStats(&after)
-	if p := m.Points[0]; math.Abs(p.Hours-1) > 1e-6 {
-		t.Errorf("%v hours, expected 1", p.Hours)
+	if hours := m.Points[0].All().Hours; math.Abs(hours-1) > 1e-6 {
+		t.Errorf("%v hours, expected 1", hours)
 	}
 	if took := after.TotalAlloc - before.TotalAlloc; took > 8<<20 {
 		t.Errorf("%d bytes allocated, expected at most 8 MB", took)
@@ -252,33 +258,58 @@ func TestCancel(t *testing.T) {
 	must.Reject(calibration.Measure(ctx, toneModel(t), []calibration.Stream{s, s, s}, opt))(t, "enough")
 }
 
-// The first event near the onset of a word is correct if it has its label. Others count as events
-// of another label or as events without a word.
+// The first event that overlaps a word, or is within the tolerance of it, is correct if it has its
+// label, however late it begins. Others count as events of another label or as events without a
+// word. An event belongs to the word that it overlaps most.
 func TestCompare(t *testing.T) {
 	words := []calibration.Word{
 		{Onset: 1000, End: 3000, Label: "a"}, {Onset: 5000, End: 8000, Label: "b"}, {Onset: 9000, End: 9900, Label: "b"}, {Onset: 20000, End: 21000, Label: "c"},
 	}
 	found := []events.Event{
-		{Onset: 900, Label: "a"},    // correct
-		{Onset: 1300, Label: "a"},   // the same word again
-		{Onset: 5500, Label: "a"},   // of another label
-		{Onset: 9100, Label: "b"},   // correct
-		{Onset: 18900, Label: "c"},  // too early
-		{Onset: 100000, Label: "c"}, // without a word
+		{Onset: 2900, End: 3500, Label: "a"},     // correct: late
+		{Onset: 3200, End: 3600, Label: "a"},     // the same word again
+		{Onset: 5500, End: 7000, Label: "a"},     // of another label
+		{Onset: 7500, End: 9500, Label: "b"},     // both words overlap it equally: the first
+		{Onset: 10800, End: 11000, Label: "b"},   // correct: just within the tolerance
+		{Onset: 18000, End: 18900, Label: "c"},   // too early
+		{Onset: 100000, End: 100500, Label: "c"}, // without a word
 	}
 	s, which := calibration.Compare(words, found, 1000)
-	must.Equal(t, s, calibration.Score{Words: 4, Events: 6, Correct: 2, Mistaken: 1, False: 2}, "score")
-	must.Equal(t, fmt.Sprint(which), "[true false true false]", "words found")
-	if s.Precision() != 2./6 || s.Recall() != 2./4 || s.F1() != 4./10 || s.Missed() != 2 {
+	must.Equal(t, s, calibration.Score{Words: 4, Events: 7, Correct: 3, Mistaken: 1, False: 3}, "score")
+	must.Equal(t, fmt.Sprint(which), "[0 3 4 -1]", "events of words")
+	if s.Precision() != 3./7 || s.Recall() != 3./4 || s.F1() != 6./11 || s.Missed() != 1 {
 		t.Errorf("precision %v, recall %v, F1 %v, missed %d", s.Precision(), s.Recall(), s.F1(), s.Missed())
 	}
+	s, which = calibration.Compare(words, found[4:5], 899)
+	must.Equal(t, fmt.Sprint(s.False, which), "1 [-1 -1 -1 -1]", "an event beyond the tolerance")
 }
 
 // point returns a point of so many words missed of 100 and false alarms in ten hours.
 func point(threshold float64, confirm, missed, falseAlarms int) calibration.Point {
 	o := events.Defaults().WithThreshold(threshold)
 	o.Confirm = confirm
-	return calibration.Point{Options: o, Score: calibration.Score{Words: 100, Correct: 100 - missed}, Background: calibration.Background{FalseAlarms: falseAlarms, Hours: 10}}
+	return calibration.Point{Options: o, Score: calibration.Score{Words: 100, Correct: 100 - missed}, Backgrounds: []calibration.Background{{FalseAlarms: falseAlarms, Hours: 10}}}
+}
+
+// A point that the sum of the backgrounds allows is forbidden by the worst of them.
+func TestWorstBackground(t *testing.T) {
+	low, high := point(0.3, 1, 5, 3), point(0.7, 1, 9, 4)
+	low.Backgrounds = append(low.Backgrounds, calibration.Background{Name: "street", FalseAlarms: 2, Hours: 0.5})
+	high.Backgrounds = append(high.Backgrounds, calibration.Background{Name: "street", Hours: 0.5})
+	m := &calibration.Measurement{Points: []calibration.Point{low, high}}
+	if all := low.All(); float64(all.FalseAlarms) > all.Hours {
+		t.Fatalf("more than one false alarm per hour in all backgrounds: %+v", all)
+	}
+	for limit, want := range map[float64]float64{1: 0.7, 3.9: 0.7, 4: 0.3} {
+		p, ok := m.Best(limit)
+		must.Equal(t, fmt.Sprint(p.Options.Threshold, ok), fmt.Sprint(want, true), "threshold for %v false alarms per hour", limit)
+	}
+	_, ok := m.Best(0.3)
+	must.Equal(t, ok, false, "a point at 0.3 per hour")
+	p := m.Curve()[0]
+	if worst := p.Worst(); p.Options.Threshold != 0.7 || worst.FalseAlarms != 4 || low.Worst().Name != "street" {
+		t.Errorf("the first point of the curve is %+v", p)
+	}
 }
 
 func TestBestAndCurve(t *testing.T) {
@@ -294,7 +325,7 @@ func TestBestAndCurve(t *testing.T) {
 	}
 	var got []string
 	for _, p := range m.Curve() {
-		got = append(got, fmt.Sprint(p.FalseAlarms, "/", p.Missed()))
+		got = append(got, fmt.Sprint(p.Worst().FalseAlarms, "/", p.Missed()))
 	}
 	must.Equal(t, strings.Join(got, " "), "0/40 2/9 10/5 50/2", "curve")
 	if _, ok := (&calibration.Measurement{Points: m.Points[:4]}).Best(0.5); ok {

@@ -1,6 +1,10 @@
 package calibration
 
-import "github.com/s4d-fast/s4d-fast/events"
+import (
+	"slices"
+
+	"github.com/s4d-fast/s4d-fast/events"
+)
 
 // Word is a word in a stream: its first sample, its exclusive end and its label.
 type Word struct {
@@ -15,8 +19,8 @@ type Score struct {
 	Words    int
 	Events   int
 	Correct  int // words that are found
-	Mistaken int // events near a word of another label
-	False    int // events near no word
+	Mistaken int // events of a word of another label
+	False    int // events of no word, and further events of a word that is found
 }
 
 // Precision returns the number of words that are found, divided by the number of events.
@@ -40,18 +44,18 @@ func (s *Score) add(t Score) {
 	s.False += t.False
 }
 
-// Compare assigns each event to the word with the nearest onset, if that is within tolerance (in
-// samples). A word is found if an event with its label is assigned to it. found has one entry per
-// word. Further events with the same label that are assigned to a found word only count as events.
-func Compare(words []Word, list []events.Event, tolerance int64) (s Score, found []bool) {
+// Compare assigns each event to the word that it overlaps most or, if it overlaps none, to the
+// nearest word that is at most tolerance samples before or after it. A word is found if an event
+// with its label is assigned to it. found has the index of the first such event for each word, or
+// −1.
+func Compare(words []Word, list []events.Event, tolerance int64) (s Score, found []int) {
 	s = Score{Words: len(words), Events: len(list)}
-	found = make([]bool, len(words))
-	for _, e := range list {
-		near := -1
+	found = slices.Repeat([]int{-1}, len(words))
+	for k, e := range list {
+		near, most := -1, -tolerance-1
 		for i, w := range words {
-			off := abs(w.Onset - e.Onset)
-			if off <= tolerance && (near < 0 || off < abs(words[near].Onset-e.Onset)) {
-				near = i
+			if overlap := min(w.End, e.End) - max(w.Onset, e.Onset); overlap > most { // negative: a gap
+				near, most = i, overlap
 			}
 		}
 		switch {
@@ -59,12 +63,12 @@ func Compare(words []Word, list []events.Event, tolerance int64) (s Score, found
 			s.False++
 		case words[near].Label != e.Label:
 			s.Mistaken++
-		case !found[near]:
-			found[near] = true
+		case found[near] >= 0:
+			s.False++
+		default:
+			found[near] = k
 			s.Correct++
 		}
 	}
 	return s, found
 }
-
-func abs(x int64) int64 { return max(x, -x) }

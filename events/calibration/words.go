@@ -90,7 +90,7 @@ func WordStreams(ctx context.Context, clips []Clip, opt WordOptions) (streams []
 			at += p.gap
 			s.Words = append(s.Words, Word{Onset: int64(at + c.word.Onset), End: int64(at + c.word.End), Label: c.Label, File: c.Path})
 			at += c.len
-			list = append(list, p)
+			list, s.Files = append(list, p), append(s.Files, c.Path)
 		}
 		last := max(gap(number*(clipsPerStream+1)+len(part)), int(opt.SampleRate/2)) // the last event ends in it
 		s.Open = func() (Audio, error) {

@@ -258,7 +258,7 @@ func TestBackground(t *testing.T) {
 	must.Equal(t, len(m.Skipped), 2, "skipped files")
 	must.Fail(t, m.Skipped[0], "0.wav: ", "truncated")
 	must.Fail(t, m.Skipped[1], "00.wav: ")
-	if got, want := 3600*m.Points[0].Hours, 1+1000./rate; math.Abs(got-want) > 1e-9 {
+	if got, want := 3600*m.Points[0].All().Hours, 1+1000./rate; math.Abs(got-want) > 1e-9 {
 		t.Errorf("%v s of background, expected %v with the part of the broken file", got, want)
 	}
 	must.Equal(t, len(background(t, broken, false)), 1, "streams of a file")

@@ -115,8 +115,9 @@ type Dataset struct {
 	// TargetMean and TargetStd of each output of a regression over the training set. A constant
 	// target has TargetStd 1. Nil: targets are not standardised.
 	TargetMean, TargetStd []float32
-	Dir                   string   // folder that contains the files of the examples; "": none
-	Notes                 []string // for the user, one line each: what was left out or assumed
+	Dir                   string             // folder that contains the files of the examples; "": none
+	Recordings            model.Fingerprints // that a word detector learns from; nil: not known
+	Notes                 []string           // for the user, one line each: what was left out or assumed
 	// Options are the options of the data that a model file records (model.Meta.Data), without
 	// folders. Nil: those in the configuration of the run.
 	Options model.Settings

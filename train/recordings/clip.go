@@ -2,7 +2,10 @@ package recordings
 
 import (
 	"math"
+	"slices"
 
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -54,4 +57,17 @@ type Sounds struct {
 	Words      []Clip   // each with one word, possibly with silence or noise around it
 	Other      []Clip   // words and sentences without any of the words to detect
 	Background []Clip   // sounds without speech, of any length
+}
+
+// fingerprints returns those of all recordings.
+func (s *Sounds) fingerprints() model.Fingerprints {
+	var sums []uint64
+	var x []float32
+	for _, c := range slices.Concat(s.Words, s.Other, s.Background) {
+		print := audio.NewFingerprint()
+		x = c.Samples(x)
+		print.Add(x)
+		sums = append(sums, print.Sum())
+	}
+	return model.Fingerprints(nil).With(sums...)
 }

@@ -40,7 +40,7 @@ func MixStreams(train, val Sounds, opt StreamOptions) (*dataset.Dataset, error) 
 		if err != nil {
 			return nil, fmt.Errorf("recordings: %w", err)
 		}
-		d.Train = s
+		d.Train, d.Recordings = s, train.fingerprints()
 		if d.Mean, d.Std, err = s.moments(); err != nil {
 			return nil, fmt.Errorf("recordings: %w", err)
 		}

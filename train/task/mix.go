@@ -155,7 +155,7 @@ func (o MixOptions) mix(src Source, train, val, test recordings.Sounds) (*datase
 		}
 		d.Info = mixed.Info
 		if *s.set = mixed.Val; mixed.Train != nil {
-			*s.set, d.Mean, d.Std = mixed.Train, mixed.Mean, mixed.Std
+			*s.set, d.Mean, d.Std, d.Recordings = mixed.Train, mixed.Mean, mixed.Std, mixed.Recordings
 		}
 	}
 	if d.Outputs == 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -103,6 +104,17 @@ func TestAudio(t *testing.T) {
 	if got := paths(trained.Background); !slices.Contains(got, "b.wav") || len(got)+len(held.Background) != 2 {
 		t.Errorf("background %q, and %q for validation", got, paths(held.Background))
 	}
+	m := &model.Model{Meta: model.Meta{SampleRate: 8000, Recordings: d.Recordings}}
+	streams, _, err := calibration.BackgroundStreams(dir, 8000, false)
+	must.Do(t, err)
+	var own []string
+	for _, c := range slices.Concat(trained.Words, trained.Other, trained.Background) {
+		if strings.HasPrefix(c.Path, dir) {
+			own = append(own, c.Path)
+		}
+	}
+	slices.Sort(own)
+	must.Equal(t, fmt.Sprint(must.Get(calibration.Trained(t.Context(), m, streams, 0))(t)), fmt.Sprint(own), "recordings that calibration recognises")
 	val, err := loadSet(t, "audio", dir, "val", "rate=8000")
 	must.Do(t, err)
 	if val.Train != nil || val.Val == nil || val.Mean != nil || val.MaxLen != 200 {
