@@ -20,6 +20,12 @@ func decoder(tag uint16, bits int) func(dst []float32, src []byte) {
 		return decode32
 	case tag == tagFloat && bits == 32:
 		return decodeFloat
+	case tag == tagFloat && bits == 64:
+		return decodeDouble
+	case tag == tagALaw && bits == 8:
+		return func(dst []float32, src []byte) { decodeTable(dst, src, &aLaw) }
+	case tag == tagMuLaw && bits == 8:
+		return func(dst []float32, src []byte) { decodeTable(dst, src, &muLaw) }
 	}
 	return nil
 }
@@ -66,6 +72,41 @@ func decodeFloat(dst []float32, src []byte) {
 	for i := range dst {
 		dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:]))
 	}
+}
+
+func decodeDouble(dst []float32, src []byte) {
+	for i := range dst {
+		dst[i] = float32(math.Float64frombits(binary.LittleEndian.Uint64(src[8*i:])))
+	}
+}
+
+func decodeTable(dst []float32, src []byte, table *[256]float32) {
+	for i := range dst {
+		dst[i] = table[src[i]]
+	}
+}
+
+// aLaw and muLaw are the values of the bytes of ITU-T G.711: a sign, 3 bits of exponent and 4 of
+// mantissa, inverted in part or as a whole.
+var aLaw, muLaw = g711()
+
+func g711() (a, mu [256]float32) {
+	for i := range 256 {
+		b := byte(i) ^ 0x55
+		exponent := max(int(b>>4&7), 1)
+		v := (2*int(b&15) + 1 + 32*min(int(b>>4&7), 1)) << (exponent + 2)
+		if b&0x80 == 0 {
+			v = -v
+		}
+		a[i] = float32(v) / (1 << 15)
+		b = ^byte(i)
+		v = (2*int(b&15)+33)<<(b>>4&7+2) - 33<<2
+		if b&0x80 != 0 {
+			v = -v
+		}
+		mu[i] = float32(v) / (1 << 15)
+	}
+	return a, mu
 }
 
 // notFinite returns the index of the first NaN or infinity, or len(x).

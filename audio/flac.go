@@ -86,7 +86,11 @@ func (s *flacStream) next() ([]float32, error) {
 	if s.total > 0 && s.got == s.total {
 		return nil, io.EOF // what follows is not audio, but for example a tag
 	}
-	if _, err := s.bits.in.Peek(1); err == io.EOF {
+	head, err := s.bits.in.Peek(4)
+	if s.total == 0 && s.got > 0 && len(head) == 4 && slices.Contains([]string{"fLa", "ID3", "TAG", "APE"}, string(head[:3])) {
+		return nil, io.EOF // a tag, or another file that is joined to this one
+	}
+	if len(head) == 0 && err == io.EOF {
 		if s.total > 0 {
 			return nil, fmt.Errorf("audio: %w FLAC: %d samples per channel, the header states %d", ErrTruncated, s.got, s.total)
 		}

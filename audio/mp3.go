@@ -80,9 +80,6 @@ func (s *mp3Stream) error(err error) error {
 // next decodes about one frame. The decoder truncates v·32767 towards zero, so next adds half a
 // unit in the direction of v.
 func (s *mp3Stream) next() ([]float32, error) {
-	if s.left == 0 {
-		return nil, io.EOF
-	}
 	n, err := io.ReadFull(s.decoder, s.buf[:])
 	if err == io.ErrUnexpectedEOF {
 		err = io.EOF
@@ -161,7 +158,7 @@ type mp3Header struct {
 	second   bool // MPEG-2
 }
 
-var errMP3Header = errors.New("not the header of a frame")
+var errMP3Header = errors.New("audio: MP3: not the header of a frame")
 
 // parseMP3Header parses the header of a layer III frame: sync (11 bits), version (2), layer (2), no
 // CRC (1), bit rate (4), rate (2), padding (1), private (1), mode (2), others (6).
@@ -171,10 +168,10 @@ func parseMP3Header(b []byte) (mp3Header, error) {
 	}
 	version := b[1] >> 3 & 3
 	if version == 0 {
-		return mp3Header{}, errors.New("MPEG-2.5 with a rate below 16 kHz is not supported; convert it with sox or ffmpeg")
+		return mp3Header{}, &UnsupportedError{Format: "MP3 of MPEG-2.5 (rates below 16 kHz)", demuxer: "mp3"}
 	}
 	if b[2]>>4 == 0 {
-		return mp3Header{}, errors.New("a free bit rate is not supported; convert it with sox or ffmpeg")
+		return mp3Header{}, &UnsupportedError{Format: "MP3 of free bit rate", demuxer: "mp3"}
 	}
 	h := mp3Header{channels: 2, samples: 1152, sideInfo: 32, crc: b[1]&1 == 0, second: version == 2}
 	kilobits := [...]int{0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320}[b[2]>>4]

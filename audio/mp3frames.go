@@ -27,51 +27,59 @@ type mp3Frames struct {
 	out       []byte // whole frames, not delivered yet
 }
 
-// maxJunk is the number of bytes that are searched for the next frame, for example in a tag between
-// frames.
-const maxJunk = 1 << 20
-
-// read returns the next frame, valid until the next call; io.EOF comes after the last one. Bytes
-// between frames are skipped.
+// read returns the next frame, valid until the next call; io.EOF comes after the last one, and
+// before another file that is joined to this one. Bytes between frames are skipped.
 func (m *mp3Frames) read() ([]byte, error) {
 	if m.unread != nil {
 		frame := m.unread
 		m.unread = nil
 		return frame, nil
 	}
-	for junk := 0; ; junk++ {
-		head, err := m.in.Peek(4)
-		if err != nil && err != io.EOF {
-			return nil, fmt.Errorf("audio: MP3: %w", err)
-		}
-		if len(head) < 4 {
+	first := m.header.size == 0
+	if !first && m.expected > 0 && m.count == m.expected {
+		return nil, io.EOF
+	}
+	head, err := m.in.Peek(4)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("audio: MP3: %w", err)
+	}
+	if len(head) < 4 {
+		return nil, m.end()
+	}
+	h, err := parseMP3Header(head)
+	switch {
+	case first && err != nil:
+		return nil, err
+	case !first && (err != nil || !h.continues(m.header)):
+		if _, found := syncMP3(m.in, true); !found {
+			if _, err := m.in.Peek(1); err != nil && err != io.EOF {
+				return nil, fmt.Errorf("audio: MP3: %w", err)
+			}
 			return nil, m.end()
 		}
-		h, err := parseMP3Header(head)
-		first := m.header.size == 0
-		if err != nil && first {
-			return nil, fmt.Errorf("audio: MP3: %w", err)
+		head, _ = m.in.Peek(4)
+		if h, err = parseMP3Header(head); err != nil || !h.continues(m.header) {
+			return nil, m.end()
 		}
-		if err != nil || !first && !m.follows(h) {
-			if string(head[:3]) == "TAG" || junk == maxJunk { // "TAG" begins an ID3v1 tag, which ends the file
-				return nil, m.end()
-			}
-			m.in.Discard(1)
-			continue
-		}
-		frame := m.frame[:h.size]
-		if _, err := io.ReadFull(m.in, frame); err != nil {
-			return nil, truncated(err, "MP3", "frame %d", m.count+1)
-		}
-		m.header = h
-		m.count++
-		return frame, nil
 	}
+	if !first {
+		whole, _ := m.in.Peek(h.size)
+		if _, tag := parseInfo(whole, h); tag {
+			return nil, m.end()
+		}
+	}
+	frame := m.frame[:h.size]
+	if _, err := io.ReadFull(m.in, frame); err != nil {
+		return nil, truncated(err, "MP3", "frame %d", m.count+1)
+	}
+	m.header = h
+	m.count++
+	return frame, nil
 }
 
-// follows reports whether a frame with header h belongs to the same stream.
-func (m *mp3Frames) follows(h mp3Header) bool {
-	return h.rate == m.header.rate && h.channels == m.header.channels && h.second == m.header.second
+// continues reports whether a frame with header h belongs to the same stream as another one.
+func (h mp3Header) continues(other mp3Header) bool {
+	return h.rate == other.rate && h.channels == other.channels && h.second == other.second
 }
 
 // end returns the error after the last frame.

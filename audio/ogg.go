@@ -3,7 +3,6 @@ package audio
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 )
@@ -58,9 +57,7 @@ func oggCRC(crc uint32, b []byte) uint32 {
 // after the last page.
 func (o *oggPages) page() error {
 	if o.flags&oggLast != 0 {
-		if next, _ := o.in.Peek(6); len(next) == 6 && string(next[:4]) == "OggS" && next[5]&oggFirst != 0 {
-			return errors.New("audio: another Ogg stream follows the first; expected one stream in a file")
-		}
+		o.skipOthers()
 		return io.EOF
 	}
 	for {
@@ -104,6 +101,31 @@ func (o *oggPages) page() error {
 		o.serial, o.sequence = serial, sequence+1
 		o.read++
 		return nil
+	}
+}
+
+// begins reports whether the next page is the first of a stream.
+func (o *oggPages) begins() bool {
+	head, _ := o.in.Peek(6)
+	return len(head) == 6 && string(head[:4]) == "OggS" && head[5]&oggFirst != 0
+}
+
+// skipOthers skips the last pages of other streams, up to the end or another file.
+func (o *oggPages) skipOthers() {
+	for !o.begins() {
+		head, _ := o.in.Peek(27)
+		if len(head) < 27 || string(head[:4]) != "OggS" {
+			return
+		}
+		segments := int(head[26])
+		head, _ = o.in.Peek(27 + segments)
+		size := len(head)
+		for _, n := range head[27:] {
+			size += int(n)
+		}
+		if n, _ := o.in.Discard(size); n < size {
+			return
+		}
 	}
 }
 

@@ -2,6 +2,8 @@ package audio
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +18,8 @@ const (
 	FLAC Container = "flac" // FLAC of 4 to 32 bits and at most 8 channels, not in Ogg
 	MP3  Container = "mp3"  // MPEG-1 and MPEG-2 audio layer III: rates of 16 to 48 kHz
 	Ogg  Container = "ogg"  // Ogg Vorbis
+
+	FFmpeg Container = "ffmpeg" // another format, which ffmpeg decodes
 )
 
 // Reader delivers the samples of a file or stream in one of the formats that Open recognises.
@@ -23,8 +27,11 @@ type Reader struct {
 	Format    Format
 	Container Container
 
-	in  frameSource
-	err error // returned by every later Read
+	in     frameSource
+	bytes  *bufio.Reader // what follows the file that in reads; nil: nothing
+	opt    Options
+	frames int64
+	err    error // returned by every later Read
 }
 
 // frameSource reads whole frames of interleaved samples. dst has room for at least one frame. Its
@@ -33,47 +40,116 @@ type frameSource interface {
 	Read(dst []float32) (int, error)
 }
 
-// readerBytes is the size of the buffer in front of a decoder.
+// readerBytes is the size of a buffer in front of a decoder.
 const readerBytes = 1 << 14
 
+// Options select what of a recording is read. The zero value reads the mean of all channels, with
+// the decoders of this package alone.
+type Options struct {
+	Channel *int              // the only channel that Mono and MonoAt read, from 0; nil: the mean of all
+	FFmpeg  bool              // read formats that need it through ffmpeg, if it is on the PATH
+	Note    func(text string) // receives how an ambiguous recording was read; may be nil
+}
+
+// ErrChannel is the error of Options.Channel for a recording that lacks it.
+var ErrChannel = errors.New("no channel")
+
+func (o Options) note(format string, args ...any) {
+	if o.Note != nil {
+		o.Note(fmt.Sprintf(format, args...))
+	}
+}
+
+// Open is Options.Open with the zero value.
+func Open(r io.Reader) (*Reader, error) { return Options{}.Open(r) }
+
 // Open reads the header of a WAV, FLAC, MP3 or Ogg Vorbis stream, up to the first samples. It
-// recognises the format by the first bytes, after ID3v2 tags. It does not seek, so that a pipe
-// serves as well as a file.
+// recognises the format by the first bytes, after tags and, for MP3, after 64 kB of other bytes. It
+// does not seek, so that a pipe serves as well as a file. Files that are joined, as cat does, are
+// read as one.
 //
-// A stream takes a bounded amount of memory, whatever its bytes are: at most 64 kB for WAV, 256 kB
-// for MP3, 10 MB for FLAC and 40 MB for Ogg Vorbis. Usual FLAC and Ogg Vorbis files take 1 MB.
+// A stream takes a bounded amount of memory, whatever its bytes are: at most 512 kB for WAV and
+// MP3, 10 MB for FLAC and 40 MB for Ogg Vorbis. Usual files take 1 MB.
 //
-// If the stream ends inside the header, the error wraps ErrTruncated.
-func Open(r io.Reader) (*Reader, error) {
+// If the stream ends inside the header, the error wraps ErrTruncated. If it is in another known
+// format, the error is an UnsupportedError, unless ffmpeg reads it. The caller must then call
+// Close.
+func (o Options) Open(r io.Reader) (*Reader, error) {
 	in := bufio.NewReaderSize(r, readerBytes)
-	start, err := skipID3(in)
+	start, err := skipTags(in)
 	if err != nil {
 		return nil, err
 	}
-	out := &Reader{}
-	switch head := string(start); {
+	rec := &recorder{in: in}
+	out, err := o.open(bufio.NewReaderSize(rec, readerBytes), bytes.Clone(start))
+	if u := (*UnsupportedError)(nil); errors.As(err, &u) && o.FFmpeg && !rec.full {
+		out, err = o.openFFmpeg(io.MultiReader(bytes.NewReader(rec.kept), in), u)
+	}
+	rec.full, rec.kept = true, nil
+	if err != nil {
+		return nil, err
+	}
+	if c, n := o.Channel, out.Channels(); c != nil && (*c < 0 || *c >= n) {
+		out.Close()
+		return nil, fmt.Errorf("audio: %w %d: the recording has %d, expected 0 to %d", ErrChannel, *c, n, n-1)
+	}
+	return out, nil
+}
+
+// recorder keeps the bytes that it reads until it is full, for a second reading by ffmpeg.
+type recorder struct {
+	in   io.Reader
+	kept []byte
+	full bool
+}
+
+func (r *recorder) Read(b []byte) (int, error) {
+	n, err := r.in.Read(b)
+	if r.full = r.full || len(r.kept)+n > 1<<18; r.full {
+		r.kept = nil
+	} else {
+		r.kept = append(r.kept, b[:n]...)
+	}
+	return n, err
+}
+
+// open reads the header of a stream that begins with the bytes in start.
+func (o Options) open(in *bufio.Reader, start []byte) (out *Reader, err error) {
+	out = &Reader{}
+	switch head := string(start[:min(len(start), 4)]); {
 	case len(head) == 0:
 		return nil, fmt.Errorf("audio: %w file: it has no bytes", ErrTruncated)
 	case len(head) < 4:
 		return nil, fmt.Errorf("audio: %w file: it ends after %q, inside the first header", ErrTruncated, head)
+	case foreign(start) != nil:
+		return nil, foreign(start)
 	case head == "RIFF" || head == "RF64" || head == "BW64":
-		out, err = OpenWAV(in)
+		out, err = openWAV(in, o)
 	case head == "fLaC":
 		out.Container = FLAC
 		err = guard("FLAC", func() error { return out.openFLAC(in) })
 	case head == "OggS":
 		out.Container = Ogg
 		err = guard("Ogg Vorbis", func() error { return out.openOgg(in) })
-	case isMP3(start):
+	case isMP3(start) || o.syncMP3(in, head):
 		out.Container = MP3
 		err = guard("MP3", func() error { return out.openMP3(in) })
 	default:
-		return nil, fmt.Errorf("audio: unknown format: it starts with %q, expected RIFF/WAVE, FLAC, MP3 or Ogg Vorbis", start)
+		return nil, fmt.Errorf("audio: unknown format: it starts with %q, expected RIFF/WAVE, FLAC, MP3 or Ogg Vorbis", head)
 	}
 	if err != nil {
 		return nil, err
 	}
+	out.bytes, out.opt = in, o
 	return out, nil
+}
+
+// Close ends a process of ffmpeg that reads the stream. Readers without one need no Close.
+func (r *Reader) Close() error {
+	if c, ok := r.in.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }
 
 // Channels returns the number of channels.
@@ -84,16 +160,27 @@ func (r *Reader) Channels() int { return r.Format.Channels }
 // stream ends before the end that its header states, or inside a frame, Read returns the frames
 // before that and then an error that wraps ErrTruncated. A sample that is NaN or infinite is an
 // error.
-func (r *Reader) Read(dst []float32) (int, error) {
+func (r *Reader) Read(dst []float32) (n int, err error) {
 	channels := r.Format.Channels
 	if len(dst) > 0 && len(dst) < channels {
 		return 0, fmt.Errorf("audio: a buffer of %d samples, expected at least a frame of %d", len(dst), channels)
 	}
-	if r.err != nil {
-		return 0, r.err
+	dst = dst[:len(dst)-len(dst)%channels]
+	for r.err == nil {
+		var k int
+		k, r.err = r.in.Read(dst[n:])
+		n += k
+		r.frames += int64(k / channels)
+		if r.err == io.EOF {
+			r.err = r.join()
+		}
+		if n == len(dst) {
+			break
+		}
 	}
-	var n int
-	n, r.err = r.in.Read(dst[:len(dst)-len(dst)%channels])
+	if n == len(dst) && n > 0 {
+		return n, nil
+	}
 	return n, r.err
 }
 
@@ -141,36 +228,6 @@ func guard(name string, f func() error) (err error) {
 	return f()
 }
 
-// maxTags bounds the ID3v2 tags in front of a stream.
-const maxTags = 8
-
-// skipID3 skips ID3v2 tags and returns the next 4 bytes, or fewer at the end, without reading them.
-// A tag is "ID3", two bytes of version, one of flags, and four bytes of 7 bits with the size of
-// what follows; flag 0x10 announces a footer of 10 bytes.
-func skipID3(in *bufio.Reader) ([]byte, error) {
-	for tag := 0; ; tag++ {
-		head, err := in.Peek(10)
-		if err != nil && err != io.EOF {
-			return nil, fmt.Errorf("audio: %w", err)
-		}
-		if len(head) < 10 || string(head[:3]) != "ID3" {
-			return head[:min(len(head), 4)], nil
-		}
-		if tag == maxTags {
-			return nil, fmt.Errorf("audio: more than %d ID3 tags", maxTags)
-		}
-		size := 10 + int64(head[6]&0x7f)<<21 + int64(head[7]&0x7f)<<14 + int64(head[8]&0x7f)<<7 + int64(head[9]&0x7f)
-		if head[5]&0x10 != 0 {
-			size += 10
-		}
-		if n, err := io.CopyN(io.Discard, in, size); err == io.EOF {
-			return nil, fmt.Errorf("audio: %w file: it ends after %d of %d bytes of an ID3 tag", ErrTruncated, n, size)
-		} else if err != nil {
-			return nil, fmt.Errorf("audio: ID3 tag: %w", err)
-		}
-	}
-}
-
 // maxFileSamples bounds what ReadFile returns: 1 GiB.
 const maxFileSamples = 1 << 28
 
@@ -179,7 +236,7 @@ const maxFileSamples = 1 << 28
 // samples (1 GiB, 1.5 hours of one channel at 48 kHz) are an error, because a compressed file of a
 // few kilobytes can contain days of silence.
 func ReadFile(path string) (samples []float32, format Format, err error) {
-	err = openFile(path, func(r *Reader) (err error) {
+	err = Options{}.openFile(path, func(r *Reader) (err error) {
 		format = r.Format
 		samples, err = readAll(r, format.Channels, maxFileSamples)
 		return err
@@ -187,10 +244,13 @@ func ReadFile(path string) (samples []float32, format Format, err error) {
 	return samples, format, err
 }
 
-// ReadMono reads a file as ReadFile does, mixes its channels down to their mean, and converts it to
-// a sampling rate in Hz. More than 2²⁸ samples at that rate are an error.
-func ReadMono(path string, rate int) (samples []float32, err error) {
-	err = openFile(path, func(r *Reader) error {
+// ReadMono is Options.ReadMono with the zero value.
+func ReadMono(path string, rate int) ([]float32, error) { return Options{}.ReadMono(path, rate) }
+
+// ReadMono reads one channel of a file, or the mean of all, and converts it to a sampling rate in
+// Hz. More than 2²⁸ samples at that rate are an error.
+func (o Options) ReadMono(path string, rate int) (samples []float32, err error) {
+	err = o.openFile(path, func(r *Reader) error {
 		mono, err := r.MonoAt(rate)
 		if err != nil {
 			return err
@@ -202,14 +262,15 @@ func ReadMono(path string, rate int) (samples []float32, err error) {
 }
 
 // openFile calls read with a Reader of a file. Errors name the file.
-func openFile(path string, read func(*Reader) error) error {
+func (o Options) openFile(path string, read func(*Reader) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("audio: %w", err)
 	}
 	defer f.Close()
-	r, err := Open(f)
+	r, err := o.Open(f)
 	if err == nil {
+		defer r.Close()
 		err = read(r)
 	}
 	if err != nil {

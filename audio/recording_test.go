@@ -26,7 +26,7 @@ func TestIsRecording(t *testing.T) {
 	path := filepath.Join(dir, "phone.amr")
 	must.Do(t, os.WriteFile(path, flac, 0o666))
 	must.Equal(t, IsRecording(path), true, "FLAC with another name")
-	for name, want := range map[string]string{"phone.amr": "", "a.WAV": "", "a.txt": "not WAV, FLAC, MP3 or Ogg Vorbis", ".a.wav": "hidden"} {
+	for name, want := range map[string]string{"phone.amr": "", "a.WAV": "", "a.txt": "not in a known format of sound", ".a.wav": "hidden"} {
 		must.Equal(t, WhyIgnored(filepath.Join(dir, name)), want, "%s", name)
 	}
 }

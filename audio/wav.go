@@ -28,6 +28,8 @@ var ErrTruncated = errors.New("truncated")
 const (
 	tagPCM        = 1
 	tagFloat      = 3
+	tagALaw       = 6
+	tagMuLaw      = 7
 	tagExtensible = 0xFFFE
 
 	blockBytes  = 1 << 14
@@ -52,7 +54,11 @@ const subformat = "\x00\x00\x00\x00\x10\x00\x80\x00\x00\xaa\x00\x38\x9b\x71"
 // OpenWAV is Open for WAV alone. It reads no further than the header needs, apart from what one
 // read of r delivers.
 func OpenWAV(r io.Reader) (*Reader, error) {
-	w := &wavStream{in: bufio.NewReaderSize(r, blockBytes)}
+	return openWAV(bufio.NewReaderSize(r, blockBytes), Options{})
+}
+
+func openWAV(in *bufio.Reader, o Options) (*Reader, error) {
+	w := &wavStream{in: in, opt: o}
 	if err := w.header(); err != nil {
 		return nil, err
 	}
@@ -62,7 +68,9 @@ func OpenWAV(r io.Reader) (*Reader, error) {
 // wavStream decodes a RIFF/WAVE, RF64 or BW64 stream.
 type wavStream struct {
 	in     *bufio.Reader
+	opt    Options
 	read   int64 // bytes of the header
+	size   int64 // of the file, as the RIFF header states it
 	size64 int64 // of the data, from a ds64 chunk; 0 without one
 
 	format   Format
@@ -80,10 +88,24 @@ func (w *wavStream) fill(b []byte, part string) error {
 	return w.wrap(err, part)
 }
 
-func (w *wavStream) skip(n int64, part string) error {
+// skipChunk skips the last n bytes of a chunk, and the byte that follows a chunk of odd size. Some
+// programs leave that byte out, so that the name of the next chunk follows.
+func (w *wavStream) skipChunk(size, n int64, part string) error {
 	k, err := io.CopyN(io.Discard, w.in, n)
 	w.read += k
+	if err == nil && size%2 == 1 {
+		if next, _ := w.in.Peek(5); len(next) == 5 && (slices.Contains(chunks, string(next[:4])) || isChunk(next) && !isChunk(next[1:])) {
+			return nil
+		}
+		_, err = w.in.Discard(1)
+		w.read++
+	}
 	return w.wrap(err, part)
+}
+
+// isChunk reports whether b begins with the name of a chunk: four letters, digits or blanks.
+func isChunk(b []byte) bool {
+	return len(b) >= 4 && !slices.ContainsFunc(b[:4], func(c byte) bool { return c < ' ' || c > 'z' })
 }
 
 func (w *wavStream) wrap(err error, part string) error {
@@ -105,6 +127,7 @@ func (w *wavStream) header() error {
 	if !slices.Contains([]string{"RIFF", "RF64", "BW64"}, string(riff[:4])) || string(riff[8:]) != "WAVE" {
 		return fmt.Errorf("audio: not a RIFF/WAVE file: it starts with %q", riff[:])
 	}
+	w.size = int64(binary.LittleEndian.Uint32(riff[4:])) + 8
 	for {
 		var head [8]byte
 		if err := w.fill(head[:], "the RIFF/WAVE header, before any data chunk"); err != nil {
@@ -123,7 +146,7 @@ func (w *wavStream) header() error {
 		case id == "ds64" && string(riff[:4]) != "RIFF":
 			err = w.readSizes(size)
 		default:
-			err = w.skip(size+size&1, fmt.Sprintf("its %q chunk of %d bytes", id, size))
+			err = w.skipChunk(size, size, fmt.Sprintf("its %q chunk of %d bytes", id, size))
 		}
 		if err != nil {
 			return err
@@ -144,7 +167,7 @@ func (w *wavStream) readSizes(size int64) error {
 	if n := binary.LittleEndian.Uint64(b[8:]); n <= math.MaxInt64 {
 		w.size64 = int64(n)
 	}
-	return w.skip(size+size&1-int64(len(b)), part)
+	return w.skipChunk(size, size-int64(len(b)), part)
 }
 
 // readFormat reads a fmt chunk: tag, channels, rate (32 bit), bytes per second (32 bit), bytes per
@@ -160,7 +183,7 @@ func (w *wavStream) readFormat(size int64) error {
 	if err := w.fill(b[:n], part); err != nil {
 		return err
 	}
-	if err := w.skip(size+size&1-n, part); err != nil {
+	if err := w.skipChunk(size, size-n, part); err != nil {
 		return err
 	}
 	tag := binary.LittleEndian.Uint16(b[0:])
@@ -170,21 +193,21 @@ func (w *wavStream) readFormat(size int64) error {
 		}
 		tag = binary.LittleEndian.Uint16(b[24:])
 	}
-	rate := binary.LittleEndian.Uint32(b[4:])
+	rate, bits := binary.LittleEndian.Uint32(b[4:]), int(binary.LittleEndian.Uint16(b[14:]))
 	f := Format{
 		SampleRate: int(rate),
 		Channels:   int(binary.LittleEndian.Uint16(b[2:])),
-		Bits:       int(binary.LittleEndian.Uint16(b[14:])),
+		Bits:       (bits + 7) / 8 * 8, // samples of 12 or 20 bits are the high ones of 2 or 3 bytes
 		Float:      tag == tagFloat,
 	}
 	decode := decoder(tag, f.Bits)
 	if decode == nil {
-		return fmt.Errorf("audio: format tag %#x with %d bits, expected PCM of 8, 16, 24 or 32 bits or IEEE float of 32", tag, f.Bits)
+		return &UnsupportedError{Format: fmt.Sprintf("WAV with the format tag %#x and %d bits", tag, bits), demuxer: "wav"}
 	}
 	if f.Channels == 0 || rate == 0 || rate > 1<<31-1 {
 		return fmt.Errorf("audio: %d channels at %d Hz, expected at least 1 of each and at most 2147483647 Hz", f.Channels, rate)
 	}
-	if align := int(binary.LittleEndian.Uint16(b[12:])); align != f.frameBytes() {
+	if align := int(binary.LittleEndian.Uint16(b[12:])); align != 0 && align != f.frameBytes() {
 		return fmt.Errorf("audio: frames of %d bytes, expected %d (%d channels of %d bits)", align, f.frameBytes(), f.Channels, f.Bits)
 	}
 	w.format, w.decode = f, decode
@@ -216,7 +239,9 @@ func (w *wavStream) Read(dst []float32) (n int, err error) {
 func (w *wavStream) block(dst []float32) (int, error) {
 	width, frame := w.format.Bits/8, w.format.frameBytes()
 	want := min(len(dst)*width, len(w.buf))
-	if !w.unknown {
+	if w.unknown {
+		want = w.samplesAhead(want)
+	} else {
 		whole := w.declared - w.declared%int64(frame)
 		want = int(min(int64(want), whole-w.got))
 	}
@@ -235,10 +260,62 @@ func (w *wavStream) block(dst []float32) (int, error) {
 	switch {
 	case err != io.EOF && err != io.ErrUnexpectedEOF:
 		return n, err
+	case !w.unknown && w.read+w.got == w.size:
+		w.opt.note("the data chunk declares %d bytes, but the file has %d, as its first header states: it is read to its end", w.declared, w.got)
+		return n, io.EOF
 	case !w.unknown:
 		return n, fmt.Errorf("audio: %w WAV: the data chunk declares %d bytes, the file has %d", ErrTruncated, w.declared, w.got)
 	case got != whole:
 		return n, fmt.Errorf("audio: %w WAV: it ends inside a frame after %d bytes of data", ErrTruncated, w.got)
 	}
 	return n, io.EOF
+}
+
+// samplesAhead returns how many of the next n bytes, at most, are samples, where the header leaves
+// the amount open: those before the chunks that end the file, or before another file.
+func (w *wavStream) samplesAhead(n int) int {
+	frame := w.format.frameBytes()
+	n = min(n, max((blockBytes-4)/frame, 1)*frame)
+	b, _ := w.in.Peek(n + 3)
+	for i := 0; i+4 <= len(b) && i < n; i += frame {
+		if name := string(b[i : i+4]); !slices.Contains(trailers, name) {
+			continue
+		}
+		if i > 0 {
+			return i
+		}
+		if w.endsHere() {
+			return 0
+		}
+	}
+	return n
+}
+
+// trailers are names of chunks that follow the samples, and of the header of another file. chunks
+// are all known names.
+var (
+	trailers = []string{"LIST", "id3 ", "ID3 ", "fact", "cue ", "smpl", "inst", "bext", "JUNK", "PEAK", "DISP", "afsp", "_PMX", "iXML", "RIFF"}
+	chunks   = append([]string{"data", "fmt "}, trailers...)
+)
+
+// endsHere reports whether the next bytes are another file, or chunks up to the end of this one.
+func (w *wavStream) endsHere() bool {
+	for at := 0; ; {
+		b, err := w.in.Peek(at + 12)
+		b = b[min(at, len(b)):]
+		switch {
+		case at > 0 && len(b) <= 1 && err == io.EOF, len(b) == 12 && string(b[:4]) == "RIFF" && string(b[8:]) == "WAVE":
+			return true
+		case len(b) < 8 || !isChunk(b):
+			return false
+		}
+		size := int64(binary.LittleEndian.Uint32(b[4:]))
+		if at += 8; size > blockBytes-12-int64(at) {
+			return false
+		}
+		if _, err := w.in.Peek(at + int(size)); err != nil {
+			return false
+		}
+		at += int(size + size&1)
+	}
 }

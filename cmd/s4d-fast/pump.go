@@ -23,7 +23,8 @@ type audioInput struct {
 	source    audio.Source
 	inputRate float64 // Hz
 	rate      float64 // Hz, of source; another than inputRate for resampled frames
-	position  int64   // samples taken from source, dropped ones included
+	close     func() error
+	position  int64 // samples taken from source, dropped ones included
 
 	read atomic.Int64 // samples of the input, of which some may wait for source
 }

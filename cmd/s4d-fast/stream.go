@@ -28,15 +28,16 @@ const (
 )
 
 type streamCmd struct {
-	Model    modelFile `arg:"" optional:"" help:"Model file (.safetensors) or built-in model (${models}); default: digits."`
-	File     string    `arg:"" optional:"" help:"Audio file, or - for standard input (the default)."`
-	Format   string    `help:"Format of the input. auto: WAV, FLAC, MP3 or Ogg Vorbis, recognised by the first bytes; wav, flac, mp3, ogg: only this format; s16le, s16be, f32le, u8: raw samples." enum:"auto,wav,flac,mp3,ogg,s16le,s16be,f32le,u8" default:"auto" placeholder:"FORMAT"`
-	Rate     *int      `help:"Sampling rate of raw audio in Hz (default: the model's). Other audio formats state their own." placeholder:"HZ"`
-	Resample bool      `help:"Resample the audio to the model's rate (band-limited), and mix several channels down to one."`
-	Live     bool      `help:"Never block the source: drop audio if more than one second is waiting."`
-	Emit     string    `help:"Lines to print: events or frames." enum:"events,frames" default:"events" placeholder:"LINES"`
-	Hop      *int      `help:"Samples between frames (default: 0.1 s of audio); with --resample, samples at the model's rate." placeholder:"N"`
-	Window   *float64  `help:"Seconds over which the output is averaged (default: ${window}, or as calibrated; with --emit frames and no filter bank 0, all audio so far). Higher: more precision, less recall of short words." placeholder:"S"`
+	Model  modelFile `arg:"" optional:"" help:"Model file (.safetensors) or built-in model (${models}); default: digits."`
+	File   string    `arg:"" optional:"" help:"Audio file, or - for standard input (the default)."`
+	Format string    `help:"Format of the input. auto: recognised by the first bytes; wav, flac, mp3, ogg: only this format; s16le, s16be, f32le, u8: raw samples." enum:"auto,wav,flac,mp3,ogg,s16le,s16be,f32le,u8" default:"auto" placeholder:"FORMAT"`
+	Rate   *int      `help:"Sampling rate of raw audio in Hz (default: the model's). Other audio formats state their own." placeholder:"HZ"`
+	audioFlags
+	Resample bool     `help:"Resample the audio to the model's rate (band-limited), and mix several channels down to one."`
+	Live     bool     `help:"Never block the source: drop audio if more than one second is waiting."`
+	Emit     string   `help:"Lines to print: events or frames." enum:"events,frames" default:"events" placeholder:"LINES"`
+	Hop      *int     `help:"Samples between frames (default: 0.1 s of audio); with --resample, samples at the model's rate." placeholder:"N"`
+	Window   *float64 `help:"Seconds over which the output is averaged (default: ${window}, or as calibrated; with --emit frames and no filter bank 0, all audio so far). Higher: more precision, less recall of short words." placeholder:"S"`
 
 	Threshold  *float64 `help:"Minimum probability of an event (default: ${threshold}, or as calibrated). It ends when its probability falls below half of this. Higher: more precision, less recall." placeholder:"P" group:"Events"`
 	Confirm    *int     `help:"Number of consecutive frames that must agree (default: ${confirm}, or as calibrated). Higher: more precision, less recall of short words." placeholder:"N" group:"Events"`
@@ -83,13 +84,15 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 	}
 	bytes := untilStopped(ctx, in)
 	defer bytes.Close()
-	a, err := c.decode(bytes, name, &m.Meta)
+	var notes audioNotes
+	a, err := c.decode(bytes, name, &m.Meta, &notes)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
 		return badInput(err)
 	}
+	defer a.close()
 	out := json.NewEncoder(std.out)
 	s, block, err := c.sink(m, opt, a, out)
 	if err != nil {
@@ -113,7 +116,7 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 	if err == nil && a.position == 0 && ctx.Err() == nil {
 		fmt.Fprintf(std.err, "warning: %s: no samples\n", printable(name, ""))
 	}
-	return err
+	return cmp.Or(err, std.note(notes.texts()...))
 }
 
 // arguments sets the arguments that were not given.
@@ -154,20 +157,25 @@ func or[T any](flag *T, value T) T {
 const convertHint = "raw samples need --format and --rate; sox or ffmpeg convert other formats (docs/stream.md)"
 
 // decode returns the samples for the model.
-func (c *streamCmd) decode(in io.Reader, name string, meta *model.Meta) (*audioInput, error) {
+func (c *streamCmd) decode(in io.Reader, name string, meta *model.Meta, notes *audioNotes) (*audioInput, error) {
 	modelRate := meta.SampleRate // Hz; 0: it states none
-	a := &audioInput{name: name, format: c.Format}
+	a := &audioInput{name: name, format: c.Format, close: func() error { return nil }}
 	if !slices.Contains(rawFormats, c.Format) {
-		r, err := audio.Open(in)
+		r, err := c.audio(notes, name).Open(in)
+		if err == nil {
+			a.close = r.Close
+		}
 		switch {
-		case errors.Is(err, audio.ErrTruncated):
+		case errors.As(err, new(*audio.UnsupportedError)):
+			return nil, fmt.Errorf("%s: %w | s4d-fast stream", name, err)
+		case errors.Is(err, audio.ErrTruncated), errors.Is(err, audio.ErrChannel):
 			return nil, fmt.Errorf("%s: %w", name, err)
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w; %s", name, err, convertHint)
 		case c.Format != "auto" && c.Format != string(r.Container):
 			return nil, fmt.Errorf("%s: the format is %s, expected %s (--format)", name, r.Container, c.Format)
-		case r.Format.Channels != 1 && !c.Resample:
-			return nil, fmt.Errorf("%s: %d channels, expected 1; --resample mixes them down", name, r.Format.Channels)
+		case r.Format.Channels != 1 && !c.Resample && c.Channel == nil:
+			return nil, fmt.Errorf("%s: %d channels, expected 1; --channel N reads one, --resample mixes them down", name, r.Format.Channels)
 		}
 		a.inputRate, a.format, a.source = float64(r.Format.SampleRate), string(r.Container), audio.Mono(r)
 		if c.Rate != nil && float64(*c.Rate) != a.inputRate {

@@ -21,14 +21,15 @@ var writing = []string{
 // writers are the calls of such functions that are allowed, by the beginning of "FILE: FUNCTION",
 // and the reasons.
 var writers = map[string]string{
-	"atomicfile/":                   "implements the file system of package atomicfile",
-	"bench/":                        "measurements and corpora of developers",
-	"cluster/data.go: ":             "data of a worker: verified before the first use, and fetched again",
-	"cluster/run.go: ":              "run folder and log of a worker: the broker has the checkpoints",
-	"cluster/worker.go: os.Mkdir":   "folder of a worker: has nothing that another worker needs",
-	"internal/golden/":              "files of tests",
-	"internal/testfiles/":           "files of tests",
-	"studio/server.go: os.OpenRoot": "the folder of the projects, of which rootFS makes a file system of package atomicfile",
+	"atomicfile/":                                   "implements the file system of package atomicfile",
+	"audio/ffmpeg.go: os.CreateTemp":                "a copy of the input for ffmpeg, removed at its end",
+	"bench/":                                        "measurements and corpora of developers",
+	"cluster/data.go: ":                             "data of a worker: verified before the first use, and fetched again",
+	"cluster/run.go: ":                              "run folder and log of a worker: the broker has the checkpoints",
+	"cluster/worker.go: os.Mkdir":                   "folder of a worker: has nothing that another worker needs",
+	"internal/golden/":                              "files of tests",
+	"internal/testfiles/":                           "files of tests",
+	"studio/server.go: os.OpenRoot":                 "the folder of the projects, of which rootFS makes a file system of package atomicfile",
 	"internal/generate/pathfinder.go: os.WriteFile": "images of data pathfinder: not synced one by one, and made again",
 }
 
