@@ -43,7 +43,7 @@ func beep(rate int, hertz, seconds float64) []float32 {
 // events with them. The first prints what the detector confuses and draws it.
 func TestTrainAudio(t *testing.T) {
 	dir, out := beeps(t), filepath.Join(t.TempDir(), "run")
-	args := []string{"train", "audio", "--data", dir, "--out", out, "--set", "data.rate=8000", "--set", "data.group_by=^speaker[0-9]", "--validation", "0.25"}
+	args := []string{"train", "audio", "--data", dir, "--out", out, "--rate", "8000", "--group-by", "^speaker[0-9]", "--validation", "0.25"}
 	for _, set := range []string{
 		"data.streams=256", "data.seconds=2", "data.snr=[20, 40]", "data.bands=16", "model.d_model=16", "model.n_layers=2", "ssm.d_state=8",
 		"train.epochs=8", "train.batch=8", "optim.lr=0.02",

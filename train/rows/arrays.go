@@ -21,10 +21,11 @@ import (
 )
 
 // Arrays reads series from NumPy arrays. path is an NPZ file with the arrays x and y, or x_train,
-// y_train, x_val, y_val, x_test and y_test; a folder of NPY files with these names; or one NPY
-// file, which is x.
+// y_train, x_val (or x_valid, x_validation), y_val, x_test and y_test; a folder of NPY files with
+// these names; or one NPY file, which is x. A note names the arrays that are not read.
 //
-// The shape of x is [n][channels][length], [n][length] for one channel, or [length] for one series.
+// The shape of x is [n][channels][length] or, with LayoutChannelsLast, [n][length][channels];
+// [n][length] for one channel, or [length] for one series.
 // In x, NaN is a missing value, and NaN in every channel at the end of a series marks its end. For
 // a classification, y has the shape [n] and contains whole numbers or text. For a regression, its
 // shape is [n] or [n][targets], and the default names of the targets are y, or y1, y2 …. A forecast
@@ -100,25 +101,56 @@ func seriesOfArrays(ctx context.Context, fsys fs.FS, path string, opt Options) (
 	if opt.Mode == model.SeriesClassification && len(opt.Targets) > 0 {
 		return nil, fmt.Errorf("targets %q: the classes of arrays are in y", opt.Targets)
 	}
-	l := &arrayLoader{fsys: fsys, files: files, opt: opt}
-	for _, s := range []struct{ suffix, split string }{{"", ""}, {"_train", ""}, {"_val", "val"}, {"_test", "test"}} {
-		if _, ok := files["x"+s.suffix]; !ok {
+	l := &arrayLoader{fsys: fsys, files: files, opt: opt, read: map[string]bool{}}
+	if err := l.nameColumns(ctx); err != nil {
+		return nil, err
+	}
+	trained := "" // the options decide
+	if l.has("x_val") || l.has("x_valid") || l.has("x_validation") {
+		trained = "train"
+	}
+	for _, s := range []struct{ suffix, split string }{
+		{"", ""}, {"_train", trained}, {"_val", "val"}, {"_valid", "val"}, {"_validation", "val"}, {"_test", "test"},
+	} {
+		if !l.has("x" + s.suffix) {
 			continue
 		}
-		if _, ok := files["x_val"]; ok && s.suffix == "_train" {
-			s.split = "train"
-		}
-		if err := l.load(ctx, s.suffix, s.split); err != nil {
+		if err := l.addSplit(ctx, s.suffix, s.split); err != nil {
 			return nil, err
 		}
 	}
 	if l.records == nil {
 		return nil, fmt.Errorf("no array x or x_train; expected x and y, or x_train and y_train, among %s", suggest.List(slices.Sorted(maps.Keys(files))))
 	}
-	if err := l.nameColumns(ctx); err != nil {
-		return nil, err
+	for c := len(l.columns); c < l.channels; c++ {
+		l.columns = append(l.columns, strconv.Itoa(c+1))
 	}
-	return newSeriesData(l.records, l.columns, l.opt)
+	d, err := newSeriesData(l.records, l.columns, l.opt)
+	if err == nil {
+		d.Notes = append(l.notes(), d.Notes...)
+	}
+	return d, err
+}
+
+// has reports whether there is an array.
+func (l *arrayLoader) has(name string) bool { return l.files[name] != "" }
+
+// notes names the arrays that were not read, and states how the axes were read if the shape does
+// not tell.
+func (l *arrayLoader) notes() (notes []string) {
+	var others []string
+	for _, name := range slices.Sorted(maps.Keys(l.files)) {
+		if !l.read[name] {
+			others = append(others, name)
+		}
+	}
+	if others != nil {
+		notes = append(notes, fmt.Sprintf("arrays %s are not read; x, y, columns and those of the splits _train, _val and _test are", suggest.List(others)))
+	}
+	if l.shape != nil {
+		notes = append(notes, fmt.Sprintf("x has the shape %v: read as %d channels of %d steps; --layout %s reads %[3]d channels of %[2]d steps", l.shape, l.shape[1], l.shape[2], LayoutChannelsLast))
+	}
+	return notes
 }
 
 // arrayLoader collects the series of arrays.
@@ -130,13 +162,16 @@ type arrayLoader struct {
 	columns  []string
 	records  []record
 	values   int
+	read     map[string]bool // by the names of the arrays
+	shape    []int           // of an x that could be read in two ways
 }
 
-// read reads an array that the check accepts.
-func (l *arrayLoader) read(ctx context.Context, name string, check shapeCheck) (*array, error) {
+// load reads an array that the check accepts.
+func (l *arrayLoader) load(ctx context.Context, name string, check shapeCheck) (*array, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	l.read[name] = true
 	in, err := l.fsys.Open(l.files[name])
 	if err != nil {
 		return nil, fmt.Errorf("array %s: %w", name, err)
@@ -153,10 +188,10 @@ func (l *arrayLoader) read(ctx context.Context, name string, check shapeCheck) (
 	return a, nil
 }
 
-// load adds the series of a split.
-func (l *arrayLoader) load(ctx context.Context, suffix, split string) error {
+// addSplit adds the series of a split.
+func (l *arrayLoader) addSplit(ctx context.Context, suffix, split string) error {
 	var n, c, length int
-	x, err := l.read(ctx, "x"+suffix, func(shape []int, text bool) error {
+	x, err := l.load(ctx, "x"+suffix, func(shape []int, text bool) error {
 		given := shape
 		switch len(shape) {
 		case 1:
@@ -167,7 +202,10 @@ func (l *arrayLoader) load(ctx context.Context, suffix, split string) error {
 		if len(shape) != 3 || slices.Min(shape) == 0 {
 			return fmt.Errorf("shape %v, expected [n channels length], [n length] or [length], each at least 1", given)
 		}
-		n, c, length = shape[0], shape[1], shape[2]
+		last := l.channelsLast(shape)
+		if n, c, length = shape[0], shape[1], shape[2]; last {
+			c, length = length, c
+		}
 		if l.channels == 0 {
 			l.channels = c
 		}
@@ -175,6 +213,8 @@ func (l *arrayLoader) load(ctx context.Context, suffix, split string) error {
 		switch {
 		case text:
 			return errors.New("text, expected numbers")
+		case l.columns != nil && len(l.columns) != c:
+			return fmt.Errorf("%d channels, but the array columns has %d names", c, len(l.columns))
 		case c != l.channels || c > maxSeriesColumns:
 			return fmt.Errorf("%d channels, expected %d", c, min(l.channels, maxSeriesColumns))
 		case len(l.records)+n > maxSeriesCount || l.values > maxSeriesValues:
@@ -184,6 +224,9 @@ func (l *arrayLoader) load(ctx context.Context, suffix, split string) error {
 	})
 	if err != nil {
 		return err
+	}
+	if l.channelsLast(x.shape) {
+		x.numbers = swapAxes(x.numbers, n, length, c)
 	}
 	first, size := len(l.records), c*length
 	for i := range n {
@@ -195,6 +238,31 @@ func (l *arrayLoader) load(ctx context.Context, suffix, split string) error {
 		return nil
 	}
 	return l.targets(ctx, l.records[first:], "y"+suffix)
+}
+
+// channelsLast reports whether the last axis of x is that of channels: if the layout says so or,
+// without a layout, there are names for as many channels.
+func (l *arrayLoader) channelsLast(shape []int) bool {
+	if len(shape) != 3 || l.opt.ArrayLayout != "" {
+		return len(shape) == 3 && l.opt.ArrayLayout == LayoutChannelsLast
+	}
+	if l.columns == nil && shape[1] >= shape[2] && shape[2] > 1 {
+		l.shape = shape
+	}
+	return l.columns != nil && len(l.columns) != shape[1] && len(l.columns) == shape[2]
+}
+
+// swapAxes converts [n][length][channels] to [n][channels][length].
+func swapAxes(x []float32, n, length, channels int) []float32 {
+	swapped := make([]float32, len(x))
+	for i, size := 0, length*channels; i < n; i++ {
+		for l := range length {
+			for c := range channels {
+				swapped[i*size+c*length+l] = x[i*size+l*channels+c]
+			}
+		}
+	}
+	return swapped
 }
 
 // trim shortens a series by the rows at its end that are NaN in every channel.
@@ -216,11 +284,11 @@ func (r *record) trim(channels int) {
 
 // targets sets the classes or the numbers of series.
 func (l *arrayLoader) targets(ctx context.Context, records []record, name string) error {
-	if _, ok := l.files[name]; !ok {
+	if !l.has(name) {
 		return fmt.Errorf("no array %s; a %s requires it", name, l.opt.Mode)
 	}
 	width := 1
-	y, err := l.read(ctx, name, func(shape []int, text bool) error {
+	y, err := l.load(ctx, name, func(shape []int, text bool) error {
 		if len(shape) == 2 {
 			width = shape[1]
 		}
@@ -266,17 +334,14 @@ func (l *arrayLoader) targets(ctx context.Context, records []record, name string
 	return nil
 }
 
-// nameColumns names the channels.
+// nameColumns reads the names of the channels, if there are any.
 func (l *arrayLoader) nameColumns(ctx context.Context) error {
-	for c := range l.channels {
-		l.columns = append(l.columns, strconv.Itoa(c+1))
-	}
-	if _, ok := l.files["columns"]; !ok {
+	if !l.has("columns") {
 		return nil
 	}
-	a, err := l.read(ctx, "columns", func(shape []int, text bool) error {
-		if !text || len(shape) != 1 || shape[0] != l.channels {
-			return fmt.Errorf("shape %v, expected text of the shape [%d]", shape, l.channels)
+	a, err := l.load(ctx, "columns", func(shape []int, text bool) error {
+		if !text || len(shape) != 1 || shape[0] > maxSeriesColumns {
+			return fmt.Errorf("shape %v, expected text of the shape [channels]", shape)
 		}
 		return nil
 	})

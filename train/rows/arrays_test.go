@@ -175,7 +175,7 @@ func TestArrayErrors(t *testing.T) {
 		{`series "1": row 2: column "1": the value is missing`, map[string][]byte{"x": npyFile("<f4", false, []int{2, 3}, []float32{1, nan32, 2, 1, 2, 3}), "y": y}, class},
 		{`series "2": row 1: column "1" is +Inf`, map[string][]byte{"x": npyFile("<f8", false, []int{2, 2}, []float64{1, 2, math.MaxFloat64, 0}), "y": y}, class},
 		{`targets ["y"]: the classes of arrays are in y`, map[string][]byte{"x": x, "y": y}, Options{Targets: []string{"y"}}},
-		{"array columns: shape [1], expected text of the shape [2]", map[string][]byte{"x": changed(x, "(2, 2), }   ", "(2, 2, 1), }"), "y": y, "columns": npyFile("|S1", false, []int{1}, []byte("a"))}, class},
+		{"array x: 2 channels, but the array columns has 3 names", map[string][]byte{"x": changed(x, "(2, 2), }   ", "(2, 2, 1), }"), "y": y, "columns": npyFile("|S1", false, []int{3}, []byte("abc"))}, class},
 		{`array columns: column 1 has no name`, map[string][]byte{"x": x, "y": y, "columns": npyFile("|S1", false, []int{1}, []byte{0})}, class},
 		{`series "2": class "\xe9" is not UTF-8 text`, map[string][]byte{"x": x, "y": npyFile("|S1", false, []int{2}, []byte("a\xe9"))}, class},
 		{`column "a" occurs twice`, map[string][]byte{"x": changed(x, "(2, 2), }   ", "(2, 2, 1), }"), "y": y, "columns": npyFile("|S1", false, []int{2}, []byte("aa"))}, class},

@@ -71,7 +71,7 @@ func (t *tableReader) roles(in *table.Reader, wanted []string) (*roles, error) {
 	find := func(name string) int {
 		i, err := in.Find(name)
 		if err != nil && name == t.opt.Time && name != "" {
-			err = fmt.Errorf("%w; if every line is a whole series, set the option layout to %q and time to \"\"", err, LayoutWide)
+			err = fmt.Errorf("%w; if every line is a whole series, pass --layout %s without --time", err, LayoutWide)
 		}
 		errs = append(errs, err)
 		taken[i] = true
@@ -307,7 +307,7 @@ func (t *tableReader) value(r *roles, k int) (float32, error) {
 	}
 	if err != nil && t.opt.Time == "" {
 		if _, isDate := parseDate(r.Text(k)); isDate {
-			err = fmt.Errorf("%w; the option time names the column with the times of the rows", err)
+			err = fmt.Errorf("%w; --time names the column with the times of the rows", err)
 		}
 	}
 	return v, err

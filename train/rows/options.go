@@ -10,6 +10,12 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
+// Layouts of arrays.
+const (
+	LayoutChannelsFirst = "channels-first"
+	LayoutChannelsLast  = "channels-last"
+)
+
 // Options select what a network learns from series. The zero value of a field is its default.
 type Options struct {
 	// Mode is one of model.SeriesModes. "" is a forecast if Horizon is set, and otherwise a
@@ -22,6 +28,10 @@ type Options struct {
 	// evaluate. A class of the series that is not one of them is an error. Nil: the classes of the
 	// series, at least two, in the order of their names; whole numbers come first, by value.
 	Labels []string
+	// ArrayLayout is LayoutChannelsFirst (the default), or LayoutChannelsLast for arrays x of the
+	// shape [n][length][channels]. Without it, an array columns with as many names as the last axis
+	// is long, and not the one before, selects LayoutChannelsLast.
+	ArrayLayout string
 	// Missing selects the replacement of missing values. By default they are errors. For forecasts
 	// it must be model.MissingPrevious, because an interpolation uses later values. Before the
 	// first value of a channel, its mean over the training set is the replacement.
@@ -72,6 +82,9 @@ func (o *Options) check() error {
 		return errors.New("regression: no targets, expected the names of the columns with the numbers of a series")
 	case o.forecasts() && o.Missing == model.MissingInterpolate:
 		return fmt.Errorf("missing %q: an interpolation uses later values, which a forecast does not know: expected %q", o.Missing, model.MissingPrevious)
+	}
+	if !slices.Contains([]string{"", LayoutChannelsFirst, LayoutChannelsLast}, o.ArrayLayout) {
+		return fmt.Errorf("layout %q: expected %q or %q for arrays", o.ArrayLayout, LayoutChannelsFirst, LayoutChannelsLast)
 	}
 	for _, s := range []struct {
 		key   string

@@ -10,9 +10,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
+	"github.com/s4d-fast/s4d-fast/internal/table"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -82,7 +84,8 @@ type seriesData struct {
 	records []record
 	columns []string
 	inputs  []dataset.Moments // of each channel, over the known values of the training set
-	fill    []float32         // what replaces the missing values of a channel before its first known value
+	notes   []string
+	fill    []float32 // what replaces the missing values of a channel before its first known value
 }
 
 // deviationWindow is the time constant in rows of the running deviation of anomaly scores.
@@ -120,14 +123,22 @@ func newSeriesData(records []record, columns []string, opt Options) (*dataset.Da
 	s.defaultFractions()
 	if !opt.forecasts() {
 		s.splitByHash()
+		if opt.Mode == model.SeriesClassification {
+			s.noteClasses()
+		}
 	}
 	if err := s.measure(); err != nil {
 		return nil, err
 	}
+	load := s.wholeDataset
 	if opt.forecasts() {
-		return s.forecastDataset()
+		load = s.forecastDataset
 	}
-	return s.wholeDataset()
+	d, err := load()
+	if err == nil {
+		d.Notes = s.notes
+	}
+	return d, err
 }
 
 // check returns an error for the first series that does not fit the options.
@@ -155,7 +166,7 @@ func (s *seriesData) check() error {
 		case s.opt.Mode == model.SeriesRegression && len(r.target) != len(s.opt.Targets):
 			return fmt.Errorf("series %q: %d targets, expected %d", r.id, len(r.target), len(s.opt.Targets))
 		case s.opt.Mode == model.SeriesClassification && r.label == "":
-			return fmt.Errorf("series %q: no class; set the option targets to the column of the class, or the option horizon for forecasts", r.id)
+			return fmt.Errorf("series %q: no class; --target names the column of the class; --horizon selects forecasts", r.id)
 		}
 		seen[r.id] = true
 		if err := s.checkValues(r); err != nil {
@@ -210,15 +221,16 @@ func (s *seriesData) checkValues(r *record) error {
 	return nil
 }
 
-const missingHint = `the option missing says what replaces such values: "previous" or "interpolate"`
+const missingHint = `--missing previous or --missing interpolate replaces such values`
 
 // classes sets the labels: those of the options, or the classes of all series, ordered by byName.
 func (s *seriesData) classes() error {
 	labels := s.opt.Labels
+	if all := s.labels(); !slices.ContainsFunc(append(all, labels...), notNumber) {
+		s.compareAsNumbers(append(labels, all...))
+	}
 	if labels == nil {
-		for i := range s.records {
-			labels = append(labels, s.records[i].label)
-		}
+		labels = s.labels()
 		slices.SortFunc(labels, byName)
 		if labels = slices.Compact(labels); len(labels) < 2 {
 			return fmt.Errorf("every series has the class %q, expected at least two classes", labels[0])
@@ -238,10 +250,54 @@ func (s *seriesData) classes() error {
 	return nil
 }
 
-// byName orders whole numbers by value and before other names, which it orders as strings.
+// labels returns the class of every series.
+func (s *seriesData) labels() []string {
+	all := make([]string, len(s.records))
+	for i := range all {
+		all[i] = s.records[i].label
+	}
+	return all
+}
+
+func notNumber(label string) bool {
+	_, err := table.ParseFloat(label, 64)
+	return err != nil
+}
+
+// compareAsNumbers gives classes that are the same number, such as 1 and 1.0, one spelling: the
+// first without point and exponent in the list, or otherwise the shortest for the number.
+func (s *seriesData) compareAsNumbers(labels []string) {
+	spelling := map[float64]string{}
+	for _, label := range labels {
+		if v, _ := table.ParseFloat(label, 64); spelling[v] == "" && (!strings.ContainsAny(label, ".eE") || slices.Contains(s.opt.Labels, label)) {
+			spelling[v] = label
+		}
+	}
+	for i := range s.records {
+		v, _ := table.ParseFloat(s.records[i].label, 64)
+		s.records[i].label = cmp.Or(spelling[v], strconv.FormatFloat(v+0, 'g', -1, 64)) // −0 + 0 = 0
+	}
+}
+
+// noteClasses adds a note about the classes that the training set lacks, if there is one.
+func (s *seriesData) noteClasses() {
+	trained := make([]bool, len(s.info.Labels))
+	for _, r := range s.records {
+		trained[r.class] = trained[r.class] || r.split == "train"
+	}
+	noted := map[int]bool{}
+	for _, r := range s.records {
+		if slices.Contains(trained, true) && !trained[r.class] && !noted[r.class] && s.opt.Labels == nil {
+			noted[r.class] = true
+			s.notes = append(s.notes, fmt.Sprintf("class %q occurs in the %s set but not in the training set, so the network cannot learn it; --target names the column of the classes", r.label, map[string]string{"val": "validation", "test": "test"}[r.split]))
+		}
+	}
+}
+
+// byName orders numbers by value and before other names, which it orders as strings.
 func byName(a, b string) int {
-	x, errA := strconv.Atoi(a)
-	y, errB := strconv.Atoi(b)
+	x, errA := table.ParseFloat(a, 64)
+	y, errB := table.ParseFloat(b, 64)
 	switch {
 	case errA == nil && errB == nil:
 		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))

@@ -106,7 +106,7 @@ func (t *tableReader) load(ctx context.Context, path string) (*dataset.Dataset, 
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	d.Series.ID, d.Series.Time = t.opt.ID, t.opt.Time
-	d.Notes = t.notes()
+	d.Notes = append(t.notes(), d.Notes...)
 	return d, nil
 }
 

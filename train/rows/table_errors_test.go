@@ -26,9 +26,9 @@ func TestTableErrors(t *testing.T) {
 	}{
 		{`t.csv:2: column "t": "1_0" is not a time`, "t.csv", "series,t,x,class\na,1_0,1,up\n", long},
 		{`t.csv:3: column "x": "abc" is not a number`, "t.csv", "series,t,x,class\na,0,1,up\na,1,abc,up\n", long},
-		{`t.csv:2: column "at": "2024-03-31" is not a number; the option time names the column`, "t.csv", "at,x,class\n2024-03-31,1,up\n", numbersAt},
-		{`t.csv:3: the row has the same time as line 2; if the file has several series, the option id names`, "t.csv", "t,x,class\n0,1,up\n0,1,up\n", single},
-		{`; if every line is a whole series, set the option layout to "wide" and time to ""`, "t.csv", "series,x_1,x_2,class\na,1,2,up\n", long},
+		{`t.csv:2: column "at": "2024-03-31" is not a number; --time names the column`, "t.csv", "at,x,class\n2024-03-31,1,up\n", numbersAt},
+		{`t.csv:3: the row has the same time as line 2; if the file has several series, --id names`, "t.csv", "t,x,class\n0,1,up\n0,1,up\n", single},
+		{`; if every line is a whole series, pass --layout wide without --time`, "t.csv", "series,x_1,x_2,class\na,1,2,up\n", long},
 		{`t.csv:2: column "x": "1e39" is infinite or too large`, "t.csv", "series,t,x,class\na,0,1e39,up\n", long},
 		{`t.csv:2: column "x": "inf" is infinite`, "t.csv", "series,t,x,class\na,0,inf,up\n", long},
 		{`t.csv:3: column "class": "down" after "up", expected one class`, "t.csv", "series,t,x,class\na,0,1,up\na,1,1,down\n", long},
@@ -37,7 +37,7 @@ func TestTableErrors(t *testing.T) {
 		{`t.csv:2: column "t": "soon" is not a time`, "t.csv", "series,t,x,class\na,soon,1,up\n", long},
 		{`t.csv:4: series "a": the row has the same time as line 2`, "t.csv", "series,t,x,class\na,0,1,up\na,1,1,up\na,0,1,up\n", long},
 		{`t.csv:4: series "a": the time is 9 after that of the row before, expected about 1: rows are missing`, "t.csv", "series,t,x,class\na,0,1,up\na,1,1,up\na,10,1,up\n", long},
-		{`t.csv:4: series "a": the time is 1 after that of the row before, expected about 4; omit the option time`, "t.csv", "series,t,x,class\na,0,1,up\na,4,1,up\na,5,1,up\na,9,1,up\n", long},
+		{`t.csv:4: series "a": the time is 1 after that of the row before, expected about 4; omit --time`, "t.csv", "series,t,x,class\na,0,1,up\na,4,1,up\na,5,1,up\na,9,1,up\n", long},
 		{`t.csv:5: series "a": the time is 9 after that of the row before, expected about 1: rows are missing`, "t.csv", "series,t,x,class\na,0,1,up\na,1,1,up\na,2,1,up\na,11,1,up\n", long},
 		{`t.csv:5: series "a": more rows are missing than present`, "t.csv", "series,t,x,class\na,0,1,up\na,1,1,up\na,2,1,up\na,100001,1,up\n", interpolated},
 		{`t.csv:5: series "a": more rows are missing than present`, "t.csv", "series,t,x,class\na,0,1,up\na,1,1,up\na,2,1,up\na,1001,1,up\n", interpolated},
@@ -129,7 +129,7 @@ func TestTableOptionErrors(t *testing.T) {
 		{`season 7: an option of the modes`, TableOptions{Layout: LayoutLong, Options: Options{Season: 7}}},
 		{`regression: no targets`, TableOptions{Layout: LayoutLong, Options: Options{Mode: model.SeriesRegression}}},
 		{`a series has one class`, TableOptions{Layout: LayoutLong, Options: Options{Targets: []string{"x", "y"}}, Columns: []string{"x"}}},
-		{`no class; set the option targets`, TableOptions{Layout: LayoutLong}},
+		{`no class; --target names`, TableOptions{Layout: LayoutLong}},
 		{`horizon -1: expected 0 …`, TableOptions{Options: Options{Mode: model.SeriesForecast, Horizon: -1}}},
 	} {
 		_, err := tableOf(t, map[string]string{"t.csv": "x,y\n1,2\n3,4\n"}, "t.csv", test.opt)

@@ -79,7 +79,7 @@ func (t *tableReader) sort(s *rawSeries) error {
 		if step == 0 {
 			err := fmt.Errorf("%s: the row has the same time as line %d", s.at(max(a, b)), s.lines[min(a, b)])
 			if s.id == "" {
-				err = fmt.Errorf("%w; if the file has several series, the option id names the column that identifies them", err)
+				err = fmt.Errorf("%w; if the file has several series, --id names the column that identifies them", err)
 			}
 			return err
 		}
@@ -118,7 +118,7 @@ func (t *tableReader) gap(s *rawSeries, k int, step, usual float64) (float64, er
 	case n == 1:
 		return 0, nil
 	case n < 1:
-		return 0, fmt.Errorf("%s: the time is %g after that of the row before, expected about %g; omit the option time to treat the rows as evenly spaced", s.at(k), step, usual)
+		return 0, fmt.Errorf("%s: the time is %g after that of the row before, expected about %g; omit --time to treat the rows as evenly spaced", s.at(k), step, usual)
 	case t.opt.Missing == model.MissingError:
 		return 0, fmt.Errorf("%s: the time is %g after that of the row before, expected about %g: rows are missing; %s", s.at(k), step, usual, missingHint)
 	}

@@ -29,8 +29,8 @@ type audioOptions struct {
 
 // AudioOptions are the options that only the task audio has.
 type AudioOptions struct {
-	Rate       int    `toml:"rate" kong:"-"`     // sampling rate in Hz to which recordings are converted
-	GroupBy    string `toml:"group_by" kong:"-"` // regular expression that finds the speaker in a file name; all files of a speaker are in the same split
+	Rate       int    `toml:"rate" placeholder:"HZ" help:"Sampling rate in Hz to which recordings are converted."`
+	GroupBy    string `toml:"group_by" placeholder:"REGEXP" help:"Regular expression that finds the speaker in a file name; all files of a speaker are in the same split."`
 	SkipBroken bool   `toml:"skip_broken" help:"Leave out broken recordings."`
 }
 
@@ -42,7 +42,7 @@ type ValidationOption struct {
 // maxIgnored is the largest number of files that are not recordings and are listed.
 const maxIgnored = 10
 
-// audioRate is the sampling rate in Hz without data.rate.
+// audioRate is the sampling rate in Hz without --rate.
 const audioRate = 16000
 
 func (o audioOptions) rate() int {
@@ -54,13 +54,13 @@ func (o audioOptions) rate() int {
 
 func (o audioOptions) check() error {
 	if o.Rate < 0 || o.Rate > math.MaxInt32 {
-		return fmt.Errorf("data.rate %d Hz: expected a sampling rate", o.Rate)
+		return fmt.Errorf("--rate %d Hz: expected a sampling rate", o.Rate)
 	}
 	if !(o.Validation >= 0 && o.Validation < 1) {
 		return fmt.Errorf("data.validation %v: expected at least 0 and less than 1", o.Validation)
 	}
 	if _, err := regexp.Compile(o.GroupBy); err != nil {
-		return fmt.Errorf("data.group_by: %w", err)
+		return fmt.Errorf("--group-by: %w", err)
 	}
 	return o.MixOptions.check(float64(o.rate()))
 }
@@ -72,7 +72,7 @@ func (o audioOptions) checkFrom(m *model.Model) error {
 		return nil // train.New reports it
 	}
 	if rate := o.rate(); float64(rate) != bank.SampleRate {
-		return fmt.Errorf("data.rate is %d Hz, but the model to start from reads audio at %g Hz: pass --set data.rate=%[2]g", rate, bank.SampleRate)
+		return fmt.Errorf("--rate is %d Hz, but the model to start from reads audio at %g Hz: pass --rate %[2]g", rate, bank.SampleRate)
 	}
 	opt, err := o.streams(bank.SampleRate, Source{}, 0, 0)
 	if n := opt.Filterbank.Bands; err == nil && n != bank.Bands {

@@ -37,8 +37,8 @@ type SeriesOptions struct {
 	ID      string   `toml:"id" placeholder:"COLUMN" help:"Column that identifies the series of a row (default: the file is one series)."`
 	Time    string   `toml:"time" placeholder:"COLUMN" help:"Column by which rows are sorted (default: the order of the file)."`
 	Split   string   `toml:"split_column" kong:"-"` // column with train, val or test
-	Layout  string   `toml:"layout" kong:"-"`       // long (a line is a row), wide (a line is a series) or files (a file is a series)
-	Missing string   `toml:"missing" kong:"-"`      // replaces missing values: previous or interpolate; "": they are errors
+	Layout  string   `toml:"layout" placeholder:"LAYOUT" help:"Table: long (a line is a row), wide (a line is a series) or files (a file is a series); arrays: channels-first or channels-last (default: by the data)."`
+	Missing string   `toml:"missing" placeholder:"HOW" help:"Replacement of missing values: previous or interpolate (default: they are errors)."`
 
 	Test float64 `toml:"test" placeholder:"FRACTION" help:"Fraction of the data that is the test set (default: 0)."`
 
@@ -85,9 +85,10 @@ func (o seriesOptions) load(ctx context.Context, s Source) (d *dataset.Dataset, 
 		return nil, err
 	case !arrays:
 		d, err = rows.Table(ctx, s.Dir, opt)
-	case opt.Layout+opt.ID+opt.Time+opt.Split != "" || len(opt.Columns) > 0:
-		return nil, fmt.Errorf("%s: layout, id, time, split_column and columns are options of tables, not of arrays", s.Dir)
+	case opt.ID+opt.Time+opt.Split != "" || len(opt.Columns) > 0:
+		return nil, fmt.Errorf("%s: --id, --time, --columns and data.split_column are options of tables, not of arrays", s.Dir)
 	default:
+		opt.ArrayLayout = opt.Layout
 		d, err = rows.Arrays(ctx, s.Dir, opt.Options)
 	}
 	if err == nil {

@@ -66,7 +66,7 @@ func TestSeries(t *testing.T) {
 	must.Reject(loadSeriesOf(t, csv, "", model.Settings{"mode": "guess"}))(t, train.ErrConfig, `task "series": data: mode "guess"`)
 	must.Reject(loadSeriesOf(t, csv, "", model.Settings{"layout": "deep"}))(t, `layout "deep"`)
 	must.Reject(loadSeriesOf(t, csv, "", model.Settings{"mode": "regression", "horizon": int64(3)}))(t, train.ErrConfig, "horizon 3: an option of the modes")
-	must.Reject(loadSeriesOf(t, csv, "", model.Settings{"columns": []any{"x"}, "layout": "long"}))(t, train.ErrData, "no class", "or the option horizon for forecasts")
+	must.Reject(loadSeriesOf(t, csv, "", model.Settings{"columns": []any{"x"}, "layout": "long"}))(t, train.ErrData, "no class", "--horizon selects forecasts")
 
 	good := model.Settings{"id": "machine", "time": "t", "target": []any{"state"}}
 	src := Source{Dir: path("good.csv", "machine,t,x,state\na,0,1,good\nb,0,2,good\nc,0,3,good\n"), Options: good, Model: &model.Model{Meta: model.Meta{Labels: []string{"worn", "good"}}}}

@@ -158,9 +158,9 @@ func TestAudioTestSplit(t *testing.T) {
 func TestAudioErrors(t *testing.T) {
 	dir := beeps(t)
 	for set, want := range map[string]string{
-		"rate=-1":        "data.rate -1 Hz",
+		"rate=-1":        "--rate -1 Hz",
 		"validation=1.0": "data.validation 1",
-		"group_by='('":   "data.group_by: error parsing regexp",
+		"group_by='('":   "--group-by: error parsing regexp",
 		"snr=[5]":        "data.snr [5]: expected two numbers",
 		"snr=[9, 5]":     "data.snr 9 … 5, expected two numbers, the lower one first",
 		"seconds=-2.0":   "data.seconds -2",
@@ -201,7 +201,7 @@ func TestAudioCheckFrom(t *testing.T) {
 	bank := recordings.DefaultStreams(8000).Filterbank
 	m := &model.Model{Meta: model.Meta{Filterbank: &bank}}
 	cfg := tk.Preset()
-	must.Fail(t, tk.CheckFrom(cfg, m), train.ErrConfig, "data.rate is 16000 Hz", "pass --set data.rate=8000")
+	must.Fail(t, tk.CheckFrom(cfg, m), train.ErrConfig, "--rate is 16000 Hz", "pass --rate 8000")
 	must.Do(t, cfg.Set("data.rate=8000"))
 	must.Do(t, tk.CheckFrom(cfg, m))
 	bank.Bands += 4
