@@ -39,6 +39,9 @@ type Series struct {
 	Missing string   `json:"missing,omitempty"` // what replaced missing values in training
 	ID      string   `json:"id,omitempty"`      // column that identifies a row's series; "": none
 	Time    string   `json:"time,omitempty"`    // column of times; "": none
+	// Offsets are subtracted from the values of each column, in float64, before the network reads
+	// them as float32, and added to forecasts. Nil: none.
+	Offsets []float64 `json:"offsets,omitempty"`
 	// Residual is the root mean square error of the forecast of each target on the validation set,
 	// in the target's unit. Nil: not measured.
 	Residual []float32 `json:"residual,omitempty"`
@@ -52,6 +55,14 @@ func (s *Series) Forecasts() bool { return s.Mode == SeriesForecast || s.Mode ==
 
 // TargetColumn returns the index in Columns of the column that output o of a forecast predicts.
 func (s *Series) TargetColumn(o int) int { return slices.Index(s.Columns, s.Targets[o]) }
+
+// Offset returns the offset of a column.
+func (s *Series) Offset(column int) float64 {
+	if s == nil || column < 0 || column >= len(s.Offsets) {
+		return 0
+	}
+	return s.Offsets[column]
+}
 
 // MaxHorizon bounds horizon, season and window.
 const MaxHorizon = 1 << 24
@@ -74,6 +85,9 @@ func (s *Series) validate(c Config) error {
 		if sorted := slices.Sorted(slices.Values(list)); len(slices.Compact(sorted)) != len(list) || slices.Contains(list, "") {
 			return fmt.Errorf("series: %s %s: expected different names", name, suggest.List(list))
 		}
+	}
+	if len(s.Offsets) > 0 && len(s.Offsets) != len(s.Columns) {
+		return fmt.Errorf("series: %d offsets for %d columns", len(s.Offsets), len(s.Columns))
 	}
 	for _, v := range []int{s.Horizon, s.Season, s.Window} {
 		if v < 0 || v > MaxHorizon {

@@ -1,6 +1,9 @@
 package report
 
-import "math"
+import (
+	"encoding/json"
+	"math"
+)
 
 // RowStart is the first line of a stream of rows.
 type RowStart struct {
@@ -28,10 +31,21 @@ type Row struct {
 	Label     string     `json:"label,omitempty"`
 	Posterior []float32  `json:"posterior,omitempty"`
 	Output    []float32  `json:"output,omitempty"`
-	Forecast  []float32  `json:"forecast,omitempty"`
+	Forecast  []Number   `json:"forecast,omitempty"`
 	Score     *float64   `json:"score,omitempty"`  // the largest of Scores
 	Scores    []*float64 `json:"scores,omitempty"` // per target; null: none
-	Expected  []float32  `json:"expected,omitempty"`
+	Expected  []Number   `json:"expected,omitempty"`
+}
+
+// Number is a number of a forecast. One that is a float32 is printed as that.
+type Number float64
+
+// MarshalJSON implements json.Marshaler.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if v := float32(n); Number(v) == n {
+		return json.Marshal(v)
+	}
+	return json.Marshal(float64(n))
 }
 
 // SetScores sets Score and Scores. A score that is NaN is null; Score is absent if all are.

@@ -197,6 +197,12 @@ type moments struct {
 func (t *Trainer) setMoments(from *model.Meta) {
 	to := &t.model.Meta
 	to.InputMean, to.InputStd = from.InputMean, from.InputStd
+	if to.Series != nil && len(from.InputMean) > 0 { // means are relative to offsets, which may differ
+		to.InputMean = slices.Clone(from.InputMean)
+		for c := range to.InputMean {
+			to.InputMean[c] = float32(float64(from.InputMean[c]) + from.Series.Offset(c) - to.Series.Offset(c))
+		}
+	}
 	if len(from.TargetMean)+len(to.TargetMean) > 0 {
 		mean, std := make([]float32, len(t.fromOutputs)), make([]float32, len(t.fromOutputs))
 		for o, row := range t.fromOutputs {

@@ -236,7 +236,7 @@ func (r *rowPrinter) process() error {
 		s.last = nil
 		return r.out.Encode(line)
 	}
-	for _, list := range []*[]float32{&line.Posterior, &line.Output, &line.Forecast, &line.Expected} {
+	for _, list := range []*[]float32{&line.Posterior, &line.Output} {
 		*list = slices.Clone(*list)
 	}
 	s.last, line.Time = line, strings.Clone(line.Time)
@@ -250,9 +250,11 @@ func (r *rowPrinter) step() (*rowSeries, series.Result, error) {
 		return nil, series.Result{}, err
 	}
 	for c, i := range r.inputs {
-		if r.row[c], err = r.table.Number(i); err != nil {
+		v, err := r.table.Number(i)
+		if err != nil {
 			return nil, series.Result{}, err
 		}
+		r.row[c] = float32(v - r.model.Meta.Series.Offset(c))
 	}
 	result, err := s.stream.Step(r.row)
 	if column := (*series.ColumnError)(nil); errors.As(err, &column) {
@@ -293,12 +295,21 @@ func (r *rowPrinter) line(s *rowSeries, result series.Result) *report.Row {
 	case model.SeriesRegression:
 		line.Output = result.Output
 	case model.SeriesForecast:
-		line.Forecast = result.Output
+		line.Forecast = r.values(result.Output)
 	case model.SeriesAnomaly:
-		line.Forecast, line.Expected = result.Output, result.Expected
+		line.Forecast, line.Expected = r.values(result.Output), r.values(result.Expected)
 		line.SetScores(result.Scores)
 	}
 	return line
+}
+
+// values returns forecasts of the targets with the offsets of their columns.
+func (r *rowPrinter) values(list []float32) (values []report.Number) {
+	d := r.model.Meta.Series
+	for o, v := range list {
+		values = append(values, report.Number(float64(v)+d.Offset(d.TargetColumn(o))))
+	}
+	return values
 }
 
 // end prints the last row of every series, unless it has been printed, and the end line.

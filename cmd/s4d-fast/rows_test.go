@@ -8,6 +8,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -108,9 +109,9 @@ func TestRows(t *testing.T) {
 			case model.SeriesRegression:
 				line.Output = output
 			default:
-				line.Forecast = output
+				line.Forecast = asPrinted(output)
 			}
-			if line.Expected = slices.Clone(r.Expected); line.Expected != nil {
+			if line.Expected = asPrinted(r.Expected); line.Expected != nil {
 				line.SetScores(r.Scores)
 			}
 			want = append(want, line)
@@ -122,6 +123,37 @@ func TestRows(t *testing.T) {
 			equal(t, "mode", start.Mode, mode)
 			equal(t, "rows", end.Rows, 20)
 			equal(t, "series", end.Series, 1)
+		}
+	}
+}
+
+// asPrinted returns forecasts as the command prints them: the shortest text of each float32.
+func asPrinted(list []float32) (numbers []report.Number) {
+	for _, v := range list {
+		n, _ := strconv.ParseFloat(strconv.FormatFloat(float64(v), 'g', -1, 32), 64)
+		numbers = append(numbers, report.Number(n))
+	}
+	return numbers
+}
+
+// Offsets of a model are subtracted from its columns and added to its forecasts, with more digits
+// than float32 has.
+func TestRowsOffsets(t *testing.T) {
+	plain, _ := rowsModel(t, model.SeriesAnomaly, nil)
+	offset, _ := rowsModel(t, model.SeriesAnomaly, func(m *model.Model) { m.Meta.Series.Offsets = []float64{1e9, -1e12} })
+	var texts [2]string
+	for _, row := range roomRows(20) {
+		texts[0] += fmt.Sprintf("%v,%v\n", row[0], row[1])
+		texts[1] += fmt.Sprintf("%.6f,%.6f\n", float64(row[0])+1e9, float64(row[1])-1e12)
+	}
+	_, want, _ := streamRows(t, "temp,load\n"+texts[0], plain)
+	_, got, _ := streamRows(t, "temp,load\n"+texts[1], offset)
+	for i := range want {
+		if d := float64(got[i].Forecast[0]) - 1e9 - float64(want[i].Forecast[0]); math.Abs(d) > 1e-3 {
+			t.Errorf("row %d: forecast %v, expected 1e9 more than %v", i+1, got[i].Forecast, want[i].Forecast)
+		}
+		if i >= 3 && math.Abs(float64(got[i].Expected[0])-1e9-float64(want[i].Expected[0])) > 1e-3 {
+			t.Errorf("row %d: expected %v instead of %v", i+1, got[i].Expected, want[i].Expected)
 		}
 	}
 }

@@ -126,7 +126,7 @@ func TestNumber(t *testing.T) {
 		case string:
 			must.Fail(t, err, want)
 		case float64:
-			if must.Do(t, err); math.Float32bits(v) != math.Float32bits(float32(want)) && !(v != v && math.IsNaN(want)) {
+			if must.Do(t, err); math.Float32bits(float32(v)) != math.Float32bits(float32(want)) && !(v != v && math.IsNaN(want)) {
 				t.Errorf("%q: %v, expected %v", cell, v, want)
 			}
 		}

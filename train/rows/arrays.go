@@ -34,7 +34,7 @@ import (
 //
 // The numbers may be float32, float64, integers or truth values, in either byte order and in C or
 // Fortran order. An array whose shape does not match the size of its file is an error, before
-// memory is allocated for it. The values take 4 bytes each, and up to 10 bytes more while their
+// memory is allocated for it. The values take 4 bytes each, and up to 18 bytes more while their
 // array is read; 2^28 values are the limit.
 func Arrays(ctx context.Context, path string, opt Options) (*dataset.Dataset, error) {
 	d, err := arrays(ctx, path, opt)
@@ -230,7 +230,7 @@ func (l *arrayLoader) addSplit(ctx context.Context, suffix, split string) error 
 	}
 	first, size := len(l.records), c*length
 	for i := range n {
-		r := record{id: strconv.Itoa(first + i + 1), split: split, length: length, x: x.numbers[i*size : (i+1)*size : (i+1)*size]}
+		r := record{id: strconv.Itoa(first + i + 1), split: split, length: length, raw: x.numbers[i*size : (i+1)*size : (i+1)*size]}
 		r.trim(c)
 		l.records = append(l.records, r)
 	}
@@ -253,8 +253,8 @@ func (l *arrayLoader) channelsLast(shape []int) bool {
 }
 
 // swapAxes converts [n][length][channels] to [n][channels][length].
-func swapAxes(x []float32, n, length, channels int) []float32 {
-	swapped := make([]float32, len(x))
+func swapAxes(x []float64, n, length, channels int) []float64 {
+	swapped := make([]float64, len(x))
 	for i, size := 0, length*channels; i < n; i++ {
 		for l := range length {
 			for c := range channels {
@@ -269,7 +269,7 @@ func swapAxes(x []float32, n, length, channels int) []float32 {
 func (r *record) trim(channels int) {
 	length := 0
 	for c := range channels {
-		x := r.channel(c)
+		x := r.raw[c*r.length : (c+1)*r.length]
 		n := len(x)
 		for n > length && x[n-1] != x[n-1] {
 			n--
@@ -277,9 +277,9 @@ func (r *record) trim(channels int) {
 		length = max(length, n)
 	}
 	for c := range channels {
-		copy(r.x[c*length:], r.channel(c)[:length])
+		copy(r.raw[c*length:], r.raw[c*r.length:][:length])
 	}
-	r.length, r.x = length, r.x[:channels*length]
+	r.length, r.raw = length, r.raw[:channels*length]
 }
 
 // targets sets the classes or the numbers of series.
@@ -316,7 +316,9 @@ func (l *arrayLoader) targets(ctx context.Context, records []record, name string
 			return fmt.Errorf("array %s: shape %v, expected the numbers %q of each series", name, y.shape, l.opt.Targets)
 		}
 		for i := range records {
-			records[i].target = y.numbers[i*width : (i+1)*width]
+			for _, v := range y.numbers[i*width : (i+1)*width] {
+				records[i].target = append(records[i].target, float32(v))
+			}
 		}
 		return nil
 	}
@@ -325,7 +327,7 @@ func (l *arrayLoader) targets(ctx context.Context, records []record, name string
 			records[i].label = y.text[i]
 			continue
 		}
-		v := float64(y.numbers[i])
+		v := y.numbers[i]
 		if v != math.Trunc(v) || math.Abs(v) >= 1<<24 {
 			return fmt.Errorf("array %s: element %d is %v, expected a class: text, or a whole number below 2^24; the mode %s has other targets", name, i, v, model.SeriesRegression)
 		}

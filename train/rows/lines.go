@@ -18,7 +18,7 @@ import (
 type rawSeries struct {
 	file, id, label, split string
 	target                 []float32
-	x                      []float32 // [length][columns]
+	x                      []float64 // [length][columns]
 	times                  []instant
 	lines                  []int32 // of the rows, if there are times
 }
@@ -218,8 +218,8 @@ func (t *tableReader) describe(s *rawSeries, r *roles) error {
 			case v != v:
 				return r.ColumnError(k, errors.New("the target is missing"))
 			case first:
-				s.target = append(s.target, v)
-			case v != s.target[o]:
+				s.target = append(s.target, float32(v))
+			case float32(v) != s.target[o]:
 				return r.ColumnError(k, fmt.Errorf("%v after %v, expected one number per series", v, s.target[o]))
 			}
 			continue
@@ -267,7 +267,7 @@ func (t *tableReader) addObject(f *tableFile, r *roles) error {
 	if err != nil {
 		return err
 	}
-	lists := make([][]float32, len(r.inputs))
+	lists := make([][]float64, len(r.inputs))
 	for c, k := range r.inputs {
 		if lists[c], err = r.Numbers(k); err != nil {
 			return err
@@ -300,7 +300,7 @@ func (t *tableReader) count(n int) error {
 }
 
 // value returns a value of an input column.
-func (t *tableReader) value(r *roles, k int) (float32, error) {
+func (t *tableReader) value(r *roles, k int) (float64, error) {
 	v, err := r.Number(k)
 	if err == nil && v != v && t.opt.Missing == model.MissingError {
 		err = r.ColumnError(k, errors.New("the value is missing; "+missingHint))
@@ -338,10 +338,10 @@ func (t *tableReader) records(ctx context.Context) ([]record, error) {
 			}
 		}
 		c := len(t.columns)
-		r := record{id: s.id, length: len(s.x) / c, x: make([]float32, len(s.x)), label: s.label, target: s.target, split: s.split}
+		r := record{id: s.id, length: len(s.x) / c, raw: make([]float64, len(s.x)), label: s.label, target: s.target, split: s.split}
 		for l := range r.length {
 			for k := range c {
-				r.x[k*r.length+l] = s.x[l*c+k]
+				r.raw[k*r.length+l] = s.x[l*c+k]
 			}
 		}
 		s.x = nil

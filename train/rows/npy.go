@@ -17,7 +17,7 @@ import (
 // array is a NumPy array, in C order.
 type array struct {
 	shape   []int
-	numbers []float32 // nil if it holds text
+	numbers []float64 // nil if it holds text
 	text    []string
 }
 
@@ -72,7 +72,7 @@ type npyHeader struct {
 	elements int
 
 	width  int                  // bytes per element
-	number func([]byte) float32 // decodes an element; nil: it is text
+	number func([]byte) float64 // decodes an element; nil: it is text
 	order  binary.ByteOrder     // of numbers and of the characters of type U
 }
 
@@ -133,27 +133,27 @@ func (h *npyHeader) parseType() error {
 	h.width, _ = strconv.Atoi(kind[1:])
 	switch kind {
 	case "b1":
-		h.number = func(b []byte) float32 { return float32(min(b[0], 1)) }
+		h.number = func(b []byte) float64 { return float64(min(b[0], 1)) }
 	case "i1":
-		h.number = func(b []byte) float32 { return float32(int8(b[0])) }
+		h.number = func(b []byte) float64 { return float64(int8(b[0])) }
 	case "u1":
-		h.number = func(b []byte) float32 { return float32(b[0]) }
+		h.number = func(b []byte) float64 { return float64(b[0]) }
 	case "i2":
-		h.number = func(b []byte) float32 { return float32(int16(h.order.Uint16(b))) }
+		h.number = func(b []byte) float64 { return float64(int16(h.order.Uint16(b))) }
 	case "u2":
-		h.number = func(b []byte) float32 { return float32(h.order.Uint16(b)) }
+		h.number = func(b []byte) float64 { return float64(h.order.Uint16(b)) }
 	case "i4":
-		h.number = func(b []byte) float32 { return float32(int32(h.order.Uint32(b))) }
+		h.number = func(b []byte) float64 { return float64(int32(h.order.Uint32(b))) }
 	case "u4":
-		h.number = func(b []byte) float32 { return float32(h.order.Uint32(b)) }
+		h.number = func(b []byte) float64 { return float64(h.order.Uint32(b)) }
 	case "i8":
-		h.number = func(b []byte) float32 { return float32(int64(h.order.Uint64(b))) }
+		h.number = func(b []byte) float64 { return float64(int64(h.order.Uint64(b))) }
 	case "u8":
-		h.number = func(b []byte) float32 { return float32(h.order.Uint64(b)) }
+		h.number = func(b []byte) float64 { return float64(h.order.Uint64(b)) }
 	case "f4":
-		h.number = func(b []byte) float32 { return math.Float32frombits(h.order.Uint32(b)) }
+		h.number = func(b []byte) float64 { return float64(math.Float32frombits(h.order.Uint32(b))) }
 	case "f8":
-		h.number = func(b []byte) float32 { return float32(math.Float64frombits(h.order.Uint64(b))) }
+		h.number = func(b []byte) float64 { return math.Float64frombits(h.order.Uint64(b)) }
 	default:
 		if kind[0] != 'U' && kind[0] != 'S' || h.width == 0 {
 			return fmt.Errorf("type %q: expected float32, float64, integers, truth values or text", h.dtype)

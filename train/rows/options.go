@@ -39,6 +39,12 @@ type Options struct {
 	// Means are the means of channels, by name, that replace those of the training set. To evaluate
 	// a model on other data, set them to those of its training set, model.Meta.InputMean.
 	Means map[string]float32
+	// Offsets are the offsets of columns, by name, in place of those that the data require. To
+	// evaluate a model, set them to those of model.Series. Other columns are then left out.
+	Offsets map[string]float64
+	// MissingValues are cells and numbers that are missing values, such as -9999, beside the usual
+	// ones.
+	MissingValues []string
 	// Validation and Test are the fractions of the data in these sets, unless the data have splits.
 	// For classification and regression they are fractions of the series in each class, selected by
 	// a hash of the IDs, and a class of several series has at least one for validation. For
@@ -56,6 +62,8 @@ type Options struct {
 	// 64.
 	Window, Context int
 	Seed            uint64
+
+	selectable bool // the inputs are all columns that no option names, so some may be left out
 }
 
 // Check returns an error for the first option that is invalid whatever the data are.

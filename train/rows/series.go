@@ -67,7 +67,8 @@ func FromSeries(list []Series, columns []string, opt Options) (*dataset.Dataset,
 type record struct {
 	id     string
 	length int
-	x      []float32 // [channels][length]; NaN is a missing value
+	raw    []float64 // as x: the values as they were read, until seriesData.convert
+	x      []float32 // [channels][length], less the offsets of the channels; NaN is a missing value
 	label  string
 	target []float32
 	split  string // "": not yet assigned; a forecast is then split by time
@@ -93,21 +94,27 @@ const deviationWindow = 256
 
 // newSeriesData returns the data set of records, which it keeps.
 func newSeriesData(records []record, columns []string, opt Options) (*dataset.Dataset, error) {
+	if err := opt.check(); err != nil {
+		return nil, err
+	}
+	s := &seriesData{opt: opt, records: records, columns: columns}
+	offsets := s.convert()
 	longest := 0
 	for i := range records {
 		longest = max(longest, records[i].length)
 	}
-	if err := cmp.Or(opt.check(), opt.resolve(columns, longest)); err != nil {
+	columns = s.columns
+	if err := opt.resolve(columns, longest); err != nil {
 		return nil, err
 	}
-	s := &seriesData{opt: opt, records: records, columns: columns}
+	s.opt = opt
 	if err := s.check(); err != nil {
 		return nil, err
 	}
 	s.info = dataset.Info{Channels: len(columns), ChannelNames: columns, Regression: opt.Mode != model.SeriesClassification, PerPosition: opt.forecasts()}
 	s.info.Series = &model.Series{
 		Mode: opt.Mode, Columns: columns, Targets: opt.Targets, Missing: opt.Missing,
-		Horizon: opt.Horizon, Season: opt.Season,
+		Horizon: opt.Horizon, Season: opt.Season, Offsets: offsets,
 	}
 	if opt.Mode == model.SeriesAnomaly {
 		s.info.Series.Window = deviationWindow

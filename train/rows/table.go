@@ -97,6 +97,7 @@ func (t *tableReader) load(ctx context.Context, path string) (*dataset.Dataset, 
 			return nil, err
 		}
 	}
+	t.opt.selectable = t.layout() != LayoutWide && len(t.opt.Columns) == 0
 	records, err := t.records(ctx)
 	if err != nil {
 		return nil, err

@@ -121,8 +121,8 @@ func FuzzTable(f *testing.F) {
 		}
 		total, given := 0, 0
 		for i := range records {
-			total += len(records[i].x)
-			for _, v := range records[i].x {
+			total += len(records[i].raw)
+			for _, v := range records[i].raw {
 				if v == v {
 					given++
 				}

@@ -278,7 +278,7 @@ func TestTableTimes(t *testing.T) {
 		rows := fmt.Sprintf("t,x\n%s,4\n%s,2\n%s,1\n%s,3\n", times[3], times[1], times[0], times[2])
 		records, _, err := readTable("t.csv", []byte(rows), opt)
 		must.Do(t, err)
-		must.Equal(t, fmt.Sprint(records[0].x), "[1 2 3 NaN 4]", "values at %s", times)
+		must.Equal(t, fmt.Sprint(records[0].raw), "[1 2 3 NaN 4]", "values at %s", times)
 	}
 	for _, late := range []string{"1e19", "9000000000000000000", "-1e300"} {
 		_, _, err := readTable("t.csv", []byte("t,x\n0,1\n"+late+",2\n"), opt)

@@ -86,7 +86,7 @@ func (t *tableReader) sort(s *rawSeries) error {
 		steps = append(steps, step)
 	}
 	c := len(t.columns)
-	x := make([]float32, 0, len(s.x))
+	x := make([]float64, 0, len(s.x))
 	for i, k := range order {
 		if i > 0 {
 			if i == 1 {
@@ -103,7 +103,7 @@ func (t *tableReader) sort(s *rawSeries) error {
 			if err := t.count(n); err != nil {
 				return fmt.Errorf("%s: %w", s.at(k), err)
 			}
-			x = append(x, slices.Repeat([]float32{nan32}, n)...)
+			x = append(x, slices.Repeat([]float64{math.NaN()}, n)...)
 		}
 		x = append(x, s.x[k*c:(k+1)*c]...)
 	}

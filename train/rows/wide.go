@@ -86,7 +86,7 @@ func (t *tableReader) addWide(f *tableFile, r *roles, steps [][]int) error {
 	if err != nil {
 		return err
 	}
-	s.x = make([]float32, 0, length*len(steps))
+	s.x = make([]float64, 0, length*len(steps))
 	for l := range length {
 		for _, columns := range steps {
 			v, err := t.value(r, columns[l])

@@ -77,6 +77,10 @@ func (o seriesOptions) load(ctx context.Context, s Source) (d *dataset.Dataset, 
 			for c, name := range m.Meta.Series.Columns {
 				opt.Means[name] = m.Meta.InputMean[c]
 			}
+			opt.Offsets = map[string]float64{}
+			for c, name := range m.Meta.Series.Columns {
+				opt.Offsets[name] = m.Meta.Series.Offset(c)
+			}
 		}
 	}
 	arrays, err := hasArrays(s.Dir)
