@@ -191,6 +191,37 @@ func checkS4Import(t *testing.T, g *golden.S4Import, m *model.Model) {
 	within(t, "logits with lengths", run(golden.TinyLen, 96, 60, 33), slices.Concat(g.Lengths...), 1e-5)
 }
 
+// Kernels of full layers end after l_max samples, which only an option says, and those of S4 after
+// the stored l_kernel.
+func TestImportLMax(t *testing.T) {
+	path, x, want := golden.LMaxPth(t)
+	logits := func(m *model.Model, x []float32) []float32 {
+		n := newNet(t, m, Options{MaxBatch: 1, MaxLen: len(x) / m.Config.DInput, Workers: 1})
+		return slices.Clone(n.Forward(Batch{Size: 1, Len: len(x) / m.Config.DInput, X: x}))
+	}
+	option := ""
+	opt := model.ImportOptions{Disc: ssm.ZOH, Step: model.StepExp, Length: 16, Note: func(_, o string) { option += o + " " }}
+	within(t, "logits with l_max", logits(must.Get(model.ImportPyTorch(path, opt))(t), x), want, 5e-4)
+	must.Equal(t, option, "Activation Pool  ", "notes")
+	opt.Length, option = 0, ""
+	within(t, "logits of whole kernels", logits(must.Get(model.ImportPyTorch(path, opt))(t), x), []float64{0.1289, 0.1859}, 5e-4)
+	must.Equal(t, option, "Length Activation Pool  ", "notes")
+
+	_, path = golden.LoadS4Import(t) // of 96 samples
+	x = make([]float32, 2*256)
+	x[0], x[256] = 1, 1
+	opt = model.ImportOptions{Step: model.StepSoftplus}
+	stored := logits(must.Get(model.ImportPyTorch(path, opt))(t), x)
+	opt.Length = 96
+	if !slices.Equal(logits(must.Get(model.ImportPyTorch(path, opt))(t), x), stored) {
+		t.Error("logits are not those with l_max = l_kernel")
+	}
+	opt.Length = model.WholeKernel
+	if slices.Equal(logits(must.Get(model.ImportPyTorch(path, opt))(t), x), stored) {
+		t.Error("logits of whole kernels are those of kernels that end")
+	}
+}
+
 // TestImportGolden compares networks of the official layers, versions 3 and 4, with PyTorch's
 // activations and logits.
 func TestImportGolden(t *testing.T) {

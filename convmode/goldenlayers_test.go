@@ -131,7 +131,7 @@ func TestGoldenS4Lengths(t *testing.T) {
 					copy(m.Weights.Layers[0].C, narrow(g.Untied.C))
 					p := m.SSMParams(0) // C̃ of the first call's length
 					p.TruncateChannels(1, first, 0, s.H)
-					m.Config.SSM.LKernel = first
+					m.Config.SSM.LKernel, m.Config.SSM.LMax = first, c.LMax
 					for i, v := range p.C {
 						m.Weights.Layers[0].C[2*i], m.Weights.Layers[0].C[2*i+1] = float32(real(v)), float32(imag(v))
 					}
@@ -144,7 +144,7 @@ func TestGoldenS4Lengths(t *testing.T) {
 }
 
 // compareCall compares the kernel of a bare, causal network with the golden one. If there is a
-// golden output, it also compares the first taps samples of the output.
+// golden output, it also compares the output.
 func compareCall(t *testing.T, m *model.Model, call golden.KernelCall, taps int) {
 	t.Helper()
 	source, plan := newKernelSource(m.Config, call.StepScale, nil), newKernelPlan(m.Config, call.StepScale, taps)
@@ -160,13 +160,17 @@ func compareCall(t *testing.T, m *model.Model, call golden.KernelCall, taps int)
 	if call.Y == nil {
 		return
 	}
-	u, _ := golden.LayerInput(1, m.Config.DModel, taps)
-	n := newNet(t, m, Options{MaxBatch: 1, MaxLen: taps, Workers: 2, StepScale: call.StepScale})
+	length := call.L
+	if m.Config.SSM.Layer == ssm.LayerDSS { // kernels of DSS continue after l_max
+		length = taps
+	}
+	u, _ := golden.LayerInput(1, m.Config.DModel, length)
+	n := newNet(t, m, Options{MaxBatch: 1, MaxLen: length, Workers: 2, StepScale: call.StepScale})
 	var want []float64
 	for row := range slices.Chunk(call.Y, call.L) {
-		want = append(want, row[:taps]...)
+		want = append(want, row[:length]...)
 	}
-	ofLargest(t, "y", n.Forward(Batch{Size: 1, Len: taps, X: narrow(u)}), want, 1e-5)
+	ofLargest(t, "y", n.Forward(Batch{Size: 1, Len: length, X: narrow(u)}), want, 1e-5)
 }
 
 // bare is a network that computes nothing but one SSM of h channels.

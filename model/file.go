@@ -66,7 +66,7 @@ func read(r io.Reader) (*Model, error) {
 	}
 	switch v, ok := file.Metadata[formatKey]; {
 	case !ok:
-		return nil, fmt.Errorf("not an s4d-fast file: its metadata has no %q", formatKey)
+		return nil, fmt.Errorf("not an s4d-fast file: its metadata has no %q: the weights of a PyTorch network are converted by s4d-fast convert", formatKey)
 	case v != formatVersion:
 		return nil, fmt.Errorf("format version %.64q: this program reads %q", v, formatVersion)
 	}

@@ -1,8 +1,10 @@
 package model
 
 import (
+	"bytes"
 	"errors"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +12,8 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/golden"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/pth"
+	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
@@ -53,7 +57,8 @@ func TestImportOptions(t *testing.T) {
 		for want, opt := range map[string]ImportOptions{
 			"discretise":                  {Step: whole.Step},
 			`Disc: "foh": full S4 layers`: {Disc: "foh", Step: whole.Step},
-			"Length: 9: only kernels":     {Disc: ssm.ZOH, Step: whole.Step, Length: 9},
+			`Activation: "relu"`:          {Disc: ssm.ZOH, Step: whole.Step, Activation: "relu"},
+			`Mixing: "linear"`:            {Disc: ssm.ZOH, Step: whole.Step, Mixing: MixingLinear},
 			map[bool]string{true: "Length: 0: the normaliser of DSS", false: `Disc: "dss": full S4 layers`}[v4]: {Disc: DiscDSS, Step: whole.Step},
 			map[bool]string{true: `Step: "relu": full S4 layers`, false: `Step: "softplus": full S4 layers of version 3 have "exp"`}[v4]: {
 				Disc: ssm.Bilinear, Step: map[bool]string{true: "relu", false: StepSoftplus}[v4]},
@@ -68,8 +73,10 @@ func TestImportOptions(t *testing.T) {
 		}
 	}
 	minimal := golden.LoadTiny(t, "postnorm").WritePth(t)
-	if _, err := ImportPyTorch(minimal, ImportOptions{Disc: ssm.Bilinear}); !isOption(err) {
-		t.Errorf("minimal layers, bilinear: error %v", err)
+	for _, opt := range []ImportOptions{{Disc: ssm.Bilinear}, {Length: 9}, {Mixing: MixingLinear}} {
+		if _, err := ImportPyTorch(minimal, opt); !isOption(err) {
+			t.Errorf("minimal layers, %+v: error %v", opt, err)
+		}
 	}
 }
 
@@ -78,17 +85,80 @@ func isOption(err error) bool {
 	return errors.As(err, &o)
 }
 
-// The same tensors give the same model whatever their order and the prefix of their names.
+// fromPyTorchTensors imports the tensors of a state dict that is the whole file.
+func fromPyTorchTensors(tensors []pth.Tensor, opt ImportOptions) (*Model, error) {
+	opt.Moved, opt.Note = func(_, _ string) {}, func(_, _ string) {}
+	return fromPyTorch(tensors, "", opt)
+}
+
+// loadTensors returns all tensors of the first state dict of a checkpoint.
+func loadTensors(t testing.TB, path string) []pth.Tensor {
+	t.Helper()
+	return must.Get(pth.Load(path, func(s []pth.State) (pth.State, error) { return s[0], nil }))(t)
+}
+
+// The same tensors give the same model whatever their order, the prefix of their names and the kind
+// of the file.
 func TestImportWrappings(t *testing.T) {
 	plain := tinyTensors(t)
-	want := must.Get(fromPyTorch(plain, ImportOptions{}))(t).Hash()
-	lightning := slices.Clone(plain)
-	slices.Reverse(lightning)
-	for i := range lightning {
-		lightning[i].Name = "model." + lightning[i].Name
+	want := must.Get(fromPyTorchTensors(plain, ImportOptions{}))(t).Hash()
+	for _, prefix := range []string{"", "module.", "model.", "net.", "_orig_mod.", "model._orig_mod.", "model.module.", "_orig_mod.module.model.", "pl.backbone.", "model_ema.module."} {
+		wrapped := slices.Clone(plain)
+		slices.Reverse(wrapped)
+		file := safetensors.File{}
+		for i := range wrapped {
+			wrapped[i].Name = prefix + wrapped[i].Name
+			file.Arrays = append(file.Arrays, safetensors.Array{Name: wrapped[i].Name, Shape: wrapped[i].Shape, F32: wrapped[i].Data})
+		}
+		var zipped, flat bytes.Buffer
+		must.Do(t, pth.Write(&zipped, wrapped))
+		must.Get(file.WriteTo(&flat))(t)
+		for _, content := range [][]byte{zipped.Bytes(), flat.Bytes()} {
+			path := filepath.Join(t.TempDir(), "a")
+			must.Do(t, os.WriteFile(path, content, 0o600))
+			must.Equal(t, must.Get(ImportPyTorch(path, ImportOptions{}))(t).Hash(), want, "hash, prefix %q", prefix)
+		}
 	}
-	must.Equal(t, must.Get(fromPyTorch(lightning, ImportOptions{}))(t).Hash(), want, "hash")
-	must.Reject(fromPyTorch(append(plain, lightning[3]), ImportOptions{}))(t, "is duplicated")
+	must.Reject(fromPyTorchTensors(append(plain, plain[3]), ImportOptions{}))(t, "is duplicated")
+}
+
+// Of several networks the weights are read before their moving average, and a note names both. The
+// option Weights chooses. Tensors of the others and of wrappers are left out, and no more.
+func TestImportChooses(t *testing.T) {
+	state := func(path string, names ...string) pth.State { return pth.State{Path: path, Names: names} }
+	one, model := "encoder.weight", "model.encoder.weight"
+	for _, c := range []struct {
+		name, weights string
+		states        []pth.State
+		path, prefix  string
+		note          string
+	}{
+		{"plain", "", []pth.State{state("", one)}, "", "", ""},
+		{"trainer", "", []pth.State{state("state_dict", "model.encoder.0.weight")}, "state_dict", "model.", `: the weights are those of "state_dict.model"`},
+		{"average first", "", []pth.State{state("state_dict_ema", one), state("state_dict", one)}, "state_dict", "", `Weights: the checkpoint has the weights "state_dict", "state_dict_ema"; "state_dict" were converted`},
+		{"average chosen", "state_dict_ema", []pth.State{state("state_dict_ema", one), state("state_dict", one)}, "state_dict_ema", "", `: the weights are those of "state_dict_ema"`},
+		{"average only", "", []pth.State{state("model_ema", one)}, "model_ema", "", `: the weights are those of "model_ema"`},
+		{"average beside", "", []pth.State{state("", "ema_model."+one, "step", model)}, "", "model.", `Weights: the checkpoint has the weights "model", "ema_model"; "model" were converted`},
+		{"average without dots", "", []pth.State{state("", model, "model_ema.encoderweight")}, "", "model.", `: the weights are those of "model"`},
+		{"averaged model", "", []pth.State{state("", "n_averaged", "module."+one)}, "", "module.", `: the weights are those of "module"`},
+		{"average of the whole file", "ema", []pth.State{state("", one), state("ema", one)}, "ema", "", `: the weights are those of "ema"`},
+		{"optimiser", "", []pth.State{state("optimizer.state", "exp_avg"), state("model", one)}, "model", "", `: the weights are those of "model"`},
+		{"usual key", "", []pth.State{state("best", one), state("net", one)}, "net", "", `Weights: the checkpoint has the weights "net", "best"; "net" were converted`},
+	} {
+		note := ""
+		opt := ImportOptions{Weights: c.weights, Moved: func(_, _ string) {}, Note: func(text, option string) { note += option + ": " + text }}
+		got, prefix, err := opt.choose(c.states)
+		must.Do(t, err)
+		must.Equal(t, [3]string{got.Path, prefix, note}, [3]string{c.path, c.prefix, c.note}, "%s", c.name)
+		must.Equal(t, len(got.Names), 1, "%s: names %q", c.name, got.Names)
+	}
+	opt := ImportOptions{Moved: func(_, _ string) {}, Note: func(_, _ string) {}}
+	got, _, err := opt.choose([]pth.State{state("", model, "criterion.weight")})
+	must.Do(t, err)
+	must.Equal(t, len(got.Names), 2, "a tensor that no wrapper explains is kept, to be an error")
+	opt.Weights = "ema"
+	_, _, err = opt.choose([]pth.State{state("", one), state("best", one)})
+	must.Fail(t, err, `Weights: "ema": the file has the weights "", "best"`)
 }
 
 // A file of the other format is an error that names its format, in both directions.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -27,17 +28,12 @@ func TestImportS4(t *testing.T) {
 	for name := range maps.Keys(g.Tensors) {
 		want = append(want, name)
 	}
-	for i, name := range want {
-		if len(name) > len(lightning) && name[:len(lightning)] == lightning {
-			want[i] = name[len(lightning):]
-		}
-	}
 	slices.Sort(want)
 	if slices.Sort(theirs); !slices.Equal(theirs, want) {
 		t.Errorf("Moved got %q, the file has %q", theirs, want)
 	}
 	c := m.Config
-	must.Equal(t, c.SSM, ssm.Config{Layer: ssm.LayerS4, DState: 16, Init: ssm.Imported, Disc: ssm.Bilinear, NSSM: 2, LKernel: 96, Bidirectional: true}, "SSM")
+	must.Equal(t, c.SSM, ssm.Config{Layer: ssm.LayerS4, DState: 16, Init: ssm.Imported, Disc: ssm.Bilinear, NSSM: 2, LKernel: 96, LMax: 96, Bidirectional: true}, "SSM")
 	must.Equal(t, [3]any{c.Norm, c.PreNorm, c.FinalNorm}, [3]any{NormBatch, true, true}, "norms")
 	must.Equal(t, [4]int{c.DInput, c.DModel, c.DOutput, c.NLayers}, [4]int{2, 8, 5, 2}, "sizes")
 }
@@ -49,8 +45,8 @@ func TestImportS4Options(t *testing.T) {
 	must.Equal(t, [2]any{m.Config.Norm, m.Config.PreNorm}, [2]any{NormLayer, false}, "norms")
 	for want, opt := range map[string]ImportOptions{
 		`Disc: "zoh": full S4 layers of version 4 with low-rank kernels have "bilinear"`: {Disc: ssm.ZOH, Step: StepExp},
-		"store the transform of Δ":   {},
-		"Length: 9: only kernels of": {Step: StepExp, Length: 9},
+		"store the transform of Δ": {},
+		"Length: -2: expected":     {Step: StepExp, Length: -2},
 	} {
 		_, err := ImportPyTorch(path, opt)
 		must.Fail(t, err, want)
@@ -75,7 +71,7 @@ func goldenS4(t *testing.T) map[string]struct {
 	for path, step := range map[string]string{golden.TinyS4Pth(t): StepExp, trainer: StepSoftplus} {
 		e := list[step]
 		e.m = must.Get(ImportPyTorch(path, ImportOptions{Step: step}))(t)
-		e.tensors = must.Get(pth.Load(path))(t)
+		e.tensors = loadTensors(t, path)
 		list[step] = e
 	}
 	return list
@@ -87,7 +83,7 @@ func TestExportS4Tensors(t *testing.T) {
 	for step, g := range goldenS4(t) {
 		path := filepath.Join(t.TempDir(), "m.pth")
 		must.Do(t, g.m.ExportPyTorch(path))
-		got := must.Get(index(must.Get(pth.Load(path))(t)))(t)
+		got := must.Get(index(loadTensors(t, path), ""))(t)
 		must.Equal(t, len(got), len(g.tensors), "%s: tensors", step)
 		for _, want := range g.tensors {
 			name := exampleName(want.Name)
@@ -125,10 +121,10 @@ func TestExportS4(t *testing.T) {
 	for name, m := range models {
 		path := filepath.Join(t.TempDir(), "m.pth")
 		must.Do(t, m.ExportPyTorch(path))
-		back := must.Get(ImportPyTorch(path, ImportOptions{Step: StepExp, PreNorm: m.Config.PreNorm}))(t)
+		back := must.Get(ImportPyTorch(path, ImportOptions{Step: StepExp, PreNorm: m.Config.PreNorm, Length: cmp.Or(m.Config.SSM.LMax, WholeKernel)}))(t)
 		want := m.Config
 		want.SSM = ssm.Config{Layer: ssm.LayerS4, DState: want.SSM.DState, Init: ssm.Imported, Disc: ssm.Bilinear,
-			NSSM: want.SSM.NSSM, LKernel: want.SSM.LKernel, Bidirectional: want.SSM.Bidirectional}
+			NSSM: want.SSM.NSSM, LKernel: want.SSM.LKernel, LMax: want.SSM.LMax, Bidirectional: want.SSM.Bidirectional}
 		must.Equal(t, back.Config, want, "%s: configuration", name)
 		for i, x := range m.Weights.Tensors() {
 			if got := back.Weights.Tensors()[i]; got.Name != x.Name || !slices.Equal(got.Data, x.Data) {
@@ -190,7 +186,7 @@ func TestImportS4Version3(t *testing.T) {
 	for step, g := range goldenS4(t) {
 		path := filepath.Join(t.TempDir(), "m.pth")
 		must.Do(t, g.m.ExportPyTorch(path))
-		exported := must.Get(pth.Load(path))(t)
+		exported := loadTensors(t, path)
 		for i, logReal := range []string{"inv_w_real", "log_w_real"} {
 			tensors := asVersion3(t, exported, logReal, i == 1)
 			for j, x := range tensors {
@@ -199,7 +195,7 @@ func TestImportS4Version3(t *testing.T) {
 					tensors[j].Name = fmt.Sprintf("model.layers.%s.layer.%s", layer, rest)
 				}
 			}
-			m := must.Get(fromPyTorch(tensors, ImportOptions{}))(t)
+			m := must.Get(fromPyTorchTensors(tensors, ImportOptions{}))(t)
 			if m.Hash() != g.m.Hash() {
 				t.Errorf("%s, %s: another model", step, logReal)
 			}
@@ -207,10 +203,10 @@ func TestImportS4Version3(t *testing.T) {
 				`Step: "softplus": full S4 layers of version 3 with low-rank kernels have "exp"`: {Step: StepSoftplus},
 				`Disc: "zoh"`: {Disc: ssm.ZOH},
 			} {
-				must.Reject(fromPyTorch(tensors, opt))(t, want)
+				must.Reject(fromPyTorchTensors(tensors, opt))(t, want)
 			}
 			tensors = slices.DeleteFunc(tensors, func(x pth.Tensor) bool { return strings.HasSuffix(x.Name, ".L") })
-			must.Reject(fromPyTorch(tensors, ImportOptions{}))(t, `tensor "s4_layers.0.kernel.kernel.L" is missing`)
+			must.Reject(fromPyTorchTensors(tensors, ImportOptions{}))(t, `tensor "s4_layers.0.kernel.kernel.L" is missing`)
 		}
 	}
 }

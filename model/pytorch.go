@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -23,31 +24,62 @@ type ImportOptions struct {
 	PreNorm bool     // the norm comes before each block, not after it
 	Disc    ssm.Disc // full layers: the discretisation, or DiscDSS
 	Step    string   // full layers of version 4: StepExp or StepSoftplus
-	Length  int      // DiscDSS: samples in a training sequence, or l_max
+
+	// Length is l_max of full layers: the number of samples after which their kernels end, or
+	// WholeKernel. 0: whole kernels, or those of S4 with the length that the file stores. DiscDSS
+	// requires the number, l_max or that of a training sequence.
+	Length int
+
+	Activation Activation // between SSM and mixing; "": GELU
+	Mixing     Mixing     // end of a block, final_act; "": as the shapes tell
+	Pool       Pool       // "": the mean
+
+	// Weights names the state dict, and the prefix of the names in it, of a checkpoint that has
+	// several networks, such as the weights and their moving average. "": the first that is no
+	// average.
+	Weights string
 
 	// Moved is called with the name of every tensor of the checkpoint and of the model's tensor
 	// that it became, or "" if it is not used. It may be nil.
 	Moved func(theirs, ours string)
+
+	// Note is called with a choice of the import: the name of this struct's field that changes it,
+	// and what was chosen, because the checkpoint does not store it, or what Weights were found. An
+	// option "" means that there is no other choice. Note may be nil.
+	Note func(text, option string)
 }
 
-// ImportPyTorch reads a checkpoint of a network of state-spaces/s4's example.py: linear encoder,
-// residual blocks with GELU, GLU and LayerNorm, mean pool. Its layers may be the minimal S4D layer
-// (s4d.py), or the full S4 layer with diagonal kernels of version 3 (SSKernelDiag) or 4
-// (SSMKernelDiag): ZOH or bilinear, uni- or bidirectional, with any number of pole copies and Re A
-// stored as its logarithm. They may also be S4 with low-rank kernels (SSKernelNPLR, SSMKernelDPLR),
-// and those of version 4 DSS, with Re A stored as it is. The norms may be BatchNorm. Names may
-// begin with "model.", as Lightning writes them, and may be those of the official trainer's
-// network.
+// WholeKernel is ImportOptions.Length of kernels that do not end.
+const WholeKernel = -1
+
+// ImportPyTorch reads a checkpoint of a network of state-spaces/s4's example.py, a zip file or a
+// safetensors file: linear encoder, residual blocks with GELU, GLU and LayerNorm, mean pool. Its
+// layers may be the minimal S4D layer (s4d.py), or the full S4 layer with diagonal kernels of
+// version 3 (SSKernelDiag) or 4 (SSMKernelDiag): ZOH or bilinear, uni- or bidirectional, with any
+// number of pole copies and Re A stored as its logarithm. They may also be S4 with low-rank kernels
+// (SSKernelNPLR, SSMKernelDPLR), and those of version 4 DSS, with Re A stored as it is. The norms
+// may be BatchNorm. Names may begin with a prefix, such as "model." of Lightning, and may be those
+// of the official trainer's network.
 //
 // An unexpected, missing or wrongly shaped tensor is an error that names it. Nothing in the file is
-// executed. An option that is missing or does not apply is an *ImportOptionError. A safetensors
-// file is an ErrSafetensors.
+// executed. An option that is missing or does not apply is an *ImportOptionError. A model file is
+// an ErrSafetensors.
 func ImportPyTorch(path string, opt ImportOptions) (*Model, error) {
-	tensors, err := pth.Load(path)
+	if opt.Moved == nil {
+		opt.Moved = func(theirs, ours string) {}
+	}
+	if opt.Note == nil {
+		opt.Note = func(text, option string) {}
+	}
+	prefix := ""
+	tensors, err := pth.Load(path, func(states []pth.State) (chosen pth.State, err error) {
+		chosen, prefix, err = opt.choose(states)
+		return chosen, err
+	})
 	if err != nil {
 		return nil, inModel(err)
 	}
-	m, err := fromPyTorch(tensors, opt)
+	m, err := fromPyTorch(tensors, prefix, opt)
 	if err != nil {
 		return nil, fmt.Errorf("model: %s: %w", path, err)
 	}
@@ -55,10 +87,11 @@ func ImportPyTorch(path string, opt ImportOptions) (*Model, error) {
 }
 
 // ErrSafetensors is ImportPyTorch's error for a model file.
-var ErrSafetensors = pth.ErrSafetensors
+var ErrSafetensors = errors.New("a safetensors file (a model file), expected a PyTorch checkpoint")
 
-func fromPyTorch(tensors []pth.Tensor, opt ImportOptions) (*Model, error) {
-	byName, err := index(tensors)
+// fromPyTorch returns the network whose tensors have a prefix.
+func fromPyTorch(tensors []pth.Tensor, prefix string, opt ImportOptions) (*Model, error) {
+	byName, err := index(tensors, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -70,10 +103,6 @@ func fromPyTorch(tensors []pth.Tensor, opt ImportOptions) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	moved := opt.Moved
-	if moved == nil {
-		moved = func(theirs, ours string) {}
-	}
 	w, err := c.fill(func(t Tensor) (stored, error) {
 		name, want, value := kind.source(t, opt, c.SSM.Directions())
 		src := byName[name]
@@ -81,14 +110,14 @@ func fromPyTorch(tensors []pth.Tensor, opt ImportOptions) (*Model, error) {
 		if src == nil {
 			return stored{}, fmt.Errorf("tensor %q is missing", name)
 		}
-		moved(strings.TrimPrefix(src.Name, lightning), t.Name)
+		opt.Moved(strings.TrimPrefix(src.Name, prefix), t.Name)
 		return stored{name: name, shape: src.Shape, want: want, data: src.Data, value: value}, nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range tensors { // the remaining ones, in the file's order
-		name := exampleName(t.Name)
+		name := exampleName(strings.TrimPrefix(t.Name, prefix))
 		if byName[name] == nil {
 			continue
 		}
@@ -98,13 +127,11 @@ func fromPyTorch(tensors []pth.Tensor, opt ImportOptions) (*Model, error) {
 		case !length && !strings.HasSuffix(name, ".num_batches_tracked") && (kind.unused == "" || !strings.HasSuffix(name, "."+kind.kernel+kind.unused)):
 			return nil, fmt.Errorf("tensor %q, shape %v, is unexpected in a network of %s", name, t.Shape, kind.name)
 		}
-		moved(strings.TrimPrefix(t.Name, lightning), "")
+		opt.Moved(strings.TrimPrefix(t.Name, prefix), "")
 	}
+	kind.note(c, opt)
 	return &Model{Config: c, Weights: w}, nil
 }
-
-// lightning is the prefix that a Lightning module gives the names of its network's tensors.
-const lightning = "model."
 
 // trainerNames are the beginnings of names in the network of the official trainer, and those of
 // example.py.
@@ -119,9 +146,13 @@ var trainerNames = []struct {
 	{regexp.MustCompile(`^decoder\.0\.output_transform\.`), "decoder."},
 }
 
+// wrappers are the prefixes of modules around others. The official trainer has them at the layers,
+// but not at the encoder.
+var wrappers = regexp.MustCompile(`^((_orig_mod|module|model|net)\.)*`)
+
 // exampleName returns the name that a tensor has in the network of example.py.
 func exampleName(name string) string {
-	name = strings.TrimPrefix(name, lightning)
+	name = name[len(wrappers.FindString(name)):]
 	for _, n := range trainerNames {
 		if n.theirs.MatchString(name) {
 			return n.theirs.ReplaceAllString(name, n.ours)
@@ -130,12 +161,12 @@ func exampleName(name string) string {
 	return name
 }
 
-// index returns the tensors by their names in the network of example.py.
-func index(tensors []pth.Tensor) (map[string]*pth.Tensor, error) {
+// index returns the tensors by their names, without the prefix, in the network of example.py.
+func index(tensors []pth.Tensor, prefix string) (map[string]*pth.Tensor, error) {
 	byName := map[string]*pth.Tensor{}
 	for i := range tensors {
 		t := &tensors[i]
-		name := exampleName(t.Name)
+		name := exampleName(strings.TrimPrefix(t.Name, prefix))
 		if byName[name] != nil {
 			return nil, fmt.Errorf("tensor %q is duplicated", name)
 		}

@@ -89,7 +89,7 @@ func TestImportCheckpoints(t *testing.T) {
 // tinyTensors returns the tensors of the tiny network's checkpoint.
 func tinyTensors(t testing.TB) []pth.Tensor {
 	t.Helper()
-	return must.Get(pth.Load(golden.LoadTiny(t, "postnorm").WritePth(t)))(t)
+	return loadTensors(t, golden.LoadTiny(t, "postnorm").WritePth(t))
 }
 
 func TestImportRejects(t *testing.T) {
@@ -145,7 +145,7 @@ func TestImportRejects(t *testing.T) {
 	for _, tt := range tests {
 		l := tt.change(tinyTensors(t))
 		var err error
-		used := must.Allocated(func() { _, err = fromPyTorch(l, ImportOptions{}) })
+		used := must.Allocated(func() { _, err = fromPyTorchTensors(l, ImportOptions{}) })
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, expected one that says %q", tt.name, err, tt.want)
 		}

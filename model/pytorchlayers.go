@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -81,7 +82,7 @@ func (k *layerKind) field(own string) string {
 
 // ImportOptionError reports an option that is required and missing, or one that does not apply.
 type ImportOptionError struct {
-	Option  string // the field of ImportOptions: "Disc", "Step" or "Length"
+	Option  string // the field of ImportOptions, such as "Disc"
 	Problem string
 }
 
@@ -124,13 +125,46 @@ func (k *layerKind) check(o ImportOptions) error {
 	if err := k.choose("Step", o.Step, "the transform of Δ of its %s", steps); err != nil {
 		return err
 	}
+	if !slices.Contains([]Activation{"", ActivationGELU, ActivationGELUTanh, ActivationNone}, o.Activation) {
+		return &ImportOptionError{"Activation", fmt.Sprintf("%q: expected %q, %q or %q; networks with others cannot be converted", o.Activation, ActivationGELU, ActivationGELUTanh, ActivationNone)}
+	}
+	if !slices.Contains([]Pool{"", PoolMean, PoolLast, PoolNone}, o.Pool) {
+		return &ImportOptionError{"Pool", fmt.Sprintf("%q: expected %q, %q or %q; networks with others cannot be converted", o.Pool, PoolMean, PoolLast, PoolNone)}
+	}
 	switch {
 	case o.Disc == DiscDSS && o.Length < 1:
-		return &ImportOptionError{"Length", fmt.Sprintf("%d: the normaliser of DSS spans the training sequences, and the file does not store their length: expected a number of samples", o.Length)}
-	case o.Disc != DiscDSS && o.Length != 0:
-		return &ImportOptionError{"Length", fmt.Sprintf("%d: only kernels of %q depend on a length", o.Length, DiscDSS)}
+		return &ImportOptionError{"Length", fmt.Sprintf("%d: the normaliser of DSS spans the training sequences, and the file does not store their length: expected a number of samples", max(o.Length, 0))}
+	case !k.full && o.Length > 0:
+		return &ImportOptionError{"Length", fmt.Sprintf("%d: the kernels of %s have no l_max", o.Length, k.name)}
+	case o.Length < WholeKernel:
+		return &ImportOptionError{"Length", fmt.Sprintf("%d: expected a number of samples, or 0 for kernels that do not end", o.Length)}
 	}
 	return nil
+}
+
+// note reports what the import assumes of layers of the kind. The minimal layer, and the network of
+// example.py that has it, have no such settings.
+func (k *layerKind) note(c Config, o ImportOptions) {
+	if !k.full {
+		return
+	}
+	assume := func(given bool, option, format string, args ...any) {
+		if !given {
+			o.Note(fmt.Sprintf(format, args...), option)
+		}
+	}
+	switch {
+	case c.SSM.Layer == ssm.LayerDSS:
+		o.Note(fmt.Sprintf("kernels of DSS continue after %d samples, also if the layers of the checkpoint have l_max", c.SSM.LKernel), "")
+	case c.SSM.LMax > 0:
+		assume(o.Length != 0, "Length", "kernels end after the stored l_kernel, %d samples, so the network cannot process streams", c.SSM.LMax)
+	default:
+		assume(o.Length != 0, "Length", "no l_max, at which kernels end")
+	}
+	assume(o.Activation != "", "Activation", "activation %s", c.Activation)
+	assume(o.Mixing != "" || c.Mixing == MixingGLU, "Mixing", "no activation at the end of a block (final_act; others cannot be converted)")
+	assume(o.Pool != "", "Pool", "pool %s", c.Pool)
+	o.Note(fmt.Sprintf("as the tensors show: mixing %s, no gate, no bottleneck", c.Mixing), "")
 }
 
 // choose reports an option that is not one of the choices. If there is only one, the option may be
@@ -187,7 +221,7 @@ func (k *layerKind) source(t Tensor, o ImportOptions, directions int) (name stri
 // config derives the configuration from the shapes of the tensors.
 func (k *layerKind) config(byName map[string]*pth.Tensor, o ImportOptions) (Config, error) {
 	c := Default()
-	c.PreNorm = o.PreNorm
+	c.PreNorm, c.Pool, c.Activation = o.PreNorm, cmp.Or(o.Pool, PoolMean), cmp.Or(o.Activation, ActivationGELU)
 	c.SSM = ssm.Config{Init: ssm.Imported, Disc: ssm.ZOH}
 	first := func(own string) string { return "s4_layers.0." + k.field(own) }
 	copies, modes, directions := 0, 0, 1
@@ -214,24 +248,34 @@ func (k *layerKind) config(byName map[string]*pth.Tensor, o ImportOptions) (Conf
 		*s.size = t.Shape[s.axis]
 	}
 	c.SSM.DState = 2 * modes
+	if mix := byName["s4_layers.0.output_linear.0.weight"]; k.full && mix != nil && len(mix.Shape) > 1 && mix.Shape[0] == c.DModel {
+		c.Mixing = MixingLinear
+	}
+	if o.Mixing != "" && o.Mixing != c.Mixing {
+		return c, &ImportOptionError{"Mixing", fmt.Sprintf("%q: the tensors have the shapes of %q", o.Mixing, c.Mixing)}
+	}
 	if k.full {
 		if directions != 1 && directions != 2 {
 			return c, fmt.Errorf("tensor %q: %d channels, expected 1, or 2 of a bidirectional layer", first("C"), directions)
 		}
-		if c.SSM.NSSM = copies; copies == c.DModel {
-			c.SSM.NSSM = 0
+		if copies != c.DModel {
+			c.SSM.NSSM = copies
 		}
 		c.SSM.Disc, c.SSM.TrainB, c.SSM.Bidirectional = o.Disc, true, directions == 2
-		if o.Disc == DiscDSS {
-			c.SSM.Layer, c.SSM.Disc, c.SSM.LKernel = ssm.LayerDSS, ssm.ZOH, o.Length
-		}
-		if k.rankOne() {
+		c.SSM.LMax = max(o.Length, 0)
+		switch {
+		case o.Disc == DiscDSS:
+			c.SSM.Layer, c.SSM.Disc, c.SSM.LKernel, c.SSM.LMax = ssm.LayerDSS, ssm.ZOH, o.Length, 0
+		case k.rankOne():
 			name := "s4_layers.0." + k.kernel + k.length
 			t := byName[name]
 			if t == nil || len(t.Data) != 1 {
 				return c, fmt.Errorf("tensor %q is missing or not a single number", name)
 			}
 			c.SSM.Layer, c.SSM.Disc, c.SSM.TrainB, c.SSM.LKernel = ssm.LayerS4, ssm.Bilinear, false, int(t.Data[0])
+			if o.Length == 0 {
+				c.SSM.LMax = c.SSM.LKernel
+			}
 		}
 	}
 	if byName["norms.0.running_mean"] != nil {
@@ -241,8 +285,7 @@ func (k *layerKind) config(byName map[string]*pth.Tensor, o ImportOptions) (Conf
 		c.PreNorm, c.FinalNorm = true, true
 	}
 	c.NLayers = 1
-	for byName[fmt.Sprintf("s4_layers.%d.%s", c.NLayers, k.d)] != nil {
-		c.NLayers++
+	for ; byName[fmt.Sprintf("s4_layers.%d.%s", c.NLayers, k.d)] != nil; c.NLayers++ {
 	}
 	return c, c.validate()
 }

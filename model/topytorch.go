@@ -92,7 +92,7 @@ func (c Config) exportable(k *layerKind) error {
 		{c.Mixing != MixingGLU, fmt.Sprintf("mixing %q", c.Mixing)}, {c.Pool != PoolMean, fmt.Sprintf("pool %q", c.Pool)},
 		{c.CountSSM() != c.NLayers, "some layers have no SSM"},
 		{!k.full && !c.SSM.Diagonal(), fmt.Sprintf("layer %q", c.SSM.Layer)}, {!k.full && c.SSM.Bidirectional, "the SSMs are bidirectional"},
-		{c.SSM.LMax > 0, "kernels are truncated"},
+		{c.SSM.LMax > 0 && c.SSM.LMax != c.SSM.LKernel, "kernels are truncated"},
 	} {
 		if feature.present {
 			return fmt.Errorf("%s, which the network of %s does not support", feature.what, k.name)

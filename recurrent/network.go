@@ -89,7 +89,7 @@ func Check(cfg model.Config) error {
 	case cfg.Pairs:
 		return errors.New("recurrent: the network compares two sequences, but a stream is a single one; train on data without pairs")
 	case cfg.SSM.LMax > 0:
-		return fmt.Errorf("recurrent: the network truncates its kernels (ssm.l_max = %d), but a recurrence computes the whole kernel; train with ssm.l_max = 0", cfg.SSM.LMax)
+		return fmt.Errorf("recurrent: the network truncates its kernels (ssm.l_max = %d), but a recurrence computes the whole kernel; train with ssm.l_max = 0, or convert a PyTorch checkpoint with --length 0", cfg.SSM.LMax)
 	}
 	return nil
 }

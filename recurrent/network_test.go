@@ -167,7 +167,7 @@ func TestNewErrors(t *testing.T) {
 		{func(c *model.Config) { c.SSM.Bidirectional = true }, 1,
 			"recurrent: a bidirectional network reads future samples, which a stream does not have; train with ssm.bidirectional = false, or use package convmode"},
 		{func(c *model.Config) { c.SSM.LMax = 32 }, 1,
-			"recurrent: the network truncates its kernels (ssm.l_max = 32), but a recurrence computes the whole kernel; train with ssm.l_max = 0, or use package convmode"},
+			"recurrent: the network truncates its kernels (ssm.l_max = 32), but a recurrence computes the whole kernel; train with ssm.l_max = 0, or convert a PyTorch checkpoint with --length 0, or use package convmode"},
 		{func(c *model.Config) {}, -1, "recurrent: step scale -1: expected 1/1024 to 1024"},
 		{func(c *model.Config) {}, math.NaN(), "recurrent: step scale NaN: expected 1/1024 to 1024"},
 		{func(c *model.Config) {}, math.Inf(1), "recurrent: step scale +Inf: expected 1/1024 to 1024"},

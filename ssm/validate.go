@@ -110,7 +110,7 @@ func (v *validator) shape() {
 	v.reject(v.Angles() && v.Copies() != v.DModel, "n_ssm %d: init %q gives every channel its own angles and requires d_model = %d copies", v.NSSM, v.Init, v.DModel)
 	only(v, v.FixedLength(), "l_kernel", v.LKernel)
 	v.reject(v.LKernel < 0 || v.LKernel > maxKernel, "l_kernel %d: expected 0 (the longest training sequence) to %d taps", v.LKernel, maxKernel)
-	v.reject(v.FixedLength() && v.LMax > 0, "l_max %d: kernels of layer %q have l_kernel taps; expected 0", v.LMax, v.Layer)
+	v.reject(v.Layer == LayerDSS && v.LMax > 0, "l_max %d: kernels of layer %q have l_kernel taps; expected 0", v.LMax, v.Layer)
 	only(v, !v.MIMO(), "l_max", v.LMax)
 	v.reject(v.LMax < 0, "l_max %d: expected 0 (no truncation) or a number of taps", v.LMax)
 	blocks := 2 * max(v.Blocks, 1)

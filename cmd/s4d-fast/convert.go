@@ -19,17 +19,21 @@ import (
 )
 
 type convertCmd struct {
-	In      modelFile `arg:"" help:"Input: a PyTorch checkpoint (.pth, .pt, .ckpt) of the network in example.py of state-spaces/s4, with minimal S4D layers or full S4 layers (versions 3 and 4). Lightning checkpoints of the official trainer are also accepted. Or a model file (.safetensors) or built-in model (${models})."`
-	Out     string    `arg:"" help:"Output. NAME.safetensors: a model file. NAME.pth or NAME.pt: a checkpoint of the model for example.py of state-spaces/s4, with minimal S4D layers (S4 as full layers of version 4; S5 and LRU layers are not supported)." type:"path"`
-	PreNorm bool      `name:"prenorm" help:"The network is pre-norm (the checkpoint does not store this; default: post-norm)."`
-	Disc    string    `help:"Discretisation of full layers: zoh, bilinear, or dss for DSS layers. Required, because the checkpoint does not store it. Only low-rank kernels (S4) do not require it; they are bilinear." placeholder:"NAME"`
-	Length  int       `help:"With --disc dss: samples in a training sequence, or l_max. Required, because the normaliser of DSS depends on it." placeholder:"N"`
-	Step    string    `help:"Form in which full layers of version 4 store the step: exp or softplus. Required for them; the official configurations use softplus." placeholder:"NAME"`
-	Labels  []string  `help:"Names of the classes, in order, separated by commas."`
-	Task    string    `help:"Task that the network was trained on: ${tasks}." placeholder:"TASK"`
-	Mean    []float32 `help:"Mean of each input channel, separated by commas."`
-	Std     []float32 `help:"Standard deviation of each input channel, separated by commas."`
-	Rate    float64   `help:"Sampling rate of the input in Hz." placeholder:"HZ"`
+	In         modelFile `arg:"" help:"Input: a PyTorch checkpoint (.pth, .pt, .ckpt, or .safetensors with PyTorch's names) of the network in example.py of state-spaces/s4, with minimal S4D layers or full S4 layers (versions 3 and 4). Lightning checkpoints of the official trainer are also accepted. Or a model file (.safetensors) or built-in model (${models})."`
+	Out        string    `arg:"" help:"Output. NAME.safetensors: a model file. NAME.pth or NAME.pt: a checkpoint of the model for example.py of state-spaces/s4, with minimal S4D layers (S4 as full layers of version 4; S5 and LRU layers are not supported)." type:"path"`
+	PreNorm    *bool     `name:"prenorm" negatable:"" help:"The network is pre-norm (the checkpoint does not store this; default: post-norm)."`
+	Disc       string    `help:"Discretisation of full layers: zoh, bilinear, or dss for DSS layers. Required, because the checkpoint does not store it. Only low-rank kernels (S4) do not require it; they are bilinear." placeholder:"NAME"`
+	Length     *int      `help:"l_max of full layers, the samples after which kernels end; 0: they do not (default: 0; the stored l_kernel of S4). Required with --disc dss, whose normaliser depends on it: l_max, or the samples in a training sequence." placeholder:"N"`
+	Step       string    `help:"Form in which full layers of version 4 store the step: exp or softplus. Required for them; the official configurations use softplus." placeholder:"NAME"`
+	Activation string    `help:"Activation of the layers: gelu, gelu-tanh or none (default: gelu)." placeholder:"NAME"`
+	Mixing     string    `help:"End of a block of full layers (final_act): glu, or linear for none (default: as the shapes tell; other activations are not supported)." placeholder:"NAME"`
+	Pool       string    `help:"What the decoder reads: mean, last or none for every position (default: mean)." placeholder:"NAME"`
+	Weights    string    `help:"Name of the weights, where the checkpoint has several, such as a moving average (default: the first that are no average)." placeholder:"NAME"`
+	Labels     []string  `help:"Names of the classes, in order, separated by commas."`
+	Task       string    `help:"Task that the network was trained on: ${tasks}." placeholder:"TASK"`
+	Mean       []float32 `help:"Mean of each input channel, separated by commas."`
+	Std        []float32 `help:"Standard deviation of each input channel, separated by commas."`
+	Rate       float64   `help:"Sampling rate of the input in Hz." placeholder:"HZ"`
 }
 
 func (c *convertCmd) Help() string {
@@ -46,6 +50,9 @@ func (c *convertCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := checkOut(c.Out); err != nil {
 		return err
 	}
+	if sameFile(string(c.In), c.Out) {
+		return usageError(fmt.Errorf("output %q is the input", c.Out))
+	}
 	switch filepath.Ext(c.Out) {
 	case ".pth", ".pt":
 		return c.export(ctx, std)
@@ -57,11 +64,24 @@ func (c *convertCmd) Run(std *streams, ctx *ctxBox) error {
 		return usageError(fmt.Errorf("--task %q: expected one of %s%s", c.Task, taskNames(), suggest.Hint(c.Task, task.Names())))
 	}
 	moves := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	var notes, assumed []string
+	note := func(text, option string) {
+		switch text := fmt.Sprintf("%s (--%s)", text, strings.ToLower(option)); option {
+		case "":
+			fmt.Fprintln(std.err, printable(strings.TrimSuffix(text, " (--)"), ""))
+		case "Weights":
+			notes = append(notes, text)
+		default:
+			assumed = append(assumed, text)
+		}
+	}
 	m, err := model.ImportPyTorch(string(c.In), model.ImportOptions{
-		PreNorm: c.PreNorm, Disc: ssm.Disc(c.Disc), Step: c.Step, Length: c.Length,
+		PreNorm: c.PreNorm != nil && *c.PreNorm, Disc: ssm.Disc(c.Disc), Step: c.Step, Length: c.length(),
+		Activation: model.Activation(c.Activation), Mixing: model.Mixing(c.Mixing), Pool: model.Pool(c.Pool), Weights: c.Weights,
 		Moved: func(theirs, ours string) {
 			fmt.Fprintf(moves, "%s\t%s\n", printable(theirs, ""), cmp.Or(ours, "(not used)"))
 		},
+		Note: note,
 	})
 	if err != nil {
 		return c.importError(err)
@@ -69,6 +89,18 @@ func (c *convertCmd) Run(std *streams, ctx *ctxBox) error {
 	m.Meta = model.Meta{Task: c.Task, Labels: c.Labels, SampleRate: c.Rate, InputMean: c.Mean, InputStd: c.Std}
 	if err := m.Meta.Validate(m.Config); err != nil {
 		return usageError(err)
+	}
+	if c.PreNorm == nil && !m.Config.FinalNorm {
+		note("post-norm", "PreNorm")
+	}
+	if len(c.Mean) == 0 {
+		note("input not normalised", "mean, --std")
+	}
+	if len(assumed) > 0 {
+		notes = append(notes, "assumed, because the checkpoint does not store it: "+strings.Join(assumed, "; "))
+	}
+	if err := std.note(notes...); err != nil {
+		return err
 	}
 	if err := m.Save(c.Out); err != nil {
 		return err
@@ -78,13 +110,18 @@ func (c *convertCmd) Run(std *streams, ctx *ctxBox) error {
 	}
 	fmt.Fprintf(std.err, "wrote %s: %d layers, d_model %d, d_state %d, %d parameters\n",
 		c.Out, m.Config.NLayers, m.Config.DModel, m.Config.SSM.DState, m.Config.CountParams())
-	if !c.PreNorm {
-		fmt.Fprintln(std.err, "assumed, because the checkpoint does not store it: the network is post-norm (if it is pre-norm: --prenorm)")
-	}
-	if len(c.Mean) == 0 {
-		fmt.Fprintln(std.err, "assumed, because the checkpoint does not store it: the input is not normalised (if it is: --mean and --std)")
-	}
 	return nil
+}
+
+// length returns --length as a field of model.ImportOptions.
+func (c *convertCmd) length() int {
+	switch {
+	case c.Length == nil:
+		return 0
+	case *c.Length == 0:
+		return model.WholeKernel
+	}
+	return *c.Length
 }
 
 // importError names the flag that is missing or invalid, or the kind of the input.

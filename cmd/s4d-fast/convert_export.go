@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 
 // export writes a model as a PyTorch checkpoint.
 func (c *convertCmd) export(ctx context.Context, std *streams) error {
-	if c.PreNorm || c.Disc != "" || c.Length != 0 || c.Step != "" || c.Task != "" || len(c.Labels)+len(c.Mean)+len(c.Std) > 0 || c.Rate != 0 {
+	if c.PreNorm != nil || c.Length != nil || cmp.Or(c.Disc, c.Step, c.Activation, c.Mixing, c.Pool, c.Weights, c.Task) != "" || len(c.Labels)+len(c.Mean)+len(c.Std) > 0 || c.Rate != 0 {
 		return usageError(errors.New("a checkpoint as output accepts no option; the model file has all settings"))
 	}
 	m, err := c.In.load(ctx)
@@ -77,7 +78,7 @@ func importFlags(m *model.Model) string {
 		fmt.Fprintln(&text, "--prenorm")
 	}
 	if m.Config.SSM.Layer == ssm.LayerS4 {
-		fmt.Fprintf(&text, "--step=%s\n", model.StepExp)
+		fmt.Fprintf(&text, "--step=%s\n--length=%d\n", model.StepExp, m.Config.SSM.LMax)
 	}
 	return text.String()
 }

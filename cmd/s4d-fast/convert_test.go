@@ -13,6 +13,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/golden"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/pth"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 )
@@ -143,6 +144,50 @@ func TestConvertNoFolder(t *testing.T) {
 	}
 }
 
+// An output that is the input is an error, also through a link, and the input stays.
+func TestConvertOntoInput(t *testing.T) {
+	in, link := golden.LoadTiny(t, "postnorm").WritePth(t), filepath.Join(t.TempDir(), "m.pth")
+	if err := os.Symlink(in, link); err != nil {
+		t.Skip(err)
+	}
+	before := read(t, in)
+	for _, args := range [][]string{{link, in}, {in, link}, {in, in}} {
+		checkRun(t, nil, append([]string{"convert"}, args...), exitUsage, args[1]+`" is the input`)
+	}
+	if !slices.Equal(read(t, in), before) {
+		t.Error("the input changed")
+	}
+}
+
+// The first choice among several networks is a note with the flag that changes it, and an error
+// with --strict.
+func TestConvertWeights(t *testing.T) {
+	tensors := must.Get(pth.Load(golden.LoadTiny(t, "postnorm").WritePth(t), func(s []pth.State) (pth.State, error) { return s[0], nil }))(t)
+	for _, x := range slices.Clone(tensors) {
+		x.Name, x.Data = "ema_model."+x.Name, slices.Clone(x.Data)
+		for i := range x.Data {
+			x.Data[i] /= 2
+		}
+		tensors = append(tensors, x)
+	}
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "a.pth"), filepath.Join(dir, "m.safetensors")
+	f := must.Get(os.Create(in))(t)
+	must.Do(t, pth.Write(f, tensors))
+	must.Do(t, f.Close())
+	for weights, note := range map[string]string{"": `"" were converted (--weights)`, "ema_model": `the weights are those of "ema_model"`} {
+		_, moves, stderr := invoke(nil, "convert", in, out, "--weights", weights)
+		contains(t, "stderr", stderr, note)
+		contains(t, "stdout", moves, "(not used)")
+		i := slices.IndexFunc(tensors, func(x pth.Tensor) bool { return x.Name == strings.Trim(weights+".decoder.bias", ".") })
+		if got := must.Get(model.Load(out))(t).Weights.DecoderBias; !slices.Equal(got, tensors[i].Data) {
+			t.Errorf("weights %q: %v, expected %v", weights, got, tensors[i].Data)
+		}
+	}
+	checkRun(t, nil, []string{"convert", in, out, "--weights=best"}, exitUsage, `--weights: "best": the file has the weights "", "ema_model"`)
+	checkRun(t, nil, []string{"convert", in, out, "--strict"}, exitBadInput, "--weights", "--prenorm")
+}
+
 // convert reports what it assumes where neither the checkpoint nor a flag states it.
 func TestConvertAssumptions(t *testing.T) {
 	pth, out := golden.LoadTiny(t, "prenorm").WritePth(t), filepath.Join(t.TempDir(), "m.safetensors")
@@ -152,7 +197,16 @@ func TestConvertAssumptions(t *testing.T) {
 	if strings.Contains(stderr, "assumed") {
 		t.Errorf("an assumption is stated although flags were given: %s", stderr)
 	}
+	pth, _, _ = golden.LMaxPth(t)
+	full := []string{"convert", pth, out, "--disc=zoh", "--step=exp", "--no-prenorm", "--mean=0", "--std=1"}
+	_, _, stderr = invoke(nil, full...)
+	contains(t, "stderr", stderr, "note: assumed", "--length", "activation gelu (--activation)", "pool mean (--pool)", "mixing glu, no gate, no bottleneck")
+	ok(t, append(full, "--strict", "--length=16", "--activation=gelu", "--pool=mean")...)
+	equal(t, "l_max", must.Get(model.Load(out))(t).Config.SSM.LMax, 16)
+	ok(t, append(full, "--length=0")...)
+	equal(t, "l_max", must.Get(model.Load(out))(t).Config.SSM.LMax, 0)
 }
+
 func modelOutput(t *testing.T, m *model.Model) []float32 {
 	t.Helper()
 	net := must.Get(recurrent.New(m, recurrent.Options{}))(t)

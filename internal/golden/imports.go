@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,6 +71,16 @@ func LoadS4Import(t testing.TB) (g *S4Import, path string) {
 func TinyS4Pth(t testing.TB) string {
 	t.Helper()
 	return writePth(t, "train-tiny-s4")
+}
+
+// LMaxPth returns the path of a copy of the checkpoint of a network of S4D layers with l_max = 16,
+// a sequence of 256 samples, and PyTorch's logits for it.
+func LMaxPth(t testing.TB) (path string, x []float32, logits []float64) {
+	t.Helper()
+	data := must.Get(files.ReadFile("testdata/import-lmax.f32"))(t)
+	x = make([]float32, len(data)/4)
+	must.Get(binary.Decode(data, binary.LittleEndian, x))(t)
+	return writePth(t, "import-lmax"), x, []float64{0.0999, 0.1444}
 }
 
 // WritePth writes the network's PyTorch checkpoint to a temporary file and returns its path.

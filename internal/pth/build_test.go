@@ -40,7 +40,10 @@ func checkpoint(t testing.TB, pickle string, storages ...[]byte) []byte {
 	return zipped(t, zip.Store, files...)
 }
 
-func parse(b []byte) ([]Tensor, error) { return Parse(bytes.NewReader(b), int64(len(b))) }
+// parse reads all tensors of the last state dict.
+func parse(b []byte) ([]Tensor, error) {
+	return Parse(bytes.NewReader(b), int64(len(b)), func(s []State) (State, error) { return s[len(s)-1], nil })
+}
 
 func floats(v ...float32) []byte {
 	var b []byte
@@ -94,6 +97,12 @@ func storageOf(class, key string, count int) string {
 func tensor(storage string, offset int, shape, stride []int) string {
 	return "ctorch._utils\n_rebuild_tensor_v2\n" +
 		tupleOf(storage, integer(offset), integers(shape...), integers(stride...), "\x89", orderedDict) + "R"
+}
+
+// withMetadata is a tensor of one element with the metadata of PyTorch 2.
+func withMetadata(class string, items ...string) string {
+	t := tensor(storageOf(class, "0", 1), 0, []int{1}, []int{1})
+	return strings.TrimSuffix(t, "tR") + dictOf(items...) + "tR"
 }
 
 // vector is a tensor of one dimension that fills its storage.

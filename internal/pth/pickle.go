@@ -33,7 +33,7 @@ func unpickle(p []byte) (value any, err error) {
 	if len(p) > maxPickle {
 		return nil, fmt.Errorf("pickle of %d bytes: expected at most %d", len(p), maxPickle)
 	}
-	m := machine{rest: p, memo: map[uint32]any{}}
+	m := machine{rest: p}
 	defer func() {
 		switch f := recover().(type) {
 		case nil:
@@ -60,7 +60,7 @@ type machine struct {
 	rest  []byte
 	stack []any
 	marks []int // lengths of the stack
-	memo  map[uint32]any
+	memo  []any
 }
 
 // failure is the value of a panic that ends unpickle.
@@ -143,15 +143,26 @@ func (m *machine) push(op byte) bool {
 		v = string(m.next(int(m.number(4))))
 	case '\x8c': // SHORT_BINUNICODE
 		v = string(m.next(int(m.number(1))))
+	case 'B', 'C': // BINBYTES, SHORT_BINBYTES
+		m.next(int(m.number(map[byte]int{'B': 4, 'C': 1}[op])))
+		v = object{}
 	case 'c': // GLOBAL
 		v = orFail(resolve(m.line(), m.line()))
+	case '\x93': // STACK_GLOBAL
+		names := m.pop(2)
+		module, ok1 := names[0].(string)
+		name, ok2 := names[1].(string)
+		if !ok1 || !ok2 {
+			fail("malformed pickle: a function or class without a name")
+		}
+		v = orFail(resolve(module, name))
 	case ')', '\x85', '\x86', '\x87': // EMPTY_TUPLE, TUPLE1, TUPLE2, TUPLE3
 		v = tuple(slices.Clone(m.pop(strings.IndexByte(")\x85\x86\x87", op))))
 	case 't': // TUPLE
 		v = tuple(slices.Clone(m.popMark()))
 	case '}': // EMPTY_DICT
 		v = &dict{}
-	case ']': // EMPTY_LIST
+	case ']', '\x8f': // EMPTY_LIST, EMPTY_SET
 		v = object{}
 	case 'R', '\x81': // REDUCE, NEWOBJ
 		values := m.pop(2)
@@ -159,9 +170,9 @@ func (m *machine) push(op byte) bool {
 	case 'Q': // BINPERSID
 		v = orFail(persistent(m.pop(1)[0]))
 	case 'h': // BINGET
-		v = m.memo[m.number(1)]
+		v = m.get(m.number(1))
 	case 'j': // LONG_BINGET
-		v = m.memo[m.number(4)]
+		v = m.get(m.number(4))
 	default:
 		return false
 	}
@@ -174,24 +185,48 @@ func (m *machine) change(op byte) bool {
 	switch op {
 	case proto: // PROTO
 		m.next(1)
+	case '\x95': // FRAME
+		m.next(8)
 	case '(': // MARK
 		m.marks = append(m.marks, len(m.stack))
 	case 'q': // BINPUT
-		m.memo[m.number(1)] = m.top()
+		m.put(m.number(1))
 	case 'r': // LONG_BINPUT
-		m.memo[m.number(4)] = m.top()
+		m.put(m.number(4))
+	case '\x94': // MEMOIZE
+		m.put(uint32(len(m.memo)))
 	case 's': // SETITEM
 		m.setItems(m.pop(2))
 	case 'u': // SETITEMS
 		m.setItems(m.popMark())
 	case 'a', 'b': // APPEND, BUILD: the content of lists and objects is not used
 		m.pop(1)
-	case 'e': // APPENDS
+	case 'e', '\x90': // APPENDS, ADDITEMS
 		m.popMark()
 	default:
 		return false
 	}
 	return true
+}
+
+// put stores the last value of the stack. A pickle counts the values that it stores, and may leave
+// out some of the first.
+func (m *machine) put(at uint32) {
+	if int64(at) > int64(len(m.memo))+math.MaxUint8 {
+		fail("malformed pickle: value %d is stored after %d others", at, len(m.memo))
+	}
+	for int(at) >= len(m.memo) {
+		m.memo = append(m.memo, nil)
+	}
+	m.memo[at] = m.top()
+}
+
+// get returns a value that was stored.
+func (m *machine) get(at uint32) any {
+	if int64(at) >= int64(len(m.memo)) {
+		fail("malformed pickle: value %d is used but not stored", at)
+	}
+	return m.memo[at]
 }
 
 // top returns the last value of the stack.
@@ -237,7 +272,7 @@ func resolve(module, name string) (any, error) {
 
 // The functions that make tensors.
 const (
-	rebuildTensor    = "torch._utils._rebuild_tensor_v2" // (storage, offset, size, stride, requires grad, hooks, …)
+	rebuildTensor    = "torch._utils._rebuild_tensor_v2" // (storage, offset, size, stride, requires grad, hooks, metadata)
 	rebuildParameter = "torch._utils._rebuild_parameter" // (tensor, requires grad, hooks)
 )
 
@@ -249,12 +284,15 @@ func call(function, arguments any) (any, error) {
 	}
 	switch function {
 	case global("collections.OrderedDict"):
+		if len(args) > 0 {
+			return nil, errors.New("a dictionary that is made of a list of items, expected one whose items are set")
+		}
 		return &dict{}, nil
 	case global(rebuildTensor):
 		return newView(args)
 	case global(rebuildParameter):
-		if len(args) < 1 {
-			return nil, errors.New("a parameter without a tensor")
+		if len(args) != 3 {
+			return nil, fmt.Errorf("a parameter is described by %d values, expected 3", len(args))
 		}
 		if _, ok := args[0].(*view); !ok {
 			return nil, errors.New("a parameter must be made of a tensor")
@@ -267,7 +305,7 @@ func call(function, arguments any) (any, error) {
 // persistent returns the storage that ("storage", class, key, device, count) describes.
 func persistent(id any) (any, error) {
 	t, _ := id.(tuple)
-	if len(t) < 5 || t[0] != "storage" {
+	if len(t) != 5 || t[0] != "storage" {
 		return nil, errors.New("a storage must be described by type, key, device and count")
 	}
 	class, ok1 := t[1].(global)

@@ -1,5 +1,5 @@
 // Package pth reads and writes the tensors of a PyTorch checkpoint (.pth, .pt): a zip file with a
-// pickled dictionary and one file per storage.
+// pickled dictionary and one file per storage. It also reads the tensors of a safetensors file.
 //
 // The pickle is read as data, and nothing in it is executed. Objects beside the state dict, such as
 // the hyper-parameters of Lightning, are skipped. The time to read a file and the memory that it
@@ -9,6 +9,7 @@ package pth
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -24,10 +25,10 @@ const (
 	maxFile   = 4 << 30 // bytes of the checkpoint
 	maxPickle = 4 << 20 // bytes of its pickle
 	maxName   = 256     // bytes of a tensor's name
-)
 
-// ErrSafetensors is the error for a safetensors file, which is no PyTorch checkpoint.
-var ErrSafetensors = errors.New("a safetensors file (a model file), expected a PyTorch checkpoint")
+	// maxSmall is added to eight times the size of a compressed file: what it may contain.
+	maxSmall = 16 << 20
+)
 
 // Tensor is one entry of the state dict, row-major.
 type Tensor struct {
@@ -37,8 +38,19 @@ type Tensor struct {
 	Count bool // an integer without dimensions, below 2²⁴ as float32 holds it
 }
 
-// Load reads a checkpoint from a file. Errors contain the path.
-func Load(path string) ([]Tensor, error) {
+// State is a dictionary of tensors in a checkpoint. A checkpoint may have several, such as the
+// weights and their moving average.
+type State struct {
+	Path     string            // the keys that lead to the dictionary, joined by dots; "": the whole file
+	Names    []string          // of the tensors, in the file's order
+	Metadata map[string]string // of a safetensors file
+	items    []any
+}
+
+// Load reads tensors of a checkpoint from a file, in the file's order. choose returns one of the
+// state dicts, of which there is at least one, with the names of the tensors to read. Errors
+// contain the path.
+func Load(path string, choose func(states []State) (State, error)) ([]Tensor, error) {
 	f, err := datafile.Open(path)
 	if err != nil {
 		return nil, err // contains the path
@@ -48,18 +60,24 @@ func Load(path string) ([]Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	tensors, err := Parse(f, info.Size())
+	tensors, err := Parse(f, info.Size(), choose)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return tensors, nil
 }
 
-// Parse returns the tensors of the checkpoint's state dict in the file's order. The state dict may
-// be the whole file or the value of "model", "state_dict", "model_state_dict" or "net". A prefix
-// "module." of the tensors' names is removed.
-func Parse(r io.ReaderAt, size int64) ([]Tensor, error) {
-	a, err := openArchive(r, size)
+// Parse is Load for the size bytes of a reader.
+func Parse(r io.ReaderAt, size int64, choose func(states []State) (State, error)) ([]Tensor, error) {
+	if size > maxFile {
+		return nil, fmt.Errorf("%d bytes, expected at most %d", size, int64(maxFile))
+	}
+	head := make([]byte, 9)
+	n, _ := r.ReadAt(head, 0)
+	if n == 9 && head[7] == 0 && head[8] == '{' { // the length of a header, then the header
+		return parseSafetensors(io.NewSectionReader(r, 0, size), choose)
+	}
+	a, err := openArchive(r, size, head[:n])
 	if err != nil {
 		return nil, err
 	}
@@ -71,47 +89,86 @@ func Parse(r io.ReaderAt, size int64) ([]Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := stateDict(root)
+	states, err := findStates(root)
 	if err != nil {
 		return nil, err
 	}
-	tensors := make([]Tensor, 0, len(state.items)/2)
-	left := 2 * size // tensors may share storages, but a thousand views of one are an attack
-	for item := range slices.Chunk(state.items, 2) {
-		key, ok := item[0].(string)
-		if !ok || len(key) > maxName {
-			return nil, fmt.Errorf("state dict: a key is not a string of at most %d bytes", maxName)
+	state, err := choose(states)
+	if err != nil {
+		return nil, err
+	}
+	return a.tensors(state)
+}
+
+// maxDepth bounds the keys that lead to a state dict.
+const maxDepth = 4
+
+// findStates returns the dictionaries that hold tensors.
+func findStates(root any) ([]State, error) {
+	if _, ok := root.(*dict); !ok {
+		return nil, errors.New("no state dict: the pickle is not a dictionary")
+	}
+	var states []State
+	var err error
+	seen := map[*dict]bool{}
+	var visit func(d *dict, path []string)
+	visit = func(d *dict, path []string) {
+		if seen[d] || len(path) > maxDepth {
+			return
 		}
+		seen[d] = true
+		at := len(states)
+		states = append(states, State{Path: strings.Join(path, "."), items: d.items})
+		for item := range slices.Chunk(d.items, 2) {
+			key, ok := item[0].(string)
+			_, isTensor := item[1].(*view)
+			inner, isDict := item[1].(*dict)
+			switch {
+			case !ok || !isTensor && !isDict:
+			case len(key) > maxName:
+				err = fmt.Errorf("state dict: a key has %d bytes, expected at most %d", len(key), maxName)
+			case isTensor:
+				states[at].Names = append(states[at].Names, key)
+			default:
+				visit(inner, append(path[:len(path):len(path)], key))
+			}
+		}
+	}
+	visit(root.(*dict), nil)
+	states = slices.DeleteFunc(states, func(s State) bool { return len(s.Names) == 0 })
+	if len(states) == 0 {
+		return nil, cmp.Or(err, errors.New("no state dict: no dictionary in the file has tensors"))
+	}
+	return states, err
+}
+
+// tensors reads the tensors of a state dict that it names.
+func (a *archive) tensors(state State) ([]Tensor, error) {
+	wanted := wantedNames(state)
+	var tensors []Tensor
+	left := 2 * a.size // tensors may share storages, but a thousand views of one are an attack
+	for item := range slices.Chunk(state.items, 2) {
+		key, _ := item[0].(string)
 		v, ok := item[1].(*view)
-		if !ok {
-			return nil, fmt.Errorf("state dict: %q is not a tensor", key)
+		if !ok || !wanted[key] {
+			continue
 		}
 		t, err := v.read(a, &left)
 		if err != nil {
 			return nil, fmt.Errorf("tensor %q: %w", key, err)
 		}
-		t.Name = strings.TrimPrefix(key, "module.")
+		t.Name = key
 		tensors = append(tensors, t)
 	}
 	return tensors, nil
 }
 
-// stateDict returns the dictionary of tensors.
-func stateDict(root any) (*dict, error) {
-	d, ok := root.(*dict)
-	if !ok {
-		return nil, errors.New("no state dict: the pickle is not a dictionary")
+func wantedNames(state State) map[string]bool {
+	wanted := map[string]bool{}
+	for _, name := range state.Names {
+		wanted[name] = true
 	}
-	for item := range slices.Chunk(d.items, 2) {
-		switch item[0] {
-		case "model", "state_dict", "model_state_dict", "net":
-			if d, ok = item[1].(*dict); !ok {
-				return nil, fmt.Errorf("no state dict: %q is not a dictionary", item[0])
-			}
-			return d, nil
-		}
-	}
-	return d, nil
+	return wanted
 }
 
 // archive holds the files of a checkpoint by their names in its folder: data.pkl, byteorder and
@@ -119,19 +176,14 @@ func stateDict(root any) (*dict, error) {
 type archive struct {
 	files    map[string]*zip.File
 	storages map[string][]byte // those that were read, by key
+	size     int64             // of the files together, which are not compressed
 }
 
-func openArchive(r io.ReaderAt, size int64) (*archive, error) {
-	if size > maxFile {
-		return nil, fmt.Errorf("%d bytes, expected at most %d", size, int64(maxFile))
-	}
-	head := make([]byte, 9)
-	n, _ := r.ReadAt(head, 0)
-	switch head = head[:n]; {
+// openArchive opens a zip file that begins with head.
+func openArchive(r io.ReaderAt, size int64, head []byte) (*archive, error) {
+	switch {
 	case bytes.HasPrefix(head, []byte{proto}):
 		return nil, errors.New("the format before PyTorch 1.6: load the checkpoint in a newer PyTorch and save it again")
-	case n == 9 && head[7] == 0 && head[8] == '{': // the length of a header, then the header
-		return nil, ErrSafetensors
 	case !bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return nil, errors.New("not a PyTorch checkpoint: not a zip file")
 	}
@@ -143,16 +195,20 @@ func openArchive(r io.ReaderAt, size int64) (*archive, error) {
 	if i < 0 {
 		return nil, errors.New("not a PyTorch checkpoint: the zip file has no data.pkl")
 	}
-	a := &archive{map[string]*zip.File{}, map[string][]byte{}}
+	a := &archive{files: map[string]*zip.File{}, storages: map[string][]byte{}}
 	left := uint64(size)
+	if slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.Method == zip.Deflate }) {
+		left = 8*left + maxSmall
+	}
 	for _, f := range z.File {
-		if f.Method != zip.Store {
-			return nil, fmt.Errorf("zip entry %.64q: compressed, expected a stored entry", f.Name)
+		if f.Method != zip.Store && f.Method != zip.Deflate {
+			return nil, fmt.Errorf("zip entry %.64q: compression method %d, expected 0 (none) or %d (deflate)", f.Name, f.Method, zip.Deflate)
 		}
 		if f.UncompressedSize64 > left {
-			return nil, fmt.Errorf("zip entry %.64q: the entries together are larger than the file", f.Name)
+			return nil, fmt.Errorf("zip entry %.64q: the entries together are too large for a file of %d bytes", f.Name, size)
 		}
 		left -= f.UncompressedSize64
+		a.size += int64(f.UncompressedSize64)
 		a.files[strings.TrimPrefix(f.Name, strings.TrimSuffix(z.File[i].Name, "data.pkl"))] = f
 	}
 	if a.files["byteorder"] == nil {
@@ -173,7 +229,10 @@ func (a *archive) read(name string) ([]byte, error) {
 		return nil, fmt.Errorf("zip entry %.64q: %w", f.Name, err)
 	}
 	defer in.Close()
-	b := bytes.NewBuffer(make([]byte, 0, f.UncompressedSize64+bytes.MinRead))
+	var b bytes.Buffer
+	if f.Method == zip.Store {
+		b.Grow(int(f.UncompressedSize64) + bytes.MinRead)
+	}
 	if _, err := b.ReadFrom(in); err != nil {
 		return nil, fmt.Errorf("zip entry %.64q: %w", f.Name, err)
 	}

@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
-
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,7 +29,17 @@ func TestParse(t *testing.T) {
 		{"wrapped", dictOf(text("model"), dictOf(text("a"), two), text("acc"), "G\x40\x55\x00\x00\x00\x00\x00\x00", text("epoch"), "K\x07"),
 			[][]byte{floats(1.5, -2)}, []Tensor{a}},
 		{"wrapped late", dictOf(text("epoch"), "K\x07", text("net"), dictOf(text("a"), two)), [][]byte{floats(1.5, -2)}, []Tensor{a}},
-		{"module prefix", dictOf(text("module.a"), two), [][]byte{floats(1.5, -2)}, []Tensor{a}},
+		{"prefix", dictOf(text("module.a"), two), [][]byte{floats(1.5, -2)}, []Tensor{{"module.a", a.Shape, a.Data, false}}},
+		{"plain values", dictOf(text("a"), two, text("epoch"), "K\x07", "K\x07", two), [][]byte{floats(1.5, -2)}, []Tensor{a}},
+		{"halves", dictOf(text("a"), vector("HalfStorage", "0", 6)), [][]byte{[]byte("\x00\x3e\x00\xc0\x01\x00\x00\x80\xff\x7b\x00\xfc")},
+			[]Tensor{{"a", []int{6}, []float32{1.5, -2, 0x1p-24, 0, 65504, float32(math.Inf(-1))}, false}}},
+		{"brain floats", dictOf(text("a"), vector("BFloat16Storage", "0", 2)), [][]byte{[]byte("\xc0\x3f\x00\xc0")}, []Tensor{a}},
+		{"conjugate", dictOf(text("a"), withMetadata("ComplexFloatStorage", text("conj"), "\x88")), [][]byte{floats(1, 2)}, []Tensor{{"a", []int{1, 2}, []float32{1, -2}, false}}},
+		{"negative", dictOf(text("a"), withMetadata("DoubleStorage", text("neg"), "\x88", text("conj"), "\x89")), [][]byte{doubles(1.5)}, []Tensor{{"a", []int{1}, []float32{-1.5}, false}}},
+		{"negative conjugate", dictOf(text("a"), withMetadata("ComplexFloatStorage", text("neg"), "\x88", text("conj"), "\x88")), [][]byte{floats(1, 2)}, []Tensor{{"a", []int{1, 2}, []float32{-1, 2}, false}}},
+		{"no bits", dictOf(text("a"), withMetadata("ComplexFloatStorage")), [][]byte{floats(1, 2)}, []Tensor{{"a", []int{1, 2}, []float32{1, 2}, false}}},
+		{"protocol 4", "\x95\x00\x00\x00\x00\x00\x00\x00\x00" + dictOf("\x8c\x01a\x94", strings.Replace(two, "ctorch._utils\n_rebuild_tensor_v2\n", "\x8c\x0ctorch._utils\x94\x8c\x12_rebuild_tensor_v2\x94\x93\x94", 1), text("hash"), "C\x02ab\x94"),
+			[][]byte{floats(1.5, -2)}, []Tensor{a}},
 		{"doubles", dictOf(text("a"), vector("DoubleStorage", "0", 2)), [][]byte{doubles(1.5, -2)}, []Tensor{a}},
 		{"file order", dictOf(text("b"), vector("FloatStorage", "1", 1), text("a"), two), [][]byte{floats(1.5, -2), floats(3)},
 			[]Tensor{{"b", []int{1}, []float32{3}, false}, a}},
@@ -77,7 +87,7 @@ func TestRefused(t *testing.T) {
 		{"old format", []byte(good), "before PyTorch 1.6"},
 		{"truncated", sum[:len(sum)-30], "truncated"},
 		{"damaged storage", sum, `"ckpt/data/0": zip: checksum error`},
-		{"compressed", zipped(t, zip.Deflate, file{"ckpt/data.pkl", []byte(good)}), "compressed"},
+		{"compressed zeros", zipped(t, zip.Deflate, file{"ckpt/data.pkl", []byte(good)}, file{"ckpt/data/0", make([]byte, maxSmall+1<<20)}), "the entries together are too large for a file of"},
 		{"another zip file", zipped(t, zip.Store, file{"word/document.xml", []byte("x")}), "no data.pkl"},
 		{"big endian", zipped(t, zip.Store, file{"x/data.pkl", []byte(good)}, file{"x/byteorder", []byte("big")}), `byte order "big"`},
 
@@ -85,7 +95,16 @@ func TestRefused(t *testing.T) {
 		{"a whole module", checkpoint(t, whole("c__main__\nS4Model\n)R")), `"__main__.S4Model"`},
 		{"parameter with state", checkpoint(t, whole(dictOf(text("a"), "ctorch._utils\n_rebuild_parameter_with_state\n)R"))), `"torch._utils._rebuild_parameter_with_state"`},
 		{"numpy value", checkpoint(t, whole(dictOf(text("acc"), "cnumpy.core.multiarray\nscalar\n)R"))), `"numpy.core.multiarray.scalar"`},
-		{"global by stack", checkpoint(t, whole(text("os")+text("system")+"\x93")), `opcode '\u0093'`},
+		{"code of protocol 4", checkpoint(t, whole(text("os")+text("system")+"\x93")), `"os.system"`},
+		{"a name that is none", checkpoint(t, whole("K\x01K\x02\x93")), "without a name"},
+		{"another opcode", checkpoint(t, whole("i")), "opcode 'i'"},
+		{"far memo", checkpoint(t, whole("Nr\xff\xff\xff\x7f")), "malformed pickle: value 2147483647 is stored after 0 others"},
+		{"empty memo", checkpoint(t, whole("h\x00")), "used but not stored"},
+		{"items of a dictionary", checkpoint(t, whole("ccollections\nOrderedDict\n"+tupleOf("]")+"R")), "made of a list of items"},
+		{"unknown metadata", checkpoint(t, whole(dictOf(text("a"), withMetadata("FloatStorage", text("zero"), "\x88"))), floats(1)), `metadata of a tensor: "zero"`},
+		{"metadata that is no bit", checkpoint(t, whole(dictOf(text("a"), withMetadata("FloatStorage", text("neg"), "K\x01"))), floats(1)), `metadata of a tensor: "neg"`},
+		{"an argument more", checkpoint(t, whole(dictOf(text("a"), strings.Replace(withMetadata("FloatStorage"), "tR", "NtR", 1))), floats(1)), "described by 8 values"},
+		{"a parameter with more", checkpoint(t, whole(dictOf(text("a"), "ctorch._utils\n_rebuild_parameter\n"+tupleOf(one, "\x88", orderedDict, "N")+"R")), floats(1)), "described by 4 values"},
 		{"no end", checkpoint(t, "\x80\x02}"), "no end"},
 		{"text past the end", checkpoint(t, whole("X\xff\xff\xff\x7fabc")), "the pickle has no end"},
 		{"empty stack", checkpoint(t, whole("s")), "malformed pickle"},
@@ -93,10 +112,9 @@ func TestRefused(t *testing.T) {
 		{"large pickle", checkpoint(t, whole(text(repeated("a", maxPickle)))), "expected at most"},
 
 		{"no dictionary", checkpoint(t, whole("K\x07")), "is not a dictionary"},
-		{"model is a tensor", checkpoint(t, whole(dictOf(text("model"), one)), floats(1)), `"model" is not a dictionary`},
-		{"number as key", checkpoint(t, whole(dictOf("K\x07", one)), floats(1)), "a key is not a string"},
-		{"number as value", checkpoint(t, whole(dictOf(text("a"), one, text("epoch"), "K\x07")), floats(1)), `"epoch" is not a tensor`},
-		{"halves", checkpoint(t, whole(dictOf(text("a"), vector("HalfStorage", "0", 2))), floats(1)), `tensor "a": type HalfStorage`},
+		{"no tensors", checkpoint(t, whole(dictOf(text("state_dict"), dictOf(text("epoch"), "K\x07")))), "no dictionary in the file has tensors"},
+		{"a long name", checkpoint(t, whole(dictOf(text(repeated("a", maxName+1)), one)), floats(1)), "a key has 257 bytes"},
+		{"bytes", checkpoint(t, whole(dictOf(text("a"), vector("CharStorage", "0", 4))), floats(1)), `tensor "a": type CharStorage`},
 		{"integers", checkpoint(t, whole(dictOf(text("n"), vector("LongStorage", "0", 1))), doubles(1)), `tensor "n": type LongStorage`},
 		{"missing storage", checkpoint(t, whole(dictOf(text("a"), one))), `storage "0" is missing`},
 		{"storage larger than its entry", checkpoint(t, whole(dictOf(text("a"), vector("FloatStorage", "0", 2))), floats(1)), "2 elements of 4 bytes declared, the file has 4 bytes"},
@@ -143,7 +161,16 @@ func TestOverlappingEntries(t *testing.T) {
 	binary.LittleEndian.PutUint16(end[8:], entries)
 	binary.LittleEndian.PutUint16(end[10:], entries)
 	binary.LittleEndian.PutUint32(end[12:], uint32(len(records)))
-	must.Reject(parse(slices.Concat(b[:directory], records, end)))(t, `zip entry "x/data.pkl": the entries together are larger than the file`)
+	must.Reject(parse(slices.Concat(b[:directory], records, end)))(t, `zip entry "x/data.pkl": the entries together are too large for a file`)
+}
+
+// Entries may be compressed.
+func TestCompressed(t *testing.T) {
+	b := zipped(t, zip.Deflate, file{"a/data.pkl", []byte(whole(dictOf(text("a"), vector("FloatStorage", "0", 1000))))}, file{"a/data/0", make([]byte, 4000)})
+	got, err := parse(b)
+	if err != nil || len(got) != 1 || len(got[0].Data) != 1000 {
+		t.Errorf("%v, %v", got, err)
+	}
 }
 
 func TestLoadNamesThePath(t *testing.T) {
@@ -151,7 +178,7 @@ func TestLoadNamesThePath(t *testing.T) {
 	bad := filepath.Join(dir, "bad.pth")
 	must.Do(t, os.WriteFile(bad, []byte("hello"), 0o644))
 	for _, path := range []string{bad, dir, filepath.Join(dir, "gone.pth"), os.DevNull} {
-		if _, err := Load(path); err == nil || strings.Count(err.Error(), path) != 1 {
+		if _, err := Load(path, nil); err == nil || strings.Count(err.Error(), path) != 1 {
 			t.Errorf("Load(%s): error %v, expected one that names the path once", path, err)
 		}
 	}
@@ -168,6 +195,7 @@ func TestNoAmplification(t *testing.T) {
 		"nested":       "]q\x01" + repeated("h\x01h\x01\x86q\x01", 100_000),
 		"itself":       "]q\x01h\x01a",
 		"one long key": orderedDict + text(repeated("k", 3<<20)) + "q\x02Ns" + repeated("h\x02Ns", 100_000),
+		"many stored":  "N" + repeated("\x94", 400_000),
 		"many states":  orderedDict + "q\x01" + "}(" + repeated("\x8c\x01aN", 100_000) + "uq\x02b" + repeated("h\x02b", 100_000),
 	} {
 		b := checkpoint(t, whole(body))
@@ -202,23 +230,19 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, x := range tensors {
-			n := 1
-			for _, d := range x.Shape {
-				n *= d
-			}
-			if n != len(x.Data) {
-				t.Errorf("tensor %q: shape %v, %d values", x.Name, x.Shape, len(x.Data))
-			}
+			checkSize(t, x)
 		}
 	})
 }
 
-// Two names that differ only by the prefix "module." give two tensors of the same name.
-func TestPrefixKeepsBoth(t *testing.T) {
-	one := vector("FloatStorage", "0", 1)
-	got, err := parse(checkpoint(t, whole(dictOf(text("a"), one, text("module.a"), one)), floats(1)))
-	if err != nil || len(got) != 2 || got[0].Name != "a" || got[1].Name != "a" {
-		t.Errorf("got %v, %v", got, err)
+func checkSize(t *testing.T, x Tensor) {
+	t.Helper()
+	n := 1
+	for _, d := range x.Shape {
+		n *= d
+	}
+	if n != len(x.Data) {
+		t.Errorf("tensor %q: shape %v, %d values", x.Name, x.Shape, len(x.Data))
 	}
 }
 
@@ -240,8 +264,41 @@ func TestForeignObjects(t *testing.T) {
 			t.Errorf("%v, expected %v", got[i], want)
 		}
 	}
-	_, err = parse(checkpoint(t, whole(dictOf(text("state_dict"), object("comegaconf.dictconfig\nDictConfig\n")))))
-	if err == nil || !strings.Contains(err.Error(), `"state_dict" is not a dictionary`) {
-		t.Errorf("an object as the state dict: error %v", err)
+}
+
+// A safetensors file with the names of PyTorch has the tensors of the zip file: types are widened,
+// complex numbers are pairs, and an integer without dimensions is a count.
+func TestSafetensors(t *testing.T) {
+	flat := func(header string, data ...byte) []byte {
+		return slices.Concat(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), []byte(header), data)
 	}
+	b := flat(`{"__metadata__":{"format":"pt"},"h":{"dtype":"F16","shape":[2],"data_offsets":[0,4]},"f":{"dtype":"F32","shape":[1],"data_offsets":[4,8]},`+
+		`"n":{"dtype":"I64","shape":[],"data_offsets":[8,16]},"c":{"dtype":"C64","shape":[1],"data_offsets":[16,24]},"e":{"dtype":"F64","shape":[0],"data_offsets":[24,24]}}`,
+		slices.Concat([]byte("\x00\x3e\x00\xc0"), floats(3), []byte{96, 0, 0, 0, 0, 0, 0, 0}, floats(4, 5))...)
+	want := []Tensor{{"h", []int{2}, []float32{1.5, -2}, false}, {"f", []int{1}, []float32{3}, false}, {"n", []int{}, []float32{96}, true}, {"c", []int{1, 2}, []float32{4, 5}, false}, {"e", []int{0}, nil, false}}
+	if got, err := parse(b); err != nil || !slices.EqualFunc(got, want, same) {
+		t.Errorf("%v, %v; expected %v", got, err, want)
+	}
+	for header, text := range map[string]string{
+		`{"a":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}}`:        "type I64",
+		`{"a":{"dtype":"BOOL","shape":[8],"data_offsets":[0,8]}}`:       `array "a": type "BOOL"`,
+		`{"a":{"dtype":"F64","shape":[9999],"data_offsets":[0,79992]}}`: "truncated",
+	} {
+		must.Reject(parse(flat(header, make([]byte, 8)...)))(t, text)
+	}
+}
+
+// Whatever the bytes are, tensors have as many values as their shapes say.
+func FuzzFile(f *testing.F) {
+	f.Add([]byte("\x34\x00\x00\x00\x00\x00\x00\x00{\"a\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,2]}}\x00\x3e"))
+	f.Add(zipped(f, zip.Deflate, file{"a/data.pkl", []byte(whole(dictOf(text("a"), vector("HalfStorage", "0", 9))))}, file{"a/data/0", make([]byte, 18)}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		tensors, err := parse(b)
+		if err != nil {
+			return
+		}
+		for _, x := range tensors {
+			checkSize(t, x)
+		}
+	})
 }

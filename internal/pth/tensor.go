@@ -17,6 +17,21 @@ type element struct {
 func single(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
 func double(b []byte) float32 { return float32(math.Float64frombits(binary.LittleEndian.Uint64(b))) }
 func count(b []byte) float32  { return float32(int64(binary.LittleEndian.Uint64(b))) }
+func brain(b []byte) float32 {
+	return math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16)
+}
+
+func half(b []byte) float32 {
+	h := uint32(binary.LittleEndian.Uint16(b))
+	sign, exponent, digits := h>>15<<31, h>>10&31, h&1023
+	switch exponent {
+	case 0:
+		return math.Float32frombits(sign | math.Float32bits(float32(digits)*0x1p-24))
+	case 31:
+		exponent = 255 - 112 // infinity, or no number
+	}
+	return math.Float32frombits(sign | (exponent+112)<<23 | digits<<13)
+}
 
 // longs is the class of counts among the buffers, which have no dimensions.
 const longs = "LongStorage"
@@ -24,13 +39,14 @@ const longs = "LongStorage"
 // elements are the storage classes that the tensors of a state dict may have.
 var elements = map[string]element{
 	"FloatStorage": {4, 1, single}, "DoubleStorage": {8, 1, double}, longs: {8, 1, count},
+	"HalfStorage": {2, 1, half}, "BFloat16Storage": {2, 1, brain},
 	"ComplexFloatStorage": {8, 2, single}, "ComplexDoubleStorage": {16, 2, double},
 }
 
 // newView returns the tensor with the arguments of _rebuild_tensor_v2.
 func newView(args tuple) (*view, error) {
-	if len(args) < 4 {
-		return nil, fmt.Errorf("a tensor is described by %d values, expected at least 4", len(args))
+	if len(args) < 6 || len(args) > 7 {
+		return nil, fmt.Errorf("a tensor is described by %d values, expected 6 or 7", len(args))
 	}
 	s, ok1 := args[0].(storage)
 	offset, ok2 := args[1].(int)
@@ -39,7 +55,25 @@ func newView(args tuple) (*view, error) {
 	if !ok1 || !ok2 || !ok3 || !ok4 || len(shape) != len(stride) {
 		return nil, errors.New("a tensor must be described by storage, offset, size and stride")
 	}
-	return &view{s, offset, shape, stride}, nil
+	v := &view{storage: s, offset: offset, shape: shape, stride: stride}
+	if len(args) == 7 && args[6] != nil {
+		bits, ok := args[6].(*dict)
+		if !ok {
+			return nil, errors.New("the metadata of a tensor is not a dictionary")
+		}
+		for bit := range slices.Chunk(bits.items, 2) {
+			set, ok := bit[1].(bool)
+			switch {
+			case ok && bit[0] == "conj":
+				v.conj = set
+			case ok && bit[0] == "neg":
+				v.neg = set
+			default:
+				return nil, fmt.Errorf("metadata of a tensor: %.64q, expected \"conj\" or \"neg\", true or false", fmt.Sprint(bit[0]))
+			}
+		}
+	}
+	return v, nil
 }
 
 // view is a tensor: a part of a storage.
@@ -47,6 +81,7 @@ type view struct {
 	storage
 	offset        int
 	shape, stride []int
+	conj, neg     bool // the values are the conjugates, the negatives of those in the storage
 }
 
 // maxRank bounds a tensor's dimensions.
@@ -88,7 +123,7 @@ func (v *view) size() (int, error) {
 func (v *view) read(a *archive, left *int64) (Tensor, error) {
 	e, ok := elements[v.class]
 	if !ok || v.class == longs && len(v.shape) > 0 {
-		return Tensor{}, fmt.Errorf("type %.64s, expected FloatStorage, DoubleStorage, ComplexFloatStorage or ComplexDoubleStorage, or LongStorage without dimensions", v.class)
+		return Tensor{}, fmt.Errorf("type %.64s, expected floating-point numbers (FloatStorage, DoubleStorage, HalfStorage, …), or LongStorage without dimensions", v.class)
 	}
 	size, err := v.size()
 	if err != nil {
@@ -110,7 +145,11 @@ func (v *view) read(a *archive, left *int64) (Tensor, error) {
 	}
 	for i := range v.positions(size) {
 		for part := range e.parts {
-			t.Data = append(t.Data, e.value(b[i*e.width+part*e.width/e.parts:]))
+			x := e.value(b[i*e.width+part*e.width/e.parts:])
+			if v.neg != (v.conj && part == 1) {
+				x = -x
+			}
+			t.Data = append(t.Data, x)
 		}
 	}
 	return t, nil

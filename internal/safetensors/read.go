@@ -20,14 +20,20 @@ type place struct {
 	entry
 }
 
-// Read reads a whole file and verifies its checksum, if it has one. Errors say what is wrong, and
-// in which array.
+// Read reads a whole file of arrays of type F32, and verifies its checksum, if it has one. Errors
+// say what is wrong, and in which array.
 func Read(r io.Reader) (*File, error) {
+	return ReadAny(r, func(dtype string) int { return map[string]int{F32: width}[dtype] })
+}
+
+// ReadAny is Read for files of other programs. widthOf returns the bytes of an element of a type, 0
+// for a type that the caller cannot read. Arrays of types other than F32 have Raw.
+func ReadAny(r io.Reader, widthOf func(dtype string) int) (*File, error) {
 	header, err := readHeader(r)
 	if err != nil {
 		return nil, err
 	}
-	metadata, places, err := parseHeader(header)
+	metadata, places, err := parseHeader(header, widthOf)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +90,7 @@ func truncated(err error) error {
 
 // parseHeader returns the metadata, and the arrays' places in the order of their bytes. The places
 // cover the data without overlap or gap.
-func parseHeader(header []byte) (metadata map[string]string, places []place, err error) {
+func parseHeader(header []byte, widthOf func(dtype string) int) (metadata map[string]string, places []place, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(header, &members); err != nil {
 		return nil, nil, fmt.Errorf("safetensors: header: %.200w", err)
@@ -100,7 +106,7 @@ func parseHeader(header []byte) (metadata map[string]string, places []place, err
 		if err := json.Unmarshal(text, &p.entry); err != nil {
 			return nil, nil, fmt.Errorf("safetensors: array %.80q: %.200s", name, err)
 		}
-		if err := p.check(); err != nil {
+		if err := p.check(widthOf(p.DType)); err != nil {
 			return nil, nil, fmt.Errorf("safetensors: array %.80q: %w", name, err)
 		}
 		places = append(places, p)
@@ -124,8 +130,8 @@ func arrange(places []place) error {
 }
 
 // check compares the type, the shape and the place with each other.
-func (e *entry) check() error {
-	if e.DType != F32 {
+func (e *entry) check(width int) error {
+	if width == 0 {
 		return fmt.Errorf("type %.64q: expected %s", e.DType, F32)
 	}
 	size := int64(width)
@@ -156,6 +162,13 @@ func (p *place) read(r io.Reader) (Array, error) {
 	a := Array{Name: p.name, Shape: make([]int, len(p.Shape)), F32: []float32{}}
 	for i, d := range p.Shape {
 		a.Shape[i] = int(d)
+	}
+	if p.DType != F32 {
+		a.DType = p.DType
+		var b bytes.Buffer
+		_, err := io.CopyN(&b, r, p.Offsets[1]-p.Offsets[0])
+		a.Raw = b.Bytes()
+		return a, truncated(err)
 	}
 	for n := int((p.Offsets[1] - p.Offsets[0]) / width); len(a.F32) < n; {
 		at := len(a.F32)

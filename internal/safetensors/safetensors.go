@@ -38,6 +38,10 @@ type Array struct {
 	Name  string
 	Shape []int
 	F32   []float32
+
+	// Of an array of another type than F32, which ReadAny has read: the type and the bytes.
+	DType string
+	Raw   []byte
 }
 
 // File is the content of a file. Arrays keep their order. Metadata does not include the checksum.

@@ -91,5 +91,5 @@ func (a *Array) entry(at int64) (entry, error) {
 		return e, fmt.Errorf("shape %v with %d values", a.Shape, len(a.F32))
 	}
 	e.Offsets = []int64{at, at + int64(len(a.F32))*width}
-	return e, e.check()
+	return e, e.check(width)
 }
