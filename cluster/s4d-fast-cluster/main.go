@@ -7,26 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
+	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/internal/sweepflags"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/train"
-)
-
-// Exit codes, as those of s4d-fast.
-const (
-	exitOK       = 0
-	exitFailed   = 1
-	exitUsage    = 2
-	exitBadInput = 3
-	// 128 + signal after an interrupt
 )
 
 type cli struct {
@@ -43,13 +32,13 @@ type console struct {
 }
 
 func main() {
-	ctx := notifyContext()
+	ctx := program.Context()
 	terminal := term.IsTerminal(int(os.Stderr.Fd()))
 	os.Exit(run(ctx, os.Args[1:], &console{out: os.Stdout, err: os.Stderr, terminal: terminal}))
 }
 
-// run executes a command line and returns its exit code. Cancelling ctx with the cause signalError
-// stops it as that signal does.
+// run executes a command line and returns its exit code. Cancelling ctx with the cause
+// program.Signal stops it as that signal does.
 func run(ctx context.Context, args []string, std *console) int {
 	var c cli
 	exited := false
@@ -61,12 +50,12 @@ func run(ctx context.Context, args []string, std *console) int {
 	}
 	parsed, err := parser.Parse(args)
 	if exited { // by --help
-		return exitOK
+		return program.OK
 	}
 	if err == nil {
 		err = level.Set(c.Level)
 	}
-	code := exitUsage
+	code := program.Usage
 	if err == nil {
 		err = parsed.Run(std, &box{ctx})
 		code = exitCode(ctx, err)
@@ -75,49 +64,21 @@ func run(ctx context.Context, args []string, std *console) int {
 		fmt.Fprintln(std.err, "s4d-fast-cluster:", err)
 		return code
 	}
-	return exitOK
+	return program.OK
 }
 
 // box lets kong bind a context to commands.
 type box struct{ context.Context }
 
 func exitCode(ctx context.Context, err error) int {
-	var s signalError
+	var s program.Signal
 	switch {
 	case errors.Is(err, train.ErrInterrupted) && errors.As(context.Cause(ctx), &s):
-		return 128 + int(s.Signal)
+		return s.Code()
 	case errors.Is(err, train.ErrConfig):
-		return exitUsage
+		return program.Usage
 	case errors.Is(err, train.ErrData):
-		return exitBadInput
+		return program.BadInput
 	}
-	return exitFailed
-}
-
-type signalError struct{ syscall.Signal }
-
-func (s signalError) Error() string { return "stopped by " + s.Signal.String() }
-
-// notifyContext returns a context that SIGINT or SIGTERM cancels with a signalError as its cause. A
-// second signal ends the process at once.
-func notifyContext() context.Context {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		s := <-c
-		signal.Stop(c)
-		cancel(signalError{s.(syscall.Signal)})
-	}()
-	return ctx
-}
-
-// newLog returns a log without times.
-func newLog(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey && len(groups) == 0 {
-			return slog.Attr{}
-		}
-		return a
-	}}))
+	return program.Failed
 }

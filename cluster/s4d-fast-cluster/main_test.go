@@ -16,6 +16,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/cluster"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/netns"
+	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/internal/sweepflags"
 )
 
@@ -30,12 +31,12 @@ func checkRun(t *testing.T, args []string, code int, want string) {
 
 // With one worker, the table and the models of a sweep are those of the same sweep on one machine.
 func TestSweep(t *testing.T) {
-	program, err := exec.LookPath("nats-server")
+	natsServer, err := exec.LookPath("nats-server")
 	if err != nil {
 		t.Skip("nats-server is not installed (Debian package nats-server): ", err)
 	}
 	port := fmt.Sprint(netns.FreePort(t))
-	server := exec.Command(program, "-a", "127.0.0.1", "-p", port, "-js", "-sd", t.TempDir(), "--auth", "secret")
+	server := exec.Command(natsServer, "-a", "127.0.0.1", "-p", port, "-js", "-sd", t.TempDir(), "--auth", "secret")
 	must.Do(t, server.Start())
 	t.Cleanup(func() { _, _ = server.Process.Kill(), server.Wait() })
 	t.Setenv("S4D_NATS", "nats://secret@127.0.0.1:"+port)
@@ -46,7 +47,7 @@ func TestSweep(t *testing.T) {
 	served := filepath.Join(t.TempDir(), "served")
 	args := []string{"sweep", "delay", "--set", "data.length=64", "--set", "data.delay=16", "--set", "data.train_size=64", "--set", "data.eval_size=64",
 		"--set", "ssm.d_state=8", "--set", "train.epochs=1", "--set", "ssm.dt_max=0.1,0.2", "--set", "threads=1", "--out", served}
-	must.Equal(t, run(t.Context(), args, &console{out: io.Discard, err: t.Output()}), exitOK, "exit code")
+	must.Equal(t, run(t.Context(), args, &console{out: io.Discard, err: t.Output()}), program.OK, "exit code")
 	stop()
 	<-workers
 
@@ -80,7 +81,7 @@ func TestFlags(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("S4D_NATS", "nats://me:secret@192.0.2.1:x")
 	for _, args := range [][]string{{"worker"}, {"sweep", "delay", "--out", dir}} {
-		checkRun(t, args, exitFailed, "invalid port")
+		checkRun(t, args, program.Failed, "invalid port")
 	}
 	t.Setenv("S4D_NATS", "")
 	for want, args := range map[string][]string{
@@ -92,11 +93,11 @@ func TestFlags(t *testing.T) {
 		"unknown key ssm.colour":             {"sweep", "delay", "--nats", "nats://localhost:1", "--set", "ssm.colour=red", "--out", dir},
 		"--nats-key":                         {"worker", "--nats", "tls://localhost:1", "--nats-cert", "x"},
 	} {
-		checkRun(t, args, exitUsage, want)
+		checkRun(t, args, program.Usage, want)
 	}
 	missing := filepath.Join(dir, "missing")
 	for _, flags := range [][]string{{"--nats-cert", missing, "--nats-key", missing}, {"--nats-ca", missing}, {"--nats-creds", missing}} {
-		checkRun(t, append([]string{"worker", "--nats", "tls://localhost:1"}, flags...), exitFailed, missing+": no such file")
+		checkRun(t, append([]string{"worker", "--nats", "tls://localhost:1"}, flags...), program.Failed, missing+": no such file")
 	}
 }
 
@@ -104,7 +105,7 @@ func TestFlags(t *testing.T) {
 func TestWorkerIdleWithoutServer(t *testing.T) {
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	must.Do(t, l.Close())
-	checkRun(t, []string{"worker", "--nats", "nats://" + l.Addr().String(), "--idle", "1ns"}, exitOK, "waiting for the NATS server")
+	checkRun(t, []string{"worker", "--nats", "nats://" + l.Addr().String(), "--idle", "1ns"}, program.OK, "waiting for the NATS server")
 }
 
 // The table of --watch has the totals and the runs that have begun. On a terminal it replaces the
@@ -152,7 +153,7 @@ func TestRunTableLog(t *testing.T) {
 	must.Equal(t, out.String(), line, "before the first table")
 	table.show([]cluster.Status{{Name: "seed=1", State: "running"}})
 	out.Reset()
-	newLog(table).Warn("broker", "error", "timeout")
+	program.Log(table).Warn("broker", "error", "timeout")
 	drawn := out.String()
 	if !strings.HasPrefix(drawn, "\x1b[2A\x1b[J"+line+"\x1b[?7l1 runs") || !strings.HasSuffix(drawn, "\x1b[?7h") {
 		t.Errorf("a log line after the first table: %q", drawn)

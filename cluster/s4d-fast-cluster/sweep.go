@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/cluster"
+	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/internal/sweepflags"
 	"github.com/s4d-fast/s4d-fast/train"
 )
@@ -45,7 +46,7 @@ func (c *sweepCmd) Run(std *console, ctx *box) error {
 		return err
 	}
 	table := newRunTable(std, c.Watch)
-	log := newLog(table)
+	log := program.Log(table)
 	c.Connection.Name, c.Log = "sweep", log
 	nc, err := cluster.Connect(c.Connection)
 	if err != nil {

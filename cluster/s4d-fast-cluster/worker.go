@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/cluster"
+	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 	"github.com/s4d-fast/s4d-fast/train/task"
@@ -50,7 +51,7 @@ func (c *workerCmd) Validate() error {
 }
 
 func (c *workerCmd) Run(std *console, ctx *box) error {
-	log := newLog(std.err)
+	log := program.Log(std.err)
 	c.Connection.Name, c.Wait, c.Log = c.Worker, true, log
 	nc, err := cluster.Connect(c.Connection)
 	if err != nil {

@@ -4,18 +4,17 @@ import (
 	"context"
 	"errors"
 
+	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
-// Exit codes.
+// Exit codes. After an interrupt train has written a complete checkpoint.
 const (
-	exitOK       = 0
-	exitFailed   = 1 // failed at run time
-	exitUsage    = 2 // invalid flags, unknown task or key
-	exitBadInput = 3 // invalid data, audio or model file
-	exitDiverged = 4 // training diverged
-	// 128 + signal after an interrupt: 129 (SIGHUP), 130 (SIGINT), 143 (SIGTERM). train has
-	// then written a complete checkpoint.
+	exitOK       = program.OK
+	exitFailed   = program.Failed
+	exitUsage    = program.Usage
+	exitBadInput = program.BadInput
+	exitDiverged = program.Diverged
 )
 
 // coded is an error with its exit code.
@@ -40,10 +39,10 @@ func withCode(err error, code int) error {
 // came.
 func exitCode(ctx context.Context, err error) int {
 	var c coded
-	var s signalError
+	var s program.Signal
 	switch {
 	case errors.As(context.Cause(ctx), &s) && isInterrupt(err):
-		return 128 + int(s.Signal)
+		return s.Code()
 	case errors.Is(err, train.ErrDiverged):
 		return exitDiverged
 	case errors.As(err, &c):
@@ -54,5 +53,5 @@ func exitCode(ctx context.Context, err error) int {
 
 // isInterrupt reports whether a signal caused an error.
 func isInterrupt(err error) bool {
-	return errors.Is(err, train.ErrInterrupted) || errors.Is(err, context.Canceled) || errors.As(err, new(signalError))
+	return errors.Is(err, train.ErrInterrupted) || errors.Is(err, context.Canceled) || errors.As(err, new(program.Signal))
 }

@@ -11,15 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/s4d-fast/s4d-fast/internal/bench"
+	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/train"
@@ -71,11 +69,12 @@ type streams struct {
 }
 
 func main() {
-	os.Exit(run(notifyContext(), os.Args[1:], terminal()))
+	ignoreBrokenPipes() // the next write returns an error instead
+	os.Exit(run(program.Context(), os.Args[1:], terminal()))
 }
 
 // run executes one command line and returns its exit code. Cancelling ctx with the cause
-// signalError stops the command as that signal does.
+// program.Signal stops the command as that signal does.
 func run(ctx context.Context, args []string, std streams) int {
 	out := &output{Writer: std.out}
 	std.out = out
@@ -152,12 +151,7 @@ func execute(ctx context.Context, args []string, std *streams) error {
 			}
 		}
 	}
-	return parsed.Run(std, newLog(std.err), &ctxBox{ctx}, &c, parsed)
-}
-
-// newLog returns a log without times.
-func newLog(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{ReplaceAttr: dropTime}))
+	return parsed.Run(std, program.Log(std.err), &ctxBox{ctx}, &c, parsed)
 }
 
 // helpText returns the help of a flag with its default, unless the help states the default.
@@ -180,31 +174,6 @@ func variables() kong.Vars {
 // ctxBox lets kong bind a context to commands.
 type ctxBox struct{ context.Context }
 
-// notifyContext returns a context that SIGINT, SIGTERM or SIGHUP cancels with the cause
-// signalError. A SIGHUP that the process was started to ignore, as nohup does, stays ignored. A
-// second SIGINT or SIGTERM ends the process at once. A second SIGHUP does not: a terminal that is
-// closed often sends two, one from the kernel and one from the shell. When the reader of standard
-// output exits, the next write returns an error; there is no signal.
-func notifyContext() context.Context {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	ignoreBrokenPipes()
-	c, hangups := make(chan os.Signal, 1), make(chan os.Signal, 1)
-	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(hangups, syscall.SIGHUP) // until the end: signal.Ignore has a moment in which SIGHUP kills
-	}
-	go func() {
-		var s os.Signal
-		select {
-		case s = <-c:
-		case s = <-hangups:
-		}
-		signal.Stop(c)
-		cancel(signalError{s.(syscall.Signal)})
-	}()
-	return ctx
-}
-
 // orInterrupt returns what f returns, or the cause of ctx as soon as ctx is cancelled, while f
 // still runs. It is for work that takes no context and needs no cleanup, such as reading a file
 // that may be a named pipe.
@@ -221,23 +190,4 @@ func orInterrupt[T any](ctx context.Context, f func() (T, error)) (v T, err erro
 		err = context.Cause(ctx)
 	}
 	return v, err
-}
-
-type signalError struct{ syscall.Signal }
-
-func (s signalError) Error() string {
-	switch s.Signal {
-	case syscall.SIGTERM:
-		return "stopped by SIGTERM"
-	case syscall.SIGHUP:
-		return "stopped by SIGHUP"
-	}
-	return "stopped by Ctrl-C"
-}
-
-func dropTime(groups []string, a slog.Attr) slog.Attr {
-	if a.Key == slog.TimeKey && len(groups) == 0 {
-		return slog.Attr{}
-	}
-	return a
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 )
@@ -99,7 +100,7 @@ func interruptedOn(t *testing.T, terminal bool, word string, args ...string) (co
 	var errs bytes.Buffer
 	trigger := writerFunc(func(p []byte) (int, error) {
 		if bytes.Contains(p, []byte(word)) {
-			cancel(signalError{syscall.SIGINT})
+			cancel(program.Signal(syscall.SIGINT))
 		}
 		return errs.Write(p)
 	})
@@ -111,20 +112,6 @@ func interruptedOn(t *testing.T, terminal bool, word string, args ...string) (co
 type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
-
-// A signal cancels the context of notifyContext, with the signal as the cause.
-func TestNotifyContext(t *testing.T) {
-	ctx := notifyContext()
-	p := must.Get(os.FindProcess(os.Getpid()))(t)
-	if err := p.Signal(os.Interrupt); err != nil {
-		t.Skipf("a process cannot send itself an interrupt here: %v", err)
-	}
-	<-ctx.Done()
-	if got := context.Cause(ctx); got != (signalError{syscall.SIGINT}) {
-		t.Errorf("cause %v, expected %v", got, signalError{syscall.SIGINT})
-	}
-	must.Equal(t, exitCode(ctx, context.Cause(ctx)), 130, "exit code")
-}
 
 // digitsModel saves a small untrained audio network that expects 8 kHz.
 func digitsModel(t *testing.T) string {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/program"
 )
 
 // A reader that closes the pipe of a file before its end has not received the file, which is an
@@ -44,7 +45,7 @@ func TestNamedPipe(t *testing.T) {
 	clip := filepath.Join(dir, "clip.wav")
 	must.Do(t, os.WriteFile(clip, nil, 0o666))
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(signalError{syscall.SIGTERM})
+	cancel(program.Signal(syscall.SIGTERM))
 	for _, args := range []string{
 		"inspect " + pipe, "eval " + pipe, "prune --keep 0.5 " + pipe + " " + filepath.Join(dir, "x.safetensors"),
 		"stream " + pipe, "stream " + pipe + " " + clip, "convert " + pipe + " " + filepath.Join(dir, "x.pth"),
@@ -81,6 +82,6 @@ func TestWordsFromNamedPipe(t *testing.T) {
 	case <-done:
 		t.Fatalf("the command ended before it opened the list: %s", &stderr)
 	}
-	cancel(signalError{syscall.SIGTERM})
+	cancel(program.Signal(syscall.SIGTERM))
 	must.Equal(t, <-done, 128+int(syscall.SIGTERM), "exit code; %s", &stderr)
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -71,7 +72,7 @@ func TestPlotRejects(t *testing.T) {
 // A signal ends a computation that does not check its context. No plot is written.
 func TestPlotInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(signalError{syscall.SIGTERM})
+	cancel(program.Signal(syscall.SIGTERM))
 	out := filepath.Join(t.TempDir(), "p.png")
 	c := plotPolesCmd{initialFlags: initialFlags{Set: []string{"ssm.init=legs", "ssm.d_state=800"}}, Out: plotFile(out)}
 	err := c.Run(&streams{err: io.Discard}, &ctxBox{ctx})

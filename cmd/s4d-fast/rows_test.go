@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/internal/reporttest"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -316,7 +317,7 @@ func TestRowsInterrupted(t *testing.T) {
 			must.Get(source.Write([]byte(c.sent)))(t)
 			synctest.Wait() // it waits for more
 			equal(t, fmt.Sprintf("%q: rows before the signal", c.sent), strings.Count(stdout.String(), `"type":"row"`), c.rows)
-			cancel(signalError{syscall.SIGINT})
+			cancel(program.Signal(syscall.SIGINT))
 			equal(t, fmt.Sprintf("%q: exit code", c.sent), <-done, c.code)
 			if c.code != exitOK {
 				equal(t, "output", stdout.String(), "")

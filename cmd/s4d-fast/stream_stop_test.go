@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/program"
 )
 
 // A signal ends a stream that waits for input: it processes what has arrived, even part of a hop,
@@ -42,7 +43,7 @@ func TestStreamInterrupted(t *testing.T) {
 				}()
 				must.Get(source.Write(c.sent))(t)
 				synctest.Wait() // it waits for more
-				cancel(signalError{syscall.SIGINT})
+				cancel(program.Signal(syscall.SIGINT))
 				if code := <-done; code != c.code {
 					t.Errorf("exit code %d, expected %d; stderr %q", code, c.code, stderr.String())
 				}

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/program"
 )
 
 // studio prints the address of the page, with the token that its interface requires. Ctrl-C ends
@@ -56,7 +57,7 @@ func TestStudio(t *testing.T) {
 	}()
 	spare := must.Get(net.Dial("tcp", address.Host))(t) // browsers open connections before they need them
 	defer spare.Close()
-	cancel(signalError{syscall.SIGINT})
+	cancel(program.Signal(syscall.SIGINT))
 	must.Equal(t, <-done, exitOK, "exit code; %s", &stderr)
 	<-ended
 	if !strings.Contains(stderr.String(), dir) {
@@ -81,7 +82,7 @@ func TestStudioStuckUpload(t *testing.T) {
 	// The response 100 says that the server reads the body, which never comes.
 	must.Get(fmt.Fprintf(c, "POST /api/projects HTTP/1.1\r\nHost: %s\r\nX-Studio-Token: %s\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", address.Host, token))(t)
 	must.Equal(t, must.Get(http.ReadResponse(bufio.NewReader(c), nil))(t).StatusCode, http.StatusContinue, "response")
-	cancel(signalError{syscall.SIGINT})
+	cancel(program.Signal(syscall.SIGINT))
 	must.Equal(t, <-done, exitOK, "exit code; %s", &stderr)
 }
 

@@ -10,11 +10,10 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
@@ -83,20 +82,7 @@ func main() {
 	}
 }
 
-// stopSignals returns the signals that end the program. If the program was started with SIGHUP
-// ignored, as by nohup, SIGHUP is not among them. Otherwise SIGHUP is handled until the process
-// ends, also after the context of these signals has stopped.
-func stopSignals() []os.Signal {
-	if signal.Ignored(syscall.SIGHUP) {
-		return []os.Signal{os.Interrupt, syscall.SIGTERM}
-	}
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
-	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
-}
-
-// run serves until SIGTERM, SIGHUP or Ctrl-C. A second SIGTERM or Ctrl-C ends the process at once.
-// A second SIGHUP does not: a terminal that is closed often sends two, one from the kernel and one
-// from the shell.
+// run serves until SIGTERM, SIGHUP or Ctrl-C.
 func run(f flags) error {
 	load := model.Load
 	if pretrained.Has(f.model) {
@@ -137,11 +123,8 @@ func run(f flags) error {
 		f.Log.Info("serving metrics", "address", l.Addr().String())
 		go func() { f.Log.Error("metrics", "error", metrics.serve(l)) }()
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
-	context.AfterFunc(ctx, func() {
-		stop() // restores the default action of all but SIGHUP
-		f.Log.Info("shutting down", "grace", f.Grace)
-	})
+	ctx := program.Context()
+	context.AfterFunc(ctx, func() { f.Log.Info("shutting down", "grace", f.Grace) })
 	f.Log.Info("listening", "address", l.Addr().String(), "model", f.model, "stream_bytes", s.Stats().StreamBytes)
 	return s.Serve(ctx, l)
 }
