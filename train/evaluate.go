@@ -67,22 +67,21 @@ func Evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOpti
 		return Result{}, configError{fmt.Errorf("train: %w", err)}
 	}
 	defer net.Close()
-	tallies, predictions, err := opt.run(ctx, m, net, set, size)
+	total, predictions, err := opt.run(ctx, m, net, set, size)
 	if err != nil {
 		return Result{}, err
 	}
-	total := tally{Outputs: make([]sums, len(tallies[0].Outputs))}
-	for _, t := range tallies {
-		total.add(t)
+	s := sumsOf(total)
+	r := s.result(opt.Info)
+	for o := range slices.Chunk(total[tallyFields:], 2) {
+		r.OutputRMSE = append(r.OutputRMSE, math.Sqrt(o[1]/o[0]))
 	}
-	r := total.Sums.result(opt.Info)
-	for _, o := range total.Outputs {
-		r.OutputRMSE = append(r.OutputRMSE, math.Sqrt(o.Squares/float64(o.Terms)))
+	if failed := int(total[failedIndex]) - 1; failed >= 0 {
+		var e dataset.Example
+		_ = set.Example(&e, failed, 0) // for its path
+		return r, &nonFinite{failed, e.Path, total[failedValue]}
 	}
-	if total.Failure != nil {
-		return r, total.Failure
-	}
-	if total.Sums.Terms == 0 {
+	if s.Terms == 0 {
 		return r, dataError{fmt.Errorf("train: none of %d examples has a scored position, expected at least one", r.N)}
 	}
 	if math.IsNaN(r.Loss) || math.IsInf(r.Loss, 0) {
@@ -97,9 +96,10 @@ func Evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOpti
 	return r, nil
 }
 
-// run evaluates all batches of the set with batches of so many examples, and returns the tallies of
-// the batches. Each rank evaluates the batches whose number is its rank modulo the number of ranks.
-func (o *EvalOptions) run(ctx context.Context, m *model.Model, net *convmode.Net, set dataset.Set, size int) ([]tally, []Prediction, error) {
+// run evaluates all batches of the set with batches of so many examples, and returns the sum of
+// their tallies. Each rank evaluates the batches whose number is its rank modulo the number of
+// ranks.
+func (o *EvalOptions) run(ctx context.Context, m *model.Model, net *convmode.Net, set dataset.Set, size int) (tally, []Prediction, error) {
 	rank, ranks := 0, 1
 	if o.exchange != nil {
 		rank, ranks = o.exchange.Rank(), o.exchange.Ranks()
@@ -111,19 +111,18 @@ func (o *EvalOptions) run(ctx context.Context, m *model.Model, net *convmode.Net
 	}
 	load := newLoader(set, own, 0, [2]*batch{newBatch(o.Info, &m.Meta, size), newBatch(o.Info, &m.Meta, size)})
 	defer load.close()
-	tallies := make([]tally, len(batches))
+	width := tallySize(o.Info)
+	values := make([]float64, 1+width*len(batches)) // the number of ranks that stop, and the tallies
 	var scratch []float32
 	var predictions []Prediction
-	var failed error
-	for i := rank; i < len(batches) && failed == nil; i += ranks {
+	for i := rank; i < len(batches) && ctx.Err() == nil; i += ranks {
 		b := load.next()
 		if b.err != nil {
-			failed = dataError{b.err}
-			break
+			return nil, nil, dataError{b.err}
 		}
 		logits := net.Forward(b.Batch)
 		scratch = append(scratch[:0], logits...)
-		tallies[i] = tallyOf(b, scratch, logits)
+		tally(values[1+i*width:][:width]).set(b, scratch, logits)
 		if o.Each != nil {
 			predictions = b.appendPredictions(predictions, logits)
 		}
@@ -131,26 +130,27 @@ func (o *EvalOptions) run(ctx context.Context, m *model.Model, net *convmode.Net
 			o.evaluated()
 		}
 		load.release(b)
-		if ctx.Err() != nil {
-			failed = context.Cause(ctx)
+	}
+	stop := ctx.Err() != nil
+	if stop && o.exchange == nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	if stop {
+		values[0] = 1
+	}
+	if o.exchange != nil {
+		if err := o.exchange.SumStatistics(values); err != nil {
+			return nil, nil, fmt.Errorf("train: %w", err)
 		}
 	}
-	if o.exchange != nil && ctx.Err() != nil {
-		failed = ErrInterrupted
+	if values[0] > 0 {
+		return nil, nil, ErrInterrupted
 	}
-	if err := Agree(o.exchange, failed); err != nil {
-		return nil, nil, err
+	total := make(tally, width)
+	for t := range slices.Chunk(values[1:], width) {
+		total.add(t)
 	}
-	if o.exchange == nil {
-		return tallies, predictions, nil
-	}
-	all, err := collect(o.exchange, tallies)
-	for i := range all {
-		for k := i; k < len(tallies); k += ranks {
-			tallies[k] = all[i][k]
-		}
-	}
-	return tallies, predictions, err
+	return total, predictions, nil
 }
 
 // maxKernels bounds the memory in bytes for kernels that Evaluate keeps between batches.

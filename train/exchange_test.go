@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -83,12 +82,12 @@ func sumOver[T float32 | float64](m member, v []T) error {
 	return nil
 }
 
-func (m member) Broadcast(from int, data []byte) ([]byte, error) {
+func (m member) Broadcast(data []byte) ([]byte, error) {
 	all, err := m.meet(m.rank, slices.Clone(data))
 	if err != nil {
 		return nil, err
 	}
-	return all[from].([]byte), nil
+	return all[0].([]byte), nil
 }
 
 // together runs f for every rank at the same time, and returns the errors. If f fails on a rank, it
@@ -181,7 +180,7 @@ func TestResumeOnOtherRanks(t *testing.T) {
 			defer cancel()
 			_, err := fitRank(ctx, e, resumed, func(tr *Trainer) {
 				if e.Rank() == ranks-1 {
-					tr.reporter = stopAt(tr.Step()+4, cancel)
+					tr.reporter = stopAt(4*i+4, cancel)
 				}
 			})
 			if errors.Is(err, ErrInterrupted) {
@@ -247,67 +246,38 @@ func (l *leaver) SumStatistics(v []float64) error {
 	return l.Exchange.SumStatistics(v)
 }
 
-// The other ranks see the message and the class of an error, whatever its first character.
-func TestAgree(t *testing.T) {
-	for _, of := range []error{
-		errors.New("1 file is missing"), errors.New("2 files are missing"), errors.New("3"), errors.New(""), errors.New("0"),
-		configErrorf("1"), dataError{errors.New("2")}, fmt.Errorf("%w: 3", ErrInterrupted),
-	} {
-		errs := together(2, func(e Exchange) error {
-			if e.Rank() == 1 {
-				return Agree(e, of)
-			}
-			return Agree(e, nil)
-		})
-		must.Equal(t, fmt.Sprint(errs[0]), fmt.Sprintf("rank 1: %v", of), "error of rank 0")
-		for _, class := range errorClasses {
-			must.Equal(t, errors.Is(errs[0], class), errors.Is(of, class), "%v is %v", of, class)
-		}
-	}
-}
-
-// Errors of one rank reach all of them.
+// An error of one rank ends the run on all of them.
 func TestErrorsOfRanks(t *testing.T) {
-	r := tiny(t, "train.shards=2")
 	for name, c := range map[string]struct {
-		change func(rank int, r *run)
-		ranks  int
+		rank   int // that has the error
+		change func(r *run)
+		broken bool
 		want   []any
 	}{
-		"folder": {func(rank int, r *run) { r.Resume = rank == 0 }, 2, []any{ErrConfig, "contains no run"}},
-		"data": {func(rank int, r *run) {
-			r.data = echoData(r.Config)
-			r.data.Train = echo{n: 20, length: 48 - rank, delay: 7}
-		}, 2, []any{ErrConfig, "differ from those of rank 0"}},
-		"ranks": {func(int, *run) {}, 4, []any{ErrConfig, "train.shards 2: expected at least 4"}},
+		"folder": {0, func(r *run) { r.Resume = true }, false, []any{ErrConfig, "contains no run"}},
+		"data":   {1, func(r *run) { r.data.Train = echo{n: 20, length: 47, delay: 7} }, false, []any{ErrConfig, "differ from those of rank 0"}},
+		"shards": {1, func(r *run) { r.Config.Train.Shards = 1 }, false, []any{ErrConfig, "train.shards 1: expected at least 2"}},
+		"read":   {1, func(*run) {}, true, []any{ErrData, "unreadable"}},
 	} {
-		r := r
-		r.Out = filepath.Join(t.TempDir(), name)
-		errs := together(c.ranks, func(e Exchange) error {
+		r := tiny(t, "train.shards=2")
+		errs := together(2, func(e Exchange) error {
 			own := r
-			c.change(e.Rank(), &own)
-			_, err := fitRank(t.Context(), e, own, nil)
+			own.data = echoData(r.Config)
+			own.data.Train = echo{n: 20, length: 48, delay: 7}
+			if e.Rank() == c.rank {
+				c.change(&own)
+			}
+			_, err := fitRank(t.Context(), e, own, func(tr *Trainer) {
+				if c.broken && e.Rank() == c.rank {
+					tr.data.Train = broken{tr.data.Train}
+				}
+			})
 			return err
 		})
-		for rank, err := range errs {
-			if err == nil {
-				t.Errorf("%s: no error of rank %d", name, rank)
-			}
-			must.Fail(t, err, c.want...)
+		must.Fail(t, errs[c.rank], c.want...)
+		if !errors.Is(errs[1-c.rank], errLost) {
+			t.Errorf("%s: the other rank has error %v, expected that of the exchange", name, errs[1-c.rank])
 		}
-		if _, err := os.Stat(filepath.Join(r.Out, "last", "lock")); err == nil && name == "folder" {
-			t.Errorf("%s: a run folder was made", name)
-		}
-	}
-	for _, err := range together(2, func(e Exchange) error {
-		_, err := fitRank(t.Context(), e, r, func(tr *Trainer) {
-			if e.Rank() == 1 {
-				tr.data.Train = broken{tr.data.Train}
-			}
-		})
-		return err
-	}) {
-		must.Fail(t, err, ErrData)
 	}
 }
 

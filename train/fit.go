@@ -36,6 +36,11 @@ type state struct {
 // it writes a checkpoint and returns ErrInterrupted; without a run folder, Fit may be called again.
 // A NaN or infinite loss ends it with ErrDiverged.
 func (t *Trainer) Fit(ctx context.Context) error {
+	if t.partition.exchange != nil {
+		if err := t.share(); err != nil {
+			return err
+		}
+	}
 	s, err := newStepper(t)
 	if err != nil {
 		return err
@@ -113,21 +118,24 @@ func (t *Trainer) nextBatch(ctx context.Context, load *loader) (*batch, error) {
 		return nil, t.interrupted()
 	}
 	b := load.next()
-	var err error
-	switch {
-	case e != nil && ctx.Err() != nil:
-		err = ErrInterrupted
-	case b.err != nil:
-		err = dataError{b.err}
+	if b.err != nil {
+		return nil, dataError{b.err}
 	}
-	length, err := agree(e, err, float64(b.Len))
-	switch {
-	case errors.Is(err, ErrInterrupted):
+	if e == nil {
+		return b, nil
+	}
+	v := make([]float64, e.Ranks()+1) // the lengths of all ranks, and the number of those that stop
+	v[e.Rank()] = float64(b.Len)
+	if ctx.Err() != nil {
+		v[e.Ranks()] = 1
+	}
+	if err := e.SumStatistics(v); err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	if v[e.Ranks()] > 0 {
 		return nil, t.interrupted()
-	case err != nil:
-		return nil, err
 	}
-	b.pad(int(length))
+	b.pad(int(slices.Max(v)))
 	return b, nil
 }
 

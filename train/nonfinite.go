@@ -13,7 +13,7 @@ var errNotFinite = errors.New("not finite")
 type nonFinite struct {
 	Index int // of the example in its set
 	Path  string
-	Value float32
+	Value float64
 }
 
 func (w *nonFinite) Error() string {
@@ -31,28 +31,22 @@ func exampleName(index int, path string) string {
 // Is reports the error as one of the data: a run that computes it itself tests errNotFinite first.
 func (*nonFinite) Is(target error) bool { return target == errNotFinite || target == ErrData }
 
-// earlier returns the error whose example comes first in the set. Either may be nil.
-func (w *nonFinite) earlier(o *nonFinite) *nonFinite {
-	if w == nil || o != nil && o.Index < w.Index {
-		return o
-	}
-	return w
-}
-
-// nonFinite returns the error of the first example, in the set's order, with an output that is not
-// finite, or nil. Padding is ignored. Logits: [examples][Outputs], or [examples][Outputs][Len].
-func (b *batch) nonFinite(logits []float32) (first *nonFinite) {
+// nonFinite returns the index of the first example, in the set's order, with an output that is not
+// finite, and this output, or −1. Padding is ignored. Logits: [examples][Outputs], or
+// [examples][Outputs][Len].
+func (b *batch) nonFinite(logits []float32) (index int, value float32) {
+	index = -1
 	width := b.rowLen()
 	for r := range len(logits) / width {
 		i := r / b.info.Outputs
 		for _, v := range logits[r*width:][:b.validLen(i)] {
-			if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-				first = first.earlier(&nonFinite{b.members[i], b.examples[i].Path, v})
-				break
+			finite := !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0)
+			if !finite && (index < 0 || b.members[i] < index) {
+				index, value = b.members[i], v
 			}
 		}
 	}
-	return first
+	return index, value
 }
 
 // cause names the first value that is NaN or infinite in a step whose loss is, in the order of the

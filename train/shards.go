@@ -62,6 +62,7 @@ type shard struct {
 	memory  []float32 // of dlogits
 	column  []float32 // memory of batch.column
 	sums    sums      // of the current batch
+	values  [sumFields]float64
 	grads   *model.Weights
 }
 
@@ -77,12 +78,11 @@ type shards struct {
 	forwardShard, backwardShard func(*shard)
 	batch                       *batch
 	step                        convmode.Step
-	values                      []float64 // the sums of the own shards
 	total                       sums
 
 	mu      sync.Mutex // guards the fields below
 	turn    *sync.Cond
-	terms   [][]float64 // [own] sums of the BatchNorm that the shards have reached
+	terms   [][]float64 // [own] sums of the BatchNorm that the shards have reached, or of the losses
 	waiting int         // shards that have reached it
 	round   int         // sums before it
 	err     error       // of exchanging them
@@ -144,7 +144,7 @@ func (s *shards) sumStatistics(own int, values []float64) {
 	s.terms[own] = values
 	round := s.round
 	if s.waiting++; s.waiting == s.own {
-		s.addStatistics()
+		s.addTerms()
 		s.waiting, s.round = 0, round+1
 		s.turn.Broadcast()
 	}
@@ -155,14 +155,17 @@ func (s *shards) sumStatistics(own int, values []float64) {
 	s.threads <- struct{}{}
 }
 
-func (s *shards) addStatistics() {
+// addTerms replaces the terms of all shards by their sum.
+func (s *shards) addTerms() {
 	addPairs(s.terms, func(to, from []float64) {
 		for i, v := range from {
 			to[i] += v
 		}
 	})
 	if s.exchange != nil && s.err == nil {
-		s.err = s.exchange.SumStatistics(s.terms[0])
+		if s.err = s.exchange.SumStatistics(s.terms[0]); s.err != nil {
+			s.err = fmt.Errorf("train: %w", s.err)
+		}
 	}
 	for _, v := range s.terms[1:] {
 		copy(v, s.terms[0])
@@ -172,21 +175,15 @@ func (s *shards) addStatistics() {
 // forward computes the loss of every shard of a batch, and its gradient with respect to the logits.
 // It returns the sums over all shards.
 func (s *shards) forward(b *batch, step convmode.Step) (sums, error) {
-	s.batch, s.step, s.total = b, step, sums{}
+	s.batch, s.step = b, step
 	s.each(s.forwardShard)
-	if s.err != nil {
-		return s.total, fmt.Errorf("train: %w", s.err)
+	for i, own := range s.list {
+		own.values = own.sums.values()
+		s.terms[i] = own.values[:]
 	}
-	s.values = s.values[:0]
-	for _, own := range s.list {
-		v := own.sums.values()
-		s.values = append(s.values, v[:]...)
-	}
-	all, err := gather(s.exchange, s.values)
-	for i := 0; i < len(all); i += sumFields {
-		s.total.add(sumsOf(all[i : i+sumFields]))
-	}
-	return s.total, err
+	s.addTerms()
+	s.total = sumsOf(s.terms[0])
+	return s.total, s.err
 }
 
 func (s *shards) computeForward(own *shard) {
@@ -201,7 +198,7 @@ func (s *shards) computeForward(own *shard) {
 func (s *shards) backward() (*model.Weights, error) {
 	s.each(s.backwardShard)
 	if s.err != nil {
-		return nil, fmt.Errorf("train: %w", s.err)
+		return nil, s.err
 	}
 	s.addGradients()
 	if s.exchange != nil {

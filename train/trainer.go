@@ -88,23 +88,8 @@ type plan struct {
 // resume ended before its first checkpoint, New starts it again. New locks the run folder until
 // Close. Errors of the configuration are an ErrConfig; errors of the data or of the files of a run
 // are an ErrData. If ctx is cancelled, the error is an ErrInterrupted. If New fails, no new run
-// folder remains. With an Exchange, New fails on all ranks if it fails on one.
+// folder remains. New does not use the Exchange: Fit gives all ranks the state of rank 0.
 func New(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*Trainer, error) {
-	t, err := open(ctx, cfg, data, opt)
-	if opt.Exchange == nil {
-		return t, err
-	}
-	if err = Agree(opt.Exchange, err); err == nil {
-		err = Agree(opt.Exchange, t.share())
-	}
-	if err != nil && t != nil {
-		t.Close()
-		t = nil
-	}
-	return t, err
-}
-
-func open(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*Trainer, error) {
 	if opt.Exchange != nil && opt.Exchange.Rank() > 0 {
 		opt.Dir, opt.Numbered, opt.Resume = "", false, false
 	}

@@ -128,35 +128,34 @@ func sum[T float32 | float64](w *World, v []T, add func(dst, a, b []T)) error {
 }
 
 // Broadcast is that of train.Exchange.
-func (w *World) Broadcast(from int, data []byte) ([]byte, error) {
+func (w *World) Broadcast(data []byte) ([]byte, error) {
 	header := make([]byte, 8)
-	if w.rank == from {
+	if w.rank == 0 {
 		binary.LittleEndian.PutUint64(header, uint64(len(data)))
 	}
-	if err := w.spread(from, header); err != nil {
+	if err := w.spread(header); err != nil {
 		return nil, err
 	}
-	if w.rank != from {
+	if w.rank > 0 {
 		data = make([]byte, binary.LittleEndian.Uint64(header))
 	}
 	for at := 0; at < len(data); at += bufferBytes {
-		if err := w.spread(from, data[at:min(at+bufferBytes, len(data))]); err != nil {
+		if err := w.spread(data[at:min(at+bufferBytes, len(data))]); err != nil {
 			return nil, err
 		}
 	}
 	return data, nil
 }
 
-// spread copies the data of a rank to all others. In each round the ranks that have the data send
+// spread copies the data of rank 0 to all others. In each round the ranks that have the data send
 // them to as many others.
-func (w *World) spread(from int, data []byte) error {
-	order := w.rank ^ from
+func (w *World) spread(data []byte) error {
 	for have := 1; have < w.ranks; have *= 2 {
 		send, receive := 0, 0
 		switch {
-		case order < have:
+		case w.rank < have:
 			send = copy(unsafe.Slice((*byte)(w.send), bufferBytes), data)
-		case order < 2*have:
+		case w.rank < 2*have:
 			receive = len(data)
 		default:
 			continue

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"runtime"
@@ -22,16 +21,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/s4d-fast/s4d-fast/cluster/mpi"
+	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/train"
-)
-
-// Exit codes, as those of s4d-fast.
-const (
-	exitFailed   = 1
-	exitUsage    = 2
-	exitBadInput = 3
-	exitDiverged = 4
 )
 
 type cli struct {
@@ -59,7 +51,7 @@ func main() {
 	world, failed := mpi.Init(c.Train.Patience)
 	if failed != nil {
 		fmt.Fprintf(errOut, "s4d-fast-mpi: %v\n", errors.Join(err, failed))
-		os.Exit(exitFailed)
+		os.Exit(program.Failed)
 	}
 	os.Exit(run(&c.Train, world, err))
 }
@@ -74,91 +66,83 @@ type inputError struct{ error }
 
 func (inputError) Is(target error) bool { return target == train.ErrData }
 
-// run trains, unless a rank has a usage error, and returns the exit code. If only this rank failed,
-// it ends all of them.
+// run trains, unless a rank has a usage error, and returns the exit code. mpirun sends SIGTERM when
+// a rank is lost or when it is interrupted itself, and forwards SIGUSR1.
 func run(c *trainCmd, world *mpi.World, usage error) int {
-	ctx, stop := notifyContext()
-	defer stop()
-	err := agree(world, usage)
+	ctx := program.Context(syscall.SIGUSR1)
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM) // a second one does not end the process
+	err := agree(ctx, world, usage)
 	if err == nil {
 		err = c.run(ctx, world)
 	}
-	if code := exitCode(ctx, err); err != nil && !common(err) {
-		fmt.Fprintf(os.Stderr, "s4d-fast-mpi: rank %d: %v\n", world.Rank(), err)
+	code := exitCode(ctx, err)
+	switch {
+	case err == nil || errors.As(err, new(ended)):
+	case errors.Is(err, train.ErrInterrupted) || errors.Is(err, train.ErrDiverged): // on all ranks
+		if world.Rank() == 0 {
+			report(0, err)
+		}
+	default: // the others may wait for this rank
+		report(world.Rank(), err)
 		mpi.Abort(code)
 		return code
-	} else if err != nil && world.Rank() == 0 {
-		fmt.Fprintf(os.Stderr, "s4d-fast-mpi: %v\n", err)
 	}
-	if e := world.Finalize(); e != nil {
-		fmt.Fprintf(os.Stderr, "s4d-fast-mpi: rank %d: %v\n", world.Rank(), e)
-		return exitFailed
+	if err := world.Finalize(); err != nil {
+		report(world.Rank(), err)
+		return program.Failed
 	}
-	return exitCode(ctx, err)
+	return code
 }
 
-// common reports whether all ranks have the error, or one that corresponds to it.
-func common(err error) bool {
-	return errors.As(err, new(agreed)) || errors.Is(err, train.ErrInterrupted) || errors.Is(err, train.ErrDiverged) || errors.Is(err, train.ErrData)
+func report(rank int, err error) {
+	fmt.Fprintf(os.Stderr, "s4d-fast-mpi: rank %d: %v\n", rank, err)
 }
 
-// agreed is an error on which the ranks have agreed.
-type agreed struct{ error }
+// ended is the exit code of an error that a rank has reported, and of which all ranks know.
+type ended int
 
-func (a agreed) Unwrap() error { return a.error }
+func (e ended) Error() string { return fmt.Sprint("exit code ", int(e)) }
 
-// agree makes an error of one rank an error of all.
-func agree(world *mpi.World, err error) error {
-	if err = train.Agree(world, err); err != nil {
-		return agreed{err}
+// agree returns an ended on all ranks if one of them has an error. The first such rank reports it.
+func agree(ctx context.Context, world *mpi.World, err error) error {
+	codes := make([]float64, world.Ranks())
+	codes[world.Rank()] = float64(exitCode(ctx, err))
+	if failed := world.SumStatistics(codes); failed != nil {
+		return errors.Join(err, failed)
+	}
+	for rank, code := range codes {
+		if code == 0 {
+			continue
+		}
+		if rank == world.Rank() {
+			report(rank, err)
+		}
+		return ended(code)
 	}
 	return nil
 }
 
 func exitCode(ctx context.Context, err error) int {
-	var s signalError
+	var s program.Signal
+	var e ended
 	switch {
 	case err == nil:
-		return 0
+		return program.OK
+	case errors.As(err, &e):
+		return int(e)
 	case errors.Is(err, train.ErrInterrupted):
 		if errors.As(context.Cause(ctx), &s) {
-			return 128 + int(s.Signal)
+			return s.Code()
 		}
-		return 128 + int(syscall.SIGTERM) // that of another rank
+		return program.Signal(syscall.SIGTERM).Code() // that of another rank
 	case errors.Is(err, train.ErrDiverged):
-		return exitDiverged
+		return program.Diverged
 	case errors.Is(err, train.ErrConfig):
-		return exitUsage
+		return program.Usage
 	case errors.Is(err, train.ErrData):
-		return exitBadInput
+		return program.BadInput
 	}
-	return exitFailed
-}
-
-type signalError struct{ syscall.Signal }
-
-func (s signalError) Error() string {
-	switch s.Signal {
-	case syscall.SIGTERM:
-		return "stopped by SIGTERM, which mpirun sends when a rank is lost or the job is stopped"
-	case syscall.SIGUSR1:
-		return "stopped by SIGUSR1"
-	}
-	return "stopped by Ctrl-C"
-}
-
-// notifyContext returns a context that a signal cancels with a signalError as its cause. mpirun
-// sends SIGTERM when a rank is lost or when it is interrupted itself. It forwards SIGUSR1.
-func notifyContext() (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGUSR1)
-	go func() {
-		for s := range c {
-			cancel(signalError{s.(syscall.Signal)})
-		}
-	}()
-	return ctx, func() { signal.Stop(c); cancel(nil) }
+	return program.Failed
 }
 
 // grace is the time for the ranks to agree to stop after a signal. A rank that is lost does not.
@@ -188,7 +172,7 @@ func saveOn(ctx context.Context, t *train.Trainer, world *mpi.World) (stop func(
 // together reports whether all ranks stop together after a signal, so that the error of Fit says
 // how to resume. After other signals than SIGUSR1 a rank may be lost, or this process may be ended
 // before.
-func together(cause error) bool { return cause == signalError{syscall.SIGUSR1} }
+func together(cause error) bool { return cause == program.Signal(syscall.SIGUSR1) }
 
 // save writes a checkpoint if this rank has a run folder, and returns what to print.
 func save(cause error, t *train.Trainer) (message string) {
@@ -201,6 +185,9 @@ func save(cause error, t *train.Trainer) (message string) {
 	message = fmt.Sprintf("%v: wrote a checkpoint to %s", cause, t.Dir())
 	if !together(cause) {
 		message += howToResume(t)
+	}
+	if cause == program.Signal(syscall.SIGTERM) {
+		message += " (mpirun sends SIGTERM when a rank is lost or the job is stopped)"
 	}
 	return message
 }
@@ -222,12 +209,7 @@ var reporter = func(_ context.Context, rank int) train.Reporter {
 	if rank > 0 {
 		return nil
 	}
-	return train.LogLines(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey && len(groups) == 0 {
-			return slog.Attr{}
-		}
-		return a
-	}})))
+	return train.LogLines(program.Log(os.Stderr))
 }
 
 // defaultPatience is longer than any step or any reading of examples should take.

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/task"
 )
@@ -102,10 +103,10 @@ func TestResumeMessages(t *testing.T) {
 	must.Equal(t, c.explain(tr, train.ErrInterrupted).Error(), "interrupted"+resume, "interrupted")
 	must.Equal(t, c.explain(tr, train.ErrDiverged).Error(), "diverged", "diverged")
 	checkpoint := filepath.Join(dir, "last", "checkpoint.safetensors")
-	for signal, after := range map[syscall.Signal]string{syscall.SIGTERM: resume, syscall.SIGUSR1: ""} {
+	for signal, after := range map[syscall.Signal]string{syscall.SIGTERM: resume + " (mpirun sends SIGTERM when a rank is lost or the job is stopped)", syscall.SIGUSR1: ""} {
 		must.Do(t, os.Remove(checkpoint))
-		message := save(signalError{signal}, tr)
-		must.Equal(t, message, signalError{signal}.Error()+": wrote a checkpoint to "+dir+after, "message")
+		message := save(program.Signal(signal), tr)
+		must.Equal(t, message, program.Signal(signal).Error()+": wrote a checkpoint to "+dir+after, "message")
 		must.Get(os.Stat(checkpoint))(t)
 	}
 }
@@ -129,7 +130,7 @@ func TestLostRank(t *testing.T) {
 	if err == nil || !strings.Contains(out, "exited on signal 9") {
 		t.Fatalf("a lost rank: error %v, output\n%s", err, out)
 	}
-	if !strings.Contains(out, "when a rank is lost or the job is stopped: wrote a checkpoint to "+run) {
+	if !strings.Contains(out, "stopped by SIGTERM: wrote a checkpoint to "+run) {
 		t.Log("mpirun ended rank 0 before it could write a checkpoint, so the run resumes from an earlier one")
 	}
 	out, err = command(t, 1, "", resume...)

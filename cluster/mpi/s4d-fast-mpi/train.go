@@ -43,7 +43,7 @@ const defaultShards = 8
 
 // run trains as one rank.
 func (c *trainCmd) run(ctx context.Context, world *mpi.World) error {
-	tk, cfg, from, err := c.shared(world)
+	tk, cfg, from, err := c.shared(ctx, world)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (c *trainCmd) run(ctx context.Context, world *mpi.World) error {
 		cfg.Workers = threads()
 	}
 	data, err := tk.Load(ctx, task.From(cfg))
-	if err := agree(world, err); err != nil {
+	if err := agree(ctx, world, err); err != nil {
 		return err
 	}
 	opt := train.Options{Dir: c.Out, Resume: c.Resume, From: from, Exchange: world, Reporter: reporter(ctx, world.Rank())}
@@ -60,8 +60,8 @@ func (c *trainCmd) run(ctx context.Context, world *mpi.World) error {
 		opt.Dir, opt.Numbered = filepath.Join("runs", cfg.Task), true
 	}
 	t, err := train.New(ctx, cfg, data, opt)
-	if err != nil {
-		return agreed{err}
+	if err := agree(ctx, world, err); err != nil {
+		return err
 	}
 	defer t.Close()
 	if world.Rank() == 0 {
@@ -94,13 +94,13 @@ func (c *trainCmd) run(ctx context.Context, world *mpi.World) error {
 	return err
 }
 
-// explain writes a checkpoint if Fit has failed on this rank alone, and adds how to resume. A run
-// that diverged would do so again.
+// explain adds how to resume, after a checkpoint if Fit has not written one. A run that diverged
+// would do so again.
 func (c *trainCmd) explain(t *train.Trainer, err error) error {
 	if t.Dir() == "" || errors.Is(err, train.ErrDiverged) {
 		return err
 	}
-	if !common(err) {
+	if !errors.Is(err, train.ErrInterrupted) {
 		if e := t.Checkpoint(); e != nil {
 			return errors.Join(err, e)
 		}
@@ -114,7 +114,7 @@ func howToResume(t *train.Trainer) string {
 }
 
 // shared returns the task, the configuration of rank 0, and the model to start from.
-func (c *trainCmd) shared(world *mpi.World) (*task.Task, train.Config, *model.Model, error) {
+func (c *trainCmd) shared(ctx context.Context, world *mpi.World) (*task.Task, train.Config, *model.Model, error) {
 	var tk *task.Task
 	var cfg train.Config
 	var from *model.Model
@@ -130,10 +130,10 @@ func (c *trainCmd) shared(world *mpi.World) (*task.Task, train.Config, *model.Mo
 			text, err = cfg.Encode()
 		}
 	}
-	if err := agree(world, err); err != nil {
+	if err := agree(ctx, world, err); err != nil {
 		return nil, cfg, nil, err
 	}
-	if text, err = world.Broadcast(0, text); err != nil {
+	if text, err = world.Broadcast(text); err != nil {
 		return nil, cfg, nil, err
 	}
 	if world.Rank() > 0 {
@@ -142,7 +142,7 @@ func (c *trainCmd) shared(world *mpi.World) (*task.Task, train.Config, *model.Mo
 			tk, err = task.Lookup(cfg.Task)
 		}
 	}
-	return tk, cfg, from, agree(world, err)
+	return tk, cfg, from, agree(ctx, world, err)
 }
 
 // config resolves the configuration, as s4d-fast train does.
