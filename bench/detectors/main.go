@@ -1,12 +1,14 @@
-// Command detectors measures word detectors on recordings that did not train them, and prints the
-// tables of pretrained/README.md:
+// Command detectors measures word detectors and prints the tables of pretrained/README.md:
 //
 //	go run ./bench/detectors [-words PATH [-label REGEXP]] MODEL [BACKGROUND...]
 //
 // MODEL is a built-in model or a file. -words names clips of words as for `s4d-fast calibrate`. For
 // each SNR the first table has what the operating point finds if they follow each other in a
 // stream. Each BACKGROUND is a folder without the words. The second table has the false alarms in
-// each.
+// each. Recordings that trained the model are an error, if the model stores them.
+//
+// With S4D_HELDOUT, a folder, the command prints the tables again for the same relative paths in
+// that folder: recordings that chose nothing, such as the threshold.
 package main
 
 import (
@@ -31,11 +33,14 @@ import (
 func main() {
 	words := flag.String("words", "", "`path` of clips: a folder with a folder per label, or a list")
 	label := flag.String("label", "", "regular `expression` whose first group is the label in the path of a clip")
-	bench.Main("detectors", func(ctx context.Context) error { return run(ctx, os.Stdout, *words, *label, flag.Args()) })
+	bench.Main("detectors", func(ctx context.Context) error {
+		return run(ctx, os.Stdout, *words, *label, os.Getenv("S4D_HELDOUT"), flag.Args())
+	})
 }
 
-// run prints the tables of the model args[0]. The other arguments are background.
-func run(ctx context.Context, w io.Writer, words, label string, args []string) error {
+// run prints the tables of the model args[0]. The other arguments are background. It prints them
+// again for the same paths in the folder heldOut, if that is not empty.
+func run(ctx context.Context, w io.Writer, words, label, heldOut string, args []string) error {
 	if len(args) == 0 || words == "" && len(args) == 1 {
 		return errors.New("expected a model, and clips (-words) or folders of background")
 	}
@@ -48,12 +53,24 @@ func run(ctx context.Context, w io.Writer, words, label string, args []string) e
 		return err
 	}
 	d := detector{m, events.DefaultsFor(m)}
-	if words != "" {
-		if err := d.words(ctx, w, words, label); err != nil {
+	for _, root := range slices.Compact([]string{"", heldOut}) {
+		if root != "" {
+			fmt.Fprint(w, "\nThe same in S4D_HELDOUT:\n\n")
+		}
+		if words != "" {
+			if err := d.words(ctx, w, filepath.Join(root, words), label); err != nil {
+				return err
+			}
+		}
+		var background []string
+		for _, path := range args[1:] {
+			background = append(background, filepath.Join(root, path))
+		}
+		if err := d.background(ctx, w, background); err != nil {
 			return err
 		}
 	}
-	return d.background(ctx, w, args[1:])
+	return nil
 }
 
 // detector is a model with its operating point.
@@ -141,6 +158,13 @@ func (d detector) background(ctx context.Context, w io.Writer, folders []string)
 
 // measure measures streams at the operating point.
 func (d detector) measure(ctx context.Context, streams []calibration.Stream) (calibration.Point, error) {
+	trained, err := calibration.Trained(ctx, d.model, streams, 0)
+	if err != nil {
+		return calibration.Point{}, err
+	}
+	if len(trained) > 0 {
+		return calibration.Point{}, fmt.Errorf("%d of the recordings trained the model, such as %s", len(trained), trained[0])
+	}
 	opt := calibration.Defaults(d.point)
 	opt.Candidates = []events.Options{d.point}
 	m, err := calibration.Measure(ctx, d.model, streams, opt)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,7 +28,7 @@ func TestRun(t *testing.T) {
 	silence := t.TempDir()
 	must.Do(t, audio.WriteWAVFile(filepath.Join(silence, "silence.wav"), 8000, make([]float32, 80000)))
 	var out strings.Builder
-	must.Do(t, run(t.Context(), &out, dir, `^(\d)_tone`, []string{"digits", silence}))
+	must.Do(t, run(t.Context(), &out, dir, `^(\d)_tone`, "", []string{"digits", silence}))
 	text := out.String()
 	for _, want := range []string{"3 clips of words", "| no noise | ", "| 10 dB | ", " | 0.00 | 0 | 0.00 | 0.00 to "} {
 		if !strings.Contains(text, want) {
@@ -35,6 +36,17 @@ func TestRun(t *testing.T) {
 		}
 	}
 	must.Equal(t, strings.Count(text, "\n"), 1+1+2+len(snrs)+1+2+1, "lines")
-	must.Fail(t, run(t.Context(), &out, "", "", []string{"digits"}), "expected a model, and clips")
-	must.Fail(t, run(t.Context(), &out, dir, "(", []string{"digits"}), "missing closing )")
+	must.Fail(t, run(t.Context(), &out, "", "", "", []string{"digits"}), "expected a model, and clips")
+	must.Fail(t, run(t.Context(), &out, dir, "(", "", []string{"digits"}), "missing closing )")
+
+	// The same relative path in the folder of held-out recordings, which is longer.
+	held := t.TempDir()
+	t.Chdir(filepath.Dir(silence))
+	must.Do(t, os.Mkdir(filepath.Join(held, filepath.Base(silence)), 0o777))
+	must.Do(t, audio.WriteWAVFile(filepath.Join(held, filepath.Base(silence), "long.wav"), 8000, make([]float32, 8000*60)))
+	out.Reset()
+	must.Do(t, run(t.Context(), &out, "", "", held, []string{"digits", filepath.Base(silence)}))
+	if text := out.String(); !strings.Contains(text, "| 0.00 | 0 |") || !strings.Contains(text, "\nThe same in S4D_HELDOUT:\n\n| background | ") || !strings.Contains(text, "| 0.02 | 0 |") {
+		t.Errorf("with held-out recordings:\n%s", text)
+	}
 }

@@ -56,9 +56,7 @@ func (c *calibrateCmd) sources(ctx context.Context, m *model.Model) (*sources, e
 		}
 	}
 	r.streams = append(r.streams, background...)
-	if r.known = len(m.Meta.Recordings) > 0; !r.known {
-		return r, nil
-	}
+	r.known = len(m.Meta.Recordings) > 0
 	var err error
 	if r.trained, err = calibration.Trained(ctx, m, r.streams, c.Threads); err != nil {
 		return nil, err

@@ -10,9 +10,13 @@ import (
 )
 
 // Trained returns the files of the streams that trained the model, whatever their names and
-// formats (model.Meta.Recordings). It reads all files whole, and leaves out those that cannot be
-// read. workers is the number of files that are read at the same time; 0: one per processor.
+// formats (model.Meta.Recordings). There are none if the model does not store them. Trained reads
+// all files whole, and leaves out those that cannot be read. workers is the number of files that
+// are read at the same time; 0: one per processor.
 func Trained(ctx context.Context, m *model.Model, streams []Stream, workers int) (trained []string, err error) {
+	if len(m.Meta.Recordings) == 0 {
+		return nil, nil
+	}
 	var files []string
 	for _, s := range streams {
 		files = append(files, s.Files...)

@@ -349,6 +349,9 @@ func (t *Task) Summary(r train.Result) string {
 	if t.summary != nil {
 		return t.summary(r)
 	}
+	if t.detector {
+		return "frame " + r.Describe()
+	}
 	if r.BaselineRMSE > 0 {
 		return fmt.Sprintf("%s (predicting the training set's mean: RMSE %.4g)", r.Describe(), r.BaselineRMSE)
 	}

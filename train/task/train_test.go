@@ -13,6 +13,7 @@ func TestSummary(t *testing.T) {
 		"delay": "relative squared error 25 % (an output of zeros scores 100 %)",
 		"ts":    "RMSE 0.5, R² 0.750 (predicting the training set's mean: RMSE 1)",
 		"fsdd":  "accuracy 97.5 %",
+		"audio": "frame accuracy 97.5 %",
 	} {
 		rmse, r2, relative, baseline, accuracy := 0.5, 0.75, 0.25, 1.0, 0.975
 		m := train.Metrics{ValRMSE: &rmse}
