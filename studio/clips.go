@@ -87,12 +87,13 @@ func decode(r io.Reader, most int) ([]float32, error) {
 		if big := (*http.MaxBytesError)(nil); errors.As(err, &big) {
 			return err
 		}
-		return badRequest("the recording cannot be read: %v; expected WAV, FLAC, MP3 or Ogg Vorbis", err)
+		return badRequest("the recording cannot be read: %v", err)
 	}
-	file, err := audio.Open(r)
+	file, err := audio.Options{FFmpeg: true}.Open(r)
 	if err != nil {
 		return nil, bad(err)
 	}
+	defer file.Close()
 	src, err := file.MonoAt(rate)
 	if err != nil {
 		return nil, bad(err)

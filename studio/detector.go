@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/internal/par"
@@ -100,7 +101,7 @@ func (p *project) calibrate(ctx context.Context, m *model.Model, all *sounds, wo
 		if f.Kind == word || f.Count == 0 {
 			continue
 		}
-		streams, _, err := calibration.BackgroundStreams(filepath.Join(p.dir, f.Name), rate, true)
+		streams, _, err := calibration.BackgroundStreams(filepath.Join(p.dir, f.Name), rate, true, audio.Options{FFmpeg: true})
 		if err != nil {
 			return nil, err
 		}

@@ -202,6 +202,7 @@ func (p *project) entries(name string) ([]fs.DirEntry, error) {
 // soundTypes are the files that count as recordings, with their media types.
 var soundTypes = map[string]string{
 	".wav": "audio/wav", ".wave": "audio/wav", ".flac": "audio/flac", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".oga": "audio/ogg",
+	".opus": "audio/ogg", ".m4a": "audio/mp4", ".webm": "audio/webm",
 }
 
 // clips returns the recordings in a folder, in the order of their names.

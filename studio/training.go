@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/train"
@@ -173,7 +174,7 @@ func (p *project) sounds(ctx context.Context) (*sounds, error) {
 		if f.Count == 0 {
 			continue
 		}
-		clips, broken, err := recordings.Clips(ctx, []string{filepath.Join(p.dir, f.Name)}, recordings.Options{SampleRate: rate, SkipBroken: true})
+		clips, broken, err := recordings.Clips(ctx, []string{filepath.Join(p.dir, f.Name)}, recordings.Options{SampleRate: rate, SkipBroken: true, Audio: audio.Options{FFmpeg: true}})
 		if err != nil {
 			return nil, err
 		}

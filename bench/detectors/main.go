@@ -23,6 +23,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/internal/bench"
@@ -138,7 +139,7 @@ func (d detector) background(ctx context.Context, w io.Writer, folders []string)
 	}
 	var streams []calibration.Stream
 	for _, path := range folders {
-		s, _, err := calibration.BackgroundStreams(path, d.model.Meta.SampleRate, false)
+		s, _, err := calibration.BackgroundStreams(path, d.model.Meta.SampleRate, false, audio.Options{})
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/s4d-fast/s4d-fast/audio"
@@ -12,9 +14,14 @@ type audioFlags struct {
 	NoFFmpeg bool `name:"no-ffmpeg" help:"Do not decode other formats, such as Opus and M4A, with ffmpeg, if it is installed."`
 }
 
-// options returns the options of a reader whose notes, with a name in front, are added to notes.
+// audio returns the options of a reader, whose notes are added to notes, with a name in front.
 func (f audioFlags) audio(notes *audioNotes, name string) audio.Options {
-	return audio.Options{Channel: f.Channel, FFmpeg: !f.NoFFmpeg, Note: func(text string) { notes.add(name + ": " + text) }}
+	return audio.Options{Channel: f.Channel, FFmpeg: !f.NoFFmpeg, Note: func(text string) {
+		if name != "" {
+			text = name + ": " + text
+		}
+		notes.add(text)
+	}}
 }
 
 // audioNotes are the notes of readers, which other goroutines may call.
@@ -29,8 +36,16 @@ func (n *audioNotes) add(text string) {
 	n.list = append(n.list, text)
 }
 
+// texts returns the notes, in alphabetical order, because recordings are read in any.
 func (n *audioNotes) texts() []string {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
+	slices.Sort(n.list)
+	n.list = slices.Compact(n.list) // some are read twice
+	if more := len(n.list) - maxNotes; more > 0 {
+		return append(n.list[:maxNotes:maxNotes], fmt.Sprintf("%d more notes on recordings", more))
+	}
 	return n.list
 }
+
+const maxNotes = 10

@@ -32,6 +32,7 @@ type calibrateCmd struct {
 	Tolerance         float64  `help:"Largest time between a word and its event, if they do not overlap, in seconds." default:"0.3" placeholder:"S" group:"Streams"`
 	AllowTrainingData bool     `help:"Measure on recordings on which the model was trained, too." group:"Streams"`
 	SkipBroken        bool     `help:"Leave out audio files that cannot be read, and list them." group:"Streams"`
+	audioFlags        `group:"Streams"`
 }
 
 func (c *calibrateCmd) Help() string {
@@ -74,6 +75,9 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 	}
 	d, err := c.measure(ctx, std, m, in)
 	if err != nil {
+		return err
+	}
+	if err := std.note(in.notes.texts()...); err != nil {
 		return err
 	}
 	d.own = d.Points[0]

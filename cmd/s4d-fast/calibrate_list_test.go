@@ -49,7 +49,7 @@ func TestCalibrateIgnored(t *testing.T) {
 	decode(t, stdout, &r)
 	equal(t, "words", r.Words.Count, 6)
 	equal(t, "ignored files", len(r.Ignored), 13)
-	contains(t, "stderr", stderr, "ignored "+filepath.Join(words, "low", "notes.txt")+": not WAV, FLAC, MP3 or Ogg Vorbis\n",
+	contains(t, "stderr", stderr, "ignored "+filepath.Join(words, "low", "notes.txt")+": not in a known format of sound\n",
 		"ignored "+filepath.Join(background, "08.txt"), "ignored 3 more files\n")
 	if strings.Contains(stderr, "09.txt") {
 		t.Errorf("more than ten files: %s", stderr)

@@ -24,6 +24,7 @@ type sources struct {
 	skipped []error  // clips that cannot be read
 	trained []string // files on which the model was trained
 	known   bool     // the model stores what it was trained on
+	notes   audioNotes
 }
 
 // detection is a measurement.
@@ -41,7 +42,7 @@ func (c *calibrateCmd) sources(ctx context.Context, m *model.Model) (*sources, e
 	r := &sources{words: calibration.DefaultWords(m.Meta.SampleRate)}
 	var background []calibration.Stream
 	for _, path := range c.Background {
-		streams, ignored, err := calibration.BackgroundStreams(path, m.Meta.SampleRate, c.SkipBroken)
+		streams, ignored, err := calibration.BackgroundStreams(path, m.Meta.SampleRate, c.SkipBroken, c.audio(&r.notes, ""))
 		if err != nil {
 			return nil, badInput(fmt.Errorf("--background: %w", err))
 		}
@@ -105,7 +106,7 @@ func (c *calibrateCmd) clips(ctx context.Context, m *model.Model, r *sources) (e
 	if err != nil {
 		return fmt.Errorf("--words: %w", err)
 	}
-	r.words.SkipBroken, r.words.Workers = c.SkipBroken, c.Threads
+	r.words.SkipBroken, r.words.Workers, r.words.Audio = c.SkipBroken, c.Threads, c.audio(&r.notes, "")
 	if r.words.SNR, err = c.snr(); err != nil {
 		return err
 	}

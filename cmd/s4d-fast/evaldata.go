@@ -14,9 +14,10 @@ import (
 
 // evalData are the flags of the data on which eval measures a model.
 type evalData struct {
-	Task string   `help:"Task (default: the model's): ${tasks}." placeholder:"TASK"`
-	Data string   `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
-	Set  []string `help:"Override one value of the data settings in the model file, for example data.length=4000, or set seed or threads; repeatable." placeholder:"KEY=VALUE" sep:"none"`
+	Task    string   `help:"Task (default: the model's): ${tasks}." placeholder:"TASK"`
+	Data    string   `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
+	Channel *int     `help:"The only channel to read of each recording of task audio, from 0 (default: as in training)." placeholder:"N"`
+	Set     []string `help:"Override one value of the data settings in the model file, for example data.length=4000, or set seed or threads; repeatable." placeholder:"KEY=VALUE" sep:"none"`
 }
 
 const (
@@ -41,6 +42,14 @@ func (c *evalData) config(m *model.Model) (*task.Task, train.Config, error) {
 	}
 	if err := override(&cfg, tk, nil, "", c.Set, c.Data); err != nil {
 		return nil, cfg, err
+	}
+	if c.Channel != nil {
+		if _, ok := cfg.Data["channel"]; !ok {
+			return nil, cfg, usageError(fmt.Errorf("--channel: task %q does not have this option", name))
+		}
+		if err := cfg.SetOption("channel", int64(*c.Channel)); err != nil {
+			return nil, cfg, err
+		}
 	}
 	return tk, cfg, tk.Resolve(&cfg)
 }

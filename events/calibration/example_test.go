@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/pretrained"
@@ -25,7 +26,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	room, _, err := calibration.BackgroundStreams("evening.flac", m.Meta.SampleRate, false)
+	room, _, err := calibration.BackgroundStreams("evening.flac", m.Meta.SampleRate, false, audio.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -36,17 +36,26 @@ func audioFiles(path string) (files, ignored []string, err error) {
 		return nil, nil, fmt.Errorf("calibration: %w", err)
 	}
 	if len(files) == 0 {
-		return nil, nil, fmt.Errorf("calibration: %s contains no WAV, FLAC, MP3 or Ogg Vorbis files", path)
+		return nil, nil, fmt.Errorf("calibration: %s contains no recordings", path)
 	}
 	return files, ignored, nil
+}
+
+// named returns options whose notes begin with a path.
+func named(opt audio.Options, path string) audio.Options {
+	if note := opt.Note; note != nil {
+		opt.Note = func(text string) { note(path + ": " + text) }
+	}
+	return opt
 }
 
 // tape is the concatenation of audio files.
 type tape struct {
 	files   []string
 	rate    float64
-	skip    bool         // broken files
-	current *os.File     // nil: between files
+	skip    bool // broken files
+	opt     audio.Options
+	current func() error // closes the file; nil: between files
 	source  audio.Source // of the current file
 	next    int
 	read    int64 // samples
@@ -80,7 +89,7 @@ func (t *tape) Read(dst []float32) (int, error) {
 		n, err := t.source.Read(dst)
 		t.read += int64(n)
 		if err != nil {
-			t.current.Close()
+			t.Close()
 			t.current = nil
 			if err == io.EOF {
 				err = nil
@@ -100,15 +109,20 @@ func (t *tape) open(path string) error {
 	if err != nil {
 		return err
 	}
-	r, err := audio.Open(f)
-	if err == nil {
-		t.source, err = r.MonoAt(int(t.rate))
-	}
+	r, err := named(t.opt, path).Open(f)
 	if err != nil {
 		f.Close()
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	t.current = f
+	t.current = func() error {
+		r.Close()
+		return f.Close()
+	}
+	if t.source, err = r.MonoAt(int(t.rate)); err != nil {
+		t.Close()
+		t.current = nil
+		return fmt.Errorf("%s: %w", path, err)
+	}
 	return nil
 }
 
@@ -126,7 +140,7 @@ func (t *tape) Close() error {
 	if t.current == nil {
 		return nil
 	}
-	return t.current.Close()
+	return t.current()
 }
 
 // locate returns the file that a sample of the tape is from, and the position of the file's first
@@ -150,10 +164,11 @@ const tapeBytes = 4 << 20
 // streams of about 4 MB. Files are read while their stream is processed, so memory does not depend
 // on their length. ignored lists the other files in the folder, each with the reason.
 //
-// The audio is mixed down to one channel and converted to the given sampling rate in Hz. If a file
-// cannot be read, Measure returns an error. With skipBroken, the file is left out from that place
-// on, and Measurement.Skipped reports it.
-func BackgroundStreams(path string, rate float64, skipBroken bool) (streams []Stream, ignored []string, err error) {
+// The audio is converted to the given sampling rate in Hz. opt selects what of a recording is read.
+// Several goroutines call its Note, with the path in front. If a file cannot be read, Measure
+// returns an error. With skipBroken, the file is left out from that place on, and
+// Measurement.Skipped reports it.
+func BackgroundStreams(path string, rate float64, skipBroken bool, opt audio.Options) (streams []Stream, ignored []string, err error) {
 	files, ignored, err := audioFiles(path)
 	if err != nil {
 		return nil, nil, err
@@ -173,7 +188,7 @@ func BackgroundStreams(path string, rate float64, skipBroken bool) (streams []St
 		part := files[:n:n]
 		streams = append(streams, Stream{
 			Name: part[0], Background: path, Files: part,
-			Open: func() (Audio, error) { return &tape{files: part, rate: rate, skip: skipBroken}, nil },
+			Open: func() (Audio, error) { return &tape{files: part, rate: rate, skip: skipBroken, opt: opt}, nil },
 		})
 		files = files[n:]
 	}

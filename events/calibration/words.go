@@ -25,6 +25,10 @@ type WordOptions struct {
 	Seed           uint64   // of the order, the gaps and white noise
 	SkipBroken     bool     // leave out files that cannot be read, which are otherwise an error
 	Workers        int      // number of files read at the same time; 0: one per processor
+
+	// Audio selects what of a recording is read. Several goroutines call its Note, with the path in
+	// front.
+	Audio audio.Options
 }
 
 // DefaultWords returns the options for a sampling rate in Hz: gaps of 0.3 to 1.5 s, levels as
@@ -92,11 +96,13 @@ func WordStreams(ctx context.Context, clips []Clip, opt WordOptions) (streams []
 			at += c.len
 			list, s.Files = append(list, p), append(s.Files, c.Path)
 		}
+		again := opt.Audio
+		again.Note = nil
 		last := max(gap(number*(clipsPerStream+1)+len(part)), int(opt.SampleRate/2)) // the last event ends in it
 		s.Open = func() (Audio, error) {
 			level := math.Sqrt(power) * math.Pow(10, -opt.SNR/20)
 			noise, err := opt.noise(number, level)
-			return &words{clips: list, last: last, rate: opt.SampleRate, noise: noise}, err
+			return &words{clips: list, last: last, rate: opt.SampleRate, opt: again, noise: noise}, err
 		}
 		streams = append(streams, s)
 	}
@@ -121,7 +127,7 @@ func survey(ctx context.Context, clips []Clip, opt *WordOptions) (good []surveye
 		if ctx.Err() != nil {
 			return
 		}
-		x, err := readClip(clips[i].Path, opt.SampleRate)
+		x, err := readClip(clips[i].Path, opt.SampleRate, opt.Audio)
 		all[i].len, all[i].err = len(x), err
 		if err == nil {
 			all[i].word = activity.Word(x, opt.SampleRate)
@@ -147,8 +153,8 @@ func survey(ctx context.Context, clips []Clip, opt *WordOptions) (good []surveye
 }
 
 // readClip reads all samples of a file at a rate in Hz.
-func readClip(path string, rate float64) ([]float32, error) {
-	x, err := audio.ReadMono(path, int(rate))
+func readClip(path string, rate float64, opt audio.Options) ([]float32, error) {
+	x, err := named(opt, path).ReadMono(path, int(rate))
 	switch {
 	case err != nil:
 		return nil, err
@@ -165,6 +171,7 @@ type words struct {
 	clips   []placed
 	last    int // samples of silence after the clips
 	rate    float64
+	opt     audio.Options
 	noise   func(x []float32, at int) // adds the noise from sample at on
 	at      int
 	silence int
@@ -202,7 +209,7 @@ func (w *words) Read(dst []float32) (n int, err error) {
 func (w *words) load() error {
 	p := w.clips[0]
 	w.clips = w.clips[1:]
-	x, err := readClip(p.path, w.rate)
+	x, err := readClip(p.path, w.rate, w.opt)
 	if err != nil {
 		return err
 	}

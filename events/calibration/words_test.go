@@ -215,7 +215,7 @@ func TestWordStreamErrors(t *testing.T) {
 // background returns the streams of a folder or file.
 func background(t testing.TB, path string, skipBroken bool) []calibration.Stream {
 	t.Helper()
-	streams, _, err := calibration.BackgroundStreams(path, rate, skipBroken)
+	streams, _, err := calibration.BackgroundStreams(path, rate, skipBroken, audio.Options{})
 	must.Do(t, err)
 	return streams
 }
@@ -229,9 +229,9 @@ func TestBackground(t *testing.T) {
 	writeWAV(t, filepath.Join(dir, ".hidden", "1.wav"), rate, tone(0.2, 0, rate))
 	must.Do(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o666))
 	must.Do(t, os.Rename(filepath.Join(dir, "b", "1.wav"), filepath.Join(dir, "b", "1"))) // recognised by its content
-	streams, ignored, err := calibration.BackgroundStreams(dir, rate, false)
+	streams, ignored, err := calibration.BackgroundStreams(dir, rate, false, audio.Options{})
 	must.Do(t, err)
-	want := []string{filepath.Join(dir, ".hidden") + ": hidden", filepath.Join(dir, "notes.txt") + ": not WAV, FLAC, MP3 or Ogg Vorbis"}
+	want := []string{filepath.Join(dir, ".hidden") + ": hidden", filepath.Join(dir, "notes.txt") + ": not in a known format of sound"}
 	must.Equal(t, fmt.Sprint(ignored), fmt.Sprint(want), "ignored files")
 	must.Equal(t, len(streams), 1, "streams of two short files")
 	must.Equal(t, streams[0].Background, dir, "background")
@@ -262,10 +262,10 @@ func TestBackground(t *testing.T) {
 		t.Errorf("%v s of background, expected %v with the part of the broken file", got, want)
 	}
 	must.Equal(t, len(background(t, broken, false)), 1, "streams of a file")
-	_, _, err = calibration.BackgroundStreams(filepath.Join(dir, "none"), rate, false)
+	_, _, err = calibration.BackgroundStreams(filepath.Join(dir, "none"), rate, false, audio.Options{})
 	must.Fail(t, err, "none")
-	_, _, err = calibration.BackgroundStreams(t.TempDir(), rate, false)
-	must.Fail(t, err, "contains no WAV, FLAC, MP3 or Ogg Vorbis files")
+	_, _, err = calibration.BackgroundStreams(t.TempDir(), rate, false, audio.Options{})
+	must.Fail(t, err, "contains no recordings")
 }
 
 // Files in every format of package audio are read.

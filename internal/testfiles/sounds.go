@@ -1,11 +1,14 @@
 package testfiles
 
 import (
+	"bytes"
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"testing"
 
 	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/internal/synth"
 )
@@ -46,4 +49,17 @@ func Speech(dir string, rate int, words ...string) ([]float32, error) {
 		speech = append(speech, make([]float32, rate*3/2)...)
 	}
 	return speech, nil
+}
+
+// Stereo writes two channels of the same length, at a rate in Hz.
+func Stereo(t testing.TB, path string, rate int, left, right []float32) {
+	t.Helper()
+	var b bytes.Buffer
+	x := make([]float32, 0, 2*len(left))
+	for i, v := range left {
+		x = append(x, v, right[i])
+	}
+	must.Do(t, audio.WriteWAV(&b, rate, x))
+	b.Bytes()[22], b.Bytes()[32] = 2, 4
+	Write(t, path, b.Bytes())
 }

@@ -40,7 +40,12 @@ type Options struct {
 
 	Background []string // further folders of background; Folder reads them at any depth
 	SkipBroken bool     // leave out broken recordings
-	Workers    int      // goroutines that decode; 0: one per processor
+
+	// Audio selects what of a recording is read. Its Note is called with the path in front of a
+	// note, by one goroutine at a time.
+	Audio audio.Options
+
+	Workers int // goroutines that decode; 0: one per processor
 
 	Progress func(done, total int) // called after each recording; may be nil
 }
@@ -56,8 +61,8 @@ type Splits struct {
 	Notes            []string // for the user, one line each
 }
 
-// Folder reads the recordings DIR/CLASS/*, in the formats of package audio, with any sampling
-// rate and number of channels. It mixes the channels down to one and converts the sampling rate
+// Folder reads the recordings DIR/CLASS/*, in the formats of package audio, with any sampling rate
+// and number of channels. It reads one channel, or the mean of all, and converts the sampling rate
 // (band-limited). The names of the folders are the labels, in alphabetical order. A folder with the
 // name NoneLabel is an error.
 //

@@ -116,7 +116,7 @@ func TestFolderRoles(t *testing.T) {
 		filepath.Join(root, "top.wav") + ": not in the folder of a class",
 		filepath.Join(root, "yes", ".hidden.wav") + ": hidden",
 		filepath.Join(root, "yes", "deep") + ": a folder in the folder of a class",
-		filepath.Join(root, "yes", "notes.txt") + ": not WAV, FLAC, MP3 or Ogg Vorbis",
+		filepath.Join(root, "yes", "notes.txt") + ": not in a known format of sound",
 	}
 	slices.Sort(want)
 	if !slices.Equal(got.Ignored, want) {
@@ -317,4 +317,34 @@ func TestFolderLabels(t *testing.T) {
 	}})
 	must.Fail(t, err, context.Canceled)
 	must.Equal(t, calls, 1, "recordings read after the context was cancelled")
+}
+
+// Channels that cancel or differ are noted with the file. One channel may be selected.
+func TestFolderChannels(t *testing.T) {
+	root, x, opposed := t.TempDir(), testfiles.Sounds(1, 16000, 1), testfiles.Sounds(1, 16000, 1)
+	for i := range opposed {
+		opposed[i] *= -0.99
+	}
+	for _, name := range []string{"word/a.wav", "word/b.wav", "other/c.wav", "other/e.wav"} {
+		testfiles.Stereo(t, filepath.Join(root, name), 16000, x, x)
+	}
+	path := filepath.Join(root, "other/d.wav")
+	testfiles.Stereo(t, path, 16000, x, opposed)
+	var notes []string
+	opt := Options{SkipBroken: true, Audio: audio.Options{Note: func(text string) { notes = append(notes, text) }}}
+	must.Get(Folder(t.Context(), root, opt))(t)
+	if len(notes) != 1 || !strings.HasPrefix(notes[0], path+": its 2 channels cancel") {
+		t.Errorf("notes %q", notes)
+	}
+	for channel, want := range [][]float32{x, opposed} {
+		opt.Audio.Channel, notes = &channel, nil
+		clips, _, err := Clips(t.Context(), []string{filepath.Join(root, "other")}, opt)
+		must.Do(t, err)
+		must.Equal(t, len(clips)+len(notes), 3, "clips and notes")
+		at := slices.IndexFunc(want, func(v float32) bool { return v > 0.01 || v < -0.01 })
+		must.Equal(t, clips[1].Int16[at] > 0, want[at] > 0, "channel %d: sign of sample %d", channel, at)
+	}
+	third := 2
+	opt.Audio.Channel, opt.SkipBroken = &third, false
+	must.Reject(Folder(t.Context(), root, opt))(t, "audio: no channel 2: the recording has 2, expected 0 to 1")
 }

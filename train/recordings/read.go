@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/internal/par"
 )
@@ -27,6 +26,7 @@ const (
 type reader struct {
 	opt    Options
 	budget atomic.Int64 // bytes of samples that may still be kept
+	notes  sync.Mutex
 }
 
 // errBudget ends the reading of all recordings.
@@ -89,10 +89,19 @@ func (r *reader) read(ctx context.Context, f recording) (Clip, error) {
 		return Clip{}, err
 	}
 	defer file.Close()
-	in, err := audio.Open(file)
+	opt := r.opt.Audio
+	if note := opt.Note; note != nil {
+		opt.Note = func(text string) {
+			r.notes.Lock()
+			defer r.notes.Unlock()
+			note(f.path + ": " + text)
+		}
+	}
+	in, err := opt.Open(file)
 	if err != nil {
 		return Clip{}, fmt.Errorf("%s: %w", f.path, err)
 	}
+	defer in.Close()
 	rate := r.opt.rate()
 	src, err := in.MonoAt(rate)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -14,9 +15,11 @@ import (
 
 func init() {
 	register(Task{
-		name: "audio", help: "Words or sounds of your own: DIR/CLASS/* as WAV, FLAC, MP3 or Ogg Vorbis.",
-		source:  "pass a folder with one folder of recordings per word: DIR/WORD/*; folders whose name begins with _ contain other words and background",
-		options: func() options { return &audioOptions{ValidationOption: ValidationOption{Validation: 0.1}} }, detector: true,
+		name: "audio", help: "Words or sounds of your own: DIR/CLASS/* as WAV, FLAC, MP3, Ogg Vorbis or what ffmpeg reads.",
+		source: "pass a folder with one folder of recordings per word: DIR/WORD/*; folders whose name begins with _ contain other words and background",
+		options: func() options {
+			return &audioOptions{AudioOptions: AudioOptions{Channel: -1}, ValidationOption: ValidationOption{Validation: 0.1}}
+		}, detector: true,
 	})
 }
 
@@ -32,6 +35,8 @@ type AudioOptions struct {
 	Rate       int    `toml:"rate" placeholder:"HZ" help:"Sampling rate in Hz to which recordings are converted."`
 	GroupBy    string `toml:"group_by" placeholder:"REGEXP" help:"Regular expression that finds the speaker in a file name; all files of a speaker are in the same split."`
 	SkipBroken bool   `toml:"skip_broken" help:"Leave out broken recordings."`
+	Channel    int    `toml:"channel" placeholder:"N" help:"The only channel to read of each recording, from 0 (default: the mean of all)."` // −1: the mean
+	NoFFmpeg   bool   `toml:"no_ffmpeg" name:"no-ffmpeg" help:"Do not decode other formats, such as Opus and M4A, with ffmpeg, if it is installed."`
 }
 
 // ValidationOption is an option of the tasks audio and series.
@@ -55,6 +60,9 @@ func (o audioOptions) rate() int {
 func (o audioOptions) check() error {
 	if o.Rate < 0 || o.Rate > math.MaxInt32 {
 		return fmt.Errorf("--rate %d Hz: expected a sampling rate", o.Rate)
+	}
+	if o.Channel < -1 {
+		return fmt.Errorf("data.channel %d: expected a channel, from 0, or -1 for the mean of all", o.Channel)
 	}
 	if !(o.Validation >= 0 && o.Validation < 1) {
 		return fmt.Errorf("data.validation %v: expected at least 0 and less than 1", o.Validation)
@@ -92,6 +100,12 @@ func (o audioOptions) load(ctx context.Context, src Source) (*dataset.Dataset, e
 		labels = labels[:n-1]
 	}
 	opt := recordings.Options{Labels: labels, SampleRate: o.rate(), Validation: o.Validation, GroupBy: o.GroupBy, Split: src.Split, SkipBroken: o.SkipBroken, Workers: src.Workers, Progress: src.Progress}
+	opt.Audio.FFmpeg = !o.NoFFmpeg
+	if o.Channel >= 0 {
+		opt.Audio.Channel = &o.Channel
+	}
+	var notes []string
+	opt.Audio.Note = func(text string) { notes = append(notes, text) }
 	r, err := recordings.Folder(ctx, src.Dir, opt)
 	if broken := (*recordings.BrokenError)(nil); errors.As(err, &broken) {
 		return nil, fmt.Errorf("%w\n--skip-broken (data.skip_broken) leaves them out", err)
@@ -112,6 +126,11 @@ func (o audioOptions) load(ctx context.Context, src Source) (*dataset.Dataset, e
 		return nil, err
 	}
 	d.Notes = append(d.Notes, r.Notes...)
+	slices.Sort(notes) // recordings are read in any order
+	if n := len(notes) - maxIgnored; n > 0 {
+		notes = append(notes[:maxIgnored], fmt.Sprintf("%d more notes on recordings", n))
+	}
+	d.Notes = append(d.Notes, notes...)
 	for _, err := range broken {
 		d.Notes = append(d.Notes, "broken, left out: "+err.Error())
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/testfiles"
@@ -105,7 +106,7 @@ func TestAudio(t *testing.T) {
 		t.Errorf("background %q, and %q for validation", got, paths(held.Background))
 	}
 	m := &model.Model{Meta: model.Meta{SampleRate: 8000, Recordings: d.Recordings}}
-	streams, _, err := calibration.BackgroundStreams(dir, 8000, false)
+	streams, _, err := calibration.BackgroundStreams(dir, 8000, false, audio.Options{})
 	must.Do(t, err)
 	var own []string
 	for _, c := range slices.Concat(trained.Words, trained.Other, trained.Background) {
@@ -166,6 +167,7 @@ func TestAudioErrors(t *testing.T) {
 		"seconds=-2.0":   "data.seconds -2",
 		"bands=100000":   "data.bands 100000",
 		"streams=-1":     "data.streams -1",
+		"channel=-2":     "data.channel -2",
 	} {
 		_, err := loadSet(t, "audio", dir, "", set)
 		must.Fail(t, err, train.ErrConfig, want, `task "audio"`)
@@ -193,6 +195,33 @@ func TestAudioErrors(t *testing.T) {
 	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "broken.wav") {
 		t.Errorf("notes %q", d.Notes)
 	}
+}
+
+// The option channel selects a channel of every recording; without it, channels that cancel are
+// noted.
+func TestAudioChannel(t *testing.T) {
+	dir := beeps(t)
+	x := must.Get(audio.ReadMono(filepath.Join(dir, "low", "s0_0.wav"), 8000))(t)
+	opposed := slices.Clone(x)
+	for i := range opposed {
+		opposed[i] *= -1
+	}
+	for _, name := range []string{"s0_0.wav", "s1_2.wav"} {
+		testfiles.Stereo(t, filepath.Join(dir, "low", name), 8000, x, opposed)
+	}
+	_, err := loadSet(t, "audio", dir, "", "streams=4", "seconds=1")
+	must.Fail(t, err, train.ErrData, "all samples are zero") // their mean
+	d := must.Get(loadSet(t, "audio", dir, "", "streams=4", "seconds=1", "skip_broken=true"))(t)
+	must.Equal(t, len(d.Notes), 2*2, "notes %q", d.Notes)
+	_, err = loadSet(t, "audio", dir, "", "streams=4", "seconds=1", "channel=1")
+	must.Fail(t, err, train.ErrData, "no channel 1: the recording has 1") // the others
+	for _, name := range []string{"low", "high", "_other", "_background_noise_"} {
+		for _, path := range must.Get(filepath.Glob(filepath.Join(dir, name, "*.wav")))(t) {
+			testfiles.Stereo(t, path, 8000, x, opposed)
+		}
+	}
+	d = must.Get(loadSet(t, "audio", dir, "", "streams=4", "seconds=1", "channel=1"))(t)
+	must.Equal(t, len(d.Notes), 0, "notes %q", d.Notes)
 }
 
 // The options of a run that starts from a model must select the model's filter bank.

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
+)
+
+// stream, calibrate and eval read one channel with --channel. Without it, a note says that channels
+// cancel, which --strict makes an error.
+func TestChannelFlag(t *testing.T) {
+	m, words, background := calibrationFiles(t)
+	x := testfiles.Sounds(1, 8000, 1)
+	opposed := make([]float32, len(x))
+	for i, v := range x {
+		opposed[i] = -v * 0.99
+	}
+	path := filepath.Join(background, "call.wav")
+	testfiles.Stereo(t, path, 8000, x, opposed)
+	note := path + ": its 2 channels cancel: their mean, which is read, has 0.0025 % of their power; --channel N reads one"
+	checkRun(t, nil, []string{"stream", m, path}, exitBadInput, "2 channels, expected 1; --channel N reads one, --resample mixes them down")
+	_, _, stderr := invoke(nil, "stream", m, path, "--resample")
+	must.Equal(t, stderr, "note: "+note+"\n", "standard error of stream")
+	checkRun(t, nil, []string{"stream", m, path, "--resample", "--strict"}, exitBadInput, note)
+	_, _, stderr = invoke(nil, "stream", m, path, "--channel", "1", "--strict")
+	must.Equal(t, stderr, "", "standard error with a channel")
+	checkRun(t, nil, []string{"stream", m, path, "--channel", "2"}, exitBadInput, "no channel 2: the recording has 2, expected 0 to 1\n")
+
+	args := []string{"calibrate", m, "--words", words, "--background", path, "--snr", "clean"}
+	_, _, stderr = invoke(nil, args...)
+	must.Equal(t, strings.Count(stderr, "note: "+note), 1, "notes of calibrate in %s", stderr)
+	checkRun(t, nil, append(args, "--strict"), exitBadInput, note)
+	checkRun(t, nil, append(args, "--channel", "1"), exitBadInput, "no channel 1: the recording has 1") // the words
+	checkRun(t, nil, []string{"eval", m, "--task", "fsdd", "--channel", "0"}, exitUsage, `--channel: task "fsdd" does not have this option`)
+	must.Do(t, os.RemoveAll(filepath.Join(words, "none")))
+	must.Do(t, os.RemoveAll(filepath.Join(words, "other")))
+	checkRun(t, nil, []string{"eval", m, "--task", "audio", "--data", words, "--channel", "7"}, exitBadInput, "no channel 7")
+}
+
+// Other formats are named in one line with the command that converts them.
+func TestNoFFmpeg(t *testing.T) {
+	webm := write(t, "memo", must.Get(os.ReadFile("../../audio/testdata/ffmpeg/rec.webm"))(t))
+	checkRun(t, nil, []string{"stream", webm, "--resample", "--no-ffmpeg"}, exitBadInput,
+		webm+": audio: WebM or Matroska is read only through ffmpeg; convert it elsewhere: ffmpeg -i FILE -f wav - | s4d-fast stream\n")
+}
