@@ -9,8 +9,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
+	_ "net/http/pprof" // the profiles
 	"os"
 	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/program"
@@ -23,11 +28,9 @@ import (
 // flags are the values of the flags.
 type flags struct {
 	service.Options
-	listen, metrics, model string
-	snapshots              string // folder
-	nats, credentials      string
-	bucket                 string
-	threshold              float64 // 0: that of the model
+	listen, metrics, model               string
+	snapshots, nats, credentials, bucket string
+	threshold                            float64 // 0: that of the model
 }
 
 func (f *flags) register() {
@@ -54,31 +57,27 @@ func (f *flags) register() {
 		}
 		return err
 	})
-	flag.Func("host", "`name` of this server in a request's Host header, in addition to localhost and IP addresses; may be repeated", func(v string) error {
-		f.Hosts = append(f.Hosts, v)
-		return nil
-	})
-	flag.Func("origin", "`origin` whose pages may send audio, such as https://app.example; may be repeated", func(v string) error {
-		f.Origins = append(f.Origins, v)
-		return nil
-	})
+	appendTo := func(list *[]string) func(string) error {
+		return func(v string) error { *list = append(*list, v); return nil }
+	}
+	flag.Func("host", "`name` of this server in a request's Host header, in addition to localhost and IP addresses; may be repeated", appendTo(&f.Hosts))
+	flag.Func("origin", "`origin` whose pages may send audio, such as https://app.example; may be repeated", appendTo(&f.Origins))
 }
 
 func main() {
 	var f flags
 	f.register()
 	flag.Parse()
+	err, code := level.Set(""), program.Usage
 	if flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "s4d-fast-serve: argument %q: expected only flags; -help lists them\n", flag.Arg(0))
-		os.Exit(2)
+		err = fmt.Errorf("argument %q: expected only flags; -help lists them", flag.Arg(0))
 	}
-	if err := level.Set(""); err != nil {
-		fmt.Fprintln(os.Stderr, "s4d-fast-serve:", err)
-		os.Exit(2)
+	if err == nil {
+		err, code = run(f), program.Failed
 	}
-	if err := run(f); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "s4d-fast-serve:", err)
-		os.Exit(1)
+		os.Exit(code)
 	}
 }
 
@@ -96,21 +95,18 @@ func run(f flags) error {
 	if f.threshold != 0 {
 		detect = detect.WithThreshold(f.threshold)
 	}
-	metrics := newMetrics(m.Meta.Labels)
-	f.Model, f.Log, f.Metrics = f.model, slog.Default(), metrics.hooks()
+	f.Model, f.Log, f.Metrics = f.model, slog.Default(), metrics(m.Meta.Labels)
 	if host, _, err := net.SplitHostPort(f.listen); err == nil && host != "" {
 		f.Hosts = append(f.Hosts, host)
 	}
-	closeStore, err := f.openStore()
-	if err != nil {
+	if err := f.openStore(); err != nil {
 		return err
 	}
-	defer closeStore()
 	s, err := service.New(m, detect, f.Options)
 	if err != nil {
 		return err
 	}
-	metrics.observe(s)
+	observe(s)
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		return err
@@ -121,7 +117,8 @@ func run(f flags) error {
 			return err
 		}
 		f.Log.Info("serving metrics", "address", l.Addr().String())
-		go func() { f.Log.Error("metrics", "error", metrics.serve(l)) }()
+		http.Handle("GET /metrics", promhttp.Handler())
+		go func() { f.Log.Error("metrics", "error", (&http.Server{ReadHeaderTimeout: 10 * time.Second}).Serve(l)) }()
 	}
 	ctx := program.Context()
 	context.AfterFunc(ctx, func() { f.Log.Info("shutting down", "grace", f.Grace) })
@@ -129,27 +126,25 @@ func run(f flags) error {
 	return s.Serve(ctx, l)
 }
 
-// openStore sets the store of the snapshots, if the flags select one, and returns a function that
-// closes it.
-func (f *flags) openStore() (closeStore func(), err error) {
+// openStore sets the store of the snapshots, if the flags select one. The end of the process closes
+// it.
+func (f *flags) openStore() error {
 	switch {
 	case f.snapshots != "" && f.nats != "":
-		return nil, errors.New("-nats cannot be combined with -snapshots")
+		return errors.New("-nats cannot be combined with -snapshots")
 	case f.snapshots != "":
 		folder, err := service.OpenFolder(f.snapshots)
 		if err != nil {
-			return nil, fmt.Errorf("-snapshots: %w", err)
+			return fmt.Errorf("-snapshots: %w", err)
 		}
 		f.Store = folder
-		return func() { folder.Close() }, nil
 	case f.nats != "":
 		// NATS keeps a mark of each stream that the service has deleted until this age.
 		b, err := openBucket(f.nats, f.credentials, f.bucket, 2*f.Keep)
 		if err != nil {
-			return nil, fmt.Errorf("-nats: %w", err)
+			return fmt.Errorf("-nats: %w", err)
 		}
 		f.Store = b
-		return b.close, nil
 	}
-	return func() {}, nil
+	return nil
 }

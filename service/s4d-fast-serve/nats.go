@@ -14,17 +14,13 @@ import (
 )
 
 // bucket is a service.Store in a key-value bucket of NATS JetStream.
-type bucket struct {
-	jetstream.KeyValue
-	conn *nats.Conn
-}
+type bucket struct{ jetstream.KeyValue }
 
 // connectTime is how long the start waits for NATS.
 const connectTime = 10 * time.Second
 
 // openBucket connects to NATS and opens a bucket. If it does not exist, it is created, with one
-// replica, and with an age at which NATS deletes what was not written since. The caller calls
-// close.
+// replica, and with an age at which NATS deletes what was not written since.
 func openBucket(url, credentials, name string, age time.Duration) (*bucket, error) {
 	options := []nats.Option{nats.Name("s4d-fast-serve"), nats.MaxReconnects(-1), nats.Timeout(connectTime)}
 	if credentials != "" {
@@ -37,24 +33,18 @@ func openBucket(url, credentials, name string, age time.Duration) (*bucket, erro
 	ctx, cancel := context.WithTimeout(context.Background(), connectTime)
 	defer cancel()
 	js, err := jetstream.New(conn)
-	var kv jetstream.KeyValue
-	if err == nil {
-		kv, err = js.KeyValue(ctx, name)
+	if err != nil {
+		return nil, err
 	}
+	kv, err := js.KeyValue(ctx, name)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		kv, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name, TTL: age, Description: "snapshots of s4d-fast-serve"})
 	}
-	if errors.Is(err, jetstream.ErrBucketExists) { // another service has created it meanwhile
-		kv, err = js.KeyValue(ctx, name)
-	}
 	if err != nil {
-		conn.Close()
 		return nil, fmt.Errorf("bucket %q: %w", name, err)
 	}
-	return &bucket{kv, conn}, nil
+	return &bucket{kv}, nil
 }
-
-func (b *bucket) close() { b.conn.Close() }
 
 // key returns the key of a stream. NATS restricts where a key may have dots, and the name of a
 // stream has no equals sign.
@@ -89,9 +79,6 @@ func (b *bucket) Delete(ctx context.Context, stream string, revision uint64) err
 
 // asRevision returns service.ErrRevision for the error of another revision.
 func asRevision(err error) error {
-	if e, is := errors.AsType[*jetstream.APIError](err); is && e.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence {
-		return service.ErrRevision
-	}
 	if errors.Is(err, jetstream.ErrKeyExists) {
 		return service.ErrRevision
 	}

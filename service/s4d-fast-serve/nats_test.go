@@ -58,7 +58,6 @@ func startNATS(t *testing.T) string {
 func openTestBucket(t *testing.T, url string) *bucket {
 	t.Helper()
 	b := must.Get(openBucket(url, "", "s4d-streams", time.Hour))(t)
-	t.Cleanup(b.close)
 	return b
 }
 
