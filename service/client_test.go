@@ -26,7 +26,6 @@ func (in *instance) handshake(path string) net.Conn {
 
 // The first bytes of complete WebSocket frames.
 const (
-	opText   = 0x81
 	opBinary = 0x82
 	opPing   = 0x89
 )

@@ -159,6 +159,17 @@ func (in *instance) options(lines ...string) (int, string) {
 	return response.StatusCode, string(must.Get(io.ReadAll(response.Body))(in.t))
 }
 
+// serves checks that a service has no streams left and serves a client.
+func (in *instance) serves(pcm []byte) {
+	in.t.Helper()
+	synctest.Wait()
+	must.Equal(in.t, in.server.Stats().Streams, 0, "streams that are left")
+	status, body := in.post("/v1/streams?format=s16le", bytes.NewReader(pcm))
+	if end := fmt.Sprintf(`"samples":%d`, len(pcm)/2); status != 200 || !strings.Contains(body, end) {
+		in.t.Errorf("another client: status %d, %q, expected %s", status, body, end)
+	}
+}
+
 // upload starts a POST whose body the test writes. result returns the response's body when it is
 // complete.
 func (in *instance) upload(path string) (body *io.PipeWriter, result func() string) {

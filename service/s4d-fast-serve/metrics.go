@@ -36,11 +36,9 @@ func metrics(labels []string) service.Metrics {
 
 // observe adds the sizes of a server to the metrics.
 func observe(s *service.Server) {
-	gauge := func(name, help string, value func() float64) {
-		promauto.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
-	}
-	gauge("s4d_streams", "Connected streams.", func() float64 { return float64(s.Stats().Streams) })
-	gauge("s4d_stream_bytes", "Memory of a stream's detector.", func() float64 { return float64(s.Stats().StreamBytes) })
+	promauto.NewGaugeFunc(prometheus.GaugeOpts{Name: "s4d_streams", Help: "Connected streams."}, func() float64 { return float64(s.Stats().Streams) })
+	promauto.NewGaugeFunc(prometheus.GaugeOpts{Name: "s4d_stream_bytes", Help: "Memory of a stream's detector."},
+		func() float64 { return float64(s.Stats().StreamBytes) })
 	promauto.NewCounterFunc(prometheus.CounterOpts{Name: "s4d_snapshot_errors_total", Help: "Snapshots that could not be written."},
 		func() float64 { return float64(s.Stats().SnapshotErrors) })
 }
