@@ -75,7 +75,8 @@ type Splits struct {
 // other files of the classes are for training. Without a validation list, the fraction
 // opt.Validation of the speakers, at least one, is for validation. Without opt.GroupBy, it is a
 // fraction of the files, selected by a hash of their names, so that a file stays in its split when
-// files are added or removed. If that selects no word, one file of every class is for validation.
+// files are added or removed; at least two of every class of eight or more files. If that selects
+// no word, one file of every class is for validation.
 // Background that is in no list is always split by hash.
 //
 // If recordings are broken, the error is a *BrokenError that names them, unless opt.SkipBroken is

@@ -50,37 +50,76 @@ func (s *folderScan) assign() error {
 	if s.group != nil && !validation {
 		return s.splitSpeakers(listed)
 	}
-	words := 0
+	words := make([]int, len(s.labels)) // for validation
 	for i := range s.files {
 		f := &s.files[i]
 		if !listed[i] && (f.role == background || !validation) && hashFraction(stem(f.path)) < s.opt.Validation {
 			f.split = valSplit
 			if f.role == word {
-				words++
+				words[f.label]++
 			}
 		}
 	}
-	if words == 0 && !validation {
-		s.holdOut(listed)
+	if !validation {
+		s.holdOut(listed, words)
 	}
 	return nil
 }
 
-// holdOut moves one file of every class with several files to validation: the file with the
-// smallest hash.
-func (s *folderScan) holdOut(listed []bool) {
-	smallest, count := make([]int, len(s.labels)), make([]int, len(s.labels))
-	for i, f := range s.files {
-		if f.role != word || listed[i] {
-			continue
-		}
-		if n := &smallest[f.label]; count[f.label] == 0 || hashFraction(stem(f.path)) < hashFraction(stem(s.files[*n].path)) {
-			*n = i
-		}
-		count[f.label]++
+// HoldOut moves recordings from training to validation, such as those of Clips: by the hash of
+// their speaker, if the name has one (opt.GroupBy), or else of their name. It moves none before
+// first, and none if that is all.
+func HoldOut(train, val *[]Clip, first int, opt Options) error {
+	s, err := newFolderScan("", opt)
+	if err != nil {
+		return fmt.Errorf("recordings: %w", err)
 	}
-	for label, i := range smallest {
-		if count[label] > 1 {
+	kept, held := (*train)[:first:first], slices.Clip(*val)
+	for _, c := range (*train)[first:] {
+		name := stem(c.Path)
+		if s.group != nil {
+			if speaker, ok := s.speaker(recording{path: c.Path}); ok {
+				name = speaker
+			}
+		}
+		if hashFraction(name) < s.opt.Validation {
+			held = append(held, c)
+		} else {
+			kept = append(kept, c)
+		}
+	}
+	if len(kept) > first {
+		*train, *val = kept, held
+	}
+	return nil
+}
+
+// fewClips is the number of clips of a class from which on two are for validation.
+const fewClips = 8
+
+// holdOut moves files of classes to validation until there are two of every class of at least
+// fewClips files. If there are none of any class, it moves one of every class with several. It
+// moves the files with the smallest hashes. words has the number of validation files of each class.
+func (s *folderScan) holdOut(listed []bool, words []int) {
+	none := slices.Max(words) == 0
+	for label := range s.labels {
+		var train []int
+		for i, f := range s.files {
+			if f.role == word && f.label == label && !listed[i] && f.split == trainSplit {
+				train = append(train, i)
+			}
+		}
+		least := 0
+		switch n := len(train) + words[label]; {
+		case n >= fewClips:
+			least = 2
+		case none && n > 1:
+			least = 1
+		}
+		slices.SortStableFunc(train, func(a, b int) int {
+			return cmp.Compare(hashFraction(stem(s.files[a].path)), hashFraction(stem(s.files[b].path)))
+		})
+		for _, i := range train[:max(0, least-words[label])] {
 			s.files[i].split = valSplit
 		}
 	}
@@ -163,14 +202,21 @@ func (s *folderScan) speaker(f recording) (string, bool) {
 	return m[min(1, len(m)-1)], true
 }
 
-// noteUnvalidated adds a note if classes have no word for validation. If no class has one,
-// recordings reports an error.
+// fewWords is the number of words for validation below which their accuracy says little.
+const fewWords = 30
+
+// noteUnvalidated adds a note if classes have no word for validation, or all have few. If no class
+// has one, recordings reports an error.
 func (s *folderScan) noteUnvalidated() {
-	validated := make([]bool, len(s.labels))
+	validated, words := make([]bool, len(s.labels)), 0
 	for _, f := range s.files {
 		if f.role == word && f.split == valSplit {
 			validated[f.label] = true
+			words++
 		}
+	}
+	if s.opt.Labels == nil && words > 0 && words < fewWords {
+		s.notes = append(s.notes, fmt.Sprintf("%d recordings for validation are too few to measure the accuracy: expected at least %d", words, fewWords))
 	}
 	var missing []string
 	for label, ok := range validated {

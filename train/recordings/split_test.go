@@ -58,8 +58,8 @@ func TestFolderSplits(t *testing.T) {
 	}
 
 	few := splits(Options{Validation: 1e-9})
-	if n := count(few, valSplit); n != 2 {
-		t.Errorf("%d of %d files for validation, expected one of each class", n, len(few))
+	if n := count(few, valSplit); n != 4 {
+		t.Errorf("%d of %d files for validation, expected two of each class", n, len(few))
 	}
 
 	for _, group := range []string{"^s[0-9]+", "^s([0-9]+)_"} {
@@ -109,12 +109,34 @@ func TestFolderUnvalidated(t *testing.T) {
 	}
 	testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "b/1.wav\n")
 	got := must.Get(Folder(t.Context(), root, Options{}))(t).Notes
-	must.Equal(t, strings.Join(got, "\n"), "the validation accuracy does not cover 2 of 3 classes, which have no recordings for validation: a, c", "notes")
+	must.Equal(t, strings.Join(got, "\n"), "1 recordings for validation are too few to measure the accuracy: expected at least 30\nthe validation accuracy does not cover 2 of 3 classes, which have no recordings for validation: a, c", "notes")
 	if got = must.Get(Folder(t.Context(), root, Options{Labels: []string{"a", "b", "c"}}))(t).Notes; got != nil {
 		t.Errorf("notes %q for evaluation", got)
 	}
 	testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "a/1.wav\nb/1.wav\nc/1.wav\n")
-	if got = must.Get(Folder(t.Context(), root, Options{}))(t).Notes; got != nil {
-		t.Errorf("notes %q for words of every class", got)
+	got = must.Get(Folder(t.Context(), root, Options{}))(t).Notes
+	must.Equal(t, strings.Join(got, "\n"), "3 recordings for validation are too few to measure the accuracy: expected at least 30", "notes for words of every class")
+}
+
+// Some of the later recordings are for validation, all of a speaker; none if that would be all.
+func TestHoldOut(t *testing.T) {
+	var clips []Clip
+	for i := range 41 {
+		clips = append(clips, Clip{Path: fmt.Sprintf("s%02d_%d.wav", i/4, i)})
 	}
+	train, val := slices.Clone(clips), []Clip{{Path: "given"}}
+	must.Do(t, HoldOut(&train, &val, 1, Options{GroupBy: "^s[0-9]+", Validation: 0.3}))
+	if n := len(val) - 1; n < 4 || n > 24 || len(train)+n != 41 || train[0].Path != clips[0].Path || val[0].Path != "given" {
+		t.Errorf("%d for training, for validation %v", len(train), val)
+	}
+	for _, a := range val[1:] {
+		for _, b := range train[1:] {
+			if a.Path[:3] == b.Path[:3] {
+				t.Errorf("%s and %s are in different splits", a.Path, b.Path)
+			}
+		}
+	}
+	few, none := clips[:1:1], []Clip(nil)
+	must.Do(t, HoldOut(&few, &none, 0, Options{Validation: 0.999999}))
+	must.Equal(t, fmt.Sprint(len(few), len(none)), "1 0", "clips if all would be held out")
 }

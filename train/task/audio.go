@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,7 +91,8 @@ func (o audioOptions) checkFrom(m *model.Model) error {
 }
 
 // load reads a folder of recordings and mixes them into streams with a label per frame of a
-// filter bank. Recordings in the folders of the options are for training only.
+// filter bank. Words in the folders of the options are for training only; other speech and
+// background are split like those of the folder.
 func (o audioOptions) load(ctx context.Context, src Source) (*dataset.Dataset, error) {
 	var labels []string
 	if src.Model != nil {
@@ -114,12 +116,16 @@ func (o audioOptions) load(ctx context.Context, src Source) (*dataset.Dataset, e
 		return nil, err
 	}
 	broken := r.Broken
-	if src.includes(trainSplit) {
+	if src.includes(trainSplit) || src.includes(valSplit) {
+		other, background := len(r.Train.Other), len(r.Train.Background)
 		more, err := o.addFolders(ctx, &r.Train, func(label string) []string { return []string{label} }, opt)
 		if err != nil {
 			return nil, err
 		}
 		broken = append(broken, more...)
+		if err := cmp.Or(recordings.HoldOut(&r.Train.Other, &r.Val.Other, other, opt), recordings.HoldOut(&r.Train.Background, &r.Val.Background, background, opt)); err != nil {
+			return nil, err
+		}
 	}
 	d, err := o.mix(src, r.Train, r.Val, r.Test)
 	if err != nil {

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"strings"
@@ -38,9 +39,14 @@ func (o digitsOptions) load(ctx context.Context, src Source) (*dataset.Dataset, 
 	for part := range splits(&dataset.Dataset{}) {
 		sounds[part] = &recordings.Sounds{SampleRate: fsddRate, Labels: fsddLabels(), Words: clips[part]}
 	}
-	if src.includes(trainSplit) {
+	if src.includes(trainSplit) || src.includes(valSplit) {
 		names := func(label string) []string { return []string{label, digitNames[label[0]-'0']} }
-		if _, err := o.addFolders(ctx, sounds[trainSplit], names, recordings.Options{SampleRate: fsddRate, Workers: src.Workers}); err != nil {
+		opt := recordings.Options{SampleRate: fsddRate, Workers: src.Workers}
+		train, val := sounds[trainSplit], sounds[valSplit]
+		if _, err := o.addFolders(ctx, train, names, opt); err != nil {
+			return nil, err
+		}
+		if err := cmp.Or(recordings.HoldOut(&train.Other, &val.Other, 0, opt), recordings.HoldOut(&train.Background, &val.Background, 0, opt)); err != nil {
 			return nil, err
 		}
 	}

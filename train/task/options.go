@@ -13,7 +13,7 @@ import (
 )
 
 // localOptions returns the keys of the options with the tag local. They are folders on this
-// machine, which models do not record, so their data must be for training only.
+// machine, which models do not record, so a later evaluation of the model is without their data.
 func localOptions(options any) (keys []string) {
 	for _, f := range option.Fields(options) {
 		if f.Tag.Get("local") != "" {
