@@ -297,7 +297,7 @@ func printBaseline(ctx context.Context, w io.Writer, data *dataset.Dataset, cfg 
 	if err != nil {
 		return err
 	}
-	score, err := rocket.Evaluate(ctx, training, set, data.Info, cfg.Seed, cfg.Workers)
+	score, err := rocket.Evaluate(ctx, data, training, set, cfg.Seed, cfg.Workers)
 	if err != nil {
 		return err
 	}

@@ -89,24 +89,22 @@ func (k *kernel) features(x []float32, length int, scratch []float32) (positive,
 }
 
 // transform returns the features of some series of a set, [series][2·Kernels], and their targets.
-// The classes of a classification are targets of ±1, one against the rest.
-func transform(ctx context.Context, set dataset.Set, members []int, info dataset.Info, kernels []kernel, pool *par.Pool) (x, y *mat.Dense, err error) {
-	x, y = mat.NewDense(len(members), 2*len(kernels), nil), mat.NewDense(len(members), info.Outputs, nil)
+// Each channel is normalised by its moments in the training set. The classes of a classification
+// are targets of ±1, one against the rest.
+func transform(ctx context.Context, set dataset.Set, members []int, d *dataset.Dataset, kernels []kernel, pool *par.Pool) (x, y *mat.Dense, err error) {
+	x, y = mat.NewDense(len(members), 2*len(kernels), nil), mat.NewDense(len(members), d.Outputs, nil)
 	scratch := make([][]float32, pool.Workers())
 	for w := range scratch {
-		scratch[w] = make([]float32, info.MaxLen)
+		scratch[w] = make([]float32, d.MaxLen)
 	}
 	var e dataset.Example
 	for i, member := range members {
 		if err := cmp.Or(ctx.Err(), set.Example(&e, member, 0)); err != nil {
 			return nil, nil, err
 		}
-		for c := range info.Channels { // as in the archive, each series has mean 0 and variance 1
-			var m dataset.Moments
+		for c := range d.Channels {
 			row := e.X[c*e.Len : (c+1)*e.Len]
-			m.Add(row)
-			mean, std := m.MeanStd()
-			vek.ScaleShift(row, row, 1/std, -mean/std)
+			vek.ScaleShift(row, row, 1/d.Std[c], -d.Mean[c]/d.Std[c])
 		}
 		const block = 100 // kernels
 		pool.For((len(kernels)+block-1)/block, func(w, item int) {
@@ -116,9 +114,9 @@ func transform(ctx context.Context, set dataset.Set, members []int, info dataset
 				x.Set(i, 2*k+1, highest)
 			}
 		})
-		for o := range info.Outputs {
+		for o := range d.Outputs {
 			target := -1.0
-			if info.Regression {
+			if d.Regression {
 				target = float64(e.Target[o])
 			} else if o == e.Label {
 				target = 1
@@ -129,24 +127,24 @@ func transform(ctx context.Context, set dataset.Set, members []int, info dataset
 	return x, y, nil
 }
 
-// Evaluate trains on one set and returns the result on another one: the accuracy, or the root mean
-// square error of a regression.
-func Evaluate(ctx context.Context, train, test dataset.Set, info dataset.Info, seed uint64, workers int) (float64, error) {
+// Evaluate trains on one set of d and returns the result on another one: the accuracy, or the root
+// mean square error of a regression.
+func Evaluate(ctx context.Context, d *dataset.Dataset, train, test dataset.Set, seed uint64, workers int) (float64, error) {
 	kernels := make([]kernel, Kernels)
 	for i := range kernels {
-		kernels[i] = newKernel(seed, i, info.Channels, info.MaxLen)
+		kernels[i] = newKernel(seed, i, d.Channels, d.MaxLen)
 	}
 	pool := par.New(workers)
 	defer pool.Close()
 	members := dataset.Order(train.Len(), seed, 0)
-	x, y, err := transform(ctx, train, members[:min(len(members), MaxSeries)], info, kernels, pool)
+	x, y, err := transform(ctx, train, members[:min(len(members), MaxSeries)], d, kernels, pool)
 	if err != nil {
 		return 0, err
 	}
 	r := newRidge(x, y)
 	right, squares := 0, 0.0
 	for i := range test.Len() {
-		x, y, err := transform(ctx, test, []int{i}, info, kernels, pool)
+		x, y, err := transform(ctx, test, []int{i}, d, kernels, pool)
 		if err != nil {
 			return 0, err
 		}
@@ -154,11 +152,11 @@ func Evaluate(ctx context.Context, train, test dataset.Set, info dataset.Info, s
 		if floats.MaxIdx(got) == floats.MaxIdx(want) {
 			right++
 		}
-		d := floats.Distance(got, want, 2)
-		squares += d * d
+		distance := floats.Distance(got, want, 2)
+		squares += distance * distance
 	}
-	if info.Regression {
-		return math.Sqrt(squares / float64(test.Len()*info.Outputs)), nil
+	if d.Regression {
+		return math.Sqrt(squares / float64(test.Len()*d.Outputs)), nil
 	}
 	return float64(right) / float64(test.Len()), nil
 }

@@ -123,11 +123,11 @@ func TestEvaluate(t *testing.T) {
 			}
 		}
 		d := must.Get(dataset.FromSlices(dataset.Info{Channels: 2, Regression: regression}, train, nil, test))(t)
-		got := must.Get(Evaluate(t.Context(), d.Train, d.Test, d.Info, 1, 1))(t)
+		got := must.Get(Evaluate(t.Context(), d, d.Train, d.Test, 1, 1))(t)
 		if !regression && got < 0.95 || regression && got > 3 {
 			t.Errorf("regression %t: %g", regression, got)
 		}
-		must.Equal(t, must.Get(Evaluate(t.Context(), d.Train, d.Test, d.Info, 1, 3))(t), got, "with three threads")
+		must.Equal(t, must.Get(Evaluate(t.Context(), d, d.Train, d.Test, 1, 3))(t), got, "with three threads")
 	}
 }
 
@@ -141,7 +141,7 @@ func TestRealArchives(t *testing.T) {
 		path := filepath.Join(root, "ucr", name, name)
 		train, test := must.Get(rows.ReadTS(path+"_TRAIN.ts"))(t), must.Get(rows.ReadTS(path+"_TEST.ts"))(t)
 		d := must.Get(dataset.FromSlices(dataset.Info{Channels: train.Channels, Labels: train.Classes}, train.Examples, nil, test.Examples))(t)
-		got := must.Get(Evaluate(t.Context(), d.Train, d.Test, d.Info, 0, 0))(t)
+		got := must.Get(Evaluate(t.Context(), d, d.Train, d.Test, 0, 0))(t)
 		t.Logf("%s: %.4f", name, got)
 		if got < least {
 			t.Errorf("%s: accuracy %.4f, expected at least %g", name, got, least)
