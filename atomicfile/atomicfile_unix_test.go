@@ -3,6 +3,7 @@
 package atomicfile
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -58,4 +59,17 @@ func TestPipe(t *testing.T) {
 	if n, err := reader.Read(got); err != nil || string(got[:n]) != "content" {
 		t.Errorf("the pipe held %q (%v)", got[:n], err)
 	}
+}
+
+// A named pipe is no file to read or to replace, and is not opened.
+func TestPipeIsNoFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	_, err := System().Open(path)
+	must.Fail(t, err, "not a regular file", path)
+	_, err = System().ReadFile(path, 9)
+	must.Fail(t, err, "not a regular file", path)
+	must.Fail(t, System().Replace(path, 0o600, func(io.Writer) error { return nil }), "not a regular file", path)
 }

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
 )
 
 // FS is what programs that write files need of a file system. The methods behave as the functions
@@ -85,18 +87,50 @@ type Files struct{ FS }
 // System is the file system of the operating system.
 func System() Files { return Files{OS{}} }
 
-// Open opens a file to read it.
-func (f Files) Open(name string) (File, error) { return f.OpenFile(name, os.O_RDONLY, 0) }
+// Open opens a regular file to read it, or a folder.
+func (f Files) Open(name string) (File, error) {
+	if info, err := f.Stat(name); err == nil && !info.IsDir() {
+		if err := datafile.Regular(name, info); err != nil {
+			return nil, err
+		}
+	}
+	return f.OpenFile(name, os.O_RDONLY, 0)
+}
+
+// Replace is Write for a file that nobody else chooses: what is there must be a regular file, if
+// anything is. To write to a named pipe would wait for a reader.
+func (f Files) Replace(name string, perm fs.FileMode, write func(io.Writer) error) error {
+	if info, err := f.Stat(name); err == nil {
+		if err := datafile.Regular(name, info); err != nil {
+			return err
+		}
+	}
+	return f.Write(name, perm, write)
+}
 
 // ErrTooLarge marks a file with more bytes than ReadFile may read.
 var ErrTooLarge = errors.New("larger than the limit")
 
-// ReadFile returns the content of a file of at most limit bytes. A larger one is an ErrTooLarge.
+// ReadFile returns the content of a regular file of at most limit bytes. A larger one is an
+// ErrTooLarge.
 func (f Files) ReadFile(name string, limit int64) ([]byte, error) {
 	file, err := f.Open(name)
 	if err != nil {
 		return nil, err
 	}
+	return readAll(file, name, limit)
+}
+
+// ReadPipe is ReadFile for a file that a user chose, which may be a pipe.
+func (f Files) ReadPipe(name string, limit int64) ([]byte, error) {
+	file, err := f.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	return readAll(file, name, limit)
+}
+
+func readAll(file File, name string, limit int64) ([]byte, error) {
 	defer file.Close()
 	b, err := io.ReadAll(io.LimitReader(file, limit+1))
 	if err == nil && int64(len(b)) > limit {

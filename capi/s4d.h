@@ -30,6 +30,13 @@
  * Processes. The library has threads of its own, which do not exist in a child process after
  * fork(). There, every call returns S4D_ERR_FORKED. Load the library after fork(), or call exec().
  *
+ * Signals. Install the program's signal handlers with SA_ONSTACK:
+ *
+ *     action.sa_flags |= SA_ONSTACK;
+ *
+ * A handler without it that interrupts a call runs on a small stack of Go and corrupts memory. The
+ * library does not block signals during a call, because that would cost more than a short call.
+ *
  * Pointers. The library reads and writes the caller's memory only during a call, and returns no
  * memory that the caller must free. A pointer may be NULL only if its length is 0, or where its
  * description says so.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/train"
 )
@@ -150,6 +151,9 @@ func (r *run) restore(ctx context.Context) error {
 func (r *run) openLog() (own *slog.Logger, closeLog func(), err error) {
 	err = os.MkdirAll(r.runDir(), 0o755)
 	var f *os.File
+	if err == nil {
+		err = datafile.Free(filepath.Join(r.runDir(), logFile))
+	}
 	if err == nil {
 		f, err = os.OpenFile(filepath.Join(r.runDir(), logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 	}

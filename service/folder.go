@@ -130,7 +130,7 @@ func (f *Folder) Put(_ context.Context, stream string, snapshot []byte, revision
 	defer f.mu.Unlock()
 	err := f.check(stream, revision)
 	if err == nil {
-		err = f.files.Write(f.path(stream), 0o600, func(w io.Writer) error {
+		err = f.files.Replace(f.path(stream), 0o600, func(w io.Writer) error {
 			_, err := w.Write(snapshot)
 			return err
 		})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -27,6 +28,18 @@ func (r rootFS) OpenFile(name string, flag int, perm fs.FileMode) (atomicfile.Fi
 	return f, nil
 }
 
+// Open opens a regular file or a folder.
+func (r rootFS) Open(name string) (*os.File, error) {
+	info, err := r.Stat(name)
+	if err == nil && !info.IsDir() {
+		err = datafile.Regular(name, info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.Root.Open(name)
+}
+
 func (r rootFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(r.FS(), filepath.ToSlash(filepath.Clean(name)))
 }
@@ -35,7 +48,7 @@ func (r rootFS) Follow(name string) (string, error) { return name, nil }
 
 // write writes a file of the project whole or not at all.
 func (p *project) write(name string, content io.Reader) error {
-	return p.disk.Write(name, 0o666, func(w io.Writer) error {
+	return p.disk.Replace(name, 0o666, func(w io.Writer) error {
 		_, err := io.Copy(w, content)
 		return err
 	})
@@ -59,7 +72,7 @@ func mkdir(f atomicfile.Files, name string) error {
 
 // writeWAV writes a recording.
 func (p *project) writeWAV(name string, x []float32) error {
-	return p.disk.Write(name, 0o666, func(w io.Writer) error { return audio.WriteWAV(w, rate, x) })
+	return p.disk.Replace(name, 0o666, func(w io.Writer) error { return audio.WriteWAV(w, rate, x) })
 }
 
 // modelFile reads the model file, and returns its hash.

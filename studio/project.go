@@ -19,7 +19,7 @@ import (
 type project struct {
 	name string
 	dir  string
-	root *os.Root
+	root rootFS
 	disk atomicfile.Files // root, to write files; tests replace it
 
 	files  sync.Mutex // held while the recordings change
@@ -144,7 +144,7 @@ func (s *Server) open(name string) (*project, error) {
 	if err != nil {
 		return nil, missing(err, "project %q", name)
 	}
-	p := &project{name: name, dir: filepath.Join(s.dir, name), root: root, disk: atomicfile.Files{FS: rootFS{root}}, cached: map[string]clip{}, changed: make(chan struct{})}
+	p := &project{name: name, dir: filepath.Join(s.dir, name), root: rootFS{root}, disk: atomicfile.Files{FS: rootFS{root}}, cached: map[string]clip{}, changed: make(chan struct{})}
 	_ = p.disk.RemoveTemporary(modelFile, previousFile) // of a crash; what remains is only a waste of space
 	if err := p.loadDetector(); err != nil {
 		s.cfg.Log.Warn("the results of the last training run cannot be read", "project", name, "error", err)

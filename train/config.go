@@ -112,7 +112,7 @@ func ReadConfig(path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
 	}
-	text, err := atomicfile.System().ReadFile(path, maxConfig)
+	text, err := atomicfile.System().ReadPipe(path, maxConfig)
 	if err != nil {
 		return nil, configError{err}
 	}

@@ -242,7 +242,7 @@ func (r *Run) replace(name string, write func(io.Writer) error) error {
 	if r.Dir == "" {
 		return nil
 	}
-	if err := r.files.Write(r.path(name), 0o666, write); err != nil {
+	if err := r.files.Replace(r.path(name), 0o666, write); err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
 	return nil

@@ -25,7 +25,7 @@ var sweepColumns = []string{"seed", "diverged", "epoch", "step", "val_loss", "va
 
 // write replaces the table.
 func (s Sweep) write(rows []SweepRow) error {
-	err := s.disk().Write(filepath.Join(s.Dir, sweepFile), 0o666, func(w io.Writer) error { return writeRows(w, s.Axes, rows) })
+	err := s.disk().Replace(filepath.Join(s.Dir, sweepFile), 0o666, func(w io.Writer) error { return writeRows(w, s.Axes, rows) })
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}

@@ -29,10 +29,28 @@ func (noData) Is(target error) bool { return target == ErrNoData }
 // error.
 func Stat(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: %w (%v)", path, ErrNotRegular, info.Mode())
+	if err != nil {
+		return nil, err
 	}
-	return info, err
+	return info, Regular(path, info)
+}
+
+// Regular returns an error if the file that info describes is not a regular one.
+func Regular(path string, info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: %w (%v)", path, ErrNotRegular, info.Mode())
+	}
+	return nil
+}
+
+// Free returns an error if something other than a regular file is at path, which is then not a
+// place to write a file.
+func Free(path string) error {
+	info, err := examine(path)
+	if info != nil {
+		err = Regular(path, info)
+	}
+	return err
 }
 
 // Open opens a regular file.

@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"github.com/gofrs/flock"
+
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
 )
 
 // ErrLocked is the error for a file that is locked already, by another process or by this one.
@@ -19,6 +21,9 @@ type Lock = flock.Flock
 // Try locks a file, which it creates if necessary, until the caller closes the result or the
 // process ends. On a file system without locks Try succeeds, and Locked of the result is false.
 func Try(path string) (*Lock, error) {
+	if err := datafile.Free(path); err != nil {
+		return nil, fmt.Errorf("lock %w", err)
+	}
 	l := flock.New(path, flock.SetPermissions(0o666), flock.SetFlag(os.O_CREATE|os.O_RDWR)) // NFS locks only files that are open for writing
 	ok, err := l.TryLock()
 	switch {

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -54,7 +55,7 @@ func arrays(ctx context.Context, path string, opt Options) (*dataset.Dataset, er
 	case strings.EqualFold(filepath.Ext(path), ".npy"):
 		return seriesOfArrays(ctx, os.DirFS(filepath.Dir(path)), filepath.Base(path), opt)
 	}
-	f, err := os.Open(path)
+	f, err := datafile.Open(path)
 	if err != nil {
 		return nil, err
 	}

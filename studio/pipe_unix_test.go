@@ -1,0 +1,29 @@
+//go:build unix
+
+package studio
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// Named pipes among the files of a project do not hold up the server.
+func TestPipesInProject(t *testing.T) {
+	c := serve(t)
+	c.project("p", "up")
+	for _, name := range []string{modelFile, "down", "up/clip-001.wav"} {
+		if err := syscall.Mkfifo(filepath.Join(c.s.dir, "p", name), 0o600); err != nil {
+			t.Skip(err)
+		}
+	}
+	must.Equal(t, len(c.listed("p")["up"].Clips), 0, "clips of up")
+	for _, path := range []string{"/p/sounds/up/clip-001.wav", "/p/model", "/p/sounds/down/clip-001.wav"} {
+		if w := c.request("GET", path, nil); w.Code < 400 {
+			t.Errorf("%s: status %d", path, w.Code)
+		}
+	}
+	must.Equal(t, len(c.upload("p", "up", tones(500, 1))), 1, "clips after an upload")
+}
