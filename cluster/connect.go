@@ -136,6 +136,34 @@ func open(ctx context.Context, nc *nats.Conn) (*store, error) {
 	return s, nil
 }
 
+// watch calls f for the present entries whose keys match a pattern, and for all that change later,
+// until f returns false or d has passed.
+func (s *store) watch(ctx context.Context, pattern string, d time.Duration, f func(jetstream.KeyValueEntry) (more bool, err error)) error {
+	watch, err := s.kv.Watch(ctx, entryPrefix+pattern)
+	if err != nil {
+		return brokerError{fmt.Errorf("cluster: %w", err)}
+	}
+	defer watch.Stop()
+	for end := time.After(d); ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-end:
+			return nil
+		case got, ok := <-watch.Updates():
+			if !ok {
+				return errors.New("cluster: the connection to the broker was closed")
+			}
+			if got == nil || got.Operation() != jetstream.KeyValuePut { // nil: all present ones have been read
+				continue
+			}
+			if more, err := f(got); !more || err != nil {
+				return err
+			}
+		}
+	}
+}
+
 // connected returns a context that ends when the connection is lost, or at once if there is none.
 // The client's transfers of objects would otherwise wait for acknowledgements that were lost with
 // it.

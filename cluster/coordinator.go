@@ -29,7 +29,7 @@ type Coordinator struct {
 	MapPaths func(c *train.Config, f func(path string) (string, error)) error
 	// Watch is called after every change, from one goroutine; may be nil.
 	Watch func([]Status)
-	Log   *slog.Logger // nil: none
+	Log   *slog.Logger
 }
 
 // Status is the state of a run.
@@ -69,9 +69,6 @@ type sweep struct {
 // workers to store checkpoints and stop, and the error is train.ErrInterrupted. The broker keeps
 // the checkpoints until the sweep is complete.
 func (c *Coordinator) Run(ctx context.Context, nc *nats.Conn) ([]train.SweepRow, error) {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
 	folder, err := c.Sweep.Open()
 	if err != nil {
 		return nil, err
@@ -156,39 +153,15 @@ func (s *sweep) run(ctx context.Context) error {
 		return err
 	}
 	for len(s.open) > 0 && ctx.Err() == nil {
-		err := s.follow(ctx)
+		err := s.watch(ctx, s.id+".*", poll, func(got jetstream.KeyValueEntry) (bool, error) {
+			err := s.changed(ctx, got)
+			return len(s.open) > 0, err
+		})
 		if errors.As(err, new(brokerError)) {
 			s.Log.Warn("broker", "error", err)
 			sleep(ctx, time.Second)
 		} else if err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// follow handles all entries, and then their changes, for the time of a poll.
-func (s *sweep) follow(ctx context.Context) error {
-	watch, err := s.kv.Watch(ctx, entryPrefix+s.id+".*")
-	if err != nil {
-		return brokerError{fmt.Errorf("cluster: %w", err)}
-	}
-	defer watch.Stop()
-	for end := time.After(poll); len(s.open) > 0; {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-end:
-			return nil
-		case got, ok := <-watch.Updates():
-			if !ok {
-				return errors.New("cluster: the connection to the broker was closed")
-			}
-			if got != nil && got.Operation() == jetstream.KeyValuePut {
-				if err := s.changed(ctx, got); err != nil {
-					return err
-				}
-			}
 		}
 	}
 	return nil

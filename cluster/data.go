@@ -34,41 +34,6 @@ func (r dataRef) at(path string) bool {
 	return err == nil && got.Hash == r.Hash
 }
 
-// walk calls f for the files of a data set, which is a file or a folder, in lexical order. Names
-// begin with the last element of root and have slashes. Symbolic links to files count as files.
-func walk(root string, f func(name string, size int64, in io.Reader) error) error {
-	root, err := filepath.Abs(root)
-	if err != nil {
-		return err
-	}
-	resolved, err := filepath.EvalSymlinks(root)
-	if err != nil {
-		return err
-	}
-	return filepath.WalkDir(resolved, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := os.Stat(p)
-		if err != nil {
-			return err
-		}
-		if !info.Mode().IsRegular() {
-			return fmt.Errorf("%s is not a regular file: data for other machines are files and folders, without devices and links to folders", p)
-		}
-		rel, err := filepath.Rel(resolved, p)
-		if err != nil {
-			return err
-		}
-		in, err := os.Open(p)
-		if err != nil {
-			return err
-		}
-		defer in.Close()
-		return f(path.Join(filepath.Base(root), filepath.ToSlash(rel)), info.Size(), in)
-	})
-}
-
 // describe returns the reference of a data set.
 func describe(root string) (dataRef, error) {
 	h := sha256.New()
@@ -76,16 +41,24 @@ func describe(root string) (dataRef, error) {
 	return dataRef{root, fmt.Sprintf("%x", h.Sum(nil))}, err
 }
 
-// pack writes a data set as a tar archive, whose bytes are the same on every machine.
+// pack writes a data set, which is a file or a folder, as a tar archive, whose bytes are the same
+// on every machine. Names begin with the last element of root. Symbolic links to files count as
+// files.
 func pack(w io.Writer, root string) error {
 	out := tar.NewWriter(w)
-	err := walk(root, func(name string, size int64, in io.Reader) error {
-		if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: size, Typeflag: tar.TypeReg}); err != nil {
-			return err
-		}
-		_, err := io.CopyN(out, in, size)
-		return err
-	})
+	root, err := filepath.Abs(root)
+	resolved := root
+	if err == nil {
+		resolved, err = filepath.EvalSymlinks(root)
+	}
+	if err == nil {
+		err = filepath.WalkDir(resolved, func(p string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			return packFile(out, p, path.Join(filepath.Base(root), filepath.ToSlash(strings.TrimPrefix(p, resolved))))
+		})
+	}
 	if err == nil {
 		err = out.Close()
 	}
@@ -93,6 +66,26 @@ func pack(w io.Writer, root string) error {
 		return fmt.Errorf("cluster: data %s: %w", root, err)
 	}
 	return nil
+}
+
+func packFile(out *tar.Writer, p, name string) error {
+	info, err := os.Stat(p)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file: data for other machines are files and folders, without devices and links to folders", p)
+	}
+	in, err := os.Open(p)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: info.Size(), Typeflag: tar.TypeReg}); err != nil {
+		return err
+	}
+	_, err = io.CopyN(out, in, info.Size())
+	return err
 }
 
 // unpack writes the files of an archive to a new folder. Anything but regular files in this folder
@@ -143,12 +136,11 @@ func (c *cache) path(ref dataRef, fetch func(dir string) error) (string, error) 
 		return known, nil
 	}
 	own := filepath.Join(c.dir, ref.Hash)
-	fetched := filepath.Join(own, ref.base())
 	p := ref.Path
 	if !ref.at(p) {
-		p = fetched
+		p = filepath.Join(own, ref.base())
 	}
-	if p == fetched && !ref.at(p) {
+	if p != ref.Path && !ref.at(p) {
 		err := errors.Join(os.RemoveAll(own), os.MkdirAll(own, 0o755))
 		if err == nil {
 			err = fetch(own)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -116,9 +117,6 @@ func parseEntry(text []byte) (entry, error) {
 			return e, fmt.Errorf("cluster: entry: file %.200q: expected one of %q", f.Path, runFiles())
 		}
 	}
-	if e.Status == done && e.Result == nil {
-		return e, fmt.Errorf("cluster: entry: %s is done without a result", e.Name)
-	}
 	return e, nil
 }
 
@@ -127,15 +125,16 @@ func parseEntry(text []byte) (entry, error) {
 func rowOf(t *train.Trainer, diverged bool) *train.SweepRow {
 	row := &train.SweepRow{Diverged: diverged, Best: t.BestEpoch()}
 	if test := t.Test(); test != nil {
-		row.Test = &train.Result{}
-		if v := train.Finite(test.Accuracy); v != nil {
-			row.Test.Accuracy = *v
-		}
-		if v := train.Finite(test.RMSE); v != nil {
-			row.Test.RMSE = *v
-		}
+		row.Test = &train.Result{Accuracy: orZero(test.Accuracy), RMSE: orZero(test.RMSE)}
 	}
 	return row
+}
+
+func orZero(v float64) float64 {
+	if train.Finite(v) == nil {
+		return 0
+	}
+	return v
 }
 
 // The reasons for which a worker leaves a run.
@@ -196,19 +195,20 @@ func claim(ctx context.Context, kv jetstream.KeyValue, key string, e entry, rev 
 	l := &lease{kv: kv, key: key, id: rand.Text()}
 	if e.Claims >= maxClaims {
 		e.Status, e.Error = failed, fmt.Sprintf("%d workers took the run and were lost before its next checkpoint, the last one %s", e.Claims, e.Worker)
-		if _, err := write(ctx, kv, key, e, rev); err != nil {
-			return nil, err
-		}
-		return nil, errLost
+		_, err := write(ctx, kv, key, e, rev)
+		return nil, cmp.Or(err, errLost)
 	}
 	e.Status, e.Owner, e.Worker, e.Claims = running, l.id, worker, e.Claims+1
 	if len(e.Files) == 0 {
 		e.Levels = nil
 	}
-	var err error
 	l.now = e
-	l.rev, err = write(ctx, kv, key, e, rev)
-	return l, err
+	rev, err := write(ctx, kv, key, e, rev)
+	if err != nil {
+		return nil, err
+	}
+	l.rev = rev
+	return l, nil
 }
 
 // update changes the entry. The error is errLost if another worker has the run, or the sweep has

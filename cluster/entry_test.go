@@ -96,7 +96,6 @@ func TestParse(t *testing.T) {
 		"entry:":                  "[]",
 		"version 0":               "{}",
 		`file "../../etc/passwd"`: `{"version":4,"files":[{"path":"../../etc/passwd"}]}`,
-		"without a result":        `{"version":4,"status":"done"}`,
 	} {
 		must.Reject(parseEntry([]byte(text)))(t, want)
 	}

@@ -110,7 +110,7 @@ func (r *run) train(ctx context.Context) error {
 		return err
 	}
 	for _, note := range data.Notes {
-		own.Info(note)
+		r.log.Info(note)
 	}
 	_, missing := os.Stat(filepath.Join(r.runDir(), train.RunFiles()[0]))
 	var t *train.Trainer
@@ -280,20 +280,11 @@ type reporter struct {
 	log train.Reporter // to the log of the run
 }
 
-func (p *reporter) Begin(now train.Progress) {
-	p.note(now)
-	p.Reporter.Begin(now)
-}
-
 func (p *reporter) Step(now train.Progress) {
-	p.note(now)
-	p.Reporter.Step(now)
-}
-
-func (p *reporter) note(now train.Progress) {
 	p.run.mu.Lock()
-	defer p.run.mu.Unlock()
 	p.run.now = progress{now.Step, now.Steps, now.Epoch, now.Epochs, p.run.now.Validation}
+	p.run.mu.Unlock()
+	p.Reporter.Step(now)
 }
 
 func (p *reporter) Epoch(m train.Metrics, better bool) {

@@ -33,7 +33,7 @@ type Worker struct {
 	// have no paths.
 	MapPaths func(c *train.Config, f func(path string) (string, error)) error
 	Reporter train.Reporter // of every run's progress; nil: none
-	Log      *slog.Logger   // nil: none
+	Log      *slog.Logger
 
 	cache cache
 	seen  map[string]sighting // by key
@@ -48,9 +48,6 @@ type sighting struct {
 // Run takes runs until ctx is cancelled or the worker is idle. If ctx is cancelled, it stores a
 // checkpoint, gives the run back and returns ErrInterrupted. It outlasts every loss of the broker.
 func (w *Worker) Run(ctx context.Context, nc *nats.Conn) error {
-	if w.Log == nil {
-		w.Log = slog.New(slog.DiscardHandler)
-	}
 	if w.Reporter == nil {
 		w.Reporter = train.LogLines(slog.New(slog.DiscardHandler))
 	}
@@ -121,47 +118,28 @@ func (w *Worker) next(ctx context.Context, nc *nats.Conn) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	watch, err := s.kv.Watch(ask, entryPrefix+">")
-	if err != nil {
-		return false, fmt.Errorf("cluster: %w", err)
-	}
-	defer watch.Stop()
+	var l *lease
 	var rejected error // an entry of another version
-	for end := time.After(watchTime); ; {
-		var got jetstream.KeyValueEntry
-		ok := false
-		select {
-		case <-ask.Done():
-			return false, nil
-		case <-end:
-			return false, rejected
-		case got, ok = <-watch.Updates():
-		}
-		if !ok {
-			return false, errors.New("cluster: the connection to the broker was closed")
-		}
-		if got == nil || got.Operation() != jetstream.KeyValuePut { // nil: all present ones have been read
-			continue
-		}
+	err = s.watch(ask, ">", watchTime, func(got jetstream.KeyValueEntry) (bool, error) {
 		e, err := parseEntry(got.Value())
 		if err != nil {
 			rejected = err
-			continue
+			return true, nil
 		}
 		key := strings.TrimPrefix(got.Key(), entryPrefix)
 		if !w.free(key, e, got.Revision()) {
-			continue
+			return true, nil
 		}
-		l, err := claim(ask, s.kv, key, e, got.Revision(), w.Name)
+		l, err = claim(ask, s.kv, key, e, got.Revision(), w.Name)
 		if conflict(err) || errors.Is(err, errLost) { // another worker was faster
-			continue
+			return true, nil
 		}
-		if err != nil {
-			return false, err
-		}
-		_ = watch.Stop()
-		return true, w.take(ctx, s, l)
+		return false, err
+	})
+	if err != nil || l == nil {
+		return false, cmp.Or(err, rejected)
 	}
+	return true, w.take(ctx, s, l)
 }
 
 // free reports whether a worker may take a run with an entry: nobody has it, or the worker that has

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -58,7 +57,7 @@ func run(ctx context.Context, args []string, std *console) int {
 	code := program.Usage
 	if err == nil {
 		err = parsed.Run(std, &box{ctx})
-		code = exitCode(ctx, err)
+		code = program.ExitCode(ctx, err, train.ErrInterrupted, train.ErrConfig, train.ErrData, train.ErrDiverged)
 	}
 	if err != nil {
 		fmt.Fprintln(std.err, "s4d-fast-cluster:", err)
@@ -69,16 +68,3 @@ func run(ctx context.Context, args []string, std *console) int {
 
 // box lets kong bind a context to commands.
 type box struct{ context.Context }
-
-func exitCode(ctx context.Context, err error) int {
-	var s program.Signal
-	switch {
-	case errors.Is(err, train.ErrInterrupted) && errors.As(context.Cause(ctx), &s):
-		return s.Code()
-	case errors.Is(err, train.ErrConfig):
-		return program.Usage
-	case errors.Is(err, train.ErrData):
-		return program.BadInput
-	}
-	return program.Failed
-}

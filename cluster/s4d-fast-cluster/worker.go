@@ -72,13 +72,7 @@ func (c *workerCmd) Run(std *console, ctx *box) error {
 			if err := tk.Resolve(&cfg); err != nil {
 				return nil, err
 			}
-			data, err := tk.Load(ctx, task.From(cfg))
-			if err == nil {
-				for _, note := range data.Notes {
-					fmt.Fprintln(std.err, "note:", note)
-				}
-			}
-			return data, err
+			return tk.Load(ctx, task.From(cfg))
 		},
 		MapPaths: func(cfg *train.Config, f func(string) (string, error)) error {
 			tk, err := task.Lookup(cfg.Task)

@@ -123,26 +123,10 @@ func agree(ctx context.Context, world *mpi.World, err error) error {
 }
 
 func exitCode(ctx context.Context, err error) int {
-	var s program.Signal
-	var e ended
-	switch {
-	case err == nil:
-		return program.OK
-	case errors.As(err, &e):
+	if e, ok := errors.AsType[ended](err); ok {
 		return int(e)
-	case errors.Is(err, train.ErrInterrupted):
-		if errors.As(context.Cause(ctx), &s) {
-			return s.Code()
-		}
-		return program.Signal(syscall.SIGTERM).Code() // that of another rank
-	case errors.Is(err, train.ErrDiverged):
-		return program.Diverged
-	case errors.Is(err, train.ErrConfig):
-		return program.Usage
-	case errors.Is(err, train.ErrData):
-		return program.BadInput
 	}
-	return program.Failed
+	return program.ExitCode(ctx, err, train.ErrInterrupted, train.ErrConfig, train.ErrData, train.ErrDiverged)
 }
 
 // grace is the time for the ranks to agree to stop after a signal. A rank that is lost does not.
