@@ -82,8 +82,8 @@ func TestBadAudio(t *testing.T) {
 	checkRun(t, nil, []string{"stream", t.TempDir()}, exitBadInput, "is a folder, expected a file")
 	checkRun(t, nil, []string{"stream", "digit"}, exitBadInput, "open digit", "not a built-in model (commands, digits)", `did you mean "digits"?`)
 	for name, change := range map[string]func(b []byte){
-		"format tag 0x7": func(b []byte) { b[20] = 7 }, // u-law
-		"starts with":    func(b []byte) { copy(b, "FORM") },
+		"format tag 0x99": func(b []byte) { b[20] = 0x99 }, // unknown
+		"starts with":     func(b []byte) { copy(b, "FORM") },
 	} {
 		b := read(t, clip(t, 8000, 100))
 		change(b)

@@ -109,16 +109,16 @@ func (c *calibrateCmd) choose(ctx *ctxBox, std *streams, m *model.Model, d *dete
 		}
 	}
 	d.warn(std.err, c.FalseAlarms)
-	if !ok {
-		least := d.Curve()[0]
-		worst := least.Worst()
+	if !ok || best.Correct == 0 {
+		curve := d.Curve()
+		i := slices.IndexFunc(curve, func(p calibration.Point) bool { return p.Correct > 0 })
+		if i < 0 {
+			return nil, fmt.Errorf("the model recognises none of the %d words: check that --words has the model's labels", best.Words)
+		}
+		p, worst := curve[i], curve[i].Worst()
 		rate, _, _ := worst.FalseAlarmRate()
-		return nil, fmt.Errorf("no operating point has at most %g false alarms per hour in each background: the best has %.3g in %s and misses %d of %d words, at threshold %g and confirm %d; add the background to the training data, or allow more with --false-alarms",
-			c.FalseAlarms, rate, worst.Name, least.Missed(), least.Words, least.Options.Threshold, least.Options.Confirm)
-	}
-	if best.Correct == 0 {
-		return nil, fmt.Errorf("with at most %g false alarms per hour the model recognises none of the %d words: check that --words has the model's labels, or allow more with --false-alarms",
-			c.FalseAlarms, best.Words)
+		return nil, fmt.Errorf("no operating point with at most %g false alarms per hour in each background recognises a word: the best has %.3g in %s and misses %d of %d words, at threshold %g and confirm %d; add the background to the training data, or allow more with --false-alarms",
+			c.FalseAlarms, rate, printable(worst.Name, ""), p.Missed(), p.Words, p.Options.Threshold, p.Options.Confirm)
 	}
 	return &best, nil
 }

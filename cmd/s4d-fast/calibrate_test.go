@@ -137,11 +137,7 @@ func TestCalibrateOffsets(t *testing.T) {
 	m, words, _ := calibrationFiles(t)
 	must.Do(t, must.Get(tonemodel.New())(t).Save(m))
 	must.Do(t, os.WriteFile(filepath.Join(words, "low", "x.wav"), []byte("no audio"), 0o666))
-	hum, background := &tonemodel.Sound{}, filepath.Join(t.TempDir(), "hum.wav")
-	hum.Silence(20)
-	hum.Tone("low", 3) // the model is never surer of a word
-	hum.Silence(17)
-	must.Do(t, audio.WriteWAVFile(background, tonemodel.SampleRate, hum.Samples))
+	background := hum(t)
 	out := filepath.Join(t.TempDir(), "out.safetensors")
 	args := []string{"--words", words, "--background", background, "--snr", "30", "--skip-broken"}
 	calibrate := func(from string, more ...string) (stdout, stderr string) {
@@ -207,6 +203,18 @@ func TestCalibrateTrainingData(t *testing.T) {
 	contains(t, "text of other background", ok(t, other...), "0 of 1 files")
 }
 
+// hum returns the path of a background of 40 s with a long low tone: the model is never surer of a
+// word.
+func hum(t *testing.T) string {
+	t.Helper()
+	s, path := &tonemodel.Sound{}, filepath.Join(t.TempDir(), "hum.wav")
+	s.Silence(20)
+	s.Tone("low", 3)
+	s.Silence(17)
+	must.Do(t, audio.WriteWAVFile(path, tonemodel.SampleRate, s.Samples))
+	return path
+}
+
 func TestCalibrateErrors(t *testing.T) {
 	m, words, background := calibrationFiles(t)
 	both := []string{"--words", words, "--background", background}
@@ -241,6 +249,9 @@ func TestCalibrateErrors(t *testing.T) {
 	}
 	checkRun(t, nil, []string{"calibrate", m, "--words", swapped, "--background", background, "--snr", "clean", "--false-alarms", "1000", "--write", m}, exitFailed,
 		"the model recognises none of the 6 words: check that --words")
+	must.Do(t, os.RemoveAll(filepath.Join(words, "high")))
+	checkRun(t, nil, []string{"calibrate", m, "--words", words, "--background", hum(t), "--write", m}, exitFailed,
+		"with at most 1 false alarms per hour in each background recognises a word: the best has ", "hum.wav and misses 1 of 4 words, at threshold")
 	if entries := must.Get(os.ReadDir(filepath.Dir(m)))(t); len(entries) != 3 {
 		t.Errorf("a command that failed wrote a file: %v", entries)
 	}

@@ -101,12 +101,15 @@ func distance(a, b *events.Options) float64 {
 	return math.Abs(logOdds(a.Threshold)-logOdds(b.Threshold)) + ratio(float64(a.Confirm), float64(b.Confirm)) + ratio(a.Smoothing, b.Smoothing)
 }
 
+// rounding is how much a rate of false alarms may exceed a limit: 6 in 0.2 hours are 30 per hour.
+const rounding = 1e-9
+
 // Best returns the point that misses the fewest words, among those with at most falseAlarms false
 // alarms per hour in each background. ok is false if there is none.
 func (m *Measurement) Best(falseAlarms float64) (best Point, ok bool) {
 	for i := range m.Points {
 		p := &m.Points[i]
-		if worst := p.Worst(); worst.rate() <= falseAlarms && (!ok || m.compare(p, &best) < 0) {
+		if worst := p.Worst(); worst.rate() <= falseAlarms+rounding && (!ok || m.compare(p, &best) < 0) {
 			best, ok = *p, true
 		}
 	}

@@ -294,7 +294,7 @@ func point(threshold float64, confirm, missed, falseAlarms int) calibration.Poin
 // A point that the sum of the backgrounds allows is forbidden by the worst of them.
 func TestWorstBackground(t *testing.T) {
 	low, high := point(0.3, 1, 5, 3), point(0.7, 1, 9, 4)
-	low.Backgrounds = append(low.Backgrounds, calibration.Background{Name: "street", FalseAlarms: 2, Hours: 0.5})
+	low.Backgrounds = append(low.Backgrounds, calibration.Background{Name: "street", FalseAlarms: 2, Hours: math.Nextafter(0.5, 0)}) // up to rounding
 	high.Backgrounds = append(high.Backgrounds, calibration.Background{Name: "street", Hours: 0.5})
 	m := &calibration.Measurement{Points: []calibration.Point{low, high}}
 	if all := low.All(); float64(all.FalseAlarms) > all.Hours {

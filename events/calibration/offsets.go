@@ -84,7 +84,7 @@ type plan struct {
 // equally many words with the first labels, it keeps the one with the lowest rate in its worst
 // background. The number of plans grows with the number of words or of rates, whichever is lower.
 func (m *Measurement) allot(points []*Point, own, limit float64) *plan {
-	limit += 1e-9                                                       // up to rounding
+	limit += rounding
 	plans := []*plan{{alarms: make([]int, len(points[0].Backgrounds))}} // each misses more words than the one before, at a lower rate
 	for label := range m.Labels {
 		missed := func(p *Point) int { return p.MissedWords[label] }
