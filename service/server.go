@@ -40,6 +40,9 @@ func New(m *model.Model, detect events.Options, opt Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n := r.StateBytes(); opt.Store != nil && n > maxSnapshot/2 {
+		return nil, fmt.Errorf("service: a stream of this model has %d bytes, expected at most %d for a snapshot", n, maxSnapshot/2)
+	}
 	s := &Server{
 		opt: opt, recognizer: r, modelRate: m.Meta.SampleRate, mux: http.NewServeMux(),
 		start: report.Start{

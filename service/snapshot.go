@@ -32,17 +32,11 @@ type header struct {
 	End        *report.End    `json:"end,omitempty"` // last line of a stream that has ended
 }
 
-func encodeSnapshot(h header, state []byte) ([]byte, error) {
+func encodeSnapshot(h header, state []byte) []byte {
 	h.Version = snapshotVersion
-	line, err := json.Marshal(h)
-	if err != nil {
-		return nil, err
-	}
+	line, _ := json.Marshal(h) // cannot fail: its numbers are finite
 	b := append(append(line, '\n'), state...)
-	if len(b)+crc32.Size > maxSnapshot {
-		return nil, fmt.Errorf("stream %s: a snapshot with a state of %d bytes is too long", h.Stream, len(state))
-	}
-	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b)), nil
+	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 }
 
 // decodeSnapshot returns the header and the state, which is a part of b.

@@ -63,7 +63,7 @@ func (s *stream) setRate(r *events.Recognizer, hz float64, resample bool) error 
 }
 
 // snapshot returns the stream as the store keeps it.
-func (s *stream) snapshot() ([]byte, error) {
+func (s *stream) snapshot() []byte {
 	if s.End != nil || s.Samples == 0 {
 		return encodeSnapshot(s.header, nil)
 	}

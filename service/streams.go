@@ -19,9 +19,9 @@ type streams struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	unsaved atomic.Int64 // snapshots that could not be written
+	lost    atomic.Int64 // streams that the shutdown could not save
 
 	mu        sync.Mutex
-	lost      int // streams that the shutdown could not save
 	connected map[string]*stream
 	handlers  sync.WaitGroup
 }
@@ -54,10 +54,8 @@ func (s *streams) wait(ctx context.Context) error {
 	case <-done:
 	case <-ctx.Done():
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n := len(s.connected); s.lost > 0 || n > 0 {
-		return fmt.Errorf("streams were not saved: %d failed, %d took too long", s.lost, n)
+	if lost, late := s.lost.Load(), s.count(); lost > 0 || late > 0 {
+		return fmt.Errorf("streams were not saved: %d failed, %d took too long", lost, late)
 	}
 	return nil
 }
@@ -179,10 +177,7 @@ func (s *streams) claim(st *stream) error {
 	if st.claimed {
 		return nil
 	}
-	b, err := st.snapshot()
-	if err == nil {
-		err = s.put(st, b)
-	}
+	err := s.put(st, st.snapshot())
 	st.claimed = err == nil
 	return s.storeError(st.Stream, err)
 }
@@ -221,12 +216,10 @@ func (s *streams) save(st *stream) {
 		return
 	}
 	st.saved = time.Now()
-	b, err := st.snapshot()
+	b := st.snapshot()
 	go func() {
 		defer func() { <-st.storing }()
-		if err == nil {
-			err = s.put(st, b)
-		}
+		s.put(st, b)
 	}()
 }
 
@@ -243,14 +236,9 @@ func (s *streams) release(st *stream, keep bool) (saved bool) {
 	case context.Cause(st.ctx) == errMoved:
 		return false
 	case keep && st.Samples > 0:
-		b, err := st.snapshot()
-		if err == nil {
-			err = s.put(st, b)
-		}
+		err := s.put(st, st.snapshot())
 		if err != nil && s.ctx.Err() != nil && !errors.Is(err, ErrRevision) {
-			s.mu.Lock()
-			s.lost++
-			s.mu.Unlock()
+			s.lost.Add(1)
 		}
 		return err == nil
 	case st.revision > 0:

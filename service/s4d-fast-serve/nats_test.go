@@ -54,11 +54,10 @@ func startNATS(t *testing.T) string {
 	return ""
 }
 
-// openTestBucket opens a bucket until the test ends.
+// openTestBucket opens a bucket.
 func openTestBucket(t *testing.T, url string) *bucket {
 	t.Helper()
-	b := must.Get(openBucket(url, "", "s4d-streams", time.Hour))(t)
-	return b
+	return must.Get(openBucket(url, "", "s4d-streams", time.Hour))(t)
 }
 
 // A bucket has the revisions that service.Store describes, also for a stream that was deleted, and
