@@ -18,6 +18,10 @@ type Clip struct {
 	Path  string  // file; "" if it has none
 	Label int     // index into Sounds.Labels; ignored in Other and Background
 	Int16 []int16 // samples·2¹⁵
+
+	// Source numbers the folder that an Other or Background clip comes from. Each source is heard
+	// however many recordings the others have: see sources.
+	Source int
 }
 
 // NewClip returns a clip with the samples x, of full scale ±1, rounded to 16-bit integers and

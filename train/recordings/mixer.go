@@ -144,14 +144,6 @@ func (m *mixer) randomWord() int {
 	return clips[m.Below(len(clips))]
 }
 
-// randomOther draws a recording of other speech. Its probability is proportional to the square root
-// of its length, so that a few hours of sentences and thousands of single words both occur.
-func (m *mixer) randomOther() int {
-	upTo := m.set.upTo
-	i, _ := slices.BinarySearch(upTo, m.Uniform()*upTo[len(upTo)-1])
-	return min(i, len(upTo)-1)
-}
-
 // speed draws a factor.
 func (m *mixer) speed() float64 {
 	r := m.set.opt.Speed
@@ -246,7 +238,7 @@ func (m *mixer) fragment(at int) int {
 func (m *mixer) otherSpeech(at int, seconds float64) int {
 	end := at + max(1, m.samplesOf(seconds))
 	for next := at; next < min(end, len(m.speech)); next = at + m.samplesOf(m.Between(0, otherGap)) {
-		i := m.randomOther()
+		i := m.set.otherOf.draw(&m.Sampler)
 		c, r := &m.set.sounds.Other[i], m.set.other[i]
 		from, to := r.Onset, r.End
 		// A recording that is much longer than what is left is cut anywhere.
@@ -296,7 +288,7 @@ func (m *mixer) ambience(x []float32, recorded, music float64) {
 
 // recorded fills x with a piece of a background recording, repeated if it is too short.
 func (m *mixer) recorded(x []float32) {
-	c := &m.set.sounds.Background[m.Below(len(m.set.sounds.Background))]
+	c := &m.set.sounds.Background[m.set.backgroundOf.draw(&m.Sampler)]
 	if n := c.Len(); n > len(x) {
 		from := m.Below(n - len(x) + 1)
 		c.between(x[:0], from, from+len(x))

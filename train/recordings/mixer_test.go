@@ -153,25 +153,27 @@ func TestBandMask(t *testing.T) {
 	}
 }
 
-// A recording of other speech is drawn with a probability that is proportional to the square root
-// of its length.
-func TestRandomOther(t *testing.T) {
-	sounds := testSounds(1)
-	sounds.Other = nil
-	lengths, want := []int{1600, 6400, 14400}, []float64{40. / 240, 80. / 240, 120. / 240}
-	for i, n := range lengths {
-		sounds.Other = append(sounds.Other, NewClip(fmt.Sprint("other ", i), 0, burst(n, 0, n, 700, 0.3)))
+// A folder, and then a recording of it, is drawn with a probability that is proportional to the
+// square root of its length.
+func TestSources(t *testing.T) {
+	lengths, folder := []int{1600, 6400, 14400, 100, 300}, []int{2, 2, 2, 0, 0}
+	total := math.Sqrt(22400) + math.Sqrt(400)
+	want := []float64{1. / 6, 2. / 6, 3. / 6, 10 / (10 + math.Sqrt(300)), math.Sqrt(300) / (10 + math.Sqrt(300))}
+	var clips []Clip
+	for i := range lengths {
+		clips = append(clips, Clip{Source: folder[i]})
+		want[i] *= map[int]float64{2: math.Sqrt(22400), 0: math.Sqrt(400)}[folder[i]] / total
 	}
-	m := mixed(t, sounds, plainStreams()).newMixer()
-	m.Sampler = random.Sampler{Stream: random.New(1, random.Noise, 0, 0)}
+	s := newSources(clips, func(i int) int { return lengths[i] })
+	r := random.Sampler{Stream: random.New(1, random.Noise, 0, 0)}
 	const draws = 20000
 	count := make([]int, len(want))
 	for range draws {
-		count[m.randomOther()]++
+		count[s.draw(&r)]++
 	}
 	for i, p := range want {
 		if got, deviation := float64(count[i])/draws, math.Sqrt(p*(1-p)/draws); math.Abs(got-p) > 4*deviation {
-			t.Errorf("%d samples: drawn with probability %.4f, expected %.4f ± %.4f", lengths[i], got, p, 4*deviation)
+			t.Errorf("%d samples of folder %d: drawn with probability %.4f, expected %.4f ± %.4f", lengths[i], folder[i], got, p, 4*deviation)
 		}
 	}
 }

@@ -77,12 +77,12 @@ func DefaultStreams(sampleRate float64) StreamOptions {
 	return StreamOptions{
 		Filterbank: filterbank.Default(sampleRate), Length: 4,
 		Gap:        Range{0.05, 1.5},
-		OtherShare: 0.15, FragmentShare: 0.06, SoundShare: 0.05, EmbeddedShare: 0.03,
-		EmptyShare: 0.03, WordlessShare: 0.07,
+		OtherShare: 0.25, FragmentShare: 0.06, SoundShare: 0.05, EmbeddedShare: 0.03,
+		EmptyShare: 0.03, WordlessShare: 0.15,
 		Speed: Range{0.85, 1.15}, Margin: Range{0.05, 0.2}, Whole: 0.3, WordGain: Range{-6, 6},
 		ReverbShare: 0.3, ReverbTime: Range{0.1, 0.7}, ReverbDirect: Range{0, 20}, FilterShare: 0.3,
 		NoiseFree: 0.1, RecordedShare: 0.5, MusicShare: 0.1, BabbleShare: 0.05,
-		SNR: Range{5, 40}, Level: Range{-45, -5}, Offset: Range{-90, -38}, BandMask: 6,
+		SNR: Range{-5, 30}, Level: Range{-45, -5}, Offset: Range{-90, -38}, BandMask: 6,
 		LabelFrom: 0.8, LabelLatest: 1, LabelHold: 0.2, Unscored: 0.05,
 	}
 }

@@ -68,20 +68,20 @@ func (o *StreamOptions) info(labels []string) dataset.Info {
 
 // StreamSet is a set of streams that are mixed from recordings. It may be used concurrently.
 type StreamSet struct {
-	sounds  *Sounds
-	opt     StreamOptions
-	bank    *filterbank.Bank
-	room    *fftkernel.Conv
-	byLabel [][]int           // indices of Words, for each label that has clips
-	words   []activity.Region // of Words
-	other   []activity.Region // of Other
-	upTo    []float64         // sums of the square roots of their lengths
-	streams int
-	length  int // samples of a stream
-	purpose random.Purpose
-	fixed   bool      // the same streams in every epoch
-	means   []float32 // of the bands, for masks; nil: there are no masks
-	mixers  sync.Pool
+	sounds                *Sounds
+	opt                   StreamOptions
+	bank                  *filterbank.Bank
+	room                  *fftkernel.Conv
+	byLabel               [][]int           // indices of Words, for each label that has clips
+	words                 []activity.Region // of Words
+	other                 []activity.Region // of Other
+	otherOf, backgroundOf sources           // where they come from
+	streams               int
+	length                int // samples of a stream
+	purpose               random.Purpose
+	fixed                 bool      // the same streams in every epoch
+	means                 []float32 // of the bands, for masks; nil: there are no masks
+	mixers                sync.Pool
 }
 
 // Word is a word in a stream.
@@ -129,11 +129,9 @@ func newStreamSet(sounds *Sounds, split string, opt StreamOptions, streams int, 
 		x = sounds.Other[i].Samples(x)
 		r := activity.Speech(x, rate)
 		s.other = append(s.other, r)
-		s.upTo = append(s.upTo, math.Sqrt(float64(r.End-r.Onset)))
-		if i > 0 {
-			s.upTo[i] += s.upTo[i-1]
-		}
 	}
+	s.otherOf = newSources(sounds.Other, func(i int) int { return s.other[i].End - s.other[i].Onset })
+	s.backgroundOf = newSources(sounds.Background, func(i int) int { return sounds.Background[i].Len() })
 	s.mixers.New = func() any { return s.newMixer() }
 	return s, nil
 }

@@ -107,10 +107,19 @@ func (o MixOptions) addFolders(ctx context.Context, to *recordings.Sounds, names
 			return nil, fmt.Errorf("data.words: %s has no folder with the name of a word, such as %s", dir, filepath.Join(dir, to.Labels[0]))
 		}
 	}
-	if err := read(&to.Other, 0, o.Other...); err != nil {
-		return nil, err
+	for i, folders := range [][]string{o.Other, o.Background} {
+		for k, dir := range folders {
+			dst := []*[]recordings.Clip{&to.Other, &to.Background}[i]
+			first := len(*dst)
+			if err := read(dst, 0, dir); err != nil {
+				return nil, err
+			}
+			for c := range (*dst)[first:] {
+				(*dst)[first+c].Source = 1 + k // 0: the data set
+			}
+		}
 	}
-	return broken, read(&to.Background, 0, o.Background...)
+	return broken, nil
 }
 
 // checkFolders returns an error for the first path of an option that is not a folder. The error is
