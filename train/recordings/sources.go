@@ -9,8 +9,8 @@ import (
 
 // sources draws recordings: first one of the folders that they come from, then one of its
 // recordings. Both probabilities are proportional to the square root of the length. So another
-// folder with thousands of short recordings takes little from the one with an hour of sentences, and
-// in a folder with both, sentences and single words both occur.
+// folder with thousands of short recordings takes little from the one with an hour of sentences,
+// and in a folder with both, sentences and single words both occur.
 type sources struct {
 	folders []source
 	upTo    []float64 // sums of the square roots of their lengths

@@ -215,7 +215,7 @@ func TestAudioChannel(t *testing.T) {
 	_, err := loadSet(t, "audio", dir, "", "streams=4", "seconds=1")
 	must.Fail(t, err, train.ErrData, "all samples are zero") // their mean
 	d := must.Get(loadSet(t, "audio", dir, "", "streams=4", "seconds=1", "skip_broken=true"))(t)
-	must.Equal(t, len(d.Notes), 2*2, "notes %q", d.Notes)
+	must.Equal(t, len(d.Notes), 1+2*2, "notes %q", d.Notes) // the first: few recordings for validation
 	_, err = loadSet(t, "audio", dir, "", "streams=4", "seconds=1", "channel=1")
 	must.Fail(t, err, train.ErrData, "no channel 1: the recording has 1") // the others
 	for _, name := range []string{"low", "high", "_other", "_background_noise_"} {
@@ -224,7 +224,7 @@ func TestAudioChannel(t *testing.T) {
 		}
 	}
 	d = must.Get(loadSet(t, "audio", dir, "", "streams=4", "seconds=1", "channel=1"))(t)
-	must.Equal(t, len(d.Notes), 0, "notes %q", d.Notes)
+	must.Equal(t, len(d.Notes), 1, "notes %q", d.Notes)
 }
 
 // The options of a run that starts from a model must select the model's filter bank.
