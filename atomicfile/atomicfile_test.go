@@ -148,7 +148,7 @@ func TestCheck(t *testing.T) {
 		must.Do(t, Check(filepath.Join(dir, good)))
 	}
 	must.Do(t, Check(os.DevNull))
-	for _, bad := range []string{"", "missing/file", "file/file", "lost", strings.Repeat("n", 250)} {
+	for _, bad := range []string{"", "missing/file", "file/file", "lost", strings.Repeat("n", 256)} {
 		bad = filepath.Join(dir, bad)
 		if err := Check(bad); err == nil || !strings.HasPrefix(err.Error(), bad+": ") || strings.Contains(err.Error(), ".tmp") {
 			t.Errorf("%s: error %v", bad, err)

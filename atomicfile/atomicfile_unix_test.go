@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -72,4 +73,16 @@ func TestPipeIsNoFile(t *testing.T) {
 	_, err = System().ReadFile(path, 9)
 	must.Fail(t, err, "not a regular file", path)
 	must.Fail(t, System().Replace(path, 0o600, func(io.Writer) error { return nil }), "not a regular file", path)
+}
+
+// A name of as many bytes as file systems allow is written, and its temporary file removed.
+func TestLongName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), strings.Repeat("é", 125)+".wav")
+	must.Do(t, Write(path, 0o600, func(io.Writer) error { return nil }))
+	left := filepath.Join(filepath.Dir(path), shortened(filepath.Base(path))+".7.tmp")
+	must.Do(t, os.WriteFile(left, nil, 0o600))
+	must.Do(t, System().RemoveTemporary(path))
+	if _, err := os.Stat(left); err == nil {
+		t.Error("the temporary file is still there")
+	}
 }

@@ -172,7 +172,7 @@ func (f Files) RemoveTemporary(paths ...string) error {
 			return err
 		}
 		for _, file := range files {
-			if of, ok := TemporaryOf(file.Name()); !ok || of != name || !file.Type().IsRegular() {
+			if of, ok := TemporaryOf(file.Name()); !ok || of != shortened(name) || !file.Type().IsRegular() {
 				continue
 			}
 			if err := f.Remove(filepath.Join(dir, file.Name())); err != nil {
@@ -184,7 +184,8 @@ func (f Files) RemoveTemporary(paths ...string) error {
 }
 
 // TemporaryOf reports whether name is that of a temporary file of Write, and returns the name of
-// the file that was to be written. For other names it returns name.
+// the file that was to be written, whose end is missing if it is long. For other names it returns
+// name.
 func TemporaryOf(name string) (of string, ok bool) {
 	rest, ok := strings.CutSuffix(name, ".tmp")
 	dot := strings.LastIndexByte(rest, '.')
@@ -197,11 +198,21 @@ func TemporaryOf(name string) (of string, ok bool) {
 	return rest[:dot], true
 }
 
+// shortened returns a name that leaves room for the end of a temporary file's name in the 255 bytes
+// that file systems allow.
+func shortened(name string) string {
+	if len(name) <= 239 {
+		return name
+	}
+	return strings.ToValidUTF8(name[:239], "")
+}
+
 // createTemp creates a file in the folder of path with mode perm, less the umask unless path
 // exists.
 func (f Files) createTemp(path string, perm fs.FileMode, exists bool) (File, string, error) {
+	dir, base := filepath.Split(path)
 	for {
-		name := fmt.Sprintf("%s.%d.tmp", path, rand.Uint32())
+		name := fmt.Sprintf("%s%s.%d.tmp", dir, shortened(base), rand.Uint32())
 		file, err := f.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 		switch {
 		case errors.Is(err, fs.ErrExist):

@@ -19,8 +19,8 @@ func (s *sweep) changed(ctx context.Context, got jetstream.KeyValueEntry) error 
 		return nil
 	}
 	e, err := parseEntry(got.Value())
-	if err != nil {
-		return err
+	if err != nil { // another machine's word ends its run, not the sweep
+		e = entry{Name: s.state[i].Name, Status: failed, Error: err.Error()}
 	}
 	return s.settle(ctx, i, e, got.Revision())
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/s4d-fast/s4d-fast/internal/natsurl"
 )
 
 // Connection says how to connect to a broker. The tags are those of flags (package kong).
@@ -30,6 +32,9 @@ type Connection struct {
 // Connect connects to a broker. The connection restores itself after every loss. Wrong URLs,
 // certificates and passwords are errors, also with Wait.
 func Connect(c Connection) (*nats.Conn, error) {
+	if err := natsurl.Check(c.URL); err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
 	opts := []nats.Option{
 		nats.Name(c.Name), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond), nats.Timeout(5 * time.Second),
 		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), // a cut network is found within 6 s

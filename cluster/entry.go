@@ -117,7 +117,32 @@ func parseEntry(text []byte) (entry, error) {
 			return e, fmt.Errorf("cluster: entry: file %.200q: expected one of %q", f.Path, runFiles())
 		}
 	}
+	for _, l := range e.Levels { // they go into a table, which a spreadsheet may open
+		if !levelName.MatchString(l) {
+			return e, fmt.Errorf("cluster: entry: level %.80q", l)
+		}
+	}
+	if e.Status == done {
+		return e, e.checkResult()
+	}
 	return e, nil
+}
+
+var levelName = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
+
+// checkResult returns an error if a run that is done has no valid result. JSON has no numbers that
+// are not finite.
+func (e *entry) checkResult() error {
+	config := train.RunFiles()[0]
+	switch r := e.Result; {
+	case r == nil || r.Best == nil && !r.Diverged:
+		return fmt.Errorf("cluster: entry: %.80q is done without a result", e.Name)
+	case r.Best != nil && (r.Best.Epoch < 0 || r.Best.Step < 0):
+		return fmt.Errorf("cluster: entry: %.80q is done with a best epoch of %d", e.Name, r.Best.Epoch)
+	case !slices.ContainsFunc(e.Files, func(f file) bool { return f.Path == config }):
+		return fmt.Errorf("cluster: entry: %.80q is done without the file %s", e.Name, config)
+	}
+	return nil
 }
 
 // rowOf returns the row of a run that has ended. JSON has no NaN: a measure of the test set that

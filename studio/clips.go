@@ -123,7 +123,7 @@ func (p *project) add(name string, pieces [][]float32) ([]string, error) {
 	defer p.files.Unlock()
 	defer p.soundsChanged()
 	if kindOf(name) != word {
-		if err := p.disk.MkdirAll(name, 0o777); err != nil {
+		if err := p.disk.MkdirAll(name, 0o700); err != nil {
 			return nil, missing(err, "folder %q", name)
 		}
 	}
@@ -142,7 +142,7 @@ func (p *project) add(name string, pieces [][]float32) ([]string, error) {
 	for _, x := range pieces {
 		clip := clipName(next)
 		if err := p.writeWAV(name+"/"+clip, x); err != nil {
-			return added, err
+			return added, missing(err, "folder %q", name)
 		}
 		added = append(added, clip)
 		next++

@@ -258,7 +258,7 @@ func (p *project) save(m *model.Model, d *detector) error {
 	if err != nil {
 		return err
 	}
-	if err := p.disk.MkdirAll(stateFolder, 0o777); err != nil {
+	if err := p.disk.MkdirAll(stateFolder, 0o700); err != nil {
 		return err
 	}
 	if err := p.write(describing(d.Hash), bytes.NewReader(append(text, '\n'))); err != nil {

@@ -62,9 +62,9 @@ func (p *project) remove(name string) error {
 	return p.disk.SyncFolder(filepath.Dir(name))
 }
 
-// mkdir creates a folder, which outlasts a power cut.
+// mkdir creates a folder, which outlasts a power cut. Only the user can read recordings of voices.
 func mkdir(f atomicfile.Files, name string) error {
-	if err := f.Mkdir(name, 0o777); err != nil {
+	if err := f.Mkdir(name, 0o700); err != nil {
 		return err
 	}
 	return f.SyncFolder(filepath.Dir(name))

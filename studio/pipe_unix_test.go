@@ -3,7 +3,9 @@
 package studio
 
 import (
+	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -26,4 +28,16 @@ func TestPipesInProject(t *testing.T) {
 		}
 	}
 	must.Equal(t, len(c.upload("p", "up", tones(500, 1))), 1, "clips after an upload")
+}
+
+// Only the user can enter the folders of recordings.
+func TestFoldersArePrivate(t *testing.T) {
+	c := serve(t)
+	c.project("p", "up")
+	c.upload("p", backgroundFolder, slices.Repeat([]float32{0.01, -0.01}, 6*rate))
+	for _, folder := range []string{"p", "p/up", "p/" + backgroundFolder} {
+		if mode := must.Get(os.Stat(filepath.Join(c.s.dir, folder)))(t).Mode().Perm(); mode != 0o700 {
+			t.Errorf("%s: mode %o", folder, mode)
+		}
+	}
 }

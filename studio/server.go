@@ -84,7 +84,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := atomicfile.System().MkdirAll(dir, 0o777); err != nil {
+	if err := atomicfile.System().MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	lock, err := filelock.Try(filepath.Join(dir, lockFile))

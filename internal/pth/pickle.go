@@ -252,7 +252,7 @@ func resolve(module, name string) (any, error) {
 	g := module + "." + name
 	switch module {
 	case "__builtin__", "builtins":
-		if slices.Contains([]string{"dict", "list", "int", "long", "float", "str", "bool"}, name) {
+		if slices.Contains([]string{"dict", "list", "set", "frozenset", "int", "long", "float", "complex", "str", "bool"}, name) {
 			return global(g), nil
 		}
 	case "torch":
@@ -261,7 +261,7 @@ func resolve(module, name string) (any, error) {
 		}
 	}
 	switch g {
-	case "collections.OrderedDict", "collections.defaultdict", "typing.Any", rebuildTensor, rebuildParameter:
+	case "collections.OrderedDict", "collections.defaultdict", "typing.Any", "argparse.Namespace", "_codecs.encode", rebuildTensor, rebuildParameter:
 		return global(g), nil
 	}
 	if strings.HasPrefix(g, "omegaconf.") {

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/s4d-fast/s4d-fast/internal/natsurl"
 	"github.com/s4d-fast/s4d-fast/service"
 )
 
@@ -22,6 +23,9 @@ const connectTime = 10 * time.Second
 // openBucket connects to NATS and opens a bucket. If it does not exist, it is created, with one
 // replica, and with an age at which NATS deletes what was not written since.
 func openBucket(url, credentials, name string, age time.Duration) (*bucket, error) {
+	if err := natsurl.Check(url); err != nil {
+		return nil, err
+	}
 	options := []nats.Option{nats.Name("s4d-fast-serve"), nats.MaxReconnects(-1), nats.Timeout(connectTime)}
 	if credentials != "" {
 		options = append(options, nats.UserCredentials(credentials))
