@@ -26,13 +26,17 @@ const (
 )
 
 type rowsCmd struct {
-	Model   modelFile `arg:"" help:"Model file (.safetensors) that train series or another task with channels wrote."`
-	File    string    `arg:"" optional:"" default:"-" help:"File of rows, or - for standard input (the default)."`
-	Format  string    `help:"Format of the input: csv or jsonl (default: by the name of the file, otherwise csv)." enum:",csv,jsonl" default:"" placeholder:"FORMAT"`
-	Hop     int       `help:"Rows of a series between lines." default:"1" placeholder:"N"`
-	Window  int       `help:"Number of rows that an output covers; 0: all so far." default:"0" placeholder:"N"`
-	ID      *string   `name:"id" help:"Column that identifies the series of a row (default: that of the training data, if the input has it; empty: all rows are one series)." placeholder:"COLUMN"`
-	Missing string    `help:"Replacement of missing values: model (as in training) or previous (the value before)." enum:"model,previous" default:"model" placeholder:"HOW"`
+	Model         modelFile `arg:"" help:"Model file (.safetensors) that train series or another task with channels wrote."`
+	File          string    `arg:"" optional:"" default:"-" help:"File of rows, or - for standard input (the default)."`
+	Format        string    `help:"Format of the input: csv or jsonl (default: by the name and the first line of the file)." enum:",csv,jsonl" default:"" placeholder:"FORMAT"`
+	Hop           int       `help:"Rows of a series between lines." default:"1" placeholder:"N"`
+	Window        int       `help:"Number of rows that an output covers; 0: all so far." default:"0" placeholder:"N"`
+	Separator     string    `help:"Separator of the cells: a character, tab or space (default: by the first lines)." placeholder:"CHAR"`
+	Decimal       string    `help:"Decimal point or comma (default: by the cells)." placeholder:"CHAR"`
+	Comment       string    `help:"What lines that are comments begin with, or none (default: #)." placeholder:"TEXT"`
+	MissingValues []string  `help:"Further cells that are missing values, such as -9999." placeholder:"VALUE"`
+	ID            *string   `name:"id" help:"Column that identifies the series of a row (default: that of the training data, if the input has it; empty: all rows are one series)." placeholder:"COLUMN"`
+	Missing       string    `help:"Replacement of missing values: model (as in training) or previous (the value before)." enum:"model,previous" default:"model" placeholder:"HOW"`
 }
 
 func (c *rowsCmd) Help() string {
@@ -55,7 +59,7 @@ func (c *rowsCmd) Run(std *streams, ctx *ctxBox) error {
 		return usageError(fmt.Errorf("--window %d: expected 0 to %d rows", c.Window, maxRows))
 	}
 	if c.Format == "" {
-		c.Format = string(table.FormatOf(c.File))
+		c.Format = string(table.FormatOf(c.File)) // "": the first line decides
 	}
 	in, name, err := openInput(ctx, std, c.File)
 	if err != nil {
@@ -83,7 +87,7 @@ func (c *rowsCmd) Run(std *streams, ctx *ctxBox) error {
 	if m.Meta.Series != nil {
 		columns = slices.Concat(m.Meta.Series.Columns, []string{m.Meta.Series.Time, m.Meta.Series.ID, or(c.ID, "")})
 	}
-	t, err := table.New(bytes, table.Options{Name: name, Format: table.Format(c.Format), Columns: columns, Others: columns == nil})
+	t, err := table.New(bytes, table.Options{Name: name, Format: table.Format(c.Format), Separator: c.Separator, Decimal: c.Decimal, Comment: c.Comment, MissingValues: c.MissingValues, Columns: columns, Others: columns == nil})
 	switch {
 	case ctx.Err() != nil && (err != nil || !t.Ended()):
 		return context.Cause(ctx)
@@ -92,14 +96,15 @@ func (c *rowsCmd) Run(std *streams, ctx *ctxBox) error {
 	case err != nil:
 		return badInput(err)
 	}
+	c.Format = string(t.Format())
 	r := &rowPrinter{
-		predictor: p, model: m, table: t, hop: c.Hop, out: json.NewEncoder(std.out),
+		std: std, predictor: p, model: m, table: t, hop: c.Hop, out: json.NewEncoder(std.out),
 		series: map[string]*rowSeries{}, row: make([]float32, m.Config.DInput),
 	}
 	if err := r.findColumns(c.ID); err != nil {
 		return badInput(t.Wrap(err))
 	}
-	if err := r.out.Encode(r.start(c)); err != nil {
+	if err := cmp.Or(r.note(), r.out.Encode(r.start(c))); err != nil {
 		return err
 	}
 	err = r.run(ctx)
@@ -118,6 +123,8 @@ type rowPrinter struct {
 	id, time  int   // columns; −1: none
 	hop       int
 	out       *json.Encoder
+	std       *streams
+	noted     int // notes of the table
 
 	series map[string]*rowSeries
 	order  []*rowSeries // by first row
@@ -214,7 +221,9 @@ func (r *rowPrinter) run(ctx context.Context) error {
 			return badInput(err)
 		}
 		began := time.Now()
-		err = r.process()
+		if err = r.process(); err == nil {
+			err = r.note()
+		}
 		took := time.Since(began)
 		r.busy += took
 		r.times.Add(took)
@@ -261,6 +270,13 @@ func (r *rowPrinter) step() (*rowSeries, series.Result, error) {
 		err = r.table.ColumnError(r.inputs[column.Column], fmt.Errorf("%w; --missing previous replaces it", column.Err))
 	}
 	return s, result, err
+}
+
+// note prints what was decided about the input since the last call.
+func (r *rowPrinter) note() error {
+	notes := r.table.Notes()[r.noted:]
+	r.noted += len(notes)
+	return r.std.note(notes...)
 }
 
 // find returns the series of the current row, which may be new.

@@ -329,3 +329,24 @@ func TestRowsInterrupted(t *testing.T) {
 		})
 	}
 }
+
+// A note says how an input that can be read in two ways was read. With --strict it is an error
+// before the first line of output.
+func TestRowsNotes(t *testing.T) {
+	path, _ := rowsModel(t, model.SeriesForecast, nil)
+	for text, note := range map[string]string{
+		"temp,load\n20,300\n":              "",
+		"temp;load\n20,5;300\n":            `note: standard input: "20,5" is read as 20.5, with a decimal comma; --decimal=. reads commas between thousands`,
+		"temp load\n20 300\n":              `note: standard input: the cells are separated by " ", not by ","; --separator changes it`,
+		"[{\"temp\":20,\n\"load\":300}]\n": "",
+	} {
+		code, stdout, stderr := invoke(strings.NewReader(text), "rows", path)
+		equal(t, "exit code for "+text, code, exitOK)
+		_, rows, _ := rowLines(t, stdout)
+		equal(t, "rows of "+text, len(rows), 1)
+		equal(t, "notes on "+text, strings.TrimSpace(stderr), note)
+		code, _, stderr = invoke(strings.NewReader(text), "rows", path, "--strict")
+		equal(t, "exit code with --strict: "+stderr, code, map[bool]int{true: exitOK, false: exitBadInput}[note == ""])
+	}
+	streamRows(t, "temp:load\n20,5:n/v\n", path, "--separator", ":", "--decimal", ",", "--missing-values", "n/v", "--missing", "previous")
+}

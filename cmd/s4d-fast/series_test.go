@@ -56,7 +56,7 @@ func TestTrainSeries(t *testing.T) {
 	must.Equal(t, scored, 1497, "rows with a score")
 
 	ok(t, append([]string{"train", "series", "--out", run, "--resume"}, "--set", "train.epochs=3")...)
-	checkRun(t, nil, []string{"train", "series", "--data", table, "--target", "load", "--horizon", "3", "--out", filepath.Join(dir, "bad")}, exitBadInput, `load.csv:2: column "time": "2024-01-01 00:00" is not a number`)
+	checkRun(t, nil, []string{"train", "series", "--data", table, "--target", "load", "--horizon", "3", "--strict", "--out", filepath.Join(dir, "bad")}, exitBadInput, `load.csv:2: column "time": "2024-01-01 00:00" is not a number`)
 	checkRun(t, nil, []string{"train", "series", "--data", table, "--mode", "guess", "--out", filepath.Join(dir, "bad")}, exitUsage, `mode "guess"`)
 	checkRun(t, nil, []string{"train", "ts", "--data", dir, "--horizon", "3", "--out", filepath.Join(dir, "bad")}, exitUsage, "--horizon")
 }

@@ -5,17 +5,29 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// Missing reports whether a cell says that there is no value.
+// Missing reports whether a cell says that there is no value, in any column.
 func Missing(cell string) bool {
 	switch strings.ToLower(cell) {
 	case "", "na", "n/a", "nan", "null", "none", "?":
 		return true
 	}
 	return false
+}
+
+// missingNumber reports whether a cell says that there is no number. Classes may have such names.
+func missingNumber(cell string) bool {
+	switch strings.ToLower(cell) {
+	case "-", "--", "—", ".", "\\n", "n.a.", "n.a", "nil", "(null)", "<na>", "nat", "missing", "unknown", "unavailable", "undefined",
+		"-nan", "nan(ind)", "1.#qnan", "1.#ind", "-1.#ind", "-1.#qnan", "1.#nan", "#n/a", "#na", "#n/a n/a", "#value!", "#div/0!", "#ref!", "#num!", "#null!", "#name?":
+		return true
+	}
+	return Missing(cell)
 }
 
 // ParseFloat is strconv.ParseFloat, but rejects hexadecimal numbers and underscores, which are Go
@@ -27,30 +39,117 @@ func ParseFloat(text string, bits int) (float64, error) {
 	return strconv.ParseFloat(text, bits)
 }
 
-// number returns the number in a cell. It is NaN if Missing reports true.
-func number(cell string) (float64, error) {
-	if Missing(cell) {
+var (
+	commaDecimal = regexp.MustCompile(`^[-+]?(\d*,\d+|\d{1,3}(\.\d{3})+,\d+)([eE][-+]?\d+)?$`) // 47,9 1.234,5
+	commaGroups  = regexp.MustCompile(`^[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$`)                  // 1,234 1,234.5
+	pointGroups  = regexp.MustCompile(`^[-+]?[1-9]\d{0,2}(\.\d{3})+$`)                         // 1.234
+	signs        = strings.NewReplacer("−", "-", "\u00a0", "", "\u202f", "")
+)
+
+// isDecimal reports whether a cell is a number, with a decimal point or comma.
+func isDecimal(cell string) bool {
+	v, err := ParseFloat(strings.Replace(cell, ",", ".", 1), 64)
+	return err == nil && v == v
+}
+
+// number returns the number in a cell. It is NaN if the cell is missing.
+func (t *Reader) number(cell string) (float64, error) {
+	if missingNumber(cell) || slices.Contains(t.opt.MissingValues, cell) {
 		return math.NaN(), nil
 	}
-	v, err := ParseFloat(cell, 64)
+	switch cell {
+	case "true", "True", "TRUE":
+		return 1, nil
+	case "false", "False", "FALSE":
+		return 0, nil
+	}
+	text, err := t.withPoint(cell)
+	if err != nil {
+		return 0, err
+	}
+	v, err := ParseFloat(text, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		v, err = ParseFloat(signs.Replace(text), 64)
+	}
 	switch {
+	case err == nil && slices.Contains(t.missing, v):
+		return math.NaN(), nil
 	case errors.Is(err, strconv.ErrRange) || math.IsInf(float64(float32(v)), 0):
-		return 0, fmt.Errorf("%.40q is infinite or too large, expected a number below 3.4e38", cell)
+		return 0, fmt.Errorf("%.40q is infinite or too large, expected a number below 3.4e38; --missing-values %.40[1]s reads it as missing", cell)
 	case err != nil || math.IsNaN(v):
 		return 0, fmt.Errorf("%.40q is not a number", cell)
 	}
 	return v, nil
 }
 
+// withPoint returns a number with a decimal point and without separators of thousands. What a comma
+// or a point is, is decided by the first cell in which it can only be one of them.
+func (t *Reader) withPoint(cell string) (string, error) {
+	commas, points := strings.Contains(cell, ","), strings.Contains(cell, ".")
+	if t.opt.Format != CSV || !commas && (!points || t.decimal == '.') {
+		return cell, nil
+	}
+	if !commas {
+		return t.withoutComma(cell)
+	}
+	decimal, groups := commaDecimal.MatchString(cell), commaGroups.MatchString(cell)
+	withPoint := strings.Replace(strings.ReplaceAll(cell, ".", ""), ",", ".", 1)
+	whole := strings.ReplaceAll(cell, ",", "")
+	switch {
+	case !decimal && !groups:
+		return cell, nil
+	case t.decimal == 0 && decimal && groups && t.separator != ';':
+		return "", fmt.Errorf("%.40q is %s or %s; --decimal=, or --decimal=. says which", cell, withPoint, whole)
+	case t.decimal == 0 && decimal && t.points:
+		return "", fmt.Errorf("%.40q has a decimal comma, and a number before it, such as 1.234, has a point; --decimal=, or --decimal=. says what they are", cell)
+	case t.decimal == 0 && decimal:
+		t.decimal = ','
+		t.note("%.40q is read as %s, with a decimal comma; --decimal=. reads commas between thousands", cell, withPoint)
+	case t.decimal == 0:
+		t.decimal = '.'
+		t.note("%.40q is read as %s, with commas between thousands; --decimal=, reads decimal commas", cell, whole)
+	}
+	switch {
+	case t.decimal == ',' && decimal:
+		return withPoint, nil
+	case t.decimal == '.' && groups:
+		return whole, nil
+	}
+	return "", t.mixed(cell)
+}
+
+// withoutComma is withPoint for a cell with a point and without a comma.
+func (t *Reader) withoutComma(cell string) (string, error) {
+	groups := pointGroups.MatchString(cell)
+	_, err := ParseFloat(cell, 64)
+	switch {
+	case t.decimal == ',' && groups:
+		return strings.ReplaceAll(cell, ".", ""), nil
+	case t.decimal == ',' && err == nil:
+		return "", t.mixed(cell)
+	case groups:
+		t.points = true
+	case err == nil:
+		t.decimal = '.'
+	}
+	return cell, nil
+}
+
+func (t *Reader) mixed(cell string) error {
+	return fmt.Errorf("%.40q does not fit the decimal %q of the cells before it; --decimal says which one it is", cell, string(t.decimal))
+}
+
 // Text returns a cell of the current row, without spaces around it; "" if it is missing.
 func (t *Reader) Text(i int) string { return t.cells[i] }
 
 // Missing reports whether a cell of the current row is missing.
-func (t *Reader) Missing(i int) bool { return Missing(t.cells[i]) }
+func (t *Reader) Missing(i int) bool {
+	return Missing(t.cells[i]) || slices.Contains(t.opt.MissingValues, t.cells[i])
+}
 
 // Number returns the number in a cell of the current row, or NaN if it is missing.
 func (t *Reader) Number(i int) (float64, error) {
-	v, err := number(t.cells[i])
+	v, err := t.number(t.cells[i])
 	if err != nil {
 		return 0, t.ColumnError(i, err)
 	}
@@ -58,7 +157,7 @@ func (t *Reader) Number(i int) (float64, error) {
 }
 
 // IsArray reports whether a value of the current row, or after New of the first one, is an array.
-// Only JSON Lines have arrays.
+// Only JSON has arrays.
 func (t *Reader) IsArray(i int) bool { return i < len(t.kinds) && t.kinds[i] == array }
 
 // Numbers returns the numbers in an array of the current row. Missing ones are NaN.
@@ -75,7 +174,7 @@ func (t *Reader) Numbers(i int) ([]float64, error) {
 			break
 		}
 		var v float64
-		if v, err = number(cell); err != nil {
+		if v, err = t.number(cell); err != nil {
 			err = fmt.Errorf("value %d: %w", len(list)+1, err)
 		}
 		list = append(list, v)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 )
 
 // maxQuotedLines bounds the lines of a row with line breaks in quoted cells. A quotation mark that
@@ -14,12 +16,22 @@ const maxQuotedLines = 100
 
 // startCSV reads the header, or the first row.
 func (t *Reader) startCSV() error {
+	if t.opt.Decimal != "" {
+		t.decimal = t.opt.Decimal[0]
+	}
+	if !utf8.Valid(t.text) { // the format was not known
+		t.text = t.toUTF8(t.text)
+	}
+	if err := t.findSeparator(); err != nil {
+		return err
+	}
 	if err := t.splitCSV(); err != nil {
 		return err
 	}
-	t.named = isHeader(t.cells, t.wanted)
-	t.pending = !t.named
-	if !t.named {
+	if t.named = t.isHeader(t.cells); !t.named {
+		if t.pending = true; !t.commentNames() {
+			return t.checkPairs()
+		}
 		return nil
 	}
 	t.columns = slices.Clone(t.cells)
@@ -31,9 +43,49 @@ func (t *Reader) startCSV() error {
 	return nil
 }
 
+// commentNames takes the names of the columns from the last comment before the first row, if that
+// has as many names.
+func (t *Reader) commentNames() bool {
+	if t.comment == nil {
+		return false
+	}
+	row, cells := t.text, slices.Clone(t.cells)
+	t.text = bytes.TrimSpace(t.comment)
+	err := t.splitCSV()
+	names := slices.Clone(t.cells)
+	t.text, t.cells = row, cells
+	if err != nil || len(names) != len(cells) || len(names) < 2 || !t.isHeader(names) || slices.Contains(names, "") {
+		return false
+	}
+	t.columns, t.named = names, true
+	t.note("the comment %.80q names the columns; --comment none reads it as a row", t.comment)
+	return true
+}
+
+// checkPairs returns an error if the cells of a row without a header look like the halves of
+// numbers with a decimal comma.
+func (t *Reader) checkPairs() error {
+	if t.named || t.separator != ',' || t.opt.Separator != "" || t.opt.Decimal != "" || len(t.cells)%2 != 0 {
+		return nil
+	}
+	for i := 1; i < len(t.cells); i += 2 {
+		if c := t.cells[i]; len(c) > 1 && c[0] == '0' && strings.Trim(c, "0123456789") == "" {
+			return t.errorf("%s,%s are two cells, or a number with a decimal comma: --separator=, or --decimal=, says which", t.cells[i-1], c)
+		}
+	}
+	return nil
+}
+
 // parseCSV sets the cells to those of the current row.
 func (t *Reader) parseCSV() error {
 	if err := t.splitCSV(); err != nil {
+		return err
+	}
+	if len(t.columns) == 1 && t.separator == ',' && t.opt.Separator == "" && commaDecimal.Match(bytes.TrimSpace(t.text)) {
+		t.separator = '\t' // a single column
+		return t.parseCSV()
+	}
+	if err := t.checkPairs(); err != nil {
 		return err
 	}
 	for t.opt.Ragged && len(t.cells) < len(t.columns) {
@@ -46,6 +98,9 @@ func (t *Reader) parseCSV() error {
 }
 
 func (t *Reader) splitCSV() error {
+	if t.separator == ' ' {
+		t.text = bytes.TrimSpace(t.text)
+	}
 	t.content, t.ends = t.content[:0], t.ends[:0]
 	for at, more := 0, true; more; {
 		if len(t.ends) == maxColumns {
@@ -81,6 +136,9 @@ func (t *Reader) addCell(at int) (next int, more bool, err error) {
 		rest = t.text[at:]
 	}
 	end := bytes.IndexByte(rest, t.separator)
+	if t.separator == ' ' {
+		end = bytes.IndexAny(rest, " \t")
+	}
 	more = end >= 0
 	if !more {
 		end = len(rest)

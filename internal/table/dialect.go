@@ -2,67 +2,204 @@ package table
 
 import (
 	"bytes"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/encoding/charmap"
 )
 
 // Format is the format of the rows.
 type Format string
 
-// The formats.
+// The formats. An input without one is JSON if its first line begins with an object, or with an
+// array of objects or arrays, and otherwise CSV.
 const (
 	CSV   Format = "csv"
 	JSONL Format = "jsonl"
+	JSON  Format = "json" // one array of rows, or rows one after the other
 )
 
-// FormatOf returns the format of a file, by its name.
+// FormatOf returns the format of a file, by its name, or "".
 func FormatOf(path string) Format {
-	if ext := strings.ToLower(filepath.Ext(path)); ext == ".jsonl" || ext == ".ndjson" {
+	switch strings.ToLower(filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz"))) {
+	case ".jsonl", ".ndjson":
 		return JSONL
+	case ".json":
+		return JSON
 	}
-	return CSV
+	return ""
 }
 
 var byteOrderMark = []byte("\ufeff")
 
 // dialect is how an input writes its rows.
 type dialect struct {
-	separator byte // of CSV
+	separator byte // of CSV; a blank stands for any number of blanks and tabs
+	decimal   byte // point or comma; 0: not yet known
+	points    bool // there was a number such as 1.234, which could be 1234 if the decimal is a comma
 	named     bool // the first line, or the objects of JSON Lines, name the columns
+	values    bool // JSON is read value by value instead of line by line
 }
 
-// detect returns the dialect of an input, except for the header of CSV, by its first line.
-func detect(line []byte, f Format) dialect {
-	if f == JSONL {
-		return dialect{named: bytes.HasPrefix(bytes.TrimSpace(line), []byte{'{'})}
+// separators are the names of separators that are not written as themselves.
+var separators = map[string]byte{"tab": '\t', "\\t": '\t', "space": ' ', "blank": ' ', "comma": ',', "semicolon": ';'}
+
+// Check returns an error for the first option that is invalid.
+func (o Options) Check() error {
+	switch {
+	case len(o.Separator) > 1 && separators[o.Separator] == 0:
+		return fmt.Errorf(`--separator %q: expected one character, "tab" or "space"`, o.Separator)
+	case o.Decimal != "" && o.Decimal != "." && o.Decimal != ",":
+		return fmt.Errorf(`--decimal %q: expected "." or ","`, o.Decimal)
 	}
-	return dialect{separator: separator(line)}
+	return nil
 }
 
-// separator returns a tab or a semicolon if a line of CSV has one outside quotes, and otherwise a
-// comma.
-func separator(line []byte) byte {
+// isJSON reports whether the first line of an input of unknown format is JSON.
+func isJSON(line []byte) bool {
+	line = bytes.ReplaceAll(line, []byte(" "), nil)
+	return slices.ContainsFunc([]string{`{"`, `[{`, `[[`}, func(s string) bool { return bytes.HasPrefix(line, []byte(s)) }) ||
+		string(line) == "{" || string(line) == "["
+}
+
+// findSeparator sets the separator of CSV, by the first line and, where that leaves a choice, by
+// the second.
+func (t *Reader) findSeparator() error {
+	line := t.text
+	if s := strings.ToLower(string(line)); strings.HasPrefix(s, "sep=") && len(s) == 5 { // as Excel writes it
+		t.separator = s[4]
+		return t.readRow()
+	}
+	if s := t.opt.Separator; s != "" {
+		if t.separator = separators[s]; t.separator == 0 {
+			t.separator = s[0]
+		}
+		return nil
+	}
+	n := unquoted(line)
+	comma := n[','] > 0 && t.opt.Decimal != ","
+	other := ""
+	switch {
+	case n['\t'] > 0 && !t.blanks(line):
+		t.separator = '\t'
+	case n[';'] > 0:
+		t.separator = ';'
+		if comma {
+			if other = ","; unquoted(t.peekLine())[';'] == 0 {
+				t.separator, other = ',', ";"
+			}
+		}
+	case n['|'] > 0 && !comma:
+		t.separator, other = '|', ","
+	case t.blanks(line):
+		t.separator, other = ' ', ","
+	case comma || t.opt.Decimal != ",":
+		t.separator = ','
+	default:
+		t.separator = ';'
+	}
+	if other != "" {
+		t.note("the cells are separated by %q, not by %q; --separator changes it", string(t.separator), other)
+	}
+	return nil
+}
+
+// blanks reports whether blanks separate the cells of a line: all its fields between blanks are
+// numbers, which they are not between commas or tabs, or the line and the next one have as many
+// fields, and the next one has a number.
+func (t *Reader) blanks(line []byte) bool {
+	fields := strings.Fields(string(line))
+	if len(fields) < 2 || bytes.ContainsAny(line, `"`) || bytes.IndexByte(line, '\t') >= 0 && bytes.IndexByte(line, ' ') < 0 {
+		return false
+	}
+	number := func(cell string) bool { return isDecimal(cell) || Missing(cell) }
+	notNumber := func(cell string) bool { return !number(strings.TrimSpace(cell)) }
+	if bytes.ContainsAny(line, ",\t") {
+		return !slices.ContainsFunc(fields, notNumber) &&
+			(slices.ContainsFunc(strings.FieldsFunc(string(line), func(c rune) bool { return c == ',' || c == '\t' }), notNumber) || len(fields) > 2)
+	}
+	if !slices.ContainsFunc(fields, notNumber) {
+		return true
+	}
+	next := strings.Fields(string(t.peekLine()))
+	return len(next) == len(fields) && slices.ContainsFunc(next, number)
+}
+
+// unquoted counts the characters of a line outside quotes.
+func unquoted(line []byte) (n [256]int) {
 	quoted := false
-	found := byte(',')
 	for _, c := range line {
-		switch {
-		case c == '"':
+		if c == '"' {
 			quoted = !quoted
-		case quoted:
-		case c == '\t':
-			return c
-		case c == ';':
-			found = c
+		} else if !quoted {
+			n[c]++
 		}
 	}
-	return found
+	return n
 }
 
 // isHeader reports whether the cells of the first line of CSV are names: one that the caller looks
 // for is among them, or no number.
-func isHeader(cells []string, names map[string]bool) bool {
-	isNumber := func(cell string) bool { _, err := ParseFloat(cell, 64); return err == nil }
-	isName := func(cell string) bool { return cell != "" && names[cell] && !isNumber(cell) }
+func (t *Reader) isHeader(cells []string) bool {
+	isNumber := func(cell string) bool {
+		if _, err := ParseFloat(cell, 64); err == nil {
+			return true
+		}
+		return isDecimal(cell) || strings.EqualFold(cell, "true") || strings.EqualFold(cell, "false")
+	}
+	isName := func(cell string) bool { return cell != "" && t.wanted[cell] && !isNumber(cell) }
 	return slices.ContainsFunc(cells, isName) || !slices.ContainsFunc(cells, isNumber)
 }
+
+// isComment reports whether a line is a comment. Without the option, one that begins with # is,
+// unless it has as many cells as a row.
+func (t *Reader) isComment(line []byte) (bool, error) {
+	switch mark := t.opt.Comment; {
+	case t.opt.Format != CSV && t.opt.Format != "" || mark == "none":
+		return false, nil
+	case mark != "":
+		return bytes.HasPrefix(line, []byte(mark)), nil
+	case !bytes.HasPrefix(line, []byte("#")), missingNumber(string(line[:cellEnd(line)])):
+		return false, nil
+	case t.columns == nil:
+		t.comment = append(t.comment[:0], line[1:]...)
+		return true, nil
+	case len(t.columns) > 1 && unquoted(line)[t.separator] == len(t.columns)-1:
+		return false, t.errorf("%.40q begins with # and has as many cells as a row; --comment '#' skips such lines, and --comment none reads them", line)
+	}
+	t.note("lines that begin with # are comments; --comment none reads them as rows")
+	return true, nil
+}
+
+// cellEnd returns where the first cell of a line ends, whatever the separator.
+func cellEnd(line []byte) int {
+	if end := bytes.IndexAny(line, ",;|\t"); end >= 0 {
+		return end
+	}
+	return len(line)
+}
+
+// toUTF8 converts a line that is not UTF-8 from Windows-1252, which contains Latin-1.
+func (t *Reader) toUTF8(line []byte) []byte {
+	text, err := charmap.Windows1252.NewDecoder().Bytes(line)
+	if err != nil {
+		return line
+	}
+	t.note("the text is not UTF-8 and is read as Windows-1252 (Latin-1); convert the file to UTF-8 if it is neither")
+	return text
+}
+
+// note adds a note, once.
+func (t *Reader) note(format string, args ...any) {
+	text := t.opt.Name + ": " + fmt.Sprintf(format, args...)
+	if !slices.ContainsFunc(t.notes, func(s string) bool {
+		return s[:min(len(s), 40+len(t.opt.Name))] == text[:min(len(text), 40+len(t.opt.Name))]
+	}) {
+		t.notes = append(t.notes, text)
+	}
+}
+
+// Notes returns what was decided about the input so far where it could be read in two ways.
+func (t *Reader) Notes() []string { return t.notes }

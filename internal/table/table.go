@@ -1,9 +1,11 @@
-// Package table reads rows of columns one at a time, from CSV or JSON Lines, as they arrive.
+// Package table reads rows of columns one at a time, from CSV or JSON, as they arrive.
 //
-// CSV may begin with a line of column names. Cells are separated by tabs or semicolons, if the
-// first line has them, or else by commas. A cell may be quoted as in RFC 4180. A line of JSON Lines
-// is an object, whose keys are the columns, or an array. Blank lines and a byte order mark are
-// skipped.
+// CSV may begin with a line of column names. Cells are separated by tabs, semicolons, vertical
+// bars, commas or blanks, which the first two lines decide. A cell may be quoted as in RFC 4180. A
+// line of JSON Lines is an object, whose keys are the columns, or an array; JSON may also be an
+// array of these over any number of lines. Blank lines, comments (#) and a byte order mark are
+// skipped. The text may be UTF-16 or Windows-1252, and compressed with gzip. Where an input can be
+// read in two ways, Notes says which one was taken; the options decide, too.
 //
 // A Reader holds one row, of at most 64 MiB. Errors of New and Next name the input and the line.
 // Wrap adds them to the errors of a row's cells, which name the column.
@@ -17,6 +19,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
 )
@@ -30,7 +33,12 @@ const (
 // Options of a Reader.
 type Options struct {
 	Name   string // of the input, for errors
-	Format Format
+	Format Format // "": by the first line
+	// Separator of CSV (a character, tab or space), the Decimal point or comma, and what Comment
+	// lines begin with (none: there are none). "": the input decides.
+	Separator, Decimal, Comment string
+	// MissingValues are cells that are missing, as texts or numbers, beside the usual ones.
+	MissingValues []string
 	// Columns are names that the caller looks for. The first line of CSV is a header if it has one
 	// of them, or no number. In JSON Lines, if a later object has one of these columns that the
 	// first object lacks, that is an error.
@@ -58,6 +66,10 @@ type Reader struct {
 	cells   []string        // of the current row; "": missing
 	pending bool            // the current row has not been returned
 
+	comment []byte    // the last one before the header
+	missing []float64 // Options.MissingValues that are numbers
+	notes   []string
+
 	content []byte // of the cells of CSV, one after the other
 	ends    []int  // of each cell in content
 	kinds   []kind // of the cells of JSON Lines
@@ -65,16 +77,32 @@ type Reader struct {
 
 // New reads the names of the columns, from the first line. io.EOF says that the input is empty.
 func New(r io.Reader, opt Options) (*Reader, error) {
-	t := &Reader{opt: opt, in: bufio.NewReaderSize(r, 1<<16), index: map[string]int{}, wanted: map[string]bool{}}
+	if err := opt.Check(); err != nil {
+		return nil, err
+	}
+	in, err := decoded(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s:1: %w", opt.Name, err)
+	}
+	t := &Reader{opt: opt, in: bufio.NewReaderSize(in, 1<<16), index: map[string]int{}, wanted: map[string]bool{}}
+	for _, text := range opt.MissingValues {
+		if v, err := ParseFloat(text, 64); err == nil {
+			t.missing = append(t.missing, v)
+		}
+	}
 	for _, name := range opt.Columns {
 		t.wanted[name] = true
 	}
 	if err := t.readRow(); err != nil {
 		return nil, err
 	}
-	t.dialect = detect(t.text, opt.Format)
+	if opt.Format == "" {
+		if t.opt.Format = CSV; isJSON(t.text) {
+			t.opt.Format = JSON
+		}
+	}
 	start := t.startCSV
-	if opt.Format == JSONL {
+	if t.opt.Format != CSV {
 		start = t.startJSON
 	}
 	if err := start(); err != nil {
@@ -98,6 +126,14 @@ func New(r io.Reader, opt Options) (*Reader, error) {
 // the numbers of the columns from 1.
 func (t *Reader) Columns() []string { return t.columns }
 
+// Format returns the format of the rows, CSV or JSONL.
+func (t *Reader) Format() Format {
+	if t.opt.Format == JSON {
+		return JSONL
+	}
+	return t.opt.Format
+}
+
 // Named reports whether the input has names of columns.
 func (t *Reader) Named() bool { return t.named }
 
@@ -115,10 +151,16 @@ func (t *Reader) Next() error {
 		t.pending = false
 		return nil
 	}
+	if t.values {
+		if err := t.readValue(); err != nil {
+			return err
+		}
+		return t.parseJSON()
+	}
 	if err := t.readRow(); err != nil {
 		return err
 	}
-	if t.opt.Format == JSONL {
+	if t.opt.Format != CSV {
 		return t.parseJSON()
 	}
 	return t.parseCSV()
@@ -146,14 +188,37 @@ func (t *Reader) errorf(format string, args ...any) error {
 	return t.Wrap(fmt.Errorf(format, args...))
 }
 
-// readRow reads the next line that is not blank.
+// readRow reads the next line that is neither blank nor a comment.
 func (t *Reader) readRow() error {
 	for {
 		t.text, t.row = t.text[:0], t.line+1
-		if err := t.readLine(); err != nil || len(bytes.Trim(t.text, " ")) > 0 {
+		if err := t.readLine(); err != nil {
+			return err
+		}
+		if len(bytes.Trim(t.text, " ")) == 0 {
+			continue
+		}
+		if comment, err := t.isComment(t.text); err != nil || !comment {
 			return err
 		}
 	}
+}
+
+// peekLine returns the line after the current row, which remains to be read.
+func (t *Reader) peekLine() []byte {
+	row, line, ended := len(t.text), t.line, t.ended
+	err := t.readLine()
+	next := bytes.Clone(t.text[row:])
+	t.text, t.line = t.text[:row], line
+	if err == nil {
+		again := next
+		if t.ended {
+			again = append(bytes.Clone(next), '\n')
+		}
+		t.in = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(again), t.in), 1<<16)
+	}
+	t.ended = ended
+	return next
 }
 
 // readLine appends the next line to the text, without its line break.
@@ -181,6 +246,9 @@ func (t *Reader) readLine() error {
 	if t.line == 1 {
 		t.text = bytes.TrimPrefix(t.text, byteOrderMark)
 	}
-	t.text = bytes.TrimSuffix(bytes.TrimSuffix(t.text, []byte("\n")), []byte("\r"))
+	t.text = bytes.TrimSuffix(t.text, []byte("\n"))
+	if t.opt.Format == CSV && !utf8.Valid(t.text[start:]) {
+		t.text = append(t.text[:start], t.toUTF8(t.text[start:])...)
+	}
 	return nil
 }

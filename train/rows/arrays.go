@@ -145,8 +145,12 @@ func (l *arrayLoader) notes() (notes []string) {
 			others = append(others, name)
 		}
 	}
+	labels := ", and y with the same endings"
+	if l.opt.forecasts() {
+		labels = ""
+	}
 	if others != nil {
-		notes = append(notes, fmt.Sprintf("arrays %s are not read; x, y, columns and those of the splits _train, _val and _test are", suggest.List(others)))
+		notes = append(notes, fmt.Sprintf("arrays %s are not read in mode %s, which reads x and columns, or x_train, x_val, x_test%s; --mode selects another", suggest.List(others), l.opt.Mode, labels))
 	}
 	if l.shape != nil {
 		notes = append(notes, fmt.Sprintf("x has the shape %v: read as %d channels of %d steps; --layout %s reads %[3]d channels of %[2]d steps", l.shape, l.shape[1], l.shape[2], LayoutChannelsLast))

@@ -52,18 +52,26 @@ func (s *seriesData) convert() (offsets []float64) {
 	s.removeMissing()
 	var keep []int
 	columns := make([]column, len(s.columns))
-	given, varying := s.opt.Offsets != nil, false
+	given, varying, some := s.opt.Offsets != nil, false, false
 	for name := range s.opt.Offsets {
 		given = given && slices.Contains(s.columns, name)
 	}
 	for c := range s.columns {
 		columns[c] = s.summarise(c)
-		varying = varying || !columns[c].constant()
+		some = some || columns[c].n > 0
+		varying = varying || columns[c].n > 0 && !columns[c].constant()
 	}
 	for c, name := range s.columns {
 		_, wanted := s.opt.Offsets[name]
 		switch {
 		case given && !wanted:
+			continue
+		case s.opt.selectable && s.opt.Offsets == nil && some && columns[c].n == 0 && !slices.Contains(s.opt.Targets, name):
+			note := fmt.Sprintf("column %q has no number", name)
+			if err := s.opt.withoutNumber[name]; err != nil {
+				note = err.Error()
+			}
+			s.notes = append(s.notes, note+"; the column is left out, and --columns lists the inputs")
 			continue
 		case s.opt.selectable && s.opt.Offsets == nil && varying && columns[c].constant() && !slices.Contains(s.opt.Targets, name):
 			s.notes = append(s.notes, fmt.Sprintf("column %q is %v in every row and is left out; --columns lists the inputs", name, columns[c].mean))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ type rawSeries struct {
 	x                      []float64 // [length][columns]
 	times                  []instant
 	lines                  []int32 // of the rows, if there are times
+	local                  bool    // the times are dates without an offset from UTC
 }
 
 // at names a row in an error: its file, its line and, if the file has several, its series.
@@ -36,13 +38,14 @@ func (s *rawSeries) at(k int) string {
 type roles struct {
 	*table.Reader
 	id, time, split int
+	clock           int   // the column of the time of day, if time has the date
 	targets         []int // the class or the numbers of a series; none for a forecast
 	inputs          []int
 }
 
 // rowReader returns the function that adds the current row of a file.
 func (t *tableReader) rowReader(f *tableFile, in *table.Reader) (func() error, error) {
-	if !isJSON(f.path) && t.layout() == LayoutWide {
+	if in.Format() == table.CSV && t.layout() == LayoutWide {
 		return t.wideReader(f, in)
 	}
 	wanted := t.opt.Columns
@@ -83,7 +86,12 @@ func (t *tableReader) roles(in *table.Reader, wanted []string) (*roles, error) {
 		}
 		return find(name)
 	}
-	r := &roles{Reader: in, id: optional(t.opt.ID), time: optional(t.opt.Time), split: optional(t.opt.Split)}
+	r := &roles{Reader: in, id: optional(t.opt.ID), split: optional(t.opt.Split), clock: -1}
+	if date, clock, two := strings.Cut(t.opt.Time, ","); two && !slices.Contains(in.Columns(), t.opt.Time) {
+		r.time, r.clock = find(date), find(clock)
+	} else {
+		r.time = optional(t.opt.Time)
+	}
 	if !t.opt.forecasts() {
 		for _, name := range t.opt.Targets {
 			r.targets = append(r.targets, find(name))
@@ -238,6 +246,9 @@ func (t *tableReader) describe(s *rawSeries, r *roles) error {
 
 // addRow appends the current row to its series.
 func (t *tableReader) addRow(f *tableFile, r *roles) error {
+	if r.time >= 0 && r.isBlank() {
+		return nil
+	}
 	s, err := t.seriesOf(f, r)
 	if err != nil {
 		return err
@@ -250,13 +261,27 @@ func (t *tableReader) addRow(f *tableFile, r *roles) error {
 		s.x = append(s.x, v)
 	}
 	if r.time >= 0 {
-		at, err := parseTime(r.Text(r.time))
+		text := r.Text(r.time)
+		if r.clock >= 0 {
+			text += " " + r.Text(r.clock)
+		}
+		at, err := t.parseTime(s, text)
 		if err != nil {
 			return r.ColumnError(r.time, err)
 		}
 		s.times, s.lines = append(s.times, at), append(s.lines, int32(r.Line()))
 	}
 	return t.count(len(r.inputs))
+}
+
+// isBlank reports whether a row has empty cells only, as spreadsheets append.
+func (r *roles) isBlank() bool {
+	for i := range r.Columns() {
+		if r.Text(i) != "" {
+			return false
+		}
+	}
+	return true
 }
 
 var errNoValues = errors.New("the series has no values")
@@ -306,12 +331,34 @@ func (t *tableReader) value(r *roles, k int) (float64, error) {
 		err = r.ColumnError(k, errors.New("the value is missing; "+missingHint))
 	}
 	if err != nil && t.opt.Time == "" {
-		if _, isDate := parseDate(r.Text(k)); isDate {
+		if _, _, isDate := new(dates).parse(r.Text(k)); isDate {
 			err = fmt.Errorf("%w; --time names the column with the times of the rows", err)
 		}
 	}
+	name := r.Columns()[k]
+	switch state, waiting := t.withoutNumber[name], t.selectable() && !slices.Contains(t.opt.Targets, name); {
+	case !waiting:
+	case err == nil && v == v:
+		err = state
+		t.withoutNumber[name] = nil
+	case err != nil && state == nil && !t.hasNumber[name]:
+		t.withoutNumber[name] = placedError{r.Wrap(err)}
+		return math.NaN(), nil
+	case err != nil && state != nil:
+		return math.NaN(), nil
+	}
+	if err == nil && v == v {
+		t.hasNumber[name] = true
+	}
 	return v, err
 }
+
+// placedError is an error that names its line, which is not that of the current row.
+type placedError struct{ error }
+
+// selectable reports whether the inputs are all columns that no option names, so that those without
+// numbers may be left out.
+func (t *tableReader) selectable() bool { return t.layout() != LayoutWide && len(t.opt.Columns) == 0 }
 
 func parseSplit(text string) (string, error) {
 	switch strings.ToLower(text) {
@@ -327,6 +374,9 @@ func parseSplit(text string) (string, error) {
 
 // records returns the series that were read.
 func (t *tableReader) records(ctx context.Context) ([]record, error) {
+	if err := t.settleDates(); err != nil {
+		return nil, err
+	}
 	records := make([]record, len(t.series))
 	for i, s := range t.series {
 		if ctx.Err() != nil {

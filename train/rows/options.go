@@ -63,7 +63,8 @@ type Options struct {
 	Window, Context int
 	Seed            uint64
 
-	selectable bool // the inputs are all columns that no option names, so some may be left out
+	withoutNumber map[string]error // of columns, the first cell that is no number
+	selectable    bool             // the inputs are all columns that no option names, so some may be left out
 }
 
 // Check returns an error for the first option that is invalid whatever the data are.

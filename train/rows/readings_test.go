@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -34,7 +35,7 @@ func TestValidationArrays(t *testing.T) {
 	x, y := npyFile("<f4", false, []int{2, 2}, []float32{1, 2, 3, 4}), npyFile("<i8", false, []int{2}, []int64{0, 1})
 	for _, name := range []string{"val", "valid", "validation"} {
 		d := must.Get(arraysOf(t, "a.npz", npzFile(t, zip.Store, map[string][]byte{"x_train": x, "y_train": y, "x_" + name: x, "y_" + name: y, "weights": y}), Options{}))(t)
-		must.Equal(t, fmt.Sprint(d.Train.Len(), d.Val.Len(), d.Notes), `2 2 [arrays ["weights"] are not read; x, y, columns and those of the splits _train, _val and _test are]`, "%s", name)
+		must.Equal(t, fmt.Sprint(d.Train.Len(), d.Val.Len(), d.Notes), `2 2 [arrays ["weights"] are not read in mode classification, which reads x and columns, or x_train, x_val, x_test, and y with the same endings; --mode selects another]`, "%s", name)
 	}
 }
 
@@ -141,4 +142,80 @@ func TestColumnNotes(t *testing.T) {
 	opt := TableOptions{Options: Options{Horizon: 1, Missing: "previous", MissingValues: []string{"-9999.0"}}}
 	d := must.Get(tableOf(t, map[string]string{"m.csv": text}, "m.csv", opt))(t)
 	must.Equal(t, d.Mean[0] > 50 && d.Notes == nil, true, "mean %v and notes %q with --missing-values", d.Mean, d.Notes)
+}
+
+// hourly returns the times of n hours in a layout of package time.
+func hourly(layout string, from time.Time, n int) (list []string) {
+	for i := range n {
+		list = append(list, from.Add(time.Duration(i)*time.Hour).Format(layout))
+	}
+	return list
+}
+
+// Times are read as people write them. Where day and month are open, the column decides, or the
+// error names the flag.
+func TestDates(t *testing.T) {
+	day := func(y, m, d int) time.Time { return time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC) }
+	fall := append(hourly("2006-01-02 15:04", day(2023, 10, 28), 27), hourly("2006-01-02 15:04", day(2023, 10, 29).Add(2*time.Hour), 24)...)
+	for _, c := range []struct {
+		name   string
+		times  []string
+		format string
+		want   string // the note, or the error
+	}{
+		{"months", []string{"1949-01", "1949-02", "1949-03", "1949-04"}, "", ""},
+		{"slashes, year first", hourly("2006/1/2 15:04", day(1990, 1, 1), 48), "", ""},
+		{"dots", hourly("02.01.2006 15:04:05", day(2009, 1, 1), 48), "", ""},
+		{"dots and 2 digits", hourly("02.01.06 15:04", day(2009, 1, 1), 48), "", ""},
+		{"dots in the time", hourly("02.01.2006 15.04.05", day(2004, 3, 10), 48), "", ""},
+		{"day first", hourly("02/01/2006 15:04", day(2006, 12, 12), 48), "", `"12/12/2006 00:00" are read as day/month/year; --time-format mdy`},
+		{"month first", hourly("01/02/2006 03:04 PM", day(2024, 1, 12), 48), "", `"01/12/2024 12:00 AM" are read as month/day/year; --time-format dmy`},
+		{"month first, 2 digits", hourly("1/2/06 15:04", day(2024, 1, 14), 48), "", "month/day/year"},
+		{"hours that fit one order", hourly("02/01/2006 15:04", day(2024, 1, 1), 100), "", "day/month/year"},
+		{"days that fit both", []string{"01/01/2024", "02/01/2024", "03/01/2024", "04/01/2024"}, "", "--time-format dmy or --time-format mdy says which"},
+		{"the same with a format", []string{"01/01/2024", "02/01/2024", "03/01/2024", "04/01/2024"}, "mdy", ""},
+		{"a pattern", []string{"240101", "240102", "240103"}, "%y%m%d", ""},
+		{"a wrong pattern", []string{"240101", "240102"}, "%Y%m%d", `"240101" does not fit --time-format "%Y%m%d"`},
+		{"both orders", []string{"13/01/2024", "01/14/2024"}, "", "--time-format describes"},
+		{"2 digits that may be the year", []string{"24/01/15", "24/01/16"}, "", "--time-format describes"},
+		{"offsets", []string{"2024-01-01T00:00:00+0000", "2024-01-01T02:00:00+01", "2024-01-01 02:00:00 UTC", "2024-01-01T03:00:00.000Z"}, "", ""},
+		{"names", []string{"31 Jan 2024", "Feb 1, 2024", "Friday, 2 February 2024", "3-Feb-2024"}, "", ""},
+		{"an hour that occurs twice", fall, "", "the hour before 2023-10-29 03:00 occurs twice"},
+		{"a row that occurs twice", []string{"2023-10-24 01:00", "2023-10-24 02:00", "2023-10-24 02:00", "2023-10-24 03:00"}, "", "the same time as line"},
+	} {
+		text := "time,x\n"
+		for i, at := range c.times {
+			text += fmt.Sprintf("%q,%d\n", at, i*i)
+		}
+		opt := TableOptions{Time: "time", TimeFormat: c.format, Options: Options{Horizon: 1, Validation: 0.3}}
+		d, err := tableOf(t, map[string]string{"t.csv": text}, "t.csv", opt)
+		if err != nil {
+			must.Equal(t, c.want != "" && strings.Contains(err.Error(), c.want), true, "%s: error %v", c.name, err)
+			continue
+		}
+		notes := strings.Join(d.Notes, "\n")
+		must.Equal(t, strings.Contains(notes, c.want) && (notes == "") == (c.want == ""), true, "%s: notes %s", c.name, notes)
+		rows := 0
+		for _, w := range d.Val.(*windowSet).windows {
+			rows = max(rows, w.to)
+		}
+		must.Equal(t, rows, len(c.times), "%s: rows", c.name)
+	}
+	date, clock := "Date,Time,x\n", hourly("15.04.05", day(2004, 3, 20), 30)
+	for i, at := range hourly("02/01/2006", day(2004, 3, 20), 30) {
+		date += fmt.Sprintf("%s,%s,%d\n", at, clock[i], i*i)
+	}
+	must.Get(tableOf(t, map[string]string{"t.csv": date + ",,\n"}, "t.csv", TableOptions{Time: "Date,Time", Options: Options{Horizon: 1}}))(t)
+}
+
+// Columns without a number are left out with a note. One that has a number later is an error at its
+// first other cell.
+func TestTextColumns(t *testing.T) {
+	text := "sensor,x,empty,at\n" + strings.Repeat("a,1,,2024-01-01\nb,3,,2024-01-02\n", 8)
+	d := must.Get(tableOf(t, map[string]string{"t.csv": text}, "t.csv", TableOptions{Options: Options{Horizon: 1}}))(t)
+	must.Equal(t, fmt.Sprint(d.Series.Columns, len(d.Notes)), "[x] 3", "columns and number of notes")
+	must.Equal(t, strings.HasSuffix(d.Notes[0], `t.csv:2: column "sensor": "a" is not a number; the column is left out, and --columns lists the inputs`), true, "note %s", d.Notes[0])
+	must.Equal(t, strings.Contains(d.Notes[2], `column "at": "2024-01-01" is not a number; --time names the column`), true, "note %s", d.Notes[2])
+	must.Reject(tableOf(t, map[string]string{"t.csv": text + "5,6,,7\n"}, "t.csv", TableOptions{Options: Options{Horizon: 1}}))(t, `t.csv:2: column "sensor": "a" is not a number`)
+	must.Reject(tableOf(t, map[string]string{"t.csv": text}, "t.csv", TableOptions{Columns: []string{"x", "sensor"}, Options: Options{Horizon: 1}}))(t, `t.csv:2: column "sensor": "a" is not a number`)
 }

@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,28 +35,35 @@ type TableOptions struct {
 	ID     string // column that identifies the series; "": a long table is one series
 	Time   string // column by which the rows of a series are sorted; "": they are sorted
 	Split  string // column whose values are train, val or test
+	// Separator, Decimal and Comment are those of table.Options: a character, tab or space; a point
+	// or a comma; what comments begin with, or none. TimeFormat is dmy or mdy, the order of day and
+	// month, or a pattern such as %d/%m/%Y. "": the files decide.
+	Separator, Decimal, Comment, TimeFormat string
 	// Columns are the input columns. Nil: all columns that no other option names. For a wide table
 	// they are channels: the columns acc_0, acc_1 … are the channel acc.
 	Columns []string
 }
 
-// Table reads series from a CSV file (separated by commas, semicolons or tabs), from a JSON Lines
-// file (.jsonl or .ndjson), or from a folder of such files. Files called NAME_TRAIN, NAME_VAL and
-// NAME_TEST are the splits of one data set; path is one of them or their folder. In a folder with
-// one file per series, subfolders may be the classes.
+// Table reads series from a CSV file, from JSON (.jsonl, .ndjson or .json), or from a folder of
+// such files, which may be compressed (.gz). Files called NAME_TRAIN, NAME_VAL and NAME_TEST are
+// the splits of one data set; path is one of them or their folder. In a folder with one file per
+// series, subfolders may be the classes.
 //
 // The first line of a CSV file is a header if it has no number, or if it has a name that an option
 // uses. Without a header, the names of the columns are 1, 2 …, and a note of the data set says so,
-// because a header with numbers is read as data. A missing value is an empty cell or NA, N/A, NaN,
-// null, none or ?. Infinite values are errors. The column Time has numbers, or times such as
-// 2024-03-31 14:00; with it, a missing row counts as a row of missing values. Missing values at the
-// end of a line of a wide table mark the end of the series.
+// because a header with numbers is read as data. A missing value is an empty cell or a word such as
+// NA, null or unavailable. Infinite values are errors. The column Time has numbers or times; with
+// it, a missing row counts as a row of missing values. If Time is two names with a comma between
+// them, the columns have the date and the time of day. Missing values at the end of a line of a
+// wide table mark the end of the series. Columns without a number, or with one value, are left out,
+// unless an option names them. Notes of the data set tell how the files were read if there was a
+// choice.
 //
 // Errors in the content state the file, line and column. A table takes 4 bytes of memory per value,
-// about 300 bytes per series, and the memory of the longest line. The limits are 2^28 values, 2^22
-// series and 64 MiB per line.
+// about 300 bytes per series, and, while it is read, 16 bytes more per value and the memory of the
+// longest line. The limits are 2^28 values, 2^22 series and 64 MiB per line.
 func Table(ctx context.Context, path string, opt TableOptions) (*dataset.Dataset, error) {
-	t := &tableReader{opt: opt, byID: map[string]*rawSeries{}}
+	t := newTableReader(opt)
 	d, err := t.load(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("rows: %w", err)
@@ -73,6 +81,25 @@ type tableReader struct {
 	values  int
 	// headless are the CSV files whose first line counts as data.
 	headless []string
+	dates    dates
+	noted    []string
+	// A column without a number so far may be text: its first error is kept until it has one.
+	withoutNumber map[string]error
+	hasNumber     map[string]bool
+}
+
+func newTableReader(opt TableOptions) *tableReader {
+	return &tableReader{
+		opt: opt, byID: map[string]*rawSeries{}, dates: dates{format: opt.TimeFormat},
+		withoutNumber: map[string]error{}, hasNumber: map[string]bool{},
+	}
+}
+
+// addNote adds a note, once.
+func (t *tableReader) addNote(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(t.noted, text) {
+		t.noted = append(t.noted, text)
+	}
 }
 
 // tableFile is a file of a table, with what its name says about its series.
@@ -85,7 +112,7 @@ func (t *tableReader) load(ctx context.Context, path string) (*dataset.Dataset, 
 	if !slices.Contains([]string{"", LayoutLong, LayoutWide, LayoutFiles}, t.opt.Layout) {
 		return nil, fmt.Errorf("layout %q: expected %q, %q or %q", t.opt.Layout, LayoutLong, LayoutWide, LayoutFiles)
 	}
-	if err := t.opt.check(); err != nil {
+	if err := cmp.Or(t.opt.check(), t.dates.check()); err != nil {
 		return nil, err
 	}
 	files, err := t.files(path)
@@ -97,10 +124,15 @@ func (t *tableReader) load(ctx context.Context, path string) (*dataset.Dataset, 
 			return nil, err
 		}
 	}
-	t.opt.selectable = t.layout() != LayoutWide && len(t.opt.Columns) == 0
 	records, err := t.records(ctx)
 	if err != nil {
 		return nil, err
+	}
+	t.opt.selectable, t.opt.withoutNumber = t.selectable(), t.withoutNumber
+	for _, name := range t.columns {
+		if err := t.withoutNumber[name]; err != nil && len(t.hasNumber) == 0 {
+			return nil, err
+		}
 	}
 	d, err := newSeriesData(records, t.columns, t.opt.Options)
 	if err != nil {
@@ -114,13 +146,13 @@ func (t *tableReader) load(ctx context.Context, path string) (*dataset.Dataset, 
 // notes returns a note about files without a header: their first lines may have been meant as one.
 func (t *tableReader) notes() []string {
 	if len(t.headless) == 0 {
-		return nil
+		return t.noted
 	}
 	more := ""
 	if n := len(t.headless) - 1; n > 0 {
 		more = fmt.Sprintf(" (and %d more)", n)
 	}
-	return []string{fmt.Sprintf("%s%s: the first line contains a number, so it is read as data, not as a header; the columns are called 1, 2, …", t.headless[0], more)}
+	return append(t.noted, fmt.Sprintf("%s%s: the first line contains a number, so it is read as data, not as a header; the columns are called 1, 2, …", t.headless[0], more))
 }
 
 func (t *tableReader) readFile(ctx context.Context, f *tableFile) error {
@@ -136,11 +168,15 @@ func (t *tableReader) readFile(ctx context.Context, f *tableFile) error {
 func (t *tableReader) read(ctx context.Context, f *tableFile, in io.Reader) error {
 	before := t.values
 	r, err := table.New(in, table.Options{
-		Name: f.path, Format: table.FormatOf(f.path), Others: len(t.opt.Columns) == 0, Ragged: t.layout() == LayoutWide,
+		Name: f.path, Format: table.FormatOf(f.path), Separator: t.opt.Separator, Decimal: t.opt.Decimal, Comment: t.opt.Comment,
+		MissingValues: t.opt.MissingValues, Others: len(t.opt.Columns) == 0, Ragged: t.layout() == LayoutWide,
 		Columns: slices.Concat([]string{t.opt.ID, t.opt.Time, t.opt.Split}, t.opt.Targets, t.opt.Columns),
 	})
 	if err == nil {
 		err = t.readRows(ctx, f, r)
+		for _, note := range r.Notes() {
+			t.addFileNote(f.path, note)
+		}
 	}
 	if errors.Is(err, io.EOF) && t.values == before {
 		return fmt.Errorf("%s: the file has no rows", f.path)
@@ -151,13 +187,21 @@ func (t *tableReader) read(ctx context.Context, f *tableFile, in io.Reader) erro
 	return err
 }
 
+// addFileNote adds a note about a file, unless there is the same about another one.
+func (t *tableReader) addFileNote(path, note string) {
+	text := strings.TrimPrefix(note, path)
+	if !slices.ContainsFunc(t.noted, func(s string) bool { return strings.HasSuffix(s, text) }) {
+		t.noted = append(t.noted, note)
+	}
+}
+
 // readRows adds the rows of a file. Its error at the end is io.EOF.
 func (t *tableReader) readRows(ctx context.Context, f *tableFile, r *table.Reader) error {
 	add, err := t.rowReader(f, r)
 	if err != nil {
 		return r.Wrap(err)
 	}
-	if !r.Named() && !isJSON(f.path) {
+	if !r.Named() && r.Format() == table.CSV {
 		t.headless = append(t.headless, f.path)
 	}
 	for {
@@ -168,6 +212,9 @@ func (t *tableReader) readRows(ctx context.Context, f *tableFile, r *table.Reade
 			return err
 		}
 		if err := add(); err != nil {
+			if errors.As(err, new(placedError)) {
+				return err
+			}
 			return r.Wrap(err)
 		}
 	}
@@ -187,13 +234,11 @@ func (t *tableReader) layout() string {
 }
 
 var (
-	tableExt = regexp.MustCompile(`(?i)\.(csv|tsv|txt|jsonl|ndjson)$`)
+	tableExt = regexp.MustCompile(`(?i)\.(csv|tsv|txt|dat|jsonl|ndjson|json)(\.gz)?$`)
 	// splitName matches the name of a split, alone or after a separator. The names strain and
 	// heat_retest have no split.
 	splitName = regexp.MustCompile(`(?i)^(?:(.*)[_.\- ])?(train|training|val|valid|validation|test)$`)
 )
-
-func isJSON(path string) bool { return table.FormatOf(path) == table.JSONL }
 
 // files lists the files to read, sorted by name.
 func (t *tableReader) files(path string) ([]tableFile, error) {
@@ -219,7 +264,7 @@ func (t *tableReader) files(path string) ([]tableFile, error) {
 	t.folder = true
 	list, err := t.seriesFiles(path)
 	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("folder %s has no file .csv, .tsv, .txt, .jsonl or .ndjson", path)
+		err = fmt.Errorf("folder %s has no file .csv, .tsv, .txt, .dat, .jsonl, .ndjson or .json, or one of these with .gz", path)
 	}
 	return list, err
 }
@@ -233,12 +278,13 @@ func splitFiles(dir, like string) ([]tableFile, error) {
 		return nil, err
 	}
 	prefix := func(name string) (prefix, split string) {
-		stem := strings.TrimSuffix(name, filepath.Ext(name))
+		ext := tableExt.FindString(name)
+		stem := strings.TrimSuffix(name, ext)
 		m := splitName.FindStringSubmatch(stem)
-		if m == nil || !tableExt.MatchString(name) {
+		if m == nil || ext == "" {
 			return "", ""
 		}
-		return m[1] + "/" + filepath.Ext(name), strings.ToLower(m[2])[:2] // tr, va, te
+		return m[1] + "/" + ext, strings.ToLower(m[2])[:2] // tr, va, te
 	}
 	wanted, split := prefix(like)
 	if like != "" && split == "" {
@@ -285,7 +331,7 @@ func (t *tableReader) seriesFiles(dir string) ([]tableFile, error) {
 				return fs.SkipDir
 			}
 		case tableExt.MatchString(e.Name()):
-			f := tableFile{path: filepath.Join(dir, filepath.FromSlash(path)), id: strings.TrimSuffix(path, filepath.Ext(path))}
+			f := tableFile{path: filepath.Join(dir, filepath.FromSlash(path)), id: strings.TrimSuffix(path, tableExt.FindString(path))}
 			if class, _, ok := strings.Cut(path, "/"); ok && len(t.opt.Targets) == 0 {
 				f.label = class
 			}

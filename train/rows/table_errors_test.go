@@ -26,7 +26,8 @@ func TestTableErrors(t *testing.T) {
 	}{
 		{`t.csv:2: column "t": "1_0" is not a time`, "t.csv", "series,t,x,class\na,1_0,1,up\n", long},
 		{`t.csv:3: column "x": "abc" is not a number`, "t.csv", "series,t,x,class\na,0,1,up\na,1,abc,up\n", long},
-		{`t.csv:2: column "at": "2024-03-31" is not a number; --time names the column`, "t.csv", "at,x,class\n2024-03-31,1,up\n", numbersAt},
+		{`t.csv:2: column "at": "2024-03-31" is not a number; --time names the column`, "t.csv", "at,x,class\n2024-03-31,1,up\n3,1,up\n", numbersAt},
+		{`t.csv:2: column "x": "abc" is not a number`, "t.csv", "series,t,x,class\na,0,abc,up\na,1,def,up\n", long},
 		{`t.csv:3: the row has the same time as line 2; if the file has several series, --id names`, "t.csv", "t,x,class\n0,1,up\n0,1,up\n", single},
 		{`; if every line is a whole series, pass --layout wide without --time`, "t.csv", "series,x_1,x_2,class\na,1,2,up\n", long},
 		{`t.csv:2: column "x": "1e39" is infinite or too large`, "t.csv", "series,t,x,class\na,0,1e39,up\n", long},
@@ -78,16 +79,13 @@ func TestTableErrors(t *testing.T) {
 // Names that a model cannot store are errors.
 func TestTableNames(t *testing.T) {
 	class, forecast := Options{Targets: []string{"class"}}, Options{Horizon: 1}
-	long := TableOptions{ID: "id", Layout: LayoutLong, Options: class}
 	for _, test := range []struct {
 		want, name, text string
 		opt              TableOptions
 	}{
-		{`:1: column "t\xe9": the name is not UTF-8 text`, "t.csv", "x,t\xe9\n1,2\n3,4\n", TableOptions{Options: forecast}},
 		{`:2: the line is not UTF-8 text`, "t.jsonl", "{\"x\":1}\n{\"\xff\":2}\n", TableOptions{Options: forecast}},
 		{`:1: column 1 has no name`, "t.jsonl", `{"":[1,2,3],"class":"a"}`, TableOptions{Options: class}},
 		{`:2: column 2 has no name`, "t.jsonl", "\n" + `{"x":1,"":2,"class":"a"}`, TableOptions{Layout: LayoutLong, Options: class}},
-		{`series "b": class "\xe9t\xe9" is not UTF-8 text`, "t.csv", "id,x,class\na,2,a\nb,4,\xe9t\xe9\n", long},
 	} {
 		must.Reject(tableOf(t, map[string]string{test.name: test.text}, test.name, test.opt))(t, test.want)
 	}

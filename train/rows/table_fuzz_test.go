@@ -14,7 +14,7 @@ import (
 
 // readTable reads the series of a file in memory.
 func readTable(name string, data []byte, opt TableOptions) ([]record, int, error) {
-	t := &tableReader{opt: opt, byID: map[string]*rawSeries{}}
+	t := newTableReader(opt)
 	if err := t.opt.check(); err != nil {
 		return nil, 0, err
 	}
@@ -127,6 +127,9 @@ func FuzzTable(f *testing.F) {
 					given++
 				}
 			}
+		}
+		if strings.HasPrefix(text, "\x1f\x8b") {
+			return // a compressed file may have more values than bytes
 		}
 		if given > len(text) || total > len(text)*channels {
 			t.Fatalf("%d values, %d of them known, from %d bytes", total, given, len(text))

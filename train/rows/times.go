@@ -6,16 +6,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"time"
+	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/table"
 	"github.com/s4d-fast/s4d-fast/model"
 )
-
-var timeLayouts = []string{
-	time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02T15:04:05",
-	"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02",
-}
 
 // instant is a time, whole + fraction. In a number, both parts have its sign. In a date, whole is
 // rounded down and fraction is not negative. A float64 alone would round times in nanoseconds.
@@ -37,7 +32,14 @@ func (a instant) after(b instant) float64 {
 const maxTime = 1 << 62
 
 // parseTime parses a number, or a date with or without a time, in seconds. A whole number is exact.
-func parseTime(text string) (instant, error) {
+func (t *tableReader) parseTime(s *rawSeries, text string) (instant, error) {
+	if strings.Contains(t.dates.format, "%") {
+		if at, local, ok := t.dates.parse(text); ok {
+			s.local = local
+			return instant{at.Unix(), float64(at.Nanosecond()) / 1e9}, nil
+		}
+		return instant{}, fmt.Errorf("%.40q does not fit --time-format %q", text, t.dates.format)
+	}
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= -maxTime && n <= maxTime {
 		return instant{whole: n}, nil
 	}
@@ -48,25 +50,17 @@ func parseTime(text string) (instant, error) {
 		whole, fraction := math.Modf(v)
 		return instant{int64(whole), fraction}, nil
 	}
-	if at, ok := parseDate(text); ok {
+	if at, local, ok := t.dates.parse(text); ok {
+		s.local = local
 		return instant{at.Unix(), float64(at.Nanosecond()) / 1e9}, nil
 	}
-	return instant{}, fmt.Errorf("%.40q is not a time, expected a number or a time such as 2024-03-31 14:00", text)
-}
-
-// parseDate parses a date with or without a time.
-func parseDate(text string) (at time.Time, ok bool) {
-	for _, layout := range timeLayouts {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at, true
-		}
-	}
-	return at, false
+	return instant{}, fmt.Errorf("%.40q is not a time, expected a number or a time such as 2024-03-31 14:00; --time-format describes other ones, such as %%d/%%m/%%y", text)
 }
 
 // sort sorts a series' rows by time and inserts a row of missing values for each row that is
 // missing. The step between rows is the lower median of all steps.
 func (t *tableReader) sort(s *rawSeries) error {
+	t.repeatHour(s)
 	order := make([]int, len(s.times))
 	for i := range order {
 		order[i] = i
