@@ -63,6 +63,9 @@ func readArray(in io.Reader, size int64, check shapeCheck) (*array, error) {
 	return a, nil
 }
 
+// maxNPYHeader bounds the header in bytes; records, which have longer ones, are not read.
+const maxNPYHeader = 1 << 16
+
 // npyHeader is the header of an NPY file.
 type npyHeader struct {
 	bytes    int64 // with magic string and version
@@ -76,29 +79,48 @@ type npyHeader struct {
 	order  binary.ByteOrder     // of numbers and of the characters of type U
 }
 
-// npyDescription matches the description of an array in the form that NumPy writes.
-var npyDescription = regexp.MustCompile(`^\{'descr': '([<>|]?[a-zA-Z][0-9]{1,4})', 'fortran_order': (False|True), 'shape': \(([0-9, ]*)\), \}[ \n]*\n$`)
+// npyFields match the parts of the description of an array, a Python dictionary in any order.
+var npyFields = [3]*regexp.Regexp{
+	regexp.MustCompile(`['"]descr['"]\s*:\s*['"]([<>|=]?[a-zA-Z][0-9]{1,4})['"]`),
+	regexp.MustCompile(`['"]fortran_order['"]\s*:\s*(False|True|0|1)`),
+	regexp.MustCompile(`['"]shape['"]\s*:\s*\(([0-9, L]*)\)`),
+}
 
 // readNPYHeader reads magic string, version and description.
 func readNPYHeader(in io.Reader) (*npyHeader, error) {
-	head := make([]byte, 10)
+	head := make([]byte, 10, 12)
 	if _, err := io.ReadFull(in, head); err != nil || string(head[:6]) != "\x93NUMPY" {
 		return nil, errors.New("not an NPY file")
 	}
-	if head[6] != 1 { // the versions 2 and 3 are for records
-		return nil, fmt.Errorf("version %d.%d of the format, expected 1.0", head[6], head[7])
-	}
 	n := int64(binary.LittleEndian.Uint16(head[8:]))
+	switch head[6] {
+	case 1:
+	case 2, 3:
+		head = head[:12]
+		if _, err := io.ReadFull(in, head[10:]); err != nil {
+			return nil, fmt.Errorf("header: %w", io.ErrUnexpectedEOF)
+		}
+		n = int64(binary.LittleEndian.Uint32(head[8:]))
+	default:
+		return nil, fmt.Errorf("version %d.%d of the format, expected 1.0 to 3.0", head[6], head[7])
+	}
+	if n > maxNPYHeader {
+		return nil, fmt.Errorf("a header of %d bytes, expected at most %d", n, maxNPYHeader)
+	}
 	text := make([]byte, n)
 	if _, err := io.ReadFull(in, text); err != nil {
 		return nil, fmt.Errorf("header: %w", io.ErrUnexpectedEOF)
 	}
-	fields := npyDescription.FindStringSubmatch(string(text))
-	if fields == nil {
-		return nil, fmt.Errorf("header %.120q: expected a type of numbers or text and a shape, as NumPy writes them", text)
+	var fields [3]string
+	for i, field := range npyFields {
+		m := field.FindSubmatch(text)
+		if m == nil {
+			return nil, fmt.Errorf("header %.120q: expected a type of numbers or text and a shape, as NumPy writes them", text)
+		}
+		fields[i] = string(m[1])
 	}
-	h := &npyHeader{bytes: int64(len(head)) + n, dtype: fields[1], fortran: fields[2] == "True", elements: 1}
-	if err := h.parseShape(fields[3]); err != nil {
+	h := &npyHeader{bytes: int64(len(head)) + n, dtype: strings.Replace(fields[0], "=", "<", 1), fortran: fields[1] == "True" || fields[1] == "1", elements: 1}
+	if err := h.parseShape(strings.ReplaceAll(fields[2], "L", "")); err != nil {
 		return nil, err
 	}
 	return h, h.parseType()
@@ -150,6 +172,8 @@ func (h *npyHeader) parseType() error {
 		h.number = func(b []byte) float64 { return float64(int64(h.order.Uint64(b))) }
 	case "u8":
 		h.number = func(b []byte) float64 { return float64(h.order.Uint64(b)) }
+	case "f2":
+		h.number = func(b []byte) float64 { return half(h.order.Uint16(b)) }
 	case "f4":
 		h.number = func(b []byte) float64 { return float64(math.Float32frombits(h.order.Uint32(b))) }
 	case "f8":
@@ -163,6 +187,22 @@ func (h *npyHeader) parseType() error {
 		}
 	}
 	return nil
+}
+
+// half returns the number in a float16.
+func half(b uint16) float64 {
+	sign := 1 - 2*float64(b>>15)
+	exponent, fraction := int(b>>10&31), float64(b&1023)
+	switch exponent {
+	case 0:
+		return sign * math.Ldexp(fraction, -24)
+	case 31:
+		if fraction != 0 {
+			return math.NaN()
+		}
+		return sign * math.Inf(1)
+	}
+	return sign * math.Ldexp(1024+fraction, exponent-25)
 }
 
 // text returns an element of text, of UTF-32 (U) or of bytes (S), padded with zeros.

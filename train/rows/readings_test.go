@@ -2,6 +2,7 @@ package rows
 
 import (
 	"archive/zip"
+	"bytes"
 	"fmt"
 	"math"
 	"strings"
@@ -218,4 +219,25 @@ func TestTextColumns(t *testing.T) {
 	must.Equal(t, strings.Contains(d.Notes[2], `column "at": "2024-01-01" is not a number; --time names the column`), true, "note %s", d.Notes[2])
 	must.Reject(tableOf(t, map[string]string{"t.csv": text + "5,6,,7\n"}, "t.csv", TableOptions{Options: Options{Horizon: 1}}))(t, `t.csv:2: column "sensor": "a" is not a number`)
 	must.Reject(tableOf(t, map[string]string{"t.csv": text}, "t.csv", TableOptions{Columns: []string{"x", "sensor"}, Options: Options{Horizon: 1}}))(t, `t.csv:2: column "sensor": "a" is not a number`)
+}
+
+// Headers of other programs and versions are read as NumPy reads them.
+func TestArrayHeaders(t *testing.T) {
+	plain := npyFile("<f4", false, []int{4}, []float32{0, 1, 2, 3})
+	second := append([]byte("\x93NUMPY\x02\x00"), plain[8], plain[9], 0, 0)
+	changed := func(old, new string) []byte { return bytes.Replace(plain, []byte(old), []byte(new), 1) }
+	for name, file := range map[string][]byte{
+		"version 2":   append(second, plain[10:]...),
+		"native":      changed("<f4", "=f4"),
+		"other order": changed("{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }    ", `{"shape":(4L,),"fortran_order":False, "descr":"<f4"}         `),
+		"float16":     npyFile("<f2", false, []int{4}, []uint16{0, 0x3c00, 0x4000, 0x4200}),
+	} {
+		d := must.Get(arraysOf(t, "x.npy", file, Options{Horizon: 1, Validation: 0.3}))(t)
+		var e dataset.Example
+		must.Do(t, d.Train.Example(&e, 0, 0))
+		must.Equal(t, fmt.Sprint(e.X, e.Target), "[0 1] [1 2]", "%s", name)
+	}
+	for bits, want := range map[uint16]float64{0x0001: 0x1p-24, 0x83ff: -1023 * 0x1p-24, 0x7bff: 65504, 0xfc00: math.Inf(-1), 0x3555: 0.333251953125} {
+		must.Equal(t, half(bits), want, "%#x", bits)
+	}
 }

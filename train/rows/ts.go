@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -21,13 +23,16 @@ type TS struct {
 	Classes    []string // nil for a regression
 	Regression bool
 	Examples   []dataset.Example
+	Notes      []string // on how the series were read
 
-	index map[string]int // of each class
+	index   map[string]int // of each class
+	stamped bool           // values are (time,value)
 }
 
 // ReadTS reads a file in the .ts format. Each series has one or more channels, and a class or a
-// number as its target. Lengths may differ. Missing values are interpolated between their known
-// neighbours.
+// number as its target. Lengths may differ; a channel that is shorter than the longest one of its
+// series is stretched to it. Missing values are interpolated between their known neighbours. Time
+// stamps are not read.
 func ReadTS(path string) (s *TS, err error) {
 	err = datafile.Parse(path, func(r io.Reader) error {
 		s, err = parseTS(r)
@@ -92,8 +97,8 @@ func (s *TS) header(f []string) (data bool, err error) {
 		}
 		return true, nil
 	case "@timestamps":
-		if value == "true" {
-			return false, errors.New("@timeStamps true: expected values without times, evenly spaced")
+		if s.stamped = value == "true"; s.stamped {
+			s.note("the time stamps are not read: the values of a series count as evenly spaced")
 		}
 	case "@classlabel":
 		if value == "true" {
@@ -118,8 +123,20 @@ func (s *TS) header(f []string) (data bool, err error) {
 	return false, nil
 }
 
+func (s *TS) note(text string) {
+	if !slices.Contains(s.Notes, text) {
+		s.Notes = append(s.Notes, text)
+	}
+}
+
+// stampedValue matches a value with its time, in which a colon would separate channels.
+var stampedValue = regexp.MustCompile(`\(([^()]*),([^(),]*)\)`)
+
 // example parses one series.
 func (s *TS) example(text string) error {
+	if s.stamped {
+		text = stampedValue.ReplaceAllString(text, "$2")
+	}
 	if n := strings.Count(text, ":"); n > tsChannels {
 		return fmt.Errorf("%d channels, expected at most %d", n, tsChannels)
 	}
@@ -129,27 +146,20 @@ func (s *TS) example(text string) error {
 		s.Channels = len(channels)
 	}
 	if len(channels) != s.Channels || s.Channels == 0 {
-		return fmt.Errorf("%d channels, expected %d", len(channels), s.Channels)
+		return fmt.Errorf("%d channels, expected %d; ? stands for a channel without values", len(channels), s.Channels)
 	}
-	values := strings.Count(text, ",") + len(channels)
-	x := make([]float32, 0, values)
-	length := strings.Count(channels[0], ",") + 1
+	length := 0
+	for _, values := range channels {
+		length = max(length, strings.Count(values, ",")+1)
+	}
+	if most := 16*(strings.Count(text, ",")+len(channels)) + 1024; length*len(channels) > most {
+		return fmt.Errorf("the longest of %d channels has %d values, and the others are much shorter", len(channels), length)
+	}
+	x := make([]float32, length*len(channels))
 	for c, values := range channels {
-		if n := strings.Count(values, ",") + 1; n != length {
-			return fmt.Errorf("channel %d has %d values, expected %d as in the first", c+1, n, length)
+		if err := s.channel(x[c*length:][:length], values); err != nil {
+			return fmt.Errorf("channel %d: %w", c+1, err)
 		}
-		for v := range strings.SplitSeq(values, ",") {
-			v = strings.TrimSpace(v)
-			if v == "?" {
-				v = "NaN"
-			}
-			f, err := table.ParseFloat(v, 32)
-			if err != nil || math.IsInf(f, 0) {
-				return fmt.Errorf("channel %d: value %.20q, expected a number or ? for a missing one", c+1, v)
-			}
-			x = append(x, float32(f))
-		}
-		interpolate(x[c*length:])
 	}
 	e, target := dataset.Example{X: x, Len: length, Label: -1}, strings.TrimSpace(parts[len(parts)-1])
 	if s.Regression {
@@ -158,11 +168,55 @@ func (s *TS) example(text string) error {
 			return fmt.Errorf("target %.20q, expected a number", target)
 		}
 		e.Target = []float32{float32(f)}
-	} else if label, known := s.index[target]; known {
+	} else if label, known := s.class(target); known {
 		e.Label = label
 	} else {
 		return fmt.Errorf("class %.20q is not one of %s", target, suggest.List(s.Classes))
 	}
 	s.Examples = append(s.Examples, e)
+	return nil
+}
+
+// class returns the index of a class. Classes that are numbers compare as numbers.
+func (s *TS) class(name string) (int, bool) {
+	i, known := s.index[name]
+	if v, err := table.ParseFloat(name, 64); err == nil && !known {
+		i = slices.IndexFunc(s.Classes, func(class string) bool { w, err := table.ParseFloat(class, 64); return err == nil && v == w })
+		known = i >= 0
+	}
+	return i, known
+}
+
+// channel parses the values of a channel and stretches them to the length of x by linear
+// interpolation.
+func (s *TS) channel(x []float32, values string) error {
+	n := strings.Count(values, ",") + 1
+	from, i := x[:n], 0
+	for v := range strings.SplitSeq(values, ",") {
+		if v = strings.TrimSpace(v); v == "?" || v == "" && n == 1 {
+			v = "NaN"
+		}
+		f, err := table.ParseFloat(v, 32)
+		if err != nil || math.IsInf(f, 0) {
+			return fmt.Errorf("value %.20q, expected a number or ? for a missing one", v)
+		}
+		from[i] = float32(f)
+		i++
+	}
+	interpolate(from)
+	if n == len(x) {
+		return nil
+	}
+	s.note("channels that are shorter than the longest one of their series are stretched to its length")
+	from = slices.Clone(from)
+	for i := range x {
+		at := 0.0
+		if n > 1 {
+			at = float64(i) * float64(n-1) / float64(len(x)-1)
+		}
+		k := min(int(at), n-1)
+		next := from[min(k+1, n-1)]
+		x[i] = float32(float64(from[k])*(1-at+float64(k)) + float64(next)*(at-float64(k)))
+	}
 	return nil
 }

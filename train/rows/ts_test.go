@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +33,27 @@ func TestMissingValues(t *testing.T) {
 	}
 }
 
+// Channels of different lengths are stretched to the longest, a channel without values is 0, time
+// stamps are left out, and classes that are numbers compare as numbers.
+func TestTSArchives(t *testing.T) {
+	const stretched = "channels that are shorter than the longest one of their series are stretched to its length"
+	for _, c := range []struct {
+		text, want string
+	}{
+		{"@targetLabel true\n@data\n1,2,3,4,5:0,4:7:2.5\n", "[[1 2 3 4 5 0 1 2 3 4 7 7 7 7 7]] [" + stretched + "]"},
+		{"@targetLabel true\n@data\n1,2::3\n1,2:?:4\n", "[[1 2 0 0] [1 2 0 0]] [" + stretched + "]"},
+		{"@timeStamps true\n@targetLabel true\n@data\n(2016-01-11 00-00-00,49.5),(2016-01-11 00:10:00,-3):(0,1),(1,?):3\n", "[[49.5 -3 1 1]] [the time stamps are not read: the values of a series count as evenly spaced]"},
+		{"@classLabel true 1 2\n@data\n1,2:1.0\n3,4:2\n", "[[1 2] [3 4]] []"},
+	} {
+		s := must.Get(parseTS(strings.NewReader(c.text)))(t)
+		var x [][]float32
+		for _, e := range s.Examples {
+			x = append(x, e.X)
+		}
+		must.Equal(t, fmt.Sprint(x, " ", s.Notes), c.want, "%s", c.text)
+	}
+}
+
 func TestTSErrors(t *testing.T) {
 	for want, text := range map[string]string{
 		`value "x"`:                         tsClasses + "1,x:1,2:up\n",
@@ -41,14 +63,13 @@ func TestTSErrors(t *testing.T) {
 		`value "+Inf"`:                      tsClasses + "1,+Inf:1,2:up\n",
 		`value ""`:                          tsClasses + "1,:1,2:up\n",
 		`target "?"`:                        tsNumbers + "1:?\n",
-		"channel 2 has 1 values":            tsClasses + "1,2:1:up\n",
 		"3 channels, expected 2":            tsClasses + "1:1:1:up\n",
 		`lists class "a" twice`:             "@classLabel true a b a\n",
 		`line 1: class "\xe9" is`:           "@classLabel true a \xe9\n",
 		`class "left"`:                      tsClasses + "1:1:left\n",
 		"line 11":                           tsClasses + "1:1:left\n",
 		"data before @data":                 "1,2:up\n",
-		"@timeStamps true: ":                "@timeStamps true\n",
+		"of 40 channels has 4000 values":    strings.Replace(tsClasses, "1,2,3:4,5,6:up\n-1.5,2e1:0,7:down\n", strings.Repeat("1,", 3999)+"1"+strings.Repeat(":1", 39)+":up\n", 1),
 		"lists no class":                    "@classLabel true\n",
 		"neither @classLabel":               "@problemName X\n@data\n",
 		"@classLabel true and @targetLabel": "@classLabel true a\n@targetLabel true\n@data\n1:2\n",
@@ -78,6 +99,7 @@ func FuzzTS(f *testing.F) {
 	f.Add(tsClasses)
 	f.Add("@targetLabel true\n@data\n0.10,0.10,0.10:1000.00\n0.94,0.90,0.80,0.74:1004.21\n-0.66,-0.82:996.22\n")
 	f.Add(tsNumbers + "1,2:3\n")
+	f.Add("@timeStamps true\n" + tsNumbers + "(0,1),(1,2):(5-1,3)::4\n")
 	f.Add(tsNumbers + "1,?,3e38,?,-3e38:?,NaN,?,?,?:3\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := parseTS(strings.NewReader(text))

@@ -45,6 +45,7 @@ func loadTS(_ context.Context, src Source) (*dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.Notes = slices.Compact(slices.Concat(train.Notes, test.Notes))
 	if val == nil {
 		d.Val, d.NoValidation = d.Train, true
 	}
