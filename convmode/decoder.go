@@ -28,7 +28,7 @@ func (p *pass) logitCount() int {
 	return p.outputCount() * p.cfg.DOutput
 }
 
-// outputCount is the number of outputCount of a pooled batch, one a sequence or one a pair.
+// outputCount is the number of outputs of a pooled batch, one a sequence or one a pair.
 func (p *pass) outputCount() int { return p.size / p.cfg.Towers() }
 
 // decoderMatrix views the decoder's weight [d_output][H].

@@ -64,7 +64,7 @@ const (
 )
 
 // Validate returns an error for the first option that is out of bounds. The text begins with the
-// name of the option's flag of s4d-fast stream.
+// name of the option.
 func (o Options) Validate() error {
 	for _, v := range []struct {
 		name             string

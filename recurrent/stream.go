@@ -58,8 +58,8 @@ func (s *Stream) pooled() int64 {
 }
 
 // Step takes one sample x [d_input] and returns the output [d_output]: the decoder's output for the
-// mean over all positions so far (pool mean) or for this position (pool last or none). The result
-// is valid until the next call. Step allocates nothing.
+// mean over all positions so far (pools mean and mean-max; the latter adds the maximum) or for this
+// position (pool last or none). The result is valid until the next call. Step allocates nothing.
 func (s *Stream) Step(x []float32) []float32 { return s.Process(x, 1) }
 
 // Process takes n ≥ 1 samples x [d_input][n] and returns what Step would have returned for the last

@@ -42,7 +42,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	s := p.NewStream()
-	for _, row := range [][]float32{{20, 1}, {20.5, 1}, {20.25, 1}, {26, 1}} {
+	for _, row := range [][]float64{{20, 1}, {20.5, 1}, {20.25, 1}, {26, 1}} {
 		r, err := s.Step(row)
 		if err != nil {
 			log.Fatal(err)

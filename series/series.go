@@ -38,7 +38,8 @@ type Predictor struct {
 	meta    model.Meta
 	series  model.Series
 	fill    []float32 // [columns] replacements before the first value; nil: missing values are errors
-	targets []int     // columns of an anomaly model's targets
+	targets []int     // columns of the targets of a forecast or an anomaly model
+	scored  int       // number of targets whose values are scored
 }
 
 // maxPending bounds the forecasts that a stream keeps until their rows arrive.
@@ -66,10 +67,13 @@ func New(m *model.Model, opt Options) (*Predictor, error) {
 		p.fill = make([]float32, m.Config.DInput)
 		copy(p.fill, m.Meta.InputMean)
 	}
-	if p.Mode() == model.SeriesAnomaly {
+	if p.Mode() == model.SeriesForecast || p.Mode() == model.SeriesAnomaly {
 		for o := range p.series.Targets {
 			p.targets = append(p.targets, p.series.TargetColumn(o))
 		}
+	}
+	if p.Mode() == model.SeriesAnomaly {
+		p.scored = len(p.targets)
 		if n := p.series.Horizon * len(p.targets); n > maxPending {
 			return nil, fmt.Errorf("series: horizon %d of %d targets: expected a product of at most %d", p.series.Horizon, len(p.targets), maxPending)
 		}
@@ -91,9 +95,8 @@ func (p *Predictor) Mode() string { return p.series.Mode }
 
 // StreamBytes returns the memory of a Stream in bytes. Streams share the working memory of calls.
 func (p *Predictor) StreamBytes() int {
-	pending, targets := p.series.Horizon*len(p.targets), len(p.targets)
-	return int(unsafe.Sizeof(Stream{})) + p.net.StreamBytes() + 4*2*p.inputs() + 4*(pending+targets) +
-		targets*(8+int(unsafe.Sizeof(Deviation{})))
+	return int(unsafe.Sizeof(Stream{})) + p.net.StreamBytes() + 4*2*p.inputs() + 8*len(p.targets) +
+		p.scored*(4*p.series.Horizon+2*8+int(unsafe.Sizeof(Deviation{})))
 }
 
 func (p *Predictor) inputs() int { return p.net.Inputs() }
@@ -101,12 +104,14 @@ func (p *Predictor) inputs() int { return p.net.Inputs() }
 // Result is the result of Step. Its slices are valid until the next call.
 type Result struct {
 	// Output is, for a classification, the probability of each label and, for a regression, the
-	// value of each target, both over all rows so far or over the last Options.Window rows. For a
-	// forecast, it is the value of each target model.Series.Horizon rows after this one.
+	// value of each target, both over all rows so far or over the last Options.Window rows.
 	Output []float32
+	// Forecast is, in the modes forecast and anomaly, the value of each target model.Series.Horizon
+	// rows after this one.
+	Forecast []float64
 	// Expected is, in the mode anomaly, the forecast of each target for this row, which was made
 	// Horizon rows earlier. It is nil in the first Horizon rows.
-	Expected []float32
+	Expected []float64
 	// Scores are the differences between the row and Expected, in units of their running deviation
 	// (Deviation). A score is NaN where the value is missing.
 	Scores []float64
@@ -117,8 +122,9 @@ type Stream struct {
 	predictor  *Predictor
 	stream     *recurrent.Stream
 	row, last  []float32 // [columns] this row and the one before, without missing values
-	pending    []float32 // [Horizon][targets] forecasts of later rows
-	expected   []float32 // [targets]
+	pending    []float32 // [Horizon][targets] forecasts of later rows, without the columns' offsets
+	forecast   []float64 // [targets]
+	expected   []float64 // [targets]
 	scores     []float64 // [targets]
 	deviations []Deviation
 }
@@ -127,9 +133,9 @@ type Stream struct {
 func (p *Predictor) NewStream() *Stream {
 	s := &Stream{
 		predictor: p, stream: p.net.NewStream(), row: make([]float32, p.inputs()), last: make([]float32, p.inputs()),
-		pending:  make([]float32, p.series.Horizon*len(p.targets)),
-		expected: make([]float32, len(p.targets)), scores: make([]float64, len(p.targets)),
-		deviations: make([]Deviation, len(p.targets)),
+		pending:  make([]float32, p.series.Horizon*p.scored),
+		forecast: make([]float64, len(p.targets)), expected: make([]float64, p.scored), scores: make([]float64, p.scored),
+		deviations: make([]Deviation, p.scored),
 	}
 	s.Reset()
 	return s
@@ -163,16 +169,16 @@ func (e *ColumnError) Unwrap() error { return e.Err }
 // Step processes a row [columns]. If a value is infinite, or missing without a replacement, the
 // error is a *ColumnError, and the stream is unchanged. If the network's output is NaN or infinite,
 // as for values far outside the training data, Step returns an error, and the stream must be Reset.
-func (s *Stream) Step(row []float32) (Result, error) {
+func (s *Stream) Step(row []float64) (Result, error) {
 	if len(row) != len(s.row) {
 		panic(fmt.Sprintf("series: a row of %d values, expected %d columns", len(row), len(s.row)))
 	}
 	for c, v := range row {
 		switch {
-		case math.IsInf(float64(v), 0):
+		case math.IsInf(v, 0):
 			return Result{}, &ColumnError{c, fmt.Errorf("the value is %v, expected a finite number", v)}
 		case v == v:
-			s.row[c] = v
+			s.row[c] = float32(v - s.predictor.series.Offset(c))
 		case s.predictor.fill == nil:
 			return Result{}, &ColumnError{c, errMissing}
 		default:
@@ -180,26 +186,34 @@ func (s *Stream) Step(row []float32) (Result, error) {
 		}
 	}
 	at := s.Rows()
-	r := Result{Output: s.stream.Step(s.row)}
+	output := s.stream.Step(s.row)
 	copy(s.last, s.row)
-	for o, v := range r.Output {
+	for o, v := range output {
 		if v-v != 0 {
 			return Result{}, fmt.Errorf("series: after row %d: output %d of the network is %v, expected a finite number", s.Rows(), o+1, v)
 		}
 	}
-	if len(s.predictor.targets) == 0 {
+	p := s.predictor
+	if len(p.targets) == 0 {
+		return Result{Output: output}, nil
+	}
+	for o, c := range p.targets {
+		s.forecast[o] = float64(output[o]) + p.series.Offset(c)
+	}
+	r := Result{Forecast: s.forecast}
+	if p.scored == 0 {
 		return r, nil
 	}
-	n := len(s.predictor.targets)
-	slot := int(at % int64(s.predictor.series.Horizon))
+	n := len(p.targets)
+	slot := int(at % int64(p.series.Horizon))
 	forecast := s.pending[slot*n : (slot+1)*n]
-	if at >= int64(s.predictor.series.Horizon) {
-		copy(s.expected, forecast)
-		for o, c := range s.predictor.targets {
-			s.scores[o] = s.deviations[o].Score(float64(row[c]) - float64(s.expected[o]))
+	if at >= int64(p.series.Horizon) {
+		for o, c := range p.targets {
+			s.expected[o] = float64(forecast[o]) + p.series.Offset(c)
+			s.scores[o] = s.deviations[o].Score(row[c] - s.expected[o])
 		}
 		r.Expected, r.Scores = s.expected, s.scores
 	}
-	copy(forecast, r.Output)
+	copy(forecast, output)
 	return r, nil
 }

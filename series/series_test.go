@@ -64,10 +64,21 @@ func outputs(t testing.TB, p *series.Predictor, rows [][]float32) (out []series.
 	t.Helper()
 	s := p.NewStream()
 	for _, row := range rows {
-		r := must.Get(s.Step(row))(t)
-		out = append(out, series.Result{Output: slices.Clone(r.Output), Expected: slices.Clone(r.Expected), Scores: slices.Clone(r.Scores)})
+		out = append(out, cloned(must.Get(s.Step(wide(row)))(t)))
 	}
 	return out
+}
+
+func cloned(r series.Result) series.Result {
+	return series.Result{Output: slices.Clone(r.Output), Forecast: slices.Clone(r.Forecast), Expected: slices.Clone(r.Expected), Scores: slices.Clone(r.Scores)}
+}
+
+// wide returns a row of float64.
+func wide(row []float32) (values []float64) {
+	for _, v := range row {
+		values = append(values, float64(v))
+	}
+	return values
 }
 
 // convolve returns the outputs of convolution mode, [d_output] or [d_output][length], in the unit
@@ -99,13 +110,13 @@ func TestForecast(t *testing.T) {
 	m, rows := newModel(t, model.SeriesForecast), newRows(length)
 	want := convolve(t, m, rows)
 	for l, r := range outputs(t, newPredictor(t, m, series.Options{}), rows) {
-		must.Equal(t, len(r.Output), 2, "outputs")
+		must.Equal(t, len(r.Forecast), 2, "forecasts")
 		if r.Expected != nil || r.Scores != nil {
 			t.Fatalf("row %d: expected %v, scores %v of a model that has no anomaly scores", l, r.Expected, r.Scores)
 		}
-		for o, v := range r.Output {
+		for o, v := range r.Forecast {
 			scale, _ := m.Meta.OutputScale(o)
-			if d := math.Abs(float64(v)-want[o*length+l]) / float64(scale); !(d < 1e-5) {
+			if d := math.Abs(v-want[o*length+l]) / float64(scale); !(d < 1e-5) {
 				t.Errorf("row %d, target %d: %v, convolution mode gives %v: %.2g deviations", l, o, v, want[o*length+l], d)
 			}
 		}
@@ -150,6 +161,30 @@ func TestWindow(t *testing.T) {
 	must.Fail(t, err, "series: recurrent: window 64: the network's pool is \"none\"")
 }
 
+// Offsets of columns are subtracted from rows and added to forecasts in float64.
+func TestOffsets(t *testing.T) {
+	rows := newRows(20)
+	for _, mode := range []string{model.SeriesForecast, model.SeriesAnomaly} {
+		m := newModel(t, mode)
+		want := outputs(t, newPredictor(t, m, series.Options{}), rows)
+		m.Meta.Series.Offsets = []float64{1 << 40, 0, -3}
+		s := newPredictor(t, m, series.Options{}).NewStream()
+		for l, row := range rows {
+			row := wide(row)
+			row[0], row[2] = row[0]+1<<40, row[2]-3
+			r := must.Get(s.Step(row))(t)
+			for o, offset := range []float64{1 << 40, -3} { // of columns 0 and 2
+				if d := r.Forecast[o] - offset - want[l].Forecast[o]; math.Abs(d) > 1e-2 {
+					t.Fatalf("%s, row %d, target %d: forecast %v, expected %v more than %v", mode, l, o, r.Forecast[o], offset, want[l].Forecast[o])
+				}
+			}
+			if r.Expected != nil && math.Abs(r.Expected[1]+3-want[l].Expected[1]) > 1e-4 {
+				t.Fatalf("row %d: expected %v, without offsets %v", l, r.Expected, want[l].Expected)
+			}
+		}
+	}
+}
+
 // The scores are those of the forecasts of the mode forecast, made Horizon rows before.
 func TestAnomaly(t *testing.T) {
 	rows := newRows(300)
@@ -163,8 +198,8 @@ func TestAnomaly(t *testing.T) {
 	residual := float64(m.Meta.Series.Residual[1])
 	square := []float64{9, residual * residual}
 	for l, r := range outputs(t, newPredictor(t, m, series.Options{}), rows) {
-		if !slices.Equal(r.Output, forecasts[l].Output) {
-			t.Fatalf("row %d: forecast %v, expected %v", l, r.Output, forecasts[l].Output)
+		if !slices.Equal(r.Forecast, forecasts[l].Forecast) {
+			t.Fatalf("row %d: forecast %v, expected %v", l, r.Forecast, forecasts[l].Forecast)
 		}
 		if l < 7 {
 			if r.Expected != nil || r.Scores != nil {
@@ -172,7 +207,7 @@ func TestAnomaly(t *testing.T) {
 			}
 			continue
 		}
-		if want := forecasts[l-7].Output; !slices.Equal(r.Expected, want) {
+		if want := forecasts[l-7].Forecast; !slices.Equal(r.Expected, want) {
 			t.Fatalf("row %d: expected %v, the forecast was %v", l, r.Expected, want)
 		}
 		for o, c := range []int{0, 2} {
@@ -229,7 +264,7 @@ func TestMissing(t *testing.T) {
 		}
 	}
 	s := newPredictor(t, newModel(t, model.SeriesRegression), series.Options{}).NewStream()
-	must.Get(s.Step(filled[0]))(t)
+	must.Get(s.Step(wide(filled[0])))(t)
 	before := string(s.Snapshot(nil))
 	for _, test := range []struct {
 		row    []float32
@@ -239,7 +274,7 @@ func TestMissing(t *testing.T) {
 		{gaps[1], 1, "series: column 2: the value is missing, expected a number as in training"},
 		{[]float32{1, 2, float32(math.Inf(-1))}, 2, "series: column 3: the value is -Inf, expected a finite number"},
 	} {
-		_, err := s.Step(test.row)
+		_, err := s.Step(wide(test.row))
 		var column *series.ColumnError
 		if !errors.As(err, &column) || column.Column != test.column {
 			t.Errorf("error %v, expected one of column %d", err, test.column)
@@ -252,10 +287,10 @@ func TestMissing(t *testing.T) {
 // Values at which the network overflows are an error, not an output.
 func TestOverflow(t *testing.T) {
 	s := newPredictor(t, newModel(t, model.SeriesForecast), series.Options{}).NewStream()
-	_, err := s.Step([]float32{3e38, 0, 3e38})
+	_, err := s.Step([]float64{3e38, 0, 3e38})
 	must.Fail(t, err, "series: after row 1: output 1 of the network is NaN, expected a finite number")
 	s.Reset()
-	must.Get(s.Step(newRows(1)[0]))(t)
+	must.Get(s.Step(wide(newRows(1)[0])))(t)
 }
 
 func TestNewErrors(t *testing.T) {
@@ -310,7 +345,7 @@ func TestNoDescription(t *testing.T) {
 
 func TestNoAllocation(t *testing.T) {
 	for _, mode := range model.SeriesModes() {
-		s, row := newPredictor(t, newModel(t, mode), series.Options{}).NewStream(), newRows(1)[0]
+		s, row := newPredictor(t, newModel(t, mode), series.Options{}).NewStream(), wide(newRows(1)[0])
 		snapshot := s.Snapshot(nil)
 		if n := testing.AllocsPerRun(10, func() {
 			if _, err := s.Step(row); err != nil {

@@ -108,10 +108,10 @@ func TestForecastsOfStreams(t *testing.T) {
 	x, worst := waves(300, 2), 0.0
 	deviation := series.NewDeviation(&m.Meta, 0)
 	for l := range 300 {
-		r := must.Get(s.Step([]float32{x[0][l], x[1][l]}))(t)
+		r := must.Get(s.Step([]float64{float64(x[0][l]), float64(x[1][l])}))(t)
 		if l < n {
-			for o, v := range r.Output {
-				worst = max(worst, math.Abs(float64(v)-float64(p.Logits[o*n+l]))/float64(m.Meta.TargetStd[o]))
+			for o, v := range r.Forecast {
+				worst = max(worst, math.Abs(v-float64(p.Logits[o*n+l]))/float64(m.Meta.TargetStd[o]))
 			}
 		}
 		if l < 4 {

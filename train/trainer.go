@@ -51,7 +51,8 @@ type Options struct {
 	files atomicfile.FS // nil: that of the operating system
 }
 
-// Trainer is a run: its data, network, optimiser and folder. One goroutine at a time may use it.
+// Trainer is a run: its data, network, optimiser and folder. One goroutine at a time may use it,
+// except Checkpoint.
 type Trainer struct {
 	cfg         Config
 	run         Run

@@ -19,7 +19,7 @@ import (
 // audioInput is the audio that a stream reads.
 type audioInput struct {
 	name      string // for messages
-	format    string // in the words of --format, never auto
+	format    string // in the words of --format, or ffmpeg; never auto
 	source    audio.Source
 	inputRate float64 // Hz
 	rate      float64 // Hz, of source; another than inputRate for resampled frames

@@ -99,7 +99,7 @@ func (c *rowsCmd) Run(std *streams, ctx *ctxBox) error {
 	c.Format = string(t.Format())
 	r := &rowPrinter{
 		std: std, predictor: p, model: m, table: t, hop: c.Hop, out: json.NewEncoder(std.out),
-		series: map[string]*rowSeries{}, row: make([]float32, m.Config.DInput),
+		series: map[string]*rowSeries{}, row: make([]float64, m.Config.DInput),
 	}
 	if err := r.findColumns(c.ID); err != nil {
 		return badInput(t.Wrap(err))
@@ -128,7 +128,7 @@ type rowPrinter struct {
 
 	series map[string]*rowSeries
 	order  []*rowSeries // by first row
-	row    []float32
+	row    []float64
 	rows   int64
 	times  report.Times
 	busy   time.Duration
@@ -263,7 +263,7 @@ func (r *rowPrinter) step() (*rowSeries, series.Result, error) {
 		if err != nil {
 			return nil, series.Result{}, err
 		}
-		r.row[c] = float32(v - r.model.Meta.Series.Offset(c))
+		r.row[c] = v
 	}
 	result, err := s.stream.Step(r.row)
 	if column := (*series.ColumnError)(nil); errors.As(err, &column) {
@@ -311,21 +311,19 @@ func (r *rowPrinter) line(s *rowSeries, result series.Result) *report.Row {
 	case model.SeriesRegression:
 		line.Output = result.Output
 	case model.SeriesForecast:
-		line.Forecast = r.values(result.Output)
+		line.Forecast = forecasts(result.Forecast)
 	case model.SeriesAnomaly:
-		line.Forecast, line.Expected = r.values(result.Output), r.values(result.Expected)
+		line.Forecast, line.Expected = forecasts(result.Forecast), forecasts(result.Expected)
 		line.SetScores(result.Scores)
 	}
 	return line
 }
 
-// values returns forecasts of the targets with the offsets of their columns.
-func (r *rowPrinter) values(list []float32) (values []report.Number) {
-	d := r.model.Meta.Series
-	for o, v := range list {
-		values = append(values, report.Number(float64(v)+d.Offset(d.TargetColumn(o))))
+func forecasts(values []float64) (numbers []report.Number) {
+	for _, v := range values {
+		numbers = append(numbers, report.Number(v))
 	}
-	return values
+	return numbers
 }
 
 // end prints the last row of every series, unless it has been printed, and the end line.

@@ -101,7 +101,7 @@ func TestRows(t *testing.T) {
 		s := must.Get(series.New(m, series.Options{}))(t).NewStream()
 		var want []report.Row
 		for i, row := range rows {
-			r := must.Get(s.Step(row))(t)
+			r := must.Get(s.Step([]float64{printed(row[0]), printed(row[1])}))(t)
 			line := report.Row{Type: "row", Row: int64(i + 1), Time: fmt.Sprintf("12:%02d", i)}
 			output := slices.Clone(r.Output)
 			switch mode {
@@ -110,7 +110,7 @@ func TestRows(t *testing.T) {
 			case model.SeriesRegression:
 				line.Output = output
 			default:
-				line.Forecast = asPrinted(output)
+				line.Forecast = asPrinted(r.Forecast)
 			}
 			if line.Expected = asPrinted(r.Expected); line.Expected != nil {
 				line.SetScores(r.Scores)
@@ -129,12 +129,17 @@ func TestRows(t *testing.T) {
 }
 
 // asPrinted returns forecasts as the command prints them: the shortest text of each float32.
-func asPrinted(list []float32) (numbers []report.Number) {
+func asPrinted(list []float64) (numbers []report.Number) {
 	for _, v := range list {
-		n, _ := strconv.ParseFloat(strconv.FormatFloat(float64(v), 'g', -1, 32), 64)
-		numbers = append(numbers, report.Number(n))
+		numbers = append(numbers, report.Number(printed(float32(v))))
 	}
 	return numbers
+}
+
+// printed returns the number that the shortest text of a float32 is.
+func printed(v float32) float64 {
+	n, _ := strconv.ParseFloat(fmt.Sprint(v), 64)
+	return n
 }
 
 // Offsets of a model are subtracted from its columns and added to its forecasts, with more digits

@@ -1,5 +1,5 @@
-// Package vek contains every hot loop of the project. It reads and writes slices of float32 and
-// allocates nothing.
+// Package vek contains every hot loop of the project. It reads and writes slices of float32,
+// and of float64 for the kernels of S4, and allocates nothing.
 //
 // An exported function checks its arguments and panics with "vek: NAME: …" on misuse. The comment
 // of nameGeneric, its implementation in plain Go, states the formula. Complex vectors are split
