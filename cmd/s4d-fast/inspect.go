@@ -192,7 +192,7 @@ func (i inspection) print(w io.Writer) error {
 		row("bands", "means %g … %g, standard deviations %g … %g", slices.Min(means), slices.Max(means), slices.Min(stds), slices.Max(stds))
 	default:
 		for ch := range means {
-			row(numbered("input", ch, series.Columns), "mean %g, standard deviation %g", means[ch], stds[ch])
+			row(numbered("input", ch, series.Columns), "mean %v, standard deviation %g", withOffset(means[ch], series.Offset(ch)), stds[ch])
 		}
 	}
 	for o := range i.Meta.TargetMean {
@@ -353,4 +353,12 @@ func ssmText(c model.Config) string {
 		text += fmt.Sprintf(", in the first %d layers only", n)
 	}
 	return text
+}
+
+// withOffset returns the mean of a column whose values are less an offset.
+func withOffset(mean float32, offset float64) any {
+	if offset == 0 {
+		return mean
+	}
+	return float64(mean) + offset
 }

@@ -121,6 +121,7 @@ type rowPrinter struct {
 	table     *table.Reader
 	inputs    []int // columns of the table, in the model's order
 	id, time  int   // columns; −1: none
+	clock     int   // the column of the time of day, if time has the date
 	hop       int
 	out       *json.Encoder
 	std       *streams
@@ -145,11 +146,14 @@ type rowSeries struct {
 // model has no names, they are all columns except the one that identifies the series, in their
 // order.
 func (r *rowPrinter) findColumns(id *string) error {
-	r.id, r.time = -1, -1
+	r.id, r.time, r.clock = -1, -1, -1
 	described := r.model.Meta.Series
 	all := r.table.Columns()
 	if described != nil && described.Time != "" {
 		r.time = slices.Index(all, described.Time)
+		if date, clock, two := strings.Cut(described.Time, ","); two && r.time < 0 {
+			r.time, r.clock = slices.Index(all, date), slices.Index(all, clock)
+		}
 	}
 	if described != nil && described.ID != "" {
 		r.id = slices.Index(all, described.ID)
@@ -219,6 +223,9 @@ func (r *rowPrinter) run(ctx context.Context) error {
 				return nil
 			}
 			return badInput(err)
+		}
+		if r.time >= 0 && r.table.IsBlank() {
+			continue
 		}
 		began := time.Now()
 		if err = r.process(); err == nil {
@@ -303,6 +310,9 @@ func (r *rowPrinter) line(s *rowSeries, result series.Result) *report.Row {
 	line := &report.Row{Type: "row", ID: s.id, Row: s.stream.Rows()}
 	if r.time >= 0 {
 		line.Time = r.table.Text(r.time)
+		if r.clock >= 0 {
+			line.Time += " " + r.table.Text(r.clock)
+		}
 	}
 	switch r.predictor.Mode() {
 	case model.SeriesClassification:

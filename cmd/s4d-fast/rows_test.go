@@ -355,3 +355,12 @@ func TestRowsNotes(t *testing.T) {
 	}
 	streamRows(t, "temp:load\n20,5:n/v\n", path, "--separator", ":", "--decimal", ",", "--missing-values", "n/v", "--missing", "previous")
 }
+
+// A model whose time is in two columns prints both. Rows of empty cells, as spreadsheets append
+// them, are left out.
+func TestRowsDateAndTime(t *testing.T) {
+	path, _ := rowsModel(t, model.SeriesForecast, func(m *model.Model) { m.Meta.Series.Time = "date,time" })
+	_, rows, _ := streamRows(t, "date;time;temp;load\n31.12.2025;23.00;20,5;300\n;;;\n", path)
+	equal(t, "rows", len(rows), 1)
+	equal(t, "time", rows[0].Time, "31.12.2025 23.00")
+}

@@ -147,6 +147,11 @@ func (t *Reader) Missing(i int) bool {
 	return Missing(t.cells[i]) || slices.Contains(t.opt.MissingValues, t.cells[i])
 }
 
+// IsBlank reports whether the current row has empty cells only, as spreadsheets append.
+func (t *Reader) IsBlank() bool {
+	return !slices.ContainsFunc(t.cells, func(cell string) bool { return cell != "" })
+}
+
 // Number returns the number in a cell of the current row, or NaN if it is missing.
 func (t *Reader) Number(i int) (float64, error) {
 	v, err := t.number(t.cells[i])

@@ -246,7 +246,7 @@ func (t *tableReader) describe(s *rawSeries, r *roles) error {
 
 // addRow appends the current row to its series.
 func (t *tableReader) addRow(f *tableFile, r *roles) error {
-	if r.time >= 0 && r.isBlank() {
+	if r.time >= 0 && r.IsBlank() {
 		return nil
 	}
 	s, err := t.seriesOf(f, r)
@@ -272,16 +272,6 @@ func (t *tableReader) addRow(f *tableFile, r *roles) error {
 		s.times, s.lines = append(s.times, at), append(s.lines, int32(r.Line()))
 	}
 	return t.count(len(r.inputs))
-}
-
-// isBlank reports whether a row has empty cells only, as spreadsheets append.
-func (r *roles) isBlank() bool {
-	for i := range r.Columns() {
-		if r.Text(i) != "" {
-			return false
-		}
-	}
-	return true
 }
 
 var errNoValues = errors.New("the series has no values")

@@ -152,7 +152,7 @@ func (t *tableReader) notes() []string {
 	if n := len(t.headless) - 1; n > 0 {
 		more = fmt.Sprintf(" (and %d more)", n)
 	}
-	return append(t.noted, fmt.Sprintf("%s%s: the first line contains a number, so it is read as data, not as a header; the columns are called 1, 2, …", t.headless[0], more))
+	return append(t.noted, fmt.Sprintf("%s%s: the first line contains a number, so it is read as data, not as a header; the columns are called 1, 2, …; it is a header if --target or --columns names one of its cells", t.headless[0], more))
 }
 
 func (t *tableReader) readFile(ctx context.Context, f *tableFile) error {
