@@ -30,6 +30,23 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("audio: %s %s; convert it elsewhere: ffmpeg -i FILE -f wav -", e.Format, why)
 }
 
+// Sniff returns the name of the format of a file by its first 12 bytes, or "" if they may be
+// samples without a header.
+func Sniff(b []byte) string {
+	u := (*UnsupportedError)(nil)
+	switch err := foreign(b); {
+	case errors.As(err, &u) && b[0] != 0xff:
+		return u.Format
+	case len(b) >= 12 && string(b[:4]) == "RIFF" && string(b[8:12]) == "WAVE":
+		return "WAV"
+	case len(b) >= 4 && string(b[:4]) == "fLaC":
+		return "FLAC"
+	case len(b) >= 5 && string(b[:5]) == "OggS\x00":
+		return "Ogg"
+	}
+	return ""
+}
+
 // foreign returns the error of a format that this package does not decode, by the first bytes.
 func foreign(b []byte) error {
 	for _, f := range []struct {

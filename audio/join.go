@@ -2,7 +2,9 @@ package audio
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -10,8 +12,11 @@ import (
 // join continues with the file that follows the one that has ended, if the two are joined. It
 // returns io.EOF if none follows.
 func (r *Reader) join() error {
-	if r.bytes == nil || !r.follows() {
+	if r.bytes == nil {
 		return io.EOF
+	}
+	if found, err := r.follows(); err != nil || !found {
+		return cmp.Or(err, io.EOF)
 	}
 	head, _ := r.bytes.Peek(headBytes)
 	next, err := r.opt.open(r.bytes, head)
@@ -26,29 +31,33 @@ func (r *Reader) join() error {
 	return nil
 }
 
-// follows reports whether another file follows, and skips what is before it.
-func (r *Reader) follows() bool {
+// follows reports whether another file follows, and skips what is before it. An incomplete tag is
+// the end, other errors are those of the input.
+func (r *Reader) follows() (bool, error) {
 	in := r.bytes
 	for chunks := r.Container == WAV; ; {
 		head, err := skipTags(in)
-		if err != nil || len(head) < 4 {
-			return false
+		if errors.Is(err, ErrTruncated) || err == nil && len(head) < 4 {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
 		}
 		switch name := string(head[:4]); {
 		case name == "fLaC" || name == "OggS" || name == "RIFF" && len(head) >= 12 && string(head[8:12]) == "WAVE":
-			return true
+			return true, nil
 		case name[:3] == "TAG":
 			in.Discard(128)
 		case chunks && isChunk(head) && len(head) >= 8:
 			if size := int64(binary.LittleEndian.Uint32(head[4:])); !discard(in, 8+size+size&1) {
-				return false
+				return false, nil
 			}
 		default:
 			if r.Container != MP3 {
-				return false
+				return false, nil
 			}
 			_, found := syncMP3(in, true)
-			return found
+			return found, nil
 		}
 	}
 }
@@ -107,14 +116,18 @@ func tagSize(b []byte) int64 {
 	return 0
 }
 
-// maxJunk is the number of bytes before MP3 in which Open searches for its first frame.
-const maxJunk = 1 << 16
+// Before MP3, Open skips so many bytes at most in search of the first frame, and so many other than
+// zero.
+const (
+	maxPadding = 1 << 16
+	maxJunk    = 1 << 12
+)
 
 // syncMP3 skips bytes up to the header of a frame that frames of the same stream follow, or the end
-// of the file. It searches at most maxJunk bytes unless far is set. Tags are skipped whole, because
+// of the file. It searches without a limit if far is set. Tags are skipped whole, because
 // a picture in them may look like a frame.
 func syncMP3(in *bufio.Reader, far bool) (skipped int, found bool) {
-	for far || skipped < maxJunk {
+	for junk := 0; far || skipped < maxPadding && junk < maxJunk; {
 		head, _ := in.Peek(headBytes)
 		if len(head) < 4 {
 			return skipped, false
@@ -130,6 +143,9 @@ func syncMP3(in *bufio.Reader, far bool) (skipped int, found bool) {
 			return skipped, false
 		}
 		skipped += int(n)
+		if head[0] != 0 {
+			junk++
+		}
 	}
 	return skipped, false
 }

@@ -64,8 +64,12 @@ func headers(pairs ...string) http.Header {
 	return h
 }
 
+// dial begins a stream on a WebSocket, of s16le unless the path states a format.
 func (in *instance) dial(path string, pairs ...string) *wsClient {
 	in.t.Helper()
+	if !strings.Contains(path, "format=") {
+		path += map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")] + "format=s16le"
+	}
 	opt := &websocket.DialOptions{HTTPClient: in.client, HTTPHeader: headers(pairs...)}
 	conn, _, err := websocket.Dial(in.t.Context(), "ws://"+in.address+path, opt)
 	if err != nil {

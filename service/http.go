@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"os"
@@ -22,9 +24,18 @@ import (
 type query struct {
 	format   string
 	events   int64   // number that the client has received, −1 if it is not given
-	rate     float64 // of raw audio, in Hz; for WAV 0 if it is not given
+	rate     float64 // of raw audio, in Hz; for others 0 if it is not given
 	resample bool
 }
+
+// automatic is the format of audio whose first bytes state it.
+const automatic = "auto"
+
+// files are the formats that need not be declared.
+var files = []string{automatic, string(audio.WAV), string(audio.FLAC), string(audio.MP3), string(audio.Ogg)}
+
+// raw reports whether the audio is samples without a header.
+func (q query) raw() bool { return !slices.Contains(files, q.format) }
 
 // open acquires the stream that a request names. The first of the formats is the default. If there
 // is an error, open writes the response and returns nil.
@@ -90,7 +101,7 @@ func (s *Server) parseQuery(raw string, formats []string) (query, error) {
 			return q, newError(http.StatusBadRequest, "request", "%v", err)
 		}
 	}
-	if q.format != "wav" {
+	if q.raw() {
 		q.rate = cmp.Or(q.rate, s.recognizer.SampleRate())
 	}
 	return q, nil
@@ -98,7 +109,7 @@ func (s *Server) parseQuery(raw string, formats []string) (query, error) {
 
 // upload serves a request whose body is audio, while the body arrives.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
-	st, q := s.open(w, r, "wav", string(audio.S16LE), string(audio.S16BE), string(audio.F32LE), string(audio.U8))
+	st, q := s.open(w, r, append(slices.Clip(files), string(audio.S16LE), string(audio.S16BE), string(audio.F32LE), string(audio.U8))...)
 	if st == nil {
 		return
 	}
@@ -109,8 +120,12 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	defer context.AfterFunc(in.ctx, in.wake)()
 	var src *bodySource // nil for a stream that has ended
 	if st.End == nil {
-		var err error
-		if src, err = newBodySource(in, q); err == nil {
+		body, err := formFile(in, r.Header.Get("Content-Type"))
+		if err == nil {
+			src, err = newBodySource(body, q, s.opt.FFmpeg)
+		}
+		if err == nil {
+			defer src.close(st)
 			err = s.prepare(st, src.rate, q.resample)
 		}
 		if err != nil {
@@ -121,7 +136,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 		session.block, session.truncated = len(src.buf), src.truncated
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	session.run(q.format, src)
+	session.run(src.format(), src)
 }
 
 // responseSink sends lines in the body of a response.
@@ -148,11 +163,99 @@ func (a *responseSink) send(line any) error {
 
 // bodySource is the audio in a request's body.
 type bodySource struct {
-	reader *bodyReader
-	rate   float64 // Hz
-	cut    bool    // a WAV has ended before its header states
+	rate   float64       // Hz
+	cut    bool          // a file has ended before its header states
+	raw    string        // format of samples without a header
+	file   *audio.Reader // nil: raw
 	source audio.Source
 	buf    []float32
+}
+
+// format returns the format for the start line. Nothing was read of a stream that has ended.
+func (b *bodySource) format() string {
+	switch {
+	case b == nil:
+		return string(audio.WAV)
+	case b.file == nil:
+		return b.raw
+	}
+	return string(b.file.Container)
+}
+
+// close ends the process that decodes the audio of a stream, if there is one.
+func (b *bodySource) close(st *stream) {
+	if b.file != nil && b.file.Container == audio.FFmpeg {
+		st.cancel(nil) // otherwise the process waits for the body
+		b.file.Close()
+	}
+}
+
+// declared reads audio that its client has declared to be samples. It returns an error if it begins
+// as a file does.
+type declared struct {
+	in    io.Reader
+	start []byte
+}
+
+func (d *declared) Read(b []byte) (int, error) {
+	n, err := d.in.Read(b)
+	if bad := d.check(b[:n]); bad != nil {
+		return 0, bad
+	}
+	return n, err
+}
+
+func (d *declared) check(b []byte) error {
+	d.start = append(d.start, b[:min(len(b), 12-len(d.start))]...)
+	if name := audio.Sniff(d.start); name != "" {
+		return errAudio(fmt.Errorf("the audio begins as %s does, but the format declares samples without a header; omit format", name))
+	}
+	return nil
+}
+
+// formFile returns the reader of a body, or of the file in a body that is a form.
+func formFile(body io.Reader, contentType string) (io.Reader, error) {
+	kind, parameters, _ := mime.ParseMediaType(contentType)
+	if kind != "multipart/form-data" {
+		return body, nil
+	}
+	f := &formReader{parts: multipart.NewReader(body, parameters["boundary"])}
+	err := f.next()
+	if err == io.EOF {
+		err = newError(http.StatusBadRequest, "request", "a form without a file: expected one, as curl -F file=@NAME sends it")
+	}
+	return f, classify(err)
+}
+
+// formReader reads the only file of a form.
+type formReader struct {
+	parts *multipart.Reader
+	part  *multipart.Part
+}
+
+// next finds the next file.
+func (f *formReader) next() (err error) {
+	for {
+		if f.part, err = f.parts.NextPart(); err != nil {
+			return err
+		}
+		if f.part.FileName() != "" || f.part.FormName() == "file" {
+			return nil
+		}
+	}
+}
+
+func (f *formReader) Read(b []byte) (int, error) {
+	if f.part == nil {
+		return 0, io.EOF
+	}
+	n, err := f.part.Read(b)
+	if err == io.EOF {
+		if err = f.next(); err == nil {
+			err = newError(http.StatusBadRequest, "request", "a form with several files: expected one")
+		}
+	}
+	return n, err
 }
 
 const (
@@ -160,55 +263,66 @@ const (
 	maxChannels  = 8
 )
 
-// newBodySource returns the source of a body, without its buffer. It reads a WAV's header.
-func newBodySource(r *bodyReader, q query) (*bodySource, error) {
-	b := &bodySource{reader: r, rate: q.rate}
-	if q.format != "wav" {
+// newBodySource returns the source of a body, without its buffer. It reads a file's header.
+func newBodySource(r io.Reader, q query, ffmpeg bool) (*bodySource, error) {
+	b := &bodySource{rate: q.rate, raw: q.format}
+	if q.raw() {
 		var err error
-		b.source, err = audio.NewRawReader(r, audio.Encoding(q.format))
+		b.source, err = audio.NewRawReader(&declared{in: r}, audio.Encoding(q.format))
 		return b, err
 	}
-	wav, err := audio.OpenWAV(r)
+	file, err := audio.Options{FFmpeg: ffmpeg}.Open(r)
 	if err != nil {
-		if err = b.classify(err); err == errGone { // or the body is invalid, and the client can read why
-			err = newError(http.StatusBadRequest, "request", "the body ends within the header of a WAV file, or its encoding is invalid")
+		if err = classify(err); err == errGone { // or the body is invalid, and the client can read why
+			err = newError(http.StatusBadRequest, "request", "the body ends within the header of a sound file, or its encoding is invalid")
 		}
 		return nil, err
 	}
-	f := wav.Format
-	b.source, b.rate = audio.Mono(wav), float64(f.SampleRate)
-	switch {
-	case f.Channels > maxChannels:
-		return nil, errAudio(fmt.Errorf("audio with %d channels: expected at most %d", f.Channels, maxChannels))
-	case f.Channels > 1 && !q.resample:
-		return nil, errAudio(fmt.Errorf("audio with %d channels: expected 1, or resample=true for their mean", f.Channels))
-	case q.rate != 0 && q.rate != b.rate:
-		return nil, errAudio(fmt.Errorf("a WAV at %g Hz, but rate=%g", b.rate, q.rate))
+	if err := b.open(file, q); err != nil {
+		file.Close()
+		return nil, err
 	}
 	return b, nil
 }
 
-func (b *bodySource) truncated() bool { return b.cut }
-
-// next implements source. The bodyReader observes the context.
-func (b *bodySource) next(context.Context) ([]float32, error) {
-	n, err := b.source.Read(b.buf)
-	if errors.Is(err, audio.ErrTruncated) && b.reader.err == nil {
-		b.cut, err = true, io.EOF
+// open checks the format of a file.
+func (b *bodySource) open(file *audio.Reader, q query) error {
+	f := file.Format
+	b.file, b.source, b.rate = file, audio.Mono(file), float64(f.SampleRate)
+	switch {
+	case q.format != automatic && q.format != string(file.Container):
+		return errAudio(fmt.Errorf("the audio is %s, but format=%s", file.Container, q.format))
+	case f.Channels > maxChannels:
+		return errAudio(fmt.Errorf("audio with %d channels: expected at most %d", f.Channels, maxChannels))
+	case f.Channels > 1 && !q.resample:
+		return errAudio(fmt.Errorf("audio with %d channels: expected 1, or resample=true for their mean", f.Channels))
+	case q.rate != 0 && q.rate != b.rate:
+		return errAudio(fmt.Errorf("audio at %g Hz, but rate=%g", b.rate, q.rate))
 	}
-	if err != nil {
-		err = b.classify(err)
-	}
-	return b.buf[:n], err
+	return nil
 }
 
-// classify distinguishes the end of the audio, an error of the bodyReader and invalid audio.
-func (b *bodySource) classify(err error) error {
+func (b *bodySource) truncated() bool { return b.cut }
+
+// next implements source. The reader of the audio observes the context.
+func (b *bodySource) next(context.Context) ([]float32, error) {
+	n, err := b.source.Read(b.buf)
+	if errors.Is(err, audio.ErrTruncated) {
+		b.cut, err = true, io.EOF
+	}
+	return b.buf[:n], classify(err)
+}
+
+// classify distinguishes the end of the audio, an error of the connection and invalid audio.
+func classify(err error) error {
+	e := (*apiError)(nil)
 	switch {
-	case b.reader.err != nil:
-		return b.reader.err
-	case err == io.EOF:
+	case err == nil || err == io.EOF:
 		return err
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, errGone):
+		return errGone
 	}
 	return errAudio(err)
 }
@@ -219,28 +333,32 @@ type bodyReader struct {
 	control *http.ResponseController
 	ctx     context.Context
 	idle    time.Duration
-	err     error // the first error other than io.EOF
+	err     error // the first error, returned by every later Read
 }
 
 // wake interrupts a Read.
 func (r *bodyReader) wake() { r.control.SetReadDeadline(time.Unix(1, 0)) }
 
-func (r *bodyReader) Read(b []byte) (int, error) {
+func (r *bodyReader) Read(b []byte) (n int, err error) {
+	if r.err == nil {
+		n, r.err = r.read(b)
+	}
+	return n, r.err
+}
+
+func (r *bodyReader) read(b []byte) (int, error) {
 	r.control.SetReadDeadline(time.Now().Add(r.idle))
 	if r.ctx.Err() != nil { // after SetReadDeadline, which may have replaced the deadline of wake
-		r.err = context.Cause(r.ctx)
-		return 0, r.err
+		return 0, context.Cause(r.ctx)
 	}
 	n, err := r.in.Read(b)
 	switch {
 	case err == nil || err == io.EOF:
 		return n, err
 	case r.ctx.Err() != nil:
-		r.err = context.Cause(r.ctx)
+		return n, context.Cause(r.ctx)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		r.err = errIdle
-	default:
-		r.err = errGone
+		return n, errIdle
 	}
-	return n, r.err
+	return n, errGone
 }

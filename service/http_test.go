@@ -178,10 +178,12 @@ func TestInvalidRequests(t *testing.T) {
 			{"rate that is not a number", post, "/v1/streams?rate=NaN", nil, 400, "request", []string{"NaN"}},
 			{"no rate", post, "/v1/streams?rate=fast", nil, 400, "request", []string{"fast"}},
 			{"stereo", post, "/v1/streams", file(8000, stereo), 400, "audio", []string{"2 channels"}},
-			{"no WAV", post, "/v1/streams", []byte("these are no samples at all"), 400, "audio", []string{"not a RIFF/WAVE"}},
+			{"no WAV", post, "/v1/streams", []byte("these are no samples at all"), 400, "audio", []string{"unknown format"}},
 			{"half a header", post, "/v1/streams", file(8000, half), 400, "audio", []string{"truncated"}},
 			{"empty", post, "/v1/streams", nil, 400, "audio", []string{"truncated"}},
-			{"format", post, "/v1/streams?format=mp3", nil, 400, "request", []string{"mp3", "s16le"}},
+			{"format", post, "/v1/streams?format=aiff", nil, 400, "request", []string{"aiff", "auto, wav, flac, mp3, ogg, s16le"}},
+			{"another format", post, "/v1/streams?format=mp3", file(8000, same), 400, "audio", []string{"the audio is wav, but format=mp3"}},
+
 			{"name", post, "/v1/streams/a%20b", nil, 400, "request", []string{"letters"}},
 			{"long name", post, "/v1/streams/" + strings.Repeat("a", 65), nil, 400, "request", []string{"64"}},
 			{"events", post, "/v1/streams?events=-1", nil, 400, "request", []string{"events"}},
@@ -198,7 +200,7 @@ func TestInvalidRequests(t *testing.T) {
 			status, text := in.request(c.method, c.path, bytes.NewReader(c.body))
 			checkError(t, c.name, status, text, c.status, c.why, c.words...)
 		}
-		for _, query := range []string{"format=wav", "rate=44100", "events=%zz", "rate=8000;events=1", "rate=8000&rate=8000"} {
+		for _, query := range []string{"format=u8", "format=s16le&rate=44100", "events=%zz", "rate=8000;events=1", "rate=8000&rate=8000"} {
 			opt := &websocket.DialOptions{HTTPClient: in.client}
 			_, response, err := websocket.Dial(t.Context(), "ws://localhost/v1/streams?"+query, opt)
 			if err == nil || response == nil || response.StatusCode != 400 {
@@ -261,7 +263,7 @@ func TestMetrics(t *testing.T) {
 		got, _ := c.rest()
 		checkComplete(t, "messages", got, pcm)
 		synctest.Wait()
-		in.post("/v1/streams?format=mp3", nil)
+		in.post("/v1/streams?format=aiff", nil)
 		want.Streams = 0
 		must.Equal(t, in.server.Stats(), want, "after its end")
 		labels := map[string]int64{}

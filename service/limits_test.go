@@ -86,7 +86,7 @@ func TestSlowReader(t *testing.T) {
 	words := encode(tonemodel.Words().Samples)
 	for name, request := range map[string]string{
 		"http":      "POST /v1/streams?format=s16le HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n",
-		"websocket": fmt.Sprintf(upgradeRequest, "/v1/streams"),
+		"websocket": fmt.Sprintf(upgradeRequest, "/v1/streams?format=s16le"),
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			in := startService(t, toneModel(t, 0))

@@ -17,6 +17,7 @@ type Options struct {
 	MaxStreams int           // connected streams
 	MaxMessage int64         // size of a WebSocket message in bytes
 	Idle       time.Duration // time without audio after which a stream is disconnected
+	FFmpeg     bool          // decode formats such as Opus, M4A and WebM with ffmpeg, if it is on the PATH
 	Slow       time.Duration // time within which a client must read a line
 	Grace      time.Duration // longest time that Serve or Close takes to end the streams
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/report"
 )
 
 // socket serves a WebSocket. Binary messages are audio, the text message {"type":"end"} ends the
@@ -24,12 +26,12 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 			"GET without an upgrade to WebSocket: use POST or PUT to send audio in a body"))
 		return
 	}
-	st, q := s.open(w, r, string(audio.S16LE))
+	st, q := s.open(w, r, append(slices.Clip(files), string(audio.S16LE))...)
 	if st == nil {
 		return
 	}
 	defer s.streams.leave(st)
-	if st.End == nil {
+	if st.End == nil && q.raw() {
 		if err := s.prepare(st, q.rate, q.resample); err != nil {
 			s.writeError(w, err)
 			return
@@ -47,11 +49,59 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	conn.SetReadLimit(s.opt.MaxMessage)
 	src := &messageSource{idle: s.opt.Idle, messages: make(chan message)}
 	go src.read(st.ctx, conn)
-	session := &session{Server: s, stream: st, out: socketSink{conn, s.opt.Slow}, block: max(1, int(blockSeconds*st.SampleRate))}
-	err = session.run(q.format, src)
+	err = s.serveSocket(st, q, src, socketSink{conn, s.opt.Slow})
 	st.cancel(nil)
 	h.conn.SetReadDeadline(time.Now().Add(closeTime)) // otherwise Close would read a frame to its end
 	conn.Close(closeStatus(err))
+}
+
+// serveSocket runs the session of a WebSocket. If its audio is a file, it reads the header first.
+func (s *Server) serveSocket(st *stream, q query, messages *messageSource, out sink) error {
+	session := &session{Server: s, stream: st, out: out}
+	if q.raw() || st.End != nil {
+		session.block = max(1, int(blockSeconds*st.SampleRate))
+		format := string(audio.WAV) // of a stream that has ended, nothing was read
+		if q.raw() {
+			format = q.format
+		}
+		return session.run(format, messages)
+	}
+	src, err := newBodySource(&messageReader{ctx: st.ctx, in: messages}, q, s.opt.FFmpeg)
+	if err == nil {
+		defer src.close(st)
+		err = s.prepare(st, src.rate, q.resample)
+	}
+	if errors.Is(err, errGone) {
+		return err
+	}
+	if err != nil {
+		e := s.asAPIError(err)
+		out.send(report.Error{Type: "error", Code: e.code, Error: e.text})
+		return e
+	}
+	src.buf = make([]float32, max(1, int(frameSeconds*src.rate)))
+	session.block, session.truncated = len(src.buf), src.truncated
+	return session.run(src.format(), src)
+}
+
+// messageReader reads the bytes of messages.
+type messageReader struct {
+	ctx  context.Context
+	in   *messageSource
+	rest []byte
+	err  error // returned by every later Read
+}
+
+func (r *messageReader) Read(b []byte) (n int, err error) {
+	if len(r.rest) == 0 && r.err == nil {
+		r.rest, r.err = r.in.receive(r.ctx)
+	}
+	if r.err != nil {
+		return 0, r.err
+	}
+	n = copy(b, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
 }
 
 // closeTime is how long the service waits for the reply to its close frame.
@@ -111,6 +161,7 @@ type messageSource struct {
 	idle     time.Duration
 	messages chan message
 	samples  []float32
+	declared declared
 }
 
 type message struct {
@@ -136,13 +187,31 @@ func (m *messageSource) read(ctx context.Context, conn *websocket.Conn) {
 
 // next implements source.
 func (m *messageSource) next(ctx context.Context) ([]float32, error) {
+	b, err := m.receive(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.declared.check(b); err != nil {
+		return nil, err
+	}
+	n := len(b) / 2
+	m.samples = slices.Grow(m.samples[:0], n)[:n]
+	audio.DecodeS16LE(m.samples, b[:2*n])
+	if len(b)%2 == 1 {
+		return m.samples, newError(http.StatusBadRequest, "audio", "a message of %d bytes: a sample has 2", len(b))
+	}
+	return m.samples, nil
+}
+
+// receive returns the next message that is not empty.
+func (m *messageSource) receive(ctx context.Context) ([]byte, error) {
 	timer := time.NewTimer(m.idle)
 	defer timer.Stop()
 	for {
 		select {
 		case v := <-m.messages:
-			if x, err := m.decode(v); len(x) > 0 || err != nil {
-				return x, err
+			if b, err := v.audio(); len(b) > 0 || err != nil {
+				return b, err
 			}
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -152,8 +221,8 @@ func (m *messageSource) next(ctx context.Context) ([]float32, error) {
 	}
 }
 
-// decode returns the samples of a message. A text message is the end of the stream.
-func (m *messageSource) decode(v message) ([]float32, error) {
+// audio returns the bytes of a message. A text message is the end of the stream.
+func (v message) audio() ([]byte, error) {
 	if v.err != nil {
 		return nil, errGone
 	}
@@ -164,11 +233,5 @@ func (m *messageSource) decode(v message) ([]float32, error) {
 		}
 		return nil, io.EOF
 	}
-	n := len(v.data) / 2
-	m.samples = slices.Grow(m.samples[:0], n)[:n]
-	audio.DecodeS16LE(m.samples, v.data[:2*n])
-	if len(v.data)%2 == 1 {
-		return m.samples, newError(http.StatusBadRequest, "audio", "a message of %d bytes: a sample has 2", len(v.data))
-	}
-	return m.samples, nil
+	return v.data, nil
 }

@@ -80,12 +80,12 @@ func TestChangedFiles(t *testing.T) {
 	c.rejects(http.StatusNotFound, `folder "_other" is not a folder`, "POST", "/p/sounds/_other", wav(t, tones(400, 2)))
 
 	must.Do(t, os.WriteFile(filepath.Join(c.s.dir, "p", modelFile), []byte("no model"), 0o666))
-	c.rejects(http.StatusConflict, `model.safetensors of project "p": model: `, "GET", "/p/live?rate=16000", nil)
+	c.rejects(http.StatusConflict, `model.safetensors of project "p": model: `, "GET", "/p/live?format=s16le&rate=16000", nil)
 	c.rejects(http.StatusConflict, `model.safetensors of project "p": model: `, "POST", "/p/training", map[string]string{"from": fromDetector})
 
 	must.Do(t, os.Remove(filepath.Join(c.s.dir, "p", modelFile)))
 	must.Do(t, os.Mkdir(filepath.Join(c.s.dir, "p", modelFile), 0o777))
-	c.rejects(http.StatusInternalServerError, `model.safetensors of project "p": model: `, "GET", "/p/live?rate=16000", nil)
+	c.rejects(http.StatusInternalServerError, `model.safetensors of project "p": model: `, "GET", "/p/live?format=s16le&rate=16000", nil)
 	must.Do(t, os.WriteFile(filepath.Join(c.s.dir, "p", "flat"), nil, 0o666))
 	for _, method := range []string{"GET", "DELETE"} {
 		c.rejects(http.StatusNotFound, `recording "a.wav" of "flat" is not a folder`, method, "/p/sounds/flat/a.wav", nil)

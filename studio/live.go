@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -41,13 +42,16 @@ type liveFrames struct {
 	Posteriors [][]int `json:"posteriors"`
 }
 
-// listen runs the detector on live audio. Binary messages are samples, s16le at ?rate. Every one is
-// answered with the posteriors of its frames, which tells a client that sends a file when to send
-// more. The text message {"type":"end"} flushes the detector; the answer is the last.
+// listen runs the detector on live audio. Binary messages are samples at ?rate, with ?format=s16le.
+// Every one is answered with the posteriors of its frames, which tells a client that sends a file
+// when to send more. The text message {"type":"end"} flushes the detector; the answer is the last.
 func (s *Server) listen(w http.ResponseWriter, r *http.Request) error {
 	p, err := s.project(r)
 	if err != nil {
 		return err
+	}
+	if format := r.URL.Query().Get("format"); format != string(audio.S16LE) {
+		return badRequest("format=%.20q: expected s16le", format)
 	}
 	asked := r.URL.Query().Get("rate")
 	hz, err := strconv.Atoi(asked)
@@ -89,7 +93,7 @@ func (s *Server) listen(w http.ResponseWriter, r *http.Request) error {
 		conn.Close(websocket.StatusGoingAway, errClosed.Error())
 	case errors.Is(err, io.EOF):
 		conn.Close(websocket.StatusNormalClosure, "")
-	case errors.Is(err, errLive):
+	case errors.Is(err, errLive) || errors.As(err, new(liveFile)):
 		conn.Close(websocket.StatusUnsupportedData, err.Error())
 	default: // of the detector; a connection that failed is closed already
 		conn.Close(websocket.StatusInternalError, overflow)
@@ -97,7 +101,15 @@ func (s *Server) listen(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// errLive is the error of a message that is not audio.
 var errLive = errors.New(`expected samples of two bytes, or the text {"type":"end"}`)
+
+// liveFile is the error of audio that begins as a file in a format with that name.
+type liveFile string
+
+func (f liveFile) Error() string {
+	return fmt.Sprintf("the audio begins as %s does, expected samples of two bytes", string(f))
+}
 
 // overflow is the reason of the close frame after an error of the detector.
 const overflow = "an output of the detector is not a finite number"
@@ -131,6 +143,9 @@ func (l *live) run(ctx context.Context) error {
 				return err
 			}
 			return io.EOF
+		}
+		if name := audio.Sniff(b); name != "" && l.stream.Position() == 0 && len(l.samples) == 0 {
+			return liveFile(name)
 		}
 		if len(b)%2 == 1 {
 			return errLive

@@ -172,7 +172,7 @@ func TestBadRequests(t *testing.T) {
 	c.rejects(404, `word "no" does not exist`, "DELETE", "/p/words/no", nil)
 	c.rejects(404, `recording "x.wav" of "up" does not exist`, "GET", "/p/sounds/up/x.wav", nil)
 	c.rejects(404, "has no detector yet", "GET", "/p/model", nil)
-	c.rejects(409, "has no detector yet", "GET", "/p/live?rate=16000", nil)
+	c.rejects(409, "has no detector yet", "GET", "/p/live?format=s16le&rate=16000", nil)
 	c.rejects(400, "expected a version", "GET", "/p/status?after=x", nil)
 	c.rejects(409, `"up" has 0 clips`, "POST", "/p/training", map[string]string{"from": "commands"})
 	c.rejects(400, `from "x"`, "POST", "/p/training", map[string]string{"from": "x"})

@@ -27,7 +27,7 @@ func FuzzRequest(f *testing.F) {
 		{"POST /api/projects/p/sounds/up?take=loudest", string(wav(f, tones(500, 1)[:3*rate/2]))}, {"POST /api/projects/p/sounds/_background", "RIFF"},
 		{"GET /api/projects/p/sounds/up/clip-001.wav", ""}, {"PUT /api/projects/p/sounds/up/%00.wav", "RIFF"}, {"DELETE /api/projects/p/sounds/..%2fup/a.wav", ""},
 		{"POST /api/projects/p/training", `{"from":"commands"}`}, {"DELETE /api/projects/p/training", ""},
-		{"GET /api/projects/p/model", ""}, {"GET /api/projects/p/live?rate=16000", ""}, {"GET /", ""},
+		{"GET /api/projects/p/model", ""}, {"GET /api/projects/p/live?format=s16le&rate=16000", ""}, {"GET /", ""},
 	} {
 		f.Add([]byte(fmt.Sprintf("%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", seed.target, len(seed.body), seed.body)))
 	}

@@ -165,12 +165,12 @@ func closing(t *testing.T, conn *websocket.Conn) (closed websocket.CloseError) {
 // A live session answers every message with posteriors, and with the events of the recogniser.
 func TestLive(t *testing.T) {
 	c, dial := listening(t)
-	c.rejects(426, "expected a WebSocket", "GET", "/p/live?rate=16000", nil)
-	for _, query := range []string{"", "rate=1", "rate=1000000", "rate=x"} {
+	c.rejects(426, "expected a WebSocket", "GET", "/p/live?format=s16le&rate=16000", nil)
+	for _, query := range []string{"", "rate=16000", "format=s16le&rate=1", "format=s16le&rate=1000000", "format=s16le&rate=x", "format=webm&rate=16000"} {
 		must.Reject(dial(query))(t, "400")
 	}
 	const hz = 48000
-	conn := must.Get(dial("rate=48000"))(t)
+	conn := must.Get(dial("format=s16le&rate=48000"))(t)
 	defer conn.CloseNow()
 	must.Equal(t, conn.Subprotocol(), liveProtocol, "protocol")
 	read := func(v any) {
@@ -205,11 +205,13 @@ func TestLive(t *testing.T) {
 func TestLiveEnds(t *testing.T) {
 	c, dial := listening(t)
 	begin := func(kind websocket.MessageType, message []byte) *websocket.Conn {
-		conn := must.Get(dial("rate=16000"))(t)
+		conn := must.Get(dial("format=s16le&rate=16000"))(t)
 		must.Do(t, conn.Write(t.Context(), kind, message))
 		return conn
 	}
 	must.Equal(t, closing(t, begin(websocket.MessageBinary, []byte{1, 2, 3})).Code, websocket.StatusUnsupportedData, "half a sample")
+	webm := []byte("\x1a\x45\xdf\xa3\x9f\x42\x86\x81\x01\x42\xf7\x81")
+	must.Equal(t, closing(t, begin(websocket.MessageBinary, webm)), websocket.CloseError{Code: websocket.StatusUnsupportedData, Reason: "the audio begins as WebM or Matroska does, expected samples of two bytes"}, "WebM")
 	must.Equal(t, closing(t, begin(websocket.MessageText, []byte("{}"))).Code, websocket.StatusUnsupportedData, "another text")
 	silent := begin(websocket.MessageText, []byte(`{"type":"end"}`)) // without audio
 	_, _, err := silent.Read(t.Context())
@@ -218,7 +220,7 @@ func TestLiveEnds(t *testing.T) {
 	must.Do(t, err)
 	must.Equal(t, string(b), `{"type":"frames","samples":0,"posteriors":[]}`, "the end without audio")
 
-	open := must.Get(dial("rate=16000"))(t)
+	open := must.Get(dial("format=s16le&rate=16000"))(t)
 	wild := must.Get(pretrained.Load("commands"))(t)
 	for i := range wild.Weights.DecoderWeight {
 		wild.Weights.DecoderWeight[i] = math.MaxFloat32

@@ -41,6 +41,12 @@ func TestChannelFlag(t *testing.T) {
 	checkRun(t, nil, []string{"eval", m, "--task", "audio", "--data", words, "--channel", "7"}, exitBadInput, "no channel 7")
 }
 
+// Samples that are declared but begin as a file does are noted.
+func TestDeclaredSamples(t *testing.T) {
+	_, _, stderr := invoke(nil, "stream", digitsModel(t), clip(t, 8000, 4000), "--format", "s16le", "--emit", "frames")
+	contains(t, "standard error", stderr, "note: ", "it begins as WAV does, but --format s16le reads all of it as samples")
+}
+
 // Other formats are named in one line with the command that converts them.
 func TestNoFFmpeg(t *testing.T) {
 	webm := write(t, "memo", must.Get(os.ReadFile("../../audio/testdata/ffmpeg/rec.webm"))(t))

@@ -35,6 +35,7 @@ type flags struct {
 
 func (f *flags) register() {
 	f.Options = service.Defaults()
+	f.FFmpeg = true
 	flag.StringVar(&f.listen, "listen", "localhost:8080", "`address` to listen on; port 0 selects a free port")
 	flag.StringVar(&f.metrics, "metrics", "", "`address` on which to serve Prometheus metrics and Go's profiles (default: they are not served)")
 	flag.StringVar(&f.model, "model", "digits", "model `file`, or the name of a built-in model")
@@ -48,6 +49,10 @@ func (f *flags) register() {
 	flag.IntVar(&f.MaxStreams, "max-streams", f.MaxStreams, "maximal number of connected `streams`")
 	flag.Int64Var(&f.MaxMessage, "max-message", f.MaxMessage, "maximal size of a WebSocket message in `bytes`")
 	flag.DurationVar(&f.Idle, "idle", f.Idle, "`time` without audio after which a stream is disconnected")
+	flag.BoolFunc("no-ffmpeg", "do not decode other formats, such as Opus, M4A and WebM, with ffmpeg, if it is installed", func(string) error {
+		f.FFmpeg = false
+		return nil
+	})
 	flag.DurationVar(&f.Slow, "slow", f.Slow, "`time` within which a client must read a line")
 	flag.DurationVar(&f.Grace, "grace", f.Grace, "longest `time` that a shutdown takes")
 	flag.Func("token-file", "`file` with a token that clients must send as Authorization: Bearer TOKEN", func(name string) error {

@@ -85,11 +85,11 @@ export class Project {
 	// refusal returns why a live session was refused: a WebSocket does not tell.
 	refusal(rate) {
 		const text = "The connection with the detector was refused.";
-		return request("GET", this.at("live") + "?rate=" + rate).catch((err) => (err.status === 426 ? new Error(text) : err));
+		return request("GET", this.at("live") + "?format=s16le&rate=" + rate).catch((err) => (err.status === 426 ? new Error(text) : err));
 	}
 	// live opens the WebSocket of a live session.
 	live(rate) {
-		const url = new URL("/api/" + this.at("live") + "?rate=" + rate, location.href);
+		const url = new URL("/api/" + this.at("live") + "?format=s16le&rate=" + rate, location.href);
 		url.protocol = "ws:";
 		url.hash = "";
 		const socket = new WebSocket(url, ["s4d-fast.studio", "token." + token]);
