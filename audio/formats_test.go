@@ -74,35 +74,39 @@ func (w *lsbWriter) uint(v uint64, n int) {
 	}
 }
 
+// book returns a setup header that begins with a code book.
+func book(dimensions, entries uint64, rest func(w *lsbWriter)) string {
+	w := &lsbWriter{}
+	w.uint(0, 8)
+	w.uint(0x564342, 24)
+	w.uint(dimensions, 16)
+	w.uint(entries, 24)
+	if rest != nil {
+		rest(w)
+	}
+	return "\x05vorbis" + string(w.b)
+}
+
+// lengths writes the sparse lengths of a code book's codes; 0: not used.
+func lengths(used ...uint64) func(w *lsbWriter) {
+	return func(w *lsbWriter) {
+		w.uint(0, 1)
+		w.uint(1, 1)
+		for _, n := range used {
+			w.uint(min(n, 1), 1)
+			if n > 0 {
+				w.uint(n-1, 5)
+			}
+		}
+		w.uint(0, 4)
+	}
+}
+
 // Headers that ask the decoder of Vorbis for gigabytes, or let it search for a code without end,
 // are rejected before it sees them.
 func TestVorbisHeaders(t *testing.T) {
 	id := func(channels byte, blocks byte) string {
 		return "\x01vorbis\x00\x00\x00\x00" + string([]byte{channels}) + "\x80\x3e\x00\x00" + strings.Repeat("\x00", 12) + string([]byte{blocks}) + "\x01"
-	}
-	book := func(dimensions, entries uint64, rest func(w *lsbWriter)) string {
-		w := &lsbWriter{}
-		w.uint(0, 8)
-		w.uint(0x564342, 24)
-		w.uint(dimensions, 16)
-		w.uint(entries, 24)
-		if rest != nil {
-			rest(w)
-		}
-		return "\x05vorbis" + string(w.b)
-	}
-	lengths := func(used ...uint64) func(w *lsbWriter) { // sparse; 0: not used
-		return func(w *lsbWriter) {
-			w.uint(0, 1)
-			w.uint(1, 1)
-			for _, n := range used {
-				w.uint(min(n, 1), 1)
-				if n > 0 {
-					w.uint(n-1, 5)
-				}
-			}
-			w.uint(0, 4)
-		}
 	}
 	for name, c := range map[string]struct{ id, setup, want string }{
 		"no channels":           {id(0, 0x88), "", "0 channels"},

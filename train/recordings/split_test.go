@@ -12,62 +12,76 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 )
 
-// Lists decide where they are; a speaker is in one split; without both, the hash of the name
-// decides and does not depend on other files.
-func TestFolderSplits(t *testing.T) {
-	root := t.TempDir()
+// splitFolder has recordings of 20 speakers.
+type splitFolder struct {
+	*testing.T
+	root string
+}
+
+func newSplitFolder(t *testing.T) splitFolder {
+	f := splitFolder{t, t.TempDir()}
 	for speaker := range 20 {
 		for _, class := range []string{"no", "yes", "_unknown_", "_noise_"} {
 			for take := range 2 {
-				testfiles.Ramp(t, filepath.Join(root, fmt.Sprintf("%s/s%02d_%d.wav", class, speaker, take)), 16000, 10, 1)
+				testfiles.Ramp(t, filepath.Join(f.root, fmt.Sprintf("%s/s%02d_%d.wav", class, speaker, take)), 16000, 10, 1)
 			}
 		}
 	}
-	splits := func(opt Options) map[string]split {
-		t.Helper()
-		r := must.Get(Folder(t.Context(), root, opt))(t)
-		of := map[string]split{}
-		for i, s := range []Sounds{r.Train, r.Val, r.Test} {
-			for _, name := range clipNames(root, slices.Concat(s.Words, s.Other, s.Background)) {
-				of[name] = split(i)
-			}
+	return f
+}
+
+// splits returns the split of each file.
+func (f splitFolder) splits(opt Options) map[string]split {
+	f.Helper()
+	r := must.Get(Folder(f.Context(), f.root, opt))(f.T)
+	of := map[string]split{}
+	for i, s := range []Sounds{r.Train, r.Val, r.Test} {
+		for _, name := range clipNames(f.root, slices.Concat(s.Words, s.Other, s.Background)) {
+			of[name] = split(i)
 		}
-		return of
 	}
-	count := func(of map[string]split, to split) (n int) {
-		for _, s := range of {
-			if s == to {
-				n++
-			}
+	return of
+}
+
+func count(of map[string]split, to split) (n int) {
+	for _, s := range of {
+		if s == to {
+			n++
 		}
-		return n
 	}
-	hashed := splits(Options{Validation: 0.3})
+	return n
+}
+
+// Without lists the hash of the name decides, and does not depend on other files. A speaker is in
+// one split.
+func TestFolderSplits(t *testing.T) {
+	f := newSplitFolder(t)
+	hashed := f.splits(Options{Validation: 0.3})
 	if n := count(hashed, valSplit); n < 24 || n > 72 {
 		t.Errorf("by hash: %d of %d files for validation, expected about 48", n, len(hashed))
 	}
-	more := splits(Options{Validation: 0.5})
+	more := f.splits(Options{Validation: 0.5})
 	for name, s := range hashed {
 		if s == valSplit && more[name] != valSplit {
 			t.Errorf("%s is for validation at 0.3, but not at 0.5", name)
 		}
 	}
-	must.Do(t, os.Remove(filepath.Join(root, "yes", "s00_0.wav")))
-	for name, s := range splits(Options{Validation: 0.3}) {
+	must.Do(t, os.Remove(filepath.Join(f.root, "yes", "s00_0.wav")))
+	for name, s := range f.splits(Options{Validation: 0.3}) {
 		must.Equal(t, s, hashed[name], "%s: split after another file was removed", name)
 	}
 
-	few := splits(Options{Validation: 1e-9})
+	few := f.splits(Options{Validation: 1e-9})
 	if n := count(few, valSplit); n != 4 {
 		t.Errorf("%d of %d files for validation, expected two of each class", n, len(few))
 	}
 
 	for _, group := range []string{"^s[0-9]+", "^s([0-9]+)_"} {
-		speakers := splits(Options{GroupBy: group, Validation: 0.1})
+		speakers := f.splits(Options{GroupBy: group, Validation: 0.1})
 		in := map[string]split{}
 		for name, s := range speakers {
 			if strings.HasPrefix(name, "_noise_") {
-				must.Equal(t, s, splits(Options{})[name], "%s: background is split by hash", name)
+				must.Equal(t, s, f.splits(Options{})[name], "%s: background is split by hash", name)
 				continue
 			}
 			speaker := strings.Split(filepath.Base(name), "_")[0]
@@ -78,11 +92,16 @@ func TestFolderSplits(t *testing.T) {
 		}
 		must.Equal(t, count(in, valSplit), 2, "speakers for validation with GroupBy %q", group)
 	}
+}
 
-	testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "no/s03_0.wav\n_unknown_/s03_0.wav\nmaybe/x.wav\n\n")
-	testfiles.Write(t, filepath.Join(root, "testing_list.txt"), "no/s04_0.wav\n_noise_/s04_0.wav\n")
+// Lists decide where they are.
+func TestFolderLists(t *testing.T) {
+	f := newSplitFolder(t)
+	hashed := f.splits(Options{Validation: 0.3})
+	testfiles.Write(t, filepath.Join(f.root, "validation_list.txt"), "no/s03_0.wav\n_unknown_/s03_0.wav\nmaybe/x.wav\n\n")
+	testfiles.Write(t, filepath.Join(f.root, "testing_list.txt"), "no/s04_0.wav\n_noise_/s04_0.wav\n")
 	for _, group := range []string{"", "^s[0-9]+"} {
-		for name, s := range splits(Options{GroupBy: group, Validation: 0.3}) {
+		for name, s := range f.splits(Options{GroupBy: group, Validation: 0.3}) {
 			want := trainSplit
 			switch {
 			case name == "no/s03_0.wav" || name == "_unknown_/s03_0.wav":
@@ -95,8 +114,8 @@ func TestFolderSplits(t *testing.T) {
 			must.Equal(t, s, want, "%s: split with lists", name)
 		}
 	}
-	must.Do(t, os.Remove(filepath.Join(root, "validation_list.txt")))
-	onlyTest := splits(Options{Validation: 0.3})
+	must.Do(t, os.Remove(filepath.Join(f.root, "validation_list.txt")))
+	onlyTest := f.splits(Options{Validation: 0.3})
 	must.Equal(t, onlyTest["no/s04_0.wav"], testSplit, "split of a listed file")
 	must.Equal(t, onlyTest["yes/s07_1.wav"], hashed["yes/s07_1.wav"], "split of a file that is not listed, without a validation list")
 }
