@@ -13,6 +13,7 @@ import (
 const (
 	dayFirst   = "dmy"
 	monthFirst = "mdy"
+	anyNumber  = "number" // 20240131 is a number
 )
 
 var timeLayouts = []string{
@@ -42,10 +43,10 @@ var strftime = strings.NewReplacer("%Y", "2006", "%y", "06", "%m", "01", "%d", "
 
 // check returns an error if the format is unknown.
 func (d *dates) check() error {
-	if d.format == "" || d.format == dayFirst || d.format == monthFirst || strings.Contains(d.format, "%") {
+	if d.format == "" || d.format == dayFirst || d.format == monthFirst || d.format == anyNumber || strings.Contains(d.format, "%") {
 		return nil
 	}
-	return fmt.Errorf(`--time-format %q: expected dmy, mdy, or a pattern such as %%d/%%m/%%Y %%H:%%M`, d.format)
+	return fmt.Errorf(`--time-format %q: expected dmy, mdy, number, or a pattern such as %%d/%%m/%%Y %%H:%%M`, d.format)
 }
 
 // parse parses a date with or without a time. local: it states no offset from UTC.
@@ -77,6 +78,16 @@ func (d *dates) parse(text string) (at time.Time, local, ok bool) {
 	}
 	after, local, ok := timeOfDay(rest)
 	return at.Add(after), local, ok
+}
+
+// compact parses a date of 8, 12 or 14 digits, such as 20240131.
+func (d *dates) compact(text string) (at time.Time, ok bool) {
+	layout := map[int]string{8: "20060102", 12: "200601021504", 14: "20060102150405"}[len(text)]
+	if layout == "" || d.format != "" || text[:2] != "19" && text[:2] != "20" {
+		return at, false
+	}
+	at, err := time.Parse(layout, text)
+	return at, err == nil
 }
 
 func number(text string) int { n, _ := strconv.Atoi(text); return n }

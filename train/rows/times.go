@@ -40,6 +40,11 @@ func (t *tableReader) parseTime(s *rawSeries, text string) (instant, error) {
 		}
 		return instant{}, fmt.Errorf("%.40q does not fit --time-format %q", text, t.dates.format)
 	}
+	if at, ok := t.dates.compact(text); ok {
+		s.local = true
+		t.addNote("times such as %q are read as dates; --time-format number changes it", text[:4]+"…")
+		return instant{whole: at.Unix()}, nil
+	}
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= -maxTime && n <= maxTime {
 		return instant{whole: n}, nil
 	}

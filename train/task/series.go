@@ -41,7 +41,7 @@ type SeriesOptions struct {
 	Separator     string   `toml:"separator" placeholder:"CHAR" help:"Separator of the cells: a character, tab or space (default: by the first lines)."`
 	Decimal       string   `toml:"decimal" placeholder:"CHAR" help:"Decimal point or comma (default: by the cells)."`
 	Comment       string   `toml:"comment" placeholder:"TEXT" help:"What lines that are comments begin with, or none (default: #)."`
-	TimeFormat    string   `toml:"time_format" placeholder:"FORMAT" help:"dmy or mdy, the order of day and month, or a pattern such as %d/%m/%Y (default: by the column)."`
+	TimeFormat    string   `toml:"time_format" placeholder:"FORMAT" help:"dmy or mdy, the order of day and month, number, or a pattern such as %d/%m/%Y (default: by the column)."`
 	MissingValues []string `toml:"missing_values" placeholder:"VALUE" help:"Further cells that are missing values, such as -9999."`
 	Missing       string   `toml:"missing" placeholder:"HOW" help:"Replacement of missing values: previous or interpolate (default: they are errors)."`
 
