@@ -48,6 +48,9 @@ func loadTS(_ context.Context, src Source) (*dataset.Dataset, error) {
 	d.Notes = slices.Compact(slices.Concat(train.Notes, test.Notes))
 	if val == nil {
 		d.Val, d.NoValidation = d.Train, true
+		if src.Split == "val" || src.Split == "all" {
+			d.Notes = append(d.Notes, fmt.Sprintf("%d series are too few for a validation set: it has the training examples; --split test measures others", n))
+		}
 	}
 	if n < augmentBelow && !d.Regression {
 		rows.Augment(d, src.Seed)

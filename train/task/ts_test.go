@@ -1,6 +1,7 @@
 package task
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,6 +40,7 @@ func TestTS(t *testing.T) {
 	if d.Train.Len() != 20 || d.Val.Len() != 20 || !d.NoValidation || d.Test.Len() != 2 || d.Channels != 2 || d.Outputs != 2 || d.MaxLen != 4 || d.Regression {
 		t.Fatalf("%d, %d, %d examples; %+v", d.Train.Len(), d.Val.Len(), d.Test.Len(), d.Info)
 	}
+	must.Equal(t, len(d.Notes), 0, "notes for training")
 	var e dataset.Example
 	must.Do(t, d.Test.Example(&e, 1, 0))
 	if e.Label != 1 || e.Len != 2 || !slices.Equal(e.X, []float32{-1.5, 20, 0, 7}) {
@@ -52,6 +54,12 @@ func TestTS(t *testing.T) {
 	checkMoments(t, d)
 	must.Do(t, d.Train.Example(&e, 449, 0))
 	must.Equal(t, slices.Equal(e.X, []float32{0, 1, 2, 3, 4, 5, 6, 7}), true, "the series of a large set as it is")
+}
+
+// The validation set of a small set has the training examples, which a note says.
+func TestTSNoValidation(t *testing.T) {
+	d := mustLoad(t, "ts", Options{Dir: tsFolder(t, tsClasses, tsClasses), Split: "val"})
+	must.Equal(t, fmt.Sprint(d.Notes), "[2 series are too few for a validation set: it has the training examples; --split test measures others]", "notes")
 }
 
 func TestBIDMC(t *testing.T) {
