@@ -37,7 +37,7 @@ func TestOutputBeforeWork(t *testing.T) {
 		{"calibrate digits --words x --background x --plot " + missing + "/p.png", "output " + missing},
 		{"calibrate digits --words x --background x --plot " + dir + "/d.png", "d.png: is a folder"},
 		{"prune digits --keep 0.5 --data x " + missing + "/m.safetensors", "output " + missing},
-		{"calibrate digits --words x --background x --write " + dir + "/" + strings.Repeat("n", 240) + ".safetensors", "name too long"}, // that of the temporary file
+		{"calibrate digits --words x --background x --write " + dir + "/" + strings.Repeat("n", 250) + ".safetensors", "name too long"},
 		{"eval digits --data x --predictions " + missing + "/p.jsonl", "output " + missing},
 		{"plot spectrum fsdd --data x --out " + missing + "/p.png", "output " + missing},
 		{"plot delay x --out " + missing + "/p.png", "output " + missing},
