@@ -62,10 +62,10 @@ func TestJoinedFiles(t *testing.T) {
 	}
 	stereo := files["stereo.flac"]
 	for name, c := range map[string][2]string{
-		"another rate":    {string(files["mono.flac"]) + string(wav.Bytes()), "of 1 channels at 16000 Hz; the first has 1 channels at 24000 Hz"},
+		"another rate":    {string(files["mono.flac"]) + wav.String(), "of 1 channels at 16000 Hz; the first has 1 channels at 24000 Hz"},
 		"more channels":   {string(files["mono.flac"]) + string(stereo), "of 2 channels at 8000 Hz"},
 		"another MP3":     {string(files["mono.mp3"]) + string(files["joint.mp3"]), "of 2 channels at 22050 Hz"},
-		"a broken header": {string(wav.Bytes()) + "fLaC\x01\x00\x00\x22", "joined to the first: audio: the first metadata block"},
+		"a broken header": {wav.String() + "fLaC\x01\x00\x00\x22", "joined to the first: audio: the first metadata block"},
 	} {
 		_, got, err := decodeAll(t, strings.NewReader(c[0]), 100)
 		must.Fail(t, err, c[1])

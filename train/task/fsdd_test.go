@@ -171,11 +171,6 @@ func stereo(t *testing.T, path string) {
 	testfiles.Write(t, path, string(b))
 }
 
-func truncate(t *testing.T, path string, size int64) {
-	t.Helper()
-	must.Do(t, os.Truncate(path, size))
-}
-
 func TestParseFSDD(t *testing.T) {
 	for name, want := range map[string]entry{
 		"0_jackson_0.wav":      {label: 0, split: testSplit},

@@ -8,11 +8,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
-func preset(t testing.TB, name string) train.Config {
-	t.Helper()
-	return must.Get(Lookup(name))(t).Preset()
-}
-
 func TestPresets(t *testing.T) {
 	for _, name := range Names() {
 		tk := must.Get(Lookup(name))(t)
