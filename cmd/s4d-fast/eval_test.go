@@ -85,8 +85,8 @@ func TestEvalBuiltIn(t *testing.T) {
 		t.Errorf("%d of 300 clips right, expected at least 270", right)
 	}
 	equal(t, "streams", e.N, 160)
-	if *e.Accuracy < 0.96 { // measured: 0.9626
-		t.Errorf("accuracy per frame %v, expected at least 0.96", *e.Accuracy)
+	if *e.Accuracy < 0.945 { // measured: 0.9471, in noise up to 5 dB above the words
+		t.Errorf("accuracy per frame %v, expected at least 0.945", *e.Accuracy)
 	}
 	var r detectionResult
 	decode(t, ok(t, "calibrate", "digits", "--words", filepath.Join(dir, "recordings"), "--label", `^(\d)_\w+_[5-9]\.wav$`, "--json"), &r)
