@@ -217,7 +217,8 @@ func TestCycles(t *testing.T) {
 }
 
 // Valgrind finds no lost memory, and no invalid access outside the library. It does not know Go's
-// stacks: valgrind.supp suppresses what it reports about them.
+// stacks: valgrind.supp suppresses what it reports about them. Without fair scheduling, a thread
+// that spins can keep the others from running.
 func TestLeaks(t *testing.T) {
 	dir := programs(t)
 	if _, err := exec.LookPath("valgrind"); err != nil {
@@ -225,7 +226,7 @@ func TestLeaks(t *testing.T) {
 	}
 	const found = 9
 	valgrind := func(program ...string) error {
-		cmd := exec.Command("valgrind", append([]string{"--quiet", "--undef-value-errors=no", "--suppressions=testdata/valgrind.supp", "--leak-check=full", "--show-leak-kinds=definite",
+		cmd := exec.Command("valgrind", append([]string{"--quiet", "--fair-sched=yes", "--undef-value-errors=no", "--suppressions=testdata/valgrind.supp", "--leak-check=full", "--show-leak-kinds=definite",
 			"--errors-for-leak-kinds=definite,indirect", "--error-exitcode=" + strconv.Itoa(found)}, program...)...)
 		// Valgrind does not know AVX-512. It announces RDTSCP even if the processor lacks it, and
 		// then stops at this instruction, so Go's runtime must not use it.

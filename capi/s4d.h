@@ -179,7 +179,7 @@ s4d_status s4d_stream_process(s4d_stream stream, const float *samples, size_t n,
  */
 s4d_status s4d_stream_flush(s4d_stream stream, s4d_event *events, size_t capacity, size_t *count);
 
-/* Does what s4d_stream_flush does, then advances the position by the number of lost samples. */
+/* Does what s4d_stream_flush does, then advances the position by the number of lost samples, 0 … 2^53. */
 s4d_status s4d_stream_skip(s4d_stream stream, int64_t lost, s4d_event *events, size_t capacity, size_t *count);
 
 /* Writes the number of events that wait. */

@@ -110,11 +110,14 @@ func (t *Table) Flush(handle uint64, dst []Event) (n int, err error) {
 	return t.emit(handle, dst, func(_ *stream, d *events.Stream) ([]events.Event, error) { return d.Flush() })
 }
 
+// maxSkip bounds the samples to skip, so that positions stay integers of 64 bits.
+const maxSkip = 1 << 53
+
 // Skip ends the signal and advances the position by lost samples.
 func (t *Table) Skip(handle uint64, lost int64, dst []Event) (n int, err error) {
 	return t.emit(handle, dst, func(_ *stream, d *events.Stream) ([]events.Event, error) {
-		if lost < 0 {
-			return nil, Errorf(Argument, "%d samples to skip, expected at least 0", lost)
+		if lost < 0 || lost > maxSkip {
+			return nil, Errorf(Argument, "%d samples to skip, expected 0 … 2^53", lost)
 		}
 		return d.Skip(lost)
 	})
