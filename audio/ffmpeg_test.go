@@ -106,16 +106,20 @@ func TestFFmpegErrors(t *testing.T) {
 // A process that has input and gives nothing is ended, with those that it has started. One that
 // waits for its input is not. Close ends a process, and leaves no file.
 func TestFFmpegLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for processes")
+	}
 	defer func(d time.Duration) { stall = d }(stall)
 	stall = 200 * time.Millisecond
 	fakeFFmpeg(t, "sleep 100")
 	began := time.Now()
 	must.Reject(Options{FFmpeg: true}.Open(bytes.NewReader(opus)))(t, "ffmpeg has given no audio for")
+	stall = 2 * time.Second // more than a busy machine needs to start a process
 	fakeFFmpeg(t, "cat >/dev/null; printf 'RIFF\\377\\377\\377\\377WAVEfmt \\020\\000\\000\\000\\001\\000\\001\\000\\100\\037\\000\\000\\200\\076\\000\\000\\002\\000\\020\\000data\\377\\377\\377\\377ab'")
 	slow, feed := io.Pipe()
 	go func() {
 		feed.Write(opus)
-		time.Sleep(time.Second)
+		time.Sleep(3 * time.Second)
 		feed.Close()
 	}()
 	r := must.Get(Options{FFmpeg: true}.Open(slow))(t)
