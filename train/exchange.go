@@ -35,10 +35,12 @@ func (t *Trainer) share() error {
 	e := t.partition.exchange
 	var checkpoint, best bytes.Buffer
 	if e.Rank() == 0 {
+		t.mu.Lock() // Checkpoint may be called meanwhile
 		f, err := t.checkpointData()
 		if err == nil {
 			_, err = f.WriteTo(&checkpoint)
 		}
+		t.mu.Unlock()
 		if err == nil && t.best != nil {
 			_, err = t.best.WriteTo(&best)
 		}
@@ -65,7 +67,9 @@ func (t *Trainer) share() error {
 		if e := s.Data.compare(&t.fingerprint); e != nil {
 			return configErrorf("the data differ from those of rank 0: %w", e)
 		}
+		t.mu.Lock()
 		err = t.restore(f, s)
+		t.mu.Unlock()
 	}
 	if err == nil && len(parts[2]) > 0 {
 		t.best, err = model.Read(bytes.NewReader(parts[2]))
