@@ -99,7 +99,7 @@ func (p *process) get(address, path string) (int, string) {
 // stream starts a stream with seven words and waits for the first.
 func (p *process) stream(id string) *websocket.Conn {
 	p.t.Helper()
-	conn, _, err := websocket.Dial(p.t.Context(), "ws://"+p.address+"/v1/streams/"+id, nil)
+	conn, _, err := websocket.Dial(p.t.Context(), "ws://"+p.address+"/v1/streams/"+id+"?format=s16le", nil)
 	must.Do(p.t, err)
 	p.t.Cleanup(func() { conn.CloseNow() })
 	for block := range slices.Chunk(encode(tonemodel.Words().Samples), 1600) {

@@ -111,9 +111,9 @@ type client struct {
 // received, it resumes without their number.
 func (c *client) connect(ctx context.Context, address string) (*websocket.Conn, error) {
 	path := "ws://" + address + "/v1/streams/" + c.name
-	conn, response, err := websocket.Dial(ctx, fmt.Sprintf("%s?events=%d", path, len(c.got)), nil)
+	conn, response, err := websocket.Dial(ctx, fmt.Sprintf("%s?format=s16le&events=%d", path, len(c.got)), nil)
 	if err != nil && response != nil && response.StatusCode == 410 {
-		conn, _, err = websocket.Dial(ctx, path, nil)
+		conn, _, err = websocket.Dial(ctx, path+"?format=s16le", nil)
 	}
 	return conn, err
 }
