@@ -62,7 +62,7 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// A named pipe is no file to read or to replace, and is not opened.
+// Open and replace reject a named pipe without opening it.
 func TestPipeIsNoFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

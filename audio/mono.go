@@ -66,8 +66,8 @@ const (
 	opposite = -0.5
 )
 
-// compare notes channels that have little in common, so that their mean is no recording of
-// anything. The power of the mean of n channels with the mean power p is p·(1+(n−1)ρ)/n, where ρ is
+// compare adds a note if the channels have little in common, because their mean may then be
+// useless. The power of the mean of n channels with the mean power p is p·(1+(n−1)ρ)/n, where ρ is
 // their mean correlation.
 func (m *mono) compare() {
 	n := float64(m.in.Channels())

@@ -43,9 +43,9 @@ type ImportOptions struct {
 	// that it became, or "" if it is not used. It may be nil.
 	Moved func(theirs, ours string)
 
-	// Note is called with a choice of the import: the name of this struct's field that changes it,
-	// and what was chosen, because the checkpoint does not store it, or what Weights were found. An
-	// option "" means that there is no other choice. Note may be nil.
+	// Note is called for each setting that the checkpoint does not store, and if it has several
+	// networks. text is what the import assumed or chose. option is the field of this struct that
+	// changes it, or "" if no field does. Note may be nil.
 	Note func(text, option string)
 }
 

@@ -68,7 +68,7 @@ func hinfPanel(m *model.Model) (figure.Panel, error) {
 		}
 	}
 	if largest == 0 {
-		return figure.Panel{}, errors.New("no SSM has a bounded response above 0, so there is no score to divide by")
+		return figure.Panel{}, errors.New("every H∞ score is 0 or infinite: expected a finite score above 0, to which the others are relative")
 	}
 	for _, curve := range p.Curves {
 		for i := range curve.Y {

@@ -31,7 +31,7 @@ func New(m *model.Model, stepScale float64) *Network {
 	return n
 }
 
-// at returns the values of a tensor of the model in float64, or nil if there is no such tensor.
+// at returns the values of a tensor in float64, or nil if the model does not have the tensor.
 func (n *Network) at(tensor []float32) []float64 {
 	if len(tensor) == 0 {
 		return nil
