@@ -44,7 +44,7 @@ func TestPlotRejects(t *testing.T) {
 		{"kernels " + m + " --length 0", exitUsage, []string{"--length"}},
 		{"kernels " + m + " --stride=-1", exitUsage, []string{"--stride"}},
 		{"kernels nowhere.safetensors", exitBadInput, []string{"nowhere.safetensors"}},
-		{"hinf " + pinned, exitBadInput, []string{pinned, "bounded response"}},
+		{"hinf " + pinned, exitBadInput, []string{pinned, "finite score"}},
 		{"spectrum juggling", exitUsage, []string{`"juggling"`}},
 		{"spectrum smnist", exitUsage, []string{"--data"}},
 		{"spectrum smnist --data nowhere", exitBadInput, []string{"nowhere"}},
