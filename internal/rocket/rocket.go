@@ -8,7 +8,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/internal/random"
@@ -91,8 +90,8 @@ func (k *kernel) features(x []float32, length int, scratch []float32) (positive,
 // transform returns the features of some series of a set, [series][2·Kernels], and their targets.
 // Each channel is normalised by its moments in the training set. The classes of a classification
 // are targets of ±1, one against the rest.
-func transform(ctx context.Context, set dataset.Set, members []int, d *dataset.Dataset, kernels []kernel, pool *par.Pool) (x, y *mat.Dense, err error) {
-	x, y = mat.NewDense(len(members), 2*len(kernels), nil), mat.NewDense(len(members), d.Outputs, nil)
+func transform(ctx context.Context, set dataset.Set, members []int, d *dataset.Dataset, kernels []kernel, pool *par.Pool) (x, y matrix, err error) {
+	x, y = newMatrix(len(members), 2*len(kernels)), newMatrix(len(members), d.Outputs)
 	scratch := make([][]float32, pool.Workers())
 	for w := range scratch {
 		scratch[w] = make([]float32, d.MaxLen)
@@ -100,7 +99,7 @@ func transform(ctx context.Context, set dataset.Set, members []int, d *dataset.D
 	var e dataset.Example
 	for i, member := range members {
 		if err := cmp.Or(ctx.Err(), set.Example(&e, member, 0)); err != nil {
-			return nil, nil, err
+			return x, y, err
 		}
 		for c := range d.Channels {
 			row := e.X[c*e.Len : (c+1)*e.Len]
@@ -110,8 +109,7 @@ func transform(ctx context.Context, set dataset.Set, members []int, d *dataset.D
 		pool.For((len(kernels)+block-1)/block, func(w, item int) {
 			for k := item * block; k < min((item+1)*block, len(kernels)); k++ {
 				positive, highest := kernels[k].features(e.X, e.Len, scratch[w])
-				x.Set(i, 2*k, positive)
-				x.Set(i, 2*k+1, highest)
+				x.row(i)[2*k], x.row(i)[2*k+1] = positive, highest
 			}
 		})
 		for o := range d.Outputs {
@@ -121,7 +119,7 @@ func transform(ctx context.Context, set dataset.Set, members []int, d *dataset.D
 			} else if o == e.Label {
 				target = 1
 			}
-			y.Set(i, o, target)
+			y.row(i)[o] = target
 		}
 	}
 	return x, y, nil
@@ -148,7 +146,7 @@ func Evaluate(ctx context.Context, d *dataset.Dataset, train, test dataset.Set, 
 		if err != nil {
 			return 0, err
 		}
-		got, want := r.predict(x.RawRowView(0)), y.RawRowView(0)
+		got, want := r.predict(x.row(0)), y.row(0)
 		if floats.MaxIdx(got) == floats.MaxIdx(want) {
 			right++
 		}

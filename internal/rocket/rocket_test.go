@@ -66,12 +66,12 @@ func TestNewKernel(t *testing.T) {
 func TestLeaveOneOut(t *testing.T) {
 	const n, features, alpha = 6, 3, 0.7
 	draw := random.New(2, random.Signal, 0, 0)
-	x, y := mat.NewDense(n, features, nil), mat.NewDense(n, 1, nil)
+	x, y := newMatrix(n, features), newMatrix(n, 1)
 	for i := range n {
 		for f := range features {
-			x.Set(i, f, draw.Normal(uint64(i*features+f)))
+			x.row(i)[f] = draw.Normal(uint64(i*features + f))
 		}
-		y.Set(i, 0, float64(2*(i%2)-1))
+		y.Data[i] = float64(2*(i%2) - 1)
 	}
 	normalise(x, true)
 	normalise(y, false)
@@ -81,14 +81,14 @@ func TestLeaveOneOut(t *testing.T) {
 	for out := range n {
 		a, b := mat.NewDense(features+1, features+1, nil), mat.NewVecDense(features+1, nil)
 		row := func(i int) *mat.VecDense {
-			return mat.NewVecDense(features+1, append([]float64{1}, x.RawRowView(i)...))
+			return mat.NewVecDense(features+1, append([]float64{1}, x.row(i)...))
 		}
 		for i := range n {
 			if i != out {
 				var outer mat.Dense
 				outer.Outer(1, row(i), row(i))
 				a.Add(a, &outer)
-				b.AddScaledVec(b, y.At(i, 0), row(i))
+				b.AddScaledVec(b, y.Data[i], row(i))
 			}
 		}
 		for f := 1; f <= features; f++ {
@@ -96,7 +96,7 @@ func TestLeaveOneOut(t *testing.T) {
 		}
 		var w mat.VecDense
 		must.Do(t, w.SolveVec(a, b))
-		e := mat.Dot(&w, row(out)) - y.At(out, 0)
+		e := mat.Dot(&w, row(out)) - y.Data[out]
 		want += e * e
 	}
 	if math.Abs(loss-want) > 1e-9 {
