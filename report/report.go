@@ -1,5 +1,5 @@
 // Package report defines the JSON lines that cmd/s4d-fast and package service output for a stream.
-// docs/stream.md describes them. Times are sample indices of the input.
+// docs/output.md describes them. Times are sample indices of the input.
 package report
 
 import "github.com/s4d-fast/s4d-fast/events"

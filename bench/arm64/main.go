@@ -85,8 +85,11 @@ func run() error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("go test -c: %w: %s", err, out)
 	}
-	fmt.Println("| loop | elements per iteration | FP instructions | processor | cycles | limit | share of limit | cycles per element |")
-	fmt.Println("| --- | --- | ---: | --- | ---: | ---: | ---: | ---: |")
+	fmt.Print("| loop | elements per iteration | FP instructions |")
+	for _, p := range processors {
+		fmt.Printf(" %s |", p.name)
+	}
+	fmt.Print("\n| --- | --- | ---:", strings.Repeat(" | ---:", len(processors)), " |\n")
 	for _, l := range loops {
 		text, err := disassemble(program, l.function)
 		if err != nil {
@@ -96,15 +99,16 @@ func run() error {
 		if body == nil {
 			return fmt.Errorf("%s: loop %d not found", l.function, l.number)
 		}
+		fmt.Printf("| %s | %d × %s | %d |", l.name, l.elements, l.unit, arithmetic(body))
 		for _, p := range processors {
 			cycles, err := estimate(dir, body, p)
 			if err != nil {
 				return fmt.Errorf("%s: %s: %w", l.function, p.name, err)
 			}
 			limit := float64(arithmetic(body)) / float64(p.pipes)
-			fmt.Printf("| %s | %d × %s | %d | %s | %.1f | %.1f | %.0f %% | %.3f |\n", l.name, l.elements, l.unit, arithmetic(body), p.name,
-				cycles, limit, 100*limit/cycles, cycles/float64(l.elements))
+			fmt.Printf(" %.1f (%.0f %%) |", cycles, 100*limit/cycles)
 		}
+		fmt.Println()
 	}
 	return nil
 }
