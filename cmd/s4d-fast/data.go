@@ -8,8 +8,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/generate"
 )
 
-// dataCmd generates data sets.
+// dataCmd fetches and generates data sets.
 type dataCmd struct {
+	Fetch      dataFetchCmd      `cmd:"" help:"List public data sets, and fetch one: its source, licence, hash and layout."`
 	Listops    dataListOpsCmd    `cmd:"" help:"Generate ListOps: expressions over digits, in the layout of the Long Range Arena."`
 	Pathfinder dataPathfinderCmd `cmd:"" help:"Generate Pathfinder or Path-X: images of dashed contours, in the layout of the Long Range Arena."`
 	Series     dataSeriesCmd     `cmd:"" help:"Generate a time series: the hourly load of a power grid, with daily and weekly seasons, trend and noise."`

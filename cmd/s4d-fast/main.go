@@ -45,7 +45,7 @@ type cli struct {
 	Prune   pruneCmd   `cmd:"" help:"Write a smaller model that keeps a share of the modes of every SSM."`
 	Convert convertCmd `cmd:"" help:"Convert a PyTorch checkpoint to a model file, or a model to a checkpoint."`
 	Studio  studioCmd  `cmd:"" help:"Serve a local page that learns your words: record, train, listen."`
-	Data    dataCmd    `cmd:"" help:"Generate data sets."`
+	Data    dataCmd    `cmd:"" help:"Fetch and generate data sets."`
 	Bench   benchCmd   `cmd:"" help:"Benchmark the kernels and a training step on this machine."`
 	Version versionCmd `cmd:"" help:"Show the version, the processor and the kernel levels."`
 }

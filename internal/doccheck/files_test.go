@@ -27,6 +27,7 @@ var writers = map[string]string{
 	"cluster/data.go: ":                             "data of a worker: verified before the first use, and fetched again",
 	"cluster/run.go: ":                              "run folder and log of a worker: the broker has the checkpoints",
 	"cluster/worker.go: os.Mkdir":                   "folder of a worker: has nothing that another worker needs",
+	"cmd/s4d-fast/data_fetch.go: ":                  "a folder that gets its name at the end; laid out again from the download",
 	"internal/golden/":                              "files of tests",
 	"internal/testfiles/":                           "files of tests",
 	"studio/server.go: os.OpenRoot":                 "the folder of the projects, of which rootFS makes a file system of package atomicfile",
