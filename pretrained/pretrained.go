@@ -5,10 +5,14 @@ package pretrained
 import (
 	"bytes"
 	"embed"
+	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -38,11 +42,20 @@ func Has(name string) bool { return slices.Contains(Names(), name) }
 // operating point for package events.
 func Load(name string) (*model.Model, error) {
 	if !Has(name) {
-		return nil, fmt.Errorf("pretrained: no model %q, expected one of: %s", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("pretrained: no model %q, expected one of: %s%s", name, strings.Join(Names(), ", "), suggest.Hint(name, Names()))
 	}
 	b, err := files.ReadFile(name + suffix)
 	if err != nil {
 		return nil, fmt.Errorf("pretrained: %w", err)
 	}
 	return model.Read(bytes.NewReader(b))
+}
+
+// Explain returns the error of opening the model file path. If there is no such file, and the path
+// may be a misspelled name, the error lists the built-in models.
+func Explain(path string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) || filepath.Ext(path) != "" {
+		return err
+	}
+	return fmt.Errorf("%w; it is not a built-in model (%s) either%s", err, strings.Join(Names(), ", "), suggest.Hint(path, Names()))
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/model"
 )
 
 // Every model is small enough for the binary, has what package events requires, and has a section
@@ -40,5 +41,9 @@ func TestNoModel(t *testing.T) {
 		if _, err := Load(name); err == nil || !strings.Contains(err.Error(), "digits") {
 			t.Errorf("Load(%q): error %v, expected one that contains %q", name, err, "digits")
 		}
+	}
+	_, err := model.Load("digitz")
+	if err = Explain("digitz", err); err == nil || !strings.Contains(err.Error(), `did you mean "digits"?`) {
+		t.Errorf("error %v, expected one that proposes a name", err)
 	}
 }

@@ -87,7 +87,7 @@ func TestDataFetch(t *testing.T) {
 	}
 }
 
-// Every data set that the commands of the documents read has a recipe, and every recipe is complete.
+// Every data set that the commands of documents read has a recipe, and every recipe is complete.
 func TestRecipes(t *testing.T) {
 	list := ok(t, "data", "fetch")
 	named := regexp.MustCompile(`\bdata/([A-Za-z0-9-]+)[ /]`)

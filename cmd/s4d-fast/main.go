@@ -136,7 +136,7 @@ func execute(ctx context.Context, args []string, std *streams) error {
 		return nil
 	}
 	if err != nil {
-		return usageError(err)
+		return usageError(explainFlag(err, args))
 	}
 	std.strict = c.Strict
 	if parsed.Command() != "bench" || c.Level == "" { // --level of bench may list several

@@ -7,9 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 )
@@ -23,7 +21,7 @@ type modelFile string
 func (f modelFile) load(ctx context.Context) (*model.Model, error) { return orInterrupt(ctx, f.read) }
 
 func (f modelFile) read() (*model.Model, error) {
-	path, names := string(f), pretrained.Names()
+	path := string(f)
 	if pretrained.Has(path) {
 		return pretrained.Load(path)
 	}
@@ -39,7 +37,7 @@ func (f modelFile) read() (*model.Model, error) {
 	case errors.Is(err, model.ErrZip):
 		return nil, fmt.Errorf("%w; convert it with: s4d-fast convert %s MODEL.safetensors", err, path)
 	case errors.Is(err, fs.ErrNotExist) && filepath.Ext(path) == "":
-		return nil, fmt.Errorf("%w; it is not a built-in model (%s) either%s", err, strings.Join(names, ", "), suggest.Hint(path, names))
+		return nil, pretrained.Explain(path, err)
 	case err != nil && filepath.Ext(path) != ".safetensors":
 		return nil, fmt.Errorf("%s is not a model file (.safetensors): %w", path, err)
 	}

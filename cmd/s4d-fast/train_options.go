@@ -43,3 +43,27 @@ func (f *taskFlags) set(cfg *train.Config, given *kong.Context) error {
 
 // flagName returns the name of an option's flag.
 func flagName(o option.Field) string { return strings.ReplaceAll(o.Key, "_", "-") }
+
+// explainFlag returns the error of the command line args. If train or sweep was given a flag with
+// the name of a key, such as --epochs 3, the error says how to set the key.
+func explainFlag(err error, args []string) error {
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag --")
+	if !unknown || args[0] != "train" && args[0] != "sweep" {
+		return err
+	}
+	name, _, _ = strings.Cut(name, ",")
+	value := "VALUE"
+	for i, arg := range args {
+		if v, ok := strings.CutPrefix(arg, "--"+name+"="); ok {
+			value = v
+		} else if arg == "--"+name && i+1 < len(args) {
+			value = args[i+1]
+		}
+	}
+	for _, f := range option.Fields(new(train.Config)) {
+		if strings.HasSuffix(f.Key, "."+strings.ReplaceAll(name, "-", "_")) {
+			return fmt.Errorf("unknown flag --%s: write --set %s=%s", name, f.Key, value)
+		}
+	}
+	return err
+}

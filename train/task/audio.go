@@ -58,6 +58,11 @@ func (o audioOptions) rate() int {
 	return o.Rate
 }
 
+func (o *audioOptions) setDefaults() {
+	o.Rate = o.rate()
+	o.MixOptions.setDefaults()
+}
+
 func (o audioOptions) check() error {
 	if o.Rate < 0 || o.Rate > math.MaxInt32 {
 		return fmt.Errorf("--rate %d Hz: expected a sampling rate", o.Rate)

@@ -38,6 +38,8 @@ func (o delayOptions) withDefaults() delayOptions {
 	return o
 }
 
+func (o *delayOptions) setDefaults() { *o = o.withDefaults() }
+
 func (o delayOptions) check() error {
 	o = o.withDefaults()
 	switch {

@@ -27,6 +27,16 @@ type MixOptions struct {
 	Bands      int       `toml:"bands" kong:"-"`   // of the filter bank
 }
 
+// setDefaults replaces options that are 0 or empty, except the number of streams, which depends on
+// the data.
+func (o *MixOptions) setDefaults() {
+	d := recordings.DefaultStreams(1)
+	o.Seconds, o.Bands = cmp.Or(o.Seconds, d.Length), cmp.Or(o.Bands, d.Filterbank.Bands)
+	if len(o.SNR) == 0 {
+		o.SNR = []float64{d.SNR.Low, d.SNR.High}
+	}
+}
+
 // The least numbers of streams. With few recordings, they ensure that an epoch is long enough
 // between two validations, and that the validation set is large enough to compare results.
 const leastStreams, leastValStreams = 640, 160

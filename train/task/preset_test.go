@@ -1,6 +1,7 @@
 package task
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -130,5 +131,26 @@ func TestLocalOptions(t *testing.T) {
 	got := audio.portable(model.Settings{"rate": int64(8000), "words": []any{"a"}, "other": []any{}, "background": []any{"b"}})
 	if len(got) != 1 || got["rate"] != int64(8000) {
 		t.Errorf("recorded %v, expected the rate alone", got)
+	}
+}
+
+// A resolved configuration has the values that are used, not the zeros that stand for them.
+func TestResolveSetsDefaults(t *testing.T) {
+	for name, expected := range map[string]map[string]any{
+		"audio":  {"rate": int64(16000), "bands": int64(40), "seconds": 4.0, "snr": []any{-5.0, 30.0}},
+		"digits": {"bands": int64(40)},
+		"delay":  {"length": int64(4000), "delay": int64(1000)},
+	} {
+		tk := must.Get(Lookup(name))(t)
+		cfg := tk.Preset()
+		if tk.ReadsData() {
+			cfg.SetDir("sounds")
+		}
+		must.Do(t, tk.Resolve(&cfg))
+		for key, value := range expected {
+			if !reflect.DeepEqual(cfg.Data[key], value) {
+				t.Errorf("%s: data.%s %v, expected %v", name, key, cfg.Data[key], value)
+			}
+		}
 	}
 }

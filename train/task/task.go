@@ -200,10 +200,14 @@ func (t *Task) Resolve(cfg *train.Config) error {
 	if err := t.checkDir(dir); err != nil {
 		return err
 	}
-	data, err := t.complete(From(*cfg).Options)
+	o, err := t.decode(From(*cfg).Options)
 	if err != nil {
 		return err
 	}
+	if d, ok := o.(interface{ setDefaults() }); ok {
+		d.setDefaults()
+	}
+	data := encodeOptions(o)
 	if t.ReadsData() {
 		data[train.DirKey] = dir
 	}

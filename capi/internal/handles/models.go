@@ -26,7 +26,7 @@ func (t *Table) Load(path string) (handle uint64, err error) {
 		return 0, Errorf(Unusable, "model: %s: %v, expected a regular file", path, s.Mode())
 	}
 	m, err := model.Load(path)
-	return t.addModel(m, err, nil)
+	return t.addModel(m, pretrained.Explain(path, err), nil)
 }
 
 // Read adds the model of the bytes of a file.
