@@ -35,7 +35,11 @@ func (bk *block) init() {
 		bk.outer = make([]float32, bk.opt.MaxBatch*bk.cfg.DModel)
 	}
 	if bk.mixingRows() > 0 {
-		bk.mixing = vek.NewWeights(bk.mixingMatrix(bk.weights.MixWeight), false)
+		copies := vek.ForProducts
+		if bk.opt.Training {
+			copies |= vek.ForTransposedProducts
+		}
+		bk.mixing = vek.NewWeights(bk.mixingMatrix(bk.weights.MixWeight), copies)
 	}
 	bk.loops.conv, bk.loops.tile, bk.loops.convGrad = bk.convChannel, bk.forwardTile, bk.convGradChannel
 }
@@ -46,13 +50,13 @@ func (bk *block) init() {
 func (bk *block) forwardTile(w, item int) {
 	ws := &bk.workers[w]
 	b, s := bk.tile(item)
-	g := vek.MatrixOf(ws.act, bk.cfg.DModel, s.hi-s.lo)
+	g := scratchTile(ws.act, bk.cfg.DModel, s.hi-s.lo)
 	bk.activate(g, b, s)
 
 	sum := bk.sum.tile(b, s)
 	normed := bk.norm != nil && !bk.batchNorm()
 	if !bk.train && normed {
-		sum = vek.MatrixOf(ws.out, sum.Rows, sum.Cols) // sum and x_{i+1} share memory
+		sum = scratchTile(ws.out, sum.Rows, sum.Cols) // sum and x_{i+1} share memory
 	}
 	var next vek.Matrix // x_{i+1}, if a LayerNorm writes it
 	if normed {
@@ -92,7 +96,7 @@ func (bk *block) mixTile(ws *worker, out, g, next vek.Matrix, b int, s span) {
 	y, gated := g, bk.cfg.Gated()
 	var factor, gate vek.Matrix
 	if rows := bk.mixingRows(); rows > 0 {
-		z := vek.MatrixOf(ws.wide, rows, width)
+		z := scratchTile(ws.wide, rows, width)
 		if bk.train && gated {
 			z = bk.z.tile(b, s)
 		}

@@ -12,7 +12,7 @@ func (bk *block) tileGrad(ws *worker, part *partial, b int, s span) {
 	if bk.norm != nil && !bk.batchNorm() {
 		bk.norm.layerNormGrad(ws, grad, bk.sum.tile(b, s), part.exitGamma, part.exitBeta, b, s)
 	}
-	dg := vek.MatrixOf(ws.out, grad.Rows, grad.Cols)
+	dg := scratchTile(ws.out, grad.Rows, grad.Cols)
 	bk.mixGrad(ws, part, dg, grad, b, s)
 	bk.activateGrad(ws, dg, b, s)
 	if !bk.cfg.Residual {
@@ -27,8 +27,8 @@ func (bk *block) tileGrad(ws *worker, part *partial, b int, s span) {
 // part of ∂v is in the second half of ws.wide.
 func (bk *block) mixGrad(ws *worker, part *partial, dg, ds vek.Matrix, b int, s span) {
 	rows, mixing := bk.mixingRows(), bk.cfg.Mixing
-	g := vek.MatrixOf(ws.act, ds.Rows, ds.Cols)
-	dz := vek.MatrixOf(ws.wide, rows, ds.Cols)
+	g := scratchTile(ws.act, ds.Rows, ds.Cols)
+	dz := scratchTile(ws.wide, rows, ds.Cols)
 	if mixing == model.MixingHalfGLU2 { // before the slope replaces v
 		v := bk.v.tile(b, s)
 		bk.outputGrad(ws, bk.directGrad(ws, ds.Cols), dz, v, bk.z.tile(b, s), ds, b)
@@ -49,15 +49,16 @@ func (bk *block) mixGrad(ws *worker, part *partial, dg, ds vek.Matrix, b int, s 
 	for r := range rows {
 		part.mixBias[r] += vek.Sum(dz.Row(r))
 	}
-	add := mixing == model.MixingHalfGLU1                         // y also depends on g itself
-	vek.Gemm(part.mixing, dz, g, false, true, true, ws.gemm)      // ∂W += ∂z·gᵀ
-	vek.Gemm(dg, bk.mixing.Matrix, dz, true, false, add, ws.gemm) // ∂g = Wᵀ·∂z
+	vek.Gemm(part.mixing, dz, g, false, true, part.mixed, ws.gemm) // ∂W += ∂z·gᵀ
+	part.mixed = true
+	add := mixing == model.MixingHalfGLU1          // y also depends on g itself
+	bk.mixing.GemmTransposed(dg, dz, add, ws.gemm) // ∂g = Wᵀ·∂z
 }
 
 // directGrad returns the memory of the part of ∂v that half-glu2 has beside the activation.
 func (bk *block) directGrad(ws *worker, width int) vek.Matrix {
 	h := bk.cfg.DModel
-	return vek.MatrixOf(ws.wide, 2*h, width).RowRange(h, 2*h)
+	return scratchTile(ws.wide, 2*h, width).RowRange(h, 2*h)
 }
 
 // outputGrad computes the gradients of a and gate before dropout from ∂sum, where y = a·σ(gate), or

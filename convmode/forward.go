@@ -39,7 +39,7 @@ func (n *Net) ForwardTrain(b Batch, s Step) []float32 {
 func (p *pass) forward() []float32 {
 	p.pool.For(p.items(), p.loops.encode)
 	for _, bk := range p.blocks {
-		if bk.mixing != nil {
+		if bk.mixing != nil && !p.computed {
 			bk.mixing.Pack()
 		}
 		bk.in.sharedNorms()

@@ -115,7 +115,7 @@ func (in *input) sharedNormsGrad() {
 func (in *input) groupGradItem(w, group int) {
 	ws, part := &in.workers[w], in.partials.take()
 	groups, items, floats := in.groups(), in.items(), in.groupFloats()
-	clear(part.all[:floats])
+	part.clear()
 	for item := group * items / groups; item < (group+1)*items/groups; item++ {
 		b, s := in.tile(item)
 		in.layerNormGrad(ws, part, b, s)

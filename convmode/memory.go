@@ -13,8 +13,12 @@ func (o Options) Memory(c model.Config) float64 {
 	ssms := float64(c.CountSSM())
 	modes := ssms * float64(c.SSM.Directions()*c.SSM.Modes()) * h
 	floats := float64(o.MaxBatch)*stride*h*o.arrays(c) + float64(par.Workers(o.Workers))*20*stride
-	floats += float64(c.NLayers * c.MixingRows() * c.DModel) // packed
-	if c.SSM.Layer == ssm.LayerS4 {                          // sums at the nodes, S1 and S2 of all products
+	packed := float64(c.NLayers * c.MixingRows() * c.DModel)
+	floats += packed
+	if o.Training {
+		floats += packed // transposed
+	}
+	if c.SSM.Layer == ssm.LayerS4 { // sums at the nodes, S1 and S2 of all products
 		floats += float64(par.Workers(o.Workers))*20*float64(max(o.MaxLen, c.SSM.LKernel)) + 16*modes
 	}
 	if o.addsInputGrad(c) {

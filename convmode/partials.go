@@ -25,7 +25,14 @@ type partial struct {
 	entryGamma, entryBeta []float32 // of the norm before the next block, or before the pool
 	exitGamma, exitBeta   []float32 // of the norm after the block
 	mixBias               []float32
-	mixing                vek.Matrix // ∂W
+	mixing                vek.Matrix // ∂W, if mixed
+	mixed                 bool       // a tile has set mixing
+}
+
+// clear sets the sums to 0, except mixing, which the first tile sets.
+func (p *partial) clear() {
+	clear(p.all[:len(p.all)-len(p.mixing.Data)])
+	p.mixed = false
 }
 
 // partials sums the groups in a bounded number of arrays (maxPartials).

@@ -7,9 +7,9 @@ import (
 
 // worker is the scratch memory of one worker.
 type worker struct {
-	act    []float32 // [H][width] activation output g
-	out    []float32 // [H][width] block output y; in backward ∂g
-	wide   []float32 // [2H][width] mixing z; in backward ∂z
+	act    []float32 // [H][stride] activation output g
+	out    []float32 // [H][stride] block output y; in backward ∂g
+	wide   []float32 // [2H][stride] mixing z; in backward ∂z
 	moment []float32 // [4][width] mean and rstd of an inference LayerNorm; sums of its backward
 	gemm   []float32
 
@@ -24,6 +24,12 @@ type worker struct {
 	states      []float32 // [scanChunk][2P] gradients of the states of a chunk
 }
 
+// scratchTile views a tile in a worker's memory. Its stride is that of an array, so that products
+// can read it where it is.
+func scratchTile(buf []float32, rows, width int) vek.Matrix {
+	return vek.MatrixOf(buf, rows, rowStride(width)).Columns(0, width)
+}
+
 // addsInputGrad reports whether ∂u of a block is only added to the gradient of its input, because
 // no norm is between them.
 func (o Options) addsInputGrad(c model.Config) bool {
@@ -36,7 +42,7 @@ func (p *pass) newWorkers() {
 	p.workers = make([]worker, p.opt.Workers)
 	for i := range p.workers {
 		p.workers[i] = worker{
-			act: vek.Aligned(h * width), out: vek.Aligned(h * width), wide: vek.Aligned(2 * h * width),
+			act: vek.Aligned(h * rowStride(width)), out: vek.Aligned(h * rowStride(width)), wide: vek.Aligned(2 * h * rowStride(width)),
 			moment: vek.Aligned(4 * width),
 			gemm:   vek.Aligned(p.gemmScratch(width)),
 			line:   vek.Aligned(stride),

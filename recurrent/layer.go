@@ -82,7 +82,7 @@ type linear struct {
 
 func newLinear(weight, bias []float32, rows int) linear {
 	columns := len(weight) / rows
-	return linear{vek.NewWeights(vek.MatrixOf(slices.Clone(weight), rows, columns), true), slices.Clone(bias)}
+	return linear{vek.NewWeights(vek.MatrixOf(slices.Clone(weight), rows, columns), vek.ForProducts|vek.ForNarrowProducts), slices.Clone(bias)}
 }
 
 // apply writes y [rows][t] from x [columns][t].

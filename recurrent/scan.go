@@ -26,7 +26,7 @@ func newScan(m *model.Model, layer int, stepScale float64) (*scan, error) {
 	}
 	w.Fill(p, d, 0, modes)
 	s := &scan{
-		correction: newCorrection(modes), weights: w, in: vek.NewWeights(vek.MatrixOf(w.B, 2*modes, h), true), out: vek.NewWeights(vek.MatrixOf(w.C[0], h, 2*modes), true),
+		correction: newCorrection(modes), weights: w, in: vek.NewWeights(vek.MatrixOf(w.B, 2*modes, h), vek.ForProducts|vek.ForNarrowProducts), out: vek.NewWeights(vek.MatrixOf(w.C[0], h, 2*modes), vek.ForProducts|vek.ForNarrowProducts),
 		zeros: make([]float32, max(h, 2*modes)),
 	}
 	for i := range modes {

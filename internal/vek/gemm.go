@@ -40,20 +40,27 @@ func GemmBias(c, a, b Matrix, bias, scratch []float32) {
 }
 
 // Weights is a matrix that is packed once for many products, such as the weights of a linear layer.
-// The packed copy takes as much memory as the matrix. Products with few columns need a second,
-// transposed copy, which takes as much again.
+// Each packed copy takes as much memory as the matrix.
 type Weights struct {
 	Matrix
-	narrow        bool
-	level         isa
-	rows, columns []float32 // panels, of the level
+	copies                    Copies
+	level                     isa
+	rows, columns, transposed []float32 // panels, of the level
 }
 
-// NewWeights packs a for the level in use. If narrow, it also makes the copy for products with few
-// columns. At another level the copies are not used, and a product is as fast as one with a.
-func NewWeights(a Matrix, narrow bool) *Weights {
+// Copies says for which products Weights are packed.
+type Copies int
+
+const (
+	ForProducts           Copies = 1 << iota // a·B
+	ForNarrowProducts                        // a·B with few columns
+	ForTransposedProducts                    // aᵀ·B
+)
+
+// NewWeights packs a for the level in use. Other products, and all at another level, pack it anew.
+func NewWeights(a Matrix, copies Copies) *Weights {
 	a.check("NewWeights")
-	w := &Weights{Matrix: a, narrow: narrow}
+	w := &Weights{Matrix: a, copies: copies}
 	w.Pack()
 	return w
 }
@@ -67,6 +74,16 @@ func (w *Weights) GemmBias(c, b Matrix, bias, scratch []float32) {
 	m, n, k := checkGemm("GemmBias", c, w.Matrix, b, false, false, scratch)
 	sameLen("GemmBias", m, bias)
 	gemm(c, w.Matrix, b, false, false, gemmBias, bias, scratch, m, n, k, w)
+}
+
+// GemmTransposed sets c = wᵀ·b, or adds it to c if acc. It has the bits of Gemm.
+func (w *Weights) GemmTransposed(c, b Matrix, acc bool, scratch []float32) {
+	m, n, k := checkGemm("GemmTransposed", c, w.Matrix, b, true, false, scratch)
+	mode := gemmSet
+	if acc {
+		mode = gemmAdd
+	}
+	gemm(c, w.Matrix, b, true, false, mode, nil, scratch, m, n, k, w)
 }
 
 func checkGemm(name string, c, a, b Matrix, transA, transB bool, scratch []float32) (m, n, k int) {

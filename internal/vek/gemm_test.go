@@ -115,7 +115,7 @@ func TestGemmBlocks(t *testing.T) {
 	tests := []product{
 		{m: 63, n: 10, k: 255}, {m: 64, n: 10, k: 256}, {m: 65, n: 10, k: 257}, {m: 131, n: 3, k: 515},
 		{m: 5, n: 255, k: 20}, {m: 5, n: 256, k: 20}, {m: 5, n: 257, k: 20, gap: 7}, {m: 3, n: 515, k: 259},
-		{m: 70, n: 260, k: 9}, {m: 1, n: 1, k: 1000}, {m: 1, n: 1000, k: 1}, {m: 1000, n: 1, k: 1},
+		{m: 70, n: 260, k: 9}, {m: 30, n: 100, k: 270, gap: 12}, {m: 1, n: 1, k: 1000}, {m: 1, n: 1000, k: 1}, {m: 1000, n: 1, k: 1},
 	}
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		c, r := vektest.NewCall(t), generator(2)
@@ -261,11 +261,13 @@ func TestWeights(t *testing.T) {
 	} {
 		a, b, bias := matrix(r, p.m, p.k), matrix(r, p.k, p.n), normals(r, p.m)
 		wide := vek.Matrix{Data: make([]float32, p.m*(p.k+p.gap)), Rows: p.m, Cols: p.k, Stride: p.k + p.gap}
-		every, generic := vek.NewWeights(wide, true), vek.NewWeights(wide, true)
+		const all = vek.ForProducts | vek.ForNarrowProducts | vek.ForTransposedProducts
+		every, generic := vek.NewWeights(wide, all), vek.NewWeights(wide, all)
 		for i := range p.m {
 			copy(wide.Row(i), a.Row(i))
 		}
-		scratch := make([]float32, vek.GemmScratch(p.m, p.n, p.k))
+		bT := matrix(r, p.m, p.n+1).Columns(0, p.n)
+		scratch := make([]float32, max(vek.GemmScratch(p.m, p.n, p.k), vek.GemmScratch(p.k, p.n, p.m)))
 		var laid []*vek.Weights
 		level := vek.CurrentLevel()
 		must.Do(t, vek.SetLevel(vek.Generic))
@@ -273,15 +275,18 @@ func TestWeights(t *testing.T) {
 		must.Do(t, vek.SetLevel(level))
 		vektest.EachLevel(t, func(*testing.T, vek.Level) {
 			every.Pack()
-			laid = append(laid, every, generic, vek.NewWeights(wide, true), vek.NewWeights(wide, false))
+			laid = append(laid, every, generic, vek.NewWeights(wide, all), vek.NewWeights(wide, vek.ForProducts))
 		})
 		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 			want, got := matrix(r, p.m, p.n), matrix(r, p.m, p.n)
+			wantT, gotT := matrix(r, p.k, p.n), matrix(r, p.k, p.n)
 			vek.GemmBias(want, a, b, bias, scratch)
+			vek.Gemm(wantT, a, bT, true, false, false, scratch)
 			for i, w := range laid {
 				clear(got.Data)
 				w.GemmBias(got, b, bias, scratch)
-				if !slices.Equal(got.Data, want.Data) {
+				w.GemmTransposed(gotT, bT, false, scratch)
+				if !slices.Equal(got.Data, want.Data) || !slices.Equal(gotT.Data, wantT.Data) {
 					t.Errorf("%v: weights %d of %d: bits differ", p, i, len(laid))
 				}
 			}

@@ -21,9 +21,13 @@ func gemm(c, a, b Matrix, transA, transB bool, mode int, bias, scratch []float32
 	g := panels{tiling: tilingOf(current().lanes()), c: c, a: a, b: b, transA: transA, transB: transB, bias: bias}
 	turned := n <= g.tileRows && n < m
 	if w != nil && w.level == current() {
-		g.readyA, g.readyB = w.rows, nil
-		if turned {
-			g.readyA, g.readyB = nil, w.columns
+		switch {
+		case turned && !transA:
+			g.readyB = w.columns
+		case !turned && transA:
+			g.readyA = w.transposed
+		case !turned:
+			g.readyA = w.rows
 		}
 	}
 	if turned { // Cᵀ = Bᵀ·Aᵀ fills the vectors
@@ -42,22 +46,38 @@ func (w *Weights) pack() {
 	}
 	m, k := w.Rows, w.Cols
 	g := panels{tiling: tilingOf(current().lanes()), a: w.Matrix, b: w.Matrix, transB: true}
+	columns := roundUp(m, g.cols)
 	if w.level != current() {
-		w.level, w.rows = current(), make([]float32, m*k)
-		if w.narrow {
-			w.columns = Aligned(roundUp(m, g.cols) * k)
+		w.level = current()
+		floats := func(copies Copies, n int) []float32 {
+			if w.copies&copies == 0 {
+				return nil
+			}
+			return Aligned(n)
 		}
+		w.rows, w.columns, w.transposed = floats(ForProducts, m*k), floats(ForNarrowProducts, columns*k), floats(ForTransposedProducts, m*k)
 	}
+	if w.rows != nil {
+		g.packAll(w.rows, m, k)
+	}
+	for p0 := 0; w.columns != nil && p0 < k; p0 += panelKC {
+		kc := min(panelKC, k-p0)
+		g.packB(w.columns[p0*columns:][:columns*kc], p0, kc, 0, m)
+	}
+	if w.transposed != nil {
+		g.transA = true
+		g.packAll(w.transposed, k, m)
+	}
+}
+
+// packAll packs all of a, m rows of length k.
+func (g *panels) packAll(dst []float32, m, k int) {
 	for p0 := 0; p0 < k; p0 += panelKC {
 		kc := min(panelKC, k-p0)
 		for i0 := 0; i0 < m; i0 += panelMC {
 			mc := min(panelMC, m-i0)
-			g.packA(w.rows[p0*m+i0*kc:][:mc*kc], p0, kc, i0, mc)
+			g.packA(dst[p0*m+i0*kc:][:mc*kc], p0, kc, i0, mc)
 		}
-		if !w.narrow {
-			continue
-		}
-		g.packB(w.columns[p0*roundUp(m, g.cols):][:roundUp(m, g.cols)*kc], p0, kc, 0, m)
 	}
 }
 
@@ -79,6 +99,13 @@ type panels struct {
 	bias           []float32
 	tile           []float32
 	readyA, readyB []float32 // panels of all of a or of b that are packed already
+	inPlace        int       // the first columns of a block that are read where they are, without packing
+}
+
+// spread reports whether the rows of a panel of b are read as fast where they are as packed: on
+// whole cache lines, which are in many sets of the L1 cache.
+func (g *panels) spread() bool {
+	return !g.transB && !g.turned && g.b.Stride%cacheLine == 0 && g.b.Stride%(8*cacheLine) != 0
 }
 
 func (g *panels) multiply(mode int, scratch []float32, m, n, k int) {
@@ -89,10 +116,14 @@ func (g *panels) multiply(mode int, scratch []float32, m, n, k int) {
 		for j0 := 0; j0 < n; j0 += wide {
 			nc := min(wide, n-j0)
 			pb := scratch[:roundUp(nc, g.cols)*kc]
+			g.inPlace = 0
 			if g.readyB != nil {
 				pb = g.readyB[p0*roundUp(n, g.cols)+j0*kc:][:len(pb)]
 			} else {
-				g.packB(pb, p0, kc, j0, nc)
+				if g.spread() {
+					g.inPlace = nc / g.cols * g.cols
+				}
+				g.packB(pb[g.inPlace*kc:], p0, kc, j0+g.inPlace, nc-g.inPlace)
 			}
 			for i0 := 0; i0 < m; i0 += panelMC {
 				mc := min(panelMC, m-i0)
@@ -104,7 +135,7 @@ func (g *panels) multiply(mode int, scratch []float32, m, n, k int) {
 				} else {
 					g.packA(pa, p0, kc, i0, mc)
 				}
-				g.block(mode, pa, pb, kc, i0, mc, j0, nc)
+				g.block(mode, pa, pb, p0, kc, i0, mc, j0, nc)
 			}
 		}
 		mode = gemmAdd
@@ -165,16 +196,19 @@ func (g *panels) packB(pb []float32, p0, kc, j0, nc int) {
 }
 
 // block multiplies all panels of a by each panel of b, which stays in the L1 cache.
-func (g *panels) block(mode int, pa, pb []float32, kc, i0, mc, j0, nc int) {
+func (g *panels) block(mode int, pa, pb []float32, p0, kc, i0, mc, j0, nc int) {
 	cut := g.cut(mc)
 	var none float32
 	for j := g.narrow(mode, pa, pb, kc, i0, mc, j0, nc); j < nc; j += g.cols {
 		cols := min(g.cols, nc-j)
 		for i := range cut.count {
 			at, rows := cut.panel(i)
-			a, b, bias := &none, &none, &none
+			a, b, bias, ldb := &none, &none, &none, g.cols
 			if kc > 0 {
 				a, b = &pa[at*kc], &pb[j*kc]
+				if j < g.inPlace {
+					b, ldb = &g.b.Data[p0*g.b.Stride+j0+j], g.b.Stride
+				}
 			}
 			if g.turned {
 				gemmTile(rows, kc, a, rows, b, g.cols, &g.tile[0], g.cols, g.cols, gemmSet, bias)
@@ -184,7 +218,7 @@ func (g *panels) block(mode int, pa, pb []float32, kc, i0, mc, j0, nc int) {
 			if mode == gemmBias {
 				bias = &g.bias[i0+at]
 			}
-			gemmTile(rows, kc, a, rows, b, g.cols, &g.c.Data[(i0+at)*g.c.Stride+j0+j], g.c.Stride, cols, mode, bias)
+			gemmTile(rows, kc, a, rows, b, ldb, &g.c.Data[(i0+at)*g.c.Stride+j0+j], g.c.Stride, cols, mode, bias)
 		}
 	}
 }
