@@ -33,7 +33,7 @@ var fileName = regexp.MustCompile(`^((?:[0-9a-f]{2}){1,64})\` + suffix + `(\.[0-
 type Folder struct {
 	files atomicfile.Files
 	dir   string
-	lock  io.Closer // of the folder; nil on a file system other than the operating system's
+	lock  *filelock.Lock
 
 	mu   sync.Mutex       // held during operations on files; protects the following fields
 	last uint64           // revision
@@ -48,15 +48,13 @@ func openFolder(files atomicfile.Files, dir string) (*Folder, error) {
 	if err := files.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	if files == atomicfile.System() {
-		lock, err := filelock.Try(filepath.Join(dir, lockFile))
-		if errors.Is(err, filelock.ErrLocked) {
-			return nil, fmt.Errorf("another service uses the folder %s: stop it, or choose another folder", dir)
-		} else if err != nil {
-			return nil, err
-		}
-		f.lock = lock
+	lock, err := filelock.Try(filepath.Join(dir, lockFile))
+	if errors.Is(err, filelock.ErrLocked) {
+		return nil, fmt.Errorf("another service uses the folder %s: stop it, or choose another folder", dir)
+	} else if err != nil {
+		return nil, err
 	}
+	f.lock = lock
 	if err := f.read(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -168,8 +166,5 @@ func (f *Folder) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.list = nil
-	if f.lock == nil {
-		return nil
-	}
 	return f.lock.Close()
 }

@@ -1,16 +1,14 @@
 package service
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
-	"github.com/s4d-fast/s4d-fast/internal/memfs"
+	"github.com/s4d-fast/s4d-fast/internal/faultfs"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
@@ -74,72 +72,51 @@ func TestFolderErrors(t *testing.T) {
 	must.Reject(OpenFolder(file))(t, file)
 }
 
-// storage runs all operations of a Folder on a file system. It returns the streams whose new
-// content, or whose deletion, was confirmed. Before it runs, "replaced" and "deleted" have the
-// content "old".
-func storage(f *memfs.FS) (confirmed []string) {
-	ctx := context.Background()
-	s, err := openFolder(atomicfile.Files{FS: f}, "a")
-	if err != nil {
-		return nil
-	}
-	do := func(name string, call func(revision uint64) error) {
-		_, revision, err := s.Get(ctx, name)
-		if err == nil {
-			err = call(revision)
-		}
-		if err == nil {
-			confirmed = append(confirmed, name)
-		}
-	}
-	for _, name := range []string{"new", "replaced"} {
-		do(name, func(revision uint64) error {
-			_, err := s.Put(ctx, name, []byte(strings.Repeat("content", 10)), revision)
-			return err
-		})
-	}
-	do("deleted", func(revision uint64) error { return s.Delete(ctx, "deleted", revision) })
-	return confirmed
-}
-
-// If any file operation of a Folder fails, or its power is cut at any step, each snapshot is the
-// older or the newer one. One that was reported as saved is the newer one, and one that was
-// reported as deleted does not return.
+// If any file operation of a Folder fails, or all from one on, each snapshot is the older or the
+// newer one. One that was reported as saved is the newer one, one that was reported as deleted does
+// not return, and a power cut undoes neither.
 func TestStorage(t *testing.T) {
 	ctx := t.Context()
-	start := memfs.New()
-	s := must.Get(openFolder(atomicfile.Files{FS: start}, "a"))(t)
+	start := faultfs.New(t, "")
+	s := must.Get(openFolder(atomicfile.Files{FS: start}, start.Dir))(t)
 	for _, name := range []string{"replaced", "deleted"} {
 		must.Get(s.Put(ctx, name, []byte("old"), 0))(t)
 	}
-	content := strings.Repeat("content", 10)
-	check := func(what string, f *memfs.FS, confirmed []string) {
-		t.Helper()
-		s, err := openFolder(atomicfile.Files{FS: f}, "a")
-		if err != nil {
-			t.Errorf("%s: %v; files:\n%v", what, err, f)
-			return
-		}
-		for name, possible := range map[string][]string{"new": {"", content}, "replaced": {"old", content}, "deleted": {"old", ""}} {
-			if slices.Contains(confirmed, name) {
-				possible = possible[1:]
+	must.Do(t, s.Close())
+	faultfs.EachFault(t, start.Dir, func(f *faultfs.FS, fault *faultfs.Fault) {
+		possible := map[string][]string{"new": {"", "content"}, "replaced": {"old", "content"}, "deleted": {"old", ""}}
+		s, err := openFolder(atomicfile.Files{FS: f}, f.Dir)
+		for _, name := range []string{"new", "replaced", "deleted"} {
+			if err != nil {
+				break
 			}
+			_, revision, err := s.Get(ctx, name)
+			switch {
+			case err != nil:
+			case name == "deleted":
+				err = s.Delete(ctx, name, revision)
+			default:
+				_, err = s.Put(ctx, name, []byte("content"), revision)
+			}
+			if err == nil {
+				possible[name] = possible[name][1:]
+				must.Do(t, f.Durable())
+			}
+		}
+		if s != nil {
+			must.Do(t, s.Close())
+		}
+		if !fault.Over() {
+			must.Do(t, err)
+		}
+		s = must.Get(openFolder(atomicfile.System(), f.Dir))(t)
+		for name, contents := range possible {
 			b, revision, err := s.Get(ctx, name)
-			if err != nil || !slices.Contains(possible, string(b)) {
-				t.Errorf("%s: %s has %q (%v), expected one of %q; files:\n%v", what, name, b, err, possible, f)
+			if err != nil || !slices.Contains(contents, string(b)) {
+				t.Errorf("%v: %s has %q (%v), expected one of %q", fault, name, b, err, contents)
 			}
-			must.Equal(t, revision > 0, len(b) > 0, "%s: %s has a revision", what, name)
+			must.Equal(t, revision > 0, len(b) > 0, "%v: %s has a revision", fault, name)
 		}
-	}
-	memfs.EachFault(start, memfs.Modes, func(f *memfs.FS, fault *memfs.Fault) {
-		confirmed := storage(f)
-		f.Fault = nil
-		check(fault.String(), f, confirmed)
-		for _, loss := range []memfs.Loss{memfs.Everything, memfs.Torn, memfs.Torn + 1} {
-			check(fmt.Sprintf("%v, then a power cut, loss %d", fault, loss), f.PowerCut(loss), confirmed)
-		}
+		must.Do(t, s.Close())
 	})
-	memfs.EachPowerCut(start, 10, func(f *memfs.FS) {
-		must.Equal(t, fmt.Sprint(storage(f)), "[new replaced deleted]", "without faults")
-	}, func(after *memfs.FS, when string) { check(when, after, nil) })
 }

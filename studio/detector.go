@@ -266,7 +266,7 @@ func (p *project) save(m *model.Model, d *detector) error {
 	}
 	err = p.write(modelFile, &file)
 	if err == nil && previous != nil && old != d.Hash {
-		_ = p.disk.Remove(describing(old)) // only a waste of space
+		_ = p.remove(describing(old)) // only a waste of space
 	}
 	return err
 }

@@ -1,73 +1,61 @@
 package studio
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
-	"github.com/s4d-fast/s4d-fast/internal/memfs"
+	"github.com/s4d-fast/s4d-fast/internal/faultfs"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// onDisk returns a project on a file system in memory.
-func onDisk(f *memfs.FS) *project {
+// onDisk returns a project in the folder of a file system.
+func onDisk(t *testing.T, f *faultfs.FS) *project {
+	t.Helper()
+	root := must.Get(os.OpenRoot(f.Dir))(t)
+	t.Cleanup(func() { root.Close() })
+	f.FS = rootFS{root}
 	return &project{name: "p", disk: atomicfile.Files{FS: f}, changed: make(chan struct{})}
 }
 
-// A detector whose files cannot be written at any step, or are cut off, is the older or the newer
-// one, with its description.
+// A detector whose files cannot be written at any step is the older or the newer one, with its
+// description. One that was saved outlasts a power cut.
 func TestDetectorStorage(t *testing.T) {
 	older := must.Get(tonemodel.New())(t)
 	newer := *older
 	newer.Meta.Task = "newer"
-	save := func(f *memfs.FS, m *model.Model) error { return onDisk(f).save(m, &detector{From: m.Meta.Task}) }
-	check := func(what string, f *memfs.FS, saved error, first bool) {
-		p := onDisk(f)
-		m, err := p.model()
-		if first && saved != nil && err != nil && strings.Contains(err.Error(), "no detector yet") {
-			m, err = older, p.loadDetector()
-			p.status.Detector = &detector{From: older.Meta.Task}
-		} else if err == nil {
-			err = p.loadDetector()
-		}
-		if err != nil {
-			t.Errorf("%s: the detector cannot be read: %v", what, err)
-			return
-		}
-		switch is := p.status.Detector.From; {
-		case is != m.Meta.Task:
-			t.Errorf("%s: the model is %q and the description %q", what, m.Meta.Task, is)
-		case saved == nil && is != newer.Meta.Task:
-			t.Errorf("%s: saved, but the model is %q", what, is)
-		default:
-			if err := save(f, &newer); err != nil {
-				t.Errorf("%s: cannot be saved again: %v", what, err)
+	save := func(p *project, m *model.Model) error { return p.save(m, &detector{From: m.Meta.Task}) }
+	used := faultfs.New(t, "")
+	must.Do(t, save(onDisk(t, used), older))
+	for _, start := range []string{"", used.Dir} {
+		faultfs.EachFault(t, start, func(f *faultfs.FS, fault *faultfs.Fault) {
+			p := onDisk(t, f)
+			saved := save(p, &newer)
+			failed := fault.Over()
+			switch {
+			case saved == nil && !failed:
+				must.Do(t, f.Durable())
+			case saved != nil && !errors.Is(saved, fault.Err):
+				t.Errorf("%v: error %v, expected the cause", fault, saved)
 			}
-		}
-	}
-	used := memfs.New()
-	must.Do(t, save(used, older))
-	for i, start := range []*memfs.FS{memfs.New(), used} {
-		first := i == 0
-		memfs.EachFault(start, memfs.Modes, func(f *memfs.FS, fault *memfs.Fault) {
-			err := save(f, &newer)
-			if !fault.Over() {
+			m, err := p.model()
+			if start == "" && saved != nil && err != nil && strings.Contains(err.Error(), "no detector yet") {
 				return
 			}
-			if err != nil && !errors.Is(err, fault.Err) {
-				t.Errorf("%v: error %v, expected the cause", fault, err)
+			must.Do(t, err)
+			must.Do(t, p.loadDetector())
+			is := p.status.Detector.From
+			must.Equal(t, is, m.Meta.Task, "%v: description of the model", fault)
+			if saved == nil {
+				must.Equal(t, is, newer.Meta.Task, "%v: the model", fault)
 			}
-			for loss := memfs.Everything; loss < memfs.Torn+2; loss++ {
-				check(fault.String()+", then a power cut", f.PowerCut(loss), err, first)
-			}
-			check(fault.String(), f, err, first)
-		})
-		memfs.EachPowerCut(start, 5, func(f *memfs.FS) { must.Do(t, save(f, &newer)) }, func(after *memfs.FS, when string) {
-			check(when, after, fs.ErrInvalid, first)
+			must.Do(t, save(p, &newer))
 		})
 	}
 }
@@ -76,33 +64,27 @@ func TestDetectorStorage(t *testing.T) {
 // no file that counts as a recording.
 func TestRecordingStorage(t *testing.T) {
 	const name = "_noise/clip-001.wav"
-	sound := []float32{0, 0.5, -0.5}
-	write := func(f *memfs.FS) error {
-		p := onDisk(f)
-		if err := p.disk.MkdirAll("_noise", 0o777); err != nil {
-			return err
+	var want string
+	faultfs.EachFault(t, "", func(f *faultfs.FS, fault *faultfs.Fault) {
+		p := onDisk(t, f)
+		write := func() error {
+			if err := p.disk.MkdirAll("_noise", 0o777); err != nil {
+				return err
+			}
+			return p.writeWAV(name, []float32{0, 0.5, -0.5})
 		}
-		return p.writeWAV(name, sound)
-	}
-	done := memfs.New()
-	must.Do(t, write(done))
-	want := string(must.Get(atomicfile.Files{FS: done}.ReadFile(name, 1<<20))(t))
-	check := func(what string, f *memfs.FS, written error) {
-		got, err := atomicfile.Files{FS: f}.ReadFile(name, 1<<20)
-		if !(errors.Is(err, fs.ErrNotExist) && written != nil || err == nil && string(got) == want) {
-			t.Errorf("%s: Write returned %v; the file has %d bytes, expected %d (%v)", what, written, len(got), len(want), err)
+		written := write()
+		fault.Over()
+		if written == nil {
+			must.Do(t, f.Durable())
 		}
-	}
-	memfs.EachFault(memfs.New(), memfs.Modes, func(f *memfs.FS, fault *memfs.Fault) {
-		err := write(f)
-		if !fault.Over() {
-			return
+		got, err := p.disk.ReadFile(name, 1<<20)
+		if errors.Is(err, fs.ErrNotExist) && written != nil {
+			must.Do(t, write())
+			got, err = p.disk.ReadFile(name, 1<<20)
 		}
-		for loss := memfs.Everything; loss < memfs.Torn+2; loss++ {
-			check(fault.String(), f.PowerCut(loss), err)
-		}
-	})
-	memfs.EachPowerCut(memfs.New(), 5, func(f *memfs.FS) { must.Do(t, write(f)) }, func(after *memfs.FS, when string) {
-		check(when, after, fs.ErrInvalid)
+		must.Do(t, err)
+		want = cmp.Or(want, string(got))
+		must.Equal(t, string(got), want, "%v: recording", fault)
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/internal/safetensors"
@@ -107,13 +106,13 @@ func (s echo) Example(e *dataset.Example, i, epoch int) error {
 }
 
 // readState reads a checkpoint and the state in it.
-func readState(files atomicfile.FS, path string) (*safetensors.File, state, error) {
-	r := newRun(filepath.Dir(path), files)
+func readState(path string) (*safetensors.File, state, error) {
+	r := newRun(filepath.Dir(path), nil)
 	return r.readState(filepath.Base(path))
 }
 
 // diskState reads the state in a checkpoint.
 func diskState(path string) (state, error) {
-	_, s, err := readState(nil, path)
+	_, s, err := readState(path)
 	return s, err
 }

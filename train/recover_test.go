@@ -55,7 +55,7 @@ func remove(t *testing.T, cfg run, names ...string) {
 // changeState rewrites values of the state in a checkpoint. A nil value deletes the key.
 func changeState(t *testing.T, path string, values map[string]any) {
 	t.Helper()
-	f, _, err := readState(nil, path)
+	f, _, err := readState(path)
 	must.Do(t, err)
 	s := map[string]any{}
 	d := json.NewDecoder(strings.NewReader(f.Metadata["state"]))

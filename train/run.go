@@ -133,7 +133,7 @@ func (r *Run) lock() (warning string, err error) {
 	if r.locked, err = lockFolder(r.files, r.Dir, lockFile); err != nil {
 		return "", err
 	}
-	if r.locked != nil && !r.locked.Locked() {
+	if !r.locked.Locked() {
 		warning = fmt.Sprintf("%s cannot be locked on its file system: do not train in it with another process", r.Dir)
 	}
 	var files []string
@@ -146,15 +146,11 @@ func (r *Run) lock() (warning string, err error) {
 	return warning, nil
 }
 
-// lockFolder locks a folder by a file in it, as filelock.Try does. The result is nil if the file
-// system is not that of the operating system, because no other process can use it.
+// lockFolder locks a folder by a file in it.
 func lockFolder(files atomicfile.Files, dir, name string) (*filelock.Lock, error) {
 	path := filepath.Join(dir, filepath.FromSlash(name))
 	if err := files.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("train: %w", err)
-	}
-	if files != atomicfile.System() {
-		return nil, nil
 	}
 	l, err := filelock.Try(path)
 	switch {

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -70,8 +68,6 @@ type Sweep struct {
 	Reporter Reporter // of every run's progress; nil: none
 	// Begin is called before each run; may be nil.
 	Begin func(run, runs int, name string, t *Trainer)
-
-	files atomicfile.FS // nil: that of the operating system
 }
 
 // SweepRow is the result of one run. Best is nil if the run diverged in its first epoch.
@@ -133,11 +129,6 @@ func (s Sweep) Run(ctx context.Context) ([]SweepRow, error) {
 	return rows, nil
 }
 
-// disk returns the file system of the sweep.
-func (s Sweep) disk() atomicfile.Files {
-	return atomicfile.Files{FS: cmp.Or[atomicfile.FS](s.files, atomicfile.OS{})}
-}
-
 // maxRuns is the largest number of runs.
 const maxRuns = 10_000
 
@@ -183,7 +174,7 @@ func (s Sweep) runs() ([]SweepRun, error) {
 				return nil, configErrorf("sweep: %s and %s are the same run", other, name)
 			}
 			names[string(text)] = name
-			r.Run = newRun(runFolder(s.Dir, r.key), s.files)
+			r.Run = newRun(runFolder(s.Dir, r.key), nil)
 			runs = append(runs, r)
 		}
 	}
@@ -257,7 +248,7 @@ func (s Sweep) run(ctx context.Context, r *SweepRun, number, of int) (SweepRow, 
 			return row, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	t, err := New(ctx, r.Config, data, Options{Dir: r.Dir, Resume: begun, Reporter: s.Reporter, files: s.files})
+	t, err := New(ctx, r.Config, data, Options{Dir: r.Dir, Resume: begun, Reporter: s.Reporter})
 	if err != nil {
 		return row, fmt.Errorf("%s: %w", name, err)
 	}

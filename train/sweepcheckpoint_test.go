@@ -2,24 +2,22 @@ package train
 
 import (
 	"context"
-	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/atomicfile"
-	"github.com/s4d-fast/s4d-fast/internal/memfs"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// smallSweep is a sweep of one run, in a file system in memory. An epoch has two steps.
+// smallSweep is a sweep of one run, whose epochs have two steps.
 func smallSweep(t *testing.T) Sweep {
 	t.Helper()
 	r := tiny(t, "data.length=8", "data.delay=2", "data.train_size=4", "data.eval_size=2", "train.batch=2", "train.eval_batch=2",
 		"train.epochs=2", "model.d_model=2", "model.n_layers=1", "ssm.d_state=2")
-	return Sweep{Base: r.Config, Load: loadEchoes, Seeds: 1, Dir: "sweep", files: memfs.New()}
+	return Sweep{Base: r.Config, Load: loadEchoes, Seeds: 1, Dir: filepath.Join(t.TempDir(), "sweep")}
 }
 
 // stoppedSweep is a sweep whose run was stopped after step 3.
@@ -51,36 +49,25 @@ func resumes(t *testing.T, s Sweep) (step int, err error) {
 // of the checkpoint.
 func TestSweepCheckpoint(t *testing.T) {
 	stopped := stoppedSweep(t)
-	run := filepath.Join(stopped.Dir, "seed=1")
-	path := func(name string) string { return filepath.Join(run, filepath.FromSlash(name)) }
-	on := func(s *Sweep) atomicfile.Files { return atomicfile.Files{FS: s.files} }
-	write := func(s *Sweep, name, text string) {
-		must.Do(t, on(s).Write(path(name), 0o666, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }))
+	path := func(s *Sweep, name string) string {
+		return filepath.Join(s.Dir, "seed=1", filepath.FromSlash(name))
 	}
-	damage := func(names ...string) func(*Sweep) {
-		return func(s *Sweep) {
-			for _, name := range names {
-				write(s, name, "damaged")
-			}
-		}
-	}
+	write := func(s *Sweep, name, text string) { must.Do(t, os.WriteFile(path(s, name), []byte(text), 0o666)) }
+	damage := func(name string) func(*Sweep) { return func(s *Sweep) { write(s, name, "damaged") } }
 	remove := func(names ...string) func(*Sweep) {
 		return func(s *Sweep) {
 			for _, name := range names {
-				must.Do(t, s.files.Remove(path(name)))
+				must.Do(t, os.RemoveAll(path(s, name)))
 			}
 		}
 	}
-	all := []string{configFile, metricsFile, bestFile, checkpointFile, "last", ""}
-	version := func(name string) func(*Sweep) {
-		return func(s *Sweep) {
-			file, _, err := readState(s.files, path(name))
-			must.Do(t, err)
-			file.Metadata["state"] = strings.Replace(file.Metadata["state"], `"version":1`, `"version":9`, 1)
-			var b strings.Builder
-			must.Get(file.WriteTo(&b))(t)
-			write(s, name, b.String())
-		}
+	version := func(s *Sweep) {
+		file, _, err := readState(path(s, checkpointFile))
+		must.Do(t, err)
+		file.Metadata["state"] = strings.Replace(file.Metadata["state"], `"version":1`, `"version":9`, 1)
+		var b strings.Builder
+		must.Get(file.WriteTo(&b))(t)
+		write(s, checkpointFile, b.String())
 	}
 	for what, c := range map[string]struct {
 		change func(*Sweep)
@@ -88,20 +75,21 @@ func TestSweepCheckpoint(t *testing.T) {
 		want   []any // of the error
 	}{
 		"as it was":                   {func(*Sweep) {}, 3, nil},
-		"no folder":                   {remove(all...), 0, nil},
-		"damaged":                     {damage(checkpointFile), -1, []any{ErrData, path(checkpointFile)}},
+		"no folder":                   {remove(""), 0, nil},
+		"damaged":                     {damage(checkpointFile), -1, []any{ErrData, "checkpoint.safetensors"}},
 		"missing":                     {remove(checkpointFile), -1, []any{ErrConfig, "checkpoint.safetensors is missing"}},
 		"just begun":                  {remove(checkpointFile, metricsFile, bestFile), 0, nil},
-		"other version":               {version(checkpointFile), -1, []any{ErrConfig, path(checkpointFile), "version 9"}},
-		"a folder":                    {func(s *Sweep) { remove(checkpointFile)(s); must.Do(t, s.files.Mkdir(path(checkpointFile), 0o777)) }, -1, []any{path(checkpointFile)}},
-		"no configuration":            {remove(configFile), -1, []any{ErrConfig, run, "config.toml is missing"}},
-		"damaged configuration":       {damage(configFile), -1, []any{ErrConfig, path(configFile)}},
-		"other configuration":         {func(s *Sweep) { must.Do(t, s.Base.Set("optim.lr=0.5")) }, -1, []any{ErrConfig, run, "optim.lr: there 0.01, here 0.5"}},
+		"other version":               {version, -1, []any{ErrConfig, "checkpoint.safetensors", "version 9"}},
+		"a folder":                    {func(s *Sweep) { remove(checkpointFile)(s); must.Do(t, os.Mkdir(path(s, checkpointFile), 0o777)) }, -1, []any{"checkpoint.safetensors"}},
+		"no configuration":            {remove(configFile), -1, []any{ErrConfig, "seed=1", "config.toml is missing"}},
+		"damaged configuration":       {damage(configFile), -1, []any{ErrConfig, "config.toml"}},
+		"other configuration":         {func(s *Sweep) { must.Do(t, s.Base.Set("optim.lr=0.5")) }, -1, []any{ErrConfig, "seed=1", "optim.lr: there 0.01, here 0.5"}},
 		"more epochs":                 {func(s *Sweep) { must.Do(t, s.Base.Set("train.epochs=9")) }, 3, nil},
-		"a file in place of a folder": {func(s *Sweep) { remove(all...)(s); write(s, "", "") }, -1, []any{ErrConfig, run + " is not a folder"}},
+		"a file in place of a folder": {func(s *Sweep) { remove("")(s); write(s, "", "") }, -1, []any{"seed=1"}},
 	} {
 		s := stopped
-		s.files = stopped.files.(*memfs.FS).PowerCut(memfs.Nothing)
+		s.Dir = filepath.Join(t.TempDir(), "sweep")
+		must.Do(t, os.CopyFS(s.Dir, os.DirFS(stopped.Dir)))
 		c.change(&s)
 		step, err := resumes(t, s)
 		must.Equal(t, step, c.step, "%s: step from which Run resumes", what)

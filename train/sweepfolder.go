@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/filelock"
 )
 
@@ -44,10 +45,10 @@ func (s Sweep) Open() (*SweepFolder, error) {
 // read locks the folder and reads the results in it.
 func (f *SweepFolder) read() (err error) {
 	if f.sweep.Part.whole() {
-		if f.locked, err = lockFolder(f.sweep.disk(), f.sweep.Dir, sweepLock); err != nil {
+		if f.locked, err = lockFolder(atomicfile.System(), f.sweep.Dir, sweepLock); err != nil {
 			return err
 		}
-		if err := f.sweep.disk().RemoveTemporary(filepath.Join(f.sweep.Dir, sweepFile)); err != nil {
+		if err := atomicfile.System().RemoveTemporary(filepath.Join(f.sweep.Dir, sweepFile)); err != nil {
 			return fmt.Errorf("train: %w", err)
 		}
 	}
@@ -66,7 +67,7 @@ func (f *SweepFolder) Complete(i int) bool { return f.rows[i] != nil }
 // folder has another name than in the run's configuration.
 func (f *SweepFolder) CheckData(ctx context.Context, i int) error {
 	r := &f.Runs[i]
-	recorded, err := loadRun(r.files, r.Dir)
+	recorded, err := LoadRun(r.Dir)
 	if err != nil || recorded.Dir() == r.Config.Dir() || f.sweep.Load == nil {
 		return err
 	}
@@ -124,10 +125,10 @@ func (f *SweepFolder) Close() error {
 // result returns the row in the run's folder, or nil if the run is not complete or has another
 // configuration or budget. A file that cannot be read is an error.
 func (r *SweepRun) result() (*SweepRow, error) {
-	t, err := readSweep(r.files, r.Dir, resultFile)
+	t, err := readSweep(r.Dir, resultFile)
 	var recorded Config
 	if err == nil {
-		recorded, err = loadRun(r.files, r.Dir)
+		recorded, err = LoadRun(r.Dir)
 	}
 	if err == nil {
 		c := r.Config // in recorded the data have set these

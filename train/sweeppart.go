@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 )
@@ -43,7 +44,7 @@ func (p Part) has(i int) bool { return p.whole() || i%p.Of == p.Index }
 // sweep is not divided. If a run is not complete, the error names it.
 func (s Sweep) Collect() ([]SweepRow, error) {
 	s.Part = Part{}
-	if _, err := s.disk().Stat(s.Dir); err != nil {
+	if _, err := os.Stat(s.Dir); err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
 	f, err := s.Open()

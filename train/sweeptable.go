@@ -25,7 +25,7 @@ var sweepColumns = []string{"seed", "diverged", "epoch", "step", "val_loss", "va
 
 // write replaces the table.
 func (s Sweep) write(rows []SweepRow) error {
-	err := s.disk().Replace(filepath.Join(s.Dir, sweepFile), 0o666, func(w io.Writer) error { return writeRows(w, s.Axes, rows) })
+	err := atomicfile.System().Replace(filepath.Join(s.Dir, sweepFile), 0o666, func(w io.Writer) error { return writeRows(w, s.Axes, rows) })
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
@@ -89,12 +89,12 @@ type SweepTable struct {
 // ReadSweep reads the table in a sweep's folder. Its numbers have six digits. If the table is
 // missing or invalid, the error is ErrData.
 func ReadSweep(dir string) (*SweepTable, error) {
-	return readSweep(atomicfile.System(), dir, sweepFile)
+	return readSweep(dir, sweepFile)
 }
 
-func readSweep(files atomicfile.Files, dir, table string) (*SweepTable, error) {
+func readSweep(dir, table string) (*SweepTable, error) {
 	path := filepath.Join(dir, table)
-	text, err := files.ReadFile(path, maxSweep)
+	text, err := atomicfile.System().ReadFile(path, maxSweep)
 	if err != nil {
 		return nil, contentError(fmt.Errorf("train: sweep: %w", err))
 	}
