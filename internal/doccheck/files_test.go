@@ -29,6 +29,7 @@ var writers = map[string]string{
 	"cluster/worker.go: os.Mkdir":                   "folder of a worker: has nothing that another worker needs",
 	"cmd/s4d-fast/data_fetch.go: ":                  "a folder that gets its name at the end; laid out again from the download",
 	"internal/golden/":                              "files of tests",
+	"internal/faultfs/":                             "files of tests",
 	"internal/testfiles/":                           "files of tests",
 	"studio/server.go: os.OpenRoot":                 "the folder of the projects, of which rootFS makes a file system of package atomicfile",
 	"internal/generate/pathfinder.go: os.WriteFile": "images of data pathfinder: not synced one by one, and made again",
