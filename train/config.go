@@ -65,11 +65,9 @@ type AblateConfig struct {
 // constant and multistep, the result is then the same as if the run had had this number of epochs
 // from the start. The cosine schedules depend on the number of epochs.
 type LoopConfig struct {
-	Epochs          int `toml:"epochs"`      // with max_steps, the end of the cosine schedules
-	EpochSteps      int `toml:"epoch_steps"` // least number of steps per epoch, which passes several times over a small set; 0: one pass
+	Epochs          int `toml:"epochs"` // with max_steps, the end of the cosine schedules
 	Batch           int `toml:"batch"`
 	Shards          int `toml:"shards"`           // of a batch, a power of two that divides it; their gradients are summed separately, and at most as many processes may train together
-	EvalBatch       int `toml:"eval_batch"`       // 0: batch
 	MaxSteps        int `toml:"max_steps"`        // largest number of steps; 0: no limit
 	Patience        int `toml:"patience"`         // stop after this many epochs without a better one; 0: never
 	CheckpointEvery int `toml:"checkpoint_every"` // steps; 0: only at the end of each epoch
@@ -150,9 +148,8 @@ func (c *Config) Validate() error {
 	}
 	if err := within(
 		setting{"threads", c.Workers, 0, MaxThreads}, setting{"ablate.layers", c.Ablate.Layers, 0, c.Model.NLayers},
-		setting{"train.epochs", c.Train.Epochs, 1, math.MaxInt32}, setting{"train.epoch_steps", c.Train.EpochSteps, 0, maxExamples},
-		setting{"train.batch", c.Train.Batch, 1, maxExamples},
-		setting{"train.eval_batch", c.Train.EvalBatch, 0, maxExamples}, setting{"train.shards", c.Train.Shards, 1, c.Train.Batch},
+		setting{"train.epochs", c.Train.Epochs, 1, math.MaxInt32},
+		setting{"train.batch", c.Train.Batch, 1, maxExamples}, setting{"train.shards", c.Train.Shards, 1, c.Train.Batch},
 		setting{"train.max_steps", c.Train.MaxSteps, 0, math.MaxInt}, setting{"train.patience", c.Train.Patience, 0, math.MaxInt},
 		setting{"train.checkpoint_every", c.Train.CheckpointEvery, 0, math.MaxInt},
 	); err != nil {
@@ -231,14 +228,6 @@ func (c *Config) Network(info dataset.Info) model.Config {
 		m.Pool = model.PoolNone
 	}
 	return m
-}
-
-// evalBatch returns the examples of an evaluation batch.
-func (c *Config) evalBatch() int {
-	if c.Train.EvalBatch == 0 {
-		return c.Train.Batch
-	}
-	return c.Train.EvalBatch
 }
 
 // configError is an error for which errors.Is(err, ErrConfig) holds.

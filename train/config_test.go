@@ -103,18 +103,17 @@ func TestMergeDoesNotReachBack(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	for set, want := range map[string]string{
-		"threads=-1":                 "threads -1",
-		"threads=1025":               "threads 1025: expected at most 1024",
-		"train.epochs=2147483648":    "train.epochs 2147483648: expected at most",
-		"train.batch=9999999999":     "train.batch 9999999999: expected at most",
-		"train.eval_batch=999999999": "train.eval_batch 999999999: expected at most",
-		"ssm.init=legs":              "",
-		"ssm.d_state=2000000000":     "d_state 2000000000: expected",
-		"ssm.init=imported":          `ssm.init "imported": such parameters come from a file`,
-		"ssm.init=hippo":             `init "hippo"`,
-		"optim.schedule=linear":      `optim.schedule "linear": expected one of`,
-		"train.epochs=0":             "train.epochs 0",
-		"seed=9223372036854775807":   "",
+		"threads=-1":               "threads -1",
+		"threads=1025":             "threads 1025: expected at most 1024",
+		"train.epochs=2147483648":  "train.epochs 2147483648: expected at most",
+		"train.batch=9999999999":   "train.batch 9999999999: expected at most",
+		"ssm.init=legs":            "",
+		"ssm.d_state=2000000000":   "d_state 2000000000: expected",
+		"ssm.init=imported":        `ssm.init "imported": such parameters come from a file`,
+		"ssm.init=hippo":           `init "hippo"`,
+		"optim.schedule=linear":    `optim.schedule "linear": expected one of`,
+		"train.epochs=0":           "train.epochs 0",
+		"seed=9223372036854775807": "",
 	} {
 		cfg := preset(t, "delay")
 		if err := cfg.Set(set); err != nil {

@@ -281,7 +281,7 @@ func (t *Trainer) evaluateBest(ctx context.Context) error {
 
 // evaluate runs a network over a set of the run's data.
 func (t *Trainer) evaluate(ctx context.Context, m *model.Model, set dataset.Set) (Result, error) {
-	r, err := Evaluate(ctx, m, set, EvalOptions{Info: t.data.Info, Batch: t.cfg.Train.EvalBatch, Workers: t.cfg.Workers, exchange: t.partition.exchange, evaluated: t.evaluated})
+	r, err := Evaluate(ctx, m, set, EvalOptions{Info: t.data.Info, Batch: t.cfg.Train.Batch, Workers: t.cfg.Workers, exchange: t.partition.exchange, evaluated: t.evaluated})
 	if errors.Is(err, ErrInterrupted) || err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		return r, t.interrupted()
 	}

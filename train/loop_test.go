@@ -14,7 +14,7 @@ import (
 // The training loop agrees with a plain one in examples, dropout, learning rate and recorded
 // metrics.
 func TestLoop(t *testing.T) {
-	cfg := tiny(t, "model.norm=layer", "train.epochs=2", "optim.eps=1e-4")
+	cfg := tiny(t, "model.norm=layer", "train.epochs=2")
 	tr := fit(t, cfg)
 	cfg.Out += "-by-hand"
 	hand := newTrainer(t, cfg)

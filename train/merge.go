@@ -184,5 +184,5 @@ func (c *Config) Differences(o *Config) []string {
 // resumable are the values that a resumed run may change. train.max_steps is not among them: if it
 // ends a run within an epoch, that epoch counts as complete.
 var resumable = []string{
-	"threads", "data.dir", "train.epochs", "train.patience", "train.eval_batch", "train.checkpoint_every",
+	"threads", "data.dir", "train.epochs", "train.patience", "train.checkpoint_every",
 }

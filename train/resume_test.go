@@ -41,7 +41,9 @@ func TestResumeIsBitEqual(t *testing.T) {
 // data: two epochs of two passes give the weights of four epochs. A run resumes within an epoch.
 func TestEpochSteps(t *testing.T) {
 	whole := fit(t, tiny(t))
-	cfg := tiny(t, "train.epochs=2", "train.epoch_steps=6") // a pass has 5
+	cfg := tiny(t, "train.epochs=2")
+	cfg.data = echoData(cfg.Config)
+	cfg.data.EpochSteps = 6 // a pass has 5
 	first := newTrainer(t, cfg)
 	ctx, cancel := context.WithCancel(t.Context())
 	first.reporter = stopAt(7, cancel)

@@ -25,7 +25,7 @@ func (t *Trainer) checkSize(c model.Config) error {
 	if t.data.Test != nil {
 		examples = max(examples, t.data.Test.Len())
 	}
-	examples = min(examples, t.cfg.Train.EvalBatch)
+	examples = min(examples, t.cfg.Train.Batch)
 	evaluation := convmode.Options{MaxBatch: sequencesPer(t.data.Info) * examples, MaxLen: t.data.MaxLen, Workers: t.cfg.Workers}
 	for _, o := range []convmode.Options{training, evaluation} {
 		if err := o.Validate(c); err != nil {

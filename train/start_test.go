@@ -25,13 +25,12 @@ func noFolder(t *testing.T, dir string) {
 // Sizes beyond any machine are rejected before memory is allocated, and leave nothing behind.
 func TestTooLarge(t *testing.T) {
 	for set, want := range map[string]string{
-		"model.d_model=1000000":   "",
-		"ssm.d_state=16000000":    "ssm.d_state 16000000: expected at most 65536",
-		"data.length=2000000000":  "MaxLen 2000000000",
-		"data.eval_size=16777216": "MaxBatch",
-		"model.mixing=glu":        "",
+		"model.d_model=1000000":  "",
+		"ssm.d_state=16000000":   "ssm.d_state 16000000: expected at most 65536",
+		"data.length=2000000000": "MaxLen 2000000000",
+		"model.mixing=glu":       "",
 	} {
-		cfg := tiny(t, "model.mixing=none", "data.length=10000", "train.eval_batch=10000000", set)
+		cfg := tiny(t, "model.mixing=none", "data.length=10000", set)
 		if set == "model.mixing=glu" {
 			cfg.Model.DModel, want = 1000000, "parameters: expected"
 		}
@@ -40,20 +39,6 @@ func TestTooLarge(t *testing.T) {
 		}
 		noFolder(t, cfg.Out)
 	}
-}
-
-// A batch of an evaluation has no more examples than the set, so a larger eval_batch takes no more
-// memory. The test comes after the training, but a test set that does not fit is an error before.
-func TestEvalBatchAndSets(t *testing.T) {
-	const most = 1 << 24
-	cfg := tiny(t, "data.length=5000", fmt.Sprint("train.eval_batch=", most))
-	must.Do(t, newTrainer(t, cfg).Close())
-
-	cfg = tiny(t, "data.length=5000", fmt.Sprint("train.eval_batch=", most))
-	cfg.data = echoData(cfg.Config)
-	cfg.data.Test = echo{n: most, length: 5000}
-	must.Reject(start(t.Context(), cfg))(t, ErrConfig, "GiB, expected at most")
-	noFolder(t, cfg.Out)
 }
 
 func TestOutIsAFile(t *testing.T) {

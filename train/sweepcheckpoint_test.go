@@ -15,7 +15,7 @@ import (
 // smallSweep is a sweep of one run, whose epochs have two steps.
 func smallSweep(t *testing.T) Sweep {
 	t.Helper()
-	r := tiny(t, "data.length=8", "data.delay=2", "data.train_size=4", "data.eval_size=2", "train.batch=2", "train.eval_batch=2",
+	r := tiny(t, "data.length=8", "data.delay=2", "data.train_size=4", "data.eval_size=2", "train.batch=2",
 		"train.epochs=2", "model.d_model=2", "model.n_layers=1", "ssm.d_state=2")
 	return Sweep{Base: r.Config, Load: loadEchoes, Seeds: 1, Dir: filepath.Join(t.TempDir(), "sweep")}
 }

@@ -26,7 +26,7 @@ func tiny(t testing.TB, sets ...string) run {
 		"ssm.d_state=8", "ssm.xi_min=0.02", "ssm.xi_max=0.2", "model.n_layers=2", "model.norm=batch",
 		"model.residual=true", "model.activation=gelu", "model.mixing=glu", "model.dropout=0.25",
 		"optim.lr=0.01", "optim.weight_decay=0.1", "optim.schedule=cosine-warmup",
-		"train.epochs=4", "train.batch=4", "train.eval_batch=3",
+		"train.epochs=4", "train.batch=4",
 	}, sets...) {
 		must.Do(t, c.Set(s))
 	}
@@ -160,7 +160,7 @@ func TestEvaluateRepeatsTheBestEpoch(t *testing.T) {
 	m := tr.Best()
 	var order []int
 	r := must.Get(Evaluate(t.Context(), m, tr.data.Val, EvalOptions{
-		Info: tr.Info(), Batch: 3, Workers: 2,
+		Info: tr.Info(), Batch: 4, Workers: 2,
 		Each: func(p Prediction) error {
 			order = append(order, p.Index)
 			if len(p.Logits) != 48 || len(p.Target) != 48 {

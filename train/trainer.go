@@ -186,7 +186,6 @@ func (c *Config) resolve(d *dataset.Dataset) error {
 	c.Model.Encoder, c.Model.DInput, c.Model.DOutput, c.Model.Pool = n.Encoder, n.DInput, n.DOutput, n.Pool
 	c.SSM = c.SSM.Resolve()
 	c.Workers = min(par.Workers(c.Workers), MaxThreads)
-	c.Train.EvalBatch = c.evalBatch()
 	if c.Data == nil {
 		c.Data = model.Settings{}
 	}
@@ -221,7 +220,7 @@ func (t *Trainer) batches(pass int) [][]int {
 
 func (t *Trainer) newPlan() plan {
 	perPass := t.data.Train.Len() / t.cfg.Train.Batch
-	p := plan{passes: max(1, (t.cfg.Train.EpochSteps+perPass-1)/perPass)}
+	p := plan{passes: max(1, (t.data.EpochSteps+perPass-1)/perPass)}
 	p.perEpoch = p.passes * perPass
 	p.total = p.perEpoch * t.cfg.Train.Epochs
 	if t.cfg.Train.MaxSteps > 0 {

@@ -106,7 +106,7 @@ func examples(seed uint64, n int) (list []dataset.Example) {
 func fit(ctx context.Context, n network, exchange train.Exchange) (string, error) {
 	c := train.Default()
 	c.SSM.DState, c.Model.DModel, c.Model.NLayers, c.Model.Dropout, c.Workers = 8, 6, 2, 0.1, 1
-	c.Train.Epochs, c.Train.Batch, c.Train.Shards, c.Train.EvalBatch = 1, 8, 4, 2
+	c.Train.Epochs, c.Train.Batch, c.Train.Shards = 1, 8, 4
 	n.change(&c)
 	data, err := dataset.FromSlices(dataset.Info{Name: "noise", Channels: 1, Outputs: 2, MaxLen: length}, examples(1, 8*steps), examples(2, 7), nil)
 	if err != nil {

@@ -11,13 +11,12 @@ import (
 
 // audioFlags select what of sound files is read, and how.
 type audioFlags struct {
-	Channel  *int `help:"The only channel to read, from 0 (default: the mean of all)." placeholder:"N"`
-	NoFFmpeg bool `name:"no-ffmpeg" help:"Do not decode other formats, such as Opus and M4A, with ffmpeg, if it is installed."`
+	Channel *int `help:"The only channel to read, from 0 (default: the mean of all)." placeholder:"N"`
 }
 
 // audio returns the options of a reader, whose notes are added to notes, with a name in front.
 func (f audioFlags) audio(notes *audioNotes, name string) audio.Options {
-	return audio.Options{Channel: f.Channel, FFmpeg: !f.NoFFmpeg, Note: func(text string) {
+	return audio.Options{Channel: f.Channel, FFmpeg: true, Note: func(text string) {
 		if name != "" {
 			text = name + ": " + text
 		}

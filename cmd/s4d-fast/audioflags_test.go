@@ -47,9 +47,10 @@ func TestDeclaredSamples(t *testing.T) {
 	contains(t, "standard error", stderr, "note: ", "it begins as WAV does, but --format s16le reads all of it as samples")
 }
 
-// Other formats are named in one line with the command that converts them.
+// Without ffmpeg, other formats are named in one line with the command that converts them.
 func TestNoFFmpeg(t *testing.T) {
+	t.Setenv("PATH", "")
 	webm := write(t, "memo", must.Get(os.ReadFile("../../audio/testdata/ffmpeg/rec.webm"))(t))
-	checkRun(t, nil, []string{"stream", webm, "--resample", "--no-ffmpeg"}, exitBadInput,
-		webm+": audio: WebM or Matroska is read only through ffmpeg; convert it elsewhere: ffmpeg -i FILE -f wav - | s4d-fast stream\n")
+	checkRun(t, nil, []string{"stream", webm, "--resample"}, exitBadInput,
+		webm+": audio: WebM or Matroska is read only through ffmpeg, which is not installed", "ffmpeg -i FILE -f wav - | s4d-fast stream\n")
 }

@@ -109,6 +109,9 @@ type Dataset struct {
 	// NoValidation: the training set is too small to spare a validation set. Val has its examples,
 	// and the result of a run is its last epoch instead of the best one.
 	NoValidation bool
+	// EpochSteps is the least number of steps per epoch, which passes several times over a small
+	// training set. 0: an epoch is one pass.
+	EpochSteps int
 	// Mean and Std of each channel over the training set, without padding; nil without a training
 	// set. A constant channel has Std 1. The network reads (x − Mean)/Std.
 	Mean, Std []float32

@@ -23,12 +23,15 @@ func NewAdamW(m *model.Model, c Config) *AdamW {
 	return &AdamW{config: c, weights: m.Weights, m: model.NewWeights(m.Config), v: model.NewWeights(m.Config)}
 }
 
+// epsilon is ε of docs/maths.md §4.1, as in the official code.
+const epsilon = 1e-8
+
 // Step performs update n, counted from 1, with every learning rate multiplied by factor
 // (Schedule.Factor). Frozen tensors and running statistics are not trained. It allocates nothing.
 func (a *AdamW) Step(grads *model.Weights, n int, factor float64) {
 	beta1, beta2 := a.config.Betas[0], a.config.Betas[1]
 	h := vek.AdamWParams{
-		Beta1: beta1, Beta2: beta2, Eps: a.config.Eps,
+		Beta1: beta1, Beta2: beta2, Eps: epsilon,
 		Correction1: 1 - math.Pow(beta1, float64(n)),
 		Correction2: 1 - math.Pow(beta2, float64(n)),
 	}

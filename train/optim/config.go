@@ -15,7 +15,6 @@ type Config struct {
 	Warmup     float64    `toml:"warmup"`     // below 1: a fraction of all steps; otherwise steps
 	Milestones []int      `toml:"milestones"` // epochs of multistep
 	Betas      [2]float64 `toml:"betas"`
-	Eps        float64    `toml:"eps"`
 	Freeze     []string   `toml:"freeze"` // groups of tensors that keep their values: model.Config.Groups
 }
 
@@ -26,7 +25,7 @@ func Default() Config {
 			Recipe: model.RecipeDefault, LR: 0.01, WeightDecay: 0.05,
 			SSMLR: model.FollowRule, StepLR: model.FollowRule, AngleLR: model.FollowRule,
 		},
-		Schedule: CosineWarmup, Warmup: 0.1, Betas: [2]float64{0.9, 0.999}, Eps: 1e-8,
+		Schedule: CosineWarmup, Warmup: 0.1, Betas: [2]float64{0.9, 0.999},
 		Milestones: []int{}, Freeze: []string{},
 	}
 }
@@ -37,10 +36,6 @@ func (c Config) Frozen(t model.Tensor) bool { return slices.ContainsFunc(c.Freez
 // maxWarmup bounds Warmup: more steps are a typing error.
 const maxWarmup = 1 << 53
 
-// minEps is the least Eps. In float32 a smaller one can be 0, and a weight whose gradients have all
-// been 0 would become 0/0.
-const minEps = 1e-37
-
 // Validate returns an error for the first invalid value, with its key in configuration files.
 func (c Config) Validate() error {
 	switch {
@@ -48,8 +43,6 @@ func (c Config) Validate() error {
 		return fmt.Errorf("optim.betas[0] %v: expected 0 ≤ beta < 1", c.Betas[0])
 	case !(c.Betas[1] >= 0 && c.Betas[1] < 1):
 		return fmt.Errorf("optim.betas[1] %v: expected 0 ≤ beta < 1", c.Betas[1])
-	case !(c.Eps >= minEps && c.Eps < 1):
-		return fmt.Errorf("optim.eps %v: expected %v ≤ eps < 1", c.Eps, minEps)
 	case !slices.Contains(Schedules(), c.Schedule):
 		return fmt.Errorf("optim.schedule %.80q: expected one of %q", c.Schedule, Schedules())
 	case !(c.Warmup >= 0 && c.Warmup <= maxWarmup):

@@ -37,7 +37,6 @@ type AudioOptions struct {
 	GroupBy    string `toml:"group_by" placeholder:"REGEXP" help:"Regular expression that finds the speaker in a file name; all files of a speaker are in the same split."`
 	SkipBroken bool   `toml:"skip_broken" help:"Leave out broken recordings."`
 	Channel    int    `toml:"channel" placeholder:"N" help:"The only channel to read of each recording, from 0 (default: the mean of all)."` // −1: the mean
-	NoFFmpeg   bool   `toml:"no_ffmpeg" name:"no-ffmpeg" help:"Do not decode other formats, such as Opus and M4A, with ffmpeg, if it is installed."`
 }
 
 // ValidationOption is an option of the tasks audio and series.
@@ -107,7 +106,7 @@ func (o audioOptions) load(ctx context.Context, src Source) (*dataset.Dataset, e
 		labels = labels[:n-1]
 	}
 	opt := recordings.Options{Labels: labels, SampleRate: o.rate(), Validation: o.Validation, GroupBy: o.GroupBy, Split: src.Split, SkipBroken: o.SkipBroken, Workers: src.Workers, Progress: src.Progress}
-	opt.Audio.FFmpeg = !o.NoFFmpeg
+	opt.Audio.FFmpeg = true
 	if o.Channel >= 0 {
 		opt.Audio.Channel = &o.Channel
 	}

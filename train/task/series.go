@@ -102,6 +102,7 @@ func (o seriesOptions) load(ctx context.Context, s Source) (d *dataset.Dataset, 
 		d, err = rows.Arrays(ctx, s.Dir, opt.Options)
 	}
 	if err == nil {
+		d.EpochSteps = 38 // at least 1,520 steps in the epochs of the preset
 		s.restrict(d)
 	}
 	return d, err

@@ -45,6 +45,7 @@ func loadTS(_ context.Context, src Source) (*dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.EpochSteps = 30 // at least 1,500 steps in the epochs of the preset
 	d.Notes = slices.Compact(slices.Concat(train.Notes, test.Notes))
 	if val == nil {
 		d.Val, d.NoValidation = d.Train, true

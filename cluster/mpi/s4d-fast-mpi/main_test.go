@@ -62,7 +62,7 @@ func (r raiser) Step(p train.Progress) {
 
 // settings are those of a short run, four epochs of ten steps.
 var settings = []string{
-	"seed=4", "data.length=40", "data.delay=5", "data.train_size=80", "data.eval_size=8", "train.batch=8", "train.epochs=4", "train.eval_batch=4",
+	"seed=4", "data.length=40", "data.delay=5", "data.train_size=80", "data.eval_size=8", "train.batch=8", "train.epochs=4",
 	"model.norm=batch", "model.dropout=0.1", "ssm.d_state=8", "train.shards=4",
 }
 
