@@ -54,12 +54,11 @@ type End struct {
 	Truncated      bool    `json:"truncated,omitempty"`
 }
 
-// Block holds quantiles of the time from a block's arrival to its lines, in seconds.
+// Block has the number of samples of a block, and quantiles of the time from its arrival to its
+// lines.
 type Block struct {
-	Samples int     `json:"samples"`
-	P50     float64 `json:"p50"`
-	P99     float64 `json:"p99"`
-	Max     float64 `json:"max"`
+	Samples int `json:"samples"`
+	Quantiles
 }
 
 // Error is the last line of a service if a stream cannot continue, or the body of a rejected

@@ -71,15 +71,3 @@ type RowEnd struct {
 	Seconds float64   `json:"seconds"` // of computing
 	RowTime Quantiles `json:"row_time"`
 }
-
-// Quantiles are those of the time from a row's arrival to its line, in seconds.
-type Quantiles struct {
-	P50 float64 `json:"p50"`
-	P99 float64 `json:"p99"`
-	Max float64 `json:"max"`
-}
-
-// Quantiles returns the quantiles.
-func (t *Times) Quantiles() Quantiles {
-	return Quantiles{P50: t.quantile(0.5), P99: t.quantile(0.99), Max: t.max}
-}

@@ -35,7 +35,14 @@ func (t *Times) quantile(q float64) float64 {
 	return 0
 }
 
-// Block returns the quantiles, for blocks of so many samples.
-func (t *Times) Block(samples int) Block {
-	return Block{Samples: samples, P50: t.quantile(0.5), P99: t.quantile(0.99), Max: t.max}
+// Quantiles are those of the time from the arrival of an input to its line, in seconds.
+type Quantiles struct {
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
+
+// Quantiles returns the quantiles.
+func (t *Times) Quantiles() Quantiles {
+	return Quantiles{P50: t.quantile(0.5), P99: t.quantile(0.99), Max: t.max}
 }

@@ -10,13 +10,13 @@ import (
 // Quantiles are at least the true ones, and at most a bin larger.
 func TestTimes(t *testing.T) {
 	var times Times
-	if got := times.Block(80); got != (Block{Samples: 80}) {
+	if got := times.Quantiles(); got != (Quantiles{}) {
 		t.Errorf("without durations: %+v", got)
 	}
 	for i := range 1000 {
 		times.Add(time.Duration(i+1) * time.Microsecond)
 	}
-	got := times.Block(80)
+	got := times.Quantiles()
 	for _, q := range []struct{ got, want float64 }{{got.P50, 500e-6}, {got.P99, 990e-6}} {
 		if q.got < q.want || q.got > 1.045*q.want {
 			t.Errorf("quantile %v, expected %v or 4.5 %% more", q.got, q.want)
@@ -26,5 +26,5 @@ func TestTimes(t *testing.T) {
 		t.Errorf("max %v, expected 0.001", got.Max)
 	}
 	times.Add(time.Hour) // beyond the last bin
-	must.Equal(t, times.Block(80).Max, 3600, "max")
+	must.Equal(t, times.Quantiles().Max, 3600, "max")
 }

@@ -157,7 +157,7 @@ func (s *session) end() error {
 	}
 	line := report.End{
 		Type: "end", Samples: s.stream.Samples, Seconds: float64(s.stream.Samples) / s.stream.SampleRate,
-		Block: s.times.Block(s.block), Truncated: s.truncated != nil && s.truncated(),
+		Block: report.Block{Samples: s.block, Quantiles: s.times.Quantiles()}, Truncated: s.truncated != nil && s.truncated(),
 	}
 	if line.Seconds > 0 {
 		line.RealTimeFactor = s.stream.Busy.Seconds() / line.Seconds

@@ -36,16 +36,19 @@ func (n *audioNotes) add(text string) {
 	n.list = append(n.list, text)
 }
 
-// texts returns the notes, in alphabetical order, because recordings are read in any.
-func (n *audioNotes) texts() []string {
+// take returns the notes since the last call, in alphabetical order, because recordings are read in
+// any.
+func (n *audioNotes) take() []string {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	slices.Sort(n.list)
-	n.list = slices.Compact(n.list) // some are read twice
-	if more := len(n.list) - maxNotes; more > 0 {
-		return append(n.list[:maxNotes:maxNotes], fmt.Sprintf("%d more notes on recordings", more))
+	list := n.list
+	n.list = nil
+	slices.Sort(list)
+	list = slices.Compact(list) // some are read twice
+	if more := len(list) - maxNotes; more > 0 {
+		list = append(list[:maxNotes], fmt.Sprintf("%d more notes on recordings", more))
 	}
-	return n.list
+	return list
 }
 
 const maxNotes = 10

@@ -77,7 +77,7 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return err
 	}
-	if err := std.note(in.notes.texts()...); err != nil {
+	if err := std.note(in.notes.take()...); err != nil {
 		return err
 	}
 	d.own = d.Points[0]

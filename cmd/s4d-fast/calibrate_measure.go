@@ -97,15 +97,11 @@ func (c *calibrateCmd) clips(ctx context.Context, m *model.Model, r *sources) (e
 	if c.Label != "" {
 		pattern = regexp.MustCompile(c.Label) // checked
 	}
-	clips, err := orInterrupt(ctx, func() (clips []calibration.Clip, err error) { // a list may be a named pipe
-		var ignored []string
-		clips, r.unknown, ignored, err = calibration.Clips(c.Words, m.Meta.Labels, pattern)
-		r.ignored = append(ignored, r.ignored...)
-		return clips, err
-	})
+	clips, unknown, ignored, err := calibration.Clips(c.Words, m.Meta.Labels, pattern)
 	if err != nil {
 		return fmt.Errorf("--words: %w", err)
 	}
+	r.unknown, r.ignored = unknown, append(ignored, r.ignored...)
 	r.words.SkipBroken, r.words.Workers, r.words.Audio = c.SkipBroken, c.Threads, c.audio(&r.notes, "")
 	if r.words.SNR, err = c.snr(); err != nil {
 		return err

@@ -22,8 +22,9 @@ type evalCmd struct {
 	RateRule    string    `help:"How the layers follow --rate: hold or decimate for discrete poles, exact or keep for S4 (default: hold, exact)." placeholder:"RULE"`
 	JSON        bool      `name:"json" help:"Print one JSON object instead of text."`
 	Predictions string    `help:"Write one JSON line per example to FILE: path or index, label, prediction and logits; for a regression, output and target; with a class per position, the numbers of the true classes (labels) and of the predicted ones (classes)." type:"path" placeholder:"FILE"`
-
-	evalData
+	Task        string    `help:"Task (default: the model's): ${tasks}." placeholder:"TASK"`
+	Data        string    `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
+	Set         []string  `help:"Override one value of the data settings in the model file, for example data.length=4000, or set seed or threads; repeatable." placeholder:"KEY=VALUE" sep:"none"`
 }
 
 func (c *evalCmd) Help() string {
@@ -81,14 +82,11 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	if m, err = c.atOtherRates(m); err != nil {
 		return usageError(err)
 	}
-	tk, cfg, err := c.config(m)
+	tk, cfg, err := evalConfig(m, c.Task, c.Set, c.Data)
 	if err != nil {
 		return trainError(err)
 	}
 	if p := c.Predictions; p != "" {
-		if c.Model.isFile(p) || holdsFile(cfg.Dir(), p) {
-			return usageError(fmt.Errorf("--predictions %s: the file is an input, or is in the folder of the data, and would be overwritten; name another file", p))
-		}
 		if err := checkOut(p); err != nil {
 			return err
 		}

@@ -12,24 +12,15 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
-// evalData are the flags of the data on which eval measures a model.
-type evalData struct {
-	Task    string   `help:"Task (default: the model's): ${tasks}." placeholder:"TASK"`
-	Data    string   `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
-	Channel *int     `help:"The only channel to read of each recording of task audio, from 0 (default: as in training)." placeholder:"N"`
-	Set     []string `help:"Override one value of the data settings in the model file, for example data.length=4000, or set seed or threads; repeatable." placeholder:"KEY=VALUE" sep:"none"`
-}
-
 const (
 	evalBatch    = 16 // examples
 	maxStepScale = 64 // the largest ratio between the model's sampling rate and that of the data
 )
 
-// config resolves the data settings. Later sources override earlier ones: the task's preset, the
-// model file, --set, --data.
-func (c *evalData) config(m *model.Model) (*task.Task, train.Config, error) {
-	name := cmp.Or(c.Task, m.Meta.Task)
-	if name == "" {
+// evalConfig resolves the settings of the data on which a model is measured. Later sources override
+// earlier ones: the preset of the task, the model file, the values of --set, the folder of --data.
+func evalConfig(m *model.Model, name string, set []string, dir string) (*task.Task, train.Config, error) {
+	if name = cmp.Or(name, m.Meta.Task); name == "" {
 		return nil, train.Config{}, usageError(errors.New("the model file states no task; set --task"))
 	}
 	tk, err := task.Lookup(name)
@@ -37,21 +28,13 @@ func (c *evalData) config(m *model.Model) (*task.Task, train.Config, error) {
 		return nil, train.Config{}, err
 	}
 	cfg, err := tk.ForModel(m)
-	if err != nil {
-		return nil, cfg, err
+	if err == nil {
+		err = override(&cfg, tk, nil, "", set, dir)
 	}
-	if err := override(&cfg, tk, nil, "", c.Set, c.Data); err != nil {
-		return nil, cfg, err
+	if err == nil {
+		err = tk.Resolve(&cfg)
 	}
-	if c.Channel != nil {
-		if _, ok := cfg.Data["channel"]; !ok {
-			return nil, cfg, usageError(fmt.Errorf("--channel: task %q does not have this option", name))
-		}
-		if err := cfg.SetOption("channel", int64(*c.Channel)); err != nil {
-			return nil, cfg, err
-		}
-	}
-	return tk, cfg, tk.Resolve(&cfg)
+	return tk, cfg, err
 }
 
 // loadFor loads the data on which a model is evaluated. rate is their sampling rate in Hz; 0: that

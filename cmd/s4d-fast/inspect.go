@@ -82,7 +82,7 @@ func (c *inspectCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := m.Config.SSM.CheckScores(); c.Scores && err != nil {
 		return badInput(fmt.Errorf("%s: --scores: %w", c.Model, err))
 	}
-	info, err := orInterrupt(ctx, func() (inspection, error) { return c.inspect(m) })
+	info, err := c.inspect(m)
 	if err != nil {
 		return err
 	}

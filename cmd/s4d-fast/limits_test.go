@@ -47,21 +47,3 @@ func TestOutputBeforeWork(t *testing.T) {
 	}
 	must.Equal(t, len(must.Get(os.ReadDir(dir))(t)), 2, "files and folders")
 }
-
-// --predictions does not overwrite an input.
-func TestPredictionsAreNoInput(t *testing.T) {
-	dir := t.TempDir()
-	m := filepath.Join(dir, "m.safetensors")
-	must.Do(t, must.Get(modelFile("digits").read())(t).Save(m))
-	link := filepath.Join(dir, "link")
-	must.Do(t, os.Symlink(m, link))
-	file := filepath.Join(dir, "data")
-	must.Do(t, os.WriteFile(file, nil, 0o666))
-	for _, args := range []string{
-		m + " --data x --predictions " + m, m + " --data x --predictions " + link,
-		"digits --data " + file + " --predictions " + file,
-		"digits --set data.dir=" + file + " --predictions " + file, "digits --data " + dir + " --predictions " + file,
-	} {
-		checkRun(t, nil, strings.Fields("eval "+args), exitUsage, "the file is an input")
-	}
-}

@@ -151,7 +151,16 @@ func execute(ctx context.Context, args []string, std *streams) error {
 			}
 		}
 	}
-	return parsed.Run(std, program.Log(std.err), &ctxBox{ctx}, &c, parsed)
+	command := func() (bool, error) {
+		return true, parsed.Run(std, program.Log(std.err), &ctxBox{ctx}, &c, parsed)
+	}
+	switch name, _, _ := strings.Cut(parsed.Command(), " "); name {
+	case "inspect", "plot": // they have nothing to save
+		_, err = orInterrupt(ctx, command)
+	default:
+		_, err = command()
+	}
+	return err
 }
 
 // helpText returns the help of a flag with its default, unless the help states the default.

@@ -49,26 +49,6 @@ func (f modelFile) isFile(path string) bool {
 	return !pretrained.Has(string(f)) && sameFile(string(f), path)
 }
 
-// holdsFile reports whether a path leads to a file that exists and is data, or is in the folder
-// data.
-func holdsFile(data, path string) bool {
-	path, err := filepath.EvalSymlinks(path)
-	if err == nil {
-		path, err = filepath.Abs(path)
-	}
-	if err != nil {
-		return false
-	}
-	for !sameFile(data, path) {
-		folder := filepath.Dir(path)
-		if folder == path {
-			return false
-		}
-		path = folder
-	}
-	return true
-}
-
 // sameFile reports whether two paths lead to one file, which exists.
 func sameFile(a, b string) bool {
 	x, err := os.Stat(a)

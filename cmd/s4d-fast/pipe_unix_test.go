@@ -58,30 +58,3 @@ func TestNamedPipe(t *testing.T) {
 		}
 	}
 }
-
-// A signal ends a measurement that waits for the list of clips from a named pipe.
-func TestWordsFromNamedPipe(t *testing.T) {
-	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Skip("no named pipes here:", err)
-	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	var stdout, stderr bytes.Buffer
-	done := make(chan int, 1)
-	go func() {
-		done <- run(ctx, []string{"calibrate", "digits", "--words", pipe}, streams{out: &stdout, err: &stderr})
-	}()
-	opened := make(chan *os.File, 1)
-	go func() {
-		list, _ := os.OpenFile(pipe, os.O_WRONLY, 0) // waits for the command
-		opened <- list
-	}()
-	select {
-	case list := <-opened:
-		defer list.Close()
-	case <-done:
-		t.Fatalf("the command ended before it opened the list: %s", &stderr)
-	}
-	cancel(program.Signal(syscall.SIGTERM))
-	must.Equal(t, <-done, 128+int(syscall.SIGTERM), "exit code; %s", &stderr)
-}

@@ -34,7 +34,7 @@ func (c *plotAllCmd) Run(std *streams, ctx *ctxBox) error {
 		name string
 		draw func(plotFile) error
 	}{
-		{"poles", func(f plotFile) error { return (&plotPolesCmd{Model: best, Out: f}).Run(std, ctx) }},
+		{"poles", func(f plotFile) error { return (&plotPolesCmd{Model: best, Out: f}).Run(std) }},
 		{"kernels", func(f plotFile) error { return (&plotKernelsCmd{Model: best, Length: 256, Out: f}).Run(std, ctx) }},
 		{"hinf", func(f plotFile) error { return (&plotHinfCmd{Model: best, Out: f}).Run(std, ctx) }},
 		{"spectrum", func(f plotFile) error { return plotSpectrum(std, ctx, tk, cfg, 10000, f) }},

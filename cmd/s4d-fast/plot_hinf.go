@@ -32,7 +32,7 @@ func (c *plotHinfCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return badInput(err)
 	}
-	p, err := orInterrupt(ctx, func() (figure.Panel, error) { return hinfPanel(m) })
+	p, err := hinfPanel(m)
 	if err != nil {
 		return badInput(fmt.Errorf("%s: %w", c.Model, err))
 	}

@@ -48,11 +48,7 @@ func (c *plotKernelsCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.Stride != nil {
 		stride = *c.Stride
 	}
-	panels, err := orInterrupt(ctx, func() ([]figure.Panel, error) { return kernelPanels(m, c.Length, stride), nil })
-	if err != nil {
-		return err
-	}
-	return c.Out.curves(std, panels...)
+	return c.Out.curves(std, kernelPanels(m, c.Length, stride)...)
 }
 
 // kernelPanels returns one panel per layer. The last one has the title of the axis of lags, the

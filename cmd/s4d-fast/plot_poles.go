@@ -36,12 +36,12 @@ Examples:
   s4d-fast plot poles runs/fsdd/best.safetensors --out learned.png`
 }
 
-func (c *plotPolesCmd) Run(std *streams, ctx *ctxBox) error {
+func (c *plotPolesCmd) Run(std *streams) error {
 	draw := c.initial
 	if c.Model != "" {
 		draw = c.learned
 	}
-	plane, err := orInterrupt(ctx, draw)
+	plane, err := draw()
 	if err != nil {
 		return err
 	}

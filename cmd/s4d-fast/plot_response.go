@@ -38,23 +38,18 @@ Examples:
   s4d-fast plot response --set ssm.layer=lru --set ssm.d_state=64 --set ssm.r_min=0.9 --set ssm.r_max=0.999`
 }
 
-func (c *plotResponseCmd) Run(std *streams, ctx *ctxBox) error {
+func (c *plotResponseCmd) Run(std *streams) error {
 	rows, err := c.compare(20, axis("ssm.a_real", "0", "0.5"), c.steps(0.1), axis("ssm.init", "lin"))
 	if err != nil {
 		return err
 	}
-	panels, err := orInterrupt(ctx, func() (panels []figure.Panel, err error) {
-		for _, row := range rows {
-			p, err := responsePanel(row)
-			if err != nil {
-				return nil, err
-			}
-			panels = append(panels, p)
+	var panels []figure.Panel
+	for _, row := range rows {
+		p, err := responsePanel(row)
+		if err != nil {
+			return err
 		}
-		return panels, nil
-	})
-	if err != nil {
-		return err
+		panels = append(panels, p)
 	}
 	return c.Out.curves(std, panels...)
 }

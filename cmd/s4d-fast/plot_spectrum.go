@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -33,8 +34,12 @@ Examples:
 }
 
 func (c *plotSpectrumCmd) Run(std *streams, ctx *ctxBox) error {
-	tk, cfg, err := (&trainCmd{Task: c.Task, Data: c.Data, Set: c.Set}).config(nil, nil)
+	tk, err := task.Lookup(c.Task)
 	if err != nil {
+		return trainError(err)
+	}
+	cfg := tk.Preset()
+	if err := cmp.Or(override(&cfg, tk, nil, "", c.Set, c.Data), tk.Resolve(&cfg)); err != nil {
 		return trainError(err)
 	}
 	return plotSpectrum(std, ctx, tk, cfg, c.N, c.Out)

@@ -16,22 +16,21 @@ import (
 
 type plotSweepCmd struct {
 	Dirs []string `arg:"" help:"Folders of sweeps." type:"path"`
-	X    string   `help:"Swept key on the x axis (default: the last one whose values are numbers)." placeholder:"KEY"`
 	Out  plotFile `help:"Output file, PNG or SVG by its name (default: ${default})." default:"sweep.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotSweepCmd) Help() string {
 	return `Each curve is the mean over seeds (the geometric mean on a logarithmic axis); small points are single runs. There is one
 curve per combination of the other swept keys. All folders must sweep the same key. Other differences appear in the legend.
-The x axis is logarithmic if the values span more than a factor of 8.
+The x axis is the last swept key whose values are numbers. It is logarithmic if they span more than a factor of 8.
 
 Examples:
   s4d-fast plot sweep runs/figure4 --out figure4.svg
-  s4d-fast plot sweep runs/figure4-s4d runs/figure4-dfout --x ssm.dt_min`
+  s4d-fast plot sweep runs/figure4-s4d runs/figure4-dfout`
 }
 
 func (c *plotSweepCmd) Run(std *streams, _ *ctxBox) error {
-	p, err := sweepPanel(c.Dirs, c.X)
+	p, err := sweepPanel(c.Dirs)
 	if err != nil {
 		return err
 	}
@@ -45,8 +44,8 @@ var (
 )
 
 // sweepPanel draws the validation results of the best epochs of sweeps over one key.
-func sweepPanel(dirs []string, x string) (figure.Panel, error) {
-	sweeps, err := readSweeps(dirs, x)
+func sweepPanel(dirs []string) (figure.Panel, error) {
+	sweeps, err := readSweeps(dirs)
 	if err != nil {
 		return figure.Panel{}, err
 	}
@@ -85,9 +84,9 @@ type sweepTable struct {
 	first *train.Config // of the first run; nil if the table was moved away from its runs
 }
 
-// readSweeps reads tables, and selects the axis with the key x. It checks that its values are
-// numbers and that it has the same keys in all tables.
-func readSweeps(dirs []string, x string) (list []sweepTable, err error) {
+// readSweeps reads tables, and selects the last axis whose values are numbers. It checks that it has
+// the same keys in all tables.
+func readSweeps(dirs []string) (list []sweepTable, err error) {
 	for _, dir := range dirs {
 		s := sweepTable{axis: -1}
 		if s.SweepTable, err = train.ReadSweep(dir); err != nil {
@@ -97,14 +96,11 @@ func readSweeps(dirs []string, x string) (list []sweepTable, err error) {
 			return nil, trainError(err)
 		}
 		for k, a := range s.Axes {
-			if numbers(a.Values...) && (x == "" || a.Name() == x || slices.Contains(a.Keys, x)) {
+			if numbers(a.Values...) {
 				s.axis = k
 			}
 		}
-		switch {
-		case s.axis < 0 && x != "":
-			return nil, usageError(fmt.Errorf("--x %s: %s does not sweep it with numbers", x, dir))
-		case s.axis < 0:
+		if s.axis < 0 {
 			return nil, badInput(fmt.Errorf("%s: %w", dir, errNoAxis))
 		}
 		if cfg, err := s.Config(s.Rows[0]); err == nil {
@@ -112,7 +108,7 @@ func readSweeps(dirs []string, x string) (list []sweepTable, err error) {
 		}
 		list = append(list, s)
 		if first, here := list[0].Axes[list[0].axis].Name(), s.Axes[s.axis].Name(); here != first {
-			return nil, usageError(fmt.Errorf("%s sweeps %s, and %s sweeps %s: select a key of both with --x", dirs[0], first, dir, here))
+			return nil, usageError(fmt.Errorf("%s sweeps %s, and %s sweeps %s: expected the same key", dirs[0], first, dir, here))
 		}
 	}
 	return list, nil

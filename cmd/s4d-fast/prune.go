@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -19,7 +18,6 @@ type pruneCmd struct {
 	Keep   float64   `help:"Share of the modes of every SSM to keep, above 0 and up to 1. Keeps those with the largest LAST scores (see inspect --scores)." required:"" placeholder:"SHARE"`
 	Global bool      `help:"Keep that share of the modes of the whole network, as LAST does, with different numbers per SSM. Modes beyond them have the weight 0; all SSMs have as many as the one that keeps most."`
 	Data   string    `help:"Folder or file of the data of the model's task: evaluate both models on the validation split." type:"path" placeholder:"DIR"`
-	JSON   bool      `name:"json" help:"Print one JSON object instead of text."`
 }
 
 func (c *pruneCmd) Help() string {
@@ -29,18 +27,6 @@ accuracy on other data than --data.
 Examples:
   s4d-fast prune runs/fsdd/best.safetensors half.safetensors --keep 0.5 --data fsdd
   s4d-fast prune digits small.safetensors --keep 0.3 --global`
-}
-
-// pruning is the result of prune. Pairs are the model before and after.
-type pruning struct {
-	Modes      [2]int      `json:"modes"`                  // per SSM
-	Remaining  *[2]int     `json:"modes_in_all,omitempty"` // with a weight, with --global
-	Parameters [2]int      `json:"parameters"`
-	Microsecs  *[2]float64 `json:"stream_us_per_sample,omitempty"` // of models that can stream
-	Split      string      `json:"split,omitempty"`
-	N          int         `json:"n,omitempty"`
-	Accuracy   *[2]float64 `json:"accuracy,omitempty"` // of a classification
-	RMSE       *[2]float64 `json:"rmse,omitempty"`     // of a regression
 }
 
 func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
@@ -57,29 +43,32 @@ func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return badInput(err)
 	}
-	var p pruning
+	var text strings.Builder // pairs are the model before and after
 	var small *model.Model
 	if c.Global {
-		ssms := m.Config.DModel // per layer
+		ssms, remaining := m.Config.DModel, 0 // per layer
 		if m.Config.SSM.MIMO() {
 			ssms = 1
 		}
-		p.Remaining = &[2]int{m.Config.CountSSM() * ssms * m.Config.SSM.Modes()}
-		small, p.Remaining[1], err = m.PruneGlobal(c.Keep)
+		if small, remaining, err = m.PruneGlobal(c.Keep); err == nil {
+			fmt.Fprintf(&text, "modes in all      %d → %d\n", m.Config.CountSSM()*ssms*m.Config.SSM.Modes(), remaining)
+		}
 	} else {
 		small, err = m.Prune(c.Keep)
 	}
 	if err != nil {
 		return usageError(err)
 	}
-	p.Modes = [2]int{m.Config.SSM.Modes(), small.Config.SSM.Modes()}
-	p.Parameters = [2]int{m.Config.CountParams(), small.Config.CountParams()}
+	fmt.Fprintf(&text, "modes per SSM     %d → %d\n", m.Config.SSM.Modes(), small.Config.SSM.Modes())
+	fmt.Fprintf(&text, "parameters        %d → %d\n", m.Config.CountParams(), small.Config.CountParams())
 	if c.Data != "" {
-		if err := c.evaluate(std, ctx, &p, m, small); err != nil {
+		if err := c.evaluate(std, ctx, &text, m, small); err != nil {
 			return trainError(err)
 		}
 	}
-	p.Microsecs = streamTimes(m, small)
+	if times := streamTimes(m, small); times != nil {
+		fmt.Fprintf(&text, "stream            %.3g → %.3g µs per sample\n", times[0], times[1])
+	}
 	if err := small.Save(c.Out); err != nil {
 		return err
 	}
@@ -87,10 +76,8 @@ func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
 	if small.Meta.Detection != nil {
 		fmt.Fprintln(std.err, "the operating point was chosen before pruning, and its error rates are unknown; run s4d-fast calibrate again")
 	}
-	if c.JSON {
-		return json.NewEncoder(std.out).Encode(p)
-	}
-	return p.print(std.out)
+	_, err = io.WriteString(std.out, text.String())
+	return err
 }
 
 // streamTimes returns the microseconds per sample of both models' streams, measured alternately;
@@ -132,45 +119,26 @@ func streamTimes(models ...*model.Model) *[2]float64 {
 	return &median
 }
 
-// evaluate adds the results of both models on the validation split.
-func (c *pruneCmd) evaluate(std *streams, ctx *ctxBox, p *pruning, models ...*model.Model) error {
-	own := evalData{Data: c.Data}
-	tk, cfg, err := own.config(models[0])
+// evaluate writes the results of both models on the validation split.
+func (c *pruneCmd) evaluate(std *streams, ctx *ctxBox, w io.Writer, models ...*model.Model) error {
+	tk, cfg, err := evalConfig(models[0], "", nil, c.Data)
 	if err != nil {
 		return err
 	}
-	p.Split = "val"
-	data, stepScale, err := loadFor(ctx, std, models[0], tk, cfg, p.Split, 0)
+	data, stepScale, err := loadFor(ctx, std, models[0], tk, cfg, "val", 0)
 	if err != nil {
 		return err
 	}
-	var accuracy, rmse [2]float64
+	var r [2]train.Result
 	for i, m := range models {
-		r, err := train.Evaluate(ctx, m, data.Val, train.EvalOptions{Info: data.Info, Batch: evalBatch, StepScale: stepScale})
-		if err != nil {
+		if r[i], err = train.Evaluate(ctx, m, data.Val, train.EvalOptions{Info: data.Info, Batch: evalBatch, StepScale: stepScale}); err != nil {
 			return err
 		}
-		p.N, accuracy[i], rmse[i] = r.N, r.Accuracy, r.RMSE
 	}
-	if p.Accuracy = &accuracy; data.Info.Regression {
-		p.Accuracy, p.RMSE = nil, &rmse
+	if data.Info.Regression {
+		fmt.Fprintf(w, "RMSE              %.4g → %.4g of %d examples (val)\n", r[0].RMSE, r[1].RMSE, r[0].N)
+	} else {
+		fmt.Fprintf(w, "accuracy          %.2f → %.2f %% of %d examples (val)\n", 100*r[0].Accuracy, 100*r[1].Accuracy, r[0].N)
 	}
 	return nil
-}
-
-func (p pruning) print(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "modes per SSM     %d → %d\nparameters        %d → %d\n", p.Modes[0], p.Modes[1], p.Parameters[0], p.Parameters[1])
-	if a := p.Remaining; err == nil && a != nil {
-		_, err = fmt.Fprintf(w, "modes in all      %d → %d\n", a[0], a[1])
-	}
-	if t := p.Microsecs; err == nil && t != nil {
-		_, err = fmt.Fprintf(w, "stream            %.3g → %.3g µs per sample\n", t[0], t[1])
-	}
-	if a := p.Accuracy; err == nil && a != nil {
-		_, err = fmt.Fprintf(w, "accuracy          %.2f → %.2f %% of %d examples (%s)\n", 100*a[0], 100*a[1], p.N, p.Split)
-	}
-	if a := p.RMSE; err == nil && a != nil {
-		_, err = fmt.Fprintf(w, "RMSE              %.4g → %.4g of %d examples (%s)\n", a[0], a[1], p.N, p.Split)
-	}
-	return err
 }

@@ -72,14 +72,29 @@ type sink interface {
 type pump struct {
 	audio *audioInput
 	sink  sink
-	block int  // samples per call of the sink
-	pipe  bool // the input is a pipe: it may end anywhere, and the size in its header may be wrong
-	live  bool // drop samples rather than block the source
+	block int          // samples per call of the sink
+	pipe  bool         // the input is a pipe: it may end anywhere, and the size in its header may be wrong
+	live  bool         // drop samples rather than block the source
+	notes func() error // prints what was noted since the last call
 	out   *json.Encoder
 
-	times   report.Times
-	busy    time.Duration
+	meter
 	dropped int64
+}
+
+// meter measures the time from the arrival of inputs to their lines.
+type meter struct {
+	times report.Times
+	busy  time.Duration
+}
+
+func (m *meter) measure(call func() error) error {
+	began := time.Now()
+	err := call()
+	took := time.Since(began)
+	m.busy += took
+	m.times.Add(took)
+	return err
 }
 
 // run processes the audio to its end and prints the end line, after an error too. Audio that ends
@@ -99,7 +114,7 @@ func (p *pump) processAll() error {
 	done := make(chan struct{})
 	defer close(done)
 	for b := range p.read(done) {
-		if err := p.process(b); err != nil {
+		if err := cmp.Or(p.process(b), p.notes()); err != nil {
 			return err
 		}
 		if b.err != nil && b.err != io.EOF {
@@ -172,12 +187,7 @@ func (p *pump) process(b block) error {
 		return nil
 	}
 	p.audio.position += int64(len(b.samples))
-	began := time.Now()
-	err := p.sink.process(b.samples)
-	took := time.Since(began)
-	p.busy += took
-	p.times.Add(took)
-	return err
+	return p.measure(func() error { return p.sink.process(b.samples) })
 }
 
 func (p *pump) end(truncated bool) error {
@@ -186,7 +196,7 @@ func (p *pump) end(truncated bool) error {
 	}
 	line := report.End{
 		Type: "end", Samples: p.audio.samples(), Seconds: float64(p.audio.samples()) / p.audio.inputRate, Dropped: p.audio.inputSample(p.dropped),
-		Block:     p.times.Block(p.block),
+		Block:     report.Block{Samples: p.block, Quantiles: p.times.Quantiles()},
 		Truncated: truncated,
 	}
 	if line.Seconds > 0 {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/internal/table"
@@ -131,8 +130,7 @@ type rowPrinter struct {
 	order  []*rowSeries // by first row
 	row    []float64
 	rows   int64
-	times  report.Times
-	busy   time.Duration
+	meter
 }
 
 // rowSeries is a series with the line of its last row, or nil if that line has been printed.
@@ -215,26 +213,15 @@ func (r *rowPrinter) start(c *rowsCmd) report.RowStart {
 func (r *rowPrinter) run(ctx context.Context) error {
 	for {
 		err := r.table.Next()
-		if errors.Is(err, io.EOF) || err == nil && !r.table.Ended() && ctx.Err() != nil {
+		switch {
+		case errors.Is(err, io.EOF), !r.table.Ended() && ctx.Err() != nil:
 			return nil
-		}
-		if err != nil {
-			if !r.table.Ended() && ctx.Err() != nil {
-				return nil
-			}
+		case err != nil:
 			return badInput(err)
-		}
-		if r.time >= 0 && r.table.IsBlank() {
+		case r.time >= 0 && r.table.IsBlank():
 			continue
 		}
-		began := time.Now()
-		if err = r.process(); err == nil {
-			err = r.note()
-		}
-		took := time.Since(began)
-		r.busy += took
-		r.times.Add(took)
-		if err != nil {
+		if err := cmp.Or(r.measure(r.process), r.note()); err != nil {
 			return err
 		}
 	}

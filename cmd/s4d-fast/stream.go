@@ -108,15 +108,16 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.Emit == "frames" {
 		start.Hop = block
 	}
-	if err := out.Encode(start); err != nil {
+	print := func() error { return std.note(notes.take()...) }
+	if err := cmp.Or(print(), out.Encode(start)); err != nil {
 		return err
 	}
-	p := pump{audio: a, sink: s, block: block, pipe: c.File == "-", live: c.Live, out: out}
+	p := pump{audio: a, sink: s, block: block, pipe: c.File == "-", live: c.Live, notes: print, out: out}
 	err = p.run(ctx)
 	if err == nil && a.position == 0 && ctx.Err() == nil {
 		fmt.Fprintf(std.err, "warning: %s: no samples\n", printable(name, ""))
 	}
-	return cmp.Or(err, std.note(notes.texts()...))
+	return cmp.Or(err, print())
 }
 
 // arguments sets the arguments that were not given.

@@ -17,15 +17,15 @@ import (
 func TestStreamEventFlags(t *testing.T) {
 	m, recording := toneModel(t), clip(t, 8000, 10)
 	for want, args := range map[string][]string{
-		"--threshold 1.5: expected 0 … 1": {"--threshold", "1.5"},
-		"--confirm -1":                    {"--confirm=-1"},
-		"--confirm 0":                     {"--confirm=0"},
-		"--refractory -2":                 {"--refractory=-2"},
-		"--hop requires --emit frames":    {"--hop", "80"},
-		"--window 1e+09":                  {"--window", "1e9"},
-		"--window 0:":                     {"--window", "0"},
-		"--window -1":                     {"--window=-1", "--emit", "frames"},
-		"require --emit events":           {"--threshold", "0.8", "--emit", "frames"},
+		"--threshold, --confirm, --refractory, --window: threshold 1.5: expected 0 … 1": {"--threshold", "1.5"},
+		"confirm -1":                   {"--confirm=-1"},
+		"confirm 0":                    {"--confirm=0"},
+		"refractory -2":                {"--refractory=-2"},
+		"--hop requires --emit frames": {"--hop", "80"},
+		"smoothing 1e+09":              {"--window", "1e9"},
+		"smoothing 0:":                 {"--window", "0"},
+		"smoothing -1":                 {"--window=-1", "--emit", "frames"},
+		"require --emit events":        {"--threshold", "0.8", "--emit", "frames"},
 	} {
 		checkRun(t, nil, append([]string{"stream", m, recording}, args...), exitUsage, want)
 	}

@@ -54,8 +54,8 @@ func TestStreamFramewise(t *testing.T) {
 	found, _ = lines(t, ok(t, "stream", calibrated, path, "--threshold", "0.7", "--confirm", "3"))
 	checkTones(t, found, s, 1)
 
-	checkRun(t, nil, []string{"stream", m, path, "--window", "11"}, exitUsage, "--window 11: expected more than 0 and at most 10")
-	checkRun(t, nil, []string{"stream", m, path, "--window", "0"}, exitUsage, "--window 0: expected more than 0")
+	checkRun(t, nil, []string{"stream", m, path, "--window", "11"}, exitUsage, "smoothing 11: expected more than 0 and at most 10")
+	checkRun(t, nil, []string{"stream", m, path, "--window", "0"}, exitUsage, "smoothing 0: expected more than 0")
 	checkRun(t, nil, []string{"stream", m, high}, exitBadInput, "rate 16000 Hz, the model expects 8000 Hz; --resample converts the audio\n")
 	pooled := framewiseModel(t, func(m *model.Model) { m.Config.Pool = model.PoolMean })
 	checkRun(t, nil, []string{"stream", pooled, path}, exitBadInput, `pool is "mean", expected "none"`)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -36,7 +35,7 @@ func (c *streamCmd) options(m *model.Model) (events.Options, error) {
 		return opt, fmt.Errorf("--window %v: expected 0 to %d seconds", window, maxWindow)
 	}
 	if err := opt.Validate(); err != nil {
-		return opt, fmt.Errorf("--%s", strings.Replace(err.Error(), "smoothing", "window", 1))
+		return opt, fmt.Errorf("--threshold, --confirm, --refractory, --window: %w", err)
 	}
 	return opt, nil
 }
@@ -67,49 +66,64 @@ func (c *streamCmd) sink(m *model.Model, opt events.Options, a *audioInput, out 
 		return nil, 0, err
 	}
 	if frames {
-		return &eventPrinter{s, m.Meta.Labels, a, out}, hop, nil
+		return &posteriorPrinter{s, m.Meta.Labels, a, out}, hop, nil
 	}
 	block := float64(f.Frame()) * a.rate / f.SampleRate()
-	return &eventPrinter{s, nil, a, out}, max(int(block), 1), nil
+	return &eventPrinter{s, a, out}, max(int(block), 1), nil
 }
 
-// eventPrinter prints a line for every event, or after every block one with the averaged posterior.
+// eventPrinter prints a line for every event.
 type eventPrinter struct {
 	stream *events.Stream
-	labels []string // of the posterior; nil: events
 	audio  *audioInput
 	out    *json.Encoder
 }
 
-func (e *eventPrinter) process(samples []float32) error {
-	if err := e.print(e.stream.Process(samples)); err != nil || e.labels == nil {
-		return err
-	}
-	posterior := e.stream.Posterior()
-	if posterior == nil {
-		return nil // no frame is complete
-	}
-	return e.out.Encode(report.Frame{
-		Type: "frame", Sample: e.audio.samples(), Label: e.labels[model.ArgMax(posterior)], Posterior: posterior,
-	})
-}
-
-func (e *eventPrinter) skip(n int64) error { return e.print(e.stream.Skip(n)) }
-func (e *eventPrinter) flush() error       { return e.print(e.stream.Flush()) }
+func (e *eventPrinter) process(samples []float32) error { return e.print(e.stream.Process(samples)) }
+func (e *eventPrinter) skip(n int64) error              { return e.print(e.stream.Skip(n)) }
+func (e *eventPrinter) flush() error                    { return e.print(e.stream.Flush()) }
 
 func (e *eventPrinter) print(list []events.Event, failed error) error {
 	for _, v := range list {
-		if e.labels != nil {
-			break
-		}
 		if err := e.out.Encode(report.NewEvent(v)); err != nil {
 			return err
 		}
 	}
-	if failed != nil {
-		return badInput(fmt.Errorf("%s: %w", e.audio.name, failed))
+	return e.audio.failed(failed)
+}
+
+// posteriorPrinter prints a line with the averaged posterior after every block.
+type posteriorPrinter struct {
+	stream *events.Stream
+	labels []string
+	audio  *audioInput
+	out    *json.Encoder
+}
+
+func (p *posteriorPrinter) process(samples []float32) error {
+	if _, err := p.stream.Process(samples); err != nil {
+		return p.audio.failed(err)
 	}
-	return nil
+	posterior := p.stream.Posterior()
+	if posterior == nil {
+		return nil // no frame is complete
+	}
+	return p.out.Encode(report.Frame{Type: "frame", Sample: p.audio.samples(), Label: p.labels[model.ArgMax(posterior)], Posterior: posterior})
+}
+
+func (p *posteriorPrinter) skip(n int64) error {
+	_, err := p.stream.Skip(n)
+	return p.audio.failed(err)
+}
+
+func (p *posteriorPrinter) flush() error { return nil }
+
+// failed returns the error of a detector, which states the position.
+func (a *audioInput) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return badInput(fmt.Errorf("%s: %w", a.name, err))
 }
 
 // framePrinter prints a line for every block.

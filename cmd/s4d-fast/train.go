@@ -136,7 +136,7 @@ func warn(log *slog.Logger, t *train.Trainer) {
 
 // config resolves the configuration. Later sources override earlier ones: defaults, preset (or the
 // run to resume), the network of the model to start from, --config, --set, flags. given are the
-// flags on the command line; if it is nil, those of tasks are not set.
+// flags on the command line.
 func (c *trainCmd) config(from *model.Model, given *kong.Context) (*task.Task, train.Config, error) {
 	text, err := train.ReadConfig(c.Config)
 	if err != nil {
@@ -155,10 +155,8 @@ func (c *trainCmd) config(from *model.Model, given *kong.Context) (*task.Task, t
 	if err := override(&cfg, tk, text, c.Config, c.Set, c.Data); err != nil {
 		return nil, cfg, err
 	}
-	if given != nil {
-		if err := c.Options.set(&cfg, given); err != nil {
-			return nil, cfg, err
-		}
+	if err := c.Options.set(&cfg, given); err != nil {
+		return nil, cfg, err
 	}
 	if c.Seed != nil {
 		cfg.Seed = *c.Seed

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -48,7 +47,7 @@ func (o MixOptions) check(rate float64) error {
 }
 
 // streams returns the options of streams of audio at a rate in Hz, with a number of clips for
-// training and for validation. Errors name the key.
+// training and for validation.
 func (o MixOptions) streams(rate float64, src Source, train, val int) (recordings.StreamOptions, error) {
 	opt := recordings.DefaultStreams(rate)
 	opt.Seed, opt.Streams, opt.ValStreams = src.Seed, o.Streams, max(val/3, leastValStreams)
@@ -69,17 +68,10 @@ func (o MixOptions) streams(rate float64, src Source, train, val int) (recording
 		return opt, fmt.Errorf("data.snr %v: expected two numbers, its bounds", o.SNR)
 	}
 	if err := opt.Validate(); err != nil {
-		return opt, errors.New(streamKeys.Replace(err.Error()))
+		return opt, fmt.Errorf("data.streams, data.seconds, data.snr, data.bands: %w", err)
 	}
 	return opt, nil
 }
-
-// streamKeys replaces fields of recordings.StreamOptions in messages by the keys that set them.
-var streamKeys = strings.NewReplacer(
-	"stream options: filterbank: bands", "data.bands", "stream options: length in seconds", "data.seconds", "stream options: streams", "data.streams",
-	"stream options: SNR", "data.snr",
-	"expected the lower bound first,", "expected two numbers, the lower one first,",
-)
 
 // addFolders appends the recordings in the folders of the options to the training sounds. names
 // returns the names that the folder of a label may have. addFolders returns the errors of broken

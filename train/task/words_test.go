@@ -166,10 +166,10 @@ func TestAudioErrors(t *testing.T) {
 		"validation=1.0": "data.validation 1",
 		"group_by='('":   "--group-by: error parsing regexp",
 		"snr=[5]":        "data.snr [5]: expected two numbers",
-		"snr=[9, 5]":     "data.snr 9 … 5, expected two numbers, the lower one first",
-		"seconds=-2.0":   "data.seconds -2",
-		"bands=100000":   "data.bands 100000",
-		"streams=-1":     "data.streams -1",
+		"snr=[9, 5]":     "SNR 9 … 5, expected the lower bound first",
+		"seconds=-2.0":   "length in seconds -2",
+		"bands=100000":   "bands 100000",
+		"streams=-1":     "data.streams, data.seconds, data.snr, data.bands: stream options: streams -1",
 		"channel=-2":     "data.channel -2",
 	} {
 		_, err := loadSet(t, "audio", dir, "", set)
