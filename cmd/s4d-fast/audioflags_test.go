@@ -10,8 +10,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 )
 
-// stream and calibrate read one channel with --channel, eval with data.channel. Without it, a note says that channels
-// cancel, which --strict makes an error.
+// stream and calibrate read one channel with --channel, eval with data.channel. Without it, a note
+// says that channels cancel, which --strict makes an error.
 func TestChannelFlag(t *testing.T) {
 	m, words, background := calibrationFiles(t)
 	x := testfiles.Sounds(1, 8000, 1)

@@ -84,8 +84,8 @@ type sweepTable struct {
 	first *train.Config // of the first run; nil if the table was moved away from its runs
 }
 
-// readSweeps reads tables, and selects the last axis whose values are numbers. It checks that it has
-// the same keys in all tables.
+// readSweeps reads tables, and selects the last axis whose values are numbers. It checks that this
+// axis has the same keys in all tables.
 func readSweeps(dirs []string) (list []sweepTable, err error) {
 	for _, dir := range dirs {
 		s := sweepTable{axis: -1}
