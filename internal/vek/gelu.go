@@ -11,6 +11,21 @@ func GELU(dst, x []float32) {
 	gelu(dst, x)
 }
 
+// The coefficients of P and Q (docs/maths.md §9.4).
+const (
+	tailP0 = -223.85116613050198
+	tailP1 = -166.44623488616816
+	tailP2 = -59.57873051625617
+	tailP3 = -11.39142725462274
+	tailP4 = -1.0000176178182854
+
+	tailQ0 = 491.51651927156934
+	tailQ1 = 512.9162058842104
+	tailQ2 = 258.8085438012109
+	tailQ3 = 75.40311853600919
+	tailQ4 = 12.645731424333706
+)
+
 // tailRatio returns R(a) = 2·(1 − Φ(a))·exp(a²/2) as Q/(Q + a·(√(π/2)·Q + P)), where P and Q are
 // polynomials. For 0 ≤ a ≤ 13.25 the relative error is below 2.1e-10.
 func tailRatio(a float64) float64 {
