@@ -3,6 +3,7 @@ package asm
 import (
 	"bytes"
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,15 +77,43 @@ func compare(t *testing.T, name string, want []byte) {
 	}
 }
 
-// The coefficients of plain Go's polynomials are those that the fits return, and its constants are
-// those of the generators.
-func TestGeneratedConstants(t *testing.T) {
-	want, err := coefficientFile()
-	if err != nil {
-		t.Fatal(err)
+// The constants of plain Go are those of the generators.
+func TestGeneratedConstants(t *testing.T) { compare(t, "constants.go", constantsFile()) }
+
+// The polynomials have the errors that docs/maths.md §9.4 states.
+func TestPolynomials(t *testing.T) {
+	value := func(c []float64, x float64) (y float64) {
+		for _, v := range slices.Backward(c) {
+			y = y*x + v
+		}
+		return y
 	}
-	compare(t, "coefficients.go", want)
-	compare(t, "constants.go", constantsFile())
+	tail := func(a float64) float64 { return math.Erfc(a/math.Sqrt2) * math.Exp(a*a/2) }
+	for name, p := range map[string]struct {
+		lo, hi, bound float64
+		err           func(x float64) float64
+	}{
+		"2^f": {-0.5, 0.5, 1.9e-9, func(x float64) float64 { return value(exp2Poly, x)/math.Exp2(x) - 1 }},
+		"growth": {-math.Ln2 / 2, math.Ln2 / 2, 3.2e-9, func(x float64) float64 {
+			return x*x*value(growthPoly, x) - (math.Expm1(x) - x)
+		}},
+		"sine": {0.01, math.Pi / 4, 3.6e-9, func(x float64) float64 { return 1 + x*x*value(sinPoly, x*x) - math.Sin(x)/x }},
+		"cosine": {0, math.Pi / 4, 9.6e-11, func(x float64) float64 {
+			return 1 - x*x/2 + x*x*x*x*value(cosPoly, x*x) - math.Cos(x)
+		}},
+		"R": {0, 11.5, 1.2e-8, func(a float64) float64 {
+			q := value(tailQ, a)
+			return q/(q+a*(float64(float32(sqrtHalfPi))*q+value(tailP, a)))/tail(a) - 1
+		}},
+	} {
+		largest := 0.0
+		for i := range 1001 {
+			largest = max(largest, math.Abs(p.err(p.lo+(p.hi-p.lo)*float64(i)/1000)))
+		}
+		if largest > 1.03*p.bound || largest < 0.9*p.bound {
+			t.Errorf("%s: largest error %.3g, expected %g", name, largest, p.bound)
+		}
+	}
 }
 
 // A kernel that uses an instruction outside its level is rejected.

@@ -64,6 +64,49 @@ func checkFFTHalf(name string, p FFTPass, re, im, xRe, xIm []float32) {
 	}
 }
 
+// y_k = w^{jk} (x_0 + (−i)^k x_1) for the butterflies j from from on: fftForward4 with x_2 = x_3 = 0
+func fftForward4HalfGeneric(re, im, xRe, xIm, tw []float32, q, from, count int) {
+	setHalf(re, im, xRe, xIm, 4, q, from, count)
+	fftForward4(re[from*FFTLanes:], im[from*FFTLanes:], tw[6*from:], q, count)
+}
+
+// y_k = w^{jk} Σ_{m<4} x_m w_8^{mk}: fftForward8 with x_4 … x_7 = 0
+func fftForward8HalfGeneric(re, im, xRe, xIm, tw []float32, q, from, count int) {
+	setHalf(re, im, xRe, xIm, 8, q, from, count)
+	fftForward8(re[from*FFTLanes:], im[from*FFTLanes:], tw[14*from:], q, count)
+}
+
+// y_m = Σ_k conj(w^{jk}) x_k i^{mk} for m < 2: fftInverse4 of which y is the lower half
+func fftInverse4HalfGeneric(yRe, yIm, re, im, tw []float32, q, from, count int) {
+	fftInverse4(re[from*FFTLanes:], im[from*FFTLanes:], tw[6*from:], q, count)
+	copyHalf(yRe, yIm, re, im, 4, q, from, count)
+}
+
+// y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} for m < 4: fftInverse8 of which y is the lower half
+func fftInverse8HalfGeneric(yRe, yIm, re, im, tw []float32, q, from, count int) {
+	fftInverse8(re[from*FFTLanes:], im[from*FFTLanes:], tw[14*from:], q, count)
+	copyHalf(yRe, yIm, re, im, 8, q, from, count)
+}
+
+// setHalf sets the inputs of butterflies: the lower half is x, the upper half is zero.
+func setHalf(re, im, xRe, xIm []float32, radix, q, from, count int) {
+	copyHalf(re, im, xRe, xIm, radix, q, from, count)
+	for k := radix / 2; k < radix; k++ {
+		at := (k*q + from) * FFTLanes
+		clear(re[at : at+count*FFTLanes])
+		clear(im[at : at+count*FFTLanes])
+	}
+}
+
+// copyHalf copies the lower half of the vectors of butterflies.
+func copyHalf(yRe, yIm, xRe, xIm []float32, radix, q, from, count int) {
+	for k := range radix / 2 {
+		at := (k*q + from) * FFTLanes
+		copy(yRe[at:at+count*FFTLanes], xRe[at:])
+		copy(yIm[at:at+count*FFTLanes], xIm[at:])
+	}
+}
+
 // rotate returns x·w.
 func rotate(xr, xi, wr, wi float32) (float32, float32) {
 	return float32(xr*wr) - float32(xi*wi), float32(xr*wi) + float32(xi*wr)

@@ -27,24 +27,6 @@ func quarters(x []float32, i, q int) (a, b, c, d *lanes) {
 	return vector(x, i), vector(x, i+q), vector(x, i+2*q), vector(x, i+3*q)
 }
 
-// y_k = w^{jk} (x_0 + (−i)^k x_1): fftForward4 with x_0 and x_1 in x and x_2 = x_3 = 0.
-func fftForward4HalfGeneric(re, im, xRe, xIm, tw []float32, q, from, count int) {
-	for j := from; j < from+count; j++ {
-		w := (*[6]float32)(tw[6*j:])
-		w1r, w1i, w2r, w2i, w3r, w3i := w[0], w[1], w[2], w[3], w[4], w[5]
-		ar, br, cr, dr := quarters(re, j, q)
-		ai, bi, ci, di := quarters(im, j, q)
-		pr, pi, qr, qi := vector(xRe, j), vector(xIm, j), vector(xRe, j+q), vector(xIm, j+q)
-		for l := range ar {
-			x0r, x0i, x1r, x1i := pr[l], pi[l], qr[l], qi[l]
-			ar[l], ai[l] = x0r+x1r, x0i+x1i
-			br[l], bi[l] = rotate(x0r+x1i, x0i-x1r, w1r, w1i)
-			cr[l], ci[l] = rotate(x0r-x1r, x0i-x1i, w2r, w2i)
-			dr[l], di[l] = rotate(x0r-x1i, x0i+x1r, w3r, w3i)
-		}
-	}
-}
-
 // y_m = Σ_k conj(w^{jk}) x_k i^{mk}
 func fftInverse4(re, im, tw []float32, q, count int) {
 	for at := 0; at < len(re)/FFTLanes; at += 4 * q {
@@ -66,25 +48,6 @@ func fftInverse4(re, im, tw []float32, q, count int) {
 				cr[l], ci[l] = s0r-s2r, s0i-s2i
 				dr[l], di[l] = s1r+s3i, s1i-s3r
 			}
-		}
-	}
-}
-
-// y_m = Σ_k conj(w^{jk}) x_k i^{mk} for m < 2: fftInverse4 that writes only y_0 and y_1, to y.
-func fftInverse4HalfGeneric(yRe, yIm, re, im, tw []float32, q, from, count int) {
-	for j := from; j < from+count; j++ {
-		w := (*[6]float32)(tw[6*j:])
-		w1r, w1i, w2r, w2i, w3r, w3i := w[0], w[1], w[2], w[3], w[4], w[5]
-		ar, br, cr, dr := quarters(re, j, q)
-		ai, bi, ci, di := quarters(im, j, q)
-		pr, pi, qr, qi := vector(yRe, j), vector(yIm, j), vector(yRe, j+q), vector(yIm, j+q)
-		for l := range ar {
-			x2r, x2i := rotateBack(cr[l], ci[l], w2r, w2i)
-			x1r, x1i := rotateBack(br[l], bi[l], w1r, w1i)
-			x3r, x3i := rotateBack(dr[l], di[l], w3r, w3i)
-			s1r, s1i := ar[l]-x2r, ai[l]-x2i
-			pr[l], pi[l] = (ar[l]+x2r)+(x1r+x3r), (ai[l]+x2i)+(x1i+x3i)
-			qr[l], qi[l] = s1r-(x1i-x3i), s1i+(x1r-x3r)
 		}
 	}
 }

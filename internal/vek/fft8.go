@@ -48,36 +48,6 @@ func fftForward8(re, im, tw []float32, q, count int) {
 	}
 }
 
-// y_k = w^{jk} Σ_{m<4} x_m w_8^{mk}: fftForward8 with x_0 … x_3 in x and x_4 … x_7 = 0.
-func fftForward8HalfGeneric(re, im, xRe, xIm, tw []float32, q, from, count int) {
-	for j := from; j < from+count; j++ {
-		w := (*[14]float32)(tw[14*j:])
-		r0, r1, r2, r3, r4, r5, r6, r7 := eighths(re, j, q)
-		i0, i1, i2, i3, i4, i5, i6, i7 := eighths(im, j, q)
-		x0r, x1r, x2r, x3r := quarters(xRe, j, q)
-		x0i, x1i, x2i, x3i := quarters(xIm, j, q)
-		for l := range r0 {
-			ar, ai, br, bi := x0r[l], x0i[l], x1r[l], x1i[l]
-			cr, ci, dr, di := x2r[l], x2i[l], x3r[l], x3i[l]
-
-			s0r, s0i, s1r, s1i := ar+cr, ai+ci, ar-cr, ai-ci
-			s2r, s2i, s3r, s3i := br+dr, bi+di, br-dr, bi-di
-			r0[l], i0[l] = s0r+s2r, s0i+s2i
-			r4[l], i4[l] = rotate(s0r-s2r, s0i-s2i, w[6], w[7])
-			r2[l], i2[l] = rotate(s1r+s3i, s1i-s3r, w[2], w[3])
-			r6[l], i6[l] = rotate(s1r-s3i, s1i+s3r, w[10], w[11])
-
-			pr, pi := float32(half8*(s3r+s2i)), float32(half8*(s3i-s2r))
-			qr, qi := float32(half8*(s2i-s3r)), float32(half8*(s3i+s2r))
-			s1r, s1i, s3r, s3i = ar+ci, ai-cr, ar-ci, ai+cr
-			r1[l], i1[l] = rotate(s1r+pr, s1i+pi, w[0], w[1])
-			r5[l], i5[l] = rotate(s1r-pr, s1i-pi, w[8], w[9])
-			r3[l], i3[l] = rotate(s3r+qr, s3i-qi, w[4], w[5])
-			r7[l], i7[l] = rotate(s3r-qr, s3i+qi, w[12], w[13])
-		}
-	}
-}
-
 // y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} = A_m + w_8^{−m}·B_m, where A and B are the 4-point
 // transforms of the even and odd inputs.
 func fftInverse8(re, im, tw []float32, q, count int) {
@@ -113,39 +83,6 @@ func fftInverse8(re, im, tw []float32, q, count int) {
 				ar, ai = s1r+s3i, s1i-s3r
 				r3[l], i3[l], r7[l], i7[l] = ar-b3r, ai+b3i, ar+b3r, ai-b3i
 			}
-		}
-	}
-}
-
-// y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} for m < 4: fftInverse8 that writes only y_0 … y_3, to y.
-func fftInverse8HalfGeneric(yRe, yIm, re, im, tw []float32, q, from, count int) {
-	for j := from; j < from+count; j++ {
-		w := (*[14]float32)(tw[14*j:])
-		r0, r1, r2, r3, r4, r5, r6, r7 := eighths(re, j, q)
-		i0, i1, i2, i3, i4, i5, i6, i7 := eighths(im, j, q)
-		y0r, y1r, y2r, y3r := quarters(yRe, j, q)
-		y0i, y1i, y2i, y3i := quarters(yIm, j, q)
-		for l := range r0 {
-			x1r, x1i := rotateBack(r1[l], i1[l], w[0], w[1])
-			x5r, x5i := rotateBack(r5[l], i5[l], w[8], w[9])
-			x3r, x3i := rotateBack(r3[l], i3[l], w[4], w[5])
-			x7r, x7i := rotateBack(r7[l], i7[l], w[12], w[13])
-			s0r, s0i, s1r, s1i := x1r+x5r, x1i+x5i, x1r-x5r, x1i-x5i
-			s2r, s2i, s3r, s3i := x3r+x7r, x3i+x7i, x3r-x7r, x3i-x7i
-			b0r, b0i, b2r, b2i := s0r+s2r, s0i+s2i, s0r-s2r, s0i-s2i
-			ur, ui, vr, vi := s1r-s3r, s1i-s3i, s1r+s3r, s1i+s3i
-			b1r, b1i := float32(half8*(ur-vi)), float32(half8*(ui+vr))
-			b3r, b3i := float32(half8*(ur+vi)), float32(half8*(vr-ui))
-
-			x4r, x4i := rotateBack(r4[l], i4[l], w[6], w[7])
-			x2r, x2i := rotateBack(r2[l], i2[l], w[2], w[3])
-			x6r, x6i := rotateBack(r6[l], i6[l], w[10], w[11])
-			s0r, s0i, s1r, s1i = r0[l]+x4r, i0[l]+x4i, r0[l]-x4r, i0[l]-x4i
-			s2r, s2i, s3r, s3i = x2r+x6r, x2i+x6i, x2r-x6r, x2i-x6i
-			y0r[l], y0i[l] = (s0r+s2r)+b0r, (s0i+s2i)+b0i
-			y2r[l], y2i[l] = (s0r-s2r)-b2i, (s0i-s2i)+b2r
-			y1r[l], y1i[l] = (s1r-s3i)+b1r, (s1i+s3r)+b1i
-			y3r[l], y3i[l] = (s1r+s3i)-b3r, (s1i-s3r)+b3i
 		}
 	}
 }
