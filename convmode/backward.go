@@ -18,7 +18,6 @@ func (n *Net) Backward(dLogits []float32, grads *model.Weights) {
 	if len(dLogits) != p.logitCount() {
 		panic(fmt.Sprintf("convmode: %d gradients of logits, expected %d", len(dLogits), p.logitCount()))
 	}
-	n.checkGrads(grads)
 	p.ready = false
 	p.dLogits = dLogits
 	p.attach(grads)
@@ -42,17 +41,4 @@ func (p *pass) backward() {
 		first.backwardTiles()
 	}
 	p.pool.For(p.channelBlocks(), p.loops.encodeGrad)
-}
-
-// checkGrads panics unless grads has the shape of the weights.
-func (n *Net) checkGrads(grads *model.Weights) {
-	have, want := grads.Tensors(), n.w.Tensors()
-	if len(have) != len(want) {
-		panic(fmt.Sprintf("convmode: gradients of %d tensors, expected %d", len(have), len(want)))
-	}
-	for i := range want {
-		if have[i].Name != want[i].Name || len(have[i].Data) != len(want[i].Data) {
-			panic(fmt.Sprintf("convmode: gradient of %q has %d values, expected %d of %q", have[i].Name, len(have[i].Data), len(want[i].Data), want[i].Name))
-		}
-	}
 }

@@ -12,6 +12,8 @@ func (p *pass) newDecoder() {
 	} else {
 		p.pooled = make([]float32, p.opt.MaxBatch*p.cfg.DModel)
 		p.dPooled = make([]float32, p.opt.MaxBatch*p.cfg.DModel)
+	}
+	if p.cfg.Pool == model.PoolMeanMax {
 		p.peaks = make([]int, p.opt.MaxBatch*p.cfg.DModel)
 	}
 	if p.cfg.Pairs {
@@ -71,12 +73,7 @@ func (p *pass) poolChannels(_, item int) {
 			*value = vek.Sum(row) / float32(len(row))
 		}
 		if p.cfg.Pool == model.PoolMeanMax {
-			peak := 0
-			for i, v := range row {
-				if v > row[peak] {
-					peak = i
-				}
-			}
+			peak := model.ArgMax(row)
 			p.peaks[b*p.cfg.DModel+h] = peak
 			*value += row[peak]
 		}
@@ -162,8 +159,10 @@ func (p *pass) topGradTile(w, item int) {
 		if lo < hi {
 			vek.Fill(row[lo:hi], share*p.dPooled[item])
 		}
-		if peak := p.peaks[item]; p.cfg.Pool == model.PoolMeanMax && s.lo <= peak && peak < s.hi {
-			row[peak-s.lo] += p.dPooled[item]
+		if p.cfg.Pool == model.PoolMeanMax {
+			if peak := p.peaks[item]; s.lo <= peak && peak < s.hi {
+				row[peak-s.lo] += p.dPooled[item]
+			}
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (bk *block) dropChannel(h int) {
 		return
 	}
 	inner, outer := dropoutStream(bk.step, bk.index, innerDropout), dropoutStream(bk.step, bk.index, outerDropout)
-	first := bk.shard.Index * bk.size
+	first := bk.opt.Shard.Index * bk.size
 	for b := range bk.size {
 		e, drawn := b*bk.cfg.DModel+h, (first+b)*bk.cfg.DModel+h
 		bk.inner[e] = dropoutScale(inner, drawn, bk.cfg.Dropout)

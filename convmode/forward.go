@@ -80,28 +80,27 @@ func (n *Net) NonFinite() (place string, sequence int) {
 		panic("convmode: NonFinite: no activations are kept")
 	}
 	bad := func(v float32) bool { return v-v != 0 }
-	channels, names := n.cfg.DInput, []string{"the input"}
-	if p.batch.X == nil {
-		channels = 0
-	}
-	rows := []func(b, c int) []float32{func(b, c int) []float32 { return p.input(b).Row(c) }}
-	counts := []int{channels}
-	for i, in := range p.inputs {
-		name := "the output of the encoder"
-		if i > 0 {
-			name = fmt.Sprintf("the output of \"layers.%d\"", i-1)
-		}
-		names, counts = append(names, name), append(counts, n.cfg.DModel)
-		rows = append(rows, func(b, h int) []float32 { return p.row(in.x, b, h) })
-	}
-	for i, row := range rows {
-		for b := range p.size {
-			for c := range counts[i] {
-				if at := slices.IndexFunc(row(b, c)[:p.trueLen(b)], bad); at >= 0 {
-					return fmt.Sprintf("%s is %v at channel %d, position %d", names[i], row(b, c)[at], c, at), b
+	find := func(name string, channels int, row func(b, c int) []float32) bool {
+		for sequence = range p.size {
+			for c := range channels {
+				x := row(sequence, c)[:p.trueLen(sequence)]
+				if at := slices.IndexFunc(x, bad); at >= 0 {
+					place = fmt.Sprintf("%s is %v at channel %d, position %d", name, x[at], c, at)
+					return true
 				}
 			}
 		}
+		return false
+	}
+	if p.batch.X != nil && find("the input", n.cfg.DInput, func(b, c int) []float32 { return p.input(b).Row(c) }) {
+		return place, sequence
+	}
+	name := "the output of the encoder"
+	for i, in := range p.inputs {
+		if find(name, n.cfg.DModel, func(b, h int) []float32 { return p.row(in.x, b, h) }) {
+			return place, sequence
+		}
+		name = fmt.Sprintf("the output of \"layers.%d\"", i)
 	}
 	if at := slices.IndexFunc(p.logits, bad); at >= 0 {
 		return fmt.Sprintf("the output of the decoder is %v", p.logits[at]), at * p.size / len(p.logits)

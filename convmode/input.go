@@ -1,6 +1,10 @@
 package convmode
 
-import "github.com/s4d-fast/s4d-fast/internal/vek"
+import (
+	"slices"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+)
 
 // input is what block i reads, or last the pool: x_i, the output of the block before it or of the
 // encoder, as u_i = norm(x_i).
@@ -10,6 +14,10 @@ type input struct {
 	norm *norm  // nil: u is x
 	from *block // whose output is x; nil: the encoder's
 	to   *block // that reads u; nil: the pool
+
+	// The BatchNorms between the block before and the reader of u: that at the end of the block, and
+	// norm.
+	batchNorms []*norm
 
 	loops struct{ batchNorms, batchNormsGrad, addGrad, groupGrad, sumRoots func(worker, item int) }
 }
@@ -42,32 +50,27 @@ func (in *input) layerNormGrad(ws *worker, part *partial, b int, s span) {
 	}
 }
 
-// batchNormsChannel applies the BatchNorms between the block before and the reader of u to channel
-// h: that at the end of the block, and that between x and u. Norms over several shards are applied
-// by sharedNorms.
+// batchNormsChannel applies the BatchNorms to channel h. Those over several shards are applied by
+// sharedNorms.
 func (in *input) batchNormsChannel(_, h int) {
-	if !in.batchNorm() || in.overShards() {
+	if in.overShards() {
 		return
 	}
-	if in.from != nil && in.from.norm != nil {
-		in.from.norm.batchForward(h)
-	}
-	if in.norm != nil {
-		in.norm.batchForward(h)
+	for _, nm := range in.batchNorms {
+		nm.batchForward(h)
 	}
 }
 
 // batchNormsGradChannel is the backward pass of batchNormsChannel.
 func (in *input) batchNormsGradChannel(worker, h int) {
-	if !in.batchNorm() || in.overShards() {
+	if in.overShards() {
 		return
 	}
-	if in.norm != nil {
-		in.norm.batchBackward(h)
-		in.addGradChannel(worker, h)
-	}
-	if in.from != nil && in.from.norm != nil {
-		in.from.norm.batchBackward(h)
+	for _, nm := range slices.Backward(in.batchNorms) {
+		nm.batchBackward(h)
+		if nm == in.norm {
+			in.addGradChannel(worker, h)
+		}
 	}
 }
 
@@ -88,11 +91,8 @@ func (in *input) sharedNorms() {
 	if !in.overShards() {
 		return
 	}
-	if in.from != nil && in.from.norm != nil {
-		in.from.norm.sharedForward()
-	}
-	if in.norm != nil {
-		in.norm.sharedForward()
+	for _, nm := range in.batchNorms {
+		nm.sharedForward()
 	}
 }
 
@@ -101,12 +101,11 @@ func (in *input) sharedNormsGrad() {
 	if !in.overShards() {
 		return
 	}
-	if in.norm != nil {
-		in.norm.sharedBackward()
-		in.pool.For(in.cfg.DModel, in.loops.addGrad)
-	}
-	if in.from != nil && in.from.norm != nil {
-		in.from.norm.sharedBackward()
+	for _, nm := range slices.Backward(in.batchNorms) {
+		nm.sharedBackward()
+		if nm == in.norm {
+			in.pool.For(in.cfg.DModel, in.loops.addGrad)
+		}
 	}
 }
 

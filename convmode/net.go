@@ -36,7 +36,7 @@ type Options struct {
 	// floats, but never more than 128.
 	Training bool
 
-	Shard *Shard // the part of each training batch that the Net computes; nil: all of it
+	Shard Shard // the part of each training batch that the Net computes; zero: all of it
 
 	// Fixed asserts that the model's weights do not change during the lifetime of the Net. The
 	// spectra of the kernels are then computed once and kept from one Forward to the next while the
@@ -49,12 +49,11 @@ type Options struct {
 // weights, so a trainer may change them between calls, unless they are Fixed. A Net belongs to one
 // goroutine at a time.
 type Net struct {
-	cfg   model.Config
-	w     *model.Weights
-	opt   Options // with its defaults
-	shard Shard   // zero: batches are not divided
-	pool  *par.Pool
-	pass  pass
+	cfg  model.Config
+	w    *model.Weights
+	opt  Options // with its defaults
+	pool *par.Pool
+	pass pass
 }
 
 // New builds the workspaces to run m. Weights are shared, not copied.
@@ -79,9 +78,6 @@ func New(m *model.Model, opt Options) (*Net, error) {
 		return nil, err
 	}
 	n := &Net{cfg: m.Config, w: m.Weights, opt: opt}
-	if opt.Shard != nil {
-		n.shard = *opt.Shard
-	}
 	n.pass.init(n)
 	if err := n.pass.recoverOutputs(m); err != nil {
 		return nil, err
@@ -107,11 +103,6 @@ func (o Options) Validate(c model.Config) error {
 		return fmt.Errorf("convmode: MaxBatch %d, expected an even number, since the network compares pairs of sequences", o.MaxBatch)
 	case o.Fixed && o.Training:
 		return fmt.Errorf("convmode: Fixed and Training are set, but training changes the weights")
-	}
-	if o.Shard != nil {
-		if err := o.Shard.validate(c); err != nil {
-			return err
-		}
 	}
 	if o.StepScale != 0 {
 		if err := ssm.CheckStepScale(o.StepScale); err != nil {

@@ -20,7 +20,7 @@ type norm struct {
 	variance        []float64 // [H] of the last training pass: what BatchNorm adds to the running variance
 	stride          int
 
-	sums  []float64 // [2][H] of a BatchNorm over several shards
+	sums  []float64 // [2][H] of a BatchNorm, in the current stage
 	loops struct{ sum, squares, apply, dots, grad func(worker, h int) }
 }
 
@@ -68,20 +68,47 @@ func (nm *norm) layerNormGrad(ws *worker, dy, x vek.Matrix, dGamma, dBeta []floa
 }
 
 // batchForward normalises channel h over batch and length, including padding (docs/maths.md
-// §3.3). In training it uses the statistics of the batch, otherwise the running ones.
+// §3.3). In training it uses the statistics of the batch, otherwise the running ones. Its stages are
+// methods, because over several shards all channels take each of them together (sharedForward).
 func (nm *norm) batchForward(h int) {
-	mean, rstd := nm.runMean[h], float32(1/math.Sqrt(float64(nm.runVar[h])+nm.cfg.Eps()))
 	if nm.train {
-		mean = float32(nm.channelSum(h) / nm.count())
-		nm.mean[h] = mean
-		nm.setVariance(h, nm.channelSquares(h))
-		rstd = nm.rstd[h]
+		nm.sumChannel(0, h)
+		nm.squaresChannel(0, h)
 	}
-	nm.apply(h, mean, rstd)
+	nm.applyChannel(0, h)
 }
 
-// apply sets y of channel h.
-func (nm *norm) apply(h int, mean, rstd float32) {
+// sumChannel sets sums to the sum of channel h of x.
+func (nm *norm) sumChannel(_, h int) {
+	sum := 0.0
+	for b := range nm.size {
+		sum += float64(vek.Sum(nm.row(nm.x, b, h)))
+	}
+	nm.sums[h] = sum
+}
+
+// squaresChannel sets the mean from the sum of channel h, and sums to that of the squared deviations.
+func (nm *norm) squaresChannel(_, h int) {
+	nm.mean[h] = float32(nm.sums[h] / nm.count())
+	squares := 0.0
+	for b := range nm.size {
+		squares += float64(vek.CentralSquares(nm.row(nm.x, b, h), nm.mean[h]))
+	}
+	nm.sums[h] = squares
+}
+
+// applyChannel sets y of channel h, in training with the variance from the sum of squared deviations.
+func (nm *norm) applyChannel(_, h int) {
+	mean, rstd := nm.runMean[h], float32(1/math.Sqrt(float64(nm.runVar[h])+nm.cfg.Eps()))
+	if nm.train {
+		squares, count := nm.sums[h], nm.count()
+		nm.variance[h] = squares / max(count-1, 1)
+		if nm.cfg.NormBiased {
+			nm.variance[h] = squares / count
+		}
+		nm.rstd[h] = float32(1 / math.Sqrt(squares/count+nm.cfg.Eps()))
+		mean, rstd = nm.mean[h], nm.rstd[h]
+	}
 	scale := nm.gamma[h] * rstd
 	shift := float32(float64(nm.beta[h]) - float64(scale)*float64(mean))
 	for b := range nm.size {
@@ -89,59 +116,21 @@ func (nm *norm) apply(h int, mean, rstd float32) {
 	}
 }
 
-// channelSum returns the sum of channel h of x.
-func (nm *norm) channelSum(h int) (sum float64) {
-	for b := range nm.size {
-		sum += float64(vek.Sum(nm.row(nm.x, b, h)))
-	}
-	return sum
-}
-
-// channelSquares returns the sum of squared deviations of channel h of x from its mean.
-func (nm *norm) channelSquares(h int) (squares float64) {
-	for b := range nm.size {
-		squares += float64(vek.CentralSquares(nm.row(nm.x, b, h), nm.mean[h]))
-	}
-	return squares
-}
-
 // count is the number of values per channel that a BatchNorm normalises, in all shards.
-func (nm *norm) count() float64 { return float64(max(1, nm.shard.Count) * nm.size * nm.length) }
-
-// setVariance sets 1/std and the variance of channel h from its sum of squared deviations.
-func (nm *norm) setVariance(h int, squares float64) {
-	count := nm.count()
-	nm.variance[h] = squares / max(count-1, 1)
-	if nm.cfg.NormBiased {
-		nm.variance[h] = squares / count
-	}
-	nm.rstd[h] = float32(1 / math.Sqrt(squares/count+nm.cfg.Eps()))
-}
+func (nm *norm) count() float64 { return float64(max(1, nm.opt.Shard.Count) * nm.size * nm.length) }
 
 // UpdateStatistics moves the running statistics of every BatchNorm, which are weights of the model,
 // towards the statistics of the last ForwardTrain (docs/maths.md §3.3). Of the Nets of several
 // shards, one does this.
 func (n *Net) UpdateStatistics() {
-	if !n.batchNorm() {
-		return
-	}
 	m := n.cfg.Momentum()
-	for i, in := range n.pass.inputs {
-		in.norm.updateStatistics(m)
-		if i > 0 {
-			in.from.norm.updateStatistics(m)
+	for _, in := range n.pass.inputs {
+		for _, nm := range in.batchNorms {
+			for h := range nm.runMean {
+				nm.runMean[h] = float32((1-m)*float64(nm.runMean[h]) + m*float64(nm.mean[h]))
+				nm.runVar[h] = float32((1-m)*float64(nm.runVar[h]) + m*nm.variance[h])
+			}
 		}
-	}
-}
-
-// updateStatistics is UpdateStatistics for one norm, which may be nil, with the momentum m.
-func (nm *norm) updateStatistics(m float64) {
-	if nm == nil {
-		return
-	}
-	for h := range nm.runMean {
-		nm.runMean[h] = float32((1-m)*float64(nm.runMean[h]) + m*float64(nm.mean[h]))
-		nm.runVar[h] = float32((1-m)*float64(nm.runVar[h]) + m*nm.variance[h])
 	}
 }
 
@@ -150,12 +139,13 @@ func (nm *norm) updateStatistics(m float64) {
 //
 //	∂β = Σ∂y,  ∂γ = r·Σ∂y·c,  ∂x = γr·(∂y − Σ∂y/n − c·r²·Σ(∂y·c)/n)
 func (nm *norm) batchBackward(h int) {
-	sum, dot := nm.channelDots(h)
-	nm.applyGrad(h, sum, dot)
+	nm.dotsChannel(0, h)
+	nm.gradChannel(0, h)
 }
 
-// channelDots returns Σ∂y and Σ∂y·c of channel h, and adds to ∂γ and ∂β.
-func (nm *norm) channelDots(h int) (sum, dot float64) {
+// dotsChannel sets sums to Σ∂y and Σ∂y·c of channel h, and adds to ∂γ and ∂β.
+func (nm *norm) dotsChannel(_, h int) {
+	sum, dot := 0.0, 0.0
 	for b := range nm.size {
 		d := nm.row(nm.dy, b, h)
 		sum += float64(vek.Sum(d))
@@ -163,11 +153,12 @@ func (nm *norm) channelDots(h int) (sum, dot float64) {
 	}
 	nm.dGamma[h] += float32(float64(nm.rstd[h]) * dot)
 	nm.dBeta[h] += float32(sum)
-	return sum, dot
+	nm.sums[h], nm.sums[nm.cfg.DModel+h] = sum, dot
 }
 
-// applyGrad replaces ∂y of channel h by ∂x.
-func (nm *norm) applyGrad(h int, sum, dot float64) {
+// gradChannel replaces ∂y of channel h by ∂x.
+func (nm *norm) gradChannel(_, h int) {
+	sum, dot := nm.sums[h], nm.sums[nm.cfg.DModel+h]
 	mean, r, count := nm.mean[h], float64(nm.rstd[h]), nm.count()
 	scale := float64(nm.gamma[h]) * r
 	slope := float32(-scale * r * r * dot / count)

@@ -144,6 +144,14 @@ func (p *pass) newNorms() {
 	if top := p.top(); p.normBefore(p.cfg.NLayers) {
 		top.norm = p.newNorm(top.u, top.x, p.grad, p.w.NormWeight, p.w.NormBias, p.w.RunningMean, p.w.RunningVar)
 	}
+	for _, in := range p.inputs {
+		if p.batchNorm() && in.from != nil && in.from.norm != nil {
+			in.batchNorms = append(in.batchNorms, in.from.norm)
+		}
+		if p.batchNorm() && in.norm != nil {
+			in.batchNorms = append(in.batchNorms, in.norm)
+		}
+	}
 }
 
 // top returns what the pool reads.

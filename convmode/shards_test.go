@@ -5,7 +5,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -91,7 +90,7 @@ func TestShards(t *testing.T) {
 			for i := range shards {
 				m := newModel(t, c)
 				n := newNet(t, m, Options{MaxBatch: size, MaxLen: length, Workers: 1 + i, Training: true,
-					Shard: &Shard{Index: i, Count: shards, Sum: func(v []float64) { all.sum(shards, v) }}})
+					Shard: Shard{Index: i, Count: shards, Sum: func(v []float64) { all.sum(shards, v) }}})
 				part := Batch{Size: size, Len: length, Lengths: b.Lengths[i*size : (i+1)*size]}
 				if b.X != nil {
 					part.X = b.X[i*len(b.X)/shards : (i+1)*len(b.X)/shards]
@@ -120,14 +119,5 @@ func TestShards(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestInvalidShard(t *testing.T) {
-	c := tiny()
-	c.Norm = model.NormBatch
-	for _, s := range []Shard{{}, {Index: 1}, {Index: -1, Count: 2}, {Index: 2, Count: 2, Sum: func([]float64) {}}, {Count: 2}} {
-		_, err := New(newModel(t, c), Options{MaxBatch: 4, MaxLen: 8, Training: true, Shard: &s})
-		must.Fail(t, err, "convmode: Shard ")
 	}
 }

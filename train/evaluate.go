@@ -24,7 +24,7 @@ type EvalOptions struct {
 	StepScale float64                // sampling rate of training divided by that of the input (docs/maths.md §1.6); 0: 1
 	Each      func(Prediction) error // called for every example, in order, at the end; may be nil
 
-	exchange  Exchange // shares the batches with other processes; nil: none, and required with Each
+	exchange  Exchange // shares the batches with other processes; nil: alone, as required with Each
 	evaluated func()   // called after each batch; nil: none
 }
 
@@ -100,10 +100,10 @@ func Evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOpti
 // their tallies. Each rank evaluates the batches whose number is its rank modulo the number of
 // ranks.
 func (o *EvalOptions) run(ctx context.Context, m *model.Model, net *convmode.Net, set dataset.Set, size int) (tally, []Prediction, error) {
-	rank, ranks := 0, 1
-	if o.exchange != nil {
-		rank, ranks = o.exchange.Rank(), o.exchange.Ranks()
+	if o.exchange == nil {
+		o.exchange = alone{}
 	}
+	rank, ranks := o.exchange.Rank(), o.exchange.Ranks()
 	batches := byLength(set, size)
 	var own [][]int
 	for i := rank; i < len(batches); i += ranks {
@@ -131,20 +131,14 @@ func (o *EvalOptions) run(ctx context.Context, m *model.Model, net *convmode.Net
 		}
 		load.release(b)
 	}
-	stop := ctx.Err() != nil
-	if stop && o.exchange == nil {
-		return nil, nil, context.Cause(ctx)
-	}
-	if stop {
+	if ctx.Err() != nil {
 		values[0] = 1
 	}
-	if o.exchange != nil {
-		if err := o.exchange.SumStatistics(values); err != nil {
-			return nil, nil, fmt.Errorf("train: %w", err)
-		}
+	if err := o.exchange.SumStatistics(values); err != nil {
+		return nil, nil, err
 	}
 	if values[0] > 0 {
-		return nil, nil, ErrInterrupted
+		return nil, nil, cmp.Or(context.Cause(ctx), ErrInterrupted)
 	}
 	total := make(tally, width)
 	for t := range slices.Chunk(values[1:], width) {

@@ -29,10 +29,22 @@ type Exchange interface {
 	Broadcast(data []byte) ([]byte, error)
 }
 
+// alone is the Exchange of a single process.
+type alone struct{}
+
+func (alone) Rank() int                             { return 0 }
+func (alone) Ranks() int                            { return 1 }
+func (alone) SumGradients([]float32) error          { return nil }
+func (alone) SumStatistics([]float64) error         { return nil }
+func (alone) Broadcast(data []byte) ([]byte, error) { return data, nil }
+
 // share sets the state of the other ranks to that of the first, and checks that they have the same
 // kernel level and data.
 func (t *Trainer) share() error {
 	e := t.partition.exchange
+	if e.Ranks() == 1 {
+		return nil
+	}
 	var checkpoint, best bytes.Buffer
 	if e.Rank() == 0 {
 		t.mu.Lock() // Checkpoint may be called meanwhile
@@ -53,7 +65,7 @@ func (t *Trainer) share() error {
 	for i := range parts {
 		var err error
 		if parts[i], err = e.Broadcast(parts[i]); err != nil {
-			return fmt.Errorf("train: %w", err)
+			return err
 		}
 	}
 	if first := string(parts[0]); first != string(level) {

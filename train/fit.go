@@ -36,10 +36,8 @@ type state struct {
 // it writes a checkpoint and returns ErrInterrupted; without a run folder, Fit may be called again.
 // A NaN or infinite loss ends it with ErrDiverged.
 func (t *Trainer) Fit(ctx context.Context) error {
-	if t.partition.exchange != nil {
-		if err := t.share(); err != nil {
-			return err
-		}
+	if err := t.share(); err != nil {
+		return err
 	}
 	s, err := newStepper(t)
 	if err != nil {
@@ -114,15 +112,12 @@ func (t *Trainer) pass(ctx context.Context, s *stepper) error {
 // nextBatch returns the next batch. All ranks agree to stop, and on the length of the batch.
 func (t *Trainer) nextBatch(ctx context.Context, load *loader) (*batch, error) {
 	e := t.partition.exchange
-	if e == nil && ctx.Err() != nil {
+	if e.Ranks() == 1 && ctx.Err() != nil {
 		return nil, t.interrupted()
 	}
 	b := load.next()
 	if b.err != nil {
 		return nil, dataError{b.err}
-	}
-	if e == nil {
-		return b, nil
 	}
 	v := make([]float64, e.Ranks()+1) // the lengths of all ranks, and the number of those that stop
 	v[e.Rank()] = float64(b.Len)
@@ -130,7 +125,7 @@ func (t *Trainer) nextBatch(ctx context.Context, load *loader) (*batch, error) {
 		v[e.Ranks()] = 1
 	}
 	if err := e.SumStatistics(v); err != nil {
-		return nil, fmt.Errorf("train: %w", err)
+		return nil, err
 	}
 	if v[e.Ranks()] > 0 {
 		return nil, t.interrupted()

@@ -48,6 +48,19 @@ func (s *sums) add(o sums) {
 	s.Deviation += o.Deviation
 }
 
+// sumFields is the number of values of sums.values.
+const sumFields = 7
+
+// values returns the sums as float64 numbers, which are exact.
+func (s *sums) values() [sumFields]float64 {
+	return [...]float64{float64(s.Examples), float64(s.Terms), s.Loss, float64(s.Correct), s.Squares, s.Power, s.Deviation}
+}
+
+// sumsOf is the inverse of sums.values.
+func sumsOf(v []float64) sums {
+	return sums{Examples: int(v[0]), Terms: int(v[1]), Loss: v[2], Correct: int(v[3]), Squares: v[4], Power: v[5], Deviation: v[6]}
+}
+
 // equalTargets bounds the sum of squared deviations of equal targets from their mean, as a fraction
 // of that from the baseline. The difference that computes it in float64 is then rounding.
 const equalTargets = 1e-9

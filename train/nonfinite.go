@@ -59,7 +59,7 @@ func (s *stepper) cause(b *batch) string {
 	switch {
 	case example >= 0:
 		return fmt.Sprintf("%s, in %s", place, exampleName(b.members[example], b.examples[example].Path))
-	case s.partition.exchange != nil:
+	case s.partition.exchange.Ranks() > 1:
 		return "the outputs for the examples of this process are finite"
 	}
 	return "the output of the decoder is finite, but too large for the loss"

@@ -14,7 +14,7 @@ import (
 func (t *Trainer) netOptions() convmode.Options {
 	return convmode.Options{
 		MaxBatch: sequencesPer(t.data.Info) * t.partition.size, MaxLen: t.longest(), Training: true,
-		Workers: max(1, t.cfg.Workers/t.partition.own),
+		Workers: max(1, t.cfg.Workers/t.partition.count),
 	}
 }
 
@@ -32,9 +32,8 @@ func (t *Trainer) checkSize(c model.Config) error {
 			return configError{fmt.Errorf("train: %w", err)}
 		}
 	}
-	own := t.partition.own
-	copies := 4 * (4 + own) // bytes: weights, those of the best epoch, two moments, and gradients of the shards
-	need := float64(c.CountParams()*copies) + float64(own)*training.Memory(c) + evaluation.Memory(c) +
+	copies := 4 * (4 + t.partition.count) // bytes: weights, those of the best epoch, two moments, and gradients of the shards
+	need := float64(c.CountParams()*copies) + float64(t.partition.count)*training.Memory(c) + evaluation.Memory(c) +
 		batchMemory(t.data.Info, t.partition.examples()) + batchMemory(t.data.Info, examples)
 	return checkMemory(need, "model.d_model %d, train.batch %d, sequences of %d: training", c.DModel, t.cfg.Train.Batch, training.MaxLen)
 }

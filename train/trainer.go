@@ -91,7 +91,10 @@ type plan struct {
 // are an ErrData. If ctx is cancelled, the error is an ErrInterrupted. If New fails, no new run
 // folder remains. New does not use the Exchange: Fit gives all ranks the state of rank 0.
 func New(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*Trainer, error) {
-	if opt.Exchange != nil && opt.Exchange.Rank() > 0 {
+	if opt.Exchange == nil {
+		opt.Exchange = alone{}
+	}
+	if opt.Exchange.Rank() > 0 {
 		opt.Dir, opt.Numbered, opt.Resume = "", false, false
 	}
 	if err := cfg.recordFrom(opt); err != nil {
