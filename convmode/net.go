@@ -36,7 +36,7 @@ type Options struct {
 	// floats, but never more than 128.
 	Training bool
 
-	Shard Shard // the part of each training batch that the Net computes; zero: all of it
+	Shard *Shard // the part of each training batch that the Net computes; nil: all of it
 
 	// Fixed asserts that the model's weights do not change during the lifetime of the Net. The
 	// spectra of the kernels are then computed once and kept from one Forward to the next while the
@@ -70,6 +70,9 @@ func New(m *model.Model, opt Options) (*Net, error) {
 	opt.Workers = par.Workers(opt.Workers)
 	if opt.StepScale == 0 {
 		opt.StepScale = 1
+	}
+	if opt.Shard == nil {
+		opt.Shard = &Shard{Count: 1}
 	}
 	if err := opt.Validate(m.Config); err != nil {
 		return nil, err

@@ -117,7 +117,7 @@ func (nm *norm) applyChannel(_, h int) {
 }
 
 // count is the number of values per channel that a BatchNorm normalises, in all shards.
-func (nm *norm) count() float64 { return float64(max(1, nm.opt.Shard.Count) * nm.size * nm.length) }
+func (nm *norm) count() float64 { return float64(nm.opt.Shard.Count * nm.size * nm.length) }
 
 // UpdateStatistics moves the running statistics of every BatchNorm, which are weights of the model,
 // towards the statistics of the last ForwardTrain (docs/maths.md §3.3). Of the Nets of several

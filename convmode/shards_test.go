@@ -90,7 +90,7 @@ func TestShards(t *testing.T) {
 			for i := range shards {
 				m := newModel(t, c)
 				n := newNet(t, m, Options{MaxBatch: size, MaxLen: length, Workers: 1 + i, Training: true,
-					Shard: Shard{Index: i, Count: shards, Sum: func(v []float64) { all.sum(shards, v) }}})
+					Shard: &Shard{Index: i, Count: shards, Sum: func(v []float64) { all.sum(shards, v) }}})
 				part := Batch{Size: size, Len: length, Lengths: b.Lengths[i*size : (i+1)*size]}
 				if b.X != nil {
 					part.X = b.X[i*len(b.X)/shards : (i+1)*len(b.X)/shards]

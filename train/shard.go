@@ -19,7 +19,7 @@ type shard struct {
 }
 
 // newShard builds the network and the gradients of a shard.
-func (t *Trainer) newShard(s convmode.Shard) (*shard, error) {
+func (t *Trainer) newShard(s *convmode.Shard) (*shard, error) {
 	opt := t.netOptions()
 	opt.Shard = s
 	net, err := convmode.New(t.model, opt)

@@ -75,7 +75,7 @@ func newShards(t *Trainer) (*shards, error) {
 	s.threads, s.terms = make(chan struct{}, min(s.count, t.cfg.Workers)), make([][]float64, s.count)
 	s.forwardShard, s.backwardShard = s.forwardOf, s.backwardOf
 	for i := range s.count {
-		part := convmode.Shard{Index: s.first + i, Count: s.total, Sum: func(values []float64) { s.sumStatistics(i, values) }}
+		part := &convmode.Shard{Index: s.first + i, Count: s.total, Sum: func(values []float64) { s.sumStatistics(i, values) }}
 		sh, err := t.newShard(part)
 		if err != nil {
 			s.close()
