@@ -15,7 +15,7 @@ type input struct {
 	from *block // whose output is x; nil: the encoder's
 	to   *block // that reads u; nil: the pool
 
-	// The BatchNorms between the block before and the reader of u: that at the end of the block, and
+	// The BatchNorms between the block before and the reader of u: that at the block's end, and
 	// norm.
 	batchNorms []*norm
 

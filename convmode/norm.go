@@ -68,8 +68,8 @@ func (nm *norm) layerNormGrad(ws *worker, dy, x vek.Matrix, dGamma, dBeta []floa
 }
 
 // batchForward normalises channel h over batch and length, including padding (docs/maths.md
-// §3.3). In training it uses the statistics of the batch, otherwise the running ones. Its stages are
-// methods, because over several shards all channels take each of them together (sharedForward).
+// §3.3). In training it uses the statistics of the batch, otherwise the running ones. Its stages
+// are methods, because over several shards all channels take each of them together (sharedForward).
 func (nm *norm) batchForward(h int) {
 	if nm.train {
 		nm.sumChannel(0, h)
@@ -87,7 +87,8 @@ func (nm *norm) sumChannel(_, h int) {
 	nm.sums[h] = sum
 }
 
-// squaresChannel sets the mean from the sum of channel h, and sums to that of the squared deviations.
+// squaresChannel sets the mean of channel h from its sum, and sums to the sum of squared
+// deviations.
 func (nm *norm) squaresChannel(_, h int) {
 	nm.mean[h] = float32(nm.sums[h] / nm.count())
 	squares := 0.0
@@ -97,7 +98,7 @@ func (nm *norm) squaresChannel(_, h int) {
 	nm.sums[h] = squares
 }
 
-// applyChannel sets y of channel h, in training with the variance from the sum of squared deviations.
+// applyChannel sets y of channel h, in training with the variance from the squared deviations.
 func (nm *norm) applyChannel(_, h int) {
 	mean, rstd := nm.runMean[h], float32(1/math.Sqrt(float64(nm.runVar[h])+nm.cfg.Eps()))
 	if nm.train {

@@ -64,7 +64,7 @@ func checkFFTHalf(name string, p FFTPass, re, im, xRe, xIm []float32) {
 	}
 }
 
-// y_k = w^{jk} (x_0 + (−i)^k x_1) for the butterflies j from from on: fftForward4 with x_2 = x_3 = 0
+// y_k = w^{jk} (x_0 + (−i)^k x_1), j from from on: fftForward4 with x_2 = x_3 = 0
 func fftForward4HalfGeneric(re, im, xRe, xIm, tw []float32, q, from, count int) {
 	setHalf(re, im, xRe, xIm, 4, q, from, count)
 	fftForward4(re[from*FFTLanes:], im[from*FFTLanes:], tw[6*from:], q, count)
