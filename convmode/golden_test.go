@@ -95,7 +95,7 @@ type adamW struct {
 
 func newAdamW(m *model.Model) *adamW {
 	rule := model.GroupConfig{Recipe: model.RecipeMinimal, LR: 0.01, WeightDecay: 0.01,
-		SSMLR: model.FollowRule, StepLR: model.FollowRule, AngleLR: model.FollowRule}
+		SSMLR: model.FollowRule, StepLR: model.FollowRule}
 	return &adamW{m: m, first: model.NewWeights(m.Config), other: model.NewWeights(m.Config), rates: rule.Hyper}
 }
 

@@ -59,12 +59,10 @@ var networks = []network{
 	{name: "LegS", size: 2, length: 30, change: func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.LegS, true }},
 	{name: "DFouT", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init = ssm.DFouT }},
 	{name: "bandlimit, step scale", size: 3, length: 30, stepScale: 1.5, change: func(c *model.Config) {
-		c.SSM.Init, c.SSM.Bandlimit = ssm.DFouT, 0.95 // no angle is at the limit
+		c.SSM.Init, c.SSM.Param, c.SSM.Bandlimit = ssm.DFouT, ssm.ParamDiscrete, 0.95 // no angle is at the limit
 	}},
-	{name: "width", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init, c.SSM.Param = ssm.DFouT, ssm.ParamWidth }},
-	{name: "default reading, bidirectional, step scale", size: 3, length: 50, stepScale: 2, change: func(c *model.Config) {
-		c.SSM.Init, c.SSM.Param, c.SSM.Bidirectional = ssm.DFouTSingle, ssm.ParamAuto, true
-		c.SSM = c.SSM.Resolve()
+	{name: "discrete, bidirectional, step scale", size: 3, length: 50, stepScale: 2, change: func(c *model.Config) {
+		c.SSM.Init, c.SSM.Param, c.SSM.Bidirectional = ssm.DFouTSingle, ssm.ParamDiscrete, true
 	}},
 	{name: "S5", size: 3, length: 150, change: func(c *model.Config) { c.SSM = s5(8) }},
 	{name: "S5, bidirectional, lengths", size: 5, length: 290, lengths: []int{290, 7, 1, 130, 128}, change: func(c *model.Config) {
@@ -87,14 +85,13 @@ var networks = []network{
 		c.Pool, c.NLayers = model.PoolNone, 1
 	}},
 	{name: "decimated, step scale", size: 3, length: 30, stepScale: 2, change: func(c *model.Config) {
-		c.SSM.Init, c.SSM.RateRule = ssm.DFouT, ssm.RateDecimate
+		c.SSM.Init, c.SSM.Param, c.SSM.RateRule = ssm.DFouT, ssm.ParamDiscrete, ssm.RateDecimate
 	}},
-	{name: "half, bilinear", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init, c.SSM.Disc = ssm.DFouTHalf, ssm.Bilinear }},
-	{name: "DFouT, continuous", size: 3, length: 50, change: func(c *model.Config) {
-		c.SSM.Init, c.SSM.Param = ssm.DFouT, ssm.ParamContinuous
+	{name: "half, bilinear", size: 3, length: 50, change: func(c *model.Config) {
+		c.SSM.Init, c.SSM.Param, c.SSM.Disc = ssm.DFouTHalf, ssm.ParamDiscrete, ssm.Bilinear
 	}},
 	{name: "real", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init = ssm.Real }},
-	{name: "DFouT, step scale", size: 3, length: 50, stepScale: 2, change: func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.DFouT, true }},
+	{name: "DFouT, step scale", size: 3, length: 50, stepScale: 2, change: func(c *model.Config) { c.SSM.Init, c.SSM.Param, c.SSM.TrainB = ssm.DFouT, ssm.ParamDiscrete, true }},
 	{name: "undamped", size: 2, length: 60, change: func(c *model.Config) { c.SSM.AReal = 0 }},
 	{name: "DSS", size: 3, length: 40, lengths: []int{40, 17, 2}, change: func(c *model.Config) { setDSS(c, 40, 0.5) }},
 	{name: "DSS, bidirectional, shared poles", size: 3, length: 40, change: func(c *model.Config) {

@@ -3,7 +3,7 @@ package convmode
 // A Shard is one of several equal parts of each training batch. A Net of its own computes it.
 // Every value of a pass depends only on the sequences of the shard and, with BatchNorm, on sums
 // over all shards. It therefore does not depend on where the other shards are computed
-// (docs/maths.md §22).
+// (docs/maths.md §21).
 type Shard struct {
 	Index, Count int // 0 ≤ Index < Count
 

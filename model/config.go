@@ -98,7 +98,7 @@ type Config struct {
 	SSM       ssm.Config `toml:"-" json:"ssm"`
 }
 
-// Default returns a network with the literal reading of S4D-DFouT (docs/maths.md §2.4). DInput,
+// Default returns a network of S4D that DFouT initialises (docs/maths.md §2.3). DInput,
 // DOutput, DModel and NLayers depend on the task. train.Default has the defaults of training.
 func Default() Config {
 	return Config{

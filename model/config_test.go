@@ -41,7 +41,7 @@ func variants() map[string]Config {
 	add("pairs", func(c *Config) { c.Pairs = true })
 	add("one SSM of three", func(c *Config) { c.NLayers, c.SSMLayers = 3, 1 })
 	add("unit circle", func(c *Config) { c.SSM.Init, c.SSM.AReal = ssm.Lin, 0 })
-	add("width", func(c *Config) { c.SSM.Param, c.SSM.TrainB = ssm.ParamWidth, true })
+	add("discrete", func(c *Config) { c.SSM.Param, c.SSM.TrainB = ssm.ParamDiscrete, true })
 	return list
 }
 
@@ -153,7 +153,7 @@ func TestCountParamsOfTensors(t *testing.T) {
 	for name, c := range variants() {
 		sum := 0
 		for _, x := range NewWeights(c).Tensors() {
-			if !strings.Contains(x.Name, "running") && !strings.HasSuffix(x.Name, "omega") {
+			if !strings.Contains(x.Name, "running") {
 				sum += len(x.Data)
 			}
 		}

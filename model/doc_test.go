@@ -16,7 +16,7 @@ func TestModelFileDocumented(t *testing.T) {
 	number := regexp.MustCompile(`^layers\.\d+\.`)
 	seen := 0
 	for _, layer := range []ssm.Config{
-		{Init: ssm.Lin}, {Init: ssm.DFouT}, {Init: ssm.DFouT, Param: ssm.ParamWidth}, {Init: ssm.LegS, Layer: ssm.LayerDSS},
+		{Init: ssm.Lin}, {Init: ssm.DFouT}, {Init: ssm.DFouT, Param: ssm.ParamDiscrete}, {Init: ssm.LegS, Layer: ssm.LayerDSS},
 		{Init: ssm.LegS, Layer: ssm.LayerS4}, {Init: ssm.LegS, Layer: ssm.LayerS5}, {Init: ssm.Ring, Layer: ssm.LayerLRU},
 	} {
 		for _, encoder := range []Encoder{EncoderLinear, EncoderEmbedding} {

@@ -36,15 +36,15 @@ func Example() {
 	// 1811 parameters, [yes no stop] true
 	// encoder.weight [16 1]
 	// encoder.bias [16]
-	// layers.0.log_xi [16]
-	// layers.0.log_rho [16 4]
-	// layers.0.theta [16 4]
+	// layers.0.log_dt [16]
+	// layers.0.log_A_real [16 4]
+	// layers.0.A_imag [16 4]
 }
 
 func ExampleGroupConfig_Hyper() {
 	g := model.GroupConfig{
 		Recipe: model.RecipeDefault, LR: 0.01, WeightDecay: 0.05,
-		SSMLR: model.FollowRule, StepLR: model.FollowRule, AngleLR: 0.0001,
+		SSMLR: model.FollowRule, StepLR: model.FollowRule,
 	}
 	c := model.Default()
 	c.NLayers = 1
@@ -55,9 +55,9 @@ func ExampleGroupConfig_Hyper() {
 	// Output:
 	// encoder.weight       lr 0.01    weight decay 0.05
 	// encoder.bias         lr 0.01    weight decay 0
-	// layers.0.log_xi      lr 0.001   weight decay 0
-	// layers.0.log_rho     lr 0.001   weight decay 0
-	// layers.0.theta       lr 0.0001  weight decay 0
+	// layers.0.log_dt      lr 0.001   weight decay 0
+	// layers.0.log_A_real  lr 0.001   weight decay 0
+	// layers.0.A_imag      lr 0.001   weight decay 0
 	// layers.0.C           lr 0.01    weight decay 0.05
 	// layers.0.D           lr 0.01    weight decay 0.05
 	// layers.0.mix.weight  lr 0.01    weight decay 0.05

@@ -139,8 +139,8 @@ func TestWeightsValidate(t *testing.T) {
 		inC      string
 		inDecays string
 	}{
-		{1, "", ""}, {nan, `tensor "layers.1.C": element 3 is NaN`, `tensor "layers.0.log_rho": element 2 is NaN`},
-		{inf, `tensor "layers.1.C": element 3 is +Inf`, `tensor "layers.0.log_rho": element 2 is +Inf`},
+		{1, "", ""}, {nan, `tensor "layers.1.C": element 3 is NaN`, `tensor "layers.0.log_A_real": element 2 is NaN`},
+		{inf, `tensor "layers.1.C": element 3 is +Inf`, `tensor "layers.0.log_A_real": element 2 is +Inf`},
 		{-inf, `tensor "layers.1.C": element 3 is -Inf`, ""},
 	} {
 		w := mustNew(t, tiny(), 1).Weights
@@ -199,16 +199,16 @@ func TestReadRejects(t *testing.T) {
 		{"unknown field", set(configKey, `{"colour":"red"}`), `metadata "config": json: unknown field "colour"`},
 		{"empty configuration", set(configKey, "{}"), "d_input 0: expected ≥ 1"},
 		{"many layers", config(func(c *Config) { c.NLayers = 2048 }), "n_layers 2048 in a file of 22 tensors"},
-		{"one more layer", config(func(c *Config) { c.NLayers = 3 }), `tensor "layers.2.log_xi" is missing`},
-		{"fewer layers", config(func(c *Config) { c.NLayers = 1 }), `tensor "layers.1.log_xi", shape [6], does not belong to the network`},
-		{"wrong modes", config(func(c *Config) { c.SSM.DState = 16 }), `tensor "layers.0.log_rho": shape [6 4], expected [6 8]`},
+		{"one more layer", config(func(c *Config) { c.NLayers = 3 }), `tensor "layers.2.log_dt" is missing`},
+		{"fewer layers", config(func(c *Config) { c.NLayers = 1 }), `tensor "layers.1.log_dt", shape [6], does not belong to the network`},
+		{"wrong modes", config(func(c *Config) { c.SSM.DState = 16 }), `tensor "layers.0.log_A_real": shape [6 4], expected [6 8]`},
 		{"wrong choice", config(func(c *Config) { c.Pool = "max" }), `pool "max": expected one of ["mean" "mean-max" "last" "none"]`},
 		{"missing tensor", func(f *file) { f.Arrays = f.Arrays[:len(f.Arrays)-1] }, `tensor "decoder.bias" is missing`},
 		{"extra tensor", func(f *file) { f.Arrays = append(f.Arrays, safetensors.Array{Name: "x", Shape: []int{0}}) }, `tensor "x", shape [0], does not belong`},
 		{"transposed", func(f *file) { f.Find("layers.1.C").Shape = []int{4, 6, 2} }, `tensor "layers.1.C": shape [4 6 2], expected [6 4 2]`},
 		{"NaN", value("layers.1.C", math.NaN()), `tensor "layers.1.C": element 1 is NaN`},
-		{"−Inf", value("layers.0.log_xi", math.Inf(-1)), `tensor "layers.0.log_xi": element 1 is -Inf`},
-		{"infinite step", value("layers.1.log_xi", 1000), `tensors of "layers.1": ssm: channel 1, mode 0: the step is +Inf`},
+		{"−Inf", value("layers.0.log_dt", math.Inf(-1)), `tensor "layers.0.log_dt": element 1 is -Inf`},
+		{"infinite step", value("layers.1.log_dt", 1000), `tensors of "layers.1": ssm: channel 1, mode 0: the step is +Inf`},
 		{"labels", set(metaKey, `{"labels":["a"]}`), "meta: 1 labels for 5 outputs"},
 		{"label twice", set(metaKey, `{"labels":["a","b","c","a","d"]}`), `meta: label "a" occurs twice`},
 		{"channels", set(metaKey, `{"input_mean":[1],"input_std":[1]}`), "meta: 1 means and 1 standard deviations for 3 input channels"},

@@ -36,7 +36,7 @@ func (t Tensor) In(group string) bool {
 	case "layers":
 		return t.Part == PartBackbone
 	case "ssm":
-		return slices.Contains([]Kind{KindStep, KindDecay, KindFreq, KindAngle, KindShift, KindB, KindP, KindC, KindD}, t.Kind)
+		return slices.Contains([]Kind{KindStep, KindDecay, KindFreq, KindB, KindP, KindC, KindD}, t.Kind)
 	case "mixing":
 		return strings.Contains(t.Name, ".mix.")
 	case "norm":

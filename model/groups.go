@@ -43,7 +43,6 @@ type GroupConfig struct {
 	LR          float64 `toml:"lr"`           // global learning rate
 	SSMLR       float64 `toml:"ssm_lr"`       // step size, poles, B and P; -1: the recipe's, 0: frozen
 	StepLR      float64 `toml:"step_lr"`      // log Δ or log ξ; -1: v3 lr, else ssm_lr; 0: frozen
-	AngleLR     float64 `toml:"angle_lr"`     // θ or u (DFouT); -1: as ssm_lr, 10 times that for u; 0: frozen
 	WeightDecay float64 `toml:"weight_decay"` // of the tensors that have decay
 }
 
@@ -59,7 +58,7 @@ func (g GroupConfig) Validate() error {
 		name    string
 		value   float64
 		follows bool
-	}{{"lr", g.LR, false}, {"weight_decay", g.WeightDecay, false}, {"ssm_lr", g.SSMLR, true}, {"step_lr", g.StepLR, true}, {"angle_lr", g.AngleLR, true}} {
+	}{{"lr", g.LR, false}, {"weight_decay", g.WeightDecay, false}, {"ssm_lr", g.SSMLR, true}, {"step_lr", g.StepLR, true}} {
 		switch ok := r.value >= 0 && r.value <= math.MaxFloat64; {
 		case !ok && !r.follows:
 			return fmt.Errorf("model: %s %v: expected a finite number ≥ 0", r.name, r.value)
@@ -79,14 +78,6 @@ func (g GroupConfig) Hyper(t Tensor) (lr, weightDecay float64) {
 		if g.Recipe != RecipeStepsGlobal {
 			return g.stepLR(), 0
 		}
-	case KindAngle, KindShift:
-		switch {
-		case g.AngleLR != FollowRule:
-			return g.AngleLR, 0
-		case t.Kind == KindShift:
-			return 10 * g.ssmLR(), 0
-		}
-		return g.ssmLR(), 0
 	case KindB:
 		switch g.Recipe {
 		case RecipeBFast:

@@ -34,7 +34,7 @@ func TestHyper(t *testing.T) {
 		RecipeV4:      {"step": slow, "pole": slow, "backbone bias": plain, "norm": plain, "edge bias": all},
 	} {
 		want["weight"], want["buffer"] = all, rates{}
-		g := GroupConfig{Recipe: recipe, LR: lr, WeightDecay: wd, SSMLR: FollowRule, StepLR: FollowRule, AngleLR: FollowRule}
+		g := GroupConfig{Recipe: recipe, LR: lr, WeightDecay: wd, SSMLR: FollowRule, StepLR: FollowRule}
 		if err := g.Validate(); err != nil {
 			t.Errorf("%s: %v", recipe, err)
 		}
@@ -55,21 +55,20 @@ func TestHyper(t *testing.T) {
 // Learning rates under changes of the configuration, by kind.
 func TestRates(t *testing.T) {
 	follow := func(r Recipe, lr float64) GroupConfig {
-		return GroupConfig{Recipe: r, LR: lr, WeightDecay: 0.1, SSMLR: FollowRule, StepLR: FollowRule, AngleLR: FollowRule}
+		return GroupConfig{Recipe: r, LR: lr, WeightDecay: 0.1, SSMLR: FollowRule, StepLR: FollowRule}
 	}
 	tests := []struct {
-		name                        string
-		base                        GroupConfig
-		change                      func(g *GroupConfig)
-		step, decay, freq, angle, b float64
+		name                 string
+		base                 GroupConfig
+		change               func(g *GroupConfig)
+		step, decay, freq, b float64
 	}{
-		{"default, low rate", follow(RecipeDefault, 1e-4), nil, 1e-4, 1e-4, 1e-4, 1e-4, 1e-4},
-		{"v4, low rate", follow(RecipeV4, 1e-4), nil, 1e-3, 1e-3, 1e-3, 1e-3, 1e-3},
-		{"v3, low rate", follow(RecipeV3, 1e-4), nil, 1e-4, 1e-3, 1e-3, 1e-3, 1e-3},
-		{"v3, PathX", follow(RecipeV3, 0.004), func(g *GroupConfig) { g.SSMLR = 5e-4 }, 0.004, 5e-4, 5e-4, 5e-4, 5e-4},
-		{"v4, step at the global rate", follow(RecipeV4, 0.01), func(g *GroupConfig) { g.StepLR = 0.01 }, 0.01, 1e-3, 1e-3, 1e-3, 1e-3},
-		{"frozen SSM", follow(RecipeDefault, 0.01), func(g *GroupConfig) { g.SSMLR = 0 }, 0, 0, 0, 0, 0},
-		{"frozen angles alone", follow(RecipeMinimal, 0.01), func(g *GroupConfig) { g.AngleLR, g.SSMLR = 0, 0.003 }, 0.003, 0.003, 0.003, 0, 0.003},
+		{"default, low rate", follow(RecipeDefault, 1e-4), nil, 1e-4, 1e-4, 1e-4, 1e-4},
+		{"v4, low rate", follow(RecipeV4, 1e-4), nil, 1e-3, 1e-3, 1e-3, 1e-3},
+		{"v3, low rate", follow(RecipeV3, 1e-4), nil, 1e-4, 1e-3, 1e-3, 1e-3},
+		{"v3, PathX", follow(RecipeV3, 0.004), func(g *GroupConfig) { g.SSMLR = 5e-4 }, 0.004, 5e-4, 5e-4, 5e-4},
+		{"v4, step at the global rate", follow(RecipeV4, 0.01), func(g *GroupConfig) { g.StepLR = 0.01 }, 0.01, 1e-3, 1e-3, 1e-3},
+		{"frozen SSM", follow(RecipeDefault, 0.01), func(g *GroupConfig) { g.SSMLR = 0 }, 0, 0, 0, 0},
 	}
 	for _, tt := range tests {
 		g := tt.base
@@ -79,11 +78,7 @@ func TestRates(t *testing.T) {
 		if err := g.Validate(); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
-		shift := 10 * tt.angle // u
-		if g.AngleLR != FollowRule {
-			shift = tt.angle
-		}
-		for kind, want := range map[Kind]float64{KindStep: tt.step, KindDecay: tt.decay, KindFreq: tt.freq, KindAngle: tt.angle, KindShift: shift, KindB: tt.b, KindC: g.LR, KindD: g.LR, KindWeight: g.LR} {
+		for kind, want := range map[Kind]float64{KindStep: tt.step, KindDecay: tt.decay, KindFreq: tt.freq, KindB: tt.b, KindC: g.LR, KindD: g.LR, KindWeight: g.LR} {
 			if lr, _ := g.Hyper(Tensor{Kind: kind, Part: PartBackbone}); lr != want {
 				t.Errorf("%s, kind %d: lr %v, expected %v", tt.name, kind, lr, want)
 			}
@@ -106,7 +101,7 @@ func TestRecipesOfS5(t *testing.T) {
 		{RecipeBFast, slow, all, all, slow},
 		{RecipeNoDecay, slow, slow, slow, slow},
 	} {
-		g := GroupConfig{Recipe: tt.recipe, LR: lr, SSMLR: ssmLR, StepLR: FollowRule, AngleLR: FollowRule, WeightDecay: wd}
+		g := GroupConfig{Recipe: tt.recipe, LR: lr, SSMLR: ssmLR, StepLR: FollowRule, WeightDecay: wd}
 		must.Do(t, g.Validate())
 		for kind, want := range map[Kind]rates{
 			KindStep: tt.step, KindB: tt.b, KindC: tt.c, KindD: tt.c, KindDecay: tt.pole, KindFreq: tt.pole, KindP: tt.pole,
@@ -124,7 +119,7 @@ func TestRecipeOfS4(t *testing.T) {
 	c := Default()
 	c.SSM.Layer, c.SSM.Init, c.SSM.Disc, c.SSM.AReal = ssm.LayerS4, ssm.LegS, ssm.Bilinear, 0
 	m := must.Get(New(c, 1))(t)
-	g := GroupConfig{Recipe: RecipeBDecays, LR: 0.01, SSMLR: 0.002, StepLR: FollowRule, AngleLR: FollowRule, WeightDecay: 0.05}
+	g := GroupConfig{Recipe: RecipeBDecays, LR: 0.01, SSMLR: 0.002, StepLR: FollowRule, WeightDecay: 0.05}
 	want := map[string]rates{"layers.0.B": {0.002, 0.05}, "layers.0.P": {0.002, 0}, "layers.0.C": {0.01, 0.05}}
 	for _, x := range m.Weights.Tensors() {
 		if w, ok := want[x.Name]; ok {
@@ -138,7 +133,7 @@ func TestRecipeOfS4(t *testing.T) {
 }
 
 func TestGroupConfigRejects(t *testing.T) {
-	good := GroupConfig{Recipe: RecipeDefault, LR: 0.01, SSMLR: FollowRule, StepLR: FollowRule, AngleLR: FollowRule}
+	good := GroupConfig{Recipe: RecipeDefault, LR: 0.01, SSMLR: FollowRule, StepLR: FollowRule}
 	for want, change := range map[string]func(g *GroupConfig){
 		`model: recipe "adam": expected one of ["default" "minimal" "v3" "v4" "BandCdecay" "BfastandCdecay" "noBCdecay" "dt-global"]`: func(g *GroupConfig) { g.Recipe = "adam" },
 		`model: step_lr 0.1: expected -1 with the recipe "dt-global", in which log Δ has the global learning rate`:                    func(g *GroupConfig) { g.Recipe, g.StepLR = RecipeStepsGlobal, 0.1 },

@@ -64,12 +64,10 @@ func (c Config) specs(w *Weights) []tensorSpec {
 // original code gives them.
 func (c Config) ssmSpecs(l *Layer, add adder) {
 	h, m, s := c.DModel, c.SSM.Modes(), c.ssmConfig().Copies()
-	names, freq := [3]string{"log_dt", "log_A_real", "A_imag"}, KindFreq
+	names := [3]string{"log_dt", "log_A_real", "A_imag"}
 	switch {
-	case c.SSM.MovesByWidth():
-		names, freq = [3]string{"log_xi", "log_rho", "u"}, KindShift
 	case c.SSM.Discrete():
-		names, freq = [3]string{"log_xi", "log_rho", "theta"}, KindAngle
+		names = [3]string{"log_xi", "log_rho", "theta"}
 	case c.SSM.Layer == ssm.LayerDSS:
 		names[1] = "A_real" // −Re A itself
 	}
@@ -85,10 +83,7 @@ func (c Config) ssmSpecs(l *Layer, add adder) {
 	default:
 		add(&l.Step, names[0], KindStep, h)
 		add(&l.Decay, names[1], KindDecay, s, m)
-		add(&l.Freq, names[2], freq, s, m)
-	}
-	if c.SSM.MovesByWidth() {
-		add(&l.Omega, "omega", KindBuffer, s, m)
+		add(&l.Freq, names[2], KindFreq, s, m)
 	}
 	switch {
 	case c.SSM.MIMO():
@@ -160,7 +155,7 @@ func size(shape []int) int {
 }
 
 // CountParams returns the number of trainable parameters. Complex ones count as two; running
-// statistics and Ω do not count (docs/maths.md §3.6, §16).
+// statistics do not count (docs/maths.md §3.6).
 func (c Config) CountParams() (n int) {
 	for _, s := range c.specs(&Weights{Layers: make([]Layer, c.NLayers)}) {
 		if s.Kind != KindBuffer {

@@ -84,16 +84,15 @@ func (m *Model) SSMParams(layer int) *ssm.Params {
 // NewSSMParams allocates SSM parameters for a layer of this configuration.
 func (c Config) NewSSMParams() *ssm.Params { return ssm.NewParams(c.ssmConfig()) }
 
-// reals returns the layer's real SSM parameters, each with its place in p. The last is Ω, which has
-// no gradient.
-func (l *Layer) reals(p *ssm.Params) [6]struct {
+// reals returns the layer's real SSM parameters, each with its place in p.
+func (l *Layer) reals(p *ssm.Params) [5]struct {
 	layer  []float32
 	params []float64
 } {
 	return [...]struct {
 		layer  []float32
 		params []float64
-	}{{l.Step, p.Step}, {l.Gamma, p.Gamma}, {l.Decay, p.Decay}, {l.Freq, p.Freq}, {l.D, p.D}, {l.Omega, p.Omega}}
+	}{{l.Step, p.Step}, {l.Gamma, p.Gamma}, {l.Decay, p.Decay}, {l.Freq, p.Freq}, {l.D, p.D}}
 }
 
 // complexes returns the layer's complex SSM parameters, each with its place in p.

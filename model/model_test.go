@@ -95,7 +95,7 @@ func TestSSMParams(t *testing.T) {
 			must.Equal(t, got.Config, want.Config, "%s: configuration", name)
 			for field, pair := range map[string][2][]float64{
 				"Step": {got.Step, want.Step}, "Decay": {got.Decay, want.Decay},
-				"Freq": {got.Freq, want.Freq}, "Omega": {got.Omega, want.Omega}, "D": {got.D, want.D},
+				"Freq": {got.Freq, want.Freq}, "D": {got.D, want.D},
 				"B": {flat(got.B), flat(want.B)}, "C": {flat(got.C), flat(want.C)},
 			} {
 				for i := range pair[1] {

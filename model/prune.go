@@ -115,7 +115,6 @@ func (l *Layer) keepModes(to *Layer, g *ssm.ModeGains, kept int, least float64) 
 			}
 			move(to.Decay, l.Decay)
 			move(to.Freq, l.Freq)
-			move(to.Omega, l.Omega)
 			move(to.Gamma, l.Gamma)
 			move(to.B, l.B)
 			if g.SSMs == 1 {

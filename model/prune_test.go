@@ -10,15 +10,12 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// dss are the SSMs of a DSS layer, and defaultReading of DFouT as training reads it by default.
+// dss are the SSMs of a DSS layer, and discrete those of DFouT with damping and angle apart.
 func dss(c *Config) {
 	c.SSM.Layer, c.SSM.Init, c.SSM.NSSM, c.SSM.LKernel = ssm.LayerDSS, ssm.LegS, 2, 64
 }
 
-func defaultReading(c *Config) {
-	c.SSM.Param = ssm.ParamAuto
-	c.SSM = c.SSM.Resolve()
-}
+func discrete(c *Config) { c.SSM.Param = ssm.ParamDiscrete }
 
 func pruneConfig(change func(*Config)) Config {
 	c := Default()
@@ -34,9 +31,8 @@ func TestPrune(t *testing.T) {
 		"dfout":              func(c *Config) {},
 		"half, B trained":    func(c *Config) { c.SSM.Init, c.SSM.TrainB = ssm.DFouTHalf, true },
 		"lin, bidirectional": func(c *Config) { c.SSM.Init, c.SSM.Bidirectional, c.SSM.NSSM = ssm.Lin, true, 2 },
-		"width":              func(c *Config) { c.SSM.Param = ssm.ParamWidth },
 		"dss":                dss,
-		"default reading":    defaultReading,
+		"discrete":           discrete,
 	} {
 		m := must.Get(New(pruneConfig(change), 1))(t)
 		modes := m.Config.SSM.Modes()
@@ -93,7 +89,7 @@ func TestPruneGlobal(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"dfout":              func(c *Config) { c.SSMLayers, c.NLayers = 2, 3 },
 		"dss":                dss,
-		"default reading":    defaultReading,
+		"discrete":           discrete,
 		"lin, bidirectional": func(c *Config) { c.SSM.Init, c.SSM.Bidirectional, c.SSM.NSSM = ssm.Lin, true, 2 },
 	} {
 		m := must.Get(New(pruneConfig(change), 1))(t)

@@ -29,8 +29,8 @@ func TestScanTensors(t *testing.T) {
 		both.SSM.Bidirectional = true
 		must.Equal(t, both.CountParams()-c.CountParams(), 2*2*p*h, "%s: parameters of the second direction", layer)
 		m := must.Get(New(c, 1))(t)
-		// The rate of angles has no effect, nor that of steps in an LRU (docs/configuration.md).
-		count, rates := 0, GroupConfig{Recipe: RecipeDefault, LR: 0.01, SSMLR: 0.002, StepLR: FollowRule, AngleLR: 0.5, WeightDecay: 0.1}
+		// The rate of steps has no effect in an LRU (docs/configuration.md).
+		count, rates := 0, GroupConfig{Recipe: RecipeDefault, LR: 0.01, SSMLR: 0.002, StepLR: FollowRule, WeightDecay: 0.1}
 		if layer == ssm.LayerLRU {
 			rates.StepLR = 0.5
 		}

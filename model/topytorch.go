@@ -46,7 +46,8 @@ func (m *Model) checkpoint() ([]pth.Tensor, error) {
 	out := &Model{Config: plain, Weights: NewWeights(plain)}
 	out.Weights.copyShared(m.Weights)
 	c := m.Config.SSM
-	if !kind.full && (c.Discrete() || c.Layer == ssm.LayerDSS || c.Disc != ssm.ZOH || c.TrainB || c.Bandlimit > 0 || m.Config.ssmConfig().Copies() != m.Config.DModel) {
+	undamped := c.AReal == 0 && c.Init != ssm.Imported // a pole may be λ̄ = 1
+	if !kind.full && (c.Discrete() || undamped || c.Layer == ssm.LayerDSS || c.Disc != ssm.ZOH || c.TrainB || c.Bandlimit > 0 || m.Config.ssmConfig().Copies() != m.Config.DModel) {
 		for i := range out.Weights.Layers {
 			if err := out.Weights.Layers[i].setMinimal(m.SSMParams(i), c.Disc); err != nil {
 				return nil, fmt.Errorf("layer %d: %w", i, err)

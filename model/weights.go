@@ -10,9 +10,7 @@ type Kind int
 const (
 	KindStep      Kind = iota // log Δ, log ξ
 	KindDecay                 // log(−Re A), log ρ; Re Λ of S5; ν and γ of the LRU
-	KindFreq                  // Im A; Im Λ of S5; θ of the LRU
-	KindAngle                 // θ of DFouT
-	KindShift                 // u of DFouT: shifts of angles in widths of their resonances
+	KindFreq                  // Im A; Im Λ of S5; θ of DFouT and of the LRU
 	KindB                     // B of the SSM
 	KindP                     // P of S4
 	KindC                     // C of the SSM
@@ -21,7 +19,7 @@ const (
 	KindBias                  // biases of linear layers
 	KindNorm                  // scale and shift of norms
 	KindEmbedding             // token embedding
-	KindBuffer                // running statistics, and Ω of DFouT: stored, never trained
+	KindBuffer                // running statistics: stored, never trained
 )
 
 // Part is the part of the network that a tensor belongs to.
@@ -50,11 +48,10 @@ type Tensor struct {
 // "log_step", "Lambda_re" and "Lambda_im", in the LRU those of Decay and Freq are "nu_log" and
 // "theta_log". There they are [M], and B is [M][H][2].
 type Layer struct {
-	Step                    []float32 // [H]       "log_dt",     DFouT "log_xi"
+	Step                    []float32 // [H]       "log_dt",     discrete "log_xi"
 	Gamma                   []float32 // [M]       "gamma_log" of an LRU
-	Decay                   []float32 // [S][M]    "log_A_real", DFouT "log_rho", DSS "A_real"
-	Freq                    []float32 // [S][M]    "A_imag",     DFouT "theta", or "u"
-	Omega                   []float32 // [S][M]    "omega", with ssm.Config.MovesByWidth
+	Decay                   []float32 // [S][M]    "log_A_real", discrete "log_rho", DSS "A_real"
+	Freq                    []float32 // [S][M]    "A_imag",     discrete "theta"
 	B                       []float32 // [S][M][2] "B", with ssm.Config.StoresB
 	P                       []float32 // [S][M][2] "P", S4
 	C                       []float32 // [H][M][2] "C"; [2][H][M][2] if bidirectional; S4: C̃

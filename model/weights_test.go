@@ -13,7 +13,7 @@ func TestTensorNames(t *testing.T) {
 	block := func(names ...string) []string {
 		return append(names, "C", "D")
 	}
-	dfout := block("log_xi", "log_rho", "theta")
+	dfout := block("log_dt", "log_A_real", "A_imag")
 	s4d := []string{"log_dt", "log_A_real", "A_imag", "B", "C", "D"}
 	mix := []string{"mix.weight", "mix.bias"}
 	norm := []string{"norm.weight", "norm.bias"}
@@ -29,7 +29,7 @@ func TestTensorNames(t *testing.T) {
 		"tied and bidirectional": {linear, slices.Concat(s4d, mix, norm), nil},
 		"block of S5":            {linear, slices.Concat(dfout, mix, norm, []string{"norm.running_mean", "norm.running_var"}), nil},
 		"pairs":                  {linear, slices.Concat(dfout, mix, norm), []string{"compare.weight", "compare.bias"}},
-		"width":                  {linear, slices.Concat([]string{"log_xi", "log_rho", "u", "omega", "B", "C", "D"}, mix, norm), nil},
+		"discrete":               {linear, slices.Concat([]string{"log_xi", "log_rho", "theta", "B", "C", "D"}, mix, norm), nil},
 		"unit circle":            {linear, slices.Concat(block("log_dt", "log_A_real", "A_imag"), mix, norm), nil},
 	}
 	for name, c := range variants() {

@@ -83,10 +83,7 @@ func TestTwoModes(t *testing.T) {
 	}
 }
 
-func defaultReading(c *ssm.Config) {
-	c.Init, c.Param = ssm.DFouTSingle, ssm.ParamAuto
-	*c = c.Resolve()
-}
+func discrete(c *ssm.Config) { c.Init, c.Param = ssm.DFouT, ssm.ParamDiscrete }
 
 // They agree after 16,384 samples, with the slowest poles, with undamped ones, and at another step
 // scale. Under emulation, layers other than S4D run for 1,024 samples.
@@ -102,8 +99,8 @@ func TestTwoModesLong(t *testing.T) {
 		stepScale float64
 	}{
 		{"dfout", func(c *ssm.Config) {}, 1},
-		{"default reading", defaultReading, 1},
-		{"default reading step scale 2", defaultReading, 2},
+		{"discrete", discrete, 1},
+		{"discrete step scale 2", discrete, 2},
 		{"dfout ξ=1e-4", func(c *ssm.Config) { c.XiMin, c.XiMax = 1e-4, 1e-4 }, 1},
 		{"dfout Re λ=0", func(c *ssm.Config) { c.AReal = 0 }, 1},
 		{"lin Δ=1e-4 step scale 2", func(c *ssm.Config) { c.Init = ssm.Lin; c.DtMin, c.DtMax = 1e-4, 1e-4 }, 2},

@@ -83,7 +83,7 @@ func (p *Params) step(c int, stepScale float64) float64 {
 func (p *Params) mode(disc Disc, i int, step, stepScale float64) (a complex128, r transform, k gain) {
 	a = p.exponent(i, step)
 	r = transformOf(disc, a)
-	k = p.gain(r, a, step)
+	k = gain{r.input, r.dIn}.times(step)
 	if stepScale == 1 && p.Bandlimit == 0 {
 		return a, r, k
 	}
@@ -119,42 +119,25 @@ func (c Config) silent(angle float64) bool {
 	return c.Bandlimit > 0 && math.Abs(angle) >= c.Bandlimit*math.Pi
 }
 
-// exponent returns a of mode i: Δ·A for S4D, −ρξ + iθ for discrete parameters, where θ is Freq or
-// Omega + 2ρξ·Freq.
+// exponent returns a of mode i: Δ·A for S4D, −ρξ + iθ for discrete parameters.
 func (p *Params) exponent(i int, step float64) complex128 {
 	decay := 0 - math.Exp(p.Decay[i])*step // 0 − x: a pole on the unit circle gets +0
-	switch {
-	case p.MovesByWidth():
-		return complex(decay, p.Omega[i]-2*decay*p.Freq[i])
-	case p.Discrete():
+	if p.Discrete() {
 		return complex(decay, p.Freq[i])
 	}
 	return complex(decay, p.Freq[i]*step)
 }
 
-// gain is B̄/B of a mode.
+// gain is B̄/B of a mode. It is also proportional to the step, Δ or ξ.
 type gain struct {
-	value     complex128
-	slope     complex128 // ∂value/∂a, if value is analytic in a
-	realSlope complex128 // ∂value/∂(Re a) at constant analytic part, if value depends on Re a
-	ofStep    float64    // 1 if value is also proportional to the step, else 0
+	value complex128
+	slope complex128 // ∂value/∂a
 }
 
-// gain returns the gain of a mode with the exponent a. It is proportional to the step, Δ or ξ, and
-// in ParamWidth to the mode's own ξₙ = 2ρξ = −2·Re a (docs/maths.md §2.4 item 2).
-func (p *Params) gain(r transform, a complex128, step float64) gain {
-	if p.MovesByWidth() {
-		xi := complex(-2*real(a), 0)
-		return gain{value: xi * r.input, slope: xi * r.dIn, realSlope: -2 * r.input}
-	}
-	return gain{value: complex(step, 0) * r.input, slope: complex(step, 0) * r.dIn, ofStep: 1}
-}
-
-// times returns the gain and its derivatives times a factor.
+// times returns the gain times a factor.
 func (k gain) times(factor float64) gain {
 	c := complex(factor, 0)
-	k.value, k.slope, k.realSlope = k.value*c, k.slope*c, k.realSlope*c
-	return k
+	return gain{k.value * c, k.slope * c}
 }
 
 // atRate returns the gain at the step scale r. With the rule hold it is that of training times S =
@@ -169,7 +152,7 @@ func (k gain) atRate(rule RateRule, t transform, r float64) gain {
 	g, dg := phi(c * t.logLambda)
 	sum := c * g / f
 	k.slope = k.slope*sum + k.value*(c*c*dg-sum*df)/f*t.dLog
-	k.value, k.realSlope = k.value*sum, k.realSlope*sum
+	k.value *= sum
 	return k
 }
 

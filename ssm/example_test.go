@@ -15,10 +15,12 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("angles of system 0: %.4f %.4f … %.4f\n", p.Freq[0], p.Freq[1], p.Freq[31])
-	fmt.Printf("system 1 is shifted by %.2e = 2π/(NH) = %.2e\n", p.Freq[32]-p.Freq[0], 2*math.Pi/(64*128))
+	d := p.Discretize(ssm.ZOH, 1)
+	angle := func(i int) float64 { return imag(d.LogLambda[i]) }
+	fmt.Printf("angles of system 0: %.4f %.4f … %.4f\n", angle(0), angle(1), angle(31))
+	fmt.Printf("system 1 is shifted by %.2e = 2π/(NH) = %.2e\n", angle(32)-angle(0), 2*math.Pi/(64*128))
 
-	k := p.Discretize(ssm.ZOH, 1).Kernel(1024)
+	k := d.Kernel(1024)
 	fmt.Println("kernels:", len(k), "of", len(k[0]), "taps")
 	// Output:
 	// angles of system 0: 0.0000 0.0982 … 3.0434

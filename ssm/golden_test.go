@@ -24,18 +24,15 @@ func caseG1(disc Disc) *Params {
 	return p
 }
 
-// caseG2 is DFouT's grid for N=8, H=2 with ξ = 0.1, ρ = ½. With the parameters of width, u = 0.
+// caseG2 is DFouT's grid for N=8, H=2 with ξ = 0.1, ρ = ½.
 func caseG2(param Param) *Params {
-	p := NewParams(Config{DModel: 2, DState: 8, Init: DFouT, Disc: ZOH, Param: param})
-	if err := p.initPoles(random.Stream{}); err != nil {
-		panic(err)
-	}
+	p := NewParams(Config{DModel: 2, DState: 8, Init: DFouT, Disc: ZOH, Param: param, AReal: 0.5})
 	for h := range 2 {
 		p.Step[h] = math.Log(0.1)
 		copy(p.C[4*h:], goldenC)
 	}
-	for i := range p.Decay {
-		p.Decay[i] = math.Log(0.5)
+	if err := p.initPoles(random.Stream{}); err != nil {
+		panic(err)
 	}
 	return p
 }
@@ -62,7 +59,7 @@ func TestGoldenKernels(t *testing.T) {
 			0.058182542070088, 0.091596083361946, 0.137063388875651, 0.160284157270502}},
 		{"G2 channel 0", caseG2(ParamDiscrete), 1, 0, tenth(1.45119749967775, 0.719708277169767, 1.495575547704077, 1.684681739516563,
 			0.989458498355402, 2.442750916467203)},
-		{"G2 channel 1", caseG2(ParamWidth), 1, 1, tenth(1.257985969119052, 0.577834409025228, 1.419210713001652, 0.308790822564394,
+		{"G2 channel 1", caseG2(ParamContinuous), 1, 1, tenth(1.257985969119052, 0.577834409025228, 1.419210713001652, 0.308790822564394,
 			0.450869805865156, -0.497461945466701)},
 	}
 	for _, test := range tests {

@@ -25,39 +25,30 @@ func (p *Params) BackwardChannels(grad *Params, disc Disc, stepScale float64, g,
 			a, r, k := p.mode(disc, shared, step, stepScale)
 			t, wg := p.backwardMode(grad, r, k, g, m, c*modes+n, shared)
 
-			// Re a = −exp(Decay)·step in all parametrisations.
-			byFreq, byDecay, byStep := p.turn(a, shared, step)
-			grad.Freq[shared] -= 2 * imag(t) * byFreq
-			grad.Decay[shared] += 2 * (real(t)*real(a) - imag(t)*byDecay)
-			logStep += 2 * (real(t)*real(a) - imag(t)*byStep + wg)
+			// Re a = −exp(Decay)·step, and Im a is θ or Im A·step
+			turn, turned := 1.0, 0.0 // derivatives of Im a with respect to Freq and log step
+			if !p.Discrete() {
+				turn, turned = step, imag(a)
+			}
+			grad.Freq[shared] -= 2 * imag(t) * turn
+			grad.Decay[shared] += 2 * real(t) * real(a)
+			logStep += 2 * (real(t)*real(a) - imag(t)*turned + wg)
 		}
 		grad.Step[c] += logStep
 	}
 }
 
-// turn returns the derivatives of Im a of mode i with respect to Freq, Decay and Step.
-func (p *Params) turn(a complex128, i int, step float64) (byFreq, byDecay, byStep float64) {
-	switch {
-	case p.MovesByWidth():
-		width := -2 * real(a)
-		return width, width * p.Freq[i], width * p.Freq[i]
-	case p.Discrete():
-		return 1, 0, 0
-	}
-	return step, 0, imag(a)
-}
-
 // backwardMode adds one mode's gradients of C and B. It returns T = Σ ∂W/∂a·G + W·M·∂log λ̄/∂a, so
-// that ∂loss = 2·Re(T·∂a), and Re Σ W·G if W is also proportional to the step. Both sums are over
-// the directions. own indexes [H][M], shared [S][M].
+// that ∂loss = 2·Re(T·∂a), and Re Σ W·G, because W is also proportional to the step. Both sums are
+// over the directions. own indexes [H][M], shared [S][M].
 func (p *Params) backwardMode(grad *Params, r transform, k gain, g, m []complex128, own, shared int) (t complex128, wg float64) {
 	b := p.B[shared]
 	for dir := range p.Directions() {
 		i := dir*p.DModel*p.Modes() + own
 		cg := p.C[i] * g[i]
 		w := p.C[i] * b * k.value
-		t += cg*b*k.slope + complex(real(cg*b*k.realSlope), 0) + w*m[i]*r.dLog
-		wg += k.ofStep * real(w*g[i])
+		t += cg*b*k.slope + w*m[i]*r.dLog
+		wg += real(w * g[i])
 		grad.C[i] += 2 * cmplx.Conj(b*k.value*g[i])
 		grad.B[shared] += 2 * cmplx.Conj(k.value*cg)
 	}

@@ -49,12 +49,10 @@ func TestGradients(t *testing.T) {
 	for _, cfg := range []Config{
 		{Init: Lin, Disc: ZOH}, {Init: Lin, Disc: Bilinear}, {Init: DFouT, Disc: ZOH}, {Init: LegS, Disc: ZOH, TrainB: true},
 		{Init: Inv, Disc: Bilinear, NSSM: 2, Bidirectional: true}, {Init: Lin, Disc: ZOH, NSSM: 1, Bidirectional: true},
-		{Init: DFouT, Disc: ZOH, Bidirectional: true}, {Init: DFouT, Disc: Bilinear},
-		{Init: DFouT, Disc: ZOH, Param: ParamContinuous}, {Init: DFouTHalf, Disc: ZOH, TrainB: true},
-		{Init: DFouT, Disc: ZOH, Param: ParamWidth}, {Init: DFouT, Disc: Bilinear, Param: ParamWidth},
-		{Init: DFouTSingle, Disc: ZOH, Param: ParamWidth, TrainB: true, Bidirectional: true},
-		{Init: DFouT, Disc: ZOH, Param: ParamWidth, RateRule: RateDecimate}, {Init: DFouT, Disc: Bilinear, RateRule: RateDecimate},
-		{Init: Lin, Disc: Bilinear, Bandlimit: 0.2}, {Init: DFouTHalf, Disc: ZOH, Bandlimit: 0.7},
+		{Init: DFouT, Disc: ZOH, Param: ParamDiscrete, Bidirectional: true}, {Init: DFouT, Disc: Bilinear, Param: ParamDiscrete},
+		{Init: DFouTHalf, Disc: ZOH, Param: ParamDiscrete, TrainB: true},
+		{Init: DFouT, Disc: ZOH, Param: ParamDiscrete, RateRule: RateDecimate}, {Init: DFouT, Disc: Bilinear, Param: ParamDiscrete, RateRule: RateDecimate},
+		{Init: Lin, Disc: Bilinear, Bandlimit: 0.2}, {Init: DFouTHalf, Disc: ZOH, Param: ParamDiscrete, Bandlimit: 0.7},
 	} {
 		for _, stepScale := range []float64{1, 2, 0.7} {
 			t.Run(fmt.Sprintf("%s/%s/param=%s/n_ssm=%d/bidirectional=%v/step_scale=%g", cfg.Init, cfg.Disc, cfg.Param, cfg.NSSM, cfg.Bidirectional, stepScale), func(t *testing.T) {

@@ -14,7 +14,6 @@ const (
 	drawC    uint64 = 1 << 32 // + 2·((direction·H + h)·M + n), + 1 for Im: normal
 	drawD    uint64 = 2 << 32 // + h: normal
 	drawFreq uint64 = 3 << 32 // + s·M + n: normal; LRU: + n: uniform
-	drawXi   uint64 = 4 << 32 // + s·M + n: uniform
 
 	// S5 draws B and C in the basis of the HiPPO state, with N in place of M in the index of C.
 	drawB      uint64 = 5 << 32 // S5: + i·H + h: uniform; LRU: + 2·(n·H + h), + 1 for Im: normal
@@ -45,9 +44,6 @@ func NewParams(cfg Config) *Params {
 		B:      make([]complex128, s*m),
 		C:      make([]complex128, cfg.Directions()*h*m),
 		D:      make([]float64, h),
-	}
-	if cfg.MovesByWidth() {
-		p.Omega = make([]float64, s*m)
 	}
 	if cfg.Layer == LayerS4 {
 		p.P = make([]complex128, s*m)
@@ -130,7 +126,7 @@ func (p *Params) initPoles(draw random.Stream) error {
 		p.Decay[i] = logDecay
 	}
 	if p.Angles() {
-		p.initAngles(draw)
+		p.initAngles()
 		return nil
 	}
 	n := float64(p.DState)

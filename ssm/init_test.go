@@ -209,31 +209,6 @@ func TestDraws(t *testing.T) {
 	}
 }
 
-// Auto is the reading with widths where angles have widths, and discrete elsewhere.
-func TestResolve(t *testing.T) {
-	angles := Config{Init: DFouTSingle, Disc: ZOH, AReal: 0.5, Param: ParamAuto}
-	with := func(change func(c *Config)) Config {
-		c := angles
-		change(&c)
-		return c
-	}
-	for _, c := range []struct {
-		name   string
-		config Config
-		want   Param
-	}{
-		{"angles", angles, ParamWidth},
-		{"unit circle", with(func(c *Config) { c.AReal = 0 }), ""},
-		{"bilinear", with(func(c *Config) { c.Disc = Bilinear }), ""},
-		{"S4D-Lin", with(func(c *Config) { c.Init = Lin }), ""},
-		{"S4", with(func(c *Config) { c.Layer, c.Init, c.Disc = LayerS4, LegS, Bilinear }), ""},
-		{"discrete", with(func(c *Config) { c.Param = ParamDiscrete }), ""},
-		{"continuous", with(func(c *Config) { c.Param = ParamContinuous }), ParamContinuous},
-	} {
-		must.Equal(t, c.config.Resolve().Param, c.want, "%s", c.name)
-	}
-}
-
 // The keys that docs/configuration.md lists as without effect do not change the initial parameters,
 // nor what is computed from them.
 func TestKeysWithoutEffect(t *testing.T) {

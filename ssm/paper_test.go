@@ -33,7 +33,7 @@ func near(t *testing.T, got, want, tol float64, what string, at ...any) {
 }
 
 // Proposition 1 of the paper: with Δ = 2/τ, Re λ = 0 and C·B̄ = 1, the kernel of S4D-Lin is 2M at τ
-// and smaller in between (docs/maths.md §21.1).
+// and smaller in between (docs/maths.md §16.1).
 func TestProposition1(t *testing.T) {
 	for _, tau := range []int{7, 100, 1000} {
 		for _, modes := range []int{2, 3, tau / 2} {
@@ -120,7 +120,7 @@ func TestProposition1Orthogonal(t *testing.T) {
 }
 
 // The map from C to the kernel 2·Re(VC), which the paper's proof replaces by VC, has the squared
-// singular values 2τ, 4τ and 0 (docs/maths.md §21.1). So each step of gradient descent of length
+// singular values 2τ, 4τ and 0 (docs/maths.md §16.1). So each step of gradient descent of length
 // 1/(3τ) multiplies the error by ±⅓: |1 − 2/3| = |1 − 4/3| = ⅓.
 func TestProposition1Descent(t *testing.T) {
 	const tau = 60
@@ -222,7 +222,7 @@ func noise(n int) []float64 {
 }
 
 // Without damping, with B̄ = 1, the states of a layer with DFouT are the bins of the DFT of N·H
-// points: mode n of SSM h is bin nH + h (docs/maths.md §21.2).
+// points: mode n of SSM h is bin nH + h (docs/maths.md §16.2).
 func TestDFTLimit(t *testing.T) {
 	const h, n, points = 3, 8, 3 * 8
 	for init, modes := range map[Init]int{DFouT: n / 2, DFouTHalf: n/2 + 1} {
@@ -265,7 +265,7 @@ func TestDFTLimit(t *testing.T) {
 
 // A layer of DFouT with fixed poles on the circle delays by any τ < P = NH, up to 1/P at each tap,
 // and with the bin P/2 of dfout-half exactly. With equal angles the kernel has the period N
-// (docs/maths.md §21.3). The last row has the sizes of the Delay task.
+// (docs/maths.md §16.3). The last row has the sizes of the Delay task.
 func TestLayerDelays(t *testing.T) {
 	for _, row := range []struct{ h, n, tau, length int }{{1, 16, 5, 16}, {3, 8, 0, 24}, {3, 8, 23, 60}, {4, 1024, 1000, 4000}} {
 		points := row.h * row.n
@@ -350,17 +350,20 @@ func TestAnyKernel(t *testing.T) {
 	}
 }
 
-// The step multiplies S4D's angles. ξ changes only the moduli of DFouT.
+// With S4D's parameters the step multiplies the angles. With the discrete ones, ξ changes only the
+// moduli.
 func TestDampingAndAngle(t *testing.T) {
-	for init, factor := range map[Init]float64{Lin: 2, DFouT: 1} {
-		p := mustNew(t, config(init, 2, 8), 1, 0)
+	for param, factor := range map[Param]float64{ParamContinuous: 2, ParamDiscrete: 1} {
+		cfg := config(DFouT, 2, 8)
+		cfg.Param = param
+		p := mustNew(t, cfg, 1, 0)
 		before := p.Discretize(ZOH, 1).LogLambda
 		for c := range p.Step {
 			p.Step[c] += math.Ln2
 		}
 		for i, after := range p.Discretize(ZOH, 1).LogLambda {
-			near(t, real(after), 2*real(before[i]), 1e-15, "%s: ln |λ̄_%d|", init, i)
-			near(t, imag(after), factor*imag(before[i]), 1e-14, "%s: angle of λ̄_%d", init, i)
+			near(t, real(after), 2*real(before[i]), 1e-15, "%s: ln |λ̄_%d|", param, i)
+			near(t, imag(after), factor*imag(before[i]), 1e-14, "%s: angle of λ̄_%d", param, i)
 		}
 	}
 }

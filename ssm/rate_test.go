@@ -11,17 +11,17 @@ import (
 
 // discreteConfigs are configurations with discrete parameters, some with angles beyond π.
 func discreteConfigs() map[string]Config {
-	list := map[string]Config{"dfout": config(DFouT, 3, 8)}
+	list := map[string]Config{}
 	add := func(name string, init Init, change func(*Config)) {
 		cfg := config(init, 3, 8)
+		cfg.Param = ParamDiscrete
 		change(&cfg)
 		list[name] = cfg
 	}
+	add("dfout", DFouT, func(c *Config) {})
 	add("half, bidirectional", DFouTHalf, func(c *Config) { c.Bidirectional = true })
 	add("bilinear", DFouT, func(c *Config) { c.Disc = Bilinear })
-	add("width", DFouT, func(c *Config) { c.Param = ParamWidth })
-	add("default reading", DFouTSingle, func(c *Config) { c.Param = ParamAuto; *c = c.Resolve() })
-	add("trained B", DFouT, func(c *Config) { c.TrainB = true })
+	add("trained B", DFouTSingle, func(c *Config) { c.TrainB = true })
 	return list
 }
 
@@ -115,9 +115,7 @@ func TestHeldKernel(t *testing.T) {
 
 // S4D's poles, and those of the continuous parametrisation, are discretised with the step rΔ.
 func TestStepOfOtherRates(t *testing.T) {
-	continuous := config(DFouT, 2, 8)
-	continuous.Param = ParamContinuous
-	for _, cfg := range []Config{config(Lin, 2, 8), config(LegS, 2, 8), continuous} {
+	for _, cfg := range []Config{config(Lin, 2, 8), config(LegS, 2, 8), config(DFouT, 2, 8)} {
 		p, scaled := mustNew(t, cfg, 2, 1), mustNew(t, cfg, 2, 1)
 		for h := range scaled.Step {
 			scaled.Step[h] += math.Log(2)
@@ -137,15 +135,16 @@ func TestStepOfOtherRates(t *testing.T) {
 // others (docs/maths.md §15).
 func TestBandlimit(t *testing.T) {
 	folded := func(angle float64) float64 { return math.Abs(math.Remainder(angle, 2*math.Pi)) }
-	dss := config(Inv, 4, 16)
+	dfout, half, dss := config(DFouT, 4, 16), config(DFouTHalf, 4, 16), config(Inv, 4, 16)
+	dfout.Param, half.Param = ParamDiscrete, ParamDiscrete
 	dss.Layer, dss.LKernel = LayerDSS, 64
 	continuous := func(p *Params, h, i int) float64 { return p.Freq[i] * math.Exp(p.Step[h]) }
 	for _, test := range []struct {
 		cfg  Config
 		turn func(p *Params, h, i int) float64 // the angle per sample in training
 	}{
-		{config(DFouT, 4, 16), func(p *Params, h, i int) float64 { return p.Freq[i] }},
-		{config(DFouTHalf, 4, 16), func(p *Params, h, i int) float64 { return folded(p.Freq[i]) }},
+		{dfout, func(p *Params, h, i int) float64 { return p.Freq[i] }},
+		{half, func(p *Params, h, i int) float64 { return folded(p.Freq[i]) }},
 		{config(Inv, 4, 16), continuous},
 		{dss, continuous},
 	} {

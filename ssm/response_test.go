@@ -73,8 +73,10 @@ func TestHInf(t *testing.T) {
 	for _, init := range []Init{Lin, Inv, DFouT} {
 		for seed := range uint64(4) {
 			cfg := config(init, 1, 32)
-			cfg.DtMin, cfg.XiMin, cfg.XiMax, cfg.Param = 0.05, 2e-4, 0.5, map[bool]Param{true: ParamWidth}[cfg.Angles()]
-			d := mustNew(t, cfg, seed, 0).Discretize(ZOH, 1)
+			cfg.DtMin, cfg.XiMin, cfg.XiMax = 0.05, 2e-4, 0.5
+			p := mustNew(t, cfg, seed, 0)
+			perturb(p)
+			d := p.Discretize(ZOH, 1)
 			got := d.HInf(0)
 			const grid = 1 << 15
 			dense, at := 0.0, 0.0

@@ -37,21 +37,16 @@ const (
 	Imported Init = "imported"
 )
 
-// Param selects the trained quantities of a scheme on the unit circle, and with them the initial
-// damping and the scale of B̄ (docs/maths.md §2.4 item 2).
+// Param selects the trained quantities of the poles (docs/maths.md §2.4 item 2).
 type Param string
 
 // The parametrisations. a is the exponent of a mode.
 const (
-	// Trained ξ, ρ and θ, a = −ρξ + iθ. ξ is the SSM's, and B̄/B = ξ(e^a − 1)/a (default).
-	ParamDiscrete Param = "discrete"
-	// S4D's a = Δ·A, with Δ = ξ and Im A = θ/ξ at the start, and B̄/B = Δ(e^a − 1)/a.
+	// S4D's Δ and A, a = Δ·A, with Δ = ξ and Im A = θ/ξ at the start of a scheme on the unit
+	// circle. B̄/B = Δ(e^a − 1)/a (default).
 	ParamContinuous Param = "continuous"
-	// Trained ξ, ρ and u, a = −ρξ + i(Ω + 2ρξ·u) (docs/maths.md §16). Every mode draws its own
-	// initial damping ξₙ = 2ρξ, and B̄/B = ξₙ(e^a − 1)/a.
-	ParamWidth Param = "width"
-	// In configurations of training: see Resolve.
-	ParamAuto Param = "auto"
+	// Trained ξ, ρ and θ of a scheme on the unit circle, a = −ρξ + iθ. B̄/B = ξ(e^a − 1)/a.
+	ParamDiscrete Param = "discrete"
 )
 
 // RateRule selects B̄ of discrete poles, also those of an LRU, at another sampling rate, where λ̄
@@ -102,7 +97,7 @@ type Config struct {
 	DState int   `toml:"d_state" json:"d_state"`       // N, even; M = N/2 modes are stored
 	Init   Init  `toml:"init" json:"init"`             // scheme of the poles
 	Disc   Disc  `toml:"disc" json:"disc"`             // zoh or bilinear
-	Param  Param `toml:"param" json:"param,omitempty"` // of angles; "" means discrete
+	Param  Param `toml:"param" json:"param,omitempty"` // of the poles; "" means continuous
 
 	// Δ is log-uniform in [DtMin, DtMax]; ξ, of schemes on the unit circle, in [XiMin, XiMax].
 	DtMin float64 `toml:"dt_min" json:"dt_min"`
@@ -157,19 +152,6 @@ func (c Config) MIMO() bool { return c.Layer == LayerS5 || c.Layer == LayerLRU }
 // StoresB reports whether B is a parameter.
 func (c Config) StoresB() bool { return c.TrainB || c.Layer == LayerS4 || c.MIMO() }
 
-// Resolve replaces ParamAuto. For decaying poles on angles with zero-order hold it means
-// ParamWidth, the reading of DFouT that was most accurate (REPRODUCTION.md). In all other cases it
-// means ParamDiscrete, which Resolve writes as "".
-func (c Config) Resolve() Config {
-	switch {
-	case c.Param == ParamAuto && c.Angles() && c.AReal > 0 && c.Disc == ZOH && c.layer() == LayerS4D:
-		c.Param = ParamWidth
-	case c.Param == ParamAuto, c.Param == ParamDiscrete:
-		c.Param = ""
-	}
-	return c
-}
-
 // Angles reports whether the scheme places angles on the unit circle, with a damping ξ.
 func (c Config) Angles() bool {
 	return slices.Contains([]Init{DFouT, DFouTSingle, DFouTHalf}, c.Init)
@@ -177,11 +159,7 @@ func (c Config) Angles() bool {
 
 // Discrete reports whether the poles are parameterised in the discrete domain, a = −ρξ + iθ
 // (docs/maths.md §2.4 item 2), rather than as a = Δ·A.
-func (c Config) Discrete() bool { return c.Angles() && c.Param != ParamContinuous }
-
-// MovesByWidth reports whether angles are θ = Ω + 2ρξ·u with a fixed Ω: a step of u moves an angle
-// in proportion to the width of its resonance (docs/maths.md §16).
-func (c Config) MovesByWidth() bool { return c.Angles() && c.Param == ParamWidth }
+func (c Config) Discrete() bool { return c.Param == ParamDiscrete }
 
 // Modes returns M, the number of stored complex modes per SSM.
 func (c Config) Modes() int {
@@ -222,7 +200,6 @@ func (c Config) Directions() int {
 //	layer           Decay         Freq    pole
 //	S4D             log(−Re A)    Im A    a = Δ·A
 //	S4D, discrete   log ρ         θ       a = −ρξ + iθ
-//	S4D, width      log ρ         u       a = −ρξ + iθ with θ = Omega + 2ρξ·u
 //	DSS             −Re A         Im A    a = Δ·A
 //	S4              log(−Re Λ)    Im Λ    those of Δ·(diag(Λ) − P·P*)
 //	S5              Re Λ          Im Λ    a = Δ·Λ, where each mode has its own Δ
@@ -235,7 +212,6 @@ type Params struct {
 	Gamma []float64    // [P] of an LRU
 	Decay []float64    // [S][M]; S5, LRU: [P]
 	Freq  []float64    // [S][M]; S5, LRU: [P]
-	Omega []float64    // [S][M] if MovesByWidth, not trained
 	B     []complex128 // [S][M], ones unless LegS with TrainB or S4; S5, LRU: [P][H]
 	P     []complex128 // [S][M] of S4, A = diag(Λ) − P·P*
 	C     []complex128 // [directions][H][M]; of S4 with LKernel > 0: C̃; S5, LRU: [directions][H][P]

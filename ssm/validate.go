@@ -131,9 +131,9 @@ func (v *validator) choices() {
 		"init %q, disc %q: layer %q expects init %s and disc %s%s", v.Init, v.Disc, v.layer(), either(inits), either(discs), hint)
 
 	only(v, !v.MIMO() && v.Layer != LayerS4, "param", v.Param)
-	params, cInits := []Param{"", ParamDiscrete, ParamContinuous, ParamWidth}, []CInit{"", CTruncStandardNormal, CLecunNormal, CComplexNormal}
+	params, cInits := []Param{"", ParamContinuous, ParamDiscrete}, []CInit{"", CTruncStandardNormal, CLecunNormal, CComplexNormal}
 	v.reject(!slices.Contains(params, v.Param), "param %q: expected one of %q", v.Param, params[1:])
-	v.reject(slices.Contains(params[2:], v.Param) && !v.Angles(), "param %q: init %q has no angles on the unit circle: leave param unset, or select an init such as %q", v.Param, v.Init, DFouT)
+	v.reject(v.Discrete() && !v.Angles(), "param %q: init %q has no angles on the unit circle: leave param unset, or select an init such as %q", v.Param, v.Init, DFouT)
 	only(v, v.Layer == LayerS5, "c_init", v.CInit)
 	v.reject(!slices.Contains(cInits, v.CInit), "c_init %q: expected one of %q", v.CInit, cInits[1:])
 	only(v, v.Layer == LayerS5, "clip_eigs", v.ClipEigs)
@@ -147,7 +147,6 @@ func (v *validator) choices() {
 // ranges checks numbers. !(x ≥ 0) is also true of NaN.
 func (v *validator) ranges() {
 	v.reject(!(v.AReal >= 0 && v.AReal <= math.MaxFloat64), "a_real %v: expected a finite number ≥ 0", v.AReal)
-	v.reject(v.AReal == 0 && v.MovesByWidth(), "a_real 0: param %q moves angles in units of the resonance's width, which is 0 on the unit circle", v.Param)
 	v.reject(v.Layer == LayerS4 && v.Bandlimit != 0, "bandlimit %v: the modes of layer %q are coupled; expected 0", v.Bandlimit, v.Layer)
 	v.reject(!(v.Bandlimit >= 0 && v.Bandlimit <= math.MaxFloat64), "bandlimit %v: expected a finite number ≥ 0", v.Bandlimit)
 	drawn := v.Init != Imported // imported steps come from a file, not from a range

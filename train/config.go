@@ -79,7 +79,7 @@ type LoopConfig struct {
 func Default() Config {
 	m := model.Default()
 	s := m.SSM
-	s.Bidirectional, s.Init, s.Param = true, ssm.DFouTSingle, ssm.ParamAuto
+	s.Bidirectional = true
 	m.SSM = ssm.Config{}
 	m.Encoder, m.DInput, m.DOutput = "", 0, 0
 	return Config{
@@ -205,7 +205,7 @@ func within(settings ...setting) error {
 // longest sequence.
 func (c *Config) Network(info dataset.Info) model.Config {
 	m := c.Model
-	m.SSM = c.SSM.Resolve()
+	m.SSM = c.SSM
 	m.SSM.DModel = m.DModel
 	m.SSMLayers = c.Ablate.Layers
 	m.NormEps, m.NormBiased = 0, m.Norm == model.NormBatch && m.SSM.MIMO() // as in the code of S5 and the LRU

@@ -79,7 +79,7 @@ func TestTrainPositions(t *testing.T) {
 	c := run{Config: preset(t, "ts"), Out: filepath.Join(t.TempDir(), "run"), data: data}
 	for _, set := range []string{
 		"seed=2", "threads=2", "model.pool=none", "model.d_model=8", "model.n_layers=1", "ssm.d_state=8", "ssm.bidirectional=false",
-		"ssm.xi_min=0.1", "ssm.xi_max=0.5", "optim.lr=0.03", "train.epochs=12", "train.batch=8",
+		"ssm.init=dfout", "ssm.xi_min=0.1", "ssm.xi_max=0.5", "optim.lr=0.03", "train.epochs=12", "train.batch=8",
 	} {
 		must.Do(t, c.Set(set))
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
-	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -193,19 +192,4 @@ func TestSaved(t *testing.T) {
 	defer tr.Close()
 	must.Do(t, tr.Fit(t.Context()))
 	must.Equal(t, calls, cfg.Train.Epochs, "calls")
-}
-
-// A run records what ssm.param = "auto" stands for, and can be resumed with either.
-func TestAutoIsRecorded(t *testing.T) {
-	for _, param := range []string{"auto", "width"} {
-		r := tiny(t, "ssm.init=dfout-single", "ssm.param=auto", "train.epochs=1")
-		fit(t, r)
-		recorded := must.Get(LoadRun(r.Out))(t)
-		must.Equal(t, recorded.SSM.Param, ssm.ParamWidth, "recorded param")
-		for _, set := range []string{"ssm.param=" + param, "train.epochs=2"} {
-			must.Do(t, r.Config.Set(set))
-		}
-		r.Resume = true
-		must.Equal(t, fit(t, r).state.Epoch, 2, "epochs with %s", param)
-	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // partition says which shards of every batch this process computes. They have equal size, and each
-// rank has equally many of them (docs/maths.md §22).
+// rank has equally many of them (docs/maths.md §21).
 type partition struct {
 	exchange Exchange
 	total    int // shards of a batch

@@ -215,7 +215,6 @@ func (r *SweepRun) configure(s Sweep) error {
 	if err := check(&r.Config); err != nil {
 		return fmt.Errorf("%s: %w", r.Name(), err)
 	}
-	r.Config.SSM = r.Config.SSM.Resolve()
 	return nil
 }
 

@@ -9,15 +9,10 @@ import (
 // sweepPresets are the ablations of the spectral-bias paper (arXiv 2508.20441), as arguments of
 // --set.
 var sweepPresets = map[string][]string{
-	// Figure 4 (docs/maths.md §5.1): Delay, the same Δ or ξ for all SSMs, around 2/τ, in few epochs
-	// at constant learning rates.
-	"step": {
-		"train.epochs=5", "optim.schedule=constant", "optim.ssm_lr=-1", "optim.betas=[0.9,0.999]", "ssm.init=lin,inv,legs,dfout",
-		"ssm.dt_min+ssm.dt_max+ssm.xi_min+ssm.xi_max=0.001,0.0015,0.002,0.0025,0.003,0.004,0.006,0.01",
-	},
-	// Figures 6 and 8: the largest Δ or ξ, from the smallest one of the preset upwards, in the
-	// literal reading of DFouT (docs/maths.md §2.4).
-	"step-max": {"ssm.param=discrete", "ssm.init=lin,inv,legs,dfout", "ssm.dt_max+ssm.xi_max=0.003,0.01,0.03,0.1,0.3"},
+	// Figure 4 (docs/maths.md §5.1): Delay, the same Δ or ξ for all SSMs, around 2/τ.
+	"step": {"ssm.init=lin,inv,legs,dfout", "ssm.dt_min+ssm.dt_max+ssm.xi_min+ssm.xi_max=0.001,0.002,0.003,0.004,0.01"},
+	// Figures 6 and 8: the largest Δ or ξ, from the smallest one of the preset upwards.
+	"step-max": {"ssm.init=lin,inv,legs,dfout", "ssm.dt_max+ssm.xi_max=0.003,0.01,0.03,0.1,0.3"},
 	// Figure 5: the analysed network of four layers, H = 128 (docs/maths.md §4.4), with shorter and
 	// shorter kernels.
 	"kernel-length": {

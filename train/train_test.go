@@ -23,7 +23,7 @@ func tiny(t testing.TB, sets ...string) run {
 	c := run{Config: preset(t, "delay")}
 	for _, s := range append([]string{
 		"seed=5", "threads=1", "data.length=48", "data.delay=7", "data.train_size=20", "data.eval_size=6",
-		"ssm.d_state=8", "ssm.xi_min=0.02", "ssm.xi_max=0.2", "model.n_layers=2", "model.norm=batch",
+		"ssm.d_state=8", "ssm.a_real=0.5", "ssm.xi_min=0.02", "ssm.xi_max=0.2", "model.n_layers=2", "model.norm=batch",
 		"model.residual=true", "model.activation=gelu", "model.mixing=glu", "model.dropout=0.25",
 		"optim.lr=0.01", "optim.weight_decay=0.1", "optim.schedule=cosine-warmup",
 		"train.epochs=4", "train.batch=4",

@@ -187,7 +187,6 @@ func (t *Trainer) build(opt Options) error {
 func (c *Config) resolve(d *dataset.Dataset) error {
 	n := c.Network(d.Info)
 	c.Model.Encoder, c.Model.DInput, c.Model.DOutput, c.Model.Pool = n.Encoder, n.DInput, n.DOutput, n.Pool
-	c.SSM = c.SSM.Resolve()
 	c.Workers = min(par.Workers(c.Workers), MaxThreads)
 	if c.Data == nil {
 		c.Data = model.Settings{}

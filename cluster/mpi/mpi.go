@@ -1,7 +1,7 @@
 // Package mpi joins the processes that Open MPI's mpirun has started, so that they train one
 // network together (train.Options.Exchange, docs/mpi.md).
 //
-// MPI only moves data here. The additions are in Go, in an order that docs/maths.md §22 defines, so
+// MPI only moves data here. The additions are in Go, in an order that docs/maths.md §21 defines, so
 // the bits of a sum do not depend on the number of ranks. In a sum of R ranks, each of log2(R)
 // rounds exchanges the partial sums of two ranks, after which both have the sum of the two.
 package mpi

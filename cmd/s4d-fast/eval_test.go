@@ -15,7 +15,7 @@ import (
 // eval uses the data as training did: at the model's rate, and with the run's configuration.
 func TestEvalRepeatsTheRun(t *testing.T) {
 	data, out := tones(t), filepath.Join(t.TempDir(), "run")
-	ok(t, append([]string{"train", "fsdd", "--data", data, "--out", out, "--set", "data.decimate=2"}, small...)...)
+	ok(t, append([]string{"train", "fsdd", "--data", data, "--out", out, "--set", "data.decimate=2", "--set", "ssm.param=discrete"}, small...)...)
 	best := filepath.Join(out, "best.safetensors")
 	var e evaluation
 	decode(t, ok(t, "eval", best, "--data", data, "--json"), &e)

@@ -59,8 +59,6 @@ type tensorInfo struct {
 // nil for S4 and the LRU, where the count has no meaning (ssm.Analysis.Aliased). HInf is the
 // largest frequency response of the layer's SSMs (docs/maths.md §8) and HInfAngle its angle. Both
 // are nil if the response of an SSM is unbounded, or if the layer has one SSM for all channels.
-// Moved is the median of |θ − Ω|/(ρξ), the distance of an angle from its initial value in
-// half-widths of its resonance. It is nil unless ssm.param is width.
 type poleRange struct {
 	Layer     int        `json:"layer"`
 	Modulus   [2]float64 `json:"modulus"`
@@ -71,7 +69,6 @@ type poleRange struct {
 	HInf      *float64   `json:"h_inf"`
 	HInfAngle *float64   `json:"h_inf_angle"`
 	Unbounded int        `json:"unbounded"` // SSMs
-	Moved     *float64   `json:"moved"`
 }
 
 func (c *inspectCmd) Run(std *streams, ctx *ctxBox) error {
@@ -105,9 +102,6 @@ func (c *inspectCmd) inspect(m *model.Model) (inspection, error) {
 	peaks := peaksOf(layers)
 	for i, a := range layers {
 		p, poles := m.SSMParams(i), polesOf(i, a, peaks[i], m.Config.DModel)
-		if p.MovesByWidth() {
-			poles.Moved = medianMove(p.Freq)
-		}
 		info.Poles = append(info.Poles, poles)
 		if c.Scores {
 			info.Scores = append(info.Scores, scoresOf(i, p, peaks[i]))
@@ -144,17 +138,6 @@ func polesOf(layer int, a *ssm.Analysis, peaks []ssm.Peak, h int) poleRange {
 		p.Angle = [2]float64{min(p.Angle[0], angle), max(p.Angle[1], angle)}
 	}
 	return p
-}
-
-// medianMove returns the median of 2|u|, which is |θ − Ω|/(ρξ).
-func medianMove(u []float64) *float64 {
-	var moves []float64
-	for _, v := range u {
-		moves = append(moves, 2*math.Abs(v))
-	}
-	slices.Sort(moves)
-	median := (moves[(len(moves)-1)/2] + moves[len(moves)/2]) / 2
-	return &median
 }
 
 func (i inspection) print(w io.Writer) error {
@@ -207,8 +190,8 @@ func (i inspection) print(w io.Writer) error {
 	}
 	row("hash", "%s", i.Hash[:16])
 	for _, p := range i.Poles {
-		row(fmt.Sprintf("poles %d", p.Layer), "modulus %.6f … %.6f, angle %.5f … %.5f rad per sample%s, largest gap %.5f, %s, H∞ %s%s",
-			p.Modulus[0], p.Modulus[1], p.Angle[0], p.Angle[1], i.hertz(p.Angle[:]...), p.Gap, aliasText(c, p), i.gainText(p), movedText(p))
+		row(fmt.Sprintf("poles %d", p.Layer), "modulus %.6f … %.6f, angle %.5f … %.5f rad per sample%s, largest gap %.5f, %s, H∞ %s",
+			p.Modulus[0], p.Modulus[1], p.Angle[0], p.Angle[1], i.hertz(p.Angle[:]...), p.Gap, aliasText(c, p), i.gainText(p))
 	}
 	fmt.Fprintln(t)
 	for _, x := range i.Tensors {
@@ -217,8 +200,12 @@ func (i inspection) print(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	step := "Δ"
+	if c.SSM.Discrete() {
+		step = "ξ"
+	}
 	for _, s := range i.Scores {
-		if err := s.print(w, stepName(c.SSM.Init)); err != nil {
+		if err := s.print(w, step); err != nil {
 			return err
 		}
 	}
@@ -293,7 +280,7 @@ func aliasText(c model.Config, p poleRange) string {
 	switch {
 	case p.Aliased == nil:
 		return plural(p.Modes, "mode")
-	case c.SSM.Angles():
+	case c.SSM.Discrete():
 		return fmt.Sprintf("%d of %d modes beyond π (mirrored)", *p.Aliased, p.Modes)
 	}
 	return fmt.Sprintf("%d of %d modes aliased", *p.Aliased, p.Modes)

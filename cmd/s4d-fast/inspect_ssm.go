@@ -16,7 +16,7 @@ var shownSSM = map[string]bool{
 }
 
 // defaultSSM are the values that "" stands for.
-var defaultSSM = map[string]any{"layer": ssm.LayerS4D, "param": ssm.ParamDiscrete, "rate_rule": ssm.RateHold}
+var defaultSSM = map[string]any{"layer": ssm.LayerS4D, "param": ssm.ParamContinuous, "rate_rule": ssm.RateHold}
 
 // optionsText lists the other keys of the ssm section whose values are not the defaults, as
 // ", KEY=VALUE" each.
@@ -31,13 +31,6 @@ func optionsText(c ssm.Config) string {
 		}
 	}
 	return text.String()
-}
-
-func movedText(p poleRange) string {
-	if p.Moved == nil {
-		return ""
-	}
-	return fmt.Sprintf(", angles moved by %.3g half-widths (median)", *p.Moved)
 }
 
 // printDetector prints what only a word detector has: the number of recordings that trained it, its

@@ -70,7 +70,7 @@ func TestInspectScores(t *testing.T) {
 			t.Errorf("inspect --scores does not print %q:\n%s", part, text)
 		}
 	}
-	if text := ok(t, "inspect", saved(t, func(c *model.Config) { c.SSM.Init = ssm.DFouTHalf })); !strings.Contains(text, "modes beyond π (mirrored)") {
+	if text := ok(t, "inspect", saved(t, func(c *model.Config) { c.SSM.Init, c.SSM.Param = ssm.DFouTHalf, ssm.ParamDiscrete })); !strings.Contains(text, "modes beyond π (mirrored)") {
 		t.Errorf("angles on the full circle:\n%s", text)
 	}
 }
@@ -86,13 +86,13 @@ func TestInspectOptions(t *testing.T) {
 	const plain = "init dfout, zoh, causal"
 	must.Equal(t, line(func(*ssm.Config) {}), plain, "the defaults")
 	must.Equal(t, line(func(c *ssm.Config) {
-		c.Layer, c.Param, c.RateRule = ssm.LayerS4D, ssm.ParamDiscrete, ssm.RateHold
+		c.Layer, c.Param, c.RateRule = ssm.LayerS4D, ssm.ParamContinuous, ssm.RateHold
 	}), plain, "the defaults by name")
 	for want, change := range map[string]func(*ssm.Config){
-		"param=width":  func(c *ssm.Config) { c.Param = ssm.ParamWidth },
-		"train_b=true": func(c *ssm.Config) { c.TrainB = true },
-		"rate_rule=decimate, bandlimit=0.9": func(c *ssm.Config) {
-			c.RateRule, c.Bandlimit = ssm.RateDecimate, 0.9
+		"param=discrete": func(c *ssm.Config) { c.Param = ssm.ParamDiscrete },
+		"train_b=true":   func(c *ssm.Config) { c.TrainB = true },
+		"param=discrete, rate_rule=decimate, bandlimit=0.9": func(c *ssm.Config) {
+			c.Param, c.RateRule, c.Bandlimit = ssm.ParamDiscrete, ssm.RateDecimate, 0.9
 		},
 	} {
 		must.Equal(t, line(change), plain+", "+want, "%s", want)
@@ -108,27 +108,4 @@ func TestBlockText(t *testing.T) {
 	c.NormMomentum, c.NormBiased, c.NormEps = 0.05, true, 1e-6
 	equal(t, "block of S5", blockText(c),
 		"batch norm (eps 1e-06, momentum 0.05, biased running variance) → conv → gelu-tanh → half-glu2 → residual")
-}
-
-// inspect prints how far the angles of a layer have moved: |θ − Ω|/(ρξ) = 2|u|.
-func TestInspectMoved(t *testing.T) {
-	path := saved(t, func(c *model.Config) { c.SSM.Init, c.SSM.Param = ssm.DFouTSingle, ssm.ParamWidth })
-	m := must.Get(model.Load(path))(t)
-	for i := range m.Weights.Layers[1].Freq {
-		m.Weights.Layers[1].Freq[i] = 0.75 * float32(2*(i%2)-1)
-	}
-	m.Weights.Layers[1].Freq[0] = 40
-	must.Do(t, m.Save(path))
-	var info inspection
-	decode(t, ok(t, "inspect", path, "--json"), &info)
-	for i, want := range []float64{0, 1.5} {
-		if got := info.Poles[i].Moved; got == nil || *got != want {
-			t.Errorf("layer %d: moved %v, expected %v", i, got, want)
-		}
-	}
-	contains(t, "inspect", ok(t, "inspect", path), "angles moved by 0 half-widths (median)\n", "angles moved by 1.5 half-widths (median)\n")
-	path = saved(t, func(c *model.Config) { c.SSM.Init, c.SSM.Param = ssm.DFouTSingle, ssm.ParamDiscrete })
-	if text := ok(t, "inspect", path); strings.Contains(text, "half-widths") {
-		t.Errorf("a model without initial angles:\n%s", text)
-	}
 }

@@ -13,7 +13,7 @@ import (
 
 // plot all draws every plot of a run, and prints why others are left out.
 func TestPlotAll(t *testing.T) {
-	dir, run := filepath.Join(t.TempDir(), "made", "here"), delayRunDir(t, "ssm.init=dfout,seed=1")
+	dir, run := filepath.Join(t.TempDir(), "made", "here"), delayRunDir(t, "ssm.init=dfout,seed=1", "ssm.a_real=0.5")
 	_, _, stderr := invoke(nil, "plot", "all", run, "--out", dir)
 	for _, name := range []string{"poles", "kernels", "hinf", "spectrum", "delay"} {
 		mustBePNG(t, filepath.Join(dir, name+".png"), 0, 0)

@@ -192,7 +192,7 @@ func (r delayRun) kernel() (figure.Panel, error) {
 // stepsText describes the initialisation of a network, for example "lin, Δ = 0.002" or "s4 legs, Δ
 // from 0.001 to 0.1".
 func stepsText(c ssm.Config) string {
-	name, symbol, low, high := string(c.Init), stepName(c.Init), c.DtMin, c.DtMax
+	name, symbol, low, high := string(c.Init), "Δ", c.DtMin, c.DtMax
 	if c.Layer != "" && c.Layer != ssm.LayerS4D {
 		name = string(c.Layer) + " " + name
 	}
@@ -200,7 +200,7 @@ func stepsText(c ssm.Config) string {
 	case c.Layer == ssm.LayerLRU:
 		symbol, low, high = "|λ|", c.RMin, cmp.Or(c.RMax, 1)
 	case c.Angles():
-		low, high = c.XiMin, c.XiMax
+		symbol, low, high = "ξ", c.XiMin, c.XiMax
 	}
 	if low == high {
 		return fmt.Sprintf("%s, %s = %g", name, symbol, low)

@@ -49,7 +49,7 @@ func hinfPanel(m *model.Model) (figure.Panel, error) {
 		return figure.Panel{}, err
 	}
 	p := figure.Panel{X: "step Δ", Y: "normalised H∞ score, without D", LogX: true, LogY: true, Curves: make([]figure.Curve, len(layers))}
-	if m.Config.SSM.Angles() {
+	if m.Config.SSM.Discrete() {
 		p.X = "damping ξ"
 	}
 	pool := par.New(runtime.GOMAXPROCS(0))

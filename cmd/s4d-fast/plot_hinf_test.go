@@ -11,8 +11,8 @@ import (
 )
 
 func TestPlotHinf(t *testing.T) {
-	for init, step := range map[ssm.Init]string{ssm.Lin: "step Δ", ssm.DFouT: "damping ξ"} {
-		path := saved(t, func(c *model.Config) { c.SSM.Init, c.SSM.Bidirectional, c.NLayers, c.SSMLayers = init, true, 3, 2 })
+	for param, step := range map[ssm.Param]string{ssm.ParamContinuous: "step Δ", ssm.ParamDiscrete: "damping ξ"} {
+		path := saved(t, func(c *model.Config) { c.SSM.Param, c.SSM.Bidirectional, c.NLayers, c.SSMLayers = param, true, 3, 2 })
 		mustHave(t, drawn(t, 1200, 500, "hinf", path), "layer 1", "layer 2", step, "normalised H∞ score, without D")
 	}
 }

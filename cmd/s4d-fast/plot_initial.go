@@ -100,16 +100,8 @@ func drawInitial(cfg train.Config) (*ssm.Params, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, trainError(err)
 	}
-	s := cfg.SSM.Resolve()
+	s := cfg.SSM
 	s.DModel = cfg.Model.DModel
 	p, err := ssm.New(s, cfg.Seed, 0)
 	return p, usageError(err)
-}
-
-// stepName returns the symbol of an initialisation's step.
-func stepName(init ssm.Init) string {
-	if (ssm.Config{Init: init}).Angles() {
-		return "ξ"
-	}
-	return "Δ"
 }

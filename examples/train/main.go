@@ -43,7 +43,7 @@ func run(ctx context.Context, w io.Writer) error {
 	}
 	cfg := train.Default()
 	cfg.Model.DModel, cfg.Model.NLayers, cfg.SSM.DState = 16, 2, 16
-	cfg.SSM.Init = ssm.DFouT      // angles that differ between SSMs: tones lie anywhere
+	cfg.SSM.Init = ssm.Lin
 	cfg.SSM.Bidirectional = false // a stream does not know later samples
 	cfg.Train.Epochs = 10
 	t, err := train.New(ctx, cfg, data, train.Options{}) // without a run folder

@@ -147,7 +147,7 @@ func (n *Network) block(result *Result, i int, b *Batch, x []float64) []float64 
 // sequence applies the SSM of a block to u.
 func (n *Network) sequence(l *model.Layer, u []float64, length int) []float64 {
 	p := n.NewSSMParams()
-	p.Step, p.Gamma, p.Decay, p.Freq, p.Omega, p.D = n.at(l.Step), n.at(l.Gamma), n.at(l.Decay), n.at(l.Freq), n.at(l.Omega), n.at(l.D)
+	p.Step, p.Gamma, p.Decay, p.Freq, p.D = n.at(l.Step), n.at(l.Gamma), n.at(l.Decay), n.at(l.Freq), n.at(l.D)
 	p.P, p.C = pairs(n.at(l.P)), pairs(n.at(l.C))
 	if l.B != nil {
 		p.B = pairs(n.at(l.B))

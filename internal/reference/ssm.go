@@ -28,11 +28,8 @@ func s4dMode(p *ssm.Params, r float64, h, k int) (pole, weight complex128, first
 	if !p.Discrete() {
 		step *= r
 	}
-	gain, angle := step, freq*step
-	switch {
-	case p.MovesByWidth():
-		gain, angle = 2*decay*step, p.Omega[k]+2*decay*step*freq
-	case p.Discrete():
+	angle := freq * step
+	if p.Discrete() {
 		angle = freq
 	}
 	a := complex(-decay*step, angle)
@@ -41,7 +38,7 @@ func s4dMode(p *ssm.Params, r float64, h, k int) (pole, weight complex128, first
 		weight, pole = 1/(1-a/2), cmplx.Log((1+a/2)/(1-a/2))
 		angle = imag(pole)
 	}
-	weight *= complex(2*gain, 0)
+	weight *= complex(2*step, 0)
 	if p.Discrete() {
 		pole = complex(real(pole), math.Remainder(imag(pole), 2*math.Pi))
 		angle = imag(pole) * r

@@ -23,7 +23,7 @@ func Default() Config {
 	return Config{
 		GroupConfig: model.GroupConfig{
 			Recipe: model.RecipeDefault, LR: 0.01, WeightDecay: 0.05,
-			SSMLR: model.FollowRule, StepLR: model.FollowRule, AngleLR: model.FollowRule,
+			SSMLR: model.FollowRule, StepLR: model.FollowRule,
 		},
 		Schedule: CosineWarmup, Warmup: 0.1, Betas: [2]float64{0.9, 0.999},
 		Milestones: []int{}, Freeze: []string{},
