@@ -123,14 +123,6 @@ func TestVorbisHeaders(t *testing.T) {
 		"incomplete":            {id(1, 0x88), book(1, 2, lengths(1, 2)), "2 codes are not a complete"},
 		"too many codes":        {id(1, 0x88), book(1, 3, lengths(1, 1, 1)), "3 codes are not a complete"},
 		"counts without an end": {id(1, 0x88), book(1, 100, func(w *lsbWriter) { w.uint(1, 1); w.uint(0, 5) }), "codes up to"},
-		"root of 27 entries": {id(1, 0x88), book(3, 27, func(w *lsbWriter) {
-			w.uint(1, 1)
-			w.uint(3, 5)
-			w.uint(5, 5)
-			w.uint(22, 5)
-			w.uint(1, 4)
-			w.uint(0, 200)
-		}), "root as 2, expected 3"},
 		"values beyond the limit": {id(1, 0x88), book(64, 1<<14, func(w *lsbWriter) { w.uint(1, 1); w.uint(13, 5); w.uint(1<<14, 15); w.uint(2, 4); w.uint(0, 69+1<<20) }), "more than"},
 		"a residue from 9 to 8": {id(1, 0x88), book(1, 2, func(w *lsbWriter) {
 			lengths(1, 1)(w)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // join continues with the file that follows the one that has ended, if the two are joined. It
@@ -15,10 +16,10 @@ func (r *Reader) join() error {
 	if r.bytes == nil {
 		return io.EOF
 	}
-	if found, err := r.follows(); err != nil || !found {
+	head, err := r.follows()
+	if head == nil || err != nil {
 		return cmp.Or(err, io.EOF)
 	}
-	head, _ := r.bytes.Peek(headBytes)
 	next, err := r.opt.open(r.bytes, head)
 	if err != nil {
 		return fmt.Errorf("after sample %d, in the file that is joined to the first: %w", r.frames, err)
@@ -31,33 +32,29 @@ func (r *Reader) join() error {
 	return nil
 }
 
-// follows reports whether another file follows, and skips what is before it. An incomplete tag is
-// the end, other errors are those of the input.
-func (r *Reader) follows() (bool, error) {
-	in := r.bytes
-	for chunks := r.Container == WAV; ; {
-		head, err := skipTags(in)
-		if errors.Is(err, ErrTruncated) || err == nil && len(head) < 4 {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		switch name := string(head[:4]); {
-		case name == "fLaC" || name == "OggS" || name == "RIFF" && len(head) >= 12 && string(head[8:12]) == "WAVE":
-			return true, nil
-		case name[:3] == "TAG":
+// follows returns the first bytes of another file that follows, after skipping what is before it, or
+// nil if there is none. An incomplete tag is the end, other errors are those of the input.
+func (r *Reader) follows() (head []byte, err error) {
+	for in := r.bytes; ; {
+		head, err = skipTags(in)
+		switch {
+		case errors.Is(err, ErrTruncated) || err == nil && len(head) < 8:
+			return nil, nil
+		case err != nil || string(head[:4]) == "fLaC" || string(head[:4]) == "OggS" || string(head[:4]) == "RIFF" && string(head[8:min(12, len(head))]) == "WAVE":
+			return head, err
+		case string(head[:3]) == "TAG":
 			in.Discard(128)
-		case chunks && isChunk(head) && len(head) >= 8:
+		case r.Container == WAV && !slices.ContainsFunc(head[:4], func(c byte) bool { return c < ' ' || c > 'z' }): // a chunk
 			if size := int64(binary.LittleEndian.Uint32(head[4:])); !discard(in, 8+size+size&1) {
-				return false, nil
+				return nil, nil
 			}
+		case r.Container == MP3:
+			if _, found := syncMP3(in, true); !found {
+				return nil, nil
+			}
+			return in.Peek(4)
 		default:
-			if r.Container != MP3 {
-				return false, nil
-			}
-			_, found := syncMP3(in, true)
-			return found, nil
+			return nil, nil
 		}
 	}
 }

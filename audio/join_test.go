@@ -151,7 +151,6 @@ func TestChunksAroundWAV(t *testing.T) {
 		"nothing":        {open(), 20000},
 		"only a LIST":    {slices.Concat(open()[:44], list), 0},
 		"names":          {riff(fmt16, chunk("data", within)), 20000},
-		"names, no size": {append(open()[:44], within...), 20000},
 		"no pad byte":    {riff(fmt16, list[:len(list)-1], chunk("data", samples)), 20000},
 		"a pad of x":     {riff(fmt16, append(bytes.Clone(list[:len(list)-1]), 'x'), chunk("data", samples)), 20000},
 		"no pad, size f": {riff(fmt16, list[:len(list)-1], chunk("data", make([]byte, 'f'))), 'f' / 2},

@@ -52,49 +52,25 @@ func oggCRC(crc uint32, b []byte) uint32 {
 	return crc
 }
 
-// page reads the next page: "OggS", version 0, flags, granule position (64 bits), serial number,
-// sequence number, checksum (32 each), number of segments, their sizes, their bytes. io.EOF comes
-// after the last page.
+// page reads the next page of the stream. io.EOF comes after the last one.
 func (o *oggPages) page() error {
 	if o.flags&oggLast != 0 {
 		o.skipOthers()
 		return io.EOF
 	}
 	for {
-		var head [27]byte
-		if n, err := io.ReadFull(o.in, head[:]); n == 0 && err == io.EOF {
-			return fmt.Errorf("audio: %w Ogg: it ends after page %d, which is not marked as the last", ErrTruncated, o.read)
-		} else if err != nil {
-			return truncated(err, "Ogg", "page %d", o.read+1)
+		head, err := o.anyPage()
+		if err != nil {
+			return err
 		}
-		if string(head[:4]) != "OggS" || head[4] != 0 {
-			return fmt.Errorf("audio: Ogg: page %d starts with %q, expected \"OggS\" and version 0", o.read+1, head[:5])
-		}
-		o.sizes = o.table[:head[26]]
-		if _, err := io.ReadFull(o.in, o.sizes); err != nil {
-			return truncated(err, "Ogg", "page %d", o.read+1)
-		}
-		size := 0
-		for _, s := range o.sizes {
-			size += int(s)
-		}
-		o.content = o.body[:size]
-		if _, err := io.ReadFull(o.in, o.content); err != nil {
-			return truncated(err, "Ogg", "page %d", o.read+1)
-		}
-		le := binary.LittleEndian
-		sum, serial, sequence := le.Uint32(head[22:]), le.Uint32(head[14:]), le.Uint32(head[18:])
-		clear(head[22:26])
-		if got := oggCRC(oggCRC(oggCRC(0, head[:]), o.sizes), o.content); got != sum {
-			return fmt.Errorf("audio: Ogg: page %d has the checksum %#08x, expected %#08x", o.read+1, got, sum)
-		}
+		serial, sequence := binary.LittleEndian.Uint32(head[14:]), binary.LittleEndian.Uint32(head[18:])
 		if o.read > 0 && serial != o.serial {
 			continue
 		}
 		if o.read > 0 && sequence != o.sequence {
 			return fmt.Errorf("audio: Ogg: page %d has the number %d, expected %d", o.read+1, sequence, o.sequence)
 		}
-		o.flags, o.granule = head[5], int64(le.Uint64(head[6:]))
+		o.flags, o.granule = head[5], int64(binary.LittleEndian.Uint64(head[6:]))
 		if o.flags&oggContinued == 0 != (len(o.partial) == 0) {
 			return fmt.Errorf("audio: Ogg: page %d does not continue the packet before it", o.read+1)
 		}
@@ -102,6 +78,37 @@ func (o *oggPages) page() error {
 		o.read++
 		return nil
 	}
+}
+
+// anyPage reads a page of any stream: "OggS", version 0, flags, granule position (64 bits), serial
+// number, sequence number, checksum (32 each), number of segments, their sizes, their bytes.
+func (o *oggPages) anyPage() (head [27]byte, err error) {
+	if n, err := io.ReadFull(o.in, head[:]); n == 0 && err == io.EOF {
+		return head, fmt.Errorf("audio: %w Ogg: it ends after page %d, which is not marked as the last", ErrTruncated, o.read)
+	} else if err != nil {
+		return head, truncated(err, "Ogg", "page %d", o.read+1)
+	}
+	if string(head[:5]) != "OggS\x00" {
+		return head, fmt.Errorf("audio: Ogg: page %d starts with %q, expected \"OggS\" and version 0", o.read+1, head[:5])
+	}
+	o.sizes = o.table[:head[26]]
+	if _, err := io.ReadFull(o.in, o.sizes); err != nil {
+		return head, truncated(err, "Ogg", "page %d", o.read+1)
+	}
+	size := 0
+	for _, s := range o.sizes {
+		size += int(s)
+	}
+	o.content = o.body[:size]
+	if _, err := io.ReadFull(o.in, o.content); err != nil {
+		return head, truncated(err, "Ogg", "page %d", o.read+1)
+	}
+	sum := binary.LittleEndian.Uint32(head[22:])
+	clear(head[22:26])
+	if got := oggCRC(oggCRC(oggCRC(0, head[:]), o.sizes), o.content); got != sum {
+		return head, fmt.Errorf("audio: Ogg: page %d has the checksum %#08x, expected %#08x", o.read+1, got, sum)
+	}
+	return head, nil
 }
 
 // begins reports whether the next page is the first of a stream.
@@ -113,17 +120,10 @@ func (o *oggPages) begins() bool {
 // skipOthers skips the last pages of other streams, up to the end or another file.
 func (o *oggPages) skipOthers() {
 	for !o.begins() {
-		head, _ := o.in.Peek(27)
-		if len(head) < 27 || string(head[:4]) != "OggS" {
+		if head, _ := o.in.Peek(4); string(head) != "OggS" {
 			return
 		}
-		segments := int(head[26])
-		head, _ = o.in.Peek(27 + segments)
-		size := len(head)
-		for _, n := range head[27:] {
-			size += int(n)
-		}
-		if n, _ := o.in.Discard(size); n < size {
+		if _, err := o.anyPage(); err != nil {
 			return
 		}
 	}

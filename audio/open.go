@@ -82,10 +82,10 @@ func (o Options) Open(r io.Reader) (*Reader, error) {
 	}
 	rec := &recorder{in: in}
 	out, err := o.open(bufio.NewReaderSize(rec, readerBytes), bytes.Clone(start))
-	if u := (*UnsupportedError)(nil); errors.As(err, &u) && o.FFmpeg && !rec.full {
-		out, err = o.openFFmpeg(io.MultiReader(bytes.NewReader(rec.kept), in), u)
+	if u := (*UnsupportedError)(nil); errors.As(err, &u) && o.FFmpeg && !rec.off {
+		out, err = o.openFFmpeg(io.MultiReader(bytes.NewReader(rec.bytes), in), u)
 	}
-	rec.full, rec.kept = true, nil
+	rec.off, rec.bytes = true, nil
 	if err != nil {
 		return nil, err
 	}
@@ -96,19 +96,17 @@ func (o Options) Open(r io.Reader) (*Reader, error) {
 	return out, nil
 }
 
-// recorder keeps the bytes that it reads until it is full, for a second reading by ffmpeg.
+// recorder keeps the bytes of a header for a second reading, by ffmpeg.
 type recorder struct {
-	in   io.Reader
-	kept []byte
-	full bool
+	in    io.Reader
+	bytes []byte
+	off   bool
 }
 
 func (r *recorder) Read(b []byte) (int, error) {
 	n, err := r.in.Read(b)
-	if r.full = r.full || len(r.kept)+n > 1<<18; r.full {
-		r.kept = nil
-	} else {
-		r.kept = append(r.kept, b[:n]...)
+	if r.off = r.off || len(r.bytes)+n > 1<<18; !r.off {
+		r.bytes = append(r.bytes, b[:n]...)
 	}
 	return n, err
 }

@@ -2,6 +2,7 @@ package audio
 
 import (
 	"bufio"
+	"encoding/binary"
 	"fmt"
 	"io"
 )
@@ -39,11 +40,11 @@ func NewRawReader(r io.Reader, e Encoding) (*RawReader, error) {
 	case S16LE:
 		raw.width, raw.decode = 2, DecodeS16LE
 	case S16BE:
-		raw.width, raw.decode = 2, decodeS16BE
+		raw.width, raw.decode = 2, each(2, func(b []byte) float32 { return float32(int16(binary.BigEndian.Uint16(b))) / (1 << 15) })
 	case F32LE:
-		raw.width, raw.decode = 4, decodeFloat
+		raw.width, raw.decode = 4, decoders[[2]int{tagFloat, 32}]
 	case U8:
-		raw.width, raw.decode = 1, decode8
+		raw.width, raw.decode = 1, decoders[[2]int{tagPCM, 8}]
 	default:
 		return nil, fmt.Errorf("audio: encoding %q, expected s16le, s16be, f32le or u8", e)
 	}

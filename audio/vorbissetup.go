@@ -135,17 +135,13 @@ func (r *lsbReader) codeBook() (values int, err error) {
 	}
 	r.uint(32)
 	r.uint(32)
-	bits := int(r.uint(4)) + 1
+	width := int(r.uint(4)) + 1
 	r.uint(1)
 	count := entries * dimensions
-	if lookup == 1 {
-		root := integerRoot(entries, dimensions)
-		if used := int(math.Floor(math.Pow(float64(entries), 1/float64(dimensions)))); used != root {
-			return 0, fmt.Errorf("%d entries of %d values: the decoder takes the root as %d, expected %d", entries, dimensions, used, root)
-		}
-		count = root
+	if lookup == 1 { // as the decoder takes the root
+		count = int(math.Floor(math.Pow(float64(entries), 1/float64(dimensions))))
 	}
-	r.pos += bits * count
+	r.pos += width * count
 	return entries * dimensions, nil
 }
 
@@ -156,7 +152,7 @@ func (r *lsbReader) codeLengths(entries int) (used int, sum uint64, err error) {
 	if r.uint(1) == 1 {
 		length := uint(r.uint(5)) + 1
 		for used < entries {
-			n := int(r.uint(ilog(entries - used)))
+			n := int(r.uint(uint(bits.Len(uint(entries - used)))))
 			if used+n > entries || length > 32 || r.left() < 0 {
 				return 0, 0, fmt.Errorf("%d codes up to %d bits, expected %d of at most 32", used+n, length, entries)
 			}
@@ -174,27 +170,6 @@ func (r *lsbReader) codeLengths(entries int) (used int, sum uint64, err error) {
 		}
 	}
 	return used, sum, nil
-}
-
-// integerRoot returns the largest v with v^dimensions ≤ entries.
-func integerRoot(entries, dimensions int) int {
-	for v := 1; ; v++ {
-		power := 1
-		for range dimensions {
-			if power *= v + 1; power > entries {
-				return v
-			}
-		}
-	}
-}
-
-// ilog returns the number of bits of x.
-func ilog(x int) uint {
-	n := uint(0)
-	for ; x > 0; x >>= 1 {
-		n++
-	}
-	return n
 }
 
 // lsbReader reads bits, the least significant of a byte first. Bits after the end are 0.

@@ -94,18 +94,13 @@ func (w *wavStream) skipChunk(size, n int64, part string) error {
 	k, err := io.CopyN(io.Discard, w.in, n)
 	w.read += k
 	if err == nil && size%2 == 1 {
-		if next, _ := w.in.Peek(5); len(next) == 5 && (slices.Contains(chunks, string(next[:4])) || isChunk(next) && !isChunk(next[1:])) {
+		if next, _ := w.in.Peek(4); slices.Contains(chunks, string(next)) {
 			return nil
 		}
 		_, err = w.in.Discard(1)
 		w.read++
 	}
 	return w.wrap(err, part)
-}
-
-// isChunk reports whether b begins with the name of a chunk: four letters, digits or blanks.
-func isChunk(b []byte) bool {
-	return len(b) >= 4 && !slices.ContainsFunc(b[:4], func(c byte) bool { return c < ' ' || c > 'z' })
 }
 
 func (w *wavStream) wrap(err error, part string) error {
@@ -200,8 +195,8 @@ func (w *wavStream) readFormat(size int64) error {
 		Bits:       (bits + 7) / 8 * 8, // samples of 12 or 20 bits are the high ones of 2 or 3 bytes
 		Float:      tag == tagFloat,
 	}
-	decode := decoder(tag, f.Bits)
-	if decode == nil {
+	decode, ok := decoders[[2]int{int(tag), f.Bits}]
+	if !ok {
 		return &UnsupportedError{Format: fmt.Sprintf("WAV with the format tag %#x and %d bits", tag, bits), demuxer: "wav"}
 	}
 	if f.Channels == 0 || rate == 0 || rate > 1<<31-1 {
@@ -275,47 +270,27 @@ func (w *wavStream) block(dst []float32) (int, error) {
 // the amount open: those before the chunks that end the file, or before another file.
 func (w *wavStream) samplesAhead(n int) int {
 	frame := w.format.frameBytes()
-	n = min(n, max((blockBytes-4)/frame, 1)*frame)
-	b, _ := w.in.Peek(n + 3)
-	for i := 0; i+4 <= len(b) && i < n; i += frame {
-		if name := string(b[i : i+4]); !slices.Contains(trailers, name) {
-			continue
-		}
-		if i > 0 {
+	n = min(n, max((blockBytes-12)/frame, 1)*frame)
+	b, _ := w.in.Peek(n + 11)
+	for i := 0; i < n; i += frame {
+		if ends(b[min(i, len(b)):]) {
 			return i
-		}
-		if w.endsHere() {
-			return 0
 		}
 	}
 	return n
 }
 
-// trailers are names of chunks that follow the samples, and of the header of another file. chunks
-// are all known names.
-var (
-	trailers = []string{"LIST", "id3 ", "ID3 ", "fact", "cue ", "smpl", "inst", "bext", "JUNK", "PEAK", "DISP", "afsp", "_PMX", "iXML", "RIFF"}
-	chunks   = append([]string{"data", "fmt "}, trailers...)
-)
-
-// endsHere reports whether the next bytes are another file, or chunks up to the end of this one.
-func (w *wavStream) endsHere() bool {
-	for at := 0; ; {
-		b, err := w.in.Peek(at + 12)
-		b = b[min(at, len(b)):]
-		switch {
-		case at > 0 && len(b) <= 1 && err == io.EOF, len(b) == 12 && string(b[:4]) == "RIFF" && string(b[8:]) == "WAVE":
-			return true
-		case len(b) < 8 || !isChunk(b):
-			return false
-		}
-		size := int64(binary.LittleEndian.Uint32(b[4:]))
-		if at += 8; size > blockBytes-12-int64(at) {
-			return false
-		}
-		if _, err := w.in.Peek(at + int(size)); err != nil {
-			return false
-		}
-		at += int(size + size&1)
+// ends reports whether samples end before b: with a chunk whose size is no larger than such chunks
+// are, or with the header of another file.
+func ends(b []byte) bool {
+	if len(b) < 12 {
+		return false
 	}
+	if string(b[:4]) == "RIFF" {
+		return string(b[8:12]) == "WAVE"
+	}
+	return slices.Contains(chunks[2:], string(b[:4])) && binary.LittleEndian.Uint32(b[4:]) < 1<<20
 }
+
+// chunks are the names of known chunks. The first two do not follow the samples.
+var chunks = []string{"data", "fmt ", "LIST", "id3 ", "ID3 ", "fact", "cue ", "smpl", "inst", "bext", "JUNK", "PEAK", "DISP", "afsp", "_PMX", "iXML"}

@@ -22,22 +22,13 @@ func WriteWAV(w io.Writer, rate int, samples []float32) error {
 	if i := notFinite(samples); i < len(samples) {
 		return fmt.Errorf("audio: sample %d is %v", i, samples[i])
 	}
-	b := make([]byte, 0, headerBytes)
-	b = append(b, "RIFF"...)
-	b = binary.LittleEndian.AppendUint32(b, uint32(size+headerBytes-8))
-	b = append(b, "WAVEfmt "...)
-	b = binary.LittleEndian.AppendUint32(b, 16)
-	b = binary.LittleEndian.AppendUint16(b, tagPCM)
-	b = binary.LittleEndian.AppendUint16(b, 1)
-	b = binary.LittleEndian.AppendUint32(b, uint32(rate))
-	b = binary.LittleEndian.AppendUint32(b, uint32(2*rate))
-	b = binary.LittleEndian.AppendUint16(b, 2)
-	b = binary.LittleEndian.AppendUint16(b, 16)
-	b = append(b, "data"...)
-	b = binary.LittleEndian.AppendUint32(b, uint32(size))
-
 	out := bufio.NewWriter(w)
-	out.Write(b)
+	for _, v := range []any{
+		[]byte("RIFF"), uint32(size + headerBytes - 8), []byte("WAVEfmt "), uint32(16), uint16(tagPCM), uint16(1),
+		uint32(rate), uint32(2 * rate), uint16(2), uint16(16), []byte("data"), uint32(size),
+	} {
+		binary.Write(out, binary.LittleEndian, v) // Flush returns its error
+	}
 	for _, v := range samples {
 		out.Write(binary.LittleEndian.AppendUint16(out.AvailableBuffer(), uint16(toInt16(v))))
 	}

@@ -3,9 +3,9 @@ package pth
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -28,7 +28,8 @@ const proto = '\x80'
 
 // unpickle returns the value of a pickle of the opcodes that a checkpoint consists of. An opcode
 // puts at most one value on the stack, and no value is copied or compared, so the time is
-// proportional to the length.
+// proportional to the length. What a pickle lacks, such as a value on the stack or its end, is a
+// panic of an index or of a type, which becomes an error here.
 func unpickle(p []byte) (value any, err error) {
 	if len(p) > maxPickle {
 		return nil, fmt.Errorf("pickle of %d bytes: expected at most %d", len(p), maxPickle)
@@ -39,6 +40,8 @@ func unpickle(p []byte) (value any, err error) {
 		case nil:
 		case failure:
 			err = f.error
+		case runtime.Error:
+			err = fmt.Errorf("malformed pickle before byte %d: %w", len(p)-len(m.rest), f)
 		default:
 			panic(f)
 		}
@@ -54,8 +57,7 @@ func unpickle(p []byte) (value any, err error) {
 	}
 }
 
-// machine is the state of a pickle that is read. Its methods fail if the pickle ends, or if the
-// stack lacks a value.
+// machine is the state of a pickle that is read.
 type machine struct {
 	rest  []byte
 	stack []any
@@ -68,29 +70,18 @@ type failure struct{ error }
 
 func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
 
-// orFail returns v unless there is an error.
-func orFail(v any, err error) any {
-	if err != nil {
-		panic(failure{err})
-	}
-	return v
-}
-
-// next returns the next n bytes.
+// next returns the next n bytes. More than there are is a panic.
 func (m *machine) next(n int) []byte {
-	if n < 0 || n > len(m.rest) {
-		fail("the pickle has no end")
-	}
-	b := m.rest[:n]
+	b := m.rest[:n:len(m.rest)]
 	m.rest = m.rest[n:]
 	return b
 }
 
 // number returns an unsigned number of n bytes, at most four.
-func (m *machine) number(n int) uint32 {
+func (m *machine) number(n int) int {
 	var wide [4]byte
 	copy(wide[:], m.next(n))
-	return binary.LittleEndian.Uint32(wide[:])
+	return int(binary.LittleEndian.Uint32(wide[:]))
 }
 
 // line returns the bytes before the next newline.
@@ -102,23 +93,16 @@ func (m *machine) line() string {
 
 // pop takes n values from the stack.
 func (m *machine) pop(n int) []any {
-	at := len(m.stack) - n
-	if at < 0 || len(m.marks) > 0 && at < m.marks[len(m.marks)-1] {
-		fail("malformed pickle: an opcode before the last %d bytes lacks a value", len(m.rest))
-	}
-	values := m.stack[at:]
-	m.stack = m.stack[:at]
+	values := m.stack[len(m.stack)-n:]
+	m.stack = m.stack[:len(m.stack)-n]
 	return values
 }
 
 // popMark takes all values above the last mark, and the mark.
 func (m *machine) popMark() []any {
-	if len(m.marks) == 0 {
-		fail("malformed pickle: an opcode before the last %d bytes lacks a mark", len(m.rest))
-	}
-	values := m.pop(len(m.stack) - m.marks[len(m.marks)-1])
+	mark := m.marks[len(m.marks)-1]
 	m.marks = m.marks[:len(m.marks)-1]
-	return values
+	return m.pop(len(m.stack) - mark)
 }
 
 // push runs an opcode that puts a value on the stack. It reports whether op is one.
@@ -129,33 +113,28 @@ func (m *machine) push(op byte) bool {
 	case '\x88', '\x89': // NEWTRUE, NEWFALSE
 		v = op == '\x88'
 	case 'K': // BININT1
-		v = int(m.number(1))
+		v = m.number(1)
 	case 'M': // BININT2
-		v = int(m.number(2))
+		v = m.number(2)
 	case 'J': // BININT
 		v = int(int32(m.number(4)))
-	case '\x8a': // LONG1: too large for a size
-		m.next(int(m.number(1)))
-		v = object{}
 	case 'G': // BINFLOAT
 		v = math.Float64frombits(binary.BigEndian.Uint64(m.next(8)))
 	case 'X': // BINUNICODE
-		v = string(m.next(int(m.number(4))))
+		v = string(m.next(m.number(4)))
 	case '\x8c': // SHORT_BINUNICODE
-		v = string(m.next(int(m.number(1))))
-	case 'B', 'C': // BINBYTES, SHORT_BINBYTES
-		m.next(int(m.number(map[byte]int{'B': 4, 'C': 1}[op])))
+		v = string(m.next(m.number(1)))
+	case 'B': // BINBYTES
+		m.next(m.number(4))
+		v = object{}
+	case 'C', '\x8a': // SHORT_BINBYTES; LONG1: too large for a size
+		m.next(m.number(1))
 		v = object{}
 	case 'c': // GLOBAL
-		v = orFail(resolve(m.line(), m.line()))
+		v = resolve(m.line(), m.line())
 	case '\x93': // STACK_GLOBAL
 		names := m.pop(2)
-		module, ok1 := names[0].(string)
-		name, ok2 := names[1].(string)
-		if !ok1 || !ok2 {
-			fail("malformed pickle: a function or class without a name")
-		}
-		v = orFail(resolve(module, name))
+		v = resolve(names[0].(string), names[1].(string))
 	case ')', '\x85', '\x86', '\x87': // EMPTY_TUPLE, TUPLE1, TUPLE2, TUPLE3
 		v = tuple(slices.Clone(m.pop(strings.IndexByte(")\x85\x86\x87", op))))
 	case 't': // TUPLE
@@ -166,13 +145,13 @@ func (m *machine) push(op byte) bool {
 		v = object{}
 	case 'R', '\x81': // REDUCE, NEWOBJ
 		values := m.pop(2)
-		v = orFail(call(values[0], values[1]))
+		v = call(values[0].(global), values[1].(tuple))
 	case 'Q': // BINPERSID
-		v = orFail(persistent(m.pop(1)[0]))
+		v = persistent(m.pop(1)[0].(tuple))
 	case 'h': // BINGET
-		v = m.get(m.number(1))
+		v = m.memo[m.number(1)]
 	case 'j': // LONG_BINGET
-		v = m.get(m.number(4))
+		v = m.memo[m.number(4)]
 	default:
 		return false
 	}
@@ -194,7 +173,7 @@ func (m *machine) change(op byte) bool {
 	case 'r': // LONG_BINPUT
 		m.put(m.number(4))
 	case '\x94': // MEMOIZE
-		m.put(uint32(len(m.memo)))
+		m.put(len(m.memo))
 	case 's': // SETITEM
 		m.setItems(m.pop(2))
 	case 'u': // SETITEMS
@@ -211,29 +190,14 @@ func (m *machine) change(op byte) bool {
 
 // put stores the last value of the stack. A pickle counts the values that it stores, and may leave
 // out some of the first.
-func (m *machine) put(at uint32) {
-	if int64(at) > int64(len(m.memo))+math.MaxUint8 {
+func (m *machine) put(at int) {
+	if at > len(m.memo)+math.MaxUint8 {
 		fail("malformed pickle: value %d is stored after %d others", at, len(m.memo))
 	}
-	for int(at) >= len(m.memo) {
+	for at >= len(m.memo) {
 		m.memo = append(m.memo, nil)
 	}
-	m.memo[at] = m.top()
-}
-
-// get returns a value that was stored.
-func (m *machine) get(at uint32) any {
-	if int64(at) >= int64(len(m.memo)) {
-		fail("malformed pickle: value %d is used but not stored", at)
-	}
-	return m.memo[at]
-}
-
-// top returns the last value of the stack.
-func (m *machine) top() any {
-	v := m.pop(1)[0]
-	m.stack = append(m.stack, v)
-	return v
+	m.memo[at] = m.stack[len(m.stack)-1]
 }
 
 // setItems adds keys and values to the dictionary, or the object, on top of the stack.
@@ -241,33 +205,33 @@ func (m *machine) setItems(items []any) {
 	if len(items)%2 != 0 {
 		fail("malformed pickle: a key without a value")
 	}
-	if d, ok := m.top().(*dict); ok {
+	if d, ok := m.stack[len(m.stack)-1].(*dict); ok {
 		d.items = append(d.items, items...)
 	}
 }
 
 // resolve returns a function or class, if a checkpoint may contain it: what a state dict consists
 // of, or what Lightning stores beside it.
-func resolve(module, name string) (any, error) {
+func resolve(module, name string) global {
 	g := module + "." + name
 	switch module {
 	case "__builtin__", "builtins":
 		if slices.Contains([]string{"dict", "list", "set", "frozenset", "int", "long", "float", "complex", "str", "bool"}, name) {
-			return global(g), nil
+			return global(g)
 		}
 	case "torch":
 		if strings.HasSuffix(name, "Storage") {
-			return global(g), nil
+			return global(g)
 		}
 	}
 	switch g {
 	case "collections.OrderedDict", "collections.defaultdict", "typing.Any", "argparse.Namespace", "_codecs.encode", rebuildTensor, rebuildParameter:
-		return global(g), nil
+		return global(g)
 	}
-	if strings.HasPrefix(g, "omegaconf.") {
-		return global(g), nil
+	if !strings.HasPrefix(g, "omegaconf.") {
+		fail("pickle contains %.64q, expected only float tensors in plain dictionaries", g)
 	}
-	return nil, fmt.Errorf("pickle contains %.64q, expected only float tensors in plain dictionaries", g)
+	return global(g)
 }
 
 // The functions that make tensors.
@@ -277,42 +241,25 @@ const (
 )
 
 // call returns the result of a function or class.
-func call(function, arguments any) (any, error) {
-	args, ok := arguments.(tuple)
-	if _, isGlobal := function.(global); !ok || !isGlobal {
-		return nil, errors.New("malformed pickle: a call of a value that is not a function")
-	}
+func call(function global, args tuple) any {
 	switch function {
-	case global("collections.OrderedDict"):
+	case "collections.OrderedDict":
 		if len(args) > 0 {
-			return nil, errors.New("a dictionary that is made of a list of items, expected one whose items are set")
+			fail("a dictionary that is made of a list of items, expected one whose items are set")
 		}
-		return &dict{}, nil
-	case global(rebuildTensor):
+		return &dict{}
+	case rebuildTensor:
 		return newView(args)
-	case global(rebuildParameter):
+	case rebuildParameter:
 		if len(args) != 3 {
-			return nil, fmt.Errorf("a parameter is described by %d values, expected 3", len(args))
+			fail("a parameter is described by %d values, expected 3", len(args))
 		}
-		if _, ok := args[0].(*view); !ok {
-			return nil, errors.New("a parameter must be made of a tensor")
-		}
-		return args[0], nil
+		return args[0].(*view)
 	}
-	return object{}, nil
+	return object{}
 }
 
 // persistent returns the storage that ("storage", class, key, device, count) describes.
-func persistent(id any) (any, error) {
-	t, _ := id.(tuple)
-	if len(t) != 5 || t[0] != "storage" {
-		return nil, errors.New("a storage must be described by type, key, device and count")
-	}
-	class, ok1 := t[1].(global)
-	key, ok2 := t[2].(string)
-	count, ok3 := t[4].(int)
-	if !ok1 || !ok2 || !ok3 {
-		return nil, errors.New("a storage must be described by type, key, device and count")
-	}
-	return storage{strings.TrimPrefix(string(class), "torch."), key, count}, nil
+func persistent(t tuple) storage {
+	return storage{strings.TrimPrefix(string(t[1].(global)), "torch."), t[2].(string), t[4].(int)}
 }

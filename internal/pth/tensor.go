@@ -44,36 +44,29 @@ var elements = map[string]element{
 }
 
 // newView returns the tensor with the arguments of _rebuild_tensor_v2.
-func newView(args tuple) (*view, error) {
+func newView(args tuple) *view {
 	if len(args) < 6 || len(args) > 7 {
-		return nil, fmt.Errorf("a tensor is described by %d values, expected 6 or 7", len(args))
+		fail("a tensor is described by %d values, expected 6 or 7", len(args))
 	}
-	s, ok1 := args[0].(storage)
-	offset, ok2 := args[1].(int)
-	shape, ok3 := ints(args[2])
-	stride, ok4 := ints(args[3])
-	if !ok1 || !ok2 || !ok3 || !ok4 || len(shape) != len(stride) {
-		return nil, errors.New("a tensor must be described by storage, offset, size and stride")
+	v := &view{storage: args[0].(storage), offset: args[1].(int), shape: sizes(args[2]), stride: sizes(args[3])}
+	if len(v.shape) != len(v.stride) {
+		fail("a tensor with the shape %v has the strides %v", v.shape, v.stride)
 	}
-	v := &view{storage: s, offset: offset, shape: shape, stride: stride}
-	if len(args) == 7 && args[6] != nil {
-		bits, ok := args[6].(*dict)
-		if !ok {
-			return nil, errors.New("the metadata of a tensor is not a dictionary")
-		}
-		for bit := range slices.Chunk(bits.items, 2) {
-			set, ok := bit[1].(bool)
-			switch {
-			case ok && bit[0] == "conj":
-				v.conj = set
-			case ok && bit[0] == "neg":
-				v.neg = set
-			default:
-				return nil, fmt.Errorf("metadata of a tensor: %.64q, expected \"conj\" or \"neg\", true or false", fmt.Sprint(bit[0]))
-			}
+	if len(args) == 6 || args[6] == nil {
+		return v
+	}
+	for bit := range slices.Chunk(args[6].(*dict).items, 2) {
+		set, ok := bit[1].(bool)
+		switch {
+		case ok && bit[0] == "conj":
+			v.conj = set
+		case ok && bit[0] == "neg":
+			v.neg = set
+		default:
+			fail("metadata of a tensor: %.64q, expected \"conj\" or \"neg\", true or false", fmt.Sprint(bit[0]))
 		}
 	}
-	return v, nil
+	return v
 }
 
 // view is a tensor: a part of a storage.
@@ -87,14 +80,15 @@ type view struct {
 // maxRank bounds a tensor's dimensions.
 const maxRank = 8
 
-func ints(v any) (list []int, ok bool) {
-	t, ok := v.(tuple)
-	list = make([]int, len(t))
-	for i := range list {
-		n, isInt := t[i].(int) // of at most 31 bits
-		list[i], ok = n, ok && isInt && n >= 0
+// sizes returns the numbers in a tuple.
+func sizes(v any) []int {
+	list := make([]int, len(v.(tuple)))
+	for i, n := range v.(tuple) {
+		if list[i] = n.(int); list[i] < 0 || len(list) > maxRank { // of at most 32 bits
+			fail("a tensor with the sizes or strides %.80v", v)
+		}
 	}
-	return list, ok && len(t) <= maxRank
+	return list
 }
 
 // size returns the number of elements, or an error unless all lie inside the storage and it has at

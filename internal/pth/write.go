@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 )
 
 // Write writes a checkpoint that torch.load reads: a zip file with a pickled OrderedDict (protocol
@@ -38,13 +37,9 @@ func Write(w io.Writer, tensors []Tensor) error {
 		return err
 	}
 	for i, t := range tensors {
-		data := make([]byte, 0, 4*len(t.Data))
-		for _, v := range t.Data {
-			if t.Count {
-				data = binary.LittleEndian.AppendUint64(data, uint64(v))
-				continue
-			}
-			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
+		data, _ := binary.Append(nil, binary.LittleEndian, t.Data)
+		if t.Count {
+			data = binary.LittleEndian.AppendUint64(nil, uint64(t.Data[0]))
 		}
 		if err := add(fmt.Sprintf("data/%d", i), data); err != nil {
 			return err

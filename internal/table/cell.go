@@ -83,14 +83,24 @@ func (t *Reader) number(cell string) (float64, error) {
 }
 
 // withPoint returns a number with a decimal point and without separators of thousands. What a comma
-// or a point is, is decided by the first cell in which it can only be one of them.
+// or a point is, is decided by the first cell in which it can only be one of them. A point alone is
+// a decimal point.
 func (t *Reader) withPoint(cell string) (string, error) {
 	commas, points := strings.Contains(cell, ","), strings.Contains(cell, ".")
 	if t.opt.Format != CSV || !commas && (!points || t.decimal == '.') {
 		return cell, nil
 	}
 	if !commas {
-		return t.withoutComma(cell)
+		_, err := ParseFloat(cell, 64)
+		switch {
+		case t.decimal == ',' && pointGroups.MatchString(cell):
+			return strings.ReplaceAll(cell, ".", ""), nil
+		case t.decimal == ',' && err == nil:
+			return "", t.mixed(cell)
+		case err == nil:
+			t.decimal = '.'
+		}
+		return cell, nil
 	}
 	decimal, groups := commaDecimal.MatchString(cell), commaGroups.MatchString(cell)
 	withPoint := strings.Replace(strings.ReplaceAll(cell, ".", ""), ",", ".", 1)
@@ -100,8 +110,6 @@ func (t *Reader) withPoint(cell string) (string, error) {
 		return cell, nil
 	case t.decimal == 0 && decimal && groups && t.separator != ';':
 		return "", fmt.Errorf("%.40q is %s or %s; --decimal=, or --decimal=. says which", cell, withPoint, whole)
-	case t.decimal == 0 && decimal && t.points:
-		return "", fmt.Errorf("%.40q has a decimal comma, and a number before it, such as 1.234, has a point; --decimal=, or --decimal=. says what they are", cell)
 	case t.decimal == 0 && decimal:
 		t.decimal = ','
 		t.note("%.40q is read as %s, with a decimal comma; --decimal=. reads commas between thousands", cell, withPoint)
@@ -116,23 +124,6 @@ func (t *Reader) withPoint(cell string) (string, error) {
 		return whole, nil
 	}
 	return "", t.mixed(cell)
-}
-
-// withoutComma is withPoint for a cell with a point and without a comma.
-func (t *Reader) withoutComma(cell string) (string, error) {
-	groups := pointGroups.MatchString(cell)
-	_, err := ParseFloat(cell, 64)
-	switch {
-	case t.decimal == ',' && groups:
-		return strings.ReplaceAll(cell, ".", ""), nil
-	case t.decimal == ',' && err == nil:
-		return "", t.mixed(cell)
-	case groups:
-		t.points = true
-	case err == nil:
-		t.decimal = '.'
-	}
-	return cell, nil
 }
 
 func (t *Reader) mixed(cell string) error {

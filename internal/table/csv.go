@@ -97,89 +97,71 @@ func (t *Reader) parseCSV() error {
 	return nil
 }
 
+// splitCSV sets the cells to those of the text.
 func (t *Reader) splitCSV() error {
+	separators, rest := string(t.separator), string(t.text)
 	if t.separator == ' ' {
-		t.text = bytes.TrimSpace(t.text)
+		separators, rest = " \t", strings.TrimSpace(rest)
 	}
-	t.content, t.ends = t.content[:0], t.ends[:0]
-	for at, more := 0, true; more; {
-		if len(t.ends) == maxColumns {
+	t.cells = t.cells[:0]
+	for more := true; more; {
+		if len(t.cells) == maxColumns {
 			return t.errorf("more than %d columns", maxColumns)
 		}
-		var err error
-		if at, more, err = t.addCell(at); err != nil {
-			return err
+		if t.separator != '\t' {
+			rest = strings.TrimLeft(rest, " \t")
 		}
-		t.ends = append(t.ends, len(t.content))
-	}
-	content, from := string(t.content), 0
-	t.cells = t.cells[:0]
-	for _, end := range t.ends {
-		t.cells = append(t.cells, content[from:end])
-		from = end
+		cell, quoted := strings.CutPrefix(rest, `"`)
+		if quoted {
+			var err error
+			if cell, rest, err = t.unquote(cell); err != nil {
+				return err
+			}
+		}
+		end := strings.IndexAny(rest, separators)
+		if more = end >= 0; !more {
+			end = len(rest)
+		}
+		if !quoted {
+			cell = rest[:end]
+		} else if after := rest[:end]; strings.TrimSpace(after) != "" {
+			return t.errorf("cell %d: %.20q after the closing quotation mark, expected %q", len(t.cells)+1, after, string(t.separator))
+		}
+		t.cells, rest = append(t.cells, strings.TrimSpace(cell)), rest[min(end+1, len(rest)):]
 	}
 	return nil
 }
 
-// addCell appends the content of the cell that begins at an index of the text. It returns where the
-// next one begins, and whether there is one.
-func (t *Reader) addCell(at int) (next int, more bool, err error) {
-	rest := t.text[at:]
-	if t.separator != '\t' {
-		rest = bytes.TrimLeft(rest, " \t")
-	}
-	cell := []byte(nil)
-	if bytes.HasPrefix(rest, []byte{'"'}) {
-		if cell, at, err = t.unquote(len(t.text) - len(rest) + 1); err != nil {
-			return 0, false, err
-		}
-		rest = t.text[at:]
-	}
-	end := bytes.IndexByte(rest, t.separator)
-	if t.separator == ' ' {
-		end = bytes.IndexAny(rest, " \t")
-	}
-	more = end >= 0
-	if !more {
-		end = len(rest)
-	}
-	next = len(t.text) - len(rest) + end + 1
-	if cell == nil {
-		cell = rest[:end]
-	} else if after := rest[:end]; len(bytes.TrimSpace(after)) > 0 {
-		return 0, false, t.errorf("cell %d: %.20q after the closing quotation mark, expected %q", len(t.ends)+1, after, string(t.separator))
-	}
-	t.content = append(t.content, bytes.TrimSpace(cell)...)
-	return next, more, nil
-}
-
-// unquote returns the content of a quoted cell that begins at an index of the text, and the index
-// behind its closing quotation mark. It reads more lines if the cell does not end on this one.
-func (t *Reader) unquote(at int) (cell []byte, end int, err error) {
-	cell = []byte{}
+// unquote returns the content of a quoted cell that begins with text, and what is behind its closing
+// quotation mark. It reads more lines if the cell does not end on this one.
+func (t *Reader) unquote(text string) (cell, after string, err error) {
+	var b strings.Builder
 	for {
-		n := bytes.IndexByte(t.text[at:], '"')
-		if n < 0 {
-			cell = append(append(cell, t.text[at:]...), '\n')
-			at = len(t.text)
+		part, after, closed := strings.Cut(text, `"`)
+		b.WriteString(part)
+		switch {
+		case !closed:
+			t.text, err = t.text[:0], io.EOF
 			if t.line-t.row+1 < maxQuotedLines {
 				err = t.readLine()
-			} else {
-				err = io.EOF
+			}
+			if err == nil && b.Len()+len(t.text) > maxBytes {
+				err = t.errorf("a row of more than %d MiB", maxBytes>>20)
 			}
 			if errors.Is(err, io.EOF) {
 				t.ended = false
-				err = t.errorf("cell %d: the quotation mark is not closed within %d lines", len(t.ends)+1, maxQuotedLines)
+				err = t.errorf("cell %d: the quotation mark is not closed within %d lines", len(t.cells)+1, maxQuotedLines)
 			}
 			if err != nil {
-				return nil, 0, err
+				return "", "", err
 			}
-			continue
+			b.WriteByte('\n')
+			text = string(t.text)
+		case strings.HasPrefix(after, `"`):
+			b.WriteByte('"')
+			text = after[1:]
+		default:
+			return b.String(), after, nil
 		}
-		cell = append(cell, t.text[at:at+n]...)
-		if at += n + 1; at == len(t.text) || t.text[at] != '"' {
-			return cell, at, nil
-		}
-		cell, at = append(cell, '"'), at+1
 	}
 }

@@ -38,9 +38,7 @@ var byteOrderMark = []byte("\ufeff")
 type dialect struct {
 	separator byte // of CSV; a blank stands for any number of blanks and tabs
 	decimal   byte // point or comma; 0: not yet known
-	points    bool // there was a number such as 1.234, which could be 1234 if the decimal is a comma
 	named     bool // the first line, or the objects of JSON Lines, name the columns
-	values    bool // JSON is read value by value instead of line by line
 }
 
 // separators are the names of separators that are not written as themselves.
@@ -161,7 +159,7 @@ func (t *Reader) isComment(line []byte) (bool, error) {
 		return false, nil
 	case mark != "":
 		return bytes.HasPrefix(line, []byte(mark)), nil
-	case !bytes.HasPrefix(line, []byte("#")), missingNumber(string(line[:cellEnd(line)])):
+	case !bytes.HasPrefix(line, []byte("#")), missingNumber(strings.FieldsFunc(string(line), func(c rune) bool { return strings.ContainsRune(",;|\t", c) })[0]):
 		return false, nil
 	case t.columns == nil:
 		t.comment = append(t.comment[:0], line[1:]...)
@@ -171,14 +169,6 @@ func (t *Reader) isComment(line []byte) (bool, error) {
 	}
 	t.note("lines that begin with # are comments; --comment none reads them as rows")
 	return true, nil
-}
-
-// cellEnd returns where the first cell of a line ends, whatever the separator.
-func cellEnd(line []byte) int {
-	if end := bytes.IndexAny(line, ",;|\t"); end >= 0 {
-		return end
-	}
-	return len(line)
 }
 
 // toUTF8 converts a line that is not UTF-8 from Windows-1252, which contains Latin-1.
@@ -191,13 +181,10 @@ func (t *Reader) toUTF8(line []byte) []byte {
 	return text
 }
 
-// note adds a note, once.
+// note adds a note, once per format.
 func (t *Reader) note(format string, args ...any) {
-	text := t.opt.Name + ": " + fmt.Sprintf(format, args...)
-	if !slices.ContainsFunc(t.notes, func(s string) bool {
-		return s[:min(len(s), 40+len(t.opt.Name))] == text[:min(len(text), 40+len(t.opt.Name))]
-	}) {
-		t.notes = append(t.notes, text)
+	if !slices.Contains(t.noted, format) {
+		t.noted, t.notes = append(t.noted, format), append(t.notes, t.opt.Name+": "+fmt.Sprintf(format, args...))
 	}
 }
 

@@ -21,13 +21,20 @@ const (
 	array
 )
 
-// startJSON reads the first row, whose keys are the columns.
+// startJSON reads the first row, whose keys are the columns. Rows are the objects or arrays of an
+// array, or values one after the other.
 func (t *Reader) startJSON() error {
-	if err := t.startValues(); err != nil {
+	text := append(bytes.TrimSpace(t.text), '\n')
+	inner := bytes.TrimSpace(bytes.TrimPrefix(text, []byte{'['}))
+	if text[0] == '[' && (len(inner) == 0 || inner[0] == '{' || inner[0] == '[' && t.opt.Format == JSON) {
+		text = text[1:]
+	}
+	t.in = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(bytes.Clone(text)), t.in), 1<<16)
+	t.line = t.row
+	if err := t.readValue(); err != nil {
 		return err
 	}
-	t.text = withNull(t.text)
-	t.named = bytes.HasPrefix(bytes.TrimSpace(t.text), []byte{'{'})
+	t.named = t.text[0] == '{'
 	t.pending = true
 	return t.eachJSON(func(_ int, key, value string, k kind) error {
 		if t.named {
@@ -42,7 +49,6 @@ func (t *Reader) startJSON() error {
 // key that the first line lacks is an error if the caller reads that column. Otherwise it is
 // ignored.
 func (t *Reader) parseJSON() error {
-	t.text = withNull(t.text)
 	clear(t.cells)
 	clear(t.kinds)
 	return t.eachJSON(func(i int, key, value string, k kind) error {
@@ -66,37 +72,6 @@ func (t *Reader) parseJSON() error {
 	})
 }
 
-// startValues selects how rows are found, and reads the first one: if the first line is not a whole
-// value, or if it begins an array of objects, the input is read value by value.
-func (t *Reader) startValues() error {
-	first := bytes.TrimSpace(t.text)
-	if len(first) == 0 {
-		return nil
-	}
-	inner := bytes.TrimSpace(bytes.TrimPrefix(first, []byte{'['}))
-	list := first[0] == '[' && (len(inner) == 0 || inner[0] == '{' || inner[0] == '[' && (t.opt.Format == JSON || depth(first) > 0))
-	if t.values = list || first[0] == '{' && depth(first) > 0; !t.values {
-		return nil
-	}
-	t.in = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(append(bytes.Clone(t.text), '\n')), t.in), 1<<16)
-	t.line = t.row
-	if list {
-		for c := byte(0); c != '['; {
-			c, _ = t.in.ReadByte()
-		}
-	}
-	return t.readValue()
-}
-
-// depth returns how many brackets of a text of JSON are open.
-func depth(text []byte) int {
-	s := scanner{}
-	for _, c := range text {
-		s.next(c)
-	}
-	return s.depth
-}
-
 // scanner follows the brackets and strings of JSON.
 type scanner struct {
 	depth           int
@@ -118,40 +93,37 @@ func (s *scanner) next(c byte) {
 	}
 }
 
-// readValue reads the next object or array.
+// readValue reads the next object or array, or what is in its place up to the end of the line.
 func (t *Reader) readValue() error {
-	t.text, t.ended = t.text[:0], false
+	t.text, t.ended = t.text[:0], true
 	s := scanner{}
 	for {
 		c, err := t.in.ReadByte()
 		switch {
-		case err == io.EOF && len(t.text) > 0:
-			return nil // it is not complete, as parseJSON finds
-		case err == io.EOF:
-			t.ended = true
-			return err
-		case err != nil:
+		case err == io.EOF && len(t.text) == 0, err == nil && len(t.text) == 0 && c == ']': // of the array of all rows
+			return io.EOF
+		case err != nil && err != io.EOF:
 			return t.Wrap(err)
 		case c == '\n':
 			t.line++
-		case len(t.text) == 0 && c == ']': // of the array of all rows
-			t.ended = true
-			return io.EOF
-		}
-		if len(t.text) == 0 {
-			if c == ' ' || c == '\t' || c == '\n' || c == ',' {
-				continue
-			}
+		case len(t.text) == 0:
 			t.row = t.line
+		}
+		if err == io.EOF || c == '\n' && s.depth <= 0 && len(t.text) > 0 {
+			break // it is not complete, as eachJSON finds
+		}
+		if len(t.text) == 0 && (c == ' ' || c == '\t' || c == '\n' || c == ',') {
+			continue
 		}
 		if t.text = append(t.text, c); len(t.text) > maxBytes {
 			return t.errorf("a row of more than %d MiB", maxBytes>>20)
 		}
 		if s.next(c); s.depth <= 0 && !s.quoted && (c == '}' || c == ']') {
-			t.ended = true
-			return nil
+			break
 		}
 	}
+	t.text = withNull(t.text)
+	return nil
 }
 
 // notNumbers matches strings, and the values outside of them that Python writes for no number.
@@ -212,9 +184,6 @@ func (t *Reader) eachJSON(set func(i int, key, value string, k kind) error) erro
 	}
 	if _, err := d.Token(); err != nil {
 		return t.notJSON(err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return t.errorf("text after the JSON value, expected one value per line")
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func TestOpenReadings(t *testing.T) {
 		"54,948\n50,000\n":      "in:2: 50,000 are two cells",
 		"t\tx\n0\t1,234\n":      `"1,234" is 1.234 or 1234; --decimal=, or --decimal=. says which`,
 		"t;x\n0;2.5\n1;2,5\n":   `"2,5" does not fit the decimal "." of the cells before it; --decimal`,
-		"t;x\n0;1.234\n1;2,5\n": `"2,5" has a decimal comma, and a number before it, such as 1.234, has a point; --decimal`,
+		"t;x\n0;1.234\n1;2,5\n": `"2,5" does not fit the decimal "."`,
 		"t;x\n0;2,5\n1;2.5\n":   `"2.5" does not fit the decimal ","`,
 		"t,x\n#1,2\n":           "begins with # and has as many cells as a row; --comment '#' skips such lines",
 		"x\ninf\n":              "--missing-values inf reads it as missing",

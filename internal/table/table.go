@@ -69,10 +69,8 @@ type Reader struct {
 	comment []byte    // the last one before the header
 	missing []float64 // Options.MissingValues that are numbers
 	notes   []string
-
-	content []byte // of the cells of CSV, one after the other
-	ends    []int  // of each cell in content
-	kinds   []kind // of the cells of JSON Lines
+	noted   []string // formats of the notes
+	kinds   []kind // of the cells of JSON
 }
 
 // New reads the names of the columns, from the first line. io.EOF says that the input is empty.
@@ -151,7 +149,7 @@ func (t *Reader) Next() error {
 		t.pending = false
 		return nil
 	}
-	if t.values {
+	if t.opt.Format != CSV {
 		if err := t.readValue(); err != nil {
 			return err
 		}
@@ -159,9 +157,6 @@ func (t *Reader) Next() error {
 	}
 	if err := t.readRow(); err != nil {
 		return err
-	}
-	if t.opt.Format != CSV {
-		return t.parseJSON()
 	}
 	return t.parseCSV()
 }
@@ -195,7 +190,7 @@ func (t *Reader) readRow() error {
 		if err := t.readLine(); err != nil {
 			return err
 		}
-		if len(bytes.Trim(t.text, " ")) == 0 {
+		if len(bytes.Trim(t.text, " ")) == 0 || t.columns == nil && len(bytes.TrimSpace(t.text)) == 0 {
 			continue
 		}
 		if comment, err := t.isComment(t.text); err != nil || !comment {

@@ -91,7 +91,6 @@ func TestErrors(t *testing.T) {
 		{"jsonl", "{\"a\" 1}\n", "in:1: not JSON: "},
 		{"jsonl", "{\"a\":1}\n\n{\"a\":1,\"b\":2}\n", `in:3: the first object has no key "b"; expected all columns in the first object`},
 		{"jsonl", "{\"a\":1}\n{\"\xff\":1}\n", "in:2: the line is not UTF-8 text"},
-		{"jsonl", "{\"a\":1} {}\n", "in:1: text after the JSON value, expected one value per line"},
 	} {
 		_, _, err := read(test.text, Options{Format: Format(test.format), Others: true})
 		must.Fail(t, err, test.want)

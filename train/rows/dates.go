@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -16,17 +17,23 @@ const (
 	anyNumber  = "number" // 20240131 is a number
 )
 
-var timeLayouts = []string{
-	time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02T15:04:05",
-	"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02",
+// dateLayouts are the dates with one meaning. The first is that of most files.
+var dateLayouts = []string{
+	"2006-1-2", "2006/1/2", "2006.1.2", "2006-1", "2006/1",
+	"2 Jan 2006", "2. Jan 2006", "2-Jan-2006", "2/Jan/2006", "Jan 2, 2006", "Jan 2 2006", "Jan. 2, 2006",
+	"2 January 2006", "2. January 2006", "January 2, 2006", "January 2 2006",
 }
 
-var (
-	numericDate = regexp.MustCompile(`^(\d{1,4})([-/.])(\d{1,2})(?:[-/.](\d{1,4}))?(?:(?:T|,? +)(\S.*))?$`)
-	dayMonth    = regexp.MustCompile(`^(?:[A-Za-z]{3,9},? +)?(\d{1,2})[-/. ]+([A-Za-z]{3,9})[-/., ]+(\d{4})(?:[T:, ]+(\S.*))?$`)
-	monthDay    = regexp.MustCompile(`^(?:[A-Za-z]{3,9},? +)?([A-Za-z]{3,9})\.? +(\d{1,2}),? +(\d{4})(?:[T:, ]+(\S.*))?$`)
-	clock       = regexp.MustCompile(`^(\d{1,2})(?:[:.h-](\d{2})(?:[:.-](\d{2})(?:[.,](\d{1,9}))?)?)?\s*([AaPp]\.?[Mm]\.?)?\s*(Z|UTC|GMT|[-+]\d{2}(?::?\d{2})?)?$`)
-)
+// orderedLayouts are the dates in which day and month may have either order; after the first two,
+// the year may also be first.
+var orderedLayouts = map[string][]string{
+	dayFirst:   {"2/1/2006", "2-1-2006", "2/1/06", "2-1-06", "2.1.2006", "2.1.06"},
+	monthFirst: {"1/2/2006", "1-2-2006", "1/2/06", "1-2-06", "1.2.2006", "1.2.06"},
+}
+
+// dateTime matches a date, of which a weekday is not read, and a time of day: hour, minute, second,
+// fraction, half of the day and offset from UTC.
+var dateTime = regexp.MustCompile(`^(?:(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? +)?(.*?\d)(?:(?:T|[:,]| )[T ]*(\d{1,2})(?:[:.h-](\d{2})(?:[:.-](\d{2})(?:[.,](\d{1,9}))?)?)?\s*([AaPp]\.?[Mm]\.?)?\s*(Z|UTC|GMT|[-+]\d{2}(?::?\d{2})?)?)?$`)
 
 // dates parses the dates of a column. The zero value decides the order of day and month by those
 // that leave no choice.
@@ -34,7 +41,6 @@ type dates struct {
 	format string // --time-format: dmy, mdy, or % and letters as strftime has them; "": the column decides
 	order  string // of dates with slashes or hyphens that end in the year, as far as it is known
 	first  string // of these dates
-	open   bool   // one of them could have both orders; its time is that of dayFirst
 }
 
 // strftime has the letters that --time-format may contain, as package time writes them.
@@ -55,29 +61,60 @@ func (d *dates) parse(text string) (at time.Time, local, ok bool) {
 		at, err := time.Parse(strftime.Replace(d.format), text)
 		return at, !strings.Contains(strings.ToLower(d.format), "%z"), err == nil
 	}
-	for i, layout := range timeLayouts {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at, i > 1, true
-		}
-	}
-	var year, month, day int
-	rest := ""
-	if m := numericDate.FindStringSubmatch(text); m != nil {
-		if year, month, day, ok = d.numeric(m); !ok {
-			return at, false, false
-		}
-		rest = m[5]
-	} else if m := dayMonth.FindStringSubmatch(text); m != nil {
-		year, month, day, rest = number(m[3]), monthOf(m[2]), number(m[1]), m[4]
-	} else if m := monthDay.FindStringSubmatch(text); m != nil {
-		year, month, day, rest = number(m[3]), monthOf(m[1]), number(m[2]), m[4]
-	}
-	at = time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
-	if month < 1 || month > 12 || at.Day() != day {
+	m := dateTime.FindStringSubmatch(text)
+	if m == nil {
 		return at, false, false
 	}
-	after, local, ok := timeOfDay(rest)
-	return at.Add(after), local, ok
+	if at, ok = parseLayouts(m[1], dateLayouts); !ok {
+		if at, ok = d.ordered(m[1], text); !ok {
+			return at, false, false
+		}
+	}
+	if m[2] == "" {
+		return at, true, true
+	}
+	after, ok := timeOfDay(m[2:])
+	return at.Add(after), m[7] == "", ok
+}
+
+func parseLayouts(text string, layouts []string) (time.Time, bool) {
+	for _, layout := range layouts {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// ordered parses the date of a text whose day or month is first.
+func (d *dates) ordered(date, text string) (at time.Time, ok bool) {
+	if order := orderedLayouts[d.format]; order != nil {
+		return parseLayouts(date, order)
+	}
+	days, months := orderedLayouts[dayFirst], orderedLayouts[monthFirst]
+	if strings.Contains(date, ".") {
+		return parseLayouts(date, days[4:])
+	}
+	at, isDay := parseLayouts(date, days[:2])
+	swapped, isMonth := parseLayouts(date, months[:2])
+	if !isDay && !isMonth { // a year of two digits may be first, unless a day does
+		_, open := parseLayouts(date, days[2:4])
+		swapped, isMonth = parseLayouts(date, months[2:4])
+		isMonth = isMonth && !open
+	}
+	order := ""
+	switch {
+	case !isDay && !isMonth:
+		return at, false
+	case !isDay:
+		at, order = swapped, monthFirst
+	case !isMonth:
+		order = dayFirst
+	}
+	d.first = cmp.Or(d.first, text)
+	ok = order == "" || d.order == "" || order == d.order
+	d.order = cmp.Or(order, d.order)
+	return at, ok
 }
 
 // compact parses a date of 8, 12 or 14 digits, such as 20240131.
@@ -90,96 +127,27 @@ func (d *dates) compact(text string) (at time.Time, ok bool) {
 	return at, err == nil
 }
 
-func number(text string) int { n, _ := strconv.Atoi(text); return n }
-
-// monthOf returns the number of a month by its English name; 0: it has none.
-func monthOf(name string) int {
-	for m := time.January; m <= time.December; m++ {
-		if full := strings.ToLower(m.String()); strings.ToLower(name) == full || strings.ToLower(name) == full[:3] {
-			return int(m)
-		}
-	}
-	return 0
-}
-
-// numeric returns the parts of a date of numbers, the submatches of numericDate.
-func (d *dates) numeric(m []string) (year, month, day int, ok bool) {
-	a, b, c := number(m[1]), number(m[3]), number(m[4])
-	switch {
-	case len(m[1]) == 4 && len(m[4]) <= 2:
-		if m[4] == "" {
-			c = 1 // a month
-		}
-		return a, b, c, true
-	case len(m[1]) > 2 || len(m[4]) != 4 && len(m[4]) != 2:
-		return 0, 0, 0, false
-	case len(m[4]) == 2:
-		if c += 2000; c > 2068 {
-			c -= 100
-		}
-		if d.format == "" && m[2] != "." && b <= 12 { // the year may be first
-			return 0, 0, 0, false
-		}
-	}
-	order := d.format
-	if order == "" && m[2] == "." {
-		order = dayFirst
-	}
-	if order == "" {
-		if d.first == "" {
-			d.first = m[0]
-		}
-		switch {
-		case a > 12:
-			order = dayFirst
-		case b > 12:
-			order = monthFirst
-		}
-		if d.open = d.open || order == ""; order != "" && d.order != "" && order != d.order {
-			return 0, 0, 0, false
-		}
-		if order != "" {
-			d.order = order
-		}
-	}
-	if order == monthFirst {
-		a, b = b, a
-	}
-	return c, b, a, true
-}
-
-// timeOfDay parses a time such as 14:30, 2:30:00.5 PM or 14.30 +0100. Its offset from UTC is
-// subtracted.
-func timeOfDay(text string) (after time.Duration, local, ok bool) {
-	if text == "" {
-		return 0, true, true
-	}
-	m := clock.FindStringSubmatch(text)
-	if m == nil {
-		return 0, false, false
-	}
-	hour, minute, second := number(m[1]), number(m[2]), number(m[3])
-	if half := strings.ToLower(m[5]); half != "" {
+// timeOfDay returns the time of the parts that dateTime matches. Its offset from UTC is subtracted.
+func timeOfDay(part []string) (after time.Duration, ok bool) {
+	number := func(text string) time.Duration { n, _ := strconv.Atoi(text); return time.Duration(n) }
+	hour, minute, second := number(part[0]), number(part[1]), number(part[2])
+	if half := strings.ToLower(part[4]); half != "" {
 		if hour < 1 || hour > 12 {
-			return 0, false, false
+			return 0, false
 		}
 		if hour %= 12; half[0] == 'p' {
 			hour += 12
 		}
 	}
-	if hour > 24 || minute > 59 || second > 60 {
-		return 0, false, false
-	}
-	after = time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute + time.Duration(second)*time.Second
-	after += time.Duration(number((m[4] + "000000000")[:9]))
-	if zone := strings.ReplaceAll(m[6], ":", ""); len(zone) >= 3 && zone != "UTC" && zone != "GMT" {
-		offset := time.Duration(number(zone[1:3]))*time.Hour + time.Duration(number(zone[3:]))*time.Minute
+	after = hour*time.Hour + minute*time.Minute + second*time.Second + number((part[3] + "000000000")[:9])
+	if zone := strings.ReplaceAll(part[5], ":", ""); len(zone) >= 3 && zone[0] < 'A' {
+		offset := number(zone[1:3])*time.Hour + number(zone[3:])*time.Minute
 		if zone[0] == '-' {
 			offset = -offset
 		}
 		after -= offset
 	}
-	return after, m[6] == "", true
+	return after, hour <= 24 && minute < 60 && second <= 60
 }
 
 // settleDates decides the order of day and month, if no date did: one of them must give a possible
@@ -190,31 +158,30 @@ func (t *tableReader) settleDates() error {
 		return nil
 	}
 	if d.order == "" {
-		swapped, same, possible := true, true, [2]bool{true, true}
+		same, days, months := true, true, true
 		for _, s := range t.series {
 			other := slices.Clone(s.times)
 			swapDays(other)
-			possible[0] = possible[0] && isPossible(s.times)
-			possible[1] = possible[1] && isPossible(other)
+			days, months = days && isPossible(s.times), months && isPossible(other)
 			for i := 1; i < len(other); i++ {
 				same = same && other[i].after(other[i-1]) == s.times[i].after(s.times[i-1])
 			}
 		}
-		if swapped = possible[1] && !possible[0]; possible[0] == possible[1] && !same {
+		if days == months && !same {
 			return fmt.Errorf("%s: times such as %q may have the day or the month first: --time-format dmy or --time-format mdy says which", t.series[0].file, d.first)
 		}
-		if d.order = dayFirst; swapped {
+		if d.order = dayFirst; months && !days {
 			d.order = monthFirst
 		}
 	}
-	if words, other := "day/month/year", monthFirst; d.order == monthFirst {
+	words, other := "day/month/year", monthFirst
+	if d.order == monthFirst {
+		words, other = "month/day/year", dayFirst
 		for _, s := range t.series {
 			swapDays(s.times)
 		}
-		t.addNote("times such as %q are read as month/day/year; --time-format %s changes it", d.first, dayFirst)
-	} else {
-		t.addNote("times such as %q are read as %s; --time-format %s changes it", d.first, words, other)
 	}
+	t.addNote("times such as %q are read as %s; --time-format %s changes it", d.first, words, other)
 	return nil
 }
 

@@ -150,95 +150,71 @@ func (r *roles) inputNames() []string {
 	return list
 }
 
-// seriesOf returns the series to which the current row belongs.
-func (t *tableReader) seriesOf(f *tableFile, r *roles) (*rawSeries, error) {
-	id := f.id
-	if r.id >= 0 {
-		if id = r.Text(r.id); r.Missing(r.id) {
-			return nil, r.ColumnError(r.id, errors.New("the row has no identifier"))
-		}
-	}
-	s := t.byID[id]
-	if s == nil {
-		var err error
-		if s, err = t.add(f, strings.Clone(id)); err != nil {
-			return nil, err
-		}
-	} else if s.file != f.path {
-		return nil, fmt.Errorf("series %q is in %s too", id, s.file)
-	}
-	return s, t.describe(s, r)
-}
-
-// addSeries adds the series of a row that is a whole series.
-func (t *tableReader) addSeries(f *tableFile, r *roles) (*rawSeries, error) {
+// seriesOf returns the series to which the current row belongs, or which it is, if it is whole.
+func (t *tableReader) seriesOf(f *tableFile, r *roles, whole bool) (*rawSeries, error) {
 	id := f.id
 	switch {
 	case r.id >= 0 && r.Missing(r.id):
 		return nil, r.ColumnError(r.id, errors.New("the series has no identifier"))
 	case r.id >= 0:
 		id = strings.Clone(r.Text(r.id))
-	case !t.folder:
+	case whole && !t.folder:
 		id = strconv.Itoa(len(t.series) + 1)
 	}
-	if t.byID[id] != nil {
+	s := t.byID[id]
+	switch {
+	case s != nil && whole:
 		return nil, fmt.Errorf("series %q occurs twice", id)
-	}
-	s, err := t.add(f, id)
-	if err != nil {
-		return nil, err
+	case s != nil && s.file != f.path:
+		return nil, fmt.Errorf("series %q is in %s too", id, s.file)
+	case s == nil && len(t.series) >= maxSeriesCount:
+		return nil, fmt.Errorf("more than %d series", maxSeriesCount)
+	case s == nil:
+		s = &rawSeries{file: f.path, id: id, label: f.label, split: f.split}
+		t.series, t.byID[id] = append(t.series, s), s
 	}
 	return s, t.describe(s, r)
-}
-
-// add begins a series.
-func (t *tableReader) add(f *tableFile, id string) (*rawSeries, error) {
-	if len(t.series) >= maxSeriesCount {
-		return nil, fmt.Errorf("more than %d series", maxSeriesCount)
-	}
-	s := &rawSeries{file: f.path, id: id, label: f.label, split: f.split}
-	t.series = append(t.series, s)
-	t.byID[id] = s
-	return s, nil
 }
 
 // describe sets the split and the target of a series from the current row, or compares them with
 // those of the rows before it.
 func (t *tableReader) describe(s *rawSeries, r *roles) error {
 	first := len(s.x) == 0
+	differs := func(k int, now, before any, what string) error {
+		return r.ColumnError(k, fmt.Errorf("%v after %v, expected one %s per series", now, before, what))
+	}
 	if r.split >= 0 {
 		split, err := parseSplit(r.Text(r.split))
-		if err == nil && !first && split != s.split {
-			err = fmt.Errorf("%s after %s, expected one split per series", split, s.split)
-		}
 		if err != nil {
 			return r.ColumnError(r.split, err)
+		}
+		if !first && split != s.split {
+			return differs(r.split, split, s.split, "split")
 		}
 		s.split = split
 	}
 	for o, k := range r.targets {
-		label := r.Text(k)
 		if t.opt.Mode == model.SeriesRegression {
 			v, err := r.Number(k)
 			switch {
+			case err == nil && v != v:
+				return r.ColumnError(k, errors.New("the target is missing"))
 			case err != nil:
 				return err
-			case v != v:
-				return r.ColumnError(k, errors.New("the target is missing"))
 			case first:
 				s.target = append(s.target, float32(v))
 			case float32(v) != s.target[o]:
-				return r.ColumnError(k, fmt.Errorf("%v after %v, expected one number per series", v, s.target[o]))
+				return differs(k, v, s.target[o], "number")
 			}
 			continue
 		}
-		switch {
+		switch label := r.Text(k); {
 		case r.Missing(k):
 			return r.ColumnError(k, errors.New("the class is missing"))
 		case first:
 			s.label = strings.Clone(label)
 		case label != s.label:
-			return r.ColumnError(k, fmt.Errorf("%q after %q, expected one class per series", label, s.label))
+			return differs(k, strconv.Quote(label), strconv.Quote(s.label), "class")
 		}
 	}
 	return nil
@@ -249,7 +225,7 @@ func (t *tableReader) addRow(f *tableFile, r *roles) error {
 	if r.time >= 0 && r.IsBlank() {
 		return nil
 	}
-	s, err := t.seriesOf(f, r)
+	s, err := t.seriesOf(f, r, false)
 	if err != nil {
 		return err
 	}
@@ -278,7 +254,7 @@ var errNoValues = errors.New("the series has no values")
 
 // addObject adds an object of JSON Lines that is a series.
 func (t *tableReader) addObject(f *tableFile, r *roles) error {
-	s, err := t.addSeries(f, r)
+	s, err := t.seriesOf(f, r, true)
 	if err != nil {
 		return err
 	}
@@ -326,25 +302,17 @@ func (t *tableReader) value(r *roles, k int) (float64, error) {
 		}
 	}
 	name := r.Columns()[k]
-	switch state, waiting := t.withoutNumber[name], t.selectable() && !slices.Contains(t.opt.Targets, name); {
-	case !waiting:
+	switch {
 	case err == nil && v == v:
-		err = state
-		t.withoutNumber[name] = nil
-	case err != nil && state == nil && !t.hasNumber[name]:
-		t.withoutNumber[name] = placedError{r.Wrap(err)}
-		return math.NaN(), nil
-	case err != nil && state != nil:
-		return math.NaN(), nil
-	}
-	if err == nil && v == v {
 		t.hasNumber[name] = true
+	case err != nil && !t.hasNumber[name] && t.selectable() && !slices.Contains(t.opt.Targets, name):
+		if t.withoutNumber[name] == nil {
+			t.withoutNumber[name] = r.Wrap(err)
+		}
+		return math.NaN(), nil
 	}
 	return v, err
 }
-
-// placedError is an error that names its line, which is not that of the current row.
-type placedError struct{ error }
 
 // selectable reports whether the inputs are all columns that no option names, so that those without
 // numbers may be left out.

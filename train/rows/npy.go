@@ -44,7 +44,7 @@ func readArray(in io.Reader, size int64, check shapeCheck) (*array, error) {
 			return nil, err
 		}
 		if h.number != nil {
-			a.numbers = append(a.numbers, h.number(element))
+			a.numbers = append(a.numbers, h.number(h.bits(element)))
 			continue
 		}
 		text, err := h.text(element)
@@ -74,9 +74,9 @@ type npyHeader struct {
 	shape    []int
 	elements int
 
-	width  int                  // bytes per element
-	number func([]byte) float64 // decodes an element; nil: it is text
-	order  binary.ByteOrder     // of numbers and of the characters of type U
+	width  int                       // bytes per element
+	big    bool                      // big endian
+	number func(bits uint64) float64 // decodes an element; nil: it is text
 }
 
 // npyFields match the parts of the description of an array, a Python dictionary in any order.
@@ -88,27 +88,24 @@ var npyFields = [3]*regexp.Regexp{
 
 // readNPYHeader reads magic string, version and description.
 func readNPYHeader(in io.Reader) (*npyHeader, error) {
-	head := make([]byte, 10, 12)
-	if _, err := io.ReadFull(in, head); err != nil || string(head[:6]) != "\x93NUMPY" {
+	head := make([]byte, 12)
+	if _, err := io.ReadFull(in, head[:10]); err != nil || string(head[:6]) != "\x93NUMPY" {
 		return nil, errors.New("not an NPY file")
 	}
-	n := int64(binary.LittleEndian.Uint16(head[8:]))
-	switch head[6] {
-	case 1:
-	case 2, 3:
-		head = head[:12]
-		if _, err := io.ReadFull(in, head[10:]); err != nil {
-			return nil, fmt.Errorf("header: %w", io.ErrUnexpectedEOF)
-		}
-		n = int64(binary.LittleEndian.Uint32(head[8:]))
-	default:
+	if head[6] < 1 || head[6] > 3 {
 		return nil, fmt.Errorf("version %d.%d of the format, expected 1.0 to 3.0", head[6], head[7])
 	}
+	size := 10 + 2*min(int64(head[6]-1), 1)
+	_, err := io.ReadFull(in, head[10:size])
+	n := int64(binary.LittleEndian.Uint32(append(head[8:size:size], 0, 0)))
 	if n > maxNPYHeader {
 		return nil, fmt.Errorf("a header of %d bytes, expected at most %d", n, maxNPYHeader)
 	}
 	text := make([]byte, n)
-	if _, err := io.ReadFull(in, text); err != nil {
+	if err == nil {
+		_, err = io.ReadFull(in, text)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("header: %w", io.ErrUnexpectedEOF)
 	}
 	var fields [3]string
@@ -119,7 +116,7 @@ func readNPYHeader(in io.Reader) (*npyHeader, error) {
 		}
 		fields[i] = string(m[1])
 	}
-	h := &npyHeader{bytes: int64(len(head)) + n, dtype: strings.Replace(fields[0], "=", "<", 1), fortran: fields[1] == "True" || fields[1] == "1", elements: 1}
+	h := &npyHeader{bytes: size + n, dtype: fields[0], big: fields[0][0] == '>', fortran: fields[1] == "True" || fields[1] == "1", elements: 1}
 	if err := h.parseShape(strings.ReplaceAll(fields[2], "L", "")); err != nil {
 		return nil, err
 	}
@@ -145,64 +142,60 @@ func (h *npyHeader) parseShape(text string) error {
 	return nil
 }
 
+// npyNumbers decode the types of numbers.
+var npyNumbers = map[string]func(bits uint64) float64{
+	"b1": func(b uint64) float64 { return float64(min(b, 1)) },
+	"u1": unsigned, "u2": unsigned, "u4": unsigned, "u8": unsigned,
+	"i1": func(b uint64) float64 { return float64(int8(b)) },
+	"i2": func(b uint64) float64 { return float64(int16(b)) },
+	"i4": func(b uint64) float64 { return float64(int32(b)) },
+	"i8": func(b uint64) float64 { return float64(int64(b)) },
+	"f2": half,
+	"f4": func(b uint64) float64 { return float64(math.Float32frombits(uint32(b))) },
+	"f8": math.Float64frombits,
+}
+
+func unsigned(b uint64) float64 { return float64(b) }
+
 // parseType sets the size of an element and its decoder.
 func (h *npyHeader) parseType() error {
-	h.order = binary.LittleEndian
-	if h.dtype[0] == '>' {
-		h.order = binary.BigEndian
-	}
-	kind := strings.TrimLeft(h.dtype, "<>|")
+	kind := strings.TrimLeft(h.dtype, "<>|=")
 	h.width, _ = strconv.Atoi(kind[1:])
-	switch kind {
-	case "b1":
-		h.number = func(b []byte) float64 { return float64(min(b[0], 1)) }
-	case "i1":
-		h.number = func(b []byte) float64 { return float64(int8(b[0])) }
-	case "u1":
-		h.number = func(b []byte) float64 { return float64(b[0]) }
-	case "i2":
-		h.number = func(b []byte) float64 { return float64(int16(h.order.Uint16(b))) }
-	case "u2":
-		h.number = func(b []byte) float64 { return float64(h.order.Uint16(b)) }
-	case "i4":
-		h.number = func(b []byte) float64 { return float64(int32(h.order.Uint32(b))) }
-	case "u4":
-		h.number = func(b []byte) float64 { return float64(h.order.Uint32(b)) }
-	case "i8":
-		h.number = func(b []byte) float64 { return float64(int64(h.order.Uint64(b))) }
-	case "u8":
-		h.number = func(b []byte) float64 { return float64(h.order.Uint64(b)) }
-	case "f2":
-		h.number = func(b []byte) float64 { return half(h.order.Uint16(b)) }
-	case "f4":
-		h.number = func(b []byte) float64 { return float64(math.Float32frombits(h.order.Uint32(b))) }
-	case "f8":
-		h.number = func(b []byte) float64 { return math.Float64frombits(h.order.Uint64(b)) }
-	default:
-		if kind[0] != 'U' && kind[0] != 'S' || h.width == 0 {
-			return fmt.Errorf("type %q: expected float32, float64, integers, truth values or text", h.dtype)
-		}
-		if kind[0] == 'U' {
-			h.width *= 4
-		}
+	h.number = npyNumbers[kind]
+	if h.number == nil && kind[0] != 'U' && kind[0] != 'S' || h.width == 0 {
+		return fmt.Errorf("type %q: expected float32, float64, integers, truth values or text", h.dtype)
+	}
+	if kind[0] == 'U' {
+		h.width *= 4
 	}
 	return nil
 }
 
+// bits returns the bits of an element, or of a character, of at most 8 bytes.
+func (h *npyHeader) bits(b []byte) (bits uint64) {
+	for i := range b {
+		if h.big {
+			bits = bits<<8 | uint64(b[i])
+		} else {
+			bits |= uint64(b[i]) << (8 * i)
+		}
+	}
+	return bits
+}
+
 // half returns the number in a float16.
-func half(b uint16) float64 {
+func half(b uint64) float64 {
 	sign := 1 - 2*float64(b>>15)
 	exponent, fraction := int(b>>10&31), float64(b&1023)
-	switch exponent {
-	case 0:
+	switch {
+	case exponent == 0:
 		return sign * math.Ldexp(fraction, -24)
-	case 31:
-		if fraction != 0 {
-			return math.NaN()
-		}
-		return sign * math.Inf(1)
+	case exponent < 31:
+		return sign * math.Ldexp(1024+fraction, exponent-25)
+	case fraction != 0:
+		return math.NaN()
 	}
-	return sign * math.Ldexp(1024+fraction, exponent-25)
+	return sign * math.Inf(1)
 }
 
 // text returns an element of text, of UTF-32 (U) or of bytes (S), padded with zeros.
@@ -212,7 +205,7 @@ func (h *npyHeader) text(element []byte) (string, error) {
 	}
 	var s []byte
 	for i := 0; i < len(element); i += 4 {
-		c := h.order.Uint32(element[i:])
+		c := h.bits(element[i : i+4])
 		if !utf8.ValidRune(rune(c)) {
 			return "", fmt.Errorf("character %#x", c)
 		}

@@ -241,7 +241,7 @@ func TestArrayHeaders(t *testing.T) {
 		must.Do(t, d.Train.Example(&e, 0, 0))
 		must.Equal(t, fmt.Sprint(e.X, e.Target), "[0 1] [1 2]", "%s", name)
 	}
-	for bits, want := range map[uint16]float64{0x0001: 0x1p-24, 0x83ff: -1023 * 0x1p-24, 0x7bff: 65504, 0xfc00: math.Inf(-1), 0x3555: 0.333251953125} {
+	for bits, want := range map[uint64]float64{0x0001: 0x1p-24, 0x83ff: -1023 * 0x1p-24, 0x7bff: 65504, 0xfc00: math.Inf(-1), 0x3555: 0.333251953125} {
 		must.Equal(t, half(bits), want, "%#x", bits)
 	}
 }

@@ -83,7 +83,7 @@ type tableReader struct {
 	headless []string
 	dates    dates
 	noted    []string
-	// A column without a number so far may be text: its first error is kept until it has one.
+	// A column without a number so far may be text: its first error is kept.
 	withoutNumber map[string]error
 	hasNumber     map[string]bool
 }
@@ -130,7 +130,7 @@ func (t *tableReader) load(ctx context.Context, path string) (*dataset.Dataset, 
 	}
 	t.opt.selectable, t.opt.withoutNumber = t.selectable(), t.withoutNumber
 	for _, name := range t.columns {
-		if err := t.withoutNumber[name]; err != nil && len(t.hasNumber) == 0 {
+		if err := t.withoutNumber[name]; err != nil && (t.hasNumber[name] || len(t.hasNumber) == 0) {
 			return nil, err
 		}
 	}
@@ -212,9 +212,6 @@ func (t *tableReader) readRows(ctx context.Context, f *tableFile, r *table.Reade
 			return err
 		}
 		if err := add(); err != nil {
-			if errors.As(err, new(placedError)) {
-				return err
-			}
 			return r.Wrap(err)
 		}
 	}

@@ -82,7 +82,7 @@ func (t *tableReader) addWide(f *tableFile, r *roles, steps [][]int) error {
 	if length == 0 {
 		return errNoValues
 	}
-	s, err := t.addSeries(f, r)
+	s, err := t.seriesOf(f, r, true)
 	if err != nil {
 		return err
 	}
