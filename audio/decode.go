@@ -8,9 +8,11 @@ import (
 // decoders convert little-endian samples to float32, by the format tag and the bits of a sample. An
 // integer v of b bits becomes v/2^(b−1); integers of 8 bits are stored with 128 added.
 var decoders = map[[2]int]func(dst []float32, src []byte){
-	{tagPCM, 8}:    each(1, func(b []byte) float32 { return float32(int(b[0])-128) / (1 << 7) }),
-	{tagPCM, 16}:   DecodeS16LE,
-	{tagPCM, 24}:   each(3, func(b []byte) float32 { return float32(int32(uint32(b[0])<<8|uint32(b[1])<<16|uint32(b[2])<<24)) / (1 << 31) }),
+	{tagPCM, 8}:  each(1, func(b []byte) float32 { return float32(int(b[0])-128) / (1 << 7) }),
+	{tagPCM, 16}: DecodeS16LE,
+	{tagPCM, 24}: each(3, func(b []byte) float32 {
+		return float32(int32(uint32(b[0])<<8|uint32(b[1])<<16|uint32(b[2])<<24)) / (1 << 31)
+	}),
 	{tagPCM, 32}:   each(4, func(b []byte) float32 { return min(float32(int32(binary.LittleEndian.Uint32(b)))/(1<<31), belowOne) }),
 	{tagFloat, 32}: each(4, func(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }),
 	{tagFloat, 64}: each(8, func(b []byte) float32 { return float32(math.Float64frombits(binary.LittleEndian.Uint64(b))) }),

@@ -64,15 +64,12 @@ func discard(in *bufio.Reader, n int64) bool {
 	return err == nil
 }
 
-const (
-	maxTags   = 8  // in front of a stream
-	headBytes = 64 // in which Open recognises a format
-)
+const headBytes = 64 // in which Open recognises a format
 
 // skipTags skips ID3v2 and APE tags and returns the next bytes, at most headBytes, without reading
 // them.
 func skipTags(in *bufio.Reader) ([]byte, error) {
-	for tag := 0; ; tag++ {
+	for {
 		head, err := in.Peek(headBytes)
 		if err != nil && err != io.EOF {
 			return nil, fmt.Errorf("audio: %w", err)
@@ -80,9 +77,6 @@ func skipTags(in *bufio.Reader) ([]byte, error) {
 		size := tagSize(head)
 		if size == 0 {
 			return head, nil
-		}
-		if tag == maxTags {
-			return nil, fmt.Errorf("audio: more than %d ID3 or APE tags", maxTags)
 		}
 		if n, err := io.CopyN(io.Discard, in, size); err == io.EOF {
 			return nil, fmt.Errorf("audio: %w file: it ends after %d of %d bytes of an ID3 tag", ErrTruncated, n, size)

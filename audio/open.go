@@ -47,7 +47,7 @@ const readerBytes = 1 << 14
 // the decoders of this package alone.
 type Options struct {
 	Channel *int              // the only channel that Mono and MonoAt read, from 0; nil: the mean of all
-	FFmpeg  bool              // read formats that need it through ffmpeg, if it is on the PATH
+	FFmpeg  bool              // read formats that need it through ffmpeg, if it is on the PATH and S4D_NO_FFMPEG is not set
 	Note    func(text string) // receives how an ambiguous recording was read; may be nil
 }
 
@@ -82,7 +82,7 @@ func (o Options) Open(r io.Reader) (*Reader, error) {
 	}
 	rec := &recorder{in: in}
 	out, err := o.open(bufio.NewReaderSize(rec, readerBytes), bytes.Clone(start))
-	if u := (*UnsupportedError)(nil); errors.As(err, &u) && o.FFmpeg && !rec.off {
+	if u := (*UnsupportedError)(nil); errors.As(err, &u) && o.FFmpeg && !rec.off && os.Getenv("S4D_NO_FFMPEG") == "" {
 		out, err = o.openFFmpeg(io.MultiReader(bytes.NewReader(rec.bytes), in), u)
 	}
 	rec.off, rec.bytes = true, nil

@@ -25,17 +25,22 @@ const (
 )
 
 type rowsCmd struct {
-	Model         modelFile `arg:"" help:"Model file (.safetensors) that train series or another task with channels wrote."`
-	File          string    `arg:"" optional:"" default:"-" help:"File of rows, or - for standard input (the default)."`
-	Format        string    `help:"Format of the input: csv or jsonl (default: by the name and the first line of the file)." enum:",csv,jsonl" default:"" placeholder:"FORMAT"`
-	Hop           int       `help:"Rows of a series between lines." default:"1" placeholder:"N"`
-	Window        int       `help:"Number of rows that an output covers; 0: all so far." default:"0" placeholder:"N"`
-	Separator     string    `help:"Separator of the cells: a character, tab or space (default: by the first lines)." placeholder:"CHAR"`
-	Decimal       string    `help:"Decimal point or comma (default: by the cells)." placeholder:"CHAR"`
-	Comment       string    `help:"What lines that are comments begin with, or none (default: #)." placeholder:"TEXT"`
-	MissingValues []string  `help:"Further cells that are missing values, such as -9999." placeholder:"VALUE"`
-	ID            *string   `name:"id" help:"Column that identifies the series of a row (default: that of the training data, if the input has it; empty: all rows are one series)." placeholder:"COLUMN"`
-	Missing       string    `help:"Replacement of missing values: model (as in training) or previous (the value before)." enum:"model,previous" default:"model" placeholder:"HOW"`
+	Model  modelFile `arg:"" help:"Model file (.safetensors) that train series or another task with channels wrote."`
+	File   string    `arg:"" optional:"" default:"-" help:"File of rows, or - for standard input (the default)."`
+	Format string    `help:"Format of the input: csv or jsonl (default: by the name and the first line of the file)." enum:",csv,jsonl" default:"" placeholder:"FORMAT"`
+	Hop    int       `help:"Rows of a series between lines." default:"1" placeholder:"N"`
+	Window int       `help:"Number of rows that an output covers; 0: all so far." default:"0" placeholder:"N"`
+	dialectFlags
+	ID      *string `name:"id" help:"Column that identifies the series of a row (default: that of the training data, if the input has it; empty: all rows are one series)." placeholder:"COLUMN"`
+	Missing string  `help:"Replacement of missing values: model (as in training) or previous (the value before)." enum:"model,previous" default:"model" placeholder:"HOW"`
+}
+
+// dialectFlags tell how a table is written.
+type dialectFlags struct {
+	Separator     string   `help:"Separator of the cells: a character, tab or space (default: by the first lines)." placeholder:"CHAR"`
+	Decimal       string   `help:"Decimal point or comma (default: by the cells)." placeholder:"CHAR"`
+	Comment       string   `help:"What lines that are comments begin with, or none (default: #)." placeholder:"TEXT"`
+	MissingValues []string `help:"Further cells that are missing values, such as -9999." placeholder:"VALUE"`
 }
 
 func (c *rowsCmd) Help() string {

@@ -128,41 +128,28 @@ func Walk(dir string, visit func(path string)) error {
 	if err != nil {
 		return err
 	}
-	return walk(dir, visit, []fs.FileInfo{info}, "")
+	return walk(dir, visit, []fs.FileInfo{info})
 }
 
-// walk is Walk. within has the folders that lead to dir. The last one is dir. link is the last link
-// among them.
-func walk(dir string, visit func(path string), within []fs.FileInfo, link string) error {
+// walk is Walk. within has the folders that lead to dir, which is the last one.
+func walk(dir string, visit func(path string), within []fs.FileInfo) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if e.Name()[0] == '.' {
-			visit(path)
-			continue
-		}
 		info, err := examine(path)
-		if err != nil {
-			return err
-		}
-		if info == nil || !info.IsDir() {
+		switch {
+		case e.Name()[0] == '.' || err == nil && (info == nil || !info.IsDir()):
 			visit(path)
 			continue
+		case err == nil && slices.ContainsFunc(within, func(f fs.FileInfo) bool { return os.SameFile(f, info) }):
+			err = fmt.Errorf("%s: the folder contains itself, by a link on this path: remove the link", path)
+		case err == nil:
+			err = walk(path, visit, append(within, info))
 		}
-		link := link
-		if e.Type()&fs.ModeSymlink != 0 {
-			link = path
-		}
-		if slices.ContainsFunc(within, func(f fs.FileInfo) bool { return os.SameFile(f, info) }) {
-			if link == "" { // a mount, or a junction of Windows
-				return fmt.Errorf("%s: the folder contains itself", path)
-			}
-			return fmt.Errorf("%s is a link to a folder that contains it: remove the link", link)
-		}
-		if err := walk(path, visit, append(within, info), link); err != nil {
+		if err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ func TestWalk(t *testing.T) {
 	must.Fail(t, Walk(filepath.Join(dir, "none"), visit), "none")
 	for name, to := range map[string]string{filepath.Join(other, "back"): dir, filepath.Join(dir, "b", "up"): dir, filepath.Join(dir, "b", "above"): filepath.Dir(dir)} {
 		must.Do(t, os.Symlink(to, name))
-		must.Fail(t, Walk(dir, visit), name[len(filepath.Dir(name)):]+" is a link to a folder that contains it: remove the link")
+		must.Fail(t, Walk(dir, visit), filepath.Base(name), ": the folder contains itself, by a link on this path: remove the link")
 		must.Do(t, os.Remove(name))
 	}
 	must.Do(t, os.Symlink("f", filepath.Join(dir, "f"))) // a link to itself

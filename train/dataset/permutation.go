@@ -15,19 +15,13 @@ func RandPerm(n int, seed uint64) []int {
 	}
 	mt := prng.NewMT19937()
 	mt.Seed(seed)
-	r := identity(n)
-	for i := 0; i < n-1; i++ {
-		z := int(mt.Uint32() % uint32(n-i))
-		r[i], r[i+z] = r[i+z], r[i]
-	}
-	return r
-}
-
-// identity returns 0, 1, …, n−1.
-func identity(n int) []int {
 	r := make([]int, n)
 	for i := range r {
 		r[i] = i
+	}
+	for i := 0; i < n-1; i++ {
+		z := int(mt.Uint32() % uint32(n-i))
+		r[i], r[i+z] = r[i+z], r[i]
 	}
 	return r
 }

@@ -72,6 +72,9 @@ func zippedArrays(ctx context.Context, r io.ReaderAt, size int64, opt Options) (
 	return seriesOfArrays(ctx, archive, ".", opt)
 }
 
+// valName is the usual form of the names of validation sets.
+var valName = strings.NewReplacer("_validation", "_val", "_valid", "_val")
+
 // arrayFiles returns the NPY files of a folder by their names, or one NPY file as x.
 func arrayFiles(fsys fs.FS, path string) (map[string]string, error) {
 	if path != "." {
@@ -81,7 +84,11 @@ func arrayFiles(fsys fs.FS, path string) (map[string]string, error) {
 	files := map[string]string{}
 	for _, e := range entries {
 		if name, ok := strings.CutSuffix(e.Name(), ".npy"); ok {
-			files[strings.ToLower(name)] = e.Name()
+			name = strings.ToLower(name)
+			if usual := valName.Replace(name); files[usual] == "" {
+				name = usual
+			}
+			files[name] = e.Name()
 		}
 	}
 	return files, err
@@ -106,17 +113,15 @@ func seriesOfArrays(ctx context.Context, fsys fs.FS, path string, opt Options) (
 	if err := l.nameColumns(ctx); err != nil {
 		return nil, err
 	}
-	trained := "" // the options decide
-	if l.has("x_val") || l.has("x_valid") || l.has("x_validation") {
-		trained = "train"
-	}
-	for _, s := range []struct{ suffix, split string }{
-		{"", ""}, {"_train", trained}, {"_val", "val"}, {"_valid", "val"}, {"_validation", "val"}, {"_test", "test"},
-	} {
-		if !l.has("x" + s.suffix) {
+	for _, suffix := range []string{"", "_train", "_val", "_test"} {
+		if !l.has("x" + suffix) {
 			continue
 		}
-		if err := l.addSplit(ctx, s.suffix, s.split); err != nil {
+		split := strings.TrimPrefix(suffix, "_")
+		if split == "train" && !l.has("x_val") {
+			split = "" // the options decide
+		}
+		if err := l.addSplit(ctx, suffix, split); err != nil {
 			return nil, err
 		}
 	}
@@ -171,11 +176,8 @@ type arrayLoader struct {
 	shape    []int           // of an x that could be read in two ways
 }
 
-// load reads an array that the check accepts.
+// load reads an array that the check accepts. Its errors name the array.
 func (l *arrayLoader) load(ctx context.Context, name string, check shapeCheck) (*array, error) {
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
 	l.read[name] = true
 	in, err := l.fsys.Open(l.files[name])
 	if err != nil {
@@ -183,14 +185,14 @@ func (l *arrayLoader) load(ctx context.Context, name string, check shapeCheck) (
 	}
 	defer in.Close()
 	info, err := in.Stat()
+	var a *array
+	if err == nil {
+		a, err = readArray(in, info.Size(), check)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("array %s: %w", name, err)
 	}
-	a, err := readArray(in, info.Size(), check)
-	if err != nil {
-		return nil, fmt.Errorf("array %s: %w", name, err)
-	}
-	return a, nil
+	return a, ctx.Err()
 }
 
 // addSplit adds the series of a split.
@@ -320,10 +322,8 @@ func (l *arrayLoader) targets(ctx context.Context, records []record, name string
 		if width != len(l.opt.Targets) {
 			return fmt.Errorf("array %s: shape %v, expected the numbers %q of each series", name, y.shape, l.opt.Targets)
 		}
-		for i := range records {
-			for _, v := range y.numbers[i*width : (i+1)*width] {
-				records[i].target = append(records[i].target, float32(v))
-			}
+		for i, v := range y.numbers {
+			records[i/width].target = append(records[i/width].target, float32(v))
 		}
 		return nil
 	}

@@ -2,6 +2,7 @@ package rows
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
@@ -10,30 +11,9 @@ import (
 
 // column summarises the known values of a channel in all series.
 type column struct {
-	n          int
-	mean, std  float64
-	low, high  extreme
-	increasing bool // evenly in every series
-}
-
-// extreme is the smallest or the largest value of a column, and the one next to it.
-type extreme struct {
-	value, next float64
-	count       int
-}
-
-// add includes a value whose order has the sign of -1 for the smallest and of 1 for the largest.
-func (e *extreme) add(v, sign float64) {
-	switch {
-	case e.count == 0:
-		e.value, e.next, e.count = v, v, 1
-	case v == e.value:
-		e.count++
-	case v*sign > e.value*sign:
-		e.value, e.next, e.count = v, e.value, 1
-	case e.next == e.value || v*sign > e.next*sign:
-		e.next = v
-	}
+	n                    int
+	low, high, mean, std float64
+	increasing           bool // evenly in every series
 }
 
 // Bounds of the range and of the deviation of a column, relative to its mean.
@@ -41,6 +21,10 @@ const (
 	constantColumn = 1e-15 // float64 has 53 bits, so a smaller one is rounding
 	offsetColumn   = 1e-4  // float32 has 24 bits, so a smaller one loses more than a thousandth of itself
 )
+
+func (c column) constant() bool {
+	return c.n > 0 && c.high-c.low <= constantColumn*math.Abs(c.mean)
+}
 
 // convert converts the values to float32. If float32 would lose the deviation of a column next to
 // its mean, it subtracts the mean first; these offsets are nil if there are none. Columns of a long
@@ -50,41 +34,42 @@ func (s *seriesData) convert() (offsets []float64) {
 		return nil
 	}
 	s.removeMissing()
-	var keep []int
 	columns := make([]column, len(s.columns))
-	given, varying, some := s.opt.Offsets != nil, false, false
+	known, varies := false, false
+	for c := range columns {
+		columns[c] = s.summarise(c)
+		known = known || columns[c].n > 0
+		varies = varies || columns[c].n > 0 && !columns[c].constant()
+	}
+	given := s.opt.Offsets != nil
 	for name := range s.opt.Offsets {
 		given = given && slices.Contains(s.columns, name)
 	}
-	for c := range s.columns {
-		columns[c] = s.summarise(c)
-		some = some || columns[c].n > 0
-		varying = varying || columns[c].n > 0 && !columns[c].constant()
-	}
+	var keep []int
+	var names []string
 	for c, name := range s.columns {
-		_, wanted := s.opt.Offsets[name]
-		switch {
+		offset, wanted := s.opt.Offsets[name]
+		optional := s.opt.selectable && s.opt.Offsets == nil && !slices.Contains(s.opt.Targets, name)
+		switch k := columns[c]; {
 		case given && !wanted:
 			continue
-		case s.opt.selectable && s.opt.Offsets == nil && some && columns[c].n == 0 && !slices.Contains(s.opt.Targets, name):
+		case optional && known && k.n == 0:
 			note := fmt.Sprintf("column %q has no number", name)
 			if err := s.opt.withoutNumber[name]; err != nil {
 				note = err.Error()
 			}
 			s.notes = append(s.notes, note+"; the column is left out, and --columns lists the inputs")
 			continue
-		case s.opt.selectable && s.opt.Offsets == nil && varying && columns[c].constant() && !slices.Contains(s.opt.Targets, name):
-			s.notes = append(s.notes, fmt.Sprintf("column %q is %v in every row and is left out; --columns lists the inputs", name, columns[c].mean))
+		case optional && varies && k.constant():
+			s.notes = append(s.notes, fmt.Sprintf("column %q is %v in every row and is left out; --columns lists the inputs", name, k.mean))
 			continue
 		case s.opt.Offsets == nil:
-			s.note(name, columns[c])
+			s.note(c, k)
+			if k.std <= offsetColumn*math.Abs(k.mean) {
+				offset = k.mean
+			}
 		}
-		keep = append(keep, c)
-		offset := s.opt.Offsets[name]
-		if s.opt.Offsets == nil && columns[c].std <= offsetColumn*math.Abs(columns[c].mean) {
-			offset = columns[c].mean
-		}
-		offsets = append(offsets, offset)
+		keep, names, offsets = append(keep, c), append(names, name), append(offsets, offset)
 	}
 	for i := range s.records {
 		r := &s.records[i]
@@ -96,19 +81,11 @@ func (s *seriesData) convert() (offsets []float64) {
 		}
 		r.raw = nil
 	}
-	names := make([]string, len(keep))
-	for k, c := range keep {
-		names[k] = s.columns[c]
-	}
 	s.columns = names
 	if !slices.ContainsFunc(offsets, func(v float64) bool { return v != 0 }) {
 		return nil
 	}
 	return offsets
-}
-
-func (c column) constant() bool {
-	return c.n > 0 && c.high.value-c.low.value <= constantColumn*math.Abs(c.mean)
 }
 
 // removeMissing replaces the numbers that are missing values by NaN.
@@ -128,34 +105,41 @@ func (s *seriesData) removeMissing() {
 	}
 }
 
+// known yields the known values of a channel in all series.
+func (s *seriesData) known(c int) iter.Seq[float64] {
+	return func(yield func(float64) bool) {
+		for i := range s.records {
+			r := &s.records[i]
+			for _, v := range r.raw[c*r.length : (c+1)*r.length] {
+				if v-v == 0 && !yield(v) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // summarise summarises a channel.
 func (s *seriesData) summarise(c int) column {
-	k := column{increasing: true}
+	k := column{low: math.Inf(1), high: math.Inf(-1), increasing: s.opt.selectable}
 	for i := range s.records {
 		r := &s.records[i]
-		x := r.raw[c*r.length : (c+1)*r.length]
-		k.increasing = k.increasing && counts(x)
-		for _, v := range x {
-			if v != v || math.IsInf(v, 0) {
-				continue
-			}
-			k.n++
-			k.low.add(v, -1)
-			k.high.add(v, 1)
-		}
+		k.increasing = k.increasing && counts(r.raw[c*r.length:(c+1)*r.length])
+	}
+	for v := range s.known(c) {
+		k.n++
+		k.low, k.high = min(k.low, v), max(k.high, v)
+	}
+	if k.n == 0 {
+		return column{}
 	}
 	var sum, squares float64 // of the differences to one of the values, which are exact if they are small
-	for i := range s.records {
-		r := &s.records[i]
-		for _, v := range r.raw[c*r.length : (c+1)*r.length] {
-			if v == v && !math.IsInf(v, 0) {
-				sum += v - k.low.value
-				squares += (v - k.low.value) * (v - k.low.value)
-			}
-		}
+	for v := range s.known(c) {
+		sum += v - k.low
+		squares += (v - k.low) * (v - k.low)
 	}
-	sum /= float64(max(k.n, 1))
-	k.mean, k.std = k.low.value+sum, math.Sqrt(max(squares/float64(max(k.n, 1))-sum*sum, 0))
+	n := float64(k.n)
+	k.mean, k.std = k.low+sum/n, math.Sqrt(max(squares/n-sum/n*(sum/n), 0))
 	return k
 }
 
@@ -174,29 +158,30 @@ func counts(x []float64) bool {
 	return len(x) >= 8 && float64(equal) >= 0.9*float64(len(x)-1)
 }
 
-// note adds notes about a column that may be no measurement, or that has values that may be none.
-func (s *seriesData) note(name string, c column) {
-	if c.increasing && c.n > 0 && s.opt.selectable {
+// sentinels are values that programs write where there is no measurement.
+var sentinels = []float64{99, 200, 99.9, 999, 999.9, 9999, 9999.9, 99999, 999999, 32767, 32768, 65535, math.MaxInt32, 1 << 31, math.MaxUint32, 1e20}
+
+// note adds notes about a column that may be no measurement, or whose smallest or largest value may
+// be none: a usual one far from the others, or one that occurs again very far from them.
+func (s *seriesData) note(c int, k column) {
+	name := s.columns[c]
+	if k.increasing && k.n > 0 {
 		s.notes = append(s.notes, fmt.Sprintf("column %q counts rows or time, and is an input; --time %[1]s sorts the rows by it instead, and --columns lists the inputs", name))
 	}
-	for _, e := range []struct {
-		extreme
-		from, to float64 // of the other values
-	}{{c.low, c.low.next, c.high.value}, {c.high, c.low.value, c.high.next}} {
-		distance, others := math.Abs(e.value-e.next), e.to-e.from
-		if c.low.value == c.high.value || others <= 0 || !(e.sentinel() && distance > others || e.count > 1 && distance > 3*others && math.Abs(e.value) > 3*math.Max(math.Abs(e.from), math.Abs(e.to))) {
-			continue
+	for _, e := range []float64{k.low, k.high} {
+		count, low, high := 0, math.Inf(1), math.Inf(-1)
+		for v := range s.known(c) {
+			if v == e {
+				count++
+			} else {
+				low, high = min(low, v), max(high, v)
+			}
 		}
-		s.notes = append(s.notes, fmt.Sprintf("column %q: %d values are %v, and the others %v to %v; --missing-values=%[3]v says that they are missing", name, e.count, e.value, e.from, e.to))
-	}
-}
-
-// sentinel reports whether the value is one that programs write where there is no measurement.
-func (e extreme) sentinel() bool {
-	switch v := math.Abs(e.value); v {
-	case 99, 200, 99.9, 999, 999.9, 9999, 9999.9, 99999, 999999, 32767, 32768, 65535, math.MaxInt32, 1 << 31, math.MaxUint32, 1e20, 1e30:
-		return true
-	default:
-		return v >= 1e30
+		size, distance := math.Abs(e), min(math.Abs(e-low), math.Abs(e-high))
+		usual := (slices.Contains(sentinels, size) || size >= 1e30) && distance > high-low
+		again := count > 1 && distance > 3*(high-low) && size > 3*max(math.Abs(low), math.Abs(high))
+		if high > low && (usual || again) {
+			s.notes = append(s.notes, fmt.Sprintf("column %q: %d values are %v, and the others %v to %v; --missing-values=%[3]v says that they are missing", name, count, e, low, high))
+		}
 	}
 }

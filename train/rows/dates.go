@@ -3,6 +3,7 @@ package rows
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -161,10 +162,10 @@ func (t *tableReader) settleDates() error {
 		same, days, months := true, true, true
 		for _, s := range t.series {
 			other := slices.Clone(s.times)
-			swapDays(other)
+			t.swapDays(other)
 			days, months = days && isPossible(s.times), months && isPossible(other)
 			for i := 1; i < len(other); i++ {
-				same = same && other[i].after(other[i-1]) == s.times[i].after(s.times[i-1])
+				same = same && other[i]-other[i-1] == s.times[i]-s.times[i-1]
 			}
 		}
 		if days == months && !same {
@@ -178,69 +179,70 @@ func (t *tableReader) settleDates() error {
 	if d.order == monthFirst {
 		words, other = "month/day/year", dayFirst
 		for _, s := range t.series {
-			swapDays(s.times)
+			t.swapDays(s.times)
 		}
 	}
-	t.addNote("times such as %q are read as %s; --time-format %s changes it", d.first, words, other)
+	t.addNote("", "times such as %q are read as %s; --time-format %s changes it", d.first, words, other)
 	return nil
 }
 
 // swapDays exchanges day and month of the times that could have both orders.
-func swapDays(times []instant) {
+func (t *tableReader) swapDays(times []float64) {
 	for i := range times {
-		at := time.Unix(times[i].whole, 0).UTC()
-		if at.Day() <= 12 {
+		if at := t.date(times[i]); at.Day() <= 12 {
 			y, m, d := at.Date()
-			times[i].whole = time.Date(y, time.Month(d), int(m), at.Hour(), at.Minute(), at.Second(), 0, time.UTC).Unix()
+			times[i] += time.Date(y, time.Month(d), int(m), 0, 0, 0, 0, time.UTC).Sub(time.Date(y, m, d, 0, 0, 0, 0, time.UTC)).Seconds()
 		}
 	}
 }
 
+// date returns the date of a time.
+func (t *tableReader) date(at float64) time.Time {
+	return time.Unix(*t.epoch+int64(math.Floor(at)), 0).UTC()
+}
+
 // isPossible reports whether times increase, and whether fewer rows are missing than there are.
-func isPossible(times []instant) bool {
-	var steps []float64
+func isPossible(times []float64) bool {
+	list, usual := steps(times)
+	return len(list) == 0 || slices.Min(list) > 0 && (times[len(times)-1]-times[0])/usual <= float64(2*len(times)+64)
+}
+
+// steps returns the differences between times, and their lower median.
+func steps(times []float64) (list []float64, usual float64) {
 	for i := 1; i < len(times); i++ {
-		steps = append(steps, times[i].after(times[i-1]))
+		list = append(list, times[i]-times[i-1])
 	}
-	if len(steps) == 0 {
-		return true
+	if len(list) == 0 {
+		return nil, 0
 	}
-	total := times[len(times)-1].after(times[0])
-	slices.Sort(steps)
-	return steps[0] > 0 && total/steps[(len(steps)-1)/2] <= float64(2*len(times)+64)
+	return list, slices.Sorted(slices.Values(list))[(len(list)-1)/2]
 }
 
 // repeatHour moves the times after an hour that occurs twice, as on the Sunday on which clocks are
 // put back, by an hour, until an hour is left out.
 func (t *tableReader) repeatHour(s *rawSeries) {
 	const hour = 3600
-	var steps []float64
-	for i := 1; i < len(s.times); i++ {
-		steps = append(steps, s.times[i].after(s.times[i-1]))
-	}
-	if !s.local || len(steps) < 3 {
+	list, usual := steps(s.times)
+	if !s.local || len(list) < 3 || usual <= 0 || usual > hour {
 		return
 	}
-	sorted := slices.Sorted(slices.Values(steps))
-	usual := sorted[len(sorted)/2]
-	if usual <= 0 || usual > hour || sorted[0] != usual-hour {
-		return
-	}
-	for i, step := range steps {
-		at := time.Unix(s.times[i+1].whole, 0).UTC()
-		if step <= 0 && (step != usual-hour || at.Weekday() != time.Sunday || at.Hour() > 3) {
-			return // not sorted
-		}
-	}
-	shift := int64(0)
-	for i, step := range steps {
+	moved, shift := slices.Clone(s.times), 0.0
+	var notes []string
+	for i, step := range list {
+		at := t.date(s.times[i+1])
 		switch {
+		case step <= 0 && (step != usual-hour || at.Weekday() != time.Sunday || at.Hour() > 3):
+			return // not sorted
 		case step <= 0:
 			shift += hour
-			t.addNote("%s: the hour before %s occurs twice and is read as that in which clocks were put back; without --time, rows are evenly spaced", s.at(i+1), time.Unix(s.times[i+1].whole, 0).UTC().Add(hour*time.Second).Format("2006-01-02 15:04"))
+			notes = append(notes, fmt.Sprintf("%s: the hour before %s occurs twice and is read as that in which clocks were put back; without --time, rows are evenly spaced", s.at(i+1), at.Add(hour*time.Second).Format("2006-01-02 15:04")))
 		case shift > 0 && step == usual+hour:
 			shift -= hour
 		}
-		s.times[i+1].whole += shift
+		moved[i+1] += shift
+	}
+	s.times = moved
+	for _, note := range notes {
+		t.addNote("", "%s", note)
 	}
 }

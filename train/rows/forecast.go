@@ -201,11 +201,8 @@ func (s *shiftedSet) Identity(i int) dataset.Identity {
 
 // before returns the last known value of a channel before a row, or what replaces it.
 func (s *windowSet) before(r *record, c, row int) float32 {
-	x := r.channel(c)
-	for row--; row >= 0; row-- {
-		if v := x[row]; v == v {
-			return v
-		}
+	if v := known(r.channel(c), row-1, 1); v == v {
+		return v
 	}
 	return s.fill[c]
 }

@@ -20,7 +20,7 @@ type rawSeries struct {
 	file, id, label, split string
 	target                 []float32
 	x                      []float64 // [length][columns]
-	times                  []instant
+	times                  []float64
 	lines                  []int32 // of the rows, if there are times
 	local                  bool    // the times are dates without an offset from UTC
 }

@@ -79,10 +79,9 @@ type tableReader struct {
 	series  []*rawSeries
 	byID    map[string]*rawSeries
 	values  int
-	// headless are the CSV files whose first line counts as data.
-	headless []string
-	dates    dates
-	noted    []string
+	dates   dates
+	epoch   *int64 // the first time
+	noted   []string
 	// A column without a number so far may be text: its first error is kept.
 	withoutNumber map[string]error
 	hasNumber     map[string]bool
@@ -95,10 +94,11 @@ func newTableReader(opt TableOptions) *tableReader {
 	}
 }
 
-// addNote adds a note, once.
-func (t *tableReader) addNote(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(t.noted, text) {
-		t.noted = append(t.noted, text)
+// addNote adds a note about a file, unless there is the same about another one.
+func (t *tableReader) addNote(path, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !slices.ContainsFunc(t.noted, func(s string) bool { return strings.HasSuffix(s, text) }) {
+		t.noted = append(t.noted, path+text)
 	}
 }
 
@@ -139,20 +139,8 @@ func (t *tableReader) load(ctx context.Context, path string) (*dataset.Dataset, 
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	d.Series.ID, d.Series.Time = t.opt.ID, t.opt.Time
-	d.Notes = append(t.notes(), d.Notes...)
+	d.Notes = append(t.noted, d.Notes...)
 	return d, nil
-}
-
-// notes returns a note about files without a header: their first lines may have been meant as one.
-func (t *tableReader) notes() []string {
-	if len(t.headless) == 0 {
-		return t.noted
-	}
-	more := ""
-	if n := len(t.headless) - 1; n > 0 {
-		more = fmt.Sprintf(" (and %d more)", n)
-	}
-	return append(t.noted, fmt.Sprintf("%s%s: the first line contains a number, so it is read as data, not as a header; the columns are called 1, 2, …; it is a header if --target or --columns names one of its cells", t.headless[0], more))
 }
 
 func (t *tableReader) readFile(ctx context.Context, f *tableFile) error {
@@ -175,7 +163,7 @@ func (t *tableReader) read(ctx context.Context, f *tableFile, in io.Reader) erro
 	if err == nil {
 		err = t.readRows(ctx, f, r)
 		for _, note := range r.Notes() {
-			t.addFileNote(f.path, note)
+			t.addNote(f.path, "%s", strings.TrimPrefix(note, f.path))
 		}
 	}
 	if errors.Is(err, io.EOF) && t.values == before {
@@ -187,14 +175,6 @@ func (t *tableReader) read(ctx context.Context, f *tableFile, in io.Reader) erro
 	return err
 }
 
-// addFileNote adds a note about a file, unless there is the same about another one.
-func (t *tableReader) addFileNote(path, note string) {
-	text := strings.TrimPrefix(note, path)
-	if !slices.ContainsFunc(t.noted, func(s string) bool { return strings.HasSuffix(s, text) }) {
-		t.noted = append(t.noted, note)
-	}
-}
-
 // readRows adds the rows of a file. Its error at the end is io.EOF.
 func (t *tableReader) readRows(ctx context.Context, f *tableFile, r *table.Reader) error {
 	add, err := t.rowReader(f, r)
@@ -202,7 +182,7 @@ func (t *tableReader) readRows(ctx context.Context, f *tableFile, r *table.Reade
 		return r.Wrap(err)
 	}
 	if !r.Named() && r.Format() == table.CSV {
-		t.headless = append(t.headless, f.path)
+		t.addNote(f.path, ": the first line contains a number, so it is read as data, not as a header; the columns are called 1, 2, …; it is a header if --target or --columns names one of its cells")
 	}
 	for {
 		if ctx.Err() != nil {

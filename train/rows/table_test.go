@@ -260,7 +260,7 @@ func TestTableWithoutHeader(t *testing.T) {
 	}
 	splits := map[string]string{"a_TRAIN.csv": "1,2\n3,4\n", "a_TEST.csv": "1,2\n"}
 	d := must.Get(tableOf(t, splits, "", TableOptions{Options: Options{Targets: []string{"1"}}}))(t)
-	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "a_TRAIN.csv (and 1 more): the first line contains a number") {
+	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "a_TRAIN.csv: the first line contains a number") {
 		t.Errorf("notes %q of two files", d.Notes)
 	}
 }

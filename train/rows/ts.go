@@ -25,8 +25,7 @@ type TS struct {
 	Examples   []dataset.Example
 	Notes      []string // on how the series were read
 
-	index   map[string]int // of each class
-	stamped bool           // values are (time,value)
+	stamped bool // values are (time,value)
 }
 
 // ReadTS reads a file in the .ts format. Each series has one or more channels, and a class or a
@@ -83,42 +82,34 @@ func parseTS(r io.Reader) (*TS, error) {
 
 // header parses a line of the header. data is true for @data, the last one.
 func (s *TS) header(f []string) (data bool, err error) {
-	value := ""
-	if len(f) > 1 {
-		value = strings.ToLower(f[1])
-	}
+	given := len(f) > 1 && strings.EqualFold(f[1], "true")
 	switch strings.ToLower(f[0]) {
 	case "@data":
-		if s.Classes == nil && !s.Regression {
-			return false, errors.New("neither @classLabel true nor @targetLabel true before @data")
-		}
-		if s.Classes != nil && s.Regression {
-			return false, errors.New("@classLabel true and @targetLabel true before @data, expected one of them")
+		if (s.Classes == nil) != s.Regression {
+			return false, errors.New("expected @classLabel true or @targetLabel true before @data")
 		}
 		return true, nil
 	case "@timestamps":
-		if s.stamped = value == "true"; s.stamped {
+		if s.stamped = given; given {
 			s.note("the time stamps are not read: the values of a series count as evenly spaced")
 		}
 	case "@classlabel":
-		if value == "true" {
+		if given {
 			s.Classes = f[2:]
-			if len(s.Classes) == 0 {
-				return false, errors.New("@classLabel lists no class")
+		}
+		if given && len(s.Classes) == 0 {
+			return false, errors.New("@classLabel lists no class")
+		}
+		for i, class := range s.Classes {
+			if !utf8.ValidString(class) {
+				return false, fmt.Errorf("class %.80q is not UTF-8 text", class)
 			}
-			s.index = make(map[string]int, len(s.Classes))
-			for i, class := range s.Classes {
-				if !utf8.ValidString(class) {
-					return false, fmt.Errorf("class %.80q is not UTF-8 text", class)
-				}
-				if _, twice := s.index[class]; twice {
-					return false, fmt.Errorf("@classLabel lists class %.80q twice", class)
-				}
-				s.index[class] = i
+			if slices.Contains(s.Classes[:i], class) {
+				return false, fmt.Errorf("@classLabel lists class %.80q twice", class)
 			}
 		}
 	case "@targetlabel":
-		s.Regression = value == "true"
+		s.Regression = given
 	}
 	return false, nil
 }
@@ -161,30 +152,31 @@ func (s *TS) example(text string) error {
 			return fmt.Errorf("channel %d: %w", c+1, err)
 		}
 	}
-	e, target := dataset.Example{X: x, Len: length, Label: -1}, strings.TrimSpace(parts[len(parts)-1])
+	target := strings.TrimSpace(parts[len(parts)-1])
+	e := dataset.Example{X: x, Len: length, Label: s.class(target)}
 	if s.Regression {
 		f, err := table.ParseFloat(target, 32)
-		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		if err != nil || f-f != 0 {
 			return fmt.Errorf("target %.20q, expected a number", target)
 		}
 		e.Target = []float32{float32(f)}
-	} else if label, known := s.class(target); known {
-		e.Label = label
-	} else {
+	} else if e.Label < 0 {
 		return fmt.Errorf("class %.20q is not one of %s", target, suggest.List(s.Classes))
 	}
 	s.Examples = append(s.Examples, e)
 	return nil
 }
 
-// class returns the index of a class. Classes that are numbers compare as numbers.
-func (s *TS) class(name string) (int, bool) {
-	i, known := s.index[name]
-	if v, err := table.ParseFloat(name, 64); err == nil && !known {
-		i = slices.IndexFunc(s.Classes, func(class string) bool { w, err := table.ParseFloat(class, 64); return err == nil && v == w })
-		known = i >= 0
+// class returns the index of a class, or −1. Classes that are numbers compare as numbers.
+func (s *TS) class(name string) int {
+	if i := slices.Index(s.Classes, name); i >= 0 {
+		return i
 	}
-	return i, known
+	v, err := table.ParseFloat(name, 64)
+	return slices.IndexFunc(s.Classes, func(class string) bool {
+		w, other := table.ParseFloat(class, 64)
+		return err == nil && other == nil && v == w
+	})
 }
 
 // channel parses the values of a channel and stretches them to the length of x by linear

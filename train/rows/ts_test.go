@@ -71,8 +71,8 @@ func TestTSErrors(t *testing.T) {
 		"data before @data":                 "1,2:up\n",
 		"of 40 channels has 4000 values":    strings.Replace(tsClasses, "1,2,3:4,5,6:up\n-1.5,2e1:0,7:down\n", strings.Repeat("1,", 3999)+"1"+strings.Repeat(":1", 39)+":up\n", 1),
 		"lists no class":                    "@classLabel true\n",
-		"neither @classLabel":               "@problemName X\n@data\n",
-		"@classLabel true and @targetLabel": "@classLabel true a\n@targetLabel true\n@data\n1:2\n",
+		"line 2: expected @classLabel true": "@problemName X\n@data\n",
+		"line 3: expected @classLabel true": "@classLabel true a\n@targetLabel true\n@data\n1:2\n",
 		"contains no series":                "@targetLabel true\n@data\n",
 		`target "high"`:                     tsNumbers + "1:high\n",
 	} {

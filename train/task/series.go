@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -31,19 +32,15 @@ type seriesOptions struct {
 
 // SeriesOptions are the options that only the task series has.
 type SeriesOptions struct {
-	Mode          string   `toml:"mode" placeholder:"MODE" help:"classification, regression, forecast or anomaly (default: forecast with --horizon, otherwise classification)."`
-	Target        []string `toml:"target" placeholder:"COLUMN" help:"Column with the class, columns with the numbers of a regression, or columns to forecast (default: all)."`
-	Columns       []string `toml:"columns" placeholder:"COLUMN" help:"Input columns (default: all others)."`
-	ID            string   `toml:"id" placeholder:"COLUMN" help:"Column that identifies the series of a row (default: the file is one series)."`
-	Time          string   `toml:"time" placeholder:"COLUMN" help:"Column by which rows are sorted (default: the order of the file)."`
-	Split         string   `toml:"split_column" kong:"-"` // column with train, val or test
-	Layout        string   `toml:"layout" placeholder:"LAYOUT" help:"Table: long (a line is a row), wide (a line is a series) or files (a file is a series); arrays: channels-first or channels-last (default: by the data)."`
-	Separator     string   `toml:"separator" placeholder:"CHAR" help:"Separator of the cells: a character, tab or space (default: by the first lines)."`
-	Decimal       string   `toml:"decimal" placeholder:"CHAR" help:"Decimal point or comma (default: by the cells)."`
-	Comment       string   `toml:"comment" placeholder:"TEXT" help:"What lines that are comments begin with, or none (default: #)."`
-	TimeFormat    string   `toml:"time_format" placeholder:"FORMAT" help:"dmy or mdy, the order of day and month, number, or a pattern such as %d/%m/%Y (default: by the column)."`
-	MissingValues []string `toml:"missing_values" placeholder:"VALUE" help:"Further cells that are missing values, such as -9999."`
-	Missing       string   `toml:"missing" placeholder:"HOW" help:"Replacement of missing values: previous or interpolate (default: they are errors)."`
+	Mode    string   `toml:"mode" placeholder:"MODE" help:"classification, regression, forecast or anomaly (default: forecast with --horizon, otherwise classification)."`
+	Target  []string `toml:"target" placeholder:"COLUMN" help:"Column with the class, columns with the numbers of a regression, or columns to forecast (default: all)."`
+	Columns []string `toml:"columns" placeholder:"COLUMN" help:"Input columns (default: all others)."`
+	ID      string   `toml:"id" placeholder:"COLUMN" help:"Column that identifies the series of a row (default: the file is one series)."`
+	Time    string   `toml:"time" placeholder:"COLUMN" help:"Column by which rows are sorted (default: the order of the file)."`
+	Split   string   `toml:"split_column" kong:"-"` // column with train, val or test
+	Layout  string   `toml:"layout" placeholder:"LAYOUT" help:"Table: long (a line is a row), wide (a line is a series) or files (a file is a series); arrays: channels-first or channels-last (default: by the data)."`
+	Dialect []string `toml:"dialect" kong:"-"` // how tables are written: NAME=VALUE
+	Missing string   `toml:"missing" placeholder:"HOW" help:"Replacement of missing values: previous or interpolate (default: they are errors)."`
 
 	Test float64 `toml:"test" placeholder:"FRACTION" help:"Fraction of the data that is the test set (default: 0)."`
 
@@ -52,22 +49,39 @@ type SeriesOptions struct {
 }
 
 // table returns the options of rows.Table.
-func (o seriesOptions) table(seed uint64) rows.TableOptions {
-	return rows.TableOptions{
+func (o seriesOptions) table(seed uint64) (rows.TableOptions, error) {
+	opt := rows.TableOptions{
 		Layout: o.Layout, ID: o.ID, Time: o.Time, Split: o.Split, Columns: o.Columns,
-		Separator: o.Separator, Decimal: o.Decimal, Comment: o.Comment, TimeFormat: o.TimeFormat,
 		Options: rows.Options{
-			Mode: o.Mode, Targets: o.Target, Missing: o.Missing, MissingValues: o.MissingValues, Validation: o.Validation, Test: o.Test,
+			Mode: o.Mode, Targets: o.Target, Missing: o.Missing, Validation: o.Validation, Test: o.Test,
 			Horizon: o.Horizon, Season: o.Season, Seed: seed,
 		},
 	}
+	for _, entry := range o.Dialect {
+		switch name, value, _ := strings.Cut(entry, "="); name {
+		case "separator":
+			opt.Separator = value
+		case "decimal":
+			opt.Decimal = value
+		case "comment":
+			opt.Comment = value
+		case "time-format":
+			opt.TimeFormat = value
+		case "missing-values":
+			opt.MissingValues = append(opt.MissingValues, value)
+		default:
+			return opt, fmt.Errorf("dialect %q: expected separator, decimal, comment, time-format or missing-values, = and a value", entry)
+		}
+	}
+	return opt, nil
 }
 
 func (o seriesOptions) check() error {
 	if o.Mode == model.SeriesRegression && len(o.Target) == 0 {
 		o.Target = []string{"y"} // arrays have default names for targets
 	}
-	if err := o.table(0).Check(); err != nil {
+	opt, err := o.table(0)
+	if err = cmp.Or(err, opt.Check()); err != nil {
 		return fmt.Errorf("data: %w", err)
 	}
 	return nil
@@ -75,7 +89,10 @@ func (o seriesOptions) check() error {
 
 // load loads a table or arrays.
 func (o seriesOptions) load(ctx context.Context, s Source) (d *dataset.Dataset, err error) {
-	opt := o.table(s.Seed)
+	opt, err := o.table(s.Seed)
+	if err != nil {
+		return nil, err
+	}
 	if m := s.Model; m != nil {
 		opt.Labels = m.Meta.Labels
 		if m.Meta.Series != nil && len(m.Meta.InputMean) == len(m.Meta.Series.Columns) {
