@@ -32,8 +32,8 @@ func (r *Reader) join() error {
 	return nil
 }
 
-// follows returns the first bytes of another file that follows, after skipping what is before it, or
-// nil if there is none. An incomplete tag is the end, other errors are those of the input.
+// follows returns the first bytes of another file that follows, after it has skipped what is before
+// it, or nil if there is none. An incomplete tag is the end, other errors are those of the input.
 func (r *Reader) follows() (head []byte, err error) {
 	for in := r.bytes; ; {
 		head, err = skipTags(in)

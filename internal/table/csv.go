@@ -132,8 +132,8 @@ func (t *Reader) splitCSV() error {
 	return nil
 }
 
-// unquote returns the content of a quoted cell that begins with text, and what is behind its closing
-// quotation mark. It reads more lines if the cell does not end on this one.
+// unquote returns the content of a quoted cell that begins with text, and what is behind its
+// closing quotation mark. It reads more lines if the cell does not end on this one.
 func (t *Reader) unquote(text string) (cell, after string, err error) {
 	var b strings.Builder
 	for {
