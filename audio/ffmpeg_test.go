@@ -44,6 +44,8 @@ func TestFFmpeg(t *testing.T) {
 		must.Do(t, r.Close())
 		must.Reject(Options{FFmpeg: true}.Open(bytes.NewReader(file[:60])))(t, "ffmpeg")
 	}
+	t.Setenv("S4D_NO_FFMPEG", "1")
+	must.Reject(Options{FFmpeg: true}.Open(bytes.NewReader(opus)))(t, "is read only through ffmpeg; convert it elsewhere")
 }
 
 // fakeFFmpeg puts a shell script on the PATH in place of ffmpeg.
