@@ -70,7 +70,7 @@ type Reader struct {
 	missing []float64 // Options.MissingValues that are numbers
 	notes   []string
 	noted   []string // formats of the notes
-	kinds   []kind // of the cells of JSON
+	kinds   []kind   // of the cells of JSON
 }
 
 // New reads the names of the columns, from the first line. io.EOF says that the input is empty.
