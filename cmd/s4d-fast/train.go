@@ -236,7 +236,7 @@ func checkThreads(n int) error {
 }
 
 // finish prints the result and draws a plot if there is one: the confusion matrix of a word
-// detector, or the output of a network that computes a signal.
+// detector, the output of a network that computes a signal, or forecasts beside the truth.
 func (c *trainCmd) finish(ctx context.Context, std *streams, tk *task.Task, t *train.Trainer, data *dataset.Dataset, cfg train.Config) error {
 	workers := cfg.Workers
 	best := t.BestEpoch()
@@ -270,10 +270,15 @@ func (c *trainCmd) finish(ctx context.Context, std *streams, tk *task.Task, t *t
 		}
 	}
 	fmt.Fprintf(std.out, "Model: %s\n", filepath.Join(t.Dir(), "best.safetensors"))
-	if !data.Regression || !data.PerPosition || data.Channels == 0 || data.Forecasts() {
+	var panels []figure.Panel
+	switch {
+	case data.Forecasts():
+		panels, err = forecastPanels(ctx, t.Best(), data, workers)
+	case data.Regression && data.PerPosition && data.Channels > 0:
+		panels, err = delayPanels(ctx, t.Best(), data, "the network", best.Validation(), workers)
+	default:
 		return nil
 	}
-	panels, err := delayPanels(ctx, t.Best(), data, "the network", best.Validation(), workers)
 	if err != nil {
 		return trainError(err)
 	}
