@@ -31,8 +31,14 @@ func (c *versionCmd) Run(std *streams) error {
 	return nil
 }
 
-// version returns the module's version, or the revision that it was built from.
+// release is the version and the commit of a release, which .ci/build sets.
+var release string
+
+// version returns the version and the commit that the program was built from.
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
 		return "unknown"
