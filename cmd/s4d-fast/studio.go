@@ -4,12 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/studio"
 )
 
@@ -17,11 +23,12 @@ type studioCmd struct {
 	Addr    string `help:"Address and port to listen on: localhost or an IP address of the loopback. Port 0 selects a free port." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
 	Dir     string `help:"Folder of the projects." type:"path" default:"runs/studio" placeholder:"DIR"`
 	Threads int    `help:"Number of worker threads for training (default: one per processor)." placeholder:"N"`
+	NoOpen  bool   `help:"Do not open the page in a browser."`
 }
 
 func (c *studioCmd) Help() string {
-	return `Serves a web page on which you record words, train a detector on them and listen with it. Open the printed address in a
-browser on this machine. The address contains a secret token. Recordings and models stay in --dir, in one folder per
+	return `Serves a web page on which you record words, train a detector on them and listen with it. On a terminal, the page opens in
+the browser. The printed address contains a secret token. Recordings and models stay in --dir, in one folder per
 project. The folders have the layout of 's4d-fast train audio'. Ctrl-C ends the server. docs/studio.md describes the page.
 
 Examples:
@@ -55,7 +62,12 @@ func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
-	fmt.Fprintf(std.out, "http://%s/#%s\n", l.Addr(), url.Values{"token": {s.Token()}}.Encode())
+	address := fmt.Sprintf("http://%s/#%s", l.Addr(), url.Values{"token": {s.Token()}}.Encode())
+	fmt.Fprintln(std.out, address)
+	if std.errTTY && !c.NoOpen {
+		remove := openBrowser(address)
+		defer remove()
+	}
 	fmt.Fprintf(std.err, "open this address in a browser; the projects are in %s; Ctrl-C ends the studio\n", c.Dir)
 	select {
 	case err = <-served:
@@ -73,3 +85,23 @@ func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 
 // studioGrace is the time that requests in progress have to end.
 const studioGrace = time.Second
+
+// openBrowser opens an address in the default browser, if there is one. Other users can read the
+// arguments of a process, and with them the token, so the browser opens a file that only this user
+// can read, which leads to the address. remove deletes it.
+func openBrowser(address string) (remove func()) {
+	command := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
+	if command == nil {
+		command = []string{"xdg-open"}
+	}
+	dir, err := os.MkdirTemp("", "s4d-fast-studio")
+	if err != nil {
+		return func() {}
+	}
+	page := filepath.Join(dir, "studio.html")
+	text := fmt.Sprintf(`<meta http-equiv="refresh" content="0; url=%s">`, address)
+	if atomicfile.Write(page, 0o600, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }) == nil {
+		_ = exec.Command(command[0], append(command[1:], page)...).Start() // without a browser, the printed address is left
+	}
+	return func() { _ = os.RemoveAll(dir) }
+}

@@ -5,16 +5,20 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/program"
@@ -109,5 +113,33 @@ func TestStudioErrors(t *testing.T) {
 		if code != c.code || !strings.Contains(stderr.String(), c.text) {
 			t.Errorf("%q: exit code %d, %q, expected %d with %q", c.args, code, &stderr, c.code, c.text)
 		}
+	}
+}
+
+// On a terminal, the browser opens a page that leads to the address. The address is not among the
+// arguments of the browser, and the page is removed at the end.
+func TestStudioOpensBrowser(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("replaces xdg-open")
+	}
+	bin, opened := t.TempDir(), filepath.Join(t.TempDir(), "opened")
+	script := "#!/bin/sh\ncat \"$1\" >" + opened + ".part\necho \"$1\" >>" + opened + ".part\nmv " + opened + ".part " + opened + "\n"
+	must.Do(t, os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o777))
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan int)
+	go func() {
+		done <- run(ctx, []string{"studio", "--dir", t.TempDir()}, streams{out: io.Discard, err: io.Discard, errTTY: true})
+	}()
+	var text []byte
+	for err := os.ErrNotExist; errors.Is(err, os.ErrNotExist); time.Sleep(time.Millisecond) {
+		text, err = os.ReadFile(opened)
+	}
+	cancel(program.Signal(syscall.SIGINT))
+	<-done
+	page := strings.TrimSpace(string(text[bytes.LastIndexByte(bytes.TrimSpace(text), '>')+1:]))
+	contains(t, "page", string(text), "http://127.0.0.1:", "#token=")
+	if _, err := os.Stat(page); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the page %q: %v, expected that it was removed", page, err)
 	}
 }

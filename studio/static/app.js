@@ -154,9 +154,9 @@ $("new-project").onclick = action(async () => {
 	const name = await ask({ title: "New project", field: true, yes: "Create" });
 	if (name) await make(name);
 });
-$("first").onsubmit = action(() => make($("first-name").value.trim()));
+$("first").onsubmit = action(() => make($("first-name").value.trim().normalize("NFC")));
 $("add-word").onsubmit = action(async () => {
-	await project.addWord($("word-name").value.trim());
+	await project.addWord($("word-name").value.trim().normalize("NFC"));
 	$("word-name").value = "";
 });
 $("train").onsubmit = action(() => project.train($("from").value));

@@ -84,7 +84,7 @@ export function ask({ title, text = "", field = false, yes }) {
 	dialog.returnValue = "no";
 	dialog.showModal();
 	return new Promise((resolve) => {
-		dialog.onclose = () => resolve(dialog.returnValue !== "yes" ? null : field ? $("ask-name").value.trim() : true);
+		dialog.onclose = () => resolve(dialog.returnValue !== "yes" ? null : field ? $("ask-name").value.trim().normalize("NFC") : true);
 	});
 }
 
