@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/cmplx"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -182,7 +183,9 @@ func TestResavedInPyTorch(t *testing.T) {
 	}
 }
 
-// PyTorch loads the exported file strictly and computes the same logits.
+// PyTorch loads the exported file strictly and computes the same logits. The network is that of
+// docs/pytorch/s4d_dfout.py, whose layer has the golden kernels and starts on the grid of DFouT. What
+// it trains can be imported.
 func TestExportedFileInPyTorch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts PyTorch")
@@ -196,25 +199,71 @@ func TestExportedFileInPyTorch(t *testing.T) {
 	input := must.Get(json.Marshal(x))(t)
 	networks, dir := exported(t), t.TempDir()
 	names := slices.Sorted(maps.Keys(networks))
-	script := []string{"testdata/minimal.py"}
+	args := []string{"-c", dfoutScript, filepath.Join(dir, "trained.pth")}
 	for i, name := range names {
-		script = append(script, filepath.Join(dir, fmt.Sprint(i, ".pth")))
-		must.Do(t, networks[name].ExportPyTorch(script[i+1]))
+		args = append(args, filepath.Join(dir, fmt.Sprint(i, ".pth")))
+		must.Do(t, networks[name].ExportPyTorch(args[i+3]))
 	}
-	cmd := pythonCommand(interpreter, script...)
+	cmd := pythonCommand(interpreter, args...)
 	var stderr bytes.Buffer
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), &stderr
+	cmd.Env = append(cmd.Env, "PYTHONPATH=../docs/pytorch", "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, stderr.String())
 	}
 	lines := json.NewDecoder(bytes.NewReader(out))
+	next := func() (v []float64) {
+		must.Do(t, lines.Decode(&v))
+		return v
+	}
 	for _, name := range names {
-		var theirs [][]float64
-		must.Do(t, lines.Decode(&theirs))
-		got := slices.Concat(theirs...)
+		theirs := next()
 		for i, want := range logits(t, networks[name]) {
-			near(t, name, got[i], want)
+			near(t, name, theirs[i], want)
+		}
+	}
+	for i, got := range next() { // G2 of docs/maths.md §2.5, both SSMs
+		near(t, "kernel of the layer", got, []float32{0.145119749967775, 0.071970827716977, 0.1257985969119052, 0.0577834409025228}[i])
+	}
+	m := must.Get(model.ImportPyTorch(args[2], model.ImportOptions{}))(t)
+	theirs := next()
+	for i, want := range logits(t, m) {
+		near(t, "trained network", theirs[i], want)
+	}
+	grid := ssm.Config{DModel: 8, DState: 16, Init: ssm.DFouT, Disc: ssm.ZOH, AReal: 0.5, XiMin: 0.02, XiMax: 0.02}
+	trained, initial := m.SSMParams(1).Discretize(ssm.ZOH, 1), must.Get(ssm.New(grid, 1, 1))(t).Discretize(ssm.ZOH, 1)
+	for i, want := range initial.LogLambda { // one step has moved the poles a little
+		if got := trained.LogLambda[i]; got == want || cmplx.Abs(got-want) > 0.004*(1+imag(want)) {
+			t.Errorf("pole %d of the trained network: log λ̄ = %v, started at %v", i, got, want)
 		}
 	}
 }
+
+// dfoutScript prints the logits of checkpoints in the network of docs/pytorch/s4d_dfout.py. Then it
+// prints taps of a kernel, and trains and saves a network, and prints its logits.
+const dfoutScript = `
+import json, sys, torch
+from s4d_dfout import Kernel, Network, parameter_groups
+
+x = torch.tensor(json.load(sys.stdin), dtype=torch.float64)
+
+def show(net):
+    with torch.no_grad():
+        print(json.dumps(net.double()(x).flatten().tolist()))
+
+for path in sys.argv[2:]:
+    state = torch.load(path, map_location="cpu")
+    net = Network(x.shape[1], 5, channels=8, layers=2, states=2 * state["s4_layers.0.kernel.A_imag"].shape[1])
+    net.load_state_dict(state, strict=True)
+    show(net)
+kernel = Kernel(2, states=8, xi_min=0.1, xi_max=0.1)
+kernel.C.data[:] = torch.tensor([[1, 0], [0, 0.5], [-0.25, 0.25], [0.1, -0.3]])
+print(json.dumps(kernel(2).flatten().tolist()))
+net = Network(x.shape[1], 5, channels=8, layers=2, states=16, xi_min=0.02, xi_max=0.02, dropout=0.1)
+optimizer = torch.optim.AdamW(parameter_groups(net, lr=0.01, weight_decay=0.05))
+net(x.float()).square().sum().backward()
+optimizer.step()
+torch.save(net.state_dict(), sys.argv[1])
+show(net.eval())
+`
