@@ -84,9 +84,6 @@ var networks = []network{
 		c.Activation, c.Mixing, c.Norm, c.Residual = model.ActivationNone, model.MixingNone, model.NormNone, false
 		c.Pool, c.NLayers = model.PoolNone, 1
 	}},
-	{name: "decimated, step scale", size: 3, length: 30, stepScale: 2, change: func(c *model.Config) {
-		c.SSM.Init, c.SSM.Param, c.SSM.RateRule = ssm.DFouT, ssm.ParamDiscrete, ssm.RateDecimate
-	}},
 	{name: "half, bilinear", size: 3, length: 50, change: func(c *model.Config) {
 		c.SSM.Init, c.SSM.Param, c.SSM.Disc = ssm.DFouTHalf, ssm.ParamDiscrete, ssm.Bilinear
 	}},

@@ -8,13 +8,12 @@ import (
 )
 
 // The output of a layer at step scale r equals its output in training for an input whose samples
-// are repeated r times, taken at the last repetition (docs/maths.md §15). This holds for the rule
-// hold, and for S5 and S4D with zero-order hold.
+// are repeated r times, taken at the last repetition (docs/maths.md §15), with zero-order hold.
 func TestHeldInput(t *testing.T) {
 	const length = 150
 	for name, layer := range map[string]ssm.Config{
 		"LRU":            lru(33),
-		"LRU, slow":      {Layer: ssm.LayerLRU, DState: 16, Init: ssm.Ring, Disc: ssm.ZOH, RateRule: ssm.RateHold, RMin: 0.999, RMax: 0.9999, MaxPhase: 0.314},
+		"LRU, slow":      {Layer: ssm.LayerLRU, DState: 16, Init: ssm.Ring, Disc: ssm.ZOH, RMin: 0.999, RMax: 0.9999, MaxPhase: 0.314},
 		"S5":             s5(16),
 		"S4D-DFouT":      {DState: 16, Init: ssm.DFouT, Disc: ssm.ZOH, XiMin: 0.001, XiMax: 0.1, AReal: 0.5},
 		"S4D-Lin by ZOH": {DState: 16, Init: ssm.Lin, Disc: ssm.ZOH, DtMin: 0.001, DtMax: 0.1, AReal: 0.5},

@@ -117,9 +117,9 @@ func TestTwoModesLong(t *testing.T) {
 		{"S5 band limit, step scale 2", func(c *ssm.Config) { *c = s5(128); c.Bandlimit = 0.5 }, 2},
 		{"LRU", func(c *ssm.Config) { *c = slowLRU(64) }, 1},
 		{"LRU step scale 2", func(c *ssm.Config) { *c = slowLRU(64) }, 2},
-		{"LRU decimated, band limit, step scale 1.5", func(c *ssm.Config) {
+		{"LRU, band limit, step scale 1.5", func(c *ssm.Config) {
 			*c = lru(64)
-			c.RMin, c.RateRule, c.Bandlimit = 0.9, ssm.RateDecimate, 1
+			c.RMin, c.Bandlimit = 0.9, 1
 		}, 1.5},
 	}
 	for _, test := range tests {

@@ -137,7 +137,7 @@ func TestStreamBytes(t *testing.T) {
 // largest and the least one, outputs are finite.
 func TestStepScaleIsBounded(t *testing.T) {
 	discrete := baseConfig()
-	discrete.SSM.Param, discrete.SSM.RateRule = ssm.ParamDiscrete, ssm.RateDecimate
+	discrete.SSM.Param = ssm.ParamDiscrete
 	coupled := baseConfig()
 	coupled.SSM.Layer, coupled.SSM.Init, coupled.SSM.Disc, coupled.SSM.LKernel = ssm.LayerS4, ssm.LegS, ssm.Bilinear, 16
 	for _, cfg := range []model.Config{discrete, coupled} {

@@ -28,7 +28,6 @@ type Analysis struct {
 	aliased  *int // see Aliased
 	hinf     func(row int) Peak
 	response func(row int, theta float64) complex128
-	gain     func(direction int, theta float64) float64 // nil unless S5 or LRU
 }
 
 // Analyze returns the analysis of a layer at a step scale (see Discretize).
@@ -62,16 +61,6 @@ func (p *Params) analyze(stepScale float64, exact int) (*Analysis, error) {
 func (a *Analysis) Response(row int, theta float64) complex128 {
 	a.checkRow(row)
 	return a.response(row, theta)
-}
-
-// Gain returns |H(e^{iθ})| of row < Rows. For S5 and the LRU it returns the largest singular value
-// of the matrix H(e^{iθ}) [H][H] of a direction, whose number takes the place of the row. At a pole
-// on the unit circle the gain is +Inf. D is not included.
-func (a *Analysis) Gain(row int, theta float64) float64 {
-	if a.gain != nil {
-		return a.gain(row, theta)
-	}
-	return cmplx.Abs(a.Response(row, theta))
 }
 
 // HInf returns the peak of the frequency response of row < Rows, without D. Its squared gain is the
@@ -119,7 +108,7 @@ func (a *Analysis) Aliased() (n int, known bool) {
 	return *a.aliased, true
 }
 
-// analyzeScan sets the poles and the gain of a layer with one SSM for all channels. Rows is 0,
+// analyzeScan sets the poles of a layer with one SSM for all channels. Rows is 0,
 // because its channels have no responses of their own.
 func (p *Params) analyzeScan(a *Analysis, stepScale float64) {
 	aliased := 0
@@ -133,7 +122,7 @@ func (p *Params) analyzeScan(a *Analysis, stepScale float64) {
 	if p.Layer == LayerS5 {
 		a.aliased = &aliased
 	}
-	a.Rows, a.gain = 0, p.scanGain(stepScale)
+	a.Rows = 0
 }
 
 // analyzeRankOne sets the poles and responses of an S4 layer (see analyze).

@@ -36,7 +36,7 @@ func NewDiscrete(cfg Config, stepScale float64) *Discrete {
 
 // Discretize returns log λ̄, B̄ and W = C·B̄ at a step scale r: the number of training samples per
 // input sample, for example 2 if every second sample is kept. S4D's poles have the step rΔ
-// (docs/maths.md §1.6). With discrete poles λ̄ becomes λ̄ʳ, and B̄ follows the RateRule (§15).
+// (docs/maths.md §1.6). With discrete poles λ̄ becomes λ̄ʳ, and B̄ is that of held samples (§15).
 func (p *Params) Discretize(disc Disc, stepScale float64) *Discrete {
 	d := NewDiscrete(p.Config, stepScale)
 	p.DiscretizeChannels(d, disc, stepScale, 0, p.DModel)
@@ -83,7 +83,7 @@ func (p *Params) step(c int, stepScale float64) float64 {
 func (p *Params) mode(disc Disc, i int, step, stepScale float64) (a complex128, r transform, k gain) {
 	a = p.exponent(i, step)
 	r = transformOf(disc, a)
-	k = gain{r.input, r.dIn}.times(step)
+	k = gain{complex(step, 0) * r.input, complex(step, 0) * r.dIn}
 	if stepScale == 1 && p.Bandlimit == 0 {
 		return a, r, k
 	}
@@ -107,7 +107,7 @@ func (c Config) discreteAtRate(t transform, k gain, r float64) (transform, gain,
 	angle := math.Remainder(imag(t.logLambda), 2*math.Pi)
 	if r != 1 {
 		t.logLambda = complex(real(t.logLambda), angle)
-		k = k.atRate(c.RateRule, t, r)
+		k = k.atRate(t, r)
 		t = t.atRate(r)
 	}
 	return t, k, angle * r
@@ -134,19 +134,10 @@ type gain struct {
 	slope complex128 // ∂value/∂a
 }
 
-// times returns the gain times a factor.
-func (k gain) times(factor float64) gain {
-	c := complex(factor, 0)
-	return gain{k.value * c, k.slope * c}
-}
-
-// atRate returns the gain at the step scale r. With the rule hold it is that of training times S =
-// (λ̄ʳ − 1)/(λ̄ − 1), the sum of r powers of λ̄ if r is a whole number. With ℓ = log λ̄ in
-// training, S = r·φ(rℓ)/φ(ℓ), and φ(ℓ) ≠ 0 for angles in [−π, π].
-func (k gain) atRate(rule RateRule, t transform, r float64) gain {
-	if rule == RateDecimate {
-		return k.times(r)
-	}
+// atRate returns the gain at the step scale r, that of training times S = (λ̄ʳ − 1)/(λ̄ − 1), the
+// sum of r powers of λ̄ if r is a whole number. With ℓ = log λ̄ in training, S = r·φ(rℓ)/φ(ℓ), and
+// φ(ℓ) ≠ 0 for angles in [−π, π].
+func (k gain) atRate(t transform, r float64) gain {
 	c := complex(r, 0)
 	f, df := phi(t.logLambda)
 	g, dg := phi(c * t.logLambda)

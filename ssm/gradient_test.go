@@ -51,13 +51,12 @@ func TestGradients(t *testing.T) {
 		{Init: Inv, Disc: Bilinear, NSSM: 2, Bidirectional: true}, {Init: Lin, Disc: ZOH, NSSM: 1, Bidirectional: true},
 		{Init: DFouT, Disc: ZOH, Param: ParamDiscrete, Bidirectional: true}, {Init: DFouT, Disc: Bilinear, Param: ParamDiscrete},
 		{Init: DFouTHalf, Disc: ZOH, Param: ParamDiscrete, TrainB: true},
-		{Init: DFouT, Disc: ZOH, Param: ParamDiscrete, RateRule: RateDecimate}, {Init: DFouT, Disc: Bilinear, Param: ParamDiscrete, RateRule: RateDecimate},
 		{Init: Lin, Disc: Bilinear, Bandlimit: 0.2}, {Init: DFouTHalf, Disc: ZOH, Param: ParamDiscrete, Bandlimit: 0.7},
 	} {
 		for _, stepScale := range []float64{1, 2, 0.7} {
 			t.Run(fmt.Sprintf("%s/%s/param=%s/n_ssm=%d/bidirectional=%v/step_scale=%g", cfg.Init, cfg.Disc, cfg.Param, cfg.NSSM, cfg.Bidirectional, stepScale), func(t *testing.T) {
 				full := config(cfg.Init, 4, 8)
-				full.Param, full.Bandlimit, full.RateRule = cfg.Param, cfg.Bandlimit, cfg.RateRule
+				full.Param, full.Bandlimit = cfg.Param, cfg.Bandlimit
 				full.Disc, full.NSSM, full.Bidirectional, full.TrainB = cfg.Disc, cfg.NSSM, cfg.Bidirectional, cfg.TrainB
 				full.DtMin, full.XiMin = 0.02, 0.02
 				p := mustNew(t, full, 3, 0)

@@ -35,7 +35,7 @@ func legS(dState int) (freq []float64, b []complex128, err error) {
 
 // legSSVD returns the singular values of S, largest first, U and Vᵀ.
 func legSSVD(dState int) (sigma []float64, u, vt matrix, err error) {
-	sigma, u, vt, ok := legSAntisymmetric(dState).singularValues(true)
+	sigma, u, vt, ok := legSAntisymmetric(dState).singularValues()
 	if !ok {
 		err = fmt.Errorf("ssm: d_state: the singular values of HiPPO-LegS of size %d did not converge", dState)
 	}

@@ -55,13 +55,11 @@ func (a matrix) multiply(b, c matrix) {
 	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, general(b), general(c), 0, general(a))
 }
 
-// singularValues returns the singular values in descending order and, with vectors, the matrices U
-// and Vᵀ of A = U·diag(values)·Vᵀ. ok is false if the iteration does not converge.
-func (a matrix) singularValues(vectors bool) (values []float64, u, vt matrix, ok bool) {
-	job := lapack.SVDNone
-	if u.n, vt.n = a.n, a.n; vectors {
-		job, u, vt = lapack.SVDStore, newMatrix(a.n), newMatrix(a.n)
-	}
+// singularValues returns the singular values in descending order, and the matrices U and Vᵀ of A =
+// U·diag(values)·Vᵀ. ok is false if the iteration does not converge.
+func (a matrix) singularValues() (values []float64, u, vt matrix, ok bool) {
+	const job = lapack.SVDStore
+	u, vt = newMatrix(a.n), newMatrix(a.n)
 	c, size := a.clone(), make([]float64, 1)
 	values = make([]float64, a.n)
 	routines.Dgesvd(job, job, a.n, a.n, c.values, a.n, values, u.values, a.n, vt.values, a.n, size, -1)

@@ -55,34 +55,7 @@ func kernelsAt(p *Params, stepScale float64, taps int) (list [][]float64) {
 	return list
 }
 
-// With the rule decimate, the kernel at step scale p/q is, at every q-th tap, p/q times every p-th
-// tap of the kernel in training (docs/maths.md §15).
-func TestDecimatedKernel(t *testing.T) {
-	const taps = 60
-	configs := discreteConfigs()
-	maps.Copy(configs, lruConfigs())
-	for name, cfg := range configs {
-		cfg.RateRule = RateDecimate
-		params := mustNew(t, cfg, 2, 1)
-		perturb(params)
-		trained := kernelsAt(params, 1, 6*taps)
-		for _, ratio := range [][2]int{{2, 1}, {3, 1}, {5, 1}, {3, 2}, {1, 2}, {2, 3}, {1, 1}} {
-			p, q := ratio[0], ratio[1]
-			scale := float64(p) / float64(q)
-			for row, k := range kernelsAt(params, scale, q*taps) {
-				var got, want []float64
-				largest := 0.0
-				for l := range taps {
-					got, want = append(got, k[q*l]), append(want, scale*trained[row][p*l])
-					largest = max(largest, math.Abs(want[l]))
-				}
-				compare(t, fmt.Sprintf("%s, step scale %d/%d, row %d", name, p, q, row), got, want, 1e-12*largest)
-			}
-		}
-	}
-}
-
-// With the rule hold, sums of q taps at step scale p/q are sums of p taps in training: the layer's
+// Sums of q taps at step scale p/q are sums of p taps in training: the layer's
 // output for an input whose samples are held (docs/maths.md §15).
 func TestHeldKernel(t *testing.T) {
 	const taps = 60
@@ -174,36 +147,30 @@ func TestBandlimit(t *testing.T) {
 	}
 }
 
-// An LRU at λ̄ → 1 holds r samples: S = r, by either rule (docs/maths.md §15).
+// An LRU at λ̄ → 1 holds r samples: S = r (docs/maths.md §15).
 func TestRateOfConstant(t *testing.T) {
-	for _, rule := range []RateRule{"", RateHold, RateDecimate} {
-		cfg := scanConfig(LayerLRU, 1, 1)
-		cfg.RateRule = rule
-		p, s := mustNew(t, cfg, 1, 0), NewScan(cfg)
-		p.Decay[0], p.Freq[0], p.Gamma[0], p.B[0] = math.Inf(-1), math.Inf(-1), 0, 1
-		p.DiscretizeScan(s, 2.5, 0, 1)
-		if s.Lambda[0] != 1 || s.BBar[0] != 2.5 {
-			t.Errorf("rule %q: λ̄ %v, B̄ %v at step scale 2.5, expected 1 and 2.5", rule, s.Lambda[0], s.BBar[0])
-		}
+	cfg := scanConfig(LayerLRU, 1, 1)
+	p, s := mustNew(t, cfg, 1, 0), NewScan(cfg)
+	p.Decay[0], p.Freq[0], p.Gamma[0], p.B[0] = math.Inf(-1), math.Inf(-1), 0, 1
+	p.DiscretizeScan(s, 2.5, 0, 1)
+	if s.Lambda[0] != 1 || s.BBar[0] != 2.5 {
+		t.Errorf("λ̄ %v, B̄ %v at step scale 2.5, expected 1 and 2.5", s.Lambda[0], s.BBar[0])
 	}
 }
 
 // The angle of an LRU's pole is folded before λ̄ is raised to a power r that is not a whole number:
 // angles that differ by 2π are the same mode, and 5.5 stands for 5.5 − 2π.
 func TestFoldedAngle(t *testing.T) {
-	for _, rule := range []RateRule{RateHold, RateDecimate} {
-		cfg := scanConfig(LayerLRU, 1, 2)
-		cfg.RateRule = rule
-		p, s := mustNew(t, cfg, 1, 0), NewScan(cfg)
-		p.Decay[1], p.Gamma[1], p.B[1] = p.Decay[0], p.Gamma[0], p.B[0]
-		p.Freq[0], p.Freq[1] = math.Log(5.5), math.Log(5.5+2*math.Pi)
-		for _, r := range []float64{1, 1.5, 0.7, 3} {
-			p.DiscretizeScan(s, r, 0, 2)
-			want := cmplx.Exp(complex(-r*math.Exp(p.Decay[0]), r*(5.5-2*math.Pi)))
-			for n, lambda := range s.Lambda {
-				if cmplx.Abs(lambda-want) > 1e-14 || cmplx.Abs(s.BBar[n]-s.BBar[0]) > 1e-14 {
-					t.Errorf("%s, step scale %v: mode %d is %v, %v; expected %v, %v", rule, r, n, lambda, s.BBar[n], want, s.BBar[0])
-				}
+	cfg := scanConfig(LayerLRU, 1, 2)
+	p, s := mustNew(t, cfg, 1, 0), NewScan(cfg)
+	p.Decay[1], p.Gamma[1], p.B[1] = p.Decay[0], p.Gamma[0], p.B[0]
+	p.Freq[0], p.Freq[1] = math.Log(5.5), math.Log(5.5+2*math.Pi)
+	for _, r := range []float64{1, 1.5, 0.7, 3} {
+		p.DiscretizeScan(s, r, 0, 2)
+		want := cmplx.Exp(complex(-r*math.Exp(p.Decay[0]), r*(5.5-2*math.Pi)))
+		for n, lambda := range s.Lambda {
+			if cmplx.Abs(lambda-want) > 1e-14 || cmplx.Abs(s.BBar[n]-s.BBar[0]) > 1e-14 {
+				t.Errorf("step scale %v: mode %d is %v, %v; expected %v, %v", r, n, lambda, s.BBar[n], want, s.BBar[0])
 			}
 		}
 	}

@@ -35,7 +35,7 @@ func (c Config) factor() float64 {
 
 // DiscretizeScan computes modes [lo, hi) of a layer with one SSM for all channels, at the step
 // scale r: the number of training samples per input sample. S5 has the step rΔ (docs/maths.md
-// §1.6). In an LRU λ̄ becomes λ̄ʳ, and B̄ follows the RateRule (§15). DiscretizeScan allocates
+// §1.6). In an LRU λ̄ becomes λ̄ʳ, and B̄ is that of held samples (§15). DiscretizeScan allocates
 // nothing. Disjoint ranges may run concurrently.
 func (p *Params) DiscretizeScan(s *Scan, stepScale float64, lo, hi int) {
 	for n := lo; n < hi; n++ {
@@ -105,7 +105,7 @@ func (p *Params) scanMode(n int, stepScale float64) (m scanMode) {
 }
 
 // lruMode is λ̄ = exp(−e^ν + i·e^θ), B̄ = e^γ·B (LRU, arXiv 2303.06349, §3.3 and §3.4), and λ̄ʳ with
-// the B̄ of the RateRule at another step scale r.
+// the B̄ of held samples at another step scale r.
 func (p *Params) lruMode(n int, stepScale float64) scanMode {
 	decay, angle := complex(-math.Exp(p.Decay[n]), 0), complex(0, math.Exp(p.Freq[n])) // of log λ̄
 	t, k, turn := p.discreteAtRate(transform{logLambda: decay + angle, dLog: 1}, gain{value: complex(math.Exp(p.Gamma[n]), 0)}, stepScale)

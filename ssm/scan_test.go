@@ -22,9 +22,9 @@ func scanConfig(layer Layer, h, n int) Config {
 func TestScanGradients(t *testing.T) {
 	bilinear, clipped, silent := scanConfig(LayerS5, 3, 8), scanConfig(LayerS5, 3, 8), scanConfig(LayerS5, 3, 8)
 	bilinear.Disc, clipped.ClipEigs, silent.Bandlimit = Bilinear, true, 0.1
-	lru, decimated := scanConfig(LayerLRU, 3, 5), scanConfig(LayerLRU, 3, 5)
-	decimated.RateRule, decimated.Bandlimit = RateDecimate, 1
-	for i, cfg := range []Config{scanConfig(LayerS5, 3, 8), bilinear, clipped, lru, silent, decimated} {
+	lru, limited := scanConfig(LayerLRU, 3, 5), scanConfig(LayerLRU, 3, 5)
+	limited.Bandlimit = 1
+	for i, cfg := range []Config{scanConfig(LayerS5, 3, 8), bilinear, clipped, lru, silent, limited} {
 		for _, stepScale := range []float64{1, 2.5} {
 			p := mustNew(t, cfg, 3, 0)
 			if cfg.ClipEigs {

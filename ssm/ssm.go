@@ -49,21 +49,14 @@ const (
 	ParamDiscrete Param = "discrete"
 )
 
-// RateRule selects B̄ of discrete poles, also those of an LRU, at another sampling rate, where λ̄
-// becomes λ̄ʳ (docs/maths.md §15), and C̃ of S4 (§17.1).
+// RateRule selects C̃ of S4 at another sampling rate (docs/maths.md §17.1).
 type RateRule string
 
-// The rules, for a step scale r.
+// The rules.
 const (
-	// B̄·(1 + λ̄ + … + λ̄ʳ⁻¹): a tap is the sum of r taps in training, as if every sample were held
-	// (default).
-	RateHold RateRule = "hold"
-	// r·B̄: the kernel is r times every r-th tap in training.
-	RateDecimate RateRule = "decimate"
-
-	// For S4: C̃ belongs to the training rate and is replaced by that of the new rate (default).
+	// C̃ belongs to the training rate and is replaced by that of the new rate (default).
 	RateExact RateRule = "exact"
-	// For S4: C̃ stays as it is, as in the official code. The kernel then approximates the one at
+	// C̃ stays as it is, as in the official code. The kernel then approximates the one at
 	// the new rate.
 	RateKeep RateRule = "keep"
 )
@@ -109,9 +102,7 @@ type Config struct {
 	NSSM   int     `toml:"n_ssm" json:"n_ssm"`     // S, independent copies of the poles; 0 means H
 	TrainB bool    `toml:"train_b" json:"train_b"` // B is trained; else 1, or LegS's, folded into C
 
-	// B̄ of discrete poles (and of an LRU), or C̃ of S4, at another sampling rate; "" means hold, S4:
-	// exact.
-	RateRule RateRule `toml:"-" json:"rate_rule,omitempty"`
+	RateRule RateRule `toml:"-" json:"rate_rule,omitempty"` // of S4; "" means exact
 
 	// Of S5 (docs/maths.md §19): copies of HiPPO-LegS, 0 means 1; initial C, "" means
 	// trunc_standard_normal; Re Λ is at most −1e-4.

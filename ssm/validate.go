@@ -29,20 +29,19 @@ func (c Config) layer() Layer {
 	return c.Layer
 }
 
-// supported returns the schemes, apart from Imported, the discretisations and the rules of a kind
-// of layer.
-func (l Layer) supported() (inits []Init, discs []Disc, rules []RateRule) {
+// supported returns the schemes, apart from Imported, and the discretisations of a kind of layer.
+func (l Layer) supported() (inits []Init, discs []Disc) {
 	switch l {
 	case LayerDSS:
-		return Inits()[:7], []Disc{ZOH}, []RateRule{RateHold, RateDecimate}
+		return Inits()[:7], []Disc{ZOH}
 	case LayerS4:
-		return []Init{LegS, FouT, Hippo}, []Disc{Bilinear}, []RateRule{RateExact, RateKeep}
+		return []Init{LegS, FouT, Hippo}, []Disc{Bilinear}
 	case LayerS5:
-		return []Init{LegS}, []Disc{ZOH, Bilinear}, nil
+		return []Init{LegS}, []Disc{ZOH, Bilinear}
 	case LayerLRU:
-		return []Init{Ring}, []Disc{ZOH}, []RateRule{RateHold, RateDecimate}
+		return []Init{Ring}, []Disc{ZOH}
 	}
-	return Inits(), []Disc{ZOH, Bilinear}, []RateRule{RateHold, RateDecimate}
+	return Inits(), []Disc{ZOH, Bilinear}
 }
 
 // either returns values as text: "a", "b" or "c".
@@ -121,7 +120,7 @@ func (v *validator) shape() {
 // choices checks the keys that have a list of values. At least one default of init and disc is
 // invalid for S4, S5 and the LRU, so one error states the valid values of both.
 func (v *validator) choices() {
-	inits, discs, rules := v.layer().supported()
+	inits, discs := v.layer().supported()
 	imported := v.Init == Imported && !v.MIMO()
 	owner, hint := map[Init]Layer{FouT: LayerS4, Hippo: LayerS4, Ring: LayerLRU}[v.Init], ""
 	if owner != "" && owner != v.Layer {
@@ -138,10 +137,9 @@ func (v *validator) choices() {
 	v.reject(!slices.Contains(cInits, v.CInit), "c_init %q: expected one of %q", v.CInit, cInits[1:])
 	only(v, v.Layer == LayerS5, "clip_eigs", v.ClipEigs)
 
-	only(v, v.Layer != LayerS5, "rate_rule", v.RateRule)
-	v.reject(v.RateRule != "" && !slices.Contains(rules, v.RateRule), "rate_rule %q: layer %q expects one of %q", v.RateRule, v.layer(), rules)
-	v.reject(v.RateRule == RateDecimate && !v.Discrete() && v.Layer != LayerLRU,
-		"rate_rule %q: the poles follow other sampling rates by scaling the step Δ, so they have no rule: leave rate_rule unset", v.RateRule)
+	only(v, v.Layer == LayerS4, "rate_rule", v.RateRule)
+	rules := []RateRule{"", RateExact, RateKeep}
+	v.reject(!slices.Contains(rules, v.RateRule), "rate_rule %q: expected one of %q", v.RateRule, rules[1:])
 }
 
 // ranges checks numbers. !(x ≥ 0) is also true of NaN.

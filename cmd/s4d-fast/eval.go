@@ -19,7 +19,7 @@ type evalCmd struct {
 	Split       string    `help:"Split to evaluate: train, val, test or all." enum:"train,val,test,all" default:"val" placeholder:"SPLIT"`
 	Rate        float64   `help:"Sampling rate for evaluation in Hz (default: the model's). If the rate of the recordings is a multiple of it, samples are left out, as in the paper; otherwise the recordings are resampled." placeholder:"HZ"`
 	Bandlimit   *float64  `help:"Silence the modes at or beyond this share of the Nyquist frequency of the data (default: 0, none). With 1, modes that alias at a lower --rate are silent." placeholder:"SHARE"`
-	RateRule    string    `help:"How the layers follow --rate: hold or decimate for discrete poles, exact or keep for S4 (default: hold, exact)." placeholder:"RULE"`
+	RateRule    string    `help:"How C̃ of S4 follows --rate: exact or keep (default: exact)." placeholder:"RULE"`
 	JSON        bool      `name:"json" help:"Print one JSON object instead of text."`
 	Predictions string    `help:"Write one JSON line per example to FILE: path or index, label, prediction and logits; for a regression, output and target; with a class per position, the numbers of the true classes (labels) and of the predicted ones (classes)." type:"path" placeholder:"FILE"`
 	Task        string    `help:"Task (default: the model's): ${tasks}." placeholder:"TASK"`

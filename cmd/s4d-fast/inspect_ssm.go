@@ -16,7 +16,7 @@ var shownSSM = map[string]bool{
 }
 
 // defaultSSM are the values that "" stands for.
-var defaultSSM = map[string]any{"layer": ssm.LayerS4D, "param": ssm.ParamContinuous, "rate_rule": ssm.RateHold}
+var defaultSSM = map[string]any{"layer": ssm.LayerS4D, "param": ssm.ParamContinuous, "rate_rule": ssm.RateExact}
 
 // optionsText lists the other keys of the ssm section whose values are not the defaults, as
 // ", KEY=VALUE" each.

@@ -86,13 +86,13 @@ func TestInspectOptions(t *testing.T) {
 	const plain = "init dfout, zoh, causal"
 	must.Equal(t, line(func(*ssm.Config) {}), plain, "the defaults")
 	must.Equal(t, line(func(c *ssm.Config) {
-		c.Layer, c.Param, c.RateRule = ssm.LayerS4D, ssm.ParamContinuous, ssm.RateHold
+		c.Layer, c.Param, c.RateRule = ssm.LayerS4D, ssm.ParamContinuous, ""
 	}), plain, "the defaults by name")
 	for want, change := range map[string]func(*ssm.Config){
 		"param=discrete": func(c *ssm.Config) { c.Param = ssm.ParamDiscrete },
 		"train_b=true":   func(c *ssm.Config) { c.TrainB = true },
-		"param=discrete, rate_rule=decimate, bandlimit=0.9": func(c *ssm.Config) {
-			c.Param, c.RateRule, c.Bandlimit = ssm.ParamDiscrete, ssm.RateDecimate, 0.9
+		"param=discrete, bandlimit=0.9": func(c *ssm.Config) {
+			c.Param, c.Bandlimit = ssm.ParamDiscrete, 0.9
 		},
 	} {
 		must.Equal(t, line(change), plain+", "+want, "%s", want)

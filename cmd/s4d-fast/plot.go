@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/figure"
 )
@@ -15,8 +16,9 @@ type plotCmd struct {
 	Spectrum plotSpectrumCmd `cmd:"" help:"Plot the mean power spectrum of a task's training sequences (Figure 7)."`
 	Hinf     plotHinfCmd     `cmd:"" help:"Plot the H∞ scores of a model's SSMs against their Δ or ξ (Figure 5)."`
 	Delay    plotDelayCmd    `cmd:"" help:"Plot an example of the delay task and the learned kernels (Figure 4)."`
-	Sweep    plotSweepCmd    `cmd:"" help:"Plot the results of one or more sweeps over the same key (Figures 4, 5, 6 and 8)."`
+	Sweep    plotSweepCmd    `cmd:"" help:"Plot the results of a sweep (Figures 4, 5, 6 and 8)."`
 	All      plotAllCmd      `cmd:"" help:"Draw every plot of a run into one folder."`
+	Paper    plotPaperCmd    `cmd:"" help:"Draw the figures of REPRODUCTION.md from their runs."`
 }
 
 // plotFile is the name of a plot to write, PNG or SVG.
@@ -49,6 +51,17 @@ func (f plotFile) report(std *streams, err error) error {
 		fmt.Fprintln(std.err, "wrote", string(f))
 	}
 	return err
+}
+
+// paperWords replaces the keys and values of a sweep by the words of the paper.
+func paperWords(text string) string {
+	names := map[string]string{"lin": "S4D-Lin", "inv": "S4D-Inv", "legs": "S4D-LegS", "dfout": "S4D-DFouT", "dfout-single": "DFouT, equal angles",
+		"dfout-discrete": "S4D-DFouT, discrete"}
+	if name, ok := names[text]; ok {
+		return name
+	}
+	return strings.NewReplacer("ssm.dt_min+ssm.dt_max", "Δ", "ssm.xi_min+ssm.xi_max", "ξ", "ssm.dt_max", "Δ max", "ssm.xi_max", "ξ max",
+		"ssm.l_max", "length of the kernel", "ablate.layers", "layers with an SSM", "model.n_layers", "layers", "+", ", ").Replace(text)
 }
 
 // plural formats a number of things.

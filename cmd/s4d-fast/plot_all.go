@@ -26,22 +26,30 @@ func (c *plotAllCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.System().MkdirAll(c.Out, 0o777); err != nil {
-		return fmt.Errorf("--out %s: %w", c.Out, err)
-	}
 	best := modelFile(filepath.Join(c.Folder, "best.safetensors"))
-	for _, p := range []struct {
-		name string
-		draw func(plotFile) error
-	}{
-		{"poles", func(f plotFile) error { return (&plotPolesCmd{Model: best, Out: f}).Run(std) }},
+	return drawAll(std, c.Out, []drawing{
+		{"poles", func(f plotFile) error { return (&plotPolesCmd{Models: []modelFile{best}, Out: f}).Run(std) }},
 		{"kernels", func(f plotFile) error { return (&plotKernelsCmd{Model: best, Length: 256, Out: f}).Run(std, ctx) }},
 		{"hinf", func(f plotFile) error { return (&plotHinfCmd{Model: best, Out: f}).Run(std, ctx) }},
 		{"spectrum", func(f plotFile) error { return plotSpectrum(std, ctx, tk, cfg, 10000, f) }},
 		{"delay", func(f plotFile) error { return (&plotDelayCmd{Runs: []string{c.Folder}, Out: f}).Run(std, ctx) }},
-	} {
-		out := plotFile(filepath.Join(c.Out, p.name+".png"))
-		err := p.draw(out)
+	})
+}
+
+// drawing is a plot with its name in the output folder.
+type drawing struct {
+	name string
+	draw func(plotFile) error
+}
+
+// drawAll draws plots into a folder, and reports those whose input cannot be drawn.
+func drawAll(std *streams, dir string, list []drawing) error {
+	if err := atomicfile.System().MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("--out %s: %w", dir, err)
+	}
+	for _, d := range list {
+		out := plotFile(filepath.Join(dir, d.name+".png"))
+		err := d.draw(out)
 		if bad := (coded{}); errors.As(err, &bad) && bad.code == exitBadInput {
 			fmt.Fprintf(std.err, "skipped %s: %v\n", out, err)
 		} else if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/model"
 )
 
 // plot all draws every plot of a run, and prints why others are left out.
@@ -45,4 +46,19 @@ func pictures(t *testing.T) string {
 		must.Do(t, f.Close())
 	}
 	return dir
+}
+
+// plot paper draws what it has input for, and prints why the other figures are left out.
+func TestPlotPaper(t *testing.T) {
+	runs, out := t.TempDir(), filepath.Join(t.TempDir(), "figures")
+	for _, name := range []string{"lin", "dfout", "dfout-discrete"} {
+		m := must.Get(model.Load(saved(t, func(*model.Config) {})))(t)
+		m.Meta.Task = "scifar"
+		must.Do(t, m.Save(filepath.Join(runs, name+".safetensors")))
+	}
+	_, _, stderr := invoke(nil, "plot", "paper", "--runs", runs, "--out", out)
+	for _, name := range []string{"figure1", "figure2", "figure3", "figure5-hinf", "figure7-kernels", "figure9"} {
+		mustBePNG(t, filepath.Join(out, name+".png"), 0, 0)
+	}
+	contains(t, "stderr", stderr, "skipped "+filepath.Join(out, "figure4.png"), "skipped "+filepath.Join(out, "figure4-kernels.png"))
 }

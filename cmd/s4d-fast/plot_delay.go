@@ -109,10 +109,9 @@ type delayRun struct {
 	data  *dataset.Dataset
 }
 
-// loadDelayRuns reads run folders or model files, and generates their data. Runs that would have
-// the same name get that of their folder.
+// loadDelayRuns reads run folders or model files, and generates their data.
 func loadDelayRuns(ctx *ctxBox, paths []string) ([]delayRun, error) {
-	runs, named := make([]delayRun, len(paths)), map[string]int{}
+	runs := make([]delayRun, len(paths))
 	for i, path := range paths {
 		m, tk, cfg, err := loadRunModel(ctx, path)
 		if err != nil {
@@ -131,12 +130,6 @@ func loadDelayRuns(ctx *ctxBox, paths []string) ([]delayRun, error) {
 			return nil, trainError(err)
 		}
 		runs[i] = r
-		named[r.name]++
-	}
-	for i, r := range runs {
-		if named[r.name] > 1 {
-			runs[i].name = filepath.Base(paths[i])
-		}
 	}
 	return runs, nil
 }
@@ -189,12 +182,12 @@ func (r delayRun) kernel() (figure.Panel, error) {
 	}, nil
 }
 
-// stepsText describes the initialisation of a network, for example "lin, Δ = 0.002" or "s4 legs, Δ
-// from 0.001 to 0.1".
+// stepsText describes the initialisation of a network, for example "S4D-Lin, Δ = 0.002" or "s4 legs,
+// Δ from 0.001 to 0.1".
 func stepsText(c ssm.Config) string {
-	name, symbol, low, high := string(c.Init), "Δ", c.DtMin, c.DtMax
+	name, symbol, low, high := paperWords(string(c.Init)), "Δ", c.DtMin, c.DtMax
 	if c.Layer != "" && c.Layer != ssm.LayerS4D {
-		name = string(c.Layer) + " " + name
+		name = string(c.Layer) + " " + string(c.Init)
 	}
 	switch {
 	case c.Layer == ssm.LayerLRU:

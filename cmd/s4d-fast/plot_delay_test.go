@@ -33,13 +33,13 @@ func TestOneResultOfDelay(t *testing.T) {
 		t.Errorf("eval prints %q, train %q", got, result)
 	}
 	mustHave(t, drawn(t, 0, 0, "delay", out), "Delay task: repeat the input 50 samples (12.5 ms) later. Validation set: "+result,
-		"kernel of run: dfout, ξ = 0.0025 ("+result+")")
+		"kernel of run: S4D-DFouT, ξ = 0.0025 ("+result+")")
 }
 
 func TestPlotDelay(t *testing.T) {
 	one, two := delayRunDir(t, "one"), delayRunDir(t, "two", "data.delay=70", "ssm.init=lin", "ssm.dt_max=0.01")
 	mustHave(t, drawn(t, 1200, 3*320+80, "delay", one), "output of the network", "target: the input, delayed", "τ = 50 samples", "|K[l]|", "lag l [samples of 0.25 ms]")
-	mustHave(t, drawn(t, 1200, 4*232+80, "delay", filepath.Join(one, "best.safetensors"), two), "output of best.safetensors: dfout, ξ = 0.0025", "τ = 70 samples")
+	mustHave(t, drawn(t, 0, 0, "delay", filepath.Join(one, "best.safetensors"), two), "output of best.safetensors: S4D-DFouT, ξ = 0.0025", "τ = 70 samples")
 	alone := write(t, "alone.safetensors", read(t, filepath.Join(one, "best.safetensors")))
 	mustHave(t, drawn(t, 1200, 3*320+80, "delay", alone), "τ = 50 samples")
 }

@@ -14,13 +14,14 @@ import (
 type plotKernelsCmd struct {
 	Model  modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
 	Length int       `help:"Number of taps to show, at most the kernel length of a model with truncated kernels (default: ${default})." default:"256" placeholder:"L"`
+	Unroll bool      `help:"Show stride² taps as an image with stride taps per row (Figure 1)."`
 	Stride *int      `help:"Mark multiples of N samples; 0: none (default: for image tasks, the length of a row)." placeholder:"N"`
 	Out    plotFile  `help:"Output file, PNG or SVG by its name (default: ${default})." default:"kernels.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotKernelsCmd) Help() string {
 	return `One panel per layer shows the mean of |K[l]| over its channels, without D. In bidirectional layers the anticausal
-kernel has its own curve.
+kernel has its own curve. --unroll shows the causal one.
 
 Examples:
   s4d-fast plot kernels runs/scifar/best.safetensors
@@ -48,7 +49,23 @@ func (c *plotKernelsCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.Stride != nil {
 		stride = *c.Stride
 	}
-	return c.Out.curves(std, kernelPanels(m, c.Length, stride)...)
+	if !c.Unroll {
+		return c.Out.curves(std, kernelPanels(m, c.Length, stride)...)
+	}
+	if stride == 0 {
+		return usageError(errors.New("--unroll: the task has no images: set --stride to the length of a row"))
+	}
+	return c.Out.report(std, unrollKernels(m, string(c.Out), stride))
+}
+
+// unrollKernels draws a panel per layer with a row of taps per image row.
+func unrollKernels(m *model.Model, out string, stride int) error {
+	var panels []figure.Unrolled
+	for i := range m.Config.CountSSM() {
+		k := convmode.MeanKernel(m, i, stride*stride)[0]
+		panels = append(panels, figure.Unrolled{Title: fmt.Sprintf("layer %d: mean |K[l]|, 40 dB", i+1), Width: stride, Values: k})
+	}
+	return figure.Unroll(out, "pixels to the left", "rows above", panels)
 }
 
 // kernelPanels returns one panel per layer. The last one has the title of the axis of lags, the

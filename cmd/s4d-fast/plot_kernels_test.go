@@ -18,7 +18,8 @@ func TestPlotKernels(t *testing.T) {
 	texts := drawn(t, 1200, 2*320+80, "kernels", both, "--stride", "32")
 	mustHave(t, texts, "layer 1 of 3: mean over 4 channels, first 90 taps", "layer 2 of 3", "causal", "anticausal",
 		"multiples of 32", "mean |K[l]|", "lag l [samples]", "0", "32", "64")
-
+	mustHave(t, drawn(t, 0, 0, "kernels", both, "--stride", "8", "--unroll"), "layer 2: mean |K[l]|, 40 dB", "pixels to the left", "rows above")
+	checkRun(t, nil, []string{"plot", "kernels", both, "--unroll"}, exitUsage, "set --stride")
 }
 
 // By default, rows are marked for tasks of images and nothing for others. The axis of lags states

@@ -5,21 +5,22 @@ import (
 	"fmt"
 	"math"
 	"math/cmplx"
+	"path/filepath"
+	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/figure"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 type plotPolesCmd struct {
-	Model modelFile `arg:"" optional:"" help:"Trained model whose poles are drawn, one panel per layer (.safetensors, or ${models})."`
+	Models []modelFile `arg:"" optional:"" help:"Trained model whose poles are drawn, one panel per layer (.safetensors, or ${models}). Several models: one panel per model."`
 	initialFlags
 	Out plotFile `help:"Output file, PNG or SVG by its name (default: ${default})." default:"poles.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotPolesCmd) Help() string {
 	return `Learned poles are coloured by the H∞ scores of their modes, |C|²·|B̄|²/(1 − |λ̄|)². Labels around the circle are
-frequencies: in Hz if the model has a sampling rate, otherwise in radians per sample. If most poles would merge into a band
-along the circle, the plot shows their frequencies and their distances 1 − |λ| from the circle.
+frequencies: in Hz if the model has a sampling rate, otherwise in radians per sample.
 
 Without a model, the plot shows initialisations: a column per step, and a row per combination of the values of --set. The
 defaults are ssm.init=lin,inv,dfout, ssm.d_state=64 and model.d_model=1, which is one SSM. ssm.layer=NAME selects another
@@ -33,12 +34,13 @@ Examples:
   s4d-fast plot poles --set ssm.init=dfout --step 0.1 --set model.d_model=8 --set ssm.xi_min=0.001
   s4d-fast plot poles --set ssm.layer=s4 --step 0.01,0.1
   s4d-fast plot poles --set ssm.layer=lru --set ssm.d_state=128 --set ssm.r_min=0.9 --set ssm.r_max=0.999
-  s4d-fast plot poles runs/fsdd/best.safetensors --out learned.png`
+  s4d-fast plot poles runs/fsdd/best.safetensors --out learned.png
+  s4d-fast plot poles runs/lin/best.safetensors runs/dfout/best.safetensors --out figure9.png`
 }
 
 func (c *plotPolesCmd) Run(std *streams) error {
 	draw := c.initial
-	if c.Model != "" {
+	if len(c.Models) > 0 {
 		draw = c.learned
 	}
 	plane, err := draw()
@@ -87,30 +89,42 @@ func polePlaces(a *ssm.Analysis) (list []complex128) {
 	return list
 }
 
-// learned returns one panel per layer with the poles of all SSMs, coloured by the scores of their
-// modes where modes have scores.
+// learned returns one panel per layer of a model, or one per model, with the poles of all SSMs. They
+// are coloured by the scores of their modes where modes have scores.
 func (c *plotPolesCmd) learned() (*figure.PolePlane, error) {
 	if c.Set != nil || c.Step != nil {
 		return nil, usageError(errors.New("--set and --step are for poles before training: omit them, or the model"))
 	}
-	m, err := c.Model.read()
-	if err != nil {
-		return nil, badInput(err)
+	plane := &figure.PolePlane{Value: "H∞ score of the mode [dB]"}
+	if n := len(c.Models); n < 4 && n > 1 {
+		plane.Columns = n
 	}
-	layers, err := analyze(m)
-	if err != nil {
-		return nil, badInput(fmt.Errorf("%s: %w", c.Model, err))
-	}
-	plane := &figure.PolePlane{Value: "H∞ score of the mode [dB]", SampleRate: m.Meta.PositionRate()}
-	scored := m.Config.SSM.CheckScores() == nil
-	for i, a := range layers {
-		p := figure.Poles{Poles: polePlaces(a), Title: fmt.Sprintf("layer %d: %s, %s", i+1, plural(max(a.Rows/m.Config.SSM.Directions(), 1), "SSM"), plural(len(a.LogPoles), "pole"))}
-		if scored {
-			for _, score := range hinfOfModes(m.SSMParams(i).ModeGains(1)) {
-				p.Value = append(p.Value, 10*math.Log10(score))
+	for _, file := range c.Models {
+		m, err := file.read()
+		if err != nil {
+			return nil, badInput(err)
+		}
+		layers, err := analyze(m)
+		if err != nil {
+			return nil, badInput(fmt.Errorf("%s: %w", file, err))
+		}
+		plane.SampleRate = m.Meta.PositionRate()
+		var all figure.Poles
+		for i, a := range layers {
+			p := figure.Poles{Poles: polePlaces(a), Title: fmt.Sprintf("layer %d: %s, %s", i+1, plural(max(a.Rows/m.Config.SSM.Directions(), 1), "SSM"), plural(len(a.LogPoles), "pole"))}
+			if m.Config.SSM.CheckScores() == nil {
+				for _, score := range hinfOfModes(m.SSMParams(i).ModeGains(1)) {
+					p.Value = append(p.Value, 10*math.Log10(score))
+				}
+			}
+			if all.Poles, all.Value = append(all.Poles, p.Poles...), append(all.Value, p.Value...); len(c.Models) == 1 {
+				plane.Panels = append(plane.Panels, p)
 			}
 		}
-		plane.Panels = append(plane.Panels, p)
+		if len(c.Models) > 1 {
+			all.Title = fmt.Sprintf("%s: %s, %s", paperWords(strings.TrimSuffix(filepath.Base(string(file)), ".safetensors")), plural(len(layers), "layer"), plural(len(all.Poles), "pole"))
+			plane.Panels = append(plane.Panels, all)
+		}
 	}
 	return plane, nil
 }

@@ -26,12 +26,13 @@ func TestPlotPolesUnbounded(t *testing.T) {
 	}
 	mixed := filepath.Join(t.TempDir(), "mixed.safetensors")
 	must.Do(t, m.Save(mixed))
+	mustHave(t, drawn(t, 0, 0, "poles", mixed, pinned), "mixed: 2 layers, 32 poles", "unbounded")
 	texts := drawn(t, 0, 0, "poles", mixed)
 	mustHave(t, texts, "unbounded", "less")
 	if strings.Contains(texts, "NaN") {
 		t.Errorf("one pole on the unit circle:\n%s", texts)
 	}
-	plane, err := (&plotPolesCmd{Model: modelFile(mixed)}).learned()
+	plane, err := (&plotPolesCmd{Models: []modelFile{modelFile(mixed)}}).learned()
 	if err != nil || !math.IsInf(plane.Panels[0].Value[0], -1) || !math.IsInf(plane.Panels[1].Value[3], 1) {
 		t.Errorf("without weight %v, with weight %v, %v", plane.Panels[0].Value[0], plane.Panels[1].Value[3], err)
 	}

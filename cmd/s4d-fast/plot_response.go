@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"math/cmplx"
 	"slices"
 
 	"github.com/s4d-fast/s4d-fast/internal/figure"
@@ -26,16 +27,13 @@ ssm.layer=NAME selects another layer than S4D: dss or s4. The response of S4 is 
 coupled. The modes are those of Λ, and B is that of HiPPO. The weights of DSS depend on the length of the kernel,
 ssm.l_kernel=N, and its −Re A is at least 0.0001.
 
-s5 and lru are one SSM for all channels. Their plot shows the largest singular value of the H×H matrix H(e^{iθ}), where
-H is model.d_model (default: 16). B and C have their initial values instead of 1, so the response also depends on the
-seed (--set seed=N). An LRU has no step.
+s5 and lru are one SSM for all channels, so a channel has no response of its own.
 
 Examples:
   s4d-fast plot response
   s4d-fast plot response --set ssm.init=lin,dfout --step 0.025 --set ssm.d_state=64 --set ssm.a_real=0.5 --out response.svg
   s4d-fast plot response --set ssm.layer=s4 --step 0.05 --set ssm.d_state=64
-  s4d-fast plot response --set ssm.layer=dss --set ssm.l_kernel=1024
-  s4d-fast plot response --set ssm.layer=lru --set ssm.d_state=64 --set ssm.r_min=0.9 --set ssm.r_max=0.999`
+  s4d-fast plot response --set ssm.layer=dss --set ssm.l_kernel=1024`
 }
 
 func (c *plotResponseCmd) Run(std *streams) error {
@@ -67,19 +65,15 @@ func responsePanel(row []train.Config) (p figure.Panel, err error) {
 		}
 		curve := responseCurve(a)
 		curve.Name = decayText(layer)
-		if !layer.MIMO() && math.IsInf(a.HInf(0).Gain, 1) { // poles of S5 and the LRU decay at the start
+		if math.IsInf(a.HInf(0).Gain, 1) {
 			curve.Name += ": unbounded"
 			clip = append(clip, curve.Y...)
 		} else {
 			low, high = min(low, slices.Min(curve.Y)), max(high, slices.Max(curve.Y))
 		}
 		p.Title = fmt.Sprintf("%s, %s", stepsText(layer.Config), plural(layer.Modes(), "mode"))
-		if layer.MIMO() {
-			p.Y = "largest singular value of H [dB]"
-			p.Title += ", " + plural(layer.DModel, "channel")
-		}
 		p.Curves = append(p.Curves, curve)
-		if layer.Layer == ssm.LayerS4 || layer.MIMO() || layer.Init == ssm.Real {
+		if layer.Layer == ssm.LayerS4 || layer.Init == ssm.Real {
 			break
 		}
 	}
@@ -91,8 +85,7 @@ func responsePanel(row []train.Config) (p figure.Panel, err error) {
 	return p, nil
 }
 
-// unitResponse returns a layer and its analysis. C is 1 in every mode, unless the layer is one SSM
-// for all channels.
+// unitResponse returns a layer whose C is 1 in every mode, and its analysis.
 func unitResponse(cfg train.Config) (*ssm.Params, *ssm.Analysis, error) {
 	p, err := drawInitial(cfg)
 	if err != nil {
@@ -101,10 +94,11 @@ func unitResponse(cfg train.Config) (*ssm.Params, *ssm.Analysis, error) {
 	if p.Layer == ssm.LayerDSS && p.LKernel == 0 {
 		return nil, nil, usageError(fmt.Errorf("layer %q: the response depends on the length of the kernel: set it, for example --set ssm.l_kernel=1024", p.Layer))
 	}
+	if p.MIMO() {
+		return nil, nil, usageError(fmt.Errorf("layer %q is one SSM for all channels, so a channel has no response of its own", p.Layer))
+	}
 	for n := range p.C {
-		if !p.MIMO() {
-			p.C[n] = 1
-		}
+		p.C[n] = 1
 	}
 	a, err := p.AnalyzeInitial()
 	return p, a, err
@@ -119,7 +113,7 @@ func decayText(p *ssm.Params) string {
 		return "Re A = -1, -2, …"
 	case p.Layer == ssm.LayerS4 && p.Init == ssm.LegS:
 		return "A = -1, -2, …"
-	case p.Layer == ssm.LayerS4, p.MIMO():
+	case p.Layer == ssm.LayerS4:
 		return ""
 	case p.Discrete():
 		return fmt.Sprintf("ρ = %.4g", decay)
@@ -129,14 +123,10 @@ func decayText(p *ssm.Params) string {
 	return fmt.Sprintf("Re A = %.4g", 0-decay)
 }
 
-// responseCurve samples |H| of a layer with one SSM in dB, or its largest singular value, on a grid
-// and around each resonance, so that it contains every peak. The grid avoids round numbers of
+// responseCurve samples |H| of a layer with one SSM in dB on a grid and around each resonance, so that it contains every peak. The grid avoids round numbers of
 // radians and round fractions of π, where poles on the unit circle lie.
 func responseCurve(a *ssm.Analysis) (c figure.Curve) {
-	samples := 8001
-	if a.Rows == 0 {
-		samples = 1001
-	}
+	const samples = 8001
 	for i := range samples {
 		c.X = append(c.X, math.Pi*(float64(i)+0.37)/float64(samples))
 	}
@@ -150,7 +140,7 @@ func responseCurve(a *ssm.Analysis) (c figure.Curve) {
 	}
 	slices.Sort(c.X)
 	for _, theta := range c.X {
-		c.Y = append(c.Y, 20*math.Log10(a.Gain(0, theta)))
+		c.Y = append(c.Y, 20*math.Log10(cmplx.Abs(a.Response(0, theta))))
 	}
 	return c
 }

@@ -33,10 +33,10 @@ func TestSweepPanel(t *testing.T) {
 	dir := sweepDir(t, "a", "ssm.l_max,ssm.init,model.n_layers"+sweepHead,
 		"8,lin,2,1"+result("0.5"), "8,lin,2,2"+result("0.75"), "8,lin,4,1"+result("1"), "8,lin,4,2"+result("1"),
 		"8,inv,2,1"+result("0.25"), "8,inv,2,2"+diverged, "8,inv,4,1"+result("0.5"), "8,inv,4,2"+result("0"))
-	p, err := sweepPanel([]string{dir})
+	p, err := sweepPanel(dir)
 	must.Do(t, err)
 	lin, inv := p.Curves[0], p.Curves[1]
-	if len(p.Curves) != 2 || lin.Name != "l_max=8, lin" || inv.Name != "l_max=8, inv (1 diverged)" || p.X != "model.n_layers" || p.LogX || p.LogY {
+	if len(p.Curves) != 2 || lin.Name != "length of the kernel = 8, S4D-Lin" || inv.Name != "length of the kernel = 8, S4D-Inv (1 diverged)" || p.X != "layers" || p.LogX || p.LogY {
 		t.Fatalf("panel %+v", p)
 	}
 	must.Equal(t, fmt.Sprint(lin.X, lin.Y), "[2 4] [62.5 100]", "layers and means of lin")
@@ -44,7 +44,7 @@ func TestSweepPanel(t *testing.T) {
 		t.Errorf("means of inv %v, expected [NaN 25]", inv.Y)
 	}
 	wrong := sweepDir(t, "b", "model.n_layers"+sweepHead, "2,1,false,1,9,0.5,,0.1,0.01,,,", "2,2,false,1,9,0.5,,0.1,1,,,")
-	if p, err := sweepPanel([]string{wrong}); err != nil || !p.LogY || p.Curves[0].Name != "b" || math.Abs(p.Curves[0].Y[0]-0.1) > 1e-15 || !strings.HasPrefix(p.Title, "Sweep: geometric means") {
+	if p, err := sweepPanel(wrong); err != nil || !p.LogY || p.Curves[0].Name != "b" || math.Abs(p.Curves[0].Y[0]-0.1) > 1e-15 || !strings.HasPrefix(p.Title, "Sweep: geometric means") {
 		t.Errorf("errors of 0.01 and 1: %+v, %v", p, err)
 	}
 	if fmt.Sprint(lin.Runs) != "[{2 50} {2 75} {4 100} {4 100}]" || !strings.HasPrefix(p.Title, "Sweep: means") || p.Y != "validation accuracy [%]" {
@@ -55,22 +55,15 @@ func TestSweepPanel(t *testing.T) {
 func TestPlotSweep(t *testing.T) {
 	steps := "ssm.dt_min+ssm.dt_max"
 	a := sweepDir(t, "s4d", "ssm.init,"+steps+sweepHead, "lin,0.001,1"+result("0.5"), "lin,0.1,1"+result("0.75"), "inv,0.001,1"+result("0.2"), "inv,0.1,1"+result("0.3"))
-	b := sweepDir(t, "pinned", steps+sweepHead, "0.001,1"+result("0.5"), "0.1,1"+result("0.75"))
-	mustHave(t, drawn(t, 1200, 500, "sweep", a), "Sweep", "lin", "inv", "Δ", "validation accuracy [%]")
-	mustHave(t, drawn(t, 1200, 500, "sweep", a, b), "lin", "inv", "pinned", "Δ")
-	one, two := sweepOf(t, "ssm.init=dfout"), sweepOf(t, "ssm.init=lin,inv", "ssm.a_real=0.25")
-	mustHave(t, drawn(t, 1200, 500, "sweep", one), "dfout")
-	mustHave(t, drawn(t, 1200, 500, "sweep", one, two), "Sweep of delay", "dfout, a_real=0", "lin, a_real=0.25", "inv, a_real=0.25", "relative squared error (validation set)")
+	mustHave(t, drawn(t, 1200, 500, "sweep", a), "Sweep", "S4D-Lin", "S4D-Inv", "Δ", "validation accuracy [%]")
+	mustHave(t, drawn(t, 1200, 500, "sweep", sweepOf(t, "ssm.init=dfout")), "Sweep of delay", "S4D-DFouT", "relative squared error (validation set)")
 	undamped := sweepOf(t, "ssm.init=lin,dfout")
 	mustHave(t, drawn(t, 1200, 500, "sweep", undamped), "Δ, ξ")
 	runs, err := filepath.Glob(filepath.Join(undamped, "*=0.03*"))
 	if err != nil || len(runs) != 2 {
 		t.Fatalf("runs %q, %v", runs, err)
 	}
-	mustHave(t, drawn(t, 1200, 4*232+80, append([]string{"delay"}, runs...)...), "output of dfout, ξ = 0.03")
-	again := filepath.Join(t.TempDir(), "ssm.a_real=0.5") // as the initialisation of runs[0], but for a_real
-	must.Do(t, os.CopyFS(again, os.DirFS(runs[0])))
-	mustHave(t, drawn(t, 0, 0, "delay", runs[0], again), "output of "+filepath.Base(runs[0]))
+	mustHave(t, drawn(t, 1200, 4*232+80, append([]string{"delay"}, runs...)...), "output of S4D-DFouT, ξ = 0.03")
 }
 
 // sweepOf runs a sweep over Δ.

@@ -83,7 +83,7 @@ func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 		return nil
 	}
 	fmt.Fprintln(std.out, "Table:", filepath.Join(c.Out, "sweep.csv"))
-	panel, err := sweepPanel([]string{c.Out})
+	panel, err := sweepPanel(c.Out)
 	if errors.Is(err, errNoAxis) || errors.Is(err, errNoResult) {
 		return nil
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"image/color"
 	"math"
-	"math/cmplx"
 	"slices"
 
 	"gonum.org/v1/plot"
@@ -22,10 +21,8 @@ type Poles struct {
 	Value []float64    // of each pole, shown as its colour; +Inf is unbounded; nil: one colour for all
 }
 
-// PolePlane is a grid of panels that show poles and the unit circle (paper, Figures 3 and 9). Where
-// most markers would cover others because all poles are close to the circle, the panels show their
-// frequencies and their distances from the circle instead. Panels with values share one scale of
-// colours.
+// PolePlane is a grid of panels that show poles and the unit circle (paper, Figures 3 and 9). Panels
+// with values share one scale of colours.
 type PolePlane struct {
 	Panels     []Poles
 	Columns    int     // of the grid; 0: chosen for the number of panels
@@ -40,11 +37,11 @@ func (p *PolePlane) Save(path string) error {
 		columns = min(4, int(math.Ceil(math.Sqrt(float64(len(p.Panels))))))
 	}
 	side := []vg.Length{585, 420, 315, 240}[min(columns, 4)-1]
-	scale, merged := p.scale(), p.merge(side)
+	scale := p.scale()
 	plots := make([]*plot.Plot, len(p.Panels))
 	for i, poles := range p.Panels {
 		var err error
-		if plots[i], err = p.panel(poles, scale, side, merged); err != nil {
+		if plots[i], err = p.panel(poles, scale, side); err != nil {
 			return fmt.Errorf("figure: poles: %w", err)
 		}
 	}
@@ -64,25 +61,9 @@ func (p *PolePlane) plane(title string) *plot.Plot {
 	return pl
 }
 
-// distances returns an empty panel for the frequencies and the distances from the circle of poles.
-func (p *PolePlane) distances(title string) *plot.Plot {
-	rate := frequencyTicks(p.SampleRate)
-	pl := panel(title, rate.title(), "1 − |λ|")
-	pl.X.Min, pl.X.Max = 0, math.Pi
-	pl.X.Tick.Marker, pl.Y.Tick.Marker = rate, logTicks(6)
-	return pl
-}
-
-// panel draws one panel, of distances if most markers would merge in the plane.
-func (p *PolePlane) panel(poles Poles, s scale, side vg.Length, merged bool) (*plot.Plot, error) {
+// panel draws one panel.
+func (p *PolePlane) panel(poles Poles, s scale, side vg.Length) (*plot.Plot, error) {
 	pl, style := p.plane(poles.Title), markers(len(poles.Poles), side)
-	place := func(z complex128) plotter.XY { return plotter.XY{X: real(z), Y: imag(z)} }
-	if merged {
-		pl, style.Radius = p.distances(poles.Title), 1
-		place = func(z complex128) plotter.XY {
-			return plotter.XY{X: math.Abs(cmplx.Phase(z)), Y: math.Log10(1 - cmplx.Abs(z))}
-		}
-	}
 	order := make([]int, len(poles.Poles))
 	for i := range order {
 		order[i] = i
@@ -92,7 +73,7 @@ func (p *PolePlane) panel(poles Poles, s scale, side vg.Length, merged bool) (*p
 	}
 	xy := make(plotter.XYs, len(order))
 	for at, i := range order {
-		xy[at] = place(poles.Poles[i])
+		xy[at] = plotter.XY{X: real(poles.Poles[i]), Y: imag(poles.Poles[i])}
 	}
 	points, err := plotter.NewScatter(xy)
 	if err != nil {
@@ -107,27 +88,6 @@ func (p *PolePlane) panel(poles Poles, s scale, side vg.Length, merged bool) (*p
 	}
 	pl.Add(points)
 	return pl, nil
-}
-
-// merge reports whether fewer than a third of all markers would be apart in panels of the plane,
-// although the distances of poles from the circle differ in some panel. Poles on the circle have no
-// distance from it, so they stay in the plane.
-func (p *PolePlane) merge(side vg.Length) bool {
-	apart, all, differ := 0, 0, false
-	for _, q := range p.Panels {
-		cell := 2 * float64(markers(len(q.Poles), side).Radius/circleRadius(side))
-		places, nearest, farthest := map[[2]float64]bool{}, math.Inf(1), 0.0
-		for _, z := range q.Poles {
-			distance := 1 - cmplx.Abs(z)
-			if distance < 1e-7 {
-				return false
-			}
-			nearest, farthest = min(nearest, distance), max(farthest, distance)
-			places[[2]float64{math.Floor(real(z) / cell), math.Floor(imag(z) / cell)}] = true
-		}
-		apart, all, differ = apart+len(places), all+len(q.Poles), differ || farthest > 2*nearest
-	}
-	return differ && 3*apart < all
 }
 
 // circleRadius returns the circle's radius in a panel. The axes take the rest of the side.

@@ -67,45 +67,6 @@ func TestPolesApart(t *testing.T) {
 	}
 }
 
-// Poles that would merge into a band are shown by their frequency and their distance from the
-// circle, unless they are on it. Then the markers are apart.
-func TestPolesMerge(t *testing.T) {
-	const n = 2048
-	for radius, want := range map[float64]string{0.999: "1 − |λ|", 1: "Im λ", 0.9: "Im λ"} {
-		p := PolePlane{SampleRate: 4000, Panels: []Poles{{Title: "A"}}}
-		for i := range n {
-			decay := (1 - radius) * math.Pow(4, math.Sin(float64(i))) // a quarter of it to four times
-			p.Panels[0].Poles = append(p.Panels[0].Poles, cmplx.Rect(1-decay, math.Pi*(float64(i)+0.5)/n))
-		}
-		path := filepath.Join(t.TempDir(), "poles.svg")
-		must.Do(t, p.Save(path))
-		readSVG(t, path).at(want)
-		if apart := spots(savePNG(t, p)); radius == 0.999 && apart < n/3 {
-			t.Errorf("%d separate markers for %d poles", apart, n)
-		}
-	}
-}
-
-// Poles of one modulus stay in the plane however close they are: their distances from the circle
-// are the same. So do panels of which only some would merge.
-func TestPolesStayInPlane(t *testing.T) {
-	arc := func(n int, angle float64, modulus func(i int) float64) (list []complex128) {
-		for i := range n {
-			list = append(list, cmplx.Rect(modulus(i), angle*float64(i)/float64(n)))
-		}
-		return list
-	}
-	same, different := func(int) float64 { return 0.9995 }, func(i int) float64 { return 1 - 0.001*float64(i+1) }
-	for _, panels := range [][]Poles{
-		{{Title: "A", Poles: arc(32, 0.1, same)}},
-		{{Title: "A", Poles: arc(32, 0.1, different)}, {Title: "B", Poles: arc(32, 3, same)}},
-	} {
-		path := filepath.Join(t.TempDir(), "poles.svg")
-		must.Do(t, (&PolePlane{SampleRate: 4000, Panels: panels}).Save(path))
-		readSVG(t, path).at("Im λ")
-	}
-}
-
 // spots counts the connected areas of blue pixels.
 func spots(img image.Image) (n int) {
 	seen := map[image.Point]bool{}

@@ -43,12 +43,9 @@ func s4dMode(p *ssm.Params, r float64, h, k int) (pole, weight complex128, first
 		pole = complex(real(pole), math.Remainder(imag(pole), 2*math.Pi))
 		angle = imag(pole) * r
 	}
-	if p.Discrete() && r != 1 { // λ̄^r and r·B̄, or B̄·(λ̄^r − 1)/(λ̄ − 1)
+	if p.Discrete() && r != 1 { // λ̄^r and B̄·(λ̄^r − 1)/(λ̄ − 1)
 		scale := complex(r, 0)
-		weight *= scale
-		if p.RateRule != ssm.RateDecimate {
-			weight *= zohFactor(scale*pole) / zohFactor(pole)
-		}
+		weight *= scale * zohFactor(scale*pole) / zohFactor(pole)
 		pole *= scale
 	}
 	return pole, weight * audible(p, angle), 0

@@ -1,0 +1,65 @@
+package ssm
+
+import (
+	"fmt"
+	"math"
+	"math/cmplx"
+	"testing"
+)
+
+// scored returns bidirectional layers of S5 and the LRU.
+func scored(h int) (list []Config) {
+	for _, layer := range []Layer{LayerS5, LayerLRU} {
+		cfg := scanConfig(layer, h, 16)
+		cfg.Bidirectional, cfg.DtMin = true, 0.02
+		if layer == LayerLRU {
+			cfg.RMin, cfg.RMax = 0.5, 0.98
+		}
+		list = append(list, cfg)
+	}
+	bilinear := list[0]
+	bilinear.Disc = Bilinear
+	return append(list, bilinear)
+}
+
+// The scores of S5 and the LRU are computed from the norms of the columns of C and the rows of B̄.
+func TestScanScores(t *testing.T) {
+	const h = 3
+	for _, cfg := range scored(h) {
+		p, s := mustNew(t, cfg, 1, 0), NewScan(cfg)
+		p.DiscretizeScan(s, 1, 0, cfg.Modes())
+		g := p.ModeGains(1)
+		hinf, last, modes := g.HInf(), g.LAST(), cfg.Modes()
+		raw := make([]float64, modes)
+		for n := range modes {
+			var weights [2]float64
+			for dir := range weights {
+				b, c := 0.0, 0.0
+				for i := range h {
+					b += math.Pow(cmplx.Abs(s.BBar[n*h+i]), 2)
+					c += math.Pow(s.Factor/2*cmplx.Abs(p.C[(dir*h+i)*modes+n]), 2)
+				}
+				weights[dir] = math.Sqrt(b * c)
+				want := b * c / math.Pow(1-cmplx.Abs(s.Lambda[n]), 2)
+				closeTo(t, fmt.Sprintf("%s %s: H∞ score of mode %d, direction %d", cfg.Layer, cfg.Disc, n, dir), hinf[dir*modes+n], want)
+			}
+			raw[n] = math.Pow((weights[0]+weights[1])/2, 2) / (math.Pow(1-cmplx.Abs(s.Lambda[n]), 2) + 1e-8)
+		}
+		for n, got := range last {
+			sum := 0.0
+			for _, r := range raw {
+				if r >= raw[n] {
+					sum += r
+				}
+			}
+			closeTo(t, fmt.Sprintf("%s %s: LAST score of mode %d", cfg.Layer, cfg.Disc, n), got, raw[n]/sum)
+		}
+	}
+}
+
+func closeTo(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= 1e-9*want) {
+		t.Errorf("%s: %v, expected %v", what, got, want)
+	}
+}
