@@ -184,8 +184,8 @@ func TestResavedInPyTorch(t *testing.T) {
 }
 
 // PyTorch loads the exported file strictly and computes the same logits. The network is that of
-// docs/pytorch/s4d_dfout.py, whose layer has the golden kernels and starts on the grid of DFouT. What
-// it trains can be imported.
+// docs/pytorch/s4d_dfout.py, whose layer has the golden kernels and starts on the grid of DFouT.
+// What it trains can be imported.
 func TestExportedFileInPyTorch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts PyTorch")

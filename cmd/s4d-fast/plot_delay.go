@@ -182,8 +182,8 @@ func (r delayRun) kernel() (figure.Panel, error) {
 	}, nil
 }
 
-// stepsText describes the initialisation of a network, for example "S4D-Lin, Δ = 0.002" or "s4 legs,
-// Δ from 0.001 to 0.1".
+// stepsText describes the initialisation of a network, for example "S4D-Lin, Δ = 0.002" or "s4
+// legs, Δ from 0.001 to 0.1".
 func stepsText(c ssm.Config) string {
 	name, symbol, low, high := paperWords(string(c.Init)), "Δ", c.DtMin, c.DtMax
 	if c.Layer != "" && c.Layer != ssm.LayerS4D {

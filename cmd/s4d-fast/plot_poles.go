@@ -89,8 +89,8 @@ func polePlaces(a *ssm.Analysis) (list []complex128) {
 	return list
 }
 
-// learned returns one panel per layer of a model, or one per model, with the poles of all SSMs. They
-// are coloured by the scores of their modes where modes have scores.
+// learned returns one panel per layer of a model, or one per model, with the poles of all SSMs.
+// They are coloured by the scores of their modes where modes have scores.
 func (c *plotPolesCmd) learned() (*figure.PolePlane, error) {
 	if c.Set != nil || c.Step != nil {
 		return nil, usageError(errors.New("--set and --step are for poles before training: omit them, or the model"))

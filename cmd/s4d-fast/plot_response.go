@@ -123,8 +123,9 @@ func decayText(p *ssm.Params) string {
 	return fmt.Sprintf("Re A = %.4g", 0-decay)
 }
 
-// responseCurve samples |H| of a layer with one SSM in dB on a grid and around each resonance, so that it contains every peak. The grid avoids round numbers of
-// radians and round fractions of π, where poles on the unit circle lie.
+// responseCurve samples |H| of a layer with one SSM in dB on a grid and around each resonance, so
+// that it contains every peak. The grid avoids round numbers of radians and round fractions of π,
+// where poles on the unit circle lie.
 func responseCurve(a *ssm.Analysis) (c figure.Curve) {
 	const samples = 8001
 	for i := range samples {

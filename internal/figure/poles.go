@@ -21,8 +21,8 @@ type Poles struct {
 	Value []float64    // of each pole, shown as its colour; +Inf is unbounded; nil: one colour for all
 }
 
-// PolePlane is a grid of panels that show poles and the unit circle (paper, Figures 3 and 9). Panels
-// with values share one scale of colours.
+// PolePlane is a grid of panels that show poles and the unit circle (paper, Figures 3 and 9).
+// Panels with values share one scale of colours.
 type PolePlane struct {
 	Panels     []Poles
 	Columns    int     // of the grid; 0: chosen for the number of panels
