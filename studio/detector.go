@@ -136,27 +136,13 @@ func (p *project) calibrate(ctx context.Context, m *model.Model, all *sounds, wo
 	if err != nil {
 		return nil, err
 	}
-	best := choose(measured)
+	best := measured.Balanced()
 	pool := best.All()
 	if pool.Hours == 0 {
 		return nil, nil
 	}
 	m.Meta.Detection = best.Detection()
 	return &operatingPoint{Words: best.Words, Missed: best.Missed(), FalseAlarms: pool.FalseAlarms, Minutes: 60 * pool.Hours}, nil
-}
-
-// toleratedMisses is the share of the words that may be missed for fewer false alarms, beyond those
-// that every threshold misses.
-const toleratedMisses = 0.1
-
-// choose returns the operating point with the fewest false alarms among those that miss few words.
-func choose(m *calibration.Measurement) calibration.Point {
-	curve := m.Curve() // ordered by false alarms; the last point misses the fewest words
-	least := curve[len(curve)-1]
-	i := slices.IndexFunc(curve, func(p calibration.Point) bool {
-		return float64(p.Missed()-least.Missed()) <= toleratedMisses*float64(p.Words)
-	})
-	return curve[i]
 }
 
 // classify counts the clips that get the right label, each alone, and lists the worst ones.

@@ -261,7 +261,7 @@ func TestChoose(t *testing.T) {
 		"many more misses": {[]calibration.Point{point(0, 4), point(9, 0)}, 4},
 		"one":              {[]calibration.Point{point(9, 7)}, 7},
 	} {
-		chosen := choose(&calibration.Measurement{Points: q.points})
+		chosen := (&calibration.Measurement{Points: q.points}).Balanced()
 		must.Equal(t, chosen.Worst().FalseAlarms, q.alarms, "%s", name)
 	}
 }

@@ -49,8 +49,15 @@ func (c *calibrateCmd) sources(ctx context.Context, m *model.Model) (*sources, e
 		r.ignored, background = append(r.ignored, ignored...), append(background, streams...)
 	}
 	if c.Words != "" {
-		if c.Noise == "background" {
+		switch c.Noise {
+		case "white":
+		case "background":
 			r.words.Noise = background
+		default:
+			var err error
+			if r.words.Noise, _, err = calibration.BackgroundStreams(c.Noise, m.Meta.SampleRate, c.SkipBroken, c.audio(&r.notes, "")); err != nil {
+				return nil, badInput(fmt.Errorf("--noise: %w", err))
+			}
 		}
 		if err := c.clips(ctx, m, r); err != nil {
 			return nil, interruptOr(ctx, err)

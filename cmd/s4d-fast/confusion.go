@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/internal/figure"
 	"github.com/s4d-fast/s4d-fast/train/task"
 )
@@ -14,6 +15,13 @@ const (
 	maxMistakes = 10 // that are printed
 	maxColumns  = 20 // labels of a table that fits on a screen
 )
+
+// printOperatingPoint prints the threshold that training chose, and what it was chosen by.
+func printOperatingPoint(w io.Writer, p *calibration.Point) {
+	quiet := p.All()
+	fmt.Fprintf(w, "Threshold %.2g, smoothing %g s, confirm %d, chosen on streams mixed from the validation recordings:\n%d of %d words missed, %d false alarms in %.1f h without words.\n",
+		p.Options.Threshold, p.Options.Smoothing, p.Options.Confirm, p.Missed(), p.Words, quiet.FalseAlarms, quiet.Hours)
+}
 
 // printConfusion prints the number of clips that were recognised, the confusion matrix and the
 // worst mistakes.

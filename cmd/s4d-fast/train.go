@@ -259,6 +259,17 @@ func (c *trainCmd) finish(ctx context.Context, std *streams, tk *task.Task, t *t
 	if err := tk.Report(ctx, std.out, t.Best(), data, workers); err != nil {
 		return trainError(err)
 	}
+	file := filepath.Join(t.Dir(), "best.safetensors")
+	point, err := tk.OperatingPoint(ctx, t.Best(), data, workers)
+	if err != nil {
+		return trainError(err)
+	}
+	if point != nil {
+		if err := t.Best().Save(file); err != nil {
+			return err
+		}
+		printOperatingPoint(std.out, point)
+	}
 	confusion, err := tk.Confusion(ctx, t.Best(), data, workers)
 	if err != nil {
 		return trainError(err)
@@ -269,7 +280,7 @@ func (c *trainCmd) finish(ctx context.Context, std *streams, tk *task.Task, t *t
 			return err
 		}
 	}
-	fmt.Fprintf(std.out, "Model: %s\n", filepath.Join(t.Dir(), "best.safetensors"))
+	fmt.Fprintf(std.out, "Model: %s\n", file)
 	var panels []figure.Panel
 	switch {
 	case data.Forecasts():

@@ -132,6 +132,20 @@ func (m *Measurement) Curve() []Point {
 	return curve
 }
 
+// toleratedMisses is the share of the words that may be missed for fewer false alarms, beyond those
+// that every threshold misses.
+const toleratedMisses = 0.1
+
+// Balanced returns the point with the fewest false alarms among those that miss few words.
+func (m *Measurement) Balanced() Point {
+	curve := m.Curve()
+	least := curve[len(curve)-1]
+	i := slices.IndexFunc(curve, func(p Point) bool {
+		return float64(p.Missed()-least.Missed()) <= toleratedMisses*float64(p.Words)
+	})
+	return curve[i]
+}
+
 // Detection returns the point in the form that a model stores, with its offsets.
 func (p *Point) Detection() *model.Detection {
 	worst := p.Worst()

@@ -13,19 +13,20 @@ import (
 
 // Constants of the mixture. Times are in seconds.
 const (
-	shortestOther  = 0.3  // other speech that takes the place of a word
-	otherGap       = 0.15 // longest pause between two recordings of other speech
-	embeddedGap    = 0.03 // longest pause between an embedded word and the speech around it
-	embeddedOther  = 1    // longest speech before or after an embedded word
-	shortestSound  = 0.05
-	longestSound   = 1
-	soundGain      = 10    // dB by which a sound is louder or quieter than a word, at most
-	fade           = 0.005 // at cuts
-	babbleVoices   = 3     // voices in the background, at most
-	quietStreams   = 0.5   // share of streams with background only that have it at its usual level
-	reversedShare  = 0.1   // share of fragments that are a word reversed
-	exchangedShare = 0.1   // share of fragments that are the two parts of a word exchanged
-	joinedShare    = 0.4   // share of fragments that begin as one word and end as another
+	shortestOther   = 0.3  // other speech that takes the place of a word
+	otherGap        = 0.15 // longest pause between two recordings of other speech
+	embeddedGap     = 0.03 // longest pause between an embedded word and the speech around it
+	embeddedOther   = 1    // longest speech before or after an embedded word
+	shortestSound   = 0.05
+	longestSound    = 1
+	soundGain       = 10    // dB by which a sound is louder or quieter than a word, at most
+	fade            = 0.005 // at cuts
+	babbleVoices    = 3     // voices in the background, at most
+	backgroundSpeed = 0.35  // logarithm of the largest factor of the speed of background
+	quietStreams    = 0.5   // share of streams with background only that have it at its usual level
+	reversedShare   = 0.1   // share of fragments that are a word reversed
+	exchangedShare  = 0.1   // share of fragments that are the two parts of a word exchanged
+	joinedShare     = 0.4   // share of fragments that begin as one word and end as another
 )
 
 // mixer mixes one stream at a time. Its memory is reused.
@@ -35,6 +36,7 @@ type mixer struct {
 	speech     []float32 // [samples]; then the whole stream
 	background []float32 // [samples]
 	clip       []float32
+	piece      []float32         // of background
 	active     []activity.Region // of the speech: its level is measured there
 	words      []Word
 
@@ -62,7 +64,7 @@ func (m *mixer) mix(stream random.Stream) {
 			m.reverberate()
 		}
 		if m.Chance(o.FilterShare) {
-			m.filter()
+			m.filter(m.speech)
 		}
 	}
 	speech, level := m.speechLevel(), m.gain(o.Level)
@@ -109,7 +111,7 @@ func (m *mixer) items(wordless bool) {
 				longest = o.Length
 			}
 			at = m.otherSpeech(at, math.Exp(m.Between(math.Log(shortestOther), math.Log(max(longest, 2*shortestOther)))))
-		case draw(o.FragmentShare), wordless:
+		case (draw(o.FragmentShare) || wordless) && !o.Whole: // a part of a sound is that sound
 			at = m.fragment(at)
 		case draw(o.SoundShare):
 			at = m.sound(at)
@@ -186,7 +188,14 @@ func (m *mixer) word(at int, embedded bool) int {
 	margin := m.set.opt.Margin
 	from := max(0, r.Onset-m.samplesOf(m.in(margin)))
 	to := min(c.Len(), r.End+m.samplesOf(m.in(margin)))
-	if m.Chance(m.set.opt.Whole) {
+	switch {
+	case m.set.opt.Whole:
+		if n := int(m.Between(0.25, 0.5) * float64(len(m.speech))); r.End-r.Onset > n {
+			r.Onset += m.Below(r.End - r.Onset - n + 1)
+			r.End = r.Onset + n
+		}
+		from, to = r.Onset, r.End
+	case m.Chance(m.set.opt.Uncut):
 		from, to = 0, c.Len()
 	}
 	m.clip = c.between(m.clip, from, to)
@@ -286,19 +295,23 @@ func (m *mixer) ambience(x []float32, recorded, music float64) {
 	}
 }
 
-// recorded fills x with a piece of a background recording, repeated if it is too short.
+// recorded fills x with a piece of a background recording, at another speed and with another
+// spectrum, so that a few recordings stand for many. It is repeated if it is too short.
 func (m *mixer) recorded(x []float32) {
 	c := &m.set.sounds.Background[m.set.backgroundOf.draw(&m.Sampler)]
-	if n := c.Len(); n > len(x) {
-		from := m.Below(n - len(x) + 1)
-		c.between(x[:0], from, from+len(x))
-		return
+	speed := math.Exp(m.Between(-backgroundSpeed, backgroundSpeed))
+	needed := int(float64(len(x))*speed) + 2
+	from := m.Below(max(1, c.Len()-needed+1))
+	if c.Len() < needed {
+		from = m.Below(c.Len())
 	}
-	from := m.Below(c.Len())
+	clear(x)
 	for at := 0; at < len(x); from = 0 {
-		n := min(c.Len()-from, len(x)-at)
-		c.between(x[at:at:len(x)], from, from+n)
-		at += n
+		m.piece = c.between(m.piece, from, min(c.Len(), from+needed))
+		at = max(at+1, synth.Stretch(x, at, m.piece, speed, 1))
+	}
+	if m.Chance(m.set.opt.FilterShare) {
+		m.filter(x)
 	}
 }
 
@@ -336,16 +349,16 @@ func (m *mixer) reverberate() {
 	room.Convolve(fftkernel.Rows{m.speech}, fftkernel.Rows{m.speech}, m.spectrum, m.scratch)
 }
 
-// filter limits the band of the speech and tilts its spectrum, as microphones and telephones do.
-func (m *mixer) filter() {
+// filter limits the band of a sound and tilts its spectrum, as microphones and telephones do.
+func (m *mixer) filter(x []float32) {
 	if m.Chance(0.5) {
-		synth.HighPass(m.Between(50, 400), m.Rate).Apply(m.speech)
+		synth.HighPass(m.Between(50, 400), m.Rate).Apply(x)
 	}
 	if m.Chance(0.5) {
-		synth.LowPass(m.Rate/2*m.Between(0.35, 0.95), m.Rate).Apply(m.speech)
+		synth.LowPass(m.Rate/2*m.Between(0.35, 0.95), m.Rate).Apply(x)
 	}
 	if m.Chance(0.8) {
-		synth.HighShelf(math.Exp(m.Between(math.Log(300), math.Log(m.Rate/4))), m.Between(-9, 9), m.Rate).Apply(m.speech)
+		synth.HighShelf(math.Exp(m.Between(math.Log(300), math.Log(m.Rate/4))), m.Between(-9, 9), m.Rate).Apply(x)
 	}
 }
 

@@ -20,8 +20,7 @@ func TestStreamShares(t *testing.T) {
 		set := mixed(t, testSounds(1), o)
 		var e dataset.Example
 		for i := range set.Len() {
-			x, w, err := set.Audio(nil, i, 0)
-			must.Do(t, err)
+			x, w := set.Audio(nil, i, 0)
 			must.Do(t, set.Example(&e, i, 0))
 			words += len(w)
 			for _, v := range w {
@@ -59,8 +58,36 @@ func TestStreamShares(t *testing.T) {
 	}
 }
 
-// A whole recording has what is around its word.
+// A sound that lasts has its label from half a second after its onset to its end, in pieces of a
+// quarter to half a stream.
 func TestStreamWhole(t *testing.T) {
+	long := testSounds(1)
+	for i := range long.Words {
+		long.Words[i] = NewClip("", i%2, burst(5*soundRate, 400, 5*soundRate, 1000, 0.1))
+	}
+	must.Equal(t, long.Duration() > 4.9, true, "the sounds last 4.95 s")
+	o := plainStreams()
+	o.Whole, o.LabelLatest, o.FragmentShare = true, 0.5, 0.5
+	set := mixed(t, long, o)
+	var e dataset.Example
+	for i := range set.Len() {
+		_, words := set.Audio(nil, i, 0)
+		must.Do(t, set.Example(&e, i, 0))
+		for _, w := range words {
+			if seconds := float64(w.End-w.Onset) / soundRate; seconds < 0.99 || seconds > 2.01 {
+				t.Errorf("a piece of %.2f s", seconds)
+			}
+			for k := w.Onset/160 + 29; k < min(e.Len, w.End/160); k++ { // 0.58 s: frames of 20 ms
+				if e.Labels[k] != int32(w.Label) {
+					t.Fatalf("frame %d of the stream, word at %d: label %d", k, w.Onset/160, e.Labels[k])
+				}
+			}
+		}
+	}
+}
+
+// A whole recording has what is around its word.
+func TestStreamUncut(t *testing.T) {
 	quiet := testSounds(1)
 	for i := range quiet.Words {
 		x := burst(6400, 0, 6400, 10, 1e-4)
@@ -71,9 +98,8 @@ func TestStreamWhole(t *testing.T) {
 	}
 	for whole, share := range map[float64][2]float64{0: {0.1, 0.5}, 1: {0.6, 1}} {
 		o := plainStreams()
-		o.Whole, o.Margin = whole, Range{}
-		x, _, err := mixed(t, quiet, o).Audio(nil, 0, 0)
-		must.Do(t, err)
+		o.Uncut, o.Margin = whole, Range{}
+		x, _ := mixed(t, quiet, o).Audio(nil, 0, 0)
 		sounding := 0.0
 		for _, v := range x {
 			if v != 0 {
@@ -81,7 +107,7 @@ func TestStreamWhole(t *testing.T) {
 			}
 		}
 		if sounding < share[0] || sounding > share[1] {
-			t.Errorf("Whole %v: %.2f of a stream is not silent, expected %v", whole, sounding, share)
+			t.Errorf("Uncut %v: %.2f of a stream is not silent, expected %v", whole, sounding, share)
 		}
 	}
 	// The reverberation and the filter change the audio, and not the words.
@@ -95,10 +121,8 @@ func TestStreamWhole(t *testing.T) {
 		changed := mixed(t, testSounds(1), o)
 		same := 0
 		for i := range plain.Len() {
-			x, w, err := plain.Audio(nil, i, 0)
-			must.Do(t, err)
-			y, v, err := changed.Audio(nil, i, 0)
-			must.Do(t, err)
+			x, w := plain.Audio(nil, i, 0)
+			y, v := changed.Audio(nil, i, 0)
 			if !slices.Equal(w, v) {
 				t.Errorf("%s: words %v, without %v", name, v, w)
 			}

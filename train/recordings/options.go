@@ -41,7 +41,7 @@ type StreamOptions struct {
 
 	Speed    Range   // factor of tempo and pitch, drawn per item on a logarithmic scale
 	Margin   Range   // seconds of the recording kept before and after a word, as far as there are
-	Whole    float64 // probability that a word is its whole recording, with all that is around it
+	Uncut    float64 // probability that a word is its whole recording, with all that is around it
 	WordGain Range   // dB, drawn per item, on top of the level of its recording
 
 	ReverbShare  float64 // share of streams in a room
@@ -61,6 +61,11 @@ type StreamOptions struct {
 	// training streams. Each has two masks (Park et al. 2019, SpecAugment, arXiv 1904.08779).
 	BandMask int
 
+	// Whole is for sounds that last, such as rain, instead of words. A clip is all between the
+	// first and the last sound of its recording, or a part of that of a quarter to half a stream.
+	// There are no fragments.
+	Whole bool
+
 	// Labels. A frame has the label of a word if it is complete between LabelFrom of the word, but
 	// at most LabelLatest seconds after its onset, and LabelHold seconds after its end. Frames
 	// within Unscored seconds of either bound, and those of embedded words, have label −1 and are
@@ -78,11 +83,11 @@ func DefaultStreams(sampleRate float64) StreamOptions {
 		Filterbank: filterbank.Default(sampleRate), Length: 4,
 		Gap:        Range{0.05, 1.5},
 		OtherShare: 0.25, FragmentShare: 0.06, SoundShare: 0.05, EmbeddedShare: 0.03,
-		EmptyShare: 0.03, WordlessShare: 0.15,
-		Speed: Range{0.85, 1.15}, Margin: Range{0.05, 0.2}, Whole: 0.3, WordGain: Range{-6, 6},
+		EmptyShare: 0.05, WordlessShare: 0.15,
+		Speed: Range{0.85, 1.15}, Margin: Range{0.05, 0.2}, Uncut: 0.3, WordGain: Range{-6, 6},
 		ReverbShare: 0.3, ReverbTime: Range{0.1, 0.7}, ReverbDirect: Range{0, 20}, FilterShare: 0.3,
-		NoiseFree: 0.1, RecordedShare: 0.5, MusicShare: 0.1, BabbleShare: 0.05,
-		SNR: Range{-5, 30}, Level: Range{-45, -5}, Offset: Range{-90, -38}, BandMask: 6,
+		NoiseFree: 0.1, RecordedShare: 0.7, MusicShare: 0.06, BabbleShare: 0.06,
+		SNR: Range{-5, 25}, Level: Range{-45, -5}, Offset: Range{-90, -38}, BandMask: 6,
 		LabelFrom: 0.8, LabelLatest: 1, LabelHold: 0.2, Unscored: 0.05,
 	}
 }

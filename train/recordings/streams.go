@@ -116,7 +116,11 @@ func newStreamSet(sounds *Sounds, split string, opt StreamOptions, streams int, 
 		c := &sounds.Words[i]
 		byLabel[c.Label] = append(byLabel[c.Label], i)
 		x = c.Samples(x)
-		s.words = append(s.words, activity.Word(x, rate))
+		if opt.Whole {
+			s.words = append(s.words, activity.Speech(x, rate))
+		} else {
+			s.words = append(s.words, activity.Word(x, rate))
+		}
 	}
 	for label, clips := range byLabel {
 		if len(clips) > 0 {
@@ -136,6 +140,22 @@ func newStreamSet(sounds *Sounds, split string, opt StreamOptions, streams int, 
 	return s, nil
 }
 
+// Duration returns the median time from the first to the last sound of the words, in seconds.
+func (s *Sounds) Duration() float64 {
+	var x []float32
+	var all []float64
+	for i := range s.Words {
+		x = s.Words[i].Samples(x)
+		r := activity.Speech(x, s.SampleRate)
+		all = append(all, float64(r.End-r.Onset)/s.SampleRate)
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
 // maxReverb is the longest impulse response of a room, in seconds.
 const maxReverb = 0.5
 
@@ -152,6 +172,17 @@ func (s *StreamSet) Length(int) int { return s.opt.Filterbank.Frames(s.length) }
 
 // Sounds returns the recordings from which the streams are mixed. They must not be changed.
 func (s *StreamSet) Sounds() Sounds { return *s.sounds }
+
+// Options returns the options of the streams.
+func (s *StreamSet) Options() StreamOptions { return s.opt }
+
+// Audio returns the samples of stream i, in the memory of dst, and the words in it.
+func (s *StreamSet) Audio(dst []float32, i, epoch int) (samples []float32, words []Word) {
+	m := s.mixers.Get().(*mixer)
+	defer s.mixers.Put(m)
+	m.mix(s.stream(i, epoch))
+	return append(dst[:0], m.speech...), slices.Clone(m.words)
+}
 
 // Example fills dst with the frames of stream i and with their labels.
 func (s *StreamSet) Example(dst *dataset.Example, i, epoch int) error {

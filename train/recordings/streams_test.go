@@ -43,7 +43,7 @@ func plainStreams() StreamOptions {
 	o := DefaultStreams(soundRate)
 	o.Streams, o.ValStreams = 20, 10
 	o.OtherShare, o.FragmentShare, o.SoundShare, o.EmbeddedShare, o.EmptyShare, o.WordlessShare = 0, 0, 0, 0, 0, 0
-	o.ReverbShare, o.FilterShare, o.NoiseFree, o.BandMask, o.Whole = 0, 0, 1, 0, 0
+	o.ReverbShare, o.FilterShare, o.NoiseFree, o.BandMask, o.Uncut = 0, 0, 1, 0, 0
 	o.Speed, o.WordGain, o.Level, o.Offset = Range{1, 1}, Range{0, 0}, Range{-20, -20}, Range{-1000, -1000}
 	return o
 }
@@ -51,14 +51,6 @@ func plainStreams() StreamOptions {
 func mixed(t *testing.T, train Sounds, o StreamOptions) *StreamSet {
 	t.Helper()
 	return must.Get(newStreamSet(&train, "train", o, o.Streams, random.Noise))(t)
-}
-
-// Audio returns the samples of stream i, in the memory of dst, and the words in it.
-func (s *StreamSet) Audio(dst []float32, i, epoch int) (samples []float32, words []Word, err error) {
-	m := s.mixers.Get().(*mixer)
-	defer s.mixers.Put(m)
-	m.mix(s.stream(i, epoch))
-	return append(dst[:0], m.speech...), slices.Clone(m.words), nil
 }
 
 // The words of a stream are where the audio is loud, and frames have their labels from 80 % of them
@@ -70,8 +62,7 @@ func TestStreamLabels(t *testing.T) {
 		var e dataset.Example
 		heard := [3]int{}
 		for i := range set.Len() {
-			x, words, err := set.Audio(nil, i, 0)
-			must.Do(t, err)
+			x, words := set.Audio(nil, i, 0)
 			must.Do(t, set.Example(&e, i, 0))
 			if len(x) != 4*soundRate || e.Len != 200 || len(e.Labels) != e.Len || len(e.X) != 40*e.Len || e.Label != -1 {
 				t.Fatalf("%d samples, %d frames, %d labels, %d values, label %d", len(x), e.Len, len(e.Labels), len(e.X), e.Label)
@@ -219,10 +210,8 @@ func TestStreamLevels(t *testing.T) {
 	quietest, loudest := math.Inf(1), math.Inf(-1)
 	for epoch := range 5 {
 		for i := range clean.Len() {
-			x, words, err := clean.Audio(nil, i, epoch)
-			must.Do(t, err)
-			y, _, err := noisy.Audio(nil, i, epoch)
-			must.Do(t, err)
+			x, words := clean.Audio(nil, i, epoch)
+			y, _ := noisy.Audio(nil, i, epoch)
 			power, n, noise := 0.0, 0, 0.0
 			for k := range x {
 				noise += math.Pow(float64(y[k]-x[k]), 2) / float64(len(x))
@@ -253,8 +242,7 @@ func TestStreamClipsAndOffsets(t *testing.T) {
 	set := mixed(t, testSounds(1), o)
 	signs := map[float32]bool{}
 	for i := range set.Len() {
-		x, _, err := set.Audio(nil, i, 0)
-		must.Do(t, err)
+		x, _ := set.Audio(nil, i, 0)
 		if slices.Max(x) != 1 || slices.Min(x) != -1 {
 			t.Errorf("stream %d: samples %v … %v, expected -1 … 1", i, slices.Min(x), slices.Max(x))
 		}
@@ -276,8 +264,7 @@ func TestStreamSplitsAreApart(t *testing.T) {
 	at := func(s dataset.Set, f float64) float64 { // power near a frequency
 		sum := 0.0
 		for i := range s.Len() {
-			x, _, err := s.(*StreamSet).Audio(nil, i, 0)
-			must.Do(t, err)
+			x, _ := s.(*StreamSet).Audio(nil, i, 0)
 			var re, im float64
 			for k := range x {
 				if k%800 == 0 {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -24,17 +25,20 @@ type MixOptions struct {
 	Seconds    float64   `toml:"seconds" kong:"-"` // of a stream
 	SNR        []float64 `toml:"snr" kong:"-"`     // dB: bounds
 	Bands      int       `toml:"bands" kong:"-"`   // of the filter bank
+	Label      string    `toml:"label" kong:"-"`   // labelWord or labelWhole; "": by the duration of the sounds
 }
 
-// setDefaults replaces options that are 0 or empty, except the number of streams, which depends on
-// the data.
+// setDefaults replaces options that are 0 or empty, except those whose defaults depend on the data.
 func (o *MixOptions) setDefaults() {
-	d := recordings.DefaultStreams(1)
-	o.Seconds, o.Bands = cmp.Or(o.Seconds, d.Length), cmp.Or(o.Bands, d.Filterbank.Bands)
-	if len(o.SNR) == 0 {
-		o.SNR = []float64{d.SNR.Low, d.SNR.High}
-	}
+	o.Bands = cmp.Or(o.Bands, recordings.DefaultStreams(1).Filterbank.Bands)
 }
+
+// What has a label: the end of a word, or all of a sound. Recordings whose sounds last longer than
+// longestWord seconds (median) are not words.
+const (
+	labelWord, labelWhole = "word", "whole"
+	longestWord           = 2.0
+)
 
 // The least numbers of streams. With few recordings, they ensure that an epoch is long enough
 // between two validations, and that the validation set is large enough to compare results.
@@ -59,6 +63,11 @@ func (o MixOptions) streams(rate float64, src Source, train, val int) (recording
 	}
 	if o.Bands != 0 {
 		opt.Filterbank.Bands = o.Bands
+	}
+	switch o.Label {
+	case "", labelWord, labelWhole:
+	default:
+		return opt, fmt.Errorf("data.label %q: expected %q or %q", o.Label, labelWord, labelWhole)
 	}
 	switch len(o.SNR) {
 	case 0:
@@ -148,6 +157,23 @@ func (o MixOptions) mix(src Source, train, val, test recordings.Sounds) (*datase
 		return nil, err
 	}
 	d := &dataset.Dataset{}
+	sounds := train
+	if len(train.Words) == 0 {
+		sounds.Words = slices.Concat(val.Words, test.Words)
+	}
+	seconds := sounds.Duration()
+	if opt.Whole = o.Label == labelWhole || o.Label == "" && seconds > longestWord; opt.Whole {
+		opt.LabelLatest, opt.Speed = 0.5, recordings.Range{Low: 0.75, High: 1.35}
+		if len(o.SNR) == 0 {
+			opt.SNR.Low = 5
+		}
+		if o.Seconds == 0 {
+			opt.Length = 6
+		}
+		if o.Label == "" {
+			d.Notes = append(d.Notes, fmt.Sprintf("the sounds last %.1f s (median), so all of each has its label, not only the end as of a word; data.label=%s changes that", seconds, labelWord))
+		}
+	}
 	for _, s := range []struct {
 		part   split
 		sounds recordings.Sounds
