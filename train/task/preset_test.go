@@ -137,7 +137,7 @@ func TestLocalOptions(t *testing.T) {
 // A resolved configuration has the values that are used, not the zeros that stand for them.
 func TestResolveSetsDefaults(t *testing.T) {
 	for name, expected := range map[string]map[string]any{
-		"audio":  {"rate": int64(16000), "bands": int64(40), "seconds": 4.0, "snr": []any{-5.0, 30.0}},
+		"audio":  {"rate": int64(16000), "bands": int64(40)},
 		"digits": {"bands": int64(40)},
 		"delay":  {"length": int64(4000), "delay": int64(1000)},
 	} {
