@@ -34,7 +34,7 @@ func TestConvertInspect(t *testing.T) {
 		t.Errorf("the largest modulus of the poles of layer 0 is %v, above 1", top)
 	}
 	contains(t, "inspect", ok(t, "inspect", out),
-		"933", "d_state 16", "a b c d e", "poles 1", "layers.1.mix.weight", "mean 1, standard deviation 2")
+		"933", "d_state=16", "a b c d e", "poles 1", "layers.1.mix.weight", "mean 1, standard deviation 2")
 	checkRun(t, nil, []string{"convert", pth, out, "--mean", "0", "--std", "1"}, exitUsage, "1 means", "2 input channels")
 	checkRun(t, nil, []string{"convert", pth, out, "--labels", "a"}, exitUsage, "1 labels for 5 outputs")
 	checkRun(t, nil, []string{"convert", pth, out, "--labels", "a,b,c,d,a"}, exitUsage, `label "a" occurs twice`)

@@ -149,10 +149,8 @@ func (i inspection) print(w io.Writer) error {
 	if i.Meta.Task != "" {
 		row("task", "%s", printable(i.Meta.Task, ""))
 	}
-	row("network", "%d layers, d_model %d, d_state %d, %s → %d outputs", c.NLayers, c.DModel, c.SSM.DState, encoderText(c), c.DOutput)
-	row("block", "%s", blockText(c))
-	row("ssm", "init %s, %s, %s%s", c.SSM.Init, c.SSM.Disc, ssmText(c), optionsText(c.SSM))
-	row("pool", "%s", c.Pool)
+	row("network", "%s", settings(c))
+	row("ssm", "%s", settings(c.SSM))
 	row("parameters", "%d", i.Parameters)
 	if i.Meta.SampleRate > 0 {
 		row("rate", "%g Hz", i.Meta.SampleRate)
@@ -286,60 +284,21 @@ func aliasText(c model.Config, p poleRange) string {
 	return fmt.Sprintf("%d of %d modes aliased", *p.Aliased, p.Modes)
 }
 
-func encoderText(c model.Config) string {
-	if c.Encoder == model.EncoderEmbedding {
-		return fmt.Sprintf("vocabulary of %d", c.DInput)
+// settings lists the values of a configuration that are not zero.
+func settings(config any) string {
+	text, err := json.Marshal(config)
+	if err != nil {
+		panic(err) // models are stored as JSON
 	}
-	return fmt.Sprintf("%d input channels", c.DInput)
-}
-
-func blockText(c model.Config) string {
-	parts := []string{"conv", string(c.Activation), string(c.Mixing)}
-	if c.Residual {
-		parts = append(parts, "residual")
+	var values map[string]any
+	_ = json.Unmarshal(text, &values)
+	var list []string
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if v := values[key]; key != "ssm" && v != 0.0 && v != "" && v != false {
+			list = append(list, fmt.Sprintf("%s=%v", key, v))
+		}
 	}
-	text := strings.Join(parts, " → ")
-	switch {
-	case c.Norm == model.NormNone:
-		return text + ", no norm"
-	case c.PreNorm:
-		return normText(c) + " → " + text
-	}
-	return text + " → " + normText(c)
-}
-
-// normText names the norm, with the settings that differ from the default.
-func normText(c model.Config) string {
-	text := string(c.Norm) + " norm"
-	var settings []string
-	if c.Eps() != (model.Config{}).Eps() {
-		settings = append(settings, fmt.Sprintf("eps %g", c.Eps()))
-	}
-	if c.Momentum() != (model.Config{}).Momentum() {
-		settings = append(settings, fmt.Sprintf("momentum %g", c.Momentum()))
-	}
-	if c.NormBiased {
-		settings = append(settings, "biased running variance")
-	}
-	if settings == nil {
-		return text
-	}
-	return text + " (" + strings.Join(settings, ", ") + ")"
-}
-
-// ssmText describes the direction, the length and the place of the kernels.
-func ssmText(c model.Config) string {
-	text := "causal"
-	if c.SSM.Bidirectional {
-		text = "bidirectional"
-	}
-	if c.SSM.LMax > 0 {
-		text += fmt.Sprintf(", kernel of %d taps", c.SSM.LMax)
-	}
-	if n := c.CountSSM(); n < c.NLayers {
-		text += fmt.Sprintf(", in the first %d layers only", n)
-	}
-	return text
+	return strings.Join(list, ", ")
 }
 
 // withOffset returns the mean of a column whose values are less an offset.
@@ -348,4 +307,26 @@ func withOffset(mean float32, offset float64) any {
 		return mean
 	}
 	return float64(mean) + offset
+}
+
+// printDetector prints what only a word detector has: the number of recordings that trained it, its
+// operating point and its measured errors.
+func (i inspection) printDetector(row func(key, format string, args ...any)) {
+	if i.Recordings > 0 {
+		row("trained on", "%d recordings, by their fingerprints", i.Recordings)
+	}
+	d := i.Meta.Detection
+	if d == nil {
+		return
+	}
+	row("detection", "threshold %g, off-threshold %g, confirm %d, refractory %g s, smoothing %g s", d.Threshold, d.OffThreshold, d.Confirm, d.Refractory, d.Smoothing)
+	if offsets := d.Offsets; len(offsets) > 0 && i.Meta.Filterbank != nil {
+		row("by label", "threshold %s", thresholdsText(i.Meta.Labels, offsets, d.Threshold))
+	}
+	if d.Measured() {
+		row("measured", "miss rate %.3f (95 %% interval %.3f … %.3f) of %d words, %.3g false alarms per hour in the worst background (%.3g hours)",
+			d.MissRate, d.Interval[0], d.Interval[1], d.Words, d.FalseAlarmsPerHour, d.BackgroundHours)
+	} else {
+		row("measured", "no error rates for this network; run s4d-fast calibrate")
+	}
 }

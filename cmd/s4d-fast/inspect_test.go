@@ -75,37 +75,10 @@ func TestInspectScores(t *testing.T) {
 	}
 }
 
-// inspect prints the keys of the ssm section that differ from the default, whether "" stands for
-// the default or its name does.
-func TestInspectOptions(t *testing.T) {
-	line := func(change func(*ssm.Config)) string {
-		t.Helper()
-		text := ok(t, "inspect", saved(t, func(c *model.Config) { c.SSM.Bidirectional = false; change(&c.SSM) }))
-		return regexp.MustCompile(`(?m)^ssm +(.*)$`).FindStringSubmatch(text)[1]
-	}
-	const plain = "init dfout, zoh, causal"
-	must.Equal(t, line(func(*ssm.Config) {}), plain, "the defaults")
-	must.Equal(t, line(func(c *ssm.Config) {
-		c.Layer, c.Param, c.RateRule = ssm.LayerS4D, ssm.ParamContinuous, ""
-	}), plain, "the defaults by name")
-	for want, change := range map[string]func(*ssm.Config){
-		"param=discrete": func(c *ssm.Config) { c.Param = ssm.ParamDiscrete },
-		"train_b=true":   func(c *ssm.Config) { c.TrainB = true },
-		"param=discrete, bandlimit=0.9": func(c *ssm.Config) {
-			c.Param, c.Bandlimit = ssm.ParamDiscrete, 0.9
-		},
-	} {
-		must.Equal(t, line(change), plain+", "+want, "%s", want)
-	}
-	must.Equal(t, line(func(c *ssm.Config) { c.Init, c.NSSM = ssm.Lin, 2 }), "init lin, zoh, causal, n_ssm=2", "shared poles")
-}
-
-// inspect prints the settings of norms that differ from the default.
-func TestBlockText(t *testing.T) {
-	c := model.Default()
-	equal(t, "default block", blockText(c), "conv → gelu → glu → residual → layer norm")
-	c.Norm, c.PreNorm, c.Activation, c.Mixing = model.NormBatch, true, model.ActivationGELUTanh, model.MixingHalfGLU2
-	c.NormMomentum, c.NormBiased, c.NormEps = 0.05, true, 1e-6
-	equal(t, "block of S5", blockText(c),
-		"batch norm (eps 1e-06, momentum 0.05, biased running variance) → conv → gelu-tanh → half-glu2 → residual")
+// inspect prints the settings that are not zero.
+func TestInspectSettings(t *testing.T) {
+	text := ok(t, "inspect", saved(t, func(c *model.Config) {
+		c.Norm, c.NormMomentum, c.SSM.Param, c.SSM.Bandlimit = model.NormBatch, 0.05, ssm.ParamDiscrete, 0.9
+	}))
+	contains(t, "inspect", text, "norm=batch, norm_momentum=0.05, ", "mixing=glu, n_layers=2, ", "bandlimit=0.9, ", "init=dfout, ", "param=discrete")
 }
