@@ -236,6 +236,9 @@ type configError struct{ error }
 func (e configError) Is(target error) bool { return target == ErrConfig }
 func (e configError) Unwrap() error        { return e.error }
 
+// ConfigError marks an error as ErrConfig.
+func ConfigError(err error) error { return configError{err} }
+
 func configErrorf(format string, args ...any) error {
 	return configError{fmt.Errorf("train: "+format, args...)}
 }

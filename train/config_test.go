@@ -91,16 +91,6 @@ func TestMergeErrors(t *testing.T) {
 	}
 }
 
-func TestMergeDoesNotReachBack(t *testing.T) {
-	a := preset(t, "delay")
-	a.Optim.Milestones = []int{1, 2}
-	b := a
-	must.Do(t, b.Set("optim.milestones=[7, 8]"))
-	if a.Optim.Milestones[0] != 1 {
-		t.Error("setting a copy's milestones changed the original's")
-	}
-}
-
 func TestValidate(t *testing.T) {
 	for set, want := range map[string]string{
 		"threads=-1":               "threads -1",
@@ -125,20 +115,6 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%s: error %v, expected one that contains %q", set, err, want)
 		}
 	}
-}
-
-// An LRU may have a single mode. Other layers have at least two states, of which they store half.
-func TestSingleState(t *testing.T) {
-	lru := func(c *Config) {
-		c.SSM = ssm.Config{Layer: ssm.LayerLRU, Init: ssm.Ring, Disc: ssm.ZOH, DState: 1}
-		c.Train.Epochs = 1
-	}
-	r := tiny(t)
-	lru(&r.Config)
-	fit(t, r)
-	c := preset(t, "delay")
-	c.SSM.DState = 1
-	must.Fail(t, c.Validate(), ErrConfig, "d_state 1: expected ≥ 2")
 }
 
 // config.toml contains the whole configuration.

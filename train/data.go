@@ -15,6 +15,9 @@ type dataError struct{ error }
 func (dataError) Is(target error) bool { return target == ErrData }
 func (e dataError) Unwrap() error      { return e.error }
 
+// DataError marks an error as ErrData.
+func DataError(err error) error { return dataError{err} }
+
 // contentError marks an error as ErrData if a file is missing or its content is invalid. If the
 // file exists but cannot be read, it returns err unchanged, because the content may be valid.
 func contentError(err error) error {

@@ -58,8 +58,7 @@ func Evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOpti
 	}
 	size := min(opt.Batch, set.Len())
 	sizes := opt.sizes(m.Config, size)
-	need := sizes.Memory(m.Config) + batchMemory(opt.Info, size)
-	if err := checkMemory(need, "batch %d, %d sequences of up to %d: evaluation", size, set.Len(), opt.Info.MaxLen); err != nil {
+	if err := checkMemory(sizes.Memory(m.Config), "batch %d, %d sequences of up to %d: evaluation", size, set.Len(), opt.Info.MaxLen); err != nil {
 		return Result{}, err
 	}
 	net, err := convmode.New(m, sizes)

@@ -3,7 +3,6 @@ package train
 import (
 	"errors"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
@@ -11,22 +10,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
-
-// A batch that does not fit into memory is an error before anything is allocated for it.
-func TestEvaluateTooLarge(t *testing.T) {
-	if memoryLimit(os.DirFS("/")) == 0 {
-		t.Skip("the size of this system's memory is not known")
-	}
-	opt := EvalOptions{Info: rampInfo, Batch: 1 << 24}
-	opt.Info.MaxLen = 1 << 20
-	_, err := Evaluate(t.Context(), rampNet(t), ramps{1 << 24, -1}, opt)
-	if !errors.Is(err, ErrConfig) {
-		t.Fatalf("error %v, expected %v", err, ErrConfig)
-	}
-	if text := err.Error(); !strings.Contains(text, "batch 16777216, 16777216 sequences of up to 1048576") || !strings.Contains(text, "GiB of memory") {
-		t.Errorf("error %q names neither the batch nor the memory", text)
-	}
-}
 
 // rampNet returns a network for the data of rampInfo.
 func rampNet(t *testing.T) *model.Model {
@@ -112,17 +95,5 @@ func TestEvaluateNotFinite(t *testing.T) {
 			continue
 		}
 		must.Fail(t, err, ErrData, want)
-	}
-}
-
-// Finite outputs whose squares are infinite are an error.
-func TestEvaluateLossNotFinite(t *testing.T) {
-	tr := newTrainer(t, tiny(t))
-	for i := range tr.model.Weights.DecoderBias {
-		tr.model.Weights.DecoderBias[i] = 1e30
-	}
-	r, err := Evaluate(t.Context(), tr.model, tr.data.Val, EvalOptions{Info: tr.Info()})
-	if !errors.Is(err, errNotFinite) || !math.IsInf(r.Loss, 1) {
-		t.Errorf("result %+v, error %v", r, err)
 	}
 }

@@ -15,12 +15,13 @@ import (
 // ForecastErrors are the errors of a network's forecasts of one column, and those of naive
 // forecasts of the same rows, in the column's unit.
 type ForecastErrors struct {
-	Target          string
-	Horizon, Season int // rows; Season is 0 if there is no forecast from one season ago
-	N               int // number of rows that are compared
-	Network         RowErrors
-	Last            RowErrors // of the forecast that repeats the last known value
-	SeasonAgo       RowErrors // of the forecast that repeats the value one season ago; 0 if Season is 0
+	Target    string     `json:"target"`
+	Horizon   int        `json:"horizon"`          // rows
+	Season    int        `json:"season,omitempty"` // rows; 0: there is no forecast from one season ago
+	N         int        `json:"n"`                // number of rows that are compared
+	Network   RowErrors  `json:"network"`
+	Last      RowErrors  `json:"last_value"`           // of the forecast that repeats the last known value
+	SeasonAgo *RowErrors `json:"season_ago,omitempty"` // of the forecast that repeats the value one season ago
 }
 
 // RowErrors are the errors of forecasts of some rows.
@@ -91,7 +92,7 @@ func CompareForecasts(ctx context.Context, m *model.Model, set dataset.Set, opt 
 		}
 		list[o].Network, list[o].Last = c.network.mean(c.n), c.last.mean(c.n)
 		if info.Season > 0 {
-			list[o].SeasonAgo = c.season.mean(c.n)
+			list[o].SeasonAgo = new(c.season.mean(c.n))
 		}
 	}
 	return list, nil
@@ -105,8 +106,8 @@ func WriteForecastErrors(w io.Writer, list []ForecastErrors) error {
 		fmt.Fprintf(t, "%s, %s ahead, %s\t%9s\t%9s\n", e.Target, count(e.Horizon, "row"), count(e.N, "value"), "RMSE", "MAE")
 		row("network", e.Network)
 		row("last value", e.Last)
-		if e.Season > 0 {
-			row(fmt.Sprintf("value one season (%s) ago", count(e.Season, "row")), e.SeasonAgo)
+		if e.SeasonAgo != nil {
+			row(fmt.Sprintf("value one season (%s) ago", count(e.Season, "row")), *e.SeasonAgo)
 		}
 		if err := t.Flush(); err != nil {
 			return err

@@ -81,7 +81,7 @@ func TestForecasts(t *testing.T) {
 		t.Error("training changed the description of the data")
 	}
 	var b bytes.Buffer
-	must.Do(t, WriteForecastErrors(&b, []ForecastErrors{{Target: "a", Horizon: 1, Season: 12, N: 5, Network: RowErrors{1, 0.5}, Last: RowErrors{20, 10}, SeasonAgo: RowErrors{3, 2.25}}}))
+	must.Do(t, WriteForecastErrors(&b, []ForecastErrors{{Target: "a", Horizon: 1, Season: 12, N: 5, Network: RowErrors{1, 0.5}, Last: RowErrors{20, 10}, SeasonAgo: &RowErrors{3, 2.25}}}))
 	must.Equal(t, b.String(), `a, 1 row ahead, 5 values             RMSE        MAE
 network                                 1        0.5
 last value                             20         10

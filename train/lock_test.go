@@ -2,8 +2,6 @@ package train
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -30,23 +28,4 @@ func TestLock(t *testing.T) {
 	busy("resume before Close")
 	tr.Close()
 	newTrainer(t, cfg)
-}
-
-// One sweep at a time uses a folder. It removes what a killed one left of its table, and no other
-// file.
-func TestSweepLock(t *testing.T) {
-	s := Sweep{Base: tiny(t, "train.max_steps=1").Config, Load: loadEchoes, Seeds: 1, Dir: filepath.Join(t.TempDir(), "sweep")}
-	s.Begin = func(int, int, string, *Trainer) {
-		_, err := s.Run(t.Context())
-		must.Fail(t, err, ErrConfig, "another process trains in "+s.Dir+":")
-	}
-	left, other := filepath.Join(s.Dir, "sweep.csv.123.tmp"), filepath.Join(s.Dir, "notes.2024.tmp")
-	must.Do(t, os.MkdirAll(s.Dir, 0o755))
-	writeFile(t, left, nil)
-	writeFile(t, other, nil)
-	must.Get(s.Run(t.Context()))(t)
-	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s is still there (%v)", left, err)
-	}
-	must.Get(os.Stat(other))(t)
 }

@@ -2,6 +2,7 @@ package train
 
 import (
 	"io/fs"
+	"iter"
 	"path"
 	"strconv"
 	"strings"
@@ -36,14 +37,8 @@ func memoryLimit(root fs.FS) float64 {
 	return limit
 }
 
-// lines iterates over the trimmed lines of a file, none if it cannot be read.
-func lines(root fs.FS, name string) func(yield func(string) bool) {
+// lines iterates over the lines of a file, none if it cannot be read.
+func lines(root fs.FS, name string) iter.Seq[string] {
 	text, _ := fs.ReadFile(root, name)
-	return func(yield func(string) bool) {
-		for line := range strings.Lines(string(text)) {
-			if !yield(strings.TrimSpace(line)) {
-				return
-			}
-		}
-	}
+	return strings.SplitSeq(string(text), "\n")
 }

@@ -5,33 +5,9 @@ import (
 	"runtime"
 	"testing"
 	"testing/fstest"
-
-	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// The estimate of a loader's memory is near what its batches take.
-func TestBatchMemory(t *testing.T) {
-	if must.RaceEnabled {
-		t.Skip("the race detector makes pools drop arrays, which are then allocated again")
-	}
-	const size, length = 64, 5000
-	data := echoData(tiny(t, "data.length=5000", "data.eval_size=64").Config)
-	members := make([]int, size)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for range 2 {
-		newBatch(data.Info, &model.Meta{}, size).load(data.Val, members, 0)
-	}
-	dlogits := make([]float32, size*length)
-	runtime.ReadMemStats(&after)
-	runtime.KeepAlive(dlogits)
-	took := float64(after.TotalAlloc - before.TotalAlloc)
-	if got := batchMemory(data.Info, size); got < 0.8*took || got > 1.2*took {
-		t.Errorf("estimated %.3g bytes, took %.3g", got, took)
-	}
-}
-
+// The limit is that of the machine or of a control group.
 func TestMemoryLimit(t *testing.T) {
 	const meminfo = "MemTotal:        1048576 kB\nMemFree:          123456 kB\n"
 	for name, c := range map[string]struct {

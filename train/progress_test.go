@@ -8,8 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 func report(r Reporter) {
@@ -79,11 +77,5 @@ func TestBarShowsTheBestEpoch(t *testing.T) {
 				t.Errorf("complete bar %q, expected %q in it; all: %q", last, want, drawings)
 			}
 		}
-	}
-}
-
-func TestPercent(t *testing.T) {
-	for x, expected := range map[float64]string{1.3: "130 %", 0.2345: "23.4 %", 1e-6: "0.0001 %", 123.456: "12346 %"} {
-		must.Equal(t, percent(x), expected, "percent(%v)", x)
 	}
 }

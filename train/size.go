@@ -7,7 +7,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
-	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 // netOptions sizes the network of one shard for training.
@@ -33,8 +32,7 @@ func (t *Trainer) checkSize(c model.Config) error {
 		}
 	}
 	copies := 4 * (4 + t.partition.count) // bytes: weights, those of the best epoch, two moments, and gradients of the shards
-	need := float64(c.CountParams()*copies) + float64(t.partition.count)*training.Memory(c) + evaluation.Memory(c) +
-		batchMemory(t.data.Info, t.partition.examples()) + batchMemory(t.data.Info, examples)
+	need := float64(c.CountParams()*copies) + float64(t.partition.count)*training.Memory(c) + evaluation.Memory(c)
 	return checkMemory(need, "model.d_model %d, train.batch %d, sequences of %d: training", c.DModel, t.cfg.Train.Batch, training.MaxLen)
 }
 
@@ -49,28 +47,6 @@ func (t *Trainer) checkKernels(c ssm.Config) error {
 		return configErrorf("ssm.l_kernel %d: layer %q expects at least %d, the length of the longest sequence", c.LKernel, c.Layer, longest)
 	}
 	return nil
-}
-
-// batchMemory returns the bytes of a loader's two batches of so many examples, of the examples in
-// them, and of the gradient or the copy of the outputs.
-func batchMemory(info dataset.Info, size int) float64 {
-	input := float64(max(info.Channels, sequencesPer(info)) * info.MaxLen)
-	targets := 0.0
-	if info.Regression {
-		targets = 4 * outputLen(info)
-	}
-	if info.Framewise() {
-		targets = 4 * float64(info.MaxLen) // labels
-	}
-	return 4 * float64(size) * (4*input + targets + outputLen(info))
-}
-
-// outputLen returns the largest number of output values of an example.
-func outputLen(info dataset.Info) float64 {
-	if info.PerPosition {
-		return float64(info.Outputs * info.MaxLen)
-	}
-	return float64(info.Outputs)
 }
 
 // checkMemory returns an error if this process may not use so many bytes. The format what and its

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -41,27 +40,6 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-func TestOutIsAFile(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	must.Do(t, os.WriteFile(file, []byte("content"), 0o644))
-	for _, out := range []string{file, filepath.Join(file, "run")} {
-		for _, resume := range []bool{false, true} {
-			cfg := tiny(t)
-			cfg.Out, cfg.Resume = out, resume
-			_, err := start(t.Context(), cfg)
-			if !errors.Is(err, ErrConfig) {
-				t.Errorf("resume %v: error %v, expected ErrConfig", resume, err)
-			}
-			if want := out + " is not a folder"; err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("resume %v: error %v, expected one that contains %q", resume, err, want)
-			}
-		}
-	}
-	if text, err := os.ReadFile(file); err != nil || string(text) != "content" {
-		t.Errorf("the file holds %q (%v)", text, err)
-	}
-}
-
 // digits returns a run on three clips of 120 samples; the others have 300.
 func digits(t *testing.T) run {
 	t.Helper()
@@ -73,14 +51,6 @@ func digits(t *testing.T) run {
 	train := []dataset.Example{clip(0, 120), clip(0, 120), clip(1, 120)}
 	c.data = must.Get(dataset.FromSlices(dataset.Info{Channels: 1, Outputs: 10}, train, []dataset.Example{clip(2, 300)}, []dataset.Example{clip(0, 300)}))(t)
 	return c
-}
-
-func TestInterruptedStart(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	cfg := tiny(t)
-	must.Reject(start(ctx, cfg))(t, ErrInterrupted)
-	noFolder(t, cfg.Out)
 }
 
 // A limit of steps is part of the description if it ends the run early.

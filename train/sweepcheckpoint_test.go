@@ -2,14 +2,12 @@ package train
 
 import (
 	"context"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 // smallSweep is a sweep of one run, whose epochs have two steps.
@@ -97,30 +95,4 @@ func TestSweepCheckpoint(t *testing.T) {
 			must.Fail(t, err, c.want...)
 		}
 	}
-}
-
-// Folders of data that models do not record may move, and the data may set values of the
-// configuration.
-func TestSweepCheckpointOfMovedData(t *testing.T) {
-	s := smallSweep(t)
-	with := func(folder string, size int64) Sweep {
-		moved := s
-		moved.Base.Data = maps.Clone(s.Base.Data)
-		moved.Base.Data["size"], moved.Base.Data["background"] = size, folder
-		moved.Load = func(_ context.Context, c Config) (*dataset.Dataset, error) {
-			data := echoData(c)
-			data.Options = maps.Clone(c.Data)
-			delete(data.Options, "background")
-			return data, nil
-		}
-		return moved
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	old := with("/old/street", 5)
-	old.Reporter = stopAt(3, cancel)
-	must.Reject(old.Run(ctx))(t, ErrInterrupted)
-	step, _ := resumes(t, with("/new/street", 5))
-	must.Equal(t, step, 3, "step from which Run resumes")
-	_, err := resumes(t, with("/new/street", 6))
-	must.Fail(t, err, ErrConfig, "data.size: there 5, here 6")
 }

@@ -31,20 +31,6 @@ func TestReadSweep(t *testing.T) {
 	}
 }
 
-// Config returns the configuration of a row's run.
-func TestSweepTableConfig(t *testing.T) {
-	s := Sweep{Base: tiny(t).Config, Load: loadEchoes, Dir: t.TempDir(), Seeds: 1, Axes: []Axis{{[]string{"ssm.init"}, []string{"inv"}}}}
-	must.Get(s.Run(t.Context()))(t)
-	table := must.Get(ReadSweep(s.Dir))(t)
-	cfg := must.Get(table.Config(table.Rows[0]))(t)
-	if v, err := cfg.Value("ssm.init"); err != nil || v != "inv" || cfg.Task != s.Base.Task {
-		t.Errorf("task %q, ssm.init %q, %v", cfg.Task, v, err)
-	}
-	if _, err := cfg.Value("ssm.colour"); !errors.Is(err, ErrConfig) {
-		t.Errorf("unknown key: error %v", err)
-	}
-}
-
 func TestReadSweepRejects(t *testing.T) {
 	head := "ssm.init," + strings.Join(sweepColumns, ",") + "\n"
 	for want, text := range map[string]string{

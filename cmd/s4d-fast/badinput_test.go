@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -38,40 +36,6 @@ func TestStdinIsATerminal(t *testing.T) {
 	contains(t, "stderr", errs.String(), "standard input is a terminal")
 }
 
-func TestBadData(t *testing.T) {
-	missing := filepath.Join(t.TempDir(), "nowhere")
-	out := filepath.Join(t.TempDir(), "run")
-	for _, task := range []string{"fsdd", "speech-commands"} {
-		checkRun(t, nil, []string{"train", task, "--data", missing, "--out", out}, exitBadInput, missing)
-		empty := t.TempDir()
-		checkRun(t, nil, []string{"train", task, "--data", empty, "--out", out}, exitBadInput, empty)
-		checkRun(t, nil, []string{"train", task, "--out", out}, exitUsage, "--data")
-	}
-	checkRun(t, nil, []string{"train", "listops", "--preset", "dss", "--data", missing, "--out", out}, exitBadInput, missing)
-	fast := clip(t, 11025, 100)
-	checkRun(t, nil, []string{"train", "fsdd", "--data", filepath.Dir(fast), "--out", out}, exitBadInput, "0_tone_5.wav", "11025", "8000")
-	whole := read(t, clip(t, 8000, 100))
-	cut := write(t, "0_tone_5.wav", whole[:len(whole)-50])
-	checkRun(t, nil, []string{"train", "fsdd", "--data", filepath.Dir(cut), "--out", out}, exitBadInput, "0_tone_5.wav", "truncated")
-	if _, err := os.Stat(out); err == nil {
-		t.Errorf("a run whose data cannot be read created %s", out)
-	}
-}
-
-// The error about an output that cannot be written has its name as given.
-func TestUnwritableOut(t *testing.T) {
-	blocked := filepath.Join(write(t, "file", nil), "inner")
-	for _, args := range [][]string{
-		{"plot", "poles", "--step", "0.1", "--out", filepath.Join(blocked, "a.png")},
-		{"prune", digitsModel(t), "--keep", "0.5", filepath.Join(blocked, "half.safetensors")},
-		{"data", "listops", "--n", "1", "--eval", "1", filepath.Join(blocked, "listops")},
-		{"data", "pathfinder", "--n", "1", filepath.Join(blocked, "pathfinder")},
-	} {
-		out := args[len(args)-1]
-		checkRun(t, nil, args, exitFailed, out)
-	}
-}
-
 func TestBadAudio(t *testing.T) {
 	m := digitsModel(t)
 	checkRun(t, nil, []string{"stream", m, clip(t, 16000, 100)}, exitBadInput, "16000", "8000")
@@ -91,21 +55,6 @@ func TestBadAudio(t *testing.T) {
 	}
 }
 
-func TestBadModelFiles(t *testing.T) {
-	whole := read(t, digitsModel(t))
-	recording := clip(t, 8000, 100)
-	cut := write(t, "cut.safetensors", whole[:len(whole)/2])
-	absurd := bytes.Clone(whole)
-	binary.LittleEndian.PutUint64(absurd, 1<<60)
-	huge := write(t, "huge.safetensors", absurd)
-	for _, args := range [][]string{{"inspect"}, {"stream", recording}, {"eval", "--task", "fsdd", "--data", "."}} {
-		for _, path := range []string{cut, huge} {
-			line := append([]string{args[0], path}, args[1:]...)
-			checkRun(t, nil, line, exitBadInput, path)
-		}
-	}
-}
-
 // A model whose SSMs are not finite is rejected with the name of the layer.
 func TestBadWeights(t *testing.T) {
 	m, path := must.Get(model.Load(digitsModel(t)))(t), filepath.Join(t.TempDir(), "m.safetensors")
@@ -113,22 +62,6 @@ func TestBadWeights(t *testing.T) {
 	must.Do(t, m.Save(path))
 	checkRun(t, nil, []string{"stream", path, clip(t, 8000, 100)}, exitBadInput, path, `tensors of "layers.0": ssm: channel 1, mode 0: the step is +Inf`)
 	checkRun(t, nil, []string{"train", "fsdd", "--from", path, "--data", ".", "--out", path + "-run"}, exitBadInput, path)
-}
-
-func TestBadCheckpoints(t *testing.T) {
-	whole := read(t, filepath.Join("..", "..", "internal", "golden", "testdata", "train-tiny-postnorm.pth"))
-	out := filepath.Join(t.TempDir(), "out.safetensors")
-	cut := write(t, "cut.pth", whole[:len(whole)*2/3])
-	checkRun(t, nil, []string{"convert", cut, out}, exitBadInput, cut)
-	mutated := bytes.Clone(whole)
-	i := bytes.Index(mutated, []byte("log_A_real"))
-	mutated[i] = 'x'
-	bad := write(t, "mutated.pth", mutated)
-	checkRun(t, nil, []string{"convert", bad, out}, exitBadInput, bad)
-	checkRun(t, nil, []string{"convert", bad, "out.bin"}, exitUsage, "out.bin", ".safetensors")
-	if _, err := os.Stat(out); err == nil {
-		t.Errorf("a failed conversion created %s", out)
-	}
 }
 
 // A file that is shorter than its header says, or ends inside a sample, is an error after its
@@ -155,36 +88,6 @@ func TestTruncatedAudio(t *testing.T) {
 		equal(t, format+" from a pipe: samples", end.Samples, 749)
 	}
 }
-
-// An end line that cannot be written is an error, also for a pipe that ends early. An error in the
-// audio is reported rather than that.
-func TestUnwritableEnd(t *testing.T) {
-	m := digitsModel(t)
-	cut := read(t, clip(t, 8000, 100))[:201]
-	for _, c := range []struct {
-		in      []byte
-		args    []string
-		code    int
-		message string
-	}{
-		{cut, []string{"stream", m}, exitFailed, "disk full"},
-		{cut[44:200], []string{"stream", m, "--format", "s16le"}, exitFailed, "disk full"},
-		{nil, []string{"stream", m, write(t, "cut.wav", cut)}, exitBadInput, "truncated"},
-	} {
-		var stderr bytes.Buffer
-		code := run(t.Context(), c.args, streams{in: bytes.NewReader(c.in), out: full, err: &stderr})
-		equal(t, fmt.Sprintf("exit code of %q", c.args), code, c.code)
-		contains(t, fmt.Sprintf("stderr of %q", c.args), stderr.String(), c.message)
-	}
-}
-
-// full is a writer that returns an error for an end line.
-var full = writerFunc(func(p []byte) (int, error) {
-	if bytes.Contains(p, []byte(`"end"`)) {
-		return 0, errors.New("disk full")
-	}
-	return len(p), nil
-})
 
 // A sample that is not valid audio is an error. The samples before it are processed, and the end
 // line is printed.

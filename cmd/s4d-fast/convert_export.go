@@ -31,9 +31,6 @@ func (c *convertCmd) export(ctx context.Context, std *streams) error {
 		return err
 	}
 	fmt.Fprintln(std.err, "wrote", c.Out)
-	if slices.ContainsFunc(m.Meta.Labels, unflaggable) {
-		fmt.Fprintln(std.err, "the flags do not include the labels: --labels cannot express a backslash or a control character")
-	}
 	if m.Meta.Filterbank != nil {
 		fmt.Fprintln(std.err, "the checkpoint and the flags do not include the filter bank: the network reads its frames, not audio")
 	}
@@ -44,20 +41,12 @@ func (c *convertCmd) export(ctx context.Context, std *streams) error {
 	return err
 }
 
-// unflaggable reports that --labels cannot express a label. The flag splits at commas without a
-// backslash before them, xargs splits lines, and control characters are not safe on a terminal.
-func unflaggable(label string) bool {
-	return strings.Contains(label, "\\") || printable(label, "") != label
-}
-
 // importFlags returns what a checkpoint of the model does not store, as flags of convert: one per
 // line, quoted for a shell or xargs.
 func importFlags(m *model.Model) string {
 	var labels []string
-	if !slices.ContainsFunc(m.Meta.Labels, unflaggable) {
-		for _, l := range m.Meta.Labels {
-			labels = append(labels, strings.ReplaceAll(l, ",", `\,`))
-		}
+	for _, l := range m.Meta.Labels {
+		labels = append(labels, printable(strings.ReplaceAll(l, ",", `\,`), ""))
 	}
 	name := m.Meta.Task
 	if !slices.Contains(task.Names(), name) {

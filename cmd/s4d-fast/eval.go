@@ -47,18 +47,7 @@ type evaluation struct {
 	BaselineRMSE *float64 `json:"baseline_rmse,omitempty"`
 	Loss         float64  `json:"loss"`
 
-	Forecasts []forecastErrors `json:"forecasts,omitempty"` // per target
-}
-
-// forecastErrors are the errors of a network's forecasts and of naive forecasts.
-type forecastErrors struct {
-	Target    string           `json:"target"`
-	Horizon   int              `json:"horizon"`
-	Season    int              `json:"season,omitempty"`
-	N         int              `json:"n"`
-	Network   train.RowErrors  `json:"network"`
-	Last      train.RowErrors  `json:"last_value"`
-	SeasonAgo *train.RowErrors `json:"season_ago,omitempty"`
+	Forecasts []train.ForecastErrors `json:"forecasts,omitempty"` // per target
 }
 
 // predictionLine is one example in the file of predictions.
@@ -171,7 +160,7 @@ func predictionOf(p train.Prediction, info dataset.Info) predictionLine {
 }
 
 func (c *evalCmd) print(std *streams, tk *task.Task, m *model.Model, info dataset.Info, r train.Result, forecasts []train.ForecastErrors) error {
-	e := evaluation{Task: tk.Name(), Split: c.Split, N: r.N, Rate: info.SampleRate, Loss: r.Loss}
+	e := evaluation{Task: tk.Name(), Split: c.Split, N: r.N, Rate: info.SampleRate, Loss: r.Loss, Forecasts: forecasts}
 	if info.Regression && len(m.Meta.TargetMean) == 0 && !info.PerPosition {
 		r.BaselineRMSE = 0 // the training set's mean is not known
 	}
@@ -185,13 +174,6 @@ func (c *evalCmd) print(std *streams, tk *task.Task, m *model.Model, info datase
 		if r.BaselineRMSE > 0 {
 			e.BaselineRMSE = &r.BaselineRMSE
 		}
-	}
-	for _, f := range forecasts {
-		line := forecastErrors{Target: f.Target, Horizon: f.Horizon, Season: f.Season, N: f.N, Network: f.Network, Last: f.Last}
-		if f.Season > 0 {
-			line.SeasonAgo = &f.SeasonAgo
-		}
-		e.Forecasts = append(e.Forecasts, line)
 	}
 	if c.JSON {
 		return json.NewEncoder(std.out).Encode(e)

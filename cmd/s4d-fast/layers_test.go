@@ -63,19 +63,6 @@ func TestPlotLayerKinds(t *testing.T) {
 	}
 }
 
-// inspect counts the modes of S5 that alias.
-func TestInspectAliased(t *testing.T) {
-	file := saved(t, func(c *model.Config) { // the largest Im Λ are 1303, 433, 258 and 183
-		c.SSM = ssm.Config{Layer: ssm.LayerS5, Init: ssm.LegS, Disc: ssm.ZOH, DState: 64, DtMin: 0.0125, DtMax: 0.0125}
-	})
-	contains(t, "inspect", ok(t, "inspect", file), ", 3 of 32 modes aliased, H∞ not computed (one SSM for all channels; run plot response)\n")
-	file = saved(t, func(c *model.Config) {
-		c.SSM = ssm.Config{Layer: ssm.LayerLRU, Init: ssm.Ring, Disc: ssm.ZOH, DState: 64}
-	})
-	contains(t, "inspect", ok(t, "inspect", file), ", 64 modes, H∞ not computed (one SSM for all channels; run plot response)\n")
-	contains(t, "inspect --json", ok(t, "inspect", file, "--json"), `"aliased":null,"modes":64`)
-}
-
 // Every kind of layer trains on a table. A stream of its rows ends with the outputs of eval. DSS
 // and S4 convert to PyTorch and back.
 func TestTrainLayerKinds(t *testing.T) {

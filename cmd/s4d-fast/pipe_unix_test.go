@@ -15,26 +15,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/program"
 )
 
-// A reader that closes the pipe of a file before its end has not received the file, which is an
-// error. Only standard output may end early.
-func TestClosedPipeOfFile(t *testing.T) {
-	pipe := filepath.Join(t.TempDir(), "m.safetensors")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Skip("no named pipes here:", err)
-	}
-	go func() {
-		if f, err := os.Open(pipe); err == nil {
-			f.Read(make([]byte, 1000))
-			f.Close()
-		}
-	}()
-	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), []string{"prune", "digits", pipe, "--keep", "0.9"}, streams{in: strings.NewReader(""), out: &stdout, err: &stderr})
-	if code != exitFailed || !strings.Contains(stderr.String(), pipe) {
-		t.Errorf("exit code %d, stderr %q, expected %d and %s", code, stderr.String(), exitFailed, pipe)
-	}
-}
-
 // A signal ends a command that waits for a named pipe to be written.
 func TestNamedPipe(t *testing.T) {
 	dir := t.TempDir()

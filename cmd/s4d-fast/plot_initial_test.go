@@ -2,7 +2,6 @@ package main
 
 import (
 	"math"
-	"math/cmplx"
 	"slices"
 	"strings"
 	"testing"
@@ -39,47 +38,6 @@ func TestPlotInitial(t *testing.T) {
 	real := drawn(t, 0, 0, "response", "--set", "ssm.init=real")
 	if mustHave(t, real, "Re A = -1, -2, …"); strings.Count(real, "Re A") != 1 {
 		t.Errorf("real has one curve:\n%s", real)
-	}
-}
-
-// The poles of an initialisation are those of train: HiPPO-LegS has real ones, those of a ring lie
-// between its radii and below its angle, and those of dfout depend on its options.
-func TestPlotPolesPlaces(t *testing.T) {
-	places := func(set ...string) []complex128 {
-		c := plotPolesCmd{initialFlags: initialFlags{Set: set, Step: []float64{0.1}}}
-		return must.Get(c.initial())(t).Panels[0].Poles
-	}
-	for n, z := range places("ssm.layer=s4", "ssm.init=legs") {
-		half := 0.05 * float64(n+1)
-		if d := cmplx.Abs(z - complex((1-half)/(1+half), 0)); d > 1e-12 {
-			t.Errorf("pole %d of LegS: %v, %v from the exact one", n, z, d)
-		}
-	}
-	set := []string{"ssm.layer=lru", "ssm.d_state=100", "ssm.r_min=0.8", "ssm.r_max=0.9", "ssm.max_phase=0.5"}
-	ring := places(set...)
-	for _, z := range ring {
-		if r, phase := cmplx.Abs(z), cmplx.Phase(z); len(ring) != 100 || r < 0.8 || r > 0.9 || phase < 0 || phase > 0.5 {
-			t.Errorf("pole of a ring: modulus %v, angle %v", r, phase)
-		}
-	}
-	if slices.Equal(ring, places(append(set, "seed=2")...)) {
-		t.Error("the ring does not depend on the seed")
-	}
-	moduli := func(set ...string) (low, high float64) {
-		low = 1
-		for _, z := range places(append(set, "ssm.init=dfout", "model.d_model=2")...) {
-			low, high = min(low, cmplx.Abs(z)), max(high, cmplx.Abs(z))
-		}
-		return low, high
-	}
-	if low, high := moduli(); high-low > 1e-12 {
-		t.Errorf("one ξ: moduli %v … %v, expected equal ones", low, high)
-	}
-	if low, high := moduli("ssm.xi_min=0.001"); high-low < 0.01 {
-		t.Errorf("one ξ a mode: moduli %v … %v, expected 0.01 between them", low, high)
-	}
-	if low, _ := moduli("ssm.a_real=0"); low < 1-1e-12 {
-		t.Errorf("a_real=0: modulus %v", low)
 	}
 }
 

@@ -142,28 +142,6 @@ func printed(v float32) float64 {
 	return n
 }
 
-// Offsets of a model are subtracted from its columns and added to its forecasts, with more digits
-// than float32 has.
-func TestRowsOffsets(t *testing.T) {
-	plain, _ := rowsModel(t, model.SeriesAnomaly, nil)
-	offset, _ := rowsModel(t, model.SeriesAnomaly, func(m *model.Model) { m.Meta.Series.Offsets = []float64{1e9, -1e12} })
-	var texts [2]string
-	for _, row := range roomRows(20) {
-		texts[0] += fmt.Sprintf("%v,%v\n", row[0], row[1])
-		texts[1] += fmt.Sprintf("%.6f,%.6f\n", float64(row[0])+1e9, float64(row[1])-1e12)
-	}
-	_, want, _ := streamRows(t, "temp,load\n"+texts[0], plain)
-	_, got, _ := streamRows(t, "temp,load\n"+texts[1], offset)
-	for i := range want {
-		if d := float64(got[i].Forecast[0]) - 1e9 - float64(want[i].Forecast[0]); math.Abs(d) > 1e-3 {
-			t.Errorf("row %d: forecast %v, expected 1e9 more than %v", i+1, got[i].Forecast, want[i].Forecast)
-		}
-		if i >= 3 && math.Abs(float64(got[i].Expected[0])-1e9-float64(want[i].Expected[0])) > 1e-3 {
-			t.Errorf("row %d: expected %v instead of %v", i+1, got[i].Expected, want[i].Expected)
-		}
-	}
-}
-
 func compareRows(t *testing.T, name string, got, want []report.Row) {
 	t.Helper()
 	text := func(rows []report.Row) (lines []string) {
@@ -230,18 +208,6 @@ func TestRowsByID(t *testing.T) {
 	})
 	compareRows(t, "hop 4", sorted(got), want)
 	equal(t, "hop", start.Hop, 4)
-}
-
-// The ending of a file's name selects the format.
-func TestRowsFile(t *testing.T) {
-	path, _ := rowsModel(t, model.SeriesForecast, nil)
-	for name, text := range map[string]string{
-		"a.csv": "temp,load\n21,310\n", "b.TSV": "load\ttemp\n310\t21\n", "c.jsonl": `{"load":310,"temp":21}`, "d.ndjson": "[21,310]\n",
-	} {
-		if _, rows, _ := rowLines(t, ok(t, "rows", path, write(t, name, []byte(text)))); len(rows) != 1 {
-			t.Errorf("%s: %d rows, expected 1", name, len(rows))
-		}
-	}
 }
 
 // A missing value is an error or the value before, as in training or by the flag.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -65,28 +64,6 @@ func powers(t *testing.T, d *dataset.Dataset, n int, seed uint64) (angles, power
 	return curves[0].X, power, examples
 }
 
-// A padded cosine of half the length has its peak, of height L/4, at the same angle and spreads to
-// neighbouring bins. The total power stays 1.
-func TestSpectrumPads(t *testing.T) {
-	theta := 2 * math.Pi * 16 / 125
-	angles, power, _ := powers(t, waveData(theta, 250, 125), 2, 1)
-	peak := slices.Index(power, slices.Max(power))
-	if math.Abs(angles[peak]-theta) > 1e-12 {
-		t.Errorf("peak at %v, expected %v", angles[peak], theta)
-	}
-	if want := (250.0/2 + 125.0/2) / 2; math.Abs(power[peak]-want) > 0.5 {
-		t.Errorf("power %v at the peak, expected %v", power[peak], want)
-	}
-	last := len(power) - 1
-	total := power[0] + power[last]
-	for _, p := range power[1:last] {
-		total += 2 * p
-	}
-	if total /= float64(2 * last); math.Abs(total-1) > 0.01 {
-		t.Errorf("mean power %v, expected 1", total)
-	}
-}
-
 // examples is a set in memory.
 type examples []dataset.Example
 
@@ -112,38 +89,6 @@ func TestSpectrumOfTokens(t *testing.T) {
 		if db := 10 * math.Log10(p); math.Abs(db) > 1.1 { // four standard deviations of the mean of 400 exponential variables, twice at the ends
 			t.Errorf("bin %d: %v dB, expected 0", k, db)
 		}
-	}
-}
-
-// The two sequences of a pair count as two examples.
-func TestSpectrumOfPairs(t *testing.T) {
-	a, b, c := []int32{3, 4, 5, 6}, []int32{9, 3, 3, 9}, []int32{4, 8}
-	spectrum := func(list ...dataset.Example) (power []float64, n int) {
-		_, power, n = powers(t, &dataset.Dataset{Info: dataset.Info{Name: "pairs"}, Train: examples(list)}, 9, 1)
-		return power, n
-	}
-	pairs, two := spectrum(dataset.Example{Tokens: a, Other: b, Len: 4}, dataset.Example{Tokens: c, Other: a, Len: 2})
-	singles, four := spectrum(dataset.Example{Tokens: a, Len: 4}, dataset.Example{Tokens: b, Len: 4}, dataset.Example{Tokens: c, Len: 2}, dataset.Example{Tokens: a, Len: 4})
-	for k, p := range pairs {
-		if math.Abs(p-singles[k]) > 1e-12 {
-			t.Errorf("bin %d: %v in pairs, %v alone", k, p, singles[k])
-		}
-	}
-	if two != 2 || four != 4 {
-		t.Errorf("%d and %d examples", two, four)
-	}
-}
-
-// The seed selects the sequences.
-func TestSpectrumChoice(t *testing.T) {
-	d, lengths := waveData(1, 50, 60, 70, 80, 90, 100), map[int]bool{}
-	for seed := range uint64(8) {
-		_, power, n := powers(t, d, 2, seed)
-		must.Equal(t, n, 2, "examples")
-		lengths[len(power)] = true
-	}
-	if len(lengths) < 2 {
-		t.Error("the seed chooses nothing")
 	}
 }
 

@@ -28,12 +28,6 @@ func Variables() map[string]string {
 	return map[string]string{"tasks": strings.Join(task.Names(), ", "), "sweeps": strings.Join(train.SweepPresets(), ", ")}
 }
 
-// configError is an error for which errors.Is(err, train.ErrConfig) holds.
-type configError struct{ error }
-
-func (configError) Is(target error) bool { return target == train.ErrConfig }
-func (e configError) Unwrap() error      { return e.error }
-
 // Sweep returns the task and the sweep, whose Load loads the data of the task. Later sources
 // override earlier ones: the preset of the task, --config, the preset of the sweep, --set and
 // --data. Errors are a train.ErrConfig.
@@ -58,7 +52,7 @@ func (f *Flags) Sweep() (*task.Task, train.Sweep, error) {
 		return nil, s, err
 	}
 	if s.Base.Task != f.Task {
-		return nil, s, configError{fmt.Errorf("task %q: the configuration is for task %q", f.Task, s.Base.Task)}
+		return nil, s, train.ConfigError(fmt.Errorf("task %q: the configuration is for task %q", f.Task, s.Base.Task))
 	}
 	if f.Data != "" {
 		s.Base.SetDir(f.Data)

@@ -9,6 +9,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 	"github.com/s4d-fast/s4d-fast/train/recordings"
 )
@@ -97,7 +98,7 @@ func clipConfusion(ctx context.Context, m *model.Model, d *dataset.Dataset, work
 	}
 	for i, c := range clips {
 		if failed[i] != nil {
-			return nil, dataError{fmt.Errorf("%s: %w", c.Path, failed[i])}
+			return nil, train.DataError(fmt.Errorf("%s: %w", c.Path, failed[i]))
 		}
 		out.Counts[c.Label][found[i]]++
 		if found[i] == c.Label {

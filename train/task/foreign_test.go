@@ -61,18 +61,3 @@ func TestReaderBounds(t *testing.T) {
 		}
 	}
 }
-
-// More symbols than tokens of 16 bits can number are an error. Other symbols would get their
-// tokens.
-func TestVocabularyIsBounded(t *testing.T) {
-	counts := map[rune]int{}
-	for c := range rune(1<<16 - tokensReserved) {
-		counts[c] = 1
-	}
-	v := must.Get(newVocabulary(counts, 1))(t)
-	must.Equal(t, v.size(), 1<<16, "tokens")
-	must.Equal(t, v.encode(nil, 1<<16-tokensReserved-1)[0], 1<<16-1, "token of the last symbol")
-	counts[1<<16] = 1
-	must.Reject(newVocabulary(counts, 1))(t, "the training set has 65534 symbols, expected at most 65533")
-	must.Equal(t, must.Get(newVocabulary(counts, 2))(t).size(), tokensReserved, "tokens of frequent symbols")
-}

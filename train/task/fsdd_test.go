@@ -64,35 +64,6 @@ func TestFSDD(t *testing.T) {
 	}
 }
 
-// Mean and Std are those of the truncated and decimated training samples.
-func TestFSDDMoments(t *testing.T) {
-	root := t.TempDir()
-	testfiles.Ramp(t, filepath.Join(root, "0_jo_10.wav"), 8000, 2, 1000) // 1000, 1001
-	testfiles.Ramp(t, filepath.Join(root, "0_jo_11.wav"), 8000, 4, 2000) // 2000, 2001, cut after that
-	testfiles.Ramp(t, filepath.Join(root, "0_jo_5.wav"), 8000, 4, 30000)
-	d := mustLoad(t, "fsdd", Options{Dir: root, MaxLen: 2})
-	const unit = 1.0 / 32768
-	mean, variance := 1500.5*unit, (500*500+0.25)*unit*unit
-	if math.Abs(float64(d.Mean[0])-mean) > 1e-9 || math.Abs(float64(d.Std[0])-math.Sqrt(variance)) > 1e-9 {
-		t.Errorf("mean %v, std %v; expected %v, %v", d.Mean, d.Std, mean, math.Sqrt(variance))
-	}
-	if lengths := dataset.Lengths(d.Val); lengths[0] != 4 || d.MaxLen != 4 || d.Test != nil {
-		t.Errorf("validation clip of %d samples, longest %d, test set %v; expected it whole: 4, 4, none", lengths[0], d.MaxLen, d.Test)
-	}
-
-	zeroClips := t.TempDir()
-	must.Do(t, audio.WriteWAVFile(filepath.Join(zeroClips, "0_jo_10.wav"), 8000, make([]float32, 5)))
-	if d := mustLoad(t, "fsdd", Options{Dir: zeroClips}); d.Mean[0] != 0 || d.Std[0] != 1 {
-		t.Errorf("silence: mean %v, std %v; expected 0 and 1", d.Mean, d.Std)
-	}
-
-	held := t.TempDir()
-	testfiles.Ramp(t, filepath.Join(held, "0_jo_7.wav"), 8000, 5, 0)
-	if d := mustLoad(t, "fsdd", Options{Dir: held}); d.Train != nil || d.Mean != nil || d.Std != nil || d.Val.Len() != 1 {
-		t.Errorf("no training clips: %+v", d)
-	}
-}
-
 // data.rate converts clips with a filter, to any rate: a tone keeps its frequency in Hz.
 func TestFSDDResamples(t *testing.T) {
 	tone := func(n int, rate float64) []float32 {
@@ -169,25 +140,4 @@ func stereo(t *testing.T, path string) {
 	b := must.Get(os.ReadFile(path))(t)
 	b[22], b[32] = 2, 4
 	testfiles.Write(t, path, string(b))
-}
-
-func TestParseFSDD(t *testing.T) {
-	for name, want := range map[string]entry{
-		"0_jackson_0.wav":      {label: 0, split: testSplit},
-		"3_theo_4.wav":         {label: 3, split: testSplit},
-		"9_theo_5.wav":         {label: 9, split: valSplit},
-		"9_theo_9.wav":         {label: 9, split: valSplit},
-		"5_yweweler_10.wav":    {label: 5, split: trainSplit},
-		"5_a_b_2000.wav":       {label: 5, split: trainSplit},
-		"1_lucas_00000007.wav": {label: 1, split: valSplit},
-	} {
-		if got, err := parseFSDD(name); err != nil || got != want {
-			t.Errorf("%s: %+v, error %v; expected %+v", name, got, err, want)
-		}
-	}
-	for _, name := range []string{"", ".wav", "0.wav", "0_jo.wav", "0__5.wav", "x_jo_5.wav", "10_jo_5.wav", "-1_jo_5.wav", "0_jo_x.wav", "0_jo_-5.wav", "0_jo_+5.wav", "0_jo_5_.wav", "_jo_5.wav", "0_jo_99999999999.wav"} {
-		if got, err := parseFSDD(name); err == nil {
-			t.Errorf("%q: %+v, no error", name, got)
-		}
-	}
 }

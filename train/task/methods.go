@@ -119,11 +119,11 @@ func (t *Task) MethodPreset(name string) (train.Config, error) {
 	c := t.bare()
 	m, ok := methods[name]
 	if !ok {
-		return c, configError{fmt.Errorf("preset %q: expected one of %s%s", name, strings.Join(Methods(), ", "), suggest.Hint(name, Methods()))}
+		return c, train.ConfigError(fmt.Errorf("preset %q: expected one of %s%s", name, strings.Join(Methods(), ", "), suggest.Hint(name, Methods())))
 	}
 	own, ok := m.tasks[t.name]
 	if !ok {
-		return c, configError{fmt.Errorf("preset %q: no settings for task %q, only for %s", name, t.name, strings.Join(Tasks(name), ", "))}
+		return c, train.ConfigError(fmt.Errorf("preset %q: no settings for task %q, only for %s", name, t.name, strings.Join(Tasks(name), ", ")))
 	}
 	for _, set := range slices.Concat(strings.Fields(m.common), strings.Fields(own)) {
 		if err := c.Set(set); err != nil {

@@ -56,23 +56,11 @@ func decodeOptions(given model.Settings, options any) error {
 	return nil
 }
 
-// configError is an error for which errors.Is(err, train.ErrConfig) holds.
-type configError struct{ error }
-
-func (configError) Is(target error) bool { return target == train.ErrConfig }
-func (e configError) Unwrap() error      { return e.error }
-
-// dataError is an error for which errors.Is(err, train.ErrData) holds.
-type dataError struct{ error }
-
-func (dataError) Is(target error) bool { return target == train.ErrData }
-func (e dataError) Unwrap() error      { return e.error }
-
 // CheckValidation rejects a configuration for training whose validation set is empty. A run selects
 // its best epoch on that set, and the loaders replace 0 by the default.
 func CheckValidation(cfg train.Config) error {
 	if v, given := cfg.Data["validation"]; given && model.IsZeroSetting(v) {
-		return configError{errors.New("--validation 0 (data.validation): training requires a validation set, which selects the best epoch; give a fraction above 0, or omit the option for the default or if the data have their own splits")}
+		return train.ConfigError(errors.New("--validation 0 (data.validation): training requires a validation set, which selects the best epoch; give a fraction above 0, or omit the option for the default or if the data have their own splits"))
 	}
 	return nil
 }

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/internal/generate"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -169,24 +168,5 @@ func TestBadPathfinder(t *testing.T) {
 	cancel()
 	if _, err := load("pathfinder", Options{Dir: whole, Context: ctx}); !errors.Is(err, train.ErrInterrupted) {
 		t.Errorf("cancelled: error %v", err)
-	}
-}
-
-// The images of the generator are a data set, half of them with each label.
-func TestGeneratedPathfinder(t *testing.T) {
-	for task, side := range map[string]int{"pathfinder": 32, "pathx128": 128, "pathx256": 256} {
-		dir := t.TempDir()
-		must.Do(t, generate.Pathfinder(t.Context(), dir, side, 10, func(string, int) {}))
-		d := mustLoad(t, task, Options{Dir: dir})
-		if d.Train.Len() != 8 || d.Val.Len() != 1 || d.Test.Len() != 1 {
-			t.Fatalf("%s: %d, %d, %d examples", task, d.Train.Len(), d.Val.Len(), d.Test.Len())
-		}
-		all := must.Get(d.Split("all"))(t)
-		var e dataset.Example
-		for i, k := range slices.Concat(dataset.RandomSplit(42, 8, 1, 1)...) {
-			must.Do(t, all.Example(&e, i, 0))
-			must.Equal(t, e.Label, k%2, "%s: label of image %d", task, k)
-			must.Equal(t, filepath.Base(e.Path), fmt.Sprintf("sample_%d.png", k), "%s: file of image %d", task, k)
-		}
 	}
 }

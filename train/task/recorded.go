@@ -46,11 +46,11 @@ func (t *Task) ForModel(m *model.Model) (train.Config, error) {
 		case key == "seed" && whole && seed >= 0:
 			c.Seed = uint64(seed)
 		default:
-			return c, dataError{fmt.Errorf("task %q: the model file's data settings: %s = %v, expected seed or options of [data]", t.name, key, value)}
+			return c, train.DataError(fmt.Errorf("task %q: the model file's data settings: %s = %v, expected seed or options of [data]", t.name, key, value))
 		}
 	}
 	if _, err := t.complete(From(c).Options); err != nil {
-		return c, dataError{fmt.Errorf("the model file's data settings: %w", err)}
+		return c, train.DataError(fmt.Errorf("the model file's data settings: %w", err))
 	}
 	return c, nil
 }

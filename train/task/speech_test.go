@@ -60,19 +60,6 @@ func TestSpeechCommands(t *testing.T) {
 	}
 }
 
-func TestSpeechCommandsDecimates(t *testing.T) {
-	d := mustLoad(t, "speech-commands", Options{Dir: speechFolder(t), Decimate: 2})
-	var e dataset.Example
-	must.Do(t, d.Train.Example(&e, 0, 0))
-	if d.SampleRate != 8000 || d.MaxLen != 8000 || e.Len != 8000 || !slices.Equal(e.X[:3], []float32{5.0 / 32768, 7.0 / 32768, 0}) {
-		t.Errorf("rate %v, length %d of %d, starts %v", d.SampleRate, e.Len, d.MaxLen, e.X[:3])
-	}
-	must.Do(t, d.Train.Example(&e, 1, 0))
-	if e.X[1] != 2.0/32768 || e.X[7999] != 15998.0/32768 {
-		t.Errorf("x[::2] has %v second and %v last", e.X[1], e.X[7999])
-	}
-}
-
 // Mean and Std do not include padding.
 func TestSpeechCommandsMoments(t *testing.T) {
 	root := t.TempDir()

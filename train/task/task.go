@@ -132,7 +132,7 @@ func (t *Task) configError(err error) error {
 	if err == nil || errors.Is(err, train.ErrConfig) {
 		return err
 	}
-	return configError{fmt.Errorf("task %q: %w", t.name, err)}
+	return train.ConfigError(fmt.Errorf("task %q: %w", t.name, err))
 }
 
 // Names returns the names of all tasks, sorted.
@@ -142,7 +142,7 @@ func Names() []string { return slices.Sorted(maps.Keys(registry)) }
 func Lookup(name string) (*Task, error) {
 	t, ok := registry[name]
 	if !ok {
-		return nil, configError{fmt.Errorf("task %q: expected one of %s%s", name, strings.Join(Names(), ", "), suggest.Hint(name, Names()))}
+		return nil, train.ConfigError(fmt.Errorf("task %q: expected one of %s%s", name, strings.Join(Names(), ", "), suggest.Hint(name, Names())))
 	}
 	return t, nil
 }
@@ -223,9 +223,9 @@ func (t *Task) Resolve(cfg *train.Config) error {
 func (t *Task) checkDir(dir string) error {
 	switch {
 	case t.ReadsData() && dir == "":
-		return configError{fmt.Errorf("task %q requires --data, the folder of its data set; %s", t.name, t.source)}
+		return train.ConfigError(fmt.Errorf("task %q requires --data, the folder of its data set; %s", t.name, t.source))
 	case !t.ReadsData() && dir != "":
-		return configError{fmt.Errorf("task %q generates its own data: --data %s, expected none", t.name, dir)}
+		return train.ConfigError(fmt.Errorf("task %q generates its own data: --data %s, expected none", t.name, dir))
 	}
 	return nil
 }
@@ -327,10 +327,10 @@ func (t *Task) Load(ctx context.Context, s Source) (*dataset.Dataset, error) {
 		return nil, fmt.Errorf("task %q: %w before the data was loaded", t.name, train.ErrInterrupted)
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, datafile.ErrNoData) {
-		return nil, dataError{fmt.Errorf("task %q: %w; %s", t.name, err, t.source)}
+		return nil, train.DataError(fmt.Errorf("task %q: %w; %s", t.name, err, t.source))
 	}
 	if err != nil {
-		return nil, dataError{fmt.Errorf("task %q: %w", t.name, err)}
+		return nil, train.DataError(fmt.Errorf("task %q: %w", t.name, err))
 	}
 	d.Options = t.portable(s.Options)
 	d.Name, d.Dir = cmp.Or(d.Name, t.name), cmp.Or(d.Dir, s.Dir)

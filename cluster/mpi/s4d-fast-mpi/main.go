@@ -46,7 +46,7 @@ func main() {
 		err = level.Set(c.Level)
 	}
 	if err != nil {
-		err = usageError{err}
+		err = train.ConfigError(err)
 	}
 	world, failed := mpi.Init(c.Train.Patience)
 	if failed != nil {
@@ -55,16 +55,6 @@ func main() {
 	}
 	os.Exit(run(&c.Train, world, err))
 }
-
-// usageError is an error in the arguments or the environment, an ErrConfig.
-type usageError struct{ error }
-
-func (usageError) Is(target error) bool { return target == train.ErrConfig }
-
-// inputError is an error in a file, an ErrData.
-type inputError struct{ error }
-
-func (inputError) Is(target error) bool { return target == train.ErrData }
 
 // run trains, unless a rank has a usage error, and returns the exit code. mpirun sends SIGTERM when
 // a rank is lost or when it is interrupted itself, and forwards SIGUSR1.
