@@ -122,7 +122,7 @@ func (c *trainCmd) shared(ctx context.Context, world *mpi.World) (*task.Task, tr
 	var err error
 	if c.From != "" {
 		if from, err = model.Load(c.From); err != nil {
-			err = inputError{err}
+			err = train.DataError(err)
 		}
 	}
 	if err == nil && world.Rank() == 0 {
@@ -163,7 +163,7 @@ func (c *trainCmd) config(from *model.Model) (*task.Task, train.Config, error) {
 	if c.Config != "" {
 		text, err := train.ReadConfig(c.Config)
 		if err != nil {
-			return nil, cfg, usageError{err}
+			return nil, cfg, train.ConfigError(err)
 		}
 		if err := cfg.Merge(text, c.Config); err != nil {
 			return nil, cfg, err
