@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// check rejects requests for other hosts, requests of other sites' pages, requests without the
-// token, and encoded bodies.
+// check rejects requests for other hosts, requests of other sites' pages, and requests without the
+// token.
 func (s *Server) check(r *http.Request) error {
 	if !s.servesHost(r.Host) {
 		return newError(http.StatusMisdirectedRequest, "host", "host %.80q: expected an IP address, localhost or one of the allowed names", r.Host)
@@ -24,9 +24,6 @@ func (s *Server) check(r *http.Request) error {
 	}
 	if !s.authorized(r) {
 		return newError(http.StatusUnauthorized, "token", "expected the header Authorization: Bearer with the token of this server")
-	}
-	if v := strings.Join(r.Header.Values("Content-Encoding"), ","); v != "" && !strings.EqualFold(v, "identity") {
-		return newError(http.StatusUnsupportedMediaType, "encoding", "Content-Encoding %.20q: expected audio without compression", v)
 	}
 	return nil
 }

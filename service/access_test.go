@@ -1,7 +1,6 @@
 package service
 
 import (
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -135,17 +134,4 @@ func TestOrigin(t *testing.T) {
 	opt := Defaults()
 	opt.Origins = []string{"app.example"}
 	must.Reject(New(toneModel(t, 0), events.Defaults(), opt))(t, "Origins", "app.example")
-}
-
-// Compressed bodies are rejected.
-func TestContentEncoding(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in := startService(t, toneModel(t, 0))
-		for _, encoding := range []string{"gzip", "deflate, gzip", "identity, gzip"} {
-			status, body := in.post("/v1/streams?format=s16le", strings.NewReader("\x1f\x8b"), "Content-Encoding", encoding)
-			checkError(t, encoding, status, body, 415, "encoding", encoding)
-		}
-		status, _ := in.post("/v1/streams?format=s16le", nil, "Content-Encoding", "Identity")
-		must.Equal(t, status, 200, "identity: status")
-	})
 }

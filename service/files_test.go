@@ -50,9 +50,6 @@ func TestFiles(t *testing.T) {
 		body, kind = form(t)
 		status, text = in.post("/v1/streams", bytes.NewReader(body), "Content-Type", kind)
 		checkError(t, "a form without a file", status, text, 400, "request", "curl -F file=@NAME")
-		body, kind = form(t, file.Bytes(), file.Bytes())
-		_, text = in.post("/v1/streams", bytes.NewReader(body), "Content-Type", kind)
-		checkLine(t, "two files", parse(t, text).err, "request", "several files")
 
 		for name, rate := range map[string]int{"mono.flac": 24000, "tag.mp3": 32000, "mono.ogg": 16000} {
 			b := must.Get(os.ReadFile("../audio/testdata/" + name))(t)

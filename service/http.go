@@ -115,39 +115,50 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.streams.leave(st)
 	control := http.NewResponseController(w)
-	session := &session{Server: s, stream: st, out: &responseSink{w, control, s.opt.Slow}}
 	in := &bodyReader{in: r.Body, control: control, ctx: st.ctx, idle: s.opt.Idle}
 	defer context.AfterFunc(in.ctx, in.wake)()
-	var src *bodySource // nil for a stream that has ended
-	if st.End == nil {
-		body, err := formFile(in, r.Header.Get("Content-Type"))
-		if err == nil {
-			src, err = newBodySource(body, q, s.opt.FFmpeg)
-		}
-		if err == nil {
-			defer src.close(st)
-			err = s.prepare(st, src.rate, q.resample)
-		}
-		if err != nil {
-			s.writeError(w, err)
-			return
-		}
-		src.buf = make([]float32, max(1, int(frameSeconds*src.rate)))
-		session.block, session.truncated = len(src.buf), src.truncated
+	body, err := formFile(in, r.Header.Get("Content-Type"))
+	if err != nil {
+		s.writeError(w, err)
+		return
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	session.run(src.format(), src)
+	s.serve(st, q, body, &responseSink{s, w, control})
+}
+
+// serve runs the session of a stream whose audio is read from in, and returns its error.
+func (s *Server) serve(st *stream, q query, in io.Reader, out sink) error {
+	session := &session{Server: s, stream: st, out: out}
+	if st.End != nil {
+		return session.run(string(audio.WAV), nil) // nothing is read of a stream that has ended
+	}
+	src, err := newBodySource(in, q, s.opt.FFmpeg)
+	if err == nil {
+		defer src.close(st)
+		err = s.prepare(st, src.rate, q.resample)
+	}
+	if err != nil {
+		return out.reject(err)
+	}
+	src.buf = make([]float32, max(1, int(frameSeconds*src.rate)))
+	session.block = len(src.buf)
+	return session.run(src.format, src)
 }
 
 // responseSink sends lines in the body of a response.
 type responseSink struct {
+	*Server
 	w       http.ResponseWriter
 	control *http.ResponseController
-	slow    time.Duration
+}
+
+func (a *responseSink) reject(err error) error {
+	a.writeError(a.w, err)
+	return err
 }
 
 func (a *responseSink) send(line any) error {
-	a.control.SetWriteDeadline(time.Now().Add(a.slow))
+	a.control.SetWriteDeadline(time.Now().Add(a.opt.Slow))
 	err := json.NewEncoder(a.w).Encode(line)
 	if err == nil {
 		err = a.control.Flush()
@@ -164,22 +175,10 @@ func (a *responseSink) send(line any) error {
 // bodySource is the audio in a request's body.
 type bodySource struct {
 	rate   float64       // Hz
-	cut    bool          // a file has ended before its header states
-	raw    string        // format of samples without a header
+	format string        // for the start line
 	file   *audio.Reader // nil: raw
 	source audio.Source
 	buf    []float32
-}
-
-// format returns the format for the start line. Nothing was read of a stream that has ended.
-func (b *bodySource) format() string {
-	switch {
-	case b == nil:
-		return string(audio.WAV)
-	case b.file == nil:
-		return b.raw
-	}
-	return string(b.file.Container)
 }
 
 // close ends the process that decodes the audio of a stream, if there is one.
@@ -213,49 +212,23 @@ func (d *declared) check(b []byte) error {
 	return nil
 }
 
-// formFile returns the reader of a body, or of the file in a body that is a form.
+// formFile returns the reader of a body, or of the first file in a body that is a form.
 func formFile(body io.Reader, contentType string) (io.Reader, error) {
 	kind, parameters, _ := mime.ParseMediaType(contentType)
 	if kind != "multipart/form-data" {
 		return body, nil
 	}
-	f := &formReader{parts: multipart.NewReader(body, parameters["boundary"])}
-	err := f.next()
-	if err == io.EOF {
-		err = newError(http.StatusBadRequest, "request", "a form without a file: expected one, as curl -F file=@NAME sends it")
-	}
-	return f, classify(err)
-}
-
-// formReader reads the only file of a form.
-type formReader struct {
-	parts *multipart.Reader
-	part  *multipart.Part
-}
-
-// next finds the next file.
-func (f *formReader) next() (err error) {
-	for {
-		if f.part, err = f.parts.NextPart(); err != nil {
-			return err
-		}
-		if f.part.FileName() != "" || f.part.FormName() == "file" {
-			return nil
+	for parts := multipart.NewReader(body, parameters["boundary"]); ; {
+		part, err := parts.NextPart()
+		switch {
+		case err == io.EOF:
+			return nil, newError(http.StatusBadRequest, "request", "a form without a file: expected one, as curl -F file=@NAME sends it")
+		case err != nil:
+			return nil, classify(err)
+		case part.FileName() != "" || part.FormName() == "file":
+			return part, nil
 		}
 	}
-}
-
-func (f *formReader) Read(b []byte) (int, error) {
-	if f.part == nil {
-		return 0, io.EOF
-	}
-	n, err := f.part.Read(b)
-	if err == io.EOF {
-		if err = f.next(); err == nil {
-			err = newError(http.StatusBadRequest, "request", "a form with several files: expected one")
-		}
-	}
-	return n, err
 }
 
 const (
@@ -265,7 +238,7 @@ const (
 
 // newBodySource returns the source of a body, without its buffer. It reads a file's header.
 func newBodySource(r io.Reader, q query, ffmpeg bool) (*bodySource, error) {
-	b := &bodySource{rate: q.rate, raw: q.format}
+	b := &bodySource{rate: q.rate, format: q.format}
 	if q.raw() {
 		var err error
 		b.source, err = audio.NewRawReader(&declared{in: r}, audio.Encoding(q.format))
@@ -288,7 +261,7 @@ func newBodySource(r io.Reader, q query, ffmpeg bool) (*bodySource, error) {
 // open checks the format of a file.
 func (b *bodySource) open(file *audio.Reader, q query) error {
 	f := file.Format
-	b.file, b.source, b.rate = file, audio.Mono(file), float64(f.SampleRate)
+	b.file, b.source, b.rate, b.format = file, audio.Mono(file), float64(f.SampleRate), string(file.Container)
 	switch {
 	case q.format != automatic && q.format != string(file.Container):
 		return errAudio(fmt.Errorf("the audio is %s, but format=%s", file.Container, q.format))
@@ -302,15 +275,13 @@ func (b *bodySource) open(file *audio.Reader, q query) error {
 	return nil
 }
 
-func (b *bodySource) truncated() bool { return b.cut }
-
 // next implements source. The reader of the audio observes the context.
 func (b *bodySource) next(context.Context) ([]float32, error) {
 	n, err := b.source.Read(b.buf)
-	if errors.Is(err, audio.ErrTruncated) {
-		b.cut, err = true, io.EOF
+	if !errors.Is(err, audio.ErrTruncated) {
+		err = classify(err)
 	}
-	return b.buf[:n], classify(err)
+	return b.buf[:n], err
 }
 
 // classify distinguishes the end of the audio, an error of the connection and invalid audio.

@@ -111,8 +111,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	}
 	began := time.Now()
-	s.streams.drain()
-	end, cancel := context.WithTimeout(context.Background(), s.opt.Grace)
+	end, cancel := s.streams.drain()
 	defer cancel()
 	h.Shutdown(end) // returns without waiting for WebSockets
 	err = errors.Join(err, s.streams.wait(end))
@@ -124,8 +123,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // Close rejects new streams, saves the connected ones and informs their clients, which takes at
 // most Options.Grace. It is an error if streams were not saved.
 func (s *Server) Close() error {
-	s.streams.drain()
-	end, cancel := context.WithTimeout(context.Background(), s.opt.Grace)
+	end, cancel := s.streams.drain()
 	defer cancel()
 	return s.streams.wait(end)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/report"
 )
@@ -16,12 +17,15 @@ import (
 // source delivers a session's samples.
 type source interface {
 	// next returns samples, which are valid until the next call. It returns io.EOF at the end of
-	// the stream, and the cause of ctx soon after ctx is cancelled.
+	// the stream, or an audio.ErrTruncated, and the cause of ctx soon after ctx is cancelled.
 	next(ctx context.Context) ([]float32, error)
 }
 
 // sink sends lines to a client, each at once.
-type sink interface{ send(line any) error }
+type sink interface {
+	send(line any) error
+	reject(err error) error // sends and returns an error before the first line
+}
 
 // The reasons why a session ends before its stream does.
 var (
@@ -41,8 +45,6 @@ type session struct {
 	out    sink
 	block  int // maximal number of samples that are processed at a time
 	times  report.Times
-
-	truncated func() bool // reports whether the audio ended before its header says; may be nil
 }
 
 // run sends lines until the audio ends or an error interrupts the stream, which is then saved. It
@@ -62,8 +64,8 @@ func (s *session) run(format string, src source) error {
 			err = failed
 		}
 	}
-	if errors.Is(err, io.EOF) {
-		if err = s.end(); err == nil {
+	if truncated := errors.Is(err, audio.ErrTruncated); truncated || errors.Is(err, io.EOF) {
+		if err = s.end(truncated); err == nil {
 			s.finish()
 			return nil
 		}
@@ -150,14 +152,15 @@ func (s *session) emit(found []events.Event, failed error) (err error) {
 	return err
 }
 
-// end flushes the stream and sends its last lines.
-func (s *session) end() error {
+// end flushes the stream and sends its last lines. A truncated file has ended before its header
+// says.
+func (s *session) end(truncated bool) error {
 	if err := s.emit(s.stream.detector.Flush()); err != nil {
 		return err
 	}
 	line := report.End{
 		Type: "end", Samples: s.stream.Samples, Seconds: float64(s.stream.Samples) / s.stream.SampleRate,
-		Block: report.Block{Samples: s.block, Quantiles: s.times.Quantiles()}, Truncated: s.truncated != nil && s.truncated(),
+		Block: report.Block{Samples: s.block, Quantiles: s.times.Quantiles()}, Truncated: truncated,
 	}
 	if line.Seconds > 0 {
 		line.RealTimeFactor = s.stream.Busy.Seconds() / line.Seconds

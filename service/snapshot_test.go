@@ -278,6 +278,6 @@ func TestEventsThatCannotBeSent(t *testing.T) {
 	})
 }
 
-type brokenSink struct{}
+type brokenSink struct{ sink }
 
 func (brokenSink) send(any) error { return errors.New("broken") }

@@ -50,11 +50,7 @@ func (s *stream) setRate(r *events.Recognizer, hz float64, resample bool) error 
 		return errAudio(err)
 	}
 	if s.Samples > 0 {
-		err := d.Restore(s.state)
-		if err == nil && d.Position() != s.Samples {
-			err = fmt.Errorf("the snapshot has %d samples, its state %d", s.Samples, d.Position())
-		}
-		if err != nil {
+		if err := d.Restore(s.state); err != nil {
 			return errUnusable(s.Stream, err)
 		}
 	}

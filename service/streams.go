@@ -35,11 +35,13 @@ func newStreams(opt Options) *streams {
 	return s
 }
 
-// drain rejects new streams and ends the sessions of the connected ones.
-func (s *streams) drain() {
+// drain rejects new streams and ends the sessions of the connected ones. It returns the context in
+// which their clients must receive the reason.
+func (s *streams) drain() (context.Context, context.CancelFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cancel(errShutdown)
+	return context.WithTimeout(context.Background(), s.opt.Grace)
 }
 
 // wait returns when all clients have received the reason, or when ctx ends. It is an error if
@@ -142,8 +144,6 @@ func (s *streams) load(ctx context.Context, st *stream, received int64) error {
 	switch {
 	case err != nil:
 		return errUnusable(st.Stream, err)
-	case h.Stream != st.Stream:
-		return errUnusable(st.Stream, fmt.Errorf("the snapshot is that of stream %q", h.Stream))
 	case h.Samples == 0, h.End != nil && received < 0:
 		return nil
 	}

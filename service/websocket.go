@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -49,39 +48,16 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	conn.SetReadLimit(s.opt.MaxMessage)
 	src := &messageSource{idle: s.opt.Idle, messages: make(chan message)}
 	go src.read(st.ctx, conn)
-	err = s.serveSocket(st, q, src, socketSink{conn, s.opt.Slow})
+	out := socketSink{s, conn}
+	if q.raw() && st.End == nil {
+		session := &session{Server: s, stream: st, out: out, block: max(1, int(blockSeconds*st.SampleRate))}
+		err = session.run(q.format, src)
+	} else {
+		err = s.serve(st, q, &messageReader{ctx: st.ctx, in: src}, out)
+	}
 	st.cancel(nil)
 	h.conn.SetReadDeadline(time.Now().Add(closeTime)) // otherwise Close would read a frame to its end
 	conn.Close(closeStatus(err))
-}
-
-// serveSocket runs the session of a WebSocket. If its audio is a file, it reads the header first.
-func (s *Server) serveSocket(st *stream, q query, messages *messageSource, out sink) error {
-	session := &session{Server: s, stream: st, out: out}
-	if q.raw() || st.End != nil {
-		session.block = max(1, int(blockSeconds*st.SampleRate))
-		format := string(audio.WAV) // of a stream that has ended, nothing was read
-		if q.raw() {
-			format = q.format
-		}
-		return session.run(format, messages)
-	}
-	src, err := newBodySource(&messageReader{ctx: st.ctx, in: messages}, q, s.opt.FFmpeg)
-	if err == nil {
-		defer src.close(st)
-		err = s.prepare(st, src.rate, q.resample)
-	}
-	if errors.Is(err, errGone) {
-		return err
-	}
-	if err != nil {
-		e := s.asAPIError(err)
-		out.send(report.Error{Type: "error", Code: e.code, Error: e.text})
-		return e
-	}
-	src.buf = make([]float32, max(1, int(frameSeconds*src.rate)))
-	session.block, session.truncated = len(src.buf), src.truncated
-	return session.run(src.format(), src)
 }
 
 // messageReader reads the bytes of messages.
@@ -136,8 +112,14 @@ func closeStatus(err error) (websocket.StatusCode, string) {
 
 // socketSink sends lines as text messages.
 type socketSink struct {
+	*Server
 	conn *websocket.Conn
-	slow time.Duration
+}
+
+func (a socketSink) reject(err error) error {
+	e := a.asAPIError(err)
+	a.send(report.Error{Type: "error", Code: e.code, Error: e.text})
+	return e
 }
 
 func (a socketSink) send(line any) error {
@@ -145,7 +127,7 @@ func (a socketSink) send(line any) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), a.slow)
+	ctx, cancel := context.WithTimeout(context.Background(), a.opt.Slow)
 	defer cancel()
 	if err := a.conn.Write(ctx, websocket.MessageText, b); err != nil {
 		if ctx.Err() != nil {
