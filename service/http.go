@@ -72,33 +72,23 @@ func (s *Server) parseQuery(raw string, formats []string) (query, error) {
 		return q, newError(http.StatusBadRequest, "request", "query %.80q: %v: expected NAME=VALUE pairs separated by &", raw, err)
 	}
 	for key, values := range parameters {
-		if len(values) > 1 {
-			return q, newError(http.StatusBadRequest, "request", "query %.80q: parameter %.20q occurs %d times, expected once", raw, key, len(values))
-		}
-		value := values[0]
 		var err error
-		switch key {
+		valid, expected := false, "one of the parameters format, rate, resample and events"
+		switch value := values[0]; key {
 		case "format":
-			if q.format = value; !slices.Contains(formats, value) {
-				err = fmt.Errorf("format=%.20q: expected %s", value, strings.Join(formats, ", "))
-			}
+			q.format, valid, expected = value, slices.Contains(formats, value), strings.Join(formats, ", ")
 		case "events":
-			if q.events, err = strconv.ParseInt(value, 10, 64); err != nil || q.events < 0 {
-				err = fmt.Errorf("events=%.20q: expected the number of events that the client has received", value)
-			}
+			q.events, err = strconv.ParseInt(value, 10, 64)
+			valid, expected = err == nil && q.events >= 0, "the number of events that the client has received"
 		case "rate":
-			if q.rate, err = strconv.ParseFloat(value, 64); err != nil || !(q.rate > 0) {
-				err = fmt.Errorf("rate=%.20q: expected a number in Hz", value)
-			}
+			q.rate, err = strconv.ParseFloat(value, 64)
+			valid, expected = err == nil && q.rate > 0, "a number in Hz"
 		case "resample":
-			if q.resample, err = strconv.ParseBool(value); err != nil {
-				err = fmt.Errorf("resample=%.20q: expected true or false", value)
-			}
-		default:
-			err = fmt.Errorf("parameter %.20q: expected format, rate, resample or events", key)
+			q.resample, err = strconv.ParseBool(value)
+			valid, expected = err == nil, "true or false"
 		}
-		if err != nil {
-			return q, newError(http.StatusBadRequest, "request", "%v", err)
+		if !valid || len(values) > 1 {
+			return q, newError(http.StatusBadRequest, "request", "%.20s=%.20q: expected %s, once", key, strings.Join(values, "&"), expected)
 		}
 	}
 	if q.raw() {
@@ -133,11 +123,14 @@ func (s *Server) serve(st *stream, q query, in io.Reader, out sink) error {
 		return session.run(string(audio.WAV), nil) // nothing is read of a stream that has ended
 	}
 	src, err := newBodySource(in, q, s.opt.FFmpeg)
-	if err == nil {
-		defer src.close(st)
-		err = s.prepare(st, src.rate, q.resample)
-	}
 	if err != nil {
+		return out.reject(err)
+	}
+	if src.file != nil {
+		defer src.file.Close()
+		defer st.cancel(nil) // before, because ffmpeg waits for the body
+	}
+	if err := s.prepare(st, src.rate, q.resample); err != nil {
 		return out.reject(err)
 	}
 	src.buf = make([]float32, max(1, int(frameSeconds*src.rate)))
@@ -181,37 +174,6 @@ type bodySource struct {
 	buf    []float32
 }
 
-// close ends the process that decodes the audio of a stream, if there is one.
-func (b *bodySource) close(st *stream) {
-	if b.file != nil && b.file.Container == audio.FFmpeg {
-		st.cancel(nil) // otherwise the process waits for the body
-		b.file.Close()
-	}
-}
-
-// declared reads audio that its client has declared to be samples. It returns an error if it begins
-// as a file does.
-type declared struct {
-	in    io.Reader
-	start []byte
-}
-
-func (d *declared) Read(b []byte) (int, error) {
-	n, err := d.in.Read(b)
-	if bad := d.check(b[:n]); bad != nil {
-		return 0, bad
-	}
-	return n, err
-}
-
-func (d *declared) check(b []byte) error {
-	d.start = append(d.start, b[:min(len(b), 12-len(d.start))]...)
-	if name := audio.Sniff(d.start); name != "" {
-		return errAudio(fmt.Errorf("the audio begins as %s does, but the format declares samples without a header; omit format", name))
-	}
-	return nil
-}
-
 // formFile returns the reader of a body, or of the first file in a body that is a form.
 func formFile(body io.Reader, contentType string) (io.Reader, error) {
 	kind, parameters, _ := mime.ParseMediaType(contentType)
@@ -231,17 +193,15 @@ func formFile(body io.Reader, contentType string) (io.Reader, error) {
 	}
 }
 
-const (
-	frameSeconds = 0.01 // longest audio of an upload that is processed at a time
-	maxChannels  = 8
-)
+// frameSeconds is the longest audio of an upload that is processed at a time.
+const frameSeconds = 0.01
 
 // newBodySource returns the source of a body, without its buffer. It reads a file's header.
 func newBodySource(r io.Reader, q query, ffmpeg bool) (*bodySource, error) {
 	b := &bodySource{rate: q.rate, format: q.format}
 	if q.raw() {
 		var err error
-		b.source, err = audio.NewRawReader(&declared{in: r}, audio.Encoding(q.format))
+		b.source, err = audio.NewRawReader(r, audio.Encoding(q.format))
 		return b, err
 	}
 	file, err := audio.Options{FFmpeg: ffmpeg}.Open(r)
@@ -265,8 +225,6 @@ func (b *bodySource) open(file *audio.Reader, q query) error {
 	switch {
 	case q.format != automatic && q.format != string(file.Container):
 		return errAudio(fmt.Errorf("the audio is %s, but format=%s", file.Container, q.format))
-	case f.Channels > maxChannels:
-		return errAudio(fmt.Errorf("audio with %d channels: expected at most %d", f.Channels, maxChannels))
 	case f.Channels > 1 && !q.resample:
 		return errAudio(fmt.Errorf("audio with %d channels: expected 1, or resample=true for their mean", f.Channels))
 	case q.rate != 0 && q.rate != b.rate:
@@ -276,7 +234,7 @@ func (b *bodySource) open(file *audio.Reader, q query) error {
 }
 
 // next implements source. The reader of the audio observes the context.
-func (b *bodySource) next(context.Context) ([]float32, error) {
+func (b *bodySource) next() ([]float32, error) {
 	n, err := b.source.Read(b.buf)
 	if !errors.Is(err, audio.ErrTruncated) {
 		err = classify(err)
@@ -304,20 +262,12 @@ type bodyReader struct {
 	control *http.ResponseController
 	ctx     context.Context
 	idle    time.Duration
-	err     error // the first error, returned by every later Read
 }
 
 // wake interrupts a Read.
 func (r *bodyReader) wake() { r.control.SetReadDeadline(time.Unix(1, 0)) }
 
-func (r *bodyReader) Read(b []byte) (n int, err error) {
-	if r.err == nil {
-		n, r.err = r.read(b)
-	}
-	return n, r.err
-}
-
-func (r *bodyReader) read(b []byte) (int, error) {
+func (r *bodyReader) Read(b []byte) (int, error) {
 	r.control.SetReadDeadline(time.Now().Add(r.idle))
 	if r.ctx.Err() != nil { // after SetReadDeadline, which may have replaced the deadline of wake
 		return 0, context.Cause(r.ctx)

@@ -157,7 +157,6 @@ func TestInvalidRequests(t *testing.T) {
 	same := func(b []byte) []byte { return b }
 	half := func(b []byte) []byte { return b[:30] }
 	stereo := func(b []byte) []byte { b[22], b[32] = 2, 4; return b }
-	nine := func(b []byte) []byte { b[22], b[32] = 9, 18; return b }
 	const post, get, put, del = "POST", "GET", "PUT", "DELETE"
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0))
@@ -172,7 +171,6 @@ func TestInvalidRequests(t *testing.T) {
 			{"rate of a WAV", post, "/v1/streams", file(44100, same), 400, "audio", []string{"44100 Hz", "8000 Hz"}},
 			{"unusual rate", post, "/v1/streams?format=s16le&rate=12345&resample=true", nil, 400, "audio", []string{"12345 Hz", "44100"}},
 			{"other rate than the WAV's", post, "/v1/streams?rate=16000&resample=true", file(44100, same), 400, "audio", []string{"44100 Hz", "rate=16000"}},
-			{"nine channels", post, "/v1/streams?resample=true", file(8000, nine), 400, "audio", []string{"9 channels", "8"}},
 			{"resample", post, "/v1/streams?resample=maybe", nil, 400, "request", []string{"resample", "maybe"}},
 			{"infinite rate", post, "/v1/streams?format=u8&rate=Inf&resample=1", nil, 400, "audio", []string{"+Inf"}},
 			{"rate that is not a number", post, "/v1/streams?rate=NaN", nil, 400, "request", []string{"NaN"}},
@@ -190,8 +188,8 @@ func TestInvalidRequests(t *testing.T) {
 			{"parameter", post, "/v1/streams?loud=1", nil, 400, "request", []string{"loud"}},
 			{"malformed escape", post, "/v1/streams?format=s16le&events=%zz", nil, 400, "request", []string{"query", "events=%zz", "&"}},
 			{"semicolon", post, "/v1/streams?format=s16le;events=1", nil, 400, "request", []string{"query", "format=s16le;events=1", "semicolon"}},
-			{"repeated parameter", post, "/v1/streams?format=s16le&format=evil", nil, 400, "request", []string{"query", "format", "2 times"}},
-			{"the same twice", post, "/v1/streams?format=s16le&format=s16le", nil, 400, "request", []string{"query", "format", "2 times"}},
+			{"repeated parameter", post, "/v1/streams?format=s16le&format=evil", nil, 400, "request", []string{"s16le&evil", "once"}},
+			{"the same twice", post, "/v1/streams?format=s16le&format=s16le", nil, 400, "request", []string{"format", "once"}},
 			{"no upgrade", get, "/v1/streams", nil, 426, "request", []string{"WebSocket"}},
 			{"unknown stream", del, "/v1/streams/nobody", nil, 404, "unknown", []string{"nobody"}},
 			{"path", put, "/v2/streams", nil, 404, "request", []string{"PUT /v2/streams"}},

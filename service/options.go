@@ -1,10 +1,8 @@
 package service
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 )
 
@@ -78,9 +76,6 @@ func Defaults() Options {
 }
 
 func (o *Options) validate() error {
-	if strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return errors.New("service: Token contains a character other than printable ASCII without spaces")
-	}
 	for option, value := range map[string]int64{
 		"SaveEvery": int64(o.SaveEvery), "MaxStreams": int64(o.MaxStreams), "MaxMessage": o.MaxMessage,
 		"Idle": int64(o.Idle), "Slow": int64(o.Slow), "Grace": int64(o.Grace),

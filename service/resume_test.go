@@ -155,7 +155,7 @@ func TestTooManyEvents(t *testing.T) {
 				in := startService(t, toneModel(t, 0), change)
 				for _, path := range []string{"/v1/streams", "/v1/streams/mine"} {
 					status, body := in.post(path+"?format=s16le&events=2", bytes.NewReader(pcm))
-					checkError(t, path, status, body, 410, "events", "not resumed", "events=2")
+					checkError(t, path, status, body, 410, "events", "is new", "events=2")
 				}
 				opt := &websocket.DialOptions{HTTPClient: in.client}
 				_, response, err := websocket.Dial(t.Context(), "ws://localhost/v1/streams/mine?events=2", opt)

@@ -61,16 +61,16 @@ func New(m *model.Model, detect events.Options, opt Options) (*Server, error) {
 		s.mux.HandleFunc("GET "+path, s.socket)
 	}
 	s.mux.HandleFunc("DELETE /v1/streams/{name}", s.forget)
-	s.mux.HandleFunc("GET /healthz", s.health)
+	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		if s.streams.ctx.Err() != nil { // no new streams are accepted
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, newError(http.StatusNotFound, "request", "%s %.64s does not exist", r.Method, r.URL.Path))
 	})
 	return s, nil
 }
-
-// restTime is how long the rest of a request's body is read after the response, so that the client
-// receives the response.
-const restTime = 5 * time.Second
 
 // ServeHTTP responds without waiting for the request's body, of which a handler reads what it
 // needs.
@@ -79,7 +79,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control.EnableFullDuplex() // an error means HTTP/2, which is always full duplex
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
-		defer func() { control.SetReadDeadline(time.Now().Add(restTime)) }()
+		// The rest of the body is read for a while, so that the client receives the response.
+		defer func() { control.SetReadDeadline(time.Now().Add(5 * time.Second)) }()
 	}
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if err := s.check(r); err != nil {
@@ -89,17 +90,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// The limits of Serve for the header of a request.
-const (
-	headerTime  = 10 * time.Second
-	headerBytes = 1 << 14 // net/http adds 4 KiB
-)
-
 // Serve serves the connections of a listener until ctx is cancelled or the listener fails. Then it
 // closes the Server as Close does. The error is that of the listener, and that of Close.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{ // a response that takes longer than WriteTimeout sets its own deadlines
-		Handler: s, ReadHeaderTimeout: headerTime, WriteTimeout: time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: headerBytes,
+		Handler: s, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14,
 		ErrorLog:                     slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelWarn),
 		DisableGeneralOptionsHandler: true, // net/http would respond to "OPTIONS *" without the checks of ServeHTTP
 	}
@@ -128,13 +123,6 @@ func (s *Server) Close() error {
 	return s.streams.wait(end)
 }
 
-// health responds with 503 if the server does not accept new streams.
-func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
-	if s.streams.ctx.Err() != nil {
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}
-}
-
 // apiError is an error that a client receives. The code is for programs and labels the metric of
 // rejections.
 type apiError struct {
@@ -156,7 +144,7 @@ func (s *Server) writeError(w http.ResponseWriter, err error) {
 	if e.status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	if e.status == http.StatusTooManyRequests || e.status == http.StatusServiceUnavailable {
+	if e.status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "5")
 	}
 	w.WriteHeader(e.status)

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,8 +16,9 @@ import (
 // source delivers a session's samples.
 type source interface {
 	// next returns samples, which are valid until the next call. It returns io.EOF at the end of
-	// the stream, or an audio.ErrTruncated, and the cause of ctx soon after ctx is cancelled.
-	next(ctx context.Context) ([]float32, error)
+	// the stream, or an audio.ErrTruncated, and the cause of the stream's context soon after that is
+	// cancelled.
+	next() ([]float32, error)
 }
 
 // sink sends lines to a client, each at once.
@@ -59,7 +59,7 @@ func (s *session) run(format string, src source) error {
 	}
 	for err == nil {
 		var x []float32
-		x, err = src.next(s.stream.ctx)
+		x, err = src.next()
 		if failed := s.process(x, time.Now()); failed != nil {
 			err = failed
 		}

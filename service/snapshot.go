@@ -42,13 +42,10 @@ func encodeSnapshot(h header, state []byte) []byte {
 // decodeSnapshot returns the header and the state, which is a part of b.
 func decodeSnapshot(b []byte) (h header, state []byte, err error) {
 	n := len(b) - crc32.Size
-	if n < 0 || len(b) > maxSnapshot || binary.LittleEndian.Uint32(b[n:]) != crc32.ChecksumIEEE(b[:n]) {
+	if n < 0 || binary.LittleEndian.Uint32(b[n:]) != crc32.ChecksumIEEE(b[:n]) {
 		return h, nil, errors.New("the snapshot is damaged: its checksum differs")
 	}
-	line, state, found := bytes.Cut(b[:n], []byte{'\n'})
-	if !found {
-		return h, nil, errors.New("the snapshot has no header")
-	}
+	line, state, _ := bytes.Cut(b[:n], []byte{'\n'})
 	if err := json.Unmarshal(line, &h); err != nil {
 		return h, nil, fmt.Errorf("the header of the snapshot: %w", err)
 	}

@@ -21,7 +21,6 @@ type stream struct {
 	ctx      context.Context         // ends with the server, or when another one has taken over the stream
 	cancel   context.CancelCauseFunc // of ctx
 
-	claimed     bool          // the store has, or needs, no other stream with this name
 	saved       time.Time     // start of the session, or of the last snapshot in it
 	storing     chan struct{} // has an element while the store is written; protects the following fields
 	revision    uint64        // in the store; 0: none
@@ -68,10 +67,7 @@ func (s *stream) snapshot() []byte {
 
 // record remembers an event.
 func (s *stream) record(e report.Event) {
-	if len(s.Recent) == maxRecent {
-		s.Recent = slices.Delete(s.Recent, 0, 1)
-	}
-	s.Recent = append(s.Recent, e)
+	s.Recent = append(s.Recent[max(0, len(s.Recent)+1-maxRecent):], e)
 	s.EventCount++
 }
 
@@ -83,12 +79,9 @@ func (s *stream) resumeEvents(n int64) error {
 	switch {
 	case n < 0:
 		return nil
-	case s.Samples == 0 && n > 0:
-		return newError(http.StatusGone, "events",
-			"stream %s is new, but events=%d: it was not resumed; omit events to start a new stream", s.Stream, n)
 	case lacking < 0:
 		return newError(http.StatusGone, "events",
-			"stream %s had %d events when it was last saved, but events=%d: expected at most %[2]d", s.Stream, s.EventCount, n)
+			"stream %s is new or had %d events when it was last saved, but events=%d; omit events to start a new stream", s.Stream, s.EventCount, n)
 	case lacking > int64(len(s.Recent)):
 		return newError(http.StatusGone, "events",
 			"stream %s remembers the last %d of its %d events, but events=%d", s.Stream, len(s.Recent), s.EventCount, n)

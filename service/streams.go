@@ -78,9 +78,7 @@ func (s *streams) acquire(ctx context.Context, name string, received int64) (*st
 	if err != nil {
 		return nil, err
 	}
-	st.named = name != ""
-	st.claimed = s.opt.Store == nil || !st.named
-	if !st.claimed {
+	if st.named = name != ""; st.named && s.opt.Store != nil {
 		err = s.load(ctx, st, received)
 	}
 	if err == nil {
@@ -174,12 +172,10 @@ func (s *streams) storeError(name string, err error) error {
 // claim makes a named stream this server's own: it stores a snapshot, so that another server that
 // had the stream can no longer save it, and the stream of that name that has ended does not return.
 func (s *streams) claim(st *stream) error {
-	if st.claimed {
+	if !st.named || s.opt.Store == nil {
 		return nil
 	}
-	err := s.put(st, st.snapshot())
-	st.claimed = err == nil
-	return s.storeError(st.Stream, err)
+	return s.storeError(st.Stream, s.put(st, st.snapshot()))
 }
 
 // put writes a snapshot. The caller has st.storing, or the stream is not in use yet. If the store
@@ -188,19 +184,18 @@ func (s *streams) put(st *stream, b []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
 	revision, err := s.opt.Store.Put(ctx, st.Stream, b, st.revision)
-	failed := err != nil && !errors.Is(err, ErrRevision)
 	switch {
 	case err == nil:
-		st.revision = revision
-	case !failed:
+		st.revision, st.writeFailed = revision, false
+	case errors.Is(err, ErrRevision):
 		st.cancel(errMoved)
 	default:
 		s.unsaved.Add(1)
 		if !st.writeFailed {
 			s.opt.Log.Error("a snapshot was not written", "stream", st.Stream, "error", err)
 		}
+		st.writeFailed = true
 	}
-	st.writeFailed = failed
 	return err
 }
 
@@ -227,7 +222,7 @@ func (s *streams) save(st *stream) {
 // samples; otherwise it deletes the snapshot. It reports whether the stream was saved.
 func (s *streams) release(st *stream, keep bool) (saved bool) {
 	defer s.dismiss(st)
-	if s.opt.Store == nil || !st.claimed {
+	if s.opt.Store == nil {
 		return false
 	}
 	st.storing <- struct{}{} // waits for the write in progress
@@ -242,13 +237,16 @@ func (s *streams) release(st *stream, keep bool) (saved bool) {
 		}
 		return err == nil
 	case st.revision > 0:
-		ctx, cancel := context.WithTimeout(context.Background(), storeTime)
-		defer cancel()
-		if err := s.opt.Store.Delete(ctx, st.Stream, st.revision); err != nil && !errors.Is(err, ErrRevision) {
-			s.opt.Log.Error("a snapshot was not deleted", "stream", st.Stream, "error", err)
-		}
+		s.remove(st) // logs errors
 	}
 	return false
+}
+
+// remove deletes the snapshot of a stream. An error is one for clients.
+func (s *streams) remove(st *stream) error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	return s.storeError(st.Stream, s.opt.Store.Delete(ctx, st.Stream, st.revision))
 }
 
 // forget deletes a stream that is not connected.
@@ -266,9 +264,7 @@ func (s *streams) forget(ctx context.Context, name string) error {
 	if st.revision == 0 {
 		return newError(http.StatusNotFound, "unknown", "stream %q does not exist", name)
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTime)
-	defer cancel()
-	return s.storeError(name, s.opt.Store.Delete(ctx, name, st.revision))
+	return s.remove(st)
 }
 
 func errBusy(name string) error {
@@ -277,22 +273,18 @@ func errBusy(name string) error {
 
 // expireRegularly deletes expired snapshots until the server shuts down.
 func (s *streams) expireRegularly() {
-	for tick := time.NewTicker(s.opt.Keep / 4); ; {
-		if err := s.expire(); err != nil && s.ctx.Err() == nil {
-			s.opt.Log.Error("expired snapshots were not deleted", "error", err)
-		}
+	for s.ctx.Err() == nil {
+		s.expire()
 		select {
-		case <-tick.C:
+		case <-time.After(s.opt.Keep / 4):
 		case <-s.ctx.Done():
-			tick.Stop()
-			return
 		}
 	}
 }
 
 // expire deletes the snapshots older than Keep, except those of streams that are connected here.
 // Connected streams of another server are saved too often to be so old.
-func (s *streams) expire() error {
+func (s *streams) expire() {
 	ctx, cancel := context.WithTimeout(s.ctx, s.opt.Keep/4)
 	defer cancel()
 	list, err := s.opt.Store.List(ctx)
@@ -303,9 +295,11 @@ func (s *streams) expire() error {
 		if connected || time.Since(e.Saved) <= s.opt.Keep {
 			continue
 		}
-		if failed := s.opt.Store.Delete(ctx, e.Stream, e.Revision); failed != nil && !errors.Is(failed, ErrRevision) {
+		if failed := s.opt.Store.Delete(ctx, e.Stream, e.Revision); !errors.Is(failed, ErrRevision) {
 			err = errors.Join(err, failed)
 		}
 	}
-	return err
+	if err != nil && s.ctx.Err() == nil {
+		s.opt.Log.Error("expired snapshots were not deleted", "error", err)
+	}
 }

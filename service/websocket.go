@@ -46,38 +46,18 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	defer conn.CloseNow()
 	conn.SetReadLimit(s.opt.MaxMessage)
-	src := &messageSource{idle: s.opt.Idle, messages: make(chan message)}
-	go src.read(st.ctx, conn)
+	src := &messageSource{ctx: st.ctx, idle: s.opt.Idle, messages: make(chan message)}
+	go src.readAhead(conn)
 	out := socketSink{s, conn}
 	if q.raw() && st.End == nil {
 		session := &session{Server: s, stream: st, out: out, block: max(1, int(blockSeconds*st.SampleRate))}
 		err = session.run(q.format, src)
 	} else {
-		err = s.serve(st, q, &messageReader{ctx: st.ctx, in: src}, out)
+		err = s.serve(st, q, src, out)
 	}
 	st.cancel(nil)
 	h.conn.SetReadDeadline(time.Now().Add(closeTime)) // otherwise Close would read a frame to its end
 	conn.Close(closeStatus(err))
-}
-
-// messageReader reads the bytes of messages.
-type messageReader struct {
-	ctx  context.Context
-	in   *messageSource
-	rest []byte
-	err  error // returned by every later Read
-}
-
-func (r *messageReader) Read(b []byte) (n int, err error) {
-	if len(r.rest) == 0 && r.err == nil {
-		r.rest, r.err = r.in.receive(r.ctx)
-	}
-	if r.err != nil {
-		return 0, r.err
-	}
-	n = copy(b, r.rest)
-	r.rest = r.rest[n:]
-	return n, nil
 }
 
 // closeTime is how long the service waits for the reply to its close frame.
@@ -138,12 +118,16 @@ func (a socketSink) send(line any) error {
 	return nil
 }
 
-// messageSource is the audio of a WebSocket. Its goroutine reads one message ahead.
+// messageSource is the audio of a WebSocket: a source of samples, and a reader of the bytes of a
+// file. Its goroutine reads one message ahead.
 type messageSource struct {
+	ctx      context.Context
 	idle     time.Duration
 	messages chan message
 	samples  []float32
-	declared declared
+
+	rest []byte // of a message, for Read
+	err  error  // returned by every later Read
 }
 
 type message struct {
@@ -152,14 +136,14 @@ type message struct {
 	err  error
 }
 
-// read delivers messages, and discards them when ctx has ended, until the connection ends.
-func (m *messageSource) read(ctx context.Context, conn *websocket.Conn) {
+// readAhead delivers messages, and discards them when ctx has ended, until the connection ends.
+func (m *messageSource) readAhead(conn *websocket.Conn) {
 	for {
 		var v message
 		v.kind, v.data, v.err = conn.Read(context.Background())
 		select {
 		case m.messages <- v:
-		case <-ctx.Done():
+		case <-m.ctx.Done():
 		}
 		if v.err != nil {
 			return
@@ -167,13 +151,23 @@ func (m *messageSource) read(ctx context.Context, conn *websocket.Conn) {
 	}
 }
 
-// next implements source.
-func (m *messageSource) next(ctx context.Context) ([]float32, error) {
-	b, err := m.receive(ctx)
-	if err != nil {
-		return nil, err
+// Read implements io.Reader.
+func (m *messageSource) Read(b []byte) (n int, err error) {
+	if len(m.rest) == 0 && m.err == nil {
+		m.rest, m.err = m.receive()
 	}
-	if err := m.declared.check(b); err != nil {
+	if m.err != nil {
+		return 0, m.err
+	}
+	n = copy(b, m.rest)
+	m.rest = m.rest[n:]
+	return n, nil
+}
+
+// next implements source.
+func (m *messageSource) next() ([]float32, error) {
+	b, err := m.receive()
+	if err != nil {
 		return nil, err
 	}
 	n := len(b) / 2
@@ -186,7 +180,7 @@ func (m *messageSource) next(ctx context.Context) ([]float32, error) {
 }
 
 // receive returns the next message that is not empty.
-func (m *messageSource) receive(ctx context.Context) ([]byte, error) {
+func (m *messageSource) receive() ([]byte, error) {
 	timer := time.NewTimer(m.idle)
 	defer timer.Stop()
 	for {
@@ -195,8 +189,8 @@ func (m *messageSource) receive(ctx context.Context) ([]byte, error) {
 			if b, err := v.audio(); len(b) > 0 || err != nil {
 				return b, err
 			}
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		case <-m.ctx.Done():
+			return nil, context.Cause(m.ctx)
 		case <-timer.C:
 			return nil, errIdle
 		}
