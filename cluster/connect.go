@@ -106,10 +106,9 @@ func create(ctx context.Context, nc *nats.Conn) (*store, error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*requestTime)
 	defer cancel()
 	js, err := jetstream.New(nc)
-	if err != nil {
-		return nil, fmt.Errorf("cluster: %w", err)
+	if err == nil {
+		_, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucket, Description: "states of s4d-fast runs"})
 	}
-	_, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucket, Description: "states of s4d-fast runs"})
 	if err == nil || errors.Is(err, jetstream.ErrBucketExists) {
 		_, err = js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket, Description: "files of s4d-fast runs"})
 	}

@@ -169,14 +169,9 @@ func (s *sweep) run(ctx context.Context) error {
 
 // storeData stores the data of the runs that the broker does not have.
 func (s *sweep) storeData(ctx context.Context) error {
-	stored := map[string]bool{}
 	for i := range s.open {
 		for _, ref := range s.jobs[i].Data {
 			name := ref.object(s.id)
-			if stored[name] {
-				continue
-			}
-			stored[name] = true
 			if _, err := s.objects.GetInfo(ctx, name); err == nil {
 				continue
 			}

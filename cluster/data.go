@@ -88,8 +88,7 @@ func packFile(out *tar.Writer, p, name string) error {
 	return err
 }
 
-// unpack writes the files of an archive to a new folder. Anything but regular files in this folder
-// is an error.
+// unpack writes the files of an archive to a new folder. A file outside of it is an error.
 func unpack(r io.Reader, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -104,9 +103,6 @@ func unpack(r io.Reader, dir string) error {
 		}
 		if err != nil {
 			return err
-		}
-		if h.Typeflag != tar.TypeReg {
-			return fmt.Errorf("archive: %.200q of type %q: expected regular files", h.Name, h.Typeflag)
 		}
 		name := filepath.FromSlash(h.Name)
 		if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -163,17 +159,4 @@ func putPacked(ctx context.Context, objects jetstream.ObjectStore, name, root st
 	go func() { w.CloseWithError(pack(w, root)) }()
 	_, err := objects.Put(ctx, jetstream.ObjectMeta{Name: name}, r)
 	return err
-}
-
-// getPacked writes a data set that putPacked has stored to a new folder.
-func getPacked(ctx context.Context, objects jetstream.ObjectStore, name, dir string) error {
-	in, err := objects.Get(ctx, name)
-	if err == nil {
-		defer in.Close()
-		err = unpack(in, dir)
-	}
-	if err != nil {
-		return brokerError{err}
-	}
-	return nil
 }

@@ -71,7 +71,6 @@ func TestCache(t *testing.T) {
 func TestUnpackRejects(t *testing.T) {
 	for _, h := range []tar.Header{
 		{Name: "../outside", Typeflag: tar.TypeReg}, {Name: "data/../../outside", Typeflag: tar.TypeReg},
-		{Name: "data/link", Linkname: "/etc/passwd", Typeflag: tar.TypeSymlink}, {Name: "data/device", Typeflag: tar.TypeChar},
 	} {
 		var b bytes.Buffer
 		w := tar.NewWriter(&b)

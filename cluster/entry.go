@@ -48,7 +48,7 @@ func parseJob(text []byte) (*job, error) {
 		return nil, fmt.Errorf("cluster: job: %w", err)
 	}
 	for _, r := range j.Data { // both are names in the worker's folder
-		if base := r.base(); !hash.MatchString(r.Hash) || base == ".." || !filepath.IsLocal(base) {
+		if base := r.base(); !hash.MatchString(r.Hash) || !filepath.IsLocal(base) {
 			return nil, fmt.Errorf("cluster: job: data %.200q with hash %.80q: expected the path of a file or folder, and a SHA-256", r.Path, r.Hash)
 		}
 	}
@@ -117,32 +117,10 @@ func parseEntry(text []byte) (entry, error) {
 			return e, fmt.Errorf("cluster: entry: file %.200q: expected one of %q", f.Path, runFiles())
 		}
 	}
-	for _, l := range e.Levels { // they go into a table, which a spreadsheet may open
-		if !levelName.MatchString(l) {
-			return e, fmt.Errorf("cluster: entry: level %.80q", l)
-		}
-	}
-	if e.Status == done {
-		return e, e.checkResult()
+	if r := e.Result; e.Status == done && (r == nil || r.Best == nil && !r.Diverged) {
+		return e, fmt.Errorf("cluster: entry: %.80q is done without a result", e.Name)
 	}
 	return e, nil
-}
-
-var levelName = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
-
-// checkResult returns an error if a run that is done has no valid result. JSON has no numbers that
-// are not finite.
-func (e *entry) checkResult() error {
-	config := train.RunFiles()[0]
-	switch r := e.Result; {
-	case r == nil || r.Best == nil && !r.Diverged:
-		return fmt.Errorf("cluster: entry: %.80q is done without a result", e.Name)
-	case r.Best != nil && (r.Best.Epoch < 0 || r.Best.Step < 0):
-		return fmt.Errorf("cluster: entry: %.80q is done with a best epoch of %d", e.Name, r.Best.Epoch)
-	case !slices.ContainsFunc(e.Files, func(f file) bool { return f.Path == config }):
-		return fmt.Errorf("cluster: entry: %.80q is done without the file %s", e.Name, config)
-	}
-	return nil
 }
 
 // rowOf returns the row of a run that has ended. JSON has no NaN: a measure of the test set that
@@ -224,9 +202,6 @@ func claim(ctx context.Context, kv jetstream.KeyValue, key string, e entry, rev 
 		return nil, cmp.Or(err, errLost)
 	}
 	e.Status, e.Owner, e.Worker, e.Claims = running, l.id, worker, e.Claims+1
-	if len(e.Files) == 0 {
-		e.Levels = nil
-	}
 	l.now = e
 	rev, err := write(ctx, kv, key, e, rev)
 	if err != nil {

@@ -96,10 +96,7 @@ func TestParse(t *testing.T) {
 		"entry:":                  "[]",
 		"version 0":               "{}",
 		`file "../../etc/passwd"`: `{"version":4,"files":[{"path":"../../etc/passwd"}]}`,
-		`level "=1+1"`:            `{"version":4,"levels":["=1+1"]}`,
 		"done without a result":   `{"version":4,"status":"done"}`,
-		"best epoch of -1":        `{"version":4,"status":"done","result":{"Best":{"epoch":-1}}}`,
-		"without the file":        `{"version":4,"status":"done","result":{"Best":{"epoch":1}}}`,
 		"1e999":                   `{"version":4,"status":"done","result":{"Best":{"val_loss":1e999}}}`,
 	} {
 		must.Reject(parseEntry([]byte(text)))(t, want)

@@ -14,7 +14,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
-	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
@@ -36,8 +35,6 @@ func gone(err error) bool {
 	return errors.Is(err, jetstream.ErrObjectNotFound) || errors.Is(err, jetstream.ErrDigestMismatch)
 }
 
-const maxRunFile = 1 << 40 // bytes of a file of a run
-
 // put stores the files of a run folder as objects whose names begin with prefix, with another
 // configuration. It keeps the objects in old whose content is the same.
 func put(ctx context.Context, objects jetstream.ObjectStore, dir, prefix string, old []file, config []byte) ([]file, error) {
@@ -46,7 +43,7 @@ func put(ctx context.Context, objects jetstream.ObjectStore, dir, prefix string,
 		text := config
 		if i > 0 {
 			var err error
-			if text, err = datafile.Read(filepath.Join(dir, filepath.FromSlash(name)), maxRunFile); errors.Is(err, fs.ErrNotExist) {
+			if text, err = os.ReadFile(filepath.Join(dir, filepath.FromSlash(name))); errors.Is(err, fs.ErrNotExist) {
 				continue
 			} else if err != nil {
 				return nil, fmt.Errorf("cluster: %w", err)

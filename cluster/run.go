@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/train"
 )
@@ -149,12 +148,8 @@ func (r *run) restore(ctx context.Context) error {
 
 // openLog opens the log in the run folder, to which r.log then writes too.
 func (r *run) openLog() (own *slog.Logger, closeLog func(), err error) {
-	err = os.MkdirAll(r.runDir(), 0o755)
 	var f *os.File
-	if err == nil {
-		err = datafile.Free(filepath.Join(r.runDir(), logFile))
-	}
-	if err == nil {
+	if err = os.MkdirAll(r.runDir(), 0o755); err == nil {
 		f, err = os.OpenFile(filepath.Join(r.runDir(), logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 	}
 	if err != nil {
@@ -177,7 +172,15 @@ func (r *run) data(ctx context.Context, path string) (string, error) {
 		r.log.Info("fetching data", "path", ref.Path)
 		transfer, cancel := r.store.connected(ctx)
 		defer cancel()
-		return getPacked(transfer, r.store.objects, ref.object(r.job.Sweep), dir)
+		in, err := r.store.objects.Get(transfer, ref.object(r.job.Sweep))
+		if err == nil {
+			defer in.Close()
+			err = unpack(in, dir)
+		}
+		if err != nil {
+			return brokerError{err}
+		}
+		return nil
 	})
 }
 
@@ -197,16 +200,13 @@ func (r *run) saved(ctx context.Context, t *train.Trainer) error {
 // finish stores the result. After an error of the broker it tries again, until the broker has the
 // result, another worker has the run, or ctx ends.
 func (r *run) finish(ctx context.Context, t *train.Trainer, row *train.SweepRow) error {
-	for logged := ""; ; {
+	for {
 		err := r.storeFiles(context.WithoutCancel(ctx), t, row)
 		if !errors.As(err, new(brokerError)) {
 			return err
 		}
-		if text := err.Error(); text != logged {
-			logged = text
-			r.log.Warn("result not stored", "name", r.job.Name, "error", err)
-		}
-		if !sleep(ctx, time.Second) {
+		r.log.Warn("result not stored", "name", r.job.Name, "error", err)
+		if !sleep(ctx, 5*time.Second) {
 			return err
 		}
 	}

@@ -25,10 +25,9 @@ type Worker struct {
 	// Dir is the folder of the run that is being trained and of fetched data. One worker at a time
 	// uses it. "": a temporary one.
 	Dir     string
-	Threads int           // of training; 0: as the run says
-	Idle    time.Duration // without a run for so long, Run returns; 0: never
-	// Load loads the data of a run.
-	Load func(context.Context, train.Config) (*dataset.Dataset, error)
+	Threads int                                                           // of training; 0: as the run says
+	Idle    time.Duration                                                 // without a run for so long, Run returns; 0: never
+	Load    func(context.Context, train.Config) (*dataset.Dataset, error) // the data of a run
 	// MapPaths replaces each path of data in a configuration by that which f returns. nil: the data
 	// have no paths.
 	MapPaths func(c *train.Config, f func(path string) (string, error)) error

@@ -16,8 +16,8 @@ import (
 // source delivers a session's samples.
 type source interface {
 	// next returns samples, which are valid until the next call. It returns io.EOF at the end of
-	// the stream, or an audio.ErrTruncated, and the cause of the stream's context soon after that is
-	// cancelled.
+	// the stream, or an audio.ErrTruncated, and the cause of the stream's context soon after that
+	// is cancelled.
 	next() ([]float32, error)
 }
 

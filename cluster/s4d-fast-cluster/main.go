@@ -31,9 +31,8 @@ type console struct {
 }
 
 func main() {
-	ctx := program.Context()
 	terminal := term.IsTerminal(int(os.Stderr.Fd()))
-	os.Exit(run(ctx, os.Args[1:], &console{out: os.Stdout, err: os.Stderr, terminal: terminal}))
+	os.Exit(run(program.Context(), os.Args[1:], &console{out: os.Stdout, err: os.Stderr, terminal: terminal}))
 }
 
 // run executes a command line and returns its exit code. Cancelling ctx with the cause
