@@ -56,7 +56,7 @@ func TestPrune(t *testing.T) {
 
 func checkPruned(t *testing.T, name string, before, after *ssm.Discrete) {
 	t.Helper()
-	score := before.LAST()
+	score := before.Gains().LAST()
 	for h := range before.H {
 		order := make([]int, before.M)
 		for n := range order {
@@ -98,7 +98,7 @@ func TestPruneGlobal(t *testing.T) {
 		}
 		var scores []float64
 		for i := range m.Config.CountSSM() {
-			scores = append(scores, m.SSMParams(i).Discretize(ssm.ZOH, 1).LAST()...)
+			scores = append(scores, m.SSMParams(i).Discretize(ssm.ZOH, 1).Gains().LAST()...)
 		}
 		slices.Sort(scores)
 		for _, want := range []int{1, len(scores) / 5, len(scores) / 2, len(scores)} {
@@ -129,7 +129,7 @@ func TestPruneGlobal(t *testing.T) {
 // It returns their number, in all and in the SSM that has most.
 func checkThreshold(t *testing.T, name string, before, after *ssm.Discrete, least float64) (kept, most int) {
 	t.Helper()
-	score, tolerance := before.LAST(), 1e-12
+	score, tolerance := before.Gains().LAST(), 1e-12
 	if name == "unit gain" {
 		tolerance = 2e-7 // C makes up for the B̄ of fewer modes, up to its rounding
 	}

@@ -108,7 +108,7 @@ func TestScores(t *testing.T) {
 	cfg.Bidirectional = true
 	analysis := must.Get(mustNew(t, cfg, 1, 0).Analyze(1))(t)
 	d := analysis.Modes
-	scores := d.ModeScores()
+	scores := d.Gains().HInf()
 	for i, s := range scores {
 		w, a := d.W[i], d.LogLambda[i/4%2*4+i%4]
 		want := math.Pow(cmplx.Abs(w)/(1-cmplx.Abs(cmplx.Exp(a))), 2)
@@ -116,7 +116,7 @@ func TestScores(t *testing.T) {
 			t.Errorf("score %d is %v, expected %v", i, s, want)
 		}
 	}
-	last := d.LAST()
+	last := d.Gains().LAST()
 	top := slices.Index(last, 1)
 	if top < 0 || slices.Max(last) != 1 {
 		t.Fatalf("LAST scores %v: expected the largest to be 1", last)
@@ -152,7 +152,7 @@ func TestScores(t *testing.T) {
 	for n := range 4 { // without weight it has none, and the response at its angle is a number
 		pinned.W[n] = 0
 	}
-	if scores := pinned.ModeScores(); scores[0] != 0 || !math.IsInf(scores[4], 1) {
+	if scores := pinned.Gains().HInf(); scores[0] != 0 || !math.IsInf(scores[4], 1) {
 		t.Errorf("scores on the unit circle, half of them without weight: %v", scores)
 	}
 	if p, h := pinned.HInf(0), pinned.Response(0, folded(pinned.LogLambda[1])); p.Gain != 0 || h != 0 {

@@ -20,7 +20,7 @@ type ModeGains struct {
 // CheckScores returns an error.
 func (p *Params) ModeGains(stepScale float64) *ModeGains {
 	if !p.MIMO() {
-		return p.Discretize(p.Disc, stepScale).gains()
+		return p.Discretize(p.Disc, stepScale).Gains()
 	}
 	modes, h, dirs := p.Modes(), p.DModel, p.Directions()
 	g := &ModeGains{SSMs: 1, M: modes, Directions: dirs, LogLambda: make([]complex128, modes), Weight: make([]float64, dirs*modes)}
@@ -35,7 +35,8 @@ func (p *Params) ModeGains(stepScale float64) *ModeGains {
 	return g
 }
 
-func (d *Discrete) gains() *ModeGains {
+// Gains returns what the scores of the modes depend on.
+func (d *Discrete) Gains() *ModeGains {
 	g := &ModeGains{SSMs: d.H, M: d.M, Directions: d.Directions, LogLambda: d.LogLambda, Weight: make([]float64, len(d.W))}
 	for i, w := range d.W {
 		g.Weight[i] = cmplx.Abs(w)
@@ -68,9 +69,6 @@ func (g *ModeGains) HInf() []float64 {
 	return s
 }
 
-// ModeScores returns the H∞ score of every mode as [directions·H][M] (see ModeGains.HInf).
-func (d *Discrete) ModeScores() []float64 { return d.gains().HInf() }
-
 // Peak is the maximum of a frequency response.
 type Peak struct {
 	Theta float64 // radians per sample, in [0, π]
@@ -80,8 +78,8 @@ type Peak struct {
 // HInf returns the peak of a row's frequency response. Its squared gain is the paper's score of an
 // SSM. The gain is +Inf if a pole of weight other than 0 lies on or outside the unit circle.
 func (d *Discrete) HInf(row int) Peak {
-	var f rational
-	near := make([]complex128, 0, d.M)
+	var near, weights []complex128
+	var poles []pole
 	for n, w := range d.W[row*d.M : (row+1)*d.M] {
 		if w == 0 {
 			continue
@@ -90,10 +88,15 @@ func (d *Discrete) HInf(row int) Peak {
 		if real(a) >= 0 {
 			return Peak{Theta: folded(a), Gain: math.Inf(1)}
 		}
-		near = append(near, a)
-		f.weights, f.poles = append(f.weights, w), append(f.poles, poleOf(a))
+		near, weights, poles = append(near, a), append(weights, w), append(poles, poleOf(a))
 	}
-	return peakOf(near, f.gain)
+	return peakOf(near, func(theta float64) float64 {
+		var sum complex128
+		for i, w := range weights {
+			sum += poles[i].contribution(w, theta)
+		}
+		return cmplx.Abs(sum)
+	})
 }
 
 // peakOf returns the maximum of a gain for angles in [0, π], whose resonances are near the given
@@ -136,21 +139,6 @@ func peakOf(near []complex128, gain func(theta float64) float64) Peak {
 	return peak
 }
 
-// rational is the frequency response of a row, prepared for evaluation at many angles.
-type rational struct {
-	weights []complex128
-	poles   []pole
-}
-
-// gain returns |H(e^{iθ})|.
-func (f rational) gain(theta float64) float64 {
-	var sum complex128
-	for i, w := range f.weights {
-		sum += f.poles[i].contribution(w, theta)
-	}
-	return cmplx.Abs(sum)
-}
-
 // refine finds the maximum between lo and hi by golden-section search. Near the maximum the gain is
 // flat, so a moderate precision of the angle suffices.
 func refine(gain func(theta float64) float64, lo float64, best Peak, hi float64) Peak {
@@ -174,9 +162,6 @@ func refine(gain func(theta float64) float64, lo float64, best Peak, hi float64)
 	}
 	return best
 }
-
-// LAST returns the pruning scores as [H][M] (see ModeGains.LAST).
-func (d *Discrete) LAST() []float64 { return d.gains().LAST() }
 
 // LAST returns the pruning scores of Gwak et al. (arXiv 2411.02824) of a layer's states, as
 // [SSMs][M]: a state's H∞ score divided by the sum of all scores in the layer that are at least as

@@ -47,7 +47,7 @@ func TestInspectScores(t *testing.T) {
 	for i, layer := range info.Scores {
 		a := must.Get(m.SSMParams(i).Analyze(1))(t)
 		d := a.Modes
-		whole, modes, last := a.SSMScores(), d.ModeScores(), d.LAST()
+		whole, modes, last := a.SSMScores(), d.Gains().HInf(), d.Gains().LAST()
 		for h, one := range layer.SSMs {
 			must.Equal(t, one.HInf == nil, i == 1 && h == 1, "layer %d, SSM %d: no score", i, h)
 			if one.HInf != nil {
