@@ -48,6 +48,8 @@ type cli struct {
 	Data    dataCmd    `cmd:"" help:"Fetch and generate data sets."`
 	Bench   benchCmd   `cmd:"" help:"Benchmark the kernels and a training step on this machine."`
 	Version versionCmd `cmd:"" help:"Show the version, the processor and the kernel levels."`
+
+	Completion completionCmd `cmd:"" help:"Print a script with which bash or zsh completes commands and flags."`
 }
 
 // versionFlag runs the command version as a flag.
