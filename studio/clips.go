@@ -36,11 +36,7 @@ func folderOf(r *http.Request) (string, error) {
 // addClips adds the sounds of an upload to a folder. Recordings of a word are divided at pauses
 // into clips with one sound each; with ?take=loudest, only the loudest sound is added. Background
 // is divided into pieces. Other sounds are kept whole up to the same length.
-func (s *Server) addClips(w http.ResponseWriter, r *http.Request) error {
-	p, err := s.project(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) addClips(p *project, w http.ResponseWriter, r *http.Request) error {
 	name, err := folderOf(r)
 	if err != nil {
 		return err
@@ -166,49 +162,49 @@ func (p *project) nextClip(folder string) (int, error) {
 	return last + 1, err
 }
 
-// clipOf returns the project, the folder and the name of the clip in a request's path. The clip
-// exists.
-func (s *Server) clipOf(r *http.Request) (p *project, folder, name string, err error) {
-	if p, err = s.project(r); err != nil {
-		return nil, "", "", err
-	}
+// clipOf returns the folder and the name of the clip in a request's path. The clip exists.
+func (p *project) clipOf(r *http.Request) (folder, name string, err error) {
 	if folder, err = folderOf(r); err != nil {
-		return nil, "", "", err
+		return "", "", err
 	}
 	name = r.PathValue("clip")
 	if strings.ContainsAny(name, "/\\:\x00") || len(name) > 255 || strings.HasPrefix(name, ".") || soundTypes[strings.ToLower(filepath.Ext(name))] == "" {
-		return nil, "", "", badRequest("recording %q: expected the name of a sound file", name)
+		return "", "", badRequest("recording %q: expected the name of a sound file", name)
 	}
 	info, err := p.root.Stat(folder + "/" + name)
 	if err == nil && !info.Mode().IsRegular() {
-		return nil, "", "", badRequest("recording %q of %q is not a regular file", name, folder)
+		return "", "", badRequest("recording %q of %q is not a regular file", name, folder)
 	}
-	return p, folder, name, missing(err, "recording %q of %q", name, folder)
+	return folder, name, missing(err, "recording %q of %q", name, folder)
 }
 
-func (s *Server) getClip(w http.ResponseWriter, r *http.Request) error {
-	p, folder, name, err := s.clipOf(r)
-	if err != nil {
-		return err
-	}
-	f, err := p.root.Open(folder + "/" + name)
-	if err != nil {
-		return missing(err, "recording %q of %q", name, folder)
-	}
-	defer f.Close()
-	info, err := f.Stat()
+func (s *Server) getClip(p *project, w http.ResponseWriter, r *http.Request) error {
+	folder, name, err := p.clipOf(r)
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", soundTypes[strings.ToLower(filepath.Ext(name))])
-	http.ServeContent(w, r, "", info.ModTime(), f)
-	return nil
+	return missing(p.serve(w, r, folder+"/"+name), "recording %q of %q", name, folder)
+}
+
+// serve answers with the content of a file.
+func (p *project) serve(w http.ResponseWriter, r *http.Request, name string) error {
+	f, err := p.root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil {
+		http.ServeContent(w, r, "", info.ModTime(), f)
+	}
+	return err
 }
 
 // replaceClip replaces a clip of a word by the loudest sound of an upload. A clip in another format
 // than WAV is deleted, and the new one has the next number.
-func (s *Server) replaceClip(w http.ResponseWriter, r *http.Request) error {
-	p, folder, name, err := s.clipOf(r)
+func (s *Server) replaceClip(p *project, w http.ResponseWriter, r *http.Request) error {
+	folder, name, err := p.clipOf(r)
 	if err != nil {
 		return err
 	}
@@ -241,8 +237,8 @@ func (s *Server) replaceClip(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, map[string]any{"added": []string{wav}, "skipped": skipped})
 }
 
-func (s *Server) deleteClip(w http.ResponseWriter, r *http.Request) error {
-	p, folder, name, err := s.clipOf(r)
+func (s *Server) deleteClip(p *project, w http.ResponseWriter, r *http.Request) error {
+	folder, name, err := p.clipOf(r)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -274,8 +273,8 @@ func (p *project) loadDetector() error {
 	if err != nil {
 		return err
 	}
-	d, err := parseDetector(text)
-	if err != nil {
+	d := new(detector)
+	if err := json.Unmarshal(text, d); err != nil {
 		return fmt.Errorf("%s: %w", describing(hash), err)
 	}
 	d.Command = command(runtime.GOOS, p.modelPath()) // the folder may have been moved
@@ -283,36 +282,12 @@ func (p *project) loadDetector() error {
 	return nil
 }
 
-func parseDetector(text []byte) (*detector, error) {
-	var d detector
-	if err := json.Unmarshal(text, &d); err != nil {
-		return nil, err
-	}
-	if len(d.Words) != len(d.Labels) {
-		return nil, fmt.Errorf("results of %d words, expected one per label (%d)", len(d.Words), len(d.Labels))
-	}
-	return &d, nil
-}
-
-func (s *Server) getModel(w http.ResponseWriter, r *http.Request) error {
-	p, err := s.project(r)
-	if err != nil {
-		return err
-	}
-	f, err := p.root.Open(modelFile)
-	if errors.Is(err, os.ErrNotExist) {
-		return fail(http.StatusNotFound, "project %q has no detector yet: train one", p.name)
-	}
-	if err != nil {
-		return missing(err, "%s of project %q", modelFile, p.name)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
+func (s *Server) getModel(p *project, w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Disposition", `attachment; filename="model.safetensors"`)
-	http.ServeContent(w, r, "", info.ModTime(), f)
-	return nil
+	err := p.serve(w, r, modelFile)
+	if err != nil {
+		w.Header().Del("Content-Disposition")
+	}
+	return missing(err, "%s of project %q", modelFile, p.name)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -45,11 +44,7 @@ type liveFrames struct {
 // listen runs the detector on live audio. Binary messages are samples at ?rate, with ?format=s16le.
 // Every one is answered with the posteriors of its frames, which tells a client that sends a file
 // when to send more. The text message {"type":"end"} flushes the detector; the answer is the last.
-func (s *Server) listen(w http.ResponseWriter, r *http.Request) error {
-	p, err := s.project(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) listen(p *project, w http.ResponseWriter, r *http.Request) error {
 	if format := r.URL.Query().Get("format"); format != string(audio.S16LE) {
 		return badRequest("format=%.20q: expected s16le", format)
 	}
@@ -93,7 +88,7 @@ func (s *Server) listen(w http.ResponseWriter, r *http.Request) error {
 		conn.Close(websocket.StatusGoingAway, errClosed.Error())
 	case errors.Is(err, io.EOF):
 		conn.Close(websocket.StatusNormalClosure, "")
-	case errors.Is(err, errLive) || errors.As(err, new(liveFile)):
+	case errors.Is(err, errLive):
 		conn.Close(websocket.StatusUnsupportedData, err.Error())
 	default: // of the detector; a connection that failed is closed already
 		conn.Close(websocket.StatusInternalError, overflow)
@@ -103,13 +98,6 @@ func (s *Server) listen(w http.ResponseWriter, r *http.Request) error {
 
 // errLive is the error of a message that is not audio.
 var errLive = errors.New(`expected samples of two bytes, or the text {"type":"end"}`)
-
-// liveFile is the error of audio that begins as a file in a format with that name.
-type liveFile string
-
-func (f liveFile) Error() string {
-	return fmt.Sprintf("the audio begins as %s does, expected samples of two bytes", string(f))
-}
 
 // overflow is the reason of the close frame after an error of the detector.
 const overflow = "an output of the detector is not a finite number"
@@ -143,9 +131,6 @@ func (l *live) run(ctx context.Context) error {
 				return err
 			}
 			return io.EOF
-		}
-		if name := audio.Sniff(b); name != "" && l.stream.Position() == 0 && len(l.samples) == 0 {
-			return liveFile(name)
 		}
 		if len(b)%2 == 1 {
 			return errLive

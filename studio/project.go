@@ -122,11 +122,6 @@ func checkNew(what, name string, names []string, most int) error {
 	return nil
 }
 
-// project returns the project in a request's path.
-func (s *Server) project(r *http.Request) (*project, error) {
-	return s.open(r.PathValue("project"))
-}
-
 // open returns a project by its name.
 func (s *Server) open(name string) (*project, error) {
 	if err := checkName("project", name); err != nil {
@@ -254,11 +249,7 @@ func (p *project) read(name string) ([]float32, error) {
 	return decode(f, maxSeconds)
 }
 
-func (s *Server) showProject(w http.ResponseWriter, r *http.Request) error {
-	p, err := s.project(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) showProject(p *project, w http.ResponseWriter, r *http.Request) error {
 	p.mu.Lock()
 	sounds := p.status.Sounds // before the files are read: a later change is seen again
 	p.mu.Unlock()
@@ -270,13 +261,10 @@ func (s *Server) showProject(w http.ResponseWriter, r *http.Request) error {
 }
 
 // showStatus answers with the status once its version is not ?after, or after longPoll.
-func (s *Server) showStatus(w http.ResponseWriter, r *http.Request) error {
-	p, err := s.project(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) showStatus(p *project, w http.ResponseWriter, r *http.Request) error {
 	after := int64(-1)
 	if text := r.URL.Query().Get("after"); text != "" {
+		var err error
 		if after, err = strconv.ParseInt(text, 10, 64); err != nil {
 			return badRequest("after=%q: expected a version", text)
 		}
@@ -284,11 +272,7 @@ func (s *Server) showStatus(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, p.await(r.Context(), s.ctx, after))
 }
 
-func (s *Server) makeWord(w http.ResponseWriter, r *http.Request) error {
-	p, err := s.project(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) makeWord(p *project, w http.ResponseWriter, r *http.Request) error {
 	var q struct{ Name string }
 	if err := readJSON(w, r, &q); err != nil {
 		return err
@@ -324,11 +308,7 @@ func (s *Server) makeWord(w http.ResponseWriter, r *http.Request) error {
 
 // deleteWord deletes a word with its recordings, also temporary ones, and hidden files. If its
 // folder has anything else, nothing is deleted.
-func (s *Server) deleteWord(w http.ResponseWriter, r *http.Request) error {
-	p, err := s.project(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) deleteWord(p *project, w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("word")
 	if err := checkName("word", name); err != nil {
 		return err

@@ -148,8 +148,16 @@ func (s *Server) routes() http.Handler {
 	}
 	api := http.NewServeMux()
 	for pattern, h := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"GET /api/projects":                                     s.listProjects,
-		"POST /api/projects":                                    s.makeProject,
+		"GET /api/projects":  s.listProjects,
+		"POST /api/projects": s.makeProject,
+	} {
+		api.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := h(w, r); err != nil {
+				s.writeError(w, r, err)
+			}
+		})
+	}
+	for pattern, h := range map[string]func(*project, http.ResponseWriter, *http.Request) error{
 		"GET /api/projects/{project}":                           s.showProject,
 		"GET /api/projects/{project}/status":                    s.showStatus,
 		"POST /api/projects/{project}/words":                    s.makeWord,
@@ -164,7 +172,11 @@ func (s *Server) routes() http.Handler {
 		"GET /api/projects/{project}/live":                      s.listen,
 	} {
 		api.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := h(w, r); err != nil {
+			p, err := s.open(r.PathValue("project"))
+			if err == nil {
+				err = h(p, w, r)
+			}
+			if err != nil {
 				s.writeError(w, r, err)
 			}
 		})

@@ -31,11 +31,7 @@ var errCancelled = errors.New("cancelled")
 // leastClips is the smallest number of clips of a word: some train, and at least one is held out.
 const leastClips = 3
 
-func (s *Server) startTraining(w http.ResponseWriter, r *http.Request) error {
-	p, err := s.project(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) startTraining(p *project, w http.ResponseWriter, r *http.Request) error {
 	q := struct{ From string }{"commands"}
 	if err := readJSON(w, r, &q); err != nil {
 		return err
@@ -88,11 +84,7 @@ func (s *Server) startTraining(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (s *Server) cancelTraining(w http.ResponseWriter, r *http.Request) error {
-	p, err := s.project(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) cancelTraining(p *project, w http.ResponseWriter, r *http.Request) error {
 	p.mu.Lock()
 	if p.cancel != nil {
 		p.cancel(errCancelled)
