@@ -142,27 +142,27 @@ func (r *Recognizer) Recognize(x []float32) ([]Event, error) {
 // Classify labels a whole clip with samples of full scale ±1 at the rate of the model, whose
 // network must label every frame. peaks has, for each label of the model, the largest averaged
 // posterior over the clip and a short silence after it, without the offsets of the operating point.
-// label is the index of the label with the largest peak, none excluded, if the peak reaches the
-// threshold, and otherwise the index of none.
+// label is the index of the label with the largest mean probability over all frames, none excluded,
+// if its peak reaches the threshold, and otherwise the index of none. The mean tells sounds that
+// last apart better than the peak does, and words as well.
 func (r *Recognizer) Classify(x []float32) (label int, peaks []float32, err error) {
 	if r.bank == nil {
 		return 0, nil, errors.New("events: classify: the model labels clips, expected one that labels the frames of a filter bank")
 	}
 	rules := r.rules
 	rules.offsets = nil // they are chosen for false alarms in background, not to tell labels apart
-	s, c := r.newSignal(), &peakFinder{newSmoother(&rules), make([]float32, len(r.labels))}
+	s, c := r.newSignal(), &peakFinder{newSmoother(&rules), make([]float32, len(r.labels)), make([]float64, len(r.labels))}
 	if err := s.process(x, c); err != nil {
 		return 0, nil, err
 	}
 	if _, err := s.flush(c); err != nil {
 		return 0, nil, err
 	}
-	label = slices.Index(r.labels, None)
-	highest := float32(0)
-	for i, p := range c.peaks {
-		if r.labels[i] != None && p > highest && float64(p) >= r.opt.Threshold {
-			label, highest = i, p
-		}
+	none := slices.Index(r.labels, None)
+	c.sums[none] = -1
+	label = slices.Index(c.sums, slices.Max(c.sums))
+	if float64(c.peaks[label]) < r.opt.Threshold {
+		label = none
 	}
 	return label, c.peaks, nil
 }
@@ -171,12 +171,18 @@ func (r *Recognizer) Classify(x []float32) (label int, peaks []float32, err erro
 type peakFinder struct {
 	smoother smoother
 	peaks    []float32
+	sums     []float64 // of the probabilities of all frames
 }
 
 func (c *peakFinder) follow(level float64, outputs []float32, _ int64) {
 	c.smoother.push(level, outputs)
+	total, top := 0.0, float64(slices.Max(outputs))
 	for i, p := range c.smoother.posterior {
 		c.peaks[i] = max(c.peaks[i], p)
+		total += math.Exp(float64(outputs[i]) - top)
+	}
+	for i, v := range outputs {
+		c.sums[i] += math.Exp(float64(v)-top) / total
 	}
 }
 

@@ -29,7 +29,8 @@ type dataSpeakCmd struct {
 }
 
 func (c *dataSpeakCmd) Help() string {
-	return `Writes DIR/WORD/VOICE_nohash_N.wav. Requires espeak-ng.
+	return `Writes DIR/WORD/VOICE_nohash_N.wav. Requires espeak-ng. flite and festival, if
+they are installed, speak three of ten training clips.
 
 Example:
   s4d-fast data speak data/spells --words lumos,nox

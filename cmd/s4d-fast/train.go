@@ -264,10 +264,12 @@ func (c *trainCmd) finish(ctx context.Context, std *streams, tk *task.Task, t *t
 	if err != nil {
 		return trainError(err)
 	}
-	if point != nil {
+	if t.Best().Meta.Detection != nil {
 		if err := t.Best().Save(file); err != nil {
 			return err
 		}
+	}
+	if point != nil {
 		printOperatingPoint(std.out, point)
 	}
 	confusion, err := tk.Confusion(ctx, t.Best(), data, workers)

@@ -147,9 +147,26 @@ func TestSentences(t *testing.T) {
 	must.Fail(t, Sentences(t.Context(), o, filepath.Join(dir, "none"), nil, 1), fs.ErrNotExist)
 }
 
+// flite and festival speak some of the training clips if they are installed.
+func TestOtherSynthesizers(t *testing.T) {
+	calls := fakeEspeak(t, 0.4)
+	dir := strings.Split(os.Getenv("PATH"), string(os.PathListSeparator))[0]
+	must.Do(t, os.WriteFile(filepath.Join(dir, "flite"), must.Get(os.ReadFile(filepath.Join(dir, program)))(t), 0o777))
+	must.Do(t, Words(t.Context(), Options{Out: t.TempDir(), Split: Train}, []string{"smart mirror"}, 20))
+	n := 0
+	for _, call := range calls() {
+		if strings.Contains(call, "-t smart mirror") && strings.Contains(call, "duration_stretch=") {
+			n++
+		}
+	}
+	if n < 2 || n > 12 {
+		t.Errorf("%d of 20 clips by flite", n)
+	}
+}
+
 // Without espeak-ng the error says how to install it. The first error of a file names the call.
 func TestNoEspeak(t *testing.T) {
-	o := Options{Out: t.TempDir(), Split: Train}
+	o := Options{Out: t.TempDir(), Split: Test}
 	fakeEspeak(t, 0)
 	must.Fail(t, Words(t.Context(), o, []string{"yes"}, 1), `text "yes`, "no sound")
 	broken := filepath.Join(strings.Split(os.Getenv("PATH"), string(os.PathListSeparator))[0], program)

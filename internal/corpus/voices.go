@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -43,10 +44,56 @@ type voice struct {
 	pitch           int // 0 … 99; 50 is the voice's own pitch
 	speed           int // words per minute
 	level           int // 0 … 200; 100 is the voice's own level
+
+	other *synthesizer // speaks instead of espeak-ng; nil: espeak-ng
+}
+
+// synthesizer is a voice of a program other than espeak-ng, which uses only pitch and speed.
+type synthesizer struct {
+	program, voice string
+	arguments      func(v voice, name, text string) []string // it also reads the text from standard input
+	file           string                                    // must exist; "": the voice is part of the program
+}
+
+// synthesizers speak only training clips.
+var synthesizers = []synthesizer{
+	{"flite", "awb", flite, ""}, {"flite", "kal16", flite, ""}, {"flite", "rms", flite, ""}, {"flite", "slt", flite, ""},
+	{"text2wave", "cmu_us_slt_arctic_hts", festival, "/usr/share/festival/voices/us/cmu_us_slt_arctic_hts"},
+	{"text2wave", "kal_diphone", festival, "/usr/share/festival/voices/english/kal_diphone"},
+}
+
+// ownSpeed is the speed of the voices of synthesizers, in words per minute.
+const ownSpeed = 165
+
+func flite(v voice, name, text string) []string {
+	return []string{"-voice", name, "--setf", fmt.Sprintf("duration_stretch=%.2f", ownSpeed/float64(v.speed)),
+		"--setf", fmt.Sprint("int_f0_target_mean=", 75+3*v.pitch/2), "-t", text, "-o", "/dev/stdout"}
+}
+
+func festival(v voice, name, _ string) []string {
+	return []string{"-eval", "(voice_" + name + ")", "-eval", fmt.Sprintf("(Parameter.set 'Duration_Stretch %.2f)", ownSpeed/float64(v.speed))}
+}
+
+// others returns the synthesizers that are installed, for a split.
+func others(split string) (list []*synthesizer) {
+	for i := range synthesizers {
+		s := &synthesizers[i]
+		_, err := exec.LookPath(s.program)
+		if err == nil && s.file != "" {
+			_, err = os.Stat(s.file)
+		}
+		if err == nil && split == Train {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 func (v voice) name() string {
-	if v.variant == "" {
+	switch {
+	case v.other != nil:
+		return v.other.program + "+" + v.other.voice
+	case v.variant == "":
 		return v.accent
 	}
 	return v.accent + "+" + v.variant
@@ -84,6 +131,9 @@ func (v voice) arguments() []string {
 // speak returns a text as sound, without the silence before and after it.
 func (v voice) speak(ctx context.Context, text string) ([]float32, error) {
 	cmd := exec.CommandContext(ctx, program, v.arguments()...)
+	if v.other != nil {
+		cmd = exec.CommandContext(ctx, v.other.program, v.other.arguments(v, v.other.voice, text)...)
+	}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), &stdout, &stderr
 	if err := cmd.Run(); err != nil {
@@ -91,7 +141,7 @@ func (v voice) speak(ctx context.Context, text string) ([]float32, error) {
 	}
 	x, err := decode(stdout.Bytes())
 	if err != nil {
-		return nil, fmt.Errorf("%s -v %s, text %q: %w", program, v.name(), text, err)
+		return nil, fmt.Errorf("%s, text %q: %w", v.name(), text, err)
 	}
 	return x, nil
 }

@@ -8,16 +8,23 @@ import (
 // moods are punctuation marks that change the melody of a word.
 var moods = []string{"", ".", "?", "!", ","}
 
+// otherShare is the share of the clips that flite and festival speak, if they are installed.
+const otherShare = 0.3
+
 // Words writes clips of each word in random voices: Out/WORD/VOICE_nohash_N.wav.
 func Words(ctx context.Context, o Options, words []string, clips int) error {
 	if err := installed(); err != nil {
 		return err
 	}
+	others := others(o.Split)
 	return each(ctx, len(words)*clips, func(ctx context.Context, i int) error {
 		word, clip := words[i/clips], i%clips
 		s := o.draws(word, clip)
 		v := o.voice(s, 90, 240)
 		mood := moods[s.Below(len(moods))]
+		if len(others) > 0 && s.Chance(otherShare) {
+			v.other = others[s.Below(len(others))]
+		}
 		return o.write(func() ([]float32, error) { return v.speak(ctx, word+mood) },
 			word, fmt.Sprintf("%s_nohash_%d.wav", v.name(), clip))
 	})

@@ -16,18 +16,23 @@ import (
 
 // OperatingPoint chooses the threshold of a word detector on streams that are mixed from the
 // validation recordings, and stores it in the model: words in noise, and up to an hour of other
-// speech and background. The result is nil if there are fewer than fewWords words, or neither
-// other speech nor background.
+// speech and background. If there are fewer than fewWords words, or neither other speech nor
+// background, the result is nil, and the model of sounds that last gets a longer smoothing only.
 func (t *Task) OperatingPoint(ctx context.Context, m *model.Model, d *dataset.Dataset, workers int) (*calibration.Point, error) {
 	set, ok := d.Val.(*recordings.StreamSet)
 	if !t.detector || !ok || d.NoValidation {
 		return nil, nil
 	}
-	sounds := set.Sounds()
+	sounds, opt := set.Sounds(), set.Options()
+	m.Meta.Detection = nil
+	base := events.DefaultsFor(m)
+	if opt.Whole {
+		base.Smoothing = wholeSmoothing
+		m.Meta.Detection = &model.Detection{Threshold: base.Threshold, OffThreshold: base.OffThreshold, Confirm: base.Confirm, Refractory: base.Refractory, Smoothing: base.Smoothing}
+	}
 	if len(sounds.Words) < fewWords || len(sounds.Other)+len(sounds.Background) == 0 {
 		return nil, nil
 	}
-	opt := set.Options()
 	opt.EmbeddedShare, opt.EmptyShare, opt.WordlessShare = 0, 0, 0
 	words, err := mixedStreams(sounds, opt, set.Len())
 	if err != nil {
@@ -45,8 +50,7 @@ func (t *Task) OperatingPoint(ctx context.Context, m *model.Model, d *dataset.Da
 	if err != nil {
 		return nil, err
 	}
-	m.Meta.Detection = nil
-	measure := calibration.Defaults(events.DefaultsFor(m))
+	measure := calibration.Defaults(base)
 	measure.Workers = workers
 	measured, err := calibration.Measure(ctx, m, append(words, quiet...), measure)
 	if err != nil {
@@ -58,9 +62,10 @@ func (t *Task) OperatingPoint(ctx context.Context, m *model.Model, d *dataset.Da
 }
 
 const (
-	fewWords     = 30  // recordings for validation that are too few to choose a threshold
-	quietStreams = 900 // of 4 s: an hour
-	quietRepeats = 10  // times that other speech and background occur in them, at most
+	fewWords       = 30  // recordings for validation that are too few to choose a threshold
+	quietStreams   = 900 // of 4 s: an hour
+	wholeSmoothing = 1   // seconds, of sounds that last
+	quietRepeats   = 10  // times that other speech and background occur in them, at most
 )
 
 // mixedStreams returns streams mixed from recordings, one of the calibration for each.

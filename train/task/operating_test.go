@@ -25,7 +25,8 @@ func TestOperatingPoint(t *testing.T) {
 		words  int
 		other  []recordings.Clip
 		chosen bool
-	}{{30, []recordings.Clip{quiet}, true}, {29, []recordings.Clip{quiet}, false}, {30, nil, false}} {
+		whole  bool
+	}{{30, []recordings.Clip{quiet}, true, false}, {29, []recordings.Clip{quiet}, false, false}, {30, nil, false, false}, {4, nil, false, true}} {
 		m := must.Get(tonemodel.New())(t)
 		val := recordings.Sounds{SampleRate: tonemodel.SampleRate, Labels: []string{"low", "high"}, Other: test.other}
 		for i := range test.words {
@@ -34,9 +35,14 @@ func TestOperatingPoint(t *testing.T) {
 			val.Words = append(val.Words, c)
 		}
 		opt := recordings.DefaultStreams(tonemodel.SampleRate)
-		opt.Filterbank, opt.BandMask, opt.ReverbShare, opt.FilterShare = *m.Meta.Filterbank, 0, 0, 0
+		opt.Filterbank, opt.BandMask, opt.ReverbShare, opt.FilterShare, opt.Whole = *m.Meta.Filterbank, 0, 0, 0, test.whole
 		opt.SNR, opt.Level, opt.Speed = recordings.Range{Low: 30, High: 40}, recordings.Range{Low: -15, High: -10}, recordings.Range{Low: 1, High: 1}
 		d := must.Get(recordings.MixStreams(recordings.Sounds{}, val, opt))(t)
+		if test.whole {
+			must.Get((&Task{detector: true}).OperatingPoint(t.Context(), m, d, 2))(t)
+			must.Equal(t, m.Meta.Detection.Smoothing, wholeSmoothing, "smoothing of sounds that last")
+			continue
+		}
 		p := must.Get((&Task{detector: true}).OperatingPoint(t.Context(), m, d, 2))(t)
 		if (p != nil) != test.chosen || (m.Meta.Detection != nil) != test.chosen {
 			t.Fatalf("%d words, %d other recordings: point %+v, stored %+v", test.words, len(test.other), p, m.Meta.Detection)
