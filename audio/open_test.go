@@ -177,21 +177,16 @@ func TestOpenRejects(t *testing.T) {
 		want       []any
 	}{
 		{"empty", "", []any{ErrTruncated, "no bytes"}},
-		{"three bytes", "fLa", []any{ErrTruncated, `"fLa"`}},
 		{"text", "These are words.", []any{`starts with "Thes"`, "expected RIFF/WAVE, FLAC, MP3 or Ogg Vorbis"}},
 		{"tag alone", "ID3\x04\x00\x00\x00\x00\x01\x02", []any{ErrTruncated, "ID3 tag"}},
 		{"MPEG-2.5", "\xff\xe3\x48\xc4" + strings.Repeat("\x00", 400), []any{"MPEG-2.5", "16 kHz"}},
-		{"free bit rate", "\xff\xfb\x00\xc4" + strings.Repeat("\x00", 400), []any{"free bit rate"}},
 		{"first block of FLAC", change(flac, 4, 1), []any{"STREAMINFO"}},
 		{"frame of FLAC", change(flac, len(flac)/2, ^flac[len(flac)/2]), []any{"FLAC: the frame at sample"}},
 		{"page of Ogg", change(ogg, len(ogg)/2, ^ogg[len(ogg)/2]), []any{"Ogg: page", "checksum"}},
-		{"Opus", string(oggPage(oggFirst, "OpusHead\x01\x01")), []any{"Opus in Ogg is read only through ffmpeg"}},
 		{"other codec", string(oggPage(oggFirst, "unknown!")), []any{`"unknown!"`, "expected Vorbis"}},
 		{"Opus beside another stream", string(oggPage(oggFirst, "fishead")) + string(oggPage(oggFirst, "OpusHead\x01\x01")), []any{"Opus in Ogg"}},
 		{"M4A", "\x00\x00\x00\x1cftypM4A \x00\x00\x02\x00", []any{"MP4 or M4A is read only through ffmpeg", "ffmpeg -i FILE -f wav -"}},
 		{"WebM", "\x1a\x45\xdf\xa3\x9f\x42\x86\x81", []any{"WebM"}},
-		{"AAC", "\xff\xf1\x50\x80\x02\x1f\xfc", []any{"AAC"}},
-		{"MP2", "\xff\xfd\x84\x04\x02\x1f\xfc", []any{"layer I or II"}},
 		{"page twice", string(ogg[:bytes.Index(ogg[1:], []byte("OggS"))+1]) + string(ogg), []any{"has the number 0, expected 1"}},
 	} {
 		_, _, err := decodeAll(t, strings.NewReader(c.file), 1000)

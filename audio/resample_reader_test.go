@@ -84,9 +84,3 @@ func TestReaderAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
-
-func TestReaderRejects(t *testing.T) {
-	if _, err := NewResampleReader(&source{}, 44101, 8000); err == nil {
-		t.Error("44101 Hz to 8000 Hz: no error")
-	}
-}

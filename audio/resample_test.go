@@ -110,16 +110,6 @@ func TestAgainstTheDirectSum(t *testing.T) {
 	})
 }
 
-func TestEqualRatesCopy(t *testing.T) {
-	x := noise(2, 3000)
-	r := mustNew(t, 8000, 8000)
-	if y := r.Process(nil, x); !slices.Equal(y, x) {
-		t.Errorf("%d outputs, expected the %d inputs", len(y), len(x))
-	}
-	must.Equal(t, r.ahead, 0, "delay")
-	must.Equal(t, len(r.Flush(nil)), 0, "outputs of Flush")
-}
-
 // tone returns the response to exp(2πift) divided by it, output by output, away from the ends: 1 in
 // the passband and 0 in the stopband. Variation comes from aliases and images.
 func tone(r *Resampler, from, to int, f float64) []complex128 {
@@ -193,20 +183,6 @@ func TestStopband(t *testing.T) {
 		t.Logf("%.1f dB", decibels(worst))
 		if decibels(worst) > -90 {
 			t.Errorf("stopband at %.1f dB, expected −90", decibels(worst))
-		}
-	})
-}
-
-func TestCount(t *testing.T) {
-	eachPair(t, func(t *testing.T, from, to int) {
-		r := mustNew(t, from, to)
-		x := noise(3, 5000)
-		var y []float32
-		for _, n := range []int{0, 1, 2, 3, 5, 6, 7, 10, 79, 80, 81, 440, 441, 442, 882, 1000, 4411, 5000} {
-			y = r.Flush(r.Process(y[:0], x[:n]))
-			if want := (n*to + from - 1) / from; len(y) != want {
-				t.Errorf("%d inputs give %d outputs, expected %d", n, len(y), want)
-			}
 		}
 	})
 }

@@ -115,24 +115,6 @@ func TestReaderDecodes(t *testing.T) {
 	}
 }
 
-// The samples do not depend on the size of reads, smaller or larger than the reader's own block.
-func TestBlockSizes(t *testing.T) {
-	want := make([]float32, 3*blockBytes/2+1)
-	for i := range want {
-		want[i] = float32(i%1001-500) / 1024
-	}
-	var file bytes.Buffer
-	must.Do(t, WriteWAV(&file, 8000, want))
-	for _, n := range []int{1, 7, blockBytes / 2, blockBytes, len(want), len(want) + 1} {
-		r := must.Get(OpenWAV(bytes.NewReader(file.Bytes())))(t)
-		got, err := all(r, n)
-		must.Equal(t, err, nil, "blocks of %d: error", n)
-		if !slices.Equal(got, want) {
-			t.Errorf("blocks of %d: %d samples, expected the %d written", n, len(got), len(want))
-		}
-	}
-}
-
 func TestWAVErrors(t *testing.T) {
 	data := chunk("data", []byte{1, 0})
 	fmt16 := chunk("fmt ", format(1, 1, 8000, 16))
@@ -145,18 +127,13 @@ func TestWAVErrors(t *testing.T) {
 		file []byte
 		want string
 	}{
-		{"empty", nil, "after 0 bytes"},
 		{"text", []byte("RIFX this is no wave file"), `starts with "RIFX`},
-		{"another RIFF", append([]byte("RIFF\x10\x00\x00\x00AVI "), data...), `AVI `},
 		{"data first", riff(data, fmt16), "before a fmt chunk"},
 		{"no data", riff(fmt16), "after 36 bytes"},
-		{"short fmt", riff(chunk("fmt ", make([]byte, 14)), data), "fmt chunk of 14 bytes"},
 		{"IMA ADPCM", riff(chunk("fmt ", format(0x11, 1, 8000, 4)), data), "WAV with the format tag 0x11 and 4 bits is read only through ffmpeg"},
 		{"40 bits", riff(chunk("fmt ", format(1, 1, 8000, 40)), data), "tag 0x1 and 40 bits"},
-		{"foreign GUID", riff(chunk("fmt ", guid), data), "sub-format"},
 		{"extensible without GUID", riff(chunk("fmt ", format(tagExtensible, 1, 8000, 16)), data), "sub-format"},
 		{"no channel", riff(chunk("fmt ", format(1, 0, 8000, 16)), data), "0 channels"},
-		{"no rate", riff(chunk("fmt ", format(1, 1, 0, 16)), data), "at 0 Hz"},
 		{"absurd rate", riff(chunk("fmt ", format(1, 1, -1, 16)), data), "4294967295 Hz"},
 		{"frame size", riff(chunk("fmt ", misaligned), data), "frames of 3 bytes, expected 2"},
 		{"absurd unknown chunk", append(riff(), "LIST\xff\xff\xff\xff"...), `"LIST" chunk of 4294967295 bytes`},

@@ -114,10 +114,7 @@ func TestRejected(t *testing.T) {
 		{"cut in the header", raw(`{` + one + `}`)[:20], "12 of"},
 		{"no JSON", raw("hello"), "header: invalid character"},
 		{"other type", raw(`{"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]}}`, four...), `array "a": type "F16": expected F32`},
-		{"backwards", raw(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}}`, four...), `array "a": shape [1] needs 4 bytes, its data_offsets are [4 0]`},
-		{"negative dimension", raw(`{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,-4]}}`), `invalid shape [-1]`},
 		{"product that wraps", raw(`{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`), `invalid shape`},
-		{"nine dimensions", raw(`{"a":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}}`, four...), "9 dimensions"},
 		{"gap", raw(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}`, 0, 0, 0, 0, 0, 0, 0, 0), `array "a" begins at byte 4, expected 0`},
 		{"overlap", raw(`{`+one+`,"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, four...), `array "b" begins at byte 0, expected 4`},
 		{"cut in the data", raw(`{`+one+`}`, 0, 0, 0), `array "a": the file is truncated`},
@@ -178,14 +175,6 @@ func TestDamage(t *testing.T) {
 		f, err := Read(bytes.NewReader(b))
 		return err != nil || reflect.DeepEqual(f.Arrays, whole.Arrays) && !bytes.Contains(b, []byte(`"`+sumKey+`"`))
 	})
-}
-
-// A file without a checksum, as other programs write them, is read.
-func TestNoChecksum(t *testing.T) {
-	f, err := Read(bytes.NewReader(raw(`{"__metadata__":{"k":"v"},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, 0, 0, 0x80, 0x3f)))
-	if err != nil || f.Metadata["k"] != "v" || f.Find("a").F32[0] != 1 {
-		t.Errorf("got %v, %v", f, err)
-	}
 }
 
 func FuzzRead(f *testing.F) {

@@ -72,8 +72,6 @@ func TestRead(t *testing.T) {
 func TestErrors(t *testing.T) {
 	for _, test := range []struct{ format, text, want string }{
 		{"csv", "", "EOF"},
-		{"csv", "\n \n", "EOF"},
-		{"jsonl", "", "EOF"},
 		{"csv", "a,b\n1\n", "in:2: 1 cells, expected 2 as in the first line"},
 		{"csv", "a,b\n\n1,2\n1,2,3\n", "in:4: 3 cells, expected 2 as in the first line"},
 		{"csv", "a,b,a\n", `in:1: column "a" occurs twice`},
@@ -81,11 +79,8 @@ func TestErrors(t *testing.T) {
 		{"csv", "a,b\n\"" + strings.Repeat("\n", 100) + "\"\n", "in:2: cell 1: the quotation mark is not closed within 100 lines"},
 		{"csv", "a,b\n\"1\"x,2\n", `in:2: cell 1: "x" after the closing quotation mark, expected ","`},
 		{"jsonl", "{\"a\":1}\n[1]\n", `in:2: "[1]", expected a JSON object as in the first line`},
-		{"jsonl", "[1]\n{\"a\":1}\n", `in:2: "{\"a\":1}", expected a JSON array or, in every line, an object`},
 		{"jsonl", "[1]\n[1,2]\n", "in:2: more than 1 values, expected as many as in the first line"},
-		{"jsonl", "{\"a\":1,\"a\":2}\n", `in:1: column "a" occurs twice`},
 		{"jsonl", "{\"a\":1}\n{\"a\":1,\"a\":2}\n", `in:2: column "a" occurs twice`},
-		{"jsonl", "{\"a\":[1,{\"b\":2}\n", "in:1: not JSON: unexpected EOF"},
 		{"jsonl", "3\n", `in:1: "3", expected a JSON array or, in every line, an object`},
 		{"jsonl", "{\"a\":1\n", "in:1: not JSON: unexpected EOF"},
 		{"jsonl", "{\"a\" 1}\n", "in:1: not JSON: "},

@@ -29,21 +29,3 @@ func TestMomentsOfLargeMeans(t *testing.T) {
 		}
 	}
 }
-
-// The grouping of the samples changes the moments by rounding only.
-func TestMomentsOfStretches(t *testing.T) {
-	x := make([]float32, 1000)
-	for i := range x {
-		x[i] = float32(300 + 7*math.Sin(float64(i)))
-	}
-	var whole, parts Moments
-	whole.Add(x)
-	for n := 0; len(x) > 0; n++ {
-		k := min(n*n, len(x))
-		parts.Add(x[:k])
-		x = x[k:]
-	}
-	if parts.n != whole.n || math.Abs(parts.mean-whole.mean) > 1e-10 || math.Abs(parts.deviations/whole.deviations-1) > 1e-12 {
-		t.Errorf("in stretches %+v, expected %+v", parts, whole)
-	}
-}

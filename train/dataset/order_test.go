@@ -80,18 +80,6 @@ func TestBucketsShufflesBatches(t *testing.T) {
 	}
 }
 
-func TestBucketsEdges(t *testing.T) {
-	if b := Buckets(nil, 4, 1, 0, false); len(b) != 0 {
-		t.Errorf("no examples: %v", b)
-	}
-	if b := Buckets([]int{3, 1}, 4, 1, 0, false); len(b) != 1 || len(b[0]) != 2 {
-		t.Errorf("less than a batch: %v", b)
-	}
-	if b := Buckets([]int{3, 1}, 4, 1, 0, true); len(b) != 0 {
-		t.Errorf("less than a batch, dropped: %v", b)
-	}
-}
-
 func padding(lengths []int, batches [][]int) int {
 	waste := 0
 	for _, b := range batches {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -149,36 +148,26 @@ func TestArrayErrors(t *testing.T) {
 	}{
 		{`no array x or x_train; expected x and y, or x_train and y_train, among ["y"]`, map[string][]byte{"y": y}, class},
 		{"no array y; a classification requires it", map[string][]byte{"x": x}, class},
-		{"no array y; a regression requires it", map[string][]byte{"x": x}, numbers},
 		{"array x: not an NPY file", map[string][]byte{"x": []byte("PK"), "y": y}, class},
 		{"array x: header: unexpected EOF", map[string][]byte{"x": x[:40], "y": y}, class},
 		{"array x: version 4.0 of the format", map[string][]byte{"x": changed(x, "\x01\x00", "\x04\x00"), "y": y}, class},
 		{"array x: shape [2 2] of <f4 requires 16 bytes, the file has 15", map[string][]byte{"x": x[:len(x)-1], "y": y}, class},
-		{"array x: shape [2 2] of <f4 requires 16 bytes, the file has 17", map[string][]byte{"x": append(slices.Clone(x), 0), "y": y}, class},
 		{"array x: shape [2 9] of <f4 requires 72 bytes, the file has 16", map[string][]byte{"x": changed(x, "(2, 2)", "(2, 9)"), "y": y}, class},
 		{"array x: shape (9999, 999999): more than 268435456 elements", map[string][]byte{"x": changed(x, "(2, 2), }        ", "(9999, 999999), }"), "y": y}, class},
 		{`array x: type "<c8": expected float32`, map[string][]byte{"x": changed(x, "<f4", "<c8"), "y": y}, class},
-		{"array x: a header of 1179403647 bytes", map[string][]byte{"x": []byte("\x93NUMPY\x02\x00\x7f\x45LF"), "y": y}, class},
 		{`array x: header "{'descr': '|O'`, map[string][]byte{"x": changed(x, "'<f4'", "'|O' "), "y": y}, class},
-		{"array x: shape [1 1 2 2], expected [n channels length]", map[string][]byte{"x": changed(x, "(2, 2), }      ", "(1, 1, 2, 2), }"), "y": y}, class},
-		{"array x: shape [], expected [n channels length]", map[string][]byte{"x": npyFile("<f8", false, nil, 5.0), "y": y}, class},
 		{"array x: shape [0 2], expected", map[string][]byte{"x": npyFile("<f4", false, []int{0, 2}, []float32{}), "y": y}, class},
 		{"array x: text, expected numbers", map[string][]byte{"x": npyFile("<U1", false, []int{2, 2}, utf32(1, "a", "b", "c", "d")), "y": y}, class},
-		{"array x_test: 2 channels, expected 1", map[string][]byte{"x_train": x, "y_train": y, "x_test": npyFile("<f4", false, []int{1, 2, 1}, []float32{1, 2})}, class},
 		{"array y: shape [3], expected [2]", map[string][]byte{"x": x, "y": npyFile("<i8", false, []int{3}, []int64{0, 1, 2})}, class},
-		{"array y: shape [2 65537], expected [2]", map[string][]byte{"x": x, "y": npyFile("|i1", false, []int{2, 65537}, make([]int8, 2*65537))}, numbers},
 		{"array y: shape [2 2], expected one class per series", map[string][]byte{"x": x, "y": npyFile("<i8", false, []int{2, 2}, make([]int64, 4))}, class},
 		{"array y: element 1 is 0.5, expected a class", map[string][]byte{"x": x, "y": npyFile("<f4", false, []int{2}, []float32{1, 0.5})}, class},
 		{"array y: element 0: character 0x110000", map[string][]byte{"x": x, "y": npyFile("<U1", false, []int{2}, []uint32{0x110000, 0})}, class},
-		{"array y: element 0: character 0xd800", map[string][]byte{"x": x, "y": npyFile("<U1", false, []int{2}, []uint32{0xd800, 0})}, class},
 		{"array y: text, expected numbers", map[string][]byte{"x": x, "y": npyFile("<U1", false, []int{2}, utf32(1, "a", "b"))}, numbers},
 		{`series "1": row 2: column "1": the value is missing`, map[string][]byte{"x": npyFile("<f4", false, []int{2, 3}, []float32{1, nan32, 2, 1, 2, 3}), "y": y}, class},
-		{`series "2": row 1: column "1" is +Inf`, map[string][]byte{"x": npyFile("<f8", false, []int{2, 2}, []float64{1, 2, math.MaxFloat64, 0}), "y": y}, class},
 		{`targets ["y"]: the classes of arrays are in y`, map[string][]byte{"x": x, "y": y}, Options{Targets: []string{"y"}}},
 		{"array x: 2 channels, but the array columns has 3 names", map[string][]byte{"x": changed(x, "(2, 2), }   ", "(2, 2, 1), }"), "y": y, "columns": npyFile("|S1", false, []int{3}, []byte("abc"))}, class},
 		{`array columns: column 1 has no name`, map[string][]byte{"x": x, "y": y, "columns": npyFile("|S1", false, []int{1}, []byte{0})}, class},
 		{`series "2": class "\xe9" is not UTF-8 text`, map[string][]byte{"x": x, "y": npyFile("|S1", false, []int{2}, []byte("a\xe9"))}, class},
-		{`column "a" occurs twice`, map[string][]byte{"x": changed(x, "(2, 2), }   ", "(2, 2, 1), }"), "y": y, "columns": npyFile("|S1", false, []int{2}, []byte("aa"))}, class},
 	} {
 		_, err := arraysOf(t, "a.npz", npzFile(t, zip.Store, test.arrays), test.opt)
 		must.Fail(t, err, "rows: ", "a.npz: ", test.want)

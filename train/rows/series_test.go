@@ -26,8 +26,6 @@ func TestFromSeries(t *testing.T) {
 	for want, change := range map[string]func(l []Series){
 		`series "1": 1 channels, expected 2`:                     func(l []Series) { l[0].Values = l[0].Values[:1] },
 		`series "b": column "y" has 2 values, expected 1 as "x"`: func(l []Series) { l[1].Values = [][]float32{{7}, {8, 9}} },
-		`series "b": no rows`:                                    func(l []Series) { l[1].Values = [][]float32{{}, {}} },
-		`series "b": row 1: column "y" is +Inf`:                  func(l []Series) { l[1].Values = [][]float32{{7}, {float32(math.Inf(1))}} },
 		`series "b": column "y" has no value`:                    func(l []Series) { l[1].Values = [][]float32{{7}, {nan32}} },
 		`series "b": split "dev"`:                                func(l []Series) { l[1].Split = "dev" },
 		`series "b": no class`:                                   func(l []Series) { l[1].Label = "" },
@@ -40,8 +38,6 @@ func TestFromSeries(t *testing.T) {
 	must.Reject(FromSeries(list, []string{"x", "y"}, Options{}))(t, `series "1": row 2: column "x": the value is missing`)
 	must.Reject(FromSeries(nil, []string{"x"}, Options{}))(t, "no series")
 	must.Reject(FromSeries(list, []string{"x", "x"}, Options{}))(t, `column "x" occurs twice`)
-	must.Reject(FromSeries([]Series{{Values: [][]float32{{1}}, Target: []float32{nan32}}}, []string{"x"}, Options{Mode: model.SeriesRegression, Targets: []string{"n"}}))(t, `target "n" is NaN`)
-	must.Reject(FromSeries([]Series{{Values: [][]float32{{1}}}}, []string{"x"}, Options{Mode: model.SeriesRegression, Targets: []string{"n"}}))(t, `0 targets, expected 1`)
 }
 
 // With labels, the classes of series get the numbers of these labels, and a class without series is

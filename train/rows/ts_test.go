@@ -57,11 +57,6 @@ func TestTSArchives(t *testing.T) {
 func TestTSErrors(t *testing.T) {
 	for want, text := range map[string]string{
 		`value "x"`:                         tsClasses + "1,x:1,2:up\n",
-		`value "??"`:                        tsClasses + "1,??:1,2:up\n",
-		`value "1_0"`:                       tsClasses + "1,1_0:1,2:up\n",
-		`target "0x1p3"`:                    tsNumbers + "1:0x1p3\n",
-		`value "+Inf"`:                      tsClasses + "1,+Inf:1,2:up\n",
-		`value ""`:                          tsClasses + "1,:1,2:up\n",
 		`target "?"`:                        tsNumbers + "1:?\n",
 		"3 channels, expected 2":            tsClasses + "1:1:1:up\n",
 		`lists class "a" twice`:             "@classLabel true a b a\n",
