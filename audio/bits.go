@@ -5,30 +5,25 @@ import (
 	"math/bits"
 )
 
-// bitReader reads bits, the most significant first, and computes the checksums of FLAC over the
+// bitReader reads bits, the most significant first, and computes the checksum of FLAC over the
 // bytes that it reads. After an error, all bits are 0.
 type bitReader struct {
 	in    *bufio.Reader
 	acc   uint64 // the low n bits have not been returned; the others are 0
 	n     uint
-	crc8  uint8  // polynomial x⁸+x²+x+1
 	crc16 uint16 // polynomial x¹⁶+x¹⁵+x²+1
 	err   error
 }
 
-var crc8Table, crc16Table = crcTables()
-
-func crcTables() (t8 [256]uint8, t16 [256]uint16) {
-	for i := range 256 {
-		a, b := uint8(i), uint16(i)<<8
+var crc16Table = func() (t [256]uint16) {
+	for i := range t {
+		t[i] = uint16(i) << 8
 		for range 8 {
-			a = a<<1 ^ 0x07*(a>>7)
-			b = b<<1 ^ 0x8005*(b>>15)
+			t[i] = t[i]<<1 ^ 0x8005*(t[i]>>15)
 		}
-		t8[i], t16[i] = a, b
 	}
-	return t8, t16
-}
+	return t
+}()
 
 // fill takes one more byte.
 func (b *bitReader) fill() {
@@ -37,7 +32,6 @@ func (b *bitReader) fill() {
 		b.err = err
 		return
 	}
-	b.crc8 = crc8Table[b.crc8^c]
 	b.crc16 = b.crc16<<8 ^ crc16Table[uint8(b.crc16>>8)^c]
 	b.acc = b.acc<<8 | uint64(c)
 	b.n += 8

@@ -84,7 +84,7 @@ func TestFFmpegErrors(t *testing.T) {
 		"an error":        {"echo first >&2; echo 'no such \x1b codec' >&2; exit 1", bytes.NewReader(opus), 0, []any{`audio: Opus in Ogg: ffmpeg: "no such \x1b codec"`}},
 		"killed":          {"kill -9 $$", bytes.NewReader(opus), 0, []any{"Opus in Ogg: ffmpeg: signal: killed"}},
 		"not WAV":         {"echo hello, this is no sound at all, but text of some length", bytes.NewReader(opus), 0, []any{"RIFF"}},
-		"no output":       {"cat >/dev/null", bytes.NewReader(opus), 0, []any{"ends after 0 bytes"}},
+		"no output":       {"cat >/dev/null", bytes.NewReader(opus), 0, []any{"ends in the RIFF/WAVE header"}},
 		"an error at end": {"cat " + output + "; echo it ended badly >&2; exit 3", bytes.NewReader(opus), 3, []any{"it ended badly"}},
 		"of the input":    {"cat >/dev/null; cat " + output, io.MultiReader(bytes.NewReader(opus), iotest.ErrReader(broken)), 3, []any{broken}},
 		"well":            {"cat " + output, bytes.NewReader(opus), 3, []any{io.EOF}},

@@ -82,7 +82,7 @@ func (s *flacStream) streamInfo(in io.Reader, kind byte, size int64) error {
 }
 
 // next decodes a frame.
-func (s *flacStream) next() ([]float32, error) {
+func (s *flacStream) next(int) ([]float32, error) {
 	if s.total > 0 && s.got == s.total {
 		return nil, io.EOF // what follows is not audio, but for example a tag
 	}
@@ -129,7 +129,7 @@ const (
 // frame decodes a frame (§9) to s.data and returns its length in samples.
 func (s *flacStream) frame() (int, error) {
 	b := &s.bits
-	b.crc8, b.crc16 = 0, 0
+	b.crc16 = 0
 	n, mode, err := s.header()
 	if err != nil {
 		return 0, err
@@ -213,9 +213,6 @@ func (s *flacStream) header() (n, mode int, err error) {
 	b.uint(8)
 	if b.err != nil {
 		return 0, 0, nil
-	}
-	if b.crc8 != 0 && !s.unchecked {
-		return 0, 0, errors.New("the checksum (CRC-8) of its header is wrong")
 	}
 	channels := mode + 1
 	if mode >= leftSide && mode <= midSide {

@@ -95,11 +95,11 @@ func TestReadMonoLimits(t *testing.T) {
 	}
 	path := save("loud.wav", format(tagFloat, 1, 48000, 32), loud)
 	must.Get(ReadMono(path, 48000))(t)
-	must.Reject(ReadMono(path, 16000))(t, "loud.wav: audio: a sample at the new rate is ", "too large")
+	must.Reject(ReadMono(path, 16000))(t, "loud.wav: audio: converted sample ")
 	r := must.Get(Open(bytes.NewReader(must.Get(os.ReadFile(path))(t))))(t)
 	src := must.Get(r.MonoAt(16000))(t)
 	buf := make([]float32, 2000)
 	n, err := src.Read(buf)
-	must.Fail(t, err, "a sample at the new rate is ")
+	must.Fail(t, err, "converted sample ")
 	must.Equal(t, notFinite(buf[:n]), n, "finite samples before the error")
 }

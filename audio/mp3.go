@@ -79,7 +79,7 @@ func (s *mp3Stream) error(err error) error {
 
 // next decodes about one frame. The decoder truncates v·32767 towards zero, so next adds half a
 // unit in the direction of v.
-func (s *mp3Stream) next() ([]float32, error) {
+func (s *mp3Stream) next(int) ([]float32, error) {
 	n, err := io.ReadFull(s.decoder, s.buf[:])
 	if err == io.ErrUnexpectedEOF {
 		err = io.EOF

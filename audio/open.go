@@ -185,7 +185,7 @@ func (r *Reader) Read(dst []float32) (n int, err error) {
 // blocks is a frameSource of decoded blocks.
 type blocks struct {
 	name    string
-	next    func() ([]float32, error) // the next whole frames, valid until the next call; io.EOF after the last
+	next    func(n int) ([]float32, error) // the next whole frames, at best n samples, valid until the next call; io.EOF after the last
 	pending []float32
 	read    int64 // samples, pending ones included
 	err     error // of next, returned after the pending samples
@@ -204,11 +204,11 @@ func (b *blocks) Read(dst []float32) (n int, err error) {
 			return n, b.err
 		}
 		b.err = guard(b.name, func() (err error) {
-			b.pending, err = b.next()
+			b.pending, err = b.next(len(dst) - n)
 			return err
 		})
 		if i := notFinite(b.pending); i < len(b.pending) {
-			b.err = fmt.Errorf("audio: sample %d is %v", b.read+int64(i), b.pending[i])
+			b.err = fmt.Errorf("audio: %s sample %d is %v", b.name, b.read+int64(i), b.pending[i])
 			b.pending = b.pending[:i]
 		}
 		b.read += int64(len(b.pending))

@@ -109,7 +109,7 @@ func (s *vorbisStream) identify(b []byte, name string) error {
 // number of samples up to the last packet that ends on it. If it is smaller than the number of
 // decoded samples, next drops the difference: at the start on the first page of audio, and at the
 // end on the last page (Vorbis I specification, appendix A.2).
-func (s *vorbisStream) next() ([]float32, error) {
+func (s *vorbisStream) next(int) ([]float32, error) {
 	if s.reading { // the first page is that of the setup header
 		if err := s.pages.page(); err != nil {
 			return nil, err

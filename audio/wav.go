@@ -85,32 +85,26 @@ type wavStream struct {
 func (w *wavStream) fill(b []byte, part string) error {
 	n, err := io.ReadFull(w.in, b)
 	w.read += int64(n)
-	return w.wrap(err, part)
+	return wrapped(err, part)
 }
 
 // skipChunk skips the last n bytes of a chunk, and the byte that follows a chunk of odd size. Some
 // programs leave that byte out, so that the name of the next chunk follows.
 func (w *wavStream) skipChunk(size, n int64, part string) error {
 	k, err := io.CopyN(io.Discard, w.in, n)
-	w.read += k
-	if err == nil && size%2 == 1 {
-		if next, _ := w.in.Peek(4); slices.Contains(chunks, string(next)) {
-			return nil
-		}
+	if next, _ := w.in.Peek(4); err == nil && size%2 == 1 && !slices.Contains(chunks, string(next)) {
 		_, err = w.in.Discard(1)
-		w.read++
+		k++
 	}
-	return w.wrap(err, part)
+	w.read += k
+	return wrapped(err, part)
 }
 
-func (w *wavStream) wrap(err error, part string) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return fmt.Errorf("audio: %w WAV: it ends after %d bytes, in %s", ErrTruncated, w.read, part)
+func wrapped(err error, part string) error {
+	if err == nil {
+		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("audio: %s: %w", part, err)
-	}
-	return nil
+	return truncated(err, "WAV", "%s", part)
 }
 
 // header reads the header up to the first sample and skips chunks that it does not know.

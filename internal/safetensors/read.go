@@ -153,29 +153,22 @@ func (e *entry) check(width int) error {
 	return nil
 }
 
-// chunk is the number of values that are read at a time.
-const chunk = 1 << 14
-
 // read reads the array's bytes from r. Memory grows with the bytes that arrive, not with what the
 // header announces.
 func (p *place) read(r io.Reader) (Array, error) {
-	a := Array{Name: p.name, Shape: make([]int, len(p.Shape)), F32: []float32{}}
+	a := Array{Name: p.name, Shape: make([]int, len(p.Shape))}
 	for i, d := range p.Shape {
 		a.Shape[i] = int(d)
 	}
-	if p.DType != F32 {
-		a.DType = p.DType
-		var b bytes.Buffer
-		_, err := io.CopyN(&b, r, p.Offsets[1]-p.Offsets[0])
-		a.Raw = b.Bytes()
+	var b bytes.Buffer
+	if _, err := io.CopyN(&b, r, p.Offsets[1]-p.Offsets[0]); err != nil {
 		return a, truncated(err)
 	}
-	for n := int((p.Offsets[1] - p.Offsets[0]) / width); len(a.F32) < n; {
-		at := len(a.F32)
-		a.F32 = append(a.F32, make([]float32, min(n-at, chunk))...)
-		if err := binary.Read(r, binary.LittleEndian, a.F32[at:]); err != nil {
-			return a, truncated(err)
-		}
+	if p.DType != F32 {
+		a.DType, a.Raw = p.DType, b.Bytes()
+		return a, nil
 	}
-	return a, nil
+	a.F32 = make([]float32, b.Len()/width)
+	_, err := binary.Decode(b.Bytes(), binary.LittleEndian, a.F32)
+	return a, err
 }

@@ -47,7 +47,7 @@ func encode(t testing.TB, f *File) []byte {
 func TestRoundTrip(t *testing.T) {
 	for name, f := range map[string]*File{
 		"sample": sample(), "nothing": {}, "metadata alone": {Metadata: map[string]string{"a": "b"}},
-		"larger than a chunk": {Arrays: []Array{{Name: "x", Shape: []int{chunk + 5}, F32: ramp(chunk + 5)}}},
+		"large": {Arrays: []Array{{Name: "x", Shape: []int{1<<14 + 5}, F32: ramp(1<<14 + 5)}}},
 	} {
 		b := encode(t, f)
 		for how, r := range map[string]io.Reader{"whole": bytes.NewReader(b), "byte by byte": iotest.OneByteReader(bytes.NewReader(b))} {

@@ -44,12 +44,7 @@ func FromSlices(info Info, train, val, test []Example) (*Dataset, error) {
 			}
 		}
 	}
-	d := &Dataset{Info: info}
-	for p, dst := range []*Set{&d.Train, &d.Val, &d.Test} {
-		if parts[p].Len() > 0 {
-			*dst = parts[p]
-		}
-	}
+	d := &Dataset{Info: info, Train: parts[0], Val: InMemory(parts[1].examples), Test: InMemory(parts[2].examples)}
 	parts[0].moments(d)
 	return d, nil
 }
@@ -87,6 +82,14 @@ func (i *Info) include(e *Example, given Info) {
 
 // memory is a set of examples in memory.
 type memory struct{ examples []Example }
+
+// InMemory returns a set of examples that fit their description, or nil if there are none.
+func InMemory(examples []Example) Set {
+	if len(examples) == 0 {
+		return nil
+	}
+	return &memory{examples}
+}
 
 func (s *memory) Len() int { return len(s.examples) }
 

@@ -232,12 +232,13 @@ func (l *arrayLoader) addSplit(ctx context.Context, suffix, split string) error 
 	if err != nil {
 		return err
 	}
-	if l.channelsLast(x.shape) {
-		x.numbers = swapAxes(x.numbers, n, length, c)
-	}
+	last := l.channelsLast(x.shape)
 	first, size := len(l.records), c*length
 	for i := range n {
 		r := record{id: strconv.Itoa(first + i + 1), split: split, length: length, raw: x.numbers[i*size : (i+1)*size : (i+1)*size]}
+		if last {
+			r.raw = byChannel(r.raw, c)
+		}
 		r.trim(c)
 		l.records = append(l.records, r)
 	}
@@ -259,14 +260,12 @@ func (l *arrayLoader) channelsLast(shape []int) bool {
 	return l.columns != nil && len(l.columns) != shape[1] && len(l.columns) == shape[2]
 }
 
-// swapAxes converts [n][length][channels] to [n][channels][length].
-func swapAxes(x []float64, n, length, channels int) []float64 {
-	swapped := make([]float64, len(x))
-	for i, size := 0, length*channels; i < n; i++ {
-		for l := range length {
-			for c := range channels {
-				swapped[i*size+c*length+l] = x[i*size+l*channels+c]
-			}
+// byChannel converts [length][channels] to [channels][length].
+func byChannel(x []float64, channels int) []float64 {
+	swapped := make([]float64, 0, len(x))
+	for c := range channels {
+		for i := c; i < len(x); i += channels {
+			swapped = append(swapped, x[i])
 		}
 	}
 	return swapped

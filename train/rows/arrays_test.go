@@ -3,7 +3,6 @@ package rows
 import (
 	"archive/zip"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -203,26 +202,21 @@ func FuzzArrays(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s := seriesDataOf(d)
 		total := 0
-		for i := range s.records {
-			total += len(s.records[i].x)
+		for _, s := range []dataset.Set{d.Train, d.Val, d.Test} {
+			switch s := tiles(s).(type) {
+			case *windowSet:
+				for _, r := range s.records {
+					total = max(total, len(r.x))
+				}
+			case dataset.Sized:
+				for i := range s.Len() {
+					total += s.Length(i) * d.Channels
+				}
+			}
 		}
 		if total > 1032*len(data) {
 			t.Fatalf("%d values from %d bytes", total, len(data))
 		}
 	})
-}
-
-// seriesDataOf returns the series behind a data set.
-func seriesDataOf(d *dataset.Dataset) *seriesData {
-	switch s := cmp.Or(d.Train, d.Val, d.Test).(type) {
-	case *shiftedSet:
-		return s.seriesData
-	case *windowSet:
-		return s.seriesData
-	case *wholeSet:
-		return s.seriesData
-	}
-	panic("not a data set of series")
 }

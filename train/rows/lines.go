@@ -17,12 +17,12 @@ import (
 
 // rawSeries is a series that is being read.
 type rawSeries struct {
-	file, id, label, split string
-	target                 []float32
-	x                      []float64 // [length][columns]
-	times                  []float64
-	lines                  []int32 // of the rows, if there are times
-	local                  bool    // the times are dates without an offset from UTC
+	record
+	file  string
+	rows  []float64 // [length][columns]
+	times []float64
+	lines []int32 // of the rows, if there are times
+	local bool    // the times are dates without an offset from UTC
 }
 
 // at names a row in an error: its file, its line and, if the file has several, its series.
@@ -170,7 +170,7 @@ func (t *tableReader) seriesOf(f *tableFile, r *roles, whole bool) (*rawSeries, 
 	case s == nil && len(t.series) >= maxSeriesCount:
 		return nil, fmt.Errorf("more than %d series", maxSeriesCount)
 	case s == nil:
-		s = &rawSeries{file: f.path, id: id, label: f.label, split: f.split}
+		s = &rawSeries{record: record{id: id, label: f.label, split: f.split}, file: f.path}
 		t.series, t.byID[id] = append(t.series, s), s
 	}
 	return s, t.describe(s, r)
@@ -179,7 +179,7 @@ func (t *tableReader) seriesOf(f *tableFile, r *roles, whole bool) (*rawSeries, 
 // describe sets the split and the target of a series from the current row, or compares them with
 // those of the rows before it.
 func (t *tableReader) describe(s *rawSeries, r *roles) error {
-	first := len(s.x) == 0
+	first := len(s.rows) == 0
 	differs := func(k int, now, before any, what string) error {
 		return r.ColumnError(k, fmt.Errorf("%v after %v, expected one %s per series", now, before, what))
 	}
@@ -234,7 +234,7 @@ func (t *tableReader) addRow(f *tableFile, r *roles) error {
 		if err != nil {
 			return err
 		}
-		s.x = append(s.x, v)
+		s.rows = append(s.rows, v)
 	}
 	if r.time >= 0 {
 		text := r.Text(r.time)
@@ -273,13 +273,13 @@ func (t *tableReader) addObject(f *tableFile, r *roles) error {
 			if v != v && t.opt.Missing == model.MissingError {
 				return r.ColumnError(k, fmt.Errorf("value %d is missing; %s", l+1, missingHint))
 			}
-			s.x = append(s.x, v)
+			s.rows = append(s.rows, v)
 		}
 	}
-	if len(s.x) == 0 {
+	if len(s.rows) == 0 {
 		return errNoValues
 	}
-	return t.count(len(s.x))
+	return t.count(len(s.rows))
 }
 
 // count adds n to the number of values that have been read.
@@ -345,15 +345,8 @@ func (t *tableReader) records(ctx context.Context) ([]record, error) {
 				return nil, err
 			}
 		}
-		c := len(t.columns)
-		r := record{id: s.id, length: len(s.x) / c, raw: make([]float64, len(s.x)), label: s.label, target: s.target, split: s.split}
-		for l := range r.length {
-			for k := range c {
-				r.raw[k*r.length+l] = s.x[l*c+k]
-			}
-		}
-		s.x = nil
-		records[i] = r
+		s.length, s.raw = len(s.rows)/len(t.columns), byChannel(s.rows, len(t.columns))
+		records[i], s.rows = s.record, nil
 	}
 	return records, nil
 }

@@ -73,7 +73,7 @@ func (t *tableReader) sort(s *rawSeries) error {
 		return err
 	}
 	c := len(t.columns)
-	x := make([]float64, 0, len(s.x))
+	x := make([]float64, 0, len(s.rows))
 	for i, k := range order {
 		if i > 0 {
 			gap := math.Round(list[i-1]/usual) - 1
@@ -82,9 +82,9 @@ func (t *tableReader) sort(s *rawSeries) error {
 			}
 			x = append(x, slices.Repeat([]float64{math.NaN()}, int(gap)*c)...)
 		}
-		x = append(x, s.x[k*c:(k+1)*c]...)
+		x = append(x, s.rows[k*c:(k+1)*c]...)
 	}
-	s.x = x
+	s.rows = x
 	return nil
 }
 

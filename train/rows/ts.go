@@ -206,9 +206,7 @@ func (s *TS) channel(x []float32, values string) error {
 		if n > 1 {
 			at = float64(i) * float64(n-1) / float64(len(x)-1)
 		}
-		k := min(int(at), n-1)
-		next := from[min(k+1, n-1)]
-		x[i] = float32(float64(from[k])*(1-at+float64(k)) + float64(next)*(at-float64(k)))
+		x[i] = float32(between(from, at))
 	}
 	return nil
 }

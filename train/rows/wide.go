@@ -86,15 +86,15 @@ func (t *tableReader) addWide(f *tableFile, r *roles, steps [][]int) error {
 	if err != nil {
 		return err
 	}
-	s.x = make([]float64, 0, length*len(steps))
+	s.rows = make([]float64, 0, length*len(steps))
 	for l := range length {
 		for _, columns := range steps {
 			v, err := t.value(r, columns[l])
 			if err != nil {
 				return err
 			}
-			s.x = append(s.x, v)
+			s.rows = append(s.rows, v)
 		}
 	}
-	return t.count(len(s.x))
+	return t.count(len(s.rows))
 }
