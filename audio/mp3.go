@@ -36,24 +36,28 @@ func isMP3(b []byte) bool {
 // samples before the signal.
 func (r *Reader) openMP3(in *bufio.Reader) error {
 	s := &mp3Stream{frames: mp3Frames{in: in}, left: -1}
-	first, err := s.frames.read()
-	if err == io.EOF {
-		return fmt.Errorf("audio: %w MP3: it has no frame", ErrTruncated)
+	head, err := in.Peek(4)
+	if err != nil {
+		return truncated(err, "MP3", "its first frame")
 	}
+	h, err := parseMP3Header(head)
 	if err != nil {
 		return err
 	}
-	h := s.frames.header
+	s.frames.header = h
+	first, err := in.Peek(h.size)
+	if err != nil {
+		return truncated(err, "MP3", "its first frame")
+	}
 	if info, ok := parseInfo(first, h); ok {
-		s.frames.expected, s.frames.count = info.frames, 0
+		in.Discard(h.size)
+		s.frames.expected = info.frames
 		if info.hasDelay {
 			s.drop = info.delay + decoderDelay
 			if info.frames > 0 {
 				s.left = max(info.frames*int64(h.samples)-info.delay-info.padding, 0)
 			}
 		}
-	} else {
-		s.frames.unread = first
 	}
 	// Only a Reader: the decoder would seek through the whole file.
 	if s.decoder, err = mp3.NewDecoder(struct{ io.Reader }{&s.frames}); err != nil {

@@ -15,7 +15,6 @@ import (
 type mp3Frames struct {
 	in       *bufio.Reader
 	header   mp3Header // of the first frame; later frames have the same rate and channels
-	unread   []byte    // a frame that read returns next
 	expected int64     // frames after the tag; 0: unknown
 	count    int64     // frames read
 	err      error
@@ -30,43 +29,16 @@ type mp3Frames struct {
 // read returns the next frame, valid until the next call; io.EOF comes after the last one, and
 // before another file that is joined to this one. Bytes between frames are skipped.
 func (m *mp3Frames) read() ([]byte, error) {
-	if m.unread != nil {
-		frame := m.unread
-		m.unread = nil
-		return frame, nil
-	}
-	first := m.header.size == 0
-	if !first && m.expected > 0 && m.count == m.expected {
+	if m.expected > 0 && m.count == m.expected {
 		return nil, io.EOF
 	}
-	head, err := m.in.Peek(4)
-	if err != nil && err != io.EOF {
-		return nil, fmt.Errorf("audio: MP3: %w", err)
-	}
-	if len(head) < 4 {
-		return nil, m.end()
-	}
-	h, err := parseMP3Header(head)
-	switch {
-	case first && err != nil:
+	h, err := m.nextHeader()
+	if err != nil {
 		return nil, err
-	case !first && (err != nil || !h.continues(m.header)):
-		if _, found := syncMP3(m.in, true); !found {
-			if _, err := m.in.Peek(1); err != nil && err != io.EOF {
-				return nil, fmt.Errorf("audio: MP3: %w", err)
-			}
-			return nil, m.end()
-		}
-		head, _ = m.in.Peek(4)
-		if h, err = parseMP3Header(head); err != nil || !h.continues(m.header) {
-			return nil, m.end()
-		}
 	}
-	if !first {
-		whole, _ := m.in.Peek(h.size)
-		if _, tag := parseInfo(whole, h); tag {
-			return nil, m.end()
-		}
+	whole, _ := m.in.Peek(h.size)
+	if _, tag := parseInfo(whole, h); tag {
+		return nil, m.end()
 	}
 	frame := m.frame[:h.size]
 	if _, err := io.ReadFull(m.in, frame); err != nil {
@@ -75,6 +47,24 @@ func (m *mp3Frames) read() ([]byte, error) {
 	m.header = h
 	m.count++
 	return frame, nil
+}
+
+// nextHeader returns the header of the next frame of the stream, and skips what is before it.
+func (m *mp3Frames) nextHeader() (h mp3Header, err error) {
+	for synced := false; ; synced = true {
+		head, err := m.in.Peek(4)
+		if err != nil && err != io.EOF {
+			return h, fmt.Errorf("audio: MP3: %w", err)
+		}
+		h, bad := parseMP3Header(head)
+		if bad == nil && h.continues(m.header) {
+			return h, nil
+		}
+		if synced || len(head) < 4 {
+			return h, m.end()
+		}
+		syncMP3(m.in, true)
+	}
 }
 
 // continues reports whether a frame with header h belongs to the same stream as another one.
