@@ -89,10 +89,16 @@ func Parse(r io.ReaderAt, size int64, choose func(states []State) (State, error)
 	if err != nil {
 		return nil, err
 	}
+	return a.choose(root, nil, choose)
+}
+
+// choose reads the tensors of one of the state dicts in a value.
+func (a *archive) choose(root any, metadata map[string]string, choose func(states []State) (State, error)) ([]Tensor, error) {
 	states, err := findStates(root)
 	if err != nil {
 		return nil, err
 	}
+	states[0].Metadata = metadata
 	state, err := choose(states)
 	if err != nil {
 		return nil, err
@@ -144,7 +150,10 @@ func findStates(root any) ([]State, error) {
 
 // tensors reads the tensors of a state dict that it names.
 func (a *archive) tensors(state State) ([]Tensor, error) {
-	wanted := wantedNames(state)
+	wanted := map[string]bool{}
+	for _, name := range state.Names {
+		wanted[name] = true
+	}
 	var tensors []Tensor
 	left := 2 * a.size // tensors may share storages, but a thousand views of one are an attack
 	for item := range slices.Chunk(state.items, 2) {
@@ -161,14 +170,6 @@ func (a *archive) tensors(state State) ([]Tensor, error) {
 		tensors = append(tensors, t)
 	}
 	return tensors, nil
-}
-
-func wantedNames(state State) map[string]bool {
-	wanted := map[string]bool{}
-	for _, name := range state.Names {
-		wanted[name] = true
-	}
-	return wanted
 }
 
 // archive holds the files of a checkpoint by their names in its folder: data.pkl, byteorder and

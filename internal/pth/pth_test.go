@@ -262,7 +262,7 @@ func TestSafetensors(t *testing.T) {
 		t.Errorf("%v, %v; expected %v", got, err, want)
 	}
 	for header, text := range map[string]string{
-		`{"a":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}}`:        "type I64",
+		`{"a":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}}`:        "type LongStorage",
 		`{"a":{"dtype":"BOOL","shape":[8],"data_offsets":[0,8]}}`:       `array "a": type "BOOL"`,
 		`{"a":{"dtype":"F64","shape":[9999],"data_offsets":[0,79992]}}`: "truncated",
 	} {

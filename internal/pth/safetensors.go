@@ -1,53 +1,40 @@
 package pth
 
 import (
-	"errors"
-	"fmt"
 	"io"
 
 	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 )
 
-// dtypes are the types of safetensors files, by the storage classes with the same elements.
-var dtypes = map[string]element{
-	"F32": elements["FloatStorage"], "F64": elements["DoubleStorage"], "F16": elements["HalfStorage"],
-	"BF16": elements["BFloat16Storage"], "I64": elements[longs], "C64": elements["ComplexFloatStorage"],
+// classes are the storage classes with the elements of the types of safetensors files.
+var classes = map[string]string{
+	"F32": "FloatStorage", "F64": "DoubleStorage", "F16": "HalfStorage", "BF16": "BFloat16Storage", "I64": longs, "C64": "ComplexFloatStorage",
 }
 
-// parseSafetensors is Parse for a safetensors file, in the order of the tensors' bytes.
+// parseSafetensors is Parse for a safetensors file, in the order of the tensors' bytes: each is a
+// view of a storage of its own.
 func parseSafetensors(r io.Reader, choose func(states []State) (State, error)) ([]Tensor, error) {
-	file, err := safetensors.ReadAny(r, func(dtype string) int { return dtypes[dtype].width })
+	file, err := safetensors.ReadAny(r, func(dtype string) int { return elements[classes[dtype]].width })
 	if err != nil {
 		return nil, err
 	}
-	state := State{Metadata: file.Metadata}
-	for _, a := range file.Arrays {
-		state.Names = append(state.Names, a.Name)
+	a := &archive{storages: map[string][]byte{}}
+	items := &dict{}
+	for _, x := range file.Arrays {
+		a.storages[x.Name] = x.Raw
+		a.size += int64(len(x.Raw))
+		s := storage{classes[x.DType], x.Name, len(x.Raw) / elements[classes[x.DType]].width}
+		items.items = append(items.items, x.Name, &view{storage: s, shape: x.Shape, stride: strides(x.Shape)})
 	}
-	if len(state.Names) == 0 {
-		return nil, errors.New("the file has no tensors")
+	return a.choose(items, file.Metadata, choose)
+}
+
+// strides returns the strides of a row-major array.
+func strides(shape []int) []int {
+	list := make([]int, len(shape))
+	for axis, stride := len(shape)-1, 1; axis >= 0; axis-- {
+		list[axis] = stride
+		stride *= shape[axis]
 	}
-	if state, err = choose([]State{state}); err != nil {
-		return nil, err
-	}
-	wanted := wantedNames(state)
-	var tensors []Tensor
-	for _, a := range file.Arrays {
-		if !wanted[a.Name] {
-			continue
-		}
-		t := Tensor{Name: a.Name, Shape: a.Shape, Data: a.F32, Count: a.DType == "I64"}
-		if t.Count && len(a.Shape) > 0 {
-			return nil, fmt.Errorf("tensor %q: type I64, expected a floating-point type, or I64 without dimensions", a.Name)
-		}
-		e := dtypes[a.DType]
-		if e.parts > 1 {
-			t.Shape = append(t.Shape, e.parts)
-		}
-		for b := a.Raw; len(b) > 0; b = b[e.width/e.parts:] {
-			t.Data = append(t.Data, e.value(b))
-		}
-		tensors = append(tensors, t)
-	}
-	return tensors, nil
+	return list
 }

@@ -91,12 +91,8 @@ func (p *pickler) tensor(t Tensor, key int) {
 		p.number(n)
 	}
 	p.op("t(")
-	for axis := range t.Shape {
-		stride := 1
-		for _, n := range t.Shape[axis+1:] {
-			stride *= n
-		}
-		p.number(stride)
+	for _, n := range strides(t.Shape) {
+		p.number(n)
 	}
 	p.op("t\x89")
 	p.class("collections", "OrderedDict")

@@ -23,11 +23,21 @@ type place struct {
 // Read reads a whole file of arrays of type F32, and verifies its checksum, if it has one. Errors
 // say what is wrong, and in which array.
 func Read(r io.Reader) (*File, error) {
-	return ReadAny(r, func(dtype string) int { return map[string]int{F32: width}[dtype] })
+	f, err := ReadAny(r, func(dtype string) int { return map[string]int{F32: width}[dtype] })
+	if err != nil {
+		return nil, err
+	}
+	for i := range f.Arrays {
+		a := &f.Arrays[i]
+		a.F32 = make([]float32, len(a.Raw)/width)
+		binary.Decode(a.Raw, binary.LittleEndian, a.F32) // of the same size
+		a.DType, a.Raw = "", nil
+	}
+	return f, nil
 }
 
 // ReadAny is Read for files of other programs. widthOf returns the bytes of an element of a type, 0
-// for a type that the caller cannot read. Arrays of types other than F32 have Raw.
+// for a type that the caller cannot read. The arrays have DType and Raw instead of F32.
 func ReadAny(r io.Reader, widthOf func(dtype string) int) (*File, error) {
 	header, err := readHeader(r)
 	if err != nil {
@@ -156,7 +166,7 @@ func (e *entry) check(width int) error {
 // read reads the array's bytes from r. Memory grows with the bytes that arrive, not with what the
 // header announces.
 func (p *place) read(r io.Reader) (Array, error) {
-	a := Array{Name: p.name, Shape: make([]int, len(p.Shape))}
+	a := Array{Name: p.name, DType: p.DType, Shape: make([]int, len(p.Shape))}
 	for i, d := range p.Shape {
 		a.Shape[i] = int(d)
 	}
@@ -164,11 +174,6 @@ func (p *place) read(r io.Reader) (Array, error) {
 	if _, err := io.CopyN(&b, r, p.Offsets[1]-p.Offsets[0]); err != nil {
 		return a, truncated(err)
 	}
-	if p.DType != F32 {
-		a.DType, a.Raw = p.DType, b.Bytes()
-		return a, nil
-	}
-	a.F32 = make([]float32, b.Len()/width)
-	_, err := binary.Decode(b.Bytes(), binary.LittleEndian, a.F32)
-	return a, err
+	a.Raw = b.Bytes()
+	return a, nil
 }

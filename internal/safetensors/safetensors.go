@@ -39,7 +39,7 @@ type Array struct {
 	Shape []int
 	F32   []float32
 
-	// Of an array of another type than F32, which ReadAny has read: the type and the bytes.
+	// Of an array that ReadAny has read: the type and the bytes.
 	DType string
 	Raw   []byte
 }

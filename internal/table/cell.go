@@ -161,22 +161,19 @@ func (t *Reader) Numbers(i int) ([]float64, error) {
 	if !t.IsArray(i) {
 		return nil, t.ColumnError(i, errors.New("no array, expected one with the values of the series"))
 	}
-	d := json.NewDecoder(strings.NewReader(t.cells[i]))
-	_, err := d.Token()
-	var list []float64
-	for err == nil && d.More() {
-		var cell string
-		if cell, _, err = jsonCell(d); err != nil {
-			break
-		}
-		var v float64
-		if v, err = t.number(cell); err != nil {
-			err = fmt.Errorf("value %d: %w", len(list)+1, err)
-		}
-		list = append(list, v)
-	}
-	if err != nil {
+	var values []json.RawMessage
+	if err := json.Unmarshal([]byte(t.cells[i]), &values); err != nil {
 		return nil, t.ColumnError(i, err)
+	}
+	list := make([]float64, len(values))
+	for k, raw := range values {
+		cell, _, err := jsonCell(raw)
+		if err == nil {
+			list[k], err = t.number(cell)
+		}
+		if err != nil {
+			return nil, t.ColumnError(i, fmt.Errorf("value %d: %w", k+1, err))
+		}
 	}
 	return list, nil
 }

@@ -174,7 +174,11 @@ func (t *Reader) eachJSON(set func(i int, key, value string, k kind) error) erro
 			}
 			key = token.(string) // the decoder accepts no other key
 		}
-		value, k, err := jsonCell(d)
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return t.notJSON(err)
+		}
+		value, k, err := jsonCell(raw)
 		if err != nil {
 			return t.notJSON(err)
 		}
@@ -188,12 +192,8 @@ func (t *Reader) eachJSON(set func(i int, key, value string, k kind) error) erro
 	return nil
 }
 
-// jsonCell reads a value: the text of a string, "" for null, and JSON for all others.
-func jsonCell(d *json.Decoder) (text string, k kind, err error) {
-	var raw json.RawMessage
-	if err := d.Decode(&raw); err != nil {
-		return "", absent, err
-	}
+// jsonCell returns the text of a string, "" for null, and JSON for all other values.
+func jsonCell(raw json.RawMessage) (text string, k kind, err error) {
 	switch raw[0] {
 	case '"':
 		err = json.Unmarshal(raw, &text)

@@ -57,12 +57,14 @@ func (t *tableReader) rowReader(f *tableFile, in *table.Reader) (func() error, e
 		return nil, err
 	}
 	add := t.addRow
-	for k := range in.Columns() {
-		if in.IsArray(k) {
-			add = t.addObject
-		}
+	if slices.ContainsFunc(r.inputs, in.IsArray) {
+		add = t.addObject
 	}
-	return func() error { return add(f, r) }, t.setColumns(r.inputNames())
+	var names []string
+	for _, k := range r.inputs {
+		names = append(names, in.Columns()[k])
+	}
+	return func() error { return add(f, r) }, t.setColumns(names)
 }
 
 // roles finds the columns of a file that the options name, and the inputs. If no inputs are wanted,
@@ -100,19 +102,13 @@ func (t *tableReader) roles(in *table.Reader, wanted []string) (*roles, error) {
 	for _, name := range wanted {
 		r.inputs = append(r.inputs, find(name))
 	}
-	if wanted == nil {
-		var arrays []int
-		for i := range in.Columns() {
-			if !taken[i] {
-				r.inputs = append(r.inputs, i)
-			}
-			if !taken[i] && in.IsArray(i) {
-				arrays = append(arrays, i)
-			}
+	for i := range in.Columns() {
+		if wanted == nil && !taken[i] {
+			r.inputs = append(r.inputs, i)
 		}
-		if arrays != nil {
-			r.inputs = arrays
-		}
+	}
+	if wanted == nil && slices.ContainsFunc(r.inputs, in.IsArray) {
+		r.inputs = slices.DeleteFunc(r.inputs, func(i int) bool { return !in.IsArray(i) })
 	}
 	switch err := cmp.Or(errs...); {
 	case err != nil:
@@ -139,15 +135,6 @@ func (t *tableReader) setColumns(names []string) error {
 		return fmt.Errorf("input columns %s, expected %s as in the first file", got, want)
 	}
 	return nil
-}
-
-// inputNames returns the names of the input columns.
-func (r *roles) inputNames() []string {
-	list := make([]string, len(r.inputs))
-	for i, k := range r.inputs {
-		list[i] = r.Columns()[k]
-	}
-	return list
 }
 
 // seriesOf returns the series to which the current row belongs, or which it is, if it is whole.

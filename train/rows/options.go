@@ -115,17 +115,13 @@ func (o *Options) resolve(columns []string, longest int) error {
 	if !o.forecasts() {
 		return nil
 	}
-	if len(o.Targets) == 0 {
-		o.Targets = columns
-	}
-	known := make(map[string]bool, len(columns))
-	for _, name := range columns {
-		known[name] = true
-	}
 	for _, name := range o.Targets {
-		if !known[name] {
+		if !slices.Contains(columns, name) {
 			return fmt.Errorf("target %q: expected one of the input columns %s", name, suggest.List(columns))
 		}
+	}
+	if len(o.Targets) == 0 {
+		o.Targets = columns
 	}
 	o.Horizon = cmp.Or(o.Horizon, 1)
 	o.Window = cmp.Or(o.Window, min(max(longest/4, 16), 512))

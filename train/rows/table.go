@@ -281,13 +281,14 @@ func splitFiles(dir, like string) ([]tableFile, error) {
 	if found["tr"] == "" {
 		return nil, nil
 	}
-	list := []tableFile{{path: filepath.Join(dir, found["tr"])}}
-	if found["va"] != "" {
-		list[0].split = "train"
-		list = append(list, tableFile{path: filepath.Join(dir, found["va"]), split: "val"})
+	var list []tableFile
+	for _, split := range []string{"train", "val", "test"} {
+		if name := found[split[:2]]; name != "" {
+			list = append(list, tableFile{path: filepath.Join(dir, name), split: split})
+		}
 	}
-	if found["te"] != "" {
-		list = append(list, tableFile{path: filepath.Join(dir, found["te"]), split: "test"})
+	if found["va"] == "" {
+		list[0].split = ""
 	}
 	return list, nil
 }
