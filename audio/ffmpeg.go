@@ -37,6 +37,8 @@ var formats = []struct {
 	name, demuxer string // of ffmpeg; "": this package decodes the format
 	seek          bool
 }{
+	{0, "RF64", "RF64", "wav", false}, // of more than 4 GiB
+	{0, "BW64", "BW64", "wav", false},
 	{8, "WAVE", "WAV", "", false},
 	{0, "fLaC", "FLAC", "", false},
 	{0, "OggS\x00", "Ogg", "", false},

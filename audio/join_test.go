@@ -109,26 +109,6 @@ func TestJunkBeforeMP3(t *testing.T) {
 	must.Reject(Open(strings.NewReader("a text\xff\xfb\x50\xc4 without frames")))(t, `starts with "a te"`)
 }
 
-// The Vorbis stream of an Ogg file is found among others, which begin before it and may end after
-// it, and files may follow.
-func TestOggOfSeveralStreams(t *testing.T) {
-	file := must.Get(os.ReadFile("testdata/mono.ogg"))(t)
-	_, want, err := decodeAll(t, bytes.NewReader(file), 1000)
-	must.Do(t, err)
-	other := func(flags byte, sequence uint32) []byte {
-		page := oggPageOf(flags, sequence, 0, "fishead\x00")
-		binary.LittleEndian.PutUint32(page[14:], 4711)
-		fixOgg(page)
-		return page
-	}
-	second := bytes.Index(file[1:], []byte("OggS")) + 1
-	whole := slices.Concat(other(oggFirst, 0), file[:second], other(0, 1), file[second:], other(oggLast, 2))
-	_, got, err := decodeAll(t, bytes.NewReader(append(whole, whole...)), 1000)
-	if err != nil || !slices.Equal(got, slices.Repeat(want, 2)) {
-		t.Errorf("%d samples, error %v, expected twice %d", len(got), err, len(want))
-	}
-}
-
 // Where the header leaves the amount of data open, chunks at the end of the file are not samples,
 // and a chunk's name within the samples is no end. A chunk of odd size may lack its pad byte.
 func TestChunksAroundWAV(t *testing.T) {

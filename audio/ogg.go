@@ -18,8 +18,8 @@ const (
 	oggLast
 )
 
-// oggPages reads the pages of the first logical stream of an Ogg file (RFC 3533) and skips those of
-// others. A page takes at most 64 kB.
+// oggPages reads the pages of an Ogg file of one logical stream (RFC 3533). A page takes at most
+// 64 kB.
 type oggPages struct {
 	in       *bufio.Reader
 	read     int // pages of this stream
@@ -55,29 +55,26 @@ func oggCRC(crc uint32, b []byte) uint32 {
 // page reads the next page of the stream. io.EOF comes after the last one.
 func (o *oggPages) page() error {
 	if o.flags&oggLast != 0 {
-		o.skipOthers()
 		return io.EOF
 	}
-	for {
-		head, err := o.anyPage()
-		if err != nil {
-			return err
-		}
-		serial, sequence := binary.LittleEndian.Uint32(head[14:]), binary.LittleEndian.Uint32(head[18:])
-		if o.read > 0 && serial != o.serial {
-			continue
-		}
-		if o.read > 0 && sequence != o.sequence {
-			return fmt.Errorf("audio: Ogg: page %d has the number %d, expected %d", o.read+1, sequence, o.sequence)
-		}
-		o.flags, o.granule = head[5], int64(binary.LittleEndian.Uint64(head[6:]))
-		if o.flags&oggContinued == 0 != (len(o.partial) == 0) {
-			return fmt.Errorf("audio: Ogg: page %d does not continue the packet before it", o.read+1)
-		}
-		o.serial, o.sequence = serial, sequence+1
-		o.read++
-		return nil
+	head, err := o.anyPage()
+	if err != nil {
+		return err
 	}
+	serial, sequence := binary.LittleEndian.Uint32(head[14:]), binary.LittleEndian.Uint32(head[18:])
+	if o.read > 0 && serial != o.serial {
+		return &UnsupportedError{Format: "Ogg of several streams", demuxer: "ogg"}
+	}
+	if o.read > 0 && sequence != o.sequence {
+		return fmt.Errorf("audio: Ogg: page %d has the number %d, expected %d", o.read+1, sequence, o.sequence)
+	}
+	o.flags, o.granule = head[5], int64(binary.LittleEndian.Uint64(head[6:]))
+	if o.flags&oggContinued == 0 != (len(o.partial) == 0) {
+		return fmt.Errorf("audio: Ogg: page %d does not continue the packet before it", o.read+1)
+	}
+	o.serial, o.sequence = serial, sequence+1
+	o.read++
+	return nil
 }
 
 // anyPage reads a page of any stream: "OggS", version 0, flags, granule position (64 bits), serial
@@ -109,24 +106,6 @@ func (o *oggPages) anyPage() (head [27]byte, err error) {
 		return head, fmt.Errorf("audio: Ogg: page %d has the checksum %#08x, expected %#08x", o.read+1, got, sum)
 	}
 	return head, nil
-}
-
-// begins reports whether the next page is the first of a stream.
-func (o *oggPages) begins() bool {
-	head, _ := o.in.Peek(6)
-	return len(head) == 6 && string(head[:4]) == "OggS" && head[5]&oggFirst != 0
-}
-
-// skipOthers skips the last pages of other streams, up to the end or another file.
-func (o *oggPages) skipOthers() {
-	for !o.begins() {
-		if head, _ := o.in.Peek(4); string(head) != "OggS" {
-			return
-		}
-		if _, err := o.anyPage(); err != nil {
-			return
-		}
-	}
 }
 
 // packet returns the next packet that ends on the page, valid until the next call, or nil if there

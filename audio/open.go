@@ -14,7 +14,7 @@ type Container string
 
 // The formats that Open recognises.
 const (
-	WAV  Container = "wav"  // RIFF/WAVE, RF64 or BW64: PCM of 8, 16, 24 or 32 bits, float of 32 bits
+	WAV  Container = "wav"  // RIFF/WAVE: PCM of 8, 16, 24 or 32 bits, float of 32 bits
 	FLAC Container = "flac" // FLAC of 4 to 32 bits and at most 8 channels, not in Ogg
 	MP3  Container = "mp3"  // MPEG-1 and MPEG-2 audio layer III: rates of 16 to 48 kHz
 	Ogg  Container = "ogg"  // Ogg Vorbis
@@ -121,7 +121,7 @@ func (o Options) open(in *bufio.Reader, start []byte) (out *Reader, err error) {
 		return nil, fmt.Errorf("audio: %w file: it ends after %q, inside the first header", ErrTruncated, head)
 	case foreign(start) != nil:
 		return nil, foreign(start)
-	case head == "RIFF" || head == "RF64" || head == "BW64":
+	case head == "RIFF":
 		out, err = openWAV(in, o)
 	case head == "fLaC":
 		out.Container = FLAC

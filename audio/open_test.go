@@ -184,7 +184,7 @@ func TestOpenRejects(t *testing.T) {
 		{"frame of FLAC", change(flac, len(flac)/2, ^flac[len(flac)/2]), []any{"FLAC: the frame at sample"}},
 		{"page of Ogg", change(ogg, len(ogg)/2, ^ogg[len(ogg)/2]), []any{"Ogg: page", "checksum"}},
 		{"other codec", string(oggPage(oggFirst, "unknown!")), []any{`"unknown!"`, "expected Vorbis"}},
-		{"Opus beside another stream", string(oggPage(oggFirst, "fishead")) + string(oggPage(oggFirst, "OpusHead\x01\x01")), []any{"Opus in Ogg"}},
+		{"Opus beside another stream", string(oggPage(oggFirst, "fishead")) + string(oggPage(oggFirst, "OpusHead\x01\x01")), []any{"Skeleton in Ogg is read only through ffmpeg"}},
 		{"M4A", "\x00\x00\x00\x1cftypM4A \x00\x00\x02\x00", []any{"MP4 or M4A is read only through ffmpeg", "ffmpeg -i FILE -f wav -"}},
 		{"WebM", "\x1a\x45\xdf\xa3\x9f\x42\x86\x81", []any{"WebM"}},
 		{"page twice", string(ogg[:bytes.Index(ogg[1:], []byte("OggS"))+1]) + string(ogg), []any{"has the number 0, expected 1"}},

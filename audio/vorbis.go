@@ -3,7 +3,6 @@ package audio
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"fmt"
 
@@ -36,16 +35,10 @@ type vorbisStream struct {
 func (r *Reader) openOgg(in *bufio.Reader) error {
 	s := &vorbisStream{pages: oggPages{in: in}}
 	id, err := s.pages.header()
-	name := codecOf(id)
-	for err == nil && string(id[:min(len(id), 7)]) != vorbisID && s.pages.begins() {
-		s.pages = oggPages{in: in} // of the next stream: the first pages of all are at the beginning of the file
-		id, err = s.pages.header()
-		name = cmp.Or(name, codecOf(id))
-	}
 	if err != nil {
 		return err
 	}
-	if err := s.identify(id, name); err != nil {
+	if err := s.identify(id); err != nil {
 		return err
 	}
 	s.pages.skip = true // comments may contain large pictures
@@ -73,7 +66,7 @@ const vorbisID = "\x01vorbis"
 
 // codecOf returns the name of a codec other than Vorbis, by the first packet of its stream.
 func codecOf(b []byte) string {
-	for _, c := range []struct{ magic, name string }{{"OpusHead", "Opus"}, {"\x7fFLAC", "FLAC"}, {"Speex", "Speex"}, {"\x80theora", "Theora"}} {
+	for _, c := range []struct{ magic, name string }{{"OpusHead", "Opus"}, {"\x7fFLAC", "FLAC"}, {"Speex", "Speex"}, {"\x80theora", "Theora"}, {"fishead", "Skeleton"}} {
 		if bytes.HasPrefix(b, []byte(c.magic)) {
 			return c.name
 		}
@@ -82,11 +75,10 @@ func codecOf(b []byte) string {
 }
 
 // identify reads the identification header: 1, "vorbis", version (32 bits), channels (8), rate
-// (32), three bit rates (32 each), the logarithms of the two block sizes (4 each), 1. The name is
-// that of another codec in the file.
-func (s *vorbisStream) identify(b []byte, name string) error {
+// (32), three bit rates (32 each), the logarithms of the two block sizes (4 each), 1.
+func (s *vorbisStream) identify(b []byte) error {
 	if len(b) != 30 || string(b[:7]) != vorbisID {
-		if name != "" {
+		if name := codecOf(b); name != "" {
 			return &UnsupportedError{Format: name + " in Ogg", demuxer: "ogg"}
 		}
 		return fmt.Errorf("audio: Ogg with a codec that starts with %q, expected Vorbis", b[:min(len(b), 8)])

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 )
 
@@ -65,13 +64,12 @@ func openWAV(in *bufio.Reader, o Options) (*Reader, error) {
 	return &Reader{Format: w.format, Container: WAV, in: w}, nil
 }
 
-// wavStream decodes a RIFF/WAVE, RF64 or BW64 stream.
+// wavStream decodes a RIFF/WAVE stream.
 type wavStream struct {
-	in     *bufio.Reader
-	opt    Options
-	read   int64 // bytes of the header
-	size   int64 // of the file, as the RIFF header states it
-	size64 int64 // of the data, from a ds64 chunk; 0 without one
+	in   *bufio.Reader
+	opt  Options
+	read int64 // bytes of the header
+	size int64 // of the file, as the RIFF header states it
 
 	format   Format
 	decode   func(dst []float32, src []byte)
@@ -113,7 +111,7 @@ func (w *wavStream) header() error {
 	if err := w.fill(riff[:], "the RIFF/WAVE header"); err != nil {
 		return err
 	}
-	if !slices.Contains([]string{"RIFF", "RF64", "BW64"}, string(riff[:4])) || string(riff[8:]) != "WAVE" {
+	if string(riff[:4]) != "RIFF" || string(riff[8:]) != "WAVE" {
 		return fmt.Errorf("audio: not a RIFF/WAVE file: it starts with %q", riff[:])
 	}
 	w.size = int64(binary.LittleEndian.Uint32(riff[4:])) + 8
@@ -132,8 +130,6 @@ func (w *wavStream) header() error {
 			return nil
 		case id == "fmt ":
 			err = w.readFormat(size)
-		case id == "ds64" && string(riff[:4]) != "RIFF":
-			err = w.readSizes(size)
 		default:
 			err = w.skipChunk(size, size, fmt.Sprintf("its %q chunk of %d bytes", id, size))
 		}
@@ -141,22 +137,6 @@ func (w *wavStream) header() error {
 			return err
 		}
 	}
-}
-
-// readSizes reads a ds64 chunk (EBU Tech 3306): the sizes of file and data in 64 bits, then others.
-func (w *wavStream) readSizes(size int64) error {
-	const part = "its ds64 chunk"
-	if size < 24 {
-		return fmt.Errorf("audio: ds64 chunk of %d bytes, expected at least 24", size)
-	}
-	var b [16]byte
-	if err := w.fill(b[:], part); err != nil {
-		return err
-	}
-	if n := binary.LittleEndian.Uint64(b[8:]); n <= math.MaxInt64 {
-		w.size64 = int64(n)
-	}
-	return w.skipChunk(size, size-int64(len(b)), part)
 }
 
 // readFormat reads a fmt chunk: tag, channels, rate (32 bit), bytes per second (32 bit), bytes per
@@ -203,14 +183,10 @@ func (w *wavStream) readFormat(size int64) error {
 	return nil
 }
 
-// start prepares for the data. Its size is that of the data chunk, or of a ds64 chunk where the
-// data chunk declares 0xFFFFFFFF.
+// start prepares for the data.
 func (w *wavStream) start(size int64) {
 	frame := w.format.frameBytes()
 	w.declared, w.unknown = size, isPlaceholder(size, frame)
-	if size == math.MaxUint32 && w.size64 > 0 {
-		w.declared, w.unknown = w.size64, false
-	}
 	w.buf = make([]byte, max(blockBytes/frame, 1)*frame)
 }
 

@@ -3,7 +3,6 @@ package audio
 import (
 	"bytes"
 	"encoding/binary"
-	"math"
 	"slices"
 	"testing"
 
@@ -60,39 +59,4 @@ func TestPlaceholders(t *testing.T) {
 	for _, size := range []int64{31 * 360 * 48000 * 4, 0x7FFE0000, 0x7FFF8000, 0x80000004, 0xFFFF0000} {
 		must.Equal(t, isPlaceholder(size, 4), false, "%#x", size)
 	}
-}
-
-// The size of data beyond 4 GiB stands in a ds64 chunk.
-func TestRF64(t *testing.T) {
-	le := binary.LittleEndian
-	file := func(magic string, size uint64) []byte {
-		ds64 := le.AppendUint64(le.AppendUint64(nil, 0), size)
-		ds64 = append(ds64, make([]byte, 12)...)
-		b := riff(chunk("ds64", ds64), chunk("fmt ", format(1, 1, 8000, 16)), chunk("data", []byte{0, 0x40, 0, 0xc0}), chunk("LIST", make([]byte, 8)))
-		copy(b, magic)
-		le.PutUint32(b[bytes.Index(b, []byte("data"))+4:], 0xFFFFFFFF)
-		return b
-	}
-	for _, c := range []struct {
-		name    string
-		file    []byte
-		samples int
-		unknown bool
-	}{
-		{"RF64", file("RF64", 4), 2, false},
-		{"BW64", file("BW64", 4), 2, false},
-		{"no size", file("RF64", 0), 2, true},
-		{"size of all ones", file("RF64", math.MaxUint64), 2, true},
-		{"RIFF, which has no ds64", file("RIFF", 4), 2, true},
-	} {
-		r := must.Get(OpenWAV(bytes.NewReader(c.file)))(t)
-		got, err := all(r, 3)
-		if err != nil || len(got) != c.samples {
-			t.Errorf("%s: %d samples, error %v, expected %d samples", c.name, len(got), err, c.samples)
-		}
-		must.Equal(t, r.in.(*wavStream).unknown, c.unknown, "%s: size unknown", c.name)
-	}
-	short := riff(chunk("ds64", make([]byte, 8)))
-	copy(short, "RF64")
-	must.Reject(OpenWAV(bytes.NewReader(short)))(t, "ds64 chunk of 8 bytes")
 }
