@@ -3,7 +3,6 @@ package audio_test
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"log"
 
 	"github.com/s4d-fast/s4d-fast/audio"
@@ -21,20 +20,15 @@ func ExampleOpenWAV() {
 	}
 	fmt.Println(r.Format.SampleRate, "Hz")
 	block := make([]float32, 3)
-	for {
-		n, err := r.Read(block)
-		fmt.Println(block[:n])
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			log.Fatal(err)
-		}
+	for err == nil {
+		var n int
+		n, err = r.Read(block)
+		fmt.Println(block[:n], err)
 	}
 	// Output:
 	// 8000 Hz
-	// [0 0.5 -0.5]
-	// [-1]
+	// [0 0.5 -0.5] <nil>
+	// [-1] EOF
 }
 
 // The samples of a microphone have no header; their encoding must be known.

@@ -187,24 +187,6 @@ func TestStopband(t *testing.T) {
 	})
 }
 
-// Every output comes exactly Delay inputs after its time.
-func TestDelay(t *testing.T) {
-	eachPair(t, func(t *testing.T, from, to int) {
-		r := mustNew(t, from, to)
-		outputs := 0
-		for i, v := range noise(4, 3*r.ahead+2000) {
-			outputs += len(r.Process(nil, []float32{v}))
-			want := 0 // outputs k with ⌊k·from/to⌋ ≤ i − Delay
-			if now := i - r.ahead; now >= 0 {
-				want = ((now+1)*to + from - 1) / from
-			}
-			if outputs != want {
-				t.Fatalf("%d outputs after %d inputs, expected %d", outputs, i+1, want)
-			}
-		}
-	})
-}
-
 // Nothing of a signal is left in the one after Flush.
 func TestFlushBeginsAnew(t *testing.T) {
 	x := noise(5, 3001)
@@ -236,24 +218,6 @@ func TestChunking(t *testing.T) {
 			}
 		})
 	})
-}
-
-// An impulse after minutes gives the same bits as one near the beginning.
-func TestNoDrift(t *testing.T) {
-	const from, to = 44100, 8000
-	r := mustNew(t, from, to)
-	silence := make([]float32, 441*1000)
-	impulse := append(make([]float32, 441), 1)
-	want := r.Flush(r.Process(nil, impulse))
-	var got []float32
-	for range 30 { // 5 minutes
-		got = r.Process(got[:0], silence)
-	}
-	got = r.Flush(r.Process(got[:0], impulse))
-	if got = got[len(got)-len(want):]; !slices.Equal(got, want) {
-		t.Error("an impulse after 5 minutes has another response")
-	}
-	must.Equal(t, slices.Index(got, slices.Max(got)), 80, "its largest output is")
 }
 
 func TestResamplerErrors(t *testing.T) {
@@ -316,23 +280,6 @@ func FuzzChunking(f *testing.F) {
 			t.Fatalf("%d Hz to %d Hz: chunks %v change the outputs", from, to, chunks)
 		}
 	})
-}
-
-// BenchmarkProcess converts a tenth of a second per call and reports the speed relative to real
-// time.
-func BenchmarkProcess(b *testing.B) {
-	for _, p := range [][2]int{{44100, 8000}, {48000, 8000}, {16000, 8000}, {8000, 16000}, {44100, 16000}} {
-		vektest.BenchEachLevel(b, fmt.Sprintf("rates=%d-%d", p[0], p[1]), func(b *testing.B) {
-			r := mustNew(b, p[0], p[1])
-			x := noise(11, p[0]/10)
-			y := make([]float32, 0, p[1]/10+1)
-			b.ReportAllocs()
-			for b.Loop() {
-				y = r.Process(y[:0], x)
-			}
-			b.ReportMetric(float64(b.N)/10/b.Elapsed().Seconds(), "audio-seconds/s")
-		})
-	}
 }
 
 // A Resampler that continues from the state of another one gives the same bits, wherever the state

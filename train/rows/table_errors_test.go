@@ -93,14 +93,9 @@ func TestTableOptionErrors(t *testing.T) {
 		{`layout "deep"`, TableOptions{Layout: "deep"}},
 		{`expected a folder for layout "files"`, TableOptions{Layout: LayoutFiles}},
 		{`missing "zero"`, TableOptions{Layout: LayoutLong, Options: Options{Missing: "zero"}}},
-		{`validation 0.6, test 0.5`, TableOptions{Layout: LayoutLong, Options: Options{Validation: 0.6, Test: 0.5}}},
-		{`an interpolation uses later values`, TableOptions{Options: Options{Horizon: 1, Missing: model.MissingInterpolate}}},
 		{`target "z": expected one of the input columns ["x" "y"]`, TableOptions{Options: Options{Horizon: 1, Targets: []string{"z"}}}},
-		{`season 7: an option of the modes`, TableOptions{Layout: LayoutLong, Options: Options{Season: 7}}},
 		{`regression: no targets`, TableOptions{Layout: LayoutLong, Options: Options{Mode: model.SeriesRegression}}},
-		{`a series has one class`, TableOptions{Layout: LayoutLong, Options: Options{Targets: []string{"x", "y"}}, Columns: []string{"x"}}},
 		{`no class; --target names`, TableOptions{Layout: LayoutLong}},
-		{`horizon -1: expected 0 …`, TableOptions{Options: Options{Mode: model.SeriesForecast, Horizon: -1}}},
 	} {
 		_, err := tableOf(t, map[string]string{"t.csv": "x,y\n1,2\n3,4\n"}, "t.csv", test.opt)
 		must.Fail(t, err, "rows: ", test.want)
