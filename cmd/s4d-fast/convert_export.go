@@ -34,6 +34,9 @@ func (c *convertCmd) export(ctx context.Context, std *streams) error {
 	if m.Meta.Filterbank != nil {
 		fmt.Fprintln(std.err, "the checkpoint and the flags do not include the filter bank: the network reads its frames, not audio")
 	}
+	if series := m.Meta.Series; series != nil && len(series.Offsets) > 0 {
+		fmt.Fprintf(std.err, "the checkpoint and the flags do not include the offsets of the columns: the network reads %q less %v\n", series.Columns, series.Offsets)
+	}
 	if m.Meta.Detection != nil {
 		fmt.Fprintln(std.err, "the checkpoint and the flags do not include the operating point for events")
 	}

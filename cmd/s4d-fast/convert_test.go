@@ -60,6 +60,11 @@ func TestConvertToPyTorch(t *testing.T) {
 		}
 	}
 	m := digitsModel(t)
+	a.Meta.Series = &model.Series{Mode: model.SeriesClassification, Columns: []string{"x"}, Offsets: []float64{5}}
+	offset := filepath.Join(dir, "offset.safetensors")
+	must.Do(t, a.Save(offset))
+	_, _, stderr := invoke(nil, "convert", offset, out)
+	contains(t, "standard error", stderr, `offsets of the columns: the network reads ["x"] less [5]`)
 	checkRun(t, nil, []string{"convert", m, out, "--disc", "zoh"}, exitUsage, "accepts no option")
 	checkRun(t, nil, []string{"convert", m, filepath.Join(dir, "m.onnx")}, exitUsage, ".safetensors, .pth or .pt")
 }
