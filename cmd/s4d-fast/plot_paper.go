@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 )
 
@@ -12,7 +13,7 @@ type plotPaperCmd struct {
 
 func (c *plotPaperCmd) Help() string {
 	return `Draws the figures of REPRODUCTION.md. DIR contains the networks for sCIFAR lin.safetensors, dfout.safetensors and
-dfout-discrete.safetensors, the sweep figure4 of Delay, and the runs fixed-dfout and fixed-dfout-single. For each plot whose
+dfout-discrete.safetensors, the sweep figure4 of Delay, and the runs of Delay fixed-dfout and fixed-dfout-single. For each plot whose
 input is missing, prints the reason.
 
 Example:
@@ -21,14 +22,14 @@ Example:
 
 func (c *plotPaperCmd) Run(std *streams, ctx *ctxBox) error {
 	file := func(name string) modelFile { return modelFile(filepath.Join(c.Runs, name+".safetensors")) }
-	delay := func(f plotFile, runs ...string) error {
-		for i, name := range runs {
-			runs[i] = filepath.Join(c.Runs, name)
+	delay := func(pattern string) func(plotFile) error {
+		return func(f plotFile) error {
+			runs, err := filepath.Glob(filepath.Join(c.Runs, pattern))
+			if err != nil || len(runs) == 0 {
+				return badInput(fmt.Errorf("no runs %s", pattern))
+			}
+			return (&plotDelayCmd{Runs: runs, Out: f}).Run(std, ctx)
 		}
-		return (&plotDelayCmd{Runs: runs, Out: f}).Run(std, ctx)
-	}
-	step := func(init string) string {
-		return filepath.Join("figure4", "ssm.init="+init+",ssm.dt_min+ssm.dt_max+ssm.xi_min+ssm.xi_max=0.003,seed=1")
 	}
 	spectrum := func(task, data string, n int) func(plotFile) error {
 		return func(f plotFile) error {
@@ -44,8 +45,7 @@ func (c *plotPaperCmd) Run(std *streams, ctx *ctxBox) error {
 		{"figure4", func(f plotFile) error {
 			return (&plotSweepCmd{Dir: filepath.Join(c.Runs, "figure4"), Out: f}).Run(std, ctx)
 		}},
-		{"figure4-kernels", func(f plotFile) error { return delay(f, step("lin"), step("dfout")) }},
-		{"figure4-fixed", func(f plotFile) error { return delay(f, "fixed-dfout", "fixed-dfout-single") }},
+		{"figure4-kernels", delay("figure4/*=0.003,*seed=1")}, {"figure4-fixed", delay("fixed-dfout*")},
 		{"figure5-hinf", func(f plotFile) error { return (&plotHinfCmd{Model: file("lin"), Out: f}).Run(std, ctx) }},
 		{"figure7-kernels", func(f plotFile) error {
 			return (&plotKernelsCmd{Model: file("dfout"), Length: 256, Out: f}).Run(std, ctx)
