@@ -47,13 +47,8 @@ func (c *initialFlags) compare(dState int, axes ...train.Axis) ([][]train.Config
 		if err != nil {
 			return nil, trainError(err)
 		}
-		if layer := a.Values[0]; a.Name() == "ssm.layer" {
-			if inits := layerInits[layer]; inits != nil {
-				given = slices.Insert(given, 0, axis("ssm.init", inits...))
-			}
-			if (ssm.Config{Layer: ssm.Layer(layer)}).MIMO() {
-				base.Model.DModel = 16
-			}
+		if inits := layerInits[a.Values[0]]; a.Name() == "ssm.layer" && inits != nil {
+			given = slices.Insert(given, 0, axis("ssm.init", inits...))
 		}
 		given = append(given, a)
 	}
@@ -68,21 +63,21 @@ func (c *initialFlags) compare(dState int, axes ...train.Axis) ([][]train.Config
 	for i, a := range axes {
 		var next [][]train.Config
 		for _, row := range rows {
-			varied := make([][]train.Config, len(a.Values))
 			for k, v := range a.Values {
-				for _, cfg := range row {
+				varied := slices.Clone(row)
+				for j := range varied {
 					for _, key := range a.Keys {
-						if err := cfg.Set(key + "=" + v); err != nil {
+						if err := varied[j].Set(key + "=" + v); err != nil {
 							return nil, trainError(err)
 						}
 					}
-					varied[k] = append(varied[k], cfg)
+				}
+				if i == 0 && k > 0 { // all values in one row
+					next[0] = append(next[0], varied...)
+				} else {
+					next = append(next, varied)
 				}
 			}
-			if i == 0 { // all values in one row
-				varied = [][]train.Config{slices.Concat(varied...)}
-			}
-			next = append(next, varied...)
 		}
 		rows = next
 	}
