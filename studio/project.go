@@ -51,12 +51,8 @@ type clip struct {
 	size, time int64 // of the file
 }
 
-const (
-	maxProjects = 1000
-	maxWords    = 100
-	maxListed   = 400  // clips of a folder that are listed
-	maxClips    = 5000 // of a folder
-)
+// maxListed is the number of clips of a folder that are listed.
+const maxListed = 400
 
 // projectFolders are the projects of the server's folder in alphabetical order.
 func (s *Server) projectFolders() ([]string, error) {
@@ -93,7 +89,7 @@ func (s *Server) makeProject(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := checkNew("project", q.Name, names, maxProjects); err != nil {
+	if err := checkNew("project", q.Name, names); err != nil {
 		return err
 	}
 	err = mkdir(atomicfile.Files{FS: rootFS{s.root}}, q.Name)
@@ -110,14 +106,10 @@ func (s *Server) makeProject(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// checkNew returns an error if a name is that of an existing folder, also on systems that ignore
-// case, or if there are too many.
-func checkNew(what, name string, names []string, most int) error {
+// checkNew returns an error if there is a folder with a name, also on systems that ignore case.
+func checkNew(what, name string, names []string) error {
 	if i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, name) }); i >= 0 {
 		return fail(http.StatusConflict, "%s %q exists", what, names[i])
-	}
-	if len(names) >= most {
-		return fail(http.StatusConflict, "%s %q: there are already %d, the largest allowed number", what, name, most)
 	}
 	return nil
 }
@@ -290,7 +282,7 @@ func (s *Server) makeWord(p *project, w http.ResponseWriter, r *http.Request) er
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if err := checkNew("word", q.Name, names, maxWords); err != nil {
+	if err := checkNew("word", q.Name, names); err != nil {
 		return err
 	}
 	err = mkdir(p.disk, q.Name)

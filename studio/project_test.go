@@ -23,13 +23,6 @@ func TestOneServer(t *testing.T) {
 	must.Do(t, must.Get(New(cfg))(t).Close())
 }
 
-func TestConfigErrors(t *testing.T) {
-	for _, cfg := range []Config{{Workers: 1025}, {Workers: -1}, {Epochs: -1}, {Streams: -1}} {
-		cfg.Dir = t.TempDir()
-		must.Reject(New(cfg))(t, "at least 0, and at most 1024 workers")
-	}
-}
-
 // A recording of several words becomes a clip per word, trimmed; background becomes pieces. The
 // project is a folder that the task audio reads.
 func TestRecord(t *testing.T) {

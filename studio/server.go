@@ -16,7 +16,6 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/filelock"
-	"github.com/s4d-fast/s4d-fast/train"
 )
 
 //go:embed static
@@ -76,9 +75,6 @@ func New(cfg Config) (*Server, error) {
 	}
 	if cfg.Streams == 0 {
 		cfg.Streams = defaultStreams
-	}
-	if cfg.Epochs < 0 || cfg.Streams < 0 || cfg.Workers < 0 || cfg.Workers > train.MaxThreads {
-		return nil, fmt.Errorf("studio: %d epochs, %d streams, %d workers: expected at least 0, and at most %d workers", cfg.Epochs, cfg.Streams, cfg.Workers, train.MaxThreads)
 	}
 	dir, err := filepath.Abs(cfg.Dir)
 	if err != nil {

@@ -99,17 +99,13 @@ func (c *dataFetchCmd) fetch(ctx context.Context, std *streams, all map[string]r
 		return nil
 	}
 	fmt.Fprintf(std.out, "%s: %s. Licence: %s. Size: %s.\n", c.Name, r.About, r.Licence, r.Size)
-	list, missing := r.downloads(filepath.Join(c.Dir, "downloads", c.Name)), false
+	list := r.downloads(filepath.Join(c.Dir, "downloads", c.Name))
 	for _, d := range list {
 		fmt.Fprintln(std.out, strings.Join(d.command, " "))
 		if d.hash != "" {
 			fmt.Fprintf(std.out, "    SHA-256 %s\n", d.hash)
 		}
-		switch err := d.check(); {
-		case err == nil:
-		case !c.Download:
-			missing = missing || errors.Is(err, os.ErrNotExist)
-		default: // curl continues a part of a file
+		if c.Download && d.check() != nil { // curl continues a part of a file
 			run := exec.CommandContext(ctx, d.command[0], d.command[1:]...)
 			run.Stdout, run.Stderr = std.err, std.err
 			if err := run.Run(); err != nil {
@@ -117,15 +113,18 @@ func (c *dataFetchCmd) fetch(ctx context.Context, std *streams, all map[string]r
 			}
 		}
 	}
-	if missing {
+	err := r.layOut(ctx, list, target+".part")
+	if errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintln(std.out, "Run these commands, then this one again. Or add --run.")
 		return nil
 	}
-	if err := r.layOut(ctx, list, target+".part"); err != nil {
-		return err
+	if err == nil {
+		err = os.Rename(target+".part", target)
 	}
-	fmt.Fprintf(std.out, "Folder: %s\n", target)
-	return os.Rename(target+".part", target)
+	if err == nil {
+		fmt.Fprintf(std.out, "Folder: %s\n", target)
+	}
+	return err
 }
 
 // check returns an error if the download is missing or does not have its hash.
