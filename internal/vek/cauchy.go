@@ -1,7 +1,5 @@
 package vek
 
-import "fmt"
-
 // The sums of S4's kernel over the modes at the nodes z = iζ, and their gradients, in float64
 // (docs/maths.md §17.2). A pole a and its conjugate share a denominator that needs real arithmetic
 // only.
@@ -18,9 +16,7 @@ const cauchyRun = 1 << 15
 // multiple of CauchyNodes.
 func CauchySums(sums, zeta, terms []float64) {
 	nodes, modes := len(zeta), len(terms)/CauchyTerms
-	if nodes%CauchyNodes != 0 || len(terms) != modes*CauchyTerms || len(sums) != 2*CauchyPairs*nodes {
-		panic(fmt.Sprintf("vek: CauchySums: %d sums, %d nodes, %d terms", len(sums), nodes, len(terms)))
-	}
+	require("CauchySums", nodes%CauchyNodes == 0 && len(terms) == modes*CauchyTerms && len(sums) == 2*CauchyPairs*nodes)
 	most := max(cauchyRun/max(modes, 1)/CauchyNodes, 1) * CauchyNodes
 	for at := 0; at < nodes; at += most {
 		cauchySums(sums[at:], nodes, zeta[at:min(at+most, nodes)], terms, modes)
@@ -61,9 +57,7 @@ func cauchySumsGeneric(sums []float64, stride int, zeta, terms []float64, modes 
 // CauchyNodes.
 func CauchyGrad(sums, by, zeta, poles []float64) {
 	nodes, modes := len(zeta), len(poles)/CauchyPoles
-	if nodes%CauchyNodes != 0 || len(poles) != modes*CauchyPoles || len(sums) != modes*CauchyGrads || len(by) != 2*CauchyPairs*nodes {
-		panic(fmt.Sprintf("vek: CauchyGrad: %d sums, %d values, %d nodes, %d poles", len(sums), len(by), nodes, len(poles)))
-	}
+	require("CauchyGrad", nodes%CauchyNodes == 0 && len(poles) == modes*CauchyPoles && len(sums) == modes*CauchyGrads && len(by) == 2*CauchyPairs*nodes)
 	for at := 0; at < nodes; at += cauchyRun {
 		part := zeta[at:min(at+cauchyRun, nodes)]
 		most := max(cauchyRun/len(part), 1)

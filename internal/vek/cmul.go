@@ -2,27 +2,20 @@ package vek
 
 // CMul sets d = a·b for split complex vectors; d may be a or b.
 func CMul(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
-	checkComplex("CMul", dRe, dIm, aRe, aIm, bRe, bIm)
+	sameLen("CMul", len(dRe), dIm, aRe, aIm, bRe, bIm)
 	cmul(dRe, dIm, aRe, aIm, bRe, bIm)
 }
 
 // CMulConj sets d = a·conj(b); d may be a or b.
 func CMulConj(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
-	checkComplex("CMulConj", dRe, dIm, aRe, aIm, bRe, bIm)
+	sameLen("CMulConj", len(dRe), dIm, aRe, aIm, bRe, bIm)
 	cmulConj(dRe, dIm, aRe, aIm, bRe, bIm)
 }
 
 // CMulConjAdd adds conj(a)·b to d; d may be a or b as well.
 func CMulConjAdd(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
-	checkComplex("CMulConjAdd", dRe, dIm, aRe, aIm, bRe, bIm)
+	sameLen("CMulConjAdd", len(dRe), dIm, aRe, aIm, bRe, bIm)
 	cmulConjAdd(dRe, dIm, aRe, aIm, bRe, bIm)
-}
-
-func checkComplex(name string, dRe, dIm, aRe, aIm, bRe, bIm []float32) {
-	n := len(dRe)
-	if len(dIm) != n || len(aRe) != n || len(aIm) != n || len(bRe) != n || len(bIm) != n {
-		panic("vek: " + name + ": lengths differ")
-	}
 }
 
 // d = (aRe + i·aIm)(bRe + i·bIm)

@@ -16,9 +16,7 @@ func FFTRoots(roots []float32) {
 // DFT transforms n = len(re) ≤ 40 numbers in place by the definition, in natural order. It serves
 // lengths that are too short for the passes. roots is filled by FFTRoots.
 func DFT(re, im, roots []float32) {
-	if len(re) > maxDFT || len(im) != len(re) || len(roots) != 2*len(re) {
-		panic("vek: DFT: lengths differ, or more than 40")
-	}
+	require("DFT", len(re) <= maxDFT && len(im) == len(re) && len(roots) == 2*len(re))
 	dftGeneric(re, im, roots)
 }
 

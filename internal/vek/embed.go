@@ -1,7 +1,5 @@
 package vek
 
-import "fmt"
-
 // Embed sets column t of x [channels][len(ids)] to row ids[t] of table [tokens][channels].
 func Embed(x, table Matrix, ids []int32) {
 	checkEmbed("Embed", x, table, ids)
@@ -36,13 +34,9 @@ func EmbedGrad(dtable, dx Matrix, ids []int32) {
 func checkEmbed(name string, x, table Matrix, ids []int32) {
 	x.check(name)
 	table.check(name)
-	if x.Rows == 0 || x.Rows != table.Cols || x.Cols != len(ids) {
-		panic(fmt.Sprintf("vek: %s: %d×%d from a table of %d×%d and %d tokens", name, x.Rows, x.Cols, table.Rows, table.Cols, len(ids)))
-	}
+	require(name, x.Rows > 0 && x.Rows == table.Cols && x.Cols == len(ids))
 	for _, id := range ids {
-		if id < 0 || int(id) >= table.Rows {
-			panic(fmt.Sprintf("vek: %s: token %d of %d", name, id, table.Rows))
-		}
+		require(name, id >= 0 && int(id) < table.Rows)
 	}
 }
 

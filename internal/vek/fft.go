@@ -59,9 +59,7 @@ func FFTInverseHalf(p FFTPass, yRe, yIm, re, im []float32) {
 
 func checkFFTHalf(name string, p FFTPass, re, im, xRe, xIm []float32) {
 	n := p.radix * p.q * FFTLanes
-	if p.radix != 4 && p.radix != 8 || len(re) != n || len(im) != n || len(xRe) != n/2 || len(xIm) != n/2 {
-		panic("vek: " + name + ": expected a single block of radix 4 or 8, and half of it")
-	}
+	require(name, (p.radix == 4 || p.radix == 8) && len(re) == n && len(im) == n && len(xRe) == n/2 && len(xIm) == n/2)
 }
 
 // y_k = w^{jk} (x_0 + (−i)^k x_1), j from from on: fftForward4 with x_2 = x_3 = 0

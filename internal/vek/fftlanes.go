@@ -4,12 +4,8 @@ package vek
 const FFTGroup = 4
 
 func checkFFTLanes(name string, radix int, re, im, tw []float32) {
-	if radix != 1 && radix != 2 && radix != 4 {
-		panic("vek: " + name + ": radix must be 1, 2 or 4")
-	}
-	if len(re) != len(im) || len(re)%(radix*FFTLanes) != 0 || len(tw) < laneTable(len(re)) {
-		panic("vek: " + name + ": data is not a whole number of vectors, or twiddles too short")
-	}
+	require(name, radix == 1 || radix == 2 || radix == 4)
+	require(name, len(re) == len(im) && len(re)%(radix*FFTLanes) == 0 && len(tw) >= laneTable(len(re)))
 }
 
 // laneTable returns the length of the table for n floats.

@@ -16,14 +16,7 @@ func (p FFTPass) Q() int { return p.q }
 // pass transforms the radix vectors j, j+q, … for each j < q, and multiplies output k by w^{jk},
 // where w = exp(−2πi/(radix·q)). FFTTwiddles fills tw; for q = 1 all twiddles are 1.
 func NewFFTPass(radix, q int, tw []float32) FFTPass {
-	switch {
-	case radix < 3 || radix > 8 || radix == 6 || radix == 7:
-		panic("vek: NewFFTPass: radix must be 3, 4, 5 or 8")
-	case q < 1:
-		panic("vek: NewFFTPass: q must be at least 1")
-	case len(tw) < 2*(radix-1)*q:
-		panic("vek: NewFFTPass: twiddles too short")
-	}
+	require("NewFFTPass", radix >= 3 && radix <= 8 && radix != 6 && radix != 7 && q >= 1 && len(tw) >= 2*(radix-1)*q)
 	return FFTPass{radix, q, q, tw}
 }
 
@@ -63,15 +56,13 @@ func FFTInverse(re, im, kRe, kIm []float32, conj bool, passes []FFTPass, last in
 	if last != 0 {
 		checkFFTLanes("FFTInverse", last, re, im, tw)
 	}
+	require("FFTInverse", kRe == nil || len(kRe) == len(re) && len(kIm) == len(re) && last > 0)
 	product := 0
-	switch {
-	case kRe == nil:
-	case len(kRe) != len(re) || len(kIm) != len(re) || last == 0:
-		panic("vek: FFTInverse: a product requires kRe and kIm of the length of re, and last > 0")
-	case conj:
-		product = 2
-	default:
+	if kRe != nil {
 		product = 1
+		if conj {
+			product = 2
+		}
 	}
 	if len(re) <= longestRun {
 		fftInverse(re, im, kRe, kIm, product, passes, last, tw)
@@ -109,9 +100,7 @@ func (p FFTPass) inParts(re, im []float32, inverse bool) {
 }
 
 func checkBlocks(name string, re, im []float32, vectors int) {
-	if n := vectors * FFTLanes; len(re) != len(im) || len(re) != n && len(re)%n != 0 {
-		panic("vek: " + name + ": data is not a whole number of blocks")
-	}
+	require(name, len(re) == len(im) && len(re)%(vectors*FFTLanes) == 0)
 }
 
 // runs the passes in order, then, unless last is 0, the pass of radix last and the stage over the

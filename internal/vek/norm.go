@@ -1,9 +1,6 @@
 package vek
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // LayerNorm normalises every column of x (a position; rows are channels) and writes y
 // (docs/maths.md §3.3; Ba, Kiros and Hinton, arXiv 1607.06450):
@@ -29,9 +26,7 @@ func LayerNormGrad(dx, dy, x Matrix, gamma, mean, rstd, dgamma, dbeta, scratch [
 	checkNorm("LayerNormGrad", dy, x, gamma, mean, rstd)
 	checkNorm("LayerNormGrad", dx, x, gamma, mean, rstd)
 	sameLen("LayerNormGrad", x.Rows, dgamma, dbeta)
-	if len(scratch) < 2*x.Cols {
-		panic(fmt.Sprintf("vek: LayerNormGrad: scratch of %d floats, expected %d", len(scratch), 2*x.Cols))
-	}
+	require("LayerNormGrad", len(scratch) >= 2*x.Cols)
 	for t := 0; t < x.Cols; t += normBlock {
 		w := min(normBlock, x.Cols-t)
 		dx, dy, x, sum, dot := dx.columns(t, w), dy.columns(t, w), x.columns(t, w), scratch[:w], scratch[w:2*w]
@@ -45,13 +40,8 @@ func LayerNormGrad(dx, dy, x Matrix, gamma, mean, rstd, dgamma, dbeta, scratch [
 func checkNorm(name string, y, x Matrix, gamma, mean, rstd []float32) {
 	x.check(name)
 	y.check(name)
-	if y.Rows != x.Rows || y.Cols != x.Cols {
-		panic(fmt.Sprintf("vek: %s: shapes differ: %d×%d and %d×%d", name, y.Rows, y.Cols, x.Rows, x.Cols))
-	}
+	require(name, y.Rows == x.Rows && y.Cols == x.Cols && len(mean) >= x.Cols && len(rstd) >= x.Cols)
 	sameLen(name, x.Rows, gamma)
-	if len(mean) < x.Cols || len(rstd) < x.Cols {
-		panic(fmt.Sprintf("vek: %s: %d means and %d deviations of %d columns", name, len(mean), len(rstd), x.Cols))
-	}
 }
 
 // normBlock is the number of columns that a norm processes at a time: their sums stay in the L1

@@ -1,7 +1,5 @@
 package vek
 
-import "fmt"
-
 // RankOne is a set of systems whose matrices are diagonal minus rank one, H channels of M modes.
 // The channels are padded with zeros to a whole number of groups of RankOneLanes.
 type RankOne struct {
@@ -31,20 +29,14 @@ func RankOneBlock(y, x Matrix, hRe, hIm []float32, s *RankOne, scratch []float32
 	x.check("RankOneBlock")
 	groups, samples := RankOneGroups(x.Rows), x.Cols
 	width := groups * RankOneLanes
-	if y.Rows != x.Rows || y.Cols != samples || len(s.D) != width {
-		panic(fmt.Sprintf("vek: RankOneBlock: %d×%d from %d×%d, expected %d channels", y.Rows, y.Cols, x.Rows, x.Cols, len(s.D)))
-	}
+	require("RankOneBlock", y.Rows == x.Rows && y.Cols == samples && len(s.D) == width)
 	sameLen("RankOneBlock", len(hRe), hIm)
 	if groups == 0 || samples == 0 {
 		return
 	}
 	modes := len(hRe) / width
-	if len(hRe) != modes*width || len(s.Terms) != RankOneTerms*len(hRe) {
-		panic(fmt.Sprintf("vek: RankOneBlock: a state of %d and %d terms for %d groups", len(hRe), len(s.Terms), groups))
-	}
-	if len(scratch) < RankOneScratch(x.Rows, samples) {
-		panic(fmt.Sprintf("vek: RankOneBlock: scratch of %d floats, expected %d", len(scratch), RankOneScratch(x.Rows, samples)))
-	}
+	require("RankOneBlock", len(hRe) == modes*width && len(s.Terms) == RankOneTerms*len(hRe))
+	require("RankOneBlock", len(scratch) >= RankOneScratch(x.Rows, samples))
 	in, out := scratch[:samples*width], scratch[samples*width:2*samples*width]
 	transposeRows(in, x, width)
 	for g := range groups {

@@ -1,7 +1,5 @@
 package vek
 
-import "fmt"
-
 // Scan runs P diagonal complex recurrences over the rows of x, first to last, or last to first if
 // backwards (docs/maths.md §19.2):
 //
@@ -35,9 +33,7 @@ func Scan(x Matrix, h, lambda []float32, lo, hi int, backwards bool) {
 func ScanGrad(s, past Matrix, h, lambda, dLambda []float32, lo, hi int, backwards bool) {
 	checkScan("ScanGrad", s, lo, hi, h, lambda, dLambda)
 	past.check("ScanGrad")
-	if past.Rows != s.Rows || past.Cols != s.Cols {
-		panic(fmt.Sprintf("vek: ScanGrad: %d×%d with states of %d×%d", s.Rows, s.Cols, past.Rows, past.Cols))
-	}
+	require("ScanGrad", past.Rows == s.Rows && past.Cols == s.Cols)
 	if lo == hi {
 		return
 	}
@@ -66,14 +62,8 @@ func scanRowsAtOnce(rows, modes int) int {
 
 func checkScan(name string, x Matrix, lo, hi int, vectors ...[]float32) {
 	x.check(name)
-	for _, v := range vectors {
-		if len(v) != x.Cols || x.Cols%2 != 0 {
-			panic(fmt.Sprintf("vek: %s: %d values for rows of %d, expected the same even number", name, len(v), x.Cols))
-		}
-	}
-	if lo < 0 || hi < lo || hi > x.Cols/2 {
-		panic(fmt.Sprintf("vek: %s: modes %d to %d of %d", name, lo, hi, x.Cols/2))
-	}
+	sameLen(name, x.Cols, vectors...)
+	require(name, x.Cols%2 == 0 && 0 <= lo && lo <= hi && hi <= x.Cols/2)
 }
 
 // h = λ·h + x[t], x[t] = h for the modes from lo on, where row t starts at x[first + t·stride]

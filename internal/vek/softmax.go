@@ -1,18 +1,13 @@
 package vek
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // SoftmaxCrossEntropy returns −log softmax(logits)[label] and sets dlogits to its gradient, softmax
 // − onehot (docs/maths.md §3.4). It computes in float64 without assembly, since there is one short
 // row per sequence. dlogits may be logits.
 func SoftmaxCrossEntropy(dlogits, logits []float32, label int) (loss float32) {
 	sameLen("SoftmaxCrossEntropy", len(dlogits), logits)
-	if label < 0 || label >= len(logits) {
-		panic(fmt.Sprintf("vek: SoftmaxCrossEntropy: label %d of %d classes", label, len(logits)))
-	}
+	require("SoftmaxCrossEntropy", label >= 0 && label < len(logits))
 	return softmaxCrossEntropyGeneric(dlogits, logits, label)
 }
 

@@ -1,9 +1,6 @@
 package vek
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // tinyBits is the bit pattern of 1e-30. Plain Go sets parts of a state below it to 0, because
 // denormal numbers (below 1e-38) would slow down a stream after it falls silent. Assembly makes the
@@ -35,19 +32,12 @@ func SSMBlock(y, x Matrix, hRe, hIm []float32, s *SSM, scratch []float32) {
 	y.check("SSMBlock")
 	x.check("SSMBlock")
 	channels := len(s.D)
-	if y.Rows != channels || x.Rows != channels || y.Cols != x.Cols {
-		panic(fmt.Sprintf("vek: SSMBlock: %d×%d from %d×%d, expected %d channels", y.Rows, y.Cols, x.Rows, x.Cols, channels))
-	}
+	require("SSMBlock", y.Rows == channels && x.Rows == channels && y.Cols == x.Cols && len(scratch) >= SSMScratch)
 	sameLen("SSMBlock", len(hRe), hIm, s.LambdaRe, s.LambdaIm, s.CRe, s.CIm)
 	if channels == 0 || y.Cols == 0 {
 		return
 	}
-	if len(hRe)%channels != 0 {
-		panic(fmt.Sprintf("vek: SSMBlock: %d modes for %d channels", len(hRe), channels))
-	}
-	if len(scratch) < SSMScratch {
-		panic(fmt.Sprintf("vek: SSMBlock: scratch of %d floats, expected %d", len(scratch), SSMScratch))
-	}
+	require("SSMBlock", len(hRe)%channels == 0)
 	ssmBlock(y, x, hRe, hIm, s, scratch)
 }
 

@@ -1,9 +1,6 @@
 package vek
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // The factors of a Vandermonde product are powers of complex numbers λ_n, |λ_n| ≤ 1, one row per
 // number. They are products, in float64, of a few powers that are computed exactly, and are rounded
@@ -17,9 +14,7 @@ const faded = 0x1p-50
 // ComplexPowers sets re + i·im = exp(l·log), element by element. Powers below e⁻¹⁵⁰ are zero. The
 // phase is reduced modulo one turn before it is rounded, so the error does not grow with l.
 func ComplexPowers(re, im []float64, log []complex128, l int) {
-	if len(re) != len(log) || len(im) != len(log) {
-		panic("vek: ComplexPowers: lengths differ")
-	}
+	require("ComplexPowers", len(re) == len(log) && len(im) == len(log))
 	complexPowers(re, im, log, float64(l))
 }
 
@@ -57,9 +52,7 @@ func mulUnfused(a, b complex128) complex128 {
 // than 2¹⁸ columns would delay the scheduler.
 func PowerRows(rows Matrix, w, log []complex128, l int, conj bool) {
 	rows.check("PowerRows")
-	if len(w) != len(log) || rows.Rows != 2*len(log) {
-		panic(fmt.Sprintf("vek: PowerRows: %d rows for %d weights and %d logarithms", rows.Rows, len(w), len(log)))
-	}
+	require("PowerRows", len(w) == len(log) && rows.Rows == 2*len(log))
 	lIm := float64(l)
 	if conj {
 		lIm = -lIm
@@ -111,16 +104,9 @@ func PowerProduct(k, anchors, table Matrix, scratch []float32) {
 	k.check("PowerProduct")
 	anchors.check("PowerProduct")
 	table.check("PowerProduct")
-	if k.Rows != anchors.Cols || k.Cols != table.Cols || anchors.Rows != table.Rows {
-		panic(fmt.Sprintf("vek: PowerProduct: shapes %d×%d, %d×%d and %d×%d do not match",
-			k.Rows, k.Cols, anchors.Rows, anchors.Cols, table.Rows, table.Cols))
-	}
-	if table.Stride < RoundToPanels(table.Cols) || len(table.Data) < table.Rows*table.Stride {
-		panic(fmt.Sprintf("vek: PowerProduct: table of %d columns with stride %d in %d floats", table.Cols, table.Stride, len(table.Data)))
-	}
-	if len(scratch) < GemmScratch(k.Rows, k.Cols, table.Rows) {
-		panic(fmt.Sprintf("vek: PowerProduct: scratch of %d floats, expected %d", len(scratch), GemmScratch(k.Rows, k.Cols, table.Rows)))
-	}
+	require("PowerProduct", k.Rows == anchors.Cols && k.Cols == table.Cols && anchors.Rows == table.Rows)
+	require("PowerProduct", table.Stride >= RoundToPanels(table.Cols) && len(table.Data) >= table.Rows*table.Stride)
+	require("PowerProduct", len(scratch) >= GemmScratch(k.Rows, k.Cols, table.Rows))
 	powerProduct(k, anchors, table, scratch)
 }
 
@@ -131,12 +117,8 @@ func RoundToPanels(n int) int { return max(roundUp(n, 32), roundUp(n, 12)) }
 func PowerSums(sumRe, sumIm []float64, re, im Matrix, lamRe, lamIm []float64) {
 	re.check("PowerSums")
 	im.check("PowerSums")
-	if im.Rows != re.Rows || im.Cols != re.Cols || re.Cols != len(lamRe) {
-		panic("vek: PowerSums: shapes do not match")
-	}
-	if len(sumRe) != len(lamRe) || len(sumIm) != len(lamRe) || len(lamIm) != len(lamRe) {
-		panic("vek: PowerSums: lengths differ")
-	}
+	require("PowerSums", im.Rows == re.Rows && im.Cols == re.Cols && re.Cols == len(lamRe))
+	require("PowerSums", len(sumRe) == len(lamRe) && len(sumIm) == len(lamRe) && len(lamIm) == len(lamRe))
 	most := max(32, longestRun/max(1, re.Rows))
 	for at := 0; at < len(lamRe); at += most {
 		n := min(most, len(lamRe)-at)
@@ -162,9 +144,7 @@ func powerSumsGeneric(sumRe, sumIm []float64, re, im []float32, reStride, imStri
 
 // MulIndex sets dst[l] = l·x[l]; dst may be x.
 func MulIndex(dst, x []float32) {
-	if len(dst) != len(x) {
-		panic("vek: MulIndex: lengths differ")
-	}
+	sameLen("MulIndex", len(dst), x)
 	for at := 0; at < len(x); at += longestRun {
 		n := min(longestRun, len(x)-at)
 		mulIndex(dst[at:at+n], x[at:at+n], float32(at))

@@ -17,6 +17,13 @@ import "fmt"
 // call takes much longer than 150 µs.
 const longestRun = 1 << 15
 
+// require panics unless the arguments of a function match.
+func require(name string, match bool) {
+	if !match {
+		panic("vek: " + name + ": the arguments do not match")
+	}
+}
+
 // sameLen panics unless every slice has n elements.
 func sameLen(name string, n int, slices ...[]float32) {
 	for _, s := range slices {
