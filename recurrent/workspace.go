@@ -81,11 +81,7 @@ func (n *Network) encode(ws *workspace, x []float32, length, at, t int) {
 // embed writes the embeddings of t tokens to ws.x.
 func (n *Network) embed(ws *workspace, ids []int32) {
 	h := n.cfg.DModel
-	for t, id := range ids {
-		for c, e := range n.embedding[int(id)*h : (int(id)+1)*h] {
-			ws.x[c*len(ids)+t] = e
-		}
-	}
+	vek.Embed(vek.MatrixOf(ws.x, h, len(ids)), vek.MatrixOf(n.embedding, n.cfg.DInput, h), ids)
 }
 
 // forward runs all layers over ws.x in place, t columns of each stream in turn, and advances the

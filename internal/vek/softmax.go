@@ -8,12 +8,7 @@ import "math"
 func SoftmaxCrossEntropy(dlogits, logits []float32, label int) (loss float32) {
 	sameLen("SoftmaxCrossEntropy", len(dlogits), logits)
 	require("SoftmaxCrossEntropy", label >= 0 && label < len(logits))
-	return softmaxCrossEntropyGeneric(dlogits, logits, label)
-}
-
-// With p = softmax(x), the loss is log Σ exp(x − max x) − (x[label] − max x).
-func softmaxCrossEntropyGeneric(dlogits, logits []float32, label int) float32 {
-	top, sum := expSum(logits)
+	top, sum := expSum(logits) // with p = softmax(x), the loss is log Σ exp(x − max x) − (x[label] − max x)
 	at := float64(logits[label]) - top
 	for i, v := range logits {
 		p := math.Exp(float64(v)-top) / sum

@@ -45,7 +45,8 @@ func ssmBlockGeneric(y, x Matrix, hRe, hIm []float32, s *SSM) {
 	modes := len(hRe) / len(s.D)
 	for h, d := range s.D {
 		i, j := h*modes, (h+1)*modes
-		ssmChannel(y.Row(h), x.Row(h), hRe[i:j], hIm[i:j], s.LambdaRe[i:j], s.LambdaIm[i:j], s.CRe[i:j], s.CIm[i:j], d)
+		channel := SSM{s.LambdaRe[i:j], s.LambdaIm[i:j], s.CRe[i:j], s.CIm[i:j], nil}
+		ssmChannel(y.Row(h), x.Row(h), hRe[i:j], hIm[i:j], &channel, d)
 	}
 }
 
@@ -56,23 +57,23 @@ const blockStep = 64
 // quad is one part (re or im) of four modes' states, poles or weights.
 type quad = [4]float32
 
-func ssmChannel(y, x, hRe, hIm, lamRe, lamIm, cRe, cIm []float32, d float32) {
+func ssmChannel(y, x, hRe, hIm []float32, c *SSM, d float32) {
 	var sums [blockStep]float32
 	for len(x) > 0 {
 		in := x[:min(len(x), blockStep)]
 		s := sums[:len(in)]
 		clear(s)
 		n := len(hRe) &^ 3
-		quads(s, in, hRe[:n], hIm, lamRe, lamIm, cRe, cIm)
+		quads(s, in, hRe[:n], hIm, c)
 		if n < len(hRe) { // the last modes, padded with zeros
 			var hr, hi, lr, li, cr, ci quad
 			copy(hr[:], hRe[n:])
 			copy(hi[:], hIm[n:])
-			copy(lr[:], lamRe[n:])
-			copy(li[:], lamIm[n:])
-			copy(cr[:], cRe[n:])
-			copy(ci[:], cIm[n:])
-			quads(s, in, hr[:], hi[:], lr[:], li[:], cr[:], ci[:])
+			copy(lr[:], c.LambdaRe[n:])
+			copy(li[:], c.LambdaIm[n:])
+			copy(cr[:], c.CRe[n:])
+			copy(ci[:], c.CIm[n:])
+			quads(s, in, hr[:], hi[:], &SSM{lr[:], li[:], cr[:], ci[:], nil})
 			copy(hRe[n:], hr[:])
 			copy(hIm[n:], hi[:])
 		}
@@ -86,12 +87,12 @@ func ssmChannel(y, x, hRe, hIm, lamRe, lamIm, cRe, cIm []float32, d float32) {
 
 // quads advances modes over a block, four at a time, and adds Re(c·h) to s. Eight states stay in
 // registers, which hides latency.
-func quads(s, x, hRe, hIm, lamRe, lamIm, cRe, cIm []float32) {
+func quads(s, x, hRe, hIm []float32, c *SSM) {
 	s = s[:len(x)]
 	for n := 0; n < len(hRe); n += 4 {
 		hr, hi := (*quad)(hRe[n:]), (*quad)(hIm[n:])
-		lr, li := (*quad)(lamRe[n:]), (*quad)(lamIm[n:])
-		cr, ci := (*quad)(cRe[n:]), (*quad)(cIm[n:])
+		lr, li := (*quad)(c.LambdaRe[n:]), (*quad)(c.LambdaIm[n:])
+		cr, ci := (*quad)(c.CRe[n:]), (*quad)(c.CIm[n:])
 		r0, r1, r2, r3 := hr[0], hr[1], hr[2], hr[3]
 		i0, i1, i2, i3 := hi[0], hi[1], hi[2], hi[3]
 		for t, u := range x {

@@ -3,7 +3,8 @@
 package vek
 
 // ssmBlock processes as many channels at a time as fill ssmRows with their samples: a few channels
-// over a long block, or many channels over one sample.
+// over a long block, or many channels over one sample. Re Σ c·h, [channels][samples], is in
+// scratch[16·ssmRows:].
 func ssmBlock(y, x Matrix, hRe, hIm []float32, s *SSM, scratch []float32) {
 	if current() == generic {
 		ssmBlockGeneric(y, x, hRe, hIm, s)
@@ -15,8 +16,10 @@ func ssmBlock(y, x Matrix, hRe, hIm []float32, s *SSM, scratch []float32) {
 		channels := ssmRows / n &^ 1 // pairs
 		for h := 0; h < len(s.D); h += channels {
 			g := ssmGroup{at: at, samples: n, channel: h, channels: min(channels, len(s.D)-h)}
-			if modes > 0 {
-				g.modes(x, hRe[h*modes:], hIm[h*modes:], s.LambdaRe[h*modes:], s.LambdaIm[h*modes:], s.CRe[h*modes:], s.CIm[h*modes:], modes, scratch)
+			if i := h * modes; modes > 0 {
+				ssmModes(&scratch[0], &x.Data[h*x.Stride+at], x.Stride, n, g.channels, modes, &hRe[i], &hIm[i],
+					&s.LambdaRe[i], &s.LambdaIm[i], &s.CRe[i], &s.CIm[i])
+				sumLanes(&scratch[16*ssmRows], &scratch[0], g.channels*n)
 			} else {
 				clear(scratch)
 			}
@@ -28,14 +31,6 @@ func ssmBlock(y, x Matrix, hRe, hIm []float32, s *SSM, scratch []float32) {
 
 // ssmGroup is a range of samples of a range of channels.
 type ssmGroup struct{ at, samples, channel, channels int }
-
-// modes advances the states and writes Re Σ c·h, [channels][samples], to scratch[16·ssmRows:].
-func (g ssmGroup) modes(x Matrix, hRe, hIm, lamRe, lamIm, cRe, cIm []float32, modes int, scratch []float32) {
-	in := &x.Data[g.channel*x.Stride+g.at]
-	rows, sums := &scratch[0], &scratch[16*ssmRows]
-	ssmModes(rows, in, x.Stride, g.samples, g.channels, modes, &hRe[0], &hIm[0], &lamRe[0], &lamIm[0], &cRe[0], &cIm[0])
-	sumLanes(sums, rows, g.channels*g.samples)
-}
 
 // output sets y = 2·sums + D·x.
 func (g ssmGroup) output(y, x Matrix, d, sums []float32) {
