@@ -62,22 +62,18 @@ func (g *gen) cauchySums() {
 	}
 	sums, zeta, n := g.ptr("sums"), g.ptr("zeta"), g.length("zeta")
 	stride, stride3 := g.strideDouble()
-	loop, done := g.label("nodes"), g.label("done")
-	g.Label(loop)
-	g.TESTQ(n, n)
-	g.JLE(operand.LabelRef(done))
-	z2 := g.vecs(vecs)
-	for u, v := range z2 {
-		g.VMOVUPD(operand.Mem{Base: zeta, Disp: 4 * g.lanes * u}, v)
-		g.VMULPD(v, v, v)
-	}
-	g.storeCauchySums(g.cauchyModes(z2), zeta, sums, stride, stride3)
-	step := operand.Imm(uint64(4 * g.lanes * vecs))
-	g.ADDQ(step, sums)
-	g.ADDQ(step, zeta)
-	g.SUBQ(operand.Imm(uint64(g.lanes/2*vecs)), n)
-	g.JMP(operand.LabelRef(loop))
-	g.Label(done)
+	g.while("nodes", n, func() {
+		z2 := g.vecs(vecs)
+		for u, v := range z2 {
+			g.VMOVUPD(operand.Mem{Base: zeta, Disp: 4 * g.lanes * u}, v)
+			g.VMULPD(v, v, v)
+		}
+		g.storeCauchySums(g.cauchyModes(z2), zeta, sums, stride, stride3)
+		step := operand.Imm(uint64(4 * g.lanes * vecs))
+		g.ADDQ(step, sums)
+		g.ADDQ(step, zeta)
+		g.SUBQ(operand.Imm(uint64(g.lanes/2*vecs)), n)
+	})
 }
 
 // cauchySum holds a vector of each sum at some nodes: the real parts, and the imaginary parts
@@ -182,24 +178,20 @@ func (g *gen) cauchyNodes(sums, stride, stride3 reg.Register, consts [5]operand.
 		by = append(by, g.GP64())
 		g.LEAQ(operand.Mem{Base: by[0], Index: stride, Scale: 4}, by[1])
 	}
-	loop, done := g.label("nodes"), g.label("done")
-	g.Label(loop)
-	g.TESTQ(n, n)
-	g.JLE(operand.LabelRef(done))
-	g.cauchyFactors(zeta, consts, func(part int, u, v reg.VecVirtual) {
-		for i := range acc {
-			base := by[i/2]
-			g.VFMADD231PD(cauchyRows(base, stride, stride3, i%2*2), u, acc[i][part])
-			g.VFNMADD231PD(cauchyRows(base, stride, stride3, i%2*2+1), v, acc[i][part])
+	g.while("nodes", n, func() {
+		g.cauchyFactors(zeta, consts, func(part int, u, v reg.VecVirtual) {
+			for i := range acc {
+				base := by[i/2]
+				g.VFMADD231PD(cauchyRows(base, stride, stride3, i%2*2), u, acc[i][part])
+				g.VFNMADD231PD(cauchyRows(base, stride, stride3, i%2*2+1), v, acc[i][part])
+			}
+		})
+		step := operand.Imm(uint64(4 * g.lanes))
+		for _, p := range append(by, zeta) {
+			g.ADDQ(step, p)
 		}
+		g.SUBQ(operand.Imm(uint64(g.lanes/2)), n)
 	})
-	step := operand.Imm(uint64(4 * g.lanes))
-	for _, p := range append(by, zeta) {
-		g.ADDQ(step, p)
-	}
-	g.SUBQ(operand.Imm(uint64(g.lanes/2)), n)
-	g.JMP(operand.LabelRef(loop))
-	g.Label(done)
 	for i := range acc {
 		for part, v := range acc[i] {
 			g.addSum(v, operand.Mem{Base: sums, Disp: 8 * (4*(first+i) + part)})

@@ -70,13 +70,11 @@ func (g *gen) lanesStage(kind lanesKind, radix int) {
 	g.JMP(operand.LabelRef(loop))
 	g.Label(rest)
 	for rows := radix; rows < 4; rows += radix {
-		next := g.label("next")
-		g.CMPQ(left, operand.Imm(uint64(rows)))
-		g.JNE(operand.LabelRef(next))
-		g.MOVQ(operand.U32(16*rows), b.step)
-		b.group(rows)
-		g.JMP(operand.LabelRef(end))
-		g.Label(next)
+		g.when(left, rows, "next", func() {
+			g.MOVQ(operand.U32(16*rows), b.step)
+			b.group(rows)
+			g.JMP(operand.LabelRef(end))
+		})
 	}
 	g.Label(end)
 }

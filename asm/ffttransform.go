@@ -117,14 +117,11 @@ func (g *gen) inverseLanes() {
 	g.TESTQ(last, last)
 	g.JE(operand.LabelRef(done))
 	for i, kind := range []lanesKind{inverseLanes, inverseLanesMul, inverseLanesMulConj} {
-		other := g.label("other")
-		product := g.arg("product")
-		g.CMPQ(product, operand.Imm(uint64(i)))
-		g.JNE(operand.LabelRef(other))
-		g.fusedPass(kind, func() { g.JMP(operand.LabelRef(done)) })
-		g.lanesStage(kind, 1)
-		g.JMP(operand.LabelRef(separate))
-		g.Label(other)
+		g.when(g.arg("product"), i, "other", func() {
+			g.fusedPass(kind, func() { g.JMP(operand.LabelRef(done)) })
+			g.lanesStage(kind, 1)
+			g.JMP(operand.LabelRef(separate))
+		})
 	}
 	g.Label(separate)
 	g.separatePasses(inverseLanes)
@@ -138,25 +135,18 @@ func (g *gen) fusedPass(kind lanesKind, leave func()) {
 	if b.separatePass() {
 		return
 	}
-	other := g.label("other")
-	g.CMPQ(g.arg("last"), operand.Imm(2))
-	g.JNE(operand.LabelRef(other))
-	g.lanesStage(kind, 2)
-	leave()
-	g.Label(other)
+	g.when(g.arg("last"), 2, "other", func() {
+		g.lanesStage(kind, 2)
+		leave()
+	})
 }
 
 // separatePasses runs the pass of radix last if that is a separate loop.
 func (g *gen) separatePasses(kind lanesKind) {
 	for _, radix := range []int{2, 4} {
 		b := &lanesGroup{gen: g, kind: kind, radix: radix}
-		if !b.separatePass() {
-			continue
+		if b.separatePass() {
+			g.when(g.arg("last"), radix, "other", b.pass)
 		}
-		other := g.label("other")
-		g.CMPQ(g.arg("last"), operand.Imm(uint64(radix)))
-		g.JNE(operand.LabelRef(other))
-		b.pass()
-		g.Label(other)
 	}
 }

@@ -98,12 +98,10 @@ func (g *gen) anyTile(e ending) {
 // heights generates a loop for each height of a tile, and the choice between them.
 func (g *gen) heights(rows reg.Register, vecs int, end string, e ending) {
 	for r := tilingOf(g.lanes).tileRows; r >= 1; r-- {
-		next := g.label("next")
-		g.CMPQ(rows, operand.Imm(uint64(r)))
-		g.JNE(operand.LabelRef(next))
-		g.tile(r, vecs, e)
-		g.JMP(operand.LabelRef(end))
-		g.Label(next)
+		g.when(rows, r, "next", func() {
+			g.tile(r, vecs, e)
+			g.JMP(operand.LabelRef(end))
+		})
 	}
 }
 
@@ -208,18 +206,16 @@ func (g *gen) finish(rows int, acc []reg.VecVirtual, spare reg.VecVirtual, e end
 
 // addBias adds one bias per row to the sums if mode is gemmBias.
 func (g *gen) addBias(mode reg.Register, rows int, acc []reg.VecVirtual, spare reg.VecVirtual) {
-	plain := g.label("plain")
-	g.CMPQ(mode, operand.Imm(gemmBias))
-	g.JNE(operand.LabelRef(plain))
-	bias := g.arg("bias")
-	wide := len(acc) / rows
-	for r := range rows {
-		g.VBROADCASTSS(operand.Mem{Base: bias, Disp: 4 * r}, spare)
-		for _, v := range acc[wide*r : wide*(r+1)] {
-			g.VADDPS(spare, v, v)
+	g.when(mode, gemmBias, "plain", func() {
+		bias := g.arg("bias")
+		wide := len(acc) / rows
+		for r := range rows {
+			g.VBROADCASTSS(operand.Mem{Base: bias, Disp: 4 * r}, spare)
+			for _, v := range acc[wide*r : wide*(r+1)] {
+				g.VADDPS(spare, v, v)
+			}
 		}
-	}
-	g.Label(plain)
+	})
 }
 
 // storeTile stores the sums in acc to the rows of c, len(runs) vectors each. If mode is gemmAdd, it

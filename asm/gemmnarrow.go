@@ -9,12 +9,10 @@ import (
 func gemmNarrow(g *gen) {
 	rows, end := g.arg("rows"), g.label("end")
 	for r := 1; r < len(narrowPanels); r++ {
-		next := g.label("next")
-		g.CMPQ(rows, operand.Imm(uint64(r)))
-		g.JNE(operand.LabelRef(next))
-		g.narrow(r)
-		g.JMP(operand.LabelRef(end))
-		g.Label(next)
+		g.when(rows, r, "next", func() {
+			g.narrow(r)
+			g.JMP(operand.LabelRef(end))
+		})
 	}
 	g.Label(end)
 }

@@ -56,33 +56,29 @@ func (g *gen) ssmPairs(first reg.Register, states ssmStates) {
 	}
 	left := g.arg("channels")
 	sums, x := g.arg("sums"), g.arg("x")
-	loop, done := g.label("channels"), g.label("done")
-	g.Label(loop)
-	g.TESTQ(left, left)
-	g.JLE(operand.LabelRef(done))
-	// An odd last channel is paired with itself.
-	second, x1 := g.GP64(), g.GP64()
-	g.MOVQ(first, second)
-	g.MOVQ(x, x1)
-	alone := g.label("alone")
-	g.CMPQ(left, operand.Imm(1))
-	g.JE(operand.LabelRef(alone))
-	modes, stride := g.arg("modes"), g.stride("xStride")
-	g.ADDQ(modes, second)
-	g.ADDQ(stride, x1)
-	g.Label(alone)
-	p.sums, p.x = sums, [2]reg.Register{x, x1}
-	p.strips([2]reg.Register{first, second})
+	g.while("channels", left, func() {
+		// An odd last channel is paired with itself.
+		second, x1 := g.GP64(), g.GP64()
+		g.MOVQ(first, second)
+		g.MOVQ(x, x1)
+		alone := g.label("alone")
+		g.CMPQ(left, operand.Imm(1))
+		g.JE(operand.LabelRef(alone))
+		modes, stride := g.arg("modes"), g.stride("xStride")
+		g.ADDQ(modes, second)
+		g.ADDQ(stride, x1)
+		g.Label(alone)
+		p.sums, p.x = sums, [2]reg.Register{x, x1}
+		p.strips([2]reg.Register{first, second})
 
-	rows := g.arg("samples")
-	g.IMUL3Q(operand.U32(8*g.lanes), rows, rows)
-	g.ADDQ(rows, sums)
-	stride = g.stride("xStride")
-	g.LEAQ(operand.Mem{Base: x, Index: stride, Scale: 2}, x)
-	g.LEAQ(operand.Mem{Base: first, Index: g.arg("modes"), Scale: 2}, first)
-	g.SUBQ(operand.Imm(2), left)
-	g.JMP(operand.LabelRef(loop))
-	g.Label(done)
+		rows := g.arg("samples")
+		g.IMUL3Q(operand.U32(8*g.lanes), rows, rows)
+		g.ADDQ(rows, sums)
+		stride = g.stride("xStride")
+		g.LEAQ(operand.Mem{Base: x, Index: stride, Scale: 2}, x)
+		g.LEAQ(operand.Mem{Base: first, Index: g.arg("modes"), Scale: 2}, first)
+		g.SUBQ(operand.Imm(2), left)
+	})
 	g.LDMXCSR(saved)
 }
 
@@ -196,16 +192,16 @@ func (p ssmPair) strip(n reg.Register, vecs int, sums ssmSums) {
 	}
 	s.sample(rows, apart, sums)
 	if s.states == manyStates {
-		s.storeIm(state)
+		s.store(1, state)
 		s.SUBQ(s.arg("im"), state)
-		s.storeRe(state)
+		s.store(0, state)
 		s.ADDQ(operand.Imm(24), table) // the size of a slice header
 	}
 	s.nextSample(rows, apart, loop)
 	if s.states == oneState {
 		s.runs = s.modeRuns(n, vecs) // again: the loop needs the registers of masks
-		s.storeRe(s.arg("hRe"))
-		s.storeIm(s.arg("hIm"))
+		s.store(0, s.arg("hRe"))
+		s.store(1, s.arg("hIm"))
 	}
 }
 
@@ -242,8 +238,7 @@ func (s *ssmStrip) constants(name string, to func(c, v int) *operand.Op) {
 	})
 }
 
-// loadRe and loadIm load the parts of the states from the array p, and storeRe and storeIm store
-// them.
+// loadRe and loadIm load the parts of the states from the array p.
 func (s *ssmStrip) loadRe(p reg.Register) {
 	s.eachVector(p, func(r *run, at operand.Mem, c, v int) { s.h[c][v].re = r.fetch(at) })
 }
@@ -252,12 +247,9 @@ func (s *ssmStrip) loadIm(p reg.Register) {
 	s.eachVector(p, func(r *run, at operand.Mem, c, v int) { s.h[c][v].im = r.fetch(at) })
 }
 
-func (s *ssmStrip) storeRe(p reg.Register) {
-	s.eachVector(p, func(r *run, at operand.Mem, c, v int) { r.put(s.h[c][v].re, at) })
-}
-
-func (s *ssmStrip) storeIm(p reg.Register) {
-	s.eachVector(p, func(r *run, at operand.Mem, c, v int) { r.put(s.h[c][v].im, at) })
+// store stores a part of the states in the array p.
+func (s *ssmStrip) store(part int, p reg.Register) {
+	s.eachVector(p, func(r *run, at operand.Mem, c, v int) { r.put(s.h[c][v].parts()[part], at) })
 }
 
 // sample advances the states of both channels by one sample, and sets or adds to their vectors of

@@ -8,16 +8,12 @@ import (
 // sumLanes: dst[i] = the sum of the lanes of rows[i], for n rounded up to whole vectors.
 func sumLanes(g *gen) {
 	dst, rows, n := g.arg("dst"), g.arg("rows"), g.arg("n")
-	loop, done := g.label("loop"), g.label("done")
-	g.Label(loop)
-	g.TESTQ(n, n)
-	g.JLE(operand.LabelRef(done))
-	g.VMOVUPS(g.sumRows(rows), operand.Mem{Base: dst})
-	g.ADDQ(operand.U32(4*g.lanes*g.lanes), rows)
-	g.ADDQ(operand.U32(4*g.lanes), dst)
-	g.SUBQ(operand.U32(g.lanes), n)
-	g.JMP(operand.LabelRef(loop))
-	g.Label(done)
+	g.while("loop", n, func() {
+		g.VMOVUPS(g.sumRows(rows), operand.Mem{Base: dst})
+		g.ADDQ(operand.U32(4*g.lanes*g.lanes), rows)
+		g.ADDQ(operand.U32(4*g.lanes), dst)
+		g.SUBQ(operand.U32(g.lanes), n)
+	})
 }
 
 // sumRows returns the sums of the lanes of as many vectors as a vector has lanes. The lanes are

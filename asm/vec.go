@@ -349,6 +349,26 @@ func (g *gen) times(n reg.Register, body func()) {
 	g.Label(done)
 }
 
+// while runs body as long as n is greater than 0; body decreases it. name is that of the label.
+func (g *gen) while(name string, n reg.Register, body func()) {
+	loop, done := g.label(name), g.label("done")
+	g.Label(loop)
+	g.TESTQ(n, n)
+	g.JLE(operand.LabelRef(done))
+	body()
+	g.JMP(operand.LabelRef(loop))
+	g.Label(done)
+}
+
+// when runs body if v is a value. label is the one after body.
+func (g *gen) when(v reg.Register, value int, label string, body func()) {
+	after := g.label(label)
+	g.CMPQ(v, operand.Imm(uint64(value)))
+	g.JNE(operand.LabelRef(after))
+	body()
+	g.Label(after)
+}
+
 // each loops over n elements (n is used up): unroll vectors at a time, then one at a time, then the
 // rest under a mask. body is called once for each kind of run, and writes the code for r.vecs
 // vectors.
