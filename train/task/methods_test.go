@@ -36,7 +36,7 @@ func TestMethodPresets(t *testing.T) {
 			if err := tk.Resolve(&c); err != nil {
 				t.Errorf("%s, %s: %v", name, of, err)
 			}
-			keys := strings.Fields(methods[name].common + " " + methods[name].tasks[of])
+			keys := strings.Fields(methods[name].All + " " + methods[name].Tasks[of])
 			slices.Sort(keys)
 			must.Equal(t, len(slices.Compact(slices.Clone(keys))), len(keys), "%s, %s: settings without repetition", name, of)
 		}
