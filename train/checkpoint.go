@@ -31,27 +31,6 @@ type section struct {
 	weights *model.Weights
 }
 
-// saveCheckpoint writes a checkpoint between two steps.
-func (t *Trainer) saveCheckpoint() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.writeCheckpoint()
-}
-
-func (t *Trainer) writeCheckpoint() error {
-	if t.run.Dir == "" {
-		return nil
-	}
-	f, err := t.checkpointData()
-	if err != nil {
-		return err
-	}
-	return t.run.replace(checkpointFile, func(w io.Writer) error {
-		_, err := f.WriteTo(w)
-		return err
-	})
-}
-
 // checkpointData returns the checkpoint of the last complete step.
 func (t *Trainer) checkpointData() (*safetensors.File, error) {
 	t.state.Version = stateVersion
@@ -78,7 +57,17 @@ func (t *Trainer) Checkpoint() error {
 	if err := t.model.Weights.Validate(); err != nil {
 		return t.diverged(err.Error())
 	}
-	return t.writeCheckpoint()
+	if t.run.Dir == "" {
+		return nil
+	}
+	f, err := t.checkpointData()
+	if err != nil {
+		return err
+	}
+	return t.run.replace(checkpointFile, func(w io.Writer) error {
+		_, err := f.WriteTo(w)
+		return err
+	})
 }
 
 // parseCheckpoint reads a checkpoint and the state in it, which it does not validate.

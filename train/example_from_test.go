@@ -48,7 +48,7 @@ func ExampleOptions_from() {
 
 	cfg.SetFrom(base) // the same network
 	more := fit(cfg, pitches([]string{"low", "high", "highest"}, 0.2, 0.5, 0.9), train.Options{From: base})
-	fmt.Println(more.Best().Meta.Labels, "more than 90 % right:", more.BestEpoch().Result().Accuracy > 0.9)
+	fmt.Println(more.Best().Meta.Labels, "more than 90 % right:", *more.BestEpoch().ValAccuracy > 0.9)
 	// Output:
 	// [low high highest] more than 90 % right: true
 }

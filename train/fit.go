@@ -283,13 +283,9 @@ func (t *Trainer) evaluate(ctx context.Context, m *model.Model, set dataset.Set)
 	return r, err
 }
 
-// checkpoint writes a checkpoint between two steps and calls Options.Saved, unless a resumed run
-// would reject it.
+// checkpoint writes a checkpoint between two steps and calls Options.Saved.
 func (t *Trainer) checkpoint() error {
-	if err := t.model.Weights.Validate(); err != nil {
-		return t.diverged(err.Error())
-	}
-	if err := t.saveCheckpoint(); err != nil {
+	if err := t.Checkpoint(); err != nil {
 		return err
 	}
 	return t.saved()

@@ -35,7 +35,7 @@ func TestR2(t *testing.T) {
 		if c.defined != (r.R2 <= 1 && r.R2 > 0.9) || c.defined == math.IsNaN(r.R2) {
 			t.Errorf("%s: R² %v", c.name, r.R2)
 		}
-		if text := r.Describe(); !strings.HasPrefix(text, "RMSE ") || strings.Contains(text, "R²") != c.defined {
+		if text := r.Metrics().Validation(); !strings.HasPrefix(text, "RMSE ") || strings.Contains(text, "R²") != c.defined {
 			t.Errorf("%s: %q", c.name, text)
 		}
 	}

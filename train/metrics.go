@@ -63,24 +63,10 @@ func (m *Metrics) Validation() string {
 	return fmt.Sprintf("loss %.4g", m.ValLoss)
 }
 
-// Describe returns the result in a few words, as Metrics.Validation does.
-func (r Result) Describe() string {
+// Metrics returns the metrics of an evaluation, as if it were that of the validation set.
+func (r Result) Metrics() *Metrics {
 	m := newMetrics(r, r)
-	return m.Validation()
-}
-
-// Result returns the result on the validation set. It lacks the number of examples.
-func (m *Metrics) Result() Result {
-	r := Result{Loss: m.ValLoss, R2: math.NaN(), RelativeMSE: math.NaN(), regression: m.ValAccuracy == nil, relative: m.RelativeMSE != nil}
-	for _, v := range []struct {
-		to   *float64
-		from *float64
-	}{{&r.Accuracy, m.ValAccuracy}, {&r.RMSE, m.ValRMSE}, {&r.R2, m.ValR2}, {&r.RelativeMSE, m.RelativeMSE}, {&r.BaselineRMSE, m.BaselineRMSE}} {
-		if v.from != nil {
-			*v.to = *v.from
-		}
-	}
-	return r
+	return &m
 }
 
 // percent formats a fraction as a percentage with three digits, and from 100 % on without decimals.

@@ -2,6 +2,7 @@ package train
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -74,23 +75,15 @@ func CheckFolder(dir string) error {
 // checkEmpty returns an error if the folder contains a file of a run. If the configuration is
 // missing, the error says that the run cannot be resumed.
 func (r *Run) checkEmpty() error {
-	if err := checkFolder(r.files, r.Dir); err != nil {
+	begun, err := r.begun()
+	switch {
+	case err != nil:
 		return err
-	}
-	var found string
-	for _, name := range []string{configFile, metricsFile, bestFile, checkpointFile} {
-		switch _, err := r.files.Stat(r.path(name)); {
-		case err == nil && name == configFile:
-			return configErrorf("out: %s already holds a run: resume it or choose another folder", r.Dir)
-		case err == nil && found == "":
-			found = name
-		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("train: %w", err)
-		}
-	}
-	if found != "" {
-		return configErrorf("out: %s contains %s of a run that cannot be resumed, because %s is missing: "+
-			"remove the folder or choose another one", r.Dir, found, configFile)
+	case begun:
+		return configErrorf("out: %s already holds a run: resume it or choose another folder", r.Dir)
+	case r.hasResults():
+		return configErrorf("out: %s contains files of a run that cannot be resumed, because %s is missing: "+
+			"remove the folder or choose another one", r.Dir, configFile)
 	}
 	return nil
 }
@@ -204,10 +197,10 @@ func (r *Run) checkConfig(c, there Config, recorded model.Settings) error {
 		r.Dir, keys[0], cmp.Or(there.values()[keys[0]], "none"), cmp.Or(c.values()[keys[0]], "none"))
 }
 
-// hasResults reports whether the folder has files that a run writes after its first checkpoint, or
+// hasResults reports whether the folder has files that a run writes from its first checkpoint on, or
 // may have them because they cannot be examined.
 func (r *Run) hasResults() bool {
-	for _, name := range []string{metricsFile, bestFile} {
+	for _, name := range RunFiles()[1:] {
 		if _, err := r.files.Stat(r.path(name)); !errors.Is(err, fs.ErrNotExist) {
 			return true
 		}
@@ -256,4 +249,20 @@ func (r *Run) readModel() (*model.Model, error) {
 		return nil, fmt.Errorf("%s: %w", r.path(bestFile), err)
 	}
 	return m, nil
+}
+
+// writeLog replaces metrics.jsonl: a line per epoch and one of the test, if that is not nil.
+func (r *Run) writeLog(epochs []Metrics, test *testRecord) error {
+	return r.replace(metricsFile, func(w io.Writer) error {
+		lines := json.NewEncoder(w)
+		for _, m := range epochs {
+			if err := lines.Encode(m); err != nil {
+				return err
+			}
+		}
+		if test == nil {
+			return nil
+		}
+		return lines.Encode(test)
+	})
 }

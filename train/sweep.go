@@ -129,9 +129,6 @@ func (s Sweep) Run(ctx context.Context) ([]SweepRow, error) {
 	return rows, nil
 }
 
-// maxRuns is the largest number of runs.
-const maxRuns = 10_000
-
 // runs lists the runs. It validates their configurations and rejects equal ones.
 func (s Sweep) runs() ([]SweepRun, error) {
 	if s.Seeds < 1 {
@@ -139,13 +136,6 @@ func (s Sweep) runs() ([]SweepRun, error) {
 	}
 	if err := checkAxes(s.Axes); err != nil {
 		return nil, err
-	}
-	count := float64(s.Seeds)
-	for _, a := range s.Axes {
-		count *= float64(len(a.Values))
-	}
-	if count > maxRuns {
-		return nil, configErrorf("sweep: %.0f runs, expected at most %d: divide the grid into several sweeps", count, maxRuns)
 	}
 	grid := [][]string{nil}
 	for _, a := range s.Axes {

@@ -248,7 +248,7 @@ func (t *Trainer) begin() error {
 	if err := t.writeConfig(); err != nil {
 		return err
 	}
-	return t.saveCheckpoint()
+	return t.Checkpoint()
 }
 
 // resume restores the run in the folder.

@@ -178,7 +178,7 @@ func (c *evalCmd) print(std *streams, tk *task.Task, m *model.Model, info datase
 	if c.JSON {
 		return json.NewEncoder(std.out).Encode(e)
 	}
-	if _, err := fmt.Fprintf(std.out, "%s, %s: %d examples, %s, loss %.4g\n", e.Task, e.Split, e.N, tk.Summary(r), r.Loss); err != nil {
+	if _, err := fmt.Fprintf(std.out, "%s, %s: %d examples, %s, loss %.4g\n", e.Task, e.Split, e.N, tk.Summary(r.Metrics()), r.Loss); err != nil {
 		return err
 	}
 	return train.WriteForecastErrors(std.out, forecasts)

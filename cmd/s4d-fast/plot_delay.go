@@ -52,7 +52,7 @@ func (c *plotDelayCmd) Run(std *streams, ctx *ctxBox) error {
 			if len(runs) > 1 {
 				network = run.name
 			}
-			if panels, err = delayPanels(ctx, run.model, run.data, network, result.Describe(), 0); err != nil {
+			if panels, err = delayPanels(ctx, run.model, run.data, network, result.Metrics().Validation(), 0); err != nil {
 				return trainError(fmt.Errorf("%s: %w", c.Runs[0], err))
 			}
 		}
@@ -60,7 +60,7 @@ func (c *plotDelayCmd) Run(std *streams, ctx *ctxBox) error {
 		if err != nil {
 			return badInput(fmt.Errorf("%s: %w", c.Runs[i], err))
 		}
-		kernel.Title = fmt.Sprintf("kernel of %s (%s)", run.name, result.Describe())
+		kernel.Title = fmt.Sprintf("kernel of %s (%s)", run.name, result.Metrics().Validation())
 		panels = append(panels, kernel)
 	}
 	panels[len(panels)-1].X = lagTitle(runs[0].data.SampleRate)

@@ -244,12 +244,12 @@ func (c *trainCmd) finish(ctx context.Context, std *streams, tk *task.Task, t *t
 		return errors.New("no epoch was completed")
 	}
 	if data.NoValidation {
-		fmt.Fprintf(std.out, "Last epoch on the training set, which is too small to spare a validation set: %s.\n", tk.Summary(best.Result()))
+		fmt.Fprintf(std.out, "Last epoch on the training set, which is too small to spare a validation set: %s.\n", tk.Summary(best))
 	} else {
-		fmt.Fprintf(std.out, "Best epoch %d on the validation set: %s.\n", best.Epoch, tk.Summary(best.Result()))
+		fmt.Fprintf(std.out, "Best epoch %d on the validation set: %s.\n", best.Epoch, tk.Summary(best))
 	}
 	if r := t.Test(); r != nil {
-		fmt.Fprintf(std.out, "Test set: %s.\n", tk.Summary(*r))
+		fmt.Fprintf(std.out, "Test set: %s.\n", tk.Summary(r.Metrics()))
 	}
 	if c.Baseline {
 		if err := printBaseline(ctx, std.out, data, cfg); err != nil {

@@ -75,8 +75,6 @@ type Task struct {
 	// for options with a flag on the command line, those of kong. A field with the tag local is a
 	// folder, which models do not record.
 	options func() options
-	// summary is Task.Summary. It may be nil.
-	summary func(r train.Result) string
 }
 
 // options are the options of a task.
@@ -349,15 +347,15 @@ func checkLabels(labels []string, dir string) error {
 
 // Summary describes a result in a few words, such as "accuracy 97.5 %". For a regression it adds
 // the error of a naive prediction.
-func (t *Task) Summary(r train.Result) string {
-	if t.summary != nil {
-		return t.summary(r)
+func (t *Task) Summary(m *train.Metrics) string {
+	text := m.Validation()
+	switch {
+	case t.name == Default:
+		return text + " (an output of zeros scores 100 %)"
+	case t.detector:
+		return "frame " + text
+	case m.BaselineRMSE != nil && *m.BaselineRMSE > 0:
+		return fmt.Sprintf("%s (predicting the training set's mean: RMSE %.4g)", text, *m.BaselineRMSE)
 	}
-	if t.detector {
-		return "frame " + r.Describe()
-	}
-	if r.BaselineRMSE > 0 {
-		return fmt.Sprintf("%s (predicting the training set's mean: RMSE %.4g)", r.Describe(), r.BaselineRMSE)
-	}
-	return r.Describe()
+	return text
 }

@@ -25,6 +25,6 @@ func TestSummary(t *testing.T) {
 		default:
 			m = train.Metrics{ValAccuracy: &accuracy}
 		}
-		must.Equal(t, must.Get(Lookup(name))(t).Summary(m.Result()), want, "summary of %s", name)
+		must.Equal(t, must.Get(Lookup(name))(t).Summary(&m), want, "summary of %s", name)
 	}
 }

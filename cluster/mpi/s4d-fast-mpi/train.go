@@ -86,9 +86,9 @@ func (c *trainCmd) run(ctx context.Context, world *mpi.World) error {
 	if best == nil {
 		return nil
 	}
-	text := fmt.Sprintf("Best epoch %d on the validation set: %s.\n", best.Epoch, tk.Summary(best.Result()))
+	text := fmt.Sprintf("Best epoch %d on the validation set: %s.\n", best.Epoch, tk.Summary(best))
 	if r := t.Test(); r != nil {
-		text += fmt.Sprintf("Test set: %s.\n", tk.Summary(*r))
+		text += fmt.Sprintf("Test set: %s.\n", tk.Summary(r.Metrics()))
 	}
 	_, err = fmt.Printf("%sModel: %s\n", text, filepath.Join(t.Dir(), "best.safetensors"))
 	return err
