@@ -86,10 +86,12 @@ func parseCheckpoint(r io.Reader) (f *safetensors.File, s state, err error) {
 func (t *Trainer) restoreCheckpoint() (found bool, err error) {
 	f, s, err := t.run.readState(checkpointFile)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && t.run.hasResults():
-		return false, configErrorf("out: %s cannot be resumed: %s is missing", t.run.Dir, checkpointFile)
 	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
+		results, err := t.run.hasResults()
+		if results {
+			err = configErrorf("out: %s cannot be resumed: %s is missing", t.run.Dir, checkpointFile)
+		}
+		return false, err
 	case err != nil:
 		return false, err
 	}

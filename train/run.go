@@ -76,12 +76,16 @@ func CheckFolder(dir string) error {
 // missing, the error says that the run cannot be resumed.
 func (r *Run) checkEmpty() error {
 	begun, err := r.begun()
+	results := false
+	if err == nil {
+		results, err = r.hasResults()
+	}
 	switch {
 	case err != nil:
 		return err
 	case begun:
 		return configErrorf("out: %s already holds a run: resume it or choose another folder", r.Dir)
-	case r.hasResults():
+	case results:
 		return configErrorf("out: %s contains files of a run that cannot be resumed, because %s is missing: "+
 			"remove the folder or choose another one", r.Dir, configFile)
 	}
@@ -197,15 +201,18 @@ func (r *Run) checkConfig(c, there Config, recorded model.Settings) error {
 		r.Dir, keys[0], cmp.Or(there.values()[keys[0]], "none"), cmp.Or(c.values()[keys[0]], "none"))
 }
 
-// hasResults reports whether the folder has files that a run writes from its first checkpoint on, or
-// may have them because they cannot be examined.
-func (r *Run) hasResults() bool {
+// hasResults reports whether the folder has files that a run writes from its first checkpoint on.
+func (r *Run) hasResults() (bool, error) {
 	for _, name := range RunFiles()[1:] {
-		if _, err := r.files.Stat(r.path(name)); !errors.Is(err, fs.ErrNotExist) {
-			return true
+		_, err := r.files.Stat(r.path(name))
+		if err == nil {
+			return true, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return false, fmt.Errorf("train: %w", err)
 		}
 	}
-	return false
+	return false, nil
 }
 
 // readState reads a checkpoint and the state in it, which it does not validate.
