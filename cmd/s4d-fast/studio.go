@@ -65,8 +65,9 @@ func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	address := fmt.Sprintf("http://%s/#%s", l.Addr(), url.Values{"token": {s.Token()}}.Encode())
 	fmt.Fprintln(std.out, address)
 	if std.errTTY && !c.NoOpen {
-		remove := openBrowser(address)
-		defer remove()
+		page := filepath.Join(c.Dir, "studio.html") // a browser in a sandbox may not read hidden files
+		defer os.Remove(page)
+		openBrowser(page, address)
 	}
 	fmt.Fprintf(std.err, "open this address in a browser; the projects are in %s; Ctrl-C ends the studio\n", c.Dir)
 	select {
@@ -87,21 +88,20 @@ func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 const studioGrace = time.Second
 
 // openBrowser opens an address in the default browser, if there is one. Other users can read the
-// arguments of a process, and with them the token, so the browser opens a file that only this user
-// can read, which leads to the address. remove deletes it.
-func openBrowser(address string) (remove func()) {
-	command := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
-	if command == nil {
-		command = []string{"xdg-open"}
+// arguments of a process, and with them the token, so the browser opens a page that only this user
+// can read, which leads to the address.
+func openBrowser(page, address string) {
+	command := []string{"xdg-open"}
+	switch runtime.GOOS {
+	case "darwin":
+		command = []string{"open"}
+	case "windows":
+		command = []string{"rundll32", "url.dll,FileProtocolHandler"}
 	}
-	dir, err := os.MkdirTemp("", "s4d-fast-studio")
-	if err != nil {
-		return func() {}
-	}
-	page := filepath.Join(dir, "studio.html")
-	text := fmt.Sprintf(`<meta http-equiv="refresh" content="0; url=%s">`, address)
-	if atomicfile.Write(page, 0o600, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }) == nil {
+	if atomicfile.Write(page, 0o600, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, `<meta http-equiv="refresh" content="0; url=%s">`, address)
+		return err
+	}) == nil {
 		_ = exec.Command(command[0], append(command[1:], page)...).Start() // without a browser, the printed address is left
 	}
-	return func() { _ = os.RemoveAll(dir) }
 }
