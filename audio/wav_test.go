@@ -95,7 +95,6 @@ func TestReaderDecodes(t *testing.T) {
 		{"no size of frames", slices.Concat(format(1, 1, 8000, 16)[:12], []byte{0, 0, 16, 0}), []byte{0, 0x40}, []float32{0.5}, Format{8000, 1, 16, false}},
 		{"12 bits", slices.Concat(format(1, 1, 8000, 16)[:14], []byte{12, 0}), []byte{0, 0x40}, []float32{0.5}, Format{8000, 1, 16, false}},
 		{"20 bits", slices.Concat(format(1, 2, 8000, 24)[:14], []byte{20, 0}), []byte{0, 0, 0x40, 0, 0, 0xc0}, []float32{0.5, -0.5}, Format{8000, 2, 24, false}},
-		{"fmt chunk of 17 bytes", append(format(1, 1, 8000, 16), 0), []byte{0, 0x40}, []float32{0.5}, Format{8000, 1, 16, false}},
 		{"fmt chunk of 18 bytes", append(format(1, 1, 8000, 16), 0, 0), []byte{0, 0x40}, []float32{0.5}, Format{8000, 1, 16, false}},
 	}
 	for _, tt := range tests {
@@ -131,9 +130,6 @@ func TestWAVErrors(t *testing.T) {
 		{"data first", riff(data, fmt16), "before a fmt chunk"},
 		{"no data", riff(fmt16), "before any data chunk"},
 		{"IMA ADPCM", riff(chunk("fmt ", format(0x11, 1, 8000, 4)), data), "WAV with the format tag 0x11 and 4 bits is read only through ffmpeg"},
-		{"40 bits", riff(chunk("fmt ", format(1, 1, 8000, 40)), data), "tag 0x1 and 40 bits"},
-		{"extensible without GUID", riff(chunk("fmt ", format(tagExtensible, 1, 8000, 16)), data), "sub-format"},
-		{"no channel", riff(chunk("fmt ", format(1, 0, 8000, 16)), data), "0 channels"},
 		{"absurd rate", riff(chunk("fmt ", format(1, 1, -1, 16)), data), "4294967295 Hz"},
 		{"frame size", riff(chunk("fmt ", misaligned), data), "frames of 3 bytes, expected 2"},
 		{"absurd unknown chunk", append(riff(), "LIST\xff\xff\xff\xff"...), `"LIST" chunk of 4294967295 bytes`},

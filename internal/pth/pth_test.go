@@ -93,18 +93,11 @@ func TestRefused(t *testing.T) {
 		{"items of a dictionary", checkpoint(t, whole("ccollections\nOrderedDict\n"+tupleOf("]")+"R")), "made of a list of items"},
 		{"unknown metadata", checkpoint(t, whole(dictOf(text("a"), withMetadata("FloatStorage", text("zero"), "\x88"))), floats(1)), `metadata of a tensor: "zero"`},
 		{"an argument more", checkpoint(t, whole(dictOf(text("a"), strings.Replace(withMetadata("FloatStorage"), "tR", "NtR", 1))), floats(1)), "described by 8 values"},
-		{"large pickle", checkpoint(t, whole(text(repeated("a", maxPickle)))), "expected at most"},
 
-		{"no dictionary", checkpoint(t, whole("K\x07")), "is not a dictionary"},
 		{"no tensors", checkpoint(t, whole(dictOf(text("state_dict"), dictOf(text("epoch"), "K\x07")))), "no dictionary in the file has tensors"},
 		{"a long name", checkpoint(t, whole(dictOf(text(repeated("a", maxName+1)), one)), floats(1)), "a key has 257 bytes"},
-		{"bytes", checkpoint(t, whole(dictOf(text("a"), vector("CharStorage", "0", 4))), floats(1)), `tensor "a": type CharStorage`},
-		{"integers", checkpoint(t, whole(dictOf(text("n"), vector("LongStorage", "0", 1))), doubles(1)), `tensor "n": type LongStorage`},
-		{"missing storage", checkpoint(t, whole(dictOf(text("a"), one))), `storage "0" is missing`},
 		{"storage larger than its entry", checkpoint(t, whole(dictOf(text("a"), vector("FloatStorage", "0", 2))), floats(1)), "2 elements of 4 bytes declared, the file has 4 bytes"},
 		{"tensor past its storage", checkpoint(t, whole(dictOf(text("a"), tensor(storageOf("FloatStorage", "0", 1), 1, []int{1}, []int{1}))), floats(1)), "outside its storage"},
-		{"huge strides", checkpoint(t, whole(dictOf(text("a"), tensor(storageOf("FloatStorage", "0", 6), 0, []int{2, 2, 2}, []int{1 << 30, 1 << 30, 1 << 30}))), floats(1, 2, 3, 4, 5, 6)), "outside its storage"},
-		{"expanded", checkpoint(t, whole(dictOf(text("a"), tensor(storageOf("FloatStorage", "0", 1), 0, []int{9}, []int{0}))), floats(1)), "outside its storage"},
 		{"one storage, many tensors", checkpoint(t, whole(manyViews(100, 100)), make([]byte, 400)), "as large as the file"},
 	}
 	for _, tt := range tests {

@@ -76,16 +76,13 @@ func TestErrors(t *testing.T) {
 		{"csv", "a,b\n\n1,2\n1,2,3\n", "in:4: 3 cells, expected 2 as in the first line"},
 		{"csv", "a,b,a\n", `in:1: column "a" occurs twice`},
 		{"csv", "a,\"b\n1,2\n", "in:1: cell 2: the quotation mark is not closed within 100 lines"},
-		{"csv", "a,b\n\"" + strings.Repeat("\n", 100) + "\"\n", "in:2: cell 1: the quotation mark is not closed within 100 lines"},
 		{"csv", "a,b\n\"1\"x,2\n", `in:2: cell 1: "x" after the closing quotation mark, expected ","`},
 		{"jsonl", "{\"a\":1}\n[1]\n", `in:2: "[1]", expected a JSON object as in the first line`},
 		{"jsonl", "[1]\n[1,2]\n", "in:2: more than 1 values, expected as many as in the first line"},
 		{"jsonl", "{\"a\":1}\n{\"a\":1,\"a\":2}\n", `in:2: column "a" occurs twice`},
 		{"jsonl", "3\n", `in:1: "3", expected a JSON array or, in every line, an object`},
 		{"jsonl", "{\"a\":1\n", "in:1: not JSON: unexpected EOF"},
-		{"jsonl", "{\"a\" 1}\n", "in:1: not JSON: "},
 		{"jsonl", "{\"a\":1}\n\n{\"a\":1,\"b\":2}\n", `in:3: the first object has no key "b"; expected all columns in the first object`},
-		{"jsonl", "{\"a\":1}\n{\"\xff\":1}\n", "in:2: the line is not UTF-8 text"},
 	} {
 		_, _, err := read(test.text, Options{Format: Format(test.format), Others: true})
 		must.Fail(t, err, test.want)

@@ -59,27 +59,6 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// With equal lengths nothing is sorted: the batches are consecutive parts of the order, shuffled.
-func TestBucketsShufflesBatches(t *testing.T) {
-	const n, batch = 400, 4
-	places := func(epoch int) (p []int) {
-		pieces := slices.Collect(slices.Chunk(Order(n, 1, epoch), batch))
-		for _, b := range Buckets(make([]int, n), batch, 1, epoch, true) {
-			p = append(p, slices.IndexFunc(pieces, func(piece []int) bool { return slices.Equal(piece, b) }))
-		}
-		return p
-	}
-	a, b := places(0), places(1)
-	checkOnce(t, n/batch, a)
-	checkOnce(t, n/batch, b)
-	if slices.Equal(a, b) {
-		t.Error("two epochs have the same order of batches")
-	}
-	if slices.IsSorted(a) {
-		t.Errorf("the batches are not shuffled: %v", a)
-	}
-}
-
 func padding(lengths []int, batches [][]int) int {
 	waste := 0
 	for _, b := range batches {

@@ -28,16 +28,12 @@ func TestFromSeries(t *testing.T) {
 		`series "b": column "y" has 2 values, expected 1 as "x"`: func(l []Series) { l[1].Values = [][]float32{{7}, {8, 9}} },
 		`series "b": column "y" has no value`:                    func(l []Series) { l[1].Values = [][]float32{{7}, {nan32}} },
 		`series "b": split "dev"`:                                func(l []Series) { l[1].Split = "dev" },
-		`series "b": no class`:                                   func(l []Series) { l[1].Label = "" },
-		`series "b" occurs twice`:                                func(l []Series) { l[0].ID = "b" },
 	} {
 		l := slices.Clone(list)
 		change(l)
 		must.Reject(FromSeries(l, []string{"x", "y"}, Options{Missing: model.MissingInterpolate}))(t, "rows: ", want)
 	}
 	must.Reject(FromSeries(list, []string{"x", "y"}, Options{}))(t, `series "1": row 2: column "x": the value is missing`)
-	must.Reject(FromSeries(nil, []string{"x"}, Options{}))(t, "no series")
-	must.Reject(FromSeries(list, []string{"x", "x"}, Options{}))(t, `column "x" occurs twice`)
 }
 
 // With labels, the classes of series get the numbers of these labels, and a class without series is

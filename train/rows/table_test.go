@@ -74,8 +74,6 @@ func TestTableLayouts(t *testing.T) {
 	}{
 		{"long", map[string]string{"t.csv": longCSV}, "t.csv", long},
 		{"semicolons, byte order mark", map[string]string{"t.csv": "\xef\xbb\xbf" + strings.ReplaceAll(longCSV, ",", ";")}, "t.csv", long},
-		{"tabs, CRLF", map[string]string{"t.tsv": strings.ReplaceAll(strings.ReplaceAll(longCSV, ",", "\t"), "\n", "\r\n")}, "t.tsv", long},
-		{"quotes and spaces", map[string]string{"t.csv": strings.ReplaceAll(strings.ReplaceAll(longCSV, "up", `"up"`), ",", " , ")}, "t.csv", long},
 		{"separators in quotes", map[string]string{"t.csv": strings.ReplaceAll(strings.Replace(longCSV, "class", `"class"`, 1), "series", "\"ser;i\tes\"")}, "t.csv", quoted},
 		{"wide", map[string]string{"t.csv": "series,class,x_0,x_1,x_2,y_0,y_1,y_2,split\na,up,9,10,,-2.5,-1,,train\nb,down,7,6,5,8,7,6,validation\n"}, "t.csv", wide},
 		{"wide, steps in another order, ragged", map[string]string{"t.csv": "split,series,class,x[2],x[1],y[1],y[2],x[3],y[3]\ntrain,a,up,10,9,-2.5,-1\nval,b,down,6,7,8,7,5,6\n"}, "t.csv", wide},
@@ -136,11 +134,8 @@ func TestTableSplitNames(t *testing.T) {
 	}{
 		{[]string{"strain", "stress", "heat"}, "heat strain stress"},
 		{[]string{"interval", "retest", "retrain"}, "interval retest retrain"},
-		{[]string{"train", "test"}, "train test:test"},
 		{[]string{"A_TRAIN", "A_TEST", "A_VAL"}, "A_TRAIN:train A_VAL:val A_TEST:test"},
-		{[]string{"a.train", "a.test"}, "a.train a.test:test"},
 		{[]string{"a-training", "a-valid"}, "a-training:train a-valid:val"},
-		{[]string{"a b train", "a b test"}, "a b train a b test:test"},
 	} {
 		dir := t.TempDir()
 		for _, name := range test.names {
