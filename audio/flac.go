@@ -201,15 +201,7 @@ func (s *flacStream) header() (n, mode int, err error) {
 	case length >= 8:
 		n = 1 << length
 	}
-	hz := int([...]int{0, 88200, 176400, 192000, 8000, 16000, 22050, 24000, 32000, 44100, 48000, 96000, 0, 0, 0, -1}[rate])
-	switch rate {
-	case 12:
-		hz = int(b.uint(8)) * 1000
-	case 13:
-		hz = int(b.uint(16))
-	case 14:
-		hz = int(b.uint(16)) * 10
-	}
+	b.uint([16]uint{12: 8, 13: 16, 14: 16}[rate]) // which the stream's header states, too
 	b.uint(8)
 	if b.err != nil {
 		return 0, 0, nil
@@ -224,9 +216,8 @@ func (s *flacStream) header() (n, mode int, err error) {
 		return 0, 0, errors.New("its header has reserved bits")
 	case n > s.maxLen:
 		return 0, 0, fmt.Errorf("%d samples, expected at most %d", n, s.maxLen)
-	case channels != f.Channels || width != f.Bits || hz != 0 && hz != f.SampleRate:
-		return 0, 0, fmt.Errorf("%d channels of %d bits at %d Hz, expected %d of %d bits at %d Hz, as in the stream's header",
-			channels, width, hz, f.Channels, f.Bits, f.SampleRate)
+	case channels != f.Channels || width != f.Bits || rate == 15:
+		return 0, 0, fmt.Errorf("%d channels of %d bits, expected %d of %d bits, as in the stream's header", channels, width, f.Channels, f.Bits)
 	}
 	return n, mode, nil
 }

@@ -160,6 +160,13 @@ type mp3Header struct {
 	sideInfo int // bytes
 	crc      bool
 	second   bool // MPEG-2
+
+	// The side information begins with beginBits that state how many bytes before the frame the main
+	// data begins. It ends with a record for each granule and channel: the number of bits of main data
+	// (12), pairs of lines (9), gain (8), and the code of the scale factors' sizes (compressBits). Then
+	// come a flag for a window other than the normal one and, with it, the type of the blocks (2), of
+	// which 2 means short ones. The last bit selects the code of quadruples.
+	beginBits, granules, recordBits, compressBits int
 }
 
 var errMP3Header = errors.New("audio: MP3: not the header of a frame")
@@ -177,12 +184,13 @@ func parseMP3Header(b []byte) (mp3Header, error) {
 	if b[2]>>4 == 0 {
 		return mp3Header{}, &UnsupportedError{Format: "MP3 of free bit rate", demuxer: "mp3"}
 	}
-	h := mp3Header{channels: 2, samples: 1152, sideInfo: 32, crc: b[1]&1 == 0, second: version == 2}
+	h := mp3Header{channels: 2, samples: 1152, sideInfo: 32, crc: b[1]&1 == 0, second: version == 2, beginBits: 9, granules: 2, recordBits: 59, compressBits: 4}
 	kilobits := [...]int{0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320}[b[2]>>4]
 	h.rate = [...]int{44100, 48000, 32000}[b[2]>>2&3]
 	if h.second {
 		kilobits = [...]int{0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160}[b[2]>>4]
 		h.rate, h.samples, h.sideInfo = h.rate/2, 576, 17
+		h.beginBits, h.granules, h.recordBits, h.compressBits = 8, 1, 63, 9
 	}
 	if b[3]>>6 == 3 {
 		h.channels, h.sideInfo = 1, h.sideInfo/2+1

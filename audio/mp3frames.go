@@ -2,7 +2,6 @@ package audio
 
 import (
 	"bufio"
-	"encoding/binary"
 	"fmt"
 	"io"
 )
@@ -134,7 +133,7 @@ func (m *mp3Frames) repack(frame []byte) error {
 		copy(m.pending[len(m.pending)-early:], data)
 		m.out = append(m.out, m.pending...)
 	}
-	h.setBegin(side, early)
+	setBits(side, 0, h.beginBits, early)
 	data = data[min(early, len(data)):]
 	if len(data) > full {
 		return fmt.Errorf("audio: MP3: frame %d has %d bytes of main data, expected at most %d", m.count, early+len(data), early+full)
@@ -156,20 +155,20 @@ func (m *mp3Frames) repack(frame []byte) error {
 func (h mp3Header) extendShort(side, data []byte, room int) []byte {
 	var out bitWriter
 	pos := 0
-	for granule := range h.records() / 2 {
+	for granule := range h.granules {
 		extended := false
 		for channel := range 2 {
 			at := h.record(2*granule + channel)
 			size := bitsAt(side, at, 12)
 			out.copy(data, pos, size)
 			pos += size
-			windows := at + 12 + 9 + 8 + h.compressBits()
+			windows := at + 12 + 9 + 8 + h.compressBits
 			short := bitsAt(side, windows, 3) == 1<<2|2
 			if extended || !short || size == 0 {
 				continue
 			}
 			ones := 144 // one bit for each of the quadruples of 576 lines
-			if bitsAt(side, at+h.recordBits()-1, 1) == 1 {
+			if bitsAt(side, at+h.recordBits-1, 1) == 1 {
 				ones = 576 // four bits
 			}
 			ones = max(min(ones, 1<<12-1-size, room), 0)
@@ -195,66 +194,19 @@ func (h mp3Header) largestSlot() int {
 }
 
 // maxBegin is the largest number of bytes that the main data of a frame may begin before it.
-func (h mp3Header) maxBegin() int {
-	if h.second {
-		return 1<<8 - 1
-	}
-	return 1<<9 - 1
-}
-
-// setBegin changes how many bytes before the frame the main data begins: the first 8 or 9 bits of
-// the side information.
-func (h mp3Header) setBegin(side []byte, n int) {
-	if h.second {
-		side[0] = byte(n)
-		return
-	}
-	v := binary.BigEndian.Uint16(side)
-	binary.BigEndian.PutUint16(side, v&0x7f|uint16(n)<<7)
-}
-
-// The side information ends with a record for each granule and channel. MPEG-1 has two granules,
-// and records of 59 bits; MPEG-2 has one, and records of 63 bits. A record begins with the number
-// of bits of main data (12), pairs of lines (9), gain (8), and the code of the scale factors' sizes
-// (4 or 9). Then come a flag for a window other than the normal one and, with it, the type of the
-// blocks (2), of which 2 means short ones. The last bit selects the code of quadruples.
-
-func (h mp3Header) records() int {
-	if h.second {
-		return h.channels
-	}
-	return 2 * h.channels
-}
-
-func (h mp3Header) recordBits() int {
-	if h.second {
-		return 63
-	}
-	return 59
-}
-
-func (h mp3Header) compressBits() int {
-	if h.second {
-		return 9
-	}
-	return 4
-}
+func (h mp3Header) maxBegin() int { return 1<<h.beginBits - 1 }
 
 // mainData returns from the side information how many bytes before the frame the main data begins,
 // and how many bits it has.
 func (h mp3Header) mainData(side []byte) (begin, bits int) {
-	begin = bitsAt(side, 0, 9)
-	if h.second {
-		begin = bitsAt(side, 0, 8)
-	}
-	for i := range h.records() {
+	for i := range h.granules * h.channels {
 		bits += bitsAt(side, h.record(i), 12)
 	}
-	return begin, bits
+	return bitsAt(side, 0, h.beginBits), bits
 }
 
 // record returns the position of a record in bits.
-func (h mp3Header) record(i int) int { return 8*h.sideInfo - (h.records()-i)*h.recordBits() }
+func (h mp3Header) record(i int) int { return 8*h.sideInfo - (h.granules*h.channels-i)*h.recordBits }
 
 // bitsAt returns n bits of b.
 func bitsAt(b []byte, pos, n int) (v int) {

@@ -2,9 +2,7 @@ package audio
 
 import (
 	"fmt"
-	"maps"
 	"sync"
-	"weak"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
@@ -69,24 +67,27 @@ type filterBank struct {
 	taps []float32 // [to][width]: phase p filters for outputs that are p/to of a sample after an input
 }
 
-// banks has the tables in use by reduced ratio.
+// banks has the tables of recent ratios, by reduced ratio, because a table takes time and memory.
 var banks = struct {
 	sync.Mutex
-	list map[[2]int]weak.Pointer[filterBank]
-}{list: map[[2]int]weak.Pointer[filterBank]{}}
+	list map[[2]int]*filterBank
+}{}
 
-// sharedFilters returns the table of a reduced ratio. It computes the table if no Resampler has it.
+// maxBanks bounds the number of tables, of at most 8 MiB each.
+const maxBanks = 8
+
+// sharedFilters returns the table of a reduced ratio.
 func sharedFilters(from, to int) *filterBank {
 	banks.Lock()
 	defer banks.Unlock()
 	ratio := [2]int{from, to}
-	if b := banks.list[ratio].Value(); b != nil {
-		return b
+	if banks.list[ratio] == nil {
+		if len(banks.list) >= maxBanks || banks.list == nil {
+			banks.list = map[[2]int]*filterBank{}
+		}
+		banks.list[ratio] = &filterBank{filters(from, to)}
 	}
-	maps.DeleteFunc(banks.list, func(_ [2]int, b weak.Pointer[filterBank]) bool { return b.Value() == nil })
-	b := &filterBank{filters(from, to)}
-	banks.list[ratio] = weak.Make(b)
-	return b
+	return banks.list[ratio]
 }
 
 // begin resets the state to silence before the first input.
