@@ -1,7 +1,6 @@
 package safetensors
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
@@ -19,34 +18,16 @@ func (f *File) WriteTo(w io.Writer) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	head := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
-	h := sha256.New()
-	if _, err := f.write(h, head); err != nil {
-		return 0, err
-	}
-	digits := bytes.Index(head, []byte(`"`+sumKey+`":"`+noSum)) + len(sumKey) + 4
-	hex.Encode(head[digits:], h.Sum(nil))
-	out := bufio.NewWriterSize(w, 1<<16) // most tensors are small
-	n, err := f.write(out, head)
-	if err == nil {
-		err = out.Flush()
-	}
-	return n - int64(out.Buffered()), err
-}
-
-// write writes the length and the header, then the arrays.
-func (f *File) write(w io.Writer, head []byte) (int64, error) {
-	n, err := w.Write(head)
-	total := int64(n)
+	var b bytes.Buffer
+	binary.Write(&b, binary.LittleEndian, uint64(len(header)))
+	b.Write(header)
 	for i := range f.Arrays {
-		if err != nil {
-			break
-		}
-		if err = binary.Write(w, binary.LittleEndian, f.Arrays[i].F32); err == nil {
-			total += width * int64(len(f.Arrays[i].F32))
-		}
+		binary.Write(&b, binary.LittleEndian, f.Arrays[i].F32)
 	}
-	return total, err
+	sum := sha256.Sum256(b.Bytes())
+	digits := 8 + bytes.Index(header, []byte(`"`+sumKey+`":"`+noSum)) + len(sumKey) + 4
+	hex.Encode(b.Bytes()[digits:], sum[:])
+	return b.WriteTo(w)
 }
 
 // header returns the JSON header with noSum for the checksum. Spaces pad it so that the data begin
