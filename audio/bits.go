@@ -53,9 +53,6 @@ func (b *bitReader) uint(n uint) uint64 {
 
 // int returns the next n bits, at most 56, as a number in two's complement.
 func (b *bitReader) int(n uint) int64 {
-	if n == 0 {
-		return 0
-	}
 	return int64(b.uint(n)<<(64-n)) >> (64 - n)
 }
 

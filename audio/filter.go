@@ -59,14 +59,11 @@ func tap(t float64) float64 {
 	if edge <= -1 || edge >= 1 {
 		return 0
 	}
-	return sinc(cutoff*t) * besselI0(beta*math.Sqrt(1-edge*edge))
-}
-
-func sinc(x float64) float64 {
-	if x == 0 {
-		return 1
+	x, sinc := math.Pi*(cutoff*t), 1.0
+	if x != 0 {
+		sinc = math.Sin(x) / x
 	}
-	return math.Sin(math.Pi*x) / (math.Pi * x)
+	return sinc * besselI0(beta*math.Sqrt(1-edge*edge))
 }
 
 // besselI0 returns the modified Bessel function of order 0, Σ ((x/2)^k/k!)². Its argument is at

@@ -7,10 +7,10 @@ import (
 
 // Mono returns a Source of one channel of r, or of the mean of all, as the Options of r select.
 func Mono(r *Reader) Source {
-	if r.Channels() == 1 {
+	if r.Format.Channels == 1 {
 		return r
 	}
-	return &mono{in: r, buf: make([]float32, max(blockLen/r.Channels(), 1)*r.Channels())}
+	return &mono{in: r, buf: make([]float32, max(blockLen/r.Format.Channels, 1)*r.Format.Channels)}
 }
 
 // MonoAt returns the audio of Mono at a sampling rate in Hz.
@@ -30,7 +30,7 @@ type mono struct {
 
 // Read implements Source.
 func (m *mono) Read(dst []float32) (n int, err error) {
-	channels := m.in.Channels()
+	channels := m.in.Format.Channels
 	for n < len(dst) && err == nil {
 		var k int
 		k, err = m.in.Read(m.buf[:min((len(dst)-n)*channels, len(m.buf))])
@@ -70,7 +70,7 @@ const (
 // useless. The power of the mean of n channels with the mean power p is p·(1+(n−1)ρ)/n, where ρ is
 // their mean correlation.
 func (m *mono) compare() {
-	n := float64(m.in.Channels())
+	n := float64(m.in.Format.Channels)
 	if m.each == 0 || m.in.opt.Channel != nil {
 		return
 	}

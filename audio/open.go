@@ -89,7 +89,7 @@ func (o Options) Open(r io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c, n := o.Channel, out.Channels(); c != nil && (*c < 0 || *c >= n) {
+	if c, n := o.Channel, out.Format.Channels; c != nil && (*c < 0 || *c >= n) {
 		out.Close()
 		return nil, fmt.Errorf("audio: %w %d: the recording has %d, expected 0 to %d", ErrChannel, *c, n, n-1)
 	}
@@ -149,9 +149,6 @@ func (r *Reader) Close() error {
 	}
 	return nil
 }
-
-// Channels returns the number of channels.
-func (r *Reader) Channels() int { return r.Format.Channels }
 
 // Read fills dst with interleaved samples and returns how many it wrote. It writes whole frames, so
 // dst must have room for at least one. io.EOF comes with the last frame or in the next call. If the

@@ -142,10 +142,8 @@ func unquoted(line []byte) (n [256]int) {
 // for is among them, or no number.
 func (t *Reader) isHeader(cells []string) bool {
 	isNumber := func(cell string) bool {
-		if _, err := ParseFloat(cell, 64); err == nil {
-			return true
-		}
-		return isDecimal(cell) || strings.EqualFold(cell, "true") || strings.EqualFold(cell, "false")
+		_, err := ParseFloat(strings.Replace(cell, ",", ".", 1), 64)
+		return err == nil || strings.EqualFold(cell, "true") || strings.EqualFold(cell, "false")
 	}
 	isName := func(cell string) bool { return cell != "" && t.wanted[cell] && !isNumber(cell) }
 	return slices.ContainsFunc(cells, isName) || !slices.ContainsFunc(cells, isNumber)
