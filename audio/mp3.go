@@ -161,11 +161,12 @@ type mp3Header struct {
 	crc      bool
 	second   bool // MPEG-2
 
-	// The side information begins with beginBits that state how many bytes before the frame the main
-	// data begins. It ends with a record for each granule and channel: the number of bits of main data
-	// (12), pairs of lines (9), gain (8), and the code of the scale factors' sizes (compressBits). Then
-	// come a flag for a window other than the normal one and, with it, the type of the blocks (2), of
-	// which 2 means short ones. The last bit selects the code of quadruples.
+	// The side information begins with beginBits that state how many bytes before the frame the
+	// main data begins. It ends with a record for each granule and channel: the number of bits of
+	// main data (12), pairs of lines (9), gain (8), and the code of the scale factors' sizes
+	// (compressBits). Then come a flag for a window other than the normal one and, with it, the
+	// type of the blocks (2), of which 2 means short ones. The last bit selects the code of
+	// quadruples.
 	beginBits, granules, recordBits, compressBits int
 }
 
