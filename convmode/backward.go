@@ -8,8 +8,7 @@ import (
 
 // Backward adds the gradients of all weights to grads (from model.NewWeights with the same
 // configuration). dLogits is the gradient of a loss with respect to the logits of the last
-// ForwardTrain, in the same shape. Backward overwrites what ForwardTrain kept, except for
-// BlockOutput.
+// ForwardTrain, in the same shape. Backward overwrites what ForwardTrain kept.
 func (n *Net) Backward(dLogits []float32, grads *model.Weights) {
 	p := &n.pass
 	if !p.ready {

@@ -12,12 +12,3 @@ type keptKernels struct {
 func (o Options) keepsSpectra() bool {
 	return o.Fixed || o.Training && o.MaxBatch >= keepSpectraBatch
 }
-
-// find reports whether a call with the plan can use the spectra, and marks them as incomplete until
-// it ends.
-func (k *keptKernels) find(p *plan) bool {
-	level := vek.CurrentLevel()
-	valid := k.plan == p && k.level == level
-	k.plan, k.level = nil, level
-	return valid
-}

@@ -3,6 +3,8 @@ package convmode
 import (
 	"fmt"
 	"slices"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
 // Forward runs a batch in inference: with running statistics and without dropout. It returns logits
@@ -15,9 +17,11 @@ func (n *Net) Forward(b Batch) []float32 {
 	if !n.opt.Fixed {
 		return p.forward()
 	}
-	p.computed = p.kept.find(p.plan)
+	level := vek.CurrentLevel()
+	p.computed = p.kept == keptKernels{p.plan, level}
+	p.kept = keptKernels{} // incomplete until the pass ends
 	logits := p.forward()
-	p.kept.plan = p.plan
+	p.kept = keptKernels{p.plan, level}
 	return logits
 }
 
@@ -52,22 +56,6 @@ func (p *pass) forward() []float32 {
 		p.pool.For(p.cfg.DModel, top.loops.batchNorms)
 	}
 	return p.decode()
-}
-
-// BlockOutput returns a copy of x_{i+1}, the output of block i, [Size][H][Len]. It panics unless
-// the last forward pass was a ForwardTrain.
-func (n *Net) BlockOutput(i int) []float32 {
-	p := &n.pass
-	if !p.train || i < 0 || i >= len(p.blocks) {
-		panic(fmt.Sprintf("convmode: no output of block %d is kept", i))
-	}
-	out := make([]float32, 0, p.size*p.cfg.DModel*p.length)
-	for b := range p.size {
-		for h := range p.cfg.DModel {
-			out = append(out, p.row(p.inputs[i+1].x, b, h)...)
-		}
-	}
-	return out
 }
 
 // NonFinite returns where the last ForwardTrain first computed NaN or an infinity, in the order of

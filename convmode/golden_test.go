@@ -124,7 +124,7 @@ func TestCheckpoints(t *testing.T) {
 			logits := n.ForwardTrain(b, Step{})
 			compareLogits(t, logits, g)
 			for i, trace := range g.Trace {
-				out := n.BlockOutput(i)
+				out := blockOutput(n, i)
 				for j, place := range g.Places {
 					if got := float64(out[place[0]*b.Len+place[1]]); !(math.Abs(got-trace[j]) <= 1e-4) {
 						t.Errorf("block %d, channel %d, position %d: %v, expected %v", i, place[0], place[1], got, trace[j])
@@ -248,7 +248,7 @@ func TestImportGolden(t *testing.T) {
 			}
 			within(t, "logits", n.ForwardTrain(b, Step{}), logits, 1e-5)
 			for i, rows := range g.Trace {
-				out := n.BlockOutput(i)
+				out := blockOutput(n, i)
 				for h, row := range rows {
 					for k, at := range golden.ImportTimes {
 						if got := float64(out[h*b.Len+at]); math.Abs(got-row[k]) > 1e-5*(1+math.Abs(row[k])) {

@@ -98,3 +98,15 @@ func sameBits(t *testing.T, what string, got, want []float32) {
 		}
 	}
 }
+
+// blockOutput returns a copy of x_{i+1} of the last ForwardTrain, the output of block i,
+// [Size][H][Len].
+func blockOutput(n *Net, i int) (out []float32) {
+	p := &n.pass
+	for b := range p.size {
+		for h := range p.cfg.DModel {
+			out = append(out, p.row(p.inputs[i+1].x, b, h)...)
+		}
+	}
+	return out
+}

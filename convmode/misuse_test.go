@@ -98,8 +98,6 @@ func TestPanics(t *testing.T) {
 	const early = "convmode: Backward without a ForwardTrain"
 	mustPanic(t, backward, early)
 	mustPanic(t, func() { inference.ForwardTrain(b, Step{}) }, "convmode: ForwardTrain of a Net without Options.Training")
-	mustPanic(t, func() { inference.BlockOutput(0) }, "convmode: no output of block 0 is kept")
-	mustPanic(t, func() { n.BlockOutput(2) }, "convmode: no output of block 2 is kept")
 	mustPanic(t, all(train, func() { n.Forward(b) }, backward), early)
 	mustPanic(t, all(train, backward, backward), early)
 	mustPanic(t, all(train, func() { n.Backward(d, grads) }), "convmode: 4 gradients of logits, expected 3")

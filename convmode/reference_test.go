@@ -38,7 +38,7 @@ func TestReference(t *testing.T) {
 			want := truth.Forward(in)
 			within(t, "logits", n.ForwardTrain(b, step), want.Logits, outputError)
 			for i, block := range want.Blocks {
-				within(t, "block output", n.BlockOutput(i), block, outputError)
+				within(t, "block output", blockOutput(n, i), block, outputError)
 			}
 			n.UpdateStatistics()
 			for _, tensor := range m.Weights.Tensors() {

@@ -46,7 +46,7 @@ func TestWorkers(t *testing.T) {
 					got := slices.Clone(n.ForwardTrain(b, Step{Seed: 5, Step: 2}))
 					n.Backward(noise(9, logitCount(c, b)), g)
 					n.UpdateStatistics()
-					out, inf := n.BlockOutput(0), slices.Clone(n.Forward(b))
+					out, inf := blockOutput(n, 0), slices.Clone(n.Forward(b))
 					if workers == 1 {
 						logits, outputs, inference, grads, first = got, out, inf, g, m
 						continue

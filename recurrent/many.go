@@ -30,12 +30,6 @@ func (n *Network) ProcessMany(dst, x []float32, t int, streams []*Stream) {
 	n.processMany(dst, x, nil, t, streams)
 }
 
-// StepManyTokens is StepMany for a network that reads tokens: one token of every stream. Its errors
-// are those of Stream.ProcessTokens. After an error no stream has advanced, and dst is unchanged.
-func (n *Network) StepManyTokens(dst []float32, ids []int32, streams []*Stream) error {
-	return n.ProcessManyTokens(dst, ids, 1, streams)
-}
-
 // ProcessManyTokens is ProcessMany for a network that reads tokens, ids [len(streams)][t]. Its
 // errors are those of Stream.ProcessTokens. After an error no stream has advanced, and dst is
 // unchanged.

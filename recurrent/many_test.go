@@ -48,7 +48,7 @@ func TestStepMany(t *testing.T) {
 				for step := range steps {
 					x, ids := input(cfg, uint64(3+step), n)
 					if cfg.Encoder == "embedding" {
-						must.Do(t, net.StepManyTokens(dst, ids, many))
+						must.Do(t, net.ProcessManyTokens(dst, ids, 1, many))
 					} else {
 						net.StepMany(dst, x, many)
 					}
@@ -141,7 +141,7 @@ func TestProcessManyNoAllocation(t *testing.T) {
 		outputs := make([]float32, cfg.DOutput*100*positions(cfg, samples))
 		if n := testing.AllocsPerRun(10, func() {
 			if ids != nil {
-				must.Do(t, net.StepManyTokens(dst, ids, many))
+				must.Do(t, net.ProcessManyTokens(dst, ids, 1, many))
 				must.Do(t, net.ProcessManyTokens(outputs, blockIDs, samples, many))
 			} else {
 				net.StepMany(dst, x, many)
@@ -169,8 +169,8 @@ func TestStepManyMisuse(t *testing.T) {
 		{func() { net.StepMany(dst, x, []*recurrent.Stream{a, a}) }, "recurrent: stream 1 is of another network or is given twice"},
 		{func() { net.StepMany(dst, x, []*recurrent.Stream{a, token}) }, "recurrent: stream 1 is of another network or is given twice"},
 		{func() { text.StepMany(dst, x, []*recurrent.Stream{token, token}) }, "recurrent: samples for a network that reads tokens"},
-		{func() { _ = net.StepManyTokens(dst[:3], []int32{1}, []*recurrent.Stream{a}) }, "recurrent: tokens for a network that reads samples"},
-		{func() { _ = text.StepManyTokens(dst[:3], []int32{1, 2}, []*recurrent.Stream{token}) }, "recurrent: 2 tokens for 1 streams, expected 1 of each"},
+		{func() { _ = net.ProcessManyTokens(dst[:3], []int32{1}, 1, []*recurrent.Stream{a}) }, "recurrent: tokens for a network that reads samples"},
+		{func() { _ = text.ProcessManyTokens(dst[:3], []int32{1, 2}, 1, []*recurrent.Stream{token}) }, "recurrent: 2 tokens for 1 streams, expected 1 of each"},
 		{func() { _ = text.ProcessManyTokens(dst[:3], nil, 0, []*recurrent.Stream{token}) }, "recurrent: 0 tokens of each stream, expected at least 1"},
 		{func() { _ = text.ProcessManyTokens(dst[:3], []int32{1, 2}, 3, []*recurrent.Stream{token}) }, "recurrent: 2 tokens for 1 streams, expected 3 of each"},
 	}

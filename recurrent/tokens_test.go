@@ -23,7 +23,7 @@ func TestUnknownTokens(t *testing.T) {
 	}{
 		{"one", func() error { _, err := s.StepToken(-1); return err }, "recurrent: token 0 is -1, expected 0 to 10"},
 		{"some", func() error { _, err := s.ProcessTokens([]int32{0, 10, 11}); return err }, "recurrent: token 2 is 11, expected 0 to 10"},
-		{"many", func() error { return net.StepManyTokens(dst, []int32{0, 1 << 30}, []*recurrent.Stream{other, s}) },
+		{"many", func() error { return net.ProcessManyTokens(dst, []int32{0, 1 << 30}, 1, []*recurrent.Stream{other, s}) },
 			"recurrent: token 1 is 1073741824, expected 0 to 10"},
 	} {
 		if err := test.call(); err == nil || err.Error() != test.want {
