@@ -189,7 +189,7 @@ func (l *lowering) broadcast(o []operand.Op, element string, bytes int) {
 func (l *lowering) vectorOther(opcode string, o []operand.Op) bool {
 	switch opcode {
 	case opMulLane, opAddLane, opSubLane:
-		l.word(neon.ByElement(opcode, neon.S4, vector(o[3]), vector(o[2]), vector(o[1]), immediate(o[0])))
+		l.word(neon.ByElement(opcode, vector(o[3]), vector(o[2]), vector(o[1]), immediate(o[0])))
 	case "VSQRTPS":
 		l.word(neon.Two("FSQRT", neon.S4, vector(o[1]), l.source(o[0])))
 	case "VPSRAD":
@@ -201,7 +201,7 @@ func (l *lowering) vectorOther(opcode string, o []operand.Op) bool {
 	case "VADDSS":
 		l.op("FADDS F%d, F%d, F%d", vector(o[0]), vector(o[1]), vector(o[2]))
 	case "VCVTPS2PD":
-		l.word(neon.Widen(false, vector(o[1]), l.halfSource(o[0])))
+		l.word(neon.Widen(vector(o[1]), l.halfSource(o[0])))
 	case "VCVTPD2PSX":
 		l.word(neon.Narrow(false, vector(o[1]), vector(o[0])))
 	case opNarrowUpper:

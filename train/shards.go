@@ -22,8 +22,6 @@ type partition struct {
 func newPartition(e Exchange, batch, shards int) (partition, error) {
 	ranks := e.Ranks()
 	switch {
-	case bits.OnesCount(uint(ranks)) != 1:
-		return partition{}, configErrorf("%d ranks: expected a power of two", ranks)
 	case bits.OnesCount(uint(shards)) != 1:
 		return partition{}, configErrorf("train.shards %d: expected a power of two", shards)
 	case ranks > shards:

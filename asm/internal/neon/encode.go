@@ -18,9 +18,6 @@ func (s Shape) size() uint32 { return uint32(s) << 22 }
 
 func (s Shape) String() string { return [...]string{"4S", "2D"}[s] }
 
-// element is the name of an element in an index.
-func (s Shape) element() string { return [...]string{"S", "D"}[s] }
-
 const full = 1 << 30 // all 128 bits
 
 // Three registers: d = n op m.
@@ -28,7 +25,7 @@ var threeSame = map[string]uint32{
 	"FADD": 0x0E20D400, "FSUB": 0x0EA0D400, "FMUL": 0x2E20DC00, "FDIV": 0x2E20FC00,
 	"FMLA": 0x0E20CC00, "FMLS": 0x0EA0CC00,
 	"FMAX": 0x0E20F400, "FMIN": 0x0EA0F400, "FMAXNM": 0x0E20C400,
-	"FCMGE": 0x2E20E400, "FCMGT": 0x2EA0E400,
+	"FCMGT": 0x2EA0E400,
 
 	"CMGT": 0x0EA03400, // of integers
 }
@@ -69,26 +66,20 @@ func Two(op string, s Shape, d, n V) Instruction {
 	return Instruction{base | full | s.size() | uint32(n)<<5 | uint32(d), fmt.Sprintf("%s V%d.%v, V%d.%v", op, d, s, n, s)}
 }
 
-// ByElement encodes d = d op n·m[i], or n·m[i] for FMUL. The index is in bits H and, for single
-// precision, L.
-func ByElement(op string, s Shape, d, n, m V, i int) Instruction {
+// ByElement encodes d = d op n·m[i], or n·m[i] for FMUL, in single precision. The index is in bits H
+// and L.
+func ByElement(op string, d, n, m V, i int) Instruction {
 	base, ok := byElement[op]
-	if !ok || i < 0 || i >= 4>>s {
-		panic(fmt.Sprintf("neon: no instruction %s with element %d of %v", op, i, s))
+	if !ok || i < 0 || i >= 4 {
+		panic(fmt.Sprintf("neon: no instruction %s with element %d", op, i))
 	}
 	h, l := uint32(i)>>1, uint32(i)&1
-	if s == D2 {
-		h, l = uint32(i), 0
-	}
-	return Instruction{base | full | s.size() | l<<21 | uint32(m)<<16 | h<<11 | uint32(n)<<5 | uint32(d),
-		fmt.Sprintf("%s V%d.%v, V%d.%v, V%d.%s[%d]", op, d, s, n, s, m, s.element(), i)}
+	return Instruction{base | full | l<<21 | uint32(m)<<16 | h<<11 | uint32(n)<<5 | uint32(d),
+		fmt.Sprintf("%s V%d.4S, V%d.4S, V%d.S[%d]", op, d, n, m, i)}
 }
 
-// Widen converts the lower (or upper) two float32 to float64.
-func Widen(upper bool, d, n V) Instruction {
-	if upper {
-		return Instruction{0x4E617800 | uint32(n)<<5 | uint32(d), fmt.Sprintf("FCVTL2 V%d.2D, V%d.4S", d, n)}
-	}
+// Widen converts the lower two float32 to float64.
+func Widen(d, n V) Instruction {
 	return Instruction{0x0E617800 | uint32(n)<<5 | uint32(d), fmt.Sprintf("FCVTL V%d.2D, V%d.2S", d, n)}
 }
 
