@@ -24,7 +24,7 @@ func (n *Network) StepMany(dst, x []float32, streams []*Stream) { n.ProcessMany(
 // samples. If a delay of a few samples is acceptable, collect that many samples per call. A stream
 // that passes a multiple of 64 samples within the call is processed alone.
 //
-// It panics if a stream is of another network or is given twice.
+// No stream may be given twice. It panics if a stream is of another network.
 func (n *Network) ProcessMany(dst, x []float32, t int, streams []*Stream) {
 	n.checkSamples(x, t, len(streams))
 	n.processMany(dst, x, nil, t, streams)
@@ -68,8 +68,11 @@ func (n *Network) processMany(dst, x []float32, ids []int32, t int, streams []*S
 	if len(dst) != n.cfg.DOutput*positions {
 		panic(fmt.Sprintf("recurrent: dst has %d values, expected %d outputs at %d positions", len(dst), n.cfg.DOutput, positions))
 	}
-	n.mark(streams)
-	defer unmark(streams)
+	for i, s := range streams {
+		if s.net != n {
+			panic(fmt.Sprintf("recurrent: stream %d is of another network", i))
+		}
+	}
 	n.process(dst, x, ids, t, streams)
 }
 
@@ -117,23 +120,6 @@ func groupSize(streams []*Stream, t int) (count int) {
 		count++
 	}
 	return max(count, 1)
-}
-
-// mark marks the streams as being advanced, to detect one that is given twice.
-func (n *Network) mark(streams []*Stream) {
-	for i, s := range streams {
-		if s.net != n || s.marked {
-			unmark(streams[:i])
-			panic(fmt.Sprintf("recurrent: stream %d is of another network or is given twice", i))
-		}
-		s.marked = true
-	}
-}
-
-func unmark(streams []*Stream) {
-	for _, s := range streams {
-		s.marked = false
-	}
 }
 
 // advance runs the layers over ws.x, whose columns are t samples of each stream in turn. The

@@ -166,8 +166,7 @@ func TestStepManyMisuse(t *testing.T) {
 		{func() { net.StepMany(dst[:5], x, []*recurrent.Stream{a, b}) }, "recurrent: dst has 5 values, expected 3 outputs at 2 positions"},
 		{func() { net.ProcessMany(dst, x, 0, []*recurrent.Stream{a, b}) }, "recurrent: 0 samples, expected at least 1"},
 		{func() { net.ProcessMany(dst, x, 2, []*recurrent.Stream{a, b}) }, "recurrent: x has 4 values, expected 8: 2 channels of 2 streams with 2 samples"},
-		{func() { net.StepMany(dst, x, []*recurrent.Stream{a, a}) }, "recurrent: stream 1 is of another network or is given twice"},
-		{func() { net.StepMany(dst, x, []*recurrent.Stream{a, token}) }, "recurrent: stream 1 is of another network or is given twice"},
+		{func() { net.StepMany(dst, x, []*recurrent.Stream{a, token}) }, "recurrent: stream 1 is of another network"},
 		{func() { text.StepMany(dst, x, []*recurrent.Stream{token, token}) }, "recurrent: samples for a network that reads tokens"},
 		{func() { _ = net.ProcessManyTokens(dst[:3], []int32{1}, 1, []*recurrent.Stream{a}) }, "recurrent: tokens for a network that reads samples"},
 		{func() { _ = text.ProcessManyTokens(dst[:3], []int32{1, 2}, 1, []*recurrent.Stream{token}) }, "recurrent: 2 tokens for 1 streams, expected 1 of each"},
@@ -182,7 +181,7 @@ func TestStepManyMisuse(t *testing.T) {
 			test.call()
 		}()
 	}
-	net.StepMany(dst, x, []*recurrent.Stream{a, b}) // none is left marked
+	net.StepMany(dst, x, []*recurrent.Stream{a, b})
 	must.Equal(t, a.Position(), 1, "position of a after one valid call")
 	must.Equal(t, b.Position(), 1, "position of b after one valid call")
 	must.Equal(t, token.Position(), 0, "position of token after no valid call")

@@ -14,7 +14,6 @@ type Stream struct {
 	window   window
 	position int64
 	out      []float32
-	marked   bool // by ProcessMany
 }
 
 // NewStream starts a stream at position 0 with state 0.
