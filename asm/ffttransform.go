@@ -11,8 +11,10 @@ import (
 // and the stage over the lanes. The passes are parts of this function, because in a short transform
 // a call takes a tenth of the time.
 func ffttransform(f *file) {
-	f.kernel("fftForward", "func(re, im []float32, passes []FFTPass, last int, tw []float32)", forwardTransform)
-	f.kernel("fftInverse", "func(re, im, kRe, kIm []float32, product int, passes []FFTPass, last int, tw []float32)", inverseTransform)
+	f.kernel("fftForward", "func(re, im []float32, passes []FFTPass, last int, tw []float32)",
+		func(g *gen) { g.passes(false, g.forwardLanes) })
+	f.kernel("fftInverse", "func(re, im, kRe, kIm []float32, product int, passes []FFTPass, last int, tw []float32)",
+		func(g *gen) { g.passes(true, g.inverseLanes) })
 }
 
 // Offsets of the fields of an element of passes, and the size of the element, in bytes.
@@ -20,14 +22,6 @@ const (
 	passRadix, passQ, passCount, passTw = 0, 8, 16, 24
 	passSize                            = 48
 )
-
-func forwardTransform(g *gen) {
-	g.passes(false, g.forwardLanes)
-}
-
-func inverseTransform(g *gen) {
-	g.passes(true, g.inverseLanes)
-}
 
 // passes runs the passes in order, then the stage over the lanes. If inverse, it runs the stage
 // first, then the passes from the last to the first.

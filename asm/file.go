@@ -158,14 +158,14 @@ func (f *file) assembly(arch string, assemble func(*file, *ir.File) ([]byte, err
 		head := "\n// " + fn.Stub() + "\n"
 		text = bytes.Replace(text, []byte(head), []byte("\n// "+strings.Join(fn.Doc, "\n// ")+head), 1)
 	}
-	stubs, err = f.stubs(arch, result)
-	return bytes.ReplaceAll(text, []byte(passStruct), []byte("FFTPass")), strings.ReplaceAll(stubs, passStruct, "FFTPass"), err
+	stubs = strings.ReplaceAll(f.stubs(arch, result), passStruct, "FFTPass")
+	return bytes.ReplaceAll(text, []byte(passStruct), []byte("FFTPass")), stubs, nil
 }
 
 // gate rejects an instruction set that a level does not have.
 func gate(l level, used []string) error {
 	for _, isa := range used {
-		if !strings.Contains(" "+strings.Join(l.isa, " ")+" ", " "+isa+" ") {
+		if !slices.Contains(l.isa, isa) {
 			return fmt.Errorf("uses %s, which level %s does not have", isa, l.suffix)
 		}
 	}
@@ -189,14 +189,11 @@ func registers(l level, fn *ir.Function) error {
 }
 
 // stubs declares an architecture's assembly, and a switch to it for each kernel.
-func (f *file) stubs(arch string, result *ir.File) (string, error) {
+func (f *file) stubs(arch string, result *ir.File) string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "// %s\n\n//go:build !purego\n\npackage vek\n", config.GeneratedWarning())
 	for _, k := range f.kernels {
-		call, returns, err := k.call()
-		if err != nil {
-			return "", err
-		}
+		call, returns := k.call()
 		fmt.Fprintf(&b, "\nfunc %s%s {\n", k.name, strings.TrimPrefix(k.signature, "func"))
 		if k.cut {
 			fmt.Fprint(&b, k.cutLoop())
@@ -219,7 +216,7 @@ func (f *file) stubs(arch string, result *ir.File) (string, error) {
 		}
 		fmt.Fprintf(&b, "//go:noescape\n%s\n", fn.Stub())
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 // noasm returns the file in which each kernel is the plain Go function.
@@ -233,18 +230,15 @@ func (f *file) noasm() string {
 		if !k.plain {
 			continue
 		}
-		call, result, _ := k.call() // stubs has reported errors
+		call, result := k.call()
 		fmt.Fprintf(&b, "\nfunc %s%s { %s%sGeneric%s }\n", k.name, strings.TrimPrefix(k.signature, "func"), result, k.name, call)
 	}
 	return b.String()
 }
 
 // call returns the arguments in parentheses, and "return " if there is a result.
-func (k kernel) call() (call, result string, err error) {
-	fn, err := k.function()
-	if err != nil {
-		return "", "", err
-	}
+func (k kernel) call() (call, result string) {
+	fn := k.function()
 	var names []string
 	for _, field := range fn.Params.List {
 		for _, n := range field.Names {
@@ -254,24 +248,18 @@ func (k kernel) call() (call, result string, err error) {
 	if fn.Results != nil {
 		result = "return "
 	}
-	return "(" + strings.Join(names, ", ") + ")", result, nil
+	return "(" + strings.Join(names, ", ") + ")", result
 }
 
-func (k kernel) function() (*ast.FuncType, error) {
-	expr, err := parser.ParseExpr(k.signature)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", k.name, err)
-	}
-	fn, ok := expr.(*ast.FuncType)
-	if !ok {
-		return nil, fmt.Errorf("%s: %q is not a function type", k.name, k.signature)
-	}
-	return fn, nil
+// function returns the signature, which avo has accepted.
+func (k kernel) function() *ast.FuncType {
+	expr, _ := parser.ParseExpr(k.signature)
+	return expr.(*ast.FuncType)
 }
 
 // cutLoop calls the kernel on the first longestRun elements of every slice while there are more.
 func (k kernel) cutLoop() string {
-	fn, _ := k.function()
+	fn := k.function()
 	var args, slices, rest []string
 	for _, field := range fn.Params.List {
 		for _, n := range field.Names {
