@@ -66,8 +66,8 @@ func Two(op string, s Shape, d, n V) Instruction {
 	return Instruction{base | full | s.size() | uint32(n)<<5 | uint32(d), fmt.Sprintf("%s V%d.%v, V%d.%v", op, d, s, n, s)}
 }
 
-// ByElement encodes d = d op n·m[i], or n·m[i] for FMUL, in single precision. The index is in bits H
-// and L.
+// ByElement encodes d = d op n·m[i], or n·m[i] for FMUL, in single precision. The index is in bits
+// H and L.
 func ByElement(op string, d, n, m V, i int) Instruction {
 	base, ok := byElement[op]
 	if !ok || i < 0 || i >= 4 {
