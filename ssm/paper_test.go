@@ -350,8 +350,7 @@ func TestAnyKernel(t *testing.T) {
 	}
 }
 
-// With S4D's parameters the step multiplies the angles. With the discrete ones, ξ changes only the
-// moduli.
+// S4D's step multiplies the angles. With the discrete parameters ξ changes only the moduli.
 func TestDampingAndAngle(t *testing.T) {
 	for param, factor := range map[Param]float64{ParamContinuous: 2, ParamDiscrete: 1} {
 		cfg := config(DFouT, 2, 8)
