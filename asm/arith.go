@@ -136,3 +136,20 @@ func (g *gen) flip(v, bits, sign reg.VecVirtual) {
 	g.VPAND(sign, bits, masked)
 	g.VPXOR(masked, v, v)
 }
+
+// flushDenormals makes the processor flush denormal numbers to 0. It returns where the previous
+// settings are saved.
+func (g *gen) flushDenormals() (saved operand.Mem) {
+	const flushToZero, denormalsAreZero = 1 << 15, 1 << 6
+	bits := flushToZero | denormalsAreZero
+	if g.neon() {
+		bits = 1 << 24 // both
+	}
+	frame, r := g.AllocLocal(8), g.GP32()
+	g.STMXCSR(frame)
+	g.MOVL(frame, r)
+	g.ORL(operand.U32(bits), r)
+	g.MOVL(r, frame.Offset(4))
+	g.LDMXCSR(frame.Offset(4))
+	return frame
+}

@@ -16,6 +16,7 @@ var families = []family{
 	{"fft", fft},
 	{"ffttransform", ffttransform},
 	{"gemm", gemm},
+	{"lookahead", lookAhead},
 	{"norm", norm},
 	{"peak", peak},
 	{"math", mathematics},
@@ -23,6 +24,6 @@ var families = []family{
 	{"rankone", rankOne},
 	{"reduce", reduce},
 	{"scan", scan},
-	{"ssm", ssm},
+
 	{"vandermonde", vandermonde},
 }

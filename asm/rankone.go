@@ -15,23 +15,23 @@ func rankOne(f *file) {
 // read from the L1 cache for every sample.
 func (g *gen) rankOne() {
 	saved := g.flushDenormals()
-	vecs := RankOneLanes / g.lanes
+	vecs := GroupChannels / g.lanes
 	y, x, stride := g.ptr("y"), g.ptr("x"), g.stride("stride")
 	samples, d, modes := g.arg("samples"), g.ptr("d"), g.GP64()
 	w := g.zeros(vecs)
 	term := func(p reg.Register, j, v int) operand.Mem {
-		return operand.Mem{Base: p, Disp: 4 * (RankOneLanes*j + g.lanes*v)}
+		return operand.Mem{Base: p, Disp: 4 * (GroupChannels*j + g.lanes*v)}
 	}
 	// eachMode runs body for the modes, with the addresses of their states and parameters.
 	eachMode := func(body func(re, im, terms reg.Register)) {
 		re, im, terms := g.ptr("hRe"), g.ptr("hIm"), g.ptr("terms")
 		g.MOVQ(g.length("hRe"), modes)
-		g.SHRQ(operand.Imm(4), modes) // RankOneLanes
+		g.SHRQ(operand.Imm(4), modes) // GroupChannels
 		g.times(modes, func() {
 			body(re, im, terms)
-			g.ADDQ(operand.Imm(4*RankOneLanes), re)
-			g.ADDQ(operand.Imm(4*RankOneLanes), im)
-			g.ADDQ(operand.U32(4*RankOneLanes*RankOneTerms), terms)
+			g.ADDQ(operand.Imm(4*GroupChannels), re)
+			g.ADDQ(operand.Imm(4*GroupChannels), im)
+			g.ADDQ(operand.U32(4*GroupChannels*RankOneTerms), terms)
 		})
 	}
 	// add sets s = s + Re(c·h) for the parameter c in terms j and j+1.

@@ -22,10 +22,11 @@ func newCorrection(modes int) correction { return make(correction, 4*modes) }
 // correctionStep is the size of each part of δ₁ − δ: 256 times the rounding of a state.
 const correctionStep = 0x1p-16
 
-// setPole stores the correction of mode i and returns its pole λ̄, rounded.
-func (d correction) setPole(i int, lambda complex128) (re, im float32) {
+// setPole stores the correction of mode i and returns its pole λ̄, rounded. The state advances by the
+// pole so many times in a block.
+func (d correction) setPole(i int, lambda complex128, steps int) (re, im float32) {
 	re, im = ssm.RoundPole(lambda)
-	d.setError(i, ssm.PoleDrift(lambda, complex(float64(re), float64(im))))
+	d.setError(i, ssm.PoleDrift(lambda, complex(float64(re), float64(im)), steps))
 	return re, im
 }
 
@@ -40,7 +41,7 @@ func (d correction) setError(i int, delta complex128) {
 
 func (d correction) correct(state []float32) {
 	m := len(d) / 4
-	re, im := state[:m], state[m:]
+	re, im := state[:m], state[m:2*m]
 	vek.CMulConjAdd(re, im, d[:m], d[m:2*m], re, im)
 	vek.CMulConjAdd(re, im, d[2*m:3*m], d[3*m:], re, im)
 }

@@ -46,7 +46,7 @@ func Example() {
 	fmt.Println("position", other.Position(), "state", net.StateBytes(), "bytes")
 	fmt.Println("same bits:", fmt.Sprint(output) == fmt.Sprint(again))
 	// Output:
-	// position 1000 state 2176 bytes
+	// position 1000 state 3200 bytes
 	// same bits: true
 }
 

@@ -21,9 +21,10 @@ type layer struct {
 // stream, 0 at the start.
 type recurrence interface {
 	// run advances each state by t samples of x [H][len(states)·t] and writes the outputs, D·x
-	// included, to y. Columns [i·t, (i+1)·t) of x and y belong to state i. The bits for a stream do
-	// not depend on the other streams, or on how its samples are divided into calls.
-	run(y, x vek.Matrix, states [][]float32, t int, scratch []float32)
+	// included, to y. Columns [i·t, (i+1)·t) of x and y belong to state i, whose stream is at
+	// positions[i]. The bits for a stream do not depend on the other streams, or on how its samples
+	// are divided into calls.
+	run(y, x vek.Matrix, states [][]float32, positions []int64, t int, scratch []float32)
 
 	// correct adjusts a state at the end of a block for the rounding of the poles to float32.
 	correct(state []float32)

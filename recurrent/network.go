@@ -4,7 +4,8 @@
 //
 // A Network holds a model's constants and is shared by streams. A Stream holds the state of one
 // signal and belongs to one goroutine at a time. Per layer, the state is complex, float32
-// [H][M], of S5 and the LRU [P]. Network.StateBytes returns its size. The input is samples
+// [H][M], of S5 and the LRU [P]. S4D's and DSS's also has eight inputs or outputs per channel, since
+// it advances by eight samples at a time. Network.StateBytes returns its size. The input is samples
 // [d_input][n] or tokens. With Options.Normalize samples are in the unit of the training data,
 // without it the caller normalises them (model.Meta.Affine). The output is the decoder's,
 // [d_output]: for a regression in the target's unit, for a classifier logits or, with
@@ -164,8 +165,8 @@ func (n *Network) Inputs() int { return n.cfg.DInput }
 // Outputs returns d_output.
 func (n *Network) Outputs() int { return n.cfg.DOutput }
 
-// StateBytes returns the size of one stream's state: 8·H·M bytes per layer of S4D or DSS, the
-// same of S4 with H rounded up to a multiple of 16, 8·P of S5 or the LRU with P modes, and with
+// StateBytes returns the size of one stream's state: with H rounded up to a multiple of 16, 8·H·M +
+// 32·H bytes per layer of S4D or DSS and 8·H·M of S4, 8·P of S5 or the LRU with P modes, and with
 // mean pooling 8·H for the sum, 16·H with the maximum, or 8·H·(2 + blocks) with a window of so many
 // blocks of 64 samples.
 func (n *Network) StateBytes() int {

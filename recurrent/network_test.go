@@ -96,9 +96,9 @@ func TestNoAllocation(t *testing.T) {
 }
 
 func TestStateBytes(t *testing.T) {
-	cfg := baseConfig() // 2 layers · 8 channels · 4 modes · 8 bytes, and 8 sums
-	if got := newNetwork(t, newModel(t, cfg, 1), 1).StateBytes(); got != 2*8*4*8+8*8 {
-		t.Errorf("%d bytes, expected 576", got)
+	cfg := baseConfig() // 2 layers · 16 channels, of which 8 are used · (4 modes · 8 bytes + 8 samples · 4), and 8 sums
+	if got := newNetwork(t, newModel(t, cfg, 1), 1).StateBytes(); got != 2*16*(4*8+8*4)+8*8 {
+		t.Errorf("%d bytes, expected 2112", got)
 	}
 	cfg.SSM = lru(9) // 9 modes for all channels
 	if got := newNetwork(t, newModel(t, cfg, 1), 1).StateBytes(); got != 2*9*8+8*8 {

@@ -6,7 +6,7 @@ import (
 )
 
 // rankOne is the recurrence of S4 (docs/maths.md §17.3). The state is h, [re,
-// im][groups][M][vek.RankOneLanes].
+// im][groups][M][vek.GroupChannels].
 type rankOne struct {
 	correction
 	system   vek.RankOne
@@ -18,8 +18,8 @@ func newRankOne(p *ssm.Params, stepScale float64) (*rankOne, error) {
 	if err := p.RecoverChannels(0, p.DModel); err != nil {
 		return nil, err
 	}
-	const lanes = vek.RankOneLanes
-	m, width := p.Modes(), vek.RankOneGroups(p.DModel)*lanes
+	const lanes = vek.GroupChannels
+	m, width := p.Modes(), vek.ChannelGroups(p.DModel)*lanes
 	l := &rankOne{
 		correction: newCorrection(m * width),
 		system:     vek.RankOne{Terms: make([]float32, vek.RankOneTerms*m*width), D: make([]float32, width)},
@@ -34,7 +34,7 @@ func newRankOne(p *ssm.Params, stepScale float64) (*rankOne, error) {
 			at, lane := mode*vek.RankOneTerms*lanes, h%lanes
 			// ⟨u,h⟩ and ⟨C,h⟩ are twice a real part.
 			twice := complex(2, 0)
-			re, im := l.setPole(mode*lanes+lane, r.E[n])
+			re, im := l.setPole(mode*lanes+lane, r.E[n], block)
 			for i, v := range [vek.RankOneTerms / 2]complex128{complex(float64(re), float64(im)), r.P[n], twice * r.U[n], r.B[n], twice * p.C[h*m+n]} {
 				l.system.Terms[at+2*i*lanes+lane] = float32(real(v))
 				l.system.Terms[at+(2*i+1)*lanes+lane] = float32(imag(v))
@@ -44,7 +44,7 @@ func newRankOne(p *ssm.Params, stepScale float64) (*rankOne, error) {
 	return l, nil
 }
 
-func (l *rankOne) run(y, x vek.Matrix, states [][]float32, t int, scratch []float32) {
+func (l *rankOne) run(y, x vek.Matrix, states [][]float32, _ []int64, t int, scratch []float32) {
 	for i, state := range states {
 		re, im := state[:len(state)/2], state[len(state)/2:]
 		vek.RankOneBlock(y.Columns(i*t, (i+1)*t), x.Columns(i*t, (i+1)*t), re, im, &l.system, scratch)

@@ -42,32 +42,19 @@ func newScan(m *model.Model, layer int, stepScale float64) (*scan, error) {
 // where the scan replaces it by the states.
 func (s *scan) scratchLen() int { return s.products + 2*block*s.stateLen() }
 
-func (s *scan) run(y, x vek.Matrix, states [][]float32, t int, scratch []float32) {
+func (s *scan) run(y, x vek.Matrix, states [][]float32, _ []int64, t int, scratch []float32) {
 	width, columns := s.stateLen(), len(states)*t
 	gemm, scratch := scratch[:s.products], scratch[s.products:]
 	product, rows := vek.MatrixOf(scratch, width, columns), vek.MatrixOf(scratch[block*width:], columns, width)
 	s.in.GemmBias(product, x, s.zeros[:width], gemm)
-	transpose(rows, product)
+	vek.Transpose(rows, product)
 	for i, state := range states {
 		of := vek.MatrixOf(rows.Data[i*t*width:], t, width)
 		vek.Scan(of, state, s.weights.Lambda, 0, width/2, false)
 	}
-	transpose(product, rows)
+	vek.Transpose(product, rows)
 	s.out.GemmBias(y, product, s.zeros[:y.Rows], gemm)
 	for h, d := range s.weights.D {
 		vek.Axpy(y.Row(h), d, x.Row(h))
-	}
-}
-
-// transpose sets dst = xᵀ.
-func transpose(dst, x vek.Matrix) {
-	if x.Rows == 1 || x.Cols == 1 {
-		copy(dst.Data, x.Data)
-		return
-	}
-	for i := range dst.Rows {
-		for j, at := 0, i; j < dst.Cols; j, at = j+1, at+x.Cols {
-			dst.Data[i*dst.Cols+j] = x.Data[at]
-		}
 	}
 }

@@ -86,7 +86,7 @@ func scanError(s *scan, x []float32, want []float64, length int) float64 {
 		for c := range h {
 			copy(in.Row(c), x[c*length+at:])
 		}
-		s.run(out, in, [][]float32{state}, block, scratch)
+		s.run(out, in, [][]float32{state}, []int64{0}, block, scratch)
 		s.correct(state)
 		for c := range h {
 			for i, v := range out.Row(c) {

@@ -12,7 +12,7 @@ import (
 
 const (
 	snapshotMagic   = "S4DSTATE"
-	snapshotVersion = 4
+	snapshotVersion = 5
 	headBytes       = 72 // level, model's hash, step scale, blocks of the window, flags, position
 )
 

@@ -80,7 +80,7 @@ func TestRestoreErrors(t *testing.T) {
 		want string
 	}{
 		{"nothing", nil, `does not begin with "S4DSTATE"`},
-		{"old version", edit(8, 3), "format version 3, this program reads version 4"},
+		{"old version", edit(8, 3), "format version 3, this program reads version 5"},
 		{"other model", take(newModel(t, cfg, 2), 1), "taken from another model (hash "},
 		{"other labels", take(&relabelled, 1), "taken from another model (hash "},
 		{"other level", edit(12, []byte("abacus\x00\x00")...), `taken at kernel level "abacus", this program runs at "` + string(vek.CurrentLevel()) + `"`},

@@ -20,6 +20,7 @@ type workspace struct {
 	gemm, ssm  []float32   // scratch
 	in         []float32   // [d_input][t] normalised input, with Options.Normalize
 	states     [][]float32 // of a layer, by stream
+	positions  []int64     // of the streams
 	column     []float32   // [d_output] logits of a position, with Options.Posterior
 }
 
@@ -35,7 +36,7 @@ func (n *Network) newWorkspace() *workspace {
 		mix:  make([]float32, 2*h*block),
 		mean: make([]float32, block), rstd: make([]float32, block),
 		gemm: make([]float32, scratch), ssm: make([]float32, n.layers[0].recurrence.scratchLen()),
-		states: make([][]float32, 0, block),
+		states: make([][]float32, 0, block), positions: make([]int64, 0, block),
 	}
 	if n.scale != nil {
 		ws.in = make([]float32, cfg.DInput*block)
@@ -104,11 +105,11 @@ func (n *Network) block(i int, ws *workspace, streams []*Stream, t int) {
 		in = u
 	}
 	if n.cfg.HasSSM(i) {
-		ws.states = ws.states[:0]
+		ws.states, ws.positions = ws.states[:0], ws.positions[:0]
 		for _, s := range streams {
-			ws.states = append(ws.states, n.layerState(s, i))
+			ws.states, ws.positions = append(ws.states, n.layerState(s, i)), append(ws.positions, s.position)
 		}
-		l.recurrence.run(y, in, ws.states, t, ws.ssm)
+		l.recurrence.run(y, in, ws.states, ws.positions, t, ws.ssm)
 	} else {
 		copy(y.Data, in.Data)
 	}

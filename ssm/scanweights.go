@@ -44,7 +44,7 @@ func (w *ScanWeights) Fill(p *Params, s *Scan, lo, hi int) {
 	for n := lo; n < hi; n++ {
 		re, im := RoundPole(s.Lambda[n])
 		w.Lambda[n], w.Lambda[modes+n] = re, im
-		delta := PoleDrift(s.Lambda[n], complex(float64(re), float64(im)))
+		delta := PoleDrift(s.Lambda[n], complex(float64(re), float64(im)), CorrectionBlock)
 		put(w.Correction, n, delta)
 		put(w.Conjugate, n, cmplx.Conj(delta))
 		for c := range h {
@@ -98,13 +98,14 @@ func sign(x float32) float32 {
 	return 0
 }
 
-// PoleDrift returns (λ̄/fl(λ̄))^CorrectionBlock − 1, the error that rounding λ̄ causes in a block.
-func PoleDrift(exact, rounded complex128) complex128 {
+// PoleDrift returns (λ̄/fl(λ̄))^steps − 1, the error that rounding λ̄ causes in so many steps, a power
+// of 2.
+func PoleDrift(exact, rounded complex128, steps int) complex128 {
 	if cmplx.Abs(rounded) < 1e-20 {
 		return 0 // such a state is forgotten within a block
 	}
 	d := (exact - rounded) / rounded
-	for n := 1; n < CorrectionBlock; n *= 2 { // (1 + d)² − 1 = d(2 + d), without cancellation
+	for n := 1; n < steps; n *= 2 { // (1 + d)² − 1 = d(2 + d), without cancellation
 		d *= 2 + d
 	}
 	return d

@@ -40,7 +40,7 @@ type loop struct {
 
 var loops = []loop{
 	{"GEMM, Vandermonde product", "gemmTile", 8 * 12, "multiply-add", 0},
-	{"SSM step", "ssmModes", 2 * 8, "mode", 0},
+	{"SSM step", "lookAhead", 8 * 4, "mode", 0},
 	{"rank-one step (S4)", "rankOne", 4 * 4, "mode", 0},
 	{"scan (S5, LRU)", "scanRows", 4 * 4, "mode", 0},
 	{"scan, gradient", "scanGradRows", 4 * 4, "mode", 0},

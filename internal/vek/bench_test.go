@@ -90,22 +90,6 @@ func BenchmarkLayerNormGrad(b *testing.B) {
 	})
 }
 
-// An element is one step of one mode. If a decayed signal is slower than noise, the kernel computes
-// with denormal numbers.
-func BenchmarkSSMBlock(b *testing.B) {
-	const h, m = 128, 32
-	for _, n := range []int{1, 64} {
-		noise, y, scratch := normals(generator(8), h*n), make([]float32, h*n), make([]float32, vek.SSMScratch)
-		for name, x := range map[string][]float32{"": noise, "/silence": make([]float32, h*n)} {
-			s := newSystems(generator(9), h, m)
-			in, out := span(x, h, n, 0, n), span(y, h, n, 0, n)
-			benchElements(b, fmt.Sprintf("H=%d/M=%d/n=%d%s", h, m, n, name), h*m*n, func() {
-				vek.SSMBlock(out, in, s.hRe, s.hIm, &s.SSM, scratch)
-			})
-		}
-	}
-}
-
 // A chunk of positions, forward and backward.
 func BenchmarkScan(b *testing.B) {
 	const rows, modes = 256, 64

@@ -51,8 +51,11 @@ const (
 )
 
 const (
-	RankOneLanes = 16 // channels that RankOne advances together
-	RankOneTerms = 10 // parameters of a mode: the real and imaginary parts of e, p, u, b and c
+	GroupChannels = 16 // channels that RankOne and LookAhead advance together
+	RankOneTerms  = 10 // parameters of a mode: the real and imaginary parts of e, p, u, b and c
+
+	AheadSamples = 8 // samples by which LookAhead advances a state at a time
+	AheadTerms   = 8 // parameters of a mode, see LookAhead
 )
 
 // What a product of matrices does with the result.

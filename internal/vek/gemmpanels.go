@@ -281,3 +281,13 @@ func powerProduct(k, anchors, table Matrix, scratch []float32) {
 		i += n
 	}
 }
+
+func transpose(dst, x Matrix) {
+	if current() == generic || x.Cols == 0 {
+		transposeGeneric(dst, x)
+		return
+	}
+	for i, lanes := 0, current().lanes(); i < x.Rows; i += lanes {
+		packTransposed(&dst.Data[i], dst.Stride, &x.Data[i*x.Stride], x.Stride, min(lanes, x.Rows-i), x.Cols)
+	}
+}

@@ -13,3 +13,5 @@ func gemmVectorScratch(m, n, k int) int { return 0 }
 func powerProduct(k, anchors, table Matrix, scratch []float32) {
 	gemmGeneric(k, anchors, table, true, false, gemmSet, nil, scratch, k.Rows, k.Cols, table.Rows)
 }
+
+func transpose(dst, x Matrix) { transposeGeneric(dst, x) }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -107,9 +106,8 @@ func TestKernelsAllocateNothing(t *testing.T) {
 	r := generator(1)
 	x, y, z, out, out2 := normals(r, n), normals(r, n), normals(r, n), make([]float32, n), make([]float32, n)
 	a, b, c := matrix(r, 10, 10), matrix(r, 10, 10), matrix(r, 10, 10)
-	scratch := make([]float32, vek.SSMScratch)
 	s, block := newSystems(r, 1, 30), vek.MatrixOf(x, 1, n)
-	column, states := vek.MatrixOf(x, 1, 1), [][]float32{slices.Concat(s.hRe, s.hIm)}
+	scratch, states, positions := make([]float32, s.ScratchLen(n)), [][]float32{make([]float32, s.StateLen())}, make([]int64, 1)
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		for name, call := range map[string]func(){
 			"Add":                 func() { vek.Add(out, x, y) },
@@ -123,8 +121,7 @@ func TestKernelsAllocateNothing(t *testing.T) {
 			"Dot":                 func() { out[0] = vek.Dot(x, y) },
 			"SoftmaxCrossEntropy": func() { out[0] = vek.SoftmaxCrossEntropy(out2, x, 3) },
 			"AdamW":               func() { vek.AdamW(out, x, z, y, step3) },
-			"SSMBlock":            func() { vek.SSMBlock(block, block, s.hRe, s.hIm, &s.SSM, scratch) },
-			"SSMStep":             func() { vek.SSMStep(column, column, states, &s.SSM, scratch) },
+			"LookAhead":           func() { s.Run(block, block, states, positions, scratch) },
 			"LayerNorm":           func() { vek.LayerNorm(c, a, x[:10], y[:10], out, out2, 1) },
 			"LayerNormGrad":       func() { vek.LayerNormGrad(c, a, b, x[:10], y[:10], z[:10], out[:10], out2[:10], scratch) },
 		} {

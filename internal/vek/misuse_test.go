@@ -19,8 +19,7 @@ var (
 	thin          = vek.MatrixOf(four, 2, 1)
 	short         = vek.Matrix{Data: four, Rows: 2, Cols: 3, Stride: 3}
 	narrow        = vek.Matrix{Data: five, Rows: 3, Cols: 2, Stride: 1}
-	singleModes   = vek.SSM{LambdaRe: four, LambdaIm: four, CRe: four, CIm: four, D: four[:2]}
-	ssmScratch    = make([]float32, vek.SSMScratch)
+	oneGroup      = vek.LookAhead{Taps: make([]float32, 2*vek.AheadSamples*vek.GroupChannels)}
 )
 
 var misuses = []struct {
@@ -46,13 +45,11 @@ var misuses = []struct {
 	{"Softmax", func() { vek.Softmax(four, five) }},
 	{"SoftmaxCrossEntropy", func() { vek.SoftmaxCrossEntropy(four, five, 0) }},
 	{"SoftmaxCrossEntropy", func() { vek.SoftmaxCrossEntropy(four, four, 4) }},
-	{"SSMBlock", func() { vek.SSMBlock(twoByTwo, oneByOne, four, four, &singleModes, ssmScratch) }},
-	{"SSMBlock", func() { vek.SSMBlock(twoByTwo, twoByTwo, four, five, &singleModes, ssmScratch) }},
-	{"SSMBlock", func() { vek.SSMBlock(short, short, four, four, &singleModes, ssmScratch) }},
-	{"SSMStep", func() { vek.SSMStep(twoByTwo, twoByTwo, [][]float32{ssmScratch}, &singleModes, ssmScratch) }},
-	{"SSMStep", func() { vek.SSMStep(thin, thin, [][]float32{ssmScratch}, &singleModes, ssmScratch) }},
-	{"SSMStep", func() { vek.SSMStep(thin, thin, [][]float32{ssmScratch[:2*len(four)]}, &singleModes, four) }},
-	{"SSMBlock", func() { vek.SSMBlock(twoByTwo, twoByTwo, four, four, &singleModes, four) }},
+	{"LookAhead", func() { oneGroup.Run(twoByTwo, oneByOne, [][]float32{many}, make([]int64, 1), many) }},
+	{"LookAhead", func() { oneGroup.Run(short, short, [][]float32{many}, make([]int64, 1), many) }},
+	{"LookAhead", func() { oneGroup.Run(thin, thin, [][]float32{many}, make([]int64, 1), many) }},
+	{"LookAhead", func() { oneGroup.Run(thin, thin, [][]float32{many}, make([]int64, 1), four) }},
+	{"Transpose", func() { vek.Transpose(thin, thin) }},
 	{"Scan", func() { vek.Scan(twoByTwo, four, four, 0, 1, false) }},
 	{"Scan", func() { vek.Scan(twoByTwo, four[:2], four[:2], 0, 2, false) }},
 	{"Scan", func() { vek.Scan(short, four[:3], four[:3], 0, 1, false) }},

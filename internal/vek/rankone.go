@@ -1,18 +1,15 @@
 package vek
 
 // RankOne is a set of systems whose matrices are diagonal minus rank one, H channels of M modes.
-// The channels are padded with zeros to a whole number of groups of RankOneLanes.
+// The channels are padded with zeros to a whole number of groups of GroupChannels.
 type RankOne struct {
-	Terms []float32 // [groups][M][RankOneTerms][RankOneLanes]
-	D     []float32 // [groups][RankOneLanes] weight of the input itself
+	Terms []float32 // [groups][M][RankOneTerms][GroupChannels]
+	D     []float32 // [groups][GroupChannels] weight of the input itself
 }
-
-// RankOneGroups returns the number of groups for the given number of channels.
-func RankOneGroups(channels int) int { return (channels + RankOneLanes - 1) / RankOneLanes }
 
 // RankOneScratch returns the number of floats of scratch that RankOneBlock needs.
 func RankOneScratch(channels, samples int) int {
-	return 2 * samples * RankOneGroups(channels) * RankOneLanes
+	return 2 * samples * ChannelGroups(channels) * GroupChannels
 }
 
 // RankOneBlock advances every channel of s over a block of samples, y and x [H][samples]. For each
@@ -21,14 +18,14 @@ func RankOneScratch(channels, samples int) int {
 //	h_n = e_n·h_n − p_n·w + b_n·x[t] with w = Re Σ_n u_n·h_n of the sample before,
 //	y[t] = Re Σ_n c_n·h_n + D·x[t]
 //
-// where hRe and hIm, [groups][M][RankOneLanes], are the state, which is updated. Parts of the state
+// where hRe and hIm, [groups][M][GroupChannels], are the state, which is updated. Parts of the state
 // never become denormal numbers: small ones are set to 0. Any split of a block gives the same bits.
 // y may be x.
 func RankOneBlock(y, x Matrix, hRe, hIm []float32, s *RankOne, scratch []float32) {
 	y.check("RankOneBlock")
 	x.check("RankOneBlock")
-	groups, samples := RankOneGroups(x.Rows), x.Cols
-	width := groups * RankOneLanes
+	groups, samples := ChannelGroups(x.Rows), x.Cols
+	width := groups * GroupChannels
 	require("RankOneBlock", y.Rows == x.Rows && y.Cols == samples && len(s.D) == width)
 	sameLen("RankOneBlock", len(hRe), hIm)
 	if groups == 0 || samples == 0 {
@@ -38,42 +35,26 @@ func RankOneBlock(y, x Matrix, hRe, hIm []float32, s *RankOne, scratch []float32
 	require("RankOneBlock", len(hRe) == modes*width && len(s.Terms) == RankOneTerms*len(hRe))
 	require("RankOneBlock", len(scratch) >= RankOneScratch(x.Rows, samples))
 	in, out := scratch[:samples*width], scratch[samples*width:2*samples*width]
-	transposeRows(in, x, width)
+	rows := MatrixOf(in, samples, width)
+	Transpose(rows.Columns(0, x.Rows), x)
+	for t := range samples {
+		clear(rows.Row(t)[x.Rows:])
+	}
 	for g := range groups {
-		at := g * RankOneLanes
-		first, end := at*modes, (at+RankOneLanes)*modes
-		rankOne(out[at:], in[at:], width, samples, s.D[at:at+RankOneLanes], hRe[first:end], hIm[first:end],
+		at := g * GroupChannels
+		first, end := at*modes, (at+GroupChannels)*modes
+		rankOne(out[at:], in[at:], width, samples, s.D[at:at+GroupChannels], hRe[first:end], hIm[first:end],
 			s.Terms[RankOneTerms*first:RankOneTerms*end])
 	}
-	for h := range y.Rows {
-		row := y.Row(h)
-		for t := range row {
-			row[t] = out[t*width+h]
-		}
-	}
-}
-
-// transposeRows sets dst[t][h] = x[h][t], and 0 for the channels from x.Rows to width.
-func transposeRows(dst []float32, x Matrix, width int) {
-	for h := range width {
-		if h >= x.Rows {
-			for t := range x.Cols {
-				dst[t*width+h] = 0
-			}
-			continue
-		}
-		for t, v := range x.Row(h) {
-			dst[t*width+h] = v
-		}
-	}
+	Transpose(y, MatrixOf(out, samples, width).Columns(0, y.Rows))
 }
 
 // h_n = e_n·h_n − p_n·w + b_n·x[t] and y[t] = Re Σ_n c_n·h_n + d·x[t], where w = Re Σ_n u_n·h_n of
 // the sample before, for a group of channels and samples that are stride apart
 func rankOneGeneric(y, x []float32, stride, samples int, d, hRe, hIm, terms []float32) {
 	var w, next rankOneLane
-	modes := len(hRe) / RankOneLanes
-	lane := func(s []float32, i int) *rankOneLane { return (*rankOneLane)(s[i*RankOneLanes:]) }
+	modes := len(hRe) / GroupChannels
+	lane := func(s []float32, i int) *rankOneLane { return (*rankOneLane)(s[i*GroupChannels:]) }
 	for m := range modes {
 		addRe(&w, lane(terms, m*RankOneTerms+4), lane(terms, m*RankOneTerms+5), lane(hRe, m), lane(hIm, m))
 	}
@@ -105,7 +86,7 @@ func rankOneGeneric(y, x []float32, stride, samples int, d, hRe, hIm, terms []fl
 	}
 }
 
-type rankOneLane = [RankOneLanes]float32
+type rankOneLane = [GroupChannels]float32
 
 // addRe sets sum = sum + Re(c·h).
 func addRe(sum, cRe, cIm, hRe, hIm *rankOneLane) {

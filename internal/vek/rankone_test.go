@@ -20,7 +20,7 @@ type rankOneCase struct {
 }
 
 func newRankOneCase(r *rand.Rand, channels, modes, samples int) *rankOneCase {
-	width := vek.RankOneGroups(channels) * vek.RankOneLanes
+	width := vek.ChannelGroups(channels) * vek.GroupChannels
 	c := &rankOneCase{channels: channels, modes: modes}
 	c.s.Terms, c.s.D = make([]float32, width*modes*vek.RankOneTerms), make([]float32, width)
 	c.re, c.im = make([]float32, width*modes), make([]float32, width*modes)
@@ -48,21 +48,21 @@ func newRankOneCase(r *rand.Rand, channels, modes, samples int) *rankOneCase {
 
 // state returns the index of a mode's state, and term that of its parameter j, real part.
 func (c *rankOneCase) state(h, m int) int {
-	return (h/vek.RankOneLanes*c.modes+m)*vek.RankOneLanes + h%vek.RankOneLanes
+	return (h/vek.GroupChannels*c.modes+m)*vek.GroupChannels + h%vek.GroupChannels
 }
 
 func (c *rankOneCase) term(h, m, j int) int {
-	return ((h/vek.RankOneLanes*c.modes+m)*vek.RankOneTerms+2*j)*vek.RankOneLanes + h%vek.RankOneLanes
+	return ((h/vek.GroupChannels*c.modes+m)*vek.RankOneTerms+2*j)*vek.GroupChannels + h%vek.GroupChannels
 }
 
 func (c *rankOneCase) set(h, m, j int, v complex128) {
 	at := c.term(h, m, j)
-	c.s.Terms[at], c.s.Terms[at+vek.RankOneLanes] = float32(real(v)), float32(imag(v))
+	c.s.Terms[at], c.s.Terms[at+vek.GroupChannels] = float32(real(v)), float32(imag(v))
 }
 
 func (c *rankOneCase) get(h, m, j int) complex128 {
 	at := c.term(h, m, j)
-	return complex(float64(c.s.Terms[at]), float64(c.s.Terms[at+vek.RankOneLanes]))
+	return complex(float64(c.s.Terms[at]), float64(c.s.Terms[at+vek.GroupChannels]))
 }
 
 // want runs channel h in float64 and returns its outputs and states.
