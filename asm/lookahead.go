@@ -163,8 +163,8 @@ func (a ahead) fetch(m operand.Mem) reg.VecVirtual {
 
 // addProduct adds c·h to s.
 func (a ahead) addProduct(s, c, h complexVec) {
-	a.VFMADD231PS(c.re, h.re, s.re)
 	a.VFNMADD231PS(c.im, h.im, s.re)
-	a.VFMADD231PS(c.re, h.im, s.im)
+	a.VFMADD231PS(c.re, h.re, s.re)
 	a.VFMADD231PS(c.im, h.re, s.im)
+	a.VFMADD231PS(c.re, h.im, s.im)
 }

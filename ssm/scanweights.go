@@ -42,7 +42,7 @@ func (w *ScanWeights) Fill(p *Params, s *Scan, lo, hi int) {
 		x[n], x[modes+n] = float32(real(v)), float32(imag(v))
 	}
 	for n := lo; n < hi; n++ {
-		re, im := RoundPole(s.Lambda[n])
+		re, im := RoundPole(s.Lambda[n], CorrectionBlock)
 		w.Lambda[n], w.Lambda[modes+n] = re, im
 		delta := PoleDrift(s.Lambda[n], complex(float64(re), float64(im)), CorrectionBlock)
 		put(w.Correction, n, delta)
@@ -66,14 +66,18 @@ func (w *ScanWeights) Fill(p *Params, s *Scan, lo, hi int) {
 
 // RoundPole returns λ̄ in float32, as recurrences use it. A part below 2⁻²³ of the other becomes 0:
 // in a float32 addition its product would vanish, always to the same side. For example exp(iπ/2)
-// becomes i, and the correction makes up for the difference.
+// becomes i, and the correction makes up for the difference. If λ̄ is a power of a pole, so that a
+// state takes fewer steps in a block, the errors of the pole's angle are larger, and so is the
+// limit, by the square of the ratio.
 //
 // Products with 1 − k·2⁻²⁴ are rounded with a mean error of up to 2⁻²⁴/(2k). With one part 0 and
 // the other of this size, the gain of the pole would be wrong by up to 1/(4k²). For k < 50
 // RoundPole therefore rounds the part to ±1, and the correction at the end of each block makes up
 // for it.
-func RoundPole(lambda complex128) (re, im float32) {
-	const lost, near = 0x1p-23, 50 * 0x1p-24
+func RoundPole(lambda complex128, steps int) (re, im float32) {
+	const near = 50 * 0x1p-24
+	power := float64(CorrectionBlock / steps)
+	lost := 0x1p-23 * power * power
 	re, im = float32(real(lambda)), float32(imag(lambda))
 	if math.Abs(real(lambda)) < lost*math.Abs(imag(lambda)) {
 		re = 0
