@@ -5,8 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// lookAhead generates the step of diagonal systems whose states advance by AheadSamples samples at a
-// time. Lanes are channels, so that the sums over the modes need no sums over lanes.
+// lookAhead generates the step of diagonal systems whose states advance by AheadSamples samples at
+// a time. Lanes are channels, so that the sums over the modes need no sums over lanes.
 func lookAhead(f *file) {
 	f.kernel("lookAhead", "func(y, x []float32, stride, samples, phase, apart, modes int, slots, taps, hRe, hIm, terms []float32)", (*gen).lookAhead)
 }

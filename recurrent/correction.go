@@ -22,8 +22,8 @@ func newCorrection(modes int) correction { return make(correction, 4*modes) }
 // correctionStep is the size of each part of δ₁ − δ: 256 times the rounding of a state.
 const correctionStep = 0x1p-16
 
-// setPole stores the correction of mode i and returns its pole λ̄, rounded. The state advances by the
-// pole so many times in a block.
+// setPole stores the correction of mode i and returns its pole λ̄, rounded. The state advances by
+// the pole so many times in a block.
 func (d correction) setPole(i int, lambda complex128, steps int) (re, im float32) {
 	re, im = ssm.RoundPole(lambda, steps)
 	d.setError(i, ssm.PoleDrift(lambda, complex(float64(re), float64(im)), steps))

@@ -18,9 +18,9 @@ func RankOneScratch(channels, samples int) int {
 //	h_n = e_n·h_n − p_n·w + b_n·x[t] with w = Re Σ_n u_n·h_n of the sample before,
 //	y[t] = Re Σ_n c_n·h_n + D·x[t]
 //
-// where hRe and hIm, [groups][M][GroupChannels], are the state, which is updated. Parts of the state
-// never become denormal numbers: small ones are set to 0. Any split of a block gives the same bits.
-// y may be x.
+// where hRe and hIm, [groups][M][GroupChannels], are the state, which is updated. Parts of the
+// state never become denormal numbers: small ones are set to 0. Any split of a block gives the same
+// bits. y may be x.
 func RankOneBlock(y, x Matrix, hRe, hIm []float32, s *RankOne, scratch []float32) {
 	y.check("RankOneBlock")
 	x.check("RankOneBlock")
