@@ -16,7 +16,7 @@ func (o Options) Memory(c model.Config) float64 {
 	packed := float64(c.NLayers * c.MixingRows() * c.DModel)
 	floats += packed
 	if o.Training {
-		floats += packed // transposed
+		floats += packed + 16*modes // transposed, and what backward needs of each mode
 	}
 	if c.SSM.Layer == ssm.LayerS4 { // sums at the nodes, S1 and S2 of all products
 		floats += float64(par.Workers(o.Workers))*20*float64(max(o.MaxLen, c.SSM.LKernel)) + 16*modes

@@ -57,7 +57,10 @@ func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, stepScale float64, l
 	for c := lo; c < hi; c++ {
 		step, own, shared := p.step(c, stepScale), c*m, c%s*m
 		for n := range m {
-			_, r, k := p.mode(disc, shared+n, step, stepScale)
+			a, r, k := p.mode(disc, shared+n, step, stepScale)
+			if d.modes != nil {
+				d.modes[own+n] = mode{a, r.dLog, k}
+			}
 			bBar := p.B[shared+n] * k.value
 			d.LogLambda[own+n] = r.logLambda
 			d.BBar[own+n] = bBar
@@ -69,6 +72,15 @@ func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, stepScale float64, l
 		d.D[c] = p.D[c]
 	}
 }
+
+// mode is a mode of a channel, as a function of its exponent a, with ∂(log λ̄)/∂a.
+type mode struct {
+	a, dLog complex128
+	gain    gain
+}
+
+// KeepModes makes DiscretizeChannels keep what BackwardChannels needs of S4D.
+func (d *Discrete) KeepModes() { d.modes = make([]mode, len(d.LogLambda)) }
 
 // step returns rΔ of a channel, or ξ for discrete parameters.
 func (p *Params) step(c int, stepScale float64) float64 {

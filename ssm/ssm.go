@@ -217,4 +217,5 @@ type Discrete struct {
 	BBar             []complex128 // [H][M]
 	W                []complex128 // [directions][H][M] W = C·B̄
 	D                []float64    // [H]
+	modes            []mode       // [H][M] what BackwardChannels needs; nil unless KeepModes
 }
