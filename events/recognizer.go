@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/s4d-fast/s4d-fast/filterbank"
@@ -24,7 +25,7 @@ type Recognizer struct {
 	rules
 	net     *recurrent.Network
 	bank    *filterbank.Bank // nil: the network reads samples
-	batches batches
+	batches *sync.Pool       // of *batch, the working memory of calls
 }
 
 // New prepares a model with labels, one of them none, which package recurrent must be able
@@ -54,7 +55,7 @@ func newRecognizer(m *model.Model, opt Options) (*Recognizer, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
 	}
-	r := &Recognizer{}
+	r := &Recognizer{batches: &sync.Pool{New: func() any { return &batch{} }}}
 	options := recurrent.Options{Normalize: true}
 	var err error
 	if meta.Filterbank != nil {
@@ -106,7 +107,7 @@ func checkSamples(m *model.Model) error {
 
 // newSignal returns the state of a new signal.
 func (r *Recognizer) newSignal() signal {
-	s := signal{rules: &r.rules, batches: &r.batches, partial: make([]float32, 0, r.frame)}
+	s := signal{rules: &r.rules, batches: r.batches, partial: make([]float32, 0, r.frame)}
 	if r.bank != nil {
 		s.source = &bands{r.bank.NewStream(), r.net.NewStream()}
 	} else {

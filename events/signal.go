@@ -3,12 +3,13 @@ package events
 import (
 	"fmt"
 	"math"
+	"sync"
 )
 
 // signal cuts one signal into frames, and computes their levels and the network's outputs.
 type signal struct {
 	*rules
-	batches  *batches
+	batches  *sync.Pool // of *batch
 	source   source
 	position int64     // samples in complete frames
 	partial  []float32 // the samples of an incomplete frame
@@ -27,8 +28,8 @@ func (s *signal) length() int64 { return s.position + int64(len(s.partial)) }
 // process passes the frames that x completes to the follower. If an output is not finite, it
 // returns an *outputError and drops the rest of x.
 func (s *signal) process(x []float32, to follower) error {
-	b := s.batches.acquire()
-	defer s.batches.release(b)
+	b := s.batches.Get().(*batch)
+	defer s.batches.Put(b)
 	for len(x) > 0 {
 		b.samples, b.levels = b.samples[:0], b.levels[:0]
 		for len(x) > 0 && len(b.levels) < batchFrames {

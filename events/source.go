@@ -2,7 +2,6 @@ package events
 
 import (
 	"encoding/binary"
-	"sync"
 
 	"github.com/s4d-fast/s4d-fast/filterbank"
 	"github.com/s4d-fast/s4d-fast/recurrent"
@@ -28,29 +27,6 @@ type batch struct {
 	outputs []float32 // [frames][labels]
 	bands   []float32 // [frames][bands], with a filter bank
 	input   []float32 // [bands][frames]
-}
-
-// batches are the batches of a Recognizer: one for each call that has run at the same time.
-type batches struct {
-	mu   sync.Mutex
-	idle []*batch
-}
-
-func (p *batches) acquire() *batch {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if last := len(p.idle) - 1; last >= 0 {
-		b := p.idle[last]
-		p.idle = p.idle[:last]
-		return b
-	}
-	return &batch{}
-}
-
-func (p *batches) release(b *batch) {
-	p.mu.Lock()
-	p.idle = append(p.idle, b)
-	p.mu.Unlock()
 }
 
 // bands is the source of a network that labels every frame of a filter bank.

@@ -50,7 +50,7 @@ func TestRegressionInTheTargetsUnit(t *testing.T) {
 		t.Fatalf("targets of mean %v, standard deviation %v, expected about 1000 and 3.5", mean, std)
 	}
 	var predictions []Prediction
-	r := must.Get(Evaluate(t.Context(), m, tr.data.Test, EvalOptions{Info: tr.Info(), Each: func(p Prediction) error {
+	r := must.Get(Evaluate(t.Context(), m, tr.data.Test, EvalOptions{Info: tr.data.Info, Each: func(p Prediction) error {
 		predictions = append(predictions, p)
 		return nil
 	}}))(t)

@@ -170,7 +170,6 @@ func TestFitAgainWithoutFolder(t *testing.T) {
 	must.Equal(t, len(must.Get(os.ReadDir("."))(t)), 0, "files that were written")
 	must.Do(t, again.Close())
 	must.Reject(New(t.Context(), cfg.Config, echoData(cfg.Config), Options{Resume: true}))(t, ErrConfig, "no run folder")
-	must.Reject(New(t.Context(), cfg.Config, nil, Options{}))(t, ErrData, "no data")
 }
 
 // Saved is called after each checkpoint. Its error ends Fit, and the run can be resumed.

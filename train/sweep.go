@@ -100,9 +100,6 @@ func (r *SweepRun) Name() string { return strings.Join(r.key, " ") }
 // configurations before the first run. A run in the folder that had other data is an error. The
 // rows are those of the complete runs of the part, up to the first error.
 func (s Sweep) Run(ctx context.Context) ([]SweepRow, error) {
-	if s.Load == nil {
-		return nil, configErrorf("sweep: Load is nil: expected a function that loads the data of a run")
-	}
 	f, err := s.Open()
 	if err != nil {
 		return nil, err

@@ -27,9 +27,6 @@ type SweepFolder struct {
 // in it. A result that cannot be read is an error. A run whose result is damaged or has another
 // configuration counts as incomplete. Open does not use Load, Begin and Reporter.
 func (s Sweep) Open() (*SweepFolder, error) {
-	if err := s.Part.validate(); err != nil {
-		return nil, err
-	}
 	runs, err := s.runs()
 	if err != nil {
 		return nil, err

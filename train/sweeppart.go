@@ -21,17 +21,10 @@ func ParsePart(text string) (Part, error) {
 	i, err := strconv.Atoi(index)
 	n, e := strconv.Atoi(of)
 	p := Part{i, n}
-	if err != nil || e != nil || n < 1 || p.validate() != nil {
+	if err != nil || e != nil || i < 0 || i >= n {
 		return p, configErrorf("part %q: expected I/N with I from 0 to N-1, such as 0/8 for the first of eight parts", text)
 	}
 	return p, nil
-}
-
-func (p Part) validate() error {
-	if p != (Part{}) && (p.Index < 0 || p.Index >= p.Of) {
-		return configErrorf("sweep: part %d of %d: expected 0 to %d", p.Index, p.Of, p.Of-1)
-	}
-	return nil
 }
 
 // whole reports whether the sweep is not divided.

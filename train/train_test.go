@@ -160,7 +160,7 @@ func TestEvaluateRepeatsTheBestEpoch(t *testing.T) {
 	m := tr.Best()
 	var order []int
 	r := must.Get(Evaluate(t.Context(), m, tr.data.Val, EvalOptions{
-		Info: tr.Info(), Batch: 4, Workers: 2,
+		Info: tr.data.Info, Batch: 4, Workers: 2,
 		Each: func(p Prediction) error {
 			order = append(order, p.Index)
 			if len(p.Logits) != 48 || len(p.Target) != 48 {
@@ -183,11 +183,11 @@ func TestEvaluateRepeatsTheBestEpoch(t *testing.T) {
 	if !slices.Equal(target[7:], x[:41]) {
 		t.Errorf("sample with the target %v, expected %v from its eighth value", target, x[:41])
 	}
-	info := tr.Info()
+	info := tr.data.Info
 	info.Channels = 2
 	must.Reject(Evaluate(t.Context(), m, tr.data.Val, EvalOptions{Info: info}))(t, "d_input 1")
 	stop := errors.New("enough")
-	if _, err := Evaluate(t.Context(), m, tr.data.Val, EvalOptions{Info: tr.Info(), Each: func(Prediction) error { return stop }}); !errors.Is(err, stop) {
+	if _, err := Evaluate(t.Context(), m, tr.data.Val, EvalOptions{Info: tr.data.Info, Each: func(Prediction) error { return stop }}); !errors.Is(err, stop) {
 		t.Errorf("error %v, expected the caller's", err)
 	}
 }

@@ -106,9 +106,6 @@ func New(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*
 	if opt.Dir == "" && (opt.Resume || opt.Numbered) {
 		return nil, configErrorf("out: no run folder, expected one with Resume or Numbered")
 	}
-	if data == nil {
-		return nil, dataError{errors.New("train: no data")}
-	}
 	t := &Trainer{cfg: cfg, data: data, reporter: opt.Reporter, evaluated: opt.Evaluated, run: newRun(opt.Dir, opt.files)}
 	if t.reporter == nil {
 		t.reporter = silent{}
@@ -314,9 +311,6 @@ func (t *Trainer) Close() error { return t.run.unlock() }
 
 // Config returns the configuration with every value that the run uses.
 func (t *Trainer) Config() Config { return t.cfg }
-
-// Info describes the data.
-func (t *Trainer) Info() dataset.Info { return t.data.Info }
 
 // Dir returns the run folder, or "".
 func (t *Trainer) Dir() string { return t.run.Dir }

@@ -11,8 +11,8 @@ import (
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
+	"github.com/s4d-fast/s4d-fast/internal/configflags"
 	"github.com/s4d-fast/s4d-fast/internal/program"
-	"github.com/s4d-fast/s4d-fast/internal/sweepflags"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/train"
 )
@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string, std *console) int {
 	exited := false
 	parser := kong.Must(&c, kong.Name("s4d-fast-cluster"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Description("Train the runs of a sweep on several machines, which communicate through a NATS server."),
-		kong.Vars(sweepflags.Variables()), kong.Writers(std.out, std.err), kong.Exit(func(int) { exited = true }))
+		kong.Vars(configflags.Variables()), kong.Writers(std.out, std.err), kong.Exit(func(int) { exited = true }))
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}

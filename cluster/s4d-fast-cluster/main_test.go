@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/cluster"
+	"github.com/s4d-fast/s4d-fast/internal/configflags"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/netns"
 	"github.com/s4d-fast/s4d-fast/internal/program"
-	"github.com/s4d-fast/s4d-fast/internal/sweepflags"
 )
 
 // checkRun checks the exit code of a command line, and that stderr contains a text.
@@ -52,7 +52,7 @@ func TestSweep(t *testing.T) {
 	<-workers
 
 	alone := filepath.Join(t.TempDir(), "alone")
-	f := sweepflags.Flags{Task: "delay", Seeds: 1, Out: alone, Set: []string{"threads=1", "data.length=64", "data.delay=16", "data.train_size=64",
+	f := configflags.SweepFlags{Task: "delay", Seeds: 1, Out: alone, Set: []string{"threads=1", "data.length=64", "data.delay=16", "data.train_size=64",
 		"data.eval_size=64", "ssm.d_state=8", "train.epochs=1", "ssm.dt_max=0.1,0.2"}}
 	_, s, err := f.Sweep()
 	must.Do(t, err)

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/cluster"
+	"github.com/s4d-fast/s4d-fast/internal/configflags"
 	"github.com/s4d-fast/s4d-fast/internal/program"
-	"github.com/s4d-fast/s4d-fast/internal/sweepflags"
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
 type sweepCmd struct {
-	sweepflags.Flags
+	configflags.SweepFlags
 
 	Lease time.Duration `help:"Give a run to another worker after this time without a sign of life." default:"10s"`
 	Watch bool          `help:"Show a table of the runs on a terminal."`

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/s4d-fast/s4d-fast/internal/configflags"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -29,7 +30,7 @@ func evalConfig(m *model.Model, name string, set []string, dir string) (*task.Ta
 	}
 	cfg, err := tk.ForModel(m)
 	if err == nil {
-		err = override(&cfg, tk, nil, "", set, dir)
+		err = configflags.Override(&cfg, tk, nil, "", set, dir)
 	}
 	if err == nil {
 		err = tk.Resolve(&cfg)

@@ -17,11 +17,10 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/s4d-fast/s4d-fast/internal/bench"
+	"github.com/s4d-fast/s4d-fast/internal/configflags"
 	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/pretrained"
-	"github.com/s4d-fast/s4d-fast/train"
-	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
 // cli is the command line. Every command has a Run method.
@@ -175,11 +174,9 @@ func helpText(v *kong.Value) string {
 
 // variables are the lists of names in help texts.
 func variables() kong.Vars {
-	return kong.Vars{
-		"tasks": taskNames(), "default_task": task.Default, "models": strings.Join(pretrained.Names(), ", "),
-		"methods": strings.Join(task.Methods(), ", "),
-		"sweeps":  strings.Join(train.SweepPresets(), ", "), "ops": strings.Join(bench.Names(), ", "),
-	}
+	vars := kong.Vars(configflags.Variables())
+	vars["models"], vars["ops"] = strings.Join(pretrained.Names(), ", "), strings.Join(bench.Names(), ", ")
+	return vars
 }
 
 // ctxBox lets kong bind a context to commands.

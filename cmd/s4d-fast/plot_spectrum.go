@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/s4d-fast/s4d-fast/internal/configflags"
 	"github.com/s4d-fast/s4d-fast/internal/figure"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -39,7 +40,7 @@ func (c *plotSpectrumCmd) Run(std *streams, ctx *ctxBox) error {
 		return trainError(err)
 	}
 	cfg := tk.Preset()
-	if err := cmp.Or(override(&cfg, tk, nil, "", c.Set, c.Data), tk.Resolve(&cfg)); err != nil {
+	if err := cmp.Or(configflags.Override(&cfg, tk, nil, "", c.Set, c.Data), tk.Resolve(&cfg)); err != nil {
 		return trainError(err)
 	}
 	return plotSpectrum(std, ctx, tk, cfg, c.N, c.Out)

@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/s4d-fast/s4d-fast/internal/configflags"
 	"github.com/s4d-fast/s4d-fast/internal/figure"
-	"github.com/s4d-fast/s4d-fast/internal/sweepflags"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 type sweepCmd struct {
-	sweepflags.Flags
+	configflags.SweepFlags
 
 	Part    string `help:"Train one of N parts of the runs: I/N with I from 0 to N-1. Parts may run at once, on any machines." placeholder:"I/N" xor:"part"`
 	Collect bool   `help:"Join the results of the parts in --out, after all of them. Trains nothing." xor:"part"`

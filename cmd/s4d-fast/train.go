@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/s4d-fast/s4d-fast/internal/configflags"
 	"github.com/s4d-fast/s4d-fast/internal/figure"
 	"github.com/s4d-fast/s4d-fast/internal/rocket"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -21,17 +21,9 @@ import (
 )
 
 type trainCmd struct {
-	Task     string    `arg:"" optional:"" help:"Task: ${tasks} (default: the task in --config or of the resumed run, otherwise ${default_task})."`
-	Data     string    `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
-	Config   string    `help:"TOML file whose values override the task's preset." type:"path" placeholder:"FILE"`
-	Preset   string    `help:"Use the published settings of another layer instead of the paper's: ${methods}." placeholder:"NAME"`
-	Set      []string  `help:"Override one value, for example ssm.init=lin; repeatable, overrides --config." placeholder:"KEY=VALUE" sep:"none"`
+	configflags.TrainFlags
 	From     modelFile `help:"Start from the weights and with the network of a model file or of a built-in model (${models})." placeholder:"MODEL"`
-	Out      string    `help:"Run folder (default: runs/TASK, or runs/TASK-2, …)." type:"path" placeholder:"DIR"`
-	Resume   bool      `help:"Resume the interrupted run in --out."`
-	Seed     *uint64   `help:"Seed for initial weights, shuffling, dropout and generated data." placeholder:"N"`
 	Baseline bool      `help:"Print the result of ROCKET with ridge regression, too; for series with one class or target each."`
-	Threads  int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
 
 	Options taskFlags `embed:""`
 }
@@ -62,14 +54,10 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox, given *kong.
 			return badInput(err)
 		}
 	}
-	tk, cfg, err := c.config(from, given)
+	options := func(cfg *train.Config) error { return c.Options.set(cfg, given) }
+	tk, cfg, err := c.TrainFlags.Resolve(from, func(*train.Config) {}, options)
 	if err != nil {
 		return trainError(err)
-	}
-	if from != nil {
-		if err := tk.CheckFrom(cfg, from); err != nil {
-			return trainError(err)
-		}
 	}
 	if c.Out != "" && !c.Resume { // before the data, which may take minutes
 		if err := train.CheckFolder(c.Out); err != nil {
@@ -132,99 +120,6 @@ func warn(log *slog.Logger, t *train.Trainer) {
 	for _, w := range t.Warnings() {
 		log.Warn(w)
 	}
-}
-
-// config resolves the configuration. Later sources override earlier ones: defaults, preset (or the
-// run to resume), the network of the model to start from, --config, --set, flags. given are the
-// flags on the command line.
-func (c *trainCmd) config(from *model.Model, given *kong.Context) (*task.Task, train.Config, error) {
-	text, err := train.ReadConfig(c.Config)
-	if err != nil {
-		return nil, train.Config{}, err
-	}
-	tk, cfg, err := c.start(text)
-	if err != nil {
-		return nil, cfg, err
-	}
-	if c.Task != "" && cfg.Task != c.Task {
-		return nil, cfg, usageError(fmt.Errorf("task %q: the configuration is for task %q", c.Task, cfg.Task))
-	}
-	if from != nil && !c.Resume {
-		cfg.SetFrom(from)
-	}
-	if err := override(&cfg, tk, text, c.Config, c.Set, c.Data); err != nil {
-		return nil, cfg, err
-	}
-	if err := c.Options.set(&cfg, given); err != nil {
-		return nil, cfg, err
-	}
-	if c.Seed != nil {
-		cfg.Seed = *c.Seed
-	}
-	if c.Threads != 0 {
-		cfg.Workers = c.Threads
-	}
-	if err := tk.Resolve(&cfg); err != nil || c.Resume {
-		return tk, cfg, err
-	}
-	return tk, cfg, task.CheckValidation(cfg)
-}
-
-// override sets the values of a configuration from a file's text, from --set and from --data, in
-// this order.
-func override(cfg *train.Config, tk *task.Task, text []byte, file string, set []string, data string) error {
-	if err := cfg.Merge(text, file); err != nil {
-		return err
-	}
-	for _, s := range set {
-		if err := cfg.Set(s); err != nil {
-			return err
-		}
-	}
-	if cfg.Task != tk.Name() {
-		return usageError(fmt.Errorf("task %q: the configuration is for task %q", tk.Name(), cfg.Task))
-	}
-	if data != "" {
-		cfg.SetDir(data)
-	}
-	return nil
-}
-
-// start returns the configuration that --config and --set override: that of the run to resume, or
-// the preset of the task or, with --preset, that of another layer. --config may name the task.
-func (c *trainCmd) start(text []byte) (*task.Task, train.Config, error) {
-	if c.Resume {
-		switch {
-		case c.Out == "":
-			return nil, train.Config{}, usageError(errors.New("--resume requires --out, the folder of the run"))
-		case c.Preset != "":
-			return nil, train.Config{}, usageError(fmt.Errorf("--preset %s: expected none with --resume, which continues with the settings of the run", c.Preset))
-		}
-		return task.LoadRun(c.Out)
-	}
-	name := c.Task
-	if name == "" {
-		name = task.Default
-		named := train.Default()
-		if err := named.Merge(text, c.Config); err != nil {
-			return nil, named, err
-		}
-		switch dir := cmp.Or(c.Data, named.Dir()); {
-		case named.Task != "":
-			name = named.Task
-		case dir != "":
-			return nil, named, usageError(fmt.Errorf("data %s: name the task that reads it: s4d-fast train TASK --data %[1]s (tasks: %s)", dir, taskNames()))
-		}
-	}
-	tk, err := task.Lookup(name)
-	if err != nil {
-		return nil, train.Config{}, err
-	}
-	if c.Preset != "" {
-		cfg, err := tk.MethodPreset(c.Preset)
-		return tk, cfg, err
-	}
-	return tk, tk.Preset(), nil
 }
 
 // checkThreads returns an error if a run cannot have n threads. 0 stands for one per processor.

@@ -37,23 +37,10 @@ func DefaultWords(sampleRate float64) WordOptions {
 	return WordOptions{SampleRate: sampleRate, MinGap: 0.3, MaxGap: 1.5, SNR: 20, Seed: 1}
 }
 
-// LongestGap is the largest WordOptions.MaxGap in seconds.
-const LongestGap = 3600
-
 const (
 	clipsPerStream = 50
 	maxClip        = 60 // seconds
 )
-
-func (o *WordOptions) validate() error {
-	switch {
-	case !(o.MinGap >= 0 && o.MinGap <= o.MaxGap && o.MaxGap <= LongestGap):
-		return fmt.Errorf("calibration: gaps of %v to %v s, expected 0 … %d in this order", o.MinGap, o.MaxGap, LongestGap)
-	case math.IsNaN(o.SNR) || o.SNR < -100:
-		return fmt.Errorf("calibration: SNR %v dB, expected at least -100", o.SNR)
-	}
-	return nil
-}
 
 // placed is a clip at its place in a stream.
 type placed struct {
@@ -70,9 +57,6 @@ type placed struct {
 // The streams are a function of the clips and the options. skipped has the errors of the files that
 // were left out. If no file can be read, that is an error.
 func WordStreams(ctx context.Context, clips []Clip, opt WordOptions) (streams []Stream, skipped []error, err error) {
-	if err := opt.validate(); err != nil {
-		return nil, nil, err
-	}
 	found, skipped, err := survey(ctx, clips, &opt)
 	if err != nil {
 		return nil, nil, err

@@ -30,20 +30,20 @@ func (o clipOptions) check() error {
 	return nil
 }
 
-// convertTo sets the conversion of recordings at rate Hz to hz. If rate is a multiple of hz, it
-// leaves out samples, as the official code does: x[::2] turns 16 kHz into 8 kHz, and a network
+// atRate sets the conversion of recordings at rate Hz to hz. If rate is a multiple of hz, it leaves
+// out samples, as the official code does: x[::2] turns 16 kHz into 8 kHz, and a network
 // trained at 16 kHz reads that with step scale 2 (docs/maths.md §1.6). Otherwise the recordings are
 // resampled.
-func (o *clipOptions) convertTo(rate int, hz float64) error {
-	if n := math.Round(float64(rate) / hz); n >= 1 && math.Abs(n*hz-float64(rate)) <= 1e-6*float64(rate) {
+func (o *clipOptions) atRate(rate, hz float64) error {
+	if n := math.Round(rate / hz); n >= 1 && math.Abs(n*hz-rate) <= 1e-6*rate {
 		o.Decimate, o.Rate = int(n), 0
 		return nil
 	}
 	if hz != math.Trunc(hz) {
-		return fmt.Errorf("rate %g Hz: expected a whole number, or %d Hz divided by one", hz, rate)
+		return fmt.Errorf("rate %g Hz: expected a whole number, or %g Hz divided by one", hz, rate)
 	}
 	o.Decimate, o.Rate = 0, int(hz)
-	_, err := audio.NewResampler(rate, o.Rate)
+	_, err := audio.NewResampler(int(rate), o.Rate)
 	return err
 }
 

@@ -26,7 +26,7 @@ func (e endless) Read(p []byte) (n int, err error) {
 func TestReaderBounds(t *testing.T) {
 	listOps := func(r io.Reader) error { _, _, err := parseListOps(r); return err }
 	retrieval := func(r io.Reader) error {
-		return (&paperSet{index: map[string]int{}}).parse(&paperPairs{}, r, func(string) error { return nil })
+		return (&paperSet{index: map[string]int{}}).parse(t.Context(), &paperPairs{}, r)
 	}
 	pathfinder := func(r io.Reader) error { return (&pathfinderFiles{}).parse("level", r) }
 	idx := func(r io.Reader) error { _, err := parseIDX(r, 3); return err }

@@ -24,8 +24,6 @@ func init() {
 // fsddOptions are the options of the task fsdd.
 type fsddOptions struct{ clipOptions }
 
-func (o *fsddOptions) atRate(hz float64) error { return o.convertTo(fsddRate, hz) }
-
 const fsddSource = "the Free Spoken Digit Dataset is published at github.com/Jakobovski/free-spoken-digit-dataset: " +
 	"pass the folder that contains recordings/{digit}_{speaker}_{index}.wav"
 

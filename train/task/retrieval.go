@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -38,7 +37,7 @@ func loadRetrieval(ctx context.Context, src Source) (*dataset.Dataset, error) {
 		if s == valSplit {
 			name = "eval"
 		}
-		pairs[s], err = papers.read(ctx, filepath.Join(dir, "new_aan_pairs."+name+".tsv"), src)
+		pairs[s], err = papers.read(ctx, filepath.Join(dir, "new_aan_pairs."+name+".tsv"))
 		return err
 	})
 	if err != nil {
@@ -48,7 +47,7 @@ func loadRetrieval(ctx context.Context, src Source) (*dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	tokens := encodeTexts(papers.texts, v, retrievalMax)
+	tokens := encodeTexts(papers.texts, v)
 	sets := map[split]*tokenSet{}
 	for s, p := range pairs {
 		set := &tokenSet{labels: p.labels}
@@ -76,18 +75,10 @@ type paperPairs struct {
 const longestPair = 16 << 20
 
 // read reads a file of tab-separated lines: a label (0, 0.0, 1 or 1.0), two names and two texts.
-func (s *paperSet) read(ctx context.Context, path string, src Source) (*paperPairs, error) {
-	size := 0
-	if info, err := os.Stat(path); err == nil {
-		size = int(info.Size())
-	}
-	p, at := &paperPairs{}, 0
+func (s *paperSet) read(ctx context.Context, path string) (*paperPairs, error) {
+	p := &paperPairs{}
 	err := datafile.Parse(path, func(r io.Reader) error {
-		err := s.parse(p, r, func(line string) error {
-			at += len(line) + 1
-			src.progress(min(at, size), size)
-			return ctx.Err()
-		})
+		err := s.parse(ctx, p, r)
 		if err == nil && len(p.labels) == 0 {
 			err = errors.New("no pairs")
 		}
@@ -96,11 +87,11 @@ func (s *paperSet) read(ctx context.Context, path string, src Source) (*paperPai
 	return p, err
 }
 
-// parse adds the pairs of a file. It calls each with every line first.
-func (s *paperSet) parse(p *paperPairs, r io.Reader, each func(line string) error) error {
+// parse adds the pairs of a file.
+func (s *paperSet) parse(ctx context.Context, p *paperPairs, r io.Reader) error {
 	return datafile.EachLine(r, longestPair, func(line string) error {
-		if err := each(line); err != nil {
-			return err
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		return s.add(p, line)
 	})

@@ -119,10 +119,6 @@ func TestSpeechCommandsErrors(t *testing.T) {
 	}{
 		{"word without clips", func(root string) { os.Mkdir(filepath.Join(root, "up"), 0o755) }, []string{"up", "no recordings"}},
 		{"listed clip is missing", func(root string) { os.Remove(filepath.Join(root, "yes", "b_nohash_0.wav")) }, []string{"validation_list.txt", "yes/b_nohash_0.wav", "which is missing"}},
-		{"listed twice", func(root string) {
-			testfiles.Write(t, filepath.Join(root, "testing_list.txt"), "yes/b_nohash_0.wav\n")
-		}, []string{"testing_list.txt", "yes/b_nohash_0.wav", "a second time"}},
-		{"list of another set", func(root string) { testfiles.Write(t, filepath.Join(root, "testing_list.txt"), "bird/c.wav\n") }, []string{"testing_list.txt", "none of the clips"}},
 	}
 	for _, tt := range tests {
 		root := speechFolder(t)

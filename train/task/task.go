@@ -85,7 +85,9 @@ type options interface {
 }
 
 // rateOptions are options that atRate can set so that the examples have another sampling rate.
-type rateOptions interface{ atRate(hz float64) error }
+type rateOptions interface {
+	atRate(recorded, hz float64) error
+}
 
 // fromOptions are options that may not fit a model from which a run starts.
 type fromOptions interface{ checkFrom(m *model.Model) error }
@@ -259,16 +261,13 @@ func (t *Task) MapPaths(cfg *train.Config, f func(path string) (string, error)) 
 	return err
 }
 
-// AtRate sets the options of a configuration so that the examples have the sampling rate hz. If the
-// task does not support this rate, the error is a train.ErrConfig.
+// AtRate sets the options of a configuration so that the examples have the sampling rate hz. The
+// task must support that (HasRate). Another rate than it supports is a train.ErrConfig.
 func (t *Task) AtRate(cfg *train.Config, hz float64) error {
-	if !t.HasRate() {
-		return t.configError(fmt.Errorf("sampling rate %g Hz: the rate of the data is fixed or unknown", hz))
-	}
 	dir := cfg.Dir()
 	o, err := t.decode(From(*cfg).Options)
 	if err == nil {
-		err = o.(rateOptions).atRate(hz)
+		err = o.(rateOptions).atRate(t.sampleRate, hz)
 	}
 	if err != nil {
 		return t.configError(err)

@@ -46,7 +46,7 @@ func loadText(ctx context.Context, src Source) (*dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	trained.tokens = encodeTexts(texts, v, textMax)
+	trained.tokens = encodeTexts(texts, v)
 
 	sets := map[split]*tokenSet{trainSplit: trained}
 	hasTest, err := datafile.IsFolder(filepath.Join(dir, "test"))
@@ -59,7 +59,7 @@ func loadText(ctx context.Context, src Source) (*dataset.Dataset, error) {
 			if err != nil {
 				return nil, err
 			}
-			tested.tokens = encodeTexts(texts, v, textMax)
+			tested.tokens = encodeTexts(texts, v)
 			sets[valSplit], sets[testSplit] = tested, tested
 		}
 	} else {

@@ -85,15 +85,12 @@ func firstOf(r io.Reader, n int) (string, error) {
 	return strings.Clone(firstCharacters(string(text), n)), nil
 }
 
-// encodeTexts returns, for each text, the tokens of its first most characters and the end token.
-func encodeTexts(texts []string, v vocabulary[rune], most int) [][]uint16 {
+// encodeTexts returns, for each text, the tokens of its characters and the end token.
+func encodeTexts(texts []string, v vocabulary[rune]) [][]uint16 {
 	all := make([][]uint16, 0, len(texts))
 	for _, text := range texts {
-		tokens := make([]uint16, 0, min(len(text), most)+1)
+		tokens := make([]uint16, 0, len(text)+1)
 		for _, c := range text {
-			if len(tokens) == most {
-				break
-			}
 			tokens = v.encode(tokens, c)
 		}
 		all = append(all, append(tokens, tokenEnd))

@@ -21,6 +21,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/s4d-fast/s4d-fast/cluster/mpi"
+	"github.com/s4d-fast/s4d-fast/internal/configflags"
 	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/train"
@@ -38,7 +39,7 @@ func main() {
 		out, errOut = io.Discard, io.Discard
 	}
 	var c cli
-	parser := kong.Must(&c, kong.Name("s4d-fast-mpi"), kong.Vars{"patience": defaultPatience.String()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	parser := kong.Must(&c, kong.Name("s4d-fast-mpi"), kong.Vars(configflags.Variables()), kong.Vars{"patience": defaultPatience.String()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Description("Train a network with several processes that mpirun starts. They give the bits of s4d-fast train with the same train.shards."),
 		kong.Writers(out, errOut))
 	_, err := parser.Parse(os.Args[1:])

@@ -163,7 +163,7 @@ func TestErrors(t *testing.T) {
 		{2, 2, "open " + file + "2: no such file", []string{"train", "--config", file + "2"}},
 		{2, 3, "model: open " + file + "2: no such file", []string{"train", "--from", file + "2"}},
 		{2, 3, "model: " + file + ": ", []string{"train", "--from", file}},
-		{2, 2, `task "scifar": the run in ` + run + ` is for task "delay"`, []string{"train", "scifar", "--out", run, "--resume"}},
+		{2, 2, `task "scifar": the configuration is for task "delay"`, []string{"train", "scifar", "--out", run, "--resume"}},
 		{2, 2, "--preset lru: expected none with --resume", []string{"train", "--preset", "lru", "--out", run, "--resume"}},
 	} {
 		args := c.args

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/cluster/mpi"
+	"github.com/s4d-fast/s4d-fast/internal/configflags"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/task"
@@ -16,16 +17,8 @@ import (
 
 // trainCmd has the flags of s4d-fast train, except those of a task's options, which --set sets.
 type trainCmd struct {
-	Task     string        `arg:"" optional:"" help:"Task (default: the task of the resumed run, otherwise delay)."`
-	Data     string        `help:"Folder or file of the data, on every machine." type:"path" placeholder:"DIR"`
-	Config   string        `help:"TOML file whose values override the task's preset." type:"path" placeholder:"FILE"`
-	Preset   string        `help:"Use the published settings of another layer." placeholder:"NAME"`
-	Set      []string      `help:"Override one value, for example train.shards=16; repeatable." placeholder:"KEY=VALUE" sep:"none"`
+	configflags.TrainFlags
 	From     string        `help:"Start from the weights of a model file, on every machine." type:"path" placeholder:"MODEL"`
-	Out      string        `help:"Run folder, on the machine of rank 0 (default: runs/TASK, or runs/TASK-2, …)." type:"path" placeholder:"DIR"`
-	Resume   bool          `help:"Resume the interrupted run in --out, on any number of ranks."`
-	Seed     *uint64       `help:"Seed for initial weights, shuffling, dropout and generated data." placeholder:"N"`
-	Threads  int           `help:"Number of worker threads per rank (default: the processors that the rank may use)." placeholder:"N"`
 	Patience time.Duration `help:"Time after which a rank that does not respond counts as lost; 0: never." default:"${patience}"`
 }
 
@@ -145,77 +138,12 @@ func (c *trainCmd) shared(ctx context.Context, world *mpi.World) (*task.Task, tr
 	return tk, cfg, from, agree(ctx, world, err)
 }
 
-// config resolves the configuration, as s4d-fast train does.
+// config resolves the configuration, as s4d-fast train does, with another default of train.shards.
 func (c *trainCmd) config(from *model.Model) (*task.Task, train.Config, error) {
-	tk, cfg, err := c.start()
-	if err != nil {
-		return nil, cfg, err
-	}
-	if c.Task != "" && c.Task != tk.Name() { // only with --resume
-		return nil, cfg, fmt.Errorf("%w: task %q: the run in %s is for task %q", train.ErrConfig, c.Task, c.Out, tk.Name())
-	}
-	if !c.Resume {
-		cfg.Train.Shards = 0 // not given
-		if from != nil {
-			cfg.SetFrom(from)
+	return c.TrainFlags.Resolve(from, func(cfg *train.Config) { cfg.Train.Shards = 0 }, func(cfg *train.Config) error {
+		if cfg.Train.Shards == 0 { // not given
+			cfg.Train.Shards = max(1, min(defaultShards, cfg.Train.Batch&-cfg.Train.Batch))
 		}
-	}
-	if c.Config != "" {
-		text, err := train.ReadConfig(c.Config)
-		if err != nil {
-			return nil, cfg, train.ConfigError(err)
-		}
-		if err := cfg.Merge(text, c.Config); err != nil {
-			return nil, cfg, err
-		}
-	}
-	for _, s := range c.Set {
-		if err := cfg.Set(s); err != nil {
-			return nil, cfg, err
-		}
-	}
-	if cfg.Task != tk.Name() {
-		return nil, cfg, fmt.Errorf("%w: task %q: the configuration is for task %q", train.ErrConfig, tk.Name(), cfg.Task)
-	}
-	if c.Data != "" {
-		cfg.SetDir(c.Data)
-	}
-	if c.Seed != nil {
-		cfg.Seed = *c.Seed
-	}
-	if cfg.Train.Shards == 0 {
-		cfg.Train.Shards = max(1, min(defaultShards, cfg.Train.Batch&-cfg.Train.Batch))
-	}
-	if from != nil {
-		if err := tk.CheckFrom(cfg, from); err != nil {
-			return nil, cfg, err
-		}
-	}
-	return tk, cfg, tk.Resolve(&cfg)
-}
-
-// start returns the configuration that the flags override.
-func (c *trainCmd) start() (*task.Task, train.Config, error) {
-	if c.Resume {
-		switch {
-		case c.Out == "":
-			return nil, train.Config{}, fmt.Errorf("%w: --resume requires --out, the folder of the run", train.ErrConfig)
-		case c.Preset != "":
-			return nil, train.Config{}, fmt.Errorf("%w: --preset %s: expected none with --resume, which continues with the settings of the run", train.ErrConfig, c.Preset)
-		}
-		return task.LoadRun(c.Out)
-	}
-	name := c.Task
-	if name == "" {
-		name = task.Default
-	}
-	tk, err := task.Lookup(name)
-	if err != nil {
-		return nil, train.Config{}, err
-	}
-	if c.Preset != "" {
-		cfg, err := tk.MethodPreset(c.Preset)
-		return tk, cfg, err
-	}
-	return tk, tk.Preset(), nil
+		return nil
+	})
 }

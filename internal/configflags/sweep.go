@@ -1,10 +1,9 @@
-// Package sweepflags has the flags that describe a sweep, for the commands s4d-fast and
-// s4d-fast-cluster.
-package sweepflags
+// Package configflags has the flags that select the configuration of a run or of a sweep, for the
+// commands s4d-fast, s4d-fast-cluster and s4d-fast-mpi.
+package configflags
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/train"
@@ -12,8 +11,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
-// Flags are the flags, for package kong.
-type Flags struct {
+// SweepFlags are the flags that describe a sweep, for package kong.
+type SweepFlags struct {
 	Task   string   `arg:"" help:"Task: ${tasks}."`
 	Data   string   `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
 	Config string   `help:"TOML file whose values override the task's preset." type:"path" placeholder:"FILE"`
@@ -23,15 +22,18 @@ type Flags struct {
 	Out    string   `help:"Folder for the runs and sweep.csv. Run the same command again to resume." required:"" type:"path" placeholder:"DIR"`
 }
 
-// Variables are the lists of names in the help of Flags.
+// Variables are the names in the help of the flags.
 func Variables() map[string]string {
-	return map[string]string{"tasks": strings.Join(task.Names(), ", "), "sweeps": strings.Join(train.SweepPresets(), ", ")}
+	return map[string]string{
+		"tasks": strings.Join(task.Names(), ", "), "default_task": task.Default, "methods": strings.Join(task.Methods(), ", "),
+		"sweeps": strings.Join(train.SweepPresets(), ", "),
+	}
 }
 
 // Sweep returns the task and the sweep, whose Load loads the data of the task. Later sources
 // override earlier ones: the preset of the task, --config, the preset of the sweep, --set and
 // --data. Errors are a train.ErrConfig.
-func (f *Flags) Sweep() (*task.Task, train.Sweep, error) {
+func (f *SweepFlags) Sweep() (*task.Task, train.Sweep, error) {
 	s := train.Sweep{Seeds: f.Seeds, Dir: f.Out}
 	tk, err := task.Lookup(f.Task)
 	if err != nil {
@@ -45,17 +47,12 @@ func (f *Flags) Sweep() (*task.Task, train.Sweep, error) {
 	if err != nil {
 		return nil, s, err
 	}
-	if err := s.Base.Merge(text, f.Config); err != nil {
+	var set []string
+	if s.Axes, set, err = f.axes(); err != nil {
 		return nil, s, err
 	}
-	if s.Axes, err = f.axes(&s.Base); err != nil {
+	if err := Override(&s.Base, tk, text, f.Config, set, f.Data); err != nil {
 		return nil, s, err
-	}
-	if s.Base.Task != f.Task {
-		return nil, s, train.ConfigError(fmt.Errorf("task %q: the configuration is for task %q", f.Task, s.Base.Task))
-	}
-	if f.Data != "" {
-		s.Base.SetDir(f.Data)
 	}
 	if err := tk.Resolve(&s.Base); err != nil {
 		return nil, s, err
@@ -63,19 +60,19 @@ func (f *Flags) Sweep() (*task.Task, train.Sweep, error) {
 	return tk, s, task.CheckValidation(s.Base)
 }
 
-// axes returns the keys with several values. It sets those with one value in the configuration.
-func (f *Flags) axes(cfg *train.Config) (swept []train.Axis, err error) {
+// axes returns the keys with several values, and KEY=VALUE for those with one.
+func (f *SweepFlags) axes() (swept []train.Axis, set []string, err error) {
 	var given []train.Axis
 	for _, set := range f.Set {
 		a, err := train.ParseAxis(set)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		given = append(given, a)
 	}
 	all, err := train.SweepPreset(f.Preset, given)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, a := range all {
 		if len(a.Values) > 1 {
@@ -83,10 +80,8 @@ func (f *Flags) axes(cfg *train.Config) (swept []train.Axis, err error) {
 			continue
 		}
 		for _, key := range a.Keys {
-			if err := cfg.Set(key + "=" + a.Values[0]); err != nil {
-				return nil, err
-			}
+			set = append(set, key+"="+a.Values[0])
 		}
 	}
-	return swept, nil
+	return swept, set, nil
 }
