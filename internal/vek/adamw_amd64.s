@@ -6,8 +6,13 @@
 
 // adamWAVX2 is adamW at level avx2 (asm/adamw.go).
 // func adamWAVX2(p []float32, m []float32, v []float32, g []float32, new1 float32, new2 float32, keep float32, step float32, root float32, eps float32)
-// Requires: AVX, AVX2, FMA3
-TEXT ·adamWAVX2(SB), NOSPLIT, $0-120
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·adamWAVX2(SB), NOSPLIT, $8-120
+	STMXCSR      (SP)
+	MOVL         (SP), AX
+	ORL          $0x00008040, AX
+	MOVL         AX, 4(SP)
+	LDMXCSR      4(SP)
 	MOVQ         p_base+0(FP), AX
 	MOVQ         m_base+24(FP), CX
 	MOVQ         v_base+48(FP), DX
@@ -112,6 +117,7 @@ done4:
 	VMASKMOVPS   Y10, Y6, (AX)(DI*4)
 
 end5:
+	LDMXCSR (SP)
 	VZEROUPPER
 	RET
 
@@ -135,8 +141,13 @@ GLOBL adamw_lanes<>(SB), RODATA|NOPTR, $64
 
 // adamWAVX512 is adamW at level avx512 (asm/adamw.go).
 // func adamWAVX512(p []float32, m []float32, v []float32, g []float32, new1 float32, new2 float32, keep float32, step float32, root float32, eps float32)
-// Requires: AVX, AVX512F
-TEXT ·adamWAVX512(SB), NOSPLIT, $0-120
+// Requires: AVX, AVX512F, SSE
+TEXT ·adamWAVX512(SB), NOSPLIT, $8-120
+	STMXCSR      (SP)
+	MOVL         (SP), AX
+	ORL          $0x00008040, AX
+	MOVL         AX, 4(SP)
+	LDMXCSR      4(SP)
 	MOVQ         p_base+0(FP), AX
 	MOVQ         m_base+24(FP), CX
 	MOVQ         v_base+48(FP), DX
@@ -241,5 +252,6 @@ done4:
 	VMOVUPS      Z9, K1, (AX)(DI*4)
 
 end5:
+	LDMXCSR (SP)
 	VZEROUPPER
 	RET

@@ -6,7 +6,14 @@
 
 // adamWNEON is adamW at level neon (asm/adamw.go).
 // func adamWNEON(p []float32, m []float32, v []float32, g []float32, new1 float32, new2 float32, keep float32, step float32, root float32, eps float32)
-TEXT ·adamWNEON(SB), NOSPLIT, $0-120
+TEXT ·adamWNEON(SB), NOSPLIT, $16-120
+	MOVD FPCR, R17
+	MOVW R17, 16(RSP)
+	MOVWU 16(RSP), R0
+	ORR $16777216, R0
+	MOVW R0, 20(RSP)
+	MOVWU 20(RSP), R17
+	MOVD R17, FPCR
 	MOVD p_base+0(FP), R0
 	MOVD m_base+24(FP), R1
 	MOVD v_base+48(FP), R2
@@ -272,4 +279,6 @@ below2_7:
 moved_7:
 
 end5:
+	MOVWU 16(RSP), R17
+	MOVD R17, FPCR
 	RET

@@ -94,3 +94,22 @@ func TestAdamWRun(t *testing.T) {
 		}
 	})
 }
+
+// The moments of a weight without gradient do not become denormal numbers, which would slow down
+// every later step.
+func TestAdamWFlushesMoments(t *testing.T) {
+	vektest.EachLevel(t, func(t *testing.T, level vek.Level) {
+		if level == vek.Generic {
+			t.Skip("plain Go keeps them")
+		}
+		p, m, v, g := []float32{1}, []float32{1e-30}, []float32{1e-36}, []float32{0}
+		for range 2000 {
+			vek.AdamW(p, m, v, g, step3)
+		}
+		for i, x := range []float32{m[0], v[0]} {
+			if x != 0 && x < 0x1p-126 {
+				t.Errorf("moment %d is %v, a denormal number", i+1, x)
+			}
+		}
+	})
+}
