@@ -16,7 +16,7 @@ var step3 = vek.AdamWParams{
 }
 
 // The inputs of adamW are p, m and v, which it updates, and g.
-var adamW = vektest.Pointwise{
+var adamW = pointwise{
 	Outs: 3, Ins: 4, Updates: true, ULP: 8, Floor: 0x1p-126,
 	Run: func(out, in [][]float32) { vek.AdamW(out[0], out[1], out[2], in[3], step3) },
 	Truth: func(out, in []float64) {
@@ -64,7 +64,7 @@ func TestAdamWCases(t *testing.T) {
 			vek.AdamW(p, m, v, g, step3)
 			p1, m1, v1 := torchAdamW(float64(test.p), float64(test.m), float64(test.v), float64(test.g), step3)
 			for i, want := range []float64{p1, m1, v1} {
-				if got := []float32{p[0], m[0], v[0]}[i]; !(vektest.ULPs(got, want, want) <= 8) {
+				if got := []float32{p[0], m[0], v[0]}[i]; !(ulps(got, want, want) <= 8) {
 					t.Errorf("%s: output %d is %v, expected %v", test.name, i, got, want)
 				}
 			}

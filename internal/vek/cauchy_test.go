@@ -57,7 +57,7 @@ func (c *cauchyCase) terms() (terms, poles, by []float64) {
 const cauchyTolerance = 64 * 3000 * 0x1p-53
 
 func TestCauchySums(t *testing.T) {
-	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
+	eachCall(t, func(t *testing.T, c *kernelCall) {
 		for i, nodes := range []int{0, 16, 32, 48, 2064, 16} {
 			c.Again()
 			newCauchyCase(generator(uint64(i)), []int{3, 1, 32, 2, 17, 0}[i], nodes).checkSums(t, c)
@@ -65,7 +65,7 @@ func TestCauchySums(t *testing.T) {
 	})
 }
 
-func (x *cauchyCase) checkSums(t *testing.T, c *vektest.Call) {
+func (x *cauchyCase) checkSums(t *testing.T, c *kernelCall) {
 	t.Helper()
 	terms, _, _ := x.terms()
 	nodes := len(x.zeta)
@@ -93,7 +93,7 @@ func (x *cauchyCase) checkSums(t *testing.T, c *vektest.Call) {
 }
 
 func TestCauchyGrad(t *testing.T) {
-	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
+	eachCall(t, func(t *testing.T, c *kernelCall) {
 		for i, nodes := range []int{0, 16, 32, 48, 2064, 16} {
 			c.Again()
 			newCauchyCase(generator(uint64(i)), []int{3, 1, 32, 2, 17, 0}[i], nodes).checkGrad(t, c)
@@ -101,7 +101,7 @@ func TestCauchyGrad(t *testing.T) {
 	})
 }
 
-func (x *cauchyCase) checkGrad(t *testing.T, c *vektest.Call) {
+func (x *cauchyCase) checkGrad(t *testing.T, c *kernelCall) {
 	t.Helper()
 	_, poles, by := x.terms()
 	nodes, before := len(x.zeta), make([]float64, len(x.a)*vek.CauchyGrads)

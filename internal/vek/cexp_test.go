@@ -24,16 +24,16 @@ func checkCExp(t *testing.T, re, im, x float32, z complex128) {
 		return
 	}
 	for part, got := range map[float32]float64{re: real(want), im: imag(want)} {
-		if e := vektest.ULPs(part, got, scale); !(e <= 2) {
+		if e := ulps(part, got, scale); !(e <= 2) {
 			t.Fatalf("exp(%v)·%v = %v + %vi, expected %v: off by %.3g ulp", x, z, re, im, want, e)
 		}
 	}
 }
 
 func TestCExp(t *testing.T) {
-	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
+	eachCall(t, func(t *testing.T, c *kernelCall) {
 		r := generator(1)
-		for _, n := range vektest.Sizes() {
+		for _, n := range sizes() {
 			x, angle := make([]float32, n), make([]float32, n)
 			for i := range n {
 				x[i] = float32(180*r.Float64() - 92)

@@ -11,7 +11,7 @@ import (
 // Split vectors: the inputs are a and b, each (re, im), after d if it is updated. Aliases join
 // whole vectors.
 var (
-	cmul = vektest.Pointwise{
+	cmul = pointwise{
 		Outs: 2, Ins: 4, ULP: 2, Alias: [][]int{{0, 1}, {2, 3}},
 		Run: func(d, x [][]float32) { vek.CMul(d[0], d[1], x[0], x[1], x[2], x[3]) },
 		Truth: func(d, x []float64) {
@@ -21,7 +21,7 @@ var (
 			d[0], d[1] = abs(x[0]*x[2], x[1]*x[3]), abs(x[0]*x[3], x[1]*x[2])
 		},
 	}
-	cmulConj = vektest.Pointwise{
+	cmulConj = pointwise{
 		Outs: 2, Ins: 4, ULP: 2, Alias: [][]int{{0, 1}, {2, 3}},
 		Run: func(d, x [][]float32) { vek.CMulConj(d[0], d[1], x[0], x[1], x[2], x[3]) },
 		Truth: func(d, x []float64) {
@@ -29,7 +29,7 @@ var (
 		},
 		Scale: cmul.Scale,
 	}
-	cmulConjAdd = vektest.Pointwise{
+	cmulConjAdd = pointwise{
 		Outs: 2, Ins: 6, Updates: true, ULP: 3,
 		Run: func(d, x [][]float32) { vek.CMulConjAdd(d[0], d[1], x[2], x[3], x[4], x[5]) },
 		Truth: func(d, x []float64) {

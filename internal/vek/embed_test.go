@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
-	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
 // embedCase is one call of Embed and one of EmbedGrad.
@@ -14,7 +13,7 @@ type embedCase struct {
 	channels, tokens, length, gap int
 }
 
-func (e embedCase) check(t *testing.T, c *vektest.Call, r *rand.Rand) {
+func (e embedCase) check(t *testing.T, c *kernelCall, r *rand.Rand) {
 	t.Helper()
 	table, dx := matrix(r, e.tokens, e.channels), matrix(r, e.channels, e.length)
 	ids := make([]int32, e.length)
@@ -49,7 +48,7 @@ func (e embedCase) check(t *testing.T, c *vektest.Call, r *rand.Rand) {
 }
 
 func TestEmbed(t *testing.T) {
-	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
+	eachCall(t, func(t *testing.T, c *kernelCall) {
 		r := generator(1)
 		for _, channels := range []int{1, 7, 8, 9, 16, 31} {
 			for _, length := range []int{0, 1, 7, 8, 9, 16, 33} {

@@ -20,24 +20,24 @@ const (
 // below 1 ulp. A floor allows 0 in place of numbers below 2⁻¹²⁶ and, for GELU, of results for x ≤
 // −13.
 var (
-	gelu = vektest.Pointwise{
+	gelu = pointwise{
 		Ins: 1, Alias: [][]int{{0}}, ULP: geluULP, Floor: 1e-37,
 		Run:   func(out, in [][]float32) { vek.GELU(out[0], in[0]) },
 		Truth: func(out, in []float64) { out[0] = gelu64(in[0]) },
 	}
-	geluSlope = vektest.Pointwise{
+	geluSlope = pointwise{
 		Outs: 2, Ins: 1, ULP: geluULP, Floor: 1e-32, Draw: broad,
 		Alias: [][]int{{0, -1}, {-1, 0}},
 		Run:   func(out, in [][]float32) { vek.GELUSlope(out[0], out[1], in[0]) },
 		Truth: func(out, in []float64) { out[0], out[1] = gelu64(in[0]), phi(in[0])+density(in[0]) },
 		Scale: func(size, in []float64) { size[0], size[1] = math.Abs(gelu64(in[0])), abs(phi(in[0]), density(in[0])) },
 	}
-	glu = vektest.Pointwise{
+	glu = pointwise{
 		Ins: 2, Alias: [][]int{{0}, {1}}, ULP: 4, Floor: 1e-34, Draw: broad,
 		Run:   func(out, in [][]float32) { vek.GLU(out[0], in[0], in[1]) },
 		Truth: func(out, in []float64) { out[0] = in[0] * logistic(in[1]) },
 	}
-	gluGrad = vektest.Pointwise{
+	gluGrad = pointwise{
 		Outs: 2, Ins: 3, ULP: 6, Floor: 1e-32, Draw: broad,
 		Alias: [][]int{{0, 1}, {0, -1}, {-1, 1}, {2, -1}, {-1, 2}},
 		Run:   func(out, in [][]float32) { vek.GLUGrad(out[0], out[1], in[0], in[1], in[2]) },
@@ -151,7 +151,7 @@ func TestFunctionsOnTheWholeLine(t *testing.T) {
 				test.f(got, x)
 				for i, v := range x {
 					want := test.want(float64(v))
-					if e := vektest.ULPs(got[i], want, test.size(float64(v))); !(e <= test.ulp) && !(math.Abs(float64(got[i])-want) <= test.floor) {
+					if e := ulps(got[i], want, test.size(float64(v))); !(e <= test.ulp) && !(math.Abs(float64(got[i])-want) <= test.floor) {
 						t.Fatalf("x = %v: got %v, expected %v: %.3g ulp, expected ≤ %g", v, got[i], want, e, test.ulp)
 					}
 				}

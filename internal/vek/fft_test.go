@@ -28,15 +28,15 @@ func closeTo(t *testing.T, what string, re, im []float32, want []complex128) {
 		scale = max(scale, cmplx.Abs(v))
 	}
 	for i, v := range complexes(re, im) {
-		if e := cmplx.Abs(v - want[i]); !(e <= 6*vektest.Epsilon*scale) {
-			t.Errorf("%s: [%d] = %v, expected %v ± %.3g", what, i, v, want[i], 6*vektest.Epsilon*scale)
+		if e := cmplx.Abs(v - want[i]); !(e <= 6*epsilon*scale) {
+			t.Errorf("%s: [%d] = %v, expected %v ± %.3g", what, i, v, want[i], 6*epsilon*scale)
 			return
 		}
 	}
 }
 
 func TestFFTPasses(t *testing.T) {
-	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
+	eachCall(t, func(t *testing.T, c *kernelCall) {
 		for _, p := range passes() {
 			if p.q <= 3 || p.blocks == 1 { // the seeds of FuzzFFT have all of them
 				p.check(t, c, generator(1))
@@ -48,8 +48,8 @@ func TestFFTPasses(t *testing.T) {
 // Passes long enough to be cut.
 func TestFFTLongPasses(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-		c := vektest.NewCall(t)
-		c.Begin(vektest.Placements()[3])
+		c := newCall(t)
+		c.Begin(allPlacements()[3])
 		for _, radix := range []int{3, 4, 5, 8} {
 			for _, inverse := range []bool{false, true} {
 				p := pass{radix: radix, q: 4096/radix + 3, blocks: 2, inverse: inverse}
@@ -63,7 +63,7 @@ func TestFFTLongPasses(t *testing.T) {
 }
 
 func TestFFTLanes(t *testing.T) {
-	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
+	eachCall(t, func(t *testing.T, c *kernelCall) {
 		for _, m := range []int{1, 2, 3, 5, 8, 15, 16, 20, 32, 41} {
 			checkLanes(t, c, generator(3), 1, m)
 		}
@@ -77,7 +77,7 @@ func TestFFTLanes(t *testing.T) {
 }
 
 // checkLanesMul compares the inverse stage with a product to the inverse stage after the product.
-func checkLanesMul(t *testing.T, c *vektest.Call, radix int, x, y, tw []float32) {
+func checkLanesMul(t *testing.T, c *kernelCall, radix int, x, y, tw []float32) {
 	t.Helper()
 	n := len(x)
 	kRe, kIm := normals(generator(4), n), normals(generator(5), n)
@@ -105,7 +105,7 @@ func checkLanesMul(t *testing.T, c *vektest.Call, radix int, x, y, tw []float32)
 }
 
 func TestDFT(t *testing.T) {
-	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
+	eachCall(t, func(t *testing.T, c *kernelCall) {
 		for n := range 41 {
 			x, y := normals(generator(1), n), normals(generator(2), n)
 			roots := make([]float32, 2*n)
@@ -137,7 +137,7 @@ func TestFFTTwiddles(t *testing.T) {
 				at := 2 * ((radix-1)*j + k - 1)
 				want := root(j*k, radix*q)
 				for part, v := range []float64{real(want), imag(want)} {
-					if e := math.Abs(float64(tw[at+part]) - v); e > 0.5001*vektest.ULP(v)+1e-15 {
+					if e := math.Abs(float64(tw[at+part]) - v); e > 0.5001*ulp(v)+1e-15 {
 						t.Fatalf("radix %d q=%d: w^%d part %d = %v, expected %v", radix, q, j*k, part, tw[at+part], v)
 					}
 				}

@@ -107,7 +107,7 @@ func (p pass) truth(re, im []float32) []complexSum {
 	return out
 }
 
-func (p pass) check(t *testing.T, c *vektest.Call, r *rand.Rand) {
+func (p pass) check(t *testing.T, c *kernelCall, r *rand.Rand) {
 	t.Helper()
 	n := p.radix * p.q * p.blocks * lanes
 	re, im := normals(r, n), normals(r, n)
@@ -134,7 +134,7 @@ func (p pass) check(t *testing.T, c *vektest.Call, r *rand.Rand) {
 }
 
 // apart runs a half pass whose shorter arrays are not part of the longer ones.
-func (p pass) apart(c *vektest.Call, re, im []float32) (gotRe, gotIm []float32) {
+func (p pass) apart(c *kernelCall, re, im []float32) (gotRe, gotIm []float32) {
 	c.Again()
 	half, f := len(re)/2, vek.NewFFTPass(p.radix, p.q, c.In(p.twiddles()))
 	if p.inverse {
@@ -276,7 +276,7 @@ func sq(z complex128) float64 { return real(z)*real(z) + imag(z)*imag(z) }
 
 // checkLanes compares the stage over the lanes with its definition: forward, inverse, and with a
 // product. It includes a pass of radix 2 or 4, or none (1).
-func checkLanes(t *testing.T, c *vektest.Call, r *rand.Rand, radix, m int) {
+func checkLanes(t *testing.T, c *kernelCall, r *rand.Rand, radix, m int) {
 	t.Helper()
 	x := transform{m: m, order: r.Perm(m), lanesTw: make([]float32, vek.FFTLaneTable*m)}
 	vek.FFTLaneTwiddles(x.lanesTw, x.order)
@@ -312,8 +312,8 @@ func FuzzFFT(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, which uint16, place uint8) {
 		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-			c, r := vektest.NewCall(t), generator(seed)
-			c.Begin(vektest.Placements()[place%17])
+			c, r := newCall(t), generator(seed)
+			c.Begin(allPlacements()[place%17])
 			all[int(which)%len(all)].check(t, c, r)
 			radix := 1 << (seed % 3)
 			checkLanes(t, c, r, radix, radix*int(which%50/uint16(radix)))

@@ -9,12 +9,12 @@ import (
 )
 
 var (
-	geluTanh = vektest.Pointwise{
+	geluTanh = pointwise{
 		Ins: 1, Alias: [][]int{{0}}, ULP: 2.5, Floor: 1e-37, Draw: broad,
 		Run:   func(out, in [][]float32) { vek.GELUTanh(out[0], in[0]) },
 		Truth: func(out, in []float64) { out[0], _ = geluTanh64(in[0]) },
 	}
-	geluTanhSlope = vektest.Pointwise{
+	geluTanhSlope = pointwise{
 		Outs: 2, Ins: 1, ULP: 5.5, Floor: 1e-35, Draw: broad, Alias: [][]int{{0, -1}, {-1, 0}},
 		Run:   func(out, in [][]float32) { vek.GELUTanhSlope(out[0], out[1], in[0]) },
 		Truth: func(out, in []float64) { out[0], out[1] = geluTanh64(in[0]) },

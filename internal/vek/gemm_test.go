@@ -44,7 +44,7 @@ func shape(trans bool, rows, cols int) (int, int) {
 }
 
 // check compares a product with the sums in float64.
-func (p product) check(t *testing.T, c *vektest.Call, r *rand.Rand) {
+func (p product) check(t *testing.T, c *kernelCall, r *rand.Rand) {
 	t.Helper()
 	rows, cols := shape(p.transA, p.m, p.k)
 	x := matrix(r, rows, cols)
@@ -91,8 +91,8 @@ func (p product) each(f func(product)) {
 func TestGemmSmall(t *testing.T) {
 	sizes := []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 49}
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-		c, r := vektest.NewCall(t), generator(1)
-		places := vektest.Placements()
+		c, r := newCall(t), generator(1)
+		places := allPlacements()
 		i := 0
 		for _, m := range sizes {
 			for _, n := range sizes {
@@ -118,9 +118,9 @@ func TestGemmBlocks(t *testing.T) {
 		{m: 70, n: 260, k: 9}, {m: 30, n: 100, k: 270, gap: 12}, {m: 1, n: 1, k: 1000}, {m: 1, n: 1000, k: 1}, {m: 1000, n: 1, k: 1},
 	}
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-		c, r := vektest.NewCall(t), generator(2)
+		c, r := newCall(t), generator(2)
 		for i, p := range tests {
-			c.Begin(vektest.Placements()[i])
+			c.Begin(allPlacements()[i])
 			p.each(func(p product) { p.check(t, c, r) })
 		}
 	})
@@ -220,9 +220,9 @@ func TestGemmContainsNaN(t *testing.T) {
 
 func TestGemmBias(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-		c, r := vektest.NewCall(t), generator(7)
+		c, r := newCall(t), generator(7)
 		for i, p := range []product{{m: 1, n: 1, k: 3}, {m: 33, n: 5, k: 20}, {m: 5, n: 33, k: 20}, {m: 17, n: 70, k: 0}, {m: 60, n: 300, k: 30}} {
-			c.Begin(vektest.Placements()[i])
+			c.Begin(allPlacements()[i])
 			p.gap = i
 			p.checkBias(t, c, r)
 		}
@@ -230,7 +230,7 @@ func TestGemmBias(t *testing.T) {
 }
 
 // checkBias compares GemmBias with the product plus the bias, added first or last.
-func (p product) checkBias(t *testing.T, c *vektest.Call, r *rand.Rand) {
+func (p product) checkBias(t *testing.T, c *kernelCall, r *rand.Rand) {
 	t.Helper()
 	x, y, bias := matrix(r, p.m, p.k), matrix(r, p.k, p.n), normals(r, p.m)
 	scratch := make([]float32, vek.GemmScratch(p.m, p.n, p.k))
@@ -245,7 +245,7 @@ func (p product) checkBias(t *testing.T, c *vektest.Call, r *rand.Rand) {
 	}
 	for i, b := range bias {
 		for j, v := range want.Row(i) {
-			if got := got.Row(i)[j]; !(math.Abs(float64(got-(v+b))) <= 4*vektest.Epsilon*(math.Abs(float64(v))+math.Abs(float64(b))+4)) {
+			if got := got.Row(i)[j]; !(math.Abs(float64(got-(v+b))) <= 4*epsilon*(math.Abs(float64(v))+math.Abs(float64(b))+4)) {
 				t.Fatalf("%v: c[%d][%d] is %v, expected %v + %v", p, i, j, got, v, b)
 			}
 		}

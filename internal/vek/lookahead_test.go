@@ -96,7 +96,7 @@ func (s *systems) truth(channel int, x []float32) (y []near) {
 }
 
 // check compares samples of several states with the definition.
-func (s *systems) check(t *testing.T, call *vektest.Call, r *rand.Rand, count, samples int, alias bool) {
+func (s *systems) check(t *testing.T, call *kernelCall, r *rand.Rand, count, samples int, alias bool) {
 	t.Helper()
 	h, n := len(s.d), count*samples
 	x := normals(r, h*n)
@@ -128,7 +128,7 @@ func (s *systems) check(t *testing.T, call *vektest.Call, r *rand.Rand, count, s
 }
 
 func TestLookAhead(t *testing.T) {
-	vektest.EachCall(t, func(t *testing.T, call *vektest.Call) {
+	eachCall(t, func(t *testing.T, call *kernelCall) {
 		r := generator(1)
 		for i, m := range []int{0, 1, 2, 5, 32} {
 			for _, n := range []int{1, 2, 7, 8, 9, 40} {
@@ -241,7 +241,7 @@ func TestLookAheadFlushes(t *testing.T) {
 }
 
 func TestTranspose(t *testing.T) {
-	vektest.EachCall(t, func(t *testing.T, call *vektest.Call) {
+	eachCall(t, func(t *testing.T, call *kernelCall) {
 		r := generator(7)
 		for _, shape := range [][2]int{{0, 3}, {3, 0}, {1, 1}, {1, 20}, {20, 1}, {5, 17}, {16, 16}, {33, 40}} {
 			x := matrix(r, shape[0], shape[1])

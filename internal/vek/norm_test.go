@@ -66,7 +66,7 @@ type normCase struct {
 	alias           bool    // y is x, dx is dy
 }
 
-func (n normCase) check(t *testing.T, c *vektest.Call, r *rand.Rand) {
+func (n normCase) check(t *testing.T, c *kernelCall, r *rand.Rand) {
 	t.Helper()
 	x, gamma, beta := matrix(r, n.rows, n.cols), normals(r, n.rows), normals(r, n.rows)
 	for i := range x.Data {
@@ -84,7 +84,7 @@ func (n normCase) check(t *testing.T, c *vektest.Call, r *rand.Rand) {
 
 // place returns a source and a destination of the same shape, which are one matrix if the case is
 // an alias.
-func (n normCase) place(c *vektest.Call, m vek.Matrix) (src, dst vek.Matrix) {
+func (n normCase) place(c *kernelCall, m vek.Matrix) (src, dst vek.Matrix) {
 	if n.alias {
 		src = c.InOutMatrix(m, n.cols+n.gap)
 		return src, src
@@ -92,7 +92,7 @@ func (n normCase) place(c *vektest.Call, m vek.Matrix) (src, dst vek.Matrix) {
 	return c.InMatrix(m, n.cols+n.gap), c.OutMatrix(n.rows, n.cols, n.cols+n.gap)
 }
 
-func (n normCase) forward(t *testing.T, c *vektest.Call, x vek.Matrix, gamma, beta []float32) (mean, rstd []float32) {
+func (n normCase) forward(t *testing.T, c *kernelCall, x vek.Matrix, gamma, beta []float32) (mean, rstd []float32) {
 	t.Helper()
 	c.Again()
 	in, y := n.place(c, x)
@@ -109,7 +109,7 @@ func (n normCase) forward(t *testing.T, c *vektest.Call, x vek.Matrix, gamma, be
 	return append([]float32(nil), mean...), append([]float32(nil), rstd...)
 }
 
-func (n normCase) backward(t *testing.T, c *vektest.Call, r *rand.Rand, x vek.Matrix, gamma, mean, rstd []float32) {
+func (n normCase) backward(t *testing.T, c *kernelCall, r *rand.Rand, x vek.Matrix, gamma, mean, rstd []float32) {
 	t.Helper()
 	dy, dgamma, dbeta := matrix(r, n.rows, n.cols), normals(r, n.rows), normals(r, n.rows)
 	c.Again()
@@ -162,7 +162,7 @@ func (c column) checkGrad(t testing.TB, dx, dy vek.Matrix, at int) bool {
 }
 
 func TestLayerNorm(t *testing.T) {
-	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
+	eachCall(t, func(t *testing.T, c *kernelCall) {
 		r := generator(1)
 		for _, rows := range []int{1, 2, 3, 16, 33} {
 			for _, cols := range []int{0, 1, 2, 3, 15, 16, 17, 33, 65} {
@@ -172,9 +172,9 @@ func TestLayerNorm(t *testing.T) {
 		}
 	})
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-		c, r := vektest.NewCall(t), generator(2)
+		c, r := newCall(t), generator(2)
 		for _, n := range []normCase{{rows: 128, cols: 100}, {rows: 3, cols: 1027, gap: 5}, {rows: 300, cols: 7, shift: -3}} {
-			c.Begin(vektest.AtEnd)
+			c.Begin(atEnd)
 			n.check(t, c, r)
 		}
 	})
@@ -251,7 +251,7 @@ func TestLayerNormFarFromZero(t *testing.T) {
 				t.Errorf("column %d: rstd is off by %.2g", j, e)
 			}
 			for h := range rows {
-				if e := math.Abs(float64(y.Row(h)[j]) - c.hat(h)); e > 1.5*vektest.Epsilon*shift+1e-5 {
+				if e := math.Abs(float64(y.Row(h)[j]) - c.hat(h)); e > 1.5*epsilon*shift+1e-5 {
 					t.Fatalf("y[%d][%d] is off by %.2g", h, j, e)
 				}
 			}

@@ -19,44 +19,44 @@ const (
 )
 
 var (
-	add = vektest.Pointwise{
+	add = pointwise{
 		Ins: 2, Alias: [][]int{{0}, {1}},
 		Run:   func(out, in [][]float32) { vek.Add(out[0], in[0], in[1]) },
 		Truth: func(out, in []float64) { out[0] = in[0] + in[1] },
 	}
-	mul = vektest.Pointwise{
+	mul = pointwise{
 		Ins: 2, Alias: [][]int{{0}, {1}},
 		Run:   func(out, in [][]float32) { vek.Mul(out[0], in[0], in[1]) },
 		Truth: func(out, in []float64) { out[0] = in[0] * in[1] },
 	}
-	prefetch = vektest.Pointwise{ // must not fault next to a guard page
+	prefetch = pointwise{ // must not fault next to a guard page
 		Ins:   1,
 		Run:   func(out, in [][]float32) { vek.Prefetch(in[0]); copy(out[0], in[0]) },
 		Truth: func(out, in []float64) { out[0] = in[0] },
 	}
-	fill = vektest.Pointwise{
+	fill = pointwise{
 		Ins: 1, Updates: true, // the previous values must not matter
 		Run:   func(out, _ [][]float32) { vek.Fill(out[0], alpha) },
 		Truth: func(out, _ []float64) { out[0] = alpha64 },
 	}
-	scale = vektest.Pointwise{
+	scale = pointwise{
 		Ins: 1, Alias: [][]int{{0}},
 		Run:   func(out, in [][]float32) { vek.Scale(out[0], alpha, in[0]) },
 		Truth: func(out, in []float64) { out[0] = alpha64 * in[0] },
 	}
-	scaleShift = vektest.Pointwise{
+	scaleShift = pointwise{
 		Ins: 1, Alias: [][]int{{0}}, ULP: 2,
 		Run:   func(out, in [][]float32) { vek.ScaleShift(out[0], in[0], alpha, beta) },
 		Truth: func(out, in []float64) { out[0] = alpha64*in[0] + beta64 },
 		Scale: func(size, in []float64) { size[0] = abs(alpha64*in[0], beta64) },
 	}
-	axpy = vektest.Pointwise{
+	axpy = pointwise{
 		Ins: 2, Updates: true, ULP: 2,
 		Run:   func(out, in [][]float32) { vek.Axpy(out[0], alpha, in[1]) },
 		Truth: func(out, in []float64) { out[0] = in[0] + alpha64*in[1] },
 		Scale: func(size, in []float64) { size[0] = abs(in[0], alpha64*in[1]) },
 	}
-	affineGrad = vektest.Pointwise{
+	affineGrad = pointwise{
 		Ins: 2, Alias: [][]int{{0}, {1}}, ULP: 3,
 		Run:   func(out, in [][]float32) { vek.AffineGrad(out[0], in[0], in[1], alpha, beta, gamma) },
 		Truth: func(out, in []float64) { out[0] = alpha64*in[0] + beta64*in[1] + gamma64 },
@@ -99,23 +99,23 @@ func BenchmarkAffineGrad(b *testing.B) {
 const blockError = 38
 
 var (
-	sum = vektest.Reduction{
+	sum = reduction{
 		Ins: 1, Error: blockError,
 		Run:  func(in [][]float32) float32 { return vek.Sum(in[0]) },
 		Term: func(in []float64) float64 { return in[0] },
 	}
-	dot = vektest.Reduction{
+	dot = reduction{
 		Ins: 2, Error: blockError,
 		Run:  func(in [][]float32) float32 { return vek.Dot(in[0], in[1]) },
 		Term: func(in []float64) float64 { return in[0] * in[1] },
 	}
 	// The rounding of a difference adds the absolute value of its term to the bound.
-	centralSquares = vektest.Reduction{
+	centralSquares = reduction{
 		Ins: 1, Error: blockError + 2,
 		Run:  func(in [][]float32) float32 { return vek.CentralSquares(in[0], alpha) },
 		Term: func(in []float64) float64 { return (in[0] - alpha64) * (in[0] - alpha64) },
 	}
-	centralDot = vektest.Reduction{
+	centralDot = reduction{
 		Ins: 2, Error: blockError + 1,
 		Run:  func(in [][]float32) float32 { return vek.CentralDot(in[0], in[1], alpha) },
 		Term: func(in []float64) float64 { return in[0] * (in[1] - alpha64) },
@@ -148,7 +148,7 @@ func TestLongSum(t *testing.T) {
 	}
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		for name, got := range map[string]float32{"Sum": vek.Sum(x), "Dot": vek.Dot(x, ones)} {
-			if e := vektest.ULPs(got, want, want); e > 8 {
+			if e := ulps(got, want, want); e > 8 {
 				t.Errorf("%s of %d elements is off by %.1f ulp", name, len(x), e)
 			}
 		}
@@ -199,7 +199,7 @@ func (s *near) add(terms ...float64) {
 // check fails t if the error of got exceeds (n+8)·ε·Σ|terms|, the bound for any order of summation.
 func (s near) check(t testing.TB, got float32, format string, args ...any) bool {
 	t.Helper()
-	bound := float64(s.n+8)*vektest.Epsilon*s.size + 0x1p-126
+	bound := float64(s.n+8)*epsilon*s.size + 0x1p-126
 	if !(math.Abs(float64(got)-s.value) <= bound) {
 		t.Errorf(format+": got %v, expected %v ± %.3g", append(args, got, s.value, bound)...)
 		return false

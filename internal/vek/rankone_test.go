@@ -88,7 +88,7 @@ func (c *rankOneCase) want(h, samples int) (y []float64, state []complex128) {
 }
 
 func TestRankOneBlock(t *testing.T) {
-	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
+	eachCall(t, func(t *testing.T, c *kernelCall) {
 		for i, channels := range []int{1, 5, 16, 17, 48} {
 			samples := []int{64, 1, 3, 20, 7}[i]
 			c.Again()
@@ -98,7 +98,7 @@ func TestRankOneBlock(t *testing.T) {
 }
 
 // check runs the block in matrices whose strides are larger than their rows by multiples of gap.
-func (x *rankOneCase) check(t *testing.T, c *vektest.Call, samples, gap int) {
+func (x *rankOneCase) check(t *testing.T, c *kernelCall, samples, gap int) {
 	t.Helper()
 	in := c.InMatrix(vek.MatrixOf(x.x, x.channels, samples), samples+gap)
 	out := c.OutMatrix(x.channels, samples, samples+3*gap)

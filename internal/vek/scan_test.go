@@ -105,7 +105,7 @@ func (s recurrences) truth(p int) (rows []complexNear, h, d complexNear) {
 }
 
 // check runs the recurrences in guarded memory and compares them with the truth.
-func (s recurrences) check(t *testing.T, call *vektest.Call, gap int) {
+func (s recurrences) check(t *testing.T, call *kernelCall, gap int) {
 	t.Helper()
 	call.Again()
 	modes, got := len(s.h)/2, s
@@ -136,7 +136,7 @@ func (s recurrences) check(t *testing.T, call *vektest.Call, gap int) {
 }
 
 func TestScan(t *testing.T) {
-	vektest.EachCall(t, func(t *testing.T, call *vektest.Call) {
+	eachCall(t, func(t *testing.T, call *kernelCall) {
 		r := generator(1)
 		for i, modes := range []int{0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 24, 31, 33, 65, 80} {
 			for _, rows := range []int{0, 1, 2, 17, 64} {

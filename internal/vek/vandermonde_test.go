@@ -33,14 +33,14 @@ func power(re, im float64, l int) complex128 {
 func TestComplexPowers(t *testing.T) {
 	re := []float64{0, 0, -1e-7, -1e-4, -0.3, -1300, math.Inf(-1), -1e-3, -149.9, -150.1, -1e-300, -5}
 	im := []float64{0, 3.14159, 2.5, -1.7, 0.1, 1, 0, 1e3, 0.5, -0.5, 1e-9, -44}
-	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
+	eachCall(t, func(t *testing.T, c *kernelCall) {
 		for n := 0; n <= len(re); n++ {
 			checkComplexPowers(t, c, re[:n], im[:n], []int{1, 2, 31, 1024, 1 << 20}[n%5])
 		}
 	})
 }
 
-func checkComplexPowers(t *testing.T, c *vektest.Call, re, im []float64, l int) {
+func checkComplexPowers(t *testing.T, c *kernelCall, re, im []float64, l int) {
 	t.Helper()
 	c.Again()
 	gotRe, gotIm, log := c.OutDoubles(len(re)), c.OutDoubles(len(re)), inComplex(c, re, im)
@@ -61,7 +61,7 @@ func checkComplexPowers(t *testing.T, c *vektest.Call, re, im []float64, l int) 
 }
 
 // inComplex is c.InDoubles for complex numbers.
-func inComplex(c *vektest.Call, re, im []float64) []complex128 {
+func inComplex(c *kernelCall, re, im []float64) []complex128 {
 	parts := make([]float64, 0, 2*len(re))
 	for i := range re {
 		parts = append(parts, re[i], im[i])
@@ -83,7 +83,7 @@ func fades(got float32, want complex128, part float64, first float64) bool {
 	if got == 0 && (cmplx.Abs(want) < 0x1p-49*first || math.Abs(part) < 0x1.01p-126) {
 		return true
 	}
-	return math.Abs(float64(got)) >= 0x1p-126 && math.Abs(float64(got)-part) <= 0.5001*vektest.ULP(part)+1e-13*cmplx.Abs(want)
+	return math.Abs(float64(got)) >= 0x1p-126 && math.Abs(float64(got)-part) <= 0.5001*ulp(part)+1e-13*cmplx.Abs(want)
 }
 
 // NaN stays NaN, whatever its bits.
@@ -108,7 +108,7 @@ func TestPowerRows(t *testing.T) {
 	for n := range wRe {
 		wRe[n], wIm[n] = math.Ldexp(1.1, -4*n), math.Ldexp(-0.3, -4*n)
 	}
-	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
+	eachCall(t, func(t *testing.T, c *kernelCall) {
 		for i, cols := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 17, 64, 1024} {
 			modes, l, conj := len(logRe)-i%9, 1+i%3, i%2 == 1
 			c.Again()
@@ -137,7 +137,7 @@ func TestPowerRows(t *testing.T) {
 // Products of tiny factors are 0 or normal numbers. Other products are those of float64, whatever
 // follows the table.
 func TestPowerProduct(t *testing.T) {
-	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
+	eachCall(t, func(t *testing.T, c *kernelCall) {
 		r := generator(3)
 		for _, s := range [][3]int{{1, 1, 1}, {32, 32, 64}, {15, 33, 7}, {6, 16, 4}, {1, 31, 30}, {29, 100, 2}, {0, 5, 3}, {5, 0, 3}, {3, 4, 0}, {2, 9, 5}, {4, 24, 6}} {
 			checkPowerProduct(t, c, r, s[0], s[1], s[2])
@@ -145,7 +145,7 @@ func TestPowerProduct(t *testing.T) {
 	})
 }
 
-func checkPowerProduct(t *testing.T, c *vektest.Call, r *rand.Rand, rows, cols, terms int) {
+func checkPowerProduct(t *testing.T, c *kernelCall, r *rand.Rand, rows, cols, terms int) {
 	t.Helper()
 	anchors, table := matrix(r, terms, rows), matrix(r, terms, cols)
 	for q := range terms {
@@ -186,7 +186,7 @@ func TestPowerSums(t *testing.T) {
 		lamRe[n], lamIm[n] = real(z), imag(z)
 	}
 	modes := len(lamRe)
-	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
+	eachCall(t, func(t *testing.T, c *kernelCall) {
 		for _, rows := range []int{0, 1, 2, 7, 200} {
 			c.Again()
 			x := vek.MatrixOf(normals(generator(1), rows*modes), rows, modes)
@@ -213,14 +213,14 @@ func TestPowerSums(t *testing.T) {
 }
 
 func TestMulIndex(t *testing.T) {
-	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
-		for _, n := range vektest.Sizes() {
+	eachCall(t, func(t *testing.T, c *kernelCall) {
+		for _, n := range sizes() {
 			checkMulIndex(t, c, normals(generator(1), n))
 		}
 	})
 }
 
-func checkMulIndex(t *testing.T, c *vektest.Call, x []float32) {
+func checkMulIndex(t *testing.T, c *kernelCall, x []float32) {
 	t.Helper()
 	c.Again()
 	in, dst := c.In(x), c.Out(len(x))
@@ -259,7 +259,7 @@ func checkPower(t *testing.T, what string, re, im float32, first, lam complex128
 		want *= cmplx.Exp(complex(float64(k), 0) * cmplx.Log(lam))
 	}
 	size := cmplx.Abs(first)
-	bound := 1.001*vektest.Epsilon*cmplx.Abs(want) + size*(float64(k)*1e-15+0x1p-50)
+	bound := 1.001*epsilon*cmplx.Abs(want) + size*(float64(k)*1e-15+0x1p-50)
 	if e := cmplx.Abs(complex(float64(re), float64(im)) - want); !(e <= math.Sqrt2*bound) {
 		t.Fatalf("%s: power %d of %v: got %v + %vi, expected %v", what, k, lam, re, im, want)
 	}
@@ -270,7 +270,7 @@ func checkPower(t *testing.T, what string, re, im float32, first, lam complex128
 	}
 }
 
-func checkPowers(t *testing.T, c *vektest.Call, r *rand.Rand, n, powers, gap int) {
+func checkPowers(t *testing.T, c *kernelCall, r *rand.Rand, n, powers, gap int) {
 	t.Helper()
 	lamRe, lamIm := poles(r, n)
 	w, log := make([]complex128, n), make([]complex128, n)
@@ -313,8 +313,8 @@ func FuzzPowers(f *testing.F) {
 	f.Add(uint64(2), uint8(33), uint8(130), uint8(5))
 	f.Fuzz(func(t *testing.T, seed uint64, modes, powers, place uint8) {
 		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-			c, r, n := vektest.NewCall(t), generator(seed), int(modes%70)
-			c.Begin(vektest.Placements()[place%17])
+			c, r, n := newCall(t), generator(seed), int(modes%70)
+			c.Begin(allPlacements()[place%17])
 			checkPowers(t, c, r, n, int(powers), int(place%4))
 			checkPowerProduct(t, c, r, n, int(powers), int(place%40))
 			checkMulIndex(t, c, normals(r, int(powers)))
@@ -356,7 +356,7 @@ func TestLongPowers(t *testing.T) {
 				t.Fatalf("sum %d: %v + %vi, alone %v + %vi", n, sumRe[n], sumIm[n], aloneRe[0], aloneIm[0])
 			}
 		}
-		checkMulIndex(t, vektest.NewCall(t), x)
+		checkMulIndex(t, newCall(t), x)
 	})
 }
 

@@ -1,9 +1,4 @@
-// Package vektest is the harness of internal/vek's tests. Given a kernel, its formula in float64
-// and an error bound, it tests the kernel at every level, length, alignment and permitted alias.
-//
-// Arguments are placed between guard pages (canaries on systems without them). Scratch and outputs
-// start dirty, and inputs must not change. Pointwise and Reduction describe most kernels; Call
-// places the arguments of any other.
+// Package vektest runs tests and benchmarks at every level of the processor. Only tests import it.
 package vektest
 
 import (
@@ -42,6 +37,9 @@ func choose(forced, required string, available []vek.Level) ([]vek.Level, error)
 	return []vek.Level{vek.Level(forced)}, nil
 }
 
+// Emulated reports whether qemu runs the tests, which is about 20 times slower than a processor.
+var Emulated = os.Getenv("S4D_EMULATED") != ""
+
 // EachLevel runs f as a subtest at every level of Levels and restores the level in use.
 func EachLevel(t *testing.T, f func(t *testing.T, level vek.Level)) {
 	t.Helper()
@@ -77,19 +75,3 @@ func use(tb testing.TB, l vek.Level) {
 		tb.Fatal(err)
 	}
 }
-
-// maxLanes is the widest vector of any level, in floats.
-const maxLanes = 16
-
-// Sizes returns the lengths with which every kernel is tested: 0 … 4·lanes+1, and large ones on
-// both sides of powers of two.
-func Sizes() []int {
-	var sizes []int
-	for n := range 4*maxLanes + 2 {
-		sizes = append(sizes, n)
-	}
-	return append(sizes, 127, 128, 511, 512, 513, 1000, LargestSize)
-}
-
-// LargestSize is the last of Sizes.
-const LargestSize = 4099

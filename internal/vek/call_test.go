@@ -1,24 +1,26 @@
-package vektest
+package vek_test
 
 import (
 	"errors"
 	"fmt"
 	"math"
 	"runtime/debug"
+	"slices"
 	"testing"
 	"unsafe"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
-// Call places the arguments of kernel calls in memory and checks what the calls do to them. Begin
-// starts the arguments of a call. In, InOut, Out, Scratch and their matrix forms each add an
-// argument. Do makes the call. A Call belongs to one test.
-type Call struct {
+// kernelCall places the arguments of calls between guard pages (canaries on systems without them)
+// and checks what the calls do to them. Scratch and outputs start dirty. Begin starts the arguments
+// of a call, In, InOut, Out, Scratch and their matrix forms each add one, and Do makes the call.
+type kernelCall struct {
 	tb     testing.TB
 	memory []*memory
 	args   []arg
-	at     Placement
+	at     placement
 }
 
 // half is a factor that is not known to the compiler.
@@ -40,14 +42,14 @@ const (
 	scratch
 )
 
-// NewCall returns a Call that reports to tb.
-func NewCall(tb testing.TB) *Call { return &Call{tb: tb} }
+// newCall returns a kernelCall that reports to tb.
+func newCall(tb testing.TB) *kernelCall { return &kernelCall{tb: tb} }
 
-// EachCall runs f at every level and placement.
-func EachCall(t *testing.T, f func(t *testing.T, c *Call)) {
+// eachCall runs f at every level and placement.
+func eachCall(t *testing.T, f func(t *testing.T, c *kernelCall)) {
 	t.Helper()
-	EachLevel(t, func(t *testing.T, _ vek.Level) {
-		c := NewCall(t)
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		c := newCall(t)
 		for _, at := range placements() {
 			c.Begin(at)
 			f(t, c)
@@ -56,100 +58,96 @@ func EachCall(t *testing.T, f func(t *testing.T, c *Call)) {
 }
 
 // Begin drops the arguments of the last call and sets the placement of the next ones. Except for
-// AtEnd, their alignments differ.
-func (c *Call) Begin(at Placement) {
+// atEnd, their alignments differ.
+func (c *kernelCall) Begin(at placement) {
 	c.args, c.at = c.args[:0], at
 }
 
 // Again drops the arguments of the last call and keeps the placement.
-func (c *Call) Again() { c.Begin(c.at) }
+func (c *kernelCall) Again() { c.Begin(c.at) }
 
 // In returns a copy of x that the call must not change.
-func (c *Call) In(x []float32) []float32 { return c.InMatrix(row(x), len(x)).Data }
+func (c *kernelCall) In(x []float32) []float32 { return c.InMatrix(row(x), len(x)).Data }
 
 // InOut returns a copy of x that the call may change.
-func (c *Call) InOut(x []float32) []float32 { return c.InOutMatrix(row(x), len(x)).Data }
+func (c *kernelCall) InOut(x []float32) []float32 { return c.InOutMatrix(row(x), len(x)).Data }
 
 // Out returns n dirty floats, all of which the call must write.
-func (c *Call) Out(n int) []float32 { return c.OutMatrix(1, n, n).Data }
+func (c *kernelCall) Out(n int) []float32 { return c.OutMatrix(1, n, n).Data }
 
 // Scratch returns n dirty floats.
-func (c *Call) Scratch(n int) []float32 {
+func (c *kernelCall) Scratch(n int) []float32 {
 	return c.add(scratch, vek.Matrix{Rows: 1, Cols: n, Stride: n}, 1).Data
 }
 
 // InDoubles returns a copy of x, at an even placement, that the call must not change.
-func (c *Call) InDoubles(x []float64) []float64 {
-	m := c.add(input, doubles(len(x)), 2)
-	y := asDoubles(m.Data)
-	copy(y, x)
-	a := &c.args[len(c.args)-1]
-	a.before = append(a.before, m.Data...)
-	return y
-}
-
-// OutDoubles returns n dirty float64s, all of which the call must write.
-func (c *Call) OutDoubles(n int) []float64 { return asDoubles(c.add(output, doubles(n), 2).Data) }
+func (c *kernelCall) InDoubles(x []float64) []float64 { return c.copiedDoubles(input, x) }
 
 // InOutDoubles returns a copy of x, at an even placement, that the call may change.
-func (c *Call) InOutDoubles(x []float64) []float64 {
-	y := asDoubles(c.add(inOut, doubles(len(x)), 2).Data)
-	copy(y, x)
-	return y
+func (c *kernelCall) InOutDoubles(x []float64) []float64 { return c.copiedDoubles(inOut, x) }
+
+// OutDoubles returns n dirty float64s, all of which the call must write.
+func (c *kernelCall) OutDoubles(n int) []float64 {
+	m := c.add(output, vek.Matrix{Rows: n, Cols: 2, Stride: 2}, 2)
+	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(m.Data))), n)
 }
 
-// doubles is the shape of n float64s in floats: rows of two.
-func doubles(n int) vek.Matrix { return vek.Matrix{Rows: n, Cols: 2, Stride: 2} }
-
-func asDoubles(x []float32) []float64 {
-	if len(x) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*float64)(unsafe.Pointer(&x[0])), len(x)/2)
+func (c *kernelCall) copiedDoubles(k kind, x []float64) []float64 {
+	y := c.OutDoubles(len(x))
+	copy(y, x)
+	c.args[len(c.args)-1].start(k)
+	return y
 }
 
 // InMatrix returns a copy of x with another stride that the call must not change.
-func (c *Call) InMatrix(x vek.Matrix, stride int) vek.Matrix { return c.copied(input, x, stride) }
+func (c *kernelCall) InMatrix(x vek.Matrix, stride int) vek.Matrix { return c.copied(input, x, stride) }
 
 // InOutMatrix returns a copy of x with another stride. The call may change it, except between its
 // rows.
-func (c *Call) InOutMatrix(x vek.Matrix, stride int) vek.Matrix { return c.copied(inOut, x, stride) }
+func (c *kernelCall) InOutMatrix(x vek.Matrix, stride int) vek.Matrix {
+	return c.copied(inOut, x, stride)
+}
 
 // OutMatrix returns a dirty matrix. The call must write every element, and nothing between its
 // rows.
-func (c *Call) OutMatrix(rows, cols, stride int) vek.Matrix {
+func (c *kernelCall) OutMatrix(rows, cols, stride int) vek.Matrix {
 	return c.add(output, vek.Matrix{Rows: rows, Cols: cols, Stride: stride}, 1)
 }
 
 func row(x []float32) vek.Matrix { return vek.MatrixOf(x, 1, len(x)) }
 
-func (c *Call) copied(k kind, x vek.Matrix, stride int) vek.Matrix {
-	m := c.add(k, vek.Matrix{Rows: x.Rows, Cols: x.Cols, Stride: stride}, 1)
+func (c *kernelCall) copied(k kind, x vek.Matrix, stride int) vek.Matrix {
+	m := c.OutMatrix(x.Rows, x.Cols, stride)
 	for i := range m.Rows {
 		copy(m.Row(i), x.Row(i))
 	}
-	if k == input {
-		a := &c.args[len(c.args)-1]
-		a.before = append(a.before, m.Data...)
-	}
+	c.args[len(c.args)-1].start(k)
 	return m
 }
 
+// start sets the kind of an argument that has its data.
+func (a *arg) start(k kind) {
+	a.kind = k
+	if k == input {
+		a.before = slices.Clone(a.view.Data)
+	}
+}
+
 // add places the next argument, at a multiple of unit floats.
-func (c *Call) add(k kind, m vek.Matrix, unit Placement) vek.Matrix {
+func (c *kernelCall) add(k kind, m vek.Matrix, unit placement) vek.Matrix {
 	n, i := 0, len(c.args)
 	if m.Rows > 0 {
 		n = (m.Rows-1)*m.Stride + m.Cols
 	}
 	if i == len(c.memory) {
-		c.memory = append(c.memory, newMemory(c.tb, max(n, LargestSize)))
+		c.memory = append(c.memory, newMemory(c.tb, max(n, largestSize)))
 	}
 	if need := n + 2*edge + maxLanes; need > len(c.memory[i].floats) {
 		c.memory[i] = newMemory(c.tb, need)
 	}
 	at := c.at
-	if at != AtEnd {
-		at = (at + Placement(5*i)) % maxLanes
+	if at != atEnd {
+		at = (at + placement(5*i)) % maxLanes
 		at = at / unit * unit
 	}
 	m.Data = c.memory[i].place(n, at)
@@ -160,7 +158,7 @@ func (c *Call) add(k kind, m vek.Matrix, unit Placement) vek.Matrix {
 // Do makes the call. It fails the test if the call reads or writes outside its arguments, changes
 // an input, leaves part of an output unwritten, or leaves the processor in a mode that flushes
 // denormal numbers. It reports success.
-func (c *Call) Do(kernel func()) bool {
+func (c *kernelCall) Do(kernel func()) bool {
 	c.tb.Helper()
 	err := fault(kernel)
 	if tiny := float32(0x1p-148); err == nil && tiny*half == 0 {

@@ -1,6 +1,6 @@
 //go:build !(linux || darwin)
 
-package vektest
+package vek_test
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package vektest
+package vek_test
 
 import (
 	"fmt"
@@ -6,34 +6,33 @@ import (
 	"os"
 	"testing"
 	"unsafe"
+
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
-// Placement is the position of an argument in its memory: AtEnd, directly before a guard page, or n
+// placement is the position of an argument in its memory: atEnd, directly before a guard page, or n
 // ≥ 0 floats after one.
-type Placement int
+type placement int
 
-// AtEnd ends an argument at a guard page.
-const AtEnd Placement = -1
+// atEnd ends an argument at a guard page.
+const atEnd placement = -1
 
-// Placements returns AtEnd and the offsets 0 … 15 from a 64-byte boundary.
-func Placements() []Placement {
-	p := []Placement{AtEnd}
+// allPlacements returns atEnd and the offsets 0 … 15 from a 64-byte boundary.
+func allPlacements() []placement {
+	p := []placement{atEnd}
 	for o := range maxLanes {
-		p = append(p, Placement(o))
+		p = append(p, placement(o))
 	}
 	return p
 }
 
-// Emulated reports whether qemu runs the tests, which is about 20 times slower than a processor.
-var Emulated = os.Getenv("S4D_EMULATED") != ""
-
-// placements returns Placements, or AtEnd and the offsets 0, 1 and 15 under emulation. No kernel
+// placements returns allPlacements, or atEnd and the offsets 0, 1 and 15 under emulation. No kernel
 // branches on an alignment, and tests on a processor cover every offset.
-func placements() []Placement {
-	if Emulated {
-		return []Placement{AtEnd, 0, 1, maxLanes - 1}
+func placements() []placement {
+	if vektest.Emulated {
+		return []placement{atEnd, 0, 1, maxLanes - 1}
 	}
-	return Placements()
+	return allPlacements()
 }
 
 // poison fills memory that a kernel must not read or write. It is a quiet NaN that arithmetic does
@@ -58,9 +57,9 @@ func newMemory(tb testing.TB, capacity int) *memory {
 }
 
 // place returns n poisoned floats with poisoned surroundings.
-func (m *memory) place(n int, at Placement) []float32 {
+func (m *memory) place(n int, at placement) []float32 {
 	m.from = edge + int(at)
-	if at == AtEnd {
+	if at == atEnd {
 		m.from = len(m.floats) - edge - n
 	}
 	m.to = m.from + n

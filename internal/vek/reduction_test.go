@@ -1,4 +1,4 @@
-package vektest
+package vek_test
 
 import (
 	"fmt"
@@ -7,30 +7,31 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
-// Reduction describes a kernel that sums one term per element.
-type Reduction struct {
+// reduction describes a kernel that sums one term per element.
+type reduction struct {
 	Ins  int
 	Run  func(in [][]float32) float32
 	Term func(in []float64) float64
-	// Error bounds the error in units of Epsilon·Σ|terms|. 0 means n+8, the bound for any order of
+	// Error bounds the error in units of epsilon·Σ|terms|. 0 means n+8, the bound for any order of
 	// summation.
 	Error float64
 }
 
 // Test tests the kernel at every level, size and placement. The placement must not change the bits.
-func (k Reduction) Test(t *testing.T) {
+func (k reduction) Test(t *testing.T) {
 	t.Helper()
-	EachLevel(t, func(t *testing.T, _ vek.Level) { k.check(t) })
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) { k.check(t) })
 }
 
-func (k Reduction) check(tb testing.TB) {
+func (k reduction) check(tb testing.TB) {
 	tb.Helper()
 	r := rand.New(rand.NewPCG(3, 4))
-	c := NewCall(tb)
+	c := newCall(tb)
 	for _, offset := range []float32{0, 100} { // terms of both signs, then of one
-		for _, n := range Sizes() {
+		for _, n := range sizes() {
 			in := make([][]float32, k.Ins)
 			for a := range in {
 				in[a] = make([]float32, n)
@@ -58,7 +59,7 @@ func (k Reduction) check(tb testing.TB) {
 	}
 }
 
-func (k Reduction) call(c *Call, in [][]float32) (got float32, ok bool) {
+func (k reduction) call(c *kernelCall, in [][]float32) (got float32, ok bool) {
 	args := make([][]float32, k.Ins)
 	for a := range args {
 		args[a] = c.In(in[a])
@@ -67,7 +68,7 @@ func (k Reduction) call(c *Call, in [][]float32) (got float32, ok bool) {
 	return got, ok
 }
 
-func (k Reduction) judge(in [][]float32, got float32) error {
+func (k reduction) judge(in [][]float32, got float32) error {
 	x := make([]float64, k.Ins)
 	sum, size := 0.0, 0.0
 	for i := range in[0] {
@@ -85,7 +86,7 @@ func (k Reduction) judge(in [][]float32, got float32) error {
 	if bound == 0 {
 		bound = float64(len(in[0]) + 8)
 	}
-	bound = bound*Epsilon*size + float64(len(in[0])+1)*0x1p-149
+	bound = bound*epsilon*size + float64(len(in[0])+1)*0x1p-149
 	if !(math.Abs(float64(got)-sum) <= bound) {
 		return fmt.Errorf("got %v, expected %v ± %.3g", got, sum, bound)
 	}

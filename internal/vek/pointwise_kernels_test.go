@@ -1,4 +1,4 @@
-package vektest
+package vek_test
 
 import (
 	"fmt"
@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
-// Pointwise describes a kernel whose outputs at i depend only on its inputs at i.
-type Pointwise struct {
+// pointwise describes a kernel whose outputs at i depend only on its inputs at i.
+type pointwise struct {
 	Outs, Ins int  // number of arguments; 0 outputs means 1
 	Updates   bool // output o starts as input o and is the same memory
 	Run       func(out, in [][]float32)
@@ -28,28 +29,28 @@ type Pointwise struct {
 
 // Test tests the kernel at every level, size, placement and alias. At one level the result for an
 // element must always have the same bits.
-func (p Pointwise) Test(t *testing.T) {
+func (p pointwise) Test(t *testing.T) {
 	t.Helper()
-	EachLevel(t, func(t *testing.T, _ vek.Level) { p.check(t) })
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) { p.check(t) })
 }
 
-func (p Pointwise) check(tb testing.TB) {
+func (p pointwise) check(tb testing.TB) {
 	tb.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
 	in := make([][]float32, p.Ins)
 	for a := range in {
-		in[a] = make([]float32, LargestSize)
+		in[a] = make([]float32, largestSize)
 		for i := range in[a] {
 			in[a][i] = p.draw(r, a)
 		}
 	}
-	want, _ := p.call(tb, NewCall(tb), in, p.aliases()[0])
+	want, _ := p.call(tb, newCall(tb), in, p.aliases()[0])
 	if !p.accurate(tb, in, want) {
 		return
 	}
 	for _, alias := range p.aliases() {
-		c := NewCall(tb)
-		for _, n := range Sizes() {
+		c := newCall(tb)
+		for _, n := range sizes() {
 			for _, at := range placements() {
 				c.Begin(at)
 				got, ok := p.call(tb, c, heads(in, n), alias)
@@ -62,9 +63,9 @@ func (p Pointwise) check(tb testing.TB) {
 	}
 }
 
-func (p Pointwise) outs() int { return max(p.Outs, 1) }
+func (p pointwise) outs() int { return max(p.Outs, 1) }
 
-func (p Pointwise) draw(r *rand.Rand, arg int) float32 {
+func (p pointwise) draw(r *rand.Rand, arg int) float32 {
 	if p.Draw == nil {
 		return float32(r.NormFloat64())
 	}
@@ -72,7 +73,7 @@ func (p Pointwise) draw(r *rand.Rand, arg int) float32 {
 }
 
 // aliases lists the permitted aliases; the first has none.
-func (p Pointwise) aliases() [][]int {
+func (p pointwise) aliases() [][]int {
 	plain := make([]int, p.outs())
 	for o := range plain {
 		plain[o] = -1
@@ -84,7 +85,7 @@ func (p Pointwise) aliases() [][]int {
 }
 
 // call runs the kernel once and returns its outputs.
-func (p Pointwise) call(tb testing.TB, c *Call, in [][]float32, alias []int) (out [][]float32, ok bool) {
+func (p pointwise) call(tb testing.TB, c *kernelCall, in [][]float32, alias []int) (out [][]float32, ok bool) {
 	tb.Helper()
 	c.Again()
 	args := make([][]float32, p.Ins)
@@ -110,7 +111,7 @@ func (p Pointwise) call(tb testing.TB, c *Call, in [][]float32, alias []int) (ou
 }
 
 // accurate compares outputs with the formula.
-func (p Pointwise) accurate(tb testing.TB, in, out [][]float32) bool {
+func (p pointwise) accurate(tb testing.TB, in, out [][]float32) bool {
 	tb.Helper()
 	x, want, scale := make([]float64, p.Ins), make([]float64, p.outs()), make([]float64, p.outs())
 	for i := range out[0] {
@@ -132,7 +133,7 @@ func (p Pointwise) accurate(tb testing.TB, in, out [][]float32) bool {
 	return true
 }
 
-func (p Pointwise) judge(got float32, want, scale float64) error {
+func (p pointwise) judge(got float32, want, scale float64) error {
 	switch {
 	case p.ULP == 0 && (got == float32(want) || got != got && want != want):
 		return nil
@@ -143,7 +144,7 @@ func (p Pointwise) judge(got float32, want, scale float64) error {
 	case math.Abs(float64(got)-want) <= p.Floor:
 		return nil
 	}
-	if e := ULPs(got, want, scale); !(e <= p.ULP) {
+	if e := ulps(got, want, scale); !(e <= p.ULP) {
 		return fmt.Errorf("got %v, expected %v: %.3g ulp of %.3g, expected ≤ %g", got, want, e, scale, p.ULP)
 	}
 	return nil
