@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/internal/reference"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
@@ -57,7 +56,7 @@ func TestLongScans(t *testing.T) {
 		m := bareModel(t, c)
 		b := newBatch(c, 3, 1, length)
 		n := newNet(t, m, Options{MaxBatch: 1, MaxLen: length, Workers: 2, Training: true})
-		truth, in := reference.New(m, 1), widenBatch(b)
+		truth, in := newReference(m, 1), widenBatch(b)
 		y := slices.Clone(n.ForwardTrain(b, Step{}))
 		within(t, name+": y", y, truth.Forward(in).Logits, 5e-6)
 		d, grads := noise(4, len(y)), model.NewWeights(c)

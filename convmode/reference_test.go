@@ -2,159 +2,193 @@ package convmode
 
 import (
 	"math"
-	"strings"
-	"testing"
 
-	"github.com/s4d-fast/s4d-fast/internal/reference"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// Bounds of the relative L2 error against the reference.
-const (
-	outputError   = 1e-6 // logits, activations, running statistics
-	gradientError = 5e-6 // a gradient tensor
-	cancelError   = 1e-7 // a gradient tensor, relative to all gradients
-)
-
-// TestReference compares outputs, activations, running statistics and all gradients, for every
-// option, with the naive network in float64.
-func TestReference(t *testing.T) {
-	for _, w := range networks {
-		t.Run(w.name, func(t *testing.T) {
-			if testing.Short() && w.length > 500 {
-				t.Skip("slow under emulation")
-			}
-			c := w.config()
-			m := newModel(t, c)
-			n := newNet(t, m, Options{MaxBatch: w.size, MaxLen: w.length, Workers: 2, Training: true, StepScale: w.stepScale})
-			b, step := newBatch(c, 1, w.size, w.length, w.lengths...), Step{Seed: 4, Step: 9}
-			truth := reference.New(m, n.opt.StepScale)
-			in := widenBatch(b)
-
-			within(t, "inference", n.Forward(b), truth.Forward(in).Logits, outputError)
-
-			in.Train = true
-			in.Inner, in.Outer = dropoutFactors(c, b, step)
-			want := truth.Forward(in)
-			within(t, "logits", n.ForwardTrain(b, step), want.Logits, outputError)
-			for i, block := range want.Blocks {
-				within(t, "block output", blockOutput(n, i), block, outputError)
-			}
-			n.UpdateStatistics()
-			for _, tensor := range m.Weights.Tensors() {
-				if strings.Contains(tensor.Name, "running") {
-					within(t, tensor.Name, tensor.Data, want.Running[0], outputError)
-					want.Running = want.Running[1:]
-				}
-			}
-
-			d := noise(2, logitCount(c, b))
-			grads := model.NewWeights(c)
-			n.Backward(d, grads)
-			compareGradients(t, grads, truth, in, widen(d), gradientError)
-
-			// A second pass adds to the gradients.
-			first := grads.Clone()
-			n.ForwardTrain(b, step)
-			n.Backward(d, grads)
-			for i, tolerance := range tolerances(first, gradientError) {
-				once, twice := first.Tensors()[i], grads.Tensors()[i]
-				for k, v := range once.Data {
-					if e := math.Abs(float64(twice.Data[k]) - 2*float64(v)); !(e <= 2*tolerance) {
-						t.Fatalf("gradient of %s: error %.2g after a second pass", once.Name, e)
-					}
-				}
-			}
-		})
-	}
+// reference is a second implementation of the network: naive, in float64, without FFT. Arrays are
+// row-major; activations are [B][H][L].
+type reference struct {
+	model.Config
+	weights   *model.Weights         // names the arrays, see at
+	values    map[*float32][]float64 // by the first element of a tensor
+	stepScale float64                // training samples per sample
 }
 
-// tolerances returns the permitted L2 error of every gradient tensor. A gradient that is exactly 0
-// behind a norm has rounding errors in proportion to all gradients.
-func tolerances(grads *model.Weights, bound float64) (list []float64) {
-	for _, tensor := range grads.Tensors() {
-		list = append(list, bound*norm2(widen(tensor.Data))+cancelError*norm2(widen(grads.Flat())))
-	}
-	return list
-}
-
-// compareGradients compares the gradients with differences of the truth, in random directions. A
-// tensor moves in inverse proportion to the error that it may have. If the sum is wrong, the error
-// of each tensor is printed.
-func compareGradients(t *testing.T, grads *model.Weights, truth *reference.Network, b reference.Batch, d []float64, bound float64) {
-	t.Helper()
-	tensors := grads.Tensors()
-	errorOf := func(seed uint64, isMoved func(i int) bool) float64 {
-		direction, got := make([][]float64, len(tensors)), 0.0
-		for i, tolerance := range tolerances(grads, bound) {
-			direction[i] = make([]float64, len(tensors[i].Data))
-			if !isMoved(i) || tensors[i].Kind == model.KindBuffer {
-				continue
-			}
-			for k, v := range noise(seed+uint64(i), len(direction[i])) {
-				direction[i][k] = float64(v) / tolerance
-				got += float64(tensors[i].Data[k]) * direction[i][k]
-			}
-		}
-		return math.Abs(got - truth.Slope(b, d, direction))
-	}
-	for seed := range uint64(3) {
-		if e := errorOf(seed<<32, func(int) bool { return true }); !(e <= 1) {
-			t.Errorf("gradients: error %.2g of the permitted one", e)
-			for i, tensor := range tensors {
-				t.Logf("gradient of %s: %.2g", tensor.Name, errorOf(seed<<32, func(k int) bool { return k == i }))
-			}
-			return
+// newReference converts the weights of a model.
+func newReference(m *model.Model, stepScale float64) *reference {
+	n := &reference{m.Config, m.Weights, map[*float32][]float64{}, stepScale}
+	for _, t := range m.Weights.Tensors() {
+		for _, v := range t.Data {
+			n.values[&t.Data[0]] = append(n.values[&t.Data[0]], float64(v))
 		}
 	}
+	return n
 }
 
-func norm2(x []float64) float64 {
-	s := 0.0
-	for _, v := range x {
-		s += v * v
+// at returns the values of a tensor in float64, or nil if the model does not have the tensor.
+func (n *reference) at(tensor []float32) []float64 {
+	if len(tensor) == 0 {
+		return nil
 	}
-	return math.Sqrt(s)
+	return n.values[&tensor[0]]
 }
 
-// within checks a tensor's relative L2 error.
-func within(t *testing.T, what string, got []float32, want []float64, bound float64) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d values, expected %d", what, len(got), len(want))
-	}
-	if e := relative(got, want); !(e <= bound) {
-		t.Errorf("%s: relative error %.2g, expected at most %.2g", what, e, bound)
-	}
+// referenceBatch is the input.
+type referenceBatch struct {
+	Batch
+	X            []float64   // [Size][DInput][Len]
+	Train        bool        // batch norms use the batch's statistics
+	Inner, Outer [][]float64 // [layer][Size·H] factors of dropout; nil: 1
 }
 
-func widen(x []float32) []float64 {
+func (b *referenceBatch) length(i int) int {
+	if b.Lengths == nil {
+		return b.Len
+	}
+	return b.Lengths[i]
+}
+
+// referenceResult has the outputs.
+type referenceResult struct {
+	Blocks [][]float64 // [layer][B][H][L]
+	Logits []float64   // [B][DOutput], [B/2][DOutput] of pairs, or [B][DOutput][L]
+
+	// The running statistics of batch norms after this batch, in the order of the model's tensors.
+	Running [][]float64
+}
+
+// Forward runs the network (docs/maths.md §3).
+func (n *reference) Forward(b referenceBatch) *referenceResult {
+	w, result, length := n.weights, &referenceResult{}, b.Len
+	x := n.encode(&b)
+	for i := range w.Layers {
+		x = n.block(result, i, &b, x)
+		result.Blocks = append(result.Blocks, x)
+	}
+	if n.FinalNorm {
+		x = n.norm(result, &model.Layer{NormWeight: w.NormWeight, NormBias: w.NormBias, RunningMean: w.RunningMean, RunningVar: w.RunningVar}, &b, x)
+	}
+	if n.Pool != model.PoolNone {
+		x, length = n.pool(&b, x), 1
+	}
+	if n.Pairs {
+		x = linear(n.at(w.CompareWeight), n.at(w.CompareBias), n.pairFeatures(x), 1)
+		x = each(x, func(_ int, v float64) float64 { return v * phi(v) })
+	}
+	result.Logits = linear(n.at(w.DecoderWeight), n.at(w.DecoderBias), x, length)
+	return result
+}
+
+// Slope returns the derivative of Σ d·logits in a direction of the weights, which has one element
+// for each of Weights.Tensors(): the central difference, extrapolated from two steps.
+func (n *reference) Slope(b referenceBatch, d []float64, direction [][]float64) float64 {
+	largest := 0.0
+	for _, move := range direction {
+		for _, v := range move {
+			largest = max(largest, math.Abs(v))
+		}
+	}
+	moved := func(step float64) (sum float64) {
+		other := *n
+		other.values = map[*float32][]float64{}
+		for i, t := range n.weights.Tensors() {
+			other.values[&t.Data[0]] = each(n.at(t.Data), func(k int, v float64) float64 { return v + step*direction[i][k] })
+		}
+		for i, v := range other.Forward(b).Logits {
+			sum += d[i] * v
+		}
+		return sum
+	}
+	slope := func(step float64) float64 { return (moved(step) - moved(-step)) / (2 * step) }
+	step := 2e-5 / largest
+	return (4*slope(step) - slope(2*step)) / 3
+}
+
+// block: x → norm → mask → SSM → activation → dropout → mixing → dropout → residual → norm
+// (docs/maths.md §3.2).
+func (n *reference) block(result *referenceResult, i int, b *referenceBatch, x []float64) []float64 {
+	l, u := &n.weights.Layers[i], x
+	if n.PreNorm {
+		u = n.norm(result, l, b, x)
+	}
+	s := each(u, func(k int, v float64) float64 { // zero the padding
+		if k%b.Len < b.length(k/b.Len/n.DModel) {
+			return v
+		}
+		return 0
+	})
+	if n.HasSSM(i) {
+		s = n.sequence(l, s, b.Len)
+	}
+	dropout := func(x []float64, factors [][]float64) []float64 {
+		if factors == nil {
+			return x
+		}
+		return each(x, func(k int, v float64) float64 { return v * factors[i][k/b.Len] })
+	}
+	y := dropout(n.mix(l, dropout(each(s, n.activate), b.Inner), s, b.Len), b.Outer)
+	if n.Residual {
+		y = each(y, func(k int, v float64) float64 { return v + x[k] })
+	}
+	if n.PreNorm {
+		return y
+	}
+	return n.norm(result, l, b, y)
+}
+
+// sequence applies the SSM of a block to u.
+func (n *reference) sequence(l *model.Layer, u []float64, length int) []float64 {
+	p := n.NewSSMParams()
+	p.Step, p.Gamma, p.Decay, p.Freq, p.D = n.at(l.Step), n.at(l.Gamma), n.at(l.Decay), n.at(l.Freq), n.at(l.D)
+	p.P, p.C = complexes(n.at(l.P)), complexes(n.at(l.C))
+	if l.B != nil {
+		p.B = complexes(n.at(l.B))
+	}
+	return apply(p, n.stepScale, u, length)
+}
+
+// apply returns the output of a layer for u [·][H][length].
+func apply(p *ssm.Params, stepScale float64, u []float64, length int) []float64 {
+	if p.MIMO() {
+		return scan(p, stepScale, u, length)
+	}
+	return convolve(u, p.D, kernels(p, stepScale, length), length)
+}
+
+func complexes(x []float64) []complex128 {
+	z := make([]complex128, len(x)/2)
+	for i := range z {
+		z[i] = complex(x[2*i], x[2*i+1])
+	}
+	return z
+}
+
+// each returns f of every index and element.
+func each(x []float64, f func(k int, v float64) float64) []float64 {
 	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = float64(v)
+	for k, v := range x {
+		y[k] = f(k, v)
 	}
 	return y
 }
 
-func widenBatch(b Batch) reference.Batch {
-	return reference.Batch{Size: b.Size, Len: b.Len, X: widen(b.X), Tokens: b.Tokens, Lengths: b.Lengths}
-}
-
-// dropoutFactors returns the factors of dropout for each row, [layer][Size·H], or nil without
-// dropout.
-func dropoutFactors(c model.Config, b Batch, s Step) (inner, outer [][]float64) {
-	if c.Dropout == 0 {
-		return nil, nil
+// kernels returns the kernels of a layer of single-channel SSMs, [directions·H][taps].
+func kernels(p *ssm.Params, stepScale float64, length int) [][]float64 {
+	if p.LMax > 0 {
+		length = min(length, max(1, int(math.Round(float64(p.LMax)/stepScale))))
 	}
-	for i := range c.NLayers {
-		var factors [dropoutPlaces][]float64
-		for place := range factors {
-			stream := dropoutStream(s, i, place)
-			for e := range b.Size * c.DModel {
-				factors[place] = append(factors[place], float64(dropoutScale(stream, e, c.Dropout)))
-			}
+	list := make([][]float64, p.Directions()*p.DModel)
+	for r := range list {
+		list[r] = make([]float64, length)
+		if p.Layer == ssm.LayerS4 {
+			s4Kernel(p, stepScale, r, list[r])
+			continue
 		}
-		inner, outer = append(inner, factors[innerDropout]), append(outer, factors[outerDropout])
+		for m := range p.Modes() {
+			addMode(p, stepScale, r, m, list[r])
+		}
 	}
-	return inner, outer
+	return list
 }

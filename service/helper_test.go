@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/events"
-	"github.com/s4d-fast/s4d-fast/internal/memnet"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/reporttest"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
@@ -44,7 +43,7 @@ func newRecognizer(t testing.TB) *events.Recognizer {
 type instance struct {
 	t        *testing.T
 	server   *Server
-	listener *memnet.Listener
+	listener *memoryListener
 	client   *http.Client
 	address  string
 	stop     func() error // shuts the service down as SIGTERM does; the second call does nothing
@@ -62,11 +61,11 @@ func startService(t *testing.T, m *model.Model, changes ...func(*Options)) *inst
 		change(&opt)
 	}
 	s := must.Get(New(m, events.DefaultsFor(m), opt))(t)
-	l := memnet.Listen()
+	l := listenInMemory()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l) }()
-	in.server, in.listener, in.client = s, l, l.Client()
+	in.server, in.listener, in.client = s, l, l.client()
 	in.stop = sync.OnceValue(func() error {
 		cancel()
 		in.client.CloseIdleConnections()

@@ -1,4 +1,4 @@
-package reference
+package convmode
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 )
 
 // encode: x = W·input + b at every position, or the row of W for the token.
-func (n *Network) encode(b *Batch) []float64 {
+func (n *reference) encode(b *referenceBatch) []float64 {
 	w := n.at(n.weights.EncoderWeight)
 	if n.Encoder == model.EncoderLinear {
 		return linear(w, n.at(n.weights.EncoderBias), b.X, b.Len)
@@ -38,7 +38,7 @@ func linear(w, bias, x []float64, length int) (y []float64) {
 
 // pool: the mean over the true length, plus the maximum or not, or the last true position, of every
 // channel: [B][H].
-func (n *Network) pool(b *Batch, x []float64) []float64 {
+func (n *reference) pool(b *referenceBatch, x []float64) []float64 {
 	return each(make([]float64, b.Size*n.DModel), func(k int, sum float64) float64 {
 		row := x[k*b.Len : k*b.Len+b.length(k/n.DModel)]
 		if n.Pool == model.PoolLast {
@@ -55,7 +55,7 @@ func (n *Network) pool(b *Batch, x []float64) []float64 {
 }
 
 // pairFeatures: [a, b, a−b, a·b] of every pair, [B/2][4H].
-func (n *Network) pairFeatures(pooled []float64) (f []float64) {
+func (n *reference) pairFeatures(pooled []float64) (f []float64) {
 	h := n.DModel
 	for ; len(pooled) > 0; pooled = pooled[2*h:] {
 		a, b := pooled[:h], pooled[h:2*h]
@@ -66,7 +66,7 @@ func (n *Network) pairFeatures(pooled []float64) (f []float64) {
 	return f
 }
 
-func (n *Network) activate(_ int, x float64) float64 {
+func (n *reference) activate(_ int, x float64) float64 {
 	switch n.Activation {
 	case model.ActivationGELU:
 		return x * phi(x)
@@ -80,7 +80,7 @@ func (n *Network) activate(_ int, x float64) float64 {
 func phi(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
 // mix: z = W·v + b at every position, and a gate (docs/maths.md §20). s is the output of the SSM.
-func (n *Network) mix(l *model.Layer, v, s []float64, length int) []float64 {
+func (n *reference) mix(l *model.Layer, v, s []float64, length int) []float64 {
 	if n.Mixing == model.MixingNone {
 		return v
 	}
@@ -104,7 +104,7 @@ func (n *Network) mix(l *model.Layer, v, s []float64, length int) []float64 {
 
 // norm: y = (x − mean)/√(var + eps)·weight + bias, over a position's channels or a channel's batch,
 // padding included (docs/maths.md §3.3).
-func (n *Network) norm(result *Result, l *model.Layer, b *Batch, x []float64) []float64 {
+func (n *reference) norm(result *referenceResult, l *model.Layer, b *referenceBatch, x []float64) []float64 {
 	h := n.DModel
 	groups, size := b.Size*b.Len, float64(h)
 	group := func(k int) int { return k/(h*b.Len)*b.Len + k%b.Len }

@@ -1,4 +1,4 @@
-package reference
+package convmode
 
 import (
 	"math"
@@ -11,14 +11,14 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// The loss of two small networks, and its derivatives, agree with PyTorch's in float64.
-func TestGoldenTiny(t *testing.T) {
+// The loss of two small reference networks, and its derivatives, agree with PyTorch's in float64.
+func TestReferenceTiny(t *testing.T) {
 	for _, name := range []string{"postnorm", "prenorm"} {
 		t.Run(name, func(t *testing.T) {
 			g := golden.LoadTiny(t, name)
 			m := must.Get(model.ImportPyTorch(g.WritePth(t), model.ImportOptions{PreNorm: name == "prenorm"}))(t)
 			x, labels := golden.TinyInput()
-			n, b := New(m, 1), Batch{Size: golden.TinyBatch, Len: golden.TinyLen, X: x, Train: true}
+			n, b := newReference(m, 1), referenceBatch{Batch: Batch{Size: golden.TinyBatch, Len: golden.TinyLen}, X: x, Train: true}
 			loss, d := crossEntropy(n.Forward(b).Logits, labels)
 			if !(math.Abs(loss-g.Losses[0]) < 1e-10) {
 				t.Errorf("loss is %.12f, expected %.12f", loss, g.Losses[0])
@@ -57,30 +57,30 @@ func crossEntropy(logits []float64, labels []int) (loss float64, grad []float64)
 	return loss, grad
 }
 
-// The outputs of single layers agree with PyTorch's. The golden values of S4 are exact to 5e-12 of
+// The outputs of single reference layers agree with PyTorch's. The golden values of S4 are exact to 5e-12 of
 // the largest value.
-func TestGoldenLayers(t *testing.T) {
+func TestReferenceLayers(t *testing.T) {
 	dss := golden.LoadDSS(t)
 	for name, g := range map[string]*golden.KernelLayer{"negative": &dss.Negative, "positive": &dss.Positive, "tied": &dss.Tied} {
-		compareLayer(t, "dss, "+name, kernelLayer(g, ssm.LayerDSS, g.Config.L), 1, g.Config.Batch, g.Config.L, g.Y, 1e-12)
+		compareReference(t, "dss, "+name, referenceKernel(g, ssm.LayerDSS, g.Config.L), 1, g.Config.Batch, g.Config.L, g.Y, 1e-12)
 	}
 	for _, init := range []string{"legs", "fout"} {
 		s4 := golden.LoadS4(t, init)
 		for name, g := range map[string]*golden.S4Layer{"untied": &s4.Untied, "tied": s4.Tied, "defaults": s4.Defaults} {
 			if g != nil {
-				compareLayer(t, init+", "+name, kernelLayer(&g.KernelLayer, ssm.LayerS4, g.LKernel), 1, g.Config.Batch, g.Config.L, g.Y, 1e-10)
+				compareReference(t, init+", "+name, referenceKernel(&g.KernelLayer, ssm.LayerS4, g.LKernel), 1, g.Config.Batch, g.Config.L, g.Y, 1e-10)
 			}
 		}
 	}
 	for _, kind := range []ssm.Layer{ssm.LayerS5, ssm.LayerLRU} {
 		for name, g := range golden.Scans(t, string(kind)) {
-			compareLayer(t, name, scanLayer(g, kind), g.Config.StepScale, g.Config.Batch, g.Config.L, g.Y, 1e-12)
+			compareReference(t, name, referenceScan(g, kind), g.Config.StepScale, g.Config.Batch, g.Config.L, g.Y, 1e-12)
 		}
 	}
 }
 
-// compareLayer compares the output of a layer, relative to the largest value.
-func compareLayer(t *testing.T, name string, p *ssm.Params, stepScale float64, batch, length int, want []float64, tolerance float64) {
+// compareReference compares the output of a layer, relative to the largest value.
+func compareReference(t *testing.T, name string, p *ssm.Params, stepScale float64, batch, length int, want []float64, tolerance float64) {
 	t.Helper()
 	u, _ := golden.LayerInput(batch, p.DModel, length)
 	got, largest, worst := apply(p, max(stepScale, 1), u, length), 0.0, 0.0
@@ -93,8 +93,8 @@ func compareLayer(t *testing.T, name string, p *ssm.Params, stepScale float64, b
 	}
 }
 
-// kernelLayer returns the parameters of DSS or S4. The official code stores −Im A.
-func kernelLayer(g *golden.KernelLayer, layer ssm.Layer, taps int) *ssm.Params {
+// referenceKernel returns the parameters of DSS or S4. The official code stores −Im A.
+func referenceKernel(g *golden.KernelLayer, layer ssm.Layer, taps int) *ssm.Params {
 	c, v := g.Config, g.Parameters
 	p := ssm.NewParams(ssm.Config{
 		Layer: layer, DModel: c.H, DState: c.N, NSSM: c.Copies, LMax: c.LMax, LKernel: taps, Bidirectional: c.Bidirectional,
@@ -106,13 +106,13 @@ func kernelLayer(g *golden.KernelLayer, layer ssm.Layer, taps int) *ssm.Params {
 		return x
 	})
 	p.Decay, p.Freq = v["A_real"], each(v["A_imag"], func(_ int, x float64) float64 { return -x })
-	p.B, p.P, p.C, p.D = pairs(v["B"]), pairs(v["P"]), pairs(v["C"]), v["D"]
+	p.B, p.P, p.C, p.D = complexes(v["B"]), complexes(v["P"]), complexes(v["C"]), v["D"]
 	return p
 }
 
-// scanLayer returns the parameters of S5 or an LRU. Two directions are stored as C1 and C2, or as
+// referenceScan returns the parameters of S5 or an LRU. Two directions are stored as C1 and C2, or as
 // one C [H][2P] with the forward direction first.
-func scanLayer(g *golden.Scan, layer ssm.Layer) *ssm.Params {
+func referenceScan(g *golden.Scan, layer ssm.Layer) *ssm.Params {
 	c, v := g.Config, g.Parameters
 	p := ssm.NewParams(ssm.Config{
 		Layer: layer, DModel: c.H, DState: 2*c.P + c.N, ClipEigs: c.ClipEigs, Bidirectional: c.Bidirectional, Disc: ssm.Disc(c.Discretisation),
@@ -128,13 +128,13 @@ func scanLayer(g *golden.Scan, layer ssm.Layer) *ssm.Params {
 		}
 		return p
 	}
-	p.Decay, p.Freq, p.Step, p.B = v["Lambda_re"], v["Lambda_im"], v["log_step"], pairs(v["B"])
+	p.Decay, p.Freq, p.Step, p.B = v["Lambda_re"], v["Lambda_im"], v["log_step"], complexes(v["B"])
 	if both, ok := v["C1"]; ok {
-		p.C = pairs(slices.Concat(both, v["C2"]))
+		p.C = complexes(slices.Concat(both, v["C2"]))
 		return p
 	}
 	var forward, backward []complex128
-	for row := range slices.Chunk(pairs(v["C"]), len(v["C"])/2/c.H) {
+	for row := range slices.Chunk(complexes(v["C"]), len(v["C"])/2/c.H) {
 		forward, backward = append(forward, row[:c.P]...), append(backward, row[c.P:]...)
 	}
 	p.C = append(forward, backward...)
