@@ -128,11 +128,6 @@ func (t torch) logits(dir string, classes int) ([][]float32, error) {
 // rate measures PyTorch with kernels that are "recomputed" for every batch or "cached".
 func (t torch) rate(kernels string) rate {
 	return func(batch int, d time.Duration) (float64, error) {
-		v, err := t.Request("rate", kernels, batch, d.Seconds())
-		time.Sleep(settle)
-		return v, err
+		return t.Request("rate", kernels, batch, d.Seconds())
 	}
 }
-
-// settle is the time in which PyTorch's threads may still spin.
-const settle = 20 * time.Millisecond

@@ -127,7 +127,7 @@ func TestTable(t *testing.T) {
 	} {
 		must.Do(t, tab.add(r))
 	}
-	must.Do(t, tab.flush())
+	tab.flush()
 	want := `| op | sizes | threads | peer | time | avx2 | avx512 |
 | --- | --- | ---: | --- | ---: | ---: | ---: |
 | fft | n=512 | 1 | fftw | 1.00 µs | 500 ns (2.00×) | 250 ns (4.00×) |

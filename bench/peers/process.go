@@ -31,13 +31,15 @@ func (p process) Measure(r bench.Row, d time.Duration) (float64, error) {
 
 // compiled builds sources/NAME.c with the C compiler and starts it.
 func compiled(ctx context.Context, dir, name, source string, flags, env []string) (bench.Peer, error) {
-	if err := unpack(dir, "peer.h", source+".c"); err != nil {
+	dir = filepath.Join(dir, name)
+	if err := os.CopyFS(dir, sources); err != nil {
 		return nil, err
 	}
 	program := filepath.Join(dir, name)
-	args := append([]string{"-O3", "-march=native", filepath.Join(dir, source+".c"), "-o", program}, flags...)
+	args := append([]string{"-O3", "-march=native", filepath.Join(dir, "sources", source+".c"), "-o", program}, flags...)
 	if out, err := exec.CommandContext(ctx, "cc", args...).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("cc: %w: %s", err, firstLine(out))
+		line, _, _ := strings.Cut(string(out), "\n")
+		return nil, fmt.Errorf("cc: %w: %s", err, line)
 	}
 	return launch(exec.CommandContext(ctx, program), name, env)
 }
@@ -60,23 +62,4 @@ func launch(cmd *exec.Cmd, name string, env []string) (bench.Peer, error) {
 	cmd.Env = append(os.Environ(), env...)
 	p, err := bench.Start(cmd)
 	return process{name, p}, err
-}
-
-// unpack writes sources to a folder.
-func unpack(dir string, names ...string) error {
-	for _, name := range names {
-		data, err := sources.ReadFile("sources/" + name)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func firstLine(out []byte) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	return line
 }

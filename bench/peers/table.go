@@ -18,9 +18,7 @@ type table struct {
 
 func (t *table) add(r bench.Row) error {
 	if len(t.rows) > 0 && !same(t.rows[0], r) {
-		if err := t.flush(); err != nil {
-			return err
-		}
+		t.flush()
 	}
 	t.rows = append(t.rows, r)
 	return nil
@@ -29,7 +27,7 @@ func (t *table) add(r bench.Row) error {
 // same reports whether two rows differ only in the library that is measured.
 func same(a, b bench.Row) bool { return a.Op == b.Op && a.Sizes == b.Sizes && a.Workers == b.Workers }
 
-func (t *table) flush() error {
+func (t *table) flush() {
 	var ours, theirs []bench.Row
 	for _, r := range t.rows {
 		if r.Peer != "" {
@@ -39,40 +37,25 @@ func (t *table) flush() error {
 		}
 	}
 	t.rows = nil
-	if err := t.title(ours); err != nil {
-		return err
+	if !t.titled {
+		t.titled = true
+		cells, rule := []string{"op", "sizes", "threads", "peer", "time"}, []string{"---", "---", "---:", "---", "---:"}
+		for _, r := range ours {
+			cells, rule = append(cells, r.Level), append(rule, "---:")
+		}
+		t.line(cells)
+		t.line(rule)
 	}
 	for _, their := range theirs {
 		cells := []string{their.Op, their.Sizes.String(), fmt.Sprint(their.Workers), their.Peer, duration(their.NS)}
 		for _, our := range ours {
 			cells = append(cells, fmt.Sprintf("%s (%.2f×)", duration(our.NS), their.NS/our.NS))
 		}
-		if err := t.line(cells); err != nil {
-			return err
-		}
+		t.line(cells)
 	}
-	return nil
 }
 
-func (t *table) title(ours []bench.Row) error {
-	if t.titled {
-		return nil
-	}
-	t.titled = true
-	cells, rule := []string{"op", "sizes", "threads", "peer", "time"}, []string{"---", "---", "---:", "---", "---:"}
-	for _, r := range ours {
-		cells, rule = append(cells, r.Level), append(rule, "---:")
-	}
-	if err := t.line(cells); err != nil {
-		return err
-	}
-	return t.line(rule)
-}
-
-func (t *table) line(cells []string) error {
-	_, err := fmt.Fprintf(t.w, "| %s |\n", strings.Join(cells, " | "))
-	return err
-}
+func (t *table) line(cells []string) { fmt.Fprintf(t.w, "| %s |\n", strings.Join(cells, " | ")) }
 
 // duration formats nanoseconds with three digits.
 func duration(ns float64) string {

@@ -17,8 +17,8 @@ const fmaRounds = 1 << 14
 // depend on the level.
 var fma = workload{
 	op: "peak", units: 1,
-	start: perThread(func() (func(), error) {
-		return func() { vek.FMAPeak(fmaRounds) }, nil
+	start: perThread(func() func() {
+		return func() { vek.FMAPeak(fmaRounds) }
 	}),
 }
 
@@ -27,9 +27,9 @@ var fma = workload{
 func copying(n int) workload {
 	return workload{
 		op: "copy", Sizes: Sizes{N: n}, units: float64(n), bytes: 8 * float64(n),
-		start: perThread(func() (func(), error) {
+		start: perThread(func() func() {
 			dst, src := ramp(n, 0, 1), ramp(n, 1, 0)
-			return func() { copy(dst, src) }, nil
+			return func() { copy(dst, src) }
 		}),
 	}
 }
@@ -39,10 +39,10 @@ func cexpOf(n int) workload {
 	const flops = 55 // products and sums of reduction and polynomials, per element
 	return workload{
 		op: "cexp", Sizes: Sizes{N: n}, units: float64(n), flops: flops * float64(n),
-		start: perThread(func() (func(), error) {
+		start: perThread(func() func() {
 			re, im := ramp(n, -8, 0.2), ramp(n, -100, 100)
 			dRe, dIm := make([]float32, n), make([]float32, n)
-			return func() { vek.CExp(dRe, dIm, re, im) }, nil
+			return func() { vek.CExp(dRe, dIm, re, im) }
 		}),
 	}
 }
@@ -53,11 +53,8 @@ func fftOf(n int) workload {
 	const transforms = 8
 	return workload{
 		op: "fft", Sizes: Sizes{N: n}, units: transforms, flops: transforms * transformFlops(n),
-		start: perThread(func() (func(), error) {
-			plan, err := fftkernel.NewFFT(n)
-			if err != nil {
-				return nil, err
-			}
+		start: perThread(func() func() {
+			plan := valid(fftkernel.NewFFT(n))
 			zRe, zIm := Noise(n, 1), Noise(n, 2)
 			re, im := make([]float32, n), make([]float32, n)
 			return func() {
@@ -66,7 +63,7 @@ func fftOf(n int) workload {
 				for range transforms {
 					plan.Coefficients(re, im)
 				}
-			}, nil
+			}
 		}),
 	}
 }
@@ -77,12 +74,12 @@ func convOf(n int) workload {
 	return workload{
 		op: "conv", Sizes: Sizes{L: n}, units: rows,
 		flops: 2*transformFlops(2*n) + 6*2*float64(n), // two transforms, one product
-		start: perThread(func() (func(), error) {
+		start: perThread(func() func() {
 			conv := fftkernel.NewConv(n, n, false)
 			scratch, khat := make([]float32, conv.ScratchLen()), make([]float32, conv.SpectrumLen())
 			conv.Spectrum(khat, Noise(n, 1), nil)
 			u0, u1, y0, y1 := Noise(n, 2), Noise(n, 3), make([]float32, n), make([]float32, n)
-			return func() { conv.Convolve(fftkernel.Rows{y0, y1}, fftkernel.Rows{u0, u1}, khat, scratch) }, nil
+			return func() { conv.Convolve(fftkernel.Rows{y0, y1}, fftkernel.Rows{u0, u1}, khat, scratch) }
 		}),
 	}
 }
@@ -92,11 +89,8 @@ func vandermondeOf(h, modes, length int) workload {
 	return workload{
 		op: "vandermonde", Sizes: Sizes{H: h, M: modes, L: length}, units: 1,
 		flops: 4 * float64(modes) * float64(length) * float64(h), // a matrix product each
-		start: perThread(func() (func(), error) {
-			p, err := ssm.New(ssm.Config{DModel: h, DState: 2 * modes, Init: ssm.Lin, Disc: ssm.ZOH, AReal: 0.5, DtMin: 0.001, DtMax: 0.1}, 1, 0)
-			if err != nil {
-				return nil, err
-			}
+		start: perThread(func() func() {
+			p := valid(ssm.New(ssm.Config{DModel: h, DState: 2 * modes, Init: ssm.Lin, Disc: ssm.ZOH, AReal: 0.5, DtMin: 0.001, DtMax: 0.1}, 1, 0))
 			d := p.Discretize(ssm.ZOH, 1)
 			plan := fftkernel.NewVandermonde(modes, length)
 			k, scratch := make([]float32, h*length), make([]float32, plan.ScratchLen())
@@ -104,7 +98,7 @@ func vandermondeOf(h, modes, length int) workload {
 				for c := range h {
 					plan.Kernel(k[c*length:(c+1)*length], d.LogLambda[c*modes:(c+1)*modes], d.W[c*modes:(c+1)*modes], scratch)
 				}
-			}, nil
+			}
 		}),
 	}
 }
@@ -114,13 +108,10 @@ func cauchyOf(h, modes, length int) workload {
 	return workload{
 		op: "cauchy", Sizes: Sizes{H: h, M: modes, L: length}, units: 1,
 		flops: float64(h) * cauchyFlops(cauchySums, modes, length),
-		start: perThread(func() (func(), error) {
-			p, err := ssm.New(ssm.Config{
+		start: perThread(func() func() {
+			p := valid(ssm.New(ssm.Config{
 				Layer: ssm.LayerS4, DModel: h, DState: 2 * modes, Init: ssm.LegS, Disc: ssm.Bilinear, DtMin: 0.001, DtMax: 0.1, LKernel: length,
-			}, 1, 0)
-			if err != nil {
-				return nil, err
-			}
+			}, 1, 0))
 			systems := make([]fftkernel.RankOne, h)
 			for c := range systems {
 				lo, hi := c*modes, (c+1)*modes
@@ -134,7 +125,7 @@ func cauchyOf(h, modes, length int) workload {
 				for c := range systems {
 					plan.Kernel(k[c*length:(c+1)*length], &systems[c], scratch)
 				}
-			}, nil
+			}
 		}),
 	}
 }
@@ -148,7 +139,7 @@ func scanOf(modes, length int) workload {
 	return workload{
 		op: "scan", Sizes: Sizes{M: modes, L: length}, units: scans * float64(length),
 		flops: scans * float64(length) * scanFlops * float64(modes),
-		start: perThread(func() (func(), error) {
+		start: perThread(func() func() {
 			products, rows := Noise(length*2*modes, 1), vek.MatrixOf(vek.Aligned(length*2*modes), length, 2*modes)
 			state, lambda := make([]float32, 2*modes), make([]float32, 2*modes)
 			for n := range modes {
@@ -161,7 +152,7 @@ func scanOf(modes, length int) workload {
 				for range scans {
 					vek.Scan(rows, state, lambda, 0, modes, false)
 				}
-			}, nil
+			}
 		}),
 	}
 }
@@ -170,11 +161,11 @@ func scanOf(modes, length int) workload {
 func gemmOf(m, n, k int) workload {
 	return workload{
 		op: "gemm", Sizes: Sizes{Rows: m, N: n, K: k}, units: 1, flops: 2 * float64(m) * float64(n) * float64(k),
-		start: perThread(func() (func(), error) {
+		start: perThread(func() func() {
 			a, b := vek.MatrixOf(Noise(m*k, 1), m, k), vek.MatrixOf(Noise(k*n, 2), k, n)
 			c := vek.MatrixOf(make([]float32, m*n), m, n)
 			scratch := make([]float32, vek.GemmScratch(m, n, k))
-			return func() { vek.Gemm(c, a, b, false, false, false, scratch) }, nil
+			return func() { vek.Gemm(c, a, b, false, false, false, scratch) }
 		}),
 	}
 }
@@ -187,19 +178,13 @@ func stepOf(s shape) workload {
 	return workload{
 		op: s.op("step"), Sizes: Sizes{H: s.h, M: s.modes, L: s.length}, units: float64(s.length),
 		flops: float64(s.length) * s.stepFlops(),
-		start: perThread(func() (func(), error) {
+		start: perThread(func() func() {
 			c := s.config()
 			c.Norm, c.Activation, c.Mixing, c.Residual, c.Pool = model.NormNone, model.ActivationNone, model.MixingNone, false, model.PoolLast
-			m, err := model.New(c, 1)
-			if err != nil {
-				return nil, err
-			}
-			stream, err := recurrent.NewStream(m)
-			if err != nil {
-				return nil, err
-			}
+			m := valid(model.New(c, 1))
+			stream := valid(recurrent.NewStream(m))
 			x := Noise(s.length, 1)
-			return func() { stream.Process(x, s.length) }, nil
+			return func() { stream.Process(x, s.length) }
 		}),
 	}
 }

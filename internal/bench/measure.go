@@ -28,7 +28,7 @@ type workload struct {
 	bytes     float64 // read and written per call, if the operation only copies
 	sequences float64 // trained per call
 	shared    bool    // all threads share one call; otherwise each makes its own
-	start     func(threads int) (engine, error)
+	start     func(threads int) engine
 }
 
 // engine runs calls of a workload at the level at which it was started.
@@ -39,18 +39,22 @@ type engine struct {
 
 // perThread returns the start of a workload that every thread runs separately. setup returns the
 // call of one thread.
-func perThread(setup func() (func(), error)) func(threads int) (engine, error) {
-	return func(threads int) (engine, error) {
+func perThread(setup func() func()) func(threads int) engine {
+	return func(threads int) engine {
 		var calls []func()
 		for range threads {
-			f, err := setup()
-			if err != nil {
-				return engine{}, err
-			}
-			calls = append(calls, f)
+			calls = append(calls, setup())
 		}
-		return engine{run: func(n int) { runAll(calls, n) }, stop: func() {}}, nil
+		return engine{run: func(n int) { runAll(calls, n) }, stop: func() {}}
 	}
+}
+
+// valid returns a value that is made from the constant settings of a workload, which are valid.
+func valid[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // runAll makes n calls of each function, in one goroutine per function.
@@ -147,14 +151,7 @@ func (w workload) atLevel(level vek.Level, threads int, d time.Duration) (e *ent
 	if err := vek.SetLevel(level); err != nil {
 		return nil, nil, err
 	}
-	peak, err := fma.start(threads)
-	if err != nil {
-		return nil, nil, err
-	}
-	work, err := w.start(threads)
-	if err != nil {
-		return nil, nil, err
-	}
+	peak, work := fma.start(threads), w.start(threads)
 	_, peakFlops := vek.FMAPeak(fmaRounds)
 	if w.op == fma.op {
 		w.flops = peakFlops

@@ -22,7 +22,7 @@ type Process struct {
 
 // settle is the time after a request in which a program's threads may still spin. The next
 // measurement waits for it.
-const settle = 5 * time.Millisecond
+const settle = 20 * time.Millisecond
 
 // Start starts a program. Its standard error becomes that of this process.
 func Start(cmd *exec.Cmd) (*Process, error) {

@@ -49,14 +49,11 @@ func trainOf(s shape) workload {
 	return workload{
 		op: s.op("train"), Sizes: Sizes{H: s.h, M: s.modes, L: s.length, B: s.batch, Layers: s.layers},
 		units: 1, flops: s.flops(), sequences: float64(s.batch), shared: true,
-		start: func(threads int) (engine, error) {
+		start: func(threads int) engine {
 			c := s.config()
 			c.DInput, c.DOutput = 3, 10 // colour images as sequences of pixels, in ten classes
-			t, err := NewTraining(c, s.batch, s.length, threads)
-			if err != nil {
-				return engine{}, err
-			}
-			return engine{run: func(n int) { repeat(t.Step, n) }, stop: t.Close}, nil
+			t := valid(NewTraining(c, s.batch, s.length, threads))
+			return engine{run: func(n int) { repeat(t.Step, n) }, stop: t.Close}
 		},
 	}
 }
