@@ -31,7 +31,7 @@ func TestFaults(t *testing.T) {
 		undisturbed <- alone(t, faultSeeds, settings[0])
 	}()
 	f := &faulty{T: t, faults: strings.Fields("worker network worker broker worker network coordinator worker"), dir: t.TempDir(), store: t.TempDir(), settings: settings}
-	network, uncut := netns.Try(t)
+	network, uncut := netns.New(t)
 	if uncut != nil {
 		f.faults = slices.DeleteFunc(f.faults, func(fault string) bool { return fault == "network" })
 		f.ip, f.port = "127.0.0.1", fmt.Sprint(netns.FreePort(t))

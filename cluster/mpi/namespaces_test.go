@@ -25,7 +25,10 @@ func TestNamespaces(t *testing.T) {
 	if _, err := exec.LookPath("mpirun"); err != nil {
 		t.Skip("mpirun is not installed")
 	}
-	hosts := netns.New(t)
+	hosts, err := netns.New(t)
+	if err != nil {
+		t.Skip(err)
+	}
 	first, second := hosts.Add(1), hosts.Add(2)
 	script := filepath.Join(t.TempDir(), "agent")
 	must.Do(t, os.WriteFile(script, []byte(agent), 0o777))

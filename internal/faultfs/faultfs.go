@@ -123,35 +123,35 @@ func (f *FS) change(operation, name string, run func() error) error {
 	return err
 }
 
+// value is do for an operation that returns a value.
+func value[T any](f *FS, operation, path string, run func() (T, error)) (v T, err error) {
+	err = f.do(operation, path, func() (err error) { v, err = run(); return err })
+	return v, err
+}
+
 // OpenFile opens a file.
-func (f *FS) OpenFile(name string, flag int, perm fs.FileMode) (opened atomicfile.File, err error) {
+func (f *FS) OpenFile(name string, flag int, perm fs.FileMode) (atomicfile.File, error) {
 	operation := "OpenFile"
 	if flag&os.O_CREATE != 0 {
 		operation = "Create"
 	}
-	err = f.do(operation, name, func() (err error) {
-		opened, err = f.FS.OpenFile(name, flag, perm)
-		return err
-	})
+	opened, err := value(f, operation, name, func() (atomicfile.File, error) { return f.FS.OpenFile(name, flag, perm) })
 	return &file{opened, f, name}, err
 }
 
 // Stat describes a file.
-func (f *FS) Stat(name string) (info fs.FileInfo, err error) {
-	err = f.do("Stat", name, func() (err error) { info, err = f.FS.Stat(name); return err })
-	return info, err
+func (f *FS) Stat(name string) (fs.FileInfo, error) {
+	return value(f, "Stat", name, func() (fs.FileInfo, error) { return f.FS.Stat(name) })
 }
 
 // ReadDir lists a folder.
-func (f *FS) ReadDir(name string) (list []fs.DirEntry, err error) {
-	err = f.do("ReadDir", name, func() (err error) { list, err = f.FS.ReadDir(name); return err })
-	return list, err
+func (f *FS) ReadDir(name string) ([]fs.DirEntry, error) {
+	return value(f, "ReadDir", name, func() ([]fs.DirEntry, error) { return f.FS.ReadDir(name) })
 }
 
 // Follow follows symbolic links.
-func (f *FS) Follow(name string) (to string, err error) {
-	err = f.do("Follow", name, func() (err error) { to, err = f.FS.Follow(name); return err })
-	return to, err
+func (f *FS) Follow(name string) (string, error) {
+	return value(f, "Follow", name, func() (string, error) { return f.FS.Follow(name) })
 }
 
 // Mkdir creates a folder.
@@ -179,15 +179,14 @@ type file struct {
 	name string
 }
 
-func (f *file) Read(p []byte) (n int, err error) {
-	err = f.fs.do("Read", f.name, func() (err error) { n, err = f.File.Read(p); return err })
-	return n, err
+func (f *file) Read(p []byte) (int, error) {
+	return value(f.fs, "Read", f.name, func() (int, error) { return f.File.Read(p) })
 }
 
 // Write writes. If it fails, it writes half.
-func (f *file) Write(p []byte) (n int, err error) {
+func (f *file) Write(p []byte) (int, error) {
 	f.fs.written[filepath.Clean(f.name)] = true
-	err = f.fs.do("Write", f.name, func() (err error) { n, err = f.File.Write(p); return err })
+	n, err := value(f.fs, "Write", f.name, func() (int, error) { return f.File.Write(p) })
 	if err != nil && n == 0 {
 		n, _ = f.File.Write(p[:len(p)/2])
 	}

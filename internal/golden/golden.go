@@ -10,7 +10,6 @@ package golden
 import (
 	"embed"
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -28,7 +27,7 @@ var files embed.FS
 type Tiny struct {
 	Losses    []float64           `json:"losses_before_each_step"`
 	Gradients map[string]Gradient `json:"gradients_at_step_0"` // by PyTorch's tensor names
-	pth       []byte
+	name      string
 }
 
 // Gradient is ∂loss/∂tensor, row-major.
@@ -45,18 +44,15 @@ const (
 // LoadTiny returns the golden values of the "postnorm" or "prenorm" network.
 func LoadTiny(t testing.TB, name string) *Tiny {
 	t.Helper()
-	g := new(Tiny)
-	load(t, "train-tiny-"+name+".json", g)
-	g.pth = must.Get(files.ReadFile("testdata/train-tiny-" + name + ".pth"))(t)
+	g := load[Tiny](t, "train-tiny-"+name)
+	g.name = "train-tiny-" + name
 	return g
 }
 
 // WritePth writes the network's PyTorch checkpoint to a temporary file and returns its path.
 func (g *Tiny) WritePth(t testing.TB) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "tiny.pth")
-	must.Do(t, os.WriteFile(path, g.pth, 0o600))
-	return path
+	return writePth(t, g.name)
 }
 
 // TinyInput returns the batch [TinyBatch][TinyInputs][TinyLen], in float64, and the labels.
@@ -100,8 +96,8 @@ func Checkpoints(t testing.TB) []*Checkpoint {
 	t.Helper()
 	var list []*Checkpoint
 	for _, name := range []string{"ethorondor", "EskildAndersen"} {
-		g := &Checkpoint{Name: name + "-s4d-cifar10"}
-		load(t, g.Name+".json", g)
+		g := load[Checkpoint](t, name+"-s4d-cifar10")
+		g.Name = name + "-s4d-cifar10"
 		list = append(list, g)
 	}
 	return list
@@ -132,13 +128,12 @@ func CheckpointInput() []float32 {
 	return x
 }
 
-func load(t testing.TB, name string, v any) {
+// load reads a file in JSON.
+func load[T any](t testing.TB, name string) *T {
 	t.Helper()
-	text, err := files.ReadFile("testdata/" + name)
-	if err == nil {
-		err = json.Unmarshal(text, v)
+	g := new(T)
+	if err := json.Unmarshal(must.Get(files.ReadFile("testdata/"+name+".json"))(t), g); err != nil {
+		t.Fatalf("golden: %s: %v", name, err)
 	}
-	if err != nil {
-		t.Fatal(fmt.Errorf("golden: %s: %w", name, err))
-	}
+	return g
 }

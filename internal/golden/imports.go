@@ -2,7 +2,9 @@ package golden
 
 import (
 	"encoding/binary"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -35,14 +37,10 @@ var ImportTimes = [3]int{0, 17, 95}
 // Imports returns the golden values of all networks of full layers.
 func Imports(t testing.TB) []*Import {
 	t.Helper()
-	names := must.Get(files.ReadDir("testdata"))(t)
+	names := must.Get(fs.Glob(files, "testdata/import-*.json"))(t)
 	var list []*Import
-	for _, f := range names {
-		if strings.HasPrefix(f.Name(), "import-") && strings.HasSuffix(f.Name(), ".json") {
-			g := new(Import)
-			load(t, f.Name(), g)
-			list = append(list, g)
-		}
+	for _, name := range names {
+		list = append(list, load[Import](t, strings.TrimSuffix(path.Base(name), ".json")))
 	}
 	return list
 }
@@ -62,9 +60,7 @@ type S4Import struct {
 // checkpoint.
 func LoadS4Import(t testing.TB) (g *S4Import, path string) {
 	t.Helper()
-	g = new(S4Import)
-	load(t, "s4-dplr.json", g)
-	return g, writePth(t, "s4-dplr")
+	return load[S4Import](t, "s4-dplr"), writePth(t, "s4-dplr")
 }
 
 // TinyS4Pth returns the path of a copy of the checkpoint of the tiny network of S4 layers.

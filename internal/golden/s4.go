@@ -41,9 +41,7 @@ type KernelCall struct {
 // LoadDSS returns the golden values of DSS layers.
 func LoadDSS(t testing.TB) *DSS {
 	t.Helper()
-	g := new(DSS)
-	load(t, "layer-dss.json", g)
-	return g
+	return load[DSS](t, "layer-dss")
 }
 
 // S4Layer is one case of the golden file of an S4 layer. Its parameter C is C̃.
@@ -72,9 +70,7 @@ type S4 struct {
 // LoadS4 returns the golden values of S4 layers initialised with "legs" or "fout".
 func LoadS4(t testing.TB, name string) *S4 {
 	t.Helper()
-	g := new(S4)
-	load(t, "layer-s4-"+name+".json", g)
-	return g
+	return load[S4](t, "layer-s4-"+name)
 }
 
 // LayerInput returns the input of the golden layers and the cotangent g, both

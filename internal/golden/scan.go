@@ -2,8 +2,9 @@ package golden
 
 import (
 	"encoding/json"
-	"fmt"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // Scan is the golden file of one LRU or S5 layer alone, without norm, activation and mixing. A
@@ -42,18 +43,12 @@ func (n *Nested) UnmarshalJSON(text []byte) error {
 // Scans returns the golden layers of a kind, "lru" or "s5", by their names.
 func Scans(t testing.TB, kind string) map[string]*Scan {
 	t.Helper()
-	var entries map[string]json.RawMessage
-	load(t, "layer-"+kind+".json", &entries)
 	list := map[string]*Scan{}
-	for name, text := range entries {
-		if text[0] != '{' { // text about the file
-			continue
+	for name, text := range *load[map[string]json.RawMessage](t, "layer-"+kind) {
+		if text[0] == '{' { // not text about the file
+			list[name] = new(Scan)
+			must.Do(t, json.Unmarshal(text, list[name]))
 		}
-		g := new(Scan)
-		if err := json.Unmarshal(text, g); err != nil {
-			t.Fatal(fmt.Errorf("golden: layer-%s.json: %s: %w", kind, name, err))
-		}
-		list[name] = g
 	}
 	return list
 }

@@ -17,16 +17,11 @@ type TinyLayers struct {
 // "s5-bidirectional" or "lru". C of S4 is C̃ for TinyLen taps.
 func LoadTinyLayers(t testing.TB, kind string) *TinyLayers {
 	t.Helper()
-	g := new(TinyLayers)
 	switch kind {
-	case "s5", "s5-bidirectional":
-		var both struct{ Unidirectional, Bidirectional *TinyLayers }
-		load(t, "train-tiny-s5.json", &both)
-		if kind == "s5" {
-			return both.Unidirectional
-		}
-		return both.Bidirectional
+	case "s5":
+		return load[struct{ Unidirectional *TinyLayers }](t, "train-tiny-s5").Unidirectional
+	case "s5-bidirectional":
+		return load[struct{ Bidirectional *TinyLayers }](t, "train-tiny-s5").Bidirectional
 	}
-	load(t, "train-tiny-"+kind+".json", g)
-	return g
+	return load[TinyLayers](t, "train-tiny-"+kind)
 }
