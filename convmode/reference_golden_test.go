@@ -57,8 +57,8 @@ func crossEntropy(logits []float64, labels []int) (loss float64, grad []float64)
 	return loss, grad
 }
 
-// The outputs of single reference layers agree with PyTorch's. The golden values of S4 are exact to 5e-12 of
-// the largest value.
+// The outputs of single reference layers agree with PyTorch's. The golden values of S4 are exact to
+// 5e-12 of the largest value.
 func TestReferenceLayers(t *testing.T) {
 	dss := golden.LoadDSS(t)
 	for name, g := range map[string]*golden.KernelLayer{"negative": &dss.Negative, "positive": &dss.Positive, "tied": &dss.Tied} {
@@ -110,8 +110,8 @@ func referenceKernel(g *golden.KernelLayer, layer ssm.Layer, taps int) *ssm.Para
 	return p
 }
 
-// referenceScan returns the parameters of S5 or an LRU. Two directions are stored as C1 and C2, or as
-// one C [H][2P] with the forward direction first.
+// referenceScan returns the parameters of S5 or an LRU. Two directions are stored as C1 and C2, or
+// as one C [H][2P] with the forward direction first.
 func referenceScan(g *golden.Scan, layer ssm.Layer) *ssm.Params {
 	c, v := g.Config, g.Parameters
 	p := ssm.NewParams(ssm.Config{
