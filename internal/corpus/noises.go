@@ -16,11 +16,20 @@ type kind struct {
 
 // kinds are the kinds of noise of each split.
 var kinds = map[string][]kind{
-	Train: {
-		{"white", white}, {"pink", pink}, {"brown", brown}, {"hum", hum}, {"chord", chord}, {"sweep", sweep}, {"crackle", crackle},
-		{"wind", wind},
-	},
-	Test: {{"blue", blue}, {"band", band}, {"murmur", murmur}, {"melody", melody}, {"siren", siren}, {"beeps", beeps}, {"knocks", knocks}},
+	Train: {{"noise", filled((*synth.Synth).Noise)}, {"tones", filled((*synth.Synth).Tones)}, {"notes", filled((*synth.Synth).Notes)}},
+	Test:  {{"band", band}, {"sweep", sweep}, {"crackle", crackle}, {"siren", siren}, {"beeps", beeps}, {"knocks", knocks}},
+}
+
+// filled returns the sound that fill writes.
+func filled(fill func(s *synth.Synth, x []float32)) func(*synth.Synth, int) []float64 {
+	return func(s *synth.Synth, n int) []float64 {
+		x, y := make([]float32, n), make([]float64, n)
+		fill(s, x)
+		for i, v := range x {
+			y[i] = float64(v)
+		}
+		return y
+	}
 }
 
 // noiseSeconds is the length of a file of noise.
@@ -72,44 +81,6 @@ func white(s *synth.Synth, n int) []float64 {
 	return x
 }
 
-// lowpass is a filter of one pole in place: y[n] = pole·y[n−1] + (1 − pole)·x[n].
-func lowpass(x []float64, pole float64) []float64 {
-	y := 0.0
-	for i, v := range x {
-		y = pole*y + (1-pole)*v
-		x[i] = y
-	}
-	return x
-}
-
-// pink is noise that falls by about 3 dB per octave: the sum of three low-pass filters of white
-// noise, with the poles and weights of P. Kellet's "economy" filter.
-func pink(s *synth.Synth, n int) []float64 {
-	x := white(s, n)
-	var y0, y1, y2 float64
-	for i, v := range x {
-		y0 = 0.99765*y0 + 0.0990460*v
-		y1 = 0.96300*y1 + 0.2965164*v
-		y2 = 0.57000*y2 + 1.0526913*v
-		x[i] = y0 + y1 + y2 + 0.1848*v
-	}
-	return x
-}
-
-// brown is noise that falls by 6 dB per octave above a random corner frequency.
-func brown(s *synth.Synth, n int) []float64 {
-	return lowpass(white(s, n), 1-2*math.Pi*logarithmic(s, 15, 150)/s.Rate)
-}
-
-// blue is noise that rises by 6 dB per octave.
-func blue(s *synth.Synth, n int) []float64 {
-	x := white(s, n)
-	for i := n - 1; i > 0; i-- {
-		x[i] -= x[i-1]
-	}
-	return x
-}
-
 // band is noise in a few narrow bands: y[n] = x[n] + 2r cos(θ) y[n−1] − r² y[n−2].
 func band(s *synth.Synth, n int) []float64 {
 	sum := make([]float64, n)
@@ -125,34 +96,6 @@ func band(s *synth.Synth, n int) []float64 {
 	return sum
 }
 
-// modulate multiplies x by a random envelope between 1 − depth and 1. speed is about the number of
-// changes per second.
-func modulate(s *synth.Synth, x []float64, speed, depth float64) []float64 {
-	from, to := 1.0, 1.0
-	next := 0
-	length := 1
-	for i := range x {
-		if i == next {
-			length = max(1, int(s.Rate/speed*s.Between(0.4, 0.9)))
-			from, to = to, 1-depth*s.Between(0, 1)
-			next += length
-		}
-		t := 1 - float64(next-i)/float64(length)
-		x[i] *= from + (to-from)*(1-math.Cos(math.Pi*t))/2
-	}
-	return x
-}
-
-// wind is brown noise that swells.
-func wind(s *synth.Synth, n int) []float64 {
-	return modulate(s, brown(s, n), s.Between(0.4, 2), 0.95)
-}
-
-// murmur is noise in bands that swells as fast as syllables.
-func murmur(s *synth.Synth, n int) []float64 {
-	return modulate(s, band(s, n), s.Between(3, 7), 1)
-}
-
 // partials is a tone with harmonics. The amplitude of each is that of the one before times fall.
 func partials(t, f, fall, rate float64) (y float64) {
 	for k, a := 1, 1.0; k <= 12 && float64(k)*f < 0.45*rate; k++ {
@@ -160,28 +103,6 @@ func partials(t, f, fall, rate float64) (y float64) {
 		a *= fall
 	}
 	return y
-}
-
-// hum is the mains at 50 or 60 Hz with its harmonics, in a little noise.
-func hum(s *synth.Synth, n int) []float64 {
-	f, fall := []float64{50, 60, 100, 120}[s.Below(4)], s.Between(0.5, 0.95)
-	x := lowpass(white(s, n), 0.7)
-	for i := range x {
-		x[i] = 0.1*x[i] + partials(float64(i)/s.Rate, f, fall, s.Rate)
-	}
-	return x
-}
-
-// chord is a few steady tones.
-func chord(s *synth.Synth, n int) []float64 {
-	x := make([]float64, n)
-	root, fall := logarithmic(s, 80, 800), s.Between(0, 0.7)
-	for _, ratio := range [][]float64{{1}, {1, 1.25, 1.5}, {1, 1.2, 1.5}, {1, 1.5, 2, 2.5}, {1, 1.06}}[s.Below(5)] {
-		for i := range x {
-			x[i] += partials(float64(i)/s.Rate, root*ratio, fall, s.Rate)
-		}
-	}
-	return x
 }
 
 // sweep is a tone whose frequency rises and falls exponentially.
@@ -226,45 +147,29 @@ func beeps(s *synth.Synth, n int) []float64 {
 
 // crackle is short clicks at random times in soft noise.
 func crackle(s *synth.Synth, n int) []float64 {
-	x, perSecond, pole := make([]float64, n), logarithmic(s, 2, 60), s.Between(0, 0.9)
+	x, perSecond, pole, y := make([]float64, n), logarithmic(s, 2, 60), s.Between(0, 0.9), 0.0
 	for i := range x {
-		x[i] = 0.01 * s.Between(-1, 1)
+		v := 0.01 * s.Between(-1, 1)
 		if s.Between(0, 1) < perSecond/s.Rate {
-			x[i] += s.Between(-1, 1)
+			v += s.Between(-1, 1)
 		}
-	}
-	return lowpass(x, pole)
-}
-
-// ringing returns tones that begin one after the other and fade away.
-func ringing(s *synth.Synth, n int, next func() (f, fall, fade, wait float64)) []float64 {
-	x := make([]float64, n)
-	for at := 0.0; at*s.Rate < float64(n); {
-		f, fall, fade, wait := next()
-		begin := int(at * s.Rate)
-		loud := s.Between(0.3, 1)
-		for i := begin; i < min(n, begin+int(6*fade*s.Rate)); i++ {
-			t := float64(i-begin) / s.Rate
-			x[i] += loud * math.Min(1, t/0.003) * math.Exp(-t/fade) * partials(t, f, fall, s.Rate)
-		}
-		at += wait
+		y = pole*y + (1-pole)*v // a low-pass filter of one pole
+		x[i] = y
 	}
 	return x
 }
 
-// melody is notes of a scale.
-func melody(s *synth.Synth, n int) []float64 {
-	root, fall, beat := logarithmic(s, 110, 440), s.Between(0.2, 0.8), logarithmic(s, 0.15, 0.5)
-	scale := []float64{0, 2, 4, 5, 7, 9, 11, 12, 14, 16}
-	return ringing(s, n, func() (float64, float64, float64, float64) {
-		f := root * math.Pow(2, scale[s.Below(len(scale))]/12)
-		return f, fall, s.Between(0.5, 2) * beat, beat * float64(1+s.Below(3))
-	})
-}
-
-// knocks are blows on something that rings briefly.
+// knocks are blows on something that rings briefly: tones that begin one after the other and fade
+// away.
 func knocks(s *synth.Synth, n int) []float64 {
-	return ringing(s, n, func() (float64, float64, float64, float64) {
-		return logarithmic(s, 80, 1500), s.Between(0.3, 0.95), logarithmic(s, 0.01, 0.08), logarithmic(s, 0.08, 1.5)
-	})
+	x := make([]float64, n)
+	for at := 0.0; at*s.Rate < float64(n); at += logarithmic(s, 0.08, 1.5) {
+		f, fall, fade, loud := logarithmic(s, 80, 1500), s.Between(0.3, 0.95), logarithmic(s, 0.01, 0.08), s.Between(0.3, 1)
+		begin := int(at * s.Rate)
+		for i := begin; i < min(n, begin+int(6*fade*s.Rate)); i++ {
+			t := float64(i-begin) / s.Rate
+			x[i] += loud * math.Min(1, t/0.003) * math.Exp(-t/fade) * partials(t, f, fall, s.Rate)
+		}
+	}
+	return x
 }
