@@ -52,6 +52,6 @@ func TestDataSounds(t *testing.T) {
 		checkRun(t, nil, append(append([]string{"data"}, args...), dir), exitUsage, want)
 	}
 	ok(t, "data", "noises", dir, "--minutes", "0.5")
-	x := must.Get(audio.ReadMono(filepath.Join(dir, "white", "0.wav"), 16000))(t)
+	x := must.Get(audio.ReadMono(filepath.Join(dir, "noise", "0.wav"), 16000))(t)
 	equal(t, "samples", len(x), 30*16000)
 }
