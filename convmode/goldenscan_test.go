@@ -13,7 +13,7 @@ import (
 
 // ofLargest fails if an element differs from that expected by more than bound times the largest
 // absolute value of the tensor.
-func ofLargest(t *testing.T, what string, got []float32, want []float64, bound float64) {
+func ofLargest[T float32 | float64](t *testing.T, what string, got []T, want []float64, bound float64) {
 	t.Helper()
 	must.Equal(t, len(got), len(want), "elements of %s", what)
 	largest, worst := 0.0, 0.0

@@ -80,17 +80,10 @@ func TestReferenceLayers(t *testing.T) {
 }
 
 // compareReference compares the output of a layer, relative to the largest value.
-func compareReference(t *testing.T, name string, p *ssm.Params, stepScale float64, batch, length int, want []float64, tolerance float64) {
+func compareReference(t *testing.T, name string, p *ssm.Params, stepScale float64, batch, length int, want []float64, bound float64) {
 	t.Helper()
 	u, _ := golden.LayerInput(batch, p.DModel, length)
-	got, largest, worst := apply(p, max(stepScale, 1), u, length), 0.0, 0.0
-	must.Equal(t, len(got), len(want), "values")
-	for i, w := range want {
-		largest, worst = max(largest, math.Abs(w)), max(worst, math.Abs(got[i]-w))
-	}
-	if !(worst <= tolerance*largest) {
-		t.Errorf("%s: relative error %.2g, expected at most %.0e", name, worst/largest, tolerance)
-	}
+	ofLargest(t, name, apply(p, max(stepScale, 1), u, length), want, bound)
 }
 
 // referenceKernel returns the parameters of DSS or S4. The official code stores −Im A.

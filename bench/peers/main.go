@@ -16,62 +16,50 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/s4d-fast/s4d-fast/internal/bench"
-	"github.com/s4d-fast/s4d-fast/level"
 )
 
-type options struct {
-	Op      []string      `help:"Operations to measure: ${ops} (default: those that a peer has)." placeholder:"OP,..."`
-	Level   []string      `help:"Levels to measure (default: all)." placeholder:"LEVEL,..."`
-	Threads []int         `help:"Numbers of threads (default: 1, and for train also one per processor)." placeholder:"N,..."`
-	Peers   []string      `help:"Peers: ${peers} (default: all)." placeholder:"PEER,..."`
-	Time    time.Duration `help:"Time to spend on each row." default:"500ms"`
-	JSON    bool          `name:"json" help:"Print JSON Lines, as s4d-fast bench does, instead of a table."`
-}
-
 func main() {
-	var o options
-	ctx := kong.Parse(&o, kong.Name("peers"), kong.Description("Compare s4d-fast with other libraries."),
-		kong.Vars{"ops": strings.Join(bench.Names(), ", "), "peers": strings.Join(names(), ", ")})
-	ctx.FatalIfErrorf(level.Set(""))
-	ctx.FatalIfErrorf(o.run())
-}
-
-func (o options) run() error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	peers, err := start(ctx, o.Peers)
-	if err != nil {
-		return err
+	o := bench.Options{Ops: []string{"cexp", "fft", "conv", "vandermonde", "cauchy", "gemm", "step", "train"}}
+	var wanted []string
+	list := func(name, usage string, words *[]string) {
+		flag.Func(name, usage, func(text string) error { *words = strings.Split(text, ","); return nil })
 	}
-	defer func() {
-		for _, p := range peers {
-			p.Stop()
+	list("op", "`operations` to measure: "+strings.Join(bench.Names(), ", ")+" (default: those that a peer has)", &o.Ops)
+	list("level", "`levels` to measure (default: all)", &o.Levels)
+	list("peers", "`peers`: "+strings.Join(names(), ", ")+" (default: all)", &wanted)
+	flag.Var((*bench.Numbers)(&o.Workers), "threads", "`numbers` of threads (default: 1, and for train also one per processor)")
+	flag.DurationVar(&o.Time, "time", 500*time.Millisecond, "`duration` of the measurement of a row")
+	asJSON := flag.Bool("json", false, "print JSON Lines, as s4d-fast bench does, instead of a table")
+	bench.Main("peers", func(ctx context.Context) error {
+		peers, err := start(ctx, wanted)
+		if err != nil {
+			return err
 		}
-	}()
-	if o.Op == nil {
-		o.Op = []string{"cexp", "fft", "conv", "vandermonde", "cauchy", "gemm", "step", "train"}
-	}
-	bo := bench.Options{Ops: o.Op, Levels: o.Level, Workers: o.Threads, Time: o.Time, Peers: peers}
-	if o.JSON {
-		out := json.NewEncoder(os.Stdout)
-		return bench.Run(ctx, bo, func(r bench.Row) error { return out.Encode(r) })
-	}
-	t := &table{w: os.Stdout}
-	if err := bench.Run(ctx, bo, t.add); err != nil {
-		return err
-	}
-	t.flush()
-	return nil
+		defer func() {
+			for _, p := range peers {
+				p.Stop()
+			}
+		}()
+		o.Peers = peers
+		if *asJSON {
+			out := json.NewEncoder(os.Stdout)
+			return bench.Run(ctx, o, func(r bench.Row) error { return out.Encode(r) })
+		}
+		t := &table{w: os.Stdout}
+		if err := bench.Run(ctx, o, t.add); err != nil {
+			return err
+		}
+		t.flush()
+		return nil
+	})
 }
 
 // start starts the named peers, or all. It reports on standard error which ones it cannot start.
