@@ -99,7 +99,7 @@ func (t *Trainer) restoreCheckpoint() (found bool, err error) {
 		return true, configErrorf("out: the run in %s began with other data: %w; resume it with the same data or start a new run", t.run.Dir, err)
 	}
 	if err := t.restore(f, s); err != nil {
-		return true, dataError{fmt.Errorf("train: %s: %w", t.run.path(checkpointFile), err)}
+		return true, DataError(fmt.Errorf("train: %s: %w", t.run.path(checkpointFile), err))
 	}
 	return true, nil
 }

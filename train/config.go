@@ -112,7 +112,7 @@ func ReadConfig(path string) ([]byte, error) {
 	}
 	text, err := atomicfile.System().ReadPipe(path, maxConfig)
 	if err != nil {
-		return nil, configError{err}
+		return nil, ConfigError(err)
 	}
 	return text, nil
 }
@@ -160,7 +160,7 @@ func (c *Config) Validate() error {
 	}
 	n := c.Network(dataset.Info{Channels: 1, Outputs: 1})
 	if err := n.Validate(); err != nil {
-		return configError{err}
+		return ConfigError(err)
 	}
 	most := maxStates
 	if c.SSM.Init == ssm.LegS {
@@ -230,31 +230,28 @@ func (c *Config) Network(info dataset.Info) model.Config {
 	return m
 }
 
-// configError is an error for which errors.Is(err, ErrConfig) holds.
-type configError struct{ error }
+// marked is an error for which errors.Is(err, mark) holds.
+type marked struct {
+	error
+	mark error
+}
 
-func (e configError) Is(target error) bool { return target == ErrConfig }
-func (e configError) Unwrap() error        { return e.error }
+func (e marked) Is(target error) bool { return target == e.mark }
+func (e marked) Unwrap() error        { return e.error }
 
 // ConfigError marks an error as ErrConfig.
-func ConfigError(err error) error { return configError{err} }
+func ConfigError(err error) error { return marked{err, ErrConfig} }
 
 func configErrorf(format string, args ...any) error {
-	return configError{fmt.Errorf("train: "+format, args...)}
+	return ConfigError(fmt.Errorf("train: "+format, args...))
 }
 
 // ErrData marks errors of the data and of other files that a run reads, such as a missing folder,
 // an invalid recording or a damaged checkpoint.
 var ErrData = errors.New("bad data")
 
-// dataError is an error for which errors.Is(err, ErrData) holds.
-type dataError struct{ error }
-
-func (dataError) Is(target error) bool { return target == ErrData }
-func (e dataError) Unwrap() error      { return e.error }
-
 // DataError marks an error as ErrData.
-func DataError(err error) error { return dataError{err} }
+func DataError(err error) error { return marked{err, ErrData} }
 
 // contentError marks an error as ErrData if a file is missing or its content is invalid. If the
 // file exists but cannot be read, it returns err unchanged, because the content may be valid.
@@ -262,5 +259,5 @@ func contentError(err error) error {
 	if errors.As(err, new(*fs.PathError)) && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return dataError{err}
+	return DataError(err)
 }

@@ -51,10 +51,10 @@ func Evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOpti
 		return Result{}, err
 	}
 	if err := cmp.Or(sameLabels(m.Meta.Labels, opt.Info.Labels), fits(m.Config, opt.Info)); err != nil {
-		return Result{}, dataError{err}
+		return Result{}, DataError(err)
 	}
 	if set == nil || set.Len() == 0 {
-		return Result{}, dataError{errors.New("train: no examples to evaluate on")}
+		return Result{}, DataError(errors.New("train: no examples to evaluate on"))
 	}
 	size := min(opt.Batch, set.Len())
 	sizes := opt.sizes(m.Config, size)
@@ -63,7 +63,7 @@ func Evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOpti
 	}
 	net, err := convmode.New(m, sizes)
 	if err != nil {
-		return Result{}, configError{fmt.Errorf("train: %w", err)}
+		return Result{}, ConfigError(fmt.Errorf("train: %w", err))
 	}
 	defer net.Close()
 	total, predictions, err := opt.run(ctx, m, net, set, size)
@@ -81,7 +81,7 @@ func Evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOpti
 		return r, &nonFinite{failed, e.Path, total[failedValue]}
 	}
 	if s.Terms == 0 {
-		return r, dataError{fmt.Errorf("train: none of %d examples has a scored position, expected at least one", r.N)}
+		return r, DataError(fmt.Errorf("train: none of %d examples has a scored position, expected at least one", r.N))
 	}
 	if math.IsNaN(r.Loss) || math.IsInf(r.Loss, 0) {
 		return r, fmt.Errorf("train: the loss is %v: %w", r.Loss, errNotFinite)
@@ -117,7 +117,7 @@ func (o *EvalOptions) run(ctx context.Context, m *model.Model, net *convmode.Net
 	for i := rank; i < len(batches) && ctx.Err() == nil; i += ranks {
 		b := load.next()
 		if b.err != nil {
-			return nil, nil, dataError{b.err}
+			return nil, nil, DataError(b.err)
 		}
 		logits := net.Forward(b.Batch)
 		scratch = append(scratch[:0], logits...)
@@ -160,32 +160,6 @@ func (o *EvalOptions) sizes(c model.Config, examples int) convmode.Options {
 	}
 	return fixed
 }
-
-// Sample runs a network over the first validation example of a regression with a target per
-// position. It returns the first channel of the input, of the target and of the output. A network
-// that does not fit the data is an ErrData.
-func Sample(ctx context.Context, m *model.Model, data *dataset.Dataset, workers int) (x, target, output []float32, err error) {
-	if !data.PerPosition || !data.Regression || data.Channels == 0 {
-		return nil, nil, nil, dataError{fmt.Errorf("train: sample: data %q have %s", data.Name, outputsOf(data.Info))}
-	}
-	var e dataset.Example
-	if err := data.Val.Example(&e, 0, 0); err != nil {
-		return nil, nil, nil, dataError{err}
-	}
-	_, err = Evaluate(ctx, m, first{data.Val}, EvalOptions{
-		Info: data.Info, Workers: workers,
-		Each: func(p Prediction) error {
-			output = append(output, p.Logits[:e.Len]...)
-			return nil
-		},
-	})
-	return e.X[:e.Len], e.Target[:e.Len], output, err
-}
-
-// first is the set of the first example.
-type first struct{ dataset.Set }
-
-func (first) Len() int { return 1 }
 
 func (o *EvalOptions) resolve() error {
 	if err := within(setting{"batch", o.Batch, 0, maxExamples}, setting{"threads", o.Workers, 0, MaxThreads}); err != nil {

@@ -87,7 +87,7 @@ func (t *Trainer) share() error {
 		t.best, err = model.Read(bytes.NewReader(parts[2]))
 	}
 	if err != nil {
-		return dataError{fmt.Errorf("train: the state of rank 0: %w", err)}
+		return DataError(fmt.Errorf("train: the state of rank 0: %w", err))
 	}
 	return nil
 }

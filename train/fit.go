@@ -117,7 +117,7 @@ func (t *Trainer) nextBatch(ctx context.Context, load *loader) (*batch, error) {
 	}
 	b := load.next()
 	if b.err != nil {
-		return nil, dataError{b.err}
+		return nil, DataError(b.err)
 	}
 	v := make([]float64, e.Ranks()+1) // the lengths of all ranks, and the number of those that stop
 	v[e.Rank()] = float64(b.Len)
@@ -192,7 +192,7 @@ func (s *stepper) update(grads *model.Weights, total sums) {
 // closeEpoch validates the network, records the epoch and writes a checkpoint.
 func (t *Trainer) closeEpoch(ctx context.Context) error {
 	if t.state.Sums.Terms == 0 {
-		return dataError{fmt.Errorf("train: epoch %d: no training example has a scored position, expected at least one", t.state.Epoch+1)}
+		return DataError(fmt.Errorf("train: epoch %d: no training example has a scored position, expected at least one", t.state.Epoch+1))
 	}
 	val, err := t.evaluate(ctx, t.model, t.data.Val)
 	if invalid := t.model.Check(); errors.Is(err, errNotFinite) || err == nil && invalid != nil {

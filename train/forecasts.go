@@ -56,7 +56,7 @@ type comparison struct {
 func CompareForecasts(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOptions) ([]ForecastErrors, error) {
 	naive, ok := set.(dataset.ForecastSet)
 	if !ok || !opt.Info.Forecasts() {
-		return nil, dataError{fmt.Errorf("train: data %q: expected forecasts of rows", opt.Info.Name)}
+		return nil, DataError(fmt.Errorf("train: data %q: expected forecasts of rows", opt.Info.Name))
 	}
 	info := opt.Info.Series
 	targets := len(info.Targets)
@@ -66,7 +66,7 @@ func CompareForecasts(ctx context.Context, m *model.Model, set dataset.Set, opt 
 		n := len(p.Target)
 		last, season = slices.Grow(last[:0], n)[:n], slices.Grow(season[:0], n)[:n]
 		if err := naive.Naive(last, season, p.Index); err != nil {
-			return dataError{err}
+			return DataError(err)
 		}
 		for i, value := range p.Target {
 			o, was, ago := i*targets/n, last[i], season[i]

@@ -50,7 +50,7 @@ func (t *Trainer) firstModel(c model.Config, from *model.Model) (*model.Model, e
 	case from == nil:
 		m, err := model.New(c, t.cfg.Seed)
 		if err != nil {
-			return nil, configError{err}
+			return nil, ConfigError(err)
 		}
 		return m, nil
 	}
@@ -63,7 +63,7 @@ func (t *Trainer) firstModel(c model.Config, from *model.Model) (*model.Model, e
 	}
 	m, err := from.WithOutputs(t.fromOutputs, t.cfg.Seed)
 	if err != nil {
-		return nil, configError{err}
+		return nil, ConfigError(err)
 	}
 	first := &model.Model{Config: c, Weights: model.NewWeights(c)} // dropout may differ
 	copy(first.Weights.Flat(), m.Weights.Flat())

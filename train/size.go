@@ -28,7 +28,7 @@ func (t *Trainer) checkSize(c model.Config) error {
 	evaluation := convmode.Options{MaxBatch: sequencesPer(t.data.Info) * examples, MaxLen: t.data.MaxLen, Workers: t.cfg.Workers}
 	for _, o := range []convmode.Options{training, evaluation} {
 		if err := o.Validate(c); err != nil {
-			return configError{fmt.Errorf("train: %w", err)}
+			return ConfigError(fmt.Errorf("train: %w", err))
 		}
 	}
 	copies := 4 * (4 + t.partition.count) // bytes: weights, those of the best epoch, two moments, and gradients of the shards

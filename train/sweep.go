@@ -134,19 +134,9 @@ func (s Sweep) runs() ([]SweepRun, error) {
 	if err := checkAxes(s.Axes); err != nil {
 		return nil, err
 	}
-	grid := [][]string{nil}
-	for _, a := range s.Axes {
-		var longer [][]string
-		for _, point := range grid {
-			for _, v := range a.Values {
-				longer = append(longer, append(slices.Clone(point), v))
-			}
-		}
-		grid = longer
-	}
 	var runs []SweepRun
 	names := map[string]string{} // by configuration
-	for _, point := range grid {
+	for _, point := range Grid(s.Axes) {
 		for seed := range s.Seeds {
 			r := SweepRun{Values: point, Seed: uint64(seed + 1), Config: s.Base, key: runName(s.Axes, point, uint64(seed+1))}
 			if err := r.configure(s); err != nil {
@@ -168,6 +158,33 @@ func (s Sweep) runs() ([]SweepRun, error) {
 	return runs, nil
 }
 
+// Grid returns every combination of the axes' values. Those of the last axis follow one another.
+func Grid(axes []Axis) [][]string {
+	grid := [][]string{nil}
+	for _, a := range axes {
+		var longer [][]string
+		for _, point := range grid {
+			for _, v := range a.Values {
+				longer = append(longer, append(slices.Clone(point), v))
+			}
+		}
+		grid = longer
+	}
+	return grid
+}
+
+// Apply sets a point of the grid in a configuration.
+func (c *Config) Apply(axes []Axis, point []string) error {
+	for i, a := range axes {
+		for _, key := range a.Keys {
+			if err := c.Set(key + "=" + point[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // checkAxes rejects keys that occur twice, and the key seed.
 func checkAxes(axes []Axis) error {
 	seen := map[string]bool{}
@@ -187,12 +204,8 @@ func checkAxes(axes []Axis) error {
 
 // configure sets the run's own values.
 func (r *SweepRun) configure(s Sweep) error {
-	for i, a := range s.Axes {
-		for _, key := range a.Keys {
-			if err := r.Config.Set(key + "=" + r.Values[i]); err != nil {
-				return err
-			}
-		}
+	if err := r.Config.Apply(s.Axes, r.Values); err != nil {
+		return err
 	}
 	r.Config.Seed = r.Seed
 	check := (*Config).Validate

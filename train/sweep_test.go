@@ -170,10 +170,10 @@ func TestSweepPresets(t *testing.T) {
 		t.Errorf("step with ssm.init=real: %v, %v", axes, err)
 	}
 	for want, set := range map[string]string{
-		`ssm.dt_min: preset "step" sets it as ssm.dt_min+ssm.dt_max+ssm.xi_min+ssm.xi_max`: "ssm.dt_min=0.4",
-		"ssm.xi_max: preset": "ssm.xi_max+optim.lr=0.01,0.02",
-		"(--seeds)":          "seed=5",
-		"optim.lr occurs":    "optim.lr+optim.lr=0.1",
+		"ssm.dt_min occurs twice": "ssm.dt_min=0.4",
+		"ssm.xi_max occurs":       "ssm.xi_max+optim.lr=0.01,0.02",
+		"(--seeds)":               "seed=5",
+		"optim.lr occurs":         "optim.lr+optim.lr=0.1",
 	} {
 		a := must.Get(ParseAxis(set))(t)
 		if _, err := SweepPreset("step", []Axis{a}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {

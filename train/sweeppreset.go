@@ -39,15 +39,7 @@ func SweepPreset(name string, given []Axis) ([]Axis, error) {
 		if err != nil {
 			return nil, err
 		}
-		replaced := false
-		for _, b := range given {
-			replaced = replaced || a.Name() == b.Name()
-			shared := func(key string) bool { return slices.Contains(a.Keys, key) }
-			if i := slices.IndexFunc(b.Keys, shared); i >= 0 && a.Name() != b.Name() {
-				return nil, configErrorf("sweep: %s: preset %q sets it as %s: give other values as %[3]s=VALUE,…", b.Keys[i], name, a.Name())
-			}
-		}
-		if !replaced {
+		if !slices.ContainsFunc(given, func(b Axis) bool { return a.Name() == b.Name() }) {
 			axes = append(axes, a)
 		}
 	}

@@ -100,7 +100,7 @@ func readSweep(dir, table string) (*SweepTable, error) {
 	}
 	t, err := parseSweep(text)
 	if err != nil {
-		return nil, dataError{fmt.Errorf("train: %s: %w", path, err)}
+		return nil, DataError(fmt.Errorf("train: %s: %w", path, err))
 	}
 	t.Dir = dir
 	return t, nil

@@ -176,13 +176,6 @@ func TestEvaluateRepeatsTheBestEpoch(t *testing.T) {
 	if !slices.Equal(order, []int{0, 1, 2, 3, 4, 5}) {
 		t.Errorf("order of examples %v", order)
 	}
-	x, target, output, err := Sample(t.Context(), tr.Best(), tr.data, 1)
-	if err != nil || len(x) != 48 || len(target) != 48 || len(output) != 48 {
-		t.Fatalf("sample of %d, %d, %d values, error %v; expected 48 each", len(x), len(target), len(output), err)
-	}
-	if !slices.Equal(target[7:], x[:41]) {
-		t.Errorf("sample with the target %v, expected %v from its eighth value", target, x[:41])
-	}
 	info := tr.data.Info
 	info.Channels = 2
 	must.Reject(Evaluate(t.Context(), m, tr.data.Val, EvalOptions{Info: info}))(t, "d_input 1")

@@ -173,7 +173,7 @@ func (t *Trainer) build(opt Options) error {
 		t.setMoments(&opt.From.Meta)
 	}
 	if err := t.model.Meta.Validate(c); err != nil { // it could not be saved after any epoch
-		return dataError{fmt.Errorf("train: data %q: %w", t.data.Name, err)}
+		return DataError(fmt.Errorf("train: data %q: %w", t.data.Name, err))
 	}
 	t.optim = optim.NewAdamW(t.model, t.cfg.Optim)
 	t.plan = t.newPlan()
@@ -189,13 +189,13 @@ func (c *Config) resolve(d *dataset.Dataset) error {
 		c.Data = model.Settings{}
 	}
 	if err := fits(n, d.Info); err != nil {
-		return configError{err}
+		return ConfigError(err)
 	}
 	if d.Val == nil || d.Val.Len() == 0 {
-		return dataError{fmt.Errorf("train: data %q: the validation set is empty, but a run selects its best epoch on it; add examples, or use a larger fraction of them for validation", d.Name)}
+		return DataError(fmt.Errorf("train: data %q: the validation set is empty, but a run selects its best epoch on it; add examples, or use a larger fraction of them for validation", d.Name))
 	}
 	if d.Train == nil || d.Train.Len() == 0 {
-		return dataError{fmt.Errorf("train: data %q: the training set is empty", d.Name)}
+		return DataError(fmt.Errorf("train: data %q: the training set is empty", d.Name))
 	}
 	if n := d.Train.Len(); n < c.Train.Batch {
 		return configErrorf("train.batch %d: expected at most %d, the size of the training set", c.Train.Batch, n)

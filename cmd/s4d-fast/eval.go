@@ -73,7 +73,7 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	}
 	tk, cfg, err := evalConfig(m, c.Task, c.Set, c.Data)
 	if err != nil {
-		return trainError(err)
+		return err
 	}
 	if p := c.Predictions; p != "" {
 		if err := checkOut(p); err != nil {
@@ -82,7 +82,7 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	}
 	data, stepScale, err := loadFor(ctx, std, m, tk, cfg, c.Split, c.Rate)
 	if err != nil {
-		return trainError(err)
+		return err
 	}
 	set, err := data.Split(c.Split)
 	if err != nil {
@@ -91,12 +91,12 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	opt := train.EvalOptions{Info: data.Info, Batch: evalBatch, Workers: cfg.Workers, StepScale: stepScale}
 	r, err := c.evaluate(ctx, m, set, opt)
 	if err != nil {
-		return trainError(err)
+		return err
 	}
 	var forecasts []train.ForecastErrors
 	if data.Forecasts() {
 		if forecasts, err = train.CompareForecasts(ctx, m, set, opt); err != nil {
-			return trainError(err)
+			return err
 		}
 	}
 	if err := c.print(std, tk, m, data.Info, r, forecasts); err != nil || c.JSON || c.Split != "val" {
@@ -106,7 +106,7 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	if clips != nil {
 		printConfusion(std.out, clips)
 	}
-	return trainError(err)
+	return err
 }
 
 // atOtherRates returns the model with the rules of --rate-rule and --bandlimit.

@@ -47,6 +47,10 @@ func exitCode(ctx context.Context, err error) int {
 		return exitDiverged
 	case errors.As(err, &c):
 		return c.code
+	case errors.Is(err, train.ErrConfig):
+		return exitUsage
+	case errors.Is(err, train.ErrData):
+		return exitBadInput
 	}
 	return exitFailed
 }

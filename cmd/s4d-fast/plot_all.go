@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"path/filepath"
 
@@ -27,7 +27,7 @@ func (c *plotAllCmd) Run(std *streams, ctx *ctxBox) error {
 		return err
 	}
 	best := modelFile(filepath.Join(c.Folder, "best.safetensors"))
-	return drawAll(std, c.Out, []drawing{
+	return drawAll(ctx, std, c.Out, []drawing{
 		{"poles", func(f plotFile) error { return (&plotPolesCmd{Models: []modelFile{best}, Out: f}).Run(std) }},
 		{"kernels", func(f plotFile) error { return (&plotKernelsCmd{Model: best, Length: 256, Out: f}).Run(std, ctx) }},
 		{"hinf", func(f plotFile) error { return (&plotHinfCmd{Model: best, Out: f}).Run(std, ctx) }},
@@ -43,14 +43,14 @@ type drawing struct {
 }
 
 // drawAll draws plots into a folder, and reports those whose input cannot be drawn.
-func drawAll(std *streams, dir string, list []drawing) error {
+func drawAll(ctx context.Context, std *streams, dir string, list []drawing) error {
 	if err := atomicfile.System().MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("--out %s: %w", dir, err)
 	}
 	for _, d := range list {
 		out := plotFile(filepath.Join(dir, d.name+".png"))
 		err := d.draw(out)
-		if bad := (coded{}); errors.As(err, &bad) && bad.code == exitBadInput {
+		if err != nil && exitCode(ctx, err) == exitBadInput {
 			fmt.Fprintf(std.err, "skipped %s: %v\n", out, err)
 		} else if err != nil {
 			return err

@@ -45,7 +45,7 @@ func (c *plotDelayCmd) Run(std *streams, ctx *ctxBox) error {
 	for i, run := range runs {
 		result, err := train.Evaluate(ctx, run.model, run.data.Val, train.EvalOptions{Info: run.data.Info})
 		if err != nil {
-			return trainError(fmt.Errorf("%s: %w", c.Runs[i], err))
+			return fmt.Errorf("%s: %w", c.Runs[i], err)
 		}
 		if i == 0 {
 			network := "the network"
@@ -53,7 +53,7 @@ func (c *plotDelayCmd) Run(std *streams, ctx *ctxBox) error {
 				network = run.name
 			}
 			if panels, err = delayPanels(ctx, run.model, run.data, network, result.Metrics().Validation(), 0); err != nil {
-				return trainError(fmt.Errorf("%s: %w", c.Runs[0], err))
+				return fmt.Errorf("%s: %w", c.Runs[0], err)
 			}
 		}
 		kernel, err := run.kernel()
@@ -75,10 +75,19 @@ const delayWindow = 120
 // target and the output of a network, later by the delay that the task asks for. If the network
 // has learned the task, both panels show the same curve. The title states the result.
 func delayPanels(ctx context.Context, m *model.Model, data *dataset.Dataset, network, result string, workers int) ([]figure.Panel, error) {
-	x, target, output, err := train.Sample(ctx, m, data, workers)
-	if err != nil {
+	var e dataset.Example
+	if err := data.Val.Example(&e, 0, 0); err != nil {
+		return nil, badInput(err)
+	}
+	var output []float32
+	each := func(p train.Prediction) error {
+		output = slices.Clone(p.Logits)
+		return nil
+	}
+	if _, err := train.Evaluate(ctx, m, firstExample{data.Val}, train.EvalOptions{Info: data.Info, Workers: workers, Each: each}); err != nil {
 		return nil, err
 	}
+	x, target := e.X, e.Target
 	n, ms := min(delayWindow, len(x)-data.Delay), 1000/data.SampleRate
 	from, top := data.Delay+(len(x)-data.Delay-n)/2, 0.0
 	curve := func(name string, hue figure.Hue, x []float32, from int) figure.Curve {
@@ -101,6 +110,11 @@ func delayPanels(ctx context.Context, m *model.Model, data *dataset.Dataset, net
 	}
 	return panels, nil
 }
+
+// firstExample is the set of the first example of a set.
+type firstExample struct{ dataset.Set }
+
+func (firstExample) Len() int { return 1 }
 
 // delayRun is a network of the delay task and the data of its run.
 type delayRun struct {
@@ -127,7 +141,7 @@ func loadDelayRuns(ctx *ctxBox, paths []string) ([]delayRun, error) {
 			r.name = name + ": " + r.name
 		}
 		if r.data, err = tk.Load(ctx, src); err != nil {
-			return nil, trainError(err)
+			return nil, err
 		}
 		runs[i] = r
 	}

@@ -45,7 +45,7 @@ func (c *initialFlags) compare(dState int, axes ...train.Axis) ([][]train.Config
 	for _, set := range c.Set {
 		a, err := train.ParseAxis(set)
 		if err != nil {
-			return nil, trainError(err)
+			return nil, err
 		}
 		if inits := layerInits[a.Values[0]]; a.Name() == "ssm.layer" && inits != nil {
 			given = slices.Insert(given, 0, axis("ssm.init", inits...))
@@ -59,27 +59,17 @@ func (c *initialFlags) compare(dState int, axes ...train.Axis) ([][]train.Config
 		}
 		axes[at] = a
 	}
-	rows := [][]train.Config{{base}}
-	for i, a := range axes {
-		var next [][]train.Config
-		for _, row := range rows {
-			for k, v := range a.Values {
-				varied := slices.Clone(row)
-				for j := range varied {
-					for _, key := range a.Keys {
-						if err := varied[j].Set(key + "=" + v); err != nil {
-							return nil, trainError(err)
-						}
-					}
-				}
-				if i == 0 && k > 0 { // all values in one row
-					next[0] = append(next[0], varied...)
-				} else {
-					next = append(next, varied)
-				}
-			}
+	order := append(slices.Clone(axes[1:]), axes[0])
+	var rows [][]train.Config
+	for i, point := range train.Grid(order) {
+		cfg := base
+		if err := cfg.Apply(order, point); err != nil {
+			return nil, err
 		}
-		rows = next
+		if i%len(axes[0].Values) == 0 {
+			rows = append(rows, nil)
+		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], cfg)
 	}
 	return rows, nil
 }
@@ -93,7 +83,7 @@ func drawInitial(cfg train.Config) (*ssm.Params, error) {
 		}
 	}
 	if err := cfg.Validate(); err != nil {
-		return nil, trainError(err)
+		return nil, err
 	}
 	s := cfg.SSM
 	s.DModel = cfg.Model.DModel

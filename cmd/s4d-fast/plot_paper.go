@@ -58,5 +58,5 @@ func (c *plotPaperCmd) Run(std *streams, ctx *ctxBox) error {
 		list = append(list, drawing{"figure7-spectrum", spectrum("image", "cifar10", 2000)},
 			drawing{"figure7-listops", spectrum("listops", "listops", 2000)}, drawing{"figure7-pathx128", spectrum("pathx128", "pathx128", 300)})
 	}
-	return drawAll(std, c.Out, list)
+	return drawAll(ctx, std, c.Out, list)
 }

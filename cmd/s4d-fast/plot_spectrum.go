@@ -37,11 +37,11 @@ Examples:
 func (c *plotSpectrumCmd) Run(std *streams, ctx *ctxBox) error {
 	tk, err := task.Lookup(c.Task)
 	if err != nil {
-		return trainError(err)
+		return err
 	}
 	cfg := tk.Preset()
 	if err := cmp.Or(configflags.Override(&cfg, tk, nil, "", c.Set, c.Data), tk.Resolve(&cfg)); err != nil {
-		return trainError(err)
+		return err
 	}
 	return plotSpectrum(std, ctx, tk, cfg, c.N, c.Out)
 }
@@ -50,7 +50,7 @@ func (c *plotSpectrumCmd) Run(std *streams, ctx *ctxBox) error {
 func plotSpectrum(std *streams, ctx context.Context, tk *task.Task, cfg train.Config, n int, out plotFile) error {
 	data, err := tk.Load(ctx, source(std, cfg, "train"))
 	if err != nil {
-		return trainError(err)
+		return err
 	}
 	curves, examples, err := meanSpectrum(ctx, data, n, cfg.Seed)
 	if ctx.Err() != nil {

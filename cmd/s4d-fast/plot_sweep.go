@@ -49,7 +49,7 @@ func sweepPanel(dir string) (figure.Panel, error) {
 		err = fmt.Errorf("%w; expected the folder that sweep --out has written", err)
 	}
 	if err != nil {
-		return figure.Panel{}, trainError(err)
+		return figure.Panel{}, err
 	}
 	axis := -1 // of the x axis
 	for k, a := range s.Axes {

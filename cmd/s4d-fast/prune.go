@@ -63,7 +63,7 @@ func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
 	fmt.Fprintf(&text, "parameters        %d → %d\n", m.Config.CountParams(), small.Config.CountParams())
 	if c.Data != "" {
 		if err := c.evaluate(std, ctx, &text, m, small); err != nil {
-			return trainError(err)
+			return err
 		}
 	}
 	if times := streamTimes(m, small); times != nil {

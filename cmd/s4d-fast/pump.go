@@ -62,10 +62,10 @@ func (c checked) Read(dst []float32) (int, error) {
 }
 
 // sink turns samples into lines.
-type sink interface {
-	process(samples []float32) error
-	skip(n int64) error // n samples were dropped
-	flush() error       // the audio has ended
+type sink struct {
+	process func(samples []float32) error
+	skip    func(n int64) error // n samples were dropped; may be nil
+	flush   func() error        // the audio has ended; may be nil
 }
 
 // pump passes audio to a sink and prints the end line.
@@ -179,8 +179,10 @@ func (p *pump) process(b block) error {
 	if b.dropped > 0 {
 		p.dropped += b.dropped
 		p.audio.position += b.dropped
-		if err := p.sink.skip(b.dropped); err != nil {
-			return err
+		if p.sink.skip != nil {
+			if err := p.sink.skip(b.dropped); err != nil {
+				return err
+			}
 		}
 	}
 	if len(b.samples) == 0 {
@@ -191,8 +193,10 @@ func (p *pump) process(b block) error {
 }
 
 func (p *pump) end(truncated bool) error {
-	if err := p.sink.flush(); err != nil {
-		return err
+	if p.sink.flush != nil {
+		if err := p.sink.flush(); err != nil {
+			return err
+		}
 	}
 	line := report.End{
 		Type: "end", Samples: p.audio.samples(), Seconds: float64(p.audio.samples()) / p.audio.inputRate, Dropped: p.audio.inputSample(p.dropped),

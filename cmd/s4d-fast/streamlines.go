@@ -50,73 +50,61 @@ func (c *streamCmd) sink(m *model.Model, opt events.Options, a *audioInput, out 
 	if frames && !bank {
 		net, err := recurrent.New(m, recurrent.Options{Window: int(math.Ceil(or(c.Window, 0) * a.rate)), Normalize: true})
 		if err != nil {
-			return nil, 0, err
+			return sink{}, 0, err
 		}
-		return &framePrinter{net.NewStream(), m, a, out}, hop, nil
+		return printOutputs(net.NewStream(), m, a, out), hop, nil
 	}
 	f, err := events.New(m, opt)
 	if err != nil && !bank {
 		err = fmt.Errorf("%w; use --emit frames", err)
 	}
 	if err != nil {
-		return nil, 0, err
+		return sink{}, 0, err
 	}
 	s, err := f.NewStream(a.rate)
 	if err != nil {
-		return nil, 0, err
+		return sink{}, 0, err
 	}
 	if frames {
-		return &posteriorPrinter{s, m.Meta.Labels, a, out}, hop, nil
+		return printPosteriors(s, m.Meta.Labels, a, out), hop, nil
 	}
 	block := float64(f.Frame()) * a.rate / f.SampleRate()
-	return &eventPrinter{s, a, out}, max(int(block), 1), nil
+	return printEvents(s, a, out), max(int(block), 1), nil
 }
 
-// eventPrinter prints a line for every event.
-type eventPrinter struct {
-	stream *events.Stream
-	audio  *audioInput
-	out    *json.Encoder
-}
-
-func (e *eventPrinter) process(samples []float32) error { return e.print(e.stream.Process(samples)) }
-func (e *eventPrinter) skip(n int64) error              { return e.print(e.stream.Skip(n)) }
-func (e *eventPrinter) flush() error                    { return e.print(e.stream.Flush()) }
-
-func (e *eventPrinter) print(list []events.Event, failed error) error {
-	for _, v := range list {
-		if err := e.out.Encode(report.NewEvent(v)); err != nil {
-			return err
+// printEvents prints a line for every event.
+func printEvents(s *events.Stream, a *audioInput, out *json.Encoder) sink {
+	print := func(list []events.Event, failed error) error {
+		for _, v := range list {
+			if err := out.Encode(report.NewEvent(v)); err != nil {
+				return err
+			}
 		}
+		return a.failed(failed)
 	}
-	return e.audio.failed(failed)
-}
-
-// posteriorPrinter prints a line with the averaged posterior after every block.
-type posteriorPrinter struct {
-	stream *events.Stream
-	labels []string
-	audio  *audioInput
-	out    *json.Encoder
-}
-
-func (p *posteriorPrinter) process(samples []float32) error {
-	if _, err := p.stream.Process(samples); err != nil {
-		return p.audio.failed(err)
+	return sink{
+		process: func(samples []float32) error { return print(s.Process(samples)) },
+		skip:    func(n int64) error { return print(s.Skip(n)) },
+		flush:   func() error { return print(s.Flush()) },
 	}
-	posterior := p.stream.Posterior()
-	if posterior == nil {
-		return nil // no frame is complete
-	}
-	return p.out.Encode(report.Frame{Type: "frame", Sample: p.audio.samples(), Label: p.labels[model.ArgMax(posterior)], Posterior: posterior})
 }
 
-func (p *posteriorPrinter) skip(n int64) error {
-	_, err := p.stream.Skip(n)
-	return p.audio.failed(err)
+// printPosteriors prints a line with the averaged posterior after every block.
+func printPosteriors(s *events.Stream, labels []string, a *audioInput, out *json.Encoder) sink {
+	return sink{process: func(samples []float32) error {
+		if _, err := s.Process(samples); err != nil {
+			return a.failed(err)
+		}
+		posterior := s.Posterior()
+		if posterior == nil {
+			return nil // no frame is complete
+		}
+		return out.Encode(report.Frame{Type: "frame", Sample: a.samples(), Label: labels[model.ArgMax(posterior)], Posterior: posterior})
+	}, skip: func(n int64) error {
+		_, err := s.Skip(n)
+		return a.failed(err)
+	}}
 }
-
-func (p *posteriorPrinter) flush() error { return nil }
 
 // failed returns the error of a detector, which states the position.
 func (a *audioInput) failed(err error) error {
@@ -126,30 +114,22 @@ func (a *audioInput) failed(err error) error {
 	return badInput(fmt.Errorf("%s: %w", a.name, err))
 }
 
-// framePrinter prints a line for every block.
-type framePrinter struct {
-	stream *recurrent.Stream
-	model  *model.Model
-	audio  *audioInput
-	out    *json.Encoder
-}
-
-func (f *framePrinter) process(samples []float32) error {
-	y := f.stream.Process(samples, len(samples))
-	for _, v := range y {
-		if v := float64(v); math.IsNaN(v) || math.IsInf(v, 0) {
-			return badInput(f.audio.errorAt(fmt.Errorf("the network's output is %v", v)))
+// printOutputs prints a line with the network's output after every block.
+func printOutputs(s *recurrent.Stream, m *model.Model, a *audioInput, out *json.Encoder) sink {
+	return sink{process: func(samples []float32) error {
+		y := s.Process(samples, len(samples))
+		for _, v := range y {
+			if v-v != 0 {
+				return badInput(a.errorAt(fmt.Errorf("the network's output is %v", v)))
+			}
 		}
-	}
-	line := report.Frame{Type: "frame", Sample: f.audio.samples()}
-	if len(f.model.Meta.Labels) == 0 || f.model.Config.Pool == model.PoolNone {
-		line.Output = y
-		return f.out.Encode(line)
-	}
-	line.Posterior = model.Posterior(nil, y)
-	line.Label = f.model.Meta.Labels[model.ArgMax(line.Posterior)]
-	return f.out.Encode(line)
+		line := report.Frame{Type: "frame", Sample: a.samples()}
+		if len(m.Meta.Labels) == 0 || m.Config.Pool == model.PoolNone {
+			line.Output = y
+			return out.Encode(line)
+		}
+		line.Posterior = model.Posterior(nil, y)
+		line.Label = m.Meta.Labels[model.ArgMax(line.Posterior)]
+		return out.Encode(line)
+	}}
 }
-
-func (f *framePrinter) skip(int64) error { return nil }
-func (f *framePrinter) flush() error     { return nil }

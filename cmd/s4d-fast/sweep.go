@@ -44,11 +44,11 @@ docs/cluster.md describes sweeps on several machines.`
 func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	_, s, err := c.Sweep()
 	if err != nil {
-		return trainError(err)
+		return err
 	}
 	if c.Part != "" {
 		if s.Part, err = train.ParsePart(c.Part); err != nil {
-			return trainError(fmt.Errorf("--part: %w", err))
+			return fmt.Errorf("--part: %w", err)
 		}
 	}
 	s.Reporter = reporter(std, log)
@@ -76,7 +76,7 @@ func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 		fmt.Fprintf(std.err, "stopped after %d complete runs; run the same command again to resume\n", len(rows))
 	}
 	if err != nil {
-		return trainError(err)
+		return err
 	}
 	if c.Part != "" {
 		fmt.Fprintf(std.err, "part %s: %d runs are complete; join all parts with --collect\n", c.Part, len(rows))

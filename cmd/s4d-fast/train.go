@@ -57,16 +57,16 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox, given *kong.
 	options := func(cfg *train.Config) error { return c.Options.set(cfg, given) }
 	tk, cfg, err := c.TrainFlags.Resolve(from, func(*train.Config) {}, options)
 	if err != nil {
-		return trainError(err)
+		return err
 	}
 	if c.Out != "" && !c.Resume { // before the data, which may take minutes
 		if err := train.CheckFolder(c.Out); err != nil {
-			return trainError(err)
+			return err
 		}
 	}
 	data, err := tk.Load(ctx, source(std, cfg, ""))
 	if err != nil {
-		return trainError(err)
+		return err
 	}
 	if c.Baseline && (data.PerPosition || data.Channels == 0) {
 		return usageError(fmt.Errorf("--baseline: task %q: expected series with one class or target each", cfg.Task))
@@ -81,7 +81,7 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox, given *kong.
 	}
 	t, err := train.New(ctx, cfg, data, opt)
 	if err != nil {
-		return trainError(err)
+		return err
 	}
 	defer t.Close()
 	warn(log, t)
@@ -91,7 +91,7 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox, given *kong.
 		fmt.Fprintf(std.err, "stopped after step %d; resume with: s4d-fast train %s --out %s --resume\n", t.Step(), cfg.Task, t.Dir())
 	}
 	if err != nil {
-		return trainError(err)
+		return err
 	}
 	return c.finish(ctx, std, tk, t, data, cfg)
 }
@@ -152,12 +152,12 @@ func (c *trainCmd) finish(ctx context.Context, std *streams, tk *task.Task, t *t
 		}
 	}
 	if err := tk.Report(ctx, std.out, t.Best(), data, workers); err != nil {
-		return trainError(err)
+		return err
 	}
 	file := filepath.Join(t.Dir(), "best.safetensors")
 	point, err := tk.OperatingPoint(ctx, t.Best(), data, workers)
 	if err != nil {
-		return trainError(err)
+		return err
 	}
 	if t.Best().Meta.Detection != nil {
 		if err := t.Best().Save(file); err != nil {
@@ -169,7 +169,7 @@ func (c *trainCmd) finish(ctx context.Context, std *streams, tk *task.Task, t *t
 	}
 	confusion, err := tk.Confusion(ctx, t.Best(), data, workers)
 	if err != nil {
-		return trainError(err)
+		return err
 	}
 	if confusion != nil {
 		printConfusion(std.out, confusion)
@@ -188,7 +188,7 @@ func (c *trainCmd) finish(ctx context.Context, std *streams, tk *task.Task, t *t
 		return nil
 	}
 	if err != nil {
-		return trainError(err)
+		return err
 	}
 	picture := filepath.Join(t.Dir(), tk.Name()+".png")
 	if err := figure.Curves(picture, panels); err != nil {
@@ -218,19 +218,6 @@ func printBaseline(ctx context.Context, w io.Writer, data *dataset.Dataset, cfg 
 	}
 	fmt.Fprintf(w, "Baseline, ROCKET with ridge regression, on the %s set: %s.\n", name, result)
 	return nil
-}
-
-// trainError gives an error of package train its exit code.
-func trainError(err error) error {
-	switch {
-	case errors.Is(err, train.ErrInterrupted), errors.Is(err, train.ErrDiverged):
-		return err
-	case errors.Is(err, train.ErrConfig):
-		return usageError(err)
-	case errors.Is(err, train.ErrData):
-		return badInput(err)
-	}
-	return err
 }
 
 // loadProgress returns a function that prints on a terminal how many recordings have been read.

@@ -89,8 +89,8 @@ type result struct {
 	skipped []error
 }
 
-// Measure processes streams of words and of background with all candidates. A word whose label the
-// model does not have is an error. The result does not depend on the number of workers. If streams
+// Measure processes streams of words and of background with all candidates. The model must have the
+// labels of all words, which Clips sees to. The result does not depend on the number of workers. If streams
 // cannot be read, the error is that of one of them. If ctx is cancelled, the error is its cause.
 func Measure(ctx context.Context, m *model.Model, streams []Stream, opt Options) (*Measurement, error) {
 	r, err := events.New(m, events.DefaultsFor(m))
@@ -99,13 +99,6 @@ func Measure(ctx context.Context, m *model.Model, streams []Stream, opt Options)
 	}
 	if _, err := r.NewSweep(opt.Candidates); err != nil {
 		return nil, err
-	}
-	for _, s := range streams {
-		for _, w := range s.Words {
-			if w.Label == events.None || !slices.Contains(m.Meta.Labels, w.Label) {
-				return nil, fmt.Errorf("calibration: %s: the model has no label %q", s.Name, w.Label)
-			}
-		}
 	}
 	run := run{
 		recognizer: r, opt: opt, streams: streams, labels: m.Meta.Labels,

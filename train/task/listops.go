@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unique"
 
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -75,7 +76,7 @@ func readListOps(path string) (lines [][]string, labels []int, err error) {
 // parseListOps returns the first listOpsMax symbols and the value of every expression. Equal
 // symbols share their bytes.
 func parseListOps(r io.Reader) (lines [][]string, labels []int, err error) {
-	header, known := true, map[string]string{}
+	header := true
 	err = datafile.EachLine(r, listOpsLine, func(line string) error {
 		source, target, ok := strings.Cut(line, "\t")
 		if header {
@@ -92,11 +93,7 @@ func parseListOps(r io.Reader) (lines [][]string, labels []int, err error) {
 		symbols := listOpsSymbols(source)
 		symbols = slices.Clone(symbols[:min(len(symbols), listOpsMax)])
 		for i, s := range symbols {
-			if known[s] == "" {
-				s = strings.Clone(s) // a part of the line would keep the line
-				known[s] = s
-			}
-			symbols[i] = known[s]
+			symbols[i] = unique.Make(s).Value() // a part of the line would keep the line
 		}
 		lines, labels = append(lines, symbols), append(labels, label)
 		return nil

@@ -3,9 +3,7 @@ package task
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -137,12 +135,9 @@ func (o MixOptions) addFolders(ctx context.Context, to *recordings.Sounds, names
 // not fs.ErrNotExist, because Task.Load adds to that one what --data expects.
 func checkFolders(option string, paths []string) error {
 	for _, path := range paths {
-		switch info, err := os.Stat(path); {
-		case errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("--%s (data.%[1]s): %s does not exist", option, path)
-		case err != nil:
-			return fmt.Errorf("--%s (data.%[1]s): %w", option, err)
-		case !info.IsDir():
+		if info, err := os.Stat(path); err != nil {
+			return fmt.Errorf("--%s (data.%[1]s): %v", option, err)
+		} else if !info.IsDir() {
 			return fmt.Errorf("--%s (data.%[1]s): %s is not a folder", option, path)
 		}
 	}

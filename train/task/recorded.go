@@ -18,13 +18,6 @@ func LoadRun(dir string) (*Task, train.Config, error) {
 	if err != nil {
 		return nil, cfg, fmt.Errorf("%s: %w", dir, err)
 	}
-	folder := cfg.Dir()
-	if cfg.Data, err = t.complete(From(cfg).Options); err != nil {
-		return nil, cfg, fmt.Errorf("%s: %w", dir, err)
-	}
-	if t.ReadsData() {
-		cfg.Data[train.DirKey] = folder
-	}
 	return t, cfg, nil
 }
 

@@ -24,7 +24,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
@@ -317,9 +316,6 @@ func (t *Task) Load(ctx context.Context, s Source) (*dataset.Dataset, error) {
 	if err == nil {
 		d, err = o.load(ctx, s)
 	}
-	if err == nil {
-		err = checkLabels(d.Labels, s.Dir)
-	}
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("task %q: %w before the data was loaded", t.name, train.ErrInterrupted)
 	}
@@ -332,16 +328,6 @@ func (t *Task) Load(ctx context.Context, s Source) (*dataset.Dataset, error) {
 	d.Options = t.portable(s.Options)
 	d.Name, d.Dir = cmp.Or(d.Name, t.name), cmp.Or(d.Dir, s.Dir)
 	return d, nil
-}
-
-// checkLabels returns an error for the first class whose name a model cannot store.
-func checkLabels(labels []string, dir string) error {
-	for _, label := range labels {
-		if !utf8.ValidString(label) {
-			return fmt.Errorf("%s: class %.80q: the name is not UTF-8 text", dir, label)
-		}
-	}
-	return nil
 }
 
 // Summary describes a result in a few words, such as "accuracy 97.5 %". For a regression it adds
