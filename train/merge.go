@@ -154,15 +154,6 @@ func (c *Config) values() map[string]string {
 	return all
 }
 
-// Value returns the text of one value, such as that of "ssm.init".
-func (c *Config) Value(key string) (string, error) {
-	v, ok := c.values()[key]
-	if !ok {
-		return "", configErrorf("%w", c.unknownKey(key))
-	}
-	return v, nil
-}
-
 // Differences returns the sorted keys of the values in which two configurations differ, without
 // those that a resumed run may change. A missing option of the data is zero.
 func (c *Config) Differences(o *Config) []string {

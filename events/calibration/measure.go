@@ -90,14 +90,12 @@ type result struct {
 }
 
 // Measure processes streams of words and of background with all candidates. The model must have the
-// labels of all words, which Clips sees to. The result does not depend on the number of workers. If streams
-// cannot be read, the error is that of one of them. If ctx is cancelled, the error is its cause.
+// labels of all words, which Clips sees to. The result does not depend on the number of workers. If
+// streams cannot be read, the error is that of one of them. If ctx is cancelled, the error is its
+// cause.
 func Measure(ctx context.Context, m *model.Model, streams []Stream, opt Options) (*Measurement, error) {
 	r, err := events.New(m, events.DefaultsFor(m))
 	if err != nil {
-		return nil, err
-	}
-	if _, err := r.NewSweep(opt.Candidates); err != nil {
 		return nil, err
 	}
 	run := run{

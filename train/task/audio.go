@@ -50,12 +50,7 @@ const maxIgnored = 10
 // audioRate is the sampling rate in Hz without --rate.
 const audioRate = 16000
 
-func (o audioOptions) rate() int {
-	if o.Rate == 0 {
-		return audioRate
-	}
-	return o.Rate
-}
+func (o audioOptions) rate() int { return cmp.Or(o.Rate, audioRate) }
 
 func (o *audioOptions) setDefaults() {
 	o.Rate = o.rate()
@@ -121,15 +116,11 @@ func (o audioOptions) load(ctx context.Context, src Source) (*dataset.Dataset, e
 	}
 	broken := r.Broken
 	if src.includes(trainSplit) || src.includes(valSplit) {
-		other, background := len(r.Train.Other), len(r.Train.Background)
-		more, err := o.addFolders(ctx, &r.Train, func(label string) []string { return []string{label} }, opt)
+		more, err := o.addFolders(ctx, &r.Train, &r.Val, func(label string) []string { return []string{label} }, opt)
 		if err != nil {
 			return nil, err
 		}
 		broken = append(broken, more...)
-		if err := cmp.Or(recordings.HoldOut(&r.Train.Other, &r.Val.Other, other, opt), recordings.HoldOut(&r.Train.Background, &r.Val.Background, background, opt)); err != nil {
-			return nil, err
-		}
 	}
 	d, err := o.mix(src, r.Train, r.Val, r.Test)
 	if err != nil {

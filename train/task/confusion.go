@@ -49,7 +49,11 @@ func (t *Task) Confusion(ctx context.Context, m *model.Model, d *dataset.Dataset
 	if !t.detector {
 		return nil, nil
 	}
-	c, err := clipConfusion(ctx, m, d, workers)
+	set, ok := d.Val.(*recordings.StreamSet)
+	if !ok {
+		return nil, nil
+	}
+	c, err := clipConfusion(ctx, m, set.Sounds(), workers)
 	if err != nil {
 		return nil, fmt.Errorf("task %q: validation clips: %w", t.name, err)
 	}
@@ -60,19 +64,13 @@ func (t *Task) Confusion(ctx context.Context, m *model.Model, d *dataset.Dataset
 // ones are continuous speech, in which a detector can make several mistakes.
 const maxOtherSeconds = 3
 
-// clipConfusion returns the Confusion of data from MixStreams. events.Recognizer.Classify finds the
-// labels.
-func clipConfusion(ctx context.Context, m *model.Model, d *dataset.Dataset, workers int) (*Confusion, error) {
-	set, ok := d.Val.(*recordings.StreamSet)
-	if !ok {
-		return nil, nil
-	}
+// clipConfusion returns the Confusion of recordings. events.Recognizer.Classify finds the labels.
+func clipConfusion(ctx context.Context, m *model.Model, sounds recordings.Sounds, workers int) (*Confusion, error) {
 	opt := events.DefaultsFor(m)
 	r, err := events.New(m, opt)
 	if err != nil {
 		return nil, err
 	}
-	sounds := set.Sounds()
 	none := slices.Index(m.Meta.Labels, events.None)
 	clips := slices.Clone(sounds.Words)
 	for _, c := range sounds.Other {

@@ -1,7 +1,6 @@
 package task
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"strings"
@@ -42,11 +41,7 @@ func (o digitsOptions) load(ctx context.Context, src Source) (*dataset.Dataset, 
 	if src.includes(trainSplit) || src.includes(valSplit) {
 		names := func(label string) []string { return []string{label, digitNames[label[0]-'0']} }
 		opt := recordings.Options{SampleRate: fsddRate, Workers: src.Workers}
-		train, val := sounds[trainSplit], sounds[valSplit]
-		if _, err := o.addFolders(ctx, train, names, opt); err != nil {
-			return nil, err
-		}
-		if err := cmp.Or(recordings.HoldOut(&train.Other, &val.Other, 0, opt), recordings.HoldOut(&train.Background, &val.Background, 0, opt)); err != nil {
+		if _, err := o.addFolders(ctx, sounds[trainSplit], sounds[valSplit], names, opt); err != nil {
 			return nil, err
 		}
 	}

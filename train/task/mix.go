@@ -56,12 +56,7 @@ func (o MixOptions) streams(rate float64, src Source, train, val int) (recording
 	if opt.Streams == 0 {
 		opt.Streams = max(train/3, leastStreams)
 	}
-	if o.Seconds != 0 {
-		opt.Length = o.Seconds
-	}
-	if o.Bands != 0 {
-		opt.Filterbank.Bands = o.Bands
-	}
+	opt.Length, opt.Filterbank.Bands = cmp.Or(o.Seconds, opt.Length), cmp.Or(o.Bands, opt.Filterbank.Bands)
 	switch o.Label {
 	case "", labelWord, labelWhole:
 	default:
@@ -80,10 +75,10 @@ func (o MixOptions) streams(rate float64, src Source, train, val int) (recording
 	return opt, nil
 }
 
-// addFolders appends the recordings in the folders of the options to the training sounds. names
-// returns the names that the folder of a label may have. addFolders returns the errors of broken
-// recordings.
-func (o MixOptions) addFolders(ctx context.Context, to *recordings.Sounds, names func(label string) []string, opt recordings.Options) (broken []error, err error) {
+// addFolders appends the recordings in the folders of the options to the training sounds, and holds
+// out some that are not words for validation. names returns the names that the folder of a label may
+// have. addFolders returns the errors of broken recordings.
+func (o MixOptions) addFolders(ctx context.Context, to, val *recordings.Sounds, names func(label string) []string, opt recordings.Options) (broken []error, err error) {
 	read := func(dst *[]recordings.Clip, label int, dirs ...string) error {
 		if len(dirs) == 0 {
 			return nil
@@ -116,16 +111,22 @@ func (o MixOptions) addFolders(ctx context.Context, to *recordings.Sounds, names
 			return nil, fmt.Errorf("data.words: %s has no folder with the name of a word, such as %s", dir, filepath.Join(dir, to.Labels[0]))
 		}
 	}
-	for i, folders := range [][]string{o.Other, o.Background} {
-		for k, dir := range folders {
-			dst := []*[]recordings.Clip{&to.Other, &to.Background}[i]
-			first := len(*dst)
-			if err := read(dst, 0, dir); err != nil {
+	for _, s := range []struct {
+		folders  []string
+		dst, val *[]recordings.Clip
+	}{{o.Other, &to.Other, &val.Other}, {o.Background, &to.Background, &val.Background}} {
+		before := len(*s.dst)
+		for k, dir := range s.folders {
+			first := len(*s.dst)
+			if err := read(s.dst, 0, dir); err != nil {
 				return nil, err
 			}
-			for c := range (*dst)[first:] {
-				(*dst)[first+c].Source = 1 + k // 0: the data set
+			for c := range (*s.dst)[first:] {
+				(*s.dst)[first+c].Source = 1 + k // 0: the data set
 			}
+		}
+		if err := recordings.HoldOut(s.dst, s.val, before, opt); err != nil {
+			return nil, err
 		}
 	}
 	return broken, nil

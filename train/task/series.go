@@ -85,13 +85,9 @@ func (o seriesOptions) load(ctx context.Context, s Source) (d *dataset.Dataset, 
 	if m := s.Model; m != nil {
 		opt.Labels = m.Meta.Labels
 		if m.Meta.Series != nil && len(m.Meta.InputMean) == len(m.Meta.Series.Columns) {
-			opt.Means = map[string]float32{}
+			opt.Means, opt.Offsets = map[string]float32{}, map[string]float64{}
 			for c, name := range m.Meta.Series.Columns {
-				opt.Means[name] = m.Meta.InputMean[c]
-			}
-			opt.Offsets = map[string]float64{}
-			for c, name := range m.Meta.Series.Columns {
-				opt.Offsets[name] = m.Meta.Series.Offset(c)
+				opt.Means[name], opt.Offsets[name] = m.Meta.InputMean[c], m.Meta.Series.Offset(c)
 			}
 		}
 	}

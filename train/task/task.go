@@ -295,9 +295,6 @@ func (t *Task) CheckFrom(cfg train.Config, m *model.Model) error {
 // Load returns the data. Errors in the options are train.ErrConfig, and errors in the data
 // train.ErrData; both name the task. If ctx is cancelled, the error is a train.ErrInterrupted.
 func (t *Task) Load(ctx context.Context, s Source) (*dataset.Dataset, error) {
-	if !slices.Contains([]string{"", "train", "val", "test", "all"}, s.Split) {
-		return nil, t.configError(fmt.Errorf("unknown split %q: expected train, val, test or all", s.Split))
-	}
 	if err := t.checkDir(s.Dir); err != nil {
 		return nil, err
 	}
