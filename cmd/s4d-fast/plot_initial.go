@@ -59,11 +59,11 @@ func (c *initialFlags) compare(dState int, axes ...train.Axis) ([][]train.Config
 		}
 		axes[at] = a
 	}
-	order := append(slices.Clone(axes[1:]), axes[0])
 	var rows [][]train.Config
-	for i, point := range train.Grid(order) {
+	last := len(axes) - 1
+	for i, point := range train.Grid(append(slices.Clone(axes[1:]), axes[0])) {
 		cfg := base
-		if err := cfg.Apply(order, point); err != nil {
+		if err := cfg.Apply(axes, append([]string{point[last]}, point[:last]...)); err != nil {
 			return nil, err
 		}
 		if i%len(axes[0].Values) == 0 {

@@ -12,8 +12,8 @@ import (
 func TestFingerprint(t *testing.T) {
 	images := func(v byte) *imageSet {
 		return &imageSet{
-			images:  &rawImages{pixels: []byte{1, 2, 3, v}, channels: 1, labels: []uint8{0, 1}},
-			members: []int{1}, length: 2, channels: 1,
+			images:  &rawImages{pixels: []byte{1, v}, channels: 1, labels: []uint8{0, 1}},
+			members: []int{1}, side: 1, channels: 1,
 		}
 	}
 	memory := func(x ...float32) dataset.Set {

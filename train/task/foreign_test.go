@@ -28,7 +28,7 @@ func TestReaderBounds(t *testing.T) {
 	retrieval := func(r io.Reader) error {
 		return (&paperSet{index: map[string]int{}}).parse(t.Context(), &paperPairs{}, r)
 	}
-	pathfinder := func(r io.Reader) error { return (&pathfinderFiles{}).parse("level", r) }
+	pathfinder := func(r io.Reader) error { return (&rawImages{}).parsePathfinder("level", r) }
 	idx := func(r io.Reader) error { _, err := parseIDX(r, 3); return err }
 	lines := func(head string, row endless, n int64) io.Reader {
 		return io.MultiReader(strings.NewReader(head), io.LimitReader(row, n), strings.NewReader("\n"))

@@ -44,7 +44,7 @@ func (t imageTask) register() {
 // rawImages are decoded images of one size: [image][row][column][R, G, B], or [image][row][column]
 // of gray ones.
 type rawImages struct {
-	pixels   []byte
+	pixels   []byte // nil: each image is read from its file when it is needed
 	channels int
 	labels   []uint8
 	classes  []string
@@ -56,7 +56,7 @@ type imageSet struct {
 	images   *rawImages
 	members  []int
 	order    []int // of the pixels; nil: as stored
-	length   int   // pixels of an image
+	side     int   // pixels
 	channels int   // channels of an example
 }
 
@@ -119,49 +119,66 @@ func (t imageTask) read(ctx context.Context, src Source, test bool) (*rawImages,
 }
 
 func (t imageTask) set(images *rawImages, members []int) *imageSet {
-	s := &imageSet{images: images, members: members, length: t.side * t.side, channels: 1}
+	s := &imageSet{images: images, members: members, side: t.side, channels: 1}
 	if t.colour {
 		s.channels = 3
 	}
 	if t.permuted {
-		s.order = dataset.RandPerm(s.length, permutationSeed)
+		s.order = dataset.RandPerm(s.Length(0), permutationSeed)
 	}
 	return s
 }
 
 func (s *imageSet) Len() int { return len(s.members) }
 
-func (s *imageSet) Length(int) int { return s.length }
+func (s *imageSet) Length(int) int { return s.side * s.side }
 
-// Identity identifies an example by its file and its pixels.
+// Identity identifies an example by its file and, if they are in memory, its pixels.
 func (s *imageSet) Identity(i int) dataset.Identity {
-	k, size := s.members[i], s.length*s.images.channels
-	id := dataset.Identity{Label: int(s.images.labels[k]), Samples: []any{s.images.pixels[k*size:][:size]}}
+	k := s.members[i]
+	id := dataset.Identity{Label: int(s.images.labels[k])}
+	if s.images.pixels != nil {
+		pixels, _ := s.pixels(k) // in memory: no error
+		id.Samples = []any{pixels}
+	}
 	if s.images.paths != nil {
 		id.Path = s.images.paths[k]
 	}
 	return id
 }
 
+// pixels returns those of image k. It reads the file of an image that is not in memory.
+func (s *imageSet) pixels(k int) ([]byte, error) {
+	size := s.Length(0) * s.images.channels
+	if s.images.pixels != nil {
+		return s.images.pixels[k*size:][:size], nil
+	}
+	one := rawImages{channels: s.images.channels, pixels: make([]byte, 0, size)}
+	err := one.readImage(s.images.paths[k], s.side)
+	return one.pixels, err
+}
+
 func (s *imageSet) Example(dst *dataset.Example, i, _ int) error {
-	k := s.members[i]
+	k, length := s.members[i], s.Length(i)
+	pixels, err := s.pixels(k)
+	if err != nil {
+		return fmt.Errorf("task: %w", err)
+	}
 	*dst = dataset.Example{
-		X: dataset.Resize(dst.X, s.channels*s.length), Tokens: dst.Tokens[:0], Len: s.length,
+		X: dataset.Resize(dst.X, s.channels*length), Tokens: dst.Tokens[:0], Len: length,
 		Label: int(s.images.labels[k]), Target: dst.Target[:0],
 	}
 	if s.images.paths != nil {
 		dst.Path = s.images.paths[k]
 	}
 	for c := range s.channels {
-		s.channel(dst.X[c*s.length:(c+1)*s.length], k, c)
+		s.channel(dst.X[c*length:(c+1)*length], pixels, c)
 	}
 	return nil
 }
 
-// channel writes one channel of image k, in [0, 1].
-func (s *imageSet) channel(dst []float32, k, c int) {
-	size := s.length * s.images.channels
-	pixels := s.images.pixels[k*size : (k+1)*size]
+// channel writes one channel of an image, in [0, 1].
+func (s *imageSet) channel(dst []float32, pixels []byte, c int) {
 	for i := range dst {
 		at := i
 		if s.order != nil {
@@ -185,11 +202,12 @@ func luminance(r, g, b byte) byte {
 
 // moments returns the mean and the standard deviation of every channel.
 func (s *imageSet) moments() (mean, std []float32) {
-	x := make([]float32, s.length)
+	x := make([]float32, s.Length(0))
 	for c := range s.channels {
 		var m dataset.Moments
 		for _, k := range s.members {
-			s.channel(x, k, c)
+			pixels, _ := s.pixels(k) // in memory: no error
+			s.channel(x, pixels, c)
 			m.Add(x)
 		}
 		center, spread := m.MeanStd()

@@ -76,8 +76,8 @@ func (o MixOptions) streams(rate float64, src Source, train, val int) (recording
 }
 
 // addFolders appends the recordings in the folders of the options to the training sounds, and holds
-// out some that are not words for validation. names returns the names that the folder of a label may
-// have. addFolders returns the errors of broken recordings.
+// out some that are not words for validation. names returns the names that the folder of a label
+// may have. addFolders returns the errors of broken recordings.
 func (o MixOptions) addFolders(ctx context.Context, to, val *recordings.Sounds, names func(label string) []string, opt recordings.Options) (broken []error, err error) {
 	read := func(dst *[]recordings.Clip, label int, dirs ...string) error {
 		if len(dirs) == 0 {

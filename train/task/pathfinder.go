@@ -49,7 +49,7 @@ func pathfinder(side int) func(context.Context, Source) (*dataset.Dataset, error
 		if err != nil {
 			return nil, err
 		}
-		if err := files.check(ctx, src); err != nil {
+		if err := files.check(ctx, src, side); err != nil {
 			return nil, err
 		}
 		d := &dataset.Dataset{Info: dataset.Info{
@@ -59,7 +59,7 @@ func pathfinder(side int) func(context.Context, Source) (*dataset.Dataset, error
 		parts := dataset.RandomSplit(imageSeed, n-2*(n/10), n/10, n/10)
 		for part, dst := range splits(d) {
 			if src.includes(part) && len(parts[0]) > 0 {
-				*dst = &pathfinderSet{files, parts[0]}
+				*dst = &imageSet{images: files, members: parts[0], side: side, channels: 1}
 			}
 			parts = parts[1:]
 		}
@@ -70,46 +70,8 @@ func pathfinder(side int) func(context.Context, Source) (*dataset.Dataset, error
 	}
 }
 
-// pathfinderFiles are images in one file each.
-type pathfinderFiles struct {
-	side   int
-	paths  []string
-	labels []uint8
-}
-
-// pathfinderSet is a split of the images.
-type pathfinderSet struct {
-	*pathfinderFiles
-	members []int
-}
-
-func (s *pathfinderSet) Len() int { return len(s.members) }
-
-func (s *pathfinderSet) Length(int) int { return s.side * s.side }
-
-// Identity identifies an example by its file.
-func (s *pathfinderSet) Identity(i int) dataset.Identity {
-	k := s.members[i]
-	return dataset.Identity{Label: int(s.labels[k]), Path: s.paths[k]}
-}
-
-func (s *pathfinderSet) Example(dst *dataset.Example, i, _ int) error {
-	k, n := s.members[i], s.side*s.side
-	image := rawImages{channels: 1, pixels: make([]byte, 0, n)}
-	if err := image.readImage(s.paths[k], s.side); err != nil {
-		return fmt.Errorf("task: %w", err)
-	}
-	*dst = dataset.Example{
-		X: dataset.Resize(dst.X, n), Tokens: dst.Tokens[:0], Len: n, Label: int(s.labels[k]), Target: dst.Target[:0], Path: s.paths[k],
-	}
-	for at, v := range image.pixels {
-		dst.X[at] = float32(v) / 255
-	}
-	return nil
-}
-
 // readPathfinder reads the metadata files of the images of a size, in the order of their numbers.
-func readPathfinder(dir string, side int) (*pathfinderFiles, error) {
+func readPathfinder(dir string, side int) (*rawImages, error) {
 	level, err := pathfinderFolder(dir, side)
 	if err != nil {
 		return nil, err
@@ -131,9 +93,9 @@ func readPathfinder(dir string, side int) (*pathfinderFiles, error) {
 		names = append(names, f.Name())
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(numbers[a], numbers[b]) })
-	files := &pathfinderFiles{side: side}
+	files := &rawImages{channels: 1}
 	for _, name := range names {
-		parse := func(r io.Reader) error { return files.parse(level, r) }
+		parse := func(r io.Reader) error { return files.parsePathfinder(level, r) }
 		if err := datafile.Parse(filepath.Join(level, "metadata", name), parse); err != nil {
 			return nil, err
 		}
@@ -157,11 +119,11 @@ func pathfinderFolder(dir string, side int) (string, error) {
 	return "", datafile.NoData("data folder %s contains neither %s/metadata nor %s/%[2]s/metadata", dir, pathfinderLevel, name)
 }
 
-// parse reads the list of images in a metadata file. In spite of its name it is a text file of one
-// line per image. The columns are a folder, a file, a number and the label; further columns are
-// ignored.
-func (p *pathfinderFiles) parse(level string, r io.Reader) error {
-	return datafile.EachLine(r, bufio.MaxScanTokenSize, func(line string) error {
+// parsePathfinder reads the list of images in a metadata file. In spite of its name it is a text
+// file of one line per image. The columns are a folder, a file, a number and the label; further
+// columns are ignored.
+func (r *rawImages) parsePathfinder(level string, in io.Reader) error {
+	return datafile.EachLine(in, bufio.MaxScanTokenSize, func(line string) error {
 		columns := strings.Fields(line)
 		if len(columns) < 4 || !filepath.IsLocal(filepath.FromSlash(columns[0])) || !filepath.IsLocal(columns[1]) {
 			return errors.New("expected a folder, a file, a number and a label")
@@ -170,16 +132,16 @@ func (p *pathfinderFiles) parse(level string, r io.Reader) error {
 		if err != nil || label > 1 {
 			return fmt.Errorf("label %.20q, expected 0 or 1", columns[3])
 		}
-		p.paths = append(p.paths, filepath.Join(level, filepath.FromSlash(columns[0]), columns[1]))
-		p.labels = append(p.labels, uint8(label))
+		r.paths = append(r.paths, filepath.Join(level, filepath.FromSlash(columns[0]), columns[1]))
+		r.labels = append(r.labels, uint8(label))
 		return nil
 	})
 }
 
 // check returns an error if an image is missing or empty, as in an incomplete copy, or if the first
 // has another size. A long run would find them late.
-func (p *pathfinderFiles) check(ctx context.Context, src Source) error {
-	for i, path := range p.paths {
+func (r *rawImages) check(ctx context.Context, src Source, side int) error {
+	for i, path := range r.paths {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -190,8 +152,8 @@ func (p *pathfinderFiles) check(ctx context.Context, src Source) error {
 		if info.Size() == 0 {
 			return fmt.Errorf("%s is empty", path)
 		}
-		src.progress(i+1, len(p.paths))
+		src.progress(i+1, len(r.paths))
 	}
 	first := rawImages{channels: 1}
-	return first.readImage(p.paths[0], p.side)
+	return first.readImage(r.paths[0], side)
 }
