@@ -58,8 +58,8 @@ func (t *Trainer) firstModel(c model.Config, from *model.Model) (*model.Model, e
 		return nil, err
 	}
 	t.fromOutputs = matchOutputs(&from.Meta, from.Config.DOutput, t.data.Info)
-	if slices.Contains(t.cfg.Optim.Freeze, "decoder") && slices.Contains(t.fromOutputs, -1) {
-		return nil, configErrorf("optim.freeze: the decoder has outputs that the model does not have (%s), which must learn", t.newOutputs())
+	if n := t.newOutputs(); n > 0 && slices.Contains(t.cfg.Optim.Freeze, "decoder") {
+		return nil, configErrorf("optim.freeze: the decoder has %s that the model does not have, which must learn", count(n, "output"))
 	}
 	m, err := from.WithOutputs(t.fromOutputs, t.cfg.Seed)
 	if err != nil {
@@ -151,20 +151,14 @@ func outputNames(labels []string, s *model.Series) []string {
 	return labels
 }
 
-// newOutputs lists the outputs that the model does not have.
-func (t *Trainer) newOutputs() string {
-	names := outputNames(t.data.Labels, t.data.Series)
-	var list []string
-	for o, row := range t.fromOutputs {
-		switch {
-		case row >= 0:
-		case o < len(names):
-			list = append(list, fmt.Sprintf("%q", names[o]))
-		default:
-			list = append(list, fmt.Sprint("output ", o+1))
+// newOutputs returns the number of outputs that the model does not have.
+func (t *Trainer) newOutputs() (n int) {
+	for _, row := range t.fromOutputs {
+		if row < 0 {
+			n++
 		}
 	}
-	return fmt.Sprintf("%.300s", strings.Join(list, ", "))
+	return n
 }
 
 // describeFrom returns the part of Describe that says which weights are those of a model.
@@ -172,12 +166,7 @@ func (t *Trainer) describeFrom() string {
 	if t.fromOutputs == nil {
 		return ""
 	}
-	fresh := 0
-	for _, row := range t.fromOutputs {
-		if row < 0 {
-			fresh++
-		}
-	}
+	fresh := t.newOutputs()
 	if fresh == 0 {
 		return " of a trained model"
 	}

@@ -174,7 +174,7 @@ func TestFromErrors(t *testing.T) {
 			r.data = must.Get(dataset.FromSlices(dataset.Info{Channels: 2, Labels: []string{"a", "x"}, SampleRate: 8000}, two, two, nil))(t)
 		}, "train: from: d_input is 1 in the model, 2 in this run; the sampling rate is 100 Hz in the model, 8000 Hz in this run"},
 		{"frozen decoder", func(r *run) { must.Do(t, r.Set(`optim.freeze=["decoder"]`)) },
-			`train: optim.freeze: the decoder has outputs that the model does not have ("x"), which must learn`},
+			`train: optim.freeze: the decoder has 1 output that the model does not have, which must learn`},
 		{"all frozen", func(r *run) { must.Do(t, r.Set(`optim.freeze=["encoder","layers","decoder"]`)); r.From = nil },
 			`train: optim.freeze ["encoder" "layers" "decoder"]: nothing is left to train`},
 		{"unknown group", func(r *run) { must.Do(t, r.Set(`optim.freeze=["encodr"]`)) },

@@ -160,20 +160,16 @@ func predictionOf(p train.Prediction, info dataset.Info) predictionLine {
 }
 
 func (c *evalCmd) print(std *streams, tk *task.Task, m *model.Model, info dataset.Info, r train.Result, forecasts []train.ForecastErrors) error {
-	e := evaluation{Task: tk.Name(), Split: c.Split, N: r.N, Rate: info.SampleRate, Loss: r.Loss, Forecasts: forecasts}
 	if info.Regression && len(m.Meta.TargetMean) == 0 && !info.PerPosition {
 		r.BaselineRMSE = 0 // the training set's mean is not known
 	}
-	switch {
-	case !info.Regression:
-		e.Accuracy = &r.Accuracy
-	case info.PerPosition && info.Series == nil:
-		e.RMSE, e.Relative = &r.RMSE, train.Finite(r.RelativeMSE)
-	default:
-		e.RMSE, e.R2 = &r.RMSE, train.Finite(r.R2)
-		if r.BaselineRMSE > 0 {
-			e.BaselineRMSE = &r.BaselineRMSE
-		}
+	v := r.Metrics()
+	e := evaluation{
+		Task: tk.Name(), Split: c.Split, N: r.N, Rate: info.SampleRate, Loss: r.Loss, Forecasts: forecasts,
+		Accuracy: v.ValAccuracy, RMSE: v.ValRMSE, Relative: v.RelativeMSE, R2: v.ValR2,
+	}
+	if r.BaselineRMSE > 0 {
+		e.BaselineRMSE = v.BaselineRMSE
 	}
 	if c.JSON {
 		return json.NewEncoder(std.out).Encode(e)

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+	"golang.org/x/term"
 
 	"github.com/s4d-fast/s4d-fast/internal/bench"
 	"github.com/s4d-fast/s4d-fast/internal/configflags"
@@ -67,6 +68,15 @@ type streams struct {
 	inTTY    bool // stdin is a terminal
 	errTTY   bool // stderr is a terminal
 	strict   bool // notes are errors
+}
+
+// terminal returns the standard streams of the process.
+func terminal() streams {
+	return streams{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		inTTY:  term.IsTerminal(int(os.Stdin.Fd())),
+		errTTY: term.IsTerminal(int(os.Stderr.Fd())),
+	}
 }
 
 func main() {

@@ -53,17 +53,9 @@ func explainFlag(err error, args []string) error {
 		return err
 	}
 	name, _, _ = strings.Cut(name, ",")
-	value := "VALUE"
-	for i, arg := range args {
-		if v, ok := strings.CutPrefix(arg, "--"+name+"="); ok {
-			value = v
-		} else if arg == "--"+name && i+1 < len(args) {
-			value = args[i+1]
-		}
-	}
 	for _, f := range option.Fields(new(train.Config)) {
 		if strings.HasSuffix(f.Key, "."+strings.ReplaceAll(name, "-", "_")) {
-			return fmt.Errorf("unknown flag --%s: write --set %s=%s", name, f.Key, value)
+			return fmt.Errorf("unknown flag --%s: write --set %s=VALUE", name, f.Key)
 		}
 	}
 	return err

@@ -79,18 +79,14 @@ func (r *rawImages) readImage(path string, side int) error {
 
 // decode appends the pixels of an encoded image.
 func (r *rawImages) decode(data []byte, side int) error {
-	cfg, _, err := image.DecodeConfig(bytes.NewReader(data))
-	if err != nil {
-		return err
-	}
-	if cfg.Width != side || cfg.Height != side { // before memory for the pixels is allocated
-		return fmt.Errorf("%d×%d pixels, expected %d×%d", cfg.Width, cfg.Height, side, side)
-	}
 	img, _, err := image.Decode(bytes.NewReader(data))
 	if err != nil {
 		return err
 	}
 	b := img.Bounds()
+	if b.Dx() != side || b.Dy() != side {
+		return fmt.Errorf("%d×%d pixels, expected %d×%d", b.Dx(), b.Dy(), side, side)
+	}
 	for y := b.Min.Y; y < b.Max.Y; y++ {
 		for x := b.Min.X; x < b.Max.X; x++ {
 			red, green, blue, _ := img.At(x, y).RGBA()
