@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
-	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/internal/figure"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
@@ -154,9 +153,6 @@ func loadRunModel(ctx *ctxBox, path string) (m *model.Model, tk *task.Task, cfg 
 	dir, file := filepath.Dir(path), path
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		dir, file = path, filepath.Join(path, "best.safetensors")
-		if err := datafile.Free(file); err != nil {
-			return nil, nil, cfg, badInput(err)
-		}
 	}
 	if _, missing := os.Stat(filepath.Join(dir, "config.toml")); missing == nil || dir == path {
 		if tk, cfg, err = task.LoadRun(dir); err != nil {

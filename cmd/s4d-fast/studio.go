@@ -40,12 +40,8 @@ func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	if err := checkThreads(c.Threads); err != nil {
 		return usageError(err)
 	}
-	_, port, err := net.SplitHostPort(c.Addr)
-	if err != nil || !studio.IsLoopback(c.Addr) {
+	if _, _, err := net.SplitHostPort(c.Addr); err != nil || !studio.IsLoopback(c.Addr) {
 		return usageError(fmt.Errorf("--addr %s: expected localhost or an IP address of the loopback, and a port, such as 127.0.0.1:8070", c.Addr))
-	}
-	if _, err := net.LookupPort("tcp", port); err != nil {
-		return usageError(fmt.Errorf("--addr %s: %w", c.Addr, err))
 	}
 	l, err := net.Listen("tcp", c.Addr)
 	if err != nil {

@@ -84,8 +84,8 @@ func TestNoValidation(t *testing.T) {
 // A flag with the name of a key is an error that says how to set the key.
 func TestKeysAsFlags(t *testing.T) {
 	for flag, key := range map[string]string{"epochs": "train.epochs", "lr": "optim.lr", "batch": "train.batch", "weight-decay": "optim.weight_decay"} {
-		checkRun(t, nil, []string{"train", "delay", "--" + flag, "3"}, exitUsage, "--set "+key+"=3")
-		checkRun(t, nil, []string{"sweep", "delay", "--" + flag + "=3"}, exitUsage, "--set "+key+"=3")
+		checkRun(t, nil, []string{"train", "delay", "--" + flag, "3"}, exitUsage, "--set "+key+"=VALUE")
+		checkRun(t, nil, []string{"sweep", "delay", "--" + flag + "=3"}, exitUsage, "--set "+key+"=VALUE")
 	}
 	checkRun(t, nil, []string{"train", "--nonsense"}, exitUsage, "unknown flag --nonsense")
 }
