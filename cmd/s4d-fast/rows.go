@@ -25,14 +25,22 @@ const (
 )
 
 type rowsCmd struct {
-	Model   modelFile `arg:"" help:"Model file (.safetensors) that train series or another task with channels wrote."`
-	File    string    `arg:"" optional:"" default:"-" help:"File of rows, or - for standard input (the default)."`
-	Format  string    `help:"Format of the input: csv or jsonl (default: by the name and the first line of the file)." enum:",csv,jsonl" default:"" placeholder:"FORMAT"`
-	Hop     int       `help:"Rows of a series between lines." default:"1" placeholder:"N"`
-	Window  int       `help:"Number of rows that an output covers; 0: all so far." default:"0" placeholder:"N"`
-	Dialect []string  `help:"How the table is written where the input does not tell: separator, decimal, comment or missing-values, for example decimal=, or missing-values=-9999; repeatable." placeholder:"NAME=VALUE" sep:"none"`
-	ID      *string   `name:"id" help:"Column that identifies the series of a row (default: that of the training data, if the input has it; empty: all rows are one series)." placeholder:"COLUMN"`
-	Missing string    `help:"Replacement of missing values: model (as in training) or previous (the value before)." enum:"model,previous" default:"model" placeholder:"HOW"`
+	Model  modelFile `arg:"" help:"Model file (.safetensors) that train series or another task with channels wrote."`
+	File   string    `arg:"" optional:"" default:"-" help:"File of rows, or - for standard input (the default)."`
+	Format string    `help:"Format of the input: csv or jsonl (default: by the name and the first line of the file)." enum:",csv,jsonl" default:"" placeholder:"FORMAT"`
+	Hop    int       `help:"Rows of a series between lines." default:"1" placeholder:"N"`
+	Window int       `help:"Number of rows that an output covers; 0: all so far." default:"0" placeholder:"N"`
+	dialectFlags
+	ID      *string `name:"id" help:"Column that identifies the series of a row (default: that of the training data, if the input has it; empty: all rows are one series)." placeholder:"COLUMN"`
+	Missing string  `help:"Replacement of missing values: model (as in training) or previous (the value before)." enum:"model,previous" default:"model" placeholder:"HOW"`
+}
+
+// dialectFlags tell how a table is written.
+type dialectFlags struct {
+	Separator     string   `help:"Separator of the cells: a character, tab or space (default: by the first lines)." placeholder:"CHAR"`
+	Decimal       string   `help:"Decimal point or comma (default: by the cells)." placeholder:"CHAR"`
+	Comment       string   `help:"What lines that are comments begin with, or none (default: #)." placeholder:"TEXT"`
+	MissingValues []string `help:"Further cells that are missing values, such as -9999." placeholder:"VALUE"`
 }
 
 func (c *rowsCmd) Help() string {
@@ -53,10 +61,6 @@ func (c *rowsCmd) Run(std *streams, ctx *ctxBox) error {
 		return usageError(fmt.Errorf("--hop %d: expected 1 to %d rows", c.Hop, maxRows))
 	case c.Window < 0 || c.Window > maxRows:
 		return usageError(fmt.Errorf("--window %d: expected 0 to %d rows", c.Window, maxRows))
-	}
-	var read table.Options
-	if _, err := read.SetDialect(c.Dialect); err != nil {
-		return usageError(err)
 	}
 	if c.Format == "" {
 		c.Format = string(table.FormatOf(c.File)) // "": the first line decides
@@ -83,11 +87,11 @@ func (c *rowsCmd) Run(std *streams, ctx *ctxBox) error {
 	}
 	bytes := untilStopped(ctx, in)
 	defer bytes.Close()
-	read.Name, read.Format, read.Others = name, table.Format(c.Format), m.Meta.Series == nil
+	var columns []string
 	if m.Meta.Series != nil {
-		read.Columns = slices.Concat(m.Meta.Series.Columns, []string{m.Meta.Series.Time, m.Meta.Series.ID, or(c.ID, "")})
+		columns = slices.Concat(m.Meta.Series.Columns, []string{m.Meta.Series.Time, m.Meta.Series.ID, or(c.ID, "")})
 	}
-	t, err := table.New(bytes, read)
+	t, err := table.New(bytes, table.Options{Name: name, Format: table.Format(c.Format), Separator: c.Separator, Decimal: c.Decimal, Comment: c.Comment, MissingValues: c.MissingValues, Columns: columns, Others: columns == nil})
 	switch {
 	case ctx.Err() != nil && (err != nil || !t.Ended()):
 		return context.Cause(ctx)

@@ -307,8 +307,8 @@ func TestRowsNotes(t *testing.T) {
 	path, _ := rowsModel(t, model.SeriesForecast, nil)
 	for text, note := range map[string]string{
 		"temp,load\n20,300\n":              "",
-		"temp;load\n20,5;300\n":            `note: standard input: "20,5" is read as 20.5, with a decimal comma; --dialect decimal=. reads commas between thousands`,
-		"temp load\n20 300\n":              `note: standard input: the cells are separated by " ", not by ","; --dialect separator=CHAR changes it`,
+		"temp;load\n20,5;300\n":            `note: standard input: "20,5" is read as 20.5, with a decimal comma; --decimal=. reads commas between thousands`,
+		"temp load\n20 300\n":              `note: standard input: the cells are separated by " ", not by ","; --separator changes it`,
 		"[{\"temp\":20,\n\"load\":300}]\n": "",
 	} {
 		code, stdout, stderr := invoke(strings.NewReader(text), "rows", path)
@@ -319,7 +319,7 @@ func TestRowsNotes(t *testing.T) {
 		code, _, stderr = invoke(strings.NewReader(text), "rows", path, "--strict")
 		equal(t, "exit code with --strict: "+stderr, code, map[bool]int{true: exitOK, false: exitBadInput}[note == ""])
 	}
-	streamRows(t, "temp:load\n20,5:n/v\n", path, "--dialect", "separator=:", "--dialect", "decimal=,", "--dialect", "missing-values=n/v", "--missing", "previous")
+	streamRows(t, "temp:load\n20,5:n/v\n", path, "--separator", ":", "--decimal", ",", "--missing-values", "n/v", "--missing", "previous")
 }
 
 // A model whose time is in two columns prints both. Rows of empty cells, as spreadsheets append

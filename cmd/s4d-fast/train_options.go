@@ -18,24 +18,41 @@ type taskFlags struct {
 	task.ValidationOption `group:"Options of tasks audio and series:"`
 	task.AudioOptions     `group:"Options of task audio:"`
 	task.SeriesOptions    `group:"Options of task series:"`
+	dialectFlags          `group:"Options of task series:"`
+	TimeFormat            string `group:"Options of task series:" placeholder:"FORMAT" help:"dmy or mdy, the order of day and month, number, or a pattern such as %d/%m/%Y (default: by the column)."`
 }
+
+// dialect is the option with the flags that tell how a table is written, as NAME=VALUE.
+const dialect = "dialect"
 
 // set sets the options of the flags that are given. A flag that the task does not have is an error.
 func (f *taskFlags) set(cfg *train.Config, given *kong.Context) error {
 	fields := option.Fields(f)
+	list, _ := cfg.Data[dialect].([]any)
 	for _, p := range given.Path {
 		if p.Flag == nil {
 			continue
 		}
-		i := slices.IndexFunc(fields, func(o option.Field) bool { return o.Tag.Get("help") != "" && flagName(o) == p.Flag.Name })
-		if i < 0 {
+		key := ""
+		var value any
+		if i := slices.IndexFunc(fields, func(o option.Field) bool { return o.Tag.Get("help") != "" && flagName(o) == p.Flag.Name }); i >= 0 {
+			key, value = fields[i].Key, fields[i].Value()
+		} else if slices.Contains([]string{"separator", "decimal", "comment", "time-format", "missing-values"}, p.Flag.Name) {
+			values, several := p.Flag.Target.Interface().([]string)
+			if !several {
+				values = []string{p.Flag.Target.String()}
+			}
+			for _, v := range values {
+				list = append(list[:len(list):len(list)], p.Flag.Name+"="+v)
+			}
+			key, value = dialect, list
+		} else {
 			continue // no option of a task
 		}
-		key := fields[i].Key
 		if _, ok := cfg.Data[key]; !ok {
 			return usageError(fmt.Errorf("--%s: task %q does not have this option", p.Flag.Name, cfg.Task))
 		}
-		if err := cfg.SetOption(key, fields[i].Value()); err != nil {
+		if err := cfg.SetOption(key, value); err != nil {
 			return err
 		}
 	}

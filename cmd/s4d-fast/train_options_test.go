@@ -31,14 +31,14 @@ func TestOptionFlags(t *testing.T) {
 	}
 }
 
-// --dialect tells how a table is written, and replaces the key.
+// The flags that tell how a table is written are one option of the configuration.
 func TestDialect(t *testing.T) {
 	t.Chdir(t.TempDir())
 	testfiles.Write(t, "a.csv", "t:x\n1:n/v\n"+strings.Repeat("2:1,5\n3:2,5\n", 20))
-	ok(t, "train", "series", "--data", "a.csv", "--dialect", "separator=:", "--dialect=decimal=,", "--dialect", "missing-values=n/v", "--horizon", "1", "--missing", "previous", "--out", "run",
+	ok(t, "train", "series", "--data", "a.csv", "--separator", ":", "--decimal=,", "--missing-values", "n/v,99", "--horizon", "1", "--missing", "previous", "--out", "run",
 		"--set", `data.dialect=["separator=;"]`, "--set", "train.max_steps=1", "--set", "model.d_model=4", "--set", "model.n_layers=1")
 	cfg := must.Get(train.LoadRun("run"))(t)
-	must.Equal(t, fmt.Sprint(cfg.Data["dialect"]), "[separator=: decimal=, missing-values=n/v]", "data.dialect")
+	must.Equal(t, fmt.Sprint(cfg.Data["dialect"]), "[separator=; separator=: decimal=, missing-values=n/v missing-values=99]", "data.dialect")
 	checkRun(t, nil, []string{"train", "series", "--data", "a.csv", "--set", `data.dialect=["comma"]`}, exitUsage, `dialect "comma": expected separator, decimal`)
 }
 
@@ -64,7 +64,7 @@ func TestSetOptions(t *testing.T) {
 	for _, c := range []struct{ task, flag, value, want string }{
 		{"audio", "--validation", "many", "--validation"},
 		{"audio", "--validation", "-1", "data.validation -1"},
-		{"audio", "--dialect", "decimal=,", `--dialect: task "audio" does not have this option`},
+		{"audio", "--separator", ";", `--separator: task "audio" does not have this option`},
 		{"fsdd", "--time", "x", `--time: task "fsdd" does not have this option`},
 	} {
 		checkRun(t, nil, []string{"train", c.task, "--data", "words", c.flag + "=" + c.value, "--out", "new"}, exitUsage, c.want)

@@ -75,7 +75,7 @@ func (t *Reader) number(cell string) (float64, error) {
 	case err == nil && slices.Contains(t.missing, v):
 		return math.NaN(), nil
 	case errors.Is(err, strconv.ErrRange) || math.IsInf(float64(float32(v)), 0):
-		return 0, fmt.Errorf("%.40q is infinite or too large, expected a number below 3.4e38; --dialect missing-values=%.40[1]s reads it as missing", cell)
+		return 0, fmt.Errorf("%.40q is infinite or too large, expected a number below 3.4e38; --missing-values %.40[1]s reads it as missing", cell)
 	case err != nil || math.IsNaN(v):
 		return 0, fmt.Errorf("%.40q is not a number", cell)
 	}
@@ -109,13 +109,13 @@ func (t *Reader) withPoint(cell string) (string, error) {
 	case !decimal && !groups:
 		return cell, nil
 	case t.decimal == 0 && decimal && groups && t.separator != ';':
-		return "", fmt.Errorf("%.40q is %s or %s; --dialect decimal=, or --dialect decimal=. says which", cell, withPoint, whole)
+		return "", fmt.Errorf("%.40q is %s or %s; --decimal=, or --decimal=. says which", cell, withPoint, whole)
 	case t.decimal == 0 && decimal:
 		t.decimal = ','
-		t.note("%.40q is read as %s, with a decimal comma; --dialect decimal=. reads commas between thousands", cell, withPoint)
+		t.note("%.40q is read as %s, with a decimal comma; --decimal=. reads commas between thousands", cell, withPoint)
 	case t.decimal == 0:
 		t.decimal = '.'
-		t.note("%.40q is read as %s, with commas between thousands; --dialect decimal=, reads decimal commas", cell, whole)
+		t.note("%.40q is read as %s, with commas between thousands; --decimal=, reads decimal commas", cell, whole)
 	}
 	switch {
 	case t.decimal == ',' && decimal:
@@ -127,7 +127,7 @@ func (t *Reader) withPoint(cell string) (string, error) {
 }
 
 func (t *Reader) mixed(cell string) error {
-	return fmt.Errorf("%.40q does not fit the decimal %q of the cells before it; --dialect decimal=CHAR says which one it is", cell, string(t.decimal))
+	return fmt.Errorf("%.40q does not fit the decimal %q of the cells before it; --decimal says which one it is", cell, string(t.decimal))
 }
 
 // Text returns a cell of the current row, without spaces around it; "" if it is missing.

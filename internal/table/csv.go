@@ -58,7 +58,7 @@ func (t *Reader) commentNames() bool {
 		return false
 	}
 	t.columns, t.named = names, true
-	t.note("the comment %.80q names the columns; --dialect comment=none reads it as a row", t.comment)
+	t.note("the comment %.80q names the columns; --comment none reads it as a row", t.comment)
 	return true
 }
 
@@ -70,7 +70,7 @@ func (t *Reader) checkPairs() error {
 	}
 	for i := 1; i < len(t.cells); i += 2 {
 		if c := t.cells[i]; len(c) > 1 && c[0] == '0' && strings.Trim(c, "0123456789") == "" {
-			return t.errorf("%s,%s are two cells, or a number with a decimal comma: --dialect separator=, or --dialect decimal=, says which", t.cells[i-1], c)
+			return t.errorf("%s,%s are two cells, or a number with a decimal comma: --separator=, or --decimal=, says which", t.cells[i-1], c)
 		}
 	}
 	return nil

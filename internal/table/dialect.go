@@ -48,33 +48,11 @@ var separators = map[string]byte{"tab": '\t', "\\t": '\t', "space": ' ', "blank"
 func (o Options) Check() error {
 	switch {
 	case len(o.Separator) > 1 && separators[o.Separator] == 0:
-		return fmt.Errorf(`separator %q: expected one character, "tab" or "space"`, o.Separator)
+		return fmt.Errorf(`--separator %q: expected one character, "tab" or "space"`, o.Separator)
 	case o.Decimal != "" && o.Decimal != "." && o.Decimal != ",":
-		return fmt.Errorf(`decimal %q: expected "." or ","`, o.Decimal)
+		return fmt.Errorf(`--decimal %q: expected "." or ","`, o.Decimal)
 	}
 	return nil
-}
-
-// SetDialect sets how the table is written by entries NAME=VALUE: separator, decimal, comment,
-// missing-values, which may occur several times, and time-format, whose value it returns.
-func (o *Options) SetDialect(entries []string) (timeFormat string, err error) {
-	for _, entry := range entries {
-		switch name, value, _ := strings.Cut(entry, "="); name {
-		case "separator":
-			o.Separator = value
-		case "decimal":
-			o.Decimal = value
-		case "comment":
-			o.Comment = value
-		case "time-format":
-			timeFormat = value
-		case "missing-values":
-			o.MissingValues = append(o.MissingValues, value)
-		default:
-			return "", fmt.Errorf("dialect %q: expected separator, decimal, comment, time-format or missing-values, = and a value", entry)
-		}
-	}
-	return timeFormat, nil
 }
 
 // isJSON reports whether the first line of an input of unknown format is JSON.
@@ -121,7 +99,7 @@ func (t *Reader) findSeparator() error {
 		t.separator = ';'
 	}
 	if other != "" {
-		t.note("the cells are separated by %q, not by %q; --dialect separator=CHAR changes it", string(t.separator), other)
+		t.note("the cells are separated by %q, not by %q; --separator changes it", string(t.separator), other)
 	}
 	return nil
 }
@@ -185,9 +163,9 @@ func (t *Reader) isComment(line []byte) (bool, error) {
 		t.comment = append(t.comment[:0], line[1:]...)
 		return true, nil
 	case len(t.columns) > 1 && unquoted(line)[t.separator] == len(t.columns)-1:
-		return false, t.errorf("%.40q begins with # and has as many cells as a row; --dialect comment=# skips such lines, and --dialect comment=none reads them", line)
+		return false, t.errorf("%.40q begins with # and has as many cells as a row; --comment '#' skips such lines, and --comment none reads them", line)
 	}
-	t.note("lines that begin with # are comments; --dialect comment=none reads them as rows")
+	t.note("lines that begin with # are comments; --comment none reads them as rows")
 	return true, nil
 }
 

@@ -41,9 +41,9 @@ func TestReadings(t *testing.T) {
 		note       string
 	}{
 		{"sep=", "sep=;\nt;x\n1;2.5\n", Options{}, "[t x] [[1 2.5]]", ""},
-		{"tabs", "t\tx\n1\t2,5\n", Options{}, "[t x] [[1 2.5]]", `"2,5" is read as 2.5, with a decimal comma; --dialect decimal=.`},
+		{"tabs", "t\tx\n1\t2,5\n", Options{}, "[t x] [[1 2.5]]", `"2,5" is read as 2.5, with a decimal comma; --decimal=.`},
 		{"vertical bars", "t|x\n1|2.5\n", Options{}, "[t x] [[1 2.5]]", `the cells are separated by "|"`},
-		{"blanks", "  1   2.5\n  3  4\n", Options{}, "[1 2] [[1 2.5] [3 4]]", `the cells are separated by " ", not by ","; --dialect separator`},
+		{"blanks", "  1   2.5\n  3  4\n", Options{}, "[1 2] [[1 2.5] [3 4]]", `the cells are separated by " ", not by ","; --separator`},
 		{"blanks and a header", "t x \n1\t 2.5\n", Options{}, "[t x] [[1 2.5]]", `separated by " "`},
 		{"blanks and decimal commas", "1 2,5\n3 4,75\n", Options{}, "[1 2] [[1 2.5] [3 4.75]]", `separated by " "`},
 		{"blanks in names", "outside air,wind speed\n1,2.5\n", Options{}, "[outside air wind speed] [[1 2.5]]", ""},
@@ -51,12 +51,12 @@ func TestReadings(t *testing.T) {
 		{"blanks after commas", "1, 2.5, 3\n", Options{}, "[1 2 3] [[1 2.5 3]]", ""},
 		{"a semicolon in a name", "time (s; UTC),x\n1,2.5\n", Options{}, "[time (s; UTC) x] [[1 2.5]]", `separated by ",", not by ";"`},
 		{"a comma in a name", "x;y,z\n1;2\n", Options{}, "[x y,z] [[1 2]]", `separated by ";", not by ","`},
-		{"separator", "a:b\n1:2\n", Options{Separator: ":"}, "[a b] [[1 2]]", ""},
-		{"separator space", "a b\n\"1 \" 2\n", Options{Separator: "space"}, "[a b] [[1 2]]", ""},
+		{"--separator", "a:b\n1:2\n", Options{Separator: ":"}, "[a b] [[1 2]]", ""},
+		{"--separator space", "a b\n\"1 \" 2\n", Options{Separator: "space"}, "[a b] [[1 2]]", ""},
 		{"decimal commas", "t;x\n0;47,996\n1;1.234,5\n2;1.234\n3;-,5\n4;1,5e3\n", Options{}, "[t x] [[0 47.996] [1 1234.5] [2 1234] [3 -0.5] [4 1500]]", "decimal comma"},
-		{"thousands", "t\tx\n0\t1,234.5\n1\t12,345,678\n2\t1,234\n", Options{}, "[t x] [[0 1234.5] [1 1.2345678e+07] [2 1234]]", `"1,234.5" is read as 1234.5, with commas between thousands; --dialect decimal=,`},
-		{"decimal .", "t;x\n0;1,234\n", Options{Decimal: "."}, "[t x] [[0 1234]]", ""},
-		{"decimal , without a header", "50,000\n54,948\n", Options{Decimal: ","}, "[1] [[50] [54.948]]", ""},
+		{"thousands", "t\tx\n0\t1,234.5\n1\t12,345,678\n2\t1,234\n", Options{}, "[t x] [[0 1234.5] [1 1.2345678e+07] [2 1234]]", `"1,234.5" is read as 1234.5, with commas between thousands; --decimal=,`},
+		{"--decimal .", "t;x\n0;1,234\n", Options{Decimal: "."}, "[t x] [[0 1234]]", ""},
+		{"--decimal , without a header", "50,000\n54,948\n", Options{Decimal: ","}, "[1] [[50] [54.948]]", ""},
 		{"decimal commas of one column", "x\n50,5\n54,948\n", Options{}, "[x] [[50.5] [54.948]]", "decimal comma"},
 		{"quoted decimal commas", "t,x\n1,\"2,5\"\n", Options{}, "[t x] [[1 2.5]]", "decimal comma"},
 		{"other signs", "x\n−1\n+2\n", Options{}, "[x] [[-1] [2]]", ""},
@@ -68,12 +68,12 @@ func TestReadings(t *testing.T) {
 		{"Latin-1", "t,gr\xf6\xdfe\n1,2\n", Options{}, "[t größe] [[1 2]]", "not UTF-8 and is read as Windows-1252"},
 		{"gzip", zipped("t,x\n1,2\n"), Options{}, "[t x] [[1 2]]", ""},
 		{"gzip and UTF-16", zipped("\xff\xfe" + wide("t,x\n1,2\n", 0, 8)), Options{}, "[t x] [[1 2]]", ""},
-		{"comments", "# station 42\n#\nt,#x\n1,2\n# 7 degrees\n3,4\n", Options{}, "[t #x] [[1 2] [3 4]]", "lines that begin with # are comments; --dialect comment=none"},
+		{"comments", "# station 42\n#\nt,#x\n1,2\n# 7 degrees\n3,4\n", Options{}, "[t #x] [[1 2] [3 4]]", "lines that begin with # are comments; --comment none"},
 		{"a comment that names the columns", "# t,x\n1,2\n", Options{}, "[t x] [[1 2]]", "names the columns"},
 		{"annotated", "#group,false,true\n#default,_result,\n,result,v\n,,1\n", Options{}, "[1 result v] [[NaN NaN 1]]", ""},
-		{"comment", "// a\nt,x\n#1,2\n", Options{Comment: "//", MissingValues: []string{"#1"}}, "[t x] [[NaN 2]]", ""},
+		{"--comment", "// a\nt,x\n#1,2\n", Options{Comment: "//", MissingValues: []string{"#1"}}, "[t x] [[NaN 2]]", ""},
 		{"missing values", "a;b;c;d\n#N/A;unavailable;-;\\N\n1.#QNAN;NULL;N.A.;unknown\nTrue;false;TRUE;?\n", Options{}, "[a b c d] [[NaN NaN NaN NaN] [NaN NaN NaN NaN] [1 0 1 NaN]]", ""},
-		{"missing values", "a,b\n-9999.0,1\ninf,2\n", Options{MissingValues: []string{"-9999", "inf"}}, "[a b] [[NaN 1] [NaN 2]]", ""},
+		{"--missing-values", "a,b\n-9999.0,1\ninf,2\n", Options{MissingValues: []string{"-9999", "inf"}}, "[a b] [[NaN 1] [NaN 2]]", ""},
 		{"JSON", "[{\"t\":1,\"x\":\"a]\\\"{\"},\n {\"t\":2,\"x\":true}]\n", Options{MissingValues: []string{`a]"{`}}, "[t x] [[1 NaN] [2 1]]", ""},
 		{"JSON with line breaks", "[\n {\n \"t\": 1,\n \"x\": NaN\n },\n {\"t\": 2, \"x\": \"NaN\"}\n]\n", Options{}, "[t x] [[1 NaN] [2 NaN]]", ""},
 		{"objects with line breaks", "{\n\"t\": 1\n}\n{\n\"t\": 2\n}\n", Options{}, "[t] [[1] [2]]", ""},
@@ -104,14 +104,14 @@ func TestReadings(t *testing.T) {
 // What can be read in two ways, and nothing decides, is an error that names the flag.
 func TestOpenReadings(t *testing.T) {
 	for text, want := range map[string]string{
-		"50,000\n54,948\n":      "in:1: 50,000 are two cells, or a number with a decimal comma: --dialect separator=, or --dialect decimal=, says which",
+		"50,000\n54,948\n":      "in:1: 50,000 are two cells, or a number with a decimal comma: --separator=, or --decimal=, says which",
 		"54,948\n50,000\n":      "in:2: 50,000 are two cells",
-		"t\tx\n0\t1,234\n":      `"1,234" is 1.234 or 1234; --dialect decimal=, or --dialect decimal=. says which`,
-		"t;x\n0;2.5\n1;2,5\n":   `"2,5" does not fit the decimal "." of the cells before it; --dialect decimal`,
+		"t\tx\n0\t1,234\n":      `"1,234" is 1.234 or 1234; --decimal=, or --decimal=. says which`,
+		"t;x\n0;2.5\n1;2,5\n":   `"2,5" does not fit the decimal "." of the cells before it; --decimal`,
 		"t;x\n0;1.234\n1;2,5\n": `"2,5" does not fit the decimal "."`,
 		"t;x\n0;2,5\n1;2.5\n":   `"2.5" does not fit the decimal ","`,
-		"t,x\n#1,2\n":           "begins with # and has as many cells as a row; --dialect comment=# skips such lines",
-		"x\ninf\n":              "--dialect missing-values=inf reads it as missing",
+		"t,x\n#1,2\n":           "begins with # and has as many cells as a row; --comment '#' skips such lines",
+		"x\ninf\n":              "--missing-values inf reads it as missing",
 		"\x1f\x8bx,y\n1,2\n":    "in:1: gzip: invalid header",
 	} {
 		r, err := New(strings.NewReader(text), Options{Name: "in"})
@@ -122,6 +122,6 @@ func TestOpenReadings(t *testing.T) {
 		}
 		must.Fail(t, err, want)
 	}
-	must.Fail(t, Options{Separator: "dash"}.Check(), `separator "dash"`)
-	must.Fail(t, Options{Decimal: ";"}.Check(), `decimal ";"`)
+	must.Fail(t, Options{Separator: "dash"}.Check(), `--separator "dash"`)
+	must.Fail(t, Options{Decimal: ";"}.Check(), `--decimal ";"`)
 }

@@ -181,7 +181,7 @@ func (s *seriesData) note(c int, k column) {
 		usual := (slices.Contains(sentinels, size) || size >= 1e30) && distance > high-low
 		again := count > 1 && distance > 3*(high-low) && size > 3*max(math.Abs(low), math.Abs(high))
 		if high > low && (usual || again) {
-			s.notes = append(s.notes, fmt.Sprintf("column %q: %d values are %v, and the others %v to %v; --dialect missing-values=%[3]v says that they are missing", name, count, e, low, high))
+			s.notes = append(s.notes, fmt.Sprintf("column %q: %d values are %v, and the others %v to %v; --missing-values=%[3]v says that they are missing", name, count, e, low, high))
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The orders of day and month in time-format.
+// The orders of day and month in --time-format.
 const (
 	dayFirst   = "dmy"
 	monthFirst = "mdy"
@@ -39,12 +39,12 @@ var dateTime = regexp.MustCompile(`^(?:(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? 
 // dates parses the dates of a column. The zero value decides the order of day and month by those
 // that leave no choice.
 type dates struct {
-	format string // time-format: dmy, mdy, or % and letters as strftime has them; "": the column decides
+	format string // --time-format: dmy, mdy, or % and letters as strftime has them; "": the column decides
 	order  string // of dates with slashes or hyphens that end in the year, as far as it is known
 	first  string // of these dates
 }
 
-// strftime has the letters that time-format may contain, as package time writes them.
+// strftime has the letters that --time-format may contain, as package time writes them.
 var strftime = strings.NewReplacer("%Y", "2006", "%y", "06", "%m", "01", "%d", "02", "%H", "15", "%I", "03", "%M", "04", "%S", "05", "%p", "PM",
 	"%f", "999999999", "%z", "-0700", "%Z", "MST", "%b", "Jan", "%B", "January", "%a", "Mon", "%A", "Monday", "%j", "002", "%T", "15:04:05", "%F", "2006-01-02", "%%", "%")
 
@@ -53,7 +53,7 @@ func (d *dates) check() error {
 	if d.format == "" || d.format == dayFirst || d.format == monthFirst || d.format == anyNumber || strings.Contains(d.format, "%") {
 		return nil
 	}
-	return fmt.Errorf(`time-format %q: expected dmy, mdy, number, or a pattern such as %%d/%%m/%%Y %%H:%%M`, d.format)
+	return fmt.Errorf(`--time-format %q: expected dmy, mdy, number, or a pattern such as %%d/%%m/%%Y %%H:%%M`, d.format)
 }
 
 // parse parses a date with or without a time. local: it states no offset from UTC.
@@ -169,7 +169,7 @@ func (t *tableReader) settleDates() error {
 			}
 		}
 		if days == months && !same {
-			return fmt.Errorf("%s: times such as %q may have the day or the month first: --dialect time-format=dmy or --dialect time-format=mdy says which", t.series[0].file, d.first)
+			return fmt.Errorf("%s: times such as %q may have the day or the month first: --time-format dmy or --time-format mdy says which", t.series[0].file, d.first)
 		}
 		if d.order = dayFirst; months && !days {
 			d.order = monthFirst
@@ -182,7 +182,7 @@ func (t *tableReader) settleDates() error {
 			t.swapDays(s.times)
 		}
 	}
-	t.addNote("", "times such as %q are read as %s; --dialect time-format=%s changes it", d.first, words, other)
+	t.addNote("", "times such as %q are read as %s; --time-format %s changes it", d.first, words, other)
 	return nil
 }
 

@@ -29,7 +29,7 @@ func (t *tableReader) since(whole int64, fraction float64) float64 {
 func (t *tableReader) parseTime(s *rawSeries, text string) (float64, error) {
 	if at, ok := t.dates.compact(text); ok {
 		s.local = true
-		t.addNote("", "times such as %q are read as dates; --dialect time-format=number changes it", text[:4]+"…")
+		t.addNote("", "times such as %q are read as dates; --time-format number changes it", text[:4]+"…")
 		return t.since(at.Unix(), 0), nil
 	}
 	pattern := strings.Contains(t.dates.format, "%")
@@ -49,9 +49,9 @@ func (t *tableReader) parseTime(s *rawSeries, text string) (float64, error) {
 		s.local = local
 		return t.since(at.Unix(), float64(at.Nanosecond())/1e9), nil
 	case pattern:
-		return 0, fmt.Errorf("%.40q does not fit time-format %q", text, t.dates.format)
+		return 0, fmt.Errorf("%.40q does not fit --time-format %q", text, t.dates.format)
 	}
-	return 0, fmt.Errorf("%.40q is not a time, expected a number or a time such as 2024-03-31 14:00; --dialect time-format=PATTERN describes other ones, such as %%d/%%m/%%y", text)
+	return 0, fmt.Errorf("%.40q is not a time, expected a number or a time such as 2024-03-31 14:00; --time-format describes other ones, such as %%d/%%m/%%y", text)
 }
 
 // sort sorts a series' rows by time and inserts a row of missing values for each row that is

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/s4d-fast/s4d-fast/internal/table"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -40,7 +39,7 @@ type SeriesOptions struct {
 	Time    string   `toml:"time" placeholder:"COLUMN" help:"Column by which rows are sorted (default: the order of the file)."`
 	Split   string   `toml:"split_column" kong:"-"` // column with train, val or test
 	Layout  string   `toml:"layout" placeholder:"LAYOUT" help:"Table: long (a line is a row), wide (a line is a series) or files (a file is a series); arrays: channels-first or channels-last (default: by the data)."`
-	Dialect []string `toml:"dialect" sep:"none" placeholder:"NAME=VALUE" help:"How tables are written where the files do not tell: separator, decimal, comment, time-format (dmy, mdy, number, or a pattern such as %d/%m/%Y) or missing-values, for example decimal=, or missing-values=-9999; repeatable."`
+	Dialect []string `toml:"dialect" kong:"-"` // how tables are written: NAME=VALUE
 	Missing string   `toml:"missing" placeholder:"HOW" help:"Replacement of missing values: previous or interpolate (default: they are errors)."`
 
 	Test float64 `toml:"test" placeholder:"FRACTION" help:"Fraction of the data that is the test set (default: 0)."`
@@ -58,11 +57,23 @@ func (o seriesOptions) table(seed uint64) (rows.TableOptions, error) {
 			Horizon: o.Horizon, Season: o.Season, Seed: seed,
 		},
 	}
-	var t table.Options
-	var err error
-	opt.TimeFormat, err = t.SetDialect(o.Dialect)
-	opt.Separator, opt.Decimal, opt.Comment, opt.MissingValues = t.Separator, t.Decimal, t.Comment, t.MissingValues
-	return opt, err
+	for _, entry := range o.Dialect {
+		switch name, value, _ := strings.Cut(entry, "="); name {
+		case "separator":
+			opt.Separator = value
+		case "decimal":
+			opt.Decimal = value
+		case "comment":
+			opt.Comment = value
+		case "time-format":
+			opt.TimeFormat = value
+		case "missing-values":
+			opt.MissingValues = append(opt.MissingValues, value)
+		default:
+			return opt, fmt.Errorf("dialect %q: expected separator, decimal, comment, time-format or missing-values, = and a value", entry)
+		}
+	}
+	return opt, nil
 }
 
 func (o seriesOptions) check() error {
