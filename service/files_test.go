@@ -71,7 +71,7 @@ func TestFiles(t *testing.T) {
 		}
 		for name, c := range map[string][2]string{
 			"samples without a format": {"auto", string(pcm[8000:24000])}, "WebM": {"auto", "\x1a\x45\xdf\xa3" + string(pcm[:4000])},
-			"nothing": {"auto", ""}, "a header": {"auto", string(file.Bytes()[:30])},
+			"declared samples that are WAV": {"s16le", string(file.Bytes()[:4000])}, "nothing": {"auto", ""}, "a header": {"auto", string(file.Bytes()[:30])},
 		} {
 			ws := in.dial("/v1/streams?format=" + c[0])
 			ws.conn.Write(t.Context(), websocket.MessageBinary, []byte(c[1]))
@@ -85,6 +85,8 @@ func TestFiles(t *testing.T) {
 			}
 			must.Equal(t, ws.status, websocket.StatusPolicyViolation, "%s: close status", name)
 		}
+		_, text = in.post("/v1/streams?format=f32le", strings.NewReader("\x1a\x45\xdf\xa3 and more bytes"))
+		checkLine(t, "a file that is declared as samples", parse(t, text).err, "audio", "begins as WebM or Matroska does", "omit format")
 		synctest.Wait()
 		must.Equal(t, in.server.streams.count(), 0, "streams that are left")
 	})

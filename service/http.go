@@ -126,7 +126,7 @@ func (s *Server) serve(st *stream, q query, in io.Reader, out sink) error {
 	if err != nil {
 		return out.reject(err)
 	}
-	if src.file != nil {
+	if src.file != nil && src.file.Container == audio.FFmpeg {
 		defer src.file.Close()
 		defer st.cancel(nil) // before, because ffmpeg waits for the body
 	}
@@ -174,6 +174,31 @@ type bodySource struct {
 	buf    []float32
 }
 
+// declared reads audio that its client has declared to be samples.
+type declared struct {
+	in   io.Reader
+	seen bool // the first bytes
+}
+
+func (d *declared) Read(b []byte) (int, error) {
+	n, err := d.in.Read(b)
+	if n > 0 && !d.seen {
+		d.seen = true
+		if bad := checkSamples(b[:n]); bad != nil {
+			return 0, bad
+		}
+	}
+	return n, err
+}
+
+// checkSamples returns an error if audio without a header begins as a file does.
+func checkSamples(start []byte) error {
+	if name := audio.Sniff(start); name != "" {
+		return errAudio(fmt.Errorf("the audio begins as %s does, but the format declares samples without a header; omit format", name))
+	}
+	return nil
+}
+
 // formFile returns the reader of a body, or of the first file in a body that is a form.
 func formFile(body io.Reader, contentType string) (io.Reader, error) {
 	kind, parameters, _ := mime.ParseMediaType(contentType)
@@ -201,7 +226,7 @@ func newBodySource(r io.Reader, q query, ffmpeg bool) (*bodySource, error) {
 	b := &bodySource{rate: q.rate, format: q.format}
 	if q.raw() {
 		var err error
-		b.source, err = audio.NewRawReader(r, audio.Encoding(q.format))
+		b.source, err = audio.NewRawReader(&declared{in: r}, audio.Encoding(q.format))
 		return b, err
 	}
 	file, err := audio.Options{FFmpeg: ffmpeg}.Open(r)

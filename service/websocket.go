@@ -170,6 +170,11 @@ func (m *messageSource) next() ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m.samples == nil {
+		if err := checkSamples(b); err != nil {
+			return nil, err
+		}
+	}
 	n := len(b) / 2
 	m.samples = slices.Grow(m.samples[:0], n)[:n]
 	audio.DecodeS16LE(m.samples, b[:2*n])
