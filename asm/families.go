@@ -24,6 +24,5 @@ var families = []family{
 	{"rankone", rankOne},
 	{"reduce", reduce},
 	{"scan", scan},
-
 	{"vandermonde", vandermonde},
 }
