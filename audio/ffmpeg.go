@@ -107,9 +107,10 @@ type ffmpegStream struct {
 	out              io.ReadCloser
 	wav              *Reader
 	stderr           firstBytes
-	waiting, stalled atomic.Bool  // for input; killed
-	file             *os.File     // temporary copy of the input; nil: the input is a pipe
-	end              func() error // finish, once
+	waiting, stalled atomic.Bool           // for input; killed
+	failed           atomic.Pointer[error] // of the input
+	file             *os.File              // temporary copy of the input; nil: the input is a pipe
+	end              func() error          // finish, once
 }
 
 // openFFmpeg starts ffmpeg, without a shell, with the demuxer of the format that was recognised, so
@@ -194,13 +195,15 @@ func (s *ffmpegStream) kill() {
 	s.out.Close() // a process that it has started may still hold the other end
 }
 
-// finish waits for the process and returns its error, or that of the input.
+// finish waits for the process and returns the error of the input, or its own.
 func (s *ffmpegStream) finish() error {
 	err := s.command.Wait()
 	s.removeFile()
 	text := strings.TrimSpace(string(bytes.ToValidUTF8(s.stderr.b, []byte("?"))))
 	text = text[strings.LastIndexByte(text, '\n')+1:]
-	switch {
+	switch failed := s.failed.Load(); {
+	case failed != nil: // the process has only seen that its input ended
+		return fmt.Errorf("audio: %s: %w", s.name, *failed)
 	case s.stalled.Load():
 		return fmt.Errorf("audio: %s: ffmpeg has given no audio for %v", s.name, stall)
 	case err == nil || errors.Is(err, exec.ErrWaitDelay):
@@ -217,7 +220,11 @@ type processInput struct{ *ffmpegStream }
 func (p processInput) Read(b []byte) (int, error) {
 	p.waiting.Store(true)
 	defer p.waiting.Store(false)
-	return p.in.Read(b)
+	n, err := p.in.Read(b)
+	if err != nil && err != io.EOF {
+		p.failed.Store(&err)
+	}
+	return n, err
 }
 
 // processOutput is the output of a process, which is killed if there is none for too long though

@@ -86,7 +86,7 @@ func TestFFmpegErrors(t *testing.T) {
 		"not WAV":         {"echo hello, this is no sound at all, but text of some length", bytes.NewReader(opus), 0, []any{"RIFF"}},
 		"no output":       {"cat >/dev/null", bytes.NewReader(opus), 0, []any{"ends in the RIFF/WAVE header"}},
 		"an error at end": {"cat " + output + "; echo it ended badly >&2; exit 3", bytes.NewReader(opus), 3, []any{"it ended badly"}},
-		"of the input":    {"cat >/dev/null; cat " + output, io.MultiReader(bytes.NewReader(opus), iotest.ErrReader(broken)), 3, []any{broken}},
+		"of the input":    {"cat >/dev/null; cat " + output + "; echo it ended early >&2", io.MultiReader(bytes.NewReader(opus), iotest.ErrReader(broken)), 3, []any{broken}},
 		"well":            {"cat " + output, bytes.NewReader(opus), 3, []any{io.EOF}},
 		"much on stderr":  {"cat " + output + "; yes | head -c 3000000 >&2; exit 1", bytes.NewReader(opus), 3, []any{`ffmpeg: "y"`}},
 	} {
