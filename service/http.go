@@ -31,21 +31,22 @@ type query struct {
 // automatic is the format of audio whose first bytes state it.
 const automatic = "auto"
 
-// files are the formats that need not be declared.
-var files = []string{automatic, string(audio.WAV), string(audio.FLAC), string(audio.MP3), string(audio.Ogg)}
+// formats are those of files, and then those of samples without a header.
+var formats = []string{
+	automatic, string(audio.WAV), string(audio.FLAC), string(audio.MP3), string(audio.Ogg),
+	string(audio.S16LE), string(audio.S16BE), string(audio.F32LE), string(audio.U8),
+}
 
 // raw reports whether the audio is samples without a header.
-func (q query) raw() bool { return !slices.Contains(files, q.format) }
+func (q query) raw() bool { return slices.Index(formats, q.format) >= 5 }
 
-// open acquires the stream that a request names. The first of the formats is the default. If there
-// is an error, open writes the response and returns nil.
-func (s *Server) open(w http.ResponseWriter, r *http.Request, formats ...string) (*stream, query) {
-	q, err := s.parseQuery(r.URL.RawQuery, formats)
-	if err != nil {
-		s.writeError(w, err)
-		return nil, q
+// open acquires the stream that a request names. If there is an error, open writes the response and
+// returns nil.
+func (s *Server) open(w http.ResponseWriter, r *http.Request) (st *stream, q query) {
+	q, err := parseQuery(r.URL.RawQuery)
+	if err == nil {
+		st, err = s.streams.acquire(r.Context(), r.PathValue("name"), q.events)
 	}
-	st, err := s.streams.acquire(r.Context(), r.PathValue("name"), q.events)
 	if err != nil {
 		s.writeError(w, err)
 		return nil, q
@@ -54,19 +55,11 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request, formats ...string)
 	return st, q
 }
 
-// prepare makes the detector of a stream, and the stream this server's own.
-func (s *Server) prepare(st *stream, rate float64, resample bool) error {
-	if err := st.setRate(s.recognizer, rate, resample); err != nil {
-		return err
-	}
-	return s.streams.claim(st)
-}
-
 // parseQuery also rejects a query that is partly malformed or repeats a parameter. If the server
 // ignored that part, the request could change its meaning: without the parameter events, it starts
 // a new stream in place of one that has ended.
-func (s *Server) parseQuery(raw string, formats []string) (query, error) {
-	q := query{format: formats[0], events: -1}
+func parseQuery(raw string) (query, error) {
+	q := query{format: automatic, events: -1}
 	parameters, err := url.ParseQuery(raw)
 	if err != nil {
 		return q, newError(http.StatusBadRequest, "request", "query %.80q: %v: expected NAME=VALUE pairs separated by &", raw, err)
@@ -91,15 +84,12 @@ func (s *Server) parseQuery(raw string, formats []string) (query, error) {
 			return q, newError(http.StatusBadRequest, "request", "%.20s=%.20q: expected %s, once", key, strings.Join(values, "&"), expected)
 		}
 	}
-	if q.raw() {
-		q.rate = cmp.Or(q.rate, s.recognizer.SampleRate())
-	}
 	return q, nil
 }
 
 // upload serves a request whose body is audio, while the body arrives.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
-	st, q := s.open(w, r, append(slices.Clip(files), string(audio.S16LE), string(audio.S16BE), string(audio.F32LE), string(audio.U8))...)
+	st, q := s.open(w, r)
 	if st == nil {
 		return
 	}
@@ -122,19 +112,21 @@ func (s *Server) serve(st *stream, q query, in io.Reader, out sink) error {
 	if st.End != nil {
 		return session.run(string(audio.WAV), nil) // nothing is read of a stream that has ended
 	}
-	src, err := newBodySource(in, q, s.opt.FFmpeg)
-	if err != nil {
-		return out.reject(err)
-	}
+	src, err := s.openAudio(in, q)
 	if src.file != nil && src.file.Container == audio.FFmpeg {
 		defer src.file.Close()
 		defer st.cancel(nil) // before, because ffmpeg waits for the body
 	}
-	if err := s.prepare(st, src.rate, q.resample); err != nil {
+	if err == nil {
+		err = st.setRate(s.recognizer, src.rate, q.resample)
+	}
+	if err == nil {
+		err = s.streams.claim(st)
+	}
+	if err != nil {
 		return out.reject(err)
 	}
-	src.buf = make([]float32, max(1, int(frameSeconds*src.rate)))
-	session.block = len(src.buf)
+	session.block = max(1, int(blockSeconds*src.rate))
 	return session.run(src.format, src)
 }
 
@@ -165,16 +157,16 @@ func (a *responseSink) send(line any) error {
 	return errGone
 }
 
-// bodySource is the audio in a request's body.
-type bodySource struct {
+// input is the audio that a client sends.
+type input struct {
+	audio.Source
 	rate   float64       // Hz
 	format string        // for the start line
 	file   *audio.Reader // nil: raw
-	source audio.Source
-	buf    []float32
 }
 
-// declared reads audio that its client has declared to be samples.
+// declared reads audio that its client has declared to be samples. It is an error if the audio
+// begins as a file does.
 type declared struct {
 	in   io.Reader
 	seen bool // the first bytes
@@ -184,19 +176,11 @@ func (d *declared) Read(b []byte) (int, error) {
 	n, err := d.in.Read(b)
 	if n > 0 && !d.seen {
 		d.seen = true
-		if bad := checkSamples(b[:n]); bad != nil {
-			return 0, bad
+		if name := audio.Sniff(b[:n]); name != "" {
+			return 0, errAudio(fmt.Errorf("the audio begins as %s does, but the format declares samples without a header; omit format", name))
 		}
 	}
 	return n, err
-}
-
-// checkSamples returns an error if audio without a header begins as a file does.
-func checkSamples(start []byte) error {
-	if name := audio.Sniff(start); name != "" {
-		return errAudio(fmt.Errorf("the audio begins as %s does, but the format declares samples without a header; omit format", name))
-	}
-	return nil
 }
 
 // formFile returns the reader of a body, or of the first file in a body that is a form.
@@ -218,53 +202,35 @@ func formFile(body io.Reader, contentType string) (io.Reader, error) {
 	}
 }
 
-// frameSeconds is the longest audio of an upload that is processed at a time.
-const frameSeconds = 0.01
+// blockSeconds is the longest audio that is processed at a time.
+const blockSeconds = 0.01
 
-// newBodySource returns the source of a body, without its buffer. It reads a file's header.
-func newBodySource(r io.Reader, q query, ffmpeg bool) (*bodySource, error) {
-	b := &bodySource{rate: q.rate, format: q.format}
+// openAudio reads the header of a file and checks its format. The caller closes the file, also
+// after an error.
+func (s *Server) openAudio(r io.Reader, q query) (in input, err error) {
 	if q.raw() {
-		var err error
-		b.source, err = audio.NewRawReader(&declared{in: r}, audio.Encoding(q.format))
-		return b, err
+		in.rate, in.format = cmp.Or(q.rate, s.recognizer.SampleRate()), q.format
+		in.Source, err = audio.NewRawReader(&declared{in: r}, audio.Encoding(q.format))
+		return in, err
 	}
-	file, err := audio.Options{FFmpeg: ffmpeg}.Open(r)
+	file, err := audio.Options{FFmpeg: s.opt.FFmpeg}.Open(r)
 	if err != nil {
 		if err = classify(err); err == errGone { // or the body is invalid, and the client can read why
 			err = newError(http.StatusBadRequest, "request", "the body ends within the header of a sound file, or its encoding is invalid")
 		}
-		return nil, err
+		return in, err
 	}
-	if err := b.open(file, q); err != nil {
-		file.Close()
-		return nil, err
-	}
-	return b, nil
-}
-
-// open checks the format of a file.
-func (b *bodySource) open(file *audio.Reader, q query) error {
 	f := file.Format
-	b.file, b.source, b.rate, b.format = file, audio.Mono(file), float64(f.SampleRate), string(file.Container)
+	in = input{audio.Mono(file), float64(f.SampleRate), string(file.Container), file}
 	switch {
-	case q.format != automatic && q.format != string(file.Container):
-		return errAudio(fmt.Errorf("the audio is %s, but format=%s", file.Container, q.format))
+	case q.format != automatic && q.format != in.format:
+		err = errAudio(fmt.Errorf("the audio is %s, but format=%s", in.format, q.format))
 	case f.Channels > 1 && !q.resample:
-		return errAudio(fmt.Errorf("audio with %d channels: expected 1, or resample=true for their mean", f.Channels))
-	case q.rate != 0 && q.rate != b.rate:
-		return errAudio(fmt.Errorf("audio at %g Hz, but rate=%g", b.rate, q.rate))
+		err = errAudio(fmt.Errorf("audio with %d channels: expected 1, or resample=true for their mean", f.Channels))
+	case q.rate != 0 && q.rate != in.rate:
+		err = errAudio(fmt.Errorf("audio at %g Hz, but rate=%g", in.rate, q.rate))
 	}
-	return nil
-}
-
-// next implements source. The reader of the audio observes the context.
-func (b *bodySource) next() ([]float32, error) {
-	n, err := b.source.Read(b.buf)
-	if !errors.Is(err, audio.ErrTruncated) {
-		err = classify(err)
-	}
-	return b.buf[:n], err
+	return in, err
 }
 
 // classify distinguishes the end of the audio, an error of the connection and invalid audio.

@@ -115,13 +115,13 @@ func TestUploadStreamsEvents(t *testing.T) {
 	})
 }
 
-// Messages of any even length give the same events, each as soon as it is settled.
+// Messages of any length give the same events, each as soon as it is settled.
 func TestWebSocket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0))
 		s := tonemodel.Words()
 		pcm := encode(s.Samples)
-		for _, size := range []int{2, 1600, 1602, 1 << 16} {
+		for _, size := range []int{2, 1600, 1601, 1 << 16} {
 			c := in.dial("/v1/streams")
 			if size == 2 {
 				c.sendAudio(pcm[:8000], size)
@@ -198,7 +198,7 @@ func TestInvalidRequests(t *testing.T) {
 			status, text := in.request(c.method, c.path, bytes.NewReader(c.body))
 			checkError(t, c.name, status, text, c.status, c.why, c.words...)
 		}
-		for _, query := range []string{"format=u8", "format=s16le&rate=44100", "events=%zz", "rate=8000;events=1", "rate=8000&rate=8000"} {
+		for _, query := range []string{"format=aiff", "events=%zz", "rate=8000;events=1", "rate=8000&rate=8000"} {
 			opt := &websocket.DialOptions{HTTPClient: in.client}
 			_, response, err := websocket.Dial(t.Context(), "ws://localhost/v1/streams?"+query, opt)
 			if err == nil || response == nil || response.StatusCode != 400 {
@@ -230,7 +230,10 @@ func TestInvalidAudio(t *testing.T) {
 			name, why, word string
 			send            func(c *wsClient)
 		}{
-			{"half a sample", "audio", "a sample has 2", func(c *wsClient) { c.sendAudio([]byte{1, 2, 3}, 3) }},
+			{"half a sample", "audio", "1 bytes into a sample of 2", func(c *wsClient) {
+				c.sendAudio([]byte{1, 2, 3}, 3)
+				c.sendText(`{"type":"end"}`)
+			}},
 			{"text", "request", "text message", func(c *wsClient) { c.sendText("hello") }},
 			{"other type", "request", `"end"`, func(c *wsClient) { c.sendText(`{"type":"pause"}`) }},
 		} {
@@ -273,8 +276,8 @@ func TestMetrics(t *testing.T) {
 			"events low":       labels["low"],
 			"events high":      labels["high"],
 			"rejected request": 1,
-			"blocks":           int64(len(pcm)+1599) / 1600, // of at most 0.1 s
-			"busy":             0,                           // no time passes in a synctest bubble
+			"blocks":           int64(len(pcm)+159) / 160, // of at most 10 ms
+			"busy":             0,                         // no time passes in a synctest bubble
 		} {
 			must.Equal(t, in.count(name), want, "%s", name)
 		}

@@ -5,21 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/report"
 )
-
-// source delivers a session's samples.
-type source interface {
-	// next returns samples, which are valid until the next call. It returns io.EOF at the end of
-	// the stream, or an audio.ErrTruncated, and the cause of the stream's context soon after that
-	// is cancelled.
-	next() ([]float32, error)
-}
 
 // sink sends lines to a client, each at once.
 type sink interface {
@@ -48,8 +39,8 @@ type session struct {
 }
 
 // run sends lines until the audio ends or an error interrupts the stream, which is then saved. It
-// returns the error that the client was sent.
-func (s *session) run(format string, src source) error {
+// returns the error that the client was sent. The source is not read if the stream has ended.
+func (s *session) run(format string, src audio.Source) error {
 	err := s.begin(format)
 	if err == nil && s.stream.End != nil {
 		if err = s.out.send(s.stream.End); err == nil {
@@ -57,10 +48,12 @@ func (s *session) run(format string, src source) error {
 			return nil
 		}
 	}
-	for err == nil {
-		var x []float32
-		x, err = src.next()
-		if failed := s.process(x, time.Now()); failed != nil {
+	for x := make([]float32, s.block); err == nil; {
+		var n int
+		if n, err = src.Read(x); !errors.Is(err, audio.ErrTruncated) {
+			err = classify(err)
+		}
+		if failed := s.process(x[:n], time.Now()); failed != nil {
 			err = failed
 		}
 	}
@@ -107,8 +100,8 @@ func (s *session) begin(format string) error {
 // process recognises events in samples, up to the first invalid sample.
 func (s *session) process(x []float32, arrived time.Time) error {
 	valid, invalid := events.Check(x)
-	for block := range slices.Chunk(x[:valid], s.block) {
-		if err := s.recognize(block, arrived); err != nil {
+	if valid > 0 {
+		if err := s.recognize(x[:valid], arrived); err != nil {
 			return err
 		}
 	}
