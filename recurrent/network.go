@@ -7,9 +7,8 @@
 // [H][M], of S5 and the LRU [P]. S4D's and DSS's also has eight inputs or outputs per channel,
 // since it advances by eight samples at a time. Network.StateBytes returns its size.
 // The input is samples [d_input][n] or tokens. With Options.Normalize samples are in the unit of
-// the training data,
-// without it the caller normalises them (model.Meta.Affine). The output is the decoder's,
-// [d_output]: for a regression in the target's unit, for a classifier logits or, with
+// the training data, without it the caller normalises them (model.Meta.Affine). The output is the
+// decoder's, [d_output]: for a regression in the target's unit, for a classifier logits or, with
 // Options.Posterior, class probabilities.
 //
 // Convolution mode (package convmode) reads the same weights and gives the same numbers up to
