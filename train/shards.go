@@ -2,6 +2,7 @@ package train
 
 import (
 	"math/bits"
+	"sync"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
@@ -50,28 +51,23 @@ type shards struct {
 	partition
 	list    []*shard
 	threads chan struct{} // has an element per shard that computes, at most one per thread
-	arrived chan term     // from shards that wait for a sum, or have ended
-	summed  chan struct{} // to shards that wait
 
-	// The current step. The methods are values made once, so that a step allocates nothing.
-	forwardShard, backwardShard func(i int)
-	batch                       *batch
-	step                        convmode.Step
-	sums                        sums        // of all shards
-	terms                       [][]float64 // [count] of the current sum
-	err                         error       // of exchanging sums
-}
+	// The current step.
+	batch *batch
+	step  convmode.Step
+	sums  sums        // of all shards
+	terms [][]float64 // [count] of the current sum
+	err   error       // of exchanging sums
 
-// term is what a shard adds to a sum of all shards. Without values, the shard has ended.
-type term struct {
-	shard  int
-	values []float64
+	mu      sync.Mutex
+	summed  sync.Cond // the sums that shards wait for are complete
+	waiting int       // shards
+	round   int       // number of sums
 }
 
 func newShards(t *Trainer) (*shards, error) {
-	s := &shards{partition: t.partition, arrived: make(chan term), summed: make(chan struct{})}
-	s.threads, s.terms = make(chan struct{}, min(s.count, t.cfg.Workers)), make([][]float64, s.count)
-	s.forwardShard, s.backwardShard = s.forwardOf, s.backwardOf
+	s := &shards{partition: t.partition, terms: make([][]float64, t.partition.count)}
+	s.threads, s.summed.L = make(chan struct{}, min(s.count, t.cfg.Workers)), &s.mu
 	for i := range s.count {
 		part := &convmode.Shard{Index: s.first + i, Count: s.total, Sum: func(values []float64) { s.sumStatistics(i, values) }}
 		sh, err := t.newShard(part)
@@ -79,6 +75,7 @@ func newShards(t *Trainer) (*shards, error) {
 			s.close()
 			return nil, err
 		}
+		sh.shards, sh.index = s, i
 		s.list = append(s.list, sh)
 	}
 	return s, nil
@@ -90,45 +87,40 @@ func (s *shards) close() {
 	}
 }
 
-// each calls f for every shard, at the same time as far as there are threads. Meanwhile it adds the
-// terms of their BatchNorms. All shards have equally many.
-func (s *shards) each(f func(i int)) {
-	if s.count == 1 {
-		f(0)
+// each calls f for every shard, at the same time as far as there are threads.
+func (s *shards) each(f func(*shard)) {
+	if s.count == 1 { // without allocations
+		s.run(f, s.list[0])
 		return
 	}
-	for i := range s.list {
-		go func() {
-			s.threads <- struct{}{}
-			f(i)
-			<-s.threads
-			s.arrived <- term{shard: i}
-		}()
+	var all sync.WaitGroup
+	for _, sh := range s.list {
+		all.Go(func() { s.run(f, sh) })
 	}
-	for computing := true; computing; {
-		for range s.list {
-			t := <-s.arrived
-			s.terms[t.shard] = t.values
-		}
-		if computing = s.terms[0] != nil; computing {
-			s.addTerms()
-			for range s.list {
-				s.summed <- struct{}{}
-			}
-		}
-	}
+	all.Wait()
 }
 
-// sumStatistics replaces the values of all shards by their sums.
-func (s *shards) sumStatistics(i int, values []float64) {
-	if s.count == 1 {
-		s.terms[0] = values
-		s.addTerms()
-		return
-	}
+func (s *shards) run(f func(*shard), sh *shard) {
+	s.threads <- struct{}{}
+	f(sh)
 	<-s.threads
-	s.arrived <- term{i, values}
-	<-s.summed
+}
+
+// sumStatistics replaces the values of all shards by their sums. It returns when all have called it.
+func (s *shards) sumStatistics(i int, values []float64) {
+	<-s.threads
+	s.mu.Lock()
+	s.terms[i] = values
+	if s.waiting++; s.waiting == s.count {
+		s.addTerms()
+		s.waiting, s.round = 0, s.round+1
+		s.summed.Broadcast()
+	} else {
+		for round := s.round; s.round == round; {
+			s.summed.Wait()
+		}
+	}
+	s.mu.Unlock()
 	s.threads <- struct{}{}
 }
 
@@ -150,7 +142,7 @@ func (s *shards) addTerms() {
 // forward computes the loss of every shard of a batch. It returns the sums over all shards.
 func (s *shards) forward(b *batch, step convmode.Step) (sums, error) {
 	s.batch, s.step = b, step
-	s.each(s.forwardShard)
+	s.each((*shard).forward)
 	for i, sh := range s.list {
 		sh.values = sh.sums.values()
 		s.terms[i] = sh.values[:]
@@ -160,13 +152,9 @@ func (s *shards) forward(b *batch, step convmode.Step) (sums, error) {
 	return s.sums, s.err
 }
 
-func (s *shards) forwardOf(i int) {
-	s.list[i].forward(s.batch.slice(i*s.size, (i+1)*s.size), s.step)
-}
-
 // backward returns the gradients of the mean loss over all shards.
 func (s *shards) backward() (*model.Weights, error) {
-	s.each(s.backwardShard)
+	s.each((*shard).backward)
 	grads := s.list[0].grads
 	addPairs(s.list, func(to, from *shard) { vek.Add(to.grads.Flat(), to.grads.Flat(), from.grads.Flat()) })
 	if s.err == nil {
@@ -174,8 +162,6 @@ func (s *shards) backward() (*model.Weights, error) {
 	}
 	return grads, s.err
 }
-
-func (s *shards) backwardOf(i int) { s.list[i].backward(s.sums.Terms) }
 
 // nonFinite returns where a shard's forward pass first computed NaN or an infinity, and the index
 // of the example in the batch, or "" and −1.
@@ -190,6 +176,8 @@ func (s *shards) nonFinite() (place string, example int) {
 
 // A shard computes one of train.shards parts of each batch.
 type shard struct {
+	shards  *shards
+	index   int // among those of this process
 	net     *convmode.Net
 	batch   batch     // the part of the current batch
 	dlogits []float32 // gradient of the mean loss over the shard
@@ -218,16 +206,18 @@ func (t *Trainer) newShard(s *convmode.Shard) (*shard, error) {
 }
 
 // forward computes the loss of the shard's examples, and its gradient with respect to the logits.
-func (s *shard) forward(b batch, step convmode.Step) {
-	s.batch = b
+func (s *shard) forward() {
+	all := s.shards
+	s.batch = all.batch.slice(s.index*all.size, (s.index+1)*all.size)
 	s.batch.column = s.column
-	logits := s.net.ForwardTrain(s.batch.Batch, step)
+	logits := s.net.ForwardTrain(s.batch.Batch, all.step)
 	s.dlogits = s.memory[:len(logits)]
 	s.sums = s.batch.loss(s.dlogits, logits)
 }
 
-// backward computes the gradients of the mean loss over a batch of so many terms, after forward.
-func (s *shard) backward(terms int) {
+// backward computes the gradients of the mean loss over the batch, after forward.
+func (s *shard) backward() {
+	terms := s.shards.sums.Terms
 	if d := s.dlogits; s.sums.Terms != terms { // from the mean over the shard
 		vek.Scale(d, float32(float64(s.sums.Terms)/float64(max(terms, 1))), d)
 	}
