@@ -189,7 +189,7 @@ func TestTooManyEvents(t *testing.T) {
 func TestShutdownRejects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0))
-		in.server.streams.drain()
+		must.Do(t, in.server.Close())
 		status, body := in.post("/v1/streams?format=s16le", nil)
 		checkError(t, "stream", status, body, 503, "shutdown")
 		if status, _ := in.request("GET", "/healthz", nil); status != 503 {

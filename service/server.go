@@ -106,10 +106,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	}
 	began := time.Now()
-	end, cancel := s.streams.drain()
+	err = errors.Join(err, s.Close())
+	end, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	h.Shutdown(end) // returns without waiting for WebSockets
-	err = errors.Join(err, s.streams.wait(end))
+	h.Shutdown(end) // sends the ends of responses
 	h.Close()
 	s.opt.Log.Info("stopped", "took", time.Since(began))
 	return err
@@ -117,11 +117,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // Close rejects new streams, saves the connected ones and informs their clients, which takes at
 // most Options.Grace. It is an error if streams were not saved.
-func (s *Server) Close() error {
-	end, cancel := s.streams.drain()
-	defer cancel()
-	return s.streams.wait(end)
-}
+func (s *Server) Close() error { return s.streams.close() }
 
 // apiError is an error that a client receives. The code is for programs and labels the metric of
 // rejections.

@@ -35,18 +35,12 @@ func newStreams(opt Options) *streams {
 	return s
 }
 
-// drain rejects new streams and ends the sessions of the connected ones. It returns the context in
-// which their clients must receive the reason.
-func (s *streams) drain() (context.Context, context.CancelFunc) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// close rejects new streams, ends the sessions of the connected ones, and waits until their clients
+// have received the reason. It is an error if streams were not saved.
+func (s *streams) close() error {
+	s.mu.Lock() // admit has registered the handler of a stream, or rejects it
 	s.cancel(errShutdown)
-	return context.WithTimeout(context.Background(), s.opt.Grace)
-}
-
-// wait returns when all clients have received the reason, or when ctx ends. It is an error if
-// streams were not saved.
-func (s *streams) wait(ctx context.Context) error {
+	s.mu.Unlock()
 	done := make(chan bool)
 	go func() {
 		s.handlers.Wait()
@@ -54,7 +48,7 @@ func (s *streams) wait(ctx context.Context) error {
 	}()
 	select {
 	case <-done:
-	case <-ctx.Done():
+	case <-time.After(s.opt.Grace):
 	}
 	if lost, late := s.lost.Load(), s.count(); lost > 0 || late > 0 {
 		return fmt.Errorf("streams were not saved: %d failed, %d took too long", lost, late)
