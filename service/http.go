@@ -233,12 +233,10 @@ func (s *Server) openAudio(r io.Reader, q query) (in input, err error) {
 	return in, err
 }
 
-// classify distinguishes the end of the audio, an error of the connection and invalid audio.
+// classify distinguishes an error of the connection from invalid audio.
 func classify(err error) error {
 	e := (*apiError)(nil)
 	switch {
-	case err == nil || err == io.EOF:
-		return err
 	case errors.As(err, &e):
 		return e
 	case errors.Is(err, errGone):

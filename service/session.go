@@ -38,39 +38,39 @@ type session struct {
 	times  report.Times
 }
 
-// run sends lines until the audio ends or an error interrupts the stream, which is then saved. It
-// returns the error that the client was sent. The source is not read if the stream has ended.
+// run sends lines until the stream ends or an error interrupts it. It returns the error that the
+// client was sent. The source is not read if the stream has ended before. A stream that the client
+// has named is kept after its end, as the last lines may get lost on the way.
 func (s *session) run(format string, src audio.Source) error {
 	err := s.begin(format)
-	if err == nil && s.stream.End != nil {
-		if err = s.out.send(s.stream.End); err == nil {
-			s.finish()
-			return nil
-		}
+	if err == nil && s.stream.End == nil {
+		err = s.receive(src)
 	}
-	for x := make([]float32, s.block); err == nil; {
-		var n int
-		if n, err = src.Read(x); !errors.Is(err, audio.ErrTruncated) {
-			err = classify(err)
-		}
-		if failed := s.process(x[:n], time.Now()); failed != nil {
-			err = failed
-		}
+	if err == nil {
+		err = s.out.send(s.stream.End)
 	}
-	if truncated := errors.Is(err, audio.ErrTruncated); truncated || errors.Is(err, io.EOF) {
-		if err = s.end(truncated); err == nil {
-			s.finish()
-			return nil
-		}
+	if err != nil {
+		return s.abort(err)
 	}
-	return s.abort(err)
-}
-
-// finish releases a stream whose last line was sent. A stream that the client has named is kept, as
-// the last lines may get lost on the way.
-func (s *session) finish() {
 	s.streams.release(s.stream, s.stream.named)
 	s.logEnd("ended", "")
+	return nil
+}
+
+// receive processes the audio up to its end.
+func (s *session) receive(src audio.Source) error {
+	for x := make([]float32, s.block); ; {
+		n, err := src.Read(x)
+		if failed := s.process(x[:n]); failed != nil {
+			return failed
+		}
+		switch truncated := errors.Is(err, audio.ErrTruncated); {
+		case truncated || err == io.EOF:
+			return s.end(truncated)
+		case err != nil:
+			return classify(err)
+		}
+	}
 }
 
 // logEnd reports the end of a session.
@@ -98,10 +98,10 @@ func (s *session) begin(format string) error {
 }
 
 // process recognises events in samples, up to the first invalid sample.
-func (s *session) process(x []float32, arrived time.Time) error {
+func (s *session) process(x []float32) error {
 	valid, invalid := events.Check(x)
 	if valid > 0 {
-		if err := s.recognize(x[:valid], arrived); err != nil {
+		if err := s.recognize(x[:valid]); err != nil {
 			return err
 		}
 	}
@@ -112,14 +112,14 @@ func (s *session) process(x []float32, arrived time.Time) error {
 }
 
 // recognize processes a block of valid samples.
-func (s *session) recognize(x []float32, arrived time.Time) error {
+func (s *session) recognize(x []float32) error {
 	began := time.Now()
 	found, failed := s.stream.detector.Process(x)
 	busy := time.Since(began)
 	s.stream.Samples += int64(len(x))
 	s.stream.Busy += busy
 	err := s.emit(found, failed)
-	lag := time.Since(arrived)
+	lag := time.Since(began)
 	s.times.Add(lag)
 	s.opt.Metrics.Block(len(x), busy, lag)
 	if err == nil {
@@ -145,8 +145,7 @@ func (s *session) emit(found []events.Event, failed error) (err error) {
 	return err
 }
 
-// end flushes the stream and sends its last lines. A truncated file has ended before its header
-// says.
+// end flushes the stream and makes its last line. A truncated file has ended before its header says.
 func (s *session) end(truncated bool) error {
 	if err := s.emit(s.stream.detector.Flush()); err != nil {
 		return err
@@ -159,7 +158,7 @@ func (s *session) end(truncated bool) error {
 		line.RealTimeFactor = s.stream.Busy.Seconds() / line.Seconds
 	}
 	s.stream.End = &line
-	return s.out.send(line)
+	return nil
 }
 
 // abort saves the stream, sends the client an error line and returns the error.
