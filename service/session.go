@@ -145,7 +145,7 @@ func (s *session) emit(found []events.Event, failed error) (err error) {
 	return err
 }
 
-// end flushes the stream and makes its last line. A truncated file has ended before its header says.
+// end flushes the stream and makes its last line. A truncated file ended before its header says.
 func (s *session) end(truncated bool) error {
 	if err := s.emit(s.stream.detector.Flush()); err != nil {
 		return err

@@ -106,7 +106,7 @@ func (s *shards) run(f func(*shard), sh *shard) {
 	<-s.threads
 }
 
-// sumStatistics replaces the values of all shards by their sums. It returns when all have called it.
+// sumStatistics replaces the values of all shards by their sums. It waits for all of them.
 func (s *shards) sumStatistics(i int, values []float64) {
 	<-s.threads
 	s.mu.Lock()
