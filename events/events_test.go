@@ -276,7 +276,7 @@ func TestStateBytes(t *testing.T) {
 		}
 		runtime.ReadMemStats(&after)
 		got, want := float64(after.TotalAlloc-before.TotalAlloc)/50, float64(r.StateBytes())
-		if got < want || got > 1.125*want {
+		if got < want || got > 1.125*want && !must.RaceEnabled {
 			t.Errorf("%s: a stream takes %.0f bytes, StateBytes returns %.0f", name, got, want)
 		}
 	}
