@@ -78,14 +78,13 @@ func (o ImportOptions) choose(states []pth.State) (pth.State, string, error) {
 	}
 	list := networks(states)
 	var names []string
-	at := 0
-	for i, n := range list {
-		names = append(names, fmt.Sprintf("%q", n.name()))
-		if n.name() == o.Weights && o.Weights != "" {
-			at = i
+	n := list[0]
+	for _, other := range list {
+		names = append(names, fmt.Sprintf("%q", other.name()))
+		if other.name() == o.Weights && o.Weights != "" {
+			n = other
 		}
 	}
-	n := list[at]
 	switch all := strings.Join(names, ", "); {
 	case o.Weights != "" && n.name() != o.Weights:
 		return pth.State{}, "", &ImportOptionError{"Weights", fmt.Sprintf("%q: the file has the weights %s", o.Weights, all)}

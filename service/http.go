@@ -31,14 +31,13 @@ type query struct {
 // automatic is the format of audio whose first bytes state it.
 const automatic = "auto"
 
-// formats are those of files, and then those of samples without a header.
-var formats = []string{
-	automatic, string(audio.WAV), string(audio.FLAC), string(audio.MP3), string(audio.Ogg),
-	string(audio.S16LE), string(audio.S16BE), string(audio.F32LE), string(audio.U8),
-}
+// files are the formats that need not be declared.
+var files = []string{automatic, string(audio.WAV), string(audio.FLAC), string(audio.MP3), string(audio.Ogg)}
+
+var formats = append(slices.Clip(files), string(audio.S16LE), string(audio.S16BE), string(audio.F32LE), string(audio.U8))
 
 // raw reports whether the audio is samples without a header.
-func (q query) raw() bool { return slices.Index(formats, q.format) >= 5 }
+func (q query) raw() bool { return !slices.Contains(files, q.format) }
 
 // open acquires the stream that a request names. If there is an error, open writes the response and
 // returns nil.

@@ -97,35 +97,29 @@ func (s *session) begin(format string) error {
 	return nil
 }
 
-// process recognises events in samples, up to the first invalid sample.
+// process recognises events in a block of samples, up to the first invalid sample.
 func (s *session) process(x []float32) error {
-	valid, invalid := events.Check(x)
-	if valid > 0 {
-		if err := s.recognize(x[:valid]); err != nil {
-			return err
-		}
+	if len(x) == 0 {
+		return nil
 	}
-	if invalid != nil {
-		return errAudio(fmt.Errorf("after sample %d: %w", s.stream.Samples, invalid))
-	}
-	return nil
-}
-
-// recognize processes a block of valid samples.
-func (s *session) recognize(x []float32) error {
 	began := time.Now()
-	found, failed := s.stream.detector.Process(x)
+	valid, invalid := events.Check(x)
+	found, failed := s.stream.detector.Process(x[:valid])
 	busy := time.Since(began)
-	s.stream.Samples += int64(len(x))
+	s.stream.Samples += int64(valid)
 	s.stream.Busy += busy
 	err := s.emit(found, failed)
 	lag := time.Since(began)
 	s.times.Add(lag)
-	s.opt.Metrics.Block(len(x), busy, lag)
-	if err == nil {
-		s.streams.save(s.stream)
+	s.opt.Metrics.Block(valid, busy, lag)
+	switch {
+	case err != nil:
+		return err
+	case invalid != nil:
+		return errAudio(fmt.Errorf("after sample %d: %w", s.stream.Samples, invalid))
 	}
-	return err
+	s.streams.save(s.stream)
+	return nil
 }
 
 // emit records all events and sends them. The stream also keeps those that follow a failure to
