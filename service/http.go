@@ -95,7 +95,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	defer s.streams.leave(st)
 	control := http.NewResponseController(w)
 	in := &bodyReader{in: r.Body, control: control, ctx: st.ctx, idle: s.opt.Idle}
-	defer context.AfterFunc(in.ctx, in.wake)()
+	defer context.AfterFunc(st.ctx, func() { control.SetReadDeadline(time.Unix(1, 0)) })() // ends a Read
 	body, err := formFile(in, r.Header.Get("Content-Type"))
 	if err != nil {
 		s.writeError(w, err)
@@ -252,12 +252,9 @@ type bodyReader struct {
 	idle    time.Duration
 }
 
-// wake interrupts a Read.
-func (r *bodyReader) wake() { r.control.SetReadDeadline(time.Unix(1, 0)) }
-
 func (r *bodyReader) Read(b []byte) (int, error) {
 	r.control.SetReadDeadline(time.Now().Add(r.idle))
-	if r.ctx.Err() != nil { // after SetReadDeadline, which may have replaced the deadline of wake
+	if r.ctx.Err() != nil { // after SetReadDeadline, which may have replaced the deadline of upload
 		return 0, context.Cause(r.ctx)
 	}
 	n, err := r.in.Read(b)
