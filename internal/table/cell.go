@@ -46,8 +46,13 @@ var (
 	signs        = strings.NewReplacer("−", "-", "\u00a0", "", "\u202f", "")
 )
 
-// isDecimal reports whether a cell is a number, with a decimal point or comma.
+// isDecimal reports whether a cell is a number, with a decimal point or comma, or with separators of
+// thousands.
 func isDecimal(cell string) bool {
+	cell = signs.Replace(cell)
+	if commaDecimal.MatchString(cell) || commaGroups.MatchString(cell) {
+		return true
+	}
 	v, err := ParseFloat(strings.Replace(cell, ",", ".", 1), 64)
 	return err == nil && v == v
 }

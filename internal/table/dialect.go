@@ -39,6 +39,7 @@ type dialect struct {
 	separator byte // of CSV; a blank stands for any number of blanks and tabs
 	decimal   byte // point or comma; 0: not yet known
 	named     bool // the first line, or the objects of JSON Lines, name the columns
+	joined    bool // an array of all rows has ended, and another one may follow
 }
 
 // separators are the names of separators that are not written as themselves.
@@ -142,8 +143,7 @@ func unquoted(line []byte) (n [256]int) {
 // for is among them, or no number.
 func (t *Reader) isHeader(cells []string) bool {
 	isNumber := func(cell string) bool {
-		_, err := ParseFloat(strings.Replace(cell, ",", ".", 1), 64)
-		return err == nil || strings.EqualFold(cell, "true") || strings.EqualFold(cell, "false")
+		return isDecimal(cell) || slices.ContainsFunc([]string{"true", "false", "nan"}, func(s string) bool { return strings.EqualFold(cell, s) })
 	}
 	isName := func(cell string) bool { return cell != "" && t.wanted[cell] && !isNumber(cell) }
 	return slices.ContainsFunc(cells, isName) || !slices.ContainsFunc(cells, isNumber)

@@ -100,8 +100,11 @@ func (t *Reader) readValue() error {
 	for {
 		c, err := t.in.ReadByte()
 		switch {
-		case err == io.EOF && len(t.text) == 0, err == nil && len(t.text) == 0 && c == ']': // of the array of all rows
+		case err == io.EOF && len(t.text) == 0:
 			return io.EOF
+		case err == nil && len(t.text) == 0 && (c == ']' || c == '[' && t.joined): // around all rows
+			t.joined = c == ']'
+			continue
 		case err != nil && err != io.EOF:
 			return t.Wrap(err)
 		case c == '\n':

@@ -58,6 +58,7 @@ func TestReadings(t *testing.T) {
 		{"--decimal .", "t;x\n0;1,234\n", Options{Decimal: "."}, "[t x] [[0 1234]]", ""},
 		{"--decimal , without a header", "50,000\n54,948\n", Options{Decimal: ","}, "[1] [[50] [54.948]]", ""},
 		{"decimal commas of one column", "x\n50,5\n54,948\n", Options{}, "[x] [[50.5] [54.948]]", "decimal comma"},
+		{"thousands without a header", "1.502,69;−5\n1.576,55;4\n", Options{}, "[1 2] [[1502.69 -5] [1576.55 4]]", "decimal comma"},
 		{"quoted decimal commas", "t,x\n1,\"2,5\"\n", Options{}, "[t x] [[1 2.5]]", "decimal comma"},
 		{"other signs", "x\n−1\n+2\n", Options{}, "[x] [[-1] [2]]", ""},
 		{"carriage returns", "t,x\r1,2\r3,4", Options{}, "[t x] [[1 2] [3 4]]", ""},
@@ -78,6 +79,7 @@ func TestReadings(t *testing.T) {
 		{"JSON with line breaks", "[\n {\n \"t\": 1,\n \"x\": NaN\n },\n {\"t\": 2, \"x\": \"NaN\"}\n]\n", Options{}, "[t x] [[1 NaN] [2 NaN]]", ""},
 		{"objects with line breaks", "{\n\"t\": 1\n}\n{\n\"t\": 2\n}\n", Options{}, "[t] [[1] [2]]", ""},
 		{"arrays", "[[1,2],[3,null]]", Options{Format: JSON}, "[1 2] [[1 2] [3 NaN]]", ""},
+		{"joined arrays", "[{\"t\":1}]\n[{\"t\":2},\n{\"t\":3}]\n", Options{}, "[t] [[1] [2] [3]]", ""},
 		{"JSON Lines", "\ufeff{\"t\":1}\n{\"t\":NaN}\n", Options{}, "[t] [[1] [NaN]]", ""},
 	} {
 		c.opt.Name = "in"
