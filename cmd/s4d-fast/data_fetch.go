@@ -105,7 +105,7 @@ func (c *dataFetchCmd) fetch(ctx context.Context, std *streams, all map[string]r
 		if d.hash != "" {
 			fmt.Fprintf(std.out, "    SHA-256 %s\n", d.hash)
 		}
-		if c.Download && d.check() != nil { // curl continues a part of a file
+		if c.Download && (d.check() != nil || d.hash == "" && r.Git == "") { // curl continues a part of a file
 			run := exec.CommandContext(ctx, d.command[0], d.command[1:]...)
 			run.Stdout, run.Stderr = std.err, std.err
 			if err := run.Run(); err != nil {
