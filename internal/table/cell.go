@@ -46,8 +46,8 @@ var (
 	signs        = strings.NewReplacer("−", "-", "\u00a0", "", "\u202f", "")
 )
 
-// isDecimal reports whether a cell is a number, with a decimal point or comma, or with separators of
-// thousands.
+// isDecimal reports whether a cell is a number, with a decimal point or comma, and with or without
+// separators of thousands.
 func isDecimal(cell string) bool {
 	cell = signs.Replace(cell)
 	if commaDecimal.MatchString(cell) || commaGroups.MatchString(cell) {
