@@ -44,6 +44,11 @@ type TableOptions struct {
 	Columns []string
 }
 
+// Check returns an error for the first option that is invalid whatever the data are.
+func (o TableOptions) Check() error {
+	return cmp.Or(o.Options.Check(), table.Options{Separator: o.Separator, Decimal: o.Decimal}.Check())
+}
+
 // Table reads series from a CSV file, from JSON (.jsonl, .ndjson or .json), or from a folder of
 // such files, which may be compressed (.gz). Files called NAME_TRAIN, NAME_VAL and NAME_TEST are
 // the splits of one data set; path is one of them or their folder. In a folder with one file per
