@@ -41,6 +41,7 @@ func TestDialect(t *testing.T) {
 	must.Equal(t, fmt.Sprint(cfg.Data["dialect"]), "[separator=; separator=: decimal=, missing-values=n/v missing-values=99]", "data.dialect")
 	checkRun(t, nil, []string{"train", "series", "--data", "a.csv", "--set", `data.dialect=["comma"]`}, exitUsage, `dialect "comma": expected separator, decimal`)
 	checkRun(t, nil, []string{"train", "series", "--data", "a.csv", "--decimal=x"}, exitUsage, `--decimal "x": expected`)
+	checkRun(t, nil, []string{"train", "series", "--data", "a.csv", "--time-format=foo"}, exitUsage, `--time-format "foo": expected`)
 }
 
 // The flags of a task set its options, and lists of folders become absolute.

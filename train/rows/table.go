@@ -46,7 +46,7 @@ type TableOptions struct {
 
 // Check returns an error for the first option that is invalid whatever the data are.
 func (o TableOptions) Check() error {
-	return cmp.Or(o.Options.Check(), table.Options{Separator: o.Separator, Decimal: o.Decimal}.Check())
+	return cmp.Or(o.Options.Check(), table.Options{Separator: o.Separator, Decimal: o.Decimal}.Check(), (&dates{format: o.TimeFormat}).check())
 }
 
 // Table reads series from a CSV file, from JSON (.jsonl, .ndjson or .json), or from a folder of
