@@ -250,8 +250,8 @@ func (w *wavStream) samplesAhead(n int) int {
 	return n
 }
 
-// ends reports whether samples end before b: with a chunk whose size is no larger than such chunks
-// are, or with the header of another file.
+// ends reports whether b begins where samples end: with a known chunk below 1 MiB, or with the
+// header of another WAV file.
 func ends(b []byte) bool {
 	if len(b) < 12 {
 		return false

@@ -14,7 +14,7 @@ import (
 func TestImportPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Skip(err)
+		t.Skip("the file system has no named pipes: ", err)
 	}
 	must.Reject(ImportPyTorch(path, ImportOptions{}))(t, "not a regular file")
 }

@@ -51,8 +51,8 @@ func Load(name string) (*model.Model, error) {
 	return model.Read(bytes.NewReader(b))
 }
 
-// Explain returns the error of opening the model file path. If there is no such file, and the path
-// may be a misspelled name, the error lists the built-in models.
+// Explain adds the names of the built-in models to err, the error of opening the file path, if the
+// file does not exist and the path has no extension.
 func Explain(path string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) || filepath.Ext(path) != "" {
 		return err

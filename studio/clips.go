@@ -180,7 +180,7 @@ func (s *Server) getClip(p *project, w http.ResponseWriter, r *http.Request) err
 	return missing(p.serve(w, r, folder+"/"+name), "recording %q of %q", name, folder)
 }
 
-// serve answers with the content of a file.
+// serve sends a file to the client.
 func (p *project) serve(w http.ResponseWriter, r *http.Request, name string) error {
 	f, err := p.root.Open(name)
 	if err != nil {

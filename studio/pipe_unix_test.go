@@ -18,7 +18,7 @@ func TestPipesInProject(t *testing.T) {
 	c.project("p", "up")
 	for _, name := range []string{modelFile, "down", "up/clip-001.wav"} {
 		if err := syscall.Mkfifo(filepath.Join(c.s.dir, "p", name), 0o600); err != nil {
-			t.Skip(err)
+			t.Skip("the file system has no named pipes: ", err)
 		}
 	}
 	must.Equal(t, len(c.listed("p")["up"].Clips), 0, "clips of up")

@@ -17,7 +17,7 @@ import (
 type ForecastErrors struct {
 	Target    string     `json:"target"`
 	Horizon   int        `json:"horizon"`          // rows
-	Season    int        `json:"season,omitempty"` // rows; 0: there is no forecast from one season ago
+	Season    int        `json:"season,omitempty"` // rows; 0: the data have no season
 	N         int        `json:"n"`                // number of rows that are compared
 	Network   RowErrors  `json:"network"`
 	Last      RowErrors  `json:"last_value"`           // of the forecast that repeats the last known value

@@ -193,6 +193,24 @@ func TestRealEspeak(t *testing.T) {
 	}
 }
 
+// The installed voices of flite and festival speak a word, slowly and fast.
+func TestRealSynthesizers(t *testing.T) {
+	list := others(Train)
+	if len(list) == 0 {
+		t.Skip("neither flite nor festival is installed")
+	}
+	for _, other := range list {
+		var seconds [2]float64
+		for i, speed := range []int{110, 220} {
+			x := must.Get(voice{other: other, pitch: 50, speed: speed}.speak(t.Context(), "seven"))(t)
+			seconds[i] = float64(len(x)) / rate
+		}
+		if seconds[1] < 0.15 || seconds[0] > 2 || seconds[0] < 1.2*seconds[1] {
+			t.Errorf("%s, voice %s: %.2f s, %.2f s at twice the speed", other.program, other.voice, seconds[0], seconds[1])
+		}
+	}
+}
+
 // Sentences are divided at their ends and at tags. Those with excluded words, numbers or unusual
 // characters are left out.
 func TestSplitText(t *testing.T) {

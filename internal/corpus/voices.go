@@ -70,8 +70,12 @@ func flite(v voice, name, text string) []string {
 		"--setf", fmt.Sprint("int_f0_target_mean=", 75+3*v.pitch/2), "-t", text, "-o", "/dev/stdout"}
 }
 
+// festival sets the speed twice: voices of diphones read Duration_Stretch, those of HTS their own
+// parameter.
 func festival(v voice, name, _ string) []string {
-	return []string{"-eval", "(voice_" + name + ")", "-eval", fmt.Sprintf("(Parameter.set 'Duration_Stretch %.2f)", ownSpeed/float64(v.speed))}
+	speed := float64(v.speed) / ownSpeed
+	return []string{"-eval", "(voice_" + name + ")", "-eval", fmt.Sprintf("(Parameter.set 'Duration_Stretch %.2f)", 1/speed),
+		"-eval", fmt.Sprintf(`(if (symbol-bound? 'hts_engine_params) (set! hts_engine_params (append hts_engine_params (list (list "-r" %.2f)))))`, speed)}
 }
 
 // others returns the synthesizers that are installed, for a split.

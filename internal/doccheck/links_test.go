@@ -41,7 +41,7 @@ func TestLinks(t *testing.T) {
 				found = found || strings.ReplaceAll(noAnchor.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-") == m[2]
 			}
 			if !found {
-				t.Errorf("%s links to %s#%s, which is no heading there", name, m[1], m[2])
+				t.Errorf("%s links to %s#%s: no heading has this name", name, m[1], m[2])
 			}
 		}
 	}
