@@ -69,7 +69,7 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.Write != "" {
 		m.Meta.Detection = nil // the result does not depend on an earlier calibration
 	}
-	in, err := c.sources(ctx, m)
+	in, err := orInterrupt(ctx, func() (*sources, error) { return c.sources(ctx, m) }) // --words may be a named pipe
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func TestNamedPipe(t *testing.T) {
 	cancel(program.Signal(syscall.SIGTERM))
 	for _, args := range []string{
 		"inspect " + pipe, "eval " + pipe, "prune --keep 0.5 " + pipe + " " + filepath.Join(dir, "x.safetensors"),
-		"stream " + pipe, "stream " + pipe + " " + clip, "convert " + pipe + " " + filepath.Join(dir, "x.pth"),
+		"calibrate digits --words " + pipe, "stream " + pipe, "stream " + pipe + " " + clip, "convert " + pipe + " " + filepath.Join(dir, "x.pth"),
 		"plot delay " + pipe, "plot poles " + pipe, "plot kernels " + pipe, "plot hinf " + pipe,
 	} {
 		var stdout, stderr bytes.Buffer
