@@ -94,10 +94,10 @@ func lookOf(i, n int, hue Hue) look {
 	return l
 }
 
-// Curves draws panels below one another, with their legends on the right, and writes a PNG or SVG
-// file.
+// Curves draws panels below one another, with their legends above the axes, and writes a PNG or
+// SVG file.
 func Curves(path string, panels []Panel) error {
-	plots := make([]*plot.Plot, len(panels))
+	plots := make([]*labelled, len(panels))
 	for i, p := range panels {
 		var err error
 		if plots[i], err = p.plot(); err != nil {
@@ -116,8 +116,8 @@ func Curves(path string, panels []Panel) error {
 
 // plot draws the panel. The axes of the plot are linear; a logarithmic axis holds decades, because
 // plot.LogScale leaves a gap above the axes.
-func (p Panel) plot() (*plot.Plot, error) {
-	pl := panel(p.Title, p.X, p.Y)
+func (p Panel) plot() (*labelled, error) {
+	pl := &labelled{Plot: panel(p.Title, p.X, p.Y)}
 	pl.X.Tick.Marker, pl.Y.Tick.Marker = ticks(8), ticks(5)
 	if p.LogX {
 		pl.X.Tick.Marker = logTicks(8)
@@ -158,7 +158,7 @@ func (p Panel) plot() (*plot.Plot, error) {
 	fit(&pl.X, 0, p.XMax, p.LogX, space)
 	fit(&pl.Y, p.YMin, p.YMax, p.LogY, space)
 	if len(p.Marks) > 0 && p.MarkName != "" {
-		pl.Legend.Add(p.MarkName, marks)
+		pl.label(p.MarkName, marks)
 	}
 	return pl, nil
 }
@@ -195,7 +195,7 @@ func fit(axis *plot.Axis, lo, hi float64, logarithmic bool, space float64) {
 }
 
 // add draws a curve: the stretches between its gaps, its single runs, and an entry of the legend.
-func (p Panel) add(pl *plot.Plot, c Curve, look look) error {
+func (p Panel) add(pl *labelled, c Curve, look look) error {
 	var all, runs plotter.XYs
 	var thumb []plot.Thumbnailer
 	for _, stretch := range p.stretches(c) {
@@ -236,7 +236,7 @@ func (p Panel) add(pl *plot.Plot, c Curve, look look) error {
 		}
 	}
 	if c.Name != "" {
-		pl.Legend.Add(c.Name, thumb...)
+		pl.label(c.Name, thumb...)
 	}
 	return nil
 }
@@ -257,7 +257,7 @@ func (p Panel) stretches(c Curve) (list []plotter.XYs) {
 }
 
 // scatter adds a marker at each point.
-func scatter(pl *plot.Plot, xy plotter.XYs, look look, radius vg.Length) (*plotter.Scatter, error) {
+func scatter(pl *labelled, xy plotter.XYs, look look, radius vg.Length) (*plotter.Scatter, error) {
 	s, err := plotter.NewScatter(xy)
 	if err != nil {
 		return nil, err
@@ -268,7 +268,7 @@ func scatter(pl *plot.Plot, xy plotter.XYs, look look, radius vg.Length) (*plott
 }
 
 // addBand draws a band and its entry of the legend.
-func (p Panel) addBand(pl *plot.Plot, b Band) error {
+func (p Panel) addBand(pl *labelled, b Band) error {
 	var low, high plotter.XYs
 	for i, x := range b.X {
 		l, okLow := p.place(x, b.Low[i])
@@ -284,7 +284,7 @@ func (p Panel) addBand(pl *plot.Plot, b Band) error {
 	}
 	area.Color, area.LineStyle.Width = color.RGBA{R: 0xcc, G: 0xdf, B: 0xee, A: 0xff}, 0
 	pl.Add(area)
-	pl.Legend.Add(b.Name, area)
+	pl.label(b.Name, area)
 	return nil
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// An SVG has the names and the axes, with legends to the right of the axes, never over the curves.
+// An SVG has the names and the axes, with legends above the axes, never over the curves.
 // Values that differ by rounding only have ticks with different labels.
 func TestCurves(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "curves.svg")
@@ -26,9 +26,11 @@ func TestCurves(t *testing.T) {
 	for _, text := range []string{"T", "length", "size", "2.99998", "3", "3.00002"} {
 		svg.at(text)
 	}
+	_, title := svg.at("T")
+	_, axis := svg.at("4")
 	for _, name := range []string{"first", "second", "two"} {
-		if legend, _ := svg.at(name); legend < svg.right("5")+20 {
-			t.Errorf("the legend has %s at %g, the axis ends at %g", name, legend, svg.right("5"))
+		if _, legend := svg.at(name); legend > title-10 || legend < axis+10 {
+			t.Errorf("the legend has %s at %g, the title is at %g and the axis begins at %g", name, legend, title, axis)
 		}
 	}
 	must.Fail(t, Curves(filepath.Join(t.TempDir(), "x.gif"), []Panel{p}), ".png or .svg")
@@ -44,9 +46,10 @@ func TestLongLegend(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "long.svg")
 	must.Do(t, Curves(path, []Panel{p}))
 	svg := readSVG(t, path)
-	x, y := svg.at(p.Curves[59].Name)
-	if right := svg.right(p.Curves[59].Name); right > svg.width || y < 0 || x < 550 {
-		t.Errorf("the last name lies at (%g to %g, %g) in a plot of width %g", x, right, y, svg.width)
+	_, y := svg.at(p.Curves[59].Name)
+	_, axis := svg.at("60")
+	if right := svg.right(p.Curves[59].Name); right > svg.width || y < axis+5 {
+		t.Errorf("the last name ends at (%g, %g) in a plot of width %g whose axis begins at %g", right, y, svg.width, axis)
 	}
 }
 
@@ -205,12 +208,12 @@ func TestBand(t *testing.T) {
 		Curves: []Curve{{Name: "middle", X: []float64{1, 100}, Y: []float64{5, 5}}}}}))
 	img, area := readPNG(t, path), color.RGBA{R: 0xcc, G: 0xdf, B: 0xee, A: 0xff}
 	columns := 0
-	for x := range 800 { // without the legend
+	for x := range img.Bounds().Dx() {
 		if n := countIn(img, area, image.Rect(x, 0, x+1, img.Bounds().Dy())); n > 160 && countIn(img, blue, image.Rect(x, 0, x+1, img.Bounds().Dy())) > 0 {
 			columns++
 		}
 	}
-	if columns < 300 || columns > 500 {
+	if columns < 500 || columns > 600 {
 		t.Errorf("the band has %d columns, expected half of the axis: from 1 to 10 of 1 to 100", columns)
 	}
 }

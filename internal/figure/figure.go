@@ -1,12 +1,13 @@
 // Package figure draws plots of signals and networks.
 //
 // Data come in as slices; the output is a PNG or SVG file. Every axis states its unit, and legends
-// are to the right of the axes, never over the data. Curves differ in colour (the palette of Okabe
+// are above the axes, never over the data. Curves differ in colour (the palette of Okabe
 // and Ito, which colour-blind readers can distinguish), in marker shape and in line width.
 package figure
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"image/color"
 	"io"
@@ -101,29 +102,66 @@ func saveSquares(path string, side vg.Length, columns int, panels []*plot.Plot, 
 	})
 }
 
-// saveWithLegends draws panels below one another, each at least so high, with their legends in a
-// strip on the right. The plot grows with its legends: a long list makes a panel higher, long names
-// make the plot wider.
-func saveWithLegends(path string, height vg.Length, panels []*plot.Plot) error {
-	rows, legends, strip := make([][]*plot.Plot, len(panels)), make([]plot.Legend, len(panels)), vg.Length(0)
+// labelled is a panel with the entries of its legend.
+type labelled struct {
+	*plot.Plot
+	legend []plot.Legend // of one entry each
+}
+
+// label adds an entry to the legend.
+func (l *labelled) label(name string, thumbs ...plot.Thumbnailer) {
+	entry := l.Legend // the style
+	entry.Add(name, thumbs...)
+	l.legend = append(l.legend, entry)
+}
+
+// entrySize returns the size of the largest entry of the legend with the space around it.
+func (l *labelled) entrySize() (size vg.Point) {
+	for _, entry := range l.legend {
+		s := entry.Rectangle(draw.Canvas{}).Size()
+		size.X, size.Y = max(size.X, s.X+margin), max(size.Y, s.Y+4)
+	}
+	return size
+}
+
+// drawLegend draws the entries row by row, from the upper left corner of the canvas.
+func (l *labelled) drawLegend(c draw.Canvas, columns int) {
+	size := l.entrySize()
+	for i, entry := range l.legend {
+		at := c
+		at.Min.X += vg.Length(i%columns) * size.X
+		at.Max.Y -= vg.Length(i/columns) * size.Y
+		entry.Draw(at)
+	}
+}
+
+// saveWithLegends draws panels below one another, each so high, with their legends between title
+// and axes. The plot grows with its legends: many entries make it higher, long ones wider.
+func saveWithLegends(path string, height vg.Length, panels []*labelled) error {
+	const beside = 90 // the axis of y
+	width, total := vg.Length(plotWidth), 60+height*vg.Length(len(panels))
+	for _, p := range panels {
+		width = max(width, p.entrySize().X+beside)
+	}
+	rows, columns, space := make([][]*plot.Plot, len(panels)), make([]int, len(panels)), make([]vg.Length, len(panels))
 	for i, p := range panels {
-		legends[i], p.Legend = p.Legend, plot.NewLegend()
-		rows[i] = []*plot.Plot{p}
-		size := legends[i].Rectangle(draw.Canvas{}).Size()
-		strip = max(strip, size.X)
-		height = max(height, size.Y+70) // the rest is the title and the axis
+		rows[i] = []*plot.Plot{p.Plot}
+		if len(p.legend) == 0 {
+			continue
+		}
+		size := p.entrySize()
+		columns[i] = int((width - beside) / size.X)
+		space[i] = 4 + size.Y*vg.Length((len(p.legend)+columns[i]-1)/columns[i])
+		p.Title.Padding += space[i]
+		p.Title.Text = cmp.Or(p.Title.Text, " ") // an empty title would take the space away
+		total += space[i]
 	}
-	width := vg.Length(plotWidth)
-	if strip > 0 {
-		strip += 2 * margin
-		width = max(width, strip+plotWidth*2/3)
-	}
-	return save(path, width, height*vg.Length(len(panels))+60, func(c draw.Canvas) {
-		for i, tile := range align(draw.Crop(c, 0, -strip, 0, 0), rows) {
+	return save(path, width, total, func(c draw.Canvas) {
+		for i, tile := range align(c, rows) {
 			panels[i].Draw(tile[0])
 			legend := panels[i].DataCanvas(tile[0])
-			legend.Min.X, legend.Max.X = c.Max.X-strip+margin, c.Max.X
-			legends[i].Draw(legend)
+			legend.Max.Y += space[i]
+			panels[i].drawLegend(legend, columns[i])
 		}
 	})
 }
