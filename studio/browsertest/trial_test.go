@@ -50,6 +50,7 @@ func TestTrial(t *testing.T) {
 	b.figure("train", "train-title")
 
 	b.newUtterances(words)
+	b.pictureOfListening(words)
 
 	var speech []float32
 	for i, voice := range []string{"en-us+m7", "en-gb-scotland+f4", "en-029+m1", "en-gb-x-rp+f5"} {
@@ -82,9 +83,6 @@ func (b *browser) newUtterances(words []string) {
 		b.text(`document.getElementById("wave").dataset.seconds = "0"`) // of the session before
 		b.click("Listen with the microphone")
 		b.until(fmt.Sprintf(`document.getElementById("wave").dataset.seconds > %g`, float64(len(x))/rate+0.5))
-		if word == words[0] {
-			b.figure("listen", "listen-title")
-		}
 		b.click("Stop listening")
 		found, events := map[int]bool{}, strings.Fields(b.text(`[...document.querySelectorAll("#events li")].map((e) =>
 			parseFloat(e.querySelector(".hint").textContent) + "/" + e.querySelector(".label").textContent).join(" ")`))
@@ -105,6 +103,26 @@ func (b *browser) newUtterances(words []string) {
 	if right < 27 || wrong > 0 {
 		b.Errorf("%d of 30 new utterances right, %d wrong events; expected at least 27, and 0", right, wrong)
 	}
+}
+
+// pictureOfListening draws the page after every word twice, if figures are wanted.
+func (b *browser) pictureOfListening(words []string) {
+	b.Helper()
+	if os.Getenv("S4D_FIGURES") == "" {
+		return
+	}
+	var x []float32
+	for i := range 2 {
+		for _, word := range words {
+			x = append(x, speak(b.T, word, 200+i, 1)...)
+		}
+	}
+	b.says(x)
+	b.text(`document.getElementById("wave").dataset.seconds = "0"`) // of the session before
+	b.click("Listen with the microphone")
+	b.until(fmt.Sprintf(`document.getElementById("wave").dataset.seconds > %g`, float64(len(x))/rate+0.5))
+	b.figure("listen", "listen-title")
+	b.click("Stop listening")
 }
 
 // train trains, and logs what the page says.

@@ -295,6 +295,7 @@ func (b *tab) pictures() {
 			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: p.scheme}},
 		})
 		b.evaluate("document.documentElement.scrollWidth", &width)
+		b.until(`document.getElementById("level").value > -30`) // a word is heard
 		png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 		must.Do(b, err)
 		if width > p.width {
