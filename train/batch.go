@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -24,6 +25,11 @@ type batch struct {
 	targets []float32 // regression: [examples][Outputs], or [examples][Outputs][Len], standardised
 	err     error     // of load
 
+	set   dataset.Set // of the current load
+	epoch int
+	read  func(worker, i int) // reads example i of the batch
+	errs  []error             // [examples] of reading them
+
 	examples []dataset.Example
 	x        []float32 // memory of X, Tokens, Lengths and targets
 	tokens   []int32
@@ -38,8 +44,9 @@ type batch struct {
 func newBatch(info dataset.Info, meta *model.Meta, size int) *batch {
 	b := &batch{
 		info: info, meta: meta, examples: make([]dataset.Example, size),
-		members: make([]int, 0, size), labels: make([]int, size), lengths: make([]int, sequencesPer(info)*size),
+		members: make([]int, 0, size), labels: make([]int, size), lengths: make([]int, sequencesPer(info)*size), errs: make([]error, size),
 	}
+	b.read = func(_, i int) { b.errs[i] = b.set.Example(&b.examples[i], b.members[i], b.epoch) }
 	if info.Channels == 0 {
 		b.tokens = make([]int32, sequencesPer(info)*size*info.MaxLen)
 	} else {
@@ -68,13 +75,14 @@ func sequencesPer(info dataset.Info) int {
 }
 
 // load fills the batch with the examples members of a set in an epoch.
-func (b *batch) load(set dataset.Set, members []int, epoch int) {
+func (b *batch) load(set dataset.Set, members []int, epoch int, pool *par.Pool) {
 	b.members, b.err = append(b.members[:0], members...), nil
 	b.Size, b.Len = sequencesPer(b.info)*len(members), 0
+	b.set, b.epoch = set, epoch
+	pool.For(len(members), b.read)
 	for i, member := range members {
 		e := &b.examples[i]
-		if err := set.Example(e, member, epoch); err != nil {
-			b.err = err
+		if b.err = b.errs[i]; b.err != nil {
 			return
 		}
 		if err := b.info.Check(e); err != nil {
@@ -191,25 +199,27 @@ func (b *batch) packTarget(i int, e *dataset.Example) {
 // nan is a target that is not scored.
 var nan = float32(math.NaN())
 
-// loader reads the batches of an epoch in its own goroutine, one batch ahead of their use.
+// loader reads the batches of an epoch in goroutines of its own, one batch ahead of their use.
 type loader struct {
 	ready, free chan *batch
 	stop        chan struct{}
 }
 
-// newLoader starts to read batches of a set. After the last, next returns nil. The caller must call
-// close.
-func newLoader(set dataset.Set, batches [][]int, epoch int, buffers [2]*batch) *loader {
+// newLoader starts to read batches of a set, with half of a number of workers, since the others
+// train meanwhile. After the last, next returns nil. The caller must call close.
+func newLoader(set dataset.Set, batches [][]int, epoch int, buffers [2]*batch, workers int) *loader {
 	l := &loader{ready: make(chan *batch, 1), free: make(chan *batch, 2), stop: make(chan struct{})}
 	for _, b := range buffers {
 		l.free <- b
 	}
 	go func() {
 		defer close(l.ready)
+		pool := par.New(max(1, workers/2))
+		defer pool.Close()
 		for _, members := range batches {
 			select {
 			case b := <-l.free:
-				b.load(set, members, epoch)
+				b.load(set, members, epoch, pool)
 				l.ready <- b
 			case <-l.stop:
 				return

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -36,8 +37,8 @@ var rampInfo = dataset.Info{Channels: 2, Outputs: 3, MaxLen: 8}
 
 func TestBatchPads(t *testing.T) {
 	b := newBatch(rampInfo, &model.Meta{InputMean: []float32{1, 0}, InputStd: []float32{2, 0.5}}, 2)
-	b.load(ramps{8, -1}, []int{7, 7}, 1) // leaves its values behind
-	b.load(ramps{5, -1}, []int{2, 0}, 1)
+	b.load(ramps{8, -1}, []int{7, 7}, 1, par.New(1)) // leaves its values behind
+	b.load(ramps{5, -1}, []int{2, 0}, 1, par.New(1))
 	if b.err != nil {
 		t.Fatal(b.err)
 	}
@@ -50,11 +51,11 @@ func TestBatchPads(t *testing.T) {
 	if b.Size != 2 || b.Len != 3 || !slices.Equal(b.X, want) || !slices.Equal(b.Lengths, []int{3, 1}) || b.labels[0] != 2 {
 		t.Errorf("size %d, length %d, lengths %v, labels %v, values\n%v, expected\n%v", b.Size, b.Len, b.Lengths, b.labels, b.X, want)
 	}
-	b.load(ramps{5, -1}, []int{3}, 0)
+	b.load(ramps{5, -1}, []int{3}, 0, par.New(1))
 	if b.Lengths != nil || b.Len != 4 || len(b.X) != 8 {
 		t.Errorf("one example: lengths %v, length %d, %d values", b.Lengths, b.Len, len(b.X))
 	}
-	b.load(ramps{20, -1}, []int{11}, 0)
+	b.load(ramps{20, -1}, []int{11}, 0, par.New(1))
 	if b.err == nil {
 		t.Error("an example longer than MaxLen was accepted")
 	}
@@ -62,7 +63,7 @@ func TestBatchPads(t *testing.T) {
 
 func TestLoader(t *testing.T) {
 	buffers := [2]*batch{newBatch(rampInfo, &model.Meta{}, 2), newBatch(rampInfo, &model.Meta{}, 2)}
-	l := newLoader(ramps{5, -1}, byLength(ramps{5, -1}, 2), 0, buffers)
+	l := newLoader(ramps{5, -1}, byLength(ramps{5, -1}, 2), 0, buffers, 4)
 	var seen []int
 	for b := l.next(); b != nil; b = l.next() {
 		seen = append(seen, b.members...)
@@ -73,7 +74,7 @@ func TestLoader(t *testing.T) {
 		t.Errorf("members %v", seen)
 	}
 
-	l = newLoader(ramps{5, 3}, byLength(ramps{5, -1}, 2), 0, buffers)
+	l = newLoader(ramps{5, 3}, byLength(ramps{5, -1}, 2), 0, buffers, 4)
 	first, second := l.next(), l.next()
 	if first.err != nil || !errors.Is(second.err, errBroken) {
 		t.Errorf("errors %v, %v, expected the second", first.err, second.err)
@@ -85,8 +86,9 @@ func TestBatchAllocatesNothing(t *testing.T) {
 	b := newBatch(rampInfo, &model.Meta{InputMean: []float32{1, 0}, InputStd: []float32{2, 3}}, 3)
 	members := []int{2, 0, 4}
 	var set dataset.Set = constant{}
-	b.load(set, members, 0)
-	if n := testing.AllocsPerRun(20, func() { b.load(set, members, 0) }); n != 0 {
+	pool := par.New(2)
+	b.load(set, members, 0, pool)
+	if n := testing.AllocsPerRun(20, func() { b.load(set, members, 0, pool) }); n != 0 {
 		t.Errorf("%v allocations per batch", n)
 	}
 }

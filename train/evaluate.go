@@ -108,7 +108,7 @@ func (o *EvalOptions) run(ctx context.Context, m *model.Model, net *convmode.Net
 	for i := rank; i < len(batches); i += ranks {
 		own = append(own, batches[i])
 	}
-	load := newLoader(set, own, 0, [2]*batch{newBatch(o.Info, &m.Meta, size), newBatch(o.Info, &m.Meta, size)})
+	load := newLoader(set, own, 0, [2]*batch{newBatch(o.Info, &m.Meta, size), newBatch(o.Info, &m.Meta, size)}, o.Workers)
 	defer load.close()
 	width := tallySize(o.Info)
 	values := make([]float64, 1+width*len(batches)) // the number of ranks that stop, and the tallies

@@ -85,7 +85,7 @@ func (t *Trainer) pass(ctx context.Context, s *stepper) error {
 	for i, members := range batches {
 		batches[i] = members[t.partition.first*t.partition.size:][:t.partition.examples()]
 	}
-	load := newLoader(t.data.Train, batches[done:], pass, s.buffers)
+	load := newLoader(t.data.Train, batches[done:], pass, s.buffers, t.cfg.Workers)
 	defer load.close()
 	began, before := time.Now(), t.state.Seconds
 	for end := t.state.Batch + perPass - done; t.state.Batch < end && !t.state.exhausted(t.cfg.Train); {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -46,7 +47,7 @@ func TestSquaredError(t *testing.T) {
 	b := newBatch(dataset.Info{Channels: 1, Outputs: 1, Regression: true, PerPosition: true, MaxLen: 3}, &model.Meta{}, 2)
 	b.load(sliceSet{
 		{X: make([]float32, 3), Len: 3, Target: []float32{1, 2, 3}}, {X: make([]float32, 2), Len: 2, Target: []float32{0, 1}},
-	}, []int{0, 1}, 0)
+	}, []int{0, 1}, 0, par.New(1))
 	must.Do(t, b.err)
 	logits, d := []float32{1, 1, 1, 0, 0, 7}, make([]float32, 6)
 	got := b.loss(d, logits)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -18,7 +19,7 @@ func TestPositionCrossEntropy(t *testing.T) {
 	b.load(sliceSet{
 		{X: make([]float32, 4), Len: 4, Labels: []int32{2, -1, 0, 1}},
 		{X: make([]float32, 3), Len: 3, Labels: []int32{1, 1, -1}},
-	}, []int{0, 1}, 0)
+	}, []int{0, 1}, 0, par.New(1))
 	must.Do(t, b.err)
 	must.Equal(t, fmt.Sprint(b.classes), "[2 -1 0 1 1 1 -1 -1]", "classes")
 	logits := make([]float32, 2*classes*length)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -212,7 +213,7 @@ func TestStepAllocations(t *testing.T) {
 	s := must.Get(newStepper(tr))(t)
 	defer s.shards.close()
 	b := s.buffers[0]
-	b.load(tr.data.Train, []int{0, 1, 2, 3}, 0)
+	b.load(tr.data.Train, []int{0, 1, 2, 3}, 0, par.New(1))
 	step := func() {
 		must.Do(t, s.step(b))
 	}
