@@ -59,10 +59,6 @@ var formats = []struct {
 	{0, "\x30\x26\xb2\x75\x8e\x66\xcf\x11", "Windows Media", "asf", true},
 }
 
-// Sniff returns the name of the format of a file by its first 12 bytes, or "" if they may be
-// samples without a header.
-func Sniff(b []byte) string { return recognise(b).Format }
-
 // recognise returns the format that the first bytes tell; Format is "" if they tell none.
 func recognise(b []byte) UnsupportedError {
 	for _, f := range formats {

@@ -25,6 +25,32 @@ const (
 	U8    Encoding = "u8"    // unsigned 8 bit
 )
 
+// Sniff returns a Reader of in, which is said to be samples without a header. If it begins as a
+// file does, the Reader calls found once with the name of the format, and returns its error.
+func Sniff(in io.Reader, found func(format string) error) io.Reader {
+	return &sniffer{in: in, found: found}
+}
+
+type sniffer struct {
+	in    io.Reader
+	found func(format string) error
+	start []byte // at most 12 bytes, in which all formats differ
+}
+
+func (s *sniffer) Read(b []byte) (int, error) {
+	n, err := s.in.Read(b)
+	if k := min(n, 12-len(s.start)); k > 0 {
+		s.start = append(s.start, b[:k]...)
+		if format := recognise(s.start).Format; format != "" {
+			s.start = make([]byte, 12)
+			if err := s.found(format); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return n, err
+}
+
 // RawReader reads headerless samples of one channel.
 type RawReader struct {
 	in     *bufio.Reader

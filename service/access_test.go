@@ -4,8 +4,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/coder/websocket"
-
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
@@ -24,8 +22,7 @@ func TestBearerToken(t *testing.T) {
 				status       int
 			}{
 				{"POST", "/v1/streams?format=s16le", 200}, {"GET", "/v1/streams", 426}, {"DELETE", "/v1/streams/mine", 404},
-				{"GET", "/nowhere", 404}, {"OPTIONS", "/v1/streams", 404},
-				{"PUT", "/v1/streams/mine?format=s16le", 200}, {"POST", "/v1/streams/healthz?format=s16le", 200}, {"GET", "/healthz/mine", 404},
+				{"GET", "/nowhere", 404}, {"POST", "/v1/streams/healthz?format=s16le", 200}, {"GET", "/healthz/mine", 404},
 			} {
 				status, body := in.request(c.method, c.path, nil, "Authorization", value)
 				if allowed {
@@ -37,19 +34,9 @@ func TestBearerToken(t *testing.T) {
 			if status, _ := in.request("GET", "/healthz", nil, "Authorization", value); status != 200 {
 				t.Errorf("/healthz with %q: status %d", value, status)
 			}
-			status, body := in.options("Host: localhost", "Authorization: "+value)
-			if allowed {
-				must.Equal(t, status, 400, "OPTIONS *: status")
-			} else {
-				checkError(t, "OPTIONS * with "+value, status, body, 401, "token")
-			}
-			opt := &websocket.DialOptions{HTTPClient: in.client, HTTPHeader: headers("Authorization", value)}
-			conn, response, _ := websocket.Dial(t.Context(), "ws://localhost/v1/streams", opt)
+			conn, response, _ := in.websocket("/v1/streams", "Authorization", value)
 			if (conn != nil) != allowed || !allowed && response.Header.Get("WWW-Authenticate") != "Bearer" {
 				t.Errorf("WebSocket with %q: %+v", value, response)
-			}
-			if conn != nil {
-				conn.CloseNow()
 			}
 		}
 	})
@@ -76,8 +63,6 @@ func TestHost(t *testing.T) {
 		}
 		status, body := in.post("/v1/streams?format=s16le", nil, "Host", "evil.example")
 		checkError(t, "POST", status, body, 421, "host")
-		status, body = in.options("Host: evil.example")
-		checkError(t, "OPTIONS *", status, body, 421, "host")
 	})
 }
 
@@ -119,12 +104,9 @@ func TestOrigin(t *testing.T) {
 				checkError(t, c.name, status, body, 403, "origin", c.header[1])
 			}
 		}
-		opt := &websocket.DialOptions{HTTPClient: in.client, HTTPHeader: headers("Origin", "http://localhost")}
-		conn, _, err := websocket.Dial(t.Context(), "ws://localhost/v1/streams", opt)
-		if err != nil {
-			t.Fatalf("WebSocket of an own page: %v", err)
+		if _, _, err := in.websocket("/v1/streams", "Origin", "http://localhost"); err != nil {
+			t.Errorf("WebSocket of an own page: %v", err)
 		}
-		conn.CloseNow()
 	})
 	opt := Defaults()
 	opt.Origins = []string{"app.example"}

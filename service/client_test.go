@@ -30,18 +30,11 @@ const (
 	opPing   = 0x89
 )
 
-// frame returns a client's frame, masked with 0.
+// frame returns a client's frame of less than 64 KiB, masked with 0.
 func frame(first byte, payload []byte) []byte {
-	b := []byte{first, 0x80}
-	switch n := len(payload); {
-	case n < 126:
-		b[1] |= byte(n)
-	case n < 1<<16:
-		b[1] |= 126
-		b = binary.BigEndian.AppendUint16(b, uint16(n))
-	default:
-		b[1] |= 127
-		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	b := []byte{first, 0x80 | byte(min(len(payload), 126))}
+	if len(payload) >= 126 {
+		b = binary.BigEndian.AppendUint16(b, uint16(len(payload)))
 	}
 	return append(append(b, 0, 0, 0, 0), payload...)
 }
@@ -64,18 +57,26 @@ func headers(pairs ...string) http.Header {
 	return h
 }
 
+// websocket opens a WebSocket.
+func (in *instance) websocket(path string, pairs ...string) (*websocket.Conn, *http.Response, error) {
+	opt := &websocket.DialOptions{HTTPClient: in.client, HTTPHeader: headers(pairs...)}
+	conn, response, err := websocket.Dial(in.t.Context(), "ws://"+in.address+path, opt)
+	if conn != nil {
+		in.t.Cleanup(func() { conn.CloseNow() })
+	}
+	return conn, response, err
+}
+
 // dial begins a stream on a WebSocket, of s16le unless the path states a format.
-func (in *instance) dial(path string, pairs ...string) *wsClient {
+func (in *instance) dial(path string) *wsClient {
 	in.t.Helper()
 	if !strings.Contains(path, "format=") {
 		path += map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")] + "format=s16le"
 	}
-	opt := &websocket.DialOptions{HTTPClient: in.client, HTTPHeader: headers(pairs...)}
-	conn, _, err := websocket.Dial(in.t.Context(), "ws://"+in.address+path, opt)
+	conn, _, err := in.websocket(path)
 	if err != nil {
 		in.t.Fatal(err)
 	}
-	in.t.Cleanup(func() { conn.CloseNow() })
 	c := &wsClient{t: in.t, conn: conn, received: make(chan string, 1000)}
 	go func() {
 		defer close(c.received)

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -148,16 +147,6 @@ func (in *instance) request(method, path string, body io.Reader, pairs ...string
 	return response.StatusCode, string(b)
 }
 
-// options sends "OPTIONS *" with header lines, and returns the response's status and body.
-func (in *instance) options(lines ...string) (int, string) {
-	in.t.Helper()
-	conn := must.Get(in.listener.Dial(in.t.Context()))(in.t)
-	defer conn.Close()
-	fmt.Fprintf(conn, "OPTIONS * HTTP/1.1\r\n%s\r\n\r\n", strings.Join(lines, "\r\n"))
-	response := must.Get(http.ReadResponse(bufio.NewReader(conn), nil))(in.t)
-	return response.StatusCode, string(must.Get(io.ReadAll(response.Body))(in.t))
-}
-
 // serves checks that a service has no streams left and serves a client.
 func (in *instance) serves(pcm []byte) {
 	in.t.Helper()
@@ -290,14 +279,15 @@ func (in *instance) count(name string) int64 {
 const upgradeRequest = "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
 	"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 
-// interrupt starts a stream, sends 800 samples and breaks the connection.
-func (in *instance) interrupt(id string) {
+// interrupt starts a stream, sends audio and breaks the connection.
+func (in *instance) interrupt(id string, pcm []byte) *wsClient {
 	in.t.Helper()
 	c := in.dial("/v1/streams/" + id)
-	c.sendAudio(make([]byte, 1600), 1600)
+	c.sendAudio(pcm, 1600)
 	synctest.Wait()
 	c.conn.CloseNow()
 	synctest.Wait()
+	return c
 }
 
 // position resumes a stream, ends it, and returns the sample at which it was resumed.

@@ -164,24 +164,6 @@ type input struct {
 	file   *audio.Reader // nil: raw
 }
 
-// declared reads audio that its client has declared to be samples. It is an error if the audio
-// begins as a file does.
-type declared struct {
-	in   io.Reader
-	seen bool // the first bytes
-}
-
-func (d *declared) Read(b []byte) (int, error) {
-	n, err := d.in.Read(b)
-	if n > 0 && !d.seen {
-		d.seen = true
-		if name := audio.Sniff(b[:n]); name != "" {
-			return 0, errAudio(fmt.Errorf("the audio begins as %s does, but the format declares samples without a header; omit format", name))
-		}
-	}
-	return n, err
-}
-
 // formFile returns the reader of a body, or of the first file in a body that is a form.
 func formFile(body io.Reader, contentType string) (io.Reader, error) {
 	kind, parameters, _ := mime.ParseMediaType(contentType)
@@ -209,7 +191,9 @@ const blockSeconds = 0.01
 func (s *Server) openAudio(r io.Reader, q query) (in input, err error) {
 	if q.raw() {
 		in.rate, in.format = cmp.Or(q.rate, s.recognizer.SampleRate()), q.format
-		in.Source, err = audio.NewRawReader(&declared{in: r}, audio.Encoding(q.format))
+		in.Source, err = audio.NewRawReader(audio.Sniff(r, func(name string) error {
+			return errAudio(fmt.Errorf("the audio begins as %s does, but the format declares samples without a header; omit format", name))
+		}), audio.Encoding(q.format))
 		return in, err
 	}
 	file, err := audio.Options{FFmpeg: s.opt.FFmpeg}.Open(r)
@@ -234,12 +218,8 @@ func (s *Server) openAudio(r io.Reader, q query) (in input, err error) {
 
 // classify distinguishes an error of the connection from invalid audio.
 func classify(err error) error {
-	e := (*apiError)(nil)
-	switch {
-	case errors.As(err, &e):
+	if e := (*apiError)(nil); errors.As(err, &e) {
 		return e
-	case errors.Is(err, errGone):
-		return errGone
 	}
 	return errAudio(err)
 }

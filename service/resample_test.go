@@ -2,9 +2,8 @@ package service
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
-	"strings"
+	"math"
 	"testing"
 	"testing/synctest"
 
@@ -22,56 +21,52 @@ func highRateWords(t *testing.T) []byte {
 	return encode(r.Flush(r.Process(nil, tonemodel.Words().Samples)))
 }
 
-// checkResampled compares the events of audio at highRate with those at the model's rate.
-func checkResampled(t *testing.T, name string, got transcript) {
+// checkResampled compares the events of audio at a rate with those at the model's rate.
+func checkResampled(t *testing.T, name string, rate float64, got transcript) {
 	t.Helper()
 	want := expectedEvents(t, encode(tonemodel.Words().Samples))
 	if len(got.events) != len(want) {
 		t.Fatalf("%s: %d events, expected %d: %+v", name, len(got.events), len(want), got.err)
 	}
-	const ratio = float64(highRate) / tonemodel.SampleRate
-	const tolerance = highRate / 100.0 // 10 ms, a frame of the gate
-	near := func(got, want int64) bool {
-		difference := float64(got) - ratio*float64(want)
-		return -tolerance <= difference && difference <= tolerance
-	}
+	ratio := rate / tonemodel.SampleRate
 	for i, e := range got.events {
 		must.Equal(t, e.Label, want[i].Label, "%s: event %d", name, i)
-		if !near(e.Onset, want[i].Onset) || !near(e.End, want[i].End) {
-			t.Errorf("%s: event %d from %d to %d, expected from %.0f to %.0f",
-				name, i, e.Onset, e.End, ratio*float64(want[i].Onset), ratio*float64(want[i].End))
+		onset, end := float64(e.Onset)-ratio*float64(want[i].Onset), float64(e.End)-ratio*float64(want[i].End)
+		if limit := rate / 100; math.Abs(onset) > limit || math.Abs(end) > limit { // 10 ms, a frame of the gate
+			t.Errorf("%s: event %d begins %.0f and ends %.0f samples late", name, i, onset, end)
 		}
 	}
-	if got.start.SampleRate != highRate || got.start.ModelSampleRate != tonemodel.SampleRate {
-		t.Errorf("%s: rates %v and %v, expected %v and %v",
-			name, got.start.SampleRate, got.start.ModelSampleRate, highRate, tonemodel.SampleRate)
-	}
+	must.Equal(t, got.start.SampleRate, rate, "%s: rate", name)
+	must.Equal(t, got.start.ModelSampleRate, tonemodel.SampleRate, "%s: rate of the model", name)
 }
 
 // With resample=true audio at another rate gives the events of the model's rate, in the audio's own
 // samples. The channels of a WAV are mixed.
 func TestResample(t *testing.T) {
 	pcm := highRateWords(t)
-	mono, stereo := wavFile(1, pcm), wavFile(2, interleave(pcm))
+	wav := func(channels, rate int) []byte { // with channels, whose mean has half the rate if they are 2
+		var b bytes.Buffer
+		must.Do(t, audio.WriteWAV(&b, rate, decodePCM(pcm)))
+		b.Bytes()[22], b.Bytes()[32] = byte(channels), byte(2*channels)
+		return b.Bytes()
+	}
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0))
-		for path, body := range map[string][]byte{
-			"/v1/streams?format=s16le&rate=44100&resample=true": pcm,
-			"/v1/streams?resample=true":                         mono,
-			"/v1/streams?resample=true&rate=44100":              stereo,
+		for _, c := range []struct {
+			query string
+			body  []byte
+			rate  float64
+		}{
+			{"format=s16le&rate=44100", pcm, highRate}, {"", wav(1, highRate), highRate}, {"rate=22050", wav(2, highRate/2), highRate / 2},
 		} {
-			_, text := in.post(path, bytes.NewReader(body))
-			got := parse(t, text)
-			checkResampled(t, path, got)
-			if got.end == nil || got.end.Samples != int64(len(pcm)/2) {
-				t.Errorf("%s: end line %+v, expected %d samples", path, got.end, len(pcm)/2)
-			}
+			_, text := in.post("/v1/streams?resample=true&"+c.query, bytes.NewReader(c.body))
+			checkResampled(t, c.query, c.rate, parse(t, text))
 		}
 		c := in.dial("/v1/streams?rate=44100&resample=true")
 		c.sendAudio(pcm, 8820)
 		c.sendText(`{"type":"end"}`)
 		got, _ := c.rest()
-		checkResampled(t, "WebSocket", got)
+		checkResampled(t, "WebSocket", highRate, got)
 	})
 }
 
@@ -85,11 +80,7 @@ func TestResumeResampled(t *testing.T) {
 		_, text := in.post(path, bytes.NewReader(pcm))
 		want := fmt.Sprint(parse(t, text).events)
 		const cut = 100_002 // bytes, of which all whole blocks are processed
-		c := in.dial(strings.Replace(path, "format=s16le&", "", 1))
-		c.sendAudio(pcm[:cut], 4410)
-		synctest.Wait()
-		c.conn.CloseNow()
-		synctest.Wait()
+		in.interrupt("mine?rate=44100&resample=true", pcm[:cut])
 		status, text := in.post("/v1/streams/mine?format=s16le", nil)
 		checkError(t, "other rate", status, text, 409, "snapshot", "44100 Hz", "8000 Hz")
 		_, text = in.post(path+"&events=0", bytes.NewReader(pcm[cut:]))
@@ -97,24 +88,4 @@ func TestResumeResampled(t *testing.T) {
 		must.Equal(t, *got.start.Samples, cut/2, "resumes at sample")
 		must.Equal(t, fmt.Sprint(got.events), want, "events")
 	})
-}
-
-// wavFile returns a WAV at highRate.
-func wavFile(channels int, pcm []byte) []byte {
-	b := []byte("RIFF\xff\xff\xff\xffWAVEfmt \x10\x00\x00\x00\x01\x00")
-	b = binary.LittleEndian.AppendUint16(b, uint16(channels))
-	b = binary.LittleEndian.AppendUint32(b, highRate)
-	b = binary.LittleEndian.AppendUint32(b, uint32(2*channels*highRate))
-	b = binary.LittleEndian.AppendUint16(b, uint16(2*channels))
-	b = append(b, "\x10\x00data"...)
-	return append(binary.LittleEndian.AppendUint32(b, uint32(len(pcm))), pcm...)
-}
-
-// interleave returns stereo with twice the signal on the left, and silence on the right.
-func interleave(pcm []byte) (b []byte) {
-	for i := 0; i < len(pcm); i += 2 {
-		v := int16(binary.LittleEndian.Uint16(pcm[i:]))
-		b = append(binary.LittleEndian.AppendUint16(b, uint16(2*v)), 0, 0)
-	}
-	return b
 }

@@ -13,22 +13,19 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
-	"github.com/s4d-fast/s4d-fast/report"
 )
 
 // A stream that a shutdown interrupts at any sample resumes on another server, with the events of
 // an uninterrupted stream.
 func TestResume(t *testing.T) {
 	pcm := encode(tonemodel.Words().Samples)
-	want := fmt.Sprint(expectedEvents(t, pcm))
 	for _, cut := range []int{2, 8000, 9474, 40002, len(pcm) - 2} {
 		for name, transport := range map[string]func(*instance, []byte) transcript{
 			"http": shutDownUpload, "websocket": shutDownWebSocket,
 		} {
 			t.Run(fmt.Sprint(name, "/", cut/2), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					dir := t.TempDir()
-					keep := inFolder(t, dir)
+					keep := inFolder(t, t.TempDir())
 					got := transport(startService(t, toneModel(t, 0), keep), pcm[:cut])
 					checkLine(t, "interrupted", got.err, "shutdown")
 					all, at := got.events, int64(0)
@@ -44,18 +41,10 @@ func TestResume(t *testing.T) {
 					_, body := in.post(path, bytes.NewReader(pcm[2*at:]))
 					got = parse(t, body)
 					must.Equal(t, *got.start.Samples, at, "resumes at sample")
-					if all = append(all, got.events...); fmt.Sprint(all) != want {
-						t.Errorf("events %v, expected %s", all, want)
-					}
-					if got.end == nil {
-						t.Fatalf("no end line: %s", body)
-					}
-					if got.end.Samples != int64(len(pcm)/2) {
-						t.Errorf("ends after %d samples, expected %d", got.end.Samples, len(pcm)/2)
-					}
-					if status, _ := in.request("DELETE", "/v1/streams/mine", nil); status != 204 {
-						t.Errorf("DELETE of the ended stream: status %d", status)
-					}
+					got.events = append(all, got.events...)
+					checkComplete(t, "before and after", got, pcm)
+					status, _ := in.request("DELETE", "/v1/streams/mine", nil)
+					must.Equal(t, status, 204, "status of DELETE of the ended stream")
 					must.Equal(t, in.saved(), 0, "snapshots of a deleted stream")
 				})
 			})
@@ -68,9 +57,7 @@ func shutDownUpload(in *instance, pcm []byte) transcript {
 	body, result := in.upload("/v1/streams/mine?format=s16le")
 	body.Write(pcm)
 	synctest.Wait()
-	if err := in.stop(); err != nil {
-		in.t.Error(err)
-	}
+	must.Do(in.t, in.stop())
 	defer body.Close()
 	return parse(in.t, result())
 }
@@ -79,9 +66,7 @@ func shutDownWebSocket(in *instance, pcm []byte) transcript {
 	c := in.dial("/v1/streams/mine")
 	c.sendAudio(pcm, 3200)
 	synctest.Wait()
-	if err := in.stop(); err != nil {
-		in.t.Error(err)
-	}
+	must.Do(in.t, in.stop())
 	got, status := c.rest()
 	must.Equal(in.t, status, websocket.StatusServiceRestart, "closed with")
 	return got
@@ -92,31 +77,15 @@ func TestLostConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), inFolder(t, t.TempDir()))
 		pcm := encode(tonemodel.Words().Samples)
-		want := expectedEvents(t, pcm)
 		const cut = 80000
-		c := in.dial("/v1/streams/mine")
-		c.sendAudio(pcm[:cut], 1600)
-		synctest.Wait()
-		c.conn.CloseNow()
-		synctest.Wait()
-		c = in.dial("/v1/streams/mine?events=1")
-		var start report.Start
-		decode(t, c.line(), &start)
-		if start.Stream != "mine" {
-			t.Fatalf("start line of stream %q, expected %q", start.Stream, "mine")
-		}
-		if *start.Samples != cut/2 {
-			t.Fatalf("start line at sample %d, expected %d", *start.Samples, cut/2)
-		}
+		in.interrupt("mine", pcm[:cut])
+		c := in.dial("/v1/streams/mine?events=1")
 		c.sendAudio(pcm[cut:], 1600)
 		c.sendText(`{"type":"end"}`)
 		got, _ := c.rest()
-		if fmt.Sprint(got.events) != fmt.Sprint(want[1:]) {
-			t.Errorf("events %v, expected %v", got.events, want[1:])
-		}
-		if got.end == nil || got.end.Samples != int64(len(pcm)/2) {
-			t.Errorf("end line %+v, expected %d samples", got.end, len(pcm)/2)
-		}
+		must.Equal(t, got.start.Stream, "mine", "stream")
+		must.Equal(t, *got.start.Samples, cut/2, "resumes at sample")
+		must.Equal(t, fmt.Sprint(got.events), fmt.Sprint(expectedEvents(t, pcm)[1:]), "events")
 	})
 }
 
@@ -125,23 +94,13 @@ func TestForgottenEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), inFolder(t, t.TempDir()))
 		pcm := encode(tonemodel.Words().Samples)
-		c := in.dial("/v1/streams/mine")
-		for range 3 {
-			c.sendAudio(pcm, 16000)
-		}
-		synctest.Wait()
-		c.conn.CloseNow()
-		synctest.Wait()
+		in.interrupt("mine", bytes.Repeat(pcm, 3))
 		status, body := in.post("/v1/streams/mine?format=s16le&events=0", nil)
 		checkError(t, "events=0", status, body, 410, "events", "16")
 		_, body = in.post("/v1/streams/mine?format=s16le", nil)
 		got := parse(t, body)
-		if got.end == nil || *got.start.Samples != int64(3*len(pcm)/2) {
-			t.Errorf("without events: %s; expected to resume at sample %d", body, 3*len(pcm)/2)
-		}
-		if len(got.events) != 0 {
-			t.Errorf("without events: %v", got.events)
-		}
+		must.Equal(t, *got.start.Samples, int64(3*len(pcm)/2), "without events: resumes at sample")
+		must.Equal(t, len(got.events), 0, "without events: events")
 	})
 }
 
@@ -157,8 +116,7 @@ func TestTooManyEvents(t *testing.T) {
 					status, body := in.post(path+"?format=s16le&events=2", bytes.NewReader(pcm))
 					checkError(t, path, status, body, 410, "events", "is new", "events=2")
 				}
-				opt := &websocket.DialOptions{HTTPClient: in.client}
-				_, response, err := websocket.Dial(t.Context(), "ws://localhost/v1/streams/mine?events=2", opt)
+				_, response, err := in.websocket("/v1/streams/mine?events=2")
 				if err == nil || response == nil || response.StatusCode != 410 {
 					t.Errorf("WebSocket: %v, %+v; expected status 410", err, response)
 				}
@@ -169,15 +127,10 @@ func TestTooManyEvents(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), inFolder(t, t.TempDir()))
-		in.interrupt("mine")
+		in.interrupt("mine", make([]byte, 1600))
 		status, body := in.post("/v1/streams/mine?format=s16le&events=1", nil)
 		checkError(t, "1 of no events", status, body, 410, "events", "had 0 events", "events=1")
-		c := in.dial("/v1/streams/other")
-		c.sendAudio(pcm, 1600)
-		synctest.Wait()
-		events := len(c.received) - 1 // without the start line
-		c.conn.CloseNow()
-		synctest.Wait()
+		events := len(in.interrupt("other", pcm).received) - 1 // without the start line
 		status, body = in.post(fmt.Sprintf("/v1/streams/other?format=s16le&events=%d", events+1), nil)
 		checkError(t, "one too many", status, body, 410, "events", fmt.Sprint(events, " events"))
 		_, body = in.post(fmt.Sprintf("/v1/streams/other?format=s16le&events=%d", events-2), nil)

@@ -95,8 +95,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{ // a response that takes longer than WriteTimeout sets its own deadlines
 		Handler: s, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14,
-		ErrorLog:                     slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelWarn),
-		DisableGeneralOptionsHandler: true, // net/http would respond to "OPTIONS *" without the checks of ServeHTTP
+		ErrorLog: slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelWarn),
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- h.Serve(l) }()
@@ -133,6 +132,11 @@ func newError(status int, code, format string, args ...any) *apiError {
 	return &apiError{status, code, fmt.Sprintf(format, args...)}
 }
 
+// line returns the line that the client receives.
+func (e *apiError) line() report.Error {
+	return report.Error{Type: "error", Code: e.code, Error: e.text}
+}
+
 // writeError responds with an error line.
 func (s *Server) writeError(w http.ResponseWriter, err error) {
 	e := s.asAPIError(err)
@@ -144,7 +148,7 @@ func (s *Server) writeError(w http.ResponseWriter, err error) {
 		w.Header().Set("Retry-After", "5")
 	}
 	w.WriteHeader(e.status)
-	json.NewEncoder(w).Encode(report.Error{Type: "error", Code: e.code, Error: e.text})
+	json.NewEncoder(w).Encode(e.line())
 }
 
 // asAPIError returns the error that the client receives, and counts it. It logs errors that clients
@@ -154,7 +158,9 @@ func (s *Server) asAPIError(err error) *apiError {
 	if !errors.As(err, &e) {
 		s.opt.Log.Error("internal", "error", err)
 	}
-	s.opt.Metrics.Reject(e.code)
+	if e != errGone {
+		s.opt.Metrics.Reject(e.code)
+	}
 	s.opt.Log.Debug("rejected", "why", e.code, "error", e.text)
 	return e
 }

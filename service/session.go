@@ -23,8 +23,10 @@ var (
 	errShutdown = newError(http.StatusServiceUnavailable, "shutdown", "the server is shutting down")
 	errMoved    = newError(http.StatusConflict, "moved", "the stream was resumed on another server, or deleted")
 	errIdle     = newError(http.StatusRequestTimeout, "idle", "no audio arrived for too long")
-	errGone     = errors.New("the client is disconnected") // it cannot be reported
-	errSlow     = fmt.Errorf("%w: it reads too slowly", errGone)
+
+	// The client cannot receive these.
+	errGone = newError(0, "gone", "the client is disconnected")
+	errSlow = newError(0, "slow", "the client reads too slowly")
 )
 
 func errAudio(err error) error { return newError(http.StatusBadRequest, "audio", "%v", err) }
@@ -157,22 +159,15 @@ func (s *session) end(truncated bool) error {
 
 // abort saves the stream, sends the client an error line and returns the error.
 func (s *session) abort(err error) error {
-	position := s.stream.Samples
 	saved := s.streams.release(s.stream, true)
-	if errors.Is(err, errGone) {
-		why := "gone"
-		if err == errSlow {
-			why = "slow"
-			s.opt.Metrics.Reject(why)
-		}
-		s.logEnd("interrupted", why)
-		return err
-	}
 	e := s.asAPIError(err)
 	s.logEnd("interrupted", e.code)
-	line := report.Error{Type: "error", Code: e.code, Error: e.text}
+	if e == errGone || e == errSlow {
+		return e
+	}
+	line := e.line()
 	if saved {
-		line.Stream, line.Samples = s.stream.Stream, &position
+		line.Stream, line.Samples = s.stream.Stream, &s.stream.Samples
 	}
 	s.out.send(line)
 	return e

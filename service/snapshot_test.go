@@ -17,7 +17,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
-	"github.com/s4d-fast/s4d-fast/report"
 )
 
 // A client that connects to another server with the same store takes its stream there, also while
@@ -35,27 +34,22 @@ func TestTakeover(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := newMemoryStore()
+				store := newSharedStore(t)
 				shared := func(o *Options) { o.Store = store }
 				first, second := startService(t, toneModel(t, 0), shared), startService(t, toneModel(t, 0), shared)
-				c := first.dial("/v1/streams/mine")
-				c.sendAudio(pcm[:20000], 1600)
-				synctest.Wait()
-				c.conn.CloseNow()
-				synctest.Wait()
+				first.interrupt("mine", pcm[:20000])
 				old := first.dial("/v1/streams/mine") // which the first server has until its end
 				old.sendAudio(pcm[20000:40000], 1600)
 				synctest.Wait()
 
-				c = second.dial("/v1/streams/mine?events=0")
-				var start report.Start
-				decode(t, c.line(), &start)
-				must.Equal(t, *start.Samples, 10000, "the second server resumes at sample")
+				c := second.dial("/v1/streams/mine?events=0")
+				c.line()
 				next(first, old)
 				synctest.Wait()
 				c.sendAudio(pcm[20000:], 1600)
 				c.sendText(`{"type":"end"}`)
 				got, _ := c.rest()
+				must.Equal(t, *got.start.Samples, 10000, "the second server resumes at sample")
 				checkComplete(t, "second server", got, pcm)
 				if name == "periodic snapshot" {
 					got, status := old.rest()
@@ -72,7 +66,7 @@ func TestTakeover(t *testing.T) {
 // Of two servers that start a stream with the same name, or delete it, one is late.
 func TestRevisions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newMemoryStore()
+		store := newSharedStore(t)
 		in := startService(t, toneModel(t, 0), func(o *Options) { o.Store = store })
 		st := must.Get(in.server.streams.acquire(t.Context(), "mine", -1))(t)
 		must.Get(store.Put(t.Context(), "mine", []byte("another server's"), 0))(t)
@@ -95,7 +89,7 @@ func TestStoreFails(t *testing.T) {
 	pcm := encode(tonemodel.Words().Samples)
 	synctest.Test(t, func(t *testing.T) {
 		var log logBuffer
-		store := newMemoryStore()
+		store := newSharedStore(t)
 		in := startService(t, toneModel(t, 0), func(o *Options) { o.Store, o.SaveEvery, o.Log = store, time.Second, log.logger() })
 		in.playMine("ended", pcm)
 		c := in.dial("/v1/streams/mine")
@@ -182,7 +176,7 @@ func TestLostEnd(t *testing.T) {
 // A new stream with the name of one that has ended replaces it when it begins.
 func TestNewStreamReplacesEndedOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newMemoryStore()
+		store := newSharedStore(t)
 		in := startService(t, toneModel(t, 0), func(o *Options) { o.Store = store })
 		in.playMine("mine", encode(tonemodel.Words().Samples))
 		in.dial("/v1/streams/mine").line()
@@ -196,7 +190,7 @@ func TestUnusableSnapshots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		in := startService(t, toneModel(t, 0), inFolder(t, dir))
-		in.interrupt("mine")
+		in.interrupt("mine", make([]byte, 1600))
 		in.stop()
 		in = startService(t, toneModel(t, 1), inFolder(t, dir))
 		status, body := in.post("/v1/streams/mine?format=s16le", nil)
@@ -218,11 +212,11 @@ func TestUnusableSnapshots(t *testing.T) {
 // Expired snapshots are deleted, except those of connected streams.
 func TestExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newMemoryStore()
+		store := newSharedStore(t)
 		change := func(o *Options) { o.Store, o.Keep = store, 4*time.Minute }
 		in := startService(t, toneModel(t, 0), change)
-		in.interrupt("one")
-		in.interrupt("two")
+		in.interrupt("one", make([]byte, 1600))
+		in.interrupt("two", make([]byte, 1600))
 		time.Sleep(3 * time.Minute)
 		must.Equal(t, in.position("one"), 800, "resumes at sample")
 		time.Sleep(2*time.Minute + 1)

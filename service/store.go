@@ -10,7 +10,8 @@ import (
 // greater than 0 that changes with every Put. A Server passes the revision that it knows. If
 // another Server with the same Store has written a newer one, the error tells the first Server that
 // the stream is no longer its own.
-// The methods are called by several goroutines at a time. A snapshot may have up to 16 MiB.
+// The methods are called by several goroutines at a time, and return within seconds also when they
+// fail. A snapshot may have up to 16 MiB.
 type Store interface {
 	// Get returns the snapshot of a stream and its revision, or revision 0 if there is none.
 	Get(ctx context.Context, stream string) (snapshot []byte, revision uint64, err error)
@@ -36,6 +37,3 @@ type Entry struct {
 
 // ErrRevision is the error for a snapshot that has another revision than expected.
 var ErrRevision = errors.New("the snapshot has another revision")
-
-// storeTime is the longest time that a Server waits for its Store.
-const storeTime = 10 * time.Second

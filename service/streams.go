@@ -145,8 +145,6 @@ func (s *streams) load(ctx context.Context, st *stream, received int64) error {
 
 // get reads the snapshot of a stream and sets its revision. An error is one for clients.
 func (s *streams) get(ctx context.Context, st *stream) (b []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTime)
-	defer cancel()
 	b, st.revision, err = s.opt.Store.Get(ctx, st.Stream)
 	return b, s.storeError(st.Stream, err)
 }
@@ -175,9 +173,7 @@ func (s *streams) claim(st *stream) error {
 // put writes a snapshot. The caller has st.storing, or the stream is not in use yet. If the store
 // has another revision, the stream is another server's, and its session here ends.
 func (s *streams) put(st *stream, b []byte) error {
-	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
-	defer cancel()
-	revision, err := s.opt.Store.Put(ctx, st.Stream, b, st.revision)
+	revision, err := s.opt.Store.Put(context.Background(), st.Stream, b, st.revision)
 	switch {
 	case err == nil:
 		st.revision, st.writeFailed = revision, false
@@ -231,16 +227,9 @@ func (s *streams) release(st *stream, keep bool) (saved bool) {
 		}
 		return err == nil
 	case st.revision > 0:
-		s.remove(st) // logs errors
+		s.storeError(st.Stream, s.opt.Store.Delete(context.Background(), st.Stream, st.revision)) // logs it
 	}
 	return false
-}
-
-// remove deletes the snapshot of a stream. An error is one for clients.
-func (s *streams) remove(st *stream) error {
-	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
-	defer cancel()
-	return s.storeError(st.Stream, s.opt.Store.Delete(ctx, st.Stream, st.revision))
 }
 
 // forget deletes a stream that is not connected.
@@ -258,7 +247,7 @@ func (s *streams) forget(ctx context.Context, name string) error {
 	if st.revision == 0 {
 		return newError(http.StatusNotFound, "unknown", "stream %q does not exist", name)
 	}
-	return s.remove(st)
+	return s.storeError(name, s.opt.Store.Delete(ctx, name, st.revision))
 }
 
 func errBusy(name string) error {
@@ -268,19 +257,16 @@ func errBusy(name string) error {
 // expireRegularly deletes expired snapshots until the server shuts down.
 func (s *streams) expireRegularly() {
 	for s.ctx.Err() == nil {
-		s.expire()
-		select {
-		case <-time.After(s.opt.Keep / 4):
-		case <-s.ctx.Done():
-		}
+		ctx, cancel := context.WithTimeout(s.ctx, s.opt.Keep/4)
+		s.expire(ctx)
+		<-ctx.Done()
+		cancel()
 	}
 }
 
 // expire deletes the snapshots older than Keep, except those of streams that are connected here.
 // Connected streams of another server are saved too often to be so old.
-func (s *streams) expire() {
-	ctx, cancel := context.WithTimeout(s.ctx, s.opt.Keep/4)
-	defer cancel()
+func (s *streams) expire(ctx context.Context) {
 	list, err := s.opt.Store.List(ctx)
 	for _, e := range list {
 		s.mu.Lock()

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-
-	"github.com/s4d-fast/s4d-fast/report"
 )
 
 // socket serves a WebSocket. Binary messages are audio, the text message {"type":"end"} ends the
@@ -63,7 +61,7 @@ type socketSink struct {
 
 func (a socketSink) reject(err error) error {
 	e := a.asAPIError(err)
-	a.send(report.Error{Type: "error", Code: e.code, Error: e.text})
+	a.send(e.line())
 	return e
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 
@@ -52,22 +51,3 @@ func (n *audioNotes) take() []string {
 }
 
 const maxNotes = 10
-
-// firstBytes reads audio that is said to be samples, and reports a format that it begins with.
-type firstBytes struct {
-	in    io.Reader
-	start []byte
-	found func(format string)
-}
-
-func (f *firstBytes) Read(b []byte) (int, error) {
-	n, err := f.in.Read(b)
-	if k := min(n, 12-len(f.start)); k > 0 {
-		f.start = append(f.start, b[:k]...)
-		if format := audio.Sniff(f.start); format != "" {
-			f.start = make([]byte, 12)
-			f.found(format)
-		}
-	}
-	return n, err
-}

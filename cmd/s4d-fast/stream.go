@@ -183,9 +183,10 @@ func (c *streamCmd) decode(in io.Reader, name string, meta *model.Meta, notes *a
 			return nil, fmt.Errorf("%s: rate %g Hz in the header, expected %d Hz (--rate)", name, a.inputRate, *c.Rate)
 		}
 	} else {
-		raw, err := audio.NewRawReader(&firstBytes{in: in, found: func(format string) {
+		raw, err := audio.NewRawReader(audio.Sniff(in, func(format string) error {
 			notes.add(fmt.Sprintf("%s: it begins as %s does, but --format %s reads all of it as samples", name, format, c.Format))
-		}}, audio.Encoding(c.Format))
+			return nil
+		}), audio.Encoding(c.Format))
 		if err != nil {
 			return nil, err
 		}
