@@ -111,10 +111,10 @@ func (b *batch) pad(length int) {
 	}
 }
 
-// slice returns the examples [lo, hi) of the batch, without memory of its own.
+// slice returns the examples [lo, hi) of the batch. It shares all memory.
 func (b *batch) slice(lo, hi int) batch {
 	s, row, n := *b, b.rowLen(), sequencesPer(b.info)
-	s.members, s.labels, s.outputs, s.column = b.members[lo:hi], b.labels[lo:hi], nil, nil
+	s.members, s.labels, s.outputs = b.members[lo:hi], b.labels[lo:hi], nil
 	s.Size = n * (hi - lo)
 	if b.Tokens != nil {
 		s.Tokens = b.Tokens[n*lo*b.Len : n*hi*b.Len]

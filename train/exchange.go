@@ -2,7 +2,7 @@ package train
 
 import (
 	"bytes"
-	"fmt"
+	"encoding/json"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -41,7 +41,7 @@ func (alone) Broadcast(data []byte) ([]byte, error) { return data, nil }
 // share sets the state of the other ranks to that of the first, and checks that they have the same
 // kernel level and data.
 func (t *Trainer) share() error {
-	e := t.partition.exchange
+	e, level := t.partition.exchange, vek.CurrentLevel()
 	if e.Ranks() == 1 {
 		return nil
 	}
@@ -49,10 +49,10 @@ func (t *Trainer) share() error {
 	if e.Rank() == 0 {
 		t.mu.Lock() // Checkpoint may be called meanwhile
 		f, err := t.checkpointData()
+		t.mu.Unlock()
 		if err == nil {
 			_, err = f.WriteTo(&checkpoint)
 		}
-		t.mu.Unlock()
 		if err == nil && t.best != nil {
 			_, err = t.best.WriteTo(&best)
 		}
@@ -60,34 +60,33 @@ func (t *Trainer) share() error {
 			return err
 		}
 	}
-	level := vek.CurrentLevel()
 	parts := [][]byte{[]byte(level), checkpoint.Bytes(), best.Bytes()}
-	for i := range parts {
-		var err error
-		if parts[i], err = e.Broadcast(parts[i]); err != nil {
+	data, err := json.Marshal(parts)
+	if err == nil {
+		data, err = e.Broadcast(data)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &parts)
+	}
+	if err != nil || e.Rank() == 0 {
+		return err
+	}
+	if first := vek.Level(parts[0]); first != level {
+		return configErrorf("level %q: rank 0 has %q, and results differ between levels: select one level for all ranks", level, first)
+	}
+	f, s, err := parseCheckpoint(bytes.NewReader(parts[1]))
+	if err != nil {
+		return err
+	}
+	if err := s.Data.compare(&t.fingerprint); err != nil {
+		return configErrorf("the data differ from those of rank 0: %w", err)
+	}
+	if len(parts[2]) > 0 {
+		if t.best, err = model.Read(bytes.NewReader(parts[2])); err != nil {
 			return err
 		}
 	}
-	if first := string(parts[0]); first != string(level) {
-		return configErrorf("level %q: rank 0 has %q, and results differ between levels: select one level for all ranks", level, first)
-	}
-	if e.Rank() == 0 {
-		return nil
-	}
-	f, s, err := parseCheckpoint(bytes.NewReader(parts[1]))
-	if err == nil {
-		if e := s.Data.compare(&t.fingerprint); e != nil {
-			return configErrorf("the data differ from those of rank 0: %w", e)
-		}
-		t.mu.Lock()
-		err = t.restore(f, s)
-		t.mu.Unlock()
-	}
-	if err == nil && len(parts[2]) > 0 {
-		t.best, err = model.Read(bytes.NewReader(parts[2]))
-	}
-	if err != nil {
-		return DataError(fmt.Errorf("train: the state of rank 0: %w", err))
-	}
-	return nil
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.restore(f, s)
 }

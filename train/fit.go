@@ -83,7 +83,7 @@ func (t *Trainer) pass(ctx context.Context, s *stepper) error {
 	pass := t.state.Epoch*t.plan.passes + t.state.Batch/perPass
 	batches := t.batches(pass)
 	for i, members := range batches {
-		batches[i] = members[t.partition.first*t.partition.size:][:t.partition.examples()]
+		batches[i] = members[t.partition.first*t.partition.size:][:t.partition.examples]
 	}
 	load := newLoader(t.data.Train, batches[done:], pass, s.buffers, t.cfg.Workers)
 	defer load.close()
@@ -149,7 +149,7 @@ func newStepper(t *Trainer) (*stepper, error) {
 	}
 	s := &stepper{Trainer: t, shards: shards, frozen: newFrozenStatistics(t.cfg.Optim, t.model.Weights)}
 	for i := range s.buffers {
-		s.buffers[i] = newBatch(t.data.Info, &t.model.Meta, t.partition.examples())
+		s.buffers[i] = newBatch(t.data.Info, &t.model.Meta, t.partition.examples)
 	}
 	return s, nil
 }

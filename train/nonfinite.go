@@ -55,11 +55,13 @@ func (s *stepper) cause(b *batch) string {
 	if err := s.model.Check(); err != nil {
 		return err.Error()
 	}
-	place, example := s.shards.nonFinite()
-	switch {
-	case example >= 0:
-		return fmt.Sprintf("%s, in %s", place, exampleName(b.members[example], b.examples[example].Path))
-	case s.partition.exchange.Ranks() > 1:
+	for i, sh := range s.shards.list {
+		if place, sequence := sh.net.NonFinite(); sequence >= 0 {
+			example := i*s.partition.size + sequence*s.partition.size/sh.batch.Size
+			return fmt.Sprintf("%s, in %s", place, exampleName(b.members[example], b.examples[example].Path))
+		}
+	}
+	if s.partition.exchange.Ranks() > 1 {
 		return "the outputs for the examples of this process are finite"
 	}
 	return "the output of the decoder is finite, but too large for the loss"

@@ -17,8 +17,7 @@ import (
 // netOptions sizes the network of one shard for training.
 func (t *Trainer) netOptions() convmode.Options {
 	return convmode.Options{
-		MaxBatch: sequencesPer(t.data.Info) * t.partition.size, MaxLen: t.longest(), Training: true,
-		Workers: max(1, t.cfg.Workers/t.partition.count),
+		MaxBatch: sequencesPer(t.data.Info) * t.partition.size, MaxLen: t.longest(), Training: true, Workers: t.cfg.Workers,
 	}
 }
 
