@@ -20,7 +20,7 @@ const module = "github.com/s4d-fast/s4d-fast/"
 type entry struct{ imports, modules []string }
 
 var (
-	row    = regexp.MustCompile("(?m)^\\| `([a-z0-9/-]+)` \\| [^|]* \\| ([^|]*) \\| ([^|]*) \\|$")
+	row    = regexp.MustCompile("(?m)^\\| `([a-z0-9./-]+)` \\| [^|]* \\| ([^|]*) \\| ([^|]*) \\|$")
 	quoted = regexp.MustCompile("`([^`]+)`")
 	major  = regexp.MustCompile(`^v\d+$`)
 )
