@@ -5,21 +5,34 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 )
 
-// Fingerprints are recordings by their audio.Fingerprint, ascending and distinct. As text, they are
-// the base64 encoding of 8 bytes each, the lowest first.
+// Fingerprints are recordings by the low 40 bits of their audio.Fingerprint, ascending and
+// distinct: of 10,000 other recordings, one is taken for one of 10,000 of these with a probability
+// of 1 in 10,000. As text, they are the base64 encoding of 5 bytes each, the lowest first, after
+// "5:". Without that prefix, which earlier versions did not write, there are 8 bytes each.
 type Fingerprints []uint64
+
+const (
+	printBytes  = 5
+	printMask   = 1<<(8*printBytes) - 1
+	printPrefix = "5:"
+)
 
 // With returns f and others. It leaves out 0, the fingerprint of silence.
 func (f Fingerprints) With(others ...uint64) Fingerprints {
-	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(f, others))))
-	return slices.DeleteFunc(all, func(v uint64) bool { return v == 0 })
+	all := slices.Concat(f, others)
+	for i := range all {
+		all[i] &= printMask
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(v uint64) bool { return v == 0 })
 }
 
 // Has reports whether f contains a fingerprint.
 func (f Fingerprints) Has(v uint64) bool {
-	_, ok := slices.BinarySearch(f, v)
+	_, ok := slices.BinarySearch(f, v&printMask)
 	return ok
 }
 
@@ -27,20 +40,24 @@ func (f Fingerprints) Has(v uint64) bool {
 func (f Fingerprints) MarshalText() ([]byte, error) {
 	var b []byte
 	for _, v := range f {
-		b = binary.LittleEndian.AppendUint64(b, v)
+		b = append(b, binary.LittleEndian.AppendUint64(nil, v)[:printBytes]...)
 	}
-	return base64.StdEncoding.AppendEncode(nil, b), nil
+	return base64.StdEncoding.AppendEncode([]byte(printPrefix), b), nil
 }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (f *Fingerprints) UnmarshalText(text []byte) error {
-	b, err := base64.StdEncoding.AppendDecode(nil, text)
-	if err != nil || len(b)%8 != 0 {
-		return fmt.Errorf("recordings: %d characters, expected the base64 encoding of 8 bytes per recording", len(text))
+	size, rest := 8, string(text)
+	if after, ok := strings.CutPrefix(rest, printPrefix); ok {
+		size, rest = printBytes, after
 	}
-	list := make([]uint64, len(b)/8)
-	for i := range list {
-		list[i] = binary.LittleEndian.Uint64(b[8*i:])
+	b, err := base64.StdEncoding.DecodeString(rest)
+	if err != nil || len(b)%size != 0 {
+		return fmt.Errorf("recordings: %d characters, expected the base64 encoding of %d bytes per recording", len(text), size)
+	}
+	var list []uint64
+	for each := range slices.Chunk(b, size) {
+		list = append(list, binary.LittleEndian.Uint64(append(slices.Clip(each), 0, 0, 0)))
 	}
 	*f = Fingerprints(nil).With(list...)
 	return nil

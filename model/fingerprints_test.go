@@ -10,15 +10,17 @@ import (
 
 // Fingerprints are sorted, distinct and without that of silence. They keep their value as text.
 func TestFingerprints(t *testing.T) {
-	f := Fingerprints(nil).With(7, 1<<63, 0).With(7, 3)
-	must.Equal(t, fmt.Sprint(f), "[3 7 9223372036854775808]", "fingerprints")
-	must.Equal(t, fmt.Sprint(f.Has(7), f.Has(8), f.Has(0)), "true false false", "membership")
+	f := Fingerprints(nil).With(7, 1<<39, 0).With(7, 1<<63|3)
+	must.Equal(t, fmt.Sprint(f), "[3 7 549755813888]", "fingerprints")
+	must.Equal(t, fmt.Sprint(f.Has(7), f.Has(1<<50|7), f.Has(8), f.Has(0)), "true true false false", "membership")
 	text := must.Get(json.Marshal(Meta{Recordings: f}))(t)
-	must.Equal(t, string(text), `{"recordings":"AwAAAAAAAAAHAAAAAAAAAAAAAAAAAACA"}`, "JSON")
+	must.Equal(t, string(text), `{"recordings":"5:AwAAAAAHAAAAAAAAAACA"}`, "JSON")
 	var m Meta
-	must.Do(t, json.Unmarshal(text, &m))
-	must.Equal(t, fmt.Sprint(m.Recordings), fmt.Sprint(f), "fingerprints from JSON")
-	for _, bad := range []string{`{"recordings":"AwAA"}`, `{"recordings":"?"}`} {
-		must.Fail(t, json.Unmarshal([]byte(bad), &m), "expected the base64 encoding of 8 bytes per recording")
+	for _, text := range []string{string(text), `{"recordings":"AwAAAAAAAAAHAAAAAAAAAAAAAACAAAAA"}`} {
+		must.Do(t, json.Unmarshal([]byte(text), &m))
+		must.Equal(t, fmt.Sprint(m.Recordings), fmt.Sprint(f), "fingerprints from JSON")
+	}
+	for bad, size := range map[string]int{`{"recordings":"AwAA"}`: 8, `{"recordings":"?"}`: 8, `{"recordings":"5:AwAA"}`: 5} {
+		must.Fail(t, json.Unmarshal([]byte(bad), &m), fmt.Sprintf("expected the base64 encoding of %d bytes per recording", size))
 	}
 }
