@@ -19,8 +19,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/events/calibration"
-	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
 // detector describes a trained detector. It is kept in .studio/HASH.json.
@@ -82,9 +82,8 @@ func (p *project) measure(ctx context.Context, m *model.Model, all *sounds, work
 	if d.Calibration, err = p.calibrate(ctx, m, all, workers); err != nil {
 		return nil, err
 	}
-	opt := events.DefaultsFor(m)
-	d.Threshold, d.Command = opt.Threshold, command(runtime.GOOS, p.modelPath())
-	return d, p.classify(ctx, d, m, all, opt, workers)
+	d.Threshold, d.Command = events.DefaultsFor(m).Threshold, command(runtime.GOOS, p.modelPath())
+	return d, d.classify(ctx, m, all, workers)
 }
 
 // calibrate chooses the threshold and stores it in the model. The result is nil if there are no
@@ -145,47 +144,29 @@ func (p *project) calibrate(ctx context.Context, m *model.Model, all *sounds, wo
 }
 
 // classify counts the clips that get the right label, each alone, and lists the worst ones.
-func (p *project) classify(ctx context.Context, d *detector, m *model.Model, all *sounds, opt events.Options, workers int) error {
-	r, err := events.New(m, opt)
+func (d *detector) classify(ctx context.Context, m *model.Model, all *sounds, workers int) error {
+	clips := slices.Concat(all.train.Words, all.validation.Words)
+	classified, err := task.Classify(ctx, m, clips, workers)
 	if err != nil {
 		return err
 	}
-	clips := slices.Concat(all.train.Words, all.validation.Words)
-	found, peaks, errs := make([]int, len(clips)), make([][]float32, len(clips)), make([]error, len(clips))
-	pool := par.New(workers)
-	defer pool.Close()
-	pool.For(len(clips), func(_, i int) {
-		if errs[i] = ctx.Err(); errs[i] == nil {
-			found[i], peaks[i], errs[i] = r.Classify(clips[i].Samples(nil))
-		}
-	})
 	d.Words = make([]tally, len(d.Labels))
 	for i, c := range clips {
-		if errs[i] != nil {
-			return fmt.Errorf("%s: %w", c.Path, errs[i])
-		}
-		right := slices.Index(m.Meta.Labels, d.Labels[c.Label])
-		heldOut := i >= len(all.train.Words)
+		found, heldOut := classified[i], i >= len(all.train.Words)
 		counts := []*tally{&d.Training, &d.Words[c.Label]}
 		if heldOut {
 			counts[0] = &d.Validation
 		}
 		for _, n := range counts {
 			n.Total++
-			if found[i] == right {
+			if found.Found == c.Label {
 				n.Right++
-			}
-		}
-		rival := opt.Threshold
-		for label, peak := range peaks[i] {
-			if label != right && m.Meta.Labels[label] != events.None {
-				rival = max(rival, float64(peak))
 			}
 		}
 		folder, name := filepath.Split(c.Path)
 		d.Worst = append(d.Worst, worst{
-			Folder: filepath.Base(folder), Clip: name, Found: m.Meta.Labels[found[i]], Validation: heldOut,
-			Peak: float64(peaks[i][right]), margin: float64(peaks[i][right]) - rival,
+			Folder: filepath.Base(folder), Clip: name, Found: m.Meta.Labels[found.Found], Validation: heldOut,
+			Peak: float64(found.Peaks[c.Label]), margin: float64(found.Margin),
 		})
 	}
 	d.Worst = worstOf(d.Worst)

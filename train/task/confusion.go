@@ -26,7 +26,7 @@ type Mistake struct {
 	Path         string
 	Label, Found string
 	Peaks        []float32 // largest averaged posterior of every label
-	margin       float32   // by which the evidence for Found exceeds that for Label
+	margin       float32   // Classified.Margin
 }
 
 // Right returns the number of clips with a correct label, and the number of all clips, of the
@@ -64,13 +64,8 @@ func (t *Task) Confusion(ctx context.Context, m *model.Model, d *dataset.Dataset
 // ones are continuous speech, in which a detector can make several mistakes.
 const maxOtherSeconds = 3
 
-// clipConfusion returns the Confusion of recordings. events.Recognizer.Classify finds the labels.
+// clipConfusion returns the Confusion of recordings.
 func clipConfusion(ctx context.Context, m *model.Model, sounds recordings.Sounds, workers int) (*Confusion, error) {
-	opt := events.DefaultsFor(m)
-	r, err := events.New(m, opt)
-	if err != nil {
-		return nil, err
-	}
 	none := slices.Index(m.Meta.Labels, events.None)
 	clips := slices.Clone(sounds.Words)
 	for _, c := range sounds.Other {
@@ -79,16 +74,49 @@ func clipConfusion(ctx context.Context, m *model.Model, sounds recordings.Sounds
 			clips = append(clips, c)
 		}
 	}
+	all, err := Classify(ctx, m, clips, workers)
+	if err != nil {
+		return nil, err
+	}
 	out := &Confusion{Labels: m.Meta.Labels}
 	for range out.Labels {
 		out.Counts = append(out.Counts, make([]int, len(out.Labels)))
 	}
-	found, peaks, failed := make([]int, len(clips)), make([][]float32, len(clips)), make([]error, len(clips))
+	for i, c := range clips {
+		out.Counts[c.Label][all[i].Found]++
+		if all[i].Found != c.Label {
+			out.Mistakes = append(out.Mistakes, Mistake{
+				Path: c.Path, Label: out.Labels[c.Label], Found: out.Labels[all[i].Found], Peaks: all[i].Peaks, margin: all[i].Margin,
+			})
+		}
+	}
+	slices.SortStableFunc(out.Mistakes, func(a, b Mistake) int { return cmp.Compare(a.margin, b.margin) })
+	return out, nil
+}
+
+// Classified is what a word detector finds in a clip.
+type Classified struct {
+	Found  int       // label
+	Peaks  []float32 // largest averaged posterior of every label
+	Margin float32   // of the evidence for the right label over that for the others; that for "none" is the threshold
+}
+
+// Classify finds the labels of clips, each alone, by events.Recognizer.Classify. workers is the
+// number of goroutines; 0: one per processor. If the model cannot classify a clip, the error is a
+// train.ErrData.
+func Classify(ctx context.Context, m *model.Model, clips []recordings.Clip, workers int) ([]Classified, error) {
+	opt := events.DefaultsFor(m)
+	r, err := events.New(m, opt)
+	if err != nil {
+		return nil, err
+	}
+	none := slices.Index(m.Meta.Labels, events.None)
+	all, failed := make([]Classified, len(clips)), make([]error, len(clips))
 	pool := par.New(workers)
 	defer pool.Close()
 	pool.For(len(clips), func(_, i int) {
 		if failed[i] = ctx.Err(); failed[i] == nil {
-			found[i], peaks[i], failed[i] = r.Classify(clips[i].Samples(nil))
+			all[i].Found, all[i].Peaks, failed[i] = r.Classify(clips[i].Samples(nil))
 		}
 	})
 	if err := ctx.Err(); err != nil {
@@ -98,16 +126,11 @@ func clipConfusion(ctx context.Context, m *model.Model, sounds recordings.Sounds
 		if failed[i] != nil {
 			return nil, train.DataError(fmt.Errorf("%s: %w", c.Path, failed[i]))
 		}
-		out.Counts[c.Label][found[i]]++
-		if found[i] == c.Label {
-			continue
-		}
-		evidence := slices.Clone(peaks[i])
+		evidence := slices.Clone(all[i].Peaks)
 		evidence[none] = float32(opt.Threshold)
-		out.Mistakes = append(out.Mistakes, Mistake{
-			Path: c.Path, Label: out.Labels[c.Label], Found: out.Labels[found[i]], Peaks: peaks[i], margin: evidence[found[i]] - evidence[c.Label],
-		})
+		right := evidence[c.Label]
+		evidence[c.Label] = -1
+		all[i].Margin = right - slices.Max(evidence)
 	}
-	slices.SortStableFunc(out.Mistakes, func(a, b Mistake) int { return cmp.Compare(b.margin, a.margin) })
-	return out, nil
+	return all, nil
 }

@@ -55,8 +55,8 @@ func TestConfusion(t *testing.T) {
 		t.Errorf("mistakes %q, expected %q", mistakes, want)
 	}
 	for i := 1; i < len(c.Mistakes); i++ {
-		if a, b := c.Mistakes[i-1].margin, c.Mistakes[i].margin; a < b || b <= 0 {
-			t.Errorf("margins %v, %v: expected positive ones that fall", a, b)
+		if a, b := c.Mistakes[i-1].margin, c.Mistakes[i].margin; a > b || b >= 0 {
+			t.Errorf("margins %v, %v: expected negative ones that rise", a, b)
 		}
 	}
 	for _, want := range []struct{ first, end, right, total int }{{0, 2, 6, 8}, {2, 3, 1, 2}, {0, 3, 7, 10}} {
