@@ -6,9 +6,9 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"expvar"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -47,15 +47,15 @@ type instance struct {
 	address  string
 	stop     func() error // shuts the service down as SIGTERM does; the second call does nothing
 	fails    bool         // stop is expected to return an error
-	counters counters
+	counters expvar.Map
 }
 
 // startService serves in memory until the test ends. Tests call it in a synctest bubble.
 func startService(t *testing.T, m *model.Model, changes ...func(*Options)) *instance {
 	t.Helper()
 	opt := Defaults()
-	in := &instance{t: t, address: "localhost", counters: counters{values: map[string]int64{}}}
-	opt.Model, opt.Metrics = "tones", in.counters.metrics()
+	in := &instance{t: t, address: "localhost"}
+	opt.Model, opt.Metrics = "tones", in.metrics()
 	for _, change := range changes {
 		change(&opt)
 	}
@@ -244,35 +244,25 @@ func checkLine(t *testing.T, name string, e *report.Error, why string, words ...
 	}
 }
 
-// counters are the metrics of an instance.
-type counters struct {
-	mu     sync.Mutex
-	values map[string]int64
-}
-
-func (c *counters) add(name string, n int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.values[name] += n
-}
-
-func (c *counters) metrics() Metrics {
+// metrics returns metrics that the instance counts.
+func (in *instance) metrics() Metrics {
 	return Metrics{
 		Block: func(samples int, busy, _ time.Duration) {
-			c.add("blocks", 1)
-			c.add("samples", int64(samples))
-			c.add("busy", int64(busy))
+			in.counters.Add("blocks", 1)
+			in.counters.Add("samples", int64(samples))
+			in.counters.Add("busy", int64(busy))
 		},
-		Event:  func(label string) { c.add("events "+label, 1) },
-		Reject: func(code string) { c.add("rejected "+code, 1) },
+		Event:  func(label string) { in.counters.Add("events "+label, 1) },
+		Reject: func(code string) { in.counters.Add("rejected "+code, 1) },
 	}
 }
 
 // count returns the value of a counter.
 func (in *instance) count(name string) int64 {
-	in.counters.mu.Lock()
-	defer in.counters.mu.Unlock()
-	return in.counters.values[name]
+	if n, is := in.counters.Get(name).(*expvar.Int); is {
+		return n.Value()
+	}
+	return 0
 }
 
 // upgradeRequest is the handshake of a WebSocket client that a test writes itself.
@@ -298,25 +288,4 @@ func (in *instance) position(id string) int64 {
 		in.t.Fatalf("%s: status %d, %s", id, status, body)
 	}
 	return *parse(in.t, body).start.Samples
-}
-
-// logBuffer is a log that tests read.
-type logBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *logBuffer) Write(line []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(line)
-}
-
-func (b *logBuffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
-
-// count returns how many times the log contains a text.
-func (b *logBuffer) count(text string) int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return strings.Count(b.text.String(), text)
 }

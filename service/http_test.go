@@ -130,7 +130,6 @@ func TestInvalidRequests(t *testing.T) {
 		return change(b.Bytes())
 	}
 	same := func(b []byte) []byte { return b }
-	half := func(b []byte) []byte { return b[:30] }
 	stereo := func(b []byte) []byte { b[22], b[32] = 2, 4; return b }
 	const post, get, put, del = "POST", "GET", "PUT", "DELETE"
 	synctest.Test(t, func(t *testing.T) {
@@ -142,17 +141,13 @@ func TestInvalidRequests(t *testing.T) {
 			why                string
 			words              []string
 		}{
-			{"rate", post, "/v1/streams?format=s16le&rate=16000", nil, 400, "audio", []string{"16000 Hz", "8000 Hz"}},
 			{"rate of a WAV", post, "/v1/streams", file(44100, same), 400, "audio", []string{"44100 Hz", "8000 Hz"}},
 			{"unusual rate", post, "/v1/streams?format=s16le&rate=12345&resample=true", nil, 400, "audio", []string{"12345 Hz", "44100"}},
 			{"other rate than the WAV's", post, "/v1/streams?rate=16000&resample=true", file(44100, same), 400, "audio", []string{"44100 Hz", "rate=16000"}},
 			{"resample", post, "/v1/streams?resample=maybe", nil, 400, "request", []string{"resample", "maybe"}},
-			{"infinite rate", post, "/v1/streams?format=u8&rate=Inf&resample=1", nil, 400, "audio", []string{"+Inf"}},
 			{"rate that is not a number", post, "/v1/streams?rate=NaN", nil, 400, "request", []string{"NaN"}},
-			{"no rate", post, "/v1/streams?rate=fast", nil, 400, "request", []string{"fast"}},
 			{"stereo", post, "/v1/streams", file(8000, stereo), 400, "audio", []string{"2 channels"}},
 			{"no WAV", post, "/v1/streams", []byte("these are no samples at all"), 400, "audio", []string{"unknown format"}},
-			{"half a header", post, "/v1/streams", file(8000, half), 400, "audio", []string{"truncated"}},
 			{"empty", post, "/v1/streams", nil, 400, "audio", []string{"truncated"}},
 			{"format", post, "/v1/streams?format=aiff", nil, 400, "request", []string{"aiff", "auto, wav, flac, mp3, ogg, s16le"}},
 			{"another format", post, "/v1/streams?format=mp3", file(8000, same), 400, "audio", []string{"the audio is wav, but format=mp3"}},
@@ -164,7 +159,6 @@ func TestInvalidRequests(t *testing.T) {
 			{"malformed escape", post, "/v1/streams?format=s16le&events=%zz", nil, 400, "request", []string{"query", "events=%zz", "&"}},
 			{"semicolon", post, "/v1/streams?format=s16le;events=1", nil, 400, "request", []string{"query", "format=s16le;events=1", "semicolon"}},
 			{"repeated parameter", post, "/v1/streams?format=s16le&format=evil", nil, 400, "request", []string{"s16le&evil", "once"}},
-			{"the same twice", post, "/v1/streams?format=s16le&format=s16le", nil, 400, "request", []string{"format", "once"}},
 			{"no upgrade", get, "/v1/streams", nil, 426, "request", []string{"WebSocket"}},
 			{"unknown stream", del, "/v1/streams/nobody", nil, 404, "unknown", []string{"nobody"}},
 			{"path", put, "/v2/streams", nil, 404, "request", []string{"PUT /v2/streams"}},

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -88,9 +90,11 @@ func TestRevisions(t *testing.T) {
 func TestStoreFails(t *testing.T) {
 	pcm := encode(tonemodel.Words().Samples)
 	synctest.Test(t, func(t *testing.T) {
-		var log logBuffer
+		var log bytes.Buffer
 		store := newSharedStore(t)
-		in := startService(t, toneModel(t, 0), func(o *Options) { o.Store, o.SaveEvery, o.Log = store, time.Second, log.logger() })
+		in := startService(t, toneModel(t, 0), func(o *Options) {
+			o.Store, o.SaveEvery, o.Log = store, time.Second, slog.New(slog.NewTextHandler(&log, nil))
+		})
 		in.playMine("ended", pcm)
 		c := in.dial("/v1/streams/mine")
 		c.line()
@@ -100,7 +104,7 @@ func TestStoreFails(t *testing.T) {
 			if i == 45 { // the snapshots after 1, 2, 3 and 4 s fail
 				synctest.Wait()
 				must.Equal(t, in.server.Stats().SnapshotErrors, 4, "snapshots that were not written")
-				must.Equal(t, log.count("a snapshot was not written"), 1, "records of them")
+				must.Equal(t, strings.Count(log.String(), "a snapshot was not written"), 1, "records of them")
 				for _, name := range []string{"new", "ended"} {
 					status, body := in.post("/v1/streams/"+name+"?format=s16le", nil)
 					checkError(t, name, status, body, 503, "store")
