@@ -22,10 +22,10 @@ func (b *butterfly) part() {
 // d = sin(2π/3)·(x_1 − x_2).
 func (b *butterfly) three() {
 	x := b.input(0)
-	s, d := b.sumDiff(b.input(1), b.input(2))
-	m := b.copied(x)
-	b.addScaled(m, s, -0.5)
-	b.add(x, s)
+	s, d := b.g.sumDiff(b.input(1), b.input(2))
+	m := b.g.copied(x)
+	b.g.addScaled(m, s, -0.5)
+	b.g.add(x, s)
 	b.output(0, x)
 	minus, plus := b.scaledSumDiffI(m, d, math.Sqrt(3)/2)
 	b.ordered(1, 2, minus, plus)
@@ -34,7 +34,7 @@ func (b *butterfly) three() {
 func (b *butterfly) four() {
 	if b.half && !b.inverse { // x_2 = x_3 = 0
 		x0, x1 := b.raw(0), b.raw(1)
-		y := [4]complexVec{b.plus(x0, x1), b.minusI(x0, x1), b.minus(x0, x1), b.plusI(x0, x1)}
+		y := [4]complexVec{b.g.plus(x0, x1), b.g.minusI(x0, x1), b.g.minus(x0, x1), b.g.plusI(x0, x1)}
 		for k := range y {
 			b.output(k, y[k])
 		}
@@ -48,7 +48,7 @@ func (b *butterfly) four() {
 	if b.half {
 		outputs = 2
 	}
-	y := b.dft4(x, b.inverse)
+	y := b.g.dft4(x, b.inverse)
 	for k := range outputs {
 		b.output(k, y[k])
 	}
@@ -63,24 +63,24 @@ func (b *butterfly) five() {
 	s1, c1 := math.Sincos(2 * math.Pi / 5)
 	s2, c2 := math.Sincos(4 * math.Pi / 5)
 	x := b.input(0)
-	a, c := b.sumDiff(b.input(1), b.input(4))
-	e, d := b.sumDiff(b.input(2), b.input(3)) // e is the formula's b
+	a, c := b.g.sumDiff(b.input(1), b.input(4))
+	e, d := b.g.sumDiff(b.input(2), b.input(3)) // e is the formula's b
 	combine := func(c1, c2 float64) complexVec {
-		m := b.copied(x)
-		b.addScaled(m, a, c1)
-		b.addScaled(m, e, c2)
+		m := b.g.copied(x)
+		b.g.addScaled(m, a, c1)
+		b.g.addScaled(m, e, c2)
 		return m
 	}
 	m, n := combine(c1, c2), combine(c2, c1)
-	b.add(a, e)
-	b.add(x, a)
+	b.g.add(a, e)
+	b.g.add(x, a)
 	b.output(0, x)
 
 	// With r = sin 4π/5 / sin 2π/5: u/sin 2π/5 = c + r·d and v/sin 2π/5 = r·c − d.
 	r := s2 / s1
-	u, v := b.copied(c), c
-	b.addScaled(u, d, r)
-	b.mulRealLess(v, b.broadcast(r), d)
+	u, v := b.g.copied(c), c
+	b.g.addScaled(u, d, r)
+	b.g.mulRealLess(v, b.g.broadcast(r), d)
 	minus, plus := b.scaledSumDiffI(m, u, s1)
 	b.ordered(1, 4, minus, plus)
 	minus, plus = b.scaledSumDiffI(n, v, s1)
@@ -91,7 +91,7 @@ func (b *butterfly) five() {
 // (x_m − x_{m+4})·w_8^m.
 func (b *butterfly) eightForward() {
 	sums, differences := b.eightInputs()
-	even := b.dft4(sums, false)
+	even := b.g.dft4(sums, false)
 	for k := 1; k < 4; k++ {
 		even[k] = b.twiddle(even[k], 2*k)
 	}
@@ -105,9 +105,9 @@ func (b *butterfly) eightForward() {
 		x[m] = differences(m)
 	}
 	// f·w_8 + h·w_8³ = (u − i·v)/√2 and f·w_8³ + h·w_8 = −(u + i·v)/√2 with u = f − h, v = f + h
-	v, u := b.sumDiff(x[1], x[3])
-	p, q := b.sumDiffI(u, v)
-	s1, s3 := b.sumDiffI(x[0], x[2])
+	v, u := b.g.sumDiff(x[1], x[3])
+	p, q := b.g.sumDiffI(u, v)
+	s1, s3 := b.g.sumDiffI(x[0], x[2])
 	b.oddPair(1, 5, s1, p, 1)
 	b.oddPair(3, 7, s3, q, -1)
 
@@ -121,7 +121,7 @@ func (b *butterfly) eightForward() {
 
 func (b *butterfly) storeEven(even [4]complexVec) {
 	for k, y := range even {
-		b.store(y, b.at(b.to, 2*k))
+		b.g.store(y, b.at(b.to, 2*k))
 	}
 }
 
@@ -137,16 +137,16 @@ func (b *butterfly) eightInputs() (sums [4]complexVec, differences func(m int) c
 	var d [4]complexVec
 	kept := [4]int{1, 5, 3, 7}
 	for _, m := range []int{1, 3, 0, 2} { // the places of these inputs are not needed any more
-		sums[m], d[m] = b.sumDiff(b.raw(m), b.raw(m+4))
-		if !b.manyRegisters() {
-			b.store(d[m], b.at(b.to, kept[m]))
+		sums[m], d[m] = b.g.sumDiff(b.raw(m), b.raw(m+4))
+		if !b.g.manyRegisters() {
+			b.g.store(d[m], b.at(b.to, kept[m]))
 		}
 	}
 	return sums, func(m int) complexVec {
-		if b.manyRegisters() {
+		if b.g.manyRegisters() {
 			return d[m]
 		}
-		return b.load(b.at(b.to, kept[m]))
+		return b.g.load(b.at(b.to, kept[m]))
 	}
 }
 
@@ -157,22 +157,22 @@ func (b *butterfly) eightInverse() {
 	for k := range x {
 		x[k] = b.input(2 * k)
 	}
-	even := b.dft4(x, true)
+	even := b.g.dft4(x, true)
 	b.save(even)
 	for k := range x {
 		x[k] = b.input(2*k + 1)
 	}
-	s0, s1 := b.sumDiff(x[0], x[2])
-	s2, s3 := b.sumDiff(x[1], x[3])
-	b0, b2 := b.sumDiff(s0, s2)
+	s0, s1 := b.g.sumDiff(x[0], x[2])
+	s2, s3 := b.g.sumDiff(x[1], x[3])
+	b0, b2 := b.g.sumDiff(s0, s2)
 	// With u = s1 − s3 and v = s1 + s3: (1+i)/√2·(s1 + i·s3) = (u + i·v)/√2 and
 	// (−1+i)/√2·(s1 − i·s3) = −(u − i·v)/√2.
-	v, u := b.sumDiff(s1, s3)
-	b3, b1 := b.sumDiffI(u, v)
-	b.last(0, even, func(a complexVec) (complexVec, complexVec) { return b.sumDiff(a, b0) })
+	v, u := b.g.sumDiff(s1, s3)
+	b3, b1 := b.g.sumDiffI(u, v)
+	b.last(0, even, func(a complexVec) (complexVec, complexVec) { return b.g.sumDiff(a, b0) })
 	b.last(1, even, func(a complexVec) (complexVec, complexVec) { return b.halves(a, b1, 1) })
 	b.last(2, even, func(a complexVec) (complexVec, complexVec) {
-		minus, plus := b.sumDiffI(a, b2)
+		minus, plus := b.g.sumDiffI(a, b2)
 		return plus, minus
 	})
 	b.last(3, even, func(a complexVec) (complexVec, complexVec) { return b.halves(a, b3, -1) })
@@ -188,25 +188,25 @@ func (b *butterfly) oddPair(k, l int, s, p complexVec, sign float64) {
 // halves returns s + sign·p/√2 and s − sign·p/√2.
 func (b *butterfly) halves(s, p complexVec, sign float64) (plus, minus complexVec) {
 	c := sign * math.Sqrt2 / 2
-	if b.neon() { // a product and two sums take no longer than a copy and two multiply-adds
-		b.mulReal(p, b.broadcast(c))
-		return b.sumDiff(s, p)
+	if b.g.neon() { // a product and two sums take no longer than a copy and two multiply-adds
+		b.g.mulReal(p, b.g.broadcast(c))
+		return b.g.sumDiff(s, p)
 	}
-	plus = b.copied(s)
-	b.addScaled(plus, p, c)
-	b.addScaled(s, p, -c)
+	plus = b.g.copied(s)
+	b.g.addScaled(plus, p, c)
+	b.g.addScaled(s, p, -c)
 	return plus, s
 }
 
 // scaledSumDiffI returns x − i·c·y and x + i·c·y.
 func (b *butterfly) scaledSumDiffI(x, y complexVec, c float64) (minus, plus complexVec) {
-	if b.neon() { // as in halves
-		b.mulReal(y, b.broadcast(c))
-		return b.sumDiffI(x, y)
+	if b.g.neon() { // as in halves
+		b.g.mulReal(y, b.g.broadcast(c))
+		return b.g.sumDiffI(x, y)
 	}
-	minus = b.copied(x)
-	b.addScaledI(minus, y, -c)
-	b.addScaledI(x, y, c)
+	minus = b.g.copied(x)
+	b.g.addScaledI(minus, y, -c)
+	b.g.addScaledI(x, y, c)
 	return minus, x
 }
 
@@ -222,19 +222,19 @@ func (b *butterfly) ordered(k, l int, x, y complexVec) {
 // save stores four vectors on the stack, and saved loads one of them. With 32 registers both do
 // nothing.
 func (b *butterfly) save(x [4]complexVec) {
-	if b.manyRegisters() {
+	if b.g.manyRegisters() {
 		return
 	}
 	for k, v := range x {
-		b.store(v, b.slot(b.spill, k))
+		b.g.store(v, b.g.slot(b.spill, k))
 	}
 }
 
 func (b *butterfly) saved(x [4]complexVec, k int) complexVec {
-	if b.manyRegisters() {
+	if b.g.manyRegisters() {
 		return x[k]
 	}
-	return b.load(b.slot(b.spill, k))
+	return b.g.load(b.g.slot(b.spill, k))
 }
 
 // last stores outputs m and m+4.

@@ -33,7 +33,7 @@ type fftPass struct {
 
 // butterfly is the state of a pass.
 type butterfly struct {
-	*gen
+	g *gen
 	fftPass
 	step, step3 reg.Register  // bytes between the inputs of a transform; three times that
 	from, to    [2]complexPtr // addresses of inputs and outputs 0 and 4
@@ -56,7 +56,7 @@ func (p fftPass) generate(g *gen) {
 }
 
 func (p fftPass) with(g *gen, args passArgs) {
-	b := &butterfly{gen: g, fftPass: p}
+	b := &butterfly{g: g, fftPass: p}
 	if p.radix == 8 && !g.manyRegisters() {
 		b.spill = g.alignedLocal(8 * 4 * g.lanes)
 	}
@@ -110,16 +110,16 @@ func (p fftPass) with(g *gen, args passArgs) {
 
 // blocks runs body for each block of radix·q vectors.
 func (b *butterfly) blocks(x complexPtr, end reg.Register, body func()) {
-	loop, done := b.label("block"), b.label("done")
-	b.Label(loop)
-	b.CMPQ(x.re, end)
-	b.JGE(operand.LabelRef(done))
+	loop, done := b.g.label("block"), b.g.label("done")
+	b.g.Label(loop)
+	b.g.CMPQ(x.re, end)
+	b.g.JGE(operand.LabelRef(done))
 	body()
 	for range b.radix {
-		b.advance(x, b.step)
+		b.g.advance(x, b.step)
 	}
-	b.JMP(operand.LabelRef(loop))
-	b.Label(done)
+	b.g.JMP(operand.LabelRef(loop))
+	b.g.Label(done)
 }
 
 // run transforms one vector of each input.
@@ -129,11 +129,11 @@ func (b *butterfly) run(from, to complexPtr) {
 		b.from[1].re, b.to[1].re = b.fourths(from.re, to.re)
 		b.from[1].im, b.to[1].im = b.fourths(from.im, to.im)
 	}
-	if b.neon() { // stores without an offset are cheapest
+	if b.g.neon() { // stores without an offset are cheapest
 		b.parts()
 		return
 	}
-	for b.disp = 0; b.disp < 64; b.disp += 4 * b.lanes {
+	for b.disp = 0; b.disp < 64; b.disp += 4 * b.g.lanes {
 		b.part()
 	}
 }
@@ -148,16 +148,16 @@ func (b *butterfly) parts() {
 			}
 		}
 	}
-	n := b.GP64()
-	b.MOVQ(operand.U32(16/b.lanes), n)
-	b.times(n, func() {
+	n := b.g.GP64()
+	b.g.MOVQ(operand.U32(16/b.g.lanes), n)
+	b.g.times(n, func() {
 		b.part()
 		for _, p := range pointers {
-			b.ADDQ(operand.Imm(uint64(4*b.lanes)), p)
+			b.g.ADDQ(operand.Imm(uint64(4*b.g.lanes)), p)
 		}
 	})
 	for _, p := range pointers {
-		b.SUBQ(operand.Imm(64), p)
+		b.g.SUBQ(operand.Imm(64), p)
 	}
 }
 
@@ -165,8 +165,8 @@ func (b *butterfly) parts() {
 // half pass reads one array and writes another.
 func (b *butterfly) fourths(from, to reg.Register) (from4, to4 reg.Register) {
 	fourth := func(base reg.Register) reg.Register {
-		r := b.GP64()
-		b.LEAQ(operand.Mem{Base: base, Index: b.step, Scale: 4}, r)
+		r := b.g.GP64()
+		b.g.LEAQ(operand.Mem{Base: base, Index: b.step, Scale: 4}, r)
 		return r
 	}
 	from4 = fourth(from)
@@ -191,7 +191,7 @@ func (b *butterfly) at(base [2]complexPtr, k int) complexMem {
 }
 
 // raw loads input k. input also multiplies it by its twiddle if the pass is inverse.
-func (b *butterfly) raw(k int) complexVec { return b.load(b.at(b.from, k)) }
+func (b *butterfly) raw(k int) complexVec { return b.g.load(b.at(b.from, k)) }
 
 func (b *butterfly) input(k int) complexVec {
 	x := b.raw(k)
@@ -206,16 +206,16 @@ func (b *butterfly) output(k int, y complexVec) {
 	if !b.inverse && k > 0 {
 		y = b.twiddle(y, k)
 	}
-	b.store(y, b.at(b.to, k))
+	b.g.store(y, b.at(b.to, k))
 }
 
 // twiddle multiplies x by the k-th twiddle, in an inverse pass by its conjugate. x is used up.
 func (b *butterfly) twiddle(x complexVec, k int) complexVec {
 	at := operand.Mem{Base: b.tw, Disp: 8 * (k - 1)}
-	if b.neon() { // multiplies by an element without a broadcast
-		w := b.vec()
-		b.VMOVSD(at, w)
-		return b.productByElements(x, w, b.inverse)
+	if b.g.neon() { // multiplies by an element without a broadcast
+		w := b.g.vec()
+		b.g.VMOVSD(at, w)
+		return b.g.productByElements(x, w, b.inverse)
 	}
-	return b.product(x, b.broadcastComplex(complexMem{at, at.Offset(4)}), b.inverse)
+	return b.g.product(x, b.g.broadcastComplex(complexMem{at, at.Offset(4)}), b.inverse)
 }

@@ -28,7 +28,7 @@ const (
 
 // lanesGroup is the state of the stage. The current group begins at x and tw.
 type lanesGroup struct {
-	*gen
+	g         *gen
 	kind      lanesKind
 	radix     int // of the pass that the stage includes, or 1
 	x, kernel complexPtr
@@ -39,7 +39,7 @@ type lanesGroup struct {
 }
 
 func (g *gen) lanesStage(kind lanesKind, radix int) {
-	b := &lanesGroup{gen: g, kind: kind, radix: radix}
+	b := &lanesGroup{g: g, kind: kind, radix: radix}
 	b.x, b.tw = g.complexPtr("re", "im"), g.ptr("tw")
 	product := kind >= inverseLanesMul
 	if product {
@@ -83,12 +83,12 @@ func (g *gen) lanesStage(kind lanesKind, radix int) {
 // overwrite the inputs of later parts are kept on the stack until the end.
 func (b *lanesGroup) group(rows int) {
 	b.rows = rows
-	at, n := 0, b.lanes/4
+	at, n := 0, b.g.lanes/4
 	var kept []place
 	for ; at+n < rows; at += n {
 		for _, y := range b.part(at, n) {
 			if b.overwrites(y.to, at+n) {
-				b.store(y.complexVec, b.slot(b.spill, len(kept)))
+				b.g.store(y.complexVec, b.g.slot(b.spill, len(kept)))
 				kept = append(kept, y.to)
 			} else {
 				b.put(y)
@@ -99,7 +99,7 @@ func (b *lanesGroup) group(rows int) {
 		b.put(y)
 	}
 	for i, to := range kept {
-		b.put(result{b.load(b.slot(b.spill, i)), to})
+		b.put(result{b.g.load(b.g.slot(b.spill, i)), to})
 	}
 }
 
@@ -145,11 +145,11 @@ func (b *lanesGroup) part(first, n int) (y []result) {
 		for s := range x {
 			x[s] = quarter(s)
 		}
-		x = eachPart(b.twiddledDFT4(0, x, first, n), b.transposeQuarters)
+		x = eachPart(b.twiddledDFT4(0, x, first, n), b.g.transposeQuarters)
 		x, to = b.twiddledDFT4(1, x, first, n), b.columns(first, n)
 	} else {
 		x = b.dft4Twiddled(1, b.spectrum(first, n), first, n)
-		x = b.dft4Twiddled(0, eachPart(x, b.transposeQuarters), first, n)
+		x = b.dft4Twiddled(0, eachPart(x, b.g.transposeQuarters), first, n)
 		x, to = b.distribute(x), b.vectors(first, n)
 	}
 	for i, p := range to {
@@ -160,8 +160,8 @@ func (b *lanesGroup) part(first, n int) (y []result) {
 
 // columns returns the places of outputs h = 0 … 3 of a part's vectors in the transformed group.
 func (b *lanesGroup) columns(first, n int) []place {
-	step3 := b.GP64()
-	b.LEAQ(operand.Mem{Base: b.step, Index: b.step, Scale: 2}, step3)
+	step3 := b.g.GP64()
+	b.g.LEAQ(operand.Mem{Base: b.step, Index: b.step, Scale: 2}, step3)
 	at := func(base reg.Register, h int) operand.Mem {
 		m := operand.Mem{Base: base, Disp: 16 * first}
 		switch h {
@@ -183,8 +183,8 @@ func (b *lanesGroup) columns(first, n int) []place {
 func (b *lanesGroup) vectors(first, n int) []place {
 	var p []place
 	for v := first; v < first+n; v++ {
-		for disp := 64 * v; disp < 64*(v+1); disp += 4 * b.lanes {
-			p = append(p, place{b.x.at(disp), disp, b.lanes})
+		for disp := 64 * v; disp < 64*(v+1); disp += 4 * b.g.lanes {
+			p = append(p, place{b.x.at(disp), disp, b.g.lanes})
 		}
 	}
 	return p
@@ -194,11 +194,11 @@ func (b *lanesGroup) vectors(first, n int) []place {
 // that.
 func (b *lanesGroup) distribute(x [4]complexVec) [4]complexVec {
 	x = b.quartersBack(x)
-	if b.radix == 2 && b.wide() {
+	if b.radix == 2 && b.g.wide() {
 		b.pairs(&x)
 	} else if b.radix == 2 && !b.separatePass() { // two registers per vector
-		x[0], x[2] = b.sumDiff(x[0], x[2])
-		x[1], x[3] = b.sumDiff(x[1], x[3])
+		x[0], x[2] = b.g.sumDiff(x[0], x[2])
+		x[1], x[3] = b.g.sumDiff(x[1], x[3])
 	}
 	return x
 }
@@ -215,40 +215,40 @@ func (b *lanesGroup) spectrum(first, n int) [4]complexVec {
 			continue
 		}
 		p.re.Base, p.im.Base = b.kernel.re, b.kernel.im
-		x[h] = b.product(x[h], load(p), b.kind != inverseLanesMul)
+		x[h] = b.g.product(x[h], load(p), b.kind != inverseLanesMul)
 	}
 	return x
 }
 
 // loadFirst and storeFirst move the first floats of a register, a multiple of four.
 func (b *lanesGroup) loadFirst(src operand.Mem, floats int) reg.VecVirtual {
-	v := b.vec()
+	v := b.g.vec()
 	switch {
-	case floats == b.lanes:
-		b.VMOVUPS(src, v)
-	case floats == 4 && b.wide():
-		b.VBROADCASTF32X4(src, v) // the other lanes are not used
+	case floats == b.g.lanes:
+		b.g.VMOVUPS(src, v)
+	case floats == 4 && b.g.wide():
+		b.g.VBROADCASTF32X4(src, v) // the other lanes are not used
 	case floats == 4:
-		b.VBROADCASTF128(src, v)
+		b.g.VBROADCASTF128(src, v)
 	default:
-		b.loadMasked(b.firstFloats(floats), src, v)
+		b.g.loadMasked(b.firstFloats(floats), src, v)
 	}
 	return v
 }
 
 func (b *lanesGroup) storeFirst(v reg.VecVirtual, dst operand.Mem, floats int) {
 	switch {
-	case floats == b.lanes:
-		b.VMOVUPS(v, dst)
+	case floats == b.g.lanes:
+		b.g.VMOVUPS(v, dst)
 	case floats == 4:
-		b.VMOVUPS(v.AsX(), dst)
+		b.g.VMOVUPS(v.AsX(), dst)
 	default:
-		b.storeMasked(b.firstFloats(floats), v, dst)
+		b.g.storeMasked(b.firstFloats(floats), v, dst)
 	}
 }
 
 func (b *lanesGroup) firstFloats(n int) mask {
-	count := b.GP64()
-	b.MOVQ(operand.U32(n), count)
-	return b.firstLanes(count)
+	count := b.g.GP64()
+	b.g.MOVQ(operand.U32(n), count)
+	return b.g.firstLanes(count)
 }

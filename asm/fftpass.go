@@ -9,34 +9,34 @@ import "github.com/mmcloughlin/avo/operand"
 // AVX2 the difference is at most 4 %.
 
 // separatePass reports whether the stage includes a pass that is a loop of its own.
-func (b *lanesGroup) separatePass() bool { return b.radix == 4 || b.radix == 2 && b.neon() }
+func (b *lanesGroup) separatePass() bool { return b.radix == 4 || b.radix == 2 && b.g.neon() }
 
 // pass transforms each b.radix consecutive vectors in place.
 func (b *lanesGroup) pass() {
-	x, left := b.complexPtr("re", "im"), b.length("re")
-	b.SHRQ(operand.Imm(uint64(4+b.radix/2)), left) // blocks of 16·radix floats
-	b.times(left, func() {
-		for disp := 0; disp < 64; disp += 4 * b.lanes {
+	x, left := b.g.complexPtr("re", "im"), b.g.length("re")
+	b.g.SHRQ(operand.Imm(uint64(4+b.radix/2)), left) // blocks of 16·radix floats
+	b.g.times(left, func() {
+		for disp := 0; disp < 64; disp += 4 * b.g.lanes {
 			var y [4]complexVec
 			for k := range b.radix {
-				y[k] = b.load(x.at(disp + 64*k))
+				y[k] = b.g.load(x.at(disp + 64*k))
 			}
 			if b.radix == 4 {
-				y = b.dft4(y, b.kind != forwardLanes)
+				y = b.g.dft4(y, b.kind != forwardLanes)
 			} else {
-				y[0], y[1] = b.sumDiff(y[0], y[1])
+				y[0], y[1] = b.g.sumDiff(y[0], y[1])
 			}
 			for k := range b.radix {
-				b.store(y[k], x.at(disp+64*k))
+				b.g.store(y[k], x.at(disp+64*k))
 			}
 		}
-		b.advance(x, operand.U32(64*b.radix))
+		b.g.advance(x, operand.U32(64*b.radix))
 	})
 }
 
 // pairs transforms pairs of vectors, one per register.
 func (b *lanesGroup) pairs(x *[4]complexVec) {
 	for i := 0; i < b.rows; i += 2 {
-		x[i], x[i+1] = b.sumDiff(x[i], x[i+1])
+		x[i], x[i+1] = b.g.sumDiff(x[i], x[i+1])
 	}
 }

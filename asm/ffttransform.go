@@ -125,7 +125,7 @@ func (g *gen) inverseLanes() {
 // fusedPass handles a pass of radix last that takes place in registers: it runs the stage together
 // with the pass, then the code that leave generates. For other passes it does nothing.
 func (g *gen) fusedPass(kind lanesKind, leave func()) {
-	b := &lanesGroup{gen: g, kind: kind, radix: 2}
+	b := &lanesGroup{g: g, kind: kind, radix: 2}
 	if b.separatePass() {
 		return
 	}
@@ -138,7 +138,7 @@ func (g *gen) fusedPass(kind lanesKind, leave func()) {
 // separatePasses runs the pass of radix last if that is a separate loop.
 func (g *gen) separatePasses(kind lanesKind) {
 	for _, radix := range []int{2, 4} {
-		b := &lanesGroup{gen: g, kind: kind, radix: radix}
+		b := &lanesGroup{g: g, kind: kind, radix: radix}
 		if b.separatePass() {
 			g.when(g.arg("last"), radix, "other", b.pass)
 		}

@@ -27,20 +27,20 @@ func (b *lanesGroup) laneTwiddle(step, part, i, first, n int) reg.VecVirtual {
 // twiddledDFT4 is a forward step: it multiplies x_1, x_2 and x_3 by their twiddles and returns the
 // four-point transform.
 func (b *lanesGroup) twiddledDFT4(step int, x [4]complexVec, first, n int) (y [4]complexVec) {
-	if b.neon() {
+	if b.g.neon() {
 		for i := 1; i < 4; i++ {
-			x[i] = b.multiply(x[i], b.laneRoot(step, i, first, n))
+			x[i] = b.g.multiply(x[i], b.laneRoot(step, i, first, n))
 		}
-		return b.dft4(x, false)
+		return b.g.dft4(x, false)
 	}
 	turn := func(i int) complexVec { return b.turn(x[i], b.laneTwiddle(step, 0, i, first, n), false) }
 	factor := func(i int) reg.VecVirtual { return b.laneTwiddle(step, 1, i, first, n) }
 	x3, x1 := turn(3), turn(1)
-	b.mulReal(x1, factor(1))
+	b.g.mulReal(x1, factor(1))
 	s2, s3 := b.scaledSumDiff(x1, x3, factor(3))
 	s0, s1 := b.scaledSumDiff(x[0], turn(2), factor(2))
-	y[0], y[2] = b.sumDiff(s0, s2)
-	y[1], y[3] = b.sumDiffI(s1, s3)
+	y[0], y[2] = b.g.sumDiff(s0, s2)
+	y[1], y[3] = b.g.sumDiffI(s1, s3)
 	return y
 }
 
@@ -51,26 +51,26 @@ func (b *lanesGroup) laneRoot(step, i, first, n int) complexVec {
 
 // dft4Twiddled is the inverse of twiddledDFT4, up to the factor 4.
 func (b *lanesGroup) dft4Twiddled(step int, x [4]complexVec, first, n int) [4]complexVec {
-	y := b.dft4(x, true)
+	y := b.g.dft4(x, true)
 	for i := 1; i < 4; i++ {
-		if b.neon() {
-			y[i] = b.multiplyConj(y[i], b.laneRoot(step, i, first, n))
+		if b.g.neon() {
+			y[i] = b.g.multiplyConj(y[i], b.laneRoot(step, i, first, n))
 			continue
 		}
 		y[i] = b.turn(y[i], b.laneTwiddle(step, 0, i, first, n), true)
-		b.mulReal(y[i], b.laneTwiddle(step, 1, i, first, n))
+		b.g.mulReal(y[i], b.laneTwiddle(step, 1, i, first, n))
 	}
 	return y
 }
 
 // turn returns x·(1 + i·t), or x·(1 − i·t) if back. It overwrites x.
 func (b *lanesGroup) turn(x complexVec, t reg.VecVirtual, back bool) complexVec {
-	add, sub := b.VFMADD231PS, b.VFNMADD231PS
+	add, sub := b.g.VFMADD231PS, b.g.VFNMADD231PS
 	if back {
 		add, sub = sub, add
 	}
-	re := b.vec()
-	b.VMOVAPS(x.re, re)
+	re := b.g.vec()
+	b.g.VMOVAPS(x.re, re)
 	sub(t, x.im, re)
 	add(t, x.re, x.im)
 	return complexVec{re, x.im}
@@ -78,10 +78,10 @@ func (b *lanesGroup) turn(x complexVec, t reg.VecVirtual, back bool) complexVec 
 
 // scaledSumDiff returns x + c·y and x − c·y. It overwrites x.
 func (b *lanesGroup) scaledSumDiff(x, y complexVec, c reg.VecVirtual) (sum, diff complexVec) {
-	sum = b.copied(x)
-	b.VFMADD231PS(c, y.re, sum.re)
-	b.VFNMADD231PS(c, y.re, x.re)
-	b.VFMADD231PS(c, y.im, sum.im)
-	b.VFNMADD231PS(c, y.im, x.im)
+	sum = b.g.copied(x)
+	b.g.VFMADD231PS(c, y.re, sum.re)
+	b.g.VFNMADD231PS(c, y.re, x.re)
+	b.g.VFMADD231PS(c, y.im, sum.im)
+	b.g.VFNMADD231PS(c, y.im, x.im)
 	return sum, x
 }

@@ -54,7 +54,7 @@ func packTransposed(g *gen) {
 	g.SHLQ(operand.Imm(2), width)
 	g.SHLQ(operand.Imm(2), stride)
 	store := g.firstLanes(rows)
-	p := packing{gen: g, dst: dst, src: src, k: k, width: width, stride: stride, rows: rows}
+	p := packing{g: g, dst: dst, src: src, k: k, width: width, stride: stride, rows: rows}
 
 	loop, tail, end := g.label("loop"), g.label("tail"), g.label("end")
 	if !g.wide() {
@@ -76,7 +76,7 @@ func packTransposed(g *gen) {
 // packing generates the code of packTransposed. The next square begins at src, and its first row in
 // dst. k is the number of rows of dst that remain. width and stride are in bytes.
 type packing struct {
-	*gen
+	g                   *gen
 	dst, src, k         reg.Register
 	width, stride, rows reg.Register
 }
@@ -85,64 +85,64 @@ type packing struct {
 // dst overwrite them: if rows is the width of a panel, in floats, a store reaches at most lanes
 // floats past its row. Then it jumps to rest, with less than a square or with rows that need masks.
 func (p packing) unmasked(floats reg.Register, rest string) {
-	n := p.lanes
-	whole, least := p.label("whole"), p.GP64()
-	p.XORQ(least, least)
-	p.ADDQ(operand.Imm(uint64(n)), least)
-	p.CMPQ(p.rows, operand.Imm(uint64(n)))
-	p.JE(operand.LabelRef(whole))
-	p.CMPQ(p.rows, floats)
-	p.JNE(operand.LabelRef(rest))
-	p.ADDQ(operand.Imm(uint64(n)), least) // the last square takes masks
-	p.Label(whole)
-	p.CMPQ(p.k, least)
-	p.JL(operand.LabelRef(rest))
-	p.square(&run{g: p.gen})
-	p.JMP(operand.LabelRef(whole))
+	n := p.g.lanes
+	whole, least := p.g.label("whole"), p.g.GP64()
+	p.g.XORQ(least, least)
+	p.g.ADDQ(operand.Imm(uint64(n)), least)
+	p.g.CMPQ(p.rows, operand.Imm(uint64(n)))
+	p.g.JE(operand.LabelRef(whole))
+	p.g.CMPQ(p.rows, floats)
+	p.g.JNE(operand.LabelRef(rest))
+	p.g.ADDQ(operand.Imm(uint64(n)), least) // the last square takes masks
+	p.g.Label(whole)
+	p.g.CMPQ(p.k, least)
+	p.g.JL(operand.LabelRef(rest))
+	p.square(&run{g: p.g})
+	p.g.JMP(operand.LabelRef(whole))
 }
 
 // square packs lanes rows of dst, which r stores, and moves to the next square.
 func (p packing) square(r *run) {
-	for _, v := range p.columns(&run{g: p.gen}) {
+	for _, v := range p.columns(&run{g: p.g}) {
 		p.putRow(r, v)
 	}
-	p.ADDQ(operand.Imm(uint64(4*p.lanes)), p.src)
-	p.SUBQ(operand.Imm(uint64(p.lanes)), p.k)
+	p.g.ADDQ(operand.Imm(uint64(4*p.g.lanes)), p.src)
+	p.g.SUBQ(operand.Imm(uint64(p.g.lanes)), p.k)
 }
 
 // last packs the last k < lanes rows of dst, then jumps to end.
 func (p packing) last(r *run, end string) {
-	m := p.firstLanes(p.k)
-	for _, v := range p.columns(&run{g: p.gen, mask: &m}) {
+	m := p.g.firstLanes(p.k)
+	for _, v := range p.columns(&run{g: p.g, mask: &m}) {
 		p.putRow(r, v)
-		p.DECQ(p.k)
-		p.JZ(operand.LabelRef(end))
+		p.g.DECQ(p.k)
+		p.g.JZ(operand.LabelRef(end))
 	}
 }
 
 // putRow stores a row of dst and moves to the next.
 func (p packing) putRow(r *run, v reg.VecVirtual) {
 	r.put(v, operand.Mem{Base: p.dst})
-	p.ADDQ(p.width, p.dst)
+	p.g.ADDQ(p.width, p.dst)
 }
 
 // columns loads rows vectors from src on, and returns the transposed square.
 func (p packing) columns(r *run) []reg.VecVirtual {
-	x := p.vecs(p.lanes)
-	row, left, loaded := p.GP64(), p.GP64(), p.label("loaded")
-	p.MOVQ(p.src, row)
-	p.MOVQ(p.rows, left)
+	x := p.g.vecs(p.g.lanes)
+	row, left, loaded := p.g.GP64(), p.g.GP64(), p.g.label("loaded")
+	p.g.MOVQ(p.src, row)
+	p.g.MOVQ(p.rows, left)
 	for _, v := range x {
-		p.clear(v)
+		p.g.clear(v)
 	}
 	for _, v := range x {
 		r.fetchTo(operand.Mem{Base: row}, v)
-		p.ADDQ(p.stride, row)
-		p.DECQ(left)
-		p.JZ(operand.LabelRef(loaded))
+		p.g.ADDQ(p.stride, row)
+		p.g.DECQ(left)
+		p.g.JZ(operand.LabelRef(loaded))
 	}
-	p.Label(loaded)
-	return p.transpose(x)
+	p.g.Label(loaded)
+	return p.g.transpose(x)
 }
 
 // transpose returns the transposed square of vectors. It exchanges floats, pairs of floats and then

@@ -16,7 +16,7 @@ func (g *gen) lookAhead() {
 	saved := g.flushDenormals()
 	left, group := g.length("slots"), g.label("group")
 	g.Label(group)
-	ahead{gen: g, slots: g.ptr("slots"), taps: g.ptr("taps")}.group()
+	ahead{g: g, slots: g.ptr("slots"), taps: g.ptr("taps")}.group()
 	row := g.GP64()
 	g.XORQ(row, row)
 	g.ADDQ(operand.Imm(4*GroupChannels), row)
@@ -58,87 +58,87 @@ func (g *gen) base(name string) operand.Mem {
 
 // ahead generates the code for a group of channels.
 type ahead struct {
-	*gen
+	g           *gen
 	slots, taps reg.Register
 }
 
-func (a ahead) vecs() int { return GroupChannels / a.lanes }
+func (a ahead) vecs() int { return GroupChannels / a.g.lanes }
 
 // at is vector v of row i of an array [][GroupChannels].
 func (a ahead) at(p reg.Register, i, v int) operand.Mem {
-	return operand.Mem{Base: p, Disp: 4 * (GroupChannels*i + a.lanes*v)}
+	return operand.Mem{Base: p, Disp: 4 * (GroupChannels*i + a.g.lanes*v)}
 }
 
 // group processes the samples.
 func (a ahead) group() {
-	y, x, stride, phase := a.ptr("y"), a.ptr("x"), a.stride("stride"), a.arg("phase")
-	a.SHLQ(operand.Imm(6), phase) // to bytes of slots
-	a.times(a.arg("samples"), func() {
-		row := a.GP64()
-		a.LEAQ(operand.Mem{Base: a.taps, Index: phase, Scale: 1}, row)
+	y, x, stride, phase := a.g.ptr("y"), a.g.ptr("x"), a.g.stride("stride"), a.g.arg("phase")
+	a.g.SHLQ(operand.Imm(6), phase) // to bytes of slots
+	a.g.times(a.g.arg("samples"), func() {
+		row := a.g.GP64()
+		a.g.LEAQ(operand.Mem{Base: a.taps, Index: phase, Scale: 1}, row)
 		for v := range a.vecs() {
-			in, sum := a.fetch(a.at(x, 0, v)), a.vec()
-			a.VMULPS(a.at(a.taps, 2*AheadSamples-1, v), in, sum)
+			in, sum := a.fetch(a.at(x, 0, v)), a.g.vec()
+			a.g.VMULPS(a.at(a.taps, 2*AheadSamples-1, v), in, sum)
 			for i := range AheadSamples {
-				a.VFMADD231PS(a.at(row, AheadSamples-1-i, v), a.fetch(a.at(a.slots, i, v)), sum)
+				a.g.VFMADD231PS(a.at(row, AheadSamples-1-i, v), a.fetch(a.at(a.slots, i, v)), sum)
 			}
-			a.VMOVUPS(sum, a.at(y, 0, v))
+			a.g.VMOVUPS(sum, a.at(y, 0, v))
 			slot := a.at(a.slots, 0, v)
 			slot.Index, slot.Scale = phase, 1
-			a.VMOVUPS(in, slot)
+			a.g.VMOVUPS(in, slot)
 		}
-		next := a.label("next")
-		a.ADDQ(operand.Imm(4*GroupChannels), phase)
-		a.CMPQ(phase, operand.U32(4*GroupChannels*AheadSamples))
-		a.JL(operand.LabelRef(next))
-		a.XORQ(phase, phase)
+		next := a.g.label("next")
+		a.g.ADDQ(operand.Imm(4*GroupChannels), phase)
+		a.g.CMPQ(phase, operand.U32(4*GroupChannels*AheadSamples))
+		a.g.JL(operand.LabelRef(next))
+		a.g.XORQ(phase, phase)
 		for v := range a.vecs() {
 			a.turn(v)
 		}
-		a.Label(next)
-		a.ADDQ(stride, x)
-		a.ADDQ(stride, y)
+		a.g.Label(next)
+		a.g.ADDQ(stride, x)
+		a.g.ADDQ(stride, y)
 	})
 }
 
 // turn advances the states of vector v of the channels by the samples in the slots, two at a time,
 // and sets the slots to the outputs of the next samples without their input.
 func (a ahead) turn(v int) {
-	out := a.zeros(AheadSamples)
-	re, im, terms, modes := a.ptr("hRe"), a.ptr("hIm"), a.ptr("terms"), a.arg("modes")
-	a.times(modes, func() {
+	out := a.g.zeros(AheadSamples)
+	re, im, terms, modes := a.g.ptr("hRe"), a.g.ptr("hIm"), a.g.ptr("terms"), a.g.arg("modes")
+	a.g.times(modes, func() {
 		lambda, square := a.constant(terms, 0, v), complexVec{a.fetch(a.at(terms, 2, v)), a.fetch(a.at(terms, 3, v))}
 		weights := [2]constant{a.constant(terms, 4, v), a.constant(terms, 6, v)}
 		h := complexVec{a.fetch(a.at(re, 0, v)), a.fetch(a.at(im, 0, v))}
 		for i := 0; i < AheadSamples; i += 2 {
-			first, next := a.fetch(a.at(a.slots, i, v)), complexVec{a.fetch(a.at(a.slots, i+1, v)), a.vec()}
-			a.VFMADD231PS(lambda.re, first, next.re)
-			a.VMULPS(lambda.im, first, next.im)
+			first, next := a.fetch(a.at(a.slots, i, v)), complexVec{a.fetch(a.at(a.slots, i+1, v)), a.g.vec()}
+			a.g.VFMADD231PS(lambda.re, first, next.re)
+			a.g.VMULPS(lambda.im, first, next.im)
 			a.addProduct(next, square, h)
 			h = next
 		}
-		a.VMOVUPS(h.re, a.at(re, 0, v))
-		a.VMOVUPS(h.im, a.at(im, 0, v))
+		a.g.VMOVUPS(h.re, a.at(re, 0, v))
+		a.g.VMOVUPS(h.im, a.at(im, 0, v))
 		for i := 0; i < AheadSamples; i += 2 {
 			for j, w := range weights {
-				a.VFMADD231PS(w.re, h.re, out[i+j])
-				a.VFNMADD231PS(w.im, h.im, out[i+j])
+				a.g.VFMADD231PS(w.re, h.re, out[i+j])
+				a.g.VFNMADD231PS(w.im, h.im, out[i+j])
 			}
 			if i < AheadSamples-2 {
-				next := a.complexVec()
-				a.VMULPS(square.re, h.re, next.re)
-				a.VMULPS(square.im, h.re, next.im)
-				a.VFNMADD231PS(square.im, h.im, next.re)
-				a.VFMADD231PS(square.re, h.im, next.im)
+				next := a.g.complexVec()
+				a.g.VMULPS(square.re, h.re, next.re)
+				a.g.VMULPS(square.im, h.re, next.im)
+				a.g.VFNMADD231PS(square.im, h.im, next.re)
+				a.g.VFMADD231PS(square.re, h.im, next.im)
 				h = next
 			}
 		}
-		a.ADDQ(operand.Imm(4*GroupChannels), re)
-		a.ADDQ(operand.Imm(4*GroupChannels), im)
-		a.ADDQ(operand.U32(4*GroupChannels*AheadTerms), terms)
+		a.g.ADDQ(operand.Imm(4*GroupChannels), re)
+		a.g.ADDQ(operand.Imm(4*GroupChannels), im)
+		a.g.ADDQ(operand.U32(4*GroupChannels*AheadTerms), terms)
 	})
 	for i, s := range out {
-		a.VMOVUPS(s, a.at(a.slots, i, v))
+		a.g.VMOVUPS(s, a.at(a.slots, i, v))
 	}
 }
 
@@ -148,7 +148,7 @@ type constant struct{ re, im operand.Op }
 // constant returns rows i and i+1 of the terms.
 func (a ahead) constant(terms reg.Register, i, v int) constant {
 	re, im := a.at(terms, i, v), a.at(terms, i+1, v)
-	if a.manyRegisters() {
+	if a.g.manyRegisters() {
 		return constant{a.fetch(re), a.fetch(im)}
 	}
 	return constant{re, im}
@@ -156,15 +156,15 @@ func (a ahead) constant(terms reg.Register, i, v int) constant {
 
 // fetch loads a vector from memory.
 func (a ahead) fetch(m operand.Mem) reg.VecVirtual {
-	r := a.vec()
-	a.VMOVUPS(m, r)
+	r := a.g.vec()
+	a.g.VMOVUPS(m, r)
 	return r
 }
 
 // addProduct adds c·h to s.
 func (a ahead) addProduct(s, c, h complexVec) {
-	a.VFNMADD231PS(c.im, h.im, s.re)
-	a.VFMADD231PS(c.re, h.re, s.re)
-	a.VFMADD231PS(c.im, h.re, s.im)
-	a.VFMADD231PS(c.re, h.im, s.im)
+	a.g.VFNMADD231PS(c.im, h.im, s.re)
+	a.g.VFMADD231PS(c.re, h.re, s.re)
+	a.g.VFMADD231PS(c.im, h.re, s.im)
+	a.g.VFMADD231PS(c.re, h.im, s.im)
 }

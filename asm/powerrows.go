@@ -7,7 +7,7 @@ import (
 
 // powers is the state of powerRows.
 type powers struct {
-	*gen
+	g *gen
 	// kept has w·λ^j for j < 4, mode by mode (at level neon for j < 2, as slots), and powers of λ.
 	kept  operand.Mem
 	to    complexPtr // the current row
@@ -33,7 +33,7 @@ func (g *gen) powerRows() {
 	if g.wide() {
 		slots = fourthSlot + 1
 	}
-	p := &powers{gen: g, kept: g.AllocLocal(slots * 2 * 4 * g.lanes)}
+	p := &powers{g: g, kept: g.AllocLocal(slots * 2 * 4 * g.lanes)}
 	p.to = g.complexPtr("re", "im")
 	step := g.stride("stride")
 	if g.wide() {
@@ -52,34 +52,34 @@ func (g *gen) powerRows() {
 
 // lambda sets lam to λ = exp(l·log.re + i·lIm·log.im) of the n modes from at on.
 func (p *powers) lambda(at, n reg.Register) {
-	log := p.loadInterleaved("log", at, n)
-	l, lIm := p.vec(), p.vec()
-	p.spreadDouble(p.paramAddr("l"), l)
-	p.spreadDouble(p.paramAddr("lIm"), lIm)
-	p.moveDouble(p.complexPower(log, l, lIm), p.lam)
+	log := p.g.loadInterleaved("log", at, n)
+	l, lIm := p.g.vec(), p.g.vec()
+	p.g.spreadDouble(p.g.paramAddr("l"), l)
+	p.g.spreadDouble(p.g.paramAddr("lIm"), lIm)
+	p.g.moveDouble(p.g.complexPower(log, l, lIm), p.lam)
 }
 
 // startValues fills kept for the n modes from at on.
 func (p *powers) startValues(at, n reg.Register) {
-	keep := func(k int, z complexVec) { p.storeDouble(z, p.slot(p.kept, k)) }
-	w := p.loadInterleaved("w", at, n)
-	next, power := p.productDouble(w, p.lam), p.productDouble(p.lam, p.lam) // w·λ and λ²
-	if p.neon() {
+	keep := func(k int, z complexVec) { p.g.storeDouble(z, p.g.slot(p.kept, k)) }
+	w := p.g.loadInterleaved("w", at, n)
+	next, power := p.g.productDouble(w, p.lam), p.g.productDouble(p.lam, p.lam) // w·λ and λ²
+	if p.g.neon() {
 		keep(0, w)
 		keep(1, next)
 	} else {
-		p.keepByMode(p.kept, [4]complexVec{w, next, p.productDouble(w, power), p.productDouble(next, power)})
-		power = p.productDouble(power, power)
+		p.g.keepByMode(p.kept, [4]complexVec{w, next, p.g.productDouble(w, power), p.g.productDouble(next, power)})
+		power = p.g.productDouble(power, power)
 	}
-	if p.wide() {
+	if p.g.wide() {
 		keep(fourthSlot, power)
-		keep(vectorSlot, p.productDouble(power, power))
+		keep(vectorSlot, p.g.productDouble(power, power))
 		return
 	}
 	for slot := vectorSlot; slot <= fourSlot; slot++ {
 		keep(slot, power)
 		if slot < fourSlot {
-			power = p.productDouble(power, power)
+			power = p.g.productDouble(power, power)
 		}
 	}
 }
@@ -87,83 +87,83 @@ func (p *powers) startValues(at, n reg.Register) {
 // rows fills the rows of the n modes from at on, at most as many as a vector has float64s: row[b] =
 // w·λ^b. λ of the next modes takes long and is computed while rows are stored.
 func (p *powers) rows(at, n, step reg.Register) {
-	count, after, rest := p.GP64(), p.GP64(), p.GP64()
-	p.MOVQ(n, count)
-	enough, modes := p.label("enough"), p.label("modes")
-	half := p.lanes / 2
-	p.CMPQ(count, operand.Imm(uint64(half)))
-	p.JLE(operand.LabelRef(enough))
-	p.MOVQ(operand.U32(half), count)
-	p.LEAQ(operand.Mem{Base: at, Disp: half}, after)
-	p.LEAQ(operand.Mem{Base: n, Disp: -half}, rest)
+	count, after, rest := p.g.GP64(), p.g.GP64(), p.g.GP64()
+	p.g.MOVQ(n, count)
+	enough, modes := p.g.label("enough"), p.g.label("modes")
+	half := p.g.lanes / 2
+	p.g.CMPQ(count, operand.Imm(uint64(half)))
+	p.g.JLE(operand.LabelRef(enough))
+	p.g.MOVQ(operand.U32(half), count)
+	p.g.LEAQ(operand.Mem{Base: at, Disp: half}, after)
+	p.g.LEAQ(operand.Mem{Base: n, Disp: -half}, rest)
 	p.lambda(after, rest)
-	p.Label(enough)
-	mode := p.GP64()
-	p.XORQ(mode, mode)
-	p.Label(modes)
+	p.g.Label(enough)
+	mode := p.g.GP64()
+	p.g.XORQ(mode, mode)
+	p.g.Label(modes)
 	p.row(mode)
-	p.advance(p.to, step)
-	p.INCQ(mode)
-	p.CMPQ(mode, count)
-	p.JL(operand.LabelRef(modes))
+	p.g.advance(p.to, step)
+	p.g.INCQ(mode)
+	p.g.CMPQ(mode, count)
+	p.g.JL(operand.LabelRef(modes))
 }
 
 // rowStart returns the first four vectors of a mode's row. step returns the power between them and
 // the next four. In AVX-512 it stores a short row itself and jumps to end.
 func (p *powers) rowStart(mode, cols reg.Register, end string) (z [4]complexVec, step func() complexVec) {
-	z[0] = p.complexVec()
-	quad := p.GP64()
-	if !p.neon() {
-		p.MOVQ(mode, quad)
-		p.SHLQ(operand.Imm(5), quad)
+	z[0] = p.g.complexVec()
+	quad := p.g.GP64()
+	if !p.g.neon() {
+		p.g.MOVQ(mode, quad)
+		p.g.SHLQ(operand.Imm(5), quad)
 	}
 	for part, v := range z[0].parts() {
-		at := p.kept.Offset(16*p.lanes*part).Idx(quad, 1) // of four float64s per mode
+		at := p.kept.Offset(16*p.g.lanes*part).Idx(quad, 1) // of four float64s per mode
 		switch {
-		case p.wide():
-			p.VBROADCASTF64X4(at, v)
-		case p.neon():
-			p.spreadDouble(p.keptOf(0, mode).parts()[part], v)
-			p.VMOVHPD(p.keptOf(1, mode).parts()[part], v, v) // lane 1
+		case p.g.wide():
+			p.g.VBROADCASTF64X4(at, v)
+		case p.g.neon():
+			p.g.spreadDouble(p.keptOf(0, mode).parts()[part], v)
+			p.g.VMOVHPD(p.keptOf(1, mode).parts()[part], v, v) // lane 1
 		default:
-			p.VMOVUPD(at, v)
+			p.g.VMOVUPD(at, v)
 		}
 	}
-	if p.wide() { // the lanes from 4 on are the first four times λ⁴
-		x, fourth := complexVec{p.broadcastDouble(1), p.zero()}, p.keptOf(fourthSlot, mode)
-		p.VBROADCASTSD(fourth.re, p.upper, x.re)
-		p.VBROADCASTSD(fourth.im, p.upper, x.im)
-		p.rotateDouble(z[0], x)
+	if p.g.wide() { // the lanes from 4 on are the first four times λ⁴
+		x, fourth := complexVec{p.g.broadcastDouble(1), p.g.zero()}, p.keptOf(fourthSlot, mode)
+		p.g.VBROADCASTSD(fourth.re, p.upper, x.re)
+		p.g.VBROADCASTSD(fourth.im, p.upper, x.im)
+		p.g.rotateDouble(z[0], x)
 	}
 	one := p.power(vectorSlot, mode)
-	z[1] = p.productDouble(z[0], one)
-	if p.wide() {
-		long := p.label("long") // two vectors are enough for a short row
-		p.CMPQ(cols, operand.Imm(uint64(p.lanes)))
-		p.JG(operand.LabelRef(long))
-		p.put(z[:2], p.to, cols)
-		p.JMP(operand.LabelRef(end))
-		p.Label(long)
-		z[2] = p.productDouble(z[1], one)
-		z[3] = p.productDouble(z[2], one)
+	z[1] = p.g.productDouble(z[0], one)
+	if p.g.wide() {
+		long := p.g.label("long") // two vectors are enough for a short row
+		p.g.CMPQ(cols, operand.Imm(uint64(p.g.lanes)))
+		p.g.JG(operand.LabelRef(long))
+		p.g.put(z[:2], p.to, cols)
+		p.g.JMP(operand.LabelRef(end))
+		p.g.Label(long)
+		z[2] = p.g.productDouble(z[1], one)
+		z[3] = p.g.productDouble(z[2], one)
 		return z, func() complexVec {
-			two := p.productDouble(one, one)
-			return p.productDouble(two, two)
+			two := p.g.productDouble(one, one)
+			return p.g.productDouble(two, two)
 		}
 	}
 	two := p.power(twoSlot, mode)
-	z[2], z[3] = p.productDouble(z[0], two), p.productDouble(z[1], two)
+	z[2], z[3] = p.g.productDouble(z[0], two), p.g.productDouble(z[1], two)
 	return z, func() complexVec { return p.power(fourSlot, mode) }
 }
 
 // keptOf is a mode's number in slot k of kept, and power a vector full of it.
 func (p *powers) keptOf(k int, mode reg.Register) complexMem {
-	m := p.slot(p.kept, k)
+	m := p.g.slot(p.kept, k)
 	return complexMem{m.re.Idx(mode, 8), m.im.Idx(mode, 8)}
 }
 
 func (p *powers) power(k int, mode reg.Register) complexVec {
-	return p.spreadComplexDouble(p.keptOf(k, mode))
+	return p.g.spreadComplexDouble(p.keptOf(k, mode))
 }
 
 // keepByMode stores four numbers per mode next to each other, first the real parts of all modes,
@@ -224,35 +224,35 @@ func (g *gen) upperHalf() reg.OpmaskVirtual {
 
 // row stores a mode's row as floats, four vectors at a time: they hide the latency of the products.
 func (p *powers) row(mode reg.Register) {
-	cols, to := p.arg("cols"), p.copyPtr(p.to)
-	loop, tail, end := p.label("columns"), p.label("tail"), p.label("rowEnd")
+	cols, to := p.g.arg("cols"), p.g.copyPtr(p.to)
+	loop, tail, end := p.g.label("columns"), p.g.label("tail"), p.g.label("rowEnd")
 	z, step := p.rowStart(mode, cols, end)
-	all := uint64(2 * p.lanes)
+	all := uint64(2 * p.g.lanes)
 	putAll := func() {
-		p.SUBQ(operand.Imm(all), cols)
-		p.JL(operand.LabelRef(tail))
-		p.put(z[:], to, nil)
-		p.CMPQ(cols, operand.Imm(0)) // the last products are not needed
+		p.g.SUBQ(operand.Imm(all), cols)
+		p.g.JL(operand.LabelRef(tail))
+		p.g.put(z[:], to, nil)
+		p.g.CMPQ(cols, operand.Imm(0)) // the last products are not needed
 	}
 	putAll()
-	p.JE(operand.LabelRef(end))
+	p.g.JE(operand.LabelRef(end))
 	y := step()
-	p.Label(loop)
+	p.g.Label(loop)
 	for _, x := range z {
-		if p.neon() {
-			p.moveDouble(p.productDouble(x, y), x)
+		if p.g.neon() {
+			p.g.moveDouble(p.g.productDouble(x, y), x)
 		} else {
-			p.rotateDouble(x, y)
+			p.g.rotateDouble(x, y)
 		}
 	}
-	p.advance(to, operand.Imm(4*all))
+	p.g.advance(to, operand.Imm(4*all))
 	putAll()
-	p.JNE(operand.LabelRef(loop))
-	p.JMP(operand.LabelRef(end))
-	p.Label(tail)
-	p.ADDQ(operand.Imm(all), cols)
-	p.put(z[:], to, cols)
-	p.Label(end)
+	p.g.JNE(operand.LabelRef(loop))
+	p.g.JMP(operand.LabelRef(end))
+	p.g.Label(tail)
+	p.g.ADDQ(operand.Imm(all), cols)
+	p.g.put(z[:], to, cols)
+	p.g.Label(end)
 }
 
 // put stores vectors as floats, or only cols floats of them; cols is used up.

@@ -14,7 +14,7 @@ import (
 // four vectors in AVX-512, of two in AVX2, of one in NEON. Missing vectors are zero.
 func (b *lanesGroup) quarters(first, n int) func(s int) complexVec {
 	var x [4]complexVec
-	if !b.wide() {
+	if !b.g.wide() {
 		for s := range x {
 			at := b.x.at(64*first + 16*s)
 			x[s] = complexVec{b.loadFirst(at.re, 4), b.loadFirst(at.im, 4)}
@@ -25,10 +25,10 @@ func (b *lanesGroup) quarters(first, n int) func(s int) complexVec {
 		return func(s int) complexVec { return x[s] }
 	}
 	for i, p := range b.vectors(first, n) {
-		x[i] = b.load(p.complexMem)
+		x[i] = b.g.load(p.complexMem)
 	}
 	for i := n; i < 4; i++ {
-		x[i] = complexVec{b.zero(), b.zero()}
+		x[i] = complexVec{b.g.zero(), b.g.zero()}
 	}
 	if b.radix == 2 {
 		b.pairs(&x)
@@ -48,13 +48,13 @@ func (b *lanesGroup) quarters(first, n int) func(s int) complexVec {
 func (b *lanesGroup) secondVector(x complexVec, at complexMem) {
 	if b.radix == 2 {
 		y := complexVec{b.loadFirst(at.re, 4), b.loadFirst(at.im, 4)}
-		upperMinus := b.table("upperminus", append(slices.Repeat([]uint32{math.Float32bits(1)}, 4), slices.Repeat([]uint32{math.Float32bits(-1)}, 4)...))
-		b.VFMADD231PS(upperMinus, y.re, x.re)
-		b.VFMADD231PS(upperMinus, y.im, x.im)
+		upperMinus := b.g.table("upperminus", append(slices.Repeat([]uint32{math.Float32bits(1)}, 4), slices.Repeat([]uint32{math.Float32bits(-1)}, 4)...))
+		b.g.VFMADD231PS(upperMinus, y.re, x.re)
+		b.g.VFMADD231PS(upperMinus, y.im, x.im)
 		return
 	}
-	b.VINSERTF128(operand.Imm(1), at.re, x.re, x.re)
-	b.VINSERTF128(operand.Imm(1), at.im, x.im, x.im)
+	b.g.VINSERTF128(operand.Imm(1), at.re, x.re, x.re)
+	b.g.VINSERTF128(operand.Imm(1), at.im, x.im, x.im)
 }
 
 // eachPart applies a permutation to the real parts, then to the imaginary ones.
@@ -79,33 +79,33 @@ func (b *lanesGroup) exchange(x [4]reg.VecVirtual) (y [4]reg.VecVirtual) {
 
 // exchangeHalves returns the lower halves of x and y, and their upper halves. x is used up.
 func (b *lanesGroup) exchangeHalves(x, y reg.VecVirtual) (lower, upper reg.VecVirtual) {
-	lower = b.vec()
-	b.VSHUFF32X4(operand.Imm(0x44), y, x, lower)
-	b.VSHUFF32X4(operand.Imm(0xEE), y, x, x)
+	lower = b.g.vec()
+	b.g.VSHUFF32X4(operand.Imm(0x44), y, x, lower)
+	b.g.VSHUFF32X4(operand.Imm(0xEE), y, x, x)
 	return lower, x
 }
 
 // quarter returns quarter s of four vectors, of which x and y have those halves that contain it.
 func (b *lanesGroup) quarter(x, y reg.VecVirtual, s int) reg.VecVirtual {
-	v := b.vec()
-	b.VSHUFF32X4(operand.Imm([2]uint64{0x88, 0xDD}[s%2]), y, x, v)
+	v := b.g.vec()
+	b.g.VSHUFF32X4(operand.Imm([2]uint64{0x88, 0xDD}[s%2]), y, x, v)
 	return v
 }
 
 // quartersBack returns the vectors whose quarters are given, the inverse of quarters.
 func (b *lanesGroup) quartersBack(x [4]complexVec) (y [4]complexVec) {
-	if b.wide() {
+	if b.g.wide() {
 		return eachPart(x, b.exchange)
 	}
-	if b.neon() {
+	if b.g.neon() {
 		return x
 	}
 	for i := range 2 {
-		y[i], y[i+2] = b.complexVec(), x[2*i]
-		b.VPERM2F128(operand.Imm(0x20), x[2*i+1].re, x[2*i].re, y[i].re)
-		b.VPERM2F128(operand.Imm(0x31), x[2*i+1].re, x[2*i].re, y[i+2].re)
-		b.VPERM2F128(operand.Imm(0x20), x[2*i+1].im, x[2*i].im, y[i].im)
-		b.VPERM2F128(operand.Imm(0x31), x[2*i+1].im, x[2*i].im, y[i+2].im)
+		y[i], y[i+2] = b.g.complexVec(), x[2*i]
+		b.g.VPERM2F128(operand.Imm(0x20), x[2*i+1].re, x[2*i].re, y[i].re)
+		b.g.VPERM2F128(operand.Imm(0x31), x[2*i+1].re, x[2*i].re, y[i+2].re)
+		b.g.VPERM2F128(operand.Imm(0x20), x[2*i+1].im, x[2*i].im, y[i].im)
+		b.g.VPERM2F128(operand.Imm(0x31), x[2*i+1].im, x[2*i].im, y[i+2].im)
 	}
 	return y
 }
