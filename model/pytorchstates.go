@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/pth"
@@ -60,16 +61,6 @@ func networks(states []pth.State) []network {
 	return list
 }
 
-// owner returns the network of a list that a tensor of a state dict belongs to, or nil.
-func owner(list []network, path, name string) (best *network) {
-	for i, n := range list {
-		if n.state.Path == path && strings.HasPrefix(name, n.prefix) && (best == nil || len(n.prefix) > len(best.prefix)) {
-			best = &list[i]
-		}
-	}
-	return best
-}
-
 // choose returns the state dict with the names of the network to import, and their prefix. Tensors
 // of other networks in it and of wrappers are left out.
 func (o ImportOptions) choose(states []pth.State) (pth.State, string, error) {
@@ -77,32 +68,52 @@ func (o ImportOptions) choose(states []pth.State) (pth.State, string, error) {
 		return pth.State{}, "", ErrSafetensors
 	}
 	list := networks(states)
-	var names []string
-	n := list[0]
-	for _, other := range list {
-		names = append(names, fmt.Sprintf("%q", other.name()))
-		if other.name() == o.Weights && o.Weights != "" {
-			n = other
-		}
+	n, err := o.pick(list)
+	if err != nil {
+		return pth.State{}, "", err
 	}
-	switch all := strings.Join(names, ", "); {
-	case o.Weights != "" && n.name() != o.Weights:
-		return pth.State{}, "", &ImportOptionError{"Weights", fmt.Sprintf("%q: the file has the weights %s", o.Weights, all)}
-	case o.Weights == "" && len(list) > 1:
-		o.Note(fmt.Sprintf("the checkpoint has the weights %s; %s were converted", all, names[0]), "Weights")
-	case n.name() != "":
-		o.Note(fmt.Sprintf("the weights are those of %q", n.name()), "")
-	}
-	state := n.state
-	state.Names = slices.DeleteFunc(slices.Clone(state.Names), func(name string) bool {
-		unused := wrapperName.MatchString(name) || averageName.MatchString(name[:strings.LastIndexByte(name, '.')+1])
-		if of := owner(list, state.Path, name); of != nil {
-			unused = of.prefix != n.prefix
-		}
-		if unused {
+	own := n.state
+	own.Names = nil
+	for _, name := range n.state.Names {
+		if n.owns(name, list) {
+			own.Names = append(own.Names, name)
+		} else {
 			o.Moved(name, "")
 		}
-		return unused
-	})
-	return state, n.prefix, nil
+	}
+	return own, n.prefix, nil
+}
+
+// pick returns the network that the option Weights names, or else the first, and notes which.
+func (o ImportOptions) pick(list []network) (network, error) {
+	var names, quoted []string
+	for _, n := range list {
+		names, quoted = append(names, n.name()), append(quoted, strconv.Quote(n.name()))
+	}
+	all := strings.Join(quoted, ", ")
+	at := max(0, slices.Index(names, o.Weights))
+	switch name := names[at]; {
+	case o.Weights != "" && name != o.Weights:
+		return network{}, &ImportOptionError{"Weights", fmt.Sprintf("%q: the file has the weights %s", o.Weights, all)}
+	case o.Weights == "" && len(list) > 1:
+		o.Note(fmt.Sprintf("the checkpoint has the weights %s; %q were converted", all, name), "Weights")
+	case name != "":
+		o.Note(fmt.Sprintf("the weights are those of %q", name), "")
+	}
+	return list[at], nil
+}
+
+// owns reports whether a tensor of the state dict belongs to n, and not to another network of the
+// list or to a wrapper. Of the networks whose prefix the name has, that is the one with the longest.
+func (n network) owns(tensor string, list []network) bool {
+	longest, found := "", false
+	for _, other := range list {
+		if other.state.Path == n.state.Path && strings.HasPrefix(tensor, other.prefix) && len(other.prefix) >= len(longest) {
+			longest, found = other.prefix, true
+		}
+	}
+	if found {
+		return longest == n.prefix
+	}
+	return !wrapperName.MatchString(tensor) && !averageName.MatchString(tensor[:strings.LastIndexByte(tensor, '.')+1])
 }
