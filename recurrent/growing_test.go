@@ -14,7 +14,8 @@ import (
 )
 
 // A stream has no end, so modes of DSS or S5 that grow are an error. Those of the other layers, and
-// of S5 with ClipEigs, cannot grow. In each kind of layer, each mode may be on the unit circle.
+// of S5 with ClipEigs, cannot grow. In each kind of layer, any mode may be on the unit circle: the
+// test has every fifth.
 func TestGrowingModes(t *testing.T) {
 	undamped := math.Inf(-1)
 	scan := func(c ssm.Config) model.Config {
@@ -51,7 +52,8 @@ func TestGrowingModes(t *testing.T) {
 					t.Errorf("%s, layer %d, %s: error %v", tt.name, layer, what, err)
 				}
 			}
-			for mode, decay := range w.Decay {
+			for mode := 0; mode < len(w.Decay); mode += 5 {
+				decay := w.Decay[mode]
 				what := fmt.Sprintf("mode %d", mode)
 				if tt.grows != 0 {
 					w.Decay[mode] = float32(tt.grows)
