@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/events"
@@ -108,6 +109,18 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// made is the folder of the page, which the first test builds.
+var made struct {
+	sync.Once
+	folder string
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	os.RemoveAll(made.folder)
+	os.Exit(code)
+}
+
 // built returns the path of Node, and the folder with the page.
 func built(t *testing.T) (node, site string) {
 	t.Helper()
@@ -123,11 +136,13 @@ func built(t *testing.T) (node, site string) {
 	if node == "" {
 		t.Skip("Node is not installed")
 	}
-	site = filepath.Join(t.TempDir(), "site")
-	var said bytes.Buffer
-	must.Do(t, build(site, &said))
-	t.Log(said.String())
-	return node, site
+	made.Do(func() {
+		var said bytes.Buffer
+		made.folder = must.Get(os.MkdirTemp("", "page"))(t)
+		must.Do(t, build(filepath.Join(made.folder, "site"), &said))
+		t.Log(said.String())
+	})
+	return node, filepath.Join(made.folder, "site")
 }
 
 // The scripts of the page withstand wrong arguments and other faults: the cases of faults.mjs.

@@ -131,20 +131,16 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// Published accuracies of ROCKET: OSULeaf 94.1 % (mean of ten seeds), BasicMotions about 99 %.
-func TestRealArchives(t *testing.T) {
+// The published accuracy of ROCKET on OSULeaf is 94.1 %, the mean of ten seeds.
+func TestRealArchive(t *testing.T) {
 	root := os.Getenv("S4D_DATA")
 	if root == "" {
 		t.Skip("S4D_DATA is not set: it names a folder that holds ucr")
 	}
-	for name, least := range map[string]float64{"OSULeaf": 0.92, "BasicMotions": 0.975} {
-		path := filepath.Join(root, "ucr", name, name)
-		train, test := must.Get(rows.ReadTS(path+"_TRAIN.ts"))(t), must.Get(rows.ReadTS(path+"_TEST.ts"))(t)
-		d := must.Get(dataset.FromSlices(dataset.Info{Channels: train.Channels, Labels: train.Classes}, train.Examples, nil, test.Examples))(t)
-		got := must.Get(Evaluate(t.Context(), d, d.Train, d.Test, 0, 0))(t)
-		t.Logf("%s: %.4f", name, got)
-		if got < least {
-			t.Errorf("%s: accuracy %.4f, expected at least %g", name, got, least)
-		}
+	path := filepath.Join(root, "ucr", "OSULeaf", "OSULeaf")
+	train, test := must.Get(rows.ReadTS(path+"_TRAIN.ts"))(t), must.Get(rows.ReadTS(path+"_TEST.ts"))(t)
+	d := must.Get(dataset.FromSlices(dataset.Info{Channels: train.Channels, Labels: train.Classes}, train.Examples, nil, test.Examples))(t)
+	if got := must.Get(Evaluate(t.Context(), d, d.Train, d.Test, 0, 0))(t); got < 0.92 {
+		t.Errorf("accuracy %.4f, expected at least 0.92", got)
 	}
 }
