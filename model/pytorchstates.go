@@ -104,7 +104,7 @@ func (o ImportOptions) pick(list []network) (network, error) {
 }
 
 // owns reports whether a tensor of the state dict belongs to n, and not to another network of the
-// list or to a wrapper. Of the networks whose prefix the name has, that is the one with the longest.
+// list or to a wrapper. Of several prefixes that the name has, the longest counts.
 func (n network) owns(tensor string, list []network) bool {
 	longest, found := "", false
 	for _, other := range list {
