@@ -91,18 +91,26 @@ func (in *input) sharedNorms() {
 	if !in.overShards() {
 		return
 	}
+	h := in.cfg.DModel
 	for _, nm := range in.batchNorms {
-		nm.sharedForward()
+		in.pool.For(h, nm.loops.sum)
+		in.opt.Shard.Sum(nm.sums[:h])
+		in.pool.For(h, nm.loops.squares)
+		in.opt.Shard.Sum(nm.sums[:h])
+		in.pool.For(h, nm.loops.apply)
 	}
 }
 
-// sharedNormsGrad is the backward pass of sharedNorms.
+// sharedNormsGrad is the backward pass of sharedNorms. The gradients of γ and β are the terms of
+// this shard.
 func (in *input) sharedNormsGrad() {
 	if !in.overShards() {
 		return
 	}
 	for _, nm := range slices.Backward(in.batchNorms) {
-		nm.sharedBackward()
+		in.pool.For(in.cfg.DModel, nm.loops.dots)
+		in.opt.Shard.Sum(nm.sums)
+		in.pool.For(in.cfg.DModel, nm.loops.grad)
 		if nm == in.norm {
 			in.pool.For(in.cfg.DModel, in.loops.addGrad)
 		}

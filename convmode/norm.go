@@ -69,7 +69,7 @@ func (nm *norm) layerNormGrad(ws *worker, dy, x vek.Matrix, dGamma, dBeta []floa
 
 // batchForward normalises channel h over batch and length, including padding (docs/maths.md
 // §3.3). In training it uses the statistics of the batch, otherwise the running ones. Its stages
-// are methods, because over several shards all channels take each of them together (sharedForward).
+// are methods, because over several shards all channels take each of them together (sharedNorms).
 func (nm *norm) batchForward(h int) {
 	if nm.train {
 		nm.sumChannel(0, h)

@@ -18,22 +18,3 @@ type Shard struct {
 // of all its channels at once, so it has loops of its own. Others run within the loops of the
 // blocks.
 func (p *pass) overShards() bool { return p.batchNorm() && p.train && p.opt.Shard.Count > 1 }
-
-// sharedForward is batchForward for all channels, over several shards.
-func (nm *norm) sharedForward() {
-	h := nm.cfg.DModel
-	nm.pool.For(h, nm.loops.sum)
-	nm.opt.Shard.Sum(nm.sums[:h])
-	nm.pool.For(h, nm.loops.squares)
-	nm.opt.Shard.Sum(nm.sums[:h])
-	nm.pool.For(h, nm.loops.apply)
-}
-
-// sharedBackward is batchBackward for all channels, over several shards. The gradients of γ and β
-// are the terms of this shard.
-func (nm *norm) sharedBackward() {
-	h := nm.cfg.DModel
-	nm.pool.For(h, nm.loops.dots)
-	nm.opt.Shard.Sum(nm.sums)
-	nm.pool.For(h, nm.loops.grad)
-}

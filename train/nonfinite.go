@@ -57,7 +57,7 @@ func (s *stepper) cause(b *batch) string {
 	}
 	for i, sh := range s.shards.list {
 		if place, sequence := sh.net.NonFinite(); sequence >= 0 {
-			example := i*s.partition.size + sequence*s.partition.size/sh.batch.Size
+			example := i*s.partition.size + sequence/sequencesPer(s.data.Info)
 			return fmt.Sprintf("%s, in %s", place, exampleName(b.members[example], b.examples[example].Path))
 		}
 	}

@@ -42,7 +42,7 @@ type shards struct {
 	list  []*shard
 	batch *batch // the current one
 	step  convmode.Step
-	sums  sums  // of all shards
+	sums  sums  // of all shards of the batch
 	err   error // of exchanging sums
 }
 
@@ -50,30 +50,19 @@ type shards struct {
 // the next sum over shards, and returns its term, or nil after a forward or a backward pass.
 type shard struct {
 	convmode.Shard
-	net     *convmode.Net
-	batch   batch     // the part of the current batch
-	dlogits []float32 // gradient of the mean loss over the shard
-	terms   int       // of its loss
-	values  [sumFields]float64
-	grads   *model.Weights
-	next    func() (term []float64, alive bool)
-	stop    func()
-	term    []float64 // of the current sum
+	net   *convmode.Net
+	grads *model.Weights
+	next  func() (term []float64, alive bool)
+	stop  func()
+	term  []float64 // of the current sum, which replaces it
 }
 
 func newShards(t *Trainer) (*shards, error) {
 	s := &shards{partition: t.partition}
 	for i := range s.count {
 		sh := &shard{grads: model.NewWeights(t.model.Config)}
-		sh.next, sh.stop = iter.Pull(func(yield func(term []float64) bool) {
-			sh.Sum = func(values []float64) { yield(values) }
-			for s.forwardShard(sh); yield(nil); s.forwardShard(sh) {
-				if s.backwardShard(sh); !yield(nil) {
-					return
-				}
-			}
-		})
-		sh.Index, sh.Count = s.first+i, s.total
+		sh.next, sh.stop = iter.Pull(func(yield func(term []float64) bool) { s.compute(i, sh, yield) })
+		sh.Shard = convmode.Shard{Index: s.first + i, Count: s.total}
 		opt, err := t.netOptions(), error(nil)
 		opt.Shard = &sh.Shard
 		if sh.net, err = convmode.New(t.model, opt); err != nil {
@@ -88,6 +77,33 @@ func (s *shards) close() {
 	for _, sh := range s.list {
 		sh.stop()
 		sh.net.Close()
+	}
+}
+
+// compute runs the passes of shard i of this process, until yield returns false.
+func (s *shards) compute(i int, sh *shard, yield func(term []float64) bool) {
+	var dlogits []float32 // gradient of the mean loss over the shard
+	var values [sumFields]float64
+	sh.Sum = func(values []float64) { yield(values) }
+	for {
+		b := s.batch.slice(i*s.size, (i+1)*s.size)
+		logits := sh.net.ForwardTrain(b.Batch, s.step)
+		dlogits = slices.Grow(dlogits[:0], len(logits))[:len(logits)]
+		own := b.loss(dlogits, logits)
+		values = own.values()
+		yield(values[:])
+		s.sums = sumsOf(values[:])
+		if !yield(nil) {
+			return
+		}
+		if own.Terms != s.sums.Terms { // from the mean over the shard
+			vek.Scale(dlogits, float32(float64(own.Terms)/float64(max(s.sums.Terms, 1))), dlogits)
+		}
+		sh.grads.Zero()
+		sh.net.Backward(dlogits, sh.grads)
+		if !yield(nil) {
+			return
+		}
 	}
 }
 
@@ -128,19 +144,7 @@ func (s *shards) pass() {
 func (s *shards) forward(b *batch, step convmode.Step) (sums, error) {
 	s.batch, s.step = b, step
 	s.pass()
-	s.sums = sumsOf(s.list[0].values[:])
 	return s.sums, s.err
-}
-
-// forwardShard computes the loss of a shard, and its gradient with respect to the logits.
-func (s *shards) forwardShard(sh *shard) {
-	first := (sh.Index - s.first) * s.size
-	sh.batch = s.batch.slice(first, first+s.size)
-	logits := sh.net.ForwardTrain(sh.batch.Batch, s.step)
-	sh.dlogits = slices.Grow(sh.dlogits[:0], len(logits))[:len(logits)]
-	sums := sh.batch.loss(sh.dlogits, logits)
-	sh.terms, sh.values = sums.Terms, sums.values()
-	sh.Sum(sh.values[:])
 }
 
 // backward returns the gradients of the mean loss over all shards, after forward.
@@ -152,13 +156,4 @@ func (s *shards) backward() (*model.Weights, error) {
 		s.err = s.exchange.SumGradients(grads.Flat())
 	}
 	return grads, s.err
-}
-
-// backwardShard computes a shard's term of the gradients.
-func (s *shards) backwardShard(sh *shard) {
-	if sh.terms != s.sums.Terms { // from the mean over the shard
-		vek.Scale(sh.dlogits, float32(float64(sh.terms)/float64(max(s.sums.Terms, 1))), sh.dlogits)
-	}
-	sh.grads.Zero()
-	sh.net.Backward(sh.dlogits, sh.grads)
 }
