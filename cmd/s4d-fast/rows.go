@@ -273,8 +273,9 @@ func (r *rowPrinter) step() (*rowSeries, series.Result, error) {
 
 // note prints what was decided about the input since the last call.
 func (r *rowPrinter) note() error {
-	notes := r.table.Notes()[r.noted:]
-	r.noted += len(notes)
+	all := r.table.Notes()
+	notes := all[min(r.noted, len(all)):] // one may have been settled
+	r.noted = len(all)
 	return r.std.note(notes...)
 }
 

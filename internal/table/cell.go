@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,13 +44,23 @@ var (
 	commaDecimal = regexp.MustCompile(`^[-+]?(\d*,\d+|\d{1,3}(\.\d{3})+,\d+)([eE][-+]?\d+)?$`) // 47,9 1.234,5
 	commaGroups  = regexp.MustCompile(`^[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$`)                  // 1,234 1,234.5
 	pointGroups  = regexp.MustCompile(`^[-+]?[1-9]\d{0,2}(\.\d{3})+$`)                         // 1.234
-	signs        = strings.NewReplacer("−", "-", "\u00a0", "", "\u202f", "")
+	otherGroups  = regexp.MustCompile(`^[-+−]?[1-9]\d{0,2}([\s\x{a0}\x{2009}\x{202f}'’]\d{3})+([.,]\d*)?$`)
+	signs        = strings.NewReplacer("−", "-", " ", "", "\u00a0", "", "\u2009", "", "\u202f", "", "'", "", "’", "")
 )
+
+// plain returns a number with a usual minus sign, and without separators of thousands that are
+// blanks or apostrophes: −1’234.5 is -1234.5.
+func plain(cell string) string {
+	if otherGroups.MatchString(cell) {
+		return signs.Replace(cell)
+	}
+	return strings.Replace(cell, "−", "-", 1)
+}
 
 // isDecimal reports whether a cell is a number, with a decimal point or comma, and with or without
 // separators of thousands.
 func isDecimal(cell string) bool {
-	cell = signs.Replace(cell)
+	cell = plain(cell)
 	if commaDecimal.MatchString(cell) || commaGroups.MatchString(cell) {
 		return true
 	}
@@ -68,14 +79,11 @@ func (t *Reader) number(cell string) (float64, error) {
 	case "false", "False", "FALSE":
 		return 0, nil
 	}
-	text, err := t.withPoint(cell)
+	text, err := t.withPoint(plain(cell))
 	if err != nil {
 		return 0, err
 	}
 	v, err := ParseFloat(text, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		v, err = ParseFloat(signs.Replace(text), 64)
-	}
 	switch {
 	case err == nil && slices.Contains(t.missing, v):
 		return math.NaN(), nil
@@ -89,7 +97,7 @@ func (t *Reader) number(cell string) (float64, error) {
 
 // withPoint returns a number with a decimal point and without separators of thousands. What a comma
 // or a point is, is decided by the first cell in which it can only be one of them. A point alone is
-// a decimal point.
+// a decimal point. It may be none in a file with semicolons, whose decimals often have commas.
 func (t *Reader) withPoint(cell string) (string, error) {
 	commas, points := strings.Contains(cell, ","), strings.Contains(cell, ".")
 	if t.opt.Format != CSV || !commas && (!points || t.decimal == '.') {
@@ -102,6 +110,8 @@ func (t *Reader) withPoint(cell string) (string, error) {
 			return strings.ReplaceAll(cell, ".", ""), nil
 		case t.decimal == ',' && err == nil:
 			return "", t.mixed(cell)
+		case err == nil && t.separator == ';' && pointGroups.MatchString(cell):
+			t.open = cmp.Or(t.open, cell)
 		case err == nil:
 			t.decimal = '.'
 		}
@@ -115,6 +125,9 @@ func (t *Reader) withPoint(cell string) (string, error) {
 		return cell, nil
 	case t.decimal == 0 && decimal && groups && t.separator != ';':
 		return "", fmt.Errorf("%.40q is %s or %s; --decimal=, or --decimal=. says which", cell, withPoint, whole)
+	case t.open != "" && t.decimal == 0 && decimal:
+		t.decimal = '.'
+		return "", t.mixed(cell)
 	case t.decimal == 0 && decimal:
 		t.decimal = ','
 		t.note("%.40q is read as %s, with a decimal comma; --decimal=. reads commas between thousands", cell, withPoint)

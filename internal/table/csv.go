@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -91,17 +92,21 @@ func (t *Reader) parseCSV() error {
 	for t.opt.Ragged && len(t.cells) < len(t.columns) {
 		t.cells = append(t.cells, "")
 	}
-	if len(t.cells) != len(t.columns) {
-		return t.errorf("%d cells, expected %d as in the first line", len(t.cells), len(t.columns))
+	if len(t.cells) == len(t.columns) {
+		return nil
 	}
-	return nil
+	hint := ""
+	if first := t.columns[0]; len(t.columns) == 1 && strings.ContainsAny(first[:1], "%/;!*-=@'\"") {
+		hint = fmt.Sprintf("; if that is a comment, --comment %q skips the lines that begin like it", first[:1])
+	}
+	return t.errorf("%d cells, expected %d as in the first line%s", len(t.cells), len(t.columns), hint)
 }
 
 // splitCSV sets the cells to those of the text.
 func (t *Reader) splitCSV() error {
 	separators, rest := string(t.separator), string(t.text)
 	if t.separator == ' ' {
-		separators, rest = " \t", strings.TrimSpace(rest)
+		separators, rest = " \t", strings.TrimSpace(strings.ReplaceAll(rest, "\u00a0", " "))
 	}
 	t.cells = t.cells[:0]
 	for more := true; more; {

@@ -36,10 +36,12 @@ var byteOrderMark = []byte("\ufeff")
 
 // dialect is how an input writes its rows.
 type dialect struct {
-	separator byte // of CSV; a blank stands for any number of blanks and tabs
-	decimal   byte // point or comma; 0: not yet known
-	named     bool // the first line, or the objects of JSON Lines, name the columns
-	joined    bool // an array of all rows has ended, and another one may follow
+	separator byte   // of CSV; a blank stands for any number of blanks and tabs
+	decimal   byte   // point or comma; 0: not yet known
+	named     bool   // the first line, or the objects of JSON Lines, name the columns
+	open      string // first number, such as 1.234, whose point may be a decimal one or not
+	inArray   bool   // an array of all rows is open
+	joined    bool   // such an array has ended, and another one may follow
 }
 
 // separators are the names of separators that are not written as themselves.
@@ -187,4 +189,9 @@ func (t *Reader) note(format string, args ...any) {
 }
 
 // Notes returns what was decided about the input so far where it could be read in two ways.
-func (t *Reader) Notes() []string { return t.notes }
+func (t *Reader) Notes() []string {
+	if t.open != "" && t.decimal == 0 {
+		return append(t.notes[:len(t.notes):len(t.notes)], fmt.Sprintf("%s: %.40q is read with a decimal point; --decimal=, reads points between thousands", t.opt.Name, t.open))
+	}
+	return t.notes
+}

@@ -27,7 +27,7 @@ func (t *Reader) startJSON() error {
 	text := append(bytes.TrimSpace(t.text), '\n')
 	inner := bytes.TrimSpace(bytes.TrimPrefix(text, []byte{'['}))
 	if text[0] == '[' && (len(inner) == 0 || inner[0] == '{' || inner[0] == '[' && t.opt.Format == JSON) {
-		text = text[1:]
+		text, t.inArray = text[1:], true
 	}
 	t.in = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(bytes.Clone(text)), t.in), 1<<16)
 	t.line = t.row
@@ -100,10 +100,12 @@ func (t *Reader) readValue() error {
 	for {
 		c, err := t.in.ReadByte()
 		switch {
+		case err == io.EOF && len(t.text) == 0 && t.inArray:
+			return t.errorf("the array of rows is not closed: the input may be truncated")
 		case err == io.EOF && len(t.text) == 0:
 			return io.EOF
 		case err == nil && len(t.text) == 0 && (c == ']' || c == '[' && t.joined): // around all rows
-			t.joined = c == ']'
+			t.joined, t.inArray = c == ']', c == '['
 			continue
 		case err != nil && err != io.EOF:
 			return t.Wrap(err)
@@ -129,22 +131,22 @@ func (t *Reader) readValue() error {
 	return nil
 }
 
-// notNumbers matches strings, and the values outside of them that Python writes for no number.
-var notNumbers = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?Infinity|NaN`)
+// notNumbers matches strings, and the values outside of them that programs write for no number.
+var notNumbers = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\b(?:(?i:inf(?:inity)?)|(?i:nan)|None|undefined)\b`)
 
-// withNull replaces NaN by null and infinities by text.
+// withNull replaces words such as NaN by null and infinities by text.
 func withNull(text []byte) []byte {
-	if !bytes.Contains(text, []byte("NaN")) && !bytes.Contains(text, []byte("Infinity")) {
+	if json.Valid(text) {
 		return text
 	}
 	return notNumbers.ReplaceAllFunc(text, func(b []byte) []byte {
-		switch b[0] {
+		switch bytes.TrimPrefix(b, []byte{'-'})[0] {
 		case '"':
 			return b
-		case 'N':
-			return []byte("null")
+		case 'I', 'i':
+			return slices.Concat([]byte{'"'}, b, []byte{'"'})
 		}
-		return slices.Concat([]byte{'"'}, b, []byte{'"'})
+		return []byte("null")
 	})
 }
 

@@ -242,6 +242,9 @@ func (t *Reader) readLine() error {
 		t.text = bytes.TrimPrefix(t.text, byteOrderMark)
 	}
 	t.text = bytes.TrimSuffix(t.text, []byte("\n"))
+	if i := bytes.IndexByte(t.text[start:], 0); i >= 0 {
+		return t.errorf("byte %d of the line is zero, so this is no text: export spreadsheets and other binary files as CSV", i+1)
+	}
 	if t.opt.Format == CSV && !utf8.Valid(t.text[start:]) {
 		t.text = append(t.text[:start], t.toUTF8(t.text[start:])...)
 	}

@@ -15,26 +15,30 @@ import (
 const (
 	dayFirst   = "dmy"
 	monthFirst = "mdy"
+	yearFirst  = "%y/%m/%d"
 	anyNumber  = "number" // 20240131 is a number
 )
 
 // dateLayouts are the dates with one meaning. The first is that of most files.
 var dateLayouts = []string{
-	"2006-1-2", "2006/1/2", "2006.1.2", "2006-1", "2006/1",
+	"2006-1-2", "2006/1/2", "2006.1.2", "2006-1", "2006/1", "2006M1", "Jan-2006", "Jan 2006", "January 2006",
 	"2 Jan 2006", "2. Jan 2006", "2-Jan-2006", "2/Jan/2006", "Jan 2, 2006", "Jan 2 2006", "Jan. 2, 2006",
 	"2 January 2006", "2. January 2006", "January 2, 2006", "January 2 2006",
 }
 
-// orderedLayouts are the dates in which day and month may have either order; after the first two,
-// the year may also be first.
+// orderedLayouts are the dates in which day and month may have either order. A year of 2 digits may
+// also be first.
 var orderedLayouts = map[string][]string{
 	dayFirst:   {"2/1/2006", "2-1-2006", "2/1/06", "2-1-06", "2.1.2006", "2.1.06"},
 	monthFirst: {"1/2/2006", "1-2-2006", "1/2/06", "1-2-06", "1.2.2006", "1.2.06"},
 }
 
+// quarter matches a quarter of a year: 2024Q1.
+var quarter = regexp.MustCompile(`^(\d{4})[- ]?[Qq]([1-4])$`)
+
 // dateTime matches a date, of which a weekday is not read, and a time of day: hour, minute, second,
-// fraction, half of the day and offset from UTC.
-var dateTime = regexp.MustCompile(`^(?:(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? +)?(.*?\d)(?:(?:T|[:,]| )[T ]*(\d{1,2})(?:[:.h-](\d{2})(?:[:.-](\d{2})(?:[.,](\d{1,9}))?)?)?\s*([AaPp]\.?[Mm]\.?)?\s*(Z|UTC|GMT|[-+]\d{2}(?::?\d{2})?)?)?$`)
+// fraction, half of the day and offset from UTC. Other names of time zones are not read.
+var dateTime = regexp.MustCompile(`^(?:(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? +)?(.*?\d)(?:(?:T|[:,]| )[T ]*(\d{1,2})(?:[:.h-](\d{2})(?:[:.-](\d{2})(?:[.,](\d{1,9}))?)?)?\s*([AaPp]\.?[Mm]\.?)?\s*(Z|UTC|GMT|[-+]\d{2}(?::?\d{2})?)?(?: ?[A-Z]{3,5}|\[[\w/+-]+\])?)?$`)
 
 // dates parses the dates of a column. The zero value decides the order of day and month by those
 // that leave no choice.
@@ -42,6 +46,10 @@ type dates struct {
 	format string // --time-format: dmy, mdy, or % and letters as strftime has them; "": the column decides
 	order  string // of dates with slashes or hyphens that end in the year, as far as it is known
 	first  string // of these dates
+	// yearLast: one of these dates cannot begin with a year of 2 digits.
+	yearLast bool
+	digits   string // the first whole number
+	isDate   bool   // that is a date of digits only, as all others then are
 }
 
 // strftime has the letters that --time-format may contain, as package time writes them.
@@ -60,7 +68,11 @@ func (d *dates) check() error {
 func (d *dates) parse(text string) (at time.Time, local, ok bool) {
 	if strings.Contains(d.format, "%") {
 		at, err := time.Parse(strftime.Replace(d.format), text)
-		return at, !strings.Contains(strings.ToLower(d.format), "%z"), err == nil
+		return at, !strings.Contains(d.format, "%z"), err == nil // of a name (%Z), Go knows no offset
+	}
+	if q := quarter.FindStringSubmatch(text); q != nil {
+		at, err := time.Parse("2006-1", q[1]+"-"+strconv.Itoa(3*int(q[2][0]-'0')-2))
+		return at, true, err == nil
 	}
 	m := dateTime.FindStringSubmatch(text)
 	if m == nil {
@@ -96,13 +108,10 @@ func (d *dates) ordered(date, text string) (at time.Time, ok bool) {
 	if strings.Contains(date, ".") {
 		return parseLayouts(date, days[4:])
 	}
-	at, isDay := parseLayouts(date, days[:2])
-	swapped, isMonth := parseLayouts(date, months[:2])
-	if !isDay && !isMonth { // a year of two digits may be first, unless a day does
-		_, open := parseLayouts(date, days[2:4])
-		swapped, isMonth = parseLayouts(date, months[2:4])
-		isMonth = isMonth && !open
-	}
+	at, isDay := parseLayouts(date, days[:4])
+	swapped, isMonth := parseLayouts(date, months[:4])
+	year := yearFirstDate(at)
+	d.yearLast = d.yearLast || !isDay || date[len(date)-3] >= '0' || year.Day() != at.Year()%100
 	order := ""
 	switch {
 	case !isDay && !isMonth:
@@ -118,14 +127,28 @@ func (d *dates) ordered(date, text string) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// compact parses a date of 8, 12 or 14 digits, such as 20240131.
-func (d *dates) compact(text string) (at time.Time, ok bool) {
-	layout := map[int]string{8: "20060102", 12: "200601021504", 14: "20060102150405"}[len(text)]
-	if layout == "" || d.format != "" || text[:2] != "19" && text[:2] != "20" {
-		return at, false
+// compact parses a date of 6, 8, 12 or 14 digits, such as 202401, with a T or blank before the time.
+// ok is false if they are no date, err is set if the numbers before them were something else.
+func (d *dates) compact(text string) (at time.Time, ok bool, err error) {
+	digits := strings.TrimSuffix(text, "Z")
+	if len(text) > 9 && strings.IndexByte("T ", text[8]) >= 0 {
+		digits = digits[:8] + digits[9:]
 	}
-	at, err := time.Parse(layout, text)
-	return at, err == nil
+	layout := map[int]string{6: "200601", 8: "20060102", 12: "200601021504", 14: "20060102150405"}[len(digits)]
+	if d.format != "" || strings.Trim(digits, "0123456789") != "" {
+		return at, false, nil
+	}
+	if layout != "" && (digits[:2] == "19" || digits[:2] == "20") {
+		at, err = time.Parse(layout, digits)
+		ok = err == nil
+	}
+	if d.digits == "" {
+		d.digits, d.isDate = digits, ok
+	}
+	if ok != d.isDate {
+		return at, false, fmt.Errorf("one of %.40q and %.40q is a date, and the other is none: --time-format number or a pattern such as %%Y%%m%%d says what they are", d.digits, text)
+	}
+	return at, ok, nil
 }
 
 // timeOfDay returns the time of the parts that dateTime matches. Its offset from UTC is subtracted.
@@ -151,49 +174,68 @@ func timeOfDay(part []string) (after time.Duration, ok bool) {
 	return after, hour <= 24 && minute < 60 && second <= 60
 }
 
-// settleDates decides the order of day and month, if no date did: one of them must give a possible
-// series. If the month is first, it swaps the parts of the dates that could have both orders.
+// settleDates decides the order of the parts of dates, if no date did: one of the orders must give a
+// possible series.
 func (t *tableReader) settleDates() error {
 	d := &t.dates
 	if d.first == "" {
 		return nil
 	}
+	open := []string{d.order}
 	if d.order == "" {
-		same, days, months := true, true, true
-		for _, s := range t.series {
-			other := slices.Clone(s.times)
-			t.swapDays(other)
-			days, months = days && isPossible(s.times), months && isPossible(other)
-			for i := 1; i < len(other); i++ {
-				same = same && other[i]-other[i-1] == s.times[i]-s.times[i-1]
-			}
-		}
-		if days == months && !same {
-			return fmt.Errorf("%s: times such as %q may have the day or the month first: --time-format dmy or --time-format mdy says which", t.series[0].file, d.first)
-		}
-		if d.order = dayFirst; months && !days {
-			d.order = monthFirst
-		}
+		open = []string{dayFirst, monthFirst}
 	}
-	words, other := "day/month/year", monthFirst
-	if d.order == monthFirst {
-		words, other = "month/day/year", dayFirst
-		for _, s := range t.series {
-			t.swapDays(s.times)
-		}
+	if !d.yearLast {
+		open = append(open, yearFirst)
 	}
-	t.addNote("", "times such as %q are read as %s; --time-format %s changes it", d.first, words, other)
+	fits := slices.DeleteFunc(slices.Clone(open), func(order string) bool {
+		return len(open) > 1 && slices.ContainsFunc(t.series, func(s *rawSeries) bool { return !isPossible(t.reordered(s.times, order)) })
+	})
+	same := func(order string) bool { // as the first one
+		return order != fits[0] && !slices.ContainsFunc(t.series, func(s *rawSeries) bool {
+			a, _ := steps(t.reordered(s.times, order))
+			b, _ := steps(t.reordered(s.times, fits[0]))
+			return !slices.Equal(a, b)
+		})
+	}
+	if len(fits) == 0 || len(slices.DeleteFunc(slices.Clone(fits), same)) > 1 {
+		return fmt.Errorf("%s: times such as %q may have the day, the month or the year first: --time-format %s says which", t.series[0].file, d.first, strings.Join(open, " or --time-format "))
+	}
+	d.order = fits[0]
+	for _, s := range t.series {
+		s.times = t.reordered(s.times, d.order)
+	}
+	words := map[string]string{dayFirst: "day/month/year", monthFirst: "month/day/year", yearFirst: "year/month/day"}[d.order]
+	other := map[string]string{dayFirst: monthFirst}[d.order]
+	t.addNote("", "times such as %q are read as %s; --time-format %s changes it", d.first, words, cmp.Or(other, dayFirst))
 	return nil
 }
 
-// swapDays exchanges day and month of the times that could have both orders.
-func (t *tableReader) swapDays(times []float64) {
+// reordered returns the times of dates that ordered parsed, if their parts have an order.
+func (t *tableReader) reordered(times []float64, order string) []float64 {
+	if order == dayFirst {
+		return times
+	}
+	times = slices.Clone(times)
 	for i := range times {
-		if at := t.date(times[i]); at.Day() <= 12 {
-			y, m, d := at.Date()
-			times[i] += time.Date(y, time.Month(d), int(m), 0, 0, 0, 0, time.UTC).Sub(time.Date(y, m, d, 0, 0, 0, 0, time.UTC)).Seconds()
+		at := t.date(times[i])
+		y, m, d := at.Date()
+		midnight := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+		switch {
+		case order == yearFirst:
+			times[i] += yearFirstDate(at).Sub(midnight).Seconds()
+		case d <= 12: // both orders are possible
+			times[i] += time.Date(y, time.Month(d), int(m), 0, 0, 0, 0, time.UTC).Sub(midnight).Seconds()
 		}
 	}
+	return times
+}
+
+// yearFirstDate returns the date whose year of 2 digits is the day of another one, and its day the
+// year.
+func yearFirstDate(at time.Time) time.Time {
+	year := 2000 + at.Day() // at most 31
+	return time.Date(year, at.Month(), at.Year()%100, 0, 0, 0, 0, time.UTC)
 }
 
 // date returns the date of a time.
@@ -218,8 +260,11 @@ func steps(times []float64) (list []float64, usual float64) {
 	return list, slices.Sorted(slices.Values(list))[(len(list)-1)/2]
 }
 
+// clocksForward are the months in which clocks are put forward, north and south of the equator.
+var clocksForward = []time.Month{time.March, time.April, time.September, time.October}
+
 // repeatHour moves the times after an hour that occurs twice, as on the Sunday on which clocks are
-// put back, by an hour, until an hour is left out.
+// put back, by an hour, and those after an hour that is left out, as in spring, back.
 func (t *tableReader) repeatHour(s *rawSeries) {
 	const hour = 3600
 	list, usual := steps(s.times)
@@ -230,14 +275,16 @@ func (t *tableReader) repeatHour(s *rawSeries) {
 	var notes []string
 	for i, step := range list {
 		at := t.date(s.times[i+1])
+		sunday := at.Weekday() == time.Sunday && at.Hour() <= 3
 		switch {
-		case step <= 0 && (step != usual-hour || at.Weekday() != time.Sunday || at.Hour() > 3):
+		case step <= 0 && (step != usual-hour || !sunday):
 			return // not sorted
 		case step <= 0:
 			shift += hour
 			notes = append(notes, fmt.Sprintf("%s: the hour before %s occurs twice and is read as that in which clocks were put back; without --time, rows are evenly spaced", s.at(i+1), at.Add(hour*time.Second).Format("2006-01-02 15:04")))
-		case shift > 0 && step == usual+hour:
+		case step == usual+hour && (shift > 0 || sunday && slices.Contains(clocksForward, at.Month())):
 			shift -= hour
+			notes = append(notes, fmt.Sprintf("%s: the hour before %s is left out and is read as that by which clocks were put forward; without --time, rows are evenly spaced", s.at(i+1), at.Format("2006-01-02 15:04")))
 		}
 		moved[i+1] += shift
 	}
@@ -245,4 +292,5 @@ func (t *tableReader) repeatHour(s *rawSeries) {
 	for _, note := range notes {
 		t.addNote("", "%s", note)
 	}
+
 }

@@ -27,9 +27,14 @@ func (t *tableReader) since(whole int64, fraction float64) float64 {
 
 // parseTime parses a number, or a date with or without a time, in seconds. A whole number is exact.
 func (t *tableReader) parseTime(s *rawSeries, text string) (float64, error) {
-	if at, ok := t.dates.compact(text); ok {
-		s.local = true
-		t.addNote("", "times such as %q are read as dates; --time-format number changes it", text[:4]+"…")
+	at, ok, err := t.dates.compact(text)
+	if err != nil {
+		return 0, err
+	}
+	if ok {
+		if s.local = !strings.HasSuffix(text, "Z"); !strings.Contains(text, "T") {
+			t.addNote("", "times such as %q are read as dates; --time-format number changes it", text[:4]+"…")
+		}
 		return t.since(at.Unix(), 0), nil
 	}
 	pattern := strings.Contains(t.dates.format, "%")
@@ -43,7 +48,8 @@ func (t *tableReader) parseTime(s *rawSeries, text string) (float64, error) {
 		whole, fraction := math.Modf(v)
 		return t.since(int64(whole), fraction), nil
 	}
-	at, local, ok := t.dates.parse(text)
+	var local bool
+	at, local, ok = t.dates.parse(text)
 	switch {
 	case ok:
 		s.local = local
