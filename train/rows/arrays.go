@@ -22,11 +22,13 @@ import (
 )
 
 // Arrays reads series from NumPy arrays. path is an NPZ file with the arrays x and y, or x_train,
-// y_train, x_val (or x_valid, x_validation), y_val, x_test and y_test; a folder of NPY files with
+// y_train, x_val (or x_valid, x_validation, x_dev), y_val, x_test and y_test; a folder of NPY files with
 // these names; or one NPY file, which is x. A note names the arrays that are not read.
 //
-// The shape of x is [n][channels][length] or, with LayoutChannelsLast, [n][length][channels];
-// [n][length] for one channel, or [length] for one series.
+// The shape of x is [n][channels][length] or, with LayoutChannelsLast or if the last axis has the
+// length 1, [n][length][channels]; [n][length] for one channel, or [length] for one series. Of a
+// forecast, [channels][length] is one series with LayoutChannelsFirst, and [length][channels] with
+// LayoutChannelsLast. A note says how a shape was read that could be read in two ways.
 // In x, NaN is a missing value, and NaN in every channel at the end of a series marks its end. For
 // a classification, y has the shape [n] and contains whole numbers or text. For a regression, its
 // shape is [n] or [n][targets], and the default names of the targets are y, or y1, y2 …. A forecast
@@ -73,7 +75,7 @@ func zippedArrays(ctx context.Context, r io.ReaderAt, size int64, opt Options) (
 }
 
 // valName is the usual form of the names of validation sets.
-var valName = strings.NewReplacer("_validation", "_val", "_valid", "_val")
+var valName = strings.NewReplacer("_validation", "_val", "_valid", "_val", "_dev", "_val")
 
 // arrayFiles returns the NPY files of a folder by their names, or one NPY file as x.
 func arrayFiles(fsys fs.FS, path string) (map[string]string, error) {
@@ -108,6 +110,9 @@ func seriesOfArrays(ctx context.Context, fsys fs.FS, path string, opt Options) (
 	}
 	if opt.Mode == model.SeriesClassification && len(opt.Targets) > 0 {
 		return nil, fmt.Errorf("targets %q: the classes of arrays are in y", opt.Targets)
+	}
+	if files["x"] != "" && files["x_train"] != "" {
+		return nil, errors.New("arrays x and x_train, which may have the same series: expected one of them")
 	}
 	l := &arrayLoader{fsys: fsys, files: files, opt: opt, read: map[string]bool{}}
 	if err := l.nameColumns(ctx); err != nil {
@@ -157,8 +162,15 @@ func (l *arrayLoader) notes() (notes []string) {
 	if others != nil {
 		notes = append(notes, fmt.Sprintf("arrays %s are not read in mode %s, which reads x and columns, or x_train, x_val, x_test%s; --mode selects another", suggest.List(others), l.opt.Mode, labels))
 	}
-	if l.shape != nil {
-		notes = append(notes, fmt.Sprintf("x has the shape %v: read as %d channels of %d steps; --layout %s reads %[3]d channels of %[2]d steps", l.shape, l.shape[1], l.shape[2], LayoutChannelsLast))
+	switch s := l.shape; len(s) {
+	case 2:
+		notes = append(notes, fmt.Sprintf("x has the shape %v: read as %d series of %d steps; --layout %s reads one series of %[2]d channels, and --layout %[5]s one of %[3]d", s, s[0], s[1], LayoutChannelsFirst, LayoutChannelsLast))
+	case 3:
+		c, length, other := s[1], s[2], LayoutChannelsLast
+		if l.channelsLast(s) {
+			c, length, other = length, c, LayoutChannelsFirst
+		}
+		notes = append(notes, fmt.Sprintf("x has the shape %v: read as %d channels of %d steps; --layout %s reads %[3]d channels of %[2]d steps", s, c, length, other))
 	}
 	return notes
 }
@@ -198,18 +210,20 @@ func (l *arrayLoader) load(ctx context.Context, name string, check shapeCheck) (
 // addSplit adds the series of a split.
 func (l *arrayLoader) addSplit(ctx context.Context, suffix, split string) error {
 	var n, c, length int
+	var last bool
 	x, err := l.load(ctx, "x"+suffix, func(shape []int, text bool) error {
 		given := shape
 		switch len(shape) {
 		case 1:
 			shape = []int{1, 1, shape[0]}
 		case 2:
-			shape = []int{shape[0], 1, shape[1]}
+			shape, last = l.matrix(shape)
+		case 3:
+			last = l.channelsLast(shape)
 		}
 		if len(shape) != 3 || slices.Min(shape) == 0 {
 			return fmt.Errorf("shape %v, expected [n channels length], [n length] or [length], each at least 1", given)
 		}
-		last := l.channelsLast(shape)
 		if n, c, length = shape[0], shape[1], shape[2]; last {
 			c, length = length, c
 		}
@@ -232,7 +246,6 @@ func (l *arrayLoader) addSplit(ctx context.Context, suffix, split string) error 
 	if err != nil {
 		return err
 	}
-	last := l.channelsLast(x.shape)
 	first, size := len(l.records), c*length
 	for i := range n {
 		r := record{id: strconv.Itoa(first + i + 1), split: split, length: length, raw: x.numbers[i*size : (i+1)*size : (i+1)*size]}
@@ -248,16 +261,31 @@ func (l *arrayLoader) addSplit(ctx context.Context, suffix, split string) error 
 	return l.targets(ctx, l.records[first:], "y"+suffix)
 }
 
-// channelsLast reports whether the last axis of x is that of channels: if the layout says so or,
-// without a layout, there are names for as many channels.
-func (l *arrayLoader) channelsLast(shape []int) bool {
-	if len(shape) != 3 || l.opt.ArrayLayout != "" {
-		return len(shape) == 3 && l.opt.ArrayLayout == LayoutChannelsLast
+// matrix returns the shape of a matrix with three axes, and whether that of channels is the last: rows are series of one channel, unless the
+// layout says that the rows or columns of a forecast are the channels of one series.
+func (l *arrayLoader) matrix(shape []int) (axes []int, last bool) {
+	if l.opt.forecasts() && l.opt.ArrayLayout != "" {
+		return []int{1, shape[0], shape[1]}, l.opt.ArrayLayout == LayoutChannelsLast
 	}
-	if l.columns == nil && shape[1] >= shape[2] && shape[2] > 1 {
+	if l.opt.forecasts() && slices.Min(shape) > 1 {
 		l.shape = shape
 	}
-	return l.columns != nil && len(l.columns) != shape[1] && len(l.columns) == shape[2]
+	return []int{shape[0], 1, shape[1]}, false
+}
+
+// channelsLast reports whether the last axis of x is that of channels: if the layout says so or,
+// without a layout, there are names for as many channels or its length is 1.
+func (l *arrayLoader) channelsLast(shape []int) bool {
+	if l.opt.ArrayLayout != "" {
+		return l.opt.ArrayLayout == LayoutChannelsLast
+	}
+	if l.columns != nil {
+		return len(l.columns) != shape[1] && len(l.columns) == shape[2]
+	}
+	if shape[1] >= shape[2] && shape[1] > 1 {
+		l.shape = shape
+	}
+	return shape[2] == 1
 }
 
 // byChannel converts [length][channels] to [channels][length].

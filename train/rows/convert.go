@@ -159,29 +159,37 @@ func counts(x []float64) bool {
 }
 
 // sentinels are values that programs write where there is no measurement.
-var sentinels = []float64{99, 200, 99.9, 999, 999.9, 9999, 9999.9, 99999, 999999, 32767, 32768, 65535, math.MaxInt32, 1 << 31, math.MaxUint32, 1e20}
+var sentinels = []float64{99, 200, 99.9, 99.99, 999, 999.9, 999.99, 6999, 7777, 8888, 9999, 9999.9, 9999.99, 99999, 999999, 32767, 32768, 65535, math.MaxInt32, 1 << 31, math.MaxUint32, 1e20}
 
-// note adds notes about a column that may be no measurement, or whose smallest or largest value may
-// be none: a usual one far from the others, or one that occurs again very far from them.
+// note adds notes about a column that may be no measurement, or in which a value may stand for a
+// missing one: a usual one far from the others, or a lowest or highest one that occurs again very far
+// from them.
 func (s *seriesData) note(c int, k column) {
 	name := s.columns[c]
 	if k.increasing && k.n > 0 {
 		s.notes = append(s.notes, fmt.Sprintf("column %q counts rows or time, and is an input; --time %[1]s sorts the rows by it instead, and --columns lists the inputs", name))
 	}
-	for _, e := range []float64{k.low, k.high} {
-		count, low, high := 0, math.Inf(1), math.Inf(-1)
+	usual := func(v float64) bool { return slices.Contains(sentinels, math.Abs(v)) || math.Abs(v) >= 1e30 }
+	found := []float64{k.low, k.high}
+	for v := range s.known(c) {
+		if usual(v) && !slices.Contains(found, v) && len(found) < 100 {
+			found = append(found, v)
+		}
+	}
+	for _, e := range found {
+		count, low, high := 0, math.Inf(1), math.Inf(-1) // of the values that are not usual, either
 		for v := range s.known(c) {
 			if v == e {
 				count++
-			} else {
+			} else if !usual(v) {
 				low, high = min(low, v), max(high, v)
 			}
 		}
 		size, distance := math.Abs(e), min(math.Abs(e-low), math.Abs(e-high))
-		usual := (slices.Contains(sentinels, size) || size >= 1e30) && distance > high-low
 		again := count > 1 && distance > 3*(high-low) && size > 3*max(math.Abs(low), math.Abs(high))
-		if high > low && (usual || again) {
+		if high > low && (usual(e) && distance > high-low || again) {
 			s.notes = append(s.notes, fmt.Sprintf("column %q: %d values are %v, and the others %v to %v; --missing-values=%[3]v says that they are missing", name, count, e, low, high))
 		}
 	}
+
 }

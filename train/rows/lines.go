@@ -197,7 +197,7 @@ func (t *tableReader) describe(s *rawSeries, r *roles) error {
 		}
 		switch label := r.Text(k); {
 		case r.Missing(k):
-			return r.ColumnError(k, errors.New("the class is missing"))
+			return r.ColumnError(k, fmt.Errorf("the class is missing: %q is not a name of one", label))
 		case first:
 			s.label = strings.Clone(label)
 		case label != s.label:

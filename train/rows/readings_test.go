@@ -3,8 +3,10 @@ package rows
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +68,30 @@ func TestArrayLayouts(t *testing.T) {
 		must.Equal(t, fmt.Sprint(d.Channels, " ", e.X), c.want, "channels and first series with layout %q", c.layout)
 		must.Equal(t, strings.Join(d.Notes, "\n"), c.note, "notes with layout %q", c.layout)
 	}
+	labels := npyFile("|u1", false, []int{60}, slices.Repeat([]byte{0, 1, 0}, 20))
+	ramp := make([]float32, 240)
+	for i := range ramp {
+		ramp[i] = float32(i)
+	}
+	for _, c := range []struct {
+		shape []int
+		opt   Options
+		want  string // channels and the longest series
+		notes string
+	}{
+		{[]int{60, 4, 1}, Options{}, "1 4", "x has the shape [60 4 1]: read as 1 channels of 4 steps; --layout channels-first reads 4 channels of 1 steps"},
+		{[]int{60, 4}, Options{ArrayLayout: LayoutChannelsLast}, "1 4", ""},
+		{[]int{80, 3}, Options{Horizon: 1, ArrayLayout: LayoutChannelsLast}, "3 64", ""},
+		{[]int{3, 80}, Options{Horizon: 1, ArrayLayout: LayoutChannelsFirst}, "3 64", ""},
+		{[]int{3, 80}, Options{Horizon: 1}, "1 64", "x has the shape [3 80]: read as 3 series of 80 steps; --layout channels-first reads one series of 3 channels, and --layout channels-last one of 80"},
+		{[]int{240}, Options{Horizon: 1}, "1 64", ""},
+	} {
+		d := must.Get(arraysOf(t, "a.npz", npzFile(t, zip.Store, map[string][]byte{"x": npyFile("<f4", false, c.shape, ramp), "y": labels}), c.opt))(t)
+		must.Equal(t, fmt.Sprint(d.Channels, " ", min(d.MaxLen, 64)), c.want, "channels and length of %v with %+v", c.shape, c.opt)
+		must.Equal(t, strings.Join(slices.DeleteFunc(d.Notes, func(s string) bool { return !strings.HasPrefix(s, "x has") }), "\n"), c.notes, "notes of %v", c.shape)
+	}
+	_, err := arraysOf(t, "a.npz", npzFile(t, zip.Store, map[string][]byte{"x": x, "y": y, "x_train": x, "y_train": y}), Options{})
+	must.Fail(t, err, "arrays x and x_train")
 }
 
 // numbersCSV returns n rows with the values that f returns.
@@ -76,6 +102,13 @@ func numbersCSV(header string, n int, f func(i int) []any) string {
 		text += strings.ReplaceAll(line, " ", ",")
 	}
 	return text
+}
+
+// A note names a column that is constant in the training set alone, since its deviation is unknown.
+func TestConstantInTraining(t *testing.T) {
+	text := numbersCSV("x,late", 100, func(i int) []any { return []any{i * i % 7, 5 + max(i-95, 0)} })
+	d := must.Get(tableOf(t, map[string]string{"m.csv": text}, "m.csv", TableOptions{Options: Options{Horizon: 1}}))(t)
+	must.Equal(t, fmt.Sprint(d.Notes), `[column "late" is constant in the training set but not after it, so the network cannot learn it; --columns lists the inputs]`, "notes")
 }
 
 // A small deviation next to a large mean reaches the network: its mean is subtracted before the
@@ -128,6 +161,9 @@ func TestColumnNotes(t *testing.T) {
 		{"milliseconds", `column "c" counts rows or time`, func(i int) any { return 1700000000000 + 1000*i }},
 		{"days with gaps", `column "c" counts rows or time`, func(i int) any { return float64(i+i/30) / 24 }},
 		{"-9999", `column "c": 5 values are -9999, and the others 50`, func(i int) any { return map[bool]any{true: -9999, false: wave(i)}[i%20 == 7] }},
+		{"two kinds", `column "c": 5 values are -8888, and the others 50`, func(i int) any {
+			return cmp.Or(map[int]float64{7: -9999, 3: -8888}[i%20], wave(i))
+		}},
 		{"999.9", `column "c": 1 values are 999.9, and the others 50`, func(i int) any { return map[bool]any{true: 999.9, false: wave(i)}[i == 70] }},
 		{"-1e30", `--missing-values=-1e+30 says`, func(i int) any { return map[bool]any{true: -1e30, false: wave(i)}[i == 70] }},
 		{"a meter", "", func(i int) any { return i * i }},

@@ -323,7 +323,7 @@ func (s *seriesData) measure() error {
 	s.fill = make([]float32, len(s.columns))
 	var known []float32
 	for c, name := range s.columns {
-		rows := 0
+		rows, low, high := 0, float32(math.Inf(1)), float32(math.Inf(-1))
 		for i := range s.records {
 			r := &s.records[i]
 			_, to := s.bounds(r, "train")
@@ -331,7 +331,7 @@ func (s *seriesData) measure() error {
 			known = known[:0]
 			for _, v := range r.channel(c)[:to] {
 				if v == v {
-					known = append(known, v)
+					known, low, high = append(known, v), min(low, v), max(high, v)
 				}
 			}
 			s.inputs[c].Add(known)
@@ -342,6 +342,10 @@ func (s *seriesData) measure() error {
 		}
 		if s.fill[c] = mean; !given {
 			s.fill[c], _ = s.inputs[c].MeanStd()
+		}
+		differs := func(v float32) bool { return v == v && v != low }
+		if low == high && !given && slices.ContainsFunc(s.records, func(r record) bool { return slices.ContainsFunc(r.channel(c), differs) }) {
+			s.notes = append(s.notes, fmt.Sprintf("column %q is constant in the training set but not after it, so the network cannot learn it; --columns lists the inputs", name))
 		}
 	}
 	return nil

@@ -30,8 +30,8 @@ type TS struct {
 
 // ReadTS reads a file in the .ts format. Each series has one or more channels, and a class or a
 // number as its target. Lengths may differ; a channel that is shorter than the longest one of its
-// series is stretched to it. Missing values are interpolated between their known neighbours. Time
-// stamps are not read.
+// series is stretched to it. Missing values are interpolated between their known neighbours; those at
+// the end of all channels end the series. Time stamps are not read. Notes say so.
 func ReadTS(path string) (s *TS, err error) {
 	err = datafile.Parse(path, func(r io.Reader) error {
 		s, err = parseTS(r)
@@ -121,7 +121,7 @@ func (s *TS) note(text string) {
 }
 
 // stampedValue matches a value with its time, in which a colon would separate channels.
-var stampedValue = regexp.MustCompile(`\(([^()]*),([^(),]*)\)`)
+var stampedValue = regexp.MustCompile(`\(([^(),]*),([^(),]*)\)`)
 
 // example parses one series.
 func (s *TS) example(text string) error {
@@ -146,6 +146,14 @@ func (s *TS) example(text string) error {
 	if most := 16*(strings.Count(text, ",")+len(channels)) + 1024; length*len(channels) > most {
 		return fmt.Errorf("the longest of %d channels has %d values, and the others are much shorter", len(channels), length)
 	}
+	known := 0
+	for _, values := range channels {
+		known = max(known, strings.Count(missingEnd.ReplaceAllString(values, ""), ",")+1)
+	}
+	if known < length {
+		length = known
+		s.note("missing values at the end of all channels are the end of the series")
+	}
 	x := make([]float32, length*len(channels))
 	for c, values := range channels {
 		if err := s.channel(x[c*length:][:length], values); err != nil {
@@ -153,7 +161,7 @@ func (s *TS) example(text string) error {
 		}
 	}
 	target := strings.TrimSpace(parts[len(parts)-1])
-	e := dataset.Example{X: x, Len: length, Label: s.class(target)}
+	e := dataset.Example{X: x, Len: length, Label: s.Class(target)}
 	if s.Regression {
 		f, err := table.ParseFloat(target, 32)
 		if err != nil || f-f != 0 {
@@ -167,8 +175,11 @@ func (s *TS) example(text string) error {
 	return nil
 }
 
-// class returns the index of a class, or −1. Classes that are numbers compare as numbers.
-func (s *TS) class(name string) int {
+// missingEnd matches the missing values at the end of a channel that has others before them.
+var missingEnd = regexp.MustCompile(`(?i)(?:,\s*(?:\?|nan)\s*)+$`)
+
+// Class returns the index of a class, or −1. Classes that are numbers compare as numbers.
+func (s *TS) Class(name string) int {
 	if i := slices.Index(s.Classes, name); i >= 0 {
 		return i
 	}
@@ -180,11 +191,14 @@ func (s *TS) class(name string) int {
 }
 
 // channel parses the values of a channel and stretches them to the length of x by linear
-// interpolation.
+// interpolation. More values than x has room for are missing.
 func (s *TS) channel(x []float32, values string) error {
-	n := strings.Count(values, ",") + 1
+	n := min(strings.Count(values, ",")+1, len(x))
 	from, i := x[:n], 0
 	for v := range strings.SplitSeq(values, ",") {
+		if i == n {
+			break
+		}
 		if v = strings.TrimSpace(v); v == "?" || v == "" && n == 1 {
 			v = "NaN"
 		}
@@ -192,7 +206,9 @@ func (s *TS) channel(x []float32, values string) error {
 		if err != nil || math.IsInf(f, 0) {
 			return fmt.Errorf("value %.20q, expected a number or ? for a missing one", v)
 		}
-		from[i] = float32(f)
+		if from[i] = float32(f); f != f {
+			s.note("missing values are interpolated, and 0 in a channel without values")
+		}
 		i++
 	}
 	interpolate(from)

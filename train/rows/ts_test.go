@@ -23,26 +23,28 @@ const tsClasses = `# made up
 
 const tsNumbers = "@problemName Rate\n@targetLabel true\n@data\n"
 
-// Missing values are interpolated linearly.
+// Missing values are interpolated linearly. At the end of all channels they are the end.
 func TestMissingValues(t *testing.T) {
-	s := must.Get(parseTS(strings.NewReader(tsClasses + "?,1,?,?,4,?:NaN, ?,?,?,?,?:up\n?,?:7,nan:down\n")))(t)
-	for i, want := range [][]float32{{1, 1, 2, 3, 4, 4, 0, 0, 0, 0, 0, 0}, {0, 0, 7, 7}} {
+	s := must.Get(parseTS(strings.NewReader(tsClasses + "?,1,?,?,4,?:NaN, ?,?,?,?,?:up\n?,?:7,nan:down\n1,2,NaN, ?:3,4,5,?:up\n")))(t)
+	for i, want := range [][]float32{{1, 1, 2, 3, 4, 0, 0, 0, 0, 0}, {0, 7}, {1, 2, 2, 3, 4, 5}} {
 		if got := s.Examples[2+i].X; !slices.Equal(got, want) {
 			t.Errorf("series %d: %v, expected %v", i, got, want)
 		}
 	}
+	must.Equal(t, fmt.Sprint(s.Notes), "[missing values at the end of all channels are the end of the series missing values are interpolated, and 0 in a channel without values]", "notes")
 }
 
 // Channels of different lengths are stretched to the longest, a channel without values is 0, time
 // stamps are left out, and classes that are numbers compare as numbers.
 func TestTSArchives(t *testing.T) {
 	const stretched = "channels that are shorter than the longest one of their series are stretched to its length"
+	const missing = "missing values are interpolated, and 0 in a channel without values"
 	for _, c := range []struct {
 		text, want string
 	}{
 		{"@targetLabel true\n@data\n1,2,3,4,5:0,4:7:2.5\n", "[[1 2 3 4 5 0 1 2 3 4 7 7 7 7 7]] [" + stretched + "]"},
-		{"@targetLabel true\n@data\n1,2::3\n1,2:?:4\n", "[[1 2 0 0] [1 2 0 0]] [" + stretched + "]"},
-		{"@timeStamps true\n@targetLabel true\n@data\n(2016-01-11 00-00-00,49.5),(2016-01-11 00:10:00,-3):(0,1),(1,?):3\n", "[[49.5 -3 1 1]] [the time stamps are not read: the values of a series count as evenly spaced]"},
+		{"@targetLabel true\n@data\n1,2::3\n1,2:?:4\n", "[[1 2 0 0] [1 2 0 0]] [" + missing + " " + stretched + "]"},
+		{"@timeStamps true\n@targetLabel true\n@data\n(2016-01-11 00-00-00,49.5),(2016-01-11 00:10:00,-3):(0,1),(1,?):3\n", "[[49.5 -3 1 1]] [the time stamps are not read: the values of a series count as evenly spaced " + missing + "]"},
 		{"@classLabel true 1 2\n@data\n1,2:1.0\n3,4:2\n", "[[1 2] [3 4]] []"},
 	} {
 		s := must.Get(parseTS(strings.NewReader(c.text)))(t)
@@ -56,6 +58,7 @@ func TestTSArchives(t *testing.T) {
 
 func TestTSErrors(t *testing.T) {
 	for want, text := range map[string]string{
+		`value "(0"`:                        "@timeStamps true\n" + tsNumbers + "(0,1,2):3\n",
 		`value "x"`:                         tsClasses + "1,x:1,2:up\n",
 		`target "?"`:                        tsNumbers + "1:?\n",
 		"3 channels, expected 2":            tsClasses + "1:1:1:up\n",

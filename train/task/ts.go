@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 	"github.com/s4d-fast/s4d-fast/train/rows"
 )
@@ -89,8 +90,16 @@ func readTS(src Source) (train, test *rows.TS, err error) {
 	if test, err = rows.ReadTS(strings.TrimSuffix(path, "_TRAIN.ts") + "_TEST.ts"); err != nil {
 		return nil, nil, err
 	}
-	if train.Channels != test.Channels || train.Regression != test.Regression || !slices.Equal(train.Classes, test.Classes) {
-		return nil, nil, fmt.Errorf("%s and %s differ in their channels or classes, expected the same", train.Path, test.Path)
+	if train.Channels != test.Channels || train.Regression != test.Regression {
+		return nil, nil, fmt.Errorf("%s and %s differ in their channels or in what they predict, expected the same", train.Path, test.Path)
+	}
+	for i := range test.Examples { // the classes may be listed in another order
+		if e := &test.Examples[i]; !test.Regression {
+			class := test.Classes[e.Label]
+			if e.Label = train.Class(class); e.Label < 0 {
+				return nil, nil, fmt.Errorf("%s: class %q, expected one of %s as in %s", test.Path, class, suggest.List(train.Classes), train.Path)
+			}
+		}
 	}
 	return train, test, nil
 }

@@ -47,6 +47,9 @@ func TestTS(t *testing.T) {
 		t.Errorf("second test example %+v", e)
 	}
 	must.Equal(t, d.Labels[1], "down", "name of label 1")
+	other := strings.Replace(tsClasses, "true up down", "true left down up", 1) // in another order
+	must.Do(t, mustLoad(t, "ts", Options{Dir: tsFolder(t, tsClasses, other)}).Test.Example(&e, 1, 0))
+	must.Equal(t, e.Label, 1, "label of a class that the test file lists elsewhere")
 	must.Do(t, d.Train.Example(&e, 0, 0))
 	must.Equal(t, slices.Equal(e.X, []float32{1, 2, 3, 4, 5, 6}), false, "series as it is, expected a variant")
 	d = mustLoad(t, "ts", Options{Dir: tsFolder(t, tsClasses+strings.Repeat("0,1,2,3:4,5,6,7:up\n", 498), tsClasses)})
@@ -116,6 +119,7 @@ func TestNumpyPerm(t *testing.T) {
 func TestBadTS(t *testing.T) {
 	mustFail(t, "another number of channels", "ts", Options{Dir: tsFolder(t, tsClasses, "@targetLabel true\n@data\n1:2\n")}, "differ in their channels")
 	mustFail(t, "a class without a name", "ts", Options{Dir: tsFolder(t, tsClasses+"1:1:left\n", tsClasses)}, "Set_TRAIN.ts: line 11: class \"left\"")
+	mustFail(t, "a class of the test file only", "ts", Options{Dir: tsFolder(t, tsClasses, strings.ReplaceAll(tsClasses, "up", "left"))}, `Set_TEST.ts: class "left", expected one of ["up" "down"] as in`)
 	mustFail(t, "no folder", "ts", Options{}, "timeseriesclassification.com")
 	dir := tsFolder(t, tsClasses, tsClasses)
 	write(t, filepath.Join(dir, "Other_TRAIN.ts"), nil)
