@@ -102,12 +102,15 @@ func loadTensors(t testing.TB, path string) []pth.Tensor {
 func TestImportWrappings(t *testing.T) {
 	plain := tinyTensors(t)
 	want := must.Get(fromPyTorchTensors(plain, ImportOptions{}))(t).Hash()
-	for _, prefix := range []string{"", "module.", "model.", "net.", "_orig_mod.", "model._orig_mod.", "model.module.", "_orig_mod.module.model.", "pl.backbone.", "model_ema.module."} {
+	for _, prefix := range []string{"", "module.", "model.", "net.", "_orig_mod.", "model._orig_mod.", "model.module.", "_orig_mod.module.model.", "pl.backbone.", "model_ema.module.", "inner"} {
 		wrapped := slices.Clone(plain)
 		slices.Reverse(wrapped)
 		file := safetensors.File{}
+		inner := strings.NewReplacer("encoder.", "encoder._fsdp_wrapped_module.", "s4_layers.1.", "s4_layers.1._orig_mod._checkpoint_wrapped_module.")
 		for i := range wrapped {
-			wrapped[i].Name = prefix + wrapped[i].Name
+			if wrapped[i].Name = prefix + wrapped[i].Name; prefix == "inner" {
+				wrapped[i].Name = inner.Replace(plain[len(plain)-1-i].Name)
+			}
 			file.Arrays = append(file.Arrays, safetensors.Array{Name: wrapped[i].Name, Shape: wrapped[i].Shape, F32: wrapped[i].Data})
 		}
 		var zipped, flat bytes.Buffer
@@ -142,6 +145,7 @@ func TestImportChooses(t *testing.T) {
 		{"average without dots", "", []pth.State{state("", model, "model_ema.encoderweight")}, "", "model.", `: the weights are those of "model"`},
 		{"averaged model", "", []pth.State{state("", "n_averaged", "module."+one)}, "", "module.", `: the weights are those of "module"`},
 		{"average of the whole file", "ema", []pth.State{state("", one), state("ema", one)}, "ema", "", `: the weights are those of "ema"`},
+		{"teacher first", "", []pth.State{state("", "teacher."+one, "student."+one)}, "", "student.", `Weights: the checkpoint has the weights "student", "teacher"; "student" were converted`},
 		{"optimiser", "", []pth.State{state("optimizer.state", "exp_avg"), state("model", one)}, "model", "", `: the weights are those of "model"`},
 		{"usual key", "", []pth.State{state("best", one), state("net", one)}, "net", "", `Weights: the checkpoint has the weights "net", "best"; "net" were converted`},
 	} {

@@ -147,11 +147,16 @@ var trainerNames = []struct {
 }
 
 // wrappers are the prefixes of modules around others. The official trainer has them at the layers,
-// but not at the encoder.
-var wrappers = regexp.MustCompile(`^((_orig_mod|module|model|net)\.)*`)
+// but not at the encoder. innerWrappers are those that torch.compile, activation checkpoints and
+// FSDP put around any module.
+var (
+	wrappers      = regexp.MustCompile(`^((_orig_mod|module|model|net)\.)*`)
+	innerWrappers = regexp.MustCompile(`\b(_orig_mod|_\w+_wrapped_module)\.`)
+)
 
 // exampleName returns the name that a tensor has in the network of example.py.
 func exampleName(name string) string {
+	name = innerWrappers.ReplaceAllString(name, "")
 	name = name[len(wrappers.FindString(name)):]
 	for _, n := range trainerNames {
 		if n.theirs.MatchString(name) {

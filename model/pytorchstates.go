@@ -24,8 +24,8 @@ func (n network) name() string {
 }
 
 var (
-	encoderName = regexp.MustCompile(`^(|.*\.)encoder\.(0\.)?weight$`)
-	averageName = regexp.MustCompile(`(^|[._])(ema|swa|avg|averaged?|shadow)([._]|$)`)
+	encoderName = regexp.MustCompile(`^(|.*\.)encoder\.(0\.)?((_orig_mod|_\w+_wrapped_module)\.)*weight$`)
+	averageName = regexp.MustCompile(`(^|[._])(ema|swa|avg|averaged?|shadow|polyak|teacher|target)([._]|$)`)
 	stateNames  = []string{"", "model", "state_dict", "model_state_dict", "net"} // last keys
 	wrapperName = regexp.MustCompile(`^(n_averaged|initted|step)$`)              // buffers of the wrappers
 )
