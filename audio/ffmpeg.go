@@ -40,6 +40,7 @@ var formats = []struct {
 	{0, "RF64", "RF64", "wav", false}, // of more than 4 GiB
 	{0, "BW64", "BW64", "wav", false},
 	{8, "WAVE", "WAV", "", false},
+	{0, "Creative Voi", "VOC", "voc", false},
 	{0, "fLaC", "FLAC", "", false},
 	{0, "OggS\x00", "Ogg", "", false},
 	{4, "ftyp", "MP4 or M4A", "mov", true},
@@ -98,6 +99,7 @@ var stall = time.Minute
 // ffmpegStream reads the output of a process of ffmpeg.
 type ffmpegStream struct {
 	name             string
+	opt              Options
 	command          *exec.Cmd
 	in               io.Reader
 	out              io.ReadCloser
@@ -117,7 +119,7 @@ func (o Options) openFFmpeg(in io.Reader, u *UnsupportedError) (*Reader, error) 
 		u.missing = true
 		return nil, u
 	}
-	s := &ffmpegStream{name: u.Format, in: in}
+	s := &ffmpegStream{name: u.Format, opt: o, in: in}
 	s.end = sync.OnceValue(s.finish)
 	url := "pipe:0"
 	if u.seek {
@@ -203,6 +205,9 @@ func (s *ffmpegStream) finish() error {
 	case s.stalled.Load():
 		return fmt.Errorf("audio: %s: ffmpeg has given no audio for %v", s.name, stall)
 	case err == nil || errors.Is(err, exec.ErrWaitDelay):
+		if text != "" {
+			s.opt.note("ffmpeg reports %.200q", text)
+		}
 		return nil
 	case text != "":
 		return fmt.Errorf("audio: %s: ffmpeg: %.200q", s.name, text)

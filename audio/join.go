@@ -2,7 +2,6 @@ package audio
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -17,8 +16,15 @@ func (r *Reader) join() error {
 		return io.EOF
 	}
 	head, err := r.follows()
-	if head == nil || err != nil {
-		return cmp.Or(err, io.EOF)
+	switch w, ok := r.in.(*wavStream); {
+	case err != nil:
+		return err
+	case head == nil:
+		return r.rest()
+	case ok && string(head[:4]) == "data": // another part of the same file
+		discard(r.bytes, 8)
+		w.start(int64(binary.LittleEndian.Uint32(head[4:])))
+		return nil
 	}
 	next, err := r.opt.open(r.bytes, head)
 	if err != nil {
@@ -32,6 +38,23 @@ func (r *Reader) join() error {
 	return nil
 }
 
+// rest notes bytes that are neither padding nor recognised, and returns io.EOF.
+func (r *Reader) rest() error {
+	for range maxPadding {
+		b, err := r.bytes.ReadByte()
+		switch {
+		case err == io.EOF:
+			return err
+		case err != nil:
+			return fmt.Errorf("audio: %w", err)
+		case b != 0:
+			r.opt.note("after sample %d, where it ends by its header, other bytes follow, which are not read; raw samples need --format and --rate", r.frames)
+			return io.EOF
+		}
+	}
+	return io.EOF
+}
+
 // follows returns the first bytes of another file that follows, after it has skipped what is before
 // it, or nil if there is none. An incomplete tag is the end, other errors are those of the input.
 func (r *Reader) follows() (head []byte, err error) {
@@ -40,7 +63,7 @@ func (r *Reader) follows() (head []byte, err error) {
 		switch {
 		case errors.Is(err, ErrTruncated) || err == nil && len(head) < 8:
 			return nil, nil
-		case err != nil || string(head[:4]) == "fLaC" || string(head[:4]) == "OggS" || string(head[:4]) == "RIFF" && string(head[8:min(12, len(head))]) == "WAVE":
+		case err != nil || Sniff(head) != "" || string(head[:4]) == "data" || r.Container != MP3 && isMP3(head) && confirmed(in, head, true):
 			return head, err
 		case string(head[:3]) == "TAG":
 			in.Discard(128)

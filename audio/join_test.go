@@ -84,6 +84,7 @@ func TestJunkBeforeMP3(t *testing.T) {
 	for name, junk := range map[string]string{
 		"zeros": strings.Repeat("\x00", 3000), "many zeros": strings.Repeat("\x00", 60000), "APE": tags[3].bytes,
 		"ID3 and zeros": tags[1].bytes + strings.Repeat("\x00", 700), "text": "no format ", "false header": "x\xff\xfb\x50\xc4abc",
+		"a false first header": "\xff\xfb\x50\xc4abc",
 	} {
 		var notes []string
 		r := must.Get(Options{Note: func(s string) { notes = append(notes, s) }}.Open(strings.NewReader(junk + string(file))))(t)
@@ -127,6 +128,9 @@ func TestChunksAroundWAV(t *testing.T) {
 		"LIST":           {open(list), 20000},
 		"LIST and id3":   {open(list, chunk("id3 ", make([]byte, 300))), 20000},
 		"only a LIST":    {slices.Concat(open()[:44], list), 0},
+		"other chunks":   {open(chunk("minf", make([]byte, 16)), chunk("x_9z", make([]byte, 301)), chunk("last", nil)), 20000},
+		"two data":       {riff(fmt16, chunk("data", samples[:1001]), list, chunk("data", samples)), 20500},
+		"odd and joined": {slices.Concat(riff(fmt16, chunk("data", samples[:1001])), riff(fmt16, chunk("data", samples))), 20500},
 		"names":          {riff(fmt16, chunk("data", within)), 20000},
 		"no pad byte":    {riff(fmt16, list[:len(list)-1], chunk("data", samples)), 20000},
 		"no pad, size f": {riff(fmt16, list[:len(list)-1], chunk("data", make([]byte, 'f'))), 'f' / 2},
@@ -135,6 +139,24 @@ func TestChunksAroundWAV(t *testing.T) {
 		if err != nil || len(got) != c.n {
 			t.Errorf("%s: %d samples, error %v, expected %d", name, len(got), err, c.n)
 		}
+	}
+}
+
+// What follows the end that a header states is another file, padding, or named by a note.
+func TestBytesAfterTheEnd(t *testing.T) {
+	wav := riff(chunk("fmt ", format(1, 1, 8000, 16)), chunk("data", make([]byte, 1000)))
+	for after, want := range map[string]string{
+		"": "", "\x00\x00\x00\x00\x00\x00\x00\x00": "", "TAG" + strings.Repeat("x", 125): "",
+		"\x01\x00\x02\x00\x03\x00\x04\x00\x05\x00": "after sample 500, where it ends by its header, other bytes follow, which are not read",
+		"#!AMR\n\x04\x05\x06\x07\x08\x09\x0a":      "in the file that is joined to the first: audio: AMR is read only through ffmpeg",
+	} {
+		note := ""
+		r := must.Get(Options{Note: func(text string) { note += text }}.Open(strings.NewReader(string(wav) + after)))(t)
+		got, err := all(r, 300)
+		if err != nil {
+			note += err.Error()
+		}
+		must.Equal(t, len(got) == 500 && strings.Contains(note, want) && (note == "") == (want == ""), true, "%d samples with %q: %q", len(got), after, note)
 	}
 }
 
@@ -184,7 +206,8 @@ func TestChannels(t *testing.T) {
 		"equal": {file(tone, tone), ""}, "similar": {file(tone, louder), ""}, "one": {file(tone), ""}, "silent": {file(silent, silent), ""},
 		"opposed": {file(tone, opposed), "its 2 channels cancel"}, "nearly": {file(louder, opposed), "its 2 channels cancel"},
 		"other": {file(tone, noise), "its 2 channels differ"}, "one silent": {file(silent, tone), "its 2 channels differ"},
-		"six": {file(tone, noise, silent, silent, silent, silent), "its 6 channels differ"},
+		"five alike": {file(tone, tone, tone, tone, noise), "its 5 channels differ (correlation of 0 and 4"},
+		"six":        {file(tone, noise, silent, silent, silent, silent), "its 6 channels differ"},
 	} {
 		var notes []string
 		r := must.Get(Options{Note: func(s string) { notes = append(notes, s) }}.Open(bytes.NewReader(c.file)))(t)

@@ -10,7 +10,8 @@ func Mono(r *Reader) Source {
 	if r.Format.Channels == 1 {
 		return r
 	}
-	return &mono{in: r, buf: make([]float32, max(blockLen/r.Format.Channels, 1)*r.Format.Channels)}
+	n := r.Format.Channels
+	return &mono{in: r, buf: make([]float32, max(blockLen/n, 1)*n), power: make([]float64, n), first: make([]float64, n)}
 }
 
 // MonoAt returns the audio of Mono at a sampling rate in Hz.
@@ -25,7 +26,9 @@ type mono struct {
 	in  *Reader
 	buf []float32 // whole frames
 
-	mean, each float64 // sums of squares: of the mean, and of all channels
+	mean  float64   // sum of squares of the mean
+	power []float64 // and of every channel
+	first []float64 // sums of the products of every channel and the first one
 }
 
 // Read implements Source.
@@ -51,36 +54,46 @@ func (m *mono) mix(frame []float32) float32 {
 		return frame[*c]
 	}
 	sum := 0.0
-	for _, v := range frame {
+	for k, v := range frame {
 		sum += float64(v)
-		m.each += float64(v) * float64(v)
+		m.power[k] += float64(v) * float64(v)
+		m.first[k] += float64(v) * float64(frame[0])
 	}
 	sum /= float64(len(frame))
 	m.mean += sum * sum
 	return float32(sum)
 }
 
-// The mean correlation of two channels below which they are reported as different, and as opposite.
+// The correlations of a channel and the first one below which they are reported as different, and
+// as opposite.
 const (
 	differ   = 0.3
 	opposite = -0.5
 )
 
-// compare adds a note if the channels have little in common, because their mean may then be
-// useless. The power of the mean of n channels with the mean power p is p·(1+(n−1)ρ)/n, where ρ is
-// their mean correlation.
+// compare adds a note if a channel has little in common with the first one, because the mean may
+// then be useless. Its correlation is 2·Σxy/(Σx²+Σy²), so that a silent channel differs, too.
 func (m *mono) compare() {
 	n := float64(m.in.Format.Channels)
-	if m.each == 0 || m.in.opt.Channel != nil {
+	each := 0.0
+	for _, p := range m.power {
+		each += p
+	}
+	if each == 0 || m.in.opt.Channel != nil {
 		return
 	}
-	share := n * m.mean / m.each // of the mean power
-	rho := (n*share - 1) / (n - 1)
+	other, rho := 0, 1.0
+	for k, p := range m.power {
+		if r := 2 * m.first[k] / (p + m.power[0]); r < rho {
+			other, rho = k, r
+		}
+	}
+	share := n * m.mean / each // of the mean power
 	switch {
-	case share < 0.05 || rho < opposite:
+	case share < 0.05 || n == 2 && rho < opposite:
 		m.in.opt.note("its %d channels cancel: their mean, which is read, has %.2g %% of their power; --channel N reads one", int(n), 100*share)
 	case rho < differ:
-		m.in.opt.note("its %d channels differ (mean correlation %.2f); their mean is read, --channel N reads one", int(n), math.Max(rho, -1))
+		m.in.opt.note("its %d channels differ (correlation of 0 and %d: %.2f); their mean is read, --channel N reads one", int(n), other, math.Max(rho, -1))
 	}
-	m.each = 0 // once
+	clear(m.power) // once
 }

@@ -30,6 +30,10 @@ func isMP3(b []byte) bool {
 	return len(b) >= 4 && b[0] == 0xff && b[1]&0xe6 == 0xe2 && b[1]&0x18 != 0x08 && b[2]&0xf0 != 0xf0 && b[2]&0x0c != 0x0c
 }
 
+// isForeignMP3 reports whether b starts with the header of a frame that this package does not
+// decode: of MPEG-2.5, or of free bit rate.
+func isForeignMP3(b []byte) bool { return isMP3(b) && (b[1]&0x18 == 0 || b[2]>>4 == 0) }
+
 // openMP3 reads the first frame. Encoders pad the signal at both ends. If the first frame has the
 // tag of LAME, which states the amounts, openMP3 removes the padding and the delay of the decoder,
 // so that the samples are those that were encoded. Otherwise the padding remains, usually 1105
@@ -43,6 +47,9 @@ func (r *Reader) openMP3(in *bufio.Reader) error {
 	h, err := parseMP3Header(head)
 	if err != nil {
 		return err
+	}
+	if h.quarter {
+		return &UnsupportedError{Format: "MP3 of MPEG-2.5 (rates below 16 kHz)", demuxer: "mp3"}
 	}
 	s.frames.header = h
 	first, err := in.Peek(h.size)
@@ -159,7 +166,8 @@ type mp3Header struct {
 	size     int // of the frame in bytes
 	sideInfo int // bytes
 	crc      bool
-	second   bool // MPEG-2
+	second   bool // MPEG-2 or MPEG-2.5
+	quarter  bool // MPEG-2.5
 
 	// The side information begins with beginBits that state how many bytes before the frame the
 	// main data begins. It ends with a record for each granule and channel: the number of bits of
@@ -179,19 +187,19 @@ func parseMP3Header(b []byte) (mp3Header, error) {
 		return mp3Header{}, errMP3Header
 	}
 	version := b[1] >> 3 & 3
-	if version == 0 {
-		return mp3Header{}, &UnsupportedError{Format: "MP3 of MPEG-2.5 (rates below 16 kHz)", demuxer: "mp3"}
-	}
 	if b[2]>>4 == 0 {
 		return mp3Header{}, &UnsupportedError{Format: "MP3 of free bit rate", demuxer: "mp3"}
 	}
-	h := mp3Header{channels: 2, samples: 1152, sideInfo: 32, crc: b[1]&1 == 0, second: version == 2, beginBits: 9, granules: 2, recordBits: 59, compressBits: 4}
+	h := mp3Header{channels: 2, samples: 1152, sideInfo: 32, crc: b[1]&1 == 0, second: version != 3, quarter: version == 0, beginBits: 9, granules: 2, recordBits: 59, compressBits: 4}
 	kilobits := [...]int{0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320}[b[2]>>4]
 	h.rate = [...]int{44100, 48000, 32000}[b[2]>>2&3]
 	if h.second {
 		kilobits = [...]int{0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160}[b[2]>>4]
 		h.rate, h.samples, h.sideInfo = h.rate/2, 576, 17
 		h.beginBits, h.granules, h.recordBits, h.compressBits = 8, 1, 63, 9
+	}
+	if h.quarter {
+		h.rate /= 2
 	}
 	if b[3]>>6 == 3 {
 		h.channels, h.sideInfo = 1, h.sideInfo/2+1

@@ -129,7 +129,7 @@ func (o Options) open(in *bufio.Reader, start []byte) (out *Reader, err error) {
 	case head == "OggS":
 		out.Container = Ogg
 		err = guard("Ogg Vorbis", func() error { return out.openOgg(in) })
-	case isMP3(start) || o.syncMP3(in, head):
+	case isForeignMP3(start) || isMP3(start) && confirmed(in, start, true) || o.syncMP3(in, head):
 		out.Container = MP3
 		err = guard("MP3", func() error { return out.openMP3(in) })
 	default:

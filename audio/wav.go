@@ -158,7 +158,7 @@ func (w *wavStream) readFormat(size int64) error {
 	tag := binary.LittleEndian.Uint16(b[0:])
 	if tag == tagExtensible {
 		if n < 40 || string(b[26:40]) != subformat {
-			return fmt.Errorf("audio: extensible format with sub-format % x, expected PCM or IEEE float", b[24:])
+			return &UnsupportedError{Format: fmt.Sprintf("WAV with the sub-format % x", b[24:]), demuxer: "wav"}
 		}
 		tag = binary.LittleEndian.Uint16(b[24:])
 	}
@@ -186,6 +186,7 @@ func (w *wavStream) readFormat(size int64) error {
 // start prepares for the data.
 func (w *wavStream) start(size int64) {
 	frame := w.format.frameBytes()
+	w.read, w.got = w.read+w.got, 0
 	w.declared, w.unknown = size, isPlaceholder(size, frame)
 	w.buf = make([]byte, max(blockBytes/frame, 1)*frame)
 }
@@ -211,7 +212,7 @@ func (w *wavStream) block(dst []float32) (int, error) {
 		want = int(min(int64(want), whole-w.got))
 	}
 	if want == 0 {
-		return 0, io.EOF
+		return 0, w.skipEnd()
 	}
 	got, err := io.ReadFull(w.in, w.buf[:want])
 	first := w.got / int64(width)
@@ -236,14 +237,27 @@ func (w *wavStream) block(dst []float32) (int, error) {
 	return n, io.EOF
 }
 
+// skipEnd skips what is left of the data, an incomplete frame and the byte that follows an odd size,
+// and returns io.EOF.
+func (w *wavStream) skipEnd() error {
+	if left := w.declared - w.got; !w.unknown && left < int64(w.format.frameBytes()) {
+		discard(w.in, left)
+		if next, _ := w.in.Peek(1); w.declared%2 == 1 && len(next) == 1 && next[0] == 0 {
+			discard(w.in, 1)
+		}
+		w.got = w.declared
+	}
+	return io.EOF
+}
+
 // samplesAhead returns how many of the next n bytes, at most, are samples, where the header leaves
 // the amount open: those before the chunks that end the file, or before another file.
 func (w *wavStream) samplesAhead(n int) int {
 	frame := w.format.frameBytes()
 	n = min(n, max((blockBytes-12)/frame, 1)*frame)
-	b, _ := w.in.Peek(n + 11)
+	b, err := w.in.Peek(n + 11)
 	for i := 0; i < n; i += frame {
-		if ends(b[min(i, len(b)):]) {
+		if rest := b[min(i, len(b)):]; ends(rest) || err == io.EOF && areChunks(rest) {
 			return i
 		}
 	}
@@ -262,5 +276,18 @@ func ends(b []byte) bool {
 	return slices.Contains(chunks[2:], string(b[:4])) && binary.LittleEndian.Uint32(b[4:]) < 1<<20
 }
 
+// areChunks reports whether b consists of chunks, of which the last may lack its byte of padding.
+func areChunks(b []byte) bool {
+	whole := len(b) >= 8
+	for len(b) >= 8 && !slices.ContainsFunc(b[:4], func(c byte) bool { return c < ' ' || c > 'z' }) {
+		n := 8 + int64(binary.LittleEndian.Uint32(b[4:]))
+		if n+n%2 > int64(len(b)) {
+			return n == int64(len(b))
+		}
+		b = b[n+n%2:]
+	}
+	return whole && len(b) == 0
+}
+
 // chunks are the names of known chunks. The first two do not follow the samples.
-var chunks = []string{"data", "fmt ", "LIST", "id3 ", "ID3 ", "fact", "cue ", "smpl", "inst", "bext", "JUNK", "PEAK", "DISP", "afsp", "_PMX", "iXML"}
+var chunks = []string{"data", "fmt ", "LIST", "id3 ", "ID3 ", "fact", "cue ", "smpl", "inst", "bext", "JUNK", "PEAK", "DISP", "afsp", "_PMX", "iXML", "axml", "chna", "acid", "cart", "FLLR", "PAD ", "minf", "elm1", "regn", "umid"}
