@@ -63,7 +63,7 @@ func (r *Reader) follows() (head []byte, err error) {
 		switch {
 		case errors.Is(err, ErrTruncated) || err == nil && len(head) < 8:
 			return nil, nil
-		case err != nil || Sniff(head) != "" || string(head[:4]) == "data" || r.Container != MP3 && isMP3(head) && confirmed(in, head, true):
+		case err != nil || recognise(head).Format != "" || string(head[:4]) == "data" || r.Container != MP3 && isMP3(head) && confirmed(in, head, true):
 			return head, err
 		case string(head[:3]) == "TAG":
 			in.Discard(128)
