@@ -26,6 +26,7 @@ type query struct {
 	events   int64   // number that the client has received, −1 if it is not given
 	rate     float64 // of raw audio, in Hz; for others 0 if it is not given
 	resample bool
+	channel  *int // the only one to read; nil: the mean of all
 }
 
 // automatic is the format of audio whose first bytes state it.
@@ -65,7 +66,7 @@ func parseQuery(raw string) (query, error) {
 	}
 	for key, values := range parameters {
 		var err error
-		valid, expected := false, "one of the parameters format, rate, resample and events"
+		valid, expected := false, "one of the parameters format, rate, resample, channel and events"
 		switch value := values[0]; key {
 		case "format":
 			q.format, valid, expected = value, slices.Contains(formats, value), strings.Join(formats, ", ")
@@ -78,6 +79,10 @@ func parseQuery(raw string) (query, error) {
 		case "resample":
 			q.resample, err = strconv.ParseBool(value)
 			valid, expected = err == nil, "true or false"
+		case "channel":
+			var n int
+			n, err = strconv.Atoi(value)
+			q.channel, valid, expected = &n, err == nil && n >= 0, "the number of a channel of a file, from 0"
 		}
 		if !valid || len(values) > 1 {
 			return q, newError(http.StatusBadRequest, "request", "%.20s=%.20q: expected %s, once", key, strings.Join(values, "&"), expected)
@@ -196,7 +201,7 @@ func (s *Server) openAudio(r io.Reader, q query) (in input, err error) {
 		}), audio.Encoding(q.format))
 		return in, err
 	}
-	file, err := audio.Options{FFmpeg: s.opt.FFmpeg}.Open(r)
+	file, err := audio.Options{Channel: q.channel, FFmpeg: s.opt.FFmpeg, Note: func(text string) { s.opt.Log.Warn(text) }}.Open(r)
 	if err != nil {
 		if err = classify(err); err == errGone { // or the body is invalid, and the client can read why
 			err = newError(http.StatusBadRequest, "request", "the body ends within the header of a sound file, or its encoding is invalid")
@@ -208,8 +213,8 @@ func (s *Server) openAudio(r io.Reader, q query) (in input, err error) {
 	switch {
 	case q.format != automatic && q.format != in.format:
 		err = errAudio(fmt.Errorf("the audio is %s, but format=%s", in.format, q.format))
-	case f.Channels > 1 && !q.resample:
-		err = errAudio(fmt.Errorf("audio with %d channels: expected 1, or resample=true for their mean", f.Channels))
+	case f.Channels > 1 && !q.resample && q.channel == nil:
+		err = errAudio(fmt.Errorf("audio with %d channels: expected 1, or channel=N, or resample=true for their mean", f.Channels))
 	case q.rate != 0 && q.rate != in.rate:
 		err = errAudio(fmt.Errorf("audio at %g Hz, but rate=%g", in.rate, q.rate))
 	}

@@ -70,6 +70,36 @@ func TestResample(t *testing.T) {
 	})
 }
 
+// The parameter channel selects one channel of a file, also over WebSocket.
+func TestChannelOfFile(t *testing.T) {
+	var frames []float32
+	words := tonemodel.Words().Samples
+	for i := range words {
+		frames = append(frames, words[len(words)-1-i], words[i])
+	}
+	wav := func(samples []float32) []byte {
+		var b bytes.Buffer
+		must.Do(t, audio.WriteWAV(&b, tonemodel.SampleRate, samples))
+		return b.Bytes()
+	}
+	file := wav(frames)
+	file[22], file[32] = 2, 4
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0))
+		_, text := in.post("/v1/streams?channel=1", bytes.NewReader(file))
+		_, mono := in.post("/v1/streams", bytes.NewReader(wav(words)))
+		want := fmt.Sprint(parse(t, mono).events)
+		must.Equal(t, fmt.Sprint(parse(t, text).events), want, "events of channel 1")
+		c := in.dial("/v1/streams?channel=1&format=wav")
+		c.sendAudio(file, 8820)
+		c.sendText(`{"type":"end"}`)
+		got, _ := c.rest()
+		must.Equal(t, fmt.Sprint(got.events), want, "events of channel 1 over WebSocket")
+		status, text := in.post("/v1/streams?channel=2", bytes.NewReader(file))
+		checkError(t, "channel 2", status, text, 400, "audio", "no channel 2", "expected 0 to 1")
+	})
+}
+
 // A resampled stream that is interrupted has the events of an uninterrupted one. It resumes only at
 // its own rate.
 func TestResumeResampled(t *testing.T) {
