@@ -43,7 +43,7 @@ for converting back.
 Examples:
   s4d-fast convert ckpt.pth cifar10.safetensors --mean 0.4914,0.4822,0.4465 --std 0.2023,0.1994,0.2010
   s4d-fast convert v4.ckpt model.safetensors --disc zoh --step softplus
-  s4d-fast convert digits digits.pth`
+  s4d-fast convert runs/speech/best.safetensors speech.pth`
 }
 
 func (c *convertCmd) Run(std *streams, ctx *ctxBox) error {
