@@ -237,15 +237,18 @@ func (w *wavStream) block(dst []float32) (int, error) {
 	return n, io.EOF
 }
 
-// skipEnd skips what is left of the data, an incomplete frame and the byte that follows an odd size,
-// and returns io.EOF.
+// skipEnd skips what is left of the data, an incomplete frame and the byte that follows an odd
+// size, and returns io.EOF.
 func (w *wavStream) skipEnd() error {
 	if left := w.declared - w.got; !w.unknown && left < int64(w.format.frameBytes()) {
 		discard(w.in, left)
-		if next, _ := w.in.Peek(1); w.declared%2 == 1 && len(next) == 1 && next[0] == 0 {
+		w.got = w.declared
+		if w.declared%2 == 0 {
+			return io.EOF
+		}
+		if next, _ := w.in.Peek(1); len(next) == 1 && next[0] == 0 {
 			discard(w.in, 1)
 		}
-		w.got = w.declared
 	}
 	return io.EOF
 }

@@ -22,8 +22,8 @@ import (
 )
 
 // Arrays reads series from NumPy arrays. path is an NPZ file with the arrays x and y, or x_train,
-// y_train, x_val (or x_valid, x_validation, x_dev), y_val, x_test and y_test; a folder of NPY files with
-// these names; or one NPY file, which is x. A note names the arrays that are not read.
+// y_train, x_val (or x_valid, x_validation, x_dev), y_val, x_test and y_test; a folder of NPY files
+// with these names; or one NPY file, which is x. A note names the arrays that are not read.
 //
 // The shape of x is [n][channels][length] or, with LayoutChannelsLast or if the last axis has the
 // length 1, [n][length][channels]; [n][length] for one channel, or [length] for one series. Of a
@@ -261,8 +261,9 @@ func (l *arrayLoader) addSplit(ctx context.Context, suffix, split string) error 
 	return l.targets(ctx, l.records[first:], "y"+suffix)
 }
 
-// matrix returns the shape of a matrix with three axes, and whether that of channels is the last: rows are series of one channel, unless the
-// layout says that the rows or columns of a forecast are the channels of one series.
+// matrix returns the shape of a matrix with three axes, and whether that of channels is the last:
+// rows are series of one channel, unless the layout says that the rows or columns of a forecast are
+// the channels of one series.
 func (l *arrayLoader) matrix(shape []int) (axes []int, last bool) {
 	if l.opt.forecasts() && l.opt.ArrayLayout != "" {
 		return []int{1, shape[0], shape[1]}, l.opt.ArrayLayout == LayoutChannelsLast

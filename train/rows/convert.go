@@ -162,8 +162,8 @@ func counts(x []float64) bool {
 var sentinels = []float64{99, 200, 99.9, 99.99, 999, 999.9, 999.99, 6999, 7777, 8888, 9999, 9999.9, 9999.99, 99999, 999999, 32767, 32768, 65535, math.MaxInt32, 1 << 31, math.MaxUint32, 1e20}
 
 // note adds notes about a column that may be no measurement, or in which a value may stand for a
-// missing one: a usual one far from the others, or a lowest or highest one that occurs again very far
-// from them.
+// missing one: a usual one far from the others, or a lowest or highest one that occurs again very
+// far from them.
 func (s *seriesData) note(c int, k column) {
 	name := s.columns[c]
 	if k.increasing && k.n > 0 {

@@ -127,8 +127,8 @@ func (d *dates) ordered(date, text string) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// compact parses a date of 6, 8, 12 or 14 digits, such as 202401, with a T or blank before the time.
-// ok is false if they are no date, err is set if the numbers before them were something else.
+// compact parses a date of 6, 8, 12 or 14 digits, such as 202401, with a T or blank before the
+// time. ok is false if they are no date, err is set if the numbers before were something else.
 func (d *dates) compact(text string) (at time.Time, ok bool, err error) {
 	digits := strings.TrimSuffix(text, "Z")
 	if len(text) > 9 && strings.IndexByte("T ", text[8]) >= 0 {
@@ -174,8 +174,8 @@ func timeOfDay(part []string) (after time.Duration, ok bool) {
 	return after, hour <= 24 && minute < 60 && second <= 60
 }
 
-// settleDates decides the order of the parts of dates, if no date did: one of the orders must give a
-// possible series.
+// settleDates decides the order of the parts of dates, if no date did: one of the orders must give
+// a possible series.
 func (t *tableReader) settleDates() error {
 	d := &t.dates
 	if d.first == "" {

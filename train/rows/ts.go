@@ -30,8 +30,8 @@ type TS struct {
 
 // ReadTS reads a file in the .ts format. Each series has one or more channels, and a class or a
 // number as its target. Lengths may differ; a channel that is shorter than the longest one of its
-// series is stretched to it. Missing values are interpolated between their known neighbours; those at
-// the end of all channels end the series. Time stamps are not read. Notes say so.
+// series is stretched to it. Missing values are interpolated between their known neighbours; those
+// at the end of all channels end the series. Time stamps are not read. Notes say so.
 func ReadTS(path string) (s *TS, err error) {
 	err = datafile.Parse(path, func(r io.Reader) error {
 		s, err = parseTS(r)
