@@ -26,8 +26,8 @@ func allPlacements() []placement {
 	return p
 }
 
-// placements returns allPlacements, or atEnd and the offset 1 under emulation. No kernel branches on
-// an alignment, and tests on a processor cover every offset.
+// placements returns allPlacements, or atEnd and the offset 1 under emulation. No kernel branches
+// on an alignment, and tests on a processor cover every offset.
 func placements() []placement {
 	if vektest.Emulated {
 		return []placement{atEnd, 1}
