@@ -11,7 +11,7 @@ func (b *butterfly) part() {
 		b.four()
 	case b.radix == 5:
 		b.five()
-	case b.inverse:
+	case b.direction == inverse:
 		b.eightInverse()
 	default:
 		b.eightForward()
@@ -32,7 +32,7 @@ func (b *butterfly) three() {
 }
 
 func (b *butterfly) four() {
-	if b.half && !b.inverse { // x_2 = x_3 = 0
+	if b.half && b.direction == forward { // x_2 = x_3 = 0
 		x0, x1 := b.raw(0), b.raw(1)
 		y := [4]complexVec{b.g.plus(x0, x1), b.g.minusI(x0, x1), b.g.minus(x0, x1), b.g.plusI(x0, x1)}
 		for k := range y {
@@ -48,7 +48,7 @@ func (b *butterfly) four() {
 	if b.half {
 		outputs = 2
 	}
-	y := b.g.dft4(x, b.inverse)
+	y := b.g.dft4(x, b.direction)
 	for k := range outputs {
 		b.output(k, y[k])
 	}
@@ -91,7 +91,7 @@ func (b *butterfly) five() {
 // (x_m − x_{m+4})·w_8^m.
 func (b *butterfly) eightForward() {
 	sums, differences := b.eightInputs()
-	even := b.g.dft4(sums, false)
+	even := b.g.dft4(sums, forward)
 	for k := 1; k < 4; k++ {
 		even[k] = b.twiddle(even[k], 2*k)
 	}
@@ -157,7 +157,7 @@ func (b *butterfly) eightInverse() {
 	for k := range x {
 		x[k] = b.input(2 * k)
 	}
-	even := b.g.dft4(x, true)
+	even := b.g.dft4(x, inverse)
 	b.save(even)
 	for k := range x {
 		x[k] = b.input(2*k + 1)
@@ -212,7 +212,7 @@ func (b *butterfly) scaledSumDiffI(x, y complexVec, c float64) (minus, plus comp
 
 // ordered stores x as output k and y as output l, exchanged if the pass is inverse.
 func (b *butterfly) ordered(k, l int, x, y complexVec) {
-	if b.inverse {
+	if b.direction == inverse {
 		x, y = y, x
 	}
 	b.output(k, x)

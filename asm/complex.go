@@ -167,14 +167,22 @@ func (g *gen) addScaledI(x, y complexVec, c float64) {
 }
 
 // multiply returns x·w, and multiplyConj x·conj(w); x is used up.
-func (g *gen) multiply(x, w complexVec) complexVec { return g.product(x, w, false) }
+func (g *gen) multiply(x, w complexVec) complexVec { return g.product(x, w, asIs) }
 
-func (g *gen) multiplyConj(x, w complexVec) complexVec { return g.product(x, w, true) }
+func (g *gen) multiplyConj(x, w complexVec) complexVec { return g.product(x, w, conjugated) }
 
-func (g *gen) product(x, w complexVec, conj bool) complexVec {
+// factor says whether a product has w or conj(w).
+type factor bool
+
+const (
+	asIs       factor = false
+	conjugated factor = true
+)
+
+func (g *gen) product(x, w complexVec, how factor) complexVec {
 	if g.neon() {
 		y, add, sub := g.complexVec(), g.VFMADD231PS, g.VFNMADD231PS
-		if conj {
+		if how == conjugated {
 			add, sub = sub, add
 		}
 		g.VMULPS(w.re, x.re, y.re)
@@ -184,7 +192,7 @@ func (g *gen) product(x, w complexVec, conj bool) complexVec {
 		return y
 	}
 	t, u, add, sub := g.vec(), g.vec(), g.VFMADD213PS, g.VFMSUB213PS
-	if conj {
+	if how == conjugated {
 		add, sub = sub, add
 	}
 	g.VMULPS(w.im, x.im, t)
@@ -195,9 +203,9 @@ func (g *gen) product(x, w complexVec, conj bool) complexVec {
 }
 
 // productByElements is product at level neon, where w is the first two elements of a vector.
-func (g *gen) productByElements(x complexVec, w reg.VecVirtual, conj bool) complexVec {
+func (g *gen) productByElements(x complexVec, w reg.VecVirtual, how factor) complexVec {
 	y, add, sub := g.complexVec(), opAddLane, opSubLane
-	if conj {
+	if how == conjugated {
 		add, sub = sub, add
 	}
 	g.lane(opMulLane, 0, w, x.re, y.re)
@@ -209,7 +217,7 @@ func (g *gen) productByElements(x complexVec, w reg.VecVirtual, conj bool) compl
 
 // lane writes an instruction by element i of m, at level neon.
 func (g *gen) lane(opcode string, i int, m, n, d reg.VecVirtual) {
-	g.custom(opcode, opcode != opMulLane, operand.Imm(uint64(i)), m, n, d)
+	g.custom(opcode, output(opcode != opMulLane), operand.Imm(uint64(i)), m, n, d)
 }
 
 // addConjProduct sets d = d + conj(a)·b.
@@ -220,14 +228,22 @@ func (g *gen) addConjProduct(d, a, b complexVec) {
 	g.VFNMADD231PS(a.im, b.re, d.im)
 }
 
+// direction is that of a transform.
+type direction bool
+
+const (
+	forward direction = false
+	inverse direction = true
+)
+
 // dft4 returns the transform of four numbers, y_k = Σ_m x_m·exp(∓2πi·km/4); the sign is + if
 // inverse.
-func (g *gen) dft4(x [4]complexVec, inverse bool) (y [4]complexVec) {
+func (g *gen) dft4(x [4]complexVec, d direction) (y [4]complexVec) {
 	s0, s1 := g.sumDiff(x[0], x[2])
 	s2, s3 := g.sumDiff(x[1], x[3])
 	y[0], y[2] = g.sumDiff(s0, s2)
 	y[1], y[3] = g.sumDiffI(s1, s3)
-	if inverse {
+	if d == inverse {
 		y[1], y[3] = y[3], y[1]
 	}
 	return y

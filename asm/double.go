@@ -110,7 +110,7 @@ func (g *gen) exponentialDouble(x reg.VecVirtual) reg.VecVirtual {
 		g.VSCALEFPD(whole, p, p)
 		return p
 	case g.neon():
-		g.custom(opMaxNumberDouble, false, g.broadcastDouble(least), n, n)
+		g.custom(opMaxNumberDouble, replaced, g.broadcastDouble(least), n, n)
 	default:
 		g.VMAXPD(g.double(least), n, n)
 	}

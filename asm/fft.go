@@ -17,7 +17,7 @@ func fft(f *file) {
 		f.kernel(p.name, "func(re, im, xRe, xIm, tw []float32, q, from, count int)", p.generate)
 	}
 	for _, p := range []fftPass{
-		{name: "fftInverse4Half", radix: 4, inverse: true, half: true}, {name: "fftInverse8Half", radix: 8, inverse: true, half: true},
+		{name: "fftInverse4Half", radix: 4, direction: inverse, half: true}, {name: "fftInverse8Half", radix: 8, direction: inverse, half: true},
 	} {
 		f.kernel(p.name, "func(yRe, yIm, re, im, tw []float32, q, from, count int)", p.generate)
 	}
@@ -26,9 +26,10 @@ func fft(f *file) {
 // fftPass is one kernel. A half pass has half of the inputs (forward) or of the outputs (inverse);
 // the others are zero or not needed.
 type fftPass struct {
-	name          string
-	radix         int
-	inverse, half bool
+	name  string
+	radix int
+	direction
+	half bool
 }
 
 // butterfly is the state of a pass.
@@ -85,7 +86,7 @@ func (p fftPass) with(g *gen, args passArgs) {
 		from := g.copyPtr(x)
 		to := from
 		switch {
-		case p.half && p.inverse:
+		case p.half && p.direction == inverse:
 			to = g.complexPtr("yRe", "yIm")
 			g.advance(to, first)
 		case p.half:
@@ -195,7 +196,7 @@ func (b *butterfly) raw(k int) complexVec { return b.g.load(b.at(b.from, k)) }
 
 func (b *butterfly) input(k int) complexVec {
 	x := b.raw(k)
-	if b.inverse && k > 0 {
+	if b.direction == inverse && k > 0 {
 		return b.twiddle(x, k)
 	}
 	return x
@@ -203,7 +204,7 @@ func (b *butterfly) input(k int) complexVec {
 
 // output stores result k, multiplied by its twiddle if the pass is forward.
 func (b *butterfly) output(k int, y complexVec) {
-	if !b.inverse && k > 0 {
+	if b.direction == forward && k > 0 {
 		y = b.twiddle(y, k)
 	}
 	b.g.store(y, b.at(b.to, k))
@@ -215,7 +216,7 @@ func (b *butterfly) twiddle(x complexVec, k int) complexVec {
 	if b.g.neon() { // multiplies by an element without a broadcast
 		w := b.g.vec()
 		b.g.VMOVSD(at, w)
-		return b.g.productByElements(x, w, b.inverse)
+		return b.g.productByElements(x, w, factor(b.direction))
 	}
-	return b.g.product(x, b.g.broadcastComplex(complexMem{at, at.Offset(4)}), b.inverse)
+	return b.g.product(x, b.g.broadcastComplex(complexMem{at, at.Offset(4)}), factor(b.direction))
 }

@@ -215,7 +215,7 @@ func (b *lanesGroup) spectrum(first, n int) [4]complexVec {
 			continue
 		}
 		p.re.Base, p.im.Base = b.kernel.re, b.kernel.im
-		x[h] = b.g.product(x[h], load(p), b.kind != inverseLanesMul)
+		x[h] = b.g.product(x[h], load(p), factor(b.kind != inverseLanesMul))
 	}
 	return x
 }

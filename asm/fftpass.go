@@ -22,7 +22,7 @@ func (b *lanesGroup) pass() {
 				y[k] = b.g.load(x.at(disp + 64*k))
 			}
 			if b.radix == 4 {
-				y = b.g.dft4(y, b.kind != forwardLanes)
+				y = b.g.dft4(y, direction(b.kind != forwardLanes))
 			} else {
 				y[0], y[1] = b.g.sumDiff(y[0], y[1])
 			}

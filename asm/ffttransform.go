@@ -12,9 +12,9 @@ import (
 // a call takes a tenth of the time.
 func ffttransform(f *file) {
 	f.kernel("fftForward", "func(re, im []float32, passes []FFTPass, last int, tw []float32)",
-		func(g *gen) { g.passes(false, g.forwardLanes) })
+		func(g *gen) { g.passes(forward, g.forwardLanes) })
 	f.kernel("fftInverse", "func(re, im, kRe, kIm []float32, product int, passes []FFTPass, last int, tw []float32)",
-		func(g *gen) { g.passes(true, g.inverseLanes) })
+		func(g *gen) { g.passes(inverse, g.inverseLanes) })
 }
 
 // Offsets of the fields of an element of passes, and the size of the element, in bytes.
@@ -25,11 +25,11 @@ const (
 
 // passes runs the passes in order, then the stage over the lanes. If inverse, it runs the stage
 // first, then the passes from the last to the first.
-func (g *gen) passes(inverse bool, stage func()) {
+func (g *gen) passes(d direction, stage func()) {
 	at, left := g.AllocLocal(8), g.AllocLocal(8) // the next pass, and the number of passes to run
 	first, n := g.ptr("passes"), g.length("passes")
 	g.MOVQ(n, left)
-	if inverse {
+	if d == inverse {
 		skip := g.GP64()
 		g.IMUL3Q(operand.U32(passSize), n, skip)
 		g.ADDQ(skip, first)
@@ -37,7 +37,7 @@ func (g *gen) passes(inverse bool, stage func()) {
 	}
 	g.MOVQ(first, at)
 	g.shareLocals(320)
-	if inverse {
+	if d == inverse {
 		stage()
 	}
 	loop, next, end := g.label("pass"), g.label("next"), g.label("end")
@@ -46,11 +46,11 @@ func (g *gen) passes(inverse bool, stage func()) {
 	g.TESTQ(n, n)
 	g.JE(operand.LabelRef(end))
 	g.Label(loop)
-	g.pass(at, inverse, next)
+	g.pass(at, d, next)
 	g.Label(next)
 	n = g.GP64()
 	g.MOVQ(at, n)
-	if inverse {
+	if d == inverse {
 		g.SUBQ(operand.Imm(passSize), n)
 	} else {
 		g.ADDQ(operand.Imm(passSize), n)
@@ -62,13 +62,13 @@ func (g *gen) passes(inverse bool, stage func()) {
 	g.MOVQ(n, left)
 	g.JNZ(operand.LabelRef(loop))
 	g.Label(end)
-	if !inverse {
+	if d == forward {
 		stage()
 	}
 }
 
 // pass runs the pass whose address is stored in at, then jumps to next.
-func (g *gen) pass(at operand.Mem, inverse bool, next string) {
+func (g *gen) pass(at operand.Mem, d direction, next string) {
 	field := func(offset int) func() reg.Register {
 		return func() reg.Register {
 			v := g.GP64()
@@ -85,7 +85,7 @@ func (g *gen) pass(at operand.Mem, inverse bool, next string) {
 	}
 	for _, r := range radices {
 		g.Label(fmt.Sprint("radix", r))
-		fftPass{radix: r, inverse: inverse}.with(g, passArgs{q: field(passQ), tw: field(passTw), count: field(passCount)})
+		fftPass{radix: r, direction: d}.with(g, passArgs{q: field(passQ), tw: field(passTw), count: field(passCount)})
 		g.JMP(operand.LabelRef(next))
 	}
 }

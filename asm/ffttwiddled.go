@@ -31,9 +31,9 @@ func (b *lanesGroup) twiddledDFT4(step int, x [4]complexVec, first, n int) (y [4
 		for i := 1; i < 4; i++ {
 			x[i] = b.g.multiply(x[i], b.laneRoot(step, i, first, n))
 		}
-		return b.g.dft4(x, false)
+		return b.g.dft4(x, forward)
 	}
-	turn := func(i int) complexVec { return b.turn(x[i], b.laneTwiddle(step, 0, i, first, n), false) }
+	turn := func(i int) complexVec { return b.turn(x[i], b.laneTwiddle(step, 0, i, first, n), asIs) }
 	factor := func(i int) reg.VecVirtual { return b.laneTwiddle(step, 1, i, first, n) }
 	x3, x1 := turn(3), turn(1)
 	b.g.mulReal(x1, factor(1))
@@ -51,22 +51,22 @@ func (b *lanesGroup) laneRoot(step, i, first, n int) complexVec {
 
 // dft4Twiddled is the inverse of twiddledDFT4, up to the factor 4.
 func (b *lanesGroup) dft4Twiddled(step int, x [4]complexVec, first, n int) [4]complexVec {
-	y := b.g.dft4(x, true)
+	y := b.g.dft4(x, inverse)
 	for i := 1; i < 4; i++ {
 		if b.g.neon() {
 			y[i] = b.g.multiplyConj(y[i], b.laneRoot(step, i, first, n))
 			continue
 		}
-		y[i] = b.turn(y[i], b.laneTwiddle(step, 0, i, first, n), true)
+		y[i] = b.turn(y[i], b.laneTwiddle(step, 0, i, first, n), conjugated)
 		b.g.mulReal(y[i], b.laneTwiddle(step, 1, i, first, n))
 	}
 	return y
 }
 
-// turn returns x·(1 + i·t), or x·(1 − i·t) if back. It overwrites x.
-func (b *lanesGroup) turn(x complexVec, t reg.VecVirtual, back bool) complexVec {
+// turn returns x·w or x·conj(w) for w = 1 + i·t. It overwrites x.
+func (b *lanesGroup) turn(x complexVec, t reg.VecVirtual, how factor) complexVec {
 	add, sub := b.g.VFMADD231PS, b.g.VFNMADD231PS
-	if back {
+	if how == conjugated {
 		add, sub = sub, add
 	}
 	re := b.g.vec()

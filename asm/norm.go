@@ -206,17 +206,18 @@ func (r *run) along(p, step reg.Register, i int) operand.Mem {
 
 // addPairs adds the lanes' sums of one or two rows to dgamma[h:] and dbeta[h:].
 func (g *gen) addPairs(dgamma, dbeta []reg.VecVirtual, h reg.Register) {
-	last := len(dgamma) - 1
+	rows := len(dgamma)
+	last := rows - 1
 	s := g.foldFour(dgamma[0], dgamma[last], dbeta[0], dbeta[last])
-	g.addPair(s, g.ptr("dgamma"), h, last == 1)
+	g.addPair(s, g.ptr("dgamma"), h, rows)
 	g.VUNPCKHPD(s, s, s)
-	g.addPair(s, g.ptr("dbeta"), h, last == 1)
+	g.addPair(s, g.ptr("dbeta"), h, rows)
 }
 
-// addPair adds one or two lanes of s to dst[h:].
-func (g *gen) addPair(s, dst, h reg.Register, both bool) {
+// addPair adds the first lanes of s, one or two, to dst[h:].
+func (g *gen) addPair(s, dst, h reg.Register, lanes int) {
 	at, v := operand.Mem{Base: dst, Index: h, Scale: 4}, g.XMM()
-	if both {
+	if lanes == 2 {
 		g.VMOVSD(at, v)
 		g.VADDPS(s, v, v)
 		g.VMOVSD(v, at)

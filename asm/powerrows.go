@@ -278,7 +278,7 @@ func (g *gen) put(z []complexVec, to complexPtr, cols reg.Register) {
 				g.VCVTPD2PS(z[i].parts()[part], half)
 			case g.neon():
 				g.VCVTPD2PSX(z[2*i].parts()[part], f)
-				g.custom(opNarrowUpper, true, z[2*i+1].parts()[part], f)
+				g.custom(opNarrowUpper, accumulated, z[2*i+1].parts()[part], f)
 			default:
 				half = f.AsX()
 				g.VCVTPD2PSY(z[i].parts()[part], half)

@@ -9,24 +9,24 @@ import (
 // states of a few vectors of modes stay in registers for all rows, which hides latency.
 func scan(f *file) {
 	f.kernel("scanRows", "func(x []float32, first, stride, rows int, h, lambda []float32, lo, modes int)",
-		func(g *gen) { g.scan("x", false) })
+		func(g *gen) { g.scan("x", asIs) })
 	f.kernel("scanGradRows", "func(s []float32, first, stride int, past []float32, from, step, rows int, "+
-		"h, lambda, dLambda []float32, lo, modes int)", func(g *gen) { g.scan("s", true) })
+		"h, lambda, dLambda []float32, lo, modes int)", func(g *gen) { g.scan("s", conjugated) })
 }
 
 // scan writes scanRows or, with the rows in s and the conjugates of the poles, scanGradRows.
-func (g *gen) scan(rows string, grad bool) {
+func (g *gen) scan(rows string, poles factor) {
 	saved := g.flushDenormals()
 	vecs := 2
 	if g.manyRegisters() {
 		vecs = 4
 	}
-	g.each(g.arg("modes"), vecs, func(r *run) { g.scanStrip(r, rows, grad) })
+	g.each(g.arg("modes"), vecs, func(r *run) { g.scanStrip(r, rows, poles) })
 	g.LDMXCSR(saved)
 }
 
 // scanStrip runs the modes of r over all rows.
-func (g *gen) scanStrip(r *run, rows string, grad bool) {
+func (g *gen) scanStrip(r *run, rows string, poles factor) {
 	vectors := func(p complexPtr) []complexVec {
 		list := make([]complexVec, r.vecs)
 		for u := range list {
@@ -38,7 +38,7 @@ func (g *gen) scanStrip(r *run, rows string, grad bool) {
 	var d []complexVec
 	var past complexPtr
 	var step reg.Register
-	if grad {
+	if poles == conjugated {
 		d = vectors(g.modeParts("dLambda"))
 		past, step = g.rowParts("past", "from"), g.stride("step")
 	}
@@ -46,16 +46,16 @@ func (g *gen) scanStrip(r *run, rows string, grad bool) {
 	g.times(g.arg("rows"), func() {
 		for u := range r.vecs {
 			next := r.loadComplex(x, u)
-			g.scanAdvance(next, lambda[u], h[u], grad)
+			g.scanAdvance(next, lambda[u], h[u], poles)
 			r.storeComplex(next, x, u)
 			g.VMOVAPS(next.re, h[u].re)
 			g.VMOVAPS(next.im, h[u].im)
-			if grad {
+			if poles == conjugated {
 				g.addConjProduct(d[u], r.loadComplex(past, u), next)
 			}
 		}
 		g.advance(x, stride)
-		if grad {
+		if poles == conjugated {
 			g.advance(past, step)
 		}
 	})
@@ -65,14 +65,14 @@ func (g *gen) scanStrip(r *run, rows string, grad bool) {
 		}
 	}
 	write(h, g.modeParts("h"))
-	if grad {
+	if poles == conjugated {
 		write(d, g.modeParts("dLambda"))
 	}
 }
 
 // scanAdvance adds λ·h to x, or conj(λ)·h.
-func (g *gen) scanAdvance(x, lambda, h complexVec, conj bool) {
-	if conj {
+func (g *gen) scanAdvance(x, lambda, h complexVec, pole factor) {
+	if pole == conjugated {
 		g.addConjProduct(x, lambda, h)
 		return
 	}

@@ -178,12 +178,20 @@ func (g *gen) ret() {
 	g.RET()
 }
 
+// output says whether the output of an instruction is an input, too.
+type output bool
+
+const (
+	replaced    output = false
+	accumulated output = true
+)
+
 // custom writes an instruction of level neon that avo does not know. The last operand is the
-// output; accumulates says that it is an input too.
-func (g *gen) custom(opcode string, accumulates bool, operands ...operand.Op) {
+// output.
+func (g *gen) custom(opcode string, how output, operands ...operand.Op) {
 	last := len(operands) - 1
 	inputs := operands[:last:last]
-	if accumulates {
+	if how == accumulated {
 		inputs = operands
 	}
 	g.Instruction(&ir.Instruction{Opcode: opcode, Operands: operands, Inputs: inputs, Outputs: operands[last:]})
@@ -238,7 +246,7 @@ func (g *gen) loadMasked(m mask, src operand.Mem, dst reg.VecVirtual) {
 	case g.wide():
 		g.VMOVUPS_Z(src, m.k, dst)
 	case g.neon():
-		g.custom(opLoadFirst, false, m.n, src, dst)
+		g.custom(opLoadFirst, replaced, m.n, src, dst)
 	default:
 		g.VMASKMOVPS(src, m.v, dst)
 	}
@@ -250,7 +258,7 @@ func (g *gen) storeMasked(m mask, src reg.VecVirtual, dst operand.Mem) {
 	case g.wide():
 		g.VMOVUPS(src, m.k, dst)
 	case g.neon():
-		g.custom(opStoreFirst, false, m.n, src, dst)
+		g.custom(opStoreFirst, replaced, m.n, src, dst)
 	default:
 		g.VMASKMOVPS(src, m.v, dst)
 	}
