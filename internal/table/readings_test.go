@@ -31,15 +31,39 @@ func wide(text string, high, low int) string {
 	return string(b)
 }
 
+// reading is an input, and how it is read.
+type reading struct {
+	name, text string
+	opt        Options
+	want       string // the columns, and the numbers of the rows
+	note       string
+}
+
+func (c reading) check(t *testing.T) {
+	c.opt.Name = "in"
+	r, err := New(strings.NewReader(c.text), c.opt)
+	if err != nil {
+		t.Errorf("%s: %v", c.name, err)
+		return
+	}
+	var rows [][]float64
+	for err = r.Next(); err == nil; err = r.Next() {
+		row := []float64{}
+		for i := range r.Columns() {
+			row = append(row, must.Get(r.Number(i))(t))
+		}
+		rows = append(rows, row)
+	}
+	must.Equal(t, errors.Is(err, io.EOF), true, "%s: error %v", c.name, err)
+	must.Equal(t, fmt.Sprint(r.Columns(), " ", rows), c.want, "%s: columns and rows", c.name)
+	notes := strings.Join(r.Notes(), "\n")
+	must.Equal(t, strings.Contains(notes, c.note) && (notes == "") == (c.note == ""), true, "%s: notes %s", c.name, notes)
+}
+
 // Inputs are read as programs and people write them. A note says which reading was taken if there
 // was a choice.
 func TestReadings(t *testing.T) {
-	for _, c := range []struct {
-		name, text string
-		opt        Options
-		want       string // the columns, and the numbers of the rows
-		note       string
-	}{
+	for _, c := range []reading{
 		{"sep=", "sep=;\nt;x\n1;2.5\n", Options{}, "[t x] [[1 2.5]]", ""},
 		{"tabs", "t\tx\n1\t2,5\n", Options{}, "[t x] [[1 2.5]]", `"2,5" is read as 2.5, with a decimal comma; --decimal=.`},
 		{"vertical bars", "t|x\n1|2.5\n", Options{}, "[t x] [[1 2.5]]", `the cells are separated by "|"`},
@@ -80,6 +104,14 @@ func TestReadings(t *testing.T) {
 		{"--comment", "// a\nt,x\n#1,2\n", Options{Comment: "//", MissingValues: []string{"#1"}}, "[t x] [[NaN 2]]", ""},
 		{"missing values", "a;b;c;d\n#N/A;unavailable;-;\\N\n1.#QNAN;NULL;N.A.;unknown\nTrue;false;TRUE;?\n", Options{}, "[a b c d] [[NaN NaN NaN NaN] [NaN NaN NaN NaN] [1 0 1 NaN]]", ""},
 		{"--missing-values", "a,b\n-9999.0,1\ninf,2\n", Options{MissingValues: []string{"-9999", "inf"}}, "[a b] [[NaN 1] [NaN 2]]", ""},
+	} {
+		c.check(t)
+	}
+}
+
+// JSON has the same words as CSV.
+func TestJSONReadings(t *testing.T) {
+	for _, c := range []reading{
 		{"JSON", "[{\"t\":1,\"x\":\"a]\\\"{\"},\n {\"t\":2,\"x\":true}]\n", Options{MissingValues: []string{`a]"{`}}, "[t x] [[1 NaN] [2 1]]", ""},
 		{"JSON with line breaks", "[\n {\n \"t\": 1,\n \"x\": NaN\n },\n {\"t\": 2, \"x\": \"NaN\"}\n]\n", Options{}, "[t x] [[1 NaN] [2 NaN]]", ""},
 		{"words for no number", "{\"x\":nan,\"y\":None}\n{\"x\":-NaN,\"y\":\"None\"}\n{\"x\":undefined,\"y\":1}\n", Options{Format: JSONL}, "[x y] [[NaN NaN] [NaN NaN] [NaN 1]]", ""},
@@ -88,24 +120,7 @@ func TestReadings(t *testing.T) {
 		{"joined arrays", "[{\"t\":1}]\n[{\"t\":2},\n{\"t\":3}]\n", Options{}, "[t] [[1] [2] [3]]", ""},
 		{"JSON Lines", "\ufeff{\"t\":1}\n{\"t\":NaN}\n", Options{}, "[t] [[1] [NaN]]", ""},
 	} {
-		c.opt.Name = "in"
-		r, err := New(strings.NewReader(c.text), c.opt)
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
-		var rows [][]float64
-		for err = r.Next(); err == nil; err = r.Next() {
-			row := []float64{}
-			for i := range r.Columns() {
-				row = append(row, must.Get(r.Number(i))(t))
-			}
-			rows = append(rows, row)
-		}
-		must.Equal(t, errors.Is(err, io.EOF), true, "%s: error %v", c.name, err)
-		must.Equal(t, fmt.Sprint(r.Columns(), " ", rows), c.want, "%s: columns and rows", c.name)
-		notes := strings.Join(r.Notes(), "\n")
-		must.Equal(t, strings.Contains(notes, c.note) && (notes == "") == (c.note == ""), true, "%s: notes %s", c.name, notes)
+		c.check(t)
 	}
 }
 

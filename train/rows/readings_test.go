@@ -256,8 +256,13 @@ func TestDates(t *testing.T) {
 		}
 		must.Equal(t, rows, len(c.times), "%s: rows", c.name)
 	}
-	date, clock := "Date,Time,x\n", hourly("15.04.05", day(2004, 3, 20), 30)
-	for i, at := range hourly("02/01/2006", day(2004, 3, 20), 30) {
+}
+
+// A date and a time of day may be in two columns.
+func TestDateAndClock(t *testing.T) {
+	day := time.Date(2004, 3, 20, 0, 0, 0, 0, time.UTC)
+	date, clock := "Date,Time,x\n", hourly("15.04.05", day, 30)
+	for i, at := range hourly("02/01/2006", day, 30) {
 		date += fmt.Sprintf("%s,%s,%d\n", at, clock[i], i*i)
 	}
 	must.Get(tableOf(t, map[string]string{"t.csv": date + ",,\n"}, "t.csv", TableOptions{Time: "Date,Time", Options: Options{Horizon: 1}}))(t)
