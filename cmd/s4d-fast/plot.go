@@ -55,8 +55,7 @@ func (f plotFile) report(std *streams, err error) error {
 
 // paperWords replaces the keys and values of a sweep by the words of the paper.
 func paperWords(text string) string {
-	names := map[string]string{"lin": "S4D-Lin", "inv": "S4D-Inv", "legs": "S4D-LegS", "dfout": "S4D-DFouT", "dfout-single": "DFouT, equal angles",
-		"dfout-discrete": "S4D-DFouT, discrete"}
+	names := map[string]string{"lin": "S4D-Lin", "inv": "S4D-Inv", "legs": "S4D-LegS", "dfout": "S4D-DFouT", "dfout-single": "DFouT, equal angles"}
 	if name, ok := names[text]; ok {
 		return name
 	}

@@ -51,7 +51,7 @@ func pictures(t *testing.T) string {
 // plot paper draws what it has input for, and prints why the other figures are left out.
 func TestPlotPaper(t *testing.T) {
 	runs, out := t.TempDir(), filepath.Join(t.TempDir(), "figures")
-	for _, name := range []string{"lin", "dfout", "dfout-discrete"} {
+	for _, name := range []string{"lin", "dfout"} {
 		m := must.Get(model.Load(saved(t, func(*model.Config) {})))(t)
 		m.Meta.Task = "scifar"
 		must.Do(t, m.Save(filepath.Join(runs, name+".safetensors")))

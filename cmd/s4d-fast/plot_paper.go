@@ -12,9 +12,9 @@ type plotPaperCmd struct {
 }
 
 func (c *plotPaperCmd) Help() string {
-	return `Draws the figures of REPRODUCTION.md. DIR contains the networks for sCIFAR lin.safetensors, dfout.safetensors and
-dfout-discrete.safetensors, the sweep figure4 of Delay, and the runs of Delay fixed-dfout and fixed-dfout-single. For each plot whose
-input is missing, prints the reason.
+	return `Draws the figures of REPRODUCTION.md. DIR contains the networks for sCIFAR lin.safetensors and dfout.safetensors, the
+sweep figure4 of Delay, and the runs of Delay fixed-dfout and fixed-dfout-single. For each plot whose input is missing, prints the
+reason.
 
 Example:
   s4d-fast plot paper --runs runs --data data --out docs/figures`
@@ -51,7 +51,7 @@ func (c *plotPaperCmd) Run(std *streams, ctx *ctxBox) error {
 			return (&plotKernelsCmd{Model: file("dfout"), Length: 256, Out: f}).Run(std, ctx)
 		}},
 		{"figure9", func(f plotFile) error {
-			return (&plotPolesCmd{Models: []modelFile{file("lin"), file("dfout"), file("dfout-discrete")}, Out: f}).Run(std)
+			return (&plotPolesCmd{Models: []modelFile{file("lin"), file("dfout")}, Out: f}).Run(std)
 		}},
 	}
 	if c.Data != "" {
