@@ -127,12 +127,12 @@ func (c *Conv) Convolve(y, u Rows, khat, scratch []float32) {
 func (c *Conv) convolve(y, u Rows, khat, scratch []float32) {
 	z := scratch[:2*c.n]
 	c.load(z, u)
-	c.store(y, z, c.product(khat, false))
+	c.store(y, z, c.product(khat, vek.AsIs))
 }
 
-func (c *Conv) product(khat []float32, conj bool) product {
+func (c *Conv) product(khat []float32, how vek.Factor) product {
 	kr, ki := c.split(khat)
-	return product{kr, ki, conj}
+	return product{kr, ki, how}
 }
 
 // ConvolveGrad is the backward pass of Convolve, from dy = ∂loss/∂y of the same rows. It writes du
@@ -173,7 +173,7 @@ func (c *Conv) convolveGrad(du, dy, u Rows, acc, khat, scratch []float32) {
 	// the sum of both rows' products.
 	vek.CMulConjAdd(ar, ai, zr, zi, dr, di)
 	if du[0] != nil || du[1] != nil {
-		c.store(du, d, c.product(khat, true))
+		c.store(du, d, c.product(khat, vek.Conjugated))
 	}
 }
 

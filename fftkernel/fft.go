@@ -230,21 +230,21 @@ func laneTable(n int) int { return n / vek.FFTLanes * vek.FFTLaneTable }
 // multiplied. The zero value multiplies by nothing.
 type product struct {
 	re, im []float32
-	conj   bool
+	how    vek.Factor
 }
 
 func (p product) part(lo, hi int) product {
 	if p.re == nil {
 		return p
 	}
-	return product{p.re[lo:hi], p.im[lo:hi], p.conj}
+	return product{p.re[lo:hi], p.im[lo:hi], p.how}
 }
 
 // inverse transforms re and im in place, after the product. If y is given, only the lower half of
 // the result is computed, into y, and re and im are overwritten.
 func (f *FFT) inverse(yRe, yIm, re, im []float32, k product) {
 	if f.roots != nil {
-		if k.re != nil && k.conj {
+		if k.re != nil && k.how == vek.Conjugated {
 			vek.CMulConj(re, im, re, im, k.re, k.im)
 		} else if k.re != nil {
 			vek.CMul(re, im, re, im, k.re, k.im)
@@ -263,7 +263,7 @@ func (f *FFT) inverse(yRe, yIm, re, im []float32, k product) {
 // inverseBlocks is the inverse of forwardBlocks, with the same blocks.
 func (f *FFT) inverseBlocks(done int, re, im, lanes []float32, m int, k product) {
 	if len(re) <= nearby {
-		vek.FFTInverse(re, im, k.re, k.im, k.conj, f.passes[done:], f.last, lanes)
+		vek.FFTInverse(re, im, k.re, k.im, k.how, f.passes[done:], f.last, lanes)
 		return
 	}
 	block := m * vek.FFTLanes
@@ -278,6 +278,6 @@ func (f *FFT) inverseBlocks(done int, re, im, lanes []float32, m int, k product)
 		f.inverseBlocks(done, re[at:end], im[at:end], lanes[laneTable(at):laneTable(end)], m, k.part(at, end))
 	}
 	if whole {
-		vek.FFTInverse(re, im, nil, nil, false, f.passes[done-1:done], 0, nil)
+		vek.FFTInverse(re, im, nil, nil, vek.AsIs, f.passes[done-1:done], 0, nil)
 	}
 }

@@ -70,8 +70,8 @@ func (v *Vandermonde) Kernel(k []float32, logLambda, w []complex128, scratch []f
 	checkModes("Vandermonde.Kernel", "w", len(w), v.modes)
 	table, scratch := take(scratch, 2*v.modes, v.block, padded(v.block))
 	anchors, scratch := take(scratch, 2*v.modes, v.rows, padded(v.rows))
-	vek.PowerRows(table, v.twos, logLambda, 1, true)
-	vek.PowerRows(anchors, w, logLambda, v.block, false)
+	vek.PowerRows(table, v.twos, logLambda, 1, vek.Conjugated)
+	vek.PowerRows(anchors, w, logLambda, v.block, vek.AsIs)
 	whole := len(k) / v.block
 	rest := k[whole*v.block:]
 	vek.PowerProduct(vek.MatrixOf(k, whole, v.block), anchors.Columns(0, whole), table, scratch)
@@ -94,7 +94,7 @@ func (v *Vandermonde) Grad(g, m []complex128, dk []float32, logLambda []complex1
 	lower, upper := taps.Data[:half], taps.Data[half:]
 	clear(lower[copy(lower, dk):])
 	vek.MulIndex(upper, lower)
-	vek.PowerRows(table, v.ones, logLambda, 1, false)
+	vek.PowerRows(table, v.ones, logLambda, 1, vek.AsIs)
 	// Σ_b λ^b·dk[a·block+b], and in the lower rows the same of l·dk[l].
 	vek.Gemm(sums, taps, table, false, true, false, scratch)
 	var p poles

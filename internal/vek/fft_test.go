@@ -91,11 +91,11 @@ func checkLanesMul(t *testing.T, c *kernelCall, radix int, x, y, tw []float32) {
 		for i, v := range want {
 			wantRe[i], wantIm[i] = float32(real(v)), float32(imag(v))
 		}
-		vek.FFTInverse(wantRe, wantIm, nil, nil, false, nil, radix, tw)
+		vek.FFTInverse(wantRe, wantIm, nil, nil, vek.AsIs, nil, radix, tw)
 
 		c.Again()
 		re, im, kr, ki, w := c.InOut(x), c.InOut(y), c.In(kRe), c.In(kIm), c.In(tw)
-		if !c.Do(func() { vek.FFTInverse(re, im, kr, ki, conj, nil, radix, w) }) {
+		if !c.Do(func() { vek.FFTInverse(re, im, kr, ki, vek.Factor(conj), nil, radix, w) }) {
 			return
 		}
 		closeTo(t, fmt.Sprintf("product, radix %d, n=%d, conj %v", radix, n, conj), re, im, complexes(wantRe, wantIm))

@@ -46,10 +46,10 @@ func FFTForward(re, im []float32, passes []FFTPass, last int, tw []float32) {
 	}
 }
 
-// FFTInverse multiplies re + i·im by k = kRe + i·kIm, or by k's conjugate if conj, unless kRe is
+// FFTInverse multiplies re + i·im by k = kRe + i·kIm, or by k's conjugate, unless kRe is
 // nil. Then it undoes FFTForward with the same passes, last and tw. It does not divide by n: after
 // FFTForward over n points, without a product, the result is n times the input.
-func FFTInverse(re, im, kRe, kIm []float32, conj bool, passes []FFTPass, last int, tw []float32) {
+func FFTInverse(re, im, kRe, kIm []float32, how Factor, passes []FFTPass, last int, tw []float32) {
 	for i := range passes {
 		checkBlocks("FFTInverse", re, im, passes[i].radix*passes[i].q)
 	}
@@ -60,7 +60,7 @@ func FFTInverse(re, im, kRe, kIm []float32, conj bool, passes []FFTPass, last in
 	product := 0
 	if kRe != nil {
 		product = 1
-		if conj {
+		if how == Conjugated {
 			product = 2
 		}
 	}

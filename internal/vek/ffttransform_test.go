@@ -77,7 +77,7 @@ func (p pass) run(re, im, tw []float32) {
 	case p.half:
 		vek.FFTForwardHalf(f, re, im, re[:len(re)/2], im[:len(im)/2])
 	case p.inverse:
-		vek.FFTInverse(re, im, nil, nil, false, []vek.FFTPass{f}, 0, nil)
+		vek.FFTInverse(re, im, nil, nil, vek.AsIs, []vek.FFTPass{f}, 0, nil)
 	default:
 		vek.FFTForward(re, im, []vek.FFTPass{f}, 0, nil)
 	}
@@ -197,7 +197,7 @@ func (x transform) forward(re, im []float32) {
 }
 
 func (x transform) inverse(re, im []float32) {
-	vek.FFTInverse(re, im, nil, nil, false, x.passes(), x.last(), x.lanesTw)
+	vek.FFTInverse(re, im, nil, nil, vek.AsIs, x.passes(), x.last(), x.lanesTw)
 }
 
 // passes returns the passes that the stage over the lanes does not include.
@@ -300,7 +300,7 @@ func checkLanes(t *testing.T, c *kernelCall, r *rand.Rand, radix, m int) {
 	checkComplex(t, gotRe, gotIm, forward, "forward, radix %d, m=%d", radix, m)
 	c.Again()
 	gotRe, gotIm, tw = c.InOut(re), c.InOut(im), c.In(x.lanesTw)
-	c.Do(func() { vek.FFTInverse(gotRe, gotIm, nil, nil, false, nil, radix, tw) })
+	c.Do(func() { vek.FFTInverse(gotRe, gotIm, nil, nil, vek.AsIs, nil, radix, tw) })
 	checkComplex(t, gotRe, gotIm, inverse, "inverse, radix %d, m=%d", radix, m)
 	checkLanesMul(t, c, radix, re, im, x.lanesTw)
 }

@@ -66,9 +66,9 @@ var misuses = []struct {
 	{"Gemm", func() { vek.Gemm(twoByTwo, twoByTwo, twoByTwo, false, false, false, nil) }},
 	{"Gemm", func() { vek.Gemm(twoByTwo, short, narrow, false, false, false, many) }},
 	{"ComplexPowers", func() { vek.ComplexPowers(doubles[:2], doubles[:2], modes, 1) }},
-	{"PowerRows", func() { vek.PowerRows(twoByTwo, modes[:2], modes[:2], 1, false) }},
-	{"PowerRows", func() { vek.PowerRows(short, modes[:1], modes[:1], 1, false) }},
-	{"PowerRows", func() { vek.PowerRows(twoByTwo, modes[:2], modes[:1], 1, false) }},
+	{"PowerRows", func() { vek.PowerRows(twoByTwo, modes[:2], modes[:2], 1, vek.AsIs) }},
+	{"PowerRows", func() { vek.PowerRows(short, modes[:1], modes[:1], 1, vek.AsIs) }},
+	{"PowerRows", func() { vek.PowerRows(twoByTwo, modes[:2], modes[:1], 1, vek.AsIs) }},
 	{"PowerProduct", func() { vek.PowerProduct(twoByTwo, twoByTwo, oneByOne, many) }},
 	{"PowerProduct", func() { vek.PowerProduct(twoByTwo, twoByTwo, twoByTwo, many) }},
 	{"PowerSums", func() { vek.PowerSums(doubles, doubles, twoByTwo, twoByTwo, doubles[:2], doubles[:2]) }},
@@ -78,16 +78,16 @@ var misuses = []struct {
 	{"NewFFTPass", func() { vek.NewFFTPass(3, 1, many[:3]) }},
 	{"FFTForward", func() { vek.FFTForward(many[:16], many[:16], []vek.FFTPass{vek.NewFFTPass(3, 1, many)}, 0, nil) }},
 	{"FFTInverse", func() {
-		vek.FFTInverse(many[:16], many[:16], nil, nil, false, []vek.FFTPass{vek.NewFFTPass(3, 1, many)}, 0, nil)
+		vek.FFTInverse(many[:16], many[:16], nil, nil, vek.AsIs, []vek.FFTPass{vek.NewFFTPass(3, 1, many)}, 0, nil)
 	}},
 	{"FFTForwardHalf", func() { vek.FFTForwardHalf(vek.NewFFTPass(3, 1, many), many, many, many, many) }},
 	{"FFTInverseHalf", func() { vek.FFTInverseHalf(vek.NewFFTPass(5, 1, many), nil, nil, nil, nil) }},
 	{"FFTForward", func() { vek.FFTForward(nil, nil, nil, 3, nil) }},
 	{"FFTForward", func() { vek.FFTForward(four, four, nil, 1, many) }},
-	{"FFTInverse", func() { vek.FFTInverse(many, many, nil, nil, false, nil, 1, many) }},
+	{"FFTInverse", func() { vek.FFTInverse(many, many, nil, nil, vek.AsIs, nil, 1, many) }},
 	{"FFTForward", func() { vek.FFTForward(many[:16], many[:16], nil, 1, make([]float32, 71)) }},
 	{"FFTInverse", func() {
-		vek.FFTInverse(many[:16], many[:16], many[:16], many[:15], false, nil, 1, make([]float32, 72))
+		vek.FFTInverse(many[:16], many[:16], many[:16], many[:15], vek.AsIs, nil, 1, make([]float32, 72))
 	}},
 	{"GemmBias", func() { vek.GemmBias(twoByTwo, twoByTwo, twoByTwo, many[:1], make([]float32, 1<<12)) }},
 	{"GELUSlope", func() { vek.GELUSlope(four, five, four) }},

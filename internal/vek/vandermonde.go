@@ -46,15 +46,24 @@ func mulUnfused(a, b complex128) complex128 {
 	return complex(float64(real(a)*real(b))-float64(imag(a)*imag(b)), float64(real(a)*imag(b))+float64(imag(a)*real(b)))
 }
 
+// Factor says whether a complex factor is taken as it is, or its conjugate.
+type Factor bool
+
+// The values of Factor.
+const (
+	AsIs       Factor = false
+	Conjugated Factor = true
+)
+
 // PowerRows fills row n of rows with Re w_n·λ_n^b for b < Cols, and row len(w) + n with the
-// imaginary parts. λ_n is exp(l·log_n) or, if conj, its complex conjugate. Re log_n ≤ 0. Powers
+// imaginary parts. λ_n is exp(l·log_n) or its complex conjugate. Re log_n ≤ 0. Powers
 // below 2⁻⁵⁰·|w_n| may be zero; none is a denormal number. A row is one call of assembly, so more
 // than 2¹⁸ columns would delay the scheduler.
-func PowerRows(rows Matrix, w, log []complex128, l int, conj bool) {
+func PowerRows(rows Matrix, w, log []complex128, l int, how Factor) {
 	rows.check("PowerRows")
 	require("PowerRows", len(w) == len(log) && rows.Rows == 2*len(log))
 	lIm := float64(l)
-	if conj {
+	if how == Conjugated {
 		lIm = -lIm
 	}
 	most := max(1, longestRun/max(1, rows.Cols))

@@ -26,7 +26,7 @@ func BenchmarkPowerRows(b *testing.B) {
 	log, _, _ := benchPoles()
 	rows := benchFactor(2 * benchModes)
 	benchElements(b, fmt.Sprintf("M=%d/L=%d", benchModes, benchPowers), benchModes*benchPowers,
-		func() { vek.PowerRows(rows, log, log, 1, true) })
+		func() { vek.PowerRows(rows, log, log, 1, vek.Conjugated) })
 }
 
 func BenchmarkPowerProduct(b *testing.B) {

@@ -114,7 +114,7 @@ func TestPowerRows(t *testing.T) {
 			c.Again()
 			rows := c.OutMatrix(2*modes, cols, cols+i%4)
 			w, log := inComplex(c, wRe[:modes], wIm[:modes]), inComplex(c, logRe[:modes], logIm[:modes])
-			if !c.Do(func() { vek.PowerRows(rows, w, log, l, conj) }) {
+			if !c.Do(func() { vek.PowerRows(rows, w, log, l, vek.Factor(conj)) }) {
 				return
 			}
 			for n := range modes {
@@ -279,7 +279,7 @@ func checkPowers(t *testing.T, c *kernelCall, r *rand.Rand, n, powers, gap int) 
 	}
 	c.Again()
 	rows := c.OutMatrix(2*n, powers, powers+gap)
-	c.Do(func() { vek.PowerRows(rows, w, log, 1, false) })
+	c.Do(func() { vek.PowerRows(rows, w, log, 1, vek.AsIs) })
 	for i := range n {
 		for k := range powers {
 			checkPower(t, "PowerRows", rows.Row(i)[k], rows.Row(n + i)[k], w[i], complex(lamRe[i], lamIm[i]), k)
@@ -341,10 +341,10 @@ func TestLongPowers(t *testing.T) {
 	x := normals(r, 1<<16+9)
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		vek.ComplexPowers(lamRe, lamIm, log, 1)
-		vek.PowerRows(all, w, log, 1, false)
+		vek.PowerRows(all, w, log, 1, vek.AsIs)
 		vek.PowerSums(sumRe, sumIm, re, im, lamRe, lamIm)
 		for n := range modes {
-			vek.PowerRows(vek.MatrixOf(one, 2, powers), w[n:n+1], log[n:n+1], 1, false)
+			vek.PowerRows(vek.MatrixOf(one, 2, powers), w[n:n+1], log[n:n+1], 1, vek.AsIs)
 			sameBits(t, "Re", all.Row(n), one[:powers])
 			sameBits(t, "Im", all.Row(modes+n), one[powers:])
 			column := func(m vek.Matrix) vek.Matrix {
