@@ -61,6 +61,21 @@ type Block struct {
 	Quantiles
 }
 
+// Class is the response of a service to a clip.
+type Class struct {
+	Type    string             `json:"type"`
+	Label   string             `json:"label"`
+	Scores  map[string]float32 `json:"scores"`          // of each label, 0 to 1
+	Samples int                `json:"samples"`         // at the model's rate
+	Notes   []string           `json:"notes,omitempty"` // how the clip was read
+}
+
+// Note is the line of a service that says how its input was read.
+type Note struct {
+	Type string `json:"type"`
+	Note string `json:"note"`
+}
+
 // Error is the last line of a service if a stream cannot continue, or the body of a rejected
 // request.
 type Error struct {

@@ -101,7 +101,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	in := &bodyReader{in: r.Body, control: control, ctx: st.ctx, idle: s.opt.Idle}
 	defer context.AfterFunc(st.ctx, func() { control.SetReadDeadline(time.Unix(1, 0)) })() // ends a Read
-	body, err := formFile(in, r.Header.Get("Content-Type"))
+	body, err := FormFile(in, r.Header.Get("Content-Type"))
 	if err != nil {
 		s.writeError(w, err)
 		return
@@ -169,8 +169,8 @@ type input struct {
 	file   *audio.Reader // nil: raw
 }
 
-// formFile returns the reader of a body, or of the first file in a body that is a form.
-func formFile(body io.Reader, contentType string) (io.Reader, error) {
+// FormFile returns the reader of a body, or of the first file in a body that is a form.
+func FormFile(body io.Reader, contentType string) (io.Reader, error) {
 	kind, parameters, _ := mime.ParseMediaType(contentType)
 	if kind != "multipart/form-data" {
 		return body, nil

@@ -3,6 +3,7 @@ package service
 import (
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 )
 
@@ -30,6 +31,10 @@ type Options struct {
 	// Origins are those whose pages may send requests, such as https://app.example, in addition to
 	// this server's own.
 	Origins []string
+
+	// Handlers are further handlers by patterns of http.ServeMux, such as those of package
+	// requests. With them, the model need not detect events.
+	Handlers map[string]http.Handler
 
 	Log     *slog.Logger
 	Metrics Metrics
@@ -59,7 +64,7 @@ type Stats struct {
 
 // Stats returns the current sizes.
 func (s *Server) Stats() Stats {
-	return Stats{s.streams.count(), s.recognizer.StateBytes(), s.streams.unsaved.Load()}
+	return Stats{s.streams.count(), s.stateBytes, s.streams.unsaved.Load()}
 }
 
 // Defaults returns the default limits, with a log and metrics that discard everything.

@@ -23,9 +23,10 @@ import (
 // Server is one model and its clients.
 type Server struct {
 	opt        Options
-	start      report.Start // without the fields that depend on the stream
-	recognizer *events.Recognizer
-	modelRate  float64 // sampling rate for which the model was trained, in Hz
+	start      report.Start       // without the fields that depend on the stream
+	recognizer *events.Recognizer // nil: no streams
+	stateBytes int                // of a stream's detector
+	modelRate  float64            // sampling rate for which the model was trained, in Hz
 	streams    *streams
 	mux        *http.ServeMux
 	origins    http.CrossOriginProtection
@@ -37,14 +38,18 @@ func New(m *model.Model, detect events.Options, opt Options) (*Server, error) {
 		return nil, err
 	}
 	r, err := events.New(m, detect)
-	if err != nil {
+	if err != nil && opt.Handlers == nil {
 		return nil, err
 	}
-	if n := r.StateBytes(); opt.Store != nil && n > maxSnapshot/2 {
-		return nil, fmt.Errorf("service: a stream of this model has %d bytes, expected at most %d for a snapshot", n, maxSnapshot/2)
+	stateBytes, paths := 0, []string(nil)
+	if err == nil { // the model detects events
+		stateBytes, paths = r.StateBytes(), []string{"/v1/streams", "/v1/streams/{name}"}
+	}
+	if opt.Store != nil && stateBytes > maxSnapshot/2 {
+		return nil, fmt.Errorf("service: a stream of this model has %d bytes, expected at most %d for a snapshot", stateBytes, maxSnapshot/2)
 	}
 	s := &Server{
-		opt: opt, recognizer: r, modelRate: m.Meta.SampleRate, mux: http.NewServeMux(),
+		opt: opt, recognizer: r, stateBytes: stateBytes, modelRate: m.Meta.SampleRate, mux: http.NewServeMux(),
 		start: report.Start{
 			Type: "start", Model: opt.Model, Task: m.Meta.Task, Labels: m.Meta.Labels, Level: level.Current(), Emit: "events",
 		},
@@ -55,7 +60,10 @@ func New(m *model.Model, detect events.Options, opt Options) (*Server, error) {
 		}
 	}
 	s.streams = newStreams(opt)
-	for _, path := range []string{"/v1/streams", "/v1/streams/{name}"} {
+	for pattern, handler := range opt.Handlers {
+		s.mux.Handle(pattern, handler)
+	}
+	for _, path := range paths {
 		s.mux.HandleFunc("POST "+path, s.upload)
 		s.mux.HandleFunc("PUT "+path, s.upload)
 		s.mux.HandleFunc("GET "+path, s.socket)

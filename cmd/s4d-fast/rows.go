@@ -7,21 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 
-	"github.com/s4d-fast/s4d-fast/internal/suggest"
+	"github.com/s4d-fast/s4d-fast/internal/rowlines"
 	"github.com/s4d-fast/s4d-fast/internal/table"
-	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/report"
 	"github.com/s4d-fast/s4d-fast/series"
-)
-
-// Bounds on the number and the memory of series, of which there is one per value of --id.
-const (
-	maxSeries      = 1 << 16
-	maxSeriesBytes = 1 << 30
 )
 
 type rowsCmd struct {
@@ -52,8 +43,11 @@ Examples:
   tail -n +1 -f sensors.csv | s4d-fast rows runs/series/best.safetensors`
 }
 
-// maxRows bounds --hop and --window.
-const maxRows = 1 << 24
+// maxRows bounds --hop and --window, and maxSeriesBytes the memory of all series.
+const (
+	maxRows        = 1 << 24
+	maxSeriesBytes = 1 << 30
+)
 
 func (c *rowsCmd) Run(std *streams, ctx *ctxBox) error {
 	switch {
@@ -87,9 +81,9 @@ func (c *rowsCmd) Run(std *streams, ctx *ctxBox) error {
 	}
 	bytes := untilStopped(ctx, in)
 	defer bytes.Close()
-	var columns []string
-	if m.Meta.Series != nil {
-		columns = slices.Concat(m.Meta.Series.Columns, []string{m.Meta.Series.Time, m.Meta.Series.ID, or(c.ID, "")})
+	columns := rowlines.Columns(m)
+	if columns != nil {
+		columns = append(columns, or(c.ID, ""))
 	}
 	t, err := table.New(bytes, table.Options{Name: name, Format: table.Format(c.Format), Separator: c.Separator, Decimal: c.Decimal, Comment: c.Comment, MissingValues: c.MissingValues, Columns: columns, Others: columns == nil})
 	switch {
@@ -100,131 +94,41 @@ func (c *rowsCmd) Run(std *streams, ctx *ctxBox) error {
 	case err != nil:
 		return badInput(err)
 	}
-	c.Format = string(t.Format())
-	r := &rowPrinter{
-		std: std, predictor: p, model: m, table: t, hop: c.Hop, out: json.NewEncoder(std.out),
-		series: map[string]*rowSeries{}, row: make([]float64, m.Config.DInput),
+	lines, err := rowlines.New(m, p, t, c.ID, c.Hop, maxSeriesBytes)
+	if err != nil {
+		return badInput(err)
 	}
-	if err := r.findColumns(c.ID); err != nil {
-		return badInput(t.Wrap(err))
-	}
-	if err := cmp.Or(r.note(), r.out.Encode(r.start(c))); err != nil {
+	r := &rowPrinter{Reader: lines, table: t, std: std, out: json.NewEncoder(std.out)}
+	if err := cmp.Or(r.note(), r.out.Encode(r.Start(string(c.Model)))); err != nil {
 		return err
 	}
 	err = r.run(ctx)
-	if err == nil && r.rows == 0 && ctx.Err() == nil {
+	if rows, _ := r.Counts(); err == nil && rows == 0 && ctx.Err() == nil {
 		fmt.Fprintf(std.err, "warning: %s: no rows after the header\n", printable(name, ""))
 	}
 	return cmp.Or(err, r.end())
 }
 
-// rowPrinter prints a line for every row, or for every hop rows of a series.
+// rowPrinter prints the lines of rows.
 type rowPrinter struct {
-	predictor *series.Predictor
-	model     *model.Model
-	table     *table.Reader
-	inputs    []int // columns of the table, in the model's order
-	id, time  int   // columns; −1: none
-	clock     int   // the column of the time of day, if time has the date
-	hop       int
-	out       *json.Encoder
-	std       *streams
-	noted     int // notes of the table
-
-	series map[string]*rowSeries
-	order  []*rowSeries // by first row
-	row    []float64
-	rows   int64
+	*rowlines.Reader
+	table *table.Reader
+	out   *json.Encoder
+	std   *streams
+	noted int // notes of the table
 	meter
-}
-
-// rowSeries is a series with the line of its last row, or nil if that line has been printed.
-type rowSeries struct {
-	id     string
-	stream *series.Stream
-	last   *report.Row
-}
-
-// findColumns finds the columns that the model reads. It finds them by name. If the input or the
-// model has no names, they are all columns except the one that identifies the series, in their
-// order.
-func (r *rowPrinter) findColumns(id *string) error {
-	r.id, r.time, r.clock = -1, -1, -1
-	described := r.model.Meta.Series
-	all := r.table.Columns()
-	if described != nil && described.Time != "" {
-		r.time = slices.Index(all, described.Time)
-		if date, clock, two := strings.Cut(described.Time, ","); two && r.time < 0 {
-			r.time, r.clock = slices.Index(all, date), slices.Index(all, clock)
-		}
-	}
-	if described != nil && described.ID != "" {
-		r.id = slices.Index(all, described.ID)
-	}
-	if id != nil {
-		if r.id = -1; *id != "" {
-			var err error
-			if r.id, err = r.table.Find(*id); err != nil {
-				return err
-			}
-		}
-	}
-	if described != nil {
-		var missing error
-		for _, name := range described.Columns {
-			i, err := r.table.Find(name)
-			missing = cmp.Or(missing, err)
-			r.inputs = append(r.inputs, i)
-		}
-		if missing == nil || r.table.Named() {
-			return missing
-		}
-		r.inputs = nil
-	}
-	for i := range all {
-		if i != r.id {
-			r.inputs = append(r.inputs, i)
-		}
-	}
-	if n := r.model.Config.DInput; len(r.inputs) != n {
-		expected := fmt.Sprintf("%d", n)
-		if described != nil {
-			expected += ", the model's " + suggest.List(described.Columns)
-		}
-		return fmt.Errorf("%d columns of numbers, expected %s", len(r.inputs), expected)
-	}
-	return nil
-}
-
-func (r *rowPrinter) start(c *rowsCmd) report.RowStart {
-	s := report.RowStart{
-		Type: "start", Format: c.Format, Model: string(c.Model), Task: r.model.Meta.Task, Labels: r.model.Meta.Labels,
-		Level: string(vek.CurrentLevel()), Emit: "rows", Mode: r.predictor.Mode(), Hop: r.hop,
-	}
-	for _, i := range r.inputs {
-		s.Columns = append(s.Columns, r.table.Columns()[i])
-	}
-	if d := r.model.Meta.Series; d != nil {
-		s.Targets, s.Horizon = d.Targets, d.Horizon
-	}
-	if r.id >= 0 {
-		s.ID = r.table.Columns()[r.id]
-	}
-	return s
 }
 
 // run processes the rows to the end of the input. After a signal a row whose line is incomplete is
 // dropped.
 func (r *rowPrinter) run(ctx context.Context) error {
 	for {
-		err := r.table.Next()
+		err := r.Next()
 		switch {
 		case errors.Is(err, io.EOF), !r.table.Ended() && ctx.Err() != nil:
 			return nil
 		case err != nil:
 			return badInput(err)
-		case r.time >= 0 && r.table.IsBlank():
-			continue
 		}
 		if err := cmp.Or(r.measure(r.process), r.note()); err != nil {
 			return err
@@ -234,41 +138,14 @@ func (r *rowPrinter) run(ctx context.Context) error {
 
 // process passes a row to its series.
 func (r *rowPrinter) process() error {
-	s, result, err := r.step()
+	line, err := r.Line()
 	if err != nil {
-		return badInput(r.table.Wrap(err))
+		return badInput(err)
 	}
-	r.rows++
-	line := r.line(s, result)
-	if s.stream.Rows()%int64(r.hop) == 0 {
-		s.last = nil
+	if line != nil {
 		return r.out.Encode(line)
 	}
-	for _, list := range []*[]float32{&line.Posterior, &line.Output} {
-		*list = slices.Clone(*list)
-	}
-	s.last, line.Time = line, strings.Clone(line.Time)
 	return nil
-}
-
-// step passes the current row to its series.
-func (r *rowPrinter) step() (*rowSeries, series.Result, error) {
-	s, err := r.find()
-	if err != nil {
-		return nil, series.Result{}, err
-	}
-	for c, i := range r.inputs {
-		v, err := r.table.Number(i)
-		if err != nil {
-			return nil, series.Result{}, err
-		}
-		r.row[c] = v
-	}
-	result, err := s.stream.Step(r.row)
-	if column := (*series.ColumnError)(nil); errors.As(err, &column) {
-		err = r.table.ColumnError(r.inputs[column.Column], fmt.Errorf("%w; --missing previous replaces it", column.Err))
-	}
-	return s, result, err
 }
 
 // note prints what was decided about the input since the last call.
@@ -279,67 +156,13 @@ func (r *rowPrinter) note() error {
 	return r.std.note(notes...)
 }
 
-// find returns the series of the current row, which may be new.
-func (r *rowPrinter) find() (*rowSeries, error) {
-	id := ""
-	if r.id >= 0 {
-		if id = r.table.Text(r.id); r.table.Missing(r.id) {
-			return nil, r.table.ColumnError(r.id, errors.New("the row has no identifier of its series"))
-		}
-	}
-	if s := r.series[id]; s != nil {
-		return s, nil
-	}
-	if most := min(maxSeries, max(1, maxSeriesBytes/r.predictor.StreamBytes())); len(r.series) == most {
-		return nil, r.table.ColumnError(r.id, fmt.Errorf("more than %d series", most))
-	}
-	s := &rowSeries{id: strings.Clone(id), stream: r.predictor.NewStream()} // not the text of the whole cell
-	r.series[s.id], r.order = s, append(r.order, s)
-	return s, nil
-}
-
-// line returns the line of the current row.
-func (r *rowPrinter) line(s *rowSeries, result series.Result) *report.Row {
-	line := &report.Row{Type: "row", ID: s.id, Row: s.stream.Rows()}
-	if r.time >= 0 {
-		line.Time = r.table.Text(r.time)
-		if r.clock >= 0 {
-			line.Time += " " + r.table.Text(r.clock)
-		}
-	}
-	switch r.predictor.Mode() {
-	case model.SeriesClassification:
-		line.Posterior = result.Output
-		line.Label = r.model.Meta.Labels[model.ArgMax(result.Output)]
-	case model.SeriesRegression:
-		line.Output = result.Output
-	case model.SeriesForecast:
-		line.Forecast = forecasts(result.Forecast)
-	case model.SeriesAnomaly:
-		line.Forecast, line.Expected = forecasts(result.Forecast), forecasts(result.Expected)
-		line.SetScores(result.Scores)
-	}
-	return line
-}
-
-func forecasts(values []float64) (numbers []report.Number) {
-	for _, v := range values {
-		numbers = append(numbers, report.Number(v))
-	}
-	return numbers
-}
-
 // end prints the last row of every series, unless it has been printed, and the end line.
 func (r *rowPrinter) end() error {
-	for _, s := range r.order {
-		if s.last == nil {
-			continue
-		}
-		if err := r.out.Encode(s.last); err != nil {
+	for _, line := range r.Rest() {
+		if err := r.out.Encode(line); err != nil {
 			return err
 		}
 	}
-	return r.out.Encode(report.RowEnd{
-		Type: "end", Rows: r.rows, Series: len(r.series), Seconds: r.busy.Seconds(), RowTime: r.times.Quantiles(),
-	})
+	rows, series := r.Counts()
+	return r.out.Encode(report.RowEnd{Type: "end", Rows: rows, Series: series, Seconds: r.busy.Seconds(), RowTime: r.times.Quantiles()})
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/service"
+	"github.com/s4d-fast/s4d-fast/service/requests"
 )
 
 // flags are the values of the flags.
@@ -38,7 +39,7 @@ func (f *flags) register() {
 	f.FFmpeg = true
 	flag.StringVar(&f.listen, "listen", "localhost:8080", "`address` to listen on; port 0 selects a free port")
 	flag.StringVar(&f.metrics, "metrics", "", "`address` on which to serve Prometheus metrics and Go's profiles (default: they are not served)")
-	flag.StringVar(&f.model, "model", "digits", "model `file`, or the name of a built-in model")
+	flag.StringVar(&f.model, "model", "digits", "model `file` of a detector, of a classifier of clips or of rows, or the name of a built-in model")
 	flag.Float64Var(&f.threshold, "threshold", 0, "`posterior` that starts an event; the event ends below half of it (default: that of the model's calibration, or 0.5)")
 	flag.StringVar(&f.snapshots, "snapshots", "", "`folder` where streams are saved (default: they are not saved)")
 	flag.StringVar(&f.nats, "nats", "", "`URL` of NATS, where streams are saved in place of -snapshots; several URLs are separated by commas")
@@ -106,6 +107,10 @@ func run(f flags) error {
 	}
 	if err := f.openStore(); err != nil {
 		return err
+	}
+	f.Handlers, err = requests.Handlers(m, detect, requests.Options{Model: f.model, FFmpeg: f.FFmpeg, Idle: f.Idle, Slow: f.Slow, Most: f.MaxStreams})
+	if err != nil {
+		f.Log.Info("neither /v1/classify nor /v1/rows is served", "why", err)
 	}
 	s, err := service.New(m, detect, f.Options)
 	if err != nil {

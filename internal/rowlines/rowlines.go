@@ -1,0 +1,245 @@
+// Package rowlines makes the lines of package report for the rows of a table: one for every row, or
+// for every few rows of a series. The command and the service print them.
+package rowlines
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
+	"github.com/s4d-fast/s4d-fast/internal/table"
+	"github.com/s4d-fast/s4d-fast/level"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/report"
+	"github.com/s4d-fast/s4d-fast/series"
+)
+
+// maxSeries bounds the number of series, of which there is one per identifier.
+const maxSeries = 1 << 16
+
+// Columns returns the names of columns that a model knows, or nil if it has none.
+func Columns(m *model.Model) []string {
+	if d := m.Meta.Series; d != nil {
+		return slices.Concat(d.Columns, []string{d.Time, d.ID})
+	}
+	return nil
+}
+
+// Reader makes lines of the rows of a table.
+type Reader struct {
+	predictor *series.Predictor
+	model     *model.Model
+	table     *table.Reader
+	inputs    []int // columns of the table, in the model's order
+	id, time  int   // columns; −1: none
+	clock     int   // the column of the time of day, if time has the date
+	hop       int
+	most      int // bytes of the series
+
+	series map[string]*rowSeries
+	order  []*rowSeries // by first row
+	row    []float64
+	rows   int64
+}
+
+// rowSeries is a series with the line of its last row, or nil if that line has been returned.
+type rowSeries struct {
+	id     string
+	stream *series.Stream
+	last   *report.Row
+}
+
+// New returns a Reader that makes a line for every hop rows of a series. id is the column that
+// identifies the series; nil: that of the training data, "": none. The series together take at most
+// a number of bytes.
+func New(m *model.Model, p *series.Predictor, t *table.Reader, id *string, hop, bytes int) (*Reader, error) {
+	r := &Reader{predictor: p, model: m, table: t, hop: hop, most: bytes, series: map[string]*rowSeries{}, row: make([]float64, m.Config.DInput)}
+	if err := r.findColumns(id); err != nil {
+		return nil, t.Wrap(err)
+	}
+	return r, nil
+}
+
+// Start returns the first line. name is that of the model.
+func (r *Reader) Start(name string) report.RowStart {
+	s := report.RowStart{
+		Type: "start", Format: string(r.table.Format()), Model: name, Task: r.model.Meta.Task, Labels: r.model.Meta.Labels,
+		Level: level.Current(), Emit: "rows", Mode: r.predictor.Mode(), Hop: r.hop,
+	}
+	for _, i := range r.inputs {
+		s.Columns = append(s.Columns, r.table.Columns()[i])
+	}
+	if d := r.model.Meta.Series; d != nil {
+		s.Targets, s.Horizon = d.Targets, d.Horizon
+	}
+	if r.id >= 0 {
+		s.ID = r.table.Columns()[r.id]
+	}
+	return s
+}
+
+// Next reads a row, of which IsBlank ones of a table with times do not count. io.EOF is the end.
+func (r *Reader) Next() error {
+	for {
+		if err := r.table.Next(); err != nil || r.time < 0 || !r.table.IsBlank() {
+			return err
+		}
+	}
+}
+
+// Line processes the row that Next has read, and returns its line, or nil if none is due. It is
+// valid until the next call. Errors name the line of the input.
+func (r *Reader) Line() (*report.Row, error) {
+	s, result, err := r.step()
+	if err != nil {
+		return nil, r.table.Wrap(err)
+	}
+	r.rows++
+	line := r.line(s, result)
+	if s.stream.Rows()%int64(r.hop) == 0 {
+		s.last = nil
+		return line, nil
+	}
+	for _, list := range []*[]float32{&line.Posterior, &line.Output} {
+		*list = slices.Clone(*list)
+	}
+	s.last, line.Time = line, strings.Clone(line.Time)
+	return nil, nil
+}
+
+// Rest returns the lines of the last rows of the series that Line has not returned.
+func (r *Reader) Rest() (lines []*report.Row) {
+	for _, s := range r.order {
+		if s.last != nil {
+			lines = append(lines, s.last)
+		}
+	}
+	return lines
+}
+
+// Counts returns the number of rows and that of series.
+func (r *Reader) Counts() (rows int64, series int) { return r.rows, len(r.series) }
+
+// findColumns finds the columns that the model reads. It finds them by name. If the input or the
+// model has no names, they are all columns except the one that identifies the series, in their
+// order.
+func (r *Reader) findColumns(id *string) error {
+	r.id, r.time, r.clock = -1, -1, -1
+	described := r.model.Meta.Series
+	all := r.table.Columns()
+	if described != nil && described.Time != "" {
+		r.time = slices.Index(all, described.Time)
+		if date, clock, two := strings.Cut(described.Time, ","); two && r.time < 0 {
+			r.time, r.clock = slices.Index(all, date), slices.Index(all, clock)
+		}
+	}
+	if described != nil && described.ID != "" {
+		r.id = slices.Index(all, described.ID)
+	}
+	if id != nil {
+		if r.id = -1; *id != "" {
+			var err error
+			if r.id, err = r.table.Find(*id); err != nil {
+				return err
+			}
+		}
+	}
+	if described != nil {
+		var missing error
+		for _, name := range described.Columns {
+			i, err := r.table.Find(name)
+			missing = cmp.Or(missing, err)
+			r.inputs = append(r.inputs, i)
+		}
+		if missing == nil || r.table.Named() {
+			return missing
+		}
+		r.inputs = nil
+	}
+	for i := range all {
+		if i != r.id {
+			r.inputs = append(r.inputs, i)
+		}
+	}
+	if n := r.model.Config.DInput; len(r.inputs) != n {
+		expected := fmt.Sprintf("%d", n)
+		if described != nil {
+			expected += ", the model's " + suggest.List(described.Columns)
+		}
+		return fmt.Errorf("%d columns of numbers, expected %s", len(r.inputs), expected)
+	}
+	return nil
+}
+
+// step passes the current row to its series.
+func (r *Reader) step() (*rowSeries, series.Result, error) {
+	s, err := r.find()
+	if err != nil {
+		return nil, series.Result{}, err
+	}
+	for c, i := range r.inputs {
+		v, err := r.table.Number(i)
+		if err != nil {
+			return nil, series.Result{}, err
+		}
+		r.row[c] = v
+	}
+	result, err := s.stream.Step(r.row)
+	if column := (*series.ColumnError)(nil); errors.As(err, &column) {
+		err = r.table.ColumnError(r.inputs[column.Column], fmt.Errorf("%w; --missing previous replaces it", column.Err))
+	}
+	return s, result, err
+}
+
+// find returns the series of the current row, which may be new.
+func (r *Reader) find() (*rowSeries, error) {
+	id := ""
+	if r.id >= 0 {
+		if id = r.table.Text(r.id); r.table.Missing(r.id) {
+			return nil, r.table.ColumnError(r.id, errors.New("the row has no identifier of its series"))
+		}
+	}
+	if s := r.series[id]; s != nil {
+		return s, nil
+	}
+	if most := min(maxSeries, max(1, r.most/r.predictor.StreamBytes())); len(r.series) == most {
+		return nil, r.table.ColumnError(r.id, fmt.Errorf("more than %d series", most))
+	}
+	s := &rowSeries{id: strings.Clone(id), stream: r.predictor.NewStream()} // not the text of the whole cell
+	r.series[s.id], r.order = s, append(r.order, s)
+	return s, nil
+}
+
+// line returns the line of the current row.
+func (r *Reader) line(s *rowSeries, result series.Result) *report.Row {
+	line := &report.Row{Type: "row", ID: s.id, Row: s.stream.Rows()}
+	if r.time >= 0 {
+		line.Time = r.table.Text(r.time)
+		if r.clock >= 0 {
+			line.Time += " " + r.table.Text(r.clock)
+		}
+	}
+	switch r.predictor.Mode() {
+	case model.SeriesClassification:
+		line.Posterior = result.Output
+		line.Label = r.model.Meta.Labels[model.ArgMax(result.Output)]
+	case model.SeriesRegression:
+		line.Output = result.Output
+	case model.SeriesForecast:
+		line.Forecast = forecasts(result.Forecast)
+	case model.SeriesAnomaly:
+		line.Forecast, line.Expected = forecasts(result.Forecast), forecasts(result.Expected)
+		line.SetScores(result.Scores)
+	}
+	return line
+}
+
+func forecasts(values []float64) (numbers []report.Number) {
+	for _, v := range values {
+		numbers = append(numbers, report.Number(v))
+	}
+	return numbers
+}
