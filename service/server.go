@@ -26,7 +26,6 @@ type Server struct {
 	start      report.Start       // without the fields that depend on the stream
 	recognizer *events.Recognizer // nil: no streams
 	stateBytes int                // of a stream's detector
-	modelRate  float64            // sampling rate for which the model was trained, in Hz
 	streams    *streams
 	mux        *http.ServeMux
 	origins    http.CrossOriginProtection
@@ -45,11 +44,8 @@ func New(m *model.Model, detect events.Options, opt Options) (*Server, error) {
 	if err == nil { // the model detects events
 		stateBytes, paths = r.StateBytes(), []string{"/v1/streams", "/v1/streams/{name}"}
 	}
-	if opt.Store != nil && stateBytes > maxSnapshot/2 {
-		return nil, fmt.Errorf("service: a stream of this model has %d bytes, expected at most %d for a snapshot", stateBytes, maxSnapshot/2)
-	}
 	s := &Server{
-		opt: opt, recognizer: r, stateBytes: stateBytes, modelRate: m.Meta.SampleRate, mux: http.NewServeMux(),
+		opt: opt, recognizer: r, stateBytes: stateBytes, mux: http.NewServeMux(),
 		start: report.Start{
 			Type: "start", Model: opt.Model, Task: m.Meta.Task, Labels: m.Meta.Labels, Level: level.Current(), Emit: "events",
 		},
@@ -112,13 +108,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case err = <-failed:
 	case <-ctx.Done():
 	}
-	began := time.Now()
 	err = errors.Join(err, s.Close())
 	end, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	h.Shutdown(end) // sends the ends of responses
 	h.Close()
-	s.opt.Log.Info("stopped", "took", time.Since(began))
 	return err
 }
 
@@ -169,7 +163,6 @@ func (s *Server) asAPIError(err error) *apiError {
 	if e != errGone {
 		s.opt.Metrics.Reject(e.code)
 	}
-	s.opt.Log.Debug("rejected", "why", e.code, "error", e.text)
 	return e
 }
 

@@ -85,8 +85,8 @@ func (s *session) logEnd(how, why string) {
 func (s *session) begin(format string) error {
 	line, position := s.start, s.stream.Samples
 	line.Format, line.Stream, line.Samples, line.SampleRate = format, s.stream.Stream, &position, s.stream.SampleRate
-	if s.modelRate != line.SampleRate {
-		line.ModelSampleRate = s.modelRate
+	if rate := s.recognizer.SampleRate(); rate != line.SampleRate {
+		line.ModelSampleRate = rate
 	}
 	if err := s.out.send(line); err != nil {
 		return err

@@ -39,18 +39,14 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	st.cancel(nil)
 	// Otherwise Close, which waits for the client's close frame, would read another one to its end.
 	http.NewResponseController(w).SetReadDeadline(time.Now().Add(5 * time.Second))
-	conn.Close(closeStatus(err))
-}
-
-// closeStatus returns the status of the close frame that follows a session, and its reason.
-func closeStatus(err error) (websocket.StatusCode, string) {
 	switch err {
 	case nil:
-		return websocket.StatusNormalClosure, ""
+		conn.Close(websocket.StatusNormalClosure, "")
 	case errShutdown:
-		return websocket.StatusServiceRestart, errShutdown.code
+		conn.Close(websocket.StatusServiceRestart, errShutdown.code)
+	default:
+		conn.Close(websocket.StatusPolicyViolation, "")
 	}
-	return websocket.StatusPolicyViolation, ""
 }
 
 // socketSink sends lines as text messages.
@@ -66,10 +62,7 @@ func (a socketSink) reject(err error) error {
 }
 
 func (a socketSink) send(line any) error {
-	b, err := json.Marshal(line)
-	if err != nil {
-		return err
-	}
+	b, _ := json.Marshal(line) // cannot fail: its numbers are finite
 	ctx, cancel := context.WithTimeout(context.Background(), a.opt.Slow)
 	defer cancel()
 	if err := a.conn.Write(ctx, websocket.MessageText, b); err != nil {
