@@ -15,7 +15,8 @@ type block struct {
 
 	sequence sequenceLayer
 	source   kernelSource // of a convolution; nil without an SSM
-	spectra  []float32    // [H][spectrum] if kept (see keepsSpectra); else nil
+	kept     []float32    // [H][directions][taps] the kernels of a forward pass in training; else nil
+	spectra  []float32    // [H][spectrum] of Options.Fixed; else nil
 	v        array        // convolution output + D·u; Backward overwrites it
 
 	inner  []float32    // [B][H] dropout after the activation; nil without dropout

@@ -5,11 +5,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// keepSpectraBatch is the smallest batch for which the spectra of kernels, four rows per channel,
-// are kept from forward to backward. In smaller batches they would take as much memory as the
-// activations and are computed again.
-const keepSpectraBatch = 4
-
 // convolution is the sequenceLayer of SSMs with one kernel per channel (docs/maths.md §9.2), and of
 // blocks without an SSM. The work of a channel is one item.
 type convolution struct{ *block }
@@ -43,8 +38,8 @@ func (bk *block) convChannel(w, h int) {
 	}
 	khat := bk.khat(ws, h)
 	if !bk.computed {
-		bk.source.discretize(h)
-		khat = bk.spectrum(ws, h)
+		k0, k1 := bk.kernels(ws, h)
+		bk.plan.conv.Spectrum(khat, k0, k1)
 	}
 	u, v := bk.in.u, bk.v
 	for b := 0; b < bk.size; b += 2 {
@@ -68,26 +63,39 @@ func (bk *block) passChannel(h int) {
 	}
 }
 
-// spectrum computes the spectrum of channel h's discretised kernel. D is added to the first tap of
-// the kernel, so the convolution includes D·u.
-func (bk *block) spectrum(ws *worker, h int) []float32 {
-	k0, k1 := bk.taps(ws)
+// kernels computes the kernel of channel h and that of its second direction, nil if causal. D is
+// added to the first tap, so the convolution includes D·u.
+func (bk *block) kernels(ws *worker, h int) (k0, k1 []float32) {
+	k0, k1 = bk.taps(ws, h)
+	bk.source.discretize(h)
 	bk.source.kernels(bk.plan.kernel, ws.conv, h, k0, k1)
 	k0[0] += bk.weights.D[h]
-	khat := bk.khat(ws, h)
-	bk.plan.conv.Spectrum(khat, k0, k1)
-	return khat
+	return k0, k1
 }
 
-// taps returns the memory of a channel's kernel and of that of its second direction, nil if causal.
-func (bk *block) taps(ws *worker) (k0, k1 []float32) {
+// taps returns the memory of channel h's kernels: in training in the layer, which keeps them from
+// forward to backward, otherwise in scratch.
+func (bk *block) taps(ws *worker, h int) (k0, k1 []float32) {
+	if bk.kept == nil {
+		return bk.scratchTaps(ws)
+	}
+	stride := rowStride(bk.plan.taps)
+	at := h * bk.cfg.SSM.Directions() * stride
+	if bk.cfg.SSM.Bidirectional {
+		k1 = bk.kept[at+stride:][:bk.plan.taps]
+	}
+	return bk.kept[at:][:bk.plan.taps], k1
+}
+
+// scratchTaps returns a worker's memory for the kernels of a channel or their gradients.
+func (bk *block) scratchTaps(ws *worker) (k0, k1 []float32) {
 	if bk.cfg.SSM.Bidirectional {
 		k1 = ws.taps[1][:bk.plan.taps]
 	}
 	return ws.taps[0][:bk.plan.taps], k1
 }
 
-// khat returns the memory of channel h's spectrum: in the layer if it is kept, otherwise in
+// khat returns the memory of channel h's spectrum: in the layer if it is Fixed, otherwise in
 // scratch.
 func (bk *block) khat(ws *worker, h int) []float32 {
 	size := bk.plan.conv.SpectrumLen()
@@ -143,9 +151,8 @@ func (bk *block) convGradChannel(w, h int) {
 		return
 	}
 	khat := bk.khat(ws, h)
-	if bk.spectra == nil {
-		khat = bk.spectrum(ws, h)
-	}
+	k0, k1 := bk.taps(ws, h)
+	bk.plan.conv.Spectrum(khat, k0, k1)
 	acc := ws.spectra[1][:bk.plan.conv.SpectrumLen()]
 	clear(acc)
 	u, dv := bk.in.u, bk.v
@@ -177,7 +184,7 @@ func (bk *block) convGradChannel(w, h int) {
 // kernelGrad adds the gradients of the weights that determine channel h's kernel, from the gradient
 // of its spectrum summed over the batch.
 func (bk *block) kernelGrad(ws *worker, h int, acc []float32) {
-	dk0, dk1 := bk.taps(ws)
+	dk0, dk1 := bk.scratchTaps(ws)
 	bk.plan.conv.KernelGrad(dk0, dk1, acc)
 	bk.grads.D[h] += dk0[0]
 	used := min(bk.length, bk.plan.taps) // later taps multiply no sample

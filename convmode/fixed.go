@@ -7,8 +7,3 @@ type keptKernels struct {
 	plan  *plan // of the spectra; nil if they are incomplete
 	level vek.Level
 }
-
-// keepsSpectra reports whether layers allocate memory for the spectra of their kernels.
-func (o Options) keepsSpectra() bool {
-	return o.Fixed || o.Training && o.MaxBatch >= keepSpectraBatch
-}

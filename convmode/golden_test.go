@@ -153,7 +153,7 @@ func compareKernels(t *testing.T, n *Net, i int, g *golden.Checkpoint) {
 	t.Helper()
 	for r, h := range g.Kernel.Rows {
 		p := &n.pass
-		k, _ := p.blocks[i].taps(&p.workers[0])
+		k, _ := p.blocks[i].scratchTaps(&p.workers[0])
 		p.blocks[i].source.kernels(p.plan.kernel, p.workers[0].conv, h, k, nil)
 		for s, tap := range g.Kernel.Taps {
 			if want := g.Kernel.Values[i][r][s]; !(math.Abs(float64(k[tap])-want) <= 1e-6*g.MaxAbs[i]) {

@@ -95,9 +95,12 @@ func (p *pass) growWorkers(pl *plan) {
 		grow(&ws.spectra[1], spectrum)
 		grow(&ws.conv, pl.scratch)
 	}
-	if p.opt.keepsSpectra() {
-		for i := range p.cfg.CountSSM() {
-			grow(&p.blocks[i].spectra, p.cfg.DModel*spectrum)
+	for _, bk := range p.blocks[:p.cfg.CountSSM()] {
+		if p.opt.Training {
+			grow(&bk.kept, p.cfg.DModel*p.cfg.SSM.Directions()*rowStride(pl.taps))
+		}
+		if p.opt.Fixed {
+			grow(&bk.spectra, p.cfg.DModel*spectrum)
 		}
 	}
 }
