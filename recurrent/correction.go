@@ -1,6 +1,8 @@
 package recurrent
 
 import (
+	"slices"
+
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -13,14 +15,17 @@ import (
 //
 // A part of δ may be smaller than the rounding of h, 6e-8. It would be lost in a sum, and the phase
 // would drift by up to 1e-9 radians per sample. Therefore two larger steps with the same product
-// are taken, 1 + δ = (1 + δ₁)(1 + δ₂), whose rounding errors average out. The elements are the
-// conjugates of δ₁ and δ₂, [2][re, im][modes].
+// are taken, 1 + δ = (1 + δ₁)(1 + δ₂), whose rounding errors average out. δ₁ is that of all modes.
+// The elements are the conjugates of δ₂, [re, im][modes].
 type correction []float32
 
-func newCorrection(modes int) correction { return make(correction, 4*modes) }
+func newCorrection(modes int) correction { return make(correction, 2*modes) }
 
-// correctionStep is the size of each part of δ₁ − δ: 256 times the rounding of a state.
+// correctionStep is each part of δ₁: 256 times the rounding of a state.
 const correctionStep = 0x1p-16
+
+// firstStep holds the conjugates of δ₁ for the modes that correct takes at a time, [re, im][modes].
+var firstStep = slices.Concat(slices.Repeat([]float32{correctionStep}, 512), slices.Repeat([]float32{-correctionStep}, 512))
 
 // setPole stores the correction of mode i and returns its pole λ̄, rounded. The state advances by
 // the pole so many times in a block.
@@ -30,20 +35,20 @@ func (d correction) setPole(i int, lambda complex128, steps int) (re, im float32
 	return re, im
 }
 
-// setError stores the two steps of mode i, whose pole is wrong by the factor 1 + δ after a block.
+// setError stores the correction of mode i, whose pole is wrong by the factor 1 + δ after a block.
 func (d correction) setError(i int, delta complex128) {
-	m := len(d) / 4
-	first := complex64(delta + complex(correctionStep, correctionStep))
-	second := complex64((1+delta)/(1+complex128(first)) - 1)
-	d[i], d[m+i] = real(first), -imag(first)
-	d[2*m+i], d[3*m+i] = real(second), -imag(second)
+	second := complex64((1+delta)/(1+complex(correctionStep, correctionStep)) - 1)
+	d[i], d[len(d)/2+i] = real(second), -imag(second)
 }
 
 func (d correction) correct(state []float32) {
-	m := len(d) / 4
-	re, im := state[:m], state[m:2*m]
-	vek.CMulConjAdd(re, im, d[:m], d[m:2*m], re, im)
-	vek.CMulConjAdd(re, im, d[2*m:3*m], d[3*m:], re, im)
+	m := len(d) / 2
+	for lo, most := 0, len(firstStep)/2; lo < m; lo += most {
+		hi := min(lo+most, m)
+		re, im := state[lo:hi], state[m+lo:m+hi]
+		vek.CMulConjAdd(re, im, firstStep[:hi-lo], firstStep[most:][:hi-lo], re, im)
+		vek.CMulConjAdd(re, im, d[lo:hi], d[m+lo:m+hi], re, im)
+	}
 }
 
-func (d correction) stateLen() int { return len(d) / 2 }
+func (d correction) stateLen() int { return len(d) }

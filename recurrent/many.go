@@ -24,7 +24,7 @@ func (n *Network) StepMany(dst, x []float32, streams []*Stream) { n.ProcessMany(
 // samples. If a delay of a few samples is acceptable, collect that many samples per call. A stream
 // that passes a multiple of 64 samples within the call is processed alone.
 //
-// No stream may be given twice. It panics if a stream is of another network.
+// It panics if a stream is given twice or is of another network.
 func (n *Network) ProcessMany(dst, x []float32, t int, streams []*Stream) {
 	n.checkSamples(x, t, len(streams))
 	n.processMany(dst, x, nil, t, streams)
@@ -71,6 +71,12 @@ func (n *Network) processMany(dst, x []float32, ids []int32, t int, streams []*S
 	for i, s := range streams {
 		if s.net != n {
 			panic(fmt.Sprintf("recurrent: stream %d is of another network", i))
+		}
+		s.place = i
+	}
+	for i, s := range streams {
+		if s.place != i {
+			panic(fmt.Sprintf("recurrent: streams %d and %d are the same stream", i, s.place))
 		}
 	}
 	n.process(dst, x, ids, t, streams)

@@ -167,6 +167,7 @@ func TestStepManyMisuse(t *testing.T) {
 		{func() { net.ProcessMany(dst, x, 0, []*recurrent.Stream{a, b}) }, "recurrent: 0 samples, expected at least 1"},
 		{func() { net.ProcessMany(dst, x, 2, []*recurrent.Stream{a, b}) }, "recurrent: x has 4 values, expected 8: 2 channels of 2 streams with 2 samples"},
 		{func() { net.StepMany(dst, x, []*recurrent.Stream{a, token}) }, "recurrent: stream 1 is of another network"},
+		{func() { net.StepMany(dst, x, []*recurrent.Stream{a, a}) }, "recurrent: streams 0 and 1 are the same stream"},
 		{func() { text.StepMany(dst, x, []*recurrent.Stream{token, token}) }, "recurrent: samples for a network that reads tokens"},
 		{func() { _ = net.ProcessManyTokens(dst[:3], []int32{1}, 1, []*recurrent.Stream{a}) }, "recurrent: tokens for a network that reads samples"},
 		{func() { _ = text.ProcessManyTokens(dst[:3], []int32{1, 2}, 1, []*recurrent.Stream{token}) }, "recurrent: 2 tokens for 1 streams, expected 1 of each"},

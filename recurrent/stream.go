@@ -14,6 +14,7 @@ type Stream struct {
 	window   window
 	position int64
 	out      []float32
+	place    int // among the streams of the last ProcessMany
 }
 
 // NewStream starts a stream at position 0 with state 0.
