@@ -10,7 +10,7 @@ func (t tiling) vecs() int { return t.cols / t.lanes }
 
 // gemm generates the product of two panels and the two ways to pack a panel.
 func gemm(f *file) {
-	f.part("gemmTile", "func(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols, mode int, bias *float32)", gemmTile)
+	f.part("gemmTile", "func(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols, mode int, bias, ahead *float32, aheadStride, aheadStep int)", gemmTile)
 	f.part("powerTiles", "func(panels, rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols int)", powerTiles)
 	f.part("gemmNarrow", "func(rows, k int, a, b, c *float32, ldc int)", gemmNarrow)
 	f.part("packStraight", "func(dst *float32, width int, src *float32, stride, cols, k int)", packStraight)
@@ -19,7 +19,8 @@ func gemm(f *file) {
 
 // gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile. The sums stay in
 // registers from the first p to the last. Each height has two loops: one for the whole width, and
-// one for a single vector of columns, which is enough at some edges of c.
+// one for a single vector of columns, which is enough at some edges of c. On amd64, every aheadRow
+// steps of p prefetch a row into the L2 cache, aheadStep bytes per step, from ahead on.
 func gemmTile(g *gen) {
 	g.anyTile(endByMode)
 }
@@ -116,7 +117,12 @@ func (g *gen) tile(rows, wide int, e ending) {
 	loop, done := g.label("loop"), g.label("done")
 	g.TESTQ(k, k)
 	g.JLE(operand.LabelRef(done))
-	g.Label(loop)
+	nextRow := func() {}
+	if e == endByMode && !g.neon() {
+		nextRow = g.prefetchRows(k, loop)
+	} else {
+		g.Label(loop)
+	}
 	for j, v := range bs {
 		g.VMOVUPS(operand.Mem{Base: b, Disp: 4 * g.lanes * j}, v)
 	}
@@ -134,9 +140,28 @@ func (g *gen) tile(rows, wide int, e ending) {
 	g.ADDQ(lda, a)
 	g.ADDQ(ldb, b)
 	g.DECQ(k)
+	nextRow()
 	g.JNZ(operand.LabelRef(loop))
 	g.Label(done)
 	g.finish(rows, acc, bs[0], e)
+}
+
+// prefetchRows begins a loop over k at the label. The function that it returns ends a step: it
+// jumps to the label within a row of the prefetch, and moves to the next row at its end. Then the
+// flags say whether k is 0.
+func (g *gen) prefetchRows(k reg.Register, loop string) (end func()) {
+	row, stride, step, at := g.arg("ahead"), g.stride("aheadStride"), g.arg("aheadStep"), g.GP64()
+	g.MOVQ(row, at)
+	g.Label(loop)
+	g.PREFETCHT1(operand.Mem{Base: at})
+	g.ADDQ(step, at)
+	return func() {
+		g.TESTQ(operand.U32(aheadRow-1), k)
+		g.JNZ(operand.LabelRef(loop))
+		g.ADDQ(stride, row)
+		g.MOVQ(row, at)
+		g.TESTQ(k, k)
+	}
 }
 
 // tileProducts adds a column of a times a row of b, multiplying by a's elements.

@@ -51,8 +51,8 @@ func (bk *block) mixGrad(ws *worker, part *partial, dg, ds vek.Matrix, b int, s 
 	}
 	vek.Gemm(part.mixing, dz, g, false, true, part.mixed, ws.gemm) // ∂W += ∂z·gᵀ
 	part.mixed = true
-	add := mixing == model.MixingHalfGLU1          // y also depends on g itself
-	bk.mixing.GemmTransposed(dg, dz, add, ws.gemm) // ∂g = Wᵀ·∂z
+	add := mixing == model.MixingHalfGLU1                       // y also depends on g itself
+	bk.mixing.GemmTransposed(dg, dz, add, ws.gemm, ws.ahead...) // ∂g = Wᵀ·∂z
 }
 
 // directGrad returns the memory of the part of ∂v that half-glu2 has beside the activation.

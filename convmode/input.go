@@ -124,6 +124,11 @@ func (in *input) groupGradItem(w, group int) {
 	groups, items, floats := in.groups(), in.items(), in.groupFloats()
 	part.clear()
 	for item := group * items / groups; item < (group+1)*items/groups; item++ {
+		next := item + 1
+		if (group+1)*items/groups == next {
+			next = (group + in.opt.Workers) * items / groups
+		}
+		in.lookAhead(ws, next)
 		b, s := in.tile(item)
 		in.layerNormGrad(ws, part, b, s)
 		if in.from != nil {
@@ -131,6 +136,22 @@ func (in *input) groupGradItem(w, group int) {
 		}
 	}
 	in.partials.add(group, groups, floats, part)
+}
+
+// lookAhead sets ws.ahead to what the backward pass of an item reads first.
+func (in *input) lookAhead(ws *worker, item int) {
+	ws.ahead = ws.ahead[:0]
+	if item >= in.items() || in.batchNorm() {
+		return
+	}
+	b, s := in.tile(item)
+	if in.norm != nil {
+		ws.ahead = append(ws.ahead, in.norm.dy.tile(b, s), in.x.tile(b, s))
+	}
+	ws.ahead = append(ws.ahead, in.grad.tile(b, s))
+	if in.from != nil && in.from.norm != nil {
+		ws.ahead = append(ws.ahead, in.from.sum.tile(b, s))
+	}
 }
 
 // groups is the number of groups of the batch's tiles.

@@ -12,6 +12,7 @@ type worker struct {
 	wide   []float32 // [2H][stride] mixing z; in backward ∂z
 	moment []float32 // [4][width] mean and rstd of an inference LayerNorm; sums of its backward
 	gemm   []float32
+	ahead  []vek.Matrix // what the worker probably reads next, in backwardTiles
 
 	line    []float32    // one row, or one of a tile
 	masked  [2][]float32 // [stride] rows whose padding is zeroed
@@ -45,6 +46,7 @@ func (p *pass) newWorkers() {
 			act: vek.Aligned(h * rowStride(width)), out: vek.Aligned(h * rowStride(width)), wide: vek.Aligned(2 * h * rowStride(width)),
 			moment: vek.Aligned(4 * width),
 			gemm:   vek.Aligned(p.gemmScratch(width)),
+			ahead:  make([]vek.Matrix, 0, 3),
 			line:   vek.Aligned(stride),
 			masked: [2][]float32{vek.Aligned(stride), vek.Aligned(stride)},
 		}

@@ -58,6 +58,9 @@ const (
 	AheadTerms   = 8 // parameters of a mode, see LookAhead
 )
 
+// aheadRow is the number of steps of a product in which it prefetches one row (see Weights).
+const aheadRow = 64
+
 // What a product of matrices does with the result.
 const (
 	gemmSet  = iota // c = A·B

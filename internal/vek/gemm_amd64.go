@@ -4,12 +4,12 @@
 
 package vek
 
-func gemmTile(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols, mode int, bias *float32) {
+func gemmTile(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols, mode int, bias, ahead *float32, aheadStride, aheadStep int) {
 	switch current() {
 	case avx512:
-		gemmTileAVX512(rows, k, a, lda, b, ldb, c, ldc, cols, mode, bias)
+		gemmTileAVX512(rows, k, a, lda, b, ldb, c, ldc, cols, mode, bias, ahead, aheadStride, aheadStep)
 	case avx2:
-		gemmTileAVX2(rows, k, a, lda, b, ldb, c, ldc, cols, mode, bias)
+		gemmTileAVX2(rows, k, a, lda, b, ldb, c, ldc, cols, mode, bias, ahead, aheadStride, aheadStep)
 	}
 }
 
@@ -52,12 +52,12 @@ func packTransposed(dst *float32, width int, src *float32, stride, rows, k int) 
 // gemmTileAVX2 is gemmTile at level avx2 (asm/gemm.go).
 //
 //go:noescape
-func gemmTileAVX2(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
+func gemmTileAVX2(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32, ahead *float32, aheadStride int, aheadStep int)
 
 // gemmTileAVX512 is gemmTile at level avx512 (asm/gemm.go).
 //
 //go:noescape
-func gemmTileAVX512(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
+func gemmTileAVX512(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32, ahead *float32, aheadStride int, aheadStep int)
 
 // powerTilesAVX2 is powerTiles at level avx2 (asm/gemm.go).
 //

@@ -5,9 +5,9 @@
 #include "textflag.h"
 
 // gemmTileAVX2 is gemmTile at level avx2 (asm/gemm.go).
-// func gemmTileAVX2(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
-// Requires: AVX, AVX2, FMA3
-TEXT ·gemmTileAVX2(SB), NOSPLIT, $0-88
+// func gemmTileAVX2(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32, ahead *float32, aheadStride int, aheadStep int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·gemmTileAVX2(SB), NOSPLIT, $0-112
 	MOVQ   rows+0(FP), AX
 	MOVQ   cols+64(FP), CX
 	CMPQ   CX, $0x08
@@ -35,8 +35,15 @@ TEXT ·gemmTileAVX2(SB), NOSPLIT, $0-88
 	VXORPS Y11, Y11, Y11
 	TESTQ  AX, AX
 	JLE    done5
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop4:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Y12
 	VMOVUPS      32(DX), Y13
 	VBROADCASTSS (CX), Y14
@@ -60,6 +67,11 @@ loop4:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop4
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop4
 
 done5:
@@ -255,8 +267,15 @@ next3:
 	VXORPS Y9, Y9, Y9
 	TESTQ  AX, AX
 	JLE    done15
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop14:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Y10
 	VMOVUPS      32(DX), Y11
 	VBROADCASTSS (CX), Y12
@@ -277,6 +296,11 @@ loop14:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop14
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop14
 
 done15:
@@ -449,8 +473,15 @@ next13:
 	VXORPS Y7, Y7, Y7
 	TESTQ  AX, AX
 	JLE    done25
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop24:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Y8
 	VMOVUPS      32(DX), Y9
 	VBROADCASTSS (CX), Y10
@@ -468,6 +499,11 @@ loop24:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop24
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop24
 
 done25:
@@ -617,8 +653,15 @@ next23:
 	VXORPS Y5, Y5, Y5
 	TESTQ  AX, AX
 	JLE    done35
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop34:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Y6
 	VMOVUPS      32(DX), Y7
 	VBROADCASTSS (CX), Y8
@@ -633,6 +676,11 @@ loop34:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop34
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop34
 
 done35:
@@ -759,8 +807,15 @@ next33:
 	VXORPS Y3, Y3, Y3
 	TESTQ  AX, AX
 	JLE    done45
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop44:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Y4
 	VMOVUPS      32(DX), Y5
 	VBROADCASTSS (CX), Y6
@@ -772,6 +827,11 @@ loop44:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop44
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop44
 
 done45:
@@ -875,8 +935,15 @@ next43:
 	VXORPS Y1, Y1, Y1
 	TESTQ  AX, AX
 	JLE    done55
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop54:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Y2
 	VMOVUPS      32(DX), Y3
 	VBROADCASTSS (CX), Y4
@@ -885,6 +952,11 @@ loop54:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop54
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop54
 
 done55:
@@ -974,8 +1046,15 @@ single2:
 	VXORPS Y5, Y5, Y5
 	TESTQ  AX, AX
 	JLE    done65
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop64:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Y6
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  Y6, Y7, Y0
@@ -992,6 +1071,11 @@ loop64:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop64
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop64
 
 done65:
@@ -1130,8 +1214,15 @@ next63:
 	VXORPS Y4, Y4, Y4
 	TESTQ  AX, AX
 	JLE    done75
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop74:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Y5
 	VBROADCASTSS (CX), Y6
 	VFMADD231PS  Y5, Y6, Y0
@@ -1146,6 +1237,11 @@ loop74:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop74
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop74
 
 done75:
@@ -1270,8 +1366,15 @@ next73:
 	VXORPS Y3, Y3, Y3
 	TESTQ  AX, AX
 	JLE    done85
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop84:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Y4
 	VBROADCASTSS (CX), Y5
 	VFMADD231PS  Y4, Y5, Y0
@@ -1284,6 +1387,11 @@ loop84:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop84
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop84
 
 done85:
@@ -1394,8 +1502,15 @@ next83:
 	VXORPS Y2, Y2, Y2
 	TESTQ  AX, AX
 	JLE    done95
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop94:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Y3
 	VBROADCASTSS (CX), Y4
 	VFMADD231PS  Y3, Y4, Y0
@@ -1406,6 +1521,11 @@ loop94:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop94
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop94
 
 done95:
@@ -1502,8 +1622,15 @@ next93:
 	VXORPS Y1, Y1, Y1
 	TESTQ  AX, AX
 	JLE    done105
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop104:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Y2
 	VBROADCASTSS (CX), Y3
 	VFMADD231PS  Y2, Y3, Y0
@@ -1512,6 +1639,11 @@ loop104:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop104
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop104
 
 done105:
@@ -1594,14 +1726,26 @@ next103:
 	VXORPS Y0, Y0, Y0
 	TESTQ  AX, AX
 	JLE    done115
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop114:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Y1
 	VBROADCASTSS (CX), Y2
 	VFMADD231PS  Y1, Y2, Y0
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop114
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop114
 
 done115:
@@ -1682,9 +1826,9 @@ DATA gemm_lanes<>+60(SB)/4, $0x0000000f
 GLOBL gemm_lanes<>(SB), RODATA|NOPTR, $64
 
 // gemmTileAVX512 is gemmTile at level avx512 (asm/gemm.go).
-// func gemmTileAVX512(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·gemmTileAVX512(SB), NOSPLIT, $0-88
+// func gemmTileAVX512(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32, ahead *float32, aheadStride int, aheadStep int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·gemmTileAVX512(SB), NOSPLIT, $0-112
 	MOVQ   rows+0(FP), AX
 	MOVQ   cols+64(FP), CX
 	CMPQ   CX, $0x10
@@ -1728,8 +1872,15 @@ TEXT ·gemmTileAVX512(SB), NOSPLIT, $0-88
 	VXORPS Z27, Z27, Z27
 	TESTQ  AX, AX
 	JLE    done5
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop4:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z28
 	VMOVUPS      64(DX), Z29
 	VBROADCASTSS (CX), Z30
@@ -1777,6 +1928,11 @@ loop4:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop4
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop4
 
 done5:
@@ -2156,8 +2312,15 @@ next3:
 	VXORPS Z25, Z25, Z25
 	TESTQ  AX, AX
 	JLE    done15
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop14:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z26
 	VMOVUPS      64(DX), Z27
 	VBROADCASTSS (CX), Z28
@@ -2202,6 +2365,11 @@ loop14:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop14
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop14
 
 done15:
@@ -2558,8 +2726,15 @@ next13:
 	VXORPS Z23, Z23, Z23
 	TESTQ  AX, AX
 	JLE    done25
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop24:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z24
 	VMOVUPS      64(DX), Z25
 	VBROADCASTSS (CX), Z26
@@ -2601,6 +2776,11 @@ loop24:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop24
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop24
 
 done25:
@@ -2934,8 +3114,15 @@ next23:
 	VXORPS Z21, Z21, Z21
 	TESTQ  AX, AX
 	JLE    done35
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop34:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z22
 	VMOVUPS      64(DX), Z23
 	VBROADCASTSS (CX), Z24
@@ -2974,6 +3161,11 @@ loop34:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop34
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop34
 
 done35:
@@ -3284,8 +3476,15 @@ next33:
 	VXORPS Z19, Z19, Z19
 	TESTQ  AX, AX
 	JLE    done45
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop44:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z20
 	VMOVUPS      64(DX), Z21
 	VBROADCASTSS (CX), Z22
@@ -3321,6 +3520,11 @@ loop44:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop44
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop44
 
 done45:
@@ -3608,8 +3812,15 @@ next43:
 	VXORPS Z17, Z17, Z17
 	TESTQ  AX, AX
 	JLE    done55
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop54:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z18
 	VMOVUPS      64(DX), Z19
 	VBROADCASTSS (CX), Z20
@@ -3642,6 +3853,11 @@ loop54:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop54
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop54
 
 done55:
@@ -3906,8 +4122,15 @@ next53:
 	VXORPS Z15, Z15, Z15
 	TESTQ  AX, AX
 	JLE    done65
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop64:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z16
 	VMOVUPS      64(DX), Z17
 	VBROADCASTSS (CX), Z18
@@ -3937,6 +4160,11 @@ loop64:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop64
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop64
 
 done65:
@@ -4178,8 +4406,15 @@ next63:
 	VXORPS Z13, Z13, Z13
 	TESTQ  AX, AX
 	JLE    done75
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop74:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z14
 	VMOVUPS      64(DX), Z15
 	VBROADCASTSS (CX), Z16
@@ -4206,6 +4441,11 @@ loop74:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop74
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop74
 
 done75:
@@ -4424,8 +4664,15 @@ next73:
 	VXORPS Z11, Z11, Z11
 	TESTQ  AX, AX
 	JLE    done85
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop84:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z12
 	VMOVUPS      64(DX), Z13
 	VBROADCASTSS (CX), Z14
@@ -4449,6 +4696,11 @@ loop84:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop84
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop84
 
 done85:
@@ -4644,8 +4896,15 @@ next83:
 	VXORPS Z9, Z9, Z9
 	TESTQ  AX, AX
 	JLE    done95
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop94:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z10
 	VMOVUPS      64(DX), Z11
 	VBROADCASTSS (CX), Z12
@@ -4666,6 +4925,11 @@ loop94:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop94
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop94
 
 done95:
@@ -4838,8 +5102,15 @@ next93:
 	VXORPS Z7, Z7, Z7
 	TESTQ  AX, AX
 	JLE    done105
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop104:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z8
 	VMOVUPS      64(DX), Z9
 	VBROADCASTSS (CX), Z10
@@ -4857,6 +5128,11 @@ loop104:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop104
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop104
 
 done105:
@@ -5006,8 +5282,15 @@ next103:
 	VXORPS Z5, Z5, Z5
 	TESTQ  AX, AX
 	JLE    done115
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop114:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z6
 	VMOVUPS      64(DX), Z7
 	VBROADCASTSS (CX), Z8
@@ -5022,6 +5305,11 @@ loop114:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop114
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop114
 
 done115:
@@ -5148,8 +5436,15 @@ next113:
 	VXORPS Z3, Z3, Z3
 	TESTQ  AX, AX
 	JLE    done125
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop124:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z4
 	VMOVUPS      64(DX), Z5
 	VBROADCASTSS (CX), Z6
@@ -5161,6 +5456,11 @@ loop124:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop124
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop124
 
 done125:
@@ -5264,8 +5564,15 @@ next123:
 	VXORPS Z1, Z1, Z1
 	TESTQ  AX, AX
 	JLE    done135
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop134:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z2
 	VMOVUPS      64(DX), Z3
 	VBROADCASTSS (CX), Z4
@@ -5274,6 +5581,11 @@ loop134:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop134
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop134
 
 done135:
@@ -5371,8 +5683,15 @@ single2:
 	VXORPS Z13, Z13, Z13
 	TESTQ  AX, AX
 	JLE    done145
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop144:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z14
 	VBROADCASTSS (CX), Z15
 	VFMADD231PS  Z14, Z15, Z0
@@ -5405,6 +5724,11 @@ loop144:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop144
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop144
 
 done145:
@@ -5655,8 +5979,15 @@ next143:
 	VXORPS Z12, Z12, Z12
 	TESTQ  AX, AX
 	JLE    done155
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop154:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z13
 	VBROADCASTSS (CX), Z14
 	VFMADD231PS  Z13, Z14, Z0
@@ -5687,6 +6018,11 @@ loop154:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop154
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop154
 
 done155:
@@ -5923,8 +6259,15 @@ next153:
 	VXORPS Z11, Z11, Z11
 	TESTQ  AX, AX
 	JLE    done165
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop164:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z12
 	VBROADCASTSS (CX), Z13
 	VFMADD231PS  Z12, Z13, Z0
@@ -5953,6 +6296,11 @@ loop164:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop164
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop164
 
 done165:
@@ -6175,8 +6523,15 @@ next163:
 	VXORPS Z10, Z10, Z10
 	TESTQ  AX, AX
 	JLE    done175
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop174:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z11
 	VBROADCASTSS (CX), Z12
 	VFMADD231PS  Z11, Z12, Z0
@@ -6203,6 +6558,11 @@ loop174:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop174
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop174
 
 done175:
@@ -6411,8 +6771,15 @@ next173:
 	VXORPS Z9, Z9, Z9
 	TESTQ  AX, AX
 	JLE    done185
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop184:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z10
 	VBROADCASTSS (CX), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -6437,6 +6804,11 @@ loop184:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop184
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop184
 
 done185:
@@ -6631,8 +7003,15 @@ next183:
 	VXORPS Z8, Z8, Z8
 	TESTQ  AX, AX
 	JLE    done195
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop194:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z9
 	VBROADCASTSS (CX), Z10
 	VFMADD231PS  Z9, Z10, Z0
@@ -6655,6 +7034,11 @@ loop194:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop194
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop194
 
 done195:
@@ -6835,8 +7219,15 @@ next193:
 	VXORPS Z7, Z7, Z7
 	TESTQ  AX, AX
 	JLE    done205
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop204:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z8
 	VBROADCASTSS (CX), Z9
 	VFMADD231PS  Z8, Z9, Z0
@@ -6857,6 +7248,11 @@ loop204:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop204
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop204
 
 done205:
@@ -7023,8 +7419,15 @@ next203:
 	VXORPS Z6, Z6, Z6
 	TESTQ  AX, AX
 	JLE    done215
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop214:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z7
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  Z7, Z8, Z0
@@ -7043,6 +7446,11 @@ loop214:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop214
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop214
 
 done215:
@@ -7195,8 +7603,15 @@ next213:
 	VXORPS Z5, Z5, Z5
 	TESTQ  AX, AX
 	JLE    done225
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop224:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z6
 	VBROADCASTSS (CX), Z7
 	VFMADD231PS  Z6, Z7, Z0
@@ -7213,6 +7628,11 @@ loop224:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop224
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop224
 
 done225:
@@ -7351,8 +7771,15 @@ next223:
 	VXORPS Z4, Z4, Z4
 	TESTQ  AX, AX
 	JLE    done235
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop234:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z5
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -7367,6 +7794,11 @@ loop234:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop234
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop234
 
 done235:
@@ -7491,8 +7923,15 @@ next233:
 	VXORPS Z3, Z3, Z3
 	TESTQ  AX, AX
 	JLE    done245
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop244:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z4
 	VBROADCASTSS (CX), Z5
 	VFMADD231PS  Z4, Z5, Z0
@@ -7505,6 +7944,11 @@ loop244:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop244
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop244
 
 done245:
@@ -7615,8 +8059,15 @@ next243:
 	VXORPS Z2, Z2, Z2
 	TESTQ  AX, AX
 	JLE    done255
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop254:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z3
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  Z3, Z4, Z0
@@ -7627,6 +8078,11 @@ loop254:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop254
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop254
 
 done255:
@@ -7723,8 +8179,15 @@ next253:
 	VXORPS Z1, Z1, Z1
 	TESTQ  AX, AX
 	JLE    done265
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop264:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z2
 	VBROADCASTSS (CX), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -7733,6 +8196,11 @@ loop264:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop264
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop264
 
 done265:
@@ -7815,14 +8283,26 @@ next263:
 	VXORPS Z0, Z0, Z0
 	TESTQ  AX, AX
 	JLE    done275
+	MOVQ   ahead+88(FP), DI
+	MOVQ   aheadStride+96(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   aheadStep+104(FP), R9
+	MOVQ   DI, R10
 
 loop274:
+	PREFETCHT1   (R10)
+	ADDQ         R9, R10
 	VMOVUPS      (DX), Z1
 	VBROADCASTSS (CX), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
+	TESTQ        $0x0000003f, AX
+	JNZ          loop274
+	ADDQ         R8, DI
+	MOVQ         DI, R10
+	TESTQ        AX, AX
 	JNZ          loop274
 
 done275:

@@ -4,10 +4,10 @@
 
 package vek
 
-func gemmTile(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols, mode int, bias *float32) {
+func gemmTile(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols, mode int, bias, ahead *float32, aheadStride, aheadStep int) {
 	switch current() {
 	case neon:
-		gemmTileNEON(rows, k, a, lda, b, ldb, c, ldc, cols, mode, bias)
+		gemmTileNEON(rows, k, a, lda, b, ldb, c, ldc, cols, mode, bias, ahead, aheadStride, aheadStep)
 	}
 }
 
@@ -42,7 +42,7 @@ func packTransposed(dst *float32, width int, src *float32, stride, rows, k int) 
 // gemmTileNEON is gemmTile at level neon (asm/gemm.go).
 //
 //go:noescape
-func gemmTileNEON(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
+func gemmTileNEON(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32, ahead *float32, aheadStride int, aheadStep int)
 
 // powerTilesNEON is powerTiles at level neon (asm/gemm.go).
 //

@@ -5,8 +5,8 @@
 #include "textflag.h"
 
 // gemmTileNEON is gemmTile at level neon (asm/gemm.go).
-// func gemmTileNEON(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
-TEXT ·gemmTileNEON(SB), NOSPLIT, $0-88
+// func gemmTileNEON(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32, ahead *float32, aheadStride int, aheadStep int)
+TEXT ·gemmTileNEON(SB), NOSPLIT, $0-112
 	MOVD rows+0(FP), R0
 	MOVD cols+64(FP), R1
 	CMP $4, R1

@@ -266,7 +266,7 @@ func TestWeights(t *testing.T) {
 		for i := range p.m {
 			copy(wide.Row(i), a.Row(i))
 		}
-		bT := matrix(r, p.m, p.n+1).Columns(0, p.n)
+		bT, ahead := matrix(r, p.m, p.n+1).Columns(0, p.n), matrix(r, 5, 70)
 		scratch := make([]float32, max(vek.GemmScratch(p.m, p.n, p.k), vek.GemmScratch(p.k, p.n, p.m)))
 		var laid []*vek.Weights
 		level := vek.CurrentLevel()
@@ -285,7 +285,7 @@ func TestWeights(t *testing.T) {
 			for i, w := range laid {
 				clear(got.Data)
 				w.GemmBias(got, b, bias, scratch)
-				w.GemmTransposed(gotT, bT, false, scratch)
+				w.GemmTransposed(gotT, bT, false, scratch, ahead, ahead.Columns(0, 3))
 				if !slices.Equal(got.Data, want.Data) || !slices.Equal(gotT.Data, wantT.Data) {
 					t.Errorf("%v: weights %d of %d: bits differ", p, i, len(laid))
 				}

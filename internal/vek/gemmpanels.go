@@ -13,12 +13,12 @@ const (
 
 // gemm sets c = A·B, adds it to c, or sets c = A·B + bias, by mode. If a is w's matrix, its panels
 // are those of w.
-func gemm(c, a, b Matrix, transA, transB bool, mode int, bias, scratch []float32, m, n, k int, w *Weights) {
+func gemm(c, a, b Matrix, transA, transB bool, mode int, bias, scratch []float32, m, n, k int, w *Weights, ahead []Matrix) {
 	if current() == generic {
 		gemmGeneric(c, a, b, transA, transB, mode, bias, scratch, m, n, k)
 		return
 	}
-	g := panels{tiling: tilingOf(current().lanes()), c: c, a: a, b: b, transA: transA, transB: transB, bias: bias}
+	g := panels{tiling: tilingOf(current().lanes()), c: c, a: a, b: b, transA: transA, transB: transB, bias: bias, ahead: ahead}
 	turned := n <= g.tileRows && n < m
 	if w != nil && w.level == current() {
 		switch {
@@ -100,6 +100,8 @@ type panels struct {
 	tile           []float32
 	readyA, readyB []float32 // panels of all of a or of b that are packed already
 	inPlace        int       // the first columns of a block that are read where they are, without packing
+	ahead          []Matrix  // to prefetch
+	aheadRow       int       // of the first of them, the next to prefetch
 }
 
 // spread reports whether the rows of a panel of b are read as fast where they are as packed: on
@@ -211,16 +213,31 @@ func (g *panels) block(mode int, pa, pb []float32, p0, kc, i0, mc, j0, nc int) {
 				}
 			}
 			if g.turned {
-				gemmTile(rows, kc, a, rows, b, g.cols, &g.tile[0], g.cols, g.cols, gemmSet, bias)
+				gemmTile(rows, kc, a, rows, b, g.cols, &g.tile[0], g.cols, g.cols, gemmSet, bias, b, 0, 0)
 				g.scatter(mode, rows, g.cols, cols, i0+at, j0+j)
 				continue
 			}
 			if mode == gemmBias {
 				bias = &g.bias[i0+at]
 			}
-			gemmTile(rows, kc, a, rows, b, ldb, &g.c.Data[(i0+at)*g.c.Stride+j0+j], g.c.Stride, cols, mode, bias)
+			ahead, stride, step := g.prefetch(b, kc)
+			gemmTile(rows, kc, a, rows, b, ldb, &g.c.Data[(i0+at)*g.c.Stride+j0+j], g.c.Stride, cols, mode, bias, ahead, stride, step)
 		}
 	}
+}
+
+// prefetch returns the first row that a tile prefetches in its k steps, the distance of the rows,
+// and the bytes per step. If none is left, it returns what is in the cache.
+func (g *panels) prefetch(cached *float32, k int) (row *float32, stride, step int) {
+	if len(g.ahead) == 0 {
+		return cached, 0, 0
+	}
+	m := g.ahead[0]
+	row = &m.Data[g.aheadRow*m.Stride]
+	if g.aheadRow += max(1, k/aheadRow); g.aheadRow >= m.Rows {
+		g.ahead, g.aheadRow = g.ahead[1:], 0
+	}
+	return row, m.Stride, 4 * m.Cols / aheadRow
 }
 
 // narrow multiplies a panel of a few rows of a by the panels of b, while there are enough of them

@@ -2,7 +2,7 @@
 
 package vek
 
-func gemm(c, a, b Matrix, transA, transB bool, mode int, bias, scratch []float32, m, n, k int, w *Weights) {
+func gemm(c, a, b Matrix, transA, transB bool, mode int, bias, scratch []float32, m, n, k int, w *Weights, _ []Matrix) {
 	gemmGeneric(c, a, b, transA, transB, mode, bias, scratch, m, n, k)
 }
 
