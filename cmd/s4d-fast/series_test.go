@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"image/png"
 	"math"
 	"os"
 	"path/filepath"
@@ -25,7 +27,8 @@ func TestTrainSeries(t *testing.T) {
 	must.Do(t, os.WriteFile(table, []byte(strings.Join(hours[:1501], "")), 0o600))
 	args := append([]string{"train", "series", "--data", table, "--time", "time", "--target", "load", "--mode", "anomaly", "--horizon", "3", "--season", "24", "--out", run}, small...)
 	contains(t, "output of train", ok(t, args...), "Best epoch", "R²", "Forecasts of the validation set:", "load, 3 rows ahead, 150 values", "last value", "value one season (24 rows) ago", "best.safetensors", "Plot: ")
-	read(t, filepath.Join(run, "series.png"))
+	picture := must.Get(png.DecodeConfig(bytes.NewReader(read(t, filepath.Join(run, "series.png")))))(t)
+	must.Equal(t, 2*picture.Height > picture.Width, true, "a panel of rows and one of scores in %dx%d", picture.Width, picture.Height)
 	file := filepath.Join(run, "best.safetensors")
 	s := must.Get(model.Load(file))(t).Meta.Series
 	if s == nil || s.Mode != model.SeriesAnomaly || strings.Join(s.Columns, " ") != "temperature load" || s.Horizon != 3 || s.Window != 256 || len(s.Residual) != 1 || s.Residual[0] <= 0 {
