@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"net/http"
 	"path/filepath"
 	"runtime"
@@ -20,6 +21,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train/recordings"
 	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
@@ -78,12 +80,60 @@ type operatingPoint struct {
 func (p *project) measure(ctx context.Context, m *model.Model, all *sounds, workers int) (*detector, error) {
 	d := &detector{Labels: all.train.Labels}
 	m.Meta.Detection = nil
-	var err error
+	err := cool(ctx, m, all.validation.Words, workers)
+	if err != nil {
+		return nil, err
+	}
 	if d.Calibration, err = p.calibrate(ctx, m, all, workers); err != nil {
 		return nil, err
 	}
 	d.Threshold, d.Command = events.DefaultsFor(m).Threshold, command(runtime.GOOS, p.modelPath())
 	return d, d.classify(ctx, m, all, workers)
+}
+
+// temperatures are divisors of a network's outputs. Larger ones would bring words below the
+// threshold.
+var temperatures = []float32{1, 1.2, 1.4, 1.7, 2, 2.4}
+
+// cool divides the network's outputs by a temperature (Guo et al., 2017), because a network is too
+// sure of clips like those that trained it. Of those with which no fewer of the n clips get the
+// right label, it chooses the one whose mean confidence in the labels that it found is closest to
+// the accuracy by the rule of succession: (right + 1)/(n + 2).
+func cool(ctx context.Context, m *model.Model, clips []recordings.Clip, workers int) error {
+	weights, bias := slices.Clone(m.Weights.DecoderWeight), slices.Clone(m.Weights.DecoderBias)
+	divide := func(by float32) {
+		for i, v := range weights {
+			m.Weights.DecoderWeight[i] = v / by
+		}
+		for i, v := range bias {
+			m.Weights.DecoderBias[i] = v / by
+		}
+	}
+	chosen, smallest, most := float32(1), math.Inf(1), 0
+	for _, t := range temperatures {
+		divide(t)
+		classified, err := task.Classify(ctx, m, clips, workers)
+		if err != nil {
+			return err
+		}
+		right, words, confidence := 0, 0.0, 0.0
+		for i, c := range classified {
+			if c.Found == clips[i].Label {
+				right++
+			}
+			if m.Meta.Labels[c.Found] != events.None {
+				words, confidence = words+1, confidence+float64(c.Peaks[c.Found])
+			}
+		}
+		if most = max(most, right); right < most || words == 0 {
+			break
+		}
+		if off := math.Abs(confidence/words - float64(right+1)/float64(len(clips)+2)); off < smallest {
+			chosen, smallest = t, off
+		}
+	}
+	divide(chosen)
+	return nil
 }
 
 // calibrate chooses the threshold and stores it in the model. The result is nil if there are no
