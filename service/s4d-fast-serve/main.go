@@ -24,12 +24,13 @@ import (
 	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/service"
 	"github.com/s4d-fast/s4d-fast/service/requests"
+	"github.com/s4d-fast/s4d-fast/service/wyoming"
 )
 
 // flags are the values of the flags.
 type flags struct {
 	service.Options
-	listen, metrics, model               string
+	listen, wyoming, metrics, model      string
 	snapshots, nats, credentials, bucket string
 	threshold                            float64 // 0: that of the model
 }
@@ -38,6 +39,7 @@ func (f *flags) register() {
 	f.Options = service.Defaults()
 	f.FFmpeg = true
 	flag.StringVar(&f.listen, "listen", "localhost:8080", "`address` to listen on; port 0 selects a free port")
+	flag.StringVar(&f.wyoming, "wyoming", "", "`address`, such as :10400, on which to detect wake words for voice assistants over the Wyoming protocol (default: none)")
 	flag.StringVar(&f.metrics, "metrics", "", "`address` on which to serve Prometheus metrics and Go's profiles (default: they are not served)")
 	flag.StringVar(&f.model, "model", "digits", "model `file` of a detector, of a classifier of clips or of rows, or the name of a built-in model")
 	flag.Float64Var(&f.threshold, "threshold", 0, "`posterior` that starts an event; the event ends below half of it (default: that of the model's calibration, or 0.5)")
@@ -131,6 +133,15 @@ func run(f flags) error {
 		go func() { f.Log.Error("metrics", "error", (&http.Server{ReadHeaderTimeout: 10 * time.Second}).Serve(l)) }()
 	}
 	ctx := program.Context()
+	if f.wyoming != "" {
+		l, err := net.Listen("tcp", f.wyoming)
+		if err != nil {
+			return err
+		}
+		w := wyoming.Server{Detect: detect, Model: m, Name: f.model, MaxClients: f.MaxStreams, Idle: f.Idle, Log: f.Log}
+		f.Log.Info("detecting wake words over Wyoming", "address", l.Addr().String())
+		go func() { f.Log.Info("wyoming: ended", "error", w.Serve(ctx, l)) }()
+	}
 	context.AfterFunc(ctx, func() { f.Log.Info("shutting down", "grace", f.Grace) })
 	f.Log.Info("listening", "address", l.Addr().String(), "model", f.model, "stream_bytes", s.Stats().StreamBytes)
 	return s.Serve(ctx, l)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -186,6 +187,25 @@ func TestMetrics(t *testing.T) {
 
 // An invalid flag ends the process with 2, as the flag package does. Any other error ends it with
 // 1.
+// The flag -wyoming serves wake words beside the streams, and clips are classified.
+func TestOtherProtocols(t *testing.T) {
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	address := l.Addr().String()
+	must.Do(t, l.Close())
+	p := startProcess(t, "-model", saveToneModel(t), "-wyoming", address)
+	p.drain()
+	conn := must.Get(net.Dial("tcp", address))(t)
+	defer conn.Close()
+	must.Get(io.WriteString(conn, `{"type":"describe"}`+"\n"))(t)
+	in := bufio.NewScanner(conn)
+	in.Scan()
+	must.Equal(t, strings.HasPrefix(in.Text(), `{"type":"info"`), true, "%s", in.Text())
+	r := must.Get(http.Post("http://"+p.address+"/v1/classify", "", strings.NewReader("a text")))(t)
+	defer r.Body.Close()
+	text := string(must.Get(io.ReadAll(r.Body))(t))
+	must.Equal(t, r.StatusCode == 400 && strings.Contains(text, "unknown format"), true, "%d %s", r.StatusCode, text)
+}
+
 func TestExitCodes(t *testing.T) {
 	for args, want := range map[string]struct {
 		code int
