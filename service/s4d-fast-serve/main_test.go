@@ -185,8 +185,6 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// An invalid flag ends the process with 2, as the flag package does. Any other error ends it with
-// 1.
 // The flag -wyoming serves wake words beside the streams, and clips are classified.
 func TestOtherProtocols(t *testing.T) {
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -206,6 +204,8 @@ func TestOtherProtocols(t *testing.T) {
 	must.Equal(t, r.StatusCode == 400 && strings.Contains(text, "unknown format"), true, "%d %s", r.StatusCode, text)
 }
 
+// An invalid flag ends the process with 2, as the flag package does. Any other error ends it with
+// 1.
 func TestExitCodes(t *testing.T) {
 	for args, want := range map[string]struct {
 		code int
