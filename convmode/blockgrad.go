@@ -49,10 +49,16 @@ func (bk *block) mixGrad(ws *worker, part *partial, dg, ds vek.Matrix, b int, s 
 	for r := range rows {
 		part.mixBias[r] += vek.Sum(dz.Row(r))
 	}
-	vek.Gemm(part.mixing, dz, g, false, true, part.mixed, ws.gemm) // ∂W += ∂z·gᵀ
+	weights, path := vek.TransposeB, vek.Plain
+	if part.mixed {
+		weights |= vek.Accumulate
+	}
+	vek.Gemm(part.mixing, dz, g, weights, ws.gemm) // ∂W += ∂z·gᵀ
 	part.mixed = true
-	add := mixing == model.MixingHalfGLU1                       // y also depends on g itself
-	bk.mixing.GemmTransposed(dg, dz, add, ws.gemm, ws.ahead...) // ∂g = Wᵀ·∂z
+	if mixing == model.MixingHalfGLU1 { // y also depends on g itself
+		path = vek.Accumulate
+	}
+	bk.mixing.GemmTransposed(dg, dz, path, ws.gemm, ws.ahead...) // ∂g = Wᵀ·∂z
 }
 
 // directGrad returns the memory of the part of ∂v that half-glu2 has beside the activation.

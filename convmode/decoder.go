@@ -55,7 +55,7 @@ func (p *pass) decode() []float32 {
 	for b := range out.Rows {
 		copy(out.Row(b), p.w.DecoderBias)
 	}
-	vek.Gemm(out, f, p.decoderMatrix(p.w.DecoderWeight), false, true, true, p.workers[0].gemm)
+	vek.Gemm(out, f, p.decoderMatrix(p.w.DecoderWeight), vek.TransposeB|vek.Accumulate, p.workers[0].gemm)
 	return logits
 }
 
@@ -122,8 +122,8 @@ func (p *pass) pooledGrad() {
 	if p.cfg.Pairs {
 		f, df = p.pairs.active.to(count), p.pairs.dActive.to(count)
 	}
-	vek.Gemm(p.decoderMatrix(p.grads.DecoderWeight), d, f, true, false, true, scratch)
-	vek.Gemm(df, d, p.decoderMatrix(p.w.DecoderWeight), false, false, false, scratch)
+	vek.Gemm(p.decoderMatrix(p.grads.DecoderWeight), d, f, vek.TransposeA|vek.Accumulate, scratch)
+	vek.Gemm(df, d, p.decoderMatrix(p.w.DecoderWeight), vek.Plain, scratch)
 	if p.cfg.Pairs {
 		p.compareGrad()
 	}
@@ -136,7 +136,7 @@ func (p *pass) decodeGradChannels(w, item int) {
 	dw := p.decoderMatrix(p.grads.DecoderWeight).Columns(lo, hi)
 	for b := range p.size {
 		u := p.channels(p.top().u, b, lo, hi)
-		vek.Gemm(dw, p.logitTile(p.dLogits, b, span{0, p.length}), u, false, true, true, p.workers[w].gemm)
+		vek.Gemm(dw, p.logitTile(p.dLogits, b, span{0, p.length}), u, vek.TransposeB|vek.Accumulate, p.workers[w].gemm)
 	}
 }
 
@@ -145,7 +145,7 @@ func (p *pass) topGradTile(w, item int) {
 	b, s := p.tile(item)
 	grad := p.grad.tile(b, s)
 	if p.cfg.Pool == model.PoolNone {
-		vek.Gemm(grad, p.decoderMatrix(p.w.DecoderWeight), p.logitTile(p.dLogits, b, s), true, false, false, p.workers[w].gemm)
+		vek.Gemm(grad, p.decoderMatrix(p.w.DecoderWeight), p.logitTile(p.dLogits, b, s), vek.TransposeA, p.workers[w].gemm)
 		return
 	}
 	used, share := span{0, p.trueLen(b)}, 1/float32(p.trueLen(b))

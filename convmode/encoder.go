@@ -64,7 +64,7 @@ func (p *pass) encodeGradChannels(w, item int) {
 	}
 	dw := p.encoderMatrix(p.grads.EncoderWeight, lo, hi)
 	for b := range p.size {
-		vek.Gemm(dw, p.channels(p.grad, b, lo, hi), p.input(b), false, true, true, ws.gemm)
+		vek.Gemm(dw, p.channels(p.grad, b, lo, hi), p.input(b), vek.TransposeB|vek.Accumulate, ws.gemm)
 		for h := lo; h < hi; h++ {
 			p.grads.EncoderBias[h] += vek.Sum(p.row(p.grad, b, h))
 		}

@@ -52,7 +52,7 @@ func (p *pass) compare() vek.Matrix {
 		copy(k.linear.Row(i), p.w.CompareBias)
 	}
 	linear, active := k.linear.to(count), k.active.to(count)
-	vek.Gemm(linear, k.features.to(count), p.compareMatrix(p.w.CompareWeight), false, true, true, p.workers[0].gemm)
+	vek.Gemm(linear, k.features.to(count), p.compareMatrix(p.w.CompareWeight), vek.TransposeB|vek.Accumulate, p.workers[0].gemm)
 	vek.GELU(active.Data, linear.Data)
 	return active
 }
@@ -66,8 +66,8 @@ func (p *pass) compareGrad() {
 		vek.Mul(k.dLinear.Row(i), k.dLinear.Row(i), k.dActive.Row(i))
 		vek.Add(p.grads.CompareBias, p.grads.CompareBias, k.dLinear.Row(i))
 	}
-	vek.Gemm(p.compareMatrix(p.grads.CompareWeight), d, k.features.to(count), true, false, true, scratch)
-	vek.Gemm(df, d, p.compareMatrix(p.w.CompareWeight), false, false, false, scratch)
+	vek.Gemm(p.compareMatrix(p.grads.CompareWeight), d, k.features.to(count), vek.TransposeA|vek.Accumulate, scratch)
+	vek.Gemm(df, d, p.compareMatrix(p.w.CompareWeight), vek.Plain, scratch)
 	for i := range count {
 		a, b, _ := p.pairOf(p.pooled, k.features, i)
 		da, db, g := p.pairOf(p.dPooled, k.dFeatures, i)

@@ -67,7 +67,7 @@ func meanScanKernel(m *model.Model, layer, length int) [][]float64 {
 				output[at], output[at+modes] = float32(real(v)), float32(-imag(v))
 				c[i] = v * d.Lambda[i%modes]
 			}
-			vek.Gemm(vek.MatrixOf(kernel, h, h), vek.MatrixOf(output, h, 2*modes), vek.MatrixOf(input, 2*modes, h), false, false, false, scratch)
+			vek.Gemm(vek.MatrixOf(kernel, h, h), vek.MatrixOf(output, h, 2*modes), vek.MatrixOf(input, 2*modes, h), vek.Plain, scratch)
 			for _, v := range kernel {
 				mean[dir][l] += math.Abs(float64(v)) * d.Factor / float64(h*h)
 			}

@@ -194,7 +194,7 @@ func (l *scanLayer) inputs(ws *worker, b int, s span, rows vek.Matrix, lo, hi in
 		if used > 0 {
 			out := rows.Columns(from, to)
 			out.Rows = used
-			vek.Gemm(out, u, l.matrixB(from, to), true, true, false, ws.gemm)
+			vek.Gemm(out, u, l.matrixB(from, to), vek.TransposeA|vek.TransposeB, ws.gemm)
 		}
 	})
 }
@@ -227,7 +227,7 @@ func (l *scanLayer) outputTile(w, item int) {
 		}
 		if columns > 0 {
 			rows := l.rows(b, dir, span{s.lo, s.lo + columns}, false)
-			vek.Gemm(v.Columns(0, columns), l.matrixC(dir), rows, false, true, true, ws.gemm)
+			vek.Gemm(v.Columns(0, columns), l.matrixC(dir), rows, vek.TransposeB|vek.Accumulate, ws.gemm)
 		}
 	}
 }

@@ -78,8 +78,8 @@ func (l *scanLayer) scanGradSequence(ws *worker, sums *scanGrads, dB, dC vek.Mat
 		rows, grads := l.rows(b, dir, s, false), vek.MatrixOf(ws.states, to-from, 2*l.scans.modes)
 		g := bk.v.tile(b, s)
 		l.eachPart(lo, hi, func(c0, c1 int) {
-			vek.Gemm(dC.Columns(c0, c1), g, rows.Columns(c0, c1), false, false, true, ws.gemm)
-			vek.Gemm(grads.Columns(c0, c1), g, l.matrixC(dir).Columns(c0, c1), true, false, false, ws.gemm)
+			vek.Gemm(dC.Columns(c0, c1), g, rows.Columns(c0, c1), vek.Accumulate, ws.gemm)
+			vek.Gemm(grads.Columns(c0, c1), g, l.matrixC(dir).Columns(c0, c1), vek.TransposeA, ws.gemm)
 			clear(ws.pole[c0:c1])
 		})
 		for at := (to - 1) / ssm.CorrectionBlock * ssm.CorrectionBlock; at >= from; at -= ssm.CorrectionBlock {
@@ -94,7 +94,7 @@ func (l *scanLayer) scanGradSequence(ws *worker, sums *scanGrads, dB, dC vek.Mat
 			if used > 0 {
 				of := grads.Columns(c0, c1)
 				of.Rows = used
-				vek.Gemm(vek.MatrixOf(dB.Data[c0*dB.Cols:], c1-c0, dB.Cols), of, u, true, true, true, ws.gemm)
+				vek.Gemm(vek.MatrixOf(dB.Data[c0*dB.Cols:], c1-c0, dB.Cols), of, u, vek.TransposeA|vek.TransposeB|vek.Accumulate, ws.gemm)
 			}
 			for i, v := range ws.pole[c0:c1] {
 				sums.lambda[c0+i] += float64(v)
@@ -143,7 +143,7 @@ func (l *scanLayer) inputGradTile(w, item int) {
 		vek.Scale(v.Row(h), l.weights.D[h], v.Row(h))
 	}
 	for dir := range l.scans.directions {
-		vek.Gemm(v, l.matrixB(0, 2*l.scans.modes), l.rows(b, dir, s, false), true, true, true, ws.gemm)
+		vek.Gemm(v, l.matrixB(0, 2*l.scans.modes), l.rows(b, dir, s, false), vek.TransposeA|vek.TransposeB|vek.Accumulate, ws.gemm)
 	}
 }
 

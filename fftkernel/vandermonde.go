@@ -96,7 +96,7 @@ func (v *Vandermonde) Grad(g, m []complex128, dk []float32, logLambda []complex1
 	vek.MulIndex(upper, lower)
 	vek.PowerRows(table, v.ones, logLambda, 1, vek.AsIs)
 	// Σ_b λ^b·dk[a·block+b], and in the lower rows the same of l·dk[l].
-	vek.Gemm(sums, taps, table, false, true, false, scratch)
+	vek.Gemm(sums, taps, table, vek.TransposeB, scratch)
 	var p poles
 	for at := 0; at < v.modes; at += len(p.re) {
 		n := min(v.modes-at, len(p.re))

@@ -165,7 +165,7 @@ func gemmOf(m, n, k int) workload {
 			a, b := vek.MatrixOf(Noise(m*k, 1), m, k), vek.MatrixOf(Noise(k*n, 2), k, n)
 			c := vek.MatrixOf(make([]float32, m*n), m, n)
 			scratch := make([]float32, vek.GemmScratch(m, n, k))
-			return func() { vek.Gemm(c, a, b, false, false, false, scratch) }
+			return func() { vek.Gemm(c, a, b, vek.Plain, scratch) }
 		}),
 	}
 }

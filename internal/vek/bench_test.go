@@ -112,7 +112,7 @@ func BenchmarkGemm(b *testing.B) {
 		rows, cols := shape(p.transA, p.m, p.k)
 		x := matrix(r, rows, cols)
 		rows, cols = shape(p.transB, p.k, p.n)
-		y, c := matrix(r, rows, cols), matrix(r, p.m, p.n)
+		y, c, form := matrix(r, rows, cols), matrix(r, p.m, p.n), p.form()
 		scratch := make([]float32, vek.GemmScratch(p.m, p.n, p.k))
 		trans := "nn"
 		if p.transA {
@@ -122,7 +122,7 @@ func BenchmarkGemm(b *testing.B) {
 		}
 		vektest.BenchEachLevel(b, fmt.Sprintf("m=%d/n=%d/k=%d/%s", p.m, p.n, p.k, trans), func(b *testing.B) {
 			for b.Loop() {
-				vek.Gemm(c, x, y, p.transA, p.transB, false, scratch)
+				vek.Gemm(c, x, y, form, scratch)
 			}
 			b.ReportMetric(2*float64(p.m*p.n*p.k)/float64(b.Elapsed().Nanoseconds())*float64(b.N), "GFLOP/s")
 		})

@@ -18,25 +18,42 @@ func GemmScratch(m, n, k int) int {
 
 func roundUp(n, m int) int { return (n + m - 1) / m * m }
 
-// Gemm sets c = A·B, or adds A·B to c if acc. A is m×k: a, or its transpose if transA. B is k×n: b,
-// or its transpose if transB. The order of the sum over k depends on k alone, so c may be computed
-// by blocks of rows or columns with the same bits. c must not overlap a or b. scratch has
-// GemmScratch(m, n, k) floats.
-func Gemm(c, a, b Matrix, transA, transB, acc bool, scratch []float32) {
-	m, n, k := checkGemm("Gemm", c, a, b, transA, transB, scratch)
-	mode := gemmSet
-	if acc {
-		mode = gemmAdd
+// Form says which product Gemm computes, and where it goes.
+type Form int
+
+// The values of Form, which may be combined.
+const (
+	TransposeA Form = 1 << iota // A is the transpose of a
+	TransposeB                  // B is the transpose of b
+	Accumulate                  // the product is added to c
+
+	Plain Form = 0 // c = a·b
+)
+
+func (f Form) has(part Form) bool { return f&part != 0 }
+
+// mode returns what becomes of c.
+func (f Form) mode() int {
+	if f.has(Accumulate) {
+		return gemmAdd
 	}
-	gemm(c, a, b, transA, transB, mode, nil, scratch, m, n, k, nil, nil)
+	return gemmSet
+}
+
+// Gemm sets c = A·B, or adds to it. A is m×k, B is k×n. The order of the sum over k depends on k
+// alone, so c may be computed by blocks of rows or columns with the same bits. c must not overlap a
+// or b. scratch has GemmScratch(m, n, k) floats.
+func Gemm(c, a, b Matrix, form Form, scratch []float32) {
+	m, n, k := checkGemm("Gemm", c, a, b, form, scratch)
+	gemm(c, a, b, form, form.mode(), nil, scratch, m, n, k, nil, nil)
 }
 
 // GemmBias sets c = a·b + bias, with one bias per row of c: the position-wise linear layer.
 // Otherwise it is Gemm.
 func GemmBias(c, a, b Matrix, bias, scratch []float32) {
-	m, n, k := checkGemm("GemmBias", c, a, b, false, false, scratch)
+	m, n, k := checkGemm("GemmBias", c, a, b, Plain, scratch)
 	sameLen("GemmBias", m, bias)
-	gemm(c, a, b, false, false, gemmBias, bias, scratch, m, n, k, nil, nil)
+	gemm(c, a, b, Plain, gemmBias, bias, scratch, m, n, k, nil, nil)
 }
 
 // Weights is a matrix that is packed once for many products, such as the weights of a linear layer.
@@ -71,30 +88,26 @@ func (w *Weights) Pack() { w.pack() }
 
 // GemmBias has the bits of GemmBias(c, w.Matrix, b, bias, scratch).
 func (w *Weights) GemmBias(c, b Matrix, bias, scratch []float32) {
-	m, n, k := checkGemm("GemmBias", c, w.Matrix, b, false, false, scratch)
+	m, n, k := checkGemm("GemmBias", c, w.Matrix, b, Plain, scratch)
 	sameLen("GemmBias", m, bias)
-	gemm(c, w.Matrix, b, false, false, gemmBias, bias, scratch, m, n, k, w, nil)
+	gemm(c, w.Matrix, b, Plain, gemmBias, bias, scratch, m, n, k, w, nil)
 }
 
-// GemmTransposed sets c = wᵀ·b, or adds it to c if acc. It has the bits of Gemm. On amd64 it also
+// GemmTransposed sets c = wᵀ·b, or adds it to c if form is Accumulate. It has the bits of Gemm. On amd64 it also
 // prefetches what its caller reads next, the rows of ahead, into the L2 cache: a row every aheadRow
 // steps of a tile of c, while the memory would be idle.
-func (w *Weights) GemmTransposed(c, b Matrix, acc bool, scratch []float32, ahead ...Matrix) {
-	m, n, k := checkGemm("GemmTransposed", c, w.Matrix, b, true, false, scratch)
-	mode := gemmSet
-	if acc {
-		mode = gemmAdd
-	}
-	gemm(c, w.Matrix, b, true, false, mode, nil, scratch, m, n, k, w, ahead)
+func (w *Weights) GemmTransposed(c, b Matrix, form Form, scratch []float32, ahead ...Matrix) {
+	m, n, k := checkGemm("GemmTransposed", c, w.Matrix, b, TransposeA, scratch)
+	gemm(c, w.Matrix, b, TransposeA, form.mode(), nil, scratch, m, n, k, w, ahead)
 }
 
-func checkGemm(name string, c, a, b Matrix, transA, transB bool, scratch []float32) (m, n, k int) {
+func checkGemm(name string, c, a, b Matrix, form Form, scratch []float32) (m, n, k int) {
 	m, k = a.Rows, a.Cols
-	if transA {
+	if form.has(TransposeA) {
 		m, k = k, m
 	}
 	kb, n := b.Rows, b.Cols
-	if transB {
+	if form.has(TransposeB) {
 		kb, n = n, kb
 	}
 	if kb != k || c.Rows != m || c.Cols != n {
@@ -112,7 +125,7 @@ func checkGemm(name string, c, a, b Matrix, transA, transB bool, scratch []float
 // The sizes of blocks of k, rows and columns, which stay in the caches. A product of panels adds
 // its sum over up to gemmKC elements of k to c. Panels are padded with zeros to gemmMR rows and
 // gemmNR columns.
-func gemmGeneric(c, a, b Matrix, transA, transB bool, mode int, bias, scratch []float32, m, n, k int) {
+func gemmGeneric(c, a, b Matrix, form Form, mode int, bias, scratch []float32, m, n, k int) {
 	for i := range m {
 		row := c.Row(i)
 		switch mode {
@@ -131,10 +144,10 @@ func gemmGeneric(c, a, b Matrix, transA, transB bool, mode int, bias, scratch []
 		nc := min(gemmNC, n-j0)
 		for p0 := 0; p0 < k; p0 += gemmKC {
 			kc := min(gemmKC, k-p0)
-			packPanels(pb, b, !transB, p0, kc, j0, nc, gemmNR)
+			packPanels(pb, b, !form.has(TransposeB), p0, kc, j0, nc, gemmNR)
 			for i0 := 0; i0 < m; i0 += gemmMC {
 				mc := min(gemmMC, m-i0)
-				packPanels(pa, a, transA, p0, kc, i0, mc, gemmMR)
+				packPanels(pa, a, form.has(TransposeA), p0, kc, i0, mc, gemmMR)
 				for j := 0; j < nc; j += gemmNR {
 					for i := 0; i < mc; i += gemmMR {
 						t := gemmKernel(pa[i*kc:(i+gemmMR)*kc], pb[j*kc:(j+gemmNR)*kc])

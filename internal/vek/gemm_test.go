@@ -23,6 +23,15 @@ func (p product) String() string {
 	return fmt.Sprintf("m=%d n=%d k=%d transA=%v transB=%v acc=%v gap=%d", p.m, p.n, p.k, p.transA, p.transB, p.acc, p.gap)
 }
 
+func (p product) form() (f vek.Form) {
+	for form, set := range map[vek.Form]bool{vek.TransposeA: p.transA, vek.TransposeB: p.transB, vek.Accumulate: p.acc} {
+		if set {
+			f |= form
+		}
+	}
+	return f
+}
+
 // matrix returns a matrix of normal numbers without gaps between its rows.
 func matrix(r *rand.Rand, rows, cols int) vek.Matrix {
 	return vek.MatrixOf(normals(r, rows*cols), rows, cols)
@@ -61,7 +70,7 @@ func (p product) check(t *testing.T, c *kernelCall, r *rand.Rand) {
 		got = c.OutMatrix(p.m, p.n, p.n+p.gap)
 	}
 	scratch := c.Scratch(vek.GemmScratch(p.m, p.n, p.k))
-	if !c.Do(func() { vek.Gemm(got, a, b, p.transA, p.transB, p.acc, scratch) }) {
+	if !c.Do(func() { vek.Gemm(got, a, b, p.form(), scratch) }) {
 		t.Fatalf("%v", p)
 	}
 	for i := range p.m {
@@ -135,10 +144,10 @@ func TestGemmBlocksApart(t *testing.T) {
 			apart := c
 			apart.Data = append([]float32(nil), c.Data...)
 			scratch := make([]float32, vek.GemmScratch(p.m, p.n, p.k))
-			vek.Gemm(c, x, y, false, false, p.acc, scratch)
+			vek.Gemm(c, x, y, p.form(), scratch)
 			for j := 0; j < p.n; {
 				w := min(1+r.IntN(40), p.n-j)
-				vek.Gemm(columns(apart, j, w), x, columns(y, j, w), false, false, p.acc, scratch)
+				vek.Gemm(columns(apart, j, w), x, columns(y, j, w), p.form(), scratch)
 				j += w
 			}
 			for i := range p.m {
@@ -150,7 +159,7 @@ func TestGemmBlocksApart(t *testing.T) {
 			for i := range p.m {
 				row := vek.MatrixOf(make([]float32, p.n), 1, p.n)
 				one := vek.MatrixOf(x.Row(i), 1, p.k)
-				vek.Gemm(row, one, y, false, false, false, scratch)
+				vek.Gemm(row, one, y, vek.Plain, scratch)
 				sameBits(t, fmt.Sprintf("%v: row %d alone", p, i), row.Data, c.Row(i))
 			}
 		}
@@ -165,9 +174,9 @@ func TestGemmTransposedBits(t *testing.T) {
 		x, y := matrix(r, m, k), matrix(r, k, n)
 		scratch := make([]float32, vek.GemmScratch(m, n, k))
 		want := matrix(r, m, n)
-		vek.Gemm(want, x, y, false, false, false, scratch)
+		vek.Gemm(want, x, y, vek.Plain, scratch)
 		got := matrix(r, m, n)
-		vek.Gemm(got, transposed(x), transposed(y), true, true, false, scratch)
+		vek.Gemm(got, transposed(x), transposed(y), vek.TransposeA|vek.TransposeB, scratch)
 		sameBits(t, "product of the transposed", got.Data, want.Data)
 	})
 }
@@ -192,7 +201,7 @@ func TestGemmAllocatesNothing(t *testing.T) {
 		r := generator(5)
 		c, x, y := matrix(r, 20, 30), matrix(r, 20, 10), matrix(r, 10, 30)
 		scratch := make([]float32, vek.GemmScratch(20, 30, 10))
-		if n := testing.AllocsPerRun(5, func() { vek.Gemm(c, x, y, false, false, false, scratch) }); n != 0 {
+		if n := testing.AllocsPerRun(5, func() { vek.Gemm(c, x, y, vek.Plain, scratch) }); n != 0 {
 			t.Errorf("%v allocations per call", n)
 		}
 	})
@@ -206,7 +215,7 @@ func TestGemmContainsNaN(t *testing.T) {
 		x, y, c := matrix(r, m, k), matrix(r, k, n), matrix(r, m, n)
 		x.Row(m - 1)[1] = float32(math.NaN())
 		y.Row(2)[n-1] = float32(math.Inf(1))
-		vek.Gemm(c, x, y, false, false, false, make([]float32, vek.GemmScratch(m, n, k)))
+		vek.Gemm(c, x, y, vek.Plain, make([]float32, vek.GemmScratch(m, n, k)))
 		for i := range m {
 			for j, v := range c.Row(i) {
 				finite := !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0)
@@ -235,7 +244,7 @@ func (p product) checkBias(t *testing.T, c *kernelCall, r *rand.Rand) {
 	x, y, bias := matrix(r, p.m, p.k), matrix(r, p.k, p.n), normals(r, p.m)
 	scratch := make([]float32, vek.GemmScratch(p.m, p.n, p.k))
 	want := matrix(r, p.m, p.n)
-	vek.Gemm(want, x, y, false, false, false, scratch)
+	vek.Gemm(want, x, y, vek.Plain, scratch)
 	c.Again()
 	a, b, shift := c.InMatrix(x, p.k+p.gap), c.InMatrix(y, p.n), c.In(bias)
 	got := c.OutMatrix(p.m, p.n, p.n+p.gap)
@@ -281,11 +290,11 @@ func TestWeights(t *testing.T) {
 			want, got := matrix(r, p.m, p.n), matrix(r, p.m, p.n)
 			wantT, gotT := matrix(r, p.k, p.n), matrix(r, p.k, p.n)
 			vek.GemmBias(want, a, b, bias, scratch)
-			vek.Gemm(wantT, a, bT, true, false, false, scratch)
+			vek.Gemm(wantT, a, bT, vek.TransposeA, scratch)
 			for i, w := range laid {
 				clear(got.Data)
 				w.GemmBias(got, b, bias, scratch)
-				w.GemmTransposed(gotT, bT, false, scratch, ahead, ahead.Columns(0, 3))
+				w.GemmTransposed(gotT, bT, vek.Plain, scratch, ahead, ahead.Columns(0, 3))
 				if !slices.Equal(got.Data, want.Data) || !slices.Equal(gotT.Data, wantT.Data) {
 					t.Errorf("%v: weights %d of %d: bits differ", p, i, len(laid))
 				}

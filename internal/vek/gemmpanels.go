@@ -13,11 +13,12 @@ const (
 
 // gemm sets c = A·B, adds it to c, or sets c = A·B + bias, by mode. If a is w's matrix, its panels
 // are those of w.
-func gemm(c, a, b Matrix, transA, transB bool, mode int, bias, scratch []float32, m, n, k int, w *Weights, ahead []Matrix) {
+func gemm(c, a, b Matrix, form Form, mode int, bias, scratch []float32, m, n, k int, w *Weights, ahead []Matrix) {
 	if current() == generic {
-		gemmGeneric(c, a, b, transA, transB, mode, bias, scratch, m, n, k)
+		gemmGeneric(c, a, b, form, mode, bias, scratch, m, n, k)
 		return
 	}
+	transA, transB := form.has(TransposeA), form.has(TransposeB)
 	g := panels{tiling: tilingOf(current().lanes()), c: c, a: a, b: b, transA: transA, transB: transB, bias: bias, ahead: ahead}
 	turned := n <= g.tileRows && n < m
 	if w != nil && w.level == current() {
@@ -280,7 +281,7 @@ func (g *panels) scatter(mode int, rows, width, cols, i, j int) {
 // powerProduct needs no packing, since both factors have one row per term of a sum.
 func powerProduct(k, anchors, table Matrix, scratch []float32) {
 	if current() == generic || table.Rows == 0 {
-		gemmGeneric(k, anchors, table, true, false, gemmSet, nil, scratch, k.Rows, k.Cols, table.Rows)
+		gemmGeneric(k, anchors, table, TransposeA, gemmSet, nil, scratch, k.Rows, k.Cols, table.Rows)
 		return
 	}
 	if k.Rows == 0 || k.Cols == 0 {
