@@ -93,9 +93,9 @@ func (w *Weights) GemmBias(c, b Matrix, bias, scratch []float32) {
 	gemm(c, w.Matrix, b, Plain, gemmBias, bias, scratch, m, n, k, w, nil)
 }
 
-// GemmTransposed sets c = wᵀ·b, or adds it to c if form is Accumulate. It has the bits of Gemm. On amd64 it also
-// prefetches what its caller reads next, the rows of ahead, into the L2 cache: a row every aheadRow
-// steps of a tile of c, while the memory would be idle.
+// GemmTransposed sets c = wᵀ·b, or adds it to c if form is Accumulate. It has the bits of Gemm. On
+// amd64 it also prefetches what its caller reads next, the rows of ahead, into the L2 cache: a row
+// every aheadRow steps of a tile of c, while the memory would be idle.
 func (w *Weights) GemmTransposed(c, b Matrix, form Form, scratch []float32, ahead ...Matrix) {
 	m, n, k := checkGemm("GemmTransposed", c, w.Matrix, b, TransposeA, scratch)
 	gemm(c, w.Matrix, b, TransposeA, form.mode(), nil, scratch, m, n, k, w, ahead)
