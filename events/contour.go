@@ -74,22 +74,22 @@ func (c *contour) onset(lead, least, position int64) int64 {
 	lead = min(lead, position)
 	index := func(end int64) int { return len(levels) - 1 - int((position-end)/c.frame) }
 	begin := func(i int) int64 { return position - int64(len(levels)-i)*c.frame }
-	led := index(lead)
-	if led < 0 { // the label has led for longer than levels are kept
+	leading := index(lead)
+	if leading < 0 { // the label has led for longer than levels are kept
 		return max(least, lead-int64(c.delay)*c.frame)
 	}
-	first := max(0, led-c.reach, index(least)+1)
-	if first > led {
+	first := max(0, leading-c.reach, index(least)+1)
+	if first > leading {
 		return least
 	}
-	threshold := quietLevel(levels, slices.Max(levels[first:led+1]))
+	threshold := quietLevel(levels, slices.Max(levels[first:leading+1]))
 	quiet := func(i int) bool { return levels[i] < threshold }
 
-	word, sound := c.inside(max(first, led-c.least), first, led, quiet)
+	word, sound := c.inside(max(first, leading-c.least), first, leading, quiet)
 	if !sound {
-		word = max(first, led-c.delay)
+		word = max(first, leading-c.delay)
 	}
-	if !sound || word > led-c.least {
+	if !sound || word > leading-c.least {
 		return max(least, begin(word))
 	}
 	pause, run := max(1, int(pauseSeconds*c.rate)), 0
@@ -105,12 +105,12 @@ func (c *contour) onset(lead, least, position int64) int64 {
 	}
 	best := -1
 	for i := first; i < word; i++ {
-		if quiet(i) && !quiet(i+1) && (best < 0 || distance(i+1, led-c.delay) <= distance(best, led-c.delay)) {
+		if quiet(i) && !quiet(i+1) && (best < 0 || distance(i+1, leading-c.delay) <= distance(best, leading-c.delay)) {
 			best = i + 1
 		}
 	}
 	if best < 0 {
-		best = max(first, led-c.delay)
+		best = max(first, leading-c.delay)
 	}
 	return max(least, begin(best))
 }
@@ -118,7 +118,7 @@ func (c *contour) onset(lead, least, position int64) int64 {
 // inside returns a frame of the word near frame at. If that frame is in a short quiet interval (a
 // closure in the word), the result is the frame before the interval. If it is in a longer one (a
 // pause), the result is the first frame after it. sound is false if all these frames are quiet.
-func (c *contour) inside(at, first, led int, quiet func(int) bool) (word int, sound bool) {
+func (c *contour) inside(at, first, leading int, quiet func(int) bool) (word int, sound bool) {
 	before := at
 	for before > first && quiet(before) {
 		before--
@@ -126,7 +126,7 @@ func (c *contour) inside(at, first, led int, quiet func(int) bool) (word int, so
 	if !quiet(before) && at-before < int(closureSeconds*c.rate) {
 		return before, true
 	}
-	for i := at; i <= led; i++ {
+	for i := at; i <= leading; i++ {
 		if !quiet(i) {
 			return i, true
 		}

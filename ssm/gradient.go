@@ -22,9 +22,9 @@ func (p *Params) BackwardChannels(grad *Params, d *Discrete, stepScale float64, 
 		var logStep float64
 		for n := range modes {
 			shared := c%s*modes + n
-			kept := &d.modes[c*modes+n]
-			a := kept.a
-			t, wg := p.backwardMode(grad, kept, g, m, c*modes+n, shared)
+			forward := &d.modes[c*modes+n]
+			a := forward.a
+			t, wg := p.backwardMode(grad, forward, g, m, c*modes+n, shared)
 
 			// Re a = −exp(Decay)·step, and Im a is θ or Im A·step
 			turn, turned := 1.0, 0.0 // derivatives of Im a with respect to Freq and log step
@@ -42,13 +42,13 @@ func (p *Params) BackwardChannels(grad *Params, d *Discrete, stepScale float64, 
 // backwardMode adds one mode's gradients of C and B. It returns T = Σ ∂W/∂a·G + W·M·∂log λ̄/∂a, so
 // that ∂loss = 2·Re(T·∂a), and Re Σ W·G, because W is also proportional to the step. Both sums are
 // over the directions. own indexes [H][M], shared [S][M].
-func (p *Params) backwardMode(grad *Params, kept *mode, g, m []complex128, own, shared int) (t complex128, wg float64) {
-	b, k := p.B[shared], kept.gain
+func (p *Params) backwardMode(grad *Params, forward *mode, g, m []complex128, own, shared int) (t complex128, wg float64) {
+	b, k := p.B[shared], forward.gain
 	for dir := range p.Directions() {
 		i := dir*p.DModel*p.Modes() + own
 		cg := p.C[i] * g[i]
 		w := p.C[i] * b * k.value
-		t += cg*b*k.slope + w*m[i]*kept.dLog
+		t += cg*b*k.slope + w*m[i]*forward.dLog
 		wg += real(w * g[i])
 		grad.C[i] += 2 * cmplx.Conj(b*k.value*g[i])
 		grad.B[shared] += 2 * cmplx.Conj(k.value*cg)

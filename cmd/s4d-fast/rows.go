@@ -99,7 +99,10 @@ func (c *rowsCmd) Run(std *streams, ctx *ctxBox) error {
 		return badInput(err)
 	}
 	r := &rowPrinter{Reader: lines, table: t, std: std, out: json.NewEncoder(std.out)}
-	if err := cmp.Or(r.note(), r.out.Encode(r.Start(string(c.Model)))); err != nil {
+	if err := r.note(); err != nil {
+		return err
+	}
+	if err := r.out.Encode(r.Start(string(c.Model))); err != nil {
 		return err
 	}
 	err = r.run(ctx)

@@ -109,7 +109,10 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 		start.Hop = block
 	}
 	print := func() error { return std.note(notes.take()...) }
-	if err := cmp.Or(print(), out.Encode(start)); err != nil {
+	if err := print(); err != nil {
+		return err
+	}
+	if err := out.Encode(start); err != nil {
 		return err
 	}
 	p := pump{audio: a, sink: s, block: block, pipe: c.File == "-", live: c.Live, notes: print, out: out}

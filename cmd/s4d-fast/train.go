@@ -155,7 +155,7 @@ func (c *trainCmd) finish(ctx context.Context, std *streams, tk *task.Task, t *t
 		return err
 	}
 	file := filepath.Join(t.Dir(), "best.safetensors")
-	point, err := tk.OperatingPoint(ctx, t.Best(), data, workers)
+	point, err := tk.SetOperatingPoint(ctx, t.Best(), data, workers)
 	if err != nil {
 		return err
 	}

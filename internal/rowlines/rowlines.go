@@ -81,7 +81,7 @@ func (r *Reader) Start(name string) report.RowStart {
 	return s
 }
 
-// Next reads a row, of which IsBlank ones of a table with times do not count. io.EOF is the end.
+// Next reads a row. In a table with times, rows that are blank are passed over. io.EOF is the end.
 func (r *Reader) Next() error {
 	for {
 		if err := r.table.Next(); err != nil || r.time < 0 || !r.table.IsBlank() {

@@ -157,7 +157,7 @@ func clip(w http.ResponseWriter, r *http.Request, in io.Reader, m *model.Model, 
 	}
 	x := make([]float32, 0, 1<<14)
 	for err == nil {
-		if len(x) == maxSamples {
+		if len(x) >= maxSamples {
 			return fmt.Errorf("a clip of more than %d samples at %g Hz", maxSamples, m.Meta.SampleRate)
 		}
 		part := make([]float32, 1<<14)

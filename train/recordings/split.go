@@ -74,7 +74,7 @@ func HoldOut(train, val *[]Clip, first int, opt Options) error {
 	if err != nil {
 		return fmt.Errorf("recordings: %w", err)
 	}
-	kept, held := (*train)[:first:first], slices.Clip(*val)
+	training, validation := (*train)[:first:first], slices.Clip(*val)
 	for _, c := range (*train)[first:] {
 		name := stem(c.Path)
 		if s.group != nil {
@@ -83,13 +83,13 @@ func HoldOut(train, val *[]Clip, first int, opt Options) error {
 			}
 		}
 		if hashFraction(name) < s.opt.Validation {
-			held = append(held, c)
+			validation = append(validation, c)
 		} else {
-			kept = append(kept, c)
+			training = append(training, c)
 		}
 	}
-	if len(kept) > first {
-		*train, *val = kept, held
+	if len(training) > first {
+		*train, *val = training, validation
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 // With 30 words and other speech for validation, a trained detector gets a threshold that other
 // speech does not reach. With fewer words, or nothing else, it keeps its own.
-func TestOperatingPoint(t *testing.T) {
+func TestSetOperatingPoint(t *testing.T) {
 	clip := func(sound string) recordings.Clip {
 		s := &tonemodel.Sound{}
 		s.Silence(0.2)
@@ -39,11 +39,11 @@ func TestOperatingPoint(t *testing.T) {
 		opt.SNR, opt.Level, opt.Speed = recordings.Range{Low: 30, High: 40}, recordings.Range{Low: -15, High: -10}, recordings.Range{Low: 1, High: 1}
 		d := must.Get(recordings.MixStreams(recordings.Sounds{}, val, opt))(t)
 		if test.whole {
-			must.Get((&Task{detector: true}).OperatingPoint(t.Context(), m, d, 2))(t)
+			must.Get((&Task{detector: true}).SetOperatingPoint(t.Context(), m, d, 2))(t)
 			must.Equal(t, m.Meta.Detection.Smoothing, wholeSmoothing, "smoothing of sounds that last")
 			continue
 		}
-		p := must.Get((&Task{detector: true}).OperatingPoint(t.Context(), m, d, 2))(t)
+		p := must.Get((&Task{detector: true}).SetOperatingPoint(t.Context(), m, d, 2))(t)
 		if (p != nil) != test.chosen || (m.Meta.Detection != nil) != test.chosen {
 			t.Fatalf("%d words, %d other recordings: point %+v, stored %+v", test.words, len(test.other), p, m.Meta.Detection)
 		}
