@@ -14,8 +14,8 @@ func (n *Net) Backward(dLogits []float32, grads *model.Weights) {
 	if !p.ready {
 		panic("convmode: Backward without a ForwardTrain before it")
 	}
-	if len(dLogits) != p.logitCount() {
-		panic(fmt.Sprintf("convmode: %d gradients of logits, expected %d", len(dLogits), p.logitCount()))
+	if len(dLogits) != p.head.logitCount() {
+		panic(fmt.Sprintf("convmode: %d gradients of logits, expected %d", len(dLogits), p.head.logitCount()))
 	}
 	p.ready = false
 	p.dLogits = dLogits
@@ -24,7 +24,7 @@ func (n *Net) Backward(dLogits []float32, grads *model.Weights) {
 }
 
 func (p *pass) backward() {
-	p.decodeGrad()
+	p.head.decodeGrad()
 	top := p.top()
 	top.sharedNormsGrad()
 	if p.batchNorm() && !p.overShards() {

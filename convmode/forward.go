@@ -55,7 +55,7 @@ func (p *pass) forward() []float32 {
 	if p.batchNorm() && !p.overShards() {
 		p.pool.For(p.cfg.DModel, top.loops.batchNorms)
 	}
-	return p.decode()
+	return p.head.decode()
 }
 
 // NonFinite returns where the last ForwardTrain first computed NaN or an infinity, in the order of
@@ -90,8 +90,8 @@ func (n *Net) NonFinite() (place string, sequence int) {
 		}
 		name = fmt.Sprintf("the output of \"layers.%d\"", i)
 	}
-	if at := slices.IndexFunc(p.logits, bad); at >= 0 {
-		return fmt.Sprintf("the output of the decoder is %v", p.logits[at]), at * p.size / len(p.logits)
+	if at := slices.IndexFunc(p.head.logits, bad); at >= 0 {
+		return fmt.Sprintf("the output of the decoder is %v", p.head.logits[at]), at * p.size / len(p.head.logits)
 	}
 	return "", -1
 }

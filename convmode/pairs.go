@@ -30,8 +30,8 @@ func (n *Net) compareMatrix(weight []float32) vek.Matrix {
 
 // pairOf returns the pooled sequences of pair i, or their gradients, and the four parts of its
 // features.
-func (p *pass) pairOf(pooled []float32, features rows, i int) (a, b []float32, part [4][]float32) {
-	h := p.cfg.DModel
+func (hd *head) pairOf(pooled []float32, features rows, i int) (a, b []float32, part [4][]float32) {
+	h := hd.cfg.DModel
 	row := features.Row(i)
 	for j := range part {
 		part[j] = row[j*h : (j+1)*h]
@@ -40,37 +40,37 @@ func (p *pass) pairOf(pooled []float32, features rows, i int) (a, b []float32, p
 }
 
 // compare returns GELU(W·[a, b, a−b, a·b] + bias) for every pair of the batch.
-func (p *pass) compare() vek.Matrix {
-	k, count := &p.pairs, p.outputCount()
+func (hd *head) compare() vek.Matrix {
+	k, count := &hd.pairs, hd.outputCount()
 	for i := range count {
-		a, b, part := p.pairOf(p.pooled, k.features, i)
+		a, b, part := hd.pairOf(hd.pooled, k.features, i)
 		copy(part[0], a)
 		copy(part[1], b)
 		for j := range a {
 			part[2][j], part[3][j] = a[j]-b[j], a[j]*b[j]
 		}
-		copy(k.linear.Row(i), p.w.CompareBias)
+		copy(k.linear.Row(i), hd.w.CompareBias)
 	}
 	linear, active := k.linear.to(count), k.active.to(count)
-	vek.Gemm(linear, k.features.to(count), p.compareMatrix(p.w.CompareWeight), vek.TransposeB|vek.Accumulate, p.workers[0].gemm)
+	vek.Gemm(linear, k.features.to(count), hd.compareMatrix(hd.w.CompareWeight), vek.TransposeB|vek.Accumulate, hd.workers[0].gemm)
 	vek.GELU(active.Data, linear.Data)
 	return active
 }
 
 // compareGrad adds the gradients of the linear layer and computes dPooled from dActive.
-func (p *pass) compareGrad() {
-	k, count, scratch := &p.pairs, p.outputCount(), p.workers[0].gemm
+func (hd *head) compareGrad() {
+	k, count, scratch := &hd.pairs, hd.outputCount(), hd.workers[0].gemm
 	d, df := k.dLinear.to(count), k.dFeatures.to(count)
 	for i := range count {
 		vek.GELUSlope(k.active.Row(i), k.dLinear.Row(i), k.linear.Row(i))
 		vek.Mul(k.dLinear.Row(i), k.dLinear.Row(i), k.dActive.Row(i))
-		vek.Add(p.grads.CompareBias, p.grads.CompareBias, k.dLinear.Row(i))
+		vek.Add(hd.grads.CompareBias, hd.grads.CompareBias, k.dLinear.Row(i))
 	}
-	vek.Gemm(p.compareMatrix(p.grads.CompareWeight), d, k.features.to(count), vek.TransposeA|vek.Accumulate, scratch)
-	vek.Gemm(df, d, p.compareMatrix(p.w.CompareWeight), vek.Plain, scratch)
+	vek.Gemm(hd.compareMatrix(hd.grads.CompareWeight), d, k.features.to(count), vek.TransposeA|vek.Accumulate, scratch)
+	vek.Gemm(df, d, hd.compareMatrix(hd.w.CompareWeight), vek.Plain, scratch)
 	for i := range count {
-		a, b, _ := p.pairOf(p.pooled, k.features, i)
-		da, db, g := p.pairOf(p.dPooled, k.dFeatures, i)
+		a, b, _ := hd.pairOf(hd.pooled, k.features, i)
+		da, db, g := hd.pairOf(hd.dPooled, k.dFeatures, i)
 		for j := range a {
 			da[j] = g[0][j] + g[2][j] + float32(g[3][j]*b[j])
 			db[j] = g[1][j] - g[2][j] + float32(g[3][j]*a[j])

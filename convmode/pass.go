@@ -9,7 +9,7 @@ import (
 // pass after it. A Net has one pass, whose memory every call uses again. It reads the Net, and does
 // not change it.
 //
-// The passage through the network is inputs[0] → blocks[0] → inputs[1] → … → the pool. A parallel
+// The passage through the network is inputs[0] → blocks[0] → inputs[1] → … → the head. A parallel
 // loop over tiles, channels or groups is a method with the arguments (worker, item). Its function
 // value is made once, so that a step allocates no closures.
 type pass struct {
@@ -26,13 +26,10 @@ type pass struct {
 	dLogits  []float32
 	grads    *model.Weights
 
-	inputs          []*input  // [NLayers+1] of the blocks and, last, of the pool
-	blocks          []*block  // [NLayers]
-	pooled, dPooled []float32 // [B][H]
-	peaks           []int     // [B][H] positions of the maxima (pool mean-max)
-	pairs           pairs     // of networks that compare two sequences
-	logits          []float32
-	grad            array // ∂loss/∂x of the current input
+	inputs []*input // [NLayers+1] of the blocks and, last, of the head
+	blocks []*block // [NLayers]
+	head   *head
+	grad   array // ∂loss/∂x of the current input
 
 	// Memory that the blocks share.
 	plans    map[int]*plan // by planned length
@@ -42,9 +39,7 @@ type pass struct {
 	scans    *scans    // of S5 and the LRU; nil for others
 	kept     keptKernels
 
-	loops struct {
-		encode, pool, decode, topGrad, decodeGrad, encodeGrad func(worker, item int)
-	}
+	loops struct{ encode, encodeGrad func(worker, item int) }
 }
 
 // init allocates the memory of a Net's passes.
@@ -58,14 +53,12 @@ func (p *pass) init(n *Net) {
 	}
 	p.newBlocks()
 	p.newNorms()
-	p.newDecoder()
+	p.head = p.newHead()
 	if p.opt.Training {
 		p.partials = newPartials(p.cfg, p.opt)
 	}
 	p.newWorkers()
-	l := &p.loops
-	l.encode, l.pool, l.decode = p.encodeTile, p.poolChannels, p.decodeTile
-	l.topGrad, l.decodeGrad, l.encodeGrad = p.topGradTile, p.decodeGradChannels, p.encodeGradChannels
+	p.loops.encode, p.loops.encodeGrad = p.encodeTile, p.encodeGradChannels
 }
 
 // newBlocks creates the blocks and their inputs with the arrays that a forward pass writes. In
@@ -154,7 +147,7 @@ func (p *pass) newNorms() {
 	}
 }
 
-// top returns what the pool reads.
+// top returns what the head reads.
 func (p *pass) top() *input { return p.inputs[len(p.blocks)] }
 
 // attach makes blocks and norms refer to their gradients.
