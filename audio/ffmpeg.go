@@ -3,6 +3,7 @@ package audio
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -100,11 +101,13 @@ var stall = time.Minute
 type ffmpegStream struct {
 	name             string
 	opt              Options
+	head             [8]byte // of the input
 	command          *exec.Cmd
 	in               io.Reader
 	out              io.ReadCloser
 	wav              *Reader
 	stderr           firstBytes
+	read             atomic.Int64          // bytes of the input
 	waiting, stalled atomic.Bool           // for input; killed
 	failed           atomic.Pointer[error] // of the input
 	file             *os.File              // temporary copy of the input; nil: the input is a pipe
@@ -113,7 +116,7 @@ type ffmpegStream struct {
 
 // openFFmpeg starts ffmpeg, without a shell, with the demuxer of the format that was recognised, so
 // that it follows no reference to other files or hosts.
-func (o Options) openFFmpeg(in io.Reader, u *UnsupportedError) (*Reader, error) {
+func (o Options) openFFmpeg(in io.Reader, head []byte, u *UnsupportedError) (*Reader, error) {
 	path, err := exec.LookPath("ffmpeg")
 	if err != nil {
 		u.missing = true
@@ -121,6 +124,7 @@ func (o Options) openFFmpeg(in io.Reader, u *UnsupportedError) (*Reader, error) 
 	}
 	s := &ffmpegStream{name: u.Format, opt: o, in: in}
 	s.end = sync.OnceValue(s.finish)
+	copy(s.head[:], head)
 	url := "pipe:0"
 	if u.seek {
 		if err := s.spool(); err != nil {
@@ -175,10 +179,37 @@ func (s *ffmpegStream) removeFile() {
 // Read implements frameSource.
 func (s *ffmpegStream) Read(dst []float32) (int, error) {
 	n, err := s.wav.Read(dst)
+	if err == io.EOF && s.joined() {
+		s.opt.note("other bytes follow its end, which ffmpeg does not read; if they are another file, split them")
+	}
 	if err == io.EOF || errors.Is(err, ErrTruncated) {
 		err = cmp.Or(s.end(), err)
 	}
 	return n, err
+}
+
+// joined reports whether more bytes follow the file: after the size in the header of RIFF or AIFF,
+// or from a second first box of MP4 on. Other formats are read on.
+func (s *ffmpegStream) joined() bool {
+	size := int64(binary.LittleEndian.Uint32(s.head[4:]))
+	switch string(s.head[:4]) {
+	case "FORM":
+		size = int64(binary.BigEndian.Uint32(s.head[4:]))
+		fallthrough
+	case "RIFF":
+		return !isPlaceholder(size, 1) && s.read.Load() > size+9 // with the byte after an odd size
+	}
+	var box [16]byte // size, type, size of 64 bits if the first is 1
+	for at := int64(0); s.file != nil; at += size {
+		n, _ := s.file.ReadAt(box[:], at)
+		if size = int64(binary.BigEndian.Uint32(box[:])); size == 1 {
+			size = int64(binary.BigEndian.Uint64(box[8:]))
+		}
+		if n < len(box) || size < 8 || string(box[4:8]) == "ftyp" && at > 0 {
+			return n == len(box) && size >= 8
+		}
+	}
+	return false
 }
 
 // Close implements io.Closer.
@@ -205,7 +236,7 @@ func (s *ffmpegStream) finish() error {
 	case s.stalled.Load():
 		return fmt.Errorf("audio: %s: ffmpeg has given no audio for %v", s.name, stall)
 	case err == nil || errors.Is(err, exec.ErrWaitDelay):
-		if text != "" {
+		if text != "" && !strings.HasPrefix(text, "pipe:0:") { // the end of WavPack
 			s.opt.note("ffmpeg reports %.200q", text)
 		}
 		return nil
@@ -222,6 +253,7 @@ func (p processInput) Read(b []byte) (int, error) {
 	p.waiting.Store(true)
 	defer p.waiting.Store(false)
 	n, err := p.in.Read(b)
+	p.read.Add(int64(n))
 	if err != nil && err != io.EOF {
 		p.failed.Store(&err)
 	}

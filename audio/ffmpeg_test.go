@@ -105,6 +105,31 @@ func TestFFmpegErrors(t *testing.T) {
 	}
 }
 
+// A note tells of bytes after the end of a file that ffmpeg does not read.
+func TestFFmpegJoined(t *testing.T) {
+	var wav bytes.Buffer
+	must.Do(t, WriteWAV(&wav, 8000, []float32{0.5, -0.5, 0.25}))
+	output := filepath.Join(t.TempDir(), "output.wav")
+	must.Do(t, os.WriteFile(output, wav.Bytes(), 0o644))
+	fakeFFmpeg(t, "cat >/dev/null; cat "+output)
+	const mp4 = "\x00\x00\x00\x10ftypM4A     \x00\x00\x00\x01mdat\x00\x00\x00\x00\x00\x00\x00\x14abcd"
+	aiff := "FORM\x00\x00\x00\x0cAIFF" + strings.Repeat("\x00", 8)
+	gsm := string(riff(chunk("fmt ", format(0x31, 1, 8000, 0)), chunk("data", make([]byte, 66))))
+	for name, text := range map[string]string{"MP4": mp4, "AIFF": aiff, "WAV": gsm} {
+		for _, joined := range []bool{false, true} {
+			var notes []string
+			file := text
+			if joined {
+				file += text
+			}
+			r := must.Get(Options{FFmpeg: true, Note: func(s string) { notes = append(notes, s) }}.Open(strings.NewReader(file)))(t)
+			must.Equal(t, len(must.Get(readAll(r, 1, 10))(t)), 3, "%s: samples", name)
+			must.Do(t, r.Close())
+			must.Equal(t, len(notes) == 1, joined, "%s, joined %t: notes %q", name, joined, notes)
+		}
+	}
+}
+
 // A process that has input and gives nothing is ended, with those that it has started. One that
 // waits for its input is not. Close ends a process, and leaves no file.
 func TestFFmpegLimits(t *testing.T) {

@@ -83,7 +83,7 @@ func (o Options) Open(r io.Reader) (*Reader, error) {
 	rec := &recorder{in: in}
 	out, err := o.open(bufio.NewReaderSize(rec, readerBytes), bytes.Clone(start))
 	if u := (*UnsupportedError)(nil); errors.As(err, &u) && o.FFmpeg && !rec.off && os.Getenv("S4D_NO_FFMPEG") == "" {
-		out, err = o.openFFmpeg(io.MultiReader(bytes.NewReader(rec.bytes), in), u)
+		out, err = o.openFFmpeg(io.MultiReader(bytes.NewReader(rec.bytes), in), start, u)
 	}
 	rec.off, rec.bytes = true, nil
 	if err != nil {
