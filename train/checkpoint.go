@@ -33,7 +33,6 @@ type section struct {
 
 // checkpointData returns the checkpoint of the last complete step.
 func (t *Trainer) checkpointData() (*safetensors.File, error) {
-	t.state.Version = stateVersion
 	text, err := json.Marshal(t.state)
 	if err != nil {
 		return nil, fmt.Errorf("train: checkpoint: %w", err)

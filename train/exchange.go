@@ -47,9 +47,7 @@ func (t *Trainer) share() error {
 	}
 	var checkpoint, best bytes.Buffer
 	if e.Rank() == 0 {
-		t.mu.Lock() // Checkpoint may be called meanwhile
 		f, err := t.checkpointData()
-		t.mu.Unlock()
 		if err == nil {
 			_, err = f.WriteTo(&checkpoint)
 		}
@@ -61,10 +59,8 @@ func (t *Trainer) share() error {
 		}
 	}
 	parts := [][]byte{[]byte(level), checkpoint.Bytes(), best.Bytes()}
-	data, err := json.Marshal(parts)
-	if err == nil {
-		data, err = e.Broadcast(data)
-	}
+	data, _ := json.Marshal(parts) // of bytes cannot fail
+	data, err := e.Broadcast(data)
 	if err == nil {
 		err = json.Unmarshal(data, &parts)
 	}

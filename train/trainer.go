@@ -127,7 +127,7 @@ func New(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*
 		return nil, fmt.Errorf("train: %w before the first step", ErrInterrupted)
 	}
 	t.fingerprint = newFingerprint(data)
-	t.state.Data = t.fingerprint
+	t.state.Version, t.state.Data = stateVersion, t.fingerprint
 	switch {
 	case opt.Resume:
 		err = t.resume(opt)
