@@ -153,19 +153,9 @@ func (g *gen) transpose(x []reg.VecVirtual) []reg.VecVirtual {
 		panic(fmt.Sprintf("transpose: %d vectors of %d lanes", len(x), n))
 	}
 	t := make([]reg.VecVirtual, n)
-	for i := 0; i < n; i += 4 { // 4×4 blocks in each quarter
-		ab0, ab1, cd0, cd1 := g.vec(), g.vec(), g.vec(), g.vec()
-		g.VUNPCKLPS(x[i+1], x[i], ab0)
-		g.VUNPCKHPS(x[i+1], x[i], ab1)
-		g.VUNPCKLPS(x[i+3], x[i+2], cd0)
-		g.VUNPCKHPS(x[i+3], x[i+2], cd1)
-		for j := range 4 {
-			t[i+j] = g.vec()
-		}
-		g.VUNPCKLPD(cd0, ab0, t[i])
-		g.VUNPCKHPD(cd0, ab0, t[i+1])
-		g.VUNPCKLPD(cd1, ab1, t[i+2])
-		g.VUNPCKHPD(cd1, ab1, t[i+3])
+	for i := 0; i < n; i += 4 {
+		quarters := g.transposeQuarters([4]reg.VecVirtual(x[i:]))
+		copy(t[i:], quarters[:])
 	}
 	if g.neon() {
 		return t

@@ -16084,14 +16084,14 @@ loaded5:
 	VZIP1 V1.D2, V4.D2, V3.D2
 	VZIP2 V1.D2, V4.D2, V1.D2
 	VZIP1 V2.D2, V0.D2, V4.D2
-	VZIP2 V2.D2, V0.D2, V0.D2
+	VZIP2 V2.D2, V0.D2, V2.D2
 	VST1 [V3.S4], (R0)
 	ADDS R3, R0
 	VST1 [V1.S4], (R0)
 	ADDS R3, R0
 	VST1 [V4.S4], (R0)
 	ADDS R3, R0
-	VST1 [V0.S4], (R0)
+	VST1 [V2.S4], (R0)
 	ADDS R3, R0
 	ADDS $16, R1
 	SUBS $4, R2
@@ -16131,7 +16131,7 @@ loaded6:
 	VZIP1 V1.D2, V4.D2, V3.D2
 	VZIP2 V1.D2, V4.D2, V1.D2
 	VZIP1 V2.D2, V0.D2, V4.D2
-	VZIP2 V2.D2, V0.D2, V0.D2
+	VZIP2 V2.D2, V0.D2, V2.D2
 	MOVD $0(R0), R17
 	SUB $4, R9, R16
 	TBNZ $63, R16, fewer_1
@@ -16198,21 +16198,21 @@ moved_3:
 	MOVD $0(R0), R17
 	SUB $4, R9, R16
 	TBNZ $63, R16, fewer_4
-	FMOVQ F0, (R17)
+	FMOVQ F2, (R17)
 	B moved_4
 
 fewer_4:
 	TBNZ $63, R9, moved_4
 	TBZ $1, R9, below2_4
-	FMOVD F0, (R17)
+	FMOVD F2, (R17)
 	TBZ $0, R9, moved_4
 	ADD $8, R17
-	VST1 V0.S[2], (R17)
+	VST1 V2.S[2], (R17)
 	B moved_4
 
 below2_4:
 	TBZ $0, R9, moved_4
-	FMOVS F0, (R17)
+	FMOVS F2, (R17)
 
 moved_4:
 	ADDS R3, R0
@@ -16334,7 +16334,7 @@ loaded7:
 	VZIP1 V1.D2, V4.D2, V3.D2
 	VZIP2 V1.D2, V4.D2, V1.D2
 	VZIP1 V2.D2, V0.D2, V4.D2
-	VZIP2 V2.D2, V0.D2, V0.D2
+	VZIP2 V2.D2, V0.D2, V2.D2
 	MOVD $0(R0), R17
 	SUB $4, R9, R16
 	TBNZ $63, R16, fewer_9
@@ -16407,21 +16407,21 @@ moved_11:
 	MOVD $0(R0), R17
 	SUB $4, R9, R16
 	TBNZ $63, R16, fewer_12
-	FMOVQ F0, (R17)
+	FMOVQ F2, (R17)
 	B moved_12
 
 fewer_12:
 	TBNZ $63, R9, moved_12
 	TBZ $1, R9, below2_12
-	FMOVD F0, (R17)
+	FMOVD F2, (R17)
 	TBZ $0, R9, moved_12
 	ADD $8, R17
-	VST1 V0.S[2], (R17)
+	VST1 V2.S[2], (R17)
 	B moved_12
 
 below2_12:
 	TBZ $0, R9, moved_12
-	FMOVS F0, (R17)
+	FMOVS F2, (R17)
 
 moved_12:
 	ADDS R3, R0
