@@ -58,6 +58,7 @@ type segment struct {
 	Active     bool    // an event is in progress
 	Label      int32   // its label
 	Onset      int64   // its onset
+	Held       int32   // the most frames in a row in which its label led
 	Confidence float64 // the largest posterior of its label
 	Pause      bool    // all labels have been below the off-threshold after its label led
 
@@ -99,12 +100,12 @@ func (d *decision) evaluate(posterior []float32, best int, position int64) {
 	none := p < d.opt.OffThreshold
 	switch {
 	case s.Active && leader == s.Label && !none:
-		s.Confidence, s.Pause = max(s.Confidence, p), false
+		s.Held, s.Confidence, s.Pause = max(s.Held, s.Run), max(s.Confidence, p), false
 	case s.Active && confirmed && !refractory && s.Pause && d.onset() > s.Onset: // another event follows
 		d.end(d.onset())
 		d.begin()
-	case s.Active && confirmed && p > s.Confidence: // the label changes
-		s.Label, s.Confidence = leader, p
+	case s.Active && confirmed && s.Run > s.Held: // the label that leads longest names the event
+		s.Label, s.Held, s.Confidence = leader, s.Run, p
 	case s.Active && none && float64(posterior[s.Label]) < d.opt.OffThreshold:
 		d.end(d.wordEnd())
 	case !s.Active && confirmed && !refractory:
@@ -133,7 +134,7 @@ func (d *decision) begin() {
 	s := &d.segment
 	s.Onset = d.onset()
 	s.Begun, s.LastLeadStart, s.Pause = true, s.LeadStart, false
-	s.Active, s.Label, s.Confidence = true, s.Leader, float64(d.posterior[s.Leader])
+	s.Active, s.Label, s.Held, s.Confidence = true, s.Leader, s.Run, float64(d.posterior[s.Leader])
 }
 
 // end ends the event in progress, if there is one. It drops an event whose onset is not before its

@@ -9,7 +9,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// The label that peaks highest names a word, and none between two labels tells two words apart,
+// The label that leads longest names a word, and none between two labels tells two words apart,
 // unless the refractory time has not passed.
 func TestDecision(t *testing.T) {
 	type part struct {
@@ -25,8 +25,8 @@ func TestDecision(t *testing.T) {
 		"too short to be confirmed":         {[]part{{"a", 0.9, 2}, {"none", 0.9, 9}}, ""},
 		"below the threshold":               {[]part{{"a", 0.65, 20}, {"none", 0.9, 9}}, ""},
 		"unsure for a moment":               {[]part{{"a", 0.8, 10}, {"a", 0.4, 20}, {"a", 0.9, 10}, {"none", 0.9, 9}}, "a 0.9"},
-		"the second label peaks higher":     {[]part{{"a", 0.75, 30}, {"b", 0.9, 30}, {"none", 0.9, 9}}, "b 0.9"},
-		"the first label peaks higher":      {[]part{{"a", 0.9, 30}, {"b", 0.75, 30}, {"none", 0.9, 9}}, "a 0.9"},
+		"the second label leads longer":     {[]part{{"a", 0.9, 20}, {"b", 0.75, 30}, {"none", 0.9, 9}}, "b 0.75"},
+		"the first label leads longer":      {[]part{{"a", 0.75, 30}, {"b", 0.9, 20}, {"none", 0.9, 9}}, "a 0.75"},
 		"two words":                         {[]part{{"a", 0.9, 20}, {"none", 0.9, 9}, {"b", 0.8, 20}, {"none", 0.9, 9}}, "a 0.9, b 0.8"},
 		"the same word twice":               {[]part{{"a", 0.9, 20}, {"none", 0.9, 9}, {"a", 0.8, 20}}, "a 0.9, a 0.8"},
 		"two words, none without certainty": {[]part{{"a", 0.9, 20}, {"none", 0.7, 9}, {"b", 0.8, 20}}, "a 0.9, b 0.8"},

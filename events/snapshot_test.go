@@ -88,7 +88,7 @@ func TestRestoreErrors(t *testing.T) {
 	s := stream(t, r)
 	must.Get(s.Process(x[:5010]))(t)
 	good := s.Snapshot()
-	const position, leader, lengths = 60, 84, 139 // offsets of fields
+	const position, leader, lengths = 60, 84, 143 // offsets of fields
 	edit := func(at int, value ...byte) []byte {
 		b := bytes.Clone(good)
 		copy(b[at:], value)
@@ -107,7 +107,7 @@ func TestRestoreErrors(t *testing.T) {
 		snapshot []byte
 	}{
 		{`does not begin with "S4DEVENT"`, r, nil},
-		{"format version 7, this program reads version 2", r, edit(8, 7)},
+		{"format version 7, this program reads version 3", r, edit(8, 7)},
 		{"damaged or truncated", r, good[:len(good)-1]},
 		{"truncated", r, signed(good[:100])},
 		{"truncated", r, signed(good[:len(good)/4])},

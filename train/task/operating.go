@@ -17,7 +17,8 @@ import (
 // SetOperatingPoint chooses the threshold of a word detector on streams that are mixed from the
 // validation recordings, and stores it in the model: words in noise, and up to an hour of other
 // speech and background. If there are fewer than fewWords words, or neither other speech nor
-// background, the result is nil, and the model of sounds that last gets a longer smoothing only.
+// background, the result is nil, and the model of sounds that last gets a longer smoothing and lower
+// thresholds only.
 func (t *Task) SetOperatingPoint(ctx context.Context, m *model.Model, d *dataset.Dataset, workers int) (*calibration.Point, error) {
 	set, ok := d.Val.(*recordings.StreamSet)
 	if !t.detector || !ok || d.NoValidation {
@@ -27,7 +28,7 @@ func (t *Task) SetOperatingPoint(ctx context.Context, m *model.Model, d *dataset
 	m.Meta.Detection = nil
 	base := events.DefaultsFor(m)
 	if opt.Whole {
-		base.Smoothing = wholeSmoothing
+		base.Smoothing, base.Threshold, base.OffThreshold = wholeSmoothing, wholeThreshold, wholeOff
 		m.Meta.Detection = &model.Detection{Threshold: base.Threshold, OffThreshold: base.OffThreshold, Confirm: base.Confirm, Refractory: base.Refractory, Smoothing: base.Smoothing}
 	}
 	if len(sounds.Words) < fewWords || len(sounds.Other)+len(sounds.Background) == 0 {
@@ -65,7 +66,9 @@ const (
 	fewWords       = 30  // recordings for validation that are too few to choose a threshold
 	quietStreams   = 900 // of 4 s: an hour
 	wholeSmoothing = 1   // seconds, of sounds that last
-	quietRepeats   = 10  // times that other speech and background occur in them, at most
+	wholeThreshold = 0.3 // of sounds that last: a pause in one does not end it
+	wholeOff       = 0.1
+	quietRepeats   = 10 // times that other speech and background occur in them, at most
 )
 
 // mixedStreams returns streams mixed from recordings, one of the calibration for each.
