@@ -44,7 +44,7 @@ func TestBadAudio(t *testing.T) {
 	checkRun(t, nil, []string{"stream", m, write(t, "odd.raw", []byte("abc")), "--format", "s16le"}, exitBadInput, "odd.raw: after sample 1", "1 bytes into a sample of 2")
 	checkRun(t, nil, []string{"stream", m, filepath.Join(t.TempDir(), "gone.wav")}, exitBadInput, "gone.wav")
 	checkRun(t, nil, []string{"stream", t.TempDir()}, exitBadInput, "is a folder, expected a file")
-	checkRun(t, nil, []string{"stream", "digit"}, exitBadInput, "open digit", "not a built-in model (commands, digits)", `did you mean "digits"?`)
+	checkRun(t, nil, []string{"stream", "digit"}, exitBadInput, "open digit", "not a built-in model (commands, digits, wake)", `did you mean "digits"?`)
 	for name, change := range map[string]func(b []byte){
 		"format tag 0x99": func(b []byte) { b[20] = 0x99 }, // unknown
 		"starts with":     func(b []byte) { copy(b, "FORM") },

@@ -16,7 +16,7 @@ func TestNotAModel(t *testing.T) {
 	readme := filepath.Join("..", "..", "README.md")
 	for _, command := range []string{"eval", "inspect"} {
 		checkRun(t, nil, []string{command, readme}, exitBadInput, readme+" is not a model file (.safetensors)")
-		checkRun(t, nil, []string{command, "digitz"}, exitBadInput, "digitz", "not a built-in model (commands, digits)", `did you mean "digits"?`)
+		checkRun(t, nil, []string{command, "digitz"}, exitBadInput, "digitz", "not a built-in model (commands, digits, wake)", `did you mean "digits"?`)
 		checkRun(t, nil, []string{command, run}, exitBadInput, run+" is a run folder; its model is "+best)
 		checkRun(t, nil, []string{command, folder}, exitBadInput, folder+" is a folder, expected a model file (.safetensors)")
 		checkRun(t, nil, []string{command, filepath.Join(folder, "gone.safetensors")}, exitBadInput, "gone.safetensors", "no such file")
