@@ -38,8 +38,8 @@ func Names() []string {
 func Has(name string) bool { return slices.Contains(Names(), name) }
 
 // Load returns a model by its name: "digits" detects the ten spoken English digits at 8 kHz,
-// "commands" ten English words and "wake" six wake words at 16 kHz. All label every frame of a filter
-// bank and have an operating point for package events.
+// "commands" ten English words and "wake" six wake words at 16 kHz. All label every frame of a
+// filter bank and have an operating point for package events.
 func Load(name string) (*model.Model, error) {
 	if !Has(name) {
 		return nil, fmt.Errorf("pretrained: no model %q, expected one of: %s%s", name, strings.Join(Names(), ", "), suggest.Hint(name, Names()))

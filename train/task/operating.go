@@ -17,8 +17,8 @@ import (
 // SetOperatingPoint chooses the threshold of a word detector on streams that are mixed from the
 // validation recordings, and stores it in the model: words in noise, and up to an hour of other
 // speech and background. If there are fewer than fewWords words, or neither other speech nor
-// background, the result is nil, and the model of sounds that last gets a longer smoothing and lower
-// thresholds only.
+// background, the result is nil, and the model of sounds that last gets a longer smoothing and
+// lower thresholds only.
 func (t *Task) SetOperatingPoint(ctx context.Context, m *model.Model, d *dataset.Dataset, workers int) (*calibration.Point, error) {
 	set, ok := d.Val.(*recordings.StreamSet)
 	if !t.detector || !ok || d.NoValidation {
