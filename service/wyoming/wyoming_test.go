@@ -2,6 +2,7 @@ package wyoming
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"flag"
@@ -170,4 +171,17 @@ func TestMessages(t *testing.T) {
 		conn.Close()
 		must.Equal(t, err != nil, true, "%s ends the connection", name)
 	}
+}
+
+// A message has the bytes that its line states, or is an error.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"type":"audio-chunk","data_length":14,"payload_length":2}` + "\n" + `{"rate":16000}ab`))
+	f.Add([]byte(`{"type":"detect","data":{"names":["a"]}}` + "\n"))
+	f.Add([]byte(`{"type":"x","data":null,"data_length":-1}` + "\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := read(bufio.NewReaderSize(bytes.NewReader(b), maxLine))
+		if err == nil && (m.Data == nil || len(m.payload) != m.PayloadLength || len(m.payload) > maxPayload) {
+			t.Errorf("%+v", m)
+		}
+	})
 }
