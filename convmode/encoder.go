@@ -34,6 +34,9 @@ func (p *pass) encodeTile(w, item int) {
 	if p.cfg.Encoder == model.EncoderEmbedding {
 		vek.Embed(x, p.embedding(p.w.EncoderWeight, 0, p.cfg.DModel), p.tokens(b)[s.lo:s.hi])
 	} else {
+		for h := range x.Rows { // the product writes faster than the memory takes rows
+			prefetchRow(x, h)
+		}
 		vek.GemmBias(x, p.encoderMatrix(p.w.EncoderWeight, 0, p.cfg.DModel), p.input(b).Columns(s.lo, s.hi), p.w.EncoderBias, ws.gemm)
 	}
 	p.inputs[0].layerNorm(ws, b, s)
