@@ -231,3 +231,33 @@ func TestChannels(t *testing.T) {
 		t.Errorf("channel 0 of one: %v", err)
 	}
 }
+
+// A part of a recording in which the channels cancel is named by a note.
+func TestChannelsCancelInPart(t *testing.T) {
+	tone, opposed := make([]int16, 4000), make([]int16, 4000)
+	for i := range tone {
+		tone[i] = int16(i%40*400 - 8000)
+		opposed[i] = -tone[i]
+	}
+	var whole [][]int16
+	for _, second := range [][]int16{tone, opposed} {
+		a, b := []int16(nil), []int16(nil)
+		for k := range 80 { // 40 s, of which the last or the third ten may be opposed
+			a = append(a, tone...)
+			if b = append(b, tone...); k >= 60 {
+				copy(b[len(b)-len(tone):], second)
+			}
+		}
+		whole = append(whole, a, b)
+	}
+	for k, want := range []string{"", "its 2 channels cancel after about 30 s: their mean, which is read, has 0 %"} {
+		var data []byte
+		for i, v := range whole[2*k] {
+			data = binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(data, uint16(v)), uint16(whole[2*k+1][i]))
+		}
+		note := ""
+		r := must.Get(Options{Note: func(s string) { note += s }}.Open(bytes.NewReader(riff(chunk("fmt ", format(1, 2, 8000, 16)), chunk("data", data)))))(t)
+		must.Get(readAll(Mono(r), 1, 1<<20))(t)
+		must.Equal(t, strings.HasPrefix(note, want) && (note == "") == (want == ""), true, "note %q", note)
+	}
+}

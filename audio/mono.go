@@ -29,6 +29,10 @@ type mono struct {
 	mean  float64   // sum of squares of the mean
 	power []float64 // and of every channel
 	first []float64 // sums of the products of every channel and the first one
+
+	frames, from       int64   // in all, and where the current part of the recording began
+	meanFrom, eachFrom float64 // mean, and the sum of power, there
+	noted              bool
 }
 
 // Read implements Source.
@@ -41,9 +45,15 @@ func (m *mono) Read(dst []float32) (n int, err error) {
 			dst[n] = m.mix(m.buf[frame*channels:][:channels])
 			n++
 		}
-	}
-	if err == io.EOF {
-		m.compare()
+		m.frames += int64(k / channels)
+		if seconds := float64(m.frames-m.from) / float64(m.in.Format.SampleRate); err == io.EOF {
+			m.compare()
+			if seconds >= 1 {
+				m.part()
+			}
+		} else if seconds >= partSeconds {
+			m.part()
+		}
 	}
 	return n, err
 }
@@ -71,6 +81,25 @@ const (
 	opposite = -0.5
 )
 
+// partSeconds is the length of the parts of a recording in which its channels are compared.
+const partSeconds = 10
+
+// part adds a note if the channels cancel in a part of a recording that is not silent.
+func (m *mono) part() {
+	n, each := float64(m.in.Format.Channels), 0.0
+	for _, p := range m.power {
+		each += p
+	}
+	power, mean := each-m.eachFrom, n*(m.mean-m.meanFrom)
+	loud := power/float64(m.frames-m.from) > 0.1*each/float64(m.frames)
+	if opposed := mean < 0.05*power || n == 2 && mean < (1+opposite)/2*power; opposed && loud && !m.noted && m.in.opt.Channel == nil {
+		m.noted = true
+		m.in.opt.note("its %d channels cancel after about %d s: their mean, which is read, has %.2g %% of their power; --channel N reads one",
+			int(n), m.from/int64(m.in.Format.SampleRate), 100*mean/power)
+	}
+	m.from, m.meanFrom, m.eachFrom = m.frames, m.mean, each
+}
+
 // compare adds a note if a channel has little in common with the first one, because the mean may
 // then be useless. Its correlation is 2·Σxy/(Σx²+Σy²), so that a silent channel differs, too.
 func (m *mono) compare() {
@@ -79,7 +108,7 @@ func (m *mono) compare() {
 	for _, p := range m.power {
 		each += p
 	}
-	if each == 0 || m.in.opt.Channel != nil {
+	if each == 0 || m.in.opt.Channel != nil || m.noted {
 		return
 	}
 	other, rho := 0, 1.0
@@ -89,11 +118,13 @@ func (m *mono) compare() {
 		}
 	}
 	share := n * m.mean / each // of the mean power
+	m.noted = true
 	switch {
 	case share < 0.05 || n == 2 && rho < opposite:
 		m.in.opt.note("its %d channels cancel: their mean, which is read, has %.2g %% of their power; --channel N reads one", int(n), 100*share)
 	case rho < differ:
 		m.in.opt.note("its %d channels differ (correlation of 0 and %d: %.2f); their mean is read, --channel N reads one", int(n), other, math.Max(rho, -1))
+	default:
+		m.noted = false
 	}
-	clear(m.power) // once
 }
