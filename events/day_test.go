@@ -36,7 +36,7 @@ func kinds(t testing.TB, seconds, rate int) []kind {
 		return x
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	speech, err := testfiles.Speech(t.TempDir(), rate, "seven", "yes", "three", "stop", "zero", "go")
+	speech, err := testfiles.Speech(t.TempDir(), rate, "seven", "yes", "computer", "three", "stop", "snowboy", "zero", "go")
 	if err != nil {
 		speech = testfiles.Sounds(float64(seconds), rate, 3)
 	}
