@@ -46,10 +46,13 @@ func TestDeclaredSamples(t *testing.T) {
 	contains(t, "standard error", stderr, "note: ", "it begins as WAV does, but --format s16le reads all of it as samples")
 }
 
-// Without ffmpeg, other formats are named in one line with the command that converts them.
+// Without ffmpeg or with --no-ffmpeg, other formats are named in one line with the command that converts them.
 func TestNoFFmpeg(t *testing.T) {
 	t.Setenv("PATH", "")
 	webm := write(t, "memo", must.Get(os.ReadFile("../../audio/testdata/ffmpeg/rec.webm"))(t))
 	checkRun(t, nil, []string{"stream", webm, "--resample"}, exitBadInput,
 		webm+": audio: WebM or Matroska is read only through ffmpeg, which is not installed", "ffmpeg -i FILE -f wav - | s4d-fast stream\n")
+	t.Setenv("S4D_NO_FFMPEG", "") // as if it were not set, as the next one
+	t.Setenv("S4D_STRICT", "")
+	checkRun(t, nil, []string{"stream", webm, "--resample", "--no-ffmpeg"}, exitBadInput, "is read only through ffmpeg; convert it elsewhere")
 }

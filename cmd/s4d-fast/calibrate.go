@@ -17,7 +17,7 @@ import (
 
 type calibrateCmd struct {
 	Model       modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
-	Write       string    `help:"Choose an operating point, and write a copy of the model that stores it. FILE may be the model itself." type:"path" placeholder:"FILE"`
+	Write       outFile   `help:"Choose an operating point, and write a copy of the model that stores it. FILE may be the model itself." type:"path" placeholder:"FILE"`
 	FalseAlarms float64   `help:"With --write: largest number of false alarms per hour in each background at the operating point." default:"1" placeholder:"N"`
 	Threads     int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
 	Plot        plotFile  `help:"Draw missed words against false alarms to FILE, PNG or SVG." type:"path" placeholder:"FILE"`
@@ -57,11 +57,6 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := c.check(); err != nil {
 		return usageError(err)
 	}
-	if c.Write != "" {
-		if err := checkOut(c.Write); err != nil {
-			return err
-		}
-	}
 	m, err := c.Model.load(ctx)
 	if err != nil {
 		return badInput(err)
@@ -90,7 +85,7 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 		return err
 	}
 	m.Meta.Detection = best.Detection()
-	if err := m.Save(c.Write); err != nil {
+	if err := m.Save(string(c.Write)); err != nil {
 		return err
 	}
 	fmt.Fprintln(std.err, "wrote", c.Write)
@@ -136,7 +131,7 @@ func (c *calibrateCmd) print(std *streams, d *detection, title string, p *calibr
 	r := d.result(p)
 	if c.Write != "" {
 		chosen := d.point(p)
-		r.Chosen, r.Out = &chosen, c.Write
+		r.Chosen, r.Out = &chosen, string(c.Write)
 	}
 	return json.NewEncoder(std.out).Encode(r)
 }
@@ -174,7 +169,7 @@ func (c *calibrateCmd) check() error {
 		return fmt.Errorf("--list %d: expected 0 to %d", c.List, maxList)
 	case !(c.Tolerance > 0 && c.Tolerance <= maxTolerance):
 		return fmt.Errorf("--tolerance %v: expected more than 0 and at most %d seconds", c.Tolerance, maxTolerance)
-	case c.Write != "" && !strings.HasSuffix(c.Write, ".safetensors"):
+	case c.Write != "" && !strings.HasSuffix(string(c.Write), ".safetensors"):
 		return fmt.Errorf("--write %s: expected a name that ends in .safetensors", c.Write)
 	}
 	if _, err := regexp.Compile(c.Label); err != nil {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
@@ -20,7 +19,7 @@ import (
 
 type convertCmd struct {
 	In         modelFile `arg:"" help:"Input: a PyTorch checkpoint (.pth, .pt, .ckpt, or .safetensors with PyTorch's names) of the network in example.py of state-spaces/s4, with minimal S4D layers or full S4 layers (versions 3 and 4). Lightning checkpoints of the official trainer are also accepted. Or a model file (.safetensors) or built-in model (${models})."`
-	Out        string    `arg:"" help:"Output. NAME.safetensors: a model file. NAME.pth or NAME.pt: a checkpoint of the model for example.py of state-spaces/s4, with minimal S4D layers (S4 as full layers of version 4; S5 and LRU layers are not supported)." type:"path"`
+	Out        outFile   `arg:"" help:"Output. NAME.safetensors: a model file. NAME.pth or NAME.pt: a checkpoint of the model for example.py of state-spaces/s4, with minimal S4D layers (S4 as full layers of version 4; S5 and LRU layers are not supported)." type:"path"`
 	PreNorm    *bool     `name:"prenorm" negatable:"" help:"The network is pre-norm (the checkpoint does not store this; default: post-norm)."`
 	Disc       string    `help:"Discretisation of full layers: zoh, bilinear, or dss for DSS layers. Required, because the checkpoint does not store it. Only low-rank kernels (S4) do not require it; they are bilinear." placeholder:"NAME"`
 	Length     *int      `help:"l_max of full layers, the samples after which kernels end; 0: they do not (default: 0; the stored l_kernel of S4). Required with --disc dss, whose normaliser depends on it: l_max, or the samples in a training sequence." placeholder:"N"`
@@ -47,13 +46,7 @@ Examples:
 }
 
 func (c *convertCmd) Run(std *streams, ctx *ctxBox) error {
-	if err := checkOut(c.Out); err != nil {
-		return err
-	}
-	if sameFile(string(c.In), c.Out) {
-		return usageError(fmt.Errorf("output %q is the input", c.Out))
-	}
-	switch filepath.Ext(c.Out) {
+	switch filepath.Ext(string(c.Out)) {
 	case ".pth", ".pt":
 		return c.export(ctx, std)
 	case ".safetensors":
@@ -102,7 +95,7 @@ func (c *convertCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := std.note(notes...); err != nil {
 		return err
 	}
-	if err := m.Save(c.Out); err != nil {
+	if err := m.Save(string(c.Out)); err != nil {
 		return err
 	}
 	if err := moves.Flush(); err != nil {
@@ -134,13 +127,4 @@ func (c *convertCmd) importError(err error) error {
 		return badInput(fmt.Errorf("%w; a model is converted to a checkpoint: name an output that ends in .pth", err))
 	}
 	return badInput(err)
-}
-
-// checkOut returns an error if an output cannot be written, for example because its folder does not
-// exist. It is called before any work is done.
-func checkOut(path string) error {
-	if err := atomicfile.Check(path); err != nil {
-		return fmt.Errorf("output %w", err)
-	}
-	return nil
 }

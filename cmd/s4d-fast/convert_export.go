@@ -23,7 +23,7 @@ func (c *convertCmd) export(ctx context.Context, std *streams) error {
 	if err != nil {
 		return badInput(err)
 	}
-	err = m.ExportPyTorch(c.Out)
+	err = m.ExportPyTorch(string(c.Out))
 	if errors.Is(err, errors.ErrUnsupported) {
 		return badInput(err)
 	}

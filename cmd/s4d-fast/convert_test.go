@@ -133,11 +133,23 @@ func TestConvertOntoInput(t *testing.T) {
 	}
 	before := read(t, in)
 	for _, args := range [][]string{{link, in}, {in, link}, {in, in}} {
-		checkRun(t, nil, append([]string{"convert"}, args...), exitUsage, args[1]+`" is the input`)
+		checkRun(t, nil, append([]string{"convert"}, args...), exitUsage, args[1]+`" is an input`)
 	}
 	if !slices.Equal(read(t, in), before) {
 		t.Error("the input changed")
 	}
+	csv, m := write(t, "a.csv", []byte("a,b\n1,x\n")), digitsModel(t)
+	must.Do(t, os.Remove(link))
+	must.Do(t, os.Symlink(m, link))
+	for _, out := range []string{csv, m, link} {
+		checkRun(t, nil, []string{"eval", m, "--data", csv, "--predictions", out}, exitUsage, out+`" is an input`)
+	}
+	link = filepath.Join(t.TempDir(), "m.png")
+	must.Do(t, os.Symlink(m, link))
+	for _, args := range []string{"plot poles M --out", "plot kernels M --out", "calibrate M --words x --background x --plot"} {
+		checkRun(t, nil, append(strings.Fields(strings.Replace(args, "M", m, 1)), link), exitUsage, link+`" is an input`)
+	}
+	checkRun(t, nil, []string{"calibrate", m, "--words", csv, "--background", csv, "--write", csv}, exitUsage, csv+`" is an input`)
 }
 
 // The first choice among several networks is a note with the flag that changes it, and an error

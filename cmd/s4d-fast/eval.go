@@ -21,7 +21,7 @@ type evalCmd struct {
 	Bandlimit   *float64  `help:"Silence the modes at or beyond this share of the Nyquist frequency of the data (default: 0, none). With 1, modes that alias at a lower --rate are silent." placeholder:"SHARE"`
 	RateRule    string    `help:"How C̃ of S4 follows --rate: exact or keep (default: exact)." placeholder:"RULE"`
 	JSON        bool      `name:"json" help:"Print one JSON object instead of text."`
-	Predictions string    `help:"Write one JSON line per example to FILE: path or index, label, prediction and logits; for a regression, output and target; with a class per position, the numbers of the true classes (labels) and of the predicted ones (classes)." type:"path" placeholder:"FILE"`
+	Predictions outFile   `help:"Write one JSON line per example to FILE: path or index, label, prediction and logits; for a regression, output and target; with a class per position, the numbers of the true classes (labels) and of the predicted ones (classes)." type:"path" placeholder:"FILE"`
 	Task        string    `help:"Task (default: the model's): ${tasks}." placeholder:"TASK"`
 	Data        string    `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
 	Set         []string  `help:"Override one value of the data settings in the model file, for example data.length=4000, or set seed or threads; repeatable." placeholder:"KEY=VALUE" sep:"none"`
@@ -74,11 +74,6 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	tk, cfg, err := evalConfig(m, c.Task, c.Set, c.Data)
 	if err != nil {
 		return err
-	}
-	if p := c.Predictions; p != "" {
-		if err := checkOut(p); err != nil {
-			return err
-		}
 	}
 	data, stepScale, err := loadFor(ctx, std, m, tk, cfg, c.Split, c.Rate)
 	if err != nil {
@@ -134,7 +129,7 @@ func (c *evalCmd) evaluate(ctx context.Context, m *model.Model, set dataset.Set,
 		return train.Evaluate(ctx, m, set, opt)
 	}
 	var r train.Result
-	err := atomicfile.Write(c.Predictions, 0o666, func(w io.Writer) (err error) {
+	err := atomicfile.Write(string(c.Predictions), 0o666, func(w io.Writer) (err error) {
 		lines := json.NewEncoder(w)
 		opt.Each = func(p train.Prediction) error { return lines.Encode(predictionOf(p, opt.Info)) }
 		r, err = train.Evaluate(ctx, m, set, opt)

@@ -30,6 +30,8 @@ type cli struct {
 
 	Strict bool `help:"Fail where a note would say how an input was read." env:"S4D_STRICT"`
 
+	NoFFmpeg bool `name:"no-ffmpeg" help:"Do not decode formats such as Opus, M4A and WebM with ffmpeg." env:"S4D_NO_FFMPEG"`
+
 	ShowVersion versionFlag `name:"version" help:"Print the version and exit."`
 
 	Train trainCmd `cmd:"" help:"Train a network on a task (default: ${default_task})."`
@@ -51,6 +53,9 @@ type cli struct {
 
 	Completion completionCmd `cmd:"" help:"Print a script with which bash or zsh completes commands and flags."`
 }
+
+// noFFmpeg is the variable that --no-ffmpeg sets.
+const noFFmpeg = "S4D_NO_FFMPEG"
 
 // versionFlag runs the command version as a flag.
 type versionFlag bool
@@ -125,6 +130,11 @@ func (o *output) Write(p []byte) (int, error) {
 func execute(ctx context.Context, args []string, std *streams) error {
 	var c cli
 	exited := false
+	for _, name := range []string{"S4D_STRICT", noFFmpeg} {
+		if os.Getenv(name) == "" { // kong rejects an empty one
+			os.Unsetenv(name)
+		}
+	}
 	parser, err := kong.New(&c,
 		kong.Name("s4d-fast"),
 		kong.Description("Train and run state space models (S4D, S4D-DFouT, S4, DSS, S5, LRU) on a CPU."),
@@ -150,17 +160,18 @@ func execute(ctx context.Context, args []string, std *streams) error {
 		return usageError(explainFlag(err, args))
 	}
 	std.strict = c.Strict
+	if c.NoFFmpeg {
+		os.Setenv(noFFmpeg, "1") // for package audio
+	} else {
+		os.Unsetenv(noFFmpeg)
+	}
 	if parsed.Command() != "bench" || c.Level == "" { // --level of bench may list several
 		if err := level.Set(c.Level); err != nil {
 			return usageError(err)
 		}
 	}
-	for _, flag := range parsed.Flags() { // report an output that cannot be written before any work
-		if f, ok := flag.Target.Interface().(plotFile); ok {
-			if err := f.check(); err != nil {
-				return err
-			}
-		}
+	if err := checkOutputs(parsed); err != nil {
+		return err
 	}
 	command := func() (bool, error) {
 		return true, parsed.Run(std, program.Log(std.err), &ctxBox{ctx}, &c, parsed)

@@ -7,7 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/alecthomas/kong"
+
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 )
@@ -44,9 +48,52 @@ func (f modelFile) read() (*model.Model, error) {
 	return m, err
 }
 
-// isFile reports whether the model is the file at a path.
-func (f modelFile) isFile(path string) bool {
-	return !pretrained.Has(string(f)) && sameFile(string(f), path)
+// outFile is the name of a file to write.
+type outFile string
+
+// checkOutputs returns an error for an output that cannot be written, for example because its
+// folder does not exist, or that is an input of the command. It is called before any work is done.
+func checkOutputs(parsed *kong.Context) error {
+	var models, inputs []string
+	outputs := map[string]string{} // by the name of the flag or argument
+	values := slices.Clone(parsed.Selected().Positional)
+	for _, flag := range parsed.Flags() {
+		values = append(values, flag.Value)
+	}
+	for _, v := range values {
+		switch x := v.Target.Interface().(type) {
+		case outFile:
+			outputs[v.Name] = string(x)
+		case plotFile:
+			outputs[v.Name] = string(x)
+		case modelFile:
+			models = append(models, string(x))
+		case []modelFile:
+			for _, m := range x {
+				models = append(models, string(m))
+			}
+		case []string:
+			inputs = append(inputs, x...)
+		case string:
+			if v.Enum == "" {
+				inputs = append(inputs, x)
+			}
+		}
+	}
+	models = slices.DeleteFunc(models, pretrained.Has)
+	for name, out := range outputs {
+		if out == "" {
+			continue
+		}
+		if err := atomicfile.Check(out); err != nil {
+			return fmt.Errorf("output %w", err)
+		}
+		isOut := func(in string) bool { return sameFile(in, out) }
+		if slices.ContainsFunc(inputs, isOut) || name != "write" && slices.ContainsFunc(models, isOut) { // --write stores the point in the model
+			return usageError(fmt.Errorf("output %q is an input of the command, which would be lost; name another file", out))
+		}
+	}
+	return nil
 }
 
 // sameFile reports whether two paths lead to one file, which exists.

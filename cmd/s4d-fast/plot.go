@@ -32,14 +32,6 @@ func (f plotFile) Validate() error {
 	return nil
 }
 
-// check returns an error if the plot cannot be written, as checkOut does.
-func (f plotFile) check() error {
-	if f == "" {
-		return nil
-	}
-	return checkOut(string(f))
-}
-
 // curves writes the panels and reports the file.
 func (f plotFile) curves(std *streams, panels ...figure.Panel) error {
 	return f.report(std, figure.Curves(string(f), panels))

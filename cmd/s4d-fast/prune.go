@@ -14,7 +14,7 @@ import (
 
 type pruneCmd struct {
 	Model  modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
-	Out    string    `arg:"" help:"Model file to write (.safetensors)." type:"path"`
+	Out    outFile   `arg:"" help:"Model file to write (.safetensors)." type:"path"`
 	Keep   float64   `help:"Share of the modes of every SSM to keep, above 0 and up to 1. Keeps those with the largest LAST scores (see inspect --scores)." required:"" placeholder:"SHARE"`
 	Global bool      `help:"Keep that share of the modes of the whole network, as LAST does, with different numbers per SSM. Modes beyond them have the weight 0; all SSMs have as many as the one that keeps most."`
 	Data   string    `help:"Folder or file of the data of the model's task: evaluate both models on the validation split." type:"path" placeholder:"DIR"`
@@ -30,14 +30,8 @@ Examples:
 }
 
 func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
-	if !strings.HasSuffix(c.Out, ".safetensors") {
+	if !strings.HasSuffix(string(c.Out), ".safetensors") {
 		return usageError(fmt.Errorf("output %q: expected a name that ends in .safetensors", c.Out))
-	}
-	if c.Model.isFile(c.Out) {
-		return usageError(fmt.Errorf("output %q is the model itself, whose other modes would be lost; name another file", c.Out))
-	}
-	if err := checkOut(c.Out); err != nil {
-		return err
 	}
 	m, err := c.Model.load(ctx)
 	if err != nil {
@@ -69,7 +63,7 @@ func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
 	if times := streamTimes(m, small); times != nil {
 		fmt.Fprintf(&text, "stream            %.3g → %.3g µs per sample\n", times[0], times[1])
 	}
-	if err := small.Save(c.Out); err != nil {
+	if err := small.Save(string(c.Out)); err != nil {
 		return err
 	}
 	fmt.Fprintln(std.err, "wrote", c.Out)
