@@ -46,7 +46,8 @@ func TestDeclaredSamples(t *testing.T) {
 	contains(t, "standard error", stderr, "note: ", "it begins as WAV does, but --format s16le reads all of it as samples")
 }
 
-// Without ffmpeg or with --no-ffmpeg, other formats are named in one line with the command that converts them.
+// Without ffmpeg or with --no-ffmpeg, other formats are named in one line with the command that
+// converts them.
 func TestNoFFmpeg(t *testing.T) {
 	t.Setenv("PATH", "")
 	webm := write(t, "memo", must.Get(os.ReadFile("../../audio/testdata/ffmpeg/rec.webm"))(t))
