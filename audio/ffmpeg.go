@@ -38,6 +38,7 @@ var formats = []struct {
 	name, demuxer string // of ffmpeg; "": this package decodes the format
 	seek          bool
 }{
+	{0, "RIFX", "RIFX", "wav", false},
 	{0, "RF64", "RF64", "wav", false}, // of more than 4 GiB
 	{0, "BW64", "BW64", "wav", false},
 	{8, "WAVE", "WAV", "", false},
@@ -53,8 +54,22 @@ var formats = []struct {
 	{0, "caff", "CAF", "caf", true},
 	{0, ".snd", "AU", "au", false},
 	{0, "riff", "Wave64", "w64", false},
-	{0, "wvpk", "WavPack", "wv", false},
+	{0, "wvpk", "WavPack", "wv", true}, // from a pipe, it reports its tags as broken blocks
 	{0, "MAC ", "Monkey's Audio", "ape", true},
+	{0, "tBaK", "TAK", "tak", true},
+	{0, "MP+", "Musepack", "mpc", true},
+	{0, "MPCK", "Musepack", "mpc8", true},
+	{0, "NIST_1A", "NIST SPHERE", "nistsphere", false},
+	{0, "\x64\xa3\x01\x00", "IRCAM", "ircam", false},
+	{0, "\x64\xa3\x02\x00", "IRCAM", "ircam", false},
+	{0, "\x00\x01\xa3\x64", "IRCAM", "ircam", false},
+	{0, "\x00\x02\xa3\x64", "IRCAM", "ircam", false},
+	{8, "8SVX", "8SVX", "iff", true},
+	{0, "2BIT", "AVR", "avr", false},
+	{0, ".SoX", "SoX", "sox", false},
+	{0, ".RMF", "RealMedia", "rm", true},
+	{0, "\x7f\xfe\x80\x01", "DTS", "dts", false},
+	{0, "\x00\x00\x01\xba", "MPEG", "mpeg", true},
 	{0, "TTA1", "True Audio", "tta", false},
 	{0, "DSD ", "DSF", "dsf", true},
 	{0, "FLV\x01", "Flash video", "flv", false},
@@ -75,7 +90,10 @@ func recognise(b []byte) UnsupportedError {
 func foreign(b []byte) error {
 	u := recognise(b)
 	switch {
-	case u.Format != "" || len(b) < 4 || b[0] != 0xff:
+	case u.Format != "" || len(b) < 6:
+	case b[0] == 0x0b && b[1] == 0x77 && b[5]>>3 <= 16:
+		u = UnsupportedError{Format: "AC-3", demuxer: "ac3"}
+	case b[0] != 0xff:
 	case b[1]&0xf6 == 0xf0 && b[2]>>2&15 < 13:
 		u = UnsupportedError{Format: "AAC", demuxer: "aac"}
 	case b[1]&0xf4 == 0xf4 && b[2]&0xf0 != 0xf0 && b[2]&0xf0 != 0 && b[2]&0x0c != 0x0c:
@@ -236,7 +254,7 @@ func (s *ffmpegStream) finish() error {
 	case s.stalled.Load():
 		return fmt.Errorf("audio: %s: ffmpeg has given no audio for %v", s.name, stall)
 	case err == nil || errors.Is(err, exec.ErrWaitDelay):
-		if text != "" && !strings.HasPrefix(text, "pipe:0:") { // the end of WavPack
+		if text != "" {
 			s.opt.note("ffmpeg reports %.200q", text)
 		}
 		return nil

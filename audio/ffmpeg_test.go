@@ -105,6 +105,17 @@ func TestFFmpegErrors(t *testing.T) {
 	}
 }
 
+// The first bytes of a file choose the demuxer of ffmpeg.
+func TestFFmpegDemuxer(t *testing.T) {
+	fakeFFmpeg(t, `while [ "$1" != -f ]; do shift; done; echo "demuxer $2" >&2; exit 1`)
+	for head, demuxer := range map[string]string{
+		"RIFX\x00\x00\x00\x0cWAVE": "wav", "\x0b\x77\x2a\x47\x8c\x40": "ac3", "NIST_1A\n   1024\n": "nistsphere", "\x64\xa3\x01\x00\x00\x00": "ircam",
+		"FORM\x00\x01\x3e\x768SVXVHDR": "iff", "2BIT\x00\x00": "avr", "MPCK\x00\x00": "mpc8", "wvpk\x00\x00": "wv",
+	} {
+		must.Reject(Options{FFmpeg: true}.Open(strings.NewReader(head)))(t, "demuxer "+demuxer)
+	}
+}
+
 // A note tells of bytes after the end of a file that ffmpeg does not read.
 func TestFFmpegJoined(t *testing.T) {
 	var wav bytes.Buffer

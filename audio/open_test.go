@@ -177,7 +177,7 @@ func TestOpenRejects(t *testing.T) {
 		want       []any
 	}{
 		{"empty", "", []any{ErrTruncated, "no bytes"}},
-		{"text", "These are words.", []any{`starts with "Thes"`, "expected RIFF/WAVE, FLAC, MP3 or Ogg Vorbis"}},
+		{"text", "These are words.", []any{`starts with "Thes"`, "expected RIFF/WAVE, FLAC, MP3, Ogg Vorbis or a known format of ffmpeg"}},
 		{"tag alone", "ID3\x04\x00\x00\x00\x00\x01\x02", []any{ErrTruncated, "ID3 tag"}},
 		{"MPEG-2.5", "\xff\xe3\x48\xc4" + strings.Repeat("\x00", 400), []any{"MPEG-2.5", "16 kHz"}},
 		{"first block of FLAC", change(flac, 4, 1), []any{"STREAMINFO"}},

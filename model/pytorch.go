@@ -125,7 +125,7 @@ func fromPyTorch(tensors []pth.Tensor, prefix string, opt ImportOptions) (*Model
 		case length && (len(t.Data) != 1 || int(t.Data[0]) != c.SSM.LKernel):
 			return nil, fmt.Errorf("tensor %q: %v, expected %d as in the first layer", t.Name, t.Data, c.SSM.LKernel)
 		case !length && !strings.HasSuffix(name, ".num_batches_tracked") && (kind.unused == "" || !strings.HasSuffix(name, "."+kind.kernel+kind.unused)):
-			return nil, fmt.Errorf("tensor %q, shape %v, is unexpected in a network of %s", name, t.Shape, kind.name)
+			return nil, fmt.Errorf("tensor %q, shape %v, is unexpected in a network of %s; %s", name, t.Shape, kind.name, pth.WayOut)
 		}
 		opt.Moved(strings.TrimPrefix(t.Name, prefix), "")
 	}

@@ -229,7 +229,7 @@ func resolve(module, name string) global {
 		return global(g)
 	}
 	if !strings.HasPrefix(g, "omegaconf.") {
-		fail("pickle contains %.64q, expected only float tensors in plain dictionaries", g)
+		fail("pickle contains %.64q, expected only float tensors in plain dictionaries; "+WayOut, g)
 	}
 	return global(g)
 }

@@ -20,6 +20,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 )
 
+// WayOut says how a checkpoint becomes one that can be read.
+const WayOut = `save only the weights of the network in PyTorch: torch.save(net.state_dict(), "net.pth")`
+
 // Bounds of what is read.
 const (
 	maxFile   = 4 << 30 // bytes of the checkpoint
@@ -183,6 +186,8 @@ type archive struct {
 // openArchive opens a zip file that begins with head.
 func openArchive(r io.ReaderAt, size int64, head []byte) (*archive, error) {
 	switch {
+	case bytes.HasPrefix(head, []byte{proto}) && !bytes.HasPrefix(head, []byte("\x80\x02\x8a\nl\xfc\x9cF")):
+		return nil, errors.New("a pickle that torch.save has not written, such as one of NumPy; " + WayOut)
 	case bytes.HasPrefix(head, []byte{proto}):
 		return nil, errors.New("the format before PyTorch 1.6: load the checkpoint in a newer PyTorch and save it again")
 	case !bytes.HasPrefix(head, []byte("PK\x03\x04")):

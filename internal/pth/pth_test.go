@@ -76,14 +76,15 @@ func TestRefused(t *testing.T) {
 		want string
 	}{
 		{"empty", nil, "not a zip file"},
-		{"old format", []byte(good), "before PyTorch 1.6"},
+		{"old format", []byte("\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."), "before PyTorch 1.6"},
+		{"another pickle", []byte(good), "a pickle that torch.save has not written, such as one of NumPy; " + WayOut},
 		{"truncated", sum[:len(sum)-30], "truncated"},
 		{"damaged storage", sum, `"ckpt/data/0": zip: checksum error`},
 		{"compressed zeros", zipped(t, zip.Deflate, file{"ckpt/data.pkl", []byte(good)}, file{"ckpt/data/0", make([]byte, maxSmall+1<<20)}), "the entries together are too large for a file of"},
 		{"another zip file", zipped(t, zip.Store, file{"word/document.xml", []byte("x")}), "no data.pkl"},
 		{"big endian", zipped(t, zip.Store, file{"x/data.pkl", []byte(good)}, file{"x/byteorder", []byte("big")}), `byte order "big"`},
 
-		{"code", checkpoint(t, whole("cos\nsystem\n"+tupleOf(text("true"))+"R")), `"os.system"`},
+		{"code", checkpoint(t, whole("cos\nsystem\n"+tupleOf(text("true"))+"R")), `"os.system", expected only float tensors in plain dictionaries; save only the weights`},
 		{"parameter with state", checkpoint(t, whole(dictOf(text("a"), "ctorch._utils\n_rebuild_parameter_with_state\n)R"))), `"torch._utils._rebuild_parameter_with_state"`},
 		{"code of protocol 4", checkpoint(t, whole(text("os")+text("system")+"\x93")), `"os.system"`},
 		{"no end", checkpoint(t, "\x80\x02}"), "malformed pickle"},
