@@ -27,40 +27,6 @@ func (n *Network) StepMany(dst, x []float32, streams []*Stream) { n.ProcessMany(
 // It panics if a stream is given twice or is of another network.
 func (n *Network) ProcessMany(dst, x []float32, t int, streams []*Stream) {
 	n.checkSamples(x, t, len(streams))
-	n.processMany(dst, x, nil, t, streams)
-}
-
-// ProcessManyTokens is ProcessMany for a network that reads tokens, ids [len(streams)][t]. Its
-// errors are those of Stream.ProcessTokens. After an error no stream has advanced, and dst is
-// unchanged.
-func (n *Network) ProcessManyTokens(dst []float32, ids []int32, t int, streams []*Stream) error {
-	if t < 1 {
-		panic(fmt.Sprintf("recurrent: %d tokens of each stream, expected at least 1", t))
-	}
-	if len(ids) != t*len(streams) {
-		panic(fmt.Sprintf("recurrent: %d tokens for %d streams, expected %d of each", len(ids), len(streams), t))
-	}
-	if err := n.checkTokens(ids); err != nil {
-		return err
-	}
-	n.processMany(dst, nil, ids, t, streams)
-	return nil
-}
-
-// checkSamples panics unless t ≥ 1 and x has t samples of each stream.
-func (n *Network) checkSamples(x []float32, t, streams int) {
-	if n.embedding != nil {
-		panic("recurrent: samples for a network that reads tokens")
-	}
-	if t < 1 {
-		panic(fmt.Sprintf("recurrent: %d samples, expected at least 1", t))
-	}
-	if len(x) != n.cfg.DInput*streams*t {
-		panic(fmt.Sprintf("recurrent: x has %d values, expected %d: %d channels of %d streams with %d samples", len(x), n.cfg.DInput*streams*t, n.cfg.DInput, streams, t))
-	}
-}
-
-func (n *Network) processMany(dst, x []float32, ids []int32, t int, streams []*Stream) {
 	positions := len(streams)
 	if n.cfg.Pool == model.PoolNone {
 		positions *= t
@@ -79,7 +45,20 @@ func (n *Network) processMany(dst, x []float32, ids []int32, t int, streams []*S
 			panic(fmt.Sprintf("recurrent: streams %d and %d are the same stream", i, s.place))
 		}
 	}
-	n.process(dst, x, ids, t, streams)
+	n.process(dst, x, nil, t, streams)
+}
+
+// checkSamples panics unless t ≥ 1 and x has t samples of each stream.
+func (n *Network) checkSamples(x []float32, t, streams int) {
+	if n.embedding != nil {
+		panic("recurrent: samples for a network that reads tokens")
+	}
+	if t < 1 {
+		panic(fmt.Sprintf("recurrent: %d samples, expected at least 1", t))
+	}
+	if len(x) != n.cfg.DInput*streams*t {
+		panic(fmt.Sprintf("recurrent: x has %d values, expected %d: %d channels of %d streams with %d samples", len(x), n.cfg.DInput*streams*t, n.cfg.DInput, streams, t))
+	}
 }
 
 // process takes t samples x, or tokens ids, of each stream. It processes streams together if none

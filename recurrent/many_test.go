@@ -13,21 +13,24 @@ import (
 
 // together returns streams at different positions, each twice: one to be advanced with the others,
 // one alone.
-func together(net *recurrent.Network, x []float32, ids []int32, channels, n int) (many, alone []*recurrent.Stream) {
+func together(net *recurrent.Network, x []float32, channels, n int) (many, alone []*recurrent.Stream) {
 	for i := range n {
 		for _, group := range []*[]*recurrent.Stream{&many, &alone} {
 			s := net.NewStream()
-			switch before := i * 5 % 97; {
-			case before == 0:
-			case ids != nil:
-				output(s.ProcessTokens(ids[:before]))
-			default:
+			if before := i * 5 % 97; before > 0 {
 				s.Process(x[:channels*before], before)
 			}
 			*group = append(*group, s)
 		}
 	}
 	return many, alone
+}
+
+// sampled returns the variants that read samples.
+func sampled() map[string]model.Config {
+	v := variants()
+	delete(v, "tokens")
+	return v
 }
 
 // Streams that advance together have the outputs and states of streams that advance alone, bit for
@@ -38,27 +41,18 @@ func TestStepMany(t *testing.T) {
 	if vektest.Emulated {
 		counts = []int{0, 1, 2, 65}
 	}
-	for name, cfg := range variants() {
+	for name, cfg := range sampled() {
 		t.Run(name, func(t *testing.T) {
 			net := newNetwork(t, newModel(t, cfg, 1), 1)
 			for _, n := range counts {
-				x, ids := input(cfg, 2, 97)
-				many, alone := together(net, x, ids, cfg.DInput, n)
+				x, _ := input(cfg, 2, 97)
+				many, alone := together(net, x, cfg.DInput, n)
 				dst := make([]float32, cfg.DOutput*n)
 				for step := range steps {
-					x, ids := input(cfg, uint64(3+step), n)
-					if cfg.Encoder == "embedding" {
-						must.Do(t, net.ProcessManyTokens(dst, ids, 1, many))
-					} else {
-						net.StepMany(dst, x, many)
-					}
+					x, _ := input(cfg, uint64(3+step), n)
+					net.StepMany(dst, x, many)
 					for i, s := range alone {
-						var want []float32
-						if ids != nil {
-							want = output(s.StepToken(ids[i]))
-						} else {
-							want = s.Step(columns(x, cfg.DInput, n, i, 1))
-						}
+						want := s.Step(columns(x, cfg.DInput, n, i, 1))
 						if got := columns(dst, cfg.DOutput, n, i, 1); !slices.Equal(got, want) {
 							t.Fatalf("stream %d of %d: %v, alone %v", i, n, got, want)
 						}
@@ -85,7 +79,7 @@ func positions(cfg model.Config, n int) int {
 // Blocks of streams that are processed together have the outputs and states of streams that are
 // processed alone, bit for bit.
 func TestProcessMany(t *testing.T) {
-	for name, cfg := range variants() {
+	for name, cfg := range sampled() {
 		t.Run(name, func(t *testing.T) { testProcessMany(t, cfg, newNetwork(t, newModel(t, cfg, 1), 1)) })
 	}
 	t.Run("window", func(t *testing.T) {
@@ -97,8 +91,8 @@ func TestProcessMany(t *testing.T) {
 
 func testProcessMany(t *testing.T, cfg model.Config, net *recurrent.Network) {
 	const streams = 23
-	x, ids := input(cfg, 2, 97)
-	many, alone := together(net, x, ids, cfg.DInput, streams)
+	x, _ := input(cfg, 2, 97)
+	many, alone := together(net, x, cfg.DInput, streams)
 	lengths := []int{3, 1, 7, 40, 64, 100}
 	if vektest.Emulated {
 		lengths = []int{3, 40}
@@ -106,19 +100,10 @@ func testProcessMany(t *testing.T, cfg model.Config, net *recurrent.Network) {
 	for _, n := range lengths {
 		outputs := positions(cfg, n)
 		dst := make([]float32, cfg.DOutput*streams*outputs)
-		x, ids := input(cfg, uint64(n), streams*n)
-		if ids != nil {
-			must.Do(t, net.ProcessManyTokens(dst, ids, n, many))
-		} else {
-			net.ProcessMany(dst, x, n, many)
-		}
+		x, _ := input(cfg, uint64(n), streams*n)
+		net.ProcessMany(dst, x, n, many)
 		for i, s := range alone {
-			var want []float32
-			if ids != nil {
-				want = output(s.ProcessTokens(ids[i*n : (i+1)*n]))
-			} else {
-				want = s.Process(columns(x, cfg.DInput, streams*n, i*n, n), n)
-			}
+			want := s.Process(columns(x, cfg.DInput, streams*n, i*n, n), n)
 			if got := columns(dst, cfg.DOutput, streams*outputs, i*outputs, outputs); !slices.Equal(got, want) {
 				t.Fatalf("%d samples of stream %d: %v, alone %v", n, i, got, want)
 			}
@@ -131,22 +116,17 @@ func testProcessMany(t *testing.T, cfg model.Config, net *recurrent.Network) {
 
 func TestProcessManyNoAllocation(t *testing.T) {
 	const samples = 10
-	for _, name := range []string{"pre-norm", "no norm", "tokens"} {
+	for _, name := range []string{"pre-norm", "no norm"} {
 		cfg := variants()[name]
 		net := newNetwork(t, newModel(t, cfg, 1), 1)
-		x, ids := input(cfg, 2, 100)
-		many, _ := together(net, x, ids, cfg.DInput, 100)
+		x, _ := input(cfg, 2, 100)
+		many, _ := together(net, x, cfg.DInput, 100)
 		dst := make([]float32, cfg.DOutput*100)
-		blocks, blockIDs := input(cfg, 3, 100*samples)
+		blocks, _ := input(cfg, 3, 100*samples)
 		outputs := make([]float32, cfg.DOutput*100*positions(cfg, samples))
 		if n := testing.AllocsPerRun(10, func() {
-			if ids != nil {
-				must.Do(t, net.ProcessManyTokens(dst, ids, 1, many))
-				must.Do(t, net.ProcessManyTokens(outputs, blockIDs, samples, many))
-			} else {
-				net.StepMany(dst, x, many)
-				net.ProcessMany(outputs, blocks, samples, many)
-			}
+			net.StepMany(dst, x, many)
+			net.ProcessMany(outputs, blocks, samples, many)
 		}); n != 0 {
 			t.Errorf("%s: %v allocations, expected 0", name, n)
 		}
@@ -169,10 +149,6 @@ func TestStepManyMisuse(t *testing.T) {
 		{func() { net.StepMany(dst, x, []*recurrent.Stream{a, token}) }, "recurrent: stream 1 is of another network"},
 		{func() { net.StepMany(dst, x, []*recurrent.Stream{a, a}) }, "recurrent: streams 0 and 1 are the same stream"},
 		{func() { text.StepMany(dst, x, []*recurrent.Stream{token, token}) }, "recurrent: samples for a network that reads tokens"},
-		{func() { _ = net.ProcessManyTokens(dst[:3], []int32{1}, 1, []*recurrent.Stream{a}) }, "recurrent: tokens for a network that reads samples"},
-		{func() { _ = text.ProcessManyTokens(dst[:3], []int32{1, 2}, 1, []*recurrent.Stream{token}) }, "recurrent: 2 tokens for 1 streams, expected 1 of each"},
-		{func() { _ = text.ProcessManyTokens(dst[:3], nil, 0, []*recurrent.Stream{token}) }, "recurrent: 0 tokens of each stream, expected at least 1"},
-		{func() { _ = text.ProcessManyTokens(dst[:3], []int32{1, 2}, 3, []*recurrent.Stream{token}) }, "recurrent: 2 tokens for 1 streams, expected 3 of each"},
 	}
 	for _, test := range tests {
 		func() {

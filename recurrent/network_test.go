@@ -80,7 +80,6 @@ func TestNoAllocation(t *testing.T) {
 		snapshot := s.Snapshot(nil)
 		if n := testing.AllocsPerRun(10, func() {
 			if ids != nil {
-				output(s.StepToken(ids[0]))
 				output(s.ProcessTokens(ids))
 			} else {
 				s.Step(x[:cfg.DInput])
@@ -192,7 +191,7 @@ func TestMisuse(t *testing.T) {
 	}{
 		{"short sample", func() { samples.Step(make([]float32, 1)) }, "recurrent: x has 1 values, expected 2: 2 channels of 1 streams with 1 samples"},
 		{"nothing", func() { samples.Process(nil, 0) }, "recurrent: 0 samples, expected at least 1"},
-		{"token", func() { _, _ = samples.StepToken(1) }, "recurrent: tokens for a network that reads samples"},
+		{"token", func() { _, _ = samples.ProcessTokens([]int32{1}) }, "recurrent: tokens for a network that reads samples"},
 		{"sample", func() { tokens.Step(make([]float32, 11)) }, "recurrent: samples for a network that reads tokens"},
 		{"no tokens", func() { _, _ = tokens.ProcessTokens(nil) }, "recurrent: no tokens"},
 	}

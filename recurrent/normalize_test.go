@@ -65,7 +65,7 @@ func TestNormalizeMany(t *testing.T) {
 	for i := range x {
 		x[i] *= 300
 	}
-	many, alone := together(net, signal(2, cfg.DInput, 97), nil, cfg.DInput, streams)
+	many, alone := together(net, signal(2, cfg.DInput, 97), cfg.DInput, streams)
 	dst := make([]float32, cfg.DOutput*streams)
 	net.StepMany(dst, x, many)
 	for i, s := range alone {

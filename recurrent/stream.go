@@ -71,12 +71,6 @@ func (s *Stream) Process(x []float32, n int) []float32 {
 	return s.process(x, nil, n)
 }
 
-// StepToken is Step for a network that reads tokens. The error is that of ProcessTokens.
-func (s *Stream) StepToken(id int32) ([]float32, error) {
-	one := [1]int32{id}
-	return s.ProcessTokens(one[:])
-}
-
 // ProcessTokens is Process for a network that reads tokens. A token that is not in [0, d_input) is
 // an error, which leaves the stream as it was.
 func (s *Stream) ProcessTokens(ids []int32) ([]float32, error) {

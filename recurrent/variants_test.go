@@ -136,8 +136,6 @@ func feed(s *recurrent.Stream, cfg model.Config, x []float32, ids []int32, lengt
 		n := min(chunks[i%len(chunks)], length-at)
 		var y []float32
 		switch {
-		case ids != nil && n == 1:
-			y = output(s.StepToken(ids[at]))
 		case ids != nil:
 			y = output(s.ProcessTokens(ids[at : at+n]))
 		default:
