@@ -90,14 +90,6 @@ func (w *Weights) Flat() []float32 { return w.flat }
 // Zero sets every element to 0.
 func (w *Weights) Zero() { clear(w.flat) }
 
-// CopyFrom copies the values of src, which must have the same configuration.
-func (w *Weights) CopyFrom(src *Weights) {
-	if w.config != src.config {
-		panic("model: CopyFrom: weights of another configuration")
-	}
-	copy(w.flat, src.flat)
-}
-
 // copyShared copies the tensors that both have by name and shape.
 func (w *Weights) copyShared(src *Weights) {
 	from := map[string]Tensor{}

@@ -31,11 +31,11 @@ type section struct {
 	weights *model.Weights
 }
 
-// checkpointData returns the checkpoint of the last complete step.
-func (t *Trainer) checkpointData() (*safetensors.File, error) {
+// writeCheckpoint writes the checkpoint of the last complete step.
+func (t *Trainer) writeCheckpoint(w io.Writer) error {
 	text, err := json.Marshal(t.state)
 	if err != nil {
-		return nil, fmt.Errorf("train: checkpoint: %w", err)
+		return fmt.Errorf("train: checkpoint: %w", err)
 	}
 	f := &safetensors.File{Metadata: map[string]string{"format": "s4d-fast checkpoint", "state": string(text)}}
 	for _, s := range t.sections() {
@@ -43,7 +43,8 @@ func (t *Trainer) checkpointData() (*safetensors.File, error) {
 			f.Arrays = append(f.Arrays, safetensors.Array{Name: s.prefix + x.Name, Shape: x.Shape, F32: x.Data})
 		}
 	}
-	return f, nil
+	_, err = f.WriteTo(w)
+	return err
 }
 
 // Checkpoint writes a checkpoint of the last complete step, if there is a run folder. During Fit,
@@ -56,17 +57,7 @@ func (t *Trainer) Checkpoint() error {
 	if err := t.model.Weights.Validate(); err != nil {
 		return t.diverged(err.Error())
 	}
-	if t.run.Dir == "" {
-		return nil
-	}
-	f, err := t.checkpointData()
-	if err != nil {
-		return err
-	}
-	return t.run.replace(checkpointFile, func(w io.Writer) error {
-		_, err := f.WriteTo(w)
-		return err
-	})
+	return t.run.replace(checkpointFile, t.writeCheckpoint)
 }
 
 // parseCheckpoint reads a checkpoint and the state in it, which it does not validate.
@@ -94,7 +85,7 @@ func (t *Trainer) restoreCheckpoint() (found bool, err error) {
 	case err != nil:
 		return false, err
 	}
-	if err := s.Data.compare(&t.fingerprint); err != nil {
+	if err := s.Data.compare(&t.state.Data); err != nil {
 		return true, configErrorf("out: the run in %s began with other data: %w; resume it with the same data or start a new run", t.run.Dir, err)
 	}
 	if err := t.restore(f, s); err != nil {

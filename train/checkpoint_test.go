@@ -14,7 +14,7 @@ func TestEveryBitOfACheckpoint(t *testing.T) {
 	must.Do(t, tr.Fit(t.Context()))
 	encode := func() []byte {
 		var b bytes.Buffer
-		must.Get(must.Get(tr.checkpointData())(t).WriteTo(&b))(t)
+		must.Do(t, tr.writeCheckpoint(&b))
 		return b.Bytes()
 	}
 	whole, state := encode(), tr.state

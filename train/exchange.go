@@ -47,10 +47,7 @@ func (t *Trainer) share() error {
 	}
 	var checkpoint, best bytes.Buffer
 	if e.Rank() == 0 {
-		f, err := t.checkpointData()
-		if err == nil {
-			_, err = f.WriteTo(&checkpoint)
-		}
+		err := t.writeCheckpoint(&checkpoint)
 		if err == nil && t.best != nil {
 			_, err = t.best.WriteTo(&best)
 		}
@@ -74,7 +71,7 @@ func (t *Trainer) share() error {
 	if err != nil {
 		return err
 	}
-	if err := s.Data.compare(&t.fingerprint); err != nil {
+	if err := s.Data.compare(&t.state.Data); err != nil {
 		return configErrorf("the data differ from those of rank 0: %w", err)
 	}
 	if len(parts[2]) > 0 {

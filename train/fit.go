@@ -81,9 +81,9 @@ func (t *Trainer) pass(ctx context.Context, s *stepper) error {
 	perPass := t.plan.perEpoch / t.plan.passes
 	done := t.state.Batch % perPass
 	pass := t.state.Epoch*t.plan.passes + t.state.Batch/perPass
-	batches := t.batches(pass)
+	batches, p := t.batches(pass), t.partition
 	for i, members := range batches {
-		batches[i] = members[t.partition.first*t.partition.size:][:t.partition.examples]
+		batches[i] = members[p.first*p.size:][:p.count*p.size]
 	}
 	load := newLoader(t.data.Train, batches[done:], pass, s.buffers, t.cfg.Workers)
 	defer load.close()
@@ -93,7 +93,7 @@ func (t *Trainer) pass(ctx context.Context, s *stepper) error {
 		if err != nil {
 			return err
 		}
-		if err := s.step(b); err != nil {
+		if err := t.step(s, b); err != nil {
 			return err
 		}
 		load.release(b)
@@ -136,7 +136,6 @@ func (t *Trainer) nextBatch(ctx context.Context, load *loader) (*batch, error) {
 
 // stepper owns the networks and the buffers of training steps.
 type stepper struct {
-	*Trainer
 	shards  *shards
 	buffers [2]*batch
 	frozen  []frozenStatistics
@@ -147,38 +146,38 @@ func newStepper(t *Trainer) (*stepper, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stepper{Trainer: t, shards: shards, frozen: newFrozenStatistics(t.cfg.Optim, t.model.Weights)}
+	s := &stepper{shards: shards, frozen: newFrozenStatistics(t.cfg.Optim, t.model.Weights)}
 	for i := range s.buffers {
-		s.buffers[i] = newBatch(t.data.Info, &t.model.Meta, t.partition.examples)
+		s.buffers[i] = newBatch(t.data.Info, &t.model.Meta, shards.count*shards.size)
 	}
 	return s, nil
 }
 
 // step updates the weights once.
-func (s *stepper) step(b *batch) error {
-	total, err := s.shards.forward(b, convmode.Step{Seed: s.cfg.Seed, Step: s.state.Step})
+func (t *Trainer) step(s *stepper, b *batch) error {
+	total, err := s.shards.forward(b, convmode.Step{Seed: t.cfg.Seed, Step: t.state.Step})
 	if err != nil {
 		return err
 	}
 	if math.IsNaN(total.Loss) || math.IsInf(total.Loss, 0) {
-		return s.diverged(fmt.Sprintf("loss %v: %s", total.Loss, s.cause(b)))
+		return t.diverged(fmt.Sprintf("loss %v: %s", total.Loss, t.cause(s, b)))
 	}
 	grads, err := s.shards.backward()
 	if err != nil {
 		return err
 	}
-	s.update(grads, total)
-	s.reporter.Step(s.progress())
+	t.update(s, grads, total)
+	t.reporter.Step(t.progress())
 	return nil
 }
 
 // update changes the weights by the gradients, and the state by the loss of the step.
-func (s *stepper) update(grads *model.Weights, total sums) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := &s.state
-	factor := s.plan.schedule.Factor(st.Step, st.Epoch)
-	s.optim.Step(grads, st.Step+1, factor)
+func (t *Trainer) update(s *stepper, grads *model.Weights, total sums) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	st := &t.state
+	factor := t.plan.schedule.Factor(st.Step, st.Epoch)
+	t.optim.Step(grads, st.Step+1, factor)
 	s.shards.list[0].net.UpdateStatistics()
 	for _, f := range s.frozen {
 		copy(f.tensor, f.values)
@@ -186,7 +185,7 @@ func (s *stepper) update(grads *model.Weights, total sums) {
 	st.Step++
 	st.Batch++
 	st.Sums.add(total)
-	st.LR = s.cfg.Optim.LR * factor
+	st.LR = t.cfg.Optim.LR * factor
 }
 
 // closeEpoch validates the network, records the epoch and writes a checkpoint.
@@ -222,8 +221,10 @@ func (t *Trainer) record(val Result) (m Metrics, better bool, err error) {
 	st.Stale++
 	if t.data.NoValidation || m.betterThan(st.Best, t.data.Info.PerPosition) {
 		st.Best, st.Stale = &m, 0
-		t.best = cloneModel(t.model)
-		t.best.Meta.Series = withResidual(t.model.Meta.Series, val.OutputRMSE)
+		best := *t.model
+		best.Weights = t.model.Weights.Clone()
+		best.Meta.Series = withResidual(t.model.Meta.Series, val.OutputRMSE)
+		t.best = &best
 		err := t.run.replace(bestFile, func(w io.Writer) error {
 			_, err := t.best.WriteTo(w)
 			return err

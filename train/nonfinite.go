@@ -51,17 +51,17 @@ func (b *batch) nonFinite(logits []float32) (index int, value float32) {
 
 // cause names the first value that is NaN or infinite in a step whose loss is, in the order of the
 // computation: a weight, or an output and its example.
-func (s *stepper) cause(b *batch) string {
-	if err := s.model.Check(); err != nil {
+func (t *Trainer) cause(s *stepper, b *batch) string {
+	if err := t.model.Check(); err != nil {
 		return err.Error()
 	}
 	for i, sh := range s.shards.list {
 		if place, sequence := sh.net.NonFinite(); sequence >= 0 {
-			example := i*s.partition.size + sequence/sequencesPer(s.data.Info)
+			example := i*t.partition.size + sequence/sequencesPer(t.data.Info)
 			return fmt.Sprintf("%s, in %s", place, exampleName(b.members[example], b.examples[example].Path))
 		}
 	}
-	if s.partition.exchange.Ranks() > 1 {
+	if t.partition.exchange.Ranks() > 1 {
 		return "the outputs for the examples of this process are finite"
 	}
 	return "the output of the decoder is finite, but too large for the loss"

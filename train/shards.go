@@ -14,11 +14,9 @@ import (
 // rank has equally many of them (docs/maths.md §21).
 type partition struct {
 	exchange Exchange
-	total    int // shards of a batch
 	first    int // of this process
 	count    int // of this process
 	size     int // examples of a shard
-	examples int // of this process in a batch
 }
 
 // newPartition divides batches of so many examples.
@@ -33,7 +31,7 @@ func newPartition(e Exchange, batch, shards int) (partition, error) {
 		return partition{}, configErrorf("train.shards %d: expected a divisor of train.batch, which is %d", shards, batch)
 	}
 	count := shards / ranks
-	return partition{exchange: e, total: shards, first: e.Rank() * count, count: count, size: batch / shards, examples: batch / ranks}, nil
+	return partition{exchange: e, first: e.Rank() * count, count: count, size: batch / shards}, nil
 }
 
 // shards are those of this process. They compute one after another, each on all threads.
@@ -42,8 +40,7 @@ type shards struct {
 	list  []*shard
 	batch *batch // the current one
 	step  convmode.Step
-	sums  sums  // of all shards of the batch
-	err   error // of exchanging sums
+	sums  sums // of all shards of the batch
 }
 
 // A shard computes one of train.shards parts of each batch, as a coroutine: next continues it up to
@@ -60,12 +57,12 @@ type shard struct {
 func newShards(t *Trainer) (*shards, error) {
 	s := &shards{partition: t.partition}
 	for i := range s.count {
-		sh := &shard{grads: model.NewWeights(t.model.Config)}
+		sh := &shard{Shard: convmode.Shard{Index: s.first + i, Count: s.count * s.exchange.Ranks()}, grads: model.NewWeights(t.model.Config)}
 		sh.next, sh.stop = iter.Pull(func(yield func(term []float64) bool) { s.compute(i, sh, yield) })
-		sh.Shard = convmode.Shard{Index: s.first + i, Count: s.total}
 		opt, err := t.netOptions(), error(nil)
 		opt.Shard = &sh.Shard
 		if sh.net, err = convmode.New(t.model, opt); err != nil {
+			s.close()
 			return nil, err
 		}
 		s.list = append(s.list, sh)
@@ -82,10 +79,10 @@ func (s *shards) close() {
 
 // compute runs the passes of shard i of this process, until yield returns false.
 func (s *shards) compute(i int, sh *shard, yield func(term []float64) bool) {
-	var dlogits []float32 // gradient of the mean loss over the shard
+	var dlogits []float32 // gradient of the mean loss over all shards
 	var values [sumFields]float64
 	sh.Sum = func(values []float64) { yield(values) }
-	for {
+	for again := true; again; again = yield(nil) {
 		b := s.batch.slice(i*s.size, (i+1)*s.size)
 		logits := sh.net.ForwardTrain(b.Batch, s.step)
 		dlogits = slices.Grow(dlogits[:0], len(logits))[:len(logits)]
@@ -93,17 +90,14 @@ func (s *shards) compute(i int, sh *shard, yield func(term []float64) bool) {
 		values = own.values()
 		yield(values[:])
 		s.sums = sumsOf(values[:])
-		if !yield(nil) {
-			return
-		}
 		if own.Terms != s.sums.Terms { // from the mean over the shard
 			vek.Scale(dlogits, float32(float64(own.Terms)/float64(max(s.sums.Terms, 1))), dlogits)
 		}
-		sh.grads.Zero()
-		sh.net.Backward(dlogits, sh.grads)
 		if !yield(nil) {
 			return
 		}
+		sh.grads.Zero()
+		sh.net.Backward(dlogits, sh.grads)
 	}
 }
 
@@ -117,22 +111,22 @@ func (s *shards) addPairs(add func(to, from *shard)) {
 }
 
 // pass continues all shards to the end of their forward or backward pass.
-func (s *shards) pass() {
+func (s *shards) pass() (err error) {
 	for {
 		for _, sh := range s.list {
 			sh.term, _ = sh.next()
 		}
 		sum := s.list[0].term
 		if sum == nil {
-			return
+			return err
 		}
 		s.addPairs(func(to, from *shard) {
 			for i, v := range from.term {
 				to.term[i] += v
 			}
 		})
-		if s.err == nil {
-			s.err = s.exchange.SumStatistics(sum)
+		if err == nil {
+			err = s.exchange.SumStatistics(sum)
 		}
 		for _, sh := range s.list[1:] {
 			copy(sh.term, sum)
@@ -143,17 +137,17 @@ func (s *shards) pass() {
 // forward computes the loss of a batch. It returns the sums over all shards.
 func (s *shards) forward(b *batch, step convmode.Step) (sums, error) {
 	s.batch, s.step = b, step
-	s.pass()
-	return s.sums, s.err
+	err := s.pass()
+	return s.sums, err
 }
 
 // backward returns the gradients of the mean loss over all shards, after forward.
 func (s *shards) backward() (*model.Weights, error) {
-	s.pass()
+	err := s.pass()
 	s.addPairs(func(to, from *shard) { vek.Add(to.grads.Flat(), to.grads.Flat(), from.grads.Flat()) })
 	grads := s.list[0].grads
-	if s.err == nil {
-		s.err = s.exchange.SumGradients(grads.Flat())
+	if err == nil {
+		err = s.exchange.SumGradients(grads.Flat())
 	}
-	return grads, s.err
+	return grads, err
 }

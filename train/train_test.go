@@ -215,7 +215,7 @@ func TestStepAllocations(t *testing.T) {
 	b := s.buffers[0]
 	b.load(tr.data.Train, []int{0, 1, 2, 3}, 0, par.New(1))
 	step := func() {
-		must.Do(t, s.step(b))
+		must.Do(t, tr.step(s, b))
 	}
 	step()
 	if n := testing.AllocsPerRun(20, step); n > 0 {

@@ -71,8 +71,6 @@ type Trainer struct {
 	evaluated   func()       // Options.Evaluated
 	warnings    []string
 
-	fingerprint fingerprint // of the data
-
 	mu sync.Mutex // guards weights, moments and state while they change or are written
 }
 
@@ -126,8 +124,7 @@ func New(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("train: %w before the first step", ErrInterrupted)
 	}
-	t.fingerprint = newFingerprint(data)
-	t.state.Version, t.state.Data = stateVersion, t.fingerprint
+	t.state.Version, t.state.Data = stateVersion, newFingerprint(data)
 	switch {
 	case opt.Resume:
 		err = t.resume(opt)
@@ -354,12 +351,4 @@ func count(n int, noun string) string {
 		noun += "s"
 	}
 	return fmt.Sprintf("%d %s", n, noun)
-}
-
-// cloneModel returns a copy with weights of its own.
-func cloneModel(m *model.Model) *model.Model {
-	c := *m
-	c.Weights = model.NewWeights(m.Config)
-	c.Weights.CopyFrom(m.Weights)
-	return &c
 }
