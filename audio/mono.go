@@ -60,7 +60,7 @@ func (m *mono) Read(dst []float32) (n int, err error) {
 
 // mix returns the sample of a frame.
 func (m *mono) mix(frame []float32) float32 {
-	if c := m.in.opt.Channel; c != nil {
+	if c := m.in.opt.Channel; c != nil && *c >= 0 {
 		return frame[*c]
 	}
 	sum := 0.0
@@ -94,7 +94,7 @@ func (m *mono) part() {
 	loud := power/float64(m.frames-m.from) > 0.1*each/float64(m.frames)
 	if opposed := mean < 0.05*power || n == 2 && mean < (1+opposite)/2*power; opposed && loud && !m.noted && m.in.opt.Channel == nil {
 		m.noted = true
-		m.in.opt.note("its %d channels cancel after about %d s: their mean, which is read, has %.2g %% of their power; --channel N reads one",
+		m.in.opt.note("its %d channels cancel after about %d s: their mean, which is read, has %.2g %% of their power; --channel N reads one, --channel=-1 confirms the mean",
 			int(n), m.from/int64(m.in.Format.SampleRate), 100*mean/power)
 	}
 	m.from, m.meanFrom, m.eachFrom = m.frames, m.mean, each
@@ -121,9 +121,9 @@ func (m *mono) compare() {
 	m.noted = true
 	switch {
 	case share < 0.05 || n == 2 && rho < opposite:
-		m.in.opt.note("its %d channels cancel: their mean, which is read, has %.2g %% of their power; --channel N reads one", int(n), 100*share)
+		m.in.opt.note("its %d channels cancel: their mean, which is read, has %.2g %% of their power; --channel N reads one, --channel=-1 confirms the mean", int(n), 100*share)
 	case rho < differ:
-		m.in.opt.note("its %d channels differ (correlation of 0 and %d: %.2f); their mean is read, --channel N reads one", int(n), other, math.Max(rho, -1))
+		m.in.opt.note("its %d channels differ (correlation of 0 and %d: %.2f); their mean is read, --channel N reads one, --channel=-1 confirms the mean", int(n), other, math.Max(rho, -1))
 	default:
 		m.noted = false
 	}

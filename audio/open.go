@@ -46,7 +46,7 @@ const readerBytes = 1 << 14
 // Options select what of a recording is read. The zero value reads the mean of all channels, with
 // the decoders of this package alone.
 type Options struct {
-	Channel *int              // the only channel that Mono and MonoAt read, from 0; nil: the mean of all
+	Channel *int              // the only channel that Mono and MonoAt read, from 0; -1: the mean of all; nil: the same, with notes
 	FFmpeg  bool              // read formats that need it through ffmpeg, if it is on the PATH and S4D_NO_FFMPEG is not set
 	Note    func(text string) // receives how an ambiguous recording was read; may be nil
 }
@@ -89,7 +89,7 @@ func (o Options) Open(r io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c, n := o.Channel, out.Format.Channels; c != nil && (*c < 0 || *c >= n) {
+	if c, n := o.Channel, out.Format.Channels; c != nil && (*c < -1 || *c >= n) {
 		out.Close()
 		return nil, fmt.Errorf("audio: %w %d: the recording has %d, expected 0 to %d", ErrChannel, *c, n, n-1)
 	}

@@ -10,7 +10,7 @@ import (
 
 // audioFlags select what of sound files is read, and how.
 type audioFlags struct {
-	Channel *int `help:"The only channel to read, from 0 (default: the mean of all)." placeholder:"N"`
+	Channel *int `help:"The only channel to read, from 0; -1: the mean of all (default: the mean, with a note if the channels differ)." placeholder:"N"`
 }
 
 // audio returns the options of a reader, whose notes are added to notes, with a name in front.

@@ -21,13 +21,15 @@ func TestChannelFlag(t *testing.T) {
 	}
 	path := filepath.Join(background, "call.wav")
 	testfiles.Stereo(t, path, 8000, x, opposed)
-	note := path + ": its 2 channels cancel: their mean, which is read, has 0.0025 % of their power; --channel N reads one"
+	note := path + ": its 2 channels cancel: their mean, which is read, has 0.0025 % of their power; --channel N reads one, --channel=-1 confirms the mean"
 	checkRun(t, nil, []string{"stream", m, path}, exitBadInput, "2 channels, expected 1; --channel N reads one, --resample mixes them down")
 	_, _, stderr := invoke(nil, "stream", m, path, "--resample")
 	must.Equal(t, stderr, "note: "+note+"\n", "standard error of stream")
 	checkRun(t, nil, []string{"stream", m, path, "--resample", "--strict"}, exitBadInput, note)
 	_, _, stderr = invoke(nil, "stream", m, path, "--channel", "1", "--strict")
 	must.Equal(t, stderr, "", "standard error with a channel")
+	_, _, stderr = invoke(nil, "stream", m, path, "--channel=-1", "--strict")
+	must.Equal(t, stderr, "", "standard error with the mean, confirmed")
 	checkRun(t, nil, []string{"stream", m, path, "--channel", "2"}, exitBadInput, "no channel 2: the recording has 2, expected 0 to 1\n")
 
 	args := []string{"calibrate", m, "--words", words, "--background", path, "--snr", "clean"}

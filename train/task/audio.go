@@ -19,7 +19,7 @@ func init() {
 		name: "audio", help: "Words or sounds of your own: DIR/CLASS/* as WAV, FLAC, MP3, Ogg Vorbis or what ffmpeg reads.",
 		source: "pass a folder with one folder of recordings per word: DIR/WORD/*; folders whose name begins with _ contain other words and background",
 		options: func() options {
-			return &audioOptions{AudioOptions: AudioOptions{Channel: -1}, ValidationOption: ValidationOption{Validation: 0.1}}
+			return &audioOptions{AudioOptions: AudioOptions{Channel: -2}, ValidationOption: ValidationOption{Validation: 0.1}}
 		}, detector: true,
 	})
 }
@@ -36,7 +36,7 @@ type AudioOptions struct {
 	Rate       int    `toml:"rate" placeholder:"HZ" help:"Sampling rate in Hz to which recordings are converted."`
 	GroupBy    string `toml:"group_by" placeholder:"REGEXP" help:"Regular expression that finds the speaker in a file name; all files of a speaker are in the same split."`
 	SkipBroken bool   `toml:"skip_broken" help:"Leave out broken recordings."`
-	Channel    int    `toml:"channel" placeholder:"N" help:"The only channel to read of each recording, from 0 (default: the mean of all)."` // −1: the mean
+	Channel    int    `toml:"channel" placeholder:"N" help:"The only channel to read of each recording, from 0; -1: the mean of all (default: the mean, with a note if channels differ)."` // −2: the default
 }
 
 // ValidationOption is an option of the tasks audio and series.
@@ -61,7 +61,7 @@ func (o audioOptions) check() error {
 	if o.Rate < 0 || o.Rate > math.MaxInt32 {
 		return fmt.Errorf("--rate %d Hz: expected a sampling rate", o.Rate)
 	}
-	if o.Channel < -1 {
+	if o.Channel < -2 {
 		return fmt.Errorf("data.channel %d: expected a channel, from 0, or -1 for the mean of all", o.Channel)
 	}
 	if !(o.Validation >= 0 && o.Validation < 1) {
@@ -102,7 +102,7 @@ func (o audioOptions) load(ctx context.Context, src Source) (*dataset.Dataset, e
 	}
 	opt := recordings.Options{Labels: labels, SampleRate: o.rate(), Validation: o.Validation, GroupBy: o.GroupBy, Split: src.Split, SkipBroken: o.SkipBroken, Workers: src.Workers, Progress: src.Progress}
 	opt.Audio.FFmpeg = true
-	if o.Channel >= 0 {
+	if o.Channel >= -1 {
 		opt.Audio.Channel = &o.Channel
 	}
 	var notes []string

@@ -170,7 +170,7 @@ func TestAudioErrors(t *testing.T) {
 		"seconds=-2.0":   "length in seconds -2",
 		"bands=100000":   "bands 100000",
 		"streams=-1":     "data.streams, data.seconds, data.snr, data.bands: stream options: streams -1",
-		"channel=-2":     "data.channel -2",
+		"channel=-3":     "data.channel -3",
 	} {
 		_, err := loadSet(t, "audio", dir, "", set)
 		must.Fail(t, err, train.ErrConfig, want, `task "audio"`)
