@@ -162,7 +162,7 @@ func TestImportChooses(t *testing.T) {
 	must.Equal(t, len(got.Names), 2, "a tensor that no wrapper explains is kept, to be an error")
 	opt.Weights = "ema"
 	_, _, err = opt.choose([]pth.State{state("", one), state("best", one)})
-	must.Fail(t, err, `Weights: "ema": the file has the weights "", "best"`)
+	must.Fail(t, err, `Weights: "ema": the file has the weights at the top of the file, "best"`)
 }
 
 // A file of the other format is an error that names its format, in both directions.

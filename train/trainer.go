@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
@@ -189,6 +191,11 @@ func (c *Config) resolve(d *dataset.Dataset) error {
 		return ConfigError(err)
 	}
 	if d.Val == nil || d.Val.Len() == 0 {
+		for _, label := range d.Info.Labels {
+			if _, err := strconv.ParseFloat(label, 64); err == nil && strings.Contains(label, ".") {
+				return DataError(fmt.Errorf("train: data %q: the validation set is empty; the classes are numbers such as %s: --mode regression predicts them", d.Name, label))
+			}
+		}
 		return DataError(fmt.Errorf("train: data %q: the validation set is empty, but a run selects its best epoch on it; add examples, or use a larger fraction of them for validation", d.Name))
 	}
 	if d.Train == nil || d.Train.Len() == 0 {

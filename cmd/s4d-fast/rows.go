@@ -31,7 +31,7 @@ type dialectFlags struct {
 	Separator     string   `help:"Separator of the cells: a character, tab or space (default: by the first lines)." placeholder:"CHAR"`
 	Decimal       string   `help:"Decimal point or comma (default: by the cells)." placeholder:"CHAR"`
 	Comment       string   `help:"What lines that are comments begin with, or none (default: #)." placeholder:"TEXT"`
-	MissingValues []string `help:"Further cells that are missing values, such as -9999." placeholder:"VALUE"`
+	MissingValues []string `help:"Further cells that are missing values, separated by commas, such as -9999 or -999.9." placeholder:"VALUE"`
 }
 
 func (c *rowsCmd) Help() string {

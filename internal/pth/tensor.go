@@ -55,7 +55,11 @@ func newView(args tuple) *view {
 	if len(args) == 6 || args[6] == nil {
 		return v
 	}
-	for bit := range slices.Chunk(args[6].(*dict).items, 2) {
+	bits, ok := args[6].(*dict)
+	if !ok {
+		fail("metadata of a tensor: expected a dictionary with \"conj\" or \"neg\"")
+	}
+	for bit := range slices.Chunk(bits.items, 2) {
 		set, ok := bit[1].(bool)
 		switch {
 		case ok && bit[0] == "conj":

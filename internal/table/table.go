@@ -242,6 +242,13 @@ func (t *Reader) readLine() error {
 		t.text = bytes.TrimPrefix(t.text, byteOrderMark)
 	}
 	t.text = bytes.TrimSuffix(t.text, []byte("\n"))
+	if t.line == 1 {
+		for magic, format := range map[string]string{"BZh91AY&SY": "bzip2", "\xfd7zXZ\x00": "xz", "\x28\xb5\x2f\xfd": "zstd", "PK\x03\x04": "zip, as spreadsheets (.xlsx) are, too"} {
+			if bytes.HasPrefix(t.text, []byte(magic)) {
+				return t.errorf("the file is compressed with %s: decompress it, or export it as CSV; gzip is read", format)
+			}
+		}
+	}
 	if i := bytes.IndexByte(t.text[start:], 0); i >= 0 {
 		return t.errorf("byte %d of the line is zero, so this is no text: export spreadsheets and other binary files as CSV", i+1)
 	}
