@@ -308,6 +308,7 @@ func TestRowsNotes(t *testing.T) {
 	for text, note := range map[string]string{
 		"temp,load\n20,300\n":              "",
 		"temp;load\n20,5;300\n":            `note: standard input: "20,5" is read as 20.5, with a decimal comma; --decimal=. reads commas between thousands`,
+		"temp,load\n20,-9999\n":            `note: standard input: column "load": values are -9999, far from those of the training set; --missing-values=-9999 says that they are missing`,
 		"temp load\n20 300\n":              `note: standard input: the cells are separated by " ", not by ","; --separator changes it`,
 		"[{\"temp\":20,\n\"load\":300}]\n": "",
 	} {

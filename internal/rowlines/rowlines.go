@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -185,6 +186,7 @@ func (r *Reader) step() (*rowSeries, series.Result, error) {
 		if err != nil {
 			return nil, series.Result{}, err
 		}
+		r.noteSentinel(c, v)
 		r.row[c] = v
 	}
 	result, err := s.stream.Step(r.row)
@@ -192,6 +194,22 @@ func (r *Reader) step() (*rowSeries, series.Result, error) {
 		err = r.table.ColumnError(r.inputs[column.Column], fmt.Errorf("%w; --missing previous replaces it", column.Err))
 	}
 	return s, result, err
+}
+
+// noteSentinel adds a note if a value may stand for a missing one: a usual one that is far from
+// those of the training set.
+func (r *Reader) noteSentinel(c int, v float64) {
+	meta := &r.model.Meta
+	if c >= len(meta.InputMean) || c >= len(meta.InputStd) {
+		return
+	}
+	mean := float64(meta.InputMean[c])
+	if meta.Series != nil {
+		mean += meta.Series.Offset(c)
+	}
+	if math.Abs(v-mean) > 10*float64(meta.InputStd[c]) && table.IsSentinel(v) {
+		r.table.Note(r.inputs[c], "values are %v, far from those of the training set; --missing-values=%[2]v says that they are missing", v)
+	}
 }
 
 // find returns the series of the current row, which may be new.

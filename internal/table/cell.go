@@ -31,6 +31,17 @@ func missingNumber(cell string) bool {
 	return Missing(cell)
 }
 
+// MissingValuesFlag begins what errors say about cells that may stand for missing values.
+const MissingValuesFlag = "--missing-values"
+
+// sentinels are values that programs write where there is no measurement.
+var sentinels = []float64{99, 200, 99.9, 99.99, 999, 999.9, 999.99, 6999, 7777, 8888, 9999, 9999.9, 9999.99, 99999, 999999, 32767, 32768, 65535, math.MaxInt32, 1 << 31, math.MaxUint32, 1e20}
+
+// IsSentinel reports whether a number is one that programs write where there is no measurement.
+func IsSentinel(v float64) bool {
+	return slices.Contains(sentinels, math.Abs(v)) || math.Abs(v) >= 1e30
+}
+
 // ParseFloat is strconv.ParseFloat, but rejects hexadecimal numbers and underscores, which are Go
 // syntax.
 func ParseFloat(text string, bits int) (float64, error) {
@@ -73,10 +84,16 @@ func (t *Reader) number(cell string) (float64, error) {
 	if missingNumber(cell) || slices.Contains(t.opt.MissingValues, cell) {
 		return math.NaN(), nil
 	}
-	switch cell {
-	case "true", "True", "TRUE":
+	switch strings.ToLower(cell) {
+	case "true", "yes", "on":
 		return 1, nil
-	case "false", "False", "FALSE":
+	case "false", "no", "off":
+		return 0, nil
+	}
+	switch cell {
+	case "T":
+		return 1, nil
+	case "F":
 		return 0, nil
 	}
 	text, err := t.withPoint(plain(cell))
@@ -90,7 +107,7 @@ func (t *Reader) number(cell string) (float64, error) {
 	case errors.Is(err, strconv.ErrRange) || math.IsInf(float64(float32(v)), 0):
 		return 0, fmt.Errorf("%.40q is infinite or too large, expected a number below 3.4e38; --missing-values %.40[1]s reads it as missing", cell)
 	case err != nil || math.IsNaN(v):
-		return 0, fmt.Errorf("%.40q is not a number", cell)
+		return 0, fmt.Errorf("%.40q is not a number; "+MissingValuesFlag+"=%[1]q reads it as missing", cell)
 	}
 	return v, nil
 }

@@ -38,7 +38,10 @@ func (t *Reader) startCSV() error {
 	t.columns = slices.Clone(t.cells)
 	for i, name := range t.columns {
 		if name == "" {
-			t.columns[i] = strconv.Itoa(i + 1)
+			t.index0 = t.index0 || i == 0 && len(t.columns) > 1
+			if t.columns[i] = strconv.Itoa(i + 1); slices.Contains(t.cells, t.columns[i]) {
+				t.columns[i] = fmt.Sprint("Unnamed: ", i) // as pandas does
+			}
 		}
 	}
 	return nil

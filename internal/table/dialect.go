@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/text/encoding/charmap"
@@ -142,12 +143,26 @@ func unquoted(line []byte) (n [256]int) {
 }
 
 // isHeader reports whether the cells of the first line of CSV are names: one that the caller looks
-// for is among them, or no number.
+// for is among them, or no number. The numbers 0, 1, 2 … are names if the caller looks for one of
+// them, or if the cell before them is empty.
 func (t *Reader) isHeader(cells []string) bool {
 	isNumber := func(cell string) bool {
 		return isDecimal(cell) || slices.ContainsFunc([]string{"true", "false", "nan"}, func(s string) bool { return strings.EqualFold(cell, s) })
 	}
 	isName := func(cell string) bool { return cell != "" && t.wanted[cell] && !isNumber(cell) }
+	numbers := cells
+	if cells[0] == "" {
+		numbers = cells[1:]
+	}
+	for i, cell := range numbers {
+		if cell != strconv.Itoa(i) {
+			numbers = nil
+			break
+		}
+	}
+	if len(numbers) > 1 && len(cells) > 2 && (len(numbers) < len(cells) || slices.ContainsFunc(numbers, func(cell string) bool { return t.wanted[cell] })) {
+		return true
+	}
 	return slices.ContainsFunc(cells, isName) || !slices.ContainsFunc(cells, isNumber)
 }
 
@@ -179,6 +194,12 @@ func (t *Reader) toUTF8(line []byte) []byte {
 	}
 	t.note("the text is not UTF-8 and is read as Windows-1252 (Latin-1); convert the file to UTF-8 if it is neither")
 	return text
+}
+
+// Note adds a note about a column, once.
+func (t *Reader) Note(column int, format string, args ...any) {
+	text := fmt.Sprintf("column %.80q: "+format, append([]any{t.columns[column]}, args...)...)
+	t.note(strings.ReplaceAll(text, "%", "%%"))
 }
 
 // note adds a note, once per format.

@@ -65,6 +65,7 @@ type Reader struct {
 	wanted  map[string]bool // Options.Columns
 	cells   []string        // of the current row; "": missing
 	pending bool            // the current row has not been returned
+	index0  bool            // the first name of the header is empty
 
 	comment []byte    // the last one before the header
 	missing []float64 // Options.MissingValues that are numbers
@@ -134,6 +135,10 @@ func (t *Reader) Format() Format {
 
 // Named reports whether the input has names of columns.
 func (t *Reader) Named() bool { return t.named }
+
+// Index reports whether the header leaves the first column without a name, as programs write the
+// numbers or names of rows.
+func (t *Reader) Index() bool { return t.index0 }
 
 // Line returns the number of the first line of the current row.
 func (t *Reader) Line() int { return t.row }

@@ -106,7 +106,7 @@ func TestNumber(t *testing.T) {
 	for cell, want := range map[string]any{
 		"1": 1.0, " -2.5e-3 ": -2.5e-3, "0.1": 0.1,
 		"": math.NaN(), "NaN": math.NaN(), "na": math.NaN(), "N/A": math.NaN(), "null": math.NaN(), "None": math.NaN(), "?": math.NaN(),
-		"x": `column "a": "x" is not a number`, "1,5": 1.5,
+		"x": `column "a": "x" is not a number; --missing-values="x" reads it as missing`, "On": 1.0, "no": 0.0, "T": 1.0, "F": 0.0, "1,5": 1.5,
 		"1_000": `"1_000" is not a number`, "0x1p3": `"0x1p3" is not a number`, "-0X8P1": `"-0X8P1" is not a number`,
 		"1e39": `"1e39" is infinite or too large, expected a number below 3.4e38`,
 	} {

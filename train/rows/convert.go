@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/table"
 )
@@ -13,7 +16,7 @@ import (
 type column struct {
 	n                    int
 	low, high, mean, std float64
-	increasing           bool // evenly in every series
+	counts               bool // evenly in every series
 }
 
 // Bounds of the range and of the deviation of a column, relative to its mean.
@@ -42,6 +45,9 @@ func (s *seriesData) convert() (offsets []float64) {
 		varies = varies || columns[c].n > 0 && !columns[c].constant()
 	}
 	given := s.opt.Offsets != nil
+	if !given {
+		s.noteIdentifier()
+	}
 	for name := range s.opt.Offsets {
 		given = given && slices.Contains(s.columns, name)
 	}
@@ -50,13 +56,14 @@ func (s *seriesData) convert() (offsets []float64) {
 	for c, name := range s.columns {
 		offset, wanted := s.opt.Offsets[name]
 		optional := s.opt.selectable && s.opt.Offsets == nil && !slices.Contains(s.opt.Targets, name)
-		switch k := columns[c]; {
+		k := columns[c]
+		switch {
 		case given && !wanted:
 			continue
-		case optional && known && k.n == 0:
+		case optional && known && (k.n == 0 || s.opt.withoutNumber[name] != nil):
 			note := fmt.Sprintf("column %q has no number", name)
 			if err := s.opt.withoutNumber[name]; err != nil {
-				note = err.Error()
+				note = withoutHint(err)
 			}
 			s.notes = append(s.notes, note+"; the column is left out, and --columns lists the inputs")
 			continue
@@ -64,11 +71,17 @@ func (s *seriesData) convert() (offsets []float64) {
 			s.notes = append(s.notes, fmt.Sprintf("column %q is %v in every row and is left out; --columns lists the inputs", name, k.mean))
 			continue
 		case s.opt.Offsets == nil:
-			s.note(c, k)
+			if varies && k.constant() {
+				s.notes = append(s.notes, fmt.Sprintf("channel %q is %v everywhere, so the network learns nothing from it; --columns lists the channels of a table", name, k.mean))
+			}
+			if k.counts && k.n > 0 {
+				s.notes = append(s.notes, fmt.Sprintf("column %q counts rows or time, and is an input; --time %[1]s sorts the rows by it instead, and --columns lists the inputs", name))
+			}
 			if k.std <= offsetColumn*math.Abs(k.mean) {
 				offset = k.mean
 			}
 		}
+		s.noteSentinels(c, k)
 		keep, names, offsets = append(keep, c), append(names, name), append(offsets, offset)
 	}
 	for i := range s.records {
@@ -121,10 +134,10 @@ func (s *seriesData) known(c int) iter.Seq[float64] {
 
 // summarise summarises a channel.
 func (s *seriesData) summarise(c int) column {
-	k := column{low: math.Inf(1), high: math.Inf(-1), increasing: s.opt.selectable}
+	k := column{low: math.Inf(1), high: math.Inf(-1), counts: s.opt.selectable}
 	for i := range s.records {
 		r := &s.records[i]
-		k.increasing = k.increasing && counts(r.raw[c*r.length:(c+1)*r.length])
+		k.counts = k.counts && counts(r.raw[c*r.length:(c+1)*r.length])
 	}
 	for v := range s.known(c) {
 		k.n++
@@ -143,33 +156,75 @@ func (s *seriesData) summarise(c int) column {
 	return k
 }
 
-// counts reports whether values increase by equal steps, but for a tenth of them, as a count of
-// rows or a time does.
+// counts reports whether values rise or fall by nearly equal steps, but for a tenth of them, as a
+// count of rows or a time does. Digits such as 20240131 are dates.
 func counts(x []float64) bool {
-	equal := 0
-	for i := 1; i < len(x); i++ {
-		if !(x[i] > x[i-1]) {
+	days := make([]float64, 0, len(x))
+	for _, v := range x {
+		at, err := time.Parse("20060102", strconv.FormatFloat(v, 'f', -1, 64))
+		if err != nil || at.Year() < 1900 || at.Year() > 2100 {
+			days = x
+			break
+		}
+		days = append(days, float64(at.Unix()/86400))
+	}
+	if len(days) < 8 {
+		return false
+	}
+	steps := make([]float64, len(days)-1)
+	for i := range steps {
+		steps[i] = days[i+1] - days[i]
+	}
+	sorted := slices.Sorted(slices.Values(steps))
+	usual, equal := sorted[len(steps)/2], 0
+	for _, step := range steps {
+		if !(step*usual >= 0) { // NaN, too
 			return false
 		}
-		if step := x[1] - x[0]; math.Abs(x[i]-x[i-1]-step) <= 1e-6*step+1e-12*math.Abs(x[i]) {
+		if math.Abs(step-usual) <= 0.05*math.Abs(usual) {
 			equal++
 		}
 	}
-	return len(x) >= 8 && float64(equal) >= 0.9*float64(len(x)-1)
+	return usual != 0 && float64(equal) >= 0.9*float64(len(steps))
 }
 
-// sentinels are values that programs write where there is no measurement.
-var sentinels = []float64{99, 200, 99.9, 99.99, 999, 999.9, 999.99, 6999, 7777, 8888, 9999, 9999.9, 9999.99, 99999, 999999, 32767, 32768, 65535, math.MaxInt32, 1 << 31, math.MaxUint32, 1e20}
+// idName matches the name of a column that identifies series.
+var idName = regexp.MustCompile(`(?i)(^|[_ .:-])id$|[a-z]I[dD]$`)
 
-// note adds notes about a column that may be no measurement, or in which a value may stand for a
-// missing one: a usual one far from the others, or a lowest or highest one that occurs again very
-// far from them.
-func (s *seriesData) note(c int, k column) {
-	name := s.columns[c]
-	if k.increasing && k.n > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("column %q counts rows or time, and is an input; --time %[1]s sorts the rows by it instead, and --columns lists the inputs", name))
+// noteIdentifier adds a note if a table of one series has a column whose equal values follow each
+// other, and either its name or another column, which counts anew from each of its values, says
+// that it identifies series.
+func (s *seriesData) noteIdentifier() {
+	if len(s.records) != 1 || !s.opt.selectable {
+		return
 	}
-	usual := func(v float64) bool { return slices.Contains(sentinels, math.Abs(v)) || math.Abs(v) >= 1e30 }
+	r := &s.records[0]
+	for c, name := range s.columns {
+		x := r.raw[c*r.length : (c+1)*r.length]
+		values := slices.Compact(slices.Clone(x))
+		if len(values) < 2 || 2*len(values) > r.length || len(slices.Compact(slices.Sorted(slices.Values(values)))) < len(values) ||
+			slices.ContainsFunc(values, func(v float64) bool { return v != math.Trunc(v) }) {
+			continue
+		}
+		restarts := false
+		for d := range s.columns {
+			y, same := r.raw[d*r.length:(d+1)*r.length], true
+			for i := 1; i < r.length && same; i++ {
+				same = (x[i] == x[i-1]) == (y[i] > y[i-1])
+			}
+			restarts = restarts || same
+		}
+		if restarts || idName.MatchString(name) {
+			s.notes = append(s.notes, fmt.Sprintf("column %q repeats its values, as the identifier of several series does, and is an input of one series; --id %[1]s makes it the identifier", name))
+		}
+	}
+}
+
+// noteSentinels adds notes about values of a column that may stand for missing ones: a usual one far
+// from the others, or a lowest or highest one that occurs again very far from them.
+func (s *seriesData) noteSentinels(c int, k column) {
+	name := s.columns[c]
+	usual := table.IsSentinel
 	found := []float64{k.low, k.high}
 	for v := range s.known(c) {
 		if usual(v) && !slices.Contains(found, v) && len(found) < 100 {
@@ -191,5 +246,4 @@ func (s *seriesData) note(c int, k column) {
 			s.notes = append(s.notes, fmt.Sprintf("column %q: %d values are %v, and the others %v to %v; --missing-values=%[3]v says that they are missing", name, count, e, low, high))
 		}
 	}
-
 }

@@ -102,13 +102,26 @@ func (t *tableReader) roles(in *table.Reader, wanted []string) (*roles, error) {
 	for _, name := range wanted {
 		r.inputs = append(r.inputs, find(name))
 	}
+	if wanted == nil && in.Index() && !taken[0] {
+		taken[0] = true
+		t.addNote("", "the first column has no name and is left out, as the index of rows; --id %s or --time %[1]s uses it", in.Columns()[0])
+	}
 	for i := range in.Columns() {
 		if wanted == nil && !taken[i] {
 			r.inputs = append(r.inputs, i)
 		}
 	}
 	if wanted == nil && slices.ContainsFunc(r.inputs, in.IsArray) {
-		r.inputs = slices.DeleteFunc(r.inputs, func(i int) bool { return !in.IsArray(i) })
+		var others []string
+		r.inputs = slices.DeleteFunc(r.inputs, func(i int) bool {
+			if !in.IsArray(i) {
+				others = append(others, in.Columns()[i])
+			}
+			return !in.IsArray(i)
+		})
+		if others != nil {
+			t.addNote("", "keys %s hold no series and are not read; --target, --id and --split name such keys", suggest.List(others))
+		}
 	}
 	switch err := cmp.Or(errs...); {
 	case err != nil:
@@ -285,11 +298,13 @@ func (t *tableReader) value(r *roles, k int) (float64, error) {
 	}
 	if err != nil && t.opt.Time == "" {
 		if _, _, isDate := new(dates).parse(r.Text(k)); isDate {
-			err = fmt.Errorf("%w; --time names the column with the times of the rows", err)
+			err = fmt.Errorf("%s; --time names the column with the times of the rows", withoutHint(err))
 		}
 	}
 	name := r.Columns()[k]
 	switch {
+	case err == nil && v == v && !strings.ContainsAny(r.Text(k), "0123456789"): // true, off
+		t.word[name] = cmp.Or(t.word[name], strings.Clone(r.Text(k)))
 	case err == nil && v == v:
 		t.hasNumber[name] = true
 	case err != nil && !t.hasNumber[name] && t.selectable() && !slices.Contains(t.opt.Targets, name):
@@ -301,18 +316,19 @@ func (t *tableReader) value(r *roles, k int) (float64, error) {
 	return v, err
 }
 
+// withoutHint returns the text of an error about a cell without what it says of missing values.
+func withoutHint(err error) string {
+	text, _, _ := strings.Cut(err.Error(), "; "+table.MissingValuesFlag)
+	return text
+}
+
 // selectable reports whether the inputs are all columns that no option names, so that those without
 // numbers may be left out.
 func (t *tableReader) selectable() bool { return t.layout() != LayoutWide && len(t.opt.Columns) == 0 }
 
 func parseSplit(text string) (string, error) {
-	switch strings.ToLower(text) {
-	case "train", "training":
-		return "train", nil
-	case "val", "valid", "validation":
-		return "val", nil
-	case "test":
-		return "test", nil
+	if split := splitOf(text); split != "" {
+		return split, nil
 	}
 	return "", fmt.Errorf("%.40q: expected train, val or test", text)
 }

@@ -179,6 +179,9 @@ func TestColumnNotes(t *testing.T) {
 	opt := TableOptions{Options: Options{Horizon: 1, Missing: "previous", MissingValues: []string{"-9999.0"}}}
 	d := must.Get(tableOf(t, map[string]string{"m.csv": text}, "m.csv", opt))(t)
 	must.Equal(t, d.Mean[0] > 50 && d.Notes == nil, true, "mean %v and notes %q with --missing-values", d.Mean, d.Notes)
+	opt = TableOptions{Options: Options{Horizon: 1, Offsets: map[string]float64{"x": 0}}} // an evaluation
+	d = must.Get(tableOf(t, map[string]string{"m.csv": text}, "m.csv", opt))(t)
+	noted(t, d, `column "x": 5 values are -9999`, "an evaluation")
 }
 
 // hourly returns the times of n hours in a layout of package time.

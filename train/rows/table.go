@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/internal/table"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -90,12 +92,13 @@ type tableReader struct {
 	// A column without a number so far may be text: its first error is kept.
 	withoutNumber map[string]error
 	hasNumber     map[string]bool
+	word          map[string]string // the first such as off, which is 0
 }
 
 func newTableReader(opt TableOptions) *tableReader {
 	return &tableReader{
 		opt: opt, byID: map[string]*rawSeries{}, dates: dates{format: opt.TimeFormat},
-		withoutNumber: map[string]error{}, hasNumber: map[string]bool{},
+		withoutNumber: map[string]error{}, hasNumber: map[string]bool{}, word: map[string]string{},
 	}
 }
 
@@ -135,8 +138,11 @@ func (t *tableReader) load(ctx context.Context, path string) (*dataset.Dataset, 
 	}
 	t.opt.selectable, t.opt.withoutNumber = t.selectable(), t.withoutNumber
 	for _, name := range t.columns {
-		if err := t.withoutNumber[name]; err != nil && (t.hasNumber[name] || len(t.hasNumber) == 0) {
+		if err := t.withoutNumber[name]; err != nil && (t.hasNumber[name] || len(t.hasNumber) == 0 && len(t.word) == 0) {
 			return nil, err
+		}
+		if word := t.word[name]; word != "" && t.hasNumber[name] {
+			t.addNote("", "column %q: %q beside numbers is read as 1 or 0; --missing-values=%[2]s reads it as missing", name, word)
 		}
 	}
 	d, err := newSeriesData(records, t.columns, t.opt.Options)
@@ -219,8 +225,21 @@ var (
 	tableExt = regexp.MustCompile(`(?i)\.(csv|tsv|txt|dat|jsonl|ndjson|json)(\.gz)?$`)
 	// splitName matches the name of a split, alone or after a separator. The names strain and
 	// heat_retest have no split.
-	splitName = regexp.MustCompile(`(?i)^(?:(.*)[_.\- ])?(train|training|val|valid|validation|test)$`)
+	splitName = regexp.MustCompile(`(?i)^(?:(.*)[_.\- ])?(train|training|val|valid|validation|dev|test)$`)
 )
+
+// splitOf returns the split that a name says, or "".
+func splitOf(name string) string {
+	switch strings.ToLower(name) {
+	case "train", "training":
+		return "train"
+	case "val", "valid", "validation", "dev":
+		return "val"
+	case "test":
+		return "test"
+	}
+	return ""
+}
 
 // files lists the files to read, sorted by name.
 func (t *tableReader) files(path string) ([]tableFile, error) {
@@ -232,14 +251,14 @@ func (t *tableReader) files(path string) ([]tableFile, error) {
 		if t.opt.Layout == LayoutFiles {
 			return nil, fmt.Errorf("%s is a file, expected a folder for layout %q", path, LayoutFiles)
 		}
-		list, err := splitFiles(filepath.Dir(path), filepath.Base(path))
+		list, err := t.splitFiles(filepath.Dir(path), filepath.Base(path))
 		if len(list) > 1 || err != nil {
 			return list, err
 		}
 		return []tableFile{{path: path}}, nil
 	}
 	if t.opt.Layout != LayoutFiles {
-		if list, err := splitFiles(path, ""); len(list) > 0 || err != nil {
+		if list, err := t.splitFiles(path, ""); len(list) > 0 || err != nil {
 			return list, err
 		}
 	}
@@ -253,8 +272,8 @@ func (t *tableReader) files(path string) ([]tableFile, error) {
 
 // splitFiles lists the files NAME_TRAIN, NAME_VAL and NAME_TEST of a folder. If like is the name of
 // a file, it lists the files with the same NAME, or nothing if like ends in no split. Without a
-// validation file, the split of the training file is left open.
-func splitFiles(dir, like string) ([]tableFile, error) {
+// validation file, the split of the training file is left open. A note names the other tables.
+func (t *tableReader) splitFiles(dir, like string) ([]tableFile, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -266,16 +285,21 @@ func splitFiles(dir, like string) ([]tableFile, error) {
 		if m == nil || ext == "" {
 			return "", ""
 		}
-		return m[1] + "/" + ext, strings.ToLower(m[2])[:2] // tr, va, te
+		return m[1] + "/" + ext, splitOf(m[2])
 	}
 	wanted, split := prefix(like)
 	if like != "" && split == "" {
 		return nil, nil
 	}
 	found := map[string]string{}
+	var others []string
+	stem, _, _ := strings.Cut(wanted, "/")
 	for _, e := range entries {
 		of, split := prefix(e.Name())
 		if split == "" || e.IsDir() || like != "" && of != wanted {
+			if tableExt.MatchString(e.Name()) && e.Name()[0] != '.' && (like == "" || split == "" && stem != "" && strings.HasPrefix(e.Name(), stem)) {
+				others = append(others, e.Name())
+			}
 			continue
 		}
 		if other := found[split]; other != "" {
@@ -283,25 +307,40 @@ func splitFiles(dir, like string) ([]tableFile, error) {
 		}
 		found[split] = e.Name()
 	}
-	if found["tr"] == "" {
+	if found["train"] == "" {
 		return nil, nil
+	}
+	if others != nil {
+		t.addNote(dir, ": %s are not read beside the splits %s; --data with another folder, or --layout files, reads them", suggest.List(others), suggest.List(slices.Sorted(maps.Values(found))))
 	}
 	var list []tableFile
 	for _, split := range []string{"train", "val", "test"} {
-		if name := found[split[:2]]; name != "" {
+		if name := found[split]; name != "" {
 			list = append(list, tableFile{path: filepath.Join(dir, name), split: split})
 		}
 	}
-	if found["va"] == "" {
+	if found["val"] == "" {
 		list[0].split = ""
 	}
 	return list, nil
 }
 
-// seriesFiles lists the files of a folder and of its subfolders, which are classes.
+// seriesFiles lists the files of a folder and of its subfolders, which are classes or, if their
+// names say so, splits with or without folders of classes.
 func (t *tableReader) seriesFiles(dir string) ([]tableFile, error) {
 	var list []tableFile
-	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, e fs.DirEntry, err error) error {
+	splits := map[string]bool{}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.IsDir() && e.Name()[0] != '.' {
+			splits[splitOf(e.Name())] = true
+		}
+	}
+	depth := 1
+	if splits["train"] && !splits[""] {
+		depth = 2
+	}
+	err = cmp.Or(err, fs.WalkDir(os.DirFS(dir), ".", func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -310,13 +349,19 @@ func (t *tableReader) seriesFiles(dir string) ([]tableFile, error) {
 				return fs.SkipDir
 			}
 		case e.IsDir():
-			if strings.Count(path, "/") > 0 {
+			if strings.Count(path, "/") >= depth {
 				return fs.SkipDir
 			}
 		case tableExt.MatchString(e.Name()):
 			f := tableFile{path: filepath.Join(dir, filepath.FromSlash(path)), id: strings.TrimSuffix(path, tableExt.FindString(path))}
-			if class, _, ok := strings.Cut(path, "/"); ok && len(t.opt.Targets) == 0 {
-				f.label = class
+			parts := strings.Split(path, "/")
+			if depth == 2 && len(parts) > 1 {
+				if f.split, parts = splitOf(parts[0]), parts[1:]; f.split == "train" && !splits["val"] {
+					f.split = ""
+				}
+			}
+			if len(parts) > 1 && len(t.opt.Targets) == 0 {
+				f.label = parts[0]
 			}
 			list = append(list, f)
 		}
@@ -324,7 +369,7 @@ func (t *tableReader) seriesFiles(dir string) ([]tableFile, error) {
 			return fmt.Errorf("more than %d files", maxSeriesCount)
 		}
 		return nil
-	})
+	}))
 	if err != nil {
 		return nil, fmt.Errorf("folder %s: %w", dir, err)
 	}
