@@ -160,8 +160,14 @@ func (t *Reader) isHeader(cells []string) bool {
 			break
 		}
 	}
-	if len(numbers) > 1 && len(cells) > 2 && (len(numbers) < len(cells) || slices.ContainsFunc(numbers, func(cell string) bool { return t.wanted[cell] })) {
-		return true
+	if len(numbers) > 1 && len(cells) > 2 {
+		switch {
+		case len(numbers) < len(cells):
+			return true
+		case slices.ContainsFunc(numbers, func(cell string) bool { return t.wanted[cell] }):
+			t.note("the first line, 0, 1, 2 …, names the columns, so that --target and --columns refer to it; without such a name it is data, and the columns are called 1, 2, …")
+			return true
+		}
 	}
 	return slices.ContainsFunc(cells, isName) || !slices.ContainsFunc(cells, isNumber)
 }
@@ -198,14 +204,17 @@ func (t *Reader) toUTF8(line []byte) []byte {
 
 // Note adds a note about a column, once.
 func (t *Reader) Note(column int, format string, args ...any) {
-	text := fmt.Sprintf("column %.80q: "+format, append([]any{t.columns[column]}, args...)...)
-	t.note(strings.ReplaceAll(text, "%", "%%"))
+	t.noteOnce(t.columns[column]+format, fmt.Sprintf("column %.80q: "+format, append([]any{t.columns[column]}, args...)...))
 }
 
 // note adds a note, once per format.
 func (t *Reader) note(format string, args ...any) {
-	if !slices.Contains(t.noted, format) {
-		t.noted, t.notes = append(t.noted, format), append(t.notes, t.opt.Name+": "+fmt.Sprintf(format, args...))
+	t.noteOnce(format, fmt.Sprintf(format, args...))
+}
+
+func (t *Reader) noteOnce(key, text string) {
+	if !slices.Contains(t.noted, key) {
+		t.noted, t.notes = append(t.noted, key), append(t.notes, t.opt.Name+": "+text)
 	}
 }
 

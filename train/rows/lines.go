@@ -104,7 +104,7 @@ func (t *tableReader) roles(in *table.Reader, wanted []string) (*roles, error) {
 	}
 	if wanted == nil && in.Index() && !taken[0] {
 		taken[0] = true
-		t.addNote("", "the first column has no name and is left out, as the index of rows; --id %s or --time %[1]s uses it", in.Columns()[0])
+		t.addNote("", "the first column has no name and is left out, as the index of rows; --id %q or --time %[1]q uses it", in.Columns()[0])
 	}
 	for i := range in.Columns() {
 		if wanted == nil && !taken[i] {

@@ -130,8 +130,8 @@ func TestWords(t *testing.T) {
 		{"letters", "x,flag", func(i int) []any { return []any{i * i, []string{"T", "F", "F"}[i%3]} }, "[x flag]", ""},
 		{"text", "x,sex", func(i int) []any { return []any{i * i, []string{"F", "M", "M"}[i%3]} }, "[x]", `column "sex": "M" is not a number; the column is left out`},
 		{"gap", "x,y", func(i int) []any { return []any{i * i, []any{3, 4, "off"}[i%3]} }, "[x y]", `column "y": "off" beside numbers is read as 1 or 0; --missing-values=off`},
-		{"index", ",0,1", func(i int) []any { return []any{i, i * i, i % 7} }, "[0 1]", "the first column has no name and is left out, as the index of rows; --id Unnamed: 0"},
-		{"index of names", ",a,b", func(i int) []any { return []any{i, i * i, i % 7} }, "[a b]", "--id 1 or --time 1 uses it"},
+		{"index", ",0,1", func(i int) []any { return []any{i, i * i, i % 7} }, "[0 1]", "the first column has no name and is left out, as the index of rows; --id \"Unnamed: 0\""},
+		{"index of names", ",a,b", func(i int) []any { return []any{i, i * i, i % 7} }, "[a b]", `--id "1" or --time "1" uses it`},
 	} {
 		d := must.Get(tableOf(t, map[string]string{"m.csv": numbersCSV(c.head, 60, c.row)}, "m.csv", TableOptions{Options: Options{Horizon: 1}}))(t)
 		must.Equal(t, fmt.Sprint(d.Series.Columns), c.columns, "%s", c.name)
@@ -139,4 +139,5 @@ func TestWords(t *testing.T) {
 	}
 	d := must.Get(tableOf(t, map[string]string{"w.csv": "0,1,2\n5,6,0\n7,8,1\n"}, "w.csv", TableOptions{Options: Options{Targets: []string{"2"}}}))(t)
 	must.Equal(t, fmt.Sprint(d.Labels, d.MaxLen), "[0 1] 2", "classes and series")
+	noted(t, d, "the first line, 0, 1, 2 …, names the columns", "numbers as names")
 }
