@@ -220,8 +220,8 @@ func (s *seriesData) noteIdentifier() {
 	}
 }
 
-// noteSentinels adds notes about values of a column that may stand for missing ones: a usual one far
-// from the others, or a lowest or highest one that occurs again very far from them.
+// noteSentinels adds notes about values of a column that may stand for missing ones: a usual one
+// far from the others, or a lowest or highest one that occurs again very far from them.
 func (s *seriesData) noteSentinels(c int, k column) {
 	name := s.columns[c]
 	usual := table.IsSentinel
