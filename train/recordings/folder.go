@@ -237,6 +237,10 @@ func (s *folderScan) classes() error {
 	if len(s.found) == 0 {
 		return datafile.NoData("%s contains no folder of a class", s.dir)
 	}
+	names := []string{"train", "training", "val", "valid", "validation", "dev", "test"}
+	if !slices.ContainsFunc(s.found, func(name string) bool { return !slices.Contains(names, strings.ToLower(name)) }) {
+		s.notes = append(s.notes, fmt.Sprintf("the folders %s are read as classes, though their names are those of splits; --data with one of them reads the folders in it as classes", suggest.List(s.found)))
+	}
 	for _, dir := range s.opt.Background {
 		n := len(s.files)
 		if err := s.walk(dir, recording{}); err != nil {

@@ -31,6 +31,16 @@ func clipNames(root string, clips []Clip) (list []string) {
 	return list
 }
 
+// A note tells that folders whose names are those of splits are classes.
+func TestFoldersOfSplits(t *testing.T) {
+	root := t.TempDir()
+	for i := range 8 {
+		testfiles.Ramp(t, filepath.Join(root, []string{"train", "test"}[i%2], fmt.Sprint(i, ".wav")), 16000, 50, 1)
+	}
+	got := must.Get(Folder(t.Context(), root, Options{}))(t)
+	must.Equal(t, strings.Contains(strings.Join(got.Notes, "\n"), `the folders ["test" "train"] are read as classes, though their names are those of splits`), true, "notes %q", got.Notes)
+}
+
 // Files of every format, rate and number of channels become clips of one channel at one rate, with
 // the samples that package audio gives.
 func TestFolderFormats(t *testing.T) {
