@@ -62,9 +62,6 @@ func New(c Config) (*Bank, error) {
 	return b, nil
 }
 
-// Config returns the Config of the Bank.
-func (b *Bank) Config() Config { return b.cfg }
-
 // Frames returns the complete frames of a whole signal, [Bands][Config.Frames(len(x))]. It reuses
 // the memory of dst, which may be nil.
 func (b *Bank) Frames(dst, x []float32) []float32 {

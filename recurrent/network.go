@@ -156,9 +156,6 @@ func (n *Network) setNormalization(meta *model.Meta) {
 	}
 }
 
-// StepScale returns the number of model samples per input sample.
-func (n *Network) StepScale() float64 { return n.stepScale }
-
 // Inputs returns d_input: the channels of a sample, or the size of the vocabulary.
 func (n *Network) Inputs() int { return n.cfg.DInput }
 

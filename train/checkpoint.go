@@ -97,13 +97,9 @@ func (t *Trainer) restoreCheckpoint() (found bool, err error) {
 // restore sets the trainer's tensors and state to those of a checkpoint. After an error, the
 // tensors are not those of any state.
 func (t *Trainer) restore(f *safetensors.File, s state) error {
-	arrays := make(map[string]*safetensors.Array, len(f.Arrays))
-	for i := range f.Arrays {
-		arrays[f.Arrays[i].Name] = &f.Arrays[i]
-	}
 	for _, part := range t.sections() {
 		for _, x := range part.weights.Tensors() {
-			a := arrays[part.prefix+x.Name]
+			a := f.Find(part.prefix + x.Name)
 			if a == nil {
 				return fmt.Errorf("tensor %q is missing", part.prefix+x.Name)
 			}

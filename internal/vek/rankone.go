@@ -52,22 +52,21 @@ func RankOneBlock(y, x Matrix, hRe, hIm []float32, s *RankOne, scratch []float32
 // h_n = e_n·h_n − p_n·w + b_n·x[t] and y[t] = Re Σ_n c_n·h_n + d·x[t], where w = Re Σ_n u_n·h_n of
 // the sample before, for a group of channels and samples that are stride apart
 func rankOneGeneric(y, x []float32, stride, samples int, d, hRe, hIm, terms []float32) {
-	var w, next rankOneLane
+	var w, next groupVec
 	modes := len(hRe) / GroupChannels
-	lane := func(s []float32, i int) *rankOneLane { return (*rankOneLane)(s[i*GroupChannels:]) }
 	for m := range modes {
-		addRe(&w, lane(terms, m*RankOneTerms+4), lane(terms, m*RankOneTerms+5), lane(hRe, m), lane(hIm, m))
+		addRe(&w, groupRow(terms, m*RankOneTerms+4), groupRow(terms, m*RankOneTerms+5), groupRow(hRe, m), groupRow(hIm, m))
 	}
 	for t := range samples {
-		in, out := (*rankOneLane)(x[t*stride:]), (*rankOneLane)(y[t*stride:])
+		in, out := (*groupVec)(x[t*stride:]), (*groupVec)(y[t*stride:])
 		for i := range out {
 			out[i] = d[i] * in[i]
 		}
-		next = rankOneLane{}
+		next = groupVec{}
 		for m := range modes {
-			at, re, im := m*RankOneTerms, lane(hRe, m), lane(hIm, m)
-			eRe, eIm, pRe, pIm := lane(terms, at), lane(terms, at+1), lane(terms, at+2), lane(terms, at+3)
-			bRe, bIm := lane(terms, at+6), lane(terms, at+7)
+			at, re, im := m*RankOneTerms, groupRow(hRe, m), groupRow(hIm, m)
+			eRe, eIm, pRe, pIm := groupRow(terms, at), groupRow(terms, at+1), groupRow(terms, at+2), groupRow(terms, at+3)
+			bRe, bIm := groupRow(terms, at+6), groupRow(terms, at+7)
 			for i := range w {
 				r, j := re[i], im[i]
 				re[i] = float32(eRe[i]*r) - float32(eIm[i]*j) - float32(pRe[i]*w[i]) + float32(bRe[i]*in[i])
@@ -79,17 +78,15 @@ func rankOneGeneric(y, x []float32, stride, samples int, d, hRe, hIm, terms []fl
 					im[i] = 0
 				}
 			}
-			addRe(&next, lane(terms, at+4), lane(terms, at+5), re, im)
-			addRe(out, lane(terms, at+8), lane(terms, at+9), re, im)
+			addRe(&next, groupRow(terms, at+4), groupRow(terms, at+5), re, im)
+			addRe(out, groupRow(terms, at+8), groupRow(terms, at+9), re, im)
 		}
 		w = next
 	}
 }
 
-type rankOneLane = [GroupChannels]float32
-
 // addRe sets sum = sum + Re(c·h).
-func addRe(sum, cRe, cIm, hRe, hIm *rankOneLane) {
+func addRe(sum, cRe, cIm, hRe, hIm *groupVec) {
 	for i := range sum {
 		sum[i] += float32(cRe[i]*hRe[i]) - float32(cIm[i]*hIm[i])
 	}

@@ -62,13 +62,6 @@ type Table struct {
 	objects map[uint64]any // *Model or *stream
 }
 
-// Len returns the number of objects.
-func (t *Table) Len() int {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return len(t.objects)
-}
-
 // add returns the handle of a new object.
 func (t *Table) add(object any) uint64 {
 	t.mu.Lock()

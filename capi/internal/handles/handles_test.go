@@ -111,7 +111,7 @@ func TestMisuse(t *testing.T) {
 	hasCode(t, table.Reset(model), Invalid)
 	_, err := table.NewStream(handle)
 	hasCode(t, err, Invalid)
-	must.Equal(t, table.Len(), 1, "objects")
+	must.Equal(t, len(table.objects), 1, "objects")
 	if next := must.Get(table.NewStream(model))(t); next <= handle {
 		t.Errorf("handle %d after %d, expected a new one", next, handle)
 	}
@@ -200,7 +200,7 @@ func TestConcurrency(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	must.Equal(t, table.Len(), 1, "objects")
+	must.Equal(t, len(table.objects), 1, "objects")
 }
 
 // A call allocates nothing.
