@@ -26,6 +26,9 @@ var dateLayouts = []string{
 	"2 January 2006", "2. January 2006", "January 2, 2006", "January 2 2006",
 }
 
+// shortLayouts are dates with a year of 2 digits, which is last.
+var shortLayouts = []string{"2-Jan-06", "2 Jan 06", "2/Jan/06"}
+
 // orderedLayouts are the dates in which day and month may have either order. A year of 2 digits may
 // also be first.
 var orderedLayouts = map[string][]string{
@@ -48,6 +51,7 @@ type dates struct {
 	first  string // of these dates
 	// yearLast: one of these dates cannot begin with a year of 2 digits.
 	yearLast bool
+	short    string // the first with the name of a month and a year of 2 digits
 	digits   string // the first whole number
 	isDate   bool   // that is a date of digits only, as all others then are
 }
@@ -58,6 +62,9 @@ var strftime = strings.NewReplacer("%Y", "2006", "%y", "06", "%m", "01", "%d", "
 
 // check returns an error if the format is unknown.
 func (d *dates) check() error {
+	if d.format == "%s" { // seconds since 1970
+		d.format = anyNumber
+	}
 	if d.format == "" || d.format == dayFirst || d.format == monthFirst || d.format == anyNumber || strings.Contains(d.format, "%") {
 		return nil
 	}
@@ -79,7 +86,9 @@ func (d *dates) parse(text string) (at time.Time, local, ok bool) {
 		return at, false, false
 	}
 	if at, ok = parseLayouts(m[1], dateLayouts); !ok {
-		if at, ok = d.ordered(m[1], text); !ok {
+		if at, ok = parseLayouts(m[1], shortLayouts); ok {
+			d.short = cmp.Or(d.short, strings.Clone(text))
+		} else if at, ok = d.ordered(m[1], text); !ok {
 			return at, false, false
 		}
 	}
@@ -178,6 +187,9 @@ func timeOfDay(part []string) (after time.Duration, ok bool) {
 // a possible series.
 func (t *tableReader) settleDates() error {
 	d := &t.dates
+	if d.short != "" {
+		t.addNote("", "times such as %q are read as day, month and year; --time-format %%y-%%b-%%d changes it", d.short)
+	}
 	if d.first == "" {
 		return nil
 	}

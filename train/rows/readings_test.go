@@ -218,6 +218,8 @@ func TestDates(t *testing.T) {
 		{"days of digits", []string{"20240130", "20240131", "20240201", "20240202"}, "", "are read as dates"},
 		{"numbers of 8 digits", []string{"20240101", "20240102", "20240103"}, "number", ""},
 		{"other numbers of 8 digits", []string{"19999998", "19999999", "20000000"}, "", ""},
+		{"seconds", []string{"1704067200", "1704070800", "1704074400"}, "%s", ""},
+		{"names and 2 digits", hourly("02-Jan-06 15:04", day(2024, 1, 1), 48), "", `"01-Jan-24 00:00" are read as day, month and year; --time-format %y-%b-%d`},
 		{"a pattern", []string{"240101", "240102", "240103"}, "%y%m%d", ""},
 		{"a wrong pattern", []string{"240101", "240102"}, "%Y%m%d", `"240101" does not fit --time-format "%Y%m%d"`},
 		{"both orders", []string{"13/01/2024", "01/14/2024"}, "", "--time-format describes"},
