@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
@@ -139,7 +140,7 @@ func (s *sweep) describe() error {
 	}
 	s.id = fmt.Sprintf("%x", h.Sum(nil))[:16]
 	for _, j := range s.jobs {
-		j.Sweep = s.id
+		j.Sweep, j.Program = s.id, program.Version()
 	}
 	return nil
 }

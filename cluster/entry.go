@@ -34,6 +34,8 @@ type job struct {
 	Name   string    `json:"name"` // of the run
 	Config string    `json:"config"`
 	Data   []dataRef `json:"data,omitempty"`
+
+	Program string `json:"program,omitempty"` // the version of the coordinator's program
 }
 
 // key returns the key of the run without a prefix.

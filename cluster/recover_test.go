@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,12 +19,14 @@ import (
 )
 
 // Two workers make the runs of a sweep, and end when there are none left. The folder is then that
-// of the same sweep run alone, and the broker has nothing of it.
+// of the same sweep run alone, and the broker has nothing of it. Programs of another version are noted.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	url := start(t)
+	var text bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&text, nil))
 	idle := func() error {
-		return (&Worker{Load: loadTask, Idle: 1, Log: logger(t)}).Run(t.Context(), connect(t, url))
+		return (&Worker{Load: loadTask, Idle: 1, Log: log, version: "v0.1"}).Run(t.Context(), connect(t, url))
 	}
 	must.Do(t, idle()) // before the first sweep
 	var last []Status
@@ -40,6 +44,9 @@ func TestSweep(t *testing.T) {
 	must.Equal(t, len(rows), 6, "rows")
 	same(t, s, alone(t, 3))
 	must.Do(t, errors.Join(<-ended, <-ended))
+	if !strings.Contains(text.String(), "worker=v0.1") {
+		t.Errorf("no note on the other version: %s", &text)
+	}
 	for _, st := range last {
 		if st.State != done || st.Worker == "" || st.Result == "" || st.Level != level.Current() {
 			t.Errorf("last status %+v", st)

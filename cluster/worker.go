@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/s4d-fast/s4d-fast/internal/filelock"
+	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -34,8 +35,9 @@ type Worker struct {
 	Reporter train.Reporter // of every run's progress; nil: none
 	Log      *slog.Logger
 
-	cache cache
-	seen  map[string]sighting // by key
+	cache   cache
+	seen    map[string]sighting // by key
+	version string              // of the program
 }
 
 // sighting is when a worker first saw an entry with its present revision.
@@ -54,6 +56,7 @@ func (w *Worker) Run(ctx context.Context, nc *nats.Conn) error {
 		host, _ := os.Hostname()
 		w.Name = fmt.Sprintf("%s-%d", cmp.Or(host, "worker"), os.Getpid())
 	}
+	w.version = cmp.Or(w.version, program.Version())
 	closeFolder, err := w.folder()
 	if err != nil {
 		return err
@@ -171,6 +174,9 @@ func (w *Worker) take(ctx context.Context, s *store, l *lease) error {
 		return r.fail(err)
 	}
 	w.Log.Info("run", "name", r.job.Name, "sweep", r.job.Sweep)
+	if r.job.Program != w.version {
+		w.Log.Warn("the coordinator's program has another version, so results may differ", "coordinator", r.job.Program, "worker", w.version)
+	}
 	switch err = r.guarded(ctx); {
 	case err == nil:
 		w.Log.Info("run complete", "name", r.job.Name)

@@ -1,13 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"strings"
 
 	"github.com/klauspost/cpuid/v2"
 
+	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
@@ -24,7 +25,7 @@ func (c *versionCmd) Run(std *streams) error {
 		fmt.Fprintln(std.out, strings.Join(levels, " "))
 		return nil
 	}
-	fmt.Fprintf(std.out, "s4d-fast %s (%s %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(std.out, "s4d-fast %s (%s %s/%s)\n", cmp.Or(release, program.Version()), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	fmt.Fprintf(std.out, "processor  %s, %d logical cores\n", processor(), runtime.NumCPU())
 	fmt.Fprintf(std.out, "caches     %s\n", caches())
 	fmt.Fprintf(std.out, "level      %s (available: %s)\n", vek.CurrentLevel(), strings.Join(levels, ", "))
@@ -33,18 +34,6 @@ func (c *versionCmd) Run(std *streams) error {
 
 // release is the version and the commit of a release, which .ci/build sets.
 var release string
-
-// version returns the version and the commit that the program was built from.
-func version() string {
-	if release != "" {
-		return release
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "unknown"
-	}
-	return info.Main.Version
-}
 
 // caches lists the sizes of a core's caches, smallest first.
 func caches() string {

@@ -1,4 +1,4 @@
-// Package program has what the commands share: signals, exit codes and the log.
+// Package program has what the commands share: signals, exit codes, the version and the log.
 package program
 
 import (
@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 )
 
@@ -20,6 +21,15 @@ const (
 	Diverged = 4 // training diverged
 	// 128 + signal after an interrupt: 129 (SIGHUP), 130 (SIGINT), 143 (SIGTERM)
 )
+
+// Version returns the version and the commit that the program was built from, "unknown" if it has none.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "unknown"
+	}
+	return info.Main.Version
+}
 
 // Signal is the cause of a context that a signal has cancelled.
 type Signal syscall.Signal
