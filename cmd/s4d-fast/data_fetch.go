@@ -35,7 +35,7 @@ type dataFetchCmd struct {
 }
 
 func (c *dataFetchCmd) Help() string {
-	return `Lays out DIR/NAME as train reads it. Downloads are kept in DIR/downloads until you delete them.
+	return `Lays out DIR/NAME as train reads it. Downloads are kept in DIR/downloads until you delete them. With --run, an interrupted download continues.
 
 Examples:
   s4d-fast data fetch
@@ -61,23 +61,46 @@ type recipe struct {
 	Pick, To                  string
 }
 
-// download is a command that gets a clone or a file, and the path where it ends up.
+// download is a clone or a file, and the path where it ends up.
 type download struct {
-	path, hash string
-	command    []string
+	url, path, hash string
+	clone           bool
 }
 
 func (r recipe) downloads(dir string) (list []download) {
 	if r.Git != "" {
-		at := filepath.Join(dir, "clone")
-		return []download{{at, "", []string{"git", "clone", "--depth", "1", r.Git, at}}}
+		return []download{{url: r.Git, path: filepath.Join(dir, "clone"), clone: true}}
 	}
 	for _, f := range r.Files {
 		url, name, _ := strings.Cut(f[0], "#")
-		at := filepath.Join(dir, cmp.Or(name, path.Base(url)))
-		list = append(list, download{at, f[1], []string{"curl", "-fL", "--create-dirs", "-C", "-", "-o", at, url}})
+		list = append(list, download{url: url, path: filepath.Join(dir, cmp.Or(name, path.Base(url))), hash: f[1]})
 	}
 	return list
+}
+
+// command returns the command that downloads to a path. curl continues a part of a file.
+func (d download) command(to string) []string {
+	if d.clone {
+		return []string{"git", "clone", "--depth", "1", d.url, to}
+	}
+	return []string{"curl", "-fL", "--create-dirs", "-C", "-", "-o", to, d.url}
+}
+
+// run downloads beside the path first, because curl rejects a file that is complete, and git a folder.
+func (d download) run(ctx context.Context, log io.Writer) error {
+	part := d.path + ".part"
+	if d.clone {
+		if err := os.RemoveAll(part); err != nil {
+			return err
+		}
+	}
+	command := d.command(part)
+	run := exec.CommandContext(ctx, command[0], command[1:]...)
+	run.Stdout, run.Stderr = log, log
+	if err := run.Run(); err != nil {
+		return fmt.Errorf("%s: %w", command[0], err)
+	}
+	return os.Rename(part, d.path)
 }
 
 func (c *dataFetchCmd) fetch(ctx context.Context, std *streams, all map[string]recipe) error {
@@ -101,15 +124,13 @@ func (c *dataFetchCmd) fetch(ctx context.Context, std *streams, all map[string]r
 	fmt.Fprintf(std.out, "%s: %s. Licence: %s. Size: %s.\n", c.Name, r.About, r.Licence, r.Size)
 	list := r.downloads(filepath.Join(c.Dir, "downloads", c.Name))
 	for _, d := range list {
-		fmt.Fprintln(std.out, strings.Join(d.command, " "))
+		fmt.Fprintln(std.out, strings.Join(d.command(d.path), " "))
 		if d.hash != "" {
 			fmt.Fprintf(std.out, "    SHA-256 %s\n", d.hash)
 		}
-		if c.Download && (d.check() != nil || d.hash == "" && r.Git == "") { // curl continues a part of a file
-			run := exec.CommandContext(ctx, d.command[0], d.command[1:]...)
-			run.Stdout, run.Stderr = std.err, std.err
-			if err := run.Run(); err != nil {
-				return fmt.Errorf("%s: %w", d.command[0], err)
+		if c.Download && d.check() != nil {
+			if err := d.run(ctx, std.err); err != nil {
+				return err
 			}
 		}
 	}

@@ -8,12 +8,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
@@ -64,7 +69,8 @@ func TestDataFetch(t *testing.T) {
 	} {
 		must.Get(fetch(dataFetchCmd{Name: name}))(t)
 		for _, d := range all[name].downloads(filepath.Join(dir, "downloads", name)) {
-			must.Do(t, exec.Command(d.command[0], d.command[1:]...).Run())
+			command := d.command(d.path)
+			must.Do(t, exec.Command(command[0], command[1:]...).Run())
 		}
 		must.Get(fetch(dataFetchCmd{Name: name}))(t)
 		must.Do(t, os.RemoveAll(filepath.Join(dir, "downloads")))
@@ -85,6 +91,43 @@ func TestDataFetch(t *testing.T) {
 			t.Errorf("%s: error %v, expected one that contains %q", name, err, expected)
 		}
 	}
+}
+
+// A download that was interrupted continues where it stopped, and one that is complete is not repeated.
+func TestInterruptedDownload(t *testing.T) {
+	t.Setenv("NO_PROXY", "127.0.0.1")
+	content, sent := bytes.Repeat([]byte("0123456789"), 10_000), map[string]int{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/second.bin" && r.Header.Get("Range") == "" {
+			w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+			w.Write(content[:40_000])
+			return // the server closes the connection
+		}
+		out := httptest.NewRecorder()
+		http.ServeContent(out, r, "", time.Time{}, bytes.NewReader(content))
+		sent[r.URL.Path] += out.Body.Len()
+		maps.Copy(w.Header(), out.Header())
+		w.WriteHeader(out.Code)
+		w.Write(out.Body.Bytes())
+	}))
+	t.Cleanup(server.Close)
+	c := dataFetchCmd{Name: "two", Dir: t.TempDir(), Download: true}
+	fetch := func() error {
+		return c.fetch(t.Context(), &streams{out: io.Discard, err: io.Discard}, map[string]recipe{
+			"two": {Files: [][2]string{{server.URL + "/first.bin", ""}, {server.URL + "/second.bin", ""}}},
+		})
+	}
+	if err := fetch(); err == nil || !strings.Contains(err.Error(), "curl") {
+		t.Fatalf("interrupted: error %v, expected that of curl", err)
+	}
+	dir := filepath.Join(c.Dir, "two")
+	must.Reject(os.Stat(dir))(t, os.ErrNotExist)
+	must.Do(t, fetch())
+	for _, name := range []string{"first.bin", "second.bin"} {
+		must.Equal(t, bytes.Equal(read(t, filepath.Join(dir, name)), content), true, "%s is complete", name)
+	}
+	must.Equal(t, sent["/first.bin"], len(content), "bytes sent of the complete file")
+	must.Equal(t, sent["/second.bin"], len(content)-40_000, "bytes sent of the interrupted file")
 }
 
 // Every data set that the commands of documents read has a recipe, and every recipe is complete.
