@@ -93,7 +93,7 @@ func TestDataFetch(t *testing.T) {
 	}
 }
 
-// A download that was interrupted continues where it stopped, and one that is complete is not repeated.
+// A download that was interrupted continues where it stopped, and a complete one is not repeated.
 func TestInterruptedDownload(t *testing.T) {
 	t.Setenv("NO_PROXY", "127.0.0.1")
 	content, sent := bytes.Repeat([]byte("0123456789"), 10_000), map[string]int{}

@@ -22,7 +22,7 @@ const (
 	// 128 + signal after an interrupt: 129 (SIGHUP), 130 (SIGINT), 143 (SIGTERM)
 )
 
-// Version returns the version and the commit that the program was built from, "unknown" if it has none.
+// Version returns the version and the commit that the program was built from, or "unknown".
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
