@@ -19,7 +19,8 @@ import (
 )
 
 // Two workers make the runs of a sweep, and end when there are none left. The folder is then that
-// of the same sweep run alone, and the broker has nothing of it. Programs of another version are noted.
+// of the same sweep run alone, and the broker has nothing of it. The workers, of another version, note
+// that.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	url := start(t)

@@ -86,7 +86,8 @@ func (d download) command(to string) []string {
 	return []string{"curl", "-fL", "--create-dirs", "-C", "-", "-o", to, d.url}
 }
 
-// run downloads beside the path first, because curl rejects a file that is complete, and git a folder.
+// run downloads beside the path first, because curl fails if the file is complete, and git if there
+// is a folder.
 func (d download) run(ctx context.Context, log io.Writer) error {
 	part := d.path + ".part"
 	if d.clone {
