@@ -19,8 +19,8 @@ import (
 )
 
 // Two workers make the runs of a sweep, and end when there are none left. The folder is then that
-// of the same sweep run alone, and the broker has nothing of it. The workers, of another version, note
-// that.
+// of the same sweep run alone, and the broker has nothing of it. The workers have another
+// version, and warn of it.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	url := start(t)
