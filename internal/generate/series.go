@@ -26,7 +26,10 @@ const MaxAnomalies = seriesHours / 24
 func Series(ctx context.Context, path string, anomalies int, seed uint64) error {
 	return atomicfile.Write(path, 0o666, func(f io.Writer) error {
 		w := bufio.NewWriter(f)
-		g := newLoadSeries(seed, anomalies)
+		g := loadSeries{
+			noise: random.New(seed, random.Signal, 0, 0), draws: random.New(seed, random.Signal, 1, 0),
+			anomalies: anomalies, every: seriesHours / max(anomalies, 1),
+		}
 		if fmt.Fprint(w, "time,temperature,load"); anomalies > 0 {
 			fmt.Fprint(w, ",anomaly")
 		}
@@ -59,12 +62,6 @@ type loadSeries struct {
 	hour           int
 	weather, drift float64 // autoregressive deviations of temperature and load
 	stuck          float64 // load of the hour before the anomaly
-}
-
-func newLoadSeries(seed uint64, anomalies int) *loadSeries {
-	g := &loadSeries{noise: random.New(seed, random.Signal, 0, 0), draws: random.New(seed, random.Signal, 1, 0), anomalies: anomalies}
-	g.every = seriesHours / max(anomalies, 1)
-	return g
 }
 
 // next returns the next hour.

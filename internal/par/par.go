@@ -37,12 +37,6 @@ func (p *Panic) Error() string {
 	return fmt.Sprintf("%v\n\nStack of the worker:\n%s", p.Value, p.Stack)
 }
 
-// Unwrap returns Value if it is an error.
-func (p *Panic) Unwrap() error {
-	err, _ := p.Value.(error)
-	return err
-}
-
 // Trace, if not nil, is called after every loop of a pool with one worker, with the name of the
 // loop's function and the time of each item. Only benchmarks set it, before they create pools.
 var Trace func(body string, items []time.Duration)
@@ -112,11 +106,7 @@ func (p *Pool) For(items int, body func(worker, item int)) {
 func (p *Pool) run(worker int) {
 	defer func() {
 		if v := recover(); v != nil {
-			failed, nested := v.(*Panic)
-			if !nested {
-				failed = &Panic{v, debug.Stack()}
-			}
-			p.failed.CompareAndSwap(nil, failed)
+			p.failed.CompareAndSwap(nil, &Panic{v, debug.Stack()})
 			p.next.Store(p.items)
 		}
 	}()

@@ -8,19 +8,12 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// Sum is the sum of the losses of a batch, with the number of its terms. Sums of several batches
-// may be added.
+// Sum is the sum of the losses of a batch, with the number of its terms. The fields of several
+// batches may be added.
 type Sum struct {
 	Loss    float64 // sum over the terms; cross-entropies are in nats
 	Terms   int     // number of sequences, of scored positions, or of target values
 	Correct int     // classification: number of terms whose largest logit is that of the label
-}
-
-// Add adds the sum of another batch.
-func (s *Sum) Add(o Sum) {
-	s.Loss += o.Loss
-	s.Terms += o.Terms
-	s.Correct += o.Correct
 }
 
 // Mean returns the mean loss. It is NaN without terms.
