@@ -59,7 +59,7 @@ func TestSplitNames(t *testing.T) {
 	const rows = "label,v0,v1\na,1,2\nb,3,4\n"
 	opt := TableOptions{Options: Options{Targets: []string{"label"}}}
 	for _, c := range []struct{ path, note string }{{"", `["N_EVAL.csv" "extra.csv"] are not read`}, {"N_TRAIN.csv", `["N_EVAL.csv"] are not read`}} {
-		files := map[string]string{"N_TRAIN.csv": rows, "N_TEST.csv": rows, "N_DEV.csv": rows, "N_EVAL.csv": rows, "extra.csv": rows, "readme.md": ""}
+		files := map[string]string{"N_TRAIN.csv": rows, "N_TEST.csv": rows, "N_DEV.csv": rows, "N_EVAL.csv": rows, "extra.csv": rows, "N.csv": "text", "README.csv": "text", "a.txt": "text"}
 		d := must.Get(tableOf(t, files, c.path, opt))(t)
 		must.Equal(t, fmt.Sprint(d.Train.Len(), d.Val.Len(), d.Test.Len()), "2 2 2", "series")
 		noted(t, d, c.note, c.path)

@@ -310,7 +310,13 @@ func (t *tableReader) splitFiles(dir, like string) ([]tableFile, error) {
 	if found["train"] == "" {
 		return nil, nil
 	}
-	if others != nil {
+	of, _ := prefix(found["train"])
+	own, ext, _ := strings.Cut(of, "/")
+	others = slices.DeleteFunc(others, func(name string) bool { // descriptions
+		stem, same := strings.CutSuffix(name, ext)
+		return !same || stem == own || strings.EqualFold(stem, "readme")
+	})
+	if len(others) > 0 {
 		t.addNote(dir, ": %s are not read beside the splits %s; --data with another folder, or --layout files, reads them", suggest.List(others), suggest.List(slices.Sorted(maps.Values(found))))
 	}
 	var list []tableFile
