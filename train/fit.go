@@ -47,8 +47,10 @@ func (t *Trainer) Fit(ctx context.Context) error {
 	t.reporter.Begin(t.progress())
 	defer t.reporter.End()
 	for !t.state.finished(t.cfg.Train) {
-		if err := t.epoch(ctx, s); err != nil {
-			return err
+		for t.state.Batch < t.plan.perEpoch && !t.state.exhausted(t.cfg.Train) {
+			if err := t.pass(ctx, s); err != nil {
+				return err
+			}
 		}
 		if err := t.closeEpoch(ctx); err != nil {
 			return err
@@ -66,22 +68,12 @@ func (s *state) finished(c LoopConfig) bool {
 // exhausted reports whether max_steps is reached.
 func (s *state) exhausted(c LoopConfig) bool { return c.MaxSteps > 0 && s.Step >= c.MaxSteps }
 
-// epoch runs the remaining training steps of the current epoch.
-func (t *Trainer) epoch(ctx context.Context, s *stepper) error {
-	for t.state.Batch < t.plan.perEpoch && !t.state.exhausted(t.cfg.Train) {
-		if err := t.pass(ctx, s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // pass runs the remaining steps of the current pass over the training set.
 func (t *Trainer) pass(ctx context.Context, s *stepper) error {
 	perPass := t.plan.perEpoch / t.plan.passes
 	done := t.state.Batch % perPass
 	pass := t.state.Epoch*t.plan.passes + t.state.Batch/perPass
-	batches, p := t.batches(pass), t.partition
+	batches, p := dataset.Buckets(t.lengths, t.cfg.Train.Batch, t.cfg.Seed, pass, true), t.partition
 	for i, members := range batches {
 		batches[i] = members[p.first*p.size:][:p.count*p.size]
 	}

@@ -159,14 +159,6 @@ func lockFolder(files atomicfile.Files, dir, name string) (*filelock.Lock, error
 	return l, nil
 }
 
-// unlock releases the folder to other processes.
-func (r *Run) unlock() error {
-	if r.locked == nil {
-		return nil
-	}
-	return r.locked.Close()
-}
-
 // begun reports whether the folder has a configuration.
 func (r *Run) begun() (bool, error) {
 	if err := checkFolder(r.files, r.Dir); err != nil {

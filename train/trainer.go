@@ -215,12 +215,6 @@ func (t *Trainer) longest() int {
 	return t.data.MaxLen
 }
 
-// batches returns the members of the batches of a pass over the training set. It drops incomplete
-// batches.
-func (t *Trainer) batches(pass int) [][]int {
-	return dataset.Buckets(t.lengths, t.cfg.Train.Batch, t.cfg.Seed, pass, true)
-}
-
 func (t *Trainer) newPlan() plan {
 	perPass := t.data.Train.Len() / t.cfg.Train.Batch
 	p := plan{passes: max(1, (t.data.EpochSteps+perPass-1)/perPass)}
@@ -311,7 +305,12 @@ func (t *Trainer) writeConfig() error {
 
 // Close releases the run folder to other processes and trainers. The results can be read
 // afterwards.
-func (t *Trainer) Close() error { return t.run.unlock() }
+func (t *Trainer) Close() error {
+	if t.run.locked == nil {
+		return nil
+	}
+	return t.run.locked.Close()
+}
 
 // Config returns the configuration with every value that the run uses.
 func (t *Trainer) Config() Config { return t.cfg }
