@@ -105,7 +105,7 @@ func (t *Reader) number(cell string) (float64, error) {
 	case err == nil && slices.Contains(t.missing, v):
 		return math.NaN(), nil
 	case errors.Is(err, strconv.ErrRange) || math.IsInf(float64(float32(v)), 0):
-		return 0, fmt.Errorf("%.40q is infinite or too large, expected a number below 3.4e38; --missing-values %.40[1]s reads it as missing", cell)
+		return 0, fmt.Errorf("%.40q is infinite or too large, expected a number below 3.4e38; --missing-values=%.40[1]s reads it as missing", cell)
 	case err != nil || math.IsNaN(v):
 		return 0, fmt.Errorf("%.40q is not a number; "+MissingValuesFlag+"=%[1]q reads it as missing", cell)
 	}

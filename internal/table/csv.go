@@ -133,6 +133,9 @@ func (t *Reader) splitCSV() error {
 		if !quoted {
 			cell = rest[:end]
 		} else if after := rest[:end]; strings.TrimSpace(after) != "" {
+			if strings.HasPrefix(after, " ") && t.opt.Separator == "" {
+				return t.errorf("cell %d: %.20q after the closing quotation mark; if blanks separate the cells, --separator=space says so; in R, write.csv(X, FILE, row.names=FALSE) writes the table", len(t.cells)+1, after)
+			}
 			return t.errorf("cell %d: %.20q after the closing quotation mark, expected %q", len(t.cells)+1, after, string(t.separator))
 		}
 		t.cells, rest = append(t.cells, strings.TrimSpace(cell)), rest[min(end+1, len(rest)):]

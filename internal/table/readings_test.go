@@ -135,12 +135,13 @@ func TestOpenReadings(t *testing.T) {
 		"t;x\n0;2,5\n1;2.5\n":       `"2.5" does not fit the decimal ","`,
 		"t,x\n#1,2\n":               "begins with # and has as many cells as a row; --comment '#' skips such lines",
 		"[{\"x\":1},\n{\"x\":2}\n":  "in:2: the array of rows is not closed: the input may be truncated",
-		"{\"x\":1}\n{\"x\":-inf}\n": "--missing-values -inf reads it as missing",
+		"{\"x\":1}\n{\"x\":-inf}\n": "--missing-values=-inf reads it as missing",
 		"% m\nt,x\n1,2\n":           `in:2: 2 cells, expected 1 as in the first line; if that is a comment, --comment "%"`,
 		"PK\x03\x04\x00x,y\n":       "in:1: the file is compressed with zip",
+		"\"a\" \"b\"\n\"1\" 2 3\n":  "in:1: cell 1: \" \\\"b\\\"\" after the closing quotation mark; if blanks separate the cells, --separator=space",
 		"BZh91AY&SY\x12":            "in:1: the file is compressed with bzip2",
 		"t,x\n1,2\n\x00\x00":        "in:3: byte 1 of the line is zero",
-		"x\ninf\n":                  "--missing-values inf reads it as missing",
+		"x\ninf\n":                  "--missing-values=inf reads it as missing",
 		"\x1f\x8bx,y\n1,2\n":        "in:1: gzip: invalid header",
 	} {
 		r, err := New(strings.NewReader(text), Options{Name: "in"})

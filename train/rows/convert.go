@@ -242,8 +242,8 @@ func (s *seriesData) noteSentinels(c int, k column) {
 		}
 		size, distance := math.Abs(e), min(math.Abs(e-low), math.Abs(e-high))
 		again := count > 1 && distance > 3*(high-low) && size > 3*max(math.Abs(low), math.Abs(high))
-		if high > low && (usual(e) && distance > high-low || again) {
-			s.notes = append(s.notes, fmt.Sprintf("column %q: %d values are %v, and the others %v to %v; --missing-values=%[3]v says that they are missing", name, count, e, low, high))
+		if high > low && (usual(e) && distance > high-low || again) && !slices.Contains(s.opt.MissingValues, "none") {
+			s.notes = append(s.notes, fmt.Sprintf("column %q: %d values are %v, and the others %v to %v; --missing-values=%[3]v says that they are missing, =none that none are", name, count, e, low, high))
 		}
 	}
 }

@@ -182,6 +182,9 @@ func TestColumnNotes(t *testing.T) {
 	opt = TableOptions{Options: Options{Horizon: 1, Offsets: map[string]float64{"x": 0}}} // an evaluation
 	d = must.Get(tableOf(t, map[string]string{"m.csv": text}, "m.csv", opt))(t)
 	noted(t, d, `column "x": 5 values are -9999`, "an evaluation")
+	opt.MissingValues = []string{"none"}
+	d = must.Get(tableOf(t, map[string]string{"t.csv": text}, "t.csv", opt))(t)
+	must.Equal(t, len(d.Notes), 0, "notes with --missing-values=none")
 }
 
 // hourly returns the times of n hours in a layout of package time.

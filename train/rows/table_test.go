@@ -245,6 +245,7 @@ func TestTableWithoutHeader(t *testing.T) {
 	forecast := TableOptions{Options: Options{Horizon: 1}}
 	for text, note := range map[string]string{
 		"0,1\n5,6\n7,8\n":     "t.csv: the first line contains a number, so it is read as data, not as a header; the columns are called 1, 2, …; it is a header if --target or --columns names one of its cells",
+		"1,0.5\n5,6\n7,8\n":   "",
 		"a,b\n5,6\n7,8\n":     "",
 		"1_1,1_2\n5,6\n7,8\n": "",
 	} {

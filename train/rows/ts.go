@@ -7,7 +7,9 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
@@ -90,9 +92,7 @@ func (s *TS) header(f []string) (data bool, err error) {
 		}
 		return true, nil
 	case "@timestamps":
-		if s.stamped = given; given {
-			s.note("the time stamps are not read: the values of a series count as evenly spaced")
-		}
+		s.stamped = given
 	case "@classlabel":
 		if given {
 			s.Classes = f[2:]
@@ -126,6 +126,9 @@ var stampedValue = regexp.MustCompile(`\(([^(),]*),([^(),]*)\)`)
 // example parses one series.
 func (s *TS) example(text string) error {
 	if s.stamped {
+		if !isEven(text) {
+			s.note("the time stamps are not read: the values of a series count as evenly spaced")
+		}
 		text = stampedValue.ReplaceAllString(text, "$2")
 	}
 	if n := strings.Count(text, ":"); n > tsChannels {
@@ -173,6 +176,31 @@ func (s *TS) example(text string) error {
 	}
 	s.Examples = append(s.Examples, e)
 	return nil
+}
+
+// isEven reports whether all time stamps of a series are as far from the ones before them.
+func isEven(text string) bool {
+	last, step := math.NaN(), math.NaN()
+	for _, at := range stampedValue.FindAllStringSubmatchIndex(text, -1) {
+		stamp := strings.TrimSpace(text[at[2]:at[3]])
+		v, err := strconv.ParseFloat(stamp, 64)
+		if err != nil {
+			var t time.Time
+			t, err = time.Parse("2006-01-02 15-04-05", strings.ReplaceAll(stamp, ":", "-"))
+			v = float64(t.Unix())
+		}
+		if at[0] == 0 || text[at[0]-1] != ',' { // of another channel
+			last = math.NaN()
+		}
+		if step != step {
+			step = v - last
+		}
+		if err != nil || math.Abs(v-last-step) > 1e-6*math.Abs(step) {
+			return false
+		}
+		last = v
+	}
+	return true
 }
 
 // missingEnd matches the missing values at the end of a channel that has others before them.

@@ -45,6 +45,7 @@ func TestTSArchives(t *testing.T) {
 		{"@targetLabel true\n@data\n1,2,3,4,5:0,4:7:2.5\n", "[[1 2 3 4 5 0 1 2 3 4 7 7 7 7 7]] [" + stretched + "]"},
 		{"@targetLabel true\n@data\n1,2::3\n1,2:?:4\n", "[[1 2 0 0] [1 2 0 0]] [" + missing + " " + stretched + "]"},
 		{"@timeStamps true\n@targetLabel true\n@data\n(2016-01-11 00-00-00,49.5),(2016-01-11 00:10:00,-3):(0,1),(1,?):3\n", "[[49.5 -3 1 1]] [the time stamps are not read: the values of a series count as evenly spaced " + missing + "]"},
+		{"@timeStamps true\n@targetLabel true\n@data\n(0,1),(2,3),(4,5):(0,1),(2,2),(4,1):3\n(2016-01-11 00-00-00,1),(2016-01-12 00-00-00,2),(2016-01-13 00-00-00,3):(2016-01-11 00-00-00,1),(2016-01-12 00-00-00,2),(2016-01-13 00-00-00,3):3\n", "[[1 3 5 1 2 1] [1 2 3 1 2 3]] []"},
 		{"@classLabel true 1 2\n@data\n1,2:1.0\n3,4:2\n", "[[1 2] [3 4]] []"},
 	} {
 		s := must.Get(parseTS(strings.NewReader(c.text)))(t)
