@@ -160,9 +160,13 @@ func TestImportChooses(t *testing.T) {
 	got, _, err := opt.choose([]pth.State{state("", model, "criterion.weight")})
 	must.Do(t, err)
 	must.Equal(t, len(got.Names), 2, "a tensor that no wrapper explains is kept, to be an error")
+	opt.Weights = "."
+	got, _, err = opt.choose([]pth.State{state("ema", one), state("", one)})
+	must.Do(t, err)
+	must.Equal(t, got.Path, "", "the weights at the top of the file")
 	opt.Weights = "ema"
 	_, _, err = opt.choose([]pth.State{state("", one), state("best", one)})
-	must.Fail(t, err, `Weights: "ema": the file has the weights at the top of the file, "best"`)
+	must.Fail(t, err, `Weights: "ema": the file has the weights ".", "best"`)
 }
 
 // A file of the other format is an error that names its format, in both directions.

@@ -18,9 +18,9 @@ type network struct {
 	prefix string
 }
 
-// name returns the value of ImportOptions.Weights for a network.
+// name returns the value of ImportOptions.Weights for a network; "." is the top of the file.
 func (n network) name() string {
-	return strings.Trim(n.state.Path+"."+n.prefix, ".")
+	return cmp.Or(strings.Trim(n.state.Path+"."+n.prefix, "."), ".")
 }
 
 var (
@@ -90,17 +90,14 @@ func (o ImportOptions) pick(list []network) (network, error) {
 	for _, n := range list {
 		names, quoted = append(names, n.name()), append(quoted, strconv.Quote(n.name()))
 	}
-	if i := slices.Index(names, ""); i >= 0 {
-		quoted[i] = "at the top of the file"
-	}
 	all := strings.Join(quoted, ", ")
 	at := max(0, slices.Index(names, o.Weights))
 	switch name := names[at]; {
 	case o.Weights != "" && name != o.Weights:
 		return network{}, &ImportOptionError{"Weights", fmt.Sprintf("%q: the file has the weights %s", o.Weights, all)}
 	case o.Weights == "" && len(list) > 1:
-		o.Note(fmt.Sprintf("the checkpoint has the weights %s; %s were converted", all, quoted[at]), "Weights")
-	case name != "":
+		o.Note(fmt.Sprintf("the checkpoint has the weights %s; %q were converted", all, name), "Weights")
+	case name != ".":
 		o.Note(fmt.Sprintf("the weights are those of %q", name), "")
 	}
 	return list[at], nil

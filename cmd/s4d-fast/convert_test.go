@@ -168,7 +168,7 @@ func TestConvertWeights(t *testing.T) {
 	f := must.Get(os.Create(in))(t)
 	must.Do(t, pth.Write(f, tensors))
 	must.Do(t, f.Close())
-	for weights, note := range map[string]string{"": `"" were converted (--weights)`, "ema_model": `the weights are those of "ema_model"`} {
+	for weights, note := range map[string]string{"": `"." were converted (--weights)`, "ema_model": `the weights are those of "ema_model"`} {
 		_, moves, stderr := invoke(nil, "convert", in, out, "--weights", weights)
 		contains(t, "stderr", stderr, note)
 		contains(t, "stdout", moves, "(not used)")
@@ -177,7 +177,7 @@ func TestConvertWeights(t *testing.T) {
 			t.Errorf("weights %q: %v, expected %v", weights, got, tensors[i].Data)
 		}
 	}
-	checkRun(t, nil, []string{"convert", in, out, "--weights=best"}, exitUsage, `--weights: "best": the file has the weights "", "ema_model"`)
+	checkRun(t, nil, []string{"convert", in, out, "--weights=best"}, exitUsage, `--weights: "best": the file has the weights ".", "ema_model"`)
 	checkRun(t, nil, []string{"convert", in, out, "--strict"}, exitBadInput, "--weights", "--prenorm")
 }
 
