@@ -30,7 +30,7 @@ func forecastPanels(ctx context.Context, m *model.Model, data *dataset.Dataset, 
 		deviations[o] = series.NewDeviation(&m.Meta, o)
 		scores[o] = figure.Panel{X: "row of the " + name + " set", Y: "score of " + target, Curves: []figure.Curve{{Name: "score", Hue: figure.Red}}}
 		panels[o] = figure.Panel{X: "row of the " + name + " set", Y: target, Curves: []figure.Curve{
-			{Name: target, Hue: figure.Orange}, {Name: fmt.Sprintf("forecast, %d rows ahead", data.Series.Horizon), Hue: figure.Blue},
+			{Name: target, Hue: figure.Orange}, {Name: fmt.Sprintf("forecast, %s ahead", plural(data.Series.Horizon, "row")), Hue: figure.Blue},
 		}}
 	}
 	draw := func(p train.Prediction) error {
