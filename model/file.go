@@ -244,10 +244,8 @@ func (m *Model) writeTo(w io.Writer) (int64, error) {
 
 // Save writes the model file. After a crash, path holds the old file or the new one (package
 // atomicfile).
-func (m *Model) Save(path string) error { return m.save(atomicfile.System(), path) }
-
-func (m *Model) save(files atomicfile.Files, path string) error {
-	return inModel(files.Write(path, 0o666, func(w io.Writer) error {
+func (m *Model) Save(path string) error {
+	return inModel(atomicfile.Write(path, 0o666, func(w io.Writer) error {
 		_, err := m.writeTo(w)
 		return err
 	}))

@@ -45,7 +45,14 @@ func perThread(setup func() func()) func(threads int) engine {
 		for range threads {
 			calls = append(calls, setup())
 		}
-		return engine{run: func(n int) { runAll(calls, n) }, stop: func() {}}
+		run := func(n int) {
+			var all sync.WaitGroup
+			for _, f := range calls {
+				all.Go(func() { repeat(f, n) })
+			}
+			all.Wait()
+		}
+		return engine{run: run, stop: func() {}}
 	}
 }
 
@@ -55,15 +62,6 @@ func valid[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
-}
-
-// runAll makes n calls of each function, in one goroutine per function.
-func runAll(calls []func(), n int) {
-	var all sync.WaitGroup
-	for _, f := range calls {
-		all.Go(func() { repeat(f, n) })
-	}
-	all.Wait()
 }
 
 func repeat(f func(), n int) {
