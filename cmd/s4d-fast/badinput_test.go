@@ -40,7 +40,7 @@ func TestBadAudio(t *testing.T) {
 	m := digitsModel(t)
 	checkRun(t, nil, []string{"stream", m, clip(t, 16000, 100)}, exitBadInput, "16000", "8000")
 	checkRun(t, nil, []string{"stream", m, "--format", "s16le", "--rate", "44100", "-"}, exitBadInput, "44100", "8000")
-	checkRun(t, strings.NewReader("RIFX this is no wave file at all......."), []string{"stream", m, "-"}, exitBadInput, "standard input", "WAVE")
+	checkRun(t, strings.NewReader("RIFA this is no wave file at all......."), []string{"stream", m, "-"}, exitBadInput, "standard input", "WAVE")
 	checkRun(t, nil, []string{"stream", m, write(t, "odd.raw", []byte("abc")), "--format", "s16le"}, exitBadInput, "odd.raw: after sample 1", "1 bytes into a sample of 2")
 	checkRun(t, nil, []string{"stream", m, filepath.Join(t.TempDir(), "gone.wav")}, exitBadInput, "gone.wav")
 	checkRun(t, nil, []string{"stream", t.TempDir()}, exitBadInput, "is a folder, expected a file")

@@ -353,3 +353,19 @@ func (t *tableReader) records(ctx context.Context) ([]record, error) {
 	}
 	return records, nil
 }
+
+// isData reports whether the first line, which has a number, can only be data: its numbers are not
+// all whole and do not increase, or an option has the number of a column that is not also a name.
+func (t *tableReader) isData(r *table.Reader) bool {
+	given := slices.DeleteFunc(slices.Concat(t.opt.Targets, t.opt.Columns, []string{t.opt.ID, t.opt.Time, t.opt.Split}), func(name string) bool { return name == "" })
+	last, numbers, whole, increasing := math.Inf(-1), true, true, true
+	for i := range r.Columns() {
+		v, err := strconv.ParseFloat(r.Text(i), 64)
+		numbers = numbers && err == nil && v-v == 0
+		whole, increasing, last = whole && v == math.Trunc(v), increasing && v > last, v
+		if slices.Contains(given, r.Text(i)) {
+			return false
+		}
+	}
+	return len(given) > 0 || numbers && !whole && !increasing
+}
