@@ -118,7 +118,7 @@ typedef struct {
 	int32_t frame;        /* samples per frame: events change at most once per frame */
 } s4d_model_info;
 
-/* Loads a built-in model: "digits" (8 kHz) or "commands" (16 kHz). */
+/* Loads a built-in model: "digits" (8 kHz), "commands" or "wake" (16 kHz). */
 s4d_status s4d_model_builtin(const char *name, s4d_model *model);
 
 /* Loads a model file of s4d-fast train. path must be a regular file. */

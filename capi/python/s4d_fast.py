@@ -183,7 +183,7 @@ class _Handle:
 class Model(_Handle):
     """A model with the options of its streams.
 
-    source is the name of a built-in model ("digits", "commands"), the path of a model file, or its bytes.
+    source is the name of a built-in model ("digits", "commands", "wake"), the path of a model file, or its bytes.
     """
 
     _destroy = _lib.s4d_model_destroy
@@ -193,7 +193,7 @@ class Model(_Handle):
         self._handle = 0
         if isinstance(source, (bytes, bytearray)):
             status = _lib.s4d_model_read(bytes(source), len(source), ctypes.byref(handle))
-        elif source in ("digits", "commands"):
+        elif source in ("digits", "commands", "wake"):
             status = _lib.s4d_model_builtin(source.encode(), ctypes.byref(handle))
         else:
             path = os.fsencode(source)

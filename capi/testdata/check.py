@@ -60,6 +60,7 @@ reversed_twice = x[::-1].copy()[::-1]  # not contiguous
 assert model.recognize(reversed_twice) == whole
 
 rejects(s4d_fast.Error, lambda: s4d_fast.Model("abacus"), "abacus")
+s4d_fast.Model("wake").close()
 rejects(s4d_fast.Error, lambda: s4d_fast.Model(b"nonsense"), "model")
 rejects(s4d_fast.Error, lambda: model.with_options(threshold=2), "threshold")
 rejects(TypeError, lambda: model.with_options(treshold=0.5), "treshold")
