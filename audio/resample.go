@@ -144,9 +144,6 @@ func (r *Resampler) inputsFor(n int) int {
 	return r.window + int(last) + r.width - len(r.in)
 }
 
-// maxOutputs returns the largest number of outputs that n inputs and a flush complete.
-func (r *Resampler) maxOutputs(n int) int { return (n+r.ahead)*r.to/r.from + 1 }
-
 func gcd(a, b int) int {
 	for b != 0 {
 		a, b = b, a%b

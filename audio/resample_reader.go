@@ -19,7 +19,8 @@ func NewResampleReader(src Source, from, to int) (*ResampleReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &ResampleReader{src: src, r: r, in: make([]float32, blockLen), out: make([]float32, 0, r.maxOutputs(blockLen))}
+	most := (blockLen+r.ahead)*r.to/r.from + 1 // outputs of a block and a flush
+	s := &ResampleReader{src: src, r: r, in: make([]float32, blockLen), out: make([]float32, 0, most)}
 	s.blocks = blocks{name: "converted", next: s.next}
 	return s, nil
 }

@@ -35,12 +35,12 @@ func (bk *block) init() {
 		bk.inner = make([]float32, bk.opt.MaxBatch*bk.cfg.DModel)
 		bk.outer = make([]float32, bk.opt.MaxBatch*bk.cfg.DModel)
 	}
-	if bk.mixingRows() > 0 {
+	if bk.cfg.MixingRows() > 0 {
 		copies := vek.ForProducts
 		if bk.opt.Training {
 			copies |= vek.ForTransposedProducts
 		}
-		bk.mixing = vek.NewWeights(bk.mixingMatrix(bk.weights.MixWeight), copies)
+		bk.mixing = vek.NewWeights(vek.MatrixOf(bk.weights.MixWeight, bk.cfg.MixingRows(), bk.cfg.DModel), copies)
 	}
 	bk.loops.conv, bk.loops.tile, bk.loops.convGrad = bk.convChannel, bk.forwardTile, bk.convGradChannel
 }
@@ -96,7 +96,7 @@ func (bk *block) mixTile(ws *worker, out, g, next vek.Matrix, b int, s span) {
 	x, width := bk.in.x.tile(b, s), s.hi-s.lo
 	y, gated := g, bk.cfg.Gated()
 	var factor, gate vek.Matrix
-	if rows := bk.mixingRows(); rows > 0 {
+	if rows := bk.cfg.MixingRows(); rows > 0 {
 		z := scratchTile(ws.wide, rows, width)
 		if bk.train && gated {
 			z = bk.z.tile(b, s)

@@ -26,7 +26,7 @@ func (bk *block) tileGrad(ws *worker, part *partial, b int, s span) {
 // slope of the activation in v. With half-glu2, where y depends on v without the activation, that
 // part of ∂v is in the second half of ws.wide.
 func (bk *block) mixGrad(ws *worker, part *partial, dg, ds vek.Matrix, b int, s span) {
-	rows, mixing := bk.mixingRows(), bk.cfg.Mixing
+	rows, mixing := bk.cfg.MixingRows(), bk.cfg.Mixing
 	g := scratchTile(ws.act, ds.Rows, ds.Cols)
 	dz := scratchTile(ws.wide, rows, ds.Cols)
 	if mixing == model.MixingHalfGLU2 { // before the slope replaces v

@@ -19,7 +19,7 @@ func TestTinyLayersGolden(t *testing.T) {
 		"s4":  {Layer: ssm.LayerS4, DState: 16, Init: ssm.Imported, Disc: ssm.Bilinear, LKernel: golden.TinyLen},
 	} {
 		t.Run(kind, func(t *testing.T) {
-			g := golden.LoadTinyLayers(t, kind)
+			g := loadTinyLayers(t, kind)
 			m := goldenModel(t, layer, g.Parameters)
 			x, labels := golden.TinyInput()
 			b := Batch{Size: golden.TinyBatch, Len: golden.TinyLen, X: make([]float32, len(x))}

@@ -15,7 +15,7 @@ import (
 func TestTinyScansGolden(t *testing.T) {
 	for _, kind := range []string{"s5", "s5-bidirectional", "lru"} {
 		t.Run(kind, func(t *testing.T) {
-			g, c := golden.LoadTinyLayers(t, kind), tiny()
+			g, c := loadTinyLayers(t, kind), tiny()
 			c.DInput, c.DOutput, c.DModel, c.NLayers, c.PreNorm, c.Activation = golden.TinyInputs, 5, 8, 2, true, model.ActivationGELUTanh
 			ssmRate := 0.001
 			if kind == "lru" {

@@ -129,9 +129,3 @@ func checkKernels(m *model.Model, opt Options) error {
 	}
 	return nil
 }
-
-func (n *Net) mixingRows() int { return n.cfg.MixingRows() }
-
-func (n *Net) mixingMatrix(data []float32) vek.Matrix {
-	return vek.MatrixOf(data, n.mixingRows(), n.cfg.DModel)
-}

@@ -92,7 +92,7 @@ func (p *pass) newBlocks() {
 			bk.v = own(v)
 		}
 		if p.opt.Training && p.cfg.Gated() {
-			bk.z = tiled(p.mixingRows())
+			bk.z = tiled(p.cfg.MixingRows())
 		}
 		if p.opt.Training && p.postNorm() {
 			bk.sum = tiled(h)

@@ -73,7 +73,7 @@ func TestReferenceLayers(t *testing.T) {
 		}
 	}
 	for _, kind := range []ssm.Layer{ssm.LayerS5, ssm.LayerLRU} {
-		for name, g := range golden.Scans(t, string(kind)) {
+		for name, g := range scanFiles(t, string(kind)) {
 			compareReference(t, name, referenceScan(g, kind), g.Config.StepScale, g.Config.Batch, g.Config.L, g.Y, 1e-12)
 		}
 	}
@@ -105,7 +105,7 @@ func referenceKernel(g *golden.KernelLayer, layer ssm.Layer, taps int) *ssm.Para
 
 // referenceScan returns the parameters of S5 or an LRU. Two directions are stored as C1 and C2, or
 // as one C [H][2P] with the forward direction first.
-func referenceScan(g *golden.Scan, layer ssm.Layer) *ssm.Params {
+func referenceScan(g *scanFile, layer ssm.Layer) *ssm.Params {
 	c, v := g.Config, g.Parameters
 	p := ssm.NewParams(ssm.Config{
 		Layer: layer, DModel: c.H, DState: 2*c.P + c.N, ClipEigs: c.ClipEigs, Bidirectional: c.Bidirectional, Disc: ssm.Disc(c.Discretisation),

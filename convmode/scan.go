@@ -48,7 +48,8 @@ func (n *Net) newScans() *scans {
 	p := n.cfg.NewSSMParams()
 	s.grad, s.matrixGrad = p, ssm.NewScan(p.Config)
 	for range n.opt.scanGroups() * s.directions {
-		s.contributed = append(s.contributed, newScanGrads(s.modes, n.cfg.DModel))
+		size := 2 * s.modes * n.cfg.DModel
+		s.contributed = append(s.contributed, scanGrads{vek.Aligned(size), vek.Aligned(size), make([]float64, 2*s.modes)})
 	}
 	return s
 }

@@ -20,10 +20,6 @@ type scanGrads struct {
 	lambda []float64 // [2P] ∂λ̄
 }
 
-func newScanGrads(modes, h int) scanGrads {
-	return scanGrads{vek.Aligned(2 * modes * h), vek.Aligned(2 * modes * h), make([]float64, 2*modes)}
-}
-
 func (l *scanLayer) groups() int { return min(l.bk.size, maxScanGroups) }
 
 // backward computes the gradients of docs/maths.md §19.3.

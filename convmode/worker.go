@@ -64,7 +64,7 @@ func (p *pass) newWorkers() {
 
 // gemmScratch is the scratch length of the largest matrix product.
 func (n *Net) gemmScratch(width int) int {
-	h, rows, in, out := n.cfg.DModel, n.mixingRows(), n.cfg.DInput, n.cfg.DOutput
+	h, rows, in, out := n.cfg.DModel, n.cfg.MixingRows(), n.cfg.DInput, n.cfg.DOutput
 	compare := 0
 	if count := n.opt.MaxBatch / 2; n.cfg.Pairs {
 		compare = max(vek.GemmScratch(count, h, 4*h), vek.GemmScratch(h, 4*h, count), vek.GemmScratch(count, 4*h, h))

@@ -47,7 +47,7 @@ func NewCauchy(modes, nodes int) *Cauchy {
 	}
 	fft, err := NewFFT(nodes)
 	if err != nil {
-		c.slow = newSlowTransforms(nodes)
+		c.slow = &slowTransforms{n: nodes}
 		return c
 	}
 	c.fft, c.position = fft, make([]int32, nodes/2+1)

@@ -20,8 +20,6 @@ type slowTransform struct {
 	spectrum []complex128 // [n/2 + 1]
 }
 
-func newSlowTransforms(n int) *slowTransforms { return &slowTransforms{n: n} }
-
 func (s *slowTransforms) acquire() *slowTransform {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -54,7 +54,7 @@ func (c *convertCmd) Run(std *streams, ctx *ctxBox) error {
 		return usageError(fmt.Errorf("output %q: expected a name that ends in .safetensors, .pth or .pt", c.Out))
 	}
 	if c.Task != "" && !slices.Contains(task.Names(), c.Task) {
-		return usageError(fmt.Errorf("--task %q: expected one of %s%s", c.Task, taskNames(), suggest.Hint(c.Task, task.Names())))
+		return usageError(fmt.Errorf("--task %q: expected one of %s%s", c.Task, strings.Join(task.Names(), ", "), suggest.Hint(c.Task, task.Names())))
 	}
 	moves := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
 	var notes, assumed []string

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -231,6 +230,3 @@ func loadProgress(w io.Writer) func(done, total int) {
 		}
 	}
 }
-
-// taskNames lists the tasks for help texts.
-func taskNames() string { return strings.Join(task.Names(), ", ") }

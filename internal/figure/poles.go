@@ -90,15 +90,13 @@ func (p *PolePlane) panel(poles Poles, s scale, side vg.Length) (*plot.Plot, err
 	return pl, nil
 }
 
-// circleRadius returns the circle's radius in a panel. The axes take the rest of the side.
-func circleRadius(side vg.Length) vg.Length { return 0.4 * side / extent }
-
 // markers returns the style of n markers in a panel. Poles lie close to the circle: the more there
 // are, the smaller the markers, so that they stay apart along half of it; from the number on from
 // which they cannot, they are translucent.
 func markers(n int, side vg.Length) draw.GlyphStyle {
 	const largest, smallest = 2.4, 0.7 // radii in points
-	radius := 0.35 * math.Pi * circleRadius(side) / vg.Length(n)
+	circle := 0.4 * side / extent      // its radius; the axes take the rest of the side
+	radius := 0.35 * math.Pi * circle / vg.Length(n)
 	style := draw.GlyphStyle{Color: blue, Shape: draw.CircleGlyph{}}
 	style.Radius = max(smallest, min(largest, radius))
 	if radius < style.Radius {

@@ -3,8 +3,7 @@
 //
 // A Tiny is a two-layer network with every gradient and twenty losses. A Checkpoint is a published
 // network trained on CIFAR-10, whose weights are not in the repository. An Import is a network of
-// full layers. A TinyLayers is a network of DSS, S4, S5 or LRU layers. Other files hold single
-// layers of these kinds.
+// full layers. Other files hold single layers and networks of DSS, S4, S5 and LRU.
 package golden
 
 import (
@@ -44,7 +43,7 @@ const (
 // LoadTiny returns the golden values of the "postnorm" or "prenorm" network.
 func LoadTiny(t testing.TB, name string) *Tiny {
 	t.Helper()
-	g := load[Tiny](t, "train-tiny-"+name)
+	g := Load[Tiny](t, "train-tiny-"+name)
 	g.name = "train-tiny-" + name
 	return g
 }
@@ -96,7 +95,7 @@ func Checkpoints(t testing.TB) []*Checkpoint {
 	t.Helper()
 	var list []*Checkpoint
 	for _, name := range []string{"ethorondor", "EskildAndersen"} {
-		g := load[Checkpoint](t, name+"-s4d-cifar10")
+		g := Load[Checkpoint](t, name+"-s4d-cifar10")
 		g.Name = name + "-s4d-cifar10"
 		list = append(list, g)
 	}
@@ -128,8 +127,8 @@ func CheckpointInput() []float32 {
 	return x
 }
 
-// load reads a file in JSON.
-func load[T any](t testing.TB, name string) *T {
+// Load reads a file in JSON.
+func Load[T any](t testing.TB, name string) *T {
 	t.Helper()
 	g := new(T)
 	if err := json.Unmarshal(must.Get(files.ReadFile("testdata/"+name+".json"))(t), g); err != nil {

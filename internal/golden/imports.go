@@ -40,7 +40,7 @@ func Imports(t testing.TB) []*Import {
 	names := must.Get(fs.Glob(files, "testdata/import-*.json"))(t)
 	var list []*Import
 	for _, name := range names {
-		list = append(list, load[Import](t, strings.TrimSuffix(path.Base(name), ".json")))
+		list = append(list, Load[Import](t, strings.TrimSuffix(path.Base(name), ".json")))
 	}
 	return list
 }
@@ -60,7 +60,7 @@ type S4Import struct {
 // checkpoint.
 func LoadS4Import(t testing.TB) (g *S4Import, path string) {
 	t.Helper()
-	return load[S4Import](t, "s4-dplr"), writePth(t, "s4-dplr")
+	return Load[S4Import](t, "s4-dplr"), writePth(t, "s4-dplr")
 }
 
 // TinyS4Pth returns the path of a copy of the checkpoint of the tiny network of S4 layers.

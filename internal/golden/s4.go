@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"encoding/json"
 	"math"
 	"testing"
 )
@@ -41,7 +42,7 @@ type KernelCall struct {
 // LoadDSS returns the golden values of DSS layers.
 func LoadDSS(t testing.TB) *DSS {
 	t.Helper()
-	return load[DSS](t, "layer-dss")
+	return Load[DSS](t, "layer-dss")
 }
 
 // S4Layer is one case of the golden file of an S4 layer. Its parameter C is C̃.
@@ -70,7 +71,7 @@ type S4 struct {
 // LoadS4 returns the golden values of S4 layers initialised with "legs" or "fout".
 func LoadS4(t testing.TB, name string) *S4 {
 	t.Helper()
-	return load[S4](t, "layer-s4-"+name)
+	return Load[S4](t, "layer-s4-"+name)
 }
 
 // LayerInput returns the input of the golden layers and the cotangent g, both
@@ -86,6 +87,24 @@ func LayerInput(batch, channels, length int) (u, g []float64) {
 		}
 	}
 	return u, g
+}
+
+// Nested holds the numbers of nested JSON arrays, row-major.
+type Nested []float64
+
+// UnmarshalJSON reads a number, or an array of such values.
+func (n *Nested) UnmarshalJSON(text []byte) error {
+	var rows []Nested
+	if json.Unmarshal(text, &rows) == nil {
+		for _, row := range rows {
+			*n = append(*n, row...)
+		}
+		return nil
+	}
+	var x float64
+	err := json.Unmarshal(text, &x)
+	*n = append(*n, x)
+	return err
 }
 
 // Complex returns the numbers of an array of pairs.

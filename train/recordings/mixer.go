@@ -169,15 +169,12 @@ func (m *mixer) add(at, onset, end int, gain float64) int {
 // fade fades the clip in and out over at most 5 ms, within its first and last samples.
 func (m *mixer) fade(first, last int) {
 	x := m.clip
-	for _, n := range []int{min(first, m.samplesOf(fade), len(x))} {
-		for i := range n {
-			x[i] *= float32(i) / float32(n)
-		}
+	first, last = min(first, m.samplesOf(fade), len(x)), min(last, m.samplesOf(fade), len(x))
+	for i := range first {
+		x[i] *= float32(i) / float32(first)
 	}
-	for _, n := range []int{min(last, m.samplesOf(fade), len(x))} {
-		for i := range n {
-			x[len(x)-1-i] *= float32(i) / float32(n)
-		}
+	for i := range last {
+		x[len(x)-1-i] *= float32(i) / float32(last)
 	}
 }
 

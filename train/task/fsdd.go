@@ -53,7 +53,7 @@ func fsddEntries(dir string) ([]entry, error) {
 		return nil, err
 	}
 	var entries []entry
-	for _, name := range fileNames(files, isWAV) {
+	for _, name := range fileNames(files, func(name string) bool { return strings.HasSuffix(name, ".wav") }) {
 		e, err := parseFSDD(name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), err)
@@ -86,8 +86,6 @@ func parseFSDD(name string) (entry, error) {
 	}
 	return e, nil
 }
-
-func isWAV(name string) bool { return strings.HasSuffix(name, ".wav") }
 
 // fileNames returns the names of the files of a kind that are not hidden.
 func fileNames(files []fs.DirEntry, kind func(name string) bool) []string {

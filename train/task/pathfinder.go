@@ -36,9 +36,6 @@ const pathfinderLevel = "curv_contour_length_14"
 // pathfinderLabels says whether the circles are at ends of two contours or of one.
 var pathfinderLabels = []string{"disconnected", "connected"}
 
-// pathfinderName is the published folder of images of side × side pixels.
-func pathfinderName(side int) string { return "pathfinder" + strconv.Itoa(side) }
-
 // pathfinder loads LRA's Pathfinder at 32×32 pixels, or its Path-X at 128×128 or 256×256, as
 // sequences of pixels, row after row (docs/maths.md §5.4). PyTorch's random_split with seed 42
 // selects a tenth of the images as the validation set and a tenth as the test set. Images are read
@@ -109,7 +106,7 @@ func readPathfinder(dir string, side int) (*rawImages, error) {
 // pathfinderFolder returns the folder of the hardest images of a size. It is in dir, in its
 // subfolder of the size, or in that of the release, whose archive contains lra_release/lra_release.
 func pathfinderFolder(dir string, side int) (string, error) {
-	name := pathfinderName(side)
+	name := "pathfinder" + strconv.Itoa(side) // as published
 	for _, inner := range []string{"", name, filepath.Join("lra_release", name), filepath.Join("lra_release", "lra_release", name)} {
 		level := filepath.Join(dir, inner, pathfinderLevel)
 		if isFolder, err := datafile.IsFolder(filepath.Join(level, "metadata")); isFolder || err != nil {
