@@ -15,7 +15,8 @@ import (
 // the values 10i + c, plus the epoch. Its label is i mod 3.
 type ramps struct{ n, broken int }
 
-func (r ramps) Len() int { return r.n }
+func (r ramps) Len() int       { return r.n }
+func (ramps) Length(i int) int { return i + 1 }
 
 var errBroken = errors.New("broken")
 
@@ -96,7 +97,8 @@ func TestBatchAllocatesNothing(t *testing.T) {
 // constant is a set of five examples of one value, generated without allocations.
 type constant struct{}
 
-func (constant) Len() int { return 5 }
+func (constant) Len() int         { return 5 }
+func (constant) Length(i int) int { return 3 + i }
 
 func (constant) Example(e *dataset.Example, i, _ int) error {
 	e.Len = 3 + i

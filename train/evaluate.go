@@ -212,9 +212,8 @@ func byLength(set dataset.Set, size int) [][]int {
 	for i := range members {
 		members[i] = i
 	}
-	if lengths := dataset.Lengths(set); lengths != nil {
-		slices.SortStableFunc(members, func(a, b int) int { return cmp.Compare(lengths[a], lengths[b]) })
-	}
+	lengths := dataset.Lengths(set)
+	slices.SortStableFunc(members, func(a, b int) int { return cmp.Compare(lengths[a], lengths[b]) })
 	return slices.Collect(slices.Chunk(members, size))
 }
 

@@ -231,7 +231,7 @@ type counted struct {
 	calls *int
 }
 
-func (s counted) Length(int) int { return s.Set.(dataset.Sized).Length(0) }
+func (s counted) Length(int) int { return s.Set.Length(0) }
 
 // leaver is an Exchange whose rank is lost after some sums.
 type leaver struct {

@@ -142,9 +142,7 @@ func New(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*
 
 // build makes the network and its optimiser.
 func (t *Trainer) build(opt Options) error {
-	if t.lengths = dataset.Lengths(t.data.Train); t.lengths == nil {
-		t.lengths = make([]int, t.data.Train.Len())
-	}
+	t.lengths = dataset.Lengths(t.data.Train)
 	if from := opt.From; from != nil && t.cfg.SSM.Layer == ssm.LayerS4 && t.cfg.SSM.LKernel > 0 && t.cfg.SSM.LKernel == from.Config.SSM.LKernel {
 		t.cfg.SSM.LKernel = t.cfg.SSM.KernelLength(t.longest())
 	}

@@ -6,18 +6,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
-	"os/exec"
-	"path"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 	"github.com/s4d-fast/s4d-fast/train/task"
 )
-
-// archive is the name of the archive with CIFAR-10's training images, train/CLASS/NAME.jpg.
-const archive = "cifar10-jpeg-train.tar.xz"
 
 // The images have 32×32 pixels.
 const (
@@ -32,79 +24,30 @@ type images struct {
 	file   string // x in little-endian float32
 }
 
-// extract extracts n of an archive's pictures to test/CLASS in a folder.
-func extract(ctx context.Context, archive, dir string, n int) error {
-	list, err := tar(ctx, nil, "-tf", archive)
-	if err != nil {
-		return err
-	}
-	chosen, err := choose(strings.Fields(list), n)
-	if err != nil {
-		return err
-	}
-	if _, err := tar(ctx, chosen, "-xf", archive, "-C", dir, "--files-from=-"); err != nil {
-		return err
-	}
-	return os.Rename(filepath.Join(dir, "train"), filepath.Join(dir, "test"))
-}
-
-// tar runs tar with lines of input, and returns what it prints.
-func tar(ctx context.Context, input []string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "tar", args...)
-	cmd.Stdin, cmd.Stderr = strings.NewReader(strings.Join(input, "\n")), os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		err = fmt.Errorf("tar %s: %w", strings.Join(args, " "), err)
-	}
-	return string(out), err
-}
-
-// choose returns n pictures, the same number per class, or one more of the first classes if n is
-// not a multiple. Within a class they are evenly spaced in the order of names.
-func choose(names []string, n int) (chosen []string, err error) {
-	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, ".jpg") })
-	slices.Sort(names)
-	byClass := map[string][]string{}
-	var classes []string
-	for _, name := range names {
-		class := path.Dir(name)
-		if byClass[class] == nil {
-			classes = append(classes, class)
-		}
-		byClass[class] = append(byClass[class], name)
-	}
-	for i, class := range classes {
-		list, want := byClass[class], (n+len(classes)-1-i)/len(classes)
-		if want > len(list) {
-			return nil, fmt.Errorf("%d pictures in %s, expected %d", len(list), class, want)
-		}
-		for k := range want {
-			chosen = append(chosen, list[k*len(list)/want])
-		}
-	}
-	return chosen, nil
-}
-
-// decode reads the pictures in a folder as `s4d-fast eval` does, and writes their pixels to a file
-// there.
-func decode(ctx context.Context, dir string) (*images, error) {
+// load reads n of the test images of CIFAR-10 in a folder as `s4d-fast eval` does, evenly spaced in
+// their order, and writes their pixels to a file.
+func load(ctx context.Context, folder, file string, n int) (*images, error) {
 	tk, err := task.Lookup("scifar")
 	if err != nil {
 		return nil, err
 	}
-	data, err := tk.Load(ctx, task.Source{Dir: dir, Split: "test"})
+	data, err := tk.Load(ctx, task.Source{Dir: folder, Split: "test"})
 	if err != nil {
 		return nil, err
 	}
-	i := &images{file: filepath.Join(dir, "pixels")}
+	all := data.Test.Len()
+	if n > all {
+		return nil, fmt.Errorf("-images %d: %s has %d", n, folder, all)
+	}
+	i := &images{file: file}
 	var e dataset.Example
-	for k := range data.Test.Len() {
-		if err := data.Test.Example(&e, k, 0); err != nil {
+	for k := range n {
+		if err := data.Test.Example(&e, k*all/n, 0); err != nil {
 			return nil, err
 		}
 		i.x, i.labels = append(i.x, e.X...), append(i.labels, e.Label)
 	}
-	return i, writeFloats(i.file, i.x)
+	return i, writeFloats(file, i.x)
 }
 
 // writeFloats writes little-endian float32s.

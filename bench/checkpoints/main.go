@@ -1,17 +1,17 @@
 // Command checkpoints compares s4d-fast with PyTorch on networks that were trained in PyTorch: the
-// checkpoints of sequential CIFAR-10 in the folder -data, on images of the archive in the same
-// folder. Both read the same decoded pixels.
+// checkpoints of sequential CIFAR-10 in the folder checkpoints of -data, on test images in its
+// folder cifar10. `s4d-fast data fetch` gets both. Both engines read the same decoded pixels.
 //
-//	go run ./bench/checkpoints -data DIR [-images 1000] [-batches 1,4,16,50] [-rounds 5] \
+//	go run ./bench/checkpoints [-data data] [-images 1000] [-batches 1,4,16,50] [-rounds 5] \
 //		[-time 1s] [-threads N] [CHECKPOINT...]
 //
 // It prints the largest differences of logits, the number of differing and of correct predictions,
 // and a table of images per second, with recomputed and with cached kernels. Every round measures
 // all columns once, and each figure is the median of the rounds. The command fails if the
 // predictions of an image differ although its two largest logits are more than 1e-3 apart. It
-// requires tar, xz, and Python with PyTorch:
+// requires Python with PyTorch:
 //
-//	apt-get install xz-utils python3-torch
+//	apt-get install python3-torch
 package main
 
 import (
@@ -47,7 +47,7 @@ type options struct {
 
 func main() {
 	o := options{batches: bench.Numbers{1, 4, 16, 50}}
-	flag.StringVar(&o.data, "data", os.Getenv("S4D_DATA"), "`folder` with checkpoints/*.pth and "+archive+" (default: S4D_DATA)")
+	flag.StringVar(&o.data, "data", "data", "`folder` with checkpoints/*.pth and cifar10")
 	flag.IntVar(&o.images, "images", 1000, "`number` of images")
 	flag.Var(&o.batches, "batches", "`numbers` of images at once")
 	flag.IntVar(&o.rounds, "rounds", 5, "`times` that each is measured; 0: compare the logits only")
@@ -71,10 +71,7 @@ func (o *options) run(ctx context.Context, w io.Writer, checkpoints []string) er
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := extract(ctx, filepath.Join(o.data, archive), dir, o.images); err != nil {
-		return err
-	}
-	images, err := decode(ctx, dir)
+	images, err := load(ctx, filepath.Join(o.data, "cifar10"), filepath.Join(dir, "pixels"), o.images)
 	if err != nil {
 		return err
 	}

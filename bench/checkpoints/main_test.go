@@ -7,6 +7,7 @@ import (
 	"image/png"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,16 +19,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 )
-
-func TestChoose(t *testing.T) {
-	names := []string{"train/", "train/cat/notes.txt"}
-	for i := range 6 {
-		names = append(names, fmt.Sprintf("train/dog/%d.jpg", 5-i), fmt.Sprintf("train/cat/%d.jpg", i))
-	}
-	chosen := must.Get(choose(slices.Clone(names), 5))(t)
-	must.Equal(t, fmt.Sprint(chosen), "[train/cat/0.jpg train/cat/2.jpg train/cat/4.jpg train/dog/0.jpg train/dog/3.jpg]", "chosen")
-	must.Reject(choose(names, 13))(t, "6 pictures in train/cat, expected 7")
-}
 
 func TestCompare(t *testing.T) {
 	theirs := [][]float32{{1, 2, 0}, {3, 2.9995, 0}, {0, 0, 5}, {1, 0, 0}}
@@ -83,13 +74,15 @@ func made(t *testing.T, dir string, n int) {
 	}
 }
 
-func TestDecode(t *testing.T) {
+func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	made(t, dir, 3)
-	i := must.Get(decode(t.Context(), dir))(t)
+	i := must.Get(load(t.Context(), dir, filepath.Join(dir, "pixels"), 3))(t)
 	if !slices.Equal(i.labels, []int{0, 0, 1}) || len(i.x) != 3*channels*length {
 		t.Fatalf("labels %v, %d values", i.labels, len(i.x))
 	}
+	must.Equal(t, fmt.Sprint(must.Get(load(t.Context(), dir, i.file+"2", 2))(t).labels), "[0 0]", "labels of two")
+	must.Reject(load(t.Context(), dir, i.file, 4))(t, "has 3")
 	// Picture 1, of a dog, is the third: its pixel 5.
 	for c, want := range []float32{21, 42, 234} {
 		if got := i.x[(2*channels+c)*length+5] * 255; math.Abs(float64(got-want)) > 1e-4 {
@@ -146,7 +139,7 @@ func TestMadeUp(t *testing.T) {
 	made(t, dir, 6)
 	o := &options{batches: []int{1, 6}, rounds: 1, threads: 1}
 	var out strings.Builder
-	must.Do(t, o.checkpoint(t.Context(), &out, path, dir, must.Get(decode(t.Context(), dir))(t), true))
+	must.Do(t, o.checkpoint(t.Context(), &out, path, dir, must.Get(load(t.Context(), dir, filepath.Join(dir, "pixels"), 6))(t), true))
 	var difference float64
 	if _, text, _ := strings.Cut(out.String(), "logits: "); must.Get(fmt.Sscan(text, &difference))(t) != 1 || !(difference > 0 && difference < 1e-4) {
 		t.Error(out.String())
@@ -161,8 +154,13 @@ func TestReal(t *testing.T) {
 		t.Skip("S4D_DATA is not set: the real checkpoints and images are not at hand")
 	}
 	needsPyTorch(t)
+	data := t.TempDir()
+	must.Do(t, os.Symlink(filepath.Join(dir, "checkpoints"), filepath.Join(data, "checkpoints")))
+	must.Do(t, os.Mkdir(filepath.Join(data, "cifar10"), 0o755))
+	must.Get(exec.Command("tar", "-xf", filepath.Join(dir, "cifar10-jpeg-train.tar.xz"), "-C", filepath.Join(data, "cifar10"),
+		"--transform=s/^train/test/", "--wildcards", "train/*/0000.jpg").Output())(t)
 	var out strings.Builder
-	o := &options{data: dir, images: 10, batches: bench.Numbers{1}, threads: 1}
+	o := &options{data: data, images: 10, batches: bench.Numbers{1}, threads: 1}
 	must.Do(t, o.run(t.Context(), &out, nil))
 	if got := out.String(); strings.Count(got, "predictions that differ: 0 of ") != 2 {
 		t.Error(got)

@@ -23,8 +23,8 @@ import (
 // that of the longest sequence, rounded up to one without a prime factor above 7. The sequences of
 // a pair count as two.
 func meanSpectrum(ctx context.Context, d *dataset.Dataset, n int, seed uint64) (curves []figure.Curve, examples int, err error) {
-	set, ok := d.Train.(dataset.Sized)
-	if !ok || set.Len() == 0 || n < 1 {
+	set := d.Train
+	if set == nil || set.Len() == 0 || n < 1 {
 		return nil, 0, fmt.Errorf("%s: a spectrum of %d training examples: expected at least 1", d.Name, n)
 	}
 	members := dataset.Order(set.Len(), seed, 0)

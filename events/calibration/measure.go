@@ -105,21 +105,15 @@ func Measure(ctx context.Context, m *model.Model, streams []Stream, opt Options)
 	if m.Meta.Detection != nil {
 		run.offsets = m.Meta.Detection.Offsets
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	pool := par.New(min(par.Workers(opt.Workers), max(len(streams), 1)))
-	defer pool.Close()
-	pool.For(len(streams), func(_, i int) {
-		if ctx.Err() != nil {
-			return
-		}
+	err = par.Each(ctx, opt.Workers, len(streams), func(ctx context.Context, i int) error {
+		defer run.report(1, 0)
 		if err := run.measure(ctx, i); err != nil {
-			cancel(fmt.Errorf("calibration: %w", err))
+			return fmt.Errorf("calibration: %w", err)
 		}
-		run.report(1, 0)
+		return nil
 	})
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	if err != nil {
+		return nil, err
 	}
 	return run.collect(), nil
 }

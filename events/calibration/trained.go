@@ -22,9 +22,7 @@ func Trained(ctx context.Context, m *model.Model, streams []Stream, workers int)
 		files = append(files, s.Files...)
 	}
 	found := make([]bool, len(files))
-	pool := par.New(min(par.Workers(workers), max(len(files), 1)))
-	defer pool.Close()
-	pool.For(len(files), func(_, i int) {
+	err = par.Each(ctx, workers, len(files), func(ctx context.Context, i int) error {
 		in, print, buf := &tape{files: files[i : i+1], rate: m.Meta.SampleRate}, audio.NewFingerprint(), make([]float32, blockLen)
 		defer in.Close()
 		for err := error(nil); err == nil && ctx.Err() == nil; {
@@ -33,11 +31,12 @@ func Trained(ctx context.Context, m *model.Model, streams []Stream, workers int)
 			print.Add(buf[:n])
 			found[i] = err == io.EOF && m.Meta.Recordings.Has(print.Sum())
 		}
+		return nil
 	})
 	for i, path := range files {
 		if found[i] {
 			trained = append(trained, path)
 		}
 	}
-	return trained, context.Cause(ctx)
+	return trained, err
 }

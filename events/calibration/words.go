@@ -104,29 +104,24 @@ type surveyed struct {
 // survey reads all clips and finds their words.
 func survey(ctx context.Context, clips []Clip, opt *WordOptions) (good []surveyed, skipped []error, err error) {
 	all := make([]surveyed, len(clips))
-	pool := par.New(min(par.Workers(opt.Workers), max(len(clips), 1)))
-	defer pool.Close()
-	pool.For(len(clips), func(_, i int) {
-		all[i].Clip = clips[i]
-		if ctx.Err() != nil {
-			return
-		}
+	err = par.Each(ctx, opt.Workers, len(clips), func(_ context.Context, i int) error {
 		x, err := readClip(clips[i].Path, opt.SampleRate, opt.Audio)
-		all[i].len, all[i].err = len(x), err
-		if err == nil {
+		all[i] = surveyed{Clip: clips[i], len: len(x), err: err}
+		switch {
+		case err == nil:
 			all[i].word = activity.Word(x, opt.SampleRate)
+		case !opt.SkipBroken:
+			return fmt.Errorf("calibration: %w", err)
 		}
+		return nil
 	})
-	if ctx.Err() != nil {
-		return nil, nil, context.Cause(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
 	for _, c := range all {
-		switch {
-		case c.err == nil:
+		if c.err == nil {
 			good = append(good, c)
-		case !opt.SkipBroken:
-			return nil, nil, fmt.Errorf("calibration: %w", c.err)
-		default:
+		} else {
 			skipped = append(skipped, c.err)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/s4d-fast/s4d-fast/internal/synth"
 )
 
 // Region is a part of a recording.
@@ -39,7 +41,7 @@ func Regions(x []float32, rate float64) []Region {
 	blocks := max(1, len(x)/size)
 	raw, power := make([]float64, blocks), make([]float64, blocks)
 	for k := range raw {
-		raw[k] = meanSquare(x[k*size : min((k+1)*size, len(x))])
+		raw[k] = synth.MeanSquare(x[k*size : min((k+1)*size, len(x))])
 	}
 	for k := range power {
 		lo, hi := max(0, k-1), min(blocks, k+2)
@@ -49,12 +51,12 @@ func Regions(x []float32, rate float64) []Region {
 	}
 	loudest := slices.Max(power)
 	if loudest < silentPower {
-		return []Region{{0, len(x), math.Sqrt(meanSquare(x))}}
+		return []Region{{0, len(x), math.Sqrt(synth.MeanSquare(x))}}
 	}
-	sounding := slices.DeleteFunc(slices.Clone(power), func(p float64) bool { return p < loudest*decibels(-dead) })
+	sounding := slices.DeleteFunc(slices.Clone(power), func(p float64) bool { return p < loudest*synth.Decibels(-dead) })
 	slices.Sort(sounding)
 	noise := sounding[int(noiseShare*float64(len(sounding)-1))]
-	threshold := max(loudest*decibels(-below), min(noise*decibels(above), loudest*decibels(-loud)))
+	threshold := max(loudest*synth.Decibels(-below), min(noise*synth.Decibels(above), loudest*synth.Decibels(-loud)))
 	pause, last := int(pause/block), -1
 	var found []Region // in blocks
 	for k, p := range power {
@@ -76,7 +78,7 @@ func Regions(x []float32, rate float64) []Region {
 		} else {
 			r.End = len(x) // with the incomplete last block
 		}
-		r.Level = math.Sqrt(meanSquare(x[r.Onset:r.End]))
+		r.Level = math.Sqrt(synth.MeanSquare(x[r.Onset:r.End]))
 	}
 	return found
 }
@@ -95,16 +97,4 @@ func Speech(x []float32, rate float64) Region {
 	all := Regions(x, rate)
 	r := slices.MaxFunc(all, func(a, b Region) int { return cmp.Compare(a.energy(), b.energy()) })
 	return Region{all[0].Onset, all[len(all)-1].End, r.Level}
-}
-
-// decibels returns the ratio of powers of d decibels.
-func decibels(d float64) float64 { return math.Pow(10, d/10) }
-
-// meanSquare returns the mean of the squares of x.
-func meanSquare(x []float32) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += float64(v) * float64(v)
-	}
-	return sum / float64(max(len(x), 1))
 }

@@ -7,7 +7,6 @@
 package corpus
 
 import (
-	"context"
 	"hash/fnv"
 	"io"
 	"os"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/audio"
-	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/internal/synth"
 )
@@ -40,23 +38,6 @@ func (o Options) draws(name string, file int) *synth.Synth {
 	seed := fnv.New64a()
 	io.WriteString(seed, o.Split+"/"+name)
 	return &synth.Synth{Sampler: random.Sampler{Stream: random.New(seed.Sum64(), random.Signal, file, 0)}, Rate: rate}
-}
-
-// each calls job(ctx, i) for i in [0, n), on one goroutine per processor. It stops at the first
-// error and returns it.
-func each(ctx context.Context, n int, job func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	pool := par.New(0)
-	defer pool.Close()
-	pool.For(n, func(_, i int) {
-		if ctx.Err() == nil {
-			if err := job(ctx, i); err != nil {
-				cancel(err)
-			}
-		}
-	})
-	return context.Cause(ctx)
 }
 
 // write writes the result of sound to a WAV file, unless the file exists.

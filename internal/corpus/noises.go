@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/internal/synth"
 )
 
@@ -38,7 +39,7 @@ const noiseSeconds = 30
 // Noises writes files of noise: Out/KIND/N.wav, half a minute each.
 func Noises(ctx context.Context, o Options, minutes float64) error {
 	files, list := int(math.Ceil(minutes*60/noiseSeconds)), kinds[o.Split]
-	return each(ctx, files, func(_ context.Context, i int) error {
+	return par.Each(ctx, 0, files, func(_ context.Context, i int) error {
 		k := list[i%len(list)]
 		return o.write(func() ([]float32, error) { return k.file(o.draws("noises", i)), nil }, k.name, fmt.Sprintf("%d.wav", i))
 	})

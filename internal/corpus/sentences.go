@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/s4d-fast/s4d-fast/internal/par"
 )
 
 // fileSeconds is the shortest length of a file of sentences.
@@ -28,7 +30,7 @@ func Sentences(ctx context.Context, o Options, text string, without []string, mi
 	}
 	order := o.draws("order", 0).Stream.Perm(len(pool))
 	files := int(math.Ceil(minutes * 60 / fileSeconds))
-	return each(ctx, files, func(ctx context.Context, i int) error {
+	return par.Each(ctx, 0, files, func(ctx context.Context, i int) error {
 		s := o.draws("sentences", i)
 		v := o.voice(s, 120, 210)
 		return o.write(func() (x []float32, err error) {

@@ -3,6 +3,8 @@ package corpus
 import (
 	"context"
 	"fmt"
+
+	"github.com/s4d-fast/s4d-fast/internal/par"
 )
 
 // moods are punctuation marks that change the melody of a word.
@@ -17,7 +19,7 @@ func Words(ctx context.Context, o Options, words []string, clips int) error {
 		return err
 	}
 	others := others(o.Split)
-	return each(ctx, len(words)*clips, func(ctx context.Context, i int) error {
+	return par.Each(ctx, 0, len(words)*clips, func(ctx context.Context, i int) error {
 		word, clip := words[i/clips], i%clips
 		s := o.draws(word, clip)
 		v := o.voice(s, 90, 240)

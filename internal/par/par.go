@@ -6,6 +6,7 @@
 package par
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -117,6 +118,24 @@ func (p *Pool) run(worker int) {
 		}
 		p.body(worker, int(i))
 	}
+}
+
+// Each calls job for every i in [0, n), on a number of workers; 0: one per processor. After an
+// error, or if ctx is cancelled, it starts no further job. It returns the first error, or the
+// cause.
+func Each(ctx context.Context, workers, n int, job func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p := New(min(Workers(workers), max(n, 1)))
+	defer p.Close()
+	p.For(n, func(_, i int) {
+		if ctx.Err() == nil {
+			if err := job(ctx, i); err != nil {
+				cancel(err)
+			}
+		}
+	})
+	return context.Cause(ctx)
 }
 
 // Close ends the workers. The pool must not be used afterwards.

@@ -72,22 +72,18 @@ type Example struct {
 // Set is a list of examples.
 type Set interface {
 	Len() int
+	// Length returns the length of example i without decoding it. For a pair, it is that of the
+	// longer sequence.
+	Length(i int) int
 	// Example fills dst with example i of [0, Len) and reuses its slices. Generated training data
 	// depend on the epoch, recorded data do not. Concurrent calls need different dst.
 	Example(dst *Example, i, epoch int) error
 }
 
-// Sized is a Set that knows the length of example i without decoding it. For a pair, it is the
-// length of the longer sequence.
-type Sized interface {
-	Set
-	Length(i int) int
-}
-
 // ForecastSet is a Set of examples of forecasts. The target at a position is the value of a column
 // Horizon rows later. A target of NaN is not scored.
 type ForecastSet interface {
-	Sized
+	Set
 	// Naive writes naive forecasts of the targets of example i in epoch 0, in the shape of the
 	// targets, [Outputs][Len]. Those in last repeat the last known value of the column. Those in
 	// season repeat the last known value that is a whole number of seasons before the target. Where
@@ -161,16 +157,11 @@ func unshifted(s Set) Set {
 // not repeated.
 func (d *Dataset) all() Set {
 	var c concat
-	sized := true
 	for _, s := range []Set{unshifted(d.Train), d.Val, d.Test} {
 		repeated := func(before Set) bool { return reflect.TypeOf(s).Comparable() && before == s }
 		if s != nil && !slices.ContainsFunc(c, repeated) {
-			_, ok := s.(Sized)
-			c, sized = append(c, s), sized && ok
+			c = append(c, s)
 		}
-	}
-	if sized {
-		return sizedConcat{c}
 	}
 	return c
 }
@@ -197,17 +188,14 @@ func (c concat) at(i int) (Set, int) {
 	return nil, i
 }
 
+func (c concat) Length(i int) int {
+	s, k := c.at(i)
+	return s.Length(k)
+}
+
 func (c concat) Example(dst *Example, i, epoch int) error {
 	s, k := c.at(i)
 	return s.Example(dst, k, epoch)
-}
-
-// sizedConcat is the concatenation of Sized sets.
-type sizedConcat struct{ concat }
-
-func (c sizedConcat) Length(i int) int {
-	s, k := c.at(i)
-	return s.(Sized).Length(k)
 }
 
 // Naive implements ForecastSet if all sets do.

@@ -22,17 +22,15 @@ type Identity struct {
 
 // Fingerprint returns a SHA-256 that tells sets apart without reading files. It covers the names of
 // the labels, the number of examples, and for each example its length, its label, its file name
-// relative to the folder dir, and its samples if they are in memory.
+// relative to the folder dir, and its samples if they are in memory. Of a ShiftedSet, it is that of
+// the unshifted one.
 func Fingerprint(s Set, info Info, dir string) [sha256.Size]byte {
 	h := sha256.New()
+	s = unshifted(s)
 	fmt.Fprintf(h, "%q %d\n", info.Labels, s.Len())
-	sized, _ := s.(Sized)
 	identified, _ := s.(Identified)
 	for i := range s.Len() {
-		length, id := 0, Identity{}
-		if sized != nil {
-			length = sized.Length(i)
-		}
+		id := Identity{}
 		if identified != nil {
 			id = identified.Identity(i)
 		}
@@ -41,7 +39,7 @@ func Fingerprint(s Set, info Info, dir string) [sha256.Size]byte {
 				id.Path = filepath.ToSlash(rel)
 			}
 		}
-		fmt.Fprintf(h, "%d %d %q\n", length, id.Label, id.Path)
+		fmt.Fprintf(h, "%d %d %q\n", s.Length(i), id.Label, id.Path)
 		for _, x := range id.Samples {
 			binary.Write(h, binary.LittleEndian, x) // to memory: cannot fail
 		}

@@ -17,15 +17,11 @@ func Order(n int, seed uint64, epoch int) []int {
 	return random.New(seed, random.Shuffle, epoch, 0).Perm(n)
 }
 
-// Lengths returns the length of every example, or nil if s is not Sized.
+// Lengths returns the length of every example.
 func Lengths(s Set) []int {
-	sized, ok := s.(Sized)
-	if !ok {
-		return nil
-	}
 	lengths := make([]int, s.Len())
 	for i := range lengths {
-		lengths[i] = sized.Length(i)
+		lengths[i] = s.Length(i)
 	}
 	return lengths
 }

@@ -31,7 +31,7 @@ func TestFromSlices(t *testing.T) {
 	must.Equal(t, train[1].Len, 0, "length of the caller's example, which stays as it was")
 
 	words := must.Get(FromSlices(Info{Pairs: true, Labels: []string{"x", "y"}}, []Example{{Tokens: []int32{4}, Other: []int32{1, 9}}}, nil, nil))(t)
-	if words.Vocab != 10 || words.Outputs != 2 || words.Mean != nil || words.Train.(Sized).Length(0) != 2 {
+	if words.Vocab != 10 || words.Outputs != 2 || words.Mean != nil || words.Train.Length(0) != 2 {
 		t.Errorf("pairs of tokens: %+v, expected 10 tokens and 2 outputs", words.Info)
 	}
 
@@ -78,16 +78,9 @@ func TestFromSlicesErrors(t *testing.T) {
 	must.Reject(FromSlices(Info{Channels: -1}, []Example{good}, nil, nil))(t, "Channels -1")
 }
 
-// Sets that do not know their lengths can be concatenated.
-func TestSplitOfAnySets(t *testing.T) {
+func TestSplit(t *testing.T) {
 	d := must.Get(FromSlices(Info{Channels: 1}, []Example{{X: []float32{1}}}, []Example{{X: []float32{2, 3}}}, nil))(t)
 	must.Equal(t, slices.Equal(Lengths(must.Get(d.Split("all"))(t)), []int{1, 2}), true, "lengths of both sets")
-	d.Val = struct{ Set }{d.Val}
-	all := must.Get(d.Split("all"))(t)
-	must.Equal(t, all.Len(), 2, "examples")
-	if lengths := Lengths(all); lengths != nil {
-		t.Errorf("lengths %v, expected none", lengths)
-	}
 	must.Reject(d.Split("test"))(t, "there are no test examples")
 	must.Reject(d.Split("dev"))(t, `unknown split "dev"`)
 }

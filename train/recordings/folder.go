@@ -38,8 +38,7 @@ type Options struct {
 	// splits. The clips of other splits have a path and a label, but no samples.
 	Split string
 
-	Background []string // further folders of background; Folder reads them at any depth
-	SkipBroken bool     // leave out broken recordings
+	SkipBroken bool // leave out broken recordings
 
 	// Audio selects what of a recording is read. Its Note is called with the path in front of a
 	// note, by one goroutine at a time.
@@ -240,15 +239,6 @@ func (s *folderScan) classes() error {
 	names := []string{"train", "training", "val", "valid", "validation", "dev", "test"}
 	if !slices.ContainsFunc(s.found, func(name string) bool { return !slices.Contains(names, strings.ToLower(name)) }) {
 		s.notes = append(s.notes, fmt.Sprintf("the folders %s are read as classes, though their names are those of splits; --data with one of them reads the folders in it as classes", suggest.List(s.found)))
-	}
-	for _, dir := range s.opt.Background {
-		n := len(s.files)
-		if err := s.walk(dir, recording{}); err != nil {
-			return err
-		}
-		if len(s.files) == n {
-			return fmt.Errorf("the folder %s of background contains no recordings", dir)
-		}
 	}
 	return nil
 }

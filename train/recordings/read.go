@@ -39,21 +39,13 @@ func readRecordings(ctx context.Context, files []recording, opt Options) (clips 
 	limit := cmp.Or(opt.MaxBytes, MaxSoundBytes)
 	r.budget.Store(limit)
 	clips, failed := make([]Clip, len(files)), make([]error, len(files))
-	reading, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	var mutex sync.Mutex
 	done := 0
-	pool := par.New(opt.Workers)
-	defer pool.Close()
-	pool.For(len(files), func(_, i int) {
-		if reading.Err() != nil {
-			return
-		}
+	err = par.Each(ctx, opt.Workers, len(files), func(ctx context.Context, i int) error {
 		c, err := r.read(ctx, files[i])
 		switch {
 		case errors.Is(err, errBudget):
-			cancel(fmt.Errorf("the recordings take more than %d MiB, the limit, as 16-bit samples at %d Hz; use less background or a lower sampling rate", limit>>20, opt.rate()))
-			return
+			return fmt.Errorf("the recordings take more than %d MiB, the limit, as 16-bit samples at %d Hz; use less background or a lower sampling rate", limit>>20, opt.rate())
 		case err != nil:
 			failed[i] = err
 			r.budget.Add(2 * int64(c.Len()))
@@ -66,8 +58,9 @@ func readRecordings(ctx context.Context, files []recording, opt Options) (clips 
 			done++
 			opt.Progress(done, len(files))
 		}
+		return nil
 	})
-	if err := cmp.Or(ctx.Err(), context.Cause(reading)); err != nil {
+	if err != nil {
 		return nil, nil, err
 	}
 	for _, err := range failed {

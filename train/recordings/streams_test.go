@@ -305,7 +305,7 @@ func TestMixStreams(t *testing.T) {
 	if mean, std := m.MeanStd(); mean != d.Mean[5] || std != d.Std[5] {
 		t.Errorf("band 5: mean %v and deviation %v, expected %v and %v", d.Mean[5], d.Std[5], mean, std)
 	}
-	must.Equal(t, d.Train.(dataset.Sized).Length(1), 200, "length")
+	must.Equal(t, d.Train.Length(1), 200, "length")
 	if a, b := dataset.Fingerprint(d.Train, d.Info, ""), dataset.Fingerprint(d.Val, d.Info, ""); a != b {
 		t.Error("sets of the same recordings have different fingerprints")
 	}

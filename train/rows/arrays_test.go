@@ -202,7 +202,7 @@ func FuzzArrays(f *testing.F) {
 				for _, r := range s.records {
 					total = max(total, len(r.x))
 				}
-			case dataset.Sized:
+			case dataset.Set:
 				for i := range s.Len() {
 					total += s.Length(i) * d.Channels
 				}

@@ -9,15 +9,10 @@ import (
 
 // augmented is a training set of whole series, of which every epoch has other variants.
 type augmented struct {
-	wholeSeries
+	dataset.Set
 	channels int
 	std      []float32
 	seed     uint64
-}
-
-type wholeSeries interface {
-	dataset.Sized
-	dataset.Identified
 }
 
 // Augment replaces the training set of a classification of whole series in memory by random
@@ -26,14 +21,14 @@ type wholeSeries interface {
 // time passes at half to twice the speed. It is scaled by about 10 %, and has noise of 5 % of the
 // channel's standard deviation.
 func Augment(d *dataset.Dataset, seed uint64) {
-	d.Train = &augmented{d.Train.(wholeSeries), d.Channels, d.Std, seed}
+	d.Train = &augmented{d.Train, d.Channels, d.Std, seed}
 }
 
 // Unshifted returns the series as they are.
-func (a *augmented) Unshifted() dataset.Set { return a.wholeSeries }
+func (a *augmented) Unshifted() dataset.Set { return a.Set }
 
 func (a *augmented) Example(dst *dataset.Example, i, epoch int) error {
-	if err := a.wholeSeries.Example(dst, i, epoch); err != nil {
+	if err := a.Set.Example(dst, i, epoch); err != nil {
 		return err
 	}
 	draw := random.Sampler{Stream: random.New(a.seed, random.Noise, epoch, 2*i)}

@@ -189,16 +189,6 @@ func (s *shiftedSet) Naive(last, season []float32, i int) error {
 	return s.naive(last, season, s.window(i, 0))
 }
 
-// Identity gives every window of the rows, unshifted, to an example, with the seed.
-func (s *shiftedSet) Identity(i int) dataset.Identity {
-	if i >= s.windowSet.Len() {
-		return dataset.Identity{Label: -1}
-	}
-	id := s.windowSet.Identity(i)
-	id.Samples = append(id.Samples, s.opt.Seed)
-	return id
-}
-
 // before returns the last known value of a channel before a row, or what replaces it.
 func (s *windowSet) before(r *record, c, row int) float32 {
 	if v := known(r.channel(c), row-1, 1); v == v {

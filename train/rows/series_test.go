@@ -104,7 +104,7 @@ func TestForecastWindows(t *testing.T) {
 			for i := range split.set.Len() {
 				var e dataset.Example
 				must.Do(t, split.set.Example(&e, i, 0))
-				must.Equal(t, e.Len, split.set.(dataset.Sized).Length(i), "length of example %d", i)
+				must.Equal(t, e.Len, split.set.Length(i), "length of example %d", i)
 				if e.Path != split.id {
 					continue
 				}

@@ -16,7 +16,7 @@ import (
 
 func init() {
 	register(Task{
-		name: "audio", help: "Words or sounds of your own: DIR/CLASS/* as WAV, FLAC, MP3, Ogg Vorbis or what ffmpeg reads.",
+		name:   "audio",
 		source: "pass a folder with one folder of recordings per word: DIR/WORD/*; folders whose name begins with _ contain other words and background",
 		options: func() options {
 			return &audioOptions{AudioOptions: AudioOptions{Channel: -2}, ValidationOption: ValidationOption{Validation: 0.1}}

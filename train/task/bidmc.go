@@ -9,13 +9,12 @@ import (
 	"gonum.org/v1/gonum/mathext/prng"
 
 	"github.com/s4d-fast/s4d-fast/train/dataset"
-	"github.com/s4d-fast/s4d-fast/train/rows"
 )
 
 func init() {
-	for name, target := range map[string]string{"bidmc-hr": "heart rate", "bidmc-rr": "respiratory rate", "bidmc-spo2": "oxygen saturation"} {
+	for _, name := range []string{"bidmc-hr", "bidmc-rr", "bidmc-spo2"} { // heart rate, respiratory rate, oxygen saturation
 		register(Task{
-			name: name, help: "BIDMC32: " + target + " from PPG and ECG.",
+			name:    name,
 			source:  "BIDMC32HR, BIDMC32RR and BIDMC32SpO2 are published at tseregression.org; pass a folder with NAME_TRAIN.ts and NAME_TEST.ts",
 			options: noOptions(loadBIDMC),
 		})
@@ -33,11 +32,11 @@ func loadBIDMC(_ context.Context, src Source) (*dataset.Dataset, error) {
 	if !s.Regression {
 		return nil, fmt.Errorf("%s has classes, expected a number for each series", s.Path)
 	}
-	s.Examples = append(s.Examples, rest.Examples...)
-	evaluated, trained := sklearnSplit(len(s.Examples), 0.3, 0)
+	all := append(s.Examples, rest.Examples...)
+	evaluated, trained := sklearnSplit(len(all), 0.3, 0)
 	first, second := sklearnSplit(len(evaluated), 0.5, 1)
-	others := &rows.TS{Examples: pick(s, evaluated)}
-	d, err := tsDataset(s, pick(s, trained), pick(others, second), pick(others, first))
+	others := pick(all, evaluated)
+	d, err := tsDataset(s, pick(all, trained), pick(others, second), pick(others, first))
 	if err == nil {
 		src.restrict(d)
 	}

@@ -12,9 +12,9 @@ import (
 
 func init() {
 	for _, t := range []imageTask{
-		{name: "image", help: "CIFAR-10 in gray, pixel by pixel (Long Range Arena)."},
-		{name: "scifar", help: "CIFAR-10 in colour, pixel by pixel.", colour: true},
-		{name: "pscifar", help: "CIFAR-10 in colour, with the pixels in another, fixed order.", colour: true, permuted: true},
+		{name: "image"},
+		{name: "scifar", colour: true},
+		{name: "pscifar", colour: true, permuted: true},
 	} {
 		t.side, t.readPublished = 32, readCIFAR
 		t.source = "CIFAR-10 is published at www.cs.toronto.edu/~kriz/cifar.html: pass the folder of its binary version, or a folder with images in train/CLASS and test/CLASS"

@@ -111,26 +111,19 @@ func Classify(ctx context.Context, m *model.Model, clips []recordings.Clip, work
 		return nil, err
 	}
 	none := slices.Index(m.Meta.Labels, events.None)
-	all, failed := make([]Classified, len(clips)), make([]error, len(clips))
-	pool := par.New(workers)
-	defer pool.Close()
-	pool.For(len(clips), func(_, i int) {
-		if failed[i] = ctx.Err(); failed[i] == nil {
-			all[i].Found, all[i].Peaks, failed[i] = r.Classify(clips[i].Samples(nil))
+	all := make([]Classified, len(clips))
+	err = par.Each(ctx, workers, len(clips), func(_ context.Context, i int) error {
+		c := &clips[i]
+		found, peaks, err := r.Classify(c.Samples(nil))
+		if err != nil {
+			return train.DataError(fmt.Errorf("%s: %w", c.Path, err))
 		}
-	})
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	for i, c := range clips {
-		if failed[i] != nil {
-			return nil, train.DataError(fmt.Errorf("%s: %w", c.Path, failed[i]))
-		}
-		evidence := slices.Clone(all[i].Peaks)
+		evidence := slices.Clone(peaks)
 		evidence[none] = float32(opt.Threshold)
 		right := evidence[c.Label]
 		evidence[c.Label] = -1
-		all[i].Margin = right - slices.Max(evidence)
-	}
-	return all, nil
+		all[i] = Classified{found, peaks, right - slices.Max(evidence)}
+		return nil
+	})
+	return all, err
 }

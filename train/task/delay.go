@@ -15,7 +15,7 @@ import (
 
 func init() {
 	register(Task{
-		name: "delay", help: "Repeat a noisy signal some samples later. Generates its own data.",
+		name:    "delay",
 		options: func() options { return &delayOptions{} },
 	})
 }

@@ -11,7 +11,7 @@ import (
 
 func init() {
 	register(Task{
-		name: "digits", help: "Spoken digits among other sounds, as a word detector, trained on the recordings of fsdd.",
+		name:   "digits",
 		source: fsddSource, sampleRate: fsddRate, options: func() options { return &digitsOptions{} }, detector: true,
 	})
 }

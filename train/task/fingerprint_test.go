@@ -22,16 +22,6 @@ func TestFingerprint(t *testing.T) {
 	for name, c := range map[string]struct{ a, same, other dataset.Set }{
 		"series": {memory(1, 2), memory(1, 2), memory(1, 3)},
 		"images": {images(7), images(7), images(8)},
-		"texts": {
-			&tokenSet{tokens: [][]uint16{{1, 2}}, labels: []int{1}},
-			&tokenSet{tokens: [][]uint16{{1, 2}}, labels: []int{1}},
-			&tokenSet{tokens: [][]uint16{{1, 3}}, labels: []int{1}},
-		},
-		"pairs": {
-			&tokenSet{tokens: [][]uint16{{1}}, others: [][]uint16{{2}}, labels: []int{1}},
-			&tokenSet{tokens: [][]uint16{{1}}, others: [][]uint16{{2}}, labels: []int{1}},
-			&tokenSet{tokens: [][]uint16{{1}}, others: [][]uint16{{3}}, labels: []int{1}},
-		},
 	} {
 		a := dataset.Fingerprint(c.a, dataset.Info{}, "data")
 		for _, dir := range []string{"data", "a/data", "/a/data", ""} {

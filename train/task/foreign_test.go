@@ -26,7 +26,8 @@ func (e endless) Read(p []byte) (n int, err error) {
 func TestReaderBounds(t *testing.T) {
 	listOps := func(r io.Reader) error { _, _, err := parseListOps(r); return err }
 	retrieval := func(r io.Reader) error {
-		return (&paperSet{index: map[string]int{}}).parse(t.Context(), &paperPairs{}, r)
+		_, err := (&paperSet{index: map[string]int{}}).parse(t.Context(), r)
+		return err
 	}
 	pathfinder := func(r io.Reader) error { return (&rawImages{}).parsePathfinder("level", r) }
 	idx := func(r io.Reader) error { _, err := parseIDX(r, 3); return err }

@@ -16,7 +16,7 @@ const fsddRate = 8000 // Hz
 
 func init() {
 	register(Task{
-		name: "fsdd", help: "Spoken digits: the Free Spoken Digit Dataset as recorded.",
+		name:   "fsdd",
 		source: fsddSource, sampleRate: fsddRate, options: func() options { return &fsddOptions{} },
 	})
 }

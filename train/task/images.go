@@ -23,18 +23,18 @@ const permutationSeed = 0
 
 // imageTask is a task on square images.
 type imageTask struct {
-	name, help string
-	side       int  // pixels
-	colour     bool // three channels, otherwise one of luminance
-	permuted   bool
-	source     string
+	name     string
+	side     int  // pixels
+	colour   bool // three channels, otherwise one of luminance
+	permuted bool
+	source   string
 	// readPublished reads the published files. It returns nil, nil if the folder has another
 	// layout.
 	readPublished func(dir string, test bool) (*rawImages, error)
 }
 
 func (t imageTask) register() {
-	d := Task{name: t.name, help: t.help, source: t.source, options: noOptions(t.load)}
+	d := Task{name: t.name, source: t.source, options: noOptions(t.load)}
 	if !t.permuted {
 		d.imageWidth = t.side
 	}

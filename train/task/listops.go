@@ -15,7 +15,7 @@ import (
 )
 
 func init() {
-	register(Task{name: "listops", help: "Expressions over digits, of the Long Range Arena.", source: listOpsSource, options: noOptions(loadListOps)})
+	register(Task{name: "listops", source: listOpsSource, options: noOptions(loadListOps)})
 }
 
 const listOpsSource = "LRA's ListOps is published at github.com/google-research/long-range-arena (basic_train.tsv, basic_val.tsv, basic_test.tsv); " +
@@ -31,11 +31,9 @@ const listOpsLine = 1 << 20
 // loadListOps loads basic_train.tsv, basic_val.tsv and basic_test.tsv: a header, then lines of an
 // expression, a tab and the value. The training file determines the vocabulary.
 func loadListOps(ctx context.Context, src Source) (*dataset.Dataset, error) {
-	texts := map[split][][]string{}
-	sets := map[split]*tokenSet{}
-	err := src.tokenSplits(func(s split) error {
-		lines, labels, err := readListOps(filepath.Join(src.Dir, "basic_"+string(s)+".tsv"))
-		texts[s], sets[s] = lines, &tokenSet{labels: labels}
+	texts, labels := map[split][][]string{}, map[split][]int{}
+	err := src.tokenSplits(func(s split) (err error) {
+		texts[s], labels[s], err = readListOps(filepath.Join(src.Dir, "basic_"+string(s)+".tsv"))
 		return err
 	})
 	if err != nil {
@@ -47,18 +45,13 @@ func loadListOps(ctx context.Context, src Source) (*dataset.Dataset, error) {
 			counts[s]++
 		}
 	}
-	v, err := newVocabulary(counts, 1)
-	if err != nil {
-		return nil, err
-	}
+	v, sets := newVocabulary(counts, 1), map[split]dataset.Set{}
 	for s, lines := range texts {
-		for _, symbols := range lines {
-			tokens := make([]uint16, 0, len(symbols)+1)
-			for _, x := range symbols {
-				tokens = v.encode(tokens, x)
-			}
-			sets[s].tokens = append(sets[s].tokens, append(tokens, tokenEnd))
+		examples := make([]dataset.Example, len(lines))
+		for i, symbols := range lines {
+			examples[i] = dataset.Example{Tokens: v.encode(symbols), Len: len(symbols) + 1, Label: labels[s][i]}
 		}
+		sets[s] = dataset.InMemory(examples)
 	}
 	return tokenDataset(dataset.Info{Vocab: v.size(), Labels: strings.Split("0123456789", "")}, src, sets), nil
 }

@@ -14,8 +14,8 @@ import (
 
 func init() {
 	for _, t := range []imageTask{
-		{name: "smnist", help: "MNIST digits, pixel by pixel."},
-		{name: "psmnist", help: "MNIST digits with the pixels in another, fixed order.", permuted: true},
+		{name: "smnist"},
+		{name: "psmnist", permuted: true},
 	} {
 		t.side, t.readPublished = 28, readMNIST
 		t.source = "MNIST is published at yann.lecun.com/exdb/mnist: pass the folder of its four files, or a folder with images in train/DIGIT and test/DIGIT"

@@ -20,7 +20,7 @@ import (
 func init() {
 	for name, side := range map[string]int{"pathfinder": 32, "pathx128": 128, "pathx256": 256} {
 		register(Task{
-			name: name, help: fmt.Sprintf("Are two circles joined by a dashed line? Images of %dx%[1]d pixels, of the Long Range Arena.", side),
+			name:   name,
 			source: pathfinderSource, imageWidth: side, options: noOptions(pathfinder(side)),
 		})
 	}

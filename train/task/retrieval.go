@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 )
 
 func init() {
-	register(Task{name: "retrieval", help: "Pairs of papers, linked or not, of the Long Range Arena.", source: retrievalSource, options: noOptions(loadRetrieval)})
+	register(Task{name: "retrieval", source: retrievalSource, options: noOptions(loadRetrieval)})
 }
 
 const retrievalSource = "LRA's Retrieval, pairs of papers of the ACL Anthology Network, is published at github.com/google-research/long-range-arena: " +
@@ -31,30 +32,33 @@ func loadRetrieval(ctx context.Context, src Source) (*dataset.Dataset, error) {
 		return nil, err
 	}
 	papers := paperSet{index: map[string]int{}}
-	pairs := map[split]*paperPairs{}
+	pairs := map[split][]paperPair{}
 	err = src.tokenSplits(func(s split) (err error) {
 		name := string(s)
 		if s == valSplit {
 			name = "eval"
 		}
-		pairs[s], err = papers.read(ctx, filepath.Join(dir, "new_aan_pairs."+name+".tsv"))
-		return err
+		return datafile.Parse(filepath.Join(dir, "new_aan_pairs."+name+".tsv"), func(r io.Reader) error {
+			pairs[s], err = papers.parse(ctx, r)
+			return err
+		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	v, err := papers.vocabulary(pairs[trainSplit])
-	if err != nil {
-		return nil, err
+	v := papers.vocabulary(pairs[trainSplit])
+	tokens := make([][]int32, len(papers.texts))
+	for i, text := range papers.texts {
+		tokens[i] = v.encode([]rune(text))
 	}
-	tokens := encodeTexts(papers.texts, v)
-	sets := map[split]*tokenSet{}
-	for s, p := range pairs {
-		set := &tokenSet{labels: p.labels}
-		for i := range p.first {
-			set.tokens, set.others = append(set.tokens, tokens[p.first[i]]), append(set.others, tokens[p.second[i]])
+	sets := map[split]dataset.Set{}
+	for s, list := range pairs {
+		examples := make([]dataset.Example, len(list))
+		for i, p := range list {
+			first := tokens[p.first]
+			examples[i] = dataset.Example{Tokens: first, Other: tokens[p.second], Len: len(first), Label: p.label}
 		}
-		sets[s] = set
+		sets[s] = dataset.InMemory(examples)
 	}
 	return tokenDataset(dataset.Info{Vocab: v.size(), Labels: []string{"unlinked", "linked"}, Pairs: true}, src, sets), nil
 }
@@ -65,55 +69,40 @@ type paperSet struct {
 	index map[string]int
 }
 
-// paperPairs are pairs of numbers of papers.
-type paperPairs struct {
-	first, second []int
-	labels        []int
-}
+// paperPair is a pair of numbers of papers.
+type paperPair struct{ first, second, label int }
 
 // longestPair is the size of the longest line.
 const longestPair = 16 << 20
 
-// read reads a file of tab-separated lines: a label (0, 0.0, 1 or 1.0), two names and two texts.
-func (s *paperSet) read(ctx context.Context, path string) (*paperPairs, error) {
-	p := &paperPairs{}
-	err := datafile.Parse(path, func(r io.Reader) error {
-		err := s.parse(ctx, p, r)
-		if err == nil && len(p.labels) == 0 {
-			err = errors.New("no pairs")
-		}
-		return err
+// parse reads tab-separated lines: a label (0, 0.0, 1 or 1.0), two names and two texts.
+func (s *paperSet) parse(ctx context.Context, r io.Reader) (pairs []paperPair, err error) {
+	err = datafile.EachLine(r, longestPair, func(line string) error {
+		p, err := s.pair(line)
+		pairs = append(pairs, p)
+		return cmp.Or(ctx.Err(), err)
 	})
-	return p, err
+	if err == nil && len(pairs) == 0 {
+		err = errors.New("no pairs")
+	}
+	return pairs, err
 }
 
-// parse adds the pairs of a file.
-func (s *paperSet) parse(ctx context.Context, p *paperPairs, r io.Reader) error {
-	return datafile.EachLine(r, longestPair, func(line string) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return s.add(p, line)
-	})
-}
-
-// add adds a line's pair.
-func (s *paperSet) add(p *paperPairs, line string) error {
+// pair returns a line's pair.
+func (s *paperSet) pair(line string) (p paperPair, err error) {
 	if n := strings.Count(line, "\t") + 1; n != 5 {
-		return fmt.Errorf("%d fields, expected a label, two names and two texts", n)
+		return p, fmt.Errorf("%d fields, expected a label, two names and two texts", n)
 	}
 	fields := strings.Split(line, "\t")
-	label := 0
 	switch fields[0] {
 	case "0", "0.0":
 	case "1", "1.0":
-		label = 1
+		p.label = 1
 	default:
-		return fmt.Errorf("label %.20q, expected 0 or 1", fields[0])
+		return p, fmt.Errorf("label %.20q, expected 0 or 1", fields[0])
 	}
-	p.labels = append(p.labels, label)
-	p.first, p.second = append(p.first, s.number(fields[3])), append(p.second, s.number(fields[4]))
-	return nil
+	p.first, p.second = s.number(fields[3]), s.number(fields[4])
+	return p, nil
 }
 
 // number returns the number of a paper and adds a new one.
@@ -129,17 +118,14 @@ func (s *paperSet) number(text string) int {
 }
 
 // vocabulary counts the characters of a paper once for every pair that it is part of.
-func (s *paperSet) vocabulary(p *paperPairs) (vocabulary[rune], error) {
+func (s *paperSet) vocabulary(pairs []paperPair) vocabulary[rune] {
 	uses := make([]int, len(s.texts))
-	for i := range p.first {
-		uses[p.first[i]]++
-		uses[p.second[i]]++
+	for _, p := range pairs {
+		uses[p.first]++
+		uses[p.second]++
 	}
 	counts := map[rune]int{}
 	for i, n := range uses {
-		if n == 0 { // of another file
-			continue
-		}
 		for _, c := range s.texts[i] {
 			counts[c] += n
 		}

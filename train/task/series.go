@@ -18,7 +18,7 @@ import (
 
 func init() {
 	register(Task{
-		name: "series", help: "Your own time series: classify them, forecast them or find what is unusual in them.",
+		name:    "series",
 		source:  "pass a CSV, TSV, JSON Lines, NPY or NPZ file, or a folder of such files (docs/data.md)",
 		options: func() options { return &seriesOptions{ValidationOption: ValidationOption{Validation: 0.1}} },
 	})

@@ -19,7 +19,7 @@ const speechRate = 16000 // Hz
 
 func init() {
 	register(Task{
-		name: "speech-commands", help: "Spoken words in the layout of Google's Speech Commands.",
+		name:   "speech-commands",
 		source: speechSource, sampleRate: speechRate, options: func() options { return &speechOptions{} },
 	})
 }

@@ -63,7 +63,7 @@ func From(cfg train.Config) Source {
 
 // Task is a named task.
 type Task struct {
-	name, help string
+	name string
 	// source is for error messages: where the data are published, and which folder to pass. "": the
 	// task generates its data.
 	source     string
@@ -148,9 +148,6 @@ func Lookup(name string) (*Task, error) {
 
 // Name returns the task's name.
 func (t *Task) Name() string { return t.name }
-
-// Help describes the task in a line.
-func (t *Task) Help() string { return t.help }
 
 // ReadsData reports whether the task reads data from a folder or a file; other tasks generate
 // theirs.

@@ -13,7 +13,7 @@ import (
 )
 
 func init() {
-	register(Task{name: "text", help: "Sentiment of film reviews, character by character.", source: textSource, options: noOptions(loadText)})
+	register(Task{name: "text", source: textSource, options: noOptions(loadText)})
 }
 
 const textSource = "the Large Movie Review Dataset is published at ai.stanford.edu/~amaas/data/sentiment: pass its folder aclImdb"
@@ -32,83 +32,83 @@ func loadText(ctx context.Context, src Source) (*dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts, trained, err := readReviews(ctx, filepath.Join(dir, "train"), src)
+	trained, err := readReviews(ctx, filepath.Join(dir, "train"), src)
 	if err != nil {
 		return nil, err
 	}
 	counts := map[rune]int{}
-	for _, text := range texts {
-		for _, c := range text {
+	for _, r := range trained {
+		for _, c := range r.text {
 			counts[c]++
 		}
 	}
-	v, err := newVocabulary(counts, textLeast)
-	if err != nil {
-		return nil, err
-	}
-	trained.tokens = encodeTexts(texts, v)
-
-	sets := map[split]*tokenSet{trainSplit: trained}
+	v := newVocabulary(counts, textLeast)
+	examples := encodeReviews(trained, v)
 	hasTest, err := datafile.IsFolder(filepath.Join(dir, "test"))
 	if err != nil {
 		return nil, err
 	}
-	if hasTest {
-		if src.includes(valSplit) || src.includes(testSplit) {
-			texts, tested, err := readReviews(ctx, filepath.Join(dir, "test"), src)
-			if err != nil {
-				return nil, err
-			}
-			tested.tokens = encodeTexts(texts, v)
-			sets[valSplit], sets[testSplit] = tested, tested
-		}
-	} else {
-		n := trained.Len()
+	sets := map[split]dataset.Set{}
+	if !hasTest {
+		n := len(examples)
 		parts := dataset.RandomSplit(42, n-n/10, n/10)
-		sets[trainSplit], sets[valSplit] = trained.pick(parts[0]), trained.pick(parts[1])
+		sets[valSplit], examples = dataset.InMemory(pick(examples, parts[1])), pick(examples, parts[0])
+	} else if src.includes(valSplit) || src.includes(testSplit) {
+		tested, err := readReviews(ctx, filepath.Join(dir, "test"), src)
+		if err != nil {
+			return nil, err
+		}
+		sets[testSplit] = dataset.InMemory(encodeReviews(tested, v))
+		sets[valSplit] = sets[testSplit]
 	}
+	sets[trainSplit] = dataset.InMemory(examples)
 	return tokenDataset(dataset.Info{Vocab: v.size(), Labels: []string{"neg", "pos"}}, src, sets), nil
 }
 
+// review is a film review, truncated to textMax characters.
+type review struct {
+	text, path string
+	label      int
+}
+
+// encodeReviews returns reviews as examples.
+func encodeReviews(reviews []review, v vocabulary[rune]) []dataset.Example {
+	examples := make([]dataset.Example, len(reviews))
+	for i, r := range reviews {
+		tokens := v.encode([]rune(r.text))
+		examples[i] = dataset.Example{Tokens: tokens, Len: len(tokens), Label: r.label, Path: r.path}
+	}
+	return examples
+}
+
 // readReviews reads the reviews of a folder in the order of their names, the negative ones first.
-func readReviews(ctx context.Context, dir string, src Source) (texts []string, set *tokenSet, err error) {
-	set = &tokenSet{}
+func readReviews(ctx context.Context, dir string, src Source) (reviews []review, err error) {
 	for label, class := range []string{"neg", "pos"} {
 		files, err := os.ReadDir(filepath.Join(dir, class))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for _, f := range files {
 			if !strings.HasSuffix(f.Name(), ".txt") {
 				continue
 			}
 			if err := ctx.Err(); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
-			path := filepath.Join(dir, class, f.Name())
-			err := datafile.Parse(path, func(r io.Reader) error {
-				text, err := firstOf(r, textMax)
-				texts = append(texts, text)
+			r := review{path: filepath.Join(dir, class, f.Name()), label: label}
+			err := datafile.Parse(r.path, func(in io.Reader) (err error) {
+				r.text, err = firstOf(in, textMax)
 				return err
 			})
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
-			set.labels, set.paths = append(set.labels, label), append(set.paths, path)
-			src.progress(len(texts), max(len(texts), 2*len(files)))
+			reviews = append(reviews, r)
+			src.progress(len(reviews), max(len(reviews), 2*len(files)))
 		}
 	}
-	if len(texts) == 0 {
-		return nil, nil, fmt.Errorf("%s contains no reviews neg/*.txt and pos/*.txt", dir)
+	if len(reviews) == 0 {
+		return nil, fmt.Errorf("%s contains no reviews neg/*.txt and pos/*.txt", dir)
 	}
-	return texts, set, nil
-}
-
-// pick returns some of the examples.
-func (s *tokenSet) pick(members []int) *tokenSet {
-	out := &tokenSet{}
-	for _, i := range members {
-		out.tokens, out.labels, out.paths = append(out.tokens, s.tokens[i]), append(out.labels, s.labels[i]), append(out.paths, s.paths[i])
-	}
-	return out
+	return reviews, nil
 }

@@ -17,7 +17,7 @@ import (
 
 func init() {
 	register(Task{
-		name: "ts", help: "Time series in the .ts format of the UEA, UCR and TSER archives.",
+		name:    "ts",
 		source:  "data sets of time series are published at www.timeseriesclassification.com and tseregression.org; pass a folder with NAME_TRAIN.ts and NAME_TEST.ts",
 		options: noOptions(loadTS),
 	})
@@ -40,7 +40,7 @@ func loadTS(_ context.Context, src Source) (*dataset.Dataset, error) {
 	training, val := train.Examples, []dataset.Example(nil)
 	if n/10 >= minValidation {
 		parts := dataset.RandomSplit(42, n-n/10, n/10)
-		training, val = pick(train, parts[0]), pick(train, parts[1])
+		training, val = pick(train.Examples, parts[0]), pick(train.Examples, parts[1])
 	}
 	d, err := tsDataset(train, training, val, test.Examples)
 	if err != nil {
@@ -62,9 +62,9 @@ func loadTS(_ context.Context, src Source) (*dataset.Dataset, error) {
 }
 
 // pick returns some of the examples.
-func pick(s *rows.TS, members []int) (examples []dataset.Example) {
+func pick(all []dataset.Example, members []int) (examples []dataset.Example) {
 	for _, i := range members {
-		examples = append(examples, s.Examples[i])
+		examples = append(examples, all[i])
 	}
 	return examples
 }
