@@ -36,6 +36,9 @@ func (t *Reader) startCSV() error {
 		return nil
 	}
 	t.columns = slices.Clone(t.cells)
+	if t.separator == ' ' || t.text[0] == '"' {
+		t.nameRows()
+	}
 	for i, name := range t.columns {
 		if name == "" {
 			t.index0 = t.index0 || i == 0 && len(t.columns) > 1
@@ -45,6 +48,20 @@ func (t *Reader) startCSV() error {
 		}
 	}
 	return nil
+}
+
+// nameRows adds a column without a name if the next line has one cell more than the header, as R
+// writes the names of rows.
+func (t *Reader) nameRows() {
+	line := quotedCell.ReplaceAll(t.peekLine(), []byte("name"))
+	cells := bytes.Split(line, []byte{t.separator})
+	if t.separator == ' ' {
+		cells = bytes.Fields(line)
+	}
+	if len(cells) == len(t.columns)+1 && len(cells[len(cells)-1]) > 0 {
+		t.columns = slices.Insert(t.columns, 0, "")
+		t.note("the rows have a cell more than the header: the first one is the row's name")
+	}
 }
 
 // commentNames takes the names of the columns from the last comment before the first row, if that
@@ -134,7 +151,7 @@ func (t *Reader) splitCSV() error {
 			cell = rest[:end]
 		} else if after := rest[:end]; strings.TrimSpace(after) != "" {
 			if strings.HasPrefix(after, " ") && t.opt.Separator == "" {
-				return t.errorf("cell %d: %.20q after the closing quotation mark; if blanks separate the cells, --separator=space says so; in R, write.csv(X, FILE, row.names=FALSE) writes the table", len(t.cells)+1, after)
+				return t.errorf("cell %d: %.20q after the closing quotation mark; if blanks separate the cells, --separator=space says so", len(t.cells)+1, after)
 			}
 			return t.errorf("cell %d: %.20q after the closing quotation mark, expected %q", len(t.cells)+1, after, string(t.separator))
 		}

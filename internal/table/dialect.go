@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,12 +109,20 @@ func (t *Reader) findSeparator() error {
 	return nil
 }
 
+// quotedCell matches a cell in quotation marks.
+var quotedCell = regexp.MustCompile(`"[^"]*"`)
+
 // blanks reports whether blanks separate the cells of a line: all its fields between blanks are
 // numbers, which they are not between commas or tabs, or the line and the next one have as many
-// fields, and the next one has a number.
+// fields, and the next one has a number. In tables of R, the next line has one more: the row's
+// name.
 func (t *Reader) blanks(line []byte) bool {
+	if cells := quotedCell.FindAll(line, 2); len(cells) == 2 && len(bytes.TrimSpace(quotedCell.ReplaceAll(line, nil))) == 0 {
+		return true
+	}
+	line = quotedCell.ReplaceAll(line, []byte("name"))
 	fields := strings.Fields(string(line))
-	if len(fields) < 2 || bytes.ContainsAny(line, `"`) || bytes.IndexByte(line, '\t') >= 0 && bytes.IndexByte(line, ' ') < 0 {
+	if len(fields) < 2 || bytes.IndexByte(line, '\t') >= 0 && bytes.IndexByte(line, ' ') < 0 {
 		return false
 	}
 	number := func(cell string) bool { return isDecimal(cell) || Missing(cell) }
@@ -125,8 +134,9 @@ func (t *Reader) blanks(line []byte) bool {
 	if !slices.ContainsFunc(fields, notNumber) {
 		return true
 	}
-	next := strings.Fields(string(t.peekLine()))
-	return len(next) == len(fields) && slices.ContainsFunc(next, number)
+	next := strings.Fields(string(quotedCell.ReplaceAll(t.peekLine(), []byte("name"))))
+	return len(next) == len(fields) && slices.ContainsFunc(next, number) ||
+		len(next) == len(fields)+1 && !slices.ContainsFunc(next[1:], notNumber)
 }
 
 // unquoted counts the characters of a line outside quotes.

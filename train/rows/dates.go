@@ -43,6 +43,9 @@ var quarter = regexp.MustCompile(`^(\d{4})[- ]?[Qq]([1-4])$`)
 // fraction, half of the day and offset from UTC. Other names of time zones are not read.
 var dateTime = regexp.MustCompile(`^(?:(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? +)?(.*?\d)(?:(?:T|[:,]| )[T ]*(\d{1,2})(?:[:.h-](\d{2})(?:[:.-](\d{2})(?:[.,](\d{1,9}))?)?)?\s*([AaPp]\.?[Mm]\.?)?\s*(Z|UTC|GMT|[-+]\d{2}(?::?\d{2})?)?(?: ?[A-Z]{3,5}|\[[\w/+-]+\])?)?$`)
 
+// clock matches a time of day that stands alone.
+var clock = regexp.MustCompile(`^\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)? ?([AaPp][Mm])?$`)
+
 // dates parses the dates of a column. The zero value decides the order of day and month by those
 // that leave no choice.
 type dates struct {
@@ -54,6 +57,7 @@ type dates struct {
 	short    string // the first with the name of a month and a year of 2 digits
 	digits   string // the first whole number
 	isDate   bool   // that is a date of digits only, as all others then are
+	clock    bool   // times of day stand alone
 }
 
 // strftime has the letters that --time-format may contain, as package time writes them.
@@ -80,6 +84,9 @@ func (d *dates) parse(text string) (at time.Time, local, ok bool) {
 	if q := quarter.FindStringSubmatch(text); q != nil {
 		at, err := time.Parse("2006-1", q[1]+"-"+strconv.Itoa(3*int(q[2][0]-'0')-2))
 		return at, true, err == nil
+	}
+	if clock.MatchString(text) {
+		d.clock, text = true, "1970-01-01 "+text
 	}
 	m := dateTime.FindStringSubmatch(text)
 	if m == nil {
@@ -304,5 +311,19 @@ func (t *tableReader) repeatHour(s *rawSeries) {
 	for _, note := range notes {
 		t.addNote("", "%s", note)
 	}
+}
 
+// countDays adds a day to the times of day after each that is earlier than the one before by more
+// than half a day.
+func (t *tableReader) countDays(s *rawSeries) {
+	const day = 24 * 3600
+	list, _ := steps(s.times)
+	days := 0.0
+	for i, step := range list {
+		if t.dates.clock && step < -day/2 {
+			t.addNote("", "%s: the time of day begins a new day; without --time, rows are evenly spaced", s.at(i+1))
+			days += day
+		}
+		s.times[i+1] += days
+	}
 }

@@ -63,6 +63,7 @@ func (t *tableReader) parseTime(s *rawSeries, text string) (float64, error) {
 // sort sorts a series' rows by time and inserts a row of missing values for each row that is
 // missing. The step between rows is the lower median of all steps.
 func (t *tableReader) sort(s *rawSeries) error {
+	t.countDays(s)
 	t.repeatHour(s)
 	order := make([]int, len(s.times))
 	for i := range order {
