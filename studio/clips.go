@@ -36,35 +36,35 @@ func folderOf(r *http.Request) (string, error) {
 // addClips adds the sounds of an upload to a folder. Recordings of a word are divided at pauses
 // into clips with one sound each; with ?take=loudest, only the loudest sound is added. Background
 // is divided into pieces. Other sounds are kept whole up to the same length.
-func (s *Server) addClips(p *project, w http.ResponseWriter, r *http.Request) error {
+func (s *Server) addClips(p *project, r *http.Request) (any, error) {
 	name, err := folderOf(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	k := kindOf(name)
 	if k == word {
 		if _, err := p.root.Stat(name); err != nil {
-			return missing(err, "word %q", name)
+			return nil, err
 		}
 	}
-	pieces, skipped, err := cut(w, r, k, r.URL.Query().Get("take") == "loudest")
+	pieces, skipped, err := cut(r, k, r.URL.Query().Get("take") == "loudest")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	added, err := p.add(name, pieces)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return writeJSON(w, map[string]any{"added": added, "skipped": skipped})
+	return map[string]any{"added": added, "skipped": skipped}, nil
 }
 
 // cut reads the recording in a request's body and divides it.
-func cut(w http.ResponseWriter, r *http.Request, k kind, loudest bool) (pieces [][]float32, skipped []string, err error) {
+func cut(r *http.Request, k kind, loudest bool) (pieces [][]float32, skipped []string, err error) {
 	most := maxLongUpload
 	if k == word {
 		most = maxWordUpload
 	}
-	x, err := decode(http.MaxBytesReader(w, r.Body, maxUpload), most)
+	x, err := decode(r.Body, most)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -120,18 +120,18 @@ func (p *project) add(name string, pieces [][]float32) ([]string, error) {
 	defer p.soundsChanged()
 	if kindOf(name) != word {
 		if err := p.disk.MkdirAll(name, 0o700); err != nil {
-			return nil, missing(err, "folder %q", name)
+			return nil, err
 		}
 	}
 	added := []string{}
 	next, err := p.nextClip(name) // fails if the folder is a link that leads out of the project
 	if err != nil {
-		return nil, missing(err, "folder %q", name)
+		return nil, err
 	}
 	for _, x := range pieces {
 		clip := clipName(next)
 		if err := p.writeWAV(name+"/"+clip, x); err != nil {
-			return added, missing(err, "folder %q", name)
+			return added, err
 		}
 		added = append(added, clip)
 		next++
@@ -168,45 +168,44 @@ func (p *project) clipOf(r *http.Request) (folder, name string, err error) {
 	if err == nil && !info.Mode().IsRegular() {
 		return "", "", badRequest("recording %q of %q is not a regular file", name, folder)
 	}
-	return folder, name, missing(err, "recording %q of %q", name, folder)
+	return folder, name, err
 }
 
-func (s *Server) getClip(p *project, w http.ResponseWriter, r *http.Request) error {
+func (s *Server) getClip(p *project, r *http.Request) (any, error) {
 	folder, name, err := p.clipOf(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w.Header().Set("Content-Type", soundTypes[strings.ToLower(filepath.Ext(name))])
-	return missing(p.serve(w, r, folder+"/"+name), "recording %q of %q", name, folder)
+	return p.file(folder+"/"+name, soundTypes[strings.ToLower(filepath.Ext(name))])
 }
 
-// serve sends a file to the client.
-func (p *project) serve(w http.ResponseWriter, r *http.Request, name string) error {
+// file answers with a file of a media type.
+func (p *project) file(name, kind string) (any, error) {
 	f, err := p.root.Open(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer f.Close()
 	info, err := f.Stat()
-	if err == nil {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer f.Close()
+		w.Header().Set("Content-Type", kind)
 		http.ServeContent(w, r, "", info.ModTime(), f)
-	}
-	return err
+	}), err
 }
 
 // replaceClip replaces a clip of a word by the loudest sound of an upload. A clip in another format
 // than WAV is deleted, and the new one has the next number.
-func (s *Server) replaceClip(p *project, w http.ResponseWriter, r *http.Request) error {
+func (s *Server) replaceClip(p *project, r *http.Request) (any, error) {
 	folder, name, err := p.clipOf(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if kindOf(folder) != word {
-		return badRequest("recording %q of %q: only clips of words can be recorded again", name, folder)
+		return nil, badRequest("recording %q of %q: only clips of words can be recorded again", name, folder)
 	}
-	pieces, skipped, err := cut(w, r, word, true)
+	pieces, skipped, err := cut(r, word, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.files.Lock()
 	defer p.files.Unlock()
@@ -215,32 +214,31 @@ func (s *Server) replaceClip(p *project, w http.ResponseWriter, r *http.Request)
 	if filepath.Ext(name) != ".wav" {
 		next, err := p.nextClip(folder)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		wav = clipName(next)
 	}
 	if err := p.writeWAV(folder+"/"+wav, pieces[0]); err != nil {
-		return missing(err, "word %q", folder)
+		return nil, err
 	}
 	if wav != name {
 		if err := unlessGone(p.remove(folder + "/" + name)); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return writeJSON(w, map[string]any{"added": []string{wav}, "skipped": skipped})
+	return map[string]any{"added": []string{wav}, "skipped": skipped}, nil
 }
 
-func (s *Server) deleteClip(p *project, w http.ResponseWriter, r *http.Request) error {
+func (s *Server) deleteClip(p *project, r *http.Request) (any, error) {
 	folder, name, err := p.clipOf(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.files.Lock()
 	defer p.files.Unlock()
 	defer p.soundsChanged()
 	if err := p.remove(folder + "/" + name); err != nil {
-		return missing(err, "recording %q of %q", name, folder)
+		return nil, err
 	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return nil, nil
 }

@@ -313,12 +313,6 @@ func (p *project) loadDetector() error {
 	return nil
 }
 
-func (s *Server) getModel(p *project, w http.ResponseWriter, r *http.Request) error {
-	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("Content-Disposition", `attachment; filename="model.safetensors"`)
-	err := p.serve(w, r, modelFile)
-	if err != nil {
-		w.Header().Del("Content-Disposition")
-	}
-	return missing(err, "%s of project %q", modelFile, p.name)
+func (s *Server) getModel(p *project, r *http.Request) (any, error) {
+	return p.file(modelFile, "application/octet-stream")
 }

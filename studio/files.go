@@ -62,6 +62,15 @@ func (p *project) remove(name string) error {
 	return p.disk.SyncFolder(filepath.Dir(name))
 }
 
+// unlessGone returns nil if the error is that a file does not exist: another request or program
+// has removed it.
+func unlessGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // mkdir creates a folder, which outlasts a power cut. Only the user can read recordings of voices.
 func mkdir(f atomicfile.Files, name string) error {
 	if err := f.Mkdir(name, 0o700); err != nil {
@@ -88,7 +97,7 @@ func (p *project) model() (*model.Model, error) {
 		return nil, fail(http.StatusConflict, "project %q has no detector yet: train one", p.name)
 	}
 	if err != nil {
-		return nil, missing(err, "%s of project %q", modelFile, p.name)
+		return nil, err
 	}
 	defer f.Close()
 	m, err := model.Read(f)

@@ -71,13 +71,13 @@ func TestChangedFiles(t *testing.T) {
 	for _, name := range []string{"file", "link"} {
 		c.rejects(http.StatusConflict, `project "`+name+`": the folder of projects already has a file, link or folder of this name`, "POST", "", map[string]string{"name": name})
 	}
-	c.rejects(http.StatusNotFound, `project "file" is not a folder`, "GET", "/file", nil)
+	c.rejects(http.StatusNotFound, `file" is not a folder`, "GET", "/file", nil)
 
 	c.project("p", "up", "down")
 	c.upload("p", "up", tones(400, 2))
 	c.rejects(http.StatusBadRequest, "expected at most 180 bytes", "POST", "/p/sounds/"+strings.Repeat("_", 300)+"a", wav(t, tones(400, 2)))
 	must.Do(t, os.WriteFile(filepath.Join(c.s.dir, "p", otherFolder), nil, 0o666))
-	c.rejects(http.StatusNotFound, `folder "_other" is not a folder`, "POST", "/p/sounds/_other", wav(t, tones(400, 2)))
+	c.rejects(http.StatusNotFound, `_other" is not a folder`, "POST", "/p/sounds/_other", wav(t, tones(400, 2)))
 
 	must.Do(t, os.WriteFile(filepath.Join(c.s.dir, "p", modelFile), []byte("no model"), 0o666))
 	c.rejects(http.StatusConflict, `model.safetensors of project "p": model: `, "GET", "/p/live?format=s16le&rate=16000", nil)
@@ -88,7 +88,7 @@ func TestChangedFiles(t *testing.T) {
 	c.rejects(http.StatusInternalServerError, `model.safetensors of project "p": model: `, "GET", "/p/live?format=s16le&rate=16000", nil)
 	must.Do(t, os.WriteFile(filepath.Join(c.s.dir, "p", "flat"), nil, 0o666))
 	for _, method := range []string{"GET", "DELETE"} {
-		c.rejects(http.StatusNotFound, `recording "a.wav" of "flat" is not a folder`, method, "/p/sounds/flat/a.wav", nil)
+		c.rejects(http.StatusNotFound, `"flat/a.wav" is not a folder`, method, "/p/sounds/flat/a.wav", nil)
 	}
 
 	must.Do(t, os.RemoveAll(filepath.Join(c.s.dir, "p")))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
@@ -29,42 +30,58 @@ func badRequest(format string, args ...any) error {
 	return fail(http.StatusBadRequest, format, args...)
 }
 
-// writeError answers a request with {"error": text}. Other errors than apiError are logged.
+// writeError answers a request with {"error": text}. A file that does not exist, is outside the
+// project, or is not a folder although one is expected, is an error of the client. Other errors
+// than apiError are logged.
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	var e *apiError
 	var big *http.MaxBytesError
-	switch {
-	case errors.As(err, &e):
+	var file *fs.PathError
+	if !errors.As(err, &e) {
+		e = &apiError{http.StatusInternalServerError, err.Error()}
+	}
+	switch isFile := errors.As(err, &file); {
 	case errors.As(err, &big):
 		e = &apiError{http.StatusRequestEntityTooLarge, fmt.Sprintf("more than %d bytes", big.Limit)}
-	default:
-		if r.Context().Err() == nil {
-			s.cfg.Log.Error("request failed", "method", r.Method, "path", r.URL.Path, "error", err)
-		}
-		e = &apiError{http.StatusInternalServerError, err.Error()}
+	case isFile && errors.Is(err, fs.ErrNotExist):
+		e = &apiError{http.StatusNotFound, fmt.Sprintf("%q does not exist", file.Path)}
+	case isFile && strings.HasSuffix(err.Error(), "not a directory"): // ENOTDIR, or the error of os.Root
+		e = &apiError{http.StatusNotFound, fmt.Sprintf("%q is not a folder", file.Path)}
+	case isFile && strings.Contains(err.Error(), "escapes from parent"):
+		e = &apiError{http.StatusForbidden, fmt.Sprintf("%q is outside the folder", file.Path)}
+	case e.status == http.StatusInternalServerError && r.Context().Err() == nil:
+		s.cfg.Log.Error("request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(e.status)
 	json.NewEncoder(w).Encode(map[string]string{"error": e.text})
 }
 
-// writeJSON answers a request.
-func writeJSON(w http.ResponseWriter, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
+// answer returns the handler that sends what another one returns: nothing, a value as JSON, or what
+// a http.HandlerFunc writes.
+func (s *Server) answer(h func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxUpload)
+		v, err := h(r)
+		if err != nil {
+			s.writeError(w, r, err)
+			return
+		}
+		switch v := v.(type) {
+		case nil:
+			w.WriteHeader(http.StatusNoContent)
+		case http.HandlerFunc:
+			v(w, r)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			json.NewEncoder(w).Encode(v) // the client may be gone
+		}
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(b) // the client may be gone
-	return nil
 }
 
-// maxJSON is the largest body of a request in JSON, in bytes.
-const maxJSON = 4 << 10
-
 // readJSON reads the body of a request.
-func readJSON(w http.ResponseWriter, r *http.Request, v any) error {
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxJSON))
+func readJSON(r *http.Request, v any) error {
+	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	err := d.Decode(v)
 	if big := (*http.MaxBytesError)(nil); err == nil || errors.As(err, &big) {

@@ -44,56 +44,62 @@ type liveFrames struct {
 // listen runs the detector on live audio. Binary messages are samples at ?rate, with ?format=s16le.
 // Every one is answered with the posteriors of its frames, which tells a client that sends a file
 // when to send more. The text message {"type":"end"} flushes the detector; the answer is the last.
-func (s *Server) listen(p *project, w http.ResponseWriter, r *http.Request) error {
+func (s *Server) listen(p *project, r *http.Request) (any, error) {
 	if format := r.URL.Query().Get("format"); format != string(audio.S16LE) {
-		return badRequest("format=%.20q: expected s16le", format)
+		return nil, badRequest("format=%.20q: expected s16le", format)
 	}
 	asked := r.URL.Query().Get("rate")
 	hz, err := strconv.Atoi(asked)
 	if err != nil || hz < minLiveRate || hz > maxLiveRate {
-		return badRequest("rate=%q: expected %d to %d Hz", asked, minLiveRate, maxLiveRate)
+		return nil, badRequest("rate=%q: expected %d to %d Hz", asked, minLiveRate, maxLiveRate)
 	}
 	m, err := p.model()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rec, err := events.New(m, events.DefaultsFor(m))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	stream, err := rec.NewStream(float64(hz))
 	if err != nil {
-		return badRequest("rate=%d: %v", hz, err)
+		return nil, badRequest("rate=%d: %v", hz, err)
 	}
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") { // last: the page asks why it was refused
-		return fail(http.StatusUpgradeRequired, "expected a WebSocket")
+		return nil, fail(http.StatusUpgradeRequired, "expected a WebSocket")
 	}
 	if !s.begin() {
-		return fail(http.StatusServiceUnavailable, "%v", errClosed)
+		return nil, fail(http.StatusServiceUnavailable, "%v", errClosed)
 	}
-	defer s.work.Done()
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{liveProtocol}, CompressionMode: websocket.CompressionDisabled})
-	if err != nil {
-		return nil // Accept has answered
-	}
-	defer conn.CloseNow()
-	conn.SetReadLimit(maxMessage)
-	l := &live{
-		conn: conn, stream: stream, frame: int(float64(rec.Frame()) * float64(hz) / rec.SampleRate()), labels: m.Meta.Labels,
-		threshold: events.DefaultsFor(m).Threshold, posteriors: [][]int{}, // not null
-	}
-	err = l.run(s.ctx)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer s.work.Done()
+		conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{liveProtocol}, CompressionMode: websocket.CompressionDisabled})
+		if err != nil {
+			return // Accept has answered
+		}
+		l := &live{
+			conn: conn, stream: stream, frame: int(float64(rec.Frame()) * float64(hz) / rec.SampleRate()), labels: m.Meta.Labels,
+			threshold: events.DefaultsFor(m).Threshold, posteriors: [][]int{}, // not null
+		}
+		l.serve(s.ctx)
+	}), nil
+}
+
+// serve runs a session and closes its connection.
+func (l *live) serve(ctx context.Context) {
+	defer l.conn.CloseNow()
+	l.conn.SetReadLimit(maxMessage)
+	err := l.run(ctx)
 	switch {
-	case s.ctx.Err() != nil:
-		conn.Close(websocket.StatusGoingAway, errClosed.Error())
+	case ctx.Err() != nil:
+		l.conn.Close(websocket.StatusGoingAway, errClosed.Error())
 	case errors.Is(err, io.EOF):
-		conn.Close(websocket.StatusNormalClosure, "")
+		l.conn.Close(websocket.StatusNormalClosure, "")
 	case errors.Is(err, errLive):
-		conn.Close(websocket.StatusUnsupportedData, err.Error())
+		l.conn.Close(websocket.StatusUnsupportedData, err.Error())
 	default: // of the detector; a connection that failed is closed already
-		conn.Close(websocket.StatusInternalError, overflow)
+		l.conn.Close(websocket.StatusInternalError, overflow)
 	}
-	return nil
 }
 
 // errLive is the error of a message that is not audio.

@@ -69,41 +69,40 @@ func (s *Server) projectFolders() ([]string, error) {
 	return names, nil
 }
 
-func (s *Server) listProjects(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) listProjects(r *http.Request) (any, error) {
 	names, err := s.projectFolders()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return writeJSON(w, map[string]any{"folder": s.dir, "projects": names})
+	return map[string]any{"folder": s.dir, "projects": names}, nil
 }
 
-func (s *Server) makeProject(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) makeProject(r *http.Request) (any, error) {
 	var q struct{ Name string }
-	if err := readJSON(w, r, &q); err != nil {
-		return err
+	if err := readJSON(r, &q); err != nil {
+		return nil, err
 	}
 	if err := checkName("project", q.Name); err != nil {
-		return err
+		return nil, err
 	}
 	names, err := s.projectFolders()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := checkNew("project", q.Name, names); err != nil {
-		return err
+		return nil, err
 	}
 	err = mkdir(atomicfile.Files{FS: rootFS{s.root}}, q.Name)
 	if errors.Is(err, fs.ErrExist) { // a file, a link, or a project that another request has made
-		return fail(http.StatusConflict, "project %q: the folder of projects already has a file, link or folder of this name", q.Name)
+		return nil, fail(http.StatusConflict, "project %q: the folder of projects already has a file, link or folder of this name", q.Name)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.mu.Lock()
 	delete(s.projects, q.Name) // whose folder was removed
 	s.mu.Unlock()
-	w.WriteHeader(http.StatusCreated)
-	return nil
+	return nil, nil
 }
 
 // checkNew returns an error if there is a folder with a name, also on systems that ignore case.
@@ -129,7 +128,7 @@ func (s *Server) open(name string) (*project, error) {
 	}
 	root, err := s.root.OpenRoot(name)
 	if err != nil {
-		return nil, missing(err, "project %q", name)
+		return nil, err
 	}
 	p := &project{name: name, dir: filepath.Join(s.dir, name), root: rootFS{root}, disk: atomicfile.Files{FS: rootFS{root}}, cached: map[string]clip{}, changed: make(chan struct{})}
 	_ = p.disk.RemoveTemporary(modelFile, previousFile) // of a crash; what remains is only a waste of space
@@ -146,7 +145,7 @@ func (p *project) folders() ([]folder, error) {
 	defer p.files.Unlock()
 	entries, err := p.entries(".")
 	if err != nil {
-		return nil, missing(err, "project %q", p.name)
+		return nil, err
 	}
 	list := []folder{}
 	for _, e := range entries {
@@ -241,91 +240,89 @@ func (p *project) read(name string) ([]float32, error) {
 	return decode(f, maxSeconds)
 }
 
-func (s *Server) showProject(p *project, w http.ResponseWriter, r *http.Request) error {
+func (s *Server) showProject(p *project, r *http.Request) (any, error) {
 	p.mu.Lock()
 	sounds := p.status.Sounds // before the files are read: a later change is seen again
 	p.mu.Unlock()
 	list, err := p.folders()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return writeJSON(w, map[string]any{"name": p.name, "folder": p.dir, "sounds": sounds, "folders": list})
+	return map[string]any{"name": p.name, "folder": p.dir, "sounds": sounds, "folders": list}, nil
 }
 
 // showStatus answers with the status once its version is not ?after, or after longPoll.
-func (s *Server) showStatus(p *project, w http.ResponseWriter, r *http.Request) error {
+func (s *Server) showStatus(p *project, r *http.Request) (any, error) {
 	after := int64(-1)
 	if text := r.URL.Query().Get("after"); text != "" {
 		var err error
 		if after, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return badRequest("after=%q: expected a version", text)
+			return nil, badRequest("after=%q: expected a version", text)
 		}
 	}
-	return writeJSON(w, p.await(r.Context(), s.ctx, after))
+	return p.await(r.Context(), s.ctx, after), nil
 }
 
-func (s *Server) makeWord(p *project, w http.ResponseWriter, r *http.Request) error {
+func (s *Server) makeWord(p *project, r *http.Request) (any, error) {
 	var q struct{ Name string }
-	if err := readJSON(w, r, &q); err != nil {
-		return err
+	if err := readJSON(r, &q); err != nil {
+		return nil, err
 	}
 	if err := checkName("word", q.Name); err != nil {
-		return err
+		return nil, err
 	}
 	p.files.Lock()
 	defer p.files.Unlock()
 	entries, err := p.entries(".")
 	if err != nil {
-		return missing(err, "project %q", p.name)
+		return nil, err
 	}
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
 	if err := checkNew("word", q.Name, names); err != nil {
-		return err
+		return nil, err
 	}
 	err = mkdir(p.disk, q.Name)
 	// Some file systems, such as that of macOS, treat "é" and "e\u0301" as the same name.
 	if errors.Is(err, fs.ErrExist) {
-		return fail(http.StatusConflict, "word %q exists", q.Name)
+		return nil, fail(http.StatusConflict, "word %q exists", q.Name)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.soundsChanged()
-	w.WriteHeader(http.StatusCreated)
-	return nil
+	return nil, nil
 }
 
 // deleteWord deletes a word with its recordings, also temporary ones, and hidden files. If its
 // folder has anything else, nothing is deleted.
-func (s *Server) deleteWord(p *project, w http.ResponseWriter, r *http.Request) error {
+func (s *Server) deleteWord(p *project, r *http.Request) (any, error) {
 	name := r.PathValue("word")
 	if err := checkName("word", name); err != nil {
-		return err
+		return nil, err
 	}
 	p.files.Lock()
 	defer p.files.Unlock()
 	defer p.soundsChanged()
 	files, err := p.entries(name)
 	if err != nil {
-		return missing(err, "word %q", name)
+		return nil, err
 	}
 	for _, f := range files {
 		of, _ := atomicfile.TemporaryOf(f.Name())
 		if f.IsDir() || !strings.HasPrefix(of, ".") && soundTypes[strings.ToLower(filepath.Ext(of))] == "" {
-			return fail(http.StatusConflict, "the folder of %q has something other than recordings, %q: move it away first. Nothing was deleted", name, f.Name())
+			return nil, fail(http.StatusConflict, "the folder of %q has something other than recordings, %q: move it away first. Nothing was deleted", name, f.Name())
 		}
 	}
 	for _, f := range files {
 		if err := unlessGone(p.root.Remove(name + "/" + f.Name())); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := unlessGone(p.remove(name)); err != nil {
-		return err
+		return nil, err
 	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return nil, nil
 }

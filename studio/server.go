@@ -143,17 +143,9 @@ func (s *Server) routes() http.Handler {
 		panic(err)
 	}
 	api := http.NewServeMux()
-	for pattern, h := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"GET /api/projects":  s.listProjects,
-		"POST /api/projects": s.makeProject,
-	} {
-		api.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := h(w, r); err != nil {
-				s.writeError(w, r, err)
-			}
-		})
-	}
-	for pattern, h := range map[string]func(*project, http.ResponseWriter, *http.Request) error{
+	api.HandleFunc("GET /api/projects", s.answer(s.listProjects))
+	api.HandleFunc("POST /api/projects", s.answer(s.makeProject))
+	for pattern, h := range map[string]func(*project, *http.Request) (any, error){
 		"GET /api/projects/{project}":                           s.showProject,
 		"GET /api/projects/{project}/status":                    s.showStatus,
 		"POST /api/projects/{project}/words":                    s.makeWord,
@@ -167,15 +159,13 @@ func (s *Server) routes() http.Handler {
 		"GET /api/projects/{project}/model":                     s.getModel,
 		"GET /api/projects/{project}/live":                      s.listen,
 	} {
-		api.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		api.HandleFunc(pattern, s.answer(func(r *http.Request) (any, error) {
 			p, err := s.open(r.PathValue("project"))
-			if err == nil {
-				err = h(p, w, r)
-			}
 			if err != nil {
-				s.writeError(w, r, err)
+				return nil, err
 			}
-		})
+			return h(p, r)
+		}))
 	}
 	all := http.NewServeMux()
 	all.Handle("/api/", s.authorized(api))

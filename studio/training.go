@@ -31,26 +31,26 @@ var errCancelled = errors.New("cancelled")
 // leastClips is the smallest number of clips of a word: some train, and at least one is held out.
 const leastClips = 3
 
-func (s *Server) startTraining(p *project, w http.ResponseWriter, r *http.Request) error {
+func (s *Server) startTraining(p *project, r *http.Request) (any, error) {
 	q := struct{ From string }{"commands"}
-	if err := readJSON(w, r, &q); err != nil {
-		return err
+	if err := readJSON(r, &q); err != nil {
+		return nil, err
 	}
 	base, err := p.base(q.From)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := p.ready(); err != nil {
-		return err
+		return nil, err
 	}
 	if !s.begin() {
-		return fail(http.StatusServiceUnavailable, "%v", errClosed)
+		return nil, fail(http.StatusServiceUnavailable, "%v", errClosed)
 	}
 	s.mu.Lock()
 	if busy := s.training; busy != nil {
 		s.mu.Unlock()
 		s.work.Done()
-		return fail(http.StatusConflict, "project %q is being trained: wait for it, or cancel it", busy.name)
+		return nil, fail(http.StatusConflict, "project %q is being trained: wait for it, or cancel it", busy.name)
 	}
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	s.training = p
@@ -80,18 +80,16 @@ func (s *Server) startTraining(p *project, w http.ResponseWriter, r *http.Reques
 			}
 		})
 	}()
-	w.WriteHeader(http.StatusAccepted)
-	return nil
+	return nil, nil
 }
 
-func (s *Server) cancelTraining(p *project, w http.ResponseWriter, r *http.Request) error {
+func (s *Server) cancelTraining(p *project, r *http.Request) (any, error) {
 	p.mu.Lock()
 	if p.cancel != nil {
 		p.cancel(errCancelled)
 	}
 	p.mu.Unlock()
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return nil, nil
 }
 
 // base returns the model to start from, or nil to start from random weights.

@@ -47,7 +47,7 @@ func TestStudio(t *testing.T) {
 	must.Equal(t, strings.Contains(string(must.Get(io.ReadAll(page.Body))(t)), "s4d-fast studio"), true, "page")
 	must.Equal(t, request("GET", "/api/projects", "", "").StatusCode, http.StatusUnauthorized, "without the token")
 	token := fragment.Get("token")
-	must.Equal(t, request("POST", "/api/projects", token, `{"name":"p"}`).StatusCode, http.StatusCreated, "a new project")
+	must.Equal(t, request("POST", "/api/projects", token, `{"name":"p"}`).StatusCode, http.StatusNoContent, "a new project")
 	var first struct{ Version int64 }
 	must.Do(t, json.NewDecoder(request("GET", "/api/projects/p/status", token, "").Body).Decode(&first))
 	poll := must.Get(http.NewRequestWithContext(t.Context(), "GET", "http://"+address.Host+"/api/projects/p/status?after="+strconv.FormatInt(first.Version, 10), nil))(t)
