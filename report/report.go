@@ -2,7 +2,11 @@
 // docs/output.md describes them. Times are sample indices of the input.
 package report
 
-import "github.com/s4d-fast/s4d-fast/events"
+import (
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/events"
+)
 
 // Start is the first line.
 type Start struct {
@@ -52,6 +56,16 @@ type End struct {
 	Block          Block   `json:"block"`
 	Dropped        int64   `json:"dropped"`
 	Truncated      bool    `json:"truncated,omitempty"`
+}
+
+// NewEnd returns the line of a stream with a number of samples at a rate in Hz, and its computing
+// time.
+func NewEnd(samples int64, rate float64, busy time.Duration, block Block) End {
+	end := End{Type: "end", Samples: samples, Seconds: float64(samples) / rate, Block: block}
+	if samples > 0 {
+		end.RealTimeFactor = busy.Seconds() / end.Seconds
+	}
+	return end
 }
 
 // Block has the number of samples of a block, and quantiles of the time from its arrival to its

@@ -11,6 +11,7 @@ type Times struct {
 	bins  [640]int64 // from 1 ns to 2^40 ns, 18 minutes
 	count int64
 	max   float64 // seconds
+	total time.Duration
 }
 
 const binsPerOctave = 16
@@ -21,7 +22,11 @@ func (t *Times) Add(d time.Duration) {
 	t.bins[min(i, len(t.bins)-1)]++
 	t.count++
 	t.max = max(t.max, d.Seconds())
+	t.total += d
 }
+
+// Total returns the sum.
+func (t *Times) Total() time.Duration { return t.total }
 
 // quantile returns the upper border of the bin that holds the q-quantile, in seconds, and at most
 // the maximum.

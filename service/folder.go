@@ -9,8 +9,8 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,10 +22,6 @@ const (
 	suffix   = ".stream"
 	lockFile = "lock" // in the folder; locked while a Folder is open
 )
-
-// fileName matches the names of snapshots, and of the temporary files that a crash leaves. The name
-// of a stream is written in hexadecimal, because some file systems ignore the case of letters.
-var fileName = regexp.MustCompile(`^((?:[0-9a-f]{2}){1,64})\` + suffix + `(\.[0-9]+\.tmp)?$`)
 
 // Folder is a Store in a folder, with one file per snapshot. One process can use the folder at a
 // time; on a network file system without locks, this is not checked. Revisions are counted anew
@@ -68,11 +64,13 @@ func (f *Folder) read() error {
 		return err
 	}
 	for _, file := range all {
-		parts := fileName.FindStringSubmatch(file.Name())
-		if parts == nil {
+		name, temporary := atomicfile.TemporaryOf(file.Name())
+		digits, ours := strings.CutSuffix(name, suffix)
+		stream, err := hex.DecodeString(digits)
+		if !ours || err != nil {
 			continue
 		}
-		if parts[2] != "" {
+		if temporary {
 			if err := f.files.Remove(filepath.Join(f.dir, file.Name())); err != nil {
 				return err
 			}
@@ -82,12 +80,13 @@ func (f *Folder) read() error {
 		if err != nil {
 			return err
 		}
-		name, _ := hex.DecodeString(parts[1]) // the expression permits only valid digits
-		f.set(string(name), info.ModTime())
+		f.set(string(stream), info.ModTime())
 	}
 	return nil
 }
 
+// path returns the file of a stream. The name is in hexadecimal, because some file systems ignore
+// the case of letters.
 func (f *Folder) path(stream string) string {
 	return filepath.Join(f.dir, hex.EncodeToString([]byte(stream))+suffix)
 }

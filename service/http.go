@@ -99,15 +99,42 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.streams.leave(st)
 	control := http.NewResponseController(w)
-	in := &bodyReader{in: r.Body, control: control, ctx: st.ctx, idle: s.opt.Idle}
 	defer context.AfterFunc(st.ctx, func() { control.SetReadDeadline(time.Unix(1, 0)) })() // ends a Read
-	body, err := FormFile(in, r.Header.Get("Content-Type"))
+	body, err := s.body(st.ctx, control, r)
 	if err != nil {
 		s.writeError(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	s.serve(st, q, body, &responseSink{s, w, control})
+}
+
+// respond returns the handler of a Request.
+func (s *Server) respond(serve Request) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case s.requests <- struct{}{}:
+			defer func() { <-s.requests }()
+		default:
+			s.writeError(w, newError(http.StatusServiceUnavailable, "streams", "%d requests are in progress, the maximum", cap(s.requests)))
+			return
+		}
+		in, err := s.body(s.streams.ctx, http.NewResponseController(w), r)
+		if err == nil {
+			err = serve(w, r, in)
+		}
+		switch {
+		case err == nil:
+			return
+		case !errors.As(err, new(*apiError)):
+			err = newError(http.StatusBadRequest, "input", "%v", err)
+		}
+		if w.Header().Get("Content-Type") == "" {
+			s.writeError(w, err)
+		} else { // lines were sent
+			json.NewEncoder(w).Encode(s.asAPIError(err).line())
+		}
+	}
 }
 
 // serve runs the session of a stream whose audio is read from in, and returns its error.
@@ -169,9 +196,11 @@ type input struct {
 	file   *audio.Reader // nil: raw
 }
 
-// FormFile returns the reader of a body, or of the first file in a body that is a form.
-func FormFile(body io.Reader, contentType string) (io.Reader, error) {
-	kind, parameters, _ := mime.ParseMediaType(contentType)
+// body returns the reader of a request's body, or of the first file in a body that is a form. After
+// the end of ctx, its error is the cause.
+func (s *Server) body(ctx context.Context, control *http.ResponseController, r *http.Request) (io.Reader, error) {
+	body := &bodyReader{r.Body, control, ctx, s.opt}
+	kind, parameters, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if kind != "multipart/form-data" {
 		return body, nil
 	}
@@ -203,10 +232,7 @@ func (s *Server) openAudio(r io.Reader, q query) (in input, err error) {
 	}
 	file, err := audio.Options{Channel: q.channel, FFmpeg: s.opt.FFmpeg, Note: func(text string) { s.opt.Log.Warn(text) }}.Open(r)
 	if err != nil {
-		if err = classify(err); err == errGone { // or the body is invalid, and the client can read why
-			err = newError(http.StatusBadRequest, "request", "the body ends within the header of a sound file, or its encoding is invalid")
-		}
-		return in, err
+		return in, classify(err)
 	}
 	f := file.Format
 	in = input{audio.Mono(file), float64(f.SampleRate), string(file.Container), file}
@@ -229,16 +255,17 @@ func classify(err error) error {
 	return errAudio(err)
 }
 
-// bodyReader reads a request's body. It waits at most idle for the next bytes.
+// bodyReader reads a request's body. It extends the deadlines of the request with each part.
 type bodyReader struct {
 	in      io.Reader
 	control *http.ResponseController
 	ctx     context.Context
-	idle    time.Duration
+	opt     Options
 }
 
 func (r *bodyReader) Read(b []byte) (int, error) {
-	r.control.SetReadDeadline(time.Now().Add(r.idle))
+	r.control.SetReadDeadline(time.Now().Add(r.opt.Idle))
+	r.control.SetWriteDeadline(time.Now().Add(r.opt.Idle + r.opt.Slow))
 	if r.ctx.Err() != nil { // after SetReadDeadline, which may have replaced the deadline of upload
 		return 0, context.Cause(r.ctx)
 	}

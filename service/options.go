@@ -2,6 +2,7 @@ package service
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -32,13 +33,17 @@ type Options struct {
 	// this server's own.
 	Origins []string
 
-	// Handlers are further handlers by patterns of http.ServeMux, such as those of package
-	// requests. With them, the model need not detect events.
-	Handlers map[string]http.Handler
+	// Requests are what the server responds to beside streams, by patterns of http.ServeMux, such
+	// as those of package requests. With them, the model need not detect events.
+	Requests map[string]Request
 
 	Log     *slog.Logger
 	Metrics Metrics
 }
+
+// Request responds to a request whose body is in: all of it or, if it is a form, its first file. An
+// error becomes a line. The Server bounds how many requests wait at a time, and how long.
+type Request func(w http.ResponseWriter, r *http.Request, in io.Reader) error
 
 // Metrics has functions that a Server calls, for metrics of any library. They are called by several
 // goroutines at a time and must return soon.

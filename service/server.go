@@ -29,6 +29,7 @@ type Server struct {
 	streams    *streams
 	mux        *http.ServeMux
 	origins    http.CrossOriginProtection
+	requests   chan struct{} // an element per Request in progress
 }
 
 // New returns a server. The caller ends it with Serve or Close.
@@ -37,7 +38,7 @@ func New(m *model.Model, detect events.Options, opt Options) (*Server, error) {
 		return nil, err
 	}
 	r, err := events.New(m, detect)
-	if err != nil && opt.Handlers == nil {
+	if err != nil && opt.Requests == nil {
 		return nil, err
 	}
 	stateBytes, paths := 0, []string(nil)
@@ -45,7 +46,7 @@ func New(m *model.Model, detect events.Options, opt Options) (*Server, error) {
 		stateBytes, paths = r.StateBytes(), []string{"/v1/streams", "/v1/streams/{name}"}
 	}
 	s := &Server{
-		opt: opt, recognizer: r, stateBytes: stateBytes, mux: http.NewServeMux(),
+		opt: opt, recognizer: r, stateBytes: stateBytes, mux: http.NewServeMux(), requests: make(chan struct{}, opt.MaxStreams),
 		start: report.Start{
 			Type: "start", Model: opt.Model, Task: m.Meta.Task, Labels: m.Meta.Labels, Level: level.Current(), Emit: "events",
 		},
@@ -56,8 +57,8 @@ func New(m *model.Model, detect events.Options, opt Options) (*Server, error) {
 		}
 	}
 	s.streams = newStreams(opt)
-	for pattern, handler := range opt.Handlers {
-		s.mux.Handle(pattern, handler)
+	for pattern, serve := range opt.Requests {
+		s.mux.HandleFunc(pattern, s.respond(serve))
 	}
 	for _, path := range paths {
 		s.mux.HandleFunc("POST "+path, s.upload)

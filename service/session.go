@@ -24,9 +24,9 @@ var (
 	errMoved    = newError(http.StatusConflict, "moved", "the stream was resumed on another server, or deleted")
 	errIdle     = newError(http.StatusRequestTimeout, "idle", "no audio arrived for too long")
 
-	// The client cannot receive these.
-	errGone = newError(0, "gone", "the client is disconnected")
-	errSlow = newError(0, "slow", "the client reads too slowly")
+	// The client cannot receive these, unless the encoding of its body is invalid.
+	errGone = newError(http.StatusBadRequest, "gone", "the body ends too early, or its encoding is invalid")
+	errSlow = newError(http.StatusRequestTimeout, "slow", "the client reads too slowly")
 )
 
 func errAudio(err error) error { return newError(http.StatusBadRequest, "audio", "%v", err) }
@@ -146,13 +146,8 @@ func (s *session) end(truncated bool) error {
 	if err := s.emit(s.stream.detector.Flush()); err != nil {
 		return err
 	}
-	line := report.End{
-		Type: "end", Samples: s.stream.Samples, Seconds: float64(s.stream.Samples) / s.stream.SampleRate,
-		Block: report.Block{Samples: s.block, Quantiles: s.times.Quantiles()}, Truncated: truncated,
-	}
-	if line.Seconds > 0 {
-		line.RealTimeFactor = s.stream.Busy.Seconds() / line.Seconds
-	}
+	line := report.NewEnd(s.stream.Samples, s.stream.SampleRate, s.stream.Busy, report.Block{Samples: s.block, Quantiles: s.times.Quantiles()})
+	line.Truncated = truncated
 	s.stream.End = &line
 	return nil
 }

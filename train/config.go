@@ -239,8 +239,15 @@ type marked struct {
 func (e marked) Is(target error) bool { return target == e.mark }
 func (e marked) Unwrap() error        { return e.error }
 
-// ConfigError marks an error as ErrConfig.
-func ConfigError(err error) error { return marked{err, ErrConfig} }
+func mark(err, as error) error {
+	if err == nil {
+		return nil
+	}
+	return marked{err, as}
+}
+
+// ConfigError marks an error as ErrConfig, unless it is nil.
+func ConfigError(err error) error { return mark(err, ErrConfig) }
 
 func configErrorf(format string, args ...any) error {
 	return ConfigError(fmt.Errorf("train: "+format, args...))
@@ -250,8 +257,8 @@ func configErrorf(format string, args ...any) error {
 // an invalid recording or a damaged checkpoint.
 var ErrData = errors.New("bad data")
 
-// DataError marks an error as ErrData.
-func DataError(err error) error { return marked{err, ErrData} }
+// DataError marks an error as ErrData, unless it is nil.
+func DataError(err error) error { return mark(err, ErrData) }
 
 // contentError marks an error as ErrData if a file is missing or its content is invalid. If the
 // file exists but cannot be read, it returns err unchanged, because the content may be valid.

@@ -14,7 +14,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/configflags"
 	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/level"
-	"github.com/s4d-fast/s4d-fast/train"
 )
 
 type cli struct {
@@ -55,8 +54,9 @@ func run(ctx context.Context, args []string, std *console) int {
 	}
 	code := program.Usage
 	if err == nil {
-		err = parsed.Run(std, &box{ctx})
-		code = program.ExitCode(ctx, err, train.ErrInterrupted, train.ErrConfig, train.ErrData, train.ErrDiverged)
+		parsed.BindTo(ctx, (*context.Context)(nil))
+		err = parsed.Run(std)
+		code = configflags.ExitCode(ctx, err)
 	}
 	if err != nil {
 		fmt.Fprintln(std.err, "s4d-fast-cluster:", err)
@@ -64,6 +64,3 @@ func run(ctx context.Context, args []string, std *console) int {
 	}
 	return program.OK
 }
-
-// box lets kong bind a context to commands.
-type box struct{ context.Context }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -40,7 +41,7 @@ func (c *sweepCmd) Validate() error {
 	return nil
 }
 
-func (c *sweepCmd) Run(std *console, ctx *box) error {
+func (c *sweepCmd) Run(std *console, ctx context.Context) error {
 	tk, s, err := c.Sweep()
 	if err != nil {
 		return err

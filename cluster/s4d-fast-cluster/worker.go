@@ -50,7 +50,7 @@ func (c *workerCmd) Validate() error {
 	return nil
 }
 
-func (c *workerCmd) Run(std *console, ctx *box) error {
+func (c *workerCmd) Run(std *console, ctx context.Context) error {
 	log := program.Log(std.err)
 	c.Connection.Name, c.Wait, c.Log = c.Worker, true, log
 	nc, err := cluster.Connect(c.Connection)

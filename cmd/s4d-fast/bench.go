@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -35,7 +36,7 @@ Example:
 	return b.String()
 }
 
-func (c *benchCmd) Run(std *streams, ctx *ctxBox, all *cli) error {
+func (c *benchCmd) Run(std *streams, ctx context.Context, all *cli) error {
 	o := bench.Options{Ops: c.Op, Workers: c.Threads, Time: c.Time}
 	if all.Level != "" {
 		o.Levels = strings.Split(all.Level, ",")

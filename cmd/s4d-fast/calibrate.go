@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,10 +19,10 @@ import (
 type calibrateCmd struct {
 	Model       modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
 	Write       outFile   `help:"Choose an operating point, and write a copy of the model that stores it. FILE may be the model itself." type:"path" placeholder:"FILE"`
-	FalseAlarms float64   `help:"With --write: largest number of false alarms per hour in each background at the operating point." default:"1" placeholder:"N"`
-	Threads     int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
+	FalseAlarms float64   `help:"With --write: largest number of false alarms per hour in each background at the operating point." default:"1" range:"0..1000000" placeholder:"N"`
+	Threads     int       `help:"Number of worker threads (default: one per processor)." range:"0..1024" placeholder:"N"`
 	Plot        plotFile  `help:"Draw missed words against false alarms to FILE, PNG or SVG." type:"path" placeholder:"FILE"`
-	List        int       `help:"List up to N false alarms, highest confidence first, and up to N missed words, with their files." default:"0" placeholder:"N"`
+	List        int       `help:"List up to N false alarms, highest confidence first, and up to N missed words, with their files." default:"0" range:"0..1000" placeholder:"N"`
 	JSON        bool      `name:"json" help:"Print one JSON object instead of text."`
 
 	Words             string   `help:"Clips of words: a folder with one folder of audio files per label, or a text file with one path per line, optionally followed by a tab and a label." placeholder:"PATH" group:"Streams"`
@@ -29,7 +30,7 @@ type calibrateCmd struct {
 	Background        []string `help:"Audio without any of the words, a file or a folder with files at any depth; repeatable. Each is measured on its own." placeholder:"PATH" sep:"none" group:"Streams"`
 	SNR               string   `name:"snr" help:"Mean power of the words over that of the noise, in dB, or clean for no noise." default:"20" placeholder:"DB" group:"Streams"`
 	Noise             string   `help:"Noise in the streams of words: white, background for pieces of the background, or a file or folder." default:"white" placeholder:"NOISE" group:"Streams"`
-	Tolerance         float64  `help:"Largest time between a word and its event, if they do not overlap, in seconds." default:"0.3" placeholder:"S" group:"Streams"`
+	Tolerance         float64  `help:"Largest time between a word and its event, if they do not overlap, in seconds." default:"0.3" range:"0.001..3600" placeholder:"S" group:"Streams"`
 	AllowTrainingData bool     `help:"Measure on recordings on which the model was trained, too." group:"Streams"`
 	SkipBroken        bool     `help:"Leave out audio files that cannot be read, and list them." group:"Streams"`
 	audioFlags        `group:"Streams"`
@@ -53,7 +54,7 @@ Examples:
   s4d-fast calibrate digits --words fsdd/recordings --label '^(\d)_\w+_[5-9]\.wav$' --background talk.wav --plot digits.png`
 }
 
-func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
+func (c *calibrateCmd) Run(std *streams, ctx context.Context) error {
 	if err := c.check(); err != nil {
 		return usageError(err)
 	}
@@ -93,7 +94,7 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 }
 
 // choose chooses the operating point. If offsets improve it, d becomes the measurement with them.
-func (c *calibrateCmd) choose(ctx *ctxBox, std *streams, m *model.Model, d *detection) (*calibration.Point, error) {
+func (c *calibrateCmd) choose(ctx context.Context, std *streams, m *model.Model, d *detection) (*calibration.Point, error) {
 	best, ok := d.Best(c.FalseAlarms)
 	if with, err := c.withOffsets(ctx, std, m, d); err != nil {
 		return nil, err
@@ -138,7 +139,7 @@ func (c *calibrateCmd) print(std *streams, d *detection, title string, p *calibr
 
 // withOffsets measures a model a second time, with the offsets that d, its measurement without
 // offsets, suggests. The result is nil if no label needs an offset.
-func (c *calibrateCmd) withOffsets(ctx *ctxBox, std *streams, m *model.Model, d *detection) (*detection, error) {
+func (c *calibrateCmd) withOffsets(ctx context.Context, std *streams, m *model.Model, d *detection) (*detection, error) {
 	offsets, ok := d.Offsets(c.FalseAlarms)
 	if !ok || !slices.ContainsFunc(offsets, func(v float64) bool { return v != 0 }) {
 		return nil, nil
@@ -163,12 +164,6 @@ func (c *calibrateCmd) check() error {
 		return errors.New("--plot requires --words and --background")
 	case c.Noise == "background" && len(c.Background) == 0:
 		return errors.New("--noise background requires --background")
-	case !(c.FalseAlarms >= 0):
-		return fmt.Errorf("--false-alarms %v: expected at least 0", c.FalseAlarms)
-	case c.List < 0 || c.List > maxList:
-		return fmt.Errorf("--list %d: expected 0 to %d", c.List, maxList)
-	case !(c.Tolerance > 0 && c.Tolerance <= maxTolerance):
-		return fmt.Errorf("--tolerance %v: expected more than 0 and at most %d seconds", c.Tolerance, maxTolerance)
 	case c.Write != "" && !strings.HasSuffix(string(c.Write), ".safetensors"):
 		return fmt.Errorf("--write %s: expected a name that ends in .safetensors", c.Write)
 	}
@@ -176,13 +171,8 @@ func (c *calibrateCmd) check() error {
 		return fmt.Errorf("--label: %w", err)
 	}
 	_, err := c.snr()
-	return cmp.Or(checkThreads(c.Threads), err)
+	return err
 }
-
-const (
-	maxList      = 1000 // recordings of --list
-	maxTolerance = 3600 // seconds
-)
 
 func (c *calibrateCmd) snr() (float64, error) {
 	if c.SNR == "clean" {

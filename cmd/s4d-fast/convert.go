@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -45,7 +46,7 @@ Examples:
   s4d-fast convert runs/speech/best.safetensors speech.pth`
 }
 
-func (c *convertCmd) Run(std *streams, ctx *ctxBox) error {
+func (c *convertCmd) Run(std *streams, ctx context.Context) error {
 	switch filepath.Ext(string(c.Out)) {
 	case ".pth", ".pt":
 		return c.export(ctx, std)

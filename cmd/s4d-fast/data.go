@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -19,13 +20,10 @@ type dataCmd struct {
 	Noises     dataNoisesCmd     `cmd:"" help:"Generate noises and tones: background for a detector."`
 }
 
-// maxExamples is the largest number of generated examples. With it, no number of files overflows.
-const maxExamples = 1 << 30
-
 type dataListOpsCmd struct {
 	Dir  string `arg:"" help:"Output folder. Files written by an earlier run of the same command are overwritten; a folder with other ListOps data is an error." type:"path"`
-	N    int    `help:"Number of training expressions." default:"96000"`
-	Eval int    `help:"Number of validation expressions; the test split has the same size." default:"2000"`
+	N    int    `help:"Number of training expressions." default:"96000" range:"1..1073741824"`
+	Eval int    `help:"Number of validation expressions; the test split has the same size." default:"2000" range:"1..1073741824"`
 }
 
 func (c *dataListOpsCmd) Help() string {
@@ -34,10 +32,7 @@ func (c *dataListOpsCmd) Help() string {
   s4d-fast train listops --data data/listops`
 }
 
-func (c *dataListOpsCmd) Run(std *streams, ctx *ctxBox) error {
-	if min(c.N, c.Eval) < 1 || max(c.N, c.Eval) > maxExamples {
-		return usageError(fmt.Errorf("--n %d, --eval %d: expected 1 to %d", c.N, c.Eval, maxExamples))
-	}
+func (c *dataListOpsCmd) Run(std *streams, ctx context.Context) error {
 	return dataError(generate.ListOps(ctx, c.Dir, c.N, c.Eval, func(path string, n int) {
 		fmt.Fprintf(std.err, "wrote %s: %d expressions\n", path, n)
 	}))
@@ -53,7 +48,7 @@ func dataError(err error) error {
 
 type dataPathfinderCmd struct {
 	Dir  string `arg:"" help:"Output folder. Files written by an earlier run of the same command are overwritten; a folder with other images of this size is an error." type:"path"`
-	N    int    `help:"Number of images." default:"200000"`
+	N    int    `help:"Number of images." default:"200000" range:"1..1073741824"`
 	Size int    `help:"Image width and height in pixels: 32 for task pathfinder, 128 for pathx128, 256 for pathx256." enum:"32,128,256" default:"32"`
 }
 
@@ -63,10 +58,7 @@ func (c *dataPathfinderCmd) Help() string {
   s4d-fast train pathfinder --data data/pathfinder`
 }
 
-func (c *dataPathfinderCmd) Run(std *streams, ctx *ctxBox) error {
-	if c.N < 1 || c.N > maxExamples {
-		return usageError(fmt.Errorf("--n %d: expected 1 to %d", c.N, maxExamples))
-	}
+func (c *dataPathfinderCmd) Run(std *streams, ctx context.Context) error {
 	return dataError(generate.Pathfinder(ctx, c.Dir, c.Size, c.N, func(path string, images int) {
 		fmt.Fprintf(std.err, "wrote %s: %d images\n", path, images)
 	}))
@@ -74,7 +66,7 @@ func (c *dataPathfinderCmd) Run(std *streams, ctx *ctxBox) error {
 
 type dataSeriesCmd struct {
 	File      string `arg:"" help:"Output file (.csv). An existing file is overwritten." type:"path"`
-	Anomalies int    `help:"Number of anomalies in the load. If there are any, the column anomaly is 1 in their hours." default:"0"`
+	Anomalies int    `help:"Number of anomalies in the load. If there are any, the column anomaly is 1 in their hours." default:"0" range:"0..730"`
 	Seed      uint64 `help:"Seed for the generated data." default:"1"`
 }
 
@@ -86,10 +78,7 @@ Examples:
   s4d-fast train series --data load.csv --time time --target load --horizon 24 --season 168`
 }
 
-func (c *dataSeriesCmd) Run(std *streams, ctx *ctxBox) error {
-	if c.Anomalies < 0 || c.Anomalies > generate.MaxAnomalies {
-		return usageError(fmt.Errorf("--anomalies %d: expected 0 to %d", c.Anomalies, generate.MaxAnomalies))
-	}
+func (c *dataSeriesCmd) Run(std *streams, ctx context.Context) error {
 	if err := generate.Series(ctx, c.File, c.Anomalies, c.Seed); err != nil {
 		return err
 	}

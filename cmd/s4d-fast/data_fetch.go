@@ -43,7 +43,7 @@ Examples:
   s4d-fast train fsdd --data data/fsdd`
 }
 
-func (c *dataFetchCmd) Run(std *streams, ctx *ctxBox) error {
+func (c *dataFetchCmd) Run(std *streams, ctx context.Context) error {
 	var all map[string]recipe
 	if err := toml.Unmarshal(recipes, &all); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 
@@ -25,7 +26,7 @@ func (f *corpusFlags) write(std *streams, write func(corpus.Options) error) erro
 type dataSpeakCmd struct {
 	corpusFlags
 	Words []string `help:"Words or short phrases in English." required:"" placeholder:"WORD"`
-	Clips int      `help:"Clips per word." default:"100"`
+	Clips int      `help:"Clips per word." default:"100" range:"1..1000000"`
 }
 
 func (c *dataSpeakCmd) Help() string {
@@ -40,28 +41,18 @@ Example:
 // spoken matches words that espeak-ng can speak and that can name a folder.
 var spoken = regexp.MustCompile(`^[A-Za-z]+([ '-][A-Za-z]+)*$`)
 
-func (c *dataSpeakCmd) Run(std *streams, ctx *ctxBox) error {
+func (c *dataSpeakCmd) Run(std *streams, ctx context.Context) error {
 	for _, w := range c.Words {
 		if !spoken.MatchString(w) {
 			return usageError(fmt.Errorf("--words %q: expected ASCII letters, with single spaces, hyphens and apostrophes between them", w))
 		}
-	}
-	if c.Clips < 1 || c.Clips > 1e6 {
-		return usageError(fmt.Errorf("--clips %d: expected 1 to 1000000", c.Clips))
 	}
 	return c.write(std, func(o corpus.Options) error { return corpus.Words(ctx, o, c.Words, c.Clips) })
 }
 
 // minutesFlag is the length of the sounds.
 type minutesFlag struct {
-	Minutes float64 `help:"Total length." default:"10"`
-}
-
-func (f minutesFlag) Validate() error {
-	if !(f.Minutes > 0 && f.Minutes <= 1e5) {
-		return fmt.Errorf("--minutes %v: expected more than 0 and at most 100000", f.Minutes)
-	}
-	return nil
+	Minutes float64 `help:"Total length." default:"10" range:"0.01..100000"`
 }
 
 type dataSentencesCmd struct {
@@ -75,7 +66,7 @@ func (c *dataSentencesCmd) Help() string {
 	return "Writes DIR/VOICE/N.wav, about a minute each, with sentences of the text. Requires espeak-ng."
 }
 
-func (c *dataSentencesCmd) Run(std *streams, ctx *ctxBox) error {
+func (c *dataSentencesCmd) Run(std *streams, ctx context.Context) error {
 	return c.write(std, func(o corpus.Options) error { return corpus.Sentences(ctx, o, c.Text, c.Without, c.Minutes) })
 }
 
@@ -88,6 +79,6 @@ func (c *dataNoisesCmd) Help() string {
 	return "Writes DIR/KIND/N.wav, half a minute each, with computed noises and tones."
 }
 
-func (c *dataNoisesCmd) Run(std *streams, ctx *ctxBox) error {
+func (c *dataNoisesCmd) Run(std *streams, ctx context.Context) error {
 	return c.write(std, func(o corpus.Options) error { return corpus.Noises(ctx, o, c.Minutes) })
 }

@@ -63,7 +63,7 @@ type predictionLine struct {
 	Classes    []int32   `json:"classes,omitempty"` // the predicted ones
 }
 
-func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
+func (c *evalCmd) Run(std *streams, ctx context.Context) error {
 	m, err := c.Model.load(ctx)
 	if err != nil {
 		return badInput(err)

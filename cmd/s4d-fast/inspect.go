@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -71,7 +72,7 @@ type poleRange struct {
 	Unbounded int        `json:"unbounded"` // SSMs
 }
 
-func (c *inspectCmd) Run(std *streams, ctx *ctxBox) error {
+func (c *inspectCmd) Run(std *streams, ctx context.Context) error {
 	m, err := c.Model.load(ctx)
 	if err != nil {
 		return badInput(err)

@@ -97,8 +97,8 @@ func run(ctx context.Context, args []string, std streams) int {
 	err := execute(ctx, args, &std)
 	var usage *kong.ParseError
 	badUsage := errors.As(err, &usage)
-	if out.err != nil && (err == nil || badUsage) { // kong reports an unwritable --help as a parse error
-		err, badUsage = out.err, false
+	if out.err != nil && (err == nil || badUsage || errors.Is(err, out.err)) { // kong reports an unwritable --help as a parse error
+		err, badUsage = out.err, false // without the exit code of bad input
 	}
 	if err == nil || isBrokenPipe(out.err) && isBrokenPipe(err) { // the reader of the results, such as head, has read enough
 		return exitOK
@@ -107,7 +107,7 @@ func run(ctx context.Context, args []string, std streams) int {
 	if badUsage {
 		fmt.Fprintln(std.err, "Run 's4d-fast --help' for usage.")
 	}
-	return exitCode(ctx, err)
+	return configflags.ExitCode(ctx, err)
 }
 
 // output is standard output. It keeps the first error, so that a command whose results were not
@@ -170,11 +170,12 @@ func execute(ctx context.Context, args []string, std *streams) error {
 			return usageError(err)
 		}
 	}
-	if err := checkOutputs(parsed); err != nil {
+	if err := cmp.Or(checkRanges(parsed), checkOutputs(parsed)); err != nil {
 		return err
 	}
+	parsed.BindTo(ctx, (*context.Context)(nil))
 	command := func() (bool, error) {
-		return true, parsed.Run(std, program.Log(std.err), &ctxBox{ctx}, &c, parsed)
+		return true, parsed.Run(std, program.Log(std.err), &c, parsed)
 	}
 	switch name, _, _ := strings.Cut(parsed.Command(), " "); name {
 	case "inspect", "plot": // they have nothing to save
@@ -199,9 +200,6 @@ func variables() kong.Vars {
 	vars["models"], vars["ops"] = strings.Join(pretrained.Names(), ", "), strings.Join(bench.Names(), ", ")
 	return vars
 }
-
-// ctxBox lets kong bind a context to commands.
-type ctxBox struct{ context.Context }
 
 // orInterrupt returns what f returns, or the cause of ctx as soon as ctx is cancelled, while f
 // still runs. It is for work that takes no context and needs no cleanup, such as reading a file

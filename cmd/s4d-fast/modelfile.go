@@ -7,7 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -46,6 +49,23 @@ func (f modelFile) read() (*model.Model, error) {
 		return nil, fmt.Errorf("%s is not a model file (.safetensors): %w", path, err)
 	}
 	return m, err
+}
+
+// checkRanges returns an error for a number outside the range of its flag, such as range:"0..1024".
+func checkRanges(parsed *kong.Context) error {
+	for _, f := range parsed.Flags() {
+		low, high, bounded := strings.Cut(f.Tag.Get("range"), "..")
+		given := reflect.Indirect(f.Target)
+		if !bounded || !given.IsValid() {
+			continue
+		}
+		least, _ := strconv.ParseFloat(low, 64)
+		most, _ := strconv.ParseFloat(high, 64)
+		if v, _ := strconv.ParseFloat(fmt.Sprint(given), 64); !(v >= least && v <= most) {
+			return usageError(fmt.Errorf("--%s %v: expected %s to %s", f.Name, given, low, high))
+		}
+	}
+	return nil
 }
 
 // outFile is the name of a file to write.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
+	"github.com/s4d-fast/s4d-fast/internal/configflags"
 )
 
 type plotAllCmd struct {
@@ -21,7 +22,7 @@ Example:
   s4d-fast plot all runs/smnist --out plots`
 }
 
-func (c *plotAllCmd) Run(std *streams, ctx *ctxBox) error {
+func (c *plotAllCmd) Run(std *streams, ctx context.Context) error {
 	_, tk, cfg, err := loadRunModel(ctx, c.Folder)
 	if err != nil {
 		return err
@@ -50,7 +51,7 @@ func drawAll(ctx context.Context, std *streams, dir string, list []drawing) erro
 	for _, d := range list {
 		out := plotFile(filepath.Join(dir, d.name+".png"))
 		err := d.draw(out)
-		if err != nil && exitCode(ctx, err) == exitBadInput {
+		if err != nil && configflags.ExitCode(ctx, err) == exitBadInput {
 			fmt.Fprintf(std.err, "skipped %s: %v\n", out, err)
 		} else if err != nil {
 			return err

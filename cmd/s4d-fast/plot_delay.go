@@ -35,7 +35,7 @@ Examples:
   s4d-fast plot delay runs/delay-lin runs/delay-dfout --out figure4.svg`
 }
 
-func (c *plotDelayCmd) Run(std *streams, ctx *ctxBox) error {
+func (c *plotDelayCmd) Run(std *streams, ctx context.Context) error {
 	runs, err := loadDelayRuns(ctx, c.Runs)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ type delayRun struct {
 }
 
 // loadDelayRuns reads run folders or model files, and generates their data.
-func loadDelayRuns(ctx *ctxBox, paths []string) ([]delayRun, error) {
+func loadDelayRuns(ctx context.Context, paths []string) ([]delayRun, error) {
 	runs := make([]delayRun, len(paths))
 	for i, path := range paths {
 		m, tk, cfg, err := loadRunModel(ctx, path)
@@ -149,7 +149,7 @@ func loadDelayRuns(ctx *ctxBox, paths []string) ([]delayRun, error) {
 
 // loadRunModel reads a model with its task: the best one of a run folder, or a file inside or
 // outside one. The configuration is that of the run, or outside one that of the model file.
-func loadRunModel(ctx *ctxBox, path string) (m *model.Model, tk *task.Task, cfg train.Config, err error) {
+func loadRunModel(ctx context.Context, path string) (m *model.Model, tk *task.Task, cfg train.Config, err error) {
 	dir, file := filepath.Dir(path), path
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		dir, file = path, filepath.Join(path, "best.safetensors")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -27,7 +28,7 @@ Example:
   s4d-fast plot hinf runs/scifar/best.safetensors --out hinf.svg`
 }
 
-func (c *plotHinfCmd) Run(std *streams, ctx *ctxBox) error {
+func (c *plotHinfCmd) Run(std *streams, ctx context.Context) error {
 	m, err := c.Model.load(ctx)
 	if err != nil {
 		return badInput(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,9 +14,9 @@ import (
 
 type plotKernelsCmd struct {
 	Model  modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
-	Length int       `help:"Number of taps to show, at most the kernel length of a model with truncated kernels (default: ${default})." default:"256" placeholder:"L"`
+	Length int       `help:"Number of taps to show, at most the kernel length of a model with truncated kernels (default: ${default})." default:"256" range:"1..1000000" placeholder:"L"`
 	Unroll bool      `help:"Show stride² taps as an image with stride taps per row (Figure 1)."`
-	Stride *int      `help:"Mark multiples of N samples; 0: none (default: for image tasks, the length of a row)." placeholder:"N"`
+	Stride *int      `help:"Mark multiples of N samples; 0: none (default: for image tasks, the length of a row)." range:"0..1000000" placeholder:"N"`
 	Out    plotFile  `help:"Output file, PNG or SVG by its name (default: ${default})." default:"kernels.png" type:"path" placeholder:"FILE"`
 }
 
@@ -37,10 +38,7 @@ func rowLength(name string) int {
 	return tk.ImageWidth()
 }
 
-func (c *plotKernelsCmd) Run(std *streams, ctx *ctxBox) error {
-	if c.Length < 1 || c.Stride != nil && *c.Stride < 0 {
-		return usageError(errors.New("--length, --stride: expected at least 1 and 0"))
-	}
+func (c *plotKernelsCmd) Run(std *streams, ctx context.Context) error {
 	m, err := c.Model.load(ctx)
 	if err != nil {
 		return badInput(err)

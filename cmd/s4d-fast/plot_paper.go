@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 )
@@ -20,7 +21,7 @@ Example:
   s4d-fast plot paper --runs runs --data data --out docs/figures`
 }
 
-func (c *plotPaperCmd) Run(std *streams, ctx *ctxBox) error {
+func (c *plotPaperCmd) Run(std *streams, ctx context.Context) error {
 	file := func(name string) modelFile { return modelFile(filepath.Join(c.Runs, name+".safetensors")) }
 	delay := func(pattern string) func(plotFile) error {
 		return func(f plotFile) error {

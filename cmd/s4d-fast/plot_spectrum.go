@@ -17,7 +17,7 @@ import (
 type plotSpectrumCmd struct {
 	Task string   `arg:"" help:"Task: ${tasks}."`
 	Data string   `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
-	N    int      `help:"Number of training examples, chosen at random." default:"10000"`
+	N    int      `help:"Number of training examples, chosen at random." default:"10000" range:"1..1000000000"`
 	Set  []string `help:"Override one value of the task's preset, for example data.length=1000 or seed=7; repeatable." placeholder:"KEY=VALUE" sep:"none"`
 	Out  plotFile `help:"Output file, PNG or SVG by its name (default: ${default})." default:"spectrum.png" type:"path" placeholder:"FILE"`
 }
@@ -34,7 +34,7 @@ Examples:
   s4d-fast plot spectrum delay --n 1000 --set data.length=1000 --out delay.svg`
 }
 
-func (c *plotSpectrumCmd) Run(std *streams, ctx *ctxBox) error {
+func (c *plotSpectrumCmd) Run(std *streams, ctx context.Context) error {
 	tk, err := task.Lookup(c.Task)
 	if err != nil {
 		return err

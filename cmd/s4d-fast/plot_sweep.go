@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,7 +29,7 @@ Example:
   s4d-fast plot sweep runs/figure4 --out figure4.svg`
 }
 
-func (c *plotSweepCmd) Run(std *streams, _ *ctxBox) error {
+func (c *plotSweepCmd) Run(std *streams, _ context.Context) error {
 	p, err := sweepPanel(c.Dir)
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ func TestPlotRejects(t *testing.T) {
 		{"spectrum juggling", exitUsage, []string{`"juggling"`}},
 		{"spectrum smnist", exitUsage, []string{"--data"}},
 		{"spectrum smnist --data nowhere", exitBadInput, []string{"nowhere"}},
-		{"spectrum delay --n 0 --set data.train_size=64", exitBadInput, []string{"expected at least 1"}},
+		{"spectrum delay --n 0", exitUsage, []string{"--n 0: expected 1"}},
 		{"spectrum delay --set data.length=2", exitUsage, []string{"length 2"}},
 		{"delay nowhere", exitBadInput, []string{"nowhere"}},
 		{"delay " + filepath.Dir(m), exitBadInput, []string{"config.toml is missing"}},

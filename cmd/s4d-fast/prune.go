@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -29,7 +30,7 @@ Examples:
   s4d-fast prune digits small.safetensors --keep 0.3 --global`
 }
 
-func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
+func (c *pruneCmd) Run(std *streams, ctx context.Context) error {
 	if !strings.HasSuffix(string(c.Out), ".safetensors") {
 		return usageError(fmt.Errorf("output %q: expected a name that ends in .safetensors", c.Out))
 	}
@@ -114,7 +115,7 @@ func streamTimes(models ...*model.Model) *[2]float64 {
 }
 
 // evaluate writes the results of both models on the validation split.
-func (c *pruneCmd) evaluate(std *streams, ctx *ctxBox, w io.Writer, models ...*model.Model) error {
+func (c *pruneCmd) evaluate(std *streams, ctx context.Context, w io.Writer, models ...*model.Model) error {
 	tk, cfg, err := evalConfig(models[0], "", nil, c.Data)
 	if err != nil {
 		return err

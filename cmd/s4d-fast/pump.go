@@ -5,67 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"math"
-	"sync/atomic"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/audio"
-	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// audioInput is the audio that a stream reads.
-type audioInput struct {
-	name      string // for messages
-	format    string // in the words of --format, or ffmpeg; never auto
-	source    audio.Source
-	inputRate float64 // Hz
-	rate      float64 // Hz, of source; another than inputRate for resampled frames
-	close     func() error
-	position  int64 // samples taken from source, dropped ones included
-
-	read atomic.Int64 // samples of the input, of which some may wait for source
-}
-
-// inputSample returns the sample of the input that corresponds to sample n of source. The last
-// sample of resampled audio may be after the end of the input.
-func (a *audioInput) inputSample(n int64) int64 {
-	if a.inputRate == a.rate {
-		return n
-	}
-	return min(int64(math.Round(float64(n)*a.inputRate/a.rate)), a.read.Load())
-}
-
-func (a *audioInput) samples() int64 { return a.inputSample(a.position) }
-
-// errorAt adds the input's name and position to an error.
-func (a *audioInput) errorAt(err error) error {
-	return fmt.Errorf("%s: after sample %d: %w", a.name, a.samples(), err)
-}
-
-// checked is a source that counts samples, and returns an error at the first sample that is not
-// valid audio.
-type checked struct {
-	audio.Source
-	read *atomic.Int64
-}
-
-func (c checked) Read(dst []float32) (int, error) {
-	n, err := c.Source.Read(dst)
-	if good, bad := events.Check(dst[:n]); bad != nil {
-		n, err = good, bad
-	}
-	c.read.Add(int64(n))
-	return n, err
-}
-
 // sink turns samples into lines.
-type sink struct {
-	process func(samples []float32) error
-	skip    func(n int64) error // n samples were dropped; may be nil
-	flush   func() error        // the audio has ended; may be nil
+type sink interface {
+	process(samples []float32) error
+	skip(n int64) error // n samples were dropped
+	flush() error       // the audio has ended
 }
 
 // pump passes audio to a sink and prints the end line.
@@ -75,26 +26,11 @@ type pump struct {
 	block int          // samples per call of the sink
 	pipe  bool         // the input is a pipe: it may end anywhere, and the size in its header may be wrong
 	live  bool         // drop samples rather than block the source
-	notes func() error // prints what was noted since the last call
+	note  func() error // prints what was noted since the last call
 	out   *json.Encoder
 
-	meter
+	times   report.Times // from the arrival of blocks to their lines
 	dropped int64
-}
-
-// meter measures the time from the arrival of inputs to their lines.
-type meter struct {
-	times report.Times
-	busy  time.Duration
-}
-
-func (m *meter) measure(call func() error) error {
-	began := time.Now()
-	err := call()
-	took := time.Since(began)
-	m.busy += took
-	m.times.Add(took)
-	return err
 }
 
 // run processes the audio to its end and prints the end line, after an error too. Audio that ends
@@ -114,7 +50,7 @@ func (p *pump) processAll() error {
 	done := make(chan struct{})
 	defer close(done)
 	for b := range p.read(done) {
-		if err := cmp.Or(p.process(b), p.notes()); err != nil {
+		if err := cmp.Or(p.process(b), p.note()); err != nil {
 			return err
 		}
 		if b.err != nil && b.err != io.EOF {
@@ -128,6 +64,7 @@ func (p *pump) processAll() error {
 type block struct {
 	samples []float32
 	dropped int64 // samples lost before this block
+	arrived int64 // samples of the input so far
 	err     error // after the samples
 }
 
@@ -144,18 +81,21 @@ func (p *pump) read(done <-chan struct{}) <-chan block {
 	out := make(chan block, ahead)
 	go func() {
 		defer close(out)
-		dropped := int64(0)
-		for err := error(nil); err == nil; {
-			buf := make([]float32, p.block)
-			var n int
-			n, err = p.audio.fill(buf)
-			if p.live && err == nil && len(out) == cap(out) {
-				dropped += int64(n)
+		for b := (block{}); b.err == nil; {
+			b.samples = make([]float32, 0, p.block)
+			for len(b.samples) < p.block && b.err == nil {
+				var n int
+				n, b.err = p.audio.source.Read(b.samples[len(b.samples):p.block])
+				b.samples = b.samples[:len(b.samples)+n]
+			}
+			b.arrived = p.audio.read
+			if p.live && b.err == nil && len(out) == cap(out) {
+				b.dropped += int64(len(b.samples))
 				continue
 			}
 			select {
-			case out <- block{buf[:n], dropped, err}:
-				dropped = 0
+			case out <- b:
+				b.dropped = 0
 			case <-done:
 				return
 			}
@@ -164,47 +104,31 @@ func (p *pump) read(done <-chan struct{}) <-chan block {
 	return out
 }
 
-// fill reads until buf is full or the audio ends.
-func (a *audioInput) fill(buf []float32) (n int, err error) {
-	for n < len(buf) && err == nil {
-		var k int
-		k, err = a.source.Read(buf[n:])
-		n += k
-	}
-	return n, err
-}
-
 // process passes a block to the sink.
 func (p *pump) process(b block) error {
+	p.audio.arrived = b.arrived
 	if b.dropped > 0 {
 		p.dropped += b.dropped
 		p.audio.position += b.dropped
-		if p.sink.skip != nil {
-			if err := p.sink.skip(b.dropped); err != nil {
-				return err
-			}
+		if err := p.sink.skip(b.dropped); err != nil {
+			return err
 		}
 	}
 	if len(b.samples) == 0 {
 		return nil
 	}
 	p.audio.position += int64(len(b.samples))
-	return p.measure(func() error { return p.sink.process(b.samples) })
+	began := time.Now()
+	err := p.sink.process(b.samples)
+	p.times.Add(time.Since(began))
+	return err
 }
 
 func (p *pump) end(truncated bool) error {
-	if p.sink.flush != nil {
-		if err := p.sink.flush(); err != nil {
-			return err
-		}
+	if err := p.sink.flush(); err != nil {
+		return err
 	}
-	line := report.End{
-		Type: "end", Samples: p.audio.samples(), Seconds: float64(p.audio.samples()) / p.audio.inputRate, Dropped: p.audio.inputSample(p.dropped),
-		Block:     report.Block{Samples: p.block, Quantiles: p.times.Quantiles()},
-		Truncated: truncated,
-	}
-	if line.Seconds > 0 {
-		line.RealTimeFactor = p.busy.Seconds() / line.Seconds
-	}
+	line := report.NewEnd(p.audio.samples(), p.audio.inputRate, p.times.Total(), report.Block{Samples: p.block, Quantiles: p.times.Quantiles()})
+	line.Dropped, line.Truncated = p.audio.inputSample(p.dropped), truncated
 	return p.out.Encode(line)
 }

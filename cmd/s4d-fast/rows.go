@@ -4,14 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 
 	"github.com/s4d-fast/s4d-fast/internal/rowlines"
 	"github.com/s4d-fast/s4d-fast/internal/table"
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/report"
 	"github.com/s4d-fast/s4d-fast/series"
 )
 
@@ -19,8 +16,8 @@ type rowsCmd struct {
 	Model  modelFile `arg:"" help:"Model file (.safetensors) that train series or another task with channels wrote."`
 	File   string    `arg:"" optional:"" default:"-" help:"File of rows, or - for standard input (the default)."`
 	Format string    `help:"Format of the input: csv or jsonl (default: by the name and the first line of the file)." enum:",csv,jsonl" default:"" placeholder:"FORMAT"`
-	Hop    int       `help:"Rows of a series between lines." default:"1" placeholder:"N"`
-	Window int       `help:"Number of rows that an output covers; 0: all so far." default:"0" placeholder:"N"`
+	Hop    int       `help:"Rows of a series between lines." default:"1" range:"1..16777216" placeholder:"N"`
+	Window int       `help:"Number of rows that an output covers; 0: all so far." default:"0" range:"0..16777216" placeholder:"N"`
 	dialectFlags
 	ID      *string `name:"id" help:"Column that identifies the series of a row (default: that of the training data, if the input has it; empty: all rows are one series)." placeholder:"COLUMN"`
 	Missing string  `help:"Replacement of missing values: model (as in training) or previous (the value before)." enum:"model,previous" default:"model" placeholder:"HOW"`
@@ -43,19 +40,10 @@ Examples:
   tail -n +1 -f sensors.csv | s4d-fast rows runs/series/best.safetensors`
 }
 
-// maxRows bounds --hop and --window, and maxSeriesBytes the memory of all series.
-const (
-	maxRows        = 1 << 24
-	maxSeriesBytes = 1 << 30
-)
+// maxSeriesBytes bounds the memory of all series.
+const maxSeriesBytes = 1 << 30
 
-func (c *rowsCmd) Run(std *streams, ctx *ctxBox) error {
-	switch {
-	case c.Hop < 1 || c.Hop > maxRows:
-		return usageError(fmt.Errorf("--hop %d: expected 1 to %d rows", c.Hop, maxRows))
-	case c.Window < 0 || c.Window > maxRows:
-		return usageError(fmt.Errorf("--window %d: expected 0 to %d rows", c.Window, maxRows))
-	}
+func (c *rowsCmd) Run(std *streams, ctx context.Context) error {
 	if c.Format == "" {
 		c.Format = string(table.FormatOf(c.File)) // "": the first line decides
 	}
@@ -81,91 +69,17 @@ func (c *rowsCmd) Run(std *streams, ctx *ctxBox) error {
 	}
 	bytes := untilStopped(ctx, in)
 	defer bytes.Close()
-	columns := rowlines.Columns(m)
-	if columns != nil {
-		columns = append(columns, or(c.ID, ""))
-	}
-	t, err := table.New(bytes, table.Options{Name: name, Format: table.Format(c.Format), Separator: c.Separator, Decimal: c.Decimal, Comment: c.Comment, MissingValues: c.MissingValues, Columns: columns, Others: columns == nil})
-	switch {
-	case ctx.Err() != nil && (err != nil || !t.Ended()):
-		return context.Cause(ctx)
-	case errors.Is(err, io.EOF):
-		return badInput(fmt.Errorf("%s: no rows", name))
-	case err != nil:
-		return badInput(err)
-	}
-	lines, err := rowlines.New(m, p, t, c.ID, c.Hop, maxSeriesBytes)
+	r, err := rowlines.New(ctx, m, p, bytes, rowlines.Options{
+		Model: string(c.Model), ID: c.ID, Hop: c.Hop, Bytes: maxSeriesBytes,
+		Table: table.Options{Name: name, Format: table.Format(c.Format), Separator: c.Separator, Decimal: c.Decimal, Comment: c.Comment, MissingValues: c.MissingValues},
+	})
 	if err != nil {
 		return badInput(err)
 	}
-	r := &rowPrinter{Reader: lines, table: t, std: std, out: json.NewEncoder(std.out)}
-	if err := r.note(); err != nil {
-		return err
-	}
-	if err := r.out.Encode(r.Start(string(c.Model))); err != nil {
-		return err
-	}
-	err = r.run(ctx)
-	if rows, _ := r.Counts(); err == nil && rows == 0 && ctx.Err() == nil {
+	emit := json.NewEncoder(std.out).Encode
+	err = badInput(r.Run(ctx, emit, std.note))
+	if err == nil && r.Rows() == 0 && ctx.Err() == nil {
 		fmt.Fprintf(std.err, "warning: %s: no rows after the header\n", printable(name, ""))
 	}
-	return cmp.Or(err, r.end())
-}
-
-// rowPrinter prints the lines of rows.
-type rowPrinter struct {
-	*rowlines.Reader
-	table *table.Reader
-	out   *json.Encoder
-	std   *streams
-	noted int // notes of the table
-	meter
-}
-
-// run processes the rows to the end of the input. After a signal a row whose line is incomplete is
-// dropped.
-func (r *rowPrinter) run(ctx context.Context) error {
-	for {
-		err := r.Next()
-		switch {
-		case errors.Is(err, io.EOF), !r.table.Ended() && ctx.Err() != nil:
-			return nil
-		case err != nil:
-			return badInput(err)
-		}
-		if err := cmp.Or(r.measure(r.process), r.note()); err != nil {
-			return err
-		}
-	}
-}
-
-// process passes a row to its series.
-func (r *rowPrinter) process() error {
-	line, err := r.Line()
-	if err != nil {
-		return badInput(err)
-	}
-	if line != nil {
-		return r.out.Encode(line)
-	}
-	return nil
-}
-
-// note prints what was decided about the input since the last call.
-func (r *rowPrinter) note() error {
-	all := r.table.Notes()
-	notes := all[min(r.noted, len(all)):] // one may have been settled
-	r.noted = len(all)
-	return r.std.note(notes...)
-}
-
-// end prints the last row of every series, unless it has been printed, and the end line.
-func (r *rowPrinter) end() error {
-	for _, line := range r.Rest() {
-		if err := r.out.Encode(line); err != nil {
-			return err
-		}
-	}
-	rows, series := r.Counts()
-	return r.out.Encode(report.RowEnd{Type: "end", Rows: rows, Series: series, Seconds: r.busy.Seconds(), RowTime: r.times.Quantiles()})
+	return cmp.Or(err, r.End(emit))
 }

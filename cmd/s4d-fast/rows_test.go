@@ -160,56 +160,6 @@ func compareRows(t *testing.T, name string, got, want []report.Row) {
 	}
 }
 
-// The rows of two series in turns give what each series gives alone; with --hop the last row of
-// each is printed, too.
-func TestRowsByID(t *testing.T) {
-	path, _ := rowsModel(t, model.SeriesForecast, nil)
-	rows := roomRows(25)
-	alone := map[string]string{"a": "temp,load\n", "b,c": "temp,load\n"}
-	both, csv := "", "room,temp,load\n"
-	for i, row := range rows {
-		id := []string{"a", "b,c"}[min(i%3, 1)]
-		cells := fmt.Sprintf("%v,%v\n", row[0], row[1])
-		alone[id] += cells
-		both += fmt.Sprintf("{%q:%q,%q:%v,%q:%v}\n", "room", id, "temp", row[0], "load", row[1])
-		csv += fmt.Sprintf("%q,%s", id, cells)
-	}
-	var want []report.Row
-	for id, text := range alone {
-		_, list, _ := streamRows(t, text, path)
-		for _, r := range list {
-			r.ID = id
-			want = append(want, r)
-		}
-	}
-	sorted := func(rows []report.Row) []report.Row {
-		slices.SortFunc(rows, func(a, b report.Row) int {
-			if a.ID != b.ID {
-				return strings.Compare(a.ID, b.ID)
-			}
-			return int(a.Row - b.Row)
-		})
-		return rows
-	}
-	start, got, end := streamRows(t, csv, path) // the id is that of the training data
-	compareRows(t, "csv", sorted(got), sorted(want))
-	equal(t, "id", start.ID, "room")
-	equal(t, "series", end.Series, 2)
-	_, got, _ = streamRows(t, both, path, "--format", "jsonl", "--id", "room")
-	compareRows(t, "jsonl", sorted(got), want)
-	start, got, end = streamRows(t, csv, path, "--id", "")
-	equal(t, "rows of one series", got[24].Row, 25)
-	equal(t, "series", end.Series, 1)
-	equal(t, "id", start.ID, "")
-
-	start, got, _ = streamRows(t, csv, path, "--hop", "4")
-	want = slices.DeleteFunc(want, func(r report.Row) bool {
-		return r.Row%4 != 0 && !(r.ID == "a" && r.Row == 9) // the last of 9; the other has 16
-	})
-	compareRows(t, "hop 4", sorted(got), want)
-	equal(t, "hop", start.Hop, 4)
-}
-
 // A missing value is an error or the value before, as in training or by the flag.
 func TestRowsMissing(t *testing.T) {
 	const gaps, filled = "temp,load\n,310\n21,NA\n?,290\n", "temp,load\n20,310\n21,310\n21,290\n"
@@ -224,29 +174,17 @@ func TestRowsMissing(t *testing.T) {
 	compareRows(t, "absent keys", got, want)
 }
 
+// An invalid row is an error. The rows before it are printed, and the end line.
 func TestBadRows(t *testing.T) {
 	path, _ := rowsModel(t, model.SeriesForecast, nil)
-	for _, c := range []struct {
-		format, text, want string
-		flags              []string
-	}{
-		{"csv", "", "standard input: no rows", nil},
-		{"csv", "temp,laod\n1,2\n", `standard input:1: no column "load"; the columns are ["temp" "laod"]; did you mean "laod"?`, nil},
-		{"csv", "temp,load\n1,2\n3,x\n", `standard input:3: column "load": "x" is not a number`, nil},
-		{"csv", "temp,load\n1,\n", `standard input:2: column "load": the value is missing, expected a number as in training; --missing previous replaces it`, nil},
-		{"csv", "1,2,3\n", `standard input:1: 3 columns of numbers, expected 2, the model's ["temp" "load"]`, nil},
-		{"jsonl", "{\"temp\":1,\"load\":2}\n{\"temp\":1,\"load\":2,\"room\":\"a\"}\n", `standard input:2: the first object has no key "room"; expected all columns in the first object`, nil},
-		{"csv", "temp,load\n1,2\n", `no column "name"; the columns are`, []string{"--id", "name"}},
-		{"csv", "temp,load,name\n1,2,\n", `:2: column "name": the row has no identifier of its series`, []string{"--id", "name"}},
-	} {
-		args := append([]string{"rows", path, "--format", c.format}, c.flags...)
-		checkRun(t, strings.NewReader(c.text), args, exitBadInput, c.want)
-	}
+	checkRun(t, strings.NewReader("temp,load,name\n1,2,\n"), []string{"rows", path, "--id", "name"}, exitBadInput, `:2: column "name": the row has no identifier of its series`)
+	checkRun(t, strings.NewReader("{\"temp\":1,\"load\":2}\n{\"temp\":1,\"load\":2,\"room\":\"a\"}\n"), []string{"rows", path}, exitBadInput,
+		`standard input:2: the first object has no key "room"; expected all columns in the first object`)
 	small, _ := rowsModel(t, model.SeriesForecast, func(m *model.Model) { m.Meta.InputStd[0] = 1e-4 })
 	checkRun(t, strings.NewReader("temp,load\n20,300\n3e38,300\n"), []string{"rows", small}, exitBadInput,
 		"standard input:3: series: after row 2: output 1 of the network is NaN, expected a finite number")
-	// The rows before the error are printed, and the end line.
-	_, stdout, _ := invoke(strings.NewReader("temp,load\n1,2\n3,x\n"), "rows", path)
+	code, stdout, _ := invoke(strings.NewReader("temp,load\n1,2\n3,x\n"), "rows", path)
+	equal(t, "exit code", code, exitBadInput)
 	if _, rows, end := rowLines(t, stdout); len(rows) != 1 || end.Rows != 1 {
 		t.Errorf("%d row lines, the end line counts %d; expected 1", len(rows), end.Rows)
 	}
@@ -257,8 +195,8 @@ func TestRowsOrAudio(t *testing.T) {
 	path, _ := rowsModel(t, model.SeriesForecast, nil)
 	checkRun(t, nil, []string{"stream", path, clip(t, 8000, 100)}, exitBadInput, `the network reads rows with the columns ["temp" "load"], not audio; use s4d-fast rows`)
 	checkRun(t, strings.NewReader("1\n"), []string{"rows", digitsModel(t)}, exitBadInput, "the network reads audio at 8000 Hz, expected one that reads rows")
-	checkRun(t, nil, []string{"rows", path, "--hop", "0"}, exitUsage, "--hop 0: expected 1 to 16777216 rows")
-	checkRun(t, nil, []string{"rows", path, "--window=-1"}, exitUsage, "--window -1: expected 0 to 16777216 rows")
+	checkRun(t, nil, []string{"rows", path, "--hop", "0"}, exitUsage, "--hop 0: expected 1 to 16777216")
+	checkRun(t, nil, []string{"rows", path, "--window=-1"}, exitUsage, "--window -1: expected 0 to 16777216")
 	checkRun(t, strings.NewReader("1,2\n"), []string{"rows", path, "--window", "64"}, exitUsage, "--window requires a classification or regression")
 }
 
@@ -321,13 +259,4 @@ func TestRowsNotes(t *testing.T) {
 		equal(t, "exit code with --strict: "+stderr, code, map[bool]int{true: exitOK, false: exitBadInput}[note == ""])
 	}
 	streamRows(t, "temp:load\n20,5:n/v\n", path, "--separator", ":", "--decimal", ",", "--missing-values", "n/v", "--missing", "previous")
-}
-
-// A model whose time is in two columns prints both. Rows of empty cells, as spreadsheets append
-// them, are left out.
-func TestRowsDateAndTime(t *testing.T) {
-	path, _ := rowsModel(t, model.SeriesForecast, func(m *model.Model) { m.Meta.Series.Time = "date,time" })
-	_, rows, _ := streamRows(t, "date;time;temp;load\n31.12.2025;23.00;20,5;300\n;;;\n", path)
-	equal(t, "rows", len(rows), 1)
-	equal(t, "time", rows[0].Time, "31.12.2025 23.00")
 }

@@ -24,8 +24,8 @@ import (
 // a pair count as two.
 func meanSpectrum(ctx context.Context, d *dataset.Dataset, n int, seed uint64) (curves []figure.Curve, examples int, err error) {
 	set := d.Train
-	if set == nil || set.Len() == 0 || n < 1 {
-		return nil, 0, fmt.Errorf("%s: a spectrum of %d training examples: expected at least 1", d.Name, n)
+	if set == nil || set.Len() == 0 {
+		return nil, 0, fmt.Errorf("%s: there are no training examples", d.Name)
 	}
 	members := dataset.Order(set.Len(), seed, 0)
 	members = members[:min(n, len(members))]

@@ -6,12 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math"
-	"slices"
 	"strings"
 
-	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -19,25 +16,17 @@ import (
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// rawFormats are the formats without a header.
-var rawFormats = []string{string(audio.S16LE), string(audio.S16BE), string(audio.F32LE), string(audio.U8)}
-
-const (
-	maxHop        = 1 << 24   // samples
-	maxSampleRate = 1_000_000 // Hz, as in package audio
-)
-
 type streamCmd struct {
 	Model  modelFile `arg:"" optional:"" help:"Model file (.safetensors) or built-in model (${models}); default: digits."`
 	File   string    `arg:"" optional:"" help:"Audio file, or - for standard input (the default)."`
 	Format string    `help:"Format of the input. auto: recognised by the first bytes; wav, flac, mp3, ogg: only this format; s16le, s16be, f32le, u8: raw samples." enum:"auto,wav,flac,mp3,ogg,s16le,s16be,f32le,u8" default:"auto" placeholder:"FORMAT"`
-	Rate   *int      `help:"Sampling rate of raw audio in Hz (default: the model's). Other audio formats state their own." placeholder:"HZ"`
+	Rate   *int      `help:"Sampling rate of raw audio in Hz (default: the model's). Other audio formats state their own." range:"1..1000000" placeholder:"HZ"`
 	audioFlags
 	Resample bool     `help:"Resample the audio to the model's rate (band-limited), and mix several channels down to one."`
 	Live     bool     `help:"Never block the source: drop audio if more than one second is waiting."`
 	Emit     string   `help:"Lines to print: events or frames." enum:"events,frames" default:"events" placeholder:"LINES"`
-	Hop      *int     `help:"Samples between frames (default: 0.1 s of audio); with --resample, samples at the model's rate." placeholder:"N"`
-	Window   *float64 `help:"Seconds over which the output is averaged (default: ${window}, or as calibrated; with --emit frames and no filter bank 0, all audio so far). Higher: more precision, less recall of short words." placeholder:"S"`
+	Hop      *int     `help:"Samples between frames (default: 0.1 s of audio); with --resample, samples at the model's rate." range:"1..16777216" placeholder:"N"`
+	Window   *float64 `help:"Seconds over which the output is averaged (default: ${window}, or as calibrated; with --emit frames and no filter bank 0, all audio so far). Higher: more precision, less recall of short words." range:"0..86400" placeholder:"S"`
 
 	Threshold  *float64 `help:"Minimum probability of an event (default: ${threshold}, or as calibrated). It ends when its probability falls below half of this. Higher: more precision, less recall." placeholder:"P" group:"Events"`
 	Confirm    *int     `help:"Number of consecutive frames that must agree (default: ${confirm}, or as calibrated). Higher: more precision, less recall of short words." placeholder:"N" group:"Events"`
@@ -58,7 +47,7 @@ Examples:
   s4d-fast stream runs/fsdd/best.safetensors clip.wav --emit frames`
 }
 
-func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
+func (c *streamCmd) Run(std *streams, ctx context.Context) error {
 	c.arguments()
 	if err := c.validate(); err != nil {
 		return usageError(err)
@@ -85,17 +74,16 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 	bytes := untilStopped(ctx, in)
 	defer bytes.Close()
 	var notes audioNotes
-	a, err := c.decode(bytes, name, &m.Meta, &notes)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil:
-		return badInput(err)
+	a, err := c.open(bytes, name, m.Meta.SampleRate, &notes)
+	if err != nil {
+		return interruptOr(ctx, err)
 	}
 	defer a.close()
-	out := json.NewEncoder(std.out)
-	s, block, err := c.sink(m, opt, a, out)
-	if err != nil {
+	p := pump{
+		audio: a, pipe: c.File == "-", live: c.Live, out: json.NewEncoder(std.out),
+		note: func() error { return std.note(notes.take()...) },
+	}
+	if err := c.connect(&p, m, opt); err != nil {
 		return badInput(fmt.Errorf("%s: %w", c.Model, err))
 	}
 	start := report.Start{
@@ -106,21 +94,16 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 		start.ModelSampleRate = m.Meta.SampleRate
 	}
 	if c.Emit == "frames" {
-		start.Hop = block
+		start.Hop = p.block
 	}
-	print := func() error { return std.note(notes.take()...) }
-	if err := print(); err != nil {
+	if err := cmp.Or(p.note(), p.out.Encode(start)); err != nil {
 		return err
 	}
-	if err := out.Encode(start); err != nil {
-		return err
-	}
-	p := pump{audio: a, sink: s, block: block, pipe: c.File == "-", live: c.Live, notes: print, out: out}
 	err = p.run(ctx)
 	if err == nil && a.position == 0 && ctx.Err() == nil {
 		fmt.Fprintf(std.err, "warning: %s: no samples\n", printable(name, ""))
 	}
-	return cmp.Or(err, print())
+	return cmp.Or(err, p.note())
 }
 
 // arguments sets the arguments that were not given.
@@ -135,18 +118,30 @@ func (c *streamCmd) arguments() {
 // validate checks the flags that do not depend on the model.
 func (c *streamCmd) validate() error {
 	switch {
-	case c.Hop != nil && (*c.Hop < 1 || *c.Hop > maxHop):
-		return fmt.Errorf("--hop %d: expected 1 to %d samples", *c.Hop, maxHop)
 	case c.Hop != nil && c.Emit != "frames":
 		return errors.New("--hop requires --emit frames")
 	case c.Emit == "frames" && (c.Threshold != nil || c.Confirm != nil || c.Refractory != nil):
 		return errors.New("--threshold, --confirm and --refractory require --emit events")
 	case c.Live && c.File != "-":
 		return errors.New("--live requires standard input; a file can be read at any speed")
-	case c.Rate != nil && (*c.Rate < 1 || *c.Rate > maxSampleRate):
-		return fmt.Errorf("--rate %d: expected 1 to %d Hz", *c.Rate, maxSampleRate)
 	}
 	return nil
+}
+
+// options returns the options of the model with the values of the flags that are given.
+func (c *streamCmd) options(m *model.Model) (events.Options, error) {
+	opt := events.DefaultsFor(m)
+	if c.Threshold != nil {
+		opt = opt.WithThreshold(*c.Threshold)
+	}
+	opt.Confirm, opt.Refractory = or(c.Confirm, opt.Confirm), or(c.Refractory, opt.Refractory)
+	if m.Meta.Filterbank != nil || c.Emit == "events" {
+		opt.Smoothing = or(c.Window, opt.Smoothing)
+	}
+	if err := opt.Validate(); err != nil {
+		return opt, fmt.Errorf("--threshold, --confirm, --refractory, --window: %w", err)
+	}
+	return opt, nil
 }
 
 // or returns the value of a flag, or the default if the flag is not given.
@@ -155,71 +150,4 @@ func or[T any](flag *T, value T) T {
 		return *flag
 	}
 	return value
-}
-
-// convertHint explains how to read audio in a format that is not supported.
-const convertHint = "raw samples need --format and --rate; sox or ffmpeg convert other formats (docs/stream.md)"
-
-// decode returns the samples for the model.
-func (c *streamCmd) decode(in io.Reader, name string, meta *model.Meta, notes *audioNotes) (*audioInput, error) {
-	modelRate := meta.SampleRate // Hz; 0: it states none
-	a := &audioInput{name: name, format: c.Format, close: func() error { return nil }}
-	if !slices.Contains(rawFormats, c.Format) {
-		r, err := c.audio(notes, name).Open(in)
-		if err == nil {
-			a.close = r.Close
-		}
-		switch {
-		case errors.As(err, new(*audio.UnsupportedError)):
-			return nil, fmt.Errorf("%s: %w | s4d-fast stream", name, err)
-		case errors.Is(err, audio.ErrTruncated), errors.Is(err, audio.ErrChannel):
-			return nil, fmt.Errorf("%s: %w", name, err)
-		case err != nil:
-			return nil, fmt.Errorf("%s: %w; %s", name, err, convertHint)
-		case c.Format != "auto" && c.Format != string(r.Container):
-			return nil, fmt.Errorf("%s: the format is %s, expected %s (--format)", name, r.Container, c.Format)
-		case r.Format.Channels != 1 && !c.Resample && c.Channel == nil:
-			return nil, fmt.Errorf("%s: %d channels, expected 1; --channel N reads one, --resample mixes them down", name, r.Format.Channels)
-		}
-		a.inputRate, a.format, a.source = float64(r.Format.SampleRate), string(r.Container), audio.Mono(r)
-		if c.Rate != nil && float64(*c.Rate) != a.inputRate {
-			return nil, fmt.Errorf("%s: rate %g Hz in the header, expected %d Hz (--rate)", name, a.inputRate, *c.Rate)
-		}
-	} else {
-		raw, err := audio.NewRawReader(audio.Sniff(in, func(format string) error {
-			notes.add(fmt.Sprintf("%s: it begins as %s does, but --format %s reads all of it as samples", name, format, c.Format))
-			return nil
-		}), audio.Encoding(c.Format))
-		if err != nil {
-			return nil, err
-		}
-		a.source, a.inputRate = raw, modelRate
-		if c.Rate != nil {
-			a.inputRate = float64(*c.Rate)
-		}
-		if a.inputRate <= 0 {
-			return nil, errors.New("the model states no sampling rate; set --rate")
-		}
-	}
-	if a.inputRate > maxSampleRate {
-		return nil, fmt.Errorf("%s: rate %g Hz, expected at most %d Hz", name, a.inputRate, maxSampleRate)
-	}
-	a.source, a.rate = checked{a.source, &a.read}, a.inputRate
-	switch {
-	case modelRate == 0 || modelRate == a.inputRate:
-		return a, nil
-	case !c.Resample:
-		return nil, fmt.Errorf("%s: rate %g Hz, the model expects %g Hz; --resample converts the audio", name, a.inputRate, modelRate)
-	case modelRate != math.Trunc(modelRate):
-		return nil, fmt.Errorf("--resample: the model's rate is %g Hz, expected a whole number", modelRate)
-	}
-	if c.Emit == "events" {
-		return a, nil // events.Stream resamples
-	}
-	resampled, err := audio.NewResampleReader(a.source, int(a.inputRate), int(modelRate))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	a.source, a.rate = resampled, modelRate
-	return a, nil
 }

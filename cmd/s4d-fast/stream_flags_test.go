@@ -22,9 +22,9 @@ func TestStreamEventFlags(t *testing.T) {
 		"confirm 0":                    {"--confirm=0"},
 		"refractory -2":                {"--refractory=-2"},
 		"--hop requires --emit frames": {"--hop", "80"},
-		"smoothing 1e+09":              {"--window", "1e9"},
+		"--window 1e+09":               {"--window", "1e9"},
 		"smoothing 0:":                 {"--window", "0"},
-		"smoothing -1":                 {"--window=-1", "--emit", "frames"},
+		"--window -1:":                 {"--window=-1", "--emit", "frames"},
 		"require --emit events":        {"--threshold", "0.8", "--emit", "frames"},
 	} {
 		checkRun(t, nil, append([]string{"stream", m, recording}, args...), exitUsage, want)

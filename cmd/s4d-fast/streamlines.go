@@ -21,115 +21,101 @@ func streamDefaults() kong.Vars {
 	}
 }
 
-// options returns the options of the model with the values of the flags that are given.
-func (c *streamCmd) options(m *model.Model) (events.Options, error) {
-	opt := events.DefaultsFor(m)
-	if c.Threshold != nil {
-		opt = opt.WithThreshold(*c.Threshold)
-	}
-	opt.Confirm, opt.Refractory = or(c.Confirm, opt.Confirm), or(c.Refractory, opt.Refractory)
-	switch window := or(c.Window, 0); {
-	case m.Meta.Filterbank != nil || c.Emit == "events":
-		opt.Smoothing = or(c.Window, opt.Smoothing)
-	case !(window >= 0 && window <= maxWindow):
-		return opt, fmt.Errorf("--window %v: expected 0 to %d seconds", window, maxWindow)
-	}
-	if err := opt.Validate(); err != nil {
-		return opt, fmt.Errorf("--threshold, --confirm, --refractory, --window: %w", err)
-	}
-	return opt, nil
-}
-
-// maxWindow bounds --window with --emit frames, in seconds.
-const maxWindow = 86400
-
-// sink returns the sink that prints the lines, and the number of samples to pass to it at a time.
-func (c *streamCmd) sink(m *model.Model, opt events.Options, a *audioInput, out *json.Encoder) (sink, int, error) {
-	frames, bank := c.Emit == "frames", m.Meta.Filterbank != nil
-	hop := or(c.Hop, max(int(a.rate/10), 1))
-	if frames && !bank {
+// connect sets the sink of a pump, and the number of samples to pass to it at a time.
+func (c *streamCmd) connect(p *pump, m *model.Model, opt events.Options) error {
+	a, frames := p.audio, c.Emit == "frames"
+	p.block = or(c.Hop, max(int(a.rate/10), 1))
+	if frames && m.Meta.Filterbank == nil {
 		net, err := recurrent.New(m, recurrent.Options{Window: int(math.Ceil(or(c.Window, 0) * a.rate)), Normalize: true})
-		if err != nil {
-			return sink{}, 0, err
+		if err == nil {
+			p.sink = outputs{net.NewStream(), m, a, p.out}
 		}
-		return printOutputs(net.NewStream(), m, a, out), hop, nil
+		return err
 	}
-	f, err := events.New(m, opt)
-	if err != nil && !bank {
+	r, err := events.New(m, opt)
+	if err != nil && m.Meta.Filterbank == nil {
 		err = fmt.Errorf("%w; use --emit frames", err)
 	}
 	if err != nil {
-		return sink{}, 0, err
+		return err
 	}
-	s, err := f.NewStream(a.rate)
-	if err != nil {
-		return sink{}, 0, err
+	s, err := r.NewStream(a.rate)
+	if !frames {
+		p.block = max(int(float64(r.Frame())*a.rate/r.SampleRate()), 1)
 	}
-	if frames {
-		return printPosteriors(s, m.Meta.Labels, a, out), hop, nil
-	}
-	block := float64(f.Frame()) * a.rate / f.SampleRate()
-	return printEvents(s, a, out), max(int(block), 1), nil
+	p.sink = detections{s, m.Meta.Labels, frames, a, p.out}
+	return err
 }
 
-// printEvents prints a line for every event.
-func printEvents(s *events.Stream, a *audioInput, out *json.Encoder) sink {
-	print := func(list []events.Event, failed error) error {
-		for _, v := range list {
-			if err := out.Encode(report.NewEvent(v)); err != nil {
-				return err
-			}
-		}
-		return a.failed(failed)
-	}
-	return sink{
-		process: func(samples []float32) error { return print(s.Process(samples)) },
-		skip:    func(n int64) error { return print(s.Skip(n)) },
-		flush:   func() error { return print(s.Flush()) },
-	}
+// detections prints the events of a detector or, with frames, its averaged posterior after every
+// block.
+type detections struct {
+	*events.Stream
+	labels []string
+	frames bool
+	audio  *audioInput
+	out    *json.Encoder
 }
 
-// printPosteriors prints a line with the averaged posterior after every block.
-func printPosteriors(s *events.Stream, labels []string, a *audioInput, out *json.Encoder) sink {
-	return sink{process: func(samples []float32) error {
-		if _, err := s.Process(samples); err != nil {
-			return a.failed(err)
-		}
-		posterior := s.Posterior()
-		if posterior == nil {
-			return nil // no frame is complete
-		}
-		return out.Encode(report.Frame{Type: "frame", Sample: a.samples(), Label: labels[model.ArgMax(posterior)], Posterior: posterior})
-	}, skip: func(n int64) error {
-		_, err := s.Skip(n)
-		return a.failed(err)
-	}}
+func (d detections) process(samples []float32) error {
+	err := d.print(d.Process(samples))
+	posterior := d.Posterior()
+	if err != nil || !d.frames || posterior == nil { // no frame is complete
+		return err
+	}
+	return d.out.Encode(report.Frame{Type: "frame", Sample: d.audio.samples(), Label: d.labels[model.ArgMax(posterior)], Posterior: posterior})
 }
 
-// failed returns the error of a detector, which states the position.
-func (a *audioInput) failed(err error) error {
-	if err == nil {
+func (d detections) skip(n int64) error { return d.print(d.Skip(n)) }
+
+func (d detections) flush() error {
+	if d.frames {
 		return nil
 	}
-	return badInput(fmt.Errorf("%s: %w", a.name, err))
+	return d.print(d.Flush())
 }
 
-// printOutputs prints a line with the network's output after every block.
-func printOutputs(s *recurrent.Stream, m *model.Model, a *audioInput, out *json.Encoder) sink {
-	return sink{process: func(samples []float32) error {
-		y := s.Process(samples, len(samples))
-		for _, v := range y {
-			if v-v != 0 {
-				return badInput(a.errorAt(fmt.Errorf("the network's output is %v", v)))
-			}
+// print prints events, unless frames are printed in their place. The error is the detector's, which
+// states the position.
+func (d detections) print(list []events.Event, failed error) error {
+	for _, v := range list {
+		if d.frames {
+			break
 		}
-		line := report.Frame{Type: "frame", Sample: a.samples()}
-		if len(m.Meta.Labels) == 0 || m.Config.Pool == model.PoolNone {
-			line.Output = y
-			return out.Encode(line)
+		if err := d.out.Encode(report.NewEvent(v)); err != nil {
+			return err
 		}
-		line.Posterior = model.Posterior(nil, y)
-		line.Label = m.Meta.Labels[model.ArgMax(line.Posterior)]
-		return out.Encode(line)
-	}}
+	}
+	if failed != nil {
+		return badInput(fmt.Errorf("%s: %w", d.audio.name, failed))
+	}
+	return nil
 }
+
+// outputs prints the output of a network without a filter bank after every block.
+type outputs struct {
+	*recurrent.Stream
+	model *model.Model
+	audio *audioInput
+	out   *json.Encoder
+}
+
+func (o outputs) process(samples []float32) error {
+	y := o.Process(samples, len(samples))
+	for _, v := range y {
+		if v-v != 0 {
+			return badInput(o.audio.errorAt(fmt.Errorf("the network's output is %v", v)))
+		}
+	}
+	line, labels := report.Frame{Type: "frame", Sample: o.audio.samples()}, o.model.Meta.Labels
+	if len(labels) == 0 || o.model.Config.Pool == model.PoolNone {
+		line.Output = y
+		return o.out.Encode(line)
+	}
+	line.Posterior = model.Posterior(nil, y)
+	line.Label = labels[model.ArgMax(line.Posterior)]
+	return o.out.Encode(line)
+}
+
+func (o outputs) skip(int64) error { return nil }
+func (o outputs) flush() error     { return nil }

@@ -22,7 +22,7 @@ import (
 type studioCmd struct {
 	Addr    string `help:"Address and port to listen on: localhost or an IP address of the loopback. Port 0 selects a free port." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
 	Dir     string `help:"Folder of the projects." type:"path" default:"runs/studio" placeholder:"DIR"`
-	Threads int    `help:"Number of worker threads for training (default: one per processor)." placeholder:"N"`
+	Threads int    `help:"Number of worker threads for training (default: one per processor)." range:"0..1024" placeholder:"N"`
 	NoOpen  bool   `help:"Do not open the page in a browser."`
 }
 
@@ -36,10 +36,7 @@ Examples:
   s4d-fast studio --addr localhost:8070 --dir ~/words`
 }
 
-func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
-	if err := checkThreads(c.Threads); err != nil {
-		return usageError(err)
-	}
+func (c *studioCmd) Run(std *streams, log *slog.Logger, ctx context.Context) error {
 	if _, _, err := net.SplitHostPort(c.Addr); err != nil || !studio.IsLoopback(c.Addr) {
 		return usageError(fmt.Errorf("--addr %s: expected localhost or an IP address of the loopback, and a port, such as 127.0.0.1:8070", c.Addr))
 	}

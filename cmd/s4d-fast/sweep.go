@@ -41,7 +41,7 @@ Examples:
 docs/cluster.md describes sweeps on several machines.`
 }
 
-func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
+func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx context.Context) error {
 	_, s, err := c.Sweep()
 	if err != nil {
 		return err

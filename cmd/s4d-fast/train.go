@@ -45,7 +45,7 @@ Examples:
   s4d-fast train series --data load.csv --time time --target load --horizon 24 --season 168`
 }
 
-func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox, given *kong.Context) error {
+func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx context.Context, given *kong.Context) error {
 	var from *model.Model
 	if c.From != "" {
 		var err error
@@ -119,14 +119,6 @@ func warn(log *slog.Logger, t *train.Trainer) {
 	for _, w := range t.Warnings() {
 		log.Warn(w)
 	}
-}
-
-// checkThreads returns an error if a run cannot have n threads. 0 stands for one per processor.
-func checkThreads(n int) error {
-	if n < 0 || n > train.MaxThreads {
-		return fmt.Errorf("--threads %d: expected 0 to %d", n, train.MaxThreads)
-	}
-	return nil
 }
 
 // finish prints the result and draws a plot if there is one: the confusion matrix of a word

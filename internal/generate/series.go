@@ -15,9 +15,6 @@ import (
 // seriesHours is the length of the series: two years.
 const seriesHours = 2 * 365 * 24
 
-// MaxAnomalies is the largest number of anomalies: one per day.
-const MaxAnomalies = seriesHours / 24
-
 // Series writes an artificial series in CSV to a file: the hourly load of a small power grid
 // from 1 January 2024, with the columns time, temperature (°C) and load (MW). The load has a daily
 // and a weekly season, a trend, an effect of the temperature and autocorrelated noise

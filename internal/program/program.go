@@ -3,7 +3,6 @@ package program
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -48,27 +47,6 @@ func (s Signal) Error() string {
 
 // Code is the exit code of a process that the signal has ended.
 func (s Signal) Code() int { return 128 + int(s) }
-
-// ExitCode returns the exit code for an error, which may belong to one of four classes. A run that
-// was interrupted, but not by a signal to this process, counts as stopped by SIGTERM.
-func ExitCode(ctx context.Context, err, interrupted, usage, badInput, diverged error) int {
-	switch {
-	case err == nil:
-		return OK
-	case errors.Is(err, interrupted):
-		if s, ok := context.Cause(ctx).(Signal); ok {
-			return s.Code()
-		}
-		return Signal(syscall.SIGTERM).Code()
-	case errors.Is(err, diverged):
-		return Diverged
-	case errors.Is(err, usage):
-		return Usage
-	case errors.Is(err, badInput):
-		return BadInput
-	}
-	return Failed
-}
 
 // Context returns a context that SIGINT, SIGTERM, SIGHUP or another signal cancels, with a Signal
 // as the cause. A SIGHUP that the process was started to ignore, as nohup does, stays ignored. A

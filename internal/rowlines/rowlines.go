@@ -4,11 +4,14 @@ package rowlines
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/internal/table"
@@ -21,12 +24,13 @@ import (
 // maxSeries bounds the number of series, of which there is one per identifier.
 const maxSeries = 1 << 16
 
-// Columns returns the names of columns that a model knows, or nil if it has none.
-func Columns(m *model.Model) []string {
-	if d := m.Meta.Series; d != nil {
-		return slices.Concat(d.Columns, []string{d.Time, d.ID})
-	}
-	return nil
+// Options of a Reader.
+type Options struct {
+	Model string        // its name in the first line
+	Table table.Options // New sets Columns and Others
+	ID    *string       // column that identifies the series; nil: that of the training data, "": none
+	Hop   int           // rows of a series between lines
+	Bytes int           // memory of all series
 }
 
 // Reader makes lines of the rows of a table.
@@ -34,16 +38,17 @@ type Reader struct {
 	predictor *series.Predictor
 	model     *model.Model
 	table     *table.Reader
+	opt       Options
 	inputs    []int // columns of the table, in the model's order
 	id, time  int   // columns; −1: none
 	clock     int   // the column of the time of day, if time has the date
-	hop       int
-	most      int // bytes of the series
 
 	series map[string]*rowSeries
 	order  []*rowSeries // by first row
 	row    []float64
 	rows   int64
+	times  report.Times
+	noted  int // notes of the table that Run has passed on
 }
 
 // rowSeries is a series with the line of its last row, or nil if that line has been returned.
@@ -53,22 +58,67 @@ type rowSeries struct {
 	last   *report.Row
 }
 
-// New returns a Reader that makes a line for every hop rows of a series. id is the column that
-// identifies the series; nil: that of the training data, "": none. The series together take at most
-// a number of bytes.
-func New(m *model.Model, p *series.Predictor, t *table.Reader, id *string, hop, bytes int) (*Reader, error) {
-	r := &Reader{predictor: p, model: m, table: t, hop: hop, most: bytes, series: map[string]*rowSeries{}, row: make([]float64, m.Config.DInput)}
-	if err := r.findColumns(id); err != nil {
+// New reads an input up to its first row. If ctx ends before, the error is its cause.
+func New(ctx context.Context, m *model.Model, p *series.Predictor, in io.Reader, opt Options) (*Reader, error) {
+	if d := m.Meta.Series; d != nil {
+		opt.Table.Columns = slices.Concat(d.Columns, []string{d.Time, d.ID, *cmp.Or(opt.ID, new(string))})
+	} else {
+		opt.Table.Others = true
+	}
+	t, err := table.New(in, opt.Table)
+	switch {
+	case ctx.Err() != nil && (err != nil || !t.Ended()):
+		return nil, context.Cause(ctx)
+	case err == io.EOF:
+		return nil, fmt.Errorf("%s: no rows", opt.Table.Name)
+	case err != nil:
+		return nil, err
+	}
+	r := &Reader{predictor: p, model: m, table: t, opt: opt, series: map[string]*rowSeries{}, row: make([]float64, m.Config.DInput)}
+	if err := r.findColumns(); err != nil {
 		return nil, t.Wrap(err)
 	}
 	return r, nil
 }
 
-// Start returns the first line. name is that of the model.
-func (r *Reader) Start(name string) report.RowStart {
+// Run passes the first line to emit, and the line of each row when the row has arrived. note
+// receives how the input is read, where that was not certain. Run ends with the input, or when ctx
+// ends; then it drops a row that is not complete. Errors of rows name the line of the input.
+func (r *Reader) Run(ctx context.Context, emit func(line any) error, note func(texts ...string) error) error {
+	err := cmp.Or(r.note(note), emit(r.start()))
+	for err == nil {
+		if err = r.next(); err == io.EOF || ctx.Err() != nil && !r.table.Ended() {
+			return nil
+		}
+		if err == nil {
+			began := time.Now()
+			err = r.process(emit)
+			r.times.Add(time.Since(began))
+			err = cmp.Or(err, r.note(note))
+		}
+	}
+	return err
+}
+
+// End passes the last line of each series to emit, unless Run has, and the end line.
+func (r *Reader) End(emit func(line any) error) error {
+	for _, s := range r.order {
+		if s.last != nil {
+			if err := emit(s.last); err != nil {
+				return err
+			}
+		}
+	}
+	return emit(report.RowEnd{Type: "end", Rows: r.rows, Series: len(r.series), Seconds: r.times.Total().Seconds(), RowTime: r.times.Quantiles()})
+}
+
+// Rows returns the number of rows.
+func (r *Reader) Rows() int64 { return r.rows }
+
+func (r *Reader) start() report.RowStart {
 	s := report.RowStart{
-		Type: "start", Format: string(r.table.Format()), Model: name, Task: r.model.Meta.Task, Labels: r.model.Meta.Labels,
-		Level: level.Current(), Emit: "rows", Mode: r.predictor.Mode(), Hop: r.hop,
+		Type: "start", Format: string(r.table.Format()), Model: r.opt.Model, Task: r.model.Meta.Task, Labels: r.model.Meta.Labels,
+		Level: level.Current(), Emit: "rows", Mode: r.predictor.Mode(), Hop: r.opt.Hop,
 	}
 	for _, i := range r.inputs {
 		s.Columns = append(s.Columns, r.table.Columns()[i])
@@ -82,8 +132,8 @@ func (r *Reader) Start(name string) report.RowStart {
 	return s
 }
 
-// Next reads a row. In a table with times, rows that are blank are passed over. io.EOF is the end.
-func (r *Reader) Next() error {
+// next reads a row. In a table with times, rows that are blank are passed over.
+func (r *Reader) next() error {
 	for {
 		if err := r.table.Next(); err != nil || r.time < 0 || !r.table.IsBlank() {
 			return err
@@ -91,43 +141,37 @@ func (r *Reader) Next() error {
 	}
 }
 
-// Line processes the row that Next has read, and returns its line, or nil if none is due. It is
-// valid until the next call. Errors name the line of the input.
-func (r *Reader) Line() (*report.Row, error) {
+// note passes on the notes of the table since the last call.
+func (r *Reader) note(note func(texts ...string) error) error {
+	all := r.table.Notes()
+	texts := all[min(r.noted, len(all)):] // one may have been settled
+	r.noted = len(all)
+	return note(texts...)
+}
+
+// process passes the current row to its series, and its line to emit if one is due.
+func (r *Reader) process(emit func(line any) error) error {
 	s, result, err := r.step()
 	if err != nil {
-		return nil, r.table.Wrap(err)
+		return r.table.Wrap(err)
 	}
 	r.rows++
 	line := r.line(s, result)
-	if s.stream.Rows()%int64(r.hop) == 0 {
+	if s.stream.Rows()%int64(r.opt.Hop) == 0 {
 		s.last = nil
-		return line, nil
+		return emit(line)
 	}
 	for _, list := range []*[]float32{&line.Posterior, &line.Output} {
 		*list = slices.Clone(*list)
 	}
 	s.last, line.Time = line, strings.Clone(line.Time)
-	return nil, nil
+	return nil
 }
-
-// Rest returns the lines of the last rows of the series that Line has not returned.
-func (r *Reader) Rest() (lines []*report.Row) {
-	for _, s := range r.order {
-		if s.last != nil {
-			lines = append(lines, s.last)
-		}
-	}
-	return lines
-}
-
-// Counts returns the number of rows and that of series.
-func (r *Reader) Counts() (rows int64, series int) { return r.rows, len(r.series) }
 
 // findColumns finds the columns that the model reads. It finds them by name. If the input or the
 // model has no names, they are all columns except the one that identifies the series, in their
 // order.
-func (r *Reader) findColumns(id *string) error {
+func (r *Reader) findColumns() error {
 	r.id, r.time, r.clock = -1, -1, -1
 	described := r.model.Meta.Series
 	all := r.table.Columns()
@@ -140,7 +184,7 @@ func (r *Reader) findColumns(id *string) error {
 	if described != nil && described.ID != "" {
 		r.id = slices.Index(all, described.ID)
 	}
-	if id != nil {
+	if id := r.opt.ID; id != nil {
 		if r.id = -1; *id != "" {
 			var err error
 			if r.id, err = r.table.Find(*id); err != nil {
@@ -223,7 +267,7 @@ func (r *Reader) find() (*rowSeries, error) {
 	if s := r.series[id]; s != nil {
 		return s, nil
 	}
-	if most := min(maxSeries, max(1, r.most/r.predictor.StreamBytes())); len(r.series) == most {
+	if most := min(maxSeries, max(1, r.opt.Bytes/r.predictor.StreamBytes())); len(r.series) == most {
 		return nil, r.table.ColumnError(r.id, fmt.Errorf("more than %d series", most))
 	}
 	s := &rowSeries{id: strings.Clone(id), stream: r.predictor.NewStream()} // not the text of the whole cell

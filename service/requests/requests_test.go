@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
@@ -24,7 +23,8 @@ import (
 func start(t *testing.T, m *model.Model, most int) string {
 	t.Helper()
 	opt := service.Defaults()
-	opt.Handlers = must.Get(Handlers(m, events.DefaultsFor(m), Options{Model: "m", Idle: time.Minute, Slow: time.Minute, Most: most}))(t)
+	opt.Model, opt.MaxStreams = "m", most
+	opt.Requests = must.Get(Handlers(m, events.DefaultsFor(m), opt))(t)
 	s := must.Get(service.New(m, events.DefaultsFor(m), opt))(t)
 	server := httptest.NewServer(s)
 	t.Cleanup(func() { server.Close(); must.Do(t, s.Close()) })

@@ -110,7 +110,7 @@ func run(f flags) error {
 	if err := f.openStore(); err != nil {
 		return err
 	}
-	f.Handlers, err = requests.Handlers(m, detect, requests.Options{Model: f.model, FFmpeg: f.FFmpeg, Idle: f.Idle, Slow: f.Slow, Most: f.MaxStreams})
+	f.Requests, err = requests.Handlers(m, detect, f.Options)
 	if err != nil {
 		f.Log.Info("neither /v1/classify nor /v1/rows is served", "why", err)
 	}

@@ -117,7 +117,7 @@ func exitCode(ctx context.Context, err error) int {
 	if e, ok := errors.AsType[ended](err); ok {
 		return int(e)
 	}
-	return program.ExitCode(ctx, err, train.ErrInterrupted, train.ErrConfig, train.ErrData, train.ErrDiverged)
+	return configflags.ExitCode(ctx, err)
 }
 
 // grace is the time for the ranks to agree to stop after a signal. A rank that is lost does not.
