@@ -14,30 +14,26 @@ func (n *Net) Backward(dLogits []float32, grads *model.Weights) {
 	if !p.ready {
 		panic("convmode: Backward without a ForwardTrain before it")
 	}
-	if len(dLogits) != p.head.logitCount() {
-		panic(fmt.Sprintf("convmode: %d gradients of logits, expected %d", len(dLogits), p.head.logitCount()))
+	if len(dLogits) != n.head.logitCount() {
+		panic(fmt.Sprintf("convmode: %d gradients of logits, expected %d", len(dLogits), n.head.logitCount()))
 	}
 	p.ready = false
 	p.dLogits = dLogits
-	p.attach(grads)
-	p.backward()
+	n.attach(grads)
+	n.backward()
 }
 
-func (p *pass) backward() {
-	p.head.decodeGrad()
-	top := p.top()
-	top.sharedNormsGrad()
-	if p.batchNorm() && !p.overShards() {
-		p.pool.For(p.cfg.DModel, top.loops.batchNormsGrad)
-	}
-	for i := len(p.blocks) - 1; i >= 0; i-- {
-		bk := p.blocks[i]
+func (n *Net) backward() {
+	n.head.decodeGrad()
+	n.top().batchNormsBackward()
+	for i := len(n.blocks) - 1; i >= 0; i-- {
+		bk := n.blocks[i]
 		bk.out.backwardTiles()
 		bk.sequence.backward()
-		bk.in.sharedNormsGrad()
+		bk.in.batchNormsBackward()
 	}
-	if first := p.inputs[0]; first.norm != nil && !p.batchNorm() {
+	if first := n.inputs[0]; first.norm != nil && !n.batchNorm() {
 		first.backwardTiles()
 	}
-	p.pool.For(p.channelBlocks(), p.loops.encodeGrad)
+	n.pool.For(n.channelBlocks(), n.loops.encodeGrad)
 }

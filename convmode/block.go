@@ -7,17 +7,15 @@ import (
 
 // block is one block of the network: x → norm → SSM → activation → mixing → residual sum → norm.
 type block struct {
-	*pass
+	net     *Net
+	pass    *pass
 	index   int
 	in, out *input // x_i and x_{i+1}
 	weights *model.Layer
 	grads   *model.Layer // during Backward
 
 	sequence sequenceLayer
-	source   kernelSource // of a convolution; nil without an SSM
-	kept     []float32    // [H][directions][taps] the kernels of a forward pass in training; else nil
-	spectra  []float32    // [H][spectrum] of Options.Fixed; else nil
-	v        array        // convolution output + D·u; Backward overwrites it
+	v        array // output of the sequence layer; Backward overwrites it
 
 	inner  []float32    // [B][H] dropout after the activation; nil without dropout
 	outer  []float32    // [B][H] dropout on the block's output
@@ -26,37 +24,37 @@ type block struct {
 	sum    array        // residual sum before the norm; out.x without a norm
 	norm   *norm        // from sum to out.x; nil unless post-norm
 
-	loops struct{ conv, tile, convGrad func(worker, item int) }
+	loops struct{ drop, tile, inputGrad func(worker, item int) }
 }
 
 func (bk *block) init() {
-	bk.newSequence()
-	if bk.opt.Training && bk.cfg.Dropout > 0 {
-		bk.inner = make([]float32, bk.opt.MaxBatch*bk.cfg.DModel)
-		bk.outer = make([]float32, bk.opt.MaxBatch*bk.cfg.DModel)
+	bk.sequence = bk.newSequence()
+	if bk.net.opt.Training && bk.net.cfg.Dropout > 0 {
+		bk.inner = make([]float32, bk.net.opt.MaxBatch*bk.net.cfg.DModel)
+		bk.outer = make([]float32, bk.net.opt.MaxBatch*bk.net.cfg.DModel)
 	}
-	if bk.cfg.MixingRows() > 0 {
+	if bk.net.cfg.MixingRows() > 0 {
 		copies := vek.ForProducts
-		if bk.opt.Training {
+		if bk.net.opt.Training {
 			copies |= vek.ForTransposedProducts
 		}
-		bk.mixing = vek.NewWeights(vek.MatrixOf(bk.weights.MixWeight, bk.cfg.MixingRows(), bk.cfg.DModel), copies)
+		bk.mixing = vek.NewWeights(vek.MatrixOf(bk.weights.MixWeight, bk.net.cfg.MixingRows(), bk.net.cfg.DModel), copies)
 	}
-	bk.loops.conv, bk.loops.tile, bk.loops.convGrad = bk.convChannel, bk.forwardTile, bk.convGradChannel
+	bk.loops.drop, bk.loops.tile, bk.loops.inputGrad = bk.dropChannel, bk.forwardTile, bk.inputGradChannel
 }
 
 // forwardTile runs all operations after the convolution on one tile, so that everything between v
 // and x_{i+1} stays in the cache: activation, dropout, mixing, GLU, dropout, residual sum,
 // LayerNorm, and the LayerNorm before the next block.
 func (bk *block) forwardTile(w, item int) {
-	ws := &bk.workers[w]
-	b, s := bk.tile(item)
-	g := scratchTile(ws.act, bk.cfg.DModel, s.hi-s.lo)
+	ws := &bk.net.workers[w]
+	b, s := bk.pass.tile(item)
+	g := scratchTile(ws.act, bk.net.cfg.DModel, s.hi-s.lo)
 	bk.activate(g, b, s)
 
 	sum := bk.sum.tile(b, s)
-	normed := bk.norm != nil && !bk.batchNorm()
-	if !bk.train && normed {
+	normed := bk.norm != nil && !bk.net.batchNorm()
+	if !bk.pass.train && normed {
 		sum = scratchTile(ws.out, sum.Rows, sum.Cols) // sum and x_{i+1} share memory
 	}
 	var next vek.Matrix // x_{i+1}, if a LayerNorm writes it
@@ -72,11 +70,11 @@ func (bk *block) forwardTile(w, item int) {
 
 // activate sets g = dropout(activation(v)) of a tile.
 func (bk *block) activate(g vek.Matrix, b int, s span) {
-	v, scale := bk.v.tile(b, s), bk.scales(bk.inner, b)
+	v, scale := bk.v.tile(b, s), bk.pass.scales(bk.inner, b, bk.net.cfg.DModel)
 	for h := range g.Rows {
 		prefetchRow(v, h+prefetchAhead)
 		row := g.Row(h)
-		switch bk.cfg.Activation {
+		switch bk.net.cfg.Activation {
 		case model.ActivationGELU:
 			vek.GELU(row, v.Row(h))
 		case model.ActivationGELUTanh:
@@ -94,11 +92,11 @@ func (bk *block) activate(g vek.Matrix, b int, s span) {
 // W·g + bias, and without mixing y = g. It overwrites g, and prefetches next.
 func (bk *block) mixTile(ws *worker, out, g, next vek.Matrix, b int, s span) {
 	x, width := bk.in.x.tile(b, s), s.hi-s.lo
-	y, gated := g, bk.cfg.Gated()
+	y, gated := g, bk.net.cfg.Gated()
 	var factor, gate vek.Matrix
-	if rows := bk.cfg.MixingRows(); rows > 0 {
+	if rows := bk.net.cfg.MixingRows(); rows > 0 {
 		z := scratchTile(ws.wide, rows, width)
-		if bk.train && gated {
+		if bk.pass.train && gated {
 			z = bk.z.tile(b, s)
 		}
 		bk.mixing.GemmBias(z, g, bk.weights.MixBias, ws.gemm)
@@ -108,8 +106,8 @@ func (bk *block) mixTile(ws *worker, out, g, next vek.Matrix, b int, s span) {
 			y = z
 		}
 	}
-	scale := bk.scales(bk.outer, b)
-	for r := range bk.cfg.DModel {
+	scale := bk.pass.scales(bk.outer, b, bk.net.cfg.DModel)
+	for r := range bk.net.cfg.DModel {
 		prefetchRow(x, r+prefetchAhead)
 		prefetchRow(next, r)
 		row := y.Row(r)
@@ -119,7 +117,7 @@ func (bk *block) mixTile(ws *worker, out, g, next vek.Matrix, b int, s span) {
 		if scale != nil {
 			vek.Scale(row, scale[r], row)
 		}
-		if bk.cfg.Residual {
+		if bk.net.cfg.Residual {
 			vek.Add(out.Row(r), row, x.Row(r))
 		} else {
 			copy(out.Row(r), row)
@@ -130,7 +128,7 @@ func (bk *block) mixTile(ws *worker, out, g, next vek.Matrix, b int, s span) {
 // gate returns a and b of y = a·σ(b): the halves of z with GLU, g and z with half-glu1, v and z
 // with half-glu2 (docs/maths.md §20).
 func (bk *block) gate(z, g, v vek.Matrix) (a, b vek.Matrix) {
-	switch bk.cfg.Mixing {
+	switch bk.net.cfg.Mixing {
 	case model.MixingHalfGLU1:
 		return g, z
 	case model.MixingHalfGLU2:

@@ -8,14 +8,14 @@ import (
 // tileGrad computes ∂v of a tile, in v, from ∂x_{i+1}, in grad. It leaves ∂x_i of the residual path
 // in grad.
 func (bk *block) tileGrad(ws *worker, part *partial, b int, s span) {
-	grad := bk.grad.tile(b, s)
-	if bk.norm != nil && !bk.batchNorm() {
+	grad := bk.net.grad.tile(b, s)
+	if bk.norm != nil && !bk.net.batchNorm() {
 		bk.norm.layerNormGrad(ws, grad, bk.sum.tile(b, s), part.exitGamma, part.exitBeta, b, s)
 	}
 	dg := scratchTile(ws.out, grad.Rows, grad.Cols)
 	bk.mixGrad(ws, part, dg, grad, b, s)
 	bk.activateGrad(ws, dg, b, s)
-	if !bk.cfg.Residual {
+	if !bk.net.cfg.Residual {
 		for h := range grad.Rows {
 			clear(grad.Row(h))
 		}
@@ -26,7 +26,7 @@ func (bk *block) tileGrad(ws *worker, part *partial, b int, s span) {
 // slope of the activation in v. With half-glu2, where y depends on v without the activation, that
 // part of ∂v is in the second half of ws.wide.
 func (bk *block) mixGrad(ws *worker, part *partial, dg, ds vek.Matrix, b int, s span) {
-	rows, mixing := bk.cfg.MixingRows(), bk.cfg.Mixing
+	rows, mixing := bk.net.cfg.MixingRows(), bk.net.cfg.Mixing
 	g := scratchTile(ws.act, ds.Rows, ds.Cols)
 	dz := scratchTile(ws.wide, rows, ds.Cols)
 	if mixing == model.MixingHalfGLU2 { // before the slope replaces v
@@ -63,15 +63,15 @@ func (bk *block) mixGrad(ws *worker, part *partial, dg, ds vek.Matrix, b int, s 
 
 // directGrad returns the memory of the part of ∂v that half-glu2 has beside the activation.
 func (bk *block) directGrad(ws *worker, width int) vek.Matrix {
-	h := bk.cfg.DModel
+	h := bk.net.cfg.DModel
 	return scratchTile(ws.wide, 2*h, width).RowRange(h, 2*h)
 }
 
 // outputGrad computes the gradients of a and gate before dropout from ∂sum, where y = a·σ(gate), or
 // y = a without gate.
 func (bk *block) outputGrad(ws *worker, da, dGate, a, gate, ds vek.Matrix, b int) {
-	scale := bk.scales(bk.outer, b)
-	for r := range bk.cfg.DModel {
+	scale := bk.pass.scales(bk.outer, b, bk.net.cfg.DModel)
+	for r := range bk.net.cfg.DModel {
 		dy := ds.Row(r)
 		if scale != nil {
 			dy = ws.line[:ds.Cols]
@@ -87,15 +87,15 @@ func (bk *block) outputGrad(ws *worker, da, dGate, a, gate, ds vek.Matrix, b int
 
 // activateWithSlope sets g as activate does, and overwrites v by the slope of the activation.
 func (bk *block) activateWithSlope(g vek.Matrix, b int, s span) {
-	if bk.cfg.Activation == model.ActivationNone {
+	if bk.net.cfg.Activation == model.ActivationNone {
 		bk.activate(g, b, s)
 		return
 	}
 	slope := vek.GELUSlope
-	if bk.cfg.Activation == model.ActivationGELUTanh {
+	if bk.net.cfg.Activation == model.ActivationGELUTanh {
 		slope = vek.GELUTanhSlope
 	}
-	v, scale := bk.v.tile(b, s), bk.scales(bk.inner, b)
+	v, scale := bk.v.tile(b, s), bk.pass.scales(bk.inner, b, bk.net.cfg.DModel)
 	for h := range g.Rows {
 		prefetchRow(v, h+prefetchAhead)
 		row := g.Row(h)
@@ -109,9 +109,9 @@ func (bk *block) activateWithSlope(g vek.Matrix, b int, s span) {
 // activateGrad computes ∂v of a tile from ∂g and stores it in v, which holds the slope. It
 // overwrites dg.
 func (bk *block) activateGrad(ws *worker, dg vek.Matrix, b int, s span) {
-	v, scale := bk.v.tile(b, s), bk.scales(bk.inner, b)
+	v, scale := bk.v.tile(b, s), bk.pass.scales(bk.inner, b, bk.net.cfg.DModel)
 	var direct vek.Matrix
-	if bk.cfg.Mixing == model.MixingHalfGLU2 {
+	if bk.net.cfg.Mixing == model.MixingHalfGLU2 {
 		direct = bk.directGrad(ws, dg.Cols)
 	}
 	for h := range dg.Rows {
@@ -119,7 +119,7 @@ func (bk *block) activateGrad(ws *worker, dg vek.Matrix, b int, s span) {
 		if scale != nil {
 			vek.Scale(d, scale[h], d)
 		}
-		if bk.cfg.Activation != model.ActivationNone {
+		if bk.net.cfg.Activation != model.ActivationNone {
 			vek.Mul(v.Row(h), v.Row(h), d)
 		} else {
 			copy(v.Row(h), d)

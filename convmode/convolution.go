@@ -5,201 +5,172 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// convolution is the sequenceLayer of SSMs with one kernel per channel (docs/maths.md §9.2), and of
-// blocks without an SSM. The work of a channel is one item.
-type convolution struct{ *block }
+// convolution is the sequenceLayer of SSMs with one kernel per channel (docs/maths.md §9.2). The
+// work of a channel is one item.
+type convolution struct {
+	bk      *block
+	source  kernelSource
+	spectra []float32 // [H][spectrum] of a pass in training, until its backward pass, or of Options.Fixed; else nil
 
-func (c convolution) forward() {
-	if c.source != nil && !c.computed {
-		c.source.fill(c.weights)
-	}
-	c.pool.For(c.cfg.DModel, c.loops.conv)
+	loops struct{ forward, backward func(worker, item int) }
 }
 
-func (c convolution) backward() {
-	if c.source != nil {
-		c.source.clearGrad()
-	}
-	c.pool.For(c.cfg.DModel, c.loops.convGrad)
-	if c.source != nil {
-		c.source.addGrad(c.grads)
-	}
+func (bk *block) newConvolution(source kernelSource) *convolution {
+	c := &convolution{bk: bk, source: source}
+	c.loops.forward, c.loops.backward = c.forwardChannel, c.backwardChannel
+	return c
 }
 
-// convChannel runs the convolution of one channel for the whole batch: v = k ∗
-// mask(u) + D·u, or v = mask(u) in a block without an SSM.
-func (bk *block) convChannel(w, h int) {
-	ws := &bk.workers[w]
-	bk.in.batchNormsChannel(w, h)
-	bk.dropChannel(h)
-	if bk.source == nil {
-		bk.passChannel(h)
-		return
+func (c *convolution) forward() {
+	bk := c.bk
+	if !bk.pass.computed {
+		c.source.fill(bk.weights)
 	}
-	khat := bk.khat(ws, h)
-	if !bk.computed {
-		k0, k1 := bk.kernels(ws, h)
-		bk.plan.conv.Spectrum(khat, k0, k1)
+	bk.net.pool.For(bk.net.cfg.DModel, c.loops.forward)
+}
+
+func (c *convolution) backward() {
+	c.source.clearGrad()
+	c.bk.net.pool.For(c.bk.net.cfg.DModel, c.loops.backward)
+	c.source.addGrad(c.bk.grads)
+}
+
+// forwardChannel runs the convolution of one channel for the whole batch: v = k ∗ mask(u) + D·u.
+func (c *convolution) forwardChannel(w, h int) {
+	bk, p := c.bk, c.bk.pass
+	ws := &bk.net.workers[w]
+	spectrum := c.spectrum(ws, h)
+	if !p.computed {
+		k0, k1 := c.kernels(ws, h)
+		p.plan.conv.Spectrum(spectrum, k0, k1)
 	}
 	u, v := bk.in.u, bk.v
-	for b := 0; b < bk.size; b += 2 {
-		u0, u1 := bk.pair(ws, u, b, h)
-		v0, v1 := bk.row(v, b, h), []float32(nil)
+	for b := 0; b < p.size; b += 2 {
+		u0, u1 := p.pair(ws, u, b, h)
+		v0, v1 := p.row(v, b, h), []float32(nil)
 		if u1 != nil {
-			v1 = bk.row(v, b+1, h)
+			v1 = p.row(v, b+1, h)
 		}
-		bk.prefetchPair(v, b, h)
-		bk.prefetchPair(u, b+2, h)
-		bk.plan.conv.Convolve(fftkernel.Rows{v0, v1}, fftkernel.Rows{u0, u1}, khat, ws.conv)
-	}
-}
-
-// passChannel sets v = mask(u).
-func (bk *block) passChannel(h int) {
-	for b := range bk.size {
-		v, used := bk.row(bk.v, b, h), bk.trueLen(b)
-		copy(v[:used], bk.row(bk.in.u, b, h))
-		clear(v[used:])
+		p.prefetchPair(v, b, h)
+		p.prefetchPair(u, b+2, h)
+		p.plan.conv.Convolve(fftkernel.Rows{v0, v1}, fftkernel.Rows{u0, u1}, spectrum, ws.conv)
 	}
 }
 
 // kernels computes the kernel of channel h and that of its second direction, nil if causal. D is
 // added to the first tap, so the convolution includes D·u.
-func (bk *block) kernels(ws *worker, h int) (k0, k1 []float32) {
-	k0, k1 = bk.taps(ws, h)
-	bk.source.discretize(h)
-	bk.source.kernels(bk.plan.kernel, ws.conv, h, k0, k1)
-	k0[0] += bk.weights.D[h]
+func (c *convolution) kernels(ws *worker, h int) (k0, k1 []float32) {
+	k0, k1 = c.taps(ws)
+	c.source.discretize(h)
+	c.source.kernels(c.bk.pass.plan.kernel, ws.conv, h, k0, k1)
+	k0[0] += c.bk.weights.D[h]
 	return k0, k1
 }
 
-// taps returns the memory of channel h's kernels: in training in the layer, which keeps them from
-// forward to backward, otherwise in scratch.
-func (bk *block) taps(ws *worker, h int) (k0, k1 []float32) {
-	if bk.kept == nil {
-		return bk.scratchTaps(ws)
+// taps returns a worker's memory for the kernels of a channel or their gradients.
+func (c *convolution) taps(ws *worker) (k0, k1 []float32) {
+	if c.bk.net.cfg.SSM.Bidirectional {
+		k1 = ws.taps[1][:c.bk.pass.plan.taps]
 	}
-	stride := rowStride(bk.plan.taps)
-	at := h * bk.cfg.SSM.Directions() * stride
-	if bk.cfg.SSM.Bidirectional {
-		k1 = bk.kept[at+stride:][:bk.plan.taps]
-	}
-	return bk.kept[at:][:bk.plan.taps], k1
+	return ws.taps[0][:c.bk.pass.plan.taps], k1
 }
 
-// scratchTaps returns a worker's memory for the kernels of a channel or their gradients.
-func (bk *block) scratchTaps(ws *worker) (k0, k1 []float32) {
-	if bk.cfg.SSM.Bidirectional {
-		k1 = ws.taps[1][:bk.plan.taps]
-	}
-	return ws.taps[0][:bk.plan.taps], k1
-}
-
-// khat returns the memory of channel h's spectrum: in the layer if it is Fixed, otherwise in
+// spectrum returns the memory of channel h's spectrum: in the layer if it keeps it, otherwise in
 // scratch.
-func (bk *block) khat(ws *worker, h int) []float32 {
-	size := bk.plan.conv.SpectrumLen()
-	if bk.spectra == nil {
+func (c *convolution) spectrum(ws *worker, h int) []float32 {
+	size := c.bk.pass.plan.conv.SpectrumLen()
+	if c.spectra == nil {
 		return ws.spectra[0][:size]
 	}
-	return bk.spectra[h*size : (h+1)*size]
+	return c.spectra[h*size : (h+1)*size]
 }
 
-// pair returns channel h of sequences b and b+1 (nil past the last) with the padding zeroed.
-func (bk *block) pair(ws *worker, a array, b, h int) (u0, u1 []float32) {
-	u0 = bk.maskedRow(ws.masked[0], a, b, h)
-	if b+1 < bk.size {
-		u1 = bk.maskedRow(ws.masked[1], a, b+1, h)
-	}
-	return u0, u1
-}
-
-// longestPrefetch is the length in floats of the longest row (8 KiB) that is prefetched. A few such
-// rows fit in the L1 cache beside a transform. Processors prefetch longer rows by themselves.
-const longestPrefetch = 2048
-
-// prefetchPair prefetches channel h of sequences b and b+1 of the batch, unless rows are too long.
-func (bk *block) prefetchPair(a array, b, h int) {
-	if bk.length > longestPrefetch {
-		return
-	}
-	for i := b; i < min(b+2, bk.size); i++ {
-		vek.Prefetch(bk.row(a, i, h))
-	}
-}
-
-func (bk *block) maskedRow(buf []float32, a array, b, h int) []float32 {
-	row, used := bk.row(a, b, h), bk.trueLen(b)
-	if used == bk.length {
-		return row
-	}
-	buf = buf[:bk.length]
-	clear(buf[copy(buf, row[:used]):])
-	return buf
-}
-
-// convGradChannel computes ∂u of one channel from ∂v, which is stored in v. Without a
-// norm between x_i and u_i it adds ∂u to ∂x_i. With a norm it leaves ∂u in v. It also accumulates
-// the gradients of the channel's poles, weights and D.
-func (bk *block) convGradChannel(w, h int) {
-	ws := &bk.workers[w]
-	if bk.source == nil {
-		for b := range bk.size {
-			bk.addInputGrad(bk.row(bk.v, b, h), b, h)
-		}
-		bk.in.batchNormsGradChannel(w, h)
-		return
-	}
-	khat := bk.khat(ws, h)
-	k0, k1 := bk.taps(ws, h)
-	bk.plan.conv.Spectrum(khat, k0, k1)
-	acc := ws.spectra[1][:bk.plan.conv.SpectrumLen()]
+// backwardChannel computes ∂u of one channel from ∂v, which is stored in v. Without a norm between
+// x_i and u_i it adds ∂u to ∂x_i. With a norm it leaves ∂u in v. It also accumulates the gradients
+// of the channel's poles, weights and D.
+func (c *convolution) backwardChannel(w, h int) {
+	bk, p := c.bk, c.bk.pass
+	ws := &bk.net.workers[w]
+	spectrum := c.spectrum(ws, h)
+	acc := ws.spectra[1][:len(spectrum)]
 	clear(acc)
 	u, dv := bk.in.u, bk.v
-	for b := 0; b < bk.size; b += 2 {
-		u0, u1 := bk.pair(ws, u, b, h)
-		d0, d1 := bk.row(dv, b, h), []float32(nil)
+	for b := 0; b < p.size; b += 2 {
+		u0, u1 := p.pair(ws, u, b, h)
+		d0, d1 := p.row(dv, b, h), []float32(nil)
 		if u1 != nil {
-			d1 = bk.row(dv, b+1, h)
+			d1 = p.row(dv, b+1, h)
 		}
 		du0, du1 := d0, d1
 		if bk.in.norm == nil { // ∂u is only added to ∂x_i
-			du0 = ws.du[0][:bk.length]
+			du0 = ws.du[0][:p.length]
 			if d1 != nil {
-				du1 = ws.du[1][:bk.length]
+				du1 = ws.du[1][:p.length]
 			}
 		}
-		bk.prefetchPair(u, b+2, h)
-		bk.prefetchPair(dv, b+2, h)
-		bk.plan.conv.ConvolveGrad(fftkernel.Rows{du0, du1}, fftkernel.Rows{d0, d1}, fftkernel.Rows{u0, u1}, acc, khat, ws.conv)
+		p.prefetchPair(u, b+2, h)
+		p.prefetchPair(dv, b+2, h)
+		p.plan.conv.ConvolveGrad(fftkernel.Rows{du0, du1}, fftkernel.Rows{d0, d1}, fftkernel.Rows{u0, u1}, acc, spectrum, ws.conv)
 		bk.addInputGrad(du0, b, h)
 		if d1 != nil {
 			bk.addInputGrad(du1, b+1, h)
 		}
 	}
-	bk.kernelGrad(ws, h, acc)
-	bk.in.batchNormsGradChannel(w, h)
+	c.kernelGrad(ws, h, acc)
 }
 
 // kernelGrad adds the gradients of the weights that determine channel h's kernel, from the gradient
 // of its spectrum summed over the batch.
-func (bk *block) kernelGrad(ws *worker, h int, acc []float32) {
-	dk0, dk1 := bk.scratchTaps(ws)
-	bk.plan.conv.KernelGrad(dk0, dk1, acc)
-	bk.grads.D[h] += dk0[0]
-	used := min(bk.length, bk.plan.taps) // later taps multiply no sample
+func (c *convolution) kernelGrad(ws *worker, h int, acc []float32) {
+	plan := c.bk.pass.plan
+	dk0, dk1 := c.taps(ws)
+	plan.conv.KernelGrad(dk0, dk1, acc)
+	c.bk.grads.D[h] += dk0[0]
+	used := min(c.bk.pass.length, plan.taps) // later taps multiply no sample
 	if dk1 != nil {
 		dk1 = dk1[:used]
 	}
-	bk.source.kernelGrad(bk.plan.kernel, ws.conv, h, dk0[:used], dk1)
+	c.source.kernelGrad(plan.kernel, ws.conv, h, dk0[:used], dk1)
+}
+
+// identity is the sequenceLayer of a block without an SSM: v = mask(u).
+type identity struct {
+	bk      *block
+	channel func(worker, h int)
+}
+
+func (bk *block) newIdentity() identity {
+	l := identity{bk: bk}
+	l.channel = l.forwardChannel
+	return l
+}
+
+func (l identity) forward() { l.bk.net.pool.For(l.bk.net.cfg.DModel, l.channel) }
+
+func (l identity) forwardChannel(_, h int) {
+	bk, p := l.bk, l.bk.pass
+	for b := range p.size {
+		v, used := p.row(bk.v, b, h), p.trueLen(b)
+		copy(v[:used], p.row(bk.in.u, b, h))
+		clear(v[used:])
+	}
+}
+
+func (l identity) backward() { l.bk.net.pool.For(l.bk.net.cfg.DModel, l.bk.loops.inputGrad) }
+
+// inputGradChannel is addInputGrad for ∂u of channel h, which is in v.
+func (bk *block) inputGradChannel(_, h int) {
+	for b := range bk.pass.size {
+		bk.addInputGrad(bk.pass.row(bk.v, b, h), b, h)
+	}
 }
 
 // addInputGrad zeroes the padding of ∂u of channel h of sequence b, and adds ∂u to ∂x_i unless a
 // norm is between them.
 func (bk *block) addInputGrad(du []float32, b, h int) {
-	clear(du[bk.trueLen(b):])
+	clear(du[bk.pass.trueLen(b):])
 	if bk.in.norm == nil {
-		g := bk.row(bk.grad, b, h)
+		g := bk.pass.row(bk.net.grad, b, h)
 		vek.Add(g, g, du)
 	}
 }

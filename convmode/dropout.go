@@ -25,23 +25,12 @@ func dropoutScale(s random.Stream, element int, p float64) float32 {
 
 // dropChannel draws the scales of channel h for every sequence. These are two
 // numbers per row of positions, too few to need a kernel.
-func (bk *block) dropChannel(h int) {
-	if !bk.train || bk.inner == nil {
-		return
+func (bk *block) dropChannel(_, h int) {
+	inner, outer := dropoutStream(bk.pass.step, bk.index, innerDropout), dropoutStream(bk.pass.step, bk.index, outerDropout)
+	first := bk.net.opt.Shard.Index * bk.pass.size
+	for b := range bk.pass.size {
+		e, drawn := b*bk.net.cfg.DModel+h, (first+b)*bk.net.cfg.DModel+h
+		bk.inner[e] = dropoutScale(inner, drawn, bk.net.cfg.Dropout)
+		bk.outer[e] = dropoutScale(outer, drawn, bk.net.cfg.Dropout)
 	}
-	inner, outer := dropoutStream(bk.step, bk.index, innerDropout), dropoutStream(bk.step, bk.index, outerDropout)
-	first := bk.opt.Shard.Index * bk.size
-	for b := range bk.size {
-		e, drawn := b*bk.cfg.DModel+h, (first+b)*bk.cfg.DModel+h
-		bk.inner[e] = dropoutScale(inner, drawn, bk.cfg.Dropout)
-		bk.outer[e] = dropoutScale(outer, drawn, bk.cfg.Dropout)
-	}
-}
-
-// scales returns a sequence's part of inner or outer, or nil without dropout.
-func (p *pass) scales(place []float32, b int) []float32 {
-	if !p.train || place == nil {
-		return nil
-	}
-	return place[b*p.cfg.DModel : (b+1)*p.cfg.DModel]
 }

@@ -18,28 +18,30 @@ func (n *Net) channelRange(item int) (lo, hi int) {
 }
 
 // input views sequence b of the batch as [d_input][Len].
-func (p *pass) input(b int) vek.Matrix {
-	c := p.cfg.DInput
-	return vek.MatrixOf(p.batch.X[b*c*p.length:], c, p.length)
+func (n *Net) input(b int) vek.Matrix {
+	c := n.cfg.DInput
+	return vek.MatrixOf(n.pass.batch.X[b*c*n.pass.length:], c, n.pass.length)
 }
 
 // tokens returns sequence b of the batch.
-func (p *pass) tokens(b int) []int32 { return p.batch.Tokens[b*p.length : (b+1)*p.length] }
+func (n *Net) tokens(b int) []int32 {
+	return n.pass.batch.Tokens[b*n.pass.length : (b+1)*n.pass.length]
+}
 
 // encodeTile computes x_0 of a tile, and the LayerNorm before the first block.
-func (p *pass) encodeTile(w, item int) {
-	ws := &p.workers[w]
-	b, s := p.tile(item)
-	x := p.inputs[0].x.tile(b, s)
-	if p.cfg.Encoder == model.EncoderEmbedding {
-		vek.Embed(x, p.embedding(p.w.EncoderWeight, 0, p.cfg.DModel), p.tokens(b)[s.lo:s.hi])
+func (n *Net) encodeTile(w, item int) {
+	ws := &n.workers[w]
+	b, s := n.pass.tile(item)
+	x := n.inputs[0].x.tile(b, s)
+	if n.cfg.Encoder == model.EncoderEmbedding {
+		vek.Embed(x, n.embedding(n.w.EncoderWeight, 0, n.cfg.DModel), n.tokens(b)[s.lo:s.hi])
 	} else {
 		for h := range x.Rows { // the product writes faster than the memory takes rows
 			prefetchRow(x, h)
 		}
-		vek.GemmBias(x, p.encoderMatrix(p.w.EncoderWeight, 0, p.cfg.DModel), p.input(b).Columns(s.lo, s.hi), p.w.EncoderBias, ws.gemm)
+		vek.GemmBias(x, n.encoderMatrix(n.w.EncoderWeight, 0, n.cfg.DModel), n.input(b).Columns(s.lo, s.hi), n.w.EncoderBias, ws.gemm)
 	}
-	p.inputs[0].layerNorm(ws, b, s)
+	n.inputs[0].layerNorm(ws, b, s)
 }
 
 // encoderMatrix views rows [lo, hi) of the linear encoder's weight [H][d_input].
@@ -55,21 +57,21 @@ func (n *Net) embedding(weight []float32, lo, hi int) vek.Matrix {
 
 // encodeGradChannels adds the encoder's gradients of a block of channels from ∂x_0, in grad, summed
 // over the batch in order.
-func (p *pass) encodeGradChannels(w, item int) {
-	ws := &p.workers[w]
-	lo, hi := p.channelRange(item)
-	if p.cfg.Encoder == model.EncoderEmbedding {
-		table := p.embedding(p.grads.EncoderWeight, lo, hi)
-		for b := range p.size {
-			vek.EmbedGrad(table, p.channels(p.grad, b, lo, hi), p.tokens(b))
+func (n *Net) encodeGradChannels(w, item int) {
+	ws := &n.workers[w]
+	lo, hi := n.channelRange(item)
+	if n.cfg.Encoder == model.EncoderEmbedding {
+		table := n.embedding(n.pass.grads.EncoderWeight, lo, hi)
+		for b := range n.pass.size {
+			vek.EmbedGrad(table, n.pass.channels(n.grad, b, lo, hi), n.tokens(b))
 		}
 		return
 	}
-	dw := p.encoderMatrix(p.grads.EncoderWeight, lo, hi)
-	for b := range p.size {
-		vek.Gemm(dw, p.channels(p.grad, b, lo, hi), p.input(b), vek.TransposeB|vek.Accumulate, ws.gemm)
+	dw := n.encoderMatrix(n.pass.grads.EncoderWeight, lo, hi)
+	for b := range n.pass.size {
+		vek.Gemm(dw, n.pass.channels(n.grad, b, lo, hi), n.input(b), vek.TransposeB|vek.Accumulate, ws.gemm)
 		for h := lo; h < hi; h++ {
-			p.grads.EncoderBias[h] += vek.Sum(p.row(p.grad, b, h))
+			n.pass.grads.EncoderBias[h] += vek.Sum(n.pass.row(n.grad, b, h))
 		}
 	}
 }

@@ -41,8 +41,8 @@ func TestFixedKeeps(t *testing.T) {
 	n := newNet(t, newModel(t, c), Options{MaxBatch: 2, MaxLen: 64, Fixed: true})
 	b := newBatch(c, 1, 2, 64)
 	want := slices.Clone(n.Forward(b))
-	for _, bk := range n.pass.blocks {
-		clear(bk.spectra)
+	for _, bk := range n.blocks {
+		clear(bk.sequence.(*convolution).spectra)
 	}
 	if slices.Equal(n.Forward(b), want) {
 		t.Error("the kept spectra are not used")

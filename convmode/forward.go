@@ -12,16 +12,15 @@ import (
 // of a regression are standardised. They are valid until the next call. A batch for which Check
 // returns an error panics with it.
 func (n *Net) Forward(b Batch) []float32 {
-	p := &n.pass
-	p.begin(b, false)
+	n.begin(b, false)
 	if !n.opt.Fixed {
-		return p.forward()
+		return n.forward()
 	}
-	level := vek.CurrentLevel()
-	p.computed = p.kept == keptKernels{p.plan, level}
-	p.kept = keptKernels{} // incomplete until the pass ends
-	logits := p.forward()
-	p.kept = keptKernels{p.plan, level}
+	now := keptKernels{n.pass.plan, vek.CurrentLevel()}
+	n.pass.computed = n.kept == now
+	n.kept = keptKernels{} // incomplete until the pass ends
+	logits := n.forward()
+	n.kept = now
 	return logits
 }
 
@@ -32,30 +31,28 @@ func (n *Net) ForwardTrain(b Batch, s Step) []float32 {
 	if !n.opt.Training {
 		panic("convmode: ForwardTrain of a Net without Options.Training")
 	}
-	p := &n.pass
-	p.begin(b, true)
-	p.step = s
-	logits := p.forward()
-	p.ready = true
+	n.begin(b, true)
+	n.pass.step = s
+	logits := n.forward()
+	n.pass.ready = true
 	return logits
 }
 
-func (p *pass) forward() []float32 {
-	p.pool.For(p.items(), p.loops.encode)
-	for _, bk := range p.blocks {
-		if bk.mixing != nil && !p.computed {
+func (n *Net) forward() []float32 {
+	n.pool.For(n.pass.items(), n.loops.encode)
+	for _, bk := range n.blocks {
+		if bk.mixing != nil && !n.pass.computed {
 			bk.mixing.Pack()
 		}
-		bk.in.sharedNorms()
+		bk.in.batchNormsForward()
+		if bk.inner != nil && n.pass.train {
+			n.pool.For(n.cfg.DModel, bk.loops.drop)
+		}
 		bk.sequence.forward()
-		p.pool.For(p.items(), bk.loops.tile)
+		n.pool.For(n.pass.items(), bk.loops.tile)
 	}
-	top := p.top()
-	top.sharedNorms()
-	if p.batchNorm() && !p.overShards() {
-		p.pool.For(p.cfg.DModel, top.loops.batchNorms)
-	}
-	return p.head.decode()
+	n.top().batchNormsForward()
+	return n.head.decode()
 }
 
 // NonFinite returns where the last ForwardTrain first computed NaN or an infinity, in the order of
@@ -80,18 +77,18 @@ func (n *Net) NonFinite() (place string, sequence int) {
 		}
 		return false
 	}
-	if p.batch.X != nil && find("the input", n.cfg.DInput, func(b, c int) []float32 { return p.input(b).Row(c) }) {
+	if p.batch.X != nil && find("the input", n.cfg.DInput, func(b, c int) []float32 { return n.input(b).Row(c) }) {
 		return place, sequence
 	}
 	name := "the output of the encoder"
-	for i, in := range p.inputs {
+	for i, in := range n.inputs {
 		if find(name, n.cfg.DModel, func(b, h int) []float32 { return p.row(in.x, b, h) }) {
 			return place, sequence
 		}
 		name = fmt.Sprintf("the output of \"layers.%d\"", i)
 	}
-	if at := slices.IndexFunc(p.head.logits, bad); at >= 0 {
-		return fmt.Sprintf("the output of the decoder is %v", p.head.logits[at]), at * p.size / len(p.head.logits)
+	if at := slices.IndexFunc(n.head.logits, bad); at >= 0 {
+		return fmt.Sprintf("the output of the decoder is %v", n.head.logits[at]), at * p.size / len(n.head.logits)
 	}
 	return "", -1
 }

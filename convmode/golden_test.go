@@ -152,9 +152,9 @@ func compareLogits(t *testing.T, logits []float32, g *golden.Checkpoint) {
 func compareKernels(t *testing.T, n *Net, i int, g *golden.Checkpoint) {
 	t.Helper()
 	for r, h := range g.Kernel.Rows {
-		p := &n.pass
-		k, _ := p.blocks[i].scratchTaps(&p.workers[0])
-		p.blocks[i].source.kernels(p.plan.kernel, p.workers[0].conv, h, k, nil)
+		c, ws := n.blocks[i].sequence.(*convolution), &n.workers[0]
+		k, _ := c.taps(ws)
+		c.source.kernels(n.pass.plan.kernel, ws.conv, h, k, nil)
 		for s, tap := range g.Kernel.Taps {
 			if want := g.Kernel.Values[i][r][s]; !(math.Abs(float64(k[tap])-want) <= 1e-6*g.MaxAbs[i]) {
 				t.Errorf("block %d, channel %d, tap %d: %v, expected %v", i, h, tap, k[tap], want)

@@ -104,8 +104,8 @@ func sameBits(t *testing.T, what string, got, want []float32) {
 func blockOutput(n *Net, i int) (out []float32) {
 	p := &n.pass
 	for b := range p.size {
-		for h := range p.cfg.DModel {
-			out = append(out, p.row(p.inputs[i+1].x, b, h)...)
+		for h := range n.cfg.DModel {
+			out = append(out, p.row(n.inputs[i+1].x, b, h)...)
 		}
 	}
 	return out

@@ -9,7 +9,8 @@ import (
 // input is what block i reads, or last the pool: x_i, the output of the block before it or of the
 // encoder, as u_i = norm(x_i).
 type input struct {
-	*pass
+	net  *Net
+	pass *pass
 	x, u array
 	norm *norm  // nil: u is x
 	from *block // whose output is x; nil: the encoder's
@@ -19,18 +20,17 @@ type input struct {
 	// norm.
 	batchNorms []*norm
 
-	loops struct{ batchNorms, batchNormsGrad, addGrad, groupGrad, sumRoots func(worker, item int) }
+	loops struct{ addGrad, groupGrad, sumPartials func(worker, item int) }
 }
 
 func (in *input) init() {
 	l := &in.loops
-	l.batchNorms, l.batchNormsGrad, l.addGrad = in.batchNormsChannel, in.batchNormsGradChannel, in.addGradChannel
-	l.groupGrad, l.sumRoots = in.groupGradItem, in.sumRootsChunk
+	l.addGrad, l.groupGrad, l.sumPartials = in.addGradChannel, in.groupGradItem, in.sumPartialsChunk
 }
 
 // layerNorm applies the LayerNorm between x and u, if there is one, to a tile.
 func (in *input) layerNorm(ws *worker, b int, s span) {
-	if in.norm != nil && !in.batchNorm() {
+	if in.norm != nil && !in.net.batchNorm() {
 		in.norm.layerNorm(ws, in.u.tile(b, s), in.x.tile(b, s), b, s)
 	}
 }
@@ -38,38 +38,14 @@ func (in *input) layerNorm(ws *worker, b int, s span) {
 // layerNormGrad is the backward pass of layerNorm. It adds ∂x to that of the residual path, which
 // is in grad. ∂u of the pool is in grad itself.
 func (in *input) layerNormGrad(ws *worker, part *partial, b int, s span) {
-	if in.norm == nil || in.batchNorm() {
+	if in.norm == nil || in.net.batchNorm() {
 		return
 	}
-	grad, dy := in.grad.tile(b, s), in.norm.dy.tile(b, s)
+	grad, dy := in.net.grad.tile(b, s), in.norm.dy.tile(b, s)
 	in.norm.layerNormGrad(ws, dy, in.x.tile(b, s), part.entryGamma, part.entryBeta, b, s)
 	if in.to != nil {
 		for h := range grad.Rows {
 			vek.Add(grad.Row(h), grad.Row(h), dy.Row(h))
-		}
-	}
-}
-
-// batchNormsChannel applies the BatchNorms to channel h. Those over several shards are applied by
-// sharedNorms.
-func (in *input) batchNormsChannel(_, h int) {
-	if in.overShards() {
-		return
-	}
-	for _, nm := range in.batchNorms {
-		nm.batchForward(h)
-	}
-}
-
-// batchNormsGradChannel is the backward pass of batchNormsChannel.
-func (in *input) batchNormsGradChannel(worker, h int) {
-	if in.overShards() {
-		return
-	}
-	for _, nm := range slices.Backward(in.batchNorms) {
-		nm.batchBackward(h)
-		if nm == in.norm {
-			in.addGradChannel(worker, h)
 		}
 	}
 }
@@ -80,39 +56,25 @@ func (in *input) addGradChannel(_, h int) {
 	if in.to == nil {
 		return
 	}
-	for b := range in.size {
-		g := in.row(in.grad, b, h)
-		vek.Add(g, g, in.row(in.norm.dy, b, h))
+	for b := range in.pass.size {
+		g := in.pass.row(in.net.grad, b, h)
+		vek.Add(g, g, in.pass.row(in.norm.dy, b, h))
 	}
 }
 
-// sharedNorms is batchNormsChannel for all channels, over several shards.
-func (in *input) sharedNorms() {
-	if !in.overShards() {
-		return
-	}
-	h := in.cfg.DModel
+// batchNormsForward applies the BatchNorms.
+func (in *input) batchNormsForward() {
 	for _, nm := range in.batchNorms {
-		in.pool.For(h, nm.loops.sum)
-		in.opt.Shard.Sum(nm.sums[:h])
-		in.pool.For(h, nm.loops.squares)
-		in.opt.Shard.Sum(nm.sums[:h])
-		in.pool.For(h, nm.loops.apply)
+		nm.batchForward()
 	}
 }
 
-// sharedNormsGrad is the backward pass of sharedNorms. The gradients of γ and β are the terms of
-// this shard.
-func (in *input) sharedNormsGrad() {
-	if !in.overShards() {
-		return
-	}
+// batchNormsBackward is the backward pass of batchNormsForward.
+func (in *input) batchNormsBackward() {
 	for _, nm := range slices.Backward(in.batchNorms) {
-		in.pool.For(in.cfg.DModel, nm.loops.dots)
-		in.opt.Shard.Sum(nm.sums)
-		in.pool.For(in.cfg.DModel, nm.loops.grad)
+		nm.batchBackward()
 		if nm == in.norm {
-			in.pool.For(in.cfg.DModel, in.loops.addGrad)
+			in.net.pool.For(in.net.cfg.DModel, in.loops.addGrad)
 		}
 	}
 }
@@ -120,35 +82,34 @@ func (in *input) sharedNormsGrad() {
 // groupGradItem runs the backward pass of one group of tiles, in order: the LayerNorm between x and
 // u, then the block before it, down to ∂v.
 func (in *input) groupGradItem(w, group int) {
-	ws, part := &in.workers[w], in.partials.take()
-	groups, items, floats := in.groups(), in.items(), in.groupFloats()
+	ws, part := &in.net.workers[w], &in.net.partials[group]
+	groups, items := in.pass.groups(), in.pass.items()
 	part.clear()
 	for item := group * items / groups; item < (group+1)*items/groups; item++ {
 		next := item + 1
 		if (group+1)*items/groups == next {
-			next = (group + in.opt.Workers) * items / groups
+			next = (group + in.net.opt.Workers) * items / groups
 		}
 		in.lookAhead(ws, next)
-		b, s := in.tile(item)
+		b, s := in.pass.tile(item)
 		in.layerNormGrad(ws, part, b, s)
 		if in.from != nil {
 			in.from.tileGrad(ws, part, b, s)
 		}
 	}
-	in.partials.add(group, groups, floats, part)
 }
 
 // lookAhead sets ws.ahead to what the backward pass of an item reads first.
 func (in *input) lookAhead(ws *worker, item int) {
 	ws.ahead = ws.ahead[:0]
-	if item >= in.items() || in.batchNorm() {
+	if item >= in.pass.items() || in.net.batchNorm() {
 		return
 	}
-	b, s := in.tile(item)
+	b, s := in.pass.tile(item)
 	if in.norm != nil {
 		ws.ahead = append(ws.ahead, in.norm.dy.tile(b, s), in.x.tile(b, s))
 	}
-	ws.ahead = append(ws.ahead, in.grad.tile(b, s))
+	ws.ahead = append(ws.ahead, in.net.grad.tile(b, s))
 	if in.from != nil && in.from.norm != nil {
 		ws.ahead = append(ws.ahead, in.from.sum.tile(b, s))
 	}
@@ -160,18 +121,17 @@ func (p *pass) groups() int { return min(maxGroups, p.items()) }
 // groupFloats is the number of floats that a group sums. After the encoder there is at most a norm.
 func (in *input) groupFloats() int {
 	if in.from == nil {
-		return 4 * in.cfg.DModel
+		return 4 * in.net.cfg.DModel
 	}
-	return partialFloats(in.cfg)
+	return partialFloats(in.net.cfg)
 }
 
 // backwardTiles runs the backward pass of all groups of tiles, and adds their sums to the gradients
 // of the norm and of the block before it.
 func (in *input) backwardTiles() {
-	in.partials.reset()
-	in.pool.For(in.groups(), in.loops.groupGrad)
-	in.pool.For((in.groupFloats()+sumChunk-1)/sumChunk, in.loops.sumRoots)
-	sums := in.partials.roots[0]
+	in.net.pool.For(in.pass.groups(), in.loops.groupGrad)
+	in.net.pool.For((in.groupFloats()+sumChunk-1)/sumChunk, in.loops.sumPartials)
+	sums := &in.net.partials[0]
 	addTo := func(dst, src []float32) {
 		if dst != nil {
 			vek.Add(dst, dst, src)
@@ -191,11 +151,11 @@ func (in *input) backwardTiles() {
 	}
 }
 
-// sumRootsChunk adds one chunk of all roots to the first.
-func (in *input) sumRootsChunk(_, chunk int) {
-	first := in.partials.roots[0].all[:in.groupFloats()]
-	lo, hi := chunk*sumChunk, min((chunk+1)*sumChunk, len(first))
-	for _, root := range in.partials.roots[1:roots(in.groups())] {
-		vek.Add(first[lo:hi], first[lo:hi], root.all[lo:hi])
+// sumPartialsChunk adds one chunk of all partials to the first.
+func (in *input) sumPartialsChunk(_, chunk int) {
+	lo, hi := chunk*sumChunk, min((chunk+1)*sumChunk, in.groupFloats())
+	first := in.net.partials[0].all[lo:hi]
+	for _, part := range in.net.partials[1:in.pass.groups()] {
+		vek.Add(first, first, part.all[lo:hi])
 	}
 }

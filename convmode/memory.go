@@ -31,12 +31,8 @@ func (o Options) Memory(c model.Config) float64 {
 		floats += float64(o.MaxBatch) * stride * float64(c.DOutput)
 	}
 	floats += o.scanFloats(c)
-	switch {
-	case c.SSM.MIMO():
-	case o.Fixed:
+	if !c.SSM.MIMO() && (o.Fixed || o.Training) {
 		floats += ssms * h * 4 * stride // spectra of the kernels
-	case o.Training:
-		floats += ssms * h * stride * float64(c.SSM.Directions()) // kernels
 	}
 	return 4*floats + 8*8*modes // parameters, poles and kernel factors in float64
 }

@@ -5,14 +5,14 @@
 // package recurrent gives them. Backward takes ∂loss/∂logits and adds the gradient of every weight
 // to a model.Weights.
 //
-// A Net is what is built once, and its pass is one call: a batch and its activations. The pass goes
-// through blocks, between which an input is what the next block reads. A block's sequenceLayer is
-// one long convolution per channel over pairs of rows (package fftkernel, docs/maths.md §9.2), or
-// for S5 and the LRU a scan over time between two matrix products (§19.2). All other operations
-// work on tiles of [H] × a few hundred positions, which stay in the cache. Activations are float32
-// [B][H][L], time contiguous, with rows aligned to 64 bytes. The work is cut into items whose
-// borders and order of summation do not depend on the number of workers, so the bits of the result
-// do not either.
+// A Net is what is built once: blocks with their activations, and between two blocks an input, which
+// is what the next block reads. A pass is one call: its batch, and how that is divided. A block's
+// sequenceLayer is one long convolution per channel over pairs of rows (package fftkernel,
+// docs/maths.md §9.2), or for S5 and the LRU a scan over time between two matrix products (§19.2).
+// All other operations work on tiles of [H] × a few hundred positions, which stay in the cache.
+// Activations are float32 [B][H][L], time contiguous, with rows aligned to 64 bytes. The work is cut
+// into items whose borders and order of summation do not depend on the number of workers, so the
+// bits of the result do not either.
 package convmode
 
 import (
@@ -32,8 +32,8 @@ type Options struct {
 	StepScale float64 // training samples per input sample, 1/1024 to 1024 (docs/maths.md §1.6); 0 means 1
 
 	// Training keeps what ForwardTrain and Backward need: about 5·NLayers + 2 arrays of
-	// [MaxBatch][H][MaxLen], and for the sums of weight gradients 16 + 3·Workers arrays of 2H² + 6H
-	// floats, but never more than 128.
+	// [MaxBatch][H][MaxLen], the spectra of the kernels as Fixed does, and for the sums of weight
+	// gradients at most 64 arrays of 2H² + 6H floats.
 	Training bool
 
 	Shard *Shard // the part of each training batch that the Net computes; nil: all of it
@@ -48,12 +48,31 @@ type Options struct {
 // Net is a network, built once, with the memory of its passes. Every call reads the model's
 // weights, so a trainer may change them between calls, unless they are Fixed. A Net belongs to one
 // goroutine at a time.
+//
+// The passage through the network is inputs[0] → blocks[0] → inputs[1] → … → the head. These parts
+// have the activations. A parallel loop over tiles, channels or groups is a method with the
+// arguments (worker, item). Its function value is made once, so that a step allocates no closures.
 type Net struct {
 	cfg  model.Config
 	w    *model.Weights
 	opt  Options // with its defaults
 	pool *par.Pool
-	pass pass
+
+	inputs []*input // [NLayers+1] of the blocks and, last, of the head
+	blocks []*block // [NLayers]
+	head   *head
+	grad   array // ∂loss/∂x of the current input
+
+	// Memory that the parts share.
+	plans    map[int]*plan // by planned length
+	workers  []worker
+	partials []partial // sums over groups of tiles
+	poleGrad *poleGrad // of kernels; nil without training
+	scans    *scans    // of S5 and the LRU; nil for others
+	kept     keptKernels
+
+	pass  pass // the current one
+	loops struct{ encode, encodeGrad func(worker, item int) }
 }
 
 // New builds the workspaces to run m. Weights are shared, not copied.
@@ -80,14 +99,29 @@ func New(m *model.Model, opt Options) (*Net, error) {
 	if err := checkKernels(m, opt); err != nil {
 		return nil, err
 	}
-	n := &Net{cfg: m.Config, w: m.Weights, opt: opt}
-	n.pass.init(n)
-	if err := n.pass.recoverOutputs(m); err != nil {
-		return nil, err
-	}
-	n.pass.planFor(opt.MaxLen)
+	n := &Net{cfg: m.Config, w: m.Weights, opt: opt, plans: map[int]*plan{}}
+	n.init()
+	n.planFor(opt.MaxLen)
 	n.pool = par.New(opt.Workers)
 	return n, nil
+}
+
+// init allocates the parts and their memory.
+func (n *Net) init() {
+	switch {
+	case n.cfg.SSM.MIMO():
+		n.scans = n.newScans()
+	case n.opt.Training:
+		n.poleGrad = newPoleGrad(n.cfg)
+	}
+	n.newBlocks()
+	n.newNorms()
+	n.head = n.newHead()
+	if n.opt.Training {
+		n.partials = newPartials(n.cfg, n.opt)
+	}
+	n.newWorkers()
+	n.loops.encode, n.loops.encodeGrad = n.encodeTile, n.encodeGradChannels
 }
 
 // Close ends the workers. The Net must not be used afterwards.
@@ -125,7 +159,7 @@ func checkKernels(m *model.Model, opt Options) error {
 	case ssm.LayerDSS:
 		return checkDSS(m, opt)
 	case ssm.LayerS4:
-		return checkRankOne(m.Config.SSM, opt)
+		return checkRankOne(m, opt)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func (n *Net) compareMatrix(weight []float32) vek.Matrix {
 // pairOf returns the pooled sequences of pair i, or their gradients, and the four parts of its
 // features.
 func (hd *head) pairOf(pooled []float32, features rows, i int) (a, b []float32, part [4][]float32) {
-	h := hd.cfg.DModel
+	h := hd.net.cfg.DModel
 	row := features.Row(i)
 	for j := range part {
 		part[j] = row[j*h : (j+1)*h]
@@ -49,25 +49,25 @@ func (hd *head) compare() vek.Matrix {
 		for j := range a {
 			part[2][j], part[3][j] = a[j]-b[j], a[j]*b[j]
 		}
-		copy(k.linear.Row(i), hd.w.CompareBias)
+		copy(k.linear.Row(i), hd.net.w.CompareBias)
 	}
 	linear, active := k.linear.to(count), k.active.to(count)
-	vek.Gemm(linear, k.features.to(count), hd.compareMatrix(hd.w.CompareWeight), vek.TransposeB|vek.Accumulate, hd.workers[0].gemm)
+	vek.Gemm(linear, k.features.to(count), hd.net.compareMatrix(hd.net.w.CompareWeight), vek.TransposeB|vek.Accumulate, hd.net.workers[0].gemm)
 	vek.GELU(active.Data, linear.Data)
 	return active
 }
 
 // compareGrad adds the gradients of the linear layer and computes dPooled from dActive.
 func (hd *head) compareGrad() {
-	k, count, scratch := &hd.pairs, hd.outputCount(), hd.workers[0].gemm
+	k, count, scratch := &hd.pairs, hd.outputCount(), hd.net.workers[0].gemm
 	d, df := k.dLinear.to(count), k.dFeatures.to(count)
 	for i := range count {
 		vek.GELUSlope(k.active.Row(i), k.dLinear.Row(i), k.linear.Row(i))
 		vek.Mul(k.dLinear.Row(i), k.dLinear.Row(i), k.dActive.Row(i))
-		vek.Add(hd.grads.CompareBias, hd.grads.CompareBias, k.dLinear.Row(i))
+		vek.Add(hd.pass.grads.CompareBias, hd.pass.grads.CompareBias, k.dLinear.Row(i))
 	}
-	vek.Gemm(hd.compareMatrix(hd.grads.CompareWeight), d, k.features.to(count), vek.TransposeA|vek.Accumulate, scratch)
-	vek.Gemm(df, d, hd.compareMatrix(hd.w.CompareWeight), vek.Plain, scratch)
+	vek.Gemm(hd.net.compareMatrix(hd.pass.grads.CompareWeight), d, k.features.to(count), vek.TransposeA|vek.Accumulate, scratch)
+	vek.Gemm(df, d, hd.net.compareMatrix(hd.net.w.CompareWeight), vek.Plain, scratch)
 	for i := range count {
 		a, b, _ := hd.pairOf(hd.pooled, k.features, i)
 		da, db, g := hd.pairOf(hd.dPooled, k.dFeatures, i)

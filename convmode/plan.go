@@ -18,13 +18,13 @@ type plan struct {
 
 // planFor returns the plan for batches of a length. Lengths are rounded up to one of eight per
 // octave, so that batches of similar length share a plan and few plans are kept.
-func (p *pass) planFor(length int) *plan {
-	planned := min(roundLength(length), p.opt.MaxLen)
-	pl := p.plans[planned]
+func (n *Net) planFor(length int) *plan {
+	planned := min(roundLength(length), n.opt.MaxLen)
+	pl := n.plans[planned]
 	if pl == nil {
-		pl = p.newPlan(planned)
-		p.plans[planned] = pl
-		p.growWorkers(pl)
+		pl = n.newPlan(planned)
+		n.plans[planned] = pl
+		n.growWorkers(pl)
 	}
 	return pl
 }

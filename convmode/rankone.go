@@ -16,7 +16,6 @@ type rankOne struct {
 	moved   *ssm.Params         // the weights with C̃ of another length or rate
 	nodes   []int               // [H] the number of nodes to which the channel's moved.C belongs
 	systems []fftkernel.RankOne // [directions·H]
-	full    []complex128        // the recovered C, if the weights are fixed; else nil
 }
 
 // rankOnePlan is the kernelPlan of S4.
@@ -51,14 +50,24 @@ func newRankOne(c model.Config, stepScale float64, grad *poleGrad) *rankOne {
 	return s
 }
 
-// checkRankOne returns an error for options with which a model cannot be trained.
-func checkRankOne(c ssm.Config, opt Options) error {
-	switch {
+// checkRankOne returns an error for options with which a model cannot be trained, or whose kernels
+// need a C that cannot be recovered.
+func checkRankOne(m *model.Model, opt Options) error {
+	c := m.Config.SSM
+	switch exact := recovers(c, opt.StepScale); {
+	case exact && !opt.Training:
+		for i := range m.Config.CountSSM() {
+			p := m.SSMParams(i)
+			if err := p.RecoverChannels(0, p.DModel); err != nil {
+				return fmt.Errorf("convmode: layer %d, StepScale %v: %w", i, opt.StepScale, err)
+			}
+		}
+		return nil
 	case !opt.Training:
 		return nil
 	case c.LKernel == 0:
 		return fmt.Errorf("convmode: ssm.l_kernel 0: layer %q is trained with a number of taps", c.Layer)
-	case opt.StepScale != 1 && c.RateRule != ssm.RateKeep:
+	case exact:
 		return fmt.Errorf("convmode: StepScale %v: layer %q is trained at 1, or with rate_rule %q", opt.StepScale, c.Layer, ssm.RateKeep)
 	case float64(opt.MaxLen)*opt.StepScale > float64(c.LKernel):
 		return fmt.Errorf("convmode: MaxLen %d: the kernels of layer %q have ssm.l_kernel = %d taps in training", opt.MaxLen, c.Layer, c.LKernel)
@@ -66,27 +75,10 @@ func checkRankOne(c ssm.Config, opt Options) error {
 	return nil
 }
 
-// recovers reports whether the kernels are computed from the recovered C: those of another step
-// scale, unless C̃ is kept.
-func (s *rankOne) recovers() bool { return s.stepScale != 1 && s.params.RateRule != ssm.RateKeep }
-
-// recoverOutputs returns an error if C of a layer cannot be recovered where its kernels need it. It
-// keeps the recovered C of fixed weights.
-func (p *pass) recoverOutputs(m *model.Model) error {
-	for i, bk := range p.blocks {
-		s, ok := bk.source.(*rankOne)
-		if !ok || !s.recovers() {
-			continue
-		}
-		params := m.SSMParams(i)
-		if err := params.RecoverChannels(0, params.DModel); err != nil {
-			return fmt.Errorf("convmode: layer %d, StepScale %v: %w", i, p.opt.StepScale, err)
-		}
-		if p.opt.Fixed {
-			s.full = params.C
-		}
-	}
-	return nil
+// recovers reports whether kernels are computed from the recovered C: those of another step scale,
+// unless C̃ is kept.
+func recovers(c ssm.Config, stepScale float64) bool {
+	return stepScale != 1 && c.RateRule != ssm.RateKeep
 }
 
 func (s *rankOne) discretize(h int) {
@@ -101,7 +93,7 @@ func (s *rankOne) discretize(h int) {
 func (s *rankOne) system(p rankOnePlan, row int) *fftkernel.RankOne {
 	h, m := row%s.params.DModel, s.params.Modes()
 	c := s.params.C
-	if exact := s.recovers(); exact || p.length != s.params.LKernel {
+	if exact := recovers(s.params.Config, s.stepScale); exact || p.length != s.params.LKernel {
 		if s.nodes[h] != p.nodes {
 			s.move(p, h, exact)
 			s.nodes[h] = p.nodes
@@ -115,21 +107,15 @@ func (s *rankOne) system(p rankOnePlan, row int) *fftkernel.RankOne {
 // move computes C̃ of channel h for the plan's nodes (docs/maths.md §17.1).
 func (s *rankOne) move(p rankOnePlan, h int, exact bool) {
 	m := s.params.Modes()
-	c := s.params.C
-	if s.full != nil {
-		c = s.full
-	}
 	for row := h; row < len(s.systems); row += s.params.DModel {
-		copy(s.moved.C[row*m:(row+1)*m], c[row*m:])
+		copy(s.moved.C[row*m:(row+1)*m], s.params.C[row*m:])
 	}
 	if !exact {
 		s.moved.ExtendChannels(p.length, h, h+1)
 		return
 	}
-	if s.full == nil {
-		if err := s.moved.RecoverChannels(h, h+1); err != nil { // New has checked the first weights
-			panic(fmt.Errorf("convmode: %w", err))
-		}
+	if err := s.moved.RecoverChannels(h, h+1); err != nil { // New has checked the first weights
+		panic(fmt.Errorf("convmode: %w", err))
 	}
 	s.moved.TruncateChannels(s.stepScale, p.nodes, h, h+1)
 }

@@ -24,8 +24,8 @@ type scanLayer struct {
 	weights *ssm.ScanWeights
 	states  [][]float32 // [directions][MaxBatch][MaxLen+1][2P], see rows
 
-	fill, before, scan, output                      func(w, item int)
-	skipGrad, scanGrad, sumGrad, inputGrad, closing func(w, item int)
+	fill, scan, output                     func(w, item int)
+	skipGrad, scanGrad, sumGrad, inputGrad func(w, item int)
 }
 
 // scans is what the scanLayers of a Net share.
@@ -64,47 +64,40 @@ func (n *Net) newStates(s *scans) [][]float32 {
 }
 
 func (bk *block) newScanLayer() *scanLayer {
-	p := bk.cfg.NewSSMParams()
+	p := bk.net.cfg.NewSSMParams()
 	l := &scanLayer{
-		bk: bk, scans: bk.scans, params: p, disc: ssm.NewScan(p.Config), weights: ssm.NewScanWeights(p.Config), states: bk.scans.states,
+		bk: bk, scans: bk.net.scans, params: p, disc: ssm.NewScan(p.Config), weights: ssm.NewScanWeights(p.Config), states: bk.net.scans.states,
 	}
 	if l.states == nil {
-		l.states = bk.newStates(bk.scans)
+		l.states = bk.net.newStates(bk.net.scans)
 	}
-	l.fill, l.before, l.scan, l.output = l.fillMode, l.beforeChannel, l.scanSequence, l.outputTile
+	l.fill, l.scan, l.output = l.fillMode, l.scanSequence, l.outputTile
 	l.skipGrad, l.scanGrad, l.sumGrad = l.skipGradChannel, l.scanGradGroup, l.sumGradMode
-	l.inputGrad, l.closing = l.inputGradTile, l.closeGradChannel
+	l.inputGrad = l.inputGradTile
 	return l
 }
 
 func (l *scanLayer) forward() {
 	bk, s := l.bk, l.scans
-	if !bk.computed {
+	if !bk.pass.computed {
 		bk.weights.FillSSM(l.params)
-		bk.pool.For(s.modes, l.fill)
+		bk.net.pool.For(s.modes, l.fill)
 	}
-	bk.pool.For(bk.cfg.DModel, l.before)
-	bk.pool.For(bk.size*s.directions*l.parts(bk.size), l.scan)
-	bk.pool.For(bk.items(), l.output)
+	bk.net.pool.For(bk.pass.size*s.directions*l.parts(bk.pass.size), l.scan)
+	bk.net.pool.For(bk.pass.items(), l.output)
 }
 
 // fillMode discretises a mode.
 func (l *scanLayer) fillMode(_, mode int) {
-	l.params.DiscretizeScan(l.disc, l.bk.opt.StepScale, mode, mode+1)
+	l.params.DiscretizeScan(l.disc, l.bk.net.opt.StepScale, mode, mode+1)
 	l.weights.Fill(l.params, l.disc, mode, mode+1)
-}
-
-// beforeChannel applies the operations before the SSM to a channel.
-func (l *scanLayer) beforeChannel(w, h int) {
-	l.bk.in.batchNormsChannel(w, h)
-	l.bk.dropChannel(h)
 }
 
 // parts returns the number of items into which the modes of a scan are divided, for the given
 // number of sequences or groups. The results are bit-identical for any number.
 func (l *scanLayer) parts(count int) int {
 	items := count * l.scans.directions
-	wanted := (l.bk.opt.Workers + items - 1) / items
+	wanted := (l.bk.net.opt.Workers + items - 1) / items
 	return max(1, min(wanted, l.scans.modes/scanModes))
 }
 
@@ -120,9 +113,9 @@ func (l *scanLayer) item(item, count int) (i, dir, lo, hi int) {
 // steps returns the number of samples of a direction. The second direction starts at the true end.
 func (l *scanLayer) steps(b, dir int) int {
 	if dir == 0 {
-		return l.bk.length
+		return l.bk.pass.length
 	}
-	return l.bk.trueLen(b)
+	return l.bk.pass.trueLen(b)
 }
 
 // positions returns the positions of steps [from, to) of a direction.
@@ -136,7 +129,7 @@ func positions(dir, steps, from, to int) span {
 // rows returns the states at positions s. If past is true, it returns those one step earlier, which
 // exist for the first step, too.
 func (l *scanLayer) rows(b, dir int, s span, past bool) vek.Matrix {
-	width, at := 2*l.scans.modes, b*(l.bk.opt.MaxLen+1)+s.lo
+	width, at := 2*l.scans.modes, b*(l.bk.net.opt.MaxLen+1)+s.lo
 	if past != (dir == 0) { // the first direction's states are one row later
 		at++
 	}
@@ -156,8 +149,8 @@ func (l *scanLayer) eachPart(lo, hi int, f func(from, to int)) {
 
 // scanSequence computes the states of one sequence, direction and range of modes.
 func (l *scanLayer) scanSequence(w, item int) {
-	bk, ws := l.bk, &l.bk.workers[w]
-	b, dir, lo, hi := l.item(item, bk.size)
+	bk, ws := l.bk, &l.bk.net.workers[w]
+	b, dir, lo, hi := l.item(item, bk.pass.size)
 	steps, state := l.steps(b, dir), ws.state
 	before := l.rows(b, dir, positions(dir, steps, 0, 1), true)
 	l.eachPart(lo, hi, func(from, to int) {
@@ -186,7 +179,7 @@ func (l *scanLayer) correct(state, delta []float32, lo, hi int) {
 // inputs sets rows = (B̄·u)ᵀ at positions s for the modes [lo, hi), and 0 in padding.
 func (l *scanLayer) inputs(ws *worker, b int, s span, rows vek.Matrix, lo, hi int) {
 	bk := l.bk
-	used := min(max(bk.trueLen(b)-s.lo, 0), rows.Rows)
+	used := min(max(bk.pass.trueLen(b)-s.lo, 0), rows.Rows)
 	u := bk.in.u.tile(b, span{s.lo, s.lo + used})
 	l.eachPart(lo, hi, func(from, to int) {
 		for t := used; t < rows.Rows; t++ {
@@ -202,20 +195,20 @@ func (l *scanLayer) inputs(ws *worker, b int, s span, rows vek.Matrix, lo, hi in
 
 // matrixB views rows [from, to) of the stacked B̄, and matrixC the stacked C of a direction.
 func (l *scanLayer) matrixB(from, to int) vek.Matrix {
-	h := l.bk.cfg.DModel
+	h := l.bk.net.cfg.DModel
 	return vek.MatrixOf(l.weights.B[from*h:], to-from, h)
 }
 
 func (l *scanLayer) matrixC(dir int) vek.Matrix {
-	return vek.MatrixOf(l.weights.C[dir], l.bk.cfg.DModel, 2*l.scans.modes)
+	return vek.MatrixOf(l.weights.C[dir], l.bk.net.cfg.DModel, 2*l.scans.modes)
 }
 
 // outputTile computes v = κ·Re(C·h) + D·mask(u) of a tile. v may be u.
 func (l *scanLayer) outputTile(w, item int) {
-	bk, ws := l.bk, &l.bk.workers[w]
-	b, s := bk.tile(item)
+	bk, ws := l.bk, &l.bk.net.workers[w]
+	b, s := bk.pass.tile(item)
 	u, v := bk.in.u.tile(b, s), bk.v.tile(b, s)
-	used := min(max(bk.trueLen(b)-s.lo, 0), v.Cols)
+	used := min(max(bk.pass.trueLen(b)-s.lo, 0), v.Cols)
 	for h := range v.Rows {
 		out := v.Row(h)
 		vek.Scale(out[:used], l.weights.D[h], u.Row(h)[:used])

@@ -20,25 +20,25 @@ type scanGrads struct {
 	lambda []float64 // [2P] ∂λ̄
 }
 
-func (l *scanLayer) groups() int { return min(l.bk.size, maxScanGroups) }
+func (l *scanLayer) groups() int { return min(l.bk.pass.size, maxScanGroups) }
 
 // backward computes the gradients of docs/maths.md §19.3.
 func (l *scanLayer) backward() {
 	bk, s := l.bk, l.scans
-	bk.pool.For(bk.cfg.DModel, l.skipGrad)
-	bk.pool.For(l.groups()*s.directions*l.parts(l.groups()), l.scanGrad)
-	bk.pool.For(s.modes, l.sumGrad)
+	bk.net.pool.For(bk.net.cfg.DModel, l.skipGrad)
+	bk.net.pool.For(l.groups()*s.directions*l.parts(l.groups()), l.scanGrad)
+	bk.net.pool.For(s.modes, l.sumGrad)
 	bk.grads.AddSSM(s.grad)
-	bk.pool.For(bk.items(), l.inputGrad)
-	bk.pool.For(bk.cfg.DModel, l.closing)
+	bk.net.pool.For(bk.pass.items(), l.inputGrad)
+	bk.net.pool.For(bk.net.cfg.DModel, bk.loops.inputGrad)
 }
 
 // skipGradChannel adds ∂D of a channel.
 func (l *scanLayer) skipGradChannel(_, h int) {
 	bk, sum := l.bk, float32(0)
-	for b := range bk.size {
-		used := bk.trueLen(b)
-		sum += vek.Dot(bk.row(bk.v, b, h)[:used], bk.row(bk.in.u, b, h)[:used])
+	for b := range bk.pass.size {
+		used := bk.pass.trueLen(b)
+		sum += vek.Dot(bk.pass.row(bk.v, b, h)[:used], bk.pass.row(bk.in.u, b, h)[:used])
 	}
 	bk.grads.D[h] += sum
 }
@@ -46,10 +46,10 @@ func (l *scanLayer) skipGradChannel(_, h int) {
 // scanGradGroup runs the backward pass of the scans of a group of sequences, one direction and a
 // range of modes. It replaces the states by their gradients s.
 func (l *scanLayer) scanGradGroup(w, item int) {
-	bk, ws := l.bk, &l.bk.workers[w]
+	bk, ws := l.bk, &l.bk.net.workers[w]
 	group, dir, lo, hi := l.item(item, l.groups())
 	sums := &l.scans.contributed[group*l.scans.directions+dir]
-	width, h := 2*l.scans.modes, bk.cfg.DModel
+	width, h := 2*l.scans.modes, bk.net.cfg.DModel
 	b, c := vek.MatrixOf(sums.b, width, h), vek.MatrixOf(sums.c, h, width)
 	l.eachPart(lo, hi, func(from, to int) {
 		clear(sums.b[from*h : to*h])
@@ -58,7 +58,7 @@ func (l *scanLayer) scanGradGroup(w, item int) {
 			clear(c.Row(i)[from:to])
 		}
 	})
-	for i := group * bk.size / l.groups(); i < (group+1)*bk.size/l.groups(); i++ {
+	for i := group * bk.pass.size / l.groups(); i < (group+1)*bk.pass.size/l.groups(); i++ {
 		l.scanGradSequence(ws, sums, b, c, i, dir, lo, hi)
 	}
 }
@@ -84,7 +84,7 @@ func (l *scanLayer) scanGradSequence(ws *worker, sums *scanGrads, dB, dC vek.Mat
 			vek.ScanGrad(part, l.rows(b, dir, block, true), state, l.weights.Lambda, ws.pole, lo, hi, dir == 0)
 			l.correct(state, l.weights.Correction, lo, hi)
 		}
-		used := min(max(bk.trueLen(b)-s.lo, 0), grads.Rows)
+		used := min(max(bk.pass.trueLen(b)-s.lo, 0), grads.Rows)
 		u := bk.in.u.tile(b, span{s.lo, s.lo + used})
 		l.eachPart(lo, hi, func(c0, c1 int) {
 			if used > 0 {
@@ -104,7 +104,7 @@ func (l *scanLayer) scanGradSequence(ws *worker, sums *scanGrads, dB, dC vek.Mat
 
 // sumGradMode sums the gradients of a mode over the groups, and computes those of its parameters.
 func (l *scanLayer) sumGradMode(_, mode int) {
-	s, h, modes := l.scans, l.bk.cfg.DModel, l.scans.modes
+	s, h, modes := l.scans, l.bk.net.cfg.DModel, l.scans.modes
 	var lambda complex128
 	dB := s.matrixGrad.BBar[mode*h : (mode+1)*h]
 	clear(dB)
@@ -123,14 +123,14 @@ func (l *scanLayer) sumGradMode(_, mode int) {
 		}
 	}
 	s.matrixGrad.Lambda[mode] = lambda
-	l.params.BackwardScan(s.grad, s.matrixGrad, l.bk.opt.StepScale, mode, mode+1)
+	l.params.BackwardScan(s.grad, s.matrixGrad, l.bk.net.opt.StepScale, mode, mode+1)
 }
 
 // inputGradTile computes ∂u = Re(B̄*·s) + D·g of a tile, in v.
 func (l *scanLayer) inputGradTile(w, item int) {
-	bk, ws := l.bk, &l.bk.workers[w]
-	b, s := bk.tile(item)
-	s.hi = min(s.hi, bk.trueLen(b))
+	bk, ws := l.bk, &l.bk.net.workers[w]
+	b, s := bk.pass.tile(item)
+	s.hi = min(s.hi, bk.pass.trueLen(b))
 	if s.lo >= s.hi {
 		return
 	}
@@ -141,15 +141,6 @@ func (l *scanLayer) inputGradTile(w, item int) {
 	for dir := range l.scans.directions {
 		vek.Gemm(v, l.matrixB(0, 2*l.scans.modes), l.rows(b, dir, s, false), vek.TransposeA|vek.TransposeB|vek.Accumulate, ws.gemm)
 	}
-}
-
-// closeGradChannel completes the backward pass of a channel.
-func (l *scanLayer) closeGradChannel(w, h int) {
-	bk := l.bk
-	for b := range bk.size {
-		bk.addInputGrad(bk.row(bk.v, b, h), b, h)
-	}
-	bk.in.batchNormsGradChannel(w, h)
 }
 
 // scanScratch is the scratch length of the largest matrix product of a scan.

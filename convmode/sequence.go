@@ -6,31 +6,28 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// A sequenceLayer applies the SSM of a block to whole sequences. There are two implementations: a
-// convolution, whose kernels come from a kernelSource, and a scan over time, for SSMs that mix the
-// channels.
+// A sequenceLayer applies the SSM of a block to whole sequences. There are three implementations: a
+// convolution, whose kernels come from a kernelSource, a scan over time, for SSMs that mix the
+// channels, and the identity of a block without an SSM.
 type sequenceLayer interface {
 	// forward computes v = SSM(mask(u)) + D·u for all channels and sequences, where mask zeroes the
-	// padding. It first applies the BatchNorms before u (batchNormsChannel), and draws the dropout
-	// of each channel (dropChannel). A block without an SSM computes v = mask(u).
+	// padding. A block without an SSM computes v = mask(u).
 	forward()
 
 	// backward computes ∂u from ∂v, which is stored in v, and adds the gradients of the block's
 	// weights. It adds ∂u to ∂x_i, or leaves it in v where a norm is between x_i and u_i
-	// (addInputGrad), and applies the backward pass of the BatchNorms before the block
-	// (batchNormsGradChannel).
+	// (addInputGrad).
 	backward()
 }
 
-// newSequence creates the sequence layer. A block without an SSM is a convolution without a source.
-func (bk *block) newSequence() {
-	bk.sequence = convolution{bk}
-	switch {
-	case !bk.cfg.HasSSM(bk.index):
-	case bk.cfg.SSM.MIMO():
-		bk.sequence = bk.newScanLayer()
+func (bk *block) newSequence() sequenceLayer {
+	switch n := bk.net; {
+	case !n.cfg.HasSSM(bk.index):
+		return bk.newIdentity()
+	case n.cfg.SSM.MIMO():
+		return bk.newScanLayer()
 	default:
-		bk.source = newKernelSource(bk.cfg, bk.opt.StepScale, bk.poleGrad)
+		return bk.newConvolution(newKernelSource(n.cfg, n.opt.StepScale, n.poleGrad))
 	}
 }
 

@@ -13,8 +13,3 @@ type Shard struct {
 	// Count is more than 1.
 	Sum func(values []float64)
 }
-
-// overShards reports whether BatchNorms normalise over several shards. Such a norm needs the sums
-// of all its channels at once, so it has loops of its own. Others run within the loops of the
-// blocks.
-func (p *pass) overShards() bool { return p.batchNorm() && p.train && p.opt.Shard.Count > 1 }

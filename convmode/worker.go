@@ -37,27 +37,27 @@ func (o Options) addsInputGrad(c model.Config) bool {
 	return o.Training && (c.Norm == model.NormNone || !c.PreNorm)
 }
 
-func (p *pass) newWorkers() {
-	h, width := p.cfg.DModel, tileWidth(p.cfg.DModel)
-	stride := max(rowStride(p.opt.MaxLen), width)
-	p.workers = make([]worker, p.opt.Workers)
-	for i := range p.workers {
-		p.workers[i] = worker{
+func (n *Net) newWorkers() {
+	h, width := n.cfg.DModel, tileWidth(n.cfg.DModel)
+	stride := max(rowStride(n.opt.MaxLen), width)
+	n.workers = make([]worker, n.opt.Workers)
+	for i := range n.workers {
+		n.workers[i] = worker{
 			act: vek.Aligned(h * rowStride(width)), out: vek.Aligned(h * rowStride(width)), wide: vek.Aligned(2 * h * rowStride(width)),
 			moment: vek.Aligned(4 * width),
-			gemm:   vek.Aligned(p.gemmScratch(width)),
+			gemm:   vek.Aligned(n.gemmScratch(width)),
 			ahead:  make([]vek.Matrix, 0, 3),
 			line:   vek.Aligned(stride),
 			masked: [2][]float32{vek.Aligned(stride), vek.Aligned(stride)},
 		}
-		if width := 2 * p.cfg.SSM.Modes(); p.cfg.SSM.MIMO() {
-			p.workers[i].state = vek.Aligned(width)
-			if p.opt.Training {
-				p.workers[i].pole, p.workers[i].states = vek.Aligned(width), vek.Aligned(scanChunk*width)
+		if width := 2 * n.cfg.SSM.Modes(); n.cfg.SSM.MIMO() {
+			n.workers[i].state = vek.Aligned(width)
+			if n.opt.Training {
+				n.workers[i].pole, n.workers[i].states = vek.Aligned(width), vek.Aligned(scanChunk*width)
 			}
 		}
-		if p.opt.addsInputGrad(p.cfg) {
-			p.workers[i].du = [2][]float32{vek.Aligned(stride), vek.Aligned(stride)}
+		if n.opt.addsInputGrad(n.cfg) {
+			n.workers[i].du = [2][]float32{vek.Aligned(stride), vek.Aligned(stride)}
 		}
 	}
 }
@@ -78,7 +78,7 @@ func (n *Net) gemmScratch(width int) int {
 }
 
 // growWorkers enlarges the workers' scratch for a plan.
-func (p *pass) growWorkers(pl *plan) {
+func (n *Net) growWorkers(pl *plan) {
 	grow := func(buf *[]float32, length int) {
 		if len(*buf) < length {
 			*buf = vek.Aligned(length)
@@ -88,21 +88,18 @@ func (p *pass) growWorkers(pl *plan) {
 		return
 	}
 	spectrum := pl.conv.SpectrumLen()
-	for i := range p.workers {
-		ws := &p.workers[i]
-		for dir := range p.cfg.SSM.Directions() {
+	for i := range n.workers {
+		ws := &n.workers[i]
+		for dir := range n.cfg.SSM.Directions() {
 			grow(&ws.taps[dir], pl.taps)
 		}
 		grow(&ws.spectra[0], spectrum)
 		grow(&ws.spectra[1], spectrum)
 		grow(&ws.conv, pl.scratch)
 	}
-	for _, bk := range p.blocks[:p.cfg.CountSSM()] {
-		if p.opt.Training {
-			grow(&bk.kept, p.cfg.DModel*p.cfg.SSM.Directions()*rowStride(pl.taps))
-		}
-		if p.opt.Fixed {
-			grow(&bk.spectra, p.cfg.DModel*spectrum)
+	for _, bk := range n.blocks {
+		if c, ok := bk.sequence.(*convolution); ok && (n.opt.Training || n.opt.Fixed) {
+			grow(&c.spectra, n.cfg.DModel*spectrum)
 		}
 	}
 }

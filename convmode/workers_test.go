@@ -101,10 +101,10 @@ func TestPlans(t *testing.T) {
 	m := newModel(t, c)
 	n := newNet(t, m, Options{MaxBatch: 2, MaxLen: 4096})
 	for length := 1; length <= 4096; length += 37 {
-		n.pass.planFor(length)
+		n.planFor(length)
 	}
-	if len(n.pass.plans) > 8*12 {
-		t.Errorf("%d plans for lengths up to 4096, expected at most eight per octave", len(n.pass.plans))
+	if len(n.plans) > 8*12 {
+		t.Errorf("%d plans for lengths up to 4096, expected at most eight per octave", len(n.plans))
 	}
 	for _, length := range []int{1, 2, 17, 129, 1025} {
 		b := newBatch(c, 1, 2, length)

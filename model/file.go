@@ -170,30 +170,10 @@ func (c Config) fill(find func(t Tensor) (stored, error)) (*Weights, error) {
 			return nil, fmt.Errorf("tensor %q: %w", sources[i].name, err)
 		}
 	}
-	return w, (&Model{Config: c, Weights: w}).checkSSMs()
+	return w, nil
 }
 
-// Check reports the first value with which a network's outputs cannot be numbers: a weight that is
-// NaN or infinite, or an SSM whose discretisation is (ssm.Params.Check).
-func (m *Model) Check() error {
-	if err := m.Weights.Validate(); err != nil {
-		return err
-	}
-	return m.checkSSMs()
-}
-
-// checkSSMs reports the first SSM whose discretisation is not finite.
-func (m *Model) checkSSMs() error {
-	for i := range m.Config.CountSSM() {
-		if err := m.SSMParams(i).Check(); err != nil {
-			return fmt.Errorf("tensors of \"layers.%d\": %w", i, err)
-		}
-	}
-	return nil
-}
-
-// Validate reports the first value that cannot be a weight: NaN, an infinity or a negative
-// variance.
+// Validate reports the first value that cannot be a weight (Tensor.Validate).
 func (w *Weights) Validate() error {
 	for _, t := range w.tensors {
 		if err := t.Validate(); err != nil {
@@ -203,16 +183,22 @@ func (w *Weights) Validate() error {
 	return nil
 }
 
-// Validate reports the first value that cannot be a weight. A log decay of −Inf can: it is a pole
-// on the unit circle.
+// maxLogStep bounds ln Δ and ln ξ, so that the steps are normal numbers in float32.
+const maxLogStep = 87
+
+// Validate reports the first value that cannot be a weight: NaN, an infinity, a negative variance,
+// or the logarithm of a step that float32 does not hold. A log decay of −Inf can: it is a pole on
+// the unit circle.
 func (t Tensor) Validate() error {
 	for i, x := range t.Data {
 		v := float64(x)
-		if math.IsNaN(v) || math.IsInf(v, 1) || math.IsInf(v, -1) && t.Kind != KindDecay {
+		switch {
+		case math.IsNaN(v) || math.IsInf(v, 1) || math.IsInf(v, -1) && t.Kind != KindDecay:
 			return fmt.Errorf("element %d is %v", i, v)
-		}
-		if t.Kind == KindBuffer && t.isNormScale() && v < 0 {
+		case t.Kind == KindBuffer && t.isNormScale() && v < 0:
 			return fmt.Errorf("element %d is %v: a variance is not negative", i, v)
+		case t.Kind == KindStep && math.Abs(v) > maxLogStep:
+			return fmt.Errorf("element %d is %v: the logarithm of a step is between −%d and %[3]d", i, v, maxLogStep)
 		}
 	}
 	return nil

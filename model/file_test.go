@@ -208,7 +208,7 @@ func TestReadRejects(t *testing.T) {
 		{"transposed", func(f *file) { f.Find("layers.1.C").Shape = []int{4, 6, 2} }, `tensor "layers.1.C": shape [4 6 2], expected [6 4 2]`},
 		{"NaN", value("layers.1.C", math.NaN()), `tensor "layers.1.C": element 1 is NaN`},
 		{"−Inf", value("layers.0.log_dt", math.Inf(-1)), `tensor "layers.0.log_dt": element 1 is -Inf`},
-		{"infinite step", value("layers.1.log_dt", 1000), `tensors of "layers.1": ssm: channel 1, mode 0: the step is +Inf`},
+		{"infinite step", value("layers.1.log_dt", 1000), `tensor "layers.1.log_dt": element 1 is 1000`},
 		{"labels", set(metaKey, `{"labels":["a"]}`), "meta: 1 labels for 5 outputs"},
 		{"label twice", set(metaKey, `{"labels":["a","b","c","a","d"]}`), `meta: label "a" occurs twice`},
 		{"channels", set(metaKey, `{"input_mean":[1],"input_std":[1]}`), "meta: 1 means and 1 standard deviations for 3 input channels"},

@@ -215,7 +215,7 @@ func TestLostDigits(t *testing.T) {
 	cfg.SSM.Layer, cfg.SSM.Init, cfg.SSM.Disc, cfg.SSM.LKernel = ssm.LayerS4, ssm.LegS, ssm.Bilinear, 16
 	m := newModel(t, cfg, 1)
 	m.Weights.Layers[1].Decay[5] = 50
-	must.Do(t, m.Check())
+	must.Do(t, m.Weights.Validate())
 	must.Reject(recurrent.New(m, recurrent.Options{}))(t, "recurrent: layer 1: ssm: channel 1: l_kernel 16: C cannot be recovered from C̃: the condition number")
 }
 

@@ -114,7 +114,7 @@ func (p *Params) analyzeScan(a *Analysis, stepScale float64) {
 	aliased := 0
 	for n := range p.Modes() {
 		m := p.scanMode(n, stepScale)
-		a.LogPoles = append(a.LogPoles, m.logLambda())
+		a.LogPoles = append(a.LogPoles, m.poleLog())
 		if p.Disc == ZOH && math.Abs(m.angle) >= math.Pi {
 			aliased++
 		}

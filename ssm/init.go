@@ -156,7 +156,7 @@ func (p *Params) initPoles(draw random.Stream) error {
 			return err
 		}
 		p.repeatFreq(func(i float64) float64 { return freq[int(i)] })
-		p.setB(clipped(b))
+		p.setB(b)
 	}
 	return nil
 }
@@ -168,14 +168,14 @@ func (p *Params) repeatFreq(f func(n float64) float64) {
 	}
 }
 
-// setB gives every copy the same B [M]; untrained, it is folded into C.
+// setB gives every copy the same B [M], clipped; untrained, it is folded into C.
 func (p *Params) setB(b []complex128) {
 	dst := p.C
 	if p.TrainB {
 		dst = p.B
 	}
 	for i := range dst {
-		dst[i] *= b[i%len(b)]
+		dst[i] *= clipIm(b[i%len(b)])
 	}
 }
 

@@ -125,24 +125,3 @@ const truncatedUnit = 1 / 0.87962566103423978
 func truncatedNormal(draw random.Stream, i uint64) float64 {
 	return math.Sqrt2 * math.Erfinv((2*inside(draw, i)-1)*math.Erf(math.Sqrt2))
 }
-
-// legSEigenvectors returns |Im λ| of the eigenvalues of HiPPO-LegS, largest first, [size/2], and
-// the unit eigenvectors of those with Im λ < 0, [size/2][size] (see legS).
-func legSEigenvectors(size int) (freq []float64, vectors [][]complex128, err error) {
-	sigma, u, vt, err := legSSVD(size)
-	if err != nil {
-		return nil, nil, err
-	}
-	for k := 0; k < size; k += 2 {
-		w, norm := make([]complex128, size), 0.0
-		for n := range w {
-			w[n] = complex(vt.at(k, n), u.at(n, k)) // S(v + iu) = −iσ(v + iu)
-			norm += real(w[n])*real(w[n]) + imag(w[n])*imag(w[n])
-		}
-		for n := range w {
-			w[n] /= complex(math.Sqrt(norm), 0)
-		}
-		freq, vectors = append(freq, sigma[k]), append(vectors, w)
-	}
-	return freq, vectors, nil
-}

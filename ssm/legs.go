@@ -11,35 +11,44 @@ import (
 const maxImB = 2
 
 // legS returns S4D-LegS (docs/maths.md §2.2): Im A_n > 0, largest first, and B before it is
-// clipped, both [M].
+// clipped, both [M]. B is V*b, b_n = √(2n+1), for eigenvectors whose first component is real and
+// positive. The phase matters because Im B is clipped.
+func legS(dState int) (freq []float64, b []complex128, err error) {
+	freq, vectors, err := legSEigenvectors(dState)
+	for _, w := range vectors {
+		var sum complex128 // the vectors are the conjugates of those with Im A_n > 0
+		for n, v := range w {
+			sum += v * complex(math.Sqrt(float64(2*n+1)), 0)
+		}
+		b = append(b, sum*cmplx.Conj(w[0])/complex(cmplx.Abs(w[0]), 0))
+	}
+	return freq, b, err
+}
+
+// legSEigenvectors returns |Im λ| of the eigenvalues of HiPPO-LegS, largest first, [size/2], and
+// the unit eigenvectors of those with Im λ < 0, [size/2][size].
 //
 // HiPPO-LegS (S4, arXiv 2111.00396, eq. 2) satisfies A + PPᵀ = −½I + S with S real and
 // antisymmetric. A singular pair S v = σu of S also satisfies S u = −σv, hence S(v + iu) = −iσ(v +
 // iu), so a real SVD gives the eigenvectors. The singular values come in pairs, and both of a pair
-// span the same eigenspace. The modes kept here are those with +iσ, whose eigenvector is the
-// conjugate v − iu. B is V*b in that basis.
-func legS(dState int) (freq []float64, b []complex128, err error) {
-	sigma, u, vt, err := legSSVD(dState)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	freq = make([]float64, dState/2)
-	b = make([]complex128, dState/2)
-	for k := range freq {
-		freq[k] = sigma[2*k]
-		b[k] = project(u, vt, 2*k)
-	}
-	return freq, b, nil
-}
-
-// legSSVD returns the singular values of S, largest first, U and Vᵀ.
-func legSSVD(dState int) (sigma []float64, u, vt matrix, err error) {
-	sigma, u, vt, ok := legSAntisymmetric(dState).singularValues()
+// span the same eigenspace.
+func legSEigenvectors(size int) (freq []float64, vectors [][]complex128, err error) {
+	sigma, u, vt, ok := legSAntisymmetric(size).singularValues()
 	if !ok {
-		err = fmt.Errorf("ssm: d_state: the singular values of HiPPO-LegS of size %d did not converge", dState)
+		return nil, nil, fmt.Errorf("ssm: d_state: the singular values of HiPPO-LegS of size %d did not converge", size)
 	}
-	return sigma, u, vt, err
+	for k := 0; k < size; k += 2 {
+		w, norm := make([]complex128, size), 0.0
+		for n := range w {
+			w[n] = complex(vt.at(k, n), u.at(n, k))
+			norm += square(w[n])
+		}
+		for n := range w {
+			w[n] /= complex(math.Sqrt(norm), 0)
+		}
+		freq, vectors = append(freq, sigma[k]), append(vectors, w)
+	}
+	return freq, vectors, nil
 }
 
 // legSAntisymmetric returns S, S_nk = −½√(2n+1)√(2k+1) for n > k and S_kn = −S_nk.
@@ -53,31 +62,6 @@ func legSAntisymmetric(dState int) matrix {
 		}
 	}
 	return s
-}
-
-// project returns w*b, b_n = √(2n+1), for the unit eigenvector w ∝ v − iu of singular vectors k
-// whose first component is real and positive. The phase matters because Im of the result is
-// clipped.
-func project(u, vt matrix, k int) complex128 {
-	var sum complex128
-	var norm float64
-	for n := range u.n {
-		w := complex(vt.at(k, n), -u.at(n, k))
-		norm += real(w)*real(w) + imag(w)*imag(w)
-		sum += cmplx.Conj(w) * complex(math.Sqrt(float64(2*n+1)), 0)
-	}
-	first := complex(vt.at(k, 0), -u.at(0, k))
-	phase := first / complex(cmplx.Abs(first), 0)
-	return sum * phase / complex(math.Sqrt(norm), 0)
-}
-
-// clipped returns b with its imaginary parts clipped.
-func clipped(b []complex128) []complex128 {
-	list := make([]complex128, len(b))
-	for i, v := range b {
-		list[i] = clipIm(v)
-	}
-	return list
 }
 
 func clipIm(b complex128) complex128 {

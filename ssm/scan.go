@@ -42,7 +42,7 @@ func (p *Params) DiscretizeScan(s *Scan, stepScale float64, lo, hi int) {
 		m := p.scanMode(n, stepScale)
 		s.Lambda[n] = m.lambda
 		for i := n * p.DModel; i < (n+1)*p.DModel; i++ {
-			s.BBar[i] = m.input * p.B[i]
+			s.BBar[i] = m.gain.value * p.B[i]
 		}
 	}
 }
@@ -56,38 +56,33 @@ func (p *Params) BackwardScan(grad *Params, g *Scan, stepScale float64, lo, hi i
 		m := p.scanMode(n, stepScale)
 		var byInput complex128
 		for i := n * p.DModel; i < (n+1)*p.DModel; i++ {
-			grad.B[i] = g.BBar[i] * cmplx.Conj(m.input)
+			grad.B[i] = g.BBar[i] * cmplx.Conj(m.gain.value)
 			byInput += g.BBar[i] * cmplx.Conj(p.B[i])
 		}
-		by := func(lambda, input complex128) float64 {
-			return real(g.Lambda[n]*cmplx.Conj(lambda)) + real(byInput*cmplx.Conj(input))
-		}
-		grad.Decay[n] = by(m.byDecay, m.inputByDecay)
-		grad.Freq[n] = by(m.byFreq, m.inputByFreq)
+		byA := g.Lambda[n]*cmplx.Conj(m.lambda*m.dLog) + byInput*cmplx.Conj(m.gain.slope)
+		direct := real(byInput * cmplx.Conj(m.gain.value)) // B̄ is proportional to the step or e^γ
+		grad.Decay[n] = real(byA * cmplx.Conj(m.byDecay))
+		grad.Freq[n] = real(byA * cmplx.Conj(m.byFreq))
 		if p.Layer == LayerLRU {
-			grad.Gamma[n] = by(0, m.input)
+			grad.Gamma[n] = direct
 		} else {
-			grad.Step[n] = by(m.byStep, m.inputByStep)
+			grad.Step[n] = real(byA*cmplx.Conj(m.byStep)) + direct
 		}
 	}
 }
 
-// scanMode is a mode after discretisation, B̄ = input·B, with the derivatives with respect to
-// Decay, Freq and, of S5, Step.
+// scanMode is a mode after discretisation, as a function of its exponent a, with B̄ = gain·B.
 type scanMode struct {
-	lambda, byDecay, byFreq, byStep               complex128
-	input, inputByDecay, inputByFreq, inputByStep complex128
-
-	// angle is the angle of λ̄ in radians per sample of the input; for S5 with zero-order hold
-	// rΔ·Im Λ, not folded.
-	angle float64
-
-	logAbs float64 // log |λ̄|, exactly 0 on the unit circle
+	transform
+	lambda                  complex128 // λ̄
+	gain                    gain       // B̄/B
+	byDecay, byFreq, byStep complex128 // derivatives of a with respect to Decay, Freq and, of S5, Step
+	angle                   float64    // of λ̄ per sample of the input; for S5 not folded
 }
 
-// logLambda returns log λ̄, with an angle in [−π, π] and a real part of at least −60 (see bilinear).
-func (m scanMode) logLambda() complex128 {
-	return complex(max(m.logAbs, -60), cmplx.Phase(m.lambda))
+// poleLog returns log λ̄, with an angle in [−π, π] and a real part of at least −60 (see bilinear).
+func (m scanMode) poleLog() complex128 {
+	return complex(max(real(m.logLambda), -60), cmplx.Phase(m.lambda))
 }
 
 // scanMode discretises mode n. No input reaches the state of a silent mode, so its column of C has
@@ -99,7 +94,7 @@ func (p *Params) scanMode(n int, stepScale float64) (m scanMode) {
 		m = p.s5Mode(n, stepScale*math.Exp(p.Step[n]))
 	}
 	if p.silent(m.angle) {
-		m.input, m.inputByDecay, m.inputByFreq, m.inputByStep = 0, 0, 0, 0
+		m.gain = gain{}
 	}
 	return m
 }
@@ -109,40 +104,23 @@ func (p *Params) scanMode(n int, stepScale float64) (m scanMode) {
 func (p *Params) lruMode(n int, stepScale float64) scanMode {
 	decay, angle := complex(-math.Exp(p.Decay[n]), 0), complex(0, math.Exp(p.Freq[n])) // of log λ̄
 	t, k, turn := p.discreteAtRate(transform{logLambda: decay + angle, dLog: 1}, gain{value: complex(math.Exp(p.Gamma[n]), 0)}, stepScale)
-	lambda := cmplx.Exp(t.logLambda)
-	return scanMode{
-		lambda: lambda, byDecay: decay * t.dLog * lambda, byFreq: angle * t.dLog * lambda,
-		input: k.value, inputByDecay: decay * k.slope, inputByFreq: angle * k.slope,
-		angle: turn, logAbs: real(t.logLambda),
-	}
+	return scanMode{transform: t, lambda: cmplx.Exp(t.logLambda), gain: k, byDecay: decay, byFreq: angle, angle: turn}
 }
 
-// s5Mode discretises mode n of S5 with the step Δ (S5, arXiv 2208.04933, §2.3; docs/maths.md
-// §19.1): with zero-order hold λ̄ = e^a and B̄ = Δ·φ(a)·B for a = ΛΔ and φ(a) = (e^a − 1)/a, so that
-// Λ = 0 is a valid pole. The derivatives with respect to the step are those with respect to ln Δ.
-func (p *Params) s5Mode(n int, step float64) (m scanMode) {
-	re, clipped := p.Decay[n], false
+// s5Mode discretises mode n of S5 with the step Δ, a = ΛΔ (S5, arXiv 2208.04933, §2.3;
+// docs/maths.md §19.1).
+func (p *Params) s5Mode(n int, step float64) scanMode {
+	d, re := complex(step, 0), p.Decay[n]
+	byDecay := d
 	if p.ClipEigs && re > maxClipped {
-		re, clipped = maxClipped, true
+		re, byDecay = maxClipped, 0
 	}
-	d := complex(step, 0)
 	a := complex(re, p.Freq[n]) * d
-	if p.Disc == Bilinear {
-		q := 1 / (1 - a/2)
-		m.lambda, m.byDecay, m.byStep = q*(1+a/2), d*q*q, a*q*q
-		m.input, m.inputByDecay, m.inputByStep = d*q, d*d*q*q/2, d*q*q
-		m.angle, m.logAbs = cmplx.Phase(m.lambda), real(bilinear(a).logLambda)
-	} else {
-		f, df := phi(a)
-		m.lambda, m.angle, m.logAbs = cmplx.Exp(a), imag(a), real(a)
-		m.byDecay, m.byStep = d*m.lambda, a*m.lambda
-		m.input, m.inputByDecay, m.inputByStep = d*f, d*d*df, d*m.lambda
+	t := transformOf(p.Disc, a)
+	return scanMode{
+		transform: t, lambda: cmplx.Exp(t.logLambda), gain: gain{d * t.input, d * t.dIn},
+		byDecay: byDecay, byFreq: 1i * d, byStep: a, angle: imag(t.logLambda),
 	}
-	m.byFreq, m.inputByFreq = 1i*m.byDecay, 1i*m.inputByDecay
-	if clipped {
-		m.byDecay, m.inputByDecay = 0, 0
-	}
-	return m
 }
 
 // CountGrowing returns the number of modes of S5 with Re Λ > 0. Those of an LRU decay by

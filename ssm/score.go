@@ -26,8 +26,8 @@ func (p *Params) ModeGains(stepScale float64) *ModeGains {
 	g := &ModeGains{SSMs: 1, M: modes, Directions: dirs, LogLambda: make([]complex128, modes), Weight: make([]float64, dirs*modes)}
 	for n := range modes {
 		m := p.scanMode(n, stepScale)
-		g.LogLambda[n] = m.logLambda()
-		input := p.factor() / 2 * cmplx.Abs(m.input) * norm(p.B[n*h:(n+1)*h], 1)
+		g.LogLambda[n] = m.poleLog()
+		input := p.factor() / 2 * cmplx.Abs(m.gain.value) * norm(p.B[n*h:(n+1)*h], 1)
 		for dir := range dirs {
 			g.Weight[dir*modes+n] = input * norm(p.C[dir*h*modes+n:(dir+1)*h*modes], modes)
 		}

@@ -30,7 +30,7 @@ func TestDivergenceNamesTheTensor(t *testing.T) {
 		{"learning rate of 1e30", []string{"optim.lr=1e30"}, nothing, []string{`step 1: loss NaN: the output of "layers.0" is NaN`, "in example "}},
 		{"learning rate of 1e30, one step per epoch", []string{"optim.lr=1e30", "data.train_size=4"}, nothing, []string{`step 1: validation loss NaN: train: example 0: the network's output is`}},
 		{"NaN weight", nil, w(func(w *model.Weights) { w.Layers[1].MixWeight[3] = nan }), []string{`step 0: loss NaN: tensor "layers.1.mix.weight": element 3 is NaN`}},
-		{"infinite step", nil, w(func(w *model.Weights) { w.Layers[1].Step[0] = 1000 }), []string{`step 0: loss NaN: tensors of "layers.1": ssm: channel 0`}},
+		{"infinite step", nil, w(func(w *model.Weights) { w.Layers[1].Step[0] = 1000 }), []string{`step 0: loss NaN: tensor "layers.1.log_dt": element 0 is 1000`}},
 		{"large weights", nil, w(func(w *model.Weights) { w.EncoderWeight[0], w.Layers[0].D[0], w.Layers[0].C[0] = large, large, large }), []string{`step 0: loss NaN: the output of "layers.0" is`, "channel", "in example "}},
 		{"large bias", nil, w(func(w *model.Weights) { w.EncoderBias[0], w.EncoderWeight[0] = math.MaxFloat32, math.MaxFloat32 }), []string{"step 0: loss NaN: the output of the encoder is +Inf at channel 0", "in example "}},
 		{"large decoder", nil, w(func(w *model.Weights) {
@@ -79,7 +79,7 @@ func TestInvalidSamplesStopTheRun(t *testing.T) {
 			if errors.Is(err, ErrDiverged) {
 				t.Error("an error of the data is reported as divergence")
 			}
-			must.Do(t, tr.model.Check())
+			must.Do(t, tr.model.Weights.Validate())
 			must.Equal(t, tr.Step(), 0, "steps")
 			if !slices.Equal(tr.model.Weights.Flat(), before.Flat()) {
 				t.Error("the weights have changed")

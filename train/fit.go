@@ -186,7 +186,7 @@ func (t *Trainer) closeEpoch(ctx context.Context) error {
 		return DataError(fmt.Errorf("train: epoch %d: no training example has a scored position, expected at least one", t.state.Epoch+1))
 	}
 	val, err := t.evaluate(ctx, t.model, t.data.Val)
-	if invalid := t.model.Check(); errors.Is(err, errNotFinite) || err == nil && invalid != nil {
+	if invalid := t.model.Weights.Validate(); errors.Is(err, errNotFinite) || err == nil && invalid != nil {
 		return t.diverged(fmt.Sprintf("validation loss %v: %v", val.Loss, cmp.Or(invalid, err)))
 	}
 	if err != nil {

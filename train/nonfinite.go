@@ -52,7 +52,7 @@ func (b *batch) nonFinite(logits []float32) (index int, value float32) {
 // cause names the first value that is NaN or infinite in a step whose loss is, in the order of the
 // computation: a weight, or an output and its example.
 func (t *Trainer) cause(s *stepper, b *batch) string {
-	if err := t.model.Check(); err != nil {
+	if err := t.model.Weights.Validate(); err != nil {
 		return err.Error()
 	}
 	for i, sh := range s.shards.list {

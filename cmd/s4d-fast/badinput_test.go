@@ -55,12 +55,12 @@ func TestBadAudio(t *testing.T) {
 	}
 }
 
-// A model whose SSMs are not finite is rejected with the name of the layer.
+// A model whose steps are not finite is rejected with the name of the tensor.
 func TestBadWeights(t *testing.T) {
 	m, path := must.Get(model.Load(digitsModel(t)))(t), filepath.Join(t.TempDir(), "m.safetensors")
 	m.Weights.Layers[0].Step[1] = 1000
 	must.Do(t, m.Save(path))
-	checkRun(t, nil, []string{"stream", path, clip(t, 8000, 100)}, exitBadInput, path, `tensors of "layers.0": ssm: channel 1, mode 0: the step is +Inf`)
+	checkRun(t, nil, []string{"stream", path, clip(t, 8000, 100)}, exitBadInput, path, `tensor "layers.0.log_dt": element 1 is 1000`)
 	checkRun(t, nil, []string{"train", "fsdd", "--from", path, "--data", ".", "--out", path + "-run"}, exitBadInput, path)
 }
 
