@@ -5,14 +5,14 @@
 // package recurrent gives them. Backward takes ∂loss/∂logits and adds the gradient of every weight
 // to a model.Weights.
 //
-// A Net is what is built once: blocks with their activations, and between two blocks an input, which
-// is what the next block reads. A pass is one call: its batch, and how that is divided. A block's
-// sequenceLayer is one long convolution per channel over pairs of rows (package fftkernel,
+// A Net is what is built once: blocks with their activations, and between two blocks an input,
+// which is what the next block reads. A pass is one call: its batch, and how that is divided. A
+// block's sequenceLayer is one long convolution per channel over pairs of rows (package fftkernel,
 // docs/maths.md §9.2), or for S5 and the LRU a scan over time between two matrix products (§19.2).
 // All other operations work on tiles of [H] × a few hundred positions, which stay in the cache.
-// Activations are float32 [B][H][L], time contiguous, with rows aligned to 64 bytes. The work is cut
-// into items whose borders and order of summation do not depend on the number of workers, so the
-// bits of the result do not either.
+// Activations are float32 [B][H][L], time contiguous, with rows aligned to 64 bytes. The work is
+// cut into items whose borders and order of summation do not depend on the number of workers, so
+// the bits of the result do not either.
 package convmode
 
 import (
