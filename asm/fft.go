@@ -38,7 +38,7 @@ type butterfly struct {
 	fftPass
 	step, step3 reg.Register  // bytes between the inputs of a transform; three times that
 	from, to    [2]complexPtr // addresses of inputs and outputs 0 and 4
-	tw          reg.Register  // address of the twiddles
+	tw, turn    reg.Register  // addresses of the twiddles, and of FFTPass.turn or nil
 	disp        int           // bytes from the start of the vector
 	spill       operand.Mem   // memory for four complex vectors if registers are few
 }
@@ -47,19 +47,23 @@ type butterfly struct {
 type passArgs struct {
 	q, tw, count func() reg.Register
 	from         func() reg.Register // nil: the pass starts at butterfly 0
+	turn         func() reg.Register // nil: vek.FFTPass.Turned was not called
 }
 
 func (p fftPass) generate(g *gen) {
 	arg := func(name string) func() reg.Register {
 		return func() reg.Register { return g.arg(name) }
 	}
-	p.with(g, passArgs{arg("q"), func() reg.Register { return g.ptr("tw") }, arg("count"), arg("from")})
+	p.with(g, passArgs{q: arg("q"), tw: func() reg.Register { return g.ptr("tw") }, count: arg("count"), from: arg("from")})
 }
 
 func (p fftPass) with(g *gen, args passArgs) {
 	b := &butterfly{g: g, fftPass: p}
 	if p.radix == 8 && !g.manyRegisters() {
 		b.spill = g.alignedLocal(8 * 4 * g.lanes)
+	}
+	if args.turn != nil {
+		b.turn = args.turn()
 	}
 	b.step = args.q()
 	g.SHLQ(operand.Imm(6), b.step)
@@ -143,7 +147,7 @@ func (b *butterfly) run(from, to complexPtr) {
 func (b *butterfly) parts() {
 	var pointers []reg.Register
 	for _, x := range []complexPtr{b.from[0], b.from[1], b.to[0], b.to[1]} {
-		for _, p := range []reg.Register{x.re, x.im} {
+		for _, p := range []reg.Register{x.re, x.im, b.turn} {
 			if p != nil && !slices.Contains(pointers, p) {
 				pointers = append(pointers, p)
 			}
@@ -192,7 +196,28 @@ func (b *butterfly) at(base [2]complexPtr, k int) complexMem {
 }
 
 // raw loads input k. input also multiplies it by its twiddle if the pass is inverse.
-func (b *butterfly) raw(k int) complexVec { return b.g.load(b.at(b.from, k)) }
+func (b *butterfly) raw(k int) complexVec {
+	x := b.g.load(b.at(b.from, k))
+	if b.direction == forward {
+		b.turned(x)
+	}
+	return x
+}
+
+// turned multiplies the lanes of x as vek.FFTPass.Turned states.
+func (b *butterfly) turned(x complexVec) {
+	if b.turn == nil {
+		return
+	}
+	tangent, sine := operand.Mem{Base: b.turn, Disp: b.disp}, operand.Mem{Base: b.turn, Disp: 64 + b.disp}
+	add := b.g.VFMADD231PS
+	if b.direction == inverse {
+		add = b.g.VFNMADD231PS
+	}
+	add(tangent, x.im, x.re)
+	add(sine, x.re, x.im)
+	add(tangent, x.im, x.re)
+}
 
 func (b *butterfly) input(k int) complexVec {
 	x := b.raw(k)
@@ -206,6 +231,9 @@ func (b *butterfly) input(k int) complexVec {
 func (b *butterfly) output(k int, y complexVec) {
 	if b.direction == forward && k > 0 {
 		y = b.twiddle(y, k)
+	}
+	if b.direction == inverse {
+		b.turned(y)
 	}
 	b.g.store(y, b.at(b.to, k))
 }

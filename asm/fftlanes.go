@@ -5,8 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The stage over the lanes processes groups of four vectors. The last group may have fewer. In
-// AVX-512 a group takes four steps:
+// The stage over the lanes processes groups of four vectors. In AVX-512 a group takes four steps:
 //
 //  1. An exchange of quarters, so that each register holds the same quarter of all vectors.
 //  2. Four-point transforms across the registers, with twiddles.
@@ -33,8 +32,6 @@ type lanesGroup struct {
 	radix     int // of the pass that the stage includes, or 1
 	x, kernel complexPtr
 	tw        reg.Register
-	rows      int          // vectors of the group
-	step      reg.Register // bytes of a group's results for one h: 16·rows
 	spill     operand.Mem
 }
 
@@ -53,139 +50,83 @@ func (g *gen) lanesStage(kind lanesKind, radix int) {
 		b.spill = g.alignedLocal(2 * 8 * g.lanes)
 	}
 	left := g.length("re")
-	g.SHRQ(operand.Imm(4), left)
-	b.step = g.GP64()
-	g.MOVQ(operand.U32(64), b.step)
-	loop, rest, end := g.label("loop"), g.label("rest"), g.label("end")
-	g.Label(loop)
-	g.CMPQ(left, operand.Imm(4))
-	g.JL(operand.LabelRef(rest))
-	b.group(4)
-	g.advance(b.x, operand.U32(256))
-	if product {
-		g.advance(b.kernel, operand.U32(256))
-	}
-	g.ADDQ(operand.U32(1152), b.tw)
-	g.SUBQ(operand.Imm(4), left)
-	g.JMP(operand.LabelRef(loop))
-	g.Label(rest)
-	for rows := radix; rows < 4; rows += radix {
-		g.when(left, rows, "next", func() {
-			g.MOVQ(operand.U32(16*rows), b.step)
-			b.group(rows)
-			g.JMP(operand.LabelRef(end))
-		})
-	}
-	g.Label(end)
+	g.SHRQ(operand.Imm(6), left)
+	g.times(left, func() {
+		b.group()
+		g.advance(b.x, operand.U32(256))
+		if product {
+			g.advance(b.kernel, operand.U32(256))
+		}
+		g.ADDQ(operand.U32(4*4*laneTable), b.tw)
+	})
 }
 
-// group transforms up to four vectors, in parts that fit in four registers. Results that would
-// overwrite the inputs of later parts are kept on the stack until the end.
-func (b *lanesGroup) group(rows int) {
-	b.rows = rows
-	at, n := 0, b.g.lanes/4
-	var kept []place
-	for ; at+n < rows; at += n {
-		for _, y := range b.part(at, n) {
-			if b.overwrites(y.to, at+n) {
-				b.g.store(y.complexVec, b.g.slot(b.spill, len(kept)))
-				kept = append(kept, y.to)
+// group transforms four vectors, in parts that fit in four registers. Results that would overwrite
+// the inputs of later parts are kept on the stack until the end.
+func (b *lanesGroup) group() {
+	n := b.g.lanes / 4
+	var kept []complexMem
+	for first := 0; first < 4; first += n {
+		y, to := b.part(first)
+		for i, to := range to {
+			if b.overwrites(to.re.Disp, first+n) {
+				b.g.store(y[i], b.g.slot(b.spill, len(kept)))
+				kept = append(kept, to)
 			} else {
-				b.put(y)
+				b.g.store(y[i], to)
 			}
 		}
 	}
-	for _, y := range b.part(at, rows-at) {
-		b.put(y)
-	}
 	for i, to := range kept {
-		b.put(result{b.g.load(b.g.slot(b.spill, i)), to})
+		b.g.store(b.g.load(b.g.slot(b.spill, i)), to)
 	}
 }
 
-// place is the source or destination of a register: its address, its distance from the start of
-// the group in bytes, and its number of floats.
-type place struct {
-	complexMem
-	distance, floats int
-}
-
-// result is a register of results and its destination.
-type result struct {
-	complexVec
-	to place
-}
-
-func (b *lanesGroup) put(y result) {
-	b.storeFirst(y.re, y.to.re, y.to.floats)
-	b.storeFirst(y.im, y.to.im, y.to.floats)
-}
-
-// overwrites reports whether a store to a place would overwrite inputs of vector next or of later
-// ones. In a forward stage these inputs begin at vector next. In an inverse stage they begin at
-// float 4·next of each of the four columns.
-func (b *lanesGroup) overwrites(to place, next int) bool {
+// overwrites reports whether a store at a distance from the start of the group would overwrite
+// inputs of vector next or of later ones. In a forward stage these inputs begin at vector next. In
+// an inverse stage they begin at float 4·next of each of the four columns.
+func (b *lanesGroup) overwrites(distance, next int) bool {
+	end := distance + 4*b.g.lanes
 	if b.kind == forwardLanes {
-		return to.distance+4*to.floats > 64*next
+		return end > 64*next
 	}
-	for at := to.distance; at < to.distance+4*to.floats; at += 16 {
-		if at%(16*b.rows) >= 16*next {
+	for at := distance; at < end; at += 16 {
+		if at%64 >= 16*next {
 			return true
 		}
 	}
 	return false
 }
 
-// part transforms vectors first … first+n−1 of a group.
-func (b *lanesGroup) part(first, n int) (y []result) {
-	var to []place
-	var x [4]complexVec
+// part transforms the vectors of a part from first on. It returns the results and where they go.
+func (b *lanesGroup) part(first int) (y [4]complexVec, to []complexMem) {
 	if b.kind == forwardLanes {
-		quarter := b.quarters(first, n)
-		for s := range x {
-			x[s] = quarter(s)
+		quarter := b.quarters(first)
+		for s := range y {
+			y[s] = quarter(s)
 		}
-		x = eachPart(b.twiddledDFT4(0, x, first, n), b.g.transposeQuarters)
-		x, to = b.twiddledDFT4(1, x, first, n), b.columns(first, n)
-	} else {
-		x = b.dft4Twiddled(1, b.spectrum(first, n), first, n)
-		x = b.dft4Twiddled(0, eachPart(x, b.g.transposeQuarters), first, n)
-		x, to = b.distribute(x), b.vectors(first, n)
+		y = eachPart(b.twiddledDFT4(0, y, first), b.g.transposeQuarters)
+		return b.twiddledDFT4(1, y, first), columns(b.x, first)
 	}
-	for i, p := range to {
-		y = append(y, result{x[i], p})
-	}
-	return y
+	y = b.dft4Twiddled(1, b.spectrum(first), first)
+	y = b.dft4Twiddled(0, eachPart(y, b.g.transposeQuarters), first)
+	return b.distribute(y), b.vectors(first)
 }
 
-// columns returns the places of outputs h = 0 … 3 of a part's vectors in the transformed group.
-func (b *lanesGroup) columns(first, n int) []place {
-	step3 := b.g.GP64()
-	b.g.LEAQ(operand.Mem{Base: b.step, Index: b.step, Scale: 2}, step3)
-	at := func(base reg.Register, h int) operand.Mem {
-		m := operand.Mem{Base: base, Disp: 16 * first}
-		switch h {
-		case 1, 2:
-			m.Index, m.Scale = b.step, uint8(h)
-		case 3:
-			m.Index, m.Scale = step3, 1
-		}
-		return m
-	}
-	p := make([]place, 4)
+// columns returns the places of outputs h = 0 … 3 of a part's vectors in the transformed group at x.
+func columns(x complexPtr, first int) []complexMem {
+	p := make([]complexMem, 4)
 	for h := range p {
-		p[h] = place{complexMem{at(b.x.re, h), at(b.x.im, h)}, 16 * (h*b.rows + first), 4 * n}
+		p[h] = x.at(64*h + 16*first)
 	}
 	return p
 }
 
 // vectors returns the places of a part's vectors, one per register.
-func (b *lanesGroup) vectors(first, n int) []place {
-	var p []place
-	for v := first; v < first+n; v++ {
-		for disp := 64 * v; disp < 64*(v+1); disp += 4 * b.g.lanes {
-			p = append(p, place{b.x.at(disp), disp, b.g.lanes})
-		}
+func (b *lanesGroup) vectors(first int) []complexMem {
+	p := make([]complexMem, 4)
+	for i := range p {
+		p[i] = b.x.at(64*first + 4*b.g.lanes*i)
 	}
 	return p
 }
@@ -204,51 +145,12 @@ func (b *lanesGroup) distribute(x [4]complexVec) [4]complexVec {
 }
 
 // spectrum loads a part's columns, multiplied by those of the kernel if there is one.
-func (b *lanesGroup) spectrum(first, n int) [4]complexVec {
-	load := func(p place) complexVec {
-		return complexVec{b.loadFirst(p.re, p.floats), b.loadFirst(p.im, p.floats)}
-	}
-	var x [4]complexVec
-	for h, p := range b.columns(first, n) {
-		x[h] = load(p)
-		if b.kind < inverseLanesMul {
-			continue
+func (b *lanesGroup) spectrum(first int) (x [4]complexVec) {
+	for h, at := range columns(b.x, first) {
+		x[h] = b.g.load(at)
+		if b.kind >= inverseLanesMul {
+			x[h] = b.g.product(x[h], b.g.load(columns(b.kernel, first)[h]), factor(b.kind != inverseLanesMul))
 		}
-		p.re.Base, p.im.Base = b.kernel.re, b.kernel.im
-		x[h] = b.g.product(x[h], load(p), factor(b.kind != inverseLanesMul))
 	}
 	return x
-}
-
-// loadFirst and storeFirst move the first floats of a register, a multiple of four.
-func (b *lanesGroup) loadFirst(src operand.Mem, floats int) reg.VecVirtual {
-	v := b.g.vec()
-	switch {
-	case floats == b.g.lanes:
-		b.g.VMOVUPS(src, v)
-	case floats == 4 && b.g.wide():
-		b.g.VBROADCASTF32X4(src, v) // the other lanes are not used
-	case floats == 4:
-		b.g.VBROADCASTF128(src, v)
-	default:
-		b.g.loadMasked(b.firstFloats(floats), src, v)
-	}
-	return v
-}
-
-func (b *lanesGroup) storeFirst(v reg.VecVirtual, dst operand.Mem, floats int) {
-	switch {
-	case floats == b.g.lanes:
-		b.g.VMOVUPS(v, dst)
-	case floats == 4:
-		b.g.VMOVUPS(v.AsX(), dst)
-	default:
-		b.g.storeMasked(b.firstFloats(floats), v, dst)
-	}
-}
-
-func (b *lanesGroup) firstFloats(n int) mask {
-	count := b.g.GP64()
-	b.g.MOVQ(operand.U32(n), count)
-	return b.g.firstLanes(count)
 }

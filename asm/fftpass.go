@@ -36,7 +36,7 @@ func (b *lanesGroup) pass() {
 
 // pairs transforms pairs of vectors, one per register.
 func (b *lanesGroup) pairs(x *[4]complexVec) {
-	for i := 0; i < b.rows; i += 2 {
+	for i := 0; i < len(x); i += 2 {
 		x[i], x[i+1] = b.g.sumDiff(x[i], x[i+1])
 	}
 }

@@ -1,8 +1,6 @@
 package asm
 
 import (
-	"fmt"
-
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -19,8 +17,8 @@ func ffttransform(f *file) {
 
 // Offsets of the fields of an element of passes, and the size of the element, in bytes.
 const (
-	passRadix, passQ, passCount, passTw = 0, 8, 16, 24
-	passSize                            = 48
+	passRadix, passQ, passCount, passTw, passTurn = 0, 8, 16, 24, 48
+	passSize                                      = 56
 )
 
 // passes runs the passes in order, then the stage over the lanes. If inverse, it runs the stage
@@ -77,16 +75,25 @@ func (g *gen) pass(at operand.Mem, d direction, next string) {
 			return v
 		}
 	}
-	radices := []int{3, 4, 5, 8}
-	radix := field(passRadix)()
-	for _, r := range radices {
-		g.CMPQ(radix, operand.Imm(uint64(r)))
-		g.JE(operand.LabelRef(fmt.Sprint("radix", r)))
-	}
-	for _, r := range radices {
-		g.Label(fmt.Sprint("radix", r))
-		fftPass{radix: r, direction: d}.with(g, passArgs{q: field(passQ), tw: field(passTw), count: field(passCount)})
-		g.JMP(operand.LabelRef(next))
+	args := passArgs{q: field(passQ), tw: field(passTw), count: field(passCount)}
+	turned := g.label("turned")
+	turn := field(passTurn)()
+	g.TESTQ(turn, turn)
+	g.JNE(operand.LabelRef(turned))
+	g.passOf([]int{3, 4, 5, 8}, field(passRadix), args, d, next)
+	g.Label(turned)
+	args.turn = field(passTurn)
+	g.passOf([]int{4, 8}, field(passRadix), args, d, next)
+}
+
+// passOf runs a pass of one of the radices, then jumps to next.
+func (g *gen) passOf(radices []int, radix func() reg.Register, args passArgs, d direction, next string) {
+	r := radix()
+	for _, radix := range radices {
+		g.when(r, radix, "other", func() {
+			fftPass{radix: radix, direction: d}.with(g, args)
+			g.JMP(operand.LabelRef(next))
+		})
 	}
 }
 

@@ -6,35 +6,27 @@ import (
 )
 
 // The stage over the lanes computes 16-point transforms as 4×4, with three twiddles w in each of
-// two steps. For each w the table (vek.FFTLaneTwiddles) has t = Im w/Re w, c = Re w and Im w.
+// two steps. For each w the table (vek.FFTLaneTwiddles) has t = Im w/Re w and c = Re w.
 //
-// On amd64 the kernels use w = c·(1 + i·t), because a complex product with 1 + i·t takes two
-// multiply-adds. A forward step multiplies its inputs and then adds them, so two of the three
-// factors c take no instructions of their own: multiply-adds compute x_0 ± c·x_2 and x_1 ± c·x_3.
-// On arm64 a multiply-add overwrites the summand, and the copies would take as many instructions as
-// this saves. So arm64 multiplies by w itself.
+// The kernels use w = c·(1 + i·t), because a complex product with 1 + i·t takes two multiply-adds. A
+// forward step multiplies its inputs and then adds them, so two of the three factors c take no
+// instructions of their own: multiply-adds compute x_0 ± c·x_2 and x_1 ± c·x_3.
 
-// laneTwiddle loads part 0 (t), 1 (c) or 2 (Im w) of twiddle i of a step, for vectors first …
-// first+n−1.
-func (b *lanesGroup) laneTwiddle(step, part, i, first, n int) reg.VecVirtual {
-	row := 6*step + 3*part + i - 1
-	if part == 2 {
-		row = 12 + 3*step + i - 1
-	}
-	return b.loadFirst(operand.Mem{Base: b.tw, Disp: 16 * (b.rows*row + first)}, 4*n)
+// laneTable is the number of floats of the table per vector.
+const laneTable = 48
+
+// laneTwiddle loads part 0 (t) or 1 (c) of twiddle i of a step, for the vectors from first on.
+func (b *lanesGroup) laneTwiddle(step, part, i, first int) reg.VecVirtual {
+	v := b.g.vec()
+	b.g.VMOVUPS(operand.Mem{Base: b.tw, Disp: 16 * (4*(6*step+3*part+i-1) + first)}, v)
+	return v
 }
 
 // twiddledDFT4 is a forward step: it multiplies x_1, x_2 and x_3 by their twiddles and returns the
 // four-point transform.
-func (b *lanesGroup) twiddledDFT4(step int, x [4]complexVec, first, n int) (y [4]complexVec) {
-	if b.g.neon() {
-		for i := 1; i < 4; i++ {
-			x[i] = b.g.multiply(x[i], b.laneRoot(step, i, first, n))
-		}
-		return b.g.dft4(x, forward)
-	}
-	turn := func(i int) complexVec { return b.turn(x[i], b.laneTwiddle(step, 0, i, first, n), asIs) }
-	factor := func(i int) reg.VecVirtual { return b.laneTwiddle(step, 1, i, first, n) }
+func (b *lanesGroup) twiddledDFT4(step int, x [4]complexVec, first int) (y [4]complexVec) {
+	turn := func(i int) complexVec { return b.turn(x[i], b.laneTwiddle(step, 0, i, first), asIs) }
+	factor := func(i int) reg.VecVirtual { return b.laneTwiddle(step, 1, i, first) }
 	x3, x1 := turn(3), turn(1)
 	b.g.mulReal(x1, factor(1))
 	s2, s3 := b.scaledSumDiff(x1, x3, factor(3))
@@ -44,21 +36,12 @@ func (b *lanesGroup) twiddledDFT4(step int, x [4]complexVec, first, n int) (y [4
 	return y
 }
 
-// laneRoot loads twiddle i of a step as a complex number, for vectors first … first+n−1.
-func (b *lanesGroup) laneRoot(step, i, first, n int) complexVec {
-	return complexVec{b.laneTwiddle(step, 1, i, first, n), b.laneTwiddle(step, 2, i, first, n)}
-}
-
 // dft4Twiddled is the inverse of twiddledDFT4, up to the factor 4.
-func (b *lanesGroup) dft4Twiddled(step int, x [4]complexVec, first, n int) [4]complexVec {
+func (b *lanesGroup) dft4Twiddled(step int, x [4]complexVec, first int) [4]complexVec {
 	y := b.g.dft4(x, inverse)
 	for i := 1; i < 4; i++ {
-		if b.g.neon() {
-			y[i] = b.g.multiplyConj(y[i], b.laneRoot(step, i, first, n))
-			continue
-		}
-		y[i] = b.turn(y[i], b.laneTwiddle(step, 0, i, first, n), conjugated)
-		b.g.mulReal(y[i], b.laneTwiddle(step, 1, i, first, n))
+		y[i] = b.turn(y[i], b.laneTwiddle(step, 0, i, first), conjugated)
+		b.g.mulReal(y[i], b.laneTwiddle(step, 1, i, first))
 	}
 	return y
 }

@@ -76,7 +76,7 @@ func (f *file) elementwise(name, signature string, describe func(*gen)) {
 }
 
 // passStruct is vek.FFTPass as avo prints it. avo does not know the types of internal/vek.
-const passStruct = "struct{radix int; q int; count int; tw []float32}"
+const passStruct = "struct{radix int; q int; count int; tw []float32; turn *float32}"
 
 // symbol generates one function, name+suffix, for one level.
 func (f *file) symbol(l level, name, signature string, describe func(*gen)) {

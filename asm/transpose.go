@@ -11,24 +11,18 @@ import (
 // Transpositions in registers.
 
 // quarters loads a part's vectors. It returns a function that returns quarter s of every vector: of
-// four vectors in AVX-512, of two in AVX2, of one in NEON. Missing vectors are zero.
-func (b *lanesGroup) quarters(first, n int) func(s int) complexVec {
+// four vectors in AVX-512, of two in AVX2, of one in NEON.
+func (b *lanesGroup) quarters(first int) func(s int) complexVec {
 	var x [4]complexVec
-	if !b.g.wide() {
-		for s := range x {
-			at := b.x.at(64*first + 16*s)
-			x[s] = complexVec{b.loadFirst(at.re, 4), b.loadFirst(at.im, 4)}
-			if n == 2 {
-				b.secondVector(x[s], b.x.at(64*(first+1)+16*s))
-			}
+	for s := range x {
+		if b.g.wide() || b.g.neon() {
+			x[s] = b.g.load(b.x.at(64*first + 4*b.g.lanes*s))
+		} else {
+			x[s] = b.quarterOfTwo(b.x.at(64*first+16*s), b.x.at(64*(first+1)+16*s))
 		}
+	}
+	if !b.g.wide() {
 		return func(s int) complexVec { return x[s] }
-	}
-	for i, p := range b.vectors(first, n) {
-		x[i] = b.g.load(p.complexMem)
-	}
-	for i := n; i < 4; i++ {
-		x[i] = complexVec{b.g.zero(), b.g.zero()}
 	}
 	if b.radix == 2 {
 		b.pairs(&x)
@@ -42,19 +36,27 @@ func (b *lanesGroup) quarters(first, n int) func(s int) complexVec {
 	}
 }
 
-// secondVector writes a quarter of a second vector to the upper half of x, an AVX2 register whose
-// halves are equal. If the radix is 2, it writes the sum to the lower half, and the difference to
-// the upper half.
-func (b *lanesGroup) secondVector(x complexVec, at complexMem) {
+// quarterOfTwo returns a quarter of two vectors in AVX2. If the radix is 2, it returns their sum and
+// their difference.
+func (b *lanesGroup) quarterOfTwo(first, second complexMem) complexVec {
+	x := b.inBothHalves(first)
 	if b.radix == 2 {
-		y := complexVec{b.loadFirst(at.re, 4), b.loadFirst(at.im, 4)}
+		y := b.inBothHalves(second)
 		upperMinus := b.g.table("upperminus", append(slices.Repeat([]uint32{math.Float32bits(1)}, 4), slices.Repeat([]uint32{math.Float32bits(-1)}, 4)...))
 		b.g.VFMADD231PS(upperMinus, y.re, x.re)
 		b.g.VFMADD231PS(upperMinus, y.im, x.im)
-		return
+		return x
 	}
-	b.g.VINSERTF128(operand.Imm(1), at.re, x.re, x.re)
-	b.g.VINSERTF128(operand.Imm(1), at.im, x.im, x.im)
+	b.g.VINSERTF128(operand.Imm(1), second.re, x.re, x.re)
+	b.g.VINSERTF128(operand.Imm(1), second.im, x.im, x.im)
+	return x
+}
+
+func (b *lanesGroup) inBothHalves(m complexMem) complexVec {
+	x := b.g.complexVec()
+	b.g.VBROADCASTF128(m.re, x.re)
+	b.g.VBROADCASTF128(m.im, x.im)
+	return x
 }
 
 // eachPart applies a permutation to the real parts, then to the imaginary ones.

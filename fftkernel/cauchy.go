@@ -21,8 +21,8 @@ type RankOne struct {
 // after the other, and is rounded to float32 once. A shorter kernel consists of the first taps
 // (docs/maths.md §17.2).
 //
-// Lengths of 2^k, 3·2^k and 5·2^k are transformed in float32. Other lengths are transformed in
-// float64, which is slower.
+// Multiples of 64 that are 2^k, 3·2^k or 5·2^k are transformed in float32. Other lengths are
+// transformed in float64, which is slower.
 type Cauchy struct {
 	modes, nodes int
 	zeta         []float64 // ζ_k for 2k < nodes, padded with zeros
@@ -46,7 +46,7 @@ func NewCauchy(modes, nodes int) *Cauchy {
 		c.zeta[k] = 2 * math.Tan(math.Pi*float64(k)/float64(nodes))
 	}
 	fft, err := NewFFT(nodes)
-	if err != nil {
+	if err != nil || fft.roots != nil {
 		c.slow = &slowTransforms{n: nodes}
 		return c
 	}

@@ -125,9 +125,14 @@ func (c *Conv) Convolve(y, u Rows, khat, scratch []float32) {
 }
 
 func (c *Conv) convolve(y, u Rows, khat, scratch []float32) {
-	z := scratch[:2*c.n]
-	c.load(z, u)
-	c.store(y, z, c.product(khat, vek.AsIs))
+	re, im := c.split(scratch)
+	k := c.product(khat, vek.AsIs)
+	done := c.load(re, im, u)
+	for at := 0; at < c.n; at += c.fft.block {
+		c.fft.forwardBlock(re, im, at, done)
+		c.fft.inverseBlock(re, im, at, done, k)
+	}
+	c.store(y, re, im)
 }
 
 func (c *Conv) product(khat []float32, how vek.Factor) product {
@@ -163,17 +168,25 @@ func (c *Conv) ConvolveGrad(du, dy, u Rows, acc, khat, scratch []float32) {
 }
 
 func (c *Conv) convolveGrad(du, dy, u Rows, acc, khat, scratch []float32) {
-	d, z := scratch[:2*c.n], scratch[2*c.n:4*c.n]
-	c.load(d, dy)
-	c.load(z, u)
-	dr, di := c.split(d)
-	zr, zi := c.split(z)
+	dr, di := c.split(scratch)
+	zr, zi := c.split(scratch[2*c.n:])
 	ar, ai := c.split(acc)
-	// conj(Û)·D̂ = (conj Û_0 − i·conj Û_1)(D̂_0 + i·D̂_1): the real part of its inverse transform has
-	// the sum of both rows' products.
-	vek.CMulConjAdd(ar, ai, zr, zi, dr, di)
+	k := c.product(khat, vek.Conjugated)
+	done := c.load(dr, di, dy)
+	c.load(zr, zi, u)
+	for at := 0; at < c.n; at += c.fft.block {
+		c.fft.forwardBlock(dr, di, at, done)
+		c.fft.forwardBlock(zr, zi, at, done)
+		// conj(Û)·D̂ = (conj Û_0 − i·conj Û_1)(D̂_0 + i·D̂_1): the real part of its inverse transform
+		// has the sum of both rows' products.
+		end := at + c.fft.block
+		vek.CMulConjAdd(ar[at:end], ai[at:end], zr[at:end], zi[at:end], dr[at:end], di[at:end])
+		if du[0] != nil || du[1] != nil {
+			c.fft.inverseBlock(dr, di, at, done, k)
+		}
+	}
 	if du[0] != nil || du[1] != nil {
-		c.store(du, d, c.product(khat, vek.Conjugated))
+		c.store(du, dr, di)
 	}
 }
 
@@ -214,13 +227,11 @@ func (c *Conv) inverse(re, im []float32, half bool, k product) {
 	c.fft.inverse(nil, nil, re, im, k)
 }
 
-// load transforms two rows, as real and imaginary part. Rows that fill the lower half are not
-// copied.
-func (c *Conv) load(z []float32, u Rows) {
-	re, im := c.split(z)
+// load begins the transform of two rows, as real and imaginary part, with the passes over all data.
+// Rows that fill the lower half are not copied.
+func (c *Conv) load(re, im []float32, u Rows) (done int) {
 	if c.fills(u) {
-		c.fft.forward(re, im, u[0], u[1])
-		return
+		return c.fft.forwardPasses(re, im, u[0], u[1])
 	}
 	end := c.n
 	if c.rowHalf {
@@ -228,17 +239,23 @@ func (c *Conv) load(z []float32, u Rows) {
 	}
 	clear(re[copy(re, u[0]):end])
 	clear(im[copy(im, u[1]):end])
-	c.forward(re, im, c.rowHalf)
+	if c.rowHalf {
+		return c.fft.forwardPasses(re, im, re[:end], im[:end])
+	}
+	return c.fft.forwardPasses(re, im, nil, nil)
 }
 
-// store transforms back, after the product, and copies the rows out.
-func (c *Conv) store(y Rows, z []float32, k product) {
-	re, im := c.split(z)
-	if c.fills(y) {
-		c.fft.inverse(y[0], y[1], re, im, k)
+// store ends the inverse transform and copies the rows out.
+func (c *Conv) store(y Rows, re, im []float32) {
+	switch {
+	case c.fills(y):
+		c.fft.inversePasses(y[0], y[1], re, im)
 		return
+	case c.rowHalf:
+		c.fft.inversePasses(re[:c.n/2], im[:c.n/2], re, im)
+	default:
+		c.fft.inversePasses(nil, nil, re, im)
 	}
-	c.inverse(re, im, c.rowHalf, k)
 	copy(y[0], re)
 	copy(y[1], im)
 }

@@ -19,16 +19,16 @@ func Example() {
 	khat := make([]float32, conv.SpectrumLen())
 	conv.Spectrum(khat, k, nil)
 	y := make([]float32, length)
-	conv.Convolve(fftkernel.Rows{y}, fftkernel.Rows{{0, 1, 0, 2}}, khat, scratch)
+	conv.Convolve(fftkernel.Rows{y}, fftkernel.Rows{{1, 0, 0, 2}}, khat, scratch)
 	fmt.Printf("%.3f\n%.3f\n", k, y)
 	// Output:
 	// [1.000 0.500 0.250 0.125]
-	// [0.000 1.000 0.500 2.250]
+	// [1.000 0.500 0.250 2.125]
 }
 
 // A transformed array is in the plan's own order, which Order returns.
 func ExampleFFT() {
-	const n = 48
+	const n = 192
 	f, err := fftkernel.NewFFT(n)
 	if err != nil {
 		fmt.Println(err)
@@ -45,6 +45,6 @@ func ExampleFFT() {
 		}
 	}
 	// Unordered output:
-	// frequency 5: 24
-	// frequency 43: 24
+	// frequency 5: 96
+	// frequency 187: 96
 }

@@ -3,6 +3,7 @@ package fftkernel
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
@@ -11,17 +12,21 @@ import (
 // FFT is a plan for complex transforms of one length n = 2^k, 3·2^k or 5·2^k on split data.
 //
 // If n = 16·m, m-point transforms run in 16 lanes side by side, followed by 16-point transforms
-// over the lanes (vek.FFTLanes). The few other lengths are summed by definition.
+// over the lanes (vek.FFTLanes). The few lengths that are not multiples of 64 are summed by
+// definition. A long transform begins with passes over all data, which leave blocks that fit in the
+// L1 cache. Every block then needs the tables of its own length only (docs/maths.md §9.1).
 //
-// Inputs of absolute value up to 2¹⁰⁰/n do not overflow. At levels avx2 and avx512 larger ones may,
-// although the result would be finite (docs/maths.md §9.1).
+// Inputs of absolute value up to 2¹⁰⁰/n do not overflow. Larger ones may, although the result would
+// be finite.
 type FFT struct {
-	n       int
-	radices []int         // of the m-point transforms
-	passes  []vek.FFTPass // all but the one that the stage over the lanes includes
-	last    int           // radix of the pass that the stage over the lanes includes; 1: none
-	lanes   []float32     // twiddles of the stage over the lanes
-	roots   []float32     // a short transform's exp(−2πi·j/n), else nil
+	n      int
+	order  []int           // the frequency of each vector after the passes
+	passes []vek.FFTPass   // over all data
+	block  int             // length of a block; n if there is only one
+	blocks [][]vek.FFTPass // of each block
+	last   int             // radix of the pass that the stage over the lanes includes; 1: none
+	lanes  []float32       // twiddles of the stage over the lanes of a block
+	roots  []float32       // a short transform's exp(−2πi·j/n), else nil
 }
 
 // plans caches every plan, since plans of a length share their tables and there are few lengths.
@@ -46,6 +51,11 @@ func NewFFT(n int) (*FFT, error) {
 	}
 	plans.Lock()
 	defer plans.Unlock()
+	return cachedFFT(n), nil
+}
+
+// cachedFFT returns the plan of a length. The caller holds the lock of plans.
+func cachedFFT(n int) *FFT {
 	f := plans.byLength[n]
 	if f == nil {
 		f = newFFT(n)
@@ -54,39 +64,81 @@ func NewFFT(n int) (*FFT, error) {
 		}
 		plans.byLength[n] = f
 	}
-	return f, nil
+	return f
 }
 
+// nearby is the length up to which both parts of an array, 32 KiB, stay in the L1 cache from one
+// pass to the next.
+const nearby = 1 << 12
+
 func newFFT(n int) *FFT {
-	f := &FFT{n: n, last: 1}
-	if n%vek.FFTLanes != 0 {
+	f := &FFT{n: n, last: 1, block: n}
+	if n%(vek.FFTGroup*vek.FFTLanes) != 0 {
 		f.roots = make([]float32, 2*n)
 		vek.FFTRoots(f.roots)
 		return f
 	}
 	q := n / vek.FFTLanes
-	f.radices = radices(q)
-	for i, radix := range f.radices {
+	if n > nearby {
+		outer := outerRadices(n)
+		for _, radix := range outer {
+			q /= radix
+			f.passes = append(f.passes, newPass(radix, q))
+		}
+		inner := cachedFFT(q * vek.FFTLanes)
+		f.block, f.last, f.lanes = inner.n, inner.last, inner.lanes
+		first := make([]int, n/inner.n) // frequencies of the blocks
+		vectorOrder(first, outer, 0, 1)
+		for _, k := range first {
+			block := slices.Clone(inner.blocks[0])
+			block[0] = block[0].Turned(k, n)
+			f.blocks = append(f.blocks, block)
+			for _, v := range inner.order {
+				f.order = append(f.order, k+len(first)*v)
+			}
+		}
+		return f
+	}
+	all := radices(q)
+	f.order = make([]int, q)
+	vectorOrder(f.order, all, 0, 1)
+	f.lanes = make([]float32, q*vek.FFTLaneTable)
+	vek.FFTLaneTwiddles(f.lanes, f.order)
+	f.blocks = [][]vek.FFTPass{nil}
+	for i, radix := range all {
 		// The first pass is separate, because it can skip half of the data.
 		if q == radix && (radix == 2 || radix == 4 && i > 0) {
 			f.last = radix
 			break
 		}
 		q /= radix
-		tw := make([]float32, 2*(radix-1)*q)
-		vek.FFTTwiddles(tw, radix, q)
-		f.passes = append(f.passes, vek.NewFFTPass(radix, q, tw))
+		f.blocks[0] = append(f.blocks[0], newPass(radix, q))
 	}
-	f.lanes = make([]float32, laneTable(n))
-	vek.FFTLaneTwiddles(f.lanes, f.vectors())
 	return f
+}
+
+func newPass(radix, q int) vek.FFTPass {
+	tw := make([]float32, 2*(radix-1)*q)
+	vek.FFTTwiddles(tw, radix, q)
+	return vek.NewFFTPass(radix, q, tw)
+}
+
+// outerRadices returns the radices of the passes over all n > nearby data.
+func outerRadices(n int) (r []int) {
+	for k := bits.Len(uint((n - 1) / nearby)); k > 0; k -= bits.Len(uint(r[len(r)-1])) - 1 { // levels of radix 2
+		if k%2 == 1 && k > 1 {
+			r = append(r, 8)
+		} else {
+			r = append(r, 4)
+		}
+	}
+	return r
 }
 
 // radices factors m = 2^k, 3·2^k or 5·2^k. Radix 4 or 8 comes first, because such a pass can skip
 // an upper half that is zero or not needed. The odd factor comes second. A last pass of radix 2 or
 // 4 costs least, because the stage over the lanes includes it. If k is odd, radix 8 is needed once,
-// or radix 2 if k is at most 3. Radix 8 is delayed until its vectors are less than 4 KiB apart,
-// because vectors farther apart compete for the same few lines of the L1 cache.
+// or radix 2 if k is at most 3.
 func radices(m int) []int {
 	var r []int
 	k := bits.TrailingZeros(uint(m))
@@ -96,7 +148,7 @@ func radices(m int) []int {
 		switch {
 		case odd > 1 && (k <= 1 || len(r) == 1):
 			radix, odd = odd, 1
-		case k >= 5 && k%2 == 1 && m < 8*64:
+		case k >= 5 && k%2 == 1:
 			radix = 8
 		case k >= 2:
 			radix = 4
@@ -106,13 +158,6 @@ func radices(m int) []int {
 		k = bits.TrailingZeros(uint(m))
 	}
 	return r
-}
-
-// vectors returns the frequency of each vector after the passes.
-func (f *FFT) vectors() []int {
-	order := make([]int, f.n/vek.FFTLanes)
-	vectorOrder(order, f.radices, 0, 1)
-	return order
 }
 
 // vectorOrder fills order: output k of a pass over a block holds the frequencies equal to k modulo
@@ -143,16 +188,14 @@ func (f *FFT) Order() []int {
 	}
 	// Output p of the transform over a vector's lanes holds frequency k + m·p, where k is the
 	// frequency of the vector. vek.FFTForward describes its position.
-	vectors := f.vectors()
+	vectors := f.order
 	m, rest := len(vectors), order
-	for len(vectors) > 0 {
-		t := min(len(vectors), vek.FFTGroup)
+	for ; len(vectors) > 0; vectors, rest = vectors[vek.FFTGroup:], rest[vek.FFTGroup*vek.FFTLanes:] {
 		for p := range vek.FFTLanes {
-			for g, k := range vectors[:t] {
-				rest[(p/4*t+g)*4+p%4] = k + m*p
+			for g, k := range vectors[:vek.FFTGroup] {
+				rest[(p/4*vek.FFTGroup+g)*4+p%4] = k + m*p
 			}
 		}
-		vectors, rest = vectors[t:], rest[t*vek.FFTLanes:]
 	}
 	return order
 }
@@ -179,8 +222,17 @@ func (f *FFT) check(name string, re, im []float32) {
 
 // halves reports whether the first pass can skip an upper half that is zero, and its inverse one
 // that is not needed.
-func (f *FFT) halves() bool {
-	return len(f.passes) > 0 && f.passes[0].Radix() >= 4 && f.passes[0].Radix()%2 == 0
+func (f *FFT) halves() bool { return f.roots == nil && f.first() != nil && f.first().Radix()%4 == 0 }
+
+// first returns the first pass, or nil.
+func (f *FFT) first() *vek.FFTPass {
+	switch {
+	case len(f.passes) > 0:
+		return &f.passes[0]
+	case len(f.blocks[0]) > 0:
+		return &f.blocks[0][0]
+	}
+	return nil
 }
 
 // forward transforms re and im in place. If x is given, it transforms x, which has half the length
@@ -190,41 +242,51 @@ func (f *FFT) forward(re, im, xRe, xIm []float32) {
 		vek.DFT(re, im, f.roots)
 		return
 	}
+	done := f.forwardPasses(re, im, xRe, xIm)
+	for at := 0; at < f.n; at += f.block {
+		f.forwardBlock(re, im, at, done)
+	}
+}
+
+// forwardPasses runs the passes over all data. It returns how many passes of the only block it has
+// run.
+func (f *FFT) forwardPasses(re, im, xRe, xIm []float32) (done int) {
+	begin := 0
 	if xRe != nil {
-		vek.FFTForwardHalf(f.passes[0], re, im, xRe, xIm)
-		f.forwardBlocks(1, re, im, f.lanes, f.passes[0].Q())
-		return
+		vek.FFTForwardHalf(*f.first(), re, im, xRe, xIm)
+		if len(f.passes) == 0 {
+			return 1
+		}
+		begin = 1
 	}
-	f.forwardBlocks(0, re, im, f.lanes, f.n/vek.FFTLanes)
+	f.forwardFrom(begin, re, im)
+	return 0
 }
 
-// nearby is the length up to which both parts of an array, 32 KiB, stay in the L1 cache from one
-// pass to the next.
-const nearby = 1 << 12
-
-// forwardBlocks runs the passes from index done on over every block of m vectors, then the stage
-// over the lanes. If a block does not fit in the cache, a pass first splits it into parts. Each
-// part is finished before the next one begins.
-func (f *FFT) forwardBlocks(done int, re, im, lanes []float32, m int) {
-	if len(re) <= nearby {
-		vek.FFTForward(re, im, f.passes[done:], f.last, lanes)
+// forwardFrom runs the passes from index i on, block by block.
+func (f *FFT) forwardFrom(i int, re, im []float32) {
+	if i == len(f.passes) {
 		return
 	}
-	block := m * vek.FFTLanes
-	if block == len(re) {
-		vek.FFTForward(re, im, f.passes[done:done+1], 0, nil)
-		done, m = done+1, f.passes[done].Q()
-		block = m * vek.FFTLanes
-	}
-	per := max(block, nearby/block*block) // whole blocks that fit
-	for at := 0; at < len(re); at += per {
-		end := min(at+per, len(re))
-		f.forwardBlocks(done, re[at:end], im[at:end], lanes[laneTable(at):laneTable(end)], m)
+	size := f.passes[i].Radix() * f.passes[i].Q() * vek.FFTLanes
+	for at := 0; at < len(re); at += size {
+		vek.FFTForward(re[at:at+size], im[at:at+size], f.passes[i:i+1], 0, nil)
+		f.forwardFrom(i+1, re[at:at+size], im[at:at+size])
 	}
 }
 
-// laneTable returns the length of the table of the stage over the lanes for n numbers.
-func laneTable(n int) int { return n / vek.FFTLanes * vek.FFTLaneTable }
+// forwardBlock finishes the block at an index, without its first passes.
+func (f *FFT) forwardBlock(re, im []float32, at, done int) {
+	end := at + f.block
+	vek.FFTForward(re[at:end], im[at:end], f.blocks[at/f.block][done:], f.last, f.lanes)
+}
+
+// inverseBlock undoes forwardBlock, after the product.
+func (f *FFT) inverseBlock(re, im []float32, at, done int, k product) {
+	end := at + f.block
+	k = k.part(at, end)
+	vek.FFTInverse(re[at:end], im[at:end], k.re, k.im, k.how, f.blocks[at/f.block][done:], f.last, f.lanes)
+}
 
 // product is a spectrum by which, or by whose conjugate, the input of an inverse transform is
 // multiplied. The zero value multiplies by nothing.
@@ -252,32 +314,36 @@ func (f *FFT) inverse(yRe, yIm, re, im []float32, k product) {
 		vek.DFT(im, re, f.roots) // exchanging the parts turns the exponent's sign
 		return
 	}
-	if yRe != nil {
-		f.inverseBlocks(1, re, im, f.lanes, f.passes[0].Q(), k)
-		vek.FFTInverseHalf(f.passes[0], yRe, yIm, re, im)
-		return
+	done := 0
+	if yRe != nil && len(f.passes) == 0 {
+		done = 1
 	}
-	f.inverseBlocks(0, re, im, f.lanes, f.n/vek.FFTLanes, k)
+	for at := 0; at < f.n; at += f.block {
+		f.inverseBlock(re, im, at, done, k)
+	}
+	f.inversePasses(yRe, yIm, re, im)
 }
 
-// inverseBlocks is the inverse of forwardBlocks, with the same blocks.
-func (f *FFT) inverseBlocks(done int, re, im, lanes []float32, m int, k product) {
-	if len(re) <= nearby {
-		vek.FFTInverse(re, im, k.re, k.im, k.how, f.passes[done:], f.last, lanes)
+// inversePasses undoes forwardPasses.
+func (f *FFT) inversePasses(yRe, yIm, re, im []float32) {
+	if yRe == nil {
+		f.inverseFrom(0, re, im)
 		return
 	}
-	block := m * vek.FFTLanes
-	whole := block == len(re)
-	if whole {
-		done, m = done+1, f.passes[done].Q()
-		block = m * vek.FFTLanes
+	if len(f.passes) > 0 {
+		f.inverseFrom(1, re, im)
 	}
-	per := max(block, nearby/block*block)
-	for at := 0; at < len(re); at += per {
-		end := min(at+per, len(re))
-		f.inverseBlocks(done, re[at:end], im[at:end], lanes[laneTable(at):laneTable(end)], m, k.part(at, end))
+	vek.FFTInverseHalf(*f.first(), yRe, yIm, re, im)
+}
+
+// inverseFrom undoes forwardFrom.
+func (f *FFT) inverseFrom(i int, re, im []float32) {
+	if i == len(f.passes) {
+		return
 	}
-	if whole {
-		vek.FFTInverse(re, im, nil, nil, vek.AsIs, f.passes[done-1:done], 0, nil)
+	size := f.passes[i].Radix() * f.passes[i].Q() * vek.FFTLanes
+	for at := 0; at < len(re); at += size {
+		f.inverseFrom(i+1, re[at:at+size], im[at:at+size])
+		vek.FFTInverse(re[at:at+size], im[at:at+size], nil, nil, vek.AsIs, f.passes[i:i+1], 0, nil)
 	}
 }

@@ -159,7 +159,7 @@ func TestFFTRefusesLengths(t *testing.T) {
 func TestGoodLength(t *testing.T) {
 	for n := 1; n < 5000; n++ {
 		m := goodLength(n)
-		if _, err := NewFFT(m); err != nil || m < n || m > max(16, 2*n) {
+		if _, err := NewFFT(m); err != nil || m < n || m > max(64, 2*n) {
 			t.Fatalf("goodLength(%d) = %d: %v", n, m, err)
 		}
 	}

@@ -6,13 +6,13 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// goodLength returns the length of at least n, a multiple of the lanes, whose transform costs
-// least.
+// goodLength returns the length of at least n, a whole number of groups of vectors, whose transform
+// costs least.
 func goodLength(n int) int {
-	m := (max(n, 1) + vek.FFTLanes - 1) / vek.FFTLanes
+	m := max(vek.FFTGroup, (n+vek.FFTLanes-1)/vek.FFTLanes)
 	best := 1 << bits.Len(uint(m-1))
 	for _, odd := range []int{3, 5} {
-		other := odd
+		other := odd * vek.FFTGroup
 		for other < m {
 			other *= 2
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/cmplx"
+	"slices"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -62,14 +63,10 @@ func TestFFTLongPasses(t *testing.T) {
 
 func TestFFTLanes(t *testing.T) {
 	eachCall(t, func(t *testing.T, c *kernelCall) {
-		for _, m := range []int{1, 2, 3, 5, 8, 15, 16, 20, 32, 41} {
-			checkLanes(t, c, generator(3), 1, m)
-		}
-		for _, m := range []int{2, 4, 6, 10, 20} {
-			checkLanes(t, c, generator(3), 2, m)
-		}
-		for _, m := range []int{4, 8, 20} {
-			checkLanes(t, c, generator(3), 4, m)
+		for _, radix := range []int{1, 2, 4} {
+			for _, m := range []int{4, 8, 12, 20} {
+				checkLanes(t, c, generator(3), radix, m)
+			}
 		}
 	})
 }
@@ -102,9 +99,52 @@ func checkLanesMul(t *testing.T, c *kernelCall, radix int, x, y, tw []float32) {
 	}
 }
 
+// A turned pass multiplies its inputs, an inverse one its results, by a number for each lane.
+func TestFFTTurned(t *testing.T) {
+	eachCall(t, func(t *testing.T, c *kernelCall) {
+		for _, radix := range []int{4, 8} {
+			const k, q, turn = 5, 3, 4096
+			plain := vek.NewFFTPass(radix, q, pass{radix: radix, q: q}.twiddles())
+			n := radix * q * lanes
+			x, y := normals(generator(1), n), normals(generator(2), n)
+			product := func(x, y []float32, conj bool) (re, im []float32) {
+				for i, v := range complexes(x, y) {
+					w := root(i%lanes*k, turn)
+					if conj {
+						w = cmplx.Conj(w)
+					}
+					re, im = append(re, float32(real(v*w))), append(im, float32(imag(v*w)))
+				}
+				return re, im
+			}
+			for _, inverse := range []bool{false, true} {
+				run := func(re, im []float32, p vek.FFTPass) {
+					if inverse {
+						vek.FFTInverse(re, im, nil, nil, vek.AsIs, []vek.FFTPass{p}, 0, nil)
+					} else {
+						vek.FFTForward(re, im, []vek.FFTPass{p}, 0, nil)
+					}
+				}
+				wantRe, wantIm := slices.Clone(x), slices.Clone(y)
+				if !inverse {
+					wantRe, wantIm = product(x, y, false)
+				}
+				run(wantRe, wantIm, plain)
+				if inverse {
+					wantRe, wantIm = product(wantRe, wantIm, true)
+				}
+				c.Again()
+				re, im := c.InOut(x), c.InOut(y)
+				c.Do(func() { run(re, im, plain.Turned(k, turn)) })
+				closeTo(t, fmt.Sprintf("radix %d, inverse %v", radix, inverse), re, im, complexes(wantRe, wantIm))
+			}
+		}
+	})
+}
+
 func TestDFT(t *testing.T) {
 	eachCall(t, func(t *testing.T, c *kernelCall) {
-		for n := range 41 {
+		for _, n := range []int{0, 1, 2, 3, 5, 8, 20, 40, 160} {
 			x, y := normals(generator(1), n), normals(generator(2), n)
 			roots := make([]float32, 2*n)
 			vek.FFTRoots(roots)

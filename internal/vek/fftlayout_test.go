@@ -8,8 +8,8 @@ import (
 // Assembly reads the fields of FFTPass at these offsets (asm/ffttransform.go).
 func TestFFTPassLayout(t *testing.T) {
 	var p FFTPass
-	got := [5]uintptr{unsafe.Offsetof(p.radix), unsafe.Offsetof(p.q), unsafe.Offsetof(p.count), unsafe.Offsetof(p.tw), unsafe.Sizeof(p)}
-	if want := [5]uintptr{0, 8, 16, 24, 48}; got != want && unsafe.Sizeof(p.q) == 8 {
-		t.Errorf("offsets of radix, q, count and tw, and the size: %d, expected %d", got, want)
+	got := [6]uintptr{unsafe.Offsetof(p.radix), unsafe.Offsetof(p.q), unsafe.Offsetof(p.count), unsafe.Offsetof(p.tw), unsafe.Offsetof(p.turn), unsafe.Sizeof(p)}
+	if want := [6]uintptr{0, 8, 16, 24, 48, 56}; got != want && unsafe.Sizeof(p.q) == 8 {
+		t.Errorf("offsets of radix, q, count, tw and turn, and the size: %d, expected %d", got, want)
 	}
 }

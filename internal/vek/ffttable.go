@@ -16,7 +16,7 @@ func FFTTwiddles(tw []float32, radix, q int) {
 }
 
 // FFTLaneTable is the number of floats per vector in the table of the stage over the lanes.
-const FFTLaneTable = 72
+const FFTLaneTable = 48
 
 // FFTLaneTwiddles fills the table of the stage over the lanes. Vector g has frequency f = order[g]
 // of the transform over m = len(order) vectors. With n = 16·m, its twiddles are
@@ -24,49 +24,38 @@ const FFTLaneTable = 72
 //	step 0:  w_n^{4if},          the same for j < 4
 //	step 1:  w_n^{i(f + m·j)},   j < 4
 //
-// for i = 1, 2, 3. The table has three parts of each twiddle w: the tangent Im w/Re w, Re w and Im
-// w. A group of t ≤ 4 vectors has 18 rows of 4t floats, one float for every vector and every j.
-// First come, for each step, three rows of tangents (i = 1, 2, 3) and three of real parts. Then
-// come, for each step, three rows of imaginary parts. No processor reads all rows.
+// for i = 1, 2, 3. The table has two parts of each twiddle w: the tangent Im w/Re w and Re w. A
+// group of four vectors has 12 rows of 16 floats, one float for every vector and every j: for each
+// step, three rows of tangents (i = 1, 2, 3) and three of real parts.
 func FFTLaneTwiddles(tw []float32, order []int) {
 	m := len(order)
 	n := FFTLanes * m
-	for len(order) > 0 {
-		t := min(len(order), FFTGroup)
-		for g, f := range order[:t] {
-			for i := 1; i < 4; i++ {
-				for j := range 4 {
-					for step, angle := range [2]int{4 * i * f % n, i * (f + m*j) % n} {
-						cos, sin := unitRoot(angle, n)
-						if cos == 0 {
-							cos = quarterTurn
-						}
-						c := float32(cos)
-						tw[laneTwiddle(step, 0, i, g, t)+j] = float32(-sin / float64(c))
-						tw[laneTwiddle(step, 1, i, g, t)+j] = c
-						tw[laneTwiddle(step, 2, i, g, t)+j] = float32(-sin)
+	for v, f := range order {
+		for i := 1; i < 4; i++ {
+			for j := range 4 {
+				for step, angle := range [2]int{4 * i * f % n, i * (f + m*j) % n} {
+					cos, sin := unitRoot(angle, n)
+					if cos == 0 {
+						cos = quarterTurn
 					}
+					c := float32(cos)
+					group := tw[v/FFTGroup*FFTGroup*FFTLaneTable:]
+					group[laneTwiddle(step, 0, i, v%FFTGroup)+j] = float32(-sin / float64(c))
+					group[laneTwiddle(step, 1, i, v%FFTGroup)+j] = c
 				}
 			}
 		}
-		order, tw = order[t:], tw[FFTLaneTable*t:]
 	}
 }
 
 // quarterTurn replaces the real part, 0, of the twiddles ±i, whose tangent would be infinite. It is
-// much smaller than the rounding error of 1. On amd64 products with its tangent overflow if an
-// input exceeds 2^97.
+// much smaller than the rounding error of 1. Products with its tangent overflow if an input exceeds
+// 2^97.
 const quarterTurn = 0x1p-30
 
-// laneTwiddle returns the index in a group's table at which part 0 (tangent), 1 (real) or 2
-// (imaginary) of twiddle i of a step begins, for vector g of a group of t vectors.
-func laneTwiddle(step, part, i, g, t int) int {
-	row := 6*step + 3*part + i - 1
-	if part == 2 {
-		row = 12 + 3*step + i - 1
-	}
-	return 4 * (t*row + g)
-}
+// laneTwiddle returns the index in a group's table at which part 0 (tangent) or 1 (real) of twiddle
+// i of a step begins, for vector g of the group.
+func laneTwiddle(step, part, i, g int) int { return 4 * (FFTGroup*(6*step+3*part+i-1) + g) }
 
 // unitRoot returns cos and sin of 2π·j/n, 0 ≤ j < n, from an angle reduced exactly to [0, π/4].
 func unitRoot(j, n int) (cos, sin float64) {

@@ -4,6 +4,7 @@ package vek
 type FFTPass struct {
 	radix, q, count int // the pass runs count of each block's q butterflies
 	tw              []float32
+	turn            *[2 * FFTLanes]float32 // nil: none
 }
 
 // Radix returns the pass's radix.
@@ -17,7 +18,26 @@ func (p FFTPass) Q() int { return p.q }
 // where w = exp(−2πi/(radix·q)). FFTTwiddles fills tw; for q = 1 all twiddles are 1.
 func NewFFTPass(radix, q int, tw []float32) FFTPass {
 	require("NewFFTPass", radix >= 3 && radix <= 8 && radix != 6 && radix != 7 && q >= 1 && len(tw) >= 2*(radix-1)*q)
-	return FFTPass{radix, q, q, tw}
+	return FFTPass{radix: radix, q: q, count: q, tw: tw}
+}
+
+// Turned returns the pass, of radix 4 or 8, with another product: lane r of every input is
+// multiplied by exp(−2πi·rk/n) = exp(−iθ). The inverse pass multiplies its results by the
+// conjugates. The table has tan(θ/2), then −sin θ: three multiply-adds compute a product with few
+// rounding errors if θ is small.
+func (p FFTPass) Turned(k, n int) FFTPass {
+	require("Turned", p.radix == 4 || p.radix == 8)
+	p.turn = nil
+	if k == 0 {
+		return p
+	}
+	p.turn = new([2 * FFTLanes]float32)
+	for r := range FFTLanes {
+		half, s := unitRoot(r*k%n, 2*n)
+		_, whole := unitRoot(r*k%n, n)
+		p.turn[r], p.turn[FFTLanes+r] = float32(s/half), float32(-whole)
+	}
+	return p
 }
 
 // FFTForward runs passes of a forward transform, then the stage over the lanes. If last is 2 or 4,
@@ -88,7 +108,7 @@ func (p FFTPass) inParts(re, im []float32, inverse bool) {
 	for len(re) > 0 {
 		n, count := fftRun(p.radix, len(re), p.q)
 		for from := 0; from < p.q; from += count {
-			part[0] = FFTPass{p.radix, p.q, min(count, p.q-from), p.tw[2*(p.radix-1)*from:]}
+			part[0] = FFTPass{p.radix, p.q, min(count, p.q-from), p.tw[2*(p.radix-1)*from:], p.turn}
 			if re, im := re[from*FFTLanes:n], im[from*FFTLanes:n]; inverse {
 				fftInverse(re, im, nil, nil, 0, part[:], 0, nil)
 			} else {
@@ -107,6 +127,9 @@ func checkBlocks(name string, re, im []float32, vectors int) {
 // lanes
 func fftForwardGeneric(re, im []float32, passes []FFTPass, last int, tw []float32) {
 	for _, p := range passes {
+		if p.turn != nil {
+			fftTurn(re, im, p.turn, 1)
+		}
 		switch p.radix {
 		case 3:
 			fftForward3(re, im, p.tw, p.q, p.count)
@@ -148,7 +171,8 @@ func fftInverseGeneric(re, im, kRe, kIm []float32, product int, passes []FFTPass
 		fft4(im, re)
 	}
 	for i := len(passes) - 1; i >= 0; i-- {
-		switch p := &passes[i]; p.radix {
+		p := &passes[i]
+		switch p.radix {
 		case 3:
 			fftInverse3(re, im, p.tw, p.q, p.count)
 		case 4:
@@ -157,6 +181,9 @@ func fftInverseGeneric(re, im, kRe, kIm []float32, product int, passes []FFTPass
 			fftInverse5(re, im, p.tw, p.q, p.count)
 		case 8:
 			fftInverse8(re, im, p.tw, p.q, p.count)
+		}
+		if p.turn != nil {
+			fftTurn(re, im, p.turn, -1)
 		}
 	}
 }

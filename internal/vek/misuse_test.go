@@ -11,15 +11,16 @@ import (
 
 // Arguments of calls that panic.
 var (
-	four, five    = make([]float32, 4), make([]float32, 5)
-	many, doubles = make([]float32, 48), make([]float64, 3)
-	modes         = make([]complex128, 3)
-	twoByTwo      = vek.MatrixOf(four, 2, 2)
-	oneByOne      = vek.MatrixOf(four, 1, 1)
-	thin          = vek.MatrixOf(four, 2, 1)
-	short         = vek.Matrix{Data: four, Rows: 2, Cols: 3, Stride: 3}
-	narrow        = vek.Matrix{Data: five, Rows: 3, Cols: 2, Stride: 1}
-	oneGroup      = vek.LookAhead{Taps: make([]float32, 2*vek.AheadSamples*vek.GroupChannels)}
+	four, five  = make([]float32, 4), make([]float32, 5)
+	many, group = make([]float32, 48), make([]float32, 64)
+	doubles     = make([]float64, 3)
+	modes       = make([]complex128, 3)
+	twoByTwo    = vek.MatrixOf(four, 2, 2)
+	oneByOne    = vek.MatrixOf(four, 1, 1)
+	thin        = vek.MatrixOf(four, 2, 1)
+	short       = vek.Matrix{Data: four, Rows: 2, Cols: 3, Stride: 3}
+	narrow      = vek.Matrix{Data: five, Rows: 3, Cols: 2, Stride: 1}
+	oneGroup    = vek.LookAhead{Taps: make([]float32, 2*vek.AheadSamples*vek.GroupChannels)}
 )
 
 var misuses = []struct {
@@ -76,6 +77,7 @@ var misuses = []struct {
 	{"NewFFTPass", func() { vek.NewFFTPass(6, 1, nil) }},
 	{"NewFFTPass", func() { vek.NewFFTPass(4, 0, nil) }},
 	{"NewFFTPass", func() { vek.NewFFTPass(3, 1, many[:3]) }},
+	{"Turned", func() { vek.NewFFTPass(3, 1, many).Turned(1, 48) }},
 	{"FFTForward", func() { vek.FFTForward(many[:16], many[:16], []vek.FFTPass{vek.NewFFTPass(3, 1, many)}, 0, nil) }},
 	{"FFTInverse", func() {
 		vek.FFTInverse(many[:16], many[:16], nil, nil, vek.AsIs, []vek.FFTPass{vek.NewFFTPass(3, 1, many)}, 0, nil)
@@ -85,16 +87,16 @@ var misuses = []struct {
 	{"FFTForward", func() { vek.FFTForward(nil, nil, nil, 3, nil) }},
 	{"FFTForward", func() { vek.FFTForward(four, four, nil, 1, many) }},
 	{"FFTInverse", func() { vek.FFTInverse(many, many, nil, nil, vek.AsIs, nil, 1, many) }},
-	{"FFTForward", func() { vek.FFTForward(many[:16], many[:16], nil, 1, make([]float32, 71)) }},
+	{"FFTForward", func() { vek.FFTForward(group, group, nil, 1, make([]float32, 191)) }},
 	{"FFTInverse", func() {
-		vek.FFTInverse(many[:16], many[:16], many[:16], many[:15], vek.AsIs, nil, 1, make([]float32, 72))
+		vek.FFTInverse(group, group, group, group[1:], vek.AsIs, nil, 1, make([]float32, 192))
 	}},
 	{"GemmBias", func() { vek.GemmBias(twoByTwo, twoByTwo, twoByTwo, many[:1], make([]float32, 1<<12)) }},
 	{"GELUSlope", func() { vek.GELUSlope(four, five, four) }},
 	{"GELUTanh", func() { vek.GELUTanh(four, five) }},
 	{"GELUTanhSlope", func() { vek.GELUTanhSlope(four, five, four) }},
 	{"DFT", func() { vek.DFT(four, four, four) }},
-	{"DFT", func() { vek.DFT(many[:41], many[:41], make([]float32, 82)) }},
+	{"DFT", func() { vek.DFT(make([]float32, 161), make([]float32, 161), make([]float32, 322)) }},
 }
 
 func TestMisusePanics(t *testing.T) {
