@@ -113,7 +113,8 @@ func (b *lanesGroup) part(first int) (y [4]complexVec, to []complexMem) {
 	return b.distribute(y), b.vectors(first)
 }
 
-// columns returns the places of outputs h = 0 … 3 of a part's vectors in the transformed group at x.
+// columns returns the places of outputs h = 0 … 3 of a part's vectors in the transformed group at
+// x.
 func columns(x complexPtr, first int) []complexMem {
 	p := make([]complexMem, 4)
 	for h := range p {

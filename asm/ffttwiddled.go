@@ -8,8 +8,8 @@ import (
 // The stage over the lanes computes 16-point transforms as 4×4, with three twiddles w in each of
 // two steps. For each w the table (vek.FFTLaneTwiddles) has t = Im w/Re w and c = Re w.
 //
-// The kernels use w = c·(1 + i·t), because a complex product with 1 + i·t takes two multiply-adds. A
-// forward step multiplies its inputs and then adds them, so two of the three factors c take no
+// The kernels use w = c·(1 + i·t), because a complex product with 1 + i·t takes two multiply-adds.
+// A forward step multiplies its inputs and then adds them, so two of the three factors c take no
 // instructions of their own: multiply-adds compute x_0 ± c·x_2 and x_1 ± c·x_3.
 
 // laneTable is the number of floats of the table per vector.

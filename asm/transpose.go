@@ -36,8 +36,8 @@ func (b *lanesGroup) quarters(first int) func(s int) complexVec {
 	}
 }
 
-// quarterOfTwo returns a quarter of two vectors in AVX2. If the radix is 2, it returns their sum and
-// their difference.
+// quarterOfTwo returns a quarter of two vectors in AVX2. If the radix is 2, it returns their sum
+// and their difference.
 func (b *lanesGroup) quarterOfTwo(first, second complexMem) complexVec {
 	x := b.inBothHalves(first)
 	if b.radix == 2 {
