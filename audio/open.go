@@ -133,7 +133,7 @@ func (o Options) open(in *bufio.Reader, start []byte) (out *Reader, err error) {
 		out.Container = MP3
 		err = guard("MP3", func() error { return out.openMP3(in) })
 	default:
-		return nil, fmt.Errorf("audio: unknown format: it starts with %q, expected RIFF/WAVE, FLAC, MP3, Ogg Vorbis or a known format of ffmpeg", head)
+		return nil, fmt.Errorf("audio: unknown format: it starts with %q, expected RIFF/WAVE, FLAC, MP3, Ogg Vorbis or a known format of ffmpeg; raw samples need --format and --rate", head)
 	}
 	if err != nil {
 		return nil, err

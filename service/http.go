@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/events"
 )
 
 // query holds the parameters of a request for a stream.
@@ -28,17 +28,6 @@ type query struct {
 	resample bool
 	channel  *int // the only one to read; nil: the mean of all
 }
-
-// automatic is the format of audio whose first bytes state it.
-const automatic = "auto"
-
-// files are the formats that need not be declared.
-var files = []string{automatic, string(audio.WAV), string(audio.FLAC), string(audio.MP3), string(audio.Ogg)}
-
-var formats = append(slices.Clip(files), string(audio.S16LE), string(audio.S16BE), string(audio.F32LE), string(audio.U8))
-
-// raw reports whether the audio is samples without a header.
-func (q query) raw() bool { return !slices.Contains(files, q.format) }
 
 // open acquires the stream that a request names. If there is an error, open writes the response and
 // returns nil.
@@ -59,7 +48,7 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) (st *stream, q que
 // ignored that part, the request could change its meaning: without the parameter events, it starts
 // a new stream in place of one that has ended.
 func parseQuery(raw string) (query, error) {
-	q := query{format: automatic, events: -1}
+	q := query{format: audio.AnyFile, events: -1}
 	parameters, err := url.ParseQuery(raw)
 	if err != nil {
 		return q, newError(http.StatusBadRequest, "request", "query %.80q: %v: expected NAME=VALUE pairs separated by &", raw, err)
@@ -69,7 +58,7 @@ func parseQuery(raw string) (query, error) {
 		valid, expected := false, "one of the parameters format, rate, resample, channel and events"
 		switch value := values[0]; key {
 		case "format":
-			q.format, valid, expected = value, slices.Contains(formats, value), strings.Join(formats, ", ")
+			q.format, valid, expected = value, slices.Contains(audio.InputFormats, value), strings.Join(audio.InputFormats, ", ")
 		case "events":
 			q.events, err = strconv.ParseInt(value, 10, 64)
 			valid, expected = err == nil && q.events >= 0, "the number of events that the client has received"
@@ -143,13 +132,19 @@ func (s *Server) serve(st *stream, q query, in io.Reader, out sink) error {
 	if st.End != nil {
 		return session.run(string(audio.WAV), nil) // nothing is read of a stream that has ended
 	}
-	src, err := s.openAudio(in, q)
-	if src.file != nil && src.file.Container == audio.FFmpeg {
-		defer src.file.Close()
+	src, err := audio.Input{
+		Options: audio.Options{Channel: q.channel, FFmpeg: s.opt.FFmpeg, Note: func(text string) { s.opt.Log.Warn(text) }},
+		Format:  q.format, Rate: q.rate, Fallback: s.recognizer.SampleRate(), Mix: q.resample, Check: events.Check,
+		Sniffed: func(format string) error {
+			return fmt.Errorf("the audio begins as %s does, but the format declares samples without a header; omit format", format)
+		},
+	}.Open(in)
+	if src.Format == string(audio.FFmpeg) {
+		defer src.Close()
 		defer st.cancel(nil) // before, because ffmpeg waits for the body
 	}
-	if err == nil {
-		err = st.setRate(s.recognizer, src.rate, q.resample)
+	if err = classify(err); err == nil {
+		err = st.setRate(s.recognizer, src.Rate, q.resample)
 	}
 	if err == nil {
 		err = s.streams.claim(st)
@@ -157,8 +152,8 @@ func (s *Server) serve(st *stream, q query, in io.Reader, out sink) error {
 	if err != nil {
 		return out.reject(err)
 	}
-	session.block = max(1, int(blockSeconds*src.rate))
-	return session.run(src.format, src)
+	session.block = max(1, int(blockSeconds*src.Rate))
+	return session.run(src.Format, src)
 }
 
 // responseSink sends lines in the body of a response.
@@ -188,14 +183,6 @@ func (a *responseSink) send(line any) error {
 	return errGone
 }
 
-// input is the audio that a client sends.
-type input struct {
-	audio.Source
-	rate   float64       // Hz
-	format string        // for the start line
-	file   *audio.Reader // nil: raw
-}
-
 // body returns the reader of a request's body, or of the first file in a body that is a form. After
 // the end of ctx, its error is the cause.
 func (s *Server) body(ctx context.Context, control *http.ResponseController, r *http.Request) (io.Reader, error) {
@@ -220,35 +207,11 @@ func (s *Server) body(ctx context.Context, control *http.ResponseController, r *
 // blockSeconds is the longest audio that is processed at a time.
 const blockSeconds = 0.01
 
-// openAudio reads the header of a file and checks its format. The caller closes the file, also
-// after an error.
-func (s *Server) openAudio(r io.Reader, q query) (in input, err error) {
-	if q.raw() {
-		in.rate, in.format = cmp.Or(q.rate, s.recognizer.SampleRate()), q.format
-		in.Source, err = audio.NewRawReader(audio.Sniff(r, func(name string) error {
-			return errAudio(fmt.Errorf("the audio begins as %s does, but the format declares samples without a header; omit format", name))
-		}), audio.Encoding(q.format))
-		return in, err
-	}
-	file, err := audio.Options{Channel: q.channel, FFmpeg: s.opt.FFmpeg, Note: func(text string) { s.opt.Log.Warn(text) }}.Open(r)
-	if err != nil {
-		return in, classify(err)
-	}
-	f := file.Format
-	in = input{audio.Mono(file), float64(f.SampleRate), string(file.Container), file}
-	switch {
-	case q.format != automatic && q.format != in.format:
-		err = errAudio(fmt.Errorf("the audio is %s, but format=%s", in.format, q.format))
-	case f.Channels > 1 && !q.resample && q.channel == nil:
-		err = errAudio(fmt.Errorf("audio with %d channels: expected 1, or channel=N, or resample=true for their mean", f.Channels))
-	case q.rate != 0 && q.rate != in.rate:
-		err = errAudio(fmt.Errorf("audio at %g Hz, but rate=%g", in.rate, q.rate))
-	}
-	return in, err
-}
-
 // classify distinguishes an error of the connection from invalid audio.
 func classify(err error) error {
+	if err == nil {
+		return nil
+	}
 	if e := (*apiError)(nil); errors.As(err, &e) {
 		return e
 	}

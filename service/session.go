@@ -70,7 +70,7 @@ func (s *session) receive(src audio.Source) error {
 		case truncated || err == io.EOF:
 			return s.end(truncated)
 		case err != nil:
-			return classify(err)
+			return classify(fmt.Errorf("after sample %d: %w", s.stream.Samples, err))
 		}
 	}
 }
@@ -99,29 +99,24 @@ func (s *session) begin(format string) error {
 	return nil
 }
 
-// process recognises events in a block of samples, up to the first invalid sample.
+// process recognises events in a block of samples.
 func (s *session) process(x []float32) error {
 	if len(x) == 0 {
 		return nil
 	}
 	began := time.Now()
-	valid, invalid := events.Check(x)
-	found, failed := s.stream.detector.Process(x[:valid])
+	found, failed := s.stream.detector.Process(x)
 	busy := time.Since(began)
-	s.stream.Samples += int64(valid)
+	s.stream.Samples += int64(len(x))
 	s.stream.Busy += busy
 	err := s.emit(found, failed)
 	lag := time.Since(began)
 	s.times.Add(lag)
-	s.opt.Metrics.Block(valid, busy, lag)
-	switch {
-	case err != nil:
-		return err
-	case invalid != nil:
-		return errAudio(fmt.Errorf("after sample %d: %w", s.stream.Samples, invalid))
+	s.opt.Metrics.Block(len(x), busy, lag)
+	if err == nil {
+		s.streams.save(s.stream)
 	}
-	s.streams.save(s.stream)
-	return nil
+	return err
 }
 
 // emit records all events and sends them. The stream also keeps those that follow a failure to

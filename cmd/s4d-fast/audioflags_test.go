@@ -22,7 +22,7 @@ func TestChannelFlag(t *testing.T) {
 	path := filepath.Join(background, "call.wav")
 	testfiles.Stereo(t, path, 8000, x, opposed)
 	note := path + ": its 2 channels cancel: their mean, which is read, has 0.0025 % of their power; --channel N reads one, --channel=-1 confirms the mean"
-	checkRun(t, nil, []string{"stream", m, path}, exitBadInput, "2 channels, expected 1; --channel N reads one, --resample mixes them down")
+	checkRun(t, nil, []string{"stream", m, path}, exitBadInput, "2 channels, expected 1: select one (channel), or mix them down (resample)")
 	_, _, stderr := invoke(nil, "stream", m, path, "--resample")
 	must.Equal(t, stderr, "note: "+note+"\n", "standard error of stream")
 	checkRun(t, nil, []string{"stream", m, path, "--resample", "--strict"}, exitBadInput, note)

@@ -88,7 +88,7 @@ func (p *pump) read(done <-chan struct{}) <-chan block {
 				n, b.err = p.audio.source.Read(b.samples[len(b.samples):p.block])
 				b.samples = b.samples[:len(b.samples)+n]
 			}
-			b.arrived = p.audio.read
+			b.arrived = p.audio.input.Samples
 			if p.live && b.err == nil && len(out) == cap(out) {
 				b.dropped += int64(len(b.samples))
 				continue
@@ -128,7 +128,7 @@ func (p *pump) end(truncated bool) error {
 	if err := p.sink.flush(); err != nil {
 		return err
 	}
-	line := report.NewEnd(p.audio.samples(), p.audio.inputRate, p.times.Total(), report.Block{Samples: p.block, Quantiles: p.times.Quantiles()})
+	line := report.NewEnd(p.audio.samples(), p.audio.input.Rate, p.times.Total(), report.Block{Samples: p.block, Quantiles: p.times.Quantiles()})
 	line.Dropped, line.Truncated = p.audio.inputSample(p.dropped), truncated
 	return p.out.Encode(line)
 }

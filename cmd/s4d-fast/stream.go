@@ -75,10 +75,10 @@ func (c *streamCmd) Run(std *streams, ctx context.Context) error {
 	defer bytes.Close()
 	var notes audioNotes
 	a, err := c.open(bytes, name, m.Meta.SampleRate, &notes)
+	defer a.input.Close()
 	if err != nil {
 		return interruptOr(ctx, err)
 	}
-	defer a.close()
 	p := pump{
 		audio: a, pipe: c.File == "-", live: c.Live, out: json.NewEncoder(std.out),
 		note: func() error { return std.note(notes.take()...) },
@@ -87,10 +87,10 @@ func (c *streamCmd) Run(std *streams, ctx context.Context) error {
 		return badInput(fmt.Errorf("%s: %w", c.Model, err))
 	}
 	start := report.Start{
-		Type: "start", Format: a.format, SampleRate: a.inputRate, Model: string(c.Model), Task: m.Meta.Task,
+		Type: "start", Format: a.input.Format, SampleRate: a.input.Rate, Model: string(c.Model), Task: m.Meta.Task,
 		Labels: m.Meta.Labels, Level: string(vek.CurrentLevel()), Emit: c.Emit,
 	}
-	if m.Meta.SampleRate != 0 && m.Meta.SampleRate != a.inputRate {
+	if m.Meta.SampleRate != 0 && m.Meta.SampleRate != a.input.Rate {
 		start.ModelSampleRate = m.Meta.SampleRate
 	}
 	if c.Emit == "frames" {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/program"
 )
@@ -69,7 +70,7 @@ func TestStreamInterrupted(t *testing.T) {
 func TestStreamStopsReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reads := make(chan int)
-		p := pump{audio: &audioInput{source: stepped(reads)}, block: 1}
+		p := pump{audio: &audioInput{source: stepped(reads), input: new(audio.InputReader)}, block: 1}
 		done := make(chan struct{})
 		p.read(done)
 		close(done)

@@ -1,0 +1,90 @@
+package audio
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// InputFormats are the values of Input.Format.
+var InputFormats = []string{AnyFile, string(WAV), string(FLAC), string(MP3), string(Ogg), string(S16LE), string(S16BE), string(F32LE), string(U8)}
+
+// AnyFile is the Input.Format of a file whose first bytes tell its format.
+const AnyFile = "auto"
+
+// Input selects how audio is read that somebody sends to a program: a file, or samples of one
+// channel without a header.
+type Input struct {
+	Options
+	Format   string  // one of InputFormats
+	Rate     float64 // Hz, of samples without a header, or that the header must have; 0: it may have any
+	Fallback float64 // Hz, of samples without a header if Rate is 0
+	Mix      bool    // read the mean of several channels also if Channel is nil
+
+	// Check finds the first sample that is not valid, as events.Check does.
+	Check func(x []float32) (valid int, err error)
+
+	// Sniffed is called if samples without a header begin as a file of a format does. Its error
+	// ends the input.
+	Sniffed func(format string) error
+}
+
+// Raw reports whether the input has no header.
+func (in Input) Raw() bool { return slices.Index(InputFormats, in.Format) > 4 }
+
+// InputReader is the Source of an Input.
+type InputReader struct {
+	Rate    float64 // Hz
+	Format  string  // as in Input, or ffmpeg; never AnyFile
+	Samples int64   // that Read has returned
+
+	source Source
+	file   *Reader // nil: no header
+	check  func([]float32) (int, error)
+}
+
+// Open reads the header of an input and checks it. The caller calls Close, also after an error.
+func (in Input) Open(r io.Reader) (out *InputReader, err error) {
+	out = &InputReader{Rate: cmp.Or(in.Rate, in.Fallback), Format: in.Format, check: in.Check}
+	if in.Raw() {
+		if out.Rate <= 0 {
+			return out, errors.New("audio: samples without a header: expected their rate")
+		}
+		out.source, err = NewRawReader(Sniff(r, in.Sniffed), Encoding(in.Format))
+		return out, err
+	}
+	if out.file, err = in.Options.Open(r); err != nil {
+		return out, err
+	}
+	f := out.file.Format
+	out.source, out.Rate, out.Format = Mono(out.file), float64(f.SampleRate), string(out.file.Container)
+	switch {
+	case in.Format != AnyFile && in.Format != out.Format:
+		err = fmt.Errorf("audio: the format is %s, expected %s", out.Format, in.Format)
+	case f.Channels > 1 && !in.Mix && in.Channel == nil:
+		err = fmt.Errorf("audio: %d channels, expected 1: select one (channel), or mix them down (resample)", f.Channels)
+	case in.Rate != 0 && in.Rate != out.Rate:
+		err = fmt.Errorf("audio: rate %g Hz in the header, expected %g Hz", out.Rate, in.Rate)
+	}
+	return out, err
+}
+
+// Read implements Source. It returns an error at the first sample that is not valid.
+func (r *InputReader) Read(dst []float32) (int, error) {
+	n, err := r.source.Read(dst)
+	if valid, invalid := r.check(dst[:n]); invalid != nil {
+		n, err = valid, invalid
+	}
+	r.Samples += int64(n)
+	return n, err
+}
+
+// Close is that of Reader.
+func (r *InputReader) Close() error {
+	if r.file == nil {
+		return nil
+	}
+	return r.file.Close()
+}
