@@ -19,7 +19,7 @@ import (
 )
 
 // version is that of jobs and entries. It changes whenever older programs cannot read them.
-const version = 4
+const version = 1
 
 // Keys are these prefixes and SWEEP.RUN. Workers may write only entries.
 const (

@@ -95,9 +95,9 @@ func TestParse(t *testing.T) {
 	for want, text := range map[string]string{
 		"entry:":                  "[]",
 		"version 0":               "{}",
-		`file "../../etc/passwd"`: `{"version":4,"files":[{"path":"../../etc/passwd"}]}`,
-		"done without a result":   `{"version":4,"status":"done"}`,
-		"1e999":                   `{"version":4,"status":"done","result":{"Best":{"val_loss":1e999}}}`,
+		`file "../../etc/passwd"`: `{"version":1,"files":[{"path":"../../etc/passwd"}]}`,
+		"done without a result":   `{"version":1,"status":"done"}`,
+		"1e999":                   `{"version":1,"status":"done","result":{"Best":{"val_loss":1e999}}}`,
 	} {
 		must.Reject(parseEntry([]byte(text)))(t, want)
 	}

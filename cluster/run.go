@@ -111,9 +111,8 @@ func (r *run) train(ctx context.Context) error {
 	for _, note := range data.Notes {
 		r.log.Info(note)
 	}
-	_, missing := os.Stat(filepath.Join(r.runDir(), train.RunFiles()[0]))
 	var t *train.Trainer
-	opt := train.Options{Dir: r.runDir(), Resume: missing == nil, Reporter: &reporter{Reporter: r.Reporter, run: r, log: train.LogLines(own)},
+	opt := train.Options{Dir: r.runDir(), Resume: len(r.lease.entry().Files) > 0, Reporter: &reporter{Reporter: r.Reporter, run: r, log: train.LogLines(own)},
 		Saved: func() error { return r.saved(ctx, t) }}
 	if t, err = train.New(ctx, here, data, opt); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 
 const (
 	snapshotMagic   = "S4DEVENT"
-	snapshotVersion = 3
+	snapshotVersion = 1
 )
 
 // snapshotHead is the fixed part of a snapshot's body. After it come the samples of the incomplete

@@ -107,7 +107,7 @@ func TestRestoreErrors(t *testing.T) {
 		snapshot []byte
 	}{
 		{`does not begin with "S4DEVENT"`, r, nil},
-		{"format version 7, this program reads version 3", r, edit(8, 7)},
+		{"format version 7, this program reads version 1", r, edit(8, 7)},
 		{"damaged or truncated", r, good[:len(good)-1]},
 		{"truncated", r, signed(good[:100])},
 		{"truncated", r, signed(good[:len(good)/4])},

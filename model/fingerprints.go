@@ -11,7 +11,7 @@ import (
 // Fingerprints are recordings by the low 40 bits of their audio.Fingerprint, ascending and
 // distinct: of 10,000 other recordings, one is taken for one of 10,000 of these with a probability
 // of 1 in 10,000. As text, they are the base64 encoding of 5 bytes each, the lowest first, after
-// "5:". Without that prefix, which earlier versions did not write, there are 8 bytes each.
+// "5:".
 type Fingerprints []uint64
 
 const (
@@ -47,16 +47,13 @@ func (f Fingerprints) MarshalText() ([]byte, error) {
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (f *Fingerprints) UnmarshalText(text []byte) error {
-	size, rest := 8, string(text)
-	if after, ok := strings.CutPrefix(rest, printPrefix); ok {
-		size, rest = printBytes, after
-	}
+	rest, ok := strings.CutPrefix(string(text), printPrefix)
 	b, err := base64.StdEncoding.DecodeString(rest)
-	if err != nil || len(b)%size != 0 {
-		return fmt.Errorf("recordings: %d characters, expected the base64 encoding of %d bytes per recording", len(text), size)
+	if !ok || err != nil || len(b)%printBytes != 0 {
+		return fmt.Errorf("recordings: %d characters, expected %q and the base64 encoding of %d bytes per recording", len(text), printPrefix, printBytes)
 	}
 	var list []uint64
-	for each := range slices.Chunk(b, size) {
+	for each := range slices.Chunk(b, printBytes) {
 		list = append(list, binary.LittleEndian.Uint64(append(slices.Clip(each), 0, 0, 0)))
 	}
 	*f = Fingerprints(nil).With(list...)

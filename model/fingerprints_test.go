@@ -16,11 +16,9 @@ func TestFingerprints(t *testing.T) {
 	text := must.Get(json.Marshal(Meta{Recordings: f}))(t)
 	must.Equal(t, string(text), `{"recordings":"5:AwAAAAAHAAAAAAAAAACA"}`, "JSON")
 	var m Meta
-	for _, text := range []string{string(text), `{"recordings":"AwAAAAAAAAAHAAAAAAAAAAAAAACAAAAA"}`} {
-		must.Do(t, json.Unmarshal([]byte(text), &m))
-		must.Equal(t, fmt.Sprint(m.Recordings), fmt.Sprint(f), "fingerprints from JSON")
-	}
-	for bad, size := range map[string]int{`{"recordings":"AwAA"}`: 8, `{"recordings":"?"}`: 8, `{"recordings":"5:AwAA"}`: 5} {
-		must.Fail(t, json.Unmarshal([]byte(bad), &m), fmt.Sprintf("expected the base64 encoding of %d bytes per recording", size))
+	must.Do(t, json.Unmarshal(text, &m))
+	must.Equal(t, fmt.Sprint(m.Recordings), fmt.Sprint(f), "fingerprints from JSON")
+	for _, bad := range []string{`{"recordings":"AwAAAAAAAAA="}`, `{"recordings":"?"}`, `{"recordings":"5:AwAA"}`} {
+		must.Fail(t, json.Unmarshal([]byte(bad), &m), `expected "5:" and the base64 encoding of 5 bytes per recording`)
 	}
 }

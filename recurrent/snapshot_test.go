@@ -80,12 +80,12 @@ func TestRestoreErrors(t *testing.T) {
 		want string
 	}{
 		{"nothing", nil, `does not begin with "S4DSTATE"`},
-		{"old version", edit(8, 3), "format version 3, this program reads version 5"},
+		{"old version", edit(8, 3), "format version 3, this program reads version 1"},
 		{"other model", take(newModel(t, cfg, 2), 1), "taken from another model (hash "},
 		{"other labels", take(&relabelled, 1), "taken from another model (hash "},
 		{"other level", edit(12, []byte("abacus\x00\x00")...), `taken at kernel level "abacus", this program runs at "` + string(vek.CurrentLevel()) + `"`},
 		{"other step scale", take(m, 2), "taken at step scale 2, this network has 1"},
-		{"normalised", takeWith(recurrent.Options{Normalize: true}), "taken with Normalize true and Posterior false, this network has Normalize false and Posterior false"},
+		{"normalised", takeWith(recurrent.Options{Normalize: true}), "taken with the options {Normalize:true Posterior:false}, this network has {Normalize:false Posterior:false}"},
 		{"truncated", snapshot[:len(snapshot)-1], "damaged or truncated"},
 		{"body too short", signed(snapshot[:50]), fmt.Sprintf("50 bytes, expected %d", len(snapshot))},
 		{"state too short", signed(snapshot[:len(snapshot)-4]), fmt.Sprintf("%d bytes, expected %d", len(snapshot)-4, len(snapshot))},

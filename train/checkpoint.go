@@ -77,8 +77,8 @@ func (t *Trainer) restoreCheckpoint() (found bool, err error) {
 	f, s, err := t.run.readState(checkpointFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		results, err := t.run.hasResults()
-		if results {
+		trained, err := t.run.exists(BestFile)
+		if trained {
 			err = configErrorf("out: %s cannot be resumed: %s is missing", t.run.Dir, checkpointFile)
 		}
 		return false, err

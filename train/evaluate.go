@@ -24,8 +24,7 @@ type EvalOptions struct {
 	StepScale float64                // sampling rate of training divided by that of the input (docs/maths.md §1.6); 0: 1
 	Each      func(Prediction) error // called for every example, in order, at the end; may be nil
 
-	exchange  Exchange // shares the batches with other processes; nil: alone, as required with Each
-	evaluated func()   // called after each batch; nil: none
+	exchange Exchange // shares the batches with other processes; nil: alone, as required with Each
 }
 
 // Prediction is a network's output for one example.
@@ -66,28 +65,25 @@ func Evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOpti
 		return Result{}, ConfigError(fmt.Errorf("train: %w", err))
 	}
 	defer net.Close()
-	total, predictions, err := opt.run(ctx, m, net, set, size)
+	e, err := opt.run(ctx, m, net, set, size)
 	if err != nil {
 		return Result{}, err
 	}
-	s := sumsOf(total)
+	s := sumsOf(e.total)
 	r := s.result(opt.Info)
-	for o := range slices.Chunk(total[tallyFields:], 2) {
+	for o := range slices.Chunk(e.total[tallyFields:], 2) {
 		r.OutputRMSE = append(r.OutputRMSE, math.Sqrt(o[1]/o[0]))
 	}
-	if failed := int(total[failedIndex]) - 1; failed >= 0 {
-		var e dataset.Example
-		_ = set.Example(&e, failed, 0) // for its path
-		return r, &nonFinite{failed, e.Path, total[failedValue]}
-	}
-	if s.Terms == 0 {
+	switch {
+	case e.failed != nil:
+		return r, e.failed
+	case s.Terms == 0:
 		return r, DataError(fmt.Errorf("train: none of %d examples has a scored position, expected at least one", r.N))
-	}
-	if math.IsNaN(r.Loss) || math.IsInf(r.Loss, 0) {
+	case e.total[failedIndex] > 0 || math.IsNaN(r.Loss) || math.IsInf(r.Loss, 0):
 		return r, fmt.Errorf("train: the loss is %v: %w", r.Loss, errNotFinite)
 	}
-	slices.SortFunc(predictions, func(a, b Prediction) int { return cmp.Compare(a.Index, b.Index) })
-	for _, p := range predictions {
+	slices.SortFunc(e.predictions, func(a, b Prediction) int { return cmp.Compare(a.Index, b.Index) })
+	for _, p := range e.predictions {
 		if err := opt.Each(p); err != nil {
 			return Result{}, err
 		}
@@ -95,10 +91,18 @@ func Evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOpti
 	return r, nil
 }
 
-// run evaluates all batches of the set with batches of so many examples, and returns the sum of
-// their tallies. Each rank evaluates the batches whose number is its rank modulo the number of
-// ranks.
-func (o *EvalOptions) run(ctx context.Context, m *model.Model, net *convmode.Net, set dataset.Set, size int) (tally, []Prediction, error) {
+// evaluation has the results of all batches of a set.
+type evaluation struct {
+	total tally // of all ranks
+
+	// Of this rank.
+	failed      *nonFinite // the first example whose output is not finite; nil: none
+	predictions []Prediction
+}
+
+// run evaluates the set in batches of so many examples. Each rank evaluates the batches whose
+// number is its rank modulo the number of ranks.
+func (o *EvalOptions) run(ctx context.Context, m *model.Model, net *convmode.Net, set dataset.Set, size int) (e evaluation, err error) {
 	if o.exchange == nil {
 		o.exchange = alone{}
 	}
@@ -113,20 +117,19 @@ func (o *EvalOptions) run(ctx context.Context, m *model.Model, net *convmode.Net
 	width := tallySize(o.Info)
 	values := make([]float64, 1+width*len(batches)) // the number of ranks that stop, and the tallies
 	var scratch []float32
-	var predictions []Prediction
 	for i := rank; i < len(batches) && ctx.Err() == nil; i += ranks {
 		b := load.next()
 		if b.err != nil {
-			return nil, nil, DataError(b.err)
+			return e, DataError(b.err)
 		}
 		logits := net.Forward(b.Batch)
 		scratch = append(scratch[:0], logits...)
-		tally(values[1+i*width:][:width]).set(b, scratch, logits)
-		if o.Each != nil {
-			predictions = b.appendPredictions(predictions, logits)
+		failed := tally(values[1+i*width:][:width]).set(b, scratch, logits)
+		if failed != nil && (e.failed == nil || failed.Index < e.failed.Index) {
+			e.failed = failed
 		}
-		if o.evaluated != nil {
-			o.evaluated()
+		if o.Each != nil {
+			e.predictions = b.appendPredictions(e.predictions, logits)
 		}
 		load.release(b)
 	}
@@ -134,16 +137,16 @@ func (o *EvalOptions) run(ctx context.Context, m *model.Model, net *convmode.Net
 		values[0] = 1
 	}
 	if err := o.exchange.SumStatistics(values); err != nil {
-		return nil, nil, err
+		return e, err
 	}
 	if values[0] > 0 {
-		return nil, nil, cmp.Or(context.Cause(ctx), ErrInterrupted)
+		return e, cmp.Or(context.Cause(ctx), ErrInterrupted)
 	}
-	total := make(tally, width)
+	e.total = make(tally, width)
 	for t := range slices.Chunk(values[1:], width) {
-		total.add(t)
+		e.total.add(t)
 	}
-	return total, predictions, nil
+	return e, nil
 }
 
 // maxKernels bounds the memory in bytes for kernels that Evaluate keeps between batches.

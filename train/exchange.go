@@ -2,6 +2,7 @@ package train
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
@@ -47,11 +48,7 @@ func (t *Trainer) share() error {
 	}
 	var checkpoint, best bytes.Buffer
 	if e.Rank() == 0 {
-		err := t.writeCheckpoint(&checkpoint)
-		if err == nil && t.best != nil {
-			_, err = t.best.WriteTo(&best)
-		}
-		if err != nil {
+		if err := cmp.Or(t.writeCheckpoint(&checkpoint), t.writeBest(&best)); err != nil {
 			return err
 		}
 	}

@@ -48,7 +48,7 @@ func (t *Trainer) Fit(ctx context.Context) error {
 	defer t.reporter.End()
 	for !t.state.finished(t.cfg.Train) {
 		for t.state.Batch < t.plan.perEpoch && !t.state.exhausted(t.cfg.Train) {
-			if err := t.pass(ctx, s); err != nil {
+			if err := t.trainPass(ctx, s); err != nil {
 				return err
 			}
 		}
@@ -68,8 +68,8 @@ func (s *state) finished(c LoopConfig) bool {
 // exhausted reports whether max_steps is reached.
 func (s *state) exhausted(c LoopConfig) bool { return c.MaxSteps > 0 && s.Step >= c.MaxSteps }
 
-// pass runs the remaining steps of the current pass over the training set.
-func (t *Trainer) pass(ctx context.Context, s *stepper) error {
+// trainPass runs the remaining steps of the current pass over the training set.
+func (t *Trainer) trainPass(ctx context.Context, s *stepper) error {
 	perPass := t.plan.perEpoch / t.plan.passes
 	done := t.state.Batch % perPass
 	pass := t.state.Epoch*t.plan.passes + t.state.Batch/perPass
@@ -217,11 +217,7 @@ func (t *Trainer) record(val Result) (m Metrics, better bool, err error) {
 		best.Weights = t.model.Weights.Clone()
 		best.Meta.Series = withResidual(t.model.Meta.Series, val.OutputRMSE)
 		t.best = &best
-		err := t.run.replace(bestFile, func(w io.Writer) error {
-			_, err := t.best.WriteTo(w)
-			return err
-		})
-		if err != nil {
+		if err := t.run.replace(BestFile, t.writeBest); err != nil {
 			return m, false, err
 		}
 	}
@@ -231,6 +227,15 @@ func (t *Trainer) record(val Result) (m Metrics, better bool, err error) {
 	}
 	st.Log, st.Epoch, st.Batch, st.Sums, st.Seconds = log, st.Epoch+1, 0, sums{}, 0
 	return m, st.Stale == 0, nil
+}
+
+// writeBest writes the model of the best epoch, if there is one.
+func (t *Trainer) writeBest(w io.Writer) error {
+	if t.best == nil {
+		return nil
+	}
+	_, err := t.best.WriteTo(w)
+	return err
 }
 
 // withResidual returns the description s of a forecast with the root mean square errors of its
@@ -269,7 +274,7 @@ func (t *Trainer) evaluateBest(ctx context.Context) error {
 
 // evaluate runs a network over a set of the run's data.
 func (t *Trainer) evaluate(ctx context.Context, m *model.Model, set dataset.Set) (Result, error) {
-	r, err := Evaluate(ctx, m, set, EvalOptions{Info: t.data.Info, Batch: t.cfg.Train.Batch, Workers: t.cfg.Workers, exchange: t.partition.exchange, evaluated: t.evaluated})
+	r, err := Evaluate(ctx, m, set, EvalOptions{Info: t.data.Info, Batch: t.cfg.Train.Batch, Workers: t.cfg.Workers, exchange: t.partition.exchange})
 	if errors.Is(err, ErrInterrupted) || err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		return r, t.interrupted()
 	}

@@ -117,7 +117,7 @@ func TestFromResume(t *testing.T) {
 	_, err := start2(t, again)
 	must.Fail(t, err, ErrConfig, "train: from: the model has the hash ", "expected "+whole.cfg.From[:12]+"… as in the configuration")
 
-	for _, name := range []string{checkpointFile, metricsFile, bestFile} {
+	for _, name := range []string{checkpointFile, metricsFile, BestFile} {
 		os.Remove(filepath.Join(r.Out, name))
 	}
 	again.From = nil

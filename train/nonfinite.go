@@ -3,7 +3,6 @@ package train
 import (
 	"errors"
 	"fmt"
-	"math"
 )
 
 // errNotFinite marks an evaluation whose outputs or loss are NaN or infinite.
@@ -13,7 +12,7 @@ var errNotFinite = errors.New("not finite")
 type nonFinite struct {
 	Index int // of the example in its set
 	Path  string
-	Value float64
+	Value float32
 }
 
 func (w *nonFinite) Error() string {
@@ -31,22 +30,19 @@ func exampleName(index int, path string) string {
 // Is reports the error as one of the data: a run that computes it itself tests errNotFinite first.
 func (*nonFinite) Is(target error) bool { return target == errNotFinite || target == ErrData }
 
-// nonFinite returns the index of the first example, in the set's order, with an output that is not
-// finite, and this output, or −1. Padding is ignored. Logits: [examples][Outputs], or
-// [examples][Outputs][Len].
-func (b *batch) nonFinite(logits []float32) (index int, value float32) {
-	index = -1
+// nonFinite returns an error for the first example, in the set's order, with an output that is not
+// finite. Padding is ignored. Logits: [examples][Outputs], or [examples][Outputs][Len].
+func (b *batch) nonFinite(logits []float32) (first *nonFinite) {
 	width := b.rowLen()
 	for r := range len(logits) / width {
 		i := r / b.info.Outputs
 		for _, v := range logits[r*width:][:b.validLen(i)] {
-			finite := !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0)
-			if !finite && (index < 0 || b.members[i] < index) {
-				index, value = b.members[i], v
+			if v-v != 0 && (first == nil || b.members[i] < first.Index) {
+				first = &nonFinite{b.members[i], b.examples[i].Path, v}
 			}
 		}
 	}
-	return index, value
+	return first
 }
 
 // cause names the first value that is NaN or infinite in a step whose loss is, in the order of the

@@ -16,7 +16,7 @@ import (
 // wait for another program.
 func TestPipesInFolders(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{configFile, bestFile, checkpointFile, metricsFile, sweepFile, "lock"} {
+	for _, name := range []string{configFile, BestFile, checkpointFile, metricsFile, sweepFile, "lock"} {
 		if err := syscall.Mkfifo(filepath.Join(dir, filepath.Base(name)), 0o600); err != nil {
 			t.Skip("the file system has no named pipes: ", err)
 		}

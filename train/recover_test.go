@@ -145,9 +145,9 @@ func TestDamagedBest(t *testing.T) {
 	} {
 		cfg := tiny(t, "train.epochs=1")
 		fit(t, cfg)
-		must.Do(t, damage(filepath.Join(cfg.Out, bestFile)))
+		must.Do(t, damage(filepath.Join(cfg.Out, BestFile)))
 		cfg.Resume = true
-		if _, err := start(t.Context(), cfg); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), bestFile) {
+		if _, err := start(t.Context(), cfg); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), BestFile) {
 			t.Errorf("%s: error %v, expected ErrData that names it", name, err)
 		}
 	}

@@ -17,18 +17,20 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// The files of a run folder.
+// BestFile is the file of a run folder with the model of the best epoch.
+const BestFile = "best.safetensors"
+
+// The other files of a run folder.
 const (
 	configFile     = "config.toml"
 	metricsFile    = "metrics.jsonl"
-	bestFile       = "best.safetensors"
 	checkpointFile = "last/checkpoint.safetensors"
 	lockFile       = "last/lock" // locked while a Trainer is open
 )
 
 // RunFiles returns the files of a run folder from which a run can be resumed, with slashes: the
 // configuration first and the checkpoint last. A run that has just begun lacks some of them.
-func RunFiles() []string { return []string{configFile, bestFile, metricsFile, checkpointFile} }
+func RunFiles() []string { return []string{configFile, BestFile, metricsFile, checkpointFile} }
 
 // Run is a run folder: its files and their lock. One goroutine at a time may use it.
 type Run struct {
@@ -72,22 +74,15 @@ func CheckFolder(dir string) error {
 	return r.checkEmpty()
 }
 
-// checkEmpty returns an error if the folder contains a file of a run. If the configuration is
-// missing, the error says that the run cannot be resumed.
+// checkEmpty returns an error if the folder contains a file of a run.
 func (r *Run) checkEmpty() error {
-	begun, err := r.begun()
-	results := false
-	if err == nil {
-		results, err = r.hasResults()
-	}
-	switch {
-	case err != nil:
-		return err
-	case begun:
-		return configErrorf("out: %s already holds a run: resume it or choose another folder", r.Dir)
-	case results:
-		return configErrorf("out: %s contains files of a run that cannot be resumed, because %s is missing: "+
-			"remove the folder or choose another one", r.Dir, configFile)
+	for _, name := range RunFiles() {
+		switch found, err := r.exists(name); {
+		case err != nil:
+			return err
+		case found:
+			return configErrorf("out: %s already holds a run (%s): resume it or choose another folder", r.Dir, name)
+		}
 	}
 	return nil
 }
@@ -159,12 +154,15 @@ func lockFolder(files atomicfile.Files, dir, name string) (*filelock.Lock, error
 	return l, nil
 }
 
-// begun reports whether the folder has a configuration.
-func (r *Run) begun() (bool, error) {
+// begun reports whether the folder has a configuration, that of a run.
+func (r *Run) begun() (bool, error) { return r.exists(configFile) }
+
+// exists reports whether the folder has a file.
+func (r *Run) exists(name string) (bool, error) {
 	if err := checkFolder(r.files, r.Dir); err != nil {
 		return false, err
 	}
-	_, err := r.files.Stat(r.path(configFile))
+	_, err := r.files.Stat(r.path(name))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("train: %w", err)
 	}
@@ -191,20 +189,6 @@ func (r *Run) checkConfig(c, there Config, recorded model.Settings) error {
 	}
 	return configErrorf("out: the run in %s has another configuration: %s: there %s, here %s",
 		r.Dir, keys[0], cmp.Or(there.values()[keys[0]], "none"), cmp.Or(c.values()[keys[0]], "none"))
-}
-
-// hasResults reports whether the folder has files that a run writes from its first checkpoint on.
-func (r *Run) hasResults() (bool, error) {
-	for _, name := range RunFiles()[1:] {
-		_, err := r.files.Stat(r.path(name))
-		if err == nil {
-			return true, nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return false, fmt.Errorf("train: %w", err)
-		}
-	}
-	return false, nil
 }
 
 // readState reads a checkpoint and the state in it, which it does not validate.
@@ -238,14 +222,14 @@ func (r *Run) replace(name string, write func(io.Writer) error) error {
 
 // readModel reads the model of the best epoch.
 func (r *Run) readModel() (*model.Model, error) {
-	f, err := r.files.Open(r.path(bestFile))
+	f, err := r.files.Open(r.path(BestFile))
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	m, err := model.Read(f)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.path(bestFile), err)
+		return nil, fmt.Errorf("%s: %w", r.path(BestFile), err)
 	}
 	return m, nil
 }

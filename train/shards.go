@@ -110,8 +110,8 @@ func (s *shards) addPairs(add func(to, from *shard)) {
 	}
 }
 
-// pass continues all shards to the end of their forward or backward pass.
-func (s *shards) pass() (err error) {
+// advance continues all shards to the end of their forward or backward pass.
+func (s *shards) advance() (err error) {
 	for {
 		for _, sh := range s.list {
 			sh.term, _ = sh.next()
@@ -137,13 +137,13 @@ func (s *shards) pass() (err error) {
 // forward computes the loss of a batch. It returns the sums over all shards.
 func (s *shards) forward(b *batch, step convmode.Step) (sums, error) {
 	s.batch, s.step = b, step
-	err := s.pass()
+	err := s.advance()
 	return s.sums, err
 }
 
 // backward returns the gradients of the mean loss over all shards, after forward.
 func (s *shards) backward() (*model.Weights, error) {
-	err := s.pass()
+	err := s.advance()
 	s.addPairs(func(to, from *shard) { vek.Add(to.grads.Flat(), to.grads.Flat(), from.grads.Flat()) })
 	grads := s.list[0].grads
 	if err == nil {

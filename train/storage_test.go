@@ -78,7 +78,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	var b strings.Builder
 	must.Get(file.WriteTo(&b))(t)
 	read := func(name string) string { return string(must.Get(os.ReadFile(r.path(name)))(t)) }
-	return map[string]string{checkpointFile: b.String(), bestFile: read(bestFile), metricsFile: fmt.Sprint(strings.Count(read(metricsFile), "\n"))}
+	return map[string]string{checkpointFile: b.String(), BestFile: read(BestFile), metricsFile: fmt.Sprint(strings.Count(read(metricsFile), "\n"))}
 }
 
 // If a file operation of a new or resumed run fails, or all from one on, as if the process had been

@@ -93,8 +93,8 @@ func sameRun(t *testing.T, what string, a, b *Trainer) {
 	sameWeights(t, what+": last weights", a.model.Weights, b.model.Weights)
 	sameWeights(t, what+": first moments", momentsOf(a)[0], momentsOf(b)[0])
 	sameWeights(t, what+": second moments", momentsOf(a)[1], momentsOf(b)[1])
-	x := must.Get(os.ReadFile(a.run.path(bestFile)))(t)
-	y, err := os.ReadFile(b.run.path(bestFile))
+	x := must.Get(os.ReadFile(a.run.path(BestFile)))(t)
+	y, err := os.ReadFile(b.run.path(BestFile))
 	if err != nil || !slices.Equal(x, y) {
 		t.Errorf("%s: best.safetensors differs (%v)", what, err)
 	}

@@ -43,8 +43,6 @@ type Options struct {
 	// Saved is called in Fit after each checkpoint, when all files of the run folder belong to one
 	// state, and before the next step. May be nil. After an error Fit stops and returns it.
 	Saved func() error
-	// Evaluated is called in Fit after each batch of a validation or test. May be nil.
-	Evaluated func()
 	// Exchange joins the processes that train the network together; nil: this one only. All ranks
 	// pass the same configuration and data. The options Dir, Numbered and Resume count on rank 0,
 	// which is the only one to read and write the run folder.
@@ -70,7 +68,6 @@ type Trainer struct {
 	test        *Result
 	reporter    Reporter
 	saved       func() error // Options.Saved
-	evaluated   func()       // Options.Evaluated
 	warnings    []string
 
 	mu sync.Mutex // guards weights, moments and state while they change or are written
@@ -106,7 +103,7 @@ func New(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*
 	if opt.Dir == "" && (opt.Resume || opt.Numbered) {
 		return nil, configErrorf("out: no run folder, expected one with Resume or Numbered")
 	}
-	t := &Trainer{cfg: cfg, data: data, reporter: opt.Reporter, evaluated: opt.Evaluated, run: newRun(opt.Dir, opt.files)}
+	t := &Trainer{cfg: cfg, data: data, reporter: opt.Reporter, run: newRun(opt.Dir, opt.files)}
 	if t.reporter == nil {
 		t.reporter = silent{}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
+	"github.com/s4d-fast/s4d-fast/train"
 )
 
 // modelFile is an argument that names a model: a file or a built-in model. A file with the name of
@@ -33,7 +34,7 @@ func (f modelFile) read() (*model.Model, error) {
 		return pretrained.Load(path)
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		best := filepath.Join(path, "best.safetensors")
+		best := filepath.Join(path, train.BestFile)
 		if _, err := os.Stat(best); err == nil {
 			return nil, fmt.Errorf("%s is a run folder; its model is %s", path, best)
 		}

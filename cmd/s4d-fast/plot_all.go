@@ -7,6 +7,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/configflags"
+	"github.com/s4d-fast/s4d-fast/train"
 )
 
 type plotAllCmd struct {
@@ -27,7 +28,7 @@ func (c *plotAllCmd) Run(std *streams, ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	best := modelFile(filepath.Join(c.Folder, "best.safetensors"))
+	best := modelFile(filepath.Join(c.Folder, train.BestFile))
 	return drawAll(ctx, std, c.Out, []drawing{
 		{"poles", func(f plotFile) error { return (&plotPolesCmd{Models: []modelFile{best}, Out: f}).Run(std) }},
 		{"kernels", func(f plotFile) error { return (&plotKernelsCmd{Model: best, Length: 256, Out: f}).Run(std, ctx) }},

@@ -152,7 +152,7 @@ func loadDelayRuns(ctx context.Context, paths []string) ([]delayRun, error) {
 func loadRunModel(ctx context.Context, path string) (m *model.Model, tk *task.Task, cfg train.Config, err error) {
 	dir, file := filepath.Dir(path), path
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		dir, file = path, filepath.Join(path, "best.safetensors")
+		dir, file = path, filepath.Join(path, train.BestFile)
 	}
 	if _, missing := os.Stat(filepath.Join(dir, "config.toml")); missing == nil || dir == path {
 		if tk, cfg, err = task.LoadRun(dir); err != nil {

@@ -145,7 +145,7 @@ func (c *trainCmd) finish(ctx context.Context, std *streams, tk *task.Task, t *t
 	if err := tk.Report(ctx, std.out, t.Best(), data, workers); err != nil {
 		return err
 	}
-	file := filepath.Join(t.Dir(), "best.safetensors")
+	file := filepath.Join(t.Dir(), train.BestFile)
 	point, err := tk.SetOperatingPoint(ctx, t.Best(), data, workers)
 	if err != nil {
 		return err

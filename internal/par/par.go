@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,18 +23,6 @@ type Pool struct {
 	next    atomic.Int64
 	start   []chan struct{}
 	done    sync.WaitGroup
-	failed  atomic.Pointer[Panic]
-}
-
-// Panic is what For panics with after a panic in body. Its message includes the stack of the worker
-// that panicked, which the stack of the goroutine that called For does not show.
-type Panic struct {
-	Value any    // what body panicked with
-	Stack []byte // of the worker's goroutine
-}
-
-func (p *Panic) Error() string {
-	return fmt.Sprintf("%v\n\nStack of the worker:\n%s", p.Value, p.Stack)
 }
 
 // Trace, if not nil, is called after every loop of a pool with one worker, with the name of the
@@ -74,8 +61,8 @@ func New(workers int) *Pool {
 func (p *Pool) Workers() int { return p.workers }
 
 // For calls body(worker, item) once for every item in [0, items), with worker in [0, Workers()).
-// Workers take the items in ascending order. For returns when all are done, and panics with a
-// *Panic if body did. For must not be called from body, nor from two goroutines at once.
+// Workers take the items in ascending order. For returns when all are done. It must not be called
+// from body, nor from two goroutines at once.
 func (p *Pool) For(items int, body func(worker, item int)) {
 	if Trace != nil && len(p.start) == 0 {
 		times := make([]time.Duration, items)
@@ -89,7 +76,6 @@ func (p *Pool) For(items int, body func(worker, item int)) {
 	}
 	p.body, p.items = body, int64(items)
 	p.next.Store(0)
-	p.failed.Store(nil)
 	if items > 1 {
 		p.done.Add(len(p.start))
 		for _, c := range p.start {
@@ -99,23 +85,10 @@ func (p *Pool) For(items int, body func(worker, item int)) {
 	p.run(0)
 	p.done.Wait()
 	p.body = nil
-	if failed := p.failed.Load(); failed != nil {
-		panic(failed)
-	}
 }
 
 func (p *Pool) run(worker int) {
-	defer func() {
-		if v := recover(); v != nil {
-			p.failed.CompareAndSwap(nil, &Panic{v, debug.Stack()})
-			p.next.Store(p.items)
-		}
-	}()
-	for {
-		i := p.next.Add(1) - 1
-		if i >= p.items {
-			return
-		}
+	for i := p.next.Add(1) - 1; i < p.items; i = p.next.Add(1) - 1 {
 		p.body(worker, int(i))
 	}
 }

@@ -1,7 +1,6 @@
 package par_test
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -81,54 +80,6 @@ func TestResultsIgnoreWorkers(t *testing.T) {
 		if !slices.Equal(sums(workers), want) {
 			t.Errorf("%d workers: results differ from those of one worker", workers)
 		}
-	}
-}
-
-// A panic reaches the caller from any worker, with the stack of that worker. The pool stays usable.
-func TestPanic(t *testing.T) {
-	for _, workers := range workerCounts {
-		p := par.New(workers)
-		for _, bad := range []int{0, 57, 99} {
-			err, _ := recovered(func() { p.For(100, func(_, item int) { failAt(item, bad) }) }).(*par.Panic)
-			if err == nil || err.Value != errItem(bad) {
-				t.Fatalf("%d workers: recovered %v, expected a *Panic of item %d", workers, err, bad)
-			}
-			if !strings.Contains(err.Error(), "par_test.failAt(") {
-				t.Errorf("%d workers: the message lacks the function that panicked:\n%v", workers, err)
-			}
-			var n atomic.Int32
-			p.For(100, func(_, _ int) { n.Add(1) })
-			if n.Load() != 100 {
-				t.Errorf("%d workers: %d of 100 items after a panic", workers, n.Load())
-			}
-		}
-		p.Close()
-	}
-}
-
-// A panic that crosses two pools keeps the stack of the innermost worker.
-func TestPanicThroughPools(t *testing.T) {
-	outer := par.New(2)
-	defer outer.Close()
-	err, _ := recovered(func() {
-		outer.For(3, func(_, _ int) {
-			inner := par.New(2)
-			defer inner.Close()
-			inner.For(3, func(_, item int) { failAt(item, 2) })
-		})
-	}).(*par.Panic)
-	if err == nil || !strings.Contains(err.Error(), "par_test.failAt(") {
-		t.Errorf("recovered %v, expected a *Panic of item 2", err)
-	}
-}
-
-type errItem int
-
-func (e errItem) Error() string { return fmt.Sprintf("item %d", int(e)) }
-
-func failAt(item, bad int) {
-	if item == bad {
-		panic(errItem(item))
 	}
 }
 

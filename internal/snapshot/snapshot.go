@@ -46,21 +46,16 @@ func Open(b []byte, magic string, version uint32) (body []byte, err error) {
 	return b[HeaderBytes:end], nil
 }
 
-// LevelBytes is the length of a kernel level in a snapshot: its name, padded with zeros.
-const LevelBytes = 8
+// Level is the name of a kernel level in a snapshot, padded with zeros.
+type Level [8]byte
 
-// AppendLevel appends the kernel level in use.
-func AppendLevel(dst []byte) []byte {
-	var name [LevelBytes]byte
-	copy(name[:], vek.CurrentLevel())
-	return append(dst, name[:]...)
+// CurrentLevel returns the kernel level in use.
+func CurrentLevel() (l Level) {
+	copy(l[:], vek.CurrentLevel())
+	return l
 }
 
-// CheckLevel returns an error if a level that AppendLevel wrote is not the one in use.
-func CheckLevel(name []byte) error {
-	level, now := bytes.TrimRight(name[:LevelBytes], "\x00"), vek.CurrentLevel()
-	if string(level) == string(now) {
-		return nil
-	}
-	return fmt.Errorf("taken at kernel level %q, this program runs at %q, which rounds differently; set S4D_LEVEL=%[1]s", level, now)
+// Mismatch returns the error for a snapshot at a level that is not the one in use.
+func (l Level) Mismatch() error {
+	return fmt.Errorf("taken at kernel level %q, this program runs at %q, which rounds differently; set S4D_LEVEL=%[1]s", bytes.TrimRight(l[:], "\x00"), vek.CurrentLevel())
 }

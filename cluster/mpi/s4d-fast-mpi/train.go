@@ -83,7 +83,7 @@ func (c *trainCmd) run(ctx context.Context, world *mpi.World) error {
 	if r := t.Test(); r != nil {
 		text += fmt.Sprintf("Test set: %s.\n", tk.Summary(r.Metrics()))
 	}
-	_, err = fmt.Printf("%sModel: %s\n", text, filepath.Join(t.Dir(), "best.safetensors"))
+	_, err = fmt.Printf("%sModel: %s\n", text, filepath.Join(t.Dir(), train.BestFile))
 	return err
 }
 
