@@ -33,7 +33,7 @@ func TestFFmpeg(t *testing.T) {
 		r := must.Get(Options{FFmpeg: true}.Open(io.MultiReader(bytes.NewReader(file))))(t)
 		must.Equal(t, r.Format, f, "%s: format", name)
 		must.Equal(t, r.Container, FFmpeg, "%s: container", name)
-		x := must.Get(readAll(r, 1, 1<<20))(t)
+		x := must.Get(r.ReadMono(f.SampleRate, 1<<20))(t)
 		loudest := float32(0)
 		for _, v := range x {
 			loudest = max(loudest, v, -v)
@@ -134,7 +134,7 @@ func TestFFmpegJoined(t *testing.T) {
 				file += text
 			}
 			r := must.Get(Options{FFmpeg: true, Note: func(s string) { notes = append(notes, s) }}.Open(strings.NewReader(file)))(t)
-			must.Equal(t, len(must.Get(readAll(r, 1, 10))(t)), 3, "%s: samples", name)
+			must.Equal(t, len(must.Get(all(r, 10))(t)), 3, "%s: samples", name)
 			must.Do(t, r.Close())
 			must.Equal(t, len(notes) == 1, joined, "%s, joined %t: notes %q", name, joined, notes)
 		}
@@ -161,13 +161,13 @@ func TestFFmpegLimits(t *testing.T) {
 		feed.Close()
 	}()
 	r := must.Get(Options{FFmpeg: true}.Open(slow))(t)
-	must.Equal(t, len(must.Get(readAll(r, 1, 10))(t)), 1, "samples after a pause of the input")
+	must.Equal(t, len(must.Get(all(r, 10))(t)), 1, "samples after a pause of the input")
 
 	t.Setenv("TMPDIR", t.TempDir())
 	fakeFFmpeg(t, "for a; do last=$file; file=$a; done; printf 'RIFF\\377\\377\\377\\377WAVEfmt \\020\\000\\000\\000\\001\\000\\001\\000\\100\\037\\000\\000\\200\\076\\000\\000\\002\\000\\020\\000data\\377\\377\\377\\377'; exec cat /dev/zero")
 	r = must.Get(Options{FFmpeg: true}.Open(strings.NewReader("\x00\x00\x00\x1cftypM4A ")))(t)
 	must.Get(r.Read(make([]float32, 1000)))(t)
-	must.Reject(readAll(r, 1, 1e6))(t, "more than 1000000 samples")
+	must.Reject(r.ReadMono(r.Format.SampleRate, 1e6))(t, "more than 1000000 samples")
 	must.Do(t, r.Close())
 	must.Do(t, r.Close())
 	must.Equal(t, fmt.Sprint(must.Get(os.ReadDir(os.Getenv("TMPDIR")))(t)), "[]", "temporary files")

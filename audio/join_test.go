@@ -212,7 +212,7 @@ func TestChannels(t *testing.T) {
 		var notes []string
 		r := must.Get(Options{Note: func(s string) { notes = append(notes, s) }}.Open(bytes.NewReader(c.file)))(t)
 		src := must.Get(r.MonoAt(16000))(t)
-		got := must.Get(readAll(src, 1, 1<<20))(t)
+		got := must.Get(all(src, 1000))(t)
 		must.Equal(t, len(got), 8000, "%s: samples", name)
 		if strings.Join(notes, "") != "" != (c.note != "") || c.note != "" && (len(notes) != 1 || !strings.HasPrefix(notes[0], c.note) || !strings.Contains(notes[0], "--channel N")) {
 			t.Errorf("%s: notes %q, expected %q", name, notes, c.note)
@@ -220,7 +220,7 @@ func TestChannels(t *testing.T) {
 	}
 	for i, want := range [][]int16{tone, noise} {
 		r := must.Get(Options{Channel: &i, Note: func(s string) { t.Error(s) }}.Open(bytes.NewReader(file(tone, noise))))(t)
-		for at, v := range must.Get(readAll(Mono(r), 1, 1<<20))(t) {
+		for at, v := range must.Get(all(Mono(r), 1000))(t) {
 			must.Equal(t, v, float32(want[at])/(1<<15), "channel %d, sample %d", i, at)
 		}
 	}
@@ -257,7 +257,7 @@ func TestChannelsCancelInPart(t *testing.T) {
 		}
 		note := ""
 		r := must.Get(Options{Note: func(s string) { note += s }}.Open(bytes.NewReader(riff(chunk("fmt ", format(1, 2, 8000, 16)), chunk("data", data)))))(t)
-		must.Get(readAll(Mono(r), 1, 1<<20))(t)
+		must.Get(all(Mono(r), 1000))(t)
 		must.Equal(t, strings.HasPrefix(note, want) && (note == "") == (want == ""), true, "note %q", note)
 	}
 }

@@ -1,8 +1,11 @@
 package audio
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"math"
+	"os"
 )
 
 // Mono returns a Source of one channel of r, or of the mean of all, as the Options of r select.
@@ -20,6 +23,52 @@ func (r *Reader) MonoAt(rate int) (Source, error) {
 		return Mono(r), nil
 	}
 	return NewResampleReader(Mono(r), r.Format.SampleRate, rate)
+}
+
+// ErrTooLong is the error of Reader.ReadMono for more samples than the limit.
+var ErrTooLong = errors.New("too long")
+
+// ReadMono reads the audio of MonoAt to its end.
+func (r *Reader) ReadMono(rate, limit int) (samples []float32, err error) {
+	src, err := r.MonoAt(rate)
+	for block := make([]float32, blockLen); err == nil; {
+		var n int
+		n, err = src.Read(block)
+		if samples = append(samples, block[:n]...); len(samples) > limit {
+			return nil, fmt.Errorf("audio: %w: more than %d samples at %d Hz", ErrTooLong, limit, rate)
+		}
+	}
+	if err != io.EOF {
+		return nil, err
+	}
+	return samples, nil
+}
+
+// maxFileSamples bounds what ReadMono returns: 1 GiB. A compressed file of a few kilobytes can
+// contain days of silence.
+const maxFileSamples = 1 << 28
+
+// ReadMono is Options.ReadMono with the zero value.
+func ReadMono(path string, rate int) ([]float32, error) { return Options{}.ReadMono(path, rate) }
+
+// ReadMono reads one channel of a file, or the mean of all, and converts it to a sampling rate in
+// Hz. Errors name the file. If the file is truncated, the error wraps ErrTruncated. More than 2²⁸
+// samples at that rate are an error.
+func (o Options) ReadMono(path string, rate int) (samples []float32, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("audio: %w", err)
+	}
+	defer f.Close()
+	r, err := o.Open(f)
+	if err == nil {
+		defer r.Close()
+		samples, err = r.ReadMono(rate, maxFileSamples)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return samples, nil
 }
 
 type mono struct {

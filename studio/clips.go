@@ -90,26 +90,16 @@ func decode(r io.Reader, most int) ([]float32, error) {
 		return nil, bad(err)
 	}
 	defer file.Close()
-	src, err := file.MonoAt(rate)
-	if err != nil {
+	x, err := file.ReadMono(rate, most*rate)
+	switch {
+	case errors.Is(err, audio.ErrTooLong):
+		return nil, fail(http.StatusRequestEntityTooLarge, "the recording is longer than %d seconds", most)
+	case err != nil:
 		return nil, bad(err)
+	case len(x) == 0:
+		return nil, badRequest("the recording is empty")
 	}
-	var x []float32
-	block := make([]float32, rate)
-	for {
-		n, err := src.Read(block)
-		x = append(x, block[:n]...)
-		switch {
-		case len(x) > most*rate:
-			return nil, fail(http.StatusRequestEntityTooLarge, "the recording is longer than %d seconds", most)
-		case errors.Is(err, io.EOF) && len(x) == 0:
-			return nil, badRequest("the recording is empty")
-		case errors.Is(err, io.EOF):
-			return x, nil
-		case err != nil:
-			return nil, bad(err)
-		}
-	}
+	return x, nil
 }
 
 // add writes recordings to a folder, which it makes if its name begins with an underscore, and

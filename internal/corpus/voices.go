@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -156,16 +155,11 @@ func decode(wav []byte) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, x, n := audio.Mono(r), make([]float32, len(wav)), 0 // more than there are samples
-	for err == nil {
-		var read int
-		read, err = in.Read(x[n:])
-		n += read
-	}
-	if !errors.Is(err, io.EOF) {
+	x, err := r.ReadMono(r.Format.SampleRate, len(wav)) // there are fewer samples
+	if err != nil {
 		return nil, err
 	}
-	if x = trim(x[:n], r.Format.SampleRate); len(x) == 0 {
+	if x = trim(x, r.Format.SampleRate); len(x) == 0 {
 		return nil, errors.New("no sound, expected speech")
 	}
 	c, err := audio.NewResampler(r.Format.SampleRate, rate)

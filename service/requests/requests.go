@@ -99,21 +99,8 @@ func clip(w http.ResponseWriter, r *http.Request, in io.Reader, m *model.Model, 
 		return err
 	}
 	defer file.Close()
-	src, err := file.MonoAt(int(m.Meta.SampleRate))
+	x, err := file.ReadMono(int(m.Meta.SampleRate), maxSamples)
 	if err != nil {
-		return err
-	}
-	x := make([]float32, 0, 1<<14)
-	for err == nil {
-		if len(x) >= maxSamples {
-			return fmt.Errorf("a clip of more than %d samples at %g Hz", maxSamples, m.Meta.SampleRate)
-		}
-		part := make([]float32, 1<<14)
-		var n int
-		n, err = src.Read(part)
-		x = append(x, part[:n]...)
-	}
-	if err != io.EOF {
 		return err
 	}
 	if _, invalid := events.Check(x); invalid != nil || len(x) == 0 {

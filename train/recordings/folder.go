@@ -134,6 +134,16 @@ func Clips(ctx context.Context, dirs []string, opt Options) (clips []Clip, broke
 	return slices.DeleteFunc(all, func(c Clip) bool { return c.Len() == 0 }), broken, nil
 }
 
+// Read reads recordings. Broken ones are an error as for Folder.
+func Read(ctx context.Context, paths []string, opt Options) ([]Clip, error) {
+	files := make([]recording, len(paths))
+	for i, path := range paths {
+		files[i].path = path
+	}
+	clips, _, err := readRecordings(ctx, files, opt)
+	return clips, err
+}
+
 // role is what a recording is for.
 type role int
 

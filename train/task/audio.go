@@ -127,11 +127,7 @@ func (o audioOptions) load(ctx context.Context, src Source) (*dataset.Dataset, e
 		return nil, err
 	}
 	d.Notes = append(d.Notes, r.Notes...)
-	slices.Sort(notes) // recordings are read in any order
-	if n := len(notes) - maxIgnored; n > 0 {
-		notes = append(notes[:maxIgnored], fmt.Sprintf("%d more notes on recordings", n))
-	}
-	d.Notes = append(d.Notes, notes...)
+	d.Notes = append(d.Notes, fewNotes(notes)...)
 	for _, err := range broken {
 		d.Notes = append(d.Notes, "broken, left out: "+err.Error())
 	}
@@ -143,4 +139,13 @@ func (o audioOptions) load(ctx context.Context, src Source) (*dataset.Dataset, e
 		d.Notes = append(d.Notes, "left out: "+file)
 	}
 	return d, nil
+}
+
+// fewNotes returns some of the notes on recordings, which are read in any order.
+func fewNotes(notes []string) []string {
+	slices.Sort(notes)
+	if n := len(notes) - maxIgnored; n > 0 {
+		return append(notes[:maxIgnored], fmt.Sprintf("%d more notes on recordings", n))
+	}
+	return notes
 }

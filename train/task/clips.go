@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/s4d-fast/s4d-fast/audio"
-	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 	"github.com/s4d-fast/s4d-fast/train/recordings"
 )
@@ -54,67 +53,21 @@ type entry struct {
 	split split
 }
 
-// clipFormat is the format of a task's recordings and how they become clips.
+// clipFormat is how a task's recordings become clips.
 type clipFormat struct {
-	rate     int  // Hz, of the files
-	maxLen   int  // of training clips, and of all clips with pad; in recorded samples
-	pad      bool // pad clips with zeros to maxLen
-	decimate int
-	to       int // Hz, after conversion; 0: not converted
+	rate    int  // Hz, of the files as published; others are converted
+	maxLen  int  // of training clips, and of all clips with pad; in recorded samples
+	pad     bool // pad clips with zeros to maxLen
+	options clipOptions
 }
 
-// with returns the format with the options applied.
-func (r clipFormat) with(o clipOptions) clipFormat {
-	r.maxLen, r.decimate = cmp.Or(o.MaxLen, r.maxLen), cmp.Or(o.Decimate, 1)
-	r.to = o.Rate
-	return r
-}
-
-// length returns the length of a clip of n recorded samples.
-func (r clipFormat) length(n int) int {
-	if r.to != 0 {
-		return int((int64(n)*int64(r.to) + int64(r.rate) - 1) / int64(r.rate))
+// longest returns the length of truncated clips.
+func (f clipFormat) longest() int {
+	n := cmp.Or(f.options.MaxLen, f.maxLen)
+	if to := int64(f.options.Rate); to != 0 {
+		return int((int64(n)*to + int64(f.rate) - 1) / int64(f.rate))
 	}
-	return (n + r.decimate - 1) / r.decimate
-}
-
-// sampleRate returns the sampling rate of the clips in Hz.
-func (r clipFormat) sampleRate() float64 {
-	return cmp.Or(float64(r.to), float64(r.rate)/float64(r.decimate))
-}
-
-// load decodes, truncates and converts one recording.
-func (r clipFormat) load(e entry) (recordings.Clip, error) {
-	if _, err := datafile.Stat(e.path); err != nil {
-		return recordings.Clip{}, err
-	}
-	x, f, err := audio.ReadFile(e.path)
-	switch {
-	case err != nil:
-		return recordings.Clip{}, err
-	case f.SampleRate != r.rate:
-		return recordings.Clip{}, fmt.Errorf("%s: sampling rate %d Hz, expected %d Hz", e.path, f.SampleRate, r.rate)
-	case f.Channels != 1:
-		return recordings.Clip{}, fmt.Errorf("%s: %d channels, expected 1", e.path, f.Channels)
-	case len(x) == 0:
-		return recordings.Clip{}, fmt.Errorf("%s has no samples", e.path)
-	}
-	if r.pad || e.split == trainSplit { // other clips are evaluated whole, as in a stream
-		x = x[:min(len(x), r.maxLen)]
-	}
-	if r.to != 0 {
-		rs, err := audio.NewResampler(r.rate, r.to)
-		if err != nil {
-			return recordings.Clip{}, err
-		}
-		return recordings.NewClip(e.path, e.label, rs.Flush(rs.Process(nil, x))), nil
-	}
-	n := 0
-	for i := 0; i < len(x); i += r.decimate {
-		x[n] = x[i]
-		n++
-	}
-	return recordings.NewClip(e.path, e.label, x[:n]), nil
+	return (n-1)/max(f.options.Decimate, 1) + 1
 }
 
 // clipSet is a set of clips.
@@ -140,51 +93,55 @@ func (s *clipSet) Identity(i int) dataset.Identity {
 	return dataset.Identity{Label: s.clips[i].Label, Path: s.clips[i].Path}
 }
 
-// decode decodes the recordings of the requested splits.
-func (r clipFormat) decode(ctx context.Context, src Source, entries []entry) (map[split][]recordings.Clip, error) {
+// decode decodes, converts and truncates the recordings of the requested splits. It returns notes on
+// how they were read.
+func (f clipFormat) decode(ctx context.Context, src Source, entries []entry) (clips map[split][]recordings.Clip, notes []string, err error) {
 	entries = slices.DeleteFunc(entries, func(e entry) bool { return !src.includes(e.split) })
-	clips := map[split][]recordings.Clip{}
-	for i, e := range entries {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		c, err := r.load(e)
-		if err != nil {
-			return nil, err
-		}
-		clips[e.split] = append(clips[e.split], c)
-		src.progress(i+1, len(entries))
+	var paths []string
+	for _, e := range entries {
+		paths = append(paths, e.path)
 	}
-	return clips, nil
+	opt := recordings.Options{SampleRate: cmp.Or(f.options.Rate, f.rate), MaxBytes: math.MaxInt64, Workers: src.Workers, Progress: src.Progress}
+	opt.Audio.Note = func(text string) { notes = append(notes, text) }
+	all, err := recordings.Read(ctx, paths, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	clips = map[split][]recordings.Clip{}
+	for i, e := range entries {
+		c, n := &all[i], 0
+		for k := 0; k < c.Len(); k += max(f.options.Decimate, 1) {
+			c.Int16[n] = c.Int16[k]
+			n++
+		}
+		if f.pad || e.split == trainSplit { // other clips are evaluated whole, as in a stream
+			n = min(n, f.longest())
+		}
+		c.Label, c.Int16 = e.label, c.Int16[:n]
+		clips[e.split] = append(clips[e.split], *c)
+	}
+	return clips, notes, nil
 }
 
-// loadAll returns a data set of one channel and one label per example.
-func (r clipFormat) loadAll(ctx context.Context, src Source, info dataset.Info, entries []entry) (*dataset.Dataset, error) {
-	clips, err := r.decode(ctx, src, entries)
+// load returns a data set of one channel and one label per example.
+func (f clipFormat) load(ctx context.Context, src Source, labels []string, entries []entry) (*dataset.Dataset, error) {
+	clips, notes, err := f.decode(ctx, src, entries)
 	if err != nil {
 		return nil, err
 	}
-	for _, list := range clips {
-		for _, c := range list {
-			info.MaxLen = max(info.MaxLen, c.Len())
-		}
-	}
-	if r.pad {
-		info.MaxLen = r.length(r.maxLen)
-	}
-	info.Channels = 1
-	info.Outputs = len(info.Labels)
-	info.SampleRate = r.sampleRate()
-	d := &dataset.Dataset{Info: info}
+	d := &dataset.Dataset{Info: dataset.Info{Channels: 1, Labels: labels, Outputs: len(labels)}, Notes: fewNotes(notes)}
+	d.SampleRate = cmp.Or(float64(f.options.Rate), float64(f.rate)/float64(max(f.options.Decimate, 1)))
 	for part, dst := range splits(d) {
 		set := &clipSet{clips: clips[part]}
-		if r.pad {
-			set.pad = info.MaxLen
+		if f.pad {
+			set.pad = f.longest()
 		}
-		if len(set.clips) > 0 {
-			*dst = set
+		if len(set.clips) == 0 {
+			continue
 		}
-		if part == trainSplit && *dst != nil {
+		*dst = set
+		d.MaxLen = max(d.MaxLen, slices.Max(dataset.Lengths(set)))
+		if part == trainSplit {
 			mean, std := set.moments()
 			d.Mean, d.Std = []float32{mean}, []float32{std}
 		}

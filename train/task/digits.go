@@ -30,7 +30,7 @@ func (o digitsOptions) load(ctx context.Context, src Source) (*dataset.Dataset, 
 	if err != nil {
 		return nil, err
 	}
-	clips, err := clipFormat{rate: fsddRate, maxLen: math.MaxInt, decimate: 1}.decode(ctx, src, entries)
+	clips, notes, err := clipFormat{rate: fsddRate, maxLen: math.MaxInt}.decode(ctx, src, entries)
 	if err != nil {
 		return nil, err
 	}
@@ -45,5 +45,9 @@ func (o digitsOptions) load(ctx context.Context, src Source) (*dataset.Dataset, 
 			return nil, err
 		}
 	}
-	return o.mix(src, *sounds[trainSplit], *sounds[valSplit], *sounds[testSplit])
+	d, err := o.mix(src, *sounds[trainSplit], *sounds[valSplit], *sounds[testSplit])
+	if err == nil {
+		d.Notes = append(d.Notes, fewNotes(notes)...)
+	}
+	return d, err
 }

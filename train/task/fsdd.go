@@ -37,7 +37,7 @@ func (o fsddOptions) load(ctx context.Context, src Source) (*dataset.Dataset, er
 	if err != nil {
 		return nil, err
 	}
-	return clipFormat{rate: fsddRate, maxLen: 8000}.with(o.clipOptions).loadAll(ctx, src, dataset.Info{Labels: fsddLabels()}, entries)
+	return clipFormat{rate: fsddRate, maxLen: 8000, options: o.clipOptions}.load(ctx, src, fsddLabels(), entries)
 }
 
 func fsddLabels() []string { return strings.Split("0123456789", "") }

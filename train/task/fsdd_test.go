@@ -88,6 +88,8 @@ func TestFSDDResamples(t *testing.T) {
 			}
 		}
 	}
+	must.Do(t, audio.WriteWAVFile(filepath.Join(root, "0_jo_10.wav"), 16000, tone(8000, 16000)))
+	must.Equal(t, mustLoad(t, "fsdd", Options{Dir: root}).MaxLen, 4000, "samples of a recording at another rate")
 	mustFail(t, "rate and decimation", "fsdd", Options{Dir: root, Rate: 6000, Decimate: 2}, "data.rate 6000, data.decimate 2")
 }
 
@@ -109,10 +111,6 @@ func TestFSDDErrors(t *testing.T) {
 		damage     func(t *testing.T, path string)
 		want       []string
 	}{
-		{"another rate", "0_jo_10.wav", func(t *testing.T, path string) {
-			testfiles.Ramp(t, filepath.Join(filepath.Dir(path), "0_jo_10.wav"), 11025, 5, 0)
-		}, []string{"0_jo_10.wav", "11025 Hz", "8000 Hz"}},
-		{"stereo", "0_jo_10.wav", stereo, []string{"0_jo_10.wav", "2 channels, expected 1"}},
 		{"no samples", "0_jo_10.wav", func(t *testing.T, path string) {
 			testfiles.Ramp(t, filepath.Join(filepath.Dir(path), "0_jo_10.wav"), 8000, 0, 0)
 		}, []string{"0_jo_10.wav", "no samples"}},
@@ -131,13 +129,4 @@ func TestFSDDErrors(t *testing.T) {
 	testfiles.Ramp(t, filepath.Join(root, "0_jo_10.wav"), 8000, 5, 0)
 	mustFail(t, "negative decimation", "fsdd", Options{Dir: root, Decimate: -2}, "decimate -2")
 	mustFail(t, "negative length", "fsdd", Options{Dir: root, MaxLen: -1}, "max_len -1")
-}
-
-// stereo changes the fmt chunk of a WAV file to two channels: channels, bytes per second and bytes
-// per frame.
-func stereo(t *testing.T, path string) {
-	t.Helper()
-	b := must.Get(os.ReadFile(path))(t)
-	b[22], b[32] = 2, 4
-	testfiles.Write(t, path, string(b))
 }

@@ -75,8 +75,7 @@ func (o speechOptions) load(ctx context.Context, src Source) (*dataset.Dataset, 
 			return nil, err
 		}
 	}
-	format := clipFormat{rate: speechRate, maxLen: 16000, pad: true}.with(o.clipOptions)
-	return format.loadAll(ctx, src, dataset.Info{Labels: words}, entries)
+	return clipFormat{rate: speechRate, maxLen: 16000, pad: true, options: o.clipOptions}.load(ctx, src, words, entries)
 }
 
 // speechWords returns the word folders in the order of their labels.
