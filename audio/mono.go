@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 )
 
 // Mono returns a Source of one channel of r, or of the mean of all, as the Options of r select.
@@ -54,17 +53,13 @@ func ReadMono(path string, rate int) ([]float32, error) { return Options{}.ReadM
 // ReadMono reads one channel of a file, or the mean of all, and converts it to a sampling rate in
 // Hz. Errors name the file. If the file is truncated, the error wraps ErrTruncated. More than 2²⁸
 // samples at that rate are an error.
-func (o Options) ReadMono(path string, rate int) (samples []float32, err error) {
-	f, err := os.Open(path)
+func (o Options) ReadMono(path string, rate int) ([]float32, error) {
+	r, err := o.OpenFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("audio: %w", err)
+		return nil, err
 	}
-	defer f.Close()
-	r, err := o.Open(f)
-	if err == nil {
-		defer r.Close()
-		samples, err = r.ReadMono(rate, maxFileSamples)
-	}
+	defer r.Close()
+	samples, err := r.ReadMono(rate, maxFileSamples)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -95,13 +90,12 @@ func (m *mono) Read(dst []float32) (n int, err error) {
 			n++
 		}
 		m.frames += int64(k / channels)
-		if seconds := float64(m.frames-m.from) / float64(m.in.Format.SampleRate); err == io.EOF {
-			m.compare()
-			if seconds >= 1 {
-				m.part()
-			}
-		} else if seconds >= partSeconds {
+		seconds := float64(m.frames-m.from) / float64(m.in.Format.SampleRate)
+		if seconds >= partSeconds || err == io.EOF && (seconds >= 1 || m.from == 0) {
 			m.part()
+		}
+		if err == io.EOF {
+			m.compare()
 		}
 	}
 	return n, err
@@ -135,45 +129,43 @@ const partSeconds = 10
 
 // part adds a note if the channels cancel in a part of a recording that is not silent.
 func (m *mono) part() {
-	n, each := float64(m.in.Format.Channels), 0.0
-	for _, p := range m.power {
-		each += p
-	}
+	n, each := float64(len(m.power)), m.each()
 	power, mean := each-m.eachFrom, n*(m.mean-m.meanFrom)
 	loud := power/float64(m.frames-m.from) > 0.1*each/float64(m.frames)
 	if opposed := mean < 0.05*power || n == 2 && mean < (1+opposite)/2*power; opposed && loud && !m.noted && m.in.opt.Channel == nil {
+		after := ""
+		if m.from > 0 {
+			after = fmt.Sprintf(" after about %d s", m.from/int64(m.in.Format.SampleRate))
+		}
 		m.noted = true
-		m.in.opt.note("its %d channels cancel after about %d s: their mean, which is read, has %.2g %% of their power; --channel N reads one, --channel=-1 confirms the mean",
-			int(n), m.from/int64(m.in.Format.SampleRate), 100*mean/power)
+		m.in.opt.note("its %d channels cancel%s: their mean, which is read, has %.2g %% of their power; --channel N reads one, --channel=-1 confirms the mean",
+			len(m.power), after, 100*mean/power)
 	}
 	m.from, m.meanFrom, m.eachFrom = m.frames, m.mean, each
+}
+
+// each returns the sum of the power of every channel.
+func (m *mono) each() (sum float64) {
+	for _, p := range m.power {
+		sum += p
+	}
+	return sum
 }
 
 // compare adds a note if a channel has little in common with the first one, because the mean may
 // then be useless. Its correlation is 2·Σxy/(Σx²+Σy²), so that a silent channel differs, too.
 func (m *mono) compare() {
-	n := float64(m.in.Format.Channels)
-	each := 0.0
-	for _, p := range m.power {
-		each += p
-	}
-	if each == 0 || m.in.opt.Channel != nil || m.noted {
+	if m.each() == 0 || m.in.opt.Channel != nil || m.noted {
 		return
 	}
+	m.noted = true
 	other, rho := 0, 1.0
 	for k, p := range m.power {
 		if r := 2 * m.first[k] / (p + m.power[0]); r < rho {
 			other, rho = k, r
 		}
 	}
-	share := n * m.mean / each // of the mean power
-	m.noted = true
-	switch {
-	case share < 0.05 || n == 2 && rho < opposite:
-		m.in.opt.note("its %d channels cancel: their mean, which is read, has %.2g %% of their power; --channel N reads one, --channel=-1 confirms the mean", int(n), 100*share)
-	case rho < differ:
-		m.in.opt.note("its %d channels differ (correlation of 0 and %d: %.2f); their mean is read, --channel N reads one, --channel=-1 confirms the mean", int(n), other, math.Max(rho, -1))
-	default:
-		m.noted = false
+	if rho < differ {
+		m.in.opt.note("its %d channels differ (correlation of 0 and %d: %.2f); their mean is read, --channel N reads one, --channel=-1 confirms the mean", len(m.power), other, math.Max(rho, -1))
 	}
 }

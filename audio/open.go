@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
 )
 
 // Container names a file format.
@@ -30,6 +32,7 @@ type Reader struct {
 	in     frameSource
 	bytes  *bufio.Reader // what follows the file that in reads; nil: nothing
 	opt    Options
+	file   *os.File // of OpenFile
 	frames int64
 	err    error // returned by every later Read
 }
@@ -142,10 +145,32 @@ func (o Options) open(in *bufio.Reader, start []byte) (out *Reader, err error) {
 	return out, nil
 }
 
-// Close ends a process of ffmpeg that reads the stream. Readers without one need no Close.
+// OpenFile is Open for a regular file, which Close closes. Its errors and notes name the file.
+func (o Options) OpenFile(path string) (*Reader, error) {
+	if note := o.Note; note != nil {
+		o.Note = func(text string) { note(path + ": " + text) }
+	}
+	f, err := datafile.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("audio: %w", err)
+	}
+	r, err := o.Open(f)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	r.file = f
+	return r, nil
+}
+
+// Close ends a process of ffmpeg that reads the stream, and closes the file of OpenFile. Other
+// Readers need no Close.
 func (r *Reader) Close() error {
 	if c, ok := r.in.(io.Closer); ok {
-		return c.Close()
+		c.Close()
+	}
+	if r.file != nil {
+		return r.file.Close()
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func TestTinyGolden(t *testing.T) {
 	for _, name := range []string{"postnorm", "prenorm"} {
 		t.Run(name, func(t *testing.T) {
 			g := golden.LoadTiny(t, name)
-			m := must.Get(model.ImportPyTorch(g.WritePth(t), model.ImportOptions{PreNorm: name == "prenorm"}))(t)
+			m := must.Get(model.ImportPyTorch(golden.Pth(t, "train-tiny-"+name), model.ImportOptions{PreNorm: name == "prenorm"}))(t)
 			x, labels := golden.TinyInput()
 			b := Batch{Size: golden.TinyBatch, Len: golden.TinyLen, X: make([]float32, len(x))}
 			for i, v := range x {
@@ -167,7 +167,7 @@ func compareKernels(t *testing.T, n *Net, i int, g *golden.Checkpoint) {
 // logits: of whole sequences, of their beginnings, and of padded ones. It compares the network that
 // is exported and imported again too.
 func TestImportS4Golden(t *testing.T) {
-	g, path := golden.LoadS4Import(t)
+	g, path := golden.LoadS4Import(t), golden.Pth(t, "s4-dplr")
 	m := must.Get(model.ImportPyTorch(path, model.ImportOptions{Step: model.StepSoftplus}))(t)
 	checkS4Import(t, g, m)
 	path = filepath.Join(t.TempDir(), "exported.pth")
@@ -194,7 +194,8 @@ func checkS4Import(t *testing.T, g *golden.S4Import, m *model.Model) {
 // Kernels of full layers end after l_max samples, which only an option says, and those of S4 after
 // the stored l_kernel.
 func TestImportLMax(t *testing.T) {
-	path, x, want := golden.LMaxPth(t)
+	path := golden.Pth(t, "import-lmax")
+	x, want := golden.LoadLMax(t)
 	logits := func(m *model.Model, x []float32) []float32 {
 		n := newNet(t, m, Options{MaxBatch: 1, MaxLen: len(x) / m.Config.DInput, Workers: 1})
 		return slices.Clone(n.Forward(Batch{Size: 1, Len: len(x) / m.Config.DInput, X: x}))
@@ -207,7 +208,7 @@ func TestImportLMax(t *testing.T) {
 	within(t, "logits of whole kernels", logits(must.Get(model.ImportPyTorch(path, opt))(t), x), []float64{0.1289, 0.1859}, 5e-4)
 	must.Equal(t, option, "Length Activation Pool  ", "notes")
 
-	_, path = golden.LoadS4Import(t) // of 96 samples
+	path = golden.Pth(t, "s4-dplr") // of 96 samples
 	x = make([]float32, 2*256)
 	x[0], x[256] = 1, 1
 	opt = model.ImportOptions{Step: model.StepSoftplus}
@@ -235,7 +236,7 @@ func TestImportGolden(t *testing.T) {
 			if g.Config.Version == "v4" {
 				opt.Step = g.Config.DtTransform
 			}
-			m := must.Get(model.ImportPyTorch(g.WritePth(t), opt))(t)
+			m := must.Get(model.ImportPyTorch(golden.Pth(t, g.Name), opt))(t)
 			x, _ := golden.TinyInput()
 			b := Batch{Size: golden.ImportBatch, Len: golden.TinyLen}
 			for _, v := range x[:b.Size*golden.TinyInputs*b.Len] {

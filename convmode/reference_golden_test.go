@@ -16,7 +16,7 @@ func TestReferenceTiny(t *testing.T) {
 	for _, name := range []string{"postnorm", "prenorm"} {
 		t.Run(name, func(t *testing.T) {
 			g := golden.LoadTiny(t, name)
-			m := must.Get(model.ImportPyTorch(g.WritePth(t), model.ImportOptions{PreNorm: name == "prenorm"}))(t)
+			m := must.Get(model.ImportPyTorch(golden.Pth(t, "train-tiny-"+name), model.ImportOptions{PreNorm: name == "prenorm"}))(t)
 			x, labels := golden.TinyInput()
 			n, b := newReference(m, 1), referenceBatch{Batch: Batch{Size: golden.TinyBatch, Len: golden.TinyLen}, X: x, Train: true}
 			loss, d := crossEntropy(n.Forward(b).Logits, labels)

@@ -21,7 +21,7 @@ import (
 // are rejected. The error names the option.
 func TestImportOptions(t *testing.T) {
 	for _, g := range golden.Imports(t) {
-		path := g.WritePth(t)
+		path := golden.Pth(t, g.Name)
 		v4 := g.Config.Version == "v4"
 		whole := ImportOptions{Disc: ssm.ZOH}
 		if v4 {
@@ -72,7 +72,7 @@ func TestImportOptions(t *testing.T) {
 			t.Errorf("%s: no step: error %v", g.Name, err)
 		}
 	}
-	minimal := golden.LoadTiny(t, "postnorm").WritePth(t)
+	minimal := golden.Pth(t, "train-tiny-postnorm")
 	for _, opt := range []ImportOptions{{Disc: ssm.Bilinear}, {Length: 9}, {Mixing: MixingLinear}} {
 		if _, err := ImportPyTorch(minimal, opt); !isOption(err) {
 			t.Errorf("minimal layers, %+v: error %v", opt, err)
@@ -174,6 +174,6 @@ func TestOtherFormat(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.safetensors")
 	must.Do(t, mustNew(t, tiny(), 1).Save(path))
 	must.Reject(ImportPyTorch(path, ImportOptions{}))(t, ErrSafetensors, path)
-	path = golden.LoadTiny(t, "postnorm").WritePth(t)
+	path = golden.Pth(t, "train-tiny-postnorm")
 	must.Reject(Load(path))(t, ErrZip, path)
 }

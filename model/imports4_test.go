@@ -19,7 +19,7 @@ import (
 // A checkpoint of the official trainer is read whole: every tensor has a place, and what the shapes
 // and names say becomes the configuration.
 func TestImportS4(t *testing.T) {
-	g, path := golden.LoadS4Import(t)
+	g, path := golden.LoadS4Import(t), golden.Pth(t, "s4-dplr")
 	var theirs []string
 	m := must.Get(ImportPyTorch(path, ImportOptions{Step: StepSoftplus, Moved: func(from, _ string) {
 		theirs = append(theirs, from)
@@ -39,7 +39,7 @@ func TestImportS4(t *testing.T) {
 }
 
 func TestImportS4Options(t *testing.T) {
-	path := golden.TinyS4Pth(t)
+	path := golden.Pth(t, "train-tiny-s4")
 	m := must.Get(ImportPyTorch(path, ImportOptions{Disc: ssm.Bilinear, Step: StepExp}))(t)
 	must.Equal(t, m.Config.SSM.LKernel, golden.TinyLen, "l_kernel")
 	must.Equal(t, [2]any{m.Config.Norm, m.Config.PreNorm}, [2]any{NormLayer, false}, "norms")
@@ -63,12 +63,12 @@ func goldenS4(t *testing.T) map[string]struct {
 	tensors []pth.Tensor
 } {
 	t.Helper()
-	_, trainer := golden.LoadS4Import(t)
+	trainer := golden.Pth(t, "s4-dplr")
 	list := map[string]struct {
 		m       *Model
 		tensors []pth.Tensor
 	}{}
-	for path, step := range map[string]string{golden.TinyS4Pth(t): StepExp, trainer: StepSoftplus} {
+	for path, step := range map[string]string{golden.Pth(t, "train-tiny-s4"): StepExp, trainer: StepSoftplus} {
 		e := list[step]
 		e.m = must.Get(ImportPyTorch(path, ImportOptions{Step: step}))(t)
 		e.tensors = loadTensors(t, path)

@@ -62,7 +62,7 @@ func checkImport(t *testing.T, file string, m *Model) {
 
 func TestImportTiny(t *testing.T) {
 	for name, prenorm := range map[string]bool{"postnorm": false, "prenorm": true} {
-		m := must.Get(ImportPyTorch(golden.LoadTiny(t, name).WritePth(t), ImportOptions{PreNorm: prenorm}))(t)
+		m := must.Get(ImportPyTorch(golden.Pth(t, "train-tiny-"+name), ImportOptions{PreNorm: prenorm}))(t)
 		want := Config{
 			Encoder: EncoderLinear, DInput: 2, DOutput: 5, DModel: 8, NLayers: 2, Norm: NormLayer, PreNorm: prenorm,
 			Residual: true, Activation: ActivationGELU, Mixing: MixingGLU, Pool: PoolMean,
@@ -89,7 +89,7 @@ func TestImportCheckpoints(t *testing.T) {
 // tinyTensors returns the tensors of the tiny network's checkpoint.
 func tinyTensors(t testing.TB) []pth.Tensor {
 	t.Helper()
-	return loadTensors(t, golden.LoadTiny(t, "postnorm").WritePth(t))
+	return loadTensors(t, golden.Pth(t, "train-tiny-postnorm"))
 }
 
 func TestImportRejects(t *testing.T) {

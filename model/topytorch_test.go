@@ -94,7 +94,7 @@ func TestExportAndImport(t *testing.T) {
 		}
 	}
 	// A minimal network's file comes back bit by bit.
-	m := must.Get(model.ImportPyTorch(golden.LoadTiny(t, "prenorm").WritePth(t), model.ImportOptions{PreNorm: true}))(t)
+	m := must.Get(model.ImportPyTorch(golden.Pth(t, "train-tiny-prenorm"), model.ImportOptions{PreNorm: true}))(t)
 	path := filepath.Join(t.TempDir(), "m.pth")
 	must.Do(t, m.ExportPyTorch(path))
 	if back, err := model.ImportPyTorch(path, model.ImportOptions{PreNorm: true}); err != nil || back.Hash() != m.Hash() {
@@ -166,8 +166,8 @@ func TestResavedInPyTorch(t *testing.T) {
 		t.Skip("starts PyTorch")
 	}
 	interpreter := python(t)
-	_, s4 := golden.LoadS4Import(t)
-	for path, step := range map[string]string{golden.LoadTiny(t, "postnorm").WritePth(t): "", golden.TinyS4Pth(t): model.StepExp, s4: model.StepSoftplus} {
+	s4 := golden.Pth(t, "s4-dplr")
+	for path, step := range map[string]string{golden.Pth(t, "train-tiny-postnorm"): "", golden.Pth(t, "train-tiny-s4"): model.StepExp, s4: model.StepSoftplus} {
 		m := must.Get(model.ImportPyTorch(path, model.ImportOptions{Step: step}))(t)
 		ours, theirs := filepath.Join(t.TempDir(), "ours.pth"), filepath.Join(t.TempDir(), "theirs.pth")
 		must.Do(t, m.ExportPyTorch(ours))

@@ -15,7 +15,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -37,7 +36,6 @@ func main() {
 	list("peers", "`peers`: "+strings.Join(names(), ", ")+" (default: all)", &wanted)
 	flag.Var((*bench.Numbers)(&o.Workers), "threads", "`numbers` of threads (default: 1, and for train also one per processor)")
 	flag.DurationVar(&o.Time, "time", 500*time.Millisecond, "`duration` of the measurement of a row")
-	asJSON := flag.Bool("json", false, "print JSON Lines, as s4d-fast bench does, instead of a table")
 	bench.Main("peers", func(ctx context.Context) error {
 		peers, err := start(ctx, wanted)
 		if err != nil {
@@ -49,16 +47,7 @@ func main() {
 			}
 		}()
 		o.Peers = peers
-		if *asJSON {
-			out := json.NewEncoder(os.Stdout)
-			return bench.Run(ctx, o, func(r bench.Row) error { return out.Encode(r) })
-		}
-		t := &table{w: os.Stdout}
-		if err := bench.Run(ctx, o, t.add); err != nil {
-			return err
-		}
-		t.flush()
-		return nil
+		return bench.Run(ctx, o, (&table{w: os.Stdout}).add)
 	})
 }
 

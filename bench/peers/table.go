@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/bench"
@@ -12,31 +13,16 @@ import (
 // and speed-up of every level.
 type table struct {
 	w      io.Writer
-	rows   []bench.Row // of the current operation
 	titled bool
 }
 
-func (t *table) add(r bench.Row) error {
-	if len(t.rows) > 0 && !same(t.rows[0], r) {
-		t.flush()
+// add prints the rows of an operation at one size.
+func (t *table) add(rows []bench.Row) error {
+	peers := slices.IndexFunc(rows, func(r bench.Row) bool { return r.Peer != "" })
+	if peers < 0 {
+		return nil
 	}
-	t.rows = append(t.rows, r)
-	return nil
-}
-
-// same reports whether two rows differ only in the library that is measured.
-func same(a, b bench.Row) bool { return a.Op == b.Op && a.Sizes == b.Sizes && a.Workers == b.Workers }
-
-func (t *table) flush() {
-	var ours, theirs []bench.Row
-	for _, r := range t.rows {
-		if r.Peer != "" {
-			theirs = append(theirs, r)
-		} else {
-			ours = append(ours, r)
-		}
-	}
-	t.rows = nil
+	ours := rows[:peers]
 	if !t.titled {
 		t.titled = true
 		cells, rule := []string{"op", "sizes", "threads", "peer", "time"}, []string{"---", "---", "---:", "---", "---:"}
@@ -46,13 +32,14 @@ func (t *table) flush() {
 		t.line(cells)
 		t.line(rule)
 	}
-	for _, their := range theirs {
+	for _, their := range rows[peers:] {
 		cells := []string{their.Op, their.Sizes.String(), fmt.Sprint(their.Workers), their.Peer, duration(their.NS)}
 		for _, our := range ours {
 			cells = append(cells, fmt.Sprintf("%s (%.2f×)", duration(our.NS), their.NS/our.NS))
 		}
 		t.line(cells)
 	}
+	return nil
 }
 
 func (t *table) line(cells []string) { fmt.Fprintf(t.w, "| %s |\n", strings.Join(cells, " | ")) }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -46,33 +47,35 @@ func (c *benchCmd) Run(std *streams, ctx context.Context, all *cli) error {
 	if err := o.Validate(); err != nil {
 		return usageError(err)
 	}
-	if c.JSON {
-		out := json.NewEncoder(std.out)
-		return bench.Run(ctx, o, func(r bench.Row) error { return out.Encode(r) })
+	write := func(r bench.Row) error { return json.NewEncoder(std.out).Encode(r) }
+	if !c.JSON {
+		fmt.Fprintf(std.out, benchLine, "op", "sizes", "level", "threads", "ns", "GFLOP/s", "peak", "")
+		write = func(r bench.Row) error { return writeBenchLine(std.out, r) }
 	}
-	return benchTable(std.out, func(emit func(bench.Row) error) error { return bench.Run(ctx, o, emit) })
-}
-
-// benchTable prints each row when it is measured, in columns of fixed widths.
-func benchTable(w io.Writer, run func(emit func(bench.Row) error) error) error {
-	const line = "%-12s %-36s %-8s %7s %12s %9s %6s  %s\n"
-	if _, err := fmt.Fprintf(w, line, "op", "sizes", "level", "threads", "ns", "GFLOP/s", "peak", ""); err != nil {
-		return err
-	}
-	return run(func(r bench.Row) error {
-		gflops, share, note := "", "", ""
-		if r.GFLOPS > 0 {
-			gflops, share = fmt.Sprintf("%.1f", r.GFLOPS), fmt.Sprintf("%.0f%%", 100*r.Peak)
+	return bench.Run(ctx, o, func(rows []bench.Row) (err error) {
+		for _, r := range rows {
+			err = cmp.Or(err, write(r))
 		}
-		switch {
-		case r.GBPerSecond > 0:
-			note = fmt.Sprintf("%.1f GB/s", r.GBPerSecond)
-		case r.SequencesPerSecond > 0:
-			note = fmt.Sprintf("%.1f sequences/s", r.SequencesPerSecond)
-		}
-		_, err := fmt.Fprintf(w, line, r.Op, r.Sizes, r.Level, fmt.Sprint(r.Workers), nanoseconds(r.NS), gflops, share, note)
 		return err
 	})
+}
+
+const benchLine = "%-12s %-36s %-8s %7s %12s %9s %6s  %s\n"
+
+// writeBenchLine prints a row in columns of fixed widths.
+func writeBenchLine(w io.Writer, r bench.Row) error {
+	gflops, share, note := "", "", ""
+	if r.GFLOPS > 0 {
+		gflops, share = fmt.Sprintf("%.1f", r.GFLOPS), fmt.Sprintf("%.0f%%", 100*r.Peak)
+	}
+	switch {
+	case r.GBPerSecond > 0:
+		note = fmt.Sprintf("%.1f GB/s", r.GBPerSecond)
+	case r.SequencesPerSecond > 0:
+		note = fmt.Sprintf("%.1f sequences/s", r.SequencesPerSecond)
+	}
+	_, err := fmt.Fprintf(w, benchLine, r.Op, r.Sizes, r.Level, fmt.Sprint(r.Workers), nanoseconds(r.NS), gflops, share, note)
+	return err
 }
 
 // nanoseconds formats a time with at least four digits.

@@ -19,7 +19,7 @@ import (
 )
 
 func TestConvertInspect(t *testing.T) {
-	pth := golden.LoadTiny(t, "postnorm").WritePth(t)
+	pth := golden.Pth(t, "train-tiny-postnorm")
 	out := filepath.Join(t.TempDir(), "tiny.safetensors")
 	ok(t, "convert", pth, out, "--mean", "0,1", "--std", "1,2", "--labels", "a,b,c,d,e")
 	var info inspection
@@ -100,7 +100,7 @@ func TestConvertFlags(t *testing.T) {
 
 // The error about an invalid or missing flag has the flag as it is written.
 func TestConvertBadFlags(t *testing.T) {
-	pth, out := golden.LoadTiny(t, "postnorm").WritePth(t), filepath.Join(t.TempDir(), "m.safetensors")
+	pth, out := golden.Pth(t, "train-tiny-postnorm"), filepath.Join(t.TempDir(), "m.safetensors")
 	for _, bad := range []struct{ flag, want string }{
 		{"--rate=-5", "sample rate -5"}, {"--task=juggling", `--task "juggling": expected one of`},
 		{"--disc=bilinear", `--disc: "bilinear": minimal S4D layers have "zoh"`}, {"--step=softplus", `--step: "softplus"`},
@@ -108,7 +108,7 @@ func TestConvertBadFlags(t *testing.T) {
 		checkRun(t, nil, []string{"convert", pth, out, bad.flag}, exitUsage, bad.want)
 	}
 	checkRun(t, nil, []string{"convert", pth, out, "--mean=0,0", "--std=1,0"}, exitUsage, "mean 0 and standard deviation 0")
-	full := golden.Imports(t)[0].WritePth(t)
+	full := golden.Pth(t, golden.Imports(t)[0].Name)
 	checkRun(t, nil, []string{"convert", full, out, "--step=exp"}, exitUsage, "--disc: missing", "discretise")
 	if _, err := os.Stat(out); err == nil {
 		t.Errorf("a rejected conversion created %s", out)
@@ -117,7 +117,7 @@ func TestConvertBadFlags(t *testing.T) {
 
 // The error about a file of the wrong kind states its kind, and how to convert it.
 func TestConvertWrongWay(t *testing.T) {
-	pth, m, dir := golden.LoadTiny(t, "postnorm").WritePth(t), digitsModel(t), t.TempDir()
+	pth, m, dir := golden.Pth(t, "train-tiny-postnorm"), digitsModel(t), t.TempDir()
 	out, back := filepath.Join(dir, "m.pth"), filepath.Join(dir, "m.safetensors")
 	checkRun(t, nil, []string{"convert", pth, out}, exitBadInput, pth, "PyTorch checkpoint", "s4d-fast convert "+pth)
 	checkRun(t, nil, []string{"inspect", pth}, exitBadInput, pth, "PyTorch checkpoint", "convert")
@@ -127,7 +127,7 @@ func TestConvertWrongWay(t *testing.T) {
 
 // An output that is the input is an error, also through a link, and the input stays.
 func TestConvertOntoInput(t *testing.T) {
-	in, link := golden.LoadTiny(t, "postnorm").WritePth(t), filepath.Join(t.TempDir(), "m.pth")
+	in, link := golden.Pth(t, "train-tiny-postnorm"), filepath.Join(t.TempDir(), "m.pth")
 	if err := os.Symlink(in, link); err != nil {
 		t.Skip(err)
 	}
@@ -155,7 +155,7 @@ func TestConvertOntoInput(t *testing.T) {
 // The first choice among several networks is a note with the flag that changes it, and an error
 // with --strict.
 func TestConvertWeights(t *testing.T) {
-	tensors := must.Get(pth.Load(golden.LoadTiny(t, "postnorm").WritePth(t), func(s []pth.State) (pth.State, error) { return s[0], nil }))(t)
+	tensors := must.Get(pth.Load(golden.Pth(t, "train-tiny-postnorm"), func(s []pth.State) (pth.State, error) { return s[0], nil }))(t)
 	for _, x := range slices.Clone(tensors) {
 		x.Name, x.Data = "ema_model."+x.Name, slices.Clone(x.Data)
 		for i := range x.Data {
@@ -183,14 +183,14 @@ func TestConvertWeights(t *testing.T) {
 
 // convert reports what it assumes where neither the checkpoint nor a flag states it.
 func TestConvertAssumptions(t *testing.T) {
-	pth, out := golden.LoadTiny(t, "prenorm").WritePth(t), filepath.Join(t.TempDir(), "m.safetensors")
+	pth, out := golden.Pth(t, "train-tiny-prenorm"), filepath.Join(t.TempDir(), "m.safetensors")
 	_, _, stderr := invoke(nil, "convert", pth, out)
 	contains(t, "stderr", stderr, "--prenorm", "--mean")
 	_, _, stderr = invoke(nil, "convert", pth, out, "--prenorm", "--mean=0,0", "--std=1,1")
 	if strings.Contains(stderr, "assumed") {
 		t.Errorf("an assumption is stated although flags were given: %s", stderr)
 	}
-	pth, _, _ = golden.LMaxPth(t)
+	pth = golden.Pth(t, "import-lmax")
 	full := []string{"convert", pth, out, "--disc=zoh", "--step=exp", "--no-prenorm", "--mean=0", "--std=1"}
 	_, _, stderr = invoke(nil, full...)
 	contains(t, "stderr", stderr, "note: assumed", "--length", "activation gelu (--activation)", "pool mean (--pool)", "mixing glu, no gate, no bottleneck")

@@ -41,22 +41,14 @@ func audioFiles(path string) (files, ignored []string, err error) {
 	return files, ignored, nil
 }
 
-// named returns options whose notes begin with a path.
-func named(opt audio.Options, path string) audio.Options {
-	if note := opt.Note; note != nil {
-		opt.Note = func(text string) { note(path + ": " + text) }
-	}
-	return opt
-}
-
 // tape is the concatenation of audio files.
 type tape struct {
 	files   []string
 	rate    float64
 	skip    bool // broken files
 	opt     audio.Options
-	current func() error // closes the file; nil: between files
-	source  audio.Source // of the current file
+	current *audio.Reader // nil: between files
+	source  audio.Source  // of the current file
 	next    int
 	read    int64 // samples
 	begun   []fileStart
@@ -104,25 +96,16 @@ func (t *tape) Read(dst []float32) (int, error) {
 }
 
 // open opens the next file.
-func (t *tape) open(path string) error {
-	f, err := datafile.Open(path)
+func (t *tape) open(path string) (err error) {
+	r, err := t.opt.OpenFile(path)
 	if err != nil {
 		return err
 	}
-	r, err := named(t.opt, path).Open(f)
-	if err != nil {
-		f.Close()
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	t.current = func() error {
-		r.Close()
-		return f.Close()
-	}
 	if t.source, err = r.MonoAt(int(t.rate)); err != nil {
-		t.Close()
-		t.current = nil
+		r.Close()
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	t.current = r
 	return nil
 }
 
@@ -140,7 +123,7 @@ func (t *tape) Close() error {
 	if t.current == nil {
 		return nil
 	}
-	return t.current()
+	return t.current.Close()
 }
 
 // locate returns the file that a sample of the tape is from, and the position of the file's first

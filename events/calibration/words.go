@@ -133,7 +133,7 @@ func survey(ctx context.Context, clips []Clip, opt *WordOptions) (good []surveye
 
 // readClip reads all samples of a file at a rate in Hz.
 func readClip(path string, rate float64, opt audio.Options) ([]float32, error) {
-	x, err := named(opt, path).ReadMono(path, int(rate))
+	x, err := opt.ReadMono(path, int(rate))
 	switch {
 	case err != nil:
 		return nil, err

@@ -107,9 +107,10 @@ func (o Options) Validate() error {
 
 const maxThreads = 1024
 
-// Run measures, and calls emit for each row. It returns early if ctx is done or emit returns an
-// error. It changes the level of the process while it runs, so nothing else may use the kernels.
-func Run(ctx context.Context, o Options, emit func(Row) error) error {
+// Run measures, and calls emit for the rows of each size of an operation and number of threads,
+// those of the levels first. It returns early if ctx is done or emit returns an error. It changes
+// the level of the process while it runs, so nothing else may use the kernels.
+func Run(ctx context.Context, o Options, emit func([]Row) error) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func Run(ctx context.Context, o Options, emit func(Row) error) error {
 	return o.run(ctx, cases, emit)
 }
 
-func (o Options) run(ctx context.Context, cases []workload, emit func(Row) error) error {
+func (o Options) run(ctx context.Context, cases []workload, emit func([]Row) error) error {
 	var levels []vek.Level
 	for _, l := range o.Levels {
 		levels = append(levels, vek.Level(l))
@@ -138,10 +139,8 @@ func (o Options) run(ctx context.Context, cases []workload, emit func(Row) error
 			if err != nil {
 				return fmt.Errorf("bench: %s: %w", w.op, err)
 			}
-			for _, r := range rows {
-				if err := emit(r); err != nil {
-					return err
-				}
+			if err := emit(rows); err != nil {
+				return err
 			}
 		}
 	}

@@ -31,7 +31,7 @@ var tiny = []workload{
 func collect(t *testing.T, o Options, cases []workload) []Row {
 	t.Helper()
 	var rows []Row
-	must.Do(t, o.run(t.Context(), cases, func(r Row) error { rows = append(rows, r); return nil }))
+	must.Do(t, o.run(t.Context(), cases, func(r []Row) error { rows = append(rows, r...); return nil }))
 	return rows
 }
 
@@ -119,11 +119,11 @@ func TestValidate(t *testing.T) {
 func TestEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := 0
-	err := Options{Time: time.Nanosecond}.run(ctx, tiny, func(Row) error { seen++; cancel(); return nil })
+	err := Options{Time: time.Nanosecond}.run(ctx, tiny, func([]Row) error { seen++; cancel(); return nil })
 	must.Fail(t, err, context.Canceled)
-	must.Equal(t, seen, len(vek.Levels()), "rows until the context is done")
+	must.Equal(t, seen, 1, "sizes until the context is done")
 	full := errors.New("full")
-	if err := (Options{Time: time.Nanosecond}).run(t.Context(), tiny, func(Row) error { return full }); !errors.Is(err, full) {
+	if err := (Options{Time: time.Nanosecond}).run(t.Context(), tiny, func([]Row) error { return full }); !errors.Is(err, full) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -158,7 +158,7 @@ func TestPeer(t *testing.T) {
 		t.Errorf("row %+v after %d requests", r, p.asked)
 	}
 	p.err = errors.New("tired")
-	must.Fail(t, o.run(t.Context(), []workload{fftOf(64)}, func(Row) error { return nil }), "bench: fft: patient: tired")
+	must.Fail(t, o.run(t.Context(), []workload{fftOf(64)}, func([]Row) error { return nil }), "bench: fft: patient: tired")
 }
 
 func TestNumbers(t *testing.T) {

@@ -9,11 +9,11 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/bench"
 )
 
-// Run reports a row for each size of an operation and each level.
+// Run reports a row per level for each size of an operation.
 func ExampleRun() {
 	o := bench.Options{Ops: []string{"conv"}, Levels: []string{"generic"}, Time: time.Millisecond}
-	err := bench.Run(context.Background(), o, func(r bench.Row) error {
-		fmt.Println(r.Op, r.Sizes, r.Level, r.NS > 0)
+	err := bench.Run(context.Background(), o, func(rows []bench.Row) error {
+		fmt.Println(rows[0].Op, rows[0].Sizes, rows[0].Level, rows[0].NS > 0)
 		return nil
 	})
 	if err != nil {

@@ -26,7 +26,6 @@ var files embed.FS
 type Tiny struct {
 	Losses    []float64           `json:"losses_before_each_step"`
 	Gradients map[string]Gradient `json:"gradients_at_step_0"` // by PyTorch's tensor names
-	name      string
 }
 
 // Gradient is ∂loss/∂tensor, row-major.
@@ -43,15 +42,7 @@ const (
 // LoadTiny returns the golden values of the "postnorm" or "prenorm" network.
 func LoadTiny(t testing.TB, name string) *Tiny {
 	t.Helper()
-	g := Load[Tiny](t, "train-tiny-"+name)
-	g.name = "train-tiny-" + name
-	return g
-}
-
-// WritePth writes the network's PyTorch checkpoint to a temporary file and returns its path.
-func (g *Tiny) WritePth(t testing.TB) string {
-	t.Helper()
-	return writePth(t, g.name)
+	return Load[Tiny](t, "train-tiny-"+name)
 }
 
 // TinyInput returns the batch [TinyBatch][TinyInputs][TinyLen], in float64, and the labels.

@@ -56,36 +56,25 @@ type S4Import struct {
 	Tensors map[string][]int // names and shapes in the checkpoint
 }
 
-// LoadS4Import returns the golden values of the S4 network, and the path of a copy of its
-// checkpoint.
-func LoadS4Import(t testing.TB) (g *S4Import, path string) {
+// LoadS4Import returns the golden values of the S4 network, whose checkpoint is Pth("s4-dplr").
+func LoadS4Import(t testing.TB) *S4Import {
 	t.Helper()
-	return Load[S4Import](t, "s4-dplr"), writePth(t, "s4-dplr")
+	return Load[S4Import](t, "s4-dplr")
 }
 
-// TinyS4Pth returns the path of a copy of the checkpoint of the tiny network of S4 layers.
-func TinyS4Pth(t testing.TB) string {
-	t.Helper()
-	return writePth(t, "train-tiny-s4")
-}
-
-// LMaxPth returns the path of a copy of the checkpoint of a network of S4D layers with l_max = 16,
-// a sequence of 256 samples, and PyTorch's logits for it.
-func LMaxPth(t testing.TB) (path string, x []float32, logits []float64) {
+// LoadLMax returns a sequence of 256 samples, and PyTorch's logits for it, of a network of S4D
+// layers with l_max = 16, whose checkpoint is Pth("import-lmax").
+func LoadLMax(t testing.TB) (x []float32, logits []float64) {
 	t.Helper()
 	data := must.Get(files.ReadFile("testdata/import-lmax.f32"))(t)
 	x = make([]float32, len(data)/4)
 	must.Get(binary.Decode(data, binary.LittleEndian, x))(t)
-	return writePth(t, "import-lmax"), x, []float64{0.0999, 0.1444}
+	return x, []float64{0.0999, 0.1444}
 }
 
-// WritePth writes the network's PyTorch checkpoint to a temporary file and returns its path.
-func (g *Import) WritePth(t testing.TB) string {
-	t.Helper()
-	return writePth(t, g.Name)
-}
-
-func writePth(t testing.TB, name string) string {
+// Pth writes a network's PyTorch checkpoint to a temporary file and returns its path: of a Tiny
+// "train-tiny-" and its name, of an Import its name, and "train-tiny-s4" of layers of S4.
+func Pth(t testing.TB, name string) string {
 	t.Helper()
 	data := must.Get(files.ReadFile("testdata/" + name + ".pth"))(t)
 	path := filepath.Join(t.TempDir(), name+".pth")

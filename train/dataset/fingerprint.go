@@ -15,7 +15,7 @@ type Identified interface {
 
 // Identity identifies an example.
 type Identity struct {
-	Label   int    // for a regression, the bits of its target
+	Label   int
 	Path    string // of the file; "": none
 	Samples []any  // the samples that are in memory, as slices of numbers
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -104,28 +103,10 @@ func (s *memory) Example(dst *Example, i, _ int) error {
 	return nil
 }
 
-// Identity identifies an example by everything that is in memory. The target of a regression with
-// one number is its label.
+// Identity identifies an example by everything that is in memory.
 func (s *memory) Identity(i int) Identity {
 	e := &s.examples[i]
-	id := Identity{Label: e.Label, Path: e.Path}
-	targets := [][]float32{e.X}
-	if len(e.Target) == 1 {
-		id.Label = int(math.Float32bits(e.Target[0]))
-	} else {
-		targets = append(targets, e.Target)
-	}
-	for _, x := range targets {
-		if len(x) > 0 {
-			id.Samples = append(id.Samples, x)
-		}
-	}
-	for _, x := range [][]int32{e.Tokens, e.Other, e.Labels} {
-		if len(x) > 0 {
-			id.Samples = append(id.Samples, x)
-		}
-	}
-	return id
+	return Identity{Label: e.Label, Path: e.Path, Samples: []any{e.X, e.Target, e.Tokens, e.Other, e.Labels}}
 }
 
 // moments sets the moments of the inputs, and of the targets of a regression.

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/internal/par"
 )
 
@@ -26,7 +25,6 @@ const (
 type reader struct {
 	opt    Options
 	budget atomic.Int64 // bytes of samples that may still be kept
-	notes  sync.Mutex
 }
 
 // errBudget ends the reading of all recordings.
@@ -40,6 +38,13 @@ func readRecordings(ctx context.Context, files []recording, opt Options) (clips 
 	r.budget.Store(limit)
 	clips, failed := make([]Clip, len(files)), make([]error, len(files))
 	var mutex sync.Mutex
+	if note := opt.Audio.Note; note != nil {
+		r.opt.Audio.Note = func(text string) {
+			mutex.Lock()
+			defer mutex.Unlock()
+			note(text)
+		}
+	}
 	done := 0
 	err = par.Each(ctx, opt.Workers, len(files), func(ctx context.Context, i int) error {
 		c, err := r.read(ctx, files[i])
@@ -77,22 +82,9 @@ func readRecordings(ctx context.Context, files []recording, opt Options) (clips 
 // read reads one recording as one channel at the rate of the options. If there is an error, the
 // clip has the samples that were read before it.
 func (r *reader) read(ctx context.Context, f recording) (Clip, error) {
-	file, err := datafile.Open(f.path)
+	in, err := r.opt.Audio.OpenFile(f.path)
 	if err != nil {
 		return Clip{}, err
-	}
-	defer file.Close()
-	opt := r.opt.Audio
-	if note := opt.Note; note != nil {
-		opt.Note = func(text string) {
-			r.notes.Lock()
-			defer r.notes.Unlock()
-			note(f.path + ": " + text)
-		}
-	}
-	in, err := opt.Open(file)
-	if err != nil {
-		return Clip{}, fmt.Errorf("%s: %w", f.path, err)
 	}
 	defer in.Close()
 	rate := r.opt.rate()

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"path/filepath"
 	"slices"
@@ -38,14 +36,23 @@ func (s *folderScan) split() error {
 
 // assign sets the split of every file.
 func (s *folderScan) assign() error {
-	listed := make([]bool, len(s.files))
-	validation := false
+	index := map[string]int{}
+	for i, f := range s.files {
+		index[f.name] = i
+	}
+	listed, validation := make([]bool, len(s.files)), false
 	for i, to := range []split{valSplit, testSplit} {
-		found, err := s.applyList(splitLists[i], to, listed)
+		clips, err := datafile.ClipList(filepath.Join(s.dir, splitLists[i]), s.found, index)
 		if err != nil {
 			return err
 		}
-		validation = validation || found && to == valSplit
+		for _, k := range clips {
+			if listed[k] {
+				return fmt.Errorf("%s lists %s, which has been listed already", splitLists[i], s.files[k].name)
+			}
+			s.files[k].split, listed[k] = to, true
+		}
+		validation = validation || to == valSplit && clips != nil
 	}
 	if s.group != nil && !validation {
 		return s.splitSpeakers(listed)
@@ -123,36 +130,6 @@ func (s *folderScan) holdOut(listed []bool, words []int) {
 			s.files[i].split = valSplit
 		}
 	}
-}
-
-// applyList moves the files of a list to a split. A missing list is not an error.
-func (s *folderScan) applyList(name string, to split, listed []bool) (found bool, err error) {
-	path := filepath.Join(s.dir, name)
-	names, err := datafile.ClipList(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	index := map[string]int{}
-	for i, f := range s.files {
-		index[f.name] = i
-	}
-	for _, name := range names {
-		i, ok := index[name]
-		if !ok {
-			if class, _, _ := strings.Cut(name, "/"); slices.Contains(s.found, class) {
-				return false, fmt.Errorf("%s lists %s, which is missing", path, name)
-			}
-			continue
-		}
-		if listed[i] {
-			return false, fmt.Errorf("%s lists %s, which has been listed already", path, name)
-		}
-		s.files[i].split, listed[i] = to, true
-	}
-	return true, nil
 }
 
 // splitSpeakers moves all files of some speakers to validation: those with the smallest hashes.

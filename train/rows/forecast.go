@@ -185,10 +185,6 @@ func (s *shiftedSet) Example(dst *dataset.Example, i, epoch int) error {
 	return nil
 }
 
-func (s *shiftedSet) Naive(last, season []float32, i int) error {
-	return s.naive(last, season, s.window(i, 0))
-}
-
 // before returns the last known value of a channel before a row, or what replaces it.
 func (s *windowSet) before(r *record, c, row int) float32 {
 	if v := known(r.channel(c), row-1, 1); v == v {
@@ -197,12 +193,9 @@ func (s *windowSet) before(r *record, c, row int) float32 {
 	return s.fill[c]
 }
 
+// Naive implements dataset.ForecastSet.
 func (s *windowSet) Naive(last, season []float32, i int) error {
-	return s.naive(last, season, s.windows[i])
-}
-
-// naive is Naive for a window.
-func (s *windowSet) naive(last, season []float32, w window) error {
+	w := s.windows[i]
 	n := s.length(w)
 	if size := len(s.targets) * n; len(last) != size || len(season) != size {
 		return fmt.Errorf("rows: naive forecasts: %d and %d values, expected %d", len(last), len(season), size)

@@ -93,8 +93,8 @@ func (s *clipSet) Identity(i int) dataset.Identity {
 	return dataset.Identity{Label: s.clips[i].Label, Path: s.clips[i].Path}
 }
 
-// decode decodes, converts and truncates the recordings of the requested splits. It returns notes on
-// how they were read.
+// decode decodes, converts and truncates the recordings of the requested splits. It returns notes
+// on how they were read.
 func (f clipFormat) decode(ctx context.Context, src Source, entries []entry) (clips map[split][]recordings.Clip, notes []string, err error) {
 	entries = slices.DeleteFunc(entries, func(e entry) bool { return !src.includes(e.split) })
 	var paths []string
@@ -114,7 +114,7 @@ func (f clipFormat) decode(ctx context.Context, src Source, entries []entry) (cl
 			c.Int16[n] = c.Int16[k]
 			n++
 		}
-		if f.pad || e.split == trainSplit { // other clips are evaluated whole, as in a stream
+		if f.pad || e.split == trainSplit { // others are whole, as in a stream
 			n = min(n, f.longest())
 		}
 		c.Label, c.Int16 = e.label, c.Int16[:n]

@@ -1,12 +1,12 @@
 package task
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"image"
 	_ "image/jpeg" // decoders of the formats that image folders have
 	_ "image/png"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,19 +67,12 @@ func readImageFolder(ctx context.Context, dir string, side int, colour bool, src
 
 // readImage appends the pixels of an image file. Errors name the file.
 func (r *rawImages) readImage(path string, side int) error {
-	data, err := datafile.Read(path, 64<<20)
-	if err != nil {
-		return err
-	}
-	if err := r.decode(data, side); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
+	return datafile.Parse(path, func(in io.Reader) error { return r.decode(in, side) })
 }
 
 // decode appends the pixels of an encoded image.
-func (r *rawImages) decode(data []byte, side int) error {
-	img, _, err := image.Decode(bytes.NewReader(data))
+func (r *rawImages) decode(in io.Reader, side int) error {
+	img, _, err := image.Decode(in)
 	if err != nil {
 		return err
 	}

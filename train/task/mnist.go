@@ -69,22 +69,17 @@ func readIDX(dir, name string, dimensions int) (x idx, ok bool, err error) {
 			return idx{}, false, nil
 		}
 	}
-	f, err := datafile.Open(path)
-	if err != nil {
-		return idx{}, false, err
-	}
-	defer f.Close()
-	var in io.Reader = f
-	if strings.HasSuffix(path, ".gz") {
-		if in, err = gzip.NewReader(f); err != nil {
-			return idx{}, false, fmt.Errorf("%s: %w", path, err)
+	err = datafile.Parse(path, func(in io.Reader) (err error) {
+		if strings.HasSuffix(path, ".gz") {
+			if in, err = gzip.NewReader(in); err != nil {
+				return err
+			}
 		}
-	}
-	if x, err = parseIDX(in, dimensions); err != nil {
-		return idx{}, false, fmt.Errorf("%s: %w", path, err)
-	}
+		x, err = parseIDX(in, dimensions)
+		return err
+	})
 	x.path = path
-	return x, true, nil
+	return x, true, err
 }
 
 // maxIDX bounds the bytes of data. No published set of digits is larger.

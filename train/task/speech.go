@@ -2,9 +2,7 @@ package task
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,8 +69,12 @@ func (o speechOptions) load(ctx context.Context, src Source) (*dataset.Dataset, 
 		name  string
 		split split
 	}{{"validation_list.txt", valSplit}, {"testing_list.txt", testSplit}} {
-		if err := applyList(filepath.Join(src.Dir, list.name), list.split, words, clips, entries); err != nil {
+		listed, err := datafile.ClipList(filepath.Join(src.Dir, list.name), words, clips)
+		if err != nil {
 			return nil, err
+		}
+		for _, i := range listed {
+			entries[i].split = list.split
 		}
 	}
 	return clipFormat{rate: speechRate, maxLen: 16000, pad: true, options: o.clipOptions}.load(ctx, src, words, entries)
@@ -105,28 +107,4 @@ func speechWords(dir string) ([]string, error) {
 		return slices.Clone(sc35), nil
 	}
 	return words, nil
-}
-
-// applyList moves the listed clips to a split. A list may contain clips of words without a folder,
-// as in a part of the data set, but no clips that are missing from a folder. A missing list is
-// ignored.
-func applyList(name string, to split, words []string, clips map[string]int, entries []entry) error {
-	listed, err := datafile.ClipList(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, clip := range listed {
-		i, ok := clips[clip]
-		if !ok {
-			if word, _, _ := strings.Cut(clip, "/"); slices.Contains(words, word) {
-				return fmt.Errorf("%s lists %s, which is missing", name, clip)
-			}
-			continue
-		}
-		entries[i].split = to
-	}
-	return nil
 }
