@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
@@ -134,27 +135,14 @@ func IsLoopback(hostport string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// The token is in this header or, for a WebSocket, which a page cannot give headers, in an offered
-// subprotocol that begins with tokenProtocol.
-const (
-	tokenHeader   = "X-Studio-Token"
-	liveProtocol  = "s4d-fast.studio"
-	tokenProtocol = "token."
-)
+// tokenHeader has the token. A page cannot give headers to a WebSocket, so that has ?token=….
+const tokenHeader = "X-Studio-Token"
 
 // authorized rejects requests without the token.
 func (s *Server) authorized(next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(s.token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given := r.Header.Get(tokenHeader)
-		if given == "" {
-			for offered := range strings.SplitSeq(strings.Join(r.Header.Values("Sec-WebSocket-Protocol"), ","), ",") {
-				if token, ok := strings.CutPrefix(strings.TrimSpace(offered), tokenProtocol); ok {
-					given = token
-				}
-			}
-		}
-		got := sha256.Sum256([]byte(given))
+		got := sha256.Sum256([]byte(cmp.Or(r.Header.Get(tokenHeader), r.URL.Query().Get("token"))))
 		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 			s.writeError(w, r, fail(http.StatusUnauthorized, "wrong token: open the address that s4d-fast studio printed"))
 			return

@@ -32,11 +32,11 @@ func TestGuard(t *testing.T) {
 		"a page of another site":           {"localhost:8070", []string{tokenHeader, token, "Origin", "https://evil.example"}, 403},
 		"a page on another port":           {"localhost:8070", []string{tokenHeader, token, "Origin", "http://localhost:80"}, 403},
 		"a file":                           {"localhost:8070", []string{tokenHeader, token, "Origin", "null"}, 403},
-		"the token as a subprotocol":       {"localhost:8070", []string{"Sec-WebSocket-Protocol", liveProtocol + ", " + tokenProtocol + token}, 200},
-		"a wrong subprotocol":              {"localhost:8070", []string{"Sec-WebSocket-Protocol", liveProtocol + ", " + tokenProtocol}, 401},
 	} {
 		must.Equal(t, c.answerOf("GET", "/api/projects", q.host, q.headers...).StatusCode, q.want, "%s", name)
 	}
+	must.Equal(t, c.answerOf("GET", "/api/projects?token="+token, "localhost").StatusCode, 200, "the token of a WebSocket")
+	must.Equal(t, c.answerOf("GET", "/api/projects?token="+token[1:], "localhost").StatusCode, 401, "a wrong one")
 	must.Equal(t, c.answerOf("GET", "/", "evil.example").StatusCode, 421, "the page under another name")
 }
 

@@ -3,13 +3,13 @@ package studio
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -108,13 +108,13 @@ func (c *client) listed(project string) map[string]folder {
 // wait waits for a status of which good is true.
 func (c *client) wait(project string, good func(status) bool) status {
 	c.Helper()
-	st := status{Version: -1}
+	var st status
 	for c.Context().Err() == nil {
-		st2 := status{}
-		c.ok("GET", fmt.Sprintf("/%s/status?after=%d", project, st.Version), nil, &st2)
-		if st = st2; good(st) {
+		st = status{}
+		if c.ok("GET", "/"+project+"/status", nil, &st); good(st) {
 			return st
 		}
+		time.Sleep(10 * time.Millisecond)
 	}
 	c.Fatal("the test ended")
 	return st

@@ -73,7 +73,7 @@ func (s *Server) listen(p *project, r *http.Request) (any, error) {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer s.work.Done()
-		conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{liveProtocol}, CompressionMode: websocket.CompressionDisabled})
+		conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
 		if err != nil {
 			return // Accept has answered
 		}

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/train/recordings"
 )
 
 // maxName is the largest number of characters of a name.
@@ -58,13 +59,11 @@ const (
 
 // kindOf returns the kind of a folder of the task audio.
 func kindOf(name string) kind {
-	if !strings.HasPrefix(name, "_") {
+	switch {
+	case !strings.HasPrefix(name, "_"):
 		return word
-	}
-	for _, part := range []string{"background", "noise", "silence"} {
-		if strings.Contains(name, part) {
-			return background
-		}
+	case recordings.IsBackground(name):
+		return background
 	}
 	return other
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -25,10 +24,9 @@ type project struct {
 	files  sync.Mutex // held while the recordings change
 	cached map[string]clip
 
-	mu      sync.Mutex
-	status  status
-	changed chan struct{}     // closed at the next change of status
-	cancel  func(cause error) // of the training run; nil: none
+	mu     sync.Mutex
+	status status
+	cancel func(cause error) // of the training run; nil: none
 }
 
 // Folder is a folder of a project with its recordings.
@@ -130,7 +128,7 @@ func (s *Server) open(name string) (*project, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &project{name: name, dir: filepath.Join(s.dir, name), root: rootFS{root}, disk: atomicfile.Files{FS: rootFS{root}}, cached: map[string]clip{}, changed: make(chan struct{})}
+	p := &project{name: name, dir: filepath.Join(s.dir, name), root: rootFS{root}, disk: atomicfile.Files{FS: rootFS{root}}, cached: map[string]clip{}}
 	_ = p.disk.RemoveTemporary(modelFile, previousFile) // of a crash; what remains is only a waste of space
 	if err := p.loadDetector(); err != nil {
 		s.cfg.Log.Warn("the results of the last training run cannot be read", "project", name, "error", err)
@@ -251,16 +249,10 @@ func (s *Server) showProject(p *project, r *http.Request) (any, error) {
 	return map[string]any{"name": p.name, "folder": p.dir, "sounds": sounds, "folders": list}, nil
 }
 
-// showStatus answers with the status once its version is not ?after, or after longPoll.
 func (s *Server) showStatus(p *project, r *http.Request) (any, error) {
-	after := int64(-1)
-	if text := r.URL.Query().Get("after"); text != "" {
-		var err error
-		if after, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return nil, badRequest("after=%q: expected a version", text)
-		}
-	}
-	return p.await(r.Context(), s.ctx, after), nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.status, nil
 }
 
 func (s *Server) makeWord(p *project, r *http.Request) (any, error) {

@@ -164,7 +164,6 @@ func TestBadRequests(t *testing.T) {
 	c.rejects(404, `"up/x.wav" does not exist`, "GET", "/p/sounds/up/x.wav", nil)
 	c.rejects(404, "does not exist", "GET", "/p/model", nil)
 	c.rejects(409, "has no detector yet", "GET", "/p/live?format=s16le&rate=16000", nil)
-	c.rejects(400, "expected a version", "GET", "/p/status?after=x", nil)
 	c.rejects(409, `"up" has 0 clips`, "POST", "/p/training", map[string]string{"from": "commands"})
 	c.rejects(400, `from "x"`, "POST", "/p/training", map[string]string{"from": "x"})
 	c.rejects(400, `model "digits" reads audio at 8000 Hz`, "POST", "/p/training", map[string]string{"from": "digits"})

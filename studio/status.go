@@ -1,11 +1,6 @@
 package studio
 
-import (
-	"context"
-	"time"
-)
-
-// status is what changes while the page is open. Clients wait for its next version.
+// status is what changes while the page is open. The page asks for it again and again.
 type status struct {
 	Version  int64     `json:"version"`
 	Sounds   int64     `json:"sounds"` // version of the recordings
@@ -45,43 +40,15 @@ type epoch struct {
 	Accuracy   float64 `json:"accuracy"`   // fraction of the frames of these streams with the right label
 }
 
-// longPoll is the longest time that a request for the status waits.
-const longPoll = 20 * time.Second
-
-// update changes the status and wakes the requests that wait for it.
+// update changes the status.
 func (p *project) update(change func(*status)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change(&p.status)
 	p.status.Version++
-	close(p.changed)
-	p.changed = make(chan struct{})
 }
 
 // soundsChanged records that recordings were added or removed.
 func (p *project) soundsChanged() {
 	p.update(func(s *status) { s.Sounds++ })
-}
-
-// await returns the status as soon as its version is not after, or when a context or longPoll ends.
-func (p *project) await(ctx, server context.Context, after int64) status {
-	timeout := time.NewTimer(longPoll)
-	defer timeout.Stop()
-	for {
-		p.mu.Lock()
-		st, changed := p.status, p.changed
-		p.mu.Unlock()
-		if st.Version != after {
-			return st
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return st
-		case <-server.Done():
-			return st
-		case <-timeout.C:
-			return st
-		}
-	}
 }

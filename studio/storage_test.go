@@ -21,7 +21,7 @@ func onDisk(t *testing.T, f *faultfs.FS) *project {
 	root := must.Get(os.OpenRoot(f.Dir))(t)
 	t.Cleanup(func() { root.Close() })
 	f.FS = rootFS{root}
-	return &project{name: "p", disk: atomicfile.Files{FS: f}, changed: make(chan struct{})}
+	return &project{name: "p", disk: atomicfile.Files{FS: f}}
 }
 
 // A detector whose files cannot be written at any step is the older or the newer one, with its

@@ -51,8 +51,8 @@ export class Project {
 	async folders(signal) {
 		return (await request("GET", this.at(), { signal })).json();
 	}
-	async status(after, signal) {
-		return (await request("GET", this.at("status") + (after ? "?after=" + after : ""), { signal })).json();
+	async status(signal) {
+		return (await request("GET", this.at("status"), { signal })).json();
 	}
 	addWord(name) {
 		return request("POST", this.at("words"), { json: { name } });
@@ -89,10 +89,10 @@ export class Project {
 	}
 	// live opens the WebSocket of a live session.
 	live(rate) {
-		const url = new URL("/api/" + this.at("live") + "?format=s16le&rate=" + rate, location.href);
+		const url = new URL("/api/" + this.at("live") + "?format=s16le&rate=" + rate + "&token=" + token, location.href); // a WebSocket has no headers
 		url.protocol = "ws:";
 		url.hash = "";
-		const socket = new WebSocket(url, ["s4d-fast.studio", "token." + token]);
+		const socket = new WebSocket(url);
 		socket.binaryType = "arraybuffer";
 		return socket;
 	}

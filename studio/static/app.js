@@ -26,11 +26,10 @@ async function open(name) {
 
 // follow shows the status whenever it changes, in this tab or in another one.
 async function follow(p, signal) {
-	let after = 0, sounds = null, offline = false;
+	let version = 0, sounds = null, offline = false;
 	while (!signal.aborted) {
 		try {
-			const status = await p.status(after, signal);
-			after = status.version;
+			const status = await p.status(signal);
 			if (status.sounds !== sounds) {
 				const listed = await p.folders(signal);
 				sounds = listed.sounds;
@@ -38,10 +37,11 @@ async function follow(p, signal) {
 				$("folder").textContent = listed.folder;
 				words.show(p, folders);
 			}
-			show(status);
+			if (status.version !== version) show(status);
+			version = status.version;
 			if (offline) showError(null);
 			offline = false;
-			await pause(200); // training changes the status at every step
+			await pause(300);
 			await visible();
 		} catch (err) {
 			if (signal.aborted) return;
@@ -49,7 +49,7 @@ async function follow(p, signal) {
 			const status = err instanceof api.RequestError ? err.status : 0;
 			if (status >= 400 && status < 500 && status !== 409) return; // 409: the project was replaced during the request
 			offline = true;
-			after = 0;
+			version = 0;
 			await pause(2000);
 		}
 	}

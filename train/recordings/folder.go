@@ -227,7 +227,7 @@ func (s *folderScan) classes() error {
 			if r.role, r.label = word, slices.Index(s.labels, name); r.label < 0 {
 				return fmt.Errorf("class %q (folder %s), expected one of %s", name, path, suggest.List(s.labels))
 			}
-		case !isBackground(name):
+		case !IsBackground(name):
 			r.role = other
 		}
 		n := len(s.files)
@@ -253,8 +253,8 @@ func (s *folderScan) classes() error {
 	return nil
 }
 
-// isBackground reports whether a folder whose name begins with an underscore has background.
-func isBackground(name string) bool {
+// IsBackground reports whether a folder whose name begins with an underscore has background.
+func IsBackground(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc([]string{"background", "noise", "silence"}, func(s string) bool { return strings.Contains(name, s) })
 }
