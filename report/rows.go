@@ -1,9 +1,6 @@
 package report
 
-import (
-	"encoding/json"
-	"math"
-)
+import "encoding/json"
 
 // RowStart is the first line of a stream of rows.
 type RowStart struct {
@@ -24,40 +21,46 @@ type RowStart struct {
 
 // Row is the line of a row.
 type Row struct {
-	Type      string     `json:"type"`
-	Row       int64      `json:"row"` // in its series, from 1
-	ID        string     `json:"id,omitempty"`
-	Time      string     `json:"time,omitempty"`
-	Label     string     `json:"label,omitempty"`
-	Posterior []float32  `json:"posterior,omitempty"`
-	Output    []float32  `json:"output,omitempty"`
-	Forecast  []Number   `json:"forecast,omitempty"`
-	Score     *float64   `json:"score,omitempty"`  // the largest of Scores
-	Scores    []*float64 `json:"scores,omitempty"` // per target; null: none
-	Expected  []Number   `json:"expected,omitempty"`
+	Type      string    `json:"type"`
+	Row       int64     `json:"row"` // in its series, from 1
+	ID        string    `json:"id,omitempty"`
+	Time      string    `json:"time,omitempty"`
+	Label     string    `json:"label,omitempty"`
+	Posterior []float32 `json:"posterior,omitempty"`
+	Output    []float32 `json:"output,omitempty"`
+	Forecast  []Number  `json:"forecast,omitempty"`
+	Score     *Number   `json:"score,omitempty"`  // the largest of Scores
+	Scores    []Number  `json:"scores,omitempty"` // per target; null: none
+	Expected  []Number  `json:"expected,omitempty"`
 }
 
-// Number is a number of a forecast. One that is a float32 is printed as that.
+// Number is a number in JSON. NaN is null, and a float32 is printed as one.
 type Number float64
+
+// Numbers returns a list of numbers.
+func Numbers[T float32 | float64](values []T) (list []Number) {
+	for _, v := range values {
+		list = append(list, Number(v))
+	}
+	return list
+}
 
 // MarshalJSON implements json.Marshaler.
 func (n Number) MarshalJSON() ([]byte, error) {
-	if v := float32(n); Number(v) == n {
+	switch v := float32(n); {
+	case n != n:
+		return []byte("null"), nil
+	case Number(v) == n:
 		return json.Marshal(v)
 	}
 	return json.Marshal(float64(n))
 }
 
-// SetScores sets Score and Scores. A score that is NaN is null; Score is absent if all are.
+// SetScores sets Score and Scores. Score is absent if no score is a number.
 func (r *Row) SetScores(scores []float64) {
-	r.Score, r.Scores = nil, nil
-	for _, v := range scores {
-		if math.IsNaN(v) {
-			r.Scores = append(r.Scores, nil)
-			continue
-		}
-		r.Scores = append(r.Scores, &v)
-		if r.Score == nil || v > *r.Score {
+	r.Score, r.Scores = nil, Numbers(scores)
+	for _, v := range r.Scores {
+		if v == v && (r.Score == nil || v > *r.Score) {
 			r.Score = &v
 		}
 	}

@@ -38,8 +38,8 @@ type backgroundResult struct {
 	Hours float64 `json:"hours"`
 }
 
-// pointResult is what was measured with one set of options. PointWords is nil without words,
-// PointBackground without background.
+// pointResult is what was measured with one set of options. PointWords is nil without words, and
+// the false alarms are absent without background.
 type pointResult struct {
 	Threshold    float64 `json:"threshold"`
 	OffThreshold float64 `json:"off_threshold"`
@@ -51,7 +51,9 @@ type pointResult struct {
 	Thresholds map[string]float64 `json:"threshold_by_label,omitempty"`
 
 	*PointWords
-	*PointBackground
+
+	ByGroup       []alarmCount   `json:"false_alarms_by_background,omitempty"`
+	AlarmsByLabel map[string]int `json:"false_alarms_by_label,omitempty"`
 }
 
 // PointWords is exported for encoding/json, which sets no pointers to unexported structs.
@@ -84,12 +86,6 @@ func latencyOf(p *calibration.Point) *latency {
 	return &latency{p.Latency[n/2], p.Latency[n*9/10], p.Latency[n-1]}
 }
 
-// PointBackground is exported like PointWords.
-type PointBackground struct {
-	ByGroup       []alarmCount   `json:"false_alarms_by_background"`
-	AlarmsByLabel map[string]int `json:"false_alarms_by_label"`
-}
-
 // alarmCount is the number of false alarms in a background.
 type alarmCount struct {
 	FalseAlarms int        `json:"false_alarms"`
@@ -112,7 +108,7 @@ func (d *detection) point(p *calibration.Point) pointResult {
 	}
 	all := p.All()
 	if all.Hours > 0 {
-		r.PointBackground = &PointBackground{AlarmsByLabel: map[string]int{}}
+		r.AlarmsByLabel = map[string]int{}
 		for _, b := range p.Backgrounds {
 			rate, low, high := b.FalseAlarmRate()
 			r.ByGroup = append(r.ByGroup, alarmCount{b.FalseAlarms, rate, [2]float64{low, high}})

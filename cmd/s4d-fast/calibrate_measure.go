@@ -40,13 +40,21 @@ func (c *calibrateCmd) sources(ctx context.Context, m *model.Model) (*sources, e
 		return nil, badInput(err)
 	}
 	r := &sources{words: calibration.DefaultWords(m.Meta.SampleRate)}
+	read := func(flag, path string) (streams []calibration.Stream, err error) {
+		streams, ignored, err := calibration.BackgroundStreams(path, m.Meta.SampleRate, c.SkipBroken, c.audio(&r.notes, ""))
+		r.ignored = append(r.ignored, ignored...)
+		if err != nil {
+			err = badInput(fmt.Errorf("--%s: %w", flag, err))
+		}
+		return streams, err
+	}
 	var background []calibration.Stream
 	for _, path := range c.Background {
-		streams, ignored, err := calibration.BackgroundStreams(path, m.Meta.SampleRate, c.SkipBroken, c.audio(&r.notes, ""))
+		streams, err := read("background", path)
 		if err != nil {
-			return nil, badInput(fmt.Errorf("--background: %w", err))
+			return nil, err
 		}
-		r.ignored, background = append(r.ignored, ignored...), append(background, streams...)
+		background = append(background, streams...)
 	}
 	if c.Words != "" {
 		switch c.Noise {
@@ -55,8 +63,8 @@ func (c *calibrateCmd) sources(ctx context.Context, m *model.Model) (*sources, e
 			r.words.Noise = background
 		default:
 			var err error
-			if r.words.Noise, _, err = calibration.BackgroundStreams(c.Noise, m.Meta.SampleRate, c.SkipBroken, c.audio(&r.notes, "")); err != nil {
-				return nil, badInput(fmt.Errorf("--noise: %w", err))
+			if r.words.Noise, err = read("noise", c.Noise); err != nil {
+				return nil, err
 			}
 		}
 		if err := c.clips(ctx, m, r); err != nil {

@@ -158,7 +158,7 @@ func TestCalibrateOffsets(t *testing.T) {
 	equal(t, "missed", fmt.Sprint(p.PointWords.ByLabel), "map[high:0 low:4]")
 	equal(t, "false alarms", fmt.Sprint(p.ByGroup[0].FalseAlarms, p.AlarmsByLabel), "0 map[high:0 low:0]")
 	if alarms := r.Model.ByGroup[0].FalseAlarms; r.Model.Thresholds != nil || r.Model.Threshold != 0.5 || alarms == 0 || r.Model.AlarmsByLabel["low"] != alarms {
-		t.Errorf("the model's own point %+v, false alarms %+v", r.Model, r.Model.PointBackground)
+		t.Errorf("the model's own point %+v, false alarms %+v", r.Model, r.Model.ByGroup)
 	}
 	d := must.Get(model.Load(out))(t).Meta.Detection
 	if len(d.Offsets) != 3 || d.Offsets[0] > -4 || d.Offsets[1] != 0 || d.Offsets[2] != 0 || d.MissRate != 4./6 || d.FalseAlarmsPerHour != 0 {

@@ -168,6 +168,14 @@ func (r recipe) layOut(ctx context.Context, list []download, dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	pick := regexp.MustCompile(cmp.Or(r.Pick, "^.*$"))
 	write := func(name string, in io.Reader) error {
 		name = path.Clean(name)
@@ -176,14 +184,10 @@ func (r recipe) layOut(ctx context.Context, list []download, dir string) error {
 			return context.Cause(ctx)
 		}
 		to := string(pick.ExpandString(nil, cmp.Or(r.To, "$0"), name, m))
-		if !filepath.IsLocal(to) {
-			return fmt.Errorf("path %q leads out of the folder", name)
-		}
-		to = filepath.Join(dir, filepath.FromSlash(to))
-		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		if err := root.MkdirAll(path.Dir(to), 0o777); err != nil {
 			return err
 		}
-		out, err := os.Create(to)
+		out, err := root.Create(to)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/report"
 	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -52,15 +53,15 @@ type evaluation struct {
 
 // predictionLine is one example in the file of predictions.
 type predictionLine struct {
-	Path       string    `json:"path,omitempty"`
-	Index      *int      `json:"index,omitempty"`
-	Label      string    `json:"label,omitempty"`
-	Prediction string    `json:"prediction,omitempty"`
-	Logits     []float32 `json:"logits,omitempty"`
-	Output     []float32 `json:"output,omitempty"` // of a regression, in the target's unit
-	Target     values    `json:"target,omitempty"`
-	Labels     []int32   `json:"labels,omitempty"`  // of every position, as indices into the model's labels; −1: not scored
-	Classes    []int32   `json:"classes,omitempty"` // the predicted ones
+	Path       string          `json:"path,omitempty"`
+	Index      *int            `json:"index,omitempty"`
+	Label      string          `json:"label,omitempty"`
+	Prediction string          `json:"prediction,omitempty"`
+	Logits     []float32       `json:"logits,omitempty"`
+	Output     []float32       `json:"output,omitempty"`  // of a regression, in the target's unit
+	Target     []report.Number `json:"target,omitempty"`  // null: not scored
+	Labels     []int32         `json:"labels,omitempty"`  // of every position, as indices into the model's labels; −1: not scored
+	Classes    []int32         `json:"classes,omitempty"` // the predicted ones
 }
 
 func (c *evalCmd) Run(std *streams, ctx context.Context) error {
@@ -145,7 +146,7 @@ func predictionOf(p train.Prediction, info dataset.Info) predictionLine {
 	}
 	switch {
 	case info.Regression:
-		line.Output, line.Target = p.Logits, p.Target
+		line.Output, line.Target = p.Logits, report.Numbers(p.Target)
 	case info.PerPosition:
 		line.Labels, line.Classes = p.Labels, p.Classes
 	default:
@@ -173,17 +174,4 @@ func (c *evalCmd) print(std *streams, tk *task.Task, m *model.Model, info datase
 		return err
 	}
 	return train.WriteForecastErrors(std.out, forecasts)
-}
-
-// values are numbers. In JSON, NaN (a target that is not scored) is null.
-type values []float32
-
-func (v values) MarshalJSON() ([]byte, error) {
-	list := make([]*float32, len(v))
-	for i := range v {
-		if v[i] == v[i] {
-			list[i] = &v[i]
-		}
-	}
-	return json.Marshal(list)
 }

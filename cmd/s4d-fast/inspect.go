@@ -174,7 +174,7 @@ func (i inspection) print(w io.Writer) error {
 		row("bands", "means %g … %g, standard deviations %g … %g", slices.Min(means), slices.Max(means), slices.Min(stds), slices.Max(stds))
 	default:
 		for ch := range means {
-			row(numbered("input", ch, series.Columns), "mean %v, standard deviation %g", withOffset(means[ch], series.Offset(ch)), stds[ch])
+			row(numbered("input", ch, series.Columns), "mean %.8g, standard deviation %g", float64(means[ch])+series.Offset(ch), stds[ch])
 		}
 	}
 	for o := range i.Meta.TargetMean {
@@ -300,14 +300,6 @@ func settings(config any) string {
 		}
 	}
 	return strings.Join(list, ", ")
-}
-
-// withOffset returns the mean of a column whose values are less an offset.
-func withOffset(mean float32, offset float64) any {
-	if offset == 0 {
-		return mean
-	}
-	return float64(mean) + offset
 }
 
 // printDetector prints what only a word detector has: the number of recordings that trained it, its

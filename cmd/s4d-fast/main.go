@@ -17,6 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
+	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/bench"
 	"github.com/s4d-fast/s4d-fast/internal/configflags"
 	"github.com/s4d-fast/s4d-fast/internal/program"
@@ -141,7 +142,6 @@ func execute(ctx context.Context, args []string, std *streams) error {
 		kong.Writers(std.out, std.err),
 		kong.Exit(func(int) { exited = true }),
 		variables(),
-		streamDefaults(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.ValueFormatter(helpText),
 	)
@@ -194,9 +194,10 @@ func helpText(v *kong.Value) string {
 	return fmt.Sprintf("%s (default: %s).", strings.TrimSuffix(v.Help, "."), v.Default)
 }
 
-// variables are the lists of names in help texts.
+// variables are the lists of names and the defaults in help texts.
 func variables() kong.Vars {
-	vars := kong.Vars(configflags.Variables())
+	vars, d := kong.Vars(configflags.Variables()), events.Defaults()
+	vars["threshold"], vars["confirm"], vars["refractory"], vars["window"] = fmt.Sprint(d.Threshold), fmt.Sprint(d.Confirm), fmt.Sprint(d.Refractory), fmt.Sprint(d.Smoothing)
 	vars["models"], vars["ops"] = strings.Join(pretrained.Names(), ", "), strings.Join(bench.Names(), ", ")
 	return vars
 }

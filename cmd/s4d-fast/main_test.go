@@ -165,7 +165,7 @@ func TestVersion(t *testing.T) {
 		t.Errorf("levels %q", got)
 	}
 	text := ok(t, "version")
-	contains(t, "version", text, "processor  ", "caches     ", "level      "+string(vek.CurrentLevel())+" (available: generic")
+	contains(t, "version", text, "processor  ", "level      "+string(vek.CurrentLevel())+" (available: generic")
 }
 
 // --version prints what the command version prints.
@@ -177,7 +177,7 @@ func TestVersionFlag(t *testing.T) {
 
 // The help shows a name for the value of every flag, and marks a list once.
 func TestPlaceholders(t *testing.T) {
-	parser := must.Get(kong.New(&cli{}, variables(), streamDefaults()))(t)
+	parser := must.Get(kong.New(&cli{}, variables()))(t)
 	for _, leaf := range parser.Model.Leaves(false) {
 		for _, f := range leaf.Flags {
 			name := f.FormatPlaceHolder()

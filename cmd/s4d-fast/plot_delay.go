@@ -36,33 +36,38 @@ Examples:
 }
 
 func (c *plotDelayCmd) Run(std *streams, ctx context.Context) error {
-	runs, err := loadDelayRuns(ctx, c.Runs)
-	if err != nil {
-		return err
-	}
 	var panels []figure.Panel
-	for i, run := range runs {
-		result, err := train.Evaluate(ctx, run.model, run.data.Val, train.EvalOptions{Info: run.data.Info})
+	for i, path := range c.Runs {
+		m, data, err := loadDelayRun(ctx, path)
 		if err != nil {
-			return fmt.Errorf("%s: %w", c.Runs[i], err)
+			return err
 		}
-		if i == 0 {
+		name := stepsText(m.Config.SSM)
+		if file := filepath.Base(path); !strings.Contains(file, "=") { // the folders of a sweep's runs list their values
+			name = file + ": " + name
+		}
+		result, err := train.Evaluate(ctx, m, data.Val, train.EvalOptions{Info: data.Info})
+		if err == nil && i == 0 {
 			network := "the network"
-			if len(runs) > 1 {
-				network = run.name
+			if len(c.Runs) > 1 {
+				network = name
 			}
-			if panels, err = delayPanels(ctx, run.model, run.data, network, result.Metrics().Validation(), 0); err != nil {
-				return fmt.Errorf("%s: %w", c.Runs[0], err)
-			}
+			panels, err = delayPanels(ctx, m, data, network, result.Metrics().Validation(), 0)
 		}
-		kernel, err := run.kernel()
 		if err != nil {
-			return badInput(fmt.Errorf("%s: %w", c.Runs[i], err))
+			return fmt.Errorf("%s: %w", path, err)
 		}
-		kernel.Title = fmt.Sprintf("kernel of %s (%s)", run.name, result.Metrics().Validation())
+		kernel, err := delayKernel(m, data)
+		if err != nil {
+			return badInput(fmt.Errorf("%s: %w", path, err))
+		}
+		kernel.Title = fmt.Sprintf("kernel of %s (%s)", name, result.Metrics().Validation())
+		kernel.X = lagTitle(data.SampleRate)
+		if i > 0 {
+			panels[len(panels)-1].X = "" // that of the last panel is enough
+		}
 		panels = append(panels, kernel)
 	}
-	panels[len(panels)-1].X = lagTitle(runs[0].data.SampleRate)
 	return c.Out.curves(std, panels...)
 }
 
@@ -115,36 +120,17 @@ type firstExample struct{ dataset.Set }
 
 func (firstExample) Len() int { return 1 }
 
-// delayRun is a network of the delay task and the data of its run.
-type delayRun struct {
-	name  string // of the file, and the initial steps of its SSMs
-	model *model.Model
-	data  *dataset.Dataset
-}
-
-// loadDelayRuns reads run folders or model files, and generates their data.
-func loadDelayRuns(ctx context.Context, paths []string) ([]delayRun, error) {
-	runs := make([]delayRun, len(paths))
-	for i, path := range paths {
-		m, tk, cfg, err := loadRunModel(ctx, path)
-		if err != nil {
-			return nil, err
-		}
-		if c := m.Config; tk.ReadsData() || c.Pool != model.PoolNone || c.Encoder != model.EncoderLinear || c.DOutput != 1 {
-			return nil, badInput(fmt.Errorf("%s: a network of task %q, expected one that repeats a signal, such as one of task %q", path, tk.Name(), task.Default))
-		}
-		src := task.From(cfg)
-		src.Split = "val"
-		r := delayRun{name: stepsText(m.Config.SSM), model: m}
-		if name := filepath.Base(path); !strings.Contains(name, "=") { // the folders of a sweep's runs list their values
-			r.name = name + ": " + r.name
-		}
-		if r.data, err = tk.Load(ctx, src); err != nil {
-			return nil, err
-		}
-		runs[i] = r
+// loadDelayRun reads the network of a run folder or a model file, and generates its data.
+func loadDelayRun(ctx context.Context, path string) (*model.Model, *dataset.Dataset, error) {
+	m, tk, cfg, err := loadRunModel(ctx, path)
+	if err != nil {
+		return nil, nil, err
 	}
-	return runs, nil
+	if c := m.Config; tk.ReadsData() || c.Pool != model.PoolNone || c.Encoder != model.EncoderLinear || c.DOutput != 1 {
+		return nil, nil, badInput(fmt.Errorf("%s: a network of task %q, expected one that repeats a signal, such as one of task %q", path, tk.Name(), task.Default))
+	}
+	data, err := tk.Load(ctx, source(&streams{}, cfg, "val"))
+	return m, data, err
 }
 
 // loadRunModel reads a model with its task: the best one of a run folder, or a file inside or
@@ -173,10 +159,10 @@ func loadRunModel(ctx context.Context, path string) (m *model.Model, tk *task.Ta
 	return m, tk, cfg, err
 }
 
-// kernel draws the learned kernel over the length of a sequence, with a mark at the delay of the
-// task.
-func (r delayRun) kernel() (figure.Panel, error) {
-	k, err := convmode.ImpulseResponse(r.model, r.data.MaxLen)
+// delayKernel draws the learned kernel over the length of a sequence, with a mark at the delay of
+// the task.
+func delayKernel(m *model.Model, data *dataset.Dataset) (figure.Panel, error) {
+	k, err := convmode.ImpulseResponse(m, data.MaxLen)
 	if err != nil {
 		return figure.Panel{}, err
 	}
@@ -188,7 +174,7 @@ func (r delayRun) kernel() (figure.Panel, error) {
 		Y: "|K[l]|", Curves: []figure.Curve{c},
 		XMax:  float64(len(c.X)),
 		YMax:  1.15 * slices.Max(c.Y), // so that the mark is visible above the peak
-		Marks: []float64{float64(r.data.Delay)}, MarkName: fmt.Sprintf("τ = %d samples", r.data.Delay),
+		Marks: []float64{float64(data.Delay)}, MarkName: fmt.Sprintf("τ = %d samples", data.Delay),
 	}, nil
 }
 

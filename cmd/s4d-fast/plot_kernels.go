@@ -29,23 +29,14 @@ Examples:
   s4d-fast plot kernels cifar10.safetensors --stride 32 --length 200 --out kernels.svg`
 }
 
-// rowLength returns the length of a row of a task's images, or 0.
-func rowLength(name string) int {
-	tk, err := task.Lookup(name)
-	if err != nil { // of another program's model
-		return 0
-	}
-	return tk.ImageWidth()
-}
-
 func (c *plotKernelsCmd) Run(std *streams, ctx context.Context) error {
 	m, err := c.Model.load(ctx)
 	if err != nil {
 		return badInput(err)
 	}
-	stride := rowLength(m.Meta.Task)
-	if c.Stride != nil {
-		stride = *c.Stride
+	stride := or(c.Stride, 0)
+	if tk, err := task.Lookup(m.Meta.Task); c.Stride == nil && err == nil { // the model may be of another program
+		stride = tk.ImageWidth()
 	}
 	if !c.Unroll {
 		return c.Out.curves(std, kernelPanels(m, c.Length, stride)...)

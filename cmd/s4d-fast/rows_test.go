@@ -148,7 +148,7 @@ func compareRows(t *testing.T, name string, got, want []report.Row) {
 		for _, r := range rows {
 			score := math.NaN()
 			if r.Score != nil {
-				score = *r.Score
+				score = float64(*r.Score)
 			}
 			r.Score, r.Scores = nil, nil
 			lines = append(lines, fmt.Sprintf("%+v %v", r, score))

@@ -5,21 +5,11 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 	"github.com/s4d-fast/s4d-fast/report"
 )
-
-// streamDefaults are the defaults that the help shows.
-func streamDefaults() kong.Vars {
-	d := events.Defaults()
-	return kong.Vars{
-		"threshold": fmt.Sprint(d.Threshold), "confirm": fmt.Sprint(d.Confirm), "refractory": fmt.Sprint(d.Refractory), "window": fmt.Sprint(d.Smoothing),
-	}
-}
 
 // connect sets the sink of a pump, and the number of samples to pass to it at a time.
 func (c *streamCmd) connect(p *pump, m *model.Model, opt events.Options) error {

@@ -26,34 +26,10 @@ func (c *versionCmd) Run(std *streams) error {
 		return nil
 	}
 	fmt.Fprintf(std.out, "s4d-fast %s (%s %s/%s)\n", cmp.Or(release, program.Version()), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	fmt.Fprintf(std.out, "processor  %s, %d logical cores\n", processor(), runtime.NumCPU())
-	fmt.Fprintf(std.out, "caches     %s\n", caches())
+	fmt.Fprintf(std.out, "processor  %s, %d logical cores\n", cmp.Or(cpuid.CPU.BrandName, "unknown processor"), runtime.NumCPU())
 	fmt.Fprintf(std.out, "level      %s (available: %s)\n", vek.CurrentLevel(), strings.Join(levels, ", "))
 	return nil
 }
 
 // release is the version and the commit of a release, which .ci/build sets.
 var release string
-
-// caches lists the sizes of a core's caches, smallest first.
-func caches() string {
-	c := cpuid.CPU.Cache
-	var known []string
-	for i, bytes := range []int{c.L1D, c.L2, c.L3} {
-		if bytes > 0 {
-			known = append(known, fmt.Sprintf("L%d %d KiB", i+1, bytes/1024))
-		}
-	}
-	if known == nil {
-		return "unknown"
-	}
-	return strings.Join(known, ", ")
-}
-
-// processor returns the name of the machine's processor.
-func processor() string {
-	if cpuid.CPU.BrandName == "" {
-		return "unknown processor"
-	}
-	return cpuid.CPU.BrandName
-}

@@ -291,17 +291,10 @@ func (r *Reader) line(s *rowSeries, result series.Result) *report.Row {
 	case model.SeriesRegression:
 		line.Output = result.Output
 	case model.SeriesForecast:
-		line.Forecast = forecasts(result.Forecast)
+		line.Forecast = report.Numbers(result.Forecast)
 	case model.SeriesAnomaly:
-		line.Forecast, line.Expected = forecasts(result.Forecast), forecasts(result.Expected)
+		line.Forecast, line.Expected = report.Numbers(result.Forecast), report.Numbers(result.Expected)
 		line.SetScores(result.Scores)
 	}
 	return line
-}
-
-func forecasts(values []float64) (numbers []report.Number) {
-	for _, v := range values {
-		numbers = append(numbers, report.Number(v))
-	}
-	return numbers
 }

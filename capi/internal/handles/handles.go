@@ -4,7 +4,7 @@
 //
 // A process never reuses a handle. A call returns an error if its handle does not exist, was
 // destroyed, or belongs to the other kind of object, and if another thread is using the stream. A
-// panic is returned as an error.
+// panic in a stream is returned as an error.
 package handles
 
 import (

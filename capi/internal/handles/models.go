@@ -20,8 +20,7 @@ type Model struct {
 }
 
 // Load adds the model of a file.
-func (t *Table) Load(path string) (handle uint64, err error) {
-	defer Recover(&err)
+func (t *Table) Load(path string) (uint64, error) {
 	if s, err := os.Stat(path); err == nil && !s.Mode().IsRegular() { // opening a named pipe would block
 		return 0, Errorf(Unusable, "model: %s: %v, expected a regular file", path, s.Mode())
 	}
@@ -30,15 +29,13 @@ func (t *Table) Load(path string) (handle uint64, err error) {
 }
 
 // Read adds the model of the bytes of a file.
-func (t *Table) Read(file []byte) (handle uint64, err error) {
-	defer Recover(&err)
+func (t *Table) Read(file []byte) (uint64, error) {
 	m, err := model.Read(bytes.NewReader(file))
 	return t.addModel(m, err, nil)
 }
 
 // Builtin adds a built-in model.
-func (t *Table) Builtin(name string) (handle uint64, err error) {
-	defer Recover(&err)
+func (t *Table) Builtin(name string) (uint64, error) {
 	if !pretrained.Has(name) {
 		_, err := pretrained.Load(name)
 		return 0, &Error{Argument, err}
@@ -48,8 +45,7 @@ func (t *Table) Builtin(name string) (handle uint64, err error) {
 }
 
 // WithOptions adds a model with the weights of another and other options.
-func (t *Table) WithOptions(handle uint64, opt events.Options) (changed uint64, err error) {
-	defer Recover(&err)
+func (t *Table) WithOptions(handle uint64, opt events.Options) (uint64, error) {
 	m, err := t.Model(handle)
 	if err != nil {
 		return 0, err

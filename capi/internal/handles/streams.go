@@ -19,16 +19,14 @@ type Event struct {
 
 // stream is the state of one signal.
 type stream struct {
-	busy      atomic.Bool
-	destroyed bool
-	model     *Model
-	events    *events.Stream // nil after a panic
-	waiting   []events.Event
+	busy    atomic.Bool
+	model   *Model
+	events  *events.Stream // nil after a panic
+	waiting []events.Event
 }
 
 // NewStream adds a stream of a model.
-func (t *Table) NewStream(model uint64) (handle uint64, err error) {
-	defer Recover(&err)
+func (t *Table) NewStream(model uint64) (uint64, error) {
 	m, err := t.Model(model)
 	if err != nil {
 		return 0, err
@@ -52,9 +50,6 @@ func (t *Table) use(handle uint64, f func(*stream) error) (err error) {
 		return Errorf(Busy, "another thread is using stream %d", handle)
 	}
 	defer s.busy.Store(false)
-	if s.destroyed { // after the table was read
-		return Errorf(Invalid, "stream %d has been destroyed", handle)
-	}
 	defer func() {
 		if err != nil && CodeOf(err) == Internal {
 			s.events = nil
@@ -208,8 +203,7 @@ func (s *stream) empty(why string) error {
 
 // DestroyStream removes a stream.
 func (t *Table) DestroyStream(handle uint64) error {
-	return t.use(handle, func(s *stream) error {
-		s.destroyed = true
+	return t.use(handle, func(*stream) error {
 		t.remove(handle)
 		return nil
 	})
