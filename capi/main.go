@@ -26,18 +26,16 @@ func main() {} // required by -buildmode=c-shared, and not called
 // status calls f, stores the text of its error, and returns its code. A panic is an error, and so
 // is a pointer of the caller to memory that does not exist.
 func status(f func() error) C.int32_t {
-	err := guarded(f)
+	err := func() (err error) {
+		defer handles.Recover(&err)
+		debug.SetPanicOnFault(true) // of this goroutine, which is that of the C thread
+		return f()
+	}()
 	if err == nil {
 		return C.S4D_OK
 	}
 	text := err.Error()
 	return C.s4d_fail(C.s4d_status(handles.CodeOf(err)), (*C.char)(unsafe.Pointer(unsafe.StringData(text))), C.size_t(len(text)))
-}
-
-func guarded(f func() error) (err error) {
-	defer handles.Recover(&err)
-	debug.SetPanicOnFault(true) // of this goroutine, which is that of the C thread
-	return f()
 }
 
 // create stores the handle that f returns.

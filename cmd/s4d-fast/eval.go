@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -109,17 +110,9 @@ func (c *evalCmd) Run(std *streams, ctx context.Context) error {
 func (c *evalCmd) atOtherRates(m *model.Model) (*model.Model, error) {
 	changed := *m
 	s := &changed.Config.SSM
-	if c.RateRule != "" {
-		s.RateRule = ssm.RateRule(c.RateRule)
-		if err := changed.Config.Validate(); err != nil {
-			return nil, fmt.Errorf("--rate-rule %s: %w", c.RateRule, err)
-		}
-	}
-	if c.Bandlimit != nil {
-		s.Bandlimit = *c.Bandlimit
-		if err := changed.Config.Validate(); err != nil {
-			return nil, fmt.Errorf("--bandlimit %g: %w", *c.Bandlimit, err)
-		}
+	s.RateRule, s.Bandlimit = cmp.Or(ssm.RateRule(c.RateRule), s.RateRule), or(c.Bandlimit, s.Bandlimit)
+	if err := changed.Config.Validate(); err != nil {
+		return nil, fmt.Errorf("--rate-rule, --bandlimit: %w", err)
 	}
 	return &changed, nil
 }

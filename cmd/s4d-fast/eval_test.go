@@ -31,8 +31,8 @@ func TestEvalRepeatsTheRun(t *testing.T) {
 	if limited.Loss == e.Loss {
 		t.Errorf("loss at half the rate is %v with and without the modes that alias", e.Loss)
 	}
-	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate-rule", "keep"}, exitUsage, `--rate-rule keep`, `layer "s4d" has no such setting`)
-	checkRun(t, nil, []string{"eval", best, "--data", data, "--bandlimit=-1"}, exitUsage, "--bandlimit -1", "expected a finite number")
+	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate-rule", "keep"}, exitUsage, "--rate-rule, --bandlimit: ", `layer "s4d" has no such setting`)
+	checkRun(t, nil, []string{"eval", best, "--data", data, "--bandlimit=-1"}, exitUsage, "--rate-rule, --bandlimit: ", "expected a finite number")
 	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate", "3000.5"}, exitUsage, "3000.5 Hz", "whole number")
 	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate", "1e6"}, exitUsage, "--rate 1e+06", "62.5 to 256000 Hz")
 	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate", "1"}, exitUsage, "--rate 1", "62.5 to")

@@ -44,7 +44,7 @@ func (c *plotPaperCmd) Run(std *streams, ctx context.Context) error {
 		{"figure2", func(f plotFile) error { return (&plotResponseCmd{Out: f}).Run(std) }},
 		{"figure3", func(f plotFile) error { return (&plotPolesCmd{Out: f}).Run(std) }},
 		{"figure4", func(f plotFile) error {
-			return (&plotSweepCmd{Dir: filepath.Join(c.Runs, "figure4"), Out: f}).Run(std, ctx)
+			return (&plotSweepCmd{Dir: filepath.Join(c.Runs, "figure4"), Out: f}).Run(std)
 		}},
 		{"figure4-kernels", delay("figure4/*=0.003,*seed=1")}, {"figure4-fixed", delay("fixed-dfout*")},
 		{"figure5-hinf", func(f plotFile) error { return (&plotHinfCmd{Model: file("lin"), Out: f}).Run(std, ctx) }},

@@ -1,10 +1,11 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,7 @@ Example:
   s4d-fast plot sweep runs/figure4 --out figure4.svg`
 }
 
-func (c *plotSweepCmd) Run(std *streams, _ context.Context) error {
+func (c *plotSweepCmd) Run(std *streams) error {
 	p, err := sweepPanel(c.Dir)
 	if err != nil {
 		return err
@@ -66,18 +67,24 @@ func sweepPanel(dir string) (figure.Panel, error) {
 	if cfg, err := s.Config(s.Rows[0]); err == nil { // the table may have been moved away from its runs
 		p.Title, name = "Sweep of "+cfg.Task, paperWords(string(cfg.SSM.Init))
 	}
+	for _, r := range s.Rows {
+		if _, metric := resultOf(r); metric != "" {
+			p.Y = metric // all runs of a task have the same
+		}
+	}
+	if p.Y == "" {
+		return p, badInput(fmt.Errorf("%s: %w", dir, errNoResult))
+	}
+	p.LogY = p.Y == relativeMSE
+	p.Curves = sweepCurves(s, axis, name)
 	low, high, seeds := math.Inf(1), math.Inf(-1), false
-	for _, c := range sweepCurves(s, axis) {
-		if p.Y = c.metric; p.Y == "" {
-			return p, badInput(fmt.Errorf("%s: %w", dir, errNoResult))
+	for i := range p.Curves {
+		c := &p.Curves[i]
+		means(c, p.LogY)
+		low, high = min(low, c.X[0]), max(high, c.X[len(c.X)-1])
+		if seeds = seeds || len(c.Runs) > len(c.X); len(c.Runs) == len(c.X) {
+			c.Runs = nil
 		}
-		if c.name == "" {
-			c.name = name
-		}
-		p.LogY = c.metric == relativeMSE
-		low, high = min(low, slices.Min(c.xs)), max(high, slices.Max(c.xs))
-		curve := c.mean()
-		p.Curves, seeds = append(p.Curves, curve), seeds || len(curve.Runs) > 0
 	}
 	switch {
 	case seeds && p.LogY:
@@ -93,24 +100,28 @@ func numbers(values ...string) bool {
 	return !slices.ContainsFunc(values, func(v string) bool { _, err := strconv.ParseFloat(v, 64); return err != nil })
 }
 
-// sweepCurve has the runs with one combination of values.
-type sweepCurve struct {
-	name     string
-	metric   string // of ys; "" while no run has a result
-	xs, ys   []float64
-	diverged int
+// relativeMSE is a metric of runs with a logarithmic axis.
+const relativeMSE = "relative squared error (validation set)"
+
+// resultOf returns the best validation result of a run and its metric, or NaN if the run diverged
+// in its first epoch.
+func resultOf(r train.SweepRow) (y float64, metric string) {
+	switch m := r.Best; {
+	case m == nil:
+	case m.ValAccuracy != nil:
+		return 100 * *m.ValAccuracy, "validation accuracy [%]"
+	case m.RelativeMSE != nil:
+		return *m.RelativeMSE, relativeMSE
+	case m.ValRMSE != nil:
+		return *m.ValRMSE, "validation RMSE"
+	}
+	return math.NaN(), ""
 }
 
-// Metrics of a run.
-const (
-	accuracy    = "validation accuracy [%]"
-	relativeMSE = "relative squared error (validation set)"
-	rmse        = "validation RMSE"
-)
-
-// sweepCurves groups the rows of a table by their values of the axes other than x.
-func sweepCurves(s *train.SweepTable, x int) (curves []*sweepCurve) {
-	own, metric := map[string]*sweepCurve{}, ""
+// sweepCurves groups the runs of a table by their values of the axes other than x. A curve without
+// other axes has the given name.
+func sweepCurves(s *train.SweepTable, x int, name string) (curves []figure.Curve) {
+	diverged := map[string]int{}
 	for _, r := range s.Rows {
 		var parts []string
 		for k, a := range s.Axes {
@@ -122,67 +133,42 @@ func sweepCurves(s *train.SweepTable, x int) (curves []*sweepCurve) {
 				parts = append(parts, paperWords(value))
 			}
 		}
-		name := strings.Join(parts, ", ")
-		c := own[name]
-		if c == nil {
-			c = &sweepCurve{name: name}
-			own[name], curves = c, append(curves, c)
+		own := cmp.Or(strings.Join(parts, ", "), name)
+		i := slices.IndexFunc(curves, func(c figure.Curve) bool { return c.Name == own })
+		if i < 0 {
+			i, curves = len(curves), append(curves, figure.Curve{Name: own})
 		}
 		at, _ := strconv.ParseFloat(r.Values[x], 64) // the axis has numbers
-		c.add(at, r)
-		metric = max(metric, c.metric)
+		y, _ := resultOf(r)
+		curves[i].Runs = append(curves[i].Runs, figure.Point{X: at, Y: y})
+		if r.Diverged {
+			diverged[own]++
+		}
 	}
-	for _, c := range curves {
-		c.metric = metric // all runs of a task have the same, except those that diverged at once
+	for i := range curves {
+		if n := diverged[curves[i].Name]; n > 0 {
+			curves[i].Name += fmt.Sprintf(" (%d diverged)", n)
+		}
 	}
 	return curves
 }
 
-// add adds a run.
-func (c *sweepCurve) add(x float64, r train.SweepRow) {
-	if r.Diverged {
-		c.diverged++
-	}
-	y := math.NaN() // diverged in the first epoch
-	switch m := r.Best; {
-	case m == nil:
-	case m.ValAccuracy != nil:
-		y, c.metric = 100**m.ValAccuracy, accuracy
-	case m.RelativeMSE != nil:
-		y, c.metric = *m.RelativeMSE, relativeMSE
-	case m.ValRMSE != nil:
-		y, c.metric = *m.ValRMSE, rmse
-	}
-	c.xs, c.ys = append(c.xs, x), append(c.ys, y)
-}
-
-// mean returns the mean over seeds, and the single runs if there are several seeds. The mean is NaN
-// if one of the runs has no result. On the logarithmic axis of relativeMSE it is the geometric
-// mean.
-func (c *sweepCurve) mean() figure.Curve {
-	curve := figure.Curve{Name: c.name}
-	if c.diverged > 0 {
-		curve.Name = fmt.Sprintf("%s (%d diverged)", c.name, c.diverged)
-	}
-	for _, x := range slices.Compact(slices.Sorted(slices.Values(c.xs))) {
-		sum, n := 0.0, 0.0
-		for i, y := range c.ys {
-			if c.metric == relativeMSE {
-				y = math.Log(y)
-			}
-			if c.xs[i] == x {
-				sum, n = sum+y, n+1
-			}
-		}
-		if sum /= n; c.metric == relativeMSE {
-			sum = math.Exp(sum)
-		}
-		curve.X, curve.Y = append(curve.X, x), append(curve.Y, sum)
-	}
-	if len(c.xs) > len(curve.X) {
-		for i, y := range c.ys {
-			curve.Runs = append(curve.Runs, figure.Point{X: c.xs[i], Y: y})
+// means sets a curve to the means of its runs over seeds. A mean is NaN if one of the runs has no
+// result.
+func means(c *figure.Curve, geometric bool) {
+	sums := map[float64][2]float64{} // and numbers of runs
+	for _, r := range c.Runs {
+		if s := sums[r.X]; geometric {
+			sums[r.X] = [2]float64{s[0] + math.Log(r.Y), s[1] + 1}
+		} else {
+			sums[r.X] = [2]float64{s[0] + r.Y, s[1] + 1}
 		}
 	}
-	return curve
+	for _, x := range slices.Sorted(maps.Keys(sums)) {
+		y := sums[x][0] / sums[x][1]
+		if geometric {
+			y = math.Exp(y)
+		}
+		c.X, c.Y = append(c.X, x), append(c.Y, y)
+	}
 }

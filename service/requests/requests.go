@@ -47,44 +47,31 @@ func Handlers(m *model.Model, detect events.Options, opt service.Options) (map[s
 	}}, nil
 }
 
-// classifier returns the function that labels the samples of a clip.
-func classifier(m *model.Model, detect events.Options) (func(x []float32) (report.Class, error), error) {
-	labels := m.Meta.Labels
-	named := func(label int, values []float32) report.Class {
-		c := report.Class{Type: "class", Label: labels[label], Scores: map[string]float32{}}
-		for i, v := range values {
-			c.Scores[labels[i]] = v
-		}
-		return c
-	}
+// classifier returns the function that finds the label of the samples of a clip, with the scores of
+// all labels.
+func classifier(m *model.Model, detect events.Options) (func(x []float32) (label int, scores []float32, err error), error) {
 	if m.Config.Pool == model.PoolNone {
 		r, err := events.New(m, detect)
 		if err != nil {
 			return nil, err
 		}
-		return func(x []float32) (report.Class, error) {
-			label, peaks, err := r.Classify(x)
-			if err != nil {
-				return report.Class{}, err
-			}
-			return named(label, peaks), nil
-		}, nil
+		return r.Classify, nil
 	}
-	if m.Config.DInput != 1 || len(labels) < 2 || m.Meta.SampleRate <= 0 {
+	if m.Config.DInput != 1 || len(m.Meta.Labels) < 2 || m.Meta.SampleRate <= 0 {
 		return nil, errors.New("requests: the model has no labels of audio, and reads no rows")
 	}
 	net, err := recurrent.New(m, recurrent.Options{Normalize: true, Posterior: true})
 	if err != nil {
 		return nil, fmt.Errorf("requests: %w", err)
 	}
-	return func(x []float32) (report.Class, error) {
+	return func(x []float32) (int, []float32, error) {
 		posterior := net.NewStream().Process(x, len(x))
-		return named(model.ArgMax(posterior), posterior), nil
+		return model.ArgMax(posterior), posterior, nil
 	}, nil
 }
 
 // clip responds with the label of the clip in a body.
-func clip(w http.ResponseWriter, r *http.Request, in io.Reader, m *model.Model, classify func([]float32) (report.Class, error), opt service.Options) error {
+func clip(w http.ResponseWriter, r *http.Request, in io.Reader, m *model.Model, classify func([]float32) (int, []float32, error), opt service.Options) error {
 	var notes []string
 	options := audio.Options{FFmpeg: opt.FFmpeg, Note: func(text string) { notes = append(notes, text) }}
 	if text := r.URL.Query().Get("channel"); text != "" {
@@ -106,11 +93,15 @@ func clip(w http.ResponseWriter, r *http.Request, in io.Reader, m *model.Model, 
 	if _, invalid := events.Check(x); invalid != nil || len(x) == 0 {
 		return cmp.Or(invalid, errors.New("the clip has no samples"))
 	}
-	line, err := classify(x)
+	label, scores, err := classify(x)
 	if err != nil {
 		return err
 	}
-	line.Samples, line.Notes = len(x), notes
+	labels := m.Meta.Labels
+	line := report.Class{Type: "class", Label: labels[label], Scores: map[string]float32{}, Samples: len(x), Notes: notes}
+	for i, v := range scores {
+		line.Scores[labels[i]] = v
+	}
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(line)
 }
