@@ -79,23 +79,19 @@ func cut(r *http.Request, k kind, loudest bool) (pieces [][]float32, skipped []s
 
 // decode reads a recording of at most so many seconds, as one channel at the studio's rate.
 func decode(r io.Reader, most int) ([]float32, error) {
-	bad := func(err error) error {
-		if big := (*http.MaxBytesError)(nil); errors.As(err, &big) {
-			return err
-		}
-		return badRequest("the recording cannot be read: %v", err)
-	}
 	file, err := audio.Options{FFmpeg: true}.Open(r)
-	if err != nil {
-		return nil, bad(err)
+	var x []float32
+	if err == nil {
+		defer file.Close()
+		x, err = file.ReadMono(rate, most*rate)
 	}
-	defer file.Close()
-	x, err := file.ReadMono(rate, most*rate)
 	switch {
 	case errors.Is(err, audio.ErrTooLong):
 		return nil, fail(http.StatusRequestEntityTooLarge, "the recording is longer than %d seconds", most)
+	case errors.As(err, new(*http.MaxBytesError)):
+		return nil, err
 	case err != nil:
-		return nil, bad(err)
+		return nil, badRequest("the recording cannot be read: %v", err)
 	case len(x) == 0:
 		return nil, badRequest("the recording is empty")
 	}
