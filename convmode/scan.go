@@ -118,6 +118,9 @@ func (l *scanLayer) steps(b, dir int) int {
 	return l.bk.pass.trueLen(b)
 }
 
+// scanOrder is the order of positions in which each direction runs.
+var scanOrder = [2]vek.Direction{vek.FirstToLast, vek.LastToFirst}
+
 // positions returns the positions of steps [from, to) of a direction.
 func positions(dir, steps, from, to int) span {
 	if dir == 0 {
@@ -163,7 +166,7 @@ func (l *scanLayer) scanSequence(w, item int) {
 		l.inputs(ws, b, s, l.rows(b, dir, s, false), lo, hi)
 		for at := from; at < to; at += ssm.CorrectionBlock {
 			end := min(at+ssm.CorrectionBlock, to)
-			vek.Scan(l.rows(b, dir, positions(dir, steps, at, end), false), state, l.weights.Lambda, lo, hi, dir == 1)
+			vek.Scan(l.rows(b, dir, positions(dir, steps, at, end), false), state, l.weights.Lambda, lo, hi, scanOrder[dir])
 			l.correct(state, l.weights.Conjugate, lo, hi)
 		}
 	}

@@ -81,7 +81,7 @@ func (l *scanLayer) scanGradSequence(ws *worker, sums *scanGrads, dB, dC vek.Mat
 		for at := (to - 1) / ssm.CorrectionBlock * ssm.CorrectionBlock; at >= from; at -= ssm.CorrectionBlock {
 			block := positions(dir, steps, at, min(at+ssm.CorrectionBlock, to))
 			part := vek.MatrixOf(grads.Data[(block.lo-s.lo)*grads.Cols:], block.hi-block.lo, grads.Cols)
-			vek.ScanGrad(part, l.rows(b, dir, block, true), state, l.weights.Lambda, ws.pole, lo, hi, dir == 0)
+			vek.ScanGrad(part, l.rows(b, dir, block, true), state, l.weights.Lambda, ws.pole, lo, hi, scanOrder[1-dir])
 			l.correct(state, l.weights.Correction, lo, hi)
 		}
 		used := min(max(bk.pass.trueLen(b)-s.lo, 0), grads.Rows)

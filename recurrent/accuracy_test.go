@@ -172,7 +172,7 @@ func TestMeanOverDays(t *testing.T) {
 	young.Process(x, 64)
 	old := young.Snapshot(nil)
 	before := sums(old)
-	binary.LittleEndian.PutUint64(old[76:], 64+age)
+	binary.LittleEndian.PutUint64(old[len(old)-4-net.StateBytes()-8:], 64+age) // the position precedes the state
 	for h := range before {
 		binary.LittleEndian.PutUint64(old[len(old)-4-8*(cfg.DModel-h):], math.Float64bits(before[h]+age))
 	}

@@ -27,12 +27,14 @@ const correctionStep = 0x1p-16
 // firstStep holds the conjugates of δ₁ for the modes that correct takes at a time, [re, im][modes].
 var firstStep = slices.Concat(slices.Repeat([]float32{correctionStep}, 512), slices.Repeat([]float32{-correctionStep}, 512))
 
-// setPole stores the correction of mode i and returns its pole λ̄, rounded. The state advances by
-// the pole so many times in a block.
-func (d correction) setPole(i int, lambda complex128, steps int) (re, im float32) {
-	re, im = ssm.RoundPole(lambda, steps)
-	d.setError(i, ssm.PoleDrift(lambda, complex(float64(re), float64(im)), steps))
-	return re, im
+// setPole stores the correction of mode n of channel h, of so many modes per channel, and returns
+// its pole λ̄, rounded to float32. The state advances by the pole so many times in a block.
+func (d correction) setPole(h, n, modes int, lambda complex128, steps int) complex128 {
+	const lanes = vek.GroupChannels
+	re, im := ssm.RoundPole(lambda, steps)
+	rounded := complex(float64(re), float64(im))
+	d.setError((h/lanes*modes+n)*lanes+h%lanes, ssm.PoleDrift(lambda, rounded, steps))
+	return rounded
 }
 
 // setError stores the correction of mode i, whose pole is wrong by the factor 1 + δ after a block.

@@ -18,27 +18,15 @@ func newRankOne(p *ssm.Params, stepScale float64) (*rankOne, error) {
 	if err := p.RecoverChannels(0, p.DModel); err != nil {
 		return nil, err
 	}
-	const lanes = vek.GroupChannels
-	m, width := p.Modes(), vek.ChannelGroups(p.DModel)*lanes
-	l := &rankOne{
-		correction: newCorrection(m * width),
-		system:     vek.RankOne{Terms: make([]float32, vek.RankOneTerms*m*width), D: make([]float32, width)},
-		channels:   p.DModel,
-	}
+	m, width := p.Modes(), vek.ChannelGroups(p.DModel)*vek.GroupChannels
+	l := &rankOne{correction: newCorrection(m * width), system: vek.NewRankOne(p.DModel, m), channels: p.DModel}
 	r := ssm.NewRankOne(m)
 	for h := range p.DModel {
 		p.RankOne(r, h, stepScale)
 		l.system.D[h] = float32(p.D[h])
 		for n := range m {
-			mode := h/lanes*m + n
-			at, lane := mode*vek.RankOneTerms*lanes, h%lanes
 			// ⟨u,h⟩ and ⟨C,h⟩ are twice a real part.
-			twice := complex(2, 0)
-			re, im := l.setPole(mode*lanes+lane, r.E[n], block)
-			for i, v := range [vek.RankOneTerms / 2]complex128{complex(float64(re), float64(im)), r.P[n], twice * r.U[n], r.B[n], twice * p.C[h*m+n]} {
-				l.system.Terms[at+2*i*lanes+lane] = float32(real(v))
-				l.system.Terms[at+(2*i+1)*lanes+lane] = float32(imag(v))
-			}
+			l.system.SetMode(h, n, l.setPole(h, n, m, r.E[n], block), r.P[n], 2*r.U[n], r.B[n], 2*p.C[h*m+n])
 		}
 	}
 	return l, nil

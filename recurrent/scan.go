@@ -50,7 +50,7 @@ func (s *scan) run(y, x vek.Matrix, states [][]float32, _ []int64, t int, scratc
 	vek.Transpose(rows, product)
 	for i, state := range states {
 		of := vek.MatrixOf(rows.Data[i*t*width:], t, width)
-		vek.Scan(of, state, s.weights.Lambda, 0, width/2, false)
+		vek.Scan(of, state, s.weights.Lambda, 0, width/2, vek.FirstToLast)
 	}
 	vek.Transpose(product, rows)
 	s.out.GemmBias(y, product, s.zeros[:y.Rows], gemm)

@@ -150,7 +150,7 @@ func scanOf(modes, length int) workload {
 				copy(rows.Data, products)
 				clear(state)
 				for range scans {
-					vek.Scan(rows, state, lambda, 0, modes, false)
+					vek.Scan(rows, state, lambda, 0, modes, vek.FirstToLast)
 				}
 			}
 		}),

@@ -26,6 +26,31 @@ type LookAhead struct {
 	Terms []float32 // [groups][M][AheadTerms][GroupChannels]
 }
 
+// NewLookAhead returns systems of so many channels and modes, without taps and terms.
+func NewLookAhead(channels, modes int) LookAhead {
+	width := ChannelGroups(channels) * GroupChannels
+	return LookAhead{Taps: make([]float32, 2*AheadSamples*width), Terms: make([]float32, AheadTerms*modes*width)}
+}
+
+// SetMode sets the terms of mode n of channel h: λ, λ², and with the weight w of the output w·λ and
+// w·λ².
+func (s *LookAhead) SetMode(h, n int, lambda, square, output, outputSquare complex128) {
+	_, modes := s.size()
+	setTerms(s.Terms, modes, h, n, lambda, square, output, outputSquare)
+}
+
+// SetTaps sets the taps of channel h from the beginning of its kernel and D.
+func (s *LookAhead) SetTaps(h int, kernel [AheadSamples]float64, d float64) {
+	set := func(row int, v float64) {
+		s.Taps[(h/GroupChannels*2*AheadSamples+row)*GroupChannels+h%GroupChannels] = float32(v)
+	}
+	set(AheadSamples-1, 1)
+	for m, v := range kernel[1:] {
+		set(AheadSamples+m, v)
+	}
+	set(2*AheadSamples-1, kernel[0]+d)
+}
+
 // ChannelGroups returns the number of groups for the given number of channels.
 func ChannelGroups(channels int) int { return (channels + GroupChannels - 1) / GroupChannels }
 

@@ -7,6 +7,30 @@ type RankOne struct {
 	D     []float32 // [groups][GroupChannels] weight of the input itself
 }
 
+// The rows of a mode's terms: each is that of a real part, before that of the imaginary part.
+const (
+	termE, termP, termU, termB, termC = 0, 2, 4, 6, 8
+)
+
+// NewRankOne returns systems of so many channels and modes, without terms.
+func NewRankOne(channels, modes int) RankOne {
+	width := ChannelGroups(channels) * GroupChannels
+	return RankOne{Terms: make([]float32, RankOneTerms*modes*width), D: make([]float32, width)}
+}
+
+// SetMode sets the terms of mode n of channel h, with the names of RankOneBlock.
+func (s *RankOne) SetMode(h, n int, e, p, u, b, c complex128) {
+	setTerms(s.Terms, len(s.Terms)/(RankOneTerms*len(s.D)), h, n, e, p, u, b, c)
+}
+
+// setTerms stores the terms of a mode of a channel, [groups][modes][2·len(values)][GroupChannels].
+func setTerms(terms []float32, modes, h, n int, values ...complex128) {
+	at := (h/GroupChannels*modes+n)*2*len(values)*GroupChannels + h%GroupChannels
+	for i, v := range values {
+		terms[at+2*i*GroupChannels], terms[at+(2*i+1)*GroupChannels] = float32(real(v)), float32(imag(v))
+	}
+}
+
 // RankOneScratch returns the number of floats of scratch that RankOneBlock needs.
 func RankOneScratch(channels, samples int) int {
 	return 2 * samples * ChannelGroups(channels) * GroupChannels
@@ -55,7 +79,7 @@ func rankOneGeneric(y, x []float32, stride, samples int, d, hRe, hIm, terms []fl
 	var w, next groupVec
 	modes := len(hRe) / GroupChannels
 	for m := range modes {
-		addRe(&w, groupRow(terms, m*RankOneTerms+4), groupRow(terms, m*RankOneTerms+5), groupRow(hRe, m), groupRow(hIm, m))
+		addRe(&w, groupRow(terms, m*RankOneTerms+termU), groupRow(terms, m*RankOneTerms+termU+1), groupRow(hRe, m), groupRow(hIm, m))
 	}
 	for t := range samples {
 		in, out := (*groupVec)(x[t*stride:]), (*groupVec)(y[t*stride:])
@@ -65,8 +89,9 @@ func rankOneGeneric(y, x []float32, stride, samples int, d, hRe, hIm, terms []fl
 		next = groupVec{}
 		for m := range modes {
 			at, re, im := m*RankOneTerms, groupRow(hRe, m), groupRow(hIm, m)
-			eRe, eIm, pRe, pIm := groupRow(terms, at), groupRow(terms, at+1), groupRow(terms, at+2), groupRow(terms, at+3)
-			bRe, bIm := groupRow(terms, at+6), groupRow(terms, at+7)
+			eRe, eIm := groupRow(terms, at+termE), groupRow(terms, at+termE+1)
+			pRe, pIm := groupRow(terms, at+termP), groupRow(terms, at+termP+1)
+			bRe, bIm := groupRow(terms, at+termB), groupRow(terms, at+termB+1)
 			for i := range w {
 				r, j := re[i], im[i]
 				re[i] = float32(eRe[i]*r) - float32(eIm[i]*j) - float32(pRe[i]*w[i]) + float32(bRe[i]*in[i])
@@ -78,8 +103,8 @@ func rankOneGeneric(y, x []float32, stride, samples int, d, hRe, hIm, terms []fl
 					im[i] = 0
 				}
 			}
-			addRe(&next, groupRow(terms, at+4), groupRow(terms, at+5), re, im)
-			addRe(out, groupRow(terms, at+8), groupRow(terms, at+9), re, im)
+			addRe(&next, groupRow(terms, at+termU), groupRow(terms, at+termU+1), re, im)
+			addRe(out, groupRow(terms, at+termC), groupRow(terms, at+termC+1), re, im)
 		}
 		w = next
 	}

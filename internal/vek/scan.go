@@ -1,7 +1,15 @@
 package vek
 
-// Scan runs P diagonal complex recurrences over the rows of x, first to last, or last to first if
-// backwards (docs/maths.md §19.2):
+// Direction is the order in which a scan processes rows.
+type Direction bool
+
+// The directions.
+const (
+	FirstToLast Direction = false
+	LastToFirst Direction = true
+)
+
+// Scan runs P diagonal complex recurrences over the rows of x (docs/maths.md §19.2):
 //
 //	h_p = λ_p·h_p + x[t]_p,  x[t]_p = h_p
 //
@@ -9,12 +17,12 @@ package vek
 // first row that is processed, and is updated. Only the modes lo … hi−1 are processed. Parts of the
 // state never become denormal numbers: small ones are set to 0. Any division of the rows into calls
 // gives the same bits.
-func Scan(x Matrix, h, lambda []float32, lo, hi int, backwards bool) {
+func Scan(x Matrix, h, lambda []float32, lo, hi int, d Direction) {
 	checkScan("Scan", x, lo, hi, h, lambda)
 	if lo == hi {
 		return
 	}
-	first, stride := order(x, backwards)
+	first, stride := d.rows(x)
 	for rows := x.Rows; rows > 0; {
 		n := scanRowsAtOnce(rows, hi-lo)
 		scanRows(x.Data, first, stride, n, h, lambda, lo, hi-lo)
@@ -22,23 +30,23 @@ func Scan(x Matrix, h, lambda []float32, lo, hi int, backwards bool) {
 	}
 }
 
-// ScanGrad is the backward pass of a Scan over the same rows. backwards is its own direction, the
-// opposite of the Scan's. It replaces the rows of s, the gradients of the states, by those of the
-// Scan's input, and adds to the gradient of λ:
+// ScanGrad is the backward pass of a Scan over the same rows, in the opposite direction. It
+// replaces the rows of s, the gradients of the states, by those of the Scan's input, and adds to
+// the gradient of λ:
 //
 //	h_p = conj(λ_p)·h_p + s[t]_p,  s[t]_p = h_p,  ∂λ_p += h_p·conj(past[t]_p)
 //
 // Row t of past is the state before row t, so it is usually the Scan's result, shifted by a row. h
 // is carried from call to call. Otherwise the arguments are those of Scan.
-func ScanGrad(s, past Matrix, h, lambda, dLambda []float32, lo, hi int, backwards bool) {
+func ScanGrad(s, past Matrix, h, lambda, dLambda []float32, lo, hi int, d Direction) {
 	checkScan("ScanGrad", s, lo, hi, h, lambda, dLambda)
 	past.check("ScanGrad")
 	require("ScanGrad", past.Rows == s.Rows && past.Cols == s.Cols)
 	if lo == hi {
 		return
 	}
-	first, stride := order(s, backwards)
-	from, step := order(past, backwards)
+	first, stride := d.rows(s)
+	from, step := d.rows(past)
 	for rows := s.Rows; rows > 0; {
 		n := scanRowsAtOnce(rows, hi-lo)
 		scanGradRows(s.Data, first, stride, past.Data, from, step, n, h, lambda, dLambda, lo, hi-lo)
@@ -46,9 +54,9 @@ func ScanGrad(s, past Matrix, h, lambda, dLambda []float32, lo, hi int, backward
 	}
 }
 
-// order returns the index of the first row that is processed, and the distance to the next.
-func order(m Matrix, backwards bool) (first, stride int) {
-	if backwards {
+// rows returns the index of the first row that is processed, and the distance to the next.
+func (d Direction) rows(m Matrix) (first, stride int) {
+	if d == LastToFirst {
 		return (m.Rows - 1) * m.Stride, -m.Stride
 	}
 	return 0, m.Stride

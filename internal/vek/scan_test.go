@@ -42,9 +42,9 @@ func (s recurrences) clone() recurrences {
 
 func (s recurrences) run() {
 	if s.grad {
-		vek.ScanGrad(s.rows, s.past, s.h, s.lambda, s.dLambda, s.lo, s.hi, s.backwards)
+		vek.ScanGrad(s.rows, s.past, s.h, s.lambda, s.dLambda, s.lo, s.hi, vek.Direction(s.backwards))
 	} else {
-		vek.Scan(s.rows, s.h, s.lambda, s.lo, s.hi, s.backwards)
+		vek.Scan(s.rows, s.h, s.lambda, s.lo, s.hi, vek.Direction(s.backwards))
 	}
 }
 
