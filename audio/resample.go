@@ -27,7 +27,7 @@ type Resampler struct {
 	from, to int // the rates' ratio, reduced
 	width    int // taps of one phase, and inputs of one window
 	ahead    int // inputs of the window that are later than the output
-	filters  *filterBank
+	filters  []float32
 
 	in     []float32 // inputs from the next output's window on, or from before it
 	window int       // where in in the next output's window begins
@@ -62,30 +62,25 @@ func NewResampler(from, to int) (*Resampler, error) {
 	return r, nil
 }
 
-// filterBank is the table of a ratio.
-type filterBank struct {
-	taps []float32 // [to][width]: phase p filters for outputs that are p/to of a sample after an input
-}
-
 // banks has the tables of recent ratios, by reduced ratio, because a table takes time and memory.
 var banks = struct {
 	sync.Mutex
-	list map[[2]int]*filterBank
+	list map[[2]int][]float32 // [to][width]: phase p filters for outputs that are p/to of a sample after an input
 }{}
 
 // maxBanks bounds the number of tables, of at most 8 MiB each.
 const maxBanks = 8
 
 // sharedFilters returns the table of a reduced ratio.
-func sharedFilters(from, to int) *filterBank {
+func sharedFilters(from, to int) []float32 {
 	banks.Lock()
 	defer banks.Unlock()
 	ratio := [2]int{from, to}
 	if banks.list[ratio] == nil {
 		if len(banks.list) >= maxBanks || banks.list == nil {
-			banks.list = map[[2]int]*filterBank{}
+			banks.list = map[[2]int][]float32{}
 		}
-		banks.list[ratio] = &filterBank{filters(from, to)}
+		banks.list[ratio] = filters(from, to)
 	}
 	return banks.list[ratio]
 }
@@ -117,7 +112,7 @@ func (r *Resampler) Process(dst, x []float32) []float32 {
 // appendOutputs appends the outputs whose windows are complete.
 func (r *Resampler) appendOutputs(dst []float32) []float32 {
 	for r.window+r.width <= len(r.in) {
-		filter := r.filters.taps[r.phase*r.width:][:r.width]
+		filter := r.filters[r.phase*r.width:][:r.width]
 		dst = append(dst, vek.Dot(filter, r.in[r.window:][:r.width]))
 		r.phase += r.from
 		r.window += r.phase / r.to

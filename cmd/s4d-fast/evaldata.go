@@ -59,11 +59,9 @@ func atRate(cfg *train.Config, tk *task.Task, m *model.Model, to float64) (stepS
 	switch {
 	case rate == 0 && to != 0:
 		return 0, badInput(fmt.Errorf("--rate %g: the model file states no sampling rate", to))
-	case !tk.HasRate() && to != 0 && to != rate:
+	case tk.SampleRate() == 0 && to != 0 && to != rate:
 		return 0, usageError(fmt.Errorf("--rate %g: data of task %q are read at the model's rate only, %g Hz; omit --rate", to, tk.Name(), rate))
-	case rate == 0 || !tk.HasRate():
-		return 1, nil
-	case to == 0 && rate == tk.SampleRate():
+	case rate == 0 || tk.SampleRate() == 0 || to == 0 && rate == tk.SampleRate():
 		return 1, nil
 	}
 	to = cmp.Or(to, rate)

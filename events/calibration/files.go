@@ -15,6 +15,21 @@ type Audio interface {
 	io.Closer
 }
 
+// Memory is Audio in memory.
+type Memory struct{ Rest []float32 }
+
+// Read implements audio.Source.
+func (m *Memory) Read(dst []float32) (int, error) {
+	n := copy(dst, m.Rest)
+	if m.Rest = m.Rest[n:]; n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (m *Memory) Close() error { return nil }
+
 // audioFiles returns the recordings of a folder at any depth, in alphabetical order, and why its
 // other files are ignored. If path is a file, it returns the path.
 func audioFiles(path string) (files, ignored []string, err error) {

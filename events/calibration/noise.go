@@ -13,36 +13,34 @@ import (
 // first one that is not silent. The piece is repeated.
 const noiseSeconds = 60
 
-// noise returns a function that adds noise of a level (root mean square) to a stream of words.
-func (o *WordOptions) noise(stream int, level float64) (func(x []float32, at int), error) {
-	if level == 0 {
-		return func([]float32, int) {}, nil
-	}
-	if len(o.Noise) == 0 {
+// addNoise adds noise of a level (root mean square) to the samples of a stream of words.
+func (o *WordOptions) addNoise(x []float32, stream int, level float64) error {
+	switch {
+	case level == 0:
+		return nil
+	case len(o.Noise) == 0:
 		white := random.New(o.Seed, random.Noise, 1, stream)
-		return func(x []float32, at int) {
-			for i := range x {
-				x[i] += float32(level * white.Normal(uint64(at+i)))
-			}
-		}, nil
+		for i := range x {
+			x[i] += float32(level * white.Normal(uint64(i)))
+		}
+		return nil
 	}
 	bed := make([]float32, noiseSeconds*int(o.SampleRate))
 	for i := range o.Noise {
 		piece, power, err := firstSound(&o.Noise[(stream+i)%len(o.Noise)], bed)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if len(piece) == 0 {
 			continue
 		}
 		gain := float32(level / math.Sqrt(power))
-		return func(x []float32, at int) {
-			for i := range x {
-				x[i] += gain * piece[(at+i)%len(piece)]
-			}
-		}, nil
+		for i := range x {
+			x[i] += gain * piece[i%len(piece)]
+		}
+		return nil
 	}
-	return nil, fmt.Errorf("%s: %w", o.Noise[stream%len(o.Noise)].Name, ErrSilence)
+	return fmt.Errorf("%s: %w", o.Noise[stream%len(o.Noise)].Name, ErrSilence)
 }
 
 // ErrSilence is the error of WordStreams and Measure if all background that should be noise is

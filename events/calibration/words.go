@@ -3,7 +3,6 @@ package calibration
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -51,8 +50,7 @@ type placed struct {
 
 // WordStreams returns streams of the clips in random order, 50 to a stream. It first reads every
 // clip to find the word, which is the part with the most energy. The onset of that part is the
-// onset of the word, and its level is the one that SNR refers to. The streams read the
-// clips again, one at a time.
+// onset of the word, and its level is the one that SNR refers to. A stream reads its clips again.
 //
 // The streams are a function of the clips and the options. skipped has the errors of the files that
 // were left out. If no file can be read, that is an error.
@@ -80,17 +78,30 @@ func WordStreams(ctx context.Context, clips []Clip, opt WordOptions) (streams []
 			at += c.len
 			list, s.Files = append(list, p), append(s.Files, c.Path)
 		}
-		again := opt.Audio
-		again.Note = nil
 		last := max(gap(number*(clipsPerStream+1)+len(part)), int(opt.SampleRate/2)) // the last event ends in it
-		s.Open = func() (Audio, error) {
-			level := math.Sqrt(power) * math.Pow(10, -opt.SNR/20)
-			noise, err := opt.noise(number, level)
-			return &words{clips: list, last: last, rate: opt.SampleRate, opt: again, noise: noise}, err
-		}
+		s.Open = func() (Audio, error) { return opt.open(number, list, last, math.Sqrt(power)*math.Pow(10, -opt.SNR/20)) }
 		streams = append(streams, s)
 	}
 	return streams, skipped, nil
+}
+
+// open reads the clips of a stream again, with silence before each and after the last, and noise of
+// a level.
+func (o WordOptions) open(stream int, clips []placed, last int, level float64) (Audio, error) {
+	o.Audio.Note = nil // the survey has noted how they are read
+	var x []float32
+	for _, p := range clips {
+		clip, err := readClip(p.path, o.SampleRate, o.Audio)
+		if err == nil && len(clip) != p.len {
+			err = fmt.Errorf("%s: %d samples, but %d before: the file has changed", p.path, len(clip), p.len)
+		}
+		if err != nil {
+			return nil, err
+		}
+		x = append(append(x, make([]float32, p.gap)...), clip...)
+	}
+	x = append(x, make([]float32, last)...)
+	return &Memory{x}, o.addNoise(x, stream, level)
 }
 
 // surveyed is a clip with its length and the place of its word.
@@ -144,60 +155,3 @@ func readClip(path string, rate float64, opt audio.Options) ([]float32, error) {
 	}
 	return x, nil
 }
-
-// words is the audio of a stream of words.
-type words struct {
-	clips   []placed
-	last    int // samples of silence after the clips
-	rate    float64
-	opt     audio.Options
-	noise   func(x []float32, at int) // adds the noise from sample at on
-	at      int
-	silence int
-	clip    []float32
-	ended   bool
-}
-
-// Read implements audio.Source.
-func (w *words) Read(dst []float32) (n int, err error) {
-	for n < len(dst) && err == nil {
-		switch rest := dst[n:]; {
-		case w.silence > 0:
-			k := min(w.silence, len(rest))
-			clear(rest[:k])
-			w.silence -= k
-			n += k
-		case len(w.clip) > 0:
-			k := copy(rest, w.clip)
-			w.clip = w.clip[k:]
-			n += k
-		case len(w.clips) > 0:
-			err = w.load()
-		case !w.ended:
-			w.silence, w.ended = w.last, true
-		default:
-			err = io.EOF
-		}
-	}
-	w.noise(dst[:n], w.at)
-	w.at += n
-	return n, err
-}
-
-// load reads the next clip.
-func (w *words) load() error {
-	p := w.clips[0]
-	w.clips = w.clips[1:]
-	x, err := readClip(p.path, w.rate, w.opt)
-	if err != nil {
-		return err
-	}
-	if len(x) != p.len {
-		return fmt.Errorf("%s: %d samples, but %d before: the file has changed", p.path, len(x), p.len)
-	}
-	w.silence, w.clip = p.gap, x
-	return nil
-}
-
-// Close implements io.Closer.
-func (w *words) Close() error { return nil }

@@ -1,7 +1,6 @@
 package figure
 
 import (
-	"fmt"
 	"image/color"
 	"math"
 	"slices"
@@ -99,10 +98,7 @@ func lookOf(i, n int, hue Hue) look {
 func Curves(path string, panels []Panel) error {
 	plots := make([]*labelled, len(panels))
 	for i, p := range panels {
-		var err error
-		if plots[i], err = p.plot(); err != nil {
-			return err
-		}
+		plots[i] = p.plot()
 	}
 	height := vg.Length(240)
 	switch {
@@ -116,7 +112,7 @@ func Curves(path string, panels []Panel) error {
 
 // plot draws the panel. The axes of the plot are linear; a logarithmic axis holds decades, because
 // plot.LogScale leaves a gap above the axes.
-func (p Panel) plot() (*labelled, error) {
+func (p Panel) plot() *labelled {
 	pl := &labelled{Plot: panel(p.Title, p.X, p.Y)}
 	pl.X.Tick.Marker, pl.Y.Tick.Marker = ticks(8), ticks(5)
 	if p.LogX {
@@ -126,9 +122,7 @@ func (p Panel) plot() (*labelled, error) {
 		pl.Y.Tick.Marker = logTicks(5)
 	}
 	for _, b := range p.Bands {
-		if err := p.addBand(pl, b); err != nil {
-			return nil, err
-		}
+		p.addBand(pl, b)
 	}
 	marks := verticals{style: draw.LineStyle{Color: silver, Width: 1, Dashes: []vg.Length{3, 3}}}
 	for _, x := range p.Marks {
@@ -137,9 +131,7 @@ func (p Panel) plot() (*labelled, error) {
 	pl.Add(marks)
 	space := 0.0
 	for i, c := range p.Curves {
-		if err := p.add(pl, c, lookOf(i, len(p.Curves), c.Hue)); err != nil {
-			return nil, fmt.Errorf("figure: %s: %w", c.Name, err)
-		}
+		p.add(pl, c, lookOf(i, len(p.Curves), c.Hue))
 		if c.Points || len(c.X) <= fewPoints || len(c.Runs) > 0 {
 			space = 0.02 // for markers
 		}
@@ -160,7 +152,7 @@ func (p Panel) plot() (*labelled, error) {
 	if len(p.Marks) > 0 && p.MarkName != "" {
 		pl.label(p.MarkName, marks)
 	}
-	return pl, nil
+	return pl
 }
 
 // along returns the coordinate of a value on an axis, NaN if it has none.
@@ -195,7 +187,7 @@ func fit(axis *plot.Axis, lo, hi float64, logarithmic bool, space float64) {
 }
 
 // add draws a curve: the stretches between its gaps, its single runs, and an entry of the legend.
-func (p Panel) add(pl *labelled, c Curve, look look) error {
+func (p Panel) add(pl *labelled, c Curve, look look) {
 	var all, runs plotter.XYs
 	var thumb []plot.Thumbnailer
 	for _, stretch := range p.stretches(c) {
@@ -203,10 +195,7 @@ func (p Panel) add(pl *labelled, c Curve, look look) error {
 		if c.Points {
 			continue
 		}
-		l, err := plotter.NewLine(stretch)
-		if err != nil {
-			return err
-		}
+		l := valid(plotter.NewLine(stretch))
 		l.LineStyle = look.LineStyle
 		pl.Add(l)
 		thumb = []plot.Thumbnailer{l}
@@ -219,11 +208,7 @@ func (p Panel) add(pl *labelled, c Curve, look look) error {
 		radius = 5
 	}
 	if len(all) > 0 && (c.Points || len(c.X) <= fewPoints) {
-		s, err := scatter(pl, all, look, radius)
-		if err != nil {
-			return err
-		}
-		thumb = append(thumb, s)
+		thumb = append(thumb, scatter(pl, all, look, radius))
 	}
 	for _, r := range c.Runs {
 		if xy, ok := p.place(r.X, r.Y); ok {
@@ -231,14 +216,20 @@ func (p Panel) add(pl *labelled, c Curve, look look) error {
 		}
 	}
 	if len(runs) > 0 {
-		if _, err := scatter(pl, runs, look, 1.6); err != nil {
-			return err
-		}
+		scatter(pl, runs, look, 1.6)
 	}
 	if c.Name != "" {
 		pl.label(c.Name, thumb...)
 	}
-	return nil
+}
+
+// valid returns what plotter made of points. Its errors are for none, and for numbers that are not
+// finite.
+func valid[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // stretches splits a curve at its gaps.
@@ -257,18 +248,15 @@ func (p Panel) stretches(c Curve) (list []plotter.XYs) {
 }
 
 // scatter adds a marker at each point.
-func scatter(pl *labelled, xy plotter.XYs, look look, radius vg.Length) (*plotter.Scatter, error) {
-	s, err := plotter.NewScatter(xy)
-	if err != nil {
-		return nil, err
-	}
+func scatter(pl *labelled, xy plotter.XYs, look look, radius vg.Length) *plotter.Scatter {
+	s := valid(plotter.NewScatter(xy))
 	s.GlyphStyle = draw.GlyphStyle{Color: look.Color, Radius: radius, Shape: look.shape}
 	pl.Add(s)
-	return s, nil
+	return s
 }
 
-// addBand draws a band and its entry of the legend.
-func (p Panel) addBand(pl *labelled, b Band) error {
+// addBand draws a band and its entry of the legend, if it has a place.
+func (p Panel) addBand(pl *labelled, b Band) {
 	var low, high plotter.XYs
 	for i, x := range b.X {
 		l, okLow := p.place(x, b.Low[i])
@@ -277,15 +265,14 @@ func (p Panel) addBand(pl *labelled, b Band) error {
 			low, high = append(low, l), append(high, h)
 		}
 	}
-	slices.Reverse(high)
-	area, err := plotter.NewPolygon(append(low, high...))
-	if err != nil {
-		return fmt.Errorf("figure: %s: %w", b.Name, err)
+	if len(low) == 0 {
+		return
 	}
+	slices.Reverse(high)
+	area := valid(plotter.NewPolygon(append(low, high...)))
 	area.Color, area.LineStyle.Width = color.RGBA{R: 0xcc, G: 0xdf, B: 0xee, A: 0xff}, 0
 	pl.Add(area)
 	pl.label(b.Name, area)
-	return nil
 }
 
 // verticals are lines over the height of a panel. What is added to the panel later covers them.

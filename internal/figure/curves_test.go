@@ -91,7 +91,7 @@ func TestAxisEnds(t *testing.T) {
 	}
 	p := Panel{Curves: []Curve{{X: x, Y: y}}}
 	ends := func(p Panel) [4]float64 {
-		pl := must.Get(p.plot())(t)
+		pl := p.plot()
 		return [4]float64{pl.X.Min, pl.X.Max, pl.Y.Min, pl.Y.Max}
 	}
 	near := func(a, b float64) bool { return math.Abs(a-b) < 2e-3 }
@@ -120,7 +120,7 @@ func TestMarkTicks(t *testing.T) {
 		for i := range n {
 			p.Marks = append(p.Marks, float64(32*(i+1)))
 		}
-		pl := must.Get(p.plot())(t)
+		pl := p.plot()
 		list := pl.X.Tick.Marker.Ticks(pl.X.Min, pl.X.Max)
 		if len(list) < want || len(list) > want+3 {
 			t.Fatalf("%d marks: %d ticks %v, expected %d to %d", n, len(list), list, want, want+3)

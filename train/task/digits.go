@@ -12,7 +12,7 @@ import (
 func init() {
 	register(Task{
 		name:   "digits",
-		source: fsddSource, sampleRate: fsddRate, options: func() options { return &digitsOptions{} }, detector: true,
+		source: fsddSource, options: func() options { return &digitsOptions{} }, detector: true,
 	})
 }
 

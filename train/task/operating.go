@@ -3,10 +3,8 @@ package task
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 
-	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -83,7 +81,7 @@ func mixedStreams(sounds recordings.Sounds, opt recordings.StreamOptions, n int)
 		x, words := set.Audio(nil, i, 0)
 		s := calibration.Stream{Name: fmt.Sprintf("validation stream %d", i), Background: "validation", Open: func() (calibration.Audio, error) {
 			x, _ := set.Audio(nil, i, 0)
-			return &memory{x}, nil
+			return &calibration.Memory{Rest: x}, nil
 		}}
 		for _, w := range words {
 			if w.End <= len(x) {
@@ -96,20 +94,3 @@ func mixedStreams(sounds recordings.Sounds, opt recordings.StreamOptions, n int)
 	}
 	return list, nil
 }
-
-// memory is audio in memory.
-type memory struct{ rest []float32 }
-
-var _ audio.Source = (*memory)(nil)
-
-// Read implements audio.Source.
-func (m *memory) Read(dst []float32) (int, error) {
-	n := copy(dst, m.rest)
-	if m.rest = m.rest[n:]; n == 0 {
-		return 0, io.EOF
-	}
-	return n, nil
-}
-
-// Close implements io.Closer.
-func (m *memory) Close() error { return nil }

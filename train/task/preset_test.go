@@ -92,7 +92,7 @@ func TestAtRate(t *testing.T) {
 	for _, name := range Names() {
 		tk := must.Get(Lookup(name))(t)
 		cfg := tk.Preset()
-		if rate := tk.SampleRate(); rate > 0 && tk.HasRate() {
+		if rate := tk.SampleRate(); rate > 0 {
 			must.Do(t, tk.AtRate(&cfg, rate))
 		}
 	}

@@ -42,7 +42,7 @@ func (t *Task) ForModel(m *model.Model) (train.Config, error) {
 			return c, train.DataError(fmt.Errorf("task %q: the model file's data settings: %s = %v, expected seed or options of [data]", t.name, key, value))
 		}
 	}
-	if _, err := t.complete(From(c).Options); err != nil {
+	if _, err := t.decode(From(c).Options); err != nil {
 		return c, train.DataError(fmt.Errorf("the model file's data settings: %w", err))
 	}
 	return c, nil

@@ -67,7 +67,7 @@ type Task struct {
 	// source is for error messages: where the data are published, and which folder to pass. "": the
 	// task generates its data.
 	source     string
-	sampleRate float64 // Hz of the recordings; 0: none
+	sampleRate float64 // Hz of the recordings, if atRate can change it; otherwise 0
 	imageWidth int     // number of columns if the sequences are images, row by row; otherwise 0
 	detector   bool    // it trains word detectors, which process streams
 	// options returns the default options, as a pointer to a struct whose tags are their keys and,
@@ -120,12 +120,6 @@ func (t *Task) decode(given model.Settings) (options, error) {
 	return o, t.configError(err)
 }
 
-// complete returns the given options with the defaults of the others.
-func (t *Task) complete(given model.Settings) (model.Settings, error) {
-	o, err := t.decode(given)
-	return encodeOptions(o), err
-}
-
 // configError makes an error one of the configuration that names the task.
 func (t *Task) configError(err error) error {
 	if err == nil || errors.Is(err, train.ErrConfig) {
@@ -153,7 +147,7 @@ func (t *Task) Name() string { return t.name }
 // theirs.
 func (t *Task) ReadsData() bool { return t.source != "" }
 
-// SampleRate returns the sampling rate of the recordings in Hz, or 0 if there is no fixed one.
+// SampleRate returns the sampling rate of the recordings in Hz, or 0 if AtRate cannot change it.
 func (t *Task) SampleRate() float64 { return t.sampleRate }
 
 // ImageWidth returns the number of columns if the sequences are images, row by row, and otherwise
@@ -258,7 +252,7 @@ func (t *Task) MapPaths(cfg *train.Config, f func(path string) (string, error)) 
 }
 
 // AtRate sets the options of a configuration so that the examples have the sampling rate hz. The
-// task must support that (HasRate). Another rate than it supports is a train.ErrConfig.
+// task must support that (SampleRate). Another rate than it supports is a train.ErrConfig.
 func (t *Task) AtRate(cfg *train.Config, hz float64) error {
 	dir := cfg.Dir()
 	o, err := t.decode(From(*cfg).Options)
@@ -271,12 +265,6 @@ func (t *Task) AtRate(cfg *train.Config, hz float64) error {
 	cfg.Data = encodeOptions(o)
 	cfg.Data[train.DirKey] = dir
 	return nil
-}
-
-// HasRate reports whether the task supports AtRate.
-func (t *Task) HasRate() bool {
-	_, ok := t.options().(rateOptions)
-	return ok
 }
 
 // CheckFrom returns a train.ErrConfig if the options of a run cannot fit the model from which it
