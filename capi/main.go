@@ -16,6 +16,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/capi/internal/handles"
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/level"
 )
 
@@ -81,11 +82,7 @@ func terminated(p *C.char, capacity C.size_t, s string) {
 
 //export s4dVersion
 func s4dVersion(p *C.char, capacity C.size_t) {
-	v := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		v = info.Main.Version
-	}
-	terminated(p, capacity, v)
+	terminated(p, capacity, program.Version())
 }
 
 //export s4dLevel

@@ -34,7 +34,7 @@ type Row struct {
 	Expected  []Number  `json:"expected,omitempty"`
 }
 
-// Number is a number in JSON. NaN is null, and a float32 is printed as one.
+// Number is a number in JSON. NaN and infinities are null, and a float32 is printed as one.
 type Number float64
 
 // Numbers returns a list of numbers.
@@ -48,7 +48,7 @@ func Numbers[T float32 | float64](values []T) (list []Number) {
 // MarshalJSON implements json.Marshaler.
 func (n Number) MarshalJSON() ([]byte, error) {
 	switch v := float32(n); {
-	case n != n:
+	case n-n != 0:
 		return []byte("null"), nil
 	case Number(v) == n:
 		return json.Marshal(v)

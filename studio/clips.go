@@ -130,7 +130,7 @@ func clipName(n int) string { return fmt.Sprintf("clip-%03d.wav", n) }
 // nextClip returns the lowest number that is above those of all clips in a folder. It ignores the
 // case of their names, as some file systems do.
 func (p *project) nextClip(folder string) (int, error) {
-	entries, err := p.entries(folder)
+	entries, err := p.root.ReadDir(folder)
 	last := 0
 	for _, e := range entries {
 		text, _ := strings.CutPrefix(strings.TrimSuffix(strings.ToLower(e.Name()), ".wav"), "clip-")

@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/audio"
@@ -40,8 +42,16 @@ func (r rootFS) Open(name string) (*os.File, error) {
 	return r.Root.Open(name)
 }
 
+// ReadDir returns what is in a folder, in the order of the names.
 func (r rootFS) ReadDir(name string) ([]fs.DirEntry, error) {
-	return fs.ReadDir(r.FS(), filepath.ToSlash(filepath.Clean(name)))
+	f, err := r.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	list, err := f.ReadDir(-1)
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return list, err
 }
 
 func (r rootFS) Follow(name string) (string, error) { return name, nil }
@@ -101,9 +111,6 @@ func (p *project) model() (*model.Model, error) {
 	}
 	defer f.Close()
 	m, err := model.Read(f)
-	if broken := (*fs.PathError)(nil); errors.As(err, &broken) { // it cannot be read, which another model does not change
-		return nil, fmt.Errorf("%s of project %q: %w", modelFile, p.name, err)
-	}
 	if err != nil {
 		return nil, fail(http.StatusConflict, "%s of project %q: %v; train it again from another model", modelFile, p.name, err)
 	}

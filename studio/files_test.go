@@ -85,7 +85,7 @@ func TestChangedFiles(t *testing.T) {
 
 	must.Do(t, os.Remove(filepath.Join(c.s.dir, "p", modelFile)))
 	must.Do(t, os.Mkdir(filepath.Join(c.s.dir, "p", modelFile), 0o777))
-	c.rejects(http.StatusInternalServerError, `model.safetensors of project "p": model: `, "GET", "/p/live?format=s16le&rate=16000", nil)
+	c.rejects(http.StatusConflict, `model.safetensors of project "p": model: `, "GET", "/p/live?format=s16le&rate=16000", nil)
 	must.Do(t, os.WriteFile(filepath.Join(c.s.dir, "p", "flat"), nil, 0o666))
 	for _, method := range []string{"GET", "DELETE"} {
 		c.rejects(http.StatusNotFound, `"flat/a.wav" is not a folder`, method, "/p/sounds/flat/a.wav", nil)

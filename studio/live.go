@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -77,19 +76,25 @@ func (s *Server) listen(p *project, r *http.Request) (any, error) {
 		if err != nil {
 			return // Accept has answered
 		}
-		l := &live{
-			conn: conn, stream: stream, frame: int(float64(rec.Frame()) * float64(hz) / rec.SampleRate()), labels: m.Meta.Labels,
-			threshold: events.DefaultsFor(m).Threshold, posteriors: [][]int{}, // not null
+		start := liveStart{Type: "start", Threshold: events.DefaultsFor(m).Threshold}
+		l := &live{conn: conn, stream: stream, frame: int(float64(rec.Frame()) * float64(hz) / rec.SampleRate()), posteriors: [][]int{}} // not null
+		for i, label := range m.Meta.Labels {
+			if label != events.None {
+				start.Labels, l.words = append(start.Labels, label), append(l.words, i)
+			}
 		}
-		l.serve(s.ctx)
+		l.serve(s.ctx, start)
 	}), nil
 }
 
 // serve runs a session and closes its connection.
-func (l *live) serve(ctx context.Context) {
+func (l *live) serve(ctx context.Context, start liveStart) {
 	defer l.conn.CloseNow()
 	l.conn.SetReadLimit(maxMessage)
-	err := l.run(ctx)
+	err := l.send(ctx, start)
+	if err == nil {
+		err = l.run(ctx)
+	}
 	switch {
 	case ctx.Err() != nil:
 		l.conn.Close(websocket.StatusGoingAway, errClosed.Error())
@@ -112,18 +117,14 @@ const overflow = "an output of the detector is not a finite number"
 type live struct {
 	conn       *websocket.Conn
 	stream     *events.Stream
-	frame      int // samples of the client
-	labels     []string
-	threshold  float64
+	frame      int       // samples of the client
+	words      []int     // labels other than none
 	samples    []float32 // less than a frame, and those of a message
 	posteriors [][]int
 }
 
 // run processes messages until the end of the session, which is io.EOF.
 func (l *live) run(ctx context.Context) error {
-	if err := l.send(ctx, liveStart{"start", l.words(), l.threshold}); err != nil {
-		return err
-	}
 	for {
 		kind, b, err := l.conn.Read(ctx)
 		if err != nil {
@@ -148,11 +149,6 @@ func (l *live) run(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// words are the labels other than none.
-func (l *live) words() []string {
-	return slices.DeleteFunc(slices.Clone(l.labels), func(label string) bool { return label == events.None })
 }
 
 // process passes whole frames of the samples to the detector, or at the end all of them, and
@@ -180,16 +176,12 @@ func (l *live) process(ctx context.Context, end bool) error {
 	return l.send(ctx, liveFrames{"frames", taken, l.posteriors})
 }
 
-// thousandths returns the posteriors of the words.
+// thousandths returns the posteriors of the words; 0 before the first evaluation.
 func (l *live) thousandths(posterior []float32) []int {
-	list := make([]int, 0, len(l.labels))
-	for i, label := range l.labels {
-		switch {
-		case label == events.None:
-		case posterior == nil: // before the first evaluation
-			list = append(list, 0)
-		default:
-			list = append(list, int(math.Round(1000*float64(posterior[i]))))
+	list := make([]int, len(l.words))
+	for k, i := range l.words {
+		if posterior != nil {
+			list[k] = int(math.Round(1000 * float64(posterior[i])))
 		}
 	}
 	return list

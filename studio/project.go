@@ -141,7 +141,7 @@ func (s *Server) open(name string) (*project, error) {
 func (p *project) folders() ([]folder, error) {
 	p.files.Lock()
 	defer p.files.Unlock()
-	entries, err := p.entries(".")
+	entries, err := p.root.ReadDir(".")
 	if err != nil {
 		return nil, err
 	}
@@ -171,18 +171,6 @@ func (p *project) folders() ([]folder, error) {
 	return list, nil
 }
 
-// entries reads a folder.
-func (p *project) entries(name string) ([]fs.DirEntry, error) {
-	f, err := p.root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	list, err := f.ReadDir(-1)
-	slices.SortFunc(list, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
-	return list, err
-}
-
 // soundTypes are the files that count as recordings, with their media types.
 var soundTypes = map[string]string{
 	".wav": "audio/wav", ".wave": "audio/wav", ".flac": "audio/flac", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".oga": "audio/ogg",
@@ -191,7 +179,7 @@ var soundTypes = map[string]string{
 
 // clips returns the recordings in a folder, in the order of their names.
 func (p *project) clips(folder string) ([]fs.FileInfo, error) {
-	entries, err := p.entries(folder)
+	entries, err := p.root.ReadDir(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +253,7 @@ func (s *Server) makeWord(p *project, r *http.Request) (any, error) {
 	}
 	p.files.Lock()
 	defer p.files.Unlock()
-	entries, err := p.entries(".")
+	entries, err := p.root.ReadDir(".")
 	if err != nil {
 		return nil, err
 	}
@@ -298,7 +286,7 @@ func (s *Server) deleteWord(p *project, r *http.Request) (any, error) {
 	p.files.Lock()
 	defer p.files.Unlock()
 	defer p.soundsChanged()
-	files, err := p.entries(name)
+	files, err := p.root.ReadDir(name)
 	if err != nil {
 		return nil, err
 	}

@@ -51,10 +51,8 @@ func printConfusion(w io.Writer, c *task.Confusion) {
 // words.
 func confusionTitle(c *task.Confusion) string {
 	words := len(c.Labels)
-	for i, label := range c.Labels {
-		if label == events.None {
-			words = i // it is the last
-		}
+	if c.Labels[words-1] == events.None {
+		words--
 	}
 	right, total := c.Right(0, words)
 	title := fmt.Sprintf("Validation clips: %d of %d right (%.1f %%)", right, total, 100*float64(right)/float64(max(total, 1)))

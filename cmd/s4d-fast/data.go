@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 
 	"github.com/s4d-fast/s4d-fast/internal/generate"
 )
@@ -33,17 +31,9 @@ func (c *dataListOpsCmd) Help() string {
 }
 
 func (c *dataListOpsCmd) Run(std *streams, ctx context.Context) error {
-	return dataError(generate.ListOps(ctx, c.Dir, c.N, c.Eval, func(path string, n int) {
+	return generate.ListOps(ctx, c.Dir, c.N, c.Eval, func(path string, n int) {
 		fmt.Fprintf(std.err, "wrote %s: %d expressions\n", path, n)
-	}))
-}
-
-// dataError gives an error about a folder with other data the exit code of an invalid flag.
-func dataError(err error) error {
-	if errors.Is(err, os.ErrExist) {
-		return usageError(err)
-	}
-	return err
+	})
 }
 
 type dataPathfinderCmd struct {
@@ -59,9 +49,9 @@ func (c *dataPathfinderCmd) Help() string {
 }
 
 func (c *dataPathfinderCmd) Run(std *streams, ctx context.Context) error {
-	return dataError(generate.Pathfinder(ctx, c.Dir, c.Size, c.N, func(path string, images int) {
+	return generate.Pathfinder(ctx, c.Dir, c.Size, c.N, func(path string, images int) {
 		fmt.Fprintf(std.err, "wrote %s: %d images\n", path, images)
-	}))
+	})
 }
 
 type dataSeriesCmd struct {

@@ -14,12 +14,12 @@ import (
 func TestData(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	ok(t, "data", "listops", dir, "--n", "3", "--eval", "2")
-	checkRun(t, nil, []string{"data", "listops", dir, "--n", "3", "--eval", "1"}, exitUsage, dir, "--eval 2`", "choose another folder")
+	checkRun(t, nil, []string{"data", "listops", dir, "--n", "3", "--eval", "1"}, exitFailed, dir, "--eval 2`", "choose another folder")
 	checkRun(t, nil, []string{"data", "listops", dir, "--n", "0"}, exitUsage, "--n 0")
 	ok(t, "data", "pathfinder", dir, "--n", "10")
 	out := filepath.Join(t.TempDir(), "run")
 	ok(t, append([]string{"train", "pathfinder", "--data", dir, "--out", out}, small...)...)
-	checkRun(t, nil, []string{"data", "pathfinder", dir, "--n", "11"}, exitUsage, "pathfinder32", "--n 10", "choose another folder")
+	checkRun(t, nil, []string{"data", "pathfinder", dir, "--n", "11"}, exitFailed, "pathfinder32", "--n 10", "choose another folder")
 	checkRun(t, nil, []string{"data", "pathfinder", dir, "--n", "0"}, exitUsage, "--n 0")
 	checkRun(t, nil, []string{"train", "pathx256", "--data", dir, "--out", out + "2"}, exitBadInput, "pathfinder256", "lra_release.gz", "data pathfinder")
 }

@@ -6,12 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 
-	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 )
 
@@ -19,14 +15,10 @@ import (
 func openInput(ctx context.Context, std *streams, path string) (io.ReadCloser, string, error) {
 	if path != "-" {
 		f, err := orInterrupt(ctx, func() (*os.File, error) { return os.Open(path) })
-		if errors.Is(err, fs.ErrNotExist) && filepath.Ext(path) == "" {
-			names := pretrained.Names()
-			err = fmt.Errorf("%w; it is not a built-in model (%s) either%s", err, strings.Join(names, ", "), suggest.Hint(path, names))
-		}
 		if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
 			err = fmt.Errorf("%s is a folder, expected a file", path)
 		}
-		return f, path, badInput(err)
+		return f, path, badInput(pretrained.Explain(path, err))
 	}
 	if std.inTTY {
 		return nil, "", usageError(errors.New("standard input is a terminal; pipe the input into it or pass a file"))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/report"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
@@ -22,18 +23,18 @@ type layerScores struct {
 }
 
 type ssmScore struct {
-	Step  float64     `json:"step"`  // Δ or ξ
-	HInf  *float64    `json:"h_inf"` // sup |H|², without D
-	Angle float64     `json:"angle"` // of the largest response, in radians per sample
-	Modes []modeScore `json:"modes"`
+	Step  float64       `json:"step"`  // Δ or ξ
+	HInf  report.Number `json:"h_inf"` // sup |H|², without D
+	Angle float64       `json:"angle"` // of the largest response, in radians per sample
+	Modes []modeScore   `json:"modes"`
 }
 
 type modeScore struct {
-	Step    *float64 `json:"step,omitempty"` // Δ of the mode; only S5 has one per mode
-	Modulus float64  `json:"modulus"`
-	Angle   float64  `json:"angle"` // in radians per sample, as stored
-	HInf    *float64 `json:"h_inf"`
-	LAST    float64  `json:"last"` // that prune uses to select modes; 1 for the highest of the layer
+	Step    *float64      `json:"step,omitempty"` // Δ of the mode; only S5 has one per mode
+	Modulus float64       `json:"modulus"`
+	Angle   float64       `json:"angle"` // in radians per sample, as stored
+	HInf    report.Number `json:"h_inf"`
+	LAST    float64       `json:"last"` // that prune uses to select modes; 1 for the highest of the layer
 }
 
 // analyze returns the analysis of every layer.
@@ -67,7 +68,7 @@ func scoresOf(layer int, p *ssm.Params, peaks []ssm.Peak) layerScores {
 	s, g := layerScores{Layer: layer}, p.ModeGains(1)
 	scores, last := hinfOfModes(g), g.LAST()
 	for i, a := range g.LogLambda {
-		s.Modes = append(s.Modes, modeScore{Modulus: math.Exp(real(a)), Angle: imag(a), HInf: bounded(scores[i]), LAST: last[i]})
+		s.Modes = append(s.Modes, modeScore{Modulus: math.Exp(real(a)), Angle: imag(a), HInf: report.Number(scores[i]), LAST: last[i]})
 		if p.Layer == ssm.LayerS5 {
 			s.Modes[i].Step = new(math.Exp(p.Step[i]))
 		}
@@ -81,7 +82,7 @@ func scoresOf(layer int, p *ssm.Params, peaks []ssm.Peak) layerScores {
 			peak = peaks[g.SSMs+h]
 		}
 		s.SSMs = append(s.SSMs, ssmScore{
-			Step: math.Exp(p.Step[h]), HInf: bounded(peak.Gain * peak.Gain), Angle: peak.Theta, Modes: s.Modes[h*g.M : (h+1)*g.M],
+			Step: math.Exp(p.Step[h]), HInf: report.Number(peak.Gain * peak.Gain), Angle: peak.Theta, Modes: s.Modes[h*g.M : (h+1)*g.M],
 		})
 	}
 	s.Modes = nil
@@ -98,20 +99,12 @@ func hinfOfModes(g *ssm.ModeGains) []float64 {
 	return scores[:n]
 }
 
-// bounded returns a pointer to the value, nil for +Inf, which JSON does not have.
-func bounded(v float64) *float64 {
-	if math.IsInf(v, 1) {
-		return nil
-	}
-	return &v
-}
-
 // boundedText formats a score.
-func boundedText(v *float64) string {
-	if v == nil {
+func boundedText(v report.Number) string {
+	if math.IsInf(float64(v), 1) {
 		return "unbounded"
 	}
-	return fmt.Sprintf("%.4g", *v)
+	return fmt.Sprintf("%.4g", v)
 }
 
 // print writes a table of the SSMs, if the layer has one per channel, and a table of the modes.

@@ -49,16 +49,16 @@ func TestInspectScores(t *testing.T) {
 		d := a.Modes
 		whole, modes, last := a.SSMScores(), d.Gains().HInf(), d.Gains().LAST()
 		for h, one := range layer.SSMs {
-			must.Equal(t, one.HInf == nil, i == 1 && h == 1, "layer %d, SSM %d: no score", i, h)
-			if one.HInf != nil {
-				must.Equal(t, *one.HInf, whole[h], "layer %d, SSM %d: score", i, h)
+			must.Equal(t, one.HInf == 0, i == 1 && h == 1, "layer %d, SSM %d: no score", i, h)
+			if one.HInf != 0 {
+				must.Equal(t, float64(one.HInf), whole[h], "layer %d, SSM %d: score", i, h)
 			}
 			for n, mode := range one.Modes {
 				at := h*d.M + n
 				want := max(modes[at], modes[d.H*d.M+at])
-				must.Equal(t, mode.HInf == nil, math.IsInf(want, 1), "layer %d, SSM %d, mode %d: no score", i, h, n)
-				if mode.HInf != nil {
-					must.Equal(t, *mode.HInf, want, "layer %d, SSM %d, mode %d: score", i, h, n)
+				must.Equal(t, mode.HInf == 0, math.IsInf(want, 1), "layer %d, SSM %d, mode %d: no score", i, h, n)
+				if mode.HInf != 0 {
+					must.Equal(t, float64(mode.HInf), want, "layer %d, SSM %d, mode %d: score", i, h, n)
 				}
 				must.Equal(t, mode.LAST, last[at], "layer %d, SSM %d, mode %d: LAST score", i, h, n)
 			}

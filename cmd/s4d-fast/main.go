@@ -71,27 +71,22 @@ type streams struct {
 	inTTY    bool // stdin is a terminal
 	errTTY   bool // stderr is a terminal
 	strict   bool // notes are errors
-}
-
-// terminal returns the standard streams of the process.
-func terminal() streams {
-	return streams{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		inTTY:  term.IsTerminal(int(os.Stdin.Fd())),
-		errTTY: term.IsTerminal(int(os.Stderr.Fd())),
-	}
+	noted    map[string]bool
 }
 
 func main() {
 	ignoreBrokenPipes() // the next write returns an error instead
-	os.Exit(run(program.Context(), os.Args[1:], terminal()))
+	os.Exit(run(program.Context(), os.Args[1:], streams{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		inTTY: term.IsTerminal(int(os.Stdin.Fd())), errTTY: term.IsTerminal(int(os.Stderr.Fd())),
+	}))
 }
 
 // run executes one command line and returns its exit code. Cancelling ctx with the cause
 // program.Signal stops the command as that signal does.
 func run(ctx context.Context, args []string, std streams) int {
 	out := &output{Writer: std.out}
-	std.out = out
+	std.out, std.noted = out, map[string]bool{}
 	err := execute(ctx, args, &std)
 	var usage *kong.ParseError
 	badUsage := errors.As(err, &usage)

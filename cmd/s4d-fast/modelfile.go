@@ -83,10 +83,8 @@ func checkOutputs(parsed *kong.Context) error {
 	}
 	for _, v := range values {
 		switch x := v.Target.Interface().(type) {
-		case outFile:
-			outputs[v.Name] = string(x)
-		case plotFile:
-			outputs[v.Name] = string(x)
+		case outFile, plotFile:
+			outputs[v.Name] = fmt.Sprint(x)
 		case modelFile:
 			models = append(models, string(x))
 		case []modelFile:

@@ -23,7 +23,7 @@ type sink interface {
 type pump struct {
 	audio *audioInput
 	sink  sink
-	block int          // samples per call of the sink
+	size  int          // samples of a block, with which the sink is called
 	pipe  bool         // the input is a pipe: it may end anywhere, and the size in its header may be wrong
 	live  bool         // drop samples rather than block the source
 	note  func() error // prints what was noted since the last call
@@ -60,7 +60,7 @@ func (p *pump) processAll() error {
 	return nil
 }
 
-// block is a number of samples: pump.block, or fewer before the end or an error.
+// block is a number of samples: pump.size, or fewer before the end or an error.
 type block struct {
 	samples []float32
 	dropped int64 // samples lost before this block
@@ -76,16 +76,16 @@ const maxBacklog = 1
 func (p *pump) read(done <-chan struct{}) <-chan block {
 	ahead := 1
 	if p.live {
-		ahead = max(1, int(maxBacklog*p.audio.rate)/p.block)
+		ahead = max(1, int(maxBacklog*p.audio.rate)/p.size)
 	}
 	out := make(chan block, ahead)
 	go func() {
 		defer close(out)
 		for b := (block{}); b.err == nil; {
-			b.samples = make([]float32, 0, p.block)
-			for len(b.samples) < p.block && b.err == nil {
+			b.samples = make([]float32, 0, p.size)
+			for len(b.samples) < p.size && b.err == nil {
 				var n int
-				n, b.err = p.audio.source.Read(b.samples[len(b.samples):p.block])
+				n, b.err = p.audio.source.Read(b.samples[len(b.samples):p.size])
 				b.samples = b.samples[:len(b.samples)+n]
 			}
 			b.arrived = p.audio.input.Samples
@@ -128,7 +128,7 @@ func (p *pump) end(truncated bool) error {
 	if err := p.sink.flush(); err != nil {
 		return err
 	}
-	line := report.NewEnd(p.audio.samples(), p.audio.input.Rate, p.times.Total(), report.Block{Samples: p.block, Quantiles: p.times.Quantiles()})
+	line := report.NewEnd(p.audio.samples(), p.audio.input.Rate, p.times.Total(), report.Block{Samples: p.size, Quantiles: p.times.Quantiles()})
 	line.Dropped, line.Truncated = p.audio.inputSample(p.dropped), truncated
 	return p.out.Encode(line)
 }

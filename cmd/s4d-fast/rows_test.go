@@ -160,20 +160,6 @@ func compareRows(t *testing.T, name string, got, want []report.Row) {
 	}
 }
 
-// A missing value is an error or the value before, as in training or by the flag.
-func TestRowsMissing(t *testing.T) {
-	const gaps, filled = "temp,load\n,310\n21,NA\n?,290\n", "temp,load\n20,310\n21,310\n21,290\n"
-	strict, _ := rowsModel(t, model.SeriesForecast, nil)
-	lenient, _ := rowsModel(t, model.SeriesForecast, func(m *model.Model) { m.Meta.Series.Missing = model.MissingPrevious })
-	_, want, _ := streamRows(t, filled, strict)
-	_, got, _ := streamRows(t, gaps, lenient)
-	compareRows(t, "by the model", got, want)
-	_, got, _ = streamRows(t, gaps, strict, "--missing", "previous")
-	compareRows(t, "by the flag", got, want)
-	_, got, _ = streamRows(t, `{"temp":20,"load":310}`+"\n"+`{"temp":21}`+"\n"+`{"temp":null,"load":290}`, strict, "--format", "jsonl", "--missing", "previous")
-	compareRows(t, "absent keys", got, want)
-}
-
 // An invalid row is an error. The rows before it are printed, and the end line.
 func TestBadRows(t *testing.T) {
 	path, _ := rowsModel(t, model.SeriesForecast, nil)
@@ -245,8 +231,6 @@ func TestRowsNotes(t *testing.T) {
 	path, _ := rowsModel(t, model.SeriesForecast, nil)
 	for text, note := range map[string]string{
 		"temp,load\n20,300\n":              "",
-		"temp;load\n20,5;300\n":            `note: standard input: "20,5" is read as 20.5, with a decimal comma; --decimal=. reads commas between thousands`,
-		"temp,load\n20,-9999\n":            `note: standard input: column "load": values are -9999, far from those of the training set; --missing-values=-9999 says that they are missing`,
 		"temp load\n20 300\n":              `note: standard input: the cells are separated by " ", not by ","; --separator changes it`,
 		"[{\"temp\":20,\n\"load\":300}]\n": "",
 	} {

@@ -94,7 +94,7 @@ func (c *streamCmd) Run(std *streams, ctx context.Context) error {
 		start.ModelSampleRate = m.Meta.SampleRate
 	}
 	if c.Emit == "frames" {
-		start.Hop = p.block
+		start.Hop = p.size
 	}
 	if err := cmp.Or(p.note(), p.out.Encode(start)); err != nil {
 		return err

@@ -70,7 +70,7 @@ func TestStreamInterrupted(t *testing.T) {
 func TestStreamStopsReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reads := make(chan int)
-		p := pump{audio: &audioInput{source: stepped(reads), input: new(audio.InputReader)}, block: 1}
+		p := pump{audio: &audioInput{source: stepped(reads), input: new(audio.InputReader)}, size: 1}
 		done := make(chan struct{})
 		p.read(done)
 		close(done)

@@ -14,7 +14,7 @@ import (
 // connect sets the sink of a pump, and the number of samples to pass to it at a time.
 func (c *streamCmd) connect(p *pump, m *model.Model, opt events.Options) error {
 	a, frames := p.audio, c.Emit == "frames"
-	p.block = or(c.Hop, max(int(a.rate/10), 1))
+	p.size = or(c.Hop, max(int(a.rate/10), 1))
 	if frames && m.Meta.Filterbank == nil {
 		net, err := recurrent.New(m, recurrent.Options{Window: int(math.Ceil(or(c.Window, 0) * a.rate)), Normalize: true})
 		if err == nil {
@@ -31,7 +31,7 @@ func (c *streamCmd) connect(p *pump, m *model.Model, opt events.Options) error {
 	}
 	s, err := r.NewStream(a.rate)
 	if !frames {
-		p.block = max(int(float64(r.Frame())*a.rate/r.SampleRate()), 1)
+		p.size = max(int(float64(r.Frame())*a.rate/r.SampleRate()), 1)
 	}
 	p.sink = detections{s, m.Meta.Labels, frames, a, p.out}
 	return err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"slices"
 
 	"github.com/s4d-fast/s4d-fast/internal/configflags"
 	"github.com/s4d-fast/s4d-fast/internal/figure"
@@ -52,13 +51,11 @@ func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx context.Context) erro
 		}
 	}
 	s.Reporter = reporter(std, log)
-	var notes []string // those of the run before, which are not repeated
 	load := s.Load
 	s.Load = func(ctx context.Context, cfg train.Config) (*dataset.Dataset, error) {
 		data, err := load(ctx, cfg)
-		if err == nil && !slices.Equal(data.Notes, notes) {
-			notes = data.Notes
-			err = std.note(notes...)
+		if err == nil {
+			err = std.note(data.Notes...)
 		}
 		return data, err
 	}

@@ -101,7 +101,14 @@ func source(std *streams, cfg train.Config, split string) task.Source {
 	s := task.From(cfg)
 	s.Split = split
 	if std.errTTY {
-		s.Progress = loadProgress(std.err)
+		s.Progress = func(done, total int) {
+			switch {
+			case done == total:
+				fmt.Fprintf(std.err, "\r%d recordings read    \n", total)
+			case done%100 == 0:
+				fmt.Fprintf(std.err, "\rreading recordings: %d of %d", done, total)
+			}
+		}
 	}
 	return s
 }
@@ -209,16 +216,4 @@ func printBaseline(ctx context.Context, w io.Writer, data *dataset.Dataset, cfg 
 	}
 	fmt.Fprintf(w, "Baseline, ROCKET with ridge regression, on the %s set: %s.\n", name, result)
 	return nil
-}
-
-// loadProgress returns a function that prints on a terminal how many recordings have been read.
-func loadProgress(w io.Writer) func(done, total int) {
-	return func(done, total int) {
-		switch {
-		case done == total:
-			fmt.Fprintf(w, "\r%d recordings read    \n", total)
-		case done%100 == 0:
-			fmt.Fprintf(w, "\rreading recordings: %d of %d", done, total)
-		}
-	}
 }

@@ -33,11 +33,11 @@ type flags struct {
 	listen, wyoming, metrics, model      string
 	snapshots, nats, credentials, bucket string
 	threshold                            float64 // 0: that of the model
+	noFFmpeg                             bool
 }
 
 func (f *flags) register() {
 	f.Options = service.Defaults()
-	f.FFmpeg = true
 	flag.StringVar(&f.listen, "listen", "localhost:8080", "`address` to listen on; port 0 selects a free port")
 	flag.StringVar(&f.wyoming, "wyoming", "", "`address`, such as :10400, on which to detect wake words for voice assistants over the Wyoming protocol (default: none)")
 	flag.StringVar(&f.metrics, "metrics", "", "`address` on which to serve Prometheus metrics and Go's profiles (default: they are not served)")
@@ -52,10 +52,7 @@ func (f *flags) register() {
 	flag.IntVar(&f.MaxStreams, "max-streams", f.MaxStreams, "maximal number of connected `streams`")
 	flag.Int64Var(&f.MaxMessage, "max-message", f.MaxMessage, "maximal size of a WebSocket message in `bytes`")
 	flag.DurationVar(&f.Idle, "idle", f.Idle, "`time` without audio after which a stream is disconnected")
-	flag.BoolFunc("no-ffmpeg", "do not decode other formats, such as Opus, M4A and WebM, with ffmpeg, if it is installed", func(string) error {
-		f.FFmpeg = false
-		return nil
-	})
+	flag.BoolVar(&f.noFFmpeg, "no-ffmpeg", false, "do not decode other formats, such as Opus, M4A and WebM, with ffmpeg, if it is installed")
 	flag.DurationVar(&f.Slow, "slow", f.Slow, "`time` within which a client must read a line")
 	flag.DurationVar(&f.Grace, "grace", f.Grace, "longest `time` that a shutdown takes")
 	flag.Func("token-file", "`file` with a token that clients must send as Authorization: Bearer TOKEN", func(name string) error {
@@ -79,8 +76,7 @@ func main() {
 	err, code := level.Set(""), program.Usage
 	if flag.NArg() > 0 {
 		err = fmt.Errorf("argument %q: expected only flags; -help lists them", flag.Arg(0))
-	}
-	if err == nil {
+	} else if err == nil {
 		err, code = run(f), program.Failed
 	}
 	if err != nil {
@@ -103,7 +99,7 @@ func run(f flags) error {
 	if f.threshold != 0 {
 		detect = detect.WithThreshold(f.threshold)
 	}
-	f.Model, f.Log, f.Metrics = f.model, slog.Default(), metrics(m.Meta.Labels)
+	f.Model, f.FFmpeg, f.Log, f.Metrics = f.model, !f.noFFmpeg, slog.Default(), metrics(m.Meta.Labels)
 	if host, _, err := net.SplitHostPort(f.listen); err == nil && host != "" {
 		f.Hosts = append(f.Hosts, host)
 	}
@@ -149,23 +145,19 @@ func run(f flags) error {
 
 // openStore sets the store of the snapshots, if the flags select one. The end of the process closes
 // it.
-func (f *flags) openStore() error {
+func (f *flags) openStore() (err error) {
 	switch {
 	case f.snapshots != "" && f.nats != "":
 		return errors.New("-nats cannot be combined with -snapshots")
 	case f.snapshots != "":
-		folder, err := service.OpenFolder(f.snapshots)
-		if err != nil {
+		if f.Store, err = service.OpenFolder(f.snapshots); err != nil {
 			return fmt.Errorf("-snapshots: %w", err)
 		}
-		f.Store = folder
 	case f.nats != "":
 		// NATS keeps a mark of each stream that the service has deleted until this age.
-		b, err := openBucket(f.nats, f.credentials, f.bucket, 2*f.Keep)
-		if err != nil {
+		if f.Store, err = openBucket(f.nats, f.credentials, f.bucket, 2*f.Keep); err != nil {
 			return fmt.Errorf("-nats: %w", err)
 		}
-		f.Store = b
 	}
 	return nil
 }

@@ -57,10 +57,10 @@ func key(stream string) string { return strings.ReplaceAll(stream, ".", "=") }
 // Get implements service.Store.
 func (b *bucket) Get(ctx context.Context, stream string) ([]byte, uint64, error) {
 	e, err := b.KeyValue.Get(ctx, key(stream))
-	switch {
-	case errors.Is(err, jetstream.ErrKeyNotFound):
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return nil, 0, nil
-	case err != nil:
+	}
+	if err != nil {
 		return nil, 0, err
 	}
 	return e.Value(), e.Revision(), nil
@@ -69,24 +69,23 @@ func (b *bucket) Get(ctx context.Context, stream string) ([]byte, uint64, error)
 // Put implements service.Store.
 func (b *bucket) Put(ctx context.Context, stream string, snapshot []byte, revision uint64) (uint64, error) {
 	if revision == 0 {
-		revision, err := b.Create(ctx, key(stream), snapshot)
-		return revision, asRevision(err)
+		return written(b.Create(ctx, key(stream), snapshot))
 	}
-	revision, err := b.Update(ctx, key(stream), snapshot, revision)
-	return revision, asRevision(err)
+	return written(b.Update(ctx, key(stream), snapshot, revision))
 }
 
 // Delete implements service.Store.
 func (b *bucket) Delete(ctx context.Context, stream string, revision uint64) error {
-	return asRevision(b.Purge(ctx, key(stream), jetstream.LastRevision(revision)))
+	_, err := written(0, b.Purge(ctx, key(stream), jetstream.LastRevision(revision)))
+	return err
 }
 
-// asRevision returns service.ErrRevision for the error of another revision.
-func asRevision(err error) error {
+// written returns what a write does, with service.ErrRevision for the error of another revision.
+func written(revision uint64, err error) (uint64, error) {
 	if errors.Is(err, jetstream.ErrKeyExists) {
-		return service.ErrRevision
+		err = service.ErrRevision
 	}
-	return err
+	return revision, err
 }
 
 // List implements service.Store.
