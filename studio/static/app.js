@@ -176,6 +176,21 @@ $("skip").onclick = (e) => { // the fragment of the address holds the token
 	$("main").focus();
 };
 addEventListener("hashchange", () => location.reload());
+
+// On a narrow window, the page shows one step at a time: style.css hides the others.
+const steps = [...document.querySelectorAll("#studio > section")].map((section) => {
+	const button = el("button", { type: "button", textContent: section.querySelector("h2").textContent, onclick: () => step(section) });
+	$("steps").append(button);
+	return { section, button };
+});
+function step(shown) {
+	for (const { section, button } of steps) {
+		section.classList.toggle("shown", section === shown);
+		button.ariaCurrent = section === shown ? "step" : null;
+	}
+	dispatchEvent(new Event("resize")); // the canvases of the step have their size now
+}
+step(steps[0].section);
 for (const [target, event] of [[window, "resize"], [matchMedia("(prefers-color-scheme: dark)"), "change"]]) {
 	target.addEventListener(event, () => drawCurve(last?.training));
 }

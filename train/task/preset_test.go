@@ -137,9 +137,13 @@ func TestResolveSetsDefaults(t *testing.T) {
 		"audio":  {"rate": int64(16000), "bands": int64(40)},
 		"digits": {"bands": int64(40)},
 		"delay":  {"length": int64(4000), "delay": int64(1000)},
+		"series": {"mode": model.SeriesForecast, "horizon": int64(24)},
 	} {
 		tk := must.Get(Lookup(name))(t)
 		cfg := tk.Preset()
+		if name == "series" {
+			cfg.Data["horizon"] = int64(24)
+		}
 		if tk.ReadsData() {
 			cfg.SetDir("sounds")
 		}

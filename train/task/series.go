@@ -48,6 +48,17 @@ type SeriesOptions struct {
 	Season  int `toml:"season" placeholder:"ROWS" help:"Rows per season, for the naive forecast that repeats the value one season ago."`
 }
 
+// setDefaults sets the mode and the horizon that were not given.
+func (o *seriesOptions) setDefaults() {
+	if o.Mode == "" && o.Horizon == 0 {
+		o.Mode = model.SeriesClassification
+	}
+	o.Mode = cmp.Or(o.Mode, model.SeriesForecast)
+	if o.Mode == model.SeriesForecast || o.Mode == model.SeriesAnomaly {
+		o.Horizon = cmp.Or(o.Horizon, 1)
+	}
+}
+
 // table returns the options of rows.Table.
 func (o seriesOptions) table(seed uint64) (rows.TableOptions, error) {
 	opt := rows.TableOptions{
