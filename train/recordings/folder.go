@@ -3,6 +3,7 @@
 package recordings
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -82,13 +83,7 @@ type Splits struct {
 // set. A recording in a class is also broken if it is longer than a minute or silent. All samples
 // are kept in memory as 16-bit integers. If they take more than opt.MaxBytes, that is an error.
 func Folder(ctx context.Context, dir string, opt Options) (*Splits, error) {
-	s, err := newFolderScan(dir, opt)
-	if err == nil {
-		err = s.classes()
-	}
-	if err == nil {
-		err = s.split()
-	}
+	s, err := scan(dir, opt)
 	if err != nil {
 		return nil, fmt.Errorf("recordings: %w", err)
 	}
@@ -108,6 +103,47 @@ func Folder(ctx context.Context, dir string, opt Options) (*Splits, error) {
 	}
 	out.Broken = broken
 	return out, nil
+}
+
+// scan lists the files of a folder with their splits.
+func scan(dir string, opt Options) (*folderScan, error) {
+	s, err := newFolderScan(dir, opt)
+	if err == nil {
+		err = s.classes()
+	}
+	if err == nil {
+		err = s.split()
+	}
+	return s, err
+}
+
+// Listing is the recordings of words in a folder.
+type Listing struct {
+	Labels []string
+	Files  []File
+	Notes  []string // for the user, one line each
+}
+
+// File is a recording to read.
+type File struct {
+	Path  string
+	Label int
+	Split string // train, val or test
+}
+
+// List lists the recordings of words that Folder reads.
+func List(dir string, opt Options) (*Listing, error) {
+	s, err := scan(dir, opt)
+	if err != nil {
+		return nil, fmt.Errorf("recordings: %w", err)
+	}
+	l := &Listing{Labels: s.labels, Notes: s.notes}
+	for _, f := range s.files {
+		if f.role == word {
+			l.Files = append(l.Files, File{f.path, f.label, splitNames[f.split]})
+		}
+	}
+	return l, nil
 }
 
 // Clips reads the recordings in folders, at any depth, in the order of their paths. It leaves out
@@ -134,13 +170,16 @@ func Clips(ctx context.Context, dirs []string, opt Options) (clips []Clip, broke
 	return slices.DeleteFunc(all, func(c Clip) bool { return c.Len() == 0 }), broken, nil
 }
 
-// Read reads recordings. Broken ones are an error as for Folder.
-func Read(ctx context.Context, paths []string, opt Options) ([]Clip, error) {
-	files := make([]recording, len(paths))
-	for i, path := range paths {
-		files[i].path = path
+// Read reads recordings, whatever their splits. Broken ones are an error as for Folder.
+func Read(ctx context.Context, list []File, opt Options) ([]Clip, error) {
+	files := make([]recording, len(list))
+	for i, f := range list {
+		files[i].path = f.Path
 	}
 	clips, _, err := readRecordings(ctx, files, opt)
+	for i := range clips {
+		clips[i].Label = list[i].Label
+	}
 	return clips, err
 }
 
@@ -304,7 +343,7 @@ func (s *folderScan) add(path string, r recording) {
 
 // reads reports whether the recordings of a split are read.
 func (s *folderScan) reads(of split) bool {
-	return s.opt.Split == "" || s.opt.Split == "all" || s.opt.Split == [...]string{"train", "val", "test"}[of]
+	return s.opt.Split == "" || s.opt.Split == "all" || s.opt.Split == splitNames[of]
 }
 
 // recordings sorts all clips by split and role. clips are those that were read.
@@ -345,12 +384,7 @@ func (s *folderScan) recordings(clips []Clip) (*Splits, error) {
 }
 
 // rate returns the sampling rate in Hz.
-func (o *Options) rate() int {
-	if o.SampleRate == 0 {
-		return defaultSampleRate
-	}
-	return o.SampleRate
-}
+func (o *Options) rate() int { return cmp.Or(o.SampleRate, defaultSampleRate) }
 
 // BrokenError lists recordings that cannot be used.
 type BrokenError struct {

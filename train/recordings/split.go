@@ -25,6 +25,8 @@ const (
 	testSplit
 )
 
+var splitNames = [...]string{"train", "val", "test"}
+
 // split decides which files are for training, validation and testing, and adds a note.
 func (s *folderScan) split() error {
 	if err := s.assign(); err != nil {

@@ -46,13 +46,6 @@ func (o *clipOptions) atRate(rate, hz float64) error {
 	return err
 }
 
-// entry is a recording to load.
-type entry struct {
-	path  string
-	label int
-	split split
-}
-
 // clipFormat is how a task's recordings become clips.
 type clipFormat struct {
 	rate    int  // Hz, of the files as published; others are converted
@@ -95,37 +88,33 @@ func (s *clipSet) Identity(i int) dataset.Identity {
 
 // decode decodes, converts and truncates the recordings of the requested splits. It returns notes
 // on how they were read.
-func (f clipFormat) decode(ctx context.Context, src Source, entries []entry) (clips map[split][]recordings.Clip, notes []string, err error) {
-	entries = slices.DeleteFunc(entries, func(e entry) bool { return !src.includes(e.split) })
-	var paths []string
-	for _, e := range entries {
-		paths = append(paths, e.path)
-	}
+func (f clipFormat) decode(ctx context.Context, src Source, files []recordings.File) (clips map[split][]recordings.Clip, notes []string, err error) {
+	files = slices.DeleteFunc(files, func(f recordings.File) bool { return !src.includes(split(f.Split)) })
 	opt := recordings.Options{SampleRate: cmp.Or(f.options.Rate, f.rate), MaxBytes: math.MaxInt64, Workers: src.Workers, Progress: src.Progress}
 	opt.Audio.Note = func(text string) { notes = append(notes, text) }
-	all, err := recordings.Read(ctx, paths, opt)
+	all, err := recordings.Read(ctx, files, opt)
 	if err != nil {
 		return nil, nil, err
 	}
 	clips = map[split][]recordings.Clip{}
-	for i, e := range entries {
-		c, n := &all[i], 0
+	for i, c := range all {
+		part, n := split(files[i].Split), 0
 		for k := 0; k < c.Len(); k += max(f.options.Decimate, 1) {
 			c.Int16[n] = c.Int16[k]
 			n++
 		}
-		if f.pad || e.split == trainSplit { // others are whole, as in a stream
+		if f.pad || part == trainSplit { // others are whole, as in a stream
 			n = min(n, f.longest())
 		}
-		c.Label, c.Int16 = e.label, c.Int16[:n]
-		clips[e.split] = append(clips[e.split], *c)
+		c.Int16 = c.Int16[:n]
+		clips[part] = append(clips[part], c)
 	}
 	return clips, notes, nil
 }
 
 // load returns a data set of one channel and one label per example.
-func (f clipFormat) load(ctx context.Context, src Source, labels []string, entries []entry) (*dataset.Dataset, error) {
-	clips, notes, err := f.decode(ctx, src, entries)
+func (f clipFormat) load(ctx context.Context, src Source, labels []string, files []recordings.File) (*dataset.Dataset, error) {
+	clips, notes, err := f.decode(ctx, src, files)
 	if err != nil {
 		return nil, err
 	}

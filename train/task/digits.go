@@ -26,11 +26,11 @@ var digitNames = strings.Fields("zero one two three four five six seven eight ni
 
 // load loads fsdd as mixed streams, with a label per frame of a filter bank.
 func (o digitsOptions) load(ctx context.Context, src Source) (*dataset.Dataset, error) {
-	entries, err := fsddEntries(src.Dir)
+	files, err := fsddFiles(src.Dir)
 	if err != nil {
 		return nil, err
 	}
-	clips, notes, err := clipFormat{rate: fsddRate, maxLen: math.MaxInt}.decode(ctx, src, entries)
+	clips, notes, err := clipFormat{rate: fsddRate, maxLen: math.MaxInt}.decode(ctx, src, files)
 	if err != nil {
 		return nil, err
 	}

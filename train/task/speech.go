@@ -2,15 +2,11 @@ package task
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/s4d-fast/s4d-fast/audio"
-	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/recordings"
 )
 
 const speechRate = 16000 // Hz
@@ -32,9 +28,10 @@ const speechSource = "Speech Commands is published at download.tensorflow.org/da
 var sc35 = strings.Fields(`bed cat down five forward go house left marvin no on right sheila tree up visual yes
 	backward bird dog eight follow four happy learn nine off one seven six stop three two wow zero`)
 
-// load loads 16 kHz clips in the layout of Google's Speech Commands: one folder per
-// word. The files validation_list.txt and testing_list.txt list clips as word/clip.wav, one per
-// line; either may be missing. All other clips are the training set. Folders whose name begins with
+// load loads 16 kHz clips in the layout of Google's Speech Commands: one folder per word. The files
+// validation_list.txt and testing_list.txt list clips as word/clip.wav, one per line. All other
+// clips are the training set; without a validation list, recordings.Folder says which are not.
+// Folders whose name begins with
 // an underscore (_background_noise_) or a dot are ignored. The 35 words of version 0.02 have their
 // official order, other sets of words the alphabetical one. Examples are in the order of word and
 // file name.
@@ -44,67 +41,22 @@ var sc35 = strings.Fields(`bed cat down five forward go house left marvin no on 
 // own, and scales the audio by 2⁻¹⁵ once more, which leaves a tenth to a quarter of unit variance
 // (docs/maths.md §5.5). The paper does not state a normalisation.
 func (o speechOptions) load(ctx context.Context, src Source) (*dataset.Dataset, error) {
-	words, err := speechWords(src.Dir)
+	list, err := recordings.List(src.Dir, recordings.Options{})
 	if err != nil {
 		return nil, err
 	}
-	clips := map[string]int{} // word/clip.wav → index into entries
-	var entries []entry
-	for label, word := range words {
-		dir := filepath.Join(src.Dir, word)
-		files, err := os.ReadDir(dir)
-		if err != nil {
-			return nil, err
+	labels := list.Labels
+	if slices.Equal(labels, slices.Sorted(slices.Values(sc35))) {
+		labels = sc35
+		for i := range list.Files {
+			f := &list.Files[i]
+			f.Label = slices.Index(sc35, list.Labels[f.Label])
 		}
-		names := fileNames(files, func(name string) bool { return audio.IsRecording(filepath.Join(dir, name)) })
-		if len(names) == 0 {
-			return nil, fmt.Errorf("the folder %s of a word contains no recordings", dir)
-		}
-		for _, name := range names {
-			clips[word+"/"+name] = len(entries)
-			entries = append(entries, entry{path: filepath.Join(dir, name), label: label, split: trainSplit})
-		}
+		slices.SortStableFunc(list.Files, func(a, b recordings.File) int { return a.Label - b.Label })
 	}
-	for _, list := range []struct {
-		name  string
-		split split
-	}{{"validation_list.txt", valSplit}, {"testing_list.txt", testSplit}} {
-		listed, err := datafile.ClipList(filepath.Join(src.Dir, list.name), words, clips)
-		if err != nil {
-			return nil, err
-		}
-		for _, i := range listed {
-			entries[i].split = list.split
-		}
+	d, err := clipFormat{rate: speechRate, maxLen: 16000, pad: true, options: o.clipOptions}.load(ctx, src, labels, list.Files)
+	if err == nil {
+		d.Notes = append(list.Notes, d.Notes...)
 	}
-	return clipFormat{rate: speechRate, maxLen: 16000, pad: true, options: o.clipOptions}.load(ctx, src, words, entries)
-}
-
-// speechWords returns the word folders in the order of their labels.
-func speechWords(dir string) ([]string, error) {
-	files, err := datafile.List(dir)
-	if err != nil {
-		return nil, err
-	}
-	var words []string
-	for _, f := range files {
-		name := f.Name()
-		if name[0] == '_' || name[0] == '.' {
-			continue
-		}
-		isFolder, err := datafile.IsFolder(filepath.Join(dir, name))
-		if err != nil {
-			return nil, err
-		}
-		if isFolder {
-			words = append(words, name)
-		}
-	}
-	if len(words) == 0 {
-		return nil, datafile.NoData("data folder %s contains no folder of a word", dir)
-	}
-	if slices.Equal(words, slices.Sorted(slices.Values(sc35))) {
-		return slices.Clone(sc35), nil
-	}
-	return words, nil
+	return d, err
 }

@@ -110,7 +110,7 @@ func TestSpeechCommandsErrors(t *testing.T) {
 	empty := t.TempDir()
 	mustFail(t, "empty folder", task, Options{Dir: empty}, empty, "empty", "WORD/*.wav, validation_list.txt and testing_list.txt")
 	testfiles.Ramp(t, filepath.Join(empty, "_background_noise_/tap.wav"), 16000, 7, 0)
-	mustFail(t, "no words", task, Options{Dir: empty}, empty, "no folder of a word")
+	mustFail(t, "no words", task, Options{Dir: empty}, empty, "no folder of a class")
 
 	tests := []struct {
 		name   string
