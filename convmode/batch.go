@@ -74,10 +74,8 @@ func (n *Net) Check(b Batch) error {
 		if len(b.Tokens) != b.Size*b.Len {
 			return fmt.Errorf("convmode: %d tokens, expected %d × %d", len(b.Tokens), b.Size, b.Len)
 		}
-		for i, id := range b.Tokens {
-			if id < 0 || int(id) >= n.cfg.DInput {
-				return fmt.Errorf("convmode: token %d of sequence %d is %d, expected 0 to %d", i%b.Len, i/b.Len, id, n.cfg.DInput-1)
-			}
+		if err := model.CheckTokens(b.Tokens, n.cfg.DInput); err != nil {
+			return fmt.Errorf("convmode: %w", err)
 		}
 	} else if len(b.X) != b.Size*n.cfg.DInput*b.Len {
 		return fmt.Errorf("convmode: %d input values, expected %d × %d × %d", len(b.X), b.Size, n.cfg.DInput, b.Len)

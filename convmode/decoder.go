@@ -137,7 +137,7 @@ func (hd *head) pooledGrad() {
 	scratch := hd.net.workers[0].gemm
 	f, df := vek.MatrixOf(hd.pooled, hd.pass.size, hd.net.cfg.DModel), vek.MatrixOf(hd.dPooled, hd.pass.size, hd.net.cfg.DModel)
 	if hd.net.cfg.Pairs {
-		f, df = hd.pairs.active.to(count), hd.pairs.dActive.to(count)
+		f, df = hd.pairs.active.RowRange(0, count), hd.pairs.dActive.RowRange(0, count)
 	}
 	vek.Gemm(hd.net.decoderMatrix(hd.pass.grads.DecoderWeight), d, f, vek.TransposeA|vek.Accumulate, scratch)
 	vek.Gemm(df, d, hd.net.decoderMatrix(hd.net.w.DecoderWeight), vek.Plain, scratch)

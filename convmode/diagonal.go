@@ -88,14 +88,14 @@ func (d *diagonal) sums(plan *fftkernel.Vandermonde, scratch []float32, h int, d
 // backward computes the gradients of channel h's parameters, unless it shares its poles.
 func (d *diagonal) backward(h int) {
 	if grad := d.grad; d.ownPoles() {
-		d.params.BackwardChannels(grad.params, d.disc, d.stepScale, grad.g, grad.m, h, h+1)
+		d.params.BackwardChannels(grad.params, d.disc, grad.g, grad.m, h, h+1)
 	}
 }
 
 // addGrad completes the gradients of channels that share poles.
 func (d *diagonal) addGrad(grad *model.Layer) {
 	if p := d.grad; !d.ownPoles() {
-		d.params.BackwardChannels(p.params, d.disc, d.stepScale, p.g, p.m, 0, d.params.DModel)
+		d.params.BackwardChannels(p.params, d.disc, p.g, p.m, 0, d.params.DModel)
 	}
 	d.parameters.addGrad(grad)
 }

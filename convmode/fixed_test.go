@@ -3,13 +3,9 @@ package convmode
 import (
 	"slices"
 	"testing"
-
-	"github.com/s4d-fast/s4d-fast/internal/vek"
-	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
-// Kept kernels give the bits of newly computed ones in every network, for any order of lengths and
-// levels.
+// Kept kernels give the bits of newly computed ones in every network, for any order of lengths.
 func TestFixed(t *testing.T) {
 	for _, w := range networks {
 		if testing.Short() && w.length > 500 {
@@ -30,7 +26,6 @@ func TestFixed(t *testing.T) {
 			compare(newBatch(c, uint64(i), w.size, length))
 		}
 		compare(newBatch(c, 9, w.size, w.length, w.lengths...))
-		vektest.EachLevel(t, func(t *testing.T, level vek.Level) { compare(newBatch(c, 10, w.size, w.length)) })
 	}
 }
 

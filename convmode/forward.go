@@ -3,8 +3,6 @@ package convmode
 import (
 	"fmt"
 	"slices"
-
-	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
 // Forward runs a batch in inference: with running statistics and without dropout. It returns logits
@@ -16,11 +14,10 @@ func (n *Net) Forward(b Batch) []float32 {
 	if !n.opt.Fixed {
 		return n.forward()
 	}
-	now := keptKernels{n.pass.plan, vek.CurrentLevel()}
-	n.pass.computed = n.kept == now
-	n.kept = keptKernels{} // incomplete until the pass ends
+	n.pass.computed = n.kept == n.pass.plan
+	n.kept = nil // incomplete until the pass ends
 	logits := n.forward()
-	n.kept = now
+	n.kept = n.pass.plan
 	return logits
 }
 

@@ -60,8 +60,8 @@ func TestCheck(t *testing.T) {
 		{n, Batch{Size: 1, Len: 8, X: x[:16], Lengths: []int{9}}, "length 9 of sequence 0, expected 1 to 8"},
 		{n, Batch{Size: 1, Len: 8, X: x[:16], Lengths: []int{0}}, "length 0 of sequence 0, expected 1 to 8"},
 		{tokens, Batch{Size: 1, Len: 8, Tokens: make([]int32, 7)}, "7 tokens, expected 1 × 8"},
-		{tokens, Batch{Size: 2, Len: 2, Tokens: []int32{0, 4, 1, 5}}, "token 1 of sequence 1 is 5, expected 0 to 4"},
-		{tokens, Batch{Size: 1, Len: 2, Tokens: []int32{-1, 4}}, "token 0 of sequence 0 is -1, expected 0 to 4"},
+		{tokens, Batch{Size: 2, Len: 2, Tokens: []int32{0, 4, 1, 5}}, "token 3 is 5, expected 0 to 4"},
+		{tokens, Batch{Size: 1, Len: 2, Tokens: []int32{-1, 4}}, "token 0 is -1, expected 0 to 4"},
 	} {
 		must.Fail(t, c.n.Check(c.b), "convmode: "+c.want)
 		mustPanic(t, func() { c.n.Forward(c.b) }, "convmode: "+c.want)

@@ -29,7 +29,7 @@ type Options struct {
 	MaxBatch  int     // sequences in a batch, at least 1
 	MaxLen    int     // positions in a sequence, at least 1
 	Workers   int     // goroutines that share the work; 0 means one per processor
-	StepScale float64 // training samples per input sample, 1/1024 to 1024 (docs/maths.md §1.6); 0 means 1
+	StepScale float64 // training samples per input sample, 1/1024 to 1024 (docs/maths.md §1.6); 0 means 1, as for training
 
 	// Training keeps what ForwardTrain and Backward need: about 5·NLayers + 2 arrays of
 	// [MaxBatch][H][MaxLen], the spectra of the kernels as Fixed does, and for the sums of weight
@@ -69,7 +69,7 @@ type Net struct {
 	partials []partial // sums over groups of tiles
 	poleGrad *poleGrad // of kernels; nil without training
 	scans    *scans    // of S5 and the LRU; nil for others
-	kept     keptKernels
+	kept     *plan // whose spectra the convolutions hold, with Options.Fixed; nil: none
 
 	pass  pass // the current one
 	loops struct{ encode, encodeGrad func(worker, item int) }
@@ -140,6 +140,8 @@ func (o Options) Validate(c model.Config) error {
 		return fmt.Errorf("convmode: MaxBatch %d, expected an even number, since the network compares pairs of sequences", o.MaxBatch)
 	case o.Fixed && o.Training:
 		return fmt.Errorf("convmode: Fixed and Training are set, but training changes the weights")
+	case o.Training && o.StepScale != 0 && o.StepScale != 1:
+		return fmt.Errorf("convmode: StepScale %v: a network is trained at 1", o.StepScale)
 	}
 	if o.StepScale != 0 {
 		if err := ssm.CheckStepScale(o.StepScale); err != nil {

@@ -54,8 +54,8 @@ func newRankOne(c model.Config, stepScale float64, grad *poleGrad) *rankOne {
 // need a C that cannot be recovered.
 func checkRankOne(m *model.Model, opt Options) error {
 	c := m.Config.SSM
-	switch exact := recovers(c, opt.StepScale); {
-	case exact && !opt.Training:
+	switch {
+	case recovers(c, opt.StepScale):
 		for i := range m.Config.CountSSM() {
 			p := m.SSMParams(i)
 			if err := p.RecoverChannels(0, p.DModel); err != nil {
@@ -67,9 +67,7 @@ func checkRankOne(m *model.Model, opt Options) error {
 		return nil
 	case c.LKernel == 0:
 		return fmt.Errorf("convmode: ssm.l_kernel 0: layer %q is trained with a number of taps", c.Layer)
-	case exact:
-		return fmt.Errorf("convmode: StepScale %v: layer %q is trained at 1, or with rate_rule %q", opt.StepScale, c.Layer, ssm.RateKeep)
-	case float64(opt.MaxLen)*opt.StepScale > float64(c.LKernel):
+	case opt.MaxLen > c.LKernel:
 		return fmt.Errorf("convmode: MaxLen %d: the kernels of layer %q have ssm.l_kernel = %d taps in training", opt.MaxLen, c.Layer, c.LKernel)
 	}
 	return nil
@@ -147,7 +145,7 @@ func (s *rankOne) kernelGrad(p kernelPlan, scratch []float32, h int, dk0, dk1 []
 func (s *rankOne) backward(row int) {
 	per := ssm.RankOnePairs * s.params.Modes()
 	lo, hi := row*per, (row+1)*per
-	s.params.BackwardRankOne(s.grad.params, s.stepScale, s.grad.g[lo:hi], s.grad.m[lo:hi], row)
+	s.params.BackwardRankOne(s.grad.params, s.grad.g[lo:hi], s.grad.m[lo:hi], row)
 }
 
 // addGrad completes the gradients of channels that share poles.

@@ -78,9 +78,8 @@ func TestRankOnePlans(t *testing.T) {
 func TestRankOneTraining(t *testing.T) {
 	for want, change := range map[string]func(c *model.Config, o *Options){
 		"convmode: MaxLen 65: the kernels of layer \"s4\" have ssm.l_kernel = 64 taps in training": func(c *model.Config, o *Options) { o.MaxLen = 65 },
-		"convmode: ssm.l_kernel 0":                                      func(c *model.Config, o *Options) { c.SSM.LKernel = 0 },
-		"convmode: StepScale 2: layer \"s4\" is trained at 1":           func(c *model.Config, o *Options) { o.StepScale = 2 },
-		"convmode: MaxLen 64: the kernels of layer \"s4\" have ssm.l_k": func(c *model.Config, o *Options) { o.StepScale, c.SSM.RateRule = 2, ssm.RateKeep },
+		"convmode: ssm.l_kernel 0":                         func(c *model.Config, o *Options) { c.SSM.LKernel = 0 },
+		"convmode: StepScale 2: a network is trained at 1": func(c *model.Config, o *Options) { o.StepScale = 2 },
 	} {
 		c, o := s4Config(ssm.LegS, 64, false), Options{MaxBatch: 2, MaxLen: 64, Training: true}
 		change(&c, &o)

@@ -123,7 +123,7 @@ func (l *scanLayer) sumGradMode(_, mode int) {
 		}
 	}
 	s.matrixGrad.Lambda[mode] = lambda
-	l.params.BackwardScan(s.grad, s.matrixGrad, l.bk.net.opt.StepScale, mode, mode+1)
+	l.params.BackwardScan(s.grad, s.matrixGrad, mode, mode+1)
 }
 
 // inputGradTile computes ∂u = Re(B̄*·s) + D·g of a tile, in v.

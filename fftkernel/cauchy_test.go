@@ -98,7 +98,7 @@ func TestCauchyGolden(t *testing.T) {
 				}
 			}
 			plan.Grad(byPair, byPole, dk, rankOne(p, row), dirty(plan.ScratchLen()))
-			p.BackwardRankOne(grad, 1, byPair, byPole, row)
+			p.BackwardRankOne(grad, byPair, byPole, row)
 		}
 		check := func(name string, got []complex128) {
 			want, largest := g.Gradients[name].Complex(), 0.0
@@ -162,7 +162,7 @@ func TestCauchyGradByDifferences(t *testing.T) {
 		plan.Grad(byPair, byPole, dk, rankOne(p, 0), dirty(plan.ScratchLen()))
 		grad := ssm.NewParams(p.Config)
 		clear(grad.B)
-		p.BackwardRankOne(grad, 1, byPair, byPole, 0)
+		p.BackwardRankOne(grad, byPair, byPole, 0)
 		loss := func() float64 {
 			s := rankOne(p, 0)
 			sum := 0.0

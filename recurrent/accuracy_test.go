@@ -65,10 +65,11 @@ func checkLayer(t *testing.T, cfg model.Config, stepScale float64, length int, t
 	m := bareModel(t, cfg)
 	x := signal(3, cfg.DModel, length)
 	got := newNetwork(t, m, stepScale).NewStream().Process(x, length)
-	d := m.SSMParams(0).Discretize(cfg.SSM.Disc, stepScale)
+	p := m.SSMParams(0)
+	d := p.Discretize(p.Disc, stepScale)
 	var worst float64
 	for h := range cfg.DModel {
-		want := recursion(d, h, x[h*length:(h+1)*length])
+		want := recursion(p, d, h, x[h*length:(h+1)*length])
 		worst = max(worst, relativeError(got[h*length:(h+1)*length], want))
 	}
 	t.Logf("error over %d samples: %.1e of the largest output", length, worst)
@@ -121,10 +122,10 @@ func rankOneRecursion(p *ssm.Params, h int, stepScale float64, x []float32) []fl
 }
 
 // recursion is h ← λ̄h + W x, y = 2·Re Σ h + D x in float64.
-func recursion(d *ssm.Discrete, channel int, x []float32) []float64 {
+func recursion(p *ssm.Params, d *ssm.Discrete, channel int, x []float32) []float64 {
 	y := make([]float64, len(x))
 	for l := range x {
-		y[l] = d.D[channel] * float64(x[l])
+		y[l] = p.D[channel] * float64(x[l])
 	}
 	for n := range d.M {
 		i := channel*d.M + n

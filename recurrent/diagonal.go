@@ -14,8 +14,8 @@ type diagonal struct {
 	system vek.LookAhead
 }
 
-// newDiagonal rounds the constants to float32.
-func newDiagonal(d *ssm.Discrete) *diagonal {
+// newDiagonal rounds the constants, skip is D, to float32.
+func newDiagonal(d *ssm.Discrete, skip []float64) *diagonal {
 	width := vek.ChannelGroups(d.H) * vek.GroupChannels
 	l := &diagonal{correction: newCorrection(d.M * width), system: vek.NewLookAhead(d.H, d.M)}
 	for h := range d.H {
@@ -30,7 +30,7 @@ func newDiagonal(d *ssm.Discrete) *diagonal {
 			square := l.setPole(h, n, d.M, lambda*lambda, block/2)
 			l.system.SetMode(h, n, lambda, square, w*lambda, w*(lambda*lambda))
 		}
-		l.system.SetTaps(h, kernel, d.D[h])
+		l.system.SetTaps(h, kernel, skip[h])
 	}
 	return l
 }

@@ -59,11 +59,12 @@ func newRecurrence(m *model.Model, i int, stepScale float64) (recurrence, error)
 	if m.Config.SSM.MIMO() {
 		return newScan(m, i, stepScale)
 	}
-	d := m.SSMParams(i).Discretize(m.Config.SSM.Disc, stepScale)
+	p := m.SSMParams(i)
+	d := p.Discretize(p.Disc, stepScale)
 	if err := checkGrowth(d.CountGrowing(), i, ""); err != nil {
 		return nil, err
 	}
-	return newDiagonal(d), nil
+	return newDiagonal(d, p.D), nil
 }
 
 // checkGrowth returns an error if modes of a layer grow. It suggests package convmode, after other

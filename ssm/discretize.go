@@ -30,7 +30,6 @@ func NewDiscrete(cfg Config, stepScale float64) *Discrete {
 		LogLambda: make([]complex128, h*m),
 		BBar:      make([]complex128, h*m),
 		W:         make([]complex128, dirs*h*m),
-		D:         make([]float64, h),
 	}
 }
 
@@ -69,7 +68,6 @@ func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, stepScale float64, l
 				d.W[i] = p.C[i] * bBar
 			}
 		}
-		d.D[c] = p.D[c]
 	}
 }
 
@@ -110,7 +108,8 @@ func (p *Params) mode(disc Disc, i int, step, stepScale float64) (a complex128, 
 }
 
 // discreteAtRate returns the discretisation of a mode with a discrete pole at the step scale r, and
-// the mode's angle per sample of the input.
+// the mode's angle per sample of the input. The derivatives stay those of r = 1, at which networks
+// are trained.
 //
 // Unless r is a whole number, λ̄ʳ depends on the branch of the logarithm: the mode has the angle in
 // [−π, π] that its samples in training have. At r = 1 the transform is returned
@@ -118,11 +117,19 @@ func (p *Params) mode(disc Disc, i int, step, stepScale float64) (a complex128, 
 func (c Config) discreteAtRate(t transform, k gain, r float64) (transform, gain, float64) {
 	angle := math.Remainder(imag(t.logLambda), 2*math.Pi)
 	if r != 1 {
-		t.logLambda = complex(real(t.logLambda), angle)
-		k = k.atRate(t, r)
-		t = t.atRate(r)
+		k.value *= heldSum(complex(real(t.logLambda), angle), r)
+		t.logLambda = complex(real(t.logLambda)*r, angle*r)
 	}
 	return t, k, angle * r
+}
+
+// heldSum returns S = (λ̄ʳ − 1)/(λ̄ − 1), the sum of r powers of λ̄ if r is a whole number. With ℓ =
+// log λ̄, S = r·φ(rℓ)/φ(ℓ), and φ(ℓ) ≠ 0 for angles in [−π, π].
+func heldSum(logLambda complex128, r float64) complex128 {
+	c := complex(r, 0)
+	f, _ := phi(logLambda)
+	g, _ := phi(c * logLambda)
+	return c * g / f
 }
 
 // silent reports whether a mode that turns by an angle per sample of the input is beyond the band
@@ -146,32 +153,12 @@ type gain struct {
 	slope complex128 // ∂value/∂a
 }
 
-// atRate returns the gain at the step scale r, that of training times S = (λ̄ʳ − 1)/(λ̄ − 1), the
-// sum of r powers of λ̄ if r is a whole number. With ℓ = log λ̄ in training, S = r·φ(rℓ)/φ(ℓ), and
-// φ(ℓ) ≠ 0 for angles in [−π, π].
-func (k gain) atRate(t transform, r float64) gain {
-	c := complex(r, 0)
-	f, df := phi(t.logLambda)
-	g, dg := phi(c * t.logLambda)
-	sum := c * g / f
-	k.slope = k.slope*sum + k.value*(c*c*dg-sum*df)/f*t.dLog
-	k.value *= sum
-	return k
-}
-
 // transform is the discretisation of a mode as a function of its exponent a: λ̄ = exp(logLambda)
 // and input = B̄/(B·step).
 type transform struct {
 	logLambda complex128
 	input     complex128
 	dLog, dIn complex128 // derivatives of logLambda and input with respect to a
-}
-
-// atRate returns the transform with λ̄ʳ in place of λ̄.
-func (t transform) atRate(r float64) transform {
-	t.logLambda = complex(real(t.logLambda)*r, imag(t.logLambda)*r)
-	t.dLog *= complex(r, 0)
-	return t
 }
 
 // transformOf discretises a mode (docs/maths.md §1.3, §7). Neither formula divides by A, so A = 0

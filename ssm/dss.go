@@ -67,16 +67,15 @@ func (p *Params) discretizeDSS(d *Discrete, stepScale float64, lo, hi int) {
 				d.W[i] = p.C[i] * bBar
 			}
 		}
-		d.D[c] = p.D[c]
 	}
 }
 
 // backwardDSS is BackwardChannels for DSS.
-func (p *Params) backwardDSS(grad *Params, stepScale float64, g, m []complex128, lo, hi int) {
+func (p *Params) backwardDSS(grad *Params, g, m []complex128, lo, hi int) {
 	modes, s := p.Modes(), p.Copies()
-	taps := p.DSSTaps(stepScale)
+	taps := p.DSSTaps(1)
 	for c := lo; c < hi; c++ {
-		step := p.step(c, stepScale)
+		step := p.step(c, 1)
 		for n := range modes {
 			shared := c%s*modes + n
 			k := p.dssMode(shared, step, taps)

@@ -72,7 +72,7 @@ func TestGoldenKernels(t *testing.T) {
 
 func TestGoldenGradients(t *testing.T) {
 	p := caseG1(ZOH)
-	d := withModes(p, 1)
+	d := withModes(p)
 	k := d.Kernel(8)[0]
 	dk := make([]float64, 8)
 	var loss float64
@@ -84,7 +84,7 @@ func TestGoldenGradients(t *testing.T) {
 
 	grad := zeroParams(p.Config)
 	g, m := sums(d, [][]float64{dk})
-	p.BackwardChannels(grad, d, 1, g, m, 0, 1)
+	p.BackwardChannels(grad, d, g, m, 0, 1)
 	compare(t, "log dt", grad.Step, []float64{0.043787855959293}, 1e-12)
 	compare(t, "log_A_real", grad.Decay, []float64{-0.050149460674611, 0.019382232922698, 0.00737884518711, 0.0001484236344}, 1e-12)
 	compare(t, "A_imag", grad.Freq, []float64{0, -0.029243392757671, 0.027456899761868, -0.023759575731551}, 1e-12)

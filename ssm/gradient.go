@@ -4,21 +4,22 @@ import "math/cmplx"
 
 // BackwardChannels computes the gradients of the parameters of channels [lo, hi) from the gradient
 // of the kernel, and adds them to grad's Step, Decay, Freq, B and C (docs/maths.md §7). D is
-// not part of the kernel. d is the discretisation of these parameters, which keeps its modes.
+// not part of the kernel. d is the discretisation of these parameters at the step scale 1, which
+// keeps its modes.
 //
 // g and m, both [directions·H][M], are G_n = Σ_l K′[l]·λ̄_n^l and M_n = Σ_l l·K′[l]·λ̄_n^l with K′
 // = ∂loss/∂K. For a growing mode of DSS, l − (Taps − 1) replaces l as factor and exponent. A
 // complex gradient holds ∂/∂Re in its real part and ∂/∂Im in its imaginary part. BackwardChannels
 // allocates nothing. Channels that share poles add to the same entries, so ranges may run
 // concurrently only if S = H.
-func (p *Params) BackwardChannels(grad *Params, d *Discrete, stepScale float64, g, m []complex128, lo, hi int) {
+func (p *Params) BackwardChannels(grad *Params, d *Discrete, g, m []complex128, lo, hi int) {
 	if p.Layer == LayerDSS {
-		p.backwardDSS(grad, stepScale, g, m, lo, hi)
+		p.backwardDSS(grad, g, m, lo, hi)
 		return
 	}
 	modes, s := p.Modes(), p.Copies()
 	for c := lo; c < hi; c++ {
-		step := p.step(c, stepScale)
+		step := p.step(c, 1)
 		var logStep float64
 		for n := range modes {
 			shared := c%s*modes + n

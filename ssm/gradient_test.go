@@ -16,8 +16,8 @@ func power(logLambda complex128, l int) complex128 {
 const gradTaps = 12
 
 // kernelLoss is Σ dk·K for fixed random dk.
-func kernelLoss(p *Params, stepScale float64, dk [][]float64) (loss float64) {
-	for row, k := range p.Discretize(p.Disc, stepScale).Kernel(gradTaps) {
+func kernelLoss(p *Params, dk [][]float64) (loss float64) {
+	for row, k := range p.Discretize(p.Disc, 1).Kernel(gradTaps) {
 		for l := range k {
 			loss += dk[row][l] * k[l]
 		}
@@ -25,19 +25,19 @@ func kernelLoss(p *Params, stepScale float64, dk [][]float64) (loss float64) {
 	return loss
 }
 
-func backward(p *Params, stepScale float64, dk [][]float64) *Params {
+func backward(p *Params, dk [][]float64) *Params {
 	grad := zeroParams(p.Config)
-	d := withModes(p, stepScale)
+	d := withModes(p)
 	g, m := sums(d, dk)
-	p.BackwardChannels(grad, d, stepScale, g, m, 0, p.DModel)
+	p.BackwardChannels(grad, d, g, m, 0, p.DModel)
 	return grad
 }
 
 // withModes is Discretize with what BackwardChannels needs.
-func withModes(p *Params, stepScale float64) *Discrete {
-	d := NewDiscrete(p.Config, stepScale)
+func withModes(p *Params) *Discrete {
+	d := NewDiscrete(p.Config, 1)
 	d.KeepModes()
-	p.DiscretizeChannels(d, p.Disc, stepScale, 0, p.DModel)
+	p.DiscretizeChannels(d, p.Disc, 1, 0, p.DModel)
 	return d
 }
 
@@ -62,17 +62,15 @@ func TestGradients(t *testing.T) {
 		{Init: DFouTHalf, Disc: ZOH, Param: ParamDiscrete, TrainB: true},
 		{Init: Lin, Disc: Bilinear, Bandlimit: 0.2}, {Init: DFouTHalf, Disc: ZOH, Param: ParamDiscrete, Bandlimit: 0.7},
 	} {
-		for _, stepScale := range []float64{1, 2, 0.7} {
-			t.Run(fmt.Sprintf("%s/%s/param=%s/n_ssm=%d/bidirectional=%v/step_scale=%g", cfg.Init, cfg.Disc, cfg.Param, cfg.NSSM, cfg.Bidirectional, stepScale), func(t *testing.T) {
-				full := config(cfg.Init, 4, 8)
-				full.Param, full.Bandlimit = cfg.Param, cfg.Bandlimit
-				full.Disc, full.NSSM, full.Bidirectional, full.TrainB = cfg.Disc, cfg.NSSM, cfg.Bidirectional, cfg.TrainB
-				full.DtMin, full.XiMin = 0.02, 0.02
-				p := mustNew(t, full, 3, 0)
-				perturb(p)
-				checkGradients(t, p, stepScale)
-			})
-		}
+		t.Run(fmt.Sprintf("%s/%s/param=%s/n_ssm=%d/bidirectional=%v", cfg.Init, cfg.Disc, cfg.Param, cfg.NSSM, cfg.Bidirectional), func(t *testing.T) {
+			full := config(cfg.Init, 4, 8)
+			full.Param, full.Bandlimit = cfg.Param, cfg.Bandlimit
+			full.Disc, full.NSSM, full.Bidirectional, full.TrainB = cfg.Disc, cfg.NSSM, cfg.Bidirectional, cfg.TrainB
+			full.DtMin, full.XiMin = 0.02, 0.02
+			p := mustNew(t, full, 3, 0)
+			perturb(p)
+			checkGradients(t, p)
+		})
 	}
 }
 
@@ -86,16 +84,16 @@ func perturb(p *Params) {
 	}
 }
 
-func checkGradients(t *testing.T, p *Params, stepScale float64) {
+func checkGradients(t *testing.T, p *Params) {
 	t.Helper()
 	dk := randomTaps(p.Directions() * p.DModel)
-	grad := backward(p, stepScale, dk)
+	grad := backward(p, dk)
 	difference := func(move func(float64)) float64 { // of the fourth order
 		const eps = 1e-4
 		at := func(x float64) float64 {
 			move(x)
 			defer move(-x)
-			return kernelLoss(p, stepScale, dk)
+			return kernelLoss(p, dk)
 		}
 		return (8*(at(eps)-at(-eps)) - (at(2*eps) - at(-2*eps))) / (12 * eps)
 	}
@@ -135,11 +133,11 @@ func TestGradientsAtZero(t *testing.T) {
 			p := mustNew(t, cfg, 3, 0)
 			p.Decay[0], p.Decay[1] = math.Inf(-1), math.Inf(-1)
 			p.Freq[0], p.Freq[1] = 0, 0.7
-			grad := backward(p, 1, randomTaps(1))
+			grad := backward(p, randomTaps(1))
 			if grad.Decay[0] != 0 || grad.Decay[1] != 0 {
 				t.Errorf("gradient of log decay on the unit circle = %v, expected 0", grad.Decay)
 			}
-			checkGradients(t, p, 1) // would report NaN
+			checkGradients(t, p) // would report NaN
 		})
 	}
 	t.Run("bilinear λ=0", func(t *testing.T) {
@@ -147,18 +145,18 @@ func TestGradientsAtZero(t *testing.T) {
 		cfg.Disc = Bilinear
 		p := mustNew(t, cfg, 3, 0)
 		p.Step[0], p.Decay[0] = math.Log(0.1), math.Log(20) // a = −2
-		checkGradients(t, p, 1)
+		checkGradients(t, p)
 	})
 }
 
 func TestNoAllocation(t *testing.T) {
 	cfg := config(Inv, 4, 8)
 	p := mustNew(t, cfg, 1, 0)
-	d, grad := withModes(p, 1), NewParams(cfg)
+	d, grad := withModes(p), NewParams(cfg)
 	g, m := sums(d, randomTaps(4))
 	if n := testing.AllocsPerRun(10, func() {
 		p.DiscretizeChannels(d, ZOH, 1, 0, 4)
-		p.BackwardChannels(grad, d, 1, g, m, 0, 4)
+		p.BackwardChannels(grad, d, g, m, 0, 4)
 	}); n != 0 {
 		t.Errorf("%v allocations, expected 0", n)
 	}

@@ -229,9 +229,9 @@ const (
 // Decay, Freq, B, P and C. byPair and byPole, both [4][M] for the products BC̃, BP̄, PC̃ and PP̄,
 // are S1 and S2 of docs/maths.md §17.2. C̃ is the parameter, so nothing passes through its set-up.
 // Channels that share poles add to the same entries.
-func (p *Params) BackwardRankOne(grad *Params, stepScale float64, byPair, byPole []complex128, row int) {
+func (p *Params) BackwardRankOne(grad *Params, byPair, byPole []complex128, row int) {
 	m, h := p.Modes(), row%p.DModel
-	step := p.step(h, stepScale)
+	step := p.step(h, 1)
 	dt := complex(step, 0)
 	byStep := 0.0
 	for n := range m {

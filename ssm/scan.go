@@ -51,9 +51,9 @@ func (p *Params) DiscretizeScan(s *Scan, stepScale float64, lo, hi int) {
 // from those of λ̄ and B̄ (docs/maths.md §19.3). A complex gradient holds ∂/∂Re in its real part and
 // ∂/∂Im in its imaginary part. The sums that give the gradients of C and D are the caller's.
 // BackwardScan allocates nothing. Disjoint ranges may run concurrently.
-func (p *Params) BackwardScan(grad *Params, g *Scan, stepScale float64, lo, hi int) {
+func (p *Params) BackwardScan(grad *Params, g *Scan, lo, hi int) {
 	for n := lo; n < hi; n++ {
-		m := p.scanMode(n, stepScale)
+		m := p.scanMode(n, 1)
 		var byInput complex128
 		for i := n * p.DModel; i < (n+1)*p.DModel; i++ {
 			grad.B[i] = g.BBar[i] * cmplx.Conj(m.gain.value)

@@ -216,6 +216,5 @@ type Discrete struct {
 	LogLambda        []complex128 // [H][M] log λ̄; Im is the angle in radians per sample
 	BBar             []complex128 // [H][M]
 	W                []complex128 // [directions][H][M] W = C·B̄
-	D                []float64    // [H]
 	modes            []mode       // [H][M] what BackwardChannels needs; nil unless KeepModes
 }

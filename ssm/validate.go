@@ -44,26 +44,13 @@ func (l Layer) supported() (inits []Init, discs []Disc) {
 	return Inits(), []Disc{ZOH, Bilinear}
 }
 
-// either returns values as text: "a", "b" or "c".
-func either[T ~string](values []T) string {
-	text := fmt.Sprintf("%q", values[0])
-	for i, v := range values[1:] {
-		separator := ", "
-		if i == len(values)-2 {
-			separator = " or "
-		}
-		text += fmt.Sprintf("%s%q", separator, v)
-	}
-	return text
-}
-
 // CheckScores returns an error for layers whose modes have no scores.
 func (c Config) CheckScores() error {
 	if c.Layer != LayerS4 {
 		return nil
 	}
 	others := slices.DeleteFunc(Layers(), func(l Layer) bool { return l == LayerS4 })
-	return fmt.Errorf("ssm: layer %q: its modes are coupled, so they have no scores of their own; expected layer %s", c.Layer, either(others))
+	return fmt.Errorf("ssm: layer %q: its modes are coupled, so they have no scores of their own; expected one of %q", c.Layer, others)
 }
 
 // validator keeps the first error.
@@ -127,7 +114,7 @@ func (v *validator) choices() {
 		hint = fmt.Sprintf("; init %q requires layer %q (ssm.layer=%s)", v.Init, owner, owner)
 	}
 	v.reject(!imported && !slices.Contains(inits, v.Init) || !slices.Contains(discs, v.Disc),
-		"init %q, disc %q: layer %q expects init %s and disc %s%s", v.Init, v.Disc, v.layer(), either(inits), either(discs), hint)
+		"init %q, disc %q: layer %q expects init in %q and disc in %q%s", v.Init, v.Disc, v.layer(), inits, discs, hint)
 
 	only(v, !v.MIMO() && v.Layer != LayerS4, "param", v.Param)
 	params, cInits := []Param{"", ParamContinuous, ParamDiscrete}, []CInit{"", CTruncStandardNormal, CLecunNormal, CComplexNormal}

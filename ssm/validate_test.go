@@ -25,8 +25,8 @@ var validations = []struct {
 	{lin, func(c *Config) { c.Layer = "lstm" }, `layer "lstm": expected one of ["s4d"`},
 	{lin, func(c *Config) { c.Init = Hippo }, `init "hippo" requires layer "s4" (ssm.layer=s4)`},
 	{lin, func(c *Config) { c.Init = Ring }, `init "ring" requires layer "lru" (ssm.layer=lru)`},
-	{lin, func(c *Config) { c.Init = "dct" }, `init "dct", disc "zoh": layer "s4d" expects init "lin", "inv"`},
-	{lin, func(c *Config) { c.Disc = "dss" }, `init "lin", disc "dss": layer "s4d" expects init "lin", "inv"`},
+	{lin, func(c *Config) { c.Init = "dct" }, `init "dct", disc "zoh": layer "s4d" expects init in ["lin" "inv"`},
+	{lin, func(c *Config) { c.Disc = "dss" }, `init "lin", disc "dss": layer "s4d" expects init in ["lin" "inv"`},
 	{lin, func(c *Config) { c.Param = ParamContinuous }, ""},
 	{lin, func(c *Config) { c.Param = ParamDiscrete }, `param "discrete": init "lin" has no angles on the unit circle`},
 	{lin, func(c *Config) { c.Param = "p3" }, `param "p3": expected one of ["continuous" "discrete"]`},
@@ -53,21 +53,21 @@ var validations = []struct {
 	{dfout, func(c *Config) { c.XiMin = 1 }, `xi_min 1 > xi_max 0.1`},
 
 	{dss, func(c *Config) { c.Bandlimit = 1 }, ""},
-	{dss, func(c *Config) { c.Init = DFouT }, `layer "dss" expects init "lin", "inv", "legs", "real", "inv2", "quad" or "rand" and disc "zoh"`},
+	{dss, func(c *Config) { c.Init = DFouT }, `layer "dss" expects init in ["lin" "inv" "legs" "real" "inv2" "quad" "rand"] and disc in ["zoh"]`},
 	{dss, func(c *Config) { c.Disc = Bilinear }, `init "lin", disc "bilinear": layer "dss" expects`},
 	{dss, func(c *Config) { c.LMax = 9 }, `l_max 9: kernels of layer "dss" have l_kernel taps`},
 	{dss, func(c *Config) { c.LKernel = -1 }, `l_kernel -1: expected 0`},
 
 	{s4, func(c *Config) { c.Init, c.DState = Imported, 1024 }, ""},
 	{s4, func(c *Config) { c.DState = 1026 }, `d_state 1026: layer "s4" expects at most 1024`},
-	{s4, func(c *Config) { c.Init, c.Disc = Lin, ZOH }, `init "lin", disc "zoh": layer "s4" expects init "legs", "fout" or "hippo" and disc "bilinear"`},
+	{s4, func(c *Config) { c.Init, c.Disc = Lin, ZOH }, `init "lin", disc "zoh": layer "s4" expects init in ["legs" "fout" "hippo"] and disc in ["bilinear"]`},
 	{s4, func(c *Config) { c.Param = ParamDiscrete }, `param discrete: layer "s4" has no such setting`},
 	{s4, func(c *Config) { c.Bandlimit = 1 }, `bandlimit 1: the modes of layer "s4" are coupled`},
 	{s4, func(c *Config) { c.RateRule = "hold" }, `rate_rule "hold": expected one of ["exact" "keep"]`},
 	{s4, func(c *Config) { c.Init, c.NSSM = Hippo, 1 }, `n_ssm 1: init "hippo" expects an even number of copies`},
 
 	{s5, func(c *Config) { c.Bandlimit, c.Blocks, c.CInit, c.ClipEigs = 1, 2, CLecunNormal, true }, ""},
-	{s5, func(c *Config) { c.Init = Lin }, `init "lin", disc "zoh": layer "s5" expects init "legs" and disc "zoh" or "bilinear"`},
+	{s5, func(c *Config) { c.Init = Lin }, `init "lin", disc "zoh": layer "s5" expects init in ["legs"] and disc in ["zoh" "bilinear"]`},
 	{s5, func(c *Config) { c.Blocks = 3 }, `blocks 3: expected 0 (= 1) or a number that divides d_state 8`},
 	{s5, func(c *Config) { c.CInit = "zero" }, `c_init "zero": expected one of ["trunc_standard_normal"`},
 	{s5, func(c *Config) { c.NSSM = 2 }, `n_ssm 2: layer "s5" has no such setting`},
@@ -78,7 +78,7 @@ var validations = []struct {
 
 	{lru, func(c *Config) { c.DState, c.RMin, c.RMax, c.MaxPhase = 7, 0.9, 0.999, 0.314 }, ""},
 	{lru, func(c *Config) { c.DState = 0 }, `d_state 0: expected at least 1`},
-	{lru, func(c *Config) { c.Disc = Bilinear }, `init "ring", disc "bilinear": layer "lru" expects init "ring" and disc "zoh"`},
+	{lru, func(c *Config) { c.Disc = Bilinear }, `init "ring", disc "bilinear": layer "lru" expects init in ["ring"] and disc in ["zoh"]`},
 	{lru, func(c *Config) { c.RMin, c.RMax = 0.9, 0.5 }, `r_max 0.5: expected r_min 0.9 ≤ r_max ≤ 1`},
 	{lru, func(c *Config) { c.RMin = 1 }, `r_min 1: expected 0 ≤ r_min < 1`},
 	{lru, func(c *Config) { c.MaxPhase = -1 }, `max_phase -1: expected an angle`},
@@ -124,6 +124,6 @@ func TestCheckScores(t *testing.T) {
 			must.Do(t, err)
 			continue
 		}
-		must.Fail(t, err, `ssm: layer "s4": its modes are coupled, so they have no scores of their own; expected layer "s4d", "dss", "s5" or "lru"`)
+		must.Fail(t, err, `ssm: layer "s4": its modes are coupled, so they have no scores of their own; expected one of ["s4d" "dss" "s5" "lru"]`)
 	}
 }

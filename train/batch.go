@@ -113,25 +113,19 @@ func (b *batch) pad(length int) {
 
 // slice returns the examples [lo, hi) of the batch. It shares all memory.
 func (b *batch) slice(lo, hi int) batch {
-	s, row, n := *b, b.rowLen(), sequencesPer(b.info)
+	s := *b
 	s.members, s.labels, s.outputs = b.members[lo:hi], b.labels[lo:hi], nil
-	s.Size = n * (hi - lo)
-	if b.Tokens != nil {
-		s.Tokens = b.Tokens[n*lo*b.Len : n*hi*b.Len]
-	}
-	if b.X != nil {
-		s.X = b.X[lo*b.info.Channels*b.Len : hi*b.info.Channels*b.Len]
-	}
-	if b.Lengths != nil {
-		s.Lengths = b.Lengths[n*lo : n*hi]
-	}
-	if b.targets != nil {
-		s.targets = b.targets[lo*b.info.Outputs*row : hi*b.info.Outputs*row]
-	}
-	if b.classes != nil {
-		s.classes = b.classes[lo*row : hi*row]
-	}
+	s.Size = sequencesPer(b.info) * (hi - lo)
+	n := len(b.members)
+	s.Tokens, s.X, s.Lengths = share(b.Tokens, lo, hi, n), share(b.X, lo, hi, n), share(b.Lengths, lo, hi, n)
+	s.targets, s.classes = share(b.targets, lo, hi, n), share(b.classes, lo, hi, n)
 	return s
+}
+
+// share returns the values of the examples [lo, hi) of so many.
+func share[T any](values []T, lo, hi, examples int) []T {
+	width := len(values) / examples
+	return values[lo*width : hi*width]
 }
 
 // pack writes the examples to the arrays that the network reads.

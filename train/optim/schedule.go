@@ -16,10 +16,8 @@ func Schedules() []string { return []string{Constant, CosineEpoch, CosineWarmup,
 
 // Schedule computes the factor by which the learning rates are multiplied.
 type Schedule struct {
-	kind          string
-	epochs        int
-	warmup, steps int
-	milestones    []int
+	config                Config
+	epochs, steps, warmup int
 }
 
 // NewSchedule returns the schedule of a run with the given numbers of epochs and steps.
@@ -28,15 +26,12 @@ func NewSchedule(c Config, epochs, steps int) Schedule {
 	if warmup < 1 {
 		warmup *= float64(steps)
 	}
-	return Schedule{
-		kind: c.Schedule, epochs: epochs, steps: steps, warmup: int(math.Round(warmup)),
-		milestones: c.Milestones,
-	}
+	return Schedule{c, epochs, steps, int(math.Round(warmup))}
 }
 
 // Factor returns the factor for the update after step complete steps and epoch complete epochs.
 func (s Schedule) Factor(step, epoch int) float64 {
-	switch s.kind {
+	switch s.config.Schedule {
 	case CosineEpoch:
 		return s.cosine(epoch, s.epochs)
 	case CosineWarmup:
@@ -54,7 +49,7 @@ func (s Schedule) Factor(step, epoch int) float64 {
 		return s.cosine(step-1, s.steps-s.warmup)
 	case MultiStep:
 		f := 1.0
-		for _, m := range s.milestones {
+		for _, m := range s.config.Milestones {
 			if epoch >= m {
 				f *= 0.5
 			}
