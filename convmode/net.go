@@ -69,7 +69,7 @@ type Net struct {
 	partials []partial // sums over groups of tiles
 	poleGrad *poleGrad // of kernels; nil without training
 	scans    *scans    // of S5 and the LRU; nil for others
-	kept     *plan // whose spectra the convolutions hold, with Options.Fixed; nil: none
+	kept     *plan     // whose spectra the convolutions hold, with Options.Fixed; nil: none
 
 	pass  pass // the current one
 	loops struct{ encode, encodeGrad func(worker, item int) }
