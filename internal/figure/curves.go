@@ -85,7 +85,7 @@ type look struct {
 // are wider, so that curves that coincide are all visible.
 func lookOf(i, n int, hue Hue) look {
 	l := look{shape: shapes[i%len(shapes)]}
-	l.Color, l.Width = palette[i%len(palette)], vg.Length(1.5+0.8*float64(min(2, n-1-i)))
+	l.Color, l.Width = palette[i%len(palette)], vg.Length(1.5+1.7*float64(min(2, n-1-i)))
 	l.Dashes = [][]vg.Length{nil, {6, 3}, {2, 2}}[i/len(palette)%3]
 	if hue != AnyHue {
 		l.Color = palette[hue-1]
