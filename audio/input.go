@@ -52,7 +52,7 @@ func (in Input) Open(r io.Reader) (out *InputReader, err error) {
 		if out.Rate <= 0 {
 			return out, errors.New("audio: samples without a header: expected their rate")
 		}
-		out.source, err = NewRawReader(Sniff(r, in.Sniffed), Encoding(in.Format))
+		out.source, err = NewRawReader(&sniffer{in: r, found: in.Sniffed}, Encoding(in.Format))
 		return out, err
 	}
 	if out.file, err = in.Options.Open(r); err != nil {

@@ -25,12 +25,8 @@ const (
 	U8    Encoding = "u8"    // unsigned 8 bit
 )
 
-// Sniff returns a Reader of in, which is said to be samples without a header. If it begins as a
-// file does, the Reader calls found once with the name of the format, and returns its error.
-func Sniff(in io.Reader, found func(format string) error) io.Reader {
-	return &sniffer{in: in, found: found}
-}
-
+// sniffer reads what is said to be samples without a header. If it begins as a file does, the
+// sniffer calls found once with the name of the format, and returns its error.
 type sniffer struct {
 	in    io.Reader
 	found func(format string) error

@@ -69,7 +69,7 @@ func TestChangedFiles(t *testing.T) {
 	must.Do(t, os.WriteFile(filepath.Join(c.s.dir, "file"), nil, 0o666))
 	must.Do(t, os.Symlink(t.TempDir(), filepath.Join(c.s.dir, "link")))
 	for _, name := range []string{"file", "link"} {
-		c.rejects(http.StatusConflict, `project "`+name+`": the folder of projects already has a file, link or folder of this name`, "POST", "", map[string]string{"name": name})
+		c.rejects(http.StatusConflict, `project "`+name+`" exists, or another file or link of this name`, "POST", "", map[string]string{"name": name})
 	}
 	c.rejects(http.StatusNotFound, `file" is not a folder`, "GET", "/file", nil)
 

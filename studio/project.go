@@ -52,63 +52,51 @@ type clip struct {
 // maxListed is the number of clips of a folder that are listed.
 const maxListed = 400
 
-// projectFolders are the projects of the server's folder in alphabetical order.
-func (s *Server) projectFolders() ([]string, error) {
+// listProjects answers with the folders that can be projects, in alphabetical order.
+func (s *Server) listProjects(*http.Request) (any, error) {
 	entries, err := os.ReadDir(s.dir)
-	if err != nil {
-		return nil, err
-	}
 	names := []string{}
 	for _, e := range entries {
 		if e.IsDir() && checkName("project", e.Name()) == nil {
 			names = append(names, e.Name())
 		}
 	}
-	return names, nil
-}
-
-func (s *Server) listProjects(r *http.Request) (any, error) {
-	names, err := s.projectFolders()
-	if err != nil {
-		return nil, err
-	}
-	return map[string]any{"folder": s.dir, "projects": names}, nil
+	return map[string]any{"folder": s.dir, "projects": names}, err
 }
 
 func (s *Server) makeProject(r *http.Request) (any, error) {
-	var q struct{ Name string }
-	if err := readJSON(r, &q); err != nil {
-		return nil, err
-	}
-	if err := checkName("project", q.Name); err != nil {
-		return nil, err
-	}
-	names, err := s.projectFolders()
-	if err != nil {
-		return nil, err
-	}
-	if err := checkNew("project", q.Name, names); err != nil {
-		return nil, err
-	}
-	err = mkdir(atomicfile.Files{FS: rootFS{s.root}}, q.Name)
-	if errors.Is(err, fs.ErrExist) { // a file, a link, or a project that another request has made
-		return nil, fail(http.StatusConflict, "project %q: the folder of projects already has a file, link or folder of this name", q.Name)
-	}
-	if err != nil {
-		return nil, err
-	}
+	root := rootFS{s.root}
+	name, err := makeFolder("project", r, root, atomicfile.Files{FS: root})
 	s.mu.Lock()
-	delete(s.projects, q.Name) // whose folder was removed
-	s.mu.Unlock()
-	return nil, nil
+	defer s.mu.Unlock()
+	if err == nil {
+		delete(s.projects, name) // whose folder was removed
+	}
+	return nil, err
 }
 
-// checkNew returns an error if there is a folder with a name, also on systems that ignore case.
-func checkNew(what, name string, names []string) error {
-	if i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, name) }); i >= 0 {
-		return fail(http.StatusConflict, "%s %q exists", what, names[i])
+// makeFolder makes the folder of the project or the word that a request names. The name must be
+// new, also where file systems ignore case, or take "é" and "e\u0301" for the same.
+func makeFolder(what string, r *http.Request, root rootFS, disk atomicfile.Files) (string, error) {
+	var q struct{ Name string }
+	if err := readJSON(r, &q); err != nil {
+		return "", err
 	}
-	return nil
+	if err := checkName(what, q.Name); err != nil {
+		return "", err
+	}
+	entries, err := root.ReadDir(".")
+	if err != nil {
+		return "", err
+	}
+	exists := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.EqualFold(e.Name(), q.Name) })
+	if !exists {
+		err = mkdir(disk, q.Name)
+	}
+	if exists || errors.Is(err, fs.ErrExist) {
+		return "", fail(http.StatusConflict, "%s %q exists, or another file or link of this name", what, q.Name)
+	}
+	return q.Name, err
 }
 
 // open returns a project by its name.
@@ -244,36 +232,13 @@ func (s *Server) showStatus(p *project, r *http.Request) (any, error) {
 }
 
 func (s *Server) makeWord(p *project, r *http.Request) (any, error) {
-	var q struct{ Name string }
-	if err := readJSON(r, &q); err != nil {
-		return nil, err
-	}
-	if err := checkName("word", q.Name); err != nil {
-		return nil, err
-	}
 	p.files.Lock()
 	defer p.files.Unlock()
-	entries, err := p.root.ReadDir(".")
-	if err != nil {
-		return nil, err
+	_, err := makeFolder("word", r, p.root, p.disk)
+	if err == nil {
+		p.soundsChanged()
 	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	if err := checkNew("word", q.Name, names); err != nil {
-		return nil, err
-	}
-	err = mkdir(p.disk, q.Name)
-	// Some file systems, such as that of macOS, treat "é" and "e\u0301" as the same name.
-	if errors.Is(err, fs.ErrExist) {
-		return nil, fail(http.StatusConflict, "word %q exists", q.Name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	p.soundsChanged()
-	return nil, nil
+	return nil, err
 }
 
 // deleteWord deletes a word with its recordings, also temporary ones, and hidden files. If its

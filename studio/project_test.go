@@ -154,8 +154,8 @@ func TestBadRequests(t *testing.T) {
 	c := serve(t)
 	c.project("p", "up")
 	name := func(n string) map[string]string { return map[string]string{"name": n} }
-	c.rejects(409, `project "p" exists`, "POST", "", name("P"))
-	c.rejects(409, `word "up" exists`, "POST", "/p/words", name("UP"))
+	c.rejects(409, `project "P" exists`, "POST", "", name("P"))
+	c.rejects(409, `word "UP" exists`, "POST", "/p/words", name("UP"))
 	c.rejects(400, "expected letters", "POST", "", name("../x"))
 	c.rejects(400, "unknown field", "POST", "", []byte(`{"nom":"x"}`))
 	c.rejects(404, `"q" does not exist`, "GET", "/q", nil)

@@ -28,12 +28,9 @@ layer than S4D: dss, s4, s5 or lru. The poles of S4 are the eigenvalues of its t
 For a trained S4 layer of init legs with more than 8 modes, the eigenvalues are inaccurate because of rounding. An S5 or
 LRU layer is one SSM. An LRU has no step size.
 
-Examples:
+Examples (docs/training.md has more):
   s4d-fast plot poles
   s4d-fast plot poles --set ssm.init=dfout,dfout-single,dfout-half --step 0.025 --set model.d_model=8 --out angles.svg
-  s4d-fast plot poles --set ssm.init=dfout --step 0.1 --set model.d_model=8 --set ssm.xi_min=0.001
-  s4d-fast plot poles --set ssm.layer=s4 --step 0.01,0.1
-  s4d-fast plot poles --set ssm.layer=lru --set ssm.d_state=128 --set ssm.r_min=0.9 --set ssm.r_max=0.999
   s4d-fast plot poles runs/fsdd/best.safetensors --out learned.png
   s4d-fast plot poles runs/lin/best.safetensors runs/dfout/best.safetensors --out figure9.png`
 }

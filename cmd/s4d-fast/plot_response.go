@@ -29,11 +29,9 @@ ssm.l_kernel=N, and its −Re A is at least 0.0001.
 
 s5 and lru are one SSM for all channels, so a channel has no response of its own.
 
-Examples:
+Examples (docs/training.md has more):
   s4d-fast plot response
-  s4d-fast plot response --set ssm.init=lin,dfout --step 0.025 --set ssm.d_state=64 --set ssm.a_real=0.5 --out response.svg
-  s4d-fast plot response --set ssm.layer=s4 --step 0.05 --set ssm.d_state=64
-  s4d-fast plot response --set ssm.layer=dss --set ssm.l_kernel=1024`
+  s4d-fast plot response --set ssm.init=lin,dfout --step 0.025 --set ssm.d_state=64 --set ssm.a_real=0.5 --out response.svg`
 }
 
 func (c *plotResponseCmd) Run(std *streams) error {
