@@ -28,7 +28,7 @@ type calibrateCmd struct {
 	Words             string   `help:"Clips of words: a folder with one folder of audio files per label, or a text file with one path per line, optionally followed by a tab and a label." placeholder:"PATH" group:"Streams"`
 	Label             string   `help:"Regular expression that is matched against the paths below --words. Its first group is the label; files that do not match are left out (default: the name of the folder is the label)." placeholder:"REGEXP" group:"Streams"`
 	Background        []string `help:"Audio without any of the words, a file or a folder with files at any depth; repeatable. Each is measured on its own." placeholder:"PATH" sep:"none" group:"Streams"`
-	SNR               string   `name:"snr" help:"Mean power of the words over that of the noise, in dB, or clean for no noise." default:"20" placeholder:"DB" group:"Streams"`
+	SNR               string   `name:"snr" help:"Signal-to-noise ratio in dB: mean power of the words over the noise. clean: no noise." default:"20" placeholder:"DB" group:"Streams"`
 	Noise             string   `help:"Noise in the streams of words: white, background for pieces of the background, or a file or folder." default:"white" placeholder:"NOISE" group:"Streams"`
 	Tolerance         float64  `help:"Largest time between a word and its event, if they do not overlap, in seconds." default:"0.3" range:"0.001..3600" placeholder:"S" group:"Streams"`
 	AllowTrainingData bool     `help:"Measure on recordings on which the model was trained, too." group:"Streams"`

@@ -23,9 +23,9 @@ for initialisations on the unit circle. The defaults are ssm.init=lin, ssm.d_sta
 C is 1 in every mode, so that the response depends on the poles alone. Poles on the unit circle (ssm.a_real=0) have an
 unbounded response. The y axis is limited so that the other curves remain visible.
 
-ssm.layer=NAME selects another layer than S4D: dss or s4. The response of S4 is that of the whole channel: its modes are
-coupled. The modes are those of Λ, and B is that of HiPPO. The weights of DSS depend on the length of the kernel,
-ssm.l_kernel=N, and its −Re A is at least 0.0001.
+ssm.layer=NAME selects another layer than S4D: dss or s4. The modes of S4 are coupled, so
+its response belongs to the whole channel. Its modes are Λ's, and B is HiPPO's. The weights of DSS depend on the length of
+the kernel, ssm.l_kernel=N, and its −Re A is at least 0.0001.
 
 s5 and lru are one SSM for all channels, so a channel has no response of its own.
 

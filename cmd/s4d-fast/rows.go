@@ -19,7 +19,7 @@ type rowsCmd struct {
 	Hop    int       `help:"Rows of a series between lines." default:"1" range:"1..16777216" placeholder:"N"`
 	Window int       `help:"Number of rows that an output covers; 0: all so far." default:"0" range:"0..16777216" placeholder:"N"`
 	dialectFlags
-	ID      *string `name:"id" help:"Column that identifies the series of a row (default: that of the training data, if the input has it; empty: all rows are one series)." placeholder:"COLUMN"`
+	ID      *string `name:"id" help:"Column that identifies the series of a row (default: the column of the training data, if the input has it; empty: all rows are one series)." placeholder:"COLUMN"`
 	Missing string  `help:"Replacement of missing values: model (as in training) or previous (the value before)." enum:"model,previous" default:"model" placeholder:"HOW"`
 }
 

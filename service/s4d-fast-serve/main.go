@@ -42,7 +42,7 @@ func (f *flags) register() {
 	flag.StringVar(&f.wyoming, "wyoming", "", "`address`, such as :10400, on which to detect wake words for voice assistants over the Wyoming protocol (default: none)")
 	flag.StringVar(&f.metrics, "metrics", "", "`address` on which to serve Prometheus metrics and Go's profiles (default: they are not served)")
 	flag.StringVar(&f.model, "model", "digits", "model `file` of a detector, of a classifier of clips or of rows, or the name of a built-in model")
-	flag.Float64Var(&f.threshold, "threshold", 0, "`posterior` that starts an event; the event ends below half of it (default: that of the model's calibration, or 0.5)")
+	flag.Float64Var(&f.threshold, "threshold", 0, "`posterior` that starts an event; the event ends below half of it (default: the model's, from its calibration, or 0.5)")
 	flag.StringVar(&f.snapshots, "snapshots", "", "`folder` where streams are saved (default: they are not saved)")
 	flag.StringVar(&f.nats, "nats", "", "`URL` of NATS, where streams are saved in place of -snapshots; several URLs are separated by commas")
 	flag.StringVar(&f.credentials, "nats-creds", "", "`file` with the credentials of a NATS user (default: none)")
