@@ -11,22 +11,13 @@ import (
 // register a quarter. internal/vek/fft.go, fft4.go, fft8.go and fftodd.go state what the passes
 // compute, and their order.
 func fft(f *file) {
-	for _, p := range []fftPass{
-		{name: "fftForward4Half", radix: 4, half: true}, {name: "fftForward8Half", radix: 8, half: true},
-	} {
-		f.kernel(p.name, "func(re, im, xRe, xIm, tw []float32, q, from, count int)", p.generate)
-	}
-	for _, p := range []fftPass{
-		{name: "fftInverse4Half", radix: 4, direction: inverse, half: true}, {name: "fftInverse8Half", radix: 8, direction: inverse, half: true},
-	} {
-		f.kernel(p.name, "func(yRe, yIm, re, im, tw []float32, q, from, count int)", p.generate)
-	}
+	f.kernel("fftForwardHalf", "func(re, im, xRe, xIm, tw []float32, radix, q, count int)", func(g *gen) { g.halfPass(forward) })
+	f.kernel("fftInverseHalf", "func(xRe, xIm, re, im, tw []float32, radix, q, count int)", func(g *gen) { g.halfPass(inverse) })
 }
 
-// fftPass is one kernel. A half pass has half of the inputs (forward) or of the outputs (inverse);
-// the others are zero or not needed.
+// fftPass is a pass. A half pass has half of the inputs (forward) or of the outputs (inverse); the
+// others are zero or not needed.
 type fftPass struct {
-	name  string
 	radix int
 	direction
 	half bool
@@ -36,120 +27,130 @@ type fftPass struct {
 type butterfly struct {
 	g *gen
 	fftPass
-	step, step3 reg.Register  // bytes between the inputs of a transform; three times that
-	from, to    [2]complexPtr // addresses of inputs and outputs 0 and 4
-	tw, turn    reg.Register  // addresses of the twiddles, and of FFTPass.turn or nil
-	disp        int           // bytes from the start of the vector
-	spill       operand.Mem   // memory for four complex vectors if registers are few
+	step, step3 reg.Register // bytes between the vectors of a transform; three times that
+	from, to    side
+	tw, turn    reg.Register // addresses of the twiddles, and of FFTPass.turn or nil
+	disp        int          // bytes from the start of the vector
+	spill       operand.Mem  // memory for four complex vectors if registers are few
 }
 
-// passArgs holds functions that load the arguments of a pass.
-type passArgs struct {
-	q, tw, count func() reg.Register
-	from         func() reg.Register // nil: the pass starts at butterfly 0
-	turn         func() reg.Register // nil: vek.FFTPass.Turned was not called
-}
+// side has the addresses of inputs or outputs 0 and 4.
+type side [2]complexPtr
 
-func (p fftPass) generate(g *gen) {
-	arg := func(name string) func() reg.Register {
-		return func() reg.Register { return g.arg(name) }
+// setFourth sets the addresses of vector 4.
+func (b *butterfly) setFourth(s *side) {
+	if b.radix > 4 {
+		s[1] = complexPtr{b.g.GP64(), b.g.GP64()}
+		b.g.LEAQ(operand.Mem{Base: s[0].re, Index: b.step, Scale: 4}, s[1].re)
+		b.g.LEAQ(operand.Mem{Base: s[0].im, Index: b.step, Scale: 4}, s[1].im)
 	}
-	p.with(g, passArgs{q: arg("q"), tw: func() reg.Register { return g.ptr("tw") }, count: arg("count"), from: arg("from")})
 }
 
-func (p fftPass) with(g *gen, args passArgs) {
-	b := &butterfly{g: g, fftPass: p}
+// newButterfly begins a pass whose vectors are q apart, as a number of vectors.
+func (p fftPass) newButterfly(g *gen, q reg.Register) *butterfly {
+	b := &butterfly{g: g, fftPass: p, step: q}
 	if p.radix == 8 && !g.manyRegisters() {
 		b.spill = g.alignedLocal(8 * 4 * g.lanes)
 	}
-	if args.turn != nil {
-		b.turn = args.turn()
-	}
-	b.step = args.q()
 	g.SHLQ(operand.Imm(6), b.step)
 	if p.radix > 3 {
 		b.step3 = g.GP64()
 		g.LEAQ(operand.Mem{Base: b.step, Index: b.step, Scale: 2}, b.step3)
 	}
-	x, end := g.complexPtr("re", "im"), g.length("re")
-	g.LEAQ(operand.Mem{Base: x.re, Index: end, Scale: 4}, end)
-	twStep := 8 * (p.radix - 1)
-	tw := args.tw()
-	var first reg.Register
-	if args.from != nil {
-		first = args.from()
-		offset := g.GP64()
-		g.IMUL3Q(operand.U32(twStep), first, offset)
-		g.ADDQ(offset, tw)
-		g.SHLQ(operand.Imm(6), first)
-		g.advance(x, first)
-	}
-	body := func() {
-		b.tw = g.GP64()
-		g.MOVQ(tw, b.tw)
-		from := g.copyPtr(x)
-		to := from
-		switch {
-		case p.half && p.direction == inverse:
-			to = g.complexPtr("yRe", "yIm")
-			g.advance(to, first)
-		case p.half:
-			from = g.complexPtr("xRe", "xIm")
-			g.advance(from, first)
-		}
-		g.times(args.count(), func() {
-			b.run(from, to)
-			g.advance(from, operand.Imm(64))
-			if p.half {
-				g.advance(to, operand.Imm(64))
-			}
-			g.ADDQ(operand.U32(twStep), b.tw)
+	return b
+}
+
+// halfPass writes half passes of radix 4 and 8 over a single block.
+func (g *gen) halfPass(d direction) {
+	end, radix := g.label("end"), g.arg("radix")
+	for _, r := range []int{4, 8} {
+		g.when(radix, r, "other", func() {
+			fftPass{radix: r, direction: d, half: true}.overHalf(g)
+			g.JMP(operand.LabelRef(end))
 		})
 	}
-	if p.half { // a single block
-		body()
-		return
-	}
-	b.blocks(x, end, body)
+	g.Label(end)
 }
 
-// blocks runs body for each block of radix·q vectors.
-func (b *butterfly) blocks(x complexPtr, end reg.Register, body func()) {
-	loop, done := b.g.label("block"), b.g.label("done")
-	b.g.Label(loop)
-	b.g.CMPQ(x.re, end)
-	b.g.JGE(operand.LabelRef(done))
-	body()
-	for range b.radix {
-		b.g.advance(x, b.step)
+func (p fftPass) overHalf(g *gen) {
+	b := p.newButterfly(g, g.arg("q"))
+	b.tw = g.ptr("tw")
+	whole, half := g.complexPtr("re", "im"), g.complexPtr("xRe", "xIm")
+	b.from[0], b.to[0] = half, whole
+	if p.direction == inverse {
+		b.from[0], b.to[0] = whole, half
 	}
-	b.g.JMP(operand.LabelRef(loop))
-	b.g.Label(done)
+	g.times(g.arg("count"), func() {
+		b.run()
+		g.advance(whole, operand.Imm(64))
+		g.advance(half, operand.Imm(64))
+	})
 }
 
-// run transforms one vector of each input.
-func (b *butterfly) run(from, to complexPtr) {
-	b.from, b.to = [2]complexPtr{from}, [2]complexPtr{to}
-	if b.radix > 4 {
-		b.from[1].re, b.to[1].re = b.fourths(from.re, to.re)
-		b.from[1].im, b.to[1].im = b.fourths(from.im, to.im)
+// passArgs holds functions that load the arguments of a pass.
+type passArgs struct {
+	q, tw, count func() reg.Register
+	turn         func() reg.Register // nil: vek.FFTPass.Turned was not called
+}
+
+// with writes a whole pass over every block.
+func (p fftPass) with(g *gen, args passArgs) {
+	b := p.newButterfly(g, args.q())
+	if args.turn != nil {
+		b.turn = args.turn()
+	}
+	x, end, tw := g.complexPtr("re", "im"), g.length("re"), args.tw()
+	g.LEAQ(operand.Mem{Base: x.re, Index: end, Scale: 4}, end)
+	loop, done := g.label("block"), g.label("done")
+	g.Label(loop)
+	g.CMPQ(x.re, end)
+	g.JGE(operand.LabelRef(done))
+	b.tw = g.GP64()
+	g.MOVQ(tw, b.tw)
+	b.from[0] = g.copyPtr(x)
+	g.times(args.count(), func() {
+		b.run()
+		g.advance(b.from[0], operand.Imm(64))
+	})
+	for range p.radix {
+		g.advance(x, b.step)
+	}
+	g.JMP(operand.LabelRef(loop))
+	g.Label(done)
+}
+
+// run transforms one vector of each input, and moves to the next twiddles. A half side has no
+// vector 4.
+func (b *butterfly) run() {
+	switch {
+	case !b.half:
+		b.setFourth(&b.from)
+		b.to = b.from
+	case b.direction == inverse:
+		b.setFourth(&b.from)
+	default:
+		b.setFourth(&b.to)
 	}
 	if b.g.neon() { // stores without an offset are cheapest
 		b.parts()
-		return
+	} else {
+		for b.disp = 0; b.disp < 64; b.disp += 4 * b.g.lanes {
+			b.part()
+		}
 	}
-	for b.disp = 0; b.disp < 64; b.disp += 4 * b.g.lanes {
-		b.part()
-	}
+	b.g.ADDQ(operand.U32(8*(b.radix-1)), b.tw)
 }
 
 // parts runs part for each part of a vector in a loop.
 func (b *butterfly) parts() {
-	var pointers []reg.Register
+	pointers := []reg.Register{b.turn}
 	for _, x := range []complexPtr{b.from[0], b.from[1], b.to[0], b.to[1]} {
-		for _, p := range []reg.Register{x.re, x.im, b.turn} {
-			if p != nil && !slices.Contains(pointers, p) {
-				pointers = append(pointers, p)
+		pointers = append(pointers, x.re, x.im)
+	}
+	move := func(step func(operand.Op, operand.Op), bytes int) {
+		for i, p := range pointers {
+			if p != nil && !slices.Contains(pointers[:i], p) {
+				step(operand.Imm(uint64(bytes)), p)
 			}
 		}
 	}
@@ -157,32 +158,13 @@ func (b *butterfly) parts() {
 	b.g.MOVQ(operand.U32(16/b.g.lanes), n)
 	b.g.times(n, func() {
 		b.part()
-		for _, p := range pointers {
-			b.g.ADDQ(operand.Imm(uint64(4*b.g.lanes)), p)
-		}
+		move(b.g.ADDQ, 4*b.g.lanes)
 	})
-	for _, p := range pointers {
-		b.g.SUBQ(operand.Imm(64), p)
-	}
-}
-
-// fourths returns the addresses of input 4 and output 4 from those of input 0 and output 0. Only a
-// half pass reads one array and writes another.
-func (b *butterfly) fourths(from, to reg.Register) (from4, to4 reg.Register) {
-	fourth := func(base reg.Register) reg.Register {
-		r := b.g.GP64()
-		b.g.LEAQ(operand.Mem{Base: base, Index: b.step, Scale: 4}, r)
-		return r
-	}
-	from4 = fourth(from)
-	if !b.half {
-		return from4, from4
-	}
-	return from4, fourth(to)
+	move(b.g.SUBQ, 64)
 }
 
 // at returns the address of vector k of a transform.
-func (b *butterfly) at(base [2]complexPtr, k int) complexMem {
+func (b *butterfly) at(s side, k int) complexMem {
 	m := operand.Mem{Disp: b.disp}
 	switch k % 4 {
 	case 1, 2:
@@ -191,7 +173,7 @@ func (b *butterfly) at(base [2]complexPtr, k int) complexMem {
 		m.Index, m.Scale = b.step3, 1
 	}
 	re, im := m, m
-	re.Base, im.Base = base[k/4].re, base[k/4].im
+	re.Base, im.Base = s[k/4].re, s[k/4].im
 	return complexMem{re, im}
 }
 

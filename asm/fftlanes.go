@@ -101,11 +101,7 @@ func (b *lanesGroup) overwrites(distance, next int) bool {
 // part transforms the vectors of a part from first on. It returns the results and where they go.
 func (b *lanesGroup) part(first int) (y [4]complexVec, to []complexMem) {
 	if b.kind == forwardLanes {
-		quarter := b.quarters(first)
-		for s := range y {
-			y[s] = quarter(s)
-		}
-		y = eachPart(b.twiddledDFT4(0, y, first), b.g.transposeQuarters)
+		y = eachPart(b.twiddledDFT4(0, b.quarters(first), first), b.g.transposeQuarters)
 		return b.twiddledDFT4(1, y, first), columns(b.x, first)
 	}
 	y = b.dft4Twiddled(1, b.spectrum(first), first)

@@ -161,27 +161,15 @@ func (g *gen) transpose(x []reg.VecVirtual) []reg.VecVirtual {
 		return t
 	}
 	y := make([]reg.VecVirtual, n)
-	if !g.wide() {
-		for j := range 4 { // t[j] and t[j+4] exchange halves
-			y[j], y[j+4] = g.vec(), g.vec()
-			g.VPERM2F128(operand.Imm(0x20), t[j+4], t[j], y[j])
-			g.VPERM2F128(operand.Imm(0x31), t[j+4], t[j], y[j+4])
+	for j := range 4 {
+		if !g.wide() {
+			y[j], y[j+4] = g.exchangeHalves(t[j], t[j+4])
+			continue
 		}
-		return y
-	}
-	for j := range 4 { // a 4×4 transposition of quarters
-		lo0, hi0, lo1, hi1 := g.vec(), g.vec(), g.vec(), g.vec()
-		g.VSHUFF32X4(operand.Imm(0x44), t[j+4], t[j], lo0)
-		g.VSHUFF32X4(operand.Imm(0xEE), t[j+4], t[j], hi0)
-		g.VSHUFF32X4(operand.Imm(0x44), t[j+12], t[j+8], lo1)
-		g.VSHUFF32X4(operand.Imm(0xEE), t[j+12], t[j+8], hi1)
-		for q := range 4 {
-			y[j+4*q] = g.vec()
+		quarters := g.exchangeQuarters([4]reg.VecVirtual{t[j], t[j+4], t[j+8], t[j+12]})
+		for q, v := range quarters {
+			y[j+4*q] = v
 		}
-		g.VSHUFF32X4(operand.Imm(0x88), lo1, lo0, y[j])
-		g.VSHUFF32X4(operand.Imm(0xDD), lo1, lo0, y[j+4])
-		g.VSHUFF32X4(operand.Imm(0x88), hi1, hi0, y[j+8])
-		g.VSHUFF32X4(operand.Imm(0xDD), hi1, hi0, y[j+12])
 	}
 	return y
 }

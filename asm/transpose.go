@@ -10,10 +10,9 @@ import (
 
 // Transpositions in registers.
 
-// quarters loads a part's vectors. It returns a function that returns quarter s of every vector: of
-// four vectors in AVX-512, of two in AVX2, of one in NEON.
-func (b *lanesGroup) quarters(first int) func(s int) complexVec {
-	var x [4]complexVec
+// quarters loads a part's vectors. It returns their quarters: of four vectors in AVX-512, of two in
+// AVX2, of one in NEON.
+func (b *lanesGroup) quarters(first int) (x [4]complexVec) {
 	for s := range x {
 		if b.g.wide() || b.g.neon() {
 			x[s] = b.g.load(b.x.at(64*first + 4*b.g.lanes*s))
@@ -22,18 +21,12 @@ func (b *lanesGroup) quarters(first int) func(s int) complexVec {
 		}
 	}
 	if !b.g.wide() {
-		return func(s int) complexVec { return x[s] }
+		return x
 	}
 	if b.radix == 2 {
 		b.pairs(&x)
 	}
-	for i := 0; i < 4; i += 2 {
-		x[i].re, x[i+1].re = b.exchangeHalves(x[i].re, x[i+1].re)
-		x[i].im, x[i+1].im = b.exchangeHalves(x[i].im, x[i+1].im)
-	}
-	return func(s int) complexVec {
-		return complexVec{b.quarter(x[s/2].re, x[2+s/2].re, s), b.quarter(x[s/2].im, x[2+s/2].im, s)}
-	}
+	return eachPart(x, b.g.exchangeQuarters)
 }
 
 // quarterOfTwo returns a quarter of two vectors in AVX2. If the radix is 2, it returns their sum
@@ -69,45 +62,41 @@ func eachPart(x [4]complexVec, permute func([4]reg.VecVirtual) [4]reg.VecVirtual
 	return y
 }
 
-// exchange transposes the quarters in AVX-512: x0 = (0 1 2 3), … become (x0.0 x1.0 x2.0 x3.0), ….
-func (b *lanesGroup) exchange(x [4]reg.VecVirtual) (y [4]reg.VecVirtual) {
-	x[0], x[1] = b.exchangeHalves(x[0], x[1])
-	x[2], x[3] = b.exchangeHalves(x[2], x[3])
+// exchangeQuarters transposes the quarters in AVX-512: x0 = (0 1 2 3), … become (x0.0 x1.0 x2.0
+// x3.0), …. x is used up.
+func (g *gen) exchangeQuarters(x [4]reg.VecVirtual) (y [4]reg.VecVirtual) {
+	for i := 0; i < 4; i += 2 { // lower halves, upper halves
+		lower := g.vec()
+		g.VSHUFF32X4(operand.Imm(0x44), x[i+1], x[i], lower)
+		g.VSHUFF32X4(operand.Imm(0xEE), x[i+1], x[i], x[i+1])
+		x[i] = lower
+	}
 	for s := range y {
-		y[s] = b.quarter(x[s/2], x[2+s/2], s)
+		y[s] = g.vec()
+		g.VSHUFF32X4(operand.Imm([2]uint64{0x88, 0xDD}[s%2]), x[2+s/2], x[s/2], y[s])
 	}
 	return y
 }
 
-// exchangeHalves returns the lower halves of x and y, and their upper halves. x is used up.
-func (b *lanesGroup) exchangeHalves(x, y reg.VecVirtual) (lower, upper reg.VecVirtual) {
-	lower = b.g.vec()
-	b.g.VSHUFF32X4(operand.Imm(0x44), y, x, lower)
-	b.g.VSHUFF32X4(operand.Imm(0xEE), y, x, x)
-	return lower, x
-}
-
-// quarter returns quarter s of four vectors, of which x and y have those halves that contain it.
-func (b *lanesGroup) quarter(x, y reg.VecVirtual, s int) reg.VecVirtual {
-	v := b.g.vec()
-	b.g.VSHUFF32X4(operand.Imm([2]uint64{0x88, 0xDD}[s%2]), y, x, v)
-	return v
+// exchangeHalves returns the lower halves of x and y, and their upper halves, in AVX2.
+func (g *gen) exchangeHalves(x, y reg.VecVirtual) (lower, upper reg.VecVirtual) {
+	lower, upper = g.vec(), g.vec()
+	g.VPERM2F128(operand.Imm(0x20), y, x, lower)
+	g.VPERM2F128(operand.Imm(0x31), y, x, upper)
+	return lower, upper
 }
 
 // quartersBack returns the vectors whose quarters are given, the inverse of quarters.
 func (b *lanesGroup) quartersBack(x [4]complexVec) (y [4]complexVec) {
 	if b.g.wide() {
-		return eachPart(x, b.exchange)
+		return eachPart(x, b.g.exchangeQuarters)
 	}
 	if b.g.neon() {
 		return x
 	}
 	for i := range 2 {
-		y[i], y[i+2] = b.g.complexVec(), x[2*i]
-		b.g.VPERM2F128(operand.Imm(0x20), x[2*i+1].re, x[2*i].re, y[i].re)
-		b.g.VPERM2F128(operand.Imm(0x31), x[2*i+1].re, x[2*i].re, y[i+2].re)
-		b.g.VPERM2F128(operand.Imm(0x20), x[2*i+1].im, x[2*i].im, y[i].im)
-		b.g.VPERM2F128(operand.Imm(0x31), x[2*i+1].im, x[2*i].im, y[i+2].im)
+		y[i].re, y[i+2].re = b.g.exchangeHalves(x[2*i].re, x[2*i+1].re)
+		y[i].im, y[i+2].im = b.g.exchangeHalves(x[2*i].im, x[2*i+1].im)
 	}
 	return y
 }

@@ -55,20 +55,51 @@ func (c *Conv) ScratchLen() int { return 4 * c.n }
 
 func (c *Conv) split(z []float32) (re, im []float32) { return z[:c.n:c.n], z[c.n : 2*c.n : 2*c.n] }
 
+func (c *Conv) product(khat []float32, how vek.Factor) product {
+	re, im := c.split(khat)
+	return product{re, im, how}
+}
+
+// begin and end are those of the transform, in place. half says that only the lower half of the
+// input, or of the output, is used.
+func (c *Conv) begin(re, im []float32, half bool) {
+	if half {
+		c.fft.begin(re, im, re[:c.n/2], im[:c.n/2])
+	} else {
+		c.fft.begin(re, im, nil, nil)
+	}
+}
+
+func (c *Conv) end(re, im []float32, half bool) {
+	if half {
+		c.fft.end(re[:c.n/2], im[:c.n/2], re, im)
+	} else {
+		c.fft.end(nil, nil, re, im)
+	}
+}
+
 // Spectrum writes the spectrum of the kernel k0 (and of k1, which reads the future, if the plan is
 // bidirectional; else nil) to khat, multiplied by 1/n. Kernels shorter than kernelLen are allowed.
 func (c *Conv) Spectrum(khat, k0, k1 []float32) {
 	c.checkKernel("Spectrum", k0, k1)
 	c.checkSpectrum("Spectrum", khat)
 	re, im := c.split(khat)
-	clear(khat)
+	end := c.n
+	if c.kernelHalf {
+		end /= 2
+	}
 	scale := float32(1 / float64(c.n))
 	k0 = k0[:min(len(k0), c.seqLen)]
 	vek.Scale(re[:len(k0)], scale, k0)
+	clear(re[len(k0):end])
+	clear(im[:end])
 	for j, v := range k1[:min(len(k1), c.seqLen-1)] {
 		re[c.n-1-j] = v * scale
 	}
-	c.forward(re, im, c.kernelHalf)
+	c.begin(re, im, c.kernelHalf)
+	for b := range c.fft.blocks {
+		c.fft.forwardBlock(re, im, b, c.fft.done(c.kernelHalf))
+	}
 }
 
 // leak is the largest ratio of the norms of two rows that share a transform. Both rows' rounding
@@ -126,18 +157,13 @@ func (c *Conv) Convolve(y, u Rows, khat, scratch []float32) {
 
 func (c *Conv) convolve(y, u Rows, khat, scratch []float32) {
 	re, im := c.split(scratch)
-	k := c.product(khat, vek.AsIs)
-	done := c.load(re, im, u)
-	for at := 0; at < c.n; at += c.fft.block {
-		c.fft.forwardBlock(re, im, at, done)
-		c.fft.inverseBlock(re, im, at, done, k)
+	k, done := c.product(khat, vek.AsIs), c.fft.done(c.rowHalf)
+	c.load(re, im, u)
+	for b := range c.fft.blocks {
+		c.fft.forwardBlock(re, im, b, done)
+		c.fft.inverseBlock(re, im, b, done, k)
 	}
 	c.store(y, re, im)
-}
-
-func (c *Conv) product(khat []float32, how vek.Factor) product {
-	kr, ki := c.split(khat)
-	return product{kr, ki, how}
 }
 
 // ConvolveGrad is the backward pass of Convolve, from dy = ∂loss/∂y of the same rows. It writes du
@@ -171,21 +197,22 @@ func (c *Conv) convolveGrad(du, dy, u Rows, acc, khat, scratch []float32) {
 	dr, di := c.split(scratch)
 	zr, zi := c.split(scratch[2*c.n:])
 	ar, ai := c.split(acc)
-	k := c.product(khat, vek.Conjugated)
-	done := c.load(dr, di, dy)
+	k, done := c.product(khat, vek.Conjugated), c.fft.done(c.rowHalf)
+	wanted := du[0] != nil || du[1] != nil
+	c.load(dr, di, dy)
 	c.load(zr, zi, u)
-	for at := 0; at < c.n; at += c.fft.block {
-		c.fft.forwardBlock(dr, di, at, done)
-		c.fft.forwardBlock(zr, zi, at, done)
+	for b := range c.fft.blocks {
+		c.fft.forwardBlock(dr, di, b, done)
+		c.fft.forwardBlock(zr, zi, b, done)
 		// conj(Û)·D̂ = (conj Û_0 − i·conj Û_1)(D̂_0 + i·D̂_1): the real part of its inverse transform
 		// has the sum of both rows' products.
-		end := at + c.fft.block
+		at, end := b*c.fft.block, (b+1)*c.fft.block
 		vek.CMulConjAdd(ar[at:end], ai[at:end], zr[at:end], zi[at:end], dr[at:end], di[at:end])
-		if du[0] != nil || du[1] != nil {
-			c.fft.inverseBlock(dr, di, at, done, k)
+		if wanted {
+			c.fft.inverseBlock(dr, di, b, done, k)
 		}
 	}
-	if du[0] != nil || du[1] != nil {
+	if wanted {
 		c.store(du, dr, di)
 	}
 }
@@ -196,7 +223,10 @@ func (c *Conv) KernelGrad(dk0, dk1, acc []float32) {
 	c.checkKernel("KernelGrad", dk0, dk1)
 	c.checkSpectrum("KernelGrad", acc)
 	re, im := c.split(acc)
-	c.inverse(re, im, c.kernelHalf, product{})
+	for b := range c.fft.blocks {
+		c.fft.inverseBlock(re, im, b, c.fft.done(c.kernelHalf), product{})
+	}
+	c.end(re, im, c.kernelHalf)
 	scale := float32(1 / float64(c.n))
 	k := min(len(dk0), c.seqLen)
 	vek.Scale(dk0[:k], scale, re[:k])
@@ -209,29 +239,12 @@ func (c *Conv) KernelGrad(dk0, dk1, acc []float32) {
 	}
 }
 
-// forward transforms in place. half means that the upper half is zero.
-func (c *Conv) forward(re, im []float32, half bool) {
-	if half {
-		c.fft.forward(re, im, re[:c.n/2], im[:c.n/2])
-		return
-	}
-	c.fft.forward(re, im, nil, nil)
-}
-
-// inverse transforms back in place. half means that only the lower half is needed.
-func (c *Conv) inverse(re, im []float32, half bool, k product) {
-	if half {
-		c.fft.inverse(re[:c.n/2], im[:c.n/2], re, im, k)
-		return
-	}
-	c.fft.inverse(nil, nil, re, im, k)
-}
-
-// load begins the transform of two rows, as real and imaginary part, with the passes over all data.
-// Rows that fill the lower half are not copied.
-func (c *Conv) load(re, im []float32, u Rows) (done int) {
+// load begins the transform of two rows, as real and imaginary part. Rows that fill the lower half
+// are not copied.
+func (c *Conv) load(re, im []float32, u Rows) {
 	if c.fills(u) {
-		return c.fft.forwardPasses(re, im, u[0], u[1])
+		c.fft.begin(re, im, u[0], u[1])
+		return
 	}
 	end := c.n
 	if c.rowHalf {
@@ -239,23 +252,16 @@ func (c *Conv) load(re, im []float32, u Rows) (done int) {
 	}
 	clear(re[copy(re, u[0]):end])
 	clear(im[copy(im, u[1]):end])
-	if c.rowHalf {
-		return c.fft.forwardPasses(re, im, re[:end], im[:end])
-	}
-	return c.fft.forwardPasses(re, im, nil, nil)
+	c.begin(re, im, c.rowHalf)
 }
 
 // store ends the inverse transform and copies the rows out.
 func (c *Conv) store(y Rows, re, im []float32) {
-	switch {
-	case c.fills(y):
-		c.fft.inversePasses(y[0], y[1], re, im)
+	if c.fills(y) {
+		c.fft.end(y[0], y[1], re, im)
 		return
-	case c.rowHalf:
-		c.fft.inversePasses(re[:c.n/2], im[:c.n/2], re, im)
-	default:
-		c.fft.inversePasses(nil, nil, re, im)
 	}
+	c.end(re, im, c.rowHalf)
 	copy(y[0], re)
 	copy(y[1], im)
 }

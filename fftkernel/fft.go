@@ -204,146 +204,32 @@ func (f *FFT) Order() []int {
 // plan's order.
 func (f *FFT) Coefficients(re, im []float32) {
 	f.check("Coefficients", re, im)
-	f.forward(re, im, nil, nil)
+	if f.roots != nil {
+		vek.DFT(re, im, f.roots)
+		return
+	}
+	f.begin(re, im, nil, nil)
+	for b := range f.blocks {
+		f.forwardBlock(re, im, b, 0)
+	}
 }
 
 // Sequence transforms n numbers back in place, z_j = Σ_k Z_k exp(+2πi·jk/n), from the plan's order
 // to natural order. It does not divide by n.
 func (f *FFT) Sequence(re, im []float32) {
 	f.check("Sequence", re, im)
-	f.inverse(nil, nil, re, im, product{})
+	if f.roots != nil {
+		vek.DFT(im, re, f.roots) // exchanging the parts turns the exponent's sign
+		return
+	}
+	for b := range f.blocks {
+		f.inverseBlock(re, im, b, 0, product{})
+	}
+	f.end(nil, nil, re, im)
 }
 
 func (f *FFT) check(name string, re, im []float32) {
 	if len(re) != f.n || len(im) != f.n {
 		panic(fmt.Sprintf("fftkernel: FFT.%s: %d and %d floats: expected %d each", name, len(re), len(im), f.n))
-	}
-}
-
-// halves reports whether the first pass can skip an upper half that is zero, and its inverse one
-// that is not needed.
-func (f *FFT) halves() bool { return f.roots == nil && f.first() != nil && f.first().Radix()%4 == 0 }
-
-// first returns the first pass, or nil.
-func (f *FFT) first() *vek.FFTPass {
-	switch {
-	case len(f.passes) > 0:
-		return &f.passes[0]
-	case len(f.blocks[0]) > 0:
-		return &f.blocks[0][0]
-	}
-	return nil
-}
-
-// forward transforms re and im in place. If x is given, it transforms x, which has half the length
-// and is followed by zeros, into re and im. x may be their lower half.
-func (f *FFT) forward(re, im, xRe, xIm []float32) {
-	if f.roots != nil {
-		vek.DFT(re, im, f.roots)
-		return
-	}
-	done := f.forwardPasses(re, im, xRe, xIm)
-	for at := 0; at < f.n; at += f.block {
-		f.forwardBlock(re, im, at, done)
-	}
-}
-
-// forwardPasses runs the passes over all data. It returns how many passes of the only block it has
-// run.
-func (f *FFT) forwardPasses(re, im, xRe, xIm []float32) (done int) {
-	begin := 0
-	if xRe != nil {
-		vek.FFTForwardHalf(*f.first(), re, im, xRe, xIm)
-		if len(f.passes) == 0 {
-			return 1
-		}
-		begin = 1
-	}
-	f.forwardFrom(begin, re, im)
-	return 0
-}
-
-// forwardFrom runs the passes from index i on, block by block.
-func (f *FFT) forwardFrom(i int, re, im []float32) {
-	if i == len(f.passes) {
-		return
-	}
-	size := f.passes[i].Radix() * f.passes[i].Q() * vek.FFTLanes
-	for at := 0; at < len(re); at += size {
-		vek.FFTForward(re[at:at+size], im[at:at+size], f.passes[i:i+1], 0, nil)
-		f.forwardFrom(i+1, re[at:at+size], im[at:at+size])
-	}
-}
-
-// forwardBlock finishes the block at an index, without its first passes.
-func (f *FFT) forwardBlock(re, im []float32, at, done int) {
-	end := at + f.block
-	vek.FFTForward(re[at:end], im[at:end], f.blocks[at/f.block][done:], f.last, f.lanes)
-}
-
-// inverseBlock undoes forwardBlock, after the product.
-func (f *FFT) inverseBlock(re, im []float32, at, done int, k product) {
-	end := at + f.block
-	k = k.part(at, end)
-	vek.FFTInverse(re[at:end], im[at:end], k.re, k.im, k.how, f.blocks[at/f.block][done:], f.last, f.lanes)
-}
-
-// product is a spectrum by which, or by whose conjugate, the input of an inverse transform is
-// multiplied. The zero value multiplies by nothing.
-type product struct {
-	re, im []float32
-	how    vek.Factor
-}
-
-func (p product) part(lo, hi int) product {
-	if p.re == nil {
-		return p
-	}
-	return product{p.re[lo:hi], p.im[lo:hi], p.how}
-}
-
-// inverse transforms re and im in place, after the product. If y is given, only the lower half of
-// the result is computed, into y, and re and im are overwritten.
-func (f *FFT) inverse(yRe, yIm, re, im []float32, k product) {
-	if f.roots != nil {
-		if k.re != nil && k.how == vek.Conjugated {
-			vek.CMulConj(re, im, re, im, k.re, k.im)
-		} else if k.re != nil {
-			vek.CMul(re, im, re, im, k.re, k.im)
-		}
-		vek.DFT(im, re, f.roots) // exchanging the parts turns the exponent's sign
-		return
-	}
-	done := 0
-	if yRe != nil && len(f.passes) == 0 {
-		done = 1
-	}
-	for at := 0; at < f.n; at += f.block {
-		f.inverseBlock(re, im, at, done, k)
-	}
-	f.inversePasses(yRe, yIm, re, im)
-}
-
-// inversePasses undoes forwardPasses.
-func (f *FFT) inversePasses(yRe, yIm, re, im []float32) {
-	if yRe == nil {
-		f.inverseFrom(0, re, im)
-		return
-	}
-	if len(f.passes) > 0 {
-		f.inverseFrom(1, re, im)
-	}
-	vek.FFTInverseHalf(*f.first(), yRe, yIm, re, im)
-}
-
-// inverseFrom undoes forwardFrom.
-func (f *FFT) inverseFrom(i int, re, im []float32) {
-	if i == len(f.passes) {
-		return
-	}
-	size := f.passes[i].Radix() * f.passes[i].Q() * vek.FFTLanes
-	for at := 0; at < len(re); at += size {
-		f.inverseFrom(i+1, re[at:at+size], im[at:at+size])
-		vek.FFTInverse(re[at:at+size], im[at:at+size], nil, nil, vek.AsIs, f.passes[i:i+1], 0, nil)
 	}
 }

@@ -19,87 +19,60 @@ type lanes = [FFTLanes]float32
 // vector returns vector i of x.
 func vector(x []float32, i int) *lanes { return (*lanes)(x[i*FFTLanes:]) }
 
-// fftRun cuts a pass over n floats. A call processes whole blocks of run floats, or count of one
-// block's q butterflies.
-func fftRun(radix, n, q int) (run, count int) {
-	block := radix * q * FFTLanes
-	if block > longestRun {
-		return block, max(1, longestRun/FFTLanes/radix)
+// ForwardPart runs count butterflies of a block, from number from on. If xRe is not nil, the pass
+// has radix 4 or 8, and the upper half of the block is zero. Then x is the lower half; it may be
+// the lower half of re and im.
+func (p *FFTPass) ForwardPart(re, im, xRe, xIm []float32, from, count int) {
+	tw, at, end, half := p.part(from, count)
+	if re, im = re[at:end], im[at:end]; xRe != nil {
+		fftForwardHalf(re, im, xRe[at:half], xIm[at:half], tw, p.radix, p.q, count)
+		return
 	}
-	return min(n, longestRun/block*block), q
+	part := [1]FFTPass{{p.radix, p.q, count, tw, p.turn}}
+	fftForward(re, im, part[:], 0, nil)
 }
 
-// FFTForwardHalf runs a forward pass of radix 4 or 8 over a single block whose lower half is x and
-// whose upper half is zero. x may be the lower half of re and im.
-func FFTForwardHalf(p FFTPass, re, im, xRe, xIm []float32) {
-	checkFFTHalf("FFTForwardHalf", p, re, im, xRe, xIm)
-	_, count := fftRun(p.radix, len(re), p.q)
-	for from := 0; from < p.q; from += count {
-		if count := min(count, p.q-from); p.radix == 4 {
-			fftForward4Half(re, im, xRe, xIm, p.tw, p.q, from, count)
-		} else {
-			fftForward8Half(re, im, xRe, xIm, p.tw, p.q, from, count)
-		}
+// InversePart undoes ForwardPart. If xRe is not nil, it writes only the lower half of the result,
+// to x, and overwrites re and im.
+func (p *FFTPass) InversePart(xRe, xIm, re, im []float32, from, count int) {
+	tw, at, end, half := p.part(from, count)
+	if re, im = re[at:end], im[at:end]; xRe != nil {
+		fftInverseHalf(xRe[at:half], xIm[at:half], re, im, tw, p.radix, p.q, count)
+		return
 	}
+	part := [1]FFTPass{{p.radix, p.q, count, tw, p.turn}}
+	fftInverse(re, im, nil, nil, 0, part[:], 0, nil)
 }
 
-// FFTInverseHalf undoes a pass of radix 4 or 8 over a single block. It writes only the lower half
-// of the result, to y. y may be the lower half of re and im, which are overwritten.
-func FFTInverseHalf(p FFTPass, yRe, yIm, re, im []float32) {
-	checkFFTHalf("FFTInverseHalf", p, re, im, yRe, yIm)
-	_, count := fftRun(p.radix, len(re), p.q)
-	for from := 0; from < p.q; from += count {
-		if count := min(count, p.q-from); p.radix == 4 {
-			fftInverse4Half(yRe, yIm, re, im, p.tw, p.q, from, count)
-		} else {
-			fftInverse8Half(yRe, yIm, re, im, p.tw, p.q, from, count)
-		}
-	}
+// part returns the twiddles of count butterflies, from number from on. In a block they begin at at,
+// and their last vectors end at end, those of the lower half at half.
+func (p *FFTPass) part(from, count int) (tw []float32, at, end, half int) {
+	require("FFTPass", from >= 0 && count >= 0 && from+count <= p.count && p.radix*count*FFTLanes <= longestRun)
+	at, end = from*FFTLanes, (from+count)*FFTLanes
+	return p.tw[2*(p.radix-1)*from:], at, end + (p.radix-1)*p.q*FFTLanes, end + (p.radix/2-1)*p.q*FFTLanes
 }
 
-func checkFFTHalf(name string, p FFTPass, re, im, xRe, xIm []float32) {
-	n := p.radix * p.q * FFTLanes
-	require(name, (p.radix == 4 || p.radix == 8) && len(re) == n && len(im) == n && len(xRe) == n/2 && len(xIm) == n/2)
-}
-
-// y_k = w^{jk} (x_0 + (−i)^k x_1), j from from on: fftForward4 with x_2 = x_3 = 0
-func fftForward4HalfGeneric(re, im, xRe, xIm, tw []float32, q, from, count int) {
-	setHalf(re, im, xRe, xIm, 4, q, from, count)
-	fftForward4(re[from*FFTLanes:], im[from*FFTLanes:], tw[6*from:], q, count)
-}
-
-// y_k = w^{jk} Σ_{m<4} x_m w_8^{mk}: fftForward8 with x_4 … x_7 = 0
-func fftForward8HalfGeneric(re, im, xRe, xIm, tw []float32, q, from, count int) {
-	setHalf(re, im, xRe, xIm, 8, q, from, count)
-	fftForward8(re[from*FFTLanes:], im[from*FFTLanes:], tw[14*from:], q, count)
-}
-
-// y_m = Σ_k conj(w^{jk}) x_k i^{mk} for m < 2: fftInverse4 of which y is the lower half
-func fftInverse4HalfGeneric(yRe, yIm, re, im, tw []float32, q, from, count int) {
-	fftInverse4(re[from*FFTLanes:], im[from*FFTLanes:], tw[6*from:], q, count)
-	copyHalf(yRe, yIm, re, im, 4, q, from, count)
-}
-
-// y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} for m < 4: fftInverse8 of which y is the lower half
-func fftInverse8HalfGeneric(yRe, yIm, re, im, tw []float32, q, from, count int) {
-	fftInverse8(re[from*FFTLanes:], im[from*FFTLanes:], tw[14*from:], q, count)
-	copyHalf(yRe, yIm, re, im, 8, q, from, count)
-}
-
-// setHalf sets the inputs of butterflies: the lower half is x, the upper half is zero.
-func setHalf(re, im, xRe, xIm []float32, radix, q, from, count int) {
-	copyHalf(re, im, xRe, xIm, radix, q, from, count)
+// y_k = w^{jk} Σ_m x_m w_r^{mk} for m < r/2: the pass of a radix r of which x is the lower half
+func fftForwardHalfGeneric(re, im, xRe, xIm, tw []float32, radix, q, count int) {
+	copyHalf(re, im, xRe, xIm, radix, q, count)
 	for k := radix / 2; k < radix; k++ {
-		at := (k*q + from) * FFTLanes
+		at := k * q * FFTLanes
 		clear(re[at : at+count*FFTLanes])
 		clear(im[at : at+count*FFTLanes])
 	}
+	fftForwardGeneric(re, im, []FFTPass{{radix: radix, q: q, count: count, tw: tw}}, 0, nil)
+}
+
+// x_m = Σ_k conj(w^{jk}) y_k w_r^{−mk} for m < r/2
+func fftInverseHalfGeneric(xRe, xIm, re, im, tw []float32, radix, q, count int) {
+	fftInverseGeneric(re, im, nil, nil, 0, []FFTPass{{radix: radix, q: q, count: count, tw: tw}}, 0, nil)
+	copyHalf(xRe, xIm, re, im, radix, q, count)
 }
 
 // copyHalf copies the lower half of the vectors of butterflies.
-func copyHalf(yRe, yIm, xRe, xIm []float32, radix, q, from, count int) {
+func copyHalf(yRe, yIm, xRe, xIm []float32, radix, q, count int) {
 	for k := range radix / 2 {
-		at := (k*q + from) * FFTLanes
+		at := k * q * FFTLanes
 		copy(yRe[at:at+count*FFTLanes], xRe[at:])
 		copy(yIm[at:at+count*FFTLanes], xIm[at:])
 	}

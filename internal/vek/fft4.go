@@ -64,21 +64,5 @@ func fft2(re, im []float32) {
 	}
 }
 
-// The pass of radix 4 with q = 1: y_k = Σ_m x_m (−i)^{mk}. With re and im exchanged, it is the
-// inverse up to the factor 4.
-func fft4(re, im []float32) {
-	for at := 0; at < len(re)/FFTLanes; at += 4 {
-		ar, br, cr, dr := quarters(re, at, 1)
-		ai, bi, ci, di := quarters(im, at, 1)
-		for l := range ar {
-			s0r, s0i := ar[l]+cr[l], ai[l]+ci[l]
-			s1r, s1i := ar[l]-cr[l], ai[l]-ci[l]
-			s2r, s2i := br[l]+dr[l], bi[l]+di[l]
-			s3r, s3i := br[l]-dr[l], bi[l]-di[l]
-			ar[l], ai[l] = s0r+s2r, s0i+s2i
-			br[l], bi[l] = s1r+s3i, s1i-s3r
-			cr[l], ci[l] = s0r-s2r, s0i-s2i
-			dr[l], di[l] = s1r-s3i, s1i+s3r
-		}
-	}
-}
+// The twiddles of a pass of radix 4 with q = 1.
+var ones4 = []float32{1, 0, 1, 0, 1, 0}

@@ -4,86 +4,44 @@
 
 package vek
 
-func fftForward4Half(re, im, xRe, xIm, tw []float32, q, from, count int) {
+func fftForwardHalf(re, im, xRe, xIm, tw []float32, radix, q, count int) {
 	switch current() {
 	case avx512:
-		fftForward4HalfAVX512(re, im, xRe, xIm, tw, q, from, count)
+		fftForwardHalfAVX512(re, im, xRe, xIm, tw, radix, q, count)
 	case avx2:
-		fftForward4HalfAVX2(re, im, xRe, xIm, tw, q, from, count)
+		fftForwardHalfAVX2(re, im, xRe, xIm, tw, radix, q, count)
 	default:
-		fftForward4HalfGeneric(re, im, xRe, xIm, tw, q, from, count)
+		fftForwardHalfGeneric(re, im, xRe, xIm, tw, radix, q, count)
 	}
 }
 
-func fftForward8Half(re, im, xRe, xIm, tw []float32, q, from, count int) {
+func fftInverseHalf(xRe, xIm, re, im, tw []float32, radix, q, count int) {
 	switch current() {
 	case avx512:
-		fftForward8HalfAVX512(re, im, xRe, xIm, tw, q, from, count)
+		fftInverseHalfAVX512(xRe, xIm, re, im, tw, radix, q, count)
 	case avx2:
-		fftForward8HalfAVX2(re, im, xRe, xIm, tw, q, from, count)
+		fftInverseHalfAVX2(xRe, xIm, re, im, tw, radix, q, count)
 	default:
-		fftForward8HalfGeneric(re, im, xRe, xIm, tw, q, from, count)
+		fftInverseHalfGeneric(xRe, xIm, re, im, tw, radix, q, count)
 	}
 }
 
-func fftInverse4Half(yRe, yIm, re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case avx512:
-		fftInverse4HalfAVX512(yRe, yIm, re, im, tw, q, from, count)
-	case avx2:
-		fftInverse4HalfAVX2(yRe, yIm, re, im, tw, q, from, count)
-	default:
-		fftInverse4HalfGeneric(yRe, yIm, re, im, tw, q, from, count)
-	}
-}
-
-func fftInverse8Half(yRe, yIm, re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case avx512:
-		fftInverse8HalfAVX512(yRe, yIm, re, im, tw, q, from, count)
-	case avx2:
-		fftInverse8HalfAVX2(yRe, yIm, re, im, tw, q, from, count)
-	default:
-		fftInverse8HalfGeneric(yRe, yIm, re, im, tw, q, from, count)
-	}
-}
-
-// fftForward4HalfAVX2 is fftForward4Half at level avx2 (asm/fft.go).
+// fftForwardHalfAVX2 is fftForwardHalf at level avx2 (asm/fft.go).
 //
 //go:noescape
-func fftForward4HalfAVX2(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
+func fftForwardHalfAVX2(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, radix int, q int, count int)
 
-// fftForward4HalfAVX512 is fftForward4Half at level avx512 (asm/fft.go).
+// fftForwardHalfAVX512 is fftForwardHalf at level avx512 (asm/fft.go).
 //
 //go:noescape
-func fftForward4HalfAVX512(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
+func fftForwardHalfAVX512(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, radix int, q int, count int)
 
-// fftForward8HalfAVX2 is fftForward8Half at level avx2 (asm/fft.go).
+// fftInverseHalfAVX2 is fftInverseHalf at level avx2 (asm/fft.go).
 //
 //go:noescape
-func fftForward8HalfAVX2(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
+func fftInverseHalfAVX2(xRe []float32, xIm []float32, re []float32, im []float32, tw []float32, radix int, q int, count int)
 
-// fftForward8HalfAVX512 is fftForward8Half at level avx512 (asm/fft.go).
+// fftInverseHalfAVX512 is fftInverseHalf at level avx512 (asm/fft.go).
 //
 //go:noescape
-func fftForward8HalfAVX512(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
-
-// fftInverse4HalfAVX2 is fftInverse4Half at level avx2 (asm/fft.go).
-//
-//go:noescape
-func fftInverse4HalfAVX2(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// fftInverse4HalfAVX512 is fftInverse4Half at level avx512 (asm/fft.go).
-//
-//go:noescape
-func fftInverse4HalfAVX512(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// fftInverse8HalfAVX2 is fftInverse8Half at level avx2 (asm/fft.go).
-//
-//go:noescape
-func fftInverse8HalfAVX2(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// fftInverse8HalfAVX512 is fftInverse8Half at level avx512 (asm/fft.go).
-//
-//go:noescape
-func fftInverse8HalfAVX512(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
+func fftInverseHalfAVX512(xRe []float32, xIm []float32, re []float32, im []float32, tw []float32, radix int, q int, count int)

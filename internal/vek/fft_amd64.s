@@ -4,242 +4,141 @@
 
 #include "textflag.h"
 
-// fftForward4HalfAVX2 is fftForward4Half at level avx2 (asm/fft.go).
-// func fftForward4HalfAVX2(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
+// fftForwardHalfAVX2 is fftForwardHalf at level avx2 (asm/fft.go).
+// func fftForwardHalfAVX2(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, radix int, q int, count int)
 // Requires: AVX, FMA3
-TEXT ·fftForward4HalfAVX2(SB), NOSPLIT, $0-144
-	MOVQ   q+120(FP), AX
-	SHLQ   $0x06, AX
-	LEAQ   (AX)(AX*2), CX
-	MOVQ   re_base+0(FP), DX
-	MOVQ   im_base+24(FP), BX
-	MOVQ   re_len+8(FP), SI
-	LEAQ   (DX)(SI*4), SI
-	MOVQ   tw_base+96(FP), SI
-	MOVQ   from+128(FP), DI
-	IMUL3Q $0x00000018, DI, R8
-	ADDQ   R8, SI
-	SHLQ   $0x06, DI
-	ADDQ   DI, DX
-	ADDQ   DI, BX
-	MOVQ   DX, DX
-	MOVQ   xRe_base+48(FP), R8
-	MOVQ   xIm_base+72(FP), R9
-	ADDQ   DI, R8
-	ADDQ   DI, R9
-	MOVQ   count+136(FP), DI
-	TESTQ  DI, DI
-	JLE    done2
+TEXT ·fftForwardHalfAVX2(SB), NOSPLIT, $288-144
+	MOVQ  radix+120(FP), AX
+	CMPQ  AX, $0x04
+	JNE   other2
+	MOVQ  q+128(FP), AX
+	SHLQ  $0x06, AX
+	LEAQ  (AX)(AX*2), CX
+	MOVQ  tw_base+96(FP), DX
+	MOVQ  re_base+0(FP), BX
+	MOVQ  im_base+24(FP), SI
+	MOVQ  xRe_base+48(FP), DI
+	MOVQ  xIm_base+72(FP), R8
+	MOVQ  count+136(FP), R9
+	TESTQ R9, R9
+	JLE   done4
 
-loop1:
+loop3:
+	VMOVUPS      (DI), Y0
+	VMOVUPS      (R8), Y1
+	VMOVUPS      (DI)(AX*1), Y2
+	VMOVUPS      (R8)(AX*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VADDPS       Y3, Y0, Y6
+	VSUBPS       Y2, Y1, Y7
+	VSUBPS       Y2, Y0, Y8
+	VSUBPS       Y3, Y1, Y9
+	VSUBPS       Y3, Y0, Y0
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      Y4, (BX)
+	VMOVUPS      Y5, (SI)
+	VBROADCASTSS (DX), Y2
+	VBROADCASTSS 4(DX), Y3
+	VMULPS       Y3, Y7, Y4
+	VMULPS       Y3, Y6, Y3
+	VFMSUB213PS  Y4, Y2, Y6
+	VFMADD213PS  Y3, Y2, Y7
+	VMOVUPS      Y6, (BX)(AX*1)
+	VMOVUPS      Y7, (SI)(AX*1)
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VMULPS       Y3, Y9, Y4
+	VMULPS       Y3, Y8, Y3
+	VFMSUB213PS  Y4, Y2, Y8
+	VFMADD213PS  Y3, Y2, Y9
+	VMOVUPS      Y8, (BX)(AX*2)
+	VMOVUPS      Y9, (SI)(AX*2)
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 20(DX), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMSUB213PS  Y4, Y2, Y0
+	VFMADD213PS  Y3, Y2, Y1
+	VMOVUPS      Y0, (BX)(CX*1)
+	VMOVUPS      Y1, (SI)(CX*1)
+	VMOVUPS      32(DI), Y0
+	VMOVUPS      32(R8), Y1
+	VMOVUPS      32(DI)(AX*1), Y2
+	VMOVUPS      32(R8)(AX*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VADDPS       Y3, Y0, Y6
+	VSUBPS       Y2, Y1, Y7
+	VSUBPS       Y2, Y0, Y8
+	VSUBPS       Y3, Y1, Y9
+	VSUBPS       Y3, Y0, Y0
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      Y4, 32(BX)
+	VMOVUPS      Y5, 32(SI)
+	VBROADCASTSS (DX), Y2
+	VBROADCASTSS 4(DX), Y3
+	VMULPS       Y3, Y7, Y4
+	VMULPS       Y3, Y6, Y3
+	VFMSUB213PS  Y4, Y2, Y6
+	VFMADD213PS  Y3, Y2, Y7
+	VMOVUPS      Y6, 32(BX)(AX*1)
+	VMOVUPS      Y7, 32(SI)(AX*1)
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VMULPS       Y3, Y9, Y4
+	VMULPS       Y3, Y8, Y3
+	VFMSUB213PS  Y4, Y2, Y8
+	VFMADD213PS  Y3, Y2, Y9
+	VMOVUPS      Y8, 32(BX)(AX*2)
+	VMOVUPS      Y9, 32(SI)(AX*2)
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 20(DX), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMSUB213PS  Y4, Y2, Y0
+	VFMADD213PS  Y3, Y2, Y1
+	VMOVUPS      Y0, 32(BX)(CX*1)
+	VMOVUPS      Y1, 32(SI)(CX*1)
+	ADDQ         $0x00000018, DX
+	ADDQ         $0x40, BX
+	ADDQ         $0x40, SI
+	ADDQ         $0x40, DI
+	ADDQ         $0x40, R8
+	DECQ         R9
+	JNZ          loop3
+
+done4:
+	JMP end1
+
+other2:
+	CMPQ  AX, $0x08
+	JNE   other5
+	MOVQ  q+128(FP), AX
+	LEAQ  31(SP), CX
+	ANDQ  $-32, CX
+	SHLQ  $0x06, AX
+	LEAQ  (AX)(AX*2), DX
+	MOVQ  tw_base+96(FP), BX
+	MOVQ  re_base+0(FP), SI
+	MOVQ  im_base+24(FP), DI
+	MOVQ  xRe_base+48(FP), R8
+	MOVQ  xIm_base+72(FP), R9
+	MOVQ  count+136(FP), R10
+	TESTQ R10, R10
+	JLE   done7
+
+loop6:
+	LEAQ         (SI)(AX*4), R11
+	LEAQ         (DI)(AX*4), R12
 	VMOVUPS      (R8), Y0
 	VMOVUPS      (R9), Y1
 	VMOVUPS      (R8)(AX*1), Y2
 	VMOVUPS      (R9)(AX*1), Y3
-	VADDPS       Y2, Y0, Y4
-	VADDPS       Y3, Y1, Y5
-	VADDPS       Y3, Y0, Y6
-	VSUBPS       Y2, Y1, Y7
-	VSUBPS       Y2, Y0, Y8
-	VSUBPS       Y3, Y1, Y9
-	VSUBPS       Y3, Y0, Y0
-	VADDPS       Y2, Y1, Y1
-	VMOVUPS      Y4, (DX)
-	VMOVUPS      Y5, (BX)
-	VBROADCASTSS (SI), Y2
-	VBROADCASTSS 4(SI), Y3
-	VMULPS       Y3, Y7, Y4
-	VMULPS       Y3, Y6, Y3
-	VFMSUB213PS  Y4, Y2, Y6
-	VFMADD213PS  Y3, Y2, Y7
-	VMOVUPS      Y6, (DX)(AX*1)
-	VMOVUPS      Y7, (BX)(AX*1)
-	VBROADCASTSS 8(SI), Y2
-	VBROADCASTSS 12(SI), Y3
-	VMULPS       Y3, Y9, Y4
-	VMULPS       Y3, Y8, Y3
-	VFMSUB213PS  Y4, Y2, Y8
-	VFMADD213PS  Y3, Y2, Y9
-	VMOVUPS      Y8, (DX)(AX*2)
-	VMOVUPS      Y9, (BX)(AX*2)
-	VBROADCASTSS 16(SI), Y2
-	VBROADCASTSS 20(SI), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y0, Y3
-	VFMSUB213PS  Y4, Y2, Y0
-	VFMADD213PS  Y3, Y2, Y1
-	VMOVUPS      Y0, (DX)(CX*1)
-	VMOVUPS      Y1, (BX)(CX*1)
-	VMOVUPS      32(R8), Y0
-	VMOVUPS      32(R9), Y1
-	VMOVUPS      32(R8)(AX*1), Y2
-	VMOVUPS      32(R9)(AX*1), Y3
-	VADDPS       Y2, Y0, Y4
-	VADDPS       Y3, Y1, Y5
-	VADDPS       Y3, Y0, Y6
-	VSUBPS       Y2, Y1, Y7
-	VSUBPS       Y2, Y0, Y8
-	VSUBPS       Y3, Y1, Y9
-	VSUBPS       Y3, Y0, Y0
-	VADDPS       Y2, Y1, Y1
-	VMOVUPS      Y4, 32(DX)
-	VMOVUPS      Y5, 32(BX)
-	VBROADCASTSS (SI), Y2
-	VBROADCASTSS 4(SI), Y3
-	VMULPS       Y3, Y7, Y4
-	VMULPS       Y3, Y6, Y3
-	VFMSUB213PS  Y4, Y2, Y6
-	VFMADD213PS  Y3, Y2, Y7
-	VMOVUPS      Y6, 32(DX)(AX*1)
-	VMOVUPS      Y7, 32(BX)(AX*1)
-	VBROADCASTSS 8(SI), Y2
-	VBROADCASTSS 12(SI), Y3
-	VMULPS       Y3, Y9, Y4
-	VMULPS       Y3, Y8, Y3
-	VFMSUB213PS  Y4, Y2, Y8
-	VFMADD213PS  Y3, Y2, Y9
-	VMOVUPS      Y8, 32(DX)(AX*2)
-	VMOVUPS      Y9, 32(BX)(AX*2)
-	VBROADCASTSS 16(SI), Y2
-	VBROADCASTSS 20(SI), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y0, Y3
-	VFMSUB213PS  Y4, Y2, Y0
-	VFMADD213PS  Y3, Y2, Y1
-	VMOVUPS      Y0, 32(DX)(CX*1)
-	VMOVUPS      Y1, 32(BX)(CX*1)
-	ADDQ         $0x40, R8
-	ADDQ         $0x40, R9
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x00000018, SI
-	DECQ         DI
-	JNZ          loop1
-
-done2:
-	VZEROUPPER
-	RET
-
-// fftForward4HalfAVX512 is fftForward4Half at level avx512 (asm/fft.go).
-// func fftForward4HalfAVX512(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
-// Requires: AVX, AVX512F
-TEXT ·fftForward4HalfAVX512(SB), NOSPLIT, $0-144
-	MOVQ   q+120(FP), AX
-	SHLQ   $0x06, AX
-	LEAQ   (AX)(AX*2), CX
-	MOVQ   re_base+0(FP), DX
-	MOVQ   im_base+24(FP), BX
-	MOVQ   re_len+8(FP), SI
-	LEAQ   (DX)(SI*4), SI
-	MOVQ   tw_base+96(FP), SI
-	MOVQ   from+128(FP), DI
-	IMUL3Q $0x00000018, DI, R8
-	ADDQ   R8, SI
-	SHLQ   $0x06, DI
-	ADDQ   DI, DX
-	ADDQ   DI, BX
-	MOVQ   DX, DX
-	MOVQ   xRe_base+48(FP), R8
-	MOVQ   xIm_base+72(FP), R9
-	ADDQ   DI, R8
-	ADDQ   DI, R9
-	MOVQ   count+136(FP), DI
-	TESTQ  DI, DI
-	JLE    done2
-
-loop1:
-	VMOVUPS      (R8), Z0
-	VMOVUPS      (R9), Z1
-	VMOVUPS      (R8)(AX*1), Z2
-	VMOVUPS      (R9)(AX*1), Z3
-	VADDPS       Z2, Z0, Z4
-	VADDPS       Z3, Z1, Z5
-	VADDPS       Z3, Z0, Z6
-	VSUBPS       Z2, Z1, Z7
-	VSUBPS       Z2, Z0, Z8
-	VSUBPS       Z3, Z1, Z9
-	VSUBPS       Z3, Z0, Z0
-	VADDPS       Z2, Z1, Z1
-	VMOVUPS      Z4, (DX)
-	VMOVUPS      Z5, (BX)
-	VBROADCASTSS (SI), Z2
-	VBROADCASTSS 4(SI), Z3
-	VMULPS       Z3, Z7, Z4
-	VMULPS       Z3, Z6, Z3
-	VFMSUB213PS  Z4, Z2, Z6
-	VFMADD213PS  Z3, Z2, Z7
-	VMOVUPS      Z6, (DX)(AX*1)
-	VMOVUPS      Z7, (BX)(AX*1)
-	VBROADCASTSS 8(SI), Z2
-	VBROADCASTSS 12(SI), Z3
-	VMULPS       Z3, Z9, Z4
-	VMULPS       Z3, Z8, Z3
-	VFMSUB213PS  Z4, Z2, Z8
-	VFMADD213PS  Z3, Z2, Z9
-	VMOVUPS      Z8, (DX)(AX*2)
-	VMOVUPS      Z9, (BX)(AX*2)
-	VBROADCASTSS 16(SI), Z2
-	VBROADCASTSS 20(SI), Z3
-	VMULPS       Z3, Z1, Z4
-	VMULPS       Z3, Z0, Z3
-	VFMSUB213PS  Z4, Z2, Z0
-	VFMADD213PS  Z3, Z2, Z1
-	VMOVUPS      Z0, (DX)(CX*1)
-	VMOVUPS      Z1, (BX)(CX*1)
-	ADDQ         $0x40, R8
-	ADDQ         $0x40, R9
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x00000018, SI
-	DECQ         DI
-	JNZ          loop1
-
-done2:
-	VZEROUPPER
-	RET
-
-// fftForward8HalfAVX2 is fftForward8Half at level avx2 (asm/fft.go).
-// func fftForward8HalfAVX2(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
-// Requires: AVX, FMA3
-TEXT ·fftForward8HalfAVX2(SB), NOSPLIT, $288-144
-	LEAQ   31(SP), AX
-	ANDQ   $-32, AX
-	MOVQ   q+120(FP), CX
-	SHLQ   $0x06, CX
-	LEAQ   (CX)(CX*2), DX
-	MOVQ   re_base+0(FP), BX
-	MOVQ   im_base+24(FP), SI
-	MOVQ   re_len+8(FP), DI
-	LEAQ   (BX)(DI*4), DI
-	MOVQ   tw_base+96(FP), DI
-	MOVQ   from+128(FP), R8
-	IMUL3Q $0x00000038, R8, R9
-	ADDQ   R9, DI
-	SHLQ   $0x06, R8
-	ADDQ   R8, BX
-	ADDQ   R8, SI
-	MOVQ   BX, BX
-	MOVQ   xRe_base+48(FP), R9
-	MOVQ   xIm_base+72(FP), R10
-	ADDQ   R8, R9
-	ADDQ   R8, R10
-	MOVQ   count+136(FP), R8
-	TESTQ  R8, R8
-	JLE    done2
-
-loop1:
-	LEAQ         (R9)(CX*4), R11
-	LEAQ         (BX)(CX*4), R11
-	LEAQ         (R10)(CX*4), R12
-	LEAQ         (SI)(CX*4), R12
-	VMOVUPS      (R9), Y0
-	VMOVUPS      (R10), Y1
-	VMOVUPS      (R9)(CX*1), Y2
-	VMOVUPS      (R10)(CX*1), Y3
-	VMOVUPS      (R9)(CX*2), Y4
-	VMOVUPS      (R10)(CX*2), Y5
-	VMOVUPS      (R9)(DX*1), Y6
-	VMOVUPS      (R10)(DX*1), Y7
+	VMOVUPS      (R8)(AX*2), Y4
+	VMOVUPS      (R9)(AX*2), Y5
+	VMOVUPS      (R8)(DX*1), Y6
+	VMOVUPS      (R9)(DX*1), Y7
 	VSUBPS       Y4, Y0, Y8
 	VADDPS       Y4, Y0, Y0
 	VSUBPS       Y5, Y1, Y4
@@ -256,40 +155,40 @@ loop1:
 	VSUBPS       Y6, Y8, Y8
 	VSUBPS       Y5, Y4, Y6
 	VADDPS       Y5, Y4, Y4
-	VBROADCASTSS 8(DI), Y5
-	VBROADCASTSS 12(DI), Y9
+	VBROADCASTSS 8(BX), Y5
+	VBROADCASTSS 12(BX), Y9
 	VMULPS       Y9, Y6, Y10
 	VMULPS       Y9, Y3, Y9
 	VFMSUB213PS  Y10, Y5, Y3
 	VFMADD213PS  Y9, Y5, Y6
-	VBROADCASTSS 24(DI), Y5
-	VBROADCASTSS 28(DI), Y9
+	VBROADCASTSS 24(BX), Y5
+	VBROADCASTSS 28(BX), Y9
 	VMULPS       Y9, Y2, Y10
 	VMULPS       Y9, Y7, Y9
 	VFMSUB213PS  Y10, Y5, Y7
 	VFMADD213PS  Y9, Y5, Y2
-	VBROADCASTSS 40(DI), Y5
-	VBROADCASTSS 44(DI), Y9
+	VBROADCASTSS 40(BX), Y5
+	VBROADCASTSS 44(BX), Y9
 	VMULPS       Y9, Y4, Y10
 	VMULPS       Y9, Y8, Y9
 	VFMSUB213PS  Y10, Y5, Y8
 	VFMADD213PS  Y9, Y5, Y4
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y3, 64(AX)
-	VMOVUPS      Y6, 96(AX)
-	VMOVUPS      Y7, 128(AX)
-	VMOVUPS      Y2, 160(AX)
-	VMOVUPS      Y8, 192(AX)
-	VMOVUPS      Y4, 224(AX)
-	VMOVUPS      (R9), Y0
-	VMOVUPS      (R10), Y1
-	VMOVUPS      (R9)(CX*1), Y2
-	VMOVUPS      (R10)(CX*1), Y3
-	VMOVUPS      (R9)(CX*2), Y4
-	VMOVUPS      (R10)(CX*2), Y5
-	VMOVUPS      (R9)(DX*1), Y6
-	VMOVUPS      (R10)(DX*1), Y7
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	VMOVUPS      Y3, 64(CX)
+	VMOVUPS      Y6, 96(CX)
+	VMOVUPS      Y7, 128(CX)
+	VMOVUPS      Y2, 160(CX)
+	VMOVUPS      Y8, 192(CX)
+	VMOVUPS      Y4, 224(CX)
+	VMOVUPS      (R8), Y0
+	VMOVUPS      (R9), Y1
+	VMOVUPS      (R8)(AX*1), Y2
+	VMOVUPS      (R9)(AX*1), Y3
+	VMOVUPS      (R8)(AX*2), Y4
+	VMOVUPS      (R9)(AX*2), Y5
+	VMOVUPS      (R8)(DX*1), Y6
+	VMOVUPS      (R9)(DX*1), Y7
 	VSUBPS       Y6, Y2, Y8
 	VADDPS       Y6, Y2, Y2
 	VSUBPS       Y7, Y3, Y6
@@ -308,68 +207,68 @@ loop1:
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y9
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y7, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y5
-	VBROADCASTSS (DI), Y3
-	VBROADCASTSS 4(DI), Y7
+	VBROADCASTSS (BX), Y3
+	VBROADCASTSS 4(BX), Y7
 	VMULPS       Y7, Y9, Y10
 	VMULPS       Y7, Y4, Y7
 	VFMSUB213PS  Y10, Y3, Y4
 	VFMADD213PS  Y7, Y3, Y9
-	VMOVUPS      Y4, (BX)(CX*1)
-	VMOVUPS      Y9, (SI)(CX*1)
-	VBROADCASTSS 32(DI), Y3
-	VBROADCASTSS 36(DI), Y4
+	VMOVUPS      Y4, (SI)(AX*1)
+	VMOVUPS      Y9, (DI)(AX*1)
+	VBROADCASTSS 32(BX), Y3
+	VBROADCASTSS 36(BX), Y4
 	VMULPS       Y4, Y5, Y7
 	VMULPS       Y4, Y2, Y4
 	VFMSUB213PS  Y7, Y3, Y2
 	VFMADD213PS  Y4, Y3, Y5
-	VMOVUPS      Y2, (R11)(CX*1)
-	VMOVUPS      Y5, (R12)(CX*1)
+	VMOVUPS      Y2, (R11)(AX*1)
+	VMOVUPS      Y5, (R12)(AX*1)
 	VMOVAPS      Y0, Y2
 	VMOVAPS      Y1, Y3
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y8, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y3
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y8, Y0
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y1
-	VBROADCASTSS 16(DI), Y4
-	VBROADCASTSS 20(DI), Y5
+	VBROADCASTSS 16(BX), Y4
+	VBROADCASTSS 20(BX), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMSUB213PS  Y6, Y4, Y2
 	VFMADD213PS  Y5, Y4, Y3
-	VMOVUPS      Y2, (BX)(DX*1)
-	VMOVUPS      Y3, (SI)(DX*1)
-	VBROADCASTSS 48(DI), Y2
-	VBROADCASTSS 52(DI), Y3
+	VMOVUPS      Y2, (SI)(DX*1)
+	VMOVUPS      Y3, (DI)(DX*1)
+	VBROADCASTSS 48(BX), Y2
+	VBROADCASTSS 52(BX), Y3
 	VMULPS       Y3, Y1, Y4
 	VMULPS       Y3, Y0, Y3
 	VFMSUB213PS  Y4, Y2, Y0
 	VFMADD213PS  Y3, Y2, Y1
 	VMOVUPS      Y0, (R11)(DX*1)
 	VMOVUPS      Y1, (R12)(DX*1)
-	VMOVUPS      (AX), Y0
-	VMOVUPS      32(AX), Y1
-	VMOVUPS      64(AX), Y2
-	VMOVUPS      96(AX), Y3
-	VMOVUPS      128(AX), Y4
-	VMOVUPS      160(AX), Y5
-	VMOVUPS      192(AX), Y6
-	VMOVUPS      224(AX), Y7
-	VMOVUPS      Y0, (BX)
-	VMOVUPS      Y1, (SI)
-	VMOVUPS      Y2, (BX)(CX*2)
-	VMOVUPS      Y3, (SI)(CX*2)
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      64(CX), Y2
+	VMOVUPS      96(CX), Y3
+	VMOVUPS      128(CX), Y4
+	VMOVUPS      160(CX), Y5
+	VMOVUPS      192(CX), Y6
+	VMOVUPS      224(CX), Y7
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      Y1, (DI)
+	VMOVUPS      Y2, (SI)(AX*2)
+	VMOVUPS      Y3, (DI)(AX*2)
 	VMOVUPS      Y4, (R11)
 	VMOVUPS      Y5, (R12)
-	VMOVUPS      Y6, (R11)(CX*2)
-	VMOVUPS      Y7, (R12)(CX*2)
-	VMOVUPS      32(R9), Y0
-	VMOVUPS      32(R10), Y1
-	VMOVUPS      32(R9)(CX*1), Y2
-	VMOVUPS      32(R10)(CX*1), Y3
-	VMOVUPS      32(R9)(CX*2), Y4
-	VMOVUPS      32(R10)(CX*2), Y5
-	VMOVUPS      32(R9)(DX*1), Y6
-	VMOVUPS      32(R10)(DX*1), Y7
+	VMOVUPS      Y6, (R11)(AX*2)
+	VMOVUPS      Y7, (R12)(AX*2)
+	VMOVUPS      32(R8), Y0
+	VMOVUPS      32(R9), Y1
+	VMOVUPS      32(R8)(AX*1), Y2
+	VMOVUPS      32(R9)(AX*1), Y3
+	VMOVUPS      32(R8)(AX*2), Y4
+	VMOVUPS      32(R9)(AX*2), Y5
+	VMOVUPS      32(R8)(DX*1), Y6
+	VMOVUPS      32(R9)(DX*1), Y7
 	VSUBPS       Y4, Y0, Y8
 	VADDPS       Y4, Y0, Y0
 	VSUBPS       Y5, Y1, Y4
@@ -386,40 +285,40 @@ loop1:
 	VSUBPS       Y6, Y8, Y8
 	VSUBPS       Y5, Y4, Y6
 	VADDPS       Y5, Y4, Y4
-	VBROADCASTSS 8(DI), Y5
-	VBROADCASTSS 12(DI), Y9
+	VBROADCASTSS 8(BX), Y5
+	VBROADCASTSS 12(BX), Y9
 	VMULPS       Y9, Y6, Y10
 	VMULPS       Y9, Y3, Y9
 	VFMSUB213PS  Y10, Y5, Y3
 	VFMADD213PS  Y9, Y5, Y6
-	VBROADCASTSS 24(DI), Y5
-	VBROADCASTSS 28(DI), Y9
+	VBROADCASTSS 24(BX), Y5
+	VBROADCASTSS 28(BX), Y9
 	VMULPS       Y9, Y2, Y10
 	VMULPS       Y9, Y7, Y9
 	VFMSUB213PS  Y10, Y5, Y7
 	VFMADD213PS  Y9, Y5, Y2
-	VBROADCASTSS 40(DI), Y5
-	VBROADCASTSS 44(DI), Y9
+	VBROADCASTSS 40(BX), Y5
+	VBROADCASTSS 44(BX), Y9
 	VMULPS       Y9, Y4, Y10
 	VMULPS       Y9, Y8, Y9
 	VFMSUB213PS  Y10, Y5, Y8
 	VFMADD213PS  Y9, Y5, Y4
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y3, 64(AX)
-	VMOVUPS      Y6, 96(AX)
-	VMOVUPS      Y7, 128(AX)
-	VMOVUPS      Y2, 160(AX)
-	VMOVUPS      Y8, 192(AX)
-	VMOVUPS      Y4, 224(AX)
-	VMOVUPS      32(R9), Y0
-	VMOVUPS      32(R10), Y1
-	VMOVUPS      32(R9)(CX*1), Y2
-	VMOVUPS      32(R10)(CX*1), Y3
-	VMOVUPS      32(R9)(CX*2), Y4
-	VMOVUPS      32(R10)(CX*2), Y5
-	VMOVUPS      32(R9)(DX*1), Y6
-	VMOVUPS      32(R10)(DX*1), Y7
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	VMOVUPS      Y3, 64(CX)
+	VMOVUPS      Y6, 96(CX)
+	VMOVUPS      Y7, 128(CX)
+	VMOVUPS      Y2, 160(CX)
+	VMOVUPS      Y8, 192(CX)
+	VMOVUPS      Y4, 224(CX)
+	VMOVUPS      32(R8), Y0
+	VMOVUPS      32(R9), Y1
+	VMOVUPS      32(R8)(AX*1), Y2
+	VMOVUPS      32(R9)(AX*1), Y3
+	VMOVUPS      32(R8)(AX*2), Y4
+	VMOVUPS      32(R9)(AX*2), Y5
+	VMOVUPS      32(R8)(DX*1), Y6
+	VMOVUPS      32(R9)(DX*1), Y7
 	VSUBPS       Y6, Y2, Y8
 	VADDPS       Y6, Y2, Y2
 	VSUBPS       Y7, Y3, Y6
@@ -438,69 +337,73 @@ loop1:
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y9
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y7, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y5
-	VBROADCASTSS (DI), Y3
-	VBROADCASTSS 4(DI), Y7
+	VBROADCASTSS (BX), Y3
+	VBROADCASTSS 4(BX), Y7
 	VMULPS       Y7, Y9, Y10
 	VMULPS       Y7, Y4, Y7
 	VFMSUB213PS  Y10, Y3, Y4
 	VFMADD213PS  Y7, Y3, Y9
-	VMOVUPS      Y4, 32(BX)(CX*1)
-	VMOVUPS      Y9, 32(SI)(CX*1)
-	VBROADCASTSS 32(DI), Y3
-	VBROADCASTSS 36(DI), Y4
+	VMOVUPS      Y4, 32(SI)(AX*1)
+	VMOVUPS      Y9, 32(DI)(AX*1)
+	VBROADCASTSS 32(BX), Y3
+	VBROADCASTSS 36(BX), Y4
 	VMULPS       Y4, Y5, Y7
 	VMULPS       Y4, Y2, Y4
 	VFMSUB213PS  Y7, Y3, Y2
 	VFMADD213PS  Y4, Y3, Y5
-	VMOVUPS      Y2, 32(R11)(CX*1)
-	VMOVUPS      Y5, 32(R12)(CX*1)
+	VMOVUPS      Y2, 32(R11)(AX*1)
+	VMOVUPS      Y5, 32(R12)(AX*1)
 	VMOVAPS      Y0, Y2
 	VMOVAPS      Y1, Y3
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y8, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y3
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y8, Y0
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y1
-	VBROADCASTSS 16(DI), Y4
-	VBROADCASTSS 20(DI), Y5
+	VBROADCASTSS 16(BX), Y4
+	VBROADCASTSS 20(BX), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMSUB213PS  Y6, Y4, Y2
 	VFMADD213PS  Y5, Y4, Y3
-	VMOVUPS      Y2, 32(BX)(DX*1)
-	VMOVUPS      Y3, 32(SI)(DX*1)
-	VBROADCASTSS 48(DI), Y2
-	VBROADCASTSS 52(DI), Y3
+	VMOVUPS      Y2, 32(SI)(DX*1)
+	VMOVUPS      Y3, 32(DI)(DX*1)
+	VBROADCASTSS 48(BX), Y2
+	VBROADCASTSS 52(BX), Y3
 	VMULPS       Y3, Y1, Y4
 	VMULPS       Y3, Y0, Y3
 	VFMSUB213PS  Y4, Y2, Y0
 	VFMADD213PS  Y3, Y2, Y1
 	VMOVUPS      Y0, 32(R11)(DX*1)
 	VMOVUPS      Y1, 32(R12)(DX*1)
-	VMOVUPS      (AX), Y0
-	VMOVUPS      32(AX), Y1
-	VMOVUPS      64(AX), Y2
-	VMOVUPS      96(AX), Y3
-	VMOVUPS      128(AX), Y4
-	VMOVUPS      160(AX), Y5
-	VMOVUPS      192(AX), Y6
-	VMOVUPS      224(AX), Y7
-	VMOVUPS      Y0, 32(BX)
-	VMOVUPS      Y1, 32(SI)
-	VMOVUPS      Y2, 32(BX)(CX*2)
-	VMOVUPS      Y3, 32(SI)(CX*2)
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      64(CX), Y2
+	VMOVUPS      96(CX), Y3
+	VMOVUPS      128(CX), Y4
+	VMOVUPS      160(CX), Y5
+	VMOVUPS      192(CX), Y6
+	VMOVUPS      224(CX), Y7
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      Y1, 32(DI)
+	VMOVUPS      Y2, 32(SI)(AX*2)
+	VMOVUPS      Y3, 32(DI)(AX*2)
 	VMOVUPS      Y4, 32(R11)
 	VMOVUPS      Y5, 32(R12)
-	VMOVUPS      Y6, 32(R11)(CX*2)
-	VMOVUPS      Y7, 32(R12)(CX*2)
-	ADDQ         $0x40, R9
-	ADDQ         $0x40, R10
-	ADDQ         $0x40, BX
+	VMOVUPS      Y6, 32(R11)(AX*2)
+	VMOVUPS      Y7, 32(R12)(AX*2)
+	ADDQ         $0x00000038, BX
 	ADDQ         $0x40, SI
-	ADDQ         $0x00000038, DI
-	DECQ         R8
-	JNZ          loop1
+	ADDQ         $0x40, DI
+	ADDQ         $0x40, R8
+	ADDQ         $0x40, R9
+	DECQ         R10
+	JNZ          loop6
 
-done2:
+done7:
+	JMP end1
+
+other5:
+end1:
 	VZEROUPPER
 	RET
 
@@ -524,46 +427,101 @@ DATA fft_xbf3504f3<>+24(SB)/4, $0xbf3504f3
 DATA fft_xbf3504f3<>+28(SB)/4, $0xbf3504f3
 GLOBL fft_xbf3504f3<>(SB), RODATA|NOPTR, $32
 
-// fftForward8HalfAVX512 is fftForward8Half at level avx512 (asm/fft.go).
-// func fftForward8HalfAVX512(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
+// fftForwardHalfAVX512 is fftForwardHalf at level avx512 (asm/fft.go).
+// func fftForwardHalfAVX512(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, radix int, q int, count int)
 // Requires: AVX, AVX512F
-TEXT ·fftForward8HalfAVX512(SB), NOSPLIT, $0-144
-	MOVQ   q+120(FP), AX
-	SHLQ   $0x06, AX
-	LEAQ   (AX)(AX*2), CX
-	MOVQ   re_base+0(FP), DX
-	MOVQ   im_base+24(FP), BX
-	MOVQ   re_len+8(FP), SI
-	LEAQ   (DX)(SI*4), SI
-	MOVQ   tw_base+96(FP), SI
-	MOVQ   from+128(FP), DI
-	IMUL3Q $0x00000038, DI, R8
-	ADDQ   R8, SI
-	SHLQ   $0x06, DI
-	ADDQ   DI, DX
-	ADDQ   DI, BX
-	MOVQ   DX, DX
-	MOVQ   xRe_base+48(FP), R8
-	MOVQ   xIm_base+72(FP), R9
-	ADDQ   DI, R8
-	ADDQ   DI, R9
-	MOVQ   count+136(FP), DI
-	TESTQ  DI, DI
-	JLE    done2
+TEXT ·fftForwardHalfAVX512(SB), NOSPLIT, $0-144
+	MOVQ  radix+120(FP), AX
+	CMPQ  AX, $0x04
+	JNE   other2
+	MOVQ  q+128(FP), AX
+	SHLQ  $0x06, AX
+	LEAQ  (AX)(AX*2), CX
+	MOVQ  tw_base+96(FP), DX
+	MOVQ  re_base+0(FP), BX
+	MOVQ  im_base+24(FP), SI
+	MOVQ  xRe_base+48(FP), DI
+	MOVQ  xIm_base+72(FP), R8
+	MOVQ  count+136(FP), R9
+	TESTQ R9, R9
+	JLE   done4
 
-loop1:
-	LEAQ             (R8)(AX*4), R10
-	LEAQ             (DX)(AX*4), R10
-	LEAQ             (R9)(AX*4), R11
-	LEAQ             (BX)(AX*4), R11
-	VMOVUPS          (R8), Z0
-	VMOVUPS          (R9), Z1
-	VMOVUPS          (R8)(AX*1), Z2
-	VMOVUPS          (R9)(AX*1), Z3
-	VMOVUPS          (R8)(AX*2), Z4
-	VMOVUPS          (R9)(AX*2), Z5
-	VMOVUPS          (R8)(CX*1), Z6
-	VMOVUPS          (R9)(CX*1), Z7
+loop3:
+	VMOVUPS      (DI), Z0
+	VMOVUPS      (R8), Z1
+	VMOVUPS      (DI)(AX*1), Z2
+	VMOVUPS      (R8)(AX*1), Z3
+	VADDPS       Z2, Z0, Z4
+	VADDPS       Z3, Z1, Z5
+	VADDPS       Z3, Z0, Z6
+	VSUBPS       Z2, Z1, Z7
+	VSUBPS       Z2, Z0, Z8
+	VSUBPS       Z3, Z1, Z9
+	VSUBPS       Z3, Z0, Z0
+	VADDPS       Z2, Z1, Z1
+	VMOVUPS      Z4, (BX)
+	VMOVUPS      Z5, (SI)
+	VBROADCASTSS (DX), Z2
+	VBROADCASTSS 4(DX), Z3
+	VMULPS       Z3, Z7, Z4
+	VMULPS       Z3, Z6, Z3
+	VFMSUB213PS  Z4, Z2, Z6
+	VFMADD213PS  Z3, Z2, Z7
+	VMOVUPS      Z6, (BX)(AX*1)
+	VMOVUPS      Z7, (SI)(AX*1)
+	VBROADCASTSS 8(DX), Z2
+	VBROADCASTSS 12(DX), Z3
+	VMULPS       Z3, Z9, Z4
+	VMULPS       Z3, Z8, Z3
+	VFMSUB213PS  Z4, Z2, Z8
+	VFMADD213PS  Z3, Z2, Z9
+	VMOVUPS      Z8, (BX)(AX*2)
+	VMOVUPS      Z9, (SI)(AX*2)
+	VBROADCASTSS 16(DX), Z2
+	VBROADCASTSS 20(DX), Z3
+	VMULPS       Z3, Z1, Z4
+	VMULPS       Z3, Z0, Z3
+	VFMSUB213PS  Z4, Z2, Z0
+	VFMADD213PS  Z3, Z2, Z1
+	VMOVUPS      Z0, (BX)(CX*1)
+	VMOVUPS      Z1, (SI)(CX*1)
+	ADDQ         $0x00000018, DX
+	ADDQ         $0x40, BX
+	ADDQ         $0x40, SI
+	ADDQ         $0x40, DI
+	ADDQ         $0x40, R8
+	DECQ         R9
+	JNZ          loop3
+
+done4:
+	JMP end1
+
+other2:
+	CMPQ  AX, $0x08
+	JNE   other5
+	MOVQ  q+128(FP), AX
+	SHLQ  $0x06, AX
+	LEAQ  (AX)(AX*2), CX
+	MOVQ  tw_base+96(FP), DX
+	MOVQ  re_base+0(FP), BX
+	MOVQ  im_base+24(FP), SI
+	MOVQ  xRe_base+48(FP), DI
+	MOVQ  xIm_base+72(FP), R8
+	MOVQ  count+136(FP), R9
+	TESTQ R9, R9
+	JLE   done7
+
+loop6:
+	LEAQ             (BX)(AX*4), R10
+	LEAQ             (SI)(AX*4), R11
+	VMOVUPS          (DI), Z0
+	VMOVUPS          (R8), Z1
+	VMOVUPS          (DI)(AX*1), Z2
+	VMOVUPS          (R8)(AX*1), Z3
+	VMOVUPS          (DI)(AX*2), Z4
+	VMOVUPS          (R8)(AX*2), Z5
+	VMOVUPS          (DI)(CX*1), Z6
+	VMOVUPS          (R8)(CX*1), Z7
 	VSUBPS           Z4, Z0, Z8
 	VADDPS           Z4, Z0, Z0
 	VSUBPS           Z5, Z1, Z4
@@ -580,32 +538,32 @@ loop1:
 	VSUBPS           Z6, Z8, Z8
 	VSUBPS           Z5, Z4, Z6
 	VADDPS           Z5, Z4, Z4
-	VBROADCASTSS     8(SI), Z5
-	VBROADCASTSS     12(SI), Z9
+	VBROADCASTSS     8(DX), Z5
+	VBROADCASTSS     12(DX), Z9
 	VMULPS           Z9, Z6, Z10
 	VMULPS           Z9, Z3, Z9
 	VFMSUB213PS      Z10, Z5, Z3
 	VFMADD213PS      Z9, Z5, Z6
-	VBROADCASTSS     24(SI), Z5
-	VBROADCASTSS     28(SI), Z9
+	VBROADCASTSS     24(DX), Z5
+	VBROADCASTSS     28(DX), Z9
 	VMULPS           Z9, Z2, Z10
 	VMULPS           Z9, Z7, Z9
 	VFMSUB213PS      Z10, Z5, Z7
 	VFMADD213PS      Z9, Z5, Z2
-	VBROADCASTSS     40(SI), Z5
-	VBROADCASTSS     44(SI), Z9
+	VBROADCASTSS     40(DX), Z5
+	VBROADCASTSS     44(DX), Z9
 	VMULPS           Z9, Z4, Z10
 	VMULPS           Z9, Z8, Z9
 	VFMSUB213PS      Z10, Z5, Z8
 	VFMADD213PS      Z9, Z5, Z4
-	VMOVUPS          (R8), Z5
-	VMOVUPS          (R9), Z9
-	VMOVUPS          (R8)(AX*1), Z10
-	VMOVUPS          (R9)(AX*1), Z11
-	VMOVUPS          (R8)(AX*2), Z12
-	VMOVUPS          (R9)(AX*2), Z13
-	VMOVUPS          (R8)(CX*1), Z14
-	VMOVUPS          (R9)(CX*1), Z15
+	VMOVUPS          (DI), Z5
+	VMOVUPS          (R8), Z9
+	VMOVUPS          (DI)(AX*1), Z10
+	VMOVUPS          (R8)(AX*1), Z11
+	VMOVUPS          (DI)(AX*2), Z12
+	VMOVUPS          (R8)(AX*2), Z13
+	VMOVUPS          (DI)(CX*1), Z14
+	VMOVUPS          (R8)(CX*1), Z15
 	VSUBPS           Z14, Z10, Z16
 	VADDPS           Z14, Z10, Z10
 	VSUBPS           Z15, Z11, Z14
@@ -624,16 +582,16 @@ loop1:
 	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z11, Z17
 	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z15, Z10
 	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z11, Z13
-	VBROADCASTSS     (SI), Z11
-	VBROADCASTSS     4(SI), Z15
+	VBROADCASTSS     (DX), Z11
+	VBROADCASTSS     4(DX), Z15
 	VMULPS           Z15, Z17, Z18
 	VMULPS           Z15, Z12, Z15
 	VFMSUB213PS      Z18, Z11, Z12
 	VFMADD213PS      Z15, Z11, Z17
-	VMOVUPS          Z12, (DX)(AX*1)
-	VMOVUPS          Z17, (BX)(AX*1)
-	VBROADCASTSS     32(SI), Z11
-	VBROADCASTSS     36(SI), Z12
+	VMOVUPS          Z12, (BX)(AX*1)
+	VMOVUPS          Z17, (SI)(AX*1)
+	VBROADCASTSS     32(DX), Z11
+	VBROADCASTSS     36(DX), Z12
 	VMULPS           Z12, Z13, Z15
 	VMULPS           Z12, Z10, Z12
 	VFMSUB213PS      Z15, Z11, Z10
@@ -646,92 +604,88 @@ loop1:
 	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z14, Z11
 	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z16, Z5
 	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z14, Z9
-	VBROADCASTSS     16(SI), Z12
-	VBROADCASTSS     20(SI), Z13
+	VBROADCASTSS     16(DX), Z12
+	VBROADCASTSS     20(DX), Z13
 	VMULPS           Z13, Z11, Z14
 	VMULPS           Z13, Z10, Z13
 	VFMSUB213PS      Z14, Z12, Z10
 	VFMADD213PS      Z13, Z12, Z11
-	VMOVUPS          Z10, (DX)(CX*1)
-	VMOVUPS          Z11, (BX)(CX*1)
-	VBROADCASTSS     48(SI), Z10
-	VBROADCASTSS     52(SI), Z11
+	VMOVUPS          Z10, (BX)(CX*1)
+	VMOVUPS          Z11, (SI)(CX*1)
+	VBROADCASTSS     48(DX), Z10
+	VBROADCASTSS     52(DX), Z11
 	VMULPS           Z11, Z9, Z12
 	VMULPS           Z11, Z5, Z11
 	VFMSUB213PS      Z12, Z10, Z5
 	VFMADD213PS      Z11, Z10, Z9
 	VMOVUPS          Z5, (R10)(CX*1)
 	VMOVUPS          Z9, (R11)(CX*1)
-	VMOVUPS          Z0, (DX)
-	VMOVUPS          Z1, (BX)
-	VMOVUPS          Z3, (DX)(AX*2)
-	VMOVUPS          Z6, (BX)(AX*2)
+	VMOVUPS          Z0, (BX)
+	VMOVUPS          Z1, (SI)
+	VMOVUPS          Z3, (BX)(AX*2)
+	VMOVUPS          Z6, (SI)(AX*2)
 	VMOVUPS          Z7, (R10)
 	VMOVUPS          Z2, (R11)
 	VMOVUPS          Z8, (R10)(AX*2)
 	VMOVUPS          Z4, (R11)(AX*2)
-	ADDQ             $0x40, R8
-	ADDQ             $0x40, R9
-	ADDQ             $0x40, DX
+	ADDQ             $0x00000038, DX
 	ADDQ             $0x40, BX
-	ADDQ             $0x00000038, SI
-	DECQ             DI
-	JNZ              loop1
+	ADDQ             $0x40, SI
+	ADDQ             $0x40, DI
+	ADDQ             $0x40, R8
+	DECQ             R9
+	JNZ              loop6
 
-done2:
+done7:
+	JMP end1
+
+other5:
+end1:
 	VZEROUPPER
 	RET
 
-// fftInverse4HalfAVX2 is fftInverse4Half at level avx2 (asm/fft.go).
-// func fftInverse4HalfAVX2(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
+// fftInverseHalfAVX2 is fftInverseHalf at level avx2 (asm/fft.go).
+// func fftInverseHalfAVX2(xRe []float32, xIm []float32, re []float32, im []float32, tw []float32, radix int, q int, count int)
 // Requires: AVX, FMA3
-TEXT ·fftInverse4HalfAVX2(SB), NOSPLIT, $0-144
-	MOVQ   q+120(FP), AX
-	SHLQ   $0x06, AX
-	LEAQ   (AX)(AX*2), CX
-	MOVQ   re_base+48(FP), DX
-	MOVQ   im_base+72(FP), BX
-	MOVQ   re_len+56(FP), SI
-	LEAQ   (DX)(SI*4), SI
-	MOVQ   tw_base+96(FP), SI
-	MOVQ   from+128(FP), DI
-	IMUL3Q $0x00000018, DI, R8
-	ADDQ   R8, SI
-	SHLQ   $0x06, DI
-	ADDQ   DI, DX
-	ADDQ   DI, BX
-	MOVQ   DX, DX
-	MOVQ   yRe_base+0(FP), R8
-	MOVQ   yIm_base+24(FP), R9
-	ADDQ   DI, R8
-	ADDQ   DI, R9
-	MOVQ   count+136(FP), DI
-	TESTQ  DI, DI
-	JLE    done2
+TEXT ·fftInverseHalfAVX2(SB), NOSPLIT, $288-144
+	MOVQ  radix+120(FP), AX
+	CMPQ  AX, $0x04
+	JNE   other2
+	MOVQ  q+128(FP), AX
+	SHLQ  $0x06, AX
+	LEAQ  (AX)(AX*2), CX
+	MOVQ  tw_base+96(FP), DX
+	MOVQ  re_base+48(FP), BX
+	MOVQ  im_base+72(FP), SI
+	MOVQ  xRe_base+0(FP), DI
+	MOVQ  xIm_base+24(FP), R8
+	MOVQ  count+136(FP), R9
+	TESTQ R9, R9
+	JLE   done4
 
-loop1:
-	VMOVUPS      (DX), Y0
-	VMOVUPS      (BX), Y1
-	VMOVUPS      (DX)(AX*1), Y2
-	VMOVUPS      (BX)(AX*1), Y3
-	VBROADCASTSS (SI), Y4
-	VBROADCASTSS 4(SI), Y5
+loop3:
+	VMOVUPS      (BX), Y0
+	VMOVUPS      (SI), Y1
+	VMOVUPS      (BX)(AX*1), Y2
+	VMOVUPS      (SI)(AX*1), Y3
+	VBROADCASTSS (DX), Y4
+	VBROADCASTSS 4(DX), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
-	VMOVUPS      (DX)(AX*2), Y4
-	VMOVUPS      (BX)(AX*2), Y5
-	VBROADCASTSS 8(SI), Y6
-	VBROADCASTSS 12(SI), Y7
+	VMOVUPS      (BX)(AX*2), Y4
+	VMOVUPS      (SI)(AX*2), Y5
+	VBROADCASTSS 8(DX), Y6
+	VBROADCASTSS 12(DX), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
-	VMOVUPS      (DX)(CX*1), Y6
-	VMOVUPS      (BX)(CX*1), Y7
-	VBROADCASTSS 16(SI), Y8
-	VBROADCASTSS 20(SI), Y9
+	VMOVUPS      (BX)(CX*1), Y6
+	VMOVUPS      (SI)(CX*1), Y7
+	VBROADCASTSS 16(DX), Y8
+	VBROADCASTSS 20(DX), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -752,32 +706,32 @@ loop1:
 	VSUBPS       Y6, Y8, Y8
 	VSUBPS       Y5, Y4, Y2
 	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y0, (R8)
-	VMOVUPS      Y1, (R9)
-	VMOVUPS      Y8, (R8)(AX*1)
-	VMOVUPS      Y4, (R9)(AX*1)
-	VMOVUPS      32(DX), Y0
-	VMOVUPS      32(BX), Y1
-	VMOVUPS      32(DX)(AX*1), Y2
-	VMOVUPS      32(BX)(AX*1), Y3
-	VBROADCASTSS (SI), Y4
-	VBROADCASTSS 4(SI), Y5
+	VMOVUPS      Y0, (DI)
+	VMOVUPS      Y1, (R8)
+	VMOVUPS      Y8, (DI)(AX*1)
+	VMOVUPS      Y4, (R8)(AX*1)
+	VMOVUPS      32(BX), Y0
+	VMOVUPS      32(SI), Y1
+	VMOVUPS      32(BX)(AX*1), Y2
+	VMOVUPS      32(SI)(AX*1), Y3
+	VBROADCASTSS (DX), Y4
+	VBROADCASTSS 4(DX), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
-	VMOVUPS      32(DX)(AX*2), Y4
-	VMOVUPS      32(BX)(AX*2), Y5
-	VBROADCASTSS 8(SI), Y6
-	VBROADCASTSS 12(SI), Y7
+	VMOVUPS      32(BX)(AX*2), Y4
+	VMOVUPS      32(SI)(AX*2), Y5
+	VBROADCASTSS 8(DX), Y6
+	VBROADCASTSS 12(DX), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
-	VMOVUPS      32(DX)(CX*1), Y6
-	VMOVUPS      32(BX)(CX*1), Y7
-	VBROADCASTSS 16(SI), Y8
-	VBROADCASTSS 20(SI), Y9
+	VMOVUPS      32(BX)(CX*1), Y6
+	VMOVUPS      32(SI)(CX*1), Y7
+	VBROADCASTSS 16(DX), Y8
+	VBROADCASTSS 20(DX), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -798,72 +752,375 @@ loop1:
 	VSUBPS       Y6, Y8, Y8
 	VSUBPS       Y5, Y4, Y2
 	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y0, 32(R8)
-	VMOVUPS      Y1, 32(R9)
-	VMOVUPS      Y8, 32(R8)(AX*1)
-	VMOVUPS      Y4, 32(R9)(AX*1)
-	ADDQ         $0x40, DX
+	VMOVUPS      Y0, 32(DI)
+	VMOVUPS      Y1, 32(R8)
+	VMOVUPS      Y8, 32(DI)(AX*1)
+	VMOVUPS      Y4, 32(R8)(AX*1)
+	ADDQ         $0x00000018, DX
 	ADDQ         $0x40, BX
+	ADDQ         $0x40, SI
+	ADDQ         $0x40, DI
+	ADDQ         $0x40, R8
+	DECQ         R9
+	JNZ          loop3
+
+done4:
+	JMP end1
+
+other2:
+	CMPQ  AX, $0x08
+	JNE   other5
+	MOVQ  q+128(FP), AX
+	LEAQ  31(SP), CX
+	ANDQ  $-32, CX
+	SHLQ  $0x06, AX
+	LEAQ  (AX)(AX*2), DX
+	MOVQ  tw_base+96(FP), BX
+	MOVQ  re_base+48(FP), SI
+	MOVQ  im_base+72(FP), DI
+	MOVQ  xRe_base+0(FP), R8
+	MOVQ  xIm_base+24(FP), R9
+	MOVQ  count+136(FP), R10
+	TESTQ R10, R10
+	JLE   done7
+
+loop6:
+	LEAQ         (SI)(AX*4), R11
+	LEAQ         (DI)(AX*4), R12
+	VMOVUPS      (SI), Y0
+	VMOVUPS      (DI), Y1
+	VMOVUPS      (SI)(AX*2), Y2
+	VMOVUPS      (DI)(AX*2), Y3
+	VBROADCASTSS 8(BX), Y4
+	VBROADCASTSS 12(BX), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMADD213PS  Y6, Y4, Y2
+	VFMSUB213PS  Y5, Y4, Y3
+	VMOVUPS      (R11), Y4
+	VMOVUPS      (R12), Y5
+	VBROADCASTSS 24(BX), Y6
+	VBROADCASTSS 28(BX), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMADD213PS  Y8, Y6, Y4
+	VFMSUB213PS  Y7, Y6, Y5
+	VMOVUPS      (R11)(AX*2), Y6
+	VMOVUPS      (R12)(AX*2), Y7
+	VBROADCASTSS 40(BX), Y8
+	VBROADCASTSS 44(BX), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMADD213PS  Y10, Y8, Y6
+	VFMSUB213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	VMOVUPS      Y8, 64(CX)
+	VMOVUPS      Y4, 96(CX)
+	VMOVUPS      Y7, 128(CX)
+	VMOVUPS      Y2, 160(CX)
+	VMOVUPS      Y3, 192(CX)
+	VMOVUPS      Y6, 224(CX)
+	VMOVUPS      (SI)(AX*1), Y0
+	VMOVUPS      (DI)(AX*1), Y1
+	VBROADCASTSS (BX), Y2
+	VBROADCASTSS 4(BX), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMADD213PS  Y4, Y2, Y0
+	VFMSUB213PS  Y3, Y2, Y1
+	VMOVUPS      (SI)(DX*1), Y2
+	VMOVUPS      (DI)(DX*1), Y3
+	VBROADCASTSS 16(BX), Y4
+	VBROADCASTSS 20(BX), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMADD213PS  Y6, Y4, Y2
+	VFMSUB213PS  Y5, Y4, Y3
+	VMOVUPS      (R11)(AX*1), Y4
+	VMOVUPS      (R12)(AX*1), Y5
+	VBROADCASTSS 32(BX), Y6
+	VBROADCASTSS 36(BX), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMADD213PS  Y8, Y6, Y4
+	VFMSUB213PS  Y7, Y6, Y5
+	VMOVUPS      (R11)(DX*1), Y6
+	VMOVUPS      (R12)(DX*1), Y7
+	VBROADCASTSS 48(BX), Y8
+	VBROADCASTSS 52(BX), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMADD213PS  Y10, Y8, Y6
+	VFMSUB213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VSUBPS       Y5, Y8, Y3
+	VADDPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y4, Y5
+	VADDPS       Y6, Y4, Y4
+	VADDPS       Y4, Y3, Y6
+	VSUBPS       Y4, Y3, Y3
+	VSUBPS       Y8, Y5, Y4
+	VADDPS       Y8, Y5, Y5
+	VMOVUPS      (CX), Y8
+	VMOVUPS      32(CX), Y9
+	VSUBPS       Y0, Y8, Y10
+	VADDPS       Y0, Y8, Y8
+	VSUBPS       Y1, Y9, Y0
+	VADDPS       Y1, Y9, Y9
+	VMOVUPS      Y8, (R8)
+	VMOVUPS      Y9, (R9)
+	VMOVUPS      64(CX), Y0
+	VMOVUPS      96(CX), Y1
+	VMOVAPS      Y0, Y8
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y8
+	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y5, Y9
+	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y0
+	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y5, Y1
+	VMOVUPS      Y8, (R8)(AX*1)
+	VMOVUPS      Y9, (R9)(AX*1)
+	VMOVUPS      128(CX), Y0
+	VMOVUPS      160(CX), Y1
+	VADDPS       Y2, Y0, Y3
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y7, Y1, Y2
+	VADDPS       Y7, Y1, Y1
+	VMOVUPS      Y0, (R8)(AX*2)
+	VMOVUPS      Y1, (R9)(AX*2)
+	VMOVUPS      192(CX), Y0
+	VMOVUPS      224(CX), Y1
+	VMOVAPS      Y0, Y2
+	VMOVAPS      Y1, Y3
+	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y2
+	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y4, Y3
+	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y0
+	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y4, Y1
+	VMOVUPS      Y2, (R8)(DX*1)
+	VMOVUPS      Y3, (R9)(DX*1)
+	VMOVUPS      32(SI), Y0
+	VMOVUPS      32(DI), Y1
+	VMOVUPS      32(SI)(AX*2), Y2
+	VMOVUPS      32(DI)(AX*2), Y3
+	VBROADCASTSS 8(BX), Y4
+	VBROADCASTSS 12(BX), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMADD213PS  Y6, Y4, Y2
+	VFMSUB213PS  Y5, Y4, Y3
+	VMOVUPS      32(R11), Y4
+	VMOVUPS      32(R12), Y5
+	VBROADCASTSS 24(BX), Y6
+	VBROADCASTSS 28(BX), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMADD213PS  Y8, Y6, Y4
+	VFMSUB213PS  Y7, Y6, Y5
+	VMOVUPS      32(R11)(AX*2), Y6
+	VMOVUPS      32(R12)(AX*2), Y7
+	VBROADCASTSS 40(BX), Y8
+	VBROADCASTSS 44(BX), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMADD213PS  Y10, Y8, Y6
+	VFMSUB213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	VMOVUPS      Y8, 64(CX)
+	VMOVUPS      Y4, 96(CX)
+	VMOVUPS      Y7, 128(CX)
+	VMOVUPS      Y2, 160(CX)
+	VMOVUPS      Y3, 192(CX)
+	VMOVUPS      Y6, 224(CX)
+	VMOVUPS      32(SI)(AX*1), Y0
+	VMOVUPS      32(DI)(AX*1), Y1
+	VBROADCASTSS (BX), Y2
+	VBROADCASTSS 4(BX), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMADD213PS  Y4, Y2, Y0
+	VFMSUB213PS  Y3, Y2, Y1
+	VMOVUPS      32(SI)(DX*1), Y2
+	VMOVUPS      32(DI)(DX*1), Y3
+	VBROADCASTSS 16(BX), Y4
+	VBROADCASTSS 20(BX), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMADD213PS  Y6, Y4, Y2
+	VFMSUB213PS  Y5, Y4, Y3
+	VMOVUPS      32(R11)(AX*1), Y4
+	VMOVUPS      32(R12)(AX*1), Y5
+	VBROADCASTSS 32(BX), Y6
+	VBROADCASTSS 36(BX), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMADD213PS  Y8, Y6, Y4
+	VFMSUB213PS  Y7, Y6, Y5
+	VMOVUPS      32(R11)(DX*1), Y6
+	VMOVUPS      32(R12)(DX*1), Y7
+	VBROADCASTSS 48(BX), Y8
+	VBROADCASTSS 52(BX), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMADD213PS  Y10, Y8, Y6
+	VFMSUB213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VSUBPS       Y5, Y8, Y3
+	VADDPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y4, Y5
+	VADDPS       Y6, Y4, Y4
+	VADDPS       Y4, Y3, Y6
+	VSUBPS       Y4, Y3, Y3
+	VSUBPS       Y8, Y5, Y4
+	VADDPS       Y8, Y5, Y5
+	VMOVUPS      (CX), Y8
+	VMOVUPS      32(CX), Y9
+	VSUBPS       Y0, Y8, Y10
+	VADDPS       Y0, Y8, Y8
+	VSUBPS       Y1, Y9, Y0
+	VADDPS       Y1, Y9, Y9
+	VMOVUPS      Y8, 32(R8)
+	VMOVUPS      Y9, 32(R9)
+	VMOVUPS      64(CX), Y0
+	VMOVUPS      96(CX), Y1
+	VMOVAPS      Y0, Y8
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y8
+	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y5, Y9
+	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y0
+	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y5, Y1
+	VMOVUPS      Y8, 32(R8)(AX*1)
+	VMOVUPS      Y9, 32(R9)(AX*1)
+	VMOVUPS      128(CX), Y0
+	VMOVUPS      160(CX), Y1
+	VADDPS       Y2, Y0, Y3
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y7, Y1, Y2
+	VADDPS       Y7, Y1, Y1
+	VMOVUPS      Y0, 32(R8)(AX*2)
+	VMOVUPS      Y1, 32(R9)(AX*2)
+	VMOVUPS      192(CX), Y0
+	VMOVUPS      224(CX), Y1
+	VMOVAPS      Y0, Y2
+	VMOVAPS      Y1, Y3
+	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y2
+	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y4, Y3
+	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y0
+	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y4, Y1
+	VMOVUPS      Y2, 32(R8)(DX*1)
+	VMOVUPS      Y3, 32(R9)(DX*1)
+	ADDQ         $0x00000038, BX
+	ADDQ         $0x40, SI
+	ADDQ         $0x40, DI
 	ADDQ         $0x40, R8
 	ADDQ         $0x40, R9
-	ADDQ         $0x00000018, SI
-	DECQ         DI
-	JNZ          loop1
+	DECQ         R10
+	JNZ          loop6
 
-done2:
+done7:
+	JMP end1
+
+other5:
+end1:
 	VZEROUPPER
 	RET
 
-// fftInverse4HalfAVX512 is fftInverse4Half at level avx512 (asm/fft.go).
-// func fftInverse4HalfAVX512(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
+// fftInverseHalfAVX512 is fftInverseHalf at level avx512 (asm/fft.go).
+// func fftInverseHalfAVX512(xRe []float32, xIm []float32, re []float32, im []float32, tw []float32, radix int, q int, count int)
 // Requires: AVX, AVX512F
-TEXT ·fftInverse4HalfAVX512(SB), NOSPLIT, $0-144
-	MOVQ   q+120(FP), AX
-	SHLQ   $0x06, AX
-	LEAQ   (AX)(AX*2), CX
-	MOVQ   re_base+48(FP), DX
-	MOVQ   im_base+72(FP), BX
-	MOVQ   re_len+56(FP), SI
-	LEAQ   (DX)(SI*4), SI
-	MOVQ   tw_base+96(FP), SI
-	MOVQ   from+128(FP), DI
-	IMUL3Q $0x00000018, DI, R8
-	ADDQ   R8, SI
-	SHLQ   $0x06, DI
-	ADDQ   DI, DX
-	ADDQ   DI, BX
-	MOVQ   DX, DX
-	MOVQ   yRe_base+0(FP), R8
-	MOVQ   yIm_base+24(FP), R9
-	ADDQ   DI, R8
-	ADDQ   DI, R9
-	MOVQ   count+136(FP), DI
-	TESTQ  DI, DI
-	JLE    done2
+TEXT ·fftInverseHalfAVX512(SB), NOSPLIT, $0-144
+	MOVQ  radix+120(FP), AX
+	CMPQ  AX, $0x04
+	JNE   other2
+	MOVQ  q+128(FP), AX
+	SHLQ  $0x06, AX
+	LEAQ  (AX)(AX*2), CX
+	MOVQ  tw_base+96(FP), DX
+	MOVQ  re_base+48(FP), BX
+	MOVQ  im_base+72(FP), SI
+	MOVQ  xRe_base+0(FP), DI
+	MOVQ  xIm_base+24(FP), R8
+	MOVQ  count+136(FP), R9
+	TESTQ R9, R9
+	JLE   done4
 
-loop1:
-	VMOVUPS      (DX), Z0
-	VMOVUPS      (BX), Z1
-	VMOVUPS      (DX)(AX*1), Z2
-	VMOVUPS      (BX)(AX*1), Z3
-	VBROADCASTSS (SI), Z4
-	VBROADCASTSS 4(SI), Z5
+loop3:
+	VMOVUPS      (BX), Z0
+	VMOVUPS      (SI), Z1
+	VMOVUPS      (BX)(AX*1), Z2
+	VMOVUPS      (SI)(AX*1), Z3
+	VBROADCASTSS (DX), Z4
+	VBROADCASTSS 4(DX), Z5
 	VMULPS       Z5, Z3, Z6
 	VMULPS       Z5, Z2, Z5
 	VFMADD213PS  Z6, Z4, Z2
 	VFMSUB213PS  Z5, Z4, Z3
-	VMOVUPS      (DX)(AX*2), Z4
-	VMOVUPS      (BX)(AX*2), Z5
-	VBROADCASTSS 8(SI), Z6
-	VBROADCASTSS 12(SI), Z7
+	VMOVUPS      (BX)(AX*2), Z4
+	VMOVUPS      (SI)(AX*2), Z5
+	VBROADCASTSS 8(DX), Z6
+	VBROADCASTSS 12(DX), Z7
 	VMULPS       Z7, Z5, Z8
 	VMULPS       Z7, Z4, Z7
 	VFMADD213PS  Z8, Z6, Z4
 	VFMSUB213PS  Z7, Z6, Z5
-	VMOVUPS      (DX)(CX*1), Z6
-	VMOVUPS      (BX)(CX*1), Z7
-	VBROADCASTSS 16(SI), Z8
-	VBROADCASTSS 20(SI), Z9
+	VMOVUPS      (BX)(CX*1), Z6
+	VMOVUPS      (SI)(CX*1), Z7
+	VBROADCASTSS 16(DX), Z8
+	VBROADCASTSS 20(DX), Z9
 	VMULPS       Z9, Z7, Z10
 	VMULPS       Z9, Z6, Z9
 	VFMADD213PS  Z10, Z8, Z6
@@ -884,398 +1141,61 @@ loop1:
 	VSUBPS       Z6, Z8, Z8
 	VSUBPS       Z5, Z4, Z2
 	VADDPS       Z5, Z4, Z4
-	VMOVUPS      Z0, (R8)
-	VMOVUPS      Z1, (R9)
-	VMOVUPS      Z8, (R8)(AX*1)
-	VMOVUPS      Z4, (R9)(AX*1)
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, R8
-	ADDQ         $0x40, R9
-	ADDQ         $0x00000018, SI
-	DECQ         DI
-	JNZ          loop1
-
-done2:
-	VZEROUPPER
-	RET
-
-// fftInverse8HalfAVX2 is fftInverse8Half at level avx2 (asm/fft.go).
-// func fftInverse8HalfAVX2(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
-// Requires: AVX, FMA3
-TEXT ·fftInverse8HalfAVX2(SB), NOSPLIT, $288-144
-	LEAQ   31(SP), AX
-	ANDQ   $-32, AX
-	MOVQ   q+120(FP), CX
-	SHLQ   $0x06, CX
-	LEAQ   (CX)(CX*2), DX
-	MOVQ   re_base+48(FP), BX
-	MOVQ   im_base+72(FP), SI
-	MOVQ   re_len+56(FP), DI
-	LEAQ   (BX)(DI*4), DI
-	MOVQ   tw_base+96(FP), DI
-	MOVQ   from+128(FP), R8
-	IMUL3Q $0x00000038, R8, R9
-	ADDQ   R9, DI
-	SHLQ   $0x06, R8
-	ADDQ   R8, BX
-	ADDQ   R8, SI
-	MOVQ   BX, BX
-	MOVQ   yRe_base+0(FP), R9
-	MOVQ   yIm_base+24(FP), R10
-	ADDQ   R8, R9
-	ADDQ   R8, R10
-	MOVQ   count+136(FP), R8
-	TESTQ  R8, R8
-	JLE    done2
-
-loop1:
-	LEAQ         (BX)(CX*4), R11
-	LEAQ         (R9)(CX*4), R12
-	LEAQ         (SI)(CX*4), R12
-	LEAQ         (R10)(CX*4), R13
-	VMOVUPS      (BX), Y0
-	VMOVUPS      (SI), Y1
-	VMOVUPS      (BX)(CX*2), Y2
-	VMOVUPS      (SI)(CX*2), Y3
-	VBROADCASTSS 8(DI), Y4
-	VBROADCASTSS 12(DI), Y5
-	VMULPS       Y5, Y3, Y6
-	VMULPS       Y5, Y2, Y5
-	VFMADD213PS  Y6, Y4, Y2
-	VFMSUB213PS  Y5, Y4, Y3
-	VMOVUPS      (R11), Y4
-	VMOVUPS      (R12), Y5
-	VBROADCASTSS 24(DI), Y6
-	VBROADCASTSS 28(DI), Y7
-	VMULPS       Y7, Y5, Y8
-	VMULPS       Y7, Y4, Y7
-	VFMADD213PS  Y8, Y6, Y4
-	VFMSUB213PS  Y7, Y6, Y5
-	VMOVUPS      (R11)(CX*2), Y6
-	VMOVUPS      (R12)(CX*2), Y7
-	VBROADCASTSS 40(DI), Y8
-	VBROADCASTSS 44(DI), Y9
-	VMULPS       Y9, Y7, Y10
-	VMULPS       Y9, Y6, Y9
-	VFMADD213PS  Y10, Y8, Y6
-	VFMSUB213PS  Y9, Y8, Y7
-	VSUBPS       Y4, Y0, Y8
-	VADDPS       Y4, Y0, Y0
-	VSUBPS       Y5, Y1, Y4
-	VADDPS       Y5, Y1, Y1
-	VSUBPS       Y6, Y2, Y5
-	VADDPS       Y6, Y2, Y2
-	VSUBPS       Y7, Y3, Y6
-	VADDPS       Y7, Y3, Y3
-	VSUBPS       Y2, Y0, Y7
-	VADDPS       Y2, Y0, Y0
-	VSUBPS       Y3, Y1, Y2
-	VADDPS       Y3, Y1, Y1
-	VADDPS       Y6, Y8, Y3
-	VSUBPS       Y6, Y8, Y8
-	VSUBPS       Y5, Y4, Y6
-	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y8, 64(AX)
-	VMOVUPS      Y4, 96(AX)
-	VMOVUPS      Y7, 128(AX)
-	VMOVUPS      Y2, 160(AX)
-	VMOVUPS      Y3, 192(AX)
-	VMOVUPS      Y6, 224(AX)
-	VMOVUPS      (BX)(CX*1), Y0
-	VMOVUPS      (SI)(CX*1), Y1
-	VBROADCASTSS (DI), Y2
-	VBROADCASTSS 4(DI), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y0, Y3
-	VFMADD213PS  Y4, Y2, Y0
-	VFMSUB213PS  Y3, Y2, Y1
-	VMOVUPS      (BX)(DX*1), Y2
-	VMOVUPS      (SI)(DX*1), Y3
-	VBROADCASTSS 16(DI), Y4
-	VBROADCASTSS 20(DI), Y5
-	VMULPS       Y5, Y3, Y6
-	VMULPS       Y5, Y2, Y5
-	VFMADD213PS  Y6, Y4, Y2
-	VFMSUB213PS  Y5, Y4, Y3
-	VMOVUPS      (R11)(CX*1), Y4
-	VMOVUPS      (R12)(CX*1), Y5
-	VBROADCASTSS 32(DI), Y6
-	VBROADCASTSS 36(DI), Y7
-	VMULPS       Y7, Y5, Y8
-	VMULPS       Y7, Y4, Y7
-	VFMADD213PS  Y8, Y6, Y4
-	VFMSUB213PS  Y7, Y6, Y5
-	VMOVUPS      (R11)(DX*1), Y6
-	VMOVUPS      (R12)(DX*1), Y7
-	VBROADCASTSS 48(DI), Y8
-	VBROADCASTSS 52(DI), Y9
-	VMULPS       Y9, Y7, Y10
-	VMULPS       Y9, Y6, Y9
-	VFMADD213PS  Y10, Y8, Y6
-	VFMSUB213PS  Y9, Y8, Y7
-	VSUBPS       Y4, Y0, Y8
-	VADDPS       Y4, Y0, Y0
-	VSUBPS       Y5, Y1, Y4
-	VADDPS       Y5, Y1, Y1
-	VSUBPS       Y6, Y2, Y5
-	VADDPS       Y6, Y2, Y2
-	VSUBPS       Y7, Y3, Y6
-	VADDPS       Y7, Y3, Y3
-	VSUBPS       Y2, Y0, Y7
-	VADDPS       Y2, Y0, Y0
-	VSUBPS       Y3, Y1, Y2
-	VADDPS       Y3, Y1, Y1
-	VSUBPS       Y5, Y8, Y3
-	VADDPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y4, Y5
-	VADDPS       Y6, Y4, Y4
-	VADDPS       Y4, Y3, Y6
-	VSUBPS       Y4, Y3, Y3
-	VSUBPS       Y8, Y5, Y4
-	VADDPS       Y8, Y5, Y5
-	VMOVUPS      (AX), Y8
-	VMOVUPS      32(AX), Y9
-	VSUBPS       Y0, Y8, Y10
-	VADDPS       Y0, Y8, Y8
-	VSUBPS       Y1, Y9, Y0
-	VADDPS       Y1, Y9, Y9
-	VMOVUPS      Y8, (R9)
-	VMOVUPS      Y9, (R10)
-	VMOVUPS      64(AX), Y0
-	VMOVUPS      96(AX), Y1
-	VMOVAPS      Y0, Y8
-	VMOVAPS      Y1, Y9
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y8
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y5, Y9
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y0
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y5, Y1
-	VMOVUPS      Y8, (R9)(CX*1)
-	VMOVUPS      Y9, (R10)(CX*1)
-	VMOVUPS      128(AX), Y0
-	VMOVUPS      160(AX), Y1
-	VADDPS       Y2, Y0, Y3
-	VSUBPS       Y2, Y0, Y0
-	VSUBPS       Y7, Y1, Y2
-	VADDPS       Y7, Y1, Y1
-	VMOVUPS      Y0, (R9)(CX*2)
-	VMOVUPS      Y1, (R10)(CX*2)
-	VMOVUPS      192(AX), Y0
-	VMOVUPS      224(AX), Y1
-	VMOVAPS      Y0, Y2
-	VMOVAPS      Y1, Y3
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y2
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y4, Y3
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y0
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y4, Y1
-	VMOVUPS      Y2, (R9)(DX*1)
-	VMOVUPS      Y3, (R10)(DX*1)
-	VMOVUPS      32(BX), Y0
-	VMOVUPS      32(SI), Y1
-	VMOVUPS      32(BX)(CX*2), Y2
-	VMOVUPS      32(SI)(CX*2), Y3
-	VBROADCASTSS 8(DI), Y4
-	VBROADCASTSS 12(DI), Y5
-	VMULPS       Y5, Y3, Y6
-	VMULPS       Y5, Y2, Y5
-	VFMADD213PS  Y6, Y4, Y2
-	VFMSUB213PS  Y5, Y4, Y3
-	VMOVUPS      32(R11), Y4
-	VMOVUPS      32(R12), Y5
-	VBROADCASTSS 24(DI), Y6
-	VBROADCASTSS 28(DI), Y7
-	VMULPS       Y7, Y5, Y8
-	VMULPS       Y7, Y4, Y7
-	VFMADD213PS  Y8, Y6, Y4
-	VFMSUB213PS  Y7, Y6, Y5
-	VMOVUPS      32(R11)(CX*2), Y6
-	VMOVUPS      32(R12)(CX*2), Y7
-	VBROADCASTSS 40(DI), Y8
-	VBROADCASTSS 44(DI), Y9
-	VMULPS       Y9, Y7, Y10
-	VMULPS       Y9, Y6, Y9
-	VFMADD213PS  Y10, Y8, Y6
-	VFMSUB213PS  Y9, Y8, Y7
-	VSUBPS       Y4, Y0, Y8
-	VADDPS       Y4, Y0, Y0
-	VSUBPS       Y5, Y1, Y4
-	VADDPS       Y5, Y1, Y1
-	VSUBPS       Y6, Y2, Y5
-	VADDPS       Y6, Y2, Y2
-	VSUBPS       Y7, Y3, Y6
-	VADDPS       Y7, Y3, Y3
-	VSUBPS       Y2, Y0, Y7
-	VADDPS       Y2, Y0, Y0
-	VSUBPS       Y3, Y1, Y2
-	VADDPS       Y3, Y1, Y1
-	VADDPS       Y6, Y8, Y3
-	VSUBPS       Y6, Y8, Y8
-	VSUBPS       Y5, Y4, Y6
-	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y8, 64(AX)
-	VMOVUPS      Y4, 96(AX)
-	VMOVUPS      Y7, 128(AX)
-	VMOVUPS      Y2, 160(AX)
-	VMOVUPS      Y3, 192(AX)
-	VMOVUPS      Y6, 224(AX)
-	VMOVUPS      32(BX)(CX*1), Y0
-	VMOVUPS      32(SI)(CX*1), Y1
-	VBROADCASTSS (DI), Y2
-	VBROADCASTSS 4(DI), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y0, Y3
-	VFMADD213PS  Y4, Y2, Y0
-	VFMSUB213PS  Y3, Y2, Y1
-	VMOVUPS      32(BX)(DX*1), Y2
-	VMOVUPS      32(SI)(DX*1), Y3
-	VBROADCASTSS 16(DI), Y4
-	VBROADCASTSS 20(DI), Y5
-	VMULPS       Y5, Y3, Y6
-	VMULPS       Y5, Y2, Y5
-	VFMADD213PS  Y6, Y4, Y2
-	VFMSUB213PS  Y5, Y4, Y3
-	VMOVUPS      32(R11)(CX*1), Y4
-	VMOVUPS      32(R12)(CX*1), Y5
-	VBROADCASTSS 32(DI), Y6
-	VBROADCASTSS 36(DI), Y7
-	VMULPS       Y7, Y5, Y8
-	VMULPS       Y7, Y4, Y7
-	VFMADD213PS  Y8, Y6, Y4
-	VFMSUB213PS  Y7, Y6, Y5
-	VMOVUPS      32(R11)(DX*1), Y6
-	VMOVUPS      32(R12)(DX*1), Y7
-	VBROADCASTSS 48(DI), Y8
-	VBROADCASTSS 52(DI), Y9
-	VMULPS       Y9, Y7, Y10
-	VMULPS       Y9, Y6, Y9
-	VFMADD213PS  Y10, Y8, Y6
-	VFMSUB213PS  Y9, Y8, Y7
-	VSUBPS       Y4, Y0, Y8
-	VADDPS       Y4, Y0, Y0
-	VSUBPS       Y5, Y1, Y4
-	VADDPS       Y5, Y1, Y1
-	VSUBPS       Y6, Y2, Y5
-	VADDPS       Y6, Y2, Y2
-	VSUBPS       Y7, Y3, Y6
-	VADDPS       Y7, Y3, Y3
-	VSUBPS       Y2, Y0, Y7
-	VADDPS       Y2, Y0, Y0
-	VSUBPS       Y3, Y1, Y2
-	VADDPS       Y3, Y1, Y1
-	VSUBPS       Y5, Y8, Y3
-	VADDPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y4, Y5
-	VADDPS       Y6, Y4, Y4
-	VADDPS       Y4, Y3, Y6
-	VSUBPS       Y4, Y3, Y3
-	VSUBPS       Y8, Y5, Y4
-	VADDPS       Y8, Y5, Y5
-	VMOVUPS      (AX), Y8
-	VMOVUPS      32(AX), Y9
-	VSUBPS       Y0, Y8, Y10
-	VADDPS       Y0, Y8, Y8
-	VSUBPS       Y1, Y9, Y0
-	VADDPS       Y1, Y9, Y9
-	VMOVUPS      Y8, 32(R9)
-	VMOVUPS      Y9, 32(R10)
-	VMOVUPS      64(AX), Y0
-	VMOVUPS      96(AX), Y1
-	VMOVAPS      Y0, Y8
-	VMOVAPS      Y1, Y9
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y8
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y5, Y9
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y0
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y5, Y1
-	VMOVUPS      Y8, 32(R9)(CX*1)
-	VMOVUPS      Y9, 32(R10)(CX*1)
-	VMOVUPS      128(AX), Y0
-	VMOVUPS      160(AX), Y1
-	VADDPS       Y2, Y0, Y3
-	VSUBPS       Y2, Y0, Y0
-	VSUBPS       Y7, Y1, Y2
-	VADDPS       Y7, Y1, Y1
-	VMOVUPS      Y0, 32(R9)(CX*2)
-	VMOVUPS      Y1, 32(R10)(CX*2)
-	VMOVUPS      192(AX), Y0
-	VMOVUPS      224(AX), Y1
-	VMOVAPS      Y0, Y2
-	VMOVAPS      Y1, Y3
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y2
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y4, Y3
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y0
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y4, Y1
-	VMOVUPS      Y2, 32(R9)(DX*1)
-	VMOVUPS      Y3, 32(R10)(DX*1)
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, (R8)
+	VMOVUPS      Z8, (DI)(AX*1)
+	VMOVUPS      Z4, (R8)(AX*1)
+	ADDQ         $0x00000018, DX
 	ADDQ         $0x40, BX
 	ADDQ         $0x40, SI
-	ADDQ         $0x40, R9
-	ADDQ         $0x40, R10
-	ADDQ         $0x00000038, DI
-	DECQ         R8
-	JNZ          loop1
+	ADDQ         $0x40, DI
+	ADDQ         $0x40, R8
+	DECQ         R9
+	JNZ          loop3
 
-done2:
-	VZEROUPPER
-	RET
+done4:
+	JMP end1
 
-// fftInverse8HalfAVX512 is fftInverse8Half at level avx512 (asm/fft.go).
-// func fftInverse8HalfAVX512(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
-// Requires: AVX, AVX512F
-TEXT ·fftInverse8HalfAVX512(SB), NOSPLIT, $0-144
-	MOVQ   q+120(FP), AX
-	SHLQ   $0x06, AX
-	LEAQ   (AX)(AX*2), CX
-	MOVQ   re_base+48(FP), DX
-	MOVQ   im_base+72(FP), BX
-	MOVQ   re_len+56(FP), SI
-	LEAQ   (DX)(SI*4), SI
-	MOVQ   tw_base+96(FP), SI
-	MOVQ   from+128(FP), DI
-	IMUL3Q $0x00000038, DI, R8
-	ADDQ   R8, SI
-	SHLQ   $0x06, DI
-	ADDQ   DI, DX
-	ADDQ   DI, BX
-	MOVQ   DX, DX
-	MOVQ   yRe_base+0(FP), R8
-	MOVQ   yIm_base+24(FP), R9
-	ADDQ   DI, R8
-	ADDQ   DI, R9
-	MOVQ   count+136(FP), DI
-	TESTQ  DI, DI
-	JLE    done2
+other2:
+	CMPQ  AX, $0x08
+	JNE   other5
+	MOVQ  q+128(FP), AX
+	SHLQ  $0x06, AX
+	LEAQ  (AX)(AX*2), CX
+	MOVQ  tw_base+96(FP), DX
+	MOVQ  re_base+48(FP), BX
+	MOVQ  im_base+72(FP), SI
+	MOVQ  xRe_base+0(FP), DI
+	MOVQ  xIm_base+24(FP), R8
+	MOVQ  count+136(FP), R9
+	TESTQ R9, R9
+	JLE   done7
 
-loop1:
-	LEAQ             (DX)(AX*4), R10
-	LEAQ             (R8)(AX*4), R11
-	LEAQ             (BX)(AX*4), R11
-	LEAQ             (R9)(AX*4), R12
-	VMOVUPS          (DX), Z0
-	VMOVUPS          (BX), Z1
-	VMOVUPS          (DX)(AX*2), Z2
-	VMOVUPS          (BX)(AX*2), Z3
-	VBROADCASTSS     8(SI), Z4
-	VBROADCASTSS     12(SI), Z5
+loop6:
+	LEAQ             (BX)(AX*4), R10
+	LEAQ             (SI)(AX*4), R11
+	VMOVUPS          (BX), Z0
+	VMOVUPS          (SI), Z1
+	VMOVUPS          (BX)(AX*2), Z2
+	VMOVUPS          (SI)(AX*2), Z3
+	VBROADCASTSS     8(DX), Z4
+	VBROADCASTSS     12(DX), Z5
 	VMULPS           Z5, Z3, Z6
 	VMULPS           Z5, Z2, Z5
 	VFMADD213PS      Z6, Z4, Z2
 	VFMSUB213PS      Z5, Z4, Z3
 	VMOVUPS          (R10), Z4
 	VMOVUPS          (R11), Z5
-	VBROADCASTSS     24(SI), Z6
-	VBROADCASTSS     28(SI), Z7
+	VBROADCASTSS     24(DX), Z6
+	VBROADCASTSS     28(DX), Z7
 	VMULPS           Z7, Z5, Z8
 	VMULPS           Z7, Z4, Z7
 	VFMADD213PS      Z8, Z6, Z4
 	VFMSUB213PS      Z7, Z6, Z5
 	VMOVUPS          (R10)(AX*2), Z6
 	VMOVUPS          (R11)(AX*2), Z7
-	VBROADCASTSS     40(SI), Z8
-	VBROADCASTSS     44(SI), Z9
+	VBROADCASTSS     40(DX), Z8
+	VBROADCASTSS     44(DX), Z9
 	VMULPS           Z9, Z7, Z10
 	VMULPS           Z9, Z6, Z9
 	VFMADD213PS      Z10, Z8, Z6
@@ -1296,34 +1216,34 @@ loop1:
 	VSUBPS           Z6, Z8, Z8
 	VSUBPS           Z5, Z4, Z6
 	VADDPS           Z5, Z4, Z4
-	VMOVUPS          (DX)(AX*1), Z5
-	VMOVUPS          (BX)(AX*1), Z9
-	VBROADCASTSS     (SI), Z10
-	VBROADCASTSS     4(SI), Z11
+	VMOVUPS          (BX)(AX*1), Z5
+	VMOVUPS          (SI)(AX*1), Z9
+	VBROADCASTSS     (DX), Z10
+	VBROADCASTSS     4(DX), Z11
 	VMULPS           Z11, Z9, Z12
 	VMULPS           Z11, Z5, Z11
 	VFMADD213PS      Z12, Z10, Z5
 	VFMSUB213PS      Z11, Z10, Z9
-	VMOVUPS          (DX)(CX*1), Z10
-	VMOVUPS          (BX)(CX*1), Z11
-	VBROADCASTSS     16(SI), Z12
-	VBROADCASTSS     20(SI), Z13
+	VMOVUPS          (BX)(CX*1), Z10
+	VMOVUPS          (SI)(CX*1), Z11
+	VBROADCASTSS     16(DX), Z12
+	VBROADCASTSS     20(DX), Z13
 	VMULPS           Z13, Z11, Z14
 	VMULPS           Z13, Z10, Z13
 	VFMADD213PS      Z14, Z12, Z10
 	VFMSUB213PS      Z13, Z12, Z11
 	VMOVUPS          (R10)(AX*1), Z12
 	VMOVUPS          (R11)(AX*1), Z13
-	VBROADCASTSS     32(SI), Z14
-	VBROADCASTSS     36(SI), Z15
+	VBROADCASTSS     32(DX), Z14
+	VBROADCASTSS     36(DX), Z15
 	VMULPS           Z15, Z13, Z16
 	VMULPS           Z15, Z12, Z15
 	VFMADD213PS      Z16, Z14, Z12
 	VFMSUB213PS      Z15, Z14, Z13
 	VMOVUPS          (R10)(CX*1), Z14
 	VMOVUPS          (R11)(CX*1), Z15
-	VBROADCASTSS     48(SI), Z16
-	VBROADCASTSS     52(SI), Z17
+	VBROADCASTSS     48(DX), Z16
+	VBROADCASTSS     52(DX), Z17
 	VMULPS           Z17, Z15, Z18
 	VMULPS           Z17, Z14, Z17
 	VFMADD213PS      Z18, Z16, Z14
@@ -1352,38 +1272,42 @@ loop1:
 	VADDPS           Z5, Z0, Z0
 	VSUBPS           Z9, Z1, Z5
 	VADDPS           Z9, Z1, Z1
-	VMOVUPS          Z0, (R8)
-	VMOVUPS          Z1, (R9)
+	VMOVUPS          Z0, (DI)
+	VMOVUPS          Z1, (R8)
 	VMOVAPS          Z8, Z0
 	VMOVAPS          Z4, Z1
 	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z11, Z0
 	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z13, Z1
 	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z11, Z8
 	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z13, Z4
-	VMOVUPS          Z0, (R8)(AX*1)
-	VMOVUPS          Z1, (R9)(AX*1)
+	VMOVUPS          Z0, (DI)(AX*1)
+	VMOVUPS          Z1, (R8)(AX*1)
 	VADDPS           Z10, Z7, Z0
 	VSUBPS           Z10, Z7, Z7
 	VSUBPS           Z15, Z2, Z0
 	VADDPS           Z15, Z2, Z2
-	VMOVUPS          Z7, (R8)(AX*2)
-	VMOVUPS          Z2, (R9)(AX*2)
+	VMOVUPS          Z7, (DI)(AX*2)
+	VMOVUPS          Z2, (R8)(AX*2)
 	VMOVAPS          Z3, Z0
 	VMOVAPS          Z6, Z1
 	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z14, Z0
 	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z12, Z1
 	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z14, Z3
 	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z12, Z6
-	VMOVUPS          Z0, (R8)(CX*1)
-	VMOVUPS          Z1, (R9)(CX*1)
-	ADDQ             $0x40, DX
+	VMOVUPS          Z0, (DI)(CX*1)
+	VMOVUPS          Z1, (R8)(CX*1)
+	ADDQ             $0x00000038, DX
 	ADDQ             $0x40, BX
+	ADDQ             $0x40, SI
+	ADDQ             $0x40, DI
 	ADDQ             $0x40, R8
-	ADDQ             $0x40, R9
-	ADDQ             $0x00000038, SI
-	DECQ             DI
-	JNZ              loop1
+	DECQ             R9
+	JNZ              loop6
 
-done2:
+done7:
+	JMP end1
+
+other5:
+end1:
 	VZEROUPPER
 	RET

@@ -4,58 +4,30 @@
 
 package vek
 
-func fftForward4Half(re, im, xRe, xIm, tw []float32, q, from, count int) {
+func fftForwardHalf(re, im, xRe, xIm, tw []float32, radix, q, count int) {
 	switch current() {
 	case neon:
-		fftForward4HalfNEON(re, im, xRe, xIm, tw, q, from, count)
+		fftForwardHalfNEON(re, im, xRe, xIm, tw, radix, q, count)
 	default:
-		fftForward4HalfGeneric(re, im, xRe, xIm, tw, q, from, count)
+		fftForwardHalfGeneric(re, im, xRe, xIm, tw, radix, q, count)
 	}
 }
 
-func fftForward8Half(re, im, xRe, xIm, tw []float32, q, from, count int) {
+func fftInverseHalf(xRe, xIm, re, im, tw []float32, radix, q, count int) {
 	switch current() {
 	case neon:
-		fftForward8HalfNEON(re, im, xRe, xIm, tw, q, from, count)
+		fftInverseHalfNEON(xRe, xIm, re, im, tw, radix, q, count)
 	default:
-		fftForward8HalfGeneric(re, im, xRe, xIm, tw, q, from, count)
+		fftInverseHalfGeneric(xRe, xIm, re, im, tw, radix, q, count)
 	}
 }
 
-func fftInverse4Half(yRe, yIm, re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case neon:
-		fftInverse4HalfNEON(yRe, yIm, re, im, tw, q, from, count)
-	default:
-		fftInverse4HalfGeneric(yRe, yIm, re, im, tw, q, from, count)
-	}
-}
-
-func fftInverse8Half(yRe, yIm, re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case neon:
-		fftInverse8HalfNEON(yRe, yIm, re, im, tw, q, from, count)
-	default:
-		fftInverse8HalfGeneric(yRe, yIm, re, im, tw, q, from, count)
-	}
-}
-
-// fftForward4HalfNEON is fftForward4Half at level neon (asm/fft.go).
+// fftForwardHalfNEON is fftForwardHalf at level neon (asm/fft.go).
 //
 //go:noescape
-func fftForward4HalfNEON(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
+func fftForwardHalfNEON(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, radix int, q int, count int)
 
-// fftForward8HalfNEON is fftForward8Half at level neon (asm/fft.go).
+// fftInverseHalfNEON is fftInverseHalf at level neon (asm/fft.go).
 //
 //go:noescape
-func fftForward8HalfNEON(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
-
-// fftInverse4HalfNEON is fftInverse4Half at level neon (asm/fft.go).
-//
-//go:noescape
-func fftInverse4HalfNEON(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// fftInverse8HalfNEON is fftInverse8Half at level neon (asm/fft.go).
-//
-//go:noescape
-func fftInverse8HalfNEON(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
+func fftInverseHalfNEON(xRe []float32, xIm []float32, re []float32, im []float32, tw []float32, radix int, q int, count int)

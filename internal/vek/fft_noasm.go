@@ -4,18 +4,10 @@
 
 package vek
 
-func fftForward4Half(re, im, xRe, xIm, tw []float32, q, from, count int) {
-	fftForward4HalfGeneric(re, im, xRe, xIm, tw, q, from, count)
+func fftForwardHalf(re, im, xRe, xIm, tw []float32, radix, q, count int) {
+	fftForwardHalfGeneric(re, im, xRe, xIm, tw, radix, q, count)
 }
 
-func fftForward8Half(re, im, xRe, xIm, tw []float32, q, from, count int) {
-	fftForward8HalfGeneric(re, im, xRe, xIm, tw, q, from, count)
-}
-
-func fftInverse4Half(yRe, yIm, re, im, tw []float32, q, from, count int) {
-	fftInverse4HalfGeneric(yRe, yIm, re, im, tw, q, from, count)
-}
-
-func fftInverse8Half(yRe, yIm, re, im, tw []float32, q, from, count int) {
-	fftInverse8HalfGeneric(yRe, yIm, re, im, tw, q, from, count)
+func fftInverseHalf(xRe, xIm, re, im, tw []float32, radix, q, count int) {
+	fftInverseHalfGeneric(xRe, xIm, re, im, tw, radix, q, count)
 }

@@ -52,18 +52,7 @@ func FFTForward(re, im []float32, passes []FFTPass, last int, tw []float32) {
 	if last != 0 {
 		checkFFTLanes("FFTForward", last, re, im, tw)
 	}
-	if len(re) <= longestRun {
-		fftForward(re, im, passes, last, tw)
-		return
-	}
-	for i := range passes {
-		passes[i].inParts(re, im, false)
-	}
-	for last != 0 && len(re) > 0 {
-		n := min(len(re), longestRun)
-		fftForward(re[:n], im[:n], nil, last, tw[:laneTable(n)])
-		re, im, tw = re[n:], im[n:], tw[laneTable(n):]
-	}
+	fftForward(re, im, passes, last, tw)
 }
 
 // FFTInverse multiplies re + i·im by k = kRe + i·kIm, or by k's conjugate, unless kRe is
@@ -84,43 +73,11 @@ func FFTInverse(re, im, kRe, kIm []float32, how Factor, passes []FFTPass, last i
 			product = 2
 		}
 	}
-	if len(re) <= longestRun {
-		fftInverse(re, im, kRe, kIm, product, passes, last, tw)
-		return
-	}
-	for at := 0; last != 0 && at < len(re); at += longestRun {
-		end := min(at+longestRun, len(re))
-		var kr, ki []float32
-		if product != 0 {
-			kr, ki = kRe[at:end], kIm[at:end]
-		}
-		fftInverse(re[at:end], im[at:end], kr, ki, product, nil, last, tw[laneTable(at):])
-	}
-	for i := len(passes) - 1; i >= 0; i-- {
-		passes[i].inParts(re, im, true)
-	}
-}
-
-// inParts runs a pass over long data in several calls. Each call processes whole blocks, or a part
-// of one block.
-func (p FFTPass) inParts(re, im []float32, inverse bool) {
-	var part [1]FFTPass
-	for len(re) > 0 {
-		n, count := fftRun(p.radix, len(re), p.q)
-		for from := 0; from < p.q; from += count {
-			part[0] = FFTPass{p.radix, p.q, min(count, p.q-from), p.tw[2*(p.radix-1)*from:], p.turn}
-			if re, im := re[from*FFTLanes:n], im[from*FFTLanes:n]; inverse {
-				fftInverse(re, im, nil, nil, 0, part[:], 0, nil)
-			} else {
-				fftForward(re, im, part[:], 0, nil)
-			}
-		}
-		re, im = re[n:], im[n:]
-	}
+	fftInverse(re, im, kRe, kIm, product, passes, last, tw)
 }
 
 func checkBlocks(name string, re, im []float32, vectors int) {
-	require(name, len(re) == len(im) && len(re)%(vectors*FFTLanes) == 0)
+	require(name, len(re) == len(im) && len(re)%(vectors*FFTLanes) == 0 && len(re) <= longestRun)
 }
 
 // runs the passes in order, then, unless last is 0, the pass of radix last and the stage over the
@@ -147,7 +104,7 @@ func fftForwardGeneric(re, im []float32, passes []FFTPass, last int, tw []float3
 	case 2:
 		fft2(re, im)
 	case 4:
-		fft4(re, im)
+		fftForward4(re, im, ones4, 1, 1)
 	}
 	fftForwardLanes(re, im, tw)
 }
@@ -168,7 +125,7 @@ func fftInverseGeneric(re, im, kRe, kIm []float32, product int, passes []FFTPass
 	case 2:
 		fft2(re, im)
 	case 4:
-		fft4(im, re)
+		fftInverse4(re, im, ones4, 1, 1)
 	}
 	for i := len(passes) - 1; i >= 0; i-- {
 		p := &passes[i]

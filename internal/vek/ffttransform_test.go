@@ -73,13 +73,24 @@ func (p pass) run(re, im, tw []float32) {
 	f := vek.NewFFTPass(p.radix, p.q, tw)
 	switch {
 	case p.half && p.inverse:
-		vek.FFTInverseHalf(f, re[:len(re)/2], im[:len(im)/2], re, im)
+		eachPart(&f, func(from, count int) { f.InversePart(re[:len(re)/2], im[:len(im)/2], re, im, from, count) })
 	case p.half:
-		vek.FFTForwardHalf(f, re, im, re[:len(re)/2], im[:len(im)/2])
+		eachPart(&f, func(from, count int) { f.ForwardPart(re, im, re[:len(re)/2], im[:len(im)/2], from, count) })
+	case len(re) > 1<<15 && p.inverse:
+		eachPart(&f, func(from, count int) { f.InversePart(nil, nil, re, im, from, count) })
+	case len(re) > 1<<15:
+		eachPart(&f, func(from, count int) { f.ForwardPart(re, im, nil, nil, from, count) })
 	case p.inverse:
 		vek.FFTInverse(re, im, nil, nil, vek.AsIs, []vek.FFTPass{f}, 0, nil)
 	default:
 		vek.FFTForward(re, im, []vek.FFTPass{f}, 0, nil)
+	}
+}
+
+// eachPart calls run for parts of the butterflies of a pass.
+func eachPart(p *vek.FFTPass, run func(from, count int)) {
+	for from := 0; from < p.Q(); from += 200 {
+		run(from, min(200, p.Q()-from))
 	}
 }
 
@@ -140,12 +151,12 @@ func (p pass) apart(c *kernelCall, re, im []float32) (gotRe, gotIm []float32) {
 	if p.inverse {
 		gotRe, gotIm = c.Out(half), c.Out(half)
 		inRe, inIm := c.InOut(re), c.InOut(im)
-		c.Do(func() { vek.FFTInverseHalf(f, gotRe, gotIm, inRe, inIm) })
+		c.Do(func() { f.InversePart(gotRe, gotIm, inRe, inIm, 0, p.q) })
 		return gotRe, gotIm
 	}
 	gotRe, gotIm = c.Out(2*half), c.Out(2*half)
 	xRe, xIm := c.In(re[:half]), c.In(im[:half])
-	c.Do(func() { vek.FFTForwardHalf(f, gotRe, gotIm, xRe, xIm) })
+	c.Do(func() { f.ForwardPart(gotRe, gotIm, xRe, xIm, 0, p.q) })
 	return gotRe, gotIm
 }
 
