@@ -184,11 +184,11 @@ func (t *tableReader) describe(s *rawSeries, r *roles) error {
 		return r.ColumnError(k, fmt.Errorf("%v after %v, expected one %s per series", now, before, what))
 	}
 	if r.split >= 0 {
-		split, err := parseSplit(r.Text(r.split))
-		if err != nil {
-			return r.ColumnError(r.split, err)
-		}
-		if !first && split != s.split {
+		split := splitOf(r.Text(r.split))
+		switch {
+		case split == "":
+			return r.ColumnError(r.split, fmt.Errorf("%.40q: expected train, val or test", r.Text(r.split)))
+		case !first && split != s.split:
 			return differs(r.split, split, s.split, "split")
 		}
 		s.split = split
@@ -325,13 +325,6 @@ func withoutHint(err error) string {
 // selectable reports whether the inputs are all columns that no option names, so that those without
 // numbers may be left out.
 func (t *tableReader) selectable() bool { return t.layout() != LayoutWide && len(t.opt.Columns) == 0 }
-
-func parseSplit(text string) (string, error) {
-	if split := splitOf(text); split != "" {
-		return split, nil
-	}
-	return "", fmt.Errorf("%.40q: expected train, val or test", text)
-}
 
 // records returns the series that were read.
 func (t *tableReader) records(ctx context.Context) ([]record, error) {

@@ -127,7 +127,9 @@ func newSeriesData(records []record, columns []string, opt Options) (*dataset.Da
 	} else {
 		s.info.Outputs = len(opt.Targets)
 	}
-	s.defaultFractions()
+	if s.opt.Validation == 0 && !slices.ContainsFunc(s.records, func(r record) bool { return r.split == "val" }) {
+		s.opt.Validation = 0.1
+	}
 	if !opt.forecasts() {
 		s.splitByHash()
 		if opt.Mode == model.SeriesClassification {

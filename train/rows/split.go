@@ -8,14 +8,6 @@ import (
 	"slices"
 )
 
-// defaultFractions sets the default of the validation set, if the data does not have one.
-func (s *seriesData) defaultFractions() {
-	validated := slices.ContainsFunc(s.records, func(r record) bool { return r.split == "val" })
-	if s.opt.Validation == 0 && !validated {
-		s.opt.Validation = 0.1
-	}
-}
-
 // splitByHash assigns the series that have no split. Of each class, the series whose IDs have the
 // lowest hashes are for validation, and the next ones for testing. Each class, or the whole of a
 // regression, has at least one series for validation if another one remains for training.

@@ -12,9 +12,9 @@ import (
 
 func init() {
 	for _, t := range []imageTask{
-		{name: "image"},
-		{name: "scifar", colour: true},
-		{name: "pscifar", colour: true, permuted: true},
+		{name: "image", channels: 1},
+		{name: "scifar", channels: 3},
+		{name: "pscifar", channels: 3, permuted: true},
 	} {
 		t.side, t.readPublished = 32, readCIFAR
 		t.source = "CIFAR-10 is published at www.cs.toronto.edu/~kriz/cifar.html: pass the folder of its binary version, or a folder with images in train/CLASS and test/CLASS"
@@ -28,7 +28,7 @@ var cifarClasses = strings.Fields("airplane automobile bird cat deer dog frog ho
 const maxCIFAR = 64 << 20
 
 // readCIFAR reads the binary version.
-func readCIFAR(dir string, test bool) (*rawImages, error) {
+func readCIFAR(dir string, test bool, channels int) (*rawImages, error) {
 	names := []string{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"}
 	if test {
 		names = []string{"test_batch.bin"}
@@ -36,7 +36,7 @@ func readCIFAR(dir string, test bool) (*rawImages, error) {
 	if _, ok := datafile.Find(dir, names[0], "cifar-10-batches-bin"); !ok {
 		return nil, nil
 	}
-	images := &rawImages{channels: 3, classes: cifarClasses}
+	images := &rawImages{channels: channels, classes: cifarClasses}
 	for _, name := range names {
 		path, ok := datafile.Find(dir, name, "cifar-10-batches-bin")
 		if !ok {
@@ -61,7 +61,7 @@ func (r *rawImages) addCIFAR(data []byte) error {
 	if n == 0 || len(data)%perImage != 0 {
 		return fmt.Errorf("%d bytes, expected a multiple of %d", len(data), perImage)
 	}
-	r.pixels, r.labels = slices.Grow(r.pixels, n*3*pixels), slices.Grow(r.labels, n)
+	r.pixels, r.labels = slices.Grow(r.pixels, n*r.channels*pixels), slices.Grow(r.labels, n)
 	for i := range n {
 		image := data[i*perImage:][:perImage]
 		if image[0] >= 10 {
@@ -69,7 +69,7 @@ func (r *rawImages) addCIFAR(data []byte) error {
 		}
 		r.labels = append(r.labels, image[0])
 		for at := range pixels {
-			r.pixels = append(r.pixels, image[1+at], image[1+pixels+at], image[1+2*pixels+at])
+			r.addPixel(image[1+at], image[1+pixels+at], image[1+2*pixels+at])
 		}
 	}
 	return nil

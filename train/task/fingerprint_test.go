@@ -13,7 +13,7 @@ func TestFingerprint(t *testing.T) {
 	images := func(v byte) *imageSet {
 		return &imageSet{
 			images:  &rawImages{pixels: []byte{1, v}, channels: 1, labels: []uint8{0, 1}},
-			members: []int{1}, side: 1, channels: 1,
+			members: []int{1}, side: 1,
 		}
 	}
 	memory := func(x ...float32) dataset.Set {

@@ -16,15 +16,12 @@ import (
 )
 
 // readImageFolder reads dir/CLASS/*.png or *.jpg. Classes and files are in alphabetical order.
-func readImageFolder(ctx context.Context, dir string, side int, colour bool, src Source) (*rawImages, error) {
+func readImageFolder(ctx context.Context, dir string, side, channels int, src Source) (*rawImages, error) {
 	classes, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	images := &rawImages{channels: 1}
-	if colour {
-		images.channels = 3
-	}
+	images := &rawImages{channels: channels}
 	for _, c := range classes {
 		if strings.HasPrefix(c.Name(), ".") {
 			continue
@@ -83,12 +80,7 @@ func (r *rawImages) decode(in io.Reader, side int) error {
 	for y := b.Min.Y; y < b.Max.Y; y++ {
 		for x := b.Min.X; x < b.Max.X; x++ {
 			red, green, blue, _ := img.At(x, y).RGBA()
-			p := [3]byte{byte(red >> 8), byte(green >> 8), byte(blue >> 8)}
-			if r.channels == 3 {
-				r.pixels = append(r.pixels, p[:]...)
-			} else {
-				r.pixels = append(r.pixels, luminance(p[0], p[1], p[2]))
-			}
+			r.addPixel(byte(red>>8), byte(green>>8), byte(blue>>8))
 		}
 	}
 	return nil

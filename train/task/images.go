@@ -24,13 +24,13 @@ const permutationSeed = 0
 // imageTask is a task on square images.
 type imageTask struct {
 	name     string
-	side     int  // pixels
-	colour   bool // three channels, otherwise one of luminance
+	side     int // pixels
+	channels int // three, or one of luminance
 	permuted bool
 	source   string
 	// readPublished reads the published files. It returns nil, nil if the folder has another
 	// layout.
-	readPublished func(dir string, test bool) (*rawImages, error)
+	readPublished func(dir string, test bool, channels int) (*rawImages, error)
 }
 
 func (t imageTask) register() {
@@ -53,17 +53,16 @@ type rawImages struct {
 
 // imageSet is a split: some of the images, with their pixels in an order.
 type imageSet struct {
-	images   *rawImages
-	members  []int
-	order    []int // of the pixels; nil: as stored
-	side     int   // pixels
-	channels int   // channels of an example
+	images  *rawImages
+	members []int
+	order   []int // of the pixels; nil: as stored
+	side    int   // pixels
 }
 
 func (t imageTask) load(ctx context.Context, src Source) (*dataset.Dataset, error) {
-	d := &dataset.Dataset{Info: dataset.Info{Channels: 1, MaxLen: t.side * t.side}}
-	if t.colour {
-		d.Channels, d.ChannelNames = 3, []string{"red", "green", "blue"}
+	d := &dataset.Dataset{Info: dataset.Info{Channels: t.channels, MaxLen: t.side * t.side}}
+	if t.channels == 3 {
+		d.ChannelNames = []string{"red", "green", "blue"}
 	}
 	if src.includes(trainSplit) || src.includes(valSplit) {
 		images, err := t.read(ctx, src, false)
@@ -103,7 +102,7 @@ func (t imageTask) load(ctx context.Context, src Source) (*dataset.Dataset, erro
 
 // read reads the training or the test images in one of the layouts.
 func (t imageTask) read(ctx context.Context, src Source, test bool) (*rawImages, error) {
-	images, err := t.readPublished(src.Dir, test)
+	images, err := t.readPublished(src.Dir, test, t.channels)
 	if err != nil || images != nil {
 		return images, err
 	}
@@ -115,14 +114,11 @@ func (t imageTask) read(ctx context.Context, src Source, test bool) (*rawImages,
 	if _, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
-	return readImageFolder(ctx, dir, t.side, t.colour, src)
+	return readImageFolder(ctx, dir, t.side, t.channels, src)
 }
 
 func (t imageTask) set(images *rawImages, members []int) *imageSet {
-	s := &imageSet{images: images, members: members, side: t.side, channels: 1}
-	if t.colour {
-		s.channels = 3
-	}
+	s := &imageSet{images: images, members: members, side: t.side}
 	if t.permuted {
 		s.order = dataset.RandPerm(s.Length(0), permutationSeed)
 	}
@@ -165,13 +161,13 @@ func (s *imageSet) Example(dst *dataset.Example, i, _ int) error {
 		return fmt.Errorf("task: %w", err)
 	}
 	*dst = dataset.Example{
-		X: dataset.Resize(dst.X, s.channels*length), Tokens: dst.Tokens[:0], Len: length,
+		X: dataset.Resize(dst.X, s.images.channels*length), Tokens: dst.Tokens[:0], Len: length,
 		Label: int(s.images.labels[k]), Target: dst.Target[:0],
 	}
 	if s.images.paths != nil {
 		dst.Path = s.images.paths[k]
 	}
-	for c := range s.channels {
+	for c := range s.images.channels {
 		s.channel(dst.X[c*length:(c+1)*length], pixels, c)
 	}
 	return nil
@@ -184,14 +180,16 @@ func (s *imageSet) channel(dst []float32, pixels []byte, c int) {
 		if s.order != nil {
 			at = s.order[i]
 		}
-		var v byte
-		switch p := pixels[at*s.images.channels:]; {
-		case s.images.channels == s.channels:
-			v = p[c]
-		default:
-			v = luminance(p[0], p[1], p[2])
-		}
-		dst[i] = float32(v) / 255
+		dst[i] = float32(pixels[at*s.images.channels+c]) / 255
+	}
+}
+
+// addPixel appends a pixel, or its luminance.
+func (r *rawImages) addPixel(red, green, blue byte) {
+	if r.channels == 3 {
+		r.pixels = append(r.pixels, red, green, blue)
+	} else {
+		r.pixels = append(r.pixels, luminance(red, green, blue))
 	}
 }
 
@@ -203,7 +201,7 @@ func luminance(r, g, b byte) byte {
 // moments returns the mean and the standard deviation of every channel.
 func (s *imageSet) moments() (mean, std []float32) {
 	x := make([]float32, s.Length(0))
-	for c := range s.channels {
+	for c := range s.images.channels {
 		var m dataset.Moments
 		for _, k := range s.members {
 			pixels, _ := s.pixels(k) // in memory: no error

@@ -17,7 +17,7 @@ func init() {
 		{name: "smnist"},
 		{name: "psmnist", permuted: true},
 	} {
-		t.side, t.readPublished = 28, readMNIST
+		t.side, t.channels, t.readPublished = 28, 1, readMNIST
 		t.source = "MNIST is published at yann.lecun.com/exdb/mnist: pass the folder of its four files, or a folder with images in train/DIGIT and test/DIGIT"
 		t.register()
 	}
@@ -25,7 +25,7 @@ func init() {
 
 // readMNIST reads the published files, with or without .gz, from the folder or from the subfolder
 // that torchvision uses.
-func readMNIST(dir string, test bool) (*rawImages, error) {
+func readMNIST(dir string, test bool, _ int) (*rawImages, error) {
 	part := "train"
 	if test {
 		part = "t10k"

@@ -56,7 +56,7 @@ func pathfinder(side int) func(context.Context, Source) (*dataset.Dataset, error
 		parts := dataset.RandomSplit(imageSeed, n-2*(n/10), n/10, n/10)
 		for part, dst := range splits(d) {
 			if src.includes(part) && len(parts[0]) > 0 {
-				*dst = &imageSet{images: files, members: parts[0], side: side, channels: 1}
+				*dst = &imageSet{images: files, members: parts[0], side: side}
 			}
 			parts = parts[1:]
 		}

@@ -31,10 +31,9 @@ var sc35 = strings.Fields(`bed cat down five forward go house left marvin no on 
 // load loads 16 kHz clips in the layout of Google's Speech Commands: one folder per word. The files
 // validation_list.txt and testing_list.txt list clips as word/clip.wav, one per line. All other
 // clips are the training set; without a validation list, recordings.Folder says which are not.
-// Folders whose name begins with
-// an underscore (_background_noise_) or a dot are ignored. The 35 words of version 0.02 have their
-// official order, other sets of words the alphabetical one. Examples are in the order of word and
-// file name.
+// Folders whose name begins with an underscore (_background_noise_) or a dot are ignored. The 35
+// words of version 0.02 have their official order, other sets of words the alphabetical one.
+// Examples are in the order of word and file name.
 //
 // Clips are truncated or zero-padded to one second. Mean and Std are over all samples of the
 // training set, which also suits a stream. The official trainer normalises each time index on its
