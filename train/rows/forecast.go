@@ -193,9 +193,16 @@ func (s *windowSet) before(r *record, c, row int) float32 {
 	return s.fill[c]
 }
 
-// Naive implements dataset.ForecastSet.
 func (s *windowSet) Naive(last, season []float32, i int) error {
-	w := s.windows[i]
+	return s.naive(last, season, s.windows[i])
+}
+
+func (s *shiftedSet) Naive(last, season []float32, i int) error {
+	return s.naive(last, season, s.window(i, 0))
+}
+
+// naive is Naive for a window.
+func (s *windowSet) naive(last, season []float32, w window) error {
 	n := s.length(w)
 	if size := len(s.targets) * n; len(last) != size || len(season) != size {
 		return fmt.Errorf("rows: naive forecasts: %d and %d values, expected %d", len(last), len(season), size)
