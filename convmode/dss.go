@@ -117,15 +117,12 @@ func (s *dss) growingSums(plan dssPlan, scratch []float32, dir, h int, dk, rever
 	}
 }
 
-// checkDSS returns an error for sequences longer than l_kernel, in training or if modes grow: these
-// are defined up to tap l_kernel − 1 only.
+// checkDSS returns an error for sequences longer than l_kernel if modes grow: these are defined up
+// to tap l_kernel − 1 only.
 func checkDSS(m *model.Model, opt Options) error {
 	c := m.Config.SSM
 	if opt.MaxLen <= c.DSSTaps(opt.StepScale) {
 		return nil
-	}
-	if opt.Training {
-		return fmt.Errorf("convmode: MaxLen %d: kernels of layer %q have ssm.l_kernel = %d taps", opt.MaxLen, c.Layer, c.LKernel)
 	}
 	for i := range m.Config.CountSSM() {
 		if n := m.SSMParams(i).Discretize(c.Disc, opt.StepScale).CountGrowing(); n > 0 {

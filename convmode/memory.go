@@ -3,7 +3,6 @@ package convmode
 import (
 	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // Memory estimates the bytes that a Net takes in addition to the model's weights.
@@ -15,17 +14,8 @@ func (o Options) Memory(c model.Config) float64 {
 	floats := float64(o.MaxBatch)*stride*h*o.arrays(c) + float64(par.Workers(o.Workers))*20*stride
 	packed := float64(c.NLayers * c.MixingRows() * c.DModel)
 	floats += packed
-	if o.Training {
-		floats += packed + 16*modes // transposed, and what backward needs of each mode
-	}
-	if c.SSM.Layer == ssm.LayerS4 { // sums at the nodes, S1 and S2 of all products
-		floats += float64(par.Workers(o.Workers))*20*float64(max(o.MaxLen, c.SSM.LKernel)) + 16*modes
-	}
-	if o.addsInputGrad(c) {
-		floats += float64(par.Workers(o.Workers)) * 2 * stride
-	}
-	if o.Training {
-		floats += float64(o.maxPartials(c)) * float64(partialFloats(c))
+	if o.Training { // transposed, what backward needs of each mode, and the sums of the gradients
+		floats += packed + 16*modes + float64(o.maxPartials(c))*float64(partialFloats(c))
 	}
 	if c.Pool == model.PoolNone {
 		floats += float64(o.MaxBatch) * stride * float64(c.DOutput)

@@ -142,6 +142,8 @@ func (o Options) Validate(c model.Config) error {
 		return fmt.Errorf("convmode: Fixed and Training are set, but training changes the weights")
 	case o.Training && o.StepScale != 0 && o.StepScale != 1:
 		return fmt.Errorf("convmode: StepScale %v: a network is trained at 1", o.StepScale)
+	case o.Training && c.SSM.FixedLength() && o.MaxLen > c.SSM.LKernel:
+		return fmt.Errorf("convmode: ssm.l_kernel %d: layer %q is trained with at least %d taps, the length of the longest sequence", c.SSM.LKernel, c.SSM.Layer, o.MaxLen)
 	}
 	if o.StepScale != 0 {
 		if err := ssm.CheckStepScale(o.StepScale); err != nil {

@@ -50,25 +50,16 @@ func newRankOne(c model.Config, stepScale float64, grad *poleGrad) *rankOne {
 	return s
 }
 
-// checkRankOne returns an error for options with which a model cannot be trained, or whose kernels
-// need a C that cannot be recovered.
+// checkRankOne returns an error if the kernels need a C that cannot be recovered.
 func checkRankOne(m *model.Model, opt Options) error {
-	c := m.Config.SSM
-	switch {
-	case recovers(c, opt.StepScale):
-		for i := range m.Config.CountSSM() {
-			p := m.SSMParams(i)
-			if err := p.RecoverChannels(0, p.DModel); err != nil {
-				return fmt.Errorf("convmode: layer %d, StepScale %v: %w", i, opt.StepScale, err)
-			}
+	if !recovers(m.Config.SSM, opt.StepScale) {
+		return nil
+	}
+	for i := range m.Config.CountSSM() {
+		p := m.SSMParams(i)
+		if err := p.RecoverChannels(0, p.DModel); err != nil {
+			return fmt.Errorf("convmode: layer %d, StepScale %v: %w", i, opt.StepScale, err)
 		}
-		return nil
-	case !opt.Training:
-		return nil
-	case c.LKernel == 0:
-		return fmt.Errorf("convmode: ssm.l_kernel 0: layer %q is trained with a number of taps", c.Layer)
-	case opt.MaxLen > c.LKernel:
-		return fmt.Errorf("convmode: MaxLen %d: the kernels of layer %q have ssm.l_kernel = %d taps in training", opt.MaxLen, c.Layer, c.LKernel)
 	}
 	return nil
 }

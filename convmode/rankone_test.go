@@ -77,7 +77,7 @@ func TestRankOnePlans(t *testing.T) {
 
 func TestRankOneTraining(t *testing.T) {
 	for want, change := range map[string]func(c *model.Config, o *Options){
-		"convmode: MaxLen 65: the kernels of layer \"s4\" have ssm.l_kernel = 64 taps in training": func(c *model.Config, o *Options) { o.MaxLen = 65 },
+		"convmode: ssm.l_kernel 64: layer \"s4\" is trained with at least 65 taps": func(c *model.Config, o *Options) { o.MaxLen = 65 },
 		"convmode: ssm.l_kernel 0":                         func(c *model.Config, o *Options) { c.SSM.LKernel = 0 },
 		"convmode: StepScale 2: a network is trained at 1": func(c *model.Config, o *Options) { o.StepScale = 2 },
 	} {

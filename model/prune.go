@@ -73,7 +73,7 @@ func (m *Model) checkPrune(keep float64) error {
 // gains returns what the scores of each layer depend on.
 func (m *Model) gains() (layers []*ssm.ModeGains) {
 	for i := range m.Config.CountSSM() {
-		layers = append(layers, m.SSMParams(i).ModeGains(1))
+		layers = append(layers, m.SSMParams(i).ModeGains())
 	}
 	return layers
 }

@@ -32,7 +32,7 @@ func scanModel(t *testing.T, change func(*model.Config)) *model.Model {
 // scanScores returns the LAST scores of every layer, with the layer and the mode of each.
 func scanScores(m *model.Model) (list []scanScore) {
 	for i := range m.Config.CountSSM() {
-		for n, score := range m.SSMParams(i).ModeGains(1).LAST() {
+		for n, score := range m.SSMParams(i).ModeGains().LAST() {
 			list = append(list, scanScore{score, i, n})
 		}
 	}

@@ -30,25 +30,25 @@ type Analysis struct {
 	response func(row int, theta float64) complex128
 }
 
-// Analyze returns the analysis of a layer at a step scale (see Discretize).
-func (p *Params) Analyze(stepScale float64) (*Analysis, error) { return p.analyze(stepScale, 0) }
+// Analyze returns the analysis of a layer.
+func (p *Params) Analyze() (*Analysis, error) { return p.analyze(0) }
 
 // AnalyzeInitial returns the analysis of parameters whose poles are those that New returned. The
 // poles of S4's LegS are exact: A has the eigenvalues −1, −2, …, −N.
-func (p *Params) AnalyzeInitial() (*Analysis, error) { return p.analyze(1, p.legSCopies()) }
+func (p *Params) AnalyzeInitial() (*Analysis, error) { return p.analyze(p.legSCopies()) }
 
 // analyze returns the analysis of a layer. In S4, A of the first pole copies, exact of them, has
 // the eigenvalues −1, −2, …, −N.
-func (p *Params) analyze(stepScale float64, exact int) (*Analysis, error) {
+func (p *Params) analyze(exact int) (*Analysis, error) {
 	a := &Analysis{Rows: p.Directions() * p.DModel, h: p.DModel}
 	switch p.Layer {
 	case LayerS4:
-		return a, p.analyzeRankOne(a, stepScale, exact)
+		return a, p.analyzeRankOne(a, exact)
 	case LayerS5, LayerLRU:
-		p.analyzeScan(a, stepScale)
+		p.analyzeScan(a)
 		return a, nil
 	}
-	a.Modes, a.aliased = p.Discretize(p.Disc, stepScale), new(int)
+	a.Modes, a.aliased = p.Discretize(p.Disc, 1), new(int)
 	for h := range a.Modes.H {
 		*a.aliased += a.Modes.Aliased(h)
 	}
@@ -57,25 +57,12 @@ func (p *Params) analyze(stepScale float64, exact int) (*Analysis, error) {
 }
 
 // Response returns the frequency response of row < Rows at an angle θ in radians per sample,
-// without D (see Discrete.Response). It panics for other rows, so for every row of S5 and the LRU.
-func (a *Analysis) Response(row int, theta float64) complex128 {
-	a.checkRow(row)
-	return a.response(row, theta)
-}
+// without D (see Discrete.Response).
+func (a *Analysis) Response(row int, theta float64) complex128 { return a.response(row, theta) }
 
 // HInf returns the peak of the frequency response of row < Rows, without D. Its squared gain is the
-// paper's score of an SSM. The gain is +Inf if the response is unbounded. It panics for other rows,
-// so for every row of S5 and the LRU.
-func (a *Analysis) HInf(row int) Peak {
-	a.checkRow(row)
-	return a.hinf(row)
-}
-
-func (a *Analysis) checkRow(row int) {
-	if row < 0 || row >= a.Rows {
-		panic(fmt.Sprintf("ssm: row %d of an analysis with %d frequency responses", row, a.Rows))
-	}
-}
+// paper's score of an SSM. The gain is +Inf if the response is unbounded.
+func (a *Analysis) HInf(row int) Peak { return a.hinf(row) }
 
 // SSMScores returns the H∞ score of every SSM, sup_θ |H(e^{iθ})|², as [H] (paper; docs/maths.md
 // §8). A bidirectional SSM has the larger score of its directions. D is not included. Without
@@ -110,10 +97,10 @@ func (a *Analysis) Aliased() (n int, known bool) {
 
 // analyzeScan sets the poles of a layer with one SSM for all channels. Rows is 0,
 // because its channels have no responses of their own.
-func (p *Params) analyzeScan(a *Analysis, stepScale float64) {
+func (p *Params) analyzeScan(a *Analysis) {
 	aliased := 0
 	for n := range p.Modes() {
-		m := p.scanMode(n, stepScale)
+		m := p.scanMode(n, 1)
 		a.LogPoles = append(a.LogPoles, m.poleLog())
 		if p.Disc == ZOH && math.Abs(m.angle) >= math.Pi {
 			aliased++
@@ -126,7 +113,7 @@ func (p *Params) analyzeScan(a *Analysis, stepScale float64) {
 }
 
 // analyzeRankOne sets the poles and responses of an S4 layer (see analyze).
-func (p *Params) analyzeRankOne(a *Analysis, stepScale float64, exact int) error {
+func (p *Params) analyzeRankOne(a *Analysis, exact int) error {
 	full := *p
 	full.C = slices.Clone(p.C)
 	if err := full.RecoverChannels(0, p.DModel); err != nil {
@@ -136,10 +123,10 @@ func (p *Params) analyzeRankOne(a *Analysis, stepScale float64, exact int) error
 	near := make([][]complex128, p.DModel)
 	for h := range systems {
 		r := NewRankOne(p.Modes())
-		full.RankOne(r, h, stepScale)
+		full.RankOne(r, h, 1)
 		systems[h] = r
 		if h%p.Copies() < exact {
-			near[h] = legSPoles(p.DState, p.step(h, stepScale))
+			near[h] = legSPoles(p.DState, p.step(h, 1))
 		} else if near[h] = r.logPoles(); near[h] == nil {
 			return fmt.Errorf("ssm: the eigenvalues of channel %d did not converge", h)
 		}

@@ -42,7 +42,7 @@ func TestCoverageAndAliases(t *testing.T) {
 	} {
 		cfg := config(test.init, 2, 64)
 		cfg.DtMin, cfg.DtMax, cfg.XiMin, cfg.XiMax = test.step, test.step, test.step, test.step
-		a := must.Get(mustNew(t, cfg, 1, 0).Analyze(1))(t)
+		a := must.Get(mustNew(t, cfg, 1, 0).Analyze())(t)
 		must.Equal(t, a.Modes.Aliased(1), test.want, "%s at %v: modes alias", test.init, test.step)
 		gap := a.Coverage()
 		if test.init == DFouT && math.Abs(gap-2*math.Pi/(64*2)) > 1e-14 {
@@ -106,7 +106,7 @@ func TestHInf(t *testing.T) {
 func TestScores(t *testing.T) {
 	cfg := config(DFouT, 2, 8)
 	cfg.Bidirectional = true
-	analysis := must.Get(mustNew(t, cfg, 1, 0).Analyze(1))(t)
+	analysis := must.Get(mustNew(t, cfg, 1, 0).Analyze())(t)
 	d := analysis.Modes
 	scores := d.Gains().HInf()
 	for i, s := range scores {

@@ -28,7 +28,7 @@ func TestScanScores(t *testing.T) {
 	for _, cfg := range scored(h) {
 		p, s := mustNew(t, cfg, 1, 0), NewScan(cfg)
 		p.DiscretizeScan(s, 1, 0, cfg.Modes())
-		g := p.ModeGains(1)
+		g := p.ModeGains()
 		hinf, last, modes := g.HInf(), g.LAST(), cfg.Modes()
 		raw := make([]float64, modes)
 		for n := range modes {

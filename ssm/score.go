@@ -16,16 +16,16 @@ type ModeGains struct {
 	Weight    []float64    // [directions][SSMs][M] |C|·|B̄|; S5, LRU: ½κ·‖C‖·‖B̄‖, norms over channels
 }
 
-// ModeGains discretises a layer at a step scale (see Discretize). It panics for layers for which
+// ModeGains discretises a layer. It panics for layers for which
 // CheckScores returns an error.
-func (p *Params) ModeGains(stepScale float64) *ModeGains {
+func (p *Params) ModeGains() *ModeGains {
 	if !p.MIMO() {
-		return p.Discretize(p.Disc, stepScale).Gains()
+		return p.Discretize(p.Disc, 1).Gains()
 	}
 	modes, h, dirs := p.Modes(), p.DModel, p.Directions()
 	g := &ModeGains{SSMs: 1, M: modes, Directions: dirs, LogLambda: make([]complex128, modes), Weight: make([]float64, dirs*modes)}
 	for n := range modes {
-		m := p.scanMode(n, stepScale)
+		m := p.scanMode(n, 1)
 		g.LogLambda[n] = m.poleLog()
 		input := p.factor() / 2 * cmplx.Abs(m.gain.value) * norm(p.B[n*h:(n+1)*h], 1)
 		for dir := range dirs {

@@ -6,12 +6,10 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// fingerprint identifies a run's data in its checkpoint.
-type fingerprint struct {
-	Train splitPrint `json:"train"`
-	Val   splitPrint `json:"val"`
-	Test  splitPrint `json:"test"`
-}
+// fingerprint identifies a run's data in its checkpoint, by its splits.
+type fingerprint [3]splitPrint
+
+var splitNames = [len(fingerprint{})]string{"training", "validation", "test"}
 
 // splitPrint identifies a split. It is zero for a split without examples.
 type splitPrint struct {
@@ -20,27 +18,23 @@ type splitPrint struct {
 }
 
 // newFingerprint describes data.
-func newFingerprint(d *dataset.Dataset) fingerprint {
-	split := func(s dataset.Set) splitPrint {
-		if s == nil {
-			return splitPrint{}
+func newFingerprint(d *dataset.Dataset) (f fingerprint) {
+	for i, s := range [...]dataset.Set{d.Train, d.Val, d.Test} {
+		if s != nil {
+			f[i] = splitPrint{s.Len(), fmt.Sprintf("%x", dataset.Fingerprint(s, d.Info, d.Dir))}
 		}
-		return splitPrint{s.Len(), fmt.Sprintf("%x", dataset.Fingerprint(s, d.Info, d.Dir))}
 	}
-	return fingerprint{split(d.Train), split(d.Val), split(d.Test)}
+	return f
 }
 
 // compare reports the first difference of the data now from those that were recorded.
 func (recorded *fingerprint) compare(now *fingerprint) error {
-	for _, s := range []struct {
-		name          string
-		recorded, now splitPrint
-	}{{"training", recorded.Train, now.Train}, {"validation", recorded.Val, now.Val}, {"test", recorded.Test, now.Test}} {
-		switch {
-		case s.now.Examples != s.recorded.Examples:
-			return fmt.Errorf("%d %s examples, expected %d", s.now.Examples, s.name, s.recorded.Examples)
-		case s.now != s.recorded:
-			return fmt.Errorf("the %d %s examples have other names, labels, lengths or values", s.now.Examples, s.name)
+	for i, name := range splitNames {
+		switch is, was := now[i], recorded[i]; {
+		case is.Examples != was.Examples:
+			return fmt.Errorf("%d %s examples, expected %d", is.Examples, name, was.Examples)
+		case is != was:
+			return fmt.Errorf("the %d %s examples have other names, labels, lengths or values", is.Examples, name)
 		}
 	}
 	return nil

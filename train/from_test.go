@@ -250,6 +250,6 @@ func TestFromShorterKernels(t *testing.T) {
 			r = tuned(t, data, "ssm.layer=dss", "ssm.init=legs", "ssm.l_kernel=31")
 		}
 		_, err := start2(t, r)
-		must.Fail(t, err, ErrConfig, "train: ssm.l_kernel 31: layer \""+layer+"\" expects at least 32, the length of the longest sequence")
+		must.Fail(t, err, ErrConfig, "ssm.l_kernel 31: layer \""+layer+"\" is trained with at least 32 taps, the length of the longest sequence")
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // netOptions sizes the network of one shard for training.
@@ -38,19 +37,6 @@ func (t *Trainer) checkSize(c model.Config) error {
 	copies := 4 * (4 + t.partition.count) // bytes: weights, those of the best epoch, two moments, and gradients of the shards
 	need := float64(c.CountParams()*copies) + float64(t.partition.count)*training.Memory(c) + evaluation.Memory(c)
 	return checkMemory(need, "model.d_model %d, train.batch %d, sequences of %d: training", c.DModel, t.cfg.Train.Batch, training.MaxLen)
-}
-
-// checkKernels returns an error if the kernels of layers with a fixed length are shorter than the
-// sequences. Those of S4 may be in evaluation.
-func (t *Trainer) checkKernels(c ssm.Config) error {
-	longest := t.data.MaxLen
-	if c.Layer == ssm.LayerS4 {
-		longest = t.longest()
-	}
-	if c.FixedLength() && c.LKernel < longest {
-		return configErrorf("ssm.l_kernel %d: layer %q expects at least %d, the length of the longest sequence", c.LKernel, c.Layer, longest)
-	}
-	return nil
 }
 
 // checkMemory returns an error if this process may not use so many bytes. The format what and its

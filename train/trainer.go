@@ -144,9 +144,6 @@ func (t *Trainer) build(opt Options) error {
 		t.cfg.SSM.LKernel = t.cfg.SSM.KernelLength(t.longest())
 	}
 	c := t.cfg.Network(t.data.Info)
-	if err := t.checkKernels(c.SSM); err != nil {
-		return err
-	}
 	if err := t.checkSize(c); err != nil {
 		return err
 	}

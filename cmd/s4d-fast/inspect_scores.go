@@ -41,7 +41,7 @@ type modeScore struct {
 func analyze(m *model.Model) ([]*ssm.Analysis, error) {
 	var layers []*ssm.Analysis
 	for i := range m.Config.CountSSM() {
-		a, err := m.SSMParams(i).Analyze(1)
+		a, err := m.SSMParams(i).Analyze()
 		if err != nil {
 			return nil, fmt.Errorf("layer %d: %w", i, err)
 		}
@@ -65,7 +65,7 @@ func peaksOf(layers []*ssm.Analysis) [][]ssm.Peak {
 
 // scoresOf returns the scores of a layer.
 func scoresOf(layer int, p *ssm.Params, peaks []ssm.Peak) layerScores {
-	s, g := layerScores{Layer: layer}, p.ModeGains(1)
+	s, g := layerScores{Layer: layer}, p.ModeGains()
 	scores, last := hinfOfModes(g), g.LAST()
 	for i, a := range g.LogLambda {
 		s.Modes = append(s.Modes, modeScore{Modulus: math.Exp(real(a)), Angle: imag(a), HInf: report.Number(scores[i]), LAST: last[i]})

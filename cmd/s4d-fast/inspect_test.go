@@ -45,7 +45,7 @@ func TestInspectScores(t *testing.T) {
 	}
 	must.Equal(t, info.Poles[1].HInfAngle == nil, true, "layer 1: no angle of the largest gain")
 	for i, layer := range info.Scores {
-		a := must.Get(m.SSMParams(i).Analyze(1))(t)
+		a := must.Get(m.SSMParams(i).Analyze())(t)
 		d := a.Modes
 		whole, modes, last := a.SSMScores(), d.Gains().HInf(), d.Gains().LAST()
 		for h, one := range layer.SSMs {
