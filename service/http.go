@@ -20,69 +20,61 @@ import (
 	"github.com/s4d-fast/s4d-fast/events"
 )
 
-// query holds the parameters of a request for a stream.
-type query struct {
-	format   string
-	events   int64   // number that the client has received, −1 if it is not given
-	rate     float64 // of raw audio, in Hz; for others 0 if it is not given
-	resample bool
-	channel  *int // the only one to read; nil: the mean of all
-}
-
-// open acquires the stream that a request names. If there is an error, open writes the response and
-// returns nil.
-func (s *Server) open(w http.ResponseWriter, r *http.Request) (st *stream, q query) {
-	q, err := parseQuery(r.URL.RawQuery)
+// open acquires the stream that a request names, and returns how its audio is read. If there is an
+// error, open writes the response and returns nil.
+func (s *Server) open(w http.ResponseWriter, r *http.Request) (st *stream, in audio.Input) {
+	in, received, err := parseQuery(r.URL.RawQuery)
 	if err == nil {
-		st, err = s.streams.acquire(r.Context(), r.PathValue("name"), q.events)
+		st, err = s.streams.acquire(r.Context(), r.PathValue("name"), received)
 	}
 	if err != nil {
 		s.writeError(w, err)
-		return nil, q
+		return nil, in
 	}
 	w.Header().Set("Stream-Id", st.Stream)
-	return st, q
+	return st, in
 }
 
-// parseQuery also rejects a query that is partly malformed or repeats a parameter. If the server
-// ignored that part, the request could change its meaning: without the parameter events, it starts
-// a new stream in place of one that has ended.
-func parseQuery(raw string) (query, error) {
-	q := query{format: audio.AnyFile, events: -1}
+// parseQuery returns how the audio of a stream is read, and the number of events that the client
+// has received, or −1. It also rejects a query that is partly malformed or repeats a parameter. If
+// the server ignored that part, the request could change its meaning: without the parameter events,
+// it starts a new stream in place of one that has ended.
+func parseQuery(raw string) (in audio.Input, received int64, err error) {
+	in.Format, received = audio.AnyFile, -1
 	parameters, err := url.ParseQuery(raw)
 	if err != nil {
-		return q, newError(http.StatusBadRequest, "request", "query %.80q: %v: expected NAME=VALUE pairs separated by &", raw, err)
+		return in, 0, newError(http.StatusBadRequest, "request", "query %.80q: %v: expected NAME=VALUE pairs separated by &", raw, err)
 	}
 	for key, values := range parameters {
 		var err error
 		valid, expected := false, "one of the parameters format, rate, resample, channel and events"
 		switch value := values[0]; key {
 		case "format":
-			q.format, valid, expected = value, slices.Contains(audio.InputFormats, value), strings.Join(audio.InputFormats, ", ")
+			in.Format, valid, expected = value, slices.Contains(audio.InputFormats, value), strings.Join(audio.InputFormats, ", ")
 		case "events":
-			q.events, err = strconv.ParseInt(value, 10, 64)
-			valid, expected = err == nil && q.events >= 0, "the number of events that the client has received"
+			received, err = strconv.ParseInt(value, 10, 64)
+			valid, expected = err == nil && received >= 0, "the number of events that the client has received"
 		case "rate":
-			q.rate, err = strconv.ParseFloat(value, 64)
-			valid, expected = err == nil && q.rate > 0, "a number in Hz"
+			in.Rate, err = strconv.ParseFloat(value, 64)
+			valid, expected = err == nil && in.Rate > 0, "a number in Hz"
 		case "resample":
-			q.resample, err = strconv.ParseBool(value)
+			in.Mix, err = strconv.ParseBool(value)
 			valid, expected = err == nil, "true or false"
 		case "channel":
 			var n int
 			n, err = strconv.Atoi(value)
-			q.channel, valid, expected = &n, err == nil && n >= 0, "the number of a channel of a file, from 0"
+			in.Channel, valid, expected = &n, err == nil && n >= 0, "the number of a channel of a file, from 0"
 		}
 		if !valid || len(values) > 1 {
-			return q, newError(http.StatusBadRequest, "request", "%.20s=%.20q: expected %s, once", key, strings.Join(values, "&"), expected)
+			return in, 0, newError(http.StatusBadRequest, "request", "%.20s=%.20q: expected %s, once", key, strings.Join(values, "&"), expected)
 		}
 	}
-	return q, nil
+	return in, received, nil
 }
 
 // upload serves a request whose body is audio, while the body arrives.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
-	st, q := s.open(w, r)
+	st, in := s.open(w, r)
 	if st == nil {
 		return
 	}
@@ -95,7 +87,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	s.serve(st, q, body, &responseSink{s, w, control})
+	s.serve(st, in, body, &responseSink{s, w, control})
 }
 
 // respond returns the handler of a Request.
@@ -126,25 +118,23 @@ func (s *Server) respond(serve Request) http.HandlerFunc {
 	}
 }
 
-// serve runs the session of a stream whose audio is read from in, and returns its error.
-func (s *Server) serve(st *stream, q query, in io.Reader, out sink) error {
+// serve runs the session of a stream whose audio is read from body, and returns its error.
+func (s *Server) serve(st *stream, in audio.Input, body io.Reader, out sink) error {
 	session := &session{Server: s, stream: st, out: out}
 	if st.End != nil {
 		return session.run(string(audio.WAV), nil) // nothing is read of a stream that has ended
 	}
-	src, err := audio.Input{
-		Options: audio.Options{Channel: q.channel, FFmpeg: s.opt.FFmpeg, Note: func(text string) { s.opt.Log.Warn(text) }},
-		Format:  q.format, Rate: q.rate, Fallback: s.recognizer.SampleRate(), Mix: q.resample, Check: events.Check,
-		Sniffed: func(format string) error {
-			return fmt.Errorf("the audio begins as %s does, but the format declares samples without a header; omit format", format)
-		},
-	}.Open(in)
+	in.FFmpeg, in.Note, in.Fallback, in.Check = s.opt.FFmpeg, func(text string) { s.opt.Log.Warn(text) }, s.recognizer.SampleRate(), events.Check
+	in.Sniffed = func(format string) error {
+		return fmt.Errorf("the audio begins as %s does, but the format declares samples without a header; omit format", format)
+	}
+	src, err := in.Open(body)
 	if src.Format == string(audio.FFmpeg) {
 		defer src.Close()
 		defer st.cancel(nil) // before, because ffmpeg waits for the body
 	}
 	if err = classify(err); err == nil {
-		err = st.setRate(s.recognizer, src.Rate, q.resample)
+		err = st.setRate(s.recognizer, src.Rate, in.Mix)
 	}
 	if err == nil {
 		err = s.streams.claim(st)

@@ -19,7 +19,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 			"GET without an upgrade to WebSocket: use POST or PUT to send audio in a body"))
 		return
 	}
-	st, q := s.open(w, r)
+	st, in := s.open(w, r)
 	if st == nil {
 		return
 	}
@@ -33,9 +33,9 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	defer conn.CloseNow()
 	conn.SetReadLimit(s.opt.MaxMessage)
-	in, bytes := io.Pipe()
+	body, bytes := io.Pipe()
 	go s.receive(st.ctx, conn, bytes)
-	err = s.serve(st, q, in, socketSink{s, conn})
+	err = s.serve(st, in, body, socketSink{s, conn})
 	st.cancel(nil)
 	// Otherwise Close, which waits for the client's close frame, would read another one to its end.
 	http.NewResponseController(w).SetReadDeadline(time.Now().Add(5 * time.Second))

@@ -223,8 +223,5 @@ func (s *Server) deleteClip(p *project, r *http.Request) (any, error) {
 	p.files.Lock()
 	defer p.files.Unlock()
 	defer p.soundsChanged()
-	if err := p.remove(folder + "/" + name); err != nil {
-		return nil, err
-	}
-	return nil, nil
+	return nil, p.remove(folder + "/" + name)
 }

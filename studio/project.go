@@ -266,8 +266,5 @@ func (s *Server) deleteWord(p *project, r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	if err := unlessGone(p.remove(name)); err != nil {
-		return nil, err
-	}
-	return nil, nil
+	return nil, unlessGone(p.remove(name))
 }

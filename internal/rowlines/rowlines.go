@@ -171,39 +171,36 @@ func (r *Reader) process(emit func(line any) error) error {
 // findColumns finds the columns that the model reads. It finds them by name. If the input or the
 // model has no names, they are all columns except the one that identifies the series, in their
 // order.
-func (r *Reader) findColumns() error {
-	r.id, r.time, r.clock = -1, -1, -1
-	described := r.model.Meta.Series
-	all := r.table.Columns()
-	if described != nil && described.Time != "" {
-		r.time = slices.Index(all, described.Time)
-		if date, clock, two := strings.Cut(described.Time, ","); two && r.time < 0 {
-			r.time, r.clock = slices.Index(all, date), slices.Index(all, clock)
+func (r *Reader) findColumns() (err error) {
+	described, all := cmp.Or(r.model.Meta.Series, &model.Series{}), r.table.Columns()
+	index := func(name string) int {
+		if name == "" {
+			return -1
 		}
+		return slices.Index(all, name)
 	}
-	if described != nil && described.ID != "" {
-		r.id = slices.Index(all, described.ID)
+	if r.time, r.clock = index(described.Time), -1; r.time < 0 {
+		date, clock, _ := strings.Cut(described.Time, ",")
+		r.time, r.clock = index(date), index(clock)
 	}
+	r.id = index(described.ID)
 	if id := r.opt.ID; id != nil {
 		if r.id = -1; *id != "" {
-			var err error
 			if r.id, err = r.table.Find(*id); err != nil {
 				return err
 			}
 		}
 	}
-	if described != nil {
-		var missing error
-		for _, name := range described.Columns {
-			i, err := r.table.Find(name)
-			missing = cmp.Or(missing, err)
-			r.inputs = append(r.inputs, i)
-		}
-		if missing == nil || r.table.Named() {
-			return missing
-		}
-		r.inputs = nil
+	var missing error
+	for _, name := range described.Columns {
+		i, err := r.table.Find(name)
+		missing = cmp.Or(missing, err)
+		r.inputs = append(r.inputs, i)
 	}
+	if missing != nil && r.table.Named() || missing == nil && len(r.inputs) > 0 {
+		return missing
+	}
+	r.inputs = nil
 	for i := range all {
 		if i != r.id {
 			r.inputs = append(r.inputs, i)
@@ -211,7 +208,7 @@ func (r *Reader) findColumns() error {
 	}
 	if n := r.model.Config.DInput; len(r.inputs) != n {
 		expected := fmt.Sprintf("%d", n)
-		if described != nil {
+		if described.Columns != nil {
 			expected += ", the model's " + suggest.List(described.Columns)
 		}
 		return fmt.Errorf("%d columns of numbers, expected %s", len(r.inputs), expected)
