@@ -30,15 +30,15 @@ func TestNumbersHaveSources(t *testing.T) {
 		}
 		return list
 	}
-	figure := regexp.MustCompile(`\d[\d.]*(?: (?:ms|µs|ns|%|images/s|/s)|×)`)
+	figure := regexp.MustCompile(`\d[\d.,]*(?: (?:ms|µs|ns|s|images/s|/s|clips|predictions)\b| %|×)`)
 	readme, benchmarks, processors := page("README.md"), page("docs/benchmarks.md"), page("docs/processors.md")
 	found := 0
 	check := func(in, where string, rows []string, sources ...string) {
 		for _, row := range rows {
 			for _, f := range figure.FindAllString(row, -1) {
 				found++
-				number := f // with its unit, unless a source may have it in a heading or after an error
-				for _, unit := range []string{" /s", " images/s", " %"} {
+				number := f // with its unit, unless a source may have that in a heading or after an error
+				for _, unit := range []string{" /s", " images/s", " %", " clips", " predictions"} {
 					number = strings.TrimSuffix(number, unit)
 				}
 				if !slices.ContainsFunc(sources, func(s string) bool { return strings.Contains(s, number) }) {
