@@ -1,4 +1,4 @@
-# Prepares the recordings of commands.sh, digits.sh and wake.sh, which source it: . recordings.sh DATA OUT
+# Prepares the recordings of digits.sh and wake.sh, which source it: . recordings.sh DATA OUT
 #
 # DATA contains the folders fsdd, speech-commands-12, arabic-sc, esc10, wake-words and coffee-orders
 # (README.md names their sources). espeak-ng, flite, festival, ffmpeg and Debian's packages

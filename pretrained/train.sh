@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Trains and calibrates the built-in models: pretrained/train.sh DATA OUT [SEED…]
 #
-# DATA contains the folders speech-commands-12, fsdd, arabic-sc and esc10 and the file
-# aclImdb-train.tar.xz (README.md names their sources). espeak-ng must be installed. OUT is made.
+# DATA contains the folders fsdd, arabic-sc, esc10 and aclImdb, as "s4d-fast data fetch" makes them, and speech-commands-12
+# with the ten words of commands, _silence_, _unknown_ and the lists of Speech Commands. espeak-ng must be installed. OUT is made.
 # An interrupted run continues when it is started again. Two processors take about two hours for
 # the three seeds 1, 2 and 3.
 set -euo pipefail
@@ -12,7 +12,6 @@ seeds=("${@:-1}")
 cd "$(dirname "$0")/.."
 s4d=$out/s4d-fast
 go build -o "$s4d" ./cmd/s4d-fast
-tar -xJf "$data/aclImdb-train.tar.xz" -C "$out"
 
 # Sounds by espeak-ng, whose voices of --split train and test are disjoint, and computed noises. No other word sounds like a
 # command or a digit, and neither does a word of the sentences. frequent.txt has the most frequent other words of the
@@ -39,9 +38,9 @@ make speak commands --words "$(join "${commands[@]}")" --clips 40
 make speak digits --words "$(join "${digits[@]}")" --clips 100
 make speak near --words "$(join "${near[@]}")" --clips 10
 make speak frequent --words "$(join "${frequent[@]}")" --clips 4
-make sentences sentences --text "$out/aclImdb/train/neg" --without "$without" --minutes 120
+make sentences sentences --text "$data/aclImdb/train/neg" --without "$without" --minutes 120
 make noises noises --minutes 14
-make sentences test/sentences --split test --text "$out/aclImdb/train/pos" --without "$without" --minutes 140
+make sentences test/sentences --split test --text "$data/aclImdb/train/pos" --without "$without" --minutes 140
 make noises test/noises --split test --minutes 30
 
 # link FROM TO: links the recordings of FROM that standard input lists in TO.
