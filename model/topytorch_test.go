@@ -134,7 +134,7 @@ func TestExportRejects(t *testing.T) {
 func python(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"/usr/bin/python3", "python3"} {
-		if exec.Command(name, "-c", "import torch").Run() == nil {
+		if exec.Command(name, "-c", `from importlib.metadata import version; version("torch")`).Run() == nil {
 			return name
 		}
 	}

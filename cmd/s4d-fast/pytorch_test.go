@@ -19,7 +19,7 @@ func TestTrainSideBySide(t *testing.T) {
 		t.Skip("starts PyTorch")
 	}
 	const python = "/usr/bin/python3"
-	if exec.Command(python, "-c", "import torch").Run() != nil {
+	if exec.Command(python, "-c", `from importlib.metadata import version; version("torch")`).Run() != nil {
 		t.Skip("no Python with PyTorch is installed (Debian's python3-torch)")
 	}
 	dir := t.TempDir()
