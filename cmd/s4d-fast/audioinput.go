@@ -42,7 +42,7 @@ func (a *audioInput) errorAt(err error) error {
 const maxSampleRate = 1_000_000
 
 // open reads the header of the audio for a model at a rate in Hz; 0: it states none. The caller
-// closes the input, also after an error.
+// closes the input.
 func (c *streamCmd) open(in io.Reader, name string, modelRate float64, notes *audioNotes) (*audioInput, error) {
 	from := audio.Input{
 		Options: c.audio(notes, name), Format: c.Format, Rate: float64(or(c.Rate, 0)), Fallback: modelRate, Mix: c.Resample, Check: events.Check,
@@ -69,7 +69,8 @@ func (c *streamCmd) open(in io.Reader, name string, modelRate float64, notes *au
 		a.rate = modelRate
 	}
 	if err != nil {
-		err = fmt.Errorf("%s: %w", name, err)
+		input.Close()
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return a, err
+	return a, nil
 }

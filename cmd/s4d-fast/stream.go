@@ -75,10 +75,10 @@ func (c *streamCmd) Run(std *streams, ctx context.Context) error {
 	defer bytes.Close()
 	var notes audioNotes
 	a, err := c.open(bytes, name, m.Meta.SampleRate, &notes)
-	defer a.input.Close()
 	if err != nil {
 		return interruptOr(ctx, err)
 	}
+	defer a.input.Close()
 	p := pump{
 		audio: a, pipe: c.File == "-", live: c.Live, out: json.NewEncoder(std.out),
 		note: func() error { return std.note(notes.take()...) },
