@@ -59,8 +59,8 @@ func (p *Process) Stop() {
 	_ = p.cmd.Wait() // its exit status does not matter
 }
 
-// PyTorch returns a Python interpreter that has PyTorch, and PyTorch's version. It reads the version
-// of the installed package: importing PyTorch takes seconds.
+// PyTorch returns a Python interpreter that has PyTorch, and its version. It reads the version of
+// the installed package: importing PyTorch takes seconds.
 func PyTorch(ctx context.Context) (path, version string, err error) {
 	for _, path := range []string{"/usr/bin/python3", "python3"} { // the first has Debian's packages
 		out, err := exec.CommandContext(ctx, path, "-c", `from importlib.metadata import version; print(version("torch"))`).Output()
