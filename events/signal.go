@@ -45,8 +45,8 @@ func (s *signal) process(x []float32, to follower) error {
 				s.partial = s.partial[:0]
 			}
 		}
-		if n := len(b.levels); n > 0 {
-			s.source.process(b, b.samples, n)
+		if len(b.levels) > 0 {
+			s.source.process(b)
 			if err := s.pass(b, to); err != nil {
 				s.partial = s.partial[:0]
 				return err

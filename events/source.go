@@ -2,6 +2,7 @@ package events
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/s4d-fast/s4d-fast/filterbank"
 	"github.com/s4d-fast/s4d-fast/recurrent"
@@ -10,8 +11,8 @@ import (
 // source computes a network's outputs for the frames of one signal. It has two implementations:
 // bands for a network that labels the frames of a filter bank, and clip for one that labels clips.
 type source interface {
-	// process takes n frames of samples [n][frame] and sets b.outputs [n][labels].
-	process(b *batch, samples []float32, n int)
+	// process sets b.outputs to those of the frames in b.samples.
+	process(b *batch)
 	reset()
 	snapshot(dst []byte) []byte // appends the state
 	restore(b []byte) error     // after an error the source is of no use
@@ -35,8 +36,9 @@ type bands struct {
 	net  *recurrent.Stream
 }
 
-func (s *bands) process(b *batch, samples []float32, n int) {
-	b.bands = s.bank.Process(b.bands[:0], samples)
+func (s *bands) process(b *batch) {
+	b.bands = s.bank.Process(b.bands[:0], b.samples)
+	n := len(b.levels)
 	count := len(b.bands) / n
 	b.input = resize(b.input, len(b.bands))
 	for i, v := range b.bands {
@@ -80,10 +82,11 @@ const clipSeconds = 1
 // that for a clip of the last clipSeconds.
 type clip struct{ net *recurrent.Stream }
 
-func (s *clip) process(b *batch, samples []float32, n int) {
+func (s *clip) process(b *batch) {
 	b.outputs = b.outputs[:0]
-	for frame := len(samples) / n; len(samples) > 0; samples = samples[frame:] {
-		b.outputs = append(b.outputs, s.net.Process(samples[:frame], frame)...)
+	frame := len(b.samples) / len(b.levels)
+	for samples := range slices.Chunk(b.samples, frame) {
+		b.outputs = append(b.outputs, s.net.Process(samples, frame)...)
 	}
 }
 

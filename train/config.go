@@ -124,7 +124,7 @@ func LoadRun(dir string) (Config, error) { return loadRun(atomicfile.System(), d
 
 func loadRun(files atomicfile.Files, dir string) (Config, error) {
 	c := Default()
-	if err := checkFolder(files, dir); err != nil {
+	if err := noFile(files, dir); err != nil {
 		return c, err
 	}
 	path := filepath.Join(dir, configFile)

@@ -87,8 +87,8 @@ func (r *Run) checkEmpty() error {
 	return nil
 }
 
-// checkFolder reports a path at or above which there is a file.
-func checkFolder(files atomicfile.Files, path string) error {
+// noFile returns an error for a path at or above which there is a file.
+func noFile(files atomicfile.Files, path string) error {
 	info, err := files.Stat(path)
 	if err == nil && !info.IsDir() || errors.Is(err, syscall.ENOTDIR) {
 		return configErrorf("out: %s is not a folder", path)
@@ -159,7 +159,7 @@ func (r *Run) begun() (bool, error) { return r.exists(configFile) }
 
 // exists reports whether the folder has a file.
 func (r *Run) exists(name string) (bool, error) {
-	if err := checkFolder(r.files, r.Dir); err != nil {
+	if err := noFile(r.files, r.Dir); err != nil {
 		return false, err
 	}
 	_, err := r.files.Stat(r.path(name))

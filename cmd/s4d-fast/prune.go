@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -38,15 +37,14 @@ func (c *pruneCmd) Run(std *streams, ctx context.Context) error {
 	if err != nil {
 		return badInput(err)
 	}
-	var text strings.Builder // pairs are the model before and after
-	var small *model.Model
+	var small *model.Model // pairs in the output are the model before and after
 	if c.Global {
 		ssms, remaining := m.Config.DModel, 0 // per layer
 		if m.Config.SSM.MIMO() {
 			ssms = 1
 		}
 		if small, remaining, err = m.PruneGlobal(c.Keep); err == nil {
-			fmt.Fprintf(&text, "modes in all      %d → %d\n", m.Config.CountSSM()*ssms*m.Config.SSM.Modes(), remaining)
+			fmt.Fprintf(std.out, "modes in all      %d → %d\n", m.Config.CountSSM()*ssms*m.Config.SSM.Modes(), remaining)
 		}
 	} else {
 		small, err = m.Prune(c.Keep)
@@ -54,15 +52,15 @@ func (c *pruneCmd) Run(std *streams, ctx context.Context) error {
 	if err != nil {
 		return usageError(err)
 	}
-	fmt.Fprintf(&text, "modes per SSM     %d → %d\n", m.Config.SSM.Modes(), small.Config.SSM.Modes())
-	fmt.Fprintf(&text, "parameters        %d → %d\n", m.Config.CountParams(), small.Config.CountParams())
+	fmt.Fprintf(std.out, "modes per SSM     %d → %d\n", m.Config.SSM.Modes(), small.Config.SSM.Modes())
+	fmt.Fprintf(std.out, "parameters        %d → %d\n", m.Config.CountParams(), small.Config.CountParams())
 	if c.Data != "" {
-		if err := c.evaluate(std, ctx, &text, m, small); err != nil {
+		if err := c.evaluate(std, ctx, m, small); err != nil {
 			return err
 		}
 	}
 	if times := streamTimes(m, small); times != nil {
-		fmt.Fprintf(&text, "stream            %.3g → %.3g µs per sample\n", times[0], times[1])
+		fmt.Fprintf(std.out, "stream            %.3g → %.3g µs per sample\n", times[0], times[1])
 	}
 	if err := small.Save(string(c.Out)); err != nil {
 		return err
@@ -71,8 +69,7 @@ func (c *pruneCmd) Run(std *streams, ctx context.Context) error {
 	if small.Meta.Detection != nil {
 		fmt.Fprintln(std.err, "the operating point was chosen before pruning, and its error rates are unknown; run s4d-fast calibrate again")
 	}
-	_, err = io.WriteString(std.out, text.String())
-	return err
+	return nil
 }
 
 // streamTimes returns the microseconds per sample of both models' streams, measured alternately;
@@ -114,8 +111,8 @@ func streamTimes(models ...*model.Model) *[2]float64 {
 	return &median
 }
 
-// evaluate writes the results of both models on the validation split.
-func (c *pruneCmd) evaluate(std *streams, ctx context.Context, w io.Writer, models ...*model.Model) error {
+// evaluate prints the results of both models on the validation split.
+func (c *pruneCmd) evaluate(std *streams, ctx context.Context, models ...*model.Model) error {
 	tk, cfg, err := evalConfig(models[0], "", nil, c.Data)
 	if err != nil {
 		return err
@@ -131,9 +128,9 @@ func (c *pruneCmd) evaluate(std *streams, ctx context.Context, w io.Writer, mode
 		}
 	}
 	if data.Info.Regression {
-		fmt.Fprintf(w, "RMSE              %.4g → %.4g of %d examples (val)\n", r[0].RMSE, r[1].RMSE, r[0].N)
+		fmt.Fprintf(std.out, "RMSE              %.4g → %.4g of %d examples (val)\n", r[0].RMSE, r[1].RMSE, r[0].N)
 	} else {
-		fmt.Fprintf(w, "accuracy          %.2f → %.2f %% of %d examples (val)\n", 100*r[0].Accuracy, 100*r[1].Accuracy, r[0].N)
+		fmt.Fprintf(std.out, "accuracy          %.2f → %.2f %% of %d examples (val)\n", 100*r[0].Accuracy, 100*r[1].Accuracy, r[0].N)
 	}
 	return nil
 }
