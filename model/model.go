@@ -84,26 +84,18 @@ func (m *Model) SSMParams(layer int) *ssm.Params {
 // NewSSMParams allocates SSM parameters for a layer of this configuration.
 func (c Config) NewSSMParams() *ssm.Params { return ssm.NewParams(c.ssmConfig()) }
 
-// reals returns the layer's real SSM parameters, each with its place in p.
-func (l *Layer) reals(p *ssm.Params) [5]struct {
+// field is an array of a layer's SSM parameters, with its place in ssm.Params.
+type field[T float64 | complex128] struct {
 	layer  []float32
-	params []float64
-} {
-	return [...]struct {
-		layer  []float32
-		params []float64
-	}{{l.Step, p.Step}, {l.Gamma, p.Gamma}, {l.Decay, p.Decay}, {l.Freq, p.Freq}, {l.D, p.D}}
+	params []T
 }
 
-// complexes returns the layer's complex SSM parameters, each with its place in p.
-func (l *Layer) complexes(p *ssm.Params) [3]struct {
-	layer  []float32
-	params []complex128
-} {
-	return [...]struct {
-		layer  []float32
-		params []complex128
-	}{{l.B, p.B}, {l.C, p.C}, {l.P, p.P}}
+func (l *Layer) reals(p *ssm.Params) [5]field[float64] {
+	return [...]field[float64]{{l.Step, p.Step}, {l.Gamma, p.Gamma}, {l.Decay, p.Decay}, {l.Freq, p.Freq}, {l.D, p.D}}
+}
+
+func (l *Layer) complexes(p *ssm.Params) [3]field[complex128] {
+	return [...]field[complex128]{{l.B, p.B}, {l.C, p.C}, {l.P, p.P}}
 }
 
 // FillSSM copies the layer's SSM parameters to p, which has the same configuration.
@@ -136,8 +128,7 @@ func (l *Layer) setSSM(p *ssm.Params) {
 
 // AddSSM adds gradients in float64 to the layer's tensors.
 func (l *Layer) AddSSM(g *ssm.Params) {
-	reals := l.reals(g)
-	for _, a := range reals[:5] {
+	for _, a := range l.reals(g) {
 		for i := range a.layer {
 			a.layer[i] += float32(a.params[i])
 		}

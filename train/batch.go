@@ -26,7 +26,7 @@ type batch struct {
 	err     error     // of load
 
 	set   dataset.Set // of the current load
-	epoch int
+	pass int
 	read  func(worker, i int) // reads example i of the batch
 	errs  []error             // [examples] of reading them
 
@@ -46,7 +46,7 @@ func newBatch(info dataset.Info, meta *model.Meta, size int) *batch {
 		info: info, meta: meta, examples: make([]dataset.Example, size),
 		members: make([]int, 0, size), labels: make([]int, size), lengths: make([]int, sequencesPer(info)*size), errs: make([]error, size),
 	}
-	b.read = func(_, i int) { b.errs[i] = b.set.Example(&b.examples[i], b.members[i], b.epoch) }
+	b.read = func(_, i int) { b.errs[i] = b.set.Example(&b.examples[i], b.members[i], b.pass) }
 	if info.Channels == 0 {
 		b.tokens = make([]int32, sequencesPer(info)*size*info.MaxLen)
 	} else {
@@ -74,11 +74,11 @@ func sequencesPer(info dataset.Info) int {
 	return 1
 }
 
-// load fills the batch with the examples members of a set in an epoch.
-func (b *batch) load(set dataset.Set, members []int, epoch int, pool *par.Pool) {
+// load fills the batch with the examples members of a set in a pass.
+func (b *batch) load(set dataset.Set, members []int, pass int, pool *par.Pool) {
 	b.members, b.err = append(b.members[:0], members...), nil
 	b.Size, b.Len = sequencesPer(b.info)*len(members), 0
-	b.set, b.epoch = set, epoch
+	b.set, b.pass = set, pass
 	pool.For(len(members), b.read)
 	for i, member := range members {
 		e := &b.examples[i]
@@ -193,7 +193,7 @@ func (b *batch) packTarget(i int, e *dataset.Example) {
 // nan is a target that is not scored.
 var nan = float32(math.NaN())
 
-// loader reads the batches of an epoch in goroutines of its own, one batch ahead of their use.
+// loader reads the batches of a pass in goroutines of its own, one batch ahead of their use.
 type loader struct {
 	ready, free chan *batch
 	stop        chan struct{}
@@ -201,7 +201,7 @@ type loader struct {
 
 // newLoader starts to read batches of a set, with half of a number of workers, since the others
 // train meanwhile. After the last, next returns nil. The caller must call close.
-func newLoader(set dataset.Set, batches [][]int, epoch int, buffers [2]*batch, workers int) *loader {
+func newLoader(set dataset.Set, batches [][]int, pass int, buffers [2]*batch, workers int) *loader {
 	l := &loader{ready: make(chan *batch, 1), free: make(chan *batch, 2), stop: make(chan struct{})}
 	for _, b := range buffers {
 		l.free <- b
@@ -213,7 +213,7 @@ func newLoader(set dataset.Set, batches [][]int, epoch int, buffers [2]*batch, w
 		for _, members := range batches {
 			select {
 			case b := <-l.free:
-				b.load(set, members, epoch, pool)
+				b.load(set, members, pass, pool)
 				l.ready <- b
 			case <-l.stop:
 				return

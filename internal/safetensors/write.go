@@ -11,8 +11,9 @@ import (
 	"maps"
 )
 
-// WriteTo writes the file, with its checksum. A file that Read would reject is an error before
-// anything is written.
+// WriteTo writes the file, with its checksum. The arrays must have different names, and as many
+// values as their shapes say. A header that Read would reject is an error before anything is
+// written.
 func (f *File) WriteTo(w io.Writer) (int64, error) {
 	header, err := f.header()
 	if err != nil {
@@ -38,12 +39,9 @@ func (f *File) header() ([]byte, error) {
 	metadata[sumKey] = noSum
 	members, at := map[string]any{metadataKey: metadata}, int64(0)
 	for _, a := range f.Arrays {
-		if members[a.Name] != nil {
-			return nil, fmt.Errorf("safetensors: array %.80q: expected a name that occurs once", a.Name)
-		}
-		e, err := a.entry(at)
-		if err != nil {
-			return nil, fmt.Errorf("safetensors: array %.80q: %w", a.Name, err)
+		e := entry{DType: F32, Shape: []int64{}, Offsets: []int64{at, at + int64(len(a.F32))*width}}
+		for _, d := range a.Shape {
+			e.Shape = append(e.Shape, int64(d))
 		}
 		members[a.Name], at = e, e.Offsets[1]
 	}
@@ -58,19 +56,4 @@ func (f *File) header() ([]byte, error) {
 		return nil, fmt.Errorf("safetensors: header of %d bytes: expected at most %d", len(b), maxHeader)
 	}
 	return b, nil
-}
-
-// entry describes the array at byte position at.
-func (a *Array) entry(at int64) (entry, error) {
-	e := entry{DType: F32, Shape: []int64{}}
-	want := 1
-	for _, d := range a.Shape {
-		e.Shape = append(e.Shape, int64(d))
-		want *= d
-	}
-	if len(a.F32) != want {
-		return e, fmt.Errorf("shape %v with %d values", a.Shape, len(a.F32))
-	}
-	e.Offsets = []int64{at, at + int64(len(a.F32))*width}
-	return e, e.check(width)
 }

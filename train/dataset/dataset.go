@@ -8,7 +8,7 @@
 //
 // A program may also implement Set. Samples are float32, one channel after the other, and not
 // normalised, because package train uses Mean and Std of the training set. Generated data should be
-// a function of (seed, epoch, example) alone, so that a resumed run gets the same data.
+// a function of (seed, pass, example) alone, so that a resumed run gets the same data.
 package dataset
 
 import (
@@ -75,16 +75,17 @@ type Set interface {
 	// Length returns the length of example i without decoding it. For a pair, it is that of the
 	// longer sequence.
 	Length(i int) int
-	// Example fills dst with example i of [0, Len) and reuses its slices. Generated training data
-	// depend on the epoch, recorded data do not. Concurrent calls need different dst.
-	Example(dst *Example, i, epoch int) error
+	// Example fills dst with example i of [0, Len) and reuses its slices. The passes over a
+	// training set count from 0; an epoch has one or several (Dataset.EpochSteps). Generated
+	// training data depend on the pass, recorded data do not. Concurrent calls need different dst.
+	Example(dst *Example, i, pass int) error
 }
 
 // ForecastSet is a Set of examples of forecasts. The target at a position is the value of a column
 // Horizon rows later. A target of NaN is not scored.
 type ForecastSet interface {
 	Set
-	// Naive writes naive forecasts of the targets of example i in epoch 0, in the shape of the
+	// Naive writes naive forecasts of the targets of example i in pass 0, in the shape of the
 	// targets, [Outputs][Len]. Those in last repeat the last known value of the column. Those in
 	// season repeat the last known value that is a whole number of seasons before the target. Where
 	// no such value is known, and without a season, the forecast is NaN.
@@ -92,7 +93,7 @@ type ForecastSet interface {
 }
 
 // ShiftedSet is a training set of pieces of longer recordings, which begin at other positions in
-// every epoch.
+// every pass.
 type ShiftedSet interface {
 	Set
 	Unshifted() Set // the pieces at fixed positions; every position is in one of them
@@ -193,9 +194,9 @@ func (c concat) Length(i int) int {
 	return s.Length(k)
 }
 
-func (c concat) Example(dst *Example, i, epoch int) error {
+func (c concat) Example(dst *Example, i, pass int) error {
 	s, k := c.at(i)
-	return s.Example(dst, k, epoch)
+	return s.Example(dst, k, pass)
 }
 
 // Naive implements ForecastSet if all sets do.

@@ -22,10 +22,10 @@ const momentStreams = 200
 
 // MixStreams returns data for training a word detector: streams that are mixed from recordings,
 // with one label per frame of the filter bank (docs/maths.md §14). Training streams differ in every
-// epoch and are functions of (opt.Seed, epoch, example). Validation streams are mixed from the
+// pass and are functions of (opt.Seed, pass, example). Validation streams are mixed from the
 // recordings of val in the same way, and fixed. A split without words is nil.
 //
-// Mean and Std of the bands are those of the first 200 training streams, from epoch 0 on, without
+// Mean and Std of the bands are those of the first 200 training streams, from pass 0 on, without
 // masks.
 func MixStreams(train, val Sounds, opt StreamOptions) (*dataset.Dataset, error) {
 	if len(train.Words) == 0 && len(val.Words) == 0 {
@@ -79,7 +79,7 @@ type StreamSet struct {
 	streams               int
 	length                int // samples of a stream
 	purpose               random.Purpose
-	fixed                 bool      // the same streams in every epoch
+	fixed                 bool      // the same streams in every pass
 	means                 []float32 // of the bands, for masks; nil: there are no masks
 	mixers                sync.Pool
 }
@@ -177,18 +177,18 @@ func (s *StreamSet) Sounds() Sounds { return *s.sounds }
 func (s *StreamSet) Options() StreamOptions { return s.opt }
 
 // Audio returns the samples of stream i, in the memory of dst, and the words in it.
-func (s *StreamSet) Audio(dst []float32, i, epoch int) (samples []float32, words []Word) {
+func (s *StreamSet) Audio(dst []float32, i, pass int) (samples []float32, words []Word) {
 	m := s.mixers.Get().(*mixer)
 	defer s.mixers.Put(m)
-	m.mix(s.stream(i, epoch))
+	m.mix(s.stream(i, pass))
 	return append(dst[:0], m.speech...), slices.Clone(m.words)
 }
 
 // Example fills dst with the frames of stream i and with their labels.
-func (s *StreamSet) Example(dst *dataset.Example, i, epoch int) error {
+func (s *StreamSet) Example(dst *dataset.Example, i, pass int) error {
 	m := s.mixers.Get().(*mixer)
 	defer s.mixers.Put(m)
-	m.mix(s.stream(i, epoch))
+	m.mix(s.stream(i, pass))
 	n := s.Length(i)
 	*dst = dataset.Example{X: s.bank.Frames(dst.X, m.speech), Tokens: dst.Tokens[:0], Len: n, Label: -1, Target: dst.Target[:0], Labels: dst.Labels}
 	if s.means != nil {
@@ -198,11 +198,11 @@ func (s *StreamSet) Example(dst *dataset.Example, i, epoch int) error {
 	return nil
 }
 
-func (s *StreamSet) stream(i, epoch int) random.Stream {
+func (s *StreamSet) stream(i, pass int) random.Stream {
 	if s.fixed {
-		epoch = 0
+		pass = 0
 	}
-	return random.New(s.opt.Seed, s.purpose, epoch, i)
+	return random.New(s.opt.Seed, s.purpose, pass, i)
 }
 
 // Identity identifies the set by stream 0: by the options, and the recordings that hold speech.

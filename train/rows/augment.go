@@ -7,7 +7,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// augmented is a training set of whole series, of which every epoch has other variants.
+// augmented is a training set of whole series, of which every pass has other variants.
 type augmented struct {
 	dataset.Set
 	channels int
@@ -16,7 +16,7 @@ type augmented struct {
 }
 
 // Augment replaces the training set of a classification of whole series in memory by random
-// variants of the series: other variants in every epoch, a function of (seed, epoch, example).
+// variants of the series: other variants in every pass, a function of (seed, pass, example).
 // A variant is a slice of at least 90 % of the series, stretched to its length. In a tenth of it,
 // time passes at half to twice the speed. It is scaled by about 10 %, and has noise of 5 % of the
 // channel's standard deviation.
@@ -27,12 +27,12 @@ func Augment(d *dataset.Dataset, seed uint64) {
 // Unshifted returns the series as they are.
 func (a *augmented) Unshifted() dataset.Set { return a.Set }
 
-func (a *augmented) Example(dst *dataset.Example, i, epoch int) error {
-	if err := a.Set.Example(dst, i, epoch); err != nil {
+func (a *augmented) Example(dst *dataset.Example, i, pass int) error {
+	if err := a.Set.Example(dst, i, pass); err != nil {
 		return err
 	}
-	draw := random.Sampler{Stream: random.New(a.seed, random.Noise, epoch, 2*i)}
-	noise := random.New(a.seed, random.Noise, epoch, 2*i+1)
+	draw := random.Sampler{Stream: random.New(a.seed, random.Noise, pass, 2*i)}
+	noise := random.New(a.seed, random.Noise, pass, 2*i+1)
 	time := newTimeMap(&draw)
 	gain := math.Exp(0.1 * noise.Normal(0))
 	source := make([]float32, dst.Len)

@@ -130,7 +130,7 @@ func (s *windowSet) Identity(i int) dataset.Identity {
 // minWindows is the number of examples of an epoch of long series, if they have fewer windows.
 const minWindows = 64
 
-// shiftedSet is a training set whose windows have other positions in every epoch.
+// shiftedSet is a training set whose windows have other positions in every pass.
 type shiftedSet struct {
 	*windowSet
 	segments []window // rows that are targets
@@ -167,8 +167,8 @@ func (s *shiftedSet) Length(int) int {
 }
 
 // window draws the position of window i from the i-th of n equal parts of the rows.
-func (s *shiftedSet) window(i, epoch int) window {
-	u := random.New(s.opt.Seed, random.Shuffle, epoch, 2).Float64(uint64(i))
+func (s *shiftedSet) window(i, pass int) window {
+	u := random.New(s.opt.Seed, random.Shuffle, pass, 2).Float64(uint64(i))
 	row := min(int((float64(i)+u)/float64(s.n)*float64(s.rows)), s.rows-1)
 	k, exact := slices.BinarySearch(s.starts, row)
 	if !exact {
@@ -180,8 +180,8 @@ func (s *shiftedSet) window(i, epoch int) window {
 	return window{w.record, from, min(from+s.opt.Window, w.to)}
 }
 
-func (s *shiftedSet) Example(dst *dataset.Example, i, epoch int) error {
-	s.fillExample(dst, s.window(i, epoch))
+func (s *shiftedSet) Example(dst *dataset.Example, i, pass int) error {
+	s.fillExample(dst, s.window(i, pass))
 	return nil
 }
 
