@@ -25,10 +25,10 @@ type batch struct {
 	targets []float32 // regression: [examples][Outputs], or [examples][Outputs][Len], standardised
 	err     error     // of load
 
-	set   dataset.Set // of the current load
+	set  dataset.Set // of the current load
 	pass int
-	read  func(worker, i int) // reads example i of the batch
-	errs  []error             // [examples] of reading them
+	read func(worker, i int) // reads example i of the batch
+	errs []error             // [examples] of reading them
 
 	examples []dataset.Example
 	x        []float32 // memory of X, Tokens, Lengths and targets
