@@ -31,9 +31,6 @@ type Input struct {
 	Sniffed func(format string) error
 }
 
-// Raw reports whether the input has no header.
-func (in Input) Raw() bool { return slices.Index(InputFormats, in.Format) > 4 }
-
 // InputReader is the Source of an Input.
 type InputReader struct {
 	Rate    float64 // Hz
@@ -48,7 +45,7 @@ type InputReader struct {
 // Open reads the header of an input and checks it. The caller calls Close, also after an error.
 func (in Input) Open(r io.Reader) (out *InputReader, err error) {
 	out = &InputReader{Rate: cmp.Or(in.Rate, in.Fallback), Format: in.Format, check: in.Check}
-	if in.Raw() {
+	if slices.Contains([]Encoding{S16LE, S16BE, F32LE, U8}, Encoding(in.Format)) {
 		if out.Rate <= 0 {
 			return out, errors.New("audio: samples without a header: expected their rate")
 		}
