@@ -4,9 +4,9 @@
 // time, trains it, and stores its checkpoints in the broker. The coordinator copies the results to
 // the folder of the sweep, as if it had made the runs itself:
 //
-//	nc, err := cluster.Connect(ctx, cluster.Connection{URL: "nats://host:4222"})
-//	rows, err := (&cluster.Coordinator{Sweep: sweep}).Run(ctx, nc) // on one machine
-//	err = (&cluster.Worker{Load: load}).Run(ctx, nc)               // on any number of machines
+//	nc, err := cluster.Connect(cluster.Connection{URL: "nats://host:4222", Log: slog.Default()})
+//	rows, err := (&cluster.Coordinator{Sweep: sweep, Log: slog.Default()}).Run(ctx, nc) // on one machine
+//	err = (&cluster.Worker{Load: load, Log: slog.Default()}).Run(ctx, nc)               // on any number of machines
 //
 // The broker holds two things. The key-value bucket S4D has a job per run, which says what to
 // train, and an entry, which says who trains it, its progress, its last checkpoint and its result.

@@ -125,21 +125,13 @@ func parseEntry(text []byte) (entry, error) {
 	return e, nil
 }
 
-// rowOf returns the row of a run that has ended. JSON has no NaN: a measure of the test set that
-// the task does not have is 0.
+// rowOf returns the row of a run that has ended, with the numbers of the test set that JSON holds.
 func rowOf(t *train.Trainer, diverged bool) *train.SweepRow {
 	row := &train.SweepRow{Diverged: diverged, Best: t.BestEpoch()}
 	if test := t.Test(); test != nil {
-		row.Test = &train.Result{Accuracy: orZero(test.Accuracy), RMSE: orZero(test.RMSE)}
+		row.Test = &train.Result{Accuracy: test.Accuracy, RMSE: test.RMSE}
 	}
 	return row
-}
-
-func orZero(v float64) float64 {
-	if train.Finite(v) == nil {
-		return 0
-	}
-	return v
 }
 
 // The reasons for which a worker leaves a run.

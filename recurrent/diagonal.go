@@ -27,7 +27,7 @@ func newDiagonal(d *ssm.Discrete, skip []float64) *diagonal {
 				kernel[m] += real(w * power)
 				power *= lambda
 			}
-			square := l.setPole(h, n, d.M, lambda*lambda, block/2)
+			square := l.setPole(h, n, d.M, lambda*lambda, blockSamples/2)
 			l.system.SetMode(h, n, lambda, square, w*lambda, w*(lambda*lambda))
 		}
 		l.system.SetTaps(h, kernel, skip[h])
@@ -41,4 +41,4 @@ func (l *diagonal) run(y, x vek.Matrix, states [][]float32, positions []int64, t
 
 func (l *diagonal) stateLen() int { return l.system.StateLen() }
 
-func (l *diagonal) scratchLen() int { return l.system.ScratchLen(block) }
+func (l *diagonal) scratchLen() int { return l.system.ScratchLen(blockSamples) }

@@ -73,7 +73,7 @@ func (n *Network) process(dst, x []float32, ids []int32, t int, streams []*Strea
 		for at := 0; at < t; {
 			run := t - at
 			if len(group) == 1 {
-				run = min(run, block-int(group[0].position%block))
+				run = min(run, blockSamples-int(group[0].position%blockSamples))
 			}
 			lo, hi := first*t+at, first*t+at+len(group)*run
 			if ids != nil {
@@ -99,7 +99,7 @@ func (n *Network) process(dst, x []float32, ids []int32, t int, streams []*Strea
 // layers: all samples fit in a workspace, and none passes the end of its stream's current block.
 func groupSize(streams []*Stream, t int) (count int) {
 	for _, s := range streams {
-		if (count+1)*t > block || int(s.position%block)+t > block {
+		if (count+1)*t > blockSamples || int(s.position%blockSamples)+t > blockSamples {
 			break
 		}
 		count++
@@ -128,7 +128,7 @@ func (n *Network) advance(ws *workspace, streams []*Stream, t int) {
 			s.sum[k] = sum
 		}
 		s.position += int64(t)
-		if s.position%block == 0 {
+		if s.position%blockSamples == 0 {
 			for l := range n.cfg.CountSSM() {
 				n.layers[l].recurrence.correct(n.layerState(s, l))
 			}

@@ -120,7 +120,7 @@ func New(m *model.Model, opt Options) (*Network, error) {
 	}
 
 	n := &Network{
-		cfg: cfg, stepScale: opt.StepScale, blocks: (opt.Window + block - 1) / block, hash: m.Hash(),
+		cfg: cfg, stepScale: opt.StepScale, blocks: (opt.Window + blockSamples - 1) / blockSamples, hash: m.Hash(),
 		normalize: opt.Normalize, posterior: opt.Posterior,
 	}
 	w := m.Weights

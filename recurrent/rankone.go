@@ -26,7 +26,7 @@ func newRankOne(p *ssm.Params, stepScale float64) (*rankOne, error) {
 		l.system.D[h] = float32(p.D[h])
 		for n := range m {
 			// ⟨u,h⟩ and ⟨C,h⟩ are twice a real part.
-			l.system.SetMode(h, n, l.setPole(h, n, m, r.E[n], block), r.P[n], 2*r.U[n], r.B[n], 2*p.C[h*m+n])
+			l.system.SetMode(h, n, l.setPole(h, n, m, r.E[n], blockSamples), r.P[n], 2*r.U[n], r.B[n], 2*p.C[h*m+n])
 		}
 	}
 	return l, nil
@@ -39,4 +39,4 @@ func (l *rankOne) run(y, x vek.Matrix, states [][]float32, _ []int64, t int, scr
 	}
 }
 
-func (l *rankOne) scratchLen() int { return vek.RankOneScratch(l.channels, block) }
+func (l *rankOne) scratchLen() int { return vek.RankOneScratch(l.channels, blockSamples) }

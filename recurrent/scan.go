@@ -32,7 +32,7 @@ func newScan(m *model.Model, layer int, stepScale float64) (*scan, error) {
 	for i := range modes {
 		s.setError(i, complex(float64(w.Conjugate[i]), -float64(w.Conjugate[modes+i])))
 	}
-	for t := 1; t <= block; t++ {
+	for t := 1; t <= blockSamples; t++ {
 		s.products = max(s.products, vek.GemmScratch(2*modes, t, h), vek.GemmScratch(h, t, 2*modes))
 	}
 	return s, nil
@@ -40,12 +40,12 @@ func newScan(m *model.Model, layer int, stepScale float64) (*scan, error) {
 
 // scratchLen is the scratch of a matrix product, and B̄·x twice: as computed, and in time order,
 // where the scan replaces it by the states.
-func (s *scan) scratchLen() int { return s.products + 2*block*s.stateLen() }
+func (s *scan) scratchLen() int { return s.products + 2*blockSamples*s.stateLen() }
 
 func (s *scan) run(y, x vek.Matrix, states [][]float32, _ []int64, t int, scratch []float32) {
 	width, columns := s.stateLen(), len(states)*t
 	gemm, scratch := scratch[:s.products], scratch[s.products:]
-	product, rows := vek.MatrixOf(scratch, width, columns), vek.MatrixOf(scratch[block*width:], columns, width)
+	product, rows := vek.MatrixOf(scratch, width, columns), vek.MatrixOf(scratch[blockSamples*width:], columns, width)
 	s.in.GemmBias(product, x, s.zeros[:width], gemm)
 	vek.Transpose(rows, product)
 	for i, state := range states {

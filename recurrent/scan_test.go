@@ -81,12 +81,12 @@ func scanError(s *scan, x []float32, want []float64, length int) float64 {
 	state, scratch := make([]float32, s.stateLen()), make([]float32, s.scratchLen())
 	h := len(s.weights.D)
 	worst, squares := 0.0, 0.0
-	for at := 0; at < length; at += block {
+	for at := 0; at < length; at += blockSamples {
 		in, out := matrix(h), matrix(h)
 		for c := range h {
 			copy(in.Row(c), x[c*length+at:])
 		}
-		s.run(out, in, [][]float32{state}, []int64{0}, block, scratch)
+		s.run(out, in, [][]float32{state}, []int64{0}, blockSamples, scratch)
 		s.correct(state)
 		for c := range h {
 			for i, v := range out.Row(c) {
@@ -98,4 +98,4 @@ func scanError(s *scan, x []float32, want []float64, length int) float64 {
 	return worst / math.Sqrt(squares/float64(len(want)))
 }
 
-func matrix(h int) vek.Matrix { return vek.MatrixOf(make([]float32, h*block), h, block) }
+func matrix(h int) vek.Matrix { return vek.MatrixOf(make([]float32, h*blockSamples), h, blockSamples) }

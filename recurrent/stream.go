@@ -54,7 +54,7 @@ func (s *Stream) pooled() int64 {
 	if s.net.blocks == 0 {
 		return s.position
 	}
-	return min(s.position, int64(s.net.blocks)*block+s.position%block)
+	return min(s.position, int64(s.net.blocks)*blockSamples+s.position%blockSamples)
 }
 
 // Step takes one sample x [d_input] and returns the output [d_output]: the decoder's output for the

@@ -27,7 +27,7 @@ func (w *window) reset() {
 // push replaces the oldest block by the one that ends at position, whose sum is given.
 func (w *window) push(sum []float64, position int64) {
 	h := len(sum)
-	at := w.oldest(position - block)
+	at := w.oldest(position - blockSamples)
 	copy(w.rows[at:at+h], sum)
 	for i, v := range sum {
 		w.cycle[i] += v
@@ -44,7 +44,7 @@ func (w *window) push(sum []float64, position int64) {
 // oldest returns where in rows the oldest block of a stream at position stands.
 func (w *window) oldest(position int64) int {
 	blocks := int64(len(w.rows) / len(w.cycle))
-	return int(position/block%blocks) * len(w.cycle)
+	return int(position/blockSamples%blocks) * len(w.cycle)
 }
 
 // sums returns two rows [H] whose sum is the window's at position; nil without a window.

@@ -6,10 +6,10 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// block is the number of samples that are computed together. Blocks end at multiples of it, counted
-// from the stream's first sample, and phases are corrected there. Neither depends on how calls cut
-// the signal.
-const block = ssm.CorrectionBlock
+// blockSamples is the number of samples of a block, which are computed together. Blocks end at
+// multiples of it, counted from the stream's first sample, and phases are corrected there. Neither
+// depends on how calls cut the signal.
+const blockSamples = ssm.CorrectionBlock
 
 // workspace is the working memory of one call: activations as [channel][t] tiles of at most block
 // columns.
@@ -27,19 +27,19 @@ type workspace struct {
 func (n *Network) newWorkspace() *workspace {
 	cfg, h := &n.cfg, n.cfg.DModel
 	scratch := 0
-	for t := 1; t <= block; t++ {
+	for t := 1; t <= blockSamples; t++ {
 		scratch = max(scratch, vek.GemmScratch(h, t, cfg.DInput), vek.GemmScratch(2*h, t, h), vek.GemmScratch(h, t, h),
 			vek.GemmScratch(cfg.DOutput, t, h))
 	}
 	ws := &workspace{
-		x: make([]float32, h*block), u: make([]float32, h*block), y: make([]float32, h*block),
-		mix:  make([]float32, 2*h*block),
-		mean: make([]float32, block), rstd: make([]float32, block),
+		x: make([]float32, h*blockSamples), u: make([]float32, h*blockSamples), y: make([]float32, h*blockSamples),
+		mix:  make([]float32, 2*h*blockSamples),
+		mean: make([]float32, blockSamples), rstd: make([]float32, blockSamples),
 		gemm: make([]float32, scratch), ssm: make([]float32, n.layers[0].recurrence.scratchLen()),
-		states: make([][]float32, 0, block), positions: make([]int64, 0, block),
+		states: make([][]float32, 0, blockSamples), positions: make([]int64, 0, blockSamples),
 	}
 	if n.scale != nil {
-		ws.in = make([]float32, cfg.DInput*block)
+		ws.in = make([]float32, cfg.DInput*blockSamples)
 	}
 	if n.posterior {
 		ws.column = make([]float32, cfg.DOutput)
@@ -89,14 +89,14 @@ func (n *Network) embed(ws *workspace, ids []int32) {
 // streams' states.
 func (n *Network) forward(ws *workspace, streams []*Stream, t int) {
 	for i := range n.layers {
-		n.block(i, ws, streams, t)
+		n.runLayer(i, ws, streams, t)
 	}
 	n.normalise(&n.final, ws, len(streams)*t)
 }
 
-// block computes one layer (docs/maths.md §3.2): x ← x + mix(act(ssm(norm(x)))) with a pre-norm,
+// runLayer computes one layer (docs/maths.md §3.2): x ← x + mix(act(ssm(norm(x)))) with a pre-norm,
 // x ← norm(x + mix(act(ssm(x)))) without.
-func (n *Network) block(i int, ws *workspace, streams []*Stream, t int) {
+func (n *Network) runLayer(i int, ws *workspace, streams []*Stream, t int) {
 	l, h, columns := &n.layers[i], n.cfg.DModel, len(streams)*t
 	x, u, y := vek.MatrixOf(ws.x, h, columns), vek.MatrixOf(ws.u, h, columns), vek.MatrixOf(ws.y, h, columns)
 	in := x

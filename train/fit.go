@@ -265,7 +265,7 @@ func (t *Trainer) evaluateBest(ctx context.Context) error {
 	t.test = &r
 	record := testRecord{Split: "test", Epoch: t.state.Best.Epoch, N: r.N, Loss: r.Loss}
 	if t.data.Regression {
-		record.RMSE, record.R2 = &r.RMSE, Finite(r.R2)
+		record.RMSE, record.R2 = &r.RMSE, finite(r.R2)
 	} else {
 		record.Accuracy = &r.Accuracy
 	}

@@ -33,15 +33,15 @@ func newMetrics(train, val Result) Metrics {
 	case !val.regression:
 		m.TrainAccuracy, m.ValAccuracy = &train.Accuracy, &val.Accuracy
 	case val.relative:
-		m.TrainRMSE, m.ValRMSE, m.RelativeMSE = &train.RMSE, &val.RMSE, Finite(val.RelativeMSE)
+		m.TrainRMSE, m.ValRMSE, m.RelativeMSE = &train.RMSE, &val.RMSE, finite(val.RelativeMSE)
 	default:
-		m.TrainRMSE, m.ValRMSE, m.ValR2, m.BaselineRMSE = &train.RMSE, &val.RMSE, Finite(val.R2), &val.BaselineRMSE
+		m.TrainRMSE, m.ValRMSE, m.ValR2, m.BaselineRMSE = &train.RMSE, &val.RMSE, finite(val.R2), &val.BaselineRMSE
 	}
 	return m
 }
 
-// Finite returns a pointer to x, or nil if x is NaN or infinite, which JSON cannot hold.
-func Finite(x float64) *float64 {
+// finite returns a pointer to x, or nil if x is NaN or infinite, which JSON cannot hold.
+func finite(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil
 	}
