@@ -94,7 +94,7 @@ func TestFFTLong(t *testing.T) {
 		if testing.Short() {
 			t.Skip("long")
 		}
-		for _, n := range []int{1 << 21, 5 << 17} {
+		for _, n := range []int{1 << 20, 5 << 15} {
 			if forward, round := relativeError(t, n, 0); !(forward < 2.5e-7 && round < 5e-7) {
 				t.Errorf("n=%d: relative error %.3g forward, %.3g there and back", n, forward, round)
 			} else {

@@ -8,7 +8,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// Every bit and every truncation of a checkpoint: an error, or the same state.
+// A flipped bit, in the long form each, and every truncation of a checkpoint: an error, or the same
+// state.
 func TestEveryBitOfACheckpoint(t *testing.T) {
 	tr := newTrainer(t, tiny(t, "model.d_model=2", "model.n_layers=1", "model.mixing=none", "model.norm=none", "ssm.d_state=2", "train.max_steps=2"))
 	must.Do(t, tr.Fit(t.Context()))

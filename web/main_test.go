@@ -39,7 +39,7 @@ type event struct {
 
 // The engine in WebAssembly, loaded by the page's own script, gives the events of the native
 // program at level generic, with the same bits. S4D_WEB_SECONDS is the duration of the audio per
-// model; by default it is 20. The engine and its models are at most 5 MB.
+// model; by default it is 10. The engine and its models are at most 5 MB.
 func TestEvents(t *testing.T) {
 	node, site := built(t)
 	dir := t.TempDir()
@@ -51,7 +51,7 @@ func TestEvents(t *testing.T) {
 	before := level.Current()
 	must.Do(t, level.Set("generic"))
 	defer func() { must.Do(t, level.Set(before)) }()
-	seconds := 20.
+	seconds := 10.
 	if long := os.Getenv("S4D_WEB_SECONDS"); long != "" {
 		seconds = must.Get(strconv.ParseFloat(long, 64))(t)
 	}
