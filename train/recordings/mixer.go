@@ -110,7 +110,7 @@ func (m *mixer) items(wordless bool) {
 			if wordless {
 				longest = o.Length
 			}
-			at = m.otherSpeech(at, math.Exp(m.Between(math.Log(shortestOther), math.Log(max(longest, 2*shortestOther)))))
+			at = m.otherSpeech(at, m.logarithmic(shortestOther, max(longest, 2*shortestOther)))
 		case (draw(o.FragmentShare) || wordless) && !o.Whole: // a part of a sound is that sound
 			at = m.fragment(at)
 		case draw(o.SoundShare):
@@ -146,16 +146,15 @@ func (m *mixer) randomWord() int {
 	return clips[m.Below(len(clips))]
 }
 
-// speed draws a factor.
-func (m *mixer) speed() float64 {
-	r := m.set.opt.Speed
-	return math.Exp(m.Between(math.Log(r.Low), math.Log(r.High)))
+// logarithmic returns a number from low to high with a uniform logarithm.
+func (m *mixer) logarithmic(low, high float64) float64 {
+	return math.Exp(m.Between(math.Log(low), math.Log(high)))
 }
 
 // add adds the clip in m.clip, whose part [onset, end) is active, so that the active part begins at
 // position at. It returns the end of the active part.
 func (m *mixer) add(at, onset, end int, gain float64) int {
-	speed := m.speed()
+	speed := m.logarithmic(m.set.opt.Speed.Low, m.set.opt.Speed.High)
 	m.fade(onset, len(m.clip)-end)
 	at -= int(float64(onset) / speed)
 	synth.Stretch(m.speech, at, m.clip, speed, gain)
@@ -234,8 +233,7 @@ func (m *mixer) fragment(at int) int {
 	default:
 		m.clip = c.between(m.clip, r.End-part, r.End)
 	}
-	k := min(len(m.clip)/2, m.samplesOf(fade))
-	m.fade(k, k)
+	m.fade(len(m.clip)/2, len(m.clip)/2)
 	return m.add(at, 0, len(m.clip), m.gain(m.set.opt.WordGain))
 }
 
@@ -253,8 +251,7 @@ func (m *mixer) otherSpeech(at int, seconds float64) int {
 			to = from + left
 		}
 		m.clip = c.between(m.clip, from, to)
-		k := min(len(m.clip)/2, m.samplesOf(fade))
-		m.fade(k, k)
+		m.fade(len(m.clip)/2, len(m.clip)/2)
 		at = max(next+1, m.add(next, 0, len(m.clip), m.gain(m.set.opt.WordGain)*m.wordLevel()/max(r.Level, 1e-6)))
 	}
 	return at
@@ -265,12 +262,11 @@ func (m *mixer) wordLevel() float64 { return m.set.words[m.randomWord()].Level }
 
 // sound adds a short sound that is not speech, about as loud as a word.
 func (m *mixer) sound(at int) int {
-	n := m.samplesOf(math.Exp(m.Between(math.Log(shortestSound), math.Log(longestSound))))
+	n := m.samplesOf(m.logarithmic(shortestSound, longestSound))
 	m.clip = dataset.Resize(m.clip, max(1, n))
 	m.ambience(m.clip, 0.6, 0.25)
 	synth.ScaleTo(m.clip, m.wordLevel()*m.Amplitude(-soundGain, soundGain))
-	k := min(len(m.clip)/2, m.samplesOf(fade))
-	m.fade(k, k)
+	m.fade(len(m.clip)/2, len(m.clip)/2)
 	return m.add(at, 0, len(m.clip), 1)
 }
 
@@ -355,7 +351,7 @@ func (m *mixer) filter(x []float32) {
 		synth.LowPass(m.Rate/2*m.Between(0.35, 0.95), m.Rate).Apply(x)
 	}
 	if m.Chance(0.8) {
-		synth.HighShelf(math.Exp(m.Between(math.Log(300), math.Log(m.Rate/4))), m.Between(-9, 9), m.Rate).Apply(x)
+		synth.HighShelf(m.logarithmic(300, m.Rate/4), m.Between(-9, 9), m.Rate).Apply(x)
 	}
 }
 

@@ -44,8 +44,10 @@ type ValidationOption struct {
 	Validation float64 `toml:"validation" placeholder:"FRACTION" help:"Fraction of the speakers, files, series or rows that is the validation set, unless the data have their own split (default: 0.1)."`
 }
 
-// maxIgnored is the largest number of files that are not recordings and are listed.
+// maxIgnored is the largest number of notes of a kind.
 const maxIgnored = 10
+
+const moreNotes = "%d more notes on recordings"
 
 // audioRate is the sampling rate in Hz without --rate.
 const audioRate = 16000
@@ -127,25 +129,22 @@ func (o audioOptions) load(ctx context.Context, src Source) (*dataset.Dataset, e
 		return nil, err
 	}
 	d.Notes = append(d.Notes, r.Notes...)
-	d.Notes = append(d.Notes, fewNotes(notes)...)
+	d.Notes = append(d.Notes, few(notes, moreNotes)...)
 	for _, err := range broken {
 		d.Notes = append(d.Notes, "broken, left out: "+err.Error())
 	}
 	for i, file := range r.Ignored {
-		if i == maxIgnored {
-			d.Notes = append(d.Notes, fmt.Sprintf("left out: %d more files that are not recordings", len(r.Ignored)-i))
-			break
-		}
-		d.Notes = append(d.Notes, "left out: "+file)
+		r.Ignored[i] = "left out: " + file
 	}
+	d.Notes = append(d.Notes, few(r.Ignored, "left out: %d more files that are not recordings")...)
 	return d, nil
 }
 
-// fewNotes returns some of the notes on recordings, which are read in any order.
-func fewNotes(notes []string) []string {
-	slices.Sort(notes)
-	if n := len(notes) - maxIgnored; n > 0 {
-		return append(notes[:maxIgnored], fmt.Sprintf("%d more notes on recordings", n))
+// few returns at most maxIgnored of a list, in order, and how many more there are.
+func few(list []string, more string) []string {
+	slices.Sort(list) // recordings are read in any order
+	if n := len(list) - maxIgnored; n > 0 {
+		return append(list[:maxIgnored], fmt.Sprintf(more, n))
 	}
-	return notes
+	return list
 }

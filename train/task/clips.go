@@ -118,7 +118,7 @@ func (f clipFormat) load(ctx context.Context, src Source, labels []string, files
 	if err != nil {
 		return nil, err
 	}
-	d := &dataset.Dataset{Info: dataset.Info{Channels: 1, Labels: labels, Outputs: len(labels)}, Notes: fewNotes(notes)}
+	d := &dataset.Dataset{Info: dataset.Info{Channels: 1, Labels: labels, Outputs: len(labels)}, Notes: few(notes, moreNotes)}
 	d.SampleRate = cmp.Or(float64(f.options.Rate), float64(f.rate)/float64(max(f.options.Decimate, 1)))
 	for part, dst := range splits(d) {
 		set := &clipSet{clips: clips[part]}

@@ -47,7 +47,7 @@ func (o digitsOptions) load(ctx context.Context, src Source) (*dataset.Dataset, 
 	}
 	d, err := o.mix(src, *sounds[trainSplit], *sounds[valSplit], *sounds[testSplit])
 	if err == nil {
-		d.Notes = append(d.Notes, fewNotes(notes)...)
+		d.Notes = append(d.Notes, few(notes, moreNotes)...)
 	}
 	return d, err
 }
