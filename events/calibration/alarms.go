@@ -41,14 +41,6 @@ func (r *ranking) add(most int, a ranked) {
 	*r = slices.Insert(*r, at, a)
 }
 
-// list returns the alarms.
-func (r ranking) list() (alarms []Alarm) {
-	for _, a := range r {
-		alarms = append(alarms, a.Alarm)
-	}
-	return alarms
-}
-
 // alarm lists an event in the audio of stream i as a false alarm.
 func (r *run) alarm(in Audio, i int, e events.Found) {
 	if r.opt.List == 0 {

@@ -235,7 +235,10 @@ func (r *run) collect() *Measurement {
 
 // point adds up what one candidate found.
 func (r *run) point(c int) Point {
-	p := Point{Options: r.opt.Candidates[c], Offsets: r.offsets, Alarms: r.alarms[c].list(), MissedWords: make([]int, len(r.labels))}
+	p := Point{Options: r.opt.Candidates[c], Offsets: r.offsets, MissedWords: make([]int, len(r.labels))}
+	for _, a := range r.alarms[c] {
+		p.Alarms = append(p.Alarms, a.Alarm)
+	}
 	for i, s := range r.streams {
 		res := &r.results[i]
 		if len(s.Words) == 0 {

@@ -21,7 +21,8 @@ func brain(b []byte) float32 {
 	return math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16)
 }
 
-func half(b []byte) float32 {
+// Half returns the number in a float16, little-endian.
+func Half(b []byte) float32 {
 	h := uint32(binary.LittleEndian.Uint16(b))
 	sign, exponent, digits := h>>15<<31, h>>10&31, h&1023
 	switch exponent {
@@ -39,7 +40,7 @@ const longs = "LongStorage"
 // elements are the storage classes that the tensors of a state dict may have.
 var elements = map[string]element{
 	"FloatStorage": {4, 1, single}, "DoubleStorage": {8, 1, double}, longs: {8, 1, count},
-	"HalfStorage": {2, 1, half}, "BFloat16Storage": {2, 1, brain},
+	"HalfStorage": {2, 1, Half}, "BFloat16Storage": {2, 1, brain},
 	"ComplexFloatStorage": {8, 2, single}, "ComplexDoubleStorage": {16, 2, double},
 }
 

@@ -221,9 +221,7 @@ func newFolderScan(dir string, opt Options) (*folderScan, error) {
 		return nil, fmt.Errorf("unknown split %q: expected train, val, test or all", opt.Split)
 	}
 	s := &folderScan{dir: dir, opt: opt, labels: opt.Labels}
-	if opt.Validation == 0 {
-		s.opt.Validation = 0.1
-	}
+	s.opt.Validation = cmp.Or(opt.Validation, 0.1)
 	if opt.GroupBy != "" {
 		var err error
 		if s.group, err = regexp.Compile(opt.GroupBy); err != nil {

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/s4d-fast/s4d-fast/internal/pth"
 )
 
 // array is a NumPy array, in C order.
@@ -185,17 +187,7 @@ func (h *npyHeader) bits(b []byte) (bits uint64) {
 
 // half returns the number in a float16.
 func half(b uint64) float64 {
-	sign := 1 - 2*float64(b>>15)
-	exponent, fraction := int(b>>10&31), float64(b&1023)
-	switch {
-	case exponent == 0:
-		return sign * math.Ldexp(fraction, -24)
-	case exponent < 31:
-		return sign * math.Ldexp(1024+fraction, exponent-25)
-	case fraction != 0:
-		return math.NaN()
-	}
-	return sign * math.Inf(1)
+	return float64(pth.Half(binary.LittleEndian.AppendUint16(nil, uint16(b))))
 }
 
 // text returns an element of text, of UTF-32 (U) or of bytes (S), padded with zeros.

@@ -28,18 +28,15 @@ type delayOptions struct {
 	EvalSize  int `toml:"eval_size"`  // validation sequences; default 1024
 }
 
-// withDefaults replaces options that are 0.
-func (o delayOptions) withDefaults() delayOptions {
+// setDefaults replaces options that are 0.
+func (o *delayOptions) setDefaults() {
 	o.Length = cmp.Or(o.Length, 4000)
 	o.Delay = cmp.Or(o.Delay, o.Length/4)
 	o.TrainSize, o.EvalSize = cmp.Or(o.TrainSize, 16384), cmp.Or(o.EvalSize, 1024)
-	return o
 }
 
-func (o *delayOptions) setDefaults() { *o = o.withDefaults() }
-
 func (o delayOptions) check() error {
-	o = o.withDefaults()
+	o.setDefaults()
 	switch {
 	case o.Length < 4 || o.Length > math.MaxInt32:
 		return fmt.Errorf("data.length %d: expected 4 to %d", o.Length, math.MaxInt32)
@@ -137,7 +134,7 @@ func (s *delaySet) Example(dst *dataset.Example, i, epoch int) error {
 // about its offset and ½ about zero. The output 0 has a mean squared error of ½·(1 − Delay/Length),
 // 0.375 by default. The input is not normalised: Mean is 0, Std 1.
 func (o delayOptions) load(_ context.Context, src Source) (*dataset.Dataset, error) {
-	o = o.withDefaults()
+	o.setDefaults()
 	made := newDelay(src.Seed, o.Length, o.Delay)
 	d := &dataset.Dataset{
 		Info: dataset.Info{Channels: 1, Outputs: 1, Regression: true, PerPosition: true, SampleRate: delayRate, MaxLen: o.Length, Delay: o.Delay},
