@@ -2,6 +2,7 @@ package convmode
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/s4d-fast/s4d-fast/model"
 )
@@ -25,12 +26,16 @@ func (n *Net) Backward(dLogits []float32, grads *model.Weights) {
 
 func (n *Net) backward() {
 	n.head.decodeGrad()
-	n.top().batchNormsBackward()
+	for _, nm := range slices.Backward(n.top().batchNorms) {
+		nm.batchBackward()
+	}
 	for i := len(n.blocks) - 1; i >= 0; i-- {
 		bk := n.blocks[i]
 		bk.out.backwardTiles()
 		bk.sequence.backward()
-		bk.in.batchNormsBackward()
+		for _, nm := range slices.Backward(bk.in.batchNorms) {
+			nm.batchBackward()
+		}
 	}
 	if first := n.inputs[0]; first.norm != nil && !n.batchNorm() {
 		first.backwardTiles()

@@ -41,14 +41,18 @@ func (n *Net) forward() []float32 {
 		if bk.mixing != nil && !n.pass.computed {
 			bk.mixing.Pack()
 		}
-		bk.in.batchNormsForward()
+		for _, nm := range bk.in.batchNorms {
+			nm.batchForward()
+		}
 		if bk.inner != nil && n.pass.train {
 			n.pool.For(n.cfg.DModel, bk.loops.drop)
 		}
 		bk.sequence.forward()
 		n.pool.For(n.pass.items(), bk.loops.tile)
 	}
-	n.top().batchNormsForward()
+	for _, nm := range n.top().batchNorms {
+		nm.batchForward()
+	}
 	return n.head.decode()
 }
 

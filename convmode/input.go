@@ -1,10 +1,6 @@
 package convmode
 
-import (
-	"slices"
-
-	"github.com/s4d-fast/s4d-fast/internal/vek"
-)
+import "github.com/s4d-fast/s4d-fast/internal/vek"
 
 // input is what block i reads, or last the pool: x_i, the output of the block before it or of the
 // encoder, as u_i = norm(x_i).
@@ -20,12 +16,11 @@ type input struct {
 	// norm.
 	batchNorms []*norm
 
-	loops struct{ addGrad, groupGrad, sumPartials func(worker, item int) }
+	loops struct{ groupGrad, sumPartials func(worker, item int) }
 }
 
 func (in *input) init() {
-	l := &in.loops
-	l.addGrad, l.groupGrad, l.sumPartials = in.addGradChannel, in.groupGradItem, in.sumPartialsChunk
+	in.loops.groupGrad, in.loops.sumPartials = in.groupGradItem, in.sumPartialsChunk
 }
 
 // layerNorm applies the LayerNorm between x and u, if there is one, to a tile.
@@ -46,35 +41,6 @@ func (in *input) layerNormGrad(ws *worker, part *partial, b int, s span) {
 	if in.to != nil {
 		for h := range grad.Rows {
 			vek.Add(grad.Row(h), grad.Row(h), dy.Row(h))
-		}
-	}
-}
-
-// addGradChannel adds channel h of ∂x, which the backward pass of the norm leaves in the memory of
-// ∂u, to that of the residual path. For the pool it is in grad already.
-func (in *input) addGradChannel(_, h int) {
-	if in.to == nil {
-		return
-	}
-	for b := range in.pass.size {
-		g := in.pass.row(in.net.grad, b, h)
-		vek.Add(g, g, in.pass.row(in.norm.dy, b, h))
-	}
-}
-
-// batchNormsForward applies the BatchNorms.
-func (in *input) batchNormsForward() {
-	for _, nm := range in.batchNorms {
-		nm.batchForward()
-	}
-}
-
-// batchNormsBackward is the backward pass of batchNormsForward.
-func (in *input) batchNormsBackward() {
-	for _, nm := range slices.Backward(in.batchNorms) {
-		nm.batchBackward()
-		if nm == in.norm {
-			in.net.pool.For(in.net.cfg.DModel, in.loops.addGrad)
 		}
 	}
 }

@@ -14,6 +14,10 @@ type norm struct {
 	y, x array // its output and input
 	dy   array // ∂y, which ∂x replaces; training only
 
+	// residual is the gradient of the residual path beside a BatchNorm, to which ∂x is added; empty
+	// without one.
+	residual array
+
 	gamma, beta     []float32 // [H]
 	runMean, runVar []float32 // [H] BatchNorm
 	dGamma, dBeta   []float32 // [H] the gradients, during Backward
@@ -187,7 +191,7 @@ func (nm *norm) dotsChannel(_, h int) {
 	nm.sums[h], nm.sums[nm.net.cfg.DModel+h] = sum, dot
 }
 
-// gradChannel replaces ∂y of channel h by ∂x.
+// gradChannel replaces ∂y of channel h by ∂x, and adds it to that of the residual path.
 func (nm *norm) gradChannel(_, h int) {
 	sum, dot := nm.sums[h], nm.sums[nm.net.cfg.DModel+h]
 	mean, r, count := nm.mean[h], float64(nm.rstd[h]), nm.count()
@@ -197,5 +201,9 @@ func (nm *norm) gradChannel(_, h int) {
 	for b := range nm.pass.size {
 		d := nm.pass.row(nm.dy, b, h)
 		vek.AffineGrad(d, d, nm.pass.row(nm.x, b, h), float32(scale), slope, float32(shift))
+		if nm.residual.data != nil {
+			g := nm.pass.row(nm.residual, b, h)
+			vek.Add(g, g, d)
+		}
 	}
 }

@@ -73,6 +73,7 @@ func (n *Net) newNorms() {
 		}
 		if in := bk.in; n.normBefore(i) {
 			in.norm = n.newNorm(in.u, in.x, bk.v, w.NormWeight, w.NormBias, w.RunningMean, w.RunningVar)
+			in.norm.residual = n.grad
 		}
 	}
 	if top := n.top(); n.normBefore(n.cfg.NLayers) {
