@@ -17,7 +17,7 @@ type convolution struct {
 
 func (bk *block) newConvolution(source kernelSource) *convolution {
 	c := &convolution{bk: bk, source: source}
-	c.loops.forward, c.loops.backward = c.forwardChannel, c.backwardChannel
+	c.loops.forward, c.loops.backward = c.convolveChannel, c.convolveGradChannel
 	return c
 }
 
@@ -35,8 +35,8 @@ func (c *convolution) backward() {
 	c.source.addGrad(c.bk.grads)
 }
 
-// forwardChannel runs the convolution of one channel for the whole batch: v = k ∗ mask(u) + D·u.
-func (c *convolution) forwardChannel(w, h int) {
+// convolveChannel runs the convolution of one channel for the whole batch: v = k ∗ mask(u) + D·u.
+func (c *convolution) convolveChannel(w, h int) {
 	bk, p := c.bk, c.bk.pass
 	ws := &bk.net.workers[w]
 	spectrum := c.spectrum(ws, h)
@@ -85,10 +85,10 @@ func (c *convolution) spectrum(ws *worker, h int) []float32 {
 	return c.spectra[h*size : (h+1)*size]
 }
 
-// backwardChannel computes ∂u of one channel from ∂v, which is stored in v. Without a norm between
-// x_i and u_i it adds ∂u to ∂x_i. With a norm it leaves ∂u in v. It also accumulates the gradients
-// of the channel's poles, weights and D.
-func (c *convolution) backwardChannel(w, h int) {
+// convolveGradChannel computes ∂u of one channel from ∂v, which is stored in v. Without a norm
+// between x_i and u_i it adds ∂u to ∂x_i. With a norm it leaves ∂u in v. It also accumulates the
+// gradients of the channel's poles, weights and D.
+func (c *convolution) convolveGradChannel(w, h int) {
 	bk, p := c.bk, c.bk.pass
 	ws := &bk.net.workers[w]
 	spectrum := c.spectrum(ws, h)
@@ -141,13 +141,13 @@ type identity struct {
 
 func (bk *block) newIdentity() identity {
 	l := identity{bk: bk}
-	l.channel = l.forwardChannel
+	l.channel = l.maskChannel
 	return l
 }
 
 func (l identity) forward() { l.bk.net.pool.For(l.bk.net.cfg.DModel, l.channel) }
 
-func (l identity) forwardChannel(_, h int) {
+func (l identity) maskChannel(_, h int) {
 	bk, p := l.bk, l.bk.pass
 	for b := range p.size {
 		v, used := p.row(bk.v, b, h), p.trueLen(b)

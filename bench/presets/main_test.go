@@ -62,7 +62,7 @@ func TestParts(t *testing.T) {
 // A part's time is that of its loops, and its work grows with the batch.
 func TestRoofline(t *testing.T) {
 	loops := map[string]float64{
-		"x/convmode.(*block).convChannel-fm": 2, "x/convmode.(*input).groupGradItem-fm": 1, "x/convmode.(*input).sumRootsChunk-fm": 2,
+		"x/convmode.(*convolution).convolveChannel-fm": 2, "x/convmode.(*input).groupGradItem-fm": 1, "x/convmode.(*input).sumPartialsChunk-fm": 2,
 	}
 	cfg := must.Get(task.Lookup("scifar"))(t).Preset()
 	c := cfg.Network(tasks[0])

@@ -50,17 +50,17 @@ type part struct {
 }
 
 var parts = []part{
-	{"convolution", "convChannel", true, func(c model.Config, batch, length int) work {
+	{"convolution", "convolveChannel", true, func(c model.Config, batch, length int) work {
 		return work{convolutionFlops(c, batch, length, 2, 1), 2 * arrayBytes(c, batch, length)} // reads u, writes v
 	}},
-	{"activation, mixing, norm", "forwardTile batchNormsChannel", false, func(c model.Config, batch, length int) work {
+	{"activation, mixing, norm", "forwardTile forwardChannel", false, func(c model.Config, batch, length int) work {
 		arrays := 3 + mixed(c) // reads v and x, writes the result and z
 		if c.Norm != model.NormNone {
 			arrays++ // also writes the norm's input (post-norm) or its result (pre-norm)
 		}
 		return work{mixingFlops(c, batch, length), arrays * arrayBytes(c, batch, length)}
 	}},
-	{"the same, backward", "groupGradItem sumRootsChunk batchNormsGradChannel", false, func(c model.Config, batch, length int) work {
+	{"the same, backward", "groupGradItem sumPartialsChunk backwardChannel", false, func(c model.Config, batch, length int) work {
 		arrays := 4 + mixed(c) // reads v, z and ∂x, writes ∂v and ∂x
 		if c.Norm != model.NormNone {
 			arrays++ // reads the norm's input
@@ -70,7 +70,7 @@ var parts = []part{
 		}
 		return work{2 * mixingFlops(c, batch, length), arrays * arrayBytes(c, batch, length)}
 	}},
-	{"convolution, backward", "convGradChannel", true, func(c model.Config, batch, length int) work {
+	{"convolution, backward", "convolveGradChannel", true, func(c model.Config, batch, length int) work {
 		arrays := 4.0 // reads u, ∂v and ∂x, writes ∂x
 		if c.PreNorm {
 			arrays = 3 // reads u and ∂v, writes ∂u
