@@ -9,10 +9,10 @@ func cmul(f *file) {
 		})
 	}
 	product("cmul", func(g *gen, r *run, _, a, b complexPtr, u int) complexVec {
-		return g.multiply(r.loadComplex(a, u), r.loadComplex(b, u))
+		return g.product(r.loadComplex(a, u), r.loadComplex(b, u), asIs)
 	})
 	product("cmulConj", func(g *gen, r *run, _, a, b complexPtr, u int) complexVec {
-		return g.multiplyConj(r.loadComplex(a, u), r.loadComplex(b, u))
+		return g.product(r.loadComplex(a, u), r.loadComplex(b, u), conjugated)
 	})
 	product("cmulConjAdd", func(g *gen, r *run, d, a, b complexPtr, u int) complexVec {
 		sum := r.loadComplex(d, u)

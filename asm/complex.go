@@ -166,11 +166,6 @@ func (g *gen) addScaledI(x, y complexVec, c float64) {
 	g.addMul(x.im, y.re, c)
 }
 
-// multiply returns x·w, and multiplyConj x·conj(w); x is used up.
-func (g *gen) multiply(x, w complexVec) complexVec { return g.product(x, w, asIs) }
-
-func (g *gen) multiplyConj(x, w complexVec) complexVec { return g.product(x, w, conjugated) }
-
 // factor says whether a product has w or conj(w).
 type factor bool
 
@@ -179,6 +174,7 @@ const (
 	conjugated factor = true
 )
 
+// product returns x·w or x·conj(w); x is used up.
 func (g *gen) product(x, w complexVec, how factor) complexVec {
 	if g.neon() {
 		y, add, sub := g.complexVec(), g.VFMADD231PS, g.VFNMADD231PS

@@ -30,10 +30,10 @@ type FFT struct {
 }
 
 // plans caches every plan, since plans of a length share their tables and there are few lengths.
-var plans struct {
+var plans = struct {
 	sync.Mutex
 	byLength map[int]*FFT
-}
+}{byLength: map[int]*FFT{}}
 
 // NewFFT plans transforms of length n, which must be 2^k, 3·2^k or 5·2^k. Plans of the same length
 // share their tables. An S4D_LEVEL that is not available is an error, too.
@@ -59,9 +59,6 @@ func cachedFFT(n int) *FFT {
 	f := plans.byLength[n]
 	if f == nil {
 		f = newFFT(n)
-		if plans.byLength == nil {
-			plans.byLength = map[int]*FFT{}
-		}
 		plans.byLength[n] = f
 	}
 	return f

@@ -6,12 +6,11 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// slowTransforms transforms real sequences of any length in float64. A plan of gonum has its own
-// working memory, so each of several concurrent calls uses another plan.
+// slowTransforms transforms real sequences of n samples, any number, in float64. A plan of gonum has
+// its own working memory, so each of several concurrent calls uses another plan.
 type slowTransforms struct {
 	n    int
-	mu   sync.Mutex
-	idle []*slowTransform
+	idle sync.Pool // of *slowTransform
 }
 
 type slowTransform struct {
@@ -21,27 +20,17 @@ type slowTransform struct {
 }
 
 func (s *slowTransforms) acquire() *slowTransform {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if last := len(s.idle) - 1; last >= 0 {
-		t := s.idle[last]
-		s.idle = s.idle[:last]
+	if t, ok := s.idle.Get().(*slowTransform); ok {
 		return t
 	}
 	return &slowTransform{fourier.NewFFT(s.n), make([]float64, s.n), make([]complex128, s.n/2+1)}
-}
-
-func (s *slowTransforms) release(t *slowTransform) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.idle = append(s.idle, t)
 }
 
 // inverse writes the first len(x) samples of the sequence whose transform at frequency k is
 // spectrum(k). It does not divide by n.
 func (s *slowTransforms) inverse(x []float32, spectrum func(k int) complex128) {
 	t := s.acquire()
-	defer s.release(t)
+	defer s.idle.Put(t)
 	for k := range t.spectrum {
 		t.spectrum[k] = spectrum(k)
 	}
@@ -54,7 +43,7 @@ func (s *slowTransforms) inverse(x []float32, spectrum func(k int) complex128) {
 // forward calls each with the transform of x, followed by zeros, at the frequencies k ≤ n/2.
 func (s *slowTransforms) forward(x []float32, each func(k int, g complex128)) {
 	t := s.acquire()
-	defer s.release(t)
+	defer s.idle.Put(t)
 	clear(t.sequence)
 	for i, v := range x {
 		t.sequence[i] = float64(v)

@@ -101,8 +101,8 @@ func (v *Vandermonde) Grad(g, m []complex128, dk []float32, logLambda []complex1
 	for at := 0; at < v.modes; at += len(p.re) {
 		n := min(v.modes-at, len(p.re))
 		vek.ComplexPowers(p.re[:n], p.im[:n], logLambda[at:at+n], v.block)
-		v.sum(g[at:at+n], rows(sums, 0, v.rows), &p, at)
-		v.sum(m[at:at+n], rows(sums, v.rows, v.rows), &p, at)
+		v.sum(g[at:at+n], sums.RowRange(0, v.rows), &p, at)
+		v.sum(m[at:at+n], sums.RowRange(v.rows, 2*v.rows), &p, at)
 	}
 }
 
@@ -114,21 +114,9 @@ type poles struct {
 // sum sets dst to Σ_a λ^{a·block}·S_a for the modes from at on.
 func (v *Vandermonde) sum(dst []complex128, s vek.Matrix, p *poles, at int) {
 	n := len(dst)
-	re, im := columns(s, v.rows, at, n), columns(s, v.rows, v.modes+at, n)
+	re, im := s.Columns(at, at+n), s.Columns(v.modes+at, v.modes+at+n)
 	vek.PowerSums(p.sumRe[:n], p.sumIm[:n], re, im, p.re[:n], p.im[:n])
 	for i := range dst {
 		dst[i] = complex(p.sumRe[i], p.sumIm[i])
 	}
-}
-
-// rows returns rows at … at+n−1 of m.
-func rows(m vek.Matrix, at, n int) vek.Matrix {
-	m.Data, m.Rows = m.Data[at*m.Stride:(at+n)*m.Stride], n
-	return m
-}
-
-// columns returns columns at … at+n−1 of m's first rows.
-func columns(m vek.Matrix, rows, at, n int) vek.Matrix {
-	m.Data, m.Rows, m.Cols = m.Data[at:], rows, n
-	return m
 }

@@ -16,9 +16,9 @@ func MatrixOf(data []float32, rows, cols int) Matrix {
 	return Matrix{Data: data[:rows*cols], Rows: rows, Cols: cols, Stride: cols}
 }
 
-// Columns views columns [lo, hi) of a matrix that has rows.
+// Columns views columns [lo, hi).
 func (m Matrix) Columns(lo, hi int) Matrix {
-	return Matrix{Data: m.Data[lo:], Rows: m.Rows, Cols: hi - lo, Stride: m.Stride}
+	return Matrix{Data: m.Data[min(lo, len(m.Data)):], Rows: m.Rows, Cols: hi - lo, Stride: m.Stride}
 }
 
 // RowRange views rows [lo, hi) of a matrix that has columns.

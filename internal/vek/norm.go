@@ -15,7 +15,7 @@ func LayerNorm(y, x Matrix, gamma, beta, mean, rstd []float32, eps float32) {
 	sameLen("LayerNorm", x.Rows, beta)
 	for t := 0; t < x.Cols; t += normBlock {
 		w := min(normBlock, x.Cols-t)
-		x, y := x.columns(t, w), y.columns(t, w)
+		x, y := x.Columns(t, t+w), y.Columns(t, t+w)
 		layerNorm(y.Data, x.Data, y.Stride, x.Stride, gamma, beta, mean[t:t+w], rstd[t:t+w], 1/float32(x.Rows), eps)
 	}
 }
@@ -29,7 +29,7 @@ func LayerNormGrad(dx, dy, x Matrix, gamma, mean, rstd, dgamma, dbeta, scratch [
 	require("LayerNormGrad", len(scratch) >= 2*x.Cols)
 	for t := 0; t < x.Cols; t += normBlock {
 		w := min(normBlock, x.Cols-t)
-		dx, dy, x, sum, dot := dx.columns(t, w), dy.columns(t, w), x.columns(t, w), scratch[:w], scratch[w:2*w]
+		dx, dy, x, sum, dot := dx.Columns(t, t+w), dy.Columns(t, t+w), x.Columns(t, t+w), scratch[:w], scratch[w:2*w]
 		clear(sum)
 		clear(dot)
 		layerNormGrad(dx.Data, dy.Data, x.Data, dx.Stride, dy.Stride, x.Stride, gamma, mean[t:t+w], rstd[t:t+w],
@@ -47,15 +47,6 @@ func checkNorm(name string, y, x Matrix, gamma, mean, rstd []float32) {
 // normBlock is the number of columns that a norm processes at a time: their sums stay in the L1
 // cache, and sums along a row stay short.
 const normBlock = 128
-
-// columns returns w columns of m from t on.
-func (m Matrix) columns(t, w int) Matrix {
-	if m.Rows > 0 {
-		m.Data = m.Data[t:]
-	}
-	m.Cols = w
-	return m
-}
 
 // y = (x − mean)·rstd·gamma + beta down each column, with rstd = 1/√(variance + eps). There are
 // three passes over len(gamma) rows and len(mean) ≤ normBlock columns: the mean, the deviations
