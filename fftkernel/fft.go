@@ -77,10 +77,12 @@ func newFFT(n int) *FFT {
 	}
 	q := n / vek.FFTLanes
 	if n > nearby {
-		outer := outerRadices(n)
-		for _, radix := range outer {
-			q /= radix
-			f.passes = append(f.passes, newPass(radix, q))
+		// Radix 8 would take fewer passes, but vectors more than 4 KiB apart compete for the same few
+		// lines of the L1 cache.
+		var outer []int
+		for q > nearby/vek.FFTLanes {
+			q /= 4
+			f.passes, outer = append(f.passes, newPass(4, q)), append(outer, 4)
 		}
 		inner := cachedFFT(q * vek.FFTLanes)
 		f.block, f.last, f.lanes = inner.n, inner.last, inner.lanes
@@ -118,18 +120,6 @@ func newPass(radix, q int) vek.FFTPass {
 	tw := make([]float32, 2*(radix-1)*q)
 	vek.FFTTwiddles(tw, radix, q)
 	return vek.NewFFTPass(radix, q, tw)
-}
-
-// outerRadices returns the radices of the passes over all n > nearby data.
-func outerRadices(n int) (r []int) {
-	for k := bits.Len(uint((n - 1) / nearby)); k > 0; k -= bits.Len(uint(r[len(r)-1])) - 1 { // levels of radix 2
-		if k%2 == 1 && k > 1 {
-			r = append(r, 8)
-		} else {
-			r = append(r, 4)
-		}
-	}
-	return r
 }
 
 // radices factors m = 2^k, 3·2^k or 5·2^k. Radix 4 or 8 comes first, because such a pass can skip
