@@ -77,8 +77,8 @@ func newFFT(n int) *FFT {
 	}
 	q := n / vek.FFTLanes
 	if n > nearby {
-		// Radix 8 would take fewer passes, but vectors more than 4 KiB apart compete for the same few
-		// lines of the L1 cache.
+		// Radix 8 would take fewer passes, but its vectors, more than 4 KiB apart, compete for the
+		// same few lines of the L1 cache.
 		var outer []int
 		for q > nearby/vek.FFTLanes {
 			q /= 4

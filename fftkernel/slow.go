@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// slowTransforms transforms real sequences of n samples, any number, in float64. A plan of gonum has
-// its own working memory, so each of several concurrent calls uses another plan.
+// slowTransforms transforms real sequences of any length in float64. A plan of gonum has its own
+// working memory, so each of several concurrent calls uses another plan.
 type slowTransforms struct {
 	n    int
 	idle sync.Pool // of *slowTransform
