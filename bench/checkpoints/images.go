@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -52,9 +51,8 @@ func load(ctx context.Context, folder, file string, n int) (*images, error) {
 
 // writeFloats writes little-endian float32s.
 func writeFloats(file string, x []float32) error {
-	var b bytes.Buffer
-	_ = binary.Write(&b, binary.LittleEndian, x) // to memory: cannot fail
-	return os.WriteFile(file, b.Bytes(), 0o600)
+	b, _ := binary.Append(nil, binary.LittleEndian, x) // of a fixed size: cannot fail
+	return os.WriteFile(file, b, 0o600)
 }
 
 // readFloats reads little-endian float32s.

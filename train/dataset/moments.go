@@ -56,3 +56,20 @@ func MeanStdOf(channels []Moments) (mean, std []float32) {
 	}
 	return mean, std
 }
+
+// MeanStdOfSet returns the mean and the standard deviation of each channel over n examples of a
+// set, from epoch 0 on.
+func MeanStdOfSet(s Set, channels, n int) (mean, std []float32, err error) {
+	var e Example
+	m := make([]Moments, channels)
+	for i := range n {
+		if err := s.Example(&e, i%s.Len(), i/s.Len()); err != nil {
+			return nil, nil, err
+		}
+		for c := range m {
+			m[c].Add(e.X[c*e.Len : (c+1)*e.Len])
+		}
+	}
+	mean, std = MeanStdOf(m)
+	return mean, std, nil
+}

@@ -112,7 +112,10 @@ func scan(dir string, opt Options) (*folderScan, error) {
 		err = s.classes()
 	}
 	if err == nil {
-		err = s.split()
+		err = s.assign()
+	}
+	if err == nil {
+		s.noteUnvalidated()
 	}
 	return s, err
 }

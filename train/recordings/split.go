@@ -27,15 +27,6 @@ const (
 
 var splitNames = [...]string{"train", "val", "test"}
 
-// split decides which files are for training, validation and testing, and adds a note.
-func (s *folderScan) split() error {
-	if err := s.assign(); err != nil {
-		return err
-	}
-	s.noteUnvalidated()
-	return nil
-}
-
 // assign sets the split of every file.
 func (s *folderScan) assign() error {
 	index := map[string]int{}

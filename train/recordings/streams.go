@@ -41,7 +41,7 @@ func MixStreams(train, val Sounds, opt StreamOptions) (*dataset.Dataset, error) 
 			return nil, fmt.Errorf("recordings: %w", err)
 		}
 		d.Train, d.Recordings = s, train.fingerprints()
-		if d.Mean, d.Std, err = s.moments(); err != nil {
+		if d.Mean, d.Std, err = dataset.MeanStdOfSet(s, opt.Filterbank.Bands, momentStreams); err != nil {
 			return nil, fmt.Errorf("recordings: %w", err)
 		}
 		s.means = d.Mean
@@ -220,22 +220,6 @@ func (s *StreamSet) Identity(i int) dataset.Identity {
 		all = append(all, int64(s.sounds.Background[i].Len()))
 	}
 	return dataset.Identity{Samples: all}
-}
-
-// moments returns the mean and the standard deviation of each band.
-func (s *StreamSet) moments() (mean, std []float32, err error) {
-	var e dataset.Example
-	bands := make([]dataset.Moments, s.opt.Filterbank.Bands)
-	for i := range momentStreams {
-		if err := s.Example(&e, i%s.streams, i/s.streams); err != nil {
-			return nil, nil, err
-		}
-		for b := range bands {
-			bands[b].Add(e.X[b*e.Len : (b+1)*e.Len])
-		}
-	}
-	mean, std = dataset.MeanStdOf(bands)
-	return mean, std, nil
 }
 
 // labels writes the label of each of n frames to dst, whose memory it reuses.

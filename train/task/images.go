@@ -75,7 +75,9 @@ func (t imageTask) load(ctx context.Context, src Source) (*dataset.Dataset, erro
 		if src.includes(trainSplit) {
 			s := t.set(images, parts[0])
 			d.Train = s
-			d.Mean, d.Std = s.moments()
+			if d.Mean, d.Std, err = dataset.MeanStdOfSet(s, t.channels, s.Len()); err != nil {
+				return nil, err
+			}
 		}
 		if src.includes(valSplit) && len(parts[1]) > 0 {
 			d.Val = t.set(images, parts[1])
@@ -196,20 +198,4 @@ func (r *rawImages) addPixel(red, green, blue byte) {
 // luminance returns the luminance of ITU-R 601 in PIL's integer arithmetic (docs/maths.md §5.2).
 func luminance(r, g, b byte) byte {
 	return byte((19595*uint32(r) + 38470*uint32(g) + 7471*uint32(b) + 32768) >> 16)
-}
-
-// moments returns the mean and the standard deviation of every channel.
-func (s *imageSet) moments() (mean, std []float32) {
-	x := make([]float32, s.Length(0))
-	for c := range s.images.channels {
-		var m dataset.Moments
-		for _, k := range s.members {
-			pixels, _ := s.pixels(k) // in memory: no error
-			s.channel(x, pixels, c)
-			m.Add(x)
-		}
-		center, spread := m.MeanStd()
-		mean, std = append(mean, center), append(std, spread)
-	}
-	return mean, std
 }
