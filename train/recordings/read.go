@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -123,3 +124,27 @@ func (r *reader) read(ctx context.Context, f recording) (Clip, error) {
 		}
 	}
 }
+
+// BrokenError lists recordings that cannot be used.
+type BrokenError struct {
+	Broken []error // one per recording, with its path
+	Files  int     // number of all recordings
+}
+
+// maxListed is how many recordings the text of a BrokenError names.
+const maxListed = 10
+
+func (e *BrokenError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d recordings are broken:", len(e.Broken), e.Files)
+	for _, err := range e.Broken[:min(len(e.Broken), maxListed)] {
+		fmt.Fprintf(&b, "\n  %v", err)
+	}
+	if n := len(e.Broken) - maxListed; n > 0 {
+		fmt.Fprintf(&b, "\n  and %d more", n)
+	}
+	return b.String()
+}
+
+// Unwrap returns the errors of the recordings.
+func (e *BrokenError) Unwrap() []error { return e.Broken }
