@@ -22,6 +22,7 @@ type Input struct {
 	Rate     float64 // Hz, of samples without a header, or that the header must have; 0: it may have any
 	Fallback float64 // Hz, of samples without a header if Rate is 0
 	Mix      bool    // read the mean of several channels also if Channel is nil
+	Choose   string  // how the sender selects or mixes channels, for the error of several ones
 
 	// Check finds the first sample that is not valid, as events.Check does.
 	Check func(x []float32) (valid int, err error)
@@ -61,7 +62,7 @@ func (in Input) Open(r io.Reader) (out *InputReader, err error) {
 	case in.Format != AnyFile && in.Format != out.Format:
 		err = fmt.Errorf("audio: the format is %s, expected %s", out.Format, in.Format)
 	case f.Channels > 1 && !in.Mix && in.Channel == nil:
-		err = fmt.Errorf("audio: %d channels, expected 1: select one (channel), or mix them down (resample)", f.Channels)
+		err = fmt.Errorf("audio: %d channels, expected 1; %s", f.Channels, in.Choose)
 	case in.Rate != 0 && in.Rate != out.Rate:
 		err = fmt.Errorf("audio: rate %g Hz in the header, expected %g Hz", out.Rate, in.Rate)
 	}

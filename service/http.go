@@ -40,7 +40,7 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) (st *stream, in au
 // the server ignored that part, the request could change its meaning: without the parameter events,
 // it starts a new stream in place of one that has ended.
 func parseQuery(raw string) (in audio.Input, received int64, err error) {
-	in.Format, received = audio.AnyFile, -1
+	in.Format, in.Choose, received = audio.AnyFile, "channel=N reads one, resample=true mixes them down", -1
 	parameters, err := url.ParseQuery(raw)
 	if err != nil {
 		return in, 0, newError(http.StatusBadRequest, "request", "query %.80q: %v: expected NAME=VALUE pairs separated by &", raw, err)

@@ -22,7 +22,7 @@ func TestChannelFlag(t *testing.T) {
 	path := filepath.Join(background, "call.wav")
 	testfiles.Stereo(t, path, 8000, x, opposed)
 	note := path + ": its 2 channels cancel: their mean, which is read, has 0.0025 % of their power; --channel N reads one, --channel=-1 confirms the mean"
-	checkRun(t, nil, []string{"stream", m, path}, exitBadInput, "2 channels, expected 1: select one (channel), or mix them down (resample)")
+	checkRun(t, nil, []string{"stream", m, path}, exitBadInput, "2 channels, expected 1; --channel N reads one, --resample mixes them down")
 	_, _, stderr := invoke(nil, "stream", m, path, "--resample")
 	must.Equal(t, stderr, "note: "+note+"\n", "standard error of stream")
 	checkRun(t, nil, []string{"stream", m, path, "--resample", "--strict"}, exitBadInput, note)
@@ -53,6 +53,7 @@ func TestDeclaredSamples(t *testing.T) {
 func TestNoFFmpeg(t *testing.T) {
 	t.Setenv("PATH", "")
 	webm := write(t, "memo", must.Get(os.ReadFile("../../audio/testdata/ffmpeg/rec.webm"))(t))
+	t.Setenv("S4D_NO_FFMPEG", "0")
 	checkRun(t, nil, []string{"stream", webm, "--resample"}, exitBadInput,
 		webm+": audio: WebM or Matroska is read only through ffmpeg, which is not installed", "ffmpeg -i FILE -f wav - | s4d-fast stream\n")
 	t.Setenv("S4D_NO_FFMPEG", "") // as if it were not set, as the next one

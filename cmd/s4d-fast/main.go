@@ -29,9 +29,9 @@ import (
 type cli struct {
 	Level string `help:"Kernel level to use (default: the best one available; for bench: all). 's4d-fast version' lists them." placeholder:"LEVEL"`
 
-	Strict bool `help:"Fail where a note would say how an input was read, as with S4D_STRICT=1 in the environment."`
+	Strict bool `help:"Fail where a note would say how an input was read." env:"S4D_STRICT"`
 
-	NoFFmpeg bool `name:"no-ffmpeg" help:"Do not decode formats such as Opus, M4A and WebM with ffmpeg, as with S4D_NO_FFMPEG=1 in the environment."`
+	NoFFmpeg bool `name:"no-ffmpeg" help:"Do not decode formats such as Opus, M4A and WebM with ffmpeg." env:"S4D_NO_FFMPEG"`
 
 	ShowVersion versionFlag `name:"version" help:"Print the version and exit."`
 
@@ -123,6 +123,11 @@ func (o *output) Write(p []byte) (int, error) {
 func execute(ctx context.Context, args []string, std *streams) error {
 	var c cli
 	exited := false
+	for _, name := range []string{"S4D_STRICT", "S4D_NO_FFMPEG"} {
+		if os.Getenv(name) == "" { // kong rejects an empty one
+			os.Unsetenv(name)
+		}
+	}
 	parser, err := kong.New(&c,
 		kong.Name("s4d-fast"),
 		kong.Description("Train and run state space models (S4D, S4D-DFouT, S4, DSS, S5, LRU) on a CPU."),
@@ -146,8 +151,8 @@ func execute(ctx context.Context, args []string, std *streams) error {
 	if err != nil {
 		return usageError(explainFlag(err, args))
 	}
-	std.strict = c.Strict || os.Getenv("S4D_STRICT") != ""
-	if c.NoFFmpeg {
+	std.strict = c.Strict
+	if os.Unsetenv("S4D_NO_FFMPEG"); c.NoFFmpeg {
 		os.Setenv("S4D_NO_FFMPEG", "1") // for package audio
 	}
 	if parsed.Command() != "bench" || c.Level == "" { // --level of bench may list several

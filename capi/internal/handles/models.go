@@ -2,6 +2,7 @@ package handles
 
 import (
 	"bytes"
+	"os"
 
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -20,6 +21,9 @@ type Model struct {
 
 // Load adds the model of a file.
 func (t *Table) Load(path string) (uint64, error) {
+	if s, err := os.Stat(path); err == nil && !s.Mode().IsRegular() { // opening a named pipe would block
+		return 0, Errorf(Unusable, "model: %s: %v, expected a regular file", path, s.Mode())
+	}
 	m, err := model.Load(path)
 	return t.addModel(m, pretrained.Explain(path, err), nil)
 }
