@@ -81,8 +81,8 @@ func tolerances(grads *model.Weights, bound float64) (list []float64) {
 }
 
 // compareGradients compares the gradients with differences of the truth, in random directions. A
-// tensor moves in inverse proportion to the error that it may have. If the sum is wrong, the error
-// of each tensor is printed.
+// tensor moves in inverse proportion to the error that it may have. If the sum exceeds the error of
+// one tensor, each tensor is compared alone.
 func compareGradients(t *testing.T, grads *model.Weights, truth *reference, b referenceBatch, d []float64, bound float64) {
 	t.Helper()
 	tensors := grads.Tensors()
@@ -101,12 +101,13 @@ func compareGradients(t *testing.T, grads *model.Weights, truth *reference, b re
 		return math.Abs(got - truth.Slope(b, d, direction))
 	}
 	for seed := range uint64(3) {
-		if e := errorOf(seed<<32, func(int) bool { return true }); !(e <= 1) {
-			t.Errorf("gradients: error %.2g of the permitted one", e)
-			for i, tensor := range tensors {
-				t.Logf("gradient of %s: %.2g", tensor.Name, errorOf(seed<<32, func(k int) bool { return k == i }))
+		if errorOf(seed<<32, func(int) bool { return true }) <= 1 {
+			continue
+		}
+		for i, tensor := range tensors {
+			if e := errorOf(seed<<32, func(k int) bool { return k == i }); tensor.Kind != model.KindBuffer && !(e <= 1) {
+				t.Errorf("gradient of %s: error %.2g of the permitted one", tensor.Name, e)
 			}
-			return
 		}
 	}
 }
