@@ -33,7 +33,7 @@ type Options struct {
 
 	// Training keeps what ForwardTrain and Backward need: about 5·NLayers + 2 arrays of
 	// [MaxBatch][H][MaxLen], the spectra of the kernels as Fixed does, and for the sums of weight
-	// gradients at most 64 arrays of 2H² + 6H floats.
+	// gradients at most 32 arrays of 2H² + 6H floats.
 	Training bool
 
 	Shard *Shard // the part of each training batch that the Net computes; nil: all of it

@@ -9,7 +9,7 @@ import (
 // maxGroups groups. One worker sums a group in order, in a partial of its own, and the partials are
 // added in order. The groups follow from the number of tiles, so the bits do not depend on the
 // number of workers.
-const maxGroups = 64
+const maxGroups = 32
 
 // partial holds the sums of one group.
 type partial struct {

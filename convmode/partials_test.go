@@ -6,13 +6,13 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// TestGroups checks that a batch with enough tiles feeds 64 workers in the backward pass of a
+// TestGroups checks that a batch with enough tiles feeds 32 workers in the backward pass of a
 // block, and that the memory for it is no larger than its groups require.
 func TestGroups(t *testing.T) {
 	c := tiny()
 	n := newNet(t, newModel(t, c), Options{MaxBatch: 64, MaxLen: 2, Training: true})
 	n.pass.grid = newGrid(64, 2, c.DModel)
-	must.Equal(t, n.pass.groups(), 64, "groups of 64 tiles")
-	must.Equal(t, len(n.partials), 64, "partials")
+	must.Equal(t, n.pass.groups(), maxGroups, "groups of 64 tiles")
+	must.Equal(t, len(n.partials), maxGroups, "partials")
 	must.Equal(t, Options{MaxBatch: 3, MaxLen: 512}.maxPartials(c), 3, "partials for three tiles")
 }
