@@ -172,11 +172,15 @@ func (p *project) file(name, kind string) (any, error) {
 		return nil, err
 	}
 	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer f.Close()
 		w.Header().Set("Content-Type", kind)
 		http.ServeContent(w, r, "", info.ModTime(), f)
-	}), err
+	}), nil
 }
 
 // replaceClip replaces a clip of a word by the loudest sound of an upload. A clip in another format

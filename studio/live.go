@@ -80,7 +80,8 @@ func (s *Server) listen(p *project, r *http.Request) (any, error) {
 		l := &live{conn: conn, stream: stream, frame: int(float64(rec.Frame()) * float64(hz) / rec.SampleRate()), posteriors: [][]int{}} // not null
 		for i, label := range m.Meta.Labels {
 			if label != events.None {
-				start.Labels, l.words = append(start.Labels, label), append(l.words, i)
+				start.Labels = append(start.Labels, label)
+				l.words = append(l.words, i)
 			}
 		}
 		l.serve(s.ctx, start)
