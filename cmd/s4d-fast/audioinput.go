@@ -63,6 +63,8 @@ func (c *streamCmd) open(in io.Reader, name string, modelRate float64, notes *au
 	case modelRate == 0 || modelRate == a.rate:
 	case !c.Resample:
 		err = fmt.Errorf("rate %g Hz, the model expects %g Hz; --resample converts the audio", a.rate, modelRate)
+	case modelRate != math.Trunc(modelRate):
+		err = fmt.Errorf("--resample: the model's rate is %g Hz, expected a whole number", modelRate)
 	case c.Emit == "frames": // in the place of events.Stream
 		a.source, err = audio.NewResampleReader(input, int(a.rate), int(modelRate))
 		a.rate = modelRate

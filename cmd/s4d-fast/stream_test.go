@@ -17,6 +17,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/reporttest"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
+	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
@@ -179,6 +180,11 @@ func TestStreamRates(t *testing.T) {
 	if !strings.Contains(frames, `"sample":8000,`) {
 		t.Errorf("no frame of resampled audio at sample 8000 of the input: %s", frames)
 	}
+	fraction := must.Get(model.Load(digitsModel(t)))(t)
+	fraction.Meta.SampleRate = 16000. / 3 // as of every third sample
+	m = filepath.Join(t.TempDir(), "m.safetensors")
+	must.Do(t, fraction.Save(m))
+	checkRun(t, nil, []string{"stream", m, path, "--resample", "--emit", "frames"}, exitBadInput, path, "Hz, expected a whole number")
 }
 
 // With --live a source is never blocked; dropped samples are counted, and times stay right.
