@@ -58,7 +58,7 @@ func MeanStdOf(channels []Moments) (mean, std []float32) {
 }
 
 // MeanStdOfSet returns the mean and the standard deviation of each channel over n examples of a
-// set, from epoch 0 on.
+// set, from pass 0 on.
 func MeanStdOfSet(s Set, channels, n int) (mean, std []float32, err error) {
 	var e Example
 	m := make([]Moments, channels)

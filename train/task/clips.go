@@ -106,7 +106,7 @@ func (f clipFormat) decode(ctx context.Context, src Source, files []recordings.F
 		if f.pad || part == trainSplit { // others are whole, as in a stream
 			n = min(n, f.longest())
 		}
-		c.Int16 = c.Int16[:n]
+		c.Int16 = slices.Clone(c.Int16[:n]) // without the memory of the rest
 		clips[part] = append(clips[part], c)
 	}
 	return clips, notes, nil

@@ -24,7 +24,7 @@ func init() {
 type delayOptions struct {
 	Length    int `toml:"length"`     // samples per sequence; default 4000
 	Delay     int `toml:"delay"`      // samples from the input to the target; default length/4
-	TrainSize int `toml:"train_size"` // training sequences per epoch; default 16384
+	TrainSize int `toml:"train_size"` // training sequences per pass; default 16384
 	EvalSize  int `toml:"eval_size"`  // validation sequences; default 1024
 }
 
@@ -104,7 +104,7 @@ func (d *delay) fill(x, y []float32, s random.Stream) {
 	copy(y[d.shift:], x)
 }
 
-// delaySet is n pairs of sequences, which differ in every epoch unless fixed is set.
+// delaySet is n pairs of sequences, which differ in every pass unless fixed is set.
 type delaySet struct {
 	*delay
 	n     int
@@ -116,16 +116,16 @@ func (s *delaySet) Length(int) int { return s.length }
 
 // stream returns the random stream of example i. Training and validation never share one: layer 0
 // is validation.
-func (s *delaySet) stream(i, epoch int) random.Stream {
+func (s *delaySet) stream(i, pass int) random.Stream {
 	if s.fixed {
 		return random.New(s.seed, random.Signal, i, 0)
 	}
-	return random.New(s.seed, random.Signal, epoch, i+1)
+	return random.New(s.seed, random.Signal, pass, i+1)
 }
 
-func (s *delaySet) Example(dst *dataset.Example, i, epoch int) error {
+func (s *delaySet) Example(dst *dataset.Example, i, pass int) error {
 	*dst = dataset.Example{X: dataset.Resize(dst.X, s.length), Target: dataset.Resize(dst.Target, s.length), Tokens: dst.Tokens[:0], Len: s.length, Label: -1}
-	s.fill(dst.X, dst.Target, s.stream(i, epoch))
+	s.fill(dst.X, dst.Target, s.stream(i, pass))
 	return nil
 }
 
