@@ -40,7 +40,8 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) (st *stream, in au
 // the server ignored that part, the request could change its meaning: without the parameter events,
 // it starts a new stream in place of one that has ended.
 func parseQuery(raw string) (in audio.Input, received int64, err error) {
-	in.Format, in.Choose, received = audio.AnyFile, "channel=N reads one, resample=true mixes them down", -1
+	in.Format, received = audio.AnyFile, -1
+	in.Choose = "channel=N reads one, resample=true mixes them down"
 	parameters, err := url.ParseQuery(raw)
 	if err != nil {
 		return in, 0, newError(http.StatusBadRequest, "request", "query %.80q: %v: expected NAME=VALUE pairs separated by &", raw, err)
@@ -124,7 +125,8 @@ func (s *Server) serve(st *stream, in audio.Input, body io.Reader, out sink) err
 	if st.End != nil {
 		return session.run(string(audio.WAV), nil) // nothing is read of a stream that has ended
 	}
-	in.FFmpeg, in.Note, in.Fallback, in.Check = s.opt.FFmpeg, func(text string) { s.opt.Log.Warn(text) }, s.recognizer.SampleRate(), events.Check
+	in.FFmpeg, in.Fallback, in.Check = s.opt.FFmpeg, s.recognizer.SampleRate(), events.Check
+	in.Note = func(text string) { s.opt.Log.Warn(text) }
 	in.Sniffed = func(format string) error {
 		return fmt.Errorf("the audio begins as %s does, but the format declares samples without a header; omit format", format)
 	}

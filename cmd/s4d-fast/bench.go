@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -52,11 +51,13 @@ func (c *benchCmd) Run(std *streams, ctx context.Context, all *cli) error {
 		fmt.Fprintf(std.out, benchLine, "op", "sizes", "level", "threads", "ns", "GFLOP/s", "peak", "")
 		write = func(r bench.Row) error { return writeBenchLine(std.out, r) }
 	}
-	return bench.Run(ctx, o, func(rows []bench.Row) (err error) {
+	return bench.Run(ctx, o, func(rows []bench.Row) error {
 		for _, r := range rows {
-			err = cmp.Or(err, write(r))
+			if err := write(r); err != nil {
+				return err
+			}
 		}
-		return err
+		return nil
 	})
 }
 

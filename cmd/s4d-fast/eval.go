@@ -110,7 +110,8 @@ func (c *evalCmd) Run(std *streams, ctx context.Context) error {
 func (c *evalCmd) atOtherRates(m *model.Model) (*model.Model, error) {
 	changed := *m
 	s := &changed.Config.SSM
-	s.RateRule, s.Bandlimit = cmp.Or(ssm.RateRule(c.RateRule), s.RateRule), or(c.Bandlimit, s.Bandlimit)
+	s.RateRule = cmp.Or(ssm.RateRule(c.RateRule), s.RateRule)
+	s.Bandlimit = or(c.Bandlimit, s.Bandlimit)
 	if err := changed.Config.Validate(); err != nil {
 		return nil, fmt.Errorf("--rate-rule, --bandlimit: %w", err)
 	}

@@ -152,7 +152,8 @@ func execute(ctx context.Context, args []string, std *streams) error {
 		return usageError(explainFlag(err, args))
 	}
 	std.strict = c.Strict
-	if os.Unsetenv("S4D_NO_FFMPEG"); c.NoFFmpeg {
+	os.Unsetenv("S4D_NO_FFMPEG")
+	if c.NoFFmpeg {
 		os.Setenv("S4D_NO_FFMPEG", "1") // for package audio
 	}
 	if parsed.Command() != "bench" || c.Level == "" { // --level of bench may list several
@@ -187,8 +188,10 @@ func helpText(v *kong.Value) string {
 // variables are the lists of names and the defaults in help texts.
 func variables() kong.Vars {
 	vars, d := kong.Vars(configflags.Variables()), events.Defaults()
-	vars["threshold"], vars["confirm"], vars["refractory"], vars["window"] = fmt.Sprint(d.Threshold), fmt.Sprint(d.Confirm), fmt.Sprint(d.Refractory), fmt.Sprint(d.Smoothing)
-	vars["models"], vars["ops"] = strings.Join(pretrained.Names(), ", "), strings.Join(bench.Names(), ", ")
+	vars["threshold"], vars["confirm"] = fmt.Sprint(d.Threshold), fmt.Sprint(d.Confirm)
+	vars["refractory"], vars["window"] = fmt.Sprint(d.Refractory), fmt.Sprint(d.Smoothing)
+	vars["models"] = strings.Join(pretrained.Names(), ", ")
+	vars["ops"] = strings.Join(bench.Names(), ", ")
 	return vars
 }
 

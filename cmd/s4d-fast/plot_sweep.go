@@ -82,7 +82,9 @@ func sweepPanel(dir string) (figure.Panel, error) {
 		c := &p.Curves[i]
 		means(c, p.LogY)
 		low, high = min(low, c.X[0]), max(high, c.X[len(c.X)-1])
-		if seeds = seeds || len(c.Runs) > len(c.X); len(c.Runs) == len(c.X) {
+		if len(c.Runs) > len(c.X) {
+			seeds = true
+		} else {
 			c.Runs = nil
 		}
 	}

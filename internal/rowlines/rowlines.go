@@ -61,7 +61,10 @@ type rowSeries struct {
 // New reads an input up to its first row. If ctx ends before, the error is its cause.
 func New(ctx context.Context, m *model.Model, p *series.Predictor, in io.Reader, opt Options) (*Reader, error) {
 	if d := m.Meta.Series; d != nil {
-		opt.Table.Columns = slices.Concat(d.Columns, []string{d.Time, d.ID, *cmp.Or(opt.ID, new(string))})
+		opt.Table.Columns = append(slices.Clone(d.Columns), d.Time, d.ID)
+		if opt.ID != nil {
+			opt.Table.Columns = append(opt.Table.Columns, *opt.ID)
+		}
 	} else {
 		opt.Table.Others = true
 	}
@@ -87,14 +90,18 @@ func New(ctx context.Context, m *model.Model, p *series.Predictor, in io.Reader,
 func (r *Reader) Run(ctx context.Context, emit func(line any) error, note func(texts ...string) error) error {
 	err := cmp.Or(r.note(note), emit(r.start()))
 	for err == nil {
-		if err = r.next(); err == io.EOF || ctx.Err() != nil && !r.table.Ended() {
+		err = r.next()
+		switch {
+		case err == io.EOF, ctx.Err() != nil && !r.table.Ended():
 			return nil
+		case err != nil:
+			return err
 		}
+		began := time.Now()
+		err = r.process(emit)
+		r.times.Add(time.Since(began))
 		if err == nil {
-			began := time.Now()
-			err = r.process(emit)
-			r.times.Add(time.Since(began))
-			err = cmp.Or(err, r.note(note))
+			err = r.note(note)
 		}
 	}
 	return err
@@ -179,16 +186,19 @@ func (r *Reader) findColumns() (err error) {
 		}
 		return slices.Index(all, name)
 	}
-	if r.time, r.clock = index(described.Time), -1; r.time < 0 {
+	r.time, r.clock = index(described.Time), -1
+	if r.time < 0 {
 		date, clock, _ := strings.Cut(described.Time, ",")
 		r.time, r.clock = index(date), index(clock)
 	}
-	r.id = index(described.ID)
-	if id := r.opt.ID; id != nil {
-		if r.id = -1; *id != "" {
-			if r.id, err = r.table.Find(*id); err != nil {
-				return err
-			}
+	switch id := r.opt.ID; {
+	case id == nil:
+		r.id = index(described.ID)
+	case *id == "":
+		r.id = -1
+	default:
+		if r.id, err = r.table.Find(*id); err != nil {
+			return err
 		}
 	}
 	var missing error
@@ -197,8 +207,11 @@ func (r *Reader) findColumns() (err error) {
 		missing = cmp.Or(missing, err)
 		r.inputs = append(r.inputs, i)
 	}
-	if missing != nil && r.table.Named() || missing == nil && len(r.inputs) > 0 {
+	if missing != nil && r.table.Named() {
 		return missing
+	}
+	if missing == nil && len(r.inputs) > 0 {
+		return nil
 	}
 	r.inputs = nil
 	for i := range all {

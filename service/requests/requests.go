@@ -90,8 +90,11 @@ func clip(w http.ResponseWriter, r *http.Request, in io.Reader, m *model.Model, 
 	if err != nil {
 		return err
 	}
-	if _, invalid := events.Check(x); invalid != nil || len(x) == 0 {
-		return cmp.Or(invalid, errors.New("the clip has no samples"))
+	if len(x) == 0 {
+		return errors.New("the clip has no samples")
+	}
+	if _, err := events.Check(x); err != nil {
+		return err
 	}
 	label, scores, err := classify(x)
 	if err != nil {
@@ -123,7 +126,12 @@ func rows(w http.ResponseWriter, r *http.Request, in io.Reader, m *model.Model, 
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	out, control := json.NewEncoder(w), http.NewResponseController(w)
-	emit := func(line any) error { return cmp.Or(out.Encode(line), control.Flush()) }
+	emit := func(line any) error {
+		if err := out.Encode(line); err != nil {
+			return err
+		}
+		return control.Flush()
+	}
 	var notes []string
 	note := func(texts ...string) error {
 		notes = append(notes, texts...)

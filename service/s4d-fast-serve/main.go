@@ -99,7 +99,8 @@ func run(f flags) error {
 	if f.threshold != 0 {
 		detect = detect.WithThreshold(f.threshold)
 	}
-	f.Model, f.FFmpeg, f.Log, f.Metrics = f.model, !f.noFFmpeg, slog.Default(), metrics(m.Meta.Labels)
+	f.Model, f.FFmpeg = f.model, !f.noFFmpeg
+	f.Log, f.Metrics = slog.Default(), metrics(m.Meta.Labels)
 	if host, _, err := net.SplitHostPort(f.listen); err == nil && host != "" {
 		f.Hosts = append(f.Hosts, host)
 	}
