@@ -96,7 +96,10 @@ func (c *streamCmd) Run(std *streams, ctx context.Context) error {
 	if c.Emit == "frames" {
 		start.Hop = p.size
 	}
-	if err := cmp.Or(p.note(), p.out.Encode(start)); err != nil {
+	if err := p.note(); err != nil {
+		return err
+	}
+	if err := p.out.Encode(start); err != nil {
 		return err
 	}
 	err = p.run(ctx)

@@ -88,7 +88,10 @@ func New(ctx context.Context, m *model.Model, p *series.Predictor, in io.Reader,
 // receives how the input is read, where that was not certain. Run ends with the input, or when ctx
 // ends; then it drops a row that is not complete. Errors of rows name the line of the input.
 func (r *Reader) Run(ctx context.Context, emit func(line any) error, note func(texts ...string) error) error {
-	err := cmp.Or(r.note(note), emit(r.start()))
+	err := emit(r.start())
+	if err == nil {
+		err = r.note(note)
+	}
 	for err == nil {
 		err = r.next()
 		switch {
