@@ -74,8 +74,7 @@ func impulse(r *RankOne, c []complex128, length int) []float64 {
 	return k
 }
 
-// Layers with one SSM for all channels have poles and no response per channel. A row that does not
-// exist is a panic.
+// Layers with one SSM for all channels have poles and no response per channel.
 func TestAnalyzeScan(t *testing.T) {
 	p := mustNew(t, scanConfig(LayerS5, 3, 8), 1, 0)
 	a := must.Get(p.Analyze())(t)

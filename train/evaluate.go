@@ -79,7 +79,9 @@ func Evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOpti
 		return r, e.failed
 	case s.Terms == 0:
 		return r, DataError(fmt.Errorf("train: none of %d examples has a scored position, expected at least one", r.N))
-	case e.total[failedIndex] > 0 || math.IsNaN(r.Loss) || math.IsInf(r.Loss, 0):
+	case e.total[failedField] > 0:
+		return r, fmt.Errorf("train: an output on another rank: %w", errNotFinite)
+	case math.IsNaN(r.Loss) || math.IsInf(r.Loss, 0):
 		return r, fmt.Errorf("train: the loss is %v: %w", r.Loss, errNotFinite)
 	}
 	slices.SortFunc(e.predictions, func(a, b Prediction) int { return cmp.Compare(a.Index, b.Index) })

@@ -81,6 +81,9 @@ func TestOtherCheckpoint(t *testing.T) {
 	path, whole := file(t, cfg, checkpointFile)
 	changeState(t, path, map[string]any{"version": 9})
 	must.Reject(start(t.Context(), cfg))(t, ErrConfig, "version 9, expected 1")
+	writeFile(t, path, whole)
+	changeState(t, path, map[string]any{"data": map[string]any{"train": nil}}) // as before version 1
+	must.Reject(start(t.Context(), cfg))(t, ErrConfig, path, "a checkpoint of another version of s4d-fast")
 	for want, change := range map[string]func(f *safetensors.File){
 		`tensor "adam.m.layers.1.C" is missing`: func(f *safetensors.File) { f.Find("adam.m.layers.1.C").Name = "x" },
 		`tensor "weights.layers.1.C": shape [`:  func(f *safetensors.File) { slices.Reverse(f.Find("weights.layers.1.C").Shape) },

@@ -74,14 +74,17 @@ func CheckFolder(dir string) error {
 	return r.checkEmpty()
 }
 
-// checkEmpty returns an error if the folder contains a file of a run.
+// checkEmpty returns an error if the folder contains a file of a run. Without its configuration, a
+// run cannot be resumed.
 func (r *Run) checkEmpty() error {
 	for _, name := range RunFiles() {
 		switch found, err := r.exists(name); {
 		case err != nil:
 			return err
+		case found && name == configFile:
+			return configErrorf("out: %s already holds a run: resume it or choose another folder", r.Dir)
 		case found:
-			return configErrorf("out: %s already holds a run (%s): resume it or choose another folder", r.Dir, name)
+			return configErrorf("out: %s holds %s of a run, but no %s: choose another folder", r.Dir, name, configFile)
 		}
 	}
 	return nil
@@ -200,10 +203,12 @@ func (r *Run) readState(name string) (*safetensors.File, state, error) {
 	}
 	defer file.Close()
 	f, s, err := parseCheckpoint(file)
-	if err != nil {
+	switch _, foreign := errors.AsType[*json.UnmarshalTypeError](err); {
+	case foreign:
+		return nil, s, configErrorf("out: %s: a checkpoint of another version of s4d-fast, which this one cannot resume: %w", path, err)
+	case err != nil:
 		return nil, s, contentError(fmt.Errorf("train: %s: %w", path, err))
-	}
-	if s.Version != stateVersion {
+	case s.Version != stateVersion:
 		return nil, s, configErrorf("out: %s: checkpoint of version %d, expected %d", path, s.Version, stateVersion)
 	}
 	return f, s, nil

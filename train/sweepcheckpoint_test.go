@@ -79,7 +79,7 @@ func TestSweepCheckpoint(t *testing.T) {
 		"just begun":                  {remove(checkpointFile, metricsFile, BestFile), 0, nil},
 		"other version":               {version, -1, []any{ErrConfig, "checkpoint.safetensors", "version 9"}},
 		"a folder":                    {func(s *Sweep) { remove(checkpointFile)(s); must.Do(t, os.Mkdir(path(s, checkpointFile), 0o777)) }, -1, []any{"checkpoint.safetensors"}},
-		"no configuration":            {remove(configFile), -1, []any{ErrConfig, "seed=1", "already holds a run (best.safetensors)"}},
+		"no configuration":            {remove(configFile), -1, []any{ErrConfig, "seed=1", "holds best.safetensors of a run, but no config.toml"}},
 		"damaged configuration":       {damage(configFile), -1, []any{ErrConfig, "config.toml"}},
 		"other configuration":         {func(s *Sweep) { must.Do(t, s.Base.Set("optim.lr=0.5")) }, -1, []any{ErrConfig, "seed=1", "optim.lr: there 0.01, here 0.5"}},
 		"more epochs":                 {func(s *Sweep) { must.Do(t, s.Base.Set("train.epochs=9")) }, 3, nil},

@@ -8,7 +8,7 @@ import "github.com/s4d-fast/s4d-fast/train/dataset"
 type tally []float64
 
 const (
-	failedIndex = sumFields
+	failedField = sumFields
 	tallyFields = sumFields + 1 // and two per output
 )
 
@@ -26,7 +26,7 @@ func (t tally) set(b *batch, scratch, logits []float32) *nonFinite {
 	values := s.values()
 	copy(t, values[:])
 	if failed != nil {
-		t[failedIndex] = 1
+		t[failedField] = 1
 	}
 	for o, sums := range b.outputs {
 		t[tallyFields+2*o], t[tallyFields+2*o+1] = float64(sums.Terms), sums.Squares
