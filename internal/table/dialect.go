@@ -117,13 +117,14 @@ var quotedCell = regexp.MustCompile(`"[^"]*"`)
 // fields, and the next one has a number. In tables of R, the next line has one more: the row's
 // name.
 func (t *Reader) blanks(line []byte) bool {
-	if cells := quotedCell.FindAll(line, 2); len(cells) == 2 && len(bytes.TrimSpace(quotedCell.ReplaceAll(line, nil))) == 0 {
-		return true
-	}
+	between := quotedCell.ReplaceAll(line, nil)
 	line = quotedCell.ReplaceAll(line, []byte("name"))
 	fields := strings.Fields(string(line))
 	if len(fields) < 2 || bytes.IndexByte(line, '\t') >= 0 && bytes.IndexByte(line, ' ') < 0 {
 		return false
+	}
+	if len(bytes.TrimSpace(between)) == 0 { // all cells are in quotation marks
+		return true
 	}
 	number := func(cell string) bool { return isDecimal(cell) || Missing(cell) }
 	notNumber := func(cell string) bool { return !number(strings.TrimSpace(cell)) }

@@ -78,6 +78,7 @@ func TestReadings(t *testing.T) {
 		{"names of rows, as R writes them", "\"a b\" \"c\"\n\"1\" 2 3\n\"2\" 4 NA\n", Options{}, "[1 a b c] [[1 2 3] [2 4 NaN]]", "the first one is the row's name"},
 		{"the same without quotation marks", "a c\n1 2 3\n", Options{}, "[1 a c] [[1 2 3]]", "the first one is the row's name"},
 		{"the same with commas", "\"a\",\"c\"\n\"1\",2,3\n", Options{}, "[1 a c] [[1 2 3]]", "the first one is the row's name"},
+		{"tabs between quotation marks", "\"a b\"\t\"c\"\n1\t\n", Options{}, "[a b c] [[1 NaN]]", ""},
 		{"--separator", "a:b\n1:2\n", Options{Separator: ":"}, "[a b] [[1 2]]", ""},
 		{"--separator space", "a b\n\"1 \" 2\n", Options{Separator: "space"}, "[a b] [[1 2]]", ""},
 		{"decimal commas", "t;x\n0;47,996\n1;1.234,5\n2;1.234\n3;-,5\n4;1,5e3\n", Options{}, "[t x] [[0 47.996] [1 1234.5] [2 1234] [3 -0.5] [4 1500]]", "decimal comma"},
