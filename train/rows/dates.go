@@ -321,7 +321,7 @@ func (t *tableReader) countDays(s *rawSeries) {
 	days := 0.0
 	for i, step := range list {
 		if t.dates.clock && step < -day/2 {
-			t.addNote("", "%s: the time of day begins a new day; without --time, rows are evenly spaced", s.at(i+1))
+			t.addNote(s.at(i+1)+": ", "the time of day begins a new day; without --time, rows are evenly spaced") // once
 			days += day
 		}
 		s.times[i+1] += days

@@ -242,7 +242,7 @@ func TestDates(t *testing.T) {
 		{"an hour that is left out", append(hourly("2006-01-02 15:04", day(2024, 3, 30), 26), hourly("2006-01-02 15:04", day(2024, 3, 31).Add(3*time.Hour), 24)...), "", "the hour before 2024-03-31 03:00 is left out and is read as that by which clocks were put forward"},
 		{"an hour that is missing on a weekday", append(hourly("2006-01-02 15:04", day(2024, 3, 28), 26), hourly("2006-01-02 15:04", day(2024, 3, 29).Add(3*time.Hour), 24)...), "", "rows are missing"},
 		{"times of day", hourly("15:04:05.0", day(2024, 1, 1), 24), "", ""},
-		{"times of two days", hourly("3:04 PM", day(2024, 1, 1).Add(8*time.Hour), 40), "", "t.csv:18: the time of day begins a new day; without --time"},
+		{"times of several days", hourly("3:04 PM", day(2024, 1, 1).Add(8*time.Hour), 90), "", "t.csv:18: the time of day begins a new day; without --time"},
 		{"a time of day after dates", []string{"2024-01-01 00:00", "2024-01-01 01:00", "02:00"}, "", "expected about"},
 		{"offsets", []string{"2024-01-01T00:00:00+0000", "2024-01-01T02:00:00+01", "2024-01-01 02:00:00 UTC", "2024-01-01T03:00:00.000Z"}, "", ""},
 		{"names", []string{"31 Jan 2024", "Feb 1, 2024", "Friday, 2 February 2024", "3-Feb-2024"}, "", ""},
@@ -260,7 +260,7 @@ func TestDates(t *testing.T) {
 			continue
 		}
 		notes := strings.Join(d.Notes, "\n")
-		must.Equal(t, strings.Contains(notes, c.want) && (notes == "") == (c.want == ""), true, "%s: notes %s", c.name, notes)
+		must.Equal(t, strings.Contains(notes, c.want) && (notes == "") == (c.want == "") && strings.Count(notes, "new day") < 2, true, "%s: notes %s", c.name, notes)
 		windows := d.Val.(*windowSet).windows
 		must.Equal(t, windows[len(windows)-1].to, len(c.times), "%s: rows", c.name)
 	}
