@@ -57,7 +57,7 @@ func (g *gen) lanesStage(kind lanesKind, radix int) {
 		if product {
 			g.advance(b.kernel, operand.U32(256))
 		}
-		g.ADDQ(operand.U32(4*4*laneTable), b.tw)
+		g.ADDQ(operand.U32(4*FFTGroup*FFTLaneTable), b.tw)
 	})
 }
 

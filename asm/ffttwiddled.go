@@ -12,13 +12,10 @@ import (
 // A forward step multiplies its inputs and then adds them, so two of the three factors c take no
 // instructions of their own: multiply-adds compute x_0 ± c·x_2 and x_1 ± c·x_3.
 
-// laneTable is the number of floats of the table per vector.
-const laneTable = 48
-
 // laneTwiddle loads part 0 (t) or 1 (c) of twiddle i of a step, for the vectors from first on.
 func (b *lanesGroup) laneTwiddle(step, part, i, first int) reg.VecVirtual {
 	v := b.g.vec()
-	b.g.VMOVUPS(operand.Mem{Base: b.tw, Disp: 16 * (4*(6*step+3*part+i-1) + first)}, v)
+	b.g.VMOVUPS(operand.Mem{Base: b.tw, Disp: 16 * (FFTGroup*(6*step+3*part+i-1) + first)}, v)
 	return v
 }
 

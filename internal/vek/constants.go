@@ -58,6 +58,18 @@ const (
 	AheadTerms   = 8 // parameters of a mode, see LookAhead
 )
 
+// The rows of a mode's terms in RankOne: each is that of a real part, before that of the imaginary
+// part.
+const (
+	termE, termP, termU, termB, termC = 0, 2, 4, 6, 8
+)
+
+// The stage over the lanes of a transform.
+const (
+	FFTGroup     = 4  // vectors that it processes together
+	FFTLaneTable = 48 // floats of its table per vector
+)
+
 // aheadRow is the number of steps of a product in which it prefetches one row (see Weights).
 const aheadRow = 64
 

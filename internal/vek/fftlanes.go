@@ -1,8 +1,5 @@
 package vek
 
-// FFTGroup is the number of vectors in a group of the stage over the lanes.
-const FFTGroup = 4
-
 func checkFFTLanes(name string, radix int, re, im, tw []float32) {
 	require(name, radix == 1 || radix == 2 || radix == 4)
 	require(name, len(re) == len(im) && len(re)%(FFTGroup*FFTLanes) == 0 && len(tw) >= laneTable(len(re)))

@@ -15,9 +15,6 @@ func FFTTwiddles(tw []float32, radix, q int) {
 	}
 }
 
-// FFTLaneTable is the number of floats per vector in the table of the stage over the lanes.
-const FFTLaneTable = 48
-
 // FFTLaneTwiddles fills the table of the stage over the lanes. Vector g has frequency f = order[g]
 // of the transform over m = len(order) vectors. With n = 16·m, its twiddles are
 //

@@ -7,11 +7,6 @@ type RankOne struct {
 	D     []float32 // [groups][GroupChannels] weight of the input itself
 }
 
-// The rows of a mode's terms: each is that of a real part, before that of the imaginary part.
-const (
-	termE, termP, termU, termB, termC = 0, 2, 4, 6, 8
-)
-
 // NewRankOne returns systems of so many channels and modes, without terms.
 func NewRankOne(channels, modes int) RankOne {
 	width := ChannelGroups(channels) * GroupChannels
