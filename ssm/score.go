@@ -16,8 +16,8 @@ type ModeGains struct {
 	Weight    []float64    // [directions][SSMs][M] |C|·|B̄|; S5, LRU: ½κ·‖C‖·‖B̄‖, norms over channels
 }
 
-// ModeGains discretises a layer. It panics for layers for which
-// CheckScores returns an error.
+// ModeGains discretises a layer. It panics for layers for which CheckScores returns an
+// error.
 func (p *Params) ModeGains() *ModeGains {
 	if !p.MIMO() {
 		return p.Discretize(p.Disc, 1).Gains()
