@@ -24,7 +24,8 @@ func vector(x []float32, i int) *lanes { return (*lanes)(x[i*FFTLanes:]) }
 // the lower half of re and im.
 func (p *FFTPass) ForwardPart(re, im, xRe, xIm []float32, from, count int) {
 	tw, at, end, half := p.part(from, count)
-	if re, im = re[at:end], im[at:end]; xRe != nil {
+	re, im = re[at:end], im[at:end]
+	if xRe != nil {
 		fftForwardHalf(re, im, xRe[at:half], xIm[at:half], tw, p.radix, p.q, count)
 		return
 	}
@@ -36,7 +37,8 @@ func (p *FFTPass) ForwardPart(re, im, xRe, xIm []float32, from, count int) {
 // to x, and overwrites re and im.
 func (p *FFTPass) InversePart(xRe, xIm, re, im []float32, from, count int) {
 	tw, at, end, half := p.part(from, count)
-	if re, im = re[at:end], im[at:end]; xRe != nil {
+	re, im = re[at:end], im[at:end]
+	if xRe != nil {
 		fftInverseHalf(xRe[at:half], xIm[at:half], re, im, tw, p.radix, p.q, count)
 		return
 	}
@@ -44,8 +46,8 @@ func (p *FFTPass) InversePart(xRe, xIm, re, im []float32, from, count int) {
 	fftInverse(re, im, nil, nil, 0, part[:], 0, nil)
 }
 
-// part returns the twiddles of count butterflies, from number from on. In a block they begin at at,
-// and their last vectors end at end, those of the lower half at half.
+// part returns the twiddles of count butterflies, from number from on. The data of the butterflies
+// are [at:end] of a block, and [at:half] of its lower half.
 func (p *FFTPass) part(from, count int) (tw []float32, at, end, half int) {
 	require("FFTPass", from >= 0 && count >= 0 && from+count <= p.count && p.radix*count*FFTLanes <= longestRun)
 	at, end = from*FFTLanes, (from+count)*FFTLanes
