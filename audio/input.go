@@ -23,6 +23,7 @@ type Input struct {
 	Fallback float64 // Hz, of samples without a header if Rate is 0
 	Mix      bool    // read the mean of several channels also if Channel is nil
 	Choose   string  // how the sender selects or mixes channels, for the error of several ones
+	Flag     string  // what precedes the names format and rate in errors, such as --
 
 	// Check finds the first sample that is not valid, as events.Check does.
 	Check func(x []float32) (valid int, err error)
@@ -48,23 +49,26 @@ func (in Input) Open(r io.Reader) (out *InputReader, err error) {
 	out = &InputReader{Rate: cmp.Or(in.Rate, in.Fallback), Format: in.Format, check: in.Check}
 	if slices.Contains([]Encoding{S16LE, S16BE, F32LE, U8}, Encoding(in.Format)) {
 		if out.Rate <= 0 {
-			return out, errors.New("audio: samples without a header: expected their rate")
+			return out, fmt.Errorf("audio: samples without a header: expected their rate (%srate)", in.Flag)
 		}
 		out.source, err = NewRawReader(&sniffer{in: r, found: in.Sniffed}, Encoding(in.Format))
 		return out, err
 	}
-	if out.file, err = in.Options.Open(r); err != nil {
+	if out.file, err = in.Options.Open(r); errors.Is(err, errFormat) {
+		err = fmt.Errorf("%w; raw samples need %[2]sformat and %[2]srate", err, in.Flag)
+	}
+	if err != nil {
 		return out, err
 	}
 	f := out.file.Format
 	out.source, out.Rate, out.Format = Mono(out.file), float64(f.SampleRate), string(out.file.Container)
 	switch {
 	case in.Format != AnyFile && in.Format != out.Format:
-		err = fmt.Errorf("audio: the format is %s, expected %s", out.Format, in.Format)
+		err = fmt.Errorf("audio: the format is %s, expected %s (%sformat)", out.Format, in.Format, in.Flag)
 	case f.Channels > 1 && !in.Mix && in.Channel == nil:
 		err = fmt.Errorf("audio: %d channels, expected 1; %s", f.Channels, in.Choose)
 	case in.Rate != 0 && in.Rate != out.Rate:
-		err = fmt.Errorf("audio: rate %g Hz in the header, expected %g Hz", out.Rate, in.Rate)
+		err = fmt.Errorf("audio: rate %g Hz in the header, expected %g Hz (%srate)", out.Rate, in.Rate, in.Flag)
 	}
 	return out, err
 }

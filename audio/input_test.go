@@ -34,7 +34,7 @@ func TestInputHeader(t *testing.T) {
 	}{
 		{Input{Format: AnyFile}, mono.Bytes(), "", 8000},
 		{Input{Format: "wav", Rate: 8000}, mono.Bytes(), "", 8000},
-		{Input{Format: "mp3"}, mono.Bytes(), "the format is wav, expected mp3", 0},
+		{Input{Format: "mp3"}, mono.Bytes(), "the format is wav, expected mp3 (format)", 0},
 		{Input{Format: AnyFile, Rate: 16000}, mono.Bytes(), "rate 8000 Hz in the header, expected 16000 Hz", 0},
 		{Input{Format: AnyFile}, stereo, "2 channels, expected 1", 0},
 		{Input{Format: AnyFile, Mix: true}, stereo, "", 8000},

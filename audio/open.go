@@ -57,6 +57,8 @@ type Options struct {
 // ErrChannel is the error of Options.Channel for a recording that lacks it.
 var ErrChannel = errors.New("no channel")
 
+var errFormat = errors.New("audio: unknown format")
+
 func (o Options) note(format string, args ...any) {
 	if o.Note != nil {
 		o.Note(fmt.Sprintf(format, args...))
@@ -136,7 +138,7 @@ func (o Options) open(in *bufio.Reader, start []byte) (out *Reader, err error) {
 		out.Container = MP3
 		err = guard("MP3", func() error { return out.openMP3(in) })
 	default:
-		return nil, fmt.Errorf("audio: unknown format: it starts with %q, expected RIFF/WAVE, FLAC, MP3, Ogg Vorbis or a known format of ffmpeg; raw samples need --format and --rate", head)
+		return nil, fmt.Errorf("%w: it starts with %q, expected RIFF/WAVE, FLAC, MP3, Ogg Vorbis or a known format of ffmpeg", errFormat, head)
 	}
 	if err != nil {
 		return nil, err

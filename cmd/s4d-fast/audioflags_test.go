@@ -48,6 +48,14 @@ func TestDeclaredSamples(t *testing.T) {
 	contains(t, "standard error", stderr, "note: ", "it begins as WAV does, but --format s16le reads all of it as samples")
 }
 
+// A stream that --strict rejects when it is opened has no lines.
+func TestStrictStream(t *testing.T) {
+	path := write(t, "junk.mp3", append([]byte("no frame begins here"), read(t, "../../audio/testdata/mono.mp3")...))
+	code, stdout, stderr := invoke(nil, "stream", digitsModel(t), path, "--resample", "--strict")
+	must.Equal(t, code, exitBadInput, "exit code; standard error %s", stderr)
+	must.Equal(t, stdout, "", "lines")
+}
+
 // Without ffmpeg or with --no-ffmpeg, other formats are named in one line with the command that
 // converts them.
 func TestNoFFmpeg(t *testing.T) {

@@ -46,7 +46,7 @@ const maxSampleRate = 1_000_000
 func (c *streamCmd) open(in io.Reader, name string, modelRate float64, notes *audioNotes) (*audioInput, error) {
 	from := audio.Input{
 		Options: c.audio(notes, name), Format: c.Format, Rate: float64(or(c.Rate, 0)), Fallback: modelRate, Mix: c.Resample, Check: events.Check,
-		Choose: "--channel N reads one, --resample mixes them down",
+		Choose: "--channel N reads one, --resample mixes them down", Flag: "--",
 		Sniffed: func(format string) error {
 			notes.add(fmt.Sprintf("%s: it begins as %s does, but --format %s reads all of it as samples", name, format, c.Format))
 			return nil

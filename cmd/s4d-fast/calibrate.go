@@ -19,7 +19,7 @@ import (
 type calibrateCmd struct {
 	Model       modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
 	Write       outFile   `help:"Choose an operating point, and write a copy of the model that stores it. FILE may be the model itself." type:"path" placeholder:"FILE"`
-	FalseAlarms float64   `help:"With --write: largest number of false alarms per hour in each background at the operating point." default:"1" range:"0..1000000" placeholder:"N"`
+	FalseAlarms float64   `help:"With --write: largest number of false alarms per hour in each background at the operating point." default:"1" range:"0..Inf" placeholder:"N"`
 	Threads     int       `help:"Number of worker threads (default: one per processor)." range:"0..1024" placeholder:"N"`
 	Plot        plotFile  `help:"Draw missed words against false alarms to FILE, PNG or SVG." type:"path" placeholder:"FILE"`
 	List        int       `help:"List up to N false alarms, highest confidence first, and up to N missed words, with their files." default:"0" range:"0..1000" placeholder:"N"`

@@ -239,7 +239,8 @@ func TestRowsNotes(t *testing.T) {
 		_, rows, _ := rowLines(t, stdout)
 		equal(t, "rows of "+text, len(rows), 1)
 		equal(t, "notes on "+text, strings.TrimSpace(stderr), note)
-		code, _, stderr = invoke(strings.NewReader(text), "rows", path, "--strict")
+		code, stdout, stderr = invoke(strings.NewReader(text), "rows", path, "--strict")
+		equal(t, "a start line with --strict", stdout == "", note != "")
 		equal(t, "exit code with --strict: "+stderr, code, map[bool]int{true: exitOK, false: exitBadInput}[note == ""])
 	}
 	streamRows(t, "temp:load\n20,5:n/v\n", path, "--separator", ":", "--decimal", ",", "--missing-values", "n/v", "--missing", "previous")

@@ -33,7 +33,7 @@ func TestStreamFormats(t *testing.T) {
 				t.Errorf("%s: %g seconds, expected %g", name, end.Seconds, seconds)
 			}
 		}
-		checkRun(t, nil, []string{"stream", m, path, "--format", "wav"}, exitBadInput, path, "the format is "+format+", expected wav\n")
+		checkRun(t, nil, []string{"stream", m, path, "--format", "wav"}, exitBadInput, path, "the format is "+format+", expected wav (--format)\n")
 		checkRun(t, nil, []string{"stream", m, write(t, "cut", file[:2*len(file)/3]), "--resample", "--emit", "frames"}, exitBadInput, "cut", "truncated")
 	}
 }

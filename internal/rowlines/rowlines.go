@@ -48,7 +48,8 @@ type Reader struct {
 	row    []float64
 	rows   int64
 	times  report.Times
-	noted  int // notes of the table that Run has passed on
+	noted  int  // notes of the table that Run has passed on
+	begun  bool // the first line has been passed on
 }
 
 // rowSeries is a series with the line of its last row, or nil if that line has been returned.
@@ -88,9 +89,10 @@ func New(ctx context.Context, m *model.Model, p *series.Predictor, in io.Reader,
 // receives how the input is read, where that was not certain. Run ends with the input, or when ctx
 // ends; then it drops a row that is not complete. Errors of rows name the line of the input.
 func (r *Reader) Run(ctx context.Context, emit func(line any) error, note func(texts ...string) error) error {
-	err := emit(r.start())
+	err := r.note(note)
 	if err == nil {
-		err = r.note(note)
+		r.begun = true
+		err = emit(r.start())
 	}
 	for err == nil {
 		err = r.next()
@@ -110,8 +112,12 @@ func (r *Reader) Run(ctx context.Context, emit func(line any) error, note func(t
 	return err
 }
 
-// End passes the last line of each series to emit, unless Run has, and the end line.
+// End passes the last line of each series to emit, unless Run has, and the end line. It does
+// nothing if note rejected the input before the first line.
 func (r *Reader) End(emit func(line any) error) error {
+	if !r.begun {
+		return nil
+	}
 	for _, s := range r.order {
 		if s.last != nil {
 			if err := emit(s.last); err != nil {
