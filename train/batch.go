@@ -117,13 +117,13 @@ func (b *batch) slice(lo, hi int) batch {
 	s.members, s.labels, s.outputs = b.members[lo:hi], b.labels[lo:hi], nil
 	s.Size = sequencesPer(b.info) * (hi - lo)
 	n := len(b.members)
-	s.Tokens, s.X, s.Lengths = share(b.Tokens, lo, hi, n), share(b.X, lo, hi, n), share(b.Lengths, lo, hi, n)
-	s.targets, s.classes = share(b.targets, lo, hi, n), share(b.classes, lo, hi, n)
+	s.Tokens, s.X, s.Lengths = examplesOf(b.Tokens, lo, hi, n), examplesOf(b.X, lo, hi, n), examplesOf(b.Lengths, lo, hi, n)
+	s.targets, s.classes = examplesOf(b.targets, lo, hi, n), examplesOf(b.classes, lo, hi, n)
 	return s
 }
 
-// share returns the values of the examples [lo, hi) of so many.
-func share[T any](values []T, lo, hi, examples int) []T {
+// examplesOf returns the part of values, of so many examples, for the examples [lo, hi).
+func examplesOf[T any](values []T, lo, hi, examples int) []T {
 	width := len(values) / examples
 	return values[lo*width : hi*width]
 }

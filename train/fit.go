@@ -73,9 +73,9 @@ func (t *Trainer) trainPass(ctx context.Context, s *stepper) error {
 	perPass := t.plan.perEpoch / t.plan.passes
 	done := t.state.Batch % perPass
 	pass := t.state.Epoch*t.plan.passes + t.state.Batch/perPass
-	batches, p := dataset.Buckets(t.lengths, t.cfg.Train.Batch, t.cfg.Seed, pass, true), t.partition
+	batches := dataset.Buckets(t.lengths, t.cfg.Train.Batch, t.cfg.Seed, pass, true)
 	for i, members := range batches {
-		batches[i] = members[p.first*p.size:][:p.count*p.size]
+		batches[i] = t.partition.own(members)
 	}
 	load := newLoader(t.data.Train, batches[done:], pass, s.buffers, t.cfg.Workers)
 	defer load.close()

@@ -1,6 +1,8 @@
 package par_test
 
 import (
+	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"strings"
@@ -81,6 +83,28 @@ func TestResultsIgnoreWorkers(t *testing.T) {
 			t.Errorf("%d workers: results differ from those of one worker", workers)
 		}
 	}
+}
+
+// After an error or a cancellation no further job begins. The error or the cause is returned.
+func TestEach(t *testing.T) {
+	bad := errors.New("bad")
+	for name, fourth := range map[string]func(cancel context.CancelCauseFunc) error{
+		"error":        func(context.CancelCauseFunc) error { return bad },
+		"cancellation": func(cancel context.CancelCauseFunc) error { cancel(bad); return nil },
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		begun := 0
+		err := par.Each(ctx, 1, 9, func(_ context.Context, i int) error {
+			begun++
+			if i == 3 {
+				return fourth(cancel)
+			}
+			return nil
+		})
+		must.Equal(t, err, bad, "%s: result", name)
+		must.Equal(t, begun, 4, "%s: jobs begun", name)
+	}
+	must.Do(t, par.Each(t.Context(), 0, 0, nil))
 }
 
 func recovered(f func()) (value any) {
