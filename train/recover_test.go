@@ -83,7 +83,7 @@ func TestOtherCheckpoint(t *testing.T) {
 	must.Reject(start(t.Context(), cfg))(t, ErrConfig, "version 9, expected 1")
 	writeFile(t, path, whole)
 	changeState(t, path, map[string]any{"data": map[string]any{"train": nil}}) // as before version 1
-	must.Reject(start(t.Context(), cfg))(t, ErrConfig, path, "a checkpoint of another version of s4d-fast")
+	must.Reject(start(t.Context(), cfg))(t, ErrConfig, path, "a checkpoint of another version of s4d-fast, which this one cannot resume")
 	for want, change := range map[string]func(f *safetensors.File){
 		`tensor "adam.m.layers.1.C" is missing`: func(f *safetensors.File) { f.Find("adam.m.layers.1.C").Name = "x" },
 		`tensor "weights.layers.1.C": shape [`:  func(f *safetensors.File) { slices.Reverse(f.Find("weights.layers.1.C").Shape) },

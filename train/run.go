@@ -205,7 +205,7 @@ func (r *Run) readState(name string) (*safetensors.File, state, error) {
 	f, s, err := parseCheckpoint(file)
 	switch _, foreign := errors.AsType[*json.UnmarshalTypeError](err); {
 	case foreign:
-		return nil, s, configErrorf("out: %s: a checkpoint of another version of s4d-fast, which this one cannot resume: %w", path, err)
+		return nil, s, configErrorf("out: %s: a checkpoint of another version of s4d-fast, which this one cannot resume", path)
 	case err != nil:
 		return nil, s, contentError(fmt.Errorf("train: %s: %w", path, err))
 	case s.Version != stateVersion:
