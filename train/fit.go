@@ -74,8 +74,9 @@ func (t *Trainer) trainPass(ctx context.Context, s *stepper) error {
 	done := t.state.Batch % perPass
 	pass := t.state.Epoch*t.plan.passes + t.state.Batch/perPass
 	batches := dataset.Buckets(t.lengths, t.cfg.Train.Batch, t.cfg.Seed, pass, true)
-	for i, members := range batches {
-		batches[i] = t.partition.own(members)
+	p := t.partition
+	for i, members := range batches { // of which this process computes some examples
+		batches[i] = members[p.first*p.size:][:p.count*p.size]
 	}
 	load := newLoader(t.data.Train, batches[done:], pass, s.buffers, t.cfg.Workers)
 	defer load.close()

@@ -34,9 +34,6 @@ func newPartition(e Exchange, batch, shards int) (partition, error) {
 	return partition{exchange: e, first: e.Rank() * count, count: count, size: batch / shards}, nil
 }
 
-// own returns the examples of a batch that this process computes.
-func (p partition) own(members []int) []int { return members[p.first*p.size:][:p.count*p.size] }
-
 // shards are those of this process. They compute one after another, each on all threads.
 type shards struct {
 	partition
