@@ -6,8 +6,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// TestGroups checks that a batch with enough tiles feeds 32 workers in the backward pass of a
-// block, and that the memory for it is no larger than its groups require.
+// The backward pass of a block divides many tiles into maxGroups groups, each with a partial sum. A
+// batch of three tiles has memory for three sums only.
 func TestGroups(t *testing.T) {
 	c := tiny()
 	n := newNet(t, newModel(t, c), Options{MaxBatch: 64, MaxLen: 2, Training: true})

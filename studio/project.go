@@ -52,7 +52,7 @@ type clip struct {
 // maxListed is the number of clips of a folder that are listed.
 const maxListed = 400
 
-// listProjects answers with the folders that can be projects, in alphabetical order.
+// listProjects returns the names of the folders that can be projects, in alphabetical order.
 func (s *Server) listProjects(*http.Request) (any, error) {
 	entries, err := os.ReadDir(s.dir)
 	names := []string{}
