@@ -51,6 +51,15 @@ func Load(name string) (*model.Model, error) {
 	return model.Read(bytes.NewReader(b))
 }
 
+// Open returns the built-in model of this name or, if there is none, the model of a file.
+func Open(path string) (*model.Model, error) {
+	if Has(path) {
+		return Load(path)
+	}
+	m, err := model.Load(path)
+	return m, Explain(path, err)
+}
+
 // Explain adds the names of the built-in models to err, the error of opening the file path, if the
 // file does not exist and the path has no extension.
 func Explain(path string, err error) error {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/model"
 )
 
 // Every model is small enough for the binary, has what package events requires, and has a section
@@ -42,8 +41,7 @@ func TestNoModel(t *testing.T) {
 			t.Errorf("Load(%q): error %v, expected one that contains %q", name, err, "digits")
 		}
 	}
-	_, err := model.Load("digitz")
-	if err = Explain("digitz", err); err == nil || !strings.Contains(err.Error(), `did you mean "digits"?`) {
+	if _, err := Open("digitz"); err == nil || !strings.Contains(err.Error(), `did you mean "digits"?`) {
 		t.Errorf("error %v, expected one that proposes a name", err)
 	}
 }

@@ -45,11 +45,7 @@ func run(ctx context.Context, w io.Writer, words, label, heldOut string, args []
 	if len(args) == 0 || words == "" && len(args) == 1 {
 		return errors.New("expected a model, and clips (-words) or folders of background")
 	}
-	load := model.Load
-	if slices.Contains(pretrained.Names(), args[0]) {
-		load = pretrained.Load
-	}
-	m, err := load(args[0])
+	m, err := pretrained.Open(args[0])
 	if err != nil {
 		return err
 	}

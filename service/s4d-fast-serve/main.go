@@ -20,7 +20,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/program"
 	"github.com/s4d-fast/s4d-fast/level"
-	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/service"
 	"github.com/s4d-fast/s4d-fast/service/requests"
@@ -62,11 +61,10 @@ func (f *flags) register() {
 		}
 		return err
 	})
-	appendTo := func(list *[]string) func(string) error {
-		return func(v string) error { *list = append(*list, v); return nil }
-	}
-	flag.Func("host", "`name` of this server in a request's Host header, in addition to localhost and IP addresses; may be repeated", appendTo(&f.Hosts))
-	flag.Func("origin", "`origin` whose pages may send audio, such as https://app.example; may be repeated", appendTo(&f.Origins))
+	flag.Func("host", "`name` of this server in a request's Host header, in addition to localhost and IP addresses; may be repeated",
+		func(v string) error { f.Hosts = append(f.Hosts, v); return nil })
+	flag.Func("origin", "`origin` whose pages may send audio, such as https://app.example; may be repeated",
+		func(v string) error { f.Origins = append(f.Origins, v); return nil })
 }
 
 func main() {
@@ -87,11 +85,7 @@ func main() {
 
 // run serves until SIGTERM, SIGHUP or Ctrl-C.
 func run(f flags) error {
-	load := model.Load
-	if pretrained.Has(f.model) {
-		load = pretrained.Load
-	}
-	m, err := load(f.model)
+	m, err := pretrained.Open(f.model)
 	if err != nil {
 		return err
 	}
