@@ -23,9 +23,6 @@ const (
 	fromDetector = "detector" // that of the project
 )
 
-// fineTuneLR is the learning rate of a run that starts from a model (docs/training.md).
-const fineTuneLR = 0.002
-
 var errCancelled = errors.New("cancelled")
 
 // leastClips is the smallest number of clips of a word: some train, and at least one is held out.
@@ -200,12 +197,11 @@ func config(c Config, base *model.Model) (train.Config, error) {
 	}
 	cfg := tk.Preset()
 	cfg.Data = nil // the data are those of this package
+	if base != nil {
+		tk.SetFrom(&cfg, base)
+	}
 	cfg.Seed, cfg.Workers, cfg.Train.Epochs = 1, c.Workers, c.Epochs
 	cfg.Train.Batch = min(cfg.Train.Batch, c.Streams)
-	if base != nil {
-		cfg.SetFrom(base)
-		cfg.Optim.LR = fineTuneLR
-	}
 	return cfg, nil
 }
 

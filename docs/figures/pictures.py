@@ -108,7 +108,7 @@ def terminal(data):
             got = subprocess.run([program, *command.split()], cwd=work, check=True, capture_output=True, text=True)
             lines.extend(line for line in (got.stderr + got.stdout).splitlines() if re.search(keep, line))
 
-        run("train audio --data sounds --other speech --from commands --set train.epochs=10 --out runs/words", r"^(training:|validation:|Best|Model)")
+        run("train audio --data sounds --other speech --from commands --out runs/words", r"^(training:|validation:|Best|Model)")
         lines.append("")
         run("stream runs/words/best.safetensors unheard.wav", r'"event"|"end"')
     lines = [re.sub(r",\"block.*", "}", line.replace(f"{work}/", "")) for line in lines]

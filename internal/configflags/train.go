@@ -42,7 +42,7 @@ func (f *TrainFlags) Resolve(from *model.Model, begin func(*train.Config), optio
 	if !f.Resume {
 		begin(&cfg)
 		if from != nil {
-			cfg.SetFrom(from)
+			tk.SetFrom(&cfg, from)
 		}
 	}
 	if err := Override(&cfg, tk, text, f.Config, f.Set, f.Data); err != nil {

@@ -77,6 +77,20 @@ func TestResolve(t *testing.T) {
 	must.Fail(t, tk.Resolve(&cfg), train.ErrConfig, "generates its own data: --data somewhere, expected none")
 }
 
+// A word detector that starts from a model is trained for fewer epochs, at a lower learning rate.
+func TestSetFrom(t *testing.T) {
+	c := model.Default()
+	c.DInput, c.DOutput, c.DModel, c.NLayers = 1, 2, 4, 1
+	m := must.Get(model.New(c, 1))(t)
+	for name, detector := range map[string]bool{"audio": true, "digits": true, "fsdd": false} {
+		tk := must.Get(Lookup(name))(t)
+		preset, cfg := tk.Preset(), tk.Preset()
+		tk.SetFrom(&cfg, m)
+		must.Equal(t, cfg.Model.DModel, 4, "%s: channels", name)
+		must.Equal(t, cfg.Train.Epochs < preset.Train.Epochs && cfg.Optim.LR < preset.Optim.LR, detector, "%s: %d epochs, learning rate %v", name, cfg.Train.Epochs, cfg.Optim.LR)
+	}
+}
+
 func TestAtRate(t *testing.T) {
 	fsdd := must.Get(Lookup("fsdd"))(t)
 	cfg := fsdd.Preset()

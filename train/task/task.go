@@ -154,6 +154,15 @@ func (t *Task) SampleRate() float64 { return t.sampleRate }
 // 0.
 func (t *Task) ImageWidth() int { return t.imageWidth }
 
+// SetFrom prepares a configuration for a run that starts from a model (train.Config.SetFrom). A
+// word detector then learns new words in fewer epochs, at a lower learning rate.
+func (t *Task) SetFrom(c *train.Config, m *model.Model) {
+	c.SetFrom(m)
+	if t.detector {
+		c.Optim.LR, c.Train.Epochs = 0.002, 25
+	}
+}
+
 //go:embed presets/*.toml
 var presets embed.FS
 
