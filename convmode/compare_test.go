@@ -17,8 +17,8 @@ const (
 )
 
 // TestReference compares outputs, activations, running statistics and all gradients, for every
-// option, with the naive network in float64. Under emulation it compares every other network: golden
-// values and tests of each kernel cover the processor.
+// option, with the naive network in float64. Under emulation it compares every other network: the
+// golden values and the tests of each kernel cover the processor.
 func TestReference(t *testing.T) {
 	for i, w := range networks {
 		t.Run(w.name, func(t *testing.T) {
