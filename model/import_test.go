@@ -145,6 +145,7 @@ func TestImportChooses(t *testing.T) {
 		{"average without dots", "", []pth.State{state("", model, "model_ema.encoderweight")}, "", "model.", `: the weights are those of "model"`},
 		{"averaged model", "", []pth.State{state("", "n_averaged", "module."+one)}, "", "module.", `: the weights are those of "module"`},
 		{"average of the whole file", "ema", []pth.State{state("", one), state("ema", one)}, "ema", "", `: the weights are those of "ema"`},
+		{"a loss beside", "", []pth.State{state("", model, "criterion.weight")}, "", "model.", `: the weights are those of "model"Weights: the names of ["criterion.weight"] do not begin with "model": they are not converted`},
 		{"teacher first", "", []pth.State{state("", "teacher."+one, "student."+one)}, "", "student.", `Weights: the checkpoint has the weights "student", "teacher"; "student" were converted`},
 		{"optimiser", "", []pth.State{state("optimizer.state", "exp_avg"), state("model", one)}, "model", "", `: the weights are those of "model"`},
 		{"usual key", "", []pth.State{state("best", one), state("net", one)}, "net", "", `Weights: the checkpoint has the weights "net", "best"; "net" were converted`},
@@ -156,12 +157,8 @@ func TestImportChooses(t *testing.T) {
 		must.Equal(t, [3]string{got.Path, prefix, note}, [3]string{c.path, c.prefix, c.note}, "%s", c.name)
 		must.Equal(t, len(got.Names), 1, "%s: names %q", c.name, got.Names)
 	}
-	opt := ImportOptions{Moved: func(_, _ string) {}, Note: func(_, _ string) {}}
-	got, _, err := opt.choose([]pth.State{state("", model, "criterion.weight")})
-	must.Do(t, err)
-	must.Equal(t, len(got.Names), 2, "a tensor that no wrapper explains is kept, to be an error")
-	opt.Weights = "."
-	got, _, err = opt.choose([]pth.State{state("ema", one), state("", one)})
+	opt := ImportOptions{Weights: ".", Moved: func(_, _ string) {}, Note: func(_, _ string) {}}
+	got, _, err := opt.choose([]pth.State{state("ema", one), state("", one)})
 	must.Do(t, err)
 	must.Equal(t, got.Path, "", "the weights at the top of the file")
 	opt.Weights = "ema"

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/pth"
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 )
 
 // network is a network in a checkpoint: a state dict, and the prefix that wrappers such as
@@ -62,7 +63,7 @@ func networks(states []pth.State) []network {
 }
 
 // choose returns the state dict with the names of the network to import, and their prefix. Tensors
-// of other networks in it and of wrappers are left out.
+// of other networks in it, and of what is beside the network, such as a loss, are left out.
 func (o ImportOptions) choose(states []pth.State) (pth.State, string, error) {
 	if _, ours := states[0].Metadata[formatKey]; ours {
 		return pth.State{}, "", ErrSafetensors
@@ -72,14 +73,20 @@ func (o ImportOptions) choose(states []pth.State) (pth.State, string, error) {
 	if err != nil {
 		return pth.State{}, "", err
 	}
-	own := n.state
+	own, beside := n.state, []string(nil)
 	own.Names = nil
 	for _, name := range n.state.Names {
-		if n.owns(name, list) {
+		switch prefix, found := n.prefixOf(name, list); {
+		case found && prefix == n.prefix:
 			own.Names = append(own.Names, name)
-		} else {
-			o.Moved(name, "")
+			continue
+		case !found && !wrapperName.MatchString(name) && !averageName.MatchString(name[:strings.LastIndexByte(name, '.')+1]):
+			beside = append(beside, name)
 		}
+		o.Moved(name, "")
+	}
+	if beside != nil {
+		o.Note(fmt.Sprintf("the names of %s do not begin with %q: they are not converted", suggest.List(beside), strings.Trim(n.prefix, ".")), "Weights")
 	}
 	return own, n.prefix, nil
 }
@@ -103,17 +110,13 @@ func (o ImportOptions) pick(list []network) (network, error) {
 	return list[at], nil
 }
 
-// owns reports whether a tensor of the state dict belongs to n, and not to another network of the
-// list or to a wrapper. Of several prefixes that the name has, the longest counts.
-func (n network) owns(tensor string, list []network) bool {
-	longest, found := "", false
+// prefixOf returns the prefix of the network of the list, in the state dict of n, that a tensor
+// belongs to. Of several prefixes that its name has, the longest counts.
+func (n network) prefixOf(tensor string, list []network) (longest string, found bool) {
 	for _, other := range list {
 		if other.state.Path == n.state.Path && strings.HasPrefix(tensor, other.prefix) && len(other.prefix) >= len(longest) {
 			longest, found = other.prefix, true
 		}
 	}
-	if found {
-		return longest == n.prefix
-	}
-	return !wrapperName.MatchString(tensor) && !averageName.MatchString(tensor[:strings.LastIndexByte(tensor, '.')+1])
+	return longest, found
 }

@@ -13,9 +13,9 @@ import (
 // The values of a pickle are those of Go (nil, bool, int, float64, string) and these.
 type (
 	tuple  []any
-	dict   struct{ items []any } // keys and values alternately, in the file's order
-	global string                // the name of a function or class, "module.name"
-	object struct{}              // a list, or an object beside the state dict: its content is not used
+	dict   struct{ items []any }  // keys and values alternately, in the file's order
+	global string                 // the name of a function or class, "module.name"
+	object struct{ class string } // a list, or an object beside the state dict: its content is not used
 )
 
 // storage is the persistent value ("storage", class, key, device, count).
@@ -32,7 +32,7 @@ const proto = '\x80'
 // panic of an index or of a type, which becomes an error here.
 func unpickle(p []byte) (value any, err error) {
 	if len(p) > maxPickle {
-		return nil, fmt.Errorf("pickle of %d bytes: expected at most %d", len(p), maxPickle)
+		return nil, fmt.Errorf("pickle of %d bytes: expected at most %d; "+WayOut, len(p), maxPickle)
 	}
 	m := machine{rest: p}
 	defer func() {
@@ -131,10 +131,10 @@ func (m *machine) push(op byte) bool {
 		m.next(m.number(1))
 		v = object{}
 	case 'c': // GLOBAL
-		v = resolve(m.line(), m.line())
+		v = global(m.line() + "." + m.line())
 	case '\x93': // STACK_GLOBAL
 		names := m.pop(2)
-		v = resolve(names[0].(string), names[1].(string))
+		v = global(names[0].(string) + "." + names[1].(string))
 	case ')', '\x85', '\x86', '\x87': // EMPTY_TUPLE, TUPLE1, TUPLE2, TUPLE3
 		v = tuple(slices.Clone(m.pop(strings.IndexByte(")\x85\x86\x87", op))))
 	case 't': // TUPLE
@@ -142,7 +142,7 @@ func (m *machine) push(op byte) bool {
 	case '}': // EMPTY_DICT
 		v = &dict{}
 	case ']', '\x8f': // EMPTY_LIST, EMPTY_SET
-		v = object{}
+		v = object{"list"}
 	case 'R', '\x81': // REDUCE, NEWOBJ
 		values := m.pop(2)
 		v = call(values[0].(global), values[1].(tuple))
@@ -210,37 +210,14 @@ func (m *machine) setItems(items []any) {
 	}
 }
 
-// resolve returns a function or class, if a checkpoint may contain it: what a state dict consists
-// of, or what Lightning stores beside it.
-func resolve(module, name string) global {
-	g := module + "." + name
-	switch module {
-	case "__builtin__", "builtins":
-		if slices.Contains([]string{"dict", "list", "set", "frozenset", "int", "long", "float", "complex", "str", "bool"}, name) {
-			return global(g)
-		}
-	case "torch":
-		if strings.HasSuffix(name, "Storage") {
-			return global(g)
-		}
-	}
-	switch g {
-	case "collections.OrderedDict", "collections.defaultdict", "typing.Any", "argparse.Namespace", "_codecs.encode", rebuildTensor, rebuildParameter:
-		return global(g)
-	}
-	if !strings.HasPrefix(g, "omegaconf.") {
-		fail("pickle contains %.64q, expected only float tensors in plain dictionaries; "+WayOut, g)
-	}
-	return global(g)
-}
-
 // The functions that make tensors.
 const (
 	rebuildTensor    = "torch._utils._rebuild_tensor_v2" // (storage, offset, size, stride, requires grad, hooks, metadata)
 	rebuildParameter = "torch._utils._rebuild_parameter" // (tensor, requires grad, hooks)
 )
 
-// call returns the result of a function or class.
+// call returns the result of a function or class. Those that do not make tensors or dictionaries
+// make objects, as NumPy, Lightning and other programs store them beside the state dict.
 func call(function global, args tuple) any {
 	switch function {
 	case "collections.OrderedDict":
@@ -256,7 +233,10 @@ func call(function global, args tuple) any {
 		}
 		return args[0].(*view)
 	}
-	return object{}
+	if strings.HasPrefix(string(function), "torch._utils._rebuild_") {
+		fail("pickle contains %.64q, expected dense tensors of floating-point numbers; "+WayOut, function)
+	}
+	return object{string(function)}
 }
 
 // persistent returns the storage that ("storage", class, key, device, count) describes.

@@ -115,7 +115,8 @@ const maxDepth = 4
 // findStates returns the dictionaries that hold tensors.
 func findStates(root any) ([]State, error) {
 	if _, ok := root.(*dict); !ok {
-		return nil, errors.New("no state dict: the pickle is not a dictionary")
+		o, _ := root.(object)
+		return nil, fmt.Errorf("no state dict: the pickle is a %.64q, expected a dictionary; "+WayOut, cmp.Or(o.class, "tuple or tensor"))
 	}
 	var states []State
 	var err error
@@ -146,7 +147,7 @@ func findStates(root any) ([]State, error) {
 	visit(root.(*dict), nil)
 	states = slices.DeleteFunc(states, func(s State) bool { return len(s.Names) == 0 })
 	if len(states) == 0 {
-		return nil, cmp.Or(err, errors.New("no state dict: no dictionary in the file has tensors"))
+		return nil, cmp.Or(err, errors.New("no state dict: no dictionary in the file has tensors; "+WayOut))
 	}
 	return states, err
 }
