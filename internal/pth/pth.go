@@ -27,7 +27,6 @@ const WayOut = `save only the weights of the network in PyTorch: torch.save(net.
 const (
 	maxFile   = 4 << 30 // bytes of the checkpoint
 	maxPickle = 4 << 20 // bytes of its pickle
-	maxName   = 256     // bytes of a tensor's name
 
 	// maxSmall is added to eight times the size of a compressed file: what it may contain.
 	maxSmall = 16 << 20
@@ -119,7 +118,6 @@ func findStates(root any) ([]State, error) {
 		return nil, fmt.Errorf("no state dict: the pickle is a %.64q, expected a dictionary; "+WayOut, cmp.Or(o.class, "tuple or tensor"))
 	}
 	var states []State
-	var err error
 	seen := map[*dict]bool{}
 	var visit func(d *dict, path []string)
 	visit = func(d *dict, path []string) {
@@ -135,8 +133,6 @@ func findStates(root any) ([]State, error) {
 			inner, isDict := item[1].(*dict)
 			switch {
 			case !ok || !isTensor && !isDict:
-			case len(key) > maxName:
-				err = fmt.Errorf("state dict: a key has %d bytes, expected at most %d", len(key), maxName)
 			case isTensor:
 				states[at].Names = append(states[at].Names, key)
 			default:
@@ -147,9 +143,9 @@ func findStates(root any) ([]State, error) {
 	visit(root.(*dict), nil)
 	states = slices.DeleteFunc(states, func(s State) bool { return len(s.Names) == 0 })
 	if len(states) == 0 {
-		return nil, cmp.Or(err, errors.New("no state dict: no dictionary in the file has tensors; "+WayOut))
+		return nil, errors.New("no state dict: no dictionary in the file has tensors; " + WayOut)
 	}
-	return states, err
+	return states, nil
 }
 
 // tensors reads the tensors of a state dict that it names.
@@ -208,9 +204,6 @@ func openArchive(r io.ReaderAt, size int64, head []byte) (*archive, error) {
 		left = 8*left + maxSmall
 	}
 	for _, f := range z.File {
-		if f.Method != zip.Store && f.Method != zip.Deflate {
-			return nil, fmt.Errorf("zip entry %.64q: compression method %d, expected 0 (none) or %d (deflate)", f.Name, f.Method, zip.Deflate)
-		}
 		if f.UncompressedSize64 > left {
 			return nil, fmt.Errorf("zip entry %.64q: the entries together are too large for a file of %d bytes", f.Name, size)
 		}

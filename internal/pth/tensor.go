@@ -56,11 +56,7 @@ func newView(args tuple) *view {
 	if len(args) == 6 || args[6] == nil {
 		return v
 	}
-	bits, ok := args[6].(*dict)
-	if !ok {
-		fail("metadata of a tensor: expected a dictionary with \"conj\" or \"neg\"")
-	}
-	for bit := range slices.Chunk(bits.items, 2) {
+	for bit := range slices.Chunk(args[6].(*dict).items, 2) {
 		set, ok := bit[1].(bool)
 		switch {
 		case ok && bit[0] == "conj":

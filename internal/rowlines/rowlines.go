@@ -40,8 +40,8 @@ type Reader struct {
 	table     *table.Reader
 	opt       Options
 	inputs    []int // columns of the table, in the model's order
-	id, time  int   // columns; −1: none
-	clock     int   // the column of the time of day, if time has the date
+	id        int   // column; −1: none
+	time      []int // those of table.Reader.TimeColumns
 
 	series map[string]*rowSeries
 	order  []*rowSeries // by first row
@@ -151,7 +151,7 @@ func (r *Reader) start() report.RowStart {
 // next reads a row. In a table with times, rows that are blank are passed over.
 func (r *Reader) next() error {
 	for {
-		if err := r.table.Next(); err != nil || r.time < 0 || !r.table.IsBlank() {
+		if err := r.table.Next(); err != nil || r.time == nil || !r.table.IsBlank() {
 			return err
 		}
 	}
@@ -195,10 +195,11 @@ func (r *Reader) findColumns() (err error) {
 		}
 		return slices.Index(all, name)
 	}
-	r.time, r.clock = index(described.Time), -1
-	if r.time < 0 {
-		date, clock, _ := strings.Cut(described.Time, ",")
-		r.time, r.clock = index(date), index(clock)
+	for _, name := range r.table.TimeColumns(described.Time) {
+		r.time = append(r.time, index(name))
+	}
+	if slices.Contains(r.time, -1) {
+		r.time = nil
 	}
 	switch id := r.opt.ID; {
 	case id == nil:
@@ -297,11 +298,8 @@ func (r *Reader) find() (*rowSeries, error) {
 // line returns the line of the current row.
 func (r *Reader) line(s *rowSeries, result series.Result) *report.Row {
 	line := &report.Row{Type: "row", ID: s.id, Row: s.stream.Rows()}
-	if r.time >= 0 {
-		line.Time = r.table.Text(r.time)
-		if r.clock >= 0 {
-			line.Time += " " + r.table.Text(r.clock)
-		}
+	if r.time != nil {
+		line.Time = r.table.Time(r.time)
 	}
 	switch r.predictor.Mode() {
 	case model.SeriesClassification:

@@ -24,18 +24,24 @@ func Missing(cell string) bool {
 // missingNumber reports whether a cell says that there is no number. Classes may have such names.
 func missingNumber(cell string) bool {
 	switch strings.ToLower(cell) {
-	case "-", "--", "—", ".", "\\n", "n.a.", "n.a", "nil", "(null)", "<na>", "nat", "missing", "unknown", "unavailable", "undefined",
-		"-nan", "nan(ind)", "1.#qnan", "1.#ind", "-1.#ind", "-1.#qnan", "1.#nan", "#n/a", "#na", "#n/a n/a", "#value!", "#div/0!", "#ref!", "#num!", "#null!", "#name?":
+	case "-", "--", "—", ".", "..", "...", "…", "*", "\\n", "n.a.", "n.a", "n/d", "nil", "(null)", "<na>", "nat", "missing", "unknown", "unavailable", "undefined",
+		"no data", "nodata", "not available", "bad", "error", "-nan", "nan(ind)", "1.#qnan", "1.#ind", "-1.#ind", "-1.#qnan", "1.#nan":
 		return true
 	}
-	return Missing(cell)
+	return Missing(cell) || sheetError.MatchString(cell)
 }
+
+// truth are the words that are 1 and 0.
+var truth = map[string]float64{"true": 1, "yes": 1, "on": 1, "t": 1, "y": 1, "false": 0, "no": 0, "off": 0, "f": 0, "n": 0}
+
+// sheetError matches the error values of spreadsheets in several languages: #N/A, #NV, #DIV/0!.
+var sheetError = regexp.MustCompile(`(?i)^#(n/?[adv]( n/a)?|[^\s,;]+[!?])$`)
 
 // MissingValuesFlag begins what errors say about cells that may stand for missing values.
 const MissingValuesFlag = "--missing-values"
 
 // sentinels are values that programs write where there is no measurement.
-var sentinels = []float64{99, 200, 99.9, 99.99, 999, 999.9, 999.99, 6999, 7777, 8888, 9999, 9999.9, 9999.99, 99999, 999999, 32767, 32768, 65535, math.MaxInt32, 1 << 31, math.MaxUint32, 1e20}
+var sentinels = []float64{99, 200, 99.9, 99.99, 777, 888, 999, 999.25, 999.9, 999.99, 6999, 7777, 8888, 9999, 9999.9, 9999.99, 88888, 99999, 99999.9, 99999.99, 999999, 32767, 32768, 65535, math.MaxInt32, 1 << 31, math.MaxUint32, 1e20}
 
 // IsSentinel reports whether a number is one that programs write where there is no measurement.
 func IsSentinel(v float64) bool {
@@ -59,55 +65,67 @@ var (
 	signs        = strings.NewReplacer("−", "-", " ", "", "\u00a0", "", "\u2009", "", "\u202f", "", "'", "", "’", "")
 )
 
-// plain returns a number with a usual minus sign, and without separators of thousands that are
-// blanks or apostrophes: −1’234.5 is -1234.5.
-func plain(cell string) string {
-	if otherGroups.MatchString(cell) {
-		return signs.Replace(cell)
-	}
-	return strings.Replace(cell, "−", "-", 1)
-}
-
 // isDecimal reports whether a cell is a number, with a decimal point or comma, and with or without
 // separators of thousands.
 func isDecimal(cell string) bool {
-	cell = plain(cell)
-	if commaDecimal.MatchString(cell) || commaGroups.MatchString(cell) {
+	cell = strings.Replace(cell, "−", "-", 1)
+	if commaDecimal.MatchString(cell) || commaGroups.MatchString(cell) || otherGroups.MatchString(cell) {
 		return true
 	}
-	v, err := ParseFloat(strings.Replace(cell, ",", ".", 1), 64)
+	v, err := ParseFloat(cell, 64)
 	return err == nil && v == v
 }
 
-// number returns the number in a cell. It is NaN if the cell is missing.
-func (t *Reader) number(cell string) (float64, error) {
+// quantity matches a number as people write it, with one of several signs, a currency, or a unit:
+// −5, (5), 5-, 3.5 °C, $1,234, 12 %; and one with Fortran's D before the exponent.
+var quantity = regexp.MustCompile(`^(\(?)([-+−]?)([$€£¥]?) ?([\d.,]+|\d{1,3}(?:[\s\x{a0}\x{2009}\x{202f}'’]\d{3})+(?:[.,]\d*)?)(?:[dD]([-+]?\d+))?[\s\x{a0}\x{202f}]?(%|‰|[$€£¥]|°[CF]?|℃|EUR|USD|GBP)?([-)]?)$`)
+
+// withoutUnit returns the number of a quantity with a usual sign. A note says if it had a unit.
+func (t *Reader) withoutUnit(column int, cell string) string {
+	m := quantity.FindStringSubmatch(cell)
+	if m == nil || (m[1] == "(") != (m[7] == ")") {
+		return cell
+	}
+	number := signs.Replace(m[2] + m[4])
+	if m[7] != "" && m[2] == "" {
+		number = "-" + number
+	}
+	if m[5] != "" {
+		number += "e" + m[5]
+	}
+	if unit := m[3] + m[6]; unit != "" {
+		t.Note(column, "%.40q is read as %s, without its unit; --columns lists the inputs", cell, number)
+	}
+	return number
+}
+
+// number returns the number in a cell of a column. It is NaN if the cell is missing.
+func (t *Reader) number(column int, cell string) (float64, error) {
 	if missingNumber(cell) || slices.Contains(t.opt.MissingValues, cell) {
 		return math.NaN(), nil
 	}
-	switch strings.ToLower(cell) {
-	case "true", "yes", "on":
-		return 1, nil
-	case "false", "no", "off":
-		return 0, nil
+	if v, word := truth[strings.ToLower(cell)]; word {
+		return v, nil
 	}
-	switch cell {
-	case "T":
-		return 1, nil
-	case "F":
-		return 0, nil
-	}
-	text, err := t.withPoint(plain(cell))
+	text, err := t.withPoint(cell)
 	if err != nil {
 		return 0, err
 	}
 	v, err := ParseFloat(text, 64)
+	if errors.Is(err, strconv.ErrSyntax) {
+		if text = t.withoutUnit(column, cell); text != cell {
+			return t.number(column, text)
+		}
+	}
 	switch {
 	case err == nil && slices.Contains(t.missing, v):
 		return math.NaN(), nil
 	case errors.Is(err, strconv.ErrRange) || math.IsInf(float64(float32(v)), 0):
 		return 0, fmt.Errorf("%.40q is infinite or too large, expected a number below 3.4e38; --missing-values=%.40[1]s reads it as missing", cell)
+	case err != nil && strings.HasPrefix(cell, "{"):
+		return 0, fmt.Errorf("%.40q is a JSON object, expected a number: the file must be an array of rows, or a row per line, without objects in them", cell)
 	case err != nil || math.IsNaN(v):
-		return 0, fmt.Errorf("%.40q is not a number; "+MissingValuesFlag+"=%[1]q reads it as missing", cell)
+		return 0, fmt.Errorf("%.40q is not a number; "+MissingValuesFlag+"=%.40[1]q reads it as missing", cell)
 	}
 	return v, nil
 }
@@ -180,11 +198,32 @@ func (t *Reader) IsBlank() bool {
 
 // Number returns the number in a cell of the current row, or NaN if it is missing.
 func (t *Reader) Number(i int) (float64, error) {
-	v, err := t.number(t.cells[i])
+	v, err := t.number(i, t.cells[i])
 	if err != nil {
 		return 0, t.ColumnError(i, err)
 	}
 	return v, nil
+}
+
+// TimeColumns returns the names of the columns of a time, of which there may be several with commas
+// between them: a date and a time of day, or the parts of both from the year on.
+func (t *Reader) TimeColumns(names string) []string {
+	if _, one := t.index[names]; one && names != "" {
+		return []string{names}
+	}
+	return slices.DeleteFunc(strings.Split(names, ","), func(name string) bool { return name == "" })
+}
+
+// Time returns the time in such columns of the current row.
+func (t *Reader) Time(columns []int) string {
+	var parts []string
+	for _, i := range columns {
+		parts = append(parts, t.Text(i))
+	}
+	if len(parts) <= 2 {
+		return strings.Join(parts, " ")
+	}
+	return strings.TrimSpace(strings.Join(parts[:3], "-") + " " + strings.Join(parts[3:], ":"))
 }
 
 // IsArray reports whether a value of the current row, or after New of the first one, is an array.
@@ -204,7 +243,7 @@ func (t *Reader) Numbers(i int) ([]float64, error) {
 	for k, raw := range values {
 		cell, _, err := jsonCell(raw)
 		if err == nil {
-			list[k], err = t.number(cell)
+			list[k], err = t.number(i, cell)
 		}
 		if err != nil {
 			return nil, t.ColumnError(i, fmt.Errorf("value %d: %w", k+1, err))

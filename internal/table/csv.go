@@ -53,7 +53,7 @@ func (t *Reader) startCSV() error {
 // nameRows adds a column without a name if the next line has one cell more than the header, as R
 // writes the names of rows.
 func (t *Reader) nameRows() {
-	line := quotedCell.ReplaceAll(t.peekLine(), []byte("name"))
+	line := quotedCell.ReplaceAll(t.peekLine(1), []byte("name"))
 	cells := bytes.Split(line, []byte{t.separator})
 	if t.separator == ' ' {
 		cells = bytes.Fields(line)
@@ -70,17 +70,46 @@ func (t *Reader) commentNames() bool {
 	if t.comment == nil {
 		return false
 	}
-	row, cells := t.text, slices.Clone(t.cells)
-	t.text = bytes.TrimSpace(t.comment)
-	err := t.splitCSV()
-	names := slices.Clone(t.cells)
-	t.text, t.cells = row, cells
-	if err != nil || len(names) != len(cells) || len(names) < 2 || !t.isHeader(names) || slices.Contains(names, "") {
+	names := t.cellsOf(bytes.TrimSpace(t.comment))
+	if len(names) != len(t.cells) || len(names) < 2 || !t.isHeader(names) || slices.Contains(names, "") {
 		return false
 	}
 	t.columns, t.named = names, true
 	t.note("the comment %.80q names the columns; --comment none reads it as a row", t.comment)
 	return true
+}
+
+// cellsOf returns the cells of a line that is not the current row, or nil if it is not a whole row.
+func (t *Reader) cellsOf(line []byte) []string {
+	row, current := t.text, t.cells
+	defer func() { t.text, t.cells = row, current }()
+	t.text, t.cells = line, nil
+	if bytes.Count(line, []byte{'"'})%2 != 0 || t.splitCSV() != nil {
+		return nil
+	}
+	return t.cells
+}
+
+// isUnits reports whether a line below the names is no row, but has units or other names: it has no
+// number, and one of the next three lines has the first number, below a text of it.
+func (t *Reader) isUnits() bool {
+	isValue := func(cell string) bool { return isDecimal(cell) || cell != "" && cell[0] >= '0' && cell[0] <= '9' }
+	texts := t.cellsOf(t.text)
+	for k := 1; k <= 3 && len(texts) == len(t.columns) && !slices.ContainsFunc(texts, isValue); k++ {
+		cells := t.cellsOf(t.peekLine(k))
+		if len(cells) != len(texts) {
+			return false
+		}
+		for i, cell := range cells {
+			if isValue(cell) && !missingNumber(texts[i]) && !slices.Contains(t.opt.MissingValues, texts[i]) {
+				return true
+			}
+		}
+		if slices.ContainsFunc(cells, isValue) {
+			return false
+		}
+	}
+	return false
 }
 
 // checkPairs returns an error if the cells of a row without a header look like the halves of
@@ -116,8 +145,8 @@ func (t *Reader) parseCSV() error {
 		return nil
 	}
 	hint := ""
-	if first := t.columns[0]; len(t.columns) == 1 && strings.ContainsAny(first[:1], "%/;!*-=@'\"") {
-		hint = fmt.Sprintf("; if that is a comment, --comment %q skips the lines that begin like it", first[:1])
+	if len(t.columns) == 1 && t.named {
+		hint = fmt.Sprintf("; if that is a comment or a title, --comment %.20q skips the lines that begin like it", strings.Fields(t.columns[0])[0])
 	}
 	return t.errorf("%d cells, expected %d as in the first line%s", len(t.cells), len(t.columns), hint)
 }

@@ -71,7 +71,7 @@ func isJSON(line []byte) bool {
 // the second.
 func (t *Reader) findSeparator() error {
 	line := t.text
-	if s := strings.ToLower(string(line)); strings.HasPrefix(s, "sep=") && len(s) == 5 { // as Excel writes it
+	if s := strings.Trim(strings.ToLower(string(line)), `"`); strings.HasPrefix(s, "sep=") && len(s) == 5 { // as Excel writes it
 		t.separator = s[4]
 		return t.readRow()
 	}
@@ -90,7 +90,7 @@ func (t *Reader) findSeparator() error {
 	case n[';'] > 0:
 		t.separator = ';'
 		if comma {
-			if other = ","; unquoted(t.peekLine())[';'] == 0 {
+			if other = ","; unquoted(t.peekLine(1))[';'] == 0 {
 				t.separator, other = ',', ";"
 			}
 		}
@@ -135,7 +135,7 @@ func (t *Reader) blanks(line []byte) bool {
 	if !slices.ContainsFunc(fields, notNumber) {
 		return true
 	}
-	next := strings.Fields(string(quotedCell.ReplaceAll(t.peekLine(), []byte("name"))))
+	next := strings.Fields(string(quotedCell.ReplaceAll(t.peekLine(1), []byte("name"))))
 	return len(next) == len(fields) && slices.ContainsFunc(next, number) ||
 		len(next) == len(fields)+1 && !slices.ContainsFunc(next[1:], notNumber)
 }

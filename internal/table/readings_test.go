@@ -64,7 +64,7 @@ func (c reading) check(t *testing.T) {
 // was a choice.
 func TestReadings(t *testing.T) {
 	for _, c := range []reading{
-		{"sep=", "sep=;\nt;x\n1;2.5\n", Options{}, "[t x] [[1 2.5]]", ""},
+		{"sep=", "\"sep=;\"\nt;x\n1;2.5\n", Options{}, "[t x] [[1 2.5]]", ""},
 		{"tabs", "t\tx\n1\t2,5\n", Options{}, "[t x] [[1 2.5]]", `"2,5" is read as 2.5, with a decimal comma; --decimal=.`},
 		{"vertical bars", "t|x\n1|2.5\n", Options{}, "[t x] [[1 2.5]]", `the cells are separated by "|"`},
 		{"blanks", "  1   2.5\n  3  4\n", Options{}, "[1 2] [[1 2.5] [3 4]]", `the cells are separated by " ", not by ","; --separator`},
@@ -72,7 +72,7 @@ func TestReadings(t *testing.T) {
 		{"blanks and decimal commas", "1 2,5\n3 4,75\n", Options{}, "[1 2] [[1 2.5] [3 4.75]]", `separated by " "`},
 		{"blanks in names", "outside air,wind speed\n1,2.5\n", Options{}, "[outside air wind speed] [[1 2.5]]", ""},
 		{"blanks in the only name", "air temperature\n1\n2\n", Options{}, "[air temperature] [[1] [2]]", ""},
-		{"blanks after commas", "1, 2.5, 3\n", Options{}, "[1 2 3] [[1 2.5 3]]", ""},
+		{"blanks after commas", "1, 2, 3\n", Options{}, "[1 2 3] [[1 2 3]]", ""},
 		{"a semicolon in a name", "time (s; UTC),x\n1,2.5\n", Options{}, "[time (s; UTC) x] [[1 2.5]]", `separated by ",", not by ";"`},
 		{"a comma in a name", "x;y,z\n1;2\n", Options{}, "[x y,z] [[1 2]]", `separated by ";", not by ","`},
 		{"names of rows, as R writes them", "\"a b\" \"c\"\n\"1\" 2 3\n\"2\" 4 NA\n", Options{}, "[1 a b c] [[1 2 3] [2 4 NaN]]", "the first one is the row's name"},
@@ -94,6 +94,11 @@ func TestReadings(t *testing.T) {
 		{"no-break spaces between cells", "0\u00a01.5\n1\u00a0502\n", Options{}, "[1 2] [[0 1.5] [1 502]]", `separated by " "`},
 		{"quoted decimal commas", "t,x\n1,\"2,5\"\n", Options{}, "[t x] [[1 2.5]]", "decimal comma"},
 		{"other signs", "x\n−1\n+2\n", Options{}, "[x] [[-1] [2]]", ""},
+		{"units and currencies", "a;b;c;d\n3 %;$1234.5;(2);1.5D+01\n4.5 %;$2;3-;1D0\n", Options{}, "[a b c d] [[3 1234.5 -2 15] [4.5 2 -3 1]]", `column "b": "$1234.5" is read as 1234.5, without its unit`},
+		{"a column twice", "t,x,x\n1,2,3\n", Options{}, "[t x x.1] [[1 2 3]]", `the second one is called "x.1"`},
+		{"units below the names", "t,x\ns,°C\n,Avg\n1,2\n", Options{}, "[t x] [[1 2]]", "line 2 has no number"},
+		{"no units below the names", "t,x\nNA,M\n1,2\n", Options{MissingValues: []string{"M"}}, "[t x] [[NaN NaN] [1 2]]", ""},
+		{"a blank line", "t,x\n1,2\n\t\n", Options{}, "[t x] [[1 2]]", ""},
 		{"carriage returns", "t,x\r1,2\r3,4", Options{}, "[t x] [[1 2] [3 4]]", ""},
 		{"carriage returns before line feeds", "t,x\r\n1,2\r\n", Options{}, "[t x] [[1 2]]", ""},
 		{"UTF-16, little endian", "\xff\xfe" + wide("t\tü\r\n1\t2\r\n", 0, 8), Options{}, "[t ü] [[1 2]]", ""},
@@ -106,7 +111,7 @@ func TestReadings(t *testing.T) {
 		{"a comment that names the columns", "# t,x\n1,2\n", Options{}, "[t x] [[1 2]]", "names the columns"},
 		{"annotated", "#group,false,true\n#default,_result,\n,result,v\n,,1\n", Options{}, "[1 result v] [[NaN NaN 1]]", ""},
 		{"--comment", "// a\nt,x\n#1,2\n", Options{Comment: "//", MissingValues: []string{"#1"}}, "[t x] [[NaN 2]]", ""},
-		{"missing values", "a;b;c;d\n#N/A;unavailable;-;\\N\n1.#QNAN;NULL;N.A.;unknown\nTrue;false;TRUE;?\n", Options{}, "[a b c d] [[NaN NaN NaN NaN] [NaN NaN NaN NaN] [1 0 1 NaN]]", ""},
+		{"missing values", "a;b;c;d\n#NV;unavailable;-;\\N\n#N/A;#DIV/0!;#WERT!;..\n1.#QNAN;NULL;N.A.;unknown\nTrue;false;TRUE;?\n", Options{}, "[a b c d] [[NaN NaN NaN NaN] [NaN NaN NaN NaN] [NaN NaN NaN NaN] [1 0 1 NaN]]", ""},
 		{"--missing-values", "a,b\n-9999.0,1\ninf,2\n", Options{MissingValues: []string{"-9999", "inf"}}, "[a b] [[NaN 1] [NaN 2]]", ""},
 	} {
 		c.check(t)
@@ -140,10 +145,12 @@ func TestOpenReadings(t *testing.T) {
 		"t,x\n#1,2\n":               "begins with # and has as many cells as a row; --comment '#' skips such lines",
 		"[{\"x\":1},\n{\"x\":2}\n":  "in:2: the array of rows is not closed: the input may be truncated",
 		"{\"x\":1}\n{\"x\":-inf}\n": "--missing-values=-inf reads it as missing",
-		"% m\nt,x\n1,2\n":           `in:2: 2 cells, expected 1 as in the first line; if that is a comment, --comment "%"`,
+		"% m\nt,x\n1,2\n":           `in:2: 2 cells, expected 1 as in the first line; if that is a comment or a title, --comment "%"`,
 		"PK\x03\x04\x00x,y\n":       "in:1: the file is compressed with zip",
 		"\"a\" b,c\n1,2\n":          "in:1: cell 1: \" b\" after the closing quotation mark; if blanks separate the cells, --separator=space",
 		"\"a\",\"b\"\n1,2,\n":       "in:2: 3 cells, expected 2 as in the first line",
+		"{\"x\":{\"y\":1}}\n":       "is a JSON object, expected a number",
+		"PAR1\x15":                  "in:1: the file is in the format Parquet",
 		"BZh91AY&SY\x12":            "in:1: the file is compressed with bzip2",
 		"t,x\n1,2\n\x00\x00":        "in:3: byte 1 of the line is zero",
 		"x\ninf\n":                  "--missing-values=inf reads it as missing",

@@ -65,6 +65,7 @@ type Reader struct {
 	wanted  map[string]bool // Options.Columns
 	cells   []string        // of the current row; "": missing
 	pending bool            // the current row has not been returned
+	read    bool            // Next has found the first row of CSV
 	index0  bool            // the first name of the header is empty
 
 	comment []byte    // the last one before the header
@@ -113,10 +114,15 @@ func New(r io.Reader, opt Options) (*Reader, error) {
 		}
 	}
 	for i, name := range t.columns {
-		if _, twice := t.index[name]; twice {
+		_, twice := t.index[name]
+		for k := 1; twice && k < 100 && t.opt.Format == CSV; k++ { // as pandas does
+			t.columns[i] = fmt.Sprintf("%s.%d", name, k)
+			_, twice = t.index[t.columns[i]]
+			t.note("column %.80q occurs twice: the second one is called %.80q; --columns lists the inputs", name, t.columns[i])
+		}
+		if t.index[t.columns[i]] = i; twice {
 			return nil, t.errorf("column %.80q occurs twice", name)
 		}
-		t.index[name] = i
 	}
 	return t, nil
 }
@@ -160,10 +166,15 @@ func (t *Reader) Next() error {
 		}
 		return t.parseJSON()
 	}
-	if err := t.readRow(); err != nil {
-		return err
+	for {
+		if err := t.readRow(); err != nil {
+			return err
+		}
+		if t.read = t.read || !t.named || !t.isUnits(); t.read {
+			return t.parseCSV()
+		}
+		t.note("line %d has no number, and the rows below it have: it is not read, as units below the names are not", t.row)
 	}
-	return t.parseCSV()
 }
 
 // Find returns the index of a column. The error suggests a column with a similar name.
@@ -195,7 +206,7 @@ func (t *Reader) readRow() error {
 		if err := t.readLine(); err != nil {
 			return err
 		}
-		if len(bytes.Trim(t.text, " ")) == 0 || t.columns == nil && len(bytes.TrimSpace(t.text)) == 0 {
+		if len(bytes.Trim(t.text, " ")) == 0 || (t.columns == nil || t.separator != '\t') && len(bytes.TrimSpace(t.text)) == 0 {
 			continue
 		}
 		if comment, err := t.isComment(t.text); err != nil || !comment {
@@ -204,20 +215,25 @@ func (t *Reader) readRow() error {
 	}
 }
 
-// peekLine returns the line after the current row, which remains to be read.
-func (t *Reader) peekLine() []byte {
+// peekLine returns the k-th line after the current row, which remains to be read like those before
+// it. It is nil after the end.
+func (t *Reader) peekLine(k int) (next []byte) {
 	row, line, ended := len(t.text), t.line, t.ended
-	err := t.readLine()
-	next := bytes.Clone(t.text[row:])
-	t.text, t.line = t.text[:row], line
-	if err == nil {
-		again := next
-		if t.ended {
-			again = append(bytes.Clone(next), '\n')
+	var again []byte
+	for range k {
+		t.text = t.text[:row]
+		err := t.readLine()
+		next = bytes.Clone(t.text[row:])
+		if again = append(again, next...); t.ended && (err == nil || len(next) > 0) {
+			again = append(again, '\n')
 		}
-		t.in = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(again), t.in), 1<<16)
+		if err != nil { // as the next reading will find
+			next = nil
+			break
+		}
 	}
-	t.ended = ended
+	t.in = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(again), t.in), 1<<16)
+	t.text, t.line, t.ended = t.text[:row], line, ended
 	return next
 }
 
@@ -248,9 +264,12 @@ func (t *Reader) readLine() error {
 	}
 	t.text = bytes.TrimSuffix(t.text, []byte("\n"))
 	if t.line == 1 {
-		for magic, format := range map[string]string{"BZh91AY&SY": "bzip2", "\xfd7zXZ\x00": "xz", "\x28\xb5\x2f\xfd": "zstd", "PK\x03\x04": "zip, as spreadsheets (.xlsx) are, too"} {
+		for magic, format := range map[string]string{
+			"BZh91AY&SY": "compressed with bzip2", "\xfd7zXZ\x00": "compressed with xz", "\x28\xb5\x2f\xfd": "compressed with zstd", "PK\x03\x04": "compressed with zip, as spreadsheets (.xlsx) are, too",
+			"PAR1": "in the format Parquet", "<!DOCTYPE": "a web page", "<html": "a web page", "version https://git-lfs": "a pointer of Git LFS, which git lfs pull replaces",
+		} {
 			if bytes.HasPrefix(t.text, []byte(magic)) {
-				return t.errorf("the file is compressed with %s: decompress it, or export it as CSV; gzip is read", format)
+				return t.errorf("the file is %s: decompress it, or export it as CSV; gzip is read", format)
 			}
 		}
 	}

@@ -21,13 +21,13 @@ const (
 
 // dateLayouts are the dates with one meaning. The first is that of most files.
 var dateLayouts = []string{
-	"2006-1-2", "2006/1/2", "2006.1.2", "2006-1", "2006/1", "2006M1", "Jan-2006", "Jan 2006", "January 2006",
+	"2006-1-2", "2006/1/2", "2006.1.2", "2006-1", "2006/1", "2006M1", "2006-002", "1/2006", "1-2006", "2006-Jan-2", "2006 Jan", "2006-Jan", "Jan-2006", "Jan 2006", "January 2006",
 	"2 Jan 2006", "2. Jan 2006", "2-Jan-2006", "2/Jan/2006", "Jan 2, 2006", "Jan 2 2006", "Jan. 2, 2006",
 	"2 January 2006", "2. January 2006", "January 2, 2006", "January 2 2006",
 }
 
 // shortLayouts are dates with a year of 2 digits, which is last.
-var shortLayouts = []string{"2-Jan-06", "2 Jan 06", "2/Jan/06"}
+var shortLayouts = []string{"2-Jan-06", "2 Jan 06", "2/Jan/06", "Jan-06"}
 
 // orderedLayouts are the dates in which day and month may have either order. A year of 2 digits may
 // also be first.
@@ -36,12 +36,20 @@ var orderedLayouts = map[string][]string{
 	monthFirst: {"1/2/2006", "1-2-2006", "1/2/06", "1-2-06", "1.2.2006", "1.2.06"},
 }
 
-// quarter matches a quarter of a year: 2024Q1.
-var quarter = regexp.MustCompile(`^(\d{4})[- ]?[Qq]([1-4])$`)
+// quarter matches a quarter of a year: 2024Q1, Q1 2024.
+var quarter = regexp.MustCompile(`^(?:(\d{4})[- ]?[QqTt]([1-4])|[QqTt]([1-4])[-/ ](\d{4}))$`)
+
+// Times in whose place another text is read: those with the year behind the time of day, as ctime
+// and date write them, and intervals, of which the beginning counts.
+var (
+	yearBehind = regexp.MustCompile(`^(?:[A-Z][a-z]{2} +)?([A-Z][a-z]{2}) +(\d{1,2}) ([\d:]+)(?: [A-Z]{3,4})? (\d{4})$`)
+	interval   = regexp.MustCompile(`^(.*\d:\d\S*)(?: - |/)\d.*:.*$`)
+	otherSigns = strings.NewReplacer("\u202f", " ", "\u00a0", " ", "年", "-", "月", "-", "日", "", " Uhr", "")
+)
 
 // dateTime matches a date, of which a weekday is not read, and a time of day: hour, minute, second,
 // fraction, half of the day and offset from UTC. Other names of time zones are not read.
-var dateTime = regexp.MustCompile(`^(?:(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? +)?(.*?\d)(?:(?:T|[:,]| )[T ]*(\d{1,2})(?:[:.h-](\d{2})(?:[:.-](\d{2})(?:[.,](\d{1,9}))?)?)?\s*([AaPp]\.?[Mm]\.?)?\s*(Z|UTC|GMT|[-+]\d{2}(?::?\d{2})?)?(?: ?[A-Z]{3,5}|\[[\w/+-]+\])?)?$`)
+var dateTime = regexp.MustCompile(`^(?:(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? +)?(.*?\d)(?:(?:T|[:,_]| )[T ]*(\d{1,2})(?:[:.h-](\d{1,2})(?:[:.-](\d{2})(?:[.,](\d{1,9}))?)?)?\s*([AaPp]\.? ?[Mm]\.?)?\s*(Z|UTC|GMT|(?:UTC|GMT)?[-+]\d{2}(?::?\d{2})?)?(?: ?[A-Z]{3,5}| ?\[?[A-Z]\w+/[\w/+-]+\]?| \([\w ]+\)|\])?)?$`)
 
 // clock matches a time of day that stands alone.
 var clock = regexp.MustCompile(`^\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)? ?([AaPp][Mm])?$`)
@@ -81,8 +89,9 @@ func (d *dates) parse(text string) (at time.Time, local, ok bool) {
 		at, err := time.Parse(strftime.Replace(d.format), text)
 		return at, !strings.Contains(d.format, "%z"), err == nil // of a name (%Z), Go knows no offset
 	}
+	text = interval.ReplaceAllString(yearBehind.ReplaceAllString(otherSigns.Replace(strings.TrimPrefix(text, "[")), "$2 $1 $4 $3"), "$1")
 	if q := quarter.FindStringSubmatch(text); q != nil {
-		at, err := time.Parse("2006-1", q[1]+"-"+strconv.Itoa(3*int(q[2][0]-'0')-2))
+		at, err := time.Parse("2006-1", q[1]+q[4]+"-"+strconv.Itoa(3*int((q[2] + q[3])[0]-'0')-2))
 		return at, true, err == nil
 	}
 	if clock.MatchString(text) {
@@ -90,7 +99,8 @@ func (d *dates) parse(text string) (at time.Time, local, ok bool) {
 	}
 	m := dateTime.FindStringSubmatch(text)
 	if m == nil {
-		return at, false, false
+		at, ok = parseLayouts(text, dateLayouts)
+		return at, true, ok
 	}
 	if at, ok = parseLayouts(m[1], dateLayouts); !ok {
 		if at, ok = parseLayouts(m[1], shortLayouts); ok {
@@ -143,14 +153,14 @@ func (d *dates) ordered(date, text string) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// compact parses a date of 6, 8, 12 or 14 digits, such as 202401, with a T or blank before the
+// compact parses a date of 6, 8, 10, 12 or 14 digits, such as 202401, with a T or blank before the
 // time. ok is false if they are no date, err is set if the numbers before were something else.
 func (d *dates) compact(text string) (at time.Time, ok bool, err error) {
 	digits := strings.TrimSuffix(text, "Z")
 	if len(text) > 9 && strings.IndexByte("T ", text[8]) >= 0 {
 		digits = digits[:8] + digits[9:]
 	}
-	layout := map[int]string{6: "200601", 8: "20060102", 12: "200601021504", 14: "20060102150405"}[len(digits)]
+	layout := map[int]string{6: "200601", 8: "20060102", 10: "2006010215", 12: "200601021504", 14: "20060102150405"}[len(digits)]
 	if d.format != "" || strings.Trim(digits, "0123456789") != "" {
 		return at, false, nil
 	}
@@ -180,7 +190,7 @@ func timeOfDay(part []string) (after time.Duration, ok bool) {
 		}
 	}
 	after = hour*time.Hour + minute*time.Minute + second*time.Second + number((part[3] + "000000000")[:9])
-	if zone := strings.ReplaceAll(part[5], ":", ""); len(zone) >= 3 && zone[0] < 'A' {
+	if zone := strings.TrimLeft(strings.ReplaceAll(part[5], ":", ""), "GMTUC"); len(zone) >= 3 && zone[0] < 'A' {
 		offset := number(zone[1:3])*time.Hour + number(zone[3:])*time.Minute
 		if zone[0] == '-' {
 			offset = -offset
@@ -195,7 +205,7 @@ func timeOfDay(part []string) (after time.Duration, ok bool) {
 func (t *tableReader) settleDates() error {
 	d := &t.dates
 	if d.short != "" {
-		t.addNote("", "times such as %q are read as day, month and year; --time-format %%y-%%b-%%d changes it", d.short)
+		t.addNote("", "times such as %q are read with the year last; --time-format %%y-%%b-%%d changes it", d.short)
 	}
 	if d.first == "" {
 		return nil

@@ -37,10 +37,10 @@ func (s *rawSeries) at(k int) string {
 // roles are a file with the indices of its columns by their use. −1: the file lacks the column.
 type roles struct {
 	*table.Reader
-	id, time, split int
-	clock           int   // the column of the time of day, if time has the date
-	targets         []int // the class or the numbers of a series; none for a forecast
-	inputs          []int
+	id, split int
+	time      []int // those of table.Reader.TimeColumns
+	targets   []int // the class or the numbers of a series; none for a forecast
+	inputs    []int
 }
 
 // rowReader returns the function that adds the current row of a file.
@@ -88,11 +88,9 @@ func (t *tableReader) roles(in *table.Reader, wanted []string) (*roles, error) {
 		}
 		return find(name)
 	}
-	r := &roles{Reader: in, id: optional(t.opt.ID), split: optional(t.opt.Split), clock: -1}
-	if date, clock, two := strings.Cut(t.opt.Time, ","); two && !slices.Contains(in.Columns(), t.opt.Time) {
-		r.time, r.clock = find(date), find(clock)
-	} else {
-		r.time = optional(t.opt.Time)
+	r := &roles{Reader: in, id: optional(t.opt.ID), split: optional(t.opt.Split)}
+	for _, name := range in.TimeColumns(t.opt.Time) {
+		r.time = append(r.time, find(name))
 	}
 	if !t.opt.forecasts() {
 		for _, name := range t.opt.Targets {
@@ -222,12 +220,19 @@ func (t *tableReader) describe(s *rawSeries, r *roles) error {
 
 // addRow appends the current row to its series.
 func (t *tableReader) addRow(f *tableFile, r *roles) error {
-	if r.time >= 0 && r.IsBlank() {
+	if r.IsBlank() && r.Format() == table.CSV { // as spreadsheets append
+		t.blank++
 		return nil
 	}
 	s, err := t.seriesOf(f, r, false)
 	if err != nil {
 		return err
+	}
+	for ; t.blank > 0 && r.time == nil && r.id < 0; t.blank-- {
+		if t.opt.Missing == model.MissingError {
+			return fmt.Errorf("a line without values is before this one; %s", missingHint)
+		}
+		s.rows = append(s.rows, slices.Repeat([]float64{math.NaN()}, len(r.inputs))...)
 	}
 	for _, k := range r.inputs {
 		v, err := t.value(r, k)
@@ -236,14 +241,10 @@ func (t *tableReader) addRow(f *tableFile, r *roles) error {
 		}
 		s.rows = append(s.rows, v)
 	}
-	if r.time >= 0 {
-		text := r.Text(r.time)
-		if r.clock >= 0 {
-			text += " " + r.Text(r.clock)
-		}
-		at, err := t.parseTime(s, text)
+	if r.time != nil {
+		at, err := t.parseTime(s, r.Time(r.time))
 		if err != nil {
-			return r.ColumnError(r.time, err)
+			return r.ColumnError(r.time[0], err)
 		}
 		s.times, s.lines = append(s.times, at), append(s.lines, int32(r.Line()))
 	}

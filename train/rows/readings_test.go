@@ -222,7 +222,7 @@ func TestDates(t *testing.T) {
 		{"numbers of 8 digits", []string{"20240101", "20240102", "20240103"}, "number", ""},
 		{"other numbers of 8 digits", []string{"19999998", "19999999", "20000000"}, "", ""},
 		{"seconds", []string{"1704067200", "1704070800", "1704074400"}, "%s", ""},
-		{"names and 2 digits", hourly("02-Jan-06 15:04", day(2024, 1, 1), 48), "", `"01-Jan-24 00:00" are read as day, month and year; --time-format %y-%b-%d`},
+		{"names and 2 digits", hourly("02-Jan-06 15:04", day(2024, 1, 1), 48), "", `"01-Jan-24 00:00" are read with the year last; --time-format %y-%b-%d`},
 		{"a pattern", []string{"240101", "240102", "240103"}, "%y%m%d", ""},
 		{"a wrong pattern", []string{"240101", "240102"}, "%Y%m%d", `"240101" does not fit --time-format "%Y%m%d"`},
 		{"both orders", []string{"13/01/2024", "01/14/2024"}, "", "--time-format describes"},
@@ -235,7 +235,21 @@ func TestDates(t *testing.T) {
 		{"a counter that becomes a month", []string{"199913", "200001", "200002"}, "", "--time-format number"},
 		{"ISO 8601 without hyphens", []string{"20240131T2200Z", "20240131T2300Z", "20240201T0000Z"}, "", ""},
 		{"quarters", []string{"2023Q3", "2023-Q4", "2024 q1"}, "", ""},
-		{"other months", []string{"2023M11", "Dec-2023", "Jan 2024", "February 2024"}, "", ""},
+		{"other months", []string{"2023M11", "Dec-2023", "Jan 2024", "February 2024", "03/2024", "2024 APR", "2024-May-1"}, "", ""},
+		{"months and 2 digits", []string{"Nov-23", "Dec-23", "Jan-24"}, "", `"Nov-23" are read with the year last`},
+		{"quarters first", []string{"Q3 2023", "T4-2023", "2024-T1"}, "", ""},
+		{"days of the year", []string{"2023-364", "2023-365", "2024-001"}, "", ""},
+		{"hours of digits", hourly("2006010215", day(2024, 1, 31), 30), "", `"2024…" are read as dates`},
+		{"ctime", hourly("Mon Jan _2 15:04:05 2006", day(2024, 1, 9), 40), "", ""},
+		{"date", hourly("Mon Jan _2 15:04:05 MST 2006", day(2024, 1, 9), 40), "", ""},
+		{"JavaScript", hourly("Mon Jan 02 2006 15:04:05 GMT+0100 (Central European Standard Time)", day(2024, 1, 9), 40), "", ""},
+		{"JavaScript, local", hourly("1/2/2006, 3:04:05\u202fPM", day(2024, 1, 30), 40), "", "month/day/year"},
+		{"intervals", hourly("02.01.2006 15:04 - 02.01.2006 23:59", day(2024, 1, 9), 40), "", ""},
+		{"intervals of ISO 8601", hourly("2006-01-02T15:04Z/2006-01-02T23:59Z", day(2024, 1, 9), 40), "", ""},
+		{"underscores", hourly("2006-01-02_15:04:05", day(2024, 1, 9), 40), "", ""},
+		{"characters", hourly("2006年01月02日 15:04", day(2024, 1, 9), 40), "", ""},
+		{"log", hourly("[02/Jan/2006:15:04:05 +0000]", day(2024, 1, 9), 40), "", ""},
+		{"a place behind", hourly("2006-01-02 15:04:05 America/New_York", day(2024, 1, 9), 40), "", ""},
 		{"names of time zones", []string{"2024-01-01 00:00 EST", "2024-01-01 01:00 EST", "2024-01-01 02:00 EST"}, "", ""},
 		{"names of places", []string{"2024-03-31T01:00+01:00[Europe/Berlin]", "2024-03-31T03:00+02:00[Europe/Berlin]", "2024-03-31T04:00+02:00[Europe/Berlin]"}, "", ""},
 		{"names of time zones in a pattern", append(hourly("2006-01-02 15:04 CEST", day(2023, 10, 28), 27), hourly("2006-01-02 15:04 CET", day(2023, 10, 29).Add(2*time.Hour), 24)...), "%Y-%m-%d %H:%M %Z", "the hour before 2023-10-29 03:00 occurs twice"},
@@ -251,7 +265,7 @@ func TestDates(t *testing.T) {
 	} {
 		text := "time,x\n"
 		for i, at := range c.times {
-			text += fmt.Sprintf("%q,%d\n", at, i*i)
+			text += fmt.Sprintf("\"%s\",%d\n", at, i*i)
 		}
 		opt := TableOptions{Time: "time", TimeFormat: c.format, Options: Options{Horizon: 1, Validation: 0.3}}
 		d, err := tableOf(t, map[string]string{"t.csv": text}, "t.csv", opt)
@@ -274,6 +288,20 @@ func TestDateAndClock(t *testing.T) {
 		date += fmt.Sprintf("%s,%s,%d\n", at, clock[i], i*i)
 	}
 	must.Get(tableOf(t, map[string]string{"t.csv": date + ",,\n"}, "t.csv", TableOptions{Time: "Date,Time", Options: Options{Horizon: 1}}))(t)
+	parts := numbersCSV("year,month,day,hour,minute,x", 96, func(i int) []any { return []any{2024, 2, 28 + i/48, i % 48 / 2, i % 2 * 30, i * i} })
+	d := must.Get(tableOf(t, map[string]string{"t.csv": parts}, "t.csv", TableOptions{Time: "year,month,day,hour,minute", Options: Options{Horizon: 1}}))(t)
+	must.Equal(t, fmt.Sprint(d.Series.Columns, d.Notes), "[x] []", "columns and notes")
+	must.Reject(tableOf(t, map[string]string{"t.csv": parts}, "t.csv", TableOptions{Time: "year,mont", Options: Options{Horizon: 1}}))(t, `no column "mont"`)
+}
+
+// Lines without values at the end, as spreadsheets append them, are no rows. Others are missing.
+func TestBlankLines(t *testing.T) {
+	text := numbersCSV("x,y", 40, func(i int) []any { return []any{i * i % 7, i % 5} })
+	d := must.Get(tableOf(t, map[string]string{"t.csv": text + ",\n,\n"}, "t.csv", TableOptions{Options: Options{Horizon: 1}}))(t)
+	must.Equal(t, fmt.Sprint(d.Val.(*windowSet).windows[0].to), "40", "rows")
+	must.Reject(tableOf(t, map[string]string{"t.csv": text + ",\n,\n1,2\n"}, "t.csv", TableOptions{Options: Options{Horizon: 1}}))(t, "t.csv:44: a line without values is before this one; --missing")
+	d = must.Get(tableOf(t, map[string]string{"t.csv": text + ",\n,\n1,2\n"}, "t.csv", TableOptions{Options: Options{Horizon: 1, Missing: "previous"}}))(t)
+	must.Equal(t, fmt.Sprint(d.Val.(*windowSet).windows[0].to), "43", "rows with missing ones")
 }
 
 // Columns without a number are left out with a note. One that has a number later is an error at its

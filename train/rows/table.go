@@ -60,8 +60,8 @@ func (o TableOptions) Check() error {
 // uses. Without a header, the names of the columns are 1, 2 …, and a note of the data set says so,
 // because a header with numbers is read as data. A missing value is an empty cell or a word such as
 // NA, null or unavailable. Infinite values are errors. The column Time has numbers or times; with
-// it, a missing row counts as a row of missing values. If Time is two names with a comma between
-// them, the columns have the date and the time of day. Missing values at the end of a line of a
+// it, a missing row counts as a row of missing values. Time may be several names with commas between
+// them: a date and a time of day, or the parts of a time from the year on. Missing values at the end of a line of a
 // wide table mark the end of the series. Columns without a number, or with one value, are left out,
 // unless an option names them. Notes of the data set tell how the files were read if there was a
 // choice.
@@ -88,6 +88,7 @@ type tableReader struct {
 	values  int
 	dates   dates
 	epoch   *int64 // the first time
+	blank   int    // lines without a value after the last row
 	noted   []string
 	// A column without a number so far may be text: its first error is kept.
 	withoutNumber map[string]error
@@ -166,10 +167,11 @@ func (t *tableReader) readFile(ctx context.Context, f *tableFile) error {
 // read reads a file's series.
 func (t *tableReader) read(ctx context.Context, f *tableFile, in io.Reader) error {
 	before := t.values
+	t.blank = 0
 	r, err := table.New(in, table.Options{
 		Name: f.path, Format: table.FormatOf(f.path), Separator: t.opt.Separator, Decimal: t.opt.Decimal, Comment: t.opt.Comment,
 		MissingValues: t.opt.MissingValues, Others: len(t.opt.Columns) == 0, Ragged: t.layout() == LayoutWide,
-		Columns: slices.Concat([]string{t.opt.ID, t.opt.Time, t.opt.Split}, t.opt.Targets, t.opt.Columns),
+		Columns: slices.Concat([]string{t.opt.ID, t.opt.Time, t.opt.Split}, strings.Split(t.opt.Time, ","), t.opt.Targets, t.opt.Columns),
 	})
 	if err == nil {
 		err = t.readRows(ctx, f, r)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
@@ -184,10 +183,8 @@ func isEven(text string) bool {
 	for _, at := range stampedValue.FindAllStringSubmatchIndex(text, -1) {
 		stamp := strings.TrimSpace(text[at[2]:at[3]])
 		v, err := strconv.ParseFloat(stamp, 64)
-		if err != nil {
-			var t time.Time
-			t, err = time.Parse("2006-01-02 15-04-05", strings.ReplaceAll(stamp, ":", "-"))
-			v = float64(t.Unix())
+		if t, _, ok := new(dates).parse(stamp); err != nil && ok {
+			v, err = float64(t.Unix()), nil
 		}
 		if at[0] == 0 || text[at[0]-1] != ',' { // of another channel
 			last = math.NaN()
