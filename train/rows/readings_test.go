@@ -195,17 +195,39 @@ func hourly(layout string, from time.Time, n int) (list []string) {
 	return list
 }
 
+// datesTest is a column of times, and the note about it or the error.
+type datesTest struct {
+	name   string
+	times  []string
+	format string
+	want   string
+}
+
+func (c datesTest) check(t *testing.T) {
+	t.Helper()
+	text := "time,x\n"
+	for i, at := range c.times {
+		text += fmt.Sprintf("\"%s\",%d\n", at, i*i)
+	}
+	opt := TableOptions{Time: "time", TimeFormat: c.format, Options: Options{Horizon: 1, Validation: 0.3}}
+	d, err := tableOf(t, map[string]string{"t.csv": text}, "t.csv", opt)
+	if err != nil {
+		must.Equal(t, c.want != "" && strings.Contains(err.Error(), c.want), true, "%s: error %v", c.name, err)
+		return
+	}
+	notes := strings.Join(d.Notes, "\n")
+	must.Equal(t, strings.Contains(notes, c.want) && (notes == "") == (c.want == "") && strings.Count(notes, "new day") < 2, true, "%s: notes %s", c.name, notes)
+	windows := d.Val.(*windowSet).windows
+	must.Equal(t, windows[len(windows)-1].to, len(c.times), "%s: rows", c.name)
+}
+
+func day(y, m, d int) time.Time { return time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC) }
+
 // Times are read as people write them. Where day and month are open, the column decides, or the
 // error names the flag.
 func TestDates(t *testing.T) {
-	day := func(y, m, d int) time.Time { return time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC) }
 	fall := append(hourly("2006-01-02 15:04", day(2023, 10, 28), 27), hourly("2006-01-02 15:04", day(2023, 10, 29).Add(2*time.Hour), 24)...)
-	for _, c := range []struct {
-		name   string
-		times  []string
-		format string
-		want   string // the note, or the error
-	}{
+	for _, c := range []datesTest{
 		{"months", []string{"1949-01", "1949-02", "1949-03", "1949-04"}, "", ""},
 		{"slashes, year first", hourly("2006/1/2 15:04", day(1990, 1, 1), 48), "", ""},
 		{"dots", hourly("02.01.2006 15:04:05", day(2009, 1, 1), 48), "", ""},
@@ -235,6 +257,26 @@ func TestDates(t *testing.T) {
 		{"a counter that becomes a month", []string{"199913", "200001", "200002"}, "", "--time-format number"},
 		{"ISO 8601 without hyphens", []string{"20240131T2200Z", "20240131T2300Z", "20240201T0000Z"}, "", ""},
 		{"quarters", []string{"2023Q3", "2023-Q4", "2024 q1"}, "", ""},
+		{"names of time zones", []string{"2024-01-01 00:00 EST", "2024-01-01 01:00 EST", "2024-01-01 02:00 EST"}, "", ""},
+		{"names of places", []string{"2024-03-31T01:00+01:00[Europe/Berlin]", "2024-03-31T03:00+02:00[Europe/Berlin]", "2024-03-31T04:00+02:00[Europe/Berlin]"}, "", ""},
+		{"names of time zones in a pattern", append(hourly("2006-01-02 15:04 CEST", day(2023, 10, 28), 27), hourly("2006-01-02 15:04 CET", day(2023, 10, 29).Add(2*time.Hour), 24)...), "%Y-%m-%d %H:%M %Z", "the hour before 2023-10-29 03:00 occurs twice"},
+		{"an hour that is left out", append(hourly("2006-01-02 15:04", day(2024, 3, 30), 26), hourly("2006-01-02 15:04", day(2024, 3, 31).Add(3*time.Hour), 24)...), "", "the hour before 2024-03-31 03:00 is left out and is read as that by which clocks were put forward"},
+		{"an hour that is missing on a weekday", append(hourly("2006-01-02 15:04", day(2024, 3, 28), 26), hourly("2006-01-02 15:04", day(2024, 3, 29).Add(3*time.Hour), 24)...), "", "rows are missing"},
+		{"times of day", hourly("15:04:05.0", day(2024, 1, 1), 24), "", ""},
+		{"times of several days", hourly("3:04 PM", day(2024, 1, 1).Add(8*time.Hour), 90), "", "t.csv:18: the time of day begins a new day; without --time"},
+		{"a time of day after dates", []string{"2024-01-01 00:00", "2024-01-01 01:00", "02:00"}, "", "expected about"},
+		{"offsets", []string{"2024-01-01T00:00:00+0000", "2024-01-01T02:00:00+01", "2024-01-01 02:00:00 UTC", "2024-01-01T03:00:00.000Z"}, "", ""},
+		{"names", []string{"31 Jan 2024", "Feb 1, 2024", "Friday, 2 February 2024", "3-Feb-2024"}, "", ""},
+		{"an hour that occurs twice", fall, "", "the hour before 2023-10-29 03:00 occurs twice"},
+		{"a row that occurs twice", []string{"2023-10-24 01:00", "2023-10-24 02:00", "2023-10-24 02:00", "2023-10-24 03:00"}, "", "the same time as line"},
+	} {
+		c.check(t)
+	}
+}
+
+// Times are read as programs write them.
+func TestDatesOfPrograms(t *testing.T) {
+	for _, c := range []datesTest{
 		{"other months", []string{"2023M11", "Dec-2023", "Jan 2024", "February 2024", "03/2024", "2024 APR", "2024-May-1"}, "", ""},
 		{"months and 2 digits", []string{"Nov-23", "Dec-23", "Jan-24"}, "", `"Nov-23" are read with the year last`},
 		{"quarters first", []string{"Q3 2023", "T4-2023", "2024-T1"}, "", ""},
@@ -250,41 +292,15 @@ func TestDates(t *testing.T) {
 		{"characters", hourly("2006年01月02日 15:04", day(2024, 1, 9), 40), "", ""},
 		{"log", hourly("[02/Jan/2006:15:04:05 +0000]", day(2024, 1, 9), 40), "", ""},
 		{"a place behind", hourly("2006-01-02 15:04:05 America/New_York", day(2024, 1, 9), 40), "", ""},
-		{"names of time zones", []string{"2024-01-01 00:00 EST", "2024-01-01 01:00 EST", "2024-01-01 02:00 EST"}, "", ""},
-		{"names of places", []string{"2024-03-31T01:00+01:00[Europe/Berlin]", "2024-03-31T03:00+02:00[Europe/Berlin]", "2024-03-31T04:00+02:00[Europe/Berlin]"}, "", ""},
-		{"names of time zones in a pattern", append(hourly("2006-01-02 15:04 CEST", day(2023, 10, 28), 27), hourly("2006-01-02 15:04 CET", day(2023, 10, 29).Add(2*time.Hour), 24)...), "%Y-%m-%d %H:%M %Z", "the hour before 2023-10-29 03:00 occurs twice"},
-		{"an hour that is left out", append(hourly("2006-01-02 15:04", day(2024, 3, 30), 26), hourly("2006-01-02 15:04", day(2024, 3, 31).Add(3*time.Hour), 24)...), "", "the hour before 2024-03-31 03:00 is left out and is read as that by which clocks were put forward"},
-		{"an hour that is missing on a weekday", append(hourly("2006-01-02 15:04", day(2024, 3, 28), 26), hourly("2006-01-02 15:04", day(2024, 3, 29).Add(3*time.Hour), 24)...), "", "rows are missing"},
-		{"times of day", hourly("15:04:05.0", day(2024, 1, 1), 24), "", ""},
-		{"times of several days", hourly("3:04 PM", day(2024, 1, 1).Add(8*time.Hour), 90), "", "t.csv:18: the time of day begins a new day; without --time"},
-		{"a time of day after dates", []string{"2024-01-01 00:00", "2024-01-01 01:00", "02:00"}, "", "expected about"},
-		{"offsets", []string{"2024-01-01T00:00:00+0000", "2024-01-01T02:00:00+01", "2024-01-01 02:00:00 UTC", "2024-01-01T03:00:00.000Z"}, "", ""},
-		{"names", []string{"31 Jan 2024", "Feb 1, 2024", "Friday, 2 February 2024", "3-Feb-2024"}, "", ""},
-		{"an hour that occurs twice", fall, "", "the hour before 2023-10-29 03:00 occurs twice"},
-		{"a row that occurs twice", []string{"2023-10-24 01:00", "2023-10-24 02:00", "2023-10-24 02:00", "2023-10-24 03:00"}, "", "the same time as line"},
 	} {
-		text := "time,x\n"
-		for i, at := range c.times {
-			text += fmt.Sprintf("\"%s\",%d\n", at, i*i)
-		}
-		opt := TableOptions{Time: "time", TimeFormat: c.format, Options: Options{Horizon: 1, Validation: 0.3}}
-		d, err := tableOf(t, map[string]string{"t.csv": text}, "t.csv", opt)
-		if err != nil {
-			must.Equal(t, c.want != "" && strings.Contains(err.Error(), c.want), true, "%s: error %v", c.name, err)
-			continue
-		}
-		notes := strings.Join(d.Notes, "\n")
-		must.Equal(t, strings.Contains(notes, c.want) && (notes == "") == (c.want == "") && strings.Count(notes, "new day") < 2, true, "%s: notes %s", c.name, notes)
-		windows := d.Val.(*windowSet).windows
-		must.Equal(t, windows[len(windows)-1].to, len(c.times), "%s: rows", c.name)
+		c.check(t)
 	}
 }
 
 // A date and a time of day may be in two columns.
 func TestDateAndClock(t *testing.T) {
-	day := time.Date(2004, 3, 20, 0, 0, 0, 0, time.UTC)
-	date, clock := "Date,Time,x\n", hourly("15.04.05", day, 30)
-	for i, at := range hourly("02/01/2006", day, 30) {
+	date, clock := "Date,Time,x\n", hourly("15.04.05", day(2004, 3, 20), 30)
+	for i, at := range hourly("02/01/2006", day(2004, 3, 20), 30) {
 		date += fmt.Sprintf("%s,%s,%d\n", at, clock[i], i*i)
 	}
 	must.Get(tableOf(t, map[string]string{"t.csv": date + ",,\n"}, "t.csv", TableOptions{Time: "Date,Time", Options: Options{Horizon: 1}}))(t)

@@ -60,11 +60,11 @@ func (o TableOptions) Check() error {
 // uses. Without a header, the names of the columns are 1, 2 …, and a note of the data set says so,
 // because a header with numbers is read as data. A missing value is an empty cell or a word such as
 // NA, null or unavailable. Infinite values are errors. The column Time has numbers or times; with
-// it, a missing row counts as a row of missing values. Time may be several names with commas between
-// them: a date and a time of day, or the parts of a time from the year on. Missing values at the end of a line of a
-// wide table mark the end of the series. Columns without a number, or with one value, are left out,
-// unless an option names them. Notes of the data set tell how the files were read if there was a
-// choice.
+// it, a missing row counts as a row of missing values. Time may be several names with commas
+// between them: a date and a time of day, or the parts of a time from the year on. Missing values
+// at the end of a line of a wide table mark the end of the series. Columns without a number, or
+// with one value, are left out, unless an option names them. Notes of the data set tell how the
+// files were read if there was a choice.
 //
 // Errors in the content state the file, line and column. A table takes 4 bytes of memory per value,
 // about 300 bytes per series, and, while it is read, 16 bytes more per value and the memory of the
