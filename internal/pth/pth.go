@@ -229,14 +229,11 @@ func (a *archive) read(name string) ([]byte, error) {
 		return nil, fmt.Errorf("zip entry %.64q: %w", f.Name, err)
 	}
 	defer in.Close()
-	var b bytes.Buffer
-	if f.Method == zip.Store {
-		b.Grow(int(f.UncompressedSize64) + bytes.MinRead)
+	b, err := io.ReadAll(in)
+	if err != nil {
+		err = fmt.Errorf("zip entry %.64q: %w", f.Name, err)
 	}
-	if _, err := b.ReadFrom(in); err != nil {
-		return nil, fmt.Errorf("zip entry %.64q: %w", f.Name, err)
-	}
-	return b.Bytes(), nil
+	return b, err
 }
 
 // storage returns the bytes of a storage.

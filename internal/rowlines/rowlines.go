@@ -55,6 +55,7 @@ type Reader struct {
 // rowSeries is a series with the line of its last row, or nil if that line has been returned.
 type rowSeries struct {
 	id     string
+	time   string // of its last row
 	stream *series.Stream
 	last   *report.Row
 }
@@ -260,6 +261,15 @@ func (r *Reader) step() (*rowSeries, series.Result, error) {
 	return s, result, err
 }
 
+// noteOrder adds a note if a time that begins with the year, or a number as long, is before that of
+// the row above it.
+func (r *Reader) noteOrder(s *rowSeries, time string) {
+	if len(time) >= 8 && len(time) == len(s.time) && time < s.time && strings.Trim(time[:4]+s.time[:4], "0123456789") == "" {
+		r.table.Note(r.time[0], "%.40q follows %.40q: rows are read in the order of the input; sort it by time", time, s.time)
+	}
+	s.time = strings.Clone(time)
+}
+
 // noteSentinel adds a note if a value may stand for a missing one: a usual one that is far from
 // those of the training set.
 func (r *Reader) noteSentinel(c int, v float64) {
@@ -300,6 +310,7 @@ func (r *Reader) line(s *rowSeries, result series.Result) *report.Row {
 	line := &report.Row{Type: "row", ID: s.id, Row: s.stream.Rows()}
 	if r.time != nil {
 		line.Time = r.table.Time(r.time)
+		r.noteOrder(s, line.Time)
 	}
 	switch r.predictor.Mode() {
 	case model.SeriesClassification:

@@ -118,7 +118,7 @@ func New(r io.Reader, opt Options) (*Reader, error) {
 		for k := 1; twice && k < 100 && t.opt.Format == CSV; k++ { // as pandas does
 			t.columns[i] = fmt.Sprintf("%s.%d", name, k)
 			_, twice = t.index[t.columns[i]]
-			t.note("column %.80q occurs twice: the second one is called %.80q; --columns lists the inputs", name, t.columns[i])
+			t.note("column %.80q occurs twice: the second one is called %.80q; to change that, rename it", name, t.columns[i])
 		}
 		if t.index[t.columns[i]] = i; twice {
 			return nil, t.errorf("column %.80q occurs twice", name)
@@ -173,7 +173,7 @@ func (t *Reader) Next() error {
 		if t.read = t.read || !t.named || !t.isUnits(); t.read {
 			return t.parseCSV()
 		}
-		t.note("line %d has no number, and the rows below it have: it is not read, as units below the names are not", t.row)
+		t.note("line %d has no number, and the rows below it have: it is not read, as units are not; --missing-values with its cells reads it", t.row)
 	}
 }
 
@@ -218,21 +218,17 @@ func (t *Reader) readRow() error {
 // peekLine returns the k-th line after the current row, which remains to be read like those before
 // it. It is nil after the end.
 func (t *Reader) peekLine(k int) (next []byte) {
-	row, line, ended := len(t.text), t.line, t.ended
-	var again []byte
+	in, row, line, ended := t.in, len(t.text), t.line, t.ended
+	var again bytes.Buffer
+	t.in = bufio.NewReader(io.TeeReader(in, &again))
 	for range k {
-		t.text = t.text[:row]
-		err := t.readLine()
+		t.text, next = t.text[:row], nil
+		if t.readLine() != nil {
+			break // the next reading returns the error
+		}
 		next = bytes.Clone(t.text[row:])
-		if again = append(again, next...); t.ended && (err == nil || len(next) > 0) {
-			again = append(again, '\n')
-		}
-		if err != nil { // as the next reading will find
-			next = nil
-			break
-		}
 	}
-	t.in = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(again), t.in), 1<<16)
+	t.in = bufio.NewReaderSize(io.MultiReader(&again, in), 1<<16)
 	t.text, t.line, t.ended = t.text[:row], line, ended
 	return next
 }
