@@ -150,14 +150,15 @@ func pythonCommand(interpreter string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// resave makes PyTorch save a checkpoint's tensors again: as parameters, in double precision, C as
+// resave makes PyTorch save the tensors of checkpoints again: as parameters, in double precision, C as
 // complex numbers, under the names and in the dictionaries of a Lightning module.
 const resave = `
 import sys, torch
 own = lambda name, x: torch.view_as_complex(x) if name.endswith(".C") else torch.nn.Parameter(x)
-state = {"model." + name: own(name, x.double()) for name, x in torch.load(sys.argv[1]).items()}
 optimizer = torch.optim.AdamW([torch.zeros(3)])
-torch.save({"epoch": 3, "state_dict": state, "optimizer_states": [optimizer.state_dict()], "acc": 0.5}, sys.argv[2])
+for path in sys.argv[1:]:
+    state = {"model." + name: own(name, x.double()) for name, x in torch.load(path).items()}
+    torch.save({"epoch": 3, "state_dict": state, "optimizer_states": [optimizer.state_dict()], "acc": 0.5}, path)
 `
 
 // A checkpoint that PyTorch loads and saves again gives the same network, bit by bit.
@@ -165,19 +166,22 @@ func TestResavedInPyTorch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts PyTorch")
 	}
-	interpreter := python(t)
-	s4 := golden.Pth(t, "s4-dplr")
-	for path, step := range map[string]string{golden.Pth(t, "train-tiny-postnorm"): "", golden.Pth(t, "train-tiny-s4"): model.StepExp, s4: model.StepSoftplus} {
-		m := must.Get(model.ImportPyTorch(path, model.ImportOptions{Step: step}))(t)
-		ours, theirs := filepath.Join(t.TempDir(), "ours.pth"), filepath.Join(t.TempDir(), "theirs.pth")
-		must.Do(t, m.ExportPyTorch(ours))
-		if out, err := pythonCommand(interpreter, "-c", resave, ours, theirs).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+	interpreter, dir := python(t), t.TempDir()
+	networks, steps, args := map[string]*model.Model{}, map[string]string{}, []string{"-c", resave}
+	for name, step := range map[string]string{"train-tiny-postnorm": "", "train-tiny-s4": model.StepExp, "s4-dplr": model.StepSoftplus} {
+		path := filepath.Join(dir, name+".pth")
+		m := must.Get(model.ImportPyTorch(golden.Pth(t, name), model.ImportOptions{Step: step}))(t)
+		must.Do(t, m.ExportPyTorch(path))
 		if step != "" {
 			step = model.StepExp
 		}
-		if back, err := model.ImportPyTorch(theirs, model.ImportOptions{Step: step}); err != nil || back.Hash() != m.Hash() {
+		networks[path], steps[path], args = m, step, append(args, path)
+	}
+	if out, err := pythonCommand(interpreter, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for path, m := range networks {
+		if back, err := model.ImportPyTorch(path, model.ImportOptions{Step: steps[path]}); err != nil || back.Hash() != m.Hash() {
 			t.Errorf("%s: another network, or error %v", path, err)
 		}
 	}
