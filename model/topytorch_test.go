@@ -150,8 +150,8 @@ func pythonCommand(interpreter string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// resave makes PyTorch save the tensors of checkpoints again: as parameters, in double precision, C as
-// complex numbers, under the names and in the dictionaries of a Lightning module.
+// resave makes PyTorch save the tensors of checkpoints again: as parameters, in double precision, C
+// as complex numbers, under the names and in the dictionaries of a Lightning module.
 const resave = `
 import sys, torch
 own = lambda name, x: torch.view_as_complex(x) if name.endswith(".C") else torch.nn.Parameter(x)
