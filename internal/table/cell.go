@@ -94,7 +94,7 @@ func (t *Reader) withoutUnit(column int, cell string) string {
 		number += "e" + m[5]
 	}
 	if unit := m[3] + m[6]; unit != "" {
-		t.Note(column, "%.40q is read as %s, without its unit; --missing-values=%.40[1]q reads it as missing", cell, number)
+		t.note("column %.80q: %.40q is read as %s, without its unit; --missing-values=%.40[2]q reads it as missing", t.columns[column], cell, number)
 	}
 	return number
 }

@@ -114,6 +114,8 @@ func (r *reader) read(ctx context.Context, f recording) (Clip, error) {
 			return c, fmt.Errorf("%s: longer than %d seconds, expected a recording of one word", f.path, maxWordSeconds)
 		case err == io.EOF && len(c.Int16) == 0:
 			return c, fmt.Errorf("%s: there are no samples", f.path)
+		case err == io.EOF && silent && f.role != background && in.Format.Channels > 1 && r.opt.Audio.Channel == nil:
+			return c, fmt.Errorf("%s: all samples are zero in the mean of %d channels; --channel N reads one", f.path, in.Format.Channels)
 		case err == io.EOF && silent && f.role != background:
 			return c, fmt.Errorf("%s: all samples are zero", f.path)
 		case err == io.EOF:

@@ -318,6 +318,8 @@ func TestBlankLines(t *testing.T) {
 	must.Reject(tableOf(t, map[string]string{"t.csv": text + ",\n,\n1,2\n"}, "t.csv", TableOptions{Options: Options{Horizon: 1}}))(t, "t.csv:44: a line without values is before this one; --missing")
 	d = must.Get(tableOf(t, map[string]string{"t.csv": text + ",\n,\n1,2\n"}, "t.csv", TableOptions{Options: Options{Horizon: 1, Missing: "previous"}}))(t)
 	must.Equal(t, fmt.Sprint(d.Val.(*windowSet).windows[0].to), "43", "rows with missing ones")
+	d = must.Get(tableOf(t, map[string]string{"w.csv": "y,1,2\na,1,2\nb,1,2\na,1,2\nb,1,2\n,,\n"}, "w.csv", TableOptions{Options: Options{Targets: []string{"y"}}}))(t)
+	must.Equal(t, d.Train.Len()+d.Val.Len(), 4, "series of a wide table")
 }
 
 // Columns without a number are left out with a note. One that has a number later is an error at its

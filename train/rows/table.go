@@ -360,7 +360,7 @@ func (t *tableReader) seriesFiles(dir string) ([]tableFile, error) {
 			if strings.Count(path, "/") >= depth {
 				return fs.SkipDir
 			}
-		case tableExt.MatchString(e.Name()):
+		case tableExt.MatchString(e.Name()) && !strings.EqualFold(strings.TrimSuffix(e.Name(), tableExt.FindString(e.Name())), "readme"):
 			f := tableFile{path: filepath.Join(dir, filepath.FromSlash(path)), id: strings.TrimSuffix(path, tableExt.FindString(path))}
 			parts := strings.Split(path, "/")
 			if depth == 2 && len(parts) > 1 {

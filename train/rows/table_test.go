@@ -104,7 +104,7 @@ func TestTableFolders(t *testing.T) {
 	opt := TableOptions{Options: Options{Validation: 0.5}}
 	d := must.Get(tableOf(t, map[string]string{
 		"up/1.csv": "x,y\n1,2\n3,4\n", "up/2.csv": "y,x\n5,6\n", "down/1.tsv": "x\ty\n7\t8\n", "down/b.jsonl": `{"x":9,"y":0}`,
-		".hidden/1.csv": "z\n1\n", "notes.md": "nothing",
+		".hidden/1.csv": "z\n1\n", "notes.md": "nothing", "up/README.txt": "none",
 	}, "", opt))(t)
 	if got := described(t, d); strings.Count(got, "train") != 2 || !strings.Contains(got, "up/2 1 [6 5] up") || !strings.Contains(got, "down/b 1 [9 0] down") || !strings.Contains(got, "up/1 2 [1 3 2 4] up") {
 		t.Errorf("series of a folder:\n%s", got)

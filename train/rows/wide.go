@@ -145,6 +145,9 @@ func oneByOne(inputs []int) (channels []string, lists map[string][]step) {
 // addWide adds a row of a wide table, which is a series.
 func (t *tableReader) addWide(f *tableFile, r *roles, steps [][]int) error {
 	length := len(steps[0])
+	if r.IsBlank() {
+		return nil
+	}
 	for ; length > 0; length-- { // missing values at the end are the end
 		if slices.ContainsFunc(steps, func(columns []int) bool { return !r.Missing(columns[length-1]) }) {
 			break

@@ -213,7 +213,7 @@ func TestAudioChannel(t *testing.T) {
 		testfiles.Stereo(t, filepath.Join(dir, "low", name), 8000, x, opposed)
 	}
 	_, err := loadSet(t, "audio", dir, "", "streams=4", "seconds=1")
-	must.Fail(t, err, train.ErrData, "all samples are zero") // their mean
+	must.Fail(t, err, train.ErrData, "all samples are zero in the mean of 2 channels; --channel N reads one")
 	d := must.Get(loadSet(t, "audio", dir, "", "streams=4", "seconds=1", "skip_broken=true"))(t)
 	must.Equal(t, len(d.Notes), 1+2*2, "notes %q", d.Notes) // the first: few recordings for validation
 	_, err = loadSet(t, "audio", dir, "", "streams=4", "seconds=1", "channel=1")
