@@ -261,15 +261,6 @@ func (r *Reader) step() (*rowSeries, series.Result, error) {
 	return s, result, err
 }
 
-// noteOrder adds a note if a time that begins with the year, or a number as long, is before that of
-// the row above it.
-func (r *Reader) noteOrder(s *rowSeries, time string) {
-	if len(time) >= 8 && len(time) == len(s.time) && time < s.time && strings.Trim(time[:4]+s.time[:4], "0123456789") == "" {
-		r.table.Note(r.time[0], "%.40q follows %.40q: rows are read in the order of the input; sort it by time", time, s.time)
-	}
-	s.time = strings.Clone(time)
-}
-
 // noteSentinel adds a note if a value may stand for a missing one: a usual one that is far from
 // those of the training set.
 func (r *Reader) noteSentinel(c int, v float64) {
@@ -310,7 +301,11 @@ func (r *Reader) line(s *rowSeries, result series.Result) *report.Row {
 	line := &report.Row{Type: "row", ID: s.id, Row: s.stream.Rows()}
 	if r.time != nil {
 		line.Time = r.table.Time(r.time)
-		r.noteOrder(s, line.Time)
+		at := line.Time // with the year first, or a number
+		if len(at) >= 8 && len(at) == len(s.time) && at < s.time && strings.Trim(at[:4]+s.time[:4], "0123456789") == "" {
+			r.table.Note(r.time[0], "%.40q follows %.40q: rows are read in the order of the input; sort it by time", at, s.time)
+		}
+		s.time = strings.Clone(at)
 	}
 	switch r.predictor.Mode() {
 	case model.SeriesClassification:

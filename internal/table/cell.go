@@ -62,7 +62,7 @@ var (
 	commaGroups  = regexp.MustCompile(`^[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$`)                  // 1,234 1,234.5
 	pointGroups  = regexp.MustCompile(`^[-+]?[1-9]\d{0,2}(\.\d{3})+$`)                         // 1.234
 	otherGroups  = regexp.MustCompile(`^[-+−]?[1-9]\d{0,2}([\s\x{a0}\x{2009}\x{202f}'’]\d{3})+([.,]\d*)?$`)
-	signs        = strings.NewReplacer("−", "-", " ", "", "\u00a0", "", "\u2009", "", "\u202f", "", "'", "", "’", "")
+	signs        = strings.NewReplacer("−", "-", "D", "e", "d", "e", " ", "", "\u00a0", "", "\u2009", "", "\u202f", "", "'", "", "’", "")
 )
 
 // isDecimal reports whether a cell is a number, with a decimal point or comma, and with or without
@@ -78,22 +78,19 @@ func isDecimal(cell string) bool {
 
 // quantity matches a number as people write it, with one of several signs, a currency, or a unit:
 // −5, (5), 5-, 3.5 °C, $1,234, 12 %; and one with Fortran's D before the exponent.
-var quantity = regexp.MustCompile(`^(\(?)([-+−]?)([$€£¥]?) ?([\d.,]+|\d{1,3}(?:[\s\x{a0}\x{2009}\x{202f}'’]\d{3})+(?:[.,]\d*)?)(?:[dD]([-+]?\d+))?[\s\x{a0}\x{202f}]?(%|‰|[$€£¥]|°[CF]?|℃|EUR|USD|GBP)?([-)]?)$`)
+var quantity = regexp.MustCompile(`^(\(?)([-+−]?)([$€£¥]?) ?((?:[\d.,]+|\d{1,3}(?:[\s\x{a0}\x{2009}\x{202f}'’]\d{3})+(?:[.,]\d*)?)(?:[dD][-+]?\d+)?)[\s\x{a0}\x{202f}]?(%|‰|[$€£¥]|°[CF]?|℃|EUR|USD|GBP)?([-)]?)$`)
 
 // withoutUnit returns the number of a quantity with a usual sign. A note says if it had a unit.
 func (t *Reader) withoutUnit(column int, cell string) string {
 	m := quantity.FindStringSubmatch(cell)
-	if m == nil || (m[1] == "(") != (m[7] == ")") {
+	if m == nil || (m[1] == "(") != (m[6] == ")") {
 		return cell
 	}
 	number := signs.Replace(m[2] + m[4])
-	if m[7] != "" && m[2] == "" {
+	if m[6] != "" && m[2] == "" {
 		number = "-" + number
 	}
-	if m[5] != "" {
-		number += "e" + m[5]
-	}
-	if unit := m[3] + m[6]; unit != "" {
+	if m[3]+m[5] != "" {
 		t.note("column %.80q: %.40q is read as %s, without its unit; --missing-values=%.40[2]q reads it as missing", t.columns[column], cell, number)
 	}
 	return number

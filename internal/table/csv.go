@@ -97,10 +97,7 @@ func (t *Reader) isUnits() bool {
 	texts := t.cellsOf(t.text)
 	for k := 1; k <= 3 && len(texts) == len(t.columns) && !slices.ContainsFunc(texts, isValue); k++ {
 		cells := t.cellsOf(t.peekLine(k))
-		if len(cells) != len(texts) {
-			return false
-		}
-		for i, cell := range cells {
+		for i, cell := range cells[:min(len(cells), len(texts))] {
 			if isValue(cell) && !missingNumber(texts[i]) && !slices.Contains(t.opt.MissingValues, texts[i]) {
 				return true
 			}

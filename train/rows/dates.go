@@ -21,7 +21,7 @@ const (
 
 // dateLayouts are the dates with one meaning. The first is that of most files.
 var dateLayouts = []string{
-	"2006-1-2", "2006/1/2", "2006.1.2", "2006-1", "2006/1", "2006M1", "2006-002", "1/2006", "1-2006", "2006-Jan-2", "2006 Jan", "2006-Jan", "Jan-2006", "Jan 2006", "January 2006",
+	"2006-1-2", "2006/1/2", "2006.1.2", "2006-1", "2006/1", "2006M1", "2006-002", "1/2006", "1-2006", "2006-Jan-2", "2006 Jan", "2006-Jan", "20060102", "Jan-2006", "Jan 2006", "January 2006",
 	"2 Jan 2006", "2. Jan 2006", "2-Jan-2006", "2/Jan/2006", "Jan 2, 2006", "Jan 2 2006", "Jan. 2, 2006",
 	"2 January 2006", "2. January 2006", "January 2, 2006", "January 2 2006",
 }
@@ -157,6 +157,9 @@ func (d *dates) ordered(date, text string) (at time.Time, ok bool) {
 // time. ok is false if they are no date, err is set if the numbers before were something else.
 func (d *dates) compact(text string) (at time.Time, ok bool, err error) {
 	digits := strings.TrimSuffix(text, "Z")
+	if len(text) > 8 && len(text) < 12 && text[8] == ' ' { // the hour alone
+		return at, false, nil
+	}
 	if len(text) > 9 && strings.IndexByte("T ", text[8]) >= 0 {
 		digits = digits[:8] + digits[9:]
 	}

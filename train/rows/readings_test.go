@@ -282,6 +282,7 @@ func TestDatesOfPrograms(t *testing.T) {
 		{"quarters first", []string{"Q3 2023", "T4-2023", "2024-T1"}, "", ""},
 		{"days of the year", []string{"2023-364", "2023-365", "2024-001"}, "", ""},
 		{"hours of digits", hourly("2006010215", day(2024, 1, 31), 30), "", `"2024…" are read as dates`},
+		{"digits and the hour", hourly("20060102 15", day(2024, 1, 9), 40), "", ""},
 		{"ctime", hourly("Mon Jan _2 15:04:05 2006", day(2024, 1, 9), 40), "", ""},
 		{"date", hourly("Mon Jan _2 15:04:05 MST 2006", day(2024, 1, 9), 40), "", ""},
 		{"JavaScript", hourly("Mon Jan 02 2006 15:04:05 GMT+0100 (Central European Standard Time)", day(2024, 1, 9), 40), "", ""},

@@ -373,9 +373,6 @@ func (t *tableReader) seriesFiles(dir string) ([]tableFile, error) {
 			}
 			list = append(list, f)
 		}
-		if len(list) > maxSeriesCount {
-			return fmt.Errorf("more than %d files", maxSeriesCount)
-		}
 		return nil
 	}))
 	if err != nil {
