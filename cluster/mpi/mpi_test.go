@@ -224,6 +224,5 @@ func lost(world *mpi.World) error {
 // A call that waits for a lost rank ends with an error.
 func TestPatience(t *testing.T) {
 	_, err := start(t, 2, "lost")
-	// The wait is rounded to 100 ms. On a busy machine it can be longer, such as 300ms.
-	must.Fail(t, err, "mpi: rank 0 has waited ", "00ms for rank 1: a rank is lost or does not respond")
+	must.Fail(t, err, "mpi: rank 0 has waited ", "s for rank 1: a rank is lost or does not respond") // longer on a busy machine
 }
