@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -62,5 +63,33 @@ func TestTimeMap(t *testing.T) {
 			}
 			before = at
 		}
+	}
+}
+
+// The peak of an outline is anywhere in its variants. If there are gaps between the ends of series,
+// or if all begin at the same value, it stays near its place.
+func TestClosed(t *testing.T) {
+	for _, test := range []struct {
+		name         string
+		turns, shift float64 // of a series, and from one series to the next
+		want         bool
+	}{{"outlines", 1, 0.3, true}, {"gaps", 0.8, 0.3, false}, {"the same begin", 1, 0, false}} {
+		var examples []dataset.Example
+		for i := range 10 {
+			e := dataset.Example{X: make([]float32, 100), Len: 100}
+			for l := range e.X {
+				e.X[l] = float32(math.Sin(2 * math.Pi * (test.turns*float64(l)/99 + test.shift*float64(i))))
+			}
+			examples = append(examples, e)
+		}
+		d := must.Get(dataset.FromSlices(dataset.Info{Channels: 1}, examples, nil, nil))(t)
+		Augment(d, 7)
+		var e dataset.Example
+		var peaks []int
+		for pass := range 40 {
+			must.Do(t, d.Train.Example(&e, 0, pass))
+			peaks = append(peaks, slices.Index(e.X, slices.Max(e.X)))
+		}
+		must.Equal(t, slices.Max(peaks)-slices.Min(peaks) > 60, test.want, "%s: peaks at %v", test.name, peaks)
 	}
 }
