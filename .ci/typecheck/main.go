@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -24,41 +23,30 @@ import (
 type imports func(path string) *types.Package
 
 // Import implements types.Importer.
-func (p imports) Import(path string) (*types.Package, error) {
-	if pkg := p(path); pkg != nil {
-		return pkg, nil
-	}
-	return nil, fmt.Errorf("package %s was not checked", path)
-}
-
-// parsed are the files that packages of several systems share.
-var files, parsed = token.NewFileSet(), map[string]*ast.File{}
+func (p imports) Import(path string) (*types.Package, error) { return p(path), nil }
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) < 3 {
-		log.Fatal("usage: typecheck PACKAGE OS/ARCHITECTURE...")
-	}
+	s := &sources{token.NewFileSet(), map[string]*ast.File{}}
 	for _, target := range os.Args[2:] {
-		n, err := check(os.Args[1], target)
-		if err != nil {
-			log.Fatalf("%s: %v", target, err)
-		}
-		log.Printf("%s: %d packages", target, n)
+		log.SetPrefix(target + ": ")
+		s.check(os.Args[1], target)
 	}
 }
 
-// check returns the number of packages.
-func check(program, target string) (int, error) {
+// sources are the files that packages of several systems share.
+type sources struct {
+	positions *token.FileSet
+	parsed    map[string]*ast.File
+}
+
+// check checks a program and what it imports, for one system.
+func (s *sources) check(program, target string) {
 	system, architecture, _ := strings.Cut(target, "/")
 	list := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,GoFiles,ImportMap,Module", program)
 	list.Env, list.Stderr = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+architecture), os.Stderr
-	out, err := list.Output()
-	if err != nil {
-		return 0, err
-	}
 	checked := map[string]*types.Package{"unsafe": types.Unsafe}
-	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
+	for d := json.NewDecoder(bytes.NewReader(get(list.Output()))); d.More(); {
 		var p struct {
 			ImportPath, Dir string
 			GoFiles         []string
@@ -66,27 +54,31 @@ func check(program, target string) (int, error) {
 			Module          *struct{ Main bool }
 		}
 		if err := d.Decode(&p); err != nil {
-			return 0, err
+			log.Fatal(err)
 		}
 		if p.ImportPath == "unsafe" {
 			continue
 		}
-		var syntax []*ast.File
+		var files []*ast.File
 		for _, name := range p.GoFiles {
 			path := filepath.Join(p.Dir, name)
-			if parsed[path] == nil {
-				if parsed[path], err = parser.ParseFile(files, path, nil, parser.SkipObjectResolution); err != nil {
-					return 0, err
-				}
+			if s.parsed[path] == nil {
+				s.parsed[path] = get(parser.ParseFile(s.positions, path, nil, parser.SkipObjectResolution))
 			}
-			syntax = append(syntax, parsed[path])
+			files = append(files, s.parsed[path])
 		}
 		imported := imports(func(path string) *types.Package { return checked[cmp.Or(p.ImportMap[path], path)] })
 		foreign := p.Module == nil || !p.Module.Main
 		conf := types.Config{Importer: imported, Sizes: types.SizesFor("gc", architecture), IgnoreFuncBodies: foreign, FakeImportC: true}
-		if checked[p.ImportPath], err = conf.Check(p.ImportPath, files, syntax, nil); err != nil {
-			return 0, err
-		}
+		checked[p.ImportPath] = get(conf.Check(p.ImportPath, s.positions, files, nil))
 	}
-	return len(checked), nil
+	log.Printf("%d packages", len(checked))
+}
+
+// get returns a value, or ends the program with an error.
+func get[T any](value T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return value
 }
