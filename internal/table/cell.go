@@ -80,7 +80,8 @@ func isDecimal(cell string) bool {
 // −5, (5), 5-, 3.5 °C, $1,234, 12 %; and one with Fortran's D before the exponent.
 var quantity = regexp.MustCompile(`^(\(?)([-+−]?)([$€£¥]?) ?((?:[\d.,]+|\d{1,3}(?:[\s\x{a0}\x{2009}\x{202f}'’]\d{3})+(?:[.,]\d*)?)(?:[dD][-+]?\d+)?)[\s\x{a0}\x{202f}]?(%|‰|[$€£¥]|°[CF]?|℃|EUR|USD|GBP)?([-)]?)$`)
 
-// withoutUnit returns the number of a quantity with a usual sign. A note says if it had a unit.
+// withoutUnit returns the number of a quantity with a usual sign. A note says which number that
+// is, once for each unit and sign.
 func (t *Reader) withoutUnit(column int, cell string) string {
 	m := quantity.FindStringSubmatch(cell)
 	if m == nil || (m[1] == "(") != (m[6] == ")") {
@@ -90,8 +91,8 @@ func (t *Reader) withoutUnit(column int, cell string) string {
 	if m[6] != "" && m[2] == "" {
 		number = "-" + number
 	}
-	if m[3]+m[5] != "" {
-		t.note("column %.80q: %.40q is read as %s, without its unit; --missing-values=%.40[2]q reads it as missing", t.columns[column], cell, number)
+	if kind := m[3] + m[5] + m[6]; kind != "" {
+		t.noteOnce(kind, fmt.Sprintf("column %.80q: %.40q is read as %s; --missing-values=%.40[2]q reads it as missing", t.columns[column], cell, number))
 	}
 	return number
 }

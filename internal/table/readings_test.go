@@ -94,7 +94,7 @@ func TestReadings(t *testing.T) {
 		{"no-break spaces between cells", "0\u00a01.5\n1\u00a0502\n", Options{}, "[1 2] [[0 1.5] [1 502]]", `separated by " "`},
 		{"quoted decimal commas", "t,x\n1,\"2,5\"\n", Options{}, "[t x] [[1 2.5]]", "decimal comma"},
 		{"other signs", "x\n−1\n+2\n", Options{}, "[x] [[-1] [2]]", ""},
-		{"units and currencies", "a;b;c;d\n3 %;$1234.5;(2);1.5D+01\n4.5 %;$2;3-;1D0\n", Options{}, "[a b c d] [[3 1234.5 -2 15] [4.5 2 -3 1]]", `column "a": "3 %" is read as 3, without its unit`},
+		{"units and currencies", "a;b;c;d\n3 %;$1234.5;(2);1.5D+01\n4.5 %;$2;3-;1D0\n", Options{}, "[a b c d] [[3 1234.5 -2 15] [4.5 2 -3 1]]", `column "a": "3 %" is read as 3; --missing-values="3 %" reads it as missing`},
 		{"a column twice", "t,x,x\n1,2,3\n", Options{}, "[t x x.1] [[1 2 3]]", `the second one is called "x.1"`},
 		{"units below the names", "t,x\ns,°C\n,Avg\n1,2\n", Options{}, "[t x] [[1 2]]", "line 2 has no number"},
 		{"no units below the names", "t,x\nNA,M\n1,2\n", Options{MissingValues: []string{"M"}}, "[t x] [[NaN NaN] [1 2]]", ""},
