@@ -157,14 +157,11 @@ func (d *dates) ordered(date, text string) (at time.Time, ok bool) {
 // time. ok is false if they are no date, err is set if the numbers before were something else.
 func (d *dates) compact(text string) (at time.Time, ok bool, err error) {
 	digits := strings.TrimSuffix(text, "Z")
-	if len(text) > 8 && len(text) < 12 && text[8] == ' ' { // the hour alone
-		return at, false, nil
-	}
 	if len(text) > 9 && strings.IndexByte("T ", text[8]) >= 0 {
 		digits = digits[:8] + digits[9:]
 	}
 	layout := map[int]string{6: "200601", 8: "20060102", 10: "2006010215", 12: "200601021504", 14: "20060102150405"}[len(digits)]
-	if d.format != "" || strings.Trim(digits, "0123456789") != "" {
+	if d.format != "" || strings.Trim(digits, "0123456789") != "" || len(text) < 12 && strings.IndexByte(text, ' ') == 8 { // hours
 		return at, false, nil
 	}
 	if layout != "" && (digits[:2] == "19" || digits[:2] == "20") {

@@ -126,8 +126,6 @@ func (t *tableReader) roles(in *table.Reader, wanted []string) (*roles, error) {
 		return nil, err
 	case len(r.inputs) == 0:
 		return nil, fmt.Errorf("no input column; the columns are %s", suggest.List(in.Columns()))
-	case len(r.inputs) > maxSeriesColumns:
-		return nil, fmt.Errorf("%d input columns, expected at most %d", len(r.inputs), maxSeriesColumns)
 	}
 	return r, nil
 }
