@@ -30,22 +30,19 @@ func (f modelFile) load(ctx context.Context) (*model.Model, error) { return orIn
 
 func (f modelFile) read() (*model.Model, error) {
 	path := string(f)
-	if pretrained.Has(path) {
-		return pretrained.Load(path)
-	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	if info, err := os.Stat(path); err == nil && info.IsDir() && !pretrained.Has(path) {
 		best := filepath.Join(path, train.BestFile)
 		if _, err := os.Stat(best); err == nil {
 			return nil, fmt.Errorf("%s is a run folder; its model is %s", path, best)
 		}
 		return nil, fmt.Errorf("%s is a folder, expected a model file (.safetensors)", path)
 	}
-	m, err := model.Load(path)
+	m, err := pretrained.Open(path)
 	switch {
 	case errors.Is(err, model.ErrZip):
 		return nil, fmt.Errorf("%w; convert it with: s4d-fast convert %s MODEL.safetensors", err, path)
 	case errors.Is(err, fs.ErrNotExist) && filepath.Ext(path) == "":
-		return nil, pretrained.Explain(path, err)
+		return nil, err
 	case err != nil && filepath.Ext(path) != ".safetensors":
 		return nil, fmt.Errorf("%s is not a model file (.safetensors): %w", path, err)
 	}

@@ -36,12 +36,11 @@ func (t *Table) Read(file []byte) (uint64, error) {
 
 // Builtin adds a built-in model.
 func (t *Table) Builtin(name string) (uint64, error) {
-	if !pretrained.Has(name) {
-		_, err := pretrained.Load(name)
+	m, err := pretrained.Load(name)
+	if err != nil {
 		return 0, &Error{Argument, err}
 	}
-	m, err := pretrained.Load(name)
-	return t.addModel(m, err, nil)
+	return t.addModel(m, nil, nil)
 }
 
 // WithOptions adds a model with the weights of another and other options.
