@@ -261,7 +261,9 @@ func TestAllocations(t *testing.T) {
 // A Stream takes the memory that StateBytes returns, and at most an eighth more, since the runtime
 // rounds sizes up.
 func TestStateBytes(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which frees the working memory that all share
+	// The garbage collector frees the working memory that all share, and each processor has its own.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	digits, clips := must.Get(pretrained.Load("digits"))(t), must.Get(tonemodel.NewClips())(t)
 	for name, m := range map[string]*model.Model{"tones": toneModel(t), "digits": digits, "clips": clips} {
 		r := must.Get(events.New(m, events.DefaultsFor(m)))(t)
