@@ -261,7 +261,7 @@ func TestAllocations(t *testing.T) {
 // A Stream takes the memory that StateBytes returns, and at most an eighth more, since the runtime
 // rounds sizes up.
 func TestStateBytes(t *testing.T) {
-	// The garbage collector frees the working memory that all share, and each processor has its own.
+	// The garbage collector frees the working memory that all share. Each processor has its own.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	digits, clips := must.Get(pretrained.Load("digits"))(t), must.Get(tonemodel.NewClips())(t)
