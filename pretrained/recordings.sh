@@ -1,4 +1,4 @@
-# Prepares the recordings of digits.sh and wake.sh, which source it: . recordings.sh DATA OUT
+# Prepares the recordings of commands.sh, digits.sh and wake.sh, which source it: . recordings.sh DATA OUT
 #
 # DATA contains the folders fsdd, speech-commands-12, arabic-sc, esc10, wake-words and coffee-orders
 # (README.md names their sources). espeak-ng, flite, festival, ffmpeg and Debian's packages
@@ -11,6 +11,7 @@ s4d=$out/s4d-fast
 go build -o "$s4d" ./cmd/s4d-fast
 near=yet,yell,guess,chess,nor,note,nose,snow,low,row,cup,pup,hop,dawn,town,gown,brown,lift,laughed,loft,ride,light,night,fright,own,odd,of,awful,coffee,cough,stuff,stock,step,top,goat,goal,gold,ghost,grow,dough,wonder,once,went,when,tune,tea,true,tree,free,through,fear,form,force,fire,fine,find,sick,socks,sits,heaven,settle,several,severe,ape,aid,hate,late,wait,mine,line,sign,wine,hero,zoo,zebra,arrow
 speak() { [ -e "$out/$1" ] || "$s4d" data speak "$out/$1" --words "$2" --clips "$3"; } # FOLDER WORDS CLIPS
+speak commands yes,no,up,down,left,right,on,off,stop,go 100
 speak digits zero,one,two,three,four,five,six,seven,eight,nine 100
 speak near "$near" 10
 speak frequent "$(xargs <pretrained/frequent.txt | tr " " ,)" 4

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Trains and calibrates the built-in models: pretrained/train.sh DATA OUT [SEED…]
+# Trains and calibrates the models from which digits.sh starts: pretrained/train.sh DATA OUT [SEED…]
 #
-# DATA contains the folders fsdd, arabic-sc, esc10 and aclImdb, as "s4d-fast data fetch" makes them, and speech-commands-12
-# with the ten words of commands, _silence_, _unknown_ and the lists of Speech Commands. espeak-ng must be installed. OUT is made.
-# An interrupted run continues when it is started again. Two processors take about two hours for
-# the three seeds 1, 2 and 3.
+# DATA contains the folders fsdd, arabic-sc, esc10, speech-commands-12 and aclImdb, as "s4d-fast data
+# fetch" makes them. espeak-ng must be installed. OUT is made. An interrupted run continues when it
+# is started again.
 set -euo pipefail
 data=$(cd "$1" && pwd) && mkdir -p "$2" && out=$(cd "$2" && pwd)
 shift 2
@@ -34,14 +33,12 @@ read -r -d '' -a frequent <pretrained/frequent.txt || :
 join() { local IFS=,; echo "$*"; }
 without=$(join "${commands[@]}" "${digits[@]}" "${alike[@]}")
 make() { "$s4d" data "$1" "$out/$2" "${@:3}"; }
-make speak commands --words "$(join "${commands[@]}")" --clips 40
 make speak digits --words "$(join "${digits[@]}")" --clips 100
 make speak near --words "$(join "${near[@]}")" --clips 10
 make speak frequent --words "$(join "${frequent[@]}")" --clips 4
 make sentences sentences --text "$data/aclImdb/train/neg" --without "$without" --minutes 120
 make noises noises --minutes 14
 make sentences test/sentences --split test --text "$data/aclImdb/train/pos" --without "$without" --minutes 140
-make noises test/noises --split test --minutes 30
 
 # link FROM TO: links the recordings of FROM that standard input lists in TO.
 link() {
@@ -69,18 +66,9 @@ train() {
 	fi
 }
 other=$(join "$out"/{near,frequent,sentences,arabic-sc}) background=$(join "$out"/{noises,esc10})
-# against SET…: calibrates with the background of the sets.
-against() {
-	silence=()
-	for set in "$@"; do silence+=(--background "$out/test/$set"); done
-}
 for seed in "${seeds[@]}"; do
-	train "commands-$seed" audio --seed "$seed" --data "$data/speech-commands-12" --words "$out/commands" --other "$other" --background "$background" --set train.epochs=300
-	against sentences arabic-sc noises esc10
-	"$s4d" calibrate "$out/commands-$seed/best.safetensors" --words "$data/speech-commands-12/validation_list.txt" \
-		"${silence[@]}" --false-alarms 1 --write "$out/commands-$seed.safetensors"
 	train "digits-$seed" digits --seed "$seed" --data "$data/fsdd" --words "$out/digits" --other "$other,$out/speech-commands-12" --background "$background" --set train.epochs=150
-	against sentences arabic-sc speech-commands-12
 	"$s4d" calibrate "$out/digits-$seed/best.safetensors" --words "$data/fsdd/recordings" --label '^(\d)_\w+_[5-9]\.wav$' \
-		"${silence[@]}" --false-alarms 55 --write "$out/digits-$seed.safetensors"
+		--background "$out/test/sentences" --background "$out/test/arabic-sc" --background "$out/test/speech-commands-12" \
+		--false-alarms 55 --write "$out/digits-$seed.safetensors"
 done
