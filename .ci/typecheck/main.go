@@ -43,7 +43,7 @@ type sources struct {
 // check checks a program and what it imports, for one system.
 func (s *sources) check(program, target string) {
 	system, architecture, _ := strings.Cut(target, "/")
-	list := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,GoFiles,ImportMap,Module", program)
+	list := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,GoFiles,ImportMap,Standard", program)
 	list.Env, list.Stderr = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+architecture), os.Stderr
 	checked := map[string]*types.Package{"unsafe": types.Unsafe}
 	for d := json.NewDecoder(bytes.NewReader(get(list.Output()))); d.More(); {
@@ -51,7 +51,7 @@ func (s *sources) check(program, target string) {
 			ImportPath, Dir string
 			GoFiles         []string
 			ImportMap       map[string]string
-			Module          *struct{ Main bool }
+			Standard        bool
 		}
 		if err := d.Decode(&p); err != nil {
 			log.Fatal(err)
@@ -68,8 +68,7 @@ func (s *sources) check(program, target string) {
 			files = append(files, s.parsed[path])
 		}
 		imported := imports(func(path string) *types.Package { return checked[cmp.Or(p.ImportMap[path], path)] })
-		foreign := p.Module == nil || !p.Module.Main
-		conf := types.Config{Importer: imported, Sizes: types.SizesFor("gc", architecture), IgnoreFuncBodies: foreign, FakeImportC: true}
+		conf := types.Config{Importer: imported, Sizes: types.SizesFor("gc", architecture), IgnoreFuncBodies: p.Standard, FakeImportC: true}
 		checked[p.ImportPath] = get(conf.Check(p.ImportPath, s.positions, files, nil))
 	}
 	log.Printf("%d packages", len(checked))
