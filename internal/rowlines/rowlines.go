@@ -190,22 +190,16 @@ func (r *Reader) process(emit func(line any) error) error {
 // order.
 func (r *Reader) findColumns() (err error) {
 	described, all := cmp.Or(r.model.Meta.Series, &model.Series{}), r.table.Columns()
-	index := func(name string) int {
-		if name == "" {
-			return -1
-		}
-		return slices.Index(all, name)
-	}
 	for _, name := range r.table.TimeColumns(described.Time) {
-		r.time = append(r.time, index(name))
+		r.time = append(r.time, slices.Index(all, name))
 	}
 	if slices.Contains(r.time, -1) {
 		r.time = nil
 	}
 	switch id := r.opt.ID; {
-	case id == nil:
-		r.id = index(described.ID)
-	case *id == "":
+	case id == nil && described.ID != "":
+		r.id = slices.Index(all, described.ID)
+	case id == nil || *id == "":
 		r.id = -1
 	default:
 		if r.id, err = r.table.Find(*id); err != nil {
@@ -301,8 +295,8 @@ func (r *Reader) line(s *rowSeries, result series.Result) *report.Row {
 	line := &report.Row{Type: "row", ID: s.id, Row: s.stream.Rows()}
 	if r.time != nil {
 		line.Time = r.table.Time(r.time)
-		at := line.Time // with the year first, or a number
-		if len(at) >= 8 && len(at) == len(s.time) && at < s.time && strings.Trim(at[:4]+s.time[:4], "0123456789") == "" {
+		at := line.Time // with the year first, or a number; its minutes may go back when clocks are put back
+		if n := min(len(at), len("2006-01-02 15")); n >= 8 && len(at) == len(s.time) && at[:n] < s.time[:n] && !strings.Contains(at, "M") && strings.Trim(at[:4]+s.time[:4], "0123456789") == "" {
 			r.table.Note(r.time[0], "%.40q follows %.40q: rows are read in the order of the input; sort it by time", at, s.time)
 		}
 		s.time = strings.Clone(at)

@@ -96,7 +96,7 @@ func TestInvalidRows(t *testing.T) {
 	_, notes, err := read(t.Context(), t, "x,y\n1,-9999\n", Options{})
 	must.Do(t, err)
 	must.Equal(t, strings.Join(notes, ""), `in: column "y": values are -9999, far from those of the training set; --missing-values=-9999 says that they are missing`, "notes")
-	_, notes, err = read(t.Context(), t, "x,y,date,hour\n1,2,2024-01-02,00\n1,2,2024-01-03,00\n1,2,2024-01-02,01\n1,2,2024-01-02,00\n", Options{})
+	_, notes, err = read(t.Context(), t, "x,y,date,hour\n1,2,2023-10-29,02:45\n1,2,2023-10-29,02:00\n1,2,2024-01-01,12 AM\n1,2,2024-01-01,01 AM\n1,2,2024-01-02,00\n1,2,2024-01-03,00\n1,2,2024-01-02,01\n1,2,2024-01-02,00\n", Options{})
 	must.Do(t, err)
 	must.Equal(t, strings.Join(notes, ""), `in: column "date": "2024-01-02 01" follows "2024-01-03 00": rows are read in the order of the input; sort it by time`, "notes")
 	_, _, err = read(t.Context(), t, "x,y\n1,n/v\n", Options{Table: table.Options{MissingValues: []string{"n/v"}}})

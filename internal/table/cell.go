@@ -34,8 +34,9 @@ func missingNumber(cell string) bool {
 // truth are the words that are 1 and 0.
 var truth = map[string]float64{"true": 1, "yes": 1, "on": 1, "t": 1, "y": 1, "false": 0, "no": 0, "off": 0, "f": 0, "n": 0}
 
-// sheetError matches the error values of spreadsheets in several languages: #N/A, #NV, #DIV/0!.
-var sheetError = regexp.MustCompile(`(?i)^#(n/?[adv]( n/a)?|[^\s,;]+[!?])$`)
+// sheetError matches the error values of spreadsheets in several languages: #N/A, #NV, #DIV/0!. A
+// comment such as #important! is none.
+var sheetError = regexp.MustCompile(`^#((?i:n/?[adv]( n/a)?)|[^\s,;\p{Ll}]+[!?])$`)
 
 // MissingValuesFlag begins what errors say about cells that may stand for missing values.
 const MissingValuesFlag = "--missing-values"
@@ -103,6 +104,9 @@ func (t *Reader) number(column int, cell string) (float64, error) {
 		return math.NaN(), nil
 	}
 	if v, word := truth[strings.ToLower(cell)]; word {
+		if len(cell) == 1 && !strings.Contains("TF", cell) { // those of R are usual
+			t.noteOnce("letter", fmt.Sprintf("column %.80q: %q is read as %v; --missing-values=%[2]s reads it as missing", t.columns[column], cell, v))
+		}
 		return v, nil
 	}
 	text, err := t.withPoint(cell)

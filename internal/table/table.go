@@ -18,6 +18,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -116,9 +117,10 @@ func New(r io.Reader, opt Options) (*Reader, error) {
 	for i, name := range t.columns {
 		_, twice := t.index[name]
 		for k := 1; twice && k < 100 && t.opt.Format == CSV; k++ { // as pandas does
-			t.columns[i] = fmt.Sprintf("%s.%d", name, k)
-			_, twice = t.index[t.columns[i]]
-			t.note("column %.80q occurs twice: the second one is called %.80q; to change that, rename it", name, t.columns[i])
+			if other := fmt.Sprintf("%s.%d", name, k); !slices.Contains(t.columns, other) {
+				t.columns[i], twice = other, false
+				t.note("column %.80q occurs twice: the second one is called %.80q; to change that, rename it", name, other)
+			}
 		}
 		if t.index[t.columns[i]] = i; twice {
 			return nil, t.errorf("column %.80q occurs twice", name)
@@ -262,10 +264,10 @@ func (t *Reader) readLine() error {
 	if t.line == 1 {
 		for magic, format := range map[string]string{
 			"BZh91AY&SY": "compressed with bzip2", "\xfd7zXZ\x00": "compressed with xz", "\x28\xb5\x2f\xfd": "compressed with zstd", "PK\x03\x04": "compressed with zip, as spreadsheets (.xlsx) are, too",
-			"PAR1": "in the format Parquet", "<!DOCTYPE": "a web page", "<html": "a web page", "version https://git-lfs": "a pointer of Git LFS, which git lfs pull replaces",
+			"PAR1\x15": "in the format Parquet", "<!DOCTYPE": "a web page", "<!doctype": "a web page", "<html": "a web page", "version https://git-lfs": "a pointer of Git LFS, which git lfs pull replaces by the file",
 		} {
 			if bytes.HasPrefix(t.text, []byte(magic)) {
-				return t.errorf("the file is %s: decompress it, or export it as CSV; gzip is read", format)
+				return t.errorf("the file is %s, expected CSV or JSON, which may be compressed with gzip", format)
 			}
 		}
 	}

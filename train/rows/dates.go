@@ -49,7 +49,7 @@ var (
 
 // dateTime matches a date, of which a weekday is not read, and a time of day: hour, minute, second,
 // fraction, half of the day and offset from UTC. Other names of time zones are not read.
-var dateTime = regexp.MustCompile(`^(?:(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? +)?(.*?\d)(?:(?:T|[:,_]| )[T ]*(\d{1,2})(?:[:.h-](\d{1,2})(?:[:.-](\d{2})(?:[.,](\d{1,9}))?)?)?\s*([AaPp]\.? ?[Mm]\.?)?\s*(Z|UTC|GMT|(?:UTC|GMT)?[-+]\d{2}(?::?\d{2})?)?(?: ?[A-Z]{3,5}| ?\[?[A-Z]\w+/[\w/+-]+\]?| \([\w ]+\)|\])?)?$`)
+var dateTime = regexp.MustCompile(`^(?:(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? +)?(.*?\d)(?:(?:T|[:,_]| )[T ]*(\d{1,2})(?:[:.h-](\d{1,2})(?:[:.-](\d{2})(?:[.,](\d{1,9}))?)?)?\s*([AaPp]\.? ?[Mm]\.?)?\s*(Z|UTC|GMT|(?:UTC|GMT)?[-+]\d{2}(?::?\d{2})?)?(?: ?[A-Z]{3,5}| ?[A-Z]\w+/[\w/+-]+|\[[\w/+-]+\]| \([\w ]+\)|\])?)?$`)
 
 // clock matches a time of day that stands alone.
 var clock = regexp.MustCompile(`^\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)? ?([AaPp][Mm])?$`)
@@ -89,7 +89,9 @@ func (d *dates) parse(text string) (at time.Time, local, ok bool) {
 		at, err := time.Parse(strftime.Replace(d.format), text)
 		return at, !strings.Contains(d.format, "%z"), err == nil // of a name (%Z), Go knows no offset
 	}
-	text = interval.ReplaceAllString(yearBehind.ReplaceAllString(otherSigns.Replace(strings.TrimPrefix(text, "[")), "$2 $1 $4 $3"), "$1")
+	if strings.Trim(text, "0123456789-/:.TZ+ ") != "" || strings.Contains(text, " - ") || strings.LastIndexByte(text, '/') > strings.IndexByte(text, ':') {
+		text = interval.ReplaceAllString(yearBehind.ReplaceAllString(otherSigns.Replace(strings.TrimPrefix(text, "[")), "$2 $1 $4 $3"), "$1")
+	}
 	if q := quarter.FindStringSubmatch(text); q != nil {
 		at, err := time.Parse("2006-1", q[1]+q[4]+"-"+strconv.Itoa(3*int((q[2] + q[3])[0]-'0')-2))
 		return at, true, err == nil

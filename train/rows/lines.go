@@ -293,7 +293,7 @@ func (t *tableReader) count(n int) error {
 func (t *tableReader) value(r *roles, k int) (float64, error) {
 	v, err := r.Number(k)
 	if err == nil && v != v && t.opt.Missing == model.MissingError {
-		err = r.ColumnError(k, errors.New("the value is missing; "+missingHint))
+		err = r.ColumnError(k, fmt.Errorf("the value %.40q is missing; "+missingHint, r.Text(k)))
 	}
 	if err != nil && t.opt.Time == "" {
 		if _, _, isDate := new(dates).parse(r.Text(k)); isDate {

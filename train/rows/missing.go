@@ -21,13 +21,7 @@ func interpolate(x []float32) {
 		}
 		last = i
 	}
-	var end float32
-	if last >= 0 {
-		end = x[last]
-	}
-	for k := last + 1; k < len(x); k++ {
-		x[k] = end
-	}
+	fillPrevious(x[max(last, 0):], 0)
 }
 
 // fillPrevious replaces missing values by the value before them, or by first.

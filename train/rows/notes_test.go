@@ -140,4 +140,10 @@ func TestWords(t *testing.T) {
 	d := must.Get(tableOf(t, map[string]string{"w.csv": "0,1,2\n5,6,0\n7,8,1\n"}, "w.csv", TableOptions{Options: Options{Targets: []string{"2"}}}))(t)
 	must.Equal(t, fmt.Sprint(d.Labels, d.MaxLen), "[0 1] 2", "classes and series")
 	noted(t, d, "the first line, 0, 1, 2 …, names the columns", "numbers as names")
+	files := map[string]string{}
+	for i, name := range []string{"a/1.csv", "a/2.csv", "b/1.csv", "b/2.csv"} {
+		files[name] = fmt.Sprintf("x,y\n%d,%d %%\n3,4 %%\n", i, i+1)
+	}
+	d = must.Get(tableOf(t, files, "", TableOptions{}))(t)
+	must.Equal(t, strings.Count(strings.Join(d.Notes, "\n"), "1.csv: column \"y\": \"1 %\" is read as 1; --missing-values=")+len(d.Notes), 2, "one note of four files: %q", d.Notes)
 }

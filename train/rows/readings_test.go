@@ -292,6 +292,7 @@ func TestDatesOfPrograms(t *testing.T) {
 		{"underscores", hourly("2006-01-02_15:04:05", day(2024, 1, 9), 40), "", ""},
 		{"characters", hourly("2006年01月02日 15:04", day(2024, 1, 9), 40), "", ""},
 		{"log", hourly("[02/Jan/2006:15:04:05 +0000]", day(2024, 1, 9), 40), "", ""},
+		{"Java", hourly("2006-01-02T15:04Z[UTC]", day(2024, 1, 9), 40), "", ""},
 		{"a place behind", hourly("2006-01-02 15:04:05 America/New_York", day(2024, 1, 9), 40), "", ""},
 	} {
 		c.check(t)

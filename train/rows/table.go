@@ -103,10 +103,14 @@ func newTableReader(opt TableOptions) *tableReader {
 	}
 }
 
-// addNote adds a note about a file, unless there is the same about another one.
+// sample matches the cell that a note quotes as an example.
+var sample = regexp.MustCompile(`"[^"]*" is read as \S+|="[^"]*"`)
+
+// addNote adds a note about a file, unless there is the same about another one or another cell.
 func (t *tableReader) addNote(path, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if !slices.ContainsFunc(t.noted, func(s string) bool { return strings.HasSuffix(s, text) }) {
+	kind := func(note string) string { return sample.ReplaceAllString(note, "") }
+	if !slices.ContainsFunc(t.noted, func(s string) bool { return strings.HasSuffix(kind(s), kind(text)) }) {
 		t.noted = append(t.noted, path+text)
 	}
 }

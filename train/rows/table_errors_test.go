@@ -42,7 +42,7 @@ func TestTableErrors(t *testing.T) {
 		{`t.csv:3: column "n": 2 after 1, expected one number`, "t.csv", "id,n,x\na,1,1\na,2,1\n", numbers},
 		{`t.csv:2: column "n": the target is missing`, "t.csv", "id,n,x\na,?,1\n", numbers},
 		{`t.csv:2: the series has no values`, "t.csv", "class,1,2\nup,,\n", wide},
-		{`t.csv:2: column "2": the value is missing`, "t.csv", "class,1,2,3\nup,1,,3\n", wide},
+		{`t.csv:2: column "2": the value "" is missing`, "t.csv", "class,1,2,3\nup,1,,3\n", wide},
 		{`t.csv:1: channel "y" has 1 steps, expected 2 as "x"`, "t.csv", "class,x_1,x_2,y_1\nup,1,2,3\n", wide},
 		{`t.csv: nothing to predict in 1 series: expected one of more than 2 rows`, "t.csv", "x\n1\n2\n", forecast},
 		{`t.jsonl:2: column "x": "abc" is not a number`, "t.jsonl", "{\"series\":1,\"t\":0,\"x\":1,\"class\":\"up\"}\n{\"series\":1,\"t\":1,\"x\":\"abc\",\"class\":\"up\"}", long},

@@ -219,7 +219,7 @@ func TestTableMissing(t *testing.T) {
 		}
 	}
 	opt.Missing = model.MissingError
-	must.Reject(tableOf(t, map[string]string{"t.csv": rows}, "t.csv", opt))(t, `t.csv:3: column "x": the value is missing; --missing previous or`)
+	must.Reject(tableOf(t, map[string]string{"t.csv": rows}, "t.csv", opt))(t, `t.csv:3: column "x": the value "?" is missing; --missing previous or`)
 }
 
 // A series in which a column has no value takes the mean of the training set with missing =

@@ -48,11 +48,9 @@ func (t *tableReader) parseTime(s *rawSeries, text string) (float64, error) {
 		whole, fraction := math.Modf(v)
 		return t.since(int64(whole), fraction), nil
 	}
-	var local bool
-	at, local, ok = t.dates.parse(text)
+	at, s.local, ok = t.dates.parse(text)
 	switch {
 	case ok:
-		s.local = local
 		return t.since(at.Unix(), float64(at.Nanosecond())/1e9), nil
 	case pattern:
 		return 0, fmt.Errorf("%.40q does not fit --time-format %q", text, t.dates.format)

@@ -148,10 +148,9 @@ func (t *tableReader) addWide(f *tableFile, r *roles, steps [][]int) error {
 	if r.IsBlank() {
 		return nil
 	}
-	for ; length > 0; length-- { // missing values at the end are the end
-		if slices.ContainsFunc(steps, func(columns []int) bool { return !r.Missing(columns[length-1]) }) {
-			break
-		}
+	known := func(columns []int) bool { return !r.Missing(columns[length-1]) }
+	for length > 0 && !slices.ContainsFunc(steps, known) { // missing values at the end are the end
+		length--
 	}
 	if length == 0 {
 		return errNoValues
