@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -225,4 +226,5 @@ func lost(world *mpi.World) error {
 func TestPatience(t *testing.T) {
 	_, err := start(t, 2, "lost")
 	must.Fail(t, err, "mpi: rank 0 has waited ", "s for rank 1: a rank is lost or does not respond") // longer on a busy machine
+	must.Equal(t, strings.Contains(err.Error(), "waited 0s"), false, "rank 0 did not wait")
 }
