@@ -295,12 +295,12 @@ func (t *tableReader) value(r *roles, k int) (float64, error) {
 	if err == nil && v != v && t.opt.Missing == model.MissingError {
 		err = r.ColumnError(k, fmt.Errorf("the value %.40q is missing; "+missingHint, r.Text(k)))
 	}
-	if err != nil && t.opt.Time == "" {
+	name := r.Columns()[k]
+	if err != nil && t.opt.Time == "" && t.withoutNumber[name] == nil {
 		if _, _, isDate := new(dates).parse(r.Text(k)); isDate {
 			err = fmt.Errorf("%s; --time names the column with the times of the rows", withoutHint(err))
 		}
 	}
-	name := r.Columns()[k]
 	switch {
 	case err == nil && v == v && !strings.ContainsAny(r.Text(k), "0123456789"): // true, off
 		t.word[name] = cmp.Or(t.word[name], strings.Clone(r.Text(k)))
