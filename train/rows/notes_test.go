@@ -142,8 +142,8 @@ func TestWords(t *testing.T) {
 	noted(t, d, "the first line, 0, 1, 2 …, names the columns", "numbers as names")
 	files := map[string]string{}
 	for i, name := range []string{"a/1.csv", "a/2.csv", "b/1.csv", "b/2.csv"} {
-		files[name] = fmt.Sprintf("x,y\n%d,%d %%\n3,4 %%\n", i, i+1)
+		files[name] = fmt.Sprintf("x,y\n%d,%d %%\n3,4 $\n", i, i+1)
 	}
 	d = must.Get(tableOf(t, files, "", TableOptions{}))(t)
-	must.Equal(t, strings.Count(strings.Join(d.Notes, "\n"), "1.csv: column \"y\": \"1 %\" is read as 1; --missing-values=")+len(d.Notes), 2, "one note of four files: %q", d.Notes)
+	must.Equal(t, strings.Count(strings.Join(d.Notes, "\n"), "1.csv: column \"y\": \"1 %\" is read as 1; --missing-values=")+len(d.Notes), 3, "a note of each unit in four files: %q", d.Notes)
 }

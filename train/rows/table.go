@@ -103,13 +103,13 @@ func newTableReader(opt TableOptions) *tableReader {
 	}
 }
 
-// sample matches the cell that a note quotes as an example.
-var sample = regexp.MustCompile(`"[^"]*" is read as \S+|="[^"]*"`)
+// sample matches the number of the cell that a note quotes as an example, and not its unit.
+var sample = regexp.MustCompile(`[\d.,]+([^"\d]*" is read as )\S+|="[^"]*"`)
 
 // addNote adds a note about a file, unless there is the same about another one or another cell.
 func (t *tableReader) addNote(path, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	kind := func(note string) string { return sample.ReplaceAllString(note, "") }
+	kind := func(note string) string { return sample.ReplaceAllString(note, "$1") }
 	if !slices.ContainsFunc(t.noted, func(s string) bool { return strings.HasSuffix(kind(s), kind(text)) }) {
 		t.noted = append(t.noted, path+text)
 	}
