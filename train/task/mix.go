@@ -19,7 +19,7 @@ type MixOptions struct {
 	Words      []string  `toml:"words" local:"true" type:"path" placeholder:"DIR,..." help:"Folders with further training clips, WORD/*."`
 	Other      []string  `toml:"other" local:"true" type:"path" placeholder:"DIR,..." help:"Folders with words and speech that are not to be detected."`
 	Background []string  `toml:"background" local:"true" type:"path" placeholder:"DIR,..." help:"Folders with sounds other than speech."`
-	Streams    int       `toml:"streams" kong:"-"` // training streams per epoch; 0: one per three clips, at least leastStreams
+	Streams    int       `toml:"streams" kong:"-"` // training streams per epoch; 0: by the number of clips
 	Seconds    float64   `toml:"seconds" kong:"-"` // of a stream
 	SNR        []float64 `toml:"snr" kong:"-"`     // dB: bounds
 	Bands      int       `toml:"bands" kong:"-"`   // of the filter bank
@@ -42,6 +42,10 @@ const (
 // between two validations, and that the validation set is large enough to compare results.
 const leastStreams, leastValStreams = 640, 160
 
+// enoughStreams is how many streams an epoch has at most for as many clips. For more clips it has
+// one for three, if those are more.
+const enoughStreams = 2400
+
 // check validates the options for audio of any rate.
 func (o MixOptions) check(rate float64) error {
 	_, err := o.streams(rate, Source{}, 0, 0)
@@ -54,7 +58,7 @@ func (o MixOptions) streams(rate float64, src Source, train, val int) (recording
 	opt := recordings.DefaultStreams(rate)
 	opt.Seed, opt.Streams, opt.ValStreams = src.Seed, o.Streams, max(val/3, leastValStreams)
 	if opt.Streams == 0 {
-		opt.Streams = max(train/3, leastStreams)
+		opt.Streams = max(train/3, min(train, enoughStreams), leastStreams)
 	}
 	opt.Length, opt.Filterbank.Bands = cmp.Or(o.Seconds, opt.Length), cmp.Or(o.Bands, opt.Filterbank.Bands)
 	switch o.Label {

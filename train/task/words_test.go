@@ -301,3 +301,11 @@ func TestDigitStreams(t *testing.T) {
 	_, err = loadSet(t, "digits", dir, "", fmt.Sprintf("words=[%q]", filepath.Join(more, "empty")))
 	must.Fail(t, err, train.ErrData, "no folder with the name of a word, such as "+filepath.Join(more, "empty", "0"))
 }
+
+// Every clip begins about one stream of an epoch; few clips begin several, and many one in three.
+func TestStreamsOfAnEpoch(t *testing.T) {
+	for clips, want := range map[int]int{10: 640, 1000: 1000, 5000: 2400, 9000: 3000} {
+		opt := must.Get(MixOptions{}.streams(16000, Source{}, clips, 0))(t)
+		must.Equal(t, opt.Streams, want, "streams for %d clips", clips)
+	}
+}
