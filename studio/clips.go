@@ -165,7 +165,7 @@ func (s *Server) getClip(p *project, r *http.Request) (any, error) {
 	return p.file(folder+"/"+name, soundTypes[strings.ToLower(filepath.Ext(name))])
 }
 
-// file returns the answer to a request for a file of a media type.
+// file returns a handler that serves a file of the project as the media type kind.
 func (p *project) file(name, kind string) (any, error) {
 	f, err := p.root.Open(name)
 	if err != nil {

@@ -42,8 +42,8 @@ const (
 // between two validations, and that the validation set is large enough to compare results.
 const leastStreams, leastValStreams = 640, 160
 
-// enoughStreams is how many streams an epoch has at most for as many clips. For more clips it has
-// one for three, if those are more.
+// Up to enoughStreams training clips, an epoch has a stream for each. For more clips it has
+// enoughStreams, or a stream for three clips if that is more.
 const enoughStreams = 2400
 
 // check validates the options for audio of any rate.

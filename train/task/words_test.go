@@ -302,7 +302,7 @@ func TestDigitStreams(t *testing.T) {
 	must.Fail(t, err, train.ErrData, "no folder with the name of a word, such as "+filepath.Join(more, "empty", "0"))
 }
 
-// Every clip begins about one stream of an epoch; few clips begin several, and many one in three.
+// An epoch has a stream for each clip, more for few clips, and a stream for three of many.
 func TestStreamsOfAnEpoch(t *testing.T) {
 	for clips, want := range map[int]int{10: 640, 1000: 1000, 5000: 2400, 9000: 3000} {
 		opt := must.Get(MixOptions{}.streams(16000, Source{}, clips, 0))(t)
