@@ -19,7 +19,7 @@ import (
 func TestTinyGolden(t *testing.T) {
 	for _, name := range []string{"postnorm", "prenorm"} {
 		t.Run(name, func(t *testing.T) {
-			g := golden.LoadTiny(t, name)
+			g := golden.Load[golden.Tiny](t, "train-tiny-"+name)
 			m := must.Get(model.ImportPyTorch(golden.Pth(t, "train-tiny-"+name), model.ImportOptions{PreNorm: name == "prenorm"}))(t)
 			x, labels := golden.TinyInput()
 			b := Batch{Size: golden.TinyBatch, Len: golden.TinyLen, X: make([]float32, len(x))}
@@ -167,7 +167,7 @@ func compareKernels(t *testing.T, n *Net, i int, g *golden.Checkpoint) {
 // logits: of whole sequences, of their beginnings, and of padded ones. It compares the network that
 // is exported and imported again too.
 func TestImportS4Golden(t *testing.T) {
-	g, path := golden.LoadS4Import(t), golden.Pth(t, "s4-dplr")
+	g, path := golden.Load[golden.S4Import](t, "s4-dplr"), golden.Pth(t, "s4-dplr")
 	m := must.Get(model.ImportPyTorch(path, model.ImportOptions{Step: model.StepSoftplus}))(t)
 	checkS4Import(t, g, m)
 	path = filepath.Join(t.TempDir(), "exported.pth")

@@ -98,7 +98,7 @@ func official(name string, values map[string]golden.Gradient) []float64 {
 // TestGoldenDSSLengths compares DSS layers of other lengths and step scales with the official code.
 // The normaliser spans as many taps as the kernel has, so that every length is another layer.
 func TestGoldenDSSLengths(t *testing.T) {
-	g := golden.LoadDSS(t)
+	g := golden.Load[golden.DSS](t, "layer-dss")
 	for _, call := range g.Lengths.Cases {
 		t.Run(call.Name, func(t *testing.T) {
 			s := g.Negative.Config
@@ -115,7 +115,7 @@ func TestGoldenDSSLengths(t *testing.T) {
 // truncated or kept.
 func TestGoldenS4Lengths(t *testing.T) {
 	for _, init := range []string{"legs", "fout"} {
-		g := golden.LoadS4(t, init)
+		g := golden.Load[golden.S4](t, "layer-s4-"+init)
 		for _, c := range g.Lengths.Cases {
 			t.Run(init+", "+c.Name, func(t *testing.T) {
 				for _, call := range c.Calls {

@@ -15,7 +15,7 @@ import (
 func TestReferenceTiny(t *testing.T) {
 	for _, name := range []string{"postnorm", "prenorm"} {
 		t.Run(name, func(t *testing.T) {
-			g := golden.LoadTiny(t, name)
+			g := golden.Load[golden.Tiny](t, "train-tiny-"+name)
 			m := must.Get(model.ImportPyTorch(golden.Pth(t, "train-tiny-"+name), model.ImportOptions{PreNorm: name == "prenorm"}))(t)
 			x, labels := golden.TinyInput()
 			n, b := newReference(m, 1), referenceBatch{Batch: Batch{Size: golden.TinyBatch, Len: golden.TinyLen}, X: x, Train: true}
@@ -60,12 +60,12 @@ func crossEntropy(logits []float64, labels []int) (loss float64, grad []float64)
 // The outputs of single reference layers agree with PyTorch's. The golden values of S4 are exact to
 // 5e-12 of the largest value.
 func TestReferenceLayers(t *testing.T) {
-	dss := golden.LoadDSS(t)
+	dss := golden.Load[golden.DSS](t, "layer-dss")
 	for name, g := range map[string]*golden.KernelLayer{"negative": &dss.Negative, "positive": &dss.Positive, "tied": &dss.Tied} {
 		compareReference(t, "dss, "+name, referenceKernel(g, ssm.LayerDSS, g.Config.L), 1, g.Config.Batch, g.Config.L, g.Y, 1e-12)
 	}
 	for _, init := range []string{"legs", "fout"} {
-		s4 := golden.LoadS4(t, init)
+		s4 := golden.Load[golden.S4](t, "layer-s4-"+init)
 		for name, g := range map[string]*golden.S4Layer{"untied": &s4.Untied, "tied": s4.Tied, "defaults": s4.Defaults} {
 			if g != nil {
 				compareReference(t, init+", "+name, referenceKernel(&g.KernelLayer, ssm.LayerS4, g.LKernel), 1, g.Config.Batch, g.Config.L, g.Y, 1e-10)

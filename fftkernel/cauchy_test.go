@@ -76,7 +76,7 @@ func TestCauchyAccuracy(t *testing.T) {
 // The golden gradients of all parameters of the kernel, for the golden cotangent of the output.
 func TestCauchyGolden(t *testing.T) {
 	for _, init := range []string{"legs", "fout"} {
-		g := &golden.LoadS4(t, init).Untied
+		g := &golden.Load[golden.S4](t, "layer-s4-"+init).Untied
 		p := goldenParams(g)
 		h, l := p.DModel, g.Config.L
 		plan := NewCauchy(p.Modes(), g.LKernel)

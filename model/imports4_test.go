@@ -19,7 +19,7 @@ import (
 // A checkpoint of the official trainer is read whole: every tensor has a place, and what the shapes
 // and names say becomes the configuration.
 func TestImportS4(t *testing.T) {
-	g, path := golden.LoadS4Import(t), golden.Pth(t, "s4-dplr")
+	g, path := golden.Load[golden.S4Import](t, "s4-dplr"), golden.Pth(t, "s4-dplr")
 	var theirs []string
 	m := must.Get(ImportPyTorch(path, ImportOptions{Step: StepSoftplus, Moved: func(from, _ string) {
 		theirs = append(theirs, from)

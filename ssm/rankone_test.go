@@ -58,7 +58,7 @@ func compareComplex(t *testing.T, name string, got, want []complex128, tolerance
 // C̃ from C, and C from C̃. C of FouT is ill-conditioned: the golden file is exact to 1e-9.
 func TestGoldenCTilde(t *testing.T) {
 	for _, init := range []string{"legs", "fout"} {
-		g := golden.LoadS4(t, init)
+		g := golden.Load[golden.S4](t, "layer-s4-"+init)
 		for name, c := range map[string]*golden.S4Layer{"untied": &g.Untied, "tied": g.Tied, "defaults": g.Defaults} {
 			if c == nil {
 				continue
@@ -120,7 +120,7 @@ func TestRecoverError(t *testing.T) {
 // The values of the official code, drawn in float32.
 func TestHippo(t *testing.T) {
 	for _, init := range []Init{LegS, FouT} {
-		g := &golden.LoadS4(t, string(init)).Untied
+		g := &golden.Load[golden.S4](t, "layer-s4-"+string(init)).Untied
 		cfg := config(init, g.Config.H, g.Config.N)
 		cfg.Layer, cfg.Disc = LayerS4, Bilinear
 		p := mustNew(t, cfg, 1, 0)

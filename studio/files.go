@@ -1,7 +1,6 @@
 package studio
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/audio"
@@ -43,16 +41,7 @@ func (r rootFS) Open(name string) (*os.File, error) {
 }
 
 // ReadDir returns what is in a folder, in the order of the names.
-func (r rootFS) ReadDir(name string) ([]fs.DirEntry, error) {
-	f, err := r.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	list, err := f.ReadDir(-1)
-	slices.SortFunc(list, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
-	return list, err
-}
+func (r rootFS) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(r.FS(), name) }
 
 func (r rootFS) Follow(name string) (string, error) { return name, nil }
 

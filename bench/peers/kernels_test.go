@@ -116,7 +116,7 @@ func (c kernelCase) at(name string, length int, stepScale float64, want []float6
 
 // dssCases also has poles with Re A > 0, and kernels of other lengths and rates.
 func dssCases(t *testing.T) []kernelCase {
-	g := golden.LoadDSS(t)
+	g := golden.Load[golden.DSS](t, "layer-dss")
 	list := layerCases("DSS", "DSS", "a_real", &g.Negative)
 	plain := list[0]
 	list = append(list, layerCases("DSS with growing modes", "DSS", "a_real", &g.Positive)...)
@@ -129,7 +129,7 @@ func dssCases(t *testing.T) []kernelCase {
 
 // s4Cases also has kernels of other lengths and rates, from the C̃ of their last call.
 func s4Cases(t *testing.T) []kernelCase {
-	g := golden.LoadS4(t, "legs")
+	g := golden.Load[golden.S4](t, "layer-s4-legs")
 	list := layerCases("S4", "S4", "log_a_real", &g.Untied.KernelLayer)
 	plain := list[0]
 	list = append(list, layerCases("S4 with shared poles", "S4", "log_a_real", &g.Defaults.KernelLayer)...)

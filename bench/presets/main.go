@@ -8,19 +8,19 @@
 // bytes that the part cannot avoid. It also prints the time that these would take at the core's
 // peak rates of multiply-adds and of copies in memory.
 //
-// A batch that would need more than -memory GiB is halved until it fits; the table shows this. Each
-// preset runs in a separate process, whose peak resident memory is shown (Linux only).
+// A batch that would need more than -memory GiB is halved until it fits; the table shows this. The
+// peak of resident memory is shown on Linux only.
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,12 +75,7 @@ func main() {
 	memory := flag.Float64("memory", 8, "`GiB` that a network may take")
 	threads := flag.Int("threads", runtime.NumCPU(), "worker threads")
 	roofline := flag.Bool("roofline", false, "compare the parts of a step with the limits of the processor and its memory")
-	child := flag.Bool("child", false, "print one preset's row as JSON (used by the program itself)")
 	bench.Main("presets", func(ctx context.Context) error {
-		if *child {
-			r, err := measure(flag.Arg(0), *memory, *threads)
-			return errors.Join(err, json.NewEncoder(os.Stdout).Encode(r))
-		}
 		if *roofline {
 			*threads = 1
 		}
@@ -101,29 +96,14 @@ func main() {
 			fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
 		}
 		for _, name := range names {
-			r, err := run(ctx, name, *memory, *threads)
-			if err != nil {
+			r, err := measure(name, *memory, *threads)
+			if err = cmp.Or(context.Cause(ctx), err); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			fmt.Println(row(r, name))
 		}
 		return nil
 	})
-}
-
-// run measures a preset in a separate process.
-func run(ctx context.Context, task string, memory float64, threads int) (r result, err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return r, err
-	}
-	cmd := exec.CommandContext(ctx, self, "-child", "-memory", fmt.Sprint(memory), "-threads", strconv.Itoa(threads), task)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return r, err
-	}
-	return r, json.Unmarshal(out, &r)
 }
 
 // batch returns the batch size, and that of the preset if it differs.
@@ -163,6 +143,8 @@ func measure(name string, memory float64, threads int) (result, error) {
 		r.Batch /= 2
 	}
 	r.Sequences = opt.MaxBatch
+	debug.FreeOSMemory()
+	unknown := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // the peak is that of now
 	run, err := bench.NewTraining(c, r.Sequences, info.MaxLen, threads)
 	if err != nil {
 		return r, err
@@ -182,21 +164,10 @@ func measure(name string, memory float64, threads int) (result, error) {
 		run.Step()
 		r.Seconds = time.Since(began).Seconds()
 	}
-	r.Peak = peak()
+	status, _ := os.ReadFile("/proc/self/status")
+	if _, peak, _ := strings.Cut(string(status), "VmHWM:"); unknown == nil {
+		fmt.Sscan(peak, &r.Peak)
+		r.Peak /= 1 << 20 // from KiB
+	}
 	return r, nil
-}
-
-// peak returns the process's peak resident memory in GiB, 0 if it is unknown.
-func peak() float64 {
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(text)) {
-		if kib, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			n, _ := strconv.ParseFloat(strings.Fields(kib)[0], 64)
-			return n / (1 << 20)
-		}
-	}
-	return 0
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -31,8 +30,6 @@ func measureLimits() (l limits) {
 		copy(to, from)
 		l.Bytes = max(l.Bytes, 8*floats/time.Since(began).Seconds())
 	}
-	from, to = nil, nil
-	debug.FreeOSMemory() // the presets run in processes beside this one
 	return l
 }
 

@@ -1,8 +1,6 @@
 package datafile
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -22,16 +20,10 @@ func TestParseList(t *testing.T) {
 	}
 }
 
-// Endless lines cost no more memory than docs/reliability.md states, and neither do files
-// that are larger than their bound.
+// Endless lines cost no more memory than docs/reliability.md states.
 func TestReaderBounds(t *testing.T) {
 	var err error
 	text := "a/b\n" + strings.Repeat("a", 1<<24)
 	must.Allocates(t, 1<<18, func() { _, err = parseList(strings.NewReader(text)) }, "a line of 2²⁴ bytes")
 	must.Fail(t, err, "line 2: longer than 16384 bytes")
-	path := filepath.Join(t.TempDir(), "a")
-	must.Do(t, os.WriteFile(path, nil, 0o600))
-	must.Do(t, os.Truncate(path, 1<<30))
-	must.Allocates(t, 8<<20, func() { _, err = Read(path, 1<<20) }, "a file of 1 GiB")
-	must.Fail(t, err, path+": larger than 1048576 bytes")
 }

@@ -25,16 +25,6 @@ type noData struct{ error }
 
 func (noData) Is(target error) bool { return target == ErrNoData }
 
-// Stat describes a regular file or the regular file that a link leads to; anything else is an
-// error.
-func Stat(path string) (fs.FileInfo, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	return info, Regular(path, info)
-}
-
 // Regular returns an error if the file that info describes is not a regular one.
 func Regular(path string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
@@ -55,7 +45,11 @@ func Free(path string) error {
 
 // Open opens a regular file.
 func Open(path string) (*os.File, error) {
-	if _, err := Stat(path); err != nil {
+	info, err := os.Stat(path)
+	if err == nil {
+		err = Regular(path, info)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return os.Open(path)
@@ -72,20 +66,6 @@ func Parse(path string, parse func(r io.Reader) error) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
-}
-
-// Read reads a regular file of at most limit bytes.
-func Read(path string, limit int64) ([]byte, error) {
-	f, err := Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%s: larger than %d bytes", path, limit)
-	}
-	return data, err
 }
 
 // List lists a data folder in alphabetical order. An empty one is an error.

@@ -36,11 +36,3 @@ func TestWalk(t *testing.T) {
 	must.Do(t, os.Symlink("f", filepath.Join(dir, "f"))) // a link to itself
 	must.Fail(t, Walk(dir, visit), filepath.Join(dir, "f"))
 }
-
-func TestReadIsBounded(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a")
-	must.Do(t, os.WriteFile(path, []byte("abcd"), 0o666))
-	must.Equal(t, string(must.Get(Read(path, 4))(t)), "abcd", "content")
-	must.Reject(Read(path, 3))(t, path+": larger than 3 bytes")
-	must.Reject(Read(filepath.Dir(path), 3))(t, ErrNotRegular)
-}

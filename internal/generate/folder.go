@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
-	"github.com/s4d-fast/s4d-fast/internal/datafile"
 )
 
 // madeFile is the file in a data folder that contains the command that generated the data.
@@ -22,7 +21,7 @@ const madeFile = "made-by.txt"
 // the same command: it was interrupted, or generates the same data again.
 func claimFolder(dir, command string, names ...string) error {
 	path := filepath.Join(dir, madeFile)
-	recorded, err := datafile.Read(path, 4<<10)
+	recorded, err := atomicfile.System().ReadFile(path, 4<<10)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("folder %s: %w", dir, err)
 	}

@@ -20,9 +20,10 @@ import (
 //go:embed testdata
 var files embed.FS
 
-// Tiny is the golden file of a network of 2 layers, d_model 8, d_state 16, 2 inputs and 5 outputs,
-// trained on 6 sequences of 96 samples with AdamW: lr 0.01 and weight decay 0.01 on everything but
-// log_dt, log_A_real and A_imag, which learn at 0.001 without decay.
+// Tiny is the golden file "train-tiny-postnorm" or "train-tiny-prenorm" of a network of 2 layers,
+// d_model 8, d_state 16, 2 inputs and 5 outputs, trained on 6 sequences of 96 samples with AdamW:
+// lr 0.01 and weight decay 0.01 on everything but log_dt, log_A_real and A_imag, which learn at
+// 0.001 without decay.
 type Tiny struct {
 	Losses    []float64           `json:"losses_before_each_step"`
 	Gradients map[string]Gradient `json:"gradients_at_step_0"` // by PyTorch's tensor names
@@ -38,12 +39,6 @@ type Gradient struct {
 const (
 	TinyBatch, TinyLen, TinyInputs = 6, 96, 2
 )
-
-// LoadTiny returns the golden values of the "postnorm" or "prenorm" network.
-func LoadTiny(t testing.TB, name string) *Tiny {
-	t.Helper()
-	return Load[Tiny](t, "train-tiny-"+name)
-}
 
 // TinyInput returns the batch [TinyBatch][TinyInputs][TinyLen], in float64, and the labels.
 func TinyInput() (x []float64, labels []int) {

@@ -45,21 +45,15 @@ func Imports(t testing.TB) []*Import {
 	return list
 }
 
-// S4Import is the golden file of a network that the official trainer saved: two layers of S4,
-// pre-norm with batch norm, bidirectional. The checkpoint has an OmegaConf object and optimiser
-// state too.
+// S4Import is the golden file "s4-dplr" of a network that the official trainer saved: two layers of
+// S4, pre-norm with batch norm, bidirectional. The checkpoint, Pth("s4-dplr"), has an OmegaConf
+// object and optimiser state too.
 type S4Import struct {
 	Logits  [][]float64      // [ImportBatch][5]
 	Short   [][]float64      `json:"logits_first_48_samples"`
 	Lengths [][]float64      `json:"logits_with_lengths_96_60_33"`
 	Trace   [][][]float64    `json:"trace_after_block_sequence0_h_by_t_0_17_95"` // [layer][channel][ImportTimes]
 	Tensors map[string][]int // names and shapes in the checkpoint
-}
-
-// LoadS4Import returns the golden values of the S4 network, whose checkpoint is Pth("s4-dplr").
-func LoadS4Import(t testing.TB) *S4Import {
-	t.Helper()
-	return Load[S4Import](t, "s4-dplr")
 }
 
 // LoadLMax returns a sequence of 256 samples, and PyTorch's logits for it, of a network of S4D

@@ -3,7 +3,6 @@ package golden
 import (
 	"encoding/json"
 	"math"
-	"testing"
 )
 
 // KernelLayer is one case of the golden file of a DSS or S4 layer alone.
@@ -19,7 +18,7 @@ type KernelLayer struct {
 	Kernel, Y             Nested            // [directions][H][L], [batch][H][L]
 }
 
-// DSS is the golden file of DSS layers.
+// DSS is the golden file "layer-dss" of DSS layers.
 type DSS struct {
 	Negative KernelLayer `json:"negative_real_parts"`
 	Positive KernelLayer `json:"positive_real_parts"` // of some poles
@@ -39,12 +38,6 @@ type KernelCall struct {
 	Kernel, Y Nested  // some cases have no Y
 }
 
-// LoadDSS returns the golden values of DSS layers.
-func LoadDSS(t testing.TB) *DSS {
-	t.Helper()
-	return Load[DSS](t, "layer-dss")
-}
-
 // S4Layer is one case of the golden file of an S4 layer. Its parameter C is C̃.
 type S4Layer struct {
 	KernelLayer
@@ -52,7 +45,7 @@ type S4Layer struct {
 	LKernel int    `json:"l_kernel"`
 }
 
-// S4 is the golden file of S4 layers.
+// S4 is the golden file "layer-s4-legs" or "layer-s4-fout" of S4 layers.
 type S4 struct {
 	Untied   S4Layer  `json:"untied_exp"`
 	Tied     *S4Layer `json:"tied_softplus"`   // of FouT
@@ -66,12 +59,6 @@ type S4 struct {
 			Calls  []KernelCall // one after another
 		}
 	} `json:"lengths_and_rates"`
-}
-
-// LoadS4 returns the golden values of S4 layers initialised with "legs" or "fout".
-func LoadS4(t testing.TB, name string) *S4 {
-	t.Helper()
-	return Load[S4](t, "layer-s4-"+name)
 }
 
 // LayerInput returns the input of the golden layers and the cotangent g, both

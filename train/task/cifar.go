@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 )
 
@@ -42,7 +43,7 @@ func readCIFAR(dir string, test bool, channels int) (*rawImages, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), os.ErrNotExist)
 		}
-		data, err := datafile.Read(path, maxCIFAR)
+		data, err := atomicfile.System().ReadFile(path, maxCIFAR)
 		if err != nil {
 			return nil, err
 		}

@@ -142,12 +142,15 @@ func (r *rawImages) check(ctx context.Context, src Source, side int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		info, err := datafile.Stat(path)
+		info, err := os.Stat(path)
+		if err == nil {
+			err = datafile.Regular(path, info)
+		}
+		if err == nil && info.Size() == 0 {
+			err = fmt.Errorf("%s is empty", path)
+		}
 		if err != nil {
 			return err
-		}
-		if info.Size() == 0 {
-			return fmt.Errorf("%s is empty", path)
 		}
 		src.progress(i+1, len(r.paths))
 	}
