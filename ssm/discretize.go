@@ -52,24 +52,40 @@ func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, stepScale float64, l
 		p.discretizeDSS(d, stepScale, lo, hi)
 		return
 	}
-	m, s, h := p.Modes(), p.Copies(), p.DModel
+	m, s, directions, discrete := p.Modes(), p.Copies(), p.Directions(), p.Discrete()
+	general := disc != ZOH || stepScale != 1 || p.Bandlimit > 0
 	for c := lo; c < hi; c++ {
-		step, own, shared := p.step(c, stepScale), c*m, c%s*m
+		step, turn, own, shared := p.step(c, stepScale), 1.0, c*m, c%s*m
+		if !discrete { // a = Δ·A, not −ρξ + iθ
+			turn = step
+		}
 		for n := range m {
-			a, r, k := p.mode(disc, shared+n, step, stepScale)
-			if d.modes != nil {
-				d.modes[own+n] = mode{a, r.dLog, k}
+			// 0 − x: a pole on the unit circle gets +0
+			a := complex(0-math.Exp(p.Decay[shared+n])*step, p.Freq[shared+n]*turn)
+			var logLambda, dLog, value, slope complex128
+			if general {
+				t, k := p.general(disc, a, step, stepScale)
+				logLambda, dLog, value, slope = t.logLambda, t.dLog, k.value, k.slope
+			} else {
+				f, df := phi(a)
+				logLambda, dLog, value, slope = a, 1, scaled(step, f), scaled(step, df)
 			}
-			bBar := p.B[shared+n] * k.value
-			d.LogLambda[own+n] = r.logLambda
+			if d.modes != nil { // copies of whole structs would wait for their parts
+				kept := &d.modes[own+n]
+				kept.a, kept.dLog, kept.gain.value, kept.gain.slope = a, dLog, value, slope
+			}
+			bBar := p.B[shared+n] * value
+			d.LogLambda[own+n] = logLambda
 			d.BBar[own+n] = bBar
-			for dir := range p.Directions() {
-				i := dir*h*m + own + n
+			for i := own + n; i < directions*len(d.BBar); i += len(d.BBar) {
 				d.W[i] = p.C[i] * bBar
 			}
 		}
 	}
 }
+
+// scaled returns r·z.
+func scaled(r float64, z complex128) complex128 { return complex(r*real(z), r*imag(z)) }
 
 // mode is a mode of a channel, as a function of its exponent a, with ∂(log λ̄)/∂a.
 type mode struct {
@@ -88,23 +104,18 @@ func (p *Params) step(c int, stepScale float64) float64 {
 	return math.Exp(p.Step[c]) * stepScale
 }
 
-// mode returns the exponent a of mode i, an index into [S][M], and its discretisation as a function
-// of a. For discrete parameters a is that of training at any step scale.
-func (p *Params) mode(disc Disc, i int, step, stepScale float64) (a complex128, r transform, k gain) {
-	a = p.exponent(i, step)
-	r = transformOf(disc, a)
-	k = gain{complex(step, 0) * r.input, complex(step, 0) * r.dIn}
-	if stepScale == 1 && p.Bandlimit == 0 {
-		return a, r, k
-	}
-	angle := imag(r.logLambda)
+// general returns the discretisation of a mode of S4D by any rule, at any step scale, and with any
+// band limit. For discrete parameters it is that of training.
+func (p *Params) general(disc Disc, a complex128, step, stepScale float64) (transform, gain) {
+	t := transformOf(disc, a)
+	k, angle := gain{scaled(step, t.input), scaled(step, t.dIn)}, imag(t.logLambda)
 	if p.Discrete() {
-		r, k, angle = p.discreteAtRate(r, k, stepScale)
+		t, k, angle = p.discreteAtRate(t, k, stepScale)
 	}
 	if p.silent(angle) {
 		k = gain{}
 	}
-	return a, r, k
+	return t, k
 }
 
 // discreteAtRate returns the discretisation of a mode with a discrete pole at the step scale r, and
@@ -136,15 +147,6 @@ func heldSum(logLambda complex128, r float64) complex128 {
 // limit (docs/maths.md §15).
 func (c Config) silent(angle float64) bool {
 	return c.Bandlimit > 0 && math.Abs(angle) >= c.Bandlimit*math.Pi
-}
-
-// exponent returns a of mode i: Δ·A for S4D, −ρξ + iθ for discrete parameters.
-func (p *Params) exponent(i int, step float64) complex128 {
-	decay := 0 - math.Exp(p.Decay[i])*step // 0 − x: a pole on the unit circle gets +0
-	if p.Discrete() {
-		return complex(decay, p.Freq[i])
-	}
-	return complex(decay, p.Freq[i]*step)
 }
 
 // gain is B̄/B of a mode. It is also proportional to the step, Δ or ξ.
@@ -195,26 +197,34 @@ func bilinear(a complex128) transform {
 	}
 }
 
-// phi returns φ(a) = (e^a − 1)/a and φ′(a) = (a·e^a − e^a + 1)/a². Near 0, where the differences
-// cancel, it sums the series φ = Σ a^k/(k+1)! and its derivative by one Horner scheme.
+// phi returns φ(a) = (e^a − 1)/a and φ′(a) = (e^a − φ)/a. Near 0, where the differences cancel, it
+// sums the real series φ₂ = (φ − 1)/a = Σ a^k/(k+2)!, from which φ = 1 + a·φ₂ and φ′ = φ − φ₂. With
+// s_k = c_k + 2·Re a·s_{k+1} − |a|²·s_{k+2}, the sum is c_0 + a·s_1 − |a|²·s_2.
 func phi(a complex128) (f, df complex128) {
-	if math.Abs(real(a))+math.Abs(imag(a)) < 0.5 {
+	x, y := real(a), imag(a)
+	square := x*x + y*y
+	if math.Abs(x)+math.Abs(y) < 0.5 {
+		var s, after float64 // s_k and s_{k+1}
+		twice := 2 * x
 		for _, c := range phiSeries {
-			df = df*a + f
-			f = f*a + complex(c, 0)
+			s, after = (c-square*after)+twice*s, s
 		}
-		return f, df
+		f2 := complex(0.5+x*s-square*after, y*s)
+		f = 1 + a*f2
+		return f, f - f2
 	}
-	z := cmplx.Exp(a)
-	f = (z - 1) / a
-	return f, (z - f) / a
+	size, inverse := math.Exp(x), complex(x/square, -y/square)
+	sin, cos := math.Sincos(y)
+	z := complex(size*cos, size*sin)
+	f = (z - 1) * inverse
+	return f, (z - f) * inverse
 }
 
-// phiSeries holds 1/(k+1)!, highest power first. For |a| ≤ ½ the first omitted term is below 2⁻⁶⁴.
-var phiSeries = func() (c [17]float64) {
-	factorial := 1.0
+// phiSeries holds 1/(k+2)! for 13 ≥ k ≥ 1. For |a| ≤ ½ the first omitted term is below 2⁻⁵⁷.
+var phiSeries = func() (c [13]float64) {
+	factorial := 2.0
 	for k := range c {
-		factorial *= float64(k + 1)
+		factorial *= float64(k + 3)
 		c[len(c)-1-k] = 1 / factorial
 	}
 	return c
