@@ -10,7 +10,8 @@ import (
 type convolution struct {
 	bk      *block
 	source  kernelSource
-	spectra []float32 // [H][spectrum] of a pass in training, until its backward pass, or of Options.Fixed; else nil
+	spectra []float32 // [H][spectrum] of Options.Fixed; else nil
+	kept    []float32 // [H][directions][taps] kernels of a pass in training, until its backward pass; else nil
 
 	loops struct{ forward, backward func(worker, item int) }
 }
@@ -41,7 +42,10 @@ func (c *convolution) convolveChannel(w, h int) {
 	ws := &bk.net.workers[w]
 	spectrum := c.spectrum(ws, h)
 	if !p.computed {
-		k0, k1 := c.kernels(ws, h)
+		k0, k1 := c.taps(ws, h)
+		c.source.discretize(h)
+		c.source.kernels(p.plan.kernel, ws.conv, h, k0, k1)
+		k0[0] += bk.weights.D[h] // so the convolution includes D·u
 		p.plan.conv.Spectrum(spectrum, k0, k1)
 	}
 	u, v := bk.in.u, bk.v
@@ -57,18 +61,22 @@ func (c *convolution) convolveChannel(w, h int) {
 	}
 }
 
-// kernels computes the kernel of channel h and that of its second direction, nil if causal. D is
-// added to the first tap, so the convolution includes D·u.
-func (c *convolution) kernels(ws *worker, h int) (k0, k1 []float32) {
-	k0, k1 = c.taps(ws)
-	c.source.discretize(h)
-	c.source.kernels(c.bk.pass.plan.kernel, ws.conv, h, k0, k1)
-	k0[0] += c.bk.weights.D[h]
-	return k0, k1
+// taps returns the memory for the kernel of channel h, and for that of its second direction, nil if
+// causal: in the layer in training, otherwise in scratch.
+func (c *convolution) taps(ws *worker, h int) (k0, k1 []float32) {
+	if c.kept == nil {
+		return c.scratchTaps(ws)
+	}
+	taps, directions := c.bk.pass.plan.taps, c.bk.net.cfg.SSM.Directions()
+	all := c.kept[h*directions*taps:][:directions*taps]
+	if directions == 2 {
+		k1 = all[taps:]
+	}
+	return all[:taps], k1
 }
 
-// taps returns a worker's memory for the kernels of a channel or their gradients.
-func (c *convolution) taps(ws *worker) (k0, k1 []float32) {
+// scratchTaps returns a worker's memory for the kernels of a channel or their gradients.
+func (c *convolution) scratchTaps(ws *worker) (k0, k1 []float32) {
 	if c.bk.net.cfg.SSM.Bidirectional {
 		k1 = ws.taps[1][:c.bk.pass.plan.taps]
 	}
@@ -92,6 +100,8 @@ func (c *convolution) convolveGradChannel(w, h int) {
 	bk, p := c.bk, c.bk.pass
 	ws := &bk.net.workers[w]
 	spectrum := c.spectrum(ws, h)
+	k0, k1 := c.taps(ws, h)
+	p.plan.conv.Spectrum(spectrum, k0, k1) // kept spectra would take four times the memory, and longer to read
 	acc := ws.spectra[1][:len(spectrum)]
 	clear(acc)
 	u, dv := bk.in.u, bk.v
@@ -123,7 +133,7 @@ func (c *convolution) convolveGradChannel(w, h int) {
 // of its spectrum summed over the batch.
 func (c *convolution) kernelGrad(ws *worker, h int, acc []float32) {
 	plan := c.bk.pass.plan
-	dk0, dk1 := c.taps(ws)
+	dk0, dk1 := c.scratchTaps(ws)
 	plan.conv.KernelGrad(dk0, dk1, acc)
 	c.bk.grads.D[h] += dk0[0]
 	used := min(c.bk.pass.length, plan.taps) // later taps multiply no sample

@@ -21,8 +21,12 @@ func (o Options) Memory(c model.Config) float64 {
 		floats += float64(o.MaxBatch) * stride * float64(c.DOutput)
 	}
 	floats += o.scanFloats(c)
-	if !c.SSM.MIMO() && (o.Fixed || o.Training) {
+	switch {
+	case c.SSM.MIMO():
+	case o.Fixed:
 		floats += ssms * h * 4 * stride // spectra of the kernels
+	case o.Training:
+		floats += ssms * float64(c.SSM.Directions()) * h * stride // kernels
 	}
 	return 4*floats + 8*8*modes // parameters, poles and kernel factors in float64
 }

@@ -32,8 +32,8 @@ type Options struct {
 	StepScale float64 // training samples per input sample, 1/1024 to 1024 (docs/maths.md §1.6); 0 means 1, as for training
 
 	// Training keeps what ForwardTrain and Backward need: about 5·NLayers + 2 arrays of
-	// [MaxBatch][H][MaxLen], the spectra of the kernels as Fixed does, and for the sums of weight
-	// gradients at most 32 arrays of 2H² + 6H floats.
+	// [MaxBatch][H][MaxLen], the kernels, [directions][H][MaxLen] per layer, and for the sums of
+	// weight gradients at most 32 arrays of 2H² + 6H floats.
 	Training bool
 
 	Shard *Shard // the part of each training batch that the Net computes; nil: all of it

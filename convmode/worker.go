@@ -98,8 +98,12 @@ func (n *Net) growWorkers(pl *plan) {
 		grow(&ws.conv, pl.scratch)
 	}
 	for _, bk := range n.blocks {
-		if c, ok := bk.sequence.(*convolution); ok && (n.opt.Training || n.opt.Fixed) {
+		c, ok := bk.sequence.(*convolution)
+		switch {
+		case ok && n.opt.Fixed:
 			grow(&c.spectra, n.cfg.DModel*spectrum)
+		case ok && n.opt.Training:
+			grow(&c.kept, n.cfg.DModel*n.cfg.SSM.Directions()*pl.taps)
 		}
 	}
 }
