@@ -48,6 +48,10 @@ func (g *gen) productDouble(x, y complexVec) complexVec {
 
 // rotateDouble sets x = x·w.
 func (g *gen) rotateDouble(x, w complexVec) {
+	if g.neon() {
+		g.moveDouble(g.productDouble(x, w), x)
+		return
+	}
 	t, u := g.vec(), g.vec()
 	g.VMULPD(w.im, x.im, t)
 	g.VMULPD(w.im, x.re, u)

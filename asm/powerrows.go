@@ -239,11 +239,7 @@ func (p *powers) row(mode reg.Register) {
 	y := step()
 	p.g.Label(loop)
 	for _, x := range z {
-		if p.g.neon() {
-			p.g.moveDouble(p.g.productDouble(x, y), x)
-		} else {
-			p.g.rotateDouble(x, y)
-		}
+		p.g.rotateDouble(x, y)
 	}
 	p.g.advance(to, operand.Imm(4*all))
 	putAll()

@@ -7,30 +7,90 @@ import (
 
 // powerSums: sum_n = Σ_a λ_n^a·x_{an}, by Horner's rule from the last row to the first, for strips
 // of modes.
-func (g *gen) powerSums() {
+func (g *gen) powerSums() { g.modeStrips([]int{g.widestStrip(), 1}, g.sumStrip) }
+
+// powerColumns: re[b][n] + i·im[b][n] = λ_n^b, by products from the first row to the last, for
+// strips of modes. Denormal results are 0.
+func (g *gen) powerColumns() {
+	saved := g.flushDenormals()
+	g.modeStrips([]int{g.widestStrip()}, g.powerStrip)
+	g.LDMXCSR(saved)
+}
+
+// widestStrip is the number of vectors of a strip, which hide the latency of their products.
+func (g *gen) widestStrip() int {
+	if g.wide() {
+		return 4
+	}
+	return 2
+}
+
+// modeStrips runs body for strips of as many modes as fill the given numbers of vectors, widest
+// first, and for what remains, at most the last of the widths: then n is the number of modes. at is
+// the first mode.
+func (g *gen) modeStrips(widths []int, body func(at reg.Register, vecs int, n reg.Register)) {
 	n, at := g.length("lamRe"), g.GP64()
 	g.XORQ(at, at)
-	half := g.lanes / 2
-	widest := 2
-	if g.wide() {
-		widest = 4
-	}
-	for _, vecs := range []int{widest, 1} {
-		loop, done := g.label("strips"), g.label("done")
+	for _, vecs := range widths {
+		loop, done, modes := g.label("strips"), g.label("done"), operand.U32(vecs*g.lanes/2)
 		g.Label(loop)
-		g.CMPQ(n, operand.U32(vecs*half))
+		g.CMPQ(n, modes)
 		g.JL(operand.LabelRef(done))
-		g.sumStrip(at, vecs, nil)
-		g.ADDQ(operand.U32(vecs*half), at)
-		g.SUBQ(operand.U32(vecs*half), n)
+		body(at, vecs, nil)
+		g.ADDQ(modes, at)
+		g.SUBQ(modes, n)
 		g.JMP(operand.LabelRef(loop))
 		g.Label(done)
 	}
 	end := g.label("end")
 	g.TESTQ(n, n)
 	g.JLE(operand.LabelRef(end))
-	g.sumStrip(at, 1, n)
+	body(at, widths[len(widths)-1], n)
 	g.Label(end)
+}
+
+// stripLambda loads λ of the modes of a strip.
+func (g *gen) stripLambda(at reg.Register, vecs int, n reg.Register) []complexVec {
+	load := func(name string) []reg.VecVirtual {
+		p, v := g.ptr(name), g.vecs(vecs)
+		doubles, twice := &run{g: g}, g.GP64() // a mask counts lanes of 32 bits
+		if n != nil {
+			g.LEAQ(operand.Mem{Base: n, Index: n, Scale: 1}, twice)
+		}
+		for u := range v {
+			if n != nil {
+				m := g.firstLanes(twice)
+				doubles.mask = &m
+				g.SUBQ(operand.Imm(uint64(g.lanes)), twice)
+			}
+			doubles.fetchTo(operand.Mem{Base: p, Index: at, Scale: 8, Disp: 4 * g.lanes * u}, v[u])
+		}
+		return v
+	}
+	return complexVecs(load("lamRe"), load("lamIm"))
+}
+
+// powerStrip stores the powers of the modes from at on.
+func (g *gen) powerStrip(at reg.Register, vecs int, n reg.Register) {
+	lam, power := g.stripLambda(at, vecs, n), complexVecs(g.vecs(vecs), g.zeros(vecs))
+	for _, p := range power {
+		g.spreadDouble(g.double(1), p.re)
+	}
+	to, step := g.complexPtr("re", "im"), g.stride("stride")
+	g.LEAQ(operand.Mem{Base: to.re, Index: at, Scale: 4}, to.re)
+	g.LEAQ(operand.Mem{Base: to.im, Index: at, Scale: 4}, to.im)
+	g.times(g.arg("rows"), func() {
+		var cols reg.Register
+		if n != nil {
+			cols = g.GP64()
+			g.MOVQ(n, cols)
+		}
+		g.put(power, to, cols)
+		g.advance(to, step)
+		for u, p := range power {
+			g.rotateDouble(p, lam[u])
+		}
+	})
 }
 
 // sumStrip computes the sums of the modes from at on, of vecs full vectors or of the n modes of a
@@ -43,23 +103,13 @@ func (g *gen) sumStrip(at reg.Register, vecs int, n reg.Register) {
 		d, f := g.firstLanes(twice), g.firstLanes(n)
 		doubles.mask, floats.mask = &d, &f
 	}
-	mode := func(p reg.Register, u int) operand.Mem {
-		return operand.Mem{Base: p, Index: at, Scale: 8, Disp: 4 * g.lanes * u}
-	}
-	load := func(name string) []reg.VecVirtual {
-		p, v := g.ptr(name), g.vecs(vecs)
-		for u := range v {
-			doubles.fetchTo(mode(p, u), v[u])
-		}
-		return v
-	}
-	lam := complexVecs(load("lamRe"), load("lamIm"))
+	lam := g.stripLambda(at, vecs, n)
 	sum := complexVecs(g.zeros(vecs), g.zeros(vecs))
 	g.sumRowsBack(at, floats, lam, sum)
 	store := func(name string, part int) {
 		p := g.ptr(name)
 		for u, s := range sum {
-			doubles.put(s.parts()[part], mode(p, u))
+			doubles.put(s.parts()[part], operand.Mem{Base: p, Index: at, Scale: 8, Disp: 4 * g.lanes * u})
 		}
 	}
 	store("sumRe", 0)

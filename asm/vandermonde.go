@@ -12,6 +12,7 @@ import (
 func vandermonde(f *file) {
 	f.elementwise("complexPowers", "func(re, im []float64, log []complex128, l float64)", (*gen).complexPowers)
 	f.kernel("powerRows", "func(re, im []float32, stride, cols int, w, log []complex128, l, lIm float64)", (*gen).powerRows)
+	f.kernel("powerColumns", "func(re, im []float32, stride, rows int, lamRe, lamIm []float64)", (*gen).powerColumns)
 	f.kernel("powerSums", "func(sumRe, sumIm []float64, re, im []float32, reStride, imStride, rows int, lamRe, lamIm []float64)",
 		(*gen).powerSums)
 	f.kernel("mulIndex", "func(dst, x []float32, first float32)", mulIndex)

@@ -15,13 +15,14 @@ import (
 //	K[a][b] = 2·Σ_n [Re(w_n λ_n^{a·block}), Im(w_n λ_n^{a·block})] · [Re(λ_n^b); −Im(λ_n^b)],
 //
 // whose factors, anchors and table, are products of exactly evaluated powers in float64, rounded to
-// float32 once. The error therefore does not grow with the length. The gradient's sums are the
-// transposed product (docs/maths.md §9.3).
+// float32 once. The error therefore does not grow with the length. The gradient's sums over a are
+// such a product too, and those over b of its rows are in float64 (docs/maths.md §9.3).
 type Vandermonde struct {
-	modes, length int
-	block, rows   int          // block·rows ≥ length
-	scratch       int          // floats that the methods need
-	ones, twos    []complex128 // first column of the table, per mode
+	modes, length    int
+	block, rows      int          // block·rows ≥ length
+	across, gradRows int          // those of the gradient
+	scratch          int          // floats that the methods need
+	twos             []complex128 // first column of the table, per mode
 }
 
 // NewVandermonde plans kernels of modes complex modes and length taps, both at least 1. It panics
@@ -35,12 +36,17 @@ func NewVandermonde(modes, length int) *Vandermonde {
 	}
 	block := 1 << ((bits.Len(uint(length-1)) + 1) / 2)
 	rows := (length + block - 1) / block
-	kernel := 2*modes*padded(rows) + vek.GemmScratch(rows, block, 2*modes)
-	grad := 2*rows*block + 4*rows*modes + vek.GemmScratch(2*rows, 2*modes, block)
+	across := block
+	if block > 32 {
+		across |= 16 // rows in an odd number of cache lines start at different cache sets
+	}
+	gradRows := (length + across - 1) / across
+	kernel := 2*modes*(padded(block)+padded(rows)) + vek.GemmScratch(rows, block, 2*modes)
+	grad := gradRows*(padded(2*modes)+across) + 4*across*modes + vek.GemmScratch(across, 2*modes, gradRows)
 	return &Vandermonde{
-		modes: modes, length: length, block: block, rows: rows,
-		scratch: 2*modes*padded(block) + max(kernel, grad),
-		ones:    slices.Repeat([]complex128{1}, modes), twos: slices.Repeat([]complex128{2}, modes),
+		modes: modes, length: length, block: block, rows: rows, across: across, gradRows: gradRows,
+		scratch: max(kernel, grad),
+		twos:    slices.Repeat([]complex128{2}, modes),
 	}
 }
 
@@ -87,34 +93,44 @@ func (v *Vandermonde) Grad(g, m []complex128, dk []float32, logLambda []complex1
 	v.check("Vandermonde.Grad", len(dk), logLambda, scratch)
 	checkModes("Vandermonde.Grad", "g", len(g), v.modes)
 	checkModes("Vandermonde.Grad", "m", len(m), v.modes)
-	table, scratch := take(scratch, 2*v.modes, v.block, padded(v.block))
-	taps, scratch := take(scratch, 2*v.rows, v.block, v.block)
-	sums, scratch := take(scratch, 2*v.rows, 2*v.modes, 2*v.modes)
-	half := v.rows * v.block
-	lower, upper := taps.Data[:half], taps.Data[half:]
-	clear(lower[copy(lower, dk):])
-	vek.MulIndex(upper, lower)
-	vek.PowerRows(table, v.ones, logLambda, 1, vek.AsIs)
-	// Σ_b λ^b·dk[a·block+b], and in the lower rows the same of l·dk[l].
-	vek.Gemm(sums, taps, table, vek.TransposeB, scratch)
+	anchors, scratch := take(scratch, v.gradRows, 2*v.modes, padded(2*v.modes))
+	taps, scratch := take(scratch, v.gradRows, v.across, v.across)
+	sums, scratch := take(scratch, 2*v.across, 2*v.modes, 2*v.modes)
 	var p poles
 	for at := 0; at < v.modes; at += len(p.re) {
 		n := min(v.modes-at, len(p.re))
-		vek.ComplexPowers(p.re[:n], p.im[:n], logLambda[at:at+n], v.block)
-		v.sum(g[at:at+n], sums.RowRange(0, v.rows), &p, at)
-		v.sum(m[at:at+n], sums.RowRange(v.rows, 2*v.rows), &p, at)
+		vek.ComplexPowers(p.re[:n], p.im[:n], logLambda[at:at+n], v.across)
+		re, im := v.parts(anchors, at, n)
+		vek.PowerColumns(re, im, p.re[:n], p.im[:n])
+	}
+	// Σ_a λ^{a·across}·dk[a·across+b], and in the lower rows the same of l·dk[l].
+	clear(taps.Data[copy(taps.Data, dk):])
+	vek.PowerProduct(sums.RowRange(0, v.across), taps, anchors, scratch)
+	vek.MulIndex(taps.Data, taps.Data)
+	vek.PowerProduct(sums.RowRange(v.across, 2*v.across), taps, anchors, scratch)
+	for at := 0; at < v.modes; at += len(p.re) {
+		n := min(v.modes-at, len(p.re))
+		vek.ComplexPowers(p.re[:n], p.im[:n], logLambda[at:at+n], 1)
+		v.sum(g[at:at+n], sums.RowRange(0, v.across), &p, at)
+		v.sum(m[at:at+n], sums.RowRange(v.across, 2*v.across), &p, at)
 	}
 }
 
-// poles holds λ^block of a few modes, and their sums.
+// parts returns the real and the imaginary parts of n modes from at on, of a matrix with a row for
+// all modes.
+func (v *Vandermonde) parts(x vek.Matrix, at, n int) (re, im vek.Matrix) {
+	return x.Columns(at, at+n), x.Columns(v.modes+at, v.modes+at+n)
+}
+
+// poles holds a power of each of a few λ, and the modes' sums.
 type poles struct {
 	re, im, sumRe, sumIm [32]float64
 }
 
-// sum sets dst to Σ_a λ^{a·block}·S_a for the modes from at on.
+// sum sets dst to Σ_b λ^b·S_b for the modes from at on.
 func (v *Vandermonde) sum(dst []complex128, s vek.Matrix, p *poles, at int) {
 	n := len(dst)
-	re, im := s.Columns(at, at+n), s.Columns(v.modes+at, v.modes+at+n)
+	re, im := v.parts(s, at, n)
 	vek.PowerSums(p.sumRe[:n], p.sumIm[:n], re, im, p.re[:n], p.im[:n])
 	for i := range dst {
 		dst[i] = complex(p.sumRe[i], p.sumIm[i])

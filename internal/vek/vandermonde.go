@@ -106,6 +106,33 @@ func powerRow(rowRe, rowIm []float32, w, lam complex128) {
 	}
 }
 
+// PowerColumns fills column n of re and im with the parts of λ_n^b in row b, |λ_n| ≤ 1. Powers
+// below 2⁻⁵⁰ may be zero; none is a denormal number.
+func PowerColumns(re, im Matrix, lamRe, lamIm []float64) {
+	re.check("PowerColumns")
+	im.check("PowerColumns")
+	require("PowerColumns", re.Rows == im.Rows && re.Cols == len(lamRe) && im.Cols == len(lamRe) && re.Stride == im.Stride && len(lamIm) == len(lamRe))
+	most := max(32, longestRun/max(1, re.Rows))
+	for at := 0; at < len(lamRe) && re.Rows > 0; at += most {
+		n := min(most, len(lamRe)-at)
+		powerColumns(re.Data[at:], im.Data[at:], re.Stride, re.Rows, lamRe[at:at+n], lamIm[at:at+n])
+	}
+}
+
+// re[b][n] + i·im[b][n] = λ_n^b for b < rows
+func powerColumnsGeneric(re, im []float32, stride, rows int, lamRe, lamIm []float64) {
+	for n := range lamRe {
+		power, lam := complex128(1), complex(lamRe[n], lamIm[n])
+		for b := range rows {
+			if size(power) < faded {
+				power = 0
+			}
+			re[b*stride+n], im[b*stride+n] = float32(real(power)), float32(imag(power))
+			power = mulUnfused(power, lam)
+		}
+	}
+}
+
 // PowerProduct sets k[a][b] = Σ_q anchors[q][a]·table[q][b]. Denormal sums may be zero. The rows of
 // table must extend in memory to a whole number of panels (RoundToPanels), with any contents.
 // scratch has GemmScratch(k.Rows, k.Cols, table.Rows) floats.

@@ -30,6 +30,17 @@ func powerRows(re, im []float32, stride, cols int, w, log []complex128, l, lIm f
 	}
 }
 
+func powerColumns(re, im []float32, stride, rows int, lamRe, lamIm []float64) {
+	switch current() {
+	case avx512:
+		powerColumnsAVX512(re, im, stride, rows, lamRe, lamIm)
+	case avx2:
+		powerColumnsAVX2(re, im, stride, rows, lamRe, lamIm)
+	default:
+		powerColumnsGeneric(re, im, stride, rows, lamRe, lamIm)
+	}
+}
+
 func powerSums(sumRe, sumIm []float64, re, im []float32, reStride, imStride, rows int, lamRe, lamIm []float64) {
 	switch current() {
 	case avx512:
@@ -71,6 +82,16 @@ func powerRowsAVX2(re []float32, im []float32, stride int, cols int, w []complex
 //
 //go:noescape
 func powerRowsAVX512(re []float32, im []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
+
+// powerColumnsAVX2 is powerColumns at level avx2 (asm/vandermonde.go).
+//
+//go:noescape
+func powerColumnsAVX2(re []float32, im []float32, stride int, rows int, lamRe []float64, lamIm []float64)
+
+// powerColumnsAVX512 is powerColumns at level avx512 (asm/vandermonde.go).
+//
+//go:noescape
+func powerColumnsAVX512(re []float32, im []float32, stride int, rows int, lamRe []float64, lamIm []float64)
 
 // powerSumsAVX2 is powerSums at level avx2 (asm/vandermonde.go).
 //

@@ -1608,6 +1608,356 @@ DATA vandermonde_highpairs<>+56(SB)/4, $0x0000000f
 DATA vandermonde_highpairs<>+60(SB)/4, $0x00000000
 GLOBL vandermonde_highpairs<>(SB), RODATA|NOPTR, $64
 
+// powerColumnsAVX2 is powerColumns at level avx2 (asm/vandermonde.go).
+// func powerColumnsAVX2(re []float32, im []float32, stride int, rows int, lamRe []float64, lamIm []float64)
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·powerColumnsAVX2(SB), NOSPLIT, $8-112
+	STMXCSR (SP)
+	MOVL    (SP), AX
+	ORL     $0x00008040, AX
+	MOVL    AX, 4(SP)
+	LDMXCSR 4(SP)
+	MOVQ    lamRe_len+72(FP), AX
+	XORQ    CX, CX
+
+strips1:
+	CMPQ         AX, $0x00000008
+	JL           done2
+	MOVQ         lamRe_base+64(FP), DX
+	VMOVUPS      (DX)(CX*8), Y0
+	VMOVUPS      32(DX)(CX*8), Y1
+	MOVQ         lamIm_base+88(FP), DX
+	VMOVUPS      (DX)(CX*8), Y2
+	VMOVUPS      32(DX)(CX*8), Y3
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VBROADCASTSD vandermonde_x3ff0000000000000<>+0(SB), Y4
+	VBROADCASTSD vandermonde_x3ff0000000000000<>+0(SB), Y5
+	MOVQ         re_base+0(FP), DX
+	MOVQ         im_base+24(FP), BX
+	MOVQ         stride+48(FP), SI
+	SHLQ         $0x02, SI
+	LEAQ         (DX)(CX*4), DX
+	LEAQ         (BX)(CX*4), BX
+	MOVQ         rows+56(FP), DI
+	TESTQ        DI, DI
+	JLE          done4
+
+loop3:
+	VCVTPD2PSY  Y4, X8
+	VMOVUPS     X8, (DX)
+	VCVTPD2PSY  Y6, X8
+	VMOVUPS     X8, (BX)
+	VCVTPD2PSY  Y5, X8
+	VMOVUPS     X8, 16(DX)
+	VCVTPD2PSY  Y7, X8
+	VMOVUPS     X8, 16(BX)
+	ADDQ        SI, DX
+	ADDQ        SI, BX
+	VMULPD      Y2, Y6, Y8
+	VMULPD      Y2, Y4, Y9
+	VFMSUB213PD Y8, Y0, Y4
+	VFMADD213PD Y9, Y0, Y6
+	VMULPD      Y3, Y7, Y8
+	VMULPD      Y3, Y5, Y9
+	VFMSUB213PD Y8, Y1, Y5
+	VFMADD213PD Y9, Y1, Y7
+	DECQ        DI
+	JNZ         loop3
+
+done4:
+	ADDQ $0x00000008, CX
+	SUBQ $0x00000008, AX
+	JMP  strips1
+
+done2:
+	TESTQ        AX, AX
+	JLE          end5
+	MOVQ         lamRe_base+64(FP), DX
+	LEAQ         (AX)(AX*1), BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y0, Y0
+	SUBQ         $0x08, BX
+	VMASKMOVPS   (DX)(CX*8), Y0, Y0
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y1, Y1
+	SUBQ         $0x08, BX
+	VMASKMOVPS   32(DX)(CX*8), Y1, Y1
+	MOVQ         lamIm_base+88(FP), DX
+	LEAQ         (AX)(AX*1), BX
+	VMOVD        BX, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y2, Y2
+	SUBQ         $0x08, BX
+	VMASKMOVPS   (DX)(CX*8), Y2, Y2
+	VMOVD        BX, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y3, Y3
+	SUBQ         $0x08, BX
+	VMASKMOVPS   32(DX)(CX*8), Y3, Y3
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VBROADCASTSD vandermonde_x3ff0000000000000<>+0(SB), Y4
+	VBROADCASTSD vandermonde_x3ff0000000000000<>+0(SB), Y5
+	MOVQ         re_base+0(FP), DX
+	MOVQ         im_base+24(FP), BX
+	MOVQ         stride+48(FP), SI
+	SHLQ         $0x02, SI
+	LEAQ         (DX)(CX*4), DX
+	LEAQ         (BX)(CX*4), BX
+	MOVQ         rows+56(FP), CX
+	TESTQ        CX, CX
+	JLE          done7
+
+loop6:
+	MOVQ         AX, DI
+	VMOVD        DI, X8
+	VPBROADCASTD X8, Y8
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y8, Y8
+	VCVTPD2PSY   Y4, X9
+	VMASKMOVPS   X9, X8, (DX)
+	VCVTPD2PSY   Y6, X9
+	VMASKMOVPS   X9, X8, (BX)
+	SUBQ         $0x04, DI
+	VMOVD        DI, X8
+	VPBROADCASTD X8, Y8
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y8, Y8
+	VCVTPD2PSY   Y5, X9
+	VMASKMOVPS   X9, X8, 16(DX)
+	VCVTPD2PSY   Y7, X9
+	VMASKMOVPS   X9, X8, 16(BX)
+	ADDQ         SI, DX
+	ADDQ         SI, BX
+	VMULPD       Y2, Y6, Y8
+	VMULPD       Y2, Y4, Y9
+	VFMSUB213PD  Y8, Y0, Y4
+	VFMADD213PD  Y9, Y0, Y6
+	VMULPD       Y3, Y7, Y8
+	VMULPD       Y3, Y5, Y9
+	VFMSUB213PD  Y8, Y1, Y5
+	VFMADD213PD  Y9, Y1, Y7
+	DECQ         CX
+	JNZ          loop6
+
+done7:
+end5:
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// powerColumnsAVX512 is powerColumns at level avx512 (asm/vandermonde.go).
+// func powerColumnsAVX512(re []float32, im []float32, stride int, rows int, lamRe []float64, lamIm []float64)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, SSE
+TEXT ·powerColumnsAVX512(SB), NOSPLIT, $8-112
+	STMXCSR (SP)
+	MOVL    (SP), AX
+	ORL     $0x00008040, AX
+	MOVL    AX, 4(SP)
+	LDMXCSR 4(SP)
+	MOVQ    lamRe_len+72(FP), AX
+	XORQ    CX, CX
+
+strips1:
+	CMPQ         AX, $0x00000020
+	JL           done2
+	MOVQ         lamRe_base+64(FP), DX
+	VMOVUPS      (DX)(CX*8), Z0
+	VMOVUPS      64(DX)(CX*8), Z1
+	VMOVUPS      128(DX)(CX*8), Z2
+	VMOVUPS      192(DX)(CX*8), Z3
+	MOVQ         lamIm_base+88(FP), DX
+	VMOVUPS      (DX)(CX*8), Z4
+	VMOVUPS      64(DX)(CX*8), Z5
+	VMOVUPS      128(DX)(CX*8), Z6
+	VMOVUPS      192(DX)(CX*8), Z7
+	VXORPS       Z12, Z12, Z12
+	VXORPS       Z13, Z13, Z13
+	VXORPS       Z14, Z14, Z14
+	VXORPS       Z15, Z15, Z15
+	VBROADCASTSD vandermonde_x3ff0000000000000<>+0(SB), Z8
+	VBROADCASTSD vandermonde_x3ff0000000000000<>+0(SB), Z9
+	VBROADCASTSD vandermonde_x3ff0000000000000<>+0(SB), Z10
+	VBROADCASTSD vandermonde_x3ff0000000000000<>+0(SB), Z11
+	MOVQ         re_base+0(FP), DX
+	MOVQ         im_base+24(FP), BX
+	MOVQ         stride+48(FP), SI
+	SHLQ         $0x02, SI
+	LEAQ         (DX)(CX*4), DX
+	LEAQ         (BX)(CX*4), BX
+	MOVQ         rows+56(FP), DI
+	TESTQ        DI, DI
+	JLE          done4
+
+loop3:
+	VCVTPD2PS   Z8, Y16
+	VMOVUPS     Y16, (DX)
+	VCVTPD2PS   Z12, Y16
+	VMOVUPS     Y16, (BX)
+	VCVTPD2PS   Z9, Y16
+	VMOVUPS     Y16, 32(DX)
+	VCVTPD2PS   Z13, Y16
+	VMOVUPS     Y16, 32(BX)
+	VCVTPD2PS   Z10, Y16
+	VMOVUPS     Y16, 64(DX)
+	VCVTPD2PS   Z14, Y16
+	VMOVUPS     Y16, 64(BX)
+	VCVTPD2PS   Z11, Y16
+	VMOVUPS     Y16, 96(DX)
+	VCVTPD2PS   Z15, Y16
+	VMOVUPS     Y16, 96(BX)
+	ADDQ        SI, DX
+	ADDQ        SI, BX
+	VMULPD      Z4, Z12, Z16
+	VMULPD      Z4, Z8, Z17
+	VFMSUB213PD Z16, Z0, Z8
+	VFMADD213PD Z17, Z0, Z12
+	VMULPD      Z5, Z13, Z16
+	VMULPD      Z5, Z9, Z17
+	VFMSUB213PD Z16, Z1, Z9
+	VFMADD213PD Z17, Z1, Z13
+	VMULPD      Z6, Z14, Z16
+	VMULPD      Z6, Z10, Z17
+	VFMSUB213PD Z16, Z2, Z10
+	VFMADD213PD Z17, Z2, Z14
+	VMULPD      Z7, Z15, Z16
+	VMULPD      Z7, Z11, Z17
+	VFMSUB213PD Z16, Z3, Z11
+	VFMADD213PD Z17, Z3, Z15
+	DECQ        DI
+	JNZ         loop3
+
+done4:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000020, AX
+	JMP  strips1
+
+done2:
+	TESTQ        AX, AX
+	JLE          end5
+	MOVQ         lamRe_base+64(FP), DX
+	LEAQ         (AX)(AX*1), BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	SUBQ         $0x10, BX
+	VMOVUPS.Z    (DX)(CX*8), K1, Z0
+	VPBROADCASTD BX, Z1
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z1, Z2, K1
+	SUBQ         $0x10, BX
+	VMOVUPS.Z    64(DX)(CX*8), K1, Z1
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	SUBQ         $0x10, BX
+	VMOVUPS.Z    128(DX)(CX*8), K1, Z2
+	VPBROADCASTD BX, Z3
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	SUBQ         $0x10, BX
+	VMOVUPS.Z    192(DX)(CX*8), K1, Z3
+	MOVQ         lamIm_base+88(FP), DX
+	LEAQ         (AX)(AX*1), BX
+	VPBROADCASTD BX, Z4
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	SUBQ         $0x10, BX
+	VMOVUPS.Z    (DX)(CX*8), K1, Z4
+	VPBROADCASTD BX, Z5
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z5, Z6, K1
+	SUBQ         $0x10, BX
+	VMOVUPS.Z    64(DX)(CX*8), K1, Z5
+	VPBROADCASTD BX, Z6
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z6, Z7, K1
+	SUBQ         $0x10, BX
+	VMOVUPS.Z    128(DX)(CX*8), K1, Z6
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	SUBQ         $0x10, BX
+	VMOVUPS.Z    192(DX)(CX*8), K1, Z7
+	VXORPS       Z12, Z12, Z12
+	VXORPS       Z13, Z13, Z13
+	VXORPS       Z14, Z14, Z14
+	VXORPS       Z15, Z15, Z15
+	VBROADCASTSD vandermonde_x3ff0000000000000<>+0(SB), Z8
+	VBROADCASTSD vandermonde_x3ff0000000000000<>+0(SB), Z9
+	VBROADCASTSD vandermonde_x3ff0000000000000<>+0(SB), Z10
+	VBROADCASTSD vandermonde_x3ff0000000000000<>+0(SB), Z11
+	MOVQ         re_base+0(FP), DX
+	MOVQ         im_base+24(FP), BX
+	MOVQ         stride+48(FP), SI
+	SHLQ         $0x02, SI
+	LEAQ         (DX)(CX*4), DX
+	LEAQ         (BX)(CX*4), BX
+	MOVQ         rows+56(FP), CX
+	TESTQ        CX, CX
+	JLE          done7
+
+loop6:
+	MOVQ         AX, DI
+	VPBROADCASTD DI, Z16
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z17
+	VPCMPD       $0x01, Z16, Z17, K1
+	VCVTPD2PS    Z8, Y16
+	VMOVUPS      Y16, K1, (DX)
+	VCVTPD2PS    Z12, Y16
+	VMOVUPS      Y16, K1, (BX)
+	SUBQ         $0x08, DI
+	VPBROADCASTD DI, Z16
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z17
+	VPCMPD       $0x01, Z16, Z17, K1
+	VCVTPD2PS    Z9, Y16
+	VMOVUPS      Y16, K1, 32(DX)
+	VCVTPD2PS    Z13, Y16
+	VMOVUPS      Y16, K1, 32(BX)
+	SUBQ         $0x08, DI
+	VPBROADCASTD DI, Z16
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z17
+	VPCMPD       $0x01, Z16, Z17, K1
+	VCVTPD2PS    Z10, Y16
+	VMOVUPS      Y16, K1, 64(DX)
+	VCVTPD2PS    Z14, Y16
+	VMOVUPS      Y16, K1, 64(BX)
+	SUBQ         $0x08, DI
+	VPBROADCASTD DI, Z16
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z17
+	VPCMPD       $0x01, Z16, Z17, K1
+	VCVTPD2PS    Z11, Y16
+	VMOVUPS      Y16, K1, 96(DX)
+	VCVTPD2PS    Z15, Y16
+	VMOVUPS      Y16, K1, 96(BX)
+	ADDQ         SI, DX
+	ADDQ         SI, BX
+	VMULPD       Z4, Z12, Z16
+	VMULPD       Z4, Z8, Z17
+	VFMSUB213PD  Z16, Z0, Z8
+	VFMADD213PD  Z17, Z0, Z12
+	VMULPD       Z5, Z13, Z16
+	VMULPD       Z5, Z9, Z17
+	VFMSUB213PD  Z16, Z1, Z9
+	VFMADD213PD  Z17, Z1, Z13
+	VMULPD       Z6, Z14, Z16
+	VMULPD       Z6, Z10, Z17
+	VFMSUB213PD  Z16, Z2, Z10
+	VFMADD213PD  Z17, Z2, Z14
+	VMULPD       Z7, Z15, Z16
+	VMULPD       Z7, Z11, Z17
+	VFMSUB213PD  Z16, Z3, Z11
+	VFMADD213PD  Z17, Z3, Z15
+	DECQ         CX
+	JNZ          loop6
+
+done7:
+end5:
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
 // powerSumsAVX2 is powerSums at level avx2 (asm/vandermonde.go).
 // func powerSumsAVX2(sumRe []float64, sumIm []float64, re []float32, im []float32, reStride int, imStride int, rows int, lamRe []float64, lamIm []float64)
 // Requires: AVX, AVX2, FMA3
@@ -1740,10 +2090,20 @@ done6:
 	VMOVD        AX, X1
 	VPBROADCASTD X1, Y1
 	VPCMPGTD     vandermonde_lanes<>+0(SB), Y1, Y1
-	MOVQ         lamRe_base+120(FP), AX
-	VMASKMOVPS   (AX)(CX*8), Y0, Y2
-	MOVQ         lamIm_base+144(FP), AX
-	VMASKMOVPS   (AX)(CX*8), Y0, Y3
+	MOVQ         lamRe_base+120(FP), DX
+	LEAQ         (AX)(AX*1), BX
+	VMOVD        BX, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y2, Y2
+	SUBQ         $0x08, BX
+	VMASKMOVPS   (DX)(CX*8), Y2, Y2
+	MOVQ         lamIm_base+144(FP), DX
+	LEAQ         (AX)(AX*1), AX
+	VMOVD        AX, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y3, Y3
+	SUBQ         $0x08, AX
+	VMASKMOVPS   (DX)(CX*8), Y3, Y3
 	VXORPS       Y4, Y4, Y4
 	VXORPS       Y5, Y5, Y5
 	MOVQ         re_base+48(FP), AX
@@ -1950,10 +2310,20 @@ done6:
 	VPBROADCASTD AX, Z0
 	VMOVDQU32    vandermonde_lanes<>+0(SB), Z1
 	VPCMPD       $0x01, Z0, Z1, K2
-	MOVQ         lamRe_base+120(FP), AX
-	VMOVUPS.Z    (AX)(CX*8), K1, Z0
-	MOVQ         lamIm_base+144(FP), AX
-	VMOVUPS.Z    (AX)(CX*8), K1, Z1
+	MOVQ         lamRe_base+120(FP), DX
+	LEAQ         (AX)(AX*1), BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K3
+	SUBQ         $0x10, BX
+	VMOVUPS.Z    (DX)(CX*8), K3, Z0
+	MOVQ         lamIm_base+144(FP), DX
+	LEAQ         (AX)(AX*1), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z1, Z2, K3
+	SUBQ         $0x10, AX
+	VMOVUPS.Z    (DX)(CX*8), K3, Z1
 	VXORPS       Z2, Z2, Z2
 	VXORPS       Z3, Z3, Z3
 	MOVQ         re_base+48(FP), AX

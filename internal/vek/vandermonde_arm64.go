@@ -26,6 +26,15 @@ func powerRows(re, im []float32, stride, cols int, w, log []complex128, l, lIm f
 	}
 }
 
+func powerColumns(re, im []float32, stride, rows int, lamRe, lamIm []float64) {
+	switch current() {
+	case neon:
+		powerColumnsNEON(re, im, stride, rows, lamRe, lamIm)
+	default:
+		powerColumnsGeneric(re, im, stride, rows, lamRe, lamIm)
+	}
+}
+
 func powerSums(sumRe, sumIm []float64, re, im []float32, reStride, imStride, rows int, lamRe, lamIm []float64) {
 	switch current() {
 	case neon:
@@ -53,6 +62,11 @@ func complexPowersNEON(re []float64, im []float64, log []complex128, l float64)
 //
 //go:noescape
 func powerRowsNEON(re []float32, im []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
+
+// powerColumnsNEON is powerColumns at level neon (asm/vandermonde.go).
+//
+//go:noescape
+func powerColumnsNEON(re []float32, im []float32, stride int, rows int, lamRe []float64, lamIm []float64)
 
 // powerSumsNEON is powerSums at level neon (asm/vandermonde.go).
 //

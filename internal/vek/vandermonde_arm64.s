@@ -1199,6 +1199,264 @@ end2:
 	MOVD R17, FPCR
 	RET
 
+// powerColumnsNEON is powerColumns at level neon (asm/vandermonde.go).
+// func powerColumnsNEON(re []float32, im []float32, stride int, rows int, lamRe []float64, lamIm []float64)
+TEXT ·powerColumnsNEON(SB), NOSPLIT, $16-112
+	MOVD $vandermonde_constants<>(SB), R26
+	MOVD FPCR, R17
+	MOVW R17, 16(RSP)
+	MOVWU 16(RSP), R0
+	ORR $16777216, R0
+	MOVW R0, 20(RSP)
+	MOVWU 20(RSP), R17
+	MOVD R17, FPCR
+	MOVD lamRe_len+72(FP), R0
+	MOVD ZR, R1
+
+strips1:
+	CMP $4, R0
+	BLT done2
+	MOVD lamRe_base+64(FP), R2
+	ADD R1<<3, R2, R19
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	MOVD lamIm_base+88(FP), R2
+	ADD R1<<3, R2, R20
+	FMOVQ 0(R20), F2
+	FMOVQ 16(R20), F3
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	FMOVQ 384(R26), F4
+	FMOVQ 384(R26), F5
+	MOVD re_base+0(FP), R2
+	MOVD im_base+24(FP), R3
+	MOVD stride+48(FP), R6
+	LSL $2, R6
+	ADD R1<<2, R2, R21
+	MOVD $0(R21), R2
+	ADD R1<<2, R3, R22
+	MOVD $0(R22), R3
+	MOVD rows+56(FP), R7
+	CMP $0, R7
+	BLE done4
+
+loop3:
+	WORD $0x0E616888 // FCVTN V8.2S, V4.2D
+	WORD $0x4E6168A8 // FCVTN2 V8.4S, V5.2D
+	VST1 [V8.S4], (R2)
+	WORD $0x0E6168C8 // FCVTN V8.2S, V6.2D
+	WORD $0x4E6168E8 // FCVTN2 V8.4S, V7.2D
+	VST1 [V8.S4], (R3)
+	ADDS R6, R2
+	ADDS R6, R3
+	WORD $0x6E60DC88 // FMUL V8.2D, V4.2D, V0.2D
+	WORD $0x6E60DCC9 // FMUL V9.2D, V6.2D, V0.2D
+	WORD $0x4EE2CCC8 // FMLS V8.2D, V6.2D, V2.2D
+	WORD $0x4E62CC89 // FMLA V9.2D, V4.2D, V2.2D
+	VMOV V8.B16, V4.B16
+	VMOV V9.B16, V6.B16
+	WORD $0x6E61DCA8 // FMUL V8.2D, V5.2D, V1.2D
+	WORD $0x6E61DCE9 // FMUL V9.2D, V7.2D, V1.2D
+	WORD $0x4EE3CCE8 // FMLS V8.2D, V7.2D, V3.2D
+	WORD $0x4E63CCA9 // FMLA V9.2D, V5.2D, V3.2D
+	VMOV V8.B16, V5.B16
+	VMOV V9.B16, V7.B16
+	SUBS $1, R7
+	BNE loop3
+
+done4:
+	ADDS $4, R1
+	SUBS $4, R0
+	B strips1
+
+done2:
+	CMP $0, R0
+	BLE end5
+	MOVD lamRe_base+64(FP), R2
+	ADD R0<<0, R0, R23
+	MOVD $0(R23), R3
+	MOVD R3, R6
+	SUBS $4, R3
+	ADD R1<<3, R2, R24
+	MOVD $0(R24), R17
+	VEOR V0.B16, V0.B16, V0.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_1
+	FMOVQ (R17), F0
+	B moved_1
+
+fewer_1:
+	TBNZ $63, R6, moved_1
+	TBZ $1, R6, below2_1
+	FMOVD (R17), F0
+	TBZ $0, R6, moved_1
+	ADD $8, R17
+	VLD1 (R17), V0.S[2]
+	B moved_1
+
+below2_1:
+	TBZ $0, R6, moved_1
+	FMOVS (R17), F0
+
+moved_1:
+	MOVD R3, R6
+	SUBS $4, R3
+	MOVD $16(R24), R17
+	VEOR V1.B16, V1.B16, V1.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_2
+	FMOVQ (R17), F1
+	B moved_2
+
+fewer_2:
+	TBNZ $63, R6, moved_2
+	TBZ $1, R6, below2_2
+	FMOVD (R17), F1
+	TBZ $0, R6, moved_2
+	ADD $8, R17
+	VLD1 (R17), V1.S[2]
+	B moved_2
+
+below2_2:
+	TBZ $0, R6, moved_2
+	FMOVS (R17), F1
+
+moved_2:
+	MOVD lamIm_base+88(FP), R2
+	MOVD $0(R23), R3
+	MOVD R3, R6
+	SUBS $4, R3
+	ADD R1<<3, R2, R25
+	MOVD $0(R25), R17
+	VEOR V2.B16, V2.B16, V2.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_3
+	FMOVQ (R17), F2
+	B moved_3
+
+fewer_3:
+	TBNZ $63, R6, moved_3
+	TBZ $1, R6, below2_3
+	FMOVD (R17), F2
+	TBZ $0, R6, moved_3
+	ADD $8, R17
+	VLD1 (R17), V2.S[2]
+	B moved_3
+
+below2_3:
+	TBZ $0, R6, moved_3
+	FMOVS (R17), F2
+
+moved_3:
+	MOVD R3, R6
+	SUBS $4, R3
+	MOVD $16(R25), R17
+	VEOR V3.B16, V3.B16, V3.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_4
+	FMOVQ (R17), F3
+	B moved_4
+
+fewer_4:
+	TBNZ $63, R6, moved_4
+	TBZ $1, R6, below2_4
+	FMOVD (R17), F3
+	TBZ $0, R6, moved_4
+	ADD $8, R17
+	VLD1 (R17), V3.S[2]
+	B moved_4
+
+below2_4:
+	TBZ $0, R6, moved_4
+	FMOVS (R17), F3
+
+moved_4:
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	FMOVQ 384(R26), F4
+	FMOVQ 384(R26), F5
+	MOVD re_base+0(FP), R2
+	MOVD im_base+24(FP), R3
+	MOVD stride+48(FP), R6
+	LSL $2, R6
+	ADD R1<<2, R2, R19
+	MOVD $0(R19), R2
+	ADD R1<<2, R3, R20
+	MOVD $0(R20), R3
+	MOVD rows+56(FP), R1
+	CMP $0, R1
+	BLE done7
+
+loop6:
+	MOVD R0, R7
+	WORD $0x0E616888 // FCVTN V8.2S, V4.2D
+	WORD $0x4E6168A8 // FCVTN2 V8.4S, V5.2D
+	MOVD $0(R2), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_5
+	FMOVQ F8, (R17)
+	B moved_5
+
+fewer_5:
+	TBNZ $63, R7, moved_5
+	TBZ $1, R7, below2_5
+	FMOVD F8, (R17)
+	TBZ $0, R7, moved_5
+	ADD $8, R17
+	VST1 V8.S[2], (R17)
+	B moved_5
+
+below2_5:
+	TBZ $0, R7, moved_5
+	FMOVS F8, (R17)
+
+moved_5:
+	WORD $0x0E6168C8 // FCVTN V8.2S, V6.2D
+	WORD $0x4E6168E8 // FCVTN2 V8.4S, V7.2D
+	MOVD $0(R3), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_6
+	FMOVQ F8, (R17)
+	B moved_6
+
+fewer_6:
+	TBNZ $63, R7, moved_6
+	TBZ $1, R7, below2_6
+	FMOVD F8, (R17)
+	TBZ $0, R7, moved_6
+	ADD $8, R17
+	VST1 V8.S[2], (R17)
+	B moved_6
+
+below2_6:
+	TBZ $0, R7, moved_6
+	FMOVS F8, (R17)
+
+moved_6:
+	ADDS R6, R2
+	ADDS R6, R3
+	WORD $0x6E60DC88 // FMUL V8.2D, V4.2D, V0.2D
+	WORD $0x6E60DCC9 // FMUL V9.2D, V6.2D, V0.2D
+	WORD $0x4EE2CCC8 // FMLS V8.2D, V6.2D, V2.2D
+	WORD $0x4E62CC89 // FMLA V9.2D, V4.2D, V2.2D
+	VMOV V8.B16, V4.B16
+	VMOV V9.B16, V6.B16
+	WORD $0x6E61DCA8 // FMUL V8.2D, V5.2D, V1.2D
+	WORD $0x6E61DCE9 // FMUL V9.2D, V7.2D, V1.2D
+	WORD $0x4EE3CCE8 // FMLS V8.2D, V7.2D, V3.2D
+	WORD $0x4E63CCA9 // FMLA V9.2D, V5.2D, V3.2D
+	VMOV V8.B16, V5.B16
+	VMOV V9.B16, V7.B16
+	SUBS $1, R1
+	BNE loop6
+
+done7:
+
+end5:
+	MOVWU 16(RSP), R17
+	MOVD R17, FPCR
+	RET
+
 // powerSumsNEON is powerSums at level neon (asm/vandermonde.go).
 // func powerSumsNEON(sumRe []float64, sumIm []float64, re []float32, im []float32, reStride int, imStride int, rows int, lamRe []float64, lamIm []float64)
 TEXT ·powerSumsNEON(SB), NOSPLIT, $0-168
@@ -1344,69 +1602,75 @@ done6:
 	BLE end9
 	ADD R0<<0, R0, R24
 	MOVD $0(R24), R2
-	MOVD R0, R0
-	MOVD lamRe_base+120(FP), R3
-	ADD R1<<3, R3, R25
+	MOVD R0, R3
+	MOVD lamRe_base+120(FP), R6
+	MOVD $0(R24), R7
+	MOVD R7, R8
+	SUBS $4, R7
+	ADD R1<<3, R6, R25
 	MOVD $0(R25), R17
 	VEOR V0.B16, V0.B16, V0.B16
-	SUB $4, R2, R16
+	SUB $4, R8, R16
 	TBNZ $63, R16, fewer_1
 	FMOVQ (R17), F0
 	B moved_1
 
 fewer_1:
-	TBNZ $63, R2, moved_1
-	TBZ $1, R2, below2_1
+	TBNZ $63, R8, moved_1
+	TBZ $1, R8, below2_1
 	FMOVD (R17), F0
-	TBZ $0, R2, moved_1
+	TBZ $0, R8, moved_1
 	ADD $8, R17
 	VLD1 (R17), V0.S[2]
 	B moved_1
 
 below2_1:
-	TBZ $0, R2, moved_1
+	TBZ $0, R8, moved_1
 	FMOVS (R17), F0
 
 moved_1:
-	MOVD lamIm_base+144(FP), R3
-	ADD R1<<3, R3, R19
+	MOVD lamIm_base+144(FP), R6
+	MOVD $0(R24), R0
+	MOVD R0, R7
+	SUBS $4, R0
+	ADD R1<<3, R6, R19
 	MOVD $0(R19), R17
 	VEOR V1.B16, V1.B16, V1.B16
-	SUB $4, R2, R16
+	SUB $4, R7, R16
 	TBNZ $63, R16, fewer_2
 	FMOVQ (R17), F1
 	B moved_2
 
 fewer_2:
-	TBNZ $63, R2, moved_2
-	TBZ $1, R2, below2_2
+	TBNZ $63, R7, moved_2
+	TBZ $1, R7, below2_2
 	FMOVD (R17), F1
-	TBZ $0, R2, moved_2
+	TBZ $0, R7, moved_2
 	ADD $8, R17
 	VLD1 (R17), V1.S[2]
 	B moved_2
 
 below2_2:
-	TBZ $0, R2, moved_2
+	TBZ $0, R7, moved_2
 	FMOVS (R17), F1
 
 moved_2:
 	VEOR V2.B16, V2.B16, V2.B16
 	VEOR V3.B16, V3.B16, V3.B16
-	MOVD re_base+48(FP), R3
+	MOVD re_base+48(FP), R0
 	MOVD im_base+72(FP), R6
 	MOVD reStride+96(FP), R7
 	LSL $2, R7
 	MOVD imStride+104(FP), R8
 	LSL $2, R8
 	MOVD rows+112(FP), R9
-	ADD R1<<2, R3, R20
-	MOVD $0(R20), R3
+	ADD R1<<2, R0, R20
+	MOVD $0(R20), R0
 	ADD R1<<2, R6, R21
 	MOVD $0(R21), R6
 	MOVD R9, R10
 	MUL R7, R10
-	ADDS R10, R3
+	ADDS R10, R0
 	MOVD R9, R10
 	MUL R8, R10
 	ADDS R10, R6
@@ -1414,48 +1678,48 @@ moved_2:
 	BLE done11
 
 loop10:
-	SUBS R7, R3
+	SUBS R7, R0
 	SUBS R8, R6
-	MOVD $0(R3), R17
+	MOVD $0(R0), R17
 	VEOR V4.B16, V4.B16, V4.B16
-	SUB $4, R0, R16
+	SUB $4, R3, R16
 	TBNZ $63, R16, fewer_3
 	FMOVQ (R17), F4
 	B moved_3
 
 fewer_3:
-	TBNZ $63, R0, moved_3
-	TBZ $1, R0, below2_3
+	TBNZ $63, R3, moved_3
+	TBZ $1, R3, below2_3
 	FMOVD (R17), F4
-	TBZ $0, R0, moved_3
+	TBZ $0, R3, moved_3
 	ADD $8, R17
 	VLD1 (R17), V4.S[2]
 	B moved_3
 
 below2_3:
-	TBZ $0, R0, moved_3
+	TBZ $0, R3, moved_3
 	FMOVS (R17), F4
 
 moved_3:
 	WORD $0x0E617884 // FCVTL V4.2D, V4.2S
 	MOVD $0(R6), R17
 	VEOR V5.B16, V5.B16, V5.B16
-	SUB $4, R0, R16
+	SUB $4, R3, R16
 	TBNZ $63, R16, fewer_4
 	FMOVQ (R17), F5
 	B moved_4
 
 fewer_4:
-	TBNZ $63, R0, moved_4
-	TBZ $1, R0, below2_4
+	TBNZ $63, R3, moved_4
+	TBZ $1, R3, below2_4
 	FMOVD (R17), F5
-	TBZ $0, R0, moved_4
+	TBZ $0, R3, moved_4
 	ADD $8, R17
 	VLD1 (R17), V5.S[2]
 	B moved_4
 
 below2_4:
-	TBZ $0, R0, moved_4
+	TBZ $0, R3, moved_4
 	FMOVS (R17), F5
 
 moved_4:

@@ -12,6 +12,10 @@ func powerRows(re, im []float32, stride, cols int, w, log []complex128, l, lIm f
 	powerRowsGeneric(re, im, stride, cols, w, log, l, lIm)
 }
 
+func powerColumns(re, im []float32, stride, rows int, lamRe, lamIm []float64) {
+	powerColumnsGeneric(re, im, stride, rows, lamRe, lamIm)
+}
+
 func powerSums(sumRe, sumIm []float64, re, im []float32, reStride, imStride, rows int, lamRe, lamIm []float64) {
 	powerSumsGeneric(sumRe, sumIm, re, im, reStride, imStride, rows, lamRe, lamIm)
 }

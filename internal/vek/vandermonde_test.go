@@ -134,6 +134,37 @@ func TestPowerRows(t *testing.T) {
 	})
 }
 
+func TestPowerColumns(t *testing.T) {
+	lamRe, lamIm := logBases()
+	lamRe, lamIm = slices.Repeat(lamRe, 7), slices.Repeat(lamIm, 7)
+	for n := range lamRe {
+		z := power(lamRe[n], lamIm[n], 1)
+		lamRe[n], lamIm[n] = real(z), imag(z)
+	}
+	eachCall(t, func(t *testing.T, c *kernelCall) {
+		for i, modes := range []int{0, 1, 2, 3, 4, 5, 8, 9, 31, 32, 41, 77} {
+			c.Again()
+			rows := c.OutMatrix([]int{0, 1, 2, 33}[i%4], 2*modes, 2*modes+i%3)
+			lr, li := c.InDoubles(lamRe[:modes]), c.InDoubles(lamIm[:modes])
+			if !c.Do(func() { vek.PowerColumns(rows.Columns(0, modes), rows.Columns(modes, 2*modes), lr, li) }) {
+				return
+			}
+			for b := range rows.Rows {
+				for n := range modes {
+					want := complex128(1)
+					for range b {
+						want *= complex(lr[n], li[n])
+					}
+					re, im := rows.Row(b)[n], rows.Row(b)[modes+n]
+					if !fades(re, want, real(want), 1) || !fades(im, want, imag(want), 1) {
+						t.Fatalf("(%v + %vi)^%d: %v + %vi, expected %v", lr[n], li[n], b, re, im, want)
+					}
+				}
+			}
+		}
+	})
+}
+
 // Products of tiny factors are 0 or normal numbers. Other products are those of float64, whatever
 // follows the table.
 func TestPowerProduct(t *testing.T) {
