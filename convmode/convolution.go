@@ -55,8 +55,8 @@ func (c *convolution) convolveChannel(w, h int) {
 		if u1 != nil {
 			v1 = p.row(v, b+1, h)
 		}
-		p.prefetchPair(v, b, h)
-		p.prefetchPair(u, b+2, h)
+		p.prefetchPair(v, b, h, bk.net.opt.Workers)
+		p.prefetchPair(u, b+2, h, bk.net.opt.Workers)
 		p.plan.conv.Convolve(fftkernel.Rows{v0, v1}, fftkernel.Rows{u0, u1}, spectrum, ws.conv)
 	}
 }
@@ -118,8 +118,8 @@ func (c *convolution) convolveGradChannel(w, h int) {
 				du1 = ws.du[1][:p.length]
 			}
 		}
-		p.prefetchPair(u, b+2, h)
-		p.prefetchPair(dv, b+2, h)
+		p.prefetchPair(u, b+2, h, bk.net.opt.Workers)
+		p.prefetchPair(dv, b+2, h, bk.net.opt.Workers)
 		p.plan.conv.ConvolveGrad(fftkernel.Rows{du0, du1}, fftkernel.Rows{d0, d1}, fftkernel.Rows{u0, u1}, acc, spectrum, ws.conv)
 		bk.addInputGrad(du0, b, h)
 		if d1 != nil {

@@ -75,8 +75,13 @@ func (p *pass) maskedRow(buf []float32, a array, b, h int) []float32 {
 const longestPrefetch = 2048
 
 // prefetchPair prefetches channel h of sequences b and b+1 of the batch, unless rows are too long.
-func (p *pass) prefetchPair(a array, b, h int) {
-	if p.length > longestPrefetch {
+// After the last pair it prefetches the first one of the channel that the worker probably takes
+// next.
+func (p *pass) prefetchPair(a array, b, h, workers int) {
+	if b >= p.size {
+		b, h = 0, h+workers
+	}
+	if p.length > longestPrefetch || h >= a.rows {
 		return
 	}
 	for i := b; i < min(b+2, p.size); i++ {
