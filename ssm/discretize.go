@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/cmplx"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
 // maxStepScale bounds the step scale and its reciprocal. In S4 the time grows with the step scale,
@@ -54,20 +56,24 @@ func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, stepScale float64, l
 	}
 	m, s, directions, discrete := p.Modes(), p.Copies(), p.Directions(), p.Discrete()
 	general := disc != ZOH || stepScale != 1 || p.Bandlimit > 0
+	var e exponents
 	for c := lo; c < hi; c++ {
 		step, turn, own, shared := p.step(c, stepScale), 1.0, c*m, c%s*m
 		if !discrete { // a = Δ·A, not −ρξ + iθ
 			turn = step
 		}
 		for n := range m {
-			// 0 − x: a pole on the unit circle gets +0
-			a := complex(0-math.Exp(p.Decay[shared+n])*step, p.Freq[shared+n]*turn)
+			at := n % len(e.a)
+			if at == 0 {
+				e.compute(p.Decay[shared+n:shared+m], p.Freq[shared+n:shared+m], step, turn)
+			}
+			a, z := e.a[at], complex(e.re[at], e.im[at])
 			var logLambda, dLog, value, slope complex128
 			if general {
-				t, k := p.general(disc, a, step, stepScale)
+				t, k := p.general(disc, a, z, step, stepScale)
 				logLambda, dLog, value, slope = t.logLambda, t.dLog, k.value, k.slope
 			} else {
-				f, df := phi(a)
+				f, df := phi(a, z)
 				logLambda, dLog, value, slope = a, 1, scaled(step, f), scaled(step, df)
 			}
 			if d.modes != nil { // copies of whole structs would wait for their parts
@@ -82,6 +88,25 @@ func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, stepScale float64, l
 			}
 		}
 	}
+}
+
+// exponents are those of a few modes, a, with e^a.
+type exponents struct {
+	a      [32]complex128
+	re, im [32]float64
+}
+
+// compute sets a = −exp(decay)·step + i·freq·turn of as many modes as there is room for.
+func (e *exponents) compute(decay, freq []float64, step, turn float64) {
+	n := min(len(decay), len(e.a))
+	for i, d := range decay[:n] {
+		e.a[i] = complex(d, 0)
+	}
+	vek.ComplexPowers(e.re[:n], e.im[:n], e.a[:n], 1)
+	for i := range n {
+		e.a[i] = complex(0-e.re[i]*step, freq[i]*turn) // 0 − x: a pole on the unit circle gets +0
+	}
+	vek.ComplexPowers(e.re[:n], e.im[:n], e.a[:n], 1)
 }
 
 // scaled returns r·z.
@@ -106,8 +131,8 @@ func (p *Params) step(c int, stepScale float64) float64 {
 
 // general returns the discretisation of a mode of S4D by any rule, at any step scale, and with any
 // band limit. For discrete parameters it is that of training.
-func (p *Params) general(disc Disc, a complex128, step, stepScale float64) (transform, gain) {
-	t := transformOf(disc, a)
+func (p *Params) general(disc Disc, a, z complex128, step, stepScale float64) (transform, gain) {
+	t := transformOf(disc, a, z)
 	k, angle := gain{scaled(step, t.input), scaled(step, t.dIn)}, imag(t.logLambda)
 	if p.Discrete() {
 		t, k, angle = p.discreteAtRate(t, k, stepScale)
@@ -138,8 +163,8 @@ func (c Config) discreteAtRate(t transform, k gain, r float64) (transform, gain,
 // log λ̄, S = r·φ(rℓ)/φ(ℓ), and φ(ℓ) ≠ 0 for angles in [−π, π].
 func heldSum(logLambda complex128, r float64) complex128 {
 	c := complex(r, 0)
-	f, _ := phi(logLambda)
-	g, _ := phi(c * logLambda)
+	f, _ := phi(logLambda, cmplx.Exp(logLambda))
+	g, _ := phi(c*logLambda, cmplx.Exp(c*logLambda))
 	return c * g / f
 }
 
@@ -163,13 +188,13 @@ type transform struct {
 	dLog, dIn complex128 // derivatives of logLambda and input with respect to a
 }
 
-// transformOf discretises a mode (docs/maths.md §1.3, §7). Neither formula divides by A, so A = 0
-// is a valid pole.
-func transformOf(disc Disc, a complex128) transform {
+// transformOf discretises a mode with z = e^a (docs/maths.md §1.3, §7). Neither formula divides by A,
+// so A = 0 is a valid pole.
+func transformOf(disc Disc, a, z complex128) transform {
 	if disc == Bilinear {
 		return bilinear(a)
 	}
-	f, df := phi(a)
+	f, df := phi(a, z)
 	return transform{logLambda: a, input: f, dLog: 1, dIn: df}
 }
 
@@ -197,10 +222,10 @@ func bilinear(a complex128) transform {
 	}
 }
 
-// phi returns φ(a) = (e^a − 1)/a and φ′(a) = (e^a − φ)/a. Near 0, where the differences cancel, it
-// sums the real series φ₂ = (φ − 1)/a = Σ a^k/(k+2)!, from which φ = 1 + a·φ₂ and φ′ = φ − φ₂. With
-// s_k = c_k + 2·Re a·s_{k+1} − |a|²·s_{k+2}, the sum is c_0 + a·s_1 − |a|²·s_2.
-func phi(a complex128) (f, df complex128) {
+// phi returns φ(a) = (z − 1)/a and φ′(a) = (z − φ)/a, where z = e^a. Near 0, where the differences
+// cancel, it sums the real series φ₂ = (φ − 1)/a = Σ a^k/(k+2)!, from which φ = 1 + a·φ₂ and φ′ = φ −
+// φ₂. With s_k = c_k + 2·Re a·s_{k+1} − |a|²·s_{k+2}, the sum is c_0 + a·s_1 − |a|²·s_2.
+func phi(a, z complex128) (f, df complex128) {
 	x, y := real(a), imag(a)
 	square := x*x + y*y
 	if math.Abs(x)+math.Abs(y) < 0.5 {
@@ -213,9 +238,7 @@ func phi(a complex128) (f, df complex128) {
 		f = 1 + a*f2
 		return f, f - f2
 	}
-	size, inverse := math.Exp(x), complex(x/square, -y/square)
-	sin, cos := math.Sincos(y)
-	z := complex(size*cos, size*sin)
+	inverse := complex(x/square, -y/square)
 	f = (z - 1) * inverse
 	return f, (z - f) * inverse
 }

@@ -39,7 +39,7 @@ func (p *Params) dssMode(i int, step float64, taps int) dssMode {
 
 // expm1 returns e^a − 1 without cancellation near 0.
 func expm1(a complex128) complex128 {
-	f, _ := phi(a)
+	f, _ := phi(a, cmplx.Exp(a))
 	return a * f
 }
 

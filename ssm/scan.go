@@ -116,7 +116,7 @@ func (p *Params) s5Mode(n int, step float64) scanMode {
 		re, byDecay = maxClipped, 0
 	}
 	a := complex(re, p.Freq[n]) * d
-	t := transformOf(p.Disc, a)
+	t := transformOf(p.Disc, a, cmplx.Exp(a))
 	return scanMode{
 		transform: t, lambda: cmplx.Exp(t.logLambda), gain: gain{d * t.input, d * t.dIn},
 		byDecay: byDecay, byFreq: 1i * d, byStep: a, angle: imag(t.logLambda),
