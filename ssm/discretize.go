@@ -188,8 +188,8 @@ type transform struct {
 	dLog, dIn complex128 // derivatives of logLambda and input with respect to a
 }
 
-// transformOf discretises a mode with z = e^a (docs/maths.md §1.3, §7). Neither formula divides by A,
-// so A = 0 is a valid pole.
+// transformOf discretises a mode with z = e^a (docs/maths.md §1.3, §7). Neither formula divides by
+// A, so A = 0 is a valid pole.
 func transformOf(disc Disc, a, z complex128) transform {
 	if disc == Bilinear {
 		return bilinear(a)
@@ -223,8 +223,8 @@ func bilinear(a complex128) transform {
 }
 
 // phi returns φ(a) = (z − 1)/a and φ′(a) = (z − φ)/a, where z = e^a. Near 0, where the differences
-// cancel, it sums the real series φ₂ = (φ − 1)/a = Σ a^k/(k+2)!, from which φ = 1 + a·φ₂ and φ′ = φ −
-// φ₂. With s_k = c_k + 2·Re a·s_{k+1} − |a|²·s_{k+2}, the sum is c_0 + a·s_1 − |a|²·s_2.
+// cancel, it sums the real series φ₂ = (φ − 1)/a = Σ a^k/(k+2)!, from which φ = 1 + a·φ₂ and φ′ =
+// φ − φ₂. With s_k = c_k + 2·Re a·s_{k+1} − |a|²·s_{k+2}, the sum is c_0 + a·s_1 − |a|²·s_2.
 func phi(a, z complex128) (f, df complex128) {
 	x, y := real(a), imag(a)
 	square := x*x + y*y

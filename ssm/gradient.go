@@ -24,8 +24,8 @@ func (p *Params) BackwardChannels(grad *Params, d *Discrete, g, m []complex128, 
 			forward, b := &d.modes[own], p.B[shared]
 			bBar, slope := b*forward.gain.value, b*forward.gain.slope
 
-			// T = Σ ∂W/∂a·G + W·M·∂log λ̄/∂a, so that ∂loss = 2·Re(T·∂a), and Re Σ W·G, because W is also
-			// proportional to the step. Both sums are over the directions.
+			// T = Σ ∂W/∂a·G + W·M·∂log λ̄/∂a, so that ∂loss = 2·Re(T·∂a), and Re Σ W·G, because W is
+			// also proportional to the step. Both sums are over the directions.
 			var t complex128
 			var wg float64
 			for i := own; i < all; i += len(d.modes) {
