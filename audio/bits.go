@@ -74,6 +74,3 @@ func (b *bitReader) unary(max uint64) uint64 {
 	b.acc &= 1<<b.n - 1
 	return min(zeros+uint64(lead), max+1)
 }
-
-// align skips to the next byte.
-func (b *bitReader) align() { b.acc, b.n = 0, 0 }

@@ -147,7 +147,7 @@ func (s *flacStream) frame() (int, error) {
 			return 0, fmt.Errorf("channel %d: %w", c, err)
 		}
 	}
-	b.align()
+	b.acc, b.n = 0, 0 // to the next byte
 	b.uint(16)
 	if b.err == nil && b.crc16 != 0 && !s.unchecked {
 		return 0, errors.New("the checksum (CRC-16) is wrong")

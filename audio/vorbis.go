@@ -64,22 +64,14 @@ func (r *Reader) openOgg(in *bufio.Reader) error {
 
 const vorbisID = "\x01vorbis"
 
-// codecOf returns the name of a codec other than Vorbis, by the first packet of its stream.
-func codecOf(b []byte) string {
-	for _, c := range []struct{ magic, name string }{{"OpusHead", "Opus"}, {"\x7fFLAC", "FLAC"}, {"Speex", "Speex"}, {"\x80theora", "Theora"}, {"fishead", "Skeleton"}} {
-		if bytes.HasPrefix(b, []byte(c.magic)) {
-			return c.name
-		}
-	}
-	return ""
-}
-
 // identify reads the identification header: 1, "vorbis", version (32 bits), channels (8), rate
 // (32), three bit rates (32 each), the logarithms of the two block sizes (4 each), 1.
 func (s *vorbisStream) identify(b []byte) error {
 	if len(b) != 30 || string(b[:7]) != vorbisID {
-		if name := codecOf(b); name != "" {
-			return &UnsupportedError{Format: name + " in Ogg", demuxer: "ogg"}
+		for _, c := range []struct{ magic, name string }{{"OpusHead", "Opus"}, {"\x7fFLAC", "FLAC"}, {"Speex", "Speex"}, {"\x80theora", "Theora"}, {"fishead", "Skeleton"}} {
+			if bytes.HasPrefix(b, []byte(c.magic)) {
+				return &UnsupportedError{Format: c.name + " in Ogg", demuxer: "ogg"}
+			}
 		}
 		return fmt.Errorf("audio: Ogg with a codec that starts with %q, expected Vorbis", b[:min(len(b), 8)])
 	}

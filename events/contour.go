@@ -44,8 +44,6 @@ func newContour(r *rules) *contour {
 	}
 }
 
-func (c *contour) reset() { c.levels, c.behind = c.levels[:0], 0 }
-
 // push adds a frame's level in decibels, which is NaN after the end of the signal.
 func (c *contour) push(level float64) {
 	if math.IsNaN(level) {

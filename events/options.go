@@ -10,25 +10,25 @@ import (
 // by a default.
 type Options struct {
 	// Threshold is the lowest posterior of an event. Higher: more precision, less recall.
-	Threshold float64
+	Threshold float64 `json:"threshold"`
 
 	// An event ends when the posterior of its label falls below OffThreshold. At 0, that never
 	// happens. Higher: shorter events, and one word may make several.
-	OffThreshold float64
+	OffThreshold float64 `json:"off_threshold"`
 
 	// Confirm is the number of consecutive frames that must agree. Higher: more precision, less
 	// recall of short words.
-	Confirm int
+	Confirm int `json:"confirm"`
 
 	// Refractory is the shortest time in seconds between the frames at which the labels of two
 	// events reach the threshold. For successive words, these are rarely less than 0.3 s apart.
 	// Within this time, the label of an event may change. Higher: more precision, less recall of
 	// words in quick succession.
-	Refractory float64
+	Refractory float64 `json:"refractory"`
 
 	// Smoothing is the time in seconds over which the log-odds of the labels are averaged
 	// (docs/maths.md §10). Higher: more precision, less recall of short words.
-	Smoothing float64
+	Smoothing float64 `json:"smoothing"`
 }
 
 // Defaults returns the options for spoken words.

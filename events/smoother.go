@@ -75,10 +75,5 @@ func (s *smoother) reset() {
 		}
 	}
 	s.oldest = 0
-	s.contour.reset()
-}
-
-// frames appends the log-odds of the last frames to dst, the oldest first.
-func (s *smoother) frames(dst []float32) []float32 {
-	return append(append(dst, s.ring[s.oldest:]...), s.ring[:s.oldest]...)
+	s.contour.levels, s.contour.behind = s.contour.levels[:0], 0
 }

@@ -35,7 +35,7 @@ func (o Options) values() [5]float64 {
 
 // Snapshot returns the Stream's state for Restore. Events that were returned are not part of it.
 func (s *Stream) Snapshot() []byte {
-	levels, offsets := s.smoother.contour.last(), s.recognizer.offsets
+	levels, offsets, ring := s.smoother.contour.last(), s.recognizer.offsets, s.smoother.ring
 	head := snapshotHead{
 		Options: s.recognizer.opt.values(), SampleRate: s.sampleRate, Position: s.position, Origin: s.origin,
 		Signal: s.signal.position, Segment: s.decision.segment,
@@ -47,7 +47,7 @@ func (s *Stream) Snapshot() []byte {
 		head.Resampler = int32(len(resampler))
 	}
 	b, le := snapshot.Begin(nil, snapshotMagic, snapshotVersion), binary.LittleEndian
-	for _, part := range []any{head, s.signal.partial, levels, offsets, s.smoother.frames(nil), resampler} {
+	for _, part := range []any{head, s.signal.partial, levels, offsets, ring[s.smoother.oldest:], ring[:s.smoother.oldest], resampler} {
 		b, _ = binary.Append(b, le, part) // fixed sizes: cannot fail
 	}
 	return snapshot.End(s.signal.source.snapshot(b), 0)

@@ -40,11 +40,16 @@ func (c Config) specs(w *Weights) []tensorSpec {
 	}
 	part = PartBackbone
 	for i := range w.Layers {
+		l := &w.Layers[i]
 		prefix = fmt.Sprintf("layers.%d.", i)
 		if c.HasSSM(i) {
-			c.ssmSpecs(&w.Layers[i], add)
+			c.ssmSpecs(l, add)
 		}
-		c.mixSpecs(&w.Layers[i], add)
+		if rows := c.MixingRows(); rows > 0 {
+			add(&l.MixWeight, "mix.weight", KindWeight, rows, c.DModel)
+			add(&l.MixBias, "mix.bias", KindBias, rows)
+		}
+		c.normSpecs(&l.NormWeight, &l.NormBias, &l.RunningMean, &l.RunningVar, add)
 	}
 	prefix = ""
 	if c.FinalNorm {
@@ -100,15 +105,6 @@ func (c Config) ssmSpecs(l *Layer, add adder) {
 		add(&l.C, "C", KindC, h, m, 2)
 	}
 	add(&l.D, "D", KindD, h)
-}
-
-// mixSpecs adds the tensors of a block after its SSM.
-func (c Config) mixSpecs(l *Layer, add adder) {
-	if rows := c.MixingRows(); rows > 0 {
-		add(&l.MixWeight, "mix.weight", KindWeight, rows, c.DModel)
-		add(&l.MixBias, "mix.bias", KindBias, rows)
-	}
-	c.normSpecs(&l.NormWeight, &l.NormBias, &l.RunningMean, &l.RunningVar, add)
 }
 
 func (c Config) normSpecs(weight, bias, mean, variance *[]float32, add adder) {

@@ -124,7 +124,8 @@ func (s *session) process(x []float32) error {
 func (s *session) emit(found []events.Event, failed error) (err error) {
 	for _, e := range found {
 		line := report.NewEvent(e)
-		s.stream.record(line)
+		s.stream.Recent = append(s.stream.Recent[max(0, len(s.stream.Recent)+1-maxRecent):], line)
+		s.stream.EventCount++
 		s.opt.Metrics.Event(e.Label)
 		if err == nil {
 			err = s.out.send(line)

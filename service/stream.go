@@ -65,12 +65,6 @@ func (s *stream) snapshot() []byte {
 	return encodeSnapshot(s.header, s.detector.Snapshot())
 }
 
-// record remembers an event.
-func (s *stream) record(e report.Event) {
-	s.Recent = append(s.Recent[max(0, len(s.Recent)+1-maxRecent):], e)
-	s.EventCount++
-}
-
 // resumeEvents selects the events that a client lacks if it has received n; a negative n means all.
 // It is an error if the stream has forgotten some of them, or if the client has received more than
 // the stream has had.

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"net/http"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -311,8 +310,4 @@ func (p *project) loadDetector() error {
 	d.Command = command(runtime.GOOS, p.modelPath()) // the folder may have been moved
 	p.status.Detector = d
 	return nil
-}
-
-func (s *Server) getModel(p *project, r *http.Request) (any, error) {
-	return p.file(modelFile, "application/octet-stream")
 }

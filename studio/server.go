@@ -156,7 +156,7 @@ func (s *Server) routes() http.Handler {
 		"DELETE /api/projects/{project}/sounds/{folder}/{clip}": s.deleteClip,
 		"POST /api/projects/{project}/training":                 s.startTraining,
 		"DELETE /api/projects/{project}/training":               s.cancelTraining,
-		"GET /api/projects/{project}/model":                     s.getModel,
+		"GET /api/projects/{project}/model":                     func(p *project, _ *http.Request) (any, error) { return p.file(modelFile, "application/octet-stream") },
 		"GET /api/projects/{project}/live":                      s.listen,
 	} {
 		api.HandleFunc(pattern, s.answer(func(r *http.Request) (any, error) {

@@ -103,14 +103,6 @@ func (b *batch) load(set dataset.Set, members []int, pass int, pool *par.Pool) {
 	b.pack()
 }
 
-// pad makes the batch as long as those of other ranks.
-func (b *batch) pad(length int) {
-	if length > b.Len {
-		b.Len, b.Lengths = length, b.lengths[:b.Size]
-		b.pack()
-	}
-}
-
 // slice returns the examples [lo, hi) of the batch. It shares all memory.
 func (b *batch) slice(lo, hi int) batch {
 	s := *b

@@ -95,7 +95,7 @@ func Evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOpti
 
 // evaluation has the results of all batches of a set.
 type evaluation struct {
-	total tally // of all ranks
+	total []float64 // a tally, of all batches of all ranks
 
 	// Of this rank.
 	failed      *nonFinite // the first example whose output is not finite; nil: none
@@ -116,7 +116,10 @@ func (o *EvalOptions) run(ctx context.Context, m *model.Model, net *convmode.Net
 	}
 	load := newLoader(set, own, 0, [2]*batch{newBatch(o.Info, &m.Meta, size), newBatch(o.Info, &m.Meta, size)}, o.Workers)
 	defer load.close()
-	width := tallySize(o.Info)
+	width := tallyFields
+	if o.Info.Regression {
+		width += 2 * o.Info.Outputs
+	}
 	values := make([]float64, 1+width*len(batches)) // the number of ranks that stop, and the tallies
 	var scratch []float32
 	for i := rank; i < len(batches) && ctx.Err() == nil; i += ranks {
@@ -126,7 +129,7 @@ func (o *EvalOptions) run(ctx context.Context, m *model.Model, net *convmode.Net
 		}
 		logits := net.Forward(b.Batch)
 		scratch = append(scratch[:0], logits...)
-		failed := tally(values[1+i*width:][:width]).set(b, scratch, logits)
+		failed := b.tally(values[1+i*width:][:width], scratch, logits)
 		if failed != nil && (e.failed == nil || failed.Index < e.failed.Index) {
 			e.failed = failed
 		}
@@ -144,11 +147,36 @@ func (o *EvalOptions) run(ctx context.Context, m *model.Model, net *convmode.Net
 	if values[0] > 0 {
 		return e, cmp.Or(context.Cause(ctx), ErrInterrupted)
 	}
-	e.total = make(tally, width)
+	e.total = make([]float64, width)
 	for t := range slices.Chunk(values[1:], width) {
-		e.total.add(t)
+		for i, v := range t {
+			e.total[i] += v
+		}
 	}
 	return e, nil
+}
+
+// A tally has the results of a batch as numbers, which ranks can sum: the values of sums, 1 if the
+// output of an example is not finite, otherwise 0, and for each output of a regression its terms
+// and squares.
+const (
+	failedField = sumFields
+	tallyFields = sumFields + 1 // and two per output
+)
+
+// tally sets the tally t of the batch. It overwrites scratch. It returns an error for the first
+// example whose output is not finite.
+func (b *batch) tally(t []float64, scratch, logits []float32) *nonFinite {
+	s, failed := b.loss(scratch, logits), b.nonFinite(logits)
+	values := s.values()
+	copy(t, values[:])
+	if failed != nil {
+		t[failedField] = 1
+	}
+	for o, sums := range b.outputs {
+		t[tallyFields+2*o], t[tallyFields+2*o+1] = float64(sums.Terms), sums.Squares
+	}
+	return failed
 }
 
 // maxKernels bounds the memory in bytes for kernels that Evaluate keeps between batches.

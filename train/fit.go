@@ -123,7 +123,10 @@ func (t *Trainer) nextBatch(ctx context.Context, load *loader) (*batch, error) {
 	if v[e.Ranks()] > 0 {
 		return nil, t.interrupted()
 	}
-	b.pad(int(slices.Max(v)))
+	if longest := int(slices.Max(v)); longest > b.Len { // on another rank
+		b.Len, b.Lengths = longest, b.lengths[:b.Size]
+		b.pack()
+	}
 	return b, nil
 }
 
@@ -139,7 +142,12 @@ func newStepper(t *Trainer) (*stepper, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stepper{shards: shards, frozen: newFrozenStatistics(t.cfg.Optim, t.model.Weights)}
+	s := &stepper{shards: shards}
+	for _, w := range t.model.Weights.Tensors() {
+		if w.Kind == model.KindBuffer && t.cfg.Optim.Frozen(w) {
+			s.frozen = append(s.frozen, frozenStatistics{w.Data, slices.Clone(w.Data)})
+		}
+	}
 	for i := range s.buffers {
 		s.buffers[i] = newBatch(t.data.Info, &t.model.Meta, shards.count*shards.size)
 	}
@@ -148,10 +156,11 @@ func newStepper(t *Trainer) (*stepper, error) {
 
 // step updates the weights once.
 func (t *Trainer) step(s *stepper, b *batch) error {
-	total, err := s.shards.forward(b, convmode.Step{Seed: t.cfg.Seed, Step: t.state.Step})
-	if err != nil {
+	s.shards.batch, s.shards.step = b, convmode.Step{Seed: t.cfg.Seed, Step: t.state.Step}
+	if err := s.shards.advance(); err != nil {
 		return err
 	}
+	total := s.shards.sums
 	if math.IsNaN(total.Loss) || math.IsInf(total.Loss, 0) {
 		return t.diverged(fmt.Sprintf("loss %v: %s", total.Loss, t.cause(s, b)))
 	}

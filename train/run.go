@@ -157,9 +157,6 @@ func lockFolder(files atomicfile.Files, dir, name string) (*filelock.Lock, error
 	return l, nil
 }
 
-// begun reports whether the folder has a configuration, that of a run.
-func (r *Run) begun() (bool, error) { return r.exists(configFile) }
-
 // exists reports whether the folder has a file.
 func (r *Run) exists(name string) (bool, error) {
 	if err := noFile(r.files, r.Dir); err != nil {

@@ -134,13 +134,6 @@ func (s *shards) advance() (err error) {
 	}
 }
 
-// forward computes the loss of a batch. It returns the sums over all shards.
-func (s *shards) forward(b *batch, step convmode.Step) (sums, error) {
-	s.batch, s.step = b, step
-	err := s.advance()
-	return s.sums, err
-}
-
 // backward returns the gradients of the mean loss over all shards, after forward.
 func (s *shards) backward() (*model.Weights, error) {
 	err := s.advance()

@@ -238,7 +238,7 @@ func (s Sweep) run(ctx context.Context, r *SweepRun, number, of int) (SweepRow, 
 	if err != nil {
 		return row, fmt.Errorf("%s: %w", name, err)
 	}
-	begun, err := r.begun()
+	begun, err := r.exists(configFile)
 	if err != nil {
 		return row, fmt.Errorf("%s: %w", name, err)
 	}

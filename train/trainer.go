@@ -128,7 +128,11 @@ func New(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*
 	case opt.Resume:
 		err = t.resume(opt)
 	case opt.Dir != "":
-		err = t.create(opt)
+		var warning string
+		if warning, err = t.run.create(opt.Numbered); err == nil {
+			t.warn(warning)
+			err = t.begin()
+		}
 	}
 	if err != nil {
 		t.Close()
@@ -151,8 +155,9 @@ func (t *Trainer) build(opt Options) error {
 	if t.model, err = t.firstModel(c, opt.From); err != nil {
 		return err
 	}
-	if err := trainable(t.cfg.Optim, t.model.Weights); err != nil {
-		return err
+	trained := func(w model.Tensor) bool { return w.Kind != model.KindBuffer && !t.cfg.Optim.Frozen(w) }
+	if !slices.ContainsFunc(t.model.Weights.Tensors(), trained) {
+		return configErrorf("optim.freeze %.80q: nothing is left to train", t.cfg.Optim.Freeze)
 	}
 	t.model.Meta = model.Meta{
 		Task: t.cfg.Task, Labels: t.data.Labels, SampleRate: t.data.SampleRate, Filterbank: t.data.Filterbank, Series: t.data.Series,
@@ -217,16 +222,6 @@ func (t *Trainer) newPlan() plan {
 	}
 	p.schedule = optim.NewSchedule(t.cfg.Optim, t.cfg.Train.Epochs, p.total)
 	return p
-}
-
-// create makes the folder of a new run.
-func (t *Trainer) create(opt Options) error {
-	warning, err := t.run.create(opt.Numbered)
-	if err != nil {
-		return err
-	}
-	t.warn(warning)
-	return t.begin()
 }
 
 // begin writes the configuration and the first checkpoint. If the process ends between the two,

@@ -90,7 +90,9 @@ func main() {
 		if *roofline {
 			l := measureLimits()
 			row = func(r result, task string) string { return r.roofline(task, l) }
-			printRooflineHead(l)
+			fmt.Printf("one thread; peak %.1f GFLOP/s; copy %.1f GB/s\n\n", l.Flops/1e9, l.Bytes/1e9)
+			fmt.Println("| preset | length | batch | part | ms | share | GFLOP | of the peak | MB | GB/s | time at the limits, ms |")
+			fmt.Println("| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
 		} else {
 			fmt.Println("| preset | network | length | batch | parameters | seconds per step | peak memory |")
 			fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: |")

@@ -120,12 +120,6 @@ func (p part) seconds(loops map[string]float64) (sum float64) {
 	return sum
 }
 
-func printRooflineHead(l limits) {
-	fmt.Printf("one thread; peak %.1f GFLOP/s; copy %.1f GB/s\n\n", l.Flops/1e9, l.Bytes/1e9)
-	fmt.Println("| preset | length | batch | part | ms | share | GFLOP | of the peak | MB | GB/s | time at the limits, ms |")
-	fmt.Println("| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-}
-
 // roofline returns the rows of a preset.
 func (r result) roofline(task string, l limits) string {
 	var s strings.Builder

@@ -10,14 +10,14 @@ import (
 
 // detectionResult is a measurement as JSON.
 type detectionResult struct {
-	Words      *wordsResult       `json:"words,omitempty"`
-	Background []backgroundResult `json:"background"`
-	Skipped    []string           `json:"skipped,omitempty"`
-	Ignored    []string           `json:"ignored,omitempty"`
-	Model      pointResult        `json:"model"` // at its own options; with --write at the default options
-	Curve      []pointResult      `json:"curve"`
-	Chosen     *pointResult       `json:"chosen,omitempty"`
-	Out        string             `json:"out,omitempty"`
+	Words      *wordsResult             `json:"words,omitempty"`
+	Background []calibration.Background `json:"background"`
+	Skipped    []string                 `json:"skipped,omitempty"`
+	Ignored    []string                 `json:"ignored,omitempty"`
+	Model      pointResult              `json:"model"` // at its own options; with --write at the default options
+	Curve      []pointResult            `json:"curve"`
+	Chosen     *pointResult             `json:"chosen,omitempty"`
+	Out        string                   `json:"out,omitempty"`
 
 	// With --list: those of the chosen point or of the model's own options.
 	Alarms []calibration.Alarm `json:"false_alarm_list,omitempty"`
@@ -33,19 +33,10 @@ type wordsResult struct {
 	SNR     *float64       `json:"snr_db,omitempty"` // nil: clean
 }
 
-type backgroundResult struct {
-	Name  string  `json:"name"`
-	Hours float64 `json:"hours"`
-}
-
 // pointResult is what was measured with one set of options. PointWords is nil without words, and
 // the false alarms are absent without background.
 type pointResult struct {
-	Threshold    float64 `json:"threshold"`
-	OffThreshold float64 `json:"off_threshold"`
-	Confirm      int     `json:"confirm"`
-	Refractory   float64 `json:"refractory"`
-	Smoothing    float64 `json:"smoothing,omitempty"`
+	events.Options
 
 	// Thresholds has the threshold of each label, if there are offsets.
 	Thresholds map[string]float64 `json:"threshold_by_label,omitempty"`
@@ -94,8 +85,7 @@ type alarmCount struct {
 }
 
 func (d *detection) point(p *calibration.Point) pointResult {
-	o := p.Options
-	r := pointResult{Threshold: o.Threshold, OffThreshold: o.OffThreshold, Confirm: o.Confirm, Refractory: o.Refractory, Smoothing: o.Smoothing}
+	r := pointResult{Options: p.Options}
 	if len(p.Offsets) > 0 {
 		r.Thresholds = map[string]float64{}
 	}
@@ -119,7 +109,7 @@ func (d *detection) point(p *calibration.Point) pointResult {
 			continue
 		}
 		if len(p.Offsets) > 0 {
-			r.Thresholds[label] = thresholdOf(o.Threshold, p.Offsets[i])
+			r.Thresholds[label] = thresholdOf(r.Threshold, p.Offsets[i])
 		}
 		if d.Words[i] > 0 {
 			r.ByLabel[label] = p.MissedWords[i]
@@ -133,7 +123,7 @@ func (d *detection) point(p *calibration.Point) pointResult {
 
 // result returns the measurement as JSON, with the lists of a point.
 func (d *detection) result(p *calibration.Point) detectionResult {
-	r := detectionResult{Background: []backgroundResult{}, Ignored: d.ignored, Model: d.point(&d.own), Alarms: p.Alarms, Missed: p.Lost}
+	r := detectionResult{Background: append([]calibration.Background{}, p.Backgrounds...), Ignored: d.ignored, Model: d.point(&d.own), Alarms: p.Alarms, Missed: p.Lost}
 	if p.Words > 0 {
 		r.Words = &wordsResult{Count: p.Words, Labels: map[string]int{}, Unknown: d.unknown, Seconds: d.Seconds, Gap: [2]float64{d.words.MinGap, d.words.MaxGap}}
 		if !math.IsInf(d.words.SNR, 1) {
@@ -144,9 +134,6 @@ func (d *detection) result(p *calibration.Point) detectionResult {
 				r.Words.Labels[d.Labels[i]] = n
 			}
 		}
-	}
-	for _, b := range p.Backgrounds {
-		r.Background = append(r.Background, backgroundResult{b.Name, b.Hours})
 	}
 	for _, err := range slices.Concat(d.skipped, d.Skipped) {
 		r.Skipped = append(r.Skipped, err.Error())

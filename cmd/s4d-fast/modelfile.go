@@ -104,20 +104,11 @@ func checkOutputs(parsed *kong.Context) error {
 		if err := atomicfile.Check(out); err != nil {
 			return fmt.Errorf("output %w", err)
 		}
-		isOut := func(in string) bool { return sameFile(in, out) }
+		there, _ := os.Stat(out)
+		isOut := func(in string) bool { info, _ := os.Stat(in); return os.SameFile(info, there) }
 		if slices.ContainsFunc(inputs, isOut) || name != "write" && slices.ContainsFunc(models, isOut) { // --write stores the point in the model
 			return usageError(fmt.Errorf("output %q is an input of the command, which would be lost; name another file", out))
 		}
 	}
 	return nil
-}
-
-// sameFile reports whether two paths lead to one file, which exists.
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
 }

@@ -74,10 +74,10 @@ type Point struct {
 
 // Background is the part of the background with one name, and what was counted there.
 type Background struct {
-	Name        string
-	Hours       float64
-	FalseAlarms int   // number of events
-	ByLabel     []int // the same by label
+	Name        string  `json:"name"`
+	Hours       float64 `json:"hours"`
+	FalseAlarms int     `json:"-"` // number of events
+	ByLabel     []int   `json:"-"` // the same by label
 }
 
 // result is what was detected in one stream.

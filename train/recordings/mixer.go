@@ -43,12 +43,6 @@ type mixer struct {
 	response, spectrum, scratch []float32 // of the room
 }
 
-func (s *StreamSet) newMixer() *mixer {
-	m := &mixer{set: s, speech: make([]float32, s.length), background: make([]float32, s.length)}
-	m.Rate = s.opt.Filterbank.SampleRate
-	return m
-}
-
 // mix makes the stream of a random stream in m.speech and lists its words in m.words.
 func (m *mixer) mix(stream random.Stream) {
 	m.Sampler = random.Sampler{Stream: stream}

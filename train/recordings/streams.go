@@ -136,7 +136,11 @@ func newStreamSet(sounds *Sounds, split string, opt StreamOptions, streams int, 
 	}
 	s.otherOf = newSources(sounds.Other, func(i int) int { return s.other[i].End - s.other[i].Onset })
 	s.backgroundOf = newSources(sounds.Background, func(i int) int { return sounds.Background[i].Len() })
-	s.mixers.New = func() any { return s.newMixer() }
+	s.mixers.New = func() any {
+		m := &mixer{set: s, speech: make([]float32, s.length), background: make([]float32, s.length)}
+		m.Rate = s.opt.Filterbank.SampleRate
+		return m
+	}
 	return s, nil
 }
 

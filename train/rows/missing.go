@@ -33,10 +33,3 @@ func fillPrevious(x []float32, first float32) {
 		first = x[i]
 	}
 }
-
-// between returns the value of a channel at a position between two rows.
-func between(x []float32, at float64) float64 {
-	k := min(int(at), len(x)-1)
-	next := x[min(k+1, len(x)-1)]
-	return float64(x[k])*(1-at+float64(k)) + float64(next)*(at-float64(k))
-}

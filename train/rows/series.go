@@ -234,7 +234,7 @@ const missingHint = `--missing previous or --missing interpolate replaces such v
 
 // classes sets the labels: those of the options, or the classes of all series, ordered by byName.
 func (s *seriesData) classes() error {
-	labels := s.opt.Labels
+	labels, notNumber := s.opt.Labels, func(label string) bool { _, err := table.ParseFloat(label, 64); return err != nil }
 	if all := s.labels(); !slices.ContainsFunc(append(all, labels...), notNumber) {
 		s.compareAsNumbers(append(labels, all...))
 	}
@@ -266,11 +266,6 @@ func (s *seriesData) labels() []string {
 		all[i] = s.records[i].label
 	}
 	return all
-}
-
-func notNumber(label string) bool {
-	_, err := table.ParseFloat(label, 64)
-	return err != nil
 }
 
 // compareAsNumbers gives classes that are the same number, such as 1 and 1.0, one spelling: the

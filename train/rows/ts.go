@@ -247,7 +247,8 @@ func (s *TS) channel(x []float32, values string) error {
 		if n > 1 {
 			at = float64(i) * float64(n-1) / float64(len(x)-1)
 		}
-		x[i] = float32(between(from, at))
+		k := min(int(at), n-1)
+		x[i] = float32(float64(from[k])*(1-at+float64(k)) + float64(from[min(k+1, n-1)])*(at-float64(k)))
 	}
 	return nil
 }

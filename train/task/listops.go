@@ -83,7 +83,7 @@ func parseListOps(r io.Reader) (lines [][]string, labels []int, err error) {
 		if !ok || err != nil || label < 0 || label > 9 {
 			return errors.New("expected an expression, a tab and a digit")
 		}
-		symbols := listOpsSymbols(source)
+		symbols := strings.Fields(strings.NewReplacer("]", "X", "(", " ", ")", " ").Replace(source))
 		symbols = slices.Clone(symbols[:min(len(symbols), listOpsMax)])
 		for i, s := range symbols {
 			symbols[i] = unique.Make(s).Value() // a part of the line would keep the line
@@ -92,10 +92,4 @@ func parseListOps(r io.Reader) (lines [][]string, labels []int, err error) {
 		return nil
 	})
 	return lines, labels, err
-}
-
-// listOpsSymbols splits an expression into symbols. It drops the parentheses and renames the
-// closing bracket to X.
-func listOpsSymbols(expression string) []string {
-	return strings.Fields(strings.NewReplacer("]", "X", "(", " ", ")", " ").Replace(expression))
 }
