@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
 )
 
 // rate is the sampling rate of the recordings that the page makes, and of its models, in Hz.
@@ -167,19 +168,16 @@ func (s *Server) getClip(p *project, r *http.Request) (any, error) {
 
 // file returns a handler that serves a file of the project as the media type kind.
 func (p *project) file(name, kind string) (any, error) {
-	f, err := p.root.Open(name)
-	if err != nil {
-		return nil, err
+	info, err := p.root.Stat(name)
+	if err == nil {
+		err = datafile.Regular(name, info)
 	}
-	info, err := f.Stat()
 	if err != nil {
-		f.Close()
 		return nil, err
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer f.Close()
 		w.Header().Set("Content-Type", kind)
-		http.ServeContent(w, r, "", info.ModTime(), f)
+		http.ServeFileFS(w, r, p.root.FS(), name)
 	}), nil
 }
 

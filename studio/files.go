@@ -12,7 +12,6 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/audio"
-	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -26,18 +25,6 @@ func (r rootFS) OpenFile(name string, flag int, perm fs.FileMode) (atomicfile.Fi
 		return nil, err // not a nil *os.File in a File
 	}
 	return f, nil
-}
-
-// Open opens a regular file or a folder.
-func (r rootFS) Open(name string) (*os.File, error) {
-	info, err := r.Stat(name)
-	if err == nil && !info.IsDir() {
-		err = datafile.Regular(name, info)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return r.Root.Open(name)
 }
 
 // ReadDir returns what is in a folder, in the order of the names.
@@ -78,7 +65,6 @@ func mkdir(f atomicfile.Files, name string) error {
 	return f.SyncFolder(filepath.Dir(name))
 }
 
-// writeWAV writes a recording.
 func (p *project) writeWAV(name string, x []float32) error {
 	return p.disk.Replace(name, 0o666, func(w io.Writer) error { return audio.WriteWAV(w, rate, x) })
 }
@@ -89,7 +75,6 @@ func (p *project) modelFile() (file []byte, hash string, err error) {
 	return file, fmt.Sprintf("%x", sha256.Sum256(file)), err
 }
 
-// model reads the project's model.
 func (p *project) model() (*model.Model, error) {
 	f, err := p.disk.Open(modelFile)
 	if errors.Is(err, fs.ErrNotExist) {

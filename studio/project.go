@@ -38,7 +38,6 @@ type folder struct {
 	Clips   []clip  `json:"clips"`   // in the order of their names, at most maxListed
 }
 
-// clip is a recording of a project.
 type clip struct {
 	Name    string  `json:"name"`
 	Seconds float64 `json:"seconds"`
@@ -204,9 +203,8 @@ func (p *project) describe(folder string, info fs.FileInfo) clip {
 // maxSeconds is the longest recording of a project that is read: 2²⁸ samples. Tests replace it.
 var maxSeconds = 1 << 28 / rate
 
-// read reads a recording.
 func (p *project) read(name string) ([]float32, error) {
-	f, err := p.root.Open(name)
+	f, err := p.disk.Open(name)
 	if err != nil {
 		return nil, err
 	}
