@@ -13,7 +13,6 @@ import (
 // kHz, rejects samples of 32 bits and allocates memory for every frame. Section numbers are those
 // of RFC 9639.
 
-// flacStream decodes a FLAC stream.
 type flacStream struct {
 	bits    bitReader
 	format  Format

@@ -14,7 +14,6 @@ import (
 // decoderDelay is the delay of every layer III decoder in samples: 528 of the filter bank, and one.
 const decoderDelay = 529
 
-// mp3Stream decodes an MP3 stream.
 type mp3Stream struct {
 	frames   mp3Frames
 	decoder  *mp3.Decoder // 16 bits, always 2 channels
@@ -158,7 +157,6 @@ func parseInfo(frame []byte, h mp3Header) (info mp3Info, ok bool) {
 	return info, true
 }
 
-// mp3Header is the header of a frame.
 type mp3Header struct {
 	rate     int // Hz
 	channels int

@@ -224,7 +224,6 @@ func setBits(b []byte, pos, n, v int) {
 	}
 }
 
-// bitWriter appends bits.
 type bitWriter struct {
 	bytes []byte
 	n     int

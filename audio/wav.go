@@ -64,7 +64,6 @@ func openWAV(in *bufio.Reader, o Options) (*Reader, error) {
 	return &Reader{Format: w.format, Container: WAV, in: w}, nil
 }
 
-// wavStream decodes a RIFF/WAVE stream.
 type wavStream struct {
 	in   *bufio.Reader
 	opt  Options

@@ -93,7 +93,6 @@ func (s *signal) flush(to follower) (end int64, err error) {
 	return end, err
 }
 
-// reset begins a new signal at position 0.
 func (s *signal) reset() {
 	s.position, s.partial, s.ended = 0, s.partial[:0], false
 	s.source.reset()

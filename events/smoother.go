@@ -66,7 +66,6 @@ func (s *smoother) push(level float64, logits []float32) {
 	s.posterior[s.none] = 1 - s.posterior[s.best]
 }
 
-// reset begins a new signal.
 func (s *smoother) reset() {
 	for i := range s.ring {
 		s.ring[i] = -maxOdds

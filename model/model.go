@@ -112,7 +112,6 @@ func (l *Layer) FillSSM(p *ssm.Params) {
 	}
 }
 
-// setSSM stores parameters in the layer.
 func (l *Layer) setSSM(p *ssm.Params) {
 	for _, a := range l.reals(p) {
 		for i := range a.layer {

@@ -140,7 +140,6 @@ func (e *apiError) line() report.Error {
 	return report.Error{Type: "error", Code: e.code, Error: e.text}
 }
 
-// writeError responds with an error line.
 func (s *Server) writeError(w http.ResponseWriter, err error) {
 	e := s.asAPIError(err)
 	w.Header().Set("Content-Type", "application/json")

@@ -99,7 +99,6 @@ func (s *session) begin(format string) error {
 	return nil
 }
 
-// process recognises events in a block of samples.
 func (s *session) process(x []float32) error {
 	if len(x) == 0 {
 		return nil

@@ -80,7 +80,6 @@ func (s *Server) answer(h func(*http.Request) (any, error)) http.HandlerFunc {
 	}
 }
 
-// readJSON reads the body of a request.
 func readJSON(r *http.Request, v any) error {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()

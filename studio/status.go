@@ -40,7 +40,6 @@ type epoch struct {
 	Accuracy   float64 `json:"accuracy"`   // fraction of the frames of these streams with the right label
 }
 
-// update changes the status.
 func (p *project) update(change func(*status)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -128,7 +128,6 @@ func (p *project) ready() error {
 	return nil
 }
 
-// modelPath is the model file of the project.
 func (p *project) modelPath() string { return filepath.Join(p.dir, modelFile) }
 
 // sounds are the recordings of a project for a training run.

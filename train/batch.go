@@ -159,7 +159,6 @@ func (b *batch) pack() {
 	}
 }
 
-// packTokens writes sequence i.
 func (b *batch) packTokens(i int, tokens []int32) {
 	row := b.Tokens[i*b.Len : (i+1)*b.Len]
 	clear(row[copy(row, tokens):])

@@ -17,7 +17,6 @@ type splitPrint struct {
 	SHA256   string `json:"sha256,omitempty"` // dataset.Fingerprint
 }
 
-// newFingerprint describes data.
 func newFingerprint(d *dataset.Dataset) (f fingerprint) {
 	for i, s := range [...]dataset.Set{d.Train, d.Val, d.Test} {
 		if s != nil {

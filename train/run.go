@@ -157,7 +157,6 @@ func lockFolder(files atomicfile.Files, dir, name string) (*filelock.Lock, error
 	return l, nil
 }
 
-// exists reports whether the folder has a file.
 func (r *Run) exists(name string) (bool, error) {
 	if err := noFile(r.files, r.Dir); err != nil {
 		return false, err

@@ -23,7 +23,6 @@ const (
 // sweepColumns are the columns of the table after those of the axes.
 var sweepColumns = []string{"seed", "diverged", "epoch", "step", "val_loss", "val_accuracy", "val_rmse", "relative_mse", "test_accuracy", "test_rmse", "level"}
 
-// write replaces the table.
 func (s Sweep) write(rows []SweepRow) error {
 	err := atomicfile.System().Replace(filepath.Join(s.Dir, sweepFile), 0o666, func(w io.Writer) error { return writeRows(w, s.Axes, rows) })
 	if err != nil {

@@ -58,7 +58,6 @@ func (e *engine) prepare(batch int, cached bool) (err error) {
 	return err
 }
 
-// forward returns the logits of a batch.
 func (e *engine) forward(first, batch int) []float32 {
 	return e.net.Forward(convmode.Batch{Size: batch, Len: length, X: e.x[first*channels*length:][:batch*channels*length]})
 }

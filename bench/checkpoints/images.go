@@ -49,13 +49,11 @@ func load(ctx context.Context, folder, file string, n int) (*images, error) {
 	return i, writeFloats(file, i.x)
 }
 
-// writeFloats writes little-endian float32s.
 func writeFloats(file string, x []float32) error {
 	b, _ := binary.Append(nil, binary.LittleEndian, x) // of a fixed size: cannot fail
 	return os.WriteFile(file, b, 0o600)
 }
 
-// readFloats reads little-endian float32s.
 func readFloats(file string) ([]float32, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {

@@ -57,7 +57,6 @@ var tasks = []dataset.Info{
 	{Name: "fsdd", Channels: 1, Outputs: 10, MaxLen: 5000},
 }
 
-// result is the row of a preset.
 type result struct {
 	Network    string
 	Length     int

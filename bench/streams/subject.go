@@ -95,7 +95,6 @@ func (d *detectors) process(n int, audio []float32) advance {
 	}
 }
 
-// streams are streams of a network.
 type streams struct {
 	net *recurrent.Network
 	all []*recurrent.Stream

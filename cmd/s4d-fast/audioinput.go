@@ -10,7 +10,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/events"
 )
 
-// audioInput is the audio that a stream reads.
 type audioInput struct {
 	name   string             // for messages
 	input  *audio.InputReader // of which some samples may wait for source

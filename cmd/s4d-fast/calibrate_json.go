@@ -8,7 +8,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/events/calibration"
 )
 
-// detectionResult is a measurement as JSON.
 type detectionResult struct {
 	Words      *wordsResult             `json:"words,omitempty"`
 	Background []calibration.Background `json:"background"`

@@ -27,7 +27,6 @@ type sources struct {
 	notes   audioNotes
 }
 
-// detection is a measurement.
 type detection struct {
 	*calibration.Measurement
 	*sources

@@ -77,7 +77,6 @@ func (d *detection) text(w io.Writer, title string, p *calibration.Point) error 
 	return err
 }
 
-// backgrounds prints the false alarms in each background.
 func (d *detection) backgrounds(w io.Writer, p *calibration.Point) {
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "false alarms\thours\tper hour\t95 % interval\tin training\t   background\n")

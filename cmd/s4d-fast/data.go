@@ -7,7 +7,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/generate"
 )
 
-// dataCmd fetches and generates data sets.
 type dataCmd struct {
 	Fetch      dataFetchCmd      `cmd:"" help:"List public data sets, and fetch one: its source, licence, hash and layout."`
 	Listops    dataListOpsCmd    `cmd:"" help:"Generate ListOps: expressions over digits, in the layout of the Long Range Arena."`

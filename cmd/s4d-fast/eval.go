@@ -35,7 +35,6 @@ func (c *evalCmd) Help() string {
   s4d-fast eval sc.safetensors --data speech --rate 8000 --json`
 }
 
-// evaluation is the result as JSON.
 type evaluation struct {
 	Task     string   `json:"task"`
 	Split    string   `json:"split"`
@@ -118,7 +117,6 @@ func (c *evalCmd) atOtherRates(m *model.Model) (*model.Model, error) {
 	return &changed, nil
 }
 
-// evaluate runs the model and writes the predictions.
 func (c *evalCmd) evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt train.EvalOptions) (train.Result, error) {
 	if c.Predictions == "" {
 		return train.Evaluate(ctx, m, set, opt)

@@ -36,7 +36,6 @@ Examples:
   s4d-fast inspect runs/fsdd/best.safetensors --scores`
 }
 
-// inspection is the output of inspect.
 type inspection struct {
 	Config     model.Config  `json:"config"`
 	Meta       model.Meta    `json:"meta"`

@@ -37,7 +37,6 @@ type modeScore struct {
 	LAST    float64       `json:"last"` // that prune uses to select modes; 1 for the highest of the layer
 }
 
-// analyze returns the analysis of every layer.
 func analyze(m *model.Model) ([]*ssm.Analysis, error) {
 	var layers []*ssm.Analysis
 	for i := range m.Config.CountSSM() {
@@ -63,7 +62,6 @@ func peaksOf(layers []*ssm.Analysis) [][]ssm.Peak {
 	return peaks
 }
 
-// scoresOf returns the scores of a layer.
 func scoresOf(layer int, p *ssm.Params, peaks []ssm.Peak) layerScores {
 	s, g := layerScores{Layer: layer}, p.ModeGains()
 	scores, last := hinfOfModes(g), g.LAST()
@@ -99,7 +97,6 @@ func hinfOfModes(g *ssm.ModeGains) []float64 {
 	return scores[:n]
 }
 
-// boundedText formats a score.
 func boundedText(v report.Number) string {
 	if math.IsInf(float64(v), 1) {
 		return "unbounded"

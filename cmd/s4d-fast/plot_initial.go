@@ -18,7 +18,6 @@ type initialFlags struct {
 // some.
 var layerInits = map[string][]string{"dss": {"lin", "inv", "legs"}, "s4": {"legs", "fout"}, "s5": {"legs"}, "lru": {"ring"}}
 
-// axis returns an axis of one key.
 func axis(key string, values ...string) train.Axis {
 	return train.Axis{Keys: []string{key}, Values: values}
 }

@@ -45,7 +45,6 @@ func (p *pump) run(ctx context.Context) error {
 	return cmp.Or(err, p.end(early && !stopped))
 }
 
-// processAll passes all blocks to the sink.
 func (p *pump) processAll() error {
 	done := make(chan struct{})
 	defer close(done)
@@ -104,7 +103,6 @@ func (p *pump) read(done <-chan struct{}) <-chan block {
 	return out
 }
 
-// process passes a block to the sink.
 func (p *pump) process(b block) error {
 	p.audio.arrived = b.arrived
 	if b.dropped > 0 {

@@ -121,7 +121,6 @@ func reporter(std *streams, log *slog.Logger) train.Reporter {
 	return train.LogLines(log)
 }
 
-// warn logs the warnings of a run.
 func warn(log *slog.Logger, t *train.Trainer) {
 	for _, w := range t.Warnings() {
 		log.Warn(w)

@@ -59,7 +59,6 @@ func (f *taskFlags) set(cfg *train.Config, given *kong.Context) error {
 	return nil
 }
 
-// flagName returns the name of an option's flag.
 func flagName(o option.Field) string { return strings.ReplaceAll(o.Key, "_", "-") }
 
 // explainFlag returns the error of the command line args. If train or sweep was given a flag with

@@ -111,7 +111,6 @@ func listedClips(path string, pattern *regexp.Regexp) ([]Clip, error) {
 // maxListLine bounds a line of a list of clips in bytes.
 const maxListLine = 1 << 14
 
-// readList reads a list of clips.
 func readList(r io.Reader, pattern *regexp.Regexp) ([]Clip, error) {
 	var clips []Clip
 	err := datafile.EachLine(r, maxListLine, func(line string) error {

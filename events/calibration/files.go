@@ -110,7 +110,6 @@ func (t *tape) Read(dst []float32) (int, error) {
 	}
 }
 
-// open opens the next file.
 func (t *tape) open(path string) (err error) {
 	r, err := t.opt.OpenFile(path)
 	if err != nil {

@@ -26,7 +26,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/service/wyoming"
 )
 
-// flags are the values of the flags.
 type flags struct {
 	service.Options
 	listen, wyoming, metrics, model      string

@@ -131,7 +131,6 @@ func read(in *bufio.Reader) (m message, err error) {
 	return m, err
 }
 
-// session is the state of a client.
 type session struct {
 	*Server
 	recognizer *events.Recognizer
@@ -222,7 +221,6 @@ func (c *session) chunk(m message) error {
 	return c.report(found, err)
 }
 
-// stop ends the audio.
 func (c *session) stop() error {
 	err := c.report(c.stream.Flush())
 	c.stream = nil

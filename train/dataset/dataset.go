@@ -167,7 +167,6 @@ func (d *Dataset) all() Set {
 	return c
 }
 
-// concat is the concatenation of sets.
 type concat []Set
 
 func (c concat) Len() int {

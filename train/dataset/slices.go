@@ -79,7 +79,6 @@ func (i *Info) include(e *Example, given Info) {
 	}
 }
 
-// memory is a set of examples in memory.
 type memory struct{ examples []Example }
 
 // InMemory returns a set of examples that fit their description, or nil if there are none.

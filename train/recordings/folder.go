@@ -195,7 +195,6 @@ const (
 	other
 )
 
-// recording is a file of a folder.
 type recording struct {
 	path  string
 	name  string // CLASS/FILE, relative to the folder, with slashes

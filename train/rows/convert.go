@@ -132,7 +132,6 @@ func (s *seriesData) known(c int) iter.Seq[float64] {
 	}
 }
 
-// summarise summarises a channel.
 func (s *seriesData) summarise(c int) column {
 	k := column{low: math.Inf(1), high: math.Inf(-1), counts: s.opt.selectable}
 	for i := range s.records {

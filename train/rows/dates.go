@@ -269,7 +269,6 @@ func yearFirstDate(at time.Time) time.Time {
 	return time.Date(year, at.Month(), at.Year()%100, 0, 0, 0, 0, time.UTC)
 }
 
-// date returns the date of a time.
 func (t *tableReader) date(at float64) time.Time {
 	return time.Unix(*t.epoch+int64(math.Floor(at)), 0).UTC()
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// rawSeries is a series that is being read.
 type rawSeries struct {
 	record
 	file  string
@@ -289,7 +288,6 @@ func (t *tableReader) count(n int) error {
 	return nil
 }
 
-// value returns a value of an input column.
 func (t *tableReader) value(r *roles, k int) (float64, error) {
 	v, err := r.Number(k)
 	if err == nil && v != v && t.opt.Missing == model.MissingError {

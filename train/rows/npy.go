@@ -68,7 +68,6 @@ func readArray(in io.Reader, size int64, check shapeCheck) (*array, error) {
 // maxNPYHeader bounds the header in bytes; records, which have longer ones, are not read.
 const maxNPYHeader = 1 << 16
 
-// npyHeader is the header of an NPY file.
 type npyHeader struct {
 	bytes    int64 // with magic string and version
 	dtype    string

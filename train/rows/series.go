@@ -63,7 +63,6 @@ func FromSeries(list []Series, columns []string, opt Options) (*dataset.Dataset,
 	return d, nil
 }
 
-// record is a series of a data set.
 type record struct {
 	id     string
 	length int
@@ -75,7 +74,6 @@ type record struct {
 	class  int
 }
 
-// channel returns the values of a channel.
 func (r *record) channel(c int) []float32 { return r.x[c*r.length : (c+1)*r.length] }
 
 // seriesData are series with what is computed from them.
@@ -259,7 +257,6 @@ func (s *seriesData) classes() error {
 	return nil
 }
 
-// labels returns the class of every series.
 func (s *seriesData) labels() []string {
 	all := make([]string, len(s.records))
 	for i := range all {

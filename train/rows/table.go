@@ -168,7 +168,6 @@ func (t *tableReader) readFile(ctx context.Context, f *tableFile) error {
 	return t.read(ctx, f, in)
 }
 
-// read reads a file's series.
 func (t *tableReader) read(ctx context.Context, f *tableFile, in io.Reader) error {
 	before := t.values
 	t.blank = 0

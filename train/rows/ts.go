@@ -122,7 +122,6 @@ func (s *TS) note(text string) {
 // stampedValue matches a value with its time, in which a colon would separate channels.
 var stampedValue = regexp.MustCompile(`\(([^(),]*),([^(),]*)\)`)
 
-// example parses one series.
 func (s *TS) example(text string) error {
 	if s.stamped {
 		if !isEven(text) {

@@ -74,14 +74,12 @@ func (t *Table) add(object any) uint64 {
 	return t.last
 }
 
-// get returns the object of a handle.
 func (t *Table) get(handle uint64) any {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.objects[handle]
 }
 
-// remove removes a handle.
 func (t *Table) remove(handle uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
