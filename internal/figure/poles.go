@@ -51,19 +51,13 @@ func (p *PolePlane) Save(path string) error {
 // extent is the largest |Re λ| and |Im λ| in a panel: the circle and the labels around it.
 const extent = 1.3
 
-// plane returns an empty panel with the unit circle. Both axes have the same range and, by
-// saveSquares, the same length, so that the circle is round.
-func (p *PolePlane) plane(title string) *plot.Plot {
-	pl := panel(title, "Re λ", "Im λ")
+// panel draws the poles over the unit circle. Both axes have the same range and, by saveSquares,
+// the same length, so that the circle is round.
+func (p *PolePlane) panel(poles Poles, s scale, side vg.Length) (*plot.Plot, error) {
+	pl, style := panel(poles.Title, "Re λ", "Im λ"), markers(len(poles.Poles), side)
 	pl.X.Min, pl.X.Max, pl.Y.Min, pl.Y.Max = -extent, extent, -extent, extent
 	pl.X.Tick.Marker, pl.Y.Tick.Marker = ticks(4), ticks(4)
 	pl.Add(circle{rate: frequencyTicks(p.SampleRate), label: pl.X.Tick.Label})
-	return pl
-}
-
-// panel draws one panel.
-func (p *PolePlane) panel(poles Poles, s scale, side vg.Length) (*plot.Plot, error) {
-	pl, style := p.plane(poles.Title), markers(len(poles.Poles), side)
 	order := make([]int, len(poles.Poles))
 	for i := range order {
 		order[i] = i

@@ -40,8 +40,7 @@ func (u Unrolled) Plot(c draw.Canvas, p *plot.Plot) {
 	for i, v := range u.Values {
 		x, y := float64(i%u.Width), float64(i/u.Width)
 		share := max(0, 1+20*math.Log10(v/top)/40)
-		fade := func(from, to uint8) uint8 { return uint8(float64(from) + share*(float64(to)-float64(from))) }
-		c.SetColor(color.RGBA{R: fade(0xff, 0x08), G: fade(0xff, 0x1d), B: fade(0xff, 0x58), A: 0xff})
+		c.SetColor(mix(color.RGBA{R: 0x08, G: 0x1d, B: 0x58}, share))
 		const overlap = 0.4 // points: no lines between the pixels of a PNG
 		c.Fill(vg.Rectangle{Min: vg.Point{X: toX(x), Y: toY(y+1) - overlap}, Max: vg.Point{X: toX(x+1) + overlap, Y: toY(y)}}.Path())
 	}
