@@ -35,6 +35,10 @@ type Options struct {
 	// lists the classes without words for validation.
 	Labels []string
 
+	// Wake is the only class: the recordings of all other folders of classes are other speech. "":
+	// every folder is a class.
+	Wake string
+
 	// Split is the split whose recordings Folder reads: train, val or test. "" and "all": all
 	// splits. The clips of other splits have a path and a label, but no samples.
 	Split string
@@ -258,7 +262,7 @@ func (s *folderScan) classes() error {
 			return fmt.Errorf("class %.80q: the name of the folder is not UTF-8 text", path)
 		case name == NoneLabel:
 			return fmt.Errorf("class %q (folder %s): the name is reserved for frames without a word; put other sounds into a folder such as _other or _noise", name, path)
-		case name[0] != '_':
+		case name[0] != '_' && (s.opt.Wake == "" || name == s.opt.Wake):
 			if s.opt.Labels == nil {
 				s.labels = append(s.labels, name)
 			}
@@ -281,6 +285,9 @@ func (s *folderScan) classes() error {
 		if r.role == word && len(s.files) == n {
 			return fmt.Errorf("the folder %s of a class contains no recordings", path)
 		}
+	}
+	if len(s.found) == 0 && s.opt.Wake != "" {
+		return datafile.NoData("%s contains no folder %q of the word to detect", s.dir, s.opt.Wake)
 	}
 	if len(s.found) == 0 {
 		return datafile.NoData("%s contains no folder of a class", s.dir)

@@ -117,6 +117,15 @@ func TestFolderRoles(t *testing.T) {
 	if !slices.Equal(got.Ignored, want) {
 		t.Errorf("ignored %q, expected %q", got.Ignored, want)
 	}
+
+	testfiles.Ramp(t, filepath.Join(root, "no/bed.wav"), 16000, 50, 1)
+	got = must.Get(Folder(t.Context(), root, Options{Validation: 0.3, Wake: "yes"}))(t)
+	must.Equal(t, strings.Join(got.Train.Labels, ","), "yes", "labels with one word")
+	list = clipNames(root, slices.Concat(got.Train.Other, got.Val.Other))
+	if slices.Sort(list); !slices.Equal(list, []string{"_unknown_/bed.wav", "no/bed.wav"}) {
+		t.Errorf("other words %q with one word", list)
+	}
+	must.Reject(Folder(t.Context(), root, Options{Wake: "maybe"}))(t, `no folder "maybe"`)
 }
 
 // With a split, only its recordings are read. The clips of the others have no samples.

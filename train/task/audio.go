@@ -35,6 +35,7 @@ type audioOptions struct {
 type AudioOptions struct {
 	Rate       int    `toml:"rate" placeholder:"HZ" help:"Sampling rate in Hz to which recordings are converted."`
 	GroupBy    string `toml:"group_by" placeholder:"REGEXP" help:"Regular expression that finds the speaker in a file name; all files of a speaker are in the same split."`
+	Wake       string `toml:"wake" placeholder:"WORD" help:"The only word to detect; the folders of other words are other speech, and the threshold allows one false alarm an hour."`
 	SkipBroken bool   `toml:"skip_broken" help:"Leave out broken recordings."`
 	Channel    int    `toml:"channel" placeholder:"N" help:"The only channel to read of each recording, from 0; -1: the mean of all (default: the mean, with a note if channels differ)."` // −2: the default
 }
@@ -102,7 +103,7 @@ func (o audioOptions) load(ctx context.Context, src Source) (*dataset.Dataset, e
 	if n := len(labels); n > 0 && labels[n-1] == recordings.NoneLabel {
 		labels = labels[:n-1]
 	}
-	opt := recordings.Options{Labels: labels, SampleRate: o.rate(), Validation: o.Validation, GroupBy: o.GroupBy, Split: src.Split, SkipBroken: o.SkipBroken, Workers: src.Workers, Progress: src.Progress}
+	opt := recordings.Options{Labels: labels, SampleRate: o.rate(), Validation: o.Validation, GroupBy: o.GroupBy, Wake: o.Wake, Split: src.Split, SkipBroken: o.SkipBroken, Workers: src.Workers, Progress: src.Progress}
 	opt.Audio.FFmpeg = true
 	if o.Channel >= -1 {
 		opt.Audio.Channel = &o.Channel

@@ -14,9 +14,10 @@ import (
 
 // SetOperatingPoint chooses the threshold of a word detector on streams that are mixed from the
 // validation recordings, and stores it in the model: words in noise, and up to an hour of other
-// speech and background. If there are fewer than fewWords words, or neither other speech nor
-// background, the result is nil, and the model of sounds that last gets a longer smoothing and
-// lower thresholds only.
+// speech and background. A detector of one word gets the setting with the fewest misses at one false
+// alarm an hour, others a balance of both. If there are several words with fewer than fewWords
+// recordings, or neither other speech nor background, the result is nil, and the model of sounds
+// that last gets a longer smoothing and lower thresholds only.
 func (t *Task) SetOperatingPoint(ctx context.Context, m *model.Model, d *dataset.Dataset, workers int) (*calibration.Point, error) {
 	set, ok := d.Val.(*recordings.StreamSet)
 	if !t.detector || !ok || d.NoValidation {
@@ -29,7 +30,8 @@ func (t *Task) SetOperatingPoint(ctx context.Context, m *model.Model, d *dataset
 		base.Smoothing, base.Threshold, base.OffThreshold = wholeSmoothing, wholeThreshold, wholeOff
 		m.Meta.Detection = &model.Detection{Threshold: base.Threshold, OffThreshold: base.OffThreshold, Confirm: base.Confirm, Refractory: base.Refractory, Smoothing: base.Smoothing}
 	}
-	if len(sounds.Words) < fewWords || len(sounds.Other)+len(sounds.Background) == 0 {
+	oneWord := len(sounds.Labels) == 1
+	if len(sounds.Words) < fewWords && !oneWord || len(sounds.Other)+len(sounds.Background) == 0 {
 		return nil, nil
 	}
 	opt.EmbeddedShare, opt.EmptyShare, opt.WordlessShare = 0, 0, 0
@@ -55,7 +57,10 @@ func (t *Task) SetOperatingPoint(ctx context.Context, m *model.Model, d *dataset
 	if err != nil {
 		return nil, err
 	}
-	best := measured.Balanced()
+	best, ok := measured.Best(wakeAlarms)
+	if !oneWord || !ok {
+		best = measured.Balanced()
+	}
 	m.Meta.Detection = best.Detection()
 	return &best, nil
 }
@@ -66,6 +71,7 @@ const (
 	wholeSmoothing = 1   // seconds, of sounds that last
 	wholeThreshold = 0.3 // of sounds that last: a pause in one does not end it
 	wholeOff       = 0.1
+	wakeAlarms     = 1  // false alarms an hour of a detector of one word
 	quietRepeats   = 10 // times that other speech and background occur in them, at most
 )
 

@@ -10,7 +10,8 @@ import (
 )
 
 // With 30 words and other speech for validation, a trained detector gets a threshold that other
-// speech does not reach. With fewer words, or nothing else, it keeps its own.
+// speech does not reach. With fewer words, or nothing else, it keeps its own. A detector of one word
+// rather misses it than reports the same sound in other speech.
 func TestSetOperatingPoint(t *testing.T) {
 	clip := func(sound string) recordings.Clip {
 		s := &tonemodel.Sound{}
@@ -19,6 +20,7 @@ func TestSetOperatingPoint(t *testing.T) {
 		s.Silence(0.2)
 		return recordings.NewClip("", 0, s.Samples)
 	}
+	both := []string{"low", "high"}
 	quiet := recordings.NewClip("", 0, make([]float32, tonemodel.SampleRate))
 	quiet.Int16[100] = 1000
 	for _, test := range []struct {
@@ -26,12 +28,17 @@ func TestSetOperatingPoint(t *testing.T) {
 		other  []recordings.Clip
 		chosen bool
 		whole  bool
-	}{{30, []recordings.Clip{quiet}, true, false}, {29, []recordings.Clip{quiet}, false, false}, {30, nil, false, false}, {4, nil, false, true}} {
+		labels []string
+	}{
+		{30, []recordings.Clip{quiet}, true, false, both}, {29, []recordings.Clip{quiet}, false, false, both}, {30, nil, false, false, both}, {4, nil, false, true, both},
+		{4, []recordings.Clip{clip("low")}, true, false, both[:1]},
+	} {
 		m := must.Get(tonemodel.New())(t)
-		val := recordings.Sounds{SampleRate: tonemodel.SampleRate, Labels: []string{"low", "high"}, Other: test.other}
+		val := recordings.Sounds{SampleRate: tonemodel.SampleRate, Labels: test.labels, Other: test.other}
 		for i := range test.words {
-			c := clip([]string{"low", "high"}[i%2])
-			c.Label = i % 2
+			label := i % len(test.labels)
+			c := clip(test.labels[label])
+			c.Label = label
 			val.Words = append(val.Words, c)
 		}
 		opt := recordings.DefaultStreams(tonemodel.SampleRate)
@@ -52,7 +59,7 @@ func TestSetOperatingPoint(t *testing.T) {
 		}
 		got := fmt.Sprintf("threshold %v, %.0f s", m.Meta.Detection.Threshold == p.Options.Threshold, 3600*p.All().Hours)
 		must.Equal(t, got, "threshold true, 12 s", "what is stored")
-		if p.Missed() > p.Words/4 || p.Words < 10 || p.All().FalseAlarms > 0 {
+		if p.All().FalseAlarms > 0 || len(test.labels) == len(both) && (p.Missed() > p.Words/4 || p.Words < 10) {
 			t.Errorf("%d of %d words missed, %d false alarms", p.Missed(), p.Words, p.All().FalseAlarms)
 		}
 	}
