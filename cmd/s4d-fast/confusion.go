@@ -19,8 +19,8 @@ const (
 // printOperatingPoint prints the threshold that training chose, and what it was chosen by.
 func printOperatingPoint(w io.Writer, p *calibration.Point) {
 	quiet := p.All()
-	fmt.Fprintf(w, "Threshold %.2g, smoothing %g s, confirm %d, chosen on streams mixed from the validation recordings:\n%d of %d words missed, %d false alarms in %.1f h without words.\n",
-		p.Options.Threshold, p.Options.Smoothing, p.Options.Confirm, p.Missed(), p.Words, quiet.FalseAlarms, quiet.Hours)
+	fmt.Fprintf(w, "Threshold %.2g, smoothing %g s, confirm %d, chosen on streams mixed from the validation recordings:\n%d of %d words missed, %s in %.1f h without words.\n",
+		p.Options.Threshold, p.Options.Smoothing, p.Options.Confirm, p.Missed(), p.Words, plural(quiet.FalseAlarms, "false alarm"), quiet.Hours)
 }
 
 // printConfusion prints the number of clips that were recognised, the confusion matrix and the

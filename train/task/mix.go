@@ -46,6 +46,10 @@ const leastStreams, leastValStreams = 640, 160
 // enoughStreams, or a stream for three clips if that is more.
 const enoughStreams = 2400
 
+// wakeShare is the share of other speech in the streams of a detector of one word: of their items,
+// and of streams without the word.
+const wakeShare = 0.4
+
 // check validates the options for audio of any rate.
 func (o MixOptions) check(rate float64) error {
 	_, err := o.streams(rate, Source{}, 0, 0)
@@ -155,6 +159,9 @@ func (o MixOptions) mix(src Source, train, val, test recordings.Sounds) (*datase
 	opt, err := o.streams(train.SampleRate, src, len(train.Words), len(val.Words)+len(test.Words))
 	if err != nil {
 		return nil, err
+	}
+	if len(train.Labels) == 1 {
+		opt.OtherShare, opt.WordlessShare = wakeShare, wakeShare
 	}
 	d := &dataset.Dataset{}
 	sounds := train

@@ -302,6 +302,18 @@ func TestDigitStreams(t *testing.T) {
 	must.Fail(t, err, train.ErrData, "no folder with the name of a word, such as "+filepath.Join(more, "empty", "0"))
 }
 
+// A detector of one word learns the folders of other words as other speech, and hears more of it.
+func TestWake(t *testing.T) {
+	d := must.Get(loadSet(t, "audio", beeps(t), "", "wake=low"))(t)
+	set := d.Train.(*recordings.StreamSet)
+	val := d.Val.(*recordings.StreamSet).Sounds()
+	must.Equal(t, strings.Join(d.Labels, ","), "low,none", "labels")
+	must.Equal(t, len(set.Sounds().Other)+len(val.Other), 11, "other recordings")
+	if o := set.Options(); o.OtherShare != wakeShare || o.WordlessShare != wakeShare {
+		t.Errorf("shares of other speech %v and %v, expected %v", o.OtherShare, o.WordlessShare, wakeShare)
+	}
+}
+
 // An epoch has a stream for each clip, more for few clips, and a stream for three of many.
 func TestStreamsOfAnEpoch(t *testing.T) {
 	for clips, want := range map[int]int{10: 640, 1000: 1000, 5000: 2400, 9000: 3000} {
