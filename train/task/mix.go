@@ -42,9 +42,9 @@ const (
 // between two validations, and that the validation set is large enough to compare results.
 const leastStreams, leastValStreams = 640, 160
 
-// Up to enoughStreams training clips, an epoch has a stream for each. For more clips it has
-// enoughStreams, or a stream for three clips if that is more.
-const enoughStreams = 2400
+// An epoch has two streams for each training clip, but at most enoughStreams, or a stream for three
+// clips if that is more.
+const enoughStreams = 4800
 
 // wakeShare is the share of other speech in the streams of a detector of one word: of their items,
 // and of streams without the word.
@@ -62,7 +62,7 @@ func (o MixOptions) streams(rate float64, src Source, train, val int) (recording
 	opt := recordings.DefaultStreams(rate)
 	opt.Seed, opt.Streams, opt.ValStreams = src.Seed, o.Streams, max(val/3, leastValStreams)
 	if opt.Streams == 0 {
-		opt.Streams = max(train/3, min(train, enoughStreams), leastStreams)
+		opt.Streams = max(train/3, min(2*train, enoughStreams), leastStreams)
 	}
 	opt.Length, opt.Filterbank.Bands = cmp.Or(o.Seconds, opt.Length), cmp.Or(o.Bands, opt.Filterbank.Bands)
 	switch o.Label {

@@ -314,9 +314,9 @@ func TestWake(t *testing.T) {
 	}
 }
 
-// An epoch has a stream for each clip, more for few clips, and a stream for three of many.
+// An epoch has two streams for each clip, more for few clips, and a stream for three of many.
 func TestStreamsOfAnEpoch(t *testing.T) {
-	for clips, want := range map[int]int{10: 640, 1000: 1000, 5000: 2400, 9000: 3000} {
+	for clips, want := range map[int]int{10: 640, 1000: 2000, 5000: 4800, 18000: 6000} {
 		opt := must.Get(MixOptions{}.streams(16000, Source{}, clips, 0))(t)
 		must.Equal(t, opt.Streams, want, "streams for %d clips", clips)
 	}
