@@ -144,7 +144,7 @@ func (r *Recognizer) Recognize(x []float32) ([]Event, error) {
 // network must label every frame. peaks has, for each label of the model, the largest averaged
 // posterior over the clip and a short silence after it, without the offsets of the operating point.
 // label is the index of the label with the largest mean probability over all frames, none excluded,
-// if its peak reaches the threshold, or 0.3 if that is less, and otherwise the index of none. The
+// if its peak reaches the threshold, but at most ClipThreshold, and otherwise the index of none. The
 // mean tells sounds that last apart better than the peak does, and words as well.
 func (r *Recognizer) Classify(x []float32) (label int, peaks []float32, err error) {
 	if r.bank == nil {
@@ -162,15 +162,15 @@ func (r *Recognizer) Classify(x []float32) (label int, peaks []float32, err erro
 	none := slices.Index(r.labels, None)
 	c.sums[none] = -1
 	label = slices.Index(c.sums, slices.Max(c.sums))
-	if float64(c.peaks[label]) < min(r.opt.Threshold, clipThreshold) {
+	if float64(c.peaks[label]) < min(r.opt.Threshold, ClipThreshold) {
 		label = none
 	}
 	return label, c.peaks, nil
 }
 
-// clipThreshold bounds the threshold for clips. That for streams may be higher, since it limits the
+// ClipThreshold bounds the threshold for clips. That for streams may be higher, since it limits the
 // false alarms of hours without words.
-const clipThreshold = 0.3
+const ClipThreshold = 0.3
 
 // peakFinder follows the frames of a clip and keeps the largest posteriors.
 type peakFinder struct {

@@ -53,7 +53,7 @@ type tally struct {
 type worst struct {
 	Folder     string  `json:"folder"`
 	Clip       string  `json:"clip"`
-	Found      string  `json:"found"`      // label; "none" if no word reaches the threshold
+	Found      string  `json:"found"`      // label; "none" if no word reaches the threshold for clips
 	Peak       float64 `json:"peak"`       // largest posterior of the right label
 	Validation bool    `json:"validation"` // held out of training
 	margin     float64 // of the right label over the others and over the threshold

@@ -119,7 +119,7 @@ func Classify(ctx context.Context, m *model.Model, clips []recordings.Clip, work
 			return train.DataError(fmt.Errorf("%s: %w", c.Path, err))
 		}
 		evidence := slices.Clone(peaks)
-		evidence[none] = float32(opt.Threshold)
+		evidence[none] = float32(min(opt.Threshold, events.ClipThreshold))
 		right := evidence[c.Label]
 		evidence[c.Label] = -1
 		all[i] = Classified{found, peaks, right - slices.Max(evidence)}
