@@ -10,8 +10,8 @@ import (
 )
 
 // With 30 words and other speech for validation, a trained detector gets a threshold that other
-// speech does not reach. With fewer words, or nothing else, it keeps its own. A detector of one word
-// rather misses it than reports the same sound in other speech.
+// speech does not reach. With fewer words, or nothing else, it keeps its own. A detector of one
+// word rather misses it than reports the same sound in other speech.
 func TestSetOperatingPoint(t *testing.T) {
 	clip := func(sound string) recordings.Clip {
 		s := &tonemodel.Sound{}
