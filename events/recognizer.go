@@ -144,8 +144,8 @@ func (r *Recognizer) Recognize(x []float32) ([]Event, error) {
 // network must label every frame. peaks has, for each label of the model, the largest averaged
 // posterior over the clip and a short silence after it, without the offsets of the operating point.
 // label is the index of the label with the largest mean probability over all frames, none excluded,
-// if its peak reaches the threshold, but at most ClipThreshold, and otherwise the index of none. The
-// mean tells sounds that last apart better than the peak does, and words as well.
+// if its peak reaches the threshold, but at most ClipThreshold, and otherwise the index of none.
+// The mean tells sounds that last apart better than the peak does, and words as well.
 func (r *Recognizer) Classify(x []float32) (label int, peaks []float32, err error) {
 	if r.bank == nil {
 		return 0, nil, errors.New("events: classify: the model labels clips, expected one that labels the frames of a filter bank")

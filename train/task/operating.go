@@ -15,9 +15,9 @@ import (
 // SetOperatingPoint chooses the threshold of a word detector on streams that are mixed from the
 // validation recordings, and stores it in the model: words in noise, and up to an hour of other
 // speech and background. A detector of one word gets the setting with the fewest misses at one
-// false alarm an hour, others a balance of both. If there are several words with fewer than fewWords
-// recordings, or neither other speech nor background, the result is nil, and the model of sounds
-// that last gets a longer smoothing and lower thresholds only.
+// false alarm an hour, others a balance of both. If there are several words with fewer than
+// fewWords recordings, or neither other speech nor background, the result is nil, and the model of
+// sounds that last gets a longer smoothing and lower thresholds only.
 func (t *Task) SetOperatingPoint(ctx context.Context, m *model.Model, d *dataset.Dataset, workers int) (*calibration.Point, error) {
 	set, ok := d.Val.(*recordings.StreamSet)
 	if !t.detector || !ok || d.NoValidation {
