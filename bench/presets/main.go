@@ -6,7 +6,8 @@
 // With -roofline it runs them with one thread and compares each part of a step with the roofline
 // model (Williams, Waterman and Patterson, 2009). It prints the part's time, and the operations and
 // bytes that the part cannot avoid. It also prints the time that these would take at the core's
-// peak rates of multiply-adds and of copies in memory.
+// peak rates of multiply-adds and of copies in memory, and the time of a step that does not depend
+// on the batch.
 //
 // A batch that would need more than -memory GiB is halved until it fits; the table shows this. The
 // peak of resident memory is shown on Linux only.

@@ -157,13 +157,14 @@ func scanOf(modes, length int) workload {
 	}
 }
 
-// gemmOf is c = a·b, a m×k and b k×n.
+// gemmOf is c = a·b, a m×k and b k×n. As in a network, the rows of c are not a power of two apart,
+// which would put them in one set of the L1 cache.
 func gemmOf(m, n, k int) workload {
 	return workload{
 		op: "gemm", Sizes: Sizes{Rows: m, N: n, K: k}, units: 1, flops: 2 * float64(m) * float64(n) * float64(k),
 		start: perThread(func() func() {
 			a, b := vek.MatrixOf(Noise(m*k, 1), m, k), vek.MatrixOf(Noise(k*n, 2), k, n)
-			c := vek.MatrixOf(make([]float32, m*n), m, n)
+			c := vek.MatrixOf(make([]float32, m*(n+16)), m, n+16).Columns(0, n)
 			scratch := make([]float32, vek.GemmScratch(m, n, k))
 			return func() { vek.Gemm(c, a, b, vek.Plain, scratch) }
 		}),
