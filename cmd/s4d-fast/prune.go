@@ -3,12 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/recurrent"
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
@@ -21,8 +18,7 @@ type pruneCmd struct {
 }
 
 func (c *pruneCmd) Help() string {
-	return `The model is not retrained. The streaming time is measured on one core, with blocks of 64 samples. eval measures the
-accuracy on other data than --data.
+	return `The model is not retrained. eval measures the accuracy on other data than --data.
 
 Examples:
   s4d-fast prune runs/fsdd/best.safetensors half.safetensors --keep 0.5 --data fsdd
@@ -59,9 +55,6 @@ func (c *pruneCmd) Run(std *streams, ctx context.Context) error {
 			return err
 		}
 	}
-	if times := streamTimes(m, small); times != nil {
-		fmt.Fprintf(std.out, "stream            %.3g → %.3g µs per sample\n", times[0], times[1])
-	}
 	if err := small.Save(string(c.Out)); err != nil {
 		return err
 	}
@@ -70,45 +63,6 @@ func (c *pruneCmd) Run(std *streams, ctx context.Context) error {
 		fmt.Fprintln(std.err, "the operating point was chosen before pruning, and its error rates are unknown; run s4d-fast calibrate again")
 	}
 	return nil
-}
-
-// streamTimes returns the microseconds per sample of both models' streams, measured alternately;
-// nil if they cannot stream.
-func streamTimes(models ...*model.Model) *[2]float64 {
-	const block, rounds, calls = 64, 9, 20
-	var streams [2]*recurrent.Stream
-	for i, m := range models {
-		net, err := recurrent.New(m, recurrent.Options{})
-		if err != nil {
-			return nil // bidirectional, or with truncated kernels
-		}
-		streams[i] = net.NewStream()
-	}
-	cfg := models[0].Config
-	x, ids := make([]float32, cfg.DInput*block), make([]int32, block)
-	for i := range x {
-		x[i] = float32(i%13) - 6
-	}
-	var times [2][]float64
-	for range rounds {
-		for i, s := range streams {
-			begin := time.Now()
-			for range calls {
-				if cfg.Encoder == model.EncoderEmbedding {
-					s.ProcessTokens(ids) // zeros: no error
-				} else {
-					s.Process(x, block)
-				}
-			}
-			times[i] = append(times[i], time.Since(begin).Seconds()*1e6/(block*calls))
-		}
-	}
-	var median [2]float64
-	for i := range times {
-		slices.Sort(times[i])
-		median[i] = times[i][rounds/2]
-	}
-	return &median
 }
 
 // evaluate prints the results of both models on the validation split.
