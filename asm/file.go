@@ -60,9 +60,12 @@ func (f *file) kernel(name, signature string, describe func(*gen)) {
 }
 
 // part is kernel for a function without a plain Go version. Its callers make sure that the level is
-// not generic.
-func (f *file) part(name, signature string, describe func(*gen)) {
-	for _, l := range levels {
+// not generic, or that it is one of only.
+func (f *file) part(name, signature string, describe func(*gen), only ...level) {
+	if only == nil {
+		only = levels
+	}
+	for _, l := range only {
 		f.symbol(l, name, signature, describe)
 	}
 	f.kernels = append(f.kernels, kernel{name: name, signature: signature})
@@ -200,7 +203,7 @@ func (f *file) stubs(arch string, result *ir.File) string {
 		}
 		fmt.Fprint(&b, "switch current() {\n")
 		for _, l := range slices.Backward(levels) {
-			if l.arch == arch {
+			if _, ok := f.levels[k.name+l.suffix]; ok && l.arch == arch {
 				fmt.Fprintf(&b, "case %s:\n%s%s%s%s\n", strings.ToLower(l.suffix), returns, k.name, l.suffix, call)
 			}
 		}

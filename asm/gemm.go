@@ -15,6 +15,9 @@ func gemm(f *file) {
 	f.part("gemmNarrow", "func(rows, k int, a, b, c *float32, ldc int)", gemmNarrow)
 	f.part("packStraight", "func(dst *float32, width int, src *float32, stride, cols, k int)", packStraight)
 	f.part("packTransposed", "func(dst *float32, width int, src *float32, stride, rows, k int)", packTransposed)
+	f.part("splitPairs", "func(dst, x *float32, pair, stride, step, count int)", splitPairs, avx512)
+	f.part("splitTurned", "func(dst, x *float32, pair, stride, step, count int)", splitTurned, avx512)
+	f.part("splitProduct", "func(count, k int, a, b, c *float32, ldc int, from *float32, ldfrom, from2 int, ahead *float32, aheadStride, aheadPieces int)", splitProduct, avx512)
 }
 
 // gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile. The sums stay in

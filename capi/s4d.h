@@ -87,7 +87,7 @@ const char *s4d_version(void);
 int32_t s4d_abi(void);
 
 /*
- * The level of the kernels: generic, avx2, avx512 or neon. To select another level, set the
+ * The level of the kernels: generic, avx2, avx512, amx or neon. To select another level, set the
  * environment variable S4D_LEVEL before the library is loaded. Results differ between levels by
  * rounding.
  */

@@ -34,7 +34,7 @@ func (bk *block) init() {
 		bk.outer = make([]float32, bk.net.opt.MaxBatch*bk.net.cfg.DModel)
 	}
 	if bk.net.cfg.MixingRows() > 0 {
-		copies := vek.ForProducts
+		copies := vek.ForProducts | vek.ForSplitProducts
 		if bk.net.opt.Training {
 			copies |= vek.ForTransposedProducts
 		}
@@ -96,10 +96,12 @@ func (bk *block) mixTile(ws *worker, out, g, next vek.Matrix, b int, s span) {
 	var factor, gate vek.Matrix
 	if rows := bk.net.cfg.MixingRows(); rows > 0 {
 		z := scratchTile(ws.wide, rows, width)
+		ws.ahead = ws.ahead[:0]
 		if bk.pass.train && gated {
 			z = bk.z.tile(b, s)
+			ws.ahead = append(ws.ahead, z.RowRange(min(32, rows-1), rows)) // too late for the first ones
 		}
-		bk.mixing.GemmBias(z, g, bk.weights.MixBias, ws.gemm)
+		bk.mixing.GemmBias(z, g, bk.weights.MixBias, ws.gemm, ws.ahead...)
 		if gated {
 			factor, gate = bk.gate(z, g, bk.v.tile(b, s))
 		} else {

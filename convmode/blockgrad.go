@@ -49,16 +49,17 @@ func (bk *block) mixGrad(ws *worker, part *partial, dg, ds vek.Matrix, b int, s 
 	for r := range rows {
 		part.mixBias[r] += vek.Sum(dz.Row(r))
 	}
-	weights, path := vek.TransposeB, vek.Plain
+	weights, path := vek.TransposeB|vek.Split, vek.Plain
 	if part.mixed {
 		weights |= vek.Accumulate
 	}
-	vek.Gemm(part.mixing, dz, g, weights, ws.gemm) // ∂W += ∂z·gᵀ
+	first := len(ws.ahead) / 2
+	vek.Gemm(part.mixing, dz, g, weights, ws.gemm, ws.ahead[:first]...) // ∂W += ∂z·gᵀ
 	part.mixed = true
 	if mixing == model.MixingHalfGLU1 { // y also depends on g itself
 		path = vek.Accumulate
 	}
-	bk.mixing.GemmTransposed(dg, dz, path, ws.gemm, ws.ahead...) // ∂g = Wᵀ·∂z
+	bk.mixing.GemmTransposed(dg, dz, path, ws.gemm, ws.ahead[first:]...) // ∂g = Wᵀ·∂z
 }
 
 // directGrad returns the memory of the part of ∂v that half-glu2 has beside the activation.

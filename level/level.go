@@ -1,11 +1,11 @@
 // Package level selects the level of a process, that is, the kernels that it computes with: plain
 // Go, or assembly for the instructions of the processor (ARCHITECTURE.md, Levels).
 //
-// By default, the strongest level that is available is in use. The environment variable S4D_LEVEL
-// selects another one. Results at two levels differ by rounding. A program should call Set at its
-// start, with the value of a flag or with "", so that it stops at once if the level is not
-// available. If S4D_LEVEL names such a level, the constructors of the other packages return an
-// error too.
+// By default, the strongest level that is available is in use, except amx, whose products have an
+// error of 2⁻¹⁶. The environment variable S4D_LEVEL selects another one. Results at two levels
+// differ by rounding. A program should call Set at its start, with the value of a flag or with "",
+// so that it stops at once if the level is not available. If S4D_LEVEL names such a level, the
+// constructors of the other packages return an error too.
 package level
 
 import (

@@ -17,7 +17,7 @@ import (
 )
 
 type cli struct {
-	Level string `help:"Kernel level of a worker (default: the best one available)." placeholder:"LEVEL"`
+	Level string `help:"Kernel level of a worker (default: the best one available except amx)." placeholder:"LEVEL"`
 
 	Sweep  sweepCmd  `cmd:"" help:"Distribute a grid of configurations to workers, and write a table of the results."`
 	Worker workerCmd `cmd:"" help:"Train runs of sweeps that another machine distributes."`

@@ -27,7 +27,7 @@ import (
 
 // cli is the command line. Every command has a Run method.
 type cli struct {
-	Level string `help:"Kernel level to use (default: the best one available; for bench: all). 's4d-fast version' lists them." placeholder:"LEVEL"`
+	Level string `help:"Kernel level to use (default: the best one available except amx; for bench: all). 's4d-fast version' lists them." placeholder:"LEVEL"`
 
 	Strict bool `help:"Fail where a note would say how an input was read." env:"S4D_STRICT"`
 

@@ -26,6 +26,7 @@ const (
 	TransposeA Form = 1 << iota // A is the transpose of a
 	TransposeB                  // B is the transpose of b
 	Accumulate                  // the product is added to c
+	Split                       // at level amx, the factors are split in bfloat16 numbers
 
 	Plain Form = 0 // c = a·b
 )
@@ -43,9 +44,9 @@ func (f Form) mode() int {
 // Gemm sets c = A·B, or adds to it. A is m×k, B is k×n. The order of the sum over k depends on k
 // alone, so c may be computed by blocks of rows or columns with the same bits. c must not overlap a
 // or b. scratch has GemmScratch(m, n, k) floats.
-func Gemm(c, a, b Matrix, form Form, scratch []float32) {
+func Gemm(c, a, b Matrix, form Form, scratch []float32, ahead ...Matrix) {
 	m, n, k := checkGemm("Gemm", c, a, b, form, scratch)
-	gemm(c, a, b, form, form.mode(), nil, scratch, m, n, k, nil, nil)
+	gemm(c, a, b, form, form.mode(), nil, scratch, m, n, k, nil, ahead)
 }
 
 // GemmBias sets c = a·b + bias, with one bias per row of c: the position-wise linear layer.
@@ -72,6 +73,7 @@ const (
 	ForProducts           Copies = 1 << iota // a·B
 	ForNarrowProducts                        // a·B with few columns
 	ForTransposedProducts                    // aᵀ·B
+	ForSplitProducts                         // at level amx, products have the form Split
 )
 
 // NewWeights packs a for the level in use. Other products, and all at another level, pack it anew.
@@ -86,11 +88,12 @@ func NewWeights(a Matrix, copies Copies) *Weights {
 // if the level has changed. It must not be called during a product.
 func (w *Weights) Pack() { w.pack() }
 
-// GemmBias has the bits of GemmBias(c, w.Matrix, b, bias, scratch).
-func (w *Weights) GemmBias(c, b Matrix, bias, scratch []float32) {
+// GemmBias has the bits of GemmBias(c, w.Matrix, b, bias, scratch), and prefetches as
+// GemmTransposed does.
+func (w *Weights) GemmBias(c, b Matrix, bias, scratch []float32, ahead ...Matrix) {
 	m, n, k := checkGemm("GemmBias", c, w.Matrix, b, Plain, scratch)
 	sameLen("GemmBias", m, bias)
-	gemm(c, w.Matrix, b, Plain, gemmBias, bias, scratch, m, n, k, w, nil)
+	gemm(c, w.Matrix, b, Plain, gemmBias, bias, scratch, m, n, k, w, ahead)
 }
 
 // GemmTransposed sets c = wᵀ·b, or adds it to c if form is Accumulate. It has the bits of Gemm. On

@@ -49,6 +49,27 @@ func packTransposed(dst *float32, width int, src *float32, stride, rows, k int) 
 	}
 }
 
+func splitPairs(dst, x *float32, pair, stride, step, count int) {
+	switch current() {
+	case avx512:
+		splitPairsAVX512(dst, x, pair, stride, step, count)
+	}
+}
+
+func splitTurned(dst, x *float32, pair, stride, step, count int) {
+	switch current() {
+	case avx512:
+		splitTurnedAVX512(dst, x, pair, stride, step, count)
+	}
+}
+
+func splitProduct(count, k int, a, b, c *float32, ldc int, from *float32, ldfrom, from2 int, ahead *float32, aheadStride, aheadPieces int) {
+	switch current() {
+	case avx512:
+		splitProductAVX512(count, k, a, b, c, ldc, from, ldfrom, from2, ahead, aheadStride, aheadPieces)
+	}
+}
+
 // gemmTileAVX2 is gemmTile at level avx2 (asm/gemm.go).
 //
 //go:noescape
@@ -98,3 +119,18 @@ func packTransposedAVX2(dst *float32, width int, src *float32, stride int, rows 
 //
 //go:noescape
 func packTransposedAVX512(dst *float32, width int, src *float32, stride int, rows int, k int)
+
+// splitPairsAVX512 is splitPairs at level avx512 (asm/gemm.go).
+//
+//go:noescape
+func splitPairsAVX512(dst *float32, x *float32, pair int, stride int, step int, count int)
+
+// splitTurnedAVX512 is splitTurned at level avx512 (asm/gemm.go).
+//
+//go:noescape
+func splitTurnedAVX512(dst *float32, x *float32, pair int, stride int, step int, count int)
+
+// splitProductAVX512 is splitProduct at level avx512 (asm/gemm.go).
+//
+//go:noescape
+func splitProductAVX512(count int, k int, a *float32, b *float32, c *float32, ldc int, from *float32, ldfrom int, from2 int, ahead *float32, aheadStride int, aheadPieces int)

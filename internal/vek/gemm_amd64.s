@@ -13659,3 +13659,1314 @@ loaded5:
 end3:
 	VZEROUPPER
 	RET
+
+// splitPairsAVX512 is splitPairs at level avx512 (asm/gemm.go).
+// func splitPairsAVX512(dst *float32, x *float32, pair int, stride int, step int, count int)
+// Requires: AVX, AVX512F
+TEXT ·splitPairsAVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         count+40(FP), DX
+	MOVQ         step+32(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         pair+16(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         stride+24(FP), DI
+	SHLQ         $0x02, DI
+	VPBROADCASTD gemm_x00008000<>+0(SB), Z0
+	VPBROADCASTD gemm_xffff0000<>+0(SB), Z1
+	TESTQ        DX, DX
+	JLE          done2
+
+loop1:
+	MOVQ       CX, R8
+	VMOVUPS    (R8), Z2
+	VMOVUPS    (R8)(SI*1), Z3
+	ADDQ       DI, R8
+	VPADDD     Z2, Z0, Z2
+	VPADDD     Z3, Z0, Z3
+	VPSRLD     $0x10, Z2, Z2
+	VPTERNLOGD $0xf8, Z1, Z3, Z2
+	VMOVUPS    (R8), Z3
+	VMOVUPS    (R8)(SI*1), Z4
+	ADDQ       DI, R8
+	VPADDD     Z3, Z0, Z3
+	VPADDD     Z4, Z0, Z4
+	VPSRLD     $0x10, Z3, Z3
+	VPTERNLOGD $0xf8, Z1, Z4, Z3
+	VMOVUPS    (R8), Z4
+	VMOVUPS    (R8)(SI*1), Z5
+	ADDQ       DI, R8
+	VPADDD     Z4, Z0, Z4
+	VPADDD     Z5, Z0, Z5
+	VPSRLD     $0x10, Z4, Z4
+	VPTERNLOGD $0xf8, Z1, Z5, Z4
+	VMOVUPS    (R8), Z5
+	VMOVUPS    (R8)(SI*1), Z6
+	ADDQ       DI, R8
+	VPADDD     Z5, Z0, Z5
+	VPADDD     Z6, Z0, Z6
+	VPSRLD     $0x10, Z5, Z5
+	VPTERNLOGD $0xf8, Z1, Z6, Z5
+	VMOVUPS    (R8), Z6
+	VMOVUPS    (R8)(SI*1), Z7
+	ADDQ       DI, R8
+	VPADDD     Z6, Z0, Z6
+	VPADDD     Z7, Z0, Z7
+	VPSRLD     $0x10, Z6, Z6
+	VPTERNLOGD $0xf8, Z1, Z7, Z6
+	VMOVUPS    (R8), Z7
+	VMOVUPS    (R8)(SI*1), Z8
+	ADDQ       DI, R8
+	VPADDD     Z7, Z0, Z7
+	VPADDD     Z8, Z0, Z8
+	VPSRLD     $0x10, Z7, Z7
+	VPTERNLOGD $0xf8, Z1, Z8, Z7
+	VMOVUPS    (R8), Z8
+	VMOVUPS    (R8)(SI*1), Z9
+	ADDQ       DI, R8
+	VPADDD     Z8, Z0, Z8
+	VPADDD     Z9, Z0, Z9
+	VPSRLD     $0x10, Z8, Z8
+	VPTERNLOGD $0xf8, Z1, Z9, Z8
+	VMOVUPS    (R8), Z9
+	VMOVUPS    (R8)(SI*1), Z10
+	ADDQ       DI, R8
+	VPADDD     Z9, Z0, Z9
+	VPADDD     Z10, Z0, Z10
+	VPSRLD     $0x10, Z9, Z9
+	VPTERNLOGD $0xf8, Z1, Z10, Z9
+	VMOVUPS    (R8), Z10
+	VMOVUPS    (R8)(SI*1), Z11
+	ADDQ       DI, R8
+	VPADDD     Z10, Z0, Z10
+	VPADDD     Z11, Z0, Z11
+	VPSRLD     $0x10, Z10, Z10
+	VPTERNLOGD $0xf8, Z1, Z11, Z10
+	VMOVUPS    (R8), Z11
+	VMOVUPS    (R8)(SI*1), Z12
+	ADDQ       DI, R8
+	VPADDD     Z11, Z0, Z11
+	VPADDD     Z12, Z0, Z12
+	VPSRLD     $0x10, Z11, Z11
+	VPTERNLOGD $0xf8, Z1, Z12, Z11
+	VMOVUPS    (R8), Z12
+	VMOVUPS    (R8)(SI*1), Z13
+	ADDQ       DI, R8
+	VPADDD     Z12, Z0, Z12
+	VPADDD     Z13, Z0, Z13
+	VPSRLD     $0x10, Z12, Z12
+	VPTERNLOGD $0xf8, Z1, Z13, Z12
+	VMOVUPS    (R8), Z13
+	VMOVUPS    (R8)(SI*1), Z14
+	ADDQ       DI, R8
+	VPADDD     Z13, Z0, Z13
+	VPADDD     Z14, Z0, Z14
+	VPSRLD     $0x10, Z13, Z13
+	VPTERNLOGD $0xf8, Z1, Z14, Z13
+	VMOVUPS    (R8), Z14
+	VMOVUPS    (R8)(SI*1), Z15
+	ADDQ       DI, R8
+	VPADDD     Z14, Z0, Z14
+	VPADDD     Z15, Z0, Z15
+	VPSRLD     $0x10, Z14, Z14
+	VPTERNLOGD $0xf8, Z1, Z15, Z14
+	VMOVUPS    (R8), Z15
+	VMOVUPS    (R8)(SI*1), Z16
+	ADDQ       DI, R8
+	VPADDD     Z15, Z0, Z15
+	VPADDD     Z16, Z0, Z16
+	VPSRLD     $0x10, Z15, Z15
+	VPTERNLOGD $0xf8, Z1, Z16, Z15
+	VMOVUPS    (R8), Z16
+	VMOVUPS    (R8)(SI*1), Z17
+	ADDQ       DI, R8
+	VPADDD     Z16, Z0, Z16
+	VPADDD     Z17, Z0, Z17
+	VPSRLD     $0x10, Z16, Z16
+	VPTERNLOGD $0xf8, Z1, Z17, Z16
+	VMOVUPS    (R8), Z17
+	VMOVUPS    (R8)(SI*1), Z18
+	ADDQ       DI, R8
+	VPADDD     Z17, Z0, Z17
+	VPADDD     Z18, Z0, Z18
+	VPSRLD     $0x10, Z17, Z17
+	VPTERNLOGD $0xf8, Z1, Z18, Z17
+	VMOVUPS    Z2, (AX)
+	VMOVUPS    Z3, 64(AX)
+	VMOVUPS    Z4, 128(AX)
+	VMOVUPS    Z5, 192(AX)
+	VMOVUPS    Z6, 256(AX)
+	VMOVUPS    Z7, 320(AX)
+	VMOVUPS    Z8, 384(AX)
+	VMOVUPS    Z9, 448(AX)
+	VMOVUPS    Z10, 512(AX)
+	VMOVUPS    Z11, 576(AX)
+	VMOVUPS    Z12, 640(AX)
+	VMOVUPS    Z13, 704(AX)
+	VMOVUPS    Z14, 768(AX)
+	VMOVUPS    Z15, 832(AX)
+	VMOVUPS    Z16, 896(AX)
+	VMOVUPS    Z17, 960(AX)
+	MOVQ       CX, R8
+	VMOVUPS    (R8), Z2
+	VMOVUPS    (R8)(SI*1), Z3
+	ADDQ       DI, R8
+	VPADDD     Z2, Z0, Z4
+	VPANDD     Z4, Z1, Z4
+	VSUBPS     Z4, Z2, Z2
+	VPADDD     Z2, Z0, Z2
+	VPADDD     Z3, Z0, Z4
+	VPANDD     Z4, Z1, Z4
+	VSUBPS     Z4, Z3, Z3
+	VPADDD     Z3, Z0, Z3
+	VPSRLD     $0x10, Z2, Z2
+	VPTERNLOGD $0xf8, Z1, Z3, Z2
+	VMOVUPS    (R8), Z3
+	VMOVUPS    (R8)(SI*1), Z4
+	ADDQ       DI, R8
+	VPADDD     Z3, Z0, Z5
+	VPANDD     Z5, Z1, Z5
+	VSUBPS     Z5, Z3, Z3
+	VPADDD     Z3, Z0, Z3
+	VPADDD     Z4, Z0, Z5
+	VPANDD     Z5, Z1, Z5
+	VSUBPS     Z5, Z4, Z4
+	VPADDD     Z4, Z0, Z4
+	VPSRLD     $0x10, Z3, Z3
+	VPTERNLOGD $0xf8, Z1, Z4, Z3
+	VMOVUPS    (R8), Z4
+	VMOVUPS    (R8)(SI*1), Z5
+	ADDQ       DI, R8
+	VPADDD     Z4, Z0, Z6
+	VPANDD     Z6, Z1, Z6
+	VSUBPS     Z6, Z4, Z4
+	VPADDD     Z4, Z0, Z4
+	VPADDD     Z5, Z0, Z6
+	VPANDD     Z6, Z1, Z6
+	VSUBPS     Z6, Z5, Z5
+	VPADDD     Z5, Z0, Z5
+	VPSRLD     $0x10, Z4, Z4
+	VPTERNLOGD $0xf8, Z1, Z5, Z4
+	VMOVUPS    (R8), Z5
+	VMOVUPS    (R8)(SI*1), Z6
+	ADDQ       DI, R8
+	VPADDD     Z5, Z0, Z7
+	VPANDD     Z7, Z1, Z7
+	VSUBPS     Z7, Z5, Z5
+	VPADDD     Z5, Z0, Z5
+	VPADDD     Z6, Z0, Z7
+	VPANDD     Z7, Z1, Z7
+	VSUBPS     Z7, Z6, Z6
+	VPADDD     Z6, Z0, Z6
+	VPSRLD     $0x10, Z5, Z5
+	VPTERNLOGD $0xf8, Z1, Z6, Z5
+	VMOVUPS    (R8), Z6
+	VMOVUPS    (R8)(SI*1), Z7
+	ADDQ       DI, R8
+	VPADDD     Z6, Z0, Z8
+	VPANDD     Z8, Z1, Z8
+	VSUBPS     Z8, Z6, Z6
+	VPADDD     Z6, Z0, Z6
+	VPADDD     Z7, Z0, Z8
+	VPANDD     Z8, Z1, Z8
+	VSUBPS     Z8, Z7, Z7
+	VPADDD     Z7, Z0, Z7
+	VPSRLD     $0x10, Z6, Z6
+	VPTERNLOGD $0xf8, Z1, Z7, Z6
+	VMOVUPS    (R8), Z7
+	VMOVUPS    (R8)(SI*1), Z8
+	ADDQ       DI, R8
+	VPADDD     Z7, Z0, Z9
+	VPANDD     Z9, Z1, Z9
+	VSUBPS     Z9, Z7, Z7
+	VPADDD     Z7, Z0, Z7
+	VPADDD     Z8, Z0, Z9
+	VPANDD     Z9, Z1, Z9
+	VSUBPS     Z9, Z8, Z8
+	VPADDD     Z8, Z0, Z8
+	VPSRLD     $0x10, Z7, Z7
+	VPTERNLOGD $0xf8, Z1, Z8, Z7
+	VMOVUPS    (R8), Z8
+	VMOVUPS    (R8)(SI*1), Z9
+	ADDQ       DI, R8
+	VPADDD     Z8, Z0, Z10
+	VPANDD     Z10, Z1, Z10
+	VSUBPS     Z10, Z8, Z8
+	VPADDD     Z8, Z0, Z8
+	VPADDD     Z9, Z0, Z10
+	VPANDD     Z10, Z1, Z10
+	VSUBPS     Z10, Z9, Z9
+	VPADDD     Z9, Z0, Z9
+	VPSRLD     $0x10, Z8, Z8
+	VPTERNLOGD $0xf8, Z1, Z9, Z8
+	VMOVUPS    (R8), Z9
+	VMOVUPS    (R8)(SI*1), Z10
+	ADDQ       DI, R8
+	VPADDD     Z9, Z0, Z11
+	VPANDD     Z11, Z1, Z11
+	VSUBPS     Z11, Z9, Z9
+	VPADDD     Z9, Z0, Z9
+	VPADDD     Z10, Z0, Z11
+	VPANDD     Z11, Z1, Z11
+	VSUBPS     Z11, Z10, Z10
+	VPADDD     Z10, Z0, Z10
+	VPSRLD     $0x10, Z9, Z9
+	VPTERNLOGD $0xf8, Z1, Z10, Z9
+	VMOVUPS    (R8), Z10
+	VMOVUPS    (R8)(SI*1), Z11
+	ADDQ       DI, R8
+	VPADDD     Z10, Z0, Z12
+	VPANDD     Z12, Z1, Z12
+	VSUBPS     Z12, Z10, Z10
+	VPADDD     Z10, Z0, Z10
+	VPADDD     Z11, Z0, Z12
+	VPANDD     Z12, Z1, Z12
+	VSUBPS     Z12, Z11, Z11
+	VPADDD     Z11, Z0, Z11
+	VPSRLD     $0x10, Z10, Z10
+	VPTERNLOGD $0xf8, Z1, Z11, Z10
+	VMOVUPS    (R8), Z11
+	VMOVUPS    (R8)(SI*1), Z12
+	ADDQ       DI, R8
+	VPADDD     Z11, Z0, Z13
+	VPANDD     Z13, Z1, Z13
+	VSUBPS     Z13, Z11, Z11
+	VPADDD     Z11, Z0, Z11
+	VPADDD     Z12, Z0, Z13
+	VPANDD     Z13, Z1, Z13
+	VSUBPS     Z13, Z12, Z12
+	VPADDD     Z12, Z0, Z12
+	VPSRLD     $0x10, Z11, Z11
+	VPTERNLOGD $0xf8, Z1, Z12, Z11
+	VMOVUPS    (R8), Z12
+	VMOVUPS    (R8)(SI*1), Z13
+	ADDQ       DI, R8
+	VPADDD     Z12, Z0, Z14
+	VPANDD     Z14, Z1, Z14
+	VSUBPS     Z14, Z12, Z12
+	VPADDD     Z12, Z0, Z12
+	VPADDD     Z13, Z0, Z14
+	VPANDD     Z14, Z1, Z14
+	VSUBPS     Z14, Z13, Z13
+	VPADDD     Z13, Z0, Z13
+	VPSRLD     $0x10, Z12, Z12
+	VPTERNLOGD $0xf8, Z1, Z13, Z12
+	VMOVUPS    (R8), Z13
+	VMOVUPS    (R8)(SI*1), Z14
+	ADDQ       DI, R8
+	VPADDD     Z13, Z0, Z15
+	VPANDD     Z15, Z1, Z15
+	VSUBPS     Z15, Z13, Z13
+	VPADDD     Z13, Z0, Z13
+	VPADDD     Z14, Z0, Z15
+	VPANDD     Z15, Z1, Z15
+	VSUBPS     Z15, Z14, Z14
+	VPADDD     Z14, Z0, Z14
+	VPSRLD     $0x10, Z13, Z13
+	VPTERNLOGD $0xf8, Z1, Z14, Z13
+	VMOVUPS    (R8), Z14
+	VMOVUPS    (R8)(SI*1), Z15
+	ADDQ       DI, R8
+	VPADDD     Z14, Z0, Z16
+	VPANDD     Z16, Z1, Z16
+	VSUBPS     Z16, Z14, Z14
+	VPADDD     Z14, Z0, Z14
+	VPADDD     Z15, Z0, Z16
+	VPANDD     Z16, Z1, Z16
+	VSUBPS     Z16, Z15, Z15
+	VPADDD     Z15, Z0, Z15
+	VPSRLD     $0x10, Z14, Z14
+	VPTERNLOGD $0xf8, Z1, Z15, Z14
+	VMOVUPS    (R8), Z15
+	VMOVUPS    (R8)(SI*1), Z16
+	ADDQ       DI, R8
+	VPADDD     Z15, Z0, Z17
+	VPANDD     Z17, Z1, Z17
+	VSUBPS     Z17, Z15, Z15
+	VPADDD     Z15, Z0, Z15
+	VPADDD     Z16, Z0, Z17
+	VPANDD     Z17, Z1, Z17
+	VSUBPS     Z17, Z16, Z16
+	VPADDD     Z16, Z0, Z16
+	VPSRLD     $0x10, Z15, Z15
+	VPTERNLOGD $0xf8, Z1, Z16, Z15
+	VMOVUPS    (R8), Z16
+	VMOVUPS    (R8)(SI*1), Z17
+	ADDQ       DI, R8
+	VPADDD     Z16, Z0, Z18
+	VPANDD     Z18, Z1, Z18
+	VSUBPS     Z18, Z16, Z16
+	VPADDD     Z16, Z0, Z16
+	VPADDD     Z17, Z0, Z18
+	VPANDD     Z18, Z1, Z18
+	VSUBPS     Z18, Z17, Z17
+	VPADDD     Z17, Z0, Z17
+	VPSRLD     $0x10, Z16, Z16
+	VPTERNLOGD $0xf8, Z1, Z17, Z16
+	VMOVUPS    (R8), Z17
+	VMOVUPS    (R8)(SI*1), Z18
+	ADDQ       DI, R8
+	VPADDD     Z17, Z0, Z19
+	VPANDD     Z19, Z1, Z19
+	VSUBPS     Z19, Z17, Z17
+	VPADDD     Z17, Z0, Z17
+	VPADDD     Z18, Z0, Z19
+	VPANDD     Z19, Z1, Z19
+	VSUBPS     Z19, Z18, Z18
+	VPADDD     Z18, Z0, Z18
+	VPSRLD     $0x10, Z17, Z17
+	VPTERNLOGD $0xf8, Z1, Z18, Z17
+	VMOVUPS    Z2, 1024(AX)
+	VMOVUPS    Z3, 1088(AX)
+	VMOVUPS    Z4, 1152(AX)
+	VMOVUPS    Z5, 1216(AX)
+	VMOVUPS    Z6, 1280(AX)
+	VMOVUPS    Z7, 1344(AX)
+	VMOVUPS    Z8, 1408(AX)
+	VMOVUPS    Z9, 1472(AX)
+	VMOVUPS    Z10, 1536(AX)
+	VMOVUPS    Z11, 1600(AX)
+	VMOVUPS    Z12, 1664(AX)
+	VMOVUPS    Z13, 1728(AX)
+	VMOVUPS    Z14, 1792(AX)
+	VMOVUPS    Z15, 1856(AX)
+	VMOVUPS    Z16, 1920(AX)
+	VMOVUPS    Z17, 1984(AX)
+	ADDQ       $0x00001000, AX
+	ADDQ       BX, CX
+	DECQ       DX
+	JNZ        loop1
+
+done2:
+	VZEROUPPER
+	RET
+
+DATA gemm_x00008000<>+0(SB)/4, $0x00008000
+DATA gemm_x00008000<>+4(SB)/4, $0x00008000
+DATA gemm_x00008000<>+8(SB)/4, $0x00008000
+DATA gemm_x00008000<>+12(SB)/4, $0x00008000
+DATA gemm_x00008000<>+16(SB)/4, $0x00008000
+DATA gemm_x00008000<>+20(SB)/4, $0x00008000
+DATA gemm_x00008000<>+24(SB)/4, $0x00008000
+DATA gemm_x00008000<>+28(SB)/4, $0x00008000
+GLOBL gemm_x00008000<>(SB), RODATA|NOPTR, $32
+
+DATA gemm_xffff0000<>+0(SB)/4, $0xffff0000
+DATA gemm_xffff0000<>+4(SB)/4, $0xffff0000
+DATA gemm_xffff0000<>+8(SB)/4, $0xffff0000
+DATA gemm_xffff0000<>+12(SB)/4, $0xffff0000
+DATA gemm_xffff0000<>+16(SB)/4, $0xffff0000
+DATA gemm_xffff0000<>+20(SB)/4, $0xffff0000
+DATA gemm_xffff0000<>+24(SB)/4, $0xffff0000
+DATA gemm_xffff0000<>+28(SB)/4, $0xffff0000
+GLOBL gemm_xffff0000<>(SB), RODATA|NOPTR, $32
+
+// splitTurnedAVX512 is splitTurned at level avx512 (asm/gemm.go).
+// func splitTurnedAVX512(dst *float32, x *float32, pair int, stride int, step int, count int)
+// Requires: AVX, AVX512F
+TEXT ·splitTurnedAVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         count+40(FP), DX
+	MOVQ         step+32(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         pair+16(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         stride+24(FP), DI
+	SHLQ         $0x02, DI
+	VPBROADCASTD gemm_x00008000<>+0(SB), Z0
+	VPBROADCASTD gemm_xffff0000<>+0(SB), Z1
+	TESTQ        DX, DX
+	JLE          done2
+
+loop1:
+	MOVQ       CX, R8
+	VMOVUPS    (R8), Z2
+	VMOVUPS    (R8)(SI*1), Z3
+	ADDQ       DI, R8
+	VPADDD     Z2, Z0, Z2
+	VPADDD     Z3, Z0, Z3
+	VPSRLD     $0x10, Z2, Z2
+	VPTERNLOGD $0xf8, Z1, Z3, Z2
+	VMOVUPS    (R8), Z3
+	VMOVUPS    (R8)(SI*1), Z4
+	ADDQ       DI, R8
+	VPADDD     Z3, Z0, Z3
+	VPADDD     Z4, Z0, Z4
+	VPSRLD     $0x10, Z3, Z3
+	VPTERNLOGD $0xf8, Z1, Z4, Z3
+	VMOVUPS    (R8), Z4
+	VMOVUPS    (R8)(SI*1), Z5
+	ADDQ       DI, R8
+	VPADDD     Z4, Z0, Z4
+	VPADDD     Z5, Z0, Z5
+	VPSRLD     $0x10, Z4, Z4
+	VPTERNLOGD $0xf8, Z1, Z5, Z4
+	VMOVUPS    (R8), Z5
+	VMOVUPS    (R8)(SI*1), Z6
+	ADDQ       DI, R8
+	VPADDD     Z5, Z0, Z5
+	VPADDD     Z6, Z0, Z6
+	VPSRLD     $0x10, Z5, Z5
+	VPTERNLOGD $0xf8, Z1, Z6, Z5
+	VMOVUPS    (R8), Z6
+	VMOVUPS    (R8)(SI*1), Z7
+	ADDQ       DI, R8
+	VPADDD     Z6, Z0, Z6
+	VPADDD     Z7, Z0, Z7
+	VPSRLD     $0x10, Z6, Z6
+	VPTERNLOGD $0xf8, Z1, Z7, Z6
+	VMOVUPS    (R8), Z7
+	VMOVUPS    (R8)(SI*1), Z8
+	ADDQ       DI, R8
+	VPADDD     Z7, Z0, Z7
+	VPADDD     Z8, Z0, Z8
+	VPSRLD     $0x10, Z7, Z7
+	VPTERNLOGD $0xf8, Z1, Z8, Z7
+	VMOVUPS    (R8), Z8
+	VMOVUPS    (R8)(SI*1), Z9
+	ADDQ       DI, R8
+	VPADDD     Z8, Z0, Z8
+	VPADDD     Z9, Z0, Z9
+	VPSRLD     $0x10, Z8, Z8
+	VPTERNLOGD $0xf8, Z1, Z9, Z8
+	VMOVUPS    (R8), Z9
+	VMOVUPS    (R8)(SI*1), Z10
+	ADDQ       DI, R8
+	VPADDD     Z9, Z0, Z9
+	VPADDD     Z10, Z0, Z10
+	VPSRLD     $0x10, Z9, Z9
+	VPTERNLOGD $0xf8, Z1, Z10, Z9
+	VMOVUPS    (R8), Z10
+	VMOVUPS    (R8)(SI*1), Z11
+	ADDQ       DI, R8
+	VPADDD     Z10, Z0, Z10
+	VPADDD     Z11, Z0, Z11
+	VPSRLD     $0x10, Z10, Z10
+	VPTERNLOGD $0xf8, Z1, Z11, Z10
+	VMOVUPS    (R8), Z11
+	VMOVUPS    (R8)(SI*1), Z12
+	ADDQ       DI, R8
+	VPADDD     Z11, Z0, Z11
+	VPADDD     Z12, Z0, Z12
+	VPSRLD     $0x10, Z11, Z11
+	VPTERNLOGD $0xf8, Z1, Z12, Z11
+	VMOVUPS    (R8), Z12
+	VMOVUPS    (R8)(SI*1), Z13
+	ADDQ       DI, R8
+	VPADDD     Z12, Z0, Z12
+	VPADDD     Z13, Z0, Z13
+	VPSRLD     $0x10, Z12, Z12
+	VPTERNLOGD $0xf8, Z1, Z13, Z12
+	VMOVUPS    (R8), Z13
+	VMOVUPS    (R8)(SI*1), Z14
+	ADDQ       DI, R8
+	VPADDD     Z13, Z0, Z13
+	VPADDD     Z14, Z0, Z14
+	VPSRLD     $0x10, Z13, Z13
+	VPTERNLOGD $0xf8, Z1, Z14, Z13
+	VMOVUPS    (R8), Z14
+	VMOVUPS    (R8)(SI*1), Z15
+	ADDQ       DI, R8
+	VPADDD     Z14, Z0, Z14
+	VPADDD     Z15, Z0, Z15
+	VPSRLD     $0x10, Z14, Z14
+	VPTERNLOGD $0xf8, Z1, Z15, Z14
+	VMOVUPS    (R8), Z15
+	VMOVUPS    (R8)(SI*1), Z16
+	ADDQ       DI, R8
+	VPADDD     Z15, Z0, Z15
+	VPADDD     Z16, Z0, Z16
+	VPSRLD     $0x10, Z15, Z15
+	VPTERNLOGD $0xf8, Z1, Z16, Z15
+	VMOVUPS    (R8), Z16
+	VMOVUPS    (R8)(SI*1), Z17
+	ADDQ       DI, R8
+	VPADDD     Z16, Z0, Z16
+	VPADDD     Z17, Z0, Z17
+	VPSRLD     $0x10, Z16, Z16
+	VPTERNLOGD $0xf8, Z1, Z17, Z16
+	VMOVUPS    (R8), Z17
+	VMOVUPS    (R8)(SI*1), Z18
+	ADDQ       DI, R8
+	VPADDD     Z17, Z0, Z17
+	VPADDD     Z18, Z0, Z18
+	VPSRLD     $0x10, Z17, Z17
+	VPTERNLOGD $0xf8, Z1, Z18, Z17
+	VUNPCKLPS  Z3, Z2, Z18
+	VUNPCKHPS  Z3, Z2, Z2
+	VUNPCKLPS  Z5, Z4, Z3
+	VUNPCKHPS  Z5, Z4, Z4
+	VUNPCKLPD  Z3, Z18, Z5
+	VUNPCKHPD  Z3, Z18, Z3
+	VUNPCKLPD  Z4, Z2, Z18
+	VUNPCKHPD  Z4, Z2, Z4
+	VUNPCKLPS  Z7, Z6, Z2
+	VUNPCKHPS  Z7, Z6, Z6
+	VUNPCKLPS  Z9, Z8, Z7
+	VUNPCKHPS  Z9, Z8, Z8
+	VUNPCKLPD  Z7, Z2, Z9
+	VUNPCKHPD  Z7, Z2, Z7
+	VUNPCKLPD  Z8, Z6, Z2
+	VUNPCKHPD  Z8, Z6, Z8
+	VUNPCKLPS  Z11, Z10, Z6
+	VUNPCKHPS  Z11, Z10, Z10
+	VUNPCKLPS  Z13, Z12, Z11
+	VUNPCKHPS  Z13, Z12, Z12
+	VUNPCKLPD  Z11, Z6, Z13
+	VUNPCKHPD  Z11, Z6, Z11
+	VUNPCKLPD  Z12, Z10, Z6
+	VUNPCKHPD  Z12, Z10, Z12
+	VUNPCKLPS  Z15, Z14, Z10
+	VUNPCKHPS  Z15, Z14, Z14
+	VUNPCKLPS  Z17, Z16, Z15
+	VUNPCKHPS  Z17, Z16, Z16
+	VUNPCKLPD  Z15, Z10, Z17
+	VUNPCKHPD  Z15, Z10, Z15
+	VUNPCKLPD  Z16, Z14, Z10
+	VUNPCKHPD  Z16, Z14, Z16
+	VSHUFF32X4 $0x44, Z9, Z5, Z14
+	VSHUFF32X4 $0xee, Z9, Z5, Z9
+	VSHUFF32X4 $0x44, Z17, Z13, Z5
+	VSHUFF32X4 $0xee, Z17, Z13, Z17
+	VSHUFF32X4 $0x88, Z5, Z14, Z13
+	VSHUFF32X4 $0xdd, Z5, Z14, Z5
+	VSHUFF32X4 $0x88, Z17, Z9, Z14
+	VSHUFF32X4 $0xdd, Z17, Z9, Z9
+	VSHUFF32X4 $0x44, Z7, Z3, Z17
+	VSHUFF32X4 $0xee, Z7, Z3, Z7
+	VSHUFF32X4 $0x44, Z15, Z11, Z3
+	VSHUFF32X4 $0xee, Z15, Z11, Z15
+	VSHUFF32X4 $0x88, Z3, Z17, Z11
+	VSHUFF32X4 $0xdd, Z3, Z17, Z3
+	VSHUFF32X4 $0x88, Z15, Z7, Z17
+	VSHUFF32X4 $0xdd, Z15, Z7, Z7
+	VSHUFF32X4 $0x44, Z2, Z18, Z15
+	VSHUFF32X4 $0xee, Z2, Z18, Z2
+	VSHUFF32X4 $0x44, Z10, Z6, Z18
+	VSHUFF32X4 $0xee, Z10, Z6, Z10
+	VSHUFF32X4 $0x88, Z18, Z15, Z6
+	VSHUFF32X4 $0xdd, Z18, Z15, Z15
+	VSHUFF32X4 $0x88, Z10, Z2, Z18
+	VSHUFF32X4 $0xdd, Z10, Z2, Z2
+	VSHUFF32X4 $0x44, Z8, Z4, Z10
+	VSHUFF32X4 $0xee, Z8, Z4, Z8
+	VSHUFF32X4 $0x44, Z16, Z12, Z4
+	VSHUFF32X4 $0xee, Z16, Z12, Z16
+	VSHUFF32X4 $0x88, Z4, Z10, Z12
+	VSHUFF32X4 $0xdd, Z4, Z10, Z4
+	VSHUFF32X4 $0x88, Z16, Z8, Z10
+	VSHUFF32X4 $0xdd, Z16, Z8, Z8
+	VMOVUPS    Z13, (AX)
+	VMOVUPS    Z11, 64(AX)
+	VMOVUPS    Z6, 128(AX)
+	VMOVUPS    Z12, 192(AX)
+	VMOVUPS    Z5, 256(AX)
+	VMOVUPS    Z3, 320(AX)
+	VMOVUPS    Z15, 384(AX)
+	VMOVUPS    Z4, 448(AX)
+	VMOVUPS    Z14, 512(AX)
+	VMOVUPS    Z17, 576(AX)
+	VMOVUPS    Z18, 640(AX)
+	VMOVUPS    Z10, 704(AX)
+	VMOVUPS    Z9, 768(AX)
+	VMOVUPS    Z7, 832(AX)
+	VMOVUPS    Z2, 896(AX)
+	VMOVUPS    Z8, 960(AX)
+	MOVQ       CX, R8
+	VMOVUPS    (R8), Z2
+	VMOVUPS    (R8)(SI*1), Z3
+	ADDQ       DI, R8
+	VPADDD     Z2, Z0, Z4
+	VPANDD     Z4, Z1, Z4
+	VSUBPS     Z4, Z2, Z2
+	VPADDD     Z2, Z0, Z2
+	VPADDD     Z3, Z0, Z4
+	VPANDD     Z4, Z1, Z4
+	VSUBPS     Z4, Z3, Z3
+	VPADDD     Z3, Z0, Z3
+	VPSRLD     $0x10, Z2, Z2
+	VPTERNLOGD $0xf8, Z1, Z3, Z2
+	VMOVUPS    (R8), Z3
+	VMOVUPS    (R8)(SI*1), Z4
+	ADDQ       DI, R8
+	VPADDD     Z3, Z0, Z5
+	VPANDD     Z5, Z1, Z5
+	VSUBPS     Z5, Z3, Z3
+	VPADDD     Z3, Z0, Z3
+	VPADDD     Z4, Z0, Z5
+	VPANDD     Z5, Z1, Z5
+	VSUBPS     Z5, Z4, Z4
+	VPADDD     Z4, Z0, Z4
+	VPSRLD     $0x10, Z3, Z3
+	VPTERNLOGD $0xf8, Z1, Z4, Z3
+	VMOVUPS    (R8), Z4
+	VMOVUPS    (R8)(SI*1), Z5
+	ADDQ       DI, R8
+	VPADDD     Z4, Z0, Z6
+	VPANDD     Z6, Z1, Z6
+	VSUBPS     Z6, Z4, Z4
+	VPADDD     Z4, Z0, Z4
+	VPADDD     Z5, Z0, Z6
+	VPANDD     Z6, Z1, Z6
+	VSUBPS     Z6, Z5, Z5
+	VPADDD     Z5, Z0, Z5
+	VPSRLD     $0x10, Z4, Z4
+	VPTERNLOGD $0xf8, Z1, Z5, Z4
+	VMOVUPS    (R8), Z5
+	VMOVUPS    (R8)(SI*1), Z6
+	ADDQ       DI, R8
+	VPADDD     Z5, Z0, Z7
+	VPANDD     Z7, Z1, Z7
+	VSUBPS     Z7, Z5, Z5
+	VPADDD     Z5, Z0, Z5
+	VPADDD     Z6, Z0, Z7
+	VPANDD     Z7, Z1, Z7
+	VSUBPS     Z7, Z6, Z6
+	VPADDD     Z6, Z0, Z6
+	VPSRLD     $0x10, Z5, Z5
+	VPTERNLOGD $0xf8, Z1, Z6, Z5
+	VMOVUPS    (R8), Z6
+	VMOVUPS    (R8)(SI*1), Z7
+	ADDQ       DI, R8
+	VPADDD     Z6, Z0, Z8
+	VPANDD     Z8, Z1, Z8
+	VSUBPS     Z8, Z6, Z6
+	VPADDD     Z6, Z0, Z6
+	VPADDD     Z7, Z0, Z8
+	VPANDD     Z8, Z1, Z8
+	VSUBPS     Z8, Z7, Z7
+	VPADDD     Z7, Z0, Z7
+	VPSRLD     $0x10, Z6, Z6
+	VPTERNLOGD $0xf8, Z1, Z7, Z6
+	VMOVUPS    (R8), Z7
+	VMOVUPS    (R8)(SI*1), Z8
+	ADDQ       DI, R8
+	VPADDD     Z7, Z0, Z9
+	VPANDD     Z9, Z1, Z9
+	VSUBPS     Z9, Z7, Z7
+	VPADDD     Z7, Z0, Z7
+	VPADDD     Z8, Z0, Z9
+	VPANDD     Z9, Z1, Z9
+	VSUBPS     Z9, Z8, Z8
+	VPADDD     Z8, Z0, Z8
+	VPSRLD     $0x10, Z7, Z7
+	VPTERNLOGD $0xf8, Z1, Z8, Z7
+	VMOVUPS    (R8), Z8
+	VMOVUPS    (R8)(SI*1), Z9
+	ADDQ       DI, R8
+	VPADDD     Z8, Z0, Z10
+	VPANDD     Z10, Z1, Z10
+	VSUBPS     Z10, Z8, Z8
+	VPADDD     Z8, Z0, Z8
+	VPADDD     Z9, Z0, Z10
+	VPANDD     Z10, Z1, Z10
+	VSUBPS     Z10, Z9, Z9
+	VPADDD     Z9, Z0, Z9
+	VPSRLD     $0x10, Z8, Z8
+	VPTERNLOGD $0xf8, Z1, Z9, Z8
+	VMOVUPS    (R8), Z9
+	VMOVUPS    (R8)(SI*1), Z10
+	ADDQ       DI, R8
+	VPADDD     Z9, Z0, Z11
+	VPANDD     Z11, Z1, Z11
+	VSUBPS     Z11, Z9, Z9
+	VPADDD     Z9, Z0, Z9
+	VPADDD     Z10, Z0, Z11
+	VPANDD     Z11, Z1, Z11
+	VSUBPS     Z11, Z10, Z10
+	VPADDD     Z10, Z0, Z10
+	VPSRLD     $0x10, Z9, Z9
+	VPTERNLOGD $0xf8, Z1, Z10, Z9
+	VMOVUPS    (R8), Z10
+	VMOVUPS    (R8)(SI*1), Z11
+	ADDQ       DI, R8
+	VPADDD     Z10, Z0, Z12
+	VPANDD     Z12, Z1, Z12
+	VSUBPS     Z12, Z10, Z10
+	VPADDD     Z10, Z0, Z10
+	VPADDD     Z11, Z0, Z12
+	VPANDD     Z12, Z1, Z12
+	VSUBPS     Z12, Z11, Z11
+	VPADDD     Z11, Z0, Z11
+	VPSRLD     $0x10, Z10, Z10
+	VPTERNLOGD $0xf8, Z1, Z11, Z10
+	VMOVUPS    (R8), Z11
+	VMOVUPS    (R8)(SI*1), Z12
+	ADDQ       DI, R8
+	VPADDD     Z11, Z0, Z13
+	VPANDD     Z13, Z1, Z13
+	VSUBPS     Z13, Z11, Z11
+	VPADDD     Z11, Z0, Z11
+	VPADDD     Z12, Z0, Z13
+	VPANDD     Z13, Z1, Z13
+	VSUBPS     Z13, Z12, Z12
+	VPADDD     Z12, Z0, Z12
+	VPSRLD     $0x10, Z11, Z11
+	VPTERNLOGD $0xf8, Z1, Z12, Z11
+	VMOVUPS    (R8), Z12
+	VMOVUPS    (R8)(SI*1), Z13
+	ADDQ       DI, R8
+	VPADDD     Z12, Z0, Z14
+	VPANDD     Z14, Z1, Z14
+	VSUBPS     Z14, Z12, Z12
+	VPADDD     Z12, Z0, Z12
+	VPADDD     Z13, Z0, Z14
+	VPANDD     Z14, Z1, Z14
+	VSUBPS     Z14, Z13, Z13
+	VPADDD     Z13, Z0, Z13
+	VPSRLD     $0x10, Z12, Z12
+	VPTERNLOGD $0xf8, Z1, Z13, Z12
+	VMOVUPS    (R8), Z13
+	VMOVUPS    (R8)(SI*1), Z14
+	ADDQ       DI, R8
+	VPADDD     Z13, Z0, Z15
+	VPANDD     Z15, Z1, Z15
+	VSUBPS     Z15, Z13, Z13
+	VPADDD     Z13, Z0, Z13
+	VPADDD     Z14, Z0, Z15
+	VPANDD     Z15, Z1, Z15
+	VSUBPS     Z15, Z14, Z14
+	VPADDD     Z14, Z0, Z14
+	VPSRLD     $0x10, Z13, Z13
+	VPTERNLOGD $0xf8, Z1, Z14, Z13
+	VMOVUPS    (R8), Z14
+	VMOVUPS    (R8)(SI*1), Z15
+	ADDQ       DI, R8
+	VPADDD     Z14, Z0, Z16
+	VPANDD     Z16, Z1, Z16
+	VSUBPS     Z16, Z14, Z14
+	VPADDD     Z14, Z0, Z14
+	VPADDD     Z15, Z0, Z16
+	VPANDD     Z16, Z1, Z16
+	VSUBPS     Z16, Z15, Z15
+	VPADDD     Z15, Z0, Z15
+	VPSRLD     $0x10, Z14, Z14
+	VPTERNLOGD $0xf8, Z1, Z15, Z14
+	VMOVUPS    (R8), Z15
+	VMOVUPS    (R8)(SI*1), Z16
+	ADDQ       DI, R8
+	VPADDD     Z15, Z0, Z17
+	VPANDD     Z17, Z1, Z17
+	VSUBPS     Z17, Z15, Z15
+	VPADDD     Z15, Z0, Z15
+	VPADDD     Z16, Z0, Z17
+	VPANDD     Z17, Z1, Z17
+	VSUBPS     Z17, Z16, Z16
+	VPADDD     Z16, Z0, Z16
+	VPSRLD     $0x10, Z15, Z15
+	VPTERNLOGD $0xf8, Z1, Z16, Z15
+	VMOVUPS    (R8), Z16
+	VMOVUPS    (R8)(SI*1), Z17
+	ADDQ       DI, R8
+	VPADDD     Z16, Z0, Z18
+	VPANDD     Z18, Z1, Z18
+	VSUBPS     Z18, Z16, Z16
+	VPADDD     Z16, Z0, Z16
+	VPADDD     Z17, Z0, Z18
+	VPANDD     Z18, Z1, Z18
+	VSUBPS     Z18, Z17, Z17
+	VPADDD     Z17, Z0, Z17
+	VPSRLD     $0x10, Z16, Z16
+	VPTERNLOGD $0xf8, Z1, Z17, Z16
+	VMOVUPS    (R8), Z17
+	VMOVUPS    (R8)(SI*1), Z18
+	ADDQ       DI, R8
+	VPADDD     Z17, Z0, Z19
+	VPANDD     Z19, Z1, Z19
+	VSUBPS     Z19, Z17, Z17
+	VPADDD     Z17, Z0, Z17
+	VPADDD     Z18, Z0, Z19
+	VPANDD     Z19, Z1, Z19
+	VSUBPS     Z19, Z18, Z18
+	VPADDD     Z18, Z0, Z18
+	VPSRLD     $0x10, Z17, Z17
+	VPTERNLOGD $0xf8, Z1, Z18, Z17
+	VUNPCKLPS  Z3, Z2, Z18
+	VUNPCKHPS  Z3, Z2, Z2
+	VUNPCKLPS  Z5, Z4, Z3
+	VUNPCKHPS  Z5, Z4, Z4
+	VUNPCKLPD  Z3, Z18, Z5
+	VUNPCKHPD  Z3, Z18, Z3
+	VUNPCKLPD  Z4, Z2, Z18
+	VUNPCKHPD  Z4, Z2, Z4
+	VUNPCKLPS  Z7, Z6, Z2
+	VUNPCKHPS  Z7, Z6, Z6
+	VUNPCKLPS  Z9, Z8, Z7
+	VUNPCKHPS  Z9, Z8, Z8
+	VUNPCKLPD  Z7, Z2, Z9
+	VUNPCKHPD  Z7, Z2, Z7
+	VUNPCKLPD  Z8, Z6, Z2
+	VUNPCKHPD  Z8, Z6, Z8
+	VUNPCKLPS  Z11, Z10, Z6
+	VUNPCKHPS  Z11, Z10, Z10
+	VUNPCKLPS  Z13, Z12, Z11
+	VUNPCKHPS  Z13, Z12, Z12
+	VUNPCKLPD  Z11, Z6, Z13
+	VUNPCKHPD  Z11, Z6, Z11
+	VUNPCKLPD  Z12, Z10, Z6
+	VUNPCKHPD  Z12, Z10, Z12
+	VUNPCKLPS  Z15, Z14, Z10
+	VUNPCKHPS  Z15, Z14, Z14
+	VUNPCKLPS  Z17, Z16, Z15
+	VUNPCKHPS  Z17, Z16, Z16
+	VUNPCKLPD  Z15, Z10, Z17
+	VUNPCKHPD  Z15, Z10, Z15
+	VUNPCKLPD  Z16, Z14, Z10
+	VUNPCKHPD  Z16, Z14, Z16
+	VSHUFF32X4 $0x44, Z9, Z5, Z14
+	VSHUFF32X4 $0xee, Z9, Z5, Z9
+	VSHUFF32X4 $0x44, Z17, Z13, Z5
+	VSHUFF32X4 $0xee, Z17, Z13, Z17
+	VSHUFF32X4 $0x88, Z5, Z14, Z13
+	VSHUFF32X4 $0xdd, Z5, Z14, Z5
+	VSHUFF32X4 $0x88, Z17, Z9, Z14
+	VSHUFF32X4 $0xdd, Z17, Z9, Z9
+	VSHUFF32X4 $0x44, Z7, Z3, Z17
+	VSHUFF32X4 $0xee, Z7, Z3, Z7
+	VSHUFF32X4 $0x44, Z15, Z11, Z3
+	VSHUFF32X4 $0xee, Z15, Z11, Z15
+	VSHUFF32X4 $0x88, Z3, Z17, Z11
+	VSHUFF32X4 $0xdd, Z3, Z17, Z3
+	VSHUFF32X4 $0x88, Z15, Z7, Z17
+	VSHUFF32X4 $0xdd, Z15, Z7, Z7
+	VSHUFF32X4 $0x44, Z2, Z18, Z15
+	VSHUFF32X4 $0xee, Z2, Z18, Z2
+	VSHUFF32X4 $0x44, Z10, Z6, Z18
+	VSHUFF32X4 $0xee, Z10, Z6, Z10
+	VSHUFF32X4 $0x88, Z18, Z15, Z6
+	VSHUFF32X4 $0xdd, Z18, Z15, Z15
+	VSHUFF32X4 $0x88, Z10, Z2, Z18
+	VSHUFF32X4 $0xdd, Z10, Z2, Z2
+	VSHUFF32X4 $0x44, Z8, Z4, Z10
+	VSHUFF32X4 $0xee, Z8, Z4, Z8
+	VSHUFF32X4 $0x44, Z16, Z12, Z4
+	VSHUFF32X4 $0xee, Z16, Z12, Z16
+	VSHUFF32X4 $0x88, Z4, Z10, Z12
+	VSHUFF32X4 $0xdd, Z4, Z10, Z4
+	VSHUFF32X4 $0x88, Z16, Z8, Z10
+	VSHUFF32X4 $0xdd, Z16, Z8, Z8
+	VMOVUPS    Z13, 1024(AX)
+	VMOVUPS    Z11, 1088(AX)
+	VMOVUPS    Z6, 1152(AX)
+	VMOVUPS    Z12, 1216(AX)
+	VMOVUPS    Z5, 1280(AX)
+	VMOVUPS    Z3, 1344(AX)
+	VMOVUPS    Z15, 1408(AX)
+	VMOVUPS    Z4, 1472(AX)
+	VMOVUPS    Z14, 1536(AX)
+	VMOVUPS    Z17, 1600(AX)
+	VMOVUPS    Z18, 1664(AX)
+	VMOVUPS    Z10, 1728(AX)
+	VMOVUPS    Z9, 1792(AX)
+	VMOVUPS    Z7, 1856(AX)
+	VMOVUPS    Z2, 1920(AX)
+	VMOVUPS    Z8, 1984(AX)
+	ADDQ       $0x00001000, AX
+	ADDQ       BX, CX
+	DECQ       DX
+	JNZ        loop1
+
+done2:
+	VZEROUPPER
+	RET
+
+// splitProductAVX512 is splitProduct at level avx512 (asm/gemm.go).
+// func splitProductAVX512(count int, k int, a *float32, b *float32, c *float32, ldc int, from *float32, ldfrom int, from2 int, ahead *float32, aheadStride int, aheadPieces int)
+// Requires: AVX, MMX+
+TEXT ·splitProductAVX512(SB), NOSPLIT, $0-96
+	LEAQ  gemm_tiles<>+0(SB), BX
+	BYTE  $0xc4
+	BYTE  $0xe2
+	BYTE  $0x78
+	BYTE  $0x49
+	BYTE  $0x03
+	MOVQ  $0x00000040, BX
+	MOVQ  b+24(FP), DX
+	MOVQ  c+32(FP), SI
+	MOVQ  from+48(FP), DI
+	MOVQ  ldc+40(FP), R8
+	MOVQ  ldfrom+56(FP), R9
+	SHLQ  $0x02, R8
+	SHLQ  $0x02, R9
+	MOVQ  from2+64(FP), AX
+	SHLQ  $0x02, AX
+	MOVQ  ahead+72(FP), R11
+	MOVQ  ahead+72(FP), R12
+	MOVQ  aheadPieces+88(FP), R13
+	MOVQ  count+0(FP), R14
+	TESTQ R14, R14
+	JLE   done2
+
+loop1:
+	TESTQ  DI, DI
+	JZ     zero3
+	IMUL3Q $0x00, R9, R10
+	ADDQ   DI, R10
+	BYTE   $0xc4
+	BYTE   $0x82
+	BYTE   $0x7b
+	BYTE   $0x4b
+	BYTE   $0x84
+	BYTE   $0x0a
+	BYTE   $0x00
+	BYTE   $0x00
+	BYTE   $0x00
+	BYTE   $0x00
+	ADDQ   AX, R10
+	BYTE   $0xc4
+	BYTE   $0x82
+	BYTE   $0x7b
+	BYTE   $0x4b
+	BYTE   $0x8c
+	BYTE   $0x0a
+	BYTE   $0x00
+	BYTE   $0x00
+	BYTE   $0x00
+	BYTE   $0x00
+	IMUL3Q $0x10, R9, R10
+	ADDQ   DI, R10
+	BYTE   $0xc4
+	BYTE   $0x82
+	BYTE   $0x7b
+	BYTE   $0x4b
+	BYTE   $0x94
+	BYTE   $0x0a
+	BYTE   $0x00
+	BYTE   $0x00
+	BYTE   $0x00
+	BYTE   $0x00
+	ADDQ   AX, R10
+	BYTE   $0xc4
+	BYTE   $0x82
+	BYTE   $0x7b
+	BYTE   $0x4b
+	BYTE   $0x9c
+	BYTE   $0x0a
+	BYTE   $0x00
+	BYTE   $0x00
+	BYTE   $0x00
+	BYTE   $0x00
+	LEAQ   (DI)(AX*2), DI
+	JMP    ready4
+
+zero3:
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x49
+	BYTE $0xc0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x49
+	BYTE $0xc8
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x49
+	BYTE $0xd0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x49
+	BYTE $0xd8
+
+ready4:
+	MOVQ  a+16(FP), CX
+	MOVQ  k+8(FP), R10
+	TESTQ R10, R10
+	JLE   done6
+
+loop5:
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xb4
+	BYTE       $0x1a
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xa4
+	BYTE       $0x19
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x4a
+	BYTE       $0x5c
+	BYTE       $0xc4
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xac
+	BYTE       $0x19
+	BYTE       $0x00
+	BYTE       $0x08
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x4a
+	BYTE       $0x5c
+	BYTE       $0xd5
+	PREFETCHT1 (R12)
+	PREFETCHT1 64(R12)
+	PREFETCHT1 128(R12)
+	PREFETCHT1 192(R12)
+	ADDQ       $0x00000100, R12
+	DECQ       R13
+	JNZ        same7
+	ADDQ       aheadStride+80(FP), R11
+	MOVQ       R11, R12
+	MOVQ       aheadPieces+88(FP), R13
+
+same7:
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xbc
+	BYTE       $0x1a
+	BYTE       $0x00
+	BYTE       $0x08
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x42
+	BYTE       $0x5c
+	BYTE       $0xcc
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x42
+	BYTE       $0x5c
+	BYTE       $0xdd
+	PREFETCHT1 (R12)
+	PREFETCHT1 64(R12)
+	PREFETCHT1 128(R12)
+	PREFETCHT1 192(R12)
+	ADDQ       $0x00000100, R12
+	DECQ       R13
+	JNZ        same8
+	ADDQ       aheadStride+80(FP), R11
+	MOVQ       R11, R12
+	MOVQ       aheadPieces+88(FP), R13
+
+same8:
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xb4
+	BYTE       $0x1a
+	BYTE       $0x00
+	BYTE       $0x04
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x4a
+	BYTE       $0x5c
+	BYTE       $0xc4
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x4a
+	BYTE       $0x5c
+	BYTE       $0xd5
+	PREFETCHT1 (R12)
+	PREFETCHT1 64(R12)
+	PREFETCHT1 128(R12)
+	PREFETCHT1 192(R12)
+	ADDQ       $0x00000100, R12
+	DECQ       R13
+	JNZ        same9
+	ADDQ       aheadStride+80(FP), R11
+	MOVQ       R11, R12
+	MOVQ       aheadPieces+88(FP), R13
+
+same9:
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xbc
+	BYTE       $0x1a
+	BYTE       $0x00
+	BYTE       $0x0c
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x42
+	BYTE       $0x5c
+	BYTE       $0xcc
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x42
+	BYTE       $0x5c
+	BYTE       $0xdd
+	PREFETCHT1 (R12)
+	PREFETCHT1 64(R12)
+	PREFETCHT1 128(R12)
+	PREFETCHT1 192(R12)
+	ADDQ       $0x00000100, R12
+	DECQ       R13
+	JNZ        same10
+	ADDQ       aheadStride+80(FP), R11
+	MOVQ       R11, R12
+	MOVQ       aheadPieces+88(FP), R13
+
+same10:
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xb4
+	BYTE $0x1a
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xa4
+	BYTE $0x19
+	BYTE $0x00
+	BYTE $0x04
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x4a
+	BYTE $0x5c
+	BYTE $0xc4
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xac
+	BYTE $0x19
+	BYTE $0x00
+	BYTE $0x0c
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x4a
+	BYTE $0x5c
+	BYTE $0xd5
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xbc
+	BYTE $0x1a
+	BYTE $0x00
+	BYTE $0x08
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x42
+	BYTE $0x5c
+	BYTE $0xcc
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x42
+	BYTE $0x5c
+	BYTE $0xdd
+	ADDQ $0x00001000, CX
+	ADDQ $0x00001000, DX
+	DECQ R10
+	JNZ  loop5
+
+done6:
+	IMUL3Q $0x00, R8, R10
+	ADDQ   SI, R10
+	BYTE   $0xc4
+	BYTE   $0x82
+	BYTE   $0x7a
+	BYTE   $0x4b
+	BYTE   $0x84
+	BYTE   $0x02
+	BYTE   $0x00
+	BYTE   $0x00
+	BYTE   $0x00
+	BYTE   $0x00
+	ADDQ   BX, R10
+	BYTE   $0xc4
+	BYTE   $0x82
+	BYTE   $0x7a
+	BYTE   $0x4b
+	BYTE   $0x8c
+	BYTE   $0x02
+	BYTE   $0x00
+	BYTE   $0x00
+	BYTE   $0x00
+	BYTE   $0x00
+	IMUL3Q $0x10, R8, R10
+	ADDQ   SI, R10
+	BYTE   $0xc4
+	BYTE   $0x82
+	BYTE   $0x7a
+	BYTE   $0x4b
+	BYTE   $0x94
+	BYTE   $0x02
+	BYTE   $0x00
+	BYTE   $0x00
+	BYTE   $0x00
+	BYTE   $0x00
+	ADDQ   BX, R10
+	BYTE   $0xc4
+	BYTE   $0x82
+	BYTE   $0x7a
+	BYTE   $0x4b
+	BYTE   $0x9c
+	BYTE   $0x02
+	BYTE   $0x00
+	BYTE   $0x00
+	BYTE   $0x00
+	BYTE   $0x00
+	ADDQ   $0x00000080, SI
+	DECQ   R14
+	JNZ    loop1
+
+done2:
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x78
+	BYTE $0x49
+	BYTE $0xc0
+	VZEROUPPER
+	RET
+
+DATA gemm_tiles<>+0(SB)/4, $0x00000001
+DATA gemm_tiles<>+4(SB)/4, $0x00000000
+DATA gemm_tiles<>+8(SB)/4, $0x00000000
+DATA gemm_tiles<>+12(SB)/4, $0x00000000
+DATA gemm_tiles<>+16(SB)/4, $0x00400040
+DATA gemm_tiles<>+20(SB)/4, $0x00400040
+DATA gemm_tiles<>+24(SB)/4, $0x00400040
+DATA gemm_tiles<>+28(SB)/4, $0x00400040
+DATA gemm_tiles<>+32(SB)/4, $0x00000000
+DATA gemm_tiles<>+36(SB)/4, $0x00000000
+DATA gemm_tiles<>+40(SB)/4, $0x00000000
+DATA gemm_tiles<>+44(SB)/4, $0x00000000
+DATA gemm_tiles<>+48(SB)/4, $0x10101010
+DATA gemm_tiles<>+52(SB)/4, $0x10101010
+DATA gemm_tiles<>+56(SB)/4, $0x00000000
+DATA gemm_tiles<>+60(SB)/4, $0x00000000
+GLOBL gemm_tiles<>(SB), RODATA|NOPTR, $64

@@ -39,6 +39,21 @@ func packTransposed(dst *float32, width int, src *float32, stride, rows, k int) 
 	}
 }
 
+func splitPairs(dst, x *float32, pair, stride, step, count int) {
+	switch current() {
+	}
+}
+
+func splitTurned(dst, x *float32, pair, stride, step, count int) {
+	switch current() {
+	}
+}
+
+func splitProduct(count, k int, a, b, c *float32, ldc int, from *float32, ldfrom, from2 int, ahead *float32, aheadStride, aheadPieces int) {
+	switch current() {
+	}
+}
+
 // gemmTileNEON is gemmTile at level neon (asm/gemm.go).
 //
 //go:noescape

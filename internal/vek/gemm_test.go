@@ -16,6 +16,7 @@ import (
 type product struct {
 	m, n, k             int
 	transA, transB, acc bool
+	split               bool
 	gap                 int // strides exceed the columns by gap
 }
 
@@ -24,7 +25,7 @@ func (p product) String() string {
 }
 
 func (p product) form() (f vek.Form) {
-	for form, set := range map[vek.Form]bool{vek.TransposeA: p.transA, vek.TransposeB: p.transB, vek.Accumulate: p.acc} {
+	for form, set := range map[vek.Form]bool{vek.TransposeA: p.transA, vek.TransposeB: p.transB, vek.Accumulate: p.acc, vek.Split: p.split} {
 		if set {
 			f |= form
 		}
@@ -76,6 +77,9 @@ func (p product) check(t *testing.T, c *kernelCall, r *rand.Rand) {
 	for i := range p.m {
 		for j := range p.n {
 			var want near
+			if p.split {
+				want.relative = 0x1p-15
+			}
 			if p.acc {
 				want.add(at(old, false, i, j))
 			}

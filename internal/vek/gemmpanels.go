@@ -18,6 +18,10 @@ func gemm(c, a, b Matrix, form Form, mode int, bias, scratch []float32, m, n, k 
 		gemmGeneric(c, a, b, form, mode, bias, scratch, m, n, k)
 		return
 	}
+	if splits() && k > 0 && (form.has(Split) || w != nil && w.level == amx) {
+		splitGemm(c, a, b, form, mode, bias, scratch, w, ahead)
+		return
+	}
 	transA, transB := form.has(TransposeA), form.has(TransposeB)
 	g := panels{tiling: tilingOf(current().lanes()), c: c, a: a, b: b, transA: transA, transB: transB, bias: bias, ahead: ahead}
 	turned := n <= g.tileRows && n < m
@@ -47,16 +51,27 @@ func (w *Weights) pack() {
 	}
 	m, k := w.Rows, w.Cols
 	g := panels{tiling: tilingOf(current().lanes()), a: w.Matrix, b: w.Matrix, transB: true}
-	columns := roundUp(m, g.cols)
-	if w.level != current() {
-		w.level = current()
+	columns, size, level := roundUp(m, g.cols), m*k, current()
+	split := splits() && w.copies&ForSplitProducts != 0
+	if split {
+		size, level = (splitBlocks(m)*splitBlocks(k)+1)*splitBlock, amx
+	}
+	if w.level != level {
+		w.level = level
 		floats := func(copies Copies, n int) []float32 {
 			if w.copies&copies == 0 {
 				return nil
 			}
 			return Aligned(n)
 		}
-		w.rows, w.columns, w.transposed = floats(ForProducts, m*k), floats(ForNarrowProducts, columns*k), floats(ForTransposedProducts, m*k)
+		w.rows, w.columns, w.transposed = floats(ForProducts, size), floats(ForNarrowProducts, columns*k), floats(ForTransposedProducts, size)
+	}
+	if split {
+		packSplit(w.rows, w.Matrix, Plain)
+		if w.transposed != nil {
+			packSplit(w.transposed, w.Matrix, TransposeA)
+		}
+		return
 	}
 	if w.rows != nil {
 		g.packAll(w.rows, m, k)
@@ -88,7 +103,7 @@ func gemmVectorScratch(m, n, k int) int {
 	kc := min(k, panelKC)
 	straight := RoundToPanels(min(n, panelNC))*kc + min(m, panelMC)*kc
 	turned := RoundToPanels(min(m, panelNC))*kc + min(n, panelMC)*kc
-	return max(straight, turned) + 14*32
+	return max(max(straight, turned)+14*32, splitScratch(n, k))
 }
 
 // panels is the state of one product.

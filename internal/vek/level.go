@@ -15,6 +15,7 @@ const (
 	AVX2    Level = "avx2"    // amd64 with AVX2 and FMA
 	AVX512  Level = "avx512"  // amd64 with AVX-512 F, DQ, BW and VL
 	NEON    Level = "neon"    // arm64
+	AMX     Level = "amx"     // AVX512, and AMX for the products that ask for it with Split
 )
 
 // isa is a level as the kernels' switches read it.
@@ -25,9 +26,10 @@ const (
 	avx2
 	avx512
 	neon
+	amx // for products that ask for it; other kernels' switches read avx512
 )
 
-var names = [...]Level{generic: Generic, avx2: AVX2, avx512: AVX512, neon: NEON}
+var names = [...]Level{generic: Generic, avx2: AVX2, avx512: AVX512, neon: NEON, amx: AMX}
 
 var (
 	selected       atomic.Int32 // the isa in use
@@ -35,9 +37,9 @@ var (
 	overridden     atomic.Bool  // SetLevel has succeeded since
 )
 
-// The strongest level is in use unless the environment names another.
+// The strongest level but AMX is in use unless the environment names another.
 func init() {
-	levels := Levels()
+	levels := slices.DeleteFunc(Levels(), func(l Level) bool { return l == AMX })
 	selected.Store(int32(isaOf(levels[len(levels)-1])))
 	if name := os.Getenv("S4D_LEVEL"); name != "" {
 		if err := checkLevel(Level(name)); err != nil {
@@ -49,7 +51,15 @@ func init() {
 }
 
 // current returns the level in use as the kernels' switches read it.
-func current() isa { return isa(selected.Load()) }
+func current() isa {
+	if i := isa(selected.Load()); i != amx {
+		return i
+	}
+	return avx512
+}
+
+// splits reports whether products that ask for it split their factors.
+func splits() bool { return isa(selected.Load()) == amx }
 
 // lanes returns the number of floats of a level's vectors.
 func (i isa) lanes() int { return [...]int{generic: 1, avx2: 8, avx512: 16, neon: 4}[i] }
@@ -67,7 +77,7 @@ func checkLevel(l Level) error {
 func Levels() []Level { return append([]Level{Generic}, assemblyLevels()...) }
 
 // CurrentLevel returns the level in use.
-func CurrentLevel() Level { return names[current()] }
+func CurrentLevel() Level { return names[selected.Load()] }
 
 // SetLevel selects a level for the whole process. It may be called from any goroutine, but not
 // while a kernel runs: matrices that are packed for one level cannot be read by another's kernels.

@@ -48,12 +48,12 @@ func (c column) hat(h int) float64 { return (c.x[h] - c.mean) * c.rstd }
 func (c column) check(t testing.TB, y vek.Matrix, at int, beta []float32, mean, rstd float32) bool {
 	t.Helper()
 	n := len(c.x)
-	ok := near{c.mean, c.size, n}.check(t, mean, "mean of column %d", at) &&
-		near{c.rstd, c.rstd * (1 + c.rstd*c.size), n}.check(t, rstd, "rstd of column %d", at)
+	ok := near{value: c.mean, size: c.size, n: n}.check(t, mean, "mean of column %d", at) &&
+		near{value: c.rstd, size: c.rstd * (1 + c.rstd*c.size), n: n}.check(t, rstd, "rstd of column %d", at)
 	for h := 0; ok && h < n; h++ {
 		b := float64(beta[h])
 		spread := abs(c.hat(h)) + c.rstd*(math.Abs(c.x[h])+c.size)
-		want := near{c.gamma[h]*c.hat(h) + b, spread*math.Abs(c.gamma[h]) + math.Abs(b), n}
+		want := near{value: c.gamma[h]*c.hat(h) + b, size: spread*math.Abs(c.gamma[h]) + math.Abs(b), n: n}
 		ok = want.check(t, y.Row(h)[at], "y[%d][%d]", h, at)
 	}
 	return ok

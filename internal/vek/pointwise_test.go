@@ -186,6 +186,7 @@ func sameBits(t testing.TB, what string, got, want []float32) {
 type near struct {
 	value, size float64
 	n           int
+	relative    float64 // error of a term
 }
 
 func (s *near) add(terms ...float64) {
@@ -196,10 +197,11 @@ func (s *near) add(terms ...float64) {
 	}
 }
 
-// check fails t if the error of got exceeds (n+8)·ε·Σ|terms|, the bound for any order of summation.
+// check fails t if the error of got exceeds (n+8)·ε·Σ|terms|, the bound for any order of summation,
+// and the errors of the terms.
 func (s near) check(t testing.TB, got float32, format string, args ...any) bool {
 	t.Helper()
-	bound := float64(s.n+8)*epsilon*s.size + 0x1p-126
+	bound := (float64(s.n+8)*epsilon+s.relative)*s.size + 0x1p-126
 	if !(math.Abs(float64(got)-s.value) <= bound) {
 		t.Errorf(format+": got %v, expected %v ± %.3g", append(args, got, s.value, bound)...)
 		return false

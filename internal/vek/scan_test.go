@@ -72,8 +72,8 @@ type complexNear struct {
 func (c complexNear) check(t *testing.T, got []float32, p int, format string, args ...any) {
 	t.Helper()
 	modes := len(got) / 2
-	near{real(c.value), c.size, c.n}.check(t, got[p], "re "+format, args...)
-	near{imag(c.value), c.size, c.n}.check(t, got[modes+p], "im "+format, args...)
+	near{value: real(c.value), size: c.size, n: c.n}.check(t, got[p], "re "+format, args...)
+	near{value: imag(c.value), size: c.size, n: c.n}.check(t, got[modes+p], "im "+format, args...)
 }
 
 // truth runs mode p in complex128.

@@ -11,8 +11,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// Levels returns the levels to test: that of S4D_LEVEL, or all available ones. It fails tb if
-// S4D_LEVEL or S4D_REQUIRE_LEVELS (names separated by commas) names a level that is not available.
+// Levels returns the levels to test: that of S4D_LEVEL, or all available ones but amx, which has
+// few kernels of its own. It fails tb if S4D_LEVEL or S4D_REQUIRE_LEVELS (names separated by
+// commas) names a level that is not available.
 func Levels(tb testing.TB) []vek.Level {
 	tb.Helper()
 	levels, err := choose(os.Getenv("S4D_LEVEL"), os.Getenv("S4D_REQUIRE_LEVELS"), vek.Levels())
@@ -29,7 +30,7 @@ func choose(forced, required string, available []vek.Level) ([]vek.Level, error)
 		}
 	}
 	if forced == "" {
-		return available, nil
+		return slices.DeleteFunc(slices.Clone(available), func(l vek.Level) bool { return l == vek.AMX }), nil
 	}
 	if !slices.Contains(available, vek.Level(forced)) {
 		return nil, fmt.Errorf("vektest: S4D_LEVEL: level %q is missing; available: %v", forced, available)

@@ -28,7 +28,7 @@ import (
 )
 
 type cli struct {
-	Level string   `help:"Kernel level to use (default: the best one available). It must be the same on all ranks." placeholder:"LEVEL"`
+	Level string   `help:"Kernel level to use (default: the best one available except amx). It must be the same on all ranks." placeholder:"LEVEL"`
 	Train trainCmd `cmd:"" help:"Train a network on a task."`
 }
 

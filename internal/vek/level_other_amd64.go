@@ -1,0 +1,5 @@
+//go:build !purego && !linux
+
+package vek
+
+func matrixUnits() bool { return false }
