@@ -52,12 +52,6 @@ func BenchmarkDot(b *testing.B) {
 	benchBinary(b, func(dst, x, y []float32) { dst[0] = vek.Dot(x, y) })
 }
 
-func BenchmarkCMul(b *testing.B) {
-	r := generator(4)
-	dIm, aIm, bIm := make([]float32, benchLen), normals(r, benchLen), normals(r, benchLen)
-	benchBinary(b, func(d, x, y []float32) { vek.CMul(d, dIm, x, aIm, y, bIm) })
-}
-
 func BenchmarkAdamW(b *testing.B) {
 	p, m, v := make([]float32, benchLen), make([]float32, benchLen), make([]float32, benchLen)
 	benchUnary(b, func(_, g []float32) { vek.AdamW(p, m, v, g, step3) })

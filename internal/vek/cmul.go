@@ -1,17 +1,5 @@
 package vek
 
-// CMul sets d = a·b for split complex vectors; d may be a or b.
-func CMul(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
-	sameLen("CMul", len(dRe), dIm, aRe, aIm, bRe, bIm)
-	cmul(dRe, dIm, aRe, aIm, bRe, bIm)
-}
-
-// CMulConj sets d = a·conj(b); d may be a or b.
-func CMulConj(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
-	sameLen("CMulConj", len(dRe), dIm, aRe, aIm, bRe, bIm)
-	cmulConj(dRe, dIm, aRe, aIm, bRe, bIm)
-}
-
 // CMulConjAdd adds conj(a)·b to d; d may be a or b as well.
 func CMulConjAdd(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 	sameLen("CMulConjAdd", len(dRe), dIm, aRe, aIm, bRe, bIm)

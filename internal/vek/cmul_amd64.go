@@ -4,36 +4,6 @@
 
 package vek
 
-func cmul(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
-	for len(dRe) > longestRun {
-		cmul(dRe[:longestRun], dIm[:longestRun], aRe[:longestRun], aIm[:longestRun], bRe[:longestRun], bIm[:longestRun])
-		dRe, dIm, aRe, aIm, bRe, bIm = dRe[longestRun:], dIm[longestRun:], aRe[longestRun:], aIm[longestRun:], bRe[longestRun:], bIm[longestRun:]
-	}
-	switch current() {
-	case avx512:
-		cmulAVX512(dRe, dIm, aRe, aIm, bRe, bIm)
-	case avx2:
-		cmulAVX2(dRe, dIm, aRe, aIm, bRe, bIm)
-	default:
-		cmulGeneric(dRe, dIm, aRe, aIm, bRe, bIm)
-	}
-}
-
-func cmulConj(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
-	for len(dRe) > longestRun {
-		cmulConj(dRe[:longestRun], dIm[:longestRun], aRe[:longestRun], aIm[:longestRun], bRe[:longestRun], bIm[:longestRun])
-		dRe, dIm, aRe, aIm, bRe, bIm = dRe[longestRun:], dIm[longestRun:], aRe[longestRun:], aIm[longestRun:], bRe[longestRun:], bIm[longestRun:]
-	}
-	switch current() {
-	case avx512:
-		cmulConjAVX512(dRe, dIm, aRe, aIm, bRe, bIm)
-	case avx2:
-		cmulConjAVX2(dRe, dIm, aRe, aIm, bRe, bIm)
-	default:
-		cmulConjGeneric(dRe, dIm, aRe, aIm, bRe, bIm)
-	}
-}
-
 func cmulConjAdd(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 	for len(dRe) > longestRun {
 		cmulConjAdd(dRe[:longestRun], dIm[:longestRun], aRe[:longestRun], aIm[:longestRun], bRe[:longestRun], bIm[:longestRun])
@@ -48,26 +18,6 @@ func cmulConjAdd(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 		cmulConjAddGeneric(dRe, dIm, aRe, aIm, bRe, bIm)
 	}
 }
-
-// cmulAVX2 is cmul at level avx2 (asm/cmul.go).
-//
-//go:noescape
-func cmulAVX2(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
-
-// cmulAVX512 is cmul at level avx512 (asm/cmul.go).
-//
-//go:noescape
-func cmulAVX512(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
-
-// cmulConjAVX2 is cmulConj at level avx2 (asm/cmul.go).
-//
-//go:noescape
-func cmulConjAVX2(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
-
-// cmulConjAVX512 is cmulConj at level avx512 (asm/cmul.go).
-//
-//go:noescape
-func cmulConjAVX512(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 
 // cmulConjAddAVX2 is cmulConjAdd at level avx2 (asm/cmul.go).
 //

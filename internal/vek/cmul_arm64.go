@@ -4,32 +4,6 @@
 
 package vek
 
-func cmul(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
-	for len(dRe) > longestRun {
-		cmul(dRe[:longestRun], dIm[:longestRun], aRe[:longestRun], aIm[:longestRun], bRe[:longestRun], bIm[:longestRun])
-		dRe, dIm, aRe, aIm, bRe, bIm = dRe[longestRun:], dIm[longestRun:], aRe[longestRun:], aIm[longestRun:], bRe[longestRun:], bIm[longestRun:]
-	}
-	switch current() {
-	case neon:
-		cmulNEON(dRe, dIm, aRe, aIm, bRe, bIm)
-	default:
-		cmulGeneric(dRe, dIm, aRe, aIm, bRe, bIm)
-	}
-}
-
-func cmulConj(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
-	for len(dRe) > longestRun {
-		cmulConj(dRe[:longestRun], dIm[:longestRun], aRe[:longestRun], aIm[:longestRun], bRe[:longestRun], bIm[:longestRun])
-		dRe, dIm, aRe, aIm, bRe, bIm = dRe[longestRun:], dIm[longestRun:], aRe[longestRun:], aIm[longestRun:], bRe[longestRun:], bIm[longestRun:]
-	}
-	switch current() {
-	case neon:
-		cmulConjNEON(dRe, dIm, aRe, aIm, bRe, bIm)
-	default:
-		cmulConjGeneric(dRe, dIm, aRe, aIm, bRe, bIm)
-	}
-}
-
 func cmulConjAdd(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 	for len(dRe) > longestRun {
 		cmulConjAdd(dRe[:longestRun], dIm[:longestRun], aRe[:longestRun], aIm[:longestRun], bRe[:longestRun], bIm[:longestRun])
@@ -42,16 +16,6 @@ func cmulConjAdd(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 		cmulConjAddGeneric(dRe, dIm, aRe, aIm, bRe, bIm)
 	}
 }
-
-// cmulNEON is cmul at level neon (asm/cmul.go).
-//
-//go:noescape
-func cmulNEON(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
-
-// cmulConjNEON is cmulConj at level neon (asm/cmul.go).
-//
-//go:noescape
-func cmulConjNEON(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 
 // cmulConjAddNEON is cmulConjAdd at level neon (asm/cmul.go).
 //

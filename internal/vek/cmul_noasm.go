@@ -4,10 +4,6 @@
 
 package vek
 
-func cmul(dRe, dIm, aRe, aIm, bRe, bIm []float32) { cmulGeneric(dRe, dIm, aRe, aIm, bRe, bIm) }
-
-func cmulConj(dRe, dIm, aRe, aIm, bRe, bIm []float32) { cmulConjGeneric(dRe, dIm, aRe, aIm, bRe, bIm) }
-
 func cmulConjAdd(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 	cmulConjAddGeneric(dRe, dIm, aRe, aIm, bRe, bIm)
 }

@@ -8,41 +8,18 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
-// Split vectors: the inputs are a and b, each (re, im), after d if it is updated. Aliases join
-// whole vectors.
-var (
-	cmul = pointwise{
-		Outs: 2, Ins: 4, ULP: 2, Alias: [][]int{{0, 1}, {2, 3}},
-		Run: func(d, x [][]float32) { vek.CMul(d[0], d[1], x[0], x[1], x[2], x[3]) },
-		Truth: func(d, x []float64) {
-			d[0], d[1] = x[0]*x[2]-x[1]*x[3], x[0]*x[3]+x[1]*x[2]
-		},
-		Scale: func(d, x []float64) {
-			d[0], d[1] = abs(x[0]*x[2], x[1]*x[3]), abs(x[0]*x[3], x[1]*x[2])
-		},
-	}
-	cmulConj = pointwise{
-		Outs: 2, Ins: 4, ULP: 2, Alias: [][]int{{0, 1}, {2, 3}},
-		Run: func(d, x [][]float32) { vek.CMulConj(d[0], d[1], x[0], x[1], x[2], x[3]) },
-		Truth: func(d, x []float64) {
-			d[0], d[1] = x[0]*x[2]+x[1]*x[3], x[1]*x[2]-x[0]*x[3]
-		},
-		Scale: cmul.Scale,
-	}
-	cmulConjAdd = pointwise{
-		Outs: 2, Ins: 6, Updates: true, ULP: 3,
-		Run: func(d, x [][]float32) { vek.CMulConjAdd(d[0], d[1], x[2], x[3], x[4], x[5]) },
-		Truth: func(d, x []float64) {
-			d[0], d[1] = x[0]+x[2]*x[4]+x[3]*x[5], x[1]+x[2]*x[5]-x[3]*x[4]
-		},
-		Scale: func(d, x []float64) {
-			d[0], d[1] = abs(x[0], x[2]*x[4], x[3]*x[5]), abs(x[1], x[2]*x[5], x[3]*x[4])
-		},
-	}
-)
+// Split vectors: the inputs are d, a and b, each (re, im).
+var cmulConjAdd = pointwise{
+	Outs: 2, Ins: 6, Updates: true, ULP: 3,
+	Run: func(d, x [][]float32) { vek.CMulConjAdd(d[0], d[1], x[2], x[3], x[4], x[5]) },
+	Truth: func(d, x []float64) {
+		d[0], d[1] = x[0]+x[2]*x[4]+x[3]*x[5], x[1]+x[2]*x[5]-x[3]*x[4]
+	},
+	Scale: func(d, x []float64) {
+		d[0], d[1] = abs(x[0], x[2]*x[4], x[3]*x[5]), abs(x[1], x[2]*x[5], x[3]*x[4])
+	},
+}
 
-func TestCMul(t *testing.T)        { cmul.Test(t) }
-func TestCMulConj(t *testing.T)    { cmulConj.Test(t) }
 func TestCMulConjAdd(t *testing.T) { cmulConjAdd.Test(t) }
 
 // The product with a rotation in place.

@@ -38,8 +38,6 @@ var misuses = []struct {
 	{"GELU", func() { vek.GELU(four, five) }},
 	{"GLU", func() { vek.GLU(four, four, five) }},
 	{"GLUGrad", func() { vek.GLUGrad(four, five, four, four, four) }},
-	{"CMul", func() { vek.CMul(four, four, four, four, four, five) }},
-	{"CMulConj", func() { vek.CMulConj(four, five, four, four, four, four) }},
 	{"CMulConjAdd", func() { vek.CMulConjAdd(five, four, four, four, four, four) }},
 	{"AdamW", func() { vek.AdamW(four, four, four, five, vek.AdamWParams{}) }},
 	{"AffineGrad", func() { vek.AffineGrad(four, four, five, 1, 1, 1) }},
