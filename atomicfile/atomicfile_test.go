@@ -127,7 +127,8 @@ func TestRemoveTemporary(t *testing.T) {
 			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o644))
 		}
 	}
-	must.Do(t, System().RemoveTemporary(path, filepath.Join(dir, "missing.txt")))
+	t.Chdir(dir)
+	must.Do(t, System().RemoveTemporary("a.txt", filepath.Join(dir, "missing.txt")))
 	var files []string
 	for _, f := range must.Get(os.ReadDir(dir))(t) {
 		files = append(files, f.Name())

@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -167,7 +168,7 @@ func (f Files) RemoveTemporary(paths ...string) error {
 			return err
 		}
 		dir, name := filepath.Split(path)
-		files, err := f.ReadDir(dir)
+		files, err := f.ReadDir(cmp.Or(dir, "."))
 		if err != nil {
 			return err
 		}
