@@ -19,7 +19,7 @@ const (
 // printOperatingPoint prints the threshold that training chose, and what it was chosen by.
 func printOperatingPoint(w io.Writer, p *calibration.Point) {
 	quiet := p.All()
-	fmt.Fprintf(w, "Threshold %.2g, smoothing %g s, confirm %d, chosen on streams mixed from the validation recordings:\n%d of %d words missed, %s in %.1f h without words.\n",
+	fmt.Fprintf(w, "Threshold %.2g, smoothing %g s, confirm %d, chosen on streams mixed from the validation recordings:\n%d of %d words missed, %s in %.2g h without words.\n",
 		p.Options.Threshold, p.Options.Smoothing, p.Options.Confirm, p.Missed(), p.Words, plural(quiet.FalseAlarms, "false alarm"), quiet.Hours)
 }
 

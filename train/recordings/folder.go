@@ -287,7 +287,11 @@ func (s *folderScan) classes() error {
 		}
 	}
 	if len(s.found) == 0 && s.opt.Wake != "" {
-		return datafile.NoData("%s contains no folder %q of the word to detect", s.dir, s.opt.Wake)
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return fmt.Errorf("%s contains no folder %q of the word to detect%s", s.dir, s.opt.Wake, suggest.Hint(s.opt.Wake, names))
 	}
 	if len(s.found) == 0 {
 		return datafile.NoData("%s contains no folder of a class", s.dir)

@@ -125,7 +125,7 @@ func TestFolderRoles(t *testing.T) {
 	if slices.Sort(list); !slices.Equal(list, []string{"_unknown_/bed.wav", "no/bed.wav"}) {
 		t.Errorf("other words %q with one word", list)
 	}
-	must.Reject(Folder(t.Context(), root, Options{Wake: "maybe"}))(t, `no folder "maybe"`)
+	must.Reject(Folder(t.Context(), root, Options{Wake: "yea"}))(t, `no folder "yea" of the word to detect; did you mean "yes"?`)
 }
 
 // With a split, only its recordings are read. The clips of the others have no samples.

@@ -130,6 +130,9 @@ func (o audioOptions) load(ctx context.Context, src Source) (*dataset.Dataset, e
 		return nil, err
 	}
 	d.Notes = append(d.Notes, r.Notes...)
+	if o.Wake != "" && src.Model == nil && len(r.Val.Other)+len(r.Val.Background) == 0 {
+		d.Notes = append(d.Notes, "there is neither other speech nor background for validation, so the threshold is the default: add recordings")
+	}
 	d.Notes = append(d.Notes, few(notes, moreNotes)...)
 	for _, err := range broken {
 		d.Notes = append(d.Notes, "broken, left out: "+err.Error())

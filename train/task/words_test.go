@@ -304,7 +304,8 @@ func TestDigitStreams(t *testing.T) {
 
 // A detector of one word learns the folders of other words as other speech, and hears more of it.
 func TestWake(t *testing.T) {
-	d := must.Get(loadSet(t, "audio", beeps(t), "", "wake=low"))(t)
+	dir := beeps(t)
+	d := must.Get(loadSet(t, "audio", dir, "", "wake=low"))(t)
 	set := d.Train.(*recordings.StreamSet)
 	val := d.Val.(*recordings.StreamSet).Sounds()
 	must.Equal(t, strings.Join(d.Labels, ","), "low,none", "labels")
@@ -312,6 +313,13 @@ func TestWake(t *testing.T) {
 	if o := set.Options(); o.OtherShare != wakeShare || o.WordlessShare != wakeShare {
 		t.Errorf("shares of other speech %v and %v, expected %v", o.OtherShare, o.WordlessShare, wakeShare)
 	}
+	const note = "neither other speech nor background for validation"
+	must.Equal(t, strings.Contains(fmt.Sprint(d.Notes), note), false, "note on the threshold")
+	for _, name := range []string{"high", "_other", "_background_noise_"} {
+		must.Do(t, os.RemoveAll(filepath.Join(dir, name)))
+	}
+	d = must.Get(loadSet(t, "audio", dir, "", "wake=low"))(t)
+	must.Equal(t, strings.Contains(fmt.Sprint(d.Notes), note), true, "note on the threshold without other sounds")
 }
 
 // An epoch has two streams for each clip, more for few clips, and a stream for three of many.
