@@ -39,7 +39,7 @@ var (
 
 // The strongest level but AMX is in use unless the environment names another.
 func init() {
-	levels := slices.DeleteFunc(Levels(), func(l Level) bool { return l == AMX })
+	levels := append([]Level{Generic}, assemblyLevels()...)
 	selected.Store(int32(isaOf(levels[len(levels)-1])))
 	if name := os.Getenv("S4D_LEVEL"); name != "" {
 		if err := checkLevel(Level(name)); err != nil {
@@ -74,7 +74,7 @@ func checkLevel(l Level) error {
 }
 
 // Levels lists the levels available on this machine, weakest first.
-func Levels() []Level { return append([]Level{Generic}, assemblyLevels()...) }
+func Levels() []Level { return slices.Concat([]Level{Generic}, assemblyLevels(), matrixLevels()) }
 
 // CurrentLevel returns the level in use.
 func CurrentLevel() Level { return names[selected.Load()] }

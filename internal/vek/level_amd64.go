@@ -12,8 +12,6 @@ func assemblyLevels() []Level {
 		return nil
 	case !cpu.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL):
 		return []Level{AVX2}
-	case !matrixUnits():
-		return []Level{AVX2, AVX512}
 	}
-	return []Level{AVX2, AVX512, AMX}
+	return []Level{AVX2, AVX512}
 }

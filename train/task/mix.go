@@ -46,8 +46,7 @@ const leastStreams, leastValStreams = 640, 160
 // clips if that is more.
 const enoughStreams = 4800
 
-// wakeShare is the share of other speech in the streams of a detector of one word: of their items,
-// and of streams without the word.
+// wakeShare is the share of other speech, in items and in streams, of a detector of one word.
 const wakeShare = 0.4
 
 // check validates the options for audio of any rate.

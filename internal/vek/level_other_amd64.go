@@ -1,5 +1,0 @@
-//go:build !purego && !linux
-
-package vek
-
-func matrixUnits() bool { return false }
