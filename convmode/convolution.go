@@ -11,7 +11,7 @@ type convolution struct {
 	bk      *block
 	source  kernelSource
 	spectra []float32 // [H][spectrum] of Options.Fixed; else nil
-	kept    []float32 // [H][directions][taps] kernels of a pass in training, until its backward pass; else nil
+	kernels []float32 // [H][directions][taps] of a pass in training, until its backward pass; else nil
 
 	loops struct{ forward, backward func(worker, item int) }
 }
@@ -64,11 +64,11 @@ func (c *convolution) convolveChannel(w, h int) {
 // taps returns the memory for the kernel of channel h, and for that of its second direction, nil if
 // causal: in the layer in training, otherwise in scratch.
 func (c *convolution) taps(ws *worker, h int) (k0, k1 []float32) {
-	if c.kept == nil {
+	if c.kernels == nil {
 		return c.scratchTaps(ws)
 	}
 	taps, directions := c.bk.pass.plan.taps, c.bk.net.cfg.SSM.Directions()
-	all := c.kept[h*directions*taps:][:directions*taps]
+	all := c.kernels[h*directions*taps:][:directions*taps]
 	if directions == 2 {
 		k1 = all[taps:]
 	}

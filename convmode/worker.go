@@ -103,7 +103,7 @@ func (n *Net) growWorkers(pl *plan) {
 		case ok && n.opt.Fixed:
 			grow(&c.spectra, n.cfg.DModel*spectrum)
 		case ok && n.opt.Training:
-			grow(&c.kept, n.cfg.DModel*n.cfg.SSM.Directions()*pl.taps)
+			grow(&c.kernels, n.cfg.DModel*n.cfg.SSM.Directions()*pl.taps)
 		}
 	}
 }
