@@ -8,6 +8,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
+	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 	"github.com/s4d-fast/s4d-fast/train/recordings"
 )
@@ -38,6 +39,7 @@ func TestConfusion(t *testing.T) {
 	opt.BandMask = 0
 	d := must.Get(recordings.MixStreams(recordings.Sounds{}, val, opt))(t)
 
+	m.Meta.Detection = &model.Detection{Threshold: 0.9999, Confirm: 1} // of streams
 	tk := &Task{name: "words", detector: true}
 	c := must.Get(tk.Confusion(t.Context(), m, d, 2))(t)
 	if !slices.Equal(c.Labels, m.Meta.Labels) {
