@@ -11,7 +11,7 @@ type convolution struct {
 	bk      *block
 	source  kernelSource
 	spectra []float32 // [H][spectrum] of Options.Fixed; else nil
-	kernels []float32 // [H][directions][taps] of a pass in training, until its backward pass; else nil
+	kernels []float32 // [H][directions][taps] of a pass in training, in its backward pass their gradients; else nil
 
 	loops struct{ forward, backward func(worker, item int) }
 }
@@ -61,26 +61,17 @@ func (c *convolution) convolveChannel(w, h int) {
 	}
 }
 
-// taps returns the memory for the kernel of channel h, and for that of its second direction, nil if
-// causal: in the layer in training, otherwise in scratch.
+// taps returns the memory for the kernel of channel h or its gradient, and for that of its second
+// direction, nil if causal: in the layer in training, otherwise in scratch.
 func (c *convolution) taps(ws *worker, h int) (k0, k1 []float32) {
-	if c.kernels == nil {
-		return c.scratchTaps(ws)
+	all, taps, directions := ws.taps, c.bk.pass.plan.taps, c.bk.net.cfg.SSM.Directions()
+	if c.kernels != nil {
+		all = c.kernels[h*directions*taps:]
 	}
-	taps, directions := c.bk.pass.plan.taps, c.bk.net.cfg.SSM.Directions()
-	all := c.kernels[h*directions*taps:][:directions*taps]
 	if directions == 2 {
-		k1 = all[taps:]
+		k1 = all[taps : 2*taps]
 	}
 	return all[:taps], k1
-}
-
-// scratchTaps returns a worker's memory for the kernels of a channel or their gradients.
-func (c *convolution) scratchTaps(ws *worker) (k0, k1 []float32) {
-	if c.bk.net.cfg.SSM.Bidirectional {
-		k1 = ws.taps[1][:c.bk.pass.plan.taps]
-	}
-	return ws.taps[0][:c.bk.pass.plan.taps], k1
 }
 
 // spectrum returns the memory of channel h's spectrum: in the layer if it keeps it, otherwise in
@@ -133,7 +124,7 @@ func (c *convolution) convolveGradChannel(w, h int) {
 // of its spectrum summed over the batch.
 func (c *convolution) kernelGrad(ws *worker, h int, acc []float32) {
 	plan := c.bk.pass.plan
-	dk0, dk1 := c.scratchTaps(ws)
+	dk0, dk1 := c.taps(ws, h)
 	plan.conv.KernelGrad(dk0, dk1, acc)
 	c.bk.grads.D[h] += dk0[0]
 	used := min(c.bk.pass.length, plan.taps) // later taps multiply no sample

@@ -17,7 +17,7 @@ type worker struct {
 	line    []float32    // one row, or one of a tile
 	masked  [2][]float32 // [stride] rows whose padding is zeroed
 	du      [2][]float32 // [stride] ∂u of two rows
-	taps    [2][]float32 // a channel's kernels, or their gradients
+	taps    []float32    // [directions][taps] a channel's kernels, unless training keeps all
 	spectra [2][]float32 // a kernel's spectrum, and its gradient
 	conv    []float32
 
@@ -90,8 +90,8 @@ func (n *Net) growWorkers(pl *plan) {
 	spectrum := pl.conv.SpectrumLen()
 	for i := range n.workers {
 		ws := &n.workers[i]
-		for dir := range n.cfg.SSM.Directions() {
-			grow(&ws.taps[dir], pl.taps)
+		if !n.opt.Training {
+			grow(&ws.taps, n.cfg.SSM.Directions()*pl.taps)
 		}
 		grow(&ws.spectra[0], spectrum)
 		grow(&ws.spectra[1], spectrum)
