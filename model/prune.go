@@ -10,78 +10,24 @@ import (
 )
 
 // Prune returns a model in which every SSM keeps keep·M of its modes, rounded and at least one:
-// those with the largest H∞ scores (docs/maths.md §8). Gwak et al. (arXiv 2411.02824) order the
-// states of a layer by the same scores. The model is not retrained. It keeps its operating point,
-// but not the error rates that were measured there (Detection.Measured).
+// those with the largest LAST scores (Gwak et al., arXiv 2411.02824). Their C is fitted so that the
+// impulse responses change least (docs/maths.md §8); lost is the energy of the change, as a
+// fraction of that of all responses. Nothing is fitted where a mode does not decay, and lost is
+// NaN. The model is not retrained. It keeps its operating point, but not the error rates that were
+// measured there (Detection.Measured).
 //
 // All SSMs keep the same number of modes, so that both modes of running get faster. Shared pole
 // copies become one copy per SSM. The one SSM of an S5 layer or an LRU keeps keep·P modes. If the
 // key blocks of S5 does not divide their number, it becomes 0; it affects only initial values.
-func (m *Model) Prune(keep float64) (*Model, error) {
-	if err := m.checkPrune(keep); err != nil {
-		return nil, err
-	}
-	kept := max(1, int(math.Round(keep*float64(m.Config.SSM.Modes()))))
-	return m.withModes(kept, m.gains(), 0), nil
-}
-
-// PruneGlobal returns a model in which the share keep of the modes of the whole network remains,
-// and the number of modes that remain. They are those with the largest LAST scores, as Gwak et al.
-// select them (arXiv 2411.02824; docs/maths.md §8). At least one mode of every layer remains, and
-// modes with the same score as the last one.
-//
-// SSMs keep different numbers of modes. The model has as many modes per SSM as the SSM that keeps
-// most, and C is 0 for the others. In all else it is like that of Prune.
-func (m *Model) PruneGlobal(keep float64) (pruned *Model, remaining int, err error) {
-	if err := m.checkPrune(keep); err != nil {
-		return nil, 0, err
-	}
-	layers := m.gains()
-	var scores []float64
-	for _, g := range layers {
-		scores = append(scores, g.LAST()...)
-	}
-	slices.SortFunc(scores, func(a, b float64) int { return cmp.Compare(b, a) })
-	share := int(keep*float64(len(scores)) + 1e-9) // 0.29·100 is less than 29
-	least := scores[max(share, 1)-1]
-	most := 1
-	for _, g := range layers {
-		last := g.LAST()
-		for h := range g.SSMs {
-			n := 0
-			for _, score := range last[h*g.M : (h+1)*g.M] {
-				if score >= least {
-					n++
-				}
-			}
-			most, remaining = max(most, n), remaining+n
-		}
-	}
-	return m.withModes(most, layers, least), remaining, nil
-}
-
-func (m *Model) checkPrune(keep float64) error {
-	if err := m.Config.SSM.CheckScores(); err != nil {
-		return fmt.Errorf("model: prune: %w", err)
+func (m *Model) Prune(keep float64) (pruned *Model, lost float64, err error) {
+	c := m.Config
+	if err := c.SSM.CheckScores(); err != nil {
+		return nil, 0, fmt.Errorf("model: prune: %w", err)
 	}
 	if !(keep > 0 && keep <= 1) {
-		return fmt.Errorf("model: prune: keep %v: expected a share of the modes, in (0, 1]", keep)
+		return nil, 0, fmt.Errorf("model: prune: keep %v: expected a share of the modes, in (0, 1]", keep)
 	}
-	return nil
-}
-
-// gains returns what the scores of each layer depend on.
-func (m *Model) gains() (layers []*ssm.ModeGains) {
-	for i := range m.Config.CountSSM() {
-		layers = append(layers, m.SSMParams(i).ModeGains())
-	}
-	return layers
-}
-
-// withModes returns a model whose SSMs have their best modes. C is 0 for modes whose LAST score is
-// below least.
-func (m *Model) withModes(kept int, layers []*ssm.ModeGains, least float64) *Model {
-	c := m.Config
+	kept := max(1, int(math.Round(keep*float64(c.SSM.Modes()))))
 	c.SSM.DState, c.SSM.NSSM = 2*kept, 0
 	if c.SSM.Init == ssm.DFouTHalf { // this scheme implies M = N/2 + 1
 		c.SSM.Init = ssm.DFouT
@@ -95,19 +41,25 @@ func (m *Model) withModes(kept int, layers []*ssm.ModeGains, least float64) *Mod
 	out := &Model{Config: c, Meta: m.Meta, Weights: NewWeights(c)}
 	out.Meta.Detection = m.Meta.Detection.unmeasured()
 	out.Weights.copyShared(m.Weights)
-	for i, g := range layers {
-		m.Weights.Layers[i].keepModes(&out.Weights.Layers[i], g, kept, least)
+	energy := 0.0
+	for i := range c.CountSSM() {
+		whole, change := m.Weights.Layers[i].keepModes(&out.Weights.Layers[i], m.SSMParams(i), kept)
+		energy, lost = energy+whole, lost+change
 	}
-	return out
+	if lost == 0 { // all modes are kept, or C is 0
+		return out, 0, nil
+	}
+	return out, lost / energy, nil
 }
 
-// keepModes copies the best modes of each SSM, in their order, to a layer with that many modes. C
-// is 0 for those whose score is below least. A layer with an SSM per channel has a row of C per SSM
-// and direction. The one SSM of an S5 layer or an LRU has all rows, and a step per mode.
-func (l *Layer) keepModes(to *Layer, g *ssm.ModeGains, kept int, least float64) {
-	score, copies, rows := g.LAST(), len(l.Decay)/g.M, len(l.C)/(2*g.M)
+// keepModes copies the best modes of each SSM, in their order, to a layer with that many modes, and
+// fits their C. It returns the energy of the responses, and of their change.
+func (l *Layer) keepModes(to *Layer, p *ssm.Params, kept int) (energy, lost float64) {
+	g := p.ModeGains()
+	score, copies := g.LAST(), len(l.Decay)/g.M
 	for h := range g.SSMs {
-		for i, n := range highest(score[h*g.M:(h+1)*g.M], kept) {
+		best := highest(score[h*g.M:(h+1)*g.M], kept)
+		for i, n := range best {
 			from, at := h%copies*g.M+n, h*kept+i
 			move := func(to, l []float32) { // from a tensor of all modes
 				width := len(l) / (copies * g.M)
@@ -120,15 +72,39 @@ func (l *Layer) keepModes(to *Layer, g *ssm.ModeGains, kept int, least float64) 
 			if g.SSMs == 1 {
 				move(to.Step, l.Step)
 			}
-			for row := h; row < rows; row += g.SSMs {
-				c := to.C[2*(row*kept+i):][:2]
-				copy(c, l.C[2*(row*g.M+n):])
-				if score[h*g.M+n] < least {
-					clear(c)
-				}
-			}
+		}
+		whole, change := to.fitC(p, g, h, best)
+		energy, lost = energy+whole, lost+change
+	}
+	return energy, lost
+}
+
+// fitC sets C of SSM h, which keeps the given modes of p, and returns the energy of its responses
+// and of their change, NaN if a mode does not decay. A layer with an SSM per channel has a row of C
+// per SSM and direction. The one SSM of an S5 layer or an LRU has all rows.
+func (l *Layer) fitC(p *ssm.Params, g *ssm.ModeGains, h int, kept []int) (energy, lost float64) {
+	var fit *ssm.Fit
+	if len(kept) < g.M {
+		if fit = g.Fit(h, kept); fit == nil {
+			lost = math.NaN()
 		}
 	}
+	for row := h; row < len(p.C)/g.M; row += g.SSMs {
+		c := p.C[row*g.M : (row+1)*g.M]
+		fitted := make([]complex128, len(kept))
+		for i, n := range kept {
+			fitted[i] = c[n]
+		}
+		if fit != nil {
+			var whole, change float64
+			fitted, whole, change = fit.Solve(c)
+			energy, lost = energy+whole, lost+change
+		}
+		for i, z := range fitted {
+			copy(l.C[2*(row*len(kept)+i):], []float32{float32(real(z)), float32(imag(z))})
+		}
+	}
+	return energy, lost
 }
 
 // highest returns the indices of the highest scores, in ascending order.

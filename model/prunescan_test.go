@@ -29,34 +29,21 @@ func scanModel(t *testing.T, change func(*model.Config)) *model.Model {
 	return m
 }
 
-// scanScores returns the LAST scores of every layer, with the layer and the mode of each.
-func scanScores(m *model.Model) (list []scanScore) {
-	for i := range m.Config.CountSSM() {
-		for n, score := range m.SSMParams(i).ModeGains().LAST() {
-			list = append(list, scanScore{score, i, n})
-		}
-	}
-	slices.SortStableFunc(list, func(a, b scanScore) int { return cmp.Compare(b.score, a.score) })
-	return list
-}
-
-type scanScore struct {
-	score       float64
-	layer, mode int
-}
-
-// silenced returns the model with C = 0 in the modes that are not in the list.
-func silenced(m *model.Model, keep []scanScore) *model.Model {
+// silenced returns the model with C = 0 in the modes that are not in the list, and fitted in the
+// others.
+func silenced(m *model.Model, keep [][]int) *model.Model {
 	out := &model.Model{Config: m.Config, Meta: m.Meta, Weights: model.NewWeights(m.Config)}
 	for i, x := range out.Weights.Tensors() {
 		copy(x.Data, m.Weights.Tensors()[i].Data)
 	}
 	modes := m.Config.SSM.Modes()
 	for i := range out.Weights.Layers {
-		c := out.Weights.Layers[i].C
-		for at := range len(c) / 2 {
-			if !slices.ContainsFunc(keep, func(s scanScore) bool { return s.layer == i && s.mode == at%modes }) {
-				clear(c[2*at : 2*at+2])
+		p, fit := m.SSMParams(i), m.SSMParams(i).ModeGains().Fit(0, keep[i])
+		clear(out.Weights.Layers[i].C)
+		for row := range len(p.C) / modes {
+			fitted, _, _ := fit.Solve(p.C[row*modes : (row+1)*modes])
+			for k, n := range keep[i] {
+				copy(out.Weights.Layers[i].C[2*(row*modes+n):], []float32{float32(real(fitted[k])), float32(imag(fitted[k]))})
 			}
 		}
 	}
@@ -64,7 +51,8 @@ func silenced(m *model.Model, keep []scanScore) *model.Model {
 }
 
 // A pruned network of S5 or LRU layers computes what the original one does with C = 0 in the
-// removed modes. Its file loads, and it streams if it is not bidirectional.
+// removed modes and the fitted C in the others. Its file loads, and it streams if it is not
+// bidirectional.
 func TestPruneScans(t *testing.T) {
 	lru := func(c *model.Config) {
 		c.SSM = ssm.Config{Layer: ssm.LayerLRU, DState: 12, Init: ssm.Ring, Disc: ssm.ZOH}
@@ -78,14 +66,19 @@ func TestPruneScans(t *testing.T) {
 		"lru, bidirectional": func(c *model.Config) { lru(c); c.SSM.Bidirectional = true },
 	} {
 		m := scanModel(t, change)
-		modes, scores := m.Config.SSM.Modes(), scanScores(m)
+		modes := m.Config.SSM.Modes()
 		for _, kept := range []int{1, 5, 6, modes} {
-			var best []scanScore
+			var best [][]int
 			for i := range m.Config.NLayers {
-				layer := slices.DeleteFunc(slices.Clone(scores), func(s scanScore) bool { return s.layer != i })
-				best = append(best, layer[:kept]...)
+				score, order := m.SSMParams(i).ModeGains().LAST(), make([]int, modes)
+				for n := range order {
+					order[n] = n
+				}
+				slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
+				best = append(best, slices.Sorted(slices.Values(order[:kept])))
 			}
-			p := must.Get(m.Prune(float64(kept) / float64(modes)))(t)
+			p, _, err := m.Prune(float64(kept) / float64(modes))
+			must.Do(t, err)
 			must.Equal(t, p.Config.SSM.Modes(), kept, "%s: modes", name)
 			if blocks := m.Config.SSM.Blocks; blocks > 0 && kept%blocks == 0 {
 				must.Equal(t, p.Config.SSM.Blocks, blocks, "%s: blocks of %d modes", name, kept)
@@ -93,18 +86,6 @@ func TestPruneScans(t *testing.T) {
 				must.Equal(t, p.Config.SSM.Blocks, 0, "%s: blocks of %d modes", name, kept)
 			}
 			comparePruned(t, fmt.Sprintf("%s, %d modes", name, kept), p, silenced(m, best))
-		}
-		for _, want := range []int{1, 7, len(scores)} {
-			p, remaining, err := m.PruneGlobal(float64(want) / float64(len(scores)))
-			must.Do(t, err)
-			keep := scores[:max(want, 2)] // the best mode of each layer has the score 1
-			must.Equal(t, remaining, len(keep), "%s: modes that remain", name)
-			most := 0
-			for i := range m.Config.NLayers {
-				most = max(most, len(slices.DeleteFunc(slices.Clone(keep), func(s scanScore) bool { return s.layer != i })))
-			}
-			must.Equal(t, p.Config.SSM.Modes(), most, "%s: modes per SSM", name)
-			comparePruned(t, fmt.Sprintf("%s, %d modes in all", name, want), p, silenced(m, keep))
 		}
 	}
 }

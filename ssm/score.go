@@ -8,11 +8,13 @@ import (
 )
 
 // ModeGains has what the scores of a layer's modes depend on (docs/maths.md §8). S4D and DSS have
-// one SSM per channel, S5 and the LRU one for all channels.
+// one SSM per channel with one input, S5 and the LRU one SSM for all channels.
 type ModeGains struct {
 	SSMs, M, Directions int
 
+	Width     int          // inputs of an SSM
 	LogLambda []complex128 // [SSMs][M] log λ̄
+	Input     []complex128 // [SSMs][M][Width] B̄
 	Weight    []float64    // [directions][SSMs][M] |C|·|B̄|; S5, LRU: ½κ·‖C‖·‖B̄‖, norms over channels
 }
 
@@ -23,11 +25,14 @@ func (p *Params) ModeGains() *ModeGains {
 		return p.Discretize(p.Disc, 1).Gains()
 	}
 	modes, h, dirs := p.Modes(), p.DModel, p.Directions()
-	g := &ModeGains{SSMs: 1, M: modes, Directions: dirs, LogLambda: make([]complex128, modes), Weight: make([]float64, dirs*modes)}
+	g := &ModeGains{SSMs: 1, M: modes, Directions: dirs, Width: h, LogLambda: make([]complex128, modes), Weight: make([]float64, dirs*modes)}
 	for n := range modes {
 		m := p.scanMode(n, 1)
 		g.LogLambda[n] = m.poleLog()
-		input := p.factor() / 2 * cmplx.Abs(m.gain.value) * norm(p.B[n*h:(n+1)*h], 1)
+		for _, b := range p.B[n*h : (n+1)*h] {
+			g.Input = append(g.Input, m.gain.value*b)
+		}
+		input := p.factor() / 2 * norm(g.Input[n*h:], 1)
 		for dir := range dirs {
 			g.Weight[dir*modes+n] = input * norm(p.C[dir*h*modes+n:(dir+1)*h*modes], modes)
 		}
@@ -37,7 +42,7 @@ func (p *Params) ModeGains() *ModeGains {
 
 // Gains returns what the scores of the modes depend on.
 func (d *Discrete) Gains() *ModeGains {
-	g := &ModeGains{SSMs: d.H, M: d.M, Directions: d.Directions, LogLambda: d.LogLambda, Weight: make([]float64, len(d.W))}
+	g := &ModeGains{SSMs: d.H, M: d.M, Directions: d.Directions, Width: 1, LogLambda: d.LogLambda, Input: d.BBar, Weight: make([]float64, len(d.W))}
 	for i, w := range d.W {
 		g.Weight[i] = cmplx.Abs(w)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/model"
@@ -10,19 +11,17 @@ import (
 )
 
 type pruneCmd struct {
-	Model  modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
-	Out    outFile   `arg:"" help:"Model file to write (.safetensors)." type:"path"`
-	Keep   float64   `help:"Share of the modes of every SSM to keep, above 0 and up to 1. Keeps those with the largest LAST scores (see inspect --scores)." required:"" placeholder:"SHARE"`
-	Global bool      `help:"Keep that share of the modes of the whole network, as LAST does, with different numbers per SSM. Modes beyond them have the weight 0; all SSMs have as many as the one that keeps most."`
-	Data   string    `help:"Folder or file of the data of the model's task: evaluate both models on the validation split." type:"path" placeholder:"DIR"`
+	Model modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
+	Out   outFile   `arg:"" help:"Model file to write (.safetensors)." type:"path"`
+	Keep  float64   `help:"Share of the modes of every SSM to keep, above 0 and up to 1. Keeps those with the largest LAST scores (see inspect --scores), with new output weights." required:"" placeholder:"SHARE"`
+	Data  string    `help:"Folder or file of the data of the model's task: evaluate both models on the validation split." type:"path" placeholder:"DIR"`
 }
 
 func (c *pruneCmd) Help() string {
 	return `The model is not retrained. eval measures the accuracy on other data than --data.
 
-Examples:
-  s4d-fast prune runs/fsdd/best.safetensors half.safetensors --keep 0.5 --data fsdd
-  s4d-fast prune digits small.safetensors --keep 0.3 --global`
+Example:
+  s4d-fast prune runs/fsdd/best.safetensors half.safetensors --keep 0.5 --data fsdd`
 }
 
 func (c *pruneCmd) Run(std *streams, ctx context.Context) error {
@@ -33,23 +32,17 @@ func (c *pruneCmd) Run(std *streams, ctx context.Context) error {
 	if err != nil {
 		return badInput(err)
 	}
-	var small *model.Model // pairs in the output are the model before and after
-	if c.Global {
-		ssms, remaining := m.Config.DModel, 0 // per layer
-		if m.Config.SSM.MIMO() {
-			ssms = 1
-		}
-		if small, remaining, err = m.PruneGlobal(c.Keep); err == nil {
-			fmt.Fprintf(std.out, "modes in all      %d → %d\n", m.Config.CountSSM()*ssms*m.Config.SSM.Modes(), remaining)
-		}
-	} else {
-		small, err = m.Prune(c.Keep)
-	}
+	small, lost, err := m.Prune(c.Keep) // pairs in the output are the model before and after
 	if err != nil {
 		return usageError(err)
 	}
 	fmt.Fprintf(std.out, "modes per SSM     %d → %d\n", m.Config.SSM.Modes(), small.Config.SSM.Modes())
 	fmt.Fprintf(std.out, "parameters        %d → %d\n", m.Config.CountParams(), small.Config.CountParams())
+	if math.IsNaN(lost) {
+		fmt.Fprintln(std.out, "outputs           not compared: a mode does not decay")
+	} else {
+		fmt.Fprintf(std.out, "outputs           differ by %.3g %%\n", 100*math.Sqrt(lost))
+	}
 	if c.Data != "" {
 		if err := c.evaluate(std, ctx, m, small); err != nil {
 			return err
