@@ -27,11 +27,12 @@ type dataSpeakCmd struct {
 	corpusFlags
 	Words []string `help:"Words or short phrases in English." required:"" placeholder:"WORD"`
 	Clips int      `help:"Clips per word." default:"100" range:"1..1000000"`
+	Piper string   `help:"Folder with voices of piper (*.onnx) for training clips. The program piper must be installed." type:"path" placeholder:"DIR"`
 }
 
 func (c *dataSpeakCmd) Help() string {
 	return `Writes DIR/WORD/VOICE_nohash_N.wav. Requires espeak-ng. flite and festival, if
-they are installed, speak three of ten training clips.
+they are installed, and voices of piper speak three of ten training clips.
 
 Example:
   s4d-fast data speak data/spells --words lumos,nox
@@ -47,7 +48,10 @@ func (c *dataSpeakCmd) Run(std *streams, ctx context.Context) error {
 			return usageError(fmt.Errorf("--words %q: expected ASCII letters, with single spaces, hyphens and apostrophes between them", w))
 		}
 	}
-	return c.write(std, func(o corpus.Options) error { return corpus.Words(ctx, o, c.Words, c.Clips) })
+	return c.write(std, func(o corpus.Options) error {
+		o.Piper = c.Piper
+		return corpus.Words(ctx, o, c.Words, c.Clips)
+	})
 }
 
 // minutesFlag is the length of the sounds.

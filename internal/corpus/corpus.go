@@ -31,6 +31,7 @@ const rate = 16000
 type Options struct {
 	Out   string // folder
 	Split string // Train or Test
+	Piper string // folder with voices of piper for Words; "": none
 }
 
 // draws returns the random numbers of a file. Those of each split and name are different ones.

@@ -146,20 +146,30 @@ func TestSentences(t *testing.T) {
 	must.Fail(t, Sentences(t.Context(), o, filepath.Join(dir, "none"), nil, 1), fs.ErrNotExist)
 }
 
-// flite and festival speak some of the training clips if they are installed.
+// flite and the voices of piper speak some of the training clips.
 func TestOtherSynthesizers(t *testing.T) {
 	calls := fakeEspeak(t, 0.4)
 	dir := strings.Split(os.Getenv("PATH"), string(os.PathListSeparator))[0]
 	must.Do(t, os.WriteFile(filepath.Join(dir, "flite"), must.Get(os.ReadFile(filepath.Join(dir, program)))(t), 0o777))
-	must.Do(t, Words(t.Context(), Options{Out: t.TempDir(), Split: Train}, []string{"smart mirror"}, 20))
-	n := 0
+	o := Options{Out: t.TempDir(), Split: Train, Piper: dir}
+	must.Fail(t, Words(t.Context(), o, []string{"smart mirror"}, 20), dir, "no voices")
+	must.Do(t, os.WriteFile(filepath.Join(dir, "en-lessac.onnx"), nil, 0o666))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "piper"), must.Get(os.ReadFile(filepath.Join(dir, program)))(t), 0o777))
+	must.Do(t, Words(t.Context(), o, []string{"smart mirror"}, 60))
+	flite, piper := 0, 0
 	for _, call := range calls() {
 		if strings.Contains(call, "-t smart mirror") && strings.Contains(call, "duration_stretch=") {
-			n++
+			flite++
+		}
+		if strings.HasPrefix(call, "smart mirror") && strings.Contains(call, "|-m "+filepath.Join(dir, "en-lessac.onnx")+" -f - --length_scale ") {
+			piper++
 		}
 	}
-	if n < 2 || n > 12 {
-		t.Errorf("%d of 20 clips by flite", n)
+	if flite < 6 || flite > 36 || piper < 1 || piper > 20 {
+		t.Errorf("%d of 60 clips by flite and %d by piper", flite, piper)
+	}
+	if len(must.Get(filepath.Glob(filepath.Join(o.Out, "*", "piper+en-lessac_nohash_*.wav")))(t)) != piper {
+		t.Error("the names of clips do not tell the voice of piper")
 	}
 }
 
@@ -195,7 +205,7 @@ func TestRealEspeak(t *testing.T) {
 
 // The installed voices of flite and festival speak a word, slowly and fast.
 func TestRealSynthesizers(t *testing.T) {
-	list := others(Train)
+	list := must.Get(Options{Split: Train}.others())(t)
 	if len(list) == 0 {
 		t.Skip("neither flite nor festival is installed")
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,7 +48,8 @@ type voice struct {
 	other *synthesizer // speaks instead of espeak-ng; nil: espeak-ng
 }
 
-// synthesizer is a voice of a program other than espeak-ng, which uses only pitch and speed.
+// synthesizer is a voice of a program other than espeak-ng, which uses pitch and speed, or speed
+// only.
 type synthesizer struct {
 	program, voice string
 	arguments      func(v voice, name, text string) []string // it also reads the text from standard input
@@ -77,19 +79,42 @@ func festival(v voice, name, _ string) []string {
 		"-eval", fmt.Sprintf(`(if (symbol-bound? 'hts_engine_params) (set! hts_engine_params (append hts_engine_params (list (list "-r" %.2f)))))`, speed)}
 }
 
-// others returns the synthesizers that are installed, for a split.
-func others(split string) (list []*synthesizer) {
+// piper is a voice of piper, an ONNX file that arguments captures.
+func piper(file string) *synthesizer {
+	name := strings.TrimSuffix(filepath.Base(file), ".onnx")
+	return &synthesizer{"piper", name, func(v voice, _, _ string) []string {
+		return []string{"-m", file, "-f", "-", "--length_scale", fmt.Sprintf("%.2f", ownSpeed/float64(v.speed))}
+	}, file}
+}
+
+// others returns the synthesizers for a split: those that are installed, and the voices of piper.
+func (o Options) others() (list []*synthesizer, err error) {
+	if o.Piper != "" && o.Split == Train {
+		files, err := filepath.Glob(filepath.Join(o.Piper, "*.onnx"))
+		if err == nil && len(files) == 0 {
+			err = errors.New("no voices (*.onnx)")
+		}
+		if err == nil {
+			_, err = exec.LookPath("piper")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("piper, folder %q: %w", o.Piper, err)
+		}
+		for _, file := range files {
+			list = append(list, piper(file))
+		}
+	}
 	for i := range synthesizers {
 		s := &synthesizers[i]
 		_, err := exec.LookPath(s.program)
 		if err == nil && s.file != "" {
 			_, err = os.Stat(s.file)
 		}
-		if err == nil && split == Train {
+		if err == nil && o.Split == Train {
 			list = append(list, s)
 		}
 	}
-	return list
+	return list, nil
 }
 
 func (v voice) name() string {

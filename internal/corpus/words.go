@@ -10,7 +10,7 @@ import (
 // moods are punctuation marks that change the melody of a word.
 var moods = []string{"", ".", "?", "!", ","}
 
-// otherShare is the share of the clips that flite and festival speak, if they are installed.
+// otherShare is the share of the clips that voices other than espeak-ng's speak, if there are any.
 const otherShare = 0.3
 
 // Words writes clips of each word in random voices: Out/WORD/VOICE_nohash_N.wav.
@@ -18,7 +18,10 @@ func Words(ctx context.Context, o Options, words []string, clips int) error {
 	if err := installed(); err != nil {
 		return err
 	}
-	others := others(o.Split)
+	others, err := o.others()
+	if err != nil {
+		return err
+	}
 	return par.Each(ctx, 0, len(words)*clips, func(ctx context.Context, i int) error {
 		word, clip := words[i/clips], i%clips
 		s := o.draws(word, clip)

@@ -186,7 +186,11 @@ func (s *folderScan) noteUnvalidated() {
 		}
 	}
 	if s.opt.Labels == nil && words > 0 && words < fewWords {
-		s.notes = append(s.notes, fmt.Sprintf("%d recordings for validation are too few to measure the accuracy: expected at least %d", words, fewWords))
+		use := "measure the accuracy and to choose a threshold"
+		if s.opt.Wake != "" {
+			use = "measure the accuracy"
+		}
+		s.notes = append(s.notes, fmt.Sprintf("%d recordings for validation are too few to %s: expected at least %d", words, use, fewWords))
 	}
 	var missing []string
 	for label, ok := range validated {

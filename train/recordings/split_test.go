@@ -128,13 +128,13 @@ func TestFolderUnvalidated(t *testing.T) {
 	}
 	testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "b/1.wav\n")
 	got := must.Get(Folder(t.Context(), root, Options{}))(t).Notes
-	must.Equal(t, strings.Join(got, "\n"), "1 recordings for validation are too few to measure the accuracy: expected at least 30\nthe validation accuracy does not cover 2 of 3 classes, which have no recordings for validation: a, c", "notes")
+	must.Equal(t, strings.Join(got, "\n"), "1 recordings for validation are too few to measure the accuracy and to choose a threshold: expected at least 30\nthe validation accuracy does not cover 2 of 3 classes, which have no recordings for validation: a, c", "notes")
 	if got = must.Get(Folder(t.Context(), root, Options{Labels: []string{"a", "b", "c"}}))(t).Notes; got != nil {
 		t.Errorf("notes %q for evaluation", got)
 	}
 	testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "a/1.wav\nb/1.wav\nc/1.wav\n")
 	got = must.Get(Folder(t.Context(), root, Options{}))(t).Notes
-	must.Equal(t, strings.Join(got, "\n"), "3 recordings for validation are too few to measure the accuracy: expected at least 30", "notes for words of every class")
+	must.Equal(t, strings.Join(got, "\n"), "3 recordings for validation are too few to measure the accuracy and to choose a threshold: expected at least 30", "notes for words of every class")
 }
 
 // Some of the later recordings are for validation, all of a speaker; none if that would be all.
