@@ -7,49 +7,41 @@ import (
 
 // The arithmetic of float32 vectors with constants, comparisons and bits.
 
+// withConst writes an instruction whose first source is a constant. AVX-512 broadcasts it.
+func (g *gen) withConst(vector, broadcast func(...operand.Op), c operand.Mem, x, dst reg.VecVirtual) {
+	if g.wide() {
+		vector = broadcast
+	}
+	vector(c, x, dst)
+}
+
 // mulAdd returns p·f + c; p is used up.
 func (g *gen) mulAdd(p, f reg.VecVirtual, c float64) reg.VecVirtual {
-	switch {
-	case g.wide():
-		g.VFMADD213PS_BCST(g.float(c), f, p)
-	case g.neon(): // the sum replaces the summand
+	if g.neon() { // the sum replaces the summand
 		sum := g.broadcast(c)
 		g.VFMADD231PS(f, p, sum)
 		return sum
-	default:
-		g.VFMADD213PS(g.float(c), f, p)
 	}
+	g.withConst(g.VFMADD213PS, g.VFMADD213PS_BCST, g.float(c), f, p)
 	return p
 }
 
 // addMul sets p = p + f·c.
 func (g *gen) addMul(p, f reg.VecVirtual, c float64) {
-	if g.wide() {
-		g.VFMADD231PS_BCST(g.float(c), f, p)
-		return
-	}
-	g.VFMADD231PS(g.float(c), f, p)
+	g.withConst(g.VFMADD231PS, g.VFMADD231PS_BCST, g.float(c), f, p)
 }
 
 // addConst returns x + c.
 func (g *gen) addConst(x reg.VecVirtual, c float64) reg.VecVirtual {
 	y := g.vec()
-	if g.wide() {
-		g.VADDPS_BCST(g.float(c), x, y)
-	} else {
-		g.VADDPS(g.float(c), x, y)
-	}
+	g.withConst(g.VADDPS, g.VADDPS_BCST, g.float(c), x, y)
 	return y
 }
 
 // mulConst returns x·c.
 func (g *gen) mulConst(x reg.VecVirtual, c float64) reg.VecVirtual {
 	y := g.vec()
-	if g.wide() {
-		g.VMULPS_BCST(g.float(c), x, y)
-	} else {
-		g.VMULPS(g.float(c), x, y)
-	}
+	g.withConst(g.VMULPS, g.VMULPS_BCST, g.float(c), x, y)
 	return y
 }
 

@@ -1,6 +1,10 @@
 package asm
 
-import "math"
+import (
+	"math"
+
+	"github.com/mmcloughlin/avo/operand"
+)
 
 // part transforms the lanes of a vector that fit in a register.
 func (b *butterfly) part() {
@@ -34,7 +38,14 @@ func (b *butterfly) three() {
 func (b *butterfly) four() {
 	if b.half && b.direction == forward { // x_2 = x_3 = 0
 		x0, x1 := b.raw(0), b.raw(1)
-		y := [4]complexVec{b.g.plus(x0, x1), b.g.minusI(x0, x1), b.g.minus(x0, x1), b.g.plusI(x0, x1)}
+		plus := func(re, im func(...operand.Op), x complexVec) complexVec {
+			y := b.g.complexVec()
+			re(x.re, x0.re, y.re)
+			im(x.im, x0.im, y.im)
+			return y
+		}
+		add, sub, turned := b.g.VADDPS, b.g.VSUBPS, complexVec{x1.im, x1.re} // ±i·x1 with opposite signs
+		y := [4]complexVec{plus(add, add, x1), plus(add, sub, turned), plus(sub, sub, x1), plus(sub, add, turned)}
 		for k := range y {
 			b.output(k, y[k])
 		}

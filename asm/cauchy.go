@@ -11,17 +11,6 @@ func cauchy(f *file) {
 	f.kernel("cauchyGrad", "func(sums, by []float64, stride int, zeta, poles []float64, modes int)", (*gen).cauchyGrad)
 }
 
-// cauchyRows returns the address of row i of a matrix of float64 at p + i·stride, i < 4.
-func cauchyRows(p, stride, stride3 reg.Register, i int) operand.Mem {
-	switch i {
-	case 0:
-		return operand.Mem{Base: p}
-	case 1, 2:
-		return operand.Mem{Base: p, Index: stride, Scale: uint8(i)}
-	}
-	return operand.Mem{Base: p, Index: stride3, Scale: 1}
-}
-
 // strideDouble loads a stride of float64s, in bytes, and three times it.
 func (g *gen) strideDouble() (stride, stride3 reg.Register) {
 	stride, stride3 = g.arg("stride"), g.GP64()
@@ -35,11 +24,7 @@ func (g *gen) strideDouble() (stride, stride3 reg.Register) {
 type cauchyPoint struct{ x, y, zy reg.VecVirtual }
 
 func (g *gen) cauchyPoint(terms reg.Register, z2 reg.VecVirtual) cauchyPoint {
-	spread := func(i int) reg.VecVirtual {
-		v := g.vec()
-		g.spreadDouble(operand.Mem{Base: terms, Disp: 8 * i}, v)
-		return v
-	}
+	spread := func(i int) reg.VecVirtual { return g.spreadDouble(operand.Mem{Base: terms, Disp: 8 * i}) }
 	d, e2, den := spread(0), spread(2), g.vec()
 	g.VSUBPD(z2, d, d)
 	g.VMULPD(d, d, den)
@@ -93,9 +78,8 @@ func (g *gen) cauchyModes(z2 []reg.VecVirtual) []cauchySum {
 			points[u] = g.cauchyPoint(terms, z2[u])
 		}
 		for i := range CauchyPairs {
-			p, q := g.vec(), g.vec()
-			g.spreadDouble(operand.Mem{Base: terms, Disp: 8 * (3 + 2*i)}, p)
-			g.spreadDouble(operand.Mem{Base: terms, Disp: 8 * (4 + 2*i)}, q)
+			p := g.spreadDouble(operand.Mem{Base: terms, Disp: 8 * (3 + 2*i)})
+			q := g.spreadDouble(operand.Mem{Base: terms, Disp: 8 * (4 + 2*i)})
 			for u, at := range points { // iζ·p − q over the denominator
 				g.VFMADD231PD(at.zy, p, all[u].re[i])
 				g.VFMADD231PD(at.x, p, all[u].im[i])
@@ -119,7 +103,7 @@ func (g *gen) storeCauchySums(all []cauchySum, zeta, sums, stride, stride3 reg.R
 			base := []reg.Register{sums, upper}[i/2]
 			g.VMULPD(z, s.im[i], s.im[i])
 			for part, v := range []reg.VecVirtual{s.re[i], s.im[i]} {
-				g.VMOVUPD(v, cauchyRows(base, stride, stride3, i%2*2+part).Offset(4*g.lanes*u))
+				g.VMOVUPD(v, below(operand.Mem{Base: base}, stride, stride3, i%2*2+part).Offset(4*g.lanes*u))
 			}
 		}
 	}
@@ -141,8 +125,7 @@ func (g *gen) cauchyGrad() {
 	g.times(modes, func() {
 		var pole [4]reg.VecVirtual
 		for i := range pole {
-			pole[i] = g.vec()
-			g.spreadDouble(operand.Mem{Base: poles, Disp: 8 * i}, pole[i])
+			pole[i] = g.spreadDouble(operand.Mem{Base: poles, Disp: 8 * i})
 		}
 		square, negative := g.vec(), g.zero()
 		g.VMULPD(pole[1], pole[1], square)
@@ -182,8 +165,8 @@ func (g *gen) cauchyNodes(sums, stride, stride3 reg.Register, consts [5]operand.
 		g.cauchyFactors(zeta, consts, func(part int, u, v reg.VecVirtual) {
 			for i := range acc {
 				base := by[i/2]
-				g.VFMADD231PD(cauchyRows(base, stride, stride3, i%2*2), u, acc[i][part])
-				g.VFNMADD231PD(cauchyRows(base, stride, stride3, i%2*2+1), v, acc[i][part])
+				g.VFMADD231PD(below(operand.Mem{Base: base}, stride, stride3, i%2*2), u, acc[i][part])
+				g.VFNMADD231PD(below(operand.Mem{Base: base}, stride, stride3, i%2*2+1), v, acc[i][part])
 			}
 		})
 		step := operand.Imm(uint64(4 * g.lanes))
@@ -230,13 +213,8 @@ func (g *gen) cauchyFactors(zeta reg.Register, consts [5]operand.Op, add func(pa
 	g.VMULPD(ur, ur, ur)
 	g.VFNMADD231PD(ui, ui, ur)
 	g.VADDPD(cross, cross, ui)
-	if g.wide() {
-		g.VFNMADD231PD_BCST(half, gr, ur)
-		g.VFNMADD231PD_BCST(half, gi, ui)
-	} else {
-		g.VFNMADD231PD(half, gr, ur)
-		g.VFNMADD231PD(half, gi, ui)
-	}
+	g.withConst(g.VFNMADD231PD, g.VFNMADD231PD_BCST, half, gr, ur)
+	g.withConst(g.VFNMADD231PD, g.VFNMADD231PD_BCST, half, gi, ui)
 	add(2, ur, vr)
 	add(3, ui, vi)
 }

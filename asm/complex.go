@@ -35,6 +35,15 @@ func (p complexPtr) at(disp int) complexMem {
 	return complexMem{operand.Mem{Base: p.re, Disp: disp}, operand.Mem{Base: p.im, Disp: disp}}
 }
 
+// places are four vectors: the first one at a distance in bytes, the others step further each.
+func (p complexPtr) places(first, step int) []complexMem {
+	m := make([]complexMem, 4)
+	for i := range m {
+		m[i] = p.at(first + step*i)
+	}
+	return m
+}
+
 // copyPtr returns p in new registers.
 func (g *gen) copyPtr(p complexPtr) complexPtr {
 	c := complexPtr{g.GP64(), g.GP64()}
@@ -60,10 +69,7 @@ func (r *run) storeComplex(x complexVec, p complexPtr, u int) {
 }
 
 func (g *gen) load(m complexMem) complexVec {
-	x := g.complexVec()
-	g.VMOVUPS(m.re, x.re)
-	g.VMOVUPS(m.im, x.im)
-	return x
+	return complexVec{g.fetch(m.re), g.fetch(m.im)}
 }
 
 func (g *gen) store(x complexVec, m complexMem) {
@@ -73,48 +79,19 @@ func (g *gen) store(x complexVec, m complexMem) {
 
 // broadcastComplex fills a vector with one number in memory.
 func (g *gen) broadcastComplex(m complexMem) complexVec {
-	x := g.complexVec()
-	g.VBROADCASTSS(m.re, x.re)
-	g.VBROADCASTSS(m.im, x.im)
-	return x
+	return complexVec{g.spread(m.re), g.spread(m.im)}
 }
 
-// copied returns x in new registers.
-func (g *gen) copied(x complexVec) complexVec {
-	y := g.complexVec()
+// move copies x to y's registers, copied to new ones.
+func (g *gen) move(x, y complexVec) {
 	g.VMOVAPS(x.re, y.re)
 	g.VMOVAPS(x.im, y.im)
+}
+
+func (g *gen) copied(x complexVec) complexVec {
+	y := g.complexVec()
+	g.move(x, y)
 	return y
-}
-
-// plus returns x + y, and minus x − y, in new registers.
-func (g *gen) plus(x, y complexVec) complexVec {
-	z := g.complexVec()
-	g.VADDPS(y.re, x.re, z.re)
-	g.VADDPS(y.im, x.im, z.im)
-	return z
-}
-
-func (g *gen) minus(x, y complexVec) complexVec {
-	z := g.complexVec()
-	g.VSUBPS(y.re, x.re, z.re)
-	g.VSUBPS(y.im, x.im, z.im)
-	return z
-}
-
-// plusI returns x + i·y, and minusI x − i·y, in new registers.
-func (g *gen) plusI(x, y complexVec) complexVec {
-	z := g.complexVec()
-	g.VSUBPS(y.im, x.re, z.re)
-	g.VADDPS(y.re, x.im, z.im)
-	return z
-}
-
-func (g *gen) minusI(x, y complexVec) complexVec {
-	z := g.complexVec()
-	g.VADDPS(y.im, x.re, z.re)
-	g.VSUBPS(y.re, x.im, z.im)
-	return z
 }
 
 // add sets x = x + y.

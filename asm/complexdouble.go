@@ -2,25 +2,11 @@ package asm
 
 import "github.com/mmcloughlin/avo/reg"
 
-// The verbs of complex vectors of float64.
-
-// moveDouble copies x to y's registers.
-func (g *gen) moveDouble(x, y complexVec) {
-	g.VMOVAPD(x.re, y.re)
-	g.VMOVAPD(x.im, y.im)
-}
-
-func (g *gen) storeDouble(x complexVec, m complexMem) {
-	g.VMOVUPD(x.re, m.re)
-	g.VMOVUPD(x.im, m.im)
-}
+// The verbs of complex vectors of float64. Moves and stores are those of float32.
 
 // spreadComplexDouble fills a vector with one number in memory.
 func (g *gen) spreadComplexDouble(m complexMem) complexVec {
-	x := g.complexVec()
-	g.spreadDouble(m.re, x.re)
-	g.spreadDouble(m.im, x.im)
-	return x
+	return complexVec{g.spreadDouble(m.re), g.spreadDouble(m.im)}
 }
 
 // mulRealDouble sets x = c·x for a real c.
@@ -49,7 +35,7 @@ func (g *gen) productDouble(x, y complexVec) complexVec {
 // rotateDouble sets x = x·w.
 func (g *gen) rotateDouble(x, w complexVec) {
 	if g.neon() {
-		g.moveDouble(g.productDouble(x, w), x)
+		g.move(g.productDouble(x, w), x)
 		return
 	}
 	t, u := g.vec(), g.vec()

@@ -22,52 +22,40 @@ func (g *gen) repeated64(bits uint64) operand.Mem {
 
 // broadcastDouble returns a register full of v.
 func (g *gen) broadcastDouble(v float64) reg.VecVirtual {
-	r := g.vec()
-	g.spreadDouble(g.double(v), r)
-	return r
+	return g.spreadDouble(g.double(v))
 }
 
-// spreadDouble fills v with a float64.
-func (g *gen) spreadDouble(src operand.Op, v reg.VecVirtual) {
+// spreadDouble returns a register full of a float64 in memory.
+func (g *gen) spreadDouble(src operand.Mem) reg.VecVirtual {
+	v := g.vec()
 	if g.neon() {
 		g.VMOVDDUP(src, v)
-		return
+	} else {
+		g.VBROADCASTSD(src, v)
 	}
-	g.VBROADCASTSD(src, v)
+	return v
 }
 
 // mulAddDouble returns p·f + c; p is used up.
 func (g *gen) mulAddDouble(p, f reg.VecVirtual, c float64) reg.VecVirtual {
-	switch {
-	case g.wide():
-		g.VFMADD213PD_BCST(g.double(c), f, p)
-	case g.neon():
+	if g.neon() {
 		sum := g.broadcastDouble(c)
 		g.VFMADD231PD(f, p, sum)
 		return sum
-	default:
-		g.VFMADD213PD(g.double(c), f, p)
 	}
+	g.withConst(g.VFMADD213PD, g.VFMADD213PD_BCST, g.double(c), f, p)
 	return p
 }
 
 // addMulDouble sets p = p + f·c.
 func (g *gen) addMulDouble(p, f reg.VecVirtual, c float64) {
-	if g.wide() {
-		g.VFMADD231PD_BCST(g.double(c), f, p)
-		return
-	}
-	g.VFMADD231PD(g.double(c), f, p)
+	g.withConst(g.VFMADD231PD, g.VFMADD231PD_BCST, g.double(c), f, p)
 }
 
 // mulDouble returns x·c.
 func (g *gen) mulDouble(x reg.VecVirtual, c float64) reg.VecVirtual {
 	y := g.vec()
-	if g.wide() {
-		g.VMULPD_BCST(g.double(c), x, y)
-	} else {
-		g.VMULPD(g.double(c), x, y)
-	}
+	g.withConst(g.VMULPD, g.VMULPD_BCST, g.double(c), x, y)
 	return y
 }
 
@@ -94,14 +82,7 @@ func (g *gen) exponentialDouble(x reg.VecVirtual) reg.VecVirtual {
 	g.addMulDouble(r, whole, -low)
 	square := g.vec()
 	g.VMULPD(r, r, square)
-	var odd, even []float64 // two chains, which are as long together as those of a rotation
-	for i, c := range factorials(13, 1) {
-		if i%2 == 0 {
-			odd = append(odd, c)
-		} else {
-			even = append(even, c)
-		}
-	}
+	odd, even := factorials(13, 1), factorials(12, 1) // as long together as the chains of a rotation
 	p := g.taylor(square, even)
 	g.VFMADD231PD(r, g.taylor(square, odd), p)
 	const least = magicDouble - 1<<50
@@ -119,14 +100,11 @@ func (g *gen) exponentialDouble(x reg.VecVirtual) reg.VecVirtual {
 	return p
 }
 
-// factorials returns 1/n!, 1/(n−step)!, … with alternating signs if step is 2, down to 0! or 1!.
-func factorials(n, step int) (c []float64) {
-	for ; n >= 0; n -= step {
-		v := 1 / math.Gamma(float64(n)+1)
-		if step == 2 && n/2%2 == 1 {
-			v = -v
-		}
-		c = append(c, v)
+// factorials returns 1/n!, 1/(n−2)!, … down to 0! or 1!, every second one from the last multiplied
+// by sign.
+func factorials(n int, sign float64) (c []float64) {
+	for ; n >= 0; n -= 2 {
+		c = append(c, math.Pow(sign, float64(n/2))/math.Gamma(float64(n)+1))
 	}
 	return c
 }
@@ -142,7 +120,7 @@ func (g *gen) rotation(turns reg.VecVirtual) complexVec {
 	angle := g.mulDouble(r, math.Pi/2)
 	square := g.vec()
 	g.VMULPD(angle, angle, square)
-	cos, sin := g.taylor(square, factorials(16, 2)), g.taylor(square, factorials(17, 2))
+	cos, sin := g.taylor(square, factorials(16, -1)), g.taylor(square, factorials(17, -1))
 	g.VMULPD(angle, sin, sin)
 
 	z := g.complexVec()

@@ -79,14 +79,7 @@ func (g *gen) squares(x, step reg.Register, body func(row func(int) operand.Mem,
 	g.JGE(operand.LabelRef(done))
 	g.LEAQ(operand.Mem{Base: x, Index: step, Scale: 4}, lower)
 	body(func(i int) operand.Mem {
-		m := operand.Mem{Base: []reg.Register{x, lower}[i/4], Index: step, Scale: uint8(i % 4)}
-		switch i % 4 {
-		case 0:
-			m.Index, m.Scale = nil, 0
-		case 3:
-			m.Index, m.Scale = step3, 1
-		}
-		return m
+		return below(operand.Mem{Base: []reg.Register{x, lower}[i/4]}, step, step3, i%4)
 	}, h)
 	g.LEAQ(operand.Mem{Base: x, Index: step, Scale: 8}, x)
 	g.ADDQ(operand.Imm(8), h)
@@ -98,8 +91,7 @@ func (g *gen) squares(x, step reg.Register, body func(row func(int) operand.Mem,
 func (g *gen) square4(at func(i int) operand.Mem) [4]reg.VecVirtual {
 	var rows [4]reg.VecVirtual
 	for i := range rows {
-		rows[i] = g.vec()
-		g.VMOVUPS(at(i), rows[i])
+		rows[i] = g.fetch(at(i))
 	}
 	return g.transposeQuarters(rows)
 }

@@ -165,16 +165,8 @@ func (b *butterfly) parts() {
 
 // at returns the address of vector k of a transform.
 func (b *butterfly) at(s side, k int) complexMem {
-	m := operand.Mem{Disp: b.disp}
-	switch k % 4 {
-	case 1, 2:
-		m.Index, m.Scale = b.step, uint8(k%4)
-	case 3:
-		m.Index, m.Scale = b.step3, 1
-	}
-	re, im := m, m
-	re.Base, im.Base = s[k/4].re, s[k/4].im
-	return complexMem{re, im}
+	m := s[k/4].at(b.disp)
+	return complexMem{below(m.re, b.step, b.step3, k%4), below(m.im, b.step, b.step3, k%4)}
 }
 
 // raw loads input k. input also multiplies it by its twiddle if the pass is inverse.

@@ -111,22 +111,10 @@ func (b *lanesGroup) part(first int) (y [4]complexVec, to []complexMem) {
 
 // columns returns the places of outputs h = 0 … 3 of a part's vectors in the transformed group at
 // x.
-func columns(x complexPtr, first int) []complexMem {
-	p := make([]complexMem, 4)
-	for h := range p {
-		p[h] = x.at(64*h + 16*first)
-	}
-	return p
-}
+func columns(x complexPtr, first int) []complexMem { return x.places(16*first, 64) }
 
 // vectors returns the places of a part's vectors, one per register.
-func (b *lanesGroup) vectors(first int) []complexMem {
-	p := make([]complexMem, 4)
-	for i := range p {
-		p[i] = b.x.at(64*first + 4*b.g.lanes*i)
-	}
-	return p
-}
+func (b *lanesGroup) vectors(first int) []complexMem { return b.x.places(64*first, 4*b.g.lanes) }
 
 // distribute is the inverse of quarters. It also computes the pass of radix 2 if the stage includes
 // that.

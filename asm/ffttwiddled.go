@@ -14,9 +14,7 @@ import (
 
 // laneTwiddle loads part 0 (t) or 1 (c) of twiddle i of a step, for the vectors from first on.
 func (b *lanesGroup) laneTwiddle(step, part, i, first int) reg.VecVirtual {
-	v := b.g.vec()
-	b.g.VMOVUPS(operand.Mem{Base: b.tw, Disp: 16 * (FFTGroup*(6*step+3*part+i-1) + first)}, v)
-	return v
+	return b.g.fetch(operand.Mem{Base: b.tw, Disp: 16 * (FFTGroup*(6*step+3*part+i-1) + first)})
 }
 
 // twiddledDFT4 is a forward step: it multiplies x_1, x_2 and x_3 by their twiddles and returns the

@@ -60,7 +60,9 @@ func (g *gen) tanhGate(x reg.VecVirtual) tanhGate {
 	sum := g.addConst(q, -float64(float32(a))) // q − a
 	rest, other := g.vec(), g.broadcast(b)
 	g.VSUBPS(sum, q, rest) // q − (q − a)
-	rest = g.negateAdd(rest, a)
+	last := rest
+	rest = g.broadcast(a)
+	g.VSUBPS(last, rest, rest)        // a − (q − (q − a))
 	g.VFMSUB213PS(sum, square, other) // b·v² − (q − a)
 	g.VADDPS(other, rest, rest)
 	g.addMul(rest, squareLost, b)
@@ -75,11 +77,4 @@ func (g *gen) tanhGate(x reg.VecVirtual) tanhGate {
 	g.VPSLLD(operand.Imm(23), n, n)
 	g.VMULPS(n, g.horner(q, exp2Poly), e)
 	return tanhGate{low, v, square, e}
-}
-
-// negateAdd returns c − x.
-func (g *gen) negateAdd(x reg.VecVirtual, c float64) reg.VecVirtual {
-	y := g.broadcast(c)
-	g.VSUBPS(x, y, y)
-	return y
 }

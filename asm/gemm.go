@@ -9,8 +9,13 @@ import (
 func (t tiling) vecs() int { return t.cols / t.lanes }
 
 // gemm generates the product of two panels and the two ways to pack a panel.
+//
+// gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile. The sums stay in
+// registers from the first p to the last. Each height has two loops: one for the whole width, and
+// one for a single vector of columns, which is enough at some edges of c. On amd64, every aheadRow
+// steps of p prefetch a row into the L2 cache, aheadStep bytes per step, from ahead on.
 func gemm(f *file) {
-	f.part("gemmTile", "func(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols, mode int, bias, ahead *float32, aheadStride, aheadStep int)", gemmTile)
+	f.part("gemmTile", "func(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols, mode int, bias, ahead *float32, aheadStride, aheadStep int)", func(g *gen) { g.anyTile(endByMode) })
 	f.part("powerTiles", "func(panels, rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols int)", powerTiles)
 	f.part("gemmNarrow", "func(rows, k int, a, b, c *float32, ldc int)", gemmNarrow)
 	f.part("packStraight", "func(dst *float32, width int, src *float32, stride, cols, k int)", packStraight)
@@ -18,14 +23,6 @@ func gemm(f *file) {
 	f.part("splitPairs", "func(dst, x *float32, pair, stride, step, count int)", splitPairs, avx512)
 	f.part("splitTurned", "func(dst, x *float32, pair, stride, step, count int)", splitTurned, avx512)
 	f.part("splitProduct", "func(count, k int, a, b, c *float32, ldc int, from *float32, ldfrom, from2 int, ahead *float32, aheadStride, aheadPieces int)", splitProduct, avx512)
-}
-
-// gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile. The sums stay in
-// registers from the first p to the last. Each height has two loops: one for the whole width, and
-// one for a single vector of columns, which is enough at some edges of c. On amd64, every aheadRow
-// steps of p prefetch a row into the L2 cache, aheadStep bytes per step, from ahead on.
-func gemmTile(g *gen) {
-	g.anyTile(endByMode)
 }
 
 // powerTiles: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] for panels of rows rows and all columns, with 0
@@ -112,10 +109,7 @@ func (g *gen) heights(rows reg.Register, vecs int, end string, e ending) {
 // tile computes a tile of rows rows and wide vectors of columns.
 func (g *gen) tile(rows, wide int, e ending) {
 	k, a, b, lda, ldb := g.arg("k"), g.arg("a"), g.arg("b"), g.stride("lda"), g.stride("ldb")
-	acc := g.vecs(wide * rows)
-	for _, v := range acc {
-		g.clear(v)
-	}
+	acc := g.zeros(wide * rows)
 	bs := g.vecs(wide)
 	loop, done := g.label("loop"), g.label("done")
 	g.TESTQ(k, k)

@@ -30,10 +30,7 @@ func (g *gen) narrow(rows int) {
 		g.ADDQ(size, panels[i])
 	}
 	wide := vecs * len(panels)
-	acc := g.vecs(wide * rows)
-	for _, v := range acc {
-		g.clear(v)
-	}
+	acc := g.zeros(wide * rows)
 	at := func(j int) operand.Mem {
 		return operand.Mem{Base: panels[j/vecs], Disp: 4 * g.lanes * (j % vecs)}
 	}

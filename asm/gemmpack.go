@@ -128,13 +128,10 @@ func (p packing) putRow(r *run, v reg.VecVirtual) {
 
 // columns loads rows vectors from src on, and returns the transposed square.
 func (p packing) columns(r *run) []reg.VecVirtual {
-	x := p.g.vecs(p.g.lanes)
 	row, left, loaded := p.g.GP64(), p.g.GP64(), p.g.label("loaded")
 	p.g.MOVQ(p.src, row)
 	p.g.MOVQ(p.rows, left)
-	for _, v := range x {
-		p.g.clear(v)
-	}
+	x := p.g.zeros(p.g.lanes)
 	for _, v := range x {
 		r.fetchTo(operand.Mem{Base: row}, v)
 		p.g.ADDQ(p.stride, row)

@@ -33,7 +33,7 @@ func (g *gen) lookAhead() {
 		at, size := g.ptr(p.name), g.GP64()
 		g.IMUL3Q(operand.U32(p.rows), p.bytes, size)
 		g.ADDQ(size, at)
-		g.MOVQ(at, g.base(p.name))
+		g.MOVQ(at, placeOf(g.Param(p.name).Base()))
 	}
 	phase, within := g.arg("phase"), g.label("within")
 	g.ADDQ(g.arg("apart"), phase)
@@ -45,15 +45,6 @@ func (g *gen) lookAhead() {
 	g.SUBQ(operand.U32(AheadSamples*GroupChannels), left)
 	g.JG(operand.LabelRef(group))
 	g.LDMXCSR(saved)
-}
-
-// base returns where the address of a slice parameter's first element is.
-func (g *gen) base(name string) operand.Mem {
-	c, err := g.Param(name).Base().Resolve()
-	if err != nil {
-		panic(err)
-	}
-	return c.Addr
 }
 
 // ahead generates the code for a group of channels.
@@ -77,10 +68,10 @@ func (a ahead) group() {
 		row := a.g.GP64()
 		a.g.LEAQ(operand.Mem{Base: a.taps, Index: phase, Scale: 1}, row)
 		for v := range a.vecs() {
-			in, sum := a.fetch(a.at(x, 0, v)), a.g.vec()
+			in, sum := a.g.fetch(a.at(x, 0, v)), a.g.vec()
 			a.g.VMULPS(a.at(a.taps, 2*AheadSamples-1, v), in, sum)
 			for i := range AheadSamples {
-				a.g.VFMADD231PS(a.at(row, AheadSamples-1-i, v), a.fetch(a.at(a.slots, i, v)), sum)
+				a.g.VFMADD231PS(a.at(row, AheadSamples-1-i, v), a.g.fetch(a.at(a.slots, i, v)), sum)
 			}
 			a.g.VMOVUPS(sum, a.at(y, 0, v))
 			slot := a.at(a.slots, 0, v)
@@ -107,11 +98,11 @@ func (a ahead) turn(v int) {
 	out := a.g.zeros(AheadSamples)
 	re, im, terms, modes := a.g.ptr("hRe"), a.g.ptr("hIm"), a.g.ptr("terms"), a.g.arg("modes")
 	a.g.times(modes, func() {
-		lambda, square := a.constant(terms, 0, v), complexVec{a.fetch(a.at(terms, 2, v)), a.fetch(a.at(terms, 3, v))}
+		lambda, square := a.constant(terms, 0, v), complexVec{a.g.fetch(a.at(terms, 2, v)), a.g.fetch(a.at(terms, 3, v))}
 		weights := [2]constant{a.constant(terms, 4, v), a.constant(terms, 6, v)}
-		h := complexVec{a.fetch(a.at(re, 0, v)), a.fetch(a.at(im, 0, v))}
+		h := complexVec{a.g.fetch(a.at(re, 0, v)), a.g.fetch(a.at(im, 0, v))}
 		for i := 0; i < AheadSamples; i += 2 {
-			first, next := a.fetch(a.at(a.slots, i, v)), complexVec{a.fetch(a.at(a.slots, i+1, v)), a.g.vec()}
+			first, next := a.g.fetch(a.at(a.slots, i, v)), complexVec{a.g.fetch(a.at(a.slots, i+1, v)), a.g.vec()}
 			a.g.VFMADD231PS(lambda.re, first, next.re)
 			a.g.VMULPS(lambda.im, first, next.im)
 			a.addProduct(next, square, h)
@@ -149,16 +140,9 @@ type constant struct{ re, im operand.Op }
 func (a ahead) constant(terms reg.Register, i, v int) constant {
 	re, im := a.at(terms, i, v), a.at(terms, i+1, v)
 	if a.g.manyRegisters() {
-		return constant{a.fetch(re), a.fetch(im)}
+		return constant{a.g.fetch(re), a.g.fetch(im)}
 	}
 	return constant{re, im}
-}
-
-// fetch loads a vector from memory.
-func (a ahead) fetch(m operand.Mem) reg.VecVirtual {
-	r := a.g.vec()
-	a.g.VMOVUPS(m, r)
-	return r
 }
 
 // addProduct adds c·h to s.

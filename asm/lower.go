@@ -236,12 +236,15 @@ func (l *lowering) address(m operand.Mem) int {
 }
 
 // source returns a vector operand's register, after loading it if it is in memory.
-func (l *lowering) source(op operand.Op) neon.V {
+func (l *lowering) source(op operand.Op) neon.V { return l.loaded(op, "FMOVQ") }
+
+// loaded is source with a load of part of a vector.
+func (l *lowering) loaded(op operand.Op, load string) neon.V {
 	m, ok := op.(operand.Mem)
 	if !ok {
 		return vector(op)
 	}
-	l.op("FMOVQ %s, F%d", l.memory(m), scratchVec)
+	l.op("%s %s, F%d", load, l.memory(m), scratchVec)
 	return scratchVec
 }
 

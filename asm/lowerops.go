@@ -201,7 +201,7 @@ func (l *lowering) vectorOther(opcode string, o []operand.Op) bool {
 	case "VADDSS":
 		l.op("FADDS F%d, F%d, F%d", vector(o[0]), vector(o[1]), vector(o[2]))
 	case "VCVTPS2PD":
-		l.word(neon.Widen(vector(o[1]), l.halfSource(o[0])))
+		l.word(neon.Widen(vector(o[1]), l.loaded(o[0], "FMOVD")))
 	case "VCVTPD2PSX":
 		l.word(neon.Narrow(false, vector(o[1]), vector(o[0])))
 	case opNarrowUpper:
@@ -220,16 +220,6 @@ func (l *lowering) vectorOther(opcode string, o []operand.Op) bool {
 		return false
 	}
 	return true
-}
-
-// halfSource is source for half a vector.
-func (l *lowering) halfSource(op operand.Op) neon.V {
-	m, ok := op.(operand.Mem)
-	if !ok {
-		return vector(op)
-	}
-	l.op("FMOVD %s, F%d", l.memory(m), scratchVec)
-	return scratchVec
 }
 
 // compare sets d to the result of comparing x with c. The negated predicate is true for NaN.

@@ -134,9 +134,8 @@ func (g *gen) normalise(r *run, mean, rstd []reg.VecVirtual, y, x, yStep, xStep,
 	gamma, beta := g.ptr("gamma"), g.ptr("beta")
 	g.XORQ(h, h)
 	g.down(rows, []int{1}, func(int) {
-		scale, shift := g.vec(), g.vec()
-		g.VBROADCASTSS(operand.Mem{Base: gamma, Index: h, Scale: 4}, scale)
-		g.VBROADCASTSS(operand.Mem{Base: beta, Index: h, Scale: 4}, shift)
+		scale := g.spread(operand.Mem{Base: gamma, Index: h, Scale: 4})
+		shift := g.spread(operand.Mem{Base: beta, Index: h, Scale: 4})
 		for u := range mean {
 			v := r.fetch(r.row(in, xStep, 0, u))
 			g.VSUBPS(mean[u], v, v)
@@ -267,8 +266,7 @@ func (g *gen) normGradStrip(r *run) {
 	in, dy, dx, gamma := r.top(g.ptr("x")), r.top(g.ptr("dy")), r.top(g.ptr("dx")), g.ptr("gamma")
 	xStep, dyStep, dxStep := g.stride("xStride"), g.stride("dyStride"), g.stride("dxStride")
 	g.down(g.length("gamma"), []int{1}, func(int) {
-		scale := g.vec()
-		g.VBROADCASTSS(operand.Mem{Base: gamma}, scale)
+		scale := g.spread(operand.Mem{Base: gamma})
 		for u := range r.vecs {
 			c := r.fetch(r.row(in, xStep, 0, u))
 			g.VSUBPS(mean[u], c, c)

@@ -13,6 +13,6 @@ func peak(f *file) {
 		for _, c := range chains[1:] {
 			g.VADDPS(c, chains[0], chains[0])
 		}
-		g.VMOVSS(chains[0].AsX(), g.result(0))
+		g.VMOVSS(chains[0].AsX(), placeOf(g.ReturnIndex(0)))
 	})
 }

@@ -53,15 +53,13 @@ func (g *gen) powerRows() {
 // lambda sets lam to λ = exp(l·log.re + i·lIm·log.im) of the n modes from at on.
 func (p *powers) lambda(at, n reg.Register) {
 	log := p.g.loadInterleaved("log", at, n)
-	l, lIm := p.g.vec(), p.g.vec()
-	p.g.spreadDouble(p.g.paramAddr("l"), l)
-	p.g.spreadDouble(p.g.paramAddr("lIm"), lIm)
-	p.g.moveDouble(p.g.complexPower(log, l, lIm), p.lam)
+	l, lIm := p.g.spreadDouble(p.g.paramAddr("l")), p.g.spreadDouble(p.g.paramAddr("lIm"))
+	p.g.move(p.g.complexPower(log, l, lIm), p.lam)
 }
 
 // startValues fills kept for the n modes from at on.
 func (p *powers) startValues(at, n reg.Register) {
-	keep := func(k int, z complexVec) { p.g.storeDouble(z, p.g.slot(p.kept, k)) }
+	keep := func(k int, z complexVec) { p.g.store(z, p.g.slot(p.kept, k)) }
 	w := p.g.loadInterleaved("w", at, n)
 	next, power := p.g.productDouble(w, p.lam), p.g.productDouble(p.lam, p.lam) // w·λ and λ²
 	if p.g.neon() {
@@ -123,7 +121,7 @@ func (p *powers) rowStart(mode, cols reg.Register, end string) (z [4]complexVec,
 		case p.g.wide():
 			p.g.VBROADCASTF64X4(at, v)
 		case p.g.neon():
-			p.g.spreadDouble(p.keptOf(0, mode).parts()[part], v)
+			p.g.VMOVDDUP(p.keptOf(0, mode).parts()[part], v)
 			p.g.VMOVHPD(p.keptOf(1, mode).parts()[part], v, v) // lane 1
 		default:
 			p.g.VMOVUPD(at, v)

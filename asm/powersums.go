@@ -72,9 +72,9 @@ func (g *gen) stripLambda(at reg.Register, vecs int, n reg.Register) []complexVe
 
 // powerStrip stores the powers of the modes from at on.
 func (g *gen) powerStrip(at reg.Register, vecs int, n reg.Register) {
-	lam, power := g.stripLambda(at, vecs, n), complexVecs(g.vecs(vecs), g.zeros(vecs))
-	for _, p := range power {
-		g.spreadDouble(g.double(1), p.re)
+	lam, power := g.stripLambda(at, vecs, n), make([]complexVec, vecs)
+	for u := range power {
+		power[u] = complexVec{g.broadcastDouble(1), g.zero()}
 	}
 	to, step := g.complexPtr("re", "im"), g.stride("stride")
 	g.LEAQ(operand.Mem{Base: to.re, Index: at, Scale: 4}, to.re)
@@ -133,7 +133,7 @@ func (g *gen) sumRowsBack(at reg.Register, floats *run, lam, sum []complexVec) {
 		for u, s := range sum {
 			next := complexVec{floats.widened(x.re, u), floats.widened(x.im, u)}
 			g.addProductDouble(next, s, lam[u])
-			g.moveDouble(next, s)
+			g.move(next, s)
 		}
 	})
 }

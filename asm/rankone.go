@@ -41,9 +41,7 @@ func (g *gen) rankOne() {
 	}
 	eachMode(func(re, im, terms reg.Register) {
 		for v := range vecs {
-			r, i := g.vec(), g.vec()
-			g.VMOVUPS(term(re, 0, v), r)
-			g.VMOVUPS(term(im, 0, v), i)
+			r, i := g.fetch(term(re, 0, v)), g.fetch(term(im, 0, v))
 			add(w[v], terms, termU, v, r, i)
 		}
 	})
@@ -55,9 +53,7 @@ func (g *gen) rankOne() {
 		}
 		eachMode(func(re, im, terms reg.Register) {
 			for v := range vecs {
-				r, i, r1, i1 := g.vec(), g.vec(), g.vec(), g.vec()
-				g.VMOVUPS(term(re, 0, v), r)
-				g.VMOVUPS(term(im, 0, v), i)
+				r, i, r1, i1 := g.fetch(term(re, 0, v)), g.fetch(term(im, 0, v)), g.vec(), g.vec()
 				g.VMULPS(term(terms, termE, v), r, r1)
 				g.VMULPS(term(terms, termE, v), i, i1)
 				g.VFNMADD231PS(term(terms, termE+1, v), i, r1)

@@ -47,16 +47,12 @@ func reduce(f *file) {
 // lessIn subtracts c in the lanes that the run covers.
 func (g *gen) lessIn(r *run, v, c reg.VecVirtual) reg.VecVirtual {
 	g.VSUBPS(c, v, v)
-	if r.mask == nil {
-		return v
-	}
-	switch {
-	case g.wide():
-		g.VMOVAPS_Z(v, r.mask.k, v)
-	case g.neon():
-		g.VANDPS(g.lanesBelow(r.mask.n).v, v, v)
-	default:
-		g.VANDPS(r.mask.v, v, v)
+	if r.mask != nil {
+		covered := *r.mask
+		if g.neon() {
+			covered = g.lanesBelow(covered.n)
+		}
+		g.keep(v, covered)
 	}
 	return v
 }
@@ -91,7 +87,8 @@ func (g *gen) sumBlocks(n reg.Register, arrays []reg.Register, add func(r *run, 
 	g.SUBQ(operand.U32(reduceBlock), n)
 	g.JG(operand.LabelRef(block))
 	g.VADDPD(high, low, low)
-	g.returnSum64(low)
+	g.sumDouble(low)
+	g.VMOVSD(low.AsX(), placeOf(g.ReturnIndex(0)))
 }
 
 // addWidened adds v's lower and upper half to float64 sums.
@@ -115,12 +112,6 @@ func (g *gen) addWidened(v, low, high reg.VecVirtual) {
 		g.VCVTPS2PD(v.AsX(), part)
 	}
 	g.VADDPD(part, high, high)
-}
-
-// returnSum64 returns the sum of v's float64 lanes.
-func (g *gen) returnSum64(v reg.VecVirtual) {
-	g.sumDouble(v)
-	g.VMOVSD(v.AsX(), g.result(0))
 }
 
 // sumDouble sets v's lowest lane to the sum of its float64 lanes, by halves.

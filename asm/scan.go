@@ -48,8 +48,7 @@ func (g *gen) scanStrip(r *run, rows string, poles factor) {
 			next := r.loadComplex(x, u)
 			g.scanAdvance(next, lambda[u], h[u], poles)
 			r.storeComplex(next, x, u)
-			g.VMOVAPS(next.re, h[u].re)
-			g.VMOVAPS(next.im, h[u].im)
+			g.move(next, h[u])
 			if poles == conjugated {
 				g.addConjProduct(d[u], r.loadComplex(past, u), next)
 			}

@@ -15,7 +15,7 @@ import (
 func (b *lanesGroup) quarters(first int) (x [4]complexVec) {
 	for s := range x {
 		if b.g.wide() || b.g.neon() {
-			x[s] = b.g.load(b.x.at(64*first + 4*b.g.lanes*s))
+			x[s] = b.g.load(b.vectors(first)[s])
 		} else {
 			x[s] = b.quarterOfTwo(b.x.at(64*first+16*s), b.x.at(64*(first+1)+16*s))
 		}

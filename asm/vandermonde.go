@@ -24,8 +24,7 @@ const powerMin = -150
 // complexPowers: re + i·im = exp(l·log).
 func (g *gen) complexPowers() {
 	re, im := g.ptr("re"), g.ptr("im")
-	l := g.vec()
-	g.spreadDouble(g.paramAddr("l"), l)
+	l := g.spreadDouble(g.paramAddr("l"))
 	g.eachGroup(g.length("re"), func(at, n reg.Register) {
 		z := g.complexPower(g.loadInterleaved("log", at, n), l, l)
 		twice := g.GP64()

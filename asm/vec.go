@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/gotypes"
 	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -72,23 +73,34 @@ func (g *gen) stride(name string) reg.Register {
 
 // broadcastArg returns a vector of a float32 parameter.
 func (g *gen) broadcastArg(name string) reg.VecVirtual {
+	return g.spread(g.paramAddr(name))
+}
+
+// spread returns a register with a float32 of memory in every lane.
+func (g *gen) spread(src operand.Mem) reg.VecVirtual {
 	v := g.vec()
-	g.VBROADCASTSS(g.paramAddr(name), v)
+	g.VBROADCASTSS(src, v)
 	return v
 }
 
-// paramAddr returns the address of a parameter.
-func (g *gen) paramAddr(name string) operand.Mem {
-	c, err := g.Param(name).Resolve()
-	if err != nil {
-		panic(err)
+// below returns the address i < 4 rows below m. step3 is three times step, the distance of rows in
+// bytes.
+func below(m operand.Mem, step, step3 reg.Register, i int) operand.Mem {
+	switch i {
+	case 1, 2:
+		m.Index, m.Scale = step, uint8(i)
+	case 3:
+		m.Index, m.Scale = step3, 1
 	}
-	return c.Addr
+	return m
 }
 
-// result returns the address of a result.
-func (g *gen) result(i int) operand.Mem {
-	c, err := g.ReturnIndex(i).Resolve()
+// paramAddr returns the address of a parameter.
+func (g *gen) paramAddr(name string) operand.Mem { return placeOf(g.Param(name)) }
+
+// placeOf returns the address of a parameter, of a part of it or of a result.
+func placeOf(value gotypes.Component) operand.Mem {
+	c, err := value.Resolve()
 	if err != nil {
 		panic(err)
 	}
@@ -99,11 +111,7 @@ func (g *gen) result(i int) operand.Mem {
 func (g *gen) float(v float64) operand.Mem { return g.repeated(math.Float32bits(float32(v))) }
 
 // broadcast returns a register with v in every lane.
-func (g *gen) broadcast(v float64) reg.VecVirtual {
-	r := g.vec()
-	g.VBROADCASTSS(g.float(v), r)
-	return r
-}
+func (g *gen) broadcast(v float64) reg.VecVirtual { return g.spread(g.float(v)) }
 
 // repeated returns a bit pattern in memory, repeated for each lane of an AVX2 vector.
 func (g *gen) repeated(v uint32) operand.Mem {
@@ -121,6 +129,13 @@ func (g *gen) table(name string, bits []uint32) operand.Mem {
 		}
 	}
 	return operand.NewDataAddr(operand.NewStaticSymbol(name), 0)
+}
+
+// fetch returns a vector of memory.
+func (g *gen) fetch(m operand.Mem) reg.VecVirtual {
+	v := g.vec()
+	g.VMOVUPS(m, v)
+	return v
 }
 
 // zero returns a register of zeros.
