@@ -1,7 +1,6 @@
 package golden
 
 import (
-	"encoding/binary"
 	"io/fs"
 	"os"
 	"path"
@@ -52,18 +51,7 @@ type S4Import struct {
 	Logits  [][]float64      // [ImportBatch][5]
 	Short   [][]float64      `json:"logits_first_48_samples"`
 	Lengths [][]float64      `json:"logits_with_lengths_96_60_33"`
-	Trace   [][][]float64    `json:"trace_after_block_sequence0_h_by_t_0_17_95"` // [layer][channel][ImportTimes]
 	Tensors map[string][]int // names and shapes in the checkpoint
-}
-
-// LoadLMax returns a sequence of 256 samples, and PyTorch's logits for it, of a network of S4D
-// layers with l_max = 16, whose checkpoint is Pth("import-lmax").
-func LoadLMax(t testing.TB) (x []float32, logits []float64) {
-	t.Helper()
-	data := must.Get(files.ReadFile("testdata/import-lmax.f32"))(t)
-	x = make([]float32, len(data)/4)
-	must.Get(binary.Decode(data, binary.LittleEndian, x))(t)
-	return x, []float64{0.0999, 0.1444}
 }
 
 // Pth writes a network's PyTorch checkpoint to a temporary file and returns its path: of a Tiny

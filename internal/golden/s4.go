@@ -31,7 +31,6 @@ type DSS struct {
 // LayerInput.
 type KernelCall struct {
 	Name      string
-	LMax      int `json:"l_max"` // 0: none
 	L         int
 	Length    int     `json:"l_kernel_after"` // of S4
 	StepScale float64 `json:"rate"`
