@@ -1,20 +1,18 @@
 package model
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// Prune returns a model in which every SSM keeps keep·M of its modes, rounded and at least one:
-// those with the largest LAST scores (Gwak et al., arXiv 2411.02824). Their C is fitted so that the
-// impulse responses change least (docs/maths.md §8); lost is the energy of the change, as a
-// fraction of that of all responses. Nothing is fitted where a mode does not decay, and lost is
-// NaN. The model is not retrained. It keeps its operating point, but not the error rates that were
-// measured there (Detection.Measured).
+// Prune returns a model in which every SSM keeps keep·M of its modes, rounded and at least one.
+// Modes are removed one after the other, each time the one without which the SSM's output changes
+// least, and C of the others is fitted anew (ssm.ModeGains.Reduce). lost is the energy of the
+// change of the outputs of all SSMs, as a fraction of the energy of the outputs, for inputs as
+// docs/maths.md §8 assumes. The model is not retrained. It keeps its operating point, but not the
+// error rates that were measured there (Detection.Measured).
 //
 // All SSMs keep the same number of modes, so that both modes of running get faster. Shared pole
 // copies become one copy per SSM. The one SSM of an S5 layer or an LRU keeps keep·P modes. If the
@@ -46,21 +44,25 @@ func (m *Model) Prune(keep float64) (pruned *Model, lost float64, err error) {
 		whole, change := m.Weights.Layers[i].keepModes(&out.Weights.Layers[i], m.SSMParams(i), kept)
 		energy, lost = energy+whole, lost+change
 	}
-	if lost == 0 { // all modes are kept, or C is 0
-		return out, 0, nil
-	}
-	return out, lost / energy, nil
+	return out, lost / max(energy, 1e-300), nil
 }
 
-// keepModes copies the best modes of each SSM, in their order, to a layer with that many modes, and
-// fits their C. It returns the energy of the responses, and of their change.
-func (l *Layer) keepModes(to *Layer, p *ssm.Params, kept int) (energy, lost float64) {
+// keepModes copies the modes of each SSM that are kept, in their order, to a layer with that many
+// modes. It returns the energy of the outputs, and of their change. A layer with an SSM per channel
+// has a row of C per SSM and direction. The one SSM of an S5 layer or an LRU has all rows, and a
+// step per mode.
+func (l *Layer) keepModes(to *Layer, p *ssm.Params, keep int) (energy, lost float64) {
 	g := p.ModeGains()
-	score, copies := g.LAST(), len(l.Decay)/g.M
+	copies, rows := len(l.Decay)/g.M, len(p.C)/g.M
 	for h := range g.SSMs {
-		best := highest(score[h*g.M:(h+1)*g.M], kept)
-		for i, n := range best {
-			from, at := h%copies*g.M+n, h*kept+i
+		var c [][]complex128
+		for row := h; row < rows; row += g.SSMs {
+			c = append(c, p.C[row*g.M:(row+1)*g.M])
+		}
+		kept, whole, change := g.Reduce(h, keep, c)
+		energy, lost = energy+whole, lost+change
+		for i, n := range kept {
+			from, at := h%copies*g.M+n, h*keep+i
 			move := func(to, l []float32) { // from a tensor of all modes
 				width := len(l) / (copies * g.M)
 				copy(to[at*width:(at+1)*width], l[from*width:])
@@ -72,47 +74,10 @@ func (l *Layer) keepModes(to *Layer, p *ssm.Params, kept int) (energy, lost floa
 			if g.SSMs == 1 {
 				move(to.Step, l.Step)
 			}
-		}
-		whole, change := to.fitC(p, g, h, best)
-		energy, lost = energy+whole, lost+change
-	}
-	return energy, lost
-}
-
-// fitC sets C of SSM h, which keeps the given modes of p, and returns the energy of its responses
-// and of their change, NaN if a mode does not decay. A layer with an SSM per channel has a row of C
-// per SSM and direction. The one SSM of an S5 layer or an LRU has all rows.
-func (l *Layer) fitC(p *ssm.Params, g *ssm.ModeGains, h int, kept []int) (energy, lost float64) {
-	var fit *ssm.Fit
-	if len(kept) < g.M {
-		if fit = g.Fit(h, kept); fit == nil {
-			lost = math.NaN()
-		}
-	}
-	for row := h; row < len(p.C)/g.M; row += g.SSMs {
-		c := p.C[row*g.M : (row+1)*g.M]
-		fitted := make([]complex128, len(kept))
-		for i, n := range kept {
-			fitted[i] = c[n]
-		}
-		if fit != nil {
-			var whole, change float64
-			fitted, whole, change = fit.Solve(c)
-			energy, lost = energy+whole, lost+change
-		}
-		for i, z := range fitted {
-			copy(l.C[2*(row*len(kept)+i):], []float32{float32(real(z)), float32(imag(z))})
+			for r, row := range c {
+				copy(to.C[2*((h+r*g.SSMs)*keep+i):], []float32{float32(real(row[n])), float32(imag(row[n]))})
+			}
 		}
 	}
 	return energy, lost
-}
-
-// highest returns the indices of the highest scores, in ascending order.
-func highest(score []float64, kept int) []int {
-	order := make([]int, len(score))
-	for n := range order {
-		order[n] = n
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
-	return slices.Sorted(slices.Values(order[:kept]))
 }

@@ -58,18 +58,18 @@ func norm(x []complex128, stride int) float64 {
 	return math.Sqrt(sum)
 }
 
-// HInf returns the H∞ score of every mode, |C|²·|B̄|²/(1 − |λ̄|)², as [directions·SSMs][M] (paper;
-// docs/maths.md §8). A mode of weight 0 scores 0, any other pole on or outside the unit circle
-// +Inf.
+// HInf returns the H∞ score of every mode, |C|²·|B̄|²/(1 − |λ̄|)², as [SSMs][M], the larger one of
+// its directions (paper; docs/maths.md §8). A mode of weight 0 scores 0, any other pole on or
+// outside the unit circle +Inf.
 func (g *ModeGains) HInf() []float64 {
-	s := make([]float64, len(g.Weight))
+	s := make([]float64, len(g.LogLambda))
 	for i, w := range g.Weight {
 		if w == 0 {
 			continue
 		}
-		a := g.LogLambda[i%len(g.LogLambda)]
-		gain := w / max(-math.Expm1(real(a)), 0)
-		s[i] = gain * gain
+		n := i % len(s)
+		gain := w / max(-math.Expm1(real(g.LogLambda[n])), 0)
+		s[n] = max(s[n], gain*gain)
 	}
 	return s
 }
@@ -166,33 +166,4 @@ func refine(gain func(theta float64) float64, lo float64, best Peak, hi float64)
 		}
 	}
 	return best
-}
-
-// LAST returns the pruning scores of Gwak et al. (arXiv 2411.02824) of a layer's states, as
-// [SSMs][M]: a state's H∞ score divided by the sum of all scores in the layer that are at least as
-// large, so that the largest state has 1 (docs/maths.md §8). Weights are averaged over the
-// directions.
-func (g *ModeGains) LAST() []float64 {
-	score := make([]float64, len(g.LogLambda))
-	for i := range score {
-		size := 0.0
-		for dir := range g.Directions {
-			size += g.Weight[dir*len(score)+i] / float64(g.Directions)
-		}
-		decay := -math.Expm1(real(g.LogLambda[i]))
-		score[i] = size * size / (decay*decay + 1e-8)
-	}
-	order := make([]int, len(score))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(score[j], score[i]) })
-	sum := 0.0
-	for _, i := range order {
-		sum += score[i]
-		if sum > 0 {
-			score[i] /= sum
-		}
-	}
-	return score
 }

@@ -18,7 +18,7 @@ import (
 
 type inspectCmd struct {
 	Model  modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
-	Scores bool      `help:"Print the H∞ score of each SSM and mode, and the LAST score of each mode, which prune uses to select modes."`
+	Scores bool      `help:"Print the H∞ score of each SSM and mode."`
 	JSON   bool      `name:"json" help:"Print one JSON object instead of text."`
 }
 

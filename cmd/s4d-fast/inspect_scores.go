@@ -34,7 +34,6 @@ type modeScore struct {
 	Modulus float64       `json:"modulus"`
 	Angle   float64       `json:"angle"` // in radians per sample, as stored
 	HInf    report.Number `json:"h_inf"`
-	LAST    float64       `json:"last"` // that prune uses to select modes; 1 for the highest of the layer
 }
 
 func analyze(m *model.Model) ([]*ssm.Analysis, error) {
@@ -64,9 +63,9 @@ func peaksOf(layers []*ssm.Analysis) [][]ssm.Peak {
 
 func scoresOf(layer int, p *ssm.Params, peaks []ssm.Peak) layerScores {
 	s, g := layerScores{Layer: layer}, p.ModeGains()
-	scores, last := hinfOfModes(g), g.LAST()
+	scores := g.HInf()
 	for i, a := range g.LogLambda {
-		s.Modes = append(s.Modes, modeScore{Modulus: math.Exp(real(a)), Angle: imag(a), HInf: report.Number(scores[i]), LAST: last[i]})
+		s.Modes = append(s.Modes, modeScore{Modulus: math.Exp(real(a)), Angle: imag(a), HInf: report.Number(scores[i])})
 		if p.Layer == ssm.LayerS5 {
 			s.Modes[i].Step = new(math.Exp(p.Step[i]))
 		}
@@ -85,16 +84,6 @@ func scoresOf(layer int, p *ssm.Params, peaks []ssm.Peak) layerScores {
 	}
 	s.Modes = nil
 	return s
-}
-
-// hinfOfModes returns the H∞ scores of a layer's modes. The score of a bidirectional mode is the
-// larger one of its two directions.
-func hinfOfModes(g *ssm.ModeGains) []float64 {
-	scores, n := g.HInf(), len(g.LogLambda)
-	for i, second := range scores[n:] {
-		scores[i] = max(scores[i], second)
-	}
-	return scores[:n]
 }
 
 func boundedText(v report.Number) string {
@@ -118,13 +107,13 @@ func (s layerScores) print(w io.Writer, step string) error {
 		}
 		fmt.Fprintln(t)
 	}
-	fmt.Fprint(t, "ssm\tmode\tmodulus\tangle\tH∞\tLAST")
+	fmt.Fprint(t, "ssm\tmode\tmodulus\tangle\tH∞")
 	if ssms[0].Modes[0].Step != nil {
 		fmt.Fprint(t, "\tΔ")
 	}
 	for h, one := range ssms {
 		for n, mode := range one.Modes {
-			fmt.Fprintf(t, "\n%d\t%d\t%.6f\t%.5f\t%s\t%.4g", h, n, mode.Modulus, mode.Angle, boundedText(mode.HInf), mode.LAST)
+			fmt.Fprintf(t, "\n%d\t%d\t%.6f\t%.5f\t%s", h, n, mode.Modulus, mode.Angle, boundedText(mode.HInf))
 			if mode.Step != nil {
 				fmt.Fprintf(t, "\t%.4g", *mode.Step)
 			}

@@ -47,7 +47,7 @@ func TestInspectScores(t *testing.T) {
 	for i, layer := range info.Scores {
 		a := must.Get(m.SSMParams(i).Analyze())(t)
 		d := a.Modes
-		whole, modes, last := a.SSMScores(), d.Gains().HInf(), d.Gains().LAST()
+		whole, modes := a.SSMScores(), d.Gains().HInf()
 		for h, one := range layer.SSMs {
 			must.Equal(t, one.HInf == 0, i == 1 && h == 1, "layer %d, SSM %d: no score", i, h)
 			if one.HInf != 0 {
@@ -55,17 +55,16 @@ func TestInspectScores(t *testing.T) {
 			}
 			for n, mode := range one.Modes {
 				at := h*d.M + n
-				want := max(modes[at], modes[d.H*d.M+at])
+				want := modes[at]
 				must.Equal(t, mode.HInf == 0, math.IsInf(want, 1), "layer %d, SSM %d, mode %d: no score", i, h, n)
 				if mode.HInf != 0 {
 					must.Equal(t, float64(mode.HInf), want, "layer %d, SSM %d, mode %d: score", i, h, n)
 				}
-				must.Equal(t, mode.LAST, last[at], "layer %d, SSM %d, mode %d: LAST score", i, h, n)
 			}
 		}
 	}
 	text := ok(t, "inspect", mixed, "--scores")
-	for _, part := range []string{"H∞ unbounded (1 of 4 SSMs)", "layer 1\nssm  Δ", "LAST", "unbounded", "modes aliased"} {
+	for _, part := range []string{"H∞ unbounded (1 of 4 SSMs)", "layer 1\nssm  Δ", "unbounded", "modes aliased"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("inspect --scores does not print %q:\n%s", part, text)
 		}

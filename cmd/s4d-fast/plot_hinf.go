@@ -91,7 +91,7 @@ func hinfPanel(m *model.Model) (figure.Panel, error) {
 func hinfCurve(name string, a *ssm.Analysis, p *ssm.Params) figure.Curve {
 	curve := figure.Curve{Name: name, Points: true}
 	if p.MIMO() {
-		curve.Y = hinfOfModes(p.ModeGains())
+		curve.Y = p.ModeGains().HInf()
 	} else {
 		curve.Y = a.SSMScores()
 	}

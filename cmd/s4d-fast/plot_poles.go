@@ -110,7 +110,7 @@ func (c *plotPolesCmd) learned() (*figure.PolePlane, error) {
 		for i, a := range layers {
 			p := figure.Poles{Poles: polePlaces(a), Title: fmt.Sprintf("layer %d: %s, %s", i+1, plural(max(a.Rows/m.Config.SSM.Directions(), 1), "SSM"), plural(len(a.LogPoles), "pole"))}
 			if m.Config.SSM.CheckScores() == nil {
-				for _, score := range hinfOfModes(m.SSMParams(i).ModeGains()) {
+				for _, score := range m.SSMParams(i).ModeGains().HInf() {
 					p.Value = append(p.Value, 10*math.Log10(score))
 				}
 			}

@@ -13,7 +13,7 @@ import (
 type pruneCmd struct {
 	Model modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
 	Out   outFile   `arg:"" help:"Model file to write (.safetensors)." type:"path"`
-	Keep  float64   `help:"Share of the modes of every SSM to keep, above 0 and up to 1. Keeps those with the largest LAST scores (see inspect --scores), with new output weights." required:"" placeholder:"SHARE"`
+	Keep  float64   `help:"Share of the modes of every SSM to keep, above 0 and up to 1. The others are those without which the output of the SSM changes least." required:"" placeholder:"SHARE"`
 	Data  string    `help:"Folder or file of the data of the model's task: evaluate both models on the validation split." type:"path" placeholder:"DIR"`
 }
 
@@ -38,11 +38,7 @@ func (c *pruneCmd) Run(std *streams, ctx context.Context) error {
 	}
 	fmt.Fprintf(std.out, "modes per SSM     %d → %d\n", m.Config.SSM.Modes(), small.Config.SSM.Modes())
 	fmt.Fprintf(std.out, "parameters        %d → %d\n", m.Config.CountParams(), small.Config.CountParams())
-	if math.IsNaN(lost) {
-		fmt.Fprintln(std.out, "outputs           not compared: a mode does not decay")
-	} else {
-		fmt.Fprintf(std.out, "outputs           differ by %.3g %%\n", 100*math.Sqrt(lost))
-	}
+	fmt.Fprintf(std.out, "outputs of SSMs   change by %.3g %%\n", 100*math.Sqrt(lost))
 	if c.Data != "" {
 		if err := c.evaluate(std, ctx, m, small); err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 // prune writes a model with fewer modes and prints both sizes.
 func TestPrune(t *testing.T) {
 	from, to := digitsModel(t), filepath.Join(t.TempDir(), "small.safetensors")
-	contains(t, "prune", ok(t, "prune", from, to, "--keep", "0.5"), "modes per SSM     4 → 2\n", "parameters        ", "outputs           differ by ")
+	contains(t, "prune", ok(t, "prune", from, to, "--keep", "0.5"), "modes per SSM     4 → 2\n", "parameters        ", "outputs of SSMs   change by ")
 	equal(t, "modes in the file", must.Get(model.Load(to))(t).Config.SSM.Modes(), 2)
 	for want, args := range map[string][]string{
 		"keep 2": {from, to, "--keep", "2"}, "nowhere": {"nowhere.safetensors", to, "--keep", "0.5"}, ".safetensors": {from, "x.bin", "--keep", "0.5"},
