@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -41,7 +42,12 @@ func (m *Model) Prune(keep float64) (pruned *Model, lost float64, err error) {
 	out.Weights.copyShared(m.Weights)
 	energy := 0.0
 	for i := range c.CountSSM() {
-		whole, change := m.Weights.Layers[i].keepModes(&out.Weights.Layers[i], m.SSMParams(i), kept)
+		p := m.SSMParams(i)
+		g := p.ModeGains()
+		if slices.ContainsFunc(g.LogLambda, func(a complex128) bool { return real(a) > 0 }) {
+			return nil, 0, fmt.Errorf("model: prune: layer %d has modes that grow, whose outputs have no finite energy", i)
+		}
+		whole, change := m.Weights.Layers[i].keepModes(&out.Weights.Layers[i], p, g, kept)
 		energy, lost = energy+whole, lost+change
 	}
 	return out, lost / max(energy, 1e-300), nil
@@ -51,8 +57,7 @@ func (m *Model) Prune(keep float64) (pruned *Model, lost float64, err error) {
 // modes. It returns the energy of the outputs, and of their change. A layer with an SSM per channel
 // has a row of C per SSM and direction. The one SSM of an S5 layer or an LRU has all rows, and a
 // step per mode.
-func (l *Layer) keepModes(to *Layer, p *ssm.Params, keep int) (energy, lost float64) {
-	g := p.ModeGains()
+func (l *Layer) keepModes(to *Layer, p *ssm.Params, g *ssm.ModeGains, keep int) (energy, lost float64) {
 	copies, rows := len(l.Decay)/g.M, len(p.C)/g.M
 	for h := range g.SSMs {
 		var c [][]complex128

@@ -93,4 +93,11 @@ func TestPruneRejects(t *testing.T) {
 			t.Errorf("keep %v: error %v", keep, err)
 		}
 	}
+	m = must.Get(New(pruneConfig(dss), 1))(t)
+	for i := range m.Weights.Layers[1].Decay { // Re λ > 0
+		m.Weights.Layers[1].Decay[i] = -0.1
+	}
+	if _, _, err := m.Prune(0.5); err == nil || !strings.Contains(err.Error(), "layer 1 has modes that grow") {
+		t.Errorf("modes that grow: error %v", err)
+	}
 }

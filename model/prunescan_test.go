@@ -68,15 +68,22 @@ func TestPruneScans(t *testing.T) {
 		m := scanModel(t, change)
 		modes := m.Config.SSM.Modes()
 		for _, kept := range []int{1, 5, 6, modes} {
-			p, _, err := m.Prune(float64(kept) / float64(modes))
+			p, lost, err := m.Prune(float64(kept) / float64(modes))
 			must.Do(t, err)
+			reference := silenced(t, m, p)
+			if kept == modes {
+				reference = m
+			}
+			if (kept == modes) != (lost == 0) || !(lost < 1) {
+				t.Errorf("%s, %d modes: a share of %g is lost", name, kept, lost)
+			}
 			must.Equal(t, p.Config.SSM.Modes(), kept, "%s: modes", name)
 			if blocks := m.Config.SSM.Blocks; blocks > 0 && kept%blocks == 0 {
 				must.Equal(t, p.Config.SSM.Blocks, blocks, "%s: blocks of %d modes", name, kept)
 			} else {
 				must.Equal(t, p.Config.SSM.Blocks, 0, "%s: blocks of %d modes", name, kept)
 			}
-			comparePruned(t, fmt.Sprintf("%s, %d modes", name, kept), p, silenced(t, m, p))
+			comparePruned(t, fmt.Sprintf("%s, %d modes", name, kept), p, reference)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (g *ModeGains) Reduce(h, keep int, rows [][]complex128) (kept []int, energy
 		}
 		n := kept[best]
 		removeMode(inverse, x, n, m+n)
-		lost += least
+		lost += max(least, 0)
 		kept = append(kept[:best], kept[best+1:]...)
 	}
 	for r, c := range rows {
@@ -53,7 +53,7 @@ func (g *ModeGains) Reduce(h, keep int, rows [][]complex128) (kept []int, energy
 	return kept, energy, lost
 }
 
-// covariances returns those of the outputs by Re C and −Im C of each mode, [2M][2M].
+// covariances returns those of the outputs that Re C and Im C of each mode weight, [2M][2M].
 func (g *ModeGains) covariances(h int) [][]float64 {
 	gram := make([][]float64, 2*g.M)
 	for i := range gram {

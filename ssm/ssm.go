@@ -1,7 +1,8 @@
 // Package ssm holds the diagonal state space model in float64: initialisation, discretisation, the
 // kernel by its definition, and the chain rule from the kernel back to the parameters. It also
-// analyses trained models: frequency responses, coverage of the angles, H∞ and pruning scores. For
-// S4, diagonal plus rank one, it has the initialisation, the recurrence and the chain rule.
+// analyses trained models, with frequency responses, coverage of the angles and H∞ scores, and
+// removes modes. For S4, diagonal plus rank one, it has the initialisation, the recurrence and the
+// chain rule.
 //
 // Parameters are slices. Discretize returns log-poles log λ̄ and weights W = C·B̄, from which
 // fftkernel (convolution mode) and recurrent (recurrent mode) build the fast paths. A configured

@@ -13,7 +13,7 @@ import (
 type pruneCmd struct {
 	Model modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
 	Out   outFile   `arg:"" help:"Model file to write (.safetensors)." type:"path"`
-	Keep  float64   `help:"Share of the modes of every SSM to keep, above 0 and up to 1. The others are those without which the output of the SSM changes least." required:"" placeholder:"SHARE"`
+	Keep  float64   `help:"Share of the modes of every SSM to keep, above 0 and up to 1. Removes those without which the output of the SSM changes least." required:"" placeholder:"SHARE"`
 	Data  string    `help:"Folder or file of the data of the model's task: evaluate both models on the validation split." type:"path" placeholder:"DIR"`
 }
 

@@ -90,8 +90,13 @@ func piper(file string) *synthesizer {
 // others returns the synthesizers for a split: those that are installed, and the voices of piper.
 func (o Options) others() (list []*synthesizer, err error) {
 	if o.Piper != "" && o.Split == Train {
-		files, err := filepath.Glob(filepath.Join(o.Piper, "*.onnx"))
-		if err == nil && len(files) == 0 {
+		files, err := os.ReadDir(o.Piper)
+		for _, f := range files {
+			if filepath.Ext(f.Name()) == ".onnx" {
+				list = append(list, piper(filepath.Join(o.Piper, f.Name())))
+			}
+		}
+		if err == nil && len(list) == 0 {
 			err = errors.New("no voices (*.onnx)")
 		}
 		if err == nil {
@@ -99,9 +104,6 @@ func (o Options) others() (list []*synthesizer, err error) {
 		}
 		if err != nil {
 			return nil, fmt.Errorf("piper, folder %q: %w", o.Piper, err)
-		}
-		for _, file := range files {
-			list = append(list, piper(file))
 		}
 	}
 	for i := range synthesizers {
