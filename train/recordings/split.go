@@ -67,22 +67,27 @@ func (s *folderScan) assign() error {
 }
 
 // HoldOut moves recordings from training to validation, such as those of Clips: by the hash of
-// their speaker, if the name has one (opt.GroupBy), or else of their name. It moves none before
-// first, and none if that is all.
+// their speaker, if the name has one (opt.GroupBy), or else of their name. It moves at least those
+// with the smallest hash, but none before first, and none if that is all.
 func HoldOut(train, val *[]Clip, first int, opt Options) error {
 	s, err := newFolderScan("", opt)
 	if err != nil {
 		return fmt.Errorf("recordings: %w", err)
 	}
 	training, validation := (*train)[:first:first], slices.Clip(*val)
-	for _, c := range (*train)[first:] {
+	hashes, least := make([]float64, len(*train)), 1.0
+	for i, c := range (*train)[first:] {
 		name := stem(c.Path)
 		if s.group != nil {
 			if speaker, ok := s.speaker(recording{path: c.Path}); ok {
 				name = speaker
 			}
 		}
-		if hashFraction(name) < s.opt.Validation {
+		hashes[first+i] = hashFraction(name)
+		least = min(least, hashes[first+i])
+	}
+	for i, c := range (*train)[first:] {
+		if h := hashes[first+i]; h < s.opt.Validation || h == least {
 			validation = append(validation, c)
 		} else {
 			training = append(training, c)

@@ -158,4 +158,7 @@ func TestHoldOut(t *testing.T) {
 	few, none := clips[:1:1], []Clip(nil)
 	must.Do(t, HoldOut(&few, &none, 0, Options{Validation: 0.999999}))
 	must.Equal(t, fmt.Sprint(len(few), len(none)), "1 0", "clips if all would be held out")
+	few = clips[:5:5]
+	must.Do(t, HoldOut(&few, &none, 0, Options{Validation: 1e-9}))
+	must.Equal(t, fmt.Sprint(len(few), len(none)), "4 1", "clips if none would be held out")
 }

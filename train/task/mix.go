@@ -122,7 +122,6 @@ func (o MixOptions) addFolders(ctx context.Context, to, val *recordings.Sounds, 
 		folders  []string
 		dst, val *[]recordings.Clip
 	}{{o.Other, &to.Other, &val.Other}, {o.Background, &to.Background, &val.Background}} {
-		before := len(*s.dst)
 		for k, dir := range s.folders {
 			first := len(*s.dst)
 			if err := read(s.dst, 0, dir); err != nil {
@@ -131,9 +130,9 @@ func (o MixOptions) addFolders(ctx context.Context, to, val *recordings.Sounds, 
 			for c := range (*s.dst)[first:] {
 				(*s.dst)[first+c].Source = 1 + k // 0: the data set
 			}
-		}
-		if err := recordings.HoldOut(s.dst, s.val, before, opt); err != nil {
-			return nil, err
+			if err := recordings.HoldOut(s.dst, s.val, first, opt); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return broken, nil
