@@ -10,6 +10,7 @@ package level
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
@@ -39,12 +40,7 @@ func Set(name string) error {
 		err = vek.SetLevel(vek.Level(name))
 	}
 	if err != nil {
-		return unavailable{err}
+		return fmt.Errorf("%w%.0w", err, ErrUnavailable) // with the text of err alone
 	}
 	return nil
 }
-
-type unavailable struct{ error }
-
-func (unavailable) Is(target error) bool { return target == ErrUnavailable }
-func (e unavailable) Unwrap() error      { return e.error }

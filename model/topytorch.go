@@ -22,15 +22,10 @@ import (
 func (m *Model) ExportPyTorch(path string) error {
 	tensors, err := m.checkpoint()
 	if err != nil {
-		return fmt.Errorf("model: to PyTorch: %w", unsupported{err})
+		return fmt.Errorf("model: to PyTorch: %w%.0w", err, errors.ErrUnsupported)
 	}
 	return inModel(atomicfile.Write(path, 0o666, func(w io.Writer) error { return pth.Write(w, tensors) }))
 }
-
-// unsupported is an error that matches errors.ErrUnsupported and keeps its text.
-type unsupported struct{ error }
-
-func (unsupported) Is(target error) bool { return target == errors.ErrUnsupported }
 
 // checkpoint returns the tensors of the network with minimal S4D layers, or of S4 with full layers.
 func (m *Model) checkpoint() ([]pth.Tensor, error) {

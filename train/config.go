@@ -230,20 +230,12 @@ func (c *Config) Network(info dataset.Info) model.Config {
 	return m
 }
 
-// marked is an error for which errors.Is(err, mark) holds.
-type marked struct {
-	error
-	mark error
-}
-
-func (e marked) Is(target error) bool { return target == e.mark }
-func (e marked) Unwrap() error        { return e.error }
-
+// mark returns an error with the text of err for which errors.Is(err, as) holds, too.
 func mark(err, as error) error {
 	if err == nil {
 		return nil
 	}
-	return marked{err, as}
+	return fmt.Errorf("%w%.0w", err, as)
 }
 
 // ConfigError marks an error as ErrConfig, unless it is nil.

@@ -19,11 +19,9 @@ var ErrNotRegular = errors.New("not a regular file")
 var ErrNoData = errors.New("no data")
 
 // NoData returns an error for which errors.Is(err, ErrNoData) holds.
-func NoData(format string, args ...any) error { return noData{fmt.Errorf(format, args...)} }
-
-type noData struct{ error }
-
-func (noData) Is(target error) bool { return target == ErrNoData }
+func NoData(format string, args ...any) error {
+	return fmt.Errorf("%w%.0w", fmt.Errorf(format, args...), ErrNoData)
+}
 
 // Regular returns an error if the file that info describes is not a regular one.
 func Regular(path string, info fs.FileInfo) error {
