@@ -50,13 +50,20 @@ func create(handle *C.uint64_t, f func() (uint64, error)) C.int32_t {
 	})
 }
 
-// count stores the number that f returns, also after an error.
+// count stores the number that f returns, also after an error, unless n is nil.
 func count(n *C.size_t, f func() (int, error)) C.int32_t {
 	return status(func() error {
 		got, err := f()
-		*n = C.size_t(got)
+		if n != nil {
+			*n = C.size_t(got)
+		}
 		return err
 	})
+}
+
+// use is count for a call that uses a stream.
+func use(stream C.uint64_t, n *C.size_t, f func(*handles.Stream) (int, error)) C.int32_t {
+	return count(n, func() (int, error) { return table.Use(uint64(stream), f) })
 }
 
 func text(p *C.char, n C.size_t) string { return C.GoStringN(p, C.int(n)) }
@@ -175,59 +182,50 @@ func s4dStreamCreate(model C.uint64_t, stream *C.uint64_t) C.int32_t {
 
 //export s4dStreamProcess
 func s4dStreamProcess(stream C.uint64_t, x *C.float, n C.size_t, list *C.s4d_event, capacity C.size_t, found *C.size_t) C.int32_t {
-	return count(found, func() (int, error) {
-		return table.Process(uint64(stream), slice[float32](x, n), slice[handles.Event](list, capacity))
+	return use(stream, found, func(s *handles.Stream) (int, error) {
+		return s.Process(slice[float32](x, n), slice[handles.Event](list, capacity))
 	})
 }
 
 //export s4dStreamFlush
 func s4dStreamFlush(stream C.uint64_t, list *C.s4d_event, capacity C.size_t, found *C.size_t) C.int32_t {
-	return count(found, func() (int, error) {
-		return table.Flush(uint64(stream), slice[handles.Event](list, capacity))
-	})
+	return use(stream, found, func(s *handles.Stream) (int, error) { return s.Flush(slice[handles.Event](list, capacity)) })
 }
 
 //export s4dStreamSkip
 func s4dStreamSkip(stream C.uint64_t, lost C.int64_t, list *C.s4d_event, capacity C.size_t, found *C.size_t) C.int32_t {
-	return count(found, func() (int, error) {
-		return table.Skip(uint64(stream), int64(lost), slice[handles.Event](list, capacity))
-	})
+	return use(stream, found, func(s *handles.Stream) (int, error) { return s.Skip(int64(lost), slice[handles.Event](list, capacity)) })
 }
 
 //export s4dStreamPending
 func s4dStreamPending(stream C.uint64_t, n *C.size_t) C.int32_t {
-	return count(n, func() (int, error) { return table.Waiting(uint64(stream)) })
+	return use(stream, n, (*handles.Stream).Waiting)
 }
 
 //export s4dStreamPosition
 func s4dStreamPosition(stream C.uint64_t, position *C.int64_t) C.int32_t {
-	return status(func() error {
-		at, err := table.Position(uint64(stream))
-		*position = C.int64_t(at)
-		return err
+	return use(stream, nil, func(s *handles.Stream) (int, error) {
+		*position = C.int64_t(s.Position())
+		return 0, nil
 	})
 }
 
 //export s4dStreamPosterior
 func s4dStreamPosterior(stream C.uint64_t, p *C.float, capacity C.size_t, n *C.size_t) C.int32_t {
-	return count(n, func() (int, error) {
-		return table.Posterior(uint64(stream), slice[float32](p, capacity))
-	})
+	return use(stream, n, func(s *handles.Stream) (int, error) { return s.Posterior(slice[float32](p, capacity)) })
 }
 
 //export s4dStreamReset
-func s4dStreamReset(stream C.uint64_t) C.int32_t {
-	return status(func() error { return table.Reset(uint64(stream)) })
-}
+func s4dStreamReset(stream C.uint64_t) C.int32_t { return use(stream, nil, (*handles.Stream).Reset) }
 
 //export s4dStreamSnapshot
 func s4dStreamSnapshot(stream C.uint64_t, p unsafe.Pointer, capacity C.size_t, n *C.size_t) C.int32_t {
-	return count(n, func() (int, error) { return table.Snapshot(uint64(stream), bytesAt(p, capacity)) })
+	return use(stream, n, func(s *handles.Stream) (int, error) { return s.Snapshot(bytesAt(p, capacity)) })
 }
 
 //export s4dStreamRestore
 func s4dStreamRestore(stream C.uint64_t, p unsafe.Pointer, n C.size_t) C.int32_t {
-	return status(func() error { return table.Restore(uint64(stream), bytesAt(p, n)) })
+	return use(stream, nil, func(s *handles.Stream) (int, error) { return 0, s.Restore(bytesAt(p, n)) })
 }
 
 //export s4dStreamDestroy

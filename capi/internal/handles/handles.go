@@ -59,7 +59,7 @@ func CodeOf(err error) Code {
 type Table struct {
 	mu      sync.RWMutex
 	last    uint64
-	objects map[uint64]any // *Model or *stream
+	objects map[uint64]any // *Model or *Stream
 }
 
 // add returns the handle of a new object.
@@ -90,7 +90,7 @@ func kind(object any) string {
 	switch object.(type) {
 	case *Model:
 		return "a model"
-	case *stream:
+	case *Stream:
 		return "a stream"
 	}
 	return "nothing: it was never created, or it has been destroyed"
@@ -100,6 +100,6 @@ func kind(object any) string {
 // goroutine has called debug.SetPanicOnFault. Use it with defer.
 func Recover(err *error) {
 	if v := recover(); v != nil {
-		*err = Errorf(Internal, "panic: %v\n%s", v, debug.Stack())
+		*err = Errorf(Internal, "panic: %v; a stream that was in use must be reset\n%s", v, debug.Stack())
 	}
 }

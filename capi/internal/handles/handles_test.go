@@ -26,6 +26,11 @@ func sensitive(t testing.TB) (table *Table, model, stream uint64) {
 	return table, model, must.Get(table.NewStream(model))(t)
 }
 
+// process is Stream.Process for a handle.
+func (t *Table) process(handle uint64, x []float32, dst []Event) (int, error) {
+	return t.Use(handle, func(s *Stream) (int, error) { return s.Process(x, dst) })
+}
+
 func hasCode(t testing.TB, err error, code Code) {
 	t.Helper()
 	if err == nil || CodeOf(err) != code {
@@ -52,60 +57,59 @@ func TestEvents(t *testing.T) {
 	}
 	for i, block := range slices.Collect(slices.Chunk(x, 7777)) {
 		room := make([]Event, i%3)
-		n, err := table.Process(stream, block, room)
+		n, err := table.process(stream, block, room)
 		take(room, n, err)
 	}
 	room := make([]Event, 2)
-	n, err := table.Flush(stream, room)
+	n, err := table.Use(stream, func(s *Stream) (int, error) { return s.Flush(room) })
 	for take(room, n, err) == len(room) {
-		n, err = table.Process(stream, nil, room)
+		n, err = table.process(stream, nil, room)
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("events %v, expected %v", got, want)
 	}
-	must.Equal(t, must.Get(table.Position(stream))(t), int64(len(x)), "position")
+	must.Equal(t, table.get(stream).(*Stream).Position(), int64(len(x)), "position")
 }
 
 // A stream with too many waiting events reads no more samples, and keeps the events.
 func TestPending(t *testing.T) {
 	table, _, handle := sensitive(t)
-	s := table.get(handle).(*stream)
+	s := table.get(handle).(*Stream)
 	s.waiting = make([]events.Event, MaxPending)
 	for i := range s.waiting {
 		s.waiting[i] = events.Event{Onset: int64(i), End: int64(i) + 1, Label: "7"}
 	}
-	_, err := table.Process(handle, make([]float32, 8), nil)
+	_, err := table.process(handle, make([]float32, 8), nil)
 	hasCode(t, err, Pending)
-	must.Equal(t, must.Get(table.Position(handle))(t), 0, "position")
-	_, err = table.Snapshot(handle, nil)
+	must.Equal(t, s.Position(), 0, "position")
+	_, err = s.Snapshot(nil)
 	hasCode(t, err, Pending)
-	hasCode(t, table.Restore(handle, nil), Pending)
+	hasCode(t, s.Restore(nil), Pending)
 	room := make([]Event, 1000)
 	for at := 0; at < MaxPending; {
-		n := must.Get(table.Process(handle, nil, room))(t)
+		n := must.Get(table.process(handle, nil, room))(t)
 		must.Equal(t, n, min(len(room), MaxPending-at), "events")
 		must.Equal(t, room[n-1].Onset, int64(at+n-1), "the last onset")
 		at += n
 	}
-	must.Get(table.Process(handle, make([]float32, 8), nil))(t)
+	must.Get(table.process(handle, make([]float32, 8), nil))(t)
 }
 
 // A call while another one uses the stream is an error, and so is one after the stream has been
 // destroyed.
 func TestMisuse(t *testing.T) {
 	table, model, handle := sensitive(t)
-	must.Do(t, table.use(handle, func(*stream) error {
-		_, err := table.Process(handle, nil, nil)
+	must.Get(table.Use(handle, func(*Stream) (int, error) {
+		_, err := table.process(handle, nil, nil)
 		hasCode(t, err, Busy)
 		hasCode(t, table.DestroyStream(handle), Busy)
-		hasCode(t, table.Reset(handle), Busy)
-		return nil
-	}))
+		return 0, nil
+	}))(t)
 	must.Do(t, table.DestroyStream(handle))
-	hasCode(t, table.Reset(handle), Invalid)
+	_, err := table.process(handle, nil, nil)
+	hasCode(t, err, Invalid)
 	hasCode(t, table.DestroyModel(handle), Invalid)
-	hasCode(t, table.Reset(model), Invalid)
-	_, err := table.NewStream(handle)
+	_, err = table.NewStream(handle)
 	hasCode(t, err, Invalid)
 	must.Equal(t, len(table.objects), 1, "objects")
 	if next := must.Get(table.NewStream(model))(t); next <= handle {
@@ -116,14 +120,14 @@ func TestMisuse(t *testing.T) {
 // A panic is an error, after which the stream must be reset.
 func TestPanic(t *testing.T) {
 	table, _, handle := sensitive(t)
-	err := table.use(handle, func(*stream) error { panic("abacus") })
+	_, err := table.Use(handle, func(*Stream) (int, error) { panic("abacus") })
 	hasCode(t, err, Internal)
 	must.Fail(t, err, "abacus", "handles_test.go")
-	_, err = table.Process(handle, nil, nil)
+	_, err = table.process(handle, nil, nil)
 	hasCode(t, err, Internal)
 	must.Fail(t, err, "reset")
-	must.Do(t, table.Reset(handle))
-	must.Get(table.Process(handle, make([]float32, 8), nil))(t)
+	must.Get(table.Use(handle, (*Stream).Reset))(t)
+	must.Get(table.process(handle, make([]float32, 8), nil))(t)
 }
 
 // A network whose output is not finite is an error with its own code, and the stream can continue.
@@ -133,7 +137,7 @@ func TestOutput(t *testing.T) {
 	var table Table
 	stream := must.Get(table.NewStream(must.Get(table.addModel(m, nil, nil))(t)))(t)
 	for range 2 {
-		_, err := table.Process(stream, make([]float32, 800), nil)
+		_, err := table.process(stream, make([]float32, 800), nil)
 		hasCode(t, err, Output)
 		must.Fail(t, err, `label "high" is NaN`)
 	}
@@ -176,16 +180,12 @@ func TestConcurrency(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				n, err := table.Process(h, x, room)
-				if err == nil {
-					var last int
-					last, err = table.Flush(h, room[n:])
-					n += last
+				n, err := table.process(h, x, room)
+				last, ended := table.Use(h, func(s *Stream) (int, error) { return s.Flush(room[n:]) })
+				if err != nil || ended != nil || n+last != len(want) {
+					t.Errorf("%d and %d events and errors %v and %v, expected %d", n, last, err, ended, len(want))
 				}
-				if err != nil || n != len(want) {
-					t.Errorf("%d events and error %v, expected %d", n, err, len(want))
-				}
-				if _, err := table.Process(shared, x[:800], room); err != nil && CodeOf(err) != Busy && CodeOf(err) != Invalid {
+				if _, err := table.process(shared, x[:800], room); err != nil && CodeOf(err) != Busy && CodeOf(err) != Invalid {
 					t.Error(err)
 				}
 				if err := table.DestroyStream(h); err != nil {
@@ -204,7 +204,7 @@ func TestAllocations(t *testing.T) {
 	table, _, stream := sensitive(t)
 	x, room := testfiles.Sounds(2, 8000, 1), make([]Event, 64)
 	run := func() {
-		if _, err := table.Process(stream, x, room); err != nil {
+		if _, err := table.process(stream, x, room); err != nil {
 			t.Fatal(err)
 		}
 	}
