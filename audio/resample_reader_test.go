@@ -80,7 +80,5 @@ func TestReaderAllocatesNothing(t *testing.T) {
 	src := &source{samples: noise(22, 1<<20), most: 1000, err: io.EOF}
 	r := must.Get(NewResampleReader(src, 44100, 48000))(t)
 	buf := make([]float32, 4800)
-	if n := testing.AllocsPerRun(100, func() { r.Read(buf) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
+	must.Equal(t, testing.AllocsPerRun(100, func() { r.Read(buf) }), 0, "allocations")
 }

@@ -250,9 +250,7 @@ func TestAllocatesNothing(t *testing.T) {
 		r := mustNew(t, from, to)
 		x := noise(9, 3000)
 		y := r.Flush(r.Process(nil, x))
-		if n := testing.AllocsPerRun(10, func() { y = r.Flush(r.Process(y[:0], x)) }); n != 0 {
-			t.Errorf("%v allocations", n)
-		}
+		must.Equal(t, testing.AllocsPerRun(10, func() { y = r.Flush(r.Process(y[:0], x)) }), 0, "allocations")
 	})
 }
 

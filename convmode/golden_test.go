@@ -231,9 +231,7 @@ func TestImportLMax(t *testing.T) {
 // activations and logits.
 func TestImportGolden(t *testing.T) {
 	all := golden.Imports(t)
-	if len(all) != 5 {
-		t.Errorf("%d networks", len(all))
-	}
+	must.Equal(t, len(all), 5, "networks")
 	for _, g := range all {
 		t.Run(g.Name, func(t *testing.T) {
 			opt := model.ImportOptions{Disc: ssm.Disc(g.Config.Disc)}

@@ -130,9 +130,7 @@ func TestEnd(t *testing.T) {
 			t.Errorf("%d samples: events %+v, expected %+v", n, got, s.Tones)
 		}
 		must.Equal(t, d.Position(), n, "position")
-		if again := must.Get(d.Flush())(t); len(again) != 0 {
-			t.Errorf("%d samples: the second flush returns %+v", n, again)
-		}
+		must.Equal(t, len(must.Get(d.Flush())(t)), 0, "%d samples: events of the second flush", n)
 	}
 }
 
@@ -200,9 +198,7 @@ func TestSharedRecognizer(t *testing.T) {
 	for range 8 {
 		s := stream(t, r)
 		wg.Go(func() {
-			if got := fmt.Sprint(listen(t, s, x, 800)); got != want {
-				t.Errorf("%s, expected %s", got, want)
-			}
+			must.Equal(t, fmt.Sprint(listen(t, s, x, 800)), want, "events")
 		})
 	}
 	wg.Wait()
@@ -252,9 +248,7 @@ func TestAllocations(t *testing.T) {
 	for _, hz := range []float64{8000, 16000} {
 		s := must.Get(r.NewStream(hz))(t)
 		s.Process(x)
-		if n := testing.AllocsPerRun(3, func() { s.Process(x) }); n != 0 {
-			t.Errorf("%g Hz: %v allocations per call", hz, n)
-		}
+		must.Equal(t, testing.AllocsPerRun(3, func() { s.Process(x) }), 0, "%g Hz: allocations per call", hz)
 	}
 }
 

@@ -42,9 +42,7 @@ func TestOffsets(t *testing.T) {
 	if len(with) != 2 || with[0] != without[0] || with[1].Label != "high" || math.Abs(with[1].Confidence-0.9) > 1e-6 {
 		t.Errorf("with an offset of %.2f: events %+v, expected %+v and one of high at 0.9", offset, with, without)
 	}
-	if got := listen(t, stream(t, offsetBy(t, opt, -6, 0, 0)), s.Samples, 800); len(got) != 0 {
-		t.Errorf("with an offset of -6: events %+v", got)
-	}
+	must.Equal(t, len(listen(t, stream(t, offsetBy(t, opt, -6, 0, 0)), s.Samples, 800)), 0, "events with an offset of -6")
 }
 
 // Offsets are for detection. Classify compares labels, and ignores them.

@@ -179,8 +179,6 @@ func TestFFTPlansAreShared(t *testing.T) {
 	}
 	first := <-plans
 	for range 3 {
-		if f := <-plans; f != first {
-			t.Error("two plans for one length")
-		}
+		must.Equal(t, <-plans, first, "plan for the same length")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/cmplx"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
@@ -134,10 +135,8 @@ func TestVandermondeAllocatesNothing(t *testing.T) {
 	v := NewVandermonde(modes, length)
 	k, scratch := make([]float32, length), dirty(v.ScratchLen())
 	g, m := make([]complex128, modes), make([]complex128, modes)
-	if n := testing.AllocsPerRun(5, func() {
+	must.Equal(t, testing.AllocsPerRun(5, func() {
 		v.Kernel(k, logLambda, w, scratch)
 		v.Grad(g, m, k, logLambda, scratch)
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
+	}), 0, "allocations")
 }

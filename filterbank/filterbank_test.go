@@ -186,9 +186,7 @@ func TestEnergy(t *testing.T) {
 	}
 	frame := b.NewStream().Process(nil, x)[from : from+c.Bands]
 	// 1000 Hz is 1000 mel, and the bands' centres are 2840/41 mel apart.
-	if loudest := slices.Index(frame, slices.Max(frame)); loudest != 13 {
-		t.Errorf("a tone of 1000 Hz is in band %d: %v", loudest, frame)
-	}
+	must.Equal(t, slices.Index(frame, slices.Max(frame)), 13, "band of a tone of 1000 Hz in %v", frame)
 }
 
 // PCEN gives the same frames, of values up to 4, at any gain, once the smoothed energy M has
@@ -235,9 +233,7 @@ func TestAllocations(t *testing.T) {
 	for _, c := range configs() {
 		s, x := bank(t, c).NewStream(), sound(7*c.Window+3, c.SampleRate)
 		dst := make([]float32, 0, 2*c.Frames(len(x))*c.Bands)
-		if n := testing.AllocsPerRun(20, func() { s.Process(dst, x) }); n != 0 {
-			t.Errorf("%+v: %v allocations", c, n)
-		}
+		must.Equal(t, testing.AllocsPerRun(20, func() { s.Process(dst, x) }), 0, "%+v: allocations", c)
 	}
 }
 

@@ -157,8 +157,6 @@ func TestCountParamsOfTensors(t *testing.T) {
 				sum += len(x.Data)
 			}
 		}
-		if got := c.CountParams(); got != sum {
-			t.Errorf("%s: CountParams %d, the tensors have %d", name, got, sum)
-		}
+		must.Equal(t, c.CountParams(), sum, "%s: parameters of the tensors", name)
 	}
 }

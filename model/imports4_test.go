@@ -196,9 +196,7 @@ func TestImportS4Version3(t *testing.T) {
 				}
 			}
 			m := must.Get(fromPyTorchTensors(tensors, ImportOptions{}))(t)
-			if m.Hash() != g.m.Hash() {
-				t.Errorf("%s, %s: another model", step, logReal)
-			}
+			must.Equal(t, m.Hash(), g.m.Hash(), "%s, %s: hash", step, logReal)
 			for want, opt := range map[string]ImportOptions{
 				`Step: "softplus": full S4 layers of version 3 with low-rank kernels have "exp"`: {Step: StepSoftplus},
 				`Disc: "zoh"`: {Disc: ssm.ZOH},

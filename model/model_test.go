@@ -18,9 +18,7 @@ func mustNew(t testing.TB, c Config, seed uint64) *Model {
 func TestNewIsDeterministic(t *testing.T) {
 	for name, c := range variants() {
 		a, b, other := mustNew(t, c, 5), mustNew(t, c, 5), mustNew(t, c, 6)
-		if a.Hash() != b.Hash() {
-			t.Errorf("%s: the same seed gives another network", name)
-		}
+		must.Equal(t, a.Hash(), b.Hash(), "%s: hash of a network with the same seed", name)
 		for i, x := range a.Weights.Tensors() {
 			drawn := x.Kind == KindWeight || x.Kind == KindBias || x.Kind == KindEmbedding || x.Kind == KindC || x.Kind == KindD || x.Kind == KindStep
 			if drawn && slices.Equal(x.Data, other.Weights.Tensors()[i].Data) {

@@ -59,9 +59,7 @@ func TestHashOfEverything(t *testing.T) {
 				x.Data[i] = old
 			}
 		}
-		if m.Config != c {
-			t.Errorf("%s: the test did not put everything back: configuration %+v, expected %+v", variant, m.Config, c)
-		}
+		must.Equal(t, m.Config, c, "%s: configuration, which the test puts back", variant)
 		must.Equal(t, m.Hash(), mustNew(t, c, 1).Hash(), "%s: hash after the test has put everything back", variant)
 	}
 }

@@ -56,9 +56,8 @@ func TestTensorNames(t *testing.T) {
 // A block without an SSM has no tensors of one.
 func TestTensorNamesWithoutSSM(t *testing.T) {
 	for _, x := range NewWeights(variants()["one SSM of three"]).Tensors() {
-		if of := x.Kind <= KindD; of != (strings.HasPrefix(x.Name, "layers.0.") && !strings.Contains(x.Name, "mix") && !strings.Contains(x.Name, "norm")) {
-			t.Errorf("%s: a tensor of an SSM: %t", x.Name, of)
-		}
+		isSSM := strings.HasPrefix(x.Name, "layers.0.") && !strings.Contains(x.Name, "mix") && !strings.Contains(x.Name, "norm")
+		must.Equal(t, x.Kind <= KindD, isSSM, "%s: a tensor of an SSM", x.Name)
 	}
 }
 
@@ -78,13 +77,9 @@ func TestTensorShapes(t *testing.T) {
 				t.Errorf("%s: shape %v, expected %v", x.Name, x.Shape, shape)
 			}
 		}
-		if len(x.Data) != size(x.Shape) {
-			t.Errorf("%s: %d values for shape %v", x.Name, len(x.Data), x.Shape)
-		}
+		must.Equal(t, len(x.Data), size(x.Shape), "%s: values for shape %v", x.Name, x.Shape)
 	}
-	if seen != len(want) {
-		t.Errorf("%d of %d tensors found", seen, len(want))
-	}
+	must.Equal(t, seen, len(want), "tensors found")
 	for name, shape := range map[string][]int{"default": {6, 4, 2}, "linear mixing": {6, 4, 2}} {
 		for _, x := range NewWeights(variants()[name]).Tensors() {
 			if x.Kind == KindC && !slices.Equal(x.Shape, shape) {
@@ -100,9 +95,7 @@ func TestBackingArray(t *testing.T) {
 		w := NewWeights(c)
 		flat := w.Flat()
 		base := uintptr(unsafe.Pointer(unsafe.SliceData(flat)))
-		if base%64 != 0 {
-			t.Errorf("%s: the array begins at %#x", name, base)
-		}
+		must.Equal(t, base%64, 0, "%s: bytes to the alignment of the array at %#x", name, base)
 		owned := make([]bool, len(flat))
 		end := uintptr(0)
 		for _, x := range w.Tensors() {
@@ -114,9 +107,7 @@ func TestBackingArray(t *testing.T) {
 				t.Fatalf("%s: %s ends at element %d of %d", name, x.Name, last, len(flat))
 			}
 			end = off + uintptr(4*len(x.Data))
-			if cap(x.Data) != len(x.Data) {
-				t.Errorf("%s: an append to %s would reach the next tensor", name, x.Name)
-			}
+			must.Equal(t, cap(x.Data), len(x.Data), "%s: capacity of %s, behind which is the next tensor", name, x.Name)
 			for i := range x.Data {
 				x.Data[i] = 7
 				owned[int(off/4)+i] = true

@@ -124,12 +124,10 @@ func TestProcessManyNoAllocation(t *testing.T) {
 		dst := make([]float32, cfg.DOutput*100)
 		blocks, _ := input(cfg, 3, 100*samples)
 		outputs := make([]float32, cfg.DOutput*100*positions(cfg, samples))
-		if n := testing.AllocsPerRun(10, func() {
+		must.Equal(t, testing.AllocsPerRun(10, func() {
 			net.StepMany(dst, x, many)
 			net.ProcessMany(outputs, blocks, samples, many)
-		}); n != 0 {
-			t.Errorf("%s: %v allocations, expected 0", name, n)
-		}
+		}), 0, "%s: allocations", name)
 	}
 }
 

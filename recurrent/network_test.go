@@ -28,9 +28,7 @@ func TestChunks(t *testing.T) {
 				if got := feed(s, cfg, x, ids, length, chunks); !slices.Equal(got, want) {
 					t.Errorf("chunks %v: outputs differ", chunks)
 				}
-				if string(s.Snapshot(nil)) != string(whole.Snapshot(nil)) {
-					t.Errorf("chunks %v: states differ", chunks)
-				}
+				must.Equal(t, string(s.Snapshot(nil)), string(whole.Snapshot(nil)), "chunks %v: state", chunks)
 				must.Equal(t, s.Position(), length, "position")
 			}
 		})
@@ -64,9 +62,7 @@ func TestReset(t *testing.T) {
 	used.Process(x, 100)
 	used.Reset()
 	fresh := net.NewStream()
-	if string(used.Snapshot(nil)) != string(fresh.Snapshot(nil)) {
-		t.Error("the state after Reset is not that of a new stream")
-	}
+	must.Equal(t, string(used.Snapshot(nil)), string(fresh.Snapshot(nil)), "state after Reset")
 	if !slices.Equal(used.Process(x, 100), fresh.Process(x, 100)) {
 		t.Error("the outputs after Reset are not those of a new stream")
 	}
@@ -93,13 +89,9 @@ func TestNoAllocation(t *testing.T) {
 
 func TestStateBytes(t *testing.T) {
 	cfg := baseConfig() // 2 layers · 16 channels, of which 8 are used · (4 modes · 8 bytes + 8 samples · 4), and 8 sums
-	if got := newNetwork(t, newModel(t, cfg, 1), 1).StateBytes(); got != 2*16*(4*8+8*4)+8*8 {
-		t.Errorf("%d bytes, expected 2112", got)
-	}
+	must.Equal(t, newNetwork(t, newModel(t, cfg, 1), 1).StateBytes(), 2*16*(4*8+8*4)+8*8, "bytes of S4D")
 	cfg.SSM = lru(9) // 9 modes for all channels
-	if got := newNetwork(t, newModel(t, cfg, 1), 1).StateBytes(); got != 2*9*8+8*8 {
-		t.Errorf("LRU: %d bytes, expected 208", got)
-	}
+	must.Equal(t, newNetwork(t, newModel(t, cfg, 1), 1).StateBytes(), 2*9*8+8*8, "bytes of an LRU")
 }
 
 // A stream takes the memory that StreamBytes returns, and at most an eighth more, since the runtime
@@ -146,9 +138,7 @@ func TestStepScaleIsBounded(t *testing.T) {
 			}
 			must.Do(t, err)
 			for _, v := range n.NewStream().Process(x, 8) {
-				if v-v != 0 {
-					t.Errorf("layer %q, step scale %v: output %v", cfg.SSM.Layer, scale, v)
-				}
+				must.Equal(t, v-v, 0, "layer %q, step scale %v: difference of the output %v and itself", cfg.SSM.Layer, scale, v)
 			}
 		}
 	}
@@ -200,9 +190,7 @@ func TestMisuse(t *testing.T) {
 			test.call()
 		}()
 	}
-	if tokens.Position() != 0 {
-		t.Error("an invalid call moved the stream")
-	}
+	must.Equal(t, tokens.Position(), 0, "position after an invalid call")
 }
 
 // A mode of S4 that decays at e⁵⁰ makes I − Ā^L singular but for rounding. C would have no correct

@@ -38,9 +38,7 @@ func TestSnapshot(t *testing.T) {
 				part(first, 0, at)
 				part(second, 0, 17) // which Restore must forget
 				must.Do(t, second.Restore(first.Snapshot(nil)))
-				if second.Position() != int64(at) {
-					t.Errorf("position %d, expected %d", second.Position(), at)
-				}
+				must.Equal(t, second.Position(), int64(at), "position")
 				if !slices.Equal(part(second, at, length), part(first, at, length)) {
 					t.Errorf("restored at %d: the outputs differ", at)
 				}

@@ -85,14 +85,10 @@ func TestWindow(t *testing.T) {
 			must.Do(t, next.Restore(other.Snapshot(nil)))
 			other = next
 		}
-		if got := fmt.Sprint(other.Step(columns(x, cfg.DInput, length, 0, 1))); got != last {
-			t.Errorf("window %d: in pieces %s, sample by sample %s", window, got, last)
-		}
+		must.Equal(t, fmt.Sprint(other.Step(columns(x, cfg.DInput, length, 0, 1))), last, "window %d: output in pieces", window)
 		other.Reset()
 		fresh := net.NewStream()
-		if got, want := fmt.Sprint(other.Process(x, length)), fmt.Sprint(fresh.Process(x, length)); got != want {
-			t.Errorf("window %d: after Reset %s, a new stream %s", window, got, want)
-		}
+		must.Equal(t, fmt.Sprint(other.Process(x, length)), fmt.Sprint(fresh.Process(x, length)), "window %d: output after Reset", window)
 	}
 	snapshot := windowed(t, m, 64).NewStream().Snapshot(nil)
 	must.Fail(t, windowed(t, m, 65).NewStream().Restore(snapshot), "taken with a window of 1 blocks, this network has 2")

@@ -10,9 +10,7 @@ import (
 // Quantiles are at least the true ones, and at most a bin larger.
 func TestTimes(t *testing.T) {
 	var times Times
-	if got := times.Quantiles(); got != (Quantiles{}) {
-		t.Errorf("without durations: %+v", got)
-	}
+	must.Equal(t, times.Quantiles(), Quantiles{}, "quantiles without durations")
 	for i := range 1000 {
 		times.Add(time.Duration(i+1) * time.Microsecond)
 	}
@@ -22,9 +20,7 @@ func TestTimes(t *testing.T) {
 			t.Errorf("quantile %v, expected %v or 4.5 %% more", q.got, q.want)
 		}
 	}
-	if got.Max != 1000e-6 {
-		t.Errorf("max %v, expected 0.001", got.Max)
-	}
+	must.Equal(t, got.Max, 1000e-6, "max")
 	times.Add(time.Hour) // beyond the last bin
 	must.Equal(t, times.Quantiles().Max, 3600, "max")
 }

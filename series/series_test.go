@@ -259,9 +259,7 @@ func TestMissing(t *testing.T) {
 		m.Meta.Series.Missing = test.training
 		p := newPredictor(t, m, test.opt)
 		got, want := outputs(t, p, gaps), outputs(t, p, filled)
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("missing %q, options %+v: %v, expected %v", test.training, test.opt, got, want)
-		}
+		must.Equal(t, fmt.Sprint(got), fmt.Sprint(want), "missing %q, options %+v: outputs", test.training, test.opt)
 	}
 	s := newPredictor(t, newModel(t, model.SeriesRegression), series.Options{}).NewStream()
 	must.Get(s.Step(wide(filled[0])))(t)
@@ -337,22 +335,18 @@ func TestNoDescription(t *testing.T) {
 		m.Meta.Series = nil
 		p := newPredictor(t, m, series.Options{})
 		must.Equal(t, p.Mode(), want, "mode")
-		if got := outputs(t, p, newRows(10)); fmt.Sprint(got) != fmt.Sprint(described) {
-			t.Errorf("%s: %v, expected %v", want, got, described)
-		}
+		must.Equal(t, fmt.Sprint(outputs(t, p, newRows(10))), fmt.Sprint(described), "%s: outputs", want)
 	}
 }
 
 func TestNoAllocation(t *testing.T) {
 	for _, mode := range model.SeriesModes() {
 		s, row := newPredictor(t, newModel(t, mode), series.Options{}).NewStream(), wide(newRows(1)[0])
-		if n := testing.AllocsPerRun(10, func() {
+		must.Equal(t, testing.AllocsPerRun(10, func() {
 			if _, err := s.Step(row); err != nil {
 				t.Fatal(err)
 			}
-		}); n != 0 {
-			t.Errorf("%s: %v allocations, expected 0", mode, n)
-		}
+		}), 0, "%s: allocations", mode)
 	}
 }
 

@@ -221,9 +221,7 @@ func checkError(t *testing.T, name string, status int, body string, wantStatus i
 	t.Helper()
 	var e report.Error
 	decode(t, reporttest.Lines(t, body)[0], &e)
-	if status != wantStatus {
-		t.Errorf("%s: status %d, expected %d: %s", name, status, wantStatus, body)
-	}
+	must.Equal(t, status, wantStatus, "%s: status of %s", name, body)
 	checkLine(t, name, &e, why, words...)
 }
 
@@ -234,9 +232,7 @@ func checkLine(t *testing.T, name string, e *report.Error, why string, words ...
 		t.Errorf("%s: no error line, expected why %q", name, why)
 		return
 	}
-	if e.Code != why {
-		t.Errorf("%s: why %q, expected %q: %s", name, e.Code, why, e.Error)
-	}
+	must.Equal(t, e.Code, why, "%s: code of %s", name, e.Error)
 	for _, word := range words {
 		if !strings.Contains(e.Error, word) {
 			t.Errorf("%s: %q does not contain %q", name, e.Error, word)

@@ -6,6 +6,7 @@ import (
 	"math/cmplx"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
@@ -154,10 +155,8 @@ func TestNoAllocation(t *testing.T) {
 	p := mustNew(t, cfg, 1, 0)
 	d, grad := withModes(p), NewParams(cfg)
 	g, m := sums(d, randomTaps(4))
-	if n := testing.AllocsPerRun(10, func() {
+	must.Equal(t, testing.AllocsPerRun(10, func() {
 		p.DiscretizeChannels(d, ZOH, 1, 0, 4)
 		p.BackwardChannels(grad, d, g, m, 0, 4)
-	}); n != 0 {
-		t.Errorf("%v allocations, expected 0", n)
-	}
+	}), 0, "allocations")
 }

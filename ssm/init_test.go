@@ -50,9 +50,7 @@ func TestFrequencies(t *testing.T) {
 			if test.init == Real {
 				decay = 6 // Re A_n = −(n+1)
 			}
-			if p.Decay[5] != math.Log(decay) {
-				t.Errorf("log(−Re A) = %g, expected ln %g", p.Decay[5], decay)
-			}
+			must.Equal(t, p.Decay[5], math.Log(decay), "log(−Re A)")
 		})
 	}
 }
@@ -189,15 +187,9 @@ func TestDraws(t *testing.T) {
 	}{{"again", 1, 0, true}, {"other seed", 2, 0, false}, {"other layer", 1, 1, false}}
 	for _, test := range tests {
 		b := mustNew(t, cfg, test.seed, test.layer)
-		if got := slices.Equal(a.C, b.C); got != test.same {
-			t.Errorf("%s: C equal: %v", test.name, got)
-		}
-		if got := slices.Equal(a.Step, b.Step); got != test.same {
-			t.Errorf("%s: steps equal: %v", test.name, got)
-		}
-		if got := slices.Equal(a.D, b.D); got != test.same {
-			t.Errorf("%s: D equal: %v", test.name, got)
-		}
+		must.Equal(t, slices.Equal(a.C, b.C), test.same, "%s: C equal", test.name)
+		must.Equal(t, slices.Equal(a.Step, b.Step), test.same, "%s: steps equal", test.name)
+		must.Equal(t, slices.Equal(a.D, b.D), test.same, "%s: D equal", test.name)
 	}
 	// Step sizes and D of a channel do not depend on the number of modes or channels.
 	wide := mustNew(t, config(Lin, 16, 32), 1, 0)

@@ -169,9 +169,7 @@ func TestLemma1(t *testing.T) {
 			apart := cmplx.Abs(cmplx.Exp(poles[n]) - cmplx.Exp(poles[m]))
 			near(t, apart, 2*math.Exp(-step/2)*math.Abs(math.Sin(math.Pi*(f-g)/2)), 1e-14, "distance of the poles at %vπ/Δ and %vπ/Δ", f, g)
 			same := apart < 1e-14
-			if multiple := math.Mod(f-g, 2) == 0; same != multiple {
-				t.Errorf("frequencies %vπ/Δ and %vπ/Δ: equal poles %v, expected %v", f, g, same, multiple)
-			}
+			must.Equal(t, same, math.Mod(f-g, 2) == 0, "frequencies %vπ/Δ and %vπ/Δ: equal poles", f, g)
 			if same && math.Abs(f) < 1 && math.Abs(g) < 1 {
 				t.Errorf("frequencies %vπ/Δ and %vπ/Δ, both below π/Δ, have equal poles", f, g)
 			}

@@ -95,9 +95,7 @@ func TestHInf(t *testing.T) {
 			if got.Gain < dense*(1-1e-9) || got.Gain > dense*1.01 {
 				t.Errorf("%s, seed %d: peak %v, a dense grid's is %v at %v", init, seed, got, dense, at)
 			}
-			if g := cmplx.Abs(d.Response(0, got.Theta)); g != got.Gain {
-				t.Errorf("%s: |H(%v)| = %v, not %v", init, got.Theta, g, got.Gain)
-			}
+			must.Equal(t, cmplx.Abs(d.Response(0, got.Theta)), got.Gain, "%s: |H(%v)|", init, got.Theta)
 		}
 	}
 }
@@ -116,9 +114,7 @@ func TestScores(t *testing.T) {
 	}
 	for h, got := range analysis.SSMScores() {
 		a, b := d.HInf(h).Gain, d.HInf(2+h).Gain
-		if want := max(a*a, b*b); got != want {
-			t.Errorf("SSM %d: score %v, expected %v of the peaks %v and %v", h, got, want, a, b)
-		}
+		must.Equal(t, got, max(a*a, b*b), "SSM %d: score of the peaks %v and %v", h, a, b)
 	}
 	cfg.AReal = 0
 	pinned := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1)

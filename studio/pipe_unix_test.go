@@ -36,8 +36,6 @@ func TestFoldersArePrivate(t *testing.T) {
 	c.project("p", "up")
 	c.upload("p", backgroundFolder, slices.Repeat([]float32{0.01, -0.01}, 6*rate))
 	for _, folder := range []string{"p", "p/up", "p/" + backgroundFolder} {
-		if mode := must.Get(os.Stat(filepath.Join(c.s.dir, folder)))(t).Mode().Perm(); mode != 0o700 {
-			t.Errorf("%s: mode %o", folder, mode)
-		}
+		must.Equal(t, must.Get(os.Stat(filepath.Join(c.s.dir, folder)))(t).Mode().Perm(), 0o700, "%s: mode", folder)
 	}
 }

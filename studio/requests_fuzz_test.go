@@ -58,9 +58,7 @@ func FuzzRequest(f *testing.F) {
 				t.Errorf("%s %s: %d %s: no text", r.Method, r.URL, w.Code, w.Body)
 			}
 		}
-		if list := must.Get(os.ReadDir(outer))(t); len(list) != 1 {
-			t.Errorf("%s %s: made %v beside the folder", r.Method, r.URL, list)
-		}
+		must.Equal(t, len(must.Get(os.ReadDir(outer))(t)), 1, "%s %s: folders", r.Method, r.URL)
 		for _, project := range must.Get(os.ReadDir(s.dir))(t) {
 			if project.Name() == lockFile {
 				continue

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -89,9 +90,7 @@ func TestBatchAllocatesNothing(t *testing.T) {
 	var set dataset.Set = constant{}
 	pool := par.New(2)
 	b.load(set, members, 0, pool)
-	if n := testing.AllocsPerRun(20, func() { b.load(set, members, 0, pool) }); n != 0 {
-		t.Errorf("%v allocations per batch", n)
-	}
+	must.Equal(t, testing.AllocsPerRun(20, func() { b.load(set, members, 0, pool) }), 0, "allocations per batch")
 }
 
 // constant is a set of five examples of one value, generated without allocations.

@@ -144,13 +144,11 @@ func TestFreeze(t *testing.T) {
 		tr := fit(t, r)
 		for i, x := range tr.model.Weights.Tensors() {
 			frozen := slices.ContainsFunc(groups, x.In)
-			if same := slices.Equal(x.Data, before.Tensors()[i].Data); same != frozen {
-				t.Errorf("freeze %q: %s kept its values: %t", groups, x.Name, same)
-			}
+			must.Equal(t, slices.Equal(x.Data, before.Tensors()[i].Data), frozen, "freeze %q: %s kept its values", groups, x.Name)
 			for _, moment := range momentsOf(tr) {
-				if zero := !slices.ContainsFunc(moment.Tensors()[i].Data, func(v float32) bool { return v != 0 }); zero != (frozen || x.Kind == model.KindBuffer) {
-					t.Errorf("freeze %q: a moment of %s is 0: %t", groups, x.Name, zero)
-				}
+				isFrozen := frozen || x.Kind == model.KindBuffer
+				zero := !slices.ContainsFunc(moment.Tensors()[i].Data, func(v float32) bool { return v != 0 })
+				must.Equal(t, zero, isFrozen, "freeze %q: a moment of %s is 0", groups, x.Name)
 			}
 		}
 	}

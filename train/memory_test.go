@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"testing"
 	"testing/fstest"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // The limit is that of the machine or of a control group.
@@ -26,9 +28,7 @@ func TestMemoryLimit(t *testing.T) {
 		for file, text := range c.files {
 			root[file] = &fstest.MapFile{Data: []byte(text)}
 		}
-		if got := memoryLimit(root); got != c.expected {
-			t.Errorf("%s: %v bytes, expected %v", name, got, c.expected)
-		}
+		must.Equal(t, memoryLimit(root), c.expected, "%s: bytes", name)
 	}
 	if got := memoryLimit(os.DirFS("/")); runtime.GOOS == "linux" && got <= 0 {
 		t.Errorf("on this machine: %v bytes", got)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 func report(r Reporter) {
@@ -58,9 +60,7 @@ func TestBarTimeLeft(t *testing.T) {
 func TestBarShowsTheBestEpoch(t *testing.T) {
 	low, high := 0.00457, 0.129
 	good, bad := Metrics{RelativeMSE: &low}, Metrics{RelativeMSE: &high}
-	if good.Validation() != "relative squared error 0.457 %" {
-		t.Errorf("validation: %s", good.Validation())
-	}
+	must.Equal(t, good.Validation(), "relative squared error 0.457 %", "validation")
 	for _, epochs := range [][]Metrics{{good, bad}, {bad, good}} {
 		var out bytes.Buffer
 		b := Bar(&out)

@@ -62,9 +62,7 @@ func TestSweep(t *testing.T) {
 	s := sweep(dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	s.Begin = func(run, runs int, _ string, tr *Trainer) {
-		if runs != 4 {
-			t.Errorf("%d runs", runs)
-		}
+		must.Equal(t, runs, 4, "runs")
 		if run == 3 {
 			tr.reporter = stopAt(2, cancel)
 		}
@@ -72,9 +70,7 @@ func TestSweep(t *testing.T) {
 	if _, err := s.Run(ctx); !errors.Is(err, ErrInterrupted) {
 		t.Fatalf("interrupted sweep: %v", err)
 	}
-	if got := table(t, dir); len(got) != 3 {
-		t.Errorf("after two runs the table has %d lines", len(got))
-	}
+	must.Equal(t, len(table(t, dir)), 3, "lines of the table after two runs")
 	var begun []int
 	s = sweep(dir)
 	s.Begin = func(run, _ int, _ string, _ *Trainer) { begun = append(begun, run) }

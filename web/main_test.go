@@ -198,9 +198,7 @@ func TestPage(t *testing.T) {
 		ids[m[5]] = true
 	}
 	for name, text := range files {
-		if found := address.FindString(text); found != "" {
-			t.Errorf("%s names %s", name, found)
-		}
+		must.Equal(t, address.FindString(text), "", "address in %s", name)
 		for _, m := range used.FindAllStringSubmatch(text, -1) {
 			link := m[1] + m[2] + m[3] + m[4]
 			if _, ok := files[link]; link != "" && link != "data:," {

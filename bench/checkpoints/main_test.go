@@ -24,9 +24,7 @@ func TestCompare(t *testing.T) {
 	theirs := [][]float32{{1, 2, 0}, {3, 2.9995, 0}, {0, 0, 5}, {1, 0, 0}}
 	ours := [][]float32{{1, 2.25, 0}, {2.9996, 3, 0}, {5, 0, 0}, {1, 0, 0}}
 	want := agreement{images: 4, difference: 5, decisive: 3, differ: 1, correct: 3, theirsCorrect: 3}
-	if got := compare(ours, theirs, []int{1, 1, 2, 0}); got != want {
-		t.Errorf("%+v, expected %+v", got, want)
-	}
+	must.Equal(t, compare(ours, theirs, []int{1, 1, 2, 0}), want, "comparison")
 	nan := float32(math.NaN())
 	if got := compare([][]float32{{nan, nan}}, [][]float32{{1, 0}}, []int{0}); !math.IsNaN(got.difference) || got.differ != 1 {
 		t.Errorf("NaN: %+v", got)

@@ -93,9 +93,7 @@ func TestPeers(t *testing.T) {
 			for _, row := range rows {
 				row.Workers = 1
 				ns := must.Get(p.Measure(row, time.Millisecond))(t)
-				if got, want := ns > 0, contains(has[e.name], row.Op); got != want {
-					t.Errorf("%s: %v ns, supported: expected %v", row.Op, ns, want)
-				}
+				must.Equal(t, ns > 0, contains(has[e.name], row.Op), "%s: supported, in %v ns", row.Op, ns)
 			}
 		})
 	}

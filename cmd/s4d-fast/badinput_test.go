@@ -77,9 +77,7 @@ func TestTruncatedAudio(t *testing.T) {
 	}
 	for format, in := range map[string][]byte{"wav": cut, "s16le": cut[44:], "f32le": make([]byte, 4*749+3)} {
 		code, stdout, stderr = invoke(bytes.NewReader(in), "stream", m, "--format", format)
-		if code != exitOK {
-			t.Errorf("%s from a pipe: exit code %d, stderr %q", format, code, stderr)
-		}
+		must.Equal(t, code, exitOK, "%s from a pipe: exit code; stderr %q", format, stderr)
 		_, end := lines(t, stdout)
 		equal(t, format+" from a pipe: truncated", end.Truncated, true)
 		equal(t, format+" from a pipe: samples", end.Samples, 749)

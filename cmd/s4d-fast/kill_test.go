@@ -100,9 +100,7 @@ func TestKill(t *testing.T) {
 			continue
 		}
 		i++
-		if code != -1 {
-			t.Errorf("exit code %d, expected that SIGKILL ends the process: %s", code, text)
-		}
+		must.Equal(t, code, -1, "exit code of a process that SIGKILL ends: %s", text)
 		sameEnd(t, fmt.Sprint("killed run ", i), out, steps, epochs, want)
 		must.Do(t, os.RemoveAll(out))
 	}

@@ -46,9 +46,7 @@ func ok(t *testing.T, args ...string) string {
 func checkRun(t *testing.T, stdin io.Reader, args []string, code int, parts ...string) {
 	t.Helper()
 	got, _, stderr := invoke(stdin, args...)
-	if got != code {
-		t.Errorf("s4d-fast %s: exit code %d, expected %d; stderr: %s", strings.Join(args, " "), got, code, stderr)
-	}
+	must.Equal(t, got, code, "s4d-fast %s: exit code; stderr: %s", strings.Join(args, " "), stderr)
 	contains(t, "stderr of s4d-fast "+strings.Join(args, " "), stderr, parts...)
 }
 
@@ -170,9 +168,7 @@ func TestVersion(t *testing.T) {
 
 // --version prints what the command version prints.
 func TestVersionFlag(t *testing.T) {
-	if got, want := ok(t, "--version"), ok(t, "version"); got != want {
-		t.Errorf("--version prints %q, version prints %q", got, want)
-	}
+	must.Equal(t, ok(t, "--version"), ok(t, "version"), "output of --version")
 }
 
 // The help shows a name for the value of every flag, and marks a list once.

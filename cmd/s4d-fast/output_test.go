@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // Every command fails when its results cannot be written to standard output.
@@ -41,9 +43,7 @@ func TestStandardOutputFails(t *testing.T) {
 		}{{errors.New("disk full"), exitFailed, "s4d-fast: standard output: disk full"}, {syscall.EPIPE, exitOK, ""}} {
 			var stderr bytes.Buffer
 			code := run(t.Context(), args, streams{in: strings.NewReader(""), out: failing{c.cause}, err: &stderr})
-			if code != c.code {
-				t.Errorf("%q, standard output %q: exit code %d, expected %d; stderr: %s", args, c.cause, code, c.code, stderr.String())
-			}
+			must.Equal(t, code, c.code, "%q, standard output %q: exit code; stderr: %s", args, c.cause, stderr.String())
 			if !strings.Contains(stderr.String(), c.message) {
 				t.Errorf("%q: stderr %q, expected %q in it", args, stderr.String(), c.message)
 			}

@@ -67,9 +67,7 @@ func TestPlotInterrupted(t *testing.T) {
 	cancel(program.Signal(syscall.SIGTERM))
 	out := filepath.Join(t.TempDir(), "p.png")
 	args := []string{"plot", "poles", "--set", "ssm.init=legs", "--set", "ssm.d_state=800", "--out", out}
-	if code := run(ctx, args, streams{out: io.Discard, err: io.Discard}); code != 128+int(syscall.SIGTERM) {
-		t.Errorf("exit code %d", code)
-	}
+	must.Equal(t, run(ctx, args, streams{out: io.Discard, err: io.Discard}), 128+int(syscall.SIGTERM), "exit code")
 	if _, err := os.Stat(out); err == nil {
 		t.Error("an interrupted plot was written")
 	}

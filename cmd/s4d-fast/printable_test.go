@@ -22,9 +22,7 @@ func TestPrintable(t *testing.T) {
 	} {
 		must.Equal(t, printable(text, ""), expected, "printable(%q)", text)
 	}
-	if got := printable("a\nb\x1b", "\n"); got != "a\nb\\x1b" {
-		t.Errorf("with line breaks kept: %q", got)
-	}
+	must.Equal(t, printable("a\nb\x1b", "\n"), "a\nb\\x1b", "with line breaks kept")
 }
 
 // Control characters in a model's labels reach neither standard output nor an error message as they

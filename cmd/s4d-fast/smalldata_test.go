@@ -44,9 +44,7 @@ func TestTooFewData(t *testing.T) {
 	} {
 		out := filepath.Join(dir, "run")
 		code, _, stderr := invoke(nil, append(append([]string{"train"}, c.args...), "--out", out)...)
-		if code != exitBadInput {
-			t.Errorf("train %v: exit code %d, expected %d: %s", c.args, code, exitBadInput, stderr)
-		}
+		must.Equal(t, code, exitBadInput, "train %v: exit code; stderr %s", c.args, stderr)
 		contains(t, strings.Join(c.args, " "), stderr, c.want...)
 		if _, err := os.Stat(out); err == nil {
 			t.Errorf("train %v left a run folder", c.args)
@@ -69,8 +67,6 @@ func TestTooFewData(t *testing.T) {
 		if args[len(args)-1] == "--skip-broken" {
 			contains(t, "the reason", stderr, "broken.wav: ")
 		}
-		if code != exitBadInput {
-			t.Errorf("%v: exit code %d, expected %d: %s", args, code, exitBadInput, stderr)
-		}
+		must.Equal(t, code, exitBadInput, "%v: exit code; stderr %s", args, stderr)
 	}
 }

@@ -39,9 +39,7 @@ func TestStreamEventFlags(t *testing.T) {
 		found, _ := lines(t, ok(t, append([]string{"stream", m, path}, args...)...))
 		return len(found)
 	}
-	if n := count("--confirm", "1000"); n != 0 {
-		t.Errorf("%d events that 1000 outputs confirm, expected none", n)
-	}
+	must.Equal(t, count("--confirm", "1000"), 0, "events that 1000 outputs confirm")
 	all := count("--refractory", "0")
 	must.Equal(t, all, len(s.Tones), "events without a refractory time")
 	if few := count("--threshold", "0.999999999"); few >= all {
@@ -107,7 +105,5 @@ func TestStreamFramesWindow(t *testing.T) {
 	if near := last("--window", "1"); !(near[1] > 0.9) {
 		t.Errorf("posterior %v of the last second, expected more than 0.9 for the high tone, which comes last", near)
 	}
-	if zero := last("--window", "0"); fmt.Sprint(zero) != fmt.Sprint(whole) {
-		t.Errorf("--window 0 gives %v, no window %v", zero, whole)
-	}
+	must.Equal(t, fmt.Sprint(last("--window", "0")), fmt.Sprint(whole), "last frame with --window 0")
 }

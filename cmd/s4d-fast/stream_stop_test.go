@@ -45,19 +45,13 @@ func TestStreamInterrupted(t *testing.T) {
 				must.Get(source.Write(c.sent))(t)
 				synctest.Wait() // it waits for more
 				cancel(program.Signal(syscall.SIGINT))
-				if code := <-done; code != c.code {
-					t.Errorf("exit code %d, expected %d; stderr %q", code, c.code, stderr.String())
-				}
-				if got := strings.Count(stdout.String(), `"type":"frame"`); got != c.frames {
-					t.Errorf("%d frames, expected %d: %q", got, c.frames, stdout.String())
-				}
+				must.Equal(t, <-done, c.code, "exit code; stderr %q", &stderr)
+				must.Equal(t, strings.Count(stdout.String(), `"type":"frame"`), c.frames, "frames in %q", &stdout)
 				if c.code != exitOK {
 					return
 				}
 				_, end := lines(t, stdout.String())
-				if end.Samples != c.samples {
-					t.Errorf("the end line counts %d samples, expected %d", end.Samples, c.samples)
-				}
+				must.Equal(t, end.Samples, c.samples, "samples in the end line")
 				if end.Truncated {
 					t.Error("the end line says that the audio was truncated; a signal ended it")
 				}

@@ -119,17 +119,11 @@ func TestStreamEvents(t *testing.T) {
 		}
 		found, end := lines(t, stdout)
 		checkTones(t, found, s, 1)
-		if end.Samples != int64(len(s.Samples)) {
-			t.Errorf("%s: the end line counts %d samples, expected %d", format, end.Samples, len(s.Samples))
-		}
-		if end.Dropped != 0 {
-			t.Errorf("%s: %d samples dropped of a source that waits", format, end.Dropped)
-		}
+		must.Equal(t, end.Samples, int64(len(s.Samples)), "%s: samples in the end line", format)
+		must.Equal(t, end.Dropped, 0, "%s: samples dropped of a source that waits", format)
 		must.Equal(t, end.Seconds, float64(len(s.Samples))/tonemodel.SampleRate, "%s: seconds", format)
 		b := end.Block
-		if b.Samples != 80 {
-			t.Errorf("%s: blocks of %d samples, expected 80", format, b.Samples)
-		}
+		must.Equal(t, b.Samples, 80, "%s: samples of a block", format)
 		if !(b.P50 > 0 && b.P50 <= b.P99 && b.P99 <= b.Max) {
 			t.Errorf("%s: the quantiles of a block's time are not in order: %+v", format, b)
 		}
@@ -218,9 +212,7 @@ func TestStreamLive(t *testing.T) {
 			t.Fatalf("exit code %d", code)
 		}
 		found, end := lines(t, stdout.String())
-		if end.Samples != int64(len(s.Samples)) {
-			t.Errorf("the end line counts %d samples, expected %d", end.Samples, len(s.Samples))
-		}
+		must.Equal(t, end.Samples, int64(len(s.Samples)), "samples in the end line")
 		if end.Dropped <= 0 {
 			t.Error("nothing was dropped while the output was blocked")
 		}
@@ -247,12 +239,8 @@ func TestStreamBuiltIn(t *testing.T) {
 		var start report.Start
 		decode(t, strings.SplitN(stdout, "\n", 2)[0], &start)
 		must.Equal(t, start.Model, "digits", "%v: model", args)
-		if start.SampleRate != 8000 {
-			t.Errorf("%v: rate %v Hz, expected 8000", args, start.SampleRate)
-		}
-		if len(start.Labels) != 11 {
-			t.Errorf("%v: labels %q, expected 11", args, start.Labels)
-		}
+		must.Equal(t, start.SampleRate, 8000, "%v: rate in Hz", args)
+		must.Equal(t, len(start.Labels), 11, "%v: number of labels, %q", args, start.Labels)
 		lines(t, stdout)
 	}
 	code, stdout, stderr := invoke(bytes.NewReader(make([]byte, 16000)), "stream", "--format", "s16le")
@@ -260,12 +248,8 @@ func TestStreamBuiltIn(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	found, end := lines(t, stdout)
-	if len(found) != 0 {
-		t.Errorf("events in silence: %+v", found)
-	}
-	if end.Samples != 8000 {
-		t.Errorf("the end line counts %d samples, expected 8000", end.Samples)
-	}
+	must.Equal(t, len(found), 0, "events in silence: %+v", found)
+	must.Equal(t, end.Samples, 8000, "samples in the end line")
 }
 
 // An event line is written as soon as its event has ended, not when the stream ends.
@@ -286,9 +270,7 @@ func TestStreamPrintsAtOnce(t *testing.T) {
 	}
 	go w.Write(in[:2*(s.Tones[0].End+tonemodel.SampleRate*3/10)]) // and nothing more
 	must.Do(t, dec.Decode(&line))
-	if line.Label != s.Tones[0].Label {
-		t.Errorf("event %+v, expected %q", line, s.Tones[0].Label)
-	}
+	must.Equal(t, line.Label, s.Tones[0].Label, "label of event %+v", line)
 	w.Close()
 	io.Copy(io.Discard, out)
 }

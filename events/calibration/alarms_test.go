@@ -95,7 +95,5 @@ func TestDetectionIsWholePoint(t *testing.T) {
 	second := measure(m)
 	must.Equal(t, fmt.Sprintf("%+v", second), fmt.Sprintf("%+v", first), "point of the stored form")
 	d.Offsets[0] = 0
-	if first.Offsets[0] != -3 {
-		t.Error("the stored form shares its offsets with the point")
-	}
+	must.Equal(t, first.Offsets[0], -3, "an offset of the stored form, which shares none with the point")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/activity"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
@@ -43,9 +44,7 @@ func TestWord(t *testing.T) {
 		if r.Onset < c.onset-320 || r.Onset > c.onset || r.End < c.end || r.End > c.end+320 {
 			t.Errorf("a word %s: found %d … %d, expected %d … %d", name, r.Onset, r.End, c.onset, c.end)
 		}
-		if want := rms(c.x[r.Onset:r.End]); r.Level != want {
-			t.Errorf("a word %s: level %v, expected %v", name, r.Level, want)
-		}
+		must.Equal(t, r.Level, rms(c.x[r.Onset:r.End]), "a word %s: level", name)
 	}
 	r := activity.Speech(clip(0, [2]int{1000, 2000}, [2]int{5000, 7000}), 8000)
 	if r.Onset > 1000 || r.Onset < 680 || r.End < 7000 || r.End > 7320 || math.Abs(r.Level-0.2) > 0.02 {

@@ -38,9 +38,7 @@ func collect(t *testing.T, o Options, cases []workload) []Row {
 func TestEveryOp(t *testing.T) {
 	before := vek.CurrentLevel()
 	rows := collect(t, Options{Workers: []int{1, 2}, Time: time.Nanosecond}, tiny)
-	if vek.CurrentLevel() != before {
-		t.Errorf("level %s afterwards, %s before", vek.CurrentLevel(), before)
-	}
+	must.Equal(t, vek.CurrentLevel(), before, "level afterwards")
 	levels := vek.Levels()
 	if want := len(tiny) * 2 * len(levels); len(rows) != want {
 		t.Fatalf("%d rows, expected %d", len(rows), want)
@@ -96,9 +94,7 @@ func TestJSON(t *testing.T) {
 	var back Row
 	must.Do(t, json.Unmarshal(text, &back))
 	must.Equal(t, back, r, "row read back")
-	if got := (Sizes{N: 8, Rows: 4, K: 16}).String(); got != "m=4 n=8 k=16" {
-		t.Errorf("sizes %q", got)
-	}
+	must.Equal(t, (Sizes{N: 8, Rows: 4, K: 16}).String(), "m=4 n=8 k=16", "sizes")
 }
 
 func TestValidate(t *testing.T) {

@@ -29,9 +29,7 @@ func TestPlotConfusion(t *testing.T) {
 	if at("41")[0] >= at("53")[0] || at("7")[0] <= at("53")[0] {
 		t.Errorf("columns at %v, %v and %v, expected them from left to right", at("41"), at("53"), at("7"))
 	}
-	if at("41")[1] != at("7")[1] {
-		t.Errorf("41 at %v and 7 at %v, expected one row", at("41"), at("7"))
-	}
+	must.Equal(t, at("41")[1], at("7")[1], "row of 41 at %v, and of 7 at %v", at("41"), at("7"))
 	for _, text := range []string{"Validation", "yes", "none", "a long label", "label found", "label of the recording"} {
 		at(text)
 	}

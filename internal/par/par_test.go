@@ -36,9 +36,7 @@ func TestFor(t *testing.T) {
 				done[item].Add(1)
 			})
 			for i := range done {
-				if n := done[i].Load(); n != 1 {
-					t.Errorf("%d workers, %d items: item %d done %d times", workers, items, i, n)
-				}
+				must.Equal(t, done[i].Load(), 1, "%d workers, %d items: times that item %d was done", workers, items, i)
 			}
 			if outside.Load() > 0 {
 				t.Errorf("%d workers, %d items: worker index out of range", workers, items)
@@ -59,9 +57,7 @@ func TestWorkersDoNotShareScratch(t *testing.T) {
 	for _, n := range scratch {
 		sum += n
 	}
-	if sum != 5000 {
-		t.Errorf("workers counted %d items, expected 5000", sum)
-	}
+	must.Equal(t, sum, 5000, "items that workers counted")
 }
 
 // A fixed partition gives the same bits for any number of workers.
@@ -114,9 +110,7 @@ func recovered(f func()) (value any) {
 }
 
 func TestNegativeWorkers(t *testing.T) {
-	if got := recovered(func() { par.New(-1) }); got != "par: -1 workers, expected 0 or more" {
-		t.Errorf("recovered %v", got)
-	}
+	must.Equal(t, recovered(func() { par.New(-1) }), "par: -1 workers, expected 0 or more", "recovered")
 }
 
 // synctest fails the test if a goroutine outlives Close.
@@ -134,9 +128,7 @@ func TestForAllocatesNothing(t *testing.T) {
 		p := par.New(workers)
 		out := make([]int, 100)
 		body := func(_, item int) { out[item]++ }
-		if n := testing.AllocsPerRun(50, func() { p.For(len(out), body) }); n != 0 {
-			t.Errorf("%d workers: %v allocations per call", workers, n)
-		}
+		must.Equal(t, testing.AllocsPerRun(50, func() { p.For(len(out), body) }), 0, "%d workers: allocations per call", workers)
 		p.Close()
 	}
 }

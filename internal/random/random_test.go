@@ -121,13 +121,9 @@ func TestDrawsAreAddressed(t *testing.T) {
 	for i := range uint64(1000) {
 		seen[s.Uint64(i)] = i
 	}
-	if len(seen) != 1000 {
-		t.Errorf("%d different draws of 1000", len(seen))
-	}
+	must.Equal(t, len(seen), 1000, "different draws of 1000")
 	for v, i := range seen { // in the map's order
-		if s.Uint64(i) != v {
-			t.Errorf("draw %d is not the same again", i)
-		}
+		must.Equal(t, s.Uint64(i), v, "draw %d again", i)
 	}
 	for _, i := range []uint64{1 << 33, 1 << 40} {
 		if got := s.Uint64(i); got == s.Uint64(0) {

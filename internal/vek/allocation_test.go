@@ -3,6 +3,7 @@ package vek_test
 import (
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
@@ -31,9 +32,7 @@ func TestKernelsAllocateNothing(t *testing.T) {
 			"LayerNorm":           func() { vek.LayerNorm(c, a, x[:10], y[:10], out, out2, 1) },
 			"LayerNormGrad":       func() { vek.LayerNormGrad(c, a, b, x[:10], y[:10], z[:10], out[:10], out2[:10], scratch) },
 		} {
-			if allocs := testing.AllocsPerRun(10, call); allocs != 0 {
-				t.Errorf("%s: %v allocations", name, allocs)
-			}
+			must.Equal(t, testing.AllocsPerRun(10, call), 0, "%s: allocations", name)
 		}
 	})
 }

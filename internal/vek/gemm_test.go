@@ -210,9 +210,7 @@ func TestGemmAllocatesNothing(t *testing.T) {
 		r := generator(5)
 		c, x, y := matrix(r, 20, 30), matrix(r, 20, 10), matrix(r, 10, 30)
 		scratch := make([]float32, vek.GemmScratch(20, 30, 10))
-		if n := testing.AllocsPerRun(5, func() { vek.Gemm(c, x, y, vek.Plain, scratch) }); n != 0 {
-			t.Errorf("%v allocations per call", n)
-		}
+		must.Equal(t, testing.AllocsPerRun(5, func() { vek.Gemm(c, x, y, vek.Plain, scratch) }), 0, "allocations per call")
 	})
 }
 

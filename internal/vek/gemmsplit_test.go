@@ -81,13 +81,11 @@ func TestSplitBits(t *testing.T) {
 			t.Fatalf("with a bias, element %d: %v, expected %v", i, v, sum)
 		}
 	}
-	if allocs := testing.AllocsPerRun(3, func() {
+	must.Equal(t, testing.AllocsPerRun(3, func() {
 		w.Pack()
 		w.GemmBias(got, b, bias, scratch)
 		vek.Gemm(want, a, b, vek.Split, scratch)
-	}); allocs != 0 {
-		t.Errorf("%v allocations", allocs)
-	}
+	}), 0, "allocations")
 }
 
 // A NaN stays in its row, and an infinity in its column.

@@ -113,7 +113,5 @@ func TestSetLevel(t *testing.T) {
 	old := vek.CurrentLevel()
 	err := vek.SetLevel("abacus")
 	must.Fail(t, err, `"abacus"`, string(vek.Generic))
-	if vek.CurrentLevel() != old {
-		t.Errorf("level %v after a rejected SetLevel, expected %v", vek.CurrentLevel(), old)
-	}
+	must.Equal(t, vek.CurrentLevel(), old, "level after a rejected SetLevel")
 }

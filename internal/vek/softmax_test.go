@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
@@ -32,9 +33,7 @@ func TestSoftmaxCrossEntropy(t *testing.T) {
 				}
 
 				alias := append([]float32(nil), test.logits...)
-				if l := vek.SoftmaxCrossEntropy(alias, alias, label); l != loss {
-					t.Errorf("%s: loss %v in place, expected %v", test.name, l, loss)
-				}
+				must.Equal(t, vek.SoftmaxCrossEntropy(alias, alias, label), loss, "%s: loss in place", test.name)
 				sameBits(t, test.name+" in place", alias, got)
 			}
 		}

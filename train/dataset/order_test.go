@@ -3,6 +3,8 @@ package dataset
 import (
 	"slices"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 func TestOrder(t *testing.T) {
@@ -42,9 +44,7 @@ func TestBuckets(t *testing.T) {
 	if len(dropped) != n/batch || len(visited) != n/batch*batch {
 		t.Errorf("dropping the last batch: %d batches with %d examples, expected %d with %d", len(dropped), len(visited), n/batch, n/batch*batch)
 	}
-	if once := len(slices.Compact(visited)); once != len(visited) {
-		t.Errorf("dropping the last batch: %d different examples, expected %d", once, len(visited))
-	}
+	must.Equal(t, len(slices.Compact(visited)), len(visited), "different examples without the last batch")
 
 	if padded, plain := padding(lengths, kept), padding(lengths, slices.Collect(slices.Chunk(Order(n, 1, 2), batch))); padded > plain/5 {
 		t.Errorf("buckets leave %d positions of padding, plain batches %d", padded, plain)

@@ -37,9 +37,7 @@ func check(t *testing.T, y []float32, want loss.Sum, f func(dy, y []float32) los
 			t.Errorf("gradient %d: %v, expected %v", i, dy[i], numeric)
 		}
 	}
-	if same := f(slices.Clone(y), y); same != got {
-		t.Errorf("%+v, the second time %+v", got, same)
-	}
+	must.Equal(t, f(slices.Clone(y), y), got, "the second time")
 }
 
 // crossEntropy is −ln softmax(z)[label] in float64, and whether z[label] is the largest.

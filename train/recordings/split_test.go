@@ -72,9 +72,7 @@ func TestFolderSplits(t *testing.T) {
 	}
 
 	few := f.splits(Options{Validation: 1e-9})
-	if n := count(few, valSplit); n != 4 {
-		t.Errorf("%d of %d files for validation, expected two of each class", n, len(few))
-	}
+	must.Equal(t, count(few, valSplit), 4, "files for validation of %d, two of each class", len(few))
 
 	for _, group := range []string{"^s[0-9]+", "^s([0-9]+)_"} {
 		speakers := f.splits(Options{GroupBy: group, Validation: 0.1})

@@ -137,9 +137,7 @@ func TestLabelsOfLongWord(t *testing.T) {
 		case at > 205 && at < 315:
 			want = 1
 		}
-		if label != want {
-			t.Errorf("frame %d: label %d, expected %d", k, label, want)
-		}
+		must.Equal(t, label, want, "frame %d: label", k)
 	}
 }
 
@@ -306,9 +304,7 @@ func TestMixStreams(t *testing.T) {
 		t.Errorf("band 5: mean %v and deviation %v, expected %v and %v", d.Mean[5], d.Std[5], mean, std)
 	}
 	must.Equal(t, d.Train.Length(1), 200, "length")
-	if a, b := dataset.Fingerprint(d.Train, d.Info, ""), dataset.Fingerprint(d.Val, d.Info, ""); a != b {
-		t.Error("sets of the same recordings have different fingerprints")
-	}
+	must.Equal(t, dataset.Fingerprint(d.Train, d.Info, ""), dataset.Fingerprint(d.Val, d.Info, ""), "fingerprint of the same recordings")
 	changed := testSounds(1)
 	changed.Words[3] = NewClip("", 1, burst(6400, 2400, 4000, 500, 0.1))
 	if other := must.Get(MixStreams(changed, Sounds{}, o))(t); dataset.Fingerprint(other.Train, d.Info, "") == dataset.Fingerprint(d.Train, d.Info, "") {
