@@ -128,9 +128,7 @@ func TestWorkerStops(t *testing.T) {
 	first := &Worker{Name: "first", Load: loadTask, Log: logger(t), Reporter: cancelAt{holdAt{step: 3}, cancel}}
 	nc := connect(t, url)
 	go func() {
-		if err := first.Run(ctx, nc); !errors.Is(err, train.ErrInterrupted) {
-			t.Errorf("stopped worker: %v", err)
-		}
+		must.Fail(t, first.Run(ctx, nc), train.ErrInterrupted)
 		work(t, connect(t, url), &Worker{Name: "second"})
 	}()
 	must.Get((&Coordinator{Sweep: s, Log: logger(t), Lease: 1 << 40}).Run(t.Context(), connect(t, url)))(t)

@@ -32,10 +32,7 @@ func TestNewErrors(t *testing.T) {
 		{"fixed", m, Options{MaxBatch: 1, MaxLen: 1, Fixed: true, Training: true}, "convmode: Fixed and Training"},
 		{"size", m, Options{MaxBatch: 1 << 30, MaxLen: 1 << 30}, "convmode: an array of MaxBatch 1073741824"},
 	} {
-		n, err := New(c.m, c.o)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: New = %v, %v; expected an error with %q", c.name, n, err, c.want)
-		}
+		must.Reject(New(c.m, c.o))(t, c.want)
 	}
 }
 

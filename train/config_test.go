@@ -85,9 +85,7 @@ func TestMergeErrors(t *testing.T) {
 	} {
 		cfg := preset(t, "delay")
 		err := cfg.Merge([]byte(text), "my.toml")
-		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "my.toml") {
-			t.Errorf("%q: error %v, expected one that contains my.toml and %s", text, err, want)
-		}
+		must.Fail(t, err, ErrConfig, want, "my.toml")
 	}
 }
 

@@ -1,9 +1,7 @@
 package train
 
 import (
-	"errors"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -22,7 +20,7 @@ func rampNet(t *testing.T) *model.Model {
 func TestEvaluateErrors(t *testing.T) {
 	info := rampInfo
 	info.Labels = []string{"a", "b", "c"}
-	for name, c := range map[string]struct {
+	for _, c := range map[string]struct {
 		labels []string
 		change func(o *EvalOptions)
 		is     error
@@ -41,18 +39,12 @@ func TestEvaluateErrors(t *testing.T) {
 		if c.change != nil {
 			c.change(&opt)
 		}
-		if _, err := Evaluate(t.Context(), m, ramps{3, -1}, opt); !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, expected %v that contains %s", name, err, c.is, c.want)
-		}
+		must.Reject(Evaluate(t.Context(), m, ramps{3, -1}, opt))(t, c.is, c.want)
 	}
 	m := rampNet(t)
 	m.Meta.Labels = info.Labels
-	if _, err := Evaluate(t.Context(), m, ramps{3, -1}, EvalOptions{Info: info}); err != nil {
-		t.Errorf("equal labels: error %v", err)
-	}
-	if _, err := Evaluate(t.Context(), m, nil, EvalOptions{Info: info}); !errors.Is(err, ErrData) {
-		t.Errorf("no set: error %v", err)
-	}
+	must.Get(Evaluate(t.Context(), m, ramps{3, -1}, EvalOptions{Info: info}))(t)
+	must.Reject(Evaluate(t.Context(), m, nil, EvalOptions{Info: info}))(t, ErrData)
 }
 
 // withValue has a value in every example from index from on, and a path for each.

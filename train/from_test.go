@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -103,9 +102,7 @@ func TestFromResume(t *testing.T) {
 	begin := must.Get(os.ReadFile(first.run.path(checkpointFile)))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	first.reporter = stopAt(3, cancel)
-	if err := first.Fit(ctx); !errors.Is(err, ErrInterrupted) {
-		t.Fatal(err)
-	}
+	must.Fail(t, first.Fit(ctx), ErrInterrupted)
 	first.Close()
 	again := reload(t, r)
 	again.From = nil

@@ -1,8 +1,6 @@
 package train
 
 import (
-	"errors"
-	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -14,9 +12,7 @@ func TestLock(t *testing.T) {
 	tr := newTrainer(t, cfg)
 	busy := func(what string) {
 		t.Helper()
-		if _, err := start(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), cfg.Out) {
-			t.Errorf("%s: error %v, expected ErrConfig that names the folder", what, err)
-		}
+		must.Reject(start(t.Context(), cfg))(t, ErrConfig, cfg.Out)
 	}
 	busy("second start")
 	cfg.Resume = true

@@ -24,9 +24,7 @@ func stopped(t *testing.T, steps int, sets ...string) run {
 	tr := newTrainer(t, cfg)
 	ctx, cancel := context.WithCancel(t.Context())
 	tr.reporter = stopAt(steps, cancel)
-	if err := tr.Fit(ctx); !errors.Is(err, ErrInterrupted) {
-		t.Fatal(err)
-	}
+	must.Fail(t, tr.Fit(ctx), ErrInterrupted)
 	tr.Close()
 	cfg.Resume = true
 	return cfg

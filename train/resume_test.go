@@ -113,9 +113,7 @@ func TestInterruptedEvaluation(t *testing.T) {
 				cancel()
 			}
 		})
-		if err := first.Fit(ctx); !errors.Is(err, ErrInterrupted) {
-			t.Fatalf("%s: error %v, expected ErrInterrupted", name, err)
-		}
+		must.Fail(t, first.Fit(ctx), ErrInterrupted)
 		first.Close()
 		again := reload(t, cfg)
 		sameRun(t, name, whole, fit(t, again))
@@ -137,9 +135,7 @@ func TestCheckpointEvery(t *testing.T) {
 			cancel()
 		}
 	}})
-	if err := tr.Fit(ctx); !errors.Is(err, ErrInterrupted) {
-		t.Fatal(err)
-	}
+	must.Fail(t, tr.Fit(ctx), ErrInterrupted)
 	if want := []int{0, 0, 0, 3, 3, 5, 6}; !slices.Equal(steps, want) {
 		t.Errorf("checkpoints seen after steps 1, 2, …: of steps %v, expected %v", steps, want)
 	}

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,9 +15,7 @@ import (
 // noFolder fails if a rejected run left its folder behind.
 func noFolder(t *testing.T, dir string) {
 	t.Helper()
-	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s was not removed (%v)", dir, err)
-	}
+	must.Reject(os.Stat(dir))(t, os.ErrNotExist)
 }
 
 // Sizes beyond any machine are rejected before memory is allocated, and leave nothing behind.
@@ -33,9 +30,7 @@ func TestTooLarge(t *testing.T) {
 		if set == "model.mixing=glu" {
 			cfg.Model.DModel, want = 1000000, "parameters: expected"
 		}
-		if _, err := start(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, expected ErrConfig that says %q", set, err, want)
-		}
+		must.Reject(start(t.Context(), cfg))(t, ErrConfig, want)
 		noFolder(t, cfg.Out)
 	}
 }

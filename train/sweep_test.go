@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -28,9 +27,7 @@ func TestParseAxis(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"", "ssm.init", "ssm.init=", "ssm.init=lin,", "=lin", "a+=1"} {
-		if _, err := ParseAxis(s); !errors.Is(err, ErrConfig) {
-			t.Errorf("%q: error %v", s, err)
-		}
+		must.Reject(ParseAxis(s))(t, ErrConfig)
 	}
 }
 
@@ -67,9 +64,7 @@ func TestSweep(t *testing.T) {
 			tr.reporter = stopAt(2, cancel)
 		}
 	}
-	if _, err := s.Run(ctx); !errors.Is(err, ErrInterrupted) {
-		t.Fatalf("interrupted sweep: %v", err)
-	}
+	must.Reject(s.Run(ctx))(t, ErrInterrupted)
 	must.Equal(t, len(table(t, dir)), 3, "lines of the table after two runs")
 	var begun []int
 	s = sweep(dir)
@@ -99,16 +94,12 @@ func TestSweepRejects(t *testing.T) {
 			a := must.Get(ParseAxis(set))(t)
 			s.Axes = append(s.Axes, a)
 		}
-		if _, err := s.Run(t.Context()); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, expected %q", sets, err, want)
-		}
+		must.Reject(s.Run(t.Context()))(t, ErrConfig, want)
 		if _, err := os.Stat(s.Dir); err == nil {
 			t.Errorf("%q: a run has begun", sets)
 		}
 	}
-	if _, err := (Sweep{Base: tiny(t).Config, Load: loadEchoes, Dir: t.TempDir()}).Run(t.Context()); !errors.Is(err, ErrConfig) {
-		t.Errorf("no seeds: error %v", err)
-	}
+	must.Reject((Sweep{Base: tiny(t).Config, Load: loadEchoes, Dir: t.TempDir()}).Run(t.Context()))(t, ErrConfig)
 }
 
 // Sweeps make missing runs, and those that have too few epochs.
@@ -172,13 +163,9 @@ func TestSweepPresets(t *testing.T) {
 		"optim.lr occurs":         "optim.lr+optim.lr=0.1",
 	} {
 		a := must.Get(ParseAxis(set))(t)
-		if _, err := SweepPreset("step", []Axis{a}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
-			t.Errorf("step with %s: error %v, expected %q", set, err, want)
-		}
+		must.Reject(SweepPreset("step", []Axis{a}))(t, ErrConfig, want)
 	}
-	if _, err := SweepPreset("figure12", nil); !errors.Is(err, ErrConfig) {
-		t.Errorf("unknown preset: error %v", err)
-	}
+	must.Reject(SweepPreset("figure12", nil))(t, ErrConfig)
 }
 
 // Rows may be recorded in any order; the table has that of the grid. Until Close the folder is

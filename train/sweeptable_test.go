@@ -1,7 +1,6 @@
 package train
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -44,7 +43,5 @@ func TestReadSweepRejects(t *testing.T) {
 		must.Do(t, os.WriteFile(filepath.Join(dir, sweepFile), []byte(text), 0o666))
 		must.Reject(ReadSweep(dir))(t, ErrData, want, dir)
 	}
-	if _, err := ReadSweep(filepath.Join(t.TempDir(), "nowhere")); !errors.Is(err, ErrData) {
-		t.Errorf("no folder: error %v", err)
-	}
+	must.Reject(ReadSweep(filepath.Join(t.TempDir(), "nowhere")))(t, ErrData)
 }

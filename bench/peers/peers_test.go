@@ -56,9 +56,7 @@ func TestProcess(t *testing.T) {
 	} {
 		got, err := p.Measure(test.row, time.Millisecond)
 		if test.err != "" {
-			if err == nil || !strings.Contains(err.Error(), test.err) {
-				t.Errorf("%s: error %v: expected %q", test.row.Op, err, test.err)
-			}
+			must.Fail(t, err, test.err)
 			continue
 		}
 		if err != nil || got != test.want {

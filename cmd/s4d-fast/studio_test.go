@@ -139,7 +139,5 @@ func TestStudioOpensBrowser(t *testing.T) {
 	<-done
 	page := strings.TrimSpace(string(text[bytes.LastIndexByte(bytes.TrimSpace(text), '>')+1:]))
 	contains(t, "page", string(text), "http://127.0.0.1:", "#token=")
-	if _, err := os.Stat(page); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the page %q: %v, expected that it was removed", page, err)
-	}
+	must.Reject(os.Stat(page))(t, os.ErrNotExist)
 }

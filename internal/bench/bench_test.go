@@ -105,9 +105,7 @@ func TestValidate(t *testing.T) {
 		"-1ns":                                     {Time: -1},
 	} {
 		err := Run(t.Context(), o, nil)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: error %v, expected one with %q", o, err, want)
-		}
+		must.Fail(t, err, want)
 	}
 }
 
@@ -119,9 +117,7 @@ func TestEnds(t *testing.T) {
 	must.Fail(t, err, context.Canceled)
 	must.Equal(t, seen, 1, "sizes until the context is done")
 	full := errors.New("full")
-	if err := (Options{Time: time.Nanosecond}).run(t.Context(), tiny, func([]Row) error { return full }); !errors.Is(err, full) {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, (Options{Time: time.Nanosecond}).run(t.Context(), tiny, func([]Row) error { return full }), full)
 }
 
 // patient is a peer that implements transforms only, and counts calls.

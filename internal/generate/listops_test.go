@@ -112,9 +112,7 @@ func TestListOpsAgain(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("enough")
 	whole := func(path string, n int) { cancel(reason) } // after the first file
-	if err := ListOps(ctx, dir, 3, 2, whole); !errors.Is(err, reason) {
-		t.Errorf("error %v, expected %v", err, reason)
-	}
+	must.Fail(t, ListOps(ctx, dir, 3, 2, whole), reason)
 	files, err := filepath.Glob(filepath.Join(dir, "basic_*"))
 	if err != nil || len(files) != 1 || filepath.Base(files[0]) != "basic_train.tsv" {
 		t.Errorf("an interruption leaves %v, %v", files, err)

@@ -3,7 +3,6 @@ package generate
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"image"
 	"image/png"
@@ -300,12 +299,8 @@ func TestPathfinderInPlace(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Pathfinder(ended, dir, 32, 3, func(string, int) {}); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, expected %v", err, context.Canceled)
-	}
-	if _, err := os.Stat(filepath.Join(level, "metadata", "0.npy")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the metadata of an interrupted batch still exists; error %v", err)
-	}
+	must.Fail(t, Pathfinder(ended, dir, 32, 3, func(string, int) {}), context.Canceled)
+	must.Reject(os.Stat(filepath.Join(level, "metadata", "0.npy")))(t, os.ErrNotExist)
 }
 
 func mustRead(t *testing.T, path string) []byte {
