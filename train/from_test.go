@@ -1,7 +1,6 @@
 package train
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -90,36 +89,28 @@ func TestFrom(t *testing.T) {
 func TestFromResume(t *testing.T) {
 	m := trained(t)
 	data := pitches(t, []string{"a", "x"}, 20)
-	start := func() run {
+	fresh := func() run {
 		r := tuned(t, data, "optim.freeze=[\"norm\"]")
 		r.SetFrom(m)
 		r.From = m
 		return r
 	}
-	whole := fit(t, start())
-	r := start()
-	first := newTrainer(t, r)
-	begin := must.Get(os.ReadFile(first.run.path(checkpointFile)))(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	first.reporter = stopAt(3, cancel)
-	must.Fail(t, first.Fit(ctx), ErrInterrupted)
-	first.Close()
-	again := reload(t, r)
+	whole := fit(t, fresh())
+	begin := must.Get(os.ReadFile(newTrainer(t, fresh()).run.path(checkpointFile)))(t)
+	again := reload(t, stopped(t, fresh(), 3))
 	again.From = nil
 	sameRun(t, "resumed", whole, fit(t, again))
 
 	other := m.Meta
 	other.Labels = []string{"a", "bb", "d"}
 	again.From = &model.Model{Config: m.Config, Meta: other, Weights: m.Weights}
-	_, err := start2(t, again)
-	must.Fail(t, err, ErrConfig, "train: from: the model has the hash ", "expected "+whole.cfg.From[:12]+"… as in the configuration")
+	must.Reject(start(t.Context(), again))(t, ErrConfig, "train: from: the model has the hash ", "expected "+whole.cfg.From[:12]+"… as in the configuration")
 
 	for _, name := range []string{checkpointFile, metricsFile, BestFile} {
-		os.Remove(filepath.Join(r.Out, name))
+		os.Remove(filepath.Join(again.Out, name))
 	}
 	again.From = nil
-	_, err = start2(t, again)
-	must.Fail(t, err, ErrConfig, "has no checkpoint, so the run must start again from its model (hash "+whole.cfg.From[:12])
+	must.Reject(start(t.Context(), again))(t, ErrConfig, "has no checkpoint, so the run must start again from its model (hash "+whole.cfg.From[:12])
 	again.From = m
 	restarted := newTrainer(t, again)
 	restarted.Close()
@@ -127,8 +118,6 @@ func TestFromResume(t *testing.T) {
 		t.Error("the run that began again has another first checkpoint")
 	}
 }
-
-func start2(t *testing.T, r run) (*Trainer, error) { return start(t.Context(), r) }
 
 // Frozen groups keep every bit, their running statistics too, and their moments stay 0; others
 // move.
@@ -181,8 +170,7 @@ func TestFromErrors(t *testing.T) {
 		r := tuned(t, data)
 		r.From = m
 		c.change(&r)
-		_, err := start2(t, r)
-		must.Fail(t, err, ErrConfig, c.want)
+		must.Reject(start(t.Context(), r))(t, ErrConfig, c.want)
 		if _, err := os.Stat(r.Out); err == nil {
 			t.Errorf("%s: the run folder exists", c.name)
 		}
@@ -244,7 +232,6 @@ func TestFromShorterKernels(t *testing.T) {
 		if layer == "dss" {
 			r = tuned(t, data, "ssm.layer=dss", "ssm.init=legs", "ssm.l_kernel=31")
 		}
-		_, err := start2(t, r)
-		must.Fail(t, err, ErrConfig, "ssm.l_kernel 31: layer \""+layer+"\" is trained with at least 32 taps, the length of the longest sequence")
+		must.Reject(start(t.Context(), r))(t, ErrConfig, "ssm.l_kernel 31: layer \""+layer+"\" is trained with at least 32 taps, the length of the longest sequence")
 	}
 }

@@ -10,18 +10,18 @@ import (
 func TestLock(t *testing.T) {
 	cfg := tiny(t)
 	tr := newTrainer(t, cfg)
-	busy := func(what string) {
+	busy := func() {
 		t.Helper()
 		must.Reject(start(t.Context(), cfg))(t, ErrConfig, cfg.Out)
 	}
-	busy("second start")
+	busy() // the second start
 	cfg.Resume = true
-	busy("resume during a start")
+	busy()
 	tr.Close()
 	tr = newTrainer(t, cfg)
-	busy("second resume")
+	busy()
 	must.Do(t, tr.Fit(t.Context()))
-	busy("resume before Close")
+	busy()
 	tr.Close()
 	newTrainer(t, cfg)
 }

@@ -16,15 +16,15 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 )
 
-// stopped returns the configuration to resume a run that was stopped after a number of steps. An
-// epoch has 5.
-func stopped(t *testing.T, steps int, sets ...string) run {
+// stopped begins a run and stops it after a number of steps; an epoch of tiny has 5. It returns the
+// configuration to resume the run.
+func stopped(t *testing.T, cfg run, steps int) run {
 	t.Helper()
-	cfg := tiny(t, sets...)
 	tr := newTrainer(t, cfg)
 	ctx, cancel := context.WithCancel(t.Context())
 	tr.reporter = stopAt(steps, cancel)
 	must.Fail(t, tr.Fit(ctx), ErrInterrupted)
+	must.Equal(t, tr.Step(), steps, "steps")
 	tr.Close()
 	cfg.Resume = true
 	return cfg
@@ -75,7 +75,7 @@ func writeCheckpoint(t *testing.T, path string, f *safetensors.File) {
 
 // A checkpoint of another version, or of another network, is rejected.
 func TestOtherCheckpoint(t *testing.T) {
-	cfg := stopped(t, 7) // in epoch 2
+	cfg := stopped(t, tiny(t), 7) // in epoch 2
 	path, whole := file(t, cfg, checkpointFile)
 	changeState(t, path, map[string]any{"version": 9})
 	must.Reject(start(t.Context(), cfg))(t, ErrConfig, "version 9, expected 1")
@@ -96,7 +96,7 @@ func TestOtherCheckpoint(t *testing.T) {
 // The checkpoint has the log: a run whose metrics are damaged, missing or from later epochs resumes
 // with all lines up to the checkpoint.
 func TestDamagedLog(t *testing.T) {
-	cfg := stopped(t, 16) // after epoch 3
+	cfg := stopped(t, tiny(t), 16) // after epoch 3
 	path, whole := file(t, cfg, metricsFile)
 	for _, log := range []string{"", string(whole[:len(whole)/2]), string(whole) + `{"epoch":4}` + "\n" + `{"split":"test","epoch":3}` + "\n"} {
 		writeFile(t, path, []byte(log))

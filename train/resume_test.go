@@ -23,15 +23,7 @@ func TestResumeIsBitEqual(t *testing.T) {
 		if i == 0 {
 			stop = 2 * whole.plan.perEpoch // before the validation of an epoch
 		}
-		cfg := tiny(t)
-		first := newTrainer(t, cfg)
-		ctx, cancel := context.WithCancel(t.Context())
-		first.reporter = stopAt(stop, cancel)
-		if err := first.Fit(ctx); !errors.Is(err, ErrInterrupted) || first.Step() != stop {
-			t.Fatalf("stopped at step %d with error %v, expected step %d and ErrInterrupted", first.Step(), err, stop)
-		}
-		first.Close()
-		again := reload(t, cfg)
+		again := reload(t, stopped(t, tiny(t), stop))
 		sameRun(t, fmt.Sprint("stopped at step ", stop), whole, fit(t, again))
 	}
 }
@@ -43,12 +35,7 @@ func TestEpochSteps(t *testing.T) {
 	cfg := tiny(t, "train.epochs=2")
 	cfg.data = echoData(cfg.Config)
 	cfg.data.EpochSteps = 6 // a pass has 5
-	first := newTrainer(t, cfg)
-	ctx, cancel := context.WithCancel(t.Context())
-	first.reporter = stopAt(7, cancel)
-	must.Fail(t, first.Fit(ctx), ErrInterrupted)
-	first.Close()
-	again := fit(t, reload(t, cfg))
+	again := fit(t, reload(t, stopped(t, cfg, 7)))
 	sameWeights(t, "two passes per epoch", whole.model.Weights, again.model.Weights)
 	must.Equal(t, len(metricsOf(t, again.run.Dir)), 2, "epochs")
 }
