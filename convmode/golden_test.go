@@ -23,33 +23,32 @@ func TestTinyGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := golden.Load[golden.Tiny](t, "train-tiny-"+name)
 			m := must.Get(model.ImportPyTorch(golden.Pth(t, "train-tiny-"+name), model.ImportOptions{PreNorm: name == "prenorm"}))(t)
-			x, labels := golden.TinyInput()
-			b := Batch{Size: golden.TinyBatch, Len: golden.TinyLen, X: make([]float32, len(x))}
-			for i, v := range x {
-				b.X[i] = float32(v)
-			}
-			n := newNet(t, m, Options{MaxBatch: b.Size, MaxLen: b.Len, Workers: 2, Training: true})
-			opt := newAdamW(m)
-			for step, want := range g.Losses {
-				grads := model.NewWeights(m.Config)
-				loss := crossEntropyStep(n, b, labels, grads)
-				if math.Abs(loss-want) > 1e-4 {
-					t.Errorf("loss before step %d: %.7f, expected %.7f", step, loss, want)
-				}
-				if step == 0 {
-					compareGolden(t, grads, g.Gradients)
-				}
-				opt.update(grads)
-			}
+			must.Equal(t, len(m.Weights.Tensors()), len(g.Gradients), "gradients")
+			trainGolden(t, newAdamW(m), g.Losses, 1e-4, func(gradient model.Tensor) {
+				within(t, "gradient of "+gradient.Name, gradient.Data, g.Gradients[pyTorchName(gradient.Name)].Values, 1e-5)
+			})
 		})
 	}
 }
 
-func compareGolden(t *testing.T, grads *model.Weights, want map[string]golden.Gradient) {
+// trainGolden trains on TinyInput and compares the loss before each step. It passes the gradients
+// at step 0 to compare.
+func trainGolden(t *testing.T, opt *adamW, losses []float64, tolerance float64, compare func(gradient model.Tensor)) {
 	t.Helper()
-	must.Equal(t, len(grads.Tensors()), len(want), "gradients")
-	for _, tensor := range grads.Tensors() {
-		within(t, "gradient of "+tensor.Name, tensor.Data, want[pyTorchName(tensor.Name)].Values, 1e-5)
+	x, labels := golden.TinyInput()
+	b := Batch{Size: golden.TinyBatch, Len: golden.TinyLen, X: narrow(x)}
+	n := newNet(t, opt.m, Options{MaxBatch: b.Size, MaxLen: b.Len, Workers: 2, Training: true})
+	for step, want := range losses {
+		grads := model.NewWeights(opt.m.Config)
+		if loss := crossEntropyStep(n, b, labels, grads); math.Abs(loss-want) > tolerance {
+			t.Errorf("loss before step %d: %.7f, expected %.7f", step, loss, want)
+		}
+		if step == 0 {
+			for _, tensor := range grads.Tensors() {
+				compare(tensor)
+			}
+		}
+		opt.update(grads)
 	}
 }
 
@@ -240,16 +239,9 @@ func TestImportGolden(t *testing.T) {
 			}
 			m := must.Get(model.ImportPyTorch(golden.Pth(t, g.Name), opt))(t)
 			x, _ := golden.TinyInput()
-			b := Batch{Size: golden.ImportBatch, Len: golden.TinyLen}
-			for _, v := range x[:b.Size*golden.TinyInputs*b.Len] {
-				b.X = append(b.X, float32(v))
-			}
+			b := Batch{Size: golden.ImportBatch, Len: golden.TinyLen, X: narrow(x[:golden.ImportBatch*golden.TinyInputs*golden.TinyLen])}
 			n := newNet(t, m, Options{MaxBatch: b.Size, MaxLen: b.Len, Workers: 2, Training: true})
-			var logits []float64
-			for _, row := range g.Logits {
-				logits = append(logits, row...)
-			}
-			within(t, "logits", n.ForwardTrain(b, Step{}), logits, 1e-5)
+			within(t, "logits", n.ForwardTrain(b, Step{}), slices.Concat(g.Logits...), 1e-5)
 			for i, rows := range g.Trace {
 				out := blockOutput(n, i)
 				for h, row := range rows {

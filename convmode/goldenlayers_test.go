@@ -21,12 +21,6 @@ func TestTinyLayersGolden(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			g := loadTinyLayers(t, kind)
 			m := goldenModel(t, layer, g.Parameters)
-			x, labels := golden.TinyInput()
-			b := Batch{Size: golden.TinyBatch, Len: golden.TinyLen, X: make([]float32, len(x))}
-			for i, v := range x {
-				b.X[i] = float32(v)
-			}
-			n := newNet(t, m, Options{MaxBatch: b.Size, MaxLen: b.Len, Workers: 2, Training: true})
 			opt := newAdamW(m)
 			opt.rates = func(tensor model.Tensor) (lr, decay float64) {
 				switch tensor.Kind {
@@ -37,18 +31,9 @@ func TestTinyLayersGolden(t *testing.T) {
 				}
 				return 0.01, 0.01
 			}
-			for step, want := range g.Losses {
-				grads := model.NewWeights(m.Config)
-				if loss := crossEntropyStep(n, b, labels, grads); math.Abs(loss-want) > 1e-5 {
-					t.Errorf("loss before step %d: %.7f, expected %.7f", step, loss, want)
-				}
-				if step == 0 {
-					for _, tensor := range grads.Tensors() {
-						within(t, "gradient of "+tensor.Name, tensor.Data, official(tensor.Name, g.Gradients), 1e-5)
-					}
-				}
-				opt.update(grads)
-			}
+			trainGolden(t, opt, g.Losses, 1e-5, func(gradient model.Tensor) {
+				within(t, "gradient of "+gradient.Name, gradient.Data, official(gradient.Name, g.Gradients), 1e-5)
+			})
 		})
 	}
 }
@@ -63,9 +48,7 @@ func goldenModel(t *testing.T, layer ssm.Config, parameters map[string]golden.Gr
 	for _, tensor := range m.Weights.Tensors() {
 		values := official(tensor.Name, parameters)
 		must.Equal(t, len(values), len(tensor.Data), "values of %s", tensor.Name)
-		for i, v := range values {
-			tensor.Data[i] = float32(v)
-		}
+		copy(tensor.Data, narrow(values))
 	}
 	return m
 }

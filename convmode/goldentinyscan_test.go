@@ -1,7 +1,6 @@
 package convmode
 
 import (
-	"math"
 	"strings"
 	"testing"
 
@@ -32,9 +31,6 @@ func TestTinyScansGolden(t *testing.T) {
 					copy(tensor.Data, narrow(values))
 				}
 			}
-			x, labels := golden.TinyInput()
-			b := Batch{Size: golden.TinyBatch, Len: golden.TinyLen, X: narrow(x)}
-			n := newNet(t, m, Options{MaxBatch: b.Size, MaxLen: b.Len, Workers: 2, Training: true})
 			opt := newAdamW(m)
 			opt.rates = func(tensor model.Tensor) (lr, decay float64) {
 				switch tensor.Kind {
@@ -45,20 +41,11 @@ func TestTinyScansGolden(t *testing.T) {
 				}
 				return 0.004, 0.05
 			}
-			for step, want := range g.Losses {
-				grads := model.NewWeights(c)
-				if loss := crossEntropyStep(n, b, labels, grads); math.Abs(loss-want) > 2e-6 {
-					t.Errorf("loss before step %d: %.7f, expected %.7f", step, loss, want)
+			trainGolden(t, opt, g.Losses, 2e-6, func(gradient model.Tensor) {
+				if gradient.Kind != model.KindBuffer {
+					ofLargest(t, "gradient of "+gradient.Name, gradient.Data, tinyScanTensor(gradient.Name, g.Gradients), 1e-5)
 				}
-				if step == 0 {
-					for _, tensor := range grads.Tensors() {
-						if tensor.Kind != model.KindBuffer {
-							ofLargest(t, "gradient of "+tensor.Name, tensor.Data, tinyScanTensor(tensor.Name, g.Gradients), 1e-5)
-						}
-					}
-				}
-				opt.update(grads)
-			}
+			})
 			for name, want := range g.Running {
 				var layer int
 				if strings.HasPrefix(name, "layers.1.") {

@@ -6,56 +6,8 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/golden"
-	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
-
-// The loss of two small reference networks, and its derivatives, agree with PyTorch's in float64.
-func TestReferenceTiny(t *testing.T) {
-	for _, name := range []string{"postnorm", "prenorm"} {
-		t.Run(name, func(t *testing.T) {
-			g := golden.Load[golden.Tiny](t, "train-tiny-"+name)
-			m := must.Get(model.ImportPyTorch(golden.Pth(t, "train-tiny-"+name), model.ImportOptions{PreNorm: name == "prenorm"}))(t)
-			x, labels := golden.TinyInput()
-			n, b := newReference(m, 1), referenceBatch{Batch: Batch{Size: golden.TinyBatch, Len: golden.TinyLen}, X: x, Train: true}
-			loss, d := crossEntropy(n.Forward(b).Logits, labels)
-			if !(math.Abs(loss-g.Losses[0]) < 1e-10) {
-				t.Errorf("loss is %.12f, expected %.12f", loss, g.Losses[0])
-			}
-			want := g.Gradients["decoder.weight"].Values // of the last tensor but one
-			direction, slope := make([][]float64, len(m.Weights.Tensors())), 0.0
-			for i, tensor := range m.Weights.Tensors() {
-				direction[i] = make([]float64, len(tensor.Data))
-				if tensor.Name == "decoder.weight" {
-					for k, v := range want {
-						direction[i][k], slope = v, slope+v*v
-					}
-				}
-			}
-			if got := n.Slope(b, d, direction); !(math.Abs(got-slope) < 1e-8*slope) {
-				t.Errorf("slope is %.12f, expected %.12f", got, slope)
-			}
-		})
-	}
-}
-
-// crossEntropy returns the mean over the batch of −log softmax(logits)[label], and its gradient.
-func crossEntropy(logits []float64, labels []int) (loss float64, grad []float64) {
-	k, size := len(logits)/len(labels), float64(len(labels))
-	for i, label := range labels {
-		row, sum := logits[i*k:(i+1)*k], 0.0
-		for _, v := range row {
-			sum += math.Exp(v)
-		}
-		loss += (math.Log(sum) - row[label]) / size
-		for _, v := range row {
-			grad = append(grad, math.Exp(v)/sum/size)
-		}
-		grad[i*k+label] -= 1 / size
-	}
-	return loss, grad
-}
 
 // The outputs of single reference layers agree with PyTorch's. The golden values of S4 are exact to
 // 5e-12 of the largest value.
