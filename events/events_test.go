@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/events"
@@ -190,20 +189,6 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Several streams of one Recognizer, processed at the same time, give the events of one.
-func TestSharedRecognizer(t *testing.T) {
-	x, r := tonemodel.Words().Samples, recognizer(t, toneOptions())
-	want := fmt.Sprint(listen(t, stream(t, r), x, 800))
-	var wg sync.WaitGroup
-	for range 8 {
-		s := stream(t, r)
-		wg.Go(func() {
-			must.Equal(t, fmt.Sprint(listen(t, s, x, 800)), want, "events")
-		})
-	}
-	wg.Wait()
-}
-
 // Check finds samples that are no audio.
 func TestCheck(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
@@ -264,14 +249,13 @@ func TestStateBytes(t *testing.T) {
 		x := make([]float32, rate)
 		streams := make([]*events.Stream, 50)
 		stream(t, r).Process(x) // the working memory that all share
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		for i := range streams {
-			streams[i], _ = r.NewStream(0)
-			streams[i].Process(x)
-		}
-		runtime.ReadMemStats(&after)
-		got, want := float64(after.TotalAlloc-before.TotalAlloc)/50, float64(r.StateBytes())
+		got := float64(must.Allocated(func() {
+			for i := range streams {
+				streams[i], _ = r.NewStream(0)
+				streams[i].Process(x)
+			}
+		})) / 50
+		want := float64(r.StateBytes())
 		if got < want || got > 1.125*want && !must.RaceEnabled {
 			t.Errorf("%s: a stream takes %.0f bytes, StateBytes returns %.0f", name, got, want)
 		}

@@ -2,14 +2,13 @@ package events_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"slices"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/snapshot"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -164,7 +163,4 @@ func TestDamagedSnapshot(t *testing.T) {
 }
 
 // signed replaces a snapshot's checksum by the right one.
-func signed(b []byte) []byte {
-	body := b[:max(0, len(b)-4)]
-	return binary.LittleEndian.AppendUint32(bytes.Clone(body), crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
-}
+func signed(b []byte) []byte { return snapshot.End(bytes.Clone(b[:max(0, len(b)-4)]), 0) }

@@ -76,8 +76,3 @@ func series(m *Model) *Series {
 	}
 	return s
 }
-
-// A checkpoint of example.py's network cannot label every frame.
-func TestFramewiseToPyTorch(t *testing.T) {
-	must.Fail(t, framewise(t).ExportPyTorch(t.TempDir()+"/m.pth"), `model: to PyTorch: pool "none"`)
-}

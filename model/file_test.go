@@ -98,8 +98,8 @@ func TestLoadNamesThePath(t *testing.T) {
 	}
 }
 
-// The hash identifies what the network computes: configuration, input normalisation and every
-// weight.
+// The hash depends on the normalisation, the labels and the sampling rate, and on the sign of 0.
+// TestHashOfEverything tries all weights and the configuration.
 func TestHash(t *testing.T) {
 	fresh := func() *Model {
 		m := mustNew(t, tiny(), 1)
@@ -108,16 +108,12 @@ func TestHash(t *testing.T) {
 	}
 	want := fresh().Hash()
 	for name, change := range map[string]func(m *Model){
-		"pool":             func(m *Model) { m.Config.Pool = PoolLast },
-		"SSM":              func(m *Model) { m.Config.SSM.LMax = 7 },
 		"mean":             func(m *Model) { m.Meta.InputMean[1]++ },
 		"std":              func(m *Model) { m.Meta.InputStd[1]++ },
 		"label":            func(m *Model) { m.Meta.Labels[0] = "other" },
 		"sampling rate":    func(m *Model) { m.Meta.SampleRate++ },
 		"no normalisation": func(m *Model) { m.Meta.InputMean, m.Meta.InputStd = nil, nil },
-		"first weight":     func(m *Model) { m.Weights.EncoderWeight[0]++ },
 		"sign of zero":     func(m *Model) { m.Weights.Layers[0].NormBias[1] = float32(math.Copysign(0, -1)) },
-		"last weight":      func(m *Model) { m.Weights.DecoderBias[4]++ },
 	} {
 		m := fresh()
 		if change(m); m.Hash() == want {

@@ -140,14 +140,6 @@ func TestAddSSM(t *testing.T) {
 	}
 }
 
-func TestFillSSMDoesNotAllocate(t *testing.T) {
-	m := mustNew(t, variants()["tied and bidirectional"], 1)
-	p := m.Config.NewSSMParams()
-	if n := testing.AllocsPerRun(10, func() { m.Weights.Layers[0].FillSSM(p); m.Weights.Layers[0].AddSSM(p) }); n > 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
 func TestArgMax(t *testing.T) {
 	for want, x := range [][]float32{{3, 1, 3}, {-5, -1, -2}, {0, 0, 1}} {
 		must.Equal(t, ArgMax(x), want, "ArgMax(%v)", x)

@@ -79,16 +79,8 @@ func near(t *testing.T, what string, got float64, want float32) {
 func TestExportAndImport(t *testing.T) {
 	for name, m := range exported(t) {
 		path := filepath.Join(t.TempDir(), "m.pth")
-		if err := m.ExportPyTorch(path); err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		back, err := model.ImportPyTorch(path, model.ImportOptions{})
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		got := logits(t, back)
+		must.Do(t, m.ExportPyTorch(path))
+		got := logits(t, must.Get(model.ImportPyTorch(path, model.ImportOptions{}))(t))
 		for i, want := range logits(t, m) {
 			near(t, name, float64(got[i]), want)
 		}
@@ -114,7 +106,7 @@ func TestExportRejects(t *testing.T) {
 		`activation "gelu-tanh"`:              func(c *model.Config) { c.Activation = model.ActivationGELUTanh },
 		`norm_eps 1e-06`:                      func(c *model.Config) { c.NormEps = 1e-6 },
 		`mixing "linear"`:                     func(c *model.Config) { c.Mixing = model.MixingLinear },
-		`pool "last"`:                         func(c *model.Config) { c.Pool = model.PoolLast },
+		`pool "none"`:                         func(c *model.Config) { c.Pool = model.PoolNone },
 		"some layers have no SSM":             func(c *model.Config) { c.SSMLayers = 1 },
 		"compares two sequences":              func(c *model.Config) { c.Pairs = true },
 		"the SSMs are bidirectional":          func(c *model.Config) { c.SSM.Bidirectional = true },

@@ -123,14 +123,3 @@ func TestBackingArray(t *testing.T) {
 		}
 	}
 }
-
-func TestClone(t *testing.T) {
-	w := must.Get(New(tiny(), 1))(t).Weights
-	clone := w.Clone()
-	if !slices.Equal(clone.Flat(), w.Flat()) {
-		t.Error("other values")
-	}
-	if clone.Layers[1].C[3]++; clone.Layers[1].C[3] == w.Layers[1].C[3] {
-		t.Error("shared memory")
-	}
-}

@@ -82,11 +82,12 @@ func TestProcessMany(t *testing.T) {
 	for name, cfg := range sampled() {
 		t.Run(name, func(t *testing.T) { testProcessMany(t, cfg, newNetwork(t, newModel(t, cfg, 1), 1)) })
 	}
-	t.Run("window", func(t *testing.T) {
-		cfg := variants()["post-norm"]
-		net := must.Get(recurrent.New(newModel(t, cfg, 1), recurrent.Options{Window: 100}))(t)
-		testProcessMany(t, cfg, net)
-	})
+	for name, opt := range map[string]recurrent.Options{"window": {Window: 100}, "posteriors": {Normalize: true, Posterior: true}} {
+		t.Run(name, func(t *testing.T) {
+			cfg := baseConfig()
+			testProcessMany(t, cfg, must.Get(recurrent.New(inUnit(t, cfg), opt))(t))
+		})
+	}
 }
 
 func testProcessMany(t *testing.T, cfg model.Config, net *recurrent.Network) {

@@ -3,7 +3,6 @@ package recurrent_test
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -35,39 +34,6 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// The output of a pooled network is that of the prefix that it has processed.
-func TestPrefix(t *testing.T) {
-	for _, pool := range []model.Pool{model.PoolMean, model.PoolMeanMax, model.PoolLast} {
-		cfg := baseConfig()
-		cfg.Pool = pool
-		net := newNetwork(t, newModel(t, cfg, 1), 1)
-		const length = 70
-		x := signal(2, cfg.DInput, length)
-		s := net.NewStream()
-		for at := range length {
-			got := s.Step(columns(x, cfg.DInput, length, at, 1))
-			want := net.NewStream().Process(columns(x, cfg.DInput, length, 0, at+1), at+1)
-			if !slices.Equal(got, want) {
-				t.Fatalf("%s: output %d differs from that of the prefix", pool, at)
-			}
-		}
-	}
-}
-
-func TestReset(t *testing.T) {
-	cfg := baseConfig()
-	net := newNetwork(t, newModel(t, cfg, 1), 1)
-	x := signal(2, cfg.DInput, 100)
-	used := net.NewStream()
-	used.Process(x, 100)
-	used.Reset()
-	fresh := net.NewStream()
-	must.Equal(t, string(used.Snapshot(nil)), string(fresh.Snapshot(nil)), "state after Reset")
-	if !slices.Equal(used.Process(x, 100), fresh.Process(x, 100)) {
-		t.Error("the outputs after Reset are not those of a new stream")
-	}
-}
-
 func TestNoAllocation(t *testing.T) {
 	for _, name := range []string{"pre-norm", "no norm", "batch norm", "tokens"} {
 		cfg := variants()[name]
@@ -87,13 +53,6 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-func TestStateBytes(t *testing.T) {
-	cfg := baseConfig() // 2 layers · 16 channels, of which 8 are used · (4 modes · 8 bytes + 8 samples · 4), and 8 sums
-	must.Equal(t, newNetwork(t, newModel(t, cfg, 1), 1).StateBytes(), 2*16*(4*8+8*4)+8*8, "bytes of S4D")
-	cfg.SSM = lru(9) // 9 modes for all channels
-	must.Equal(t, newNetwork(t, newModel(t, cfg, 1), 1).StateBytes(), 2*9*8+8*8, "bytes of an LRU")
-}
-
 // A stream takes the memory that StreamBytes returns, and at most an eighth more, since the runtime
 // rounds sizes up.
 func TestStreamBytes(t *testing.T) {
@@ -108,13 +67,12 @@ func TestStreamBytes(t *testing.T) {
 		change(&cfg, &opt)
 		n := must.Get(recurrent.New(newModel(t, cfg, 1), opt))(t)
 		streams := make([]*recurrent.Stream, 100)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		for i := range streams {
-			streams[i] = n.NewStream()
-		}
-		runtime.ReadMemStats(&after)
-		got, want := float64(after.TotalAlloc-before.TotalAlloc)/100, float64(n.StreamBytes())
+		got := float64(must.Allocated(func() {
+			for i := range streams {
+				streams[i] = n.NewStream()
+			}
+		})) / 100
+		want := float64(n.StreamBytes())
 		if got < want || got > 1.125*want {
 			t.Errorf("%s: a stream takes %.0f bytes, StreamBytes says %.0f", name, got, want)
 		}
@@ -161,10 +119,7 @@ func TestNewErrors(t *testing.T) {
 	for _, test := range tests {
 		cfg := baseConfig()
 		test.change(&cfg)
-		_, err := recurrent.New(newModel(t, cfg, 1), recurrent.Options{StepScale: test.stepScale})
-		if err == nil || err.Error() != test.want {
-			t.Errorf("got %v, expected %s", err, test.want)
-		}
+		must.Reject(recurrent.New(newModel(t, cfg, 1), recurrent.Options{StepScale: test.stepScale}))(t, test.want)
 	}
 }
 
@@ -213,6 +168,5 @@ func TestUnrecoverableOutputs(t *testing.T) {
 		l.Decay[i], l.Freq[i] = -1e30, 0
 	}
 	clear(l.P[4*modes : 6*modes])
-	_, err := recurrent.New(m, recurrent.Options{})
-	must.Fail(t, err, "recurrent: layer 1: ssm: channel 2: l_kernel 128: C cannot be recovered")
+	must.Reject(recurrent.New(m, recurrent.Options{}))(t, "recurrent: layer 1: ssm: channel 2: l_kernel 128: C cannot be recovered")
 }

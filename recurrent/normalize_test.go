@@ -1,7 +1,6 @@
 package recurrent_test
 
 import (
-	"math"
 	"slices"
 	"testing"
 
@@ -56,51 +55,7 @@ func TestNormalize(t *testing.T) {
 	})
 }
 
-// StepMany normalises, and returns posteriors, as Step does.
-func TestNormalizeMany(t *testing.T) {
-	const streams = 67
-	cfg := baseConfig()
-	net := must.Get(recurrent.New(inUnit(t, cfg), recurrent.Options{Normalize: true, Posterior: true}))(t)
-	x := signal(1, cfg.DInput, streams)
-	for i := range x {
-		x[i] *= 300
-	}
-	many, alone := together(net, signal(2, cfg.DInput, 97), cfg.DInput, streams)
-	dst := make([]float32, cfg.DOutput*streams)
-	net.StepMany(dst, x, many)
-	for i, s := range alone {
-		want := s.Step(columns(x, cfg.DInput, streams, i, 1))
-		got := columns(dst, cfg.DOutput, streams, i, 1)
-		if !slices.Equal(got, want) {
-			t.Errorf("stream %d: %v, alone %v", i, got, want)
-		}
-		sum := 0.0
-		for _, p := range got {
-			sum += float64(p)
-		}
-		if math.Abs(sum-1) > 1e-6 {
-			t.Errorf("stream %d: probabilities %v, expected the sum 1", i, got)
-		}
-	}
-}
-
-// The input keeps its values: the caller may process it again.
-func TestNormalizeKeepsInput(t *testing.T) {
-	cfg := baseConfig()
-	s := must.Get(recurrent.New(inUnit(t, cfg), recurrent.Options{Normalize: true}))(t).NewStream()
-	x := signal(1, cfg.DInput, 100)
-	before := slices.Clone(x)
-	s.Process(x, 100)
-	if !slices.Equal(x, before) {
-		t.Error("Process changed its input")
-	}
-}
-
 func TestPosteriorErrors(t *testing.T) {
 	m := newModel(t, baseConfig(), 1)
-	_, err := recurrent.New(m, recurrent.Options{Posterior: true})
-	const want = "recurrent: Posterior: the model has no labels, so its outputs are not those of classes"
-	if err == nil || err.Error() != want {
-		t.Errorf("error %v, expected %s", err, want)
-	}
+	must.Reject(recurrent.New(m, recurrent.Options{Posterior: true}))(t, "recurrent: Posterior: the model has no labels, so its outputs are not those of classes")
 }

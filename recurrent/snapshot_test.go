@@ -103,47 +103,6 @@ func TestRestoreErrors(t *testing.T) {
 	}
 }
 
-// A snapshot of another kernel level is an error that names the level to set; at its own level it
-// continues with the same bits.
-func TestRestoreAtAnotherLevel(t *testing.T) {
-	levels := vek.Levels()
-	if len(levels) < 2 {
-		t.Skip("this machine has one level")
-	}
-	defer func(l vek.Level) { _ = vek.SetLevel(l) }(vek.CurrentLevel()) // it was in use
-	set := func(l vek.Level) {
-		t.Helper()
-		must.Do(t, vek.SetLevel(l))
-	}
-	m := newModel(t, baseConfig(), 1)
-	x := signal(1, 2, 100)
-	set(levels[0])
-	first := newNetwork(t, m, 1).NewStream()
-	first.Process(columns(x, 2, 100, 0, 50), 50)
-	snapshot := first.Snapshot(nil)
-	want := slices.Clone(first.Process(columns(x, 2, 100, 50, 50), 50))
-
-	set(levels[1])
-	second := newNetwork(t, m, 1).NewStream()
-	must.Fail(t, second.Restore(snapshot), "set S4D_LEVEL="+string(levels[0]))
-	set(levels[0])
-	must.Do(t, second.Restore(snapshot))
-	if got := second.Process(columns(x, 2, 100, 50, 50), 50); !slices.Equal(got, want) {
-		t.Errorf("output %v, expected %v", got, want)
-	}
-}
-
-func TestSnapshotAppends(t *testing.T) {
-	net := newNetwork(t, newModel(t, baseConfig(), 1), 1)
-	s := net.NewStream()
-	s.Step(make([]float32, 2))
-	plain, appended := s.Snapshot(nil), s.Snapshot([]byte("prefix"))
-	must.Equal(t, len(plain), net.SnapshotBytes(), "bytes of a snapshot")
-	if !bytes.Equal(appended[6:], plain) {
-		t.Errorf("%d bytes behind the prefix, expected the snapshot's %d", len(appended)-6, len(plain))
-	}
-}
-
 // 64 streams of one network, advanced in turns by several goroutines, each give the bits that they
 // give alone.
 func TestStreamsInTurns(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -157,8 +156,7 @@ func TestWindow(t *testing.T) {
 	if slices.Equal(short[1999].Output, all[1999].Output) {
 		t.Error("a window of 64 rows does not change the output after 2000 rows")
 	}
-	_, err := series.New(newModel(t, model.SeriesForecast), series.Options{Window: 64})
-	must.Fail(t, err, "series: recurrent: window 64: the network's pool is \"none\"")
+	must.Reject(series.New(newModel(t, model.SeriesForecast), series.Options{Window: 64}))(t, "series: recurrent: window 64: the network's pool is \"none\"")
 }
 
 // Offsets of columns are subtracted from rows and added to forecasts in float64.
@@ -285,8 +283,7 @@ func TestMissing(t *testing.T) {
 // Values at which the network overflows are an error, not an output.
 func TestOverflow(t *testing.T) {
 	s := newPredictor(t, newModel(t, model.SeriesForecast), series.Options{}).NewStream()
-	_, err := s.Step([]float64{3e38, 0, 3e38})
-	must.Fail(t, err, "series: after row 1: output 1 of the network is NaN, expected a finite number")
+	must.Reject(s.Step([]float64{3e38, 0, 3e38}))(t, "series: after row 1: output 1 of the network is NaN, expected a finite number")
 	s.Reset()
 	must.Get(s.Step(wide(newRows(1)[0])))(t)
 }
@@ -309,21 +306,14 @@ func TestNewErrors(t *testing.T) {
 			*m = *must.Get(model.New(c, 1))(t)
 			m.Meta.SampleRate = 8000
 		}, series.Options{}, "series: the network reads audio at 8000 Hz, expected one that reads rows"},
-		{"bidirectional", func(m *model.Model) {
-			c := m.Config
-			c.SSM.Bidirectional = true
-			*m = *must.Get(model.New(c, 1))(t)
-		}, series.Options{}, "series: recurrent: a bidirectional network"},
 		{"missing", func(*model.Model) {}, series.Options{Missing: "zero"}, `series: missing "zero": expected "previous"`},
-		{"labels", func(m *model.Model) { m.Meta.Series.Mode = model.SeriesClassification }, series.Options{}, "series: recurrent: Posterior: the model has no labels"},
 		{"horizon", func(m *model.Model) {
 			m.Meta.Series.Mode, m.Meta.Series.Horizon = model.SeriesAnomaly, model.MaxHorizon
 		}, series.Options{}, "series: horizon 16777216 of 2 targets: expected a product of at most 16777216"},
 	} {
 		m := newModel(t, model.SeriesRegression)
 		test.change(m)
-		_, err := series.New(m, test.opt)
-		must.Fail(t, err, test.want)
+		must.Reject(series.New(m, test.opt))(t, test.want)
 	}
 }
 
@@ -359,13 +349,12 @@ func TestStreamBytes(t *testing.T) {
 		}
 		p := newPredictor(t, m, series.Options{})
 		streams := make([]*series.Stream, 100)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		for i := range streams {
-			streams[i] = p.NewStream()
-		}
-		runtime.ReadMemStats(&after)
-		got, want := float64(after.TotalAlloc-before.TotalAlloc)/100, float64(p.StreamBytes())
+		got := float64(must.Allocated(func() {
+			for i := range streams {
+				streams[i] = p.NewStream()
+			}
+		})) / 100
+		want := float64(p.StreamBytes())
 		if got < want || got > 1.125*want {
 			t.Errorf("%s: a stream takes %.0f bytes, StreamBytes says %.0f", mode, got, want)
 		}

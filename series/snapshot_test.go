@@ -3,12 +3,11 @@ package series_test
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/snapshot"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/series"
@@ -63,10 +62,7 @@ func snapshots(t *testing.T, p *series.Predictor) {
 }
 
 // signed replaces a snapshot's checksum by the right one.
-func signed(b []byte) []byte {
-	body := b[:max(0, len(b)-4)]
-	return binary.LittleEndian.AppendUint32(bytes.Clone(body), crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
-}
+func signed(b []byte) []byte { return snapshot.End(bytes.Clone(b[:max(0, len(b)-4)]), 0) }
 
 func TestRestoreErrors(t *testing.T) {
 	m := newModel(t, model.SeriesAnomaly)
