@@ -26,7 +26,6 @@ func TestUsageErrors(t *testing.T) {
 	checkRun(t, nil, []string{"train", "--preset", "dss", "--resume", "--out", "run"}, exitUsage, "--preset dss", "--resume")
 	checkRun(t, nil, []string{"--level", "avx9000", "version"}, exitUsage, "avx9000", "generic")
 	checkRun(t, nil, []string{"stream", m, "--format", "aiff"}, exitUsage, "aiff", "s16le")
-	checkRun(t, nil, []string{"eval", m, "--task", "juggling", "--data", "."}, exitUsage, `"juggling"`)
 }
 
 func TestStdinIsATerminal(t *testing.T) {
@@ -118,7 +117,6 @@ func TestTaskMismatch(t *testing.T) {
 	config := write(t, "c.toml", []byte("task = \"delay\"\n"))
 	checkRun(t, nil, []string{"train", "fsdd", "--config", config, "--data", "."}, exitUsage, `"fsdd"`, `"delay"`)
 	out := filepath.Join(t.TempDir(), "run")
-	ok(t, "train", "--out", out, "--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",
-		"--set", "data.train_size=64", "--set", "data.eval_size=8", "--set", "train.epochs=1")
+	ok(t, append([]string{"train", "--out", out}, shortDelay...)...)
 	checkRun(t, nil, []string{"train", "fsdd", "--out", out, "--resume"}, exitUsage, `"fsdd"`, `"delay"`)
 }

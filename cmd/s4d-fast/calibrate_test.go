@@ -207,12 +207,11 @@ func TestCalibrateTrainingData(t *testing.T) {
 // word.
 func hum(t *testing.T) string {
 	t.Helper()
-	s, path := &tonemodel.Sound{}, filepath.Join(t.TempDir(), "hum.wav")
+	s := &tonemodel.Sound{}
 	s.Silence(20)
 	s.Tone("low", 3)
 	s.Silence(17)
-	must.Do(t, audio.WriteWAVFile(path, tonemodel.SampleRate, s.Samples))
-	return path
+	return recorded(t, tonemodel.SampleRate, s.Samples)
 }
 
 func TestCalibrateErrors(t *testing.T) {
@@ -239,7 +238,7 @@ func TestCalibrateErrors(t *testing.T) {
 		{exitBadInput, "--background: calibration: ", []string{"calibrate", m, "--words", words, "--background", "nowhere"}},
 		{exitBadInput, "--words: calibration: ", []string{"calibrate", m, "--words", words + "x", "--background", background}},
 		{exitBadInput, "no clip with a label", []string{"calibrate", m, "--words", background, "--background", background, "--label", "([0-9])"}},
-		{exitBadInput, "pool", append([]string{"calibrate", unpooled(t)}, both...)},
+		{exitBadInput, "pool", append([]string{"calibrate", toneModel(t, func(m *model.Model) { m.Config.Pool = model.PoolLast })}, both...)},
 	} {
 		checkRun(t, nil, c.args, c.code, c.want)
 	}
@@ -251,7 +250,7 @@ func TestCalibrateErrors(t *testing.T) {
 		"the model recognises none of the 6 words: check that --words")
 	must.Do(t, os.RemoveAll(filepath.Join(words, "high")))
 	checkRun(t, nil, []string{"calibrate", m, "--words", words, "--background", hum(t), "--write", m}, exitFailed,
-		"with at most 1 false alarms per hour in each background recognises a word: the best has ", "hum.wav and misses 1 of 4 words, at threshold")
+		"with at most 1 false alarms per hour in each background recognises a word: the best has ", "sound.wav and misses 1 of 4 words, at threshold")
 	if entries := must.Get(os.ReadDir(filepath.Dir(m)))(t); len(entries) != 3 {
 		t.Errorf("a command that failed wrote a file: %v", entries)
 	}
@@ -262,16 +261,6 @@ func TestCalibrateErrors(t *testing.T) {
 	checkRun(t, nil, append([]string{"calibrate", m}, both...), exitBadInput, "x.wav")
 	_, _, stderr := invoke(nil, append([]string{"calibrate", m, "--skip-broken"}, both...)...)
 	contains(t, "stderr", stderr, "skipped ", broken, filepath.Join(words, "low", "x.wav"))
-}
-
-// unpooled saves a model that package events cannot use.
-func unpooled(t *testing.T) string {
-	t.Helper()
-	m := must.Get(tonemodel.New())(t)
-	m.Config.Pool = model.PoolLast
-	path := filepath.Join(t.TempDir(), "last.safetensors")
-	must.Do(t, m.Save(path))
-	return path
 }
 
 // Ctrl-C ends a calibration, and no model is written.

@@ -41,8 +41,7 @@ func TestEvalRepeatsTheRun(t *testing.T) {
 // The data settings are those of the model file; --set overrides them.
 func TestEvalUsesTheModelsData(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
-	ok(t, "train", "--out", out, "--seed", "7", "--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",
-		"--set", "data.train_size=64", "--set", "data.eval_size=8", "--set", "train.epochs=1")
+	ok(t, append([]string{"train", "--out", out, "--seed", "7"}, shortDelay...)...)
 	var m struct {
 		Loss float64 `json:"val_loss"`
 	}
@@ -95,13 +94,7 @@ func TestEvalBuiltIn(t *testing.T) {
 // eval and prune read data that lack a class of the model, and reject data with another class.
 func TestEvalMissingClass(t *testing.T) {
 	dir, out := beeps(t), filepath.Join(t.TempDir(), "run")
-	args := []string{"train", "audio", "--data", dir, "--out", out}
-	for _, set := range []string{
-		"data.rate=8000", "data.streams=4", "data.seconds=1", "data.bands=8", "model.d_model=4", "model.n_layers=1", "ssm.d_state=4", "train.epochs=1", "train.batch=2",
-	} {
-		args = append(args, "--set", set)
-	}
-	ok(t, args...)
+	ok(t, append([]string{"train", "audio", "--data", dir, "--out", out}, smallAudio...)...)
 	best, small := filepath.Join(out, "best.safetensors"), filepath.Join(out, "small.safetensors")
 	must.Do(t, os.RemoveAll(filepath.Join(dir, "high")))
 	var e evaluation

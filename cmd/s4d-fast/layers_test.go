@@ -84,10 +84,7 @@ func TestTrainLayerKinds(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			dir := t.TempDir()
 			args := append([]string{"train", "series", "--data", file, "--id", "id", "--target", "size", "--mode", "regression", "--out", dir}, small...)
-			for _, s := range append(set, "model.norm=layer") {
-				args = append(args, "--set", s)
-			}
-			ok(t, args...)
+			ok(t, slices.Concat(args, sets("model.norm=layer"), sets(set...))...)
 			best, predictions := filepath.Join(dir, "best.safetensors"), filepath.Join(dir, "predictions.jsonl")
 			ok(t, "eval", best, "--data", file, "--split", "all", "--predictions", predictions)
 			evaluated := strings.Split(strings.TrimSpace(string(read(t, predictions))), "\n")

@@ -153,10 +153,19 @@ func tones(t *testing.T) string {
 	return dir
 }
 
-// small are the settings of a run that takes a second.
-var small = []string{
-	"--set", "model.d_model=6", "--set", "model.n_layers=2", "--set", "ssm.d_state=8", "--set", "train.epochs=2", "--set", "train.batch=4",
+// sets returns the flags that set keys of the configuration.
+func sets(list ...string) (flags []string) {
+	for _, s := range list {
+		flags = append(flags, "--set", s)
+	}
+	return flags
 }
+
+// small are the settings of a run that takes a second.
+var small = sets("model.d_model=6", "model.n_layers=2", "ssm.d_state=8", "train.epochs=2", "train.batch=4")
+
+// shortDelay are the settings of a run of task delay that takes less.
+var shortDelay = sets("data.length=64", "data.delay=16", "ssm.d_state=8", "data.train_size=64", "data.eval_size=8", "train.epochs=1")
 
 func TestVersion(t *testing.T) {
 	if got := strings.TrimSpace(ok(t, "version", "--levels")); !strings.HasPrefix(got, "generic") {
@@ -191,7 +200,10 @@ func TestPlaceholders(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, command := range []string{"train", "eval", "calibrate", "stream", "convert", "inspect", "bench"} {
-		contains(t, command+" --help", ok(t, command, "--help"), "Example", "s4d-fast "+command)
+	for _, command := range []string{
+		"train", "eval", "calibrate", "stream", "convert", "inspect", "bench", "plot poles", "plot response", "plot kernels", "plot spectrum",
+		"plot hinf", "plot delay", "plot sweep", "plot all",
+	} {
+		contains(t, command+" --help", ok(t, append(strings.Fields(command), "--help")...), "Example", "s4d-fast "+command)
 	}
 }

@@ -15,9 +15,8 @@ import (
 // Every command fails when its results cannot be written to standard output.
 func TestStandardOutputFails(t *testing.T) {
 	m, dir := digitsModel(t), t.TempDir()
-	run0, delay := filepath.Join(dir, "run"), []string{"--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",
-		"--set", "data.train_size=64", "--set", "data.eval_size=8", "--set", "train.epochs=1"}
-	ok(t, append([]string{"train", "--out", run0}, delay...)...)
+	run0 := filepath.Join(dir, "run")
+	ok(t, append([]string{"train", "--out", run0}, shortDelay...)...)
 	best := filepath.Join(run0, "best.safetensors")
 	for _, args := range [][]string{
 		nil,
@@ -32,9 +31,9 @@ func TestStandardOutputFails(t *testing.T) {
 		{"convert", m, filepath.Join(dir, "m.pth")},
 		{"convert", filepath.Join(dir, "m.pth"), filepath.Join(dir, "m.safetensors")},
 		{"prune", m, filepath.Join(dir, "half.safetensors"), "--keep", "0.5"},
-		append([]string{"eval", best}, delay[:8]...),
-		append([]string{"train", "--out", filepath.Join(dir, "run2")}, delay...),
-		append([]string{"sweep", "delay", "--seeds", "2", "--out", filepath.Join(dir, "sweep")}, delay...),
+		{"eval", best},
+		append([]string{"train", "--out", filepath.Join(dir, "run2")}, shortDelay...),
+		append([]string{"sweep", "delay", "--seeds", "2", "--out", filepath.Join(dir, "sweep")}, shortDelay...),
 	} {
 		for _, c := range []struct {
 			cause   error

@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -10,20 +11,19 @@ import (
 func delayRunDir(t *testing.T, name string, set ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
-	args := []string{"train", "--out", dir}
-	for _, s := range append([]string{"data.length=200", "data.delay=50", "ssm.d_state=16", "data.train_size=64", "data.eval_size=8", "train.epochs=1", "train.batch=16"}, set...) {
-		args = append(args, "--set", s)
-	}
-	ok(t, args...)
+	ok(t, slices.Concat([]string{"train", "--out", dir}, shortDelay, sets("data.length=200", "data.delay=50", "ssm.d_state=16", "train.batch=16"), sets(set...))...)
 	return dir
 }
 
 // A run has one result: train, eval and the title of the plot report the same number, over the
-// whole validation set.
+// whole validation set. The run draws the plot, and its folder takes no other run.
 func TestOneResultOfDelay(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
-	stdout := ok(t, "train", "--out", out, "--set", "data.length=200", "--set", "data.delay=50", "--set", "ssm.d_state=16",
-		"--set", "data.train_size=64", "--set", "data.eval_size=8", "--set", "train.epochs=3", "--set", "train.batch=16")
+	stdout := ok(t, slices.Concat([]string{"train", "--out", out}, shortDelay, sets("data.length=200", "data.delay=50", "ssm.d_state=16", "train.epochs=3", "train.batch=16"))...)
+	mustBePNG(t, filepath.Join(out, "delay.png"), 0, 0)
+	contains(t, "stdout", stdout, "delay.png", "best.safetensors")
+	checkRun(t, nil, []string{"train", "--out", out}, exitUsage, out, "already holds a run")
+	checkRun(t, nil, []string{"train", "fsdd", "--data", "missing", "--out", out}, exitUsage, out, "already holds a run") // before the data
 	_, result, _ := strings.Cut(stdout, ": ")
 	result, _, _ = strings.Cut(result, " (an output of zeros")
 	if !strings.HasPrefix(result, "relative squared error ") {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,11 +71,7 @@ func TestPlotSweep(t *testing.T) {
 func sweepOf(t *testing.T, set ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "sweep")
-	args := []string{"sweep", "delay", "--out", dir}
-	steps := "ssm.dt_min+ssm.dt_max+ssm.xi_min+ssm.xi_max=0.01,0.03"
-	for _, s := range append(set, "data.length=64", "data.delay=16", "data.train_size=64", "data.eval_size=8", "ssm.d_state=8", "train.epochs=1", steps) {
-		args = append(args, "--set", s)
-	}
-	ok(t, args...)
+	steps := sets("ssm.dt_min+ssm.dt_max+ssm.xi_min+ssm.xi_max=0.01,0.03")
+	ok(t, slices.Concat([]string{"sweep", "delay", "--out", dir}, sets(set...), shortDelay, steps)...)
 	return dir
 }

@@ -76,15 +76,6 @@ func TestPlotInterrupted(t *testing.T) {
 	must.Equal(t, err, io.EOF, "uninterrupted: error")
 }
 
-// The help of every plot command has an example.
-func TestPlotHelp(t *testing.T) {
-	for _, command := range []string{"poles", "response", "kernels", "spectrum", "hinf", "delay", "sweep", "all"} {
-		if got := ok(t, "plot", command, "--help"); !strings.Contains(got, "Example") || !strings.Contains(got, "s4d-fast plot "+command) {
-			t.Errorf("plot %s --help shows no example: %q", command, got)
-		}
-	}
-}
-
 // saved writes an untrained network of two layers of four channels, with changes, and returns the
 // path of its file.
 func saved(t *testing.T, change func(*model.Config)) string {

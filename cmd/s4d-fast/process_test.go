@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -45,14 +46,9 @@ func process(t *testing.T, before []string, args ...string) *exec.Cmd {
 // trial returns the arguments of a small training run with a checkpoint after each of its steps,
 // four per epoch. As the learning rate is constant, a run of fewer epochs has the same bits.
 func trial(out string, epochs int, more ...string) []string {
-	args := append([]string{"train", "delay", "--out", out, "--threads", "1"}, more...)
-	for _, set := range []string{
+	return slices.Concat([]string{"train", "delay", "--out", out, "--threads", "1"}, more, sets(
 		"data.length=32", "data.delay=4", "data.train_size=16", "data.eval_size=4", "train.batch=4", "model.d_model=4", "ssm.d_state=4",
-		"train.checkpoint_every=1", "optim.schedule=constant", fmt.Sprintf("train.epochs=%d", epochs),
-	} {
-		args = append(args, "--set", set)
-	}
-	return args
+		"train.checkpoint_every=1", "optim.schedule=constant", fmt.Sprintf("train.epochs=%d", epochs)))
 }
 
 // scratch returns an empty folder, in memory where the system has one: on a disk the syncs take

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
@@ -33,8 +32,7 @@ func TestStreamEventFlags(t *testing.T) {
 	checkRun(t, nil, []string{"stream", unlabelled, clip(t, 8000, 10)}, exitBadInput, "labels", "--emit frames")
 
 	s := tonemodel.Words()
-	path := filepath.Join(t.TempDir(), "words.wav")
-	must.Do(t, audio.WriteWAVFile(path, tonemodel.SampleRate, s.Samples))
+	path := recorded(t, tonemodel.SampleRate, s.Samples)
 	count := func(args ...string) int {
 		found, _ := lines(t, ok(t, append([]string{"stream", m, path}, args...)...))
 		return len(found)
@@ -92,11 +90,10 @@ func TestStreamFramesWindow(t *testing.T) {
 	must.Do(t, must.Get(tonemodel.NewClips())(t).Save(m))
 	s.Tone("low", 8)
 	s.Tone("high", 2)
-	path := filepath.Join(t.TempDir(), "tones.wav")
-	must.Do(t, audio.WriteWAVFile(path, tonemodel.SampleRate, s.Samples))
+	path := recorded(t, tonemodel.SampleRate, s.Samples)
 	last := func(args ...string) []float32 {
-		all := posteriors(t, ok(t, append([]string{"stream", m, path, "--emit", "frames"}, args...)...))
-		return all[len(all)-1]
+		all := frames(t, ok(t, append([]string{"stream", m, path, "--emit", "frames"}, args...)...))
+		return all[len(all)-1].Posterior
 	}
 	whole := last()
 	if !(whole[0] > 0.9) {

@@ -12,16 +12,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// framewiseModel saves a model that labels the frames of a filter bank.
-func framewiseModel(t *testing.T, change func(m *model.Model)) string {
-	t.Helper()
-	m := must.Get(tonemodel.New())(t)
-	change(m)
-	path := filepath.Join(t.TempDir(), "frames.safetensors")
-	must.Do(t, m.Save(path))
-	return path
-}
-
 // recorded writes a sound to a WAV file.
 func recorded(t *testing.T, rate int, samples []float32) string {
 	t.Helper()
@@ -33,20 +23,15 @@ func recorded(t *testing.T, rate int, samples []float32) string {
 // A model that labels every frame gives the tones, at its own rate and from resampled audio. The
 // operating point in the model replaces the defaults, and flags replace both.
 func TestStreamFramewise(t *testing.T) {
-	m, s := framewiseModel(t, func(*model.Model) {}), tonemodel.Words()
+	m, s := toneModel(t), tonemodel.Words()
 	path := recorded(t, tonemodel.SampleRate, s.Samples)
 	found, _ := lines(t, ok(t, "stream", m, path))
 	checkTones(t, found, s, 1)
-	twice := make([]float32, 2*len(s.Samples))
-	for i, v := range s.Samples {
-		next := s.Samples[min(i+1, len(s.Samples)-1)]
-		twice[2*i], twice[2*i+1] = v, (v+next)/2
-	}
-	high := recorded(t, 2*tonemodel.SampleRate, twice)
+	high := twice(t, s)
 	found, _ = lines(t, ok(t, "stream", m, high, "--resample"))
 	checkTones(t, found, s, 2)
 
-	calibrated := framewiseModel(t, func(m *model.Model) {
+	calibrated := toneModel(t, func(m *model.Model) {
 		m.Meta.Detection = &model.Detection{Threshold: 1, OffThreshold: 1, Confirm: 1000, Smoothing: 0.1}
 	})
 	found, _ = lines(t, ok(t, "stream", calibrated, path))
@@ -57,28 +42,28 @@ func TestStreamFramewise(t *testing.T) {
 	checkRun(t, nil, []string{"stream", m, path, "--window", "11"}, exitUsage, "smoothing 11: expected more than 0 and at most 10")
 	checkRun(t, nil, []string{"stream", m, path, "--window", "0"}, exitUsage, "smoothing 0: expected more than 0")
 	checkRun(t, nil, []string{"stream", m, high}, exitBadInput, "rate 16000 Hz, the model expects 8000 Hz; --resample converts the audio\n")
-	pooled := framewiseModel(t, func(m *model.Model) { m.Config.Pool = model.PoolMean })
+	pooled := toneModel(t, func(m *model.Model) { m.Config.Pool = model.PoolMean })
 	checkRun(t, nil, []string{"stream", pooled, path}, exitBadInput, `pool is "mean", expected "none"`)
 }
 
 // Frames of a model that labels every frame have its averaged posterior at every hop.
 func TestStreamFramewiseFrames(t *testing.T) {
-	m, s := framewiseModel(t, func(*model.Model) {}), &tonemodel.Sound{}
+	m, s := toneModel(t), &tonemodel.Sound{}
 	s.Tone("low", 1)
 	s.Tone("high", 1)
 	s.Samples = append(s.Samples, make([]float32, 4030)...)
 	path := recorded(t, tonemodel.SampleRate, s.Samples)
-	all := posteriors(t, ok(t, "stream", m, path, "--emit", "frames"))
+	all := frames(t, ok(t, "stream", m, path, "--emit", "frames"))
 	must.Equal(t, len(all), 26, "frames, one every 0.1 s and one at the end")
 	for at, label := range map[int]int{5: 0, 9: 0, 15: 1, 19: 1, 24: 2, 25: 2} {
-		if p := all[at]; len(p) != 3 || !(p[label] > 0.9) || slices.Index(p, slices.Max(p)) != label || !(p[0]+p[1]+p[2] < 1.1) {
+		if p := all[at].Posterior; len(p) != 3 || !(p[label] > 0.9) || slices.Index(p, slices.Max(p)) != label || !(p[0]+p[1]+p[2] < 1.1) {
 			t.Errorf("frame %d: posterior %v, expected label %d", at, p, label)
 		}
 	}
-	short := posteriors(t, ok(t, "stream", m, path, "--emit", "frames", "--hop", "30"))
+	short := frames(t, ok(t, "stream", m, path, "--emit", "frames", "--hop", "30"))
 	must.Equal(t, len(short), (len(s.Samples)+29)/30-2, "frames, from the first complete frame of the filter bank on")
-	quick := posteriors(t, ok(t, "stream", m, path, "--emit", "frames", "--window", "0.01"))
-	if slices.EqualFunc(quick, all, func(a, b []float32) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
+	quick := frames(t, ok(t, "stream", m, path, "--emit", "frames", "--window", "0.01"))
+	if fmt.Sprint(quick) == fmt.Sprint(all) {
 		t.Error("--window changes no frame")
 	}
 }

@@ -21,13 +21,13 @@ import (
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-func posteriors(t *testing.T, stdout string) (list [][]float32) {
+// frames returns the frames of a stream's output.
+func frames(t *testing.T, stdout string) (list []report.Frame) {
 	t.Helper()
-	for _, line := range strings.Split(strings.TrimSpace(stdout), "\n") {
+	for _, line := range reporttest.Lines(t, stdout) {
 		var f report.Frame
-		decode(t, line, &f)
-		if f.Type == "frame" {
-			list = append(list, f.Posterior)
+		if decode(t, line, &f); f.Type == "frame" {
+			list = append(list, f)
 		}
 	}
 	return list
@@ -58,10 +58,14 @@ func lines(t *testing.T, stdout string) (found []report.Event, end report.End) {
 	return found, end
 }
 
-// toneModel saves a model that recognises two tones.
-func toneModel(t *testing.T) string {
+// toneModel saves a model that recognises two tones and labels the frames of a filter bank, with
+// changes.
+func toneModel(t *testing.T, changes ...func(m *model.Model)) string {
 	t.Helper()
 	m := must.Get(tonemodel.New())(t)
+	for _, change := range changes {
+		change(m)
+	}
 	path := filepath.Join(t.TempDir(), "tones.safetensors")
 	must.Do(t, m.Save(path))
 	return path
@@ -135,30 +139,22 @@ func TestStreamEvents(t *testing.T) {
 	}
 }
 
-// twoTones is a sound at twice the tone model's rate, in a file of so many equal channels.
-func twoTones(t *testing.T, s *tonemodel.Sound, channels int) (path string, frames int) {
+// twice writes a sound at twice the tone model's rate.
+func twice(t *testing.T, s *tonemodel.Sound) (path string) {
 	t.Helper()
-	var samples []float32
+	samples := make([]float32, 2*len(s.Samples))
 	for i, v := range s.Samples {
 		next := s.Samples[min(i+1, len(s.Samples)-1)]
-		for _, v := range []float32{v, (v + next) / 2} {
-			for range channels {
-				samples = append(samples, v)
-			}
-		}
+		samples[2*i], samples[2*i+1] = v, (v+next)/2
 	}
-	var b bytes.Buffer
-	must.Do(t, audio.WriteWAV(&b, 2*tonemodel.SampleRate, samples))
-	binary.LittleEndian.PutUint16(b.Bytes()[22:], uint16(channels))
-	binary.LittleEndian.PutUint16(b.Bytes()[32:], uint16(2*channels))
-	return write(t, "tones.wav", b.Bytes()), len(samples) / channels
+	return recorded(t, 2*tonemodel.SampleRate, samples)
 }
 
 // Audio at another rate than the model's is an error that states both rates, unless it is
 // resampled. Lines count the input's samples.
 func TestStreamRates(t *testing.T) {
 	m, s := toneModel(t), tonemodel.Words()
-	path, n := twoTones(t, s, 1)
+	path, n := twice(t, s), 2*len(s.Samples)
 	checkRun(t, nil, []string{"stream", m, path}, exitBadInput, path, "16000 Hz", "8000 Hz", "--resample")
 	stdout := ok(t, "stream", m, path, "--resample")
 	found, end := lines(t, stdout)

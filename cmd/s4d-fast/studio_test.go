@@ -24,19 +24,29 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/program"
 )
 
-// studio prints the address of the page, with the token that its interface requires. Ctrl-C ends
-// it.
-func TestStudio(t *testing.T) {
+// startStudio runs studio until stop, which sends Ctrl-C. The address and the token are those that
+// it prints.
+func startStudio(t *testing.T, dir string) (address *url.URL, token string, stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	out, stdout := io.Pipe()
 	var stderr bytes.Buffer
 	done := make(chan int, 1)
-	dir := filepath.Join(t.TempDir(), "projects")
 	go func() { done <- run(ctx, []string{"studio", "--dir", dir}, streams{out: stdout, err: &stderr}) }()
 	line := must.Get(bufio.NewReader(out).ReadString('\n'))(t)
-	address := must.Get(url.Parse(strings.TrimSpace(line)))(t)
-	fragment := must.Get(url.ParseQuery(address.Fragment))(t)
-	must.Equal(t, net.ParseIP(address.Hostname()).IsLoopback(), true, "loopback in %s", line)
+	address = must.Get(url.Parse(strings.TrimSpace(line)))(t)
+	return address, must.Get(url.ParseQuery(address.Fragment))(t).Get("token"), func() {
+		cancel(program.Signal(syscall.SIGINT))
+		must.Equal(t, <-done, exitOK, "exit code; %s", &stderr)
+		contains(t, "stderr", stderr.String(), dir)
+	}
+}
+
+// studio prints the address of the page, with the token that its interface requires. Ctrl-C ends
+// it.
+func TestStudio(t *testing.T) {
+	address, token, stop := startStudio(t, filepath.Join(t.TempDir(), "projects"))
+	must.Equal(t, net.ParseIP(address.Hostname()).IsLoopback(), true, "loopback in %s", address)
 	request := func(method, path, token, body string) *http.Response {
 		t.Helper()
 		q := must.Get(http.NewRequestWithContext(t.Context(), method, "http://"+address.Host+path, strings.NewReader(body)))(t)
@@ -46,7 +56,6 @@ func TestStudio(t *testing.T) {
 	page := request("GET", "/", "", "")
 	must.Equal(t, strings.Contains(string(must.Get(io.ReadAll(page.Body))(t)), "s4d-fast studio"), true, "page")
 	must.Equal(t, request("GET", "/api/projects", "", "").StatusCode, http.StatusUnauthorized, "without the token")
-	token := fragment.Get("token")
 	must.Equal(t, request("POST", "/api/projects", token, `{"name":"p"}`).StatusCode, http.StatusNoContent, "a new project")
 	var first struct{ Version int64 }
 	must.Do(t, json.NewDecoder(request("GET", "/api/projects/p/status", token, "").Body).Decode(&first))
@@ -61,33 +70,19 @@ func TestStudio(t *testing.T) {
 	}()
 	spare := must.Get(net.Dial("tcp", address.Host))(t) // browsers open connections before they need them
 	defer spare.Close()
-	cancel(program.Signal(syscall.SIGINT))
-	must.Equal(t, <-done, exitOK, "exit code; %s", &stderr)
+	stop()
 	<-ended
-	if !strings.Contains(stderr.String(), dir) {
-		t.Errorf("stderr %q lacks the folder", &stderr)
-	}
 }
 
 // Ctrl-C ends studio with 0 although a client has stopped in the middle of an upload.
 func TestStudioStuckUpload(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	out, stdout := io.Pipe()
-	var stderr bytes.Buffer
-	done := make(chan int, 1)
-	go func() {
-		done <- run(ctx, []string{"studio", "--dir", t.TempDir()}, streams{out: stdout, err: &stderr})
-	}()
-	line := must.Get(bufio.NewReader(out).ReadString('\n'))(t)
-	address := must.Get(url.Parse(strings.TrimSpace(line)))(t)
-	token := must.Get(url.ParseQuery(address.Fragment))(t).Get("token")
+	address, token, stop := startStudio(t, t.TempDir())
 	c := must.Get(net.Dial("tcp", address.Host))(t)
 	defer c.Close()
 	// The response 100 says that the server reads the body, which never comes.
 	must.Get(fmt.Fprintf(c, "POST /api/projects HTTP/1.1\r\nHost: %s\r\nX-Studio-Token: %s\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", address.Host, token))(t)
 	must.Equal(t, must.Get(http.ReadResponse(bufio.NewReader(c), nil))(t).StatusCode, http.StatusContinue, "response")
-	cancel(program.Signal(syscall.SIGINT))
-	must.Equal(t, <-done, exitOK, "exit code; %s", &stderr)
+	stop()
 }
 
 // studio listens only on the loopback, and accepts at most 1024 threads.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,8 +14,8 @@ import (
 // sweep writes a table and a plot; run again, it changes nothing.
 func TestSweep(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "grid")
-	args := []string{"sweep", "delay", "--preset", "step", "--set", "data.length=64", "--set", "data.delay=16", "--set", "data.train_size=64", "--set", "data.eval_size=64", "--set", "ssm.d_state=8",
-		"--set", "train.epochs=1", "--set", "ssm.init=lin,dfout", "--set", "ssm.dt_min+ssm.dt_max+ssm.xi_min+ssm.xi_max=0.01,0.03,0.1", "--out", dir}
+	steps := sets("ssm.init=lin,dfout", "ssm.dt_min+ssm.dt_max+ssm.xi_min+ssm.xi_max=0.01,0.03,0.1")
+	args := slices.Concat([]string{"sweep", "delay", "--preset", "step", "--out", dir}, shortDelay, steps)
 	out := ok(t, args...)
 	for _, name := range []string{"sweep.csv", "sweep.png", "ssm.init=dfout,ssm.dt_min+ssm.dt_max+ssm.xi_min+ssm.xi_max=0.03,seed=1/best.safetensors"} {
 		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
@@ -40,8 +41,7 @@ func TestSweep(t *testing.T) {
 // Parts of a sweep and --collect write the table and the plot of the undivided sweep.
 func TestSweepParts(t *testing.T) {
 	args := func(dir string, more ...string) []string {
-		return append([]string{"sweep", "delay", "--set", "data.length=64", "--set", "data.delay=16", "--set", "data.train_size=64", "--set", "data.eval_size=64",
-			"--set", "ssm.d_state=8", "--set", "train.epochs=1", "--set", "ssm.dt_max=0.1,0.2,0.3", "--out", dir}, more...)
+		return slices.Concat([]string{"sweep", "delay", "--set", "ssm.dt_max=0.1,0.2,0.3", "--out", dir}, shortDelay, more)
 	}
 	whole, dir := t.TempDir(), t.TempDir()
 	ok(t, args(whole)...)

@@ -39,17 +39,17 @@ func beep(rate int, hertz, seconds float64) []float32 {
 	return x
 }
 
+// smallAudio are the settings of a detector that learns nothing.
+var smallAudio = sets("data.rate=8000", "data.streams=4", "data.seconds=1", "data.bands=8", "model.d_model=4", "model.n_layers=1",
+	"ssm.d_state=4", "train.epochs=1", "train.batch=2")
+
 // A folder of recordings becomes a detector of its words by one command, and a second one streams
 // events with them. The first prints what the detector confuses and draws it.
 func TestTrainAudio(t *testing.T) {
 	dir, out := beeps(t), filepath.Join(t.TempDir(), "run")
 	args := []string{"train", "audio", "--data", dir, "--out", out, "--rate", "8000", "--group-by", "^speaker[0-9]", "--validation", "0.25"}
-	for _, set := range []string{
-		"data.streams=256", "data.seconds=2", "data.snr=[20, 40]", "data.bands=16", "model.d_model=16", "model.n_layers=2", "ssm.d_state=8",
-		"train.epochs=8", "train.batch=8", "optim.lr=0.02",
-	} {
-		args = append(args, "--set", set)
-	}
+	args = append(args, sets("data.streams=256", "data.seconds=2", "data.snr=[20, 40]", "data.bands=16", "model.d_model=16", "model.n_layers=2",
+		"ssm.d_state=8", "train.epochs=8", "train.batch=8", "optim.lr=0.02")...)
 	must.Do(t, os.WriteFile(filepath.Join(dir, "low", "speaker0_broken1.mp3"), []byte("no audio"), 0o666))
 	must.Do(t, os.WriteFile(filepath.Join(dir, "LICENSE"), []byte("text"), 0o666))
 	checkRun(t, nil, args, exitBadInput, "1 of 73 recordings are broken", "speaker0_broken1.mp3", "--skip-broken")
@@ -94,13 +94,7 @@ func TestNotes(t *testing.T) {
 	dir, out := beeps(t), t.TempDir()
 	broken := filepath.Join(dir, "low", "speaker0_broken1.mp3")
 	must.Do(t, os.WriteFile(broken, []byte("no audio"), 0o666))
-	common := []string{"audio", "--data", dir}
-	for _, set := range []string{
-		"data.rate=8000", "data.skip_broken=true", "data.streams=4", "data.seconds=1", "data.bands=8", "model.d_model=4", "model.n_layers=1",
-		"ssm.d_state=4", "train.epochs=1", "train.batch=2",
-	} {
-		common = append(common, "--set", set)
-	}
+	common := append([]string{"audio", "--data", dir, "--set", "data.skip_broken=true"}, smallAudio...)
 	sweep := filepath.Join(out, "sweep")
 	for _, args := range [][]string{
 		append(append([]string{"sweep"}, common...), "--seeds", "2", "--out", sweep),

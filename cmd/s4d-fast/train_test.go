@@ -13,7 +13,6 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/report"
 )
 
 // eval repeats the accuracy of the training run, and the last posterior of stream is that of eval.
@@ -39,7 +38,8 @@ func TestTrainEvalStream(t *testing.T) {
 		if code != exitOK {
 			t.Fatalf("stream: exit code %d: %s", code, stderr)
 		}
-		last := lastFrame(t, stdout)
+		all := frames(t, stdout)
+		last := all[len(all)-1]
 		for i, v := range last.Posterior {
 			if math.Abs(float64(v-want[i])) > 1e-4 {
 				t.Errorf("%s: the last posterior is %v, that of eval %v", p.Path, last.Posterior, want)
@@ -72,40 +72,12 @@ func TestTrainFrom(t *testing.T) {
 	checkRun(t, nil, []string{"train", "--set", "optim.freeze=[\"decodr\"]"}, exitUsage, `did you mean "decoder"?`)
 }
 
-// lastFrame checks the types of the lines and returns the last frame.
-func lastFrame(t *testing.T, stdout string) report.Frame {
-	t.Helper()
-	lines := strings.Split(strings.TrimSpace(stdout), "\n")
-	var start report.Start
-	var end report.End
-	var frame report.Frame
-	decode(t, lines[0], &start)
-	decode(t, lines[len(lines)-1], &end)
-	decode(t, lines[len(lines)-2], &frame)
-	equal(t, "types", [3]string{start.Type, frame.Type, end.Type}, [3]string{"start", "frame", "end"})
-	equal(t, "rate", start.SampleRate, 8000)
-	equal(t, "sample of the last frame", frame.Sample, end.Samples)
-	return frame
-}
-
-func TestDelayPlot(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "run")
-	stdout := ok(t, "train", "--out", out, "--set", "data.length=200", "--set", "data.delay=50", "--set", "ssm.d_state=16",
-		"--set", "data.train_size=64", "--set", "data.eval_size=8", "--set", "train.epochs=1", "--set", "train.batch=16")
-	if png := read(t, filepath.Join(out, "delay.png")); !bytes.HasPrefix(png, []byte("\x89PNG")) {
-		t.Error("delay.png is not a PNG file")
-	}
-	contains(t, "stdout", stdout, "delay.png", "best.safetensors")
-	checkRun(t, nil, []string{"train", "--out", out}, exitUsage, out, "already holds a run")
-	checkRun(t, nil, []string{"train", "fsdd", "--data", "missing", "--out", out}, exitUsage, out, "already holds a run") // before the data
-}
-
 // A run that diverges exits with 4 and keeps its last good checkpoint; so does one that resumes it.
 func TestDivergenceExitCode(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	must.Equal(t, exitDiverged, 4, "exit code")
-	checkRun(t, nil, []string{"train", "--out", out, "--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",
-		"--set", "data.train_size=256", "--set", "data.eval_size=8", "--set", "optim.lr=1e30"}, exitDiverged, "train: step ", `the output of "layers.0" is `, "diverged; the last good checkpoint is in "+out)
+	args := slices.Concat([]string{"train", "--out", out}, shortDelay, sets("data.train_size=256", "optim.lr=1e30"))
+	checkRun(t, nil, args, exitDiverged, "train: step ", `the output of "layers.0" is `, "diverged; the last good checkpoint is in "+out)
 	must.Reject(model.Load(filepath.Join(out, "best.safetensors")))(t, fs.ErrNotExist)
 	checkRun(t, nil, []string{"train", "--resume", "--out", out}, exitDiverged, "train: step ")
 }
@@ -114,9 +86,7 @@ func TestDivergenceExitCode(t *testing.T) {
 // with 130.
 func TestInterruptAndResume(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
-	line := []string{"train", "--out", out, "--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",
-		"--set", "data.train_size=64", "--set", "data.eval_size=8", "--set", "train.epochs=1000000"}
-	code, stderr := interrupted(t, "epoch=2", line...)
+	code, stderr := interrupted(t, "epoch=2", slices.Concat([]string{"train", "--out", out}, shortDelay, sets("train.epochs=1000000"))...)
 	must.Equal(t, code, 128+int(syscall.SIGINT), "exit code")
 	if !strings.Contains(stderr, "train delay --out "+out+" --resume") {
 		t.Errorf("stderr does not show how to resume: %s", stderr)
