@@ -10,6 +10,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
 )
@@ -27,7 +28,7 @@ func TestAlarms(t *testing.T) {
 			s.Samples[i] *= gain
 		}
 		path := filepath.Join(dir, name)
-		writeWAV(t, path, rate, s.Samples)
+		testfiles.Clip(t, path, rate, s.Samples)
 		return path
 	}
 	room := []string{save("room/0.wav", "low", 2, 0.5), save("room/1.wav", "high", 3, 1), save("room/2.wav", "low", 1, 0)}

@@ -2,24 +2,14 @@ package calibration
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 )
-
-// touch creates empty files, with slashes in their names.
-func touch(t *testing.T, dir string, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
-		must.Do(t, os.WriteFile(path, nil, 0o666))
-	}
-}
 
 // show lists clips with paths relative to dir.
 func show(t *testing.T, dir string, clips []Clip) string {
@@ -35,10 +25,11 @@ func show(t *testing.T, dir string, clips []Clip) string {
 // Labels are the names of folders, the first group of a pattern, or stand in a list.
 func TestClips(t *testing.T) {
 	dir := t.TempDir()
-	touch(t, dir, "yes/a.wav", "yes/more/b.wav", "no/c.wav", "none/d.wav", "_other_/e.wav", "_other_/f.wav", "top.wav", "yes/notes.txt", "7_tom_3.wav", "7_tom_9.wav")
+	for _, name := range []string{"yes/a.wav", "yes/more/b.wav", "no/c.wav", "none/d.wav", "_other_/e.wav", "_other_/f.wav", "top.wav", "yes/notes.txt", "7_tom_3.wav", "7_tom_9.wav"} {
+		testfiles.Write(t, filepath.Join(dir, name), "")
+	}
 	list := filepath.Join(dir, "lists", "val.txt")
-	must.Do(t, os.Mkdir(filepath.Dir(list), 0o777))
-	write := func(text string) { must.Do(t, os.WriteFile(list, []byte(text), 0o666)) }
+	write := func(text string) { testfiles.Write(t, list, text) }
 	labels := []string{"yes", "no", "none", "7"}
 	for _, c := range []struct {
 		path, pattern, text string

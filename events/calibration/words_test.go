@@ -14,6 +14,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 )
 
 // tone returns a tone of half a second and an amplitude, with so many silent samples on either
@@ -26,12 +27,6 @@ func tone(amplitude float64, silent, sampleRate int) []float32 {
 	return x
 }
 
-func writeWAV(t testing.TB, path string, sampleRate int, x []float32) {
-	t.Helper()
-	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
-	must.Do(t, audio.WriteWAVFile(path, sampleRate, x))
-}
-
 // clipFolder writes 60 clips of two labels, with more silence and less amplitude from one to the
 // next.
 func clipFolder(t testing.TB) (dir string, clips []calibration.Clip) {
@@ -39,7 +34,7 @@ func clipFolder(t testing.TB) (dir string, clips []calibration.Clip) {
 	for i := range 60 {
 		label := []string{"low", "high"}[i%2]
 		path := filepath.Join(dir, label, fmt.Sprintf("%02d.wav", i))
-		writeWAV(t, path, rate, tone(0.5-0.005*float64(i), 40*i, rate))
+		testfiles.Clip(t, path, rate, tone(0.5-0.005*float64(i), 40*i, rate))
 		clips = append(clips, calibration.Clip{Path: path, Label: label})
 	}
 	return dir, clips
@@ -153,7 +148,7 @@ func TestLevels(t *testing.T) {
 // Clips at another rate are converted, and their words are where they would be.
 func TestResampledWords(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.wav")
-	writeWAV(t, path, 44100, tone(0.3, 44100, 44100))
+	testfiles.Clip(t, path, 44100, tone(0.3, 44100, 44100))
 	s := wordStreams(t, []calibration.Clip{{Path: path, Label: "low"}}, clean())[0]
 	x, w := read(t, s, 4096), s.Words[0]
 	if n := w.End - w.Onset; n < rate/2 || n > rate/2+660 || math.Abs(rms(x[w.Onset:w.End])-0.3/math.Sqrt2) > 0.02 {
@@ -164,9 +159,9 @@ func TestResampledWords(t *testing.T) {
 func TestWordStreamErrors(t *testing.T) {
 	dir := t.TempDir()
 	good, empty, text, long := filepath.Join(dir, "good.wav"), filepath.Join(dir, "empty.wav"), filepath.Join(dir, "text.wav"), filepath.Join(dir, "long.wav")
-	writeWAV(t, good, rate, tone(0.3, 10, rate))
-	writeWAV(t, empty, rate, nil)
-	writeWAV(t, long, rate, make([]float32, 61*rate))
+	testfiles.Clip(t, good, rate, tone(0.3, 10, rate))
+	testfiles.Clip(t, empty, rate, nil)
+	testfiles.Clip(t, long, rate, make([]float32, 61*rate))
 	must.Do(t, os.WriteFile(text, []byte("no audio"), 0o666))
 	missing := filepath.Join(dir, "missing.wav")
 	ctx := context.Background()
@@ -191,7 +186,7 @@ func TestWordStreamErrors(t *testing.T) {
 	must.Fail(t, err, "enough")
 
 	s := wordStreams(t, clips, clean())[0]
-	writeWAV(t, good, rate, tone(0.3, 20, rate))
+	testfiles.Clip(t, good, rate, tone(0.3, 20, rate))
 	must.Reject(s.Open())(t, "the file has changed")
 
 	opt := clean()
@@ -213,9 +208,9 @@ func background(t testing.TB, path string, skipBroken bool) []calibration.Stream
 // to.
 func TestBackground(t *testing.T) {
 	dir := t.TempDir()
-	writeWAV(t, filepath.Join(dir, "b", "1.wav"), rate, tone(0.2, 0, rate))
-	writeWAV(t, filepath.Join(dir, "a.WAV"), 2*rate, tone(0.1, 0, 2*rate))
-	writeWAV(t, filepath.Join(dir, ".hidden", "1.wav"), rate, tone(0.2, 0, rate))
+	testfiles.Clip(t, filepath.Join(dir, "b", "1.wav"), rate, tone(0.2, 0, rate))
+	testfiles.Clip(t, filepath.Join(dir, "a.WAV"), 2*rate, tone(0.1, 0, 2*rate))
+	testfiles.Clip(t, filepath.Join(dir, ".hidden", "1.wav"), rate, tone(0.2, 0, rate))
 	must.Do(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o666))
 	must.Do(t, os.Rename(filepath.Join(dir, "b", "1.wav"), filepath.Join(dir, "b", "1"))) // recognised by its content
 	streams, ignored, err := calibration.BackgroundStreams(dir, rate, false, audio.Options{})
@@ -263,7 +258,7 @@ func TestFormats(t *testing.T) {
 	for _, name := range []string{"mono.flac", "mono.mp3", "mono.ogg", "stereo.ogg"} {
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), must.Get(os.ReadFile(filepath.Join("..", "..", "audio", "testdata", name)))(t), 0o666))
 	}
-	writeWAV(t, filepath.Join(dir, "x.wav"), rate, tone(0.3, 0, rate))
+	testfiles.Clip(t, filepath.Join(dir, "x.wav"), rate, tone(0.3, 0, rate))
 	want := 0
 	for _, path := range must.Get(filepath.Glob(filepath.Join(dir, "*")))(t) {
 		want += len(must.Get(audio.ReadMono(path, rate))(t))
@@ -278,7 +273,7 @@ func TestFormats(t *testing.T) {
 func TestBackgroundStreams(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 4 {
-		writeWAV(t, filepath.Join(dir, fmt.Sprintf("%d.wav", i)), rate, make([]float32, 1_200_000))
+		testfiles.Clip(t, filepath.Join(dir, fmt.Sprintf("%d.wav", i)), rate, make([]float32, 1_200_000))
 	}
 	streams := background(t, dir, false)
 	must.Equal(t, len(streams), 2, "streams of four files of 2.4 MB")
