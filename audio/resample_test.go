@@ -245,15 +245,6 @@ func TestResamplerErrors(t *testing.T) {
 	}
 }
 
-func TestAllocatesNothing(t *testing.T) {
-	eachPair(t, func(t *testing.T, from, to int) {
-		r := mustNew(t, from, to)
-		x := noise(9, 3000)
-		y := r.Flush(r.Process(nil, x))
-		must.Equal(t, testing.AllocsPerRun(10, func() { y = r.Flush(r.Process(y[:0], x)) }), 0, "allocations")
-	})
-}
-
 // Any chunks, whose sizes are the bytes, give the count and the bits of one chunk, at any rates.
 // To fuzz: go test -fuzz=FuzzChunking -fuzzminimizetime=1s ./audio
 func FuzzChunking(f *testing.F) {

@@ -1,7 +1,6 @@
 package convmode
 
 import (
-	"runtime"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -31,12 +30,9 @@ func TestMemoryEstimate(t *testing.T) {
 		c.DModel, c.NLayers, c.SSM.DState = 16, 3, 16
 		change(&c, &o)
 		m := must.Get(model.New(c, 1))(t)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		n := must.Get(New(m, o))(t)
-		runtime.ReadMemStats(&after)
+		var n *Net
+		took := float64(must.Allocated(func() { n = must.Get(New(m, o))(t) }))
 		n.Close()
-		took := float64(after.TotalAlloc - before.TotalAlloc)
 		if got := o.Memory(c); got < 0.6*took || got > 1.7*took {
 			t.Errorf("%s: estimated %.3g bytes, took %.3g", name, got, took)
 		}

@@ -208,18 +208,3 @@ func (c *Cauchy) exact(s *RankOne) []float64 {
 	}
 	return k
 }
-
-func TestCauchyAllocations(t *testing.T) {
-	for _, length := range []int{60, 64} {
-		p := s4Params(t, ssm.LegS, 8, length)
-		plan, s := NewCauchy(p.Modes(), length), rankOne(p, 0)
-		k, scratch := make([]float32, length), make([]float32, plan.ScratchLen())
-		byPair, byPole := make([]complex128, 16), make([]complex128, 16)
-		if n := testing.AllocsPerRun(10, func() {
-			plan.Kernel(k, s, scratch)
-			plan.Grad(byPair, byPole, k, s, scratch)
-		}); n > 0 {
-			t.Errorf("%d taps: %v allocations", length, n)
-		}
-	}
-}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
@@ -183,17 +182,4 @@ func addTo(dst, src []float64) {
 	for i, v := range src {
 		dst[i] += v
 	}
-}
-
-func TestConvAllocatesNothing(t *testing.T) {
-	conv := NewConv(300, 300, true)
-	scratch, khat := dirty(conv.ScratchLen()), dirty(conv.SpectrumLen())
-	acc := make([]float32, conv.SpectrumLen())
-	k0, k1, u0, u1 := noise(300, 1), noise(300, 2), noise(300, 3), noise(300, 4)
-	must.Equal(t, testing.AllocsPerRun(5, func() {
-		conv.Spectrum(khat, k0, k1)
-		conv.Convolve(Rows{u0, u1}, Rows{u0, u1}, khat, scratch)
-		conv.ConvolveGrad(Rows{u0, u1}, Rows{u0, u1}, Rows{u0, u1}, acc, khat, scratch)
-		conv.KernelGrad(k0, k1, acc)
-	}), 0, "allocations")
 }

@@ -174,11 +174,6 @@ func TestLengthsOfPlans(t *testing.T) {
 	}
 }
 
-func planFFT(t *testing.T, n int) *FFT {
-	t.Helper()
-	return must.Get(NewFFT(n))(t)
-}
-
 func TestRefusesMisuse(t *testing.T) {
 	c, two := NewConv(10, 4, false), NewConv(10, 4, true)
 	row, long, khat, scratch := make([]float32, 10), make([]float32, 11), make([]float32, c.SpectrumLen()), make([]float32, two.ScratchLen())
@@ -192,8 +187,8 @@ func TestRefusesMisuse(t *testing.T) {
 		"scratch too short":    func() { c.Convolve(Rows{row}, Rows{row}, khat, scratch[:9]) },
 		"du too short":         func() { c.ConvolveGrad(Rows{row[:9]}, Rows{row}, Rows{row}, khat, khat, scratch) },
 		"gradient's spectrum":  func() { c.ConvolveGrad(Rows{row}, Rows{row}, Rows{row}, khat[:9], khat, scratch) },
-		"transform too short":  func() { planFFT(t, 32).Coefficients(khat[:16], khat[:32]) },
-		"inverse too long":     func() { planFFT(t, 4).Sequence(khat[:5], khat[:4]) },
+		"transform too short":  func() { must.Get(NewFFT(32))(t).Coefficients(khat[:16], khat[:32]) },
+		"inverse too long":     func() { must.Get(NewFFT(4))(t).Sequence(khat[:5], khat[:4]) },
 		"kernel too long":      func() { c.Spectrum(khat, row, nil) },
 		"causal, two kernels":  func() { c.Spectrum(khat, row[:4], row[:4]) },
 		"one kernel missing":   func() { two.Spectrum(make([]float32, two.SpectrumLen()), row[:4], nil) },

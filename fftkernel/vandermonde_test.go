@@ -5,7 +5,6 @@ import (
 	"math/cmplx"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
@@ -127,16 +126,4 @@ func TestKernelGrad(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestVandermondeAllocatesNothing(t *testing.T) {
-	const modes, length = 20, 300
-	logLambda, w := randomPoles(modes, 0.1, 1)
-	v := NewVandermonde(modes, length)
-	k, scratch := make([]float32, length), dirty(v.ScratchLen())
-	g, m := make([]complex128, modes), make([]complex128, modes)
-	must.Equal(t, testing.AllocsPerRun(5, func() {
-		v.Kernel(k, logLambda, w, scratch)
-		v.Grad(g, m, k, logLambda, scratch)
-	}), 0, "allocations")
 }

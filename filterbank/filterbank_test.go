@@ -229,14 +229,6 @@ func TestSilence(t *testing.T) {
 	must.Equal(t, string(after), string(fresh.AppendState(nil)), "state after silence")
 }
 
-func TestAllocations(t *testing.T) {
-	for _, c := range configs() {
-		s, x := bank(t, c).NewStream(), sound(7*c.Window+3, c.SampleRate)
-		dst := make([]float32, 0, 2*c.Frames(len(x))*c.Bands)
-		must.Equal(t, testing.AllocsPerRun(20, func() { s.Process(dst, x) }), 0, "%+v: allocations", c)
-	}
-}
-
 func TestValidate(t *testing.T) {
 	for _, rate := range []float64{8000, 11025, 16000, 22050, 44100, 48000} {
 		c := filterbank.Default(rate)

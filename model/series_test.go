@@ -50,7 +50,6 @@ func TestBadSeries(t *testing.T) {
 	} {
 		m := forecaster(t)
 		change(m)
-		_, err := m.WriteTo(new(bytes.Buffer))
-		must.Fail(t, err, "model: meta: series: ", want)
+		must.Reject(m.WriteTo(new(bytes.Buffer)))(t, "model: meta: series: ", want)
 	}
 }

@@ -41,20 +41,3 @@ func TestRandomFrequencies(t *testing.T) {
 		t.Errorf("rand: the logarithms' mean is %v, their mean square %v", logMean, logSquare)
 	}
 }
-
-// Discrete and continuous parameters begin as the same system.
-func TestContinuousStart(t *testing.T) {
-	discrete, continuous := config(DFouT, 4, 8), config(DFouT, 4, 8)
-	discrete.Param, continuous.Param = ParamDiscrete, ParamContinuous
-	must.Equal(t, continuous.Discrete(), false, "Discrete() with param %q", continuous.Param)
-	must.Equal(t, discrete.Discrete(), true, "Discrete() with param %q", discrete.Param)
-	first, second := mustNew(t, discrete, 1, 0).Discretize(ZOH, 1), mustNew(t, continuous, 1, 0).Discretize(ZOH, 1)
-	for i, a := range first.LogLambda {
-		if b := second.LogLambda[i]; math.Abs(real(a-b)) > 1e-16 || math.Abs(imag(a-b)) > 1e-14 {
-			t.Errorf("log λ̄[%d] = %v, expected %v", i, b, a)
-		}
-		if w := second.W[i]; math.Abs(real(w-first.W[i]))+math.Abs(imag(w-first.W[i])) > 1e-14 {
-			t.Errorf("W[%d] = %v, expected %v", i, w, first.W[i])
-		}
-	}
-}

@@ -43,17 +43,8 @@ func TestScanGradients(t *testing.T) {
 			}
 			return sum
 		}
-		difference := func(move func(float64)) float64 { // of the fourth order
-			const eps = 1e-4
-			at := func(x float64) float64 {
-				move(x)
-				defer move(-x)
-				return loss()
-			}
-			return (8*(at(eps)-at(-eps)) - (at(2*eps) - at(-2*eps))) / (12 * eps)
-		}
 		check := func(name string, n int, got float64, move func(float64)) {
-			if want := difference(move); !(math.Abs(got-want) <= 1e-8*(1+math.Abs(want))) {
+			if want := difference(loss, move); !(math.Abs(got-want) <= 1e-8*(1+math.Abs(want))) {
 				t.Errorf("%s %s: gradient of %s[%d] is %v, expected %v", cfg.Layer, cfg.Disc, name, n, got, want)
 			}
 		}

@@ -1,7 +1,6 @@
 package ssm
 
 import (
-	"fmt"
 	"math"
 	"math/cmplx"
 	"testing"
@@ -41,14 +40,7 @@ func TestScanScores(t *testing.T) {
 				largest = max(largest, b*c)
 			}
 			want := largest / math.Pow(1-cmplx.Abs(s.Lambda[n]), 2)
-			closeTo(t, fmt.Sprintf("%s %s: H∞ score of mode %d", cfg.Layer, cfg.Disc, n), hinf[n], want)
+			near(t, hinf[n], want, 1e-9*want, "%s %s: H∞ score of mode %d", cfg.Layer, cfg.Disc, n)
 		}
-	}
-}
-
-func closeTo(t *testing.T, what string, got, want float64) {
-	t.Helper()
-	if !(math.Abs(got-want) <= 1e-9*want) {
-		t.Errorf("%s: %v, expected %v", what, got, want)
 	}
 }

@@ -123,16 +123,6 @@ func TestCloseEndsGoroutines(t *testing.T) {
 	})
 }
 
-func TestForAllocatesNothing(t *testing.T) {
-	for _, workers := range workerCounts {
-		p := par.New(workers)
-		out := make([]int, 100)
-		body := func(_, item int) { out[item]++ }
-		must.Equal(t, testing.AllocsPerRun(50, func() { p.For(len(out), body) }), 0, "%d workers: allocations per call", workers)
-		p.Close()
-	}
-}
-
 // Trace receives one time per item of each loop with one worker.
 func TestTrace(t *testing.T) {
 	var loops [][]time.Duration

@@ -205,15 +205,6 @@ func columns(m vek.Matrix, j, w int) vek.Matrix {
 	return vek.Matrix{Data: m.Data[j:], Rows: m.Rows, Cols: w, Stride: m.Stride}
 }
 
-func TestGemmAllocatesNothing(t *testing.T) {
-	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-		r := generator(5)
-		c, x, y := matrix(r, 20, 30), matrix(r, 20, 10), matrix(r, 10, 30)
-		scratch := make([]float32, vek.GemmScratch(20, 30, 10))
-		must.Equal(t, testing.AllocsPerRun(5, func() { vek.Gemm(c, x, y, vek.Plain, scratch) }), 0, "allocations per call")
-	})
-}
-
 // A NaN affects only its own row, an infinity only its own column, whatever pads the panels.
 func TestGemmContainsNaN(t *testing.T) {
 	const m, n, k = 7, 5, 3
