@@ -3,7 +3,6 @@ package audio
 import (
 	"bytes"
 	"encoding/binary"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -26,12 +25,7 @@ func TestMonoAt(t *testing.T) {
 		f := must.Get(os.Open(path))(t)
 		defer f.Close()
 		in := must.Get(must.Get(Open(f))(t).MonoAt(rate))(t)
-		got, buf := []float32(nil), make([]float32, 700)
-		var err error
-		for n := 0; err == nil; got = append(got, buf[:n]...) {
-			n, err = in.Read(buf)
-		}
-		must.Fail(t, err, io.EOF)
+		got := must.Get(all(in, 700))(t)
 		if !slices.Equal(got, want) {
 			t.Errorf("%d Hz: %d samples, which are not the %d of ReadMono", rate, len(got), len(want))
 		}
@@ -53,15 +47,8 @@ func TestMono(t *testing.T) {
 			binary.LittleEndian.PutUint16(b[44+2*i:], uint16(i-4000))
 		}
 		for _, size := range []int{1, 7, frames + 1} {
-			r, err := OpenWAV(bytes.NewReader(b))
-			must.Do(t, err)
-			in, got, buf := Mono(r), []float32(nil), make([]float32, size)
-			for err == nil {
-				var n int
-				n, err = in.Read(buf)
-				got = append(got, buf[:n]...)
-			}
-			must.Fail(t, err, io.EOF)
+			r := must.Get(OpenWAV(bytes.NewReader(b)))(t)
+			got := must.Get(all(Mono(r), size))(t)
 			must.Equal(t, len(got), frames, "%d channels: samples", channels)
 			for i, v := range got {
 				expected := float32((float64(i*channels-4000) + float64(channels-1)/2) / (1 << 15))
