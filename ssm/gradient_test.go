@@ -84,7 +84,7 @@ func perturb(p *Params) {
 	}
 }
 
-// difference returns the central difference of a loss, of the fourth order. move adds to a parameter.
+// difference returns the fourth-order central difference of a loss. move adds to a parameter.
 func difference(loss func() float64, move func(float64)) float64 {
 	const eps = 1e-4
 	at := func(x float64) float64 {
