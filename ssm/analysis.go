@@ -20,14 +20,21 @@ type Analysis struct {
 	// all channels.
 	Rows int
 
-	// Modes is the diagonal form, with the scores of single modes. It is nil for layers other than
-	// S4D and DSS.
-	Modes *Discrete
+	// Aliased is the number of modes that turn by π or more per sample, before the angle is folded
+	// (paper, Lemma 1). In S5 with zero-order hold they are those with |Im Λ·Δ| ≥ π. Poles of the
+	// bilinear rule never do. One mode of every SSM of dfout-half does: it is equivalent to its
+	// mirror image in the upper half circle. Aliased is nil where the figure has no meaning: the
+	// poles of S4 are eigenvalues of Ā, and those of an LRU have no continuous frequency that could
+	// alias.
+	Aliased *int
 
-	h        int
-	aliased  *int // see Aliased
-	hinf     func(row int) Peak
-	response func(row int, theta float64) complex128
+	// HInf returns the peak of the frequency response of row < Rows, without D. Its squared gain is
+	// the paper's score of an SSM. The gain is +Inf if the response is unbounded.
+	HInf func(row int) Peak
+
+	// Response returns the frequency response of row < Rows at an angle θ in radians per sample,
+	// without D (see Discrete.Response).
+	Response func(row int, theta float64) complex128
 }
 
 // Analyze returns the analysis of a layer.
@@ -40,7 +47,7 @@ func (p *Params) AnalyzeInitial() (*Analysis, error) { return p.analyze(p.legSCo
 // analyze returns the analysis of a layer. In S4, A of the first pole copies, exact of them, has
 // the eigenvalues −1, −2, …, −N.
 func (p *Params) analyze(exact int) (*Analysis, error) {
-	a := &Analysis{Rows: p.Directions() * p.DModel, h: p.DModel}
+	a := &Analysis{Rows: p.Directions() * p.DModel}
 	switch p.Layer {
 	case LayerS4:
 		return a, p.analyzeRankOne(a, exact)
@@ -48,51 +55,29 @@ func (p *Params) analyze(exact int) (*Analysis, error) {
 		p.analyzeScan(a)
 		return a, nil
 	}
-	a.Modes, a.aliased = p.Discretize(p.Disc, 1), new(int)
-	for h := range a.Modes.H {
-		*a.aliased += a.Modes.Aliased(h)
+	d := p.Discretize(p.Disc, 1)
+	a.Aliased = new(0)
+	for _, l := range d.LogLambda {
+		if math.Abs(imag(l)) >= math.Pi {
+			*a.Aliased++
+		}
 	}
-	a.LogPoles, a.hinf, a.response = a.Modes.LogLambda, a.Modes.HInf, a.Modes.Response
+	a.LogPoles, a.HInf, a.Response = d.LogLambda, d.HInf, d.Response
 	return a, nil
-}
-
-// Response returns the frequency response of row < Rows at an angle θ in radians per sample,
-// without D (see Discrete.Response).
-func (a *Analysis) Response(row int, theta float64) complex128 { return a.response(row, theta) }
-
-// HInf returns the peak of the frequency response of row < Rows, without D. Its squared gain is the
-// paper's score of an SSM. The gain is +Inf if the response is unbounded.
-func (a *Analysis) HInf(row int) Peak { return a.hinf(row) }
-
-// SSMScores returns the H∞ score of every SSM, sup_θ |H(e^{iθ})|², as [H] (paper; docs/maths.md
-// §8). A bidirectional SSM has the larger score of its directions. D is not included. Without
-// frequency responses the result is nil.
-func (a *Analysis) SSMScores() []float64 {
-	if a.Rows == 0 {
-		return nil
-	}
-	s := make([]float64, a.h)
-	for row := range a.Rows {
-		gain := a.HInf(row).Gain
-		s[row%a.h] = max(s[row%a.h], gain*gain)
-	}
-	return s
 }
 
 // Coverage returns the largest gap between neighbours among 0, the folded angles of the layer's
 // poles, and π, in radians per sample. DFouT's grid has 2π/(NH).
-func (a *Analysis) Coverage() float64 { return coverage(a.LogPoles) }
-
-// Aliased returns how many modes turn by π or more per sample, before the angle is folded (see
-// Discrete.Aliased). In S5 with zero-order hold they are those with |Im Λ·Δ| ≥ π. The bilinear rule
-// of S5 maps frequencies one to one, so none of its modes alias. known is false where the figure
-// has no meaning: the poles of S4 are eigenvalues of Ā, and those of an LRU have no
-// continuous frequency that could alias.
-func (a *Analysis) Aliased() (n int, known bool) {
-	if a.aliased == nil {
-		return 0, false
+func (a *Analysis) Coverage() (gap float64) {
+	angles := []float64{0, math.Pi}
+	for _, l := range a.LogPoles {
+		angles = append(angles, folded(l))
 	}
-	return *a.aliased, true
+	slices.Sort(angles)
+	for i := 1; i < len(angles); i++ {
+		gap = max(gap, angles[i]-angles[i-1])
+	}
+	return gap
 }
 
 // analyzeScan sets the poles of a layer with one SSM for all channels. Rows is 0,
@@ -107,7 +92,7 @@ func (p *Params) analyzeScan(a *Analysis) {
 		}
 	}
 	if p.Layer == LayerS5 {
-		a.aliased = &aliased
+		a.Aliased = &aliased
 	}
 	a.Rows = 0
 }
@@ -132,18 +117,18 @@ func (p *Params) analyzeRankOne(a *Analysis, exact int) error {
 		}
 		a.LogPoles = append(a.LogPoles, near[h]...)
 	}
-	a.response = func(row int, theta float64) complex128 {
+	a.Response = func(row int, theta float64) complex128 {
 		m := p.Modes()
 		return systems[row%p.DModel].response(full.C[row*m:(row+1)*m], theta)
 	}
-	a.hinf = func(row int) Peak {
+	a.HInf = func(row int) Peak {
 		h := row % p.DModel
 		for _, l := range near[h] {
 			if real(l) >= 0 {
 				return Peak{Theta: folded(l), Gain: math.Inf(1)}
 			}
 		}
-		return peakOf(near[h], func(theta float64) float64 { return cmplx.Abs(a.response(row, theta)) })
+		return peakOf(near[h], func(theta float64) float64 { return cmplx.Abs(a.Response(row, theta)) })
 	}
 	return nil
 }

@@ -12,7 +12,6 @@ const dssEpsilon = 1e-7
 // of the official S4 code computes it): K[l] = Re C·B·edge·ρ·e^{a(l − first)}.
 type dssMode struct {
 	lambda, a complex128 // A, Δ·A
-	step      float64    // Δ
 	sign      float64    // ã = sign·a has a real part ≤ 0
 	taps      float64    // L
 	edge      complex128 // e^ã − 1
@@ -22,7 +21,7 @@ type dssMode struct {
 
 // dssMode returns mode i, an index into [S][M], of a channel with the step Δ.
 func (p *Params) dssMode(i int, step float64, taps int) dssMode {
-	m := dssMode{lambda: complex(-p.Decay[i], p.Freq[i]), step: step, sign: 1, taps: float64(taps)}
+	m := dssMode{lambda: complex(-p.Decay[i], p.Freq[i]), sign: 1, taps: float64(taps)}
 	m.a = complex(step, 0) * m.lambda
 	if p.silent(imag(m.a)) {
 		return m // edge and ρ stay 0: the mode adds nothing to K, and its gradients are 0

@@ -10,7 +10,7 @@ import (
 // A layer's draws come from one stream, random.Poles at step 0. Each quantity has its own range of
 // 2³² indices, so another channel or mode of one quantity does not change the draws of the others.
 const (
-	drawStep uint64 = 0 << 32 // + h: uniform
+	drawStep uint64 = 0 << 32 // + h, S5: + n: uniform
 	drawC    uint64 = 1 << 32 // + 2·((direction·H + h)·M + n), + 1 for Im: normal
 	drawD    uint64 = 2 << 32 // + h: normal
 	drawFreq uint64 = 3 << 32 // + s·M + n: normal; LRU: + n: uniform
@@ -23,33 +23,30 @@ const (
 // NewParams allocates parameters for a configuration: B = 1 (0 for S5 and the LRU), all others 0.
 // The same type holds gradients.
 func NewParams(cfg Config) *Params {
-	h, m, s := cfg.DModel, cfg.Modes(), cfg.Copies()
+	h, m := cfg.DModel, cfg.Modes()
+	steps, poles, inputs := h, cfg.Copies()*m, cfg.Copies()*m
 	if cfg.MIMO() {
-		p := &Params{
-			Config: cfg, Decay: make([]float64, m), Freq: make([]float64, m),
-			B: make([]complex128, m*h), C: make([]complex128, cfg.Directions()*h*m), D: make([]float64, h),
-		}
-		if cfg.Layer == LayerLRU {
-			p.Gamma = make([]float64, m)
-		} else {
-			p.Step = make([]float64, m)
-		}
-		return p
+		steps, poles, inputs = m, m, m*h
 	}
 	p := &Params{
 		Config: cfg,
-		Step:   make([]float64, h),
-		Decay:  make([]float64, s*m),
-		Freq:   make([]float64, s*m),
-		B:      make([]complex128, s*m),
+		Step:   make([]float64, steps),
+		Decay:  make([]float64, poles),
+		Freq:   make([]float64, poles),
+		B:      make([]complex128, inputs),
 		C:      make([]complex128, cfg.Directions()*h*m),
 		D:      make([]float64, h),
 	}
-	if cfg.Layer == LayerS4 {
-		p.P = make([]complex128, s*m)
+	switch cfg.Layer {
+	case LayerS4:
+		p.P = make([]complex128, poles)
+	case LayerLRU:
+		p.Step, p.Gamma = nil, p.Step
 	}
 	for i := range p.B {
-		p.B[i] = 1
+		if !cfg.MIMO() {
+			p.B[i] = 1
+		}
 	}
 	return p
 }
@@ -70,11 +67,20 @@ func New(cfg Config, seed uint64, layer int) (*Params, error) {
 	}
 	p := NewParams(cfg)
 	draw := random.New(seed, random.Poles, 0, layer)
-	if cfg.MIMO() {
-		return p, p.initScan(draw)
+	for i := range p.Step { // Δ or ξ
+		p.Step[i] = p.logStep(draw.Float64(drawStep + uint64(i)))
 	}
-	p.initSteps(draw)
-	p.initOutput(draw)
+	for h := range p.D {
+		p.D[h] = draw.Normal(drawD + uint64(h))
+	}
+	switch cfg.Layer {
+	case LayerS5:
+		return p, p.initS5(draw)
+	case LayerLRU:
+		p.initLRU(draw)
+		return p, nil
+	}
+	drawComplex(p.C, draw, drawC, math.Sqrt(0.5))
 	if cfg.Layer != LayerS4 {
 		return p, p.initPoles(draw)
 	}
@@ -85,13 +91,6 @@ func New(cfg Config, seed uint64, layer int) (*Params, error) {
 	return p, err
 }
 
-// initSteps draws Δ or ξ, one per channel, log-uniform in its range.
-func (p *Params) initSteps(draw random.Stream) {
-	for h := range p.Step {
-		p.Step[h] = p.logStep(draw.Float64(drawStep + uint64(h)))
-	}
-}
-
 // logStep maps [0, 1) to the logarithm of a step.
 func (p *Params) logStep(u float64) float64 {
 	lo, hi := p.DtMin, p.DtMax
@@ -100,17 +99,6 @@ func (p *Params) logStep(u float64) float64 {
 	}
 	logLo, logHi := math.Log(lo), math.Log(hi)
 	return logLo + u*(logHi-logLo)
-}
-
-// initOutput draws C and D.
-func (p *Params) initOutput(draw random.Stream) {
-	for i := range p.C {
-		re, im := draw.Normal(drawC+2*uint64(i)), draw.Normal(drawC+2*uint64(i)+1)
-		p.C[i] = complex(re*math.Sqrt(0.5), im*math.Sqrt(0.5))
-	}
-	for h := range p.D {
-		p.D[h] = draw.Normal(drawD + uint64(h))
-	}
 }
 
 // minDSSDecay is the lower bound of DSS's initial −Re A, as in the official code.

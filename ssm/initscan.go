@@ -20,21 +20,6 @@ const (
 // defaultMaxPhase is that of the LRU's key.
 const defaultMaxPhase = 6.28
 
-// initScan draws the parameters of a layer with one SSM for all channels.
-func (p *Params) initScan(draw random.Stream) error {
-	for h := range p.D {
-		p.D[h] = draw.Normal(drawD + uint64(h))
-	}
-	if p.Layer == LayerLRU {
-		p.initLRU(draw)
-		return nil
-	}
-	for n := range p.Step {
-		p.Step[n] = p.logStep(draw.Float64(drawStep + uint64(n)))
-	}
-	return p.initS5(draw)
-}
-
 // ring returns the largest initial |λ̄| and angle of an LRU.
 func (c Config) ring() (rMax, maxPhase float64) {
 	rMax, maxPhase = c.RMax, c.MaxPhase

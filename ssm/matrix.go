@@ -2,6 +2,7 @@ package ssm
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -35,11 +36,7 @@ func (a matrix) set(i, j int, v float64) { a.values[i*a.n+j] = v }
 // add adds v to an element.
 func (a matrix) add(i, j int, v float64) { a.values[i*a.n+j] += v }
 
-func (a matrix) clone() matrix {
-	c := newMatrix(a.n)
-	copy(c.values, a.values)
-	return c
-}
+func (a matrix) clone() matrix { return matrix{a.n, slices.Clone(a.values)} }
 
 // isFinite reports whether the sum of every column's moduli is finite.
 func (a matrix) isFinite() bool {
@@ -83,22 +80,12 @@ func (a matrix) eigenvalues() (list []complex128) {
 	return list
 }
 
-// factors is the LU factorisation of a matrix with row exchanges.
-type factors struct {
-	lu        matrix
-	exchanges []int
-	condition float64 // ‖A‖·‖A⁻¹‖, of the sums of rows
-}
-
-func (a matrix) factorize() factors {
-	f := factors{lu: a.clone(), exchanges: make([]int, a.n)}
+// factorize replaces a matrix by its factors. It returns a function that replaces b by the solution
+// of Aᵀx = b, and the condition number ‖A‖·‖A⁻¹‖, of the sums of rows.
+func (a matrix) factorize() (solveTransposed func(b []float64), condition float64) {
+	exchanges := make([]int, a.n)
 	norm := routines.Dlange(lapack.MaxRowSum, a.n, a.n, a.values, a.n, make([]float64, a.n))
-	routines.Dgetrf(a.n, a.n, f.lu.values, a.n, f.exchanges)
-	f.condition = 1 / routines.Dgecon(lapack.MaxRowSum, a.n, f.lu.values, a.n, norm, make([]float64, 4*a.n), make([]int, a.n))
-	return f
-}
-
-// solveTransposed replaces b by the solution of Aᵀx = b.
-func (f factors) solveTransposed(b []float64) {
-	routines.Dgetrs(blas.Trans, f.lu.n, 1, f.lu.values, f.lu.n, f.exchanges, b, 1)
+	routines.Dgetrf(a.n, a.n, a.values, a.n, exchanges)
+	condition = 1 / routines.Dgecon(lapack.MaxRowSum, a.n, a.values, a.n, norm, make([]float64, 4*a.n), make([]int, a.n))
+	return func(b []float64) { routines.Dgetrs(blas.Trans, a.n, 1, a.values, a.n, exchanges, b, 1) }, condition
 }

@@ -178,7 +178,7 @@ func TestLemma1(t *testing.T) {
 
 	cfg.DState = 64
 	d := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1)
-	must.Equal(t, d.Aliased(0), 20, "modes with |Δ·Im λ| ≥ π")
+	must.Equal(t, *must.Get(mustNew(t, cfg, 1, 0).Analyze())(t).Aliased, 20, "modes with |Δ·Im λ| ≥ π")
 	for n, a := range d.LogLambda {
 		for m, b := range d.LogLambda[:n] {
 			// 1.98π is the multiple of Δπ that is closest to a multiple of 2π

@@ -51,9 +51,8 @@ func (p *Params) RankOne(r *RankOne, h int, stepScale float64) {
 
 // Poles writes Λ of channel h, [M], and returns its step at a step scale.
 func (p *Params) Poles(lambda []complex128, h int, stepScale float64) (step float64) {
-	at := h % p.Copies() * p.Modes()
 	for n := range lambda {
-		lambda[n] = p.pole(at + n)
+		lambda[n] = p.pole(h%p.Copies()*p.Modes() + n)
 	}
 	return p.step(h, stepScale)
 }
@@ -155,9 +154,9 @@ func (p *Params) recoverChannel(r *RankOne, h int) error {
 	if !a.isFinite() {
 		return errors.New("the matrix Ā^l_kernel is not finite")
 	}
-	lu := a.factorize()
-	if !(lu.condition <= maxCondition) {
-		return fmt.Errorf("the condition number of I − Ā^l_kernel is %.2g, expected at most %.0g", lu.condition, maxCondition)
+	solveTransposed, condition := a.factorize()
+	if !(condition <= maxCondition) {
+		return fmt.Errorf("the condition number of I − Ā^l_kernel is %.2g, expected at most %.0g", condition, maxCondition)
 	}
 	x := make([]float64, 2*m)
 	for dir := range p.Directions() {
@@ -165,7 +164,7 @@ func (p *Params) recoverChannel(r *RankOne, h int) error {
 		for n, v := range c {
 			x[n], x[m+n] = real(v), -imag(v)
 		}
-		lu.solveTransposed(x)
+		solveTransposed(x)
 		for n := range c {
 			c[n] = complex(x[n], -x[m+n])
 		}

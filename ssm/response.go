@@ -3,7 +3,6 @@ package ssm
 import (
 	"math"
 	"math/cmplx"
-	"slices"
 )
 
 // Response returns the frequency response of a row at an angle θ in radians per sample (paper, eq.
@@ -49,30 +48,4 @@ func (p pole) distance(theta float64) complex128 {
 // folded returns the angle of a pole folded to [0, π]: in a real kernel θ and −θ are one frequency.
 func folded(logLambda complex128) float64 {
 	return math.Abs(math.Remainder(imag(logLambda), 2*math.Pi))
-}
-
-// coverage returns the largest gap between neighbours among 0, the folded angles of poles, and π.
-func coverage(logPoles []complex128) float64 {
-	angles := []float64{0, math.Pi}
-	for _, a := range logPoles {
-		angles = append(angles, folded(a))
-	}
-	slices.Sort(angles)
-	gap := 0.0
-	for i := 1; i < len(angles); i++ {
-		gap = max(gap, angles[i]-angles[i-1])
-	}
-	return gap
-}
-
-// Aliased returns how many modes of channel h turn by π or more per sample (paper, Lemma 1).
-// Bilinear poles never do. One mode of every SSM of dfout-half does: it is equivalent to its mirror
-// image in the upper half circle.
-func (d *Discrete) Aliased(h int) (n int) {
-	for _, a := range d.LogLambda[h*d.M : (h+1)*d.M] {
-		if math.Abs(imag(a)) >= math.Pi {
-			n++
-		}
-	}
-	return n
 }

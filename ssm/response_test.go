@@ -42,7 +42,7 @@ func TestCoverageAndAliases(t *testing.T) {
 		cfg := config(test.init, 2, 64)
 		cfg.DtMin, cfg.DtMax, cfg.XiMin, cfg.XiMax = test.step, test.step, test.step, test.step
 		a := must.Get(mustNew(t, cfg, 1, 0).Analyze())(t)
-		must.Equal(t, a.Modes.Aliased(1), test.want, "%s at %v: modes alias", test.init, test.step)
+		must.Equal(t, *a.Aliased, 2*test.want, "%s at %v: modes alias", test.init, test.step)
 		gap := a.Coverage()
 		if test.init == DFouT && math.Abs(gap-2*math.Pi/(64*2)) > 1e-14 {
 			t.Errorf("DFouT's largest gap is %v, expected 2π/(NH)", gap)
@@ -60,7 +60,7 @@ func TestCoverageAtTheEnds(t *testing.T) {
 		angles []complex128
 		want   float64
 	}{{[]complex128{1i, 2i}, math.Pi - 2}, {[]complex128{1.5i, 2i}, 1.5}, {[]complex128{0.5i, -2i, 6i}, 2 - 0.5}} {
-		if got := coverage(test.angles); math.Abs(got-test.want) > 1e-15 {
+		if got := (&Analysis{LogPoles: test.angles}).Coverage(); math.Abs(got-test.want) > 1e-15 {
 			t.Errorf("angles %v: largest gap %v, expected %v", test.angles, got, test.want)
 		}
 	}
@@ -103,18 +103,13 @@ func TestHInf(t *testing.T) {
 func TestScores(t *testing.T) {
 	cfg := config(DFouT, 2, 8)
 	cfg.Bidirectional = true
-	analysis := must.Get(mustNew(t, cfg, 1, 0).Analyze())(t)
-	d := analysis.Modes
+	d := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1)
 	for i, s := range d.Gains().HInf() {
 		w := max(cmplx.Abs(d.W[i]), cmplx.Abs(d.W[len(d.LogLambda)+i]))
 		want := math.Pow(w/(1-cmplx.Abs(cmplx.Exp(d.LogLambda[i]))), 2)
 		if math.Abs(s-want) > 1e-9*want {
 			t.Errorf("score %d is %v, expected %v", i, s, want)
 		}
-	}
-	for h, got := range analysis.SSMScores() {
-		a, b := d.HInf(h).Gain, d.HInf(2+h).Gain
-		must.Equal(t, got, max(a*a, b*b), "SSM %d: score of the peaks %v and %v", h, a, b)
 	}
 	cfg.AReal = 0
 	pinned := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1)

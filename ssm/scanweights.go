@@ -86,20 +86,9 @@ func RoundPole(lambda complex128, steps int) (re, im float32) {
 		im = 0
 	}
 	if distance := 1 - math.Abs(float64(re+im)); (re == 0 || im == 0) && math.Abs(distance) < near {
-		re, im = sign(re), sign(im)
+		re, im = float32(math.Round(float64(re))), float32(math.Round(float64(im)))
 	}
 	return re, im
-}
-
-// sign returns 1, −1 or 0.
-func sign(x float32) float32 {
-	switch {
-	case x > 0:
-		return 1
-	case x < 0:
-		return -1
-	}
-	return 0
 }
 
 // PoleDrift returns (λ̄/fl(λ̄))^steps − 1, the error that rounding λ̄ causes in so many steps, a power

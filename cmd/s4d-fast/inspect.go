@@ -99,9 +99,9 @@ func (c *inspectCmd) inspect(m *model.Model) (inspection, error) {
 	if err != nil {
 		return info, err
 	}
-	peaks := peaksOf(layers)
+	peaks := peaksOf(layers, m.Config.DModel)
 	for i, a := range layers {
-		p, poles := m.SSMParams(i), polesOf(i, a, peaks[i], m.Config.DModel)
+		p, poles := m.SSMParams(i), polesOf(i, a, peaks[i])
 		info.Poles = append(info.Poles, poles)
 		if c.Scores {
 			info.Scores = append(info.Scores, scoresOf(i, p, peaks[i]))
@@ -110,21 +110,17 @@ func (c *inspectCmd) inspect(m *model.Model) (inspection, error) {
 	return info, nil
 }
 
-// polesOf describes the poles of a layer of h channels. The peaks are those of its frequency
-// responses.
-func polesOf(layer int, a *ssm.Analysis, peaks []ssm.Peak, h int) poleRange {
+// polesOf describes the poles of a layer. The peaks are those of its SSMs.
+func polesOf(layer int, a *ssm.Analysis, peaks []ssm.Peak) poleRange {
 	p := poleRange{
-		Layer: layer, Modulus: [2]float64{math.Inf(1), 0}, Angle: [2]float64{math.Inf(1), 0}, Modes: len(a.LogPoles), Gap: a.Coverage(),
-	}
-	if n, known := a.Aliased(); known {
-		p.Aliased = &n
+		Layer: layer, Modulus: [2]float64{math.Inf(1), 0}, Angle: [2]float64{math.Inf(1), 0}, Modes: len(a.LogPoles), Gap: a.Coverage(), Aliased: a.Aliased,
 	}
 	var top ssm.Peak
-	for row, peak := range peaks {
+	for _, peak := range peaks {
 		if peak.Gain > top.Gain {
 			top = peak
 		}
-		if math.IsInf(peak.Gain, 1) && (row < h || !math.IsInf(peaks[row-h].Gain, 1)) { // not counted yet
+		if math.IsInf(peak.Gain, 1) {
 			p.Unbounded++
 		}
 	}

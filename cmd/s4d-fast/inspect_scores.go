@@ -48,8 +48,9 @@ func analyze(m *model.Model) ([]*ssm.Analysis, error) {
 	return layers, nil
 }
 
-// peaksOf returns the peaks of the frequency responses of each layer.
-func peaksOf(layers []*ssm.Analysis) [][]ssm.Peak {
+// peaksOf returns the peaks of the frequency responses of each layer's h SSMs. That of a
+// bidirectional SSM is the larger one of its directions.
+func peaksOf(layers []*ssm.Analysis, h int) [][]ssm.Peak {
 	peaks := make([][]ssm.Peak, len(layers))
 	rows := layers[0].Rows // the same in all layers
 	for i := range peaks {
@@ -58,6 +59,14 @@ func peaksOf(layers []*ssm.Analysis) [][]ssm.Peak {
 	pool := par.New(runtime.GOMAXPROCS(0))
 	defer pool.Close()
 	pool.For(len(layers)*rows, func(_, i int) { peaks[i/rows][i%rows] = layers[i/rows].HInf(i % rows) })
+	for i, list := range peaks {
+		for row := h; row < rows; row++ {
+			if list[row].Gain > list[row-h].Gain {
+				list[row-h] = list[row]
+			}
+		}
+		peaks[i] = list[:min(h, rows)]
+	}
 	return peaks
 }
 
@@ -73,11 +82,7 @@ func scoresOf(layer int, p *ssm.Params, peaks []ssm.Peak) layerScores {
 	if p.MIMO() {
 		return s
 	}
-	for h := range g.SSMs {
-		peak := peaks[h]
-		if g.Directions == 2 && peaks[g.SSMs+h].Gain > peak.Gain {
-			peak = peaks[g.SSMs+h]
-		}
+	for h, peak := range peaks {
 		s.SSMs = append(s.SSMs, ssmScore{
 			Step: math.Exp(p.Step[h]), HInf: report.Number(peak.Gain * peak.Gain), Angle: peak.Theta, Modes: s.Modes[h*g.M : (h+1)*g.M],
 		})

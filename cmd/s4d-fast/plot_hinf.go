@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 
 	"github.com/s4d-fast/s4d-fast/internal/figure"
-	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -49,13 +47,23 @@ func hinfPanel(m *model.Model) (figure.Panel, error) {
 	if err != nil {
 		return figure.Panel{}, err
 	}
-	p := figure.Panel{X: "step Δ", Y: "normalised H∞ score, without D", LogX: true, LogY: true, Curves: make([]figure.Curve, len(layers))}
+	p := figure.Panel{X: "step Δ", Y: "normalised H∞ score, without D", LogX: true, LogY: true}
 	if m.Config.SSM.Discrete() {
 		p.X = "damping ξ"
 	}
-	pool := par.New(runtime.GOMAXPROCS(0))
-	defer pool.Close()
-	pool.For(len(layers), func(_, i int) { p.Curves[i] = hinfCurve(fmt.Sprintf("layer %d", i+1), layers[i], m.SSMParams(i)) })
+	for i, peaks := range peaksOf(layers, m.Config.DModel) {
+		curve, params := figure.Curve{Name: fmt.Sprintf("layer %d", i+1), Points: true}, m.SSMParams(i)
+		for _, peak := range peaks {
+			curve.Y = append(curve.Y, peak.Gain*peak.Gain)
+		}
+		if params.MIMO() {
+			curve.Y = params.ModeGains().HInf()
+		}
+		for _, logStep := range params.Step {
+			curve.X = append(curve.X, math.Exp(logStep))
+		}
+		p.Curves = append(p.Curves, curve)
+	}
 	largest, bounded, unbounded := 0.0, 0, 0
 	for _, curve := range p.Curves {
 		for i, y := range curve.Y {
@@ -85,18 +93,4 @@ func hinfPanel(m *model.Model) (figure.Panel, error) {
 		p.Title += fmt.Sprintf("; %d unbounded", unbounded)
 	}
 	return p, nil
-}
-
-// hinfCurve returns the scores of a layer's SSMs, or of the modes of S5, over their steps.
-func hinfCurve(name string, a *ssm.Analysis, p *ssm.Params) figure.Curve {
-	curve := figure.Curve{Name: name, Points: true}
-	if p.MIMO() {
-		curve.Y = p.ModeGains().HInf()
-	} else {
-		curve.Y = a.SSMScores()
-	}
-	for _, logStep := range p.Step {
-		curve.X = append(curve.X, math.Exp(logStep))
-	}
-	return curve
 }
