@@ -25,18 +25,8 @@ type flacStream struct {
 	unchecked bool // by tests: accept wrong checksums
 }
 
-// openFLAC reads the metadata of a FLAC stream.
-func (r *Reader) openFLAC(in *bufio.Reader) error {
-	s := &flacStream{}
-	if err := s.open(in); err != nil {
-		return err
-	}
-	r.Format, r.in = s.format, &blocks{name: "FLAC", next: s.next}
-	return nil
-}
-
-// open reads the metadata (§8).
-func (s *flacStream) open(in *bufio.Reader) error {
+// openFLAC reads the metadata of a FLAC stream (§8) to s.
+func (r *Reader) openFLAC(in *bufio.Reader, s *flacStream) error {
 	s.bits.in = in
 	in.Discard(len("fLaC"))
 	for first := true; ; first = false {
@@ -53,6 +43,7 @@ func (s *flacStream) open(in *bufio.Reader) error {
 			return truncated(err, "FLAC", "a metadata block of %d bytes", size)
 		}
 		if last {
+			r.Format, r.in = s.format, &blocks{name: "FLAC", next: s.next}
 			return nil
 		}
 	}
@@ -138,10 +129,7 @@ func (s *flacStream) frame() (int, error) {
 		if mode == sideRight && c == 0 || (mode == leftSide || mode == midSide) && c == 1 {
 			size++ // a difference takes one bit more
 		}
-		if cap(s.data[c]) < n {
-			s.data[c] = make([]int64, n)
-		}
-		s.data[c] = s.data[c][:n]
+		s.data[c] = slices.Grow(s.data[c][:0], n)[:n]
 		if err := b.subframe(s.data[c], size); err != nil {
 			return 0, fmt.Errorf("channel %d: %w", c, err)
 		}

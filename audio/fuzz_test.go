@@ -65,11 +65,8 @@ func FuzzFLAC(f *testing.F) {
 	f.Add(silentFLAC(1), 3)
 	f.Fuzz(func(t *testing.T, file []byte, block int) {
 		fuzzed(t, func() (*Reader, error) {
-			s := &flacStream{unchecked: true}
-			if err := s.open(bufio.NewReader(bytes.NewReader(file))); err != nil {
-				return nil, err
-			}
-			return &Reader{Format: s.format, in: &blocks{name: "FLAC", next: s.next}}, nil
+			r := &Reader{}
+			return r, r.openFLAC(bufio.NewReader(bytes.NewReader(file)), &flacStream{unchecked: true})
 		}, block)
 	})
 }

@@ -130,7 +130,7 @@ func (o Options) open(in *bufio.Reader, start []byte) (out *Reader, err error) {
 		out, err = openWAV(in, o)
 	case head == "fLaC":
 		out.Container = FLAC
-		err = guard("FLAC", func() error { return out.openFLAC(in) })
+		err = guard("FLAC", func() error { return out.openFLAC(in, &flacStream{}) })
 	case head == "OggS":
 		out.Container = Ogg
 		err = guard("Ogg Vorbis", func() error { return out.openOgg(in) })

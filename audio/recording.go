@@ -2,10 +2,11 @@ package audio
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
 )
 
 // extensions are those of the formats that Open recognises.
@@ -31,10 +32,7 @@ func IsRecording(path string) bool {
 	if slices.Contains(extensions, strings.ToLower(filepath.Ext(path))) {
 		return true
 	}
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	f, err := os.Open(path)
+	f, err := datafile.Open(path)
 	if err != nil {
 		return false
 	}

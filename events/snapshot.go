@@ -27,7 +27,7 @@ type snapshotHead struct {
 	Resampler                int32 // bytes
 }
 
-var optionNames = [5]string{"Threshold", "OffThreshold", "Confirm", "Refractory", "Smoothing"}
+const optionNames = "Threshold, OffThreshold, Confirm, Refractory and Smoothing"
 
 func (o Options) values() [5]float64 {
 	return [5]float64{o.Threshold, o.OffThreshold, float64(o.Confirm), o.Refractory, o.Smoothing}
@@ -111,13 +111,10 @@ func (s *Stream) restore(b []byte) error {
 
 // check returns an error for a state that this Stream cannot have.
 func (s *Stream) check(h *snapshotHead) error {
-	for i, v := range s.recognizer.opt.values() {
-		if h.Options[i] != v {
-			return fmt.Errorf("taken with %s %v, this stream has %v", optionNames[i], h.Options[i], v)
-		}
-	}
-	labels := int32(len(s.recognizer.labels))
+	labels, options := int32(len(s.recognizer.labels)), s.recognizer.opt.values()
 	switch g := &h.Segment; {
+	case h.Options != options:
+		return fmt.Errorf("taken with %s %v, this stream has %v", optionNames, h.Options, options)
 	case h.SampleRate != s.sampleRate:
 		return fmt.Errorf("taken at %v Hz, this stream has %v Hz", h.SampleRate, s.sampleRate)
 	case h.Origin < 0 || h.Position < h.Origin || h.Signal < 0:

@@ -110,7 +110,7 @@ func TestRestoreErrors(t *testing.T) {
 		{"damaged or truncated", r, good[:len(good)-1]},
 		{"truncated", r, signed(good[:100])},
 		{"truncated", r, signed(good[:len(good)/4])},
-		{"taken with Threshold 0.7, this stream has 0.9", recognizer(t, threshold), good},
+		{"taken with Threshold, OffThreshold, Confirm, Refractory and Smoothing [0.7 ", recognizer(t, threshold), good},
 		{"another model", must.Get(events.New(weights, toneOptions()))(t), good},
 		{"set S4D_LEVEL=abacus", r, signed(nested)},
 		{"position -", r, edit(position+7, 0x80)},

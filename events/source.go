@@ -40,13 +40,13 @@ func (s *bands) process(b *batch) {
 	b.bands = s.bank.Process(b.bands[:0], b.samples)
 	n := len(b.levels)
 	count := len(b.bands) / n
-	b.input = resize(b.input, len(b.bands))
+	b.input = slices.Grow(b.input[:0], len(b.bands))[:len(b.bands)]
 	for i, v := range b.bands {
 		b.input[i%count*n+i/count] = v
 	}
 	outputs := s.net.Process(b.input, n) // [labels][n]
 	labels := len(outputs) / n
-	b.outputs = resize(b.outputs, len(outputs))
+	b.outputs = slices.Grow(b.outputs[:0], len(outputs))[:len(outputs)]
 	for i, v := range outputs {
 		b.outputs[i%n*labels+i/n] = v
 	}
@@ -93,11 +93,3 @@ func (s *clip) process(b *batch) {
 func (s *clip) reset()                     { s.net.Reset() }
 func (s *clip) snapshot(dst []byte) []byte { return s.net.Snapshot(dst) }
 func (s *clip) restore(b []byte) error     { return s.net.Restore(b) }
-
-// resize returns x with n elements of any value.
-func resize(x []float32, n int) []float32 {
-	if cap(x) < n {
-		return make([]float32, n)
-	}
-	return x[:n]
-}

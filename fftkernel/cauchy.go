@@ -98,10 +98,10 @@ func (c *Cauchy) divide(scratch []float32) cauchyWork {
 
 func (c *Cauchy) check(name string, taps int, s *RankOne, scratch []float32) {
 	checkTaps(name, taps, c.nodes)
-	checkModes(name, "Λ", len(s.Lambda), c.modes)
-	checkModes(name, "P", len(s.P), c.modes)
-	checkModes(name, "B", len(s.B), c.modes)
-	checkModes(name, "C̃", len(s.C), c.modes)
+	checkLength(name, "Λ", len(s.Lambda), c.modes)
+	checkLength(name, "P", len(s.P), c.modes)
+	checkLength(name, "B", len(s.B), c.modes)
+	checkLength(name, "C̃", len(s.C), c.modes)
 	checkScratch(name, len(scratch), c.ScratchLen())
 }
 
@@ -188,8 +188,8 @@ func inverse(z complex128) complex128 {
 // from dk = ∂loss/∂K with len(dk) ≤ nodes. The gradients of later taps are 0.
 func (c *Cauchy) Grad(byPair, byPole []complex128, dk []float32, s *RankOne, scratch []float32) {
 	c.check("Cauchy.Grad", len(dk), s, scratch)
-	checkModes("Cauchy.Grad", "byPair", len(byPair), vek.CauchyPairs*c.modes)
-	checkModes("Cauchy.Grad", "byPole", len(byPole), vek.CauchyPairs*c.modes)
+	checkLength("Cauchy.Grad", "byPair", len(byPair), vek.CauchyPairs*c.modes)
+	checkLength("Cauchy.Grad", "byPole", len(byPole), vek.CauchyPairs*c.modes)
 	w := c.divide(scratch)
 	c.sum(w, s)
 	clear(w.by)

@@ -9,8 +9,8 @@ func checkTaps(name string, taps, planned int) {
 	}
 }
 
-// checkModes panics unless a slice with one element per mode, or some, has the length of the plan.
-func checkModes(name, slice string, n, planned int) {
+// checkLength panics unless a slice has the length of the plan.
+func checkLength(name, slice string, n, planned int) {
 	if n != planned {
 		panic(fmt.Sprintf("fftkernel: %s: %d elements in %s, expected %d", name, n, slice, planned))
 	}

@@ -2,6 +2,7 @@ package fftkernel
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
@@ -82,7 +83,7 @@ func (c *Conv) end(re, im []float32, half bool) {
 // bidirectional; else nil) to khat, multiplied by 1/n. Kernels shorter than kernelLen are allowed.
 func (c *Conv) Spectrum(khat, k0, k1 []float32) {
 	c.checkKernel("Spectrum", k0, k1)
-	c.checkSpectrum("Spectrum", khat)
+	checkLength("Spectrum", "the spectrum", len(khat), c.SpectrumLen())
 	re, im := c.split(khat)
 	end := c.n
 	if c.kernelHalf {
@@ -117,12 +118,7 @@ func mayShare(a, b []float32) bool {
 
 // isZero reports whether a row is all zeros.
 func isZero(u []float32) bool {
-	for _, v := range u {
-		if v != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(u, func(v float32) bool { return v != 0 })
 }
 
 // Rows are two rows that share a transform. The second one is nil if there is only one row.
@@ -221,7 +217,7 @@ func (c *Conv) convolveGrad(du, dy, u Rows, acc, khat, scratch []float32) {
 // overwrites acc.
 func (c *Conv) KernelGrad(dk0, dk1, acc []float32) {
 	c.checkKernel("KernelGrad", dk0, dk1)
-	c.checkSpectrum("KernelGrad", acc)
+	checkLength("KernelGrad", "the spectrum", len(acc), c.SpectrumLen())
 	re, im := c.split(acc)
 	for b := range c.fft.blocks {
 		c.fft.inverseBlock(re, im, b, c.fft.done(c.kernelHalf), product{})
@@ -285,13 +281,7 @@ func (c *Conv) checkKernel(name string, k0, k1 []float32) {
 	}
 }
 
-func (c *Conv) checkSpectrum(name string, spectrum []float32) {
-	if len(spectrum) != c.SpectrumLen() {
-		panic(fmt.Sprintf("fftkernel: %s: a spectrum of %d floats, expected %d", name, len(spectrum), c.SpectrumLen()))
-	}
-}
-
 func (c *Conv) checkWork(name string, spectrum, scratch []float32) {
-	c.checkSpectrum(name, spectrum)
+	checkLength(name, "the spectrum", len(spectrum), c.SpectrumLen())
 	checkScratch(name, len(scratch), c.ScratchLen())
 }

@@ -190,7 +190,7 @@ func (f *FFT) Order() []int {
 // Coefficients transforms n numbers in place, Z_k = Σ_j z_j exp(−2πi·jk/n). The result is in the
 // plan's order.
 func (f *FFT) Coefficients(re, im []float32) {
-	f.check("Coefficients", re, im)
+	f.check("FFT.Coefficients", re, im)
 	if f.roots != nil {
 		vek.DFT(re, im, f.roots)
 		return
@@ -204,7 +204,7 @@ func (f *FFT) Coefficients(re, im []float32) {
 // Sequence transforms n numbers back in place, z_j = Σ_k Z_k exp(+2πi·jk/n), from the plan's order
 // to natural order. It does not divide by n.
 func (f *FFT) Sequence(re, im []float32) {
-	f.check("Sequence", re, im)
+	f.check("FFT.Sequence", re, im)
 	if f.roots != nil {
 		vek.DFT(im, re, f.roots) // exchanging the parts turns the exponent's sign
 		return
@@ -216,7 +216,6 @@ func (f *FFT) Sequence(re, im []float32) {
 }
 
 func (f *FFT) check(name string, re, im []float32) {
-	if len(re) != f.n || len(im) != f.n {
-		panic(fmt.Sprintf("fftkernel: FFT.%s: %d and %d floats: expected %d each", name, len(re), len(im), f.n))
-	}
+	checkLength(name, "re", len(re), f.n)
+	checkLength(name, "im", len(im), f.n)
 }

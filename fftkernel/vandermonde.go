@@ -65,7 +65,7 @@ func take(scratch []float32, rows, cols, stride int) (m vek.Matrix, rest []float
 
 func (v *Vandermonde) check(name string, taps int, logLambda []complex128, scratch []float32) {
 	checkTaps(name, taps, v.length)
-	checkModes(name, "logLambda", len(logLambda), v.modes)
+	checkLength(name, "logLambda", len(logLambda), v.modes)
 	checkScratch(name, len(scratch), v.scratch)
 }
 
@@ -73,7 +73,7 @@ func (v *Vandermonde) check(name string, taps int, logLambda []complex128, scrat
 // weights.
 func (v *Vandermonde) Kernel(k []float32, logLambda, w []complex128, scratch []float32) {
 	v.check("Vandermonde.Kernel", len(k), logLambda, scratch)
-	checkModes("Vandermonde.Kernel", "w", len(w), v.modes)
+	checkLength("Vandermonde.Kernel", "w", len(w), v.modes)
 	table, scratch := take(scratch, 2*v.modes, v.block, padded(v.block))
 	anchors, scratch := take(scratch, 2*v.modes, v.rows, padded(v.rows))
 	vek.PowerRows(table, v.twos, logLambda, 1, vek.Conjugated)
@@ -91,8 +91,8 @@ func (v *Vandermonde) Kernel(k []float32, logLambda, w []complex128, scratch []f
 // length.
 func (v *Vandermonde) Grad(g, m []complex128, dk []float32, logLambda []complex128, scratch []float32) {
 	v.check("Vandermonde.Grad", len(dk), logLambda, scratch)
-	checkModes("Vandermonde.Grad", "g", len(g), v.modes)
-	checkModes("Vandermonde.Grad", "m", len(m), v.modes)
+	checkLength("Vandermonde.Grad", "g", len(g), v.modes)
+	checkLength("Vandermonde.Grad", "m", len(m), v.modes)
 	anchors, scratch := take(scratch, v.gradRows, 2*v.modes, padded(2*v.modes))
 	taps, scratch := take(scratch, v.gradRows, v.across, v.across)
 	sums, scratch := take(scratch, 2*v.across, 2*v.modes, 2*v.modes)

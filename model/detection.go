@@ -29,17 +29,6 @@ type Detection struct {
 // Measured reports whether d has error rates that were measured with its network.
 func (d *Detection) Measured() bool { return d.Words > 0 || d.BackgroundHours > 0 }
 
-// unmeasured returns the operating point without the measurement.
-func (d *Detection) unmeasured() *Detection {
-	if d == nil {
-		return nil
-	}
-	return &Detection{
-		Threshold: d.Threshold, OffThreshold: d.OffThreshold, Confirm: d.Confirm, Refractory: d.Refractory,
-		Smoothing: d.Smoothing, Offsets: d.Offsets,
-	}
-}
-
 // validateAudio checks what only a network that reads audio has.
 func (m *Meta) validateAudio(c Config) error {
 	if f := m.Filterbank; f != nil {

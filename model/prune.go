@@ -38,7 +38,10 @@ func (m *Model) Prune(keep float64) (pruned *Model, lost float64, err error) {
 		c.SSM.Blocks = 0
 	}
 	out := &Model{Config: c, Meta: m.Meta, Weights: NewWeights(c)}
-	out.Meta.Detection = m.Meta.Detection.unmeasured()
+	if d := m.Meta.Detection; d != nil { // without the measurement
+		out.Meta.Detection = &Detection{Threshold: d.Threshold, OffThreshold: d.OffThreshold, Confirm: d.Confirm,
+			Refractory: d.Refractory, Smoothing: d.Smoothing, Offsets: d.Offsets}
+	}
 	out.Weights.copyShared(m.Weights)
 	energy := 0.0
 	for i := range c.CountSSM() {

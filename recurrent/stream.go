@@ -2,6 +2,7 @@ package recurrent
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/s4d-fast/s4d-fast/model"
 )
@@ -77,36 +78,21 @@ func (s *Stream) ProcessTokens(ids []int32) ([]float32, error) {
 	if len(ids) == 0 {
 		panic("recurrent: no tokens")
 	}
-	if err := s.net.checkTokens(ids); err != nil {
-		return nil, err
+	if s.net.embedding == nil {
+		panic("recurrent: tokens for a network that reads samples")
+	}
+	if err := model.CheckTokens(ids, s.net.cfg.DInput); err != nil {
+		return nil, fmt.Errorf("recurrent: %w", err)
 	}
 	return s.process(nil, ids, len(ids)), nil
 }
 
-func (n *Network) checkTokens(ids []int32) error {
-	if n.embedding == nil {
-		panic("recurrent: tokens for a network that reads samples")
-	}
-	if err := model.CheckTokens(ids, n.cfg.DInput); err != nil {
-		return fmt.Errorf("recurrent: %w", err)
-	}
-	return nil
-}
-
 func (s *Stream) process(x []float32, ids []int32, n int) []float32 {
 	if s.net.cfg.Pool == model.PoolNone {
-		s.reserve(n)
+		size := s.net.cfg.DOutput * n
+		s.out = slices.Grow(s.out[:0], size)[:size] // [d_output][n]
 	}
 	single := [1]*Stream{s}
 	s.net.process(s.out, x, ids, n, single[:])
 	return s.out
-}
-
-// reserve makes s.out [d_output][n].
-func (s *Stream) reserve(n int) {
-	size := s.net.cfg.DOutput * n
-	if cap(s.out) < size {
-		s.out = make([]float32, size)
-	}
-	s.out = s.out[:size]
 }

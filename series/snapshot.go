@@ -18,9 +18,7 @@ func (s *Stream) Snapshot(dst []byte) []byte {
 	start, le := len(dst), binary.LittleEndian
 	dst = snapshot.Begin(dst, snapshotMagic, snapshotVersion)
 	for _, list := range [][]float32{s.last, s.pending} {
-		for _, v := range list {
-			dst = le.AppendUint32(dst, math.Float32bits(v))
-		}
+		dst, _ = binary.Append(dst, le, list) // fixed sizes: cannot fail
 	}
 	for _, d := range s.deviations {
 		dst = le.AppendUint64(dst, math.Float64bits(d.square))
@@ -52,10 +50,8 @@ func (s *Stream) restore(body []byte) error {
 		return err
 	}
 	for _, list := range [][]float32{s.last, s.pending} {
-		for i := range list {
-			list[i] = math.Float32frombits(le.Uint32(body))
-			body = body[4:]
-		}
+		n, _ := binary.Decode(body, le, list) // body is long enough
+		body = body[n:]
 	}
 	for o := range s.deviations {
 		s.deviations[o].square = math.Float64frombits(le.Uint64(body[8*o:]))

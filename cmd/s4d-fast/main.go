@@ -12,7 +12,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"runtime"
 	"strings"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
@@ -75,7 +78,7 @@ type streams struct {
 }
 
 func main() {
-	ignoreBrokenPipes() // the next write returns an error instead
+	signal.Ignore(syscall.SIGPIPE) // the next write returns an error instead; Windows has no such signal
 	os.Exit(run(program.Context(), os.Args[1:], streams{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		inTTY: term.IsTerminal(int(os.Stdin.Fd())), errTTY: term.IsTerminal(int(os.Stderr.Fd())),
@@ -101,6 +104,13 @@ func run(ctx context.Context, args []string, std streams) int {
 		fmt.Fprintln(std.err, "Run 's4d-fast --help' for usage.")
 	}
 	return configflags.ExitCode(ctx, err)
+}
+
+// isBrokenPipe reports whether a write failed because nobody reads a pipe. The numbers are those of
+// Windows.
+func isBrokenPipe(err error) bool {
+	const brokenPipe, closing = syscall.Errno(109), syscall.Errno(232)
+	return errors.Is(err, syscall.EPIPE) || runtime.GOOS == "windows" && (errors.Is(err, brokenPipe) || errors.Is(err, closing))
 }
 
 // output is standard output. It keeps the first error, so that a command whose results were not

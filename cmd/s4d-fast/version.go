@@ -9,7 +9,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 
 	"github.com/s4d-fast/s4d-fast/internal/program"
-	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/level"
 )
 
 type versionCmd struct {
@@ -17,17 +17,14 @@ type versionCmd struct {
 }
 
 func (c *versionCmd) Run(std *streams) error {
-	var levels []string
-	for _, l := range vek.Levels() {
-		levels = append(levels, string(l))
-	}
+	levels := level.Levels()
 	if c.Levels {
 		fmt.Fprintln(std.out, strings.Join(levels, " "))
 		return nil
 	}
 	fmt.Fprintf(std.out, "s4d-fast %s (%s %s/%s)\n", cmp.Or(release, program.Version()), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	fmt.Fprintf(std.out, "processor  %s, %d logical cores\n", cmp.Or(cpuid.CPU.BrandName, "unknown processor"), runtime.NumCPU())
-	fmt.Fprintf(std.out, "level      %s (available: %s)\n", vek.CurrentLevel(), strings.Join(levels, ", "))
+	fmt.Fprintf(std.out, "level      %s (available: %s)\n", level.Current(), strings.Join(levels, ", "))
 	return nil
 }
 
