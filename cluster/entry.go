@@ -125,15 +125,6 @@ func parseEntry(text []byte) (entry, error) {
 	return e, nil
 }
 
-// rowOf returns the row of a run that has ended, with the numbers of the test set that JSON holds.
-func rowOf(t *train.Trainer, diverged bool) *train.SweepRow {
-	row := &train.SweepRow{Diverged: diverged, Best: t.BestEpoch()}
-	if test := t.Test(); test != nil {
-		row.Test = &train.Result{Accuracy: test.Accuracy, RMSE: test.RMSE}
-	}
-	return row
-}
-
 // The reasons for which a worker leaves a run.
 var (
 	errLost = errors.New("another worker has the run, or the sweep has ended")

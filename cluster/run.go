@@ -128,7 +128,11 @@ func (r *run) train(ctx context.Context) error {
 		return err
 	}
 	own.Info("run complete", "step", t.Step(), "diverged", diverged)
-	return r.finish(ctx, t, rowOf(t, diverged))
+	row := &train.SweepRow{Diverged: diverged, Best: t.BestEpoch()}
+	if test := t.Test(); test != nil {
+		row.Test = &train.Result{Accuracy: test.Accuracy, RMSE: test.RMSE} // numbers that JSON holds
+	}
+	return r.finish(ctx, t, row)
 }
 
 // restore gets the last checkpoint. Without one, the run starts from the beginning.

@@ -128,7 +128,12 @@ func New(m *model.Model, opt Options) (*Network, error) {
 		n.embedding = slices.Clone(w.EncoderWeight)
 	} else {
 		n.encoder = newLinear(w.EncoderWeight, w.EncoderBias, cfg.DModel)
-		n.setNormalization(&m.Meta)
+		for c := range cfg.DInput {
+			if opt.Normalize && len(m.Meta.InputMean) > 0 {
+				scale, shift := m.Meta.Affine(c)
+				n.scale, n.shift = append(n.scale, scale), append(n.shift, shift)
+			}
+		}
 	}
 	for i := range cfg.NLayers {
 		l, err := newLayer(m, i, opt.StepScale)
@@ -143,17 +148,6 @@ func New(m *model.Model, opt Options) (*Network, error) {
 	decoder, bias := m.OutputDecoder()
 	n.decoder = newLinear(decoder, bias, cfg.DOutput)
 	return n, nil
-}
-
-// setNormalization stores the input normalisation, if Options.Normalize asks for it.
-func (n *Network) setNormalization(meta *model.Meta) {
-	if !n.normalize || len(meta.InputMean) == 0 {
-		return
-	}
-	for c := range n.cfg.DInput {
-		scale, shift := meta.Affine(c)
-		n.scale, n.shift = append(n.scale, scale), append(n.shift, shift)
-	}
 }
 
 // Inputs returns d_input: the channels of a sample, or the size of the vocabulary.

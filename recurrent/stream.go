@@ -46,7 +46,8 @@ func (s *Stream) Position() int64 { return s.position }
 func (s *Stream) Reset() {
 	clear(s.state)
 	clear(s.sum)
-	s.window.reset()
+	clear(s.window.rows)
+	clear(s.window.cycle)
 	s.position = 0
 }
 

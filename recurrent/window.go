@@ -19,11 +19,6 @@ func newWindow(blocks, channels int) window {
 	return window{rows: make([]float64, blocks*channels), cycle: make([]float64, channels)}
 }
 
-func (w *window) reset() {
-	clear(w.rows)
-	clear(w.cycle)
-}
-
 // push replaces the oldest block by the one that ends at position, whose sum is given.
 func (w *window) push(sum []float64, position int64) {
 	h := len(sum)

@@ -57,14 +57,6 @@ func unlessGone(err error) error {
 	return err
 }
 
-// mkdir creates a folder, which outlasts a power cut. Only the user can read recordings of voices.
-func mkdir(f atomicfile.Files, name string) error {
-	if err := f.Mkdir(name, 0o700); err != nil {
-		return err
-	}
-	return f.SyncFolder(filepath.Dir(name))
-}
-
 func (p *project) writeWAV(name string, x []float32) error {
 	return p.disk.Replace(name, 0o666, func(w io.Writer) error { return audio.WriteWAV(w, rate, x) })
 }

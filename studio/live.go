@@ -163,7 +163,13 @@ func (l *live) process(ctx context.Context, end bool) error {
 		if err := errors.Join(l.sendEvents(ctx, found), err); err != nil {
 			return err
 		}
-		l.posteriors = append(l.posteriors, l.thousandths(l.stream.Posterior()))
+		thousandths, posterior := make([]int, len(l.words)), l.stream.Posterior()
+		for k, i := range l.words {
+			if posterior != nil { // after the first evaluation
+				thousandths[k] = int(math.Round(1000 * float64(posterior[i])))
+			}
+		}
+		l.posteriors = append(l.posteriors, thousandths)
 		x = x[n:]
 	}
 	taken := l.stream.Position() + int64(len(x))
@@ -175,17 +181,6 @@ func (l *live) process(ctx context.Context, end bool) error {
 		}
 	}
 	return l.send(ctx, liveFrames{"frames", taken, l.posteriors})
-}
-
-// thousandths returns the posteriors of the words; 0 before the first evaluation.
-func (l *live) thousandths(posterior []float32) []int {
-	list := make([]int, len(l.words))
-	for k, i := range l.words {
-		if posterior != nil {
-			list[k] = int(math.Round(1000 * float64(posterior[i])))
-		}
-	}
-	return list
 }
 
 func (l *live) sendEvents(ctx context.Context, list []events.Event) error {

@@ -90,7 +90,10 @@ func makeFolder(what string, r *http.Request, root rootFS, disk atomicfile.Files
 	}
 	exists := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.EqualFold(e.Name(), q.Name) })
 	if !exists {
-		err = mkdir(disk, q.Name)
+		// it outlasts a power cut, and only the user can read recordings of voices
+		if err = disk.Mkdir(q.Name, 0o700); err == nil {
+			err = disk.SyncFolder(filepath.Dir(q.Name))
+		}
 	}
 	if exists || errors.Is(err, fs.ErrExist) {
 		return "", fail(http.StatusConflict, "%s %q exists, or another file or link of this name", what, q.Name)

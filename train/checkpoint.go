@@ -113,9 +113,12 @@ func (t *Trainer) restore(f *safetensors.File, s state) error {
 		return fmt.Errorf("state: trained weights at the start: %t, the configuration: %t", s.From != nil, t.cfg.From != "")
 	}
 	if s.From != nil {
-		if err := t.restoreMoments(s.From); err != nil {
+		meta := t.model.Meta
+		meta.InputMean, meta.InputStd, meta.TargetMean, meta.TargetStd = s.From.InputMean, s.From.InputStd, s.From.TargetMean, s.From.TargetStd
+		if err := meta.Validate(t.model.Config); err != nil {
 			return err
 		}
+		t.model.Meta = meta
 	}
 	t.state = s
 	return nil

@@ -7,8 +7,10 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
+	"slices"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -169,7 +171,13 @@ func (c *Config) Validate() error {
 	if err := within(setting{"ssm.d_state", c.SSM.DState, 1, most}); err != nil {
 		return err
 	}
-	return validateFreeze(c.Optim.Freeze, n)
+	groups := n.Groups()
+	for _, g := range c.Optim.Freeze {
+		if !slices.Contains(groups, g) {
+			return configErrorf("optim.freeze %.80q: expected encoder, layers, layers.0 to layers.%d, ssm, mixing, norm or decoder%s", g, n.NLayers-1, suggest.Hint(g, groups))
+		}
+	}
+	return nil
 }
 
 // MaxThreads is the largest number of threads of a run.

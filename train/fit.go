@@ -130,6 +130,10 @@ func (t *Trainer) nextBatch(ctx context.Context, load *loader) (*batch, error) {
 	return b, nil
 }
 
+// frozenStatistics is a tensor of running statistics in a frozen group, with its values. The
+// network updates those of all groups, so the trainer restores the values after each step.
+type frozenStatistics struct{ tensor, values []float32 }
+
 // stepper owns the networks and the buffers of training steps.
 type stepper struct {
 	shards  *shards

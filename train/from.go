@@ -205,14 +205,3 @@ func (t *Trainer) setMoments(from *model.Meta) {
 	}
 	t.state.From = &moments{to.InputMean, to.InputStd, to.TargetMean, to.TargetStd}
 }
-
-// restoreMoments sets the normalisation to that in a checkpoint.
-func (t *Trainer) restoreMoments(m *moments) error {
-	meta := t.model.Meta
-	meta.InputMean, meta.InputStd, meta.TargetMean, meta.TargetStd = m.InputMean, m.InputStd, m.TargetMean, m.TargetStd
-	if err := meta.Validate(t.model.Config); err != nil {
-		return err
-	}
-	t.model.Meta = meta
-	return nil
-}

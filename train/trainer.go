@@ -321,21 +321,17 @@ func (t *Trainer) Test() *Result { return t.test }
 // Describe returns a line about the network, the data and the budget.
 func (t *Trainer) Describe() string {
 	m, limit := t.model.Config, ""
+	scheme := string(m.SSM.Init)
+	if m.SSM.Layer != "" && m.SSM.Layer != ssm.LayerS4D {
+		scheme = fmt.Sprintf("%s, %s", m.SSM.Layer, m.SSM.Init)
+	}
 	if t.plan.total < t.plan.perEpoch*t.cfg.Train.Epochs {
 		limit = ", at most " + count(t.plan.total, "step")
 	}
 	return fmt.Sprintf("%d×%d channels, %s (%s), %s%s; %s of up to %s, %s of %s%s",
-		m.NLayers, m.DModel, count(m.SSM.DState, "state"), describeSSM(m.SSM), count(m.CountParams(), "parameter"), t.describeFrom(),
+		m.NLayers, m.DModel, count(m.SSM.DState, "state"), scheme, count(m.CountParams(), "parameter"), t.describeFrom(),
 		count(t.data.Train.Len(), "sequence"), count(t.longest(), "position"),
 		count(t.cfg.Train.Epochs, "epoch"), count(t.plan.perEpoch, "step"), limit)
-}
-
-// describeSSM returns the scheme of the initial poles, and the layer unless it is S4D.
-func describeSSM(c ssm.Config) string {
-	if c.Layer == "" || c.Layer == ssm.LayerS4D {
-		return string(c.Init)
-	}
-	return fmt.Sprintf("%s, %s", c.Layer, c.Init)
 }
 
 // count returns a number and its noun, in the plural unless n is 1.

@@ -44,17 +44,12 @@ func (c *plotKernelsCmd) Run(std *streams, ctx context.Context) error {
 	if stride == 0 {
 		return usageError(errors.New("--unroll: the task has no images: set --stride to the length of a row"))
 	}
-	return c.Out.report(std, unrollKernels(m, string(c.Out), stride))
-}
-
-// unrollKernels draws a panel per layer with a row of taps per image row.
-func unrollKernels(m *model.Model, out string, stride int) error {
 	var panels []figure.Unrolled
 	for i := range m.Config.CountSSM() {
 		k := convmode.MeanKernel(m, i, stride*stride)[0]
 		panels = append(panels, figure.Unrolled{Title: fmt.Sprintf("layer %d: mean |K[l]|, 40 dB", i+1), Width: stride, Values: k})
 	}
-	return figure.Unroll(out, "pixels to the left", "rows above", panels)
+	return c.Out.report(std, figure.Unroll(string(c.Out), "pixels to the left", "rows above", panels))
 }
 
 // kernelPanels returns one panel per layer. The last one has the title of the axis of lags, the
@@ -68,9 +63,13 @@ func kernelPanels(m *model.Model, length, stride int) []figure.Panel {
 		mean := convmode.MeanKernel(m, i, length)
 		for dir, k := range mean {
 			if m.Config.SSM.MIMO() {
-				dir = 0 // both directions start at lag 0
+				dir = 0 // both directions start at lag 0; else the anticausal kernel starts at the next sample
 			}
-			p.Curves = append(p.Curves, kernelCurve(k, dir))
+			c := figure.Curve{Y: k} // over the distance to the sample that each tap multiplies (docs/maths.md §1.5)
+			for l := range k {
+				c.X = append(c.X, float64(l+dir))
+			}
+			p.Curves = append(p.Curves, c)
 			p.YMax = max(p.YMax, slices.Max(k))
 		}
 		p.YMin = p.YMax
@@ -104,14 +103,4 @@ func lagTitle(sampleRate float64) string {
 		return fmt.Sprintf("lag l [samples of %.4g ms]", 1000/sampleRate)
 	}
 	return "lag l [samples]"
-}
-
-// kernelCurve returns a kernel over the distance to the sample that each tap multiplies. The
-// anticausal kernel (dir 1) begins with the next sample (docs/maths.md §1.5).
-func kernelCurve(k []float64, dir int) figure.Curve {
-	c := figure.Curve{Y: k}
-	for l := range k {
-		c.X = append(c.X, float64(l+dir))
-	}
-	return c
 }

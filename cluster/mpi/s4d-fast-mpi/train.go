@@ -119,7 +119,14 @@ func (c *trainCmd) shared(ctx context.Context, world *mpi.World) (*task.Task, tr
 		}
 	}
 	if err == nil && world.Rank() == 0 {
-		if tk, cfg, err = c.config(from); err == nil {
+		// as s4d-fast train does, with another default of train.shards
+		tk, cfg, err = c.TrainFlags.Resolve(from, func(cfg *train.Config) { cfg.Train.Shards = 0 }, func(cfg *train.Config) error {
+			if cfg.Train.Shards == 0 { // not given
+				cfg.Train.Shards = max(1, min(defaultShards, cfg.Train.Batch&-cfg.Train.Batch))
+			}
+			return nil
+		})
+		if err == nil {
 			text, err = cfg.Encode()
 		}
 	}
@@ -136,14 +143,4 @@ func (c *trainCmd) shared(ctx context.Context, world *mpi.World) (*task.Task, tr
 		}
 	}
 	return tk, cfg, from, agree(ctx, world, err)
-}
-
-// config resolves the configuration, as s4d-fast train does, with another default of train.shards.
-func (c *trainCmd) config(from *model.Model) (*task.Task, train.Config, error) {
-	return c.TrainFlags.Resolve(from, func(cfg *train.Config) { cfg.Train.Shards = 0 }, func(cfg *train.Config) error {
-		if cfg.Train.Shards == 0 { // not given
-			cfg.Train.Shards = max(1, min(defaultShards, cfg.Train.Batch&-cfg.Train.Batch))
-		}
-		return nil
-	})
 }
