@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,9 +102,7 @@ func (r *run) train(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.Threads != 0 {
-		here.Workers = r.Threads
-	}
+	here.Workers = cmp.Or(r.Threads, here.Workers)
 	data, err := r.Load(ctx, here)
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// The estimate is close to what New allocates.
+// The estimate is what New allocates, but for 3 % and a megabyte of plans.
 func TestMemoryEstimate(t *testing.T) {
 	for name, change := range map[string]func(c *model.Config, o *Options){
 		"inference": func(c *model.Config, o *Options) { o.Training = false },
@@ -33,7 +33,7 @@ func TestMemoryEstimate(t *testing.T) {
 		var n *Net
 		took := float64(must.Allocated(func() { n = must.Get(New(m, o))(t) }))
 		n.Close()
-		if got := o.Memory(c); got < 0.6*took || got > 1.7*took {
+		if got := o.Memory(c); got < 0.97*took-1.2e6 || got > 1.03*took {
 			t.Errorf("%s: estimated %.3g bytes, took %.3g", name, got, took)
 		}
 	}

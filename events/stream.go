@@ -136,8 +136,7 @@ func (s *Stream) follow(level float64, outputs []float32, position int64) {
 func (s *Stream) end(length int64, err error) error {
 	s.decision.close(length)
 	s.collect()
-	var output *outputError
-	if errors.As(err, &output) {
+	if output, ok := errors.AsType[*outputError](err); ok {
 		output.position = s.inputSample(output.position)
 		if s.resampler != nil {
 			s.resampler.Flush(s.resampled[:0])

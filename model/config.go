@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -132,21 +133,11 @@ func (c Config) Towers() int {
 }
 
 // Eps returns what every norm adds to the variance: NormEps, or 1e-5 if that is 0.
-func (c Config) Eps() float64 {
-	if c.NormEps == 0 {
-		return 1e-5
-	}
-	return c.NormEps
-}
+func (c Config) Eps() float64 { return cmp.Or(c.NormEps, 1e-5) }
 
 // Momentum returns the share of a batch in the running statistics of a BatchNorm: NormMomentum, or
 // 0.1 if that is 0.
-func (c Config) Momentum() float64 {
-	if c.NormMomentum == 0 {
-		return 0.1
-	}
-	return c.NormMomentum
-}
+func (c Config) Momentum() float64 { return cmp.Or(c.NormMomentum, 0.1) }
 
 // MixingRows returns the outputs of a block's linear layer: 2H, H, or 0 without one.
 func (c Config) MixingRows() int {
@@ -166,12 +157,7 @@ func (c Config) Gated() bool { return c.Mixing != MixingLinear && c.Mixing != Mi
 func (c Config) HasSSM(i int) bool { return c.SSMLayers == 0 || i < c.SSMLayers }
 
 // CountSSM returns the number of blocks that have an SSM.
-func (c Config) CountSSM() int {
-	if c.SSMLayers == 0 {
-		return c.NLayers
-	}
-	return c.SSMLayers
-}
+func (c Config) CountSSM() int { return cmp.Or(c.SSMLayers, c.NLayers) }
 
 // Bounds of a configuration. maxSize and maxLayers keep CountParams below 2⁶³. The LRU has the most
 // parameters: with 2¹² layers of the largest sizes the count would overflow.

@@ -24,6 +24,7 @@
 package recurrent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -101,9 +102,7 @@ func New(m *model.Model, opt Options) (*Network, error) {
 		return nil, fmt.Errorf("recurrent: %w", err)
 	}
 	cfg := m.Config
-	if opt.StepScale == 0 {
-		opt.StepScale = 1
-	}
+	opt.StepScale = cmp.Or(opt.StepScale, 1)
 	if err := ssm.CheckStepScale(opt.StepScale); err != nil {
 		return nil, fmt.Errorf("recurrent: step scale %w", err)
 	}

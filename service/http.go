@@ -201,11 +201,8 @@ const blockSeconds = 0.01
 
 // classify distinguishes an error of the connection from invalid audio.
 func classify(err error) error {
-	if err == nil {
-		return nil
-	}
-	if e := (*apiError)(nil); errors.As(err, &e) {
-		return e
+	if err == nil || errors.As(err, new(*apiError)) {
+		return err
 	}
 	return errAudio(err)
 }

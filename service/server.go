@@ -56,7 +56,11 @@ func New(m *model.Model, detect events.Options, opt Options) (*Server, error) {
 			return nil, fmt.Errorf("service: Origins: %w", err)
 		}
 	}
-	s.streams = newStreams(opt)
+	s.streams = &streams{opt: opt, connected: map[string]*stream{}}
+	s.streams.ctx, s.streams.cancel = context.WithCancelCause(context.Background())
+	if opt.Store != nil {
+		go s.streams.expireRegularly()
+	}
 	for pattern, serve := range opt.Requests {
 		s.mux.HandleFunc(pattern, s.respond(serve))
 	}

@@ -26,15 +26,6 @@ type streams struct {
 	handlers  sync.WaitGroup
 }
 
-func newStreams(opt Options) *streams {
-	s := &streams{opt: opt, connected: map[string]*stream{}}
-	s.ctx, s.cancel = context.WithCancelCause(context.Background())
-	if opt.Store != nil {
-		go s.expireRegularly()
-	}
-	return s
-}
-
 // close rejects new streams, ends the sessions of the connected ones, and waits until their clients
 // have received the reason. It is an error if streams were not saved.
 func (s *streams) close() error {

@@ -1,6 +1,7 @@
 package ssm
 
 import (
+	"cmp"
 	"math"
 	"math/cmplx"
 
@@ -22,14 +23,7 @@ const defaultMaxPhase = 6.28
 
 // ring returns the largest initial |λ̄| and angle of an LRU.
 func (c Config) ring() (rMax, maxPhase float64) {
-	rMax, maxPhase = c.RMax, c.MaxPhase
-	if rMax == 0 {
-		rMax = 1
-	}
-	if maxPhase == 0 {
-		maxPhase = defaultMaxPhase
-	}
-	return rMax, maxPhase
+	return cmp.Or(c.RMax, 1), cmp.Or(c.MaxPhase, defaultMaxPhase)
 }
 
 // initLRU draws poles in a ring, and B and C (LRU, arXiv 2303.06349, §3.2 and Lemma 3.2).

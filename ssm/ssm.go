@@ -10,7 +10,10 @@
 // arXiv 2206.11893).
 package ssm
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Init names an initialisation scheme of the poles (docs/maths.md §2).
 type Init string
@@ -165,12 +168,7 @@ func (c Config) Modes() int {
 }
 
 // Copies returns S, the number of independent pole sets.
-func (c Config) Copies() int {
-	if c.NSSM == 0 {
-		return c.DModel
-	}
-	return c.NSSM
-}
+func (c Config) Copies() int { return cmp.Or(c.NSSM, c.DModel) }
 
 // Directions returns 2 for bidirectional layers, else 1.
 func (c Config) Directions() int {

@@ -1,6 +1,7 @@
 package ssm
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -22,12 +23,7 @@ func Inits() []Init {
 }
 
 // layer returns the kind of layer.
-func (c Config) layer() Layer {
-	if c.Layer == "" {
-		return LayerS4D
-	}
-	return c.Layer
-}
+func (c Config) layer() Layer { return cmp.Or(c.Layer, LayerS4D) }
 
 // supported returns the schemes, apart from Imported, and the discretisations of a kind of layer.
 func (l Layer) supported() (inits []Init, discs []Disc) {

@@ -53,10 +53,7 @@ func (s *Server) addClips(p *project, r *http.Request) (any, error) {
 		return nil, err
 	}
 	added, err := p.add(name, pieces)
-	if err != nil {
-		return nil, err
-	}
-	return map[string]any{"added": added, "skipped": skipped}, nil
+	return map[string]any{"added": added, "skipped": skipped}, err
 }
 
 // cut reads the recording in a request's body and divides it.

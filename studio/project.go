@@ -220,10 +220,7 @@ func (s *Server) showProject(p *project, r *http.Request) (any, error) {
 	sounds := p.status.Sounds // before the files are read: a later change is seen again
 	p.mu.Unlock()
 	list, err := p.folders()
-	if err != nil {
-		return nil, err
-	}
-	return map[string]any{"name": p.name, "folder": p.dir, "sounds": sounds, "folders": list}, nil
+	return map[string]any{"name": p.name, "folder": p.dir, "sounds": sounds, "folders": list}, err
 }
 
 func (s *Server) showStatus(p *project, r *http.Request) (any, error) {

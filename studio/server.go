@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"embed"
@@ -67,15 +68,8 @@ const lockFile = ".lock"
 // New returns a server of the projects in a folder, which it locks against other servers. Close
 // stops what it runs.
 func New(cfg Config) (*Server, error) {
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Epochs == 0 {
-		cfg.Epochs = defaultEpochs
-	}
-	if cfg.Streams == 0 {
-		cfg.Streams = defaultStreams
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	cfg.Epochs, cfg.Streams = cmp.Or(cfg.Epochs, defaultEpochs), cmp.Or(cfg.Streams, defaultStreams)
 	dir, err := filepath.Abs(cfg.Dir)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -222,16 +223,8 @@ func (c *Config) Network(info dataset.Info) model.Config {
 		m.SSM.LKernel = info.MaxLen
 	}
 	encoder, input := info.Encoder()
-	if m.Encoder == "" {
-		m.Encoder = encoder
-	}
-	if m.DInput == 0 {
-		m.DInput = input
-	}
+	m.Encoder, m.DInput, m.DOutput = cmp.Or(m.Encoder, encoder), cmp.Or(m.DInput, input), cmp.Or(m.DOutput, info.Outputs)
 	m.Pairs = info.Pairs
-	if m.DOutput == 0 {
-		m.DOutput = info.Outputs
-	}
 	if info.Forecasts() {
 		m.Pool = model.PoolNone
 	}

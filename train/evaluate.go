@@ -198,9 +198,7 @@ func (o *EvalOptions) resolve() error {
 	if err := within(setting{"batch", o.Batch, 0, maxExamples}, setting{"threads", o.Workers, 0, MaxThreads}); err != nil {
 		return err
 	}
-	if o.Batch == 0 {
-		o.Batch = 16
-	}
+	o.Batch = cmp.Or(o.Batch, 16)
 	o.Workers = par.Workers(o.Workers)
 	return nil
 }

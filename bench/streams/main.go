@@ -75,19 +75,14 @@ func main() {
 	})
 }
 
-// quantile returns the q-quantile of sorted values.
-func quantile(x []float64, q float64) float64 {
-	return x[min(int(q*float64(len(x))), len(x)-1)]
-}
-
 // print measures and prints the row of a way.
 func (s *subject) print(w way, block time.Duration, seconds, load float64) {
 	audio := s.audio(block)
 	perSample, n := s.capacity(w, audio, seconds/2)
 	late := latencies(w.start(max(1, int(load*float64(n))), audio), block, seconds/2)
-	ms := func(seconds float64) string { return fmt.Sprintf("%.2f ms", 1e3*seconds) }
+	quantile := func(q float64) string { return fmt.Sprintf("%.2f ms", 1e3*late[min(int(q*float64(len(late))), len(late)-1)]) }
 	fmt.Printf("| %s | %s | %.3g | %d | %s | %s | %s |\n", s.name, w.name, 1e6*perSample, n,
-		ms(quantile(late, 0.5)), ms(quantile(late, 0.99)), ms(late[len(late)-1]))
+		quantile(0.5), quantile(0.99), quantile(1))
 }
 
 // printScale prints a row per number of streams: the memory of the states and the time per sample

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -43,8 +44,5 @@ func writeWords(w io.Writer, command *kong.Node, path string) {
 			words = append(words, "--"+flag.Name)
 		}
 	}
-	if path == "" {
-		path = " "
-	}
-	fmt.Fprintf(w, "\t[%q]=%q\n", path, strings.Join(words, " "))
+	fmt.Fprintf(w, "\t[%q]=%q\n", cmp.Or(path, " "), strings.Join(words, " "))
 }

@@ -91,8 +91,7 @@ func run(ctx context.Context, args []string, std streams) int {
 	out := &output{Writer: std.out}
 	std.out, std.noted = out, map[string]bool{}
 	err := execute(ctx, args, &std)
-	var usage *kong.ParseError
-	badUsage := errors.As(err, &usage)
+	_, badUsage := errors.AsType[*kong.ParseError](err)
 	if out.err != nil && (err == nil || badUsage || errors.Is(err, out.err)) { // kong reports an unwritable --help as a parse error
 		err, badUsage = out.err, false // without the exit code of bad input
 	}

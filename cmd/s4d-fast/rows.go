@@ -44,9 +44,7 @@ Examples:
 const maxSeriesBytes = 1 << 30
 
 func (c *rowsCmd) Run(std *streams, ctx context.Context) error {
-	if c.Format == "" {
-		c.Format = string(table.FormatOf(c.File)) // "": the first line decides
-	}
+	c.Format = cmp.Or(c.Format, string(table.FormatOf(c.File))) // "": the first line decides
 	in, name, err := openInput(ctx, std, c.File)
 	if err != nil {
 		return err

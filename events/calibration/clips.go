@@ -133,8 +133,5 @@ func readList(r io.Reader, pattern *regexp.Regexp) ([]Clip, error) {
 		clips = append(clips, Clip{filepath.FromSlash(name), label})
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return clips, nil
+	return clips, err
 }

@@ -32,10 +32,7 @@ type PolePlane struct {
 
 // Save writes the plot to a PNG or SVG file.
 func (p *PolePlane) Save(path string) error {
-	columns := p.Columns
-	if columns == 0 {
-		columns = min(4, int(math.Ceil(math.Sqrt(float64(len(p.Panels))))))
-	}
+	columns := cmp.Or(p.Columns, min(4, int(math.Ceil(math.Sqrt(float64(len(p.Panels)))))))
 	side := []vg.Length{585, 420, 315, 240}[min(columns, 4)-1]
 	scale := p.scale()
 	plots := make([]*plot.Plot, len(p.Panels))

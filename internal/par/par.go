@@ -6,6 +6,7 @@
 package par
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -31,12 +32,7 @@ var Trace func(body string, items []time.Duration)
 
 // Workers resolves a number of workers that a caller asks for: 0 means one per processor
 // (GOMAXPROCS).
-func Workers(n int) int {
-	if n == 0 {
-		return runtime.GOMAXPROCS(0)
-	}
-	return n
-}
+func Workers(n int) int { return cmp.Or(n, runtime.GOMAXPROCS(0)) }
 
 // New starts a pool; workers 0 means one per processor. The goroutine that calls For is worker 0.
 func New(workers int) *Pool {

@@ -1,6 +1,7 @@
 package recordings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -103,10 +104,7 @@ func newStreamSet(sounds *Sounds, split string, opt StreamOptions, streams int, 
 	if err != nil {
 		return nil, err
 	}
-	if streams == 0 {
-		streams = (len(sounds.Words) + 2) / 3
-	}
-	s := &StreamSet{sounds: sounds, opt: opt, bank: bank, streams: streams, length: opt.samples(), purpose: purpose}
+	s := &StreamSet{sounds: sounds, opt: opt, bank: bank, streams: cmp.Or(streams, (len(sounds.Words)+2)/3), length: opt.samples(), purpose: purpose}
 	if opt.ReverbShare > 0 {
 		s.room = fftkernel.NewConv(s.length, s.taps(opt.ReverbTime.High), false)
 	}

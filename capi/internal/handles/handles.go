@@ -48,8 +48,7 @@ func Errorf(code Code, format string, args ...any) error {
 
 // CodeOf returns the code of an error of this package, and Internal for others.
 func CodeOf(err error) Code {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	return Internal
@@ -74,26 +73,21 @@ func (t *Table) add(object any) uint64 {
 	return t.last
 }
 
-func (t *Table) get(handle uint64) any {
+// find returns the object of a handle, which must be a T.
+func find[T any](t *Table, handle uint64, what string) (object T, err error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return t.objects[handle]
+	object, ok := t.objects[handle].(T)
+	if !ok {
+		err = Errorf(Invalid, "handle %d is not that of a %s, or the %[2]s has been destroyed", handle, what)
+	}
+	return object, err
 }
 
 func (t *Table) remove(handle uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.objects, handle)
-}
-
-func kind(object any) string {
-	switch object.(type) {
-	case *Model:
-		return "a model"
-	case *Stream:
-		return "a stream"
-	}
-	return "nothing: it was never created, or it has been destroyed"
 }
 
 // Recover stores a panic as an error in *err. It also catches a fault of a memory access, if the

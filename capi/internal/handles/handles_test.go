@@ -68,13 +68,13 @@ func TestEvents(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("events %v, expected %v", got, want)
 	}
-	must.Equal(t, table.get(stream).(*Stream).Position(), int64(len(x)), "position")
+	must.Equal(t, must.Get(find[*Stream](table, stream, "stream"))(t).Position(), int64(len(x)), "position")
 }
 
 // A stream with too many waiting events reads no more samples, and keeps the events.
 func TestPending(t *testing.T) {
 	table, _, handle := sensitive(t)
-	s := table.get(handle).(*Stream)
+	s := must.Get(find[*Stream](table, handle, "stream"))(t)
 	s.waiting = make([]events.Event, MaxPending)
 	for i := range s.waiting {
 		s.waiting[i] = events.Event{Onset: int64(i), End: int64(i) + 1, Label: "7"}

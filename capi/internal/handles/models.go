@@ -76,14 +76,7 @@ func (t *Table) addModel(m *model.Model, err error, opt *events.Options) (uint64
 }
 
 // Model returns a model.
-func (t *Table) Model(handle uint64) (*Model, error) {
-	object := t.get(handle)
-	m, ok := object.(*Model)
-	if !ok {
-		return nil, Errorf(Invalid, "handle %d is %s, expected a model", handle, kind(object))
-	}
-	return m, nil
-}
+func (t *Table) Model(handle uint64) (*Model, error) { return find[*Model](t, handle, "model") }
 
 // DestroyModel removes a model. Its streams remain usable.
 func (t *Table) DestroyModel(handle uint64) error {

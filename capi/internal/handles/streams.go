@@ -41,10 +41,9 @@ func (t *Table) NewStream(model uint64) (uint64, error) {
 // Use calls f with a stream that no other call uses at the same time, and returns its results. If f
 // panics, the stream must be reset.
 func (t *Table) Use(handle uint64, f func(*Stream) (int, error)) (n int, err error) {
-	object := t.get(handle)
-	s, ok := object.(*Stream)
-	if !ok {
-		return 0, Errorf(Invalid, "handle %d is %s, expected a stream", handle, kind(object))
+	s, err := find[*Stream](t, handle, "stream")
+	if err != nil {
+		return 0, err
 	}
 	if !s.busy.CompareAndSwap(false, true) {
 		return 0, Errorf(Busy, "another thread is using stream %d", handle)

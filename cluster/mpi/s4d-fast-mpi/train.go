@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,10 +41,7 @@ func (c *trainCmd) run(ctx context.Context, world *mpi.World) error {
 	if err != nil {
 		return err
 	}
-	cfg.Workers = c.Threads
-	if cfg.Workers == 0 {
-		cfg.Workers = threads()
-	}
+	cfg.Workers = cmp.Or(c.Threads, threads())
 	data, err := tk.Load(ctx, task.From(cfg))
 	if err := agree(ctx, world, err); err != nil {
 		return err
