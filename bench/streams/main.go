@@ -80,7 +80,9 @@ func (s *subject) print(w way, block time.Duration, seconds, load float64) {
 	audio := s.audio(block)
 	perSample, n := s.capacity(w, audio, seconds/2)
 	late := latencies(w.start(max(1, int(load*float64(n))), audio), block, seconds/2)
-	quantile := func(q float64) string { return fmt.Sprintf("%.2f ms", 1e3*late[min(int(q*float64(len(late))), len(late)-1)]) }
+	quantile := func(q float64) string {
+		return fmt.Sprintf("%.2f ms", 1e3*late[min(int(q*float64(len(late))), len(late)-1)])
+	}
 	fmt.Printf("| %s | %s | %.3g | %d | %s | %s | %s |\n", s.name, w.name, 1e6*perSample, n,
 		quantile(0.5), quantile(0.99), quantile(1))
 }
