@@ -86,7 +86,7 @@ func (w *Worker) Run(ctx context.Context, nc *nats.Conn) error {
 // folder makes and locks the worker's folder. closeFolder unlocks it, and removes it if it is
 // temporary.
 func (w *Worker) folder() (closeFolder func(), err error) {
-	if temporary := w.Dir == ""; temporary {
+	if w.Dir == "" {
 		if w.Dir, err = os.MkdirTemp("", "s4d-fast-worker-"); err != nil {
 			return nil, fmt.Errorf("cluster: %w", err)
 		}
@@ -96,10 +96,7 @@ func (w *Worker) folder() (closeFolder func(), err error) {
 	if err = os.MkdirAll(w.Dir, 0o755); err == nil {
 		lock, err = filelock.Try(filepath.Join(w.Dir, "lock"))
 	}
-	switch {
-	case errors.Is(err, filelock.ErrLocked):
-		return nil, fmt.Errorf("cluster: another worker uses %s: choose another folder", w.Dir)
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	return func() { lock.Close() }, nil

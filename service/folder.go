@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -45,9 +44,7 @@ func openFolder(files atomicfile.Files, dir string) (*Folder, error) {
 		return nil, err
 	}
 	lock, err := filelock.Try(filepath.Join(dir, lockFile))
-	if errors.Is(err, filelock.ErrLocked) {
-		return nil, fmt.Errorf("another service uses the folder %s: stop it, or choose another folder", dir)
-	} else if err != nil {
+	if err != nil {
 		return nil, err
 	}
 	f.lock = lock

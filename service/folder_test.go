@@ -37,7 +37,7 @@ func TestFolder(t *testing.T) {
 	must.Fail(t, f.Delete(ctx, "mine", first), ErrRevision)
 	must.Get(f.Put(ctx, "Mine", []byte("another"), 0))(t)
 	must.Get(f.Put(ctx, "..", []byte("dots"), 0))(t)
-	must.Reject(OpenFolder(dir))(t, "another service uses the folder", dir)
+	must.Reject(OpenFolder(dir))(t, "another process uses "+dir)
 	must.Equal(t, fmt.Sprint(names(t, f)), "[.. Mine mine]", "streams")
 	must.Do(t, f.Close())
 	must.Reject(f.Put(ctx, "mine", nil, second))(t, os.ErrClosed)

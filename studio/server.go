@@ -79,10 +79,8 @@ func New(cfg Config) (*Server, error) {
 	}
 	lock, err := filelock.Try(filepath.Join(dir, lockFile))
 	switch {
-	case errors.Is(err, filelock.ErrLocked):
-		return nil, fmt.Errorf("studio: another process uses %s: stop it, or choose another folder", dir)
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("studio: %w", err)
 	case !lock.Locked():
 		cfg.Log.Warn("the folder cannot be locked on its file system: do not use it with another studio", "folder", dir)
 	}

@@ -29,7 +29,7 @@ type state struct {
 	Stale   int         `json:"stale"`   // epochs since the best one
 	Log     []Metrics   `json:"log"`     // of the complete epochs
 	Data    fingerprint `json:"data"`
-	From    *moments    `json:"from,omitempty"` // of a run from trained weights
+	From    *model.Meta `json:"from,omitempty"` // of a run from trained weights: means and standard deviations
 }
 
 // Fit trains until the budget or the patience is exhausted, or ctx is cancelled. In the last case

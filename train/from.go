@@ -173,14 +173,6 @@ func (t *Trainer) describeFrom() string {
 	return fmt.Sprintf(" of a trained model except for %d of %s", fresh, count(len(t.fromOutputs), "output"))
 }
 
-// moments are the means and standard deviations of a run that started from a model.
-type moments struct {
-	InputMean  []float32 `json:"input_mean,omitempty"`
-	InputStd   []float32 `json:"input_std,omitempty"`
-	TargetMean []float32 `json:"target_mean,omitempty"`
-	TargetStd  []float32 `json:"target_std,omitempty"`
-}
-
 // setMoments sets the normalisation of a run that starts from a model to that of the model: of the
 // input, and of the targets of outputs that the model has too.
 func (t *Trainer) setMoments(from *model.Meta) {
@@ -203,5 +195,5 @@ func (t *Trainer) setMoments(from *model.Meta) {
 		}
 		to.TargetMean, to.TargetStd = mean, std
 	}
-	t.state.From = &moments{to.InputMean, to.InputStd, to.TargetMean, to.TargetStd}
+	t.state.From = &model.Meta{InputMean: to.InputMean, InputStd: to.InputStd, TargetMean: to.TargetMean, TargetStd: to.TargetStd}
 }

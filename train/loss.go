@@ -39,13 +39,11 @@ type sums struct {
 }
 
 func (s *sums) add(o sums) {
-	s.Examples += o.Examples
-	s.Terms += o.Terms
-	s.Loss += o.Loss
-	s.Correct += o.Correct
-	s.Squares += o.Squares
-	s.Power += o.Power
-	s.Deviation += o.Deviation
+	sum, more := s.values(), o.values()
+	for i, v := range more {
+		sum[i] += v
+	}
+	*s = sumsOf(sum[:])
 }
 
 // sumFields is the number of values of sums.values.

@@ -64,10 +64,7 @@ func (m *Metrics) Validation() string {
 }
 
 // Metrics returns the metrics of an evaluation, as if it were that of the validation set.
-func (r Result) Metrics() *Metrics {
-	m := newMetrics(r, r)
-	return &m
-}
+func (r Result) Metrics() *Metrics { return new(newMetrics(r, r)) }
 
 // percent formats a fraction as a percentage with three digits, and from 100 % on without decimals.
 func percent(fraction float64) string {

@@ -109,14 +109,14 @@ func readSweep(dir, table string) (*SweepTable, error) {
 const maxSweep = 16 << 20
 
 func parseSweep(text []byte) (*SweepTable, error) {
-	in := csv.NewReader(bytes.NewReader(text)) // every record has as many fields as the first
-	head, err := in.Read()
-	if err == io.EOF {
-		return nil, errNoRows
-	}
+	records, err := csv.NewReader(bytes.NewReader(text)).ReadAll() // every record has as many fields as the first
 	if err != nil {
 		return nil, err
 	}
+	if len(records) < 2 {
+		return nil, errors.New("no rows, expected one per run")
+	}
+	head := records[0]
 	n := len(head) - len(sweepColumns)
 	if n < 0 || !slices.Equal(head[n:], sweepColumns) {
 		return nil, fmt.Errorf("%d columns, expected those of a sweep, which end in %q", len(head), sweepColumns)
@@ -125,14 +125,7 @@ func parseSweep(text []byte) (*SweepTable, error) {
 	for i, name := range head[:n] {
 		t.Axes, values[i] = append(t.Axes, Axis{Keys: strings.Split(name, "+")}), map[string]bool{}
 	}
-	for {
-		record, err := in.Read()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
+	for _, record := range records[1:] {
 		row, err := parseSweepRow(record, n)
 		if err != nil {
 			return nil, fmt.Errorf("run %d: %w", len(t.Rows)+1, err)
@@ -144,13 +137,8 @@ func parseSweep(text []byte) (*SweepTable, error) {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	if len(t.Rows) == 0 {
-		return nil, errNoRows
-	}
 	return t, nil
 }
-
-var errNoRows = errors.New("no rows, expected one per run")
 
 // parseSweepRow is the inverse of SweepRow.fields.
 func parseSweepRow(record []string, axes int) (SweepRow, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"github.com/gofrs/flock"
@@ -19,7 +20,8 @@ var ErrLocked = errors.New("the file is locked")
 type Lock = flock.Flock
 
 // Try locks a file, which it creates if necessary, until the caller closes the result or the
-// process ends. On a file system without locks Try succeeds, and Locked of the result is false.
+// process ends. An ErrLocked names the file's folder. On a file system without locks Try succeeds,
+// and Locked of the result is false.
 func Try(path string) (*Lock, error) {
 	if err := datafile.Free(path); err != nil {
 		return nil, fmt.Errorf("lock %w", err)
@@ -31,7 +33,7 @@ func Try(path string) (*Lock, error) {
 	case err != nil:
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	case !ok:
-		return nil, fmt.Errorf("%s: %w", path, ErrLocked)
+		return nil, fmt.Errorf("another process uses %s: wait until it ends, or choose another folder%.0w", filepath.Dir(path), ErrLocked)
 	}
 	return l, nil
 }

@@ -11,13 +11,10 @@ import (
 // 2) and one file of values per tensor: float32, int64 for a Count.
 func Write(w io.Writer, tensors []Tensor) error {
 	z := zip.NewWriter(w)
-	add := func(name string, data []byte) error {
-		f, err := z.CreateHeader(&zip.FileHeader{Name: "archive/" + name, Method: zip.Store})
-		if err != nil {
-			return err
+	add := func(name string, data []byte) {
+		if f, err := z.CreateHeader(&zip.FileHeader{Name: "archive/" + name, Method: zip.Store}); err == nil {
+			f.Write(data) // Close returns the error of every write
 		}
-		_, err = f.Write(data)
-		return err
 	}
 	p := pickler{'\x80', 2}
 	p.class("collections", "OrderedDict")
@@ -30,24 +27,16 @@ func Write(w io.Writer, tensors []Tensor) error {
 		p.tensor(t, i)
 	}
 	p.op("u.")
-	if err := add("data.pkl", p); err != nil {
-		return err
-	}
-	if err := add("byteorder", []byte("little")); err != nil {
-		return err
-	}
+	add("data.pkl", p)
+	add("byteorder", []byte("little"))
 	for i, t := range tensors {
 		data, _ := binary.Append(nil, binary.LittleEndian, t.Data)
 		if t.Count {
 			data = binary.LittleEndian.AppendUint64(nil, uint64(t.Data[0]))
 		}
-		if err := add(fmt.Sprintf("data/%d", i), data); err != nil {
-			return err
-		}
+		add(fmt.Sprintf("data/%d", i), data)
 	}
-	if err := add("version", []byte("3\n")); err != nil {
-		return err
-	}
+	add("version", []byte("3\n"))
 	return z.Close()
 }
 
