@@ -101,7 +101,11 @@ func (d detector) words(ctx context.Context, w io.Writer, path, label string) er
 	}
 	fmt.Fprint(w, "\n|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, snr := range snrs {
-		fmt.Fprintf(w, "| %s |", decibels(snr))
+		noise := fmt.Sprintf("%g dB", snr)
+		if math.IsInf(snr, 1) {
+			noise = "no noise"
+		}
+		fmt.Fprintf(w, "| %s |", noise)
 		for _, g := range gaps {
 			opt := calibration.DefaultWords(d.model.Meta.SampleRate)
 			opt.SNR, opt.MinGap, opt.MaxGap = snr, g[0], g[1]
@@ -119,13 +123,6 @@ func (d detector) words(ctx context.Context, w io.Writer, path, label string) er
 	}
 	fmt.Fprintln(w)
 	return nil
-}
-
-func decibels(snr float64) string {
-	if math.IsInf(snr, 1) {
-		return "no noise"
-	}
-	return fmt.Sprintf("%g dB", snr)
 }
 
 // background prints the false alarms in each folder, with a 95 % interval.

@@ -14,14 +14,11 @@ import (
 // with several numbers of confirmations, and with the smoothing of base and 0.1, 0.2 and 0.3 s. The
 // refractory time is that of base.
 func Candidates(base events.Options) []events.Options {
-	smoothing := []float64{base.Smoothing}
-	for _, seconds := range []float64{0.1, 0.2, 0.3} {
-		if seconds != base.Smoothing {
-			smoothing = append(smoothing, seconds)
-		}
-	}
 	list := []events.Options{base}
-	for _, seconds := range smoothing {
+	for i, seconds := range []float64{base.Smoothing, 0.1, 0.2, 0.3} {
+		if i > 0 && seconds == base.Smoothing {
+			continue
+		}
 		for logit := -2.0; logit <= 5.15; logit += 0.1 {
 			p := 1 / (1 + math.Exp(-logit))
 			scale := math.Pow(10, 1-math.Floor(math.Log10(min(p, 1-p)))) // two digits of p or of 1−p

@@ -72,7 +72,7 @@ func New(ctx context.Context, m *model.Model, p *series.Predictor, in io.Reader,
 	}
 	t, err := table.New(in, opt.Table)
 	switch {
-	case ctx.Err() != nil && (err != nil || !t.Ended()):
+	case ctx.Err() != nil && (err != nil || !t.Ended):
 		return nil, context.Cause(ctx)
 	case err == io.EOF:
 		return nil, fmt.Errorf("%s: no rows", opt.Table.Name)
@@ -98,7 +98,7 @@ func (r *Reader) Run(ctx context.Context, emit func(line any) error, note func(t
 	for err == nil {
 		err = r.next()
 		switch {
-		case err == io.EOF, ctx.Err() != nil && !r.table.Ended():
+		case err == io.EOF, ctx.Err() != nil && !r.table.Ended:
 			return nil
 		case err != nil:
 			return err
@@ -212,7 +212,7 @@ func (r *Reader) findColumns() (err error) {
 		missing = cmp.Or(missing, err)
 		r.inputs = append(r.inputs, i)
 	}
-	if missing != nil && r.table.Named() {
+	if missing != nil && r.table.Named {
 		return missing
 	}
 	if missing == nil && len(r.inputs) > 0 {

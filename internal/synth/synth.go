@@ -152,16 +152,14 @@ func ScaleTo(x []float32, level float64) {
 type Biquad struct{ b0, b1, b2, a1, a2 float64 }
 
 // LowPass and HighPass have their −3 dB point at f in Hz.
-func LowPass(f, rate float64) Biquad {
-	sin, cos := math.Sincos(2 * math.Pi * f / rate)
-	alpha, a0 := sin/math.Sqrt2, 1+sin/math.Sqrt2
-	return Biquad{(1 - cos) / 2 / a0, (1 - cos) / a0, (1 - cos) / 2 / a0, -2 * cos / a0, (1 - alpha) / a0}
-}
+func LowPass(f, rate float64) Biquad  { return pass(f, rate, 1) }
+func HighPass(f, rate float64) Biquad { return pass(f, rate, -1) }
 
-func HighPass(f, rate float64) Biquad {
+func pass(f, rate, sign float64) Biquad {
 	sin, cos := math.Sincos(2 * math.Pi * f / rate)
 	alpha, a0 := sin/math.Sqrt2, 1+sin/math.Sqrt2
-	return Biquad{(1 + cos) / 2 / a0, -(1 + cos) / a0, (1 + cos) / 2 / a0, -2 * cos / a0, (1 - alpha) / a0}
+	b := (1 - sign*cos) / 2 / a0
+	return Biquad{b, 2 * sign * b, b, -2 * cos / a0, (1 - alpha) / a0}
 }
 
 // HighShelf raises frequencies well above f Hz by a gain in dB.

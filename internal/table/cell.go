@@ -243,11 +243,9 @@ func (t *Reader) Numbers(i int) ([]float64, error) {
 	}
 	list := make([]float64, len(values))
 	for k, raw := range values {
-		cell, _, err := jsonCell(raw)
-		if err == nil {
-			list[k], err = t.number(i, cell)
-		}
-		if err != nil {
+		cell, _ := jsonCell(raw)
+		var err error
+		if list[k], err = t.number(i, cell); err != nil {
 			return nil, t.ColumnError(i, fmt.Errorf("value %d: %w", k+1, err))
 		}
 	}

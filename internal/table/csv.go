@@ -29,7 +29,7 @@ func (t *Reader) startCSV() error {
 	if err := t.splitCSV(); err != nil {
 		return err
 	}
-	if t.named = t.isHeader(t.cells); !t.named {
+	if t.Named = t.isHeader(t.cells); !t.Named {
 		if t.pending = true; !t.commentNames() {
 			return t.checkPairs()
 		}
@@ -41,7 +41,7 @@ func (t *Reader) startCSV() error {
 	}
 	for i, name := range t.columns {
 		if name == "" {
-			t.index0 = t.index0 || i == 0 && len(t.columns) > 1
+			t.Index = t.Index || i == 0 && len(t.columns) > 1
 			if t.columns[i] = strconv.Itoa(i + 1); slices.Contains(t.cells, t.columns[i]) {
 				t.columns[i] = fmt.Sprint("Unnamed: ", i) // as pandas does
 			}
@@ -74,7 +74,7 @@ func (t *Reader) commentNames() bool {
 	if len(names) != len(t.cells) || len(names) < 2 || !t.isHeader(names) || slices.Contains(names, "") {
 		return false
 	}
-	t.columns, t.named = names, true
+	t.columns, t.Named = names, true
 	t.note("the comment %.80q names the columns; --comment none reads it as a row", t.comment)
 	return true
 }
@@ -112,7 +112,7 @@ func (t *Reader) isUnits() bool {
 // checkPairs returns an error if the cells of a row without a header look like the halves of
 // numbers with a decimal comma.
 func (t *Reader) checkPairs() error {
-	if t.named || t.separator != ',' || t.opt.Separator != "" || t.opt.Decimal != "" || len(t.cells)%2 != 0 {
+	if t.Named || t.separator != ',' || t.opt.Separator != "" || t.opt.Decimal != "" || len(t.cells)%2 != 0 {
 		return nil
 	}
 	for i := 1; i < len(t.cells); i += 2 {
@@ -142,7 +142,7 @@ func (t *Reader) parseCSV() error {
 		return nil
 	}
 	hint := ""
-	if len(t.columns) == 1 && t.named {
+	if len(t.columns) == 1 && t.Named {
 		hint = fmt.Sprintf("; if that is a comment or a title, --comment %.20q skips the lines that begin like it", strings.Fields(t.columns[0])[0])
 	}
 	return t.errorf("%d cells, expected %d as in the first line%s", len(t.cells), len(t.columns), hint)
@@ -203,7 +203,7 @@ func (t *Reader) unquote(text string) (cell, after string, err error) {
 				err = t.errorf("a row of more than %d MiB", maxBytes>>20)
 			}
 			if errors.Is(err, io.EOF) {
-				t.ended = false
+				t.Ended = false
 				err = t.errorf("cell %d: the quotation mark is not closed within %d lines", len(t.cells)+1, maxQuotedLines)
 			}
 			if err != nil {

@@ -40,7 +40,7 @@ var byteOrderMark = []byte("\ufeff")
 type dialect struct {
 	separator byte   // of CSV; a blank stands for any number of blanks and tabs
 	decimal   byte   // point or comma; 0: not yet known
-	named     bool   // the first line, or the objects of JSON Lines, name the columns
+	Named     bool   // the first line, or the objects of JSON Lines, name the columns
 	open      string // first number, such as 1.234, whose point may be a decimal one or not
 	inArray   bool   // an array of all rows is open
 	joined    bool   // such an array has ended, and another one may follow
@@ -60,12 +60,8 @@ func (o Options) Check() error {
 	return nil
 }
 
-// isJSON reports whether the first line of an input of unknown format is JSON.
-func isJSON(line []byte) bool {
-	line = bytes.ReplaceAll(line, []byte(" "), nil)
-	return slices.ContainsFunc([]string{`{"`, `[{`, `[[`}, func(s string) bool { return bytes.HasPrefix(line, []byte(s)) }) ||
-		string(line) == "{" || string(line) == "["
-}
+// jsonStart matches the first line of JSON.
+var jsonStart = regexp.MustCompile(`^ *(\{ *("|$)|\[ *([{[]|$))`)
 
 // findSeparator sets the separator of CSV, by the first line and, where that leaves a choice, by
 // the second.

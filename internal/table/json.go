@@ -34,10 +34,10 @@ func (t *Reader) startJSON() error {
 	if err := t.readValue(); err != nil {
 		return err
 	}
-	t.named = t.text[0] == '{'
+	t.Named = t.text[0] == '{'
 	t.pending = true
 	return t.eachJSON(func(_ int, key, value string, k kind) error {
-		if t.named {
+		if t.Named {
 			t.columns = append(t.columns, key)
 		}
 		t.cells, t.kinds = append(t.cells, value), append(t.kinds, k)
@@ -52,7 +52,7 @@ func (t *Reader) parseJSON() error {
 	clear(t.cells)
 	clear(t.kinds)
 	return t.eachJSON(func(i int, key, value string, k kind) error {
-		if t.named {
+		if t.Named {
 			var known bool
 			if i, known = t.index[key]; !known {
 				if !t.opt.Others && !t.wanted[key] {
@@ -95,7 +95,7 @@ func (s *scanner) next(c byte) {
 
 // readValue reads the next object or array, or what is in its place up to the end of the line.
 func (t *Reader) readValue() error {
-	t.text, t.ended = t.text[:0], true
+	t.text, t.Ended = t.text[:0], true
 	s := scanner{}
 	for {
 		c, err := t.in.ReadByte()
@@ -162,9 +162,9 @@ func (t *Reader) eachJSON(set func(i int, key, value string, k kind) error) erro
 		return t.notJSON(err)
 	}
 	switch {
-	case t.named && open != json.Delim('{'):
+	case t.Named && open != json.Delim('{'):
 		return t.errorf("%.40q, expected a JSON object as in the first line", t.text)
-	case !t.named && open != json.Delim('['):
+	case !t.Named && open != json.Delim('['):
 		return t.errorf("%.40q, expected a JSON array or, in every line, an object", t.text)
 	}
 	for i := 0; d.More(); i++ {
@@ -172,7 +172,7 @@ func (t *Reader) eachJSON(set func(i int, key, value string, k kind) error) erro
 			return t.errorf("more than %d columns", maxColumns)
 		}
 		key := ""
-		if t.named {
+		if t.Named {
 			token, err := d.Token()
 			if err != nil {
 				return t.notJSON(err)
@@ -183,10 +183,7 @@ func (t *Reader) eachJSON(set func(i int, key, value string, k kind) error) erro
 		if err := d.Decode(&raw); err != nil {
 			return t.notJSON(err)
 		}
-		value, k, err := jsonCell(raw)
-		if err != nil {
-			return t.notJSON(err)
-		}
+		value, k := jsonCell(raw)
 		if err := set(i, key, value, k); err != nil {
 			return err
 		}
@@ -198,17 +195,17 @@ func (t *Reader) eachJSON(set func(i int, key, value string, k kind) error) erro
 }
 
 // jsonCell returns the text of a string, "" for null, and JSON for all other values.
-func jsonCell(raw json.RawMessage) (text string, k kind, err error) {
+func jsonCell(raw json.RawMessage) (text string, k kind) {
 	switch raw[0] {
 	case '"':
-		err = json.Unmarshal(raw, &text)
-		return strings.TrimSpace(text), scalar, err
+		json.Unmarshal(raw, &text) // a decoder has checked it
+		return strings.TrimSpace(text), scalar
 	case '[':
-		return string(raw), array, nil
+		return string(raw), array
 	case 'n':
-		return "", scalar, nil
+		return "", scalar
 	}
-	return string(raw), scalar, nil
+	return string(raw), scalar
 }
 
 func (t *Reader) notJSON(err error) error {

@@ -59,7 +59,8 @@ type Reader struct {
 	line int    // number of the last line that was read
 	text []byte // of the current row
 
-	ended bool // a line break followed it
+	Ended bool // a line break followed it; the row of an interrupted input may else be incomplete
+	Index bool // the header leaves the first column without a name, as for numbers or names of rows
 	dialect
 	columns []string
 	index   map[string]int  // of each column
@@ -67,7 +68,6 @@ type Reader struct {
 	cells   []string        // of the current row; "": missing
 	pending bool            // the current row has not been returned
 	read    bool            // Next has found the first row of CSV
-	index0  bool            // the first name of the header is empty
 
 	comment []byte    // the last one before the header
 	missing []float64 // Options.MissingValues that are numbers
@@ -98,7 +98,7 @@ func New(r io.Reader, opt Options) (*Reader, error) {
 		return nil, err
 	}
 	if opt.Format == "" {
-		if t.opt.Format = CSV; isJSON(t.text) {
+		if t.opt.Format = CSV; jsonStart.Match(t.text) {
 			t.opt.Format = JSON
 		}
 	}
@@ -109,7 +109,7 @@ func New(r io.Reader, opt Options) (*Reader, error) {
 	if err := start(); err != nil {
 		return nil, err
 	}
-	if !t.named {
+	if !t.Named {
 		for i := range t.cells {
 			t.columns = append(t.columns, strconv.Itoa(i+1))
 		}
@@ -141,19 +141,8 @@ func (t *Reader) Format() Format {
 	return t.opt.Format
 }
 
-// Named reports whether the input has names of columns.
-func (t *Reader) Named() bool { return t.named }
-
-// Index reports whether the header leaves the first column without a name, as programs write the
-// numbers or names of rows.
-func (t *Reader) Index() bool { return t.index0 }
-
 // Line returns the number of the first line of the current row.
 func (t *Reader) Line() int { return t.row }
-
-// Ended reports whether a line break followed the current row. The last row of an input that was
-// interrupted may be incomplete if none did.
-func (t *Reader) Ended() bool { return t.ended }
 
 // Next reads the next row. The error at the end of the input is io.EOF. After another error Next
 // must not be called again.
@@ -172,7 +161,7 @@ func (t *Reader) Next() error {
 		if err := t.readRow(); err != nil {
 			return err
 		}
-		if t.read = t.read || !t.named || !t.isUnits(); t.read {
+		if t.read = t.read || !t.Named || !t.isUnits(); t.read {
 			return t.parseCSV()
 		}
 		t.note("line %d has no number, and the rows below it have: it is not read, as units are not; --missing-values with its cells reads it", t.row)
@@ -220,7 +209,7 @@ func (t *Reader) readRow() error {
 // peekLine returns the k-th line after the current row, which remains to be read like those before
 // it. It is nil after the end.
 func (t *Reader) peekLine(k int) (next []byte) {
-	in, row, line, ended := t.in, len(t.text), t.line, t.ended
+	in, row, line, ended := t.in, len(t.text), t.line, t.Ended
 	var again bytes.Buffer
 	t.in = bufio.NewReader(io.TeeReader(in, &again))
 	for range k {
@@ -231,7 +220,7 @@ func (t *Reader) peekLine(k int) (next []byte) {
 		next = bytes.Clone(t.text[row:])
 	}
 	t.in = bufio.NewReaderSize(io.MultiReader(&again, in), 1<<16)
-	t.text, t.line, t.ended = t.text[:row], line, ended
+	t.text, t.line, t.Ended = t.text[:row], line, ended
 	return next
 }
 
@@ -254,7 +243,7 @@ func (t *Reader) readLine() error {
 		if err != nil && err != io.EOF {
 			return t.Wrap(err)
 		}
-		t.ended = err == nil
+		t.Ended = err == nil
 		break
 	}
 	if t.line == 1 {

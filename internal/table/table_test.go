@@ -64,8 +64,8 @@ func TestRead(t *testing.T) {
 		}
 		must.Equal(t, fmt.Sprint(got.Columns()), test.columns, "%s: columns", test.name)
 		must.Equal(t, fmt.Sprint(rows), test.rows, "%s: rows", test.name)
-		must.Equal(t, got.Named(), test.named, "%s: named", test.name)
-		must.Equal(t, got.Ended(), strings.HasSuffix(test.text, "\n"), "%s: ended", test.name)
+		must.Equal(t, got.Named, test.named, "%s: named", test.name)
+		must.Equal(t, got.Ended, strings.HasSuffix(test.text, "\n"), "%s: ended", test.name)
 	}
 }
 
@@ -213,7 +213,7 @@ func FuzzReader(f *testing.F) {
 		var again bytes.Buffer
 		out := json.NewEncoder(&again)
 		for _, row := range rows {
-			if !r.Named() {
+			if !r.Named {
 				must.Do(t, out.Encode(row))
 				continue
 			}

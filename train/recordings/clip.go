@@ -6,7 +6,6 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 // MaxSoundBytes is the default limit on the memory of recordings, enough for 18 hours of 16-bit
@@ -42,13 +41,13 @@ func appendInt16(dst []int16, x []float32) []int16 {
 func (c *Clip) Len() int { return len(c.Int16) }
 
 // Samples returns the samples of the whole clip. It reuses the memory of dst, which may be nil.
-func (c *Clip) Samples(dst []float32) []float32 { return c.between(dst, 0, c.Len()) }
+func (c *Clip) Samples(dst []float32) []float32 { return c.append(dst[:0], 0, c.Len()) }
 
-// between writes the samples [from, to) to dst.
-func (c *Clip) between(dst []float32, from, to int) []float32 {
-	dst = dataset.Resize(dst, to-from)
-	for i, v := range c.Int16[from:to] {
-		dst[i] = float32(v) / (1 << 15)
+// append appends the samples [from, to) to dst.
+func (c *Clip) append(dst []float32, from, to int) []float32 {
+	dst = slices.Grow(dst, to-from)
+	for _, v := range c.Int16[from:to] {
+		dst = append(dst, float32(v)/(1<<15))
 	}
 	return dst
 }

@@ -10,7 +10,7 @@ import (
 func TestClip(t *testing.T) {
 	exact := []float32{0, 0.5, -1, 1. / (1 << 15)}
 	c := NewClip("a", 3, exact)
-	if got := c.Samples(make([]float32, 1)); c.Path != "a" || c.Label != 3 || c.Len() != 4 || !slices.Equal(got, exact) || !slices.Equal(c.between(nil, 1, 2), exact[1:2]) {
+	if got := c.Samples(make([]float32, 1)); c.Path != "a" || c.Label != 3 || c.Len() != 4 || !slices.Equal(got, exact) || !slices.Equal(c.append(nil, 1, 2), exact[1:2]) {
 		t.Errorf("%+v, samples %v, expected %v", c, got, exact)
 	}
 	c = NewClip("", 0, []float32{0.1, 2, -3})

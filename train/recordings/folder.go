@@ -91,12 +91,7 @@ func Folder(ctx context.Context, dir string, opt Options) (*Splits, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recordings: %w", err)
 	}
-	var files []recording
-	for _, f := range s.files {
-		if s.reads(f.split) {
-			files = append(files, f)
-		}
-	}
+	files := slices.DeleteFunc(slices.Clone(s.files), func(f recording) bool { return !s.reads(f.split) })
 	clips, broken, err := readRecordings(ctx, files, opt)
 	if err != nil {
 		return nil, fmt.Errorf("recordings: %w", err)

@@ -67,7 +67,7 @@ func TestFolderFormats(t *testing.T) {
 		must.Equal(t, c.Label, slices.Index(got.Train.Labels, filepath.Base(filepath.Dir(c.Path))), "label of %s", c.Path)
 	}
 	all, broken, err := Clips(t.Context(), []string{root}, Options{})
-	if err != nil || broken != nil || len(all) != 10 {
+	if err != nil || len(broken) > 0 || len(all) != 10 {
 		t.Errorf("Clips: %d clips, broken %v, error %v; expected 10", len(all), broken, err)
 	}
 	for i, c := range all[1:] {

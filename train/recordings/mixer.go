@@ -188,7 +188,7 @@ func (m *mixer) word(at int, embedded bool) int {
 	case m.Chance(m.set.opt.Uncut):
 		from, to = 0, c.Len()
 	}
-	m.clip = c.between(m.clip, from, to)
+	m.clip = c.append(m.clip[:0], from, to)
 	end := m.add(at, r.Onset-from, r.End-from, m.gain(m.set.opt.WordGain))
 	if at < len(m.speech) {
 		m.words = append(m.words, Word{Label: c.Label, Onset: at, End: end, Embedded: embedded})
@@ -204,28 +204,23 @@ func (m *mixer) fragment(at int) int {
 	part := max(1, int(m.Between(0.3, 0.5)*float64(n)))
 	switch kind := m.Uniform(); {
 	case kind < reversedShare:
-		m.clip = c.between(m.clip, r.Onset, r.End)
+		m.clip = c.append(m.clip[:0], r.Onset, r.End)
 		slices.Reverse(m.clip)
 	case kind < reversedShare+exchangedShare:
 		cut := r.Onset + min(n-1, part)
-		m.clip = c.between(m.clip, cut, r.End)
-		tail := len(m.clip)
-		m.clip = slices.Grow(m.clip, n-tail)[:n]
-		c.between(m.clip[tail:tail:n], r.Onset, cut)
+		m.clip = c.append(c.append(m.clip[:0], cut, r.End), r.Onset, cut)
 	case kind < reversedShare+exchangedShare+joinedShare:
 		j := m.randomWord()
 		d, q := &m.set.sounds.Words[j], m.set.words[j]
-		m.clip = c.between(m.clip, r.Onset, r.Onset+part)
+		m.clip = c.append(m.clip[:0], r.Onset, r.Onset+part)
 		if d.Label != c.Label {
-			head := len(m.clip)
 			tail := max(1, int(m.Between(0.3, 0.6)*float64(q.End-q.Onset)))
-			m.clip = slices.Grow(m.clip, tail)[:head+tail]
-			d.between(m.clip[head:head:head+tail], q.End-tail, q.End)
+			m.clip = d.append(m.clip, q.End-tail, q.End)
 		}
 	case m.Chance(0.5):
-		m.clip = c.between(m.clip, r.Onset, r.Onset+part)
+		m.clip = c.append(m.clip[:0], r.Onset, r.Onset+part)
 	default:
-		m.clip = c.between(m.clip, r.End-part, r.End)
+		m.clip = c.append(m.clip[:0], r.End-part, r.End)
 	}
 	m.fade(len(m.clip)/2, len(m.clip)/2)
 	return m.add(at, 0, len(m.clip), m.gain(m.set.opt.WordGain))
@@ -244,7 +239,7 @@ func (m *mixer) otherSpeech(at int, seconds float64) int {
 			from += m.Below(to - from - left)
 			to = from + left
 		}
-		m.clip = c.between(m.clip, from, to)
+		m.clip = c.append(m.clip[:0], from, to)
 		m.fade(len(m.clip)/2, len(m.clip)/2)
 		at = max(next+1, m.add(next, 0, len(m.clip), m.gain(m.set.opt.WordGain)*m.wordLevel()/max(r.Level, 1e-6)))
 	}
@@ -294,7 +289,7 @@ func (m *mixer) recorded(x []float32) {
 	}
 	clear(x)
 	for at := 0; at < len(x); from = 0 {
-		m.piece = c.between(m.piece, from, min(c.Len(), from+needed))
+		m.piece = c.append(m.piece[:0], from, min(c.Len(), from+needed))
 		at = max(at+1, synth.Stretch(x, at, m.piece, speed, 1))
 	}
 	if m.Chance(m.set.opt.FilterShare) {

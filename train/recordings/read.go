@@ -37,7 +37,7 @@ func readRecordings(ctx context.Context, files []recording, opt Options) (clips 
 	r := &reader{opt: opt}
 	limit := cmp.Or(opt.MaxBytes, MaxSoundBytes)
 	r.budget.Store(limit)
-	clips, failed := make([]Clip, len(files)), make([]error, len(files))
+	clips, broken = make([]Clip, len(files)), make([]error, len(files))
 	var mutex sync.Mutex
 	if note := opt.Audio.Note; note != nil {
 		r.opt.Audio.Note = func(text string) {
@@ -53,7 +53,7 @@ func readRecordings(ctx context.Context, files []recording, opt Options) (clips 
 		case errors.Is(err, errBudget):
 			return fmt.Errorf("the recordings take more than %d MiB, the limit, as 16-bit samples at %d Hz; use less background or a lower sampling rate", limit>>20, opt.rate())
 		case err != nil:
-			failed[i] = err
+			broken[i] = err
 			r.budget.Add(2 * int64(c.Len()))
 		default:
 			clips[i] = c
@@ -69,11 +69,7 @@ func readRecordings(ctx context.Context, files []recording, opt Options) (clips 
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, err := range failed {
-		if err != nil {
-			broken = append(broken, err)
-		}
-	}
+	broken = slices.DeleteFunc(broken, func(err error) bool { return err == nil })
 	if len(broken) > 0 && !opt.SkipBroken {
 		return nil, nil, &BrokenError{Broken: broken, Files: len(files)}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -153,11 +154,7 @@ func (s *folderScan) splitSpeakers(listed []bool) error {
 	if len(hash) < 2 {
 		return fmt.Errorf("group_by %q: expected at least 2 speakers in the names of the files, found %d", s.opt.GroupBy, len(hash))
 	}
-	order := make([]string, 0, len(hash))
-	for speaker := range hash {
-		order = append(order, speaker)
-	}
-	slices.SortFunc(order, func(a, b string) int { return cmp.Or(cmp.Compare(hash[a], hash[b]), strings.Compare(a, b)) })
+	order := slices.SortedFunc(maps.Keys(hash), func(a, b string) int { return cmp.Or(cmp.Compare(hash[a], hash[b]), strings.Compare(a, b)) })
 	n := int(math.Round(s.opt.Validation * float64(len(order))))
 	validation := order[:max(1, min(n, len(order)-1))]
 	for i, f := range s.files {

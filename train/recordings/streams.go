@@ -129,8 +129,7 @@ func newStreamSet(sounds *Sounds, split string, opt StreamOptions, streams int, 
 	}
 	for i := range sounds.Other {
 		x = sounds.Other[i].Samples(x)
-		r := activity.Speech(x, rate)
-		s.other = append(s.other, r)
+		s.other = append(s.other, activity.Speech(x, rate))
 	}
 	s.otherOf = newSources(sounds.Other, func(i int) int { return s.other[i].End - s.other[i].Onset })
 	s.backgroundOf = newSources(sounds.Background, func(i int) int { return sounds.Background[i].Len() })

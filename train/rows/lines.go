@@ -99,7 +99,7 @@ func (t *tableReader) roles(in *table.Reader, wanted []string) (*roles, error) {
 	for _, name := range wanted {
 		r.inputs = append(r.inputs, find(name))
 	}
-	if wanted == nil && in.Index() && !taken[0] {
+	if wanted == nil && in.Index && !taken[0] {
 		taken[0] = true
 		t.addNote("", "the first column has no name and is left out, as the index of rows; --id %q or --time %[1]q uses it", in.Columns()[0])
 	}

@@ -197,7 +197,7 @@ func (t *tableReader) readRows(ctx context.Context, f *tableFile, r *table.Reade
 	if err != nil {
 		return r.Wrap(err)
 	}
-	if !r.Named() && r.Format() == table.CSV && !t.isData(r) {
+	if !r.Named && r.Format() == table.CSV && !t.isData(r) {
 		t.addNote(f.path, ": the first line contains a number, so it is read as data, not as a header; the columns are called 1, 2, …; it is a header if --target or --columns names one of its cells")
 	}
 	for {
