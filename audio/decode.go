@@ -3,6 +3,7 @@ package audio
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 )
 
 // decoders convert little-endian samples to float32, by the format tag and the bits of a sample. An
@@ -57,12 +58,7 @@ func g711() (a, mu [256]float32) {
 	return a, mu
 }
 
-// notFinite returns the index of the first NaN or infinity, or len(x).
+// notFinite returns the index of the first NaN or infinity, or −1.
 func notFinite(x []float32) int {
-	for i, v := range x {
-		if v-v != 0 {
-			return i
-		}
-	}
-	return len(x)
+	return slices.IndexFunc(x, func(v float32) bool { return v-v != 0 })
 }

@@ -41,7 +41,7 @@ func fuzzed(t *testing.T, open func() (*Reader, error), block int) {
 		return got[:1e6], io.EOF
 	}
 	got, err1 := decode(1 + block&0x3ff)
-	if i := notFinite(got); i < len(got) {
+	if i := notFinite(got); i >= 0 {
 		t.Fatalf("sample %d is %v", i, got[i])
 	}
 	want, err2 := decode(2048)

@@ -13,7 +13,7 @@ import (
 
 // finite is a check of samples.
 func finite(x []float32) (int, error) {
-	if n := notFinite(x); n < len(x) {
+	if n := notFinite(x); n >= 0 {
 		return n, errors.New("not finite")
 	}
 	return len(x), nil

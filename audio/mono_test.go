@@ -84,5 +84,5 @@ func TestReadMonoLimits(t *testing.T) {
 	buf := make([]float32, 2000)
 	n, err := src.Read(buf)
 	must.Fail(t, err, "converted sample ")
-	must.Equal(t, notFinite(buf[:n]), n, "finite samples before the error")
+	must.Equal(t, notFinite(buf[:n]), -1, "finite samples before the error")
 }

@@ -231,7 +231,7 @@ func (b *blocks) Read(dst []float32) (n int, err error) {
 			b.pending, err = b.next(len(dst) - n)
 			return err
 		})
-		if i := notFinite(b.pending); i < len(b.pending) {
+		if i := notFinite(b.pending); i >= 0 {
 			b.err = fmt.Errorf("audio: %s sample %d is %v", b.name, b.read+int64(i), b.pending[i])
 			b.pending = b.pending[:i]
 		}
@@ -253,7 +253,10 @@ func guard(name string, f func() error) (err error) {
 // truncated returns the error of a stream of a format that ends where part begins or continues.
 func truncated(err error, format, part string, args ...any) error {
 	part = fmt.Sprintf(part, args...)
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+	switch err {
+	case nil:
+		return nil
+	case io.EOF, io.ErrUnexpectedEOF:
 		return fmt.Errorf("audio: %w %s: it ends in %s", ErrTruncated, format, part)
 	}
 	return fmt.Errorf("audio: %s: %s: %w", format, part, err)

@@ -48,7 +48,10 @@ func NewResampler(from, to int) (*Resampler, error) {
 	if err := vek.StartupErr(); err != nil {
 		return nil, fmt.Errorf("audio: %w", err)
 	}
-	g := gcd(from, to)
+	g, rest := from, to // the greatest common divisor, by Euclid
+	for rest != 0 {
+		g, rest = rest, g%rest
+	}
 	r := &Resampler{from: from / g, to: to / g}
 	r.ahead = reach(r.from, r.to)
 	r.width = max(2*r.ahead, 1)
@@ -137,11 +140,4 @@ func (r *Resampler) Flush(dst []float32) []float32 {
 func (r *Resampler) inputsFor(n int) int {
 	last := (int64(r.phase) + int64(n-1)*int64(r.from)) / int64(r.to)
 	return r.window + int(last) + r.width - len(r.in)
-}
-
-func gcd(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }

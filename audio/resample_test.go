@@ -113,7 +113,7 @@ func TestAgainstTheDirectSum(t *testing.T) {
 // tone returns the response to exp(2πift) divided by it, output by output, away from the ends: 1 in
 // the passband and 0 in the stopband. Variation comes from aliases and images.
 func tone(r *Resampler, from, to int, f float64) []complex128 {
-	n := 2*r.ahead + 100 + 2*from/gcd(from, to)
+	n := 2*r.ahead + 100 + 2*r.from
 	re, im := make([]float32, n), make([]float32, n)
 	for i := range n {
 		sin, cos := math.Sincos(2 * math.Pi * f * float64(i) / float64(from))

@@ -82,7 +82,7 @@ type wavStream struct {
 func (w *wavStream) fill(b []byte, part string) error {
 	n, err := io.ReadFull(w.in, b)
 	w.read += int64(n)
-	return wrapped(err, part)
+	return truncated(err, "WAV", "%s", part)
 }
 
 // skipChunk skips the last n bytes of a chunk, and the byte that follows a chunk of odd size. Some
@@ -94,13 +94,6 @@ func (w *wavStream) skipChunk(size, n int64, part string) error {
 		k++
 	}
 	w.read += k
-	return wrapped(err, part)
-}
-
-func wrapped(err error, part string) error {
-	if err == nil {
-		return nil
-	}
 	return truncated(err, "WAV", "%s", part)
 }
 
@@ -219,7 +212,7 @@ func (w *wavStream) block(dst []float32) (int, error) {
 	whole := got - got%frame
 	n := whole / width
 	w.decode(dst[:n], w.buf[:whole])
-	if i := notFinite(dst[:n]); i < n {
+	if i := notFinite(dst[:n]); i >= 0 {
 		return i, fmt.Errorf("audio: sample %d is %v", first+int64(i), dst[i])
 	}
 	switch {

@@ -19,7 +19,7 @@ func WriteWAVFile(path string, rate int, samples []float32) error {
 // [−1, 1) are clipped. NaN and infinities are an error, before anything is written.
 func WriteWAV(w io.Writer, rate int, samples []float32) error {
 	size := 2 * int64(len(samples))
-	if i := notFinite(samples); i < len(samples) {
+	if i := notFinite(samples); i >= 0 {
 		return fmt.Errorf("audio: sample %d is %v", i, samples[i])
 	}
 	out := bufio.NewWriter(w)
