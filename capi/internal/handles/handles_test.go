@@ -125,7 +125,7 @@ func TestPanic(t *testing.T) {
 	must.Fail(t, err, "abacus", "handles_test.go")
 	_, err = table.process(handle, nil, nil)
 	hasCode(t, err, Internal)
-	must.Fail(t, err, "reset")
+	must.Fail(t, err, "an earlier call", "reset")
 	must.Get(table.Use(handle, (*Stream).Reset))(t)
 	must.Get(table.process(handle, make([]float32, 8), nil))(t)
 }

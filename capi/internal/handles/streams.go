@@ -49,9 +49,13 @@ func (t *Table) Use(handle uint64, f func(*Stream) (int, error)) (n int, err err
 		return 0, Errorf(Busy, "another thread is using stream %d", handle)
 	}
 	defer s.busy.Store(false)
+	failed := s.events == nil
 	defer func() {
 		if err != nil && CodeOf(err) == Internal {
 			s.events = nil
+			if failed {
+				err = Errorf(Internal, "an earlier call to stream %d failed inside the library: reset the stream", handle)
+			}
 		}
 	}()
 	defer Recover(&err)
