@@ -272,7 +272,8 @@ func (b *browser) click(name string) {
 			var x, y float64
 			must.Get(fmt.Sscan(at, &x, &y))(b)
 			b.run(b.ctx, chromedp.MouseClickXY(x, y))
-			if hit := b.text(`window.clicked ?? ""`); hit == name || hit == "" { // a click can also load the page again
+			// A click can load the page again. It is lost if the page replaces the button.
+			if hit := b.text(`window.watch ? window.clicked ?? "lost" : ""`); hit == name || hit == "" {
 				return
 			}
 		}

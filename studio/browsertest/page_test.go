@@ -274,7 +274,7 @@ func TestClips(t *testing.T) {
 	b.click("Record clip 2 of left again")
 	b.until(`document.activeElement.textContent === "Stop" && parseFloat(document.querySelector(".meter .hint")?.textContent) >= 2`)
 	b.click("Stop recording left")
-	b.until(`!document.querySelector(".meter")`)
+	b.until(`document.body.innerText.includes("Recorded clip-002.wav again")`)
 	b.click("Delete clip 2 of left")
 	b.click("Cancel")
 	b.click("Delete clip 2 of left")
